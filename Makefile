@@ -1,0 +1,58 @@
+PREFIX     ?= /usr/local
+LIBEXECDIR ?= $(PREFIX)/libexec
+DESTDIR    ?=
+
+MODULE  := github.com/riverlytech/art
+BIN     ?= .build/bin
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/libexec.Dir=$(LIBEXECDIR)/art
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# One C-free, relocatable build for every target; only the race detector needs C.
+export CGO_ENABLED := 0
+
+.PHONY: build demo test lint bench install clean help
+
+build: ## Build the four programs into .build/bin (static)
+	@mkdir -p $(BIN)
+	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+
+demo: build ## Run a short overlay session and show what it did
+	@internal/packaging/deps demo
+	@internal/packaging/demo $(BIN)
+
+test: ## Run every test, as this user, as an ordinary one and as root
+	internal/packaging/deps test
+	go vet ./...
+	CGO_ENABLED=1 go test -race $$(go list ./... | grep -v /internal/e2e)
+	$(MAKE) --no-print-directory build BIN=.build/test/bin PREFIX=/nonexistent
+	go test -c -o .build/test/e2e.test ./internal/e2e
+	internal/packaging/passes .build/test
+	ART_TEST_BIN=$(CURDIR)/.build/test/bin go test -p 1 -timeout 20m ./...
+
+lint: ## Check formatting, and what vet and staticcheck find
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt needed:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+bench: build ## Run the benchmarks
+	@internal/packaging/deps bench
+	ART_TEST_BIN=$(CURDIR)/$(BIN) go test -p 1 -run '^$$' -bench . -timeout 60m ./...
+
+# The helpers are art's own, so they go where a shell does not look; the two
+# that people use by themselves are linked into bin. sudo often drops Go from
+# PATH: then what `make build` left is installed.
+install: ## Install under PREFIX (/usr/local), honours DESTDIR and LIBEXECDIR
+	@if command -v go >/dev/null; then $(MAKE) --no-print-directory build; \
+	elif [ ! -x $(BIN)/art ]; then echo "make: nothing is built and go is not in PATH: run make build first" >&2; exit 1; fi
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(LIBEXECDIR)/art'
+	install -m 755 $(BIN)/art '$(DESTDIR)$(PREFIX)/bin/art'
+	install -m 755 $(BIN)/art-fuse $(BIN)/art-trace $(BIN)/art-sync '$(DESTDIR)$(LIBEXECDIR)/art/'
+	ln -srf '$(DESTDIR)$(LIBEXECDIR)/art/art-fuse' '$(DESTDIR)$(LIBEXECDIR)/art/art-trace' '$(DESTDIR)$(PREFIX)/bin/'
+
+clean: ## Remove what was built
+	rm -rf .build
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
