@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// commands are the words our scripts have beside testscript's own.
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"code":     cmdCode,
+	"nothing":  cmdNothing,
+	"retry":    cmdRetry,
+	"snapshot": cmdSnapshot,
+	"killtree": cmdKillTree,
+	"clean":    cmdClean,
+}
+
+// code N program args...
+//
+// runs the program, which must exit with exactly N.
+func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N program args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// nothing FILE
+//
+// the file (also stdout, stderr) must be empty.
+func cmdNothing(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: nothing file")
+	}
+	if text := ts.ReadFile(args[0]); text != "" {
+		ts.Fatalf("%s is not empty:\n%s", args[0], text)
+	}
+}
+
+// [!] retry SECONDS program args...
+//
+// runs the program again and again until it succeeds (with !, fails), at most
+// for so long.
+func cmdRetry(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] retry seconds program args...")
+	}
+	seconds, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	ok := poll(time.Duration(seconds)*time.Second, func() bool {
+		return (ts.Exec(args[1], args[2:]...) == nil) != neg
+	})
+	if !ok {
+		ts.Fatalf("still not so after %d s", seconds)
+	}
+}
+
+// poll asks cond until it holds, at most for d, and returns what it said last.
+func poll(d time.Duration, cond func() bool) bool {
+	for end := time.Now().Add(d); ; time.Sleep(10 * time.Millisecond) {
+		if cond() {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+// snapshot FILE DIR
+//
+// writes into FILE all that can be seen of the tree at DIR from outside:
+// names, types, modes, owners, inode numbers, times and content. Two equal
+// snapshots mean that nobody touched the tree: even a change that was undone
+// shows in the change time.
+func cmdSnapshot(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: snapshot file dir")
+	}
+	list, err := snapshot(ts.MkAbs(args[1]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(list), 0o600))
+}
+
+func snapshot(dir string) (string, error) {
+	var list strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		var st syscall.Stat_t
+		if err := syscall.Lstat(path, &st); err != nil {
+			return err
+		}
+		content := ""
+		switch d.Type() {
+		case 0:
+			if content, err = digest(path); err != nil {
+				return err
+			}
+		case fs.ModeSymlink:
+			if content, err = os.Readlink(path); err != nil {
+				return err
+			}
+		}
+		rel, err := filepath.Rel(dir, path)
+		fmt.Fprintf(&list, "%q ino=%d mode=%o nlink=%d owner=%d:%d size=%d mtime=%d.%09d ctime=%d.%09d %q\n", rel,
+			st.Ino, st.Mode, st.Nlink, st.Uid, st.Gid, st.Size, st.Mtim.Sec, st.Mtim.Nsec, st.Ctim.Sec, st.Ctim.Nsec, content)
+		return err
+	})
+	return list.String(), err
+}
+
+// killtree PIDFILE COMM
+//
+// sends SIGKILL to the process with command name COMM in the tree below (and
+// with) the process whose id is in PIDFILE. Two seconds later, nothing of that
+// tree may be alive.
+func cmdKillTree(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: killtree pidfile comm")
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	tree := processTree(pid)
+	i := slices.IndexFunc(tree, func(p process) bool { return p.comm == args[1] })
+	if i < 0 {
+		ts.Fatalf("no process %s in %v", args[1], tree)
+	}
+	ts.Check(syscall.Kill(tree[i].pid, syscall.SIGKILL))
+	ts.Logf("killed %v of %v", tree[i], tree)
+	poll(2*time.Second, func() bool { return len(alive(tree)) == 0 })
+	if left := alive(tree); len(left) > 0 {
+		ts.Fatalf("alive two seconds after %s was killed: %v", args[1], left)
+	}
+}
+
+// clean
+//
+// nothing of a session may be left (two seconds are granted): no process, no
+// mount, no temporary file.
+func cmdClean(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: clean")
+	}
+	work := ts.Getenv("WORK")
+	var found []string
+	poll(2*time.Second, func() bool {
+		found = leftovers(work)
+		return len(found) == 0
+	})
+	if len(found) > 0 {
+		ts.Fatalf("left behind:\n%s", strings.Join(found, "\n"))
+	}
+}
