@@ -1,0 +1,209 @@
+package sqlvfs
+
+import (
+	"math"
+	"time"
+)
+
+// batch is a set of changes that one transaction will commit. It holds what is to be true
+// afterwards, not how it came about. All fields are guarded by the Store's lock until the writer
+// takes the batch; from then on they do not change.
+type batch struct {
+	seq       uint64
+	since     time.Time           // when the first change came in
+	inodes    map[*Inode]bool     // every inode mentioned, held; true: its row changed
+	dentries  map[nameKey]Ino     // 0: the entry is gone
+	whiteouts map[nameKey]bool    // false: the whiteout is gone
+	chunks    map[chunkKey]*chunk // new content
+	cuts      map[*Inode]int64    // stored chunks from this index on are gone; before chunks
+	numbers   map[uint64]Ino      // shown numbers of inodes with an origin, for FindNumber
+	bytes     int                 // of content, for the bound on memory
+	sync      bool                // someone waits for this batch to be durable
+	rows      []inodeRow          // made by freeze
+}
+
+type nameKey struct {
+	dir  *Inode
+	name string
+}
+
+type chunkKey struct {
+	in    *Inode
+	index int64
+}
+
+// inodeRow is an inode as it was when the batch was taken.
+type inodeRow struct {
+	in     *Inode
+	attr   Attr
+	target string
+	origin *Origin
+
+	put       bool // write the rows of fs_inode and, as needed, fs_symlink
+	putOrigin bool // write or delete the origin's rows
+	orphan    bool // the inode has no name but is open: keep its content apart
+	drop      bool // delete every row of it
+	dropData  bool // with drop: there may be content to delete
+	dropSide  bool // with drop or orphan: there may be rows in side tables
+}
+
+func newBatch(seq uint64) *batch {
+	return &batch{
+		seq:       seq,
+		inodes:    map[*Inode]bool{},
+		dentries:  map[nameKey]Ino{},
+		whiteouts: map[nameKey]bool{},
+		chunks:    map[chunkKey]*chunk{},
+		cuts:      map[*Inode]int64{},
+	}
+}
+
+func (b *batch) empty() bool { return len(b.inodes) == 0 }
+
+// size is the number of rows that the batch may write, for deciding when to commit.
+func (b *batch) size() int {
+	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.chunks)
+}
+
+// touch notes that the next transaction is about this inode, and keeps it in memory until then.
+// row tells whether its own row changed. The Store's lock must be held.
+func (s *Store) touch(in *Inode, row bool) {
+	was, ok := s.gather.inodes[in]
+	if !ok {
+		in.pins++
+		if len(s.gather.inodes) == 0 {
+			s.gather.since = time.Now()
+			s.kickLater()
+		}
+	}
+	if !ok || row && !was {
+		s.gather.inodes[in] = row || was
+	}
+	if in.Origin != nil && in.originDirty {
+		if s.gather.numbers == nil {
+			s.gather.numbers = map[uint64]Ino{}
+		}
+		s.gather.numbers[in.Origin.Number] = in.Ino
+	}
+}
+
+// freeze takes the values that the writer needs, so that it can work without the lock, and counts
+// the batch's rows as stored from now on. The Store's lock must be held.
+func (b *batch) freeze() {
+	b.rows = make([]inodeRow, 0, len(b.inodes))
+	for in, dirty := range b.inodes {
+		if !dirty || in.dead && !in.onDisk() {
+			continue
+		}
+		r := inodeRow{in: in, attr: in.Attr, target: in.Target, origin: in.Origin}
+		switch {
+		case in.dead:
+			r.drop, r.dropData, r.dropSide = true, in.dataStored, in.sideStored
+			in.stored, in.dataStored, in.sideStored, in.orphanRow = false, false, false, false
+		case in.Attr.Nlink == 0:
+			r.orphan, r.dropSide = true, in.sideStored
+			in.stored, in.sideStored, in.orphanRow = false, false, true
+		default:
+			r.put = true
+			r.putOrigin = in.originDirty
+			in.stored, in.originDirty = true, false
+			in.sideStored = in.sideStored || in.Origin != nil || in.Attr.IsSymlink()
+		}
+		b.rows = append(b.rows, r)
+	}
+	for k, ino := range b.dentries {
+		if e, ok := k.dir.children[k.name]; ok && ino != 0 {
+			e.stored = true
+			k.dir.children[k.name] = e
+		}
+	}
+	for k, there := range b.whiteouts {
+		if there {
+			k.dir.whiteout[k.name] = true
+		}
+	}
+	for k, c := range b.chunks {
+		c.frozen = true
+		k.in.dataStored = true
+	}
+}
+
+// release ends a committed batch: its content can be read from the database now, and inodes that
+// nobody else holds may leave memory. The Store's lock must be held.
+func (s *Store) release(b *batch) {
+	for k, c := range b.chunks {
+		if k.in.chunks[k.index] == c {
+			delete(k.in.chunks, k.index)
+			if k.in.own != nil {
+				k.in.own[k.index] = struct{}{}
+			}
+		}
+		s.pool.put(c)
+	}
+	for in := range b.cuts {
+		if in.voidBatch == b.seq {
+			in.voidFrom = math.MaxInt64
+		}
+	}
+	for in := range b.inodes {
+		in.pins--
+		s.evict(in)
+	}
+}
+
+// merge puts a batch that could not be committed back under the one that is gathering, so that the
+// next attempt writes both: what has changed since wins. The Store's lock must be held.
+func (s *Store) merge(old *batch) {
+	g := s.gather
+	for in, row := range old.inodes {
+		if was, ok := g.inodes[in]; ok {
+			g.inodes[in] = was || row
+			in.pins-- // both batches held it
+		} else {
+			g.inodes[in] = row
+		}
+	}
+	for _, r := range old.rows {
+		if r.putOrigin {
+			r.in.originDirty = true
+		}
+		// Whatever state the rows are in, the next attempt must delete all that may exist.
+		if r.drop || r.orphan {
+			r.in.dataStored = r.in.dataStored || r.dropData
+			r.in.sideStored = r.in.sideStored || r.dropSide
+		}
+	}
+	for k, ino := range old.dentries {
+		if _, ok := g.dentries[k]; !ok {
+			g.dentries[k] = ino
+		}
+	}
+	for k, there := range old.whiteouts {
+		if _, ok := g.whiteouts[k]; !ok {
+			g.whiteouts[k] = there
+		}
+	}
+	for k, c := range old.chunks {
+		if k.in.chunks[k.index] == c {
+			c.frozen = false
+			g.chunks[k] = c
+			g.bytes += len(c.data)
+		}
+	}
+	for in, from := range old.cuts {
+		if have, ok := g.cuts[in]; !ok || from < have {
+			g.cuts[in] = from
+		}
+		if in.voidBatch == old.seq {
+			in.voidBatch = g.seq
+		}
+	}
+	for n, ino := range old.numbers {
+		if g.numbers == nil {
+			g.numbers = map[uint64]Ino{}
+		}
+		if _, ok := g.numbers[n]; !ok {
+			g.numbers[n] = ino
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package sqlvfs
+
+import (
+	"fmt"
+	"net/url"
+	"sync"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+const (
+	qInode = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
+		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
+		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit
+		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
+		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino WHERE i.ino=?`
+	qChildren = `SELECT d.name, d.ino, i.mode, ifnull(f.base_ino, 0)
+		FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino LEFT JOIN fs_origin f ON f.delta_ino=d.ino WHERE d.parent_ino=?`
+	qWhiteouts = `SELECT name FROM art_whiteout WHERE parent_ino=?`
+	qTarget    = `SELECT target FROM fs_symlink WHERE ino=?`
+	qChunks    = `SELECT chunk_index, data FROM fs_data WHERE ino=? AND chunk_index BETWEEN ? AND ?`
+	qOrigin    = `SELECT ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit FROM art_origin`
+
+	// What a database of the format looks like that art has never written to: it has no origins.
+	qInodeOnly = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
+		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
+		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0 FROM fs_inode i WHERE i.ino=?`
+	qChildrenOnly = `SELECT d.name, d.ino, i.mode, 0 FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino WHERE d.parent_ino=?`
+)
+
+// conn is a connection with its prepared statements. One goroutine at a time may use it.
+type conn struct {
+	*sqlite3.Conn
+	stmts map[string]*sqlite3.Stmt
+	subst map[string]string // statements that this database needs in another form
+	err   error             // of the last prep, for done
+}
+
+// connect opens a connection that runs no code of the database's: no triggers, no views, and only
+// functions that are safe whatever arguments a hostile schema gives them.
+func connect(path string, flags sqlite3.OpenFlag, query string) (*conn, error) {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}
+	c, err := sqlite3.OpenFlags(u.String(), flags|sqlite3.OPEN_URI)
+	if err != nil {
+		return nil, err
+	}
+	for op, on := range map[sqlite3.DBConfig]bool{
+		sqlite3.DBCONFIG_DEFENSIVE:      true,
+		sqlite3.DBCONFIG_TRUSTED_SCHEMA: false,
+		sqlite3.DBCONFIG_ENABLE_TRIGGER: false,
+		sqlite3.DBCONFIG_ENABLE_VIEW:    false,
+	} {
+		if _, err := c.Config(op, on); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	if err := c.Exec("PRAGMA busy_timeout=10000; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON"); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}}, nil
+}
+
+// prep returns the statement for a query, prepared once. Use of it ends with done or run, which
+// also report what went wrong here.
+func (c *conn) prep(q string) *sqlite3.Stmt {
+	if s, ok := c.stmts[q]; ok {
+		return s
+	}
+	text := q
+	if t, ok := c.subst[q]; ok {
+		text = t
+	}
+	s, _, err := c.Prepare(text)
+	if err != nil {
+		c.err = fmt.Errorf("%w: %v", ErrCorrupt, err)
+		// A statement that yields nothing stands in, so that callers need one error path only.
+		s, _, _ = c.Prepare("SELECT 0 WHERE 0")
+		return s
+	}
+	c.stmts[q] = s
+	return s
+}
+
+// Close finalizes the prepared statements and closes the connection.
+func (c *conn) Close() error {
+	for _, s := range c.stmts {
+		s.Close()
+	}
+	return c.Conn.Close()
+}
+
+// done ends the use of a statement that was stepped through.
+func (c *conn) done(s *sqlite3.Stmt) error {
+	err := s.Err()
+	if rerr := s.Reset(); err == nil {
+		err = rerr
+	}
+	if c.err != nil {
+		err, c.err = c.err, nil
+		s.Close()
+	}
+	return err
+}
+
+// run executes a statement that yields no rows.
+func (c *conn) run(s *sqlite3.Stmt) error {
+	err := s.Exec()
+	if c.err != nil {
+		err, c.err = c.err, nil
+		s.Close()
+	}
+	return err
+}
+
+// connPool lends connections for reading content, so that reads run beside one another and beside
+// the writer. They are opened when first needed.
+type connPool struct {
+	open func() (*conn, error)
+	sem  chan struct{} // bounds the connections in use
+
+	mu   sync.Mutex
+	idle []*conn // GUARDED_BY(mu)
+}
+
+func newConnPool(max int, open func() (*conn, error)) *connPool {
+	return &connPool{open: open, sem: make(chan struct{}, max)}
+}
+
+func (p *connPool) get() (*conn, error) {
+	p.sem <- struct{}{}
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		return c, nil
+	}
+	p.mu.Unlock()
+	c, err := p.open()
+	if err != nil {
+		<-p.sem
+	}
+	return c, err
+}
+
+func (p *connPool) put(c *conn) {
+	p.mu.Lock()
+	p.idle = append(p.idle, c)
+	p.mu.Unlock()
+	<-p.sem
+}
+
+// close closes idle connections; there must be no others.
+func (p *connPool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.idle {
+		c.Close()
+	}
+	p.idle = nil
+}
+
+// scanAttr reads the first twelve columns of qInode and refuses what no inode can be.
+func scanAttr(q *sqlite3.Stmt) (Attr, error) {
+	a := Attr{
+		Mode:  uint32(q.ColumnInt64(0)),
+		Nlink: uint32(q.ColumnInt64(1)),
+		UID:   uint32(q.ColumnInt64(2)),
+		GID:   uint32(q.ColumnInt64(3)),
+		Rdev:  uint32(q.ColumnInt64(4)),
+		Size:  q.ColumnInt64(5),
+		Atime: Timespec{q.ColumnInt64(6), int32(q.ColumnInt64(7))},
+		Mtime: Timespec{q.ColumnInt64(8), int32(q.ColumnInt64(9))},
+		Ctime: Timespec{q.ColumnInt64(10), int32(q.ColumnInt64(11))},
+	}
+	switch a.Mode & syscall.S_IFMT {
+	case syscall.S_IFREG, syscall.S_IFDIR, syscall.S_IFLNK, syscall.S_IFIFO, syscall.S_IFSOCK, syscall.S_IFCHR, syscall.S_IFBLK:
+	default:
+		return a, fmt.Errorf("%w: mode %#o is of no known type", ErrCorrupt, q.ColumnInt64(0))
+	}
+	if a.Mode != uint32(q.ColumnInt64(0)) || a.Mode>>16 != 0 || a.Size < 0 {
+		return a, fmt.Errorf("%w: mode %#o, size %d", ErrCorrupt, q.ColumnInt64(0), a.Size)
+	}
+	for _, t := range []*Timespec{&a.Atime, &a.Mtime, &a.Ctime} {
+		if t.Nsec < 0 || t.Nsec > 999_999_999 {
+			t.Nsec = 0
+		}
+	}
+	// Some writers leave link counts out. A row that was found through a name has at least one.
+	a.Nlink = max(a.Nlink, 1)
+	return a, nil
+}
+
+// scanOrigin reads the remaining columns of qInode.
+func scanOrigin(q *sqlite3.Stmt) (*Origin, error) {
+	if q.ColumnType(12) == sqlite3.NULL {
+		return nil, nil
+	}
+	o := &Origin{
+		Base:   q.ColumnText(12),
+		Number: uint64(q.ColumnInt64(13)),
+		Path:   string(q.ColumnRawBlob(14)),
+		Fingerprint: Fingerprint{
+			Dev:   uint64(q.ColumnInt64(15)),
+			Ino:   uint64(q.ColumnInt64(16)),
+			Size:  q.ColumnInt64(17),
+			Mtime: Timespec{q.ColumnInt64(18), int32(q.ColumnInt64(19))},
+			Ctime: Timespec{q.ColumnInt64(20), int32(q.ColumnInt64(21))},
+		},
+		Limit: q.ColumnInt64(22),
+	}
+	if !validOriginPath(o.Path) || o.Limit < 0 {
+		return nil, fmt.Errorf("%w: origin %q", ErrCorrupt, o.Path)
+	}
+	return o, nil
+}

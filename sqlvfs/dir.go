@@ -1,0 +1,183 @@
+package sqlvfs
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+)
+
+// Child is an entry of a directory.
+type Child struct {
+	Name   string
+	Ino    Ino
+	Number uint64 // inode number shown to programs
+	Mode   uint32 // type and permissions; the type is always right, permissions may be old
+}
+
+// ValidName tells whether a string can name a directory entry.
+func ValidName(name string) bool {
+	return name != "" && name != "." && name != ".." && len(name) <= NameMax && !strings.ContainsAny(name, "/\x00")
+}
+
+// Child looks an entry up. ok is false when the directory holds none of that name; whiteout then
+// tells whether a host tree's entry of that name is hidden too.
+// The Store's lock must be held.
+func (s *Store) Child(dir *Inode, name string) (c Child, ok, whiteout bool, err error) {
+	if err := s.loadDir(dir); err != nil {
+		return Child{}, false, false, err
+	}
+	if e, found := dir.children[name]; found {
+		return Child{name, e.ino, e.number, e.mode}, true, false, nil
+	}
+	_, whiteout = dir.whiteout[name]
+	return Child{}, false, whiteout, nil
+}
+
+// Children returns all entries, in no order. The Store's lock must be held.
+func (s *Store) Children(dir *Inode) ([]Child, error) {
+	if err := s.loadDir(dir); err != nil {
+		return nil, err
+	}
+	list := make([]Child, 0, len(dir.children))
+	for name, e := range dir.children {
+		list = append(list, Child{name, e.ino, e.number, e.mode})
+	}
+	return list, nil
+}
+
+// Whiteouts returns the names of host entries that the directory hides.
+// The Store's lock must be held.
+func (s *Store) Whiteouts(dir *Inode) ([]string, error) {
+	if err := s.loadDir(dir); err != nil {
+		return nil, err
+	}
+	list := make([]string, 0, len(dir.whiteout))
+	for name := range dir.whiteout {
+		list = append(list, name)
+	}
+	return list, nil
+}
+
+// Link gives an inode a name, replacing an entry that is there. Link counts are the caller's.
+// The Store's lock must be held.
+func (s *Store) Link(dir *Inode, name string, in *Inode) error {
+	if err := s.loadDir(dir); err != nil {
+		return err
+	}
+	stored := dir.children[name].stored
+	dir.children[name] = child{in.Ino, in.Number(), in.Attr.Mode, stored}
+	s.touch(dir, false)
+	s.touch(in, false)
+	s.gather.dentries[nameKey{dir, name}] = in.Ino
+	return nil
+}
+
+// Unlink removes a name. Link counts are the caller's. The Store's lock must be held.
+func (s *Store) Unlink(dir *Inode, name string) error {
+	if err := s.loadDir(dir); err != nil {
+		return err
+	}
+	e, ok := dir.children[name]
+	if !ok {
+		return syscall.ENOENT
+	}
+	delete(dir.children, name)
+	if e.stored {
+		s.touch(dir, false)
+		s.gather.dentries[nameKey{dir, name}] = 0
+	} else {
+		delete(s.gather.dentries, nameKey{dir, name})
+	}
+	return nil
+}
+
+// SetWhiteout hides a host tree's entry. The Store's lock must be held.
+func (s *Store) SetWhiteout(dir *Inode, name string) error {
+	if err := s.loadDir(dir); err != nil {
+		return err
+	}
+	if _, ok := dir.whiteout[name]; ok {
+		return nil
+	}
+	dir.whiteout[name] = false
+	s.touch(dir, false)
+	s.gather.whiteouts[nameKey{dir, name}] = true
+	return nil
+}
+
+// ClearWhiteout lets a host tree's entry show again. The Store's lock must be held.
+func (s *Store) ClearWhiteout(dir *Inode, name string) error {
+	if err := s.loadDir(dir); err != nil {
+		return err
+	}
+	stored, ok := dir.whiteout[name]
+	if !ok {
+		return nil
+	}
+	delete(dir.whiteout, name)
+	s.dropWhiteout(dir, name, stored)
+	return nil
+}
+
+// dropNames forgets the entries of a directory that is going away. It is empty but for whiteouts.
+// The Store's lock must be held.
+func (s *Store) dropNames(dir *Inode) {
+	for name, stored := range dir.whiteout {
+		s.dropWhiteout(dir, name, stored)
+	}
+	dir.whiteout = nil
+}
+
+func (s *Store) dropWhiteout(dir *Inode, name string, stored bool) {
+	if stored {
+		s.touch(dir, false)
+		s.gather.whiteouts[nameKey{dir, name}] = false
+	} else {
+		delete(s.gather.whiteouts, nameKey{dir, name})
+	}
+}
+
+// loadDir reads a directory's entries and whiteouts. A directory that was changed stays in memory
+// until the change is committed, so the rows are always the whole truth here.
+// The Store's lock must be held.
+func (s *Store) loadDir(dir *Inode) error {
+	if !dir.Attr.IsDir() {
+		return syscall.ENOTDIR
+	}
+	if err := s.refresh(dir); err != nil {
+		return err
+	}
+	if dir.children != nil {
+		return nil
+	}
+	children := map[string]child{}
+	q := s.meta.prep(qChildren)
+	q.BindInt64(1, int64(dir.Ino))
+	for q.Step() {
+		name := string(q.ColumnRawText(0))
+		e := child{ino: Ino(q.ColumnInt64(1)), mode: uint32(q.ColumnInt64(2)), stored: true}
+		e.number = shownNumber(e.ino, uint64(q.ColumnInt64(3)))
+		// A name that no directory can hold, or an entry that leads back to the root, was written
+		// by someone who means harm: it is not shown. check reports it.
+		if !ValidName(name) || e.ino == RootIno || e.ino == dir.Ino {
+			continue
+		}
+		children[name] = e
+	}
+	if err := s.meta.done(q); err != nil {
+		return fmt.Errorf("entries of inode %d: %w", dir.Ino, err)
+	}
+	whiteout := map[string]bool{}
+	if s.hasArtTables {
+		q = s.meta.prep(qWhiteouts)
+		q.BindInt64(1, int64(dir.Ino))
+		for q.Step() {
+			whiteout[string(q.ColumnRawText(0))] = true
+		}
+		if err := s.meta.done(q); err != nil {
+			return fmt.Errorf("whiteouts of inode %d: %w", dir.Ino, err)
+		}
+	}
+	dir.children, dir.whiteout = children, whiteout
+	return nil
+}

@@ -1,0 +1,272 @@
+package sqlvfs
+
+import (
+	"fmt"
+	"math"
+	"syscall"
+	"time"
+)
+
+// Ino is a row number of fs_inode. The root directory is RootIno.
+type Ino int64
+
+const (
+	// RootIno is the root directory of every tree.
+	RootIno Ino = 1
+	// MaxIno is the first number that is not given to new inodes. Numbers from here to 2^53, the
+	// last that a JavaScript reader of the format holds exactly, stand for objects of a host tree.
+	MaxIno Ino = 1 << 52
+	// NameMax is the longest name of a directory entry in bytes, as on Linux (limits.h).
+	NameMax = 255
+)
+
+// Timespec is a moment as the kernel counts it: seconds since 1970 and nanoseconds from 0 to
+// 999,999,999.
+type Timespec struct {
+	Sec  int64
+	Nsec int32
+}
+
+// Now is the present moment.
+func Now() Timespec {
+	t := time.Now()
+	return Timespec{t.Unix(), int32(t.Nanosecond())}
+}
+
+// Time converts to the standard library's form.
+func (t Timespec) Time() time.Time { return time.Unix(t.Sec, int64(t.Nsec)) }
+
+// Attr are an inode's attributes, with stat(2)'s meaning. Mode holds type and permission bits as
+// the kernel does. UID and GID are the host's numbers.
+type Attr struct {
+	Mode                uint32
+	Nlink               uint32
+	UID, GID            uint32
+	Rdev                uint32
+	Size                int64 // bytes
+	Atime, Mtime, Ctime Timespec
+}
+
+// IsDir tells whether the attributes are a directory's.
+func (a *Attr) IsDir() bool { return a.Mode&syscall.S_IFMT == syscall.S_IFDIR }
+
+// IsRegular tells whether the attributes are a regular file's.
+func (a *Attr) IsRegular() bool { return a.Mode&syscall.S_IFMT == syscall.S_IFREG }
+
+// IsSymlink tells whether the attributes are a symbolic link's.
+func (a *Attr) IsSymlink() bool { return a.Mode&syscall.S_IFMT == syscall.S_IFLNK }
+
+// Fingerprint tells one version of a host file from the next.
+type Fingerprint struct {
+	Dev, Ino     uint64
+	Size         int64
+	Mtime, Ctime Timespec
+}
+
+// Origin is the object of a host tree that supplies what an inode does not hold itself: a
+// directory's other entries, a regular file's other chunks. Values are never changed, only replaced.
+type Origin struct {
+	Base        string // name of the workspace whose tree it is in
+	Path        string // below that tree's root; "." is the root itself
+	Number      uint64 // inode number shown to programs, kept from before the copy-up
+	Fingerprint        // of the object when it was copied up
+	Limit       int64  // host content shows through below this offset, in bytes; 0: none does
+}
+
+// Inode is a live inode. Fields are guarded by the Store's lock.
+type Inode struct {
+	Ino    Ino
+	Attr   Attr    // call Store.Dirty after changing it
+	Target string  // of a symbolic link
+	Origin *Origin // nil: the inode stands for itself (a directory is opaque)
+
+	holds    int              // callers that need it
+	pins     int              // batches that mention it
+	children map[string]child // of a directory; nil until loaded
+	whiteout map[string]bool  // of a directory; loaded with children. value: is a row stored?
+	chunks   map[int64]*chunk // content that is not committed yet, by chunk index
+
+	stored      bool // a row in fs_inode exists, or is part of the batch in flight
+	dataStored  bool // rows in fs_data may exist
+	sideStored  bool // rows in fs_symlink, fs_origin or art_origin may exist
+	orphanRow   bool // a row in art_orphan exists
+	originDirty bool // art_origin is to be written with the row
+	dead        bool // no name, no holder: rows are to be deleted
+
+	// Stored chunks from voidFrom on are no longer this file's: a truncation that is part of batch
+	// voidBatch has cut them off. math.MaxInt64 when there is no such truncation.
+	voidFrom  int64
+	voidBatch uint64
+
+	own   map[int64]struct{} // stored chunks of a file with an origin; nil until loaded
+	epoch uint64             // read-only stores: the database version that the fields are from
+}
+
+type child struct {
+	ino    Ino
+	number uint64 // shown to programs; equal to ino for what has no origin
+	mode   uint32
+	stored bool // a row exists, or is part of the batch in flight
+}
+
+// Number is the inode number shown to programs. It stays the same across copy-up, rename and
+// sessions.
+func (in *Inode) Number() uint64 {
+	if in.Origin != nil {
+		return shownNumber(in.Ino, in.Origin.Number)
+	}
+	return uint64(in.Ino)
+}
+
+// shownNumber distrusts numbers that would hide another inode: those below MaxIno are rows' own.
+func shownNumber(ino Ino, number uint64) uint64 {
+	if number >= uint64(MaxIno) && number < 1<<53 {
+		return number
+	}
+	return uint64(ino)
+}
+
+// Root returns the root directory, which is always live. The caller need not put it.
+// The Store's lock must be held.
+func (s *Store) Root() *Inode { return s.root }
+
+// Get returns the inode with the given row number and holds it until [Store.Put]. The error is
+// [ErrNotExist] when there is no such row, [ErrCorrupt] when the row makes no sense.
+// The Store's lock must be held.
+func (s *Store) Get(ino Ino) (*Inode, error) {
+	in := s.live[ino]
+	if in == nil {
+		in = &Inode{Ino: ino, voidFrom: math.MaxInt64}
+		if err := s.load(in); err != nil {
+			return nil, err
+		}
+		s.live[ino] = in
+	} else if err := s.refresh(in); err != nil {
+		return nil, err
+	}
+	in.holds++
+	return in, nil
+}
+
+// Hold takes one more hold on a live inode. The Store's lock must be held.
+func (s *Store) Hold(in *Inode) { in.holds++ }
+
+// Put gives up a hold. An inode that has neither names nor holders any more is deleted with its
+// content; one that is merely not needed leaves memory as soon as it is committed.
+// The Store's lock must be held.
+func (s *Store) Put(in *Inode) {
+	in.holds--
+	if in.holds == 0 && in.Attr.Nlink == 0 && !in.dead && !s.readOnly {
+		in.dead = true
+		s.dropChunks(in, 0)
+		s.dropNames(in)
+		if in.onDisk() {
+			s.touch(in, true)
+		}
+	}
+	s.evict(in)
+}
+
+// onDisk tells whether there may be rows to delete when the inode goes away.
+func (in *Inode) onDisk() bool {
+	return in.stored || in.dataStored || in.sideStored || in.orphanRow
+}
+
+// evict takes an inode that nothing refers to any more out of memory.
+// The Store's lock must be held.
+func (s *Store) evict(in *Inode) {
+	if in.holds == 0 && in.pins == 0 && in != s.root {
+		delete(s.live, in.Ino)
+	}
+}
+
+// New makes an inode that has no name yet and holds it for the caller. Without a name and a link
+// count it is an orphan: its content is kept only as long as it is held.
+// The Store's lock must be held.
+func (s *Store) New(attr Attr) (*Inode, error) {
+	if s.nextIno >= MaxIno {
+		return nil, syscall.ENOSPC
+	}
+	in := &Inode{Ino: s.nextIno, Attr: attr, holds: 1, voidFrom: math.MaxInt64}
+	s.nextIno++
+	if attr.IsDir() {
+		in.children = map[string]child{}
+		in.whiteout = map[string]bool{}
+	}
+	s.live[in.Ino] = in
+	s.touch(in, true)
+	return in, nil
+}
+
+// Dirty says that in.Attr was changed. The Store's lock must be held.
+func (s *Store) Dirty(in *Inode) { s.touch(in, true) }
+
+// SetOrigin replaces the inode's origin; nil makes a directory opaque.
+// The Store's lock must be held.
+func (s *Store) SetOrigin(in *Inode, o *Origin) {
+	in.Origin = o
+	in.originDirty = true
+	s.touch(in, true)
+}
+
+// FindNumber returns the row number of an inode that has an origin and shows the given number to
+// programs, or 0. The Store's lock must be held.
+func (s *Store) FindNumber(number uint64) (Ino, error) {
+	if s.gather.numbers != nil {
+		if ino, ok := s.gather.numbers[number]; ok {
+			return ino, nil
+		}
+	}
+	if s.inflight != nil && s.inflight.numbers != nil {
+		if ino, ok := s.inflight.numbers[number]; ok {
+			return ino, nil
+		}
+	}
+	q := s.meta.prep("SELECT min(delta_ino) FROM fs_origin WHERE base_ino=?")
+	q.BindInt64(1, int64(number))
+	var ino Ino
+	if q.Step() {
+		ino = Ino(q.ColumnInt64(0))
+	}
+	return ino, s.meta.done(q)
+}
+
+// load fills in an inode from its row. The Store's lock must be held.
+func (s *Store) load(in *Inode) error {
+	q := s.meta.prep(qInode)
+	q.BindInt64(1, int64(in.Ino))
+	if !q.Step() {
+		if err := s.meta.done(q); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: inode %d", ErrNotExist, in.Ino)
+	}
+	attr, err := scanAttr(q)
+	if err == nil {
+		in.Origin, err = scanOrigin(q)
+	}
+	if derr := s.meta.done(q); err == nil {
+		err = derr
+	}
+	if err != nil {
+		return fmt.Errorf("inode %d: %w", in.Ino, err)
+	}
+	if attr.IsSymlink() {
+		q := s.meta.prep(qTarget)
+		q.BindInt64(1, int64(in.Ino))
+		if q.Step() {
+			in.Target = string(q.ColumnRawText(0))
+		}
+		if err := s.meta.done(q); err != nil {
+			return err
+		}
+		if in.Target == "" || len(in.Target) >= 4096 {
+			return fmt.Errorf("%w: inode %d: symbolic link without a target, or with one too long", ErrCorrupt, in.Ino)
+		}
+		attr.Size = int64(len(in.Target))
+	}
+	in.Attr = attr
+	in.stored, in.dataStored, in.sideStored = true, true, true
+	in.epoch = s.epoch
+	return nil
+}

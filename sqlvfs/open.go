@@ -1,0 +1,343 @@
+package sqlvfs
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Options say how a database is opened.
+type Options struct {
+	// ReadOnly opens beside a writer, or without one, and changes nothing.
+	ReadOnly bool
+	// Create makes the database, readable for its owner alone, if it does not exist.
+	Create bool
+	// Root are the attributes of a new tree's root directory.
+	Root Attr
+	// MaxDirty bounds the content in memory that is not committed yet, in bytes. 0 means 96 MiB.
+	MaxDirty int
+}
+
+// Store is an open database and the live inodes of its tree. See the package documentation for
+// what its lock is for.
+type Store struct {
+	sync.Mutex
+
+	path         string
+	readOnly     bool
+	hasArtTables bool
+	chunkSize    int64
+	pageSize     int64
+	maxDirty     int
+	lockFile     *os.File
+
+	readers *connPool // for content
+	meta    *conn     // for rows of metadata. GUARDED_BY(Mutex)
+
+	live     map[Ino]*Inode // GUARDED_BY(Mutex)
+	root     *Inode
+	nextIno  Ino    // GUARDED_BY(Mutex)
+	pool     pool   // GUARDED_BY(Mutex)
+	gather   *batch // what the next transaction will commit. GUARDED_BY(Mutex)
+	inflight *batch // what the writer is committing, or nil. GUARDED_BY(Mutex)
+	failed   error  // why the last transaction failed; nil once one succeeds. GUARDED_BY(Mutex)
+	durable  uint64 // the newest batch that survives a power cut. GUARDED_BY(Mutex)
+	closing  bool   // GUARDED_BY(Mutex)
+
+	done    *sync.Cond // on Mutex: a batch was committed, or has failed
+	kick    chan struct{}
+	stopped chan struct{}
+
+	epoch   uint64    // read-only: counts changes made by the writer. GUARDED_BY(Mutex)
+	version int64     // read-only: data_version at the last look. GUARDED_BY(Mutex)
+	looked  time.Time // read-only: when that was. GUARDED_BY(Mutex)
+}
+
+// Open opens a database. A file that is no database, that belongs to another application, that a
+// newer version of art has made, or that cannot be written is refused with the matching Err; one
+// that another process writes to, with [*InUseError]. Nothing is changed in any of these cases.
+func Open(path string, opt Options) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := inspect(path, opt)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		path:     path,
+		readOnly: opt.ReadOnly,
+		maxDirty: opt.MaxDirty,
+		live:     map[Ino]*Inode{},
+		gather:   newBatch(1),
+		kick:     make(chan struct{}, 1),
+		stopped:  make(chan struct{}),
+	}
+	if s.maxDirty == 0 {
+		s.maxDirty = 96 << 20
+	}
+	s.done = sync.NewCond(s)
+	if err := s.open(fresh, opt.Root); err != nil {
+		s.shut()
+		if fresh {
+			removeDatabase(path)
+		}
+		return nil, storeError(err)
+	}
+	return s, nil
+}
+
+// inspect looks at the file before SQLite does, and creates it if asked. It reports whether there
+// is no tree in it yet.
+func inspect(path string, opt Options) (fresh bool, err error) {
+	mode := os.O_RDWR
+	if opt.ReadOnly {
+		mode = os.O_RDONLY
+	}
+	f, err := os.OpenFile(path, mode|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) && opt.Create && !opt.ReadOnly {
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+	}
+	if !opt.ReadOnly && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+		if _, statErr := os.Stat(path); statErr == nil {
+			return false, fmt.Errorf("%w: %v", ErrReadOnly, unwrapPath(err))
+		}
+	}
+	if err != nil {
+		return false, unwrapPath(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if !st.Mode().IsRegular() {
+		return false, fmt.Errorf("%w: it is not a regular file", ErrNotDatabase)
+	}
+	if st.Size() == 0 {
+		if opt.ReadOnly {
+			return false, fmt.Errorf("%w: it is empty", ErrNotDatabase)
+		}
+		return true, nil
+	}
+	// The header's offsets are those of https://sqlite.org/fileformat2.html, section 1.3.
+	var h [100]byte
+	if _, err := io.ReadFull(f, h[:]); err != nil || string(h[:16]) != "SQLite format 3\x00" {
+		return false, ErrNotDatabase
+	}
+	app, version := binary.BigEndian.Uint32(h[68:]), binary.BigEndian.Uint32(h[60:])
+	switch {
+	case app == ApplicationID && version > SchemaVersion:
+		return false, fmt.Errorf("%w: layout %d, this program knows up to %d", ErrNewer, version, SchemaVersion)
+	case app != ApplicationID && app != 0:
+		return false, fmt.Errorf("%w (application id %#x)", ErrForeign, app)
+	}
+	return false, nil
+}
+
+func (s *Store) open(fresh bool, root Attr) (err error) {
+	if s.readOnly {
+		return s.openReadOnly()
+	}
+	if real, err := filepath.EvalSymlinks(s.path); err == nil {
+		s.path = real
+	}
+	if s.lockFile, err = lockWriter(s.path); err != nil {
+		return err
+	}
+	w, err := connect(s.path, sqlite3.OPEN_READWRITE, "")
+	if err != nil {
+		return err
+	}
+	if err := s.prepareFile(w, fresh, root); err != nil {
+		w.Close()
+		return err
+	}
+	s.hasArtTables = true
+	s.readers = newConnPool(runtime.GOMAXPROCS(0), s.connectReader)
+	if s.meta, err = s.connectReader(); err == nil {
+		err = s.start()
+	}
+	if err != nil {
+		w.Close()
+		return err
+	}
+	go s.write(w)
+	return nil
+}
+
+// prepareFile sets the file's modes, creates or migrates its tables, and reaps what the last
+// session could not: the content of files that were deleted while they were open.
+func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
+	if fresh {
+		if err := w.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA auto_vacuum=INCREMENTAL", pageSize)); err != nil {
+			return err
+		}
+	}
+	// NORMAL: a commit is ordered but not yet durable; Sync raises it to FULL for its batch.
+	if err := w.Exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=" + strconv.Itoa(logLimit) + "; PRAGMA cache_size=-32768"); err != nil {
+		return err
+	}
+	if err := initSchema(w.Conn, root); err != nil {
+		return err
+	}
+	orphans, err := queryInt(w.Conn, "SELECT count(*) FROM art_orphan")
+	if err != nil || orphans == 0 {
+		return err
+	}
+	return w.Exec(`BEGIN IMMEDIATE;
+		DELETE FROM fs_data WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
+		DELETE FROM art_orphan;
+		COMMIT`)
+}
+
+func (s *Store) openReadOnly() (err error) {
+	open := s.connectReader
+	// Without a writer there may be no -wal, and in a directory that cannot be written none can be
+	// made: then nobody else can change the file either.
+	if _, statErr := os.Stat(s.path + "-wal"); statErr != nil && syscall.Access(filepath.Dir(s.path), 2) != nil {
+		open = func() (*conn, error) { return connect(s.path, sqlite3.OPEN_READONLY, "immutable=1") }
+	}
+	if s.meta, err = open(); err != nil {
+		return err
+	}
+	app, err := pragmaInt(s.meta.Conn, "application_id")
+	if err != nil {
+		return err
+	}
+	if s.hasArtTables = app == ApplicationID; !s.hasArtTables {
+		if err := checkAdoptable(s.meta.Conn); err != nil {
+			return err
+		}
+		inner := open
+		open = func() (*conn, error) {
+			c, err := inner()
+			if err == nil {
+				c.subst = map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly}
+			}
+			return c, err
+		}
+		s.meta.subst = map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly}
+	} else if err := checkColumns(s.meta.Conn); err != nil {
+		return err
+	}
+	s.readers = newConnPool(runtime.GOMAXPROCS(0), open)
+	s.version, err = pragmaInt(s.meta.Conn, "data_version")
+	if err != nil {
+		return err
+	}
+	s.looked = time.Now()
+	close(s.stopped)
+	return s.start()
+}
+
+// start reads what every tree needs in memory.
+func (s *Store) start() (err error) {
+	if s.chunkSize, err = readChunkSize(s.meta.Conn); err != nil {
+		return err
+	}
+	s.pool.size = int(s.chunkSize)
+	if s.pageSize, err = pragmaInt(s.meta.Conn, "page_size"); err != nil {
+		return err
+	}
+	top, err := queryInt(s.meta.Conn, fmt.Sprintf("SELECT max(ino) FROM fs_inode WHERE ino<%d", MaxIno))
+	if err != nil {
+		return err
+	}
+	s.nextIno = max(Ino(top), RootIno) + 1
+	s.root = &Inode{Ino: RootIno, voidFrom: math.MaxInt64}
+	if err := s.load(s.root); err != nil {
+		return err
+	}
+	if !s.root.Attr.IsDir() {
+		return fmt.Errorf("%w: the root is no directory", ErrCorrupt)
+	}
+	s.root.holds = 1
+	s.live[RootIno] = s.root
+	return nil
+}
+
+func (s *Store) connectReader() (*conn, error) {
+	return connect(s.path, sqlite3.OPEN_READONLY, "")
+}
+
+// Path is the database's file.
+func (s *Store) Path() string { return s.path }
+
+// ChunkSize is the size of a full row of content, in bytes.
+func (s *Store) ChunkSize() int64 { return s.chunkSize }
+
+// ReadOnly tells whether the store was opened without write access.
+func (s *Store) ReadOnly() bool { return s.readOnly }
+
+func (s *Store) closeReaders() {
+	if s.readers != nil {
+		s.readers.close()
+		s.readers = nil
+	}
+	if s.meta != nil {
+		s.meta.Close()
+		s.meta = nil
+	}
+}
+
+func (s *Store) shut() {
+	s.closeReaders()
+	if s.lockFile != nil {
+		s.lockFile.Close()
+	}
+}
+
+func removeDatabase(path string) {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		os.Remove(path + suffix)
+	}
+}
+
+// storeError puts SQLite's own words behind ours where they mean the same.
+func storeError(err error) error {
+	switch {
+	case errors.Is(err, sqlite3.NOTADB):
+		return fmt.Errorf("%w: %v", ErrNotDatabase, err)
+	case errors.Is(err, sqlite3.CORRUPT):
+		return fmt.Errorf("%w: %v", ErrCorrupt, err)
+	case errors.Is(err, sqlite3.READONLY):
+		return fmt.Errorf("%w: %v", ErrReadOnly, err)
+	}
+	return err
+}
+
+func unwrapPath(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// validOriginPath accepts a clean relative path that stays below its root.
+func validOriginPath(p string) bool {
+	if p == "." {
+		return true
+	}
+	for _, name := range strings.Split(p, "/") {
+		if !ValidName(name) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,290 @@
+package sqlvfs
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var rootAttr = Attr{Mode: syscall.S_IFDIR | 0o755, Nlink: 2}
+
+func openTest(t testing.TB, path string) *Store {
+	t.Helper()
+	s, err := Open(path, Options{Create: true, Root: rootAttr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// create makes an empty file in the root and returns it held.
+func create(t testing.TB, s *Store, name string, mode uint32) *Inode {
+	t.Helper()
+	s.Lock()
+	defer s.Unlock()
+	in, err := s.New(Attr{Mode: mode, Nlink: 1, Mtime: Timespec{5, 6}})
+	must(t, err)
+	must(t, s.Link(s.Root(), name, in))
+	return in
+}
+
+func lookup(t testing.TB, s *Store, name string) *Inode {
+	t.Helper()
+	s.Lock()
+	defer s.Unlock()
+	c, ok, _, err := s.Child(s.Root(), name)
+	must(t, err)
+	if !ok {
+		t.Fatalf("%q is not there", name)
+	}
+	in, err := s.Get(c.Ino)
+	must(t, err)
+	return in
+}
+
+func put(s *Store, in *Inode) {
+	s.Lock()
+	s.Put(in)
+	s.Unlock()
+}
+
+func content(t testing.TB, s *Store, in *Inode) []byte {
+	t.Helper()
+	b, err := io.ReadAll(io.NewSectionReader(readerOf{s, in}, 0, 1<<40))
+	must(t, err)
+	return b
+}
+
+type readerOf struct {
+	s  *Store
+	in *Inode
+}
+
+func (r readerOf) ReadAt(p []byte, off int64) (int, error) { return r.s.ReadAt(r.in, p, off, nil) }
+
+func TestFileComesBackAfterReopen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	in := create(t, s, "bytes\xff", syscall.S_IFREG|0o640)
+	data := make([]byte, 3*DefaultChunkSize+17)
+	for i := range data {
+		data[i] = byte(i * 7)
+	}
+	must(t, s.WriteAt(in, data, 0, nil, Timespec{7, 8}))
+	must(t, s.Close())
+	if ents, _ := os.ReadDir(filepath.Dir(path)); len(ents) != 1 {
+		t.Errorf("files left beside the database: %v", ents)
+	}
+	if st, _ := os.Stat(path); st.Mode().Perm() != 0o600 {
+		t.Errorf("database mode %v", st.Mode())
+	}
+
+	s = openTest(t, path)
+	in = lookup(t, s, "bytes\xff")
+	if !bytes.Equal(content(t, s, in), data) {
+		t.Error("content differs")
+	}
+	want := Attr{Mode: syscall.S_IFREG | 0o640, Nlink: 1, Size: int64(len(data)), Mtime: Timespec{7, 8}, Ctime: Timespec{7, 8}}
+	if in.Attr != want {
+		t.Errorf("attributes %+v, want %+v", in.Attr, want)
+	}
+	must(t, s.Close())
+}
+
+// TestContentAgainstModel writes, truncates, commits and evicts at random, and compares with a
+// plain byte slice after each step.
+func TestContentAgainstModel(t *testing.T) {
+	for seed := range uint64(12) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		path := filepath.Join(t.TempDir(), "a.db")
+		s := openTest(t, path)
+		in := create(t, s, "f", syscall.S_IFREG|0o600)
+		var model []byte
+		for range 150 {
+			switch rnd.IntN(6) {
+			case 0, 1, 2:
+				off := rnd.IntN(4 * DefaultChunkSize)
+				p := make([]byte, 1+rnd.IntN([]int{10, 5000, 2 * DefaultChunkSize}[rnd.IntN(3)]))
+				for i := range p {
+					p[i] = byte(rnd.Uint32())
+				}
+				must(t, s.WriteAt(in, p, int64(off), nil, Now()))
+				if n := off + len(p); n > len(model) {
+					model = append(model, make([]byte, n-len(model))...)
+				}
+				copy(model[off:], p)
+			case 3:
+				size := rnd.IntN(6 * DefaultChunkSize)
+				must(t, s.Truncate(in, int64(size), nil, Now()))
+				if size < len(model) {
+					model = model[:size:size]
+				} else {
+					model = append(model, make([]byte, size-len(model))...)
+				}
+			case 4:
+				must(t, s.Sync())
+			case 5:
+				put(s, in)
+				if rnd.IntN(2) == 0 {
+					must(t, s.Close())
+					s = openTest(t, path)
+				}
+				in = lookup(t, s, "f")
+			}
+			if got := content(t, s, in); !bytes.Equal(got, model) {
+				t.Fatalf("seed %d: content differs: %d bytes, want %d", seed, len(got), len(model))
+			}
+		}
+		must(t, s.Close())
+		s = openTest(t, path)
+		s.Lock()
+		rows, err := queryInt(s.meta.Conn, `SELECT count(*) FROM fs_data d JOIN fs_inode i USING (ino)
+			WHERE length(d.data) <> min(65536, i.size - d.chunk_index*65536)`)
+		s.Unlock()
+		must(t, err)
+		if rows != 0 {
+			t.Errorf("seed %d: %d chunks are not as long as the file's size makes them", seed, rows)
+		}
+		must(t, s.Close())
+	}
+}
+
+func TestUnlinkedFileKeepsItsContentWhileHeld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	in := create(t, s, "f", syscall.S_IFREG|0o600)
+	must(t, s.WriteAt(in, []byte("still here"), 0, nil, Now()))
+	must(t, s.Sync())
+	s.Lock()
+	must(t, s.Unlink(s.Root(), "f"))
+	in.Attr.Nlink = 0
+	s.Dirty(in)
+	s.Unlock()
+	must(t, s.Sync())
+	if got := content(t, s, in); string(got) != "still here" {
+		t.Errorf("content %q", got)
+	}
+	counts := func(s *Store) [3]int64 {
+		s.Lock()
+		defer s.Unlock()
+		var n [3]int64
+		for i, q := range []string{"SELECT count(*) FROM fs_inode", "SELECT count(*) FROM fs_data", "SELECT count(*) FROM art_orphan"} {
+			var err error
+			n[i], err = queryInt(s.meta.Conn, q)
+			must(t, err)
+		}
+		return n
+	}
+	if got := counts(s); got != [3]int64{1, 1, 1} {
+		t.Errorf("inodes, chunks, orphans while open: %v", got)
+	}
+	// The process dies here: the next session reaps what is left.
+	must(t, s.Close())
+	s = openTest(t, path)
+	if got := counts(s); got != [3]int64{1, 0, 0} {
+		t.Errorf("inodes, chunks, orphans after reopening: %v", got)
+	}
+	must(t, s.Close())
+}
+
+func TestShortLivedFileNeverReachesTheDisk(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	must(t, s.Sync())
+	for range 100 {
+		in := create(t, s, "tmp", syscall.S_IFREG|0o600)
+		must(t, s.WriteAt(in, make([]byte, 1000), 0, nil, Now()))
+		s.Lock()
+		must(t, s.Unlink(s.Root(), "tmp"))
+		in.Attr.Nlink = 0
+		s.Dirty(in)
+		s.Put(in)
+		if len(s.gather.chunks) != 0 || len(s.gather.dentries) != 0 {
+			t.Fatalf("batch still holds %d chunks, %d names", len(s.gather.chunks), len(s.gather.dentries))
+		}
+		s.Unlock()
+	}
+	must(t, s.Sync())
+	s.Lock()
+	if len(s.live) != 1 {
+		t.Errorf("%d inodes still live", len(s.live))
+	}
+	s.Unlock()
+	must(t, s.Close())
+}
+
+func TestSecondWriterIsToldTheFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	defer s.Close()
+	_, err := Open(path, Options{})
+	var inUse *InUseError
+	if !errors.As(err, &inUse) || inUse.PID != os.Getpid() {
+		t.Errorf("second writer: %v", err)
+	}
+}
+
+func TestReaderSeesCommitsOfAWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	defer s.Close()
+	r, err := Open(path, Options{ReadOnly: true})
+	must(t, err)
+	defer r.Close()
+	in := create(t, s, "new", syscall.S_IFREG|0o600)
+	must(t, s.WriteAt(in, []byte("hello"), 0, nil, Now()))
+	must(t, s.Sync())
+	r.Lock()
+	r.looked = time.Time{}
+	r.Unlock()
+	if got := content(t, r, lookup(t, r, "new")); string(got) != "hello" {
+		t.Errorf("reader sees %q", got)
+	}
+	if err := r.WriteAt(lookup(t, r, "new"), []byte("x"), 0, nil, Now()); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("write to a read-only store: %v", err)
+	}
+}
+
+func TestForeignFilesAreRefusedUntouched(t *testing.T) {
+	dir := t.TempDir()
+	header := func(app, version byte) []byte {
+		b := make([]byte, 4096)
+		copy(b, "SQLite format 3\x00")
+		b[63], b[68], b[69], b[70], b[71] = version, 'a', 'r', 't', app
+		return b
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"text":  {[]byte("this is a text file\n"), ErrNotDatabase},
+		"newer": {header('1', SchemaVersion+1), ErrNewer},
+		"other": {header('2', 1), ErrForeign},
+		"torn":  {header('1', SchemaVersion)[:120], ErrCorrupt},
+	} {
+		path := filepath.Join(dir, name)
+		must(t, os.WriteFile(path, c.data, 0o600))
+		_, err := Open(path, Options{Create: true, Root: rootAttr})
+		if !errors.Is(err, c.want) && !(name == "torn" && errors.Is(err, ErrNotDatabase)) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if got, _ := os.ReadFile(path); !bytes.Equal(got, c.data) {
+			t.Errorf("%s: the file was changed", name)
+		}
+	}
+	if ents, _ := os.ReadDir(dir); len(ents) != 4 {
+		t.Errorf("files left behind: %v", ents)
+	}
+}
