@@ -1,0 +1,160 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestReadme runs what README.md shows. In a block marked console, a line that
+// begins with "$ " is a command and the lines after it are its output, standard
+// error included; a line of three dots stands for any lines. The commands run
+// one after the other in one directory.
+func TestReadme(t *testing.T) {
+	text := readme(t)
+	dir := t.TempDir()
+	project := filepath.Join(dir, "project")
+	if err := os.Mkdir(project, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"main.py": "print(\"hello\")\n", "old.txt": "old\n"} {
+		if err := os.WriteFile(filepath.Join(project, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commands := 0
+	for _, block := range fenced(text, "console") {
+		for _, step := range strings.Split("\n"+block, "\n$ ")[1:] {
+			line, want, _ := strings.Cut(step, "\n")
+			cmd := exec.Command("sh", "-c", line)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LC_ALL=C", "HOME="+dir)
+			got, err := cmd.CombinedOutput()
+			if _, failed := err.(*exec.ExitError); err != nil && !failed {
+				t.Fatal(err)
+			}
+			if !like(string(got), strings.TrimSuffix(want, "\n")) {
+				t.Errorf("$ %s\nprints\n%s\nand not\n%s", line, got, want)
+			}
+			commands++
+		}
+	}
+	if commands < 10 {
+		t.Errorf("only %d commands found in README.md", commands)
+	}
+}
+
+// like tells whether got is what want shows, where "..." alone on a line is any
+// number of lines.
+func like(got, want string) bool {
+	var pattern strings.Builder
+	for line := range strings.Lines(want) {
+		if strings.TrimSuffix(line, "\n") == "..." {
+			pattern.WriteString(`(?:.*\n)*`)
+			continue
+		}
+		pattern.WriteString(regexp.QuoteMeta(strings.TrimSuffix(line, "\n")) + `\n`)
+	}
+	return regexp.MustCompile(`^` + pattern.String() + `$`).MatchString(got)
+}
+
+func TestLike(t *testing.T) {
+	for _, c := range []struct {
+		got, want string
+		like      bool
+	}{
+		{"", "", true},
+		{"a\n", "a", true},
+		{"a\n", "", false},
+		{"a\nb\n", "a", false},
+		{"a\nb\nc\n", "a\n...\nc", true},
+		{"a\nc\n", "a\n...\nc", true},
+		{"a\nb\n", "a\n...\nc", false},
+		{"a(1)\n", "a(1)", true},
+	} {
+		if like(c.got, c.want) != c.like {
+			t.Errorf("like(%q, %q) is not %v", c.got, c.want, c.like)
+		}
+	}
+}
+
+// TestReadmeMake holds every command in a block marked sh to be run somewhere.
+func TestReadmeMake(t *testing.T) {
+	text := readme(t)
+	ci, err := os.ReadFile(filepath.Join(repo, ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := map[string]bool{"make install": true, "make demo": true} // below
+	for _, block := range fenced(text, "sh") {
+		for line := range strings.Lines(block) {
+			if line = strings.TrimSpace(line); !tested[line] && !strings.Contains(string(ci), "\n"+line+"\n") {
+				t.Errorf("README.md says %q, which no test runs", line)
+			}
+		}
+	}
+}
+
+func TestInstall(t *testing.T) {
+	readme(t)
+	dest := t.TempDir()
+	cmd := exec.Command("make", "install", "BIN="+t.TempDir(), "DESTDIR="+dest, "PREFIX=/opt/art", "LIBEXECDIR=/opt/art/lib")
+	cmd.Dir = repo
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	for _, name := range []string{"bin/art", "bin/art-fuse", "bin/art-trace", "lib/art/art-fuse", "lib/art/art-trace", "lib/art/art-sync"} {
+		if out, err := exec.Command(filepath.Join(dest, "opt/art", name), "--version").CombinedOutput(); err != nil {
+			t.Errorf("%s --version: %v\n%s", name, err, out)
+		}
+	}
+	// Moved as a whole, art still finds its helpers.
+	out, err := exec.Command(filepath.Join(dest, "opt/art/bin/art"), "-m", dest, "-d", filepath.Join(t.TempDir(), "db"), "--", "echo", "found").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "/opt/art/lib/art") {
+		t.Errorf("without its helpers in place, art does not say where it looks: %v\n%s", err, out)
+	}
+}
+
+func TestDemo(t *testing.T) {
+	readme(t)
+	cmd := exec.Command(filepath.Join(repo, "internal/packaging/demo"), bin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	if lines := strings.Count(string(out), "\n"); lines > 50 {
+		t.Errorf("the demo prints %d lines, too many for one screen", lines)
+	}
+	for _, want := range []string{"/home/agent/hello", "Read-only file system", "and goodbye", "Say goodbye"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the demo does not show %q:\n%s", want, out)
+		}
+	}
+}
+
+// readme returns README.md. What needs a checkout runs with `go test` only, not
+// with the compiled tests that the other users run.
+func readme(t *testing.T) string {
+	t.Helper()
+	if repo == "" {
+		t.Skip("not in a checkout: run by go test")
+	}
+	text, err := os.ReadFile(filepath.Join(repo, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// fenced returns the blocks of text between ```kind and ``` lines.
+func fenced(text, kind string) []string {
+	var blocks []string
+	for _, part := range strings.Split(text, "\n```"+kind+"\n")[1:] {
+		block, _, _ := strings.Cut(part, "\n```")
+		blocks = append(blocks, block+"\n")
+	}
+	return blocks
+}
