@@ -1,0 +1,4 @@
+package sysnum
+
+// Native is the architecture that this program was built for.
+var Native = &ARM64
