@@ -1,0 +1,144 @@
+// Command art-sync moves a workspace between a host directory and a database. It is what `art
+// push` and `art pull` run, and works by itself.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/peterbourgon/ff/v3"
+	"github.com/peterbourgon/ff/v3/ffcli"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sync"
+	"github.com/riverlytech/art/internal/version"
+	"github.com/riverlytech/art/libexec"
+)
+
+const prog = "art-sync"
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func run(args []string) int {
+	if err := libexec.CheckCaller(prog); err != nil {
+		cli.Fail(prog, err)
+		return cli.ExitError
+	}
+	// A signal ends the run in order: what a pull has staged is removed, a push closes its database.
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	defer stop()
+	err := dispatch(ctx, args)
+	switch {
+	case err == nil:
+		return cli.OK
+	case errors.As(err, new(usageError)):
+		cli.Fail(prog, err)
+		return cli.ExitUsage
+	}
+	cli.Fail(prog, err)
+	return cli.ExitError
+}
+
+func dispatch(ctx context.Context, args []string) error {
+	var showVersion bool
+	fs := newFlagSet(prog)
+	fs.BoolVar(&showVersion, "version", false, "")
+	root := &ffcli.Command{Name: prog, FlagSet: fs}
+	root.Exec = func(_ context.Context, args []string) error {
+		switch {
+		case showVersion:
+			_, err := fmt.Println(prog, version.Version)
+			return err
+		case len(args) > 0:
+			return wrongUsage(prog, fmt.Errorf("%s: no such command", args[0]))
+		}
+		return wrongUsage(prog, errors.New("no command was given"))
+	}
+	for name, do := range map[string]func(context.Context, sync.Options) error{"push": sync.Push} {
+		c, err := newSubcommand(name, do)
+		if err != nil {
+			return err
+		}
+		root.Subcommands = append(root.Subcommands, c)
+	}
+	// The flag package asks for the usage text of the command whose flags it could not read: that
+	// tells which one help is about.
+	about := prog
+	for _, c := range append([]*ffcli.Command{root}, root.Subcommands...) {
+		c.UsageFunc = func(c *ffcli.Command) string { about = c.Name; return "" }
+	}
+	switch err := root.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		_, err := fmt.Print(usages[about])
+		return err
+	case err != nil:
+		return wrongUsage(about, err)
+	}
+	return root.Run(ctx)
+}
+
+func newSubcommand(name string, do func(context.Context, sync.Options) error) (*ffcli.Command, error) {
+	opt := sync.Options{
+		Dir: ".", Stdout: os.Stdout, Stderr: os.Stderr,
+		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	// The environment comes first, by the long names, so that what is given on the command line
+	// counts more under either of its names.
+	env := newFlagSet(name)
+	longFlags(env, &opt)
+	if err := ff.Parse(env, nil, ff.WithEnvVarPrefix("ART")); err != nil {
+		return nil, wrongUsage(name, err)
+	}
+	fs := newFlagSet(name)
+	longFlags(fs, &opt)
+	fs.StringVar(&opt.Dir, "m", opt.Dir, "")
+	fs.StringVar(&opt.DB, "d", opt.DB, "")
+	fs.BoolVar(&opt.Quiet, "q", opt.Quiet, "")
+	c := &ffcli.Command{Name: name, FlagSet: fs}
+	c.Exec = func(ctx context.Context, args []string) error {
+		switch {
+		case len(args) > 0:
+			return wrongUsage(name, fmt.Errorf("%s: unexpected argument", args[0]))
+		case opt.DB == "":
+			return wrongUsage(name, errors.New("no database was given (--db)"))
+		}
+		return do(ctx, opt)
+	}
+	return c, nil
+}
+
+func longFlags(fs *flag.FlagSet, opt *sync.Options) {
+	fs.StringVar(&opt.Dir, "mount", opt.Dir, "")
+	fs.StringVar(&opt.Dir, "workspace", opt.Dir, "")
+	fs.StringVar(&opt.DB, "db", opt.DB, "")
+	fs.BoolVar(&opt.DryRun, "dry-run", opt.DryRun, "")
+	fs.BoolVar(&opt.Quiet, "quiet", opt.Quiet, "")
+}
+
+// newFlagSet makes a flag set that prints nothing by itself: help that was asked for belongs on
+// standard output, and what is wrong is told in this project's own way.
+func newFlagSet(name string) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	return fs
+}
+
+func wrongUsage(command string, err error) error {
+	hint := "see " + prog + " " + command + " --help"
+	if command == prog {
+		hint = "see " + prog + " --help"
+	}
+	return usageError{cli.WithHint(err, hint)}
+}

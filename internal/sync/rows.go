@@ -1,0 +1,140 @@
+package sync
+
+import (
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// rows is the database's tree as push changes it. The store is nil in a dry run without a
+// database; then every inode is nil too.
+type rows struct{ store *sqlvfs.Store }
+
+func (t rows) root() *sqlvfs.Inode {
+	if t.store == nil {
+		return nil
+	}
+	t.store.Lock()
+	defer t.store.Unlock()
+	root := t.store.Root()
+	t.store.Hold(root)
+	return root
+}
+
+// child returns the inode that a directory's entry stands for, held, or nil.
+func (t rows) child(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error) {
+	if dir == nil {
+		return nil, nil
+	}
+	t.store.Lock()
+	defer t.store.Unlock()
+	c, ok, _, err := t.store.Child(dir, name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return t.store.Get(c.Ino)
+}
+
+// get returns an inode, held.
+func (t rows) get(ino sqlvfs.Ino) (*sqlvfs.Inode, error) {
+	t.store.Lock()
+	defer t.store.Unlock()
+	return t.store.Get(ino)
+}
+
+func (t rows) put(in *sqlvfs.Inode) {
+	if in == nil {
+		return
+	}
+	t.store.Lock()
+	t.store.Put(in)
+	t.store.Unlock()
+}
+
+// create makes an inode without a name, held. Nothing of it stays if the process is killed before
+// it is linked: so a file appears with all of its content or not at all.
+func (t rows) create(attr sqlvfs.Attr) (*sqlvfs.Inode, error) {
+	t.store.Lock()
+	defer t.store.Unlock()
+	if err := t.store.Ready(); err != nil {
+		return nil, err
+	}
+	attr.Nlink, attr.Size = 0, 0
+	return t.store.New(attr)
+}
+
+// update runs a change of an inode's fields and makes the entry stand for the inode, as one step.
+func (t rows) update(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode, change func()) error {
+	t.store.Lock()
+	defer t.store.Unlock()
+	if err := t.store.Ready(); err != nil {
+		return err
+	}
+	change()
+	t.store.Dirty(in)
+	return t.enter(dir, name, in)
+}
+
+// enter makes an entry stand for an inode, in place of what it stood for, and keeps the link
+// counts right. The Store's lock must be held.
+func (t rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
+	c, ok, whiteout, err := t.store.Child(dir, name)
+	if err != nil {
+		return err
+	}
+	if ok && c.Ino == in.Ino {
+		return nil
+	}
+	if ok {
+		if err := t.drop(dir, name, c.Ino); err != nil {
+			return err
+		}
+	}
+	if whiteout {
+		if err := t.store.ClearWhiteout(dir, name); err != nil {
+			return err
+		}
+	}
+	if in.Attr.IsDir() {
+		in.Attr.Nlink = 2
+		dir.Attr.Nlink++
+		t.store.Dirty(dir)
+	} else {
+		in.Attr.Nlink++
+	}
+	t.store.Dirty(in)
+	return t.store.Link(dir, name, in)
+}
+
+// drop removes an entry and, if it was the last name of a directory, everything below. An entry is
+// gone before those below it are visited, so a directory that holds itself ends the descent too.
+// The Store's lock must be held.
+func (t rows) drop(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
+	if err := t.store.Unlink(dir, name); err != nil {
+		return err
+	}
+	in, err := t.store.Get(ino)
+	if err != nil {
+		return err
+	}
+	defer t.store.Put(in)
+	defer t.store.Dirty(in)
+	if !in.Attr.IsDir() {
+		in.Attr.Nlink = less(in.Attr.Nlink)
+		return nil
+	}
+	children, err := t.store.Children(in)
+	if err != nil {
+		return err
+	}
+	for _, c := range children {
+		if err := t.drop(in, c.Name, c.Ino); err != nil {
+			return err
+		}
+	}
+	in.Attr.Nlink = 0
+	dir.Attr.Nlink = less(dir.Attr.Nlink)
+	t.store.Dirty(dir)
+	return nil
+}
+
+// less counts one link down. The count is the database's word and may be wrong.
+func less(n uint32) uint32 { return max(n, 1) - 1 }
