@@ -24,6 +24,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"snapshot": cmdSnapshot,
 	"killtree": cmdKillTree,
 	"clean":    cmdClean,
+	"whole":    cmdWhole,
 }
 
 // code N program args...
@@ -174,5 +175,40 @@ func cmdClean(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	if len(found) > 0 {
 		ts.Fatalf("left behind:\n%s", strings.Join(found, "\n"))
+	}
+}
+
+// broken lists, for a database of the Agent Filesystem format, each row that
+// breaks one of its rules. It is asked of the sqlite3 program, so that the
+// answer owes nothing to our own code.
+const broken = `
+SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok';
+SELECT 'entry without inode', * FROM fs_dentry WHERE ino NOT IN (SELECT ino FROM fs_inode);
+SELECT 'entry without directory', * FROM fs_dentry
+	WHERE parent_ino NOT IN (SELECT ino FROM fs_inode WHERE mode & 0xf000 = 0x4000);
+SELECT 'inode without entry', * FROM fs_inode
+	WHERE ino <> 1 AND ino NOT IN (SELECT ino FROM fs_dentry) AND ino NOT IN (SELECT ino FROM art_orphan);
+SELECT 'directory with two entries', ino FROM fs_dentry JOIN fs_inode USING (ino)
+	WHERE mode & 0xf000 = 0x4000 GROUP BY ino HAVING count(*) > 1;
+SELECT 'content without file', ino, chunk_index FROM fs_data
+	WHERE ino NOT IN (SELECT ino FROM fs_inode WHERE mode & 0xf000 = 0x8000);
+SELECT 'content beyond the end', ino, chunk_index FROM fs_data JOIN fs_inode USING (ino)
+	WHERE chunk_index * (SELECT value FROM fs_config WHERE key = 'chunk_size') + length(data) > size;
+SELECT 'link without target', ino FROM fs_inode
+	WHERE mode & 0xf000 = 0xa000 AND ino NOT IN (SELECT ino FROM fs_symlink) AND ino NOT IN (SELECT ino FROM art_origin);
+SELECT 'target without link', ino FROM fs_symlink WHERE ino NOT IN (SELECT ino FROM fs_inode WHERE mode & 0xf000 = 0xa000);
+SELECT 'origin without inode', ino FROM art_origin WHERE ino NOT IN (SELECT ino FROM fs_inode);
+`
+
+// whole DB
+//
+// the database must keep every rule of its format.
+func cmdWhole(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: whole db")
+	}
+	out, err := exec.Command("sqlite3", "-readonly", ts.MkAbs(args[0]), broken).CombinedOutput()
+	if err != nil || len(out) > 0 {
+		ts.Fatalf("%s is not whole: %v\n%s", args[0], err, out)
 	}
 }
