@@ -1,0 +1,89 @@
+package decode
+
+import "maps"
+
+// flag is one bit or value with its name.
+type flag struct {
+	value int64
+	name  string
+}
+
+// flagSet is the names that an argument's bits, or its value, may have, in the
+// order in which strace prints them.
+type flagSet struct {
+	unknown string // stands beside a value that has no name
+	flags   []flag
+}
+
+// flagSets are all sets by their names in calls.tbl.
+var flagSets = func() map[string]*flagSet {
+	all := map[string]*flagSet{}
+	for _, part := range []map[string]*flagSet{fileFlags, processFlags, networkFlags} {
+		maps.Copy(all, part)
+	}
+	return all
+}()
+
+// printSet prints v as flags joined by |, what is left over as a number.
+func (p *printer) printSet(set *flagSet, v uint64) {
+	if v == 0 {
+		p.name(set, 0, "0")
+		return
+	}
+	sep := ""
+	for _, f := range set.flags {
+		bits := uint64(f.value)
+		if bits != 0 && v&bits == bits {
+			p.str(sep)
+			p.str(f.name)
+			sep, v = "|", v&^bits
+		}
+	}
+	switch {
+	case v == 0:
+	case sep == "":
+		p.hex(v)
+		p.str(" /* " + set.unknown + " */")
+	default:
+		p.str(sep)
+		p.hex(v)
+	}
+}
+
+// printName prints v as the one name that has exactly this value.
+func (p *printer) printName(set *flagSet, v uint64) {
+	for _, f := range set.flags {
+		if uint32(f.value) == uint32(v) {
+			p.str(f.name)
+			return
+		}
+	}
+	p.hex(uint64(uint32(v)))
+	p.str(" /* " + set.unknown + " */")
+}
+
+// name prints the name of v, or otherwise.
+func (p *printer) name(set *flagSet, v uint64, otherwise string) {
+	for _, f := range set.flags {
+		if uint64(f.value) == v {
+			p.str(f.name)
+			return
+		}
+	}
+	p.str(otherwise)
+}
+
+func printFlags(p *printer, a *argument, v uint64) bool {
+	v = uint64(uint32(v)) // every flag word of the kernel's is an int
+	if a.flags == fileFlags["open"] {
+		p.openFlags(v)
+	} else {
+		p.printSet(a.flags, v)
+	}
+	return true
+}
+
+func printEnum(p *printer, a *argument, v uint64) bool {
+	p.printName(a.flags, v)
+	return true
+}

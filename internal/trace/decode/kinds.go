@@ -1,0 +1,155 @@
+package decode
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// kinds are the kinds of argument by their names in calls.tbl.
+var kinds = map[string]kind{
+	"int": printInt, "fd": printInt, "long": printLong, "off": printLong,
+	"uint": printUint, "ulong": printUlong, "size": printUlong,
+	"hex": printHex, "hexoff": printHexOff, "hexflags": printHexFlags,
+	"addr": printAddr, "data": printAddr, "mode": printMode, "filemode": printFileMode,
+	"flags": printFlags, "enum": printEnum, "device": printDevice,
+	"dirfd": printDirfd, "path": printPath, "buf": printBuf, "cstring": printCstring,
+	"openmode": printOpenMode, "open_how": printOpenHow, "mq_attr": printMqAttr,
+
+	"int_p": printIntP, "long_p": printLongP, "off_p": printLongP, "fd_pair": printFdPair,
+	"int_list": printIntList, "int_array": printIntArray, "socklen": printSocklen,
+	"timespec": printTimespec, "timespec_rest": printTimespecRest, "timeval": printTimeval,
+	"timevals": printTimevals, "utimens": printUtimens,
+	"itimerspec": printItimerspec, "itimerval": printItimerval,
+	"stat": printStat, "statx": printStatx, "statfs": printStatfs,
+	"rlimit": printRlimit, "rusage": printRusage, "utsname": printUtsname,
+	"iovec": printIovec, "iovec_raw": printIovecRaw, "iovec_out": printIovecOut,
+	"fcntl_arg": printFcntlArg, "ioctl": printIoctl, "ioctl_arg": printIoctlArg,
+	"dirents": printDirents, "pollfd": printPollfd, "fd_set": printFdSet,
+	"epoll_event": printEpollEvent, "epoll_events": printEpollEvents,
+
+	"argv": printArgv, "envp": printEnvp, "clone": printClone, "clone_args": printCloneArgs,
+	"wait_status": printWaitStatus, "mmap_flags": printMmapFlags, "mremap_to": printMremapTo,
+	"futex_op": printFutexOp, "futex_arg": printFutexArg, "prctl2": printPrctl2, "prctl_rest": printPrctlRest,
+	"cpuset": printCpuset, "cpuset_out": printCpusetOut, "restart": printRestart, "ipckey": printIpcKey,
+	"cap_header": printAddr, "cap_data": printAddr,
+
+	"signal": printSignal, "sigset": printSigset, "sigset_ptr": printSigsetPtr, "sigaction": printSigaction,
+	"siginfo": printSiginfo, "sigframe": printSigframe, "stack": printStack,
+
+	"sockaddr": printSockaddr, "sockaddr_out": printSockaddrOut, "socktype": printSocktype, "protocol": printProtocol,
+	"msghdr": printMsghdr, "msghdr_out": printMsghdrOut, "sockopt": printSockopt,
+	"optval": printOptval, "optval_out": printOptvalOut,
+}
+
+func printInt(p *printer, _ *argument, v uint64) bool   { p.dec(int64(int32(v))); return true }
+func printLong(p *printer, _ *argument, v uint64) bool  { p.dec(int64(v)); return true }
+func printUint(p *printer, _ *argument, v uint64) bool  { p.udec(uint64(uint32(v))); return true }
+func printUlong(p *printer, _ *argument, v uint64) bool { p.udec(v); return true }
+func printHex(p *printer, _ *argument, v uint64) bool   { p.hex(v); return true }
+func printAddr(p *printer, _ *argument, v uint64) bool  { p.addr(v); return true }
+
+// printHexFlags prints flags whose names are not known here.
+func printHexFlags(p *printer, _ *argument, v uint64) bool {
+	p.hexFlags(v)
+	return true
+}
+
+func (p *printer) hexFlags(v uint64) {
+	if v == 0 {
+		p.str("0")
+	} else {
+		p.hex(v)
+	}
+}
+
+func printHexOff(p *printer, _ *argument, v uint64) bool {
+	p.hexFlags(v)
+	return true
+}
+
+func printMode(p *printer, _ *argument, v uint64) bool {
+	p.mode(uint32(v) & 0xffff)
+	return true
+}
+
+// mode prints permission bits in octal, with at least three digits.
+func (p *printer) mode(m uint32) {
+	p.str("0")
+	if m < 0o10 {
+		p.str("0")
+	}
+	p.buf = strconv.AppendUint(p.buf, uint64(m), 8)
+}
+
+func printFileMode(p *printer, _ *argument, v uint64) bool {
+	p.fileMode(uint32(v) & 0xffff)
+	return true
+}
+
+// fileMode prints a file's type and permissions.
+func (p *printer) fileMode(m uint32) {
+	if kind := m & unix.S_IFMT; kind != 0 {
+		p.name(fileFlags["filetype"], uint64(kind), "")
+		for _, bit := range []struct {
+			value uint32
+			name  string
+		}{{unix.S_ISUID, "|S_ISUID"}, {unix.S_ISGID, "|S_ISGID"}, {unix.S_ISVTX, "|S_ISVTX"}} {
+			if m&bit.value != 0 {
+				p.str(bit.name)
+				m &^= bit.value
+			}
+		}
+		p.str("|")
+		m &= 0o777
+	}
+	p.mode(m)
+}
+
+// printDevice prints the device of a mknod that makes one.
+func printDevice(p *printer, a *argument, v uint64) bool {
+	if kind := p.call.Args[a.number] & unix.S_IFMT; kind != unix.S_IFCHR && kind != unix.S_IFBLK {
+		return false
+	}
+	p.device(v)
+	return true
+}
+
+func printDirfd(p *printer, _ *argument, v uint64) bool {
+	if int32(v) == unix.AT_FDCWD {
+		p.str("AT_FDCWD")
+	} else {
+		p.dec(int64(int32(v)))
+	}
+	return true
+}
+
+func printPath(p *printer, _ *argument, v uint64) bool {
+	p.cstring(v, maxPath)
+	return true
+}
+
+// printCstring prints a string that the kernel has written.
+func printCstring(p *printer, _ *argument, v uint64) bool {
+	if p.call.Failed {
+		p.addr(v)
+	} else {
+		p.cstring(v, maxPath)
+	}
+	return true
+}
+
+// printBuf prints a buffer: one that the kernel has filled is as long as the
+// result, any other as long as the argument that the table names.
+func printBuf(p *printer, a *argument, v uint64) bool {
+	n := p.call.Args[a.number]
+	if a.output {
+		if p.call.Failed {
+			p.addr(v)
+			return true
+		}
+		n = min(uint64(p.call.Ret), p.call.Args[a.register+1])
+	}
+	p.bytes(v, n)
+	return true
+}

@@ -1,0 +1,26 @@
+package decode
+
+// struct stat: include/uapi/asm-generic/stat.h.
+const (
+	statSize  = 128
+	statMode  = 16
+	statRdev  = 32
+	statBytes = 48
+)
+
+// sigframeMask is the distance from the stack pointer at rt_sigreturn to the
+// signal mask: struct rt_sigframe (arch/arm64/kernel/signal.c) is a siginfo of 128
+// bytes and a ucontext, with 40 bytes before the mask.
+const sigframeMask = 168
+
+// The registers of clone's last two arguments (clone(2), "C library/kernel differences").
+const (
+	cloneTLS      = 3
+	cloneChildTid = 4
+)
+
+// struct epoll_event (include/uapi/linux/eventpoll.h).
+const (
+	epollEventSize = 16
+	epollData      = 8
+)

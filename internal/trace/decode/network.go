@@ -1,0 +1,208 @@
+package decode
+
+import (
+	"bytes"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// printSocktype prints a socket's type: a number and two bits.
+func printSocktype(p *printer, _ *argument, v uint64) bool {
+	const bits = unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
+	v = uint64(uint32(v))
+	p.printName(networkFlags["socktype"], v&^bits)
+	if v&bits != 0 {
+		p.str("|")
+		p.printSet(networkFlags["sock"], v&bits)
+	}
+	return true
+}
+
+// printProtocol prints a socket's protocol, which is a name in some families.
+func printProtocol(p *printer, _ *argument, v uint64) bool {
+	switch p.call.Args[0] {
+	case unix.AF_INET, unix.AF_INET6:
+		p.printName(networkFlags["ipproto"], v)
+	case unix.AF_NETLINK:
+		p.printName(networkFlags["netlink"], v)
+	default:
+		p.dec(int64(int32(v)))
+	}
+	return true
+}
+
+// maxSockaddr is sizeof(struct sockaddr_storage).
+const maxSockaddr = 128
+
+// sockaddr prints the n bytes of the address at addr.
+func (p *printer) sockaddr(addr, n uint64) {
+	n = min(n, maxSockaddr)
+	b := make([]byte, n)
+	if addr == 0 || n < 2 || p.call.Mem.Read(addr, b) < len(b) {
+		p.addr(addr)
+		return
+	}
+	family := order.Uint16(b)
+	p.str("{sa_family=")
+	p.printName(networkFlags["af"], uint64(family))
+	switch {
+	case family == unix.AF_UNIX:
+		p.unixAddr(b[2:])
+	case family == unix.AF_INET && n >= 8:
+		p.str(", sin_port=htons(")
+		p.udec(uint64(b[2])<<8 | uint64(b[3]))
+		p.str(`), sin_addr=inet_addr("` + netip.AddrFrom4([4]byte(b[4:8])).String() + `")`)
+	case family == unix.AF_INET6 && n >= 28:
+		p.str(", sin6_port=htons(")
+		p.udec(uint64(b[2])<<8 | uint64(b[3]))
+		p.str("), sin6_flowinfo=htonl(")
+		p.udec(uint64(b[4])<<24 | uint64(b[5])<<16 | uint64(b[6])<<8 | uint64(b[7]))
+		p.str(`), inet_pton(AF_INET6, "` + netip.AddrFrom16([16]byte(b[8:24])).String() + `", &sin6_addr), sin6_scope_id=`)
+		p.udec(uint64(u32(b, 24)))
+	case family == unix.AF_NETLINK && n >= 12:
+		p.str(", nl_pid=")
+		p.dec(int64(int32(u32(b, 4))))
+		p.str(", nl_groups=")
+		p.groups(u32(b, 8))
+	default:
+		p.str(", sa_data=")
+		p.buf = appendQuoted(p.buf, b[2:])
+	}
+	p.str("}")
+}
+
+// groups prints a mask of multicast groups in eight hexadecimal digits.
+func (p *printer) groups(v uint32) {
+	if v == 0 {
+		p.str("00000000")
+		return
+	}
+	const digits = "0123456789abcdef"
+	p.str("0x")
+	for shift := 28; shift >= 0; shift -= 4 {
+		p.buf = append(p.buf, digits[v>>shift&15])
+	}
+}
+
+// unixAddr prints the path of a unix socket, or the name of an abstract one,
+// which starts with a NUL byte that strace writes as @.
+func (p *printer) unixAddr(b []byte) {
+	switch {
+	case len(b) == 0:
+	case b[0] == 0:
+		p.str(", sun_path=@")
+		p.buf = appendQuoted(p.buf, b[1:])
+	default:
+		path, _, _ := bytes.Cut(b, []byte{0})
+		p.str(", sun_path=")
+		p.buf = appendQuoted(p.buf, path)
+	}
+}
+
+func printSockaddr(p *printer, a *argument, v uint64) bool {
+	p.sockaddr(v, uint64(uint32(p.call.Args[a.number])))
+	return true
+}
+
+// printSockaddrOut prints an address that the kernel has filled in, and whose
+// length it has stored where the argument a.number points.
+func printSockaddrOut(p *printer, a *argument, v uint64) bool {
+	var b [4]byte
+	if v == 0 || p.call.Failed || p.call.Mem.Read(p.call.Args[a.number], b[:]) < len(b) {
+		p.addr(v)
+		return true
+	}
+	p.sockaddr(v, uint64(u32(b[:], 0)))
+	return true
+}
+
+func printSocklen(p *printer, _ *argument, v uint64) bool {
+	return printIntP(p, &argument{}, v)
+}
+
+// struct msghdr (include/linux/socket.h, struct user_msghdr).
+const (
+	msghdrSize    = 56
+	msgNamelen    = 8
+	msgIov        = 16
+	msgIovlen     = 24
+	msgControl    = 32
+	msgControllen = 40
+	msgFlags      = 48
+)
+
+func (p *printer) msghdr(b []byte, total uint64) {
+	p.str("{msg_name=")
+	p.sockaddr(u64(b, 0), uint64(u32(b, msgNamelen)))
+	p.str(", msg_namelen=")
+	p.int32(b[msgNamelen:])
+	p.str(", msg_iov=")
+	p.iovecs(&argument{}, u64(b, msgIov), u64(b, msgIovlen), total)
+	p.str(", msg_iovlen=")
+	p.udec(u64(b, msgIovlen))
+	if n := u64(b, msgControllen); n != 0 {
+		p.str(", msg_control=")
+		p.addr(u64(b, msgControl))
+	}
+	p.str(", msg_controllen=")
+	p.udec(u64(b, msgControllen))
+	p.str(", msg_flags=")
+	p.printSet(networkFlags["msg"], uint64(u32(b, msgFlags)))
+	p.str("}")
+}
+
+func printMsghdr(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, msghdrSize); b != nil {
+		p.msghdr(b, ^uint64(0))
+	}
+	return true
+}
+
+func printMsghdrOut(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, msghdrSize); b != nil {
+		p.msghdr(b, uint64(p.call.Ret))
+	}
+	return true
+}
+
+// printSockopt prints the name of an option, which depends on the level.
+func printSockopt(p *printer, _ *argument, v uint64) bool {
+	names := map[uint64]string{
+		unix.SOL_SOCKET: "so", unix.SOL_TCP: "tcp", unix.SOL_IP: "ip", unix.SOL_IPV6: "ipv6",
+	}
+	if set := networkFlags[names[uint64(uint32(p.call.Args[1]))]]; set != nil {
+		p.printName(set, v)
+	} else {
+		p.hex(uint64(uint32(v)))
+	}
+	return true
+}
+
+// option prints an option's value: most are an int, others are shown as bytes.
+func (p *printer) option(a *argument, v, n uint64) {
+	if n == 4 {
+		printIntP(p, a, v)
+		return
+	}
+	if a.output && p.call.Failed {
+		p.addr(v)
+		return
+	}
+	p.bytes(v, n)
+}
+
+func printOptval(p *printer, a *argument, v uint64) bool {
+	p.option(a, v, uint64(uint32(p.call.Args[a.number])))
+	return true
+}
+
+func printOptvalOut(p *printer, a *argument, v uint64) bool {
+	var b [4]byte
+	if p.call.Mem.Read(p.call.Args[a.number], b[:]) < len(b) {
+		p.addr(v)
+		return true
+	}
+	p.option(a, v, uint64(u32(b[:], 0)))
+	return true
+}

@@ -1,0 +1,401 @@
+package decode
+
+import "golang.org/x/sys/unix"
+
+// pointers reads the NULL-terminated array at addr, at most limit elements; more
+// says that there are others.
+func (p *printer) pointers(addr uint64, limit int) (all []uint64, more, ok bool) {
+	var b [8]byte
+	for {
+		if p.call.Mem.Read(addr+uint64(8*len(all)), b[:]) < len(b) {
+			return nil, false, false
+		}
+		v := order.Uint64(b[:])
+		if v == 0 {
+			return all, false, true
+		}
+		if len(all) == limit {
+			return all, true, true
+		}
+		all = append(all, v)
+	}
+}
+
+func printArgv(p *printer, _ *argument, v uint64) bool {
+	all, more, ok := p.pointers(v, maxElements)
+	if v == 0 || !ok {
+		p.addr(v)
+		return true
+	}
+	p.str("[")
+	for i, s := range all {
+		if i > 0 {
+			p.str(", ")
+		}
+		p.cstring(s, maxString)
+	}
+	if more {
+		p.str(", ...")
+	}
+	p.str("]")
+	return true
+}
+
+// maxEnv bounds how many variables of an environment are counted.
+const maxEnv = 65536
+
+func printEnvp(p *printer, _ *argument, v uint64) bool {
+	p.addr(v)
+	if all, _, ok := p.pointers(v, maxEnv); v != 0 && ok {
+		p.str(" /* ")
+		p.dec(int64(len(all)))
+		if len(all) == 1 {
+			p.str(" var */")
+		} else {
+			p.str(" vars */")
+		}
+	}
+	return true
+}
+
+// exitSignal prints clone's flags, whose lowest byte is a signal.
+func (p *printer) cloneFlags(v uint64) {
+	if flags := v &^ 0xff; flags != 0 {
+		p.printSet(processFlags["clone"], flags)
+		if v&0xff != 0 {
+			p.str("|")
+		}
+	}
+	if v&0xff != 0 {
+		p.str(SignalName(int(v & 0xff)))
+	} else if v == 0 {
+		p.str("0")
+	}
+}
+
+// printClone prints all arguments of clone by name, as their order differs
+// between architectures.
+func printClone(p *printer, _ *argument, flags uint64) bool {
+	args := p.call.Args
+	p.str("child_stack=")
+	p.addr(args[1])
+	p.str(", flags=")
+	p.cloneFlags(flags)
+	if flags&(unix.CLONE_PARENT_SETTID|unix.CLONE_PIDFD) != 0 {
+		p.str(", parent_tid=")
+		if b := p.readOut(args[2], 4); b != nil {
+			p.str("[")
+			p.int32(b)
+			p.str("]")
+		}
+	}
+	if flags&unix.CLONE_SETTLS != 0 {
+		p.str(", tls=")
+		p.hex(args[cloneTLS])
+	}
+	if flags&(unix.CLONE_CHILD_SETTID|unix.CLONE_CHILD_CLEARTID) != 0 {
+		p.str(", child_tidptr=")
+		p.addr(args[cloneChildTid])
+	}
+	return true
+}
+
+// readOut is read for a member that the kernel fills in.
+func (p *printer) readOut(addr uint64, n int) []byte {
+	return p.read(&argument{output: true}, addr, n)
+}
+
+// printCloneArgs prints struct clone_args (include/uapi/linux/sched.h).
+func printCloneArgs(p *printer, _ *argument, v uint64) bool {
+	b := p.read(&argument{}, v, 64)
+	if b == nil {
+		return true
+	}
+	flags := u64(b, 0)
+	p.str("{flags=")
+	p.printSet(processFlags["clone"], flags)
+	if flags&unix.CLONE_PIDFD != 0 {
+		p.str(", pidfd=")
+		p.addr(u64(b, 8))
+	}
+	if flags&(unix.CLONE_CHILD_SETTID|unix.CLONE_CHILD_CLEARTID) != 0 {
+		p.str(", child_tid=")
+		p.addr(u64(b, 16))
+	}
+	if flags&unix.CLONE_PARENT_SETTID != 0 {
+		p.str(", parent_tid=")
+		p.addr(u64(b, 24))
+	}
+	p.str(", exit_signal=")
+	if sig := u64(b, 32); sig == 0 {
+		p.str("0")
+	} else {
+		p.str(SignalName(int(int32(sig))))
+	}
+	p.str(", stack=")
+	p.addr(u64(b, 40))
+	p.str(", stack_size=")
+	p.hexFlags(u64(b, 48))
+	if flags&unix.CLONE_SETTLS != 0 {
+		p.str(", tls=")
+		p.hex(u64(b, 56))
+	}
+	p.str("}")
+	if flags&unix.CLONE_PARENT_SETTID != 0 && !p.call.Failed {
+		if out := p.read(&argument{}, u64(b, 24), 4); out != nil {
+			p.str(" => {parent_tid=[")
+			p.int32(out)
+			p.str("]}")
+		}
+	}
+	return true
+}
+
+// printWaitStatus prints the status of a child that a wait has returned.
+func printWaitStatus(p *printer, a *argument, v uint64) bool {
+	if p.call.Failed || p.call.Ret == 0 {
+		p.addr(v)
+		return true
+	}
+	b := p.read(a, v, 4)
+	if b == nil {
+		return true
+	}
+	p.str("[{")
+	switch status := unix.WaitStatus(u32(b, 0)); {
+	case status.Exited():
+		p.str("WIFEXITED(s) && WEXITSTATUS(s) == ")
+		p.dec(int64(status.ExitStatus()))
+	case status.Signaled():
+		p.str("WIFSIGNALED(s) && WTERMSIG(s) == " + SignalName(int(status.Signal())))
+		if status.CoreDump() {
+			p.str(" && WCOREDUMP(s)")
+		}
+	case status.Continued():
+		p.str("WIFCONTINUED(s)")
+	case status.Stopped():
+		p.str("WIFSTOPPED(s) && WSTOPSIG(s) == " + SignalName(int(status.StopSignal())))
+	default:
+		p.hex(uint64(status))
+	}
+	p.str("}]")
+	return true
+}
+
+// printMmapFlags prints mmap's flags: a number for the type and bits.
+func printMmapFlags(p *printer, _ *argument, v uint64) bool {
+	v = uint64(uint32(v))
+	p.printName(processFlags["maptype"], v&unix.MAP_TYPE)
+	if v &^= unix.MAP_TYPE; v != 0 {
+		p.str("|")
+		p.printSet(processFlags["map"], v)
+	}
+	return true
+}
+
+// printMremapTo prints the new address, which is an argument only of some calls.
+func printMremapTo(p *printer, a *argument, v uint64) bool {
+	if p.call.Args[3]&(unix.MREMAP_FIXED|unix.MREMAP_DONTUNMAP) == 0 {
+		return false
+	}
+	return printAddr(p, a, v)
+}
+
+// The futex operations (include/uapi/linux/futex.h) and two modifiers.
+const (
+	futexRequeue         = 3
+	futexCmpRequeue      = 4
+	futexWakeOp          = 5
+	futexWakeBitset      = 10
+	futexWaitBitset      = 9
+	futexWaitRequeuePI   = 11
+	futexCmpRequeuePI    = 12
+	futexPrivate         = 128
+	futexClockRealtime   = 256
+	futexOperation       = ^uint64(futexPrivate | futexClockRealtime)
+	futexMatchAny        = 0xffffffff
+	futexTakesTimeout    = 1<<0 | 1<<6 | 1<<futexWaitBitset | 1<<futexWaitRequeuePI | 1<<13
+	futexTakesValue2     = 1<<futexRequeue | 1<<futexCmpRequeue | 1<<futexWakeOp | 1<<futexCmpRequeuePI
+	futexTakesAddress2   = futexTakesValue2 | 1<<futexWaitRequeuePI
+	futexTakesValue3     = 1<<futexCmpRequeue | 1<<futexWakeOp | 1<<futexCmpRequeuePI
+	futexTakesBitset     = 1<<futexWaitBitset | 1<<futexWakeBitset
+	futexOperationsCount = 14
+)
+
+func printFutexOp(p *printer, _ *argument, v uint64) bool {
+	v = uint64(uint32(v))
+	set := processFlags["futex"]
+	p.name(set, v&futexOperation, "")
+	if v&futexOperation >= futexOperationsCount {
+		p.printName(set, v)
+		return true
+	}
+	if v&futexPrivate != 0 {
+		p.str("_PRIVATE")
+	}
+	if v&futexClockRealtime != 0 {
+		p.str("|FUTEX_CLOCK_REALTIME")
+	}
+	return true
+}
+
+// printFutexArg prints the arguments of futex from the fourth on, which depend
+// on the operation.
+func printFutexArg(p *printer, a *argument, v uint64) bool {
+	op := uint64(1) << (p.call.Args[1] & futexOperation & 63)
+	switch a.number {
+	case 3:
+		switch {
+		case op&futexTakesTimeout != 0:
+			return printTimespec(p, &argument{}, v)
+		case op&futexTakesValue2 != 0:
+			return printUint(p, a, v)
+		case op == 1<<futexWakeBitset:
+			return printAddr(p, a, v)
+		}
+	case 4:
+		if op&futexTakesAddress2 != 0 || op&futexTakesBitset != 0 {
+			return printAddr(p, a, v)
+		}
+	case 5:
+		switch {
+		case op&futexTakesBitset != 0 && uint32(v) == futexMatchAny:
+			p.str("FUTEX_BITSET_MATCH_ANY")
+			return true
+		case op&futexTakesBitset != 0, op == 1<<futexWakeOp:
+			return printHex(p, a, uint64(uint32(v)))
+		case op&futexTakesValue3 != 0:
+			return printUint(p, a, v)
+		}
+	}
+	return false
+}
+
+// printPrctl2 prints the first parameter of a prctl operation.
+func printPrctl2(p *printer, a *argument, v uint64) bool {
+	switch p.call.Args[0] {
+	case unix.PR_SET_NAME:
+		p.cstring(v, 15) // TASK_COMM_LEN less the NUL
+	case unix.PR_SET_PDEATHSIG:
+		p.str(SignalName(int(v)))
+	case unix.PR_SET_KEEPCAPS, unix.PR_SET_NO_NEW_PRIVS, unix.PR_SET_CHILD_SUBREAPER, unix.PR_SET_DUMPABLE,
+		unix.PR_CAPBSET_READ, unix.PR_CAPBSET_DROP:
+		p.udec(v)
+	case unix.PR_GET_DUMPABLE, unix.PR_GET_KEEPCAPS, unix.PR_GET_SECCOMP, unix.PR_GET_SECUREBITS, unix.PR_GET_TIMERSLACK:
+		return false
+	default:
+		p.hexFlags(v)
+	}
+	return true
+}
+
+func printPrctlRest(p *printer, _ *argument, v uint64) bool {
+	switch p.call.Args[0] {
+	case unix.PR_SET_VMA, unix.PR_SET_MM, unix.PR_CAP_AMBIENT, unix.PR_SET_NO_NEW_PRIVS, unix.PR_GET_NO_NEW_PRIVS,
+		unix.PR_SET_SPECULATION_CTRL, unix.PR_GET_SPECULATION_CTRL, unix.PR_SET_THP_DISABLE, unix.PR_GET_THP_DISABLE:
+		p.hexFlags(v)
+		return true
+	case unix.PR_SET_SECCOMP:
+		if p.call.Args[1] == unix.SECCOMP_MODE_FILTER {
+			p.addr(v)
+			return true
+		}
+	}
+	return false
+}
+
+// cpus prints the numbers of the processors in a mask.
+func (p *printer) cpus(b []byte) {
+	p.str("[")
+	sep := ""
+	for i := range len(b) * 8 {
+		if b[i/8]>>(i%8)&1 != 0 {
+			p.str(sep)
+			p.dec(int64(i))
+			sep = " "
+		}
+	}
+	p.str("]")
+}
+
+// maxCpuset is the size in bytes of the largest mask of processors that is shown.
+const maxCpuset = 1024
+
+func printCpuset(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, int(min(p.call.Args[a.number], maxCpuset))); b != nil {
+		p.cpus(b)
+	}
+	return true
+}
+
+// printCpusetOut prints as many bytes of the mask as the call returned.
+func printCpusetOut(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, int(min(max(p.call.Ret, 0), maxCpuset))); b != nil {
+		p.cpus(b)
+	}
+	return true
+}
+
+func printRestart(p *printer, _ *argument, _ uint64) bool {
+	p.str("<... resuming interrupted call ...>")
+	return true
+}
+
+func printIpcKey(p *printer, _ *argument, v uint64) bool {
+	if int32(v) == 0 {
+		p.str("IPC_PRIVATE")
+	} else {
+		p.hex(uint64(uint32(v)))
+	}
+	return true
+}
+
+func (p *printer) limit(v uint64) {
+	switch {
+	case v == unix.RLIM_INFINITY:
+		p.str("RLIM64_INFINITY")
+	case v > 1024 && v%1024 == 0:
+		p.udec(v / 1024)
+		p.str("*1024")
+	default:
+		p.udec(v)
+	}
+}
+
+func printRlimit(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, 16); b != nil {
+		p.str("{rlim_cur=")
+		p.limit(u64(b, 0))
+		p.str(", rlim_max=")
+		p.limit(u64(b, 8))
+		p.str("}")
+	}
+	return true
+}
+
+func printRusage(p *printer, a *argument, v uint64) bool {
+	if (p.call.Name == "wait4" || p.call.Name == "waitid") && p.call.Ret <= 0 && p.call.Name == "wait4" {
+		p.addr(v)
+		return true
+	}
+	if b := p.read(a, v, 32); b != nil {
+		p.str("{ru_utime=")
+		p.timeval(b)
+		p.str(", ru_stime=")
+		p.timeval(b[16:])
+		p.str(", ...}")
+	}
+	return true
+}
+
+// printUtsname prints struct new_utsname: six strings of 65 bytes.
+func printUtsname(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, 6*65); b != nil {
+		p.str("{sysname=")
+		p.cstring(v, 64)
+		p.str(", nodename=")
+		p.cstring(v+65, 64)
+		p.str(", ...}")
+	}
+	return true
+}

@@ -1,0 +1,98 @@
+package decode
+
+// maxString is how many bytes of a buffer or string are shown, as in strace.
+const maxString = 32
+
+// maxPath is the kernel's PATH_MAX: paths are shown whole.
+const maxPath = 4096
+
+// Quote returns b as a string in C's notation: printable ASCII, and the
+// shortest octal escapes for what is not.
+func Quote(b []byte) string { return string(appendQuoted(nil, b)) }
+
+func appendQuoted(dst, b []byte) []byte {
+	dst = append(dst, '"')
+	for i, c := range b {
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\v':
+			dst = append(dst, `\v`...)
+		case '\f':
+			dst = append(dst, `\f`...)
+		default:
+			if c >= ' ' && c <= '~' {
+				dst = append(dst, c)
+				continue
+			}
+			// Fewer than three digits only where no digit follows that
+			// would be read as part of the escape.
+			digit := i+1 < len(b) && b[i+1] >= '0' && b[i+1] <= '9'
+			dst = append(dst, '\\')
+			if c >= 0o100 || digit {
+				dst = append(dst, '0'+c>>6)
+			}
+			if c >= 0o10 || digit {
+				dst = append(dst, '0'+c>>3&7)
+			}
+			dst = append(dst, '0'+c&7)
+		}
+	}
+	return append(dst, '"')
+}
+
+// bytes prints n bytes at addr, the first maxString of them.
+func (p *printer) bytes(addr, n uint64) {
+	if addr == 0 {
+		p.str("NULL")
+		return
+	}
+	var buf [maxString]byte
+	want := min(n, maxString)
+	if got := p.call.Mem.Read(addr, buf[:want]); uint64(got) < want {
+		p.hex(addr)
+		return
+	}
+	p.buf = appendQuoted(p.buf, buf[:want])
+	if n > want {
+		p.str("...")
+	}
+}
+
+// cstring prints the NUL-terminated string at addr, up to limit bytes of it.
+func (p *printer) cstring(addr uint64, limit int) {
+	if addr == 0 {
+		p.str("NULL")
+		return
+	}
+	// Most strings are short: a small read first, then the rest.
+	b := make([]byte, 0, 256)
+	for len(b) <= limit {
+		n := p.call.Mem.Read(addr+uint64(len(b)), b[len(b):cap(b)])
+		chunk := b[len(b) : len(b)+n]
+		for i, c := range chunk {
+			if c == 0 {
+				b = b[:len(b)+i]
+				truncated := len(b) > limit
+				p.buf = appendQuoted(p.buf, b[:min(len(b), limit)])
+				if truncated {
+					p.str("...")
+				}
+				return
+			}
+		}
+		if n < len(b[len(b):cap(b)]) { // unreadable before its end
+			p.hex(addr)
+			return
+		}
+		b = append(b[:len(b)+n], make([]byte, maxPath)...)[:len(b)+n]
+	}
+	p.buf = appendQuoted(p.buf, b[:limit])
+	p.str("...")
+}

@@ -1,0 +1,125 @@
+package decode
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// signature is what is known of one call's arguments and result.
+type signature struct {
+	args   []argument
+	output int // index of the first argument printed at the exit
+	result string
+}
+
+// argument is one argument and how to print it.
+type argument struct {
+	register int  // which of the call's six
+	output   bool // the kernel fills it in
+	kind     kind
+	// number is the parameter of kinds that refer to another argument or to a
+	// size, flags that of kinds that print flags or names.
+	number int
+	flags  *flagSet
+}
+
+// kind prints the value v of an argument. It returns false when the call does
+// not have this argument, e.g. the mode of an open that creates nothing.
+type kind func(p *printer, a *argument, v uint64) bool
+
+//go:embed calls.tbl
+var callsTable string
+
+var signatures = sync.OnceValue(func() map[string]*signature {
+	table, err := parseTable(callsTable)
+	if err != nil {
+		panic(err) // the table is part of the program, and a test reads it
+	}
+	return table
+})
+
+// unknown is a call that the table does not have, or whose registers mean
+// something else: all of them are shown.
+var unknown = func() *signature {
+	s := &signature{output: 6}
+	for i := range 6 {
+		s.args = append(s.args, argument{register: i, kind: printHex})
+	}
+	return s
+}()
+
+func signatureOf(c *Call) *signature {
+	if c.Foreign() {
+		return unknown
+	}
+	if s := signatures()[c.Name]; s != nil {
+		return s
+	}
+	return unknown
+}
+
+// parseTable reads the format that the head of calls.tbl describes.
+func parseTable(text string) (map[string]*signature, error) {
+	table := map[string]*signature{}
+	for i, line := range strings.Split(text, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		names, rest, _ := strings.Cut(line, ":")
+		s, err := parseSignature(rest)
+		if err != nil {
+			return nil, fmt.Errorf("calls.tbl line %d: %w", i+1, err)
+		}
+		for _, name := range strings.Fields(names) {
+			if table[name] != nil {
+				return nil, fmt.Errorf("calls.tbl line %d: %s again", i+1, name)
+			}
+			table[name] = s
+		}
+	}
+	return table, nil
+}
+
+func parseSignature(text string) (*signature, error) {
+	text, result, _ := strings.Cut(text, "=")
+	s := &signature{result: strings.TrimSpace(result), output: -1}
+	if _, ok := results[s.result]; !ok {
+		return nil, fmt.Errorf("unknown result %q", s.result)
+	}
+	for i, word := range strings.Fields(text) {
+		word, out := strings.CutPrefix(word, ">")
+		if out && s.output < 0 {
+			s.output = i
+		}
+		a := argument{register: i, output: out}
+		if at, rest, ok := strings.Cut(word, "@"); ok {
+			n, err := strconv.Atoi(at)
+			if err != nil || n < 0 || n > 5 {
+				return nil, fmt.Errorf("no register %q", at)
+			}
+			a.register, word = n, rest
+		}
+		name, parameter, _ := strings.Cut(word, "/")
+		if a.register > 5 {
+			return nil, fmt.Errorf("more than six arguments")
+		}
+		if a.kind = kinds[name]; a.kind == nil {
+			return nil, fmt.Errorf("unknown kind %q", name)
+		}
+		if n, err := strconv.Atoi(parameter); err == nil {
+			a.number = n
+		} else if parameter != "" {
+			if a.flags = flagSets[parameter]; a.flags == nil {
+				return nil, fmt.Errorf("unknown flags %q", parameter)
+			}
+		}
+		s.args = append(s.args, a)
+	}
+	if s.output < 0 {
+		s.output = len(s.args)
+	}
+	return s, nil
+}

@@ -1,0 +1,85 @@
+package decode
+
+import "golang.org/x/sys/unix"
+
+// pair prints two longs as a struct of two members.
+func (p *printer) pair(b []byte, first, second string) {
+	p.str("{" + first + "=")
+	p.dec(int64(u64(b, 0)))
+	p.str(", " + second + "=")
+	p.dec(int64(u64(b, 8)))
+	p.str("}")
+}
+
+func (p *printer) timespec(b []byte) { p.pair(b, "tv_sec", "tv_nsec") }
+func (p *printer) timeval(b []byte)  { p.pair(b, "tv_sec", "tv_usec") }
+
+func printTimespec(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, 16); b != nil {
+		p.timespec(b)
+	}
+	return true
+}
+
+// printTimespecRest prints the time that was left when a sleep was interrupted;
+// otherwise the kernel does not write it.
+func printTimespecRest(p *printer, a *argument, v uint64) bool {
+	if errno := p.call.errno(); errno != unix.EINTR && errno != errRestartBlock {
+		p.addr(v)
+		return true
+	}
+	if b := p.read(&argument{}, v, 16); b != nil {
+		p.timespec(b)
+	}
+	return true
+}
+
+func printTimeval(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, 16); b != nil {
+		p.timeval(b)
+	}
+	return true
+}
+
+func printTimevals(p *printer, a *argument, v uint64) bool {
+	p.list(a, v, uint64(a.number), 16, p.timeval)
+	return true
+}
+
+// printUtimens prints the two times of utimensat, whose nanoseconds may be a
+// command instead.
+func printUtimens(p *printer, a *argument, v uint64) bool {
+	p.list(a, v, 2, 16, func(b []byte) {
+		switch u64(b, 8) {
+		case unix.UTIME_NOW:
+			p.str("UTIME_NOW")
+		case unix.UTIME_OMIT:
+			p.str("UTIME_OMIT")
+		default:
+			p.timespec(b)
+		}
+	})
+	return true
+}
+
+func (p *printer) interval(b []byte, one func([]byte)) {
+	p.str("{it_interval=")
+	one(b)
+	p.str(", it_value=")
+	one(b[16:])
+	p.str("}")
+}
+
+func printItimerspec(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, 32); b != nil {
+		p.interval(b, p.timespec)
+	}
+	return true
+}
+
+func printItimerval(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, 32); b != nil {
+		p.interval(b, p.timeval)
+	}
+	return true
+}

@@ -1,0 +1,149 @@
+package output
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/trace"
+	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/internal/trace/sysnum"
+)
+
+// Record is one line of the JSON format. Every record has time, pid and event;
+// the event says what else it has:
+//
+//	call        call, args, ret or (error and ret -1), duration; arch if foreign
+//	unfinished  call, args so far; the thread ended in this call
+//	signal      signal, info: about to be delivered
+//	stopped     signal: the thread has stopped
+//	superseded  by: thread by has taken pid's place with an execve
+//	exited      status
+//	killed      signal, core
+type Record struct {
+	// Time is when the call began, or the event was seen: RFC 3339, in UTC.
+	Time time.Time `json:"time"`
+	// Pid is the thread's id in the tracer's pid namespace.
+	Pid   int    `json:"pid"`
+	Event string `json:"event"`
+
+	// Call is the system call's name, or syscall_0x… without one.
+	Call string `json:"call,omitempty"`
+	// Arch names the architecture of a call that is not the native one's; its
+	// arguments are then six registers.
+	Arch string `json:"arch,omitempty"`
+	// Args are the arguments in strace's notation, strings quoted and escaped.
+	Args []string `json:"args,omitempty"`
+	// Ret is what the call returned: -1 when Error names an errno, or one of
+	// the kernel's ERESTART… codes of a call that a signal has interrupted.
+	Ret   *int64 `json:"ret,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Duration is the time in seconds from the entry to the exit.
+	Duration float64 `json:"duration,omitempty"`
+
+	Signal string `json:"signal,omitempty"`
+	// Info is the siginfo_t in strace's notation.
+	Info   string `json:"info,omitempty"`
+	By     int    `json:"by,omitempty"`
+	Status *int   `json:"status,omitempty"`
+	Core   bool   `json:"core,omitempty"`
+}
+
+// JSON is a trace.Observer that writes Records.
+type JSON struct {
+	encoder *json.Encoder
+	entered map[int][]string // by thread: the arguments known at the entry
+}
+
+var _ trace.Observer = (*JSON)(nil)
+
+// NewJSON returns a JSON that writes to w.
+func NewJSON(w io.Writer) *JSON {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return &JSON{encoder: encoder, entered: map[int][]string{}}
+}
+
+func (j *JSON) write(r Record) error {
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	r.Time = r.Time.UTC()
+	if err := j.encoder.Encode(r); err != nil {
+		return fmt.Errorf("write trace: %w", err)
+	}
+	return nil
+}
+
+// call begins a record about c.
+func (j *JSON) call(c *decode.Call, event string) Record {
+	r := Record{Time: c.Start, Pid: c.Pid, Event: event, Call: c.Name, Args: j.entered[c.Pid]}
+	if c.Foreign() {
+		r.Arch = archName(c)
+	}
+	delete(j.entered, c.Pid)
+	return r
+}
+
+// archName names the interface through which a foreign call was made.
+func archName(c *decode.Call) string {
+	if c.Arch == sysnum.Native.Audit {
+		return "x32"
+	}
+	return sysnum.ArchName(c.Arch)
+}
+
+// Enter implements trace.Observer.
+func (j *JSON) Enter(c *decode.Call) error {
+	j.entered[c.Pid], _ = decode.Enter(c)
+	return nil
+}
+
+// Exit implements trace.Observer.
+func (j *JSON) Exit(c *decode.Call) error {
+	r := j.call(c, "call")
+	rest, _ := decode.Exit(c)
+	r.Args = append(r.Args, rest...)
+	ret := c.Ret
+	if c.Failed {
+		ret = -1
+		r.Error = decode.ErrorName(c)
+	}
+	r.Ret, r.Duration = &ret, c.Duration.Seconds()
+	return j.write(r)
+}
+
+// Signal implements trace.Observer.
+func (j *JSON) Signal(pid int, info *decode.Siginfo) error {
+	return j.write(Record{Pid: pid, Event: "signal", Signal: decode.SignalName(info.Signal()), Info: info.String()})
+}
+
+// Stopped implements trace.Observer.
+func (j *JSON) Stopped(pid int, sig unix.Signal) error {
+	return j.write(Record{Pid: pid, Event: "stopped", Signal: decode.SignalName(int(sig))})
+}
+
+// Superseded implements trace.Observer.
+func (j *JSON) Superseded(pid, by int) error {
+	j.entered[pid] = j.entered[by]
+	delete(j.entered, by)
+	return j.write(Record{Pid: pid, Event: "superseded", By: by})
+}
+
+// Ended implements trace.Observer.
+func (j *JSON) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
+	if during != nil {
+		if err := j.write(j.call(during, "unfinished")); err != nil {
+			return err
+		}
+	}
+	if status.Signaled() {
+		return j.write(Record{Pid: pid, Event: "killed",
+			Signal: decode.SignalName(int(status.Signal())), Core: status.CoreDump()})
+	}
+	code := status.ExitStatus()
+	return j.write(Record{Pid: pid, Event: "exited", Status: &code})
+}

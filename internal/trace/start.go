@@ -1,0 +1,137 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/trace/filter"
+)
+
+// LauncherName is argv[0] of the process that becomes the command. A program
+// that calls Run must call Launch first thing in main when it finds itself under
+// this name.
+const LauncherName = "art-trace-launcher"
+
+// ErrNotExecuted wraps the reason why the kernel did not execute the command.
+var ErrNotExecuted = errors.New("cannot execute")
+
+// maxMessage is more than the longest message to the launcher: one byte and
+// 4096 (BPF_MAXINSNS) instructions of 8 bytes.
+const maxMessage = 64 << 10
+
+// launch starts the launcher, attaches to it, and then, not before, lets it load
+// the filter and execute the command. The returned socket yields why it could
+// not; it is at its end once the command has been executed.
+func launch(cmd *Command) (pid int, report int, err error) {
+	// Both ends are close-on-exec from the start; the launcher's is made
+	// inheritable below. Inherited descriptors keep their numbers, because the
+	// command's arguments may speak of them.
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, 0, fmt.Errorf("start launcher: %w", err)
+	}
+	defer unix.Close(pair[1])
+	if _, err := unix.FcntlInt(uintptr(pair[1]), unix.F_SETFD, 0); err != nil {
+		unix.Close(pair[0])
+		return 0, 0, fmt.Errorf("start launcher: %w", err)
+	}
+	argv := append([]string{LauncherName, strconv.Itoa(pair[1]), cmd.Path}, cmd.Args...)
+	pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
+		Env: cmd.Env, Files: []uintptr{0, 1, 2},
+	})
+	if err != nil {
+		unix.Close(pair[0])
+		return 0, 0, fmt.Errorf("start launcher: %w", err)
+	}
+	err = seizeError(seize(pid))
+	if err == nil {
+		// A byte in front tells "no filter" from the end of file that the
+		// launcher sees when we are dead.
+		err = unix.Send(pair[0], append([]byte{0}, filter.Marshal(cmd.Filter)...), unix.MSG_NOSIGNAL)
+	}
+	if err != nil {
+		unix.Close(pair[0]) // the launcher reads end of file, and exits
+		unix.Wait4(pid, nil, 0, nil)
+		return 0, 0, fmt.Errorf("trace: %w", err)
+	}
+	return pid, pair[0], nil
+}
+
+func seizeError(err error) error {
+	if !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) {
+		return err
+	}
+	hint := "a seccomp filter or security module of this host or container forbids ptrace; in a container, add the capability SYS_PTRACE"
+	if scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); len(scope) > 0 && scope[0] == '3' {
+		hint = "kernel.yama.ptrace_scope is 3, which forbids ptrace to everyone until the next boot with a lower value"
+	} else if len(scope) > 0 && scope[0] == '2' {
+		hint = "kernel.yama.ptrace_scope is 2: run `sysctl kernel.yama.ptrace_scope=1`, or trace as root"
+	}
+	return cli.WithHint(fmt.Errorf("attach: %w", err), hint)
+}
+
+// Launch is the launcher: it waits until it is traced, loads the filter, and
+// executes the command. It does not return. The calling goroutine must be locked
+// to the process's first thread, the one that the tracer has attached to.
+func Launch(args []string) {
+	sock, err := strconv.Atoi(args[1])
+	if err != nil {
+		os.Exit(cli.ExitArt)
+	}
+	unix.CloseOnExec(sock)
+	message := make([]byte, maxMessage)
+	n, err := unix.Read(sock, message)
+	if err != nil || n == 0 {
+		os.Exit(cli.ExitArt) // the tracer is gone: nothing runs untraced
+	}
+	fail := func(stage byte, err error) {
+		var errno unix.Errno
+		errors.As(err, &errno)
+		unix.Write(sock, binary.NativeEndian.AppendUint32([]byte{stage}, uint32(errno)))
+		os.Exit(cli.ExitArt)
+	}
+	if n > 1 {
+		prog, err := filter.Unmarshal(message[1:n])
+		if err == nil {
+			err = filter.Install(prog)
+		}
+		if err != nil {
+			fail(stageFilter, err)
+		}
+	}
+	path, argv, env := args[2], args[3:], os.Environ()
+	err = syscall.Exec(path, argv, env)
+	if errors.Is(err, unix.ENOEXEC) {
+		// A script without a first line that names its interpreter, which
+		// execvp(3) gives to the shell.
+		err = syscall.Exec("/bin/sh", append([]string{"sh", path}, argv[1:]...), env)
+	}
+	fail(stageExec, err)
+}
+
+// The launcher's report is one of these bytes and an errno.
+const (
+	stageFilter = 'f'
+	stageExec   = 'x'
+)
+
+// launchError reads the launcher's report: nil when the command was executed.
+func launchError(sock int) error {
+	var b [5]byte
+	n, _, err := unix.Recvfrom(sock, b[:], unix.MSG_DONTWAIT)
+	if err != nil || n != len(b) {
+		return nil
+	}
+	errno := unix.Errno(binary.NativeEndian.Uint32(b[1:]))
+	if b[0] == stageExec {
+		return fmt.Errorf("%w: %w", ErrNotExecuted, errno)
+	}
+	return fmt.Errorf("load seccomp filter: %w", errno)
+}
