@@ -66,7 +66,7 @@ func dispatch(ctx context.Context, args []string) error {
 		}
 		return wrongUsage(prog, errors.New("no command was given"))
 	}
-	for name, do := range map[string]func(context.Context, sync.Options) error{"push": sync.Push} {
+	for name, do := range map[string]func(context.Context, sync.Options) error{"push": sync.Push, "pull": sync.Pull} {
 		c, err := newSubcommand(name, do)
 		if err != nil {
 			return err

@@ -1,0 +1,221 @@
+package sync
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// holeSize is the length of a run of zeros that becomes a hole in a file, in bytes.
+const holeSize = 64 << 10
+
+// stage writes everything that is going to be renamed into place. When it returns nil, the
+// workspace is still as it was, all that could be read was read, and the data is on the disk. The
+// error is one that ends the run.
+func (p *puller) stage() error {
+	p.report.phase("pull")
+	for _, a := range p.actions {
+		if err := p.interrupted(); err != nil {
+			return err
+		}
+		if a.do != write && a.do != symlink && a.do != hardLink {
+			continue
+		}
+		if p.staging == nil {
+			var err error
+			if p.staging, err = newStaging(p.host); err != nil {
+				return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
+			}
+		}
+		tmp := p.staging.next()
+		if err := p.stageOne(a, tmp); err != nil {
+			p.staging.discard(tmp)
+			if fatal(err) {
+				return fmt.Errorf("%s: %w", p.hostPath(a.path), err)
+			}
+			p.fail(a, err)
+			continue
+		}
+		a.tmp = tmp
+		p.report.progress(1, 0)
+	}
+	if p.staging == nil {
+		return nil
+	}
+	// One call for all files, instead of an fsync for each: a rename must never become durable
+	// before the content does.
+	if err := unix.Syncfs(int(p.staging.dir.Fd())); err != nil {
+		return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
+	}
+	return nil
+}
+
+func (p *puller) stageOne(a *action, tmp string) error {
+	dir := int(p.staging.dir.Fd())
+	switch a.do {
+	case hardLink:
+		return p.stageHardLink(a, tmp)
+	case symlink:
+		if err := unix.Symlinkat(a.target, dir, tmp); err != nil {
+			return err
+		}
+		if p.asRoot {
+			if err := unix.Fchownat(dir, tmp, int(a.attr.UID), int(a.attr.GID), unix.AT_SYMLINK_NOFOLLOW); err != nil {
+				return err
+			}
+		}
+	default:
+		if err := p.stageFile(a, tmp); err != nil {
+			return err
+		}
+	}
+	return unix.UtimesNanoAt(dir, tmp, times(&a.attr), unix.AT_SYMLINK_NOFOLLOW)
+}
+
+func (p *puller) stageFile(a *action, tmp string) error {
+	f, err := p.staging.create(tmp)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	read, closeSource, err := p.reader(a)
+	if err != nil {
+		return err
+	}
+	defer closeSource()
+	for off := int64(0); off < a.attr.Size; {
+		if err := p.interrupted(); err != nil {
+			return err
+		}
+		n, err := read(p.buffer()[:min(bufferSize, a.attr.Size-off)], off)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if n == 0 {
+			return errChanging
+		}
+		if err := writeSparse(f, p.buf[:n], off); err != nil {
+			return unwrap(err)
+		}
+		off += int64(n)
+		p.report.progress(0, int64(n))
+	}
+	if err := f.Truncate(a.attr.Size); err != nil {
+		return unwrap(err)
+	}
+	if p.asRoot {
+		if err := unix.Fchown(int(f.Fd()), int(a.attr.UID), int(a.attr.GID)); err != nil {
+			return err
+		}
+	}
+	return unix.Fchmod(int(f.Fd()), a.attr.Mode&modeBits)
+}
+
+// reader returns what reads a file's content: from the database, from the host file that it is
+// copied from, or from both. A host file that is not the version that is meant is an error:
+// versions are never mixed.
+func (p *puller) reader(a *action) (read func([]byte, int64) (int, error), closeAll func(), err error) {
+	var source *os.File
+	closeAll = func() {
+		if source != nil {
+			source.Close()
+		}
+	}
+	if a.source != "" {
+		if source, err = p.openSource(a); err != nil {
+			return nil, nil, err
+		}
+	}
+	if a.ino == 0 {
+		return source.ReadAt, closeAll, nil
+	}
+	p.store.Lock()
+	row, err := p.store.Get(a.ino)
+	p.store.Unlock()
+	if err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	closeSource := closeAll
+	closeAll = func() { closeSource(); p.put(row) }
+	return func(b []byte, off int64) (int, error) {
+		if source == nil {
+			return p.store.ReadAt(row, b, off, nil)
+		}
+		return p.store.ReadAt(row, b, off, source)
+	}, closeAll, nil
+}
+
+// openSource opens the host file that content comes from.
+func (p *puller) openSource(a *action) (*os.File, error) {
+	where := p.hostPath(a.source)
+	// O_NONBLOCK: should a fifo be there meanwhile, opening it must not wait.
+	f, err := p.host.open(a.source, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("its content is in %s on the host: %w", where, err)
+	}
+	st, err := fstat(f)
+	if err == nil && (kind(st.Mode) != unix.S_IFREG || fingerprintOf(&st) != a.print) {
+		err = fmt.Errorf("its content is in %s on the host: %w", where, sqlvfs.ErrBaseChanged)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// stageHardLink gives a file another name: one that is staged too, or one that is in place.
+func (p *puller) stageHardLink(a *action, tmp string) error {
+	first, dir := a.other, int(p.staging.dir.Fd())
+	switch {
+	case first.failed:
+		return fmt.Errorf("%s could not be written", p.hostPath(first.path))
+	case first.tmp != "":
+		return unix.Linkat(dir, first.tmp, dir, tmp, 0)
+	}
+	from, name, err := p.host.openParent(first.path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	// Flags 0: a symbolic link is not followed (linkat(2)).
+	if err := unix.Linkat(int(from.Fd()), name, dir, tmp, 0); err != nil {
+		return err
+	}
+	st, err := statAt(p.staging.dir, tmp)
+	if err == nil && objectOf(&st) != first.now {
+		err = errChanging
+	}
+	return err
+}
+
+var zeros [holeSize]byte
+
+// writeSparse writes data, leaving out whole stretches of zeros: what is not written is a hole.
+func writeSparse(f *os.File, data []byte, off int64) error {
+	for len(data) > 0 {
+		n, hole := 0, false
+		for n < len(data) {
+			block := data[n:min(n+holeSize, len(data))]
+			zero := bytes.Equal(block, zeros[:len(block)])
+			if n > 0 && zero != hole {
+				break
+			}
+			hole = zero
+			n += len(block)
+		}
+		if !hole {
+			if _, err := f.WriteAt(data[:n], off); err != nil {
+				return err
+			}
+		}
+		data, off = data[n:], off+int64(n)
+	}
+	return nil
+}
