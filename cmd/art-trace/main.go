@@ -146,7 +146,9 @@ func wrap(o *options, args []string) (int, error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	defer log.Close()
+	if log != os.Stderr { // which the failure of the command is reported on
+		defer log.Close()
+	}
 	var observer trace.Observer
 	switch o.format {
 	case "text":

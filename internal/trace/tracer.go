@@ -20,6 +20,8 @@ type task struct {
 	call *decode.Call
 	// seen: the Observer has been told of call.
 	seen bool
+	// resumes is the name of the call that the next restart_syscall goes on with.
+	resumes string
 	// payload: the thread belongs to the command, not to what sets it up, so
 	// its signals and its end are reported.
 	payload bool
@@ -152,7 +154,7 @@ func (t *tracer) enter(tk *task) error {
 	}
 	c := &decode.Call{
 		Pid: tk.pid, Arch: info.Arch, Nr: info.nr(), Args: info.args(), SP: info.SP,
-		Start: time.Now(), Mem: memory(tk.pid),
+		Start: time.Now(), Mem: memory(tk.pid), Resumes: tk.resumes,
 	}
 	c.Name = sysnum.Native.Name(c.Nr)
 	if c.Foreign() {
@@ -185,6 +187,9 @@ func (t *tracer) exit(tk *task) error {
 		return t.resume(tk, 0)
 	}
 	tk.call = nil
+	if c.Name != "restart_syscall" {
+		tk.resumes = c.Name
+	}
 	if tk.seen {
 		c.Ret, c.Failed, c.Duration = info.result(), info.failed(), time.Since(c.Start)
 		if err := t.observer.Exit(c); err != nil {

@@ -33,6 +33,10 @@ type Call struct {
 
 	Start time.Time
 
+	// Resumes is the name of the interrupted call that a restart_syscall goes
+	// on with.
+	Resumes string
+
 	// Known at the exit. Ret is the result, or minus the errno when Failed.
 	Ret      int64
 	Failed   bool

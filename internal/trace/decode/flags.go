@@ -1,6 +1,9 @@
 package decode
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // flag is one bit or value with its name.
 type flag struct {
@@ -13,6 +16,11 @@ type flag struct {
 type flagSet struct {
 	unknown string // stands beside a value that has no name
 	flags   []flag
+}
+
+// has reports whether v has a name.
+func (s *flagSet) has(v uint32) bool {
+	return slices.ContainsFunc(s.flags, func(f flag) bool { return uint32(f.value) == v })
 }
 
 // flagSets are all sets by their names in calls.tbl.
@@ -74,12 +82,7 @@ func (p *printer) name(set *flagSet, v uint64, otherwise string) {
 }
 
 func printFlags(p *printer, a *argument, v uint64) bool {
-	v = uint64(uint32(v)) // every flag word of the kernel's is an int
-	if a.flags == fileFlags["open"] {
-		p.openFlags(v)
-	} else {
-		p.printSet(a.flags, v)
-	}
+	p.printSet(a.flags, uint64(uint32(v))) // every flag word of the kernel's is an int
 	return true
 }
 

@@ -161,7 +161,25 @@ var fileFlags = map[string]*flagSet{
 		{unix.EFD_SEMAPHORE, "EFD_SEMAPHORE"}, {unix.EFD_CLOEXEC, "EFD_CLOEXEC"}, {unix.EFD_NONBLOCK, "EFD_NONBLOCK"},
 	}},
 	"tfd": {"TFD_???", []flag{
-		{unix.TFD_CLOEXEC, "TFD_CLOEXEC"}, {unix.TFD_NONBLOCK, "TFD_NONBLOCK"},
+		{1, "TFD_TIMER_ABSTIME"}, {2, "TFD_TIMER_CANCEL_ON_SET"}, {unix.TFD_CLOEXEC, "TFD_CLOEXEC"},
+		{unix.TFD_NONBLOCK, "TFD_NONBLOCK"},
+	}},
+	"userfault": {"UFFD_???", []flag{
+		{1, "UFFD_USER_MODE_ONLY"}, {unix.O_NONBLOCK, "O_NONBLOCK"}, {unix.O_CLOEXEC, "O_CLOEXEC"},
+	}},
+	"cloexec": {"O_???", []flag{
+		{unix.O_CLOEXEC, "O_CLOEXEC"},
+	}},
+	"nonblock_trunc": {"O_???", []flag{
+		{unix.O_NONBLOCK, "O_NONBLOCK"}, {unix.O_TRUNC, "O_TRUNC"},
+	}},
+	"fspick": {"FSPICK_???", []flag{
+		{unix.FSPICK_CLOEXEC, "FSPICK_CLOEXEC"}, {unix.FSPICK_SYMLINK_NOFOLLOW, "FSPICK_SYMLINK_NOFOLLOW"},
+		{unix.FSPICK_NO_AUTOMOUNT, "FSPICK_NO_AUTOMOUNT"}, {unix.FSPICK_EMPTY_PATH, "FSPICK_EMPTY_PATH"},
+	}},
+	"at_recursive": {"AT_???", []flag{
+		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"},
+		{unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"}, {unix.AT_RECURSIVE, "AT_RECURSIVE"},
 	}},
 	"sfd": {"SFD_???", []flag{
 		{unix.SFD_CLOEXEC, "SFD_CLOEXEC"}, {unix.SFD_NONBLOCK, "SFD_NONBLOCK"},

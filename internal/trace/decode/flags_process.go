@@ -59,6 +59,12 @@ var processFlags = map[string]*flagSet{
 		{unix.CLONE_CLEAR_SIGHAND, "CLONE_CLEAR_SIGHAND"}, {unix.CLONE_INTO_CGROUP, "CLONE_INTO_CGROUP"},
 		{unix.CLONE_NEWTIME, "CLONE_NEWTIME"},
 	}},
+	"namespaces": {"CLONE_???", []flag{
+		{unix.CLONE_FS, "CLONE_FS"}, {unix.CLONE_FILES, "CLONE_FILES"}, {unix.CLONE_SYSVSEM, "CLONE_SYSVSEM"},
+		{unix.CLONE_NEWTIME, "CLONE_NEWTIME"}, {unix.CLONE_NEWNS, "CLONE_NEWNS"}, {unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
+		{unix.CLONE_NEWUTS, "CLONE_NEWUTS"}, {unix.CLONE_NEWIPC, "CLONE_NEWIPC"}, {unix.CLONE_NEWUSER, "CLONE_NEWUSER"},
+		{unix.CLONE_NEWPID, "CLONE_NEWPID"}, {unix.CLONE_NEWNET, "CLONE_NEWNET"},
+	}},
 	"wait": {"W???", []flag{
 		{unix.WNOHANG, "WNOHANG"}, {unix.WSTOPPED, "WSTOPPED"}, {unix.WEXITED, "WEXITED"}, {unix.WCONTINUED, "WCONTINUED"},
 		{unix.WNOWAIT, "WNOWAIT"}, {0x20000000, "__WNOTHREAD"}, {0x40000000, "__WALL"}, {0x80000000, "__WCLONE"},
@@ -159,7 +165,22 @@ var processFlags = map[string]*flagSet{
 		{0, "ITIMER_REAL"}, {1, "ITIMER_VIRTUAL"}, {2, "ITIMER_PROF"},
 	}},
 	"ipc_get": {"IPC_???", []flag{
-		{01000, "IPC_CREAT"}, {02000, "IPC_EXCL"}, {04000, "IPC_NOWAIT"},
+		{01000, "IPC_CREAT"}, {02000, "IPC_EXCL"},
+	}},
+	"shm_get": {"SHM_???", []flag{
+		{01000, "IPC_CREAT"}, {02000, "IPC_EXCL"}, {04000, "SHM_HUGETLB"}, {010000, "SHM_NORESERVE"},
+	}},
+	"msg_op": {"MSG_???", []flag{
+		{04000, "IPC_NOWAIT"}, {010000, "MSG_NOERROR"}, {020000, "MSG_EXCEPT"}, {040000, "MSG_COPY"},
+	}},
+	"landlock_ruleset": {"LANDLOCK_???", []flag{
+		{unix.LANDLOCK_CREATE_RULESET_VERSION, "LANDLOCK_CREATE_RULESET_VERSION"},
+	}},
+	"pkey": {"PKEY_???", []flag{
+		{1, "PKEY_DISABLE_ACCESS"}, {2, "PKEY_DISABLE_WRITE"},
+	}},
+	"mpol_mf": {"MPOL_???", []flag{
+		{1, "MPOL_MF_STRICT"}, {2, "MPOL_MF_MOVE"}, {4, "MPOL_MF_MOVE_ALL"},
 	}},
 	"ipc_cmd": {"IPC_???", []flag{
 		{0, "IPC_RMID"}, {1, "IPC_SET"}, {2, "IPC_STAT"}, {3, "IPC_INFO"},

@@ -15,6 +15,11 @@ func (p *printer) openFlags(v uint64) {
 	}
 }
 
+func printOpenFlags(p *printer, _ *argument, v uint64) bool {
+	p.openFlags(uint64(uint32(v)))
+	return true
+}
+
 // printOpenMode prints the mode of an open that creates a file.
 func printOpenMode(p *printer, a *argument, v uint64) bool {
 	flags := p.call.Args[a.number]
@@ -54,6 +59,11 @@ func (p *printer) device(v uint64) {
 	p.str(", ")
 	p.hex(uint64(unix.Minor(v)))
 	p.str(")")
+}
+
+func printDev(p *printer, _ *argument, v uint64) bool {
+	p.device(v)
+	return true
 }
 
 // printStat prints what strace prints of a struct stat: the mode, and the size,

@@ -12,9 +12,9 @@ var kinds = map[string]kind{
 	"uint": printUint, "ulong": printUlong, "size": printUlong,
 	"hex": printHex, "hexoff": printHexOff, "hexflags": printHexFlags,
 	"addr": printAddr, "data": printAddr, "mode": printMode, "filemode": printFileMode,
-	"flags": printFlags, "enum": printEnum, "device": printDevice,
+	"flags": printFlags, "enum": printEnum, "device": printDevice, "dev": printDev,
 	"dirfd": printDirfd, "path": printPath, "buf": printBuf, "cstring": printCstring,
-	"openmode": printOpenMode, "open_how": printOpenHow, "mq_attr": printMqAttr,
+	"oflags": printOpenFlags, "openmode": printOpenMode, "open_how": printOpenHow, "mq_attr": printMqAttr,
 
 	"int_p": printIntP, "long_p": printLongP, "off_p": printLongP, "fd_pair": printFdPair,
 	"int_list": printIntList, "int_array": printIntArray, "socklen": printSocklen,
@@ -31,7 +31,8 @@ var kinds = map[string]kind{
 	"argv": printArgv, "envp": printEnvp, "clone": printClone, "clone_args": printCloneArgs,
 	"wait_status": printWaitStatus, "mmap_flags": printMmapFlags, "mremap_to": printMremapTo,
 	"futex_op": printFutexOp, "futex_arg": printFutexArg, "prctl2": printPrctl2, "prctl_rest": printPrctlRest,
-	"cpuset": printCpuset, "cpuset_out": printCpusetOut, "restart": printRestart, "ipckey": printIpcKey,
+	"cpuset": printCpuset, "cpuset_out": printCpusetOut, "restart": printRestart, "ipckey": printIpcKey, "ipc_flags": printIpcFlags,
+	"reboot_arg": printRebootArg,
 	"cap_header": printAddr, "cap_data": printAddr,
 
 	"signal": printSignal, "sigset": printSigset, "sigset_ptr": printSigsetPtr, "sigaction": printSigaction,
@@ -89,7 +90,7 @@ func printFileMode(p *printer, _ *argument, v uint64) bool {
 
 // fileMode prints a file's type and permissions.
 func (p *printer) fileMode(m uint32) {
-	if kind := m & unix.S_IFMT; kind != 0 {
+	if kind := m & unix.S_IFMT; fileFlags["filetype"].has(kind) {
 		p.name(fileFlags["filetype"], uint64(kind), "")
 		for _, bit := range []struct {
 			value uint32

@@ -9,12 +9,12 @@ import (
 
 // printSocktype prints a socket's type: a number and two bits.
 func printSocktype(p *printer, _ *argument, v uint64) bool {
-	const bits = unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
+	const typeMask = 0xf // SOCK_TYPE_MASK in include/linux/net.h
 	v = uint64(uint32(v))
-	p.printName(networkFlags["socktype"], v&^bits)
-	if v&bits != 0 {
+	p.printName(networkFlags["socktype"], v&typeMask)
+	if v &^= typeMask; v != 0 {
 		p.str("|")
-		p.printSet(networkFlags["sock"], v&bits)
+		p.printSet(networkFlags["sock"], v)
 	}
 	return true
 }
@@ -174,7 +174,7 @@ func printSockopt(p *printer, _ *argument, v uint64) bool {
 	if set := networkFlags[names[uint64(uint32(p.call.Args[1]))]]; set != nil {
 		p.printName(set, v)
 	} else {
-		p.hex(uint64(uint32(v)))
+		p.dec(int64(int32(v)))
 	}
 	return true
 }

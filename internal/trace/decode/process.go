@@ -58,7 +58,7 @@ func printEnvp(p *printer, _ *argument, v uint64) bool {
 	return true
 }
 
-// exitSignal prints clone's flags, whose lowest byte is a signal.
+// cloneFlags prints clone's flags, whose lowest byte is a signal.
 func (p *printer) cloneFlags(v uint64) {
 	if flags := v &^ 0xff; flags != 0 {
 		p.printSet(processFlags["clone"], flags)
@@ -225,11 +225,11 @@ const (
 func printFutexOp(p *printer, _ *argument, v uint64) bool {
 	v = uint64(uint32(v))
 	set := processFlags["futex"]
-	p.name(set, v&futexOperation, "")
 	if v&futexOperation >= futexOperationsCount {
 		p.printName(set, v)
 		return true
 	}
+	p.name(set, v&futexOperation, "")
 	if v&futexPrivate != 0 {
 		p.str("_PRIVATE")
 	}
@@ -242,7 +242,7 @@ func printFutexOp(p *printer, _ *argument, v uint64) bool {
 // printFutexArg prints the arguments of futex from the fourth on, which depend
 // on the operation.
 func printFutexArg(p *printer, a *argument, v uint64) bool {
-	op := uint64(1) << (p.call.Args[1] & futexOperation & 63)
+	op := uint64(1) << (p.call.Args[1] & futexOperation % 64)
 	switch a.number {
 	case 3:
 		switch {
@@ -289,19 +289,23 @@ func printPrctl2(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
-func printPrctlRest(p *printer, _ *argument, v uint64) bool {
-	switch p.call.Args[0] {
-	case unix.PR_SET_VMA, unix.PR_SET_MM, unix.PR_CAP_AMBIENT, unix.PR_SET_NO_NEW_PRIVS, unix.PR_GET_NO_NEW_PRIVS,
-		unix.PR_SET_SPECULATION_CTRL, unix.PR_GET_SPECULATION_CTRL, unix.PR_SET_THP_DISABLE, unix.PR_GET_THP_DISABLE:
-		p.hexFlags(v)
-		return true
-	case unix.PR_SET_SECCOMP:
-		if p.call.Args[1] == unix.SECCOMP_MODE_FILTER {
-			p.addr(v)
-			return true
-		}
+// prctlShort are the operations whose parameters end with the first.
+var prctlShort = map[uint64]bool{
+	unix.PR_SET_NAME: true, unix.PR_GET_NAME: true, unix.PR_SET_PDEATHSIG: true, unix.PR_GET_PDEATHSIG: true,
+	unix.PR_SET_KEEPCAPS: true, unix.PR_GET_KEEPCAPS: true, unix.PR_SET_DUMPABLE: true, unix.PR_GET_DUMPABLE: true,
+	unix.PR_SET_CHILD_SUBREAPER: true, unix.PR_GET_CHILD_SUBREAPER: true, unix.PR_CAPBSET_READ: true,
+	unix.PR_CAPBSET_DROP: true, unix.PR_SET_SECUREBITS: true, unix.PR_GET_SECUREBITS: true,
+	unix.PR_SET_TIMERSLACK: true, unix.PR_GET_TIMERSLACK: true, unix.PR_GET_SECCOMP: true,
+	unix.PR_GET_TID_ADDRESS: true,
+}
+
+func printPrctlRest(p *printer, a *argument, v uint64) bool {
+	op := p.call.Args[0]
+	if prctlShort[op] || op == unix.PR_SET_SECCOMP && a.number > 2 {
+		return false
 	}
-	return false
+	p.hexFlags(v)
+	return true
 }
 
 // cpus prints the numbers of the processors in a mask.
@@ -337,7 +341,7 @@ func printCpusetOut(p *printer, a *argument, v uint64) bool {
 }
 
 func printRestart(p *printer, _ *argument, _ uint64) bool {
-	p.str("<... resuming interrupted call ...>")
+	p.str("<... resuming interrupted " + p.call.Resumes + " ...>")
 	return true
 }
 
@@ -348,6 +352,25 @@ func printIpcKey(p *printer, _ *argument, v uint64) bool {
 		p.hex(uint64(uint32(v)))
 	}
 	return true
+}
+
+// printIpcFlags prints flags whose lowest nine bits are permissions.
+func printIpcFlags(p *printer, a *argument, v uint64) bool {
+	v = uint64(uint32(v))
+	if flags := v &^ 0o777; flags != 0 {
+		p.printSet(a.flags, flags)
+		p.str("|")
+	}
+	p.mode(uint32(v) & 0o777)
+	return true
+}
+
+// printRebootArg prints the string of the one command that has one.
+func printRebootArg(p *printer, a *argument, v uint64) bool {
+	if uint32(p.call.Args[2]) != unix.LINUX_REBOOT_CMD_RESTART2 {
+		return false
+	}
+	return printPath(p, a, v)
 }
 
 func (p *printer) limit(v uint64) {
@@ -374,7 +397,7 @@ func printRlimit(p *printer, a *argument, v uint64) bool {
 }
 
 func printRusage(p *printer, a *argument, v uint64) bool {
-	if (p.call.Name == "wait4" || p.call.Name == "waitid") && p.call.Ret <= 0 && p.call.Name == "wait4" {
+	if p.call.Name == "wait4" && p.call.Ret <= 0 { // no child, no usage
 		p.addr(v)
 		return true
 	}

@@ -178,6 +178,9 @@ func (p *printer) siginfo(b []byte) {
 		if code == siQueue || code == siMesgq {
 			p.value(b)
 		}
+	case isFault(sig):
+		p.str(", si_addr=")
+		p.addr(u64(b, 16))
 	case code == siKernel:
 	case sig == int(unix.SIGCHLD):
 		member("si_pid", 16)
@@ -196,9 +199,6 @@ func (p *printer) siginfo(b []byte) {
 		p.str(", si_call_addr=")
 		p.addr(u64(b, 16))
 		member("si_syscall", 24)
-	case isFault(sig):
-		p.str(", si_addr=")
-		p.addr(u64(b, 16))
 	case sig == int(unix.SIGIO):
 		p.str(", si_band=")
 		p.dec(int64(u64(b, 16)))

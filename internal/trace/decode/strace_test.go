@@ -1,0 +1,152 @@
+package decode
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/trace/sysnum"
+)
+
+// callerVariable makes the test program a process that makes every system call.
+const callerVariable = "ART_TEST_MAKE_EVERY_CALL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(callerVariable) != "" {
+		makeEveryCall()
+	}
+	os.Exit(m.Run())
+}
+
+// testArgs are the arguments of every call: addresses that hold nothing,
+// descriptors that are not open, flags of which some have names.
+var testArgs = [6]uint64{0x7001, 0x7002, 0x7003, 0x7004, 0x7005, 0x7006}
+
+// makeEveryCall makes every call but exit_group, and two that kill whoever is not
+// a probe and that seccomp does not see (x86's uprobe and uretprobe), while a filter answers ENOSYS to
+// all of them, so that none has an effect. The Go runtime must not need any
+// either, so the filter too is loaded with a raw call.
+func makeEveryCall() {
+	runtime.LockOSThread()
+	exit, _ := sysnum.Native.Number("exit_group")
+	var numbers []uintptr
+	for _, name := range sysnum.Native.Names() {
+		nr, _ := sysnum.Native.Number(name)
+		if nr != exit && name != "uprobe" && name != "uretprobe" {
+			numbers = append(numbers, uintptr(nr))
+		}
+	}
+	prog := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: uint32(exit)},
+		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW},
+		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
+	}
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	status := uintptr(0)
+	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0)
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&fprog)))
+	if errno != 0 {
+		status = uintptr(errno)
+		numbers = nil
+	}
+	for _, nr := range numbers {
+		unix.RawSyscall6(nr, uintptr(testArgs[0]), uintptr(testArgs[1]), uintptr(testArgs[2]),
+			uintptr(testArgs[3]), uintptr(testArgs[4]), uintptr(testArgs[5]))
+	}
+	unix.RawSyscall(uintptr(exit), status, 0, 0)
+}
+
+// nothing is a memory that cannot be read.
+type nothing struct{}
+
+func (nothing) Read(uint64, []byte) int { return 0 }
+
+// text is the whole call as a line of a trace.
+func text(c *Call) (line, result string) {
+	args, _ := Enter(c)
+	rest, result := Exit(c)
+	return c.Name + "(" + strings.Join(append(args, rest...), ", ") + ")", result
+}
+
+// comment is what strace says about a value without a name. Which names it
+// lists differs, so only the number is compared.
+var comment = regexp.MustCompile(` /\* [^*]* \*/`)
+
+// Every call of this architecture that strace knows has the same arguments,
+// printed in the same way, when none of them points to anything.
+func TestAgainstStrace(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip("strace is not installed")
+	}
+	log := filepath.Join(t.TempDir(), "log")
+	cmd := exec.Command(strace, "-f", "-o", log, os.Args[0])
+	// The filter would deny the signal return after a preemption too.
+	cmd.Env = append(os.Environ(), callerVariable+"=1", "GODEBUG=asyncpreemptoff=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("strace: %v\n%s", err, out)
+	}
+	content, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	seen := map[string]bool{}
+	for _, line := range strings.Split(string(content), "\n") {
+		_, line, _ = strings.Cut(line, " ")
+		line, found := strings.CutSuffix(line, "= -1 ENOSYS (Function not implemented)")
+		name, _, _ := strings.Cut(line, "(")
+		nr, known := sysnum.Native.Number(name)
+		if !found || !known || seen[name] {
+			continue
+		}
+		seen[name] = true
+		want := strings.TrimSpace(comment.ReplaceAllString(line, ""))
+		got, _ := text(&Call{
+			Arch: sysnum.Native.Audit, Nr: uint64(nr), Name: name, Args: testArgs, Mem: nothing{},
+			Ret: -int64(unix.ENOSYS), Failed: true,
+		})
+		got = comment.ReplaceAllString(got, "")
+		if reason := differences[name]; reason != "" {
+			if got == want {
+				t.Errorf("%s: no difference any more: %s", name, reason)
+			}
+			if strings.Count(got, ",") != strings.Count(want, ",") && reason == numbers {
+				t.Errorf("%s: not only %s\n   got %s\nstrace %s", name, reason, got, want)
+			}
+		} else if got != want {
+			t.Errorf("%s\n   got %s\nstrace %s", name, got, want)
+		}
+		compared++
+	}
+	if compared < 250 {
+		t.Errorf("only %d calls were compared", compared)
+	}
+	t.Logf("%d calls compared", compared)
+}
+
+// Why calls are printed otherwise than by strace 6.1.
+const (
+	numbers = "rare values are shown as numbers"
+	macro   = "rare values are shown as numbers, without the macro that composes them"
+	state   = "it depends on the stack and on the call before"
+	newer   = "a name is known here that strace does not know yet"
+	address = "the kernel reads the new address with this flag too, so it is shown"
+)
+
+var differences = map[string]string{
+	"fanotify_init": numbers, "fanotify_mark": numbers, "finit_module": numbers, "get_mempolicy": numbers,
+	"ioctl": macro, "ioprio_set": macro, "kexec_file_load": numbers, "kexec_load": numbers, "mbind": numbers,
+	"perf_event_open": numbers, "personality": numbers, "quotactl": macro, "quotactl_fd": macro,
+	"set_mempolicy": numbers, "statx": newer, "mremap": address,
+	"rt_sigreturn": state, "restart_syscall": state,
+}
