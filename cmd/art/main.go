@@ -1,0 +1,76 @@
+// Command art runs a program in a sandbox that has all of this machine's tools
+// and a home directory of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sandbox"
+	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/sandbox/stub"
+	"github.com/riverlytech/art/libexec"
+)
+
+func init() {
+	// The main thread lives as long as the process; what is started from it dies
+	// with it (see sandbox.Run).
+	runtime.LockOSThread()
+}
+
+func main() {
+	// art started by art in another role; see the packages.
+	switch os.Args[0] {
+	case stage.Name:
+		os.Exit(stage.Main())
+	case stub.Path:
+		os.Exit(stub.Main())
+	}
+	code, err := run(os.Args[1:])
+	if err != nil {
+		cli.Fail("art", err)
+	}
+	os.Exit(code)
+}
+
+func run(args []string) (int, error) {
+	if len(args) > 0 {
+		switch args[0] {
+		case "push", "pull":
+			return cli.ExitError, runSync(args)
+		}
+	}
+	options := sandbox.Options{}
+	code := cli.OK
+	cmd := command(&options, func(context.Context, []string) error {
+		var err error
+		code, err = sandbox.Run(&options)
+		return err
+	})
+	if err := cmd.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Print(usage)
+		return cli.OK, nil
+	} else if err != nil {
+		return cli.ExitArt, usageError(err)
+	}
+	if err := cmd.Run(context.Background()); err != nil {
+		return cli.ExitArt, err
+	}
+	return code, nil
+}
+
+// runSync becomes art-sync, which has the flags of its subcommands to itself.
+func runSync(args []string) error {
+	path, err := libexec.Find("art-sync")
+	if err != nil {
+		return err
+	}
+	err = syscall.Exec(path, append([]string{"art-sync"}, args...), libexec.Environ())
+	return fmt.Errorf("run art-sync: %w", err)
+}

@@ -1,0 +1,64 @@
+package main
+
+const usage = `NAME
+  art - run a program that sees this machine and can change only its workspace
+
+SYNOPSIS
+  art [flags] [--] [command...]
+  art push -m DIR -d DB
+  art pull -m DIR -d DB
+
+DESCRIPTION
+  art runs a command, or a shell, as the user agent in a sandbox. It can use every
+  tool that is installed here, read-only. /home/agent is its home, and
+  /home/agent/NAME is the workspace, NAME being the name of the host directory.
+
+  With --db, the workspace is read from the host, and everything the command writes
+  in /home/agent goes into the SQLite database DB; the host does not change. Without
+  it, the command works on the host directory itself, and the rest of its home is
+  gone afterwards.
+
+  push puts the workspace into a database; pull brings the changes in it back.
+
+FLAGS
+  -m, --mount DIR          the workspace (default: the current directory)
+  -d, --db DB              the database that takes what is written
+  -i, --interactive=BOOL   a terminal for the command, if there is one (default: true)
+      --network MODE       host or none (default: host)
+  -e, --env NAME[=VALUE]   pass on or set a variable; may be repeated
+      --hide PATH          hide a path of the host; may be repeated
+      --trace              trace system calls
+      --trace-log FILE     where the trace goes (default: standard error)
+      --trace-syscalls LIST
+                           the system calls to trace, with commas (default: all)
+      --trace-format FORMAT
+                           text or json (default: text)
+  -q, --quiet              say nothing but errors
+      --version            print the version
+
+  Every flag can be given as an environment variable: ART_DB, ART_NETWORK, ...
+  What stands on the command line counts more.
+
+FILES
+  DIR/.art/config/binds.json
+      {"binds": [{"host": "/data", "guest": "/opt/data", "readonly": true}]}
+      More paths for the command to see. It is always read from the host.
+
+EXIT STATUS
+  The command's; 128+N if signal N ended it; 127 if it was not found; 126 if it
+  cannot be executed; 125 if art itself failed.
+
+EXAMPLES
+  A shell in the current directory, as it is:
+      art
+
+  The same, with all changes kept apart in a file:
+      art -d ../work.db
+
+  One command, its output into a file, no network:
+      art -i=false --network none -m project -d work.db -- make test >log
+
+  Into a database, and back with the changes:
+      art push -m project -d work.db
+      art pull -m project -d work.db
+`

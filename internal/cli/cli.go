@@ -1,0 +1,97 @@
+// Package cli holds the rules of talking to the user, in one place:
+//
+//   - Standard output belongs to what was asked for; everything a program of
+//     this project says by itself goes to standard error.
+//   - An error is one line, `PROGRAM: what failed: why`, in lower case and
+//     without a period.
+//   - Where something can be done about it, a second line follows:
+//     `PROGRAM: hint: what to do`.
+//   - The exit code tells a script who failed: the command, or the program that
+//     was to run it.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Exit codes of art and art-trace, beside the command's own. They are those of
+// env(1), nohup(1) and timeout(1).
+const (
+	// OK is success.
+	OK = 0
+	// ExitArt says that the program itself failed.
+	ExitArt = 125
+	// ExitCannotExec says that the command was found and cannot be executed.
+	ExitCannotExec = 126
+	// ExitNotFound says that there is no such command.
+	ExitNotFound = 127
+	// ExitSignal is added to the number of the signal that ended the command.
+	ExitSignal = 128
+)
+
+// Exit codes of art-sync, as diff(1) and rsync(1) have them.
+const (
+	// ExitError says that something went wrong.
+	ExitError = 1
+	// ExitUsage says that the command line was wrong.
+	ExitUsage = 2
+	// ExitConflicts says that conflicts were left alone.
+	ExitConflicts = 3
+)
+
+// Hinted is an error that knows what the user can do about it.
+type Hinted interface {
+	error
+	// Hint returns what to do, in one line.
+	Hint() string
+}
+
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Hint() string  { return h.hint }
+func (h hinted) Unwrap() error { return h.error }
+
+// WithHint adds to err what the user can do about it. The text of err stays as
+// it is. A nil err stays nil, and an empty hint adds nothing.
+func WithHint(err error, hint string) error {
+	if err == nil || hint == "" {
+		return err
+	}
+	return hinted{err, hint}
+}
+
+// Fail prints err, and its hint if it has one, to standard error in the name of
+// the program prog.
+func Fail(prog string, err error) { Fprint(os.Stderr, prog, err) }
+
+// Fprint is Fail to any writer. Control characters in the text are quoted, since
+// file names of others appear in it and a terminal acts on some of them.
+func Fprint(w io.Writer, prog string, err error) {
+	text := fmt.Sprintf("%s: %s\n", prog, printable(err.Error()))
+	var h Hinted
+	if errors.As(err, &h) {
+		text += fmt.Sprintf("%s: hint: %s\n", prog, printable(h.Hint()))
+	}
+	io.WriteString(w, text) // one write, so that two programs' lines do not mix
+}
+
+// printable returns s with control characters but tab as escapes. Invalid UTF-8
+// stays: it is how the name is spelled.
+func printable(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; (c < ' ' && c != '\t') || c == 0x7f {
+			fmt.Fprintf(&b, `\x%02x`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,198 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/libexec"
+)
+
+// lockWait is how long to wait for other sessions that start at the same time.
+// Each holds the lock for a few milliseconds.
+const lockWait = 10 * time.Second
+
+// handover is a FUSE mount that fusermount3 made on the host, for the moment
+// until the stage's namespace has a copy of it.
+type handover struct {
+	dir  string
+	lock *os.File // on the directory that dir is in
+}
+
+// fallBack starts the stage with a mount made by fusermount3, which is setuid
+// root: for hosts where why is what an unprivileged user namespace gets.
+//
+// The host sees the mount from here until the stage reports that it is Private.
+// Within that time a lock is held on the directory around it. So whoever has the
+// lock knows that any mount there is of a dead session, and sweeps it away.
+func (s *session) fallBack(why error) error {
+	fail := func(err error) error {
+		return cli.WithHint(fmt.Errorf("mount FUSE: neither in a user namespace (%w) nor with fusermount3 (%w)", why, err), fuseHint())
+	}
+	if _, err := exec.LookPath("fusermount3"); err != nil {
+		return fail(unwrapped(err))
+	}
+	lock, err := lockRuntimeDir()
+	if err != nil {
+		return fail(err)
+	}
+	sweep(lock.Name())
+	h := &handover{lock: lock, dir: filepath.Join(lock.Name(), strconv.Itoa(os.Getpid()))}
+	s.handover = h
+	if err := os.Mkdir(h.dir, 0o700); err != nil {
+		s.dropHandover()
+		return fail(err)
+	}
+	fd, err := fusermount(h.dir)
+	if err != nil {
+		s.dropHandover()
+		return fail(err)
+	}
+	defer unix.Close(fd)
+	if err := libexec.SendFD(s.control, fd, []byte("mount")); err != nil {
+		s.dropHandover()
+		return fmt.Errorf("start art-fuse: %w", err)
+	}
+	s.plan.FUSE = h.dir
+	if err := s.startStage(); err != nil {
+		s.dropHandover()
+		return err
+	}
+	return nil
+}
+
+// dropHandover takes the mount off the host. The stage's copy stays.
+func (s *session) dropHandover() {
+	if s.handover != nil {
+		unmount(s.handover.dir)
+		s.handover.lock.Close()
+		s.handover = nil
+	}
+}
+
+// fusermount mounts FUSE at dir and returns the descriptor, which fusermount3
+// sends over the socket that _FUSE_COMMFD names (libfuse, lib/mount.c).
+func fusermount(dir string) (int, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "socket"), os.NewFile(uintptr(fds[1]), "socket")
+	defer ours.Close()
+	// allow_other is root's to give (fuse.conf); without it, whoever has the
+	// mounter's ids has access, and the guest has them.
+	options := "fsname=art,subtype=art,default_permissions,nosuid,nodev"
+	if os.Getuid() == 0 {
+		options += ",allow_other"
+	}
+	var said strings.Builder
+	cmd := exec.Command("fusermount3", "-o", options, "--", dir)
+	cmd.Env = append(os.Environ(), "_FUSE_COMMFD=3")
+	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.Stderr = &said
+	err = cmd.Run()
+	theirs.Close()
+	if err != nil {
+		if text := strings.TrimSpace(said.String()); text != "" {
+			return -1, errors.New(strings.TrimPrefix(text, "fusermount3: "))
+		}
+		return -1, err
+	}
+	fd, _, err := libexec.RecvFD(ours)
+	if err != nil {
+		return -1, err
+	}
+	if fd < 0 {
+		return -1, errors.New("fusermount3 sent no descriptor")
+	}
+	return fd, nil
+}
+
+// unmount takes the mount at dir away, if there is one, and dir itself.
+func unmount(dir string) {
+	if os.Remove(dir) == nil {
+		return // nothing was mounted
+	}
+	// Lazily: the stage has a copy, and a dead session's answers nothing. What
+	// fails here, the next session tries again.
+	_ = exec.Command("fusermount3", "-u", "-z", "--", dir).Run()
+	_ = os.Remove(dir)
+}
+
+// sweep removes what killed sessions left in dir, which is locked.
+func sweep(dir string) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1) // names alone: a dead mount cannot be looked at
+	for _, name := range names {
+		unmount(filepath.Join(dir, name))
+	}
+}
+
+// lockRuntimeDir returns the directory for art's mounts, locked.
+func lockRuntimeDir() (*os.File, error) {
+	dir, err := runtimeDir()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(lockWait); ; time.Sleep(time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		}
+	}
+}
+
+// runtimeDir returns a directory that only the caller can write.
+func runtimeDir() (string, error) {
+	dir := filepath.Join(os.TempDir(), "art-"+strconv.Itoa(os.Getuid()))
+	for _, parent := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/run/user/" + strconv.Itoa(os.Getuid())} {
+		if filepath.IsAbs(parent) && unix.Access(parent, unix.W_OK|unix.X_OK) == nil {
+			dir = filepath.Join(parent, "art")
+			break
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	// In a shared directory somebody else may have made it first.
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return "", fmt.Errorf("look at %s: %w", dir, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Getuid() || st.Mode&0o077 != 0 {
+		return "", fmt.Errorf("%s is not a directory of the caller's own with mode 0700", dir)
+	}
+	return dir, nil
+}
+
+// fuseHint returns what makes one of the two ways work.
+func fuseHint() string {
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		return "there is no /dev/fuse: load the module with `sudo modprobe fuse`; in a container, add the device (docker: --device /dev/fuse)"
+	}
+	if _, err := exec.LookPath("fusermount3"); err != nil {
+		return "run `sudo chmod 0666 /dev/fuse`, or install fuse3 (`sudo apt-get install fuse3`)"
+	}
+	return "run `sudo chmod 0666 /dev/fuse`"
+}

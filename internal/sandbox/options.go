@@ -1,0 +1,41 @@
+// Package sandbox runs a session: it prepares the namespace stage, starts
+// art-fuse and the stage, carries the streams and the signals, and returns the
+// payload's exit code.
+//
+//	view   what the guest sees, as arguments of bubblewrap
+//	stage  what runs with privilege in the session's own namespace
+//	stub   the first program in the guest
+//	wire   how these three get what they need
+package sandbox
+
+// Options are what the user asks for.
+type Options struct {
+	// Workspace is the host directory that is the workspace.
+	Workspace string
+	// Database is the path of the database; "" is direct mode.
+	Database string
+	// Interactive asks for a terminal in the guest if standard input is one.
+	Interactive bool
+	// Network keeps the host's network.
+	Network bool
+	// Env are variables for the guest, NAME or NAME=VALUE.
+	Env []string
+	// Hide are host paths to hide.
+	Hide []string
+	// Quiet leaves the banner out.
+	Quiet bool
+	// Trace, if set, asks for a trace of the payload's system calls.
+	Trace *Trace
+	// Command and its arguments; none is a shell.
+	Command []string
+}
+
+// Trace says what to trace and where to.
+type Trace struct {
+	// Log is a file; "" is standard error.
+	Log string
+	// Syscalls are comma-separated; "" is all of them.
+	Syscalls string
+	// Format is text or json.
+	Format string
+}

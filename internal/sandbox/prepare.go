@@ -1,0 +1,231 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/sandbox/stub"
+	"github.com/riverlytech/art/internal/sandbox/view"
+)
+
+// prepared is a session that could start: everything the user asked for has been
+// found to make sense.
+type prepared struct {
+	plan    stage.Plan
+	args    []string // of bubblewrap
+	payload stub.Payload
+	name    string // the workspace's
+	release func() // ends the protection of the configuration
+}
+
+func prepare(o *Options) (_ *prepared, err error) {
+	p := &prepared{release: func() {}}
+	defer func() {
+		if err != nil {
+			p.release()
+		}
+	}()
+
+	workspace, err := workspacePath(o.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	p.name = filepath.Base(workspace)
+	guest := filepath.Join(view.Home, p.name)
+	root, err := os.Open(workspace)
+	if err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	defer root.Close()
+	p.plan.Workspace = workspace
+	if p.plan.Database, err = databasePath(o.Database); err != nil {
+		return nil, err
+	}
+	binds, err := config.ReadBinds(root, view.Home, guest)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.hide(o.Hide, binds); err != nil {
+		return nil, err
+	}
+	account, err := newAccount()
+	if err != nil {
+		return nil, err
+	}
+	p.plan.Passwd, p.plan.Group = account.passwd, account.group
+	if p.plan.Staging, err = stagingDir(); err != nil {
+		return nil, err
+	}
+
+	v := view.View{
+		UID: account.uid, GID: account.gid,
+		Workspace: guest, WorkspaceHost: workspace,
+		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
+		PersonalDirs: account.homes,
+		Network:      o.Network,
+		StatusFD:     stage.StatusFD,
+	}
+	if o.Database != "" {
+		v.HomeSource = p.plan.Home()
+	} else {
+		v.WorkspaceSource = p.source(workspace)
+		present, release, err := protectConfig(root)
+		if err != nil {
+			return nil, err
+		}
+		p.release = release
+		if present {
+			v.ConfigSource = p.source(".art")
+		}
+	}
+	for _, b := range binds {
+		v.Binds = append(v.Binds, view.Mount{Source: p.source(b.Host), Guest: b.Guest, ReadOnly: b.ReadOnly})
+	}
+	if p.args, err = v.Args(); err != nil {
+		return nil, err
+	}
+
+	p.payload = stub.Payload{Command: o.Command, Shells: account.shells}
+	if p.payload.Env, err = view.Environ(os.Environ(), o.Env, guest); err != nil {
+		return nil, err
+	}
+	bwrap, err := exec.LookPath("bwrap")
+	if err != nil {
+		return nil, cli.WithHint(fmt.Errorf("find bwrap: %w", unwrapped(err)),
+			"install bubblewrap: `sudo apt-get install bubblewrap`, `sudo dnf install bubblewrap` or `sudo pacman -S bubblewrap`")
+	}
+	if bwrap, err = filepath.Abs(bwrap); err != nil {
+		return nil, fmt.Errorf("find bwrap: %w", err)
+	}
+	p.plan.Command = []string{bwrap, "--args", fmt.Sprint(stage.ArgsFD), "--", stub.Path}
+	return p, nil
+}
+
+// source adds a host path to be bound and returns where bubblewrap finds it.
+func (p *prepared) source(path string) string {
+	p.plan.Sources = append(p.plan.Sources, path)
+	return p.plan.Source(len(p.plan.Sources) - 1)
+}
+
+// workspacePath returns the absolute path of the workspace. Its last element
+// becomes its name in the guest.
+func workspacePath(path string) (string, error) {
+	if path == "" {
+		return "", cli.WithHint(errors.New("open the workspace: no directory given"), "name one with --mount DIR")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("open the workspace: %w", err)
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", cli.WithHint(fmt.Errorf("open the workspace: %s does not exist", path),
+			"make it with mkdir, or name another with --mount DIR")
+	case err != nil:
+		return "", fmt.Errorf("open the workspace %s: %w", path, unwrapped(err))
+	case !info.IsDir():
+		return "", cli.WithHint(fmt.Errorf("open the workspace: %s is not a directory", path),
+			"name a directory with --mount DIR")
+	}
+	if real := view.Resolve(abs); abs == "/" || real == "/" {
+		return "", cli.WithHint(errors.New("open the workspace: / cannot be one: it has no name, and holds the whole system"),
+			"name a directory with --mount DIR")
+	}
+	return abs, nil
+}
+
+// databasePath returns the absolute path of the database itself, behind links.
+func databasePath(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("open the database: %w", err)
+	}
+	abs = view.Resolve(abs)
+	if info, err := os.Stat(filepath.Dir(abs)); err != nil || !info.IsDir() {
+		return "", cli.WithHint(fmt.Errorf("open the database %s: its directory does not exist", path),
+			"make the directory with mkdir -p")
+	}
+	return abs, nil
+}
+
+// hide sorts out the paths to hide. Relative ones are relative to the current
+// directory.
+func (p *prepared) hide(paths []string, binds []config.Bind) error {
+	for _, path := range paths {
+		if path == "" {
+			return errors.New("hide: an empty path was given")
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return fmt.Errorf("hide %s: %w", path, err)
+		}
+		workspace := view.Resolve(p.plan.Workspace)
+		abs = view.Resolve(abs)
+		switch {
+		case abs == "/" || abs == workspace:
+			return fmt.Errorf("hide %s: nothing of use would be left", path)
+		case view.Within(abs, "/proc"), view.Within(abs, "/dev"):
+			continue // the guest has its own
+		}
+		for _, b := range binds {
+			host := b.Host
+			if b.Relative() {
+				host = filepath.Join(workspace, host)
+			}
+			if view.Within(view.Resolve(host), abs) {
+				return cli.WithHint(fmt.Errorf("hide %s: %s binds %s of it", path, config.BindsFile, b.Host),
+					"take one of the two out")
+			}
+		}
+		if p.plan.Database != "" && view.Within(abs, workspace) {
+			p.plan.HideHome = append(p.plan.HideHome, p.name+strings.TrimPrefix(abs, workspace))
+		}
+		// Also then: a bind may show the path at another place.
+		p.plan.Hide = append(p.plan.Hide, abs)
+	}
+	return nil
+}
+
+// stagingDir returns a directory for the stage to mount over: one that the guest
+// sees none of. /dev/shm is best, since nothing in it is likely to be bound.
+func stagingDir() (string, error) {
+	dirs := []string{"/dev/shm", "/tmp"}
+	i := slices.IndexFunc(dirs, func(dir string) bool {
+		info, err := os.Lstat(dir)
+		return err == nil && info.IsDir()
+	})
+	if i < 0 {
+		return "", fmt.Errorf("prepare the sandbox: none of %s exists", strings.Join(dirs, ", "))
+	}
+	return dirs[i], nil
+}
+
+// unwrapped returns the reason alone of an error that also says what failed.
+func unwrapped(err error) error {
+	var path *os.PathError
+	var command *exec.Error
+	var errno unix.Errno
+	switch {
+	case errors.As(err, &errno):
+		return errno
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &command):
+		return command.Err
+	}
+	return err
+}

@@ -1,0 +1,304 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/sandbox/stub"
+	"github.com/riverlytech/art/internal/terminal"
+	"github.com/riverlytech/art/libexec"
+)
+
+const (
+	// hangupGrace is how long the guest has to end after its terminal is gone.
+	hangupGrace = 2 * time.Second
+	// endGrace is how long one side may outlive the other when both are to end.
+	endGrace = 2 * time.Second
+)
+
+// session is a running one. All fields belong to the goroutine that calls Run.
+type session struct {
+	*prepared
+	streams  *terminal.Streams
+	null     *os.File
+	traceLog *os.File // where a trace goes, or nil
+
+	control  *os.File     // art's copy of the stage's end of the socket to art-fuse
+	fuseDone <-chan error // how art-fuse ended; nil without one
+
+	stage      *os.Process
+	stageDone  <-chan error
+	stageError error // how it ended
+	link       *os.File
+	messages   <-chan message
+	status     chan []byte
+	diagnosis  diagnosis
+	handover   *handover // the fallback's mount, until the stage has it
+
+	guest  *guest           // nil until the stub has reported
+	master *os.File         // the guest's terminal
+	ended  unix.Signal      // what ended the session before there was a guest
+	failed error            // why the session cannot go on
+	hungUp chan struct{}    // closed when the caller's terminal is gone
+	kill   <-chan time.Time // when to end the guest by force
+}
+
+// Run runs a session and returns the payload's exit code, or an error if art
+// itself failed. The calling goroutine must be locked to a thread that lives as
+// long as the process.
+func Run(o *Options) (code int, err error) {
+	p, err := prepare(o)
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	defer p.release()
+	s := &session{prepared: p, hungUp: make(chan struct{})}
+	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+		return cli.ExitArt, fmt.Errorf("open %s: %w", os.DevNull, unwrapped(err))
+	}
+	if err := s.trace(o.Trace); err != nil {
+		return cli.ExitArt, err
+	}
+	s.streams, err = terminal.Open(o.Interactive, [3]*os.File{os.Stdin, os.Stdout, os.Stderr})
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	s.payload.Terminal = s.streams.IsTerminal
+	if s.streams.Terminal != nil && !o.Quiet {
+		banner(o, p)
+	}
+	defer s.streams.Terminal.Restore()
+	return s.run()
+}
+
+func banner(o *Options, p *prepared) {
+	where := "written through to the host"
+	if o.Database != "" {
+		where = "changes go to " + p.plan.Database
+	}
+	fmt.Fprintf(os.Stderr, "art: %s at ~/%s, %s\n", p.plan.Workspace, filepath.Base(p.plan.Workspace), where)
+}
+
+func (s *session) run() (int, error) {
+	signals := catchSignals()
+	defer signals.stop()
+	if err := s.start(); err != nil {
+		s.abandon()
+		return cli.ExitArt, err
+	}
+	for s.stageDone != nil {
+		select {
+		case m, ok := <-s.messages:
+			if !ok {
+				s.messages = nil
+				break
+			}
+			s.handle(m)
+		case sig := <-signals.c:
+			s.signal(sig)
+		case err := <-s.fuseDone:
+			s.fuseDone = nil
+			s.fuseEnded(err)
+		case <-s.hungUp:
+			s.hungUp = nil
+			s.hangup()
+		case <-s.kill:
+			s.stage.Kill()
+		case s.stageError = <-s.stageDone:
+			s.stageEnded()
+		}
+	}
+	return s.finish()
+}
+
+// start starts art-fuse and the stage.
+func (s *session) start() error {
+	if s.plan.Database == "" {
+		return s.startStage()
+	}
+	if err := s.startFUSE(); err != nil {
+		return err
+	}
+	s.plan.FUSE = stage.MountFUSE
+	if err := unix.Access("/dev/fuse", unix.R_OK|unix.W_OK); err != nil {
+		return s.fallBack(fmt.Errorf("open /dev/fuse: %w", err))
+	}
+	return s.startStage()
+}
+
+// abandon ends art-fuse, which has not been given a mount.
+func (s *session) abandon() {
+	s.streams.CloseGuest()
+	s.closeControl()
+	s.dropHandover()
+	if s.fuseDone != nil {
+		<-s.fuseDone
+	}
+}
+
+func (s *session) closeControl() {
+	if s.control != nil {
+		s.control.Close()
+		s.control = nil
+	}
+}
+
+// handle acts on a message of the stage or the stub.
+func (s *session) handle(m message) {
+	kind, rest, _ := strings.Cut(m.text, "\n")
+	switch kind {
+	case stage.Private:
+		s.dropHandover()
+	case stage.Refused:
+		s.retry(errors.New(rest))
+	case stage.Failed:
+		what, hint, _ := strings.Cut(rest, "\n")
+		s.fail(cli.WithHint(errors.New(what), hint))
+	case stub.Started:
+		if err := s.started(m); err != nil {
+			s.fail(err)
+			s.stage.Kill()
+		}
+	}
+}
+
+// retry starts the stage once more, this time with a mount made by fusermount3.
+func (s *session) retry(why error) {
+	if s.stageDone != nil {
+		<-s.stageDone
+		s.stageDone = nil
+	}
+	<-s.status
+	s.link.Close()
+	if err := s.fallBack(why); err != nil {
+		s.fail(err)
+	}
+}
+
+// started is called when the guest waits for its terminal to be set up.
+func (s *session) started(m message) error {
+	s.closeControl()
+	guest, err := newGuest(m.pid)
+	if err != nil {
+		return err
+	}
+	s.guest = guest
+	if m.fd >= 0 {
+		// Not to block, so that it can be closed while it is being read.
+		if err := unix.SetNonblock(m.fd, true); err != nil {
+			return fmt.Errorf("set up the terminal: %w", err)
+		}
+		s.master = os.NewFile(uintptr(m.fd), "terminal")
+		if err := s.streams.Terminal.Imprint(s.master); err != nil {
+			return err
+		}
+		if err := s.streams.Terminal.Raw(); err != nil {
+			return err
+		}
+	}
+	s.streams.CloseGuest()
+	hungUp := s.hungUp
+	s.streams.Start(s.master, func() { close(hungUp) })
+	return libexec.SendFD(s.link, -1, []byte(stub.Go))
+}
+
+// hangup ends the session whose terminal is gone, as a terminal's end does: the
+// kernel sends SIGHUP, and what stays after that is ended by force.
+func (s *session) hangup() {
+	s.streams.Hangup()
+	s.kill = time.After(hangupGrace)
+}
+
+// fuseEnded is called when art-fuse ends while the sandbox still runs. That may
+// be the usual end, the two seen in the wrong order.
+func (s *session) fuseEnded(err error) {
+	if err == nil {
+		s.kill = time.After(endGrace)
+		return
+	}
+	if s.guest == nil {
+		return // the stage is told, and says why
+	}
+	s.fail(cli.WithHint(fmt.Errorf("serve the workspace: art-fuse ended: %w", err),
+		"everything up to its last commit, at most a moment ago, is safe in the database"))
+	s.stage.Kill()
+}
+
+// fail keeps the first reason why the session failed.
+func (s *session) fail(err error) {
+	if s.failed == nil {
+		s.failed = err
+	}
+}
+
+// stageEnded is called when bubblewrap, or what came before it, has ended.
+func (s *session) stageEnded() {
+	s.stageDone = nil
+	if s.messages == nil {
+		return
+	}
+	// What was said last may not have been looked at yet. With the last process of
+	// the sandbox the messages end.
+	for m := range s.messages {
+		s.handle(m)
+	}
+}
+
+// finish is called when the sandbox has ended.
+func (s *session) finish() (int, error) {
+	s.streams.CloseGuest()
+	var drained error
+	if s.guest != nil {
+		drained = s.streams.Drain()
+	}
+	s.streams.Terminal.Restore()
+	s.closeControl()
+	s.dropHandover()
+	if s.fuseDone != nil {
+		if err := <-s.fuseDone; err != nil {
+			s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", err))
+		}
+	}
+	if s.failed != nil {
+		return cli.ExitArt, s.failed
+	}
+	if code, ok := exitCode(<-s.status); ok && s.guest != nil {
+		return code, drained
+	}
+	if s.ended != 0 {
+		return cli.ExitSignal + int(s.ended), nil
+	}
+	return cli.ExitArt, s.noExitCode()
+}
+
+// noExitCode returns why bubblewrap has no exit code to report.
+func (s *session) noExitCode() error {
+	switch text := s.diagnosis.String(); {
+	case s.guest != nil:
+		return fmt.Errorf("run the sandbox: it was ended from outside: %v", s.stageError)
+	case text != "":
+		return cli.WithHint(fmt.Errorf("build the sandbox: %s", text), sandboxHint(text))
+	}
+	return fmt.Errorf("build the sandbox: bwrap ended: %v", s.stageError)
+}
+
+// sandboxHint returns what to do about what bubblewrap said.
+func sandboxHint(text string) string {
+	for _, sign := range []string{"uid map", "namespace", "Operation not permitted", "Creating new"} {
+		if strings.Contains(text, sign) {
+			return stage.NamespaceHint()
+		}
+	}
+	if strings.Contains(text, "Unknown option") {
+		return "install bubblewrap 0.8 or later"
+	}
+	return ""
+}

@@ -1,0 +1,229 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/config"
+)
+
+// handles are the host's paths as O_PATH descriptors. A mount over a path does
+// not change what they refer to.
+type handles struct {
+	sources []int
+	hide    []int
+	dbDir   int // -1 without a database
+	fuse    int // where FUSE is mounted already, else -1
+}
+
+func open(p *Plan) (*handles, error) {
+	h := &handles{dbDir: -1, fuse: -1}
+	root, err := openPath(p.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("open the workspace %s: %w", p.Workspace, err)
+	}
+	defer unix.Close(root)
+	for _, path := range p.Sources {
+		fd, err := config.OpenHost(root, path)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", path, err)
+		}
+		h.sources = append(h.sources, fd)
+	}
+	for _, path := range p.Hide {
+		fd, err := openPath(path)
+		if absent(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("hide %s: %w", path, err)
+		}
+		h.hide = append(h.hide, fd)
+	}
+	if p.Database != "" {
+		if h.dbDir, err = openPath(filepath.Dir(p.Database)); err != nil {
+			return nil, fmt.Errorf("hide the database %s: %w", p.Database, err)
+		}
+	}
+	if p.FUSE != NoFUSE && p.FUSE != MountFUSE {
+		if h.fuse, err = openPath(p.FUSE); err != nil {
+			return nil, fmt.Errorf("take over the mount %s: %w", p.FUSE, err)
+		}
+	}
+	return h, nil
+}
+
+func openPath(path string) (int, error) {
+	return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+}
+
+func absent(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
+
+func (h *handles) close() {
+	for _, fd := range append(append(h.sources, h.hide...), h.dbDir, h.fuse) {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+}
+
+// makeStaging mounts a tmpfs that holds the mount points and what covers others:
+// an empty file and an empty directory, both read-only mounts, of which every
+// further bind is one too (fs/namespace.c, clone_mnt copies the flags).
+func makeStaging(p *Plan) error {
+	fail := func(err error) error { return fmt.Errorf("prepare %s: %w", p.Staging, err) }
+	if err := unix.Mount("art", p.Staging, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=16m"); err != nil {
+		return fail(err)
+	}
+	files := []struct{ path, text string }{
+		{p.PasswdPath(), p.Passwd}, {p.GroupPath(), p.Group}, {p.staged("file"), ""},
+	}
+	for _, f := range files {
+		if err := os.WriteFile(f.path, []byte(f.text), 0o444); err != nil {
+			return fail(err)
+		}
+	}
+	for _, dir := range []string{p.staged("directory"), p.Home()} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return fail(err)
+		}
+	}
+	for _, path := range []string{p.staged("file"), p.staged("directory")} {
+		if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
+			return fail(err)
+		}
+		const readOnly = unix.MS_REMOUNT | unix.MS_BIND | unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV
+		if err := unix.Mount("", path, "", readOnly, ""); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}
+
+// takeOver binds a mount that was made on the host for this session to where the
+// plan wants it. The host unmounts its own; this copy keeps it alive.
+func (h *handles) takeOver(p *Plan) error {
+	if h.fuse < 0 {
+		return nil
+	}
+	if err := bind(proc(h.fuse), p.Home()); err != nil {
+		return fmt.Errorf("take over the mount %s: %w", p.FUSE, err)
+	}
+	// The copy that came with the namespace cannot be unmounted here
+	// (mount_namespaces(7), locked mounts), but covered.
+	if err := bind(p.staged("directory"), filepath.Dir(p.FUSE)); err != nil {
+		return fmt.Errorf("cover the mount %s: %w", p.FUSE, err)
+	}
+	return nil
+}
+
+// bind makes each source visible at its place in the staging directory.
+func (h *handles) bind(p *Plan) error {
+	for i, fd := range h.sources {
+		place := p.Source(i)
+		directory, err := isDirectory(fd)
+		switch {
+		case err != nil:
+		case directory:
+			err = os.Mkdir(place, 0o755)
+		default:
+			err = os.WriteFile(place, nil, 0o444)
+		}
+		if err == nil {
+			err = bind(proc(fd), place)
+		}
+		if err != nil {
+			return fmt.Errorf("bind %s: %w", p.Sources[i], err)
+		}
+	}
+	return nil
+}
+
+// cover hides what the plan names. It fails rather than leave anything visible.
+func (h *handles) cover(p *Plan) error {
+	for _, fd := range h.hide {
+		if err := coverFD(p, fd); err != nil {
+			return fmt.Errorf("hide: %w", err)
+		}
+	}
+	for _, path := range p.HideHome {
+		fd, err := openBeneath(p.Home(), path)
+		if absent(err) {
+			continue
+		}
+		if err == nil {
+			err = coverFD(p, fd)
+			unix.Close(fd)
+		}
+		if err != nil {
+			return fmt.Errorf("hide %s: %w", path, err)
+		}
+	}
+	if h.dbDir < 0 {
+		return nil
+	}
+	// art-fuse has them open, so that SQLite does not make them anew: "the WAL
+	// file exists for as long as any database connection has the database open"
+	// (https://www.sqlite.org/wal.html).
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		name := filepath.Base(p.Database) + suffix
+		fd, err := unix.Openat(h.dbDir, name, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+		if absent(err) {
+			continue
+		}
+		if err == nil {
+			err = coverFD(p, fd)
+			unix.Close(fd)
+		}
+		if err != nil {
+			return fmt.Errorf("hide the database's %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func coverFD(p *Plan, fd int) error {
+	directory, err := isDirectory(fd)
+	if err != nil {
+		return err
+	}
+	if directory {
+		return bind(p.staged("directory"), proc(fd))
+	}
+	return bind(p.staged("file"), proc(fd))
+}
+
+// openBeneath opens path, relative to the directory dir whose contents a guest
+// has written: it follows no symbolic link.
+func openBeneath(dir, path string) (int, error) {
+	root, err := openPath(dir)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(root)
+	return unix.Openat2(root, path, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
+	})
+}
+
+func isDirectory(fd int) (bool, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return false, err
+	}
+	return st.Mode&unix.S_IFMT == unix.S_IFDIR, nil
+}
+
+// bind mounts source, with what is mounted below it, at target.
+func bind(source, target string) error {
+	return unix.Mount(source, target, "", unix.MS_BIND|unix.MS_REC, "")
+}
+
+// proc is a path for exactly what fd refers to (proc(5), /proc/pid/fd).
+func proc(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -1,0 +1,195 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/sandbox/wire"
+	"github.com/riverlytech/art/libexec"
+)
+
+// startFUSE starts art-fuse with one end of a new socket pair and returns the
+// other, which is the stage's.
+func (s *session) startFUSE() error {
+	if s.plan.Database == "" {
+		return nil
+	}
+	theirs, ours, err := libexec.Socketpair()
+	if err != nil {
+		return err
+	}
+	defer theirs.Close()
+	cmd, err := libexec.Command("art-fuse", "serve", "--db", s.plan.Database,
+		"--base", s.plan.Workspace, "--name", filepath.Base(s.plan.Workspace), "--control", "3")
+	if err != nil {
+		ours.Close()
+		return err
+	}
+	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.Stderr = os.Stderr
+	// Away from the terminal's signals: it ends after the guest, not with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		ours.Close()
+		return fmt.Errorf("start art-fuse: %w", unwrapped(err))
+	}
+	s.control = ours
+	s.fuseDone = wait(cmd)
+	return nil
+}
+
+// wait returns a channel that tells how the process ended.
+func wait(cmd *exec.Cmd) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	return done
+}
+
+// startStage starts the stage. The calling thread has to live as long as art:
+// the kernel kills the stage when that thread ends (prctl(2), PR_SET_PDEATHSIG),
+// and bubblewrap, which the stage becomes, takes the guest with it.
+func (s *session) startStage() error {
+	files, err := s.stageFiles()
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	extra := append(files[:len(files):len(files)], s.streamFiles()...)
+	if s.traceLog != nil {
+		extra = append(extra, s.traceLog)
+	}
+	uid, gid := os.Getuid(), os.Getgid()
+	cmd := &exec.Cmd{
+		Path:       "/proc/self/exe",
+		Args:       []string{stage.Name},
+		Env:        s.stageEnv(),
+		Stderr:     &s.diagnosis,
+		ExtraFiles: extra,
+		SysProcAttr: &syscall.SysProcAttr{
+			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
+			Pdeathsig:   syscall.SIGKILL,
+			Setsid:      true,
+		},
+	}
+	if err := cmd.Start(); err != nil {
+		return cli.WithHint(fmt.Errorf("make a user namespace: %w", unwrapped(err)), stage.NamespaceHint())
+	}
+	s.stage = cmd.Process
+	s.stageDone = wait(cmd)
+	return nil
+}
+
+func (s *session) stageEnv() []string {
+	if s.traceLog == nil {
+		return []string{}
+	}
+	return libexec.CallerEnv()
+}
+
+// stageFiles opens what the stage inherits before the streams, in the order of
+// its descriptors. It returns what it opened also with an error; all of it is
+// art's to close once the stage has it.
+func (s *session) stageFiles() (files []*os.File, err error) {
+	add := func(f *os.File, e error) {
+		if e != nil {
+			err = errors.Join(err, e)
+			return
+		}
+		files = append(files, f)
+	}
+	add(wire.File("plan", s.plan.Marshal()))
+	if s.control != nil {
+		add(duplicate(s.control))
+	} else {
+		add(os.Open(os.DevNull))
+	}
+	add(s.newLink())
+	add(wire.File("args", wire.Arguments(s.args)))
+	add(s.newStatus())
+	add(os.Open("/proc/self/exe"))
+	add(wire.File("payload", s.payload.Marshal()))
+	if err != nil {
+		return files, fmt.Errorf("start the sandbox: %w", err)
+	}
+	return files, nil
+}
+
+// streamFiles returns the guest's ends of the streams. The terminal's place is
+// taken by standard error, which is never used there.
+func (s *session) streamFiles() []*os.File {
+	var files []*os.File
+	for _, f := range s.streams.Guest {
+		if f == nil {
+			f = s.null
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+func duplicate(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// newLink makes the socket pair to the stage and the stub, listens on one end and
+// returns the other.
+func (s *session) newLink() (*os.File, error) {
+	ours, theirs, err := libexec.Socketpair()
+	if err != nil {
+		return nil, err
+	}
+	// The sender of a message is then known by the kernel's word.
+	if err := unix.SetsockoptInt(int(ours.Fd()), unix.SOL_SOCKET, unix.SO_PASSCRED, 1); err != nil {
+		ours.Close()
+		theirs.Close()
+		return nil, fmt.Errorf("ask for credentials: %w", err)
+	}
+	s.link, s.messages = ours, receive(ours)
+	return theirs, nil
+}
+
+// message is one datagram from the stage or the stub.
+type message struct {
+	text string
+	fd   int // the terminal's master, or -1
+	pid  int
+}
+
+// receive returns the messages that come over link, up to its end.
+func receive(link *os.File) <-chan message {
+	messages := make(chan message, 4)
+	go func() {
+		defer close(messages)
+		for {
+			fd, text, sender, err := libexec.RecvFrom(link)
+			if err != nil {
+				return // the end of the last process that held the other side
+			}
+			m := message{text: string(text), fd: fd}
+			if sender != nil {
+				m.pid = int(sender.Pid)
+			}
+			messages <- m
+		}
+	}()
+	return messages
+}

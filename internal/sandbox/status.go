@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"sync"
+)
+
+// newStatus makes the pipe for bubblewrap's reports and returns its writing end.
+func (s *session) newStatus() (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.status = make(chan []byte, 1)
+	go func(status chan<- []byte) {
+		defer r.Close()
+		text, _ := io.ReadAll(r) // what could be read is what there is
+		status <- text
+	}(s.status)
+	return w, nil
+}
+
+// exitCode returns the payload's exit code out of bubblewrap's reports, which are
+// JSON objects one after the other. There is none if the payload never ran.
+func exitCode(status []byte) (code int, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(status))
+	for {
+		var report struct {
+			ExitCode *int `json:"exit-code"`
+		}
+		if err := d.Decode(&report); err != nil {
+			return code, ok
+		}
+		if report.ExitCode != nil {
+			code, ok = *report.ExitCode, true
+		}
+	}
+}
+
+// diagnosis keeps what bubblewrap says on its standard error, up to a bound.
+type diagnosis struct {
+	mu   sync.Mutex
+	text []byte // GUARDED_BY(mu)
+}
+
+const maxDiagnosis = 64 << 10
+
+// Write never fails: what is too much is dropped.
+func (d *diagnosis) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.text = append(d.text, p[:min(len(p), maxDiagnosis-len(d.text))]...)
+	return len(p), nil
+}
+
+// String returns the beginning of the text in one line, without bubblewrap's own
+// name before it.
+func (d *diagnosis) String() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(d.text)), "\n")
+	lines = lines[:min(len(lines), 3)]
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(line, "bwrap: ")
+	}
+	return strings.Join(lines, "; ")
+}

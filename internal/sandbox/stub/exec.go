@@ -1,0 +1,119 @@
+package stub
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+)
+
+// exec becomes the command, found as execvp(3) finds it. It returns only if that
+// failed, with the exit code.
+func (p *Payload) exec() int {
+	resetSignals()
+	name := p.Command[0]
+	err := p.search(name)
+	switch {
+	case errors.Is(err, unix.ENOENT) && !strings.Contains(name, "/"):
+		cli.Fail("art", fmt.Errorf("%s: command not found", name))
+		return cli.ExitNotFound
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		// Also what the kernel says of a script whose interpreter is missing.
+		if _, statErr := os.Stat(name); statErr == nil {
+			cli.Fail("art", fmt.Errorf("%s: its interpreter was not found", name))
+			return cli.ExitCannotExec
+		}
+		cli.Fail("art", fmt.Errorf("%s: %w", name, err))
+		return cli.ExitNotFound
+	}
+	cli.Fail("art", fmt.Errorf("%s: %w", name, err))
+	return cli.ExitCannotExec
+}
+
+func (p *Payload) search(name string) error {
+	if name == "" {
+		return unix.ENOENT
+	}
+	if strings.Contains(name, "/") {
+		return p.execve(name)
+	}
+	result := error(unix.ENOENT)
+	for _, dir := range p.path() {
+		if dir == "" {
+			dir = "." // environ(7): an empty prefix is the current directory
+		}
+		err := p.execve(dir + "/" + name)
+		switch {
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		case errors.Is(err, unix.EACCES):
+			result = err // a later directory may hold one that can be run
+		default:
+			return err
+		}
+	}
+	return result
+}
+
+func (p *Payload) execve(path string) error {
+	err := syscall.Exec(path, p.Command, p.Env)
+	if errors.Is(err, unix.ENOEXEC) {
+		// A script without an interpreter line, as every shell runs it.
+		err = syscall.Exec("/bin/sh", append([]string{"sh", path}, p.Command[1:]...), p.Env)
+	}
+	return err
+}
+
+// shell returns the first shell that the guest has and may execute.
+func (p *Payload) shell() (string, error) {
+	for _, shell := range p.Shells {
+		if info, err := os.Stat(shell); err == nil && info.Mode().IsRegular() && unix.Access(shell, unix.X_OK) == nil {
+			return shell, nil
+		}
+	}
+	return "", fmt.Errorf("start a shell: there is none of %s", strings.Join(p.Shells, ", "))
+}
+
+// closeOnExec marks everything but the standard streams: what art, bubblewrap and
+// whoever started art left open is none of the guest's business.
+func closeOnExec() error {
+	err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	// Before Linux 5.11 (close_range(2)).
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("close descriptors: %w", err)
+	}
+	for _, entry := range entries {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
+// resetSignals gives the payload the dispositions and the mask of a fresh login:
+// execve(2) keeps ignored and blocked signals, and the caller's are not the
+// guest's. SIGURG stays Go's until execve resets it: the runtime preempts with it.
+func resetSignals() {
+	const maxSignal, setSize = 64, 8
+	var action [4]uintptr // struct sigaction of the kernel: SIG_DFL, no flags, no mask
+	for sig := 1; sig <= maxSignal; sig++ {
+		switch unix.Signal(sig) {
+		case unix.SIGKILL, unix.SIGSTOP, unix.SIGURG:
+			continue
+		}
+		// Fails only for signals that the C library keeps; there is none here.
+		unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, setSize, 0, 0)
+	}
+	var mask uint64
+	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&mask)), 0, setSize, 0, 0)
+}

@@ -1,0 +1,65 @@
+// Package stub is the first program in the guest: art executed again by
+// bubblewrap. It gives the payload its terminal, its streams and its session,
+// tells art who it is, and becomes the payload.
+//
+// bubblewrap could exec the payload itself, but reports a command that it cannot
+// find as exit code 1, and starts nothing as the leader of a session.
+package stub
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/sandbox/wire"
+)
+
+// Path is what bubblewrap executes, and, being the zeroth argument too, what makes
+// art the stub: the descriptor of art's own executable, which the guest need not
+// be able to see.
+var Path = "/proc/self/fd/" + strconv.Itoa(stage.SelfFD)
+
+// Payload is what the stub is to run.
+type Payload struct {
+	// Command and its arguments; if empty, the first of Shells that can be run.
+	Command []string
+	Shells  []string
+	// Env is its whole environment.
+	Env []string
+	// Terminal says which of the standard streams (0, 1, 2) are the terminal of
+	// the session. If none is, there is no terminal.
+	Terminal [3]bool
+}
+
+// Marshal returns the payload as bytes.
+func (p *Payload) Marshal() []byte {
+	terminal := make([]string, 3)
+	for i, is := range p.Terminal {
+		if is {
+			terminal[i] = "tty"
+		}
+	}
+	return wire.Marshal(p.Command, p.Shells, p.Env, terminal)
+}
+
+func unmarshal(data []byte) (*Payload, error) {
+	var p Payload
+	var terminal []string
+	if err := wire.Unmarshal(data, &p.Command, &p.Shells, &p.Env, &terminal); err != nil {
+		return nil, err
+	}
+	for i := range p.Terminal {
+		p.Terminal[i] = terminal[i] == "tty"
+	}
+	return &p, nil
+}
+
+// path returns the directories of PATH in the payload's environment.
+func (p *Payload) path() []string {
+	for _, kv := range p.Env {
+		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
+			return strings.Split(value, ":")
+		}
+	}
+	return nil
+}

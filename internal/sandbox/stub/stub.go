@@ -1,0 +1,109 @@
+package stub
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/libexec"
+)
+
+// Messages between the stub and art.
+const (
+	// Started goes to art, with the terminal's master if there is one. Its
+	// credentials tell art the process id of the payload.
+	Started = "started"
+	// Go answers: art has set up the terminal.
+	Go = "go"
+)
+
+// Main runs the stub. It returns only if that failed, with the exit code.
+func Main() int {
+	// The signal mask belongs to the thread; it is that of the one that calls
+	// execve that the payload gets.
+	runtime.LockOSThread()
+	data, err := io.ReadAll(os.NewFile(stage.PayloadFD, "payload"))
+	if err != nil {
+		return fail(fmt.Errorf("read what to run: %w", err))
+	}
+	p, err := unmarshal(data)
+	if err != nil {
+		return fail(fmt.Errorf("read what to run: %w", err))
+	}
+	if err := p.prepare(); err != nil {
+		return fail(err)
+	}
+	if len(p.Command) == 0 {
+		shell, err := p.shell()
+		if err != nil {
+			return fail(err)
+		}
+		p.Command = []string{shell}
+	}
+	return p.exec()
+}
+
+func fail(err error) int {
+	cli.Fail("art", err)
+	return cli.ExitArt
+}
+
+// prepare gives the process its session and streams, and waits for art.
+func (p *Payload) prepare() error {
+	for i, terminal := range p.Terminal {
+		if !terminal {
+			if err := unix.Dup3(stage.StreamFD+i, i, 0); err != nil {
+				return fmt.Errorf("set up the streams: %w", err)
+			}
+		}
+	}
+	if _, err := unix.Setsid(); err != nil {
+		return fmt.Errorf("start a session: %w", err)
+	}
+	link := os.NewFile(stage.LinkFD, "link")
+	if p.Terminal == [3]bool{} {
+		if err := libexec.SendFD(link, -1, []byte(Started)); err != nil {
+			return err
+		}
+	} else if err := p.terminal(link); err != nil {
+		return err
+	}
+	if _, _, err := libexec.RecvFD(link); err != nil {
+		return fmt.Errorf("wait for art: %w", err)
+	}
+	return closeOnExec()
+}
+
+// terminal makes a terminal of the guest's own devpts the controlling one and
+// sends its master to art. The guest can name it (ttyname(3)), as programs that
+// ask for a password or start another terminal do, and never holds the caller's.
+func (p *Payload) terminal(link *os.File) error {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return fmt.Errorf("open a terminal: %w", err)
+	}
+	fd := int(slave.Fd())
+	if err := unix.IoctlSetInt(fd, unix.TIOCSCTTY, 0); err != nil {
+		return fmt.Errorf("set the controlling terminal: %w", err)
+	}
+	for i, terminal := range p.Terminal {
+		if terminal {
+			if err := unix.Dup3(fd, i, 0); err != nil {
+				return fmt.Errorf("set up the streams: %w", err)
+			}
+		}
+	}
+	if err := libexec.SendFD(link, int(master.Fd()), []byte(Started)); err != nil {
+		return err
+	}
+	// Held by art alone, so that its end is the end of the terminal.
+	master.Close()
+	slave.Close()
+	return nil
+}

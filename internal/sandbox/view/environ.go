@@ -1,0 +1,71 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Path is the guest's PATH.
+const Path = "/usr/local/bin:/usr/bin:/bin"
+
+// Environ returns the guest's environment: the fixed variables, of the caller's
+// those that describe its terminal, language and time zone, and what extra names.
+// An entry of extra is NAME, which passes the caller's value if there is one, or
+// NAME=VALUE; the last one for a name wins, also over a fixed variable.
+func Environ(caller, extra []string, workspace string) ([]string, error) {
+	var env environment
+	env.set("HOME", Home)
+	env.set("USER", User)
+	env.set("LOGNAME", User)
+	env.set("PATH", Path)
+	env.set("PWD", workspace)
+	env.set("ART_SANDBOX", "1")
+	values := map[string]string{}
+	for _, kv := range caller {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || name == "" {
+			continue
+		}
+		values[name] = value
+		if passed(name) {
+			env.set(name, value)
+		}
+	}
+	for _, entry := range extra {
+		name, value, given := strings.Cut(entry, "=")
+		if name == "" || strings.ContainsRune(entry, 0) {
+			return nil, fmt.Errorf("set the environment: %q is neither NAME nor NAME=VALUE", entry)
+		}
+		if !given {
+			if value, given = values[name]; !given {
+				continue
+			}
+		}
+		if name == "ART_SANDBOX" {
+			return nil, errors.New("set the environment: ART_SANDBOX is art's own")
+		}
+		env.set(name, value)
+	}
+	return env.list, nil
+}
+
+func passed(name string) bool {
+	switch name {
+	case "TERM", "COLORTERM", "LANG", "TZ":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_")
+}
+
+type environment struct{ list []string }
+
+func (e *environment) set(name, value string) {
+	for i, kv := range e.list {
+		if strings.HasPrefix(kv, name+"=") {
+			e.list[i] = name + "=" + value
+			return
+		}
+	}
+	e.list = append(e.list, name+"="+value)
+}

@@ -1,0 +1,92 @@
+// Package wire writes lists of strings for another process of the same build to
+// read. Paths and arguments are bytes on Linux, any but NUL, so JSON would not
+// keep them; and it costs nothing at the start of a process.
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Marshal returns the lists as bytes. No string may hold a NUL.
+func Marshal(lists ...[]string) []byte {
+	var b bytes.Buffer
+	for _, list := range lists {
+		b.WriteString(strconv.Itoa(len(list)))
+		b.WriteByte(0)
+		for _, s := range list {
+			b.WriteString(s)
+			b.WriteByte(0)
+		}
+	}
+	return b.Bytes()
+}
+
+var errMalformed = errors.New("malformed message")
+
+// Unmarshal fills the lists with what Marshal wrote; it is an error if there are
+// fewer or more of them.
+func Unmarshal(data []byte, lists ...*[]string) error {
+	next := func() (string, error) {
+		s, rest, found := bytes.Cut(data, []byte{0})
+		if !found {
+			return "", errMalformed
+		}
+		data = rest
+		return string(s), nil
+	}
+	for _, list := range lists {
+		text, err := next()
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > len(data) {
+			return errMalformed
+		}
+		*list = make([]string, n)
+		for i := range *list {
+			if (*list)[i], err = next(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(data) > 0 {
+		return errMalformed
+	}
+	return nil
+}
+
+// File returns an anonymous file that holds data and stands at its beginning. It
+// lives in memory and only as long as a descriptor of it is open.
+func File(name string, data []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make a file in memory: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(data); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("write a file in memory: %w", err)
+	}
+	return f, nil
+}
+
+// Arguments returns args as bubblewrap's --args reads them: each with a NUL after it.
+func Arguments(args []string) []byte {
+	var b bytes.Buffer
+	for _, arg := range args {
+		b.WriteString(arg)
+		b.WriteByte(0)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,269 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+const (
+	bufferSize = 128 << 10
+	// pipeSize is asked for, to move large data in few wake-ups.
+	pipeSize = 1 << 20
+	// lingerTime is how long a relay waits for more once the guest has ended. All
+	// that it wrote is there by then; only a host process that was handed the
+	// descriptor could still hold it.
+	lingerTime = 2 * time.Second
+)
+
+var streamNames = [3]string{"standard input", "standard output", "standard error"}
+
+// Streams are the caller's standard streams and what stands for them in the guest.
+type Streams struct {
+	// Terminal is the caller's terminal, nil without a session on one.
+	Terminal *Terminal
+	// IsTerminal says which streams are the guest's terminal.
+	IsTerminal [3]bool
+	// Guest are the other streams' ends for the guest: the stream itself if it is
+	// a pipe, a socket or /dev/null, a pipe of art's otherwise. Close them once
+	// the guest has them.
+	Guest [3]*os.File
+
+	host    [3]*os.File
+	relayed [3]*os.File // art's end of the pipe, where there is one
+	master  *os.File
+	ended   chan struct{} // closed when the guest has ended
+
+	outputs sync.WaitGroup
+	mu      sync.Mutex
+	errs    []error // GUARDED_BY(mu)
+}
+
+// Open looks at each of the three standard streams by itself. If interactive and
+// standard input is a terminal, the streams that are terminals become the guest's
+// terminal.
+func Open(interactive bool, host [3]*os.File) (*Streams, error) {
+	s := &Streams{host: host, ended: make(chan struct{})}
+	if interactive {
+		s.Terminal = New(host[0])
+	}
+	for i, file := range host {
+		if s.Terminal != nil && term.IsTerminal(int(file.Fd())) {
+			s.IsTerminal[i] = true
+			continue
+		}
+		if err := s.open(i, file); err != nil {
+			s.CloseGuest()
+			return nil, fmt.Errorf("set up %s: %w", streamNames[i], err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Streams) open(i int, file *os.File) error {
+	direct, err := harmless(file)
+	if err != nil {
+		return err
+	}
+	if direct {
+		s.Guest[i] = file
+		return nil
+	}
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return err
+	}
+	// The limit of pipes is for all of a user's; a small one does as well.
+	_, _ = unix.FcntlInt(uintptr(p[0]), unix.F_SETPIPE_SZ, pipeSize)
+	guest, own := p[0], p[1]
+	if i != 0 {
+		guest, own = p[1], p[0]
+	}
+	// Only art's end: each end has a mode of its own, and the guest's is to block.
+	if err := unix.SetNonblock(own, true); err != nil {
+		return err
+	}
+	s.Guest[i] = os.NewFile(uintptr(guest), streamNames[i])
+	s.relayed[i] = os.NewFile(uintptr(own), streamNames[i])
+	return nil
+}
+
+// harmless says whether the guest may hold file itself: opening it anew through
+// /proc/self/fd must give nothing more than it has.
+func harmless(file *os.File) (bool, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
+		return false, err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFIFO, unix.S_IFSOCK:
+		return true, nil
+	case unix.S_IFCHR:
+		return st.Rdev == unix.Mkdev(1, 3), nil // /dev/null
+	}
+	return false, nil
+}
+
+// CloseGuest closes art's copies of the guest's ends, so that their end is seen.
+func (s *Streams) CloseGuest() {
+	for i, file := range s.Guest {
+		if file != nil && file != s.host[i] {
+			file.Close()
+		}
+		s.Guest[i] = nil
+	}
+}
+
+// Start begins to carry data. master is the guest's terminal, nil if there is
+// none; Streams owns it from now on. hangup is called, once, if the caller's
+// terminal is gone.
+func (s *Streams) Start(master *os.File, hangup func()) {
+	s.master = master
+	if master != nil {
+		go func() {
+			keys(master, s.host[0])
+			hangup()
+		}()
+		s.goOutput(reopening{master, s.ended}, s.screen(), "the terminal")
+	}
+	if own := s.relayed[0]; own != nil {
+		go func() {
+			// An error is the guest's having closed its input: as with any pipe.
+			io.CopyBuffer(writer{own}, s.host[0], make([]byte, bufferSize))
+			own.Close()
+		}()
+	}
+	for i := 1; i < 3; i++ {
+		if own := s.relayed[i]; own != nil {
+			s.goOutput(own, s.host[i], streamNames[i])
+		}
+	}
+}
+
+// screen returns the stream on which the guest's terminal appears.
+func (s *Streams) screen() *os.File {
+	for _, i := range []int{1, 2} {
+		if s.IsTerminal[i] {
+			return s.host[i]
+		}
+	}
+	return s.host[0] // a terminal is usually open for both
+}
+
+// source is what a relay reads from.
+type source interface {
+	io.ReadCloser
+	SetReadDeadline(time.Time) error
+}
+
+func (s *Streams) goOutput(from source, to *os.File, name string) {
+	s.outputs.Add(1)
+	go func() {
+		defer s.outputs.Done()
+		defer from.Close() // so that the guest's next write fails, as ours did
+		if err := relay(to, from); err != nil {
+			s.mu.Lock()
+			s.errs = append(s.errs, fmt.Errorf("write %s: %w", name, err))
+			s.mu.Unlock()
+		}
+	}()
+}
+
+// relay copies until the end of from, and returns an error of writing. After a
+// deadline was set on from it goes on as long as there is something to read.
+func relay(to io.Writer, from source) error {
+	buf := make([]byte, bufferSize)
+	expired := false
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			expired = false
+			if _, err := to.Write(buf[:n]); err != nil {
+				if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.EIO) {
+					return nil // the reader has had enough; the guest is told
+				}
+				return err
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded) && !expired:
+			// The deadline may have passed during a slow write: look once more.
+			expired = true
+			if from.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+				return nil
+			}
+		default:
+			return nil // the end: EOF of a pipe, EIO of a terminal (pty(7))
+		}
+	}
+}
+
+// keys carries what is typed on the terminal from, until that is gone: one in raw
+// mode has no other end. It outlives the guest's closing its side, which may be
+// opened again.
+func keys(to io.Writer, from io.Reader) {
+	buf := make([]byte, bufferSize)
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		_, _ = to.Write(buf[:n]) // fails while nobody in the guest has it open
+	}
+}
+
+// reopening is the master of a terminal that programs close and open again.
+// While nobody has it open, reading it fails with EIO (pty(7)).
+type reopening struct {
+	*os.File
+	ended <-chan struct{}
+}
+
+func (r reopening) Read(p []byte) (int, error) {
+	const retryTime = 20 * time.Millisecond
+	for {
+		n, err := r.File.Read(p)
+		if n > 0 || !errors.Is(err, unix.EIO) {
+			return n, err
+		}
+		select {
+		case <-r.ended:
+			return n, err
+		case <-time.After(retryTime):
+		}
+	}
+}
+
+// Hangup takes the guest's terminal away; the kernel sends SIGHUP to its session.
+func (s *Streams) Hangup() {
+	if s.master != nil {
+		s.master.Close()
+	}
+}
+
+// Drain waits, after the guest has ended, until all of its output is written. It
+// returns what went wrong in doing so. It may be called once.
+func (s *Streams) Drain() error {
+	close(s.ended)
+	deadline := time.Now().Add(lingerTime)
+	for _, file := range []*os.File{s.relayed[1], s.relayed[2], s.master} {
+		if file != nil {
+			// Fails on a closed one, which has nothing more to give.
+			_ = file.SetReadDeadline(deadline)
+		}
+	}
+	s.outputs.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.errs...)
+}
+
+// writer hides os.File's ReadFrom, whose system calls do not suit every file.
+type writer struct{ io.Writer }

@@ -1,0 +1,110 @@
+// Package terminal stands between the caller's terminal and streams and the
+// guest's, so that the guest never holds the caller's: with a terminal's
+// descriptor it could type into it (TIOCSTI, CVE-2017-5226), and with one of a
+// host file, even one opened for reading, it could open that file anew for
+// writing through /proc/self/fd.
+package terminal
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// Terminal is the caller's terminal.
+type Terminal struct {
+	file *os.File
+
+	mu    sync.Mutex
+	saved *term.State // GUARDED_BY(mu); what to go back to, nil when not raw
+}
+
+// New returns the terminal that file is, or nil if it is none.
+func New(file *os.File) *Terminal {
+	if !term.IsTerminal(int(file.Fd())) {
+		return nil
+	}
+	return &Terminal{file: file}
+}
+
+// Raw puts the terminal into raw mode: every key is the guest's.
+func (t *Terminal) Raw() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.saved != nil {
+		return nil
+	}
+	saved, err := term.MakeRaw(int(t.file.Fd()))
+	if err != nil {
+		return fmt.Errorf("put the terminal into raw mode: %w", err)
+	}
+	t.saved = saved
+	return nil
+}
+
+// Restore puts the terminal back into the mode from before Raw. It may be called
+// any number of times, and on nil.
+func (t *Terminal) Restore() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.saved != nil {
+		// Fails if the terminal is gone; then there is nothing to restore.
+		_ = term.Restore(int(t.file.Fd()), t.saved)
+		t.saved = nil
+	}
+}
+
+// Imprint gives the guest's terminal, whose master is given, the modes that the
+// caller's has, as long as that is not raw, and its size.
+func (t *Terminal) Imprint(master *os.File) error {
+	modes, err := unix.IoctlGetTermios(int(t.file.Fd()), unix.TCGETS)
+	if err != nil {
+		return fmt.Errorf("read the terminal's modes: %w", err)
+	}
+	err = control(master, func(fd int) error {
+		// On the master this sets the slave's modes (ioctl_tty(2)).
+		return unix.IoctlSetTermios(fd, unix.TCSETS, modes)
+	})
+	if err != nil {
+		return fmt.Errorf("set the guest's terminal modes: %w", err)
+	}
+	return t.Resize(master)
+}
+
+// Resize gives the guest's terminal the size of the caller's; the kernel tells
+// its foreground processes if that is another one.
+func (t *Terminal) Resize(master *os.File) error {
+	size, err := pty.GetsizeFull(t.file)
+	if err != nil {
+		return fmt.Errorf("read the terminal's size: %w", err)
+	}
+	err = control(master, func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ,
+			&unix.Winsize{Row: size.Rows, Col: size.Cols, Xpixel: size.X, Ypixel: size.Y})
+	})
+	if err != nil {
+		return fmt.Errorf("set the guest's terminal size: %w", err)
+	}
+	return nil
+}
+
+// control calls f with the descriptor, leaving it in the mode it is in;
+// os.File.Fd would make it blocking, and Close would no longer end a Read.
+func control(file *os.File, f func(fd int) error) error {
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner error
+	if err := conn.Control(func(fd uintptr) { inner = f(int(fd)) }); err != nil {
+		return err
+	}
+	return inner
+}
