@@ -15,7 +15,7 @@ import (
 // in the workspace, since the guest renamed it: all of it but what the rows override or hide.
 func (p *puller) planRenamed(a *action, o *sqlvfs.Origin, hidden map[string]bool, there bool) error {
 	if o.Base != p.name {
-		p.fail(a, fmt.Errorf("its entries are in another workspace: %s", o.Base))
+		p.lacking(a, fmt.Errorf("its entries are in another workspace: %s", o.Base))
 		return nil
 	}
 	st, err := p.host.stat(o.Path)
@@ -23,7 +23,7 @@ func (p *puller) planRenamed(a *action, o *sqlvfs.Origin, hidden map[string]bool
 		err = unix.ENOTDIR
 	}
 	if err != nil {
-		p.fail(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(o.Path), err))
+		p.lacking(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(o.Path), err))
 		return nil
 	}
 	return p.planCopies(a, o.Path, hidden, there)
@@ -33,23 +33,23 @@ func (p *puller) planRenamed(a *action, o *sqlvfs.Origin, hidden map[string]bool
 func (p *puller) planCopies(a *action, source string, hidden map[string]bool, there bool) error {
 	from, err := p.host.openDir(source)
 	if err != nil {
-		p.fail(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(source), err))
+		p.lacking(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(source), err))
 		return nil
 	}
 	defer from.Close()
 	self, err := fstat(from)
 	if err != nil {
-		p.fail(a, err)
+		p.lacking(a, err)
 		return nil
 	}
 	names, err := entries(from)
 	if err != nil {
-		p.fail(a, err)
+		p.lacking(a, err)
 		return nil
 	}
 	d, err := p.openThere(a, there)
 	if err != nil {
-		p.fail(a, err)
+		p.lacking(a, err)
 		return nil
 	}
 	defer d.close()
@@ -92,7 +92,7 @@ func (p *puller) planCopies(a *action, source string, hidden map[string]bool, th
 }
 
 func (p *puller) planCopy(c *action, source string, st, have *unix.Stat_t) {
-	c.do, c.source, c.print = write, source, fingerprintOf(st)
+	c.do, c.source, c.version = write, source, fingerprintOf(st)
 	if st.Nlink > 1 {
 		if first := p.copies[objectOf(st)]; first != nil {
 			p.planHardLink(c, first)

@@ -33,6 +33,7 @@ func (p *puller) place() error {
 	if err == nil {
 		err = p.each(others, p.placeFile)
 	}
+	p.endStaging()
 	for i := len(p.dirs) - 1; i >= 0; i-- {
 		if a := p.dirs[i]; !a.failed && (a.do != mkdir || a.done) {
 			if err := p.finishDir(a); err != nil {
@@ -102,6 +103,9 @@ func (p *puller) placeFile(a *action) error {
 	if err := p.makeRoom(a, d, name, false); err != nil {
 		return err
 	}
+	if err := p.inheritGroup(a, d); err != nil {
+		return err
+	}
 	err = unix.Renameat(int(p.staging.dir.Fd()), a.tmp, int(d.Fd()), name)
 	if err == unix.EXDEV && a.do == write {
 		return p.placeAcross(a, d, name)
@@ -127,6 +131,24 @@ func (p *puller) makeRoom(a *action, d *os.File, name string, forDir bool) error
 	}
 	err := unix.Unlinkat(int(d.Fd()), name, flags)
 	if err == unix.ENOENT {
+		return nil
+	}
+	return err
+}
+
+// inheritGroup does what the kernel does for files that are made in a directory with the
+// set-group-ID bit (inode(7)): these were made elsewhere. Root has set the owners that the database
+// names.
+func (p *puller) inheritGroup(a *action, d *os.File) error {
+	if p.asRoot || a.do == hardLink {
+		return nil
+	}
+	st, err := fstat(d)
+	if err != nil || st.Mode&unix.S_ISGID == 0 {
+		return err
+	}
+	err = unix.Fchownat(int(p.staging.dir.Fd()), a.tmp, -1, int(st.Gid), unix.AT_SYMLINK_NOFOLLOW)
+	if err == unix.EPERM { // the user is not in that group; as with cp(1), the file keeps its own
 		return nil
 	}
 	return err
@@ -183,7 +205,7 @@ func (p *puller) touch(a *action) error {
 	if err != nil {
 		return err
 	}
-	if fingerprintOf(&st) != a.print || st.Nlink != 1 {
+	if fingerprintOf(&st) != a.version || st.Nlink != 1 {
 		return errChanging
 	}
 	if p.asRoot && !sameOwner(a, &st) {

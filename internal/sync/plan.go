@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -34,10 +35,10 @@ type action struct {
 	target string  // of a symbolic link
 	other  *action // of a hard link: the file that it is another name of
 
-	ino    sqlvfs.Ino         // its row; 0 for what is copied from the host
-	source string             // host path that content comes from, or ""
-	print  sqlvfs.Fingerprint // which the source must have
-	renew  bool               // the row has an origin, which is to name the host's file afterwards
+	ino     sqlvfs.Ino         // its row; 0 for what is copied from the host
+	source  string             // host path that content comes from, or ""
+	version sqlvfs.Fingerprint // of the version of it that is meant
+	renew   bool               // the row has an origin, which is to name the host's file afterwards
 
 	there uint32 // type of what the host has at the path; 0: nothing
 	now   object // which that is
@@ -180,8 +181,8 @@ func (p *puller) planEntry(dir *action, d thereDir, c sqlvfs.Child) (below func(
 	a.attr = row.Attr
 	switch kind(a.attr.Mode) {
 	case unix.S_IFDIR:
-		a.renew = row.Origin != nil
 		p.planMkdir(a, &st)
+		a.renew = row.Origin != nil && a.do == mkdir
 		return func() error {
 			defer p.put(row)
 			return p.planDir(a, row, a.do != mkdir)
@@ -252,7 +253,7 @@ func (p *puller) planFile(a *action, row *sqlvfs.Inode, st *unix.Stat_t) {
 	if o := row.Origin; o != nil {
 		a.renew = true
 		if o.Limit > 0 {
-			a.source, a.print = o.Path, o.Fingerprint
+			a.source, a.version = o.Path, o.Fingerprint
 			if o.Base != p.name {
 				p.fail(a, fmt.Errorf("its content is in another workspace: %s", o.Base))
 				return
@@ -271,7 +272,7 @@ func (p *puller) planFile(a *action, row *sqlvfs.Inode, st *unix.Stat_t) {
 	case !elsewhere && p.same(a, st):
 		a.do = keep
 		// A pull that was killed may not have come to it.
-		if a.renew = a.source != "" && a.print != fingerprintOf(st); a.renew {
+		if a.renew = a.source != "" && a.version != fingerprintOf(st); a.renew {
 			a.done = true
 			p.add(a)
 		}
@@ -304,12 +305,11 @@ func (p *puller) addUnlessBlocked(a *action) {
 		names, err := d.Readdirnames(1)
 		d.Close()
 		if len(names) > 0 {
-			err = errNotEmpty
-		} else {
-			err = nil
+			p.fail(a, errNotEmpty)
+			return
 		}
-		if err != nil {
-			p.fail(a, err)
+		if err != nil && err != io.EOF {
+			p.fail(a, unwrap(err))
 			return
 		}
 	}
@@ -333,6 +333,6 @@ func sameOwner(a *action, st *unix.Stat_t) bool {
 // owner or times is to be set. A file with other names is written anew instead: these names may
 // be outside of the workspace.
 func (p *puller) onlyAttributes(a *action, row *sqlvfs.Inode, st *unix.Stat_t) bool {
-	return a.there == unix.S_IFREG && st.Nlink == 1 && a.source == a.path &&
-		a.print == fingerprintOf(st) && a.attr.Size == st.Size && p.holdsNothing(row)
+	return a.there == unix.S_IFREG && st.Nlink == 1 && row.Attr.Nlink == 1 && a.source == a.path &&
+		a.version == fingerprintOf(st) && a.attr.Size == st.Size && p.holdsNothing(row)
 }

@@ -97,18 +97,16 @@ func (p *puller) run() error {
 	if err := sweepStaging(p.host); err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
-	defer func() {
-		if p.staging != nil {
-			p.staging.remove()
-		}
-	}()
+	defer p.endStaging()
 	if err := p.stage(); err != nil {
 		return err
 	}
-	if err := p.place(); err != nil {
-		return err
+	err = p.place()
+	// Also after an interruption: rows must not depend on what was just replaced.
+	if rerr := p.renewOrigins(); err == nil {
+		err = rerr
 	}
-	return p.renewOrigins()
+	return err
 }
 
 // top returns the workspace's directory in the database, held.
@@ -184,13 +182,18 @@ func (p *puller) hostPath(rel string) string {
 // fail says that an action cannot be done. The directories above it will not be complete, and the
 // host file that it takes its content from must stay for another attempt.
 func (p *puller) fail(a *action, err error) {
-	p.report.fail(p.hostPath(a.path), err)
 	a.failed = true
-	for d := a; d != nil; d = d.in {
-		d.incomplete = true
-	}
+	p.lacking(a, err)
 	if a.source != "" {
 		p.needed[a.source] = true
+	}
+}
+
+// lacking says that a directory will be there, but not all of what belongs into it.
+func (p *puller) lacking(a *action, err error) {
+	p.report.fail(p.hostPath(a.path), err)
+	for d := a; d != nil; d = d.in {
+		d.incomplete = true
 	}
 }
 

@@ -160,7 +160,7 @@ func (p *pusher) entries(rel string, row *sqlvfs.Inode) (subdirs []subdir, err e
 		if err := p.ctx.Err(); err != nil {
 			return subdirs, errInterrupted
 		}
-		child, err := p.entry(d, objectOf(&self), rel, name, row)
+		child, isDir, err := p.entry(d, objectOf(&self), rel, name, row)
 		switch {
 		case errors.As(err, new(*storeError)):
 			return subdirs, err
@@ -168,7 +168,7 @@ func (p *pusher) entries(rel string, row *sqlvfs.Inode) (subdirs []subdir, err e
 			// It was deleted since the directory was read: then it is not part of the workspace.
 		case err != nil:
 			p.report.fail(p.guestPath(join(rel, name)), err)
-		case child != nil:
+		case isDir:
 			subdirs = append(subdirs, subdir{join(rel, name), child})
 		}
 		p.report.progress(1, 0)
@@ -176,38 +176,38 @@ func (p *pusher) entries(rel string, row *sqlvfs.Inode) (subdirs []subdir, err e
 	return subdirs, nil
 }
 
-// entry stores one entry of the open directory d, whose row is dir. For a directory it returns its
-// row, held, and for a dry run perhaps one that is not there.
-func (p *pusher) entry(d *os.File, self object, rel, name string, dir *sqlvfs.Inode) (*sqlvfs.Inode, error) {
+// entry stores one entry of the open directory d, whose row is dir. For a directory it returns the
+// directory's row, held, which is nil when a dry run finds none.
+func (p *pusher) entry(d *os.File, self object, rel, name string, dir *sqlvfs.Inode) (row *sqlvfs.Inode, isDir bool, err error) {
 	st, err := statAt(d, name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	at := join(rel, name)
 	if why := skipped(at); why != "" {
 		p.report.note(p.guestPath(at), why)
-		return nil, nil
+		return nil, false, nil
 	}
 	if p.host.db.has(self, name, &st) {
-		return nil, nil
+		return nil, false, nil
 	}
 	switch kind(st.Mode) {
 	case unix.S_IFDIR:
 		row, changed, err := p.putDir(dir, name, &st)
 		if err != nil {
-			return nil, p.storeFailed(err)
+			return nil, false, p.storeFailed(err)
 		}
 		if changed {
 			p.report.line("DIR  %s (%s)", p.report.name(p.guestPath(at)), inoText(row))
 		}
-		return row, nil
+		return row, true, nil
 	case unix.S_IFREG:
-		return nil, p.file(d, at, name, &st, dir)
+		return nil, false, p.file(d, at, name, &st, dir)
 	case unix.S_IFLNK:
-		return nil, p.symlink(d, at, name, &st, dir)
+		return nil, false, p.symlink(d, at, name, &st, dir)
 	}
 	p.report.note(p.guestPath(at), "skipped: it is a "+kindName(st.Mode))
-	return nil, nil
+	return nil, false, nil
 }
 
 // skipped says why a path takes no part in push and pull, or nothing.

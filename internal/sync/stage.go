@@ -55,6 +55,14 @@ func (p *puller) stage() error {
 	return nil
 }
 
+// endStaging removes the staging directory, if there is one.
+func (p *puller) endStaging() {
+	if p.staging != nil {
+		p.staging.remove()
+		p.staging = nil
+	}
+}
+
 func (p *puller) stageOne(a *action, tmp string) error {
 	dir := int(p.staging.dir.Fd())
 	switch a.do {
@@ -88,6 +96,10 @@ func (p *puller) stageFile(a *action, tmp string) error {
 		return err
 	}
 	defer closeSource()
+	// At once, so that a size that no file can have is refused before anything is read.
+	if err := f.Truncate(a.attr.Size); err != nil {
+		return unwrap(err)
+	}
 	for off := int64(0); off < a.attr.Size; {
 		if err := p.interrupted(); err != nil {
 			return err
@@ -104,9 +116,6 @@ func (p *puller) stageFile(a *action, tmp string) error {
 		}
 		off += int64(n)
 		p.report.progress(0, int64(n))
-	}
-	if err := f.Truncate(a.attr.Size); err != nil {
-		return unwrap(err)
 	}
 	if p.asRoot {
 		if err := unix.Fchown(int(f.Fd()), int(a.attr.UID), int(a.attr.GID)); err != nil {
@@ -160,7 +169,7 @@ func (p *puller) openSource(a *action) (*os.File, error) {
 		return nil, fmt.Errorf("its content is in %s on the host: %w", where, err)
 	}
 	st, err := fstat(f)
-	if err == nil && (kind(st.Mode) != unix.S_IFREG || fingerprintOf(&st) != a.print) {
+	if err == nil && (kind(st.Mode) != unix.S_IFREG || fingerprintOf(&st) != a.version) {
 		err = fmt.Errorf("its content is in %s on the host: %w", where, sqlvfs.ErrBaseChanged)
 	}
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // stagingPrefix begins the name of the directory, at the top of the workspace, in which a pull
@@ -26,15 +28,20 @@ type staging struct {
 	dir  *os.File
 	name string
 	last int
+	top  sqlvfs.Attr // of the workspace's directory, before this one was made in it
 }
 
 func newStaging(h *host) (*staging, error) {
 	s := &staging{host: h, name: stagingPrefix + rand.Text()}
+	st, err := fstat(h.dir)
+	if err != nil {
+		return nil, err
+	}
+	s.top = attrOf(&st)
 	top := int(h.dir.Fd())
 	if err := unix.Mkdirat(top, s.name, 0o700); err != nil {
 		return nil, fmt.Errorf("make %s: %w", s.name, err)
 	}
-	var err error
 	if s.dir, err = h.openDir(s.name); err == nil {
 		err = unix.Flock(int(s.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
@@ -63,10 +70,12 @@ func (s *staging) create(name string) (*os.File, error) {
 // discard removes what was staged under a name.
 func (s *staging) discard(name string) { unix.Unlinkat(int(s.dir.Fd()), name, 0) }
 
-// remove ends the staging directory with whatever is still in it.
+// remove ends the staging directory with whatever is still in it. The workspace's times become
+// again what they were before; a pull that came to its end sets them anew.
 func (s *staging) remove() {
 	clearStaging(s.host, s.dir, s.name)
 	s.dir.Close()
+	setTimes(s.host.dir, &s.top)
 }
 
 // clearStaging removes a staging directory. It is flat, and nothing in it is followed; what is not

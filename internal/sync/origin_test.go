@@ -1,0 +1,266 @@
+package sync
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// A session changed a byte of a large file: only that chunk is in the database.
+func TestPullFileThatIsPartlyOnTheHost(t *testing.T) {
+	b := newBench(t)
+	content := strings.Repeat("0123456789abcdef", 20_000)
+	b.write("big", content)
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		in := b.copyUp(s, ws, "big", "big", same)
+		f, err := os.Open(b.path("big"))
+		must(t, err)
+		defer f.Close()
+		must(t, s.WriteAt(in, []byte("CHANGED"), 100_000, f, sqlvfs.Now()))
+	})
+	want := content[:100_000] + "CHANGED" + content[100_007:]
+	out, _ := b.pull(b.ws)
+	if !strings.Contains(out, "FILE ws/big (320000 bytes)\n") {
+		t.Errorf("printed:\n%s", out)
+	}
+	wantContent(t, b.path("big"), want)
+	if left, _ := filepath.Glob(b.path(stagingPrefix + "*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+	// The row still is what the guest wrote, now on top of the new file.
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		s.Lock()
+		c, _, _, _ := s.Child(ws, "big")
+		in, err := s.Get(c.Ino)
+		s.Unlock()
+		must(t, err)
+		o := b.origin("big")
+		o.Number = in.Origin.Number
+		if *in.Origin != *o {
+			t.Errorf("origin %+v, want %+v", in.Origin, o)
+		}
+		f, err := os.Open(b.path("big"))
+		must(t, err)
+		defer f.Close()
+		got := make([]byte, len(want))
+		_, err = s.ReadAt(in, got, 0, f)
+		must(t, err)
+		if string(got) != want {
+			t.Error("the guest would read something else")
+		}
+	})
+	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+		t.Errorf("again:\n%s%s", out, told)
+	}
+}
+
+func TestPullNeverMixesVersions(t *testing.T) {
+	b := newBench(t)
+	content := strings.Repeat("x", 200_000)
+	b.write("big", content)
+	b.write("other", "1")
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		f, err := os.Open(b.path("big"))
+		must(t, err)
+		defer f.Close()
+		must(t, s.WriteAt(b.copyUp(s, ws, "big", "big", same), []byte("y"), 5, f, sqlvfs.Now()))
+		must(t, s.WriteAt(b.copyUp(s, ws, "other", "other", same), []byte("2"), 0, nil, sqlvfs.Now()))
+	})
+	b.write("big", strings.Repeat("z", 200_000))
+	_, told, err := b.run(Pull, b.ws)
+	if err == nil || !strings.Contains(told, "ws/big: its content is in ws/big on the host") {
+		t.Errorf("%v: %s", err, told)
+	}
+	wantContent(t, b.path("big"), strings.Repeat("z", 200_000))
+	wantContent(t, b.path("other"), "2")
+}
+
+func TestPullAttributesOnly(t *testing.T) {
+	b := newBench(t)
+	b.write("tool", "#!/bin/sh\n")
+	before := b.stat("tool")
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		b.copyUp(s, ws, "tool", "tool", func(a *sqlvfs.Attr) { a.Mode |= 0o111; a.Mtime.Sec = 7 })
+	})
+	out, _ := b.pull(b.ws)
+	after := b.stat("tool")
+	if !strings.Contains(out, "FILE ws/tool") || after.Mode&0o777 != 0o755 || after.Mtim.Sec != 7 {
+		t.Errorf("mode %o, mtime %d, printed:\n%s", after.Mode, after.Mtim.Sec, out)
+	}
+	if after.Ino != before.Ino {
+		t.Error("the content was copied")
+	}
+	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+		t.Errorf("again:\n%s%s", out, told)
+	}
+}
+
+// A file with another name outside of the workspace must not change there.
+func TestPullLeavesOtherNamesAlone(t *testing.T) {
+	b := newBench(t)
+	b.write("tool", "#!/bin/sh\n")
+	outside := filepath.Join(t.TempDir(), "outside")
+	must(t, os.Link(b.path("tool"), outside))
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		b.copyUp(s, ws, "tool", "tool", func(a *sqlvfs.Attr) { a.Mode |= 0o111 })
+	})
+	b.pull(b.ws)
+	st, err := os.Stat(outside)
+	must(t, err)
+	if st.Mode().Perm() != 0o644 || b.stat("tool").Mode&0o777 != 0o755 {
+		t.Errorf("outside %v, inside %o", st.Mode(), b.stat("tool").Mode)
+	}
+}
+
+// The guest swapped two files, and made a new one in the place of a third that it moved.
+func TestPullRenamedFiles(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "content of a")
+	b.write("b", "content of b")
+	b.write("c", "content of c")
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		b.copyUp(s, ws, "a", "b", same)
+		b.copyUp(s, ws, "b", "a", same)
+		b.copyUp(s, ws, "moved", "c", same)
+		s.Lock()
+		in, err := s.New(sqlvfs.Attr{Mode: 0o100600, Nlink: 1})
+		must(t, err)
+		must(t, s.Link(ws, "c", in))
+		s.Unlock()
+		must(t, s.WriteAt(in, []byte("new"), 0, nil, sqlvfs.Now()))
+	})
+	b.pull(b.ws)
+	for name, want := range map[string]string{"a": "content of b", "b": "content of a", "moved": "content of c", "c": "new"} {
+		wantContent(t, b.path(name), want)
+	}
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		for _, name := range []string{"a", "b", "moved"} {
+			s.Lock()
+			c, _, _, err := s.Child(ws, name)
+			must(t, err)
+			in, err := s.Get(c.Ino)
+			must(t, err)
+			s.Unlock()
+			if st := b.stat(name); in.Origin.Path != name || in.Origin.Fingerprint != fingerprintOf(&st) {
+				t.Errorf("origin of %s: %+v", name, in.Origin)
+			}
+		}
+	})
+	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+		t.Errorf("again:\n%s%s", out, told)
+	}
+}
+
+// What a row still depends on is not replaced when its own copy fails.
+func TestPullKeepsWhatIsNeeded(t *testing.T) {
+	b := newBench(t)
+	b.write("c", "content of c")
+	b.write("full/x", "in the way")
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		b.copyUp(s, ws, "full", "c", same)
+		s.Lock()
+		in, err := s.New(sqlvfs.Attr{Mode: 0o100600, Nlink: 1})
+		must(t, err)
+		must(t, s.Link(ws, "c", in))
+		s.Unlock()
+		must(t, s.WriteAt(in, []byte("new"), 0, nil, sqlvfs.Now()))
+	})
+	_, told, err := b.run(Pull, b.ws)
+	if err == nil || !strings.Contains(told, "ws/full: it is a directory on the host, which is not empty") || !strings.Contains(told, "ws/c: it stays as it is") {
+		t.Errorf("%v: %s", err, told)
+	}
+	wantContent(t, b.path("c"), "content of c")
+	wantContent(t, b.path("full/x"), "in the way")
+}
+
+// The guest renamed a directory, changed one file in it, deleted another, and made a new directory
+// with the old name.
+func TestPullRenamedDirectory(t *testing.T) {
+	b := newBench(t)
+	b.write("d/kept", "kept")
+	b.write("d/changed", "old")
+	b.write("d/gone", "gone")
+	b.write("d/sub/deep", "deep")
+	must(t, os.Symlink("kept", b.path("d/link")))
+	must(t, os.Link(b.path("d/kept"), b.path("d/sub/same")))
+	must(t, os.Chmod(b.path("d/sub"), 0o750))
+	must(t, os.Chtimes(b.path("d/sub"), longAgo, longAgo))
+	must(t, os.Chtimes(b.path("d/kept"), longAgo, longAgo))
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		moved := b.copyUp(s, ws, "moved", "d", func(a *sqlvfs.Attr) { a.Mtime.Sec = 99 })
+		must(t, s.WriteAt(b.copyUp(s, moved, "changed", "d/changed", same), []byte("new"), 0, nil, sqlvfs.Now()))
+		s.Lock()
+		defer s.Unlock()
+		must(t, s.SetWhiteout(moved, "gone"))
+		fresh, err := s.New(sqlvfs.Attr{Mode: 0o40755, Nlink: 2})
+		must(t, err)
+		must(t, s.Link(ws, "d", fresh))
+		file, err := s.New(sqlvfs.Attr{Mode: 0o100644, Nlink: 1})
+		must(t, err)
+		must(t, s.Link(fresh, "kept", file))
+		ws.Attr.Nlink += 2
+		s.Dirty(ws)
+	})
+	dry, _ := b.pull(b.ws, dryRun)
+	out, told := b.pull(b.ws)
+	if dry != out || told != "" {
+		t.Errorf("dry run announced:\n%spull printed:\n%s%s", dry, out, told)
+	}
+	for name, want := range map[string]string{
+		"moved/kept": "kept", "moved/changed": "new", "moved/sub/deep": "deep", "moved/link": "kept", "d/kept": "",
+		"d/gone": "gone", // to delete is not what pull does
+	} {
+		wantContent(t, b.path(name), want)
+	}
+	wantAbsent(t, b.path("moved/gone"))
+	kept, linked := b.stat("moved/kept"), b.stat("moved/sub/same")
+	if objectOf(&kept) != objectOf(&linked) {
+		t.Error("the hard link is lost")
+	}
+	if !timespec(kept.Mtim).Time().Equal(longAgo) {
+		t.Errorf("mtime %v", kept.Mtim)
+	}
+	sub, moved := b.stat("moved/sub"), b.stat("moved")
+	if sub.Mode&0o777 != 0o750 || !timespec(sub.Mtim).Time().Equal(longAgo) || moved.Mtim.Sec != 99 {
+		t.Errorf("sub: mode %o, mtime %v; moved: mtime %v", sub.Mode, sub.Mtim, moved.Mtim)
+	}
+	// The old name is not needed any more.
+	must(t, os.RemoveAll(b.path("d")))
+	must(t, os.Mkdir(b.path("d"), 0o755))
+	b.write("d/kept", "")
+	dir := b.other()
+	must(t, os.CopyFS(dir, os.DirFS(b.ws).(fs.ReadDirFS)))
+	_, told, err := b.run(Pull, b.ws)
+	if err != nil || told != "" {
+		t.Errorf("again: %v %s", err, told)
+	}
+	wantContent(t, b.path("moved/sub/deep"), "deep")
+}
+
+// A push makes the database complete: it holds what was on the host only.
+func TestPushCompletesWhatASessionBegan(t *testing.T) {
+	b := newBench(t)
+	b.write("big", strings.Repeat("x", 100_000))
+	b.write("gone", "1")
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		b.copyUp(s, ws, "big", "big", same)
+		s.Lock()
+		defer s.Unlock()
+		must(t, s.SetWhiteout(ws, "gone"))
+	})
+	number := b.count("SELECT base_ino FROM fs_origin o JOIN fs_dentry d ON d.ino=o.delta_ino WHERE d.name='big'")
+	want := tree(t, b.ws)
+	b.push()
+	b.checkRows()
+	if n := b.count("SELECT base_ino FROM fs_origin o JOIN fs_dentry d ON d.ino=o.delta_ino WHERE d.name='big'"); n != number {
+		t.Errorf("inode number %d, was %d", n, number)
+	}
+	must(t, os.Rename(b.ws, b.ws+".away"))
+	must(t, os.Mkdir(b.ws, 0o755))
+	b.pull(b.ws)
+	wantTree(t, b.ws, want)
+}
