@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +21,7 @@ import (
 const lockWait = 10 * time.Second
 
 // handover is a FUSE mount that fusermount3 made on the host, for the moment
-// until the stage's namespace has a copy of it.
+// until the stage has taken it over.
 type handover struct {
 	dir  string
 	lock *os.File // on the directory that dir is in
@@ -31,7 +30,7 @@ type handover struct {
 // fallBack starts the stage with a mount made by fusermount3, which is setuid
 // root: for hosts where why is what an unprivileged user namespace gets.
 //
-// The host sees the mount from here until the stage reports that it is Private.
+// The host sees the mount from here until the stage reports that it has taken over.
 // Within that time a lock is held on the directory around it. So whoever has the
 // lock knows that any mount there is of a dead session, and sweeps it away.
 func (s *session) fallBack(why error) error {
@@ -74,6 +73,7 @@ func (s *session) fallBack(why error) error {
 func (s *session) dropHandover() {
 	if s.handover != nil {
 		unmount(s.handover.dir)
+		_ = os.Remove(s.handover.lock.Name()) // the last one's to do
 		s.handover.lock.Close()
 		s.handover = nil
 	}
@@ -141,26 +141,42 @@ func sweep(dir string) {
 	}
 }
 
-// lockRuntimeDir returns the directory for art's mounts, locked.
+// lockRuntimeDir returns the directory for art's mounts, locked. Whoever holds the
+// lock may remove the directory.
 func lockRuntimeDir() (*os.File, error) {
-	dir, err := runtimeDir()
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
-	}
 	for end := time.Now().Add(lockWait); ; time.Sleep(time.Millisecond) {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
+		dir, err := runtimeDir()
+		if errors.Is(err, os.ErrNotExist) {
+			continue // removed by the session before
+		}
+		if err != nil {
+			return nil, err
+		}
+		f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil && sameFile(f, dir) {
 			return f, nil
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
-			f.Close()
+		f.Close()
+		if err != nil && !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
 			return nil, fmt.Errorf("lock %s: %w", dir, err)
 		}
 	}
+}
+
+// sameFile says whether path still is what was opened as f.
+func sameFile(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(path)
+	return err == nil && os.SameFile(opened, named)
 }
 
 // runtimeDir returns a directory that only the caller can write.
@@ -178,7 +194,7 @@ func runtimeDir() (string, error) {
 	// In a shared directory somebody else may have made it first.
 	var st unix.Stat_t
 	if err := unix.Lstat(dir, &st); err != nil {
-		return "", fmt.Errorf("look at %s: %w", dir, err)
+		return "", &os.PathError{Op: "look at", Path: dir, Err: err}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Getuid() || st.Mode&0o077 != 0 {
 		return "", fmt.Errorf("%s is not a directory of the caller's own with mode 0700", dir)

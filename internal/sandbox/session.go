@@ -155,7 +155,7 @@ func (s *session) closeControl() {
 func (s *session) handle(m message) {
 	kind, rest, _ := strings.Cut(m.text, "\n")
 	switch kind {
-	case stage.Private:
+	case stage.TakenOver:
 		s.dropHandover()
 	case stage.Refused:
 		s.retry(errors.New(rest))

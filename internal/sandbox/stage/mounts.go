@@ -106,16 +106,16 @@ func makeStaging(p *Plan) error {
 }
 
 // takeOver binds a mount that was made on the host for this session to where the
-// plan wants it. The host unmounts its own; this copy keeps it alive.
+// plan wants it. The host then unmounts its own and removes the directory, which
+// takes away also the copy that came with the namespace (fs/namespace.c,
+// __detach_mounts); the one made here stays. No request goes to art-fuse, which
+// may not be ready yet.
 func (h *handles) takeOver(p *Plan) error {
-	if h.fuse < 0 {
-		return nil
-	}
 	if err := bind(proc(h.fuse), p.Home()); err != nil {
 		return fmt.Errorf("take over the mount %s: %w", p.FUSE, err)
 	}
-	// The copy that came with the namespace cannot be unmounted here
-	// (mount_namespaces(7), locked mounts), but covered.
+	// Until the host has done that, nobody shall see it. It cannot be unmounted
+	// here (mount_namespaces(7), locked mounts), but covered.
 	if err := bind(p.staged("directory"), filepath.Dir(p.FUSE)); err != nil {
 		return fmt.Errorf("cover the mount %s: %w", p.FUSE, err)
 	}

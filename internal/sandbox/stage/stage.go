@@ -16,8 +16,8 @@ import (
 
 // Messages of the stage over the link. An error is "error\nwhat failed: why\nhint".
 const (
-	// Private says that nothing the host mounts or unmounts reaches the stage.
-	Private = "private"
+	// TakenOver says that the host may unmount what it mounted for the session.
+	TakenOver = "taken over"
 	// Refused says that the kernel does not let the stage mount FUSE; what
 	// follows on the next line is why. The stage then ends.
 	Refused = "refused"
@@ -68,9 +68,6 @@ func run(link *os.File) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return cli.WithHint(fmt.Errorf("make mounts private: %w", err), NamespaceHint())
 	}
-	if err := libexec.SendFD(link, -1, []byte(Private)); err != nil {
-		return err
-	}
 
 	// Everything of the host is opened before anything is covered, each path once:
 	// what a path means cannot be changed after that.
@@ -82,16 +79,22 @@ func run(link *os.File) error {
 	if err := makeStaging(p); err != nil {
 		return err
 	}
-	if p.FUSE == MountFUSE {
+	switch p.FUSE {
+	case NoFUSE:
+	case MountFUSE:
 		if err := mountFUSE(p); err != nil {
+			return err
+		}
+	default:
+		if err := h.takeOver(p); err != nil {
+			return err
+		}
+		if err := libexec.SendFD(link, -1, []byte(TakenOver)); err != nil {
 			return err
 		}
 	}
 	if p.FUSE != NoFUSE {
 		if err := waitReady(); err != nil {
-			return err
-		}
-		if err := h.takeOver(p); err != nil {
 			return err
 		}
 	}
