@@ -41,6 +41,8 @@ type Call struct {
 	Ret      int64
 	Failed   bool
 	Duration time.Duration
+
+	length int64 // see noteLength
 }
 
 // Foreign reports whether the call was made through the interface of another
@@ -62,10 +64,6 @@ func (c *Call) errno() unix.Errno {
 type printer struct {
 	call *Call
 	buf  []byte
-	// exit: the call has returned, so its results are in memory.
-	exit bool
-	// aux explains the result, e.g. "flags O_RDWR" of fcntl's F_GETFL.
-	aux string
 }
 
 func (p *printer) str(s string)  { p.buf = append(p.buf, s...) }
@@ -90,6 +88,11 @@ func (p *printer) addr(v uint64) {
 // the first that the kernel fills in. complete says that these are all.
 func Enter(c *Call) (args []string, complete bool) {
 	s := signatureOf(c)
+	for i := s.output; i < len(s.args); i++ {
+		if a := &s.args[i]; a.note != nil {
+			a.note(c, c.Args[a.register])
+		}
+	}
 	p := printer{call: c}
 	return p.arguments(s.args[:s.output]), s.output == len(s.args)
 }
@@ -98,7 +101,7 @@ func Enter(c *Call) (args []string, complete bool) {
 // and the result.
 func Exit(c *Call) (args []string, result string) {
 	s := signatureOf(c)
-	p := printer{call: c, exit: true}
+	p := printer{call: c}
 	args = p.arguments(s.args[s.output:])
 	p.buf = p.buf[:0]
 	p.result(s.result)

@@ -7,8 +7,9 @@ var fileFlags = map[string]*flagSet{
 	"open": {"O_???", []flag{
 		{unix.O_CREAT, "O_CREAT"}, {unix.O_EXCL, "O_EXCL"}, {unix.O_NOCTTY, "O_NOCTTY"}, {unix.O_TRUNC, "O_TRUNC"},
 		{unix.O_APPEND, "O_APPEND"}, {unix.O_NONBLOCK, "O_NONBLOCK"}, {unix.O_SYNC, "O_SYNC"}, {unix.O_DSYNC, "O_DSYNC"},
-		{unix.O_DIRECT, "O_DIRECT"}, {unix.O_NOFOLLOW, "O_NOFOLLOW"}, {unix.O_NOATIME, "O_NOATIME"}, {unix.O_CLOEXEC, "O_CLOEXEC"},
-		{unix.O_PATH, "O_PATH"}, {unix.O_TMPFILE, "O_TMPFILE"}, {unix.O_DIRECTORY, "O_DIRECTORY"}, {unix.O_ASYNC, "FASYNC"},
+		{unix.O_DIRECT, "O_DIRECT"}, {largeFile, "O_LARGEFILE"}, {unix.O_NOFOLLOW, "O_NOFOLLOW"}, {unix.O_NOATIME, "O_NOATIME"},
+		{unix.O_CLOEXEC, "O_CLOEXEC"}, {unix.O_PATH, "O_PATH"}, {unix.O_TMPFILE, "O_TMPFILE"}, {unix.O_DIRECTORY, "O_DIRECTORY"},
+		{unix.O_ASYNC, "FASYNC"},
 	}},
 	"access": {"?_OK", []flag{
 		{0, "F_OK"}, {4, "R_OK"}, {2, "W_OK"}, {1, "X_OK"},
@@ -32,10 +33,8 @@ var fileFlags = map[string]*flagSet{
 		{unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"}, {unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
 	}},
 	"statx_at": {"AT_???", []flag{
-		{0, "AT_STATX_SYNC_AS_STAT"}, {unix.AT_STATX_FORCE_SYNC, "AT_STATX_FORCE_SYNC"},
-		{unix.AT_STATX_DONT_SYNC, "AT_STATX_DONT_SYNC"}, {unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"},
-		{unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"}, {unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"},
-		{unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
+		{unix.AT_STATX_SYNC_AS_STAT, "AT_STATX_SYNC_AS_STAT"}, {unix.AT_STATX_FORCE_SYNC, "AT_STATX_FORCE_SYNC"},
+		{unix.AT_STATX_DONT_SYNC, "AT_STATX_DONT_SYNC"},
 	}},
 	"statx": {"STATX_???", []flag{
 		{unix.STATX_ALL, "STATX_ALL"}, {unix.STATX_BASIC_STATS, "STATX_BASIC_STATS"}, {unix.STATX_TYPE, "STATX_TYPE"},
@@ -207,6 +206,10 @@ var fileFlags = map[string]*flagSet{
 	}},
 	"uring_enter": {"IORING_ENTER_???", []flag{
 		{1, "IORING_ENTER_GETEVENTS"}, {2, "IORING_ENTER_SQ_WAKEUP"}, {4, "IORING_ENTER_SQ_WAIT"}, {8, "IORING_ENTER_EXT_ARG"},
+	}},
+	"statfs": {"ST_???", []flag{
+		{0x20, "ST_VALID"}, {1, "ST_RDONLY"}, {2, "ST_NOSUID"}, {4, "ST_NODEV"}, {8, "ST_NOEXEC"}, {16, "ST_SYNCHRONOUS"},
+		{64, "ST_MANDLOCK"}, {1024, "ST_NOATIME"}, {2048, "ST_NODIRATIME"}, {4096, "ST_RELATIME"},
 	}},
 	"filetype": {"S_IF???", []flag{
 		{unix.S_IFSOCK, "S_IFSOCK"}, {unix.S_IFLNK, "S_IFLNK"}, {unix.S_IFREG, "S_IFREG"}, {unix.S_IFBLK, "S_IFBLK"},

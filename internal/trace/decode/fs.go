@@ -106,6 +106,22 @@ func printStatx(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
+// printStatxFlags prints flags in which two bits are a number.
+func printStatxFlags(p *printer, a *argument, v uint64) bool {
+	const sync = unix.AT_STATX_FORCE_SYNC | unix.AT_STATX_DONT_SYNC
+	v = uint64(uint32(v))
+	if v&sync == sync {
+		p.str("AT_STATX_FORCE_SYNC|AT_STATX_DONT_SYNC")
+	} else {
+		p.printName(a.flags, v&sync)
+	}
+	if v &^= sync; v != 0 {
+		p.str("|")
+		p.printSet(fileFlags["at"], v)
+	}
+	return true
+}
+
 // printStatfs prints struct statfs, which begins with longs on both architectures.
 func printStatfs(p *printer, a *argument, v uint64) bool {
 	b := p.read(a, v, 120)
@@ -118,7 +134,17 @@ func printStatfs(p *printer, a *argument, v uint64) bool {
 		p.str(", " + member + "=")
 		p.udec(u64(b, 8*(i+1)))
 	}
-	p.str(", ...}")
+	p.str(", f_fsid={val=[")
+	p.hexFlags(uint64(u32(b, 56)))
+	p.str(", ")
+	p.hexFlags(uint64(u32(b, 60)))
+	p.str("]}, f_namelen=")
+	p.udec(u64(b, 64))
+	p.str(", f_frsize=")
+	p.udec(u64(b, 72))
+	p.str(", f_flags=")
+	p.printSet(fileFlags["statfs"], u64(b, 80))
+	p.str("}")
 	return true
 }
 

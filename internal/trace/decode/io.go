@@ -68,11 +68,14 @@ func printFcntlArg(p *printer, _ *argument, v uint64) bool {
 		p.str(SignalName(int(v)))
 	case unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_SETLK, unix.F_OFD_SETLKW:
 		p.flock(&argument{}, v)
-	case unix.F_GETLK, unix.F_OFD_GETLK:
-		p.flock(&argument{output: true}, v)
 	default:
 		p.hexFlags(v)
 	}
+	return true
+}
+
+func printFlock(p *printer, a *argument, v uint64) bool {
+	p.flock(a, v)
 	return true
 }
 

@@ -21,10 +21,10 @@ var kinds = map[string]kind{
 	"timespec": printTimespec, "timespec_rest": printTimespecRest, "timeval": printTimeval,
 	"timevals": printTimevals, "utimens": printUtimens,
 	"itimerspec": printItimerspec, "itimerval": printItimerval,
-	"stat": printStat, "statx": printStatx, "statfs": printStatfs,
-	"rlimit": printRlimit, "rusage": printRusage, "utsname": printUtsname,
+	"stat": printStat, "statx": printStatx, "statx_flags": printStatxFlags, "statfs": printStatfs,
+	"rlimit": printRlimit, "rusage": printRusage, "utsname": printUtsname, "sysinfo": printSysinfo,
 	"iovec": printIovec, "iovec_raw": printIovecRaw, "iovec_out": printIovecOut,
-	"fcntl_arg": printFcntlArg, "ioctl": printIoctl, "ioctl_arg": printIoctlArg,
+	"fcntl_arg": printFcntlArg, "flock": printFlock, "ioctl": printIoctl, "ioctl_arg": printIoctlArg,
 	"dirents": printDirents, "pollfd": printPollfd, "fd_set": printFdSet,
 	"epoll_event": printEpollEvent, "epoll_events": printEpollEvents,
 

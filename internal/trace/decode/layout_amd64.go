@@ -24,3 +24,7 @@ const (
 	epollEventSize = 12
 	epollData      = 4
 )
+
+// largeFile is O_LARGEFILE, which the kernel sets in every open file's flags
+// (include/uapi/asm-generic/fcntl.h); for 64-bit programs the constant of libc is 0.
+const largeFile = 0o100000

@@ -24,3 +24,7 @@ const (
 	epollEventSize = 16
 	epollData      = 8
 )
+
+// largeFile is O_LARGEFILE, which the kernel sets in every open file's flags
+// (arch/arm64/include/uapi/asm/fcntl.h); for 64-bit programs the constant of libc is 0.
+const largeFile = 0o400000

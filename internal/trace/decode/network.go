@@ -117,8 +117,34 @@ func printSockaddrOut(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
+// noteLength remembers, at the entry, a length that the call will overwrite:
+// what stands at offset in what v points to.
+func noteLength(offset uint64) func(c *Call, v uint64) {
+	return func(c *Call, v uint64) {
+		var b [4]byte
+		if v != 0 && c.Mem.Read(v+offset, b[:]) == len(b) {
+			c.length = int64(u32(b[:], 0))
+		}
+	}
+}
+
+// changed prints a length, and in front of it what it was at the entry if that
+// was another one.
+func (p *printer) changed(now uint32) {
+	if p.call.length != int64(now) {
+		p.dec(p.call.length)
+		p.str(" => ")
+	}
+	p.dec(int64(int32(now)))
+}
+
 func printSocklen(p *printer, _ *argument, v uint64) bool {
-	return printIntP(p, &argument{}, v)
+	if b := p.read(&argument{}, v, 4); b != nil {
+		p.str("[")
+		p.changed(u32(b, 0))
+		p.str("]")
+	}
+	return true
 }
 
 // struct msghdr (include/linux/socket.h, struct user_msghdr).
@@ -132,11 +158,15 @@ const (
 	msgFlags      = 48
 )
 
-func (p *printer) msghdr(b []byte, total uint64) {
+func (p *printer) msghdr(b []byte, total uint64, received bool) {
 	p.str("{msg_name=")
 	p.sockaddr(u64(b, 0), uint64(u32(b, msgNamelen)))
 	p.str(", msg_namelen=")
-	p.int32(b[msgNamelen:])
+	if received {
+		p.changed(u32(b, msgNamelen))
+	} else {
+		p.int32(b[msgNamelen:])
+	}
 	p.str(", msg_iov=")
 	p.iovecs(&argument{}, u64(b, msgIov), u64(b, msgIovlen), total)
 	p.str(", msg_iovlen=")
@@ -154,14 +184,14 @@ func (p *printer) msghdr(b []byte, total uint64) {
 
 func printMsghdr(p *printer, a *argument, v uint64) bool {
 	if b := p.read(a, v, msghdrSize); b != nil {
-		p.msghdr(b, ^uint64(0))
+		p.msghdr(b, ^uint64(0), false)
 	}
 	return true
 }
 
 func printMsghdrOut(p *printer, a *argument, v uint64) bool {
 	if b := p.read(a, v, msghdrSize); b != nil {
-		p.msghdr(b, uint64(p.call.Ret))
+		p.msghdr(b, uint64(p.call.Ret), true)
 	}
 	return true
 }

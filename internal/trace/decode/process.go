@@ -422,3 +422,33 @@ func printUtsname(p *printer, a *argument, v uint64) bool {
 	}
 	return true
 }
+
+// printSysinfo prints struct sysinfo (include/uapi/linux/sysinfo.h).
+func printSysinfo(p *printer, a *argument, v uint64) bool {
+	b := p.read(a, v, 112)
+	if b == nil {
+		return true
+	}
+	member := func(name string, value uint64) {
+		p.str(name + "=")
+		p.udec(value)
+	}
+	member("{uptime", u64(b, 0))
+	p.str(", loads=[")
+	for i := range 3 {
+		if i > 0 {
+			p.str(", ")
+		}
+		p.udec(u64(b, 8+8*i))
+	}
+	p.str("]")
+	for i, name := range []string{"totalram", "freeram", "sharedram", "bufferram", "totalswap", "freeswap"} {
+		member(", "+name, u64(b, 32+8*i))
+	}
+	member(", procs", uint64(order.Uint16(b[80:])))
+	member(", totalhigh", u64(b, 88))
+	member(", freehigh", u64(b, 96))
+	member(", mem_unit", uint64(u32(b, 104)))
+	p.str("}")
+	return true
+}

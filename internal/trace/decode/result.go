@@ -71,7 +71,7 @@ func ErrorText(errno unix.Errno) string {
 	if text := restartTexts[errno]; text != "" {
 		return "? " + text
 	}
-	name := unix.ErrnoName(errno)
+	name := errnoName(errno)
 	if name == "" {
 		return "-1 (errno " + errno.Error() + ")"
 	}
@@ -88,6 +88,17 @@ func ErrorName(c *Call) string {
 	if text := restartTexts[errno]; text != "" {
 		name, _, _ := strings.Cut(text, " ")
 		return name
+	}
+	return errnoName(errno)
+}
+
+// errnoName is the errno's name, where there are two the one that strace uses.
+func errnoName(errno unix.Errno) string {
+	switch errno {
+	case unix.EOPNOTSUPP:
+		return "EOPNOTSUPP" // and ENOTSUP
+	case unix.EDEADLK:
+		return "EDEADLK" // and EDEADLOCK
 	}
 	return unix.ErrnoName(errno)
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // signature is what is known of one call's arguments and result.
@@ -24,11 +26,19 @@ type argument struct {
 	// size, flags that of kinds that print flags or names.
 	number int
 	flags  *flagSet
+	// note, if not nil, is called at the entry of a call that prints this
+	// argument at its exit.
+	note func(c *Call, v uint64)
 }
 
 // kind prints the value v of an argument. It returns false when the call does
 // not have this argument, e.g. the mode of an open that creates nothing.
 type kind func(p *printer, a *argument, v uint64) bool
+
+// notes are what kinds need to know from the entry of the call.
+var notes = map[string]func(c *Call, v uint64){
+	"socklen": noteLength(0), "msghdr_out": noteLength(msgNamelen),
+}
 
 //go:embed calls.tbl
 var callsTable string
@@ -55,7 +65,11 @@ func signatureOf(c *Call) *signature {
 	if c.Foreign() {
 		return unknown
 	}
-	if s := signatures()[c.Name]; s != nil {
+	name := c.Name
+	if cmd := c.Args[1]; name == "fcntl" && (cmd == unix.F_GETLK || cmd == unix.F_OFD_GETLK) {
+		name = "fcntl(get)" // alone among its commands fills in something
+	}
+	if s := signatures()[name]; s != nil {
 		return s
 	}
 	return unknown
@@ -116,6 +130,7 @@ func parseSignature(text string) (*signature, error) {
 				return nil, fmt.Errorf("unknown flags %q", parameter)
 			}
 		}
+		a.note = notes[name]
 		s.args = append(s.args, a)
 	}
 	if s.output < 0 {

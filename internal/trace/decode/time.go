@@ -1,6 +1,10 @@
 package decode
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // pair prints two longs as a struct of two members.
 func (p *printer) pair(b []byte, first, second string) {
@@ -46,6 +50,20 @@ func printTimevals(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
+// date adds the point in time in words.
+func (p *printer) date(sec, nsec int64) {
+	format := "2006-01-02T15:04:05.000000000-0700"
+	switch {
+	case sec == 0 && nsec == 0 || nsec < 0 || nsec >= 1e9:
+		return
+	case nsec == 0:
+		format = "2006-01-02T15:04:05-0700"
+	}
+	p.str(" /* ")
+	p.buf = time.Unix(sec, nsec).AppendFormat(p.buf, format)
+	p.str(" */")
+}
+
 // printUtimens prints the two times of utimensat, whose nanoseconds may be a
 // command instead.
 func printUtimens(p *printer, a *argument, v uint64) bool {
@@ -57,6 +75,7 @@ func printUtimens(p *printer, a *argument, v uint64) bool {
 			p.str("UTIME_OMIT")
 		default:
 			p.timespec(b)
+			p.date(int64(u64(b, 0)), int64(u64(b, 8)))
 		}
 	})
 	return true

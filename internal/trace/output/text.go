@@ -27,15 +27,23 @@ type Text struct {
 	// open is the thread whose call stands unfinished at the end of the log,
 	// or 0, and column is where in that line.
 	open, column int
-	// complete: of that or an interrupted call all arguments were written.
-	complete map[int]bool
-	buf      []byte
+	// entered is what was written of the calls that have not returned, by thread.
+	entered map[int]entered
+	buf     []byte
+}
+
+// entered is how far the line of a call is.
+type entered struct {
+	complete bool // all arguments are written
+	// comma: the next argument needs a separator in front, which is not
+	// written yet because a call may turn out not to have another one.
+	comma bool
 }
 
 var _ trace.Observer = (*Text)(nil)
 
 // NewText returns a Text that writes to w.
-func NewText(w io.Writer) *Text { return &Text{w: w, complete: map[int]bool{}} }
+func NewText(w io.Writer) *Text { return &Text{w: w, entered: map[int]entered{}} }
 
 func (t *Text) flush() error {
 	_, err := t.w.Write(t.buf)
@@ -49,6 +57,7 @@ func (t *Text) flush() error {
 // begin starts a line for thread pid, and first breaks off that of another.
 func (t *Text) begin(pid int) {
 	if t.open != 0 {
+		t.separate(t.open)
 		t.buf = append(t.buf, " <unfinished ...>\n"...)
 		t.open = 0
 	}
@@ -72,12 +81,19 @@ func (t *Text) Enter(c *decode.Call) error {
 	}
 	t.buf = append(append(t.buf, c.Name...), '(')
 	t.buf = append(t.buf, strings.Join(args, ", ")...)
-	if !complete && len(args) > 0 {
-		t.buf = append(t.buf, ", "...)
-	}
 	t.open, t.column = c.Pid, len(t.buf)-start
-	t.complete[c.Pid] = complete
+	t.entered[c.Pid] = entered{complete: complete, comma: !complete && len(args) > 0}
 	return t.flush()
+}
+
+// separate writes the separator that the line of thread pid's call still needs.
+func (t *Text) separate(pid int) {
+	if e := t.entered[pid]; e.comma {
+		t.buf = append(t.buf, ", "...)
+		t.column += 2
+		e.comma = false
+		t.entered[pid] = e
+	}
 }
 
 // resume continues the line of thread pid's call.
@@ -104,10 +120,13 @@ func (t *Text) finish(result string) error {
 func (t *Text) Exit(c *decode.Call) error {
 	t.resume(c)
 	args, result := decode.Exit(c)
+	if len(args) > 0 {
+		t.separate(c.Pid)
+	}
 	rest := strings.Join(args, ", ")
 	t.buf = append(t.buf, rest...)
 	t.column += len(rest)
-	delete(t.complete, c.Pid)
+	delete(t.entered, c.Pid)
 	return t.finish(result)
 }
 
@@ -124,11 +143,12 @@ func (t *Text) Stopped(pid int, sig unix.Signal) error {
 // Superseded implements trace.Observer.
 func (t *Text) Superseded(pid, by int) error {
 	if t.open == by {
+		t.separate(by)
 		t.buf = fmt.Appendf(t.buf, " <pid changed to %d ...>\n", pid)
 		t.open = 0
 	}
-	t.complete[pid] = t.complete[by]
-	delete(t.complete, by)
+	t.entered[pid] = t.entered[by]
+	delete(t.entered, by)
 	return t.line(pid, "+++ superseded by execve in pid %d +++", by)
 }
 
@@ -136,11 +156,12 @@ func (t *Text) Superseded(pid, by int) error {
 func (t *Text) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
 	if during != nil {
 		t.resume(during)
-		if !t.complete[pid] {
+		if !t.entered[pid].complete {
+			t.separate(pid)
 			t.buf = append(t.buf, " <unfinished ...>"...)
 			t.column += len(" <unfinished ...>")
 		}
-		delete(t.complete, pid)
+		delete(t.entered, pid)
 		if err := t.finish("?"); err != nil {
 			return err
 		}
