@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -187,12 +188,27 @@ func strict(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) && wrong.Field != "" {
+			return fmt.Errorf("%q is a %s, not a %s", wrong.Field, wrong.Value, kind(wrong.Type))
+		}
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows the end of the JSON value")
 	}
 	return nil
+}
+
+// kind names a type as JSON does.
+func kind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Slice:
+		return "list"
+	}
+	return t.Kind().String()
 }
 
 // checkKeys refuses what encoding/json lets pass: a key that comes twice in an

@@ -75,8 +75,16 @@ func Run(o *Options) (code int, err error) {
 	if s.streams.Terminal != nil && !o.Quiet {
 		banner(o, p)
 	}
-	defer s.streams.Terminal.Restore()
-	return s.run()
+	return s.run(deviceRefusal())
+}
+
+// deviceRefusal says why the stage could not open /dev/fuse, if it cannot; its
+// user and groups are the caller's.
+func deviceRefusal() error {
+	if err := unix.Access("/dev/fuse", unix.R_OK|unix.W_OK); err != nil {
+		return fmt.Errorf("open /dev/fuse: %w", err)
+	}
+	return nil
 }
 
 func banner(o *Options, p *prepared) {
@@ -87,10 +95,13 @@ func banner(o *Options, p *prepared) {
 	fmt.Fprintf(os.Stderr, "art: %s at ~/%s, %s\n", p.plan.Workspace, filepath.Base(p.plan.Workspace), where)
 }
 
-func (s *session) run() (int, error) {
+// run runs what is prepared. With a refusal it does not try to mount FUSE in the
+// stage.
+func (s *session) run(refusal error) (int, error) {
 	signals := catchSignals()
 	defer signals.stop()
-	if err := s.start(); err != nil {
+	defer s.streams.Terminal.Restore()
+	if err := s.start(refusal); err != nil {
 		s.abandon()
 		return cli.ExitArt, err
 	}
@@ -120,7 +131,7 @@ func (s *session) run() (int, error) {
 }
 
 // start starts art-fuse and the stage.
-func (s *session) start() error {
+func (s *session) start(refusal error) error {
 	if s.plan.Database == "" {
 		return s.startStage()
 	}
@@ -128,8 +139,8 @@ func (s *session) start() error {
 		return err
 	}
 	s.plan.FUSE = stage.MountFUSE
-	if err := unix.Access("/dev/fuse", unix.R_OK|unix.W_OK); err != nil {
-		return s.fallBack(fmt.Errorf("open /dev/fuse: %w", err))
+	if refusal != nil {
+		return s.fallBack(refusal)
 	}
 	return s.startStage()
 }

@@ -12,11 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/trace/filter"
 )
 
 // exec becomes the command, found as execvp(3) finds it. It returns only if that
 // failed, with the exit code.
 func (p *Payload) exec() int {
+	if err := p.loadFilter(); err != nil {
+		return fail(err)
+	}
 	resetSignals()
 	name := p.Command[0]
 	err := p.search(name)
@@ -35,6 +39,19 @@ func (p *Payload) exec() int {
 	}
 	cli.Fail("art", fmt.Errorf("%s: %w", name, err))
 	return cli.ExitCannotExec
+}
+
+// loadFilter loads the tracer's filter into this thread. From then on it makes
+// none of the calls that art-trace shows but execve.
+func (p *Payload) loadFilter() error {
+	if p.Filter == "" {
+		return nil
+	}
+	program, err := filter.Unmarshal([]byte(p.Filter))
+	if err != nil {
+		return err
+	}
+	return filter.Install(program)
 }
 
 func (p *Payload) search(name string) error {

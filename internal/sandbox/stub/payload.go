@@ -7,6 +7,7 @@
 package stub
 
 import (
+	"encoding/hex"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,8 @@ type Payload struct {
 	// Terminal says which of the standard streams (0, 1, 2) are the terminal of
 	// the session. If none is, there is no terminal.
 	Terminal [3]bool
+	// Filter, if set, is the marshalled seccomp filter (package filter) to load.
+	Filter string
 }
 
 // Marshal returns the payload as bytes.
@@ -39,15 +42,22 @@ func (p *Payload) Marshal() []byte {
 			terminal[i] = "tty"
 		}
 	}
-	return wire.Marshal(p.Command, p.Shells, p.Env, terminal)
+	// In hexadecimal, since it holds NULs.
+	filter := []string{hex.EncodeToString([]byte(p.Filter))}
+	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter)
 }
 
 func unmarshal(data []byte) (*Payload, error) {
 	var p Payload
-	var terminal []string
-	if err := wire.Unmarshal(data, &p.Command, &p.Shells, &p.Env, &terminal); err != nil {
+	var terminal, filter []string
+	if err := wire.Unmarshal(data, &p.Command, &p.Shells, &p.Env, &terminal, &filter); err != nil {
 		return nil, err
 	}
+	program, err := hex.DecodeString(filter[0])
+	if err != nil {
+		return nil, err
+	}
+	p.Filter = string(program)
 	for i := range p.Terminal {
 		p.Terminal[i] = terminal[i] == "tty"
 	}
