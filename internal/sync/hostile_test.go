@@ -38,22 +38,22 @@ func TestHostileNamesStayInside(t *testing.T) {
 		there string // name of a symbolic link in the workspace that leads outside
 		told  string
 	}{
-		"dot dot":             {sql: entry(0, "../x", 1000, asFile)},
-		"dot dot alone":       {sql: entry(0, "..", 1000, asDir) + entry(1000, "x", 1001, asFile)},
-		"absolute":            {sql: entry(0, "/tmp/x", 1000, asFile)},
-		"slash in name":       {sql: entry(0, "out/x", 1000, asFile), there: "out"},
-		"empty":               {sql: entry(0, "", 1000, asFile)},
-		"dot":                 {sql: entry(0, ".", 1000, asDir) + entry(1000, "x", 1001, asFile)},
+		"dot dot":             {sql: entry(0, "../x", 1000, asFile), told: "ws/../x: not an entry"},
+		"dot dot alone":       {sql: entry(0, "..", 1000, asDir) + entry(1000, "x", 1001, asFile), told: "ws/..: not an entry"},
+		"absolute":            {sql: entry(0, "/tmp/x", 1000, asFile), told: "ws//tmp/x: not an entry"},
+		"slash in name":       {sql: entry(0, "out/x", 1000, asFile), there: "out", told: "ws/out/x: not an entry"},
+		"empty":               {sql: entry(0, "", 1000, asFile), told: "ws/: not an entry"},
+		"dot":                 {sql: entry(0, ".", 1000, asDir) + entry(1000, "x", 1001, asFile), told: "ws/.: not an entry"},
 		"link for directory":  {sql: entry(0, "out", 1000, asDir) + entry(1000, "x", 1001, asFile), there: "out"},
 		"link for file":       {sql: entry(0, "out", 1000, asFile), there: "out"},
 		"loop":                {sql: entry(0, "a", 1000, asDir) + entry(1000, "b", 1001, asDir) + entry(1001, "c", 1000, asDir), told: errLoop.Error()},
 		"directory twice":     {sql: entry(0, "a", 1000, asDir) + entry(0, "b", 1000, asDir), told: errLoop.Error()},
-		"workspace in itself": {sql: "INSERT INTO fs_dentry (name, parent_ino, ino) SELECT 'self', ino, ino FROM fs_dentry WHERE parent_ino=1 AND name='ws'"},
-		"root below":          {sql: entry(0, "root", 1, asDir)},
+		"workspace in itself": {sql: "INSERT INTO fs_dentry (name, parent_ino, ino) SELECT 'self', ino, ino FROM fs_dentry WHERE parent_ino=1 AND name='ws'", told: "ws/self: not an entry"},
+		"root below":          {sql: entry(0, "root", 1, asDir), told: "ws/root: not an entry"},
 		"set user id":         {sql: entry(0, "suid", 1000, unix.S_IFREG|unix.S_ISUID|unix.S_ISGID|0o755)},
 		"set group id":        {sql: entry(0, "sgid", 1000, unix.S_IFDIR|unix.S_ISGID|0o777)},
 		"device":              {sql: entry(0, "null", 1000, unix.S_IFCHR|0o666)},
-		"no such inode":       {sql: "INSERT INTO fs_dentry (name, parent_ino, ino) SELECT 'ghost', ino, 7777 FROM fs_dentry WHERE parent_ino=1 AND name='ws'"},
+		"no such inode":       {sql: "INSERT INTO fs_dentry (name, parent_ino, ino) SELECT 'ghost', ino, 7777 FROM fs_dentry WHERE parent_ino=1 AND name='ws'", told: "ws/ghost: not an entry"},
 		"origin outside": {sql: entry(0, "stolen", 1000, asFile) + `DELETE FROM fs_data WHERE ino=1000; INSERT INTO art_base (id, name) VALUES (1, 'ws');
 			INSERT INTO fs_origin VALUES (1000, 5000000000000000);
 			INSERT INTO art_origin VALUES (1000, 1, CAST('../outside/secret' AS BLOB), 0,0,5,0,0,0,0,5)`, told: "ws/stolen"},

@@ -63,11 +63,11 @@ var (
 func (p *puller) planDir(a *action, row *sqlvfs.Inode, there bool) error {
 	// Linux knows no hard links to directories, so whatever comes twice is made up: a loop, or a
 	// tree that unfolds without end.
-	if p.entered[row.Ino] {
+	if p.entered[row.Ino] != nil {
 		p.fail(a, errLoop)
 		return nil
 	}
-	p.entered[row.Ino] = true
+	p.entered[row.Ino] = a
 	children, hidden, err := p.entriesOf(row)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)

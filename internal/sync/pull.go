@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/inspect/raw"
 	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -37,7 +38,7 @@ func Pull(ctx context.Context, opt Options) error {
 	}
 	p := &puller{
 		ctx: ctx, opt: &opt, report: newReporter(&opt, "art-sync"), host: h, store: s, name: name,
-		asRoot: os.Geteuid() == 0, entered: map[sqlvfs.Ino]bool{}, files: map[sqlvfs.Ino]*action{},
+		asRoot: os.Geteuid() == 0, entered: map[sqlvfs.Ino]*action{}, files: map[sqlvfs.Ino]*action{},
 		copies: map[object]*action{}, needed: map[string]bool{},
 	}
 	err = p.run()
@@ -60,7 +61,7 @@ type puller struct {
 	actions []*action // in the order of the tree: a directory before what is in it
 	dirs    []*action // every directory that the database or a copy names, in the same order
 
-	entered map[sqlvfs.Ino]bool    // directories of the database
+	entered map[sqlvfs.Ino]*action // directories of the database
 	files   map[sqlvfs.Ino]*action // files with several names, by their row
 	copies  map[object]*action     // files with several names that are copied, by their source
 
@@ -87,6 +88,9 @@ func (p *puller) run() error {
 	p.dirs = append(p.dirs, root)
 	if err := p.planDir(root, top, true); err != nil {
 		return err
+	}
+	if err := p.tellHidden(); err != nil {
+		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
 	if p.opt.DryRun {
 		for _, a := range p.actions {
@@ -150,6 +154,26 @@ func (p *puller) noWorkspace() error {
 	}
 	return cli.WithHint(fmt.Errorf("%s: no workspace /%s/: %s", p.opt.DB, p.name, has),
 		"give the host directory the name that the workspace has in the database, or push it first")
+}
+
+// tellHidden names the entries in the workspace's directories that were not planned because nobody
+// can see them.
+func (p *puller) tellHidden() error {
+	db, err := raw.Open(p.store.Path())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	hidden, err := db.HiddenEntries()
+	if err != nil {
+		return err
+	}
+	for _, h := range hidden {
+		if dir := p.entered[h.Dir]; dir != nil {
+			p.report.fail(p.hostPath(dir.path)+"/"+h.Name, fmt.Errorf("not an entry that can be: %s", h.Why))
+		}
+	}
+	return nil
 }
 
 func (p *puller) put(in *sqlvfs.Inode) {

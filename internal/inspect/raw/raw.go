@@ -1,0 +1,96 @@
+// Package raw asks a database what package sqlvfs has no words for: which rows a file's content
+// has, and which entries are not shown because they make no sense.
+package raw
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// DB is a connection that only reads. One goroutine at a time may use it.
+type DB struct{ conn *sqlite3.Conn }
+
+// Open opens a database that package sqlvfs has accepted, also beside a writer.
+func Open(path string) (*DB, error) {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
+	// A database in WAL mode needs a -shm; where none can be made, and no writer has made one,
+	// the file cannot change either (https://sqlite.org/wal.html#readonly).
+	if _, err := os.Stat(path + "-wal"); err != nil && syscall.Access(filepath.Dir(path), 2) != nil {
+		u.RawQuery = "immutable=1"
+	}
+	c, err := sqlite3.OpenFlags(u.String(), sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
+	if err != nil {
+		return nil, err
+	}
+	// The file may be hostile: nothing in its schema is to run.
+	for op, on := range map[sqlite3.DBConfig]bool{
+		sqlite3.DBCONFIG_DEFENSIVE:      true,
+		sqlite3.DBCONFIG_TRUSTED_SCHEMA: false,
+		sqlite3.DBCONFIG_ENABLE_TRIGGER: false,
+		sqlite3.DBCONFIG_ENABLE_VIEW:    false,
+	} {
+		if _, err := c.Config(op, on); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	if err := c.Exec("PRAGMA busy_timeout=10000; PRAGMA cell_size_check=ON"); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &DB{c}, nil
+}
+
+// Close closes the connection.
+func (db *DB) Close() error { return db.conn.Close() }
+
+// Content returns how many rows of content a file has, and how many bytes they hold.
+func (db *DB) Content(ino sqlvfs.Ino) (chunks, bytes int64, err error) {
+	q, _, err := db.conn.Prepare("SELECT count(*), ifnull(sum(length(data)), 0) FROM fs_data WHERE ino=?")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer q.Close()
+	q.BindInt64(1, int64(ino))
+	if q.Step() {
+		chunks, bytes = q.ColumnInt64(0), q.ColumnInt64(1)
+	}
+	return chunks, bytes, q.Err()
+}
+
+// Hidden is an entry that no program can be shown.
+type Hidden struct {
+	Dir  sqlvfs.Ino
+	Name string
+	Why  string
+}
+
+// HiddenEntries returns the entries that package sqlvfs leaves out of every directory: their names
+// are none, they lead to the root or to their own directory, or to an inode that is not there.
+func (db *DB) HiddenEntries() ([]Hidden, error) {
+	q, _, err := db.conn.Prepare(`SELECT parent_ino, name, ino, EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=d.ino) FROM fs_dentry d
+		WHERE name IN ('', '.', '..') OR instr(name, '/') OR length(CAST(name AS BLOB))>255 OR instr(CAST(name AS BLOB), x'00')
+		OR ino=1 OR ino=parent_ino OR NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=d.ino)`)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	var list []Hidden
+	for q.Step() {
+		h := Hidden{Dir: sqlvfs.Ino(q.ColumnInt64(0)), Name: string(q.ColumnRawText(1)), Why: "it leads to the root or to itself"}
+		switch {
+		case !sqlvfs.ValidName(h.Name):
+			h.Why = "no file can have this name"
+		case !q.ColumnBool(3):
+			h.Why = "it has no inode"
+		}
+		list = append(list, h)
+	}
+	return list, q.Err()
+}

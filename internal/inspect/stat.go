@@ -1,0 +1,99 @@
+package inspect
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/riverlytech/art/internal/inspect/raw"
+	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// timeFormat is that of stat(1).
+const timeFormat = "2006-01-02 15:04:05.000000000 -0700"
+
+// Stat prints all attributes of a path, where its content is, and what of the host it depends on.
+// A symbolic link is not followed. Ino is the number that programs are shown, Row the one in the
+// tables.
+func Stat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
+	in, err := find(s, path, false, opt)
+	if err != nil {
+		return err
+	}
+	defer put(s, in)
+	out := bufio.NewWriter(w)
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(out, "%8s: %s\n", label, fmt.Sprintf(format, args...))
+	}
+	a := in.Attr
+	line("Path", "%s", quote.Name(path, opt.Terminal))
+	if a.IsSymlink() {
+		line("Target", "%s", quote.Name(in.Target, opt.Terminal))
+	}
+	line("Mode", "%04o %s", a.Mode&0o7777, modeText(a.Mode))
+	line("Ino", "%d", in.Number())
+	line("Row", "%d", in.Ino)
+	line("Links", "%d", a.Nlink)
+	line("Owner", "%d:%d", a.UID, a.GID)
+	line("Size", "%d", a.Size)
+	line("Access", "%s", a.Atime.Time().Format(timeFormat))
+	line("Modify", "%s", a.Mtime.Time().Format(timeFormat))
+	line("Change", "%s", a.Ctime.Time().Format(timeFormat))
+	if o := in.Origin; o != nil {
+		line("Origin", "%s in workspace %s", quote.Name(o.Path, opt.Terminal), quote.Name(o.Base, opt.Terminal))
+		line("Version", "device %d, inode %d, %d bytes, modified %s, changed %s", o.Dev, o.Ino, o.Size,
+			o.Mtime.Time().Format(timeFormat), o.Ctime.Time().Format(timeFormat))
+	}
+	switch {
+	case a.IsRegular():
+		err = content(line, s, in)
+	case a.IsDir():
+		err = entries(line, s, in, opt)
+	}
+	if err != nil {
+		return pathError(path, opt, err)
+	}
+	return out.Flush()
+}
+
+// content tells where a file's bytes are.
+func content(line func(string, string, ...any), s *sqlvfs.Store, in *sqlvfs.Inode) error {
+	db, err := raw.Open(s.Path())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	chunks, bytes, err := db.Content(in.Ino)
+	if err != nil {
+		return err
+	}
+	line("Content", "%d bytes in %d chunks in the database", bytes, chunks)
+	if in.Origin != nil && in.Origin.Limit > 0 {
+		line("", "what these leave out of the first %d bytes is in the origin", in.Origin.Limit)
+	}
+	return nil
+}
+
+// entries counts a directory's own, and names those of the host that it hides.
+func entries(line func(string, string, ...any), s *sqlvfs.Store, in *sqlvfs.Inode, opt Options) error {
+	s.Lock()
+	defer s.Unlock()
+	children, err := s.Children(in)
+	if err != nil {
+		return err
+	}
+	line("Entries", "%d in the database", len(children))
+	hidden, err := s.Whiteouts(in)
+	if err != nil || len(hidden) == 0 {
+		return err
+	}
+	slices.Sort(hidden)
+	for i, name := range hidden {
+		hidden[i] = quote.Name(name, opt.Terminal)
+	}
+	line("Deleted", "%s", strings.Join(hidden, " "))
+	return nil
+}
