@@ -71,7 +71,7 @@ func File(name string, data []byte) (*os.File, error) {
 		return nil, fmt.Errorf("make a file in memory: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.Write(data); err == nil {
+	if _, err = f.Write(data); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestFprint(t *testing.T) {
+	base := errors.New("open x: no such file or directory")
+	for _, test := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"plain", base, "art: open x: no such file or directory\n"},
+		{"hint", WithHint(base, "make it"), "art: open x: no such file or directory\nart: hint: make it\n"},
+		{"wrapped hint", fmt.Errorf("start: %w", WithHint(base, "make it")), "art: start: open x: no such file or directory\nart: hint: make it\n"},
+		{"empty hint", WithHint(base, ""), "art: open x: no such file or directory\n"},
+		{"control characters", errors.New("open a\x1b[2Jb\nc"), "art: open a\\x1b[2Jb\\x0ac\n"},
+	} {
+		var b strings.Builder
+		Fprint(&b, "art", test.err)
+		if b.String() != test.want {
+			t.Errorf("%s: printed %q, want %q", test.name, b.String(), test.want)
+		}
+	}
+}
+
+func TestWithHintKeepsTheError(t *testing.T) {
+	base := errors.New("base")
+	if !errors.Is(WithHint(base, "hint"), base) {
+		t.Error("the error under a hint is not found")
+	}
+	if WithHint(nil, "hint") != nil {
+		t.Error("a hint made an error of nil")
+	}
+}
