@@ -14,6 +14,9 @@ func TestMain(m *testing.M) {
 	if os.Args[0] == trace.LauncherName {
 		trace.Launch(os.Args)
 	}
+	if role := os.Getenv(roleVariable); role != "" {
+		roles[role]()
+	}
 	testscript.Main(m, map[string]func(){
 		"art-trace": main,
 	})

@@ -35,9 +35,15 @@ type tracer struct {
 	// began: a process with the filter has executed a program. Before that,
 	// only its attempts to do so are reported.
 	began bool
-	job   job
-	end   unix.WaitStatus // of root
+	// attempted: such a process has called execve.
+	attempted bool
+	job       job
+	end       unix.WaitStatus // of root
 }
+
+// ErrNoFilter says that nothing could be reported, because none of the processes
+// that were to load the filter did.
+var ErrNoFilter = errors.New("trace: the command has ended and no process of it loaded the filter")
 
 // Run executes cmd, tells the observer what it does, and returns how its first
 // process ended once all processes have. An error that wraps ErrNotExecuted
@@ -66,7 +72,13 @@ func Run(cmd *Command, observer Observer) (unix.WaitStatus, error) {
 		t.kill()
 		return 0, err
 	}
-	return t.end, launchError(report)
+	if err := launchError(report); err != nil {
+		return t.end, err
+	}
+	if !t.attempted {
+		return t.end, ErrNoFilter
+	}
+	return t.end, nil
 }
 
 // loop handles one stop or end after the other until no tracee is left.
@@ -170,6 +182,7 @@ func (t *tracer) enter(tk *task) error {
 	} else if exec && !t.began {
 		tk.call = c
 	}
+	t.attempted = t.attempted || exec
 	if t.began {
 		tk.payload = true
 	}

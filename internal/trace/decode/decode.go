@@ -70,8 +70,11 @@ func (p *printer) str(s string)  { p.buf = append(p.buf, s...) }
 func (p *printer) dec(v int64)   { p.buf = strconv.AppendInt(p.buf, v, 10) }
 func (p *printer) udec(v uint64) { p.buf = strconv.AppendUint(p.buf, v, 10) }
 
+// hex prints v as C's %#x does.
 func (p *printer) hex(v uint64) {
-	p.str("0x")
+	if v != 0 {
+		p.str("0x")
+	}
 	p.buf = strconv.AppendUint(p.buf, v, 16)
 }
 

@@ -48,7 +48,7 @@ func printOpenHow(p *printer, a *argument, v uint64) bool {
 		p.mode(uint32(mode))
 	}
 	p.str(", resolve=")
-	p.hexFlags(u64(b, 16))
+	p.hex(u64(b, 16))
 	p.str("}")
 	return true
 }
@@ -97,7 +97,7 @@ func printStatx(p *printer, a *argument, v uint64) bool {
 	p.str("{stx_mask=")
 	p.printSet(fileFlags["statx"], uint64(u32(b, 0)))
 	p.str(", stx_attributes=")
-	p.hexFlags(u64(b, 8))
+	p.hex(u64(b, 8))
 	p.str(", stx_mode=")
 	p.fileMode(uint32(order.Uint16(b[28:])))
 	p.str(", stx_size=")
@@ -135,9 +135,9 @@ func printStatfs(p *printer, a *argument, v uint64) bool {
 		p.udec(u64(b, 8*(i+1)))
 	}
 	p.str(", f_fsid={val=[")
-	p.hexFlags(uint64(u32(b, 56)))
+	p.hex(uint64(u32(b, 56)))
 	p.str(", ")
-	p.hexFlags(uint64(u32(b, 60)))
+	p.hex(uint64(u32(b, 60)))
 	p.str("]}, f_namelen=")
 	p.udec(u64(b, 64))
 	p.str(", f_frsize=")

@@ -6,9 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxIovecs bounds how many elements of a vector are shown.
-const maxIovecs = maxElements
-
 // iovecs prints an array of struct iovec, of the content at most total bytes.
 func (p *printer) iovecs(a *argument, addr, n, total uint64) {
 	p.list(a, addr, n, 16, func(b []byte) {
@@ -69,7 +66,7 @@ func printFcntlArg(p *printer, _ *argument, v uint64) bool {
 	case unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_SETLK, unix.F_OFD_SETLKW:
 		p.flock(&argument{}, v)
 	default:
-		p.hexFlags(v)
+		p.hex(v)
 	}
 	return true
 }
@@ -158,7 +155,7 @@ func printIoctlArg(p *printer, _ *argument, v uint64) bool {
 	case unix.TIOCSCTTY, unix.FICLONE:
 		p.dec(int64(v))
 	default:
-		p.hexFlags(v)
+		p.hex(v)
 	}
 	return true
 }

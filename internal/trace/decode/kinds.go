@@ -10,7 +10,7 @@ import (
 var kinds = map[string]kind{
 	"int": printInt, "fd": printInt, "long": printLong, "off": printLong,
 	"uint": printUint, "ulong": printUlong, "size": printUlong,
-	"hex": printHex, "hexoff": printHexOff, "hexflags": printHexFlags,
+	"hex":  printHex,
 	"addr": printAddr, "data": printAddr, "mode": printMode, "filemode": printFileMode,
 	"flags": printFlags, "enum": printEnum, "device": printDevice, "dev": printDev,
 	"dirfd": printDirfd, "path": printPath, "buf": printBuf, "cstring": printCstring,
@@ -49,25 +49,6 @@ func printUint(p *printer, _ *argument, v uint64) bool  { p.udec(uint64(uint32(v
 func printUlong(p *printer, _ *argument, v uint64) bool { p.udec(v); return true }
 func printHex(p *printer, _ *argument, v uint64) bool   { p.hex(v); return true }
 func printAddr(p *printer, _ *argument, v uint64) bool  { p.addr(v); return true }
-
-// printHexFlags prints flags whose names are not known here.
-func printHexFlags(p *printer, _ *argument, v uint64) bool {
-	p.hexFlags(v)
-	return true
-}
-
-func (p *printer) hexFlags(v uint64) {
-	if v == 0 {
-		p.str("0")
-	} else {
-		p.hex(v)
-	}
-}
-
-func printHexOff(p *printer, _ *argument, v uint64) bool {
-	p.hexFlags(v)
-	return true
-}
 
 func printMode(p *printer, _ *argument, v uint64) bool {
 	p.mode(uint32(v) & 0xffff)

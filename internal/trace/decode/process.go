@@ -5,19 +5,22 @@ import "golang.org/x/sys/unix"
 // pointers reads the NULL-terminated array at addr, at most limit elements; more
 // says that there are others.
 func (p *printer) pointers(addr uint64, limit int) (all []uint64, more, ok bool) {
-	var b [8]byte
+	var chunk [64 * 8]byte
 	for {
-		if p.call.Mem.Read(addr+uint64(8*len(all)), b[:]) < len(b) {
+		n := p.call.Mem.Read(addr+uint64(8*len(all)), chunk[:]) / 8
+		if n == 0 {
 			return nil, false, false
 		}
-		v := order.Uint64(b[:])
-		if v == 0 {
-			return all, false, true
+		for i := range n {
+			v := u64(chunk[:], 8*i)
+			switch {
+			case v == 0:
+				return all, false, true
+			case len(all) == limit:
+				return all, true, true
+			}
+			all = append(all, v)
 		}
-		if len(all) == limit {
-			return all, true, true
-		}
-		all = append(all, v)
 	}
 }
 
@@ -135,7 +138,7 @@ func printCloneArgs(p *printer, _ *argument, v uint64) bool {
 	p.str(", stack=")
 	p.addr(u64(b, 40))
 	p.str(", stack_size=")
-	p.hexFlags(u64(b, 48))
+	p.hex(u64(b, 48))
 	if flags&unix.CLONE_SETTLS != 0 {
 		p.str(", tls=")
 		p.hex(u64(b, 56))
@@ -284,7 +287,7 @@ func printPrctl2(p *printer, a *argument, v uint64) bool {
 	case unix.PR_GET_DUMPABLE, unix.PR_GET_KEEPCAPS, unix.PR_GET_SECCOMP, unix.PR_GET_SECUREBITS, unix.PR_GET_TIMERSLACK:
 		return false
 	default:
-		p.hexFlags(v)
+		p.hex(v)
 	}
 	return true
 }
@@ -304,7 +307,7 @@ func printPrctlRest(p *printer, a *argument, v uint64) bool {
 	if prctlShort[op] || op == unix.PR_SET_SECCOMP && a.number > 2 {
 		return false
 	}
-	p.hexFlags(v)
+	p.hex(v)
 	return true
 }
 

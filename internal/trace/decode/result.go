@@ -26,21 +26,13 @@ var restartTexts = map[unix.Errno]string{
 // calls.tbl.
 var results = map[string]func(p *printer, v int64){
 	"":       func(p *printer, v int64) { p.dec(v) },
-	"hex":    func(p *printer, v int64) { p.addrResult(uint64(v)) },
+	"hex":    func(p *printer, v int64) { p.hex(uint64(v)) },
 	"octal":  func(p *printer, v int64) { p.mode(uint32(v)) },
 	"signal": func(p *printer, v int64) { p.named(v, SignalName(int(v))) },
 	"sched":  func(p *printer, v int64) { p.schedResult(v) },
 	"fcntl":  fcntlResult,
 	"poll":   pollResult,
 	"select": selectResult,
-}
-
-func (p *printer) addrResult(v uint64) {
-	if v == 0 {
-		p.str("0")
-	} else {
-		p.hex(v)
-	}
 }
 
 // named prints a number and, in parentheses, what it stands for.

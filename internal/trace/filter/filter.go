@@ -63,7 +63,7 @@ func program(arch *sysnum.Arch, calls []string) ([]unix.SockFilter, error) {
 	load := func(off uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: off}
 	}
-	// unless skips the next instruction when the comparison holds.
+	// The next instruction is for when the comparison holds, or for when not.
 	when := func(cmp uint16, k uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | cmp | unix.BPF_K, Jt: 0, Jf: 1, K: k}
 	}

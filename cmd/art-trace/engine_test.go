@@ -1,0 +1,270 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/trace/filter"
+)
+
+// roleVariable makes the test program one of the programs that the tests trace.
+const roleVariable = "ART_TEST_ROLE"
+
+var roles = map[string]func(){
+	// A thread that is not the first executes another program.
+	"exec-from-thread": func() {
+		os.Unsetenv(roleVariable)
+		go func() {
+			runtime.LockOSThread()
+			panic(syscall.Exec("/bin/true", []string{"true"}, nil))
+		}()
+		select {}
+	},
+	// What a sandbox starts: it loads the filter that it was handed, looks for
+	// the command, and executes it.
+	"payload": func() {
+		os.Unsetenv(roleVariable)
+		bytes, err := os.ReadFile("filter")
+		if err == nil {
+			var prog []unix.SockFilter
+			if prog, err = filter.Unmarshal(bytes); err == nil {
+				runtime.LockOSThread()
+				err = filter.Install(prog)
+			}
+		}
+		if err == nil {
+			syscall.Exec("/nonexistent/echo", []string{"echo", "hello"}, nil)
+			err = syscall.Exec("/bin/echo", []string{"echo", "hello"}, nil)
+		}
+		panic(err)
+	},
+}
+
+// tracer returns a command that runs args under art-trace, in a directory of its
+// own, with the log in the file log there.
+func tracer(t *testing.T, role string, flags []string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if args[0] == "self" {
+		args[0] = self
+	}
+	cmd := &exec.Cmd{Path: self, Args: append(append([]string{"art-trace", "--log", "log"}, flags...), args...), Dir: t.TempDir()}
+	cmd.Env = os.Environ()
+	if role != "" {
+		// The variable must not reach art-trace itself.
+		cmd.Args = append([]string{"art-trace", "--log", "log"}, flags...)
+		cmd.Args = append(append(cmd.Args, "/usr/bin/env", roleVariable+"="+role), args...)
+	}
+	return cmd
+}
+
+func logOf(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(cmd.Dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// eventually waits until the condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
+}
+
+// state is the state letter of a process, or 0 when there is none.
+func state(pid int) byte {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return rest[0]
+}
+
+func TestManyChildren(t *testing.T) {
+	cmd := tracer(t, "", []string{"--syscalls", "exit_group"}, "sh", "-c",
+		"i=0; while [ $i -lt 1000 ]; do (exit 3) & i=$((i+1)); done; wait")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	log := logOf(t, cmd)
+	for text, want := range map[string]int{"exit_group(3": 1000, "+++ exited with 3 +++": 1000, "+++ exited with 0 +++": 1} {
+		if got := strings.Count(log, text); got != want {
+			t.Errorf("%d times %q, want %d", got, text, want)
+		}
+	}
+}
+
+func TestThreads(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip(err)
+	}
+	cmd := tracer(t, "", []string{"--syscalls", "getppid,exit"}, "/usr/bin/python3", "-c", `
+import threading, os
+def f(): [os.getppid() for _ in range(50)]
+ts = [threading.Thread(target=f) for _ in range(64)]
+[t.start() for t in ts]; [t.join() for t in ts]`)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	entries := regexp.MustCompile(`(?m)^\d+ +getppid\(`).FindAllString(logOf(t, cmd), -1)
+	exits := regexp.MustCompile(`(?m)(getppid\(|getppid resumed>)\) += \d+$`).FindAllString(logOf(t, cmd), -1)
+	if len(entries) != 3200 || len(exits) != 3200 {
+		t.Errorf("%d calls entered and %d returned, want 3200", len(entries), len(exits))
+	}
+	if ends := strings.Count(logOf(t, cmd), "+++ exited with 0 +++"); ends != 65 {
+		t.Errorf("%d threads ended, want 65", ends)
+	}
+}
+
+func TestExecFromThread(t *testing.T) {
+	cmd := tracer(t, "exec-from-thread", []string{"--syscalls", "execve,exit_group"}, "self")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	log := logOf(t, cmd)
+	m := regexp.MustCompile(`(?m)^(\d+) +\+\+\+ superseded by execve in pid (\d+) \+\+\+$`).FindStringSubmatch(log)
+	if m == nil || m[1] == m[2] {
+		t.Fatalf("no thread was superseded:\n%s", log)
+	}
+	for _, want := range []string{
+		m[2] + ` +execve\("/bin/true", \["true"\], 0x.*<(unfinished|pid changed to ` + m[1] + `) \.\.\.>$`,
+		m[1] + ` +<\.\.\. execve resumed>\) += 0$`,
+		m[1] + ` +exit_group\(0\) += \?$`,
+		m[1] + ` +\+\+\+ exited with 0 \+\+\+$`,
+	} {
+		if !regexp.MustCompile(`(?m)^` + want).MatchString(log) {
+			t.Errorf("no line %s in\n%s", want, log)
+		}
+	}
+}
+
+// Only the payload of a sandbox shows, from its own exec on.
+func TestFilterByPayload(t *testing.T) {
+	cmd := tracer(t, "payload", []string{"--filter-by", "payload"}, "self")
+	prog, err := filter.Program([]string{"write", "execve", "exit_group"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "filter"), filter.Marshal(prog), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != "hello\n" {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got := regexp.MustCompile(`(?m)^\d+ +`).ReplaceAllString(logOf(t, cmd), "")
+	got = regexp.MustCompile(`0x\w+`).ReplaceAllString(regexp.MustCompile(` += `).ReplaceAllString(got, " = "), "X")
+	const want = `execve("/nonexistent/echo", ["echo", "hello"], X /* 0 vars */) = -1 ENOENT (No such file or directory)
+execve("/bin/echo", ["echo", "hello"], X /* 0 vars */) = 0
+write(1, "hello\n", 6) = 6
+exit_group(0) = ?
++++ exited with 0 +++
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A payload that runs without its filter is not passed off as one that did nothing.
+func TestPayloadWithoutFilter(t *testing.T) {
+	out, err := tracer(t, "", []string{"--filter-by", "payload"}, "true").CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 125 || !strings.Contains(string(out), "no process of it loaded the filter") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// childOf returns the process that art-trace has started, once it is name.
+func childOf(t *testing.T, cmd *exec.Cmd, name string) (pid int) {
+	t.Helper()
+	eventually(t, "the command runs", func() bool {
+		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid))
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(children)))
+		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		return strings.TrimSpace(string(comm)) == name
+	})
+	return pid
+}
+
+// Killed, the tracer takes everything with it.
+func TestKilledTracer(t *testing.T) {
+	cmd := tracer(t, "", []string{"--syscalls", "execve"}, "sleep", "100")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := childOf(t, cmd, "sleep")
+	cmd.Process.Kill()
+	cmd.Wait()
+	eventually(t, "the command ends", func() bool { return state(pid) == 0 || state(pid) == 'Z' })
+	if log := logOf(t, cmd); !strings.Contains(log, `execve("`) {
+		t.Errorf("the log lacks what was seen: %q", log)
+	}
+}
+
+// A signal to the tracer reaches the command, whose end is then its own.
+func TestForwardedSignal(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		cmd := tracer(t, "", []string{"--syscalls", "execve"}, "sleep", "100")
+		// A session of its own has no terminal that would send signals to both.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		childOf(t, cmd, "sleep")
+		cmd.Process.Signal(sig)
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 128+int(sig) {
+			t.Errorf("%v: %v", sig, err)
+		}
+	}
+}
+
+// Stopped as a job, the tracer stops after its command and goes on with it.
+func TestJobControl(t *testing.T) {
+	cmd := tracer(t, "", []string{"--syscalls", "execve"}, "sleep", "100")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	pid := childOf(t, cmd, "sleep")
+	for range 3 {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGTSTP)
+		eventually(t, "the tracer stops", func() bool { return state(cmd.Process.Pid) == 'T' })
+		if s := state(pid); s != 't' && s != 'T' {
+			t.Errorf("the command is in state %c", s)
+		}
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT)
+		eventually(t, "both go on", func() bool { return state(cmd.Process.Pid) == 'S' && state(pid) == 'S' })
+	}
+	syscall.Kill(pid, syscall.SIGTERM)
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 128+int(syscall.SIGTERM) {
+		t.Error(err)
+	}
+	if log := logOf(t, cmd); strings.Count(log, "--- stopped by SIGTSTP ---") != 3 {
+		t.Errorf("not stopped three times:\n%s", log)
+	}
+}

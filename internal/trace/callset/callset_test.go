@@ -1,0 +1,132 @@
+package callset
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/trace/sysnum"
+)
+
+func TestParse(t *testing.T) {
+	for _, tc := range []struct {
+		list          string
+		in, out       []string
+		arch          *sysnum.Arch
+		wholeSetCount int // 0: not compared
+	}{
+		{"", []string{"read", "clone3"}, nil, &sysnum.AMD64, len(sysnum.AMD64.Names())},
+		{"all", []string{"read", "clone3"}, nil, &sysnum.ARM64, len(sysnum.ARM64.Names())},
+		{"openat", []string{"openat"}, []string{"open", "read"}, &sysnum.AMD64, 1},
+		{" openat , read ", []string{"openat", "read"}, nil, &sysnum.AMD64, 2},
+		{"%file,!stat", []string{"openat", "unlink"}, []string{"stat", "read"}, &sysnum.AMD64, 0},
+		{"!read,!write", []string{"openat", "close"}, []string{"read", "write"}, &sysnum.AMD64, len(sysnum.AMD64.Names()) - 2},
+		{"!%memory", []string{"openat"}, []string{"mmap", "brk"}, &sysnum.ARM64, 0},
+		{"%network,%signal", []string{"connect", "kill"}, []string{"openat"}, &sysnum.ARM64, 0},
+		{"%process", []string{"execve", "exit_group", "wait4"}, []string{"fork"}, &sysnum.ARM64, 0},
+		{"open,openat", []string{"openat"}, []string{"open"}, &sysnum.ARM64, 1},
+	} {
+		set, err := parse(tc.arch, tc.list)
+		if err != nil {
+			t.Errorf("%q: %v", tc.list, err)
+			continue
+		}
+		for _, name := range tc.in {
+			if !set.Has(name) {
+				t.Errorf("%q does not hold %s", tc.list, name)
+			}
+		}
+		for _, name := range tc.out {
+			if set.Has(name) {
+				t.Errorf("%q holds %s", tc.list, name)
+			}
+		}
+		if n := len(set.Names()); tc.wholeSetCount != 0 && n != tc.wholeSetCount {
+			t.Errorf("%q holds %d calls, want %d", tc.list, n, tc.wholeSetCount)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, tc := range []struct{ list, message, hint string }{
+		{"opennat", `unknown system call "opennat"`, "did you mean openat?"},
+		{"%files", `unknown class "%files"`, "did you mean %file?"},
+		{"!mmpa", `unknown system call "mmpa"`, "did you mean mmap?"},
+		{"file", `unknown system call "file"`, "did you mean %file?"},
+		{"read,", `unknown system call ""`, ""},
+		{"xyzzyxyzzyxyzzy", `unknown system call`, ""},
+		{"read,!read", "leaves no call", ""},
+		{"open", "leaves no call", ""},
+		{"!open,close", "the list starts with !", "write ! in front of every item to leave it out, or put the items without ! first"},
+	} {
+		_, err := parse(&sysnum.ARM64, tc.list)
+		if err == nil || !strings.Contains(err.Error(), tc.message) {
+			t.Errorf("%q: %v, want %q", tc.list, err, tc.message)
+			continue
+		}
+		var h cli.Hinted
+		hint := ""
+		if errors.As(err, &h) {
+			hint = h.Hint()
+		}
+		if hint != tc.hint {
+			t.Errorf("%q: hint %q, want %q", tc.list, hint, tc.hint)
+		}
+	}
+}
+
+// Every call that a class names exists on one of the architectures.
+func TestClasses(t *testing.T) {
+	for class, members := range classes {
+		names := strings.Fields(members)
+		if len(names) == 0 || !slices.IsSorted(names) {
+			t.Errorf("%%%s is empty or not in order", class)
+		}
+		for _, name := range names {
+			_, amd64 := sysnum.AMD64.Number(name)
+			_, arm64 := sysnum.ARM64.Number(name)
+			if !amd64 && !arm64 {
+				t.Errorf("%%%s: no architecture has %s", class, name)
+			}
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"open", "open", 0}, {"opne", "open", 2}, {"kitten", "sitting", 3}} {
+		if got := distance(tc.a, tc.b); got != tc.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}
+
+// Whatever is typed: an error, or a set of calls that exist, which names itself.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"", "all", "openat,read", "%file,!stat", "!a", ",", "!!read", "%", "opeNat"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		set, err := Parse(list)
+		if err != nil {
+			return
+		}
+		names := set.Names()
+		if len(names) == 0 {
+			t.Fatalf("%q is an empty set", list)
+		}
+		for _, name := range names {
+			if _, ok := sysnum.Native.Number(name); !ok {
+				t.Fatalf("%q holds %q", list, name)
+			}
+		}
+		again, err := Parse(strings.Join(names, ","))
+		if err != nil || !slices.Equal(again.Names(), names) {
+			t.Fatalf("%q: its names are another set: %v", list, err)
+		}
+	})
+}

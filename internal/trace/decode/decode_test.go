@@ -1,0 +1,243 @@
+package decode
+
+import (
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/trace/sysnum"
+)
+
+// image is a memory with one readable piece.
+type image struct {
+	base  uint64
+	bytes []byte
+}
+
+func (m image) Read(addr uint64, buf []byte) int {
+	if addr < m.base || addr-m.base > uint64(len(m.bytes)) {
+		return 0
+	}
+	return copy(buf, m.bytes[addr-m.base:])
+}
+
+func native(name string) *Call {
+	nr, _ := sysnum.Native.Number(name)
+	return &Call{Pid: 1, Arch: sysnum.Native.Audit, Nr: uint64(nr), Name: name}
+}
+
+func words(values ...uint64) []byte {
+	var b []byte
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return b
+}
+
+func TestText(t *testing.T) {
+	const at = 0x10000
+	sockaddr := []byte("\x02\x00\x00\x50\x7f\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00")
+	for _, tc := range []struct {
+		name   string
+		args   [6]uint64
+		memory []byte
+		ret    int64
+		errno  unix.Errno
+		want   string
+	}{
+		{"openat", [6]uint64{1<<64 - 100, at, unix.O_RDONLY | unix.O_CLOEXEC}, []byte("/etc/passwd\x00"), 3, 0,
+			`openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3`},
+		{"openat", [6]uint64{5, at, unix.O_WRONLY | unix.O_CREAT, 0o644}, []byte("a\"\n\x00"), -1, unix.ENOENT,
+			`openat(5, "a\"\n", O_WRONLY|O_CREAT, 0644) = -1 ENOENT (No such file or directory)`},
+		{"openat", [6]uint64{5, 8, 0}, nil, -1, unix.EFAULT, `openat(5, 0x8, O_RDONLY) = -1 EFAULT (Bad address)`},
+		{"read", [6]uint64{3, at, 100}, []byte(strings.Repeat("x", 40)), 40, 0,
+			`read(3, "` + strings.Repeat("x", 32) + `"..., 100) = 40`},
+		{"read", [6]uint64{3, at, 100}, nil, -1, errRestartSys,
+			`read(3, 0x10000, 100) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)`},
+		{"read", [6]uint64{3, at, 0}, nil, 0, 0, `read(3, "", 0) = 0`},
+		{"connect", [6]uint64{3, at, 16}, sockaddr, 0, 0,
+			`connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("127.0.0.1")}, 16) = 0`},
+		{"nanosleep", [6]uint64{at, at}, words(1, 500), 0, 0, `nanosleep({tv_sec=1, tv_nsec=500}, 0x10000) = 0`},
+		{"nanosleep", [6]uint64{at, at}, words(1, 500), -1, unix.EINTR,
+			`nanosleep({tv_sec=1, tv_nsec=500}, {tv_sec=1, tv_nsec=500}) = -1 EINTR (Interrupted system call)`},
+		{"wait4", [6]uint64{1<<64 - 1, at, unix.WNOHANG, 0}, words(0x0300), 7, 0,
+			`wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 3}], WNOHANG, NULL) = 7`},
+		{"wait4", [6]uint64{1<<64 - 1, at, 0, 0}, words(uint64(unix.SIGSEGV) | 0x80), 7, 0,
+			`wait4(-1, [{WIFSIGNALED(s) && WTERMSIG(s) == SIGSEGV && WCOREDUMP(s)}], 0, NULL) = 7`},
+		{"rt_sigprocmask", [6]uint64{unix.SIG_BLOCK, at, 0, 8}, words(1<<1 | 1<<16), 0, 0,
+			`rt_sigprocmask(SIG_BLOCK, [INT CHLD], NULL, 8) = 0`},
+		{"rt_sigprocmask", [6]uint64{unix.SIG_SETMASK, at, 0, 8}, words(^uint64(1 << 8)), 0, 0,
+			`rt_sigprocmask(SIG_SETMASK, ~[KILL], NULL, 8) = 0`},
+		{"writev", [6]uint64{1, at, 2}, append(words(at+32, 2, at+34, 1), "abc"...), 3, 0,
+			`writev(1, [{iov_base="ab", iov_len=2}, {iov_base="c", iov_len=1}], 2) = 3`},
+		{"prlimit64", [6]uint64{0, unix.RLIMIT_STACK, 0, at}, words(8<<20, unix.RLIM_INFINITY), 0, 0,
+			`prlimit64(0, RLIMIT_STACK, NULL, {rlim_cur=8192*1024, rlim_max=RLIM64_INFINITY}) = 0`},
+		{"futex", [6]uint64{at, 128, 2, 0}, nil, 0, 0, `futex(0x10000, FUTEX_WAIT_PRIVATE, 2, NULL) = 0`},
+		{"futex", [6]uint64{at, 129, 1, 99}, nil, 1, 0, `futex(0x10000, FUTEX_WAKE_PRIVATE, 1) = 1`},
+		{"futex", [6]uint64{at, 1 << 63, 1, 99}, nil, 1, 0, `futex(0x10000, FUTEX_WAIT, 1, 0x63) = 1`},
+		{"fcntl", [6]uint64{1, unix.F_GETFL, 99}, nil, 2, 0, `fcntl(1, F_GETFL) = 0x2 (flags O_RDWR)`},
+		{"fcntl", [6]uint64{1, unix.F_DUPFD_CLOEXEC, 10}, nil, 10, 0, `fcntl(1, F_DUPFD_CLOEXEC, 10) = 10`},
+		{"mmap", [6]uint64{0, 4096, 0, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS, 1<<32 - 1, 0}, nil, 0x7f0000000000, 0,
+			`mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f0000000000`},
+		{"umask", [6]uint64{0o22}, nil, 0, 0, `umask(022) = 000`},
+		{"epoll_wait", [6]uint64{3, at, 4, 1<<32 - 1}, nil, 0, 0, `epoll_wait(3, [], 4, -1) = 0`},
+		{"exit_group", [6]uint64{7}, nil, 0, 0, `exit_group(7) = 0`},
+	} {
+		if _, ok := sysnum.Native.Number(tc.name); !ok {
+			continue // e.g. epoll_wait on arm64
+		}
+		c := native(tc.name)
+		c.Args, c.Mem, c.Ret = tc.args, image{at, tc.memory}, tc.ret
+		if tc.errno != 0 {
+			c.Ret, c.Failed = -int64(tc.errno), true
+		}
+		line, result := text(c)
+		if got := line + " = " + result; got != tc.want {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
+		}
+	}
+}
+
+// A call of another architecture, or one without a name, is six registers.
+func TestForeign(t *testing.T) {
+	for _, c := range []*Call{
+		{Arch: 0x40000003, Nr: 5, Name: "syscall_0x5"},
+		{Arch: sysnum.Native.Audit, Nr: sysnum.X32Bit | 1, Name: "syscall_0x40000001"},
+		{Arch: sysnum.Native.Audit, Nr: 400, Name: "syscall_0x190"},
+	} {
+		c.Args, c.Mem = [6]uint64{1, 2, 3, 4, 5, 6}, nothing{}
+		args, complete := Enter(c)
+		if got := strings.Join(args, " "); got != "0x1 0x2 0x3 0x4 0x5 0x6" || !complete {
+			t.Errorf("%s: %s, complete %v", c.Name, got, complete)
+		}
+		if foreign := c.Nr != 400; c.Foreign() != foreign {
+			t.Errorf("%s: Foreign() = %v", c.Name, c.Foreign())
+		}
+	}
+}
+
+// Every call of both architectures has its line in the table.
+func TestTableIsComplete(t *testing.T) {
+	table, err := parseTable(callsTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arch := range []*sysnum.Arch{&sysnum.AMD64, &sysnum.ARM64} {
+		for _, name := range arch.Names() {
+			if table[name] == nil {
+				t.Errorf("%s: calls.tbl has no %s", arch.GOARCH, name)
+			}
+		}
+	}
+	for name := range table {
+		_, amd64 := sysnum.AMD64.Number(name)
+		_, arm64 := sysnum.ARM64.Number(name)
+		if !amd64 && !arm64 && !strings.Contains(name, "(") {
+			t.Errorf("calls.tbl: no architecture has %s", name)
+		}
+	}
+}
+
+func TestTableErrors(t *testing.T) {
+	for _, bad := range []string{
+		"a: nokind", "a: flags/noflags", "a: int = noresult", "a: 9@int", "a: int int int int int int int", "a: int\na: int",
+	} {
+		if _, err := parseTable(bad); err == nil {
+			t.Errorf("%q is a table", bad)
+		}
+	}
+}
+
+func TestSiginfo(t *testing.T) {
+	info := func(sig, code int, union ...uint64) *Siginfo {
+		var s Siginfo
+		binary.LittleEndian.PutUint32(s[0:], uint32(sig))
+		binary.LittleEndian.PutUint32(s[8:], uint32(code))
+		copy(s[16:], words(union...))
+		return &s
+	}
+	for _, tc := range []struct {
+		info *Siginfo
+		want string
+	}{
+		{info(int(unix.SIGTERM), 0, 7|1000<<32), "{si_signo=SIGTERM, si_code=SI_USER, si_pid=7, si_uid=1000}"},
+		{info(int(unix.SIGCHLD), 1, 7|1000<<32, 3, 4, 5),
+			"{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=1000, si_status=3, si_utime=4, si_stime=5}"},
+		{info(int(unix.SIGCHLD), 2, 7, 9),
+			"{si_signo=SIGCHLD, si_code=CLD_KILLED, si_pid=7, si_uid=0, si_status=SIGKILL, si_utime=0, si_stime=0}"},
+		{info(int(unix.SIGSEGV), 1, 0), "{si_signo=SIGSEGV, si_code=SEGV_MAPERR, si_addr=NULL}"},
+		{info(40, -1, 7, 9), "{si_signo=SIGRT_8, si_code=SI_QUEUE, si_pid=7, si_uid=0, si_value={int=9, ptr=0x9}}"},
+		{info(int(unix.SIGALRM), 0x80), "{si_signo=SIGALRM, si_code=SI_KERNEL}"},
+		{info(99, 77), "{si_signo=99, si_code=77}"},
+	} {
+		if got := tc.info.String(); got != tc.want {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
+		}
+	}
+}
+
+// A quoted string is printable ASCII and reads back as what it was. Go's own
+// reader needs octal escapes of three digits.
+func FuzzQuote(f *testing.F) {
+	for _, seed := range []string{"", "plain", "\x00", "\x001", "\x018", "\x7f\xff", "a\"b\\c\n\t\r\v\f", "é"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		q := Quote(b)
+		var full strings.Builder
+		for i := 0; i < len(q); i++ {
+			if q[i] < ' ' || q[i] > '~' {
+				t.Fatalf("%q contains byte %#x", q, q[i])
+			}
+			full.WriteByte(q[i])
+			if q[i] != '\\' {
+				continue
+			}
+			i++
+			digits := 0
+			for digits < 3 && i+digits < len(q) && q[i+digits] >= '0' && q[i+digits] <= '7' {
+				digits++
+			}
+			if digits == 0 {
+				full.WriteByte(q[i])
+				continue
+			}
+			full.WriteString(strings.Repeat("0", 3-digits) + q[i:i+digits])
+			i += digits - 1
+		}
+		back, err := strconv.Unquote(full.String())
+		if err != nil || back != string(b) {
+			t.Fatalf("%q reads back as %q, %v", q, back, err)
+		}
+	})
+}
+
+// maxText is more than any call's text: two paths of escapes, and arrays of
+// strings.
+const maxText = 64 << 10
+
+// Whatever the registers and the memory hold, the text is printable and bounded.
+func FuzzDecode(f *testing.F) {
+	for nr := range len(sysnum.Native.Names()) {
+		f.Add(uint(nr), uint64(0x1000), uint64(0x1008), uint64(0x1010), uint64(3), int64(1), []byte("\x01\x10\x00\x00\x00\x00\x00\x00abc"))
+		f.Add(uint(nr), uint64(3), uint64(0x1000), ^uint64(0), uint64(0x1000), int64(-5), []byte(strings.Repeat("\xff\x10", 300)))
+	}
+	names := sysnum.Native.Names()
+	f.Fuzz(func(t *testing.T, call uint, a, b, c, d uint64, ret int64, memory []byte) {
+		x := native(names[call%uint(len(names))])
+		x.Args, x.SP = [6]uint64{a, b, c, d, b, c}, a
+		x.Mem, x.Ret, x.Failed = image{0x1000, memory}, ret, ret < 0 && ret > -4096
+		line, result := text(x)
+		if len(line)+len(result) > maxText {
+			t.Fatalf("%s: %d bytes of text", x.Name, len(line))
+		}
+		for _, r := range line + result {
+			if r < ' ' || r > '~' {
+				t.Fatalf("%s: %q is not printable", x.Name, line)
+			}
+		}
+	})
+}
