@@ -9,10 +9,10 @@ import (
 // (path_resolution(7)).
 const maxLinks = 40
 
-// resolver brings back what /etc/resolv.conf leads to within a hidden directory:
-// with systemd-resolved and NetworkManager it is a link into /run.
-func (b *builder) resolver(hidden []string) {
-	path := "/etc/resolv.conf"
+// bringBack shows again what path leads to within a hidden directory, and the
+// links on the way: with systemd-resolved and NetworkManager, /etc/resolv.conf is
+// a link into /run.
+func (b *builder) bringBack(path string, hidden []string) {
 	for range maxLinks {
 		target, err := os.Readlink(path)
 		if err != nil {

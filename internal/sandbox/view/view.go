@@ -94,7 +94,7 @@ func (v *View) Args() ([]string, error) {
 	for _, dir := range scratch {
 		b.add("--perms", "1777", "--tmpfs", dir)
 	}
-	b.resolver(hidden)
+	b.bringBack("/etc/resolv.conf", hidden)
 	b.add("--ro-bind", v.Passwd, passwd, "--ro-bind", v.Group, group)
 
 	b.add("--perms", "0755", "--tmpfs", homes)
