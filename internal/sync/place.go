@@ -3,7 +3,6 @@ package sync
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -107,7 +106,7 @@ func (p *puller) placeFile(a *action) error {
 		return err
 	}
 	err = unix.Renameat(int(p.staging.dir.Fd()), a.tmp, int(d.Fd()), name)
-	if err == unix.EXDEV && a.do == write {
+	if err == unix.EXDEV && a.do != hardLink {
 		return p.placeAcross(a, d, name)
 	}
 	return err
@@ -152,46 +151,6 @@ func (p *puller) inheritGroup(a *action, d *os.File) error {
 		return nil
 	}
 	return err
-}
-
-// placeAcross copies a staged file to where another file system is mounted in the workspace, and
-// renames it there.
-func (p *puller) placeAcross(a *action, d *os.File, name string) (err error) {
-	from, err := p.host.open(p.staging.name+"/"+a.tmp, unix.O_RDONLY)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	s := &staging{host: p.host, dir: d}
-	tmp := p.staging.name
-	to, err := s.create(tmp)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		to.Close()
-		if err != nil {
-			s.discard(tmp)
-		}
-	}()
-	if _, err := io.Copy(to, from); err != nil {
-		return unwrap(err)
-	}
-	if p.asRoot {
-		if err := unix.Fchown(int(to.Fd()), int(a.attr.UID), int(a.attr.GID)); err != nil {
-			return err
-		}
-	}
-	if err := unix.Fchmod(int(to.Fd()), a.attr.Mode&modeBits); err != nil {
-		return err
-	}
-	if err := setTimes(to, &a.attr); err != nil {
-		return err
-	}
-	if err := to.Sync(); err != nil {
-		return unwrap(err)
-	}
-	return unix.Renameat(int(d.Fd()), tmp, int(d.Fd()), name)
 }
 
 // touch sets a file's attributes, if it still is the version that was planned for.

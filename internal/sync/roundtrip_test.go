@@ -289,3 +289,45 @@ func TestProgressOnATerminalOnly(t *testing.T) {
 		t.Errorf("progress without a terminal: %q", told)
 	}
 }
+
+// A pull that was killed left its staging directory; one that still runs has a lock on its own.
+func TestStagingIsSwept(t *testing.T) {
+	b := newBench(t)
+	b.write("x", "1")
+	b.push()
+	b.write(stagingPrefix+"KILLED/1", "left")
+	h, err := openHost(b.ws)
+	must(t, err)
+	defer h.close()
+	running, err := newStaging(h)
+	must(t, err)
+	b.pull(b.ws)
+	wantAbsent(t, b.path(stagingPrefix+"KILLED"))
+	if _, err := os.Stat(b.path(running.name)); err != nil {
+		t.Error("the staging directory of another pull is gone")
+	}
+	running.remove()
+	wantAbsent(t, b.path(running.name))
+}
+
+// BenchmarkTree moves a tree of the size of a small project.
+func BenchmarkTree(b *testing.B) {
+	const files = 2000
+	at := newBench(b)
+	for i := range files {
+		at.write(fmt.Sprintf("d%d/f%d", i%50, i), strings.Repeat("x", i*7%20_000))
+	}
+	b.Run("push", func(b *testing.B) {
+		for b.Loop() {
+			os.Remove(at.db)
+			at.push(quiet)
+		}
+		b.ReportMetric(float64(files*b.N)/b.Elapsed().Seconds(), "files/s")
+	})
+	b.Run("pull", func(b *testing.B) {
+		for b.Loop() {
+			at.pull(at.other(), quiet)
+		}
+		b.ReportMetric(float64(files*b.N)/b.Elapsed().Seconds(), "files/s")
+	})
+}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -36,7 +37,7 @@ func (p *puller) stage() error {
 		if err := p.stageOne(a, tmp); err != nil {
 			p.staging.discard(tmp)
 			if fatal(err) {
-				return fmt.Errorf("%s: %w", p.hostPath(a.path), err)
+				return cli.WithHint(fmt.Errorf("%s: %w", p.hostPath(a.path), err), "nothing was changed in the workspace")
 			}
 			p.fail(a, err)
 			continue
@@ -69,13 +70,8 @@ func (p *puller) stageOne(a *action, tmp string) error {
 	case hardLink:
 		return p.stageHardLink(a, tmp)
 	case symlink:
-		if err := unix.Symlinkat(a.target, dir, tmp); err != nil {
+		if err := p.stageSymlink(a, p.staging, tmp); err != nil {
 			return err
-		}
-		if p.asRoot {
-			if err := unix.Fchownat(dir, tmp, int(a.attr.UID), int(a.attr.GID), unix.AT_SYMLINK_NOFOLLOW); err != nil {
-				return err
-			}
 		}
 	default:
 		if err := p.stageFile(a, tmp); err != nil {
@@ -117,12 +113,24 @@ func (p *puller) stageFile(a *action, tmp string) error {
 		off += int64(n)
 		p.report.progress(0, int64(n))
 	}
+	return p.setOwnerAndMode(f, a)
+}
+
+func (p *puller) setOwnerAndMode(f *os.File, a *action) error {
 	if p.asRoot {
 		if err := unix.Fchown(int(f.Fd()), int(a.attr.UID), int(a.attr.GID)); err != nil {
 			return err
 		}
 	}
 	return unix.Fchmod(int(f.Fd()), a.attr.Mode&modeBits)
+}
+
+func (p *puller) stageSymlink(a *action, s *staging, tmp string) error {
+	dir := int(s.dir.Fd())
+	if err := unix.Symlinkat(a.target, dir, tmp); err != nil || !p.asRoot {
+		return err
+	}
+	return unix.Fchownat(dir, tmp, int(a.attr.UID), int(a.attr.GID), unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // reader returns what reads a file's content: from the database, from the host file that it is
