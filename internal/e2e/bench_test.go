@@ -17,12 +17,12 @@ func BenchmarkStart(b *testing.B) {
 	})
 	b.Run("direct", func(b *testing.B) {
 		for b.Loop() {
-			benchRun(b, filepath.Join(bin, "art"), "-m", ws, "--", "true")
+			benchRun(b, "art", "-m", ws, "--", "true")
 		}
 	})
 	b.Run("overlay", func(b *testing.B) {
 		for b.Loop() {
-			benchRun(b, filepath.Join(bin, "art"), "-m", ws, "-d", db, "--", "true")
+			benchRun(b, "art", "-m", ws, "-d", db, "--", "true")
 		}
 	})
 }
@@ -58,7 +58,7 @@ func BenchmarkUntar(b *testing.B) {
 	b.Run("art", func(b *testing.B) {
 		for b.Loop() {
 			db := filepath.Join(b.TempDir(), "ws.db")
-			benchRun(b, filepath.Join(bin, "art"), "-m", ws, "-d", db, "--", "tar", "-xf", "go-src.tar")
+			benchRun(b, "art", "-m", ws, "-d", db, "--", "tar", "-xf", "go-src.tar")
 			if err := os.Remove(db); err != nil {
 				b.Fatal(err)
 			}

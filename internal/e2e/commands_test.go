@@ -71,11 +71,11 @@ func cmdRetry(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	seconds, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	ok := poll(time.Duration(seconds)*time.Second, func() bool {
-		return (ts.Exec(args[1], args[2:]...) == nil) != neg
-	})
-	if !ok {
-		ts.Fatalf("still not so after %d s", seconds)
+	for end := time.Now().Add(time.Duration(seconds) * time.Second); (ts.Exec(args[1], args[2:]...) == nil) == neg; {
+		if time.Now().After(end) {
+			ts.Fatalf("still not so after %d s", seconds)
+		}
+		time.Sleep(200 * time.Millisecond)
 	}
 }
 

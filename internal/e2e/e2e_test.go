@@ -60,6 +60,7 @@ func run(m *testing.M) (int, error) {
 		}
 		bin = tmp
 	}
+	os.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	return m.Run(), nil
 }
 
@@ -115,7 +116,6 @@ func setup(env *testscript.Env) error {
 			return err
 		}
 	}
-	env.Setenv("PATH", bin+":"+env.Getenv("PATH"))
 	env.Setenv("BIN", bin)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("XDG_RUNTIME_DIR", filepath.Join(env.WorkDir, "run"))

@@ -31,7 +31,7 @@ func TestReadme(t *testing.T) {
 			line, want, _ := strings.Cut(step, "\n")
 			cmd := exec.Command("sh", "-c", line)
 			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LC_ALL=C", "HOME="+dir)
+			cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+dir)
 			got, err := cmd.CombinedOutput()
 			if _, failed := err.(*exec.ExitError); err != nil && !failed {
 				t.Fatal(err)

@@ -15,7 +15,7 @@ func TestStart(t *testing.T) {
 	dir := t.TempDir()
 	db := filepath.Join(t.TempDir(), "ws.db")
 	session := func() *exec.Cmd {
-		return exec.Command(filepath.Join(bin, "art"), "-m", dir, "-d", db, "--", "true")
+		return exec.Command("art", "-m", dir, "-d", db, "--", "true")
 	}
 	bare := func() *exec.Cmd {
 		return exec.Command("bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",

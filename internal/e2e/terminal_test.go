@@ -25,7 +25,7 @@ type terminal struct {
 // TestTerminal uses a shell in an overlay session as one would a local one.
 func TestTerminal(t *testing.T) {
 	ws, db := t.TempDir(), filepath.Join(t.TempDir(), "ws.db")
-	cmd := exec.Command(filepath.Join(bin, "art"), "-m", ws, "-d", db, "--", "bash", "--norc")
+	cmd := exec.Command("art", "-m", ws, "-d", db, "--", "bash", "--norc")
 	cmd.Env = append(os.Environ(), "TERM=dumb")
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -83,7 +83,7 @@ func TestTerminal(t *testing.T) {
 
 // TestHangup closes the terminal: the session must end by itself.
 func TestHangup(t *testing.T) {
-	cmd := exec.Command(filepath.Join(bin, "art"), "-m", t.TempDir(), "-d", filepath.Join(t.TempDir(), "ws.db"), "--", "sh", "-c", "echo rea''dy; sleep 100")
+	cmd := exec.Command("art", "-m", t.TempDir(), "-d", filepath.Join(t.TempDir(), "ws.db"), "--", "sh", "-c", "echo rea''dy; sleep 100")
 	master, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
