@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// screen is a terminal on which a test types and reads.
+type screen struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	master *os.File
+	tty    *os.File // kept open to look at the modes after art has ended
+
+	mu   sync.Mutex
+	text []byte // GUARDED_BY(mu)
+	read int    // how much of text has been expected already
+}
+
+// onScreen starts art with args as the foreground of a terminal of 30 x 90.
+func onScreen(t *testing.T, args ...string) *screen {
+	t.Helper()
+	cmd, _ := art(t, append([]string{"-q"}, args...)...)
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	master = nonBlocking(t, master)
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.Env = append(cmd.Env, "TERM=dumb")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	s := &screen{t: t, cmd: cmd, master: master, tty: tty}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		master.Close()
+		tty.Close()
+	})
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := master.Read(buf)
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.text = append(s.text, buf[:n]...)
+			s.mu.Unlock()
+		}
+	}()
+	return s
+}
+
+// nonBlocking returns f such that Close ends a Read.
+func nonBlocking(t *testing.T, f *os.File) *os.File {
+	t.Helper()
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), f.Name())
+}
+
+func (s *screen) write(keys string) {
+	s.t.Helper()
+	if _, err := s.master.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// expect waits until text appears after what was expected before.
+func (s *screen) expect(text string) {
+	s.t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		s.mu.Lock()
+		i := bytes.Index(s.text[s.read:], []byte(text))
+		if i >= 0 {
+			s.read += i + len(text)
+		}
+		s.mu.Unlock()
+		if i >= 0 {
+			return
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.t.Fatalf("%q did not appear in %q", text, s.text[s.read:])
+}
+
+func (s *screen) modes() unix.Termios {
+	s.t.Helper()
+	m, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return *m
+}
+
+// wait waits for art to end and returns its exit code.
+func (s *screen) wait() int {
+	s.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- s.cmd.Wait() }()
+	select {
+	case err := <-done:
+		return code(s.t, err)
+	case <-time.After(10 * time.Second):
+		s.t.Fatalf("art does not end; the screen shows %q", s.text)
+		return -1
+	}
+}
+
+// shell is a job-controlling shell that says when it is ready for input.
+func shell(t *testing.T, flags ...string) *screen {
+	t.Helper()
+	s := onScreen(t, append(flags, "--", "bash", "--norc", "--noediting", "-i")...)
+	s.expect("$ ")
+	s.write("PS1='>'; stty -echo\n")
+	s.expect("\r\n>")
+	return s
+}
+
+func TestShellOnATerminal(t *testing.T) {
+	s := shell(t)
+	before := s.modes()
+	if before.Lflag&unix.ICANON != 0 {
+		t.Error("the caller's terminal is not raw")
+	}
+	s.write("tty; stty size\n")
+	s.expect("/dev/pts/0\r\n30 90\r\n>")
+
+	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 41, Cols: 121}); err != nil {
+		t.Fatal(err)
+	}
+	s.write("until [ \"$(stty size)\" = '41 121' ]; do sleep 0.01; done; echo resized\n")
+	s.expect("resized\r\n>")
+
+	s.write("sleep 1000\n")
+	time.Sleep(100 * time.Millisecond)
+	s.write("\x03")
+	s.expect(">")
+	s.write("echo interrupted $?\n")
+	s.expect("interrupted 130\r\n>")
+
+	s.write("sh -c 'echo begun; sleep 1000'\n")
+	s.expect("begun")
+	s.write("\x1a")
+	s.expect("Stopped")
+	s.expect(">")
+	s.write("jobs\n")
+	s.expect("Stopped")
+	s.expect(">")
+	s.write("fg\n")
+	s.expect("sleep 1000")
+	s.write("\x03")
+	s.expect(">")
+
+	s.write("exit 9\n")
+	if got := s.wait(); got != 9 {
+		t.Errorf("exit code %d", got)
+	}
+	if after := s.modes(); after.Lflag&(unix.ICANON|unix.ECHO|unix.ISIG) != unix.ICANON|unix.ECHO|unix.ISIG {
+		t.Errorf("the terminal's local flags are %#x after the session", after.Lflag)
+	}
+}
+
+func TestTerminalIsRestored(t *testing.T) {
+	for name, end := range map[string]func(s *screen){
+		"exit": func(s *screen) { s.write("exit\n") },
+		"SIGTERM to art": func(s *screen) {
+			s.write("trap - TERM; exec sleep 1000\n")
+			time.Sleep(200 * time.Millisecond)
+			s.cmd.Process.Signal(syscall.SIGTERM)
+		},
+		"SIGHUP to art":      func(s *screen) { s.cmd.Process.Signal(syscall.SIGHUP) },
+		"the sandbox killed": func(s *screen) { killChild(s.t, s.cmd.Process.Pid) },
+	} {
+		s := shell(t)
+		end(s)
+		s.wait()
+		if m := s.modes(); m.Lflag&unix.ICANON == 0 || m.Lflag&unix.ECHO == 0 {
+			t.Errorf("%s: the terminal's local flags are %#x", name, m.Lflag)
+		}
+	}
+}
+
+// killChild kills the child of pid, which is bubblewrap.
+func killChild(t *testing.T, pid int) {
+	t.Helper()
+	tasks, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		children, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + task.Name() + "/children")
+		for _, child := range strings.Fields(string(children)) {
+			if pid, err := strconv.Atoi(child); err == nil {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
+}
+
+func TestClosedTerminalEndsTheSession(t *testing.T) {
+	s := shell(t)
+	s.write("trap '' HUP; echo deaf\n") // so that only force ends it
+	s.expect("deaf\r\n>")
+	s.tty.Close()
+	s.master.Close()
+	begin := time.Now()
+	s.wait()
+	if d := time.Since(begin); d > 5*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
+func TestArtStopsAsAJob(t *testing.T) {
+	s := shell(t)
+	pid := s.cmd.Process.Pid
+	if err := s.cmd.Process.Signal(syscall.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+	waitState(t, pid, "T")
+	if m := s.modes(); m.Lflag&unix.ICANON == 0 {
+		t.Error("the terminal is raw while art is stopped")
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); s.modes().Lflag&unix.ICANON != 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the terminal is not raw again")
+		}
+	}
+	s.write("echo back\n")
+	s.expect("back\r\n>")
+}
+
+func TestOnlyTerminalsBecomeTheTerminal(t *testing.T) {
+	s := onScreen(t, "--", "sh", "-c", "for i in 0 1 2; do if [ -t $i ]; then echo $i tty; else echo $i no; fi; done >&2; exit 3")
+	s.expect("0 tty\r\n1 tty\r\n2 tty\r\n")
+	if got := s.wait(); got != 3 {
+		t.Errorf("exit code %d", got)
+	}
+	s = onScreen(t, "-i=false", "--", "sh", "-c", "for i in 0 1 2; do if [ -t $i ]; then echo $i tty; else echo $i no; fi; done")
+	s.expect("0 no\r\n1 no\r\n2 no\r\n")
+	if got := s.wait(); got != 0 {
+		t.Errorf("exit code %d", got)
+	}
+}
+
+func waitState(t *testing.T, pid int, state string) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if strings.HasPrefix(rest, state) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("process %d is in state %.1s, not %s", pid, rest, state)
+		}
+	}
+}
