@@ -117,9 +117,6 @@ func TestManyChildren(t *testing.T) {
 }
 
 func TestThreads(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip(err)
-	}
 	cmd := tracer(t, "", []string{"--syscalls", "getppid,exit"}, "/usr/bin/python3", "-c", `
 import threading, os
 def f(): [os.getppid() for _ in range(50)]

@@ -48,7 +48,7 @@ FLAGS
   --version        print the version
   --help           print this text
 
-Every flag but the last two is also an environment variable: ART_SYSCALLS and so on.
+Every flag is also an environment variable: ART_SYSCALLS, ART_LOG_FD and so on.
 
 EXIT CODE
   The command's own; 128+n when signal n ended it; 125 when art-trace failed, 126
