@@ -59,7 +59,7 @@ func (s *session) fallBack(why error) error {
 	defer unix.Close(fd)
 	if err := libexec.SendFD(s.control, fd, []byte("mount")); err != nil {
 		s.dropHandover()
-		return fmt.Errorf("start art-fuse: %w", err)
+		return fmt.Errorf("start art-fuse: it ended: %w", err)
 	}
 	s.plan.FUSE = h.dir
 	if err := s.startStage(); err != nil {

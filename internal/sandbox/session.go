@@ -122,7 +122,7 @@ func (s *session) run(refusal error) (int, error) {
 			s.hungUp = nil
 			s.hangup()
 		case <-s.kill:
-			s.stage.Kill()
+			s.end()
 		case s.stageError = <-s.stageDone:
 			s.stageEnded()
 		}
@@ -240,6 +240,14 @@ func (s *session) fuseEnded(err error) {
 	}
 	s.fail(cli.WithHint(fmt.Errorf("serve the workspace: art-fuse ended: %w", err),
 		"everything up to its last commit, at most a moment ago, is safe in the database"))
+	s.stage.Kill()
+}
+
+// end ends a guest by force that should have ended by itself.
+func (s *session) end() {
+	if s.plan.Database != "" && s.fuseDone == nil {
+		s.fail(errors.New("serve the workspace: art-fuse ended before the command"))
+	}
 	s.stage.Kill()
 }
 

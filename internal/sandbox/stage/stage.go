@@ -138,7 +138,10 @@ func mountFUSE(p *Plan) error {
 	if err := unix.Mount("art", p.Home(), "fuse.art", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return &refusedError{fmt.Errorf("mount FUSE: %w", err)}
 	}
-	return libexec.SendFD(os.NewFile(ControlFD, "control"), fd, []byte("mount"))
+	if err := libexec.SendFD(os.NewFile(ControlFD, "control"), fd, []byte("mount")); err != nil {
+		return fmt.Errorf("start art-fuse: it ended: %w", err)
+	}
+	return nil
 }
 
 // waitReady waits until art-fuse serves the mount: no access may come before.

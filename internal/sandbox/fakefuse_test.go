@@ -1,0 +1,97 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/jacobsa/fuse"
+	"github.com/jacobsa/fuse/fuseops"
+	"github.com/jacobsa/fuse/fuseutil"
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/libexec"
+)
+
+// How the stand-in for art-fuse behaves.
+const (
+	behaviour = "ART_TEST_FUSE"
+	serves    = "serve"
+	refuses   = "refuse" // says that it cannot serve
+	ends      = "end"    // ends without a word
+	dies      = "die"    // is killed while the guest runs
+	fails     = "fail"   // cannot save at the end
+)
+
+// fakeFUSE is art-fuse as far as art knows it: the serve protocol, and a file
+// system that holds one empty directory, the workspace.
+func fakeFUSE(args []string) int {
+	flags := map[string]string{}
+	for i := 1; i+1 < len(args); i += 2 {
+		flags[args[i]] = args[i+1]
+	}
+	fd, err := strconv.Atoi(flags["--control"])
+	if err != nil {
+		panic(err)
+	}
+	control := os.NewFile(uintptr(fd), "control")
+	mode := os.Getenv(behaviour)
+	if mode == ends {
+		return 1
+	}
+	fd, msg, err := libexec.RecvFD(control)
+	if err != nil || string(msg) != "mount" || fd < 0 {
+		return 1 // the session ended before it had a mount
+	}
+	if mode == refuses {
+		libexec.SendFD(control, -1, []byte("error\nopen the database: it is broken\nmend it"))
+		return 1
+	}
+	server := fuseutil.NewFileSystemServer(&oneDirectory{name: flags["--name"]})
+	mfs, err := fuse.Mount(fmt.Sprintf("/dev/fd/%d", fd), server, &fuse.MountConfig{})
+	if err != nil {
+		panic(err)
+	}
+	libexec.SendFD(control, -1, []byte("ready"))
+	control.Close()
+	if mode == dies {
+		time.Sleep(300 * time.Millisecond)
+		unix.Kill(os.Getpid(), unix.SIGKILL)
+	}
+	mfs.Join(context.Background())
+	if mode == fails {
+		return 1
+	}
+	return 0
+}
+
+type oneDirectory struct {
+	fuseutil.NotImplementedFileSystem
+	name string
+}
+
+const workspaceInode = fuseops.RootInodeID + 1
+
+func (d *oneDirectory) attributes() fuseops.InodeAttributes {
+	return fuseops.InodeAttributes{
+		Nlink: 1, Mode: os.ModeDir | 0o755, Uid: uint32(os.Getuid()), Gid: uint32(os.Getgid()),
+	}
+}
+
+func (d *oneDirectory) GetInodeAttributes(_ context.Context, op *fuseops.GetInodeAttributesOp) error {
+	op.Attributes = d.attributes()
+	return nil
+}
+
+func (d *oneDirectory) LookUpInode(_ context.Context, op *fuseops.LookUpInodeOp) error {
+	if op.Parent != fuseops.RootInodeID || op.Name != d.name {
+		return fuse.ENOENT
+	}
+	op.Entry.Child = workspaceInode
+	op.Entry.Attributes = d.attributes()
+	return nil
+}
+
+func (d *oneDirectory) ForgetInode(context.Context, *fuseops.ForgetInodeOp) error { return nil }

@@ -1,0 +1,197 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/sandbox/stub"
+	"github.com/riverlytech/art/internal/terminal"
+)
+
+func TestMain(m *testing.M) {
+	switch {
+	case os.Args[0] == stage.Name:
+		os.Exit(stage.Main())
+	case os.Args[0] == stub.Path:
+		os.Exit(stub.Main())
+	case filepath.Base(os.Args[0]) == "art-fuse":
+		os.Exit(fakeFUSE(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+var errForced = errors.New("refused by the test")
+
+// overlay runs a command over a new workspace, in overlay mode, on the stand-in
+// for art-fuse. It returns what the command wrote.
+func overlay(t *testing.T, mode string, refusal error, command ...string) (out string, code int, err error) {
+	t.Helper()
+	// The stage dies with the thread that starts it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := deviceRefusal(); err != nil {
+		t.Fatalf("this test mounts FUSE: %v (chmod 0666 /dev/fuse makes it possible)", err)
+	}
+	dir := t.TempDir()
+	workspace := filepath.Join(dir, "ws")
+	if err := os.Mkdir(workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	libexec := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(libexec, "art-fuse")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ART_LIBEXEC_DIR", libexec)
+	t.Setenv(behaviour, mode)
+
+	p, err := prepare(&Options{Workspace: workspace, Database: filepath.Join(dir, "x.db"), Network: true, Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.release()
+	s := &session{prepared: p, hungUp: make(chan struct{})}
+	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer s.null.Close()
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	r, w := os.NewFile(uintptr(pipe[0]), "r"), os.NewFile(uintptr(pipe[1]), "w")
+	defer r.Close()
+	if s.streams, err = terminal.Open(false, [3]*os.File{s.null, w, w}); err != nil {
+		t.Fatal(err)
+	}
+	code, err = s.run(refusal)
+	w.Close()
+	text, readErr := io.ReadAll(r)
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	checkNothingLeft(t)
+	return string(text), code, err
+}
+
+func checkNothingLeft(t *testing.T) {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(os.TempDir(), "art-")
+	for line := range strings.Lines(string(mounts)) {
+		if strings.HasPrefix(line, "art ") && (strings.Contains(line, dir) || strings.Contains(line, "/run/user")) {
+			t.Errorf("a mount is left: %s", line)
+		}
+	}
+}
+
+func TestBothWaysToMount(t *testing.T) {
+	for name, refusal := range map[string]error{"in the stage": nil, "by fusermount3": errForced} {
+		for range 10 { // the second way has several programs that wait for each other
+			out, code, err := overlay(t, serves, refusal, "sh", "-c", "pwd; ls -d ~/ws; grep -c ' /home/agent fuse.art rw' /proc/mounts; exit 5")
+			if code != 5 || err != nil || out != "/home/agent/ws\n/home/agent/ws\n1\n" {
+				t.Fatalf("%s: %q, exit code %d, %v", name, out, code, err)
+			}
+		}
+	}
+}
+
+func TestServerFailures(t *testing.T) {
+	for _, refusal := range []error{nil, errForced} {
+		for _, test := range []struct{ mode, err, hint string }{
+			{refuses, "open the database: it is broken", "mend it"},
+			{ends, "start art-fuse: it ended", ""},
+			{dies, "serve the workspace: art-fuse ended: signal: killed", "everything up to its last commit"},
+			{fails, "save the changes: art-fuse ended: exit status 1", ""},
+		} {
+			command := []string{"sh", "-c", "echo ran"}
+			if test.mode == dies {
+				command = []string{"sleep", "1000"}
+			}
+			begin := time.Now()
+			out, code, err := overlay(t, test.mode, refusal, command...)
+			if code != cli.ExitArt || err == nil || !strings.HasPrefix(err.Error(), test.err) {
+				t.Errorf("%s (%v): exit code %d, %v, want %q", test.mode, refusal, code, err, test.err)
+			}
+			var h cli.Hinted
+			if hinted := errors.As(err, &h); test.hint != "" && (!hinted || !strings.HasPrefix(h.Hint(), test.hint)) {
+				t.Errorf("%s (%v): no hint %q in %v", test.mode, refusal, test.hint, err)
+			}
+			if ran := out == "ran\n"; ran != (test.mode == fails) {
+				t.Errorf("%s (%v): the command wrote %q", test.mode, refusal, out)
+			}
+			if d := time.Since(begin); d > 2*time.Second {
+				t.Errorf("%s (%v): it took %v", test.mode, refusal, d)
+			}
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	lock, err := lockRuntimeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	// As two sessions leave it that are killed before and after the mount.
+	early, late := filepath.Join(lock.Name(), "early"), filepath.Join(lock.Name(), "late")
+	for _, dir := range []string{early, late} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fd, err := fusermount(late)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(fd)
+	sweep(lock.Name())
+	for _, dir := range []string{early, late} {
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+	if err := os.Remove(lock.Name()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	for text, want := range map[string]int{
+		"": -1, "{": -1, `{ "child-pid": 5, "ipc-namespace": 7 }`: -1,
+		"{ \"child-pid\": 5 }\n{ \"exit-code\": 143 }\n": 143, `{"exit-code": 0}`: 0,
+	} {
+		code, ok := exitCode([]byte(text))
+		if ok != (want >= 0) || ok && code != want {
+			t.Errorf("%q: %d, %v, want %d", text, code, ok, want)
+		}
+	}
+}
+
+func TestDiagnosisIsOneShortLine(t *testing.T) {
+	var d diagnosis
+	for range 3 * maxDiagnosis / 16 {
+		if n, err := d.Write([]byte("bwrap: no good\n\n")); n != 16 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if got := d.String(); strings.ContainsRune(got, '\n') || strings.Contains(got, "bwrap") || len(got) > 100 {
+		t.Errorf("%q", got)
+	}
+}
