@@ -64,11 +64,15 @@ func (s *Store) Link(dir *Inode, name string, in *Inode) error {
 	if err := s.loadDir(dir); err != nil {
 		return err
 	}
-	stored := dir.children[name].stored
+	key := nameKey{dir, name}
+	was, pending := s.gather.dentries[key]
+	// A removal that is still to be committed means that there is a row to get rid of, should this
+	// entry be removed again before the commit.
+	stored := dir.children[name].stored || pending && was == 0
 	dir.children[name] = child{in.Ino, in.Number(), in.Attr.Mode, stored}
 	s.touch(dir, false)
 	s.touch(in, false)
-	s.gather.dentries[nameKey{dir, name}] = in.Ino
+	s.gather.dentries[key] = in.Ino
 	return nil
 }
 
@@ -99,9 +103,11 @@ func (s *Store) SetWhiteout(dir *Inode, name string) error {
 	if _, ok := dir.whiteout[name]; ok {
 		return nil
 	}
-	dir.whiteout[name] = false
+	key := nameKey{dir, name}
+	there, pending := s.gather.whiteouts[key]
+	dir.whiteout[name] = pending && !there // as in Link
 	s.touch(dir, false)
-	s.gather.whiteouts[nameKey{dir, name}] = true
+	s.gather.whiteouts[key] = true
 	return nil
 }
 

@@ -45,7 +45,7 @@ func Errno(err error) syscall.Errno {
 		return errno
 	case errors.Is(err, sqlite3.FULL):
 		return syscall.ENOSPC
-	case errors.Is(err, sqlite3.READONLY):
+	case errors.Is(err, sqlite3.READONLY), errors.Is(err, ErrReadOnly):
 		return syscall.EROFS
 	case errors.Is(err, ErrNotExist):
 		return syscall.ENOENT

@@ -38,6 +38,7 @@ type Store struct {
 
 	path         string
 	readOnly     bool
+	fresh        bool // made by Open
 	hasArtTables bool
 	chunkSize    int64
 	pageSize     int64
@@ -81,6 +82,7 @@ func Open(path string, opt Options) (*Store, error) {
 	s := &Store{
 		path:     path,
 		readOnly: opt.ReadOnly,
+		fresh:    fresh,
 		maxDirty: opt.MaxDirty,
 		live:     map[Ino]*Inode{},
 		gather:   newBatch(1),
@@ -273,6 +275,19 @@ func (s *Store) start() (err error) {
 
 func (s *Store) connectReader() (*conn, error) {
 	return connect(s.path, sqlite3.OPEN_READONLY, "")
+}
+
+// Discard closes the store and, if Open made the database and nothing was written to it since,
+// removes it: a run that came to nothing leaves nothing behind.
+func (s *Store) Discard() error {
+	s.Lock()
+	unused := s.fresh && s.gather.empty() && s.gather.seq == 1
+	s.Unlock()
+	err := s.Close()
+	if unused {
+		removeDatabase(s.path)
+	}
+	return err
 }
 
 // Path is the database's file.

@@ -225,6 +225,46 @@ func TestShortLivedFileNeverReachesTheDisk(t *testing.T) {
 	must(t, s.Close())
 }
 
+// TestNameComesAndGoesWithinABatch removes a stored entry, makes it again and removes it again: the
+// short life of the second must not save the row of the first.
+func TestNameComesAndGoesWithinABatch(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	defer s.Close()
+	remove := func(in *Inode) {
+		s.Lock()
+		defer s.Unlock()
+		must(t, s.Unlink(s.Root(), "f"))
+		must(t, s.ClearWhiteout(s.Root(), "w"))
+		in.Attr.Nlink = 0
+		s.Dirty(in)
+		s.Put(in)
+	}
+	make := func() *Inode {
+		in := create(t, s, "f", syscall.S_IFREG|0o600)
+		s.Lock()
+		defer s.Unlock()
+		must(t, s.SetWhiteout(s.Root(), "w"))
+		return in
+	}
+	in := make()
+	must(t, s.Sync())
+	for range 2 { // well within Linger, so that all of it is one batch
+		remove(in)
+		in = make()
+	}
+	remove(in)
+	must(t, s.Sync())
+	for _, q := range []string{"SELECT count(*) FROM fs_dentry", "SELECT count(*) FROM art_whiteout"} {
+		s.Lock()
+		n, err := queryInt(s.meta.Conn, q)
+		s.Unlock()
+		must(t, err)
+		if n != 0 {
+			t.Errorf("%s: %d", q, n)
+		}
+	}
+}
+
 func TestSecondWriterIsToldTheFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -164,6 +165,10 @@ func (w *writer) turn() (closing, ok bool) {
 		err = w.checkpoint()
 	}
 
+	if err != nil {
+		err = w.explain(err)
+	}
+
 	s.Lock()
 	defer s.Unlock()
 	s.inflight = nil
@@ -178,6 +183,18 @@ func (w *writer) turn() (closing, ok bool) {
 	}
 	s.done.Broadcast()
 	return closing, err == nil
+}
+
+// explain finds out whether the disk is full where SQLite only says that it could not write: the
+// library's file layer reports ENOSPC as any other I/O error.
+func (w *writer) explain(err error) error {
+	var st unix.Statfs_t
+	const margin = 1 << 20 // less than this is full, in bytes
+	if errors.Is(err, sqlite3.IOERR) && unix.Statfs(filepath.Dir(w.store.path), &st) == nil &&
+		st.Bavail*uint64(st.Bsize) < margin {
+		return fmt.Errorf("%w: %v", unix.ENOSPC, err)
+	}
+	return err
 }
 
 // writer is the state of the goroutine that owns the writing connection.

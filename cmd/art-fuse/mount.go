@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/jacobsa/fuse"
+	"github.com/peterbourgon/ff/v3/ffcli"
+
+	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/cli"
+)
+
+const mountUsage = `usage: art-fuse mount DB DIR [flags]
+
+Show the tree of a database as the directory DIR, until 'umount DIR' (or
+'fusermount3 -u DIR' for an ordinary user). It is read-only unless told
+otherwise, and may be looked at while a session runs.
+
+  --base DIR      workspace on the host that the database lies over
+  --name NAME     name of the workspace in the database (default: base name
+                  of the --base directory)
+  --read-write    let the tree be changed; no session may run then
+  --allow-other   let other users in too
+  --fsname NAME   name in the list of mounts (default: DB)
+  --foreground    do not go to the background
+
+examples:
+  art-fuse mount work.db /mnt/look
+  art-fuse mount work.db /mnt/look --base ~/work
+`
+
+type mountConfig struct {
+	db, dir, base, name, fsname       string
+	readWrite, allowOther, foreground bool
+}
+
+func mountCommand() *ffcli.Command {
+	var cfg mountConfig
+	set := flag.NewFlagSet("art-fuse mount", flag.ContinueOnError)
+	set.StringVar(&cfg.base, "base", "", "")
+	set.StringVar(&cfg.name, "name", "", "")
+	set.StringVar(&cfg.fsname, "fsname", "", "")
+	set.BoolVar(&cfg.readWrite, "read-write", false, "")
+	set.BoolVar(&cfg.allowOther, "allow-other", false, "")
+	set.BoolVar(&cfg.foreground, "foreground", false, "")
+	return &ffcli.Command{
+		Name:      "mount",
+		FlagSet:   set,
+		Options:   options,
+		UsageFunc: func(*ffcli.Command) string { return mountUsage },
+		Exec: func(_ context.Context, args []string) error {
+			args, err := flagsAnywhere(set, args)
+			if err != nil {
+				return err
+			}
+			if len(args) != 2 {
+				return usageError("mount needs a database and a directory")
+			}
+			cfg.db, cfg.dir = args[0], args[1]
+			if cfg.base != "" {
+				if cfg.base, cfg.name, err = workspace(cfg.base, cfg.name); err != nil {
+					return err
+				}
+			}
+			if !cfg.foreground {
+				return inBackground()
+			}
+			return mount(cfg)
+		},
+	}
+}
+
+// readyVariable names the descriptor on which a background server reports: one line "ready", or
+// nothing, if it has said what is wrong and ended.
+const readyVariable = "ART_FUSE_READY_FD"
+
+// inBackground starts this command line again in a session of its own and returns when the mount
+// is there.
+func inBackground() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ready, report, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, append(os.Args[1:], "--foreground")...)
+	cmd.Env = append(os.Environ(), readyVariable+"=3")
+	cmd.ExtraFiles = []*os.File{report}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the server: %w", err)
+	}
+	report.Close()
+	if line, _ := io.ReadAll(ready); string(line) == "ready" {
+		return nil
+	}
+	cmd.Wait()
+	return reported{errors.New("the server has ended")}
+}
+
+// mount serves a database on a directory until it is unmounted.
+func mount(cfg mountConfig) error {
+	syscall.Umask(0o077)
+	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, cfg.readWrite, false)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	opt := fs.MountConfig()
+	opt.ReadOnly = !cfg.readWrite
+	if opt.FSName = cfg.fsname; opt.FSName == "" {
+		opt.FSName = store.Path()
+	}
+	// A comma would begin another mount option.
+	opt.FSName = strings.ReplaceAll(opt.FSName, ",", "_")
+	if cfg.allowOther {
+		opt.Options = map[string]string{"allow_other": ""}
+	}
+	mfs, err := fuse.Mount(cfg.dir, fs.NewServer(overlay, logf), opt)
+	if err != nil {
+		return cli.WithHint(fmt.Errorf("mount on %s: %w", cfg.dir, err), mountHint(cfg))
+	}
+	go unmountOnSignal(cfg.dir)
+	if os.Getenv(readyVariable) != "" {
+		report := os.NewFile(3, "ready")
+		fmt.Fprint(report, "ready")
+		report.Close()
+	}
+	if err := mfs.Join(context.Background()); err != nil {
+		return fmt.Errorf("serve %s: %w", cfg.dir, err)
+	}
+	return store.Close()
+}
+
+// unmountOnSignal ends the mount when the user interrupts the server. A directory that is in use
+// stays mounted, and the next signal tries again.
+func unmountOnSignal(dir string) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	for range signals {
+		if err := fuse.Unmount(dir); err != nil {
+			logf("unmount %s: %v", dir, err)
+		}
+	}
+}
+
+func mountHint(cfg mountConfig) string {
+	if st, err := os.Stat(cfg.dir); err != nil || !st.IsDir() {
+		return "make it first: mkdir " + cfg.dir
+	}
+	if cfg.allowOther && os.Getuid() != 0 {
+		return "--allow-other needs the line user_allow_other in /etc/fuse.conf"
+	}
+	return "is fuse3 installed? it brings fusermount3"
+}

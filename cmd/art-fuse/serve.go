@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/jacobsa/fuse"
+	"github.com/peterbourgon/ff/v3/ffcli"
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/confine"
+	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME] --control FD
+
+Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
+SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
+`
+
+type serveConfig struct {
+	db, base, name string
+	control        int
+}
+
+func serveCommand() *ffcli.Command {
+	var cfg serveConfig
+	set := flag.NewFlagSet("art-fuse serve", flag.ContinueOnError)
+	set.StringVar(&cfg.db, "db", "", "")
+	set.StringVar(&cfg.base, "base", "", "")
+	set.StringVar(&cfg.name, "name", "", "")
+	set.IntVar(&cfg.control, "control", -1, "")
+	return &ffcli.Command{
+		Name:      "serve",
+		FlagSet:   set,
+		UsageFunc: func(*ffcli.Command) string { return serveUsage },
+		Exec: func(context.Context, []string) error {
+			if cfg.db == "" || cfg.control < 3 {
+				return usageError("serve needs --db and --control")
+			}
+			return serve(cfg)
+		},
+	}
+}
+
+// serve is the life of an overlay session's server. It ends when the mount does, not by signals: a
+// Ctrl-C meant for the payload must not take the payload's files away.
+func serve(cfg serveConfig) error {
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	// SQLite makes its log and index beside the database with the mode that umask leaves.
+	syscall.Umask(0o077)
+	control := os.NewFile(uintptr(cfg.control), "control")
+	unix.CloseOnExec(cfg.control)
+
+	// Opening the database and waiting for the mount take about as long; do both at once.
+	type received struct {
+		fd  int
+		err error
+	}
+	mount := make(chan received, 1)
+	go func() {
+		fd, msg, err := libexec.RecvFD(control)
+		if err == nil && (fd < 0 || string(msg) != "mount") {
+			err = fmt.Errorf("receive the mount: message %q", msg)
+		}
+		mount <- received{fd, err}
+	}()
+	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, true, true)
+	if err != nil {
+		refuse(control, err)
+		return reported{err}
+	}
+	m := <-mount
+	if m.err != nil {
+		// The stage died before it had mounted anything; it has said why.
+		return errors.Join(reported{m.err}, store.Discard())
+	}
+	mfs, err := serveDescriptor(m.fd, overlay)
+	if err == nil {
+		err = confine.Server(store.Path(), cfg.base)
+	}
+	if err != nil {
+		refuse(control, err)
+		store.Discard()
+		return reported{err}
+	}
+	if err := libexec.SendFD(control, -1, []byte("ready")); err != nil {
+		logf("%v", err)
+	}
+	control.Close()
+	if err := mfs.Join(context.Background()); err != nil {
+		logf("serve: %v", err)
+	}
+	if err := store.Close(); err != nil {
+		return fmt.Errorf("commit to %s: %w", cfg.db, err)
+	}
+	return nil
+}
+
+// refuse tells the stage why there will be no file system. It is the one that tells the user.
+func refuse(control *os.File, err error) {
+	hint := ""
+	var h cli.Hinted
+	if errors.As(err, &h) {
+		hint = h.Hint()
+	}
+	oneLine := strings.NewReplacer("\n", " ").Replace
+	libexec.SendFD(control, -1, []byte("error\n"+oneLine(err.Error())+"\n"+oneLine(hint)))
+}
+
+// serveDescriptor serves a file system on an open, mounted /dev/fuse. It returns when the kernel
+// has been answered for the first time.
+func serveDescriptor(fd int, fsys fs.FileSystem) (*fuse.MountedFileSystem, error) {
+	// The library reads with blocking calls (facts of /dev/fuse: poll does not work on it as the
+	// Go runtime would use it).
+	if err := unix.SetNonblock(fd, false); err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
+	}
+	mfs, err := fuse.Mount(fmt.Sprintf("/dev/fd/%d", fd), fs.NewServer(fsys, logf), fs.MountConfig())
+	if err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
+	}
+	return mfs, nil
+}
+
+func logf(format string, args ...any) {
+	cli.Fail(prog, fmt.Errorf(format, args...))
+}
+
+// openOverlay opens a database and puts it over a workspace, if one is given.
+func openOverlay(db, base, name string, write, session bool) (*sqlvfs.Store, *fs.Overlay, error) {
+	store, err := openStore(db, write)
+	if err != nil {
+		return nil, nil, err
+	}
+	opt := fs.OverlayOptions{Store: store, Name: name, Logf: logf}
+	if session {
+		opt.Owner = &fs.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}
+	}
+	if base != "" {
+		if opt.Base, err = fs.OpenHost(base, db); err != nil {
+			store.Close()
+			return nil, nil, fmt.Errorf("open workspace: %w", err)
+		}
+	}
+	overlay, err := fs.NewOverlay(opt)
+	if err != nil {
+		store.Close()
+		return nil, nil, err
+	}
+	return store, overlay, nil
+}

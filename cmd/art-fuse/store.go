@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// openStore opens a database and says what to do when that fails. A database that is opened for
+// writing is created if need be, with a root directory that belongs to the user.
+func openStore(path string, write bool) (*sqlvfs.Store, error) {
+	now := sqlvfs.Now()
+	store, err := sqlvfs.Open(path, sqlvfs.Options{
+		ReadOnly: !write,
+		Create:   write,
+		Root: sqlvfs.Attr{
+			Mode: syscall.S_IFDIR | 0o755, Nlink: 2,
+			UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
+			Atime: now, Mtime: now, Ctime: now,
+		},
+	})
+	if err == nil {
+		return store, nil
+	}
+	return nil, cli.WithHint(fmt.Errorf("open database %s: %w", path, err), openHint(path, err))
+}
+
+func openHint(path string, err error) string {
+	var inUse *sqlvfs.InUseError
+	switch {
+	case errors.As(err, &inUse) && inUse.PID != 0:
+		return fmt.Sprintf("end that session (process %d), or give another --db; art-fuse looks into a database that is in use", inUse.PID)
+	case errors.As(err, &inUse):
+		return "end that session, or give another --db; art-fuse looks into a database that is in use"
+	case errors.Is(err, sqlvfs.ErrNotDatabase), errors.Is(err, sqlvfs.ErrForeign):
+		return "the file was left as it is; give another --db, a new file is made if there is none"
+	case errors.Is(err, sqlvfs.ErrNewer):
+		return "the file was left as it is; install the version of art that made it, or a later one"
+	case errors.Is(err, sqlvfs.ErrReadOnly):
+		return "make it writable: chmod u+w " + path
+	case errors.Is(err, fs.ErrNotExist):
+		return "is there a directory " + filepath.Dir(path) + "?"
+	case errors.Is(err, fs.ErrPermission):
+		return "check the permissions of " + filepath.Dir(path)
+	}
+	return ""
+}

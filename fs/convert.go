@@ -1,0 +1,110 @@
+package fs
+
+import (
+	"math"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/jacobsa/fuse"
+	"github.com/jacobsa/fuse/fuseops"
+	"github.com/jacobsa/fuse/fuseutil"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// reply returns a function that puts the result of an operation on a name into its reply.
+func reply(out *fuseops.ChildInodeEntry) func(Entry, error) error {
+	return func(e Entry, err error) error {
+		if err == nil {
+			*out = childEntry(e)
+		}
+		return err
+	}
+}
+
+func childEntry(e Entry) fuseops.ChildInodeEntry {
+	until := expiration(e.TTL)
+	return fuseops.ChildInodeEntry{
+		Child:                fuseops.InodeID(e.Ino),
+		Attributes:           attributes(e),
+		AttributesExpiration: until,
+		EntryExpiration:      until,
+	}
+}
+
+func expiration(ttl time.Duration) time.Time { return time.Now().Add(ttl) }
+
+func attributes(e Entry) fuseops.InodeAttributes {
+	return fuseops.InodeAttributes{
+		Size:  uint64(e.Attr.Size),
+		Nlink: e.Attr.Nlink,
+		Mode:  fuse.ConvertFileMode(e.Attr.Mode),
+		Rdev:  e.Attr.Rdev,
+		Atime: goTime(e.Attr.Atime),
+		Mtime: goTime(e.Attr.Mtime),
+		Ctime: goTime(e.Attr.Ctime),
+		Uid:   e.Attr.UID,
+		Gid:   e.Attr.GID,
+	}
+}
+
+// goTime fits a time into what the library can pass on: it counts nanoseconds since 1970 in 64
+// bits, and splits negative counts the wrong way round unless they are whole seconds.
+func goTime(t sqlvfs.Timespec) time.Time {
+	const limit = math.MaxInt64 / int64(time.Second)
+	switch {
+	case t.Sec < 0:
+		return time.Unix(max(t.Sec, -limit), 0)
+	case t.Sec >= limit:
+		return time.Unix(limit, 0)
+	}
+	return t.Time()
+}
+
+// permissions are the permission bits of a mode that may carry a stray type.
+func permissions(mode os.FileMode) uint32 { return fuse.ConvertGoMode(mode) & 0o7777 }
+
+func setAttr(op *fuseops.SetInodeAttributesOp) SetAttr {
+	set := SetAttr{UID: op.Uid, GID: op.Gid}
+	if op.Mode != nil {
+		mode := permissions(*op.Mode)
+		set.Mode = &mode
+	}
+	if op.Size != nil {
+		size := int64(min(*op.Size, math.MaxInt64))
+		set.Size = &size
+	}
+	timespec := func(t *time.Time) *sqlvfs.Timespec {
+		if t == nil {
+			return nil
+		}
+		return &sqlvfs.Timespec{Sec: t.Unix(), Nsec: int32(t.Nanosecond())}
+	}
+	set.Atime, set.Mtime = timespec(op.Atime), timespec(op.Mtime)
+	return set
+}
+
+// readDir fills a buffer of the kernel's with directory entries.
+func (s *Server) readDir(op *fuseops.ReadDirOp, plus bool) error {
+	d, err := s.handles.dir(op.Handle)
+	if err != nil {
+		return err
+	}
+	return d.Read(uint64(op.Offset), plus, func(e DirEntry) bool {
+		ent := fuseutil.Dirent{
+			Offset: fuseops.DirOffset(e.Offset),
+			Inode:  fuseops.InodeID(e.Ino),
+			Name:   e.Name,
+			Type:   fuseutil.DirentType(e.Mode & syscall.S_IFMT >> 12), // IFTODT in dirent.h
+		}
+		var n int
+		if plus {
+			n = fuseutil.WriteDirentPlus(op.Dst[op.BytesRead:], fuseutil.DirentPlus{Dirent: ent, Entry: childEntry(e.Entry)})
+		} else {
+			n = fuseutil.WriteDirent(op.Dst[op.BytesRead:], ent)
+		}
+		op.BytesRead += n
+		return n > 0
+	})
+}

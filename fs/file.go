@@ -1,0 +1,220 @@
+package fs
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// openFile is an open regular file of an overlay.
+type openFile struct {
+	o    *Overlay
+	n    *node // held
+	keep bool
+
+	mu   sync.Mutex
+	host *HostFile // opened when first needed. GUARDED_BY(mu)
+}
+
+var _ File = (*openFile)(nil)
+
+// Open implements FileSystem. Opening copies nothing up, not even for writing: that waits for the
+// first write. O_TRUNC is one.
+func (o *Overlay) Open(ino Ino, flags uint32) (File, error) {
+	o.store.Lock()
+	defer o.store.Unlock()
+	n, err := o.get(ino)
+	if err != nil {
+		return nil, err
+	}
+	if n.gone {
+		return nil, syscall.ENOENT
+	}
+	write := flags&unix.O_ACCMODE != unix.O_RDONLY
+	if write && o.store.ReadOnly() {
+		return nil, syscall.EROFS
+	}
+	n.holds++
+	f := &openFile{o: o, n: n, keep: true}
+	fail := func(err error) (File, error) {
+		f.closeHost()
+		n.holds--
+		o.drop(n)
+		return nil, err
+	}
+	if write && flags&unix.O_TRUNC != 0 {
+		if err := o.store.Ready(); err != nil {
+			return fail(err)
+		}
+		if err := o.copyUp(n); err != nil {
+			return fail(err)
+		}
+		if err := o.truncate(n, 0, sqlvfs.Now()); err != nil {
+			return fail(err)
+		}
+		return f, nil
+	}
+	if n.in != nil && (n.in.Origin == nil || n.in.Origin.Limit == 0) {
+		f.keep = !o.store.ReadOnly()
+		return f, nil
+	}
+	// What the host does not let us read must fail here, not at the first read.
+	o.store.Unlock()
+	host, err := f.openHost()
+	o.store.Lock()
+	if err != nil {
+		return fail(err)
+	}
+	if n.in == nil {
+		f.keep = n.cached == host.Fingerprint || n.cached == sqlvfs.Fingerprint{}
+		n.cached = host.Fingerprint
+	}
+	return f, nil
+}
+
+// KeepCache implements File.
+func (f *openFile) KeepCache() bool { return f.keep }
+
+// ReadAt implements File.
+func (f *openFile) ReadAt(p []byte, off int64) (int, error) {
+	in, err := f.delta()
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	if in != nil {
+		n, err = f.o.store.ReadAt(in, p, off, f.base())
+	} else {
+		var host *HostFile
+		if host, err = f.openHost(); err == nil {
+			n, err = host.ReadAt(p, off)
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// TryReadAt implements File.
+func (f *openFile) TryReadAt(p []byte, off int64) (n int, ok bool) {
+	in, err := f.delta()
+	if in != nil || err != nil {
+		return 0, false
+	}
+	f.mu.Lock()
+	host := f.host
+	f.mu.Unlock()
+	if host == nil {
+		return 0, false
+	}
+	return host.TryReadAt(p, off)
+}
+
+// delta returns the file's inode in the delta, or nil if it is untouched.
+func (f *openFile) delta() (*sqlvfs.Inode, error) {
+	f.o.store.Lock()
+	defer f.o.store.Unlock()
+	return f.n.in, nil
+}
+
+// WriteAt implements File.
+func (f *openFile) WriteAt(p []byte, off int64) error {
+	o := f.o
+	o.store.Lock()
+	err := o.store.Ready()
+	if err == nil {
+		err = o.copyUp(f.n)
+	}
+	o.store.Unlock()
+	if err != nil {
+		return err
+	}
+	return o.store.WriteAt(f.n.in, p, off, f.base(), sqlvfs.Now())
+}
+
+// Sync implements File.
+func (f *openFile) Sync() error { return f.o.store.Sync() }
+
+// Release implements File.
+func (f *openFile) Release() {
+	f.closeHost()
+	f.o.store.Lock()
+	defer f.o.store.Unlock()
+	f.n.holds--
+	f.o.drop(f.n)
+}
+
+func (f *openFile) closeHost() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.host != nil {
+		f.host.Close()
+		f.host = nil
+	}
+}
+
+// openHost opens the file in the base, once.
+func (f *openFile) openHost() (*HostFile, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.host != nil {
+		return f.host, nil
+	}
+	f.o.store.Lock()
+	path, based := f.n.path, f.n.based
+	var origin *sqlvfs.Origin
+	if f.n.in != nil {
+		origin = f.n.in.Origin
+	}
+	f.o.store.Unlock()
+	if !based {
+		return nil, sqlvfs.ErrNoBase
+	}
+	host, err := f.o.host.Open(path)
+	if err != nil && origin == nil {
+		return nil, err
+	}
+	if origin != nil && (err != nil || host.Fingerprint != origin.Fingerprint) {
+		if err == nil {
+			host.Close()
+		}
+		err := fmt.Errorf("%w: %s", sqlvfs.ErrBaseChanged, path)
+		f.o.logf("%v", err)
+		return nil, err
+	}
+	f.host = host
+	return host, nil
+}
+
+// base is the origin's content for a file of the delta, opened when it is first read.
+func (f *openFile) base() io.ReaderAt { return originReader{f} }
+
+type originReader struct{ f *openFile }
+
+// ReadAt reads from the origin and makes sure that it is still the version that was copied up:
+// also of a file that was opened before the host changed it in place.
+func (r originReader) ReadAt(p []byte, off int64) (int, error) {
+	host, err := r.f.openHost()
+	if err != nil {
+		return 0, err
+	}
+	n, err := host.ReadAt(p, off)
+	if _, fp, serr := host.stat(); serr == nil && !sameContent(fp, host.Fingerprint) {
+		err := fmt.Errorf("%w: %s", sqlvfs.ErrBaseChanged, r.f.n.path)
+		r.f.o.logf("%v", err)
+		return 0, err
+	}
+	return n, err
+}
+
+// sameContent compares what a change of content changes. The change time alone also moves when the
+// file is renamed or deleted on the host, which an open file may survive.
+func sameContent(a, b sqlvfs.Fingerprint) bool {
+	return a.Size == b.Size && a.Mtime == b.Mtime
+}

@@ -1,0 +1,126 @@
+// Package fs is the tree that a guest sees: the contract of a file system, the overlay that
+// fulfils it, the read-only host tree beneath, and the bridge that serves it through FUSE.
+//
+// [FileSystem] is the contract. [Overlay] implements it: a tree in a database (package sqlvfs, the
+// delta) laid over a directory of the host ([Host], the base). [Server] speaks FUSE for any
+// FileSystem. Nothing here knows of sandboxes.
+//
+// # The origin
+//
+// Every inode of the delta may have an origin, the object of the base that supplies what the delta
+// does not hold: a directory shows the origin's entries that it neither overrides nor whites out,
+// a regular file reads the origin's content where it has no chunk of its own. An object of the
+// base that was never changed has no row at all. So a chmod, a rename, or a link of something in
+// the base is one row; renaming a directory of any size is one row and one whiteout; and a
+// directory without an origin is opaque by itself.
+package fs
+
+import (
+	"time"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Ino is an inode number as programs see it, and as the kernel names nodes. The root is RootIno.
+type Ino uint64
+
+// RootIno is the root directory (FUSE_ROOT_ID, linux/fuse.h).
+const RootIno Ino = 1
+
+const (
+	// Forever is for how long the kernel may keep what only we can change.
+	Forever = 365 * 24 * time.Hour
+	// BaseTTL is for how long the kernel may keep what the host can change behind our back.
+	BaseTTL = time.Second
+)
+
+// Entry is what the kernel learns of an inode: its number, its attributes, and for how long it may
+// keep them. Ino 0 says that there is no such name, which may be kept for TTL too.
+type Entry struct {
+	Ino  Ino
+	Attr sqlvfs.Attr
+	TTL  time.Duration
+}
+
+// Caller is the process on whose behalf an inode is made, by its ids in the mount's user namespace.
+type Caller struct {
+	UID, GID uint32
+}
+
+// SetAttr says which attributes to change; nil leaves one alone. Mode holds permission bits only.
+type SetAttr struct {
+	Mode, UID, GID *uint32
+	Size           *int64
+	Atime, Mtime   *sqlvfs.Timespec
+}
+
+// Statfs is the state of the disk, in blocks of BlockSize bytes.
+type Statfs struct {
+	BlockSize                           uint32
+	Blocks, BlocksFree, BlocksAvailable uint64
+	Inodes, InodesFree                  uint64
+}
+
+// FileSystem is what the kernel asks of a file system through FUSE. Permissions and the types of
+// operands are the kernel's to check (mount option default_permissions); names are not "." or "..".
+// Every error is a syscall.Errno, or one that sqlvfs.Errno translates.
+//
+// Entries that Lookup, the making operations and Dir.Read with plus hand out are held by the kernel
+// until it has given back as many with Forget.
+type FileSystem interface {
+	Lookup(parent Ino, name string) (Entry, error)
+	Forget(ino Ino, n uint64)
+	Getattr(ino Ino) (Entry, error)
+	Setattr(ino Ino, set SetAttr) (Entry, error)
+	Readlink(ino Ino) (string, error)
+
+	// Mknod makes a regular file, a fifo, a socket or a device; mode has type and permissions.
+	Mknod(c Caller, parent Ino, name string, mode, rdev uint32) (Entry, error)
+	Mkdir(c Caller, parent Ino, name string, mode uint32) (Entry, error)
+	Symlink(c Caller, parent Ino, name, target string) (Entry, error)
+	Link(ino Ino, parent Ino, name string) (Entry, error)
+	Create(c Caller, parent Ino, name string, mode uint32) (Entry, File, error)
+	Unlink(parent Ino, name string) error
+	Rmdir(parent Ino, name string) error
+	Rename(oldParent Ino, oldName string, newParent Ino, newName string) error
+
+	// Open opens a regular file; flags are those of open(2). O_TRUNC truncates.
+	Open(ino Ino, flags uint32) (File, error)
+	OpenDir(ino Ino) (Dir, error)
+	Statfs() (Statfs, error)
+	// Sync returns when all that happened before is durable.
+	Sync() error
+}
+
+// File is an open regular file. Its methods may be called concurrently.
+type File interface {
+	// ReadAt reads like io.ReaderAt, but without an error at the end of the file.
+	ReadAt(p []byte, off int64) (int, error)
+	// TryReadAt is ReadAt for a caller that must not wait for a disk: ok is false if it would.
+	TryReadAt(p []byte, off int64) (n int, ok bool)
+	WriteAt(p []byte, off int64) error
+	Sync() error
+	// KeepCache tells whether what the kernel has cached of the file's content is still right.
+	KeepCache() bool
+	Release()
+}
+
+// Dir is an open directory.
+type Dir interface {
+	// Read passes entries to emit, starting behind the one whose Offset is given (0: from the
+	// start, looking afresh), until emit returns false or there are no more. With plus, entries
+	// are looked up, and those that emit takes are held as by Lookup.
+	Read(offset uint64, plus bool, emit func(DirEntry) bool) error
+	// Cacheable tells whether the kernel may keep the list as long as it changes it itself.
+	Cacheable() bool
+	Release()
+}
+
+// DirEntry is an entry of a directory as it is read.
+type DirEntry struct {
+	Name   string
+	Ino    Ino
+	Mode   uint32 // the type bits are right
+	Offset uint64 // of what follows
+	Entry  Entry  // with plus; Ino 0 if there is nothing to hold
+}

@@ -1,0 +1,321 @@
+package fs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Host is a directory tree of the host that is only ever read. Paths are relative to its root,
+// clean, and "." is the root itself. No symbolic link is ever followed on the way, so nothing
+// outside the tree can be reached, whatever the host or a database does to the paths.
+type Host struct {
+	root   int    // O_PATH descriptor
+	dev    uint64 // of the root
+	dir    string
+	hidden map[string]bool    // paths that are not there, whatever the host says
+	secret map[[2]uint64]bool // device and inode of files that are not there under any name
+}
+
+// OpenHost opens a tree. Files named in hide, and everything that SQLite keeps beside them, are
+// left out of it, under these names and under any other.
+func OpenHost(dir string, hide ...string) (*Host, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	h := &Host{root: fd, dir: dir, hidden: map[string]bool{}, secret: map[[2]uint64]bool{}}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		h.Close()
+		return nil, &os.PathError{Op: "stat", Path: dir, Err: err}
+	}
+	h.dev = st.Dev
+	for _, file := range hide {
+		if real, err := filepath.EvalSymlinks(file); err == nil {
+			file = real
+		}
+		if file, err = filepath.Abs(file); err != nil {
+			h.Close()
+			return nil, err
+		}
+		if err := unix.Stat(file, &st); err == nil {
+			h.secret[[2]uint64{st.Dev, st.Ino}] = true
+		}
+		if rel, err := filepath.Rel(dir, file); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+			for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+				h.hidden[rel+suffix] = true
+			}
+		}
+	}
+	return h, nil
+}
+
+// Dir is the absolute path of the tree's root.
+func (h *Host) Dir() string { return h.dir }
+
+// Close closes the tree. Files that were opened from it stay open.
+func (h *Host) Close() error { return unix.Close(h.root) }
+
+// beneath are the rules by which every path is walked (openat2(2)).
+const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
+// open opens a path below the root.
+func (h *Host) open(path string, flags uint64) (int, error) {
+	at, owned := h.root, false
+	for {
+		// A single call takes less than PATH_MAX bytes; deeper paths are walked in pieces.
+		rest := ""
+		if len(path) >= unix.PathMax {
+			cut := strings.LastIndexByte(path[:unix.PathMax-1], '/')
+			path, rest = path[:cut], path[cut+1:]
+		}
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: beneath}
+		if rest == "" {
+			how.Flags = flags | unix.O_CLOEXEC | unix.O_NOFOLLOW
+		}
+		fd, err := unix.Openat2(at, path, &how)
+		for err == unix.EAGAIN || err == unix.EINTR {
+			fd, err = unix.Openat2(at, path, &how)
+		}
+		if owned {
+			unix.Close(at)
+		}
+		if err != nil || rest == "" {
+			return fd, err
+		}
+		at, owned, path = fd, true, rest
+	}
+}
+
+// parent opens the directory that holds a path's last component. done must be called afterwards.
+func (h *Host) parent(path string) (fd int, name string, done func(), err error) {
+	cut := strings.LastIndexByte(path, '/')
+	if cut < 0 {
+		return h.root, path, func() {}, nil
+	}
+	fd, err = h.open(path[:cut], unix.O_PATH|unix.O_DIRECTORY)
+	return fd, path[cut+1:], func() { unix.Close(fd) }, err
+}
+
+// Lstat returns an object's attributes and fingerprint.
+func (h *Host) Lstat(path string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
+	if h.hidden[path] {
+		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.ENOENT
+	}
+	fd, name, done, err := h.parent(path)
+	if err != nil {
+		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, err
+	}
+	defer done()
+	return h.lstatAt(fd, name)
+}
+
+func (h *Host) lstatAt(fd int, name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
+	var st unix.Stat_t
+	var err error
+	if name == "." {
+		err = unix.Fstat(fd, &st)
+	} else {
+		err = unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if err == nil && h.secret[[2]uint64{st.Dev, st.Ino}] {
+		err = syscall.ENOENT
+	}
+	if err != nil {
+		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, err
+	}
+	attr, fp := fromStat(&st)
+	return attr, fp, nil
+}
+
+// Readlink returns a symbolic link's target.
+func (h *Host) Readlink(path string) (string, error) {
+	fd, name, done, err := h.parent(path)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, name, buf)
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}
+
+// Open opens a regular file for reading. Anything else gives syscall.ELOOP or syscall.EINVAL.
+func (h *Host) Open(path string) (*HostFile, error) {
+	// O_NONBLOCK: what was a file a moment ago may be a fifo now.
+	fd, err := h.open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	if err != nil {
+		return nil, err
+	}
+	f := &HostFile{fd: fd}
+	attr, fp, err := f.stat()
+	if err == nil && !attr.IsRegular() {
+		err = syscall.EINVAL
+	}
+	if err == nil && h.secret[[2]uint64{fp.Dev, fp.Ino}] {
+		err = syscall.ENOENT
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	f.Fingerprint = fp
+	return f, nil
+}
+
+// HostFile is an open regular file of a host tree.
+type HostFile struct {
+	fd                 int
+	sqlvfs.Fingerprint // when it was opened
+}
+
+func (f *HostFile) stat() (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, err
+	}
+	attr, fp := fromStat(&st)
+	return attr, fp, nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *HostFile) ReadAt(p []byte, off int64) (int, error) {
+	for done := 0; done < len(p); {
+		n, err := unix.Pread(f.fd, p[done:], off+int64(done))
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return done, err
+		case n == 0:
+			return done, io.EOF
+		default:
+			done += n
+		}
+	}
+	return len(p), nil
+}
+
+// TryReadAt reads what is in the page cache; ok is false when that is not all there is to read.
+func (f *HostFile) TryReadAt(p []byte, off int64) (n int, ok bool) {
+	n, err := unix.Preadv2(f.fd, [][]byte{p}, off, unix.RWF_NOWAIT)
+	return n, err == nil && n == len(p)
+}
+
+// Close closes the file.
+func (f *HostFile) Close() error { return unix.Close(f.fd) }
+
+// HostDir is an open directory of a host tree.
+type HostDir struct {
+	h    *Host
+	fd   int
+	path string
+}
+
+// OpenDir opens a directory for reading its entries.
+func (h *Host) OpenDir(path string) (*HostDir, error) {
+	fd, err := h.open(path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	return &HostDir{h, fd, path}, nil
+}
+
+// Dirent is a name in a host directory, with the inode number and type bits of what it names.
+type Dirent struct {
+	Name string
+	Ino  uint64
+	Type uint32
+}
+
+// ReadAll returns all entries but "." and "..", in the host's order.
+func (d *HostDir) ReadAll() ([]Dirent, error) {
+	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	var list []Dirent
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := unix.Getdents(d.fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return list, err
+		}
+		// struct linux_dirent64 of getdents(2): ino 8, off 8, reclen 2, type 1, name.
+		for b := buf[:n]; len(b) > 19; {
+			reclen := int(binary.NativeEndian.Uint16(b[16:]))
+			name := b[19:reclen]
+			if i := bytes.IndexByte(name, 0); i >= 0 {
+				name = name[:i]
+			}
+			e := Dirent{string(name), binary.NativeEndian.Uint64(b), uint32(b[18]) << 12}
+			b = b[reclen:]
+			if e.Name == "." || e.Name == ".." || d.h.hidden[join(d.path, e.Name)] ||
+				d.h.secret[[2]uint64{d.h.dev, e.Ino}] {
+				continue
+			}
+			list = append(list, e)
+		}
+	}
+}
+
+// Lstat returns an entry's attributes and fingerprint.
+func (d *HostDir) Lstat(name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
+	if d.h.hidden[join(d.path, name)] {
+		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.ENOENT
+	}
+	return d.h.lstatAt(d.fd, name)
+}
+
+// Close closes the directory.
+func (d *HostDir) Close() error { return unix.Close(d.fd) }
+
+// join appends a name to a path of a host tree.
+func join(path, name string) string {
+	if path == "." {
+		return name
+	}
+	return path + "/" + name
+}
+
+func fromStat(st *unix.Stat_t) (sqlvfs.Attr, sqlvfs.Fingerprint) {
+	a := sqlvfs.Attr{
+		Mode:  st.Mode,
+		Nlink: uint32(st.Nlink),
+		UID:   st.Uid,
+		GID:   st.Gid,
+		Rdev:  encodeDev(uint64(st.Rdev)),
+		Size:  st.Size,
+		Atime: sqlvfs.Timespec{Sec: int64(st.Atim.Sec), Nsec: int32(st.Atim.Nsec)},
+		Mtime: sqlvfs.Timespec{Sec: int64(st.Mtim.Sec), Nsec: int32(st.Mtim.Nsec)},
+		Ctime: sqlvfs.Timespec{Sec: int64(st.Ctim.Sec), Nsec: int32(st.Ctim.Nsec)},
+	}
+	return a, sqlvfs.Fingerprint{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: a.Mtime, Ctime: a.Ctime}
+}
+
+// encodeDev packs a device number as FUSE and the kernel's 32-bit interfaces do (new_encode_dev in
+// linux/kdev_t.h).
+func encodeDev(dev uint64) uint32 {
+	major, minor := unix.Major(dev), unix.Minor(dev)
+	return minor&0xff | major<<8 | (minor&^0xff)<<12
+}

@@ -1,0 +1,210 @@
+package fs
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Overlay is a delta in a database over a base on the host. The base, a workspace, shows as one
+// directory in the root; everything else is the delta's alone. Without a base it is the plain tree
+// of the database.
+//
+// The Store's lock guards the overlay's state as well, so that one step of the overlay is one step
+// of the database. It is never held while the host is asked for something.
+type Overlay struct {
+	store *sqlvfs.Store
+	host  *Host // nil: no base
+	name  string
+	owner *Caller
+	logf  func(string, ...any)
+
+	nodes map[Ino]*node // GUARDED_BY(store)
+}
+
+var _ FileSystem = (*Overlay)(nil)
+
+// OverlayOptions say what an overlay is made of.
+type OverlayOptions struct {
+	Store *sqlvfs.Store
+	// Base is the workspace on the host, shown in the root under Name; nil for none.
+	Base *Host
+	Name string
+	// Owner, if not nil, is shown as the owner of whatever belongs to someone else: in a user
+	// namespace with only one id, other owners would have none.
+	Owner *Caller
+	// Logf receives what a person should know and no program is told. nil is the standard logger.
+	Logf func(format string, args ...any)
+}
+
+// node is an inode that the kernel, or something here, refers to. One that was never changed has
+// no row in the database; it is known by its place in the base alone.
+type node struct {
+	ino     Ino
+	lookups uint64 // held by the kernel
+	holds   int    // held by open files and by untouched children
+
+	in *sqlvfs.Inode // held; nil: untouched
+
+	// Where in the base the inode has its origin, if it has one. See (*Overlay).baseChild.
+	path  string
+	based bool
+
+	// Of an untouched node:
+	attr   sqlvfs.Attr        // when last looked at
+	fp     sqlvfs.Fingerprint // same
+	parent *node              // held; the directory it was found in
+	name   string             // its name there
+	gone   bool               // it has been removed from there
+
+	parentIno Ino                // for "..", of directories
+	cached    sqlvfs.Fingerprint // the version of the host's file that the kernel may have cached
+}
+
+// top is the base path of the overlay's root: a directory that does not exist on the host, whose
+// only entry is the workspace.
+const top = ""
+
+// NewOverlay puts an overlay together. It changes nothing.
+func NewOverlay(opt OverlayOptions) (*Overlay, error) {
+	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, owner: opt.Owner, logf: opt.Logf, nodes: map[Ino]*node{}}
+	if o.logf == nil {
+		o.logf = log.Printf
+	}
+	if o.host != nil && !sqlvfs.ValidName(o.name) {
+		return nil, fmt.Errorf("%q cannot be the name of a workspace", o.name)
+	}
+	o.nodes[RootIno] = &node{
+		ino: RootIno, lookups: 1, in: opt.Store.Root(),
+		path: top, based: o.host != nil, parentIno: RootIno,
+	}
+	return o, nil
+}
+
+// get returns a live node. The kernel only names nodes that it holds. Lock held.
+func (o *Overlay) get(ino Ino) (*node, error) {
+	n := o.nodes[ino]
+	if n == nil {
+		return nil, syscall.ESTALE
+	}
+	if n.in != nil {
+		if err := o.store.Refresh(n.in); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// drop gives up what holds a node in memory. Lock held.
+func (o *Overlay) drop(n *node) {
+	for n != nil && n.lookups == 0 && n.holds == 0 && n.ino != RootIno && o.nodes[n.ino] == n {
+		delete(o.nodes, n.ino)
+		if n.in != nil {
+			o.store.Put(n.in)
+			return
+		}
+		parent := n.parent
+		n.parent = nil
+		if parent != nil {
+			parent.holds--
+		}
+		n = parent
+	}
+}
+
+// Forget implements FileSystem.
+func (o *Overlay) Forget(ino Ino, count uint64) {
+	o.store.Lock()
+	defer o.store.Unlock()
+	if n := o.nodes[ino]; n != nil {
+		n.lookups -= min(count, n.lookups)
+		o.drop(n)
+	}
+}
+
+// attrOf returns a node's attributes as known. Lock held.
+func (n *node) attrOf() *sqlvfs.Attr {
+	if n.in != nil {
+		return &n.in.Attr
+	}
+	return &n.attr
+}
+
+// entry makes what the kernel is told of a node. Lock held.
+func (o *Overlay) entry(n *node) Entry {
+	e := Entry{Ino: n.ino, Attr: *n.attrOf(), TTL: Forever}
+	if n.in == nil && !n.gone || o.store.ReadOnly() {
+		e.TTL = BaseTTL
+	}
+	if o.owner != nil {
+		if e.Attr.UID != o.owner.UID {
+			e.Attr.UID = o.owner.UID
+		}
+		if e.Attr.GID != o.owner.GID {
+			e.Attr.GID = o.owner.GID
+		}
+	}
+	return e
+}
+
+// hold makes an entry that the kernel keeps. Lock held.
+func (o *Overlay) hold(n *node) Entry {
+	n.lookups++
+	return o.entry(n)
+}
+
+// baseNumber is the inode number shown for an object of the base: the host's own, out of the way
+// of the database's numbers, and below 2^53 (see sqlvfs.MaxIno). Objects of other devices mounted
+// in the workspace, and numbers that do not fit, are folded into a space of their own.
+func (o *Overlay) baseNumber(fp sqlvfs.Fingerprint) Ino {
+	const folded = 1 << 51
+	if fp.Dev == o.host.dev && fp.Ino < folded {
+		return Ino(sqlvfs.MaxIno) | Ino(fp.Ino)
+	}
+	x := fp.Ino ^ fp.Dev*0x9e3779b97f4a7c15
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	x ^= x >> 32
+	return Ino(sqlvfs.MaxIno) | folded | Ino(x&(folded-1))
+}
+
+// Statfs implements FileSystem: the disk that the database is on.
+func (o *Overlay) Statfs() (Statfs, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(o.store.Path()), &st); err != nil {
+		return Statfs{}, err
+	}
+	return Statfs{
+		BlockSize: uint32(st.Frsize), Blocks: st.Blocks, BlocksFree: st.Bfree, BlocksAvailable: st.Bavail,
+		// Inodes are rows: there are as many as there is space.
+		Inodes: uint64(sqlvfs.MaxIno), InodesFree: uint64(sqlvfs.MaxIno),
+	}, nil
+}
+
+// Sync implements FileSystem.
+func (o *Overlay) Sync() error { return o.store.Sync() }
+
+// Readlink implements FileSystem.
+func (o *Overlay) Readlink(ino Ino) (string, error) {
+	o.store.Lock()
+	defer o.store.Unlock()
+	n, err := o.get(ino)
+	if err != nil {
+		return "", err
+	}
+	if n.in != nil {
+		return n.in.Target, nil
+	}
+	path := n.path
+	o.store.Unlock()
+	defer o.store.Lock()
+	return o.host.Readlink(path)
+}
+
+var _ io.ReaderAt = (*HostFile)(nil)

@@ -1,0 +1,184 @@
+package fs
+
+import (
+	"cmp"
+	"slices"
+	"syscall"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// openDir is an open directory of an overlay. It lists what was there when reading began, so that
+// removing entries on the way never shifts the rest; offsets are positions in that list.
+type openDir struct {
+	o    *Overlay
+	n    *node // held
+	host *HostDir
+	ents []dirent // nil until read
+}
+
+var _ Dir = (*openDir)(nil)
+
+type dirent struct {
+	name string
+	ino  Ino
+	mode uint32
+	base bool // from the base
+}
+
+// OpenDir implements FileSystem.
+func (o *Overlay) OpenDir(ino Ino) (Dir, error) {
+	o.store.Lock()
+	defer o.store.Unlock()
+	n, err := o.get(ino)
+	if err != nil {
+		return nil, err
+	}
+	if !n.attrOf().IsDir() {
+		return nil, syscall.ENOTDIR
+	}
+	n.holds++
+	d := &openDir{o: o, n: n}
+	if path := n.path; n.based && !n.gone && path != top {
+		o.store.Unlock()
+		d.host, err = o.host.OpenDir(path)
+		o.store.Lock()
+		// A base directory that has vanished under a row of the delta supplies nothing more.
+		if err != nil && (n.in == nil || err != syscall.ENOENT && err != syscall.ENOTDIR && err != syscall.ELOOP) {
+			n.holds--
+			o.drop(n)
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// Cacheable implements Dir.
+func (d *openDir) Cacheable() bool {
+	d.o.store.Lock()
+	defer d.o.store.Unlock()
+	return !d.n.based && !d.o.store.ReadOnly()
+}
+
+// Release implements Dir.
+func (d *openDir) Release() {
+	if d.host != nil {
+		d.host.Close()
+	}
+	d.o.store.Lock()
+	defer d.o.store.Unlock()
+	d.n.holds--
+	d.o.drop(d.n)
+}
+
+// Read implements Dir.
+func (d *openDir) Read(offset uint64, plus bool, emit func(DirEntry) bool) error {
+	o := d.o
+	o.store.Lock()
+	defer o.store.Unlock()
+	if offset == 0 || d.ents == nil {
+		list, err := o.list(d.n, d.host)
+		if err != nil {
+			return err
+		}
+		d.ents = append([]dirent{
+			{name: ".", ino: d.n.ino, mode: syscall.S_IFDIR},
+			{name: "..", ino: d.n.parentIno, mode: syscall.S_IFDIR},
+		}, list...)
+	}
+	for ; offset < uint64(len(d.ents)); offset++ {
+		ent := d.ents[offset]
+		e := DirEntry{Name: ent.name, Ino: ent.ino, Mode: ent.mode, Offset: offset + 1}
+		var n *node
+		if plus && offset >= 2 {
+			var lstat lstatFunc
+			if ent.base && d.host != nil {
+				lstat = func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return d.host.Lstat(ent.name) }
+			}
+			var err error
+			// An entry that cannot be looked up any more is still listed, as readdir(3) allows.
+			if n, err = o.lookup(d.n, ent.name, lstat); err == nil {
+				e.Entry = o.hold(n)
+				e.Ino, e.Mode = n.ino, e.Entry.Attr.Mode
+			} else {
+				n = nil
+			}
+		}
+		if !emit(e) {
+			if n != nil {
+				n.lookups--
+				o.drop(n)
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// list merges a directory's entries in delta and base; host may be nil, then it is opened if need
+// be. Lock held; it is let go of while the host is asked.
+func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
+	if n.gone {
+		return nil, nil
+	}
+	var base []Dirent
+	switch {
+	case n.based && n.path == top:
+		base = []Dirent{{Name: o.name, Type: syscall.S_IFDIR}}
+	case n.based:
+		path := n.path
+		n.holds++
+		o.store.Unlock()
+		var err error
+		if host == nil {
+			if host, err = o.host.OpenDir(path); err == nil {
+				defer host.Close()
+			}
+		}
+		if err == nil {
+			base, err = host.ReadAll()
+		}
+		o.store.Lock()
+		n.holds--
+		if err != nil && (n.in == nil || err != syscall.ENOENT && err != syscall.ENOTDIR && err != syscall.ELOOP) {
+			return nil, err
+		}
+	}
+	var list []dirent
+	hidden := map[string]bool{}
+	if n.in != nil {
+		children, err := o.store.Children(n.in)
+		if err != nil {
+			return nil, err
+		}
+		// In the order in which they were made, which is the order of the rows.
+		slices.SortFunc(children, func(a, b sqlvfs.Child) int { return cmp.Compare(a.Ino, b.Ino) })
+		list = make([]dirent, 0, len(children)+len(base))
+		for _, c := range children {
+			list = append(list, dirent{c.Name, Ino(c.Number), c.Mode, false})
+		}
+		if len(base) > 0 {
+			for _, c := range children {
+				hidden[c.Name] = true
+			}
+			white, err := o.store.Whiteouts(n.in)
+			if err != nil {
+				return nil, err
+			}
+			for _, name := range white {
+				hidden[name] = true
+			}
+		}
+	}
+	for _, e := range base {
+		if hidden[e.Name] {
+			continue
+		}
+		number := Ino(sqlvfs.MaxIno)
+		if e.Ino != 0 {
+			number = o.baseNumber(sqlvfs.Fingerprint{Dev: o.host.dev, Ino: e.Ino})
+		}
+		list = append(list, dirent{e.Name, number, e.Type, true})
+	}
+	return list, nil
+}

@@ -1,0 +1,220 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"sync"
+	"syscall"
+
+	"github.com/jacobsa/fuse"
+	"github.com/jacobsa/fuse/fuseops"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Server serves a FileSystem to the kernel. It is the library's fuse.Server with a loop of its own:
+// operations run on the goroutine that read them, because waking another one up costs more than
+// most operations take; only those that may wait for a disk are handed to others.
+type Server struct {
+	fs   FileSystem
+	logf func(string, ...any)
+
+	handles handles
+	busy    sync.WaitGroup // operations that were handed off
+}
+
+var _ fuse.Server = (*Server)(nil)
+
+// NewServer returns a server for one connection. logf receives what the kernel is not told.
+func NewServer(fsys FileSystem, logf func(string, ...any)) *Server {
+	return &Server{fs: fsys, logf: logf, handles: handles{open: map[fuseops.HandleID]any{}}}
+}
+
+// MountConfig is how the connection must be set up for the server. The kernel's write-back cache is
+// off: with it on, the kernel believes its own idea of a file's size and times over ours for as
+// long as the inode lives (fuse_get_cache_mask in fs/fuse/inode.c), and changes that the host makes
+// to the base would never show.
+func MountConfig() *fuse.MountConfig {
+	return &fuse.MountConfig{
+		FSName:                  "art",
+		Subtype:                 "art",
+		DisableWritebackCaching: true,
+		EnableSymlinkCaching:    true,
+		EnableAtomicTrunc:       true,
+		EnableParallelDirOps:    true,
+		EnableAsyncReads:        true,
+		EnableReaddirplus:       true,
+		EnableAutoReaddirplus:   true,
+	}
+}
+
+// ServeOps implements fuse.Server.
+func (s *Server) ServeOps(c *fuse.Connection) {
+	for {
+		ctx, op, err := c.ReadOp()
+		var read *fs.PathError
+		switch {
+		case err == nil:
+		case err == io.EOF || errors.As(err, &read):
+			// Unmounted, or aborted: the connection is gone.
+			s.busy.Wait()
+			s.handles.releaseAll()
+			return
+		default:
+			// A message that the library cannot parse; setxattr(2) with an empty value makes one.
+			// It has no reply, so its caller waits until it is killed; everyone else goes on.
+			s.logf("request dropped: %v", err)
+			continue
+		}
+		if read, ok := op.(*fuseops.ReadFileOp); ok && s.tryRead(read) {
+			c.Reply(ctx, nil)
+			continue
+		}
+		if mayWait(op) {
+			s.busy.Add(1)
+			go func() {
+				defer s.busy.Done()
+				s.serve(ctx, c, op)
+			}()
+			continue
+		}
+		s.serve(ctx, c, op)
+	}
+}
+
+// mayWait tells whether an operation waits for a disk as a matter of course.
+func mayWait(op any) bool {
+	switch op.(type) {
+	case *fuseops.ReadFileOp, *fuseops.SyncFileOp, *fuseops.SyncFSOp:
+		return true
+	}
+	return false
+}
+
+func (s *Server) tryRead(op *fuseops.ReadFileOp) bool {
+	f, err := s.handles.file(op.Handle)
+	if err != nil {
+		return false
+	}
+	n, ok := f.TryReadAt(op.Dst[:op.Size], op.Offset)
+	op.BytesRead = n
+	return ok
+}
+
+func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
+	err := s.do(ctx, op)
+	if err != nil {
+		errno := sqlvfs.Errno(err)
+		if errno == syscall.EIO {
+			s.logf("%T: %v", op, err)
+		}
+		err = errno
+	}
+	// An error here says that the connection is gone, which the next read finds out as well.
+	c.Reply(ctx, err)
+}
+
+// caller finds out who asked. The library passes on the uid only; the rest of the request's header
+// is behind its context.
+func caller(ctx context.Context) Caller {
+	var mfs *fuse.MountedFileSystem
+	uid, gid, _, err := mfs.GetFuseContext(ctx)
+	if err != nil {
+		panic(err) // the context is not from ReadOp
+	}
+	return Caller{uid, gid}
+}
+
+// do executes an operation and fills in its reply. Operations that the file system does not have
+// give ENOSYS; the kernel then stops asking, which for FlushFile is what makes close(2) cheap.
+func (s *Server) do(ctx context.Context, op any) error {
+	switch op := op.(type) {
+	case *fuseops.LookUpInodeOp:
+		return reply(&op.Entry)(s.fs.Lookup(Ino(op.Parent), op.Name))
+	case *fuseops.ForgetInodeOp:
+		s.fs.Forget(Ino(op.Inode), op.N)
+	case *fuseops.BatchForgetOp:
+		for _, e := range op.Entries {
+			s.fs.Forget(Ino(e.Inode), e.N)
+		}
+	case *fuseops.GetInodeAttributesOp:
+		e, err := s.fs.Getattr(Ino(op.Inode))
+		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.TTL)
+		return err
+	case *fuseops.SetInodeAttributesOp:
+		e, err := s.fs.Setattr(Ino(op.Inode), setAttr(op))
+		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.TTL)
+		return err
+	case *fuseops.ReadSymlinkOp:
+		var err error
+		op.Target, err = s.fs.Readlink(Ino(op.Inode))
+		return err
+	case *fuseops.MkNodeOp:
+		return reply(&op.Entry)(s.fs.Mknod(caller(ctx), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
+	case *fuseops.MkDirOp:
+		return reply(&op.Entry)(s.fs.Mkdir(caller(ctx), Ino(op.Parent), op.Name, permissions(op.Mode)))
+	case *fuseops.CreateSymlinkOp:
+		return reply(&op.Entry)(s.fs.Symlink(caller(ctx), Ino(op.Parent), op.Name, op.Target))
+	case *fuseops.CreateLinkOp:
+		return reply(&op.Entry)(s.fs.Link(Ino(op.Target), Ino(op.Parent), op.Name))
+	case *fuseops.UnlinkOp:
+		return s.fs.Unlink(Ino(op.Parent), op.Name)
+	case *fuseops.RmDirOp:
+		return s.fs.Rmdir(Ino(op.Parent), op.Name)
+	case *fuseops.RenameOp:
+		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName)
+	case *fuseops.CreateFileOp:
+		e, f, err := s.fs.Create(caller(ctx), Ino(op.Parent), op.Name, permissions(op.Mode))
+		if err == nil {
+			op.Handle = s.handles.add(f)
+		}
+		return reply(&op.Entry)(e, err)
+	case *fuseops.OpenFileOp:
+		f, err := s.fs.Open(Ino(op.Inode), uint32(op.OpenFlags))
+		if err == nil {
+			op.Handle, op.KeepPageCache = s.handles.add(f), f.KeepCache()
+		}
+		return err
+	case *fuseops.ReadFileOp:
+		f, err := s.handles.file(op.Handle)
+		if err == nil {
+			op.BytesRead, err = f.ReadAt(op.Dst[:op.Size], op.Offset)
+		}
+		return err
+	case *fuseops.WriteFileOp:
+		f, err := s.handles.file(op.Handle)
+		if err == nil {
+			err = f.WriteAt(op.Data, op.Offset)
+		}
+		return err
+	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
+		return s.fs.Sync()
+	case *fuseops.ReleaseFileHandleOp:
+		return s.handles.release(op.Handle)
+	case *fuseops.OpenDirOp:
+		d, err := s.fs.OpenDir(Ino(op.Inode))
+		if err == nil {
+			op.Handle = s.handles.add(d)
+			op.CacheDir = d.Cacheable()
+			op.KeepCache = op.CacheDir
+		}
+		return err
+	case *fuseops.ReadDirOp:
+		return s.readDir(op, false)
+	case *fuseops.ReadDirPlusOp:
+		return s.readDir(&op.ReadDirOp, true)
+	case *fuseops.ReleaseDirHandleOp:
+		return s.handles.release(op.Handle)
+	case *fuseops.StatFSOp:
+		st, err := s.fs.Statfs()
+		op.BlockSize, op.IoSize = st.BlockSize, st.BlockSize
+		op.Blocks, op.BlocksFree, op.BlocksAvailable = st.Blocks, st.BlocksFree, st.BlocksAvailable
+		op.Inodes, op.InodesFree = st.Inodes, st.InodesFree
+		return err
+	default:
+		return syscall.ENOSYS
+	}
+	return nil
+}
