@@ -264,3 +264,67 @@ func TestPushCompletesWhatASessionBegan(t *testing.T) {
 	b.pull(b.ws)
 	wantTree(t, b.ws, want)
 }
+
+// The guest changed a host file that has two names, under one of them: in the guest, both changed.
+func TestHostHardLinksStayTogether(t *testing.T) {
+	b := newBench(t)
+	b.write("d/a", "old content")
+	b.write("d/sub/unrelated", "1")
+	must(t, os.Link(b.path("d/a"), b.path("d/sub/b")))
+	must(t, os.Link(b.path("d/a"), b.path("gone")))
+	must(t, os.Link(b.path("d/a"), b.path("replaced")))
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		d := b.copyUp(s, ws, "d", "d", same)
+		a := b.copyUp(s, d, "a", "d/a", func(a *sqlvfs.Attr) { a.Nlink = 2 })
+		must(t, s.WriteAt(a, []byte("NEW"), 0, strings.NewReader("old content"), sqlvfs.Now()))
+		s.Lock()
+		defer s.Unlock()
+		must(t, s.SetWhiteout(ws, "gone"))
+		other, err := s.New(sqlvfs.Attr{Mode: 0o100644, Nlink: 1})
+		must(t, err)
+		must(t, s.Link(ws, "replaced", other))
+	})
+	dry, _ := b.pull(b.ws, dryRun)
+	out, _ := b.pull(b.ws)
+	if dry != out || !strings.Contains(out, "FILE ws/d/sub/b (11 bytes)") {
+		t.Errorf("dry run announced:\n%spull printed:\n%s", dry, out)
+	}
+	first, other := b.stat("d/a"), b.stat("d/sub/b")
+	if objectOf(&first) != objectOf(&other) || first.Nlink != 2 {
+		t.Error("the names are torn apart")
+	}
+	for name, want := range map[string]string{"d/a": "NEW content", "d/sub/b": "NEW content", "gone": "old content", "replaced": ""} {
+		wantContent(t, b.path(name), want)
+	}
+	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+		t.Errorf("again:\n%s%s", out, told)
+	}
+}
+
+// What a session has copied up counts names and subdirectories of the host; a push must not count
+// them twice.
+func TestPushCountsLinksOnce(t *testing.T) {
+	b := newBench(t)
+	b.write("d/sub/x", "1")
+	b.write("d/sub2/y", "2")
+	must(t, os.Link(b.path("d/sub/x"), b.path("d/x2")))
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		d := b.copyUp(s, ws, "d", "d", func(a *sqlvfs.Attr) { a.Mode = 0o40700 })
+		sub := b.copyUp(s, d, "sub", "d/sub", same)
+		b.copyUp(s, sub, "x", "d/sub/x", same)
+		s.Lock()
+		defer s.Unlock()
+		d.Attr.Nlink = 4
+		s.Dirty(d)
+		x, _, _, err := s.Child(sub, "x")
+		must(t, err)
+		in, err := s.Get(x.Ino)
+		must(t, err)
+		in.Attr.Nlink = 2
+		s.Dirty(in)
+		ws.Attr.Nlink = 3
+		s.Dirty(ws)
+	})
+	b.push()
+	b.checkRows()
+}

@@ -280,6 +280,7 @@ func (p *puller) planFile(a *action, row *sqlvfs.Inode, st *unix.Stat_t) {
 	case p.onlyAttributes(a, row, st):
 		a.do, a.source = touch, ""
 	}
+	p.shareNames(a, row)
 	p.addUnlessBlocked(a)
 }
 

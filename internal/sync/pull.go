@@ -39,7 +39,7 @@ func Pull(ctx context.Context, opt Options) error {
 	p := &puller{
 		ctx: ctx, opt: &opt, report: newReporter(&opt, "art-sync"), host: h, store: s, name: name,
 		asRoot: os.Geteuid() == 0, entered: map[sqlvfs.Ino]*action{}, files: map[sqlvfs.Ino]*action{},
-		copies: map[object]*action{}, needed: map[string]bool{},
+		copies: map[object]*action{}, shared: map[object]*action{}, needed: map[string]bool{},
 	}
 	err = p.run()
 	if cerr := s.Close(); err == nil && cerr != nil {
@@ -63,6 +63,7 @@ type puller struct {
 
 	entered map[sqlvfs.Ino]*action // directories of the database
 	files   map[sqlvfs.Ino]*action // files with several names, by their row
+	shared  map[object]*action     // files that the guest may see under other names of the host's
 	copies  map[object]*action     // files with several names that are copied, by their source
 
 	// needed are host files that rows still depend on because their copies failed: to replace them
@@ -87,6 +88,9 @@ func (p *puller) run() error {
 	root := &action{do: keep, path: ".", attr: top.Attr}
 	p.dirs = append(p.dirs, root)
 	if err := p.planDir(root, top, true); err != nil {
+		return err
+	}
+	if err := p.planSharedNames(root, top, "."); err != nil {
 		return err
 	}
 	if err := p.tellHidden(); err != nil {

@@ -82,6 +82,7 @@ type pusher struct {
 	name   string
 	links  map[object]*stored    // host files with several names that were met
 	owner  map[sqlvfs.Ino]object // which host file a row with several names stands for
+	copied map[object]sqlvfs.Ino // rows that sessions have made for host files with several names
 	buf    []byte
 }
 
@@ -102,6 +103,9 @@ func (p *pusher) run(db string) error {
 	st, err := fstat(p.host.dir)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
+	}
+	if p.copied, err = p.rows.ownNames(p.name, p.opt.DryRun); err != nil {
+		return p.storeFailed(err)
 	}
 	root := p.rows.root()
 	top, _, err := p.putDir(root, p.name, &st)
@@ -172,6 +176,11 @@ func (p *pusher) entries(rel string, row *sqlvfs.Inode) (subdirs []subdir, err e
 			subdirs = append(subdirs, subdir{join(rel, name), child})
 		}
 		p.report.progress(1, 0)
+	}
+	if err == nil && !p.opt.DryRun {
+		if err := p.rows.countSubdirectories(row); err != nil {
+			return subdirs, p.storeFailed(err)
+		}
 	}
 	return subdirs, nil
 }

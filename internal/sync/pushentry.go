@@ -77,14 +77,14 @@ func (p *pusher) file(d *os.File, at, name string, st *unix.Stat_t, dir *sqlvfs.
 			return p.hardLink(at, name, st, first, dir)
 		}
 	}
-	row, err := p.reusable(dir, name, st)
+	row, named, err := p.reusable(dir, name, st)
 	if err != nil {
 		return p.storeFailed(err)
 	}
 	defer func() { p.rows.put(row) }()
 	attr := attrOf(st)
 	sameContent := row != nil && holdsAll(row) && row.Attr.Size == attr.Size && row.Attr.Mtime == attr.Mtime
-	if sameContent && sameOwnerAndMode(&row.Attr, &attr) {
+	if named && sameContent && sameOwnerAndMode(&row.Attr, &attr) {
 		p.remember(st, row)
 		return nil
 	}
@@ -240,17 +240,24 @@ func (p *pusher) existing(dir *sqlvfs.Inode, name string, want uint32) (*sqlvfs.
 }
 
 // reusable returns the row that a host file may be written over: the one of that name, unless it
-// has other names that may stand for other files on the host.
-func (p *pusher) reusable(dir *sqlvfs.Inode, name string, st *unix.Stat_t) (*sqlvfs.Inode, error) {
-	row, err := p.existing(dir, name, unix.S_IFREG)
-	if row == nil || row.Attr.Nlink == 1 {
-		return row, err
+// has other names that may stand for other files on the host; or one that a session has made for
+// the same file under another name. named tells which.
+func (p *pusher) reusable(dir *sqlvfs.Inode, name string, st *unix.Stat_t) (row *sqlvfs.Inode, named bool, err error) {
+	row, err = p.existing(dir, name, unix.S_IFREG)
+	if err != nil || row != nil && row.Attr.Nlink == 1 {
+		return row, true, err
 	}
-	if owner, taken := p.owner[row.Ino]; st.Nlink > 1 && (!taken || owner == objectOf(st)) {
-		return row, nil
+	if row != nil {
+		if owner, taken := p.owner[row.Ino]; st.Nlink > 1 && (!taken || owner == objectOf(st)) {
+			return row, true, nil
+		}
+		p.rows.put(row)
 	}
-	p.rows.put(row)
-	return nil, nil
+	if ino, ok := p.copied[objectOf(st)]; ok && st.Nlink > 1 {
+		row, err = p.rows.get(ino)
+		return row, false, err
+	}
+	return nil, false, nil
 }
 
 // remember notes a file with several names, so that the others become names of the same row.

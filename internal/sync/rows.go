@@ -1,6 +1,9 @@
 package sync
 
 import (
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/inspect/raw"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -102,6 +105,64 @@ func (t rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
 	}
 	t.store.Dirty(in)
 	return t.store.Link(dir, name, in)
+}
+
+// ownNames finds the rows that sessions have made for files of the host with several names. They
+// count names that are on the host only; these are about to become entries, so from now on only
+// entries count, except in a dry run.
+func (t rows) ownNames(workspace string, dryRun bool) (map[object]sqlvfs.Ino, error) {
+	if t.store == nil {
+		return nil, nil
+	}
+	db, err := raw.Open(t.store.Path())
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	linked, err := db.LinkedFiles(workspace)
+	if err != nil || len(linked) == 0 {
+		return nil, err
+	}
+	t.store.Lock()
+	defer t.store.Unlock()
+	copied := map[object]sqlvfs.Ino{}
+	for _, l := range linked {
+		copied[object{l.Dev, l.BaseIno}] = l.Ino
+		if dryRun {
+			continue
+		}
+		row, err := t.store.Get(l.Ino)
+		if err != nil {
+			return nil, err
+		}
+		row.Attr.Nlink = l.Names
+		t.store.Dirty(row)
+		t.store.Put(row)
+	}
+	return copied, nil
+}
+
+// countSubdirectories sets a directory's link count once all of the host's entries are stored. A
+// session counts subdirectories too that are on the host only; entering their rows counted them
+// again.
+func (t rows) countSubdirectories(dir *sqlvfs.Inode) error {
+	t.store.Lock()
+	defer t.store.Unlock()
+	children, err := t.store.Children(dir)
+	if err != nil {
+		return err
+	}
+	n := uint32(2)
+	for _, c := range children {
+		if kind(c.Mode) == unix.S_IFDIR {
+			n++
+		}
+	}
+	if dir.Attr.Nlink != n {
+		dir.Attr.Nlink = n
+		t.store.Dirty(dir)
+	}
+	return nil
 }
 
 // drop removes an entry and, if it was the last name of a directory, everything below. An entry is

@@ -94,3 +94,51 @@ func (db *DB) HiddenEntries() ([]Hidden, error) {
 	}
 	return list, q.Err()
 }
+
+// Linked is a file of a host tree that a session has copied up, and that has several names.
+type Linked struct {
+	Ino          sqlvfs.Ino
+	Dev, BaseIno uint64 // the host's file, when it was copied up
+	Names        uint32 // entries that lead to the row
+}
+
+// LinkedFiles returns these files of one workspace.
+func (db *DB) LinkedFiles(workspace string) ([]Linked, error) {
+	if n, err := db.tables("art_origin", "art_base"); err != nil || n < 2 {
+		return nil, err // made by another tool: it has none
+	}
+	q, _, err := db.conn.Prepare(`SELECT o.ino, o.dev, o.base_ino, d.names FROM art_origin o JOIN art_base b ON b.id=o.base
+		JOIN fs_inode i ON i.ino=o.ino JOIN (SELECT ino, count(*) AS names FROM fs_dentry GROUP BY ino) d ON d.ino=o.ino
+		WHERE b.name=? AND i.nlink>1 AND i.mode&61440=32768`)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	if err := q.BindRawText(1, []byte(workspace)); err != nil {
+		return nil, err
+	}
+	var list []Linked
+	for q.Step() {
+		list = append(list, Linked{sqlvfs.Ino(q.ColumnInt64(0)), uint64(q.ColumnInt64(1)), uint64(q.ColumnInt64(2)), uint32(q.ColumnInt64(3))})
+	}
+	return list, q.Err()
+}
+
+func (db *DB) tables(names ...string) (n int, err error) {
+	for _, name := range names {
+		q, _, err := db.conn.Prepare("SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?")
+		if err != nil {
+			return 0, err
+		}
+		q.BindText(1, name)
+		if q.Step() {
+			n++
+		}
+		err = q.Err()
+		q.Close()
+		if err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
