@@ -290,6 +290,18 @@ func TestGuestSeesNothingPersonal(t *testing.T) {
 	}
 }
 
+func TestGuestChangesNoSetting(t *testing.T) {
+	// Root in a user namespace may write some of them, without any capability.
+	cmd, _ := art(t, "--", "sh", "-c", "find /proc/sys -type f -writable 2>/dev/null; true")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) > 0 {
+		t.Errorf("the guest can write\n%s", out)
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	for args, want := range map[string]string{
 		"-m /no/such true":      "art: open the workspace: /no/such does not exist\nart: hint: ",

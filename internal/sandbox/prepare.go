@@ -71,6 +71,8 @@ func prepare(o *Options) (_ *prepared, err error) {
 		UID: account.uid, GID: account.gid,
 		Workspace: guest, WorkspaceHost: workspace,
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
+		CallerIsRoot: os.Getuid() == 0,
+		Empty:        p.plan.EmptyPath(),
 		PersonalDirs: account.homes,
 		Network:      o.Network,
 		StatusFD:     stage.StatusFD,

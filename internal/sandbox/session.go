@@ -311,6 +311,9 @@ func (s *session) noExitCode() error {
 
 // sandboxHint returns what to do about what bubblewrap said.
 func sandboxHint(text string) string {
+	if strings.Contains(text, "mount proc") {
+		return "the /proc here is partly hidden, as it is in containers and sandboxes; in a container, show all of it (docker: --security-opt systempaths=unconfined)"
+	}
 	for _, sign := range []string{"uid map", "namespace", "Operation not permitted", "Creating new"} {
 		if strings.Contains(text, sign) {
 			return stage.NamespaceHint()

@@ -39,6 +39,10 @@ type View struct {
 	ConfigSource string
 	// Passwd and Group are the files to show as /etc/passwd and /etc/group.
 	Passwd, Group string
+	// CallerIsRoot says that the guest's ids stand for the host's root.
+	CallerIsRoot bool
+	// Empty is an empty file, to cover others with.
+	Empty string
 	// PersonalDirs are the caller's home directories.
 	PersonalDirs []string
 	// Binds are the configured ones, in their order.
@@ -88,6 +92,11 @@ func (v *View) Args() ([]string, error) {
 	}
 
 	b.add("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm")
+	if v.CallerIsRoot {
+		if err := b.guardProc(v.Empty); err != nil {
+			return nil, err
+		}
+	}
 	for _, dir := range hidden {
 		b.add("--perms", "0755", "--tmpfs", dir)
 	}

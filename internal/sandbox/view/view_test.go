@@ -140,6 +140,27 @@ func TestArgsRefusesToWriteTheWorkspace(t *testing.T) {
 	}
 }
 
+func TestArgsGuardProcForRoot(t *testing.T) {
+	v := direct(t)
+	v.Empty = "/s/file"
+	if op(args(t, v), "--ro-bind", "/proc/sys", "/proc/sys") >= 0 {
+		t.Error("a user's guest cannot mount its own /proc")
+	}
+	v.CallerIsRoot = true
+	got := args(t, v)
+	proc := op(got, "--proc", "/proc")
+	for _, want := range [][]string{
+		{"--ro-bind", "/proc/sys", "/proc/sys"}, {"--ro-bind", "/proc/irq", "/proc/irq"}, {"--ro-bind", "/s/file", "/proc/vmallocinfo"},
+	} {
+		if i := op(got, want...); i < proc {
+			t.Errorf("%q is at %d, /proc at %d", want, i, proc)
+		}
+	}
+	if op(got, "--ro-bind", "/proc/self", "/proc/self") >= 0 || op(got, "--ro-bind", "/proc/1", "/proc/1") >= 0 {
+		t.Error("the guest sees processes of the host")
+	}
+}
+
 func TestResolve(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
