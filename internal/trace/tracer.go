@@ -54,6 +54,9 @@ var ErrNoFilter = errors.New("trace: the command has ended and no process of it 
 func Run(cmd *Command, observer Observer) (unix.WaitStatus, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if err := defaultSIGCHLD(); err != nil {
+		return 0, fmt.Errorf("trace: %w", err)
+	}
 	root, report, err := launch(cmd)
 	if err != nil {
 		return 0, err
