@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -175,9 +176,16 @@ func threads(log string) [][]string {
 		lines[pid] = append(lines[pid], line)
 	}
 	// Who is heard of first is up to the scheduler; who is born first is not.
-	slices.SortFunc(order, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-	})
+	// Ids grow from that of the first process on, until they start again.
+	first, _ := strconv.Atoi(order[0])
+	age := func(pid string) int {
+		n, _ := strconv.Atoi(pid)
+		if n < first {
+			n += 1 << 22 // PID_MAX_LIMIT in the kernel's include/linux/threads.h
+		}
+		return n
+	}
+	slices.SortFunc(order, func(a, b string) int { return cmp.Compare(age(a), age(b)) })
 	var all [][]string
 	for _, pid := range order {
 		thread := lines[pid]

@@ -59,7 +59,13 @@ func (j *job) forward(sig unix.Signal) {
 	switch sig {
 	case unix.SIGPIPE:
 		return // of our own log, where the failed write is reported
-	case unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGCONT:
+	case unix.SIGTSTP:
+		// To stop is for a whole job. A second SIGTSTP that comes late would
+		// stop the command again after fg.
+		if j.sharesGroup() {
+			return
+		}
+	case unix.SIGINT, unix.SIGQUIT, unix.SIGCONT:
 		// The terminal, and the shell with fg, send these to the whole process
 		// group, of which the command is a member.
 		if j.sharesGroup() && foreground() {
