@@ -108,7 +108,7 @@ func (p *pusher) run(db string) error {
 		return p.storeFailed(err)
 	}
 	root := p.rows.root()
-	top, _, err := p.putDir(root, p.name, &st)
+	top, _, err := p.putDir(root, p.name, ".", &st)
 	if err != nil {
 		return p.storeFailed(err)
 	}
@@ -202,7 +202,7 @@ func (p *pusher) entry(d *os.File, self object, rel, name string, dir *sqlvfs.In
 	}
 	switch kind(st.Mode) {
 	case unix.S_IFDIR:
-		row, changed, err := p.putDir(dir, name, &st)
+		row, changed, err := p.putDir(dir, name, at, &st)
 		if err != nil {
 			return nil, false, p.storeFailed(err)
 		}

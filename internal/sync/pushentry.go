@@ -15,8 +15,9 @@ import (
 const bufferSize = 1 << 20
 
 // putDir makes an entry a directory with the host's attributes and returns its row, held. changed
-// tells whether more than its times changed: those follow from its entries.
-func (p *pusher) putDir(dir *sqlvfs.Inode, name string, st *unix.Stat_t) (row *sqlvfs.Inode, changed bool, err error) {
+// tells whether more than its times changed: those follow from its entries. A new directory has its
+// origin at the host's path at, so that what appears there after the push still shows in a session.
+func (p *pusher) putDir(dir *sqlvfs.Inode, name, at string, st *unix.Stat_t) (row *sqlvfs.Inode, changed bool, err error) {
 	row, err = p.existing(dir, name, unix.S_IFDIR)
 	if err != nil {
 		return nil, false, err
@@ -26,12 +27,18 @@ func (p *pusher) putDir(dir *sqlvfs.Inode, name string, st *unix.Stat_t) (row *s
 	if p.opt.DryRun || row != nil && !changed && row.Attr.Mtime == attr.Mtime {
 		return row, changed, nil
 	}
-	if row == nil {
+	fresh := row == nil
+	if fresh {
 		if row, err = p.rows.create(attr); err != nil {
 			return nil, false, err
 		}
 	}
-	err = p.rows.update(dir, name, row, func() { setAttr(row, attr) })
+	err = p.rows.update(dir, name, row, func() {
+		setAttr(row, attr)
+		if fresh {
+			p.rows.store.SetOrigin(row, &sqlvfs.Origin{Base: p.name, Path: at, Number: uint64(row.Ino), Fingerprint: fingerprintOf(st)})
+		}
+	})
 	if err != nil {
 		p.rows.put(row)
 		return nil, false, err
