@@ -20,6 +20,7 @@ import (
 type Host struct {
 	root   int    // O_PATH descriptor
 	dev    uint64 // of the root
+	ino    uint64 // of the root
 	dir    string
 	hidden map[string]bool    // paths that are not there, whatever the host says
 	secret map[[2]uint64]bool // device and inode of files that are not there under any name
@@ -45,7 +46,7 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 		h.Close()
 		return nil, &os.PathError{Op: "stat", Path: dir, Err: err}
 	}
-	h.dev = st.Dev
+	h.dev, h.ino = st.Dev, st.Ino
 	for _, file := range hide {
 		if real, err := filepath.EvalSymlinks(file); err == nil {
 			file = real

@@ -124,7 +124,7 @@ func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
 	var base []Dirent
 	switch {
 	case n.based && n.path == top:
-		base = []Dirent{{Name: o.name, Type: syscall.S_IFDIR}}
+		base = []Dirent{{Name: o.name, Ino: o.host.ino, Type: syscall.S_IFDIR}}
 	case n.based:
 		path := n.path
 		n.holds++
@@ -174,10 +174,7 @@ func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
 		if hidden[e.Name] {
 			continue
 		}
-		number := Ino(sqlvfs.MaxIno)
-		if e.Ino != 0 {
-			number = o.baseNumber(sqlvfs.Fingerprint{Dev: o.host.dev, Ino: e.Ino})
-		}
+		number := o.baseNumber(sqlvfs.Fingerprint{Dev: o.host.dev, Ino: e.Ino})
 		list = append(list, dirent{e.Name, number, e.Type, true})
 	}
 	return list, nil
