@@ -1,0 +1,316 @@
+package fs
+
+import (
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// kernel stands between paths and a FileSystem as the kernel's VFS does: it walks paths by Lookup,
+// counts what it owes Forget, and makes the checks that fs/namei.c and fs/open.c make before a file
+// system is asked at all. Paths are relative to the root, whose own path is "". It keeps no cache,
+// so every step asks anew.
+type kernel struct {
+	fs     FileSystem
+	caller Caller
+	owed   map[Ino]uint64
+}
+
+func newKernel(fsys FileSystem, c Caller) *kernel {
+	return &kernel{fs: fsys, caller: c, owed: map[Ino]uint64{}}
+}
+
+// split cuts a path into the path of its directory and its last component.
+func split(path string) (dir, name string) {
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		return path[:i], path[i+1:]
+	}
+	return "", path
+}
+
+func errnoOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	return sqlvfs.Errno(err)
+}
+
+func (k *kernel) got(e Entry, err error) (Entry, error) {
+	if err == nil {
+		k.owed[e.Ino]++
+	}
+	return e, errnoOf(err)
+}
+
+func (k *kernel) child(parent Ino, name string) (Entry, error) {
+	e, err := k.fs.Lookup(parent, name)
+	if err != nil {
+		return Entry{}, errnoOf(err)
+	}
+	if e.Ino == 0 {
+		return Entry{}, syscall.ENOENT
+	}
+	return k.got(e, nil)
+}
+
+// walk resolves a path without following symbolic links.
+func (k *kernel) walk(path string) (Entry, error) {
+	e, err := k.fs.Getattr(RootIno)
+	if err != nil {
+		return Entry{}, errnoOf(err)
+	}
+	if path == "" {
+		return e, nil
+	}
+	for _, name := range strings.Split(path, "/") {
+		if !e.Attr.IsDir() {
+			return Entry{}, syscall.ENOTDIR
+		}
+		if e, err = k.child(e.Ino, name); err != nil {
+			return Entry{}, err
+		}
+	}
+	return e, nil
+}
+
+// place resolves a path up to its last component. The entry there has number 0 if there is none.
+func (k *kernel) place(path string) (dir Entry, name string, e Entry, err error) {
+	parent, name := split(path)
+	if dir, err = k.walk(parent); err != nil {
+		return
+	}
+	if !dir.Attr.IsDir() {
+		return dir, name, e, syscall.ENOTDIR
+	}
+	if e, err = k.child(dir.Ino, name); err == syscall.ENOENT {
+		err = nil
+	}
+	return
+}
+
+// vacant is place for a name that is to be made.
+func (k *kernel) vacant(path string) (Ino, string, error) {
+	dir, name, e, err := k.place(path)
+	if err == nil && e.Ino != 0 {
+		err = syscall.EEXIST
+	}
+	return dir.Ino, name, err
+}
+
+func (k *kernel) lstat(path string) (Entry, error) { return k.walk(path) }
+
+func (k *kernel) open(path string, flags int, mode uint32) (Ino, File, error) {
+	dir, name, e, err := k.place(path)
+	if err != nil {
+		return 0, nil, err
+	}
+	switch kind := e.Attr.Mode & syscall.S_IFMT; {
+	case e.Ino == 0 && flags&unix.O_CREAT == 0:
+		return 0, nil, syscall.ENOENT
+	case e.Ino == 0:
+		e, f, err := k.fs.Create(k.caller, dir.Ino, name, mode)
+		e, err = k.got(e, err)
+		return e.Ino, f, err
+	case flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0:
+		return 0, nil, syscall.EEXIST
+	case kind == syscall.S_IFLNK:
+		return 0, nil, syscall.ELOOP
+	case kind == syscall.S_IFDIR:
+		return 0, nil, syscall.EISDIR
+	}
+	f, err := k.fs.Open(e.Ino, uint32(flags&^(unix.O_CREAT|unix.O_EXCL)))
+	return e.Ino, f, errnoOf(err)
+}
+
+func (k *kernel) mknod(path string, mode uint32) error {
+	dir, name, err := k.vacant(path)
+	if err != nil {
+		return err
+	}
+	_, err = k.got(k.fs.Mknod(k.caller, dir, name, mode, 0))
+	return err
+}
+
+func (k *kernel) mkdir(path string, mode uint32) error {
+	dir, name, err := k.vacant(path)
+	if err != nil {
+		return err
+	}
+	_, err = k.got(k.fs.Mkdir(k.caller, dir, name, mode))
+	return err
+}
+
+func (k *kernel) symlink(target, path string) error {
+	dir, name, err := k.vacant(path)
+	if err != nil {
+		return err
+	}
+	_, err = k.got(k.fs.Symlink(k.caller, dir, name, target))
+	return err
+}
+
+func (k *kernel) link(old, path string) error {
+	src, err := k.walk(old)
+	if err != nil {
+		return err
+	}
+	dir, name, err := k.vacant(path)
+	if err != nil {
+		return err
+	}
+	if src.Attr.IsDir() {
+		return syscall.EPERM
+	}
+	_, err = k.got(k.fs.Link(src.Ino, dir, name))
+	return err
+}
+
+func (k *kernel) unlink(path string) error {
+	dir, name, e, err := k.place(path)
+	switch {
+	case err != nil:
+		return err
+	case e.Ino == 0:
+		return syscall.ENOENT
+	case e.Attr.IsDir():
+		return syscall.EISDIR
+	}
+	return errnoOf(k.fs.Unlink(dir.Ino, name))
+}
+
+func (k *kernel) rmdir(path string) error {
+	dir, name, e, err := k.place(path)
+	switch {
+	case err != nil:
+		return err
+	case e.Ino == 0:
+		return syscall.ENOENT
+	case !e.Attr.IsDir():
+		return syscall.ENOTDIR
+	}
+	return errnoOf(k.fs.Rmdir(dir.Ino, name))
+}
+
+func (k *kernel) rename(from, to string) error {
+	fromDir, fromName, src, err := k.place(from)
+	if err != nil {
+		return err
+	}
+	toDir, toName, dst, err := k.place(to)
+	switch {
+	case err != nil:
+		return err
+	case src.Ino == 0:
+		return syscall.ENOENT
+	case strings.HasPrefix(to, from+"/"):
+		return syscall.EINVAL
+	case strings.HasPrefix(from, to+"/"):
+		return syscall.ENOTEMPTY
+	case dst.Ino == src.Ino:
+		return nil
+	case dst.Ino != 0 && src.Attr.IsDir() && !dst.Attr.IsDir():
+		return syscall.ENOTDIR
+	case dst.Ino != 0 && !src.Attr.IsDir() && dst.Attr.IsDir():
+		return syscall.EISDIR
+	}
+	return errnoOf(k.fs.Rename(fromDir.Ino, fromName, toDir.Ino, toName))
+}
+
+func (k *kernel) setattr(path string, set SetAttr) error {
+	e, err := k.walk(path)
+	if err != nil {
+		return err
+	}
+	_, err = k.fs.Setattr(e.Ino, set)
+	return errnoOf(err)
+}
+
+func (k *kernel) readlink(path string) (string, error) {
+	e, err := k.walk(path)
+	if err != nil {
+		return "", err
+	}
+	target, err := k.fs.Readlink(e.Ino)
+	return target, errnoOf(err)
+}
+
+// content reads a whole file in requests of the given size.
+func (k *kernel) content(path string, request int) ([]byte, error) {
+	_, f, err := k.open(path, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Release()
+	return readAll(f, request)
+}
+
+// readerAt is what a File reads with.
+type readerAt interface {
+	ReadAt(p []byte, off int64) (int, error)
+}
+
+func readAll(f readerAt, request int) ([]byte, error) {
+	var all []byte
+	for {
+		buf := make([]byte, request)
+		n, err := f.ReadAt(buf, int64(len(all)))
+		all = append(all, buf[:n]...)
+		if err != nil || n < request {
+			return all, errnoOf(err)
+		}
+	}
+}
+
+// readdir lists a directory in portions of at most n entries; between them, and after the last, it
+// calls pause with what has come so far.
+func (k *kernel) readdir(path string, n int, plus bool, pause func([]DirEntry)) ([]DirEntry, error) {
+	e, err := k.walk(path)
+	if err != nil {
+		return nil, err
+	}
+	if !e.Attr.IsDir() {
+		return nil, syscall.ENOTDIR
+	}
+	d, err := k.fs.OpenDir(e.Ino)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	defer d.Release()
+	var all []DirEntry
+	offset := uint64(0)
+	for {
+		room := n
+		err := d.Read(offset, plus, func(e DirEntry) bool {
+			if room == 0 {
+				return false
+			}
+			room--
+			offset = e.Offset
+			if plus && e.Entry.Ino != 0 {
+				k.owed[e.Entry.Ino]++
+			}
+			all = append(all, e)
+			return true
+		})
+		if err != nil {
+			return all, errnoOf(err)
+		}
+		pause(all)
+		if room == n {
+			return all, nil
+		}
+	}
+}
+
+// forget gives back everything that is owed, but for the inodes in keep.
+func (k *kernel) forget(keep map[Ino]bool) {
+	for ino, n := range k.owed {
+		if !keep[ino] {
+			k.fs.Forget(ino, n)
+			delete(k.owed, ino)
+		}
+	}
+}
