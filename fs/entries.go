@@ -291,8 +291,10 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 		return err
 	}
 	if dst != nil {
-		// The base's entry below needs no whiteout: the new entry hides it.
-		if err := o.unlink(np, newName, dst, false); err != nil {
+		// The base's entry below needs no whiteout: the new entry hides it. Only the workspace's
+		// does, or attach would take what comes there for a pushed one, and lay it over the host's.
+		isWorkspace := o.host != nil && np.ino == RootIno && newName == o.name
+		if err := o.unlink(np, newName, dst, isWorkspace); err != nil {
 			return err
 		}
 	}
