@@ -178,13 +178,18 @@ func (m *model) at(path string) string { return filepath.Join(m.real, path) }
 
 // same fails unless both sides ended an operation in the same way.
 func (m *model) same(t *rapid.T, got, want error, format string, args ...any) bool {
-	m.done++
-	what := strings.ReplaceAll(fmt.Sprintf(format, args...), longName, "LONG")
-	t.Logf("%s: %v", what, want)
+	what := fmt.Sprintf(format, args...)
+	m.say(t, "%s: %v", what, want)
 	if got != want {
 		t.Fatalf("%s: %v, on the host %v", what, got, want)
 	}
 	return want == nil
+}
+
+// say notes an operation.
+func (m *model) say(t *rapid.T, format string, args ...any) {
+	m.done++
+	t.Log(strings.ReplaceAll(fmt.Sprintf(format, args...), longName, "LONG"))
 }
 
 // goes prepares for the end of what a path names: its number may be used again.
@@ -342,19 +347,23 @@ func (m *model) truncate(t *rapid.T) {
 func (m *model) release(t *rapid.T) {
 	if h := m.handle(t); h != nil {
 		m.sameContent(t, h)
-		t.Logf("release %q", h.path)
+		m.say(t, "release %q", h.path)
 		m.drop(h)
 	}
 }
 
 func (m *model) drop(h *handle) {
 	m.open = slices.DeleteFunc(m.open, func(x *handle) bool { return x == h })
+	var st unix.Stat_t
+	if unix.Fstat(h.fd, &st) == nil && st.Nlink == 0 {
+		delete(m.shown, st.Ino)
+	}
 	h.f.Release()
 	unix.Close(h.fd)
 }
 
 func (m *model) mkdir(t *rapid.T) {
-	path, mode := m.fresh(t), rapid.SampledFrom([]uint32{0o755, 0o700, 0o1777}).Draw(t, "mode")
+	path, mode := m.fresh(t), rapid.SampledFrom([]uint32{0o755, 0o700, 0o1755}).Draw(t, "mode")
 	m.same(t, m.k.mkdir(path, mode), unix.Mkdir(m.at(path), mode), "mkdir %q %o", path, mode)
 }
 
@@ -432,7 +441,7 @@ func (m *model) chmod(t *rapid.T) {
 	}
 	mode := rapid.SampledFrom([]uint32{0o644, 0o700, 0o777, 0o600}).Draw(t, "mode")
 	if m.kind[path] == syscall.S_IFDIR {
-		mode = rapid.SampledFrom([]uint32{0o755, 0o2755, 0o1777}).Draw(t, "mode")
+		mode = rapid.SampledFrom([]uint32{0o755, 0o2755, 0o1755}).Draw(t, "mode")
 	}
 	m.same(t, m.k.setattr(path, SetAttr{Mode: &mode}), unix.Chmod(m.at(path), mode), "chmod %q %o", path, mode)
 }
@@ -468,8 +477,7 @@ func (m *model) readdir(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("readdir %q", dir)
-	m.done++
+	m.say(t, "readdir %q", dir)
 	removed := 0
 	all, err := m.k.readdir(dir, rapid.IntRange(1, 4).Draw(t, "portion"), rapid.Bool().Draw(t, "plus"), func(all []DirEntry) {
 		for ; removing && removed < len(all); removed++ {
@@ -523,15 +531,14 @@ func (m *model) sameFile(t *rapid.T, path string, request int) {
 
 // sync commits now, or beside the operations that follow.
 func (m *model) sync(t *rapid.T) {
-	m.done++
 	if rapid.Bool().Draw(t, "wait") {
-		t.Logf("sync")
+		m.say(t, "sync")
 		if err := m.overlay.Sync(); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	t.Logf("sync in the background")
+	m.say(t, "sync in the background")
 	m.syncing.Go(func() { m.overlay.Sync() })
 }
 
@@ -545,15 +552,13 @@ func (m *model) held() map[Ino]bool {
 }
 
 func (m *model) forget(t *rapid.T) {
-	m.done++
-	t.Logf("forget")
+	m.say(t, "forget")
 	m.k.forget(m.held())
 }
 
 // remount ends the session and begins another one, which must show what the first did.
 func (m *model) remount(t *rapid.T) {
-	m.done++
-	t.Logf("remount")
+	m.say(t, "remount")
 	for len(m.open) > 0 {
 		m.sameContent(t, m.open[0])
 		m.drop(m.open[0])

@@ -79,7 +79,7 @@ func drawTree(t *rapid.T) []object {
 		o := object{path: path, seed: i + 1, mtime: somewhen(t)}
 		switch kind := rapid.IntRange(0, 9).Draw(t, "kind"); {
 		case kind < 3:
-			o.mode = syscall.S_IFDIR | rapid.SampledFrom([]uint32{0o755, 0o700, 0o2775, 0o1777}).Draw(t, "mode")
+			o.mode = syscall.S_IFDIR | rapid.SampledFrom([]uint32{0o755, 0o700, 0o2775, 0o1755}).Draw(t, "mode")
 			dirs = append(dirs, path)
 		case kind == 3:
 			o.mode, o.target = syscall.S_IFLNK|0o777, rapid.SampledFrom([]string{"a", "../b", "/nowhere", "\xff"}).Draw(t, "target")
