@@ -112,11 +112,11 @@ func CallerEnv() []string { return []string{CallerVariable + "=" + version.Versi
 // was started by a program of another version; they share unversioned protocols.
 // Every helper calls it first. Started by anything else it returns nil.
 func CheckCaller(prog string) error {
-	caller, started := os.LookupEnv(CallerVariable)
-	if !started {
+	caller := os.Getenv(CallerVariable)
+	os.Unsetenv(CallerVariable)
+	if caller == "" {
 		return nil
 	}
-	os.Unsetenv(CallerVariable)
 	if caller != version.Version {
 		return cli.WithHint(
 			fmt.Errorf("start: %s is version %s, its caller is version %s", prog, version.Version, caller),

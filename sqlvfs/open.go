@@ -208,7 +208,18 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 }
 
 func (s *Store) openReadOnly() (err error) {
-	open := s.connectReader
+	// SQLite makes its log and index for readers too, and only a connection that may write removes
+	// them again. So it may, where it can; query_only keeps it from doing anything else.
+	open := func() (*conn, error) {
+		c, err := connect(s.path, sqlite3.OPEN_READWRITE, "")
+		if err == nil {
+			err = c.Exec("PRAGMA query_only=ON")
+		}
+		return c, err
+	}
+	if syscall.Access(s.path, 2) != nil || syscall.Access(filepath.Dir(s.path), 2) != nil {
+		open = s.connectReader
+	}
 	// Without a writer there may be no -wal, and in a directory that cannot be written none can be
 	// made: then nobody else can change the file either.
 	if _, statErr := os.Stat(s.path + "-wal"); statErr != nil && syscall.Access(filepath.Dir(s.path), 2) != nil {

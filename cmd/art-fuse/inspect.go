@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -148,7 +149,7 @@ func flagsAnywhere(set *flag.FlagSet, args []string) (rest []string, err error) 
 
 // flagError turns the flag package's error into one of ours, but for the wish for help.
 func flagError(err error) error {
-	if err == flag.ErrHelp {
+	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
 	return usageError(err.Error())

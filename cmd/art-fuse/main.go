@@ -77,7 +77,12 @@ func run(args []string, stdout io.Writer) int {
 		// The flag package would print its own words; ours are printed below.
 		c.FlagSet.SetOutput(io.Discard)
 	}
-	err := root.ParseAndRun(context.Background(), args)
+	err := root.Parse(args)
+	if err == nil {
+		err = root.Run(context.Background())
+	} else {
+		err = flagError(err)
+	}
 	var wrong usageError
 	switch {
 	case err == nil:

@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/jacobsa/fuse"
 	"github.com/peterbourgon/ff/v3/ffcli"
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
@@ -113,6 +115,10 @@ func inBackground() error {
 // mount serves a database on a directory until it is unmounted.
 func mount(cfg mountConfig) error {
 	syscall.Umask(0o077)
+	dir, err := filepath.Abs(cfg.dir) // the server moves to another directory
+	if err != nil {
+		return err
+	}
 	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, cfg.readWrite, false)
 	if err != nil {
 		return err
@@ -128,20 +134,42 @@ func mount(cfg mountConfig) error {
 	if cfg.allowOther {
 		opt.Options = map[string]string{"allow_other": ""}
 	}
-	mfs, err := fuse.Mount(cfg.dir, fs.NewServer(overlay, logf), opt)
+	mfs, err := fuse.Mount(dir, fs.NewServer(overlay, logf), opt)
 	if err != nil {
 		return cli.WithHint(fmt.Errorf("mount on %s: %w", cfg.dir, err), mountHint(cfg))
 	}
-	go unmountOnSignal(cfg.dir)
+	go unmountOnSignal(dir)
 	if os.Getenv(readyVariable) != "" {
-		report := os.NewFile(3, "ready")
-		fmt.Fprint(report, "ready")
-		report.Close()
+		if err := leave(); err != nil {
+			logf("%v", err)
+		}
 	}
 	if err := mfs.Join(context.Background()); err != nil {
 		return fmt.Errorf("serve %s: %w", cfg.dir, err)
 	}
 	return store.Close()
+}
+
+// leave ends the ties of a background server with who started it: whoever reads its standard error
+// to the end, or waits for its working directory, would wait for the mount.
+func leave() error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	for fd := range 3 {
+		if err := unix.Dup3(int(null.Fd()), fd, 0); err != nil {
+			return fmt.Errorf("leave the terminal: %w", err)
+		}
+	}
+	if err := os.Chdir("/"); err != nil {
+		return err
+	}
+	report := os.NewFile(3, "ready")
+	defer report.Close()
+	_, err = fmt.Fprint(report, "ready")
+	return err
 }
 
 // unmountOnSignal ends the mount when the user interrupts the server. A directory that is in use

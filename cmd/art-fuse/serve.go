@@ -106,7 +106,8 @@ func serve(cfg serveConfig) error {
 	return nil
 }
 
-// refuse tells the stage why there will be no file system. It is the one that tells the user.
+// refuse tells the stage why there will be no file system; the stage tells the user. It stays until
+// the stage has gone, which may only be about to send the mount.
 func refuse(control *os.File, err error) {
 	hint := ""
 	var h cli.Hinted
@@ -115,6 +116,13 @@ func refuse(control *os.File, err error) {
 	}
 	oneLine := strings.NewReplacer("\n", " ").Replace
 	libexec.SendFD(control, -1, []byte("error\n"+oneLine(err.Error())+"\n"+oneLine(hint)))
+	for {
+		fd, _, err := libexec.RecvFD(control)
+		if err != nil {
+			return
+		}
+		unix.Close(fd)
+	}
 }
 
 // serveDescriptor serves a file system on an open, mounted /dev/fuse. It returns when the kernel

@@ -1,0 +1,152 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// Finding is a violation of the format's rules.
+type Finding struct {
+	Ino  Ino    // the inode that it is about; 0 when it is about none
+	Text string // one line; names in it are quoted
+}
+
+// Check reads a database and returns every violation of the rules that a tree in it must keep:
+// those of SQLite, of the Agent Filesystem format, and of the art_ tables (check_rules.go lists
+// them). Nothing is changed, and a session may be running: what its last commit left is checked.
+// The error says that the file cannot be checked at all: it cannot be read, or is refused as by
+// [Open].
+func Check(path string) ([]Finding, error) {
+	if _, err := inspect(path, Options{ReadOnly: true}); err != nil {
+		return nil, err
+	}
+	c, err := connectReadOnly(path)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer c.Close()
+	k := &checker{conn: c}
+	err = k.check()
+	// Damage that stops a query is what was looked for, not a reason to give up what was found.
+	if err = storeError(err); errors.Is(err, ErrCorrupt) {
+		k.add(0, "%v", err)
+		err = nil
+	}
+	return k.findings, err
+}
+
+type checker struct {
+	*conn
+	findings []Finding
+}
+
+func (k *checker) add(ino Ino, format string, args ...any) {
+	k.findings = append(k.findings, Finding{ino, fmt.Sprintf(format, args...)})
+}
+
+func (k *checker) check() error {
+	// One transaction: all queries see the same commit.
+	if err := k.Exec("BEGIN"); err != nil {
+		return err
+	}
+	if err := k.integrity(); err != nil {
+		return err
+	}
+	app, err := pragmaInt(k.Conn, "application_id")
+	if err != nil {
+		return err
+	}
+	if app == ApplicationID {
+		err = checkColumns(k.Conn)
+	} else {
+		err = checkAdoptable(k.Conn)
+	}
+	if err != nil {
+		return err
+	}
+	chunkSize, err := readChunkSize(k.Conn)
+	if err != nil {
+		return err
+	}
+	if err := k.functions(chunkSize); err != nil {
+		return err
+	}
+	for _, r := range rules {
+		ok, err := k.has(r.tables)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if err := k.apply(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// integrity asks SQLite for its own opinion.
+func (k *checker) integrity() error {
+	q, _, err := k.Prepare("PRAGMA integrity_check")
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	for q.Step() {
+		if text := q.ColumnText(0); text != "ok" {
+			k.add(0, "integrity check: %s", text)
+		}
+	}
+	return q.Err()
+}
+
+// functions gives the rules what they need of Go.
+func (k *checker) functions(chunkSize int64) error {
+	predicate := func(valid func(string) bool) sqlite3.ScalarFunction {
+		return func(ctx sqlite3.Context, arg ...sqlite3.Value) { ctx.ResultBool(valid(string(arg[0].RawBlob()))) }
+	}
+	return errors.Join(
+		k.CreateFunction("valid_name", 1, sqlite3.DETERMINISTIC, predicate(ValidName)),
+		k.CreateFunction("valid_path", 1, sqlite3.DETERMINISTIC, predicate(validOriginPath)),
+		k.CreateFunction("chunk_size", 0, sqlite3.DETERMINISTIC, func(ctx sqlite3.Context, _ ...sqlite3.Value) {
+			ctx.ResultInt64(chunkSize)
+		}),
+	)
+}
+
+// has tells whether all tables are there. Only databases that art has written to have all of them.
+func (k *checker) has(tables []string) (bool, error) {
+	for _, name := range tables {
+		q := k.prep("SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?")
+		q.BindText(1, name)
+		found := q.Step()
+		if err := k.done(q); err != nil || !found {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// apply adds a finding for each row that a rule's query yields.
+func (k *checker) apply(r rule) error {
+	q, _, err := k.Prepare(r.query)
+	if err != nil {
+		return fmt.Errorf("%w: %v", ErrCorrupt, err)
+	}
+	defer q.Close()
+	for q.Step() {
+		var args []any
+		for i := 1; i < q.ColumnCount(); i++ {
+			if q.ColumnType(i) == sqlite3.INTEGER {
+				args = append(args, q.ColumnInt64(i))
+			} else {
+				args = append(args, string(q.ColumnRawBlob(i)))
+			}
+		}
+		k.add(Ino(q.ColumnInt64(0)), r.text, args...)
+	}
+	return q.Err()
+}
