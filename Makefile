@@ -2,10 +2,12 @@ PREFIX     ?= /usr/local
 LIBEXECDIR ?= $(PREFIX)/libexec
 DESTDIR    ?=
 
-MODULE  := github.com/riverlytech/art
-BIN     ?= .build/bin
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/libexec.Dir=$(LIBEXECDIR)/art
+MODULE   := github.com/riverlytech/art
+BIN      ?= .build/bin
+PROGRAMS ?= ./cmd/...
+RACE     ?=
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS  := -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/libexec.Dir=$(LIBEXECDIR)/art
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -16,23 +18,30 @@ export CGO_ENABLED := 0
 
 build: ## Build the four programs into .build/bin (static)
 	@mkdir -p $(BIN)
-	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+	go build $(RACE) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $(BIN)/ $(PROGRAMS)
 
 demo: build ## Run a short overlay session and show what it did
 	@internal/packaging/deps demo
 	@internal/packaging/demo $(BIN)
 
+# The programs under test know no installed helpers. Those with many goroutines
+# run once more under the race detector.
+TESTED := .build/test
 test: ## Run every test, as this user, as an ordinary one and as root
 	internal/packaging/deps test
 	go vet ./...
 	CGO_ENABLED=1 go test -race $$(go list ./... | grep -v /internal/e2e)
-	$(MAKE) --no-print-directory build BIN=.build/test/bin PREFIX=/nonexistent
-	go test -c -o .build/test/e2e.test ./internal/e2e
-	internal/packaging/passes .build/test
-	ART_TEST_BIN=$(CURDIR)/.build/test/bin go test -p 1 -timeout 20m ./...
+	rm -rf $(TESTED)
+	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
+	cp -r $(TESTED)/bin $(TESTED)/race
+	$(MAKE) --no-print-directory build BIN=$(TESTED)/race PREFIX=/nonexistent CGO_ENABLED=1 RACE=-race PROGRAMS='./cmd/art-fuse ./cmd/art-sync'
+	GORACE=atexit_sleep_ms=0 ART_TEST_BIN=$(CURDIR)/$(TESTED)/race go test -run TestScripts ./internal/e2e
+	go test -c -o $(TESTED)/e2e.test ./internal/e2e
+	internal/packaging/passes $(TESTED)
+	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin go test -p 1 -timeout 20m ./...
 
 lint: ## Check formatting, and what vet and staticcheck find
-	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt needed:"; echo "$$unformatted"; exit 1; fi
+	@unformatted=$$(gofmt -l cmd fs internal libexec sqlvfs); if [ -n "$$unformatted" ]; then echo "gofmt needed:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go run $(STATICCHECK) ./...
 

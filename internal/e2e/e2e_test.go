@@ -116,6 +116,7 @@ func setup(env *testscript.Env) error {
 			return err
 		}
 	}
+	env.Defer(func() { unmountBelow(env.WorkDir) })
 	env.Setenv("BIN", bin)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("XDG_RUNTIME_DIR", filepath.Join(env.WorkDir, "run"))
@@ -123,6 +124,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("GID", fmt.Sprint(guestID(os.Getgid())))
 	env.Setenv("LANG", "C.UTF-8")
 	env.Setenv("TERM", "dumb")
+	env.Setenv("GORACE", os.Getenv("GORACE"))
 	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
 		env.Setenv(name, "/dev/null")
 	}

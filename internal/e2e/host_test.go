@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -76,11 +77,8 @@ func leftovers(work string) []string {
 			found = append(found, "process "+filepath.Base(proc)+": "+strings.ReplaceAll(string(cmdline), "\x00", " "))
 		}
 	}
-	mounts, _ := os.ReadFile("/proc/self/mountinfo")
-	for line := range strings.Lines(string(mounts)) {
-		if strings.Contains(line, work) {
-			found = append(found, "mount "+strings.TrimSpace(line))
-		}
+	for _, dir := range mountsBelow(work) {
+		found = append(found, "mount "+dir)
 	}
 	for _, dir := range []string{"run", ".tmp"} {
 		filepath.WalkDir(work+dir, func(path string, d os.DirEntry, err error) error {
@@ -92,6 +90,26 @@ func leftovers(work string) []string {
 		})
 	}
 	return found
+}
+
+// mountsBelow lists the mount points below dir, which ends in a slash.
+func mountsBelow(dir string) []string {
+	var found []string
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); strings.HasPrefix(fields[4], dir) {
+			found = append(found, fields[4])
+		}
+	}
+	return found
+}
+
+// unmountBelow takes down what a failed script has left mounted, so that its
+// directory can be removed.
+func unmountBelow(work string) {
+	for _, dir := range mountsBelow(work + "/") {
+		_ = exec.Command("fusermount3", "-u", "-z", dir).Run()
+	}
 }
 
 // digest is the SHA-256 of a file's content.

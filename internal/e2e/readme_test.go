@@ -111,10 +111,10 @@ func TestInstall(t *testing.T) {
 			t.Errorf("%s --version: %v\n%s", name, err, out)
 		}
 	}
-	// Moved as a whole, art still finds its helpers.
+	// Moved as a whole, art still finds its helpers: they do not depend on PREFIX.
 	out, err := exec.Command(filepath.Join(dest, "opt/art/bin/art"), "-m", dest, "-d", filepath.Join(t.TempDir(), "db"), "--", "echo", "found").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "/opt/art/lib/art") {
-		t.Errorf("without its helpers in place, art does not say where it looks: %v\n%s", err, out)
+	if err != nil || string(out) != "found\n" {
+		t.Errorf("the installed art does not run: %v\n%s", err, out)
 	}
 }
 
