@@ -258,6 +258,16 @@ func (s *Store) openReadOnly() (err error) {
 	return s.start()
 }
 
+// connectReadOnly opens a connection to a database that this process does not write to.
+func connectReadOnly(path string) (*conn, error) {
+	// Without a writer there may be no -wal, and in a directory that cannot be written none can be
+	// made: then nobody else can change the file either.
+	if _, err := os.Stat(path + "-wal"); err != nil && syscall.Access(filepath.Dir(path), 2) != nil {
+		return connect(path, sqlite3.OPEN_READONLY, "immutable=1")
+	}
+	return connect(path, sqlite3.OPEN_READONLY, "")
+}
+
 // start reads what every tree needs in memory.
 func (s *Store) start() (err error) {
 	if s.chunkSize, err = readChunkSize(s.meta.Conn); err != nil {

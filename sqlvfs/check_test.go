@@ -1,0 +1,201 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// sample makes a database with one of everything: a file of two and a half chunks with two names
+// (inode 2), a directory (3) with a file in it (4), a symbolic link (5), a directory with an origin
+// (6) and a whiteout, a file with an origin (7) that supplies its first half, and a file whose
+// origin has one more name on the host (8).
+func sample(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	file := create(t, s, "file", syscall.S_IFREG|0o644)
+	must(t, s.WriteAt(file, make([]byte, 5*DefaultChunkSize/2), 0, nil, Now()))
+	dir := create(t, s, "dir", syscall.S_IFDIR|0o755)
+	s.Lock()
+	must(t, s.Link(s.Root(), "file2", file))
+	file.Attr.Nlink = 2
+	s.Dirty(file)
+	dir.children, dir.whiteout = map[string]child{}, map[string]bool{}
+	dir.Attr.Nlink = 2
+	inner, err := s.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
+	must(t, err)
+	must(t, s.Link(dir, "inner", inner))
+	s.Unlock()
+	link := create(t, s, "link", syscall.S_IFLNK|0o777)
+	over := create(t, s, "over", syscall.S_IFDIR|0o755)
+	part := create(t, s, "part", syscall.S_IFREG|0o644)
+	twin := create(t, s, "twin", syscall.S_IFREG|0o644)
+	s.Lock()
+	link.Target, link.Attr.Size = "file", 4
+	s.SetOrigin(over, &Origin{Base: "ws", Path: "over", Number: uint64(MaxIno) + 6})
+	over.children, over.whiteout = map[string]child{}, map[string]bool{}
+	must(t, s.SetWhiteout(over, "gone"))
+	part.Attr.Size = 4 * DefaultChunkSize
+	s.SetOrigin(part, &Origin{Base: "ws", Path: "sub/part", Number: uint64(MaxIno) + 7, Limit: 2 * DefaultChunkSize})
+	twin.Attr.Nlink = 2
+	s.SetOrigin(twin, &Origin{Base: "ws", Path: "twin", Number: uint64(MaxIno) + 8})
+	s.Unlock()
+	must(t, s.Close())
+	return path
+}
+
+func alter(t *testing.T, path, sql string) {
+	t.Helper()
+	c, err := sqlite3.Open(path)
+	must(t, err)
+	defer c.Close()
+	must(t, c.Exec(sql))
+}
+
+func findings(t *testing.T, path string) string {
+	t.Helper()
+	list, err := Check(path)
+	must(t, err)
+	var b strings.Builder
+	for _, f := range list {
+		fmt.Fprintf(&b, "%d %s\n", f.Ino, f.Text)
+	}
+	return b.String()
+}
+
+func TestCheckFindsNothingInASoundDatabase(t *testing.T) {
+	if got := findings(t, sample(t)); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestCheckWhileASessionRuns(t *testing.T) {
+	path := sample(t)
+	s := openTest(t, path)
+	defer s.Close()
+	in := create(t, s, "new", syscall.S_IFREG|0o600)
+	must(t, s.WriteAt(in, []byte("x"), 0, nil, Now()))
+	must(t, s.Sync())
+	s.Lock()
+	must(t, s.Unlink(s.Root(), "new"))
+	in.Attr.Nlink = 0
+	s.Dirty(in)
+	s.Unlock()
+	must(t, s.Sync()) // an orphan now: its content has no inode
+	if got := findings(t, path); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestCheckFindsEachViolation(t *testing.T) {
+	for _, c := range []struct{ name, sql, want string }{
+		{"no root", "DELETE FROM fs_inode WHERE ino=1", "1 the root directory is not there"},
+		{"root is a file", "UPDATE fs_inode SET mode=33188 WHERE ino=1", "1 the root is no directory: mode 0100644"},
+		{"number", "UPDATE fs_inode SET ino=1<<52 WHERE ino=8; UPDATE fs_dentry SET ino=1<<52 WHERE ino=8", "4503599627370496 inode numbers go from 1 to 2^52-1"},
+		{"text for a number", "UPDATE fs_inode SET uid='root' WHERE ino=2", "2 a number is none"},
+		{"type", "UPDATE fs_inode SET mode=420 WHERE ino=4", "4 mode 0644 is of no known type"},
+		{"size", "UPDATE fs_inode SET size=-1 WHERE ino=4", "4 size is -1"},
+		{"nanoseconds", "UPDATE fs_inode SET mtime_nsec=1000000000 WHERE ino=4", "4 a time has 0, 1000000000 or 0 nanoseconds"},
+		{"name", "UPDATE fs_dentry SET name='../x' WHERE ino=4", `4 name "../x" in directory 3 cannot be`},
+		{"name with a zero", "UPDATE fs_dentry SET name='a'||char(0)||'b' WHERE ino=4", `4 name "a\x00b" in directory 3 cannot be`},
+		{"name is a blob", "UPDATE fs_dentry SET name=x'61' WHERE ino=4", `4 name "a" in directory 3 cannot be`},
+		{"long name", "UPDATE fs_dentry SET name=replace(hex(zeroblob(128)), '0', 'n') WHERE ino=4", `4 name "` + strings.Repeat("n", 256) + `" in directory 3 cannot be`},
+		{"no parent", "UPDATE fs_dentry SET parent_ino=99 WHERE ino=4", `4 name "inner" is in inode 99, which is not there`},
+		{"parent is a file", "UPDATE fs_dentry SET parent_ino=2 WHERE ino=4", `4 name "inner" is in inode 2, which is no directory`},
+		{"no inode", "INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('x', 3, 99)", `99 is not there, but has the name "x" in directory 3`},
+		{"root in a directory", "INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('x', 3, 1)", `1 the root has a name, "x" in directory 3`},
+		{"directory twice", "INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('x', 1, 3)", "3 directory has 2 names"},
+		{"cycle", "UPDATE fs_dentry SET parent_ino=6 WHERE ino=3; UPDATE fs_dentry SET parent_ino=3 WHERE ino=6", "3 directory cannot be reached"},
+		{"no name", "DELETE FROM fs_dentry WHERE ino=4", "4 has no name"},
+		{"no name and no links", "DELETE FROM fs_dentry WHERE ino=8; UPDATE fs_inode SET nlink=0 WHERE ino=8", "8 has no name"},
+		{"directory without links", "UPDATE fs_inode SET nlink=0 WHERE ino=3", "3 directory has 0 links"},
+		{"too many links", "UPDATE fs_inode SET nlink=3 WHERE ino=2", "2 has 3 links, but 2 names"},
+		{"too few links", "UPDATE fs_inode SET nlink=0 WHERE ino=8", "8 has 0 links, but 1 names"},
+		{"chunk of nothing", "INSERT INTO fs_data VALUES (99, 0, x'00')", "99 is not there, but has a chunk 0"},
+		{"chunk of a directory", "INSERT INTO fs_data VALUES (3, 0, x'00')", "3 is no regular file (mode 040755), but has a chunk 0"},
+		{"chunk beyond the end", "INSERT INTO fs_data VALUES (2, 3, x'00')", "2 chunk 3 is outside of the file's 163840 bytes"},
+		{"chunk before the start", "INSERT INTO fs_data VALUES (2, -1, x'00')", "2 chunk -1 is outside of the file's 163840 bytes"},
+		{"short chunk", "UPDATE fs_data SET data=zeroblob(100) WHERE ino=2 AND chunk_index=1", "2 chunk 1 is 100 bytes long and should be 65536"},
+		{"short last chunk", "UPDATE fs_data SET data=zeroblob(100) WHERE ino=2 AND chunk_index=2", "2 chunk 2 is 100 bytes long and should be 32768"},
+		{"link without target", "DELETE FROM fs_symlink WHERE ino=5", "5 symbolic link has no target, or one too long"},
+		{"link of another size", "UPDATE fs_inode SET size=9 WHERE ino=5", "5 symbolic link has 9 bytes, its target 4"},
+		{"target of a file", "INSERT INTO fs_symlink VALUES (4, 'x')", `4 is no symbolic link, but has the target "x"`},
+		{"target of nothing", "INSERT INTO fs_symlink VALUES (99, 'x')", `99 is no symbolic link, but has the target "x"`},
+		{"origin of nothing", "INSERT INTO fs_origin VALUES (99, 1)", "99 is not there, but has an origin"},
+		{"half an origin", "DELETE FROM fs_origin WHERE delta_ino=7", `7 origin "sub/part" has no number in fs_origin`},
+		{"no base", "DELETE FROM art_base", `6 origin "over" is in base 1, which is not there`},
+		{"origin elsewhere", "UPDATE art_origin SET path='../x' WHERE ino=7", `7 origin "../x" cannot be a path`},
+		{"origin beyond the end", "UPDATE art_origin SET data_limit=1<<40 WHERE ino=7", `7 origin "sub/part" supplies the first 1099511627776 bytes of a file of 262144`},
+		{"content for a directory", "UPDATE art_origin SET data_limit=5 WHERE ino=6", `6 is no regular file, but origin "over" supplies 5 bytes`},
+		{"whiteout in a file", "INSERT INTO art_whiteout VALUES (2, 'x')", `2 whiteout of "x" is in no directory`},
+		{"whiteout that cannot be", "INSERT INTO art_whiteout VALUES (6, '..')", `6 whiteout of ".." cannot be a name`},
+		{"orphan with a name", "INSERT INTO art_orphan VALUES (2)", "2 is said to be deleted, but is there"},
+		{"chunk size", "UPDATE fs_config SET value='x'", `0 database is damaged: chunk_size "x" is not a number from 512 to 16777216`},
+		{"no table", "DROP TABLE art_origin", "0 database is damaged: "},
+		{"a trigger", "CREATE TRIGGER t AFTER DELETE ON fs_inode BEGIN SELECT 1; END", "0 database is damaged: it holds views, triggers or virtual tables"},
+		{"an index that lies", "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql='CREATE INDEX art_origin_number ON fs_origin (delta_ino)' WHERE name='art_origin_number'", "0 integrity check: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := sample(t)
+			alter(t, path, c.sql)
+			if got := findings(t, path); !strings.Contains("\n"+got, "\n"+c.want) {
+				t.Errorf("want %q, found:\n%s", c.want, got)
+			}
+		})
+	}
+}
+
+// A database of the format that art has not touched lacks the tables of origins and whiteouts.
+func TestCheckOfAForeignDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	alter(t, path, `
+		CREATE TABLE fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+		CREATE TABLE fs_inode (ino INTEGER PRIMARY KEY AUTOINCREMENT, mode INTEGER NOT NULL, nlink INTEGER NOT NULL DEFAULT 0,
+			uid INTEGER NOT NULL DEFAULT 0, gid INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0,
+			atime INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, rdev INTEGER NOT NULL DEFAULT 0,
+			atime_nsec INTEGER NOT NULL DEFAULT 0, mtime_nsec INTEGER NOT NULL DEFAULT 0, ctime_nsec INTEGER NOT NULL DEFAULT 0);
+		CREATE TABLE fs_dentry (id INTEGER PRIMARY KEY, name TEXT NOT NULL, parent_ino INTEGER NOT NULL, ino INTEGER NOT NULL, UNIQUE (parent_ino, name));
+		CREATE TABLE fs_data (ino INTEGER NOT NULL, chunk_index INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (ino, chunk_index));
+		INSERT INTO fs_config VALUES ('chunk_size', '4096');
+		INSERT INTO fs_inode (ino, mode, nlink, size, atime, mtime, ctime) VALUES (1, 16877, 2, 0, 1, 1, 1), (2, 33188, 1, 5000, 1, 1, 1);
+		INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('f', 1, 2);
+		INSERT INTO fs_data VALUES (2, 0, zeroblob(4096)), (2, 1, zeroblob(904));`)
+	if got := findings(t, path); got != "" {
+		t.Error(got)
+	}
+	alter(t, path, "DELETE FROM fs_dentry")
+	if got := findings(t, path); got != "2 has no name\n" {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestCheckOfADamagedFile(t *testing.T) {
+	path := sample(t)
+	data, err := os.ReadFile(path)
+	must(t, err)
+	for i := 5 * pageSize; i < len(data); i += pageSize {
+		copy(data[i:], "no page of a tree begins like this")
+	}
+	must(t, os.WriteFile(path, data, 0o600))
+	if got := findings(t, path); !strings.Contains(got, "0 ") {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestCheckRefusesWhatIsNoDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "text")
+	must(t, os.WriteFile(path, []byte("hello"), 0o600))
+	if _, err := Check(path); !errors.Is(err, ErrNotDatabase) {
+		t.Error(err)
+	}
+	if _, err := Check(path + "2"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
