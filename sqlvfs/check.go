@@ -116,6 +116,11 @@ func (k *checker) functions(chunkSize int64) error {
 // standIns makes empty temporary tables for those that a database of the format, which art has not
 // written to, may lack; so the rules can ask without asking what there is.
 func (k *checker) standIns() error {
+	// query_only, which connectReadOnly sets, refuses temporary tables too.
+	if err := k.Exec("PRAGMA query_only=OFF"); err != nil {
+		return err
+	}
+	defer k.Exec("PRAGMA query_only=ON")
 	for name, columns := range map[string]string{
 		"fs_symlink":   "ino, target",
 		"fs_origin":    "delta_ino, base_ino",

@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -71,8 +72,19 @@ func findings(t *testing.T, path string) string {
 }
 
 func TestCheckFindsNothingInASoundDatabase(t *testing.T) {
-	if got := findings(t, sample(t)); got != "" {
+	path := sample(t)
+	before, err := os.ReadFile(path)
+	must(t, err)
+	if got := findings(t, path); got != "" {
 		t.Error(got)
+	}
+	after, err := os.ReadFile(path)
+	must(t, err)
+	if !bytes.Equal(after, before) {
+		t.Error("the file has changed")
+	}
+	if ents, _ := os.ReadDir(filepath.Dir(path)); len(ents) != 1 {
+		t.Errorf("files left beside the database: %v", ents)
 	}
 }
 

@@ -208,23 +208,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 }
 
 func (s *Store) openReadOnly() (err error) {
-	// SQLite makes its log and index for readers too, and only a connection that may write removes
-	// them again. So it may, where it can; query_only keeps it from doing anything else.
-	open := func() (*conn, error) {
-		c, err := connect(s.path, sqlite3.OPEN_READWRITE, "")
-		if err == nil {
-			err = c.Exec("PRAGMA query_only=ON")
-		}
-		return c, err
-	}
-	if syscall.Access(s.path, 2) != nil || syscall.Access(filepath.Dir(s.path), 2) != nil {
-		open = s.connectReader
-	}
-	// Without a writer there may be no -wal, and in a directory that cannot be written none can be
-	// made: then nobody else can change the file either.
-	if _, statErr := os.Stat(s.path + "-wal"); statErr != nil && syscall.Access(filepath.Dir(s.path), 2) != nil {
-		open = func() (*conn, error) { return connect(s.path, sqlite3.OPEN_READONLY, "immutable=1") }
-	}
+	open := func() (*conn, error) { return connectReadOnly(s.path) }
 	if s.meta, err = open(); err != nil {
 		return err
 	}
@@ -258,14 +242,31 @@ func (s *Store) openReadOnly() (err error) {
 	return s.start()
 }
 
-// connectReadOnly opens a connection to a database that this process does not write to.
+// connectReadOnly opens a connection to a database that this process does not write to, and leaves
+// nothing beside it.
 func connectReadOnly(path string) (*conn, error) {
-	// Without a writer there may be no -wal, and in a directory that cannot be written none can be
-	// made: then nobody else can change the file either.
-	if _, err := os.Stat(path + "-wal"); err != nil && syscall.Access(filepath.Dir(path), 2) != nil {
-		return connect(path, sqlite3.OPEN_READONLY, "immutable=1")
+	if syscall.Access(filepath.Dir(path), 2) != nil {
+		// Without a writer there may be no -wal, and here none can be made: then nobody else can
+		// change the file either.
+		if _, err := os.Stat(path + "-wal"); err != nil {
+			return connect(path, sqlite3.OPEN_READONLY, "immutable=1")
+		}
+		return connect(path, sqlite3.OPEN_READONLY, "")
 	}
-	return connect(path, sqlite3.OPEN_READONLY, "")
+	if syscall.Access(path, 2) != nil {
+		return connect(path, sqlite3.OPEN_READONLY, "")
+	}
+	// SQLite makes its log and index for readers too, and only a connection that may write removes
+	// them again. So it may, where it can; query_only keeps it from doing anything else.
+	c, err := connect(path, sqlite3.OPEN_READWRITE, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Exec("PRAGMA query_only=ON"); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // start reads what every tree needs in memory.
