@@ -575,6 +575,13 @@ func (m *model) remount(t *rapid.T) {
 	}
 	m.host.Close()
 	m.host = nil
+	found, err := sqlvfs.Check(m.db)
+	for _, f := range found {
+		t.Errorf("check: inode %d %s", f.Ino, f.Text)
+	}
+	if err != nil || len(found) > 0 {
+		t.Fatalf("check: %v", err)
+	}
 	m.mount(t)
 	m.compare(t)
 	for path, ino := range m.numbers(t) {
