@@ -25,6 +25,7 @@ const usage = `usage: art-fuse mount DB DIR [flags]       show a database as a d
        art-fuse cat  DB [PATH...]         print files
        art-fuse stat DB [PATH...]         print attributes
        art-fuse tree DB [PATH]            list everything below a directory
+       art-fuse check DB                  look for damage
        art-fuse --version
 
 Look into a database made by art, also while a session is writing to it.
@@ -61,7 +62,7 @@ func run(args []string, stdout io.Writer) int {
 		FlagSet:     rootFlags,
 		Options:     options,
 		UsageFunc:   func(*ffcli.Command) string { return usage },
-		Subcommands: []*ffcli.Command{serveCommand(), mountCommand(), lsCommand(stdout), catCommand(stdout), statCommand(stdout), treeCommand(stdout)},
+		Subcommands: []*ffcli.Command{serveCommand(), mountCommand(), lsCommand(stdout), catCommand(stdout), statCommand(stdout), treeCommand(stdout), checkCommand(stdout)},
 		Exec: func(_ context.Context, args []string) error {
 			if *showVersion {
 				fmt.Fprintf(stdout, "%s %s\n", prog, version.Version)
