@@ -1,0 +1,415 @@
+package fs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// session is an overlay over a base directory, that can be ended and begun again.
+type session struct {
+	t        *testing.T
+	base, db string
+	store    *sqlvfs.Store
+	host     *Host
+	overlay  *Overlay
+	k        *kernel
+	logged   strings.Builder
+}
+
+func newSession(t *testing.T) *session {
+	s := &session{t: t, base: t.TempDir(), db: filepath.Join(t.TempDir(), "a.db")}
+	s.begin()
+	t.Cleanup(s.end)
+	return s
+}
+
+func (s *session) begin() {
+	s.t.Helper()
+	now := sqlvfs.Now()
+	var err error
+	s.store, err = sqlvfs.Open(s.db, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{
+		Mode: syscall.S_IFDIR | 0o755, Nlink: 3, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
+		Atime: now, Mtime: now, Ctime: now,
+	}})
+	s.must(err)
+	s.host, err = OpenHost(s.base, s.db)
+	s.must(err)
+	s.overlay, err = NewOverlay(OverlayOptions{Store: s.store, Base: s.host, Name: workspace, Logf: func(f string, a ...any) {
+		fmt.Fprintf(&s.logged, f+"\n", a...)
+	}})
+	s.must(err)
+	s.k = newKernel(s.overlay, Caller{uint32(os.Getuid()), uint32(os.Getgid())})
+}
+
+// end closes everything, and proves that the database is sound.
+func (s *session) end() {
+	s.t.Helper()
+	s.must(s.store.Close())
+	s.must(s.host.Close())
+	found, err := sqlvfs.Check(s.db)
+	s.must(err)
+	for _, f := range found {
+		s.t.Errorf("check: inode %d %s", f.Ino, f.Text)
+	}
+}
+
+func (s *session) remount() {
+	s.t.Helper()
+	s.k.forget(nil)
+	s.end()
+	s.begin()
+}
+
+func (s *session) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// plant makes a file in the base, and the directories that it is in.
+func (s *session) plant(path string, data []byte) {
+	s.t.Helper()
+	path = filepath.Join(s.base, path)
+	s.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	s.must(os.WriteFile(path, data, 0o644))
+}
+
+func (s *session) write(path string, data []byte, off int64) {
+	s.t.Helper()
+	_, f, err := s.k.open(path, unix.O_RDWR|unix.O_CREAT, 0o644)
+	s.must(err)
+	defer f.Release()
+	s.must(f.WriteAt(data, off))
+}
+
+func (s *session) reads(path string, want []byte) {
+	s.t.Helper()
+	got, err := s.k.content(path, 1<<17)
+	if err != nil {
+		s.t.Fatalf("read %s: %v", path, err)
+	}
+	if !bytes.Equal(got, want) {
+		s.t.Fatalf("%s: %s", path, difference(got, want))
+	}
+}
+
+func (s *session) lstat(path string) Entry {
+	s.t.Helper()
+	e, err := s.k.lstat(path)
+	if err != nil {
+		s.t.Fatalf("lstat %s: %v", path, err)
+	}
+	return e
+}
+
+func (s *session) missing(path string) {
+	s.t.Helper()
+	if _, err := s.k.lstat(path); err != syscall.ENOENT {
+		s.t.Errorf("%s: %v, want %v", path, err, syscall.ENOENT)
+	}
+}
+
+func (s *session) list(path string) string {
+	s.t.Helper()
+	all, err := s.k.readdir(path, 100, true, func([]DirEntry) {})
+	s.must(err)
+	var names []string
+	for _, e := range all[2:] {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// rows counts rows of the database as it is on the disk.
+func (s *session) rows(table string) int {
+	s.t.Helper()
+	s.must(s.store.Sync())
+	c, err := sqlite3.OpenFlags(s.db, sqlite3.OPEN_READONLY)
+	s.must(err)
+	defer c.Close()
+	q, _, err := c.Prepare("SELECT count(*) FROM " + table)
+	s.must(err)
+	defer q.Close()
+	if !q.Step() {
+		s.t.Fatal(q.Err())
+	}
+	return q.ColumnInt(0)
+}
+
+// content is all tables that an operation without content of its own must leave as they are.
+func (s *session) wantRows(want map[string]int) {
+	s.t.Helper()
+	for table, n := range want {
+		if got := s.rows(table); got != n {
+			s.t.Errorf("%s has %d rows, want %d", table, got, n)
+		}
+	}
+}
+
+func TestReadingAddsNoRows(t *testing.T) {
+	s := newSession(t)
+	s.plant("d/f", noise[:300_000])
+	s.reads("ws/d/f", noise[:300_000])
+	_, f, err := s.k.open("ws/d/f", unix.O_RDWR, 0) // not a write yet
+	s.must(err)
+	f.Release()
+	s.list("ws/d")
+	s.wantRows(map[string]int{"fs_inode": 1, "fs_dentry": 0, "fs_data": 0, "fs_origin": 0})
+}
+
+func TestChangedAttributesCopyNoContent(t *testing.T) {
+	s := newSession(t)
+	s.plant("f", noise[:300_000])
+	mode := uint32(0o600)
+	s.must(s.k.setattr("ws/f", SetAttr{Mode: &mode}))
+	s.must(s.k.setattr("ws/f", SetAttr{Mtime: &sqlvfs.Timespec{Sec: 7, Nsec: 8}}))
+	s.must(s.k.link("ws/f", "ws/g"))
+	s.wantRows(map[string]int{"fs_inode": 3, "fs_data": 0}) // the root, the workspace, the file
+	s.remount()
+	s.reads("ws/f", noise[:300_000])
+	e := s.lstat("ws/g")
+	if e.Attr.Mode != syscall.S_IFREG|0o600 || e.Attr.Mtime != (sqlvfs.Timespec{Sec: 7, Nsec: 8}) || e.Attr.Nlink != 2 {
+		t.Errorf("attributes %+v", e.Attr)
+	}
+}
+
+func TestOneByteOfALargeFileIsOneChunk(t *testing.T) {
+	s := newSession(t)
+	data := bytes.Repeat(noise, 10)
+	s.plant("big", data)
+	s.write("ws/big", []byte{data[5_000_000] ^ 1}, 5_000_000)
+	s.wantRows(map[string]int{"fs_inode": 3, "fs_data": 1})
+	s.remount()
+	want := bytes.Clone(data)
+	want[5_000_000] ^= 1
+	s.reads("ws/big", want)
+	if got, err := os.ReadFile(filepath.Join(s.base, "big")); err != nil || !bytes.Equal(got, data) {
+		t.Error("the base has changed")
+	}
+}
+
+func TestRenamedBaseDirectoryIsOneRowAndOneWhiteout(t *testing.T) {
+	s := newSession(t)
+	for i := range 200 {
+		s.plant(fmt.Sprintf("d/%d/f", i), noise[i:i+100])
+	}
+	s.must(s.k.rename("ws/d", "ws/e"))
+	s.wantRows(map[string]int{"fs_inode": 3, "fs_dentry": 2, "art_whiteout": 1, "fs_data": 0})
+	for range 2 {
+		s.missing("ws/d")
+		s.reads("ws/e/7/f", noise[7:107])
+		if n := len(strings.Fields(s.list("ws/e"))); n != 200 {
+			t.Errorf("%d entries, want 200", n)
+		}
+		s.remount()
+	}
+}
+
+func TestDirectoryMadeAgainIsEmpty(t *testing.T) {
+	for name, remove := range map[string]func(*session){
+		"removed": func(s *session) {
+			s.must(s.k.unlink("ws/d/f"))
+			s.must(s.k.rmdir("ws/d"))
+		},
+		"renamed": func(s *session) { s.must(s.k.rename("ws/d", "ws/x")) },
+		"replaced": func(s *session) {
+			s.must(s.k.unlink("ws/d/f"))
+			s.must(s.k.mkdir("ws/x", 0o755))
+			s.must(s.k.rename("ws/x", "ws/d"))
+			s.must(s.k.rmdir("ws/d"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t)
+			s.plant("d/f", []byte("old"))
+			remove(s)
+			s.must(s.k.mkdir("ws/d", 0o755))
+			for range 2 {
+				if got := s.list("ws/d"); got != "" {
+					t.Errorf("it holds %s", got)
+				}
+				s.missing("ws/d/f")
+				s.remount()
+			}
+		})
+	}
+}
+
+func TestWhiteoutsMoveWithTheirDirectory(t *testing.T) {
+	s := newSession(t)
+	s.plant("p/d/gone", nil)
+	s.plant("p/d/stays", nil)
+	s.must(s.k.unlink("ws/p/d/gone"))
+	s.must(s.k.rename("ws/p/d", "ws/p/e"))
+	s.must(s.k.rename("ws/p", "q"))
+	for range 2 {
+		if got := s.list("q/e"); got != "stays" {
+			t.Errorf("q/e holds %q", got)
+		}
+		s.missing("q/e/gone")
+		s.missing("ws/p")
+		s.remount()
+	}
+}
+
+func TestHardLinksOfTheBaseAreOneInode(t *testing.T) {
+	s := newSession(t)
+	s.plant("a", []byte("content"))
+	s.must(os.Link(filepath.Join(s.base, "a"), filepath.Join(s.base, "b")))
+	before := s.lstat("ws/b").Ino
+	s.write("ws/a", []byte("CON"), 0)
+	for range 2 {
+		s.reads("ws/b", []byte("CONtent"))
+		a, b := s.lstat("ws/a"), s.lstat("ws/b")
+		if a.Ino != before || b.Ino != before || a.Attr.Nlink != 2 {
+			t.Errorf("inodes %d and %d with %d links, want %d twice", a.Ino, b.Ino, a.Attr.Nlink, before)
+		}
+		s.remount()
+	}
+	s.must(s.k.unlink("ws/a"))
+	for range 2 {
+		s.reads("ws/b", []byte("CONtent"))
+		if e := s.lstat("ws/b"); e.Attr.Nlink != 1 || e.Ino != before {
+			t.Errorf("inode %d with %d links, want %d with 1", e.Ino, e.Attr.Nlink, before)
+		}
+		s.remount()
+	}
+	s.must(s.k.unlink("ws/b"))
+	s.remount()
+	if got := s.list("ws"); got != "" {
+		t.Errorf("ws holds %s", got)
+	}
+	s.wantRows(map[string]int{"fs_inode": 2, "fs_data": 0})
+}
+
+func TestUnlinkedNameOfAnUntouchedLinkLeavesTheCountRight(t *testing.T) {
+	s := newSession(t)
+	s.plant("a", []byte("content"))
+	s.must(os.Link(filepath.Join(s.base, "a"), filepath.Join(s.base, "b")))
+	s.must(s.k.unlink("ws/a"))
+	for range 2 {
+		s.missing("ws/a")
+		if e := s.lstat("ws/b"); e.Attr.Nlink != 1 {
+			t.Errorf("%d links, want 1", e.Attr.Nlink)
+		}
+		s.reads("ws/b", []byte("content"))
+		s.remount()
+	}
+}
+
+// A file of which the database holds a part needs the rest as it was. When the host has changed it,
+// reading must fail, whether the file is opened before or after, and whatever is read.
+func TestChangedBaseOfAPartlyCopiedFileIsAnError(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"written in place": func(path string) error {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = f.WriteAt([]byte("changed"), 200_000)
+			return err
+		},
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+"2", noise[1:300_001], 0o644), os.Rename(path+"2", path))
+		},
+		"cut":     func(path string) error { return os.Truncate(path, 10) },
+		"removed": os.Remove,
+		"made a directory": func(path string) error {
+			return errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t)
+			s.plant("f", noise[:300_000])
+			s.write("ws/f", []byte("mine"), 0)
+			_, open, err := s.k.open("ws/f", unix.O_RDWR, 0)
+			s.must(err)
+			s.must(change(filepath.Join(s.base, "f")))
+			for _, when := range []string{"same session", "next session"} {
+				if got, err := s.k.content("ws/f", 1<<17); err != syscall.EIO && err != syscall.ESTALE {
+					t.Errorf("%s: read %d bytes, %v", when, len(got), err)
+				}
+				if s.logged.Len() == 0 {
+					t.Errorf("%s: no one was told", when)
+				}
+				if when == "next session" {
+					break
+				}
+				// A file that is open keeps what it had opened of the host, or fails, but never mixes.
+				want := append([]byte("mine"), noise[4:300_000]...)
+				if got, err := readAll(open, 1<<17); err == nil && !bytes.Equal(got, want) {
+					t.Errorf("open file: %s", difference(got, want))
+				}
+				open.Release()
+				s.logged.Reset()
+				s.remount()
+			}
+		})
+	}
+}
+
+func TestChangedBaseOfAWholeFileDoesNotMatter(t *testing.T) {
+	s := newSession(t)
+	s.plant("small", []byte("content"))
+	s.plant("cut", noise[:300_000])
+	s.write("ws/small", []byte("C"), 0)
+	zero := int64(0)
+	s.must(s.k.setattr("ws/cut", SetAttr{Size: &zero}))
+	s.plant("small", []byte("the host's"))
+	s.must(os.Remove(filepath.Join(s.base, "cut")))
+	for range 2 {
+		s.reads("ws/small", []byte("Content"))
+		s.reads("ws/cut", nil)
+		s.remount()
+	}
+}
+
+func TestHostChangesOfUntouchedObjectsShow(t *testing.T) {
+	s := newSession(t)
+	s.plant("d/f", []byte("one"))
+	s.plant("d/old", nil)
+	s.reads("ws/d/f", []byte("one"))
+	s.must(s.k.mkdir("ws/d/mine", 0o755)) // the directory itself has a row now
+	s.plant("d/f", []byte("two, longer"))
+	s.plant("d/new", []byte("new"))
+	s.must(os.Remove(filepath.Join(s.base, "d/old")))
+	s.reads("ws/d/f", []byte("two, longer"))
+	if e := s.lstat("ws/d/f"); e.Attr.Size != 11 || e.TTL > BaseTTL {
+		t.Errorf("size %d for %v", e.Attr.Size, e.TTL)
+	}
+	s.reads("ws/d/new", []byte("new"))
+	s.missing("ws/d/old")
+	if got := s.list("ws/d"); got != "mine f new" && got != "mine new f" {
+		t.Errorf("ws/d holds %s", got)
+	}
+}
+
+func TestReplacedHostFileIsAnotherInode(t *testing.T) {
+	s := newSession(t)
+	s.plant("f", []byte("one"))
+	ino, open, err := s.k.open("ws/f", unix.O_RDONLY, 0)
+	s.must(err)
+	s.plant("f2", []byte("two"))
+	s.must(os.Rename(filepath.Join(s.base, "f2"), filepath.Join(s.base, "f")))
+	if got, err := readAll(open, 10); err != nil || string(got) != "one" {
+		t.Errorf("open file: %q, %v", got, err)
+	}
+	if e := s.lstat("ws/f"); e.Ino == ino {
+		t.Error("the new file has the old one's number")
+	}
+	s.reads("ws/f", []byte("two"))
+	open.Release()
+}
