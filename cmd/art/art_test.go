@@ -190,11 +190,22 @@ func TestUncaughtSignalEndsThePayload(t *testing.T) {
 	// A shell that waits for its child: a signal to itself alone would not end it.
 	cmd, _ := art(t, "--", "sh", "-c", "echo ready; sleep 1000; true")
 	ready(t, cmd)
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if got := code(t, cmd.Wait()); got != 128+int(syscall.SIGINT) {
-		t.Errorf("exit code %d", got)
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for {
+		// Again and again: a shell that is just about to start the child waits for
+		// that, which was not there yet to get the signal.
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-done:
+			if got := code(t, err); got != 128+int(syscall.SIGINT) {
+				t.Errorf("exit code %d", got)
+			}
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 }
 

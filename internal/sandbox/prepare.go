@@ -72,7 +72,6 @@ func prepare(o *Options) (_ *prepared, err error) {
 		Workspace: guest, WorkspaceHost: workspace,
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
 		CallerIsRoot: os.Getuid() == 0,
-		Empty:        p.plan.EmptyPath(),
 		PersonalDirs: account.homes,
 		Network:      o.Network,
 		StatusFD:     stage.StatusFD,

@@ -81,7 +81,7 @@ func makeStaging(p *Plan) error {
 		return fail(err)
 	}
 	files := []struct{ path, text string }{
-		{p.PasswdPath(), p.Passwd}, {p.GroupPath(), p.Group}, {p.EmptyPath(), ""},
+		{p.PasswdPath(), p.Passwd}, {p.GroupPath(), p.Group}, {p.staged("file"), ""},
 	}
 	for _, f := range files {
 		if err := os.WriteFile(f.path, []byte(f.text), 0o444); err != nil {
@@ -93,7 +93,7 @@ func makeStaging(p *Plan) error {
 			return fail(err)
 		}
 	}
-	for _, path := range []string{p.EmptyPath(), p.staged("directory")} {
+	for _, path := range []string{p.staged("file"), p.staged("directory")} {
 		if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
 			return fail(err)
 		}
@@ -195,7 +195,7 @@ func coverFD(p *Plan, fd int) error {
 	if directory {
 		return bind(p.staged("directory"), proc(fd))
 	}
-	return bind(p.EmptyPath(), proc(fd))
+	return bind(p.staged("file"), proc(fd))
 }
 
 // openBeneath opens path, relative to the directory dir whose contents a guest

@@ -91,7 +91,4 @@ func (p *Plan) PasswdPath() string { return p.staged("passwd") }
 // GroupPath returns the path in the stage's namespace of the guest's group(5).
 func (p *Plan) GroupPath() string { return p.staged("group") }
 
-// EmptyPath returns the path in the stage's namespace of an empty file.
-func (p *Plan) EmptyPath() string { return p.staged("file") }
-
 func (p *Plan) staged(name string) string { return filepath.Join(p.Staging, name) }
