@@ -98,6 +98,29 @@ func TestReadmeMake(t *testing.T) {
 	}
 }
 
+// TestReadmePromises holds the table of promises to stories and code that exist.
+func TestReadmePromises(t *testing.T) {
+	_, table, _ := strings.Cut(readme(t), "| promise | story | code |\n|---|---|---|\n")
+	table, _, found := strings.Cut(table, "\n\n")
+	if !found {
+		t.Fatal("README.md has no table of promises")
+	}
+	name := regexp.MustCompile("`([^`]+)`")
+	for row := range strings.Lines(table) {
+		cells := strings.Split(row, "|")
+		for _, story := range name.FindAllStringSubmatch(cells[2], -1) {
+			if file := filepath.Join("testdata/script", story[1]+".txtar"); !exists(file) {
+				t.Errorf("there is no story %s", file)
+			}
+		}
+		for _, code := range name.FindAllStringSubmatch(cells[3], -1) {
+			if !exists(filepath.Join(repo, code[1])) {
+				t.Errorf("there is no directory %s", code[1])
+			}
+		}
+	}
+}
+
 func TestInstall(t *testing.T) {
 	readme(t)
 	dest := t.TempDir()
