@@ -20,8 +20,8 @@ import (
 const (
 	// hangupGrace is how long the guest has to end after its terminal is gone.
 	hangupGrace = 2 * time.Second
-	// endGrace is how long one side may outlive the other when both are to end.
-	endGrace = 2 * time.Second
+	// endGrace is how long the sandbox may outlive art-fuse.
+	endGrace = 200 * time.Millisecond
 )
 
 // session is a running one. All fields belong to the goroutine that calls Run.
@@ -31,8 +31,9 @@ type session struct {
 	null     *os.File
 	traceLog *os.File // where a trace goes, or nil
 
-	control  *os.File     // art's copy of the stage's end of the socket to art-fuse
-	fuseDone <-chan error // how art-fuse ended; nil without one
+	control   *os.File     // art's copy of the stage's end of the socket to art-fuse
+	fuseDone  <-chan error // tells how art-fuse ended; nil without one, and after
+	fuseError error        // how it ended
 
 	stage      *os.Process
 	stageDone  <-chan error
@@ -228,27 +229,29 @@ func (s *session) hangup() {
 	s.kill = time.After(hangupGrace)
 }
 
-// fuseEnded is called when art-fuse ends while the sandbox still runs. That may
-// be the usual end, the two seen in the wrong order.
+// fuseEnded is called when art-fuse ends while the sandbox, as far as is known,
+// still runs. That may be the usual end: the mount goes before the process of the
+// sandbox can be waited for. What still runs after a moment is left without files.
 func (s *session) fuseEnded(err error) {
-	if err == nil {
-		s.kill = time.After(endGrace)
-		return
+	s.fuseError = err
+	s.kill = time.After(endGrace)
+}
+
+// end ends by force a guest that should have ended by itself.
+func (s *session) end() {
+	if s.plan.Database != "" && s.fuseDone == nil {
+		s.fail(cli.WithHint(fmt.Errorf("serve the workspace: art-fuse ended: %s", ending(s.fuseError)),
+			"everything up to its last commit, at most a moment ago, is safe in the database"))
 	}
-	if s.guest == nil {
-		return // the stage is told, and says why
-	}
-	s.fail(cli.WithHint(fmt.Errorf("serve the workspace: art-fuse ended: %w", err),
-		"everything up to its last commit, at most a moment ago, is safe in the database"))
 	s.stage.Kill()
 }
 
-// end ends a guest by force that should have ended by itself.
-func (s *session) end() {
-	if s.plan.Database != "" && s.fuseDone == nil {
-		s.fail(errors.New("serve the workspace: art-fuse ended before the command"))
+// ending says how a process ended whose Wait returned err.
+func ending(err error) string {
+	if err == nil {
+		return "exit status 0"
 	}
-	s.stage.Kill()
+	return err.Error()
 }
 
 // fail keeps the first reason why the session failed.
@@ -282,9 +285,10 @@ func (s *session) finish() (int, error) {
 	s.closeControl()
 	s.dropHandover()
 	if s.fuseDone != nil {
-		if err := <-s.fuseDone; err != nil {
-			s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", err))
-		}
+		s.fuseError = <-s.fuseDone
+	}
+	if s.fuseError != nil && s.guest != nil {
+		s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", s.fuseError))
 	}
 	if s.failed != nil {
 		return cli.ExitArt, s.failed
