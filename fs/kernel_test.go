@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"os"
 	"strings"
 	"syscall"
 
@@ -9,18 +10,24 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// kernel stands between paths and a FileSystem as the kernel's VFS does: it walks paths by Lookup,
-// counts what it owes Forget, and makes the checks that fs/namei.c and fs/open.c make before a file
-// system is asked at all. Paths are relative to the root, whose own path is "". It keeps no cache,
-// so every step asks anew.
+// kernel makes a tree of a FileSystem as the kernel's VFS does: it walks paths by Lookup, counts
+// what it owes Forget, and makes the checks that fs/namei.c and fs/open.c make before a file system
+// is asked at all. It keeps no cache, so every step asks anew.
 type kernel struct {
 	fs     FileSystem
 	caller Caller
+	plus   bool // list directories with attributes
 	owed   map[Ino]uint64
+	files  map[Ino]int // open files
 }
 
-func newKernel(fsys FileSystem, c Caller) *kernel {
-	return &kernel{fs: fsys, caller: c, owed: map[Ino]uint64{}}
+var _ tree = (*kernel)(nil)
+
+func newKernel(fsys FileSystem) *kernel {
+	return &kernel{
+		fs: fsys, caller: Caller{uint32(os.Getuid()), uint32(os.Getgid())},
+		owed: map[Ino]uint64{}, files: map[Ino]int{},
+	}
 }
 
 // split cuts a path into the path of its directory and its last component.
@@ -102,28 +109,66 @@ func (k *kernel) vacant(path string) (Ino, string, error) {
 
 func (k *kernel) lstat(path string) (Entry, error) { return k.walk(path) }
 
-func (k *kernel) open(path string, flags int, mode uint32) (Ino, File, error) {
+func (k *kernel) open(path string, flags int, mode uint32) (treeFile, error) {
 	dir, name, e, err := k.place(path)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
+	var f File
 	switch kind := e.Attr.Mode & syscall.S_IFMT; {
 	case e.Ino == 0 && flags&unix.O_CREAT == 0:
-		return 0, nil, syscall.ENOENT
+		return nil, syscall.ENOENT
 	case e.Ino == 0:
-		e, f, err := k.fs.Create(k.caller, dir.Ino, name, mode)
+		e, f, err = k.fs.Create(k.caller, dir.Ino, name, mode)
 		e, err = k.got(e, err)
-		return e.Ino, f, err
 	case flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0:
-		return 0, nil, syscall.EEXIST
+		return nil, syscall.EEXIST
 	case kind == syscall.S_IFLNK:
-		return 0, nil, syscall.ELOOP
+		return nil, syscall.ELOOP
 	case kind == syscall.S_IFDIR:
-		return 0, nil, syscall.EISDIR
+		return nil, syscall.EISDIR
+	default:
+		f, err = k.fs.Open(e.Ino, uint32(flags&^(unix.O_CREAT|unix.O_EXCL)))
 	}
-	f, err := k.fs.Open(e.Ino, uint32(flags&^(unix.O_CREAT|unix.O_EXCL)))
-	return e.Ino, f, errnoOf(err)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	k.files[e.Ino]++
+	return &kernelFile{f, k, e.Ino}, nil
 }
+
+// kernelFile is an open file; as long as it is, its inode is not forgotten.
+type kernelFile struct {
+	f   File
+	k   *kernel
+	ino Ino
+}
+
+func (f *kernelFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.f.ReadAt(p, off)
+	return n, errnoOf(err)
+}
+
+func (f *kernelFile) WriteAt(p []byte, off int64) error { return errnoOf(f.f.WriteAt(p, off)) }
+
+func (f *kernelFile) truncate(size int64) error {
+	_, err := f.k.fs.Setattr(f.ino, SetAttr{Size: &size})
+	return errnoOf(err)
+}
+
+func (f *kernelFile) stat() (Entry, error) {
+	e, err := f.k.fs.Getattr(f.ino)
+	return e, errnoOf(err)
+}
+
+func (f *kernelFile) Release() {
+	f.f.Release()
+	if f.k.files[f.ino]--; f.k.files[f.ino] == 0 {
+		delete(f.k.files, f.ino)
+	}
+}
+
+func (k *kernel) sync() error { return errnoOf(k.fs.Sync()) }
 
 func (k *kernel) mknod(path string, mode uint32) error {
 	dir, name, err := k.vacant(path)
@@ -237,36 +282,7 @@ func (k *kernel) readlink(path string) (string, error) {
 	return target, errnoOf(err)
 }
 
-// content reads a whole file in requests of the given size.
-func (k *kernel) content(path string, request int) ([]byte, error) {
-	_, f, err := k.open(path, unix.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Release()
-	return readAll(f, request)
-}
-
-// readerAt is what a File reads with.
-type readerAt interface {
-	ReadAt(p []byte, off int64) (int, error)
-}
-
-func readAll(f readerAt, request int) ([]byte, error) {
-	var all []byte
-	for {
-		buf := make([]byte, request)
-		n, err := f.ReadAt(buf, int64(len(all)))
-		all = append(all, buf[:n]...)
-		if err != nil || n < request {
-			return all, errnoOf(err)
-		}
-	}
-}
-
-// readdir lists a directory in portions of at most n entries; between them, and after the last, it
-// calls pause with what has come so far.
-func (k *kernel) readdir(path string, n int, plus bool, pause func([]DirEntry)) ([]DirEntry, error) {
+func (k *kernel) readdir(path string, n int, pause func([]DirEntry)) ([]DirEntry, error) {
 	e, err := k.walk(path)
 	if err != nil {
 		return nil, err
@@ -283,13 +299,13 @@ func (k *kernel) readdir(path string, n int, plus bool, pause func([]DirEntry)) 
 	offset := uint64(0)
 	for {
 		room := n
-		err := d.Read(offset, plus, func(e DirEntry) bool {
+		err := d.Read(offset, k.plus, func(e DirEntry) bool {
 			if room == 0 {
 				return false
 			}
 			room--
 			offset = e.Offset
-			if plus && e.Entry.Ino != 0 {
+			if k.plus && e.Entry.Ino != 0 {
 				k.owed[e.Entry.Ino]++
 			}
 			all = append(all, e)
@@ -305,10 +321,10 @@ func (k *kernel) readdir(path string, n int, plus bool, pause func([]DirEntry)) 
 	}
 }
 
-// forget gives back everything that is owed, but for the inodes in keep.
-func (k *kernel) forget(keep map[Ino]bool) {
+// forget gives back everything that is owed, but for the inodes of open files.
+func (k *kernel) forget() {
 	for ino, n := range k.owed {
-		if !keep[ino] {
+		if k.files[ino] == 0 {
 			k.fs.Forget(ino, n)
 			delete(k.owed, ino)
 		}

@@ -16,59 +16,21 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// session is an overlay over a base directory, that can be ended and begun again.
+// session is an overlay over a base directory, with the words of a story.
 type session struct {
-	t        *testing.T
-	base, db string
-	store    *sqlvfs.Store
-	host     *Host
-	overlay  *Overlay
-	k        *kernel
-	logged   strings.Builder
+	inProcess
+	t *testing.T
 }
 
 func newSession(t *testing.T) *session {
-	s := &session{t: t, base: t.TempDir(), db: filepath.Join(t.TempDir(), "a.db")}
-	s.begin()
-	t.Cleanup(s.end)
+	s := &session{inProcess{base: t.TempDir(), db: filepath.Join(t.TempDir(), "a.db")}, t}
+	s.begin(t)
+	s.plus = true
+	t.Cleanup(func() {
+		s.end()
+		sound(t, s.db)
+	})
 	return s
-}
-
-func (s *session) begin() {
-	s.t.Helper()
-	now := sqlvfs.Now()
-	var err error
-	s.store, err = sqlvfs.Open(s.db, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{
-		Mode: syscall.S_IFDIR | 0o755, Nlink: 3, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
-		Atime: now, Mtime: now, Ctime: now,
-	}})
-	s.must(err)
-	s.host, err = OpenHost(s.base, s.db)
-	s.must(err)
-	s.overlay, err = NewOverlay(OverlayOptions{Store: s.store, Base: s.host, Name: workspace, Logf: func(f string, a ...any) {
-		fmt.Fprintf(&s.logged, f+"\n", a...)
-	}})
-	s.must(err)
-	s.k = newKernel(s.overlay, Caller{uint32(os.Getuid()), uint32(os.Getgid())})
-}
-
-// end closes everything, and proves that the database is sound.
-func (s *session) end() {
-	s.t.Helper()
-	s.must(s.store.Close())
-	s.must(s.host.Close())
-	found, err := sqlvfs.Check(s.db)
-	s.must(err)
-	for _, f := range found {
-		s.t.Errorf("check: inode %d %s", f.Ino, f.Text)
-	}
-}
-
-func (s *session) remount() {
-	s.t.Helper()
-	s.k.forget(nil)
-	s.end()
-	s.begin()
 }
 
 func (s *session) must(err error) {
@@ -88,7 +50,7 @@ func (s *session) plant(path string, data []byte) {
 
 func (s *session) write(path string, data []byte, off int64) {
 	s.t.Helper()
-	_, f, err := s.k.open(path, unix.O_RDWR|unix.O_CREAT, 0o644)
+	f, err := s.open(path, unix.O_RDWR|unix.O_CREAT, 0o644)
 	s.must(err)
 	defer f.Release()
 	s.must(f.WriteAt(data, off))
@@ -96,7 +58,7 @@ func (s *session) write(path string, data []byte, off int64) {
 
 func (s *session) reads(path string, want []byte) {
 	s.t.Helper()
-	got, err := s.k.content(path, 1<<17)
+	got, err := content(s, path, 1<<17)
 	if err != nil {
 		s.t.Fatalf("read %s: %v", path, err)
 	}
@@ -105,9 +67,9 @@ func (s *session) reads(path string, want []byte) {
 	}
 }
 
-func (s *session) lstat(path string) Entry {
+func (s *session) stat(path string) Entry {
 	s.t.Helper()
-	e, err := s.k.lstat(path)
+	e, err := s.lstat(path)
 	if err != nil {
 		s.t.Fatalf("lstat %s: %v", path, err)
 	}
@@ -116,14 +78,14 @@ func (s *session) lstat(path string) Entry {
 
 func (s *session) missing(path string) {
 	s.t.Helper()
-	if _, err := s.k.lstat(path); err != syscall.ENOENT {
+	if _, err := s.lstat(path); err != syscall.ENOENT {
 		s.t.Errorf("%s: %v, want %v", path, err, syscall.ENOENT)
 	}
 }
 
-func (s *session) list(path string) string {
+func (s *session) names(path string) string {
 	s.t.Helper()
-	all, err := s.k.readdir(path, 100, true, func([]DirEntry) {})
+	all, err := s.readdir(path, 100, func([]DirEntry) {})
 	s.must(err)
 	var names []string
 	for _, e := range all[2:] {
@@ -148,7 +110,6 @@ func (s *session) rows(table string) int {
 	return q.ColumnInt(0)
 }
 
-// content is all tables that an operation without content of its own must leave as they are.
 func (s *session) wantRows(want map[string]int) {
 	s.t.Helper()
 	for table, n := range want {
@@ -162,10 +123,10 @@ func TestReadingAddsNoRows(t *testing.T) {
 	s := newSession(t)
 	s.plant("d/f", noise[:300_000])
 	s.reads("ws/d/f", noise[:300_000])
-	_, f, err := s.k.open("ws/d/f", unix.O_RDWR, 0) // not a write yet
+	f, err := s.open("ws/d/f", unix.O_RDWR, 0) // not a write yet
 	s.must(err)
 	f.Release()
-	s.list("ws/d")
+	s.names("ws/d")
 	s.wantRows(map[string]int{"fs_inode": 1, "fs_dentry": 0, "fs_data": 0, "fs_origin": 0})
 }
 
@@ -173,13 +134,13 @@ func TestChangedAttributesCopyNoContent(t *testing.T) {
 	s := newSession(t)
 	s.plant("f", noise[:300_000])
 	mode := uint32(0o600)
-	s.must(s.k.setattr("ws/f", SetAttr{Mode: &mode}))
-	s.must(s.k.setattr("ws/f", SetAttr{Mtime: &sqlvfs.Timespec{Sec: 7, Nsec: 8}}))
-	s.must(s.k.link("ws/f", "ws/g"))
+	s.must(s.setattr("ws/f", SetAttr{Mode: &mode}))
+	s.must(s.setattr("ws/f", SetAttr{Mtime: &sqlvfs.Timespec{Sec: 7, Nsec: 8}}))
+	s.must(s.link("ws/f", "ws/g"))
 	s.wantRows(map[string]int{"fs_inode": 3, "fs_data": 0}) // the root, the workspace, the file
-	s.remount()
+	s.remount(s.t)
 	s.reads("ws/f", noise[:300_000])
-	e := s.lstat("ws/g")
+	e := s.stat("ws/g")
 	if e.Attr.Mode != syscall.S_IFREG|0o600 || e.Attr.Mtime != (sqlvfs.Timespec{Sec: 7, Nsec: 8}) || e.Attr.Nlink != 2 {
 		t.Errorf("attributes %+v", e.Attr)
 	}
@@ -191,7 +152,7 @@ func TestOneByteOfALargeFileIsOneChunk(t *testing.T) {
 	s.plant("big", data)
 	s.write("ws/big", []byte{data[5_000_000] ^ 1}, 5_000_000)
 	s.wantRows(map[string]int{"fs_inode": 3, "fs_data": 1})
-	s.remount()
+	s.remount(s.t)
 	want := bytes.Clone(data)
 	want[5_000_000] ^= 1
 	s.reads("ws/big", want)
@@ -205,43 +166,43 @@ func TestRenamedBaseDirectoryIsOneRowAndOneWhiteout(t *testing.T) {
 	for i := range 200 {
 		s.plant(fmt.Sprintf("d/%d/f", i), noise[i:i+100])
 	}
-	s.must(s.k.rename("ws/d", "ws/e"))
+	s.must(s.rename("ws/d", "ws/e"))
 	s.wantRows(map[string]int{"fs_inode": 3, "fs_dentry": 2, "art_whiteout": 1, "fs_data": 0})
 	for range 2 {
 		s.missing("ws/d")
 		s.reads("ws/e/7/f", noise[7:107])
-		if n := len(strings.Fields(s.list("ws/e"))); n != 200 {
+		if n := len(strings.Fields(s.names("ws/e"))); n != 200 {
 			t.Errorf("%d entries, want 200", n)
 		}
-		s.remount()
+		s.remount(s.t)
 	}
 }
 
 func TestDirectoryMadeAgainIsEmpty(t *testing.T) {
 	for name, remove := range map[string]func(*session){
 		"removed": func(s *session) {
-			s.must(s.k.unlink("ws/d/f"))
-			s.must(s.k.rmdir("ws/d"))
+			s.must(s.unlink("ws/d/f"))
+			s.must(s.rmdir("ws/d"))
 		},
-		"renamed": func(s *session) { s.must(s.k.rename("ws/d", "ws/x")) },
+		"renamed": func(s *session) { s.must(s.rename("ws/d", "ws/x")) },
 		"replaced": func(s *session) {
-			s.must(s.k.unlink("ws/d/f"))
-			s.must(s.k.mkdir("ws/x", 0o755))
-			s.must(s.k.rename("ws/x", "ws/d"))
-			s.must(s.k.rmdir("ws/d"))
+			s.must(s.unlink("ws/d/f"))
+			s.must(s.mkdir("ws/x", 0o755))
+			s.must(s.rename("ws/x", "ws/d"))
+			s.must(s.rmdir("ws/d"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t)
 			s.plant("d/f", []byte("old"))
 			remove(s)
-			s.must(s.k.mkdir("ws/d", 0o755))
+			s.must(s.mkdir("ws/d", 0o755))
 			for range 2 {
-				if got := s.list("ws/d"); got != "" {
+				if got := s.names("ws/d"); got != "" {
 					t.Errorf("it holds %s", got)
 				}
 				s.missing("ws/d/f")
-				s.remount()
+				s.remount(s.t)
 			}
 		})
 	}
@@ -251,16 +212,16 @@ func TestWhiteoutsMoveWithTheirDirectory(t *testing.T) {
 	s := newSession(t)
 	s.plant("p/d/gone", nil)
 	s.plant("p/d/stays", nil)
-	s.must(s.k.unlink("ws/p/d/gone"))
-	s.must(s.k.rename("ws/p/d", "ws/p/e"))
-	s.must(s.k.rename("ws/p", "q"))
+	s.must(s.unlink("ws/p/d/gone"))
+	s.must(s.rename("ws/p/d", "ws/p/e"))
+	s.must(s.rename("ws/p", "q"))
 	for range 2 {
-		if got := s.list("q/e"); got != "stays" {
+		if got := s.names("q/e"); got != "stays" {
 			t.Errorf("q/e holds %q", got)
 		}
 		s.missing("q/e/gone")
 		s.missing("ws/p")
-		s.remount()
+		s.remount(s.t)
 	}
 }
 
@@ -268,27 +229,27 @@ func TestHardLinksOfTheBaseAreOneInode(t *testing.T) {
 	s := newSession(t)
 	s.plant("a", []byte("content"))
 	s.must(os.Link(filepath.Join(s.base, "a"), filepath.Join(s.base, "b")))
-	before := s.lstat("ws/b").Ino
+	before := s.stat("ws/b").Ino
 	s.write("ws/a", []byte("CON"), 0)
 	for range 2 {
 		s.reads("ws/b", []byte("CONtent"))
-		a, b := s.lstat("ws/a"), s.lstat("ws/b")
+		a, b := s.stat("ws/a"), s.stat("ws/b")
 		if a.Ino != before || b.Ino != before || a.Attr.Nlink != 2 {
 			t.Errorf("inodes %d and %d with %d links, want %d twice", a.Ino, b.Ino, a.Attr.Nlink, before)
 		}
-		s.remount()
+		s.remount(s.t)
 	}
-	s.must(s.k.unlink("ws/a"))
+	s.must(s.unlink("ws/a"))
 	for range 2 {
 		s.reads("ws/b", []byte("CONtent"))
-		if e := s.lstat("ws/b"); e.Attr.Nlink != 1 || e.Ino != before {
+		if e := s.stat("ws/b"); e.Attr.Nlink != 1 || e.Ino != before {
 			t.Errorf("inode %d with %d links, want %d with 1", e.Ino, e.Attr.Nlink, before)
 		}
-		s.remount()
+		s.remount(s.t)
 	}
-	s.must(s.k.unlink("ws/b"))
-	s.remount()
-	if got := s.list("ws"); got != "" {
+	s.must(s.unlink("ws/b"))
+	s.remount(s.t)
+	if got := s.names("ws"); got != "" {
 		t.Errorf("ws holds %s", got)
 	}
 	s.wantRows(map[string]int{"fs_inode": 2, "fs_data": 0})
@@ -298,14 +259,14 @@ func TestUnlinkedNameOfAnUntouchedLinkLeavesTheCountRight(t *testing.T) {
 	s := newSession(t)
 	s.plant("a", []byte("content"))
 	s.must(os.Link(filepath.Join(s.base, "a"), filepath.Join(s.base, "b")))
-	s.must(s.k.unlink("ws/a"))
+	s.must(s.unlink("ws/a"))
 	for range 2 {
 		s.missing("ws/a")
-		if e := s.lstat("ws/b"); e.Attr.Nlink != 1 {
+		if e := s.stat("ws/b"); e.Attr.Nlink != 1 {
 			t.Errorf("%d links, want 1", e.Attr.Nlink)
 		}
 		s.reads("ws/b", []byte("content"))
-		s.remount()
+		s.remount(s.t)
 	}
 }
 
@@ -335,11 +296,11 @@ func TestChangedBaseOfAPartlyCopiedFileIsAnError(t *testing.T) {
 			s := newSession(t)
 			s.plant("f", noise[:300_000])
 			s.write("ws/f", []byte("mine"), 0)
-			_, open, err := s.k.open("ws/f", unix.O_RDWR, 0)
+			open, err := s.open("ws/f", unix.O_RDWR, 0)
 			s.must(err)
 			s.must(change(filepath.Join(s.base, "f")))
 			for _, when := range []string{"same session", "next session"} {
-				if got, err := s.k.content("ws/f", 1<<17); err != syscall.EIO && err != syscall.ESTALE {
+				if got, err := content(s, "ws/f", 1<<17); err != syscall.EIO && err != syscall.ESTALE {
 					t.Errorf("%s: read %d bytes, %v", when, len(got), err)
 				}
 				if s.logged.Len() == 0 {
@@ -355,7 +316,7 @@ func TestChangedBaseOfAPartlyCopiedFileIsAnError(t *testing.T) {
 				}
 				open.Release()
 				s.logged.Reset()
-				s.remount()
+				s.remount(s.t)
 			}
 		})
 	}
@@ -367,13 +328,13 @@ func TestChangedBaseOfAWholeFileDoesNotMatter(t *testing.T) {
 	s.plant("cut", noise[:300_000])
 	s.write("ws/small", []byte("C"), 0)
 	zero := int64(0)
-	s.must(s.k.setattr("ws/cut", SetAttr{Size: &zero}))
+	s.must(s.setattr("ws/cut", SetAttr{Size: &zero}))
 	s.plant("small", []byte("the host's"))
 	s.must(os.Remove(filepath.Join(s.base, "cut")))
 	for range 2 {
 		s.reads("ws/small", []byte("Content"))
 		s.reads("ws/cut", nil)
-		s.remount()
+		s.remount(s.t)
 	}
 }
 
@@ -382,17 +343,17 @@ func TestHostChangesOfUntouchedObjectsShow(t *testing.T) {
 	s.plant("d/f", []byte("one"))
 	s.plant("d/old", nil)
 	s.reads("ws/d/f", []byte("one"))
-	s.must(s.k.mkdir("ws/d/mine", 0o755)) // the directory itself has a row now
+	s.must(s.mkdir("ws/d/mine", 0o755)) // the directory itself has a row now
 	s.plant("d/f", []byte("two, longer"))
 	s.plant("d/new", []byte("new"))
 	s.must(os.Remove(filepath.Join(s.base, "d/old")))
 	s.reads("ws/d/f", []byte("two, longer"))
-	if e := s.lstat("ws/d/f"); e.Attr.Size != 11 || e.TTL > BaseTTL {
+	if e := s.stat("ws/d/f"); e.Attr.Size != 11 || e.TTL > BaseTTL {
 		t.Errorf("size %d for %v", e.Attr.Size, e.TTL)
 	}
 	s.reads("ws/d/new", []byte("new"))
 	s.missing("ws/d/old")
-	if got := s.list("ws/d"); got != "mine f new" && got != "mine new f" {
+	if got := s.names("ws/d"); got != "mine f new" && got != "mine new f" {
 		t.Errorf("ws/d holds %s", got)
 	}
 }
@@ -400,14 +361,15 @@ func TestHostChangesOfUntouchedObjectsShow(t *testing.T) {
 func TestReplacedHostFileIsAnotherInode(t *testing.T) {
 	s := newSession(t)
 	s.plant("f", []byte("one"))
-	ino, open, err := s.k.open("ws/f", unix.O_RDONLY, 0)
+	ino := s.stat("ws/f").Ino
+	open, err := s.open("ws/f", unix.O_RDONLY, 0)
 	s.must(err)
 	s.plant("f2", []byte("two"))
 	s.must(os.Rename(filepath.Join(s.base, "f2"), filepath.Join(s.base, "f")))
 	if got, err := readAll(open, 10); err != nil || string(got) != "one" {
 		t.Errorf("open file: %q, %v", got, err)
 	}
-	if e := s.lstat("ws/f"); e.Ino == ino {
+	if e := s.stat("ws/f"); e.Ino == ino {
 		t.Error("the new file has the old one's number")
 	}
 	s.reads("ws/f", []byte("two"))

@@ -58,11 +58,17 @@ func chunkEdge(t *rapid.T, label string) int {
 	return max(0, n+rapid.IntRange(-2, 2).Draw(t, "more"))
 }
 
+// somewhen draws a moment in the past. Before 1970 it is a whole second: others do not pass through
+// the FUSE library.
 func somewhen(t *rapid.T) sqlvfs.Timespec {
-	return sqlvfs.Timespec{
+	ts := sqlvfs.Timespec{
 		Sec:  rapid.SampledFrom([]int64{-86400, 0, 1, 1_000_000_000, 1_234_567_890}).Draw(t, "sec"),
 		Nsec: rapid.SampledFrom([]int32{0, 1, 123_456_789, 999_999_999}).Draw(t, "nsec"),
 	}
+	if ts.Sec < 0 {
+		ts.Nsec = 0
+	}
+	return ts
 }
 
 // drawTree draws a tree of a few directories, files, links and a fifo. Directories come before
@@ -130,6 +136,37 @@ func plant(root string, tree []object) error {
 		}
 	}
 	return nil
+}
+
+// content reads a whole file in requests of the given size.
+func content(d tree, path string, request int) ([]byte, error) {
+	f, err := d.open(path, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Release()
+	return readAll(f, request)
+}
+
+func readAll(f treeFile, request int) ([]byte, error) {
+	var all []byte
+	for {
+		buf := make([]byte, request)
+		n, err := f.ReadAt(buf, int64(len(all)))
+		all = append(all, buf[:max(n, 0)]...)
+		if err != nil || n < request {
+			return all, err
+		}
+	}
+}
+
+// difference says where content begins to differ.
+func difference(got, want []byte) string {
+	i := 0
+	for i < len(got) && i < len(want) && got[i] == want[i] {
+		i++
+	}
+	return fmt.Sprintf("content differs from byte %d on; %d bytes, want %d", i, len(got), len(want))
 }
 
 // portrait describes all of a tree that must not change: names, content, modes, owners, link
