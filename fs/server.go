@@ -63,8 +63,8 @@ func (s *Server) ServeOps(c *fuse.Connection) {
 			s.handles.releaseAll()
 			return
 		default:
-			// A message that the library cannot parse; setxattr(2) with an empty value makes one.
-			// It has no reply, so its caller waits until it is killed; everyone else goes on.
+			// A message that the library cannot parse; RefuseXattrs tells of the one that is known.
+			// It has no reply, so its caller waits as long as the mount lasts; everyone else goes on.
 			s.logf("request dropped: %v", err)
 			continue
 		}
