@@ -9,20 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
-	"testing"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"github.com/riverlytech/art/sqlvfs"
 )
-
-// TestMain clears the umask: what the tests make on a host directory must get the modes asked for,
-// as it does in an overlay, whose kernel has applied the umask already.
-func TestMain(m *testing.M) {
-	syscall.Umask(0)
-	os.Exit(m.Run())
-}
 
 // noise is where file content comes from: nothing repeats at the distance of a chunk.
 var noise = func() []byte {

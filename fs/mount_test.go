@@ -1,0 +1,374 @@
+package fs
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+)
+
+// TestMountIsLikeADirectory is TestOverlayIsLikeADirectory with the kernel in between, and fewer
+// operations.
+func TestMountIsLikeADirectory(t *testing.T) {
+	checks := flag.Lookup("rapid.checks").Value.String()
+	defer flag.Set("rapid.checks", checks)
+	n, err := strconv.Atoi(checks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flag.Set("rapid.checks", strconv.Itoa(max(n/10, 1)))
+	compareWithDirectory(t, max(*steps/2, 1), func(rt *rapid.T, base, db string) system {
+		dir := base + ".mnt"
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			rt.Fatal(err)
+		}
+		m := &mounted{directory: directory(dir), base: base, db: db}
+		m.begin(rt)
+		return m
+	})
+}
+
+func TestSharedMapping(t *testing.T) {
+	m := newMounted(t)
+	const size = 200_000
+	m.plant(t, "f", noise[:size])
+	f, err := os.OpenFile(m.at("ws/f"), os.O_RDWR, 0)
+	m.must(t, err)
+	defer f.Close()
+	mem, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	m.must(t, err)
+	if !bytes.Equal(mem, noise[:size]) {
+		t.Fatal("the mapping: " + difference(mem, noise[:size]))
+	}
+	want := bytes.Clone(mem)
+	for _, at := range []int{0, 65_535, 65_536, 131_072, size - 1} {
+		mem[at]++
+		want[at]++
+	}
+	m.reads(t, "ws/f", want) // the page cache is one
+	_, err = f.WriteAt([]byte("written"), 100_000)
+	m.must(t, err)
+	copy(want[100_000:], "written")
+	if !bytes.Equal(mem, want) {
+		t.Error("the mapping does not show what was written: " + difference(mem, want))
+	}
+	m.must(t, unix.Msync(mem, unix.MS_SYNC))
+	m.must(t, unix.Munmap(mem))
+	f.Close()
+	m.remount(t)
+	m.reads(t, "ws/f", want)
+}
+
+func TestAppendThroughTwoDescriptors(t *testing.T) {
+	m := newMounted(t)
+	m.plant(t, "log", []byte("begin\n"))
+	var wg sync.WaitGroup
+	const lines = 300
+	for who := range 2 {
+		f, err := os.OpenFile(m.at("ws/log"), os.O_WRONLY|os.O_APPEND, 0)
+		m.must(t, err)
+		defer f.Close()
+		wg.Go(func() {
+			for i := range lines {
+				if _, err := fmt.Fprintf(f, "%d %d %s\n", who, i, strings.Repeat("x", i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	data, err := os.ReadFile(m.at("ws/log"))
+	m.must(t, err)
+	got := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		got[line] = true
+	}
+	if len(got) != 2*lines+1 || !got["begin\n"] {
+		t.Errorf("%d different lines, want %d", len(got), 2*lines+1)
+	}
+	for who := range 2 {
+		for i := range lines {
+			if line := fmt.Sprintf("%d %d %s\n", who, i, strings.Repeat("x", i)); !got[line] {
+				t.Fatalf("line %d of writer %d is lost", i, who)
+			}
+		}
+	}
+}
+
+func TestConcurrentWriters(t *testing.T) {
+	m := newMounted(t)
+	const writers, part = 8, 100_000
+	m.plant(t, "shared", make([]byte, writers*part))
+	shared, err := os.OpenFile(m.at("ws/shared"), os.O_RDWR, 0)
+	m.must(t, err)
+	defer shared.Close()
+	var wg sync.WaitGroup
+	for who := range writers {
+		wg.Go(func() {
+			own := m.at(fmt.Sprintf("ws/%d", who))
+			for i := range 30 {
+				data := someBytes(1000+i*5000, who*31+i)
+				err := errors.Join(
+					os.WriteFile(own+".new", data, 0o644),
+					os.Rename(own+".new", own),
+				)
+				// The parts meet within a chunk.
+				_, werr := shared.WriteAt(someBytes(part, who*31+i), int64(who*part))
+				got, rerr := os.ReadFile(own)
+				if err := errors.Join(err, werr, rerr); err != nil {
+					t.Errorf("writer %d: %v", who, err)
+					return
+				}
+				if !bytes.Equal(got, data) {
+					t.Errorf("writer %d: %s", who, difference(got, data))
+				}
+				if i%7 == 3 {
+					shared.Sync()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	shared.Close()
+	for range 2 {
+		var want []byte
+		for who := range writers {
+			want = append(want, someBytes(part, who*31+29)...)
+		}
+		m.reads(t, "ws/shared", want)
+		m.remount(t)
+	}
+}
+
+func TestLargeDirectoryListedWhileRemoved(t *testing.T) {
+	m := newMounted(t)
+	const count = 20_000
+	for i := range count / 2 {
+		m.plant(t, fmt.Sprintf("d/base%d", i), nil)
+	}
+	for i := range count / 2 {
+		m.must(t, m.mknod(fmt.Sprintf("ws/d/new%d", i), syscall.S_IFREG|0o644))
+	}
+	seen := map[string]bool{}
+	removed := 0
+	all, err := m.readdir("ws/d", 100, func(all []DirEntry) {
+		for ; removed < len(all); removed++ {
+			name := all[removed].Name
+			if seen[name] {
+				t.Fatalf("%s is listed twice", name)
+			}
+			seen[name] = true
+			if name != "." && name != ".." {
+				m.must(t, m.unlink("ws/d/"+name))
+			}
+		}
+	})
+	m.must(t, err)
+	if len(all) != count+2 {
+		t.Errorf("%d entries, want %d", len(all), count+2)
+	}
+	m.must(t, m.rmdir("ws/d"))
+	m.remount(t)
+	if got := m.names(t, "ws"); got != "" {
+		t.Errorf("ws holds %s", got)
+	}
+}
+
+func TestHostChangesShow(t *testing.T) {
+	m := newMounted(t)
+	m.plant(t, "d/grows", []byte("one"))
+	m.plant(t, "d/replaced", []byte("one"))
+	m.plant(t, "d/goes", nil)
+	m.plant(t, "d/written", []byte("one"))
+	m.must(t, os.WriteFile(m.at("ws/d/mine"), nil, 0o644))
+	look := func() {
+		for _, name := range []string{"grows", "replaced", "goes", "written", "comes"} {
+			os.ReadFile(m.at("ws/d/" + name))
+		}
+		m.names(t, "ws/d")
+	}
+	look() // so that all of it is cached, and that there is no "comes"
+	m.plant(t, "d/grows", []byte("one and more"))
+	m.plant(t, "new", []byte("two"))
+	m.must(t, os.Rename(filepath.Join(m.base, "new"), filepath.Join(m.base, "d/replaced")))
+	m.must(t, os.Remove(filepath.Join(m.base, "d/goes")))
+	m.plant(t, "d/comes", []byte("new"))
+	look()
+	time.Sleep(BaseTTL + 200*time.Millisecond)
+	if st, err := os.Stat(m.at("ws/d/grows")); err != nil || st.Size() != 12 {
+		t.Errorf("grows: %v, %v", st, err)
+	}
+	m.reads(t, "ws/d/grows", []byte("one and more"))
+	m.reads(t, "ws/d/replaced", []byte("two"))
+	m.reads(t, "ws/d/comes", []byte("new"))
+	if _, err := os.Stat(m.at("ws/d/goes")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("goes: %v", err)
+	}
+	if got := m.names(t, "ws/d"); got != "comes grows mine replaced written" {
+		t.Errorf("ws/d holds %s", got)
+	}
+}
+
+// The kernel keeps a file's pages from one open to the next, unless the host has changed it.
+func TestCachedPagesAreDroppedWhenTheHostWrites(t *testing.T) {
+	m := newMounted(t)
+	m.plant(t, "f", noise[:200_000])
+	m.reads(t, "ws/f", noise[:200_000])
+	m.plant(t, "f", noise[7:200_007]) // of the same size, so that cached attributes do no harm
+	m.reads(t, "ws/f", noise[7:200_007])
+	m.reads(t, "ws/f", noise[7:200_007])
+
+	want := bytes.Clone(noise[7:200_007])
+	copy(want[100_000:], "mine")
+	m.must(t, os.Chmod(m.at("ws/f"), 0o600)) // copied up in between
+	f, err := os.OpenFile(m.at("ws/f"), os.O_RDWR, 0)
+	m.must(t, err)
+	_, err = f.WriteAt([]byte("mine"), 100_000)
+	m.must(t, errors.Join(err, f.Close()))
+	m.reads(t, "ws/f", want)
+	m.forget()
+	m.reads(t, "ws/f", want)
+}
+
+func TestNames(t *testing.T) {
+	m := newMounted(t)
+	longest := strings.Repeat("é", 127) + "x"
+	for _, name := range []string{longest, "\xff\xfe", "a\nb", "-", " ", `\`} {
+		m.must(t, os.WriteFile(m.at("ws/"+name), []byte(name), 0o644))
+		m.must(t, os.WriteFile(filepath.Join(m.base, name+"2")[:len(m.base)+1+min(len(name)+1, 255)], []byte("base"), 0o644))
+	}
+	m.remount(t)
+	for _, name := range []string{longest, "\xff\xfe", "a\nb", "-", " ", `\`} {
+		m.reads(t, "ws/"+name, []byte(name))
+	}
+	m.reads(t, "ws/\xff\xfe2", []byte("base"))
+	tooLong := longest + "y"
+	for what, err := range map[string]error{
+		"create":  os.WriteFile(m.at(tooLong), nil, 0o644),
+		"mkdir":   m.mkdir(tooLong, 0o755),
+		"symlink": m.symlink("x", "ws/"+tooLong),
+		"rename":  m.rename("ws/-", "ws/"+tooLong),
+		"link":    m.link("ws/-", "ws/"+tooLong),
+		"unlink":  m.unlink("ws/" + tooLong),
+		"stat":    func() error { _, err := os.Stat(m.at("ws/" + tooLong)); return err }(),
+	} {
+		if !errors.Is(err, syscall.ENAMETOOLONG) {
+			t.Errorf("%s: %v, want %v", what, err, syscall.ENAMETOOLONG)
+		}
+	}
+}
+
+func TestSetGroupIDDirectory(t *testing.T) {
+	m := newMounted(t)
+	m.must(t, m.mkdir("d", 0o755))
+	gid := os.Getgid()
+	if os.Getuid() == 0 {
+		gid = 12
+		m.must(t, os.Chown(m.at("d"), 0, gid))
+	}
+	m.must(t, unix.Chmod(m.at("d"), 0o2775))
+	m.must(t, m.mkdir("d/sub", 0o755))
+	m.must(t, os.WriteFile(m.at("d/sub/f"), nil, 0o644))
+	m.remount(t)
+	for path, mode := range map[string]uint32{"d": 0o42775, "d/sub": 0o42755, "d/sub/f": 0o100644} {
+		if e, err := m.lstat(path); err != nil || e.Attr.Mode != mode || e.Attr.GID != uint32(gid) {
+			t.Errorf("%s: mode %o, group %d, %v; want %o, %d", path, e.Attr.Mode, e.Attr.GID, err, mode, gid)
+		}
+	}
+}
+
+func TestRenameOverAnOpenFile(t *testing.T) {
+	m := newMounted(t)
+	m.plant(t, "base", noise[:100_000])
+	m.plant(t, "changed", noise[:100_000])
+	f, err := os.OpenFile(m.at("ws/changed"), os.O_RDWR, 0)
+	m.must(t, err)
+	_, err = f.WriteAt(noise[:1], 0) // as it was, but copied
+	m.must(t, errors.Join(err, f.Close()))
+	m.must(t, os.WriteFile(m.at("ws/delta"), noise[:100_000], 0o644))
+	for _, name := range []string{"base", "changed", "delta"} {
+		t.Run(name, func(t *testing.T) {
+			f, err := os.OpenFile(m.at("ws/"+name), os.O_RDWR, 0)
+			m.must(t, err)
+			defer f.Close()
+			m.must(t, os.WriteFile(m.at("ws/new"), []byte("new"), 0o644))
+			m.must(t, os.Rename(m.at("ws/new"), m.at("ws/"+name)))
+			m.forget()
+			m.reads(t, "ws/"+name, []byte("new"))
+			_, err = f.WriteAt([]byte("old, written"), 70_000)
+			m.must(t, err)
+			m.must(t, f.Sync())
+			want := bytes.Clone(noise[:100_000])
+			copy(want[70_000:], "old, written")
+			got := make([]byte, len(want))
+			if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("the open file: %s, %v", difference(got, want), err)
+			}
+			m.must(t, f.Truncate(5))
+			e, err := descriptor(f.Fd()).stat()
+			if err != nil || e.Attr.Nlink != 0 || e.Attr.Size != 5 {
+				t.Errorf("the open file has %d links and %d bytes, %v", e.Attr.Nlink, e.Attr.Size, err)
+			}
+		})
+	}
+}
+
+func TestExtendedAttributesAreRefused(t *testing.T) {
+	m := newMounted(t)
+	m.plant(t, "f", []byte("content"))
+	for _, name := range []string{"a", "user.b", "security.c"} {
+		for _, value := range []string{"", "value"} {
+			victim := helper("setxattr", m.at("ws/f"), name, value)
+			out, err := victim.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), syscall.EOPNOTSUPP.Error()) {
+				t.Errorf("set %s to %q: %v, %s", name, value, err, out)
+			}
+		}
+	}
+}
+
+// setxattr(2) of a name of one byte without a value makes a message that the FUSE library cannot
+// parse, and so cannot be answered (see RefuseXattrs). Nobody but its caller may notice.
+func TestUnparsableMessageStopsNobodyElse(t *testing.T) {
+	m := &mounted{directory: directory(t.TempDir()), base: t.TempDir(), db: filepath.Join(t.TempDir(), "a.db"), xattrs: true}
+	m.begin(t)
+	m.plant(t, "f", []byte("content"))
+	victim := helper("setxattr", m.at("ws/f"), "a", "")
+	m.must(t, victim.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- victim.Wait() }()
+	select {
+	case err := <-ended:
+		t.Errorf("setxattr came back: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	for i := range 50 {
+		m.reads(t, "ws/f", []byte("content"))
+		m.must(t, os.WriteFile(m.at("ws/g"), []byte{byte(i)}, 0o644))
+	}
+	m.must(t, m.sync())
+	// Only the end of the connection lets the caller go.
+	m.must(t, m.server.Process.Kill())
+	<-ended
+	m.server.Wait()
+	m.must(t, m.detach())
+	if !strings.Contains(m.log.String(), "Corrupt OpSetxattr") {
+		t.Errorf("the server said %q", m.log.String())
+	}
+	sound(t, m.db)
+	m.xattrs = false
+	m.begin(t)
+	m.reads(t, "ws/g", []byte{49})
+	m.must(t, m.unmount())
+}

@@ -1,0 +1,219 @@
+package fs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jacobsa/fuse"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// mounted is an overlay behind a real mount. The server is a process of its own: one that waits for
+// itself in a page fault cannot be stopped for garbage collection, and so never answers.
+type mounted struct {
+	directory
+	base, db string
+
+	xattrs bool // let requests for extended attributes through
+	server *exec.Cmd
+	log    bytes.Buffer // what the server had to say
+}
+
+var _ system = (*mounted)(nil)
+
+// helpers are what the test program does as a child of itself, chosen by the variable helperKey.
+var helpers = map[string]func(args []string) error{
+	"serve": serveMount,
+	"setxattr": func(args []string) error {
+		return unix.Setxattr(args[0], args[1], []byte(args[2]), 0)
+	},
+}
+
+const helperKey = "ART_FS_TEST_HELPER"
+
+// TestMain clears the umask: what the tests make on a host directory must get the modes asked for,
+// as it does in an overlay, whose kernel has applied the umask already.
+func TestMain(m *testing.M) {
+	syscall.Umask(0)
+	if help, ok := helpers[os.Getenv(helperKey)]; ok {
+		if err := help(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func helper(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), helperKey+"="+name)
+	return cmd
+}
+
+// serveMount serves an overlay until it is unmounted. With a fourth argument the kernel is not told
+// that there are no extended attributes.
+func serveMount(args []string) error {
+	base, db, dir := args[0], args[1], args[2]
+	store, err := sqlvfs.Open(db, sqlvfs.Options{Create: true, Root: rootAttr()})
+	if err != nil {
+		return err
+	}
+	host, err := OpenHost(base, db)
+	if err != nil {
+		return err
+	}
+	logf := func(f string, a ...any) { fmt.Fprintf(os.Stderr, f+"\n", a...) }
+	overlay, err := NewOverlay(OverlayOptions{Store: store, Base: host, Name: workspace, Logf: logf})
+	if err != nil {
+		return err
+	}
+	mfs, err := fuse.Mount(dir, NewServer(overlay, logf), MountConfig())
+	if err != nil {
+		return fmt.Errorf("mount: %w (this test needs /dev/fuse, readable and writable, and fusermount3 of the package fuse3 or root)", err)
+	}
+	if len(args) == 3 {
+		if err := RefuseXattrs(dir); err != nil {
+			return err
+		}
+	}
+	fmt.Println("ready")
+	if err := mfs.Join(context.Background()); err != nil {
+		return err
+	}
+	return store.Close()
+}
+
+func newMounted(t *testing.T) *mounted {
+	m := &mounted{directory: directory(t.TempDir()), base: t.TempDir(), db: filepath.Join(t.TempDir(), "a.db")}
+	m.begin(t)
+	t.Cleanup(func() {
+		if err := m.unmount(); err != nil {
+			t.Error(err)
+		}
+		sound(t, m.db)
+	})
+	return m
+}
+
+func (m *mounted) begin(t rapid.TB) {
+	t.Helper()
+	m.log.Reset()
+	args := []string{m.base, m.db, m.at("")}
+	if m.xattrs {
+		args = append(args, "xattrs")
+	}
+	m.server = helper("serve", args...)
+	m.server.Stderr = &m.log
+	out, err := m.server.StdoutPipe()
+	if err == nil {
+		err = m.server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		m.server.Wait()
+		t.Fatalf("server: %s", m.log.String())
+	}
+}
+
+// unmount ends the session. It is an error if anything still uses the mount, or if the server had
+// anything to say.
+func (m *mounted) unmount() error {
+	if m.server == nil {
+		return nil
+	}
+	err := m.detach()
+	for begin := time.Now(); err != nil && time.Since(begin) < time.Second; err = m.detach() {
+		time.Sleep(10 * time.Millisecond) // the kernel releases what was just closed in its own time
+	}
+	if err != nil {
+		m.server.Process.Kill()
+		m.detach()
+	}
+	werr := m.server.Wait()
+	m.server = nil
+	switch {
+	case err != nil:
+		return fmt.Errorf("unmount: %w", err)
+	case werr != nil:
+		return fmt.Errorf("server: %w: %s", werr, m.log.String())
+	case m.log.Len() > 0:
+		return fmt.Errorf("server: %s", m.log.String())
+	}
+	return nil
+}
+
+func (m *mounted) detach() error {
+	if os.Geteuid() == 0 {
+		return unix.Unmount(m.at(""), 0)
+	}
+	return fuse.Unmount(m.at(""))
+}
+
+func (m *mounted) remount(t rapid.TB) {
+	t.Helper()
+	if err := m.unmount(); err != nil {
+		t.Error(err)
+	}
+	sound(t, m.db)
+	m.begin(t)
+}
+
+func (m *mounted) end() { m.unmount() }
+
+// forget has the kernel drop its caches of the mount, which changing the mount's options does
+// (shrink_dcache_sb in fs/super.c). Only root may; for others the kernel forgets when it pleases.
+func (m *mounted) forget() {
+	unix.Mount("", m.at(""), "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, "")
+}
+
+func (m *mounted) must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// plant makes a file in the base.
+func (m *mounted) plant(t *testing.T, path string, data []byte) {
+	t.Helper()
+	path = filepath.Join(m.base, path)
+	m.must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	m.must(t, os.WriteFile(path, data, 0o644))
+}
+
+func (m *mounted) reads(t *testing.T, path string, want []byte) {
+	t.Helper()
+	got, err := os.ReadFile(m.at(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Fatalf("%s: %s", path, difference(got, want))
+	}
+}
+
+func (m *mounted) names(t *testing.T, path string) string {
+	t.Helper()
+	ents, err := os.ReadDir(m.at(path))
+	m.must(t, err)
+	var names []string
+	for _, e := range ents {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
