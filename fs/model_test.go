@@ -27,7 +27,7 @@ var names = []string{"a", "b", "c", "d", "\xff", longName}
 // workspace is the base's name in the root of the overlay.
 const workspace = "ws"
 
-var steps = flag.Int("model.steps", 250, "average number of operations in each check of the model test")
+var steps = flag.Int("model.steps", 400, "average number of operations in each check of the model test")
 
 // system is an overlay under test.
 type system interface {
