@@ -57,7 +57,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 		inverse[i] = ^noise[i]
 	}
 	rnd := rand.New(rand.NewPCG(9, 9))
-	for i := range 20_000 {
+	for i := range 5_000 {
 		off := rnd.Int64N(size - 1)
 		data := [][]byte{inverse, noise}[i%2][off : off+1+rnd.Int64N(min(70_000, size-off))]
 		err := f.WriteAt(data, off)
