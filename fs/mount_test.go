@@ -372,3 +372,38 @@ func TestUnparsableMessageStopsNobodyElse(t *testing.T) {
 	m.reads(t, "ws/g", []byte{49})
 	m.must(t, m.unmount())
 }
+
+// Whenever the server dies, the database is a tree that once was: sound, and with all that was
+// there at the last fsync.
+func TestKilledServerLeavesASoundDatabase(t *testing.T) {
+	m := newMounted(t)
+	m.plant(t, "d/f", noise[:300_000])
+	for round := range 5 {
+		synced := fmt.Sprintf("ws/synced%d", round)
+		f, err := os.Create(m.at(synced))
+		m.must(t, err)
+		_, err = f.Write(someBytes(200_000, round))
+		m.must(t, errors.Join(err, f.Sync(), f.Close()))
+		time.AfterFunc(time.Duration(50+60*round)*time.Millisecond, func() { m.server.Process.Kill() })
+		for i := 0; err == nil; i++ {
+			name := fmt.Sprintf("ws/%d", i%50)
+			err = errors.Join(
+				os.WriteFile(m.at(name), someBytes(i%7*30_000, i), 0o644),
+				os.Rename(m.at(name), m.at("ws/d/"+strconv.Itoa(i%20))),
+				os.WriteFile(m.at("ws/d/f"), someBytes(100, i), 0o644),
+				os.MkdirAll(m.at("x/y/z"), 0o755),
+				os.RemoveAll(m.at("x")),
+			)
+		}
+		if !errors.Is(err, syscall.ENOTCONN) && !errors.Is(err, syscall.ECONNABORTED) {
+			t.Errorf("round %d ended with %v", round, err)
+		}
+		m.server.Wait()
+		m.must(t, m.detach())
+		sound(t, m.db)
+		m.begin(t)
+		for earlier := range round + 1 {
+			m.reads(t, fmt.Sprintf("ws/synced%d", earlier), someBytes(200_000, earlier))
+		}
+	}
+}
