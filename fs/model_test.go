@@ -116,6 +116,7 @@ func compareWithDirectory(t *testing.T, steps int, begin func(t *rapid.T, base, 
 			"append":   m.append,
 			"pread":    m.pread,
 			"truncate": m.truncate,
+			"resize":   m.resize,
 			"release":  m.release,
 			"mkdir":    m.mkdir,
 			"mkdir2":   m.mkdir,
@@ -281,10 +282,29 @@ func (m *model) sameContent(t *rapid.T, h *handle) {
 }
 
 func (m *model) truncate(t *rapid.T) {
+	if h := m.handle(t); h != nil {
+		m.truncateTo(t, h)
+	}
+}
+
+// resize changes the size of one file several times while a commit may be under way: content that
+// is stored, cut off and being deleted is where old bytes could come back.
+func (m *model) resize(t *rapid.T) {
 	h := m.handle(t)
 	if h == nil {
 		return
 	}
+	m.writeAt(t, h, int64(chunkEdge(t, "offset")))
+	m.sync(t)
+	for range rapid.IntRange(2, 4).Draw(t, "times") {
+		m.truncateTo(t, h)
+		if rapid.Bool().Draw(t, "commit") {
+			m.sync(t)
+		}
+	}
+}
+
+func (m *model) truncateTo(t *rapid.T, h *handle) {
 	e, err := h.want.stat()
 	if err != nil {
 		t.Fatal(err)

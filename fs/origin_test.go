@@ -375,3 +375,38 @@ func TestReplacedHostFileIsAnotherInode(t *testing.T) {
 	s.reads("ws/f", []byte("two"))
 	open.Release()
 }
+
+// A push makes the workspace's directory without an origin; it is laid over the host's all the same,
+// and takes it along when it is renamed.
+func TestPushedWorkspaceShowsTheHosts(t *testing.T) {
+	s := newSession(t)
+	s.plant("d/f", []byte("the host's"))
+	s.store.Lock()
+	in, err := s.store.New(sqlvfs.Attr{Mode: syscall.S_IFDIR | 0o755, Nlink: 2})
+	s.must(err)
+	s.must(s.store.Link(s.store.Root(), workspace, in))
+	s.store.Put(in)
+	s.store.Unlock()
+	s.remount(t)
+	s.reads("ws/d/f", []byte("the host's"))
+	s.must(s.rename("ws", "moved"))
+	for range 2 {
+		s.reads("moved/d/f", []byte("the host's"))
+		s.missing("ws")
+		s.remount(t)
+	}
+}
+
+func TestDirectoryInTheWorkspacesPlaceIsOpaque(t *testing.T) {
+	s := newSession(t)
+	s.plant("f", nil)
+	s.must(s.unlink("ws/f"))
+	s.must(s.mkdir("new", 0o755))
+	s.must(s.rename("new", "ws"))
+	for range 2 {
+		if got := s.names("ws"); got != "" {
+			t.Errorf("ws holds %s", got)
+		}
+		s.remount(t)
+	}
+}
