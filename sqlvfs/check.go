@@ -93,7 +93,7 @@ func (k *checker) integrity() error {
 	defer q.Close()
 	for q.Step() {
 		if text := q.ColumnText(0); text != "ok" {
-			k.add(0, "integrity check: %s", text)
+			k.add(0, "integrity check: %q", text) // it may hold names from the file
 		}
 	}
 	return q.Err()
