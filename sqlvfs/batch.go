@@ -141,8 +141,11 @@ func (s *Store) release(b *batch) {
 		s.pool.put(c)
 	}
 	for in := range b.cuts {
-		if in.voidBatch == b.seq {
-			in.voidFrom = math.MaxInt64
+		// What this batch cut off is deleted, and what it wrote behind the cut is stored. Only a cut
+		// made since then still hides rows.
+		in.voidFrom = math.MaxInt64
+		if from, ok := s.gather.cuts[in]; ok {
+			in.voidFrom = from
 		}
 	}
 	for in := range b.inodes {
