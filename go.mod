@@ -3,19 +3,20 @@ module github.com/riverlytech/art
 go 1.26.0
 
 require (
-	github.com/creack/pty v1.1.24 // indirect
-	github.com/fsnotify/fsnotify v1.10.1 // indirect
-	github.com/google/renameio/v2 v2.0.2 // indirect
-	github.com/jacobsa/fuse v0.0.0-20260630194014-a124548f6da7 // indirect
-	github.com/landlock-lsm/go-landlock v0.11.0 // indirect
-	github.com/ncruces/go-sqlite3 v0.35.6 // indirect
+	github.com/creack/pty v1.1.24
+	github.com/jacobsa/fuse v0.0.0-20260630194014-a124548f6da7
+	github.com/landlock-lsm/go-landlock v0.11.0
+	github.com/ncruces/go-sqlite3 v0.35.6
+	github.com/peterbourgon/ff/v3 v3.4.0
+	github.com/rogpeppe/go-internal v1.16.0
+	golang.org/x/sys v0.49.0
+	golang.org/x/term v0.47.0
+	pgregory.net/rapid v1.3.0
+)
+
+require (
 	github.com/ncruces/go-sqlite3-wasm/v6 v6.3.35304 // indirect
 	github.com/ncruces/julianday v1.0.0 // indirect
-	github.com/peterbourgon/ff/v3 v3.4.0 // indirect
-	github.com/rogpeppe/go-internal v1.16.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/tools v0.50.0 // indirect
 	kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
 )
