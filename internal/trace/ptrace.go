@@ -1,6 +1,10 @@
 package trace
 
 import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -55,6 +59,25 @@ func getSyscallInfo(pid int, s *syscallInfo) error {
 
 func getSiginfo(pid int, info *decode.Siginfo) error {
 	return ptrace(unix.PTRACE_GETSIGINFO, pid, 0, unsafe.Pointer(info))
+}
+
+// preemption is the signal that the Go runtime interrupts its own threads with
+// (sigPreempt in runtime/signal_unix.go).
+const preemption = unix.SIGURG
+
+// pending says whether sig waits for the thread pid itself, not for its process.
+func pending(pid int, sig unix.Signal) (bool, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return false, fmt.Errorf("read pending signals: %w", err)
+	}
+	_, rest, _ := strings.Cut(string(status), "\nSigPnd:\t")
+	digits, _, _ := strings.Cut(rest, "\n")
+	mask, err := strconv.ParseUint(digits, 16, 64)
+	if err != nil {
+		return false, fmt.Errorf("read pending signals: %w", err)
+	}
+	return mask&(1<<(sig-1)) != 0, nil
 }
 
 // ptrace is the system call for requests that read or write memory of ours. It

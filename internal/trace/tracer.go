@@ -25,6 +25,9 @@ type task struct {
 	// payload: the thread belongs to the command, not to what sets it up, so
 	// its signals and its end are reported.
 	payload bool
+	// preempted: a signal by which the launcher's Go runtime preempts itself is
+	// on its way and outlived execve (signal(7)); it is none of the command's.
+	preempted bool
 }
 
 type tracer struct {
@@ -260,6 +263,11 @@ func (t *tracer) execed(tk *task) error {
 		}
 	}
 	if tk.call != nil {
+		if !tk.payload {
+			if tk.preempted, err = pending(tk.pid, preemption); err != nil {
+				return err
+			}
+		}
 		t.began, tk.payload = true, true
 	}
 	return t.resume(tk, 0)
@@ -267,6 +275,10 @@ func (t *tracer) execed(tk *task) error {
 
 // signal handles a signal on its way to the thread: it is reported and delivered.
 func (t *tracer) signal(tk *task, sig unix.Signal) error {
+	if tk.preempted && sig == preemption {
+		tk.preempted = false
+		return t.resume(tk, 0)
+	}
 	if tk.payload {
 		var info decode.Siginfo
 		if err := getSiginfo(tk.pid, &info); err != nil {
