@@ -16,7 +16,16 @@ import (
 // and with it the session, from ending. The kernel asks no more after one ENOSYS
 // (fuse_setxattr in fs/fuse/xattr.c).
 func RefuseXattrs(dir string) error {
-	err := unix.Setxattr(dir, "user.art", []byte("?"), 0)
+	// Until the kernel has asked for its attributes, the root belongs to id 0 (fuse_get_root_inode in
+	// fs/fuse/inode.c), which need not exist in the mount's user namespace; and nobody may set an
+	// attribute where an owner does not exist.
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return fmt.Errorf("look at %s: %w", dir, err)
+	}
+	// The permissions of dir do not count for the names of "system.", nor are capabilities asked for
+	// (xattr_permission in fs/xattr.c).
+	err := unix.Setxattr(dir, "system.art", []byte("?"), 0)
 	if err == unix.EROFS {
 		return nil // mounted read-only: such requests never come
 	}

@@ -139,6 +139,10 @@ func mount(cfg mountConfig) error {
 		return cli.WithHint(fmt.Errorf("mount on %s: %w", cfg.dir, err), mountHint(cfg))
 	}
 	go unmountOnSignal(dir)
+	if err := fs.RefuseXattrs(dir); err != nil {
+		_ = fuse.Unmount(dir)
+		return err
+	}
 	if os.Getenv(readyVariable) != "" {
 		if err := leave(); err != nil {
 			logf("%v", err)
