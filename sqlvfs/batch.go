@@ -42,6 +42,7 @@ type inodeRow struct {
 	put       bool // write the rows of fs_inode and, as needed, fs_symlink
 	putOrigin bool // write or delete the origin's rows
 	orphan    bool // the inode has no name but is open: keep its content apart
+	named     bool // with put: it was such an orphan until now
 	drop      bool // delete every row of it
 	dropData  bool // with drop: there may be content to delete
 	dropSide  bool // with drop or orphan: there may be rows in side tables
@@ -105,8 +106,8 @@ func (b *batch) freeze() {
 			in.stored, in.sideStored, in.orphanRow = false, false, true
 		default:
 			r.put = true
-			r.putOrigin = in.originDirty
-			in.stored, in.originDirty = true, false
+			r.putOrigin, r.named = in.originDirty, in.orphanRow
+			in.stored, in.originDirty, in.orphanRow = true, false, false
 			in.sideStored = in.sideStored || in.Origin != nil || in.Attr.IsSymlink()
 		}
 		b.rows = append(b.rows, r)
@@ -169,6 +170,9 @@ func (s *Store) merge(old *batch) {
 	for _, r := range old.rows {
 		if r.putOrigin {
 			r.in.originDirty = true
+		}
+		if r.named {
+			r.in.orphanRow = true
 		}
 		// Whatever state the rows are in, the next attempt must delete all that may exist.
 		if r.drop || r.orphan {

@@ -186,7 +186,9 @@ func (s *Store) open(fresh bool, root Attr) (err error) {
 // session could not: the content of files that were deleted while they were open.
 func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	if fresh {
-		if err := w.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA auto_vacuum=INCREMENTAL", pageSize)); err != nil {
+		// No auto_vacuum: other tools' engines do not maintain the pointer map that comes with it
+		// (https://sqlite.org/fileformat2.html, section 1.8), and leave a damaged file behind.
+		if err := w.Exec(fmt.Sprintf("PRAGMA page_size=%d", pageSize)); err != nil {
 			return err
 		}
 	}
@@ -278,11 +280,9 @@ func (s *Store) start() (err error) {
 	if s.pageSize, err = pragmaInt(s.meta.Conn, "page_size"); err != nil {
 		return err
 	}
-	top, err := queryInt(s.meta.Conn, fmt.Sprintf("SELECT max(ino) FROM fs_inode WHERE ino<%d", MaxIno))
-	if err != nil {
+	if s.nextIno, err = s.firstFree(); err != nil {
 		return err
 	}
-	s.nextIno = max(Ino(top), RootIno) + 1
 	s.root = &Inode{Ino: RootIno, voidFrom: math.MaxInt64}
 	if err := s.load(s.root); err != nil {
 		return err
@@ -293,6 +293,26 @@ func (s *Store) start() (err error) {
 	s.root.holds = 1
 	s.live[RootIno] = s.root
 	return nil
+}
+
+// firstFree is the first inode number that no row mentions, not even one that another tool of the
+// format has left behind when it deleted the inode.
+func (s *Store) firstFree() (Ino, error) {
+	top := RootIno
+	columns := []string{"fs_inode.ino", "fs_data.ino"}
+	if s.hasArtTables {
+		columns = append(columns, "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino")
+	}
+	for _, c := range columns {
+		table, column, _ := strings.Cut(c, ".")
+		// The first column of an index: no table is scanned.
+		n, err := queryInt(s.meta.Conn, fmt.Sprintf("SELECT max(%[1]s) FROM %[2]s WHERE %[1]s<%[3]d", column, table, MaxIno))
+		if err != nil {
+			return 0, err
+		}
+		top = max(top, Ino(n))
+	}
+	return top + 1, nil
 }
 
 func (s *Store) connectReader() (*conn, error) {

@@ -27,12 +27,16 @@ const (
 
 // formatTables are the Agent Filesystem format's own, column for column. Readers of that format
 // expect nothing else of them.
+//
+// Inode numbers grow (AUTOINCREMENT): other tools do not know our tables and leave rows of them
+// behind when they delete an inode. A number that came back would find these, and a new directory
+// show what the deleted one had shown.
 const formatTables = `
 CREATE TABLE IF NOT EXISTS fs_config (
 	key TEXT PRIMARY KEY,
 	value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS fs_inode (
-	ino INTEGER PRIMARY KEY,
+	ino INTEGER PRIMARY KEY AUTOINCREMENT,
 	mode INTEGER NOT NULL,
 	nlink INTEGER NOT NULL DEFAULT 0,
 	uid INTEGER NOT NULL DEFAULT 0,

@@ -299,6 +299,11 @@ func (w *writer) putRow(r *inodeRow) error {
 				return err
 			}
 		}
+		if r.named {
+			if err := w.exec("DELETE FROM art_orphan WHERE ino=?", ino); err != nil {
+				return err
+			}
+		}
 		if r.putOrigin {
 			return w.putOrigin(ino, r.origin)
 		}
