@@ -40,7 +40,7 @@ func TestHostileNamesStayInside(t *testing.T) {
 	}{
 		"dot dot":             {sql: entry(0, "../x", 1000, asFile), told: "ws/../x: not an entry"},
 		"dot dot alone":       {sql: entry(0, "..", 1000, asDir) + entry(1000, "x", 1001, asFile), told: "ws/..: not an entry"},
-		"absolute":            {sql: entry(0, "/tmp/x", 1000, asFile), told: "ws//tmp/x: not an entry"},
+		"absolute":            {sql: entry(0, "/tmp/art-hostile-name", 1000, asFile), told: "ws//tmp/art-hostile-name: not an entry"},
 		"slash in name":       {sql: entry(0, "out/x", 1000, asFile), there: "out", told: "ws/out/x: not an entry"},
 		"empty":               {sql: entry(0, "", 1000, asFile), told: "ws/: not an entry"},
 		"dot":                 {sql: entry(0, ".", 1000, asDir) + entry(1000, "x", 1001, asFile), told: "ws/.: not an entry"},
@@ -97,7 +97,7 @@ func TestHostileNamesStayInside(t *testing.T) {
 				}
 				return err
 			}))
-			wantAbsent(t, "/tmp/x")
+			wantAbsent(t, "/tmp/art-hostile-name")
 		})
 	}
 }
