@@ -319,9 +319,10 @@ func (s *Store) complete(in *Inode, off, end int64, base io.ReaderAt) error {
 	}
 }
 
-// version changes whenever stored content of the file is cut off or its size changes.
-func (in *Inode) version() [3]int64 {
-	return [3]int64{in.Attr.Size, in.voidFrom, int64(in.voidBatch)}
+// version changes whenever a chunk of the file is written that was not in memory, stored content is
+// cut off, or the size changes: then what was read of the file's content before may be old.
+func (in *Inode) version() [4]int64 {
+	return [4]int64{in.Attr.Size, in.voidFrom, int64(in.voidBatch), int64(in.installs)}
 }
 
 // writable returns the chunk in a state that may be changed, at least size bytes long, filled with
@@ -351,6 +352,7 @@ func (s *Store) install(in *Inode, index int64, c *chunk) {
 		in.chunks = map[int64]*chunk{}
 	}
 	in.chunks[index] = c
+	in.installs++
 	s.gather.chunks[chunkKey{in, index}] = c
 	s.gather.bytes += len(c.data)
 	s.touch(in, false)

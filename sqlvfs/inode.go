@@ -85,6 +85,7 @@ type Inode struct {
 	children map[string]child // of a directory; nil until loaded
 	whiteout map[string]bool  // of a directory; loaded with children. value: is a row stored?
 	chunks   map[int64]*chunk // content that is not committed yet, by chunk index
+	installs uint64           // how often a chunk was put there
 
 	stored      bool // a row in fs_inode exists, or is part of the batch in flight
 	dataStored  bool // rows in fs_data may exist
