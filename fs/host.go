@@ -198,6 +198,12 @@ func (f *HostFile) stat() (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
 	return attr, fp, nil
 }
 
+// sparse tells whether the file has holes (lseek(2), SEEK_HOLE: the end counts as one).
+func (f *HostFile) sparse() bool {
+	hole, err := unix.Seek(f.fd, 0, unix.SEEK_HOLE)
+	return err == nil && hole < f.Size
+}
+
 // ReadAt implements io.ReaderAt.
 func (f *HostFile) ReadAt(p []byte, off int64) (int, error) {
 	for done := 0; done < len(p); {

@@ -139,6 +139,10 @@ func compareWithDirectory(t *testing.T, steps int, begin func(t *rapid.T, base, 
 			"remount":  m.remount,
 		})
 		m.remount(rt)
+		if s, ok := m.got.(*inProcess); ok {
+			steps := rapid.IntRange(0, 30).Draw(rt, "flattened before the interruption")
+			s.flatten(rt, steps, func() { m.shown = nil; m.compareAll(rt) })
+		}
 		if after := portrait(rt, base); after != before {
 			rt.Errorf("the base has changed:\n%s\nit was:\n%s", after, before)
 		}
@@ -525,6 +529,11 @@ func (m *model) remount(t *rapid.T) {
 	m.compare(t)
 	m.syncing.Wait()
 	m.got.remount(t)
+	m.compareAll(t)
+}
+
+// compareAll looks at everything, also the content of files.
+func (m *model) compareAll(t *rapid.T) {
 	m.compare(t)
 	for _, path := range m.paths {
 		if m.kind[path] == syscall.S_IFREG {

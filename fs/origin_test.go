@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
 
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -98,14 +99,23 @@ func (s *session) names(path string) string {
 func (s *session) rows(table string) int {
 	s.t.Helper()
 	s.must(s.store.Sync())
-	c, err := sqlite3.OpenFlags(s.db, sqlite3.OPEN_READONLY)
-	s.must(err)
+	return rows(s.t, s.db, table)
+}
+
+func rows(t rapid.TB, db, table string) int {
+	t.Helper()
+	c, err := sqlite3.OpenFlags(db, sqlite3.OPEN_READONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer c.Close()
 	q, _, err := c.Prepare("SELECT count(*) FROM " + table)
-	s.must(err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer q.Close()
 	if !q.Step() {
-		s.t.Fatal(q.Err())
+		t.Fatal(q.Err())
 	}
 	return q.ColumnInt(0)
 }

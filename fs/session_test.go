@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -35,10 +36,17 @@ func rootAttr() sqlvfs.Attr {
 
 func (s *inProcess) begin(t rapid.TB) {
 	t.Helper()
+	s.beginOver(t, s.base)
+}
+
+// beginOver begins a session with another base, or none.
+func (s *inProcess) beginOver(t rapid.TB, base string) {
+	t.Helper()
 	var err error
+	s.host = nil
 	s.store, err = sqlvfs.Open(s.db, sqlvfs.Options{Create: true, Root: rootAttr()})
-	if err == nil {
-		s.host, err = OpenHost(s.base, s.db)
+	if err == nil && base != "" {
+		s.host, err = OpenHost(base, s.db)
 	}
 	if err == nil {
 		s.overlay, err = NewOverlay(OverlayOptions{Store: s.store, Base: s.host, Name: workspace, Logf: func(f string, a ...any) {
@@ -69,7 +77,9 @@ func (s *inProcess) remount(t rapid.TB) {
 
 func (s *inProcess) end() {
 	s.store.Close()
-	s.host.Close()
+	if s.host != nil {
+		s.host.Close()
+	}
 }
 
 // sound proves that a database keeps the rules of its format.
@@ -82,4 +92,41 @@ func sound(t rapid.TB, db string) {
 	for _, f := range found {
 		t.Errorf("check: inode %d: %s", f.Ino, f.Text)
 	}
+}
+
+// flatten brings the base in, giving up once on the way, and proves that the database keeps nothing
+// of the base but a whiteout of the workspace. Then a session begins that has no base.
+func (s *inProcess) flatten(t rapid.TB, steps int, compare func()) {
+	t.Helper()
+	for _, steps := range []int{steps, 1 << 30} {
+		ctx, cancel := context.WithCancel(context.Background())
+		s.forget()
+		err := s.overlay.Flatten(ctx, FlattenOptions{
+			Progress: func(objects int, _ int64) {
+				if steps -= objects; steps < 0 {
+					cancel()
+				}
+			},
+			Failed: func(path string, err error) { t.Errorf("flatten %q: %v", path, err) },
+		})
+		cancel()
+		if err != nil && (err != context.Canceled || steps >= 0) {
+			t.Fatalf("flatten: %v", err)
+		}
+		s.remount(t)
+		compare()
+	}
+	s.forget()
+	for _, table := range []string{"art_origin", "fs_origin"} {
+		if n := rows(t, s.db, table); n != 0 {
+			t.Errorf("%s has %d rows", table, n)
+		}
+	}
+	if n := rows(t, s.db, "art_whiteout"); n > 1 {
+		t.Errorf("%d whiteouts are left", n)
+	}
+	s.store.Close()
+	s.host.Close()
+	s.beginOver(t, "")
+	compare()
 }
