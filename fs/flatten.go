@@ -348,8 +348,13 @@ func (f *flattener) seal(ino Ino) error {
 	f.store.Lock()
 	defer f.store.Unlock()
 	n, err := f.get(ino)
-	if err != nil || ino == RootIno || n.in.Origin != nil && !n.based {
+	switch {
+	case err != nil:
 		return err
+	case ino == RootIno:
+		return f.countSubdirectories(n)
+	case n.in.Origin != nil && !n.based:
+		return nil // it needs another workspace
 	}
 	white, err := f.store.Whiteouts(n.in)
 	if err != nil {
@@ -374,8 +379,8 @@ func (f *flattener) seal(ino Ino) error {
 	return f.store.SetWhiteout(f.store.Root(), f.name)
 }
 
-// countSubdirectories sets a directory's link count to what its entries make it, on the host some
-// may have been hidden. Lock held.
+// countSubdirectories sets a directory's link count to what its entries make it: on the host, some
+// may be hidden, and some have come to it since. Lock held.
 func (f *flattener) countSubdirectories(n *node) error {
 	if n.in.Attr.Nlink < 2 {
 		return nil // see addSubdirectory
@@ -390,6 +395,7 @@ func (f *flattener) countSubdirectories(n *node) error {
 			n.in.Attr.Nlink++
 		}
 	}
+	f.store.Dirty(n.in)
 	return nil
 }
 

@@ -1,5 +1,6 @@
 // Command art-fuse serves the tree of a database: to a sandbox (serve), as a directory for anyone
-// (mount), or a piece at a time on the terminal (ls, cat, stat, tree).
+// (mount), or a piece at a time on the terminal (ls, cat, stat, tree). It also looks for damage in
+// one (check), and makes it independent of the host (flatten).
 package main
 
 import (
@@ -26,10 +27,11 @@ const usage = `usage: art-fuse mount DB DIR [flags]       show a database as a d
        art-fuse stat DB [PATH...]         print attributes
        art-fuse tree DB [PATH]            list everything below a directory
        art-fuse check DB                  look for damage
+       art-fuse flatten DB --base DIR     make a database self-contained
        art-fuse --version
 
 Look into a database made by art, also while a session is writing to it.
-Nothing is changed, unless mount is told --read-write.
+Nothing is changed, but by flatten, and by mount when told --read-write.
 
   --base DIR     workspace on the host that the database lies over; without
                  it, only what the database itself holds is there to see
@@ -62,7 +64,7 @@ func run(args []string, stdout io.Writer) int {
 		FlagSet:     rootFlags,
 		Options:     options,
 		UsageFunc:   func(*ffcli.Command) string { return usage },
-		Subcommands: []*ffcli.Command{serveCommand(), mountCommand(), lsCommand(stdout), catCommand(stdout), statCommand(stdout), treeCommand(stdout), checkCommand(stdout)},
+		Subcommands: []*ffcli.Command{serveCommand(), mountCommand(), lsCommand(stdout), catCommand(stdout), statCommand(stdout), treeCommand(stdout), checkCommand(stdout), flattenCommand(stdout)},
 		Exec: func(_ context.Context, args []string) error {
 			if *showVersion {
 				fmt.Fprintf(stdout, "%s %s\n", prog, version.Version)

@@ -12,19 +12,21 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// openStore opens a database and says what to do when that fails. A database that is opened for
-// writing is created if need be, with a root directory that belongs to the user.
+// openStore opens a database; one that is opened for writing is created if need be.
 func openStore(path string, write bool) (*sqlvfs.Store, error) {
+	return openWith(path, sqlvfs.Options{ReadOnly: !write, Create: write})
+}
+
+// openWith opens a database and says what to do when that fails. The root directory of a new tree
+// belongs to the user.
+func openWith(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
 	now := sqlvfs.Now()
-	store, err := sqlvfs.Open(path, sqlvfs.Options{
-		ReadOnly: !write,
-		Create:   write,
-		Root: sqlvfs.Attr{
-			Mode: syscall.S_IFDIR | 0o755, Nlink: 2,
-			UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
-			Atime: now, Mtime: now, Ctime: now,
-		},
-	})
+	opt.Root = sqlvfs.Attr{
+		Mode: syscall.S_IFDIR | 0o755, Nlink: 2,
+		UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
+		Atime: now, Mtime: now, Ctime: now,
+	}
+	store, err := sqlvfs.Open(path, opt)
 	if err == nil {
 		return store, nil
 	}

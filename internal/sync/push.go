@@ -36,7 +36,7 @@ func Push(ctx context.Context, opt Options) error {
 	r := newReporter(&opt, "art-sync")
 	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name,
 		links: map[object]*stored{}, owner: map[sqlvfs.Ino]object{}}
-	r.phase("push")
+	r.Phase("push")
 	r.line("Workspace name: %s", r.name(name))
 	r.line("Files will be stored under: %s", r.name("/"+name+"/"))
 	err = p.run(opt.DB)
@@ -175,7 +175,7 @@ func (p *pusher) entries(rel string, row *sqlvfs.Inode) (subdirs []subdir, err e
 		case isDir:
 			subdirs = append(subdirs, subdir{join(rel, name), child})
 		}
-		p.report.progress(1, 0)
+		p.report.Add(1, 0)
 	}
 	if err == nil && !p.opt.DryRun {
 		if err := p.rows.countSubdirectories(row); err != nil {

@@ -200,7 +200,7 @@ func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, off, end int64) error 
 			if err := p.rows.store.WriteAt(row, p.buf[:got], off, nil, sqlvfs.Now()); err != nil {
 				return p.storeFailed(err)
 			}
-			p.report.progress(0, int64(got))
+			p.report.Add(0, int64(got))
 		}
 		if err == io.EOF && int64(got) < n {
 			return errChanging

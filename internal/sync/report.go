@@ -3,15 +3,10 @@ package sync
 import (
 	"bufio"
 	"fmt"
-	"time"
+	"io"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/sync/quote"
-)
-
-const (
-	progressAfter = time.Second            // short work shows no progress
-	progressEvery = 100 * time.Millisecond // and long work not more often than this
 )
 
 // reporter tells the user what happens: lines of the asked-for output, notes, errors, and on a
@@ -21,16 +16,18 @@ type reporter struct {
 	prog     string
 	out      *bufio.Writer
 	failures int
-
-	drawn    bool      // a progress line is on the terminal
-	nextDraw time.Time // not before
-	doing    string
-	files    int
-	bytes    int64
+	*cli.Progress
 }
 
 func newReporter(opt *Options, prog string) *reporter {
-	return &reporter{opt: opt, prog: prog, out: bufio.NewWriterSize(opt.Stdout, 64<<10), nextDraw: time.Now().Add(progressAfter)}
+	var terminal io.Writer
+	if opt.StderrTerminal && !opt.Quiet {
+		terminal = opt.Stderr
+	}
+	return &reporter{
+		opt: opt, prog: prog, out: bufio.NewWriterSize(opt.Stdout, 64<<10),
+		Progress: cli.NewProgress(terminal, prog),
+	}
 }
 
 // line prints a line of output.
@@ -39,7 +36,7 @@ func (r *reporter) line(format string, args ...any) {
 		return
 	}
 	if r.opt.StdoutTerminal {
-		r.erase()
+		r.Erase()
 	}
 	fmt.Fprintf(r.out, format+"\n", args...)
 	if r.opt.StdoutTerminal {
@@ -56,7 +53,7 @@ func (r *reporter) note(path, what string) {
 		return
 	}
 	r.out.Flush()
-	r.erase()
+	r.Erase()
 	fmt.Fprintf(r.opt.Stderr, "%s: %s: %s\n", r.prog, quote.Name(path, r.opt.StderrTerminal), what)
 }
 
@@ -64,39 +61,13 @@ func (r *reporter) note(path, what string) {
 func (r *reporter) fail(path string, err error) {
 	r.failures++
 	r.out.Flush()
-	r.erase()
+	r.Erase()
 	cli.Fprint(r.opt.Stderr, r.prog, fmt.Errorf("%s: %w", quote.Name(path, r.opt.StderrTerminal), err))
-}
-
-// phase names the work that progress is about, and starts counting.
-func (r *reporter) phase(doing string) { r.doing, r.files, r.bytes = doing, 0, 0 }
-
-// progress counts finished files and bytes that were moved.
-func (r *reporter) progress(files int, bytes int64) {
-	r.files += files
-	r.bytes += bytes
-	if r.opt.Quiet || !r.opt.StderrTerminal {
-		return
-	}
-	now := time.Now()
-	if now.Before(r.nextDraw) {
-		return
-	}
-	r.nextDraw, r.drawn = now.Add(progressEvery), true
-	// \r\x1b[K: back to the start of the line, and erase it.
-	fmt.Fprintf(r.opt.Stderr, "\r\x1b[K%s: %s: %d files, %.1f MiB", r.prog, r.doing, r.files, float64(r.bytes)/(1<<20))
-}
-
-func (r *reporter) erase() {
-	if r.drawn {
-		r.drawn = false
-		fmt.Fprint(r.opt.Stderr, "\r\x1b[K")
-	}
 }
 
 // end flushes the output and returns the run's result: err, or what the failures amount to.
 func (r *reporter) end(err error) error {
-	r.erase()
+	r.Erase()
 	if ferr := r.out.Flush(); err == nil && ferr != nil {
 		err = fmt.Errorf("write to standard output: %w", ferr)
 	}

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
@@ -273,18 +272,6 @@ func randomTree(rt *rapid.T, t *testing.T, root string) {
 
 func TestProgressOnATerminalOnly(t *testing.T) {
 	b := sample(t)
-	var told strings.Builder
-	r := newReporter(&Options{Stdout: &told, Stderr: &told, StderrTerminal: true}, "art-sync")
-	r.phase("push")
-	r.nextDraw = time.Now()
-	r.progress(3, 1<<20)
-	if got := told.String(); !strings.Contains(got, "push: 3 files, 1.0 MiB") {
-		t.Errorf("progress: %q", got)
-	}
-	must(t, r.end(nil))
-	if !strings.HasSuffix(told.String(), "\r\x1b[K") {
-		t.Errorf("the progress line stays: %q", told.String())
-	}
 	if _, told := b.push(); strings.Contains(told, "\r") {
 		t.Errorf("progress without a terminal: %q", told)
 	}

@@ -19,7 +19,7 @@ const holeSize = 64 << 10
 // workspace is still as it was, all that could be read was read, and the data is on the disk. The
 // error is one that ends the run.
 func (p *puller) stage() error {
-	p.report.phase("pull")
+	p.report.Phase("pull")
 	for _, a := range p.actions {
 		if err := p.interrupted(); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (p *puller) stage() error {
 			continue
 		}
 		a.tmp = tmp
-		p.report.progress(1, 0)
+		p.report.Add(1, 0)
 	}
 	if p.staging == nil {
 		return nil
@@ -111,7 +111,7 @@ func (p *puller) stageFile(a *action, tmp string) error {
 			return unwrap(err)
 		}
 		off += int64(n)
-		p.report.progress(0, int64(n))
+		p.report.Add(0, int64(n))
 	}
 	return p.setOwnerAndMode(f, a)
 }

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/peterbourgon/ff/v3/ffcli"
+	"golang.org/x/term"
+
+	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+const flattenUsage = `usage: art-fuse flatten DB [--base DIR [--name NAME]]
+
+Make a database self-contained: copy into it all that a session would show and
+that is on the host only. Afterwards the tree is the same, with the workspace
+below /NAME as after 'art push'; other tools that read the Agent Filesystem
+format see all of it; and what changes in the workspace on the host does not
+show any more in a session.
+
+  --base DIR   workspace on the host that the database lies over; needed if
+               anything in the database refers to it
+  --name NAME  name of the workspace in the database (default: base name
+               of DIR)
+
+No session may run. The work may be interrupted at any time, and goes on where
+it was when it is run again. What came from the host shows another inode number
+afterwards; what was made in a session keeps its own. Holes of sparse files stay
+holes.
+
+Exit 0 when all was copied, 1 when something could not be (each path is named,
+and the rest is done), 2 on wrong usage.
+
+examples:
+  art-fuse flatten work.db --base ~/work
+  art-fuse flatten copy.db --base ~/elsewhere --name work
+`
+
+func flattenCommand(stdout io.Writer) *ffcli.Command {
+	var base, name string
+	set := flag.NewFlagSet("art-fuse flatten", flag.ContinueOnError)
+	set.StringVar(&base, "base", "", "")
+	set.StringVar(&name, "name", "", "")
+	return &ffcli.Command{
+		Name:      "flatten",
+		FlagSet:   set,
+		Options:   options,
+		UsageFunc: func(*ffcli.Command) string { return flattenUsage },
+		Exec: func(ctx context.Context, args []string) error {
+			args, err := flagsAnywhere(set, args)
+			if err != nil {
+				return err
+			}
+			if len(args) != 1 {
+				return usageError("flatten needs a database, and only that")
+			}
+			if base != "" {
+				if base, name, err = workspace(base, name); err != nil {
+					return err
+				}
+			}
+			ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			return flatten(ctx, stdout, args[0], base, name)
+		},
+	}
+}
+
+// flatten copies into a database what it has in the workspace base on the host.
+func flatten(ctx context.Context, stdout io.Writer, db, base, name string) error {
+	store, err := openWith(db, sqlvfs.Options{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := checkBase(store, db, base, name); err != nil {
+		return err
+	}
+	if base == "" {
+		_, err := fmt.Fprintf(stdout, "%s has nothing on the host\n", db)
+		return err
+	}
+	host, err := fs.OpenHost(base, db)
+	if err != nil {
+		return fmt.Errorf("open workspace: %w", err)
+	}
+	defer host.Close()
+	overlay, err := fs.NewOverlay(fs.OverlayOptions{
+		Store: store, Base: host, Name: name,
+		Logf: func(string, ...any) {}, // what it would say, Failed does
+	})
+	if err != nil {
+		return err
+	}
+	c := newCount()
+	err = overlay.Flatten(ctx, fs.FlattenOptions{Progress: c.add, Failed: c.fail})
+	c.progress.Erase()
+	if cerr := store.Close(); err == nil {
+		err = cerr
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return cli.WithHint(errors.New("interrupted"), "the database is sound; run the command again to go on")
+	case err != nil:
+		return fmt.Errorf("write %s: %w", db, err)
+	case c.failures > 0:
+		return cli.WithHint(fmt.Errorf("%d paths could not be copied; all others are in %s", c.failures, db),
+			"a file that was changed in part needs the version that it was taken from; in a session, replace or remove it")
+	}
+	if _, err = fmt.Fprintf(stdout, "%d files and directories and %d bytes of content copied into %s\n", c.objects, c.bytes, db); err != nil {
+		return err
+	}
+	return othersLeft(db, name)
+}
+
+// count is how far the work is.
+type count struct {
+	objects, failures int
+	bytes             int64
+	progress          *cli.Progress
+	terminal          bool
+}
+
+func newCount() *count {
+	c := &count{terminal: term.IsTerminal(int(os.Stderr.Fd()))}
+	var w io.Writer
+	if c.terminal {
+		w = os.Stderr
+	}
+	c.progress = cli.NewProgress(w, prog)
+	c.progress.Phase("flatten")
+	return c
+}
+
+func (c *count) add(objects int, bytes int64) {
+	c.objects += objects
+	c.bytes += bytes
+	c.progress.Add(objects, bytes)
+}
+
+func (c *count) fail(path string, err error) {
+	c.failures++
+	c.progress.Erase()
+	cli.Fail(prog, fmt.Errorf("%s: %w", quote.Name(path, c.terminal), err))
+}
+
+// checkBase refuses a workspace that cannot be the one that the database lies over, and none where
+// one is needed.
+func checkBase(store *sqlvfs.Store, db, base, name string) error {
+	origins, total, err := originsOf(store)
+	switch {
+	case err != nil || total == 0 || origins[name] > 0:
+		return err
+	case base == "":
+		return cli.WithHint(fmt.Errorf("%s is not self-contained: %d of its files and directories have their content on the host", db, total),
+			"name the directory of the workspace "+names(origins)+" with --base")
+	}
+	return cli.WithHint(fmt.Errorf("%s lies over the workspace %s and not over %s", db, names(origins), name),
+		"give the name with --name, if "+base+" is that directory")
+}
+
+// othersLeft says that the database lies over another workspace too.
+func othersLeft(db, name string) error {
+	store, err := openStore(db, false)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	origins, total, err := originsOf(store)
+	if err != nil || total == 0 {
+		return err
+	}
+	return cli.WithHint(fmt.Errorf("%s lies over the workspace %s too: %d of its files and directories have their content there", db, names(origins), total),
+		"run the command again with that directory")
+}
+
+func originsOf(store *sqlvfs.Store) (byName map[string]int, total int, err error) {
+	store.Lock()
+	defer store.Unlock()
+	byName, err = store.Origins()
+	for _, n := range byName {
+		total += n
+	}
+	return byName, total, err
+}
+
+func names(origins map[string]int) string {
+	return strings.Join(slices.Sorted(maps.Keys(origins)), ", ")
+}
