@@ -14,6 +14,7 @@ type batch struct {
 	inodes    map[*Inode]bool     // every inode mentioned, held; true: its row changed
 	dentries  map[nameKey]Ino     // 0: the entry is gone
 	whiteouts map[nameKey]bool    // false: the whiteout is gone
+	xattrs    map[xattrKey][]byte // nil: the attribute is gone
 	chunks    map[chunkKey]*chunk // new content
 	cuts      map[*Inode]int64    // stored chunks from this index on are gone; before chunks
 	numbers   map[uint64]Ino      // shown numbers of inodes with an origin, for FindNumber
@@ -24,6 +25,11 @@ type batch struct {
 
 type nameKey struct {
 	dir  *Inode
+	name string
+}
+
+type xattrKey struct {
+	in   *Inode
 	name string
 }
 
@@ -39,13 +45,14 @@ type inodeRow struct {
 	target string
 	origin *Origin
 
-	put       bool // write the rows of fs_inode and, as needed, fs_symlink
-	putOrigin bool // write or delete the origin's rows
-	orphan    bool // the inode has no name but is open: keep its content apart
-	named     bool // with put: it was such an orphan until now
-	drop      bool // delete every row of it
-	dropData  bool // with drop: there may be content to delete
-	dropSide  bool // with drop or orphan: there may be rows in side tables
+	put        bool // write the rows of fs_inode and, as needed, fs_symlink
+	putOrigin  bool // write or delete the origin's rows
+	orphan     bool // the inode has no name but is open: keep its content apart
+	named      bool // with put: it was such an orphan until now
+	drop       bool // delete every row of it
+	dropData   bool // with drop: there may be content to delete
+	dropXattrs bool // with drop: same
+	dropSide   bool // with drop or orphan: there may be rows in side tables
 }
 
 func newBatch(seq uint64) *batch {
@@ -54,6 +61,7 @@ func newBatch(seq uint64) *batch {
 		inodes:    map[*Inode]bool{},
 		dentries:  map[nameKey]Ino{},
 		whiteouts: map[nameKey]bool{},
+		xattrs:    map[xattrKey][]byte{},
 		chunks:    map[chunkKey]*chunk{},
 		cuts:      map[*Inode]int64{},
 	}
@@ -63,7 +71,7 @@ func (b *batch) empty() bool { return len(b.inodes) == 0 }
 
 // size is the number of rows that the batch may write, for deciding when to commit.
 func (b *batch) size() int {
-	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.chunks)
+	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.xattrs) + len(b.chunks)
 }
 
 // touch notes that the next transaction is about this inode, and keeps it in memory until then.
@@ -99,8 +107,8 @@ func (b *batch) freeze() {
 		r := inodeRow{in: in, attr: in.Attr, target: in.Target, origin: in.Origin}
 		switch {
 		case in.dead:
-			r.drop, r.dropData, r.dropSide = true, in.dataStored, in.sideStored
-			in.stored, in.dataStored, in.sideStored, in.orphanRow = false, false, false, false
+			r.drop, r.dropData, r.dropXattrs, r.dropSide = true, in.dataStored, in.xattrStored, in.sideStored
+			in.stored, in.dataStored, in.xattrStored, in.sideStored, in.orphanRow = false, false, false, false, false
 		case in.Attr.Nlink == 0:
 			r.orphan, r.dropSide = true, in.sideStored
 			in.stored, in.sideStored, in.orphanRow = false, false, true
@@ -123,6 +131,13 @@ func (b *batch) freeze() {
 			k.dir.whiteout[k.name] = true
 		}
 	}
+	for k := range b.xattrs {
+		if k.in.dead {
+			delete(b.xattrs, k)
+			continue
+		}
+		k.in.xattrStored = true
+	}
 	for k, c := range b.chunks {
 		c.frozen = true
 		k.in.dataStored = true
@@ -135,7 +150,11 @@ func (s *Store) release(b *batch) {
 	for k, c := range b.chunks {
 		if k.in.chunks[k.index] == c {
 			delete(k.in.chunks, k.index)
-			if k.in.own != nil {
+			switch {
+			case k.in.own == nil:
+			case len(c.data) == 0:
+				delete(k.in.own, k.index)
+			default:
 				k.in.own[k.index] = struct{}{}
 			}
 		}
@@ -177,6 +196,7 @@ func (s *Store) merge(old *batch) {
 		// Whatever state the rows are in, the next attempt must delete all that may exist.
 		if r.drop || r.orphan {
 			r.in.dataStored = r.in.dataStored || r.dropData
+			r.in.xattrStored = r.in.xattrStored || r.dropXattrs
 			r.in.sideStored = r.in.sideStored || r.dropSide
 		}
 	}
@@ -188,6 +208,12 @@ func (s *Store) merge(old *batch) {
 	for k, there := range old.whiteouts {
 		if _, ok := g.whiteouts[k]; !ok {
 			g.whiteouts[k] = there
+		}
+	}
+	for k, value := range old.xattrs {
+		if _, ok := g.xattrs[k]; !ok {
+			g.xattrs[k] = value
+			g.bytes += len(value)
 		}
 	}
 	for k, c := range old.chunks {

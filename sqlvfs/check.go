@@ -58,8 +58,12 @@ func (k *checker) check() error {
 	if err != nil {
 		return err
 	}
+	version, err := pragmaInt(k.Conn, "user_version")
+	if err != nil {
+		return err
+	}
 	if app == ApplicationID {
-		err = checkColumns(k.Conn)
+		err = checkColumns(k.Conn, substitutes(app, version))
 	} else {
 		err = checkAdoptable(k.Conn)
 	}
@@ -114,7 +118,7 @@ func (k *checker) functions(chunkSize int64) error {
 }
 
 // standIns makes empty temporary tables for those that a database of the format, which art has not
-// written to, may lack; so the rules can ask without asking what there is.
+// written to, or one of an older layout may lack; so the rules can ask without asking what there is.
 func (k *checker) standIns() error {
 	// query_only, which connectReadOnly sets, refuses temporary tables too.
 	if err := k.Exec("PRAGMA query_only=OFF"); err != nil {
@@ -128,6 +132,7 @@ func (k *checker) standIns() error {
 		"art_origin":   "ino, base, path, data_limit",
 		"art_whiteout": "parent_ino, name",
 		"art_orphan":   "ino",
+		"art_xattr":    "ino, name, value",
 	} {
 		n, err := queryInt(k.Conn, "SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='"+name+"'")
 		if err != nil {

@@ -111,6 +111,12 @@ var rules = []rule{
 			WHERE i.ino IS NULL OR NOT ` + isDir},
 	{"whiteout of %q cannot be a name",
 		`SELECT parent_ino, name FROM art_whiteout WHERE NOT valid_name(name)`},
+	{"is not there, but has the extended attribute %q",
+		`SELECT ino, name FROM art_xattr
+			WHERE ino NOT IN (SELECT ino FROM fs_inode) AND ino NOT IN (SELECT ino FROM art_orphan)`},
+	{"extended attribute %q cannot be",
+		`SELECT ino, name FROM art_xattr WHERE typeof(name) <> 'text' OR length(CAST(name AS BLOB)) NOT BETWEEN 1 AND 255
+			OR typeof(value) <> 'blob' OR length(value) > 65536`},
 	{"is said to be deleted, but is there",
 		`SELECT ino FROM art_orphan WHERE ino IN (SELECT ino FROM fs_inode)`},
 }

@@ -18,6 +18,7 @@ const (
 	qChildren = `SELECT d.name, d.ino, i.mode, ifnull(f.base_ino, 0)
 		FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino LEFT JOIN fs_origin f ON f.delta_ino=d.ino WHERE d.parent_ino=?`
 	qWhiteouts = `SELECT name FROM art_whiteout WHERE parent_ino=?`
+	qXattrs    = `SELECT name, value FROM art_xattr WHERE ino=?`
 	qTarget    = `SELECT target FROM fs_symlink WHERE ino=?`
 	qChunks    = `SELECT chunk_index, data FROM fs_data WHERE ino=? AND chunk_index BETWEEN ? AND ?`
 	qOrigin    = `SELECT ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit FROM art_origin`
@@ -27,7 +28,20 @@ const (
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
 		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0 FROM fs_inode i WHERE i.ino=?`
 	qChildrenOnly = `SELECT d.name, d.ino, i.mode, 0 FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino WHERE d.parent_ino=?`
+	qNone         = `SELECT '', '' WHERE ? AND 0`
 )
+
+// substitutes are what statements that ask for the newest layout must be replaced by in a database
+// that is only read, and so cannot be brought up to date.
+func substitutes(app, version int64) map[string]string {
+	switch {
+	case app != ApplicationID:
+		return map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly, qWhiteouts: qNone, qXattrs: qNone}
+	case version < 2:
+		return map[string]string{qXattrs: qNone}
+	}
+	return nil
+}
 
 // conn is a connection with its prepared statements. One goroutine at a time may use it.
 type conn struct {

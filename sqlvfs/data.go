@@ -9,8 +9,8 @@ import (
 
 // chunk is the content of one row of fs_data that is not committed yet.
 type chunk struct {
-	data   []byte
-	frozen bool // being written: to change it, copy it. Guarded by the Store's lock.
+	data   []byte // empty: a hole, which has no row
+	frozen bool   // being written: to change it, copy it. Guarded by the Store's lock.
 }
 
 // MaxSize is the largest file, in bytes: what FUSE can address (loff_t), cut down to whole chunks.
@@ -115,17 +115,14 @@ func (s *Store) source(in *Inode, index int64) (source, error) {
 
 // loadOwn reads which chunks a file with an origin holds itself. The Store's lock must be held.
 func (s *Store) loadOwn(in *Inode) error {
-	own := map[int64]struct{}{}
-	q := s.meta.prep("SELECT chunk_index FROM fs_data WHERE ino=? AND chunk_index<?")
-	q.BindInt64(1, int64(in.Ino))
-	q.BindInt64(2, in.voidFrom)
-	for q.Step() {
-		own[q.ColumnInt64(0)] = struct{}{}
-	}
-	if err := s.meta.done(q); err != nil {
+	list, err := s.storedChunks(in, 0, math.MaxInt64)
+	if err != nil {
 		return err
 	}
-	in.own = own
+	in.own = make(map[int64]struct{}, len(list))
+	for _, index := range list {
+		in.own[index] = struct{}{}
+	}
 	return nil
 }
 
@@ -224,6 +221,15 @@ func (s *Store) WriteAt(in *Inode, p []byte, off int64, base io.ReaderAt, now Ti
 // Truncate sets a file's size. Takes the Store's lock; the caller must hold the inode. base is as
 // for WriteAt.
 func (s *Store) Truncate(in *Inode, size int64, base io.ReaderAt, now Timespec) error {
+	return s.resize(in, size, false, base, now)
+}
+
+// Extend is Truncate for a file that is smaller, and does nothing to one that is not.
+func (s *Store) Extend(in *Inode, size int64, base io.ReaderAt, now Timespec) error {
+	return s.resize(in, size, true, base, now)
+}
+
+func (s *Store) resize(in *Inode, size int64, onlyUp bool, base io.ReaderAt, now Timespec) error {
 	if size < 0 || size > s.MaxSize() {
 		return syscall.EFBIG
 	}
@@ -241,6 +247,9 @@ func (s *Store) Truncate(in *Inode, size int64, base io.ReaderAt, now Timespec) 
 		}
 		// complete may have let go of the lock.
 		keep = min(size, in.Attr.Size)
+	}
+	if onlyUp && keep == size {
+		return nil
 	}
 	if index := keep / s.chunkSize; keep%s.chunkSize != 0 && in.chunks[index] != nil {
 		c := s.writable(in, index, 0)
@@ -329,6 +338,10 @@ func (in *Inode) version() [4]int64 {
 // zeros where it was shorter. The Store's lock must be held.
 func (s *Store) writable(in *Inode, index int64, size int) *chunk {
 	c := in.chunks[index]
+	if c != nil && len(c.data) == 0 {
+		// A hole that is written to becomes a whole chunk.
+		size = max(size, int(min(s.chunkSize, in.Attr.Size-index*s.chunkSize)))
+	}
 	switch {
 	case c == nil:
 		c = s.pool.get(size)

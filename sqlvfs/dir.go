@@ -174,15 +174,13 @@ func (s *Store) loadDir(dir *Inode) error {
 		return fmt.Errorf("entries of inode %d: %w", dir.Ino, err)
 	}
 	whiteout := map[string]bool{}
-	if s.hasArtTables {
-		q = s.meta.prep(qWhiteouts)
-		q.BindInt64(1, int64(dir.Ino))
-		for q.Step() {
-			whiteout[string(q.ColumnRawText(0))] = true
-		}
-		if err := s.meta.done(q); err != nil {
-			return fmt.Errorf("whiteouts of inode %d: %w", dir.Ino, err)
-		}
+	q = s.meta.prep(qWhiteouts)
+	q.BindInt64(1, int64(dir.Ino))
+	for q.Step() {
+		whiteout[string(q.ColumnRawText(0))] = true
+	}
+	if err := s.meta.done(q); err != nil {
+		return fmt.Errorf("whiteouts of inode %d: %w", dir.Ino, err)
 	}
 	dir.children, dir.whiteout = children, whiteout
 	return nil

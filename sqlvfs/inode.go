@@ -80,16 +80,18 @@ type Inode struct {
 	Target string  // of a symbolic link
 	Origin *Origin // nil: the inode stands for itself (a directory is opaque)
 
-	holds    int              // callers that need it
-	pins     int              // batches that mention it
-	children map[string]child // of a directory; nil until loaded
-	whiteout map[string]bool  // of a directory; loaded with children. value: is a row stored?
-	chunks   map[int64]*chunk // content that is not committed yet, by chunk index
-	installs uint64           // how often a chunk was put there
+	holds    int               // callers that need it
+	pins     int               // batches that mention it
+	children map[string]child  // of a directory; nil until loaded
+	whiteout map[string]bool   // of a directory; loaded with children. value: is a row stored?
+	xattrs   map[string][]byte // nil until loaded; values are never changed, only replaced
+	chunks   map[int64]*chunk  // content that is not committed yet, by chunk index
+	installs uint64            // how often a chunk was put there
 
 	stored      bool // a row in fs_inode exists, or is part of the batch in flight
 	dataStored  bool // rows in fs_data may exist
 	sideStored  bool // rows in fs_symlink, fs_origin or art_origin may exist
+	xattrStored bool // rows in art_xattr may exist
 	orphanRow   bool // a row in art_orphan exists
 	originDirty bool // art_origin is to be written with the row
 	dead        bool // no name, no holder: rows are to be deleted
@@ -170,7 +172,7 @@ func (s *Store) Put(in *Inode) {
 
 // onDisk tells whether there may be rows to delete when the inode goes away.
 func (in *Inode) onDisk() bool {
-	return in.stored || in.dataStored || in.sideStored || in.orphanRow
+	return in.stored || in.dataStored || in.sideStored || in.xattrStored || in.orphanRow
 }
 
 // evict takes an inode that nothing refers to any more out of memory.
@@ -188,7 +190,7 @@ func (s *Store) New(attr Attr) (*Inode, error) {
 	if s.nextIno >= MaxIno {
 		return nil, syscall.ENOSPC
 	}
-	in := &Inode{Ino: s.nextIno, Attr: attr, holds: 1, voidFrom: math.MaxInt64}
+	in := &Inode{Ino: s.nextIno, Attr: attr, holds: 1, voidFrom: math.MaxInt64, xattrs: map[string][]byte{}}
 	s.nextIno++
 	if attr.IsDir() {
 		in.children = map[string]child{}
@@ -267,7 +269,7 @@ func (s *Store) load(in *Inode) error {
 		attr.Size = int64(len(in.Target))
 	}
 	in.Attr = attr
-	in.stored, in.dataStored, in.sideStored = true, true, true
+	in.stored, in.dataStored, in.sideStored, in.xattrStored = true, true, true, true
 	in.epoch = s.epoch
 	return nil
 }

@@ -36,14 +36,13 @@ type Options struct {
 type Store struct {
 	sync.Mutex
 
-	path         string
-	readOnly     bool
-	fresh        bool // made by Open
-	hasArtTables bool
-	chunkSize    int64
-	pageSize     int64
-	maxDirty     int
-	lockFile     *os.File
+	path      string
+	readOnly  bool
+	fresh     bool // made by Open
+	chunkSize int64
+	pageSize  int64
+	maxDirty  int
+	lockFile  *os.File
 
 	readers *connPool // for content
 	meta    *conn     // for rows of metadata. GUARDED_BY(Mutex)
@@ -169,7 +168,6 @@ func (s *Store) open(fresh bool, root Attr) (err error) {
 		w.Close()
 		return err
 	}
-	s.hasArtTables = true
 	s.readers = newConnPool(runtime.GOMAXPROCS(0), s.connectReader)
 	if s.meta, err = s.connectReader(); err == nil {
 		err = s.start()
@@ -205,6 +203,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	}
 	return w.Exec(`BEGIN IMMEDIATE;
 		DELETE FROM fs_data WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
+		DELETE FROM art_xattr WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
 		DELETE FROM art_orphan;
 		COMMIT`)
 }
@@ -218,20 +217,17 @@ func (s *Store) openReadOnly() (err error) {
 	if err != nil {
 		return err
 	}
-	if s.hasArtTables = app == ApplicationID; !s.hasArtTables {
-		if err := checkAdoptable(s.meta.Conn); err != nil {
-			return err
-		}
-		inner := open
-		open = func() (*conn, error) {
-			c, err := inner()
-			if err == nil {
-				c.subst = map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly}
-			}
-			return c, err
-		}
-		s.meta.subst = map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly}
-	} else if err := checkColumns(s.meta.Conn); err != nil {
+	version, err := pragmaInt(s.meta.Conn, "user_version")
+	if err != nil {
+		return err
+	}
+	s.meta.subst = substitutes(app, version) // the other connections read content only
+	if app != ApplicationID {
+		err = checkAdoptable(s.meta.Conn)
+	} else {
+		err = checkColumns(s.meta.Conn, s.meta.subst)
+	}
+	if err != nil {
 		return err
 	}
 	s.readers = newConnPool(runtime.GOMAXPROCS(0), open)
@@ -280,8 +276,10 @@ func (s *Store) start() (err error) {
 	if s.pageSize, err = pragmaInt(s.meta.Conn, "page_size"); err != nil {
 		return err
 	}
-	if s.nextIno, err = s.firstFree(); err != nil {
-		return err
+	if !s.readOnly {
+		if s.nextIno, err = s.firstFree(); err != nil {
+			return err
+		}
 	}
 	s.root = &Inode{Ino: RootIno, voidFrom: math.MaxInt64}
 	if err := s.load(s.root); err != nil {
@@ -299,11 +297,9 @@ func (s *Store) start() (err error) {
 // format has left behind when it deleted the inode.
 func (s *Store) firstFree() (Ino, error) {
 	top := RootIno
-	columns := []string{"fs_inode.ino", "fs_data.ino"}
-	if s.hasArtTables {
-		columns = append(columns, "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino")
-	}
-	for _, c := range columns {
+	for _, c := range []string{
+		"fs_inode.ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino",
+	} {
 		table, column, _ := strings.Cut(c, ".")
 		// The first column of an index: no table is scanned.
 		n, err := queryInt(s.meta.Conn, fmt.Sprintf("SELECT max(%[1]s) FROM %[2]s WHERE %[1]s<%[3]d", column, table, MaxIno))

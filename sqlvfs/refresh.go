@@ -30,7 +30,7 @@ func (s *Store) refresh(in *Inode) error {
 	if in.epoch == s.epoch {
 		return nil
 	}
-	in.children, in.whiteout, in.own, in.Origin = nil, nil, nil, nil
+	in.children, in.whiteout, in.xattrs, in.own, in.Origin = nil, nil, nil, nil, nil
 	err := s.load(in)
 	if errors.Is(err, ErrNotExist) {
 		return syscall.ESTALE

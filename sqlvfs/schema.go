@@ -11,7 +11,7 @@ const (
 	// ApplicationID marks a database as art's in SQLite's header ("art1" in ASCII).
 	ApplicationID = 0x61727431
 	// SchemaVersion is the newest layout of the art_ tables, kept in SQLite's user_version.
-	SchemaVersion = 1
+	SchemaVersion = 2
 	// FormatVersion is the version of the Agent Filesystem format that is written.
 	FormatVersion = "0.4"
 
@@ -116,7 +116,20 @@ CREATE TABLE art_whiteout (
 CREATE TABLE art_orphan (
 	ino INTEGER PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS art_origin_number ON fs_origin (base_ino);
+` + xattrTable
+
+// xattrTable came with layout 2. An inode of the delta has the extended attributes that are here,
+// and no others: those of an origin are copied with it.
+const xattrTable = `
+CREATE TABLE art_xattr (
+	ino INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	value BLOB NOT NULL,
+	PRIMARY KEY (ino, name));
 `
+
+// migrations[v] brings layout v to layout v+1.
+var migrations = map[int64]string{1: xattrTable}
 
 // initSchema brings the database to the current layout in one transaction: a new one, one made by
 // another tool of the format, or an older one of ours. A newer or a foreign one is refused.
@@ -131,7 +144,7 @@ func initSchema(c *sqlite3.Conn, root Attr) (err error) {
 	}
 	switch {
 	case app == ApplicationID && version == SchemaVersion:
-		return checkColumns(c)
+		return checkColumns(c, nil)
 	case app == ApplicationID && version > SchemaVersion:
 		return fmt.Errorf("%w: layout %d, this program knows up to %d", ErrNewer, version, SchemaVersion)
 	case app != 0 && app != ApplicationID:
@@ -148,19 +161,42 @@ func initSchema(c *sqlite3.Conn, root Attr) (err error) {
 		return err
 	}
 	defer tx.End(&err)
+	if app == ApplicationID {
+		err = migrate(c, version)
+	} else {
+		err = createTables(c, root)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.Exec(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", ApplicationID, SchemaVersion)); err != nil {
+		return err
+	}
+	return checkColumns(c, nil)
+}
+
+// createTables makes what is missing of the tables, in an empty database or in one of another tool.
+func createTables(c *sqlite3.Conn, root Attr) error {
 	if err := c.Exec(formatTables + artTables); err != nil {
 		return err
 	}
 	if err := seed(c, root); err != nil {
 		return err
 	}
-	if err := adoptWhiteouts(c); err != nil {
-		return err
+	return adoptWhiteouts(c)
+}
+
+func migrate(c *sqlite3.Conn, version int64) error {
+	for ; version < SchemaVersion; version++ {
+		step, ok := migrations[version]
+		if !ok {
+			return fmt.Errorf("%w: layout %d never was", ErrCorrupt, version)
+		}
+		if err := c.Exec(step); err != nil {
+			return fmt.Errorf("bring layout %d up to date: %w", version, err)
+		}
 	}
-	if err := c.Exec(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", ApplicationID, SchemaVersion)); err != nil {
-		return err
-	}
-	return checkColumns(c)
+	return nil
 }
 
 // checkAdoptable accepts an empty database and one of the Agent Filesystem format. Anything else
@@ -181,15 +217,19 @@ func checkAdoptable(c *sqlite3.Conn) error {
 }
 
 // checkColumns proves that every statement that the package uses fits the tables, so that a
-// database with the right marks and the wrong tables is refused at the door.
-func checkColumns(c *sqlite3.Conn) error {
+// database with the right marks and the wrong tables is refused at the door. subst is as for conn.
+func checkColumns(c *sqlite3.Conn, subst map[string]string) error {
 	for _, q := range []string{
 		"SELECT key, value FROM fs_config",
 		qInode, qChildren, qChunks, qOrigin,
 		"SELECT parent_ino, name FROM art_whiteout",
 		"SELECT ino FROM art_orphan",
 		"SELECT id, name FROM art_base",
+		qXattrs,
 	} {
+		if t, ok := subst[q]; ok {
+			q = t
+		}
 		s, _, err := c.Prepare(q)
 		if err != nil {
 			return fmt.Errorf("%w: %v", ErrCorrupt, err)

@@ -63,17 +63,24 @@ func put(s *Store, in *Inode) {
 
 func content(t testing.TB, s *Store, in *Inode) []byte {
 	t.Helper()
-	b, err := io.ReadAll(io.NewSectionReader(readerOf{s, in}, 0, 1<<40))
+	return contentOver(t, s, in, nil)
+}
+
+// contentOver is a file's content, with that of its origin.
+func contentOver(t testing.TB, s *Store, in *Inode, base io.ReaderAt) []byte {
+	t.Helper()
+	b, err := io.ReadAll(io.NewSectionReader(readerOf{s, in, base}, 0, 1<<40))
 	must(t, err)
 	return b
 }
 
 type readerOf struct {
-	s  *Store
-	in *Inode
+	s    *Store
+	in   *Inode
+	base io.ReaderAt
 }
 
-func (r readerOf) ReadAt(p []byte, off int64) (int, error) { return r.s.ReadAt(r.in, p, off, nil) }
+func (r readerOf) ReadAt(p []byte, off int64) (int, error) { return r.s.ReadAt(r.in, p, off, r.base) }
 
 func TestFileComesBackAfterReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -104,8 +111,8 @@ func TestFileComesBackAfterReopen(t *testing.T) {
 	must(t, s.Close())
 }
 
-// TestContentAgainstModel writes, truncates, commits and evicts at random, and compares with a
-// plain byte slice after each step.
+// TestContentAgainstModel writes, truncates, zeroes, commits and evicts at random, and compares with
+// a plain byte slice after each step. Every other file has an origin.
 func TestContentAgainstModel(t *testing.T) {
 	for seed := range uint64(12) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -113,26 +120,45 @@ func TestContentAgainstModel(t *testing.T) {
 		s := openTest(t, path)
 		in := create(t, s, "f", syscall.S_IFREG|0o600)
 		var model []byte
+		var base io.ReaderAt
+		if seed%2 == 1 {
+			model = bytes.Repeat([]byte("origin"), 1+rnd.IntN(50_000))
+			base = bytes.NewReader(bytes.Clone(model))
+			s.Lock()
+			in.Attr.Size = int64(len(model))
+			s.SetOrigin(in, &Origin{Base: "ws", Path: "f", Limit: in.Attr.Size})
+			s.Unlock()
+		}
 		for range 150 {
-			switch rnd.IntN(6) {
+			switch rnd.IntN(7) {
 			case 0, 1, 2:
 				off := rnd.IntN(4 * DefaultChunkSize)
 				p := make([]byte, 1+rnd.IntN([]int{10, 5000, 2 * DefaultChunkSize}[rnd.IntN(3)]))
 				for i := range p {
 					p[i] = byte(rnd.Uint32())
 				}
-				must(t, s.WriteAt(in, p, int64(off), nil, Now()))
+				must(t, s.WriteAt(in, p, int64(off), base, Now()))
 				if n := off + len(p); n > len(model) {
 					model = append(model, make([]byte, n-len(model))...)
 				}
 				copy(model[off:], p)
 			case 3:
 				size := rnd.IntN(6 * DefaultChunkSize)
-				must(t, s.Truncate(in, int64(size), nil, Now()))
+				must(t, s.Truncate(in, int64(size), base, Now()))
 				if size < len(model) {
 					model = model[:size:size]
 				} else {
 					model = append(model, make([]byte, size-len(model))...)
+				}
+			case 6:
+				off, n := rnd.IntN(5*DefaultChunkSize), 1+rnd.IntN([]int{100, 3 * DefaultChunkSize}[rnd.IntN(2)])
+				keep := rnd.IntN(2) == 0
+				must(t, s.Zero(in, int64(off), int64(n), keep, base, Now()))
+				if end := off + n; end > len(model) && !keep {
+					model = append(model, make([]byte, end-len(model))...)
+				}
+				if off < len(model) {
+					clear(model[off:min(off+n, len(model))])
 				}
 			case 4:
 				must(t, s.Sync())
@@ -144,7 +170,7 @@ func TestContentAgainstModel(t *testing.T) {
 				}
 				in = lookup(t, s, "f")
 			}
-			if got := content(t, s, in); !bytes.Equal(got, model) {
+			if got := contentOver(t, s, in, base); !bytes.Equal(got, model) {
 				t.Fatalf("seed %d: content differs: %d bytes, want %d", seed, len(got), len(model))
 			}
 		}

@@ -255,6 +255,9 @@ func (w *writer) commit(b *batch) (err error) {
 	if err := w.putNames(b); err != nil {
 		return err
 	}
+	if err := w.putXattrs(b); err != nil {
+		return err
+	}
 	keys := make([]chunkKey, 0, len(b.chunks))
 	for k := range b.chunks {
 		keys = append(keys, k)
@@ -263,6 +266,12 @@ func (w *writer) commit(b *batch) (err error) {
 		return cmp.Or(cmp.Compare(x.in.Ino, y.in.Ino), cmp.Compare(x.index, y.index))
 	})
 	for _, k := range keys {
+		if len(b.chunks[k].data) == 0 {
+			if err := w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index=?", int64(k.in.Ino), k.index); err != nil {
+				return err
+			}
+			continue
+		}
 		q := w.prep("INSERT OR REPLACE INTO fs_data (ino, chunk_index, data) VALUES (?,?,?)")
 		q.BindInt64(1, int64(k.in.Ino))
 		q.BindInt64(2, k.index)
@@ -319,6 +328,9 @@ func (w *writer) putRow(r *inodeRow) error {
 		queries = append(queries, "DELETE FROM art_orphan WHERE ino=?")
 		if r.dropData {
 			queries = append(queries, "DELETE FROM fs_data WHERE ino=?")
+		}
+		if r.dropXattrs {
+			queries = append(queries, "DELETE FROM art_xattr WHERE ino=?")
 		}
 	}
 	for _, q := range queries {
@@ -399,6 +411,25 @@ func (w *writer) putNames(b *batch) error {
 			query = "INSERT OR IGNORE INTO art_whiteout (name, parent_ino) VALUES (?,?)"
 		}
 		if err := w.name(query, k, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) putXattrs(b *batch) error {
+	for k, value := range b.xattrs {
+		query := "INSERT OR REPLACE INTO art_xattr (ino, name, value) VALUES (?,?,?)"
+		if value == nil {
+			query = "DELETE FROM art_xattr WHERE ino=? AND name=?"
+		}
+		q := w.prep(query)
+		q.BindInt64(1, int64(k.in.Ino))
+		q.BindRawText(2, []byte(k.name))
+		if value != nil {
+			q.BindBlob(3, value)
+		}
+		if err := w.run(q); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,114 @@
+package sqlvfs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
+)
+
+const (
+	// XattrNameMax is the longest name of an extended attribute, in bytes (XATTR_NAME_MAX in
+	// linux/limits.h).
+	XattrNameMax = 255
+	// XattrSizeMax is the largest value of an extended attribute, in bytes (XATTR_SIZE_MAX).
+	XattrSizeMax = 64 << 10
+	// XattrListMax bounds the names of one inode together, with a zero byte behind each, in bytes
+	// (XATTR_LIST_MAX): no program could list more.
+	XattrListMax = 64 << 10
+)
+
+// Xattrs returns the names of an inode's extended attributes in order.
+// The Store's lock must be held.
+func (s *Store) Xattrs(in *Inode) ([]string, error) {
+	if err := s.loadXattrs(in); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(in.xattrs)), nil
+}
+
+// Xattr returns the value of an extended attribute, which must not be changed. ok is false if the
+// inode does not have it. The Store's lock must be held.
+func (s *Store) Xattr(in *Inode, name string) (value []byte, ok bool, err error) {
+	if err := s.loadXattrs(in); err != nil {
+		return nil, false, err
+	}
+	value, ok = in.xattrs[name]
+	return value, ok, nil
+}
+
+// SetXattr gives an inode an extended attribute, whose value it keeps. The error is syscall.ENOSPC
+// when the names could not be listed any more, and syscall.ERANGE or syscall.E2BIG for a name or a
+// value that no file system has. The Store's lock must be held.
+func (s *Store) SetXattr(in *Inode, name string, value []byte) error {
+	switch {
+	case name == "" || len(name) > XattrNameMax:
+		return syscall.ERANGE
+	case len(value) > XattrSizeMax:
+		return syscall.E2BIG
+	}
+	if err := s.loadXattrs(in); err != nil {
+		return err
+	}
+	if _, ok := in.xattrs[name]; !ok {
+		names := len(name) + 1
+		for other := range in.xattrs {
+			names += len(other) + 1
+		}
+		if names > XattrListMax {
+			return syscall.ENOSPC
+		}
+	}
+	if value == nil {
+		value = []byte{}
+	}
+	in.xattrs[name] = value
+	s.putXattr(in, name, value)
+	return nil
+}
+
+// RemoveXattr takes an extended attribute away, if it is there. The Store's lock must be held.
+func (s *Store) RemoveXattr(in *Inode, name string) error {
+	if err := s.loadXattrs(in); err != nil {
+		return err
+	}
+	if _, ok := in.xattrs[name]; ok {
+		delete(in.xattrs, name)
+		s.putXattr(in, name, nil)
+	}
+	return nil
+}
+
+func (s *Store) putXattr(in *Inode, name string, value []byte) {
+	s.touch(in, false)
+	key := xattrKey{in, name}
+	s.gather.bytes += len(value) - len(s.gather.xattrs[key])
+	s.gather.xattrs[key] = value
+}
+
+// loadXattrs reads an inode's extended attributes, once. The Store's lock must be held.
+func (s *Store) loadXattrs(in *Inode) error {
+	if err := s.refresh(in); err != nil {
+		return err
+	}
+	if in.xattrs != nil {
+		return nil
+	}
+	xattrs := map[string][]byte{}
+	if in.xattrStored {
+		q := s.meta.prep(qXattrs)
+		q.BindInt64(1, int64(in.Ino))
+		for q.Step() {
+			name, value := string(q.ColumnRawText(0)), q.ColumnBlob(1, []byte{})
+			// Like names that no directory can hold: not shown.
+			if name != "" && len(name) <= XattrNameMax && len(value) <= XattrSizeMax {
+				xattrs[name] = value
+			}
+		}
+		if err := s.meta.done(q); err != nil {
+			return fmt.Errorf("extended attributes of inode %d: %w", in.Ino, err)
+		}
+	}
+	in.xattrs = xattrs
+	return nil
+}
