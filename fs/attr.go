@@ -7,7 +7,7 @@ import (
 )
 
 // Setattr implements FileSystem. A change of anything but the size copies no content up.
-func (o *Overlay) Setattr(ino Ino, set SetAttr) (Entry, error) {
+func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (Entry, error) {
 	o.store.Lock()
 	defer o.store.Unlock()
 	if err := o.store.Ready(); err != nil {
@@ -32,11 +32,20 @@ func (o *Overlay) Setattr(ino Ino, set SetAttr) (Entry, error) {
 		if !n.in.Attr.IsRegular() {
 			return Entry{}, syscall.EINVAL
 		}
+		if err := o.killPrivileges(n.in, o.privileged(c)); err != nil {
+			return Entry{}, err
+		}
 		if err := o.truncate(n, *set.Size, now); err != nil {
 			return Entry{}, err
 		}
 	}
 	a := &n.in.Attr
+	if (set.UID != nil || set.GID != nil) && !a.IsDir() {
+		// Also when root does it (chown(2)).
+		if err := o.killPrivileges(n.in, false); err != nil {
+			return Entry{}, err
+		}
+	}
 	if set.Mode != nil {
 		a.Mode = a.Mode&syscall.S_IFMT | *set.Mode&0o7777
 	}

@@ -108,3 +108,28 @@ func (s *Server) readDir(op *fuseops.ReadDirOp, plus bool) error {
 		return n > 0
 	})
 }
+
+// fill copies a value into a buffer of the kernel's; without one, it only tells how long it is.
+func fill(dst, value []byte) (int, error) {
+	if len(dst) > 0 && len(dst) < len(value) {
+		return 0, syscall.ERANGE
+	}
+	copy(dst, value)
+	return len(value), nil
+}
+
+// nameList is the form in which listxattr(2) has names.
+func nameList(names []string) []byte {
+	var list []byte
+	for _, name := range names {
+		list = append(append(list, name...), 0)
+	}
+	return list
+}
+
+func allocate(f File, op *fuseops.FallocateOp) error {
+	if op.Offset > math.MaxInt64 || op.Length > math.MaxInt64-op.Offset {
+		return syscall.EFBIG
+	}
+	return f.Allocate(by(op.OpContext), op.Mode, int64(op.Offset), int64(op.Length))
+}

@@ -24,6 +24,10 @@ func (o *Overlay) copyUp(n *node) error {
 	if err == nil && attr.IsSymlink() {
 		target, err = o.host.Readlink(path)
 	}
+	var xattrs map[string][]byte
+	if err == nil {
+		xattrs, err = o.host.Xattrs(path)
+	}
 	o.store.Lock()
 	n.holds--
 	switch {
@@ -54,6 +58,13 @@ func (o *Overlay) copyUp(n *node) error {
 		origin.Limit = attr.Size
 	}
 	o.store.SetOrigin(in, origin)
+	for name, value := range xattrs {
+		if err := o.store.SetXattr(in, name, value); err != nil {
+			in.Attr.Nlink = 0
+			o.store.Put(in)
+			return err
+		}
+	}
 	if err := o.store.Link(parent.in, name, in); err != nil {
 		in.Attr.Nlink = 0
 		o.store.Put(in)

@@ -25,7 +25,7 @@ var _ File = (*openFile)(nil)
 
 // Open implements FileSystem. Opening copies nothing up, not even for writing: that waits for the
 // first write. O_TRUNC is one.
-func (o *Overlay) Open(ino Ino, flags uint32) (File, error) {
+func (o *Overlay) Open(c Caller, ino Ino, flags uint32) (File, error) {
 	o.store.Lock()
 	defer o.store.Unlock()
 	n, err := o.get(ino)
@@ -52,6 +52,9 @@ func (o *Overlay) Open(ino Ino, flags uint32) (File, error) {
 			return fail(err)
 		}
 		if err := o.copyUp(n); err != nil {
+			return fail(err)
+		}
+		if err := o.killPrivileges(n.in, o.privileged(c)); err != nil {
 			return fail(err)
 		}
 		if err := o.truncate(n, 0, sqlvfs.Now()); err != nil {
@@ -124,18 +127,51 @@ func (f *openFile) delta() (*sqlvfs.Inode, error) {
 }
 
 // WriteAt implements File.
-func (f *openFile) WriteAt(p []byte, off int64) error {
+func (f *openFile) WriteAt(c Caller, p []byte, off int64) error {
+	if err := f.writable(c); err != nil {
+		return err
+	}
+	return f.o.store.WriteAt(f.n.in, p, off, f.base(), sqlvfs.Now())
+}
+
+// writable prepares the file for a change of its content.
+func (f *openFile) writable(c Caller) error {
 	o := f.o
 	o.store.Lock()
-	err := o.store.Ready()
-	if err == nil {
-		err = o.copyUp(f.n)
+	defer o.store.Unlock()
+	if err := o.store.Ready(); err != nil {
+		return err
 	}
-	o.store.Unlock()
+	if err := o.copyUp(f.n); err != nil {
+		return err
+	}
+	return o.killPrivileges(f.n.in, o.privileged(c))
+}
+
+// Allocate implements File.
+func (f *openFile) Allocate(c Caller, mode uint32, off, length int64) error {
+	const known = unix.FALLOC_FL_KEEP_SIZE | unix.FALLOC_FL_PUNCH_HOLE | unix.FALLOC_FL_ZERO_RANGE
+	if mode&^known != 0 {
+		return syscall.EOPNOTSUPP
+	}
+	if err := f.writable(c); err != nil {
+		return err
+	}
+	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) != 0 {
+		return f.o.store.Zero(f.n.in, off, length, mode&unix.FALLOC_FL_KEEP_SIZE != 0, f.base(), sqlvfs.Now())
+	}
+	// Space cannot be set aside in a database; but if there is too little now, that is known now.
+	st, err := f.o.Statfs()
 	if err != nil {
 		return err
 	}
-	return o.store.WriteAt(f.n.in, p, off, f.base(), sqlvfs.Now())
+	if uint64(length)/uint64(st.BlockSize) > st.BlocksAvailable {
+		return syscall.ENOSPC
+	}
+	if mode&unix.FALLOC_FL_KEEP_SIZE != 0 {
+		return nil
+	}
+	return f.o.store.Extend(f.n.in, off+length, f.base(), sqlvfs.Now())
 }
 
 // Sync implements File.

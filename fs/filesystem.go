@@ -42,7 +42,7 @@ type Entry struct {
 	TTL  time.Duration
 }
 
-// Caller is the process on whose behalf an inode is made, by its ids in the mount's user namespace.
+// Caller is the process that asks, by its ids in the mount's user namespace.
 type Caller struct {
 	UID, GID uint32
 }
@@ -71,8 +71,14 @@ type FileSystem interface {
 	Lookup(parent Ino, name string) (Entry, error)
 	Forget(ino Ino, n uint64)
 	Getattr(ino Ino) (Entry, error)
-	Setattr(ino Ino, set SetAttr) (Entry, error)
+	Setattr(c Caller, ino Ino, set SetAttr) (Entry, error)
 	Readlink(ino Ino) (string, error)
+
+	// Extended attributes. Setxattr takes the flags of setxattr(2).
+	Listxattr(c Caller, ino Ino) ([]string, error)
+	Getxattr(ino Ino, name string) ([]byte, error)
+	Setxattr(ino Ino, name string, value []byte, flags uint32) error
+	Removexattr(ino Ino, name string) error
 
 	// Mknod makes a regular file, a fifo, a socket or a device; mode has type and permissions.
 	Mknod(c Caller, parent Ino, name string, mode, rdev uint32) (Entry, error)
@@ -85,7 +91,7 @@ type FileSystem interface {
 	Rename(oldParent Ino, oldName string, newParent Ino, newName string) error
 
 	// Open opens a regular file; flags are those of open(2). O_TRUNC truncates.
-	Open(ino Ino, flags uint32) (File, error)
+	Open(c Caller, ino Ino, flags uint32) (File, error)
 	OpenDir(ino Ino) (Dir, error)
 	Statfs() (Statfs, error)
 	// Sync returns when all that happened before is durable.
@@ -98,7 +104,11 @@ type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	// TryReadAt is ReadAt for a caller that must not wait for a disk: ok is false if it would.
 	TryReadAt(p []byte, off int64) (n int, ok bool)
-	WriteAt(p []byte, off int64) error
+	// WriteAt writes all of p. What made the file run with more rights than its caller's is taken
+	// away if c may not keep it.
+	WriteAt(c Caller, p []byte, off int64) error
+	// Allocate is fallocate(2), with its modes.
+	Allocate(c Caller, mode uint32, off, length int64) error
 	Sync() error
 	// KeepCache tells whether what the kernel has cached of the file's content is still right.
 	KeepCache() bool

@@ -128,7 +128,7 @@ func (k *kernel) open(path string, flags int, mode uint32) (treeFile, error) {
 	case kind == syscall.S_IFDIR:
 		return nil, syscall.EISDIR
 	default:
-		f, err = k.fs.Open(e.Ino, uint32(flags&^(unix.O_CREAT|unix.O_EXCL)))
+		f, err = k.fs.Open(Caller{}, e.Ino, uint32(flags&^(unix.O_CREAT|unix.O_EXCL)))
 	}
 	if err != nil {
 		return nil, errnoOf(err)
@@ -149,10 +149,12 @@ func (f *kernelFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, errnoOf(err)
 }
 
-func (f *kernelFile) WriteAt(p []byte, off int64) error { return errnoOf(f.f.WriteAt(p, off)) }
+func (f *kernelFile) WriteAt(p []byte, off int64) error {
+	return errnoOf(f.f.WriteAt(Caller{}, p, off))
+}
 
 func (f *kernelFile) truncate(size int64) error {
-	_, err := f.k.fs.Setattr(f.ino, SetAttr{Size: &size})
+	_, err := f.k.fs.Setattr(Caller{}, f.ino, SetAttr{Size: &size})
 	return errnoOf(err)
 }
 
@@ -269,7 +271,7 @@ func (k *kernel) setattr(path string, set SetAttr) error {
 	if err != nil {
 		return err
 	}
-	_, err = k.fs.Setattr(e.Ino, set)
+	_, err = k.fs.Setattr(Caller{}, e.Ino, set)
 	return errnoOf(err)
 }
 

@@ -324,55 +324,6 @@ func TestRenameOverAnOpenFile(t *testing.T) {
 	}
 }
 
-func TestExtendedAttributesAreRefused(t *testing.T) {
-	m := newMounted(t)
-	m.plant(t, "f", []byte("content"))
-	for _, name := range []string{"a", "user.b", "security.c"} {
-		for _, value := range []string{"", "value"} {
-			victim := helper("setxattr", m.at("ws/f"), name, value)
-			out, err := victim.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), syscall.EOPNOTSUPP.Error()) {
-				t.Errorf("set %s to %q: %v, %s", name, value, err, out)
-			}
-		}
-	}
-}
-
-// setxattr(2) of a name of one byte without a value makes a message that the FUSE library cannot
-// parse, and so cannot be answered (see RefuseXattrs). Nobody but its caller may notice.
-func TestUnparsableMessageStopsNobodyElse(t *testing.T) {
-	m := &mounted{directory: directory(t.TempDir()), base: t.TempDir(), db: filepath.Join(t.TempDir(), "a.db"), xattrs: true}
-	m.begin(t)
-	m.plant(t, "f", []byte("content"))
-	victim := helper("setxattr", m.at("ws/f"), "a", "")
-	m.must(t, victim.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- victim.Wait() }()
-	select {
-	case err := <-ended:
-		t.Errorf("setxattr came back: %v", err)
-	case <-time.After(300 * time.Millisecond):
-	}
-	for i := range 50 {
-		m.reads(t, "ws/f", []byte("content"))
-		m.must(t, os.WriteFile(m.at("ws/g"), []byte{byte(i)}, 0o644))
-	}
-	m.must(t, m.sync())
-	// Only the end of the connection lets the caller go.
-	m.must(t, m.server.Process.Kill())
-	<-ended
-	m.server.Wait()
-	m.must(t, m.detach())
-	if !strings.Contains(m.log.String(), "Corrupt OpSetxattr") {
-		t.Errorf("the server said %q", m.log.String())
-	}
-	sound(t, m.db)
-	m.xattrs = false
-	m.begin(t)
-	m.reads(t, "ws/g", []byte{49})
-	m.must(t, m.unmount())
-}
-
 // Whenever the server dies, the database is a tree that once was: sound, and with all that was
 // there at the last fsync.
 func TestKilledServerLeavesASoundDatabase(t *testing.T) {

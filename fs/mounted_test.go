@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jacobsa/fuse"
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
+	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -26,7 +26,6 @@ type mounted struct {
 	directory
 	base, db string
 
-	xattrs bool // let requests for extended attributes through
 	server *exec.Cmd
 	log    bytes.Buffer // what the server had to say
 }
@@ -63,8 +62,7 @@ func helper(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// serveMount serves an overlay until it is unmounted. With a fourth argument the kernel is not told
-// that there are no extended attributes.
+// serveMount serves an overlay until it is unmounted.
 func serveMount(args []string) error {
 	base, db, dir := args[0], args[1], args[2]
 	store, err := sqlvfs.Open(db, sqlvfs.Options{Create: true, Root: rootAttr()})
@@ -80,14 +78,13 @@ func serveMount(args []string) error {
 	if err != nil {
 		return err
 	}
-	mfs, err := fuse.Mount(dir, NewServer(overlay, logf), MountConfig())
+	fd, err := fusemount.Mount(dir, fusemount.Options{Source: "art"})
 	if err != nil {
-		return fmt.Errorf("mount: %w (this test needs /dev/fuse, readable and writable, and fusermount3 of the package fuse3 or root)", err)
+		return fmt.Errorf("mount: %w (this test needs /dev/fuse, readable and writable, and root or fusermount3 of the package fuse3)", err)
 	}
-	if len(args) == 3 {
-		if err := RefuseXattrs(dir); err != nil {
-			return err
-		}
+	mfs, err := Serve(fd, overlay, logf)
+	if err != nil {
+		return err
 	}
 	fmt.Println("ready")
 	if err := mfs.Join(context.Background()); err != nil {
@@ -111,11 +108,7 @@ func newMounted(t *testing.T) *mounted {
 func (m *mounted) begin(t rapid.TB) {
 	t.Helper()
 	m.log.Reset()
-	args := []string{m.base, m.db, m.at("")}
-	if m.xattrs {
-		args = append(args, "xattrs")
-	}
-	m.server = helper("serve", args...)
+	m.server = helper("serve", m.base, m.db, m.at(""))
 	m.server.Stderr = &m.log
 	out, err := m.server.StdoutPipe()
 	if err == nil {
@@ -157,12 +150,7 @@ func (m *mounted) unmount() error {
 	return nil
 }
 
-func (m *mounted) detach() error {
-	if os.Geteuid() == 0 {
-		return unix.Unmount(m.at(""), 0)
-	}
-	return fuse.Unmount(m.at(""))
-}
+func (m *mounted) detach() error { return fusemount.Unmount(m.at(""), false) }
 
 func (m *mounted) remount(t rapid.TB) {
 	t.Helper()

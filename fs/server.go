@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"sync"
 	"syscall"
 
 	"github.com/jacobsa/fuse"
@@ -19,27 +18,26 @@ import (
 // most operations take; only those that may wait for a disk are handed to others.
 type Server struct {
 	fs   FileSystem
+	dev  int // descriptor of the connection
 	logf func(string, ...any)
 
+	begin   chan struct{} // closed when dev is the device
 	handles handles
-	busy    sync.WaitGroup // operations that were handed off
+	waiting waiting
 }
 
 var _ fuse.Server = (*Server)(nil)
 
-// NewServer returns a server for one connection. logf receives what the kernel is not told.
-func NewServer(fsys FileSystem, logf func(string, ...any)) *Server {
-	return &Server{fs: fsys, logf: logf, handles: handles{open: map[fuseops.HandleID]any{}}}
+func newServer(fsys FileSystem, dev int, logf func(string, ...any)) *Server {
+	return &Server{fs: fsys, dev: dev, logf: logf, begin: make(chan struct{}), handles: handles{open: map[fuseops.HandleID]any{}}}
 }
 
-// MountConfig is how the connection must be set up for the server. The kernel's write-back cache is
+// mountConfig is how the connection must be set up for the server. The kernel's write-back cache is
 // off: with it on, the kernel believes its own idea of a file's size and times over ours for as
 // long as the inode lives (fuse_get_cache_mask in fs/fuse/inode.c), and changes that the host makes
 // to the base would never show.
-func MountConfig() *fuse.MountConfig {
+func mountConfig() *fuse.MountConfig {
 	return &fuse.MountConfig{
-		FSName:                  "art",
-		Subtype:                 "art",
 		DisableWritebackCaching: true,
 		EnableSymlinkCaching:    true,
 		EnableAtomicTrunc:       true,
@@ -52,20 +50,25 @@ func MountConfig() *fuse.MountConfig {
 
 // ServeOps implements fuse.Server.
 func (s *Server) ServeOps(c *fuse.Connection) {
+	<-s.begin
+	var last any // that has a number
 	for {
 		ctx, op, err := c.ReadOp()
 		var read *fs.PathError
 		switch {
 		case err == nil:
+			if numbered(op) {
+				last = op
+			}
 		case err == io.EOF || errors.As(err, &read):
 			// Unmounted, or aborted: the connection is gone.
-			s.busy.Wait()
+			s.waiting.Wait()
 			s.handles.releaseAll()
 			return
 		default:
-			// A message that the library cannot parse; RefuseXattrs tells of the one that is known.
-			// It has no reply, so its caller waits as long as the mount lasts; everyone else goes on.
-			s.logf("request dropped: %v", err)
+			if !answerLost(s.dev, last, &s.waiting) {
+				s.logf("a request cannot be answered: %v", err)
+			}
 			continue
 		}
 		if read, ok := op.(*fuseops.ReadFileOp); ok && s.tryRead(read) {
@@ -73,9 +76,9 @@ func (s *Server) ServeOps(c *fuse.Connection) {
 			continue
 		}
 		if mayWait(op) {
-			s.busy.Add(1)
+			s.waiting.begin(op)
 			go func() {
-				defer s.busy.Done()
+				defer s.waiting.end(op)
 				s.serve(ctx, c, op)
 			}()
 			continue
@@ -127,6 +130,9 @@ func caller(ctx context.Context) Caller {
 	return Caller{uid, gid}
 }
 
+// by is the caller as far as most operations need it: without the group.
+func by(c fuseops.OpContext) Caller { return Caller{UID: c.Uid} }
+
 // do executes an operation and fills in its reply. Operations that the file system does not have
 // give ENOSYS; the kernel then stops asking, which for FlushFile is what makes close(2) cheap.
 func (s *Server) do(ctx context.Context, op any) error {
@@ -144,7 +150,7 @@ func (s *Server) do(ctx context.Context, op any) error {
 		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.TTL)
 		return err
 	case *fuseops.SetInodeAttributesOp:
-		e, err := s.fs.Setattr(Ino(op.Inode), setAttr(op))
+		e, err := s.fs.Setattr(by(op.OpContext), Ino(op.Inode), setAttr(op))
 		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.TTL)
 		return err
 	case *fuseops.ReadSymlinkOp:
@@ -172,7 +178,7 @@ func (s *Server) do(ctx context.Context, op any) error {
 		}
 		return reply(&op.Entry)(e, err)
 	case *fuseops.OpenFileOp:
-		f, err := s.fs.Open(Ino(op.Inode), uint32(op.OpenFlags))
+		f, err := s.fs.Open(by(op.OpContext), Ino(op.Inode), uint32(op.OpenFlags))
 		if err == nil {
 			op.Handle, op.KeepPageCache = s.handles.add(f), f.KeepCache()
 		}
@@ -186,7 +192,13 @@ func (s *Server) do(ctx context.Context, op any) error {
 	case *fuseops.WriteFileOp:
 		f, err := s.handles.file(op.Handle)
 		if err == nil {
-			err = f.WriteAt(op.Data, op.Offset)
+			err = f.WriteAt(by(op.OpContext), op.Data, op.Offset)
+		}
+		return err
+	case *fuseops.FallocateOp:
+		f, err := s.handles.file(op.Handle)
+		if err == nil {
+			err = allocate(f, op)
 		}
 		return err
 	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
@@ -207,6 +219,22 @@ func (s *Server) do(ctx context.Context, op any) error {
 		return s.readDir(&op.ReadDirOp, true)
 	case *fuseops.ReleaseDirHandleOp:
 		return s.handles.release(op.Handle)
+	case *fuseops.ListXattrOp:
+		names, err := s.fs.Listxattr(by(op.OpContext), Ino(op.Inode))
+		if err == nil {
+			op.BytesRead, err = fill(op.Dst, nameList(names))
+		}
+		return err
+	case *fuseops.GetXattrOp:
+		value, err := s.fs.Getxattr(Ino(op.Inode), op.Name)
+		if err == nil {
+			op.BytesRead, err = fill(op.Dst, value)
+		}
+		return err
+	case *fuseops.SetXattrOp:
+		return s.fs.Setxattr(Ino(op.Inode), op.Name, op.Value, op.Flags)
+	case *fuseops.RemoveXattrOp:
+		return s.fs.Removexattr(Ino(op.Inode), op.Name)
 	case *fuseops.StatFSOp:
 		st, err := s.fs.Statfs()
 		op.BlockSize, op.IoSize = st.BlockSize, st.BlockSize

@@ -1,36 +1,161 @@
 package fs
 
 import (
-	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
 )
 
-// RefuseXattrs makes the kernel learn that the file system mounted on dir has no extended
-// attributes to set, so that it answers setxattr(2) by itself from then on. It must be called
-// before anyone else may use the mount.
-//
-// One of these requests, with a name of one byte and no value, is one that the FUSE library cannot
-// parse (OpSetxattr in its conversions.go) and so cannot be answered. Its caller would wait where
-// not even SIGKILL reaches it (request_wait_answer in fs/fuse/dev.c), and keep its PID namespace,
-// and with it the session, from ending. The kernel asks no more after one ENOSYS
-// (fuse_setxattr in fs/fuse/xattr.c).
-func RefuseXattrs(dir string) error {
-	// Until the kernel has asked for its attributes, the root belongs to id 0 (fuse_get_root_inode in
-	// fs/fuse/inode.c), which need not exist in the mount's user namespace; and nobody may set an
-	// attribute where an owner does not exist.
-	var st unix.Stat_t
-	if err := unix.Stat(dir, &st); err != nil {
-		return fmt.Errorf("look at %s: %w", dir, err)
+// Extended attributes. An untouched inode shows the base's; a copy-up takes them along, and from
+// then on the delta's are the inode's own. Who may do what is the kernel's to check
+// (xattr_permission in fs/xattr.c).
+
+// capability is what setcap(8) sets.
+const capability = "security.capability"
+
+// knownXattr tells whether an overlay has attributes of that name: those of programs, those of the
+// system's administrator, and a program's capabilities. What else there is (labels of security
+// modules, access control lists) is about the host's rules, which are not a guest's.
+func knownXattr(name string) bool {
+	return strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "trusted.") || name == capability
+}
+
+// Listxattr implements FileSystem.
+func (o *Overlay) Listxattr(c Caller, ino Ino) ([]string, error) {
+	o.store.Lock()
+	defer o.store.Unlock()
+	n, err := o.get(ino)
+	if err != nil {
+		return nil, err
 	}
-	// The permissions of dir do not count for the names of "system.", nor are capabilities asked for
-	// (xattr_permission in fs/xattr.c).
-	err := unix.Setxattr(dir, "system.art", []byte("?"), 0)
-	if err == unix.EROFS {
-		return nil // mounted read-only: such requests never come
+	var names []string
+	if n.in != nil {
+		names, err = o.store.Xattrs(n.in)
+	} else {
+		var xattrs map[string][]byte
+		xattrs, err = o.baseXattrs(n)
+		names = slices.Sorted(maps.Keys(xattrs))
 	}
-	if err != unix.EOPNOTSUPP {
-		return fmt.Errorf("set an attribute on %s: %v, expected %w", dir, err, unix.EOPNOTSUPP)
+	if o.privileged(c) {
+		return names, err
 	}
+	// The kernel keeps others from reading and changing these, but not from seeing them listed
+	// (xattr(7), "Trusted extended attributes").
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "trusted.") }), err
+}
+
+// Getxattr implements FileSystem.
+func (o *Overlay) Getxattr(ino Ino, name string) ([]byte, error) {
+	if !knownXattr(name) {
+		return nil, syscall.EOPNOTSUPP
+	}
+	o.store.Lock()
+	defer o.store.Unlock()
+	n, err := o.get(ino)
+	if err != nil {
+		return nil, err
+	}
+	var value []byte
+	var ok bool
+	if n.in != nil {
+		value, ok, err = o.store.Xattr(n.in, name)
+	} else {
+		var xattrs map[string][]byte
+		xattrs, err = o.baseXattrs(n)
+		value, ok = xattrs[name]
+	}
+	if err == nil && !ok {
+		err = syscall.ENODATA
+	}
+	return value, err
+}
+
+// Setxattr implements FileSystem.
+func (o *Overlay) Setxattr(ino Ino, name string, value []byte, flags uint32) error {
+	return o.changeXattr(ino, name, func(in *sqlvfs.Inode, has bool) error {
+		switch {
+		case flags&unix.XATTR_CREATE != 0 && has:
+			return syscall.EEXIST
+		case flags&unix.XATTR_REPLACE != 0 && !has:
+			return syscall.ENODATA
+		}
+		return o.store.SetXattr(in, name, slices.Clone(value))
+	})
+}
+
+// Removexattr implements FileSystem.
+func (o *Overlay) Removexattr(ino Ino, name string) error {
+	return o.changeXattr(ino, name, func(in *sqlvfs.Inode, has bool) error {
+		if !has {
+			return syscall.ENODATA
+		}
+		return o.store.RemoveXattr(in, name)
+	})
+}
+
+func (o *Overlay) changeXattr(ino Ino, name string, change func(in *sqlvfs.Inode, has bool) error) error {
+	if !knownXattr(name) {
+		return syscall.EOPNOTSUPP
+	}
+	o.store.Lock()
+	defer o.store.Unlock()
+	if err := o.store.Ready(); err != nil {
+		return err
+	}
+	n, err := o.get(ino)
+	if err != nil {
+		return err
+	}
+	if err := o.copyUp(n); err != nil {
+		return err
+	}
+	_, has, err := o.store.Xattr(n.in, name)
+	if err != nil {
+		return err
+	}
+	if err := change(n.in, has); err != nil {
+		return err
+	}
+	n.in.Attr.Ctime = sqlvfs.Now()
+	o.store.Dirty(n.in)
 	return nil
+}
+
+// baseXattrs asks the host for an untouched node's attributes. Lock held; it is let go of meanwhile.
+func (o *Overlay) baseXattrs(n *node) (map[string][]byte, error) {
+	if n.gone {
+		return nil, nil
+	}
+	path := n.path
+	n.holds++
+	o.store.Unlock()
+	xattrs, err := o.host.Xattrs(path)
+	o.store.Lock()
+	n.holds--
+	o.drop(n)
+	return xattrs, err
+}
+
+// privileged tells whether a caller may keep what a change of a file takes from others: only root
+// does, and only where it is the system's (CAP_FSETID, capabilities(7)); a session's guest never is.
+func (o *Overlay) privileged(c Caller) bool { return c.UID == 0 && o.owner == nil }
+
+// killPrivileges takes away what made a program run with more rights than its caller's, before its
+// content or its owner changes (file_remove_privs in fs/inode.c; the kernel leaves it to us, see
+// handleKillpriv). Its mode may be spared. Lock held.
+func (o *Overlay) killPrivileges(in *sqlvfs.Inode, spareMode bool) error {
+	const group = syscall.S_ISGID | 0o010 // without the second, S_ISGID means nothing for a program
+	if mode := in.Attr.Mode; mode&(syscall.S_ISUID|syscall.S_ISGID) != 0 && !spareMode {
+		in.Attr.Mode &^= syscall.S_ISUID
+		if mode&group == group {
+			in.Attr.Mode &^= syscall.S_ISGID
+		}
+		o.store.Dirty(in)
+	}
+	return o.store.RemoveXattr(in, capability)
 }

@@ -10,15 +10,14 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
-	"github.com/jacobsa/fuse"
 	"github.com/peterbourgon/ff/v3/ffcli"
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/fusemount"
 )
 
 const mountUsage = `usage: art-fuse mount DB DIR [flags]
@@ -124,25 +123,20 @@ func mount(cfg mountConfig) error {
 		return err
 	}
 	defer store.Close()
-	opt := fs.MountConfig()
-	opt.ReadOnly = !cfg.readWrite
-	if opt.FSName = cfg.fsname; opt.FSName == "" {
-		opt.FSName = store.Path()
+	opt := fusemount.Options{Source: cfg.fsname, ReadOnly: !cfg.readWrite, AllowOther: cfg.allowOther}
+	if opt.Source == "" {
+		opt.Source = store.Path()
 	}
-	// A comma would begin another mount option.
-	opt.FSName = strings.ReplaceAll(opt.FSName, ",", "_")
-	if cfg.allowOther {
-		opt.Options = map[string]string{"allow_other": ""}
-	}
-	mfs, err := fuse.Mount(dir, fs.NewServer(overlay, logf), opt)
+	fd, err := fusemount.Mount(dir, opt)
 	if err != nil {
 		return cli.WithHint(fmt.Errorf("mount on %s: %w", cfg.dir, err), mountHint(cfg))
 	}
-	go unmountOnSignal(dir)
-	if err := fs.RefuseXattrs(dir); err != nil {
-		_ = fuse.Unmount(dir)
+	mfs, err := fs.Serve(fd, overlay, logf)
+	if err != nil {
+		_ = fusemount.Unmount(dir, true)
 		return err
 	}
+	go unmountOnSignal(dir)
 	if os.Getenv(readyVariable) != "" {
 		if err := leave(); err != nil {
 			logf("%v", err)
@@ -182,7 +176,7 @@ func unmountOnSignal(dir string) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	for range signals {
-		if err := fuse.Unmount(dir); err != nil {
+		if err := fusemount.Unmount(dir, false); err != nil {
 			logf("unmount %s: %v", dir, err)
 		}
 	}

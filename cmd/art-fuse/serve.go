@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/jacobsa/fuse"
 	"github.com/peterbourgon/ff/v3/ffcli"
 	"golang.org/x/sys/unix"
 
@@ -84,7 +83,7 @@ func serve(cfg serveConfig) error {
 		// The stage died before it had mounted anything; it has said why.
 		return errors.Join(reported{m.err}, store.Discard())
 	}
-	mfs, err := serveDescriptor(m.fd, overlay)
+	mfs, err := fs.Serve(m.fd, overlay, logf)
 	if err == nil {
 		err = confine.Server(store.Path(), cfg.base)
 	}
@@ -123,21 +122,6 @@ func refuse(control *os.File, err error) {
 		}
 		unix.Close(fd)
 	}
-}
-
-// serveDescriptor serves a file system on an open, mounted /dev/fuse. It returns when the kernel
-// has been answered for the first time.
-func serveDescriptor(fd int, fsys fs.FileSystem) (*fuse.MountedFileSystem, error) {
-	// The library reads with blocking calls (facts of /dev/fuse: poll does not work on it as the
-	// Go runtime would use it).
-	if err := unix.SetNonblock(fd, false); err != nil {
-		return nil, fmt.Errorf("serve: %w", err)
-	}
-	mfs, err := fuse.Mount(fmt.Sprintf("/dev/fd/%d", fd), fs.NewServer(fsys, logf), fs.MountConfig())
-	if err != nil {
-		return nil, fmt.Errorf("serve: %w", err)
-	}
-	return mfs, nil
 }
 
 func logf(format string, args ...any) {

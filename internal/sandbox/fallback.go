@@ -7,12 +7,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -37,7 +37,7 @@ func (s *session) fallBack(why error) error {
 	fail := func(err error) error {
 		return cli.WithHint(fmt.Errorf("mount FUSE: neither in a user namespace (%w) nor with fusermount3 (%w)", why, err), fuseHint())
 	}
-	if _, err := exec.LookPath("fusermount3"); err != nil {
+	if _, err := exec.LookPath("fusermount3"); err != nil && os.Getuid() != 0 {
 		return fail(unwrapped(err))
 	}
 	lock, err := lockRuntimeDir()
@@ -51,7 +51,9 @@ func (s *session) fallBack(why error) error {
 		s.dropHandover()
 		return fail(err)
 	}
-	fd, err := fusermount(h.dir)
+	// allow_other is root's to give (fuse.conf); without it, whoever has the
+	// mounter's ids has access, and the guest has them.
+	fd, err := fusemount.Mount(h.dir, fusemount.Options{Source: "art", AllowOther: os.Getuid() == 0})
 	if err != nil {
 		s.dropHandover()
 		return fail(err)
@@ -79,44 +81,6 @@ func (s *session) dropHandover() {
 	}
 }
 
-// fusermount mounts FUSE at dir and returns the descriptor, which fusermount3
-// sends over the socket that _FUSE_COMMFD names (libfuse, lib/mount.c).
-func fusermount(dir string) (int, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, err
-	}
-	ours, theirs := os.NewFile(uintptr(fds[0]), "socket"), os.NewFile(uintptr(fds[1]), "socket")
-	defer ours.Close()
-	// allow_other is root's to give (fuse.conf); without it, whoever has the
-	// mounter's ids has access, and the guest has them.
-	options := "fsname=art,subtype=art,default_permissions,nosuid,nodev"
-	if os.Getuid() == 0 {
-		options += ",allow_other"
-	}
-	var said strings.Builder
-	cmd := exec.Command("fusermount3", "-o", options, "--", dir)
-	cmd.Env = append(os.Environ(), "_FUSE_COMMFD=3")
-	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.Stderr = &said
-	err = cmd.Run()
-	theirs.Close()
-	if err != nil {
-		if text := strings.TrimSpace(said.String()); text != "" {
-			return -1, errors.New(strings.TrimPrefix(text, "fusermount3: "))
-		}
-		return -1, err
-	}
-	fd, _, err := libexec.RecvFD(ours)
-	if err != nil {
-		return -1, err
-	}
-	if fd < 0 {
-		return -1, errors.New("fusermount3 sent no descriptor")
-	}
-	return fd, nil
-}
-
 // unmount takes the mount at dir away, if there is one, and dir itself.
 func unmount(dir string) {
 	if os.Remove(dir) == nil {
@@ -124,7 +88,7 @@ func unmount(dir string) {
 	}
 	// Lazily: the stage has a copy, and a dead session's answers nothing. What
 	// fails here, the next session tries again.
-	_ = exec.Command("fusermount3", "-u", "-z", "--", dir).Run()
+	_ = fusemount.Unmount(dir, true)
 	_ = os.Remove(dir)
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/terminal"
@@ -156,7 +157,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fd, err := fusermount(late)
+	fd, err := fusemount.Mount(late, fusemount.Options{Source: "art"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jacobsa/fuse"
-	"golang.org/x/sys/unix"
-
 	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -59,9 +57,13 @@ func serve(base, db, dir string) error {
 	if err != nil {
 		return err
 	}
-	mfs, err := fuse.Mount(dir, fs.NewServer(overlay, logf), fs.MountConfig())
+	fd, err := fusemount.Mount(dir, fusemount.Options{Source: "art"})
 	if err != nil {
-		return fmt.Errorf("mount: %w (this test needs /dev/fuse, readable and writable, and fusermount3 of the package fuse3 or root)", err)
+		return fmt.Errorf("mount: %w (this test needs /dev/fuse, readable and writable, and root or fusermount3 of the package fuse3)", err)
+	}
+	mfs, err := fs.Serve(fd, overlay, logf)
+	if err != nil {
+		return err
 	}
 	fmt.Println("ready")
 	if err := mfs.Join(context.Background()); err != nil {
@@ -147,8 +149,5 @@ func (o *Overlay) unmount(t *testing.T) {
 }
 
 func (o *Overlay) detach() error {
-	if os.Geteuid() == 0 {
-		return unix.Unmount(o.Dir, 0)
-	}
-	return fuse.Unmount(o.Dir)
+	return fusemount.Unmount(o.Dir, false)
 }

@@ -97,9 +97,6 @@ func run(link *os.File) error {
 		if err := waitReady(); err != nil {
 			return err
 		}
-		if err := refuseXattrs(p.Home()); err != nil {
-			return err
-		}
 	}
 	if err := h.cover(p); err != nil {
 		return err
@@ -162,20 +159,6 @@ func waitReady() error {
 		return cli.WithHint(errors.New(what), hint)
 	}
 	return fmt.Errorf("start art-fuse: it answered %q", kind)
-}
-
-// refuseXattrs has the kernel refuse extended attributes by itself from now on: a
-// payload could otherwise hang itself, and its session, for ever. It does what
-// fs.RefuseXattrs does, which says more; art has no use for the rest of that package.
-func refuseXattrs(home string) error {
-	var st unix.Stat_t
-	if err := unix.Stat(home, &st); err != nil {
-		return fmt.Errorf("look at %s: %w", home, err)
-	}
-	if err := unix.Setxattr(home, "system.art", []byte("?"), 0); err != unix.EOPNOTSUPP {
-		return fmt.Errorf("set an attribute on %s: %v, expected %w", home, err, unix.EOPNOTSUPP)
-	}
-	return nil
 }
 
 // NamespaceHint returns what the user can do where user namespaces are restricted.
