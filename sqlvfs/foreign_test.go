@@ -2,7 +2,11 @@ package sqlvfs
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -74,4 +78,196 @@ func TestFileThatGetsItsNameLate(t *testing.T) {
 		t.Error("content differs")
 	}
 	must(t, s.Close())
+}
+
+// sdkDatabase copies a database that agentfs-sdk has made (testdata/agentfs-sdk.mjs), and gives it
+// what other tools of the format add.
+func sdkDatabase(t *testing.T, sql string) string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/agentfs-sdk.db")
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "sdk.db")
+	must(t, os.WriteFile(path, data, 0o600))
+	alter(t, path, sql)
+	return path
+}
+
+// sdkTree is what the SDK has put into it.
+var sdkTree = map[string]string{
+	"/big.bin": func() string {
+		var b strings.Builder
+		for i := range 10000 {
+			b.WriteByte(byte(i*7 + i>>8))
+		}
+		return b.String()
+	}(),
+	"/dir/sub/full":     strings.Repeat("x", 4096),
+	"/link":             "-> notes/today.txt",
+	"/notes/empty":      "",
+	"/notes/today.txt":  "hello FROM the sdk\n",
+	"/notes/\U0001F4D3": "a name of four bytes\n",
+	"/wide":             "-> notes/\U0001F4D3",
+}
+
+// treeOf reads all of a tree but its directories.
+func treeOf(t *testing.T, s *Store) map[string]string {
+	t.Helper()
+	tree := map[string]string{}
+	var walk func(path string, ino Ino)
+	walk = func(path string, ino Ino) {
+		s.Lock()
+		in, err := s.Get(ino)
+		must(t, err)
+		var children []Child
+		if in.Attr.IsDir() {
+			children, err = s.Children(in)
+			must(t, err)
+		}
+		s.Unlock()
+		defer put(s, in)
+		switch {
+		case in.Attr.IsRegular():
+			tree[path] = string(content(t, s, in))
+		case in.Attr.IsSymlink():
+			tree[path] = "-> " + in.Target
+		}
+		for _, c := range children {
+			walk(path+"/"+c.Name, c.Ino)
+		}
+	}
+	walk("", RootIno)
+	return tree
+}
+
+// dump returns all rows of a table.
+func dump(t *testing.T, path, table string) string {
+	t.Helper()
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READONLY)
+	must(t, err)
+	defer c.Close()
+	q, _, err := c.Prepare("SELECT * FROM " + table)
+	must(t, err)
+	defer q.Close()
+	var b strings.Builder
+	for q.Step() {
+		for i := range q.ColumnCount() {
+			fmt.Fprintf(&b, "%s=%q ", q.ColumnName(i), q.ColumnRawText(i))
+		}
+		b.WriteByte('\n')
+	}
+	must(t, q.Err())
+	return b.String()
+}
+
+func TestDatabaseOfTheSDKIsReadAsItIs(t *testing.T) {
+	path := sdkDatabase(t, "")
+	before, err := os.ReadFile(path)
+	must(t, err)
+	s, err := Open(path, Options{ReadOnly: true})
+	must(t, err)
+	if got := treeOf(t, s); !maps.Equal(got, sdkTree) {
+		t.Errorf("the tree is %q", got)
+	}
+	must(t, s.Close())
+	if got := findings(t, path); got != "" {
+		t.Error(got)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the file has changed (%v)", err)
+	}
+}
+
+// What art changes are the tables of the tree. All others keep their rows, also those it does not
+// know; and the chunk size stays what it is.
+func TestDatabaseOfTheSDKIsChanged(t *testing.T) {
+	path := sdkDatabase(t, `
+		CREATE TABLE fs_origin (delta_ino INTEGER PRIMARY KEY, base_ino INTEGER NOT NULL);
+		CREATE TABLE fs_overlay_config (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+		CREATE TABLE extra (x);
+		INSERT INTO fs_origin VALUES (3, 4711);
+		INSERT INTO fs_overlay_config VALUES ('base_path', '/srv');
+		INSERT INTO extra VALUES ('y');`)
+	kept := []string{"kv_store", "tool_calls", "fs_origin", "fs_overlay_config", "extra", "fs_config"}
+	before := map[string]string{}
+	for _, table := range kept {
+		before[table] = dump(t, path, table)
+	}
+
+	want := maps.Clone(sdkTree)
+	s := openTest(t, path)
+	if got := s.ChunkSize(); got != 4096 {
+		t.Errorf("chunks of %d bytes", got)
+	}
+	if got := treeOf(t, s); !maps.Equal(got, want) {
+		t.Errorf("the tree is %q", got)
+	}
+	in := lookup(t, s, "big.bin")
+	must(t, s.WriteAt(in, []byte("changed"), 4093, nil, Now()))
+	want["/big.bin"] = want["/big.bin"][:4093] + "changed" + want["/big.bin"][4100:]
+	fresh := create(t, s, "fresh", syscall.S_IFREG|0o600)
+	if fresh.Ino != 12 {
+		t.Errorf("the new file is inode %d", fresh.Ino)
+	}
+	want["/fresh"] = strings.Repeat("new", 5000)
+	must(t, s.WriteAt(fresh, []byte(want["/fresh"]), 0, nil, Now()))
+	s.Lock()
+	link := s.root.children["link"].ino
+	gone, err := s.Get(link)
+	must(t, err)
+	must(t, s.Unlink(s.Root(), "link"))
+	gone.Attr.Nlink = 0
+	s.Dirty(gone)
+	s.Put(gone)
+	s.Unlock()
+	delete(want, "/link")
+	must(t, s.Close())
+
+	s = openTest(t, path)
+	if got := treeOf(t, s); !maps.Equal(got, want) {
+		t.Errorf("the tree is %q", got)
+	}
+	must(t, s.Close())
+	if got := findings(t, path); got != "" {
+		t.Error(got)
+	}
+	for _, table := range kept {
+		if got := dump(t, path, table); got != before[table] {
+			t.Errorf("%s holds\n%sand held\n%s", table, got, before[table])
+		}
+	}
+}
+
+// Both shapes of the format's whiteouts are taken over, and left where they are.
+func TestWhiteoutsOfOthers(t *testing.T) {
+	for _, c := range []struct{ name, sql string }{
+		{"with the parent's path", `CREATE TABLE fs_whiteout (path TEXT PRIMARY KEY, parent_path TEXT NOT NULL, created_at INTEGER NOT NULL);
+			INSERT INTO fs_whiteout VALUES ('/dir/old', '/dir', 1), ('/dir/sub/older', '/dir/sub', 1), ('/top', '/', 1), ('/no/where', '/no', 1)`},
+		{"without", `CREATE TABLE fs_whiteout (path TEXT PRIMARY KEY, created_at INTEGER NOT NULL);
+			INSERT INTO fs_whiteout VALUES ('/dir/old', 1), ('/dir/sub/older', 1), ('/top', 1), ('/no/where', 1)`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := sdkDatabase(t, c.sql)
+			before := dump(t, path, "fs_whiteout")
+			s := openTest(t, path)
+			s.Lock()
+			for dir, want := range map[Ino]string{RootIno: "top", 7: "old", 8: "older", 2: ""} {
+				in, err := s.Get(dir)
+				must(t, err)
+				got, err := s.Whiteouts(in)
+				must(t, err)
+				if strings.Join(got, " ") != want {
+					t.Errorf("inode %d has whiteouts %q, want %q", dir, got, want)
+				}
+				s.Put(in)
+			}
+			s.Unlock()
+			must(t, s.Close())
+			if got := dump(t, path, "fs_whiteout"); got != before {
+				t.Errorf("fs_whiteout holds\n%sand held\n%s", got, before)
+			}
+			if got := findings(t, path); got != "" {
+				t.Error(got)
+			}
+		})
+	}
 }

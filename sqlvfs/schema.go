@@ -26,7 +26,8 @@ const (
 )
 
 // formatTables are the Agent Filesystem format's own, column for column. Readers of that format
-// expect nothing else of them.
+// expect nothing else of them, but for tool_calls: the SDKs write calls down when they begin, and so
+// need a status, and no NOT NULL where there is no result yet.
 //
 // Inode numbers grow (AUTOINCREMENT): other tools do not know our tables and leave rows of them
 // behind when they delete an inode. A number that came back would find these, and a new directory
@@ -81,9 +82,10 @@ CREATE TABLE IF NOT EXISTS tool_calls (
 	parameters TEXT,
 	result TEXT,
 	error TEXT,
+	status TEXT NOT NULL DEFAULT 'pending',
 	started_at INTEGER NOT NULL,
-	completed_at INTEGER NOT NULL,
-	duration_ms INTEGER NOT NULL);
+	completed_at INTEGER,
+	duration_ms INTEGER);
 `
 
 // artTables are ours.
