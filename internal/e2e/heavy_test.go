@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,7 +27,7 @@ func TestHeavy(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/heavy",
 		Setup:               setupHeavy,
-		Cmds:                commands,
+		Cmds:                heavyCommands,
 		Condition:           condition,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -58,14 +59,28 @@ func setupHeavy(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	ws := filepath.Join(env.WorkDir, "ws")
-	if err := sourceTree(filepath.Join(ws, "src")); err != nil {
-		return err
+	return bindReadOnly(filepath.Join(env.WorkDir, "ws"), goroot, "/opt/go")
+}
+
+var heavyCommands = func() map[string]func(*testscript.TestScript, bool, []string) {
+	all := maps.Clone(commands)
+	all["sources"] = cmdSources
+	return all
+}()
+
+// sources DIR
+//
+// puts into the directory src, art's own tree with its dependencies vendored,
+// and go-src.tar, Go's own source tree.
+func cmdSources(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: sources dir")
 	}
-	if err := command("tar", "-cf", filepath.Join(ws, "go-src.tar"), "-C", goroot, "src"); err != nil {
-		return err
-	}
-	return bindReadOnly(ws, goroot, "/opt/go")
+	dir := ts.MkAbs(args[0])
+	goroot, err := goRoot()
+	ts.Check(err)
+	ts.Check(sourceTree(filepath.Join(dir, "src")))
+	ts.Check(command("tar", "-cf", filepath.Join(dir, "go-src.tar"), "-C", goroot, "src"))
 }
 
 // goRoot is where Go is installed. The compiled tests, run where no go command

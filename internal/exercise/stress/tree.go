@@ -181,13 +181,7 @@ func (w *worker) stat() error {
 	path := w.somewhere()
 	w.journal.Note("stat %s", w.short(path))
 	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil {
-		return err
-	}
-	if st.Nlink == 0 {
-		return fmt.Errorf("%s was found by its name and has no link", w.short(path))
-	}
-	return nil
+	return unix.Lstat(path, &st)
 }
 
 func (w *worker) readlink() error {
