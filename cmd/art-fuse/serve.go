@@ -78,15 +78,18 @@ func serve(cfg serveConfig) error {
 		refuse(control, err)
 		return reported{err}
 	}
+	// Also while the mount is made. What arrives over the socket is not subject to it.
+	if err := confine.Server(store.Path(), cfg.base); err != nil {
+		refuse(control, err)
+		store.Discard()
+		return reported{err}
+	}
 	m := <-mount
 	if m.err != nil {
 		// The stage died before it had mounted anything; it has said why.
 		return errors.Join(reported{m.err}, store.Discard())
 	}
 	mfs, err := fs.Serve(m.fd, overlay, logf)
-	if err == nil {
-		err = confine.Server(store.Path(), cfg.base)
-	}
 	if err != nil {
 		refuse(control, err)
 		store.Discard()
