@@ -66,6 +66,22 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (Entry, error) {
 	return o.entry(n), nil
 }
 
+// accessed moves a node's access time after its content was read: as mount(8)'s relatime does, only
+// if that tells something new. What the kernel reads from its own cache it does not tell us.
+// Lock held.
+func (o *Overlay) accessed(n *node) {
+	if n.in == nil || o.store.ReadOnly() {
+		return
+	}
+	const day = 24 * 60 * 60 // seconds
+	a, now := &n.in.Attr, sqlvfs.Now()
+	if a.Atime.After(a.Mtime) && a.Atime.After(a.Ctime) && now.Sec-a.Atime.Sec < day {
+		return
+	}
+	a.Atime = now
+	o.store.Dirty(n.in)
+}
+
 // truncate sets a file's size. Lock held; it is let go of.
 func (o *Overlay) truncate(n *node, size int64, now sqlvfs.Timespec) error {
 	f := &openFile{o: o, n: n}

@@ -17,6 +17,8 @@ type openFile struct {
 	n    *node // held
 	keep bool
 
+	noatime bool // reading does not move the access time
+
 	mu   sync.Mutex
 	host *HostFile // opened when first needed. GUARDED_BY(mu)
 }
@@ -24,7 +26,7 @@ type openFile struct {
 var _ File = (*openFile)(nil)
 
 // Open implements FileSystem. Opening copies nothing up, not even for writing: that waits for the
-// first write. O_TRUNC is one.
+// first write. O_TRUNC is one, also in a file opened for reading (the kernel has seen to the right).
 func (o *Overlay) Open(c Caller, ino Ino, flags uint32) (File, error) {
 	o.store.Lock()
 	defer o.store.Unlock()
@@ -35,19 +37,19 @@ func (o *Overlay) Open(c Caller, ino Ino, flags uint32) (File, error) {
 	if n.gone {
 		return nil, syscall.ENOENT
 	}
-	write := flags&unix.O_ACCMODE != unix.O_RDONLY
-	if write && o.store.ReadOnly() {
+	trunc := flags&unix.O_TRUNC != 0
+	if (trunc || flags&unix.O_ACCMODE != unix.O_RDONLY) && o.store.ReadOnly() {
 		return nil, syscall.EROFS
 	}
 	n.holds++
-	f := &openFile{o: o, n: n, keep: true}
+	f := &openFile{o: o, n: n, keep: true, noatime: flags&unix.O_NOATIME != 0}
 	fail := func(err error) (File, error) {
 		f.closeHost()
 		n.holds--
 		o.drop(n)
 		return nil, err
 	}
-	if write && flags&unix.O_TRUNC != 0 {
+	if trunc {
 		if err := o.store.Ready(); err != nil {
 			return fail(err)
 		}
@@ -85,11 +87,14 @@ func (f *openFile) KeepCache() bool { return f.keep }
 
 // ReadAt implements File.
 func (f *openFile) ReadAt(p []byte, off int64) (int, error) {
-	in, err := f.delta()
-	if err != nil {
-		return 0, err
+	f.o.store.Lock()
+	in := f.n.in
+	if !f.noatime {
+		f.o.accessed(f.n)
 	}
+	f.o.store.Unlock()
 	var n int
+	var err error
 	if in != nil {
 		n, err = f.o.store.ReadAt(in, p, off, f.base())
 	} else {
@@ -106,8 +111,10 @@ func (f *openFile) ReadAt(p []byte, off int64) (int, error) {
 
 // TryReadAt implements File.
 func (f *openFile) TryReadAt(p []byte, off int64) (n int, ok bool) {
-	in, err := f.delta()
-	if in != nil || err != nil {
+	f.o.store.Lock()
+	in := f.n.in
+	f.o.store.Unlock()
+	if in != nil {
 		return 0, false
 	}
 	f.mu.Lock()
@@ -117,13 +124,6 @@ func (f *openFile) TryReadAt(p []byte, off int64) (n int, ok bool) {
 		return 0, false
 	}
 	return host.TryReadAt(p, off)
-}
-
-// delta returns the file's inode in the delta, or nil if it is untouched.
-func (f *openFile) delta() (*sqlvfs.Inode, error) {
-	f.o.store.Lock()
-	defer f.o.store.Unlock()
-	return f.n.in, nil
 }
 
 // WriteAt implements File.

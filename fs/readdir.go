@@ -85,6 +85,7 @@ func (d *openDir) Read(offset uint64, plus bool, emit func(DirEntry) bool) error
 			{name: ".", ino: d.n.ino, mode: syscall.S_IFDIR},
 			{name: "..", ino: d.n.parentIno, mode: syscall.S_IFDIR},
 		}, list...)
+		o.accessed(d.n)
 	}
 	for ; offset < uint64(len(d.ents)); offset++ {
 		ent := d.ents[offset]

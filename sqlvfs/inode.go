@@ -36,6 +36,9 @@ func Now() Timespec {
 // Time converts to the standard library's form.
 func (t Timespec) Time() time.Time { return time.Unix(t.Sec, int64(t.Nsec)) }
 
+// After tells whether t is later than u.
+func (t Timespec) After(u Timespec) bool { return t.Sec > u.Sec || t.Sec == u.Sec && t.Nsec > u.Nsec }
+
 // Attr are an inode's attributes, with stat(2)'s meaning. Mode holds type and permission bits as
 // the kernel does. UID and GID are the host's numbers.
 type Attr struct {
