@@ -40,7 +40,11 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (Entry, error) {
 		}
 	}
 	a := &n.in.Attr
-	if (set.UID != nil || set.GID != nil) && !a.IsDir() {
+	// The kernel changes nothing at all for chown(f, -1, -1), which changes this much, and sends the
+	// same before a write that the caller may do. The right to it we must see to (fuse_setattr in
+	// fs/fuse/dir.c strips what the kernel would have asked for).
+	chown := set.UID != nil || set.GID != nil || set == SetAttr{} && (c.UID == a.UID || o.privileged(c))
+	if chown && !a.IsDir() {
 		// Also when root does it (chown(2)).
 		if err := o.killPrivileges(n.in, false); err != nil {
 			return Entry{}, err
