@@ -11,7 +11,8 @@ import (
 
 // FlattenOptions say whom to tell of a flattening.
 type FlattenOptions struct {
-	// Progress is told of objects and of bytes of content that have come in from the base.
+	// Progress is told of objects that need nothing of the base any more, and of bytes of content
+	// that have come in from there.
 	Progress func(objects int, bytes int64)
 	// Failed is told of each path that could not be brought in. The rest goes on.
 	Failed func(path string, err error)
@@ -199,7 +200,6 @@ func (f *flattener) row(dir Ino, e *DirEntry) error {
 		if err := f.copyUp(n); err != nil {
 			return err
 		}
-		f.opt.Progress(1, 0)
 	}
 	p, err := f.get(dir)
 	if err != nil {
@@ -221,13 +221,17 @@ func (f *flattener) enter(p *node, name string, n *node) error {
 // release ends the dependence of an inode that has all of its content, which is no directory. One
 // with several names has to wait until all of them were met. Lock held.
 func (f *flattener) release(n *node) {
-	switch {
-	case n.in.Origin == nil || !n.based:
-	case n.in.Attr.Nlink > 1:
-		f.names[n.in.Ino]++
-	default:
+	if n.in.Origin == nil || !n.based {
+		return
+	}
+	if n.in.Attr.Nlink > 1 {
+		if f.names[n.in.Ino]++; f.names[n.in.Ino] > 1 {
+			return
+		}
+	} else {
 		f.store.SetOrigin(n.in, nil)
 	}
+	f.opt.Progress(1, 0)
 }
 
 // fill completes the content of a file that has a row.
@@ -312,6 +316,7 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 	if err == nil {
 		if attr.Nlink <= 1 {
 			f.store.SetOrigin(in, nil)
+			f.opt.Progress(1, 0)
 		}
 		err = f.store.Link(p.in, e.Name, in)
 	}
@@ -327,7 +332,6 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 	parent.holds--
 	f.drop(parent)
 	f.release(n)
-	f.opt.Progress(1, 0)
 	return nil
 }
 
@@ -384,6 +388,7 @@ func (f *flattener) seal(ino Ino) error {
 	}
 	f.store.SetOrigin(n.in, nil)
 	n.based = false
+	f.opt.Progress(1, 0)
 	if n.path != "." {
 		return nil
 	}

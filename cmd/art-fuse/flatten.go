@@ -89,7 +89,7 @@ func flatten(ctx context.Context, stdout io.Writer, db, base, name string) error
 		return err
 	}
 	if base == "" {
-		_, err := fmt.Fprintf(stdout, "%s has nothing on the host\n", db)
+		_, err := fmt.Fprintf(stdout, "%s is self-contained: nothing of it is on the host\n", db)
 		return err
 	}
 	host, err := fs.OpenHost(base, db)
@@ -119,10 +119,11 @@ func flatten(ctx context.Context, stdout io.Writer, db, base, name string) error
 		return cli.WithHint(fmt.Errorf("%d paths could not be copied; all others are in %s", c.failures, db),
 			"a file that was changed in part needs the version that it was taken from; in a session, replace or remove it")
 	}
-	if _, err = fmt.Fprintf(stdout, "%d files and directories and %d bytes of content copied into %s\n", c.objects, c.bytes, db); err != nil {
+	if err := othersLeft(db, name); err != nil {
 		return err
 	}
-	return othersLeft(db, name)
+	_, err = fmt.Fprintf(stdout, "%s is self-contained: %d files and directories and %d bytes came from the host\n", db, c.objects, c.bytes)
+	return err
 }
 
 // count is how far the work is.
