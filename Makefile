@@ -30,7 +30,7 @@ TESTED := .build/test
 test: ## Run every test, as this user, as an ordinary one and as root
 	internal/packaging/deps test
 	go vet ./...
-	CGO_ENABLED=1 go test -race $$(go list ./... | grep -v /internal/e2e)
+	CGO_ENABLED=1 go test -race $$(go list ./... | grep -vE '/internal/(e2e|posix)$$')
 	rm -rf $(TESTED)
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	cp -r $(TESTED)/bin $(TESTED)/race

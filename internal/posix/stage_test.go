@@ -49,7 +49,7 @@ const workspace = "ws"
 
 // stage is a directory of the host and an overlay, with the agents who act there.
 type stage struct {
-	t                     *testing.T
+	t                     testing.TB
 	want, base, mnt, data string // base is empty where there is none
 	agents                map[string]*agent
 	server                *exec.Cmd
@@ -59,7 +59,11 @@ type stage struct {
 	portraits             []string
 }
 
-func newStage(t *testing.T, base bool) *stage {
+func newStage(t testing.TB, base bool) *stage {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("only root can act as several users and let them into a mount: run this with sudo")
+	}
 	top := t.TempDir()
 	s := &stage{t: t, want: filepath.Join(top, "want"), mnt: filepath.Join(top, "mnt"), data: filepath.Join(top, "a.db")}
 	dirs := []string{s.want, s.mnt}
