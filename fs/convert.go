@@ -24,12 +24,11 @@ func reply(out *fuseops.ChildInodeEntry) func(Entry, error) error {
 }
 
 func childEntry(e Entry) fuseops.ChildInodeEntry {
-	until := expiration(e.TTL)
 	return fuseops.ChildInodeEntry{
 		Child:                fuseops.InodeID(e.Ino),
 		Attributes:           attributes(e),
-		AttributesExpiration: until,
-		EntryExpiration:      until,
+		AttributesExpiration: expiration(e.AttrTTL),
+		EntryExpiration:      expiration(e.TTL),
 	}
 }
 

@@ -40,7 +40,7 @@ func (o *Overlay) copyUp(n *node) error {
 	case err != nil:
 		return err
 	}
-	n.attr, n.fp = attr, fp
+	o.update(n, attr, fp)
 	parent, name := n.parent, n.name
 	if err := o.copyUp(parent); err != nil {
 		return err
@@ -72,6 +72,9 @@ func (o *Overlay) copyUp(n *node) error {
 	}
 	n.in, n.parent = in, nil
 	parent.holds--
+	if parent.handed[name] == n {
+		parent.unhand(name) // the kernel may keep it now, whatever the host does
+	}
 	return nil
 }
 

@@ -76,7 +76,10 @@ func (o *Overlay) Open(c Caller, ino Ino, flags uint32) (File, error) {
 		return fail(err)
 	}
 	if n.in == nil {
-		f.keep = n.cached == host.Fingerprint || n.cached == sqlvfs.Fingerprint{}
+		if !n.isObject(host.attr, host.Fingerprint) {
+			return fail(syscall.ESTALE) // the name is another object's now; a new lookup finds that
+		}
+		f.keep = n.fp == host.Fingerprint && (n.cached == host.Fingerprint || n.cached == sqlvfs.Fingerprint{})
 		n.cached = host.Fingerprint
 	}
 	return f, nil

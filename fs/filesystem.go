@@ -30,16 +30,18 @@ const RootIno Ino = 1
 const (
 	// Forever is for how long the kernel may keep what only we can change.
 	Forever = 365 * 24 * time.Hour
-	// BaseTTL is for how long the kernel may keep what the host can change behind our back.
+	// BaseTTL is for how long the kernel may keep what the host can change without our hearing of it.
 	BaseTTL = time.Second
 )
 
 // Entry is what the kernel learns of an inode: its number, its attributes, and for how long it may
-// keep them. Ino 0 says that there is no such name, which may be kept for TTL too.
+// keep the name under which it was found, and the attributes. Ino 0 says that there is no such name,
+// which may be kept for TTL too.
 type Entry struct {
-	Ino  Ino
-	Attr sqlvfs.Attr
-	TTL  time.Duration
+	Ino     Ino
+	Attr    sqlvfs.Attr
+	TTL     time.Duration
+	AttrTTL time.Duration
 }
 
 // Caller is the process that asks, by its ids in the mount's user namespace.
@@ -61,6 +63,17 @@ type Statfs struct {
 	Inodes, InodesFree                  uint64
 }
 
+// Cache is what the kernel has cached of a FileSystem. Its methods may wait for any operation under
+// way, so nothing that an operation needs may be held, and no operation may wait for them. The error
+// is syscall.ENOENT when there is nothing cached.
+type Cache interface {
+	// InvalidateEntry has the kernel forget what a name means, and all below it.
+	InvalidateEntry(parent Ino, name string) error
+	// InvalidateInode has the kernel forget an inode's attributes and content; of a directory, its
+	// list.
+	InvalidateInode(ino Ino) error
+}
+
 // FileSystem is what the kernel asks of a file system through FUSE. Permissions and the types of
 // operands are the kernel's to check (mount option default_permissions); names are not "." or "..".
 // Every error is a syscall.Errno, or one that sqlvfs.Errno translates.
@@ -68,6 +81,10 @@ type Statfs struct {
 // Entries that Lookup, the making operations and Dir.Read with plus hand out are held by the kernel
 // until it has given back as many with Forget.
 type FileSystem interface {
+	// Connect is called before anything else by who serves the file system to a kernel, to have
+	// its cache follow changes that are made elsewhere, and disconnect afterwards.
+	Connect(c Cache) (disconnect func())
+
 	Lookup(parent Ino, name string) (Entry, error)
 	Forget(ino Ino, n uint64)
 	Getattr(ino Ino) (Entry, error)
@@ -110,7 +127,8 @@ type File interface {
 	// Allocate is fallocate(2), with its modes.
 	Allocate(c Caller, mode uint32, off, length int64) error
 	Sync() error
-	// KeepCache tells whether what the kernel has cached of the file's content is still right.
+	// KeepCache tells whether what the kernel has cached of the file is still right. If not, it must
+	// be gone before the kernel learns that the file is open.
 	KeepCache() bool
 	Release()
 }
@@ -121,8 +139,9 @@ type Dir interface {
 	// start, looking afresh), until emit returns false or there are no more. With plus, entries
 	// are looked up, and those that emit takes are held as by Lookup.
 	Read(offset uint64, plus bool, emit func(DirEntry) bool) error
-	// Cacheable tells whether the kernel may keep the list as long as it changes it itself.
-	Cacheable() bool
+	// Cache tells whether the kernel may cache the list, as long as it does not change the directory
+	// itself, and if so, whether what it has cached before is still right.
+	Cache() (use, keep bool)
 	Release()
 }
 

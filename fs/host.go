@@ -23,6 +23,7 @@ type Host struct {
 	ino    uint64 // of the root
 	dir    string
 	hidden map[string]bool    // paths that are not there, whatever the host says
+	hiders map[string]bool    // directories of these
 	secret map[[2]uint64]bool // device and inode of files that are not there under any name
 }
 
@@ -40,7 +41,7 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
-	h := &Host{root: fd, dir: dir, hidden: map[string]bool{}, secret: map[[2]uint64]bool{}}
+	h := &Host{root: fd, dir: dir, hidden: map[string]bool{}, hiders: map[string]bool{}, secret: map[[2]uint64]bool{}}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		h.Close()
@@ -62,6 +63,7 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 			for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 				h.hidden[rel+suffix] = true
 			}
+			h.hiders[filepath.Dir(rel)] = true
 		}
 	}
 	return h, nil
@@ -111,6 +113,9 @@ func (h *Host) parent(path string) (fd int, name string, done func(), err error)
 		return h.root, path, func() {}, nil
 	}
 	fd, err = h.open(path[:cut], unix.O_PATH|unix.O_DIRECTORY)
+	if err == unix.ENOTDIR || err == unix.ELOOP {
+		err = unix.ENOENT // something else is there now than the directory
+	}
 	return fd, path[cut+1:], func() { unix.Close(fd) }, err
 }
 
@@ -179,14 +184,15 @@ func (h *Host) Open(path string) (*HostFile, error) {
 		f.Close()
 		return nil, err
 	}
-	f.Fingerprint = fp
+	f.attr, f.Fingerprint = attr, fp
 	return f, nil
 }
 
 // HostFile is an open regular file of a host tree.
 type HostFile struct {
 	fd                 int
-	sqlvfs.Fingerprint // when it was opened
+	attr               sqlvfs.Attr // when it was opened
+	sqlvfs.Fingerprint             // same
 }
 
 func (f *HostFile) stat() (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
@@ -232,9 +238,10 @@ func (f *HostFile) Close() error { return unix.Close(f.fd) }
 
 // HostDir is an open directory of a host tree.
 type HostDir struct {
-	h    *Host
-	fd   int
-	path string
+	h     *Host
+	fd    int
+	path  string
+	hides bool // some entries
 }
 
 // OpenDir opens a directory for reading its entries.
@@ -243,7 +250,7 @@ func (h *Host) OpenDir(path string) (*HostDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HostDir{h, fd, path}, nil
+	return &HostDir{h, fd, path, h.hiders[path]}, nil
 }
 
 // Dirent is a name in a host directory, with the inode number and type bits of what it names.
@@ -277,7 +284,7 @@ func (d *HostDir) ReadAll() ([]Dirent, error) {
 			}
 			e := Dirent{string(name), binary.NativeEndian.Uint64(b), uint32(b[18]) << 12}
 			b = b[reclen:]
-			if e.Name == "." || e.Name == ".." || d.h.hidden[join(d.path, e.Name)] ||
+			if e.Name == "." || e.Name == ".." || d.hides && d.h.hidden[join(d.path, e.Name)] ||
 				d.h.secret[[2]uint64{d.h.dev, e.Ino}] {
 				continue
 			}
@@ -288,7 +295,7 @@ func (d *HostDir) ReadAll() ([]Dirent, error) {
 
 // Lstat returns an entry's attributes and fingerprint.
 func (d *HostDir) Lstat(name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
-	if d.h.hidden[join(d.path, name)] {
+	if d.hides && d.h.hidden[join(d.path, name)] {
 		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.ENOENT
 	}
 	return d.h.lstatAt(d.fd, name)

@@ -18,30 +18,16 @@ func (o *Overlay) Lookup(parent Ino, name string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	n, err := o.lookup(p, name, nil)
+	n, ttl, err := o.find(p, name, nil)
 	if err == syscall.ENOENT {
-		return Entry{TTL: o.negativeTTL(p, name)}, nil
+		return Entry{TTL: ttl}, nil
 	}
 	if err != nil {
 		return Entry{}, err
 	}
-	return o.hold(n), nil
-}
-
-// negativeTTL is for how long a name that is not there stays so without our doing. Lock held.
-func (o *Overlay) negativeTTL(p *node, name string) time.Duration {
-	if o.store.ReadOnly() {
-		return BaseTTL
-	}
-	if _, ok := o.baseChild(p, name); !ok {
-		return Forever
-	}
-	if p.in != nil {
-		if _, _, white, err := o.store.Child(p.in, name); err == nil && white {
-			return Forever
-		}
-	}
-	return BaseTTL
+	e := o.hold(n)
+	e.TTL = ttl
+	return e, nil
 }
 
 // baseChild is where in the base an entry of a directory would be. Lock held.
@@ -58,39 +44,57 @@ func (o *Overlay) baseChild(p *node, name string) (path string, ok bool) {
 // lstatFunc asks the host for an entry of a directory.
 type lstatFunc func() (sqlvfs.Attr, sqlvfs.Fingerprint, error)
 
-// lookup finds the node of a name, making it if it is not live. The node is not held: it must be
-// held or dropped before the lock is let go of. lstat, if not nil, is a quicker way to the host.
-// Lock held; it is let go of while the host is asked.
+// lookup is find for who does not tell the kernel.
 func (o *Overlay) lookup(p *node, name string, lstat lstatFunc) (*node, error) {
+	n, _, err := o.find(p, name, lstat)
+	return n, err
+}
+
+// find finds the node of a name, making it if it is not live. The node is not held: it must be
+// held or dropped before the lock is let go of. lstat, if not nil, is a quicker way to the host.
+// ttl is for how long the kernel may keep the name, also with ENOENT.
+// Lock held; it is let go of while the host is asked.
+func (o *Overlay) find(p *node, name string, lstat lstatFunc) (n *node, ttl time.Duration, err error) {
 	if p.gone {
-		return nil, syscall.ENOENT
+		return nil, o.forever(), syscall.ENOENT
 	}
 	if n, err := o.deltaChild(p, name); n != nil || err != nil {
-		return n, err
+		return n, o.forever(), err
 	}
-	path, ok := o.baseChild(p, name)
-	if !ok {
-		return nil, syscall.ENOENT
+	if _, ok := o.baseChild(p, name); !ok {
+		return nil, o.forever(), syscall.ENOENT
 	}
+	p.holds++
+	o.watchDir(p, nil, 0)
+	path, _ := o.baseChild(p, name)
 	if lstat == nil {
 		lstat = func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return o.host.Lstat(path) }
 	}
-	p.holds++
+	asked := o.clock()
 	o.store.Unlock()
 	attr, fp, err := lstat()
 	o.store.Lock()
 	p.holds--
-	if err != nil {
-		return nil, err
+	if err != nil && err != syscall.ENOENT {
+		return nil, 0, err
 	}
 	// While the lock was not held, the name may have been made, removed or renamed.
 	if n, err := o.deltaChild(p, name); n != nil || err != nil {
-		return n, err
+		return n, o.forever(), err
 	}
 	if again, ok := o.baseChild(p, name); !ok || again != path || p.gone {
-		return nil, syscall.ENOENT
+		return nil, o.forever(), syscall.ENOENT
 	}
-	return o.untouched(p, name, path, attr, fp)
+	if err != nil {
+		return nil, o.told(p, name, nil, asked), err
+	}
+	if n, err = o.untouched(p, name, path, attr, fp); err != nil {
+		return nil, 0, err
+	}
+	if n.in != nil {
+		return n, BaseTTL, nil // by another name of it, which only the base knows
+	}
+	return n, o.told(p, name, n, asked), nil
 }
 
 // deltaChild finds the node of a name in the delta: nil without an error means that the base is to
@@ -202,7 +206,11 @@ func (o *Overlay) untouched(p *node, name, path string, attr sqlvfs.Attr, fp sql
 		n.parent = p
 		p.holds++
 	}
-	n.name, n.path, n.based, n.attr, n.fp, n.parentIno = name, path, true, attr, fp, p.ino
+	if n.watch != nil && n.path != path {
+		o.distrust(n) // moved by the host
+	}
+	n.name, n.path, n.based, n.parentIno = name, path, true, p.ino
+	o.update(n, attr, fp)
 	return n, nil
 }
 
@@ -257,7 +265,7 @@ func (o *Overlay) look(n *node) error {
 	if n.in != nil || n.gone {
 		return nil
 	}
-	path, was := n.path, n.fp
+	path, was, asked := n.path, n.fp, o.clock()
 	n.holds++
 	o.store.Unlock()
 	attr, fp, err := o.host.Lstat(path)
@@ -278,6 +286,9 @@ func (o *Overlay) look(n *node) error {
 	if err != nil {
 		return err
 	}
-	n.attr, n.fp = attr, fp
+	o.update(n, attr, fp)
+	if n.path == path {
+		o.told(n.parent, n.name, n, asked)
+	}
 	return nil
 }

@@ -185,41 +185,6 @@ func TestLargeDirectoryListedWhileRemoved(t *testing.T) {
 	}
 }
 
-func TestHostChangesShow(t *testing.T) {
-	m := newMounted(t)
-	m.plant(t, "d/grows", []byte("one"))
-	m.plant(t, "d/replaced", []byte("one"))
-	m.plant(t, "d/goes", nil)
-	m.plant(t, "d/written", []byte("one"))
-	m.must(t, os.WriteFile(m.at("ws/d/mine"), nil, 0o644))
-	look := func() {
-		for _, name := range []string{"grows", "replaced", "goes", "written", "comes"} {
-			os.ReadFile(m.at("ws/d/" + name))
-		}
-		m.names(t, "ws/d")
-	}
-	look() // so that all of it is cached, and that there is no "comes"
-	m.plant(t, "d/grows", []byte("one and more"))
-	m.plant(t, "new", []byte("two"))
-	m.must(t, os.Rename(filepath.Join(m.base, "new"), filepath.Join(m.base, "d/replaced")))
-	m.must(t, os.Remove(filepath.Join(m.base, "d/goes")))
-	m.plant(t, "d/comes", []byte("new"))
-	look()
-	time.Sleep(BaseTTL + 200*time.Millisecond)
-	if st, err := os.Stat(m.at("ws/d/grows")); err != nil || st.Size() != 12 {
-		t.Errorf("grows: %v, %v", st, err)
-	}
-	m.reads(t, "ws/d/grows", []byte("one and more"))
-	m.reads(t, "ws/d/replaced", []byte("two"))
-	m.reads(t, "ws/d/comes", []byte("new"))
-	if _, err := os.Stat(m.at("ws/d/goes")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("goes: %v", err)
-	}
-	if got := m.names(t, "ws/d"); got != "comes grows mine replaced written" {
-		t.Errorf("ws/d holds %s", got)
-	}
-}
-
 // The kernel keeps a file's pages from one open to the next, unless the host has changed it.
 func TestCachedPagesAreDroppedWhenTheHostWrites(t *testing.T) {
 	m := newMounted(t)

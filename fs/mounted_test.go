@@ -26,6 +26,7 @@ type mounted struct {
 	directory
 	base, db string
 
+	deaf   bool // watch nothing
 	server *exec.Cmd
 	log    bytes.Buffer // what the server had to say
 }
@@ -40,7 +41,10 @@ var helpers = map[string]func(args []string) error{
 	},
 }
 
-const helperKey = "ART_FS_TEST_HELPER"
+const (
+	helperKey = "ART_FS_TEST_HELPER"
+	deafKey   = "ART_FS_TEST_DEAF" // if set, nothing is watched
+)
 
 // TestMain clears the umask: what the tests make on a host directory must get the modes asked for,
 // as it does in an overlay, whose kernel has applied the umask already.
@@ -73,8 +77,12 @@ func serveMount(args []string) error {
 	if err != nil {
 		return err
 	}
+	watches := WatchShare()
+	if os.Getenv(deafKey) != "" {
+		watches = 0
+	}
 	logf := func(f string, a ...any) { fmt.Fprintf(os.Stderr, f+"\n", a...) }
-	overlay, err := NewOverlay(OverlayOptions{Store: store, Base: host, Name: workspace, Logf: logf})
+	overlay, err := NewOverlay(OverlayOptions{Store: store, Base: host, Name: workspace, Watches: watches, Logf: logf})
 	if err != nil {
 		return err
 	}
@@ -93,8 +101,11 @@ func serveMount(args []string) error {
 	return store.Close()
 }
 
-func newMounted(t *testing.T) *mounted {
-	m := &mounted{directory: directory(t.TempDir()), base: t.TempDir(), db: filepath.Join(t.TempDir(), "a.db")}
+func newMounted(t *testing.T) *mounted { return newMountedLike(t, &mounted{}) }
+
+// newMountedLike is newMounted with what is set in m already.
+func newMountedLike(t *testing.T, m *mounted) *mounted {
+	m.directory, m.base, m.db = directory(t.TempDir()), t.TempDir(), filepath.Join(t.TempDir(), "a.db")
 	m.begin(t)
 	t.Cleanup(func() {
 		if err := m.unmount(); err != nil {
@@ -110,6 +121,9 @@ func (m *mounted) begin(t rapid.TB) {
 	m.log.Reset()
 	m.server = helper("serve", m.base, m.db, m.at(""))
 	m.server.Stderr = &m.log
+	if m.deaf {
+		m.server.Env = append(m.server.Env, deafKey+"=yes")
+	}
 	out, err := m.server.StdoutPipe()
 	if err == nil {
 		err = m.server.Start()

@@ -358,7 +358,7 @@ func TestHostChangesOfUntouchedObjectsShow(t *testing.T) {
 	s.plant("d/new", []byte("new"))
 	s.must(os.Remove(filepath.Join(s.base, "d/old")))
 	s.reads("ws/d/f", []byte("two, longer"))
-	if e := s.stat("ws/d/f"); e.Attr.Size != 11 || e.TTL > BaseTTL {
+	if e := s.stat("ws/d/f"); e.Attr.Size != 11 || e.AttrTTL > BaseTTL {
 		t.Errorf("size %d for %v", e.Attr.Size, e.TTL)
 	}
 	s.reads("ws/d/new", []byte("new"))

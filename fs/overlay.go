@@ -6,6 +6,7 @@ import (
 	"log"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,6 +27,10 @@ type Overlay struct {
 	logf  func(string, ...any)
 
 	nodes map[Ino]*node // GUARDED_BY(store)
+
+	watchLimit int
+	watches    *watches // nil: none. GUARDED_BY(store)
+	doubts     *doubts  // nil: nobody to tell. GUARDED_BY(store)
 }
 
 var _ FileSystem = (*Overlay)(nil)
@@ -39,6 +44,8 @@ type OverlayOptions struct {
 	// Owner, if not nil, is shown as the owner of whatever belongs to someone else: in a user
 	// namespace with only one id, other owners would have none.
 	Owner *Caller
+	// Watches is how many directories of the base may be watched for changes, see [WatchShare].
+	Watches int
 	// Logf receives what a person should know and no program is told. nil is the standard logger.
 	Logf func(format string, args ...any)
 }
@@ -62,6 +69,15 @@ type node struct {
 	parent *node              // held; the directory it was found in
 	name   string             // its name there
 	gone   bool               // it has been removed from there
+	fresh  bool               // a watch tells if attr changes
+
+	// Of a directory with an origin:
+	watch       *watch           // nil: changes of its entries go unnoticed
+	unwatchable bool             // no use in trying
+	handed      map[string]*node // what the kernel was told of the base's names; nil: not there
+	absent      int              // how many of these are nil
+	listed      uint64           // which list the kernel may have cached: watch.listed then
+	listing     int              // open directories that may add to it
 
 	parentIno Ino                // for "..", of directories
 	cached    sqlvfs.Fingerprint // the version of the host's file that the kernel may have cached
@@ -73,7 +89,7 @@ const top = ""
 
 // NewOverlay puts an overlay together. It changes nothing.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
-	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, owner: opt.Owner, logf: opt.Logf, nodes: map[Ino]*node{}}
+	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, nodes: map[Ino]*node{}}
 	if o.logf == nil {
 		o.logf = log.Printf
 	}
@@ -105,6 +121,10 @@ func (o *Overlay) get(ino Ino) (*node, error) {
 func (o *Overlay) drop(n *node) {
 	for n != nil && n.lookups == 0 && n.holds == 0 && n.ino != RootIno && o.nodes[n.ino] == n {
 		delete(o.nodes, n.ino)
+		if n.watch != nil {
+			o.watches.unshow(n.watch, n)
+			n.watch = nil
+		}
 		if n.in != nil {
 			o.store.Put(n.in)
 			return
@@ -113,6 +133,9 @@ func (o *Overlay) drop(n *node) {
 		n.parent = nil
 		if parent != nil {
 			parent.holds--
+			if parent.handed[n.name] == n {
+				parent.unhand(n.name)
+			}
 		}
 		n = parent
 	}
@@ -138,9 +161,9 @@ func (n *node) attrOf() *sqlvfs.Attr {
 
 // entry makes what the kernel is told of a node. Lock held.
 func (o *Overlay) entry(n *node) Entry {
-	e := Entry{Ino: n.ino, Attr: *n.attrOf(), TTL: Forever}
-	if n.in == nil && !n.gone || o.store.ReadOnly() {
-		e.TTL = BaseTTL
+	e := Entry{Ino: n.ino, Attr: *n.attrOf(), TTL: o.forever(), AttrTTL: o.forever()}
+	if n.in == nil && !n.gone && !n.fresh {
+		e.AttrTTL = BaseTTL
 	}
 	if o.owner != nil {
 		if e.Attr.UID != o.owner.UID {
@@ -151,6 +174,14 @@ func (o *Overlay) entry(n *node) Entry {
 		}
 	}
 	return e
+}
+
+// forever is for how long the kernel may keep what it was told of the delta.
+func (o *Overlay) forever() time.Duration {
+	if o.store.ReadOnly() {
+		return BaseTTL // another process may change it
+	}
+	return Forever
 }
 
 // hold makes an entry that the kernel keeps. Lock held.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -15,6 +16,8 @@ type openDir struct {
 	n    *node // held
 	host *HostDir
 	ents []dirent // nil until read
+
+	cache, keep bool // what to do with the kernel's cache
 }
 
 var _ Dir = (*openDir)(nil)
@@ -39,26 +42,33 @@ func (o *Overlay) OpenDir(ino Ino) (Dir, error) {
 	}
 	n.holds++
 	d := &openDir{o: o, n: n}
-	if path := n.path; n.based && !n.gone && path != top {
+	d.cache, d.keep = o.listCache(n)
+	// What the kernel has in its cache it will not ask for.
+	if path := n.path; n.based && !n.gone && path != top && !d.keep {
+		opened := o.clock()
 		o.store.Unlock()
 		d.host, err = o.host.OpenDir(path)
 		o.store.Lock()
 		// A base directory that has vanished under a row of the delta supplies nothing more.
 		if err != nil && (n.in == nil || err != syscall.ENOENT && err != syscall.ENOTDIR && err != syscall.ELOOP) {
+			n.listed = 0
 			n.holds--
 			o.drop(n)
 			return nil, err
 		}
+		if err == nil && n.watch == nil {
+			o.watchDir(n, d.host, opened)
+			d.cache, d.keep = o.listCache(n)
+		}
+	}
+	if d.cache {
+		n.listing++
 	}
 	return d, nil
 }
 
-// Cacheable implements Dir.
-func (d *openDir) Cacheable() bool {
-	d.o.store.Lock()
-	defer d.o.store.Unlock()
-	return !d.n.based && !d.o.store.ReadOnly()
-}
+// Cache implements Dir.
+func (d *openDir) Cache() (use, keep bool) { return d.cache, d.keep }
 
 // Release implements Dir.
 func (d *openDir) Release() {
@@ -67,6 +77,9 @@ func (d *openDir) Release() {
 	}
 	d.o.store.Lock()
 	defer d.o.store.Unlock()
+	if d.cache {
+		d.n.listing--
+	}
 	d.n.holds--
 	d.o.drop(d.n)
 }
@@ -98,8 +111,10 @@ func (d *openDir) Read(offset uint64, plus bool, emit func(DirEntry) bool) error
 			}
 			var err error
 			// An entry that cannot be looked up any more is still listed, as readdir(3) allows.
-			if n, err = o.lookup(d.n, ent.name, lstat); err == nil {
+			var ttl time.Duration
+			if n, ttl, err = o.find(d.n, ent.name, lstat); err == nil {
 				e.Entry = o.hold(n)
+				e.Entry.TTL = ttl
 				e.Ino, e.Mode = n.ino, e.Entry.Attr.Mode
 			} else {
 				n = nil

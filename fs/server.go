@@ -22,6 +22,7 @@ type Server struct {
 	logf func(string, ...any)
 
 	begin   chan struct{} // closed when dev is the device
+	cache   Cache         // of the kernel
 	handles handles
 	waiting waiting
 }
@@ -51,6 +52,14 @@ func mountConfig() *fuse.MountConfig {
 // ServeOps implements fuse.Server.
 func (s *Server) ServeOps(c *fuse.Connection) {
 	<-s.begin
+	notifier := fuse.NewNotifier()
+	s.cache = kernelCache{notifier}
+	fuse.NewServerWithNotifier(notifier, withNotifier(s.loop)).ServeOps(c)
+}
+
+func (s *Server) loop(c *fuse.Connection) {
+	disconnect := s.fs.Connect(s.cache)
+	defer disconnect()
 	var last any // that has a number
 	for {
 		ctx, op, err := c.ReadOp()
@@ -76,11 +85,7 @@ func (s *Server) ServeOps(c *fuse.Connection) {
 			continue
 		}
 		if mayWait(op) {
-			s.waiting.begin(op)
-			go func() {
-				defer s.waiting.end(op)
-				s.serve(ctx, c, op)
-			}()
+			s.handOff(op, func() { s.serve(ctx, c, op) })
 			continue
 		}
 		s.serve(ctx, c, op)
@@ -115,8 +120,26 @@ func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
 		}
 		err = errno
 	}
+	if open, ok := op.(*fuseops.OpenFileOp); ok && err == nil && !open.KeepPageCache {
+		// The kernel drops the content by itself, but not the attributes, and reads as far as the size
+		// that it knows.
+		s.handOff(op, func() {
+			s.cache.InvalidateInode(Ino(open.Inode))
+			c.Reply(ctx, nil)
+		})
+		return
+	}
 	// An error here says that the connection is gone, which the next read finds out as well.
 	c.Reply(ctx, err)
+}
+
+// handOff has another goroutine answer an operation.
+func (s *Server) handOff(op any, answer func()) {
+	s.waiting.begin(op)
+	go func() {
+		defer s.waiting.end(op)
+		answer()
+	}()
 }
 
 // caller finds out who asked. The library passes on the uid only; the rest of the request's header
@@ -209,8 +232,7 @@ func (s *Server) do(ctx context.Context, op any) error {
 		d, err := s.fs.OpenDir(Ino(op.Inode))
 		if err == nil {
 			op.Handle = s.handles.add(d)
-			op.CacheDir = d.Cacheable()
-			op.KeepCache = op.CacheDir
+			op.CacheDir, op.KeepCache = d.Cache()
 		}
 		return err
 	case *fuseops.ReadDirOp:

@@ -15,7 +15,10 @@ import (
 // inProcess is an overlay of a base and a database that is asked without a kernel.
 type inProcess struct {
 	base, db string
+	watches  int    // how many directories may be watched
+	cache    *cache // nil: not connected
 
+	disconnect func()
 	*kernel
 	store   *sqlvfs.Store
 	host    *Host
@@ -49,7 +52,7 @@ func (s *inProcess) beginOver(t rapid.TB, base string) {
 		s.host, err = OpenHost(base, s.db)
 	}
 	if err == nil {
-		s.overlay, err = NewOverlay(OverlayOptions{Store: s.store, Base: s.host, Name: workspace, Logf: func(f string, a ...any) {
+		s.overlay, err = NewOverlay(OverlayOptions{Store: s.store, Base: s.host, Name: workspace, Watches: s.watches, Logf: func(f string, a ...any) {
 			fmt.Fprintf(&s.logged, f+"\n", a...)
 		}})
 	}
@@ -57,6 +60,10 @@ func (s *inProcess) beginOver(t rapid.TB, base string) {
 		t.Fatal(err)
 	}
 	s.kernel = newKernel(s.overlay)
+	s.disconnect = func() {}
+	if s.cache != nil {
+		s.disconnect = s.overlay.Connect(s.cache)
+	}
 }
 
 func (s *inProcess) remount(t rapid.TB) {
@@ -66,6 +73,10 @@ func (s *inProcess) remount(t rapid.TB) {
 	if n := len(s.overlay.nodes); n != 1 {
 		t.Errorf("%d nodes are live though the kernel has forgotten all but the root", n)
 	}
+	if ws := s.overlay.watches; ws != nil && (ws.count != 0 || len(ws.byID) != 0 || ws.root != nil) {
+		t.Errorf("%d directories are watched though the kernel has forgotten all but the root", ws.count)
+	}
+	s.disconnect()
 	if err := s.store.Close(); err != nil {
 		t.Error(err)
 	}
@@ -76,6 +87,7 @@ func (s *inProcess) remount(t rapid.TB) {
 }
 
 func (s *inProcess) end() {
+	s.disconnect()
 	s.store.Close()
 	if s.host != nil {
 		s.host.Close()

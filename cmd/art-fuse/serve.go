@@ -137,7 +137,7 @@ func openOverlay(db, base, name string, write, session bool) (*sqlvfs.Store, *fs
 	if err != nil {
 		return nil, nil, err
 	}
-	opt := fs.OverlayOptions{Store: store, Name: name, Logf: logf}
+	opt := fs.OverlayOptions{Store: store, Name: name, Watches: fs.WatchShare(), Logf: logf}
 	if session {
 		opt.Owner = &fs.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}
 	}

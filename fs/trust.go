@@ -1,0 +1,150 @@
+package fs
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// This file keeps account of what the kernel was told of the base and may keep: names and attributes
+// of what lies in a watched directory.
+
+// maxAbsent is how many names that do not exist are remembered for one directory. The kernel never
+// says that it has forgotten one.
+const maxAbsent = 4096
+
+// watchDir has the host tell of changes in a node's base directory, if that is possible. What the
+// kernel may keep of the directory must be asked of the host afterwards. dir, if not nil, is the
+// directory, opened when the clock showed opened.
+// Lock held; it is let go of while the host is asked.
+func (o *Overlay) watchDir(n *node, dir *HostDir, opened uint64) {
+	ws := o.watches
+	if ws == nil || n.watch != nil || n.unwatchable || !n.based || n.gone || n.path == top {
+		return
+	}
+	path := n.path
+	n.holds++
+	w, err := ws.hold(path, dir, opened)
+	n.holds--
+	switch {
+	case err != nil:
+		n.unwatchable = true
+	case w == nil:
+	case n.watch != nil || n.gone || n.path != path:
+		ws.put(w)
+	default:
+		w.show(n)
+		n.watch = w
+	}
+}
+
+// distrust gives up a directory's watch, and raises doubts about all that the kernel was told of the
+// directory. Lock held.
+func (o *Overlay) distrust(n *node) {
+	if n.watch != nil {
+		o.watches.unshow(n.watch, n)
+	}
+	n.watch, n.unwatchable, n.fresh = nil, false, false
+	o.doubts.inode(n)
+	for name, child := range n.handed {
+		if child != nil {
+			child.fresh = false
+		}
+		o.doubts.entry(n, name)
+	}
+}
+
+// clock is to be read before the host is asked: if it stands still until the answer is handed out,
+// no event was missed in between. Lock held.
+func (o *Overlay) clock() uint64 {
+	if o.watches == nil {
+		return 0
+	}
+	return o.watches.clock
+}
+
+// told notes that the kernel is about to learn of an untouched node by a name in a directory of the
+// base, or, with nil, that there is no such name. The host was asked when the clock showed asked.
+// It returns for how long the kernel may keep the name. Lock held.
+func (o *Overlay) told(p *node, name string, n *node, asked uint64) time.Duration {
+	missed := asked != o.clock() || o.store.ReadOnly()
+	if n != nil && n.attr.IsDir() {
+		n.fresh = !missed && n.watch != nil
+	}
+	switch {
+	case p.path == top:
+		return Forever // the workspace has no other place
+	case missed || p.watch == nil:
+	case n == nil:
+		if _, ok := p.handed[name]; ok || p.absent < maxAbsent {
+			p.hand(name, nil)
+			return Forever
+		}
+	case n.attr.IsDir():
+		p.hand(name, n)
+		return Forever
+	case n.attr.Nlink == 1:
+		n.fresh = true
+		p.hand(name, n)
+		return Forever
+	}
+	if n != nil && !n.attr.IsDir() {
+		n.fresh = false
+	}
+	return BaseTTL
+}
+
+// hand remembers what the kernel was told of a name. Lock held.
+func (n *node) hand(name string, child *node) {
+	n.unhand(name)
+	if n.handed == nil {
+		n.handed = map[string]*node{}
+	}
+	n.handed[name] = child
+	if child == nil {
+		n.absent++
+	}
+}
+
+// unhand forgets it. Lock held.
+func (n *node) unhand(name string) {
+	if child, ok := n.handed[name]; ok && child == nil {
+		n.absent--
+	}
+	delete(n.handed, name)
+}
+
+// update takes in what the host says of an untouched node's object. Lock held.
+func (o *Overlay) update(n *node, attr sqlvfs.Attr, fp sqlvfs.Fingerprint) {
+	if n.fp != (sqlvfs.Fingerprint{}) && !attr.IsDir() && !sameContent(n.fp, fp) {
+		o.doubts.inode(n) // without a watch, nothing else makes the kernel forget the content
+	}
+	n.attr, n.fp = attr, fp
+}
+
+// isObject tells whether the host speaks of an untouched node's object. Lock held.
+func (n *node) isObject(attr sqlvfs.Attr, fp sqlvfs.Fingerprint) bool {
+	return n.fp.Dev == fp.Dev && n.fp.Ino == fp.Ino && (n.attr.Mode^attr.Mode)&syscall.S_IFMT == 0
+}
+
+// listCache decides on the kernel's cache of a directory's list for who opens it now: whether to use
+// and fill it, and whether what is in it is still right. A list is begun anew when a name of the base
+// has come or gone, but not while someone who may still add to the last one has it open.
+// The kernel knows itself when the guest changes the directory. Lock held.
+func (o *Overlay) listCache(n *node) (use, keep bool) {
+	switch {
+	case o.store.ReadOnly():
+		return false, false
+	case !n.based || n.gone || n.path == top:
+		return true, true
+	case n.watch == nil:
+		return false, false
+	case n.listed == n.watch.listed:
+		return true, true
+	case n.listing > 0:
+		return false, false
+	}
+	n.listed = n.watch.listed
+	return true, false
+}

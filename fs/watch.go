@@ -1,0 +1,254 @@
+package fs
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// watches are inotify(7) watches on directories of the base, so that the kernel may keep what it
+// was told of them until the host changes it. They form a tree as the directories do: one is only
+// watched if all above it are, because its own watch does not tell when its path has come to lead
+// elsewhere.
+//
+// What no watch tells (inotify(7), "Limitations and caveats"): what is written through a shared
+// mapping on the host, and what happens to a file under a name of it that is not watched. So a file
+// with several names is never trusted to stay as it is; and whatever happened to a file unseen
+// shows at the latest when it is opened.
+//
+// The store's lock guards all of it, and is let go of while the host is asked. Every event, and
+// every change of the tree, moves the clock: who finds the clock where it was has missed nothing.
+type watches struct {
+	lock  sync.Locker // the store's
+	host  *Host
+	fd    int      // of inotify
+	queue *os.File // the same, to read events from
+
+	limit int                // GUARDED_BY(lock)
+	count int                // never above limit. GUARDED_BY(lock)
+	clock uint64             // GUARDED_BY(lock)
+	root  *watch             // GUARDED_BY(lock)
+	byID  map[int32][]*watch // several, if the host has moved a directory just now. GUARDED_BY(lock)
+}
+
+// watch is a watched directory of the base. The store's lock guards its fields.
+type watch struct {
+	id     int32 // inotify's watch descriptor
+	path   string
+	name   string // last component of path
+	parent *watch // held; nil of the root
+	kids   map[string]*watch
+	shown  []*node // who shows this directory
+	refs   int     // shown, kids, and who is about to become one
+	lost   bool    // no longer in the tree
+	listed uint64  // the clock when an entry last came or went
+}
+
+const (
+	entryEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO
+	endEvents   = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_UNMOUNT | unix.IN_IGNORED
+	watchEvents = entryEvents | unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
+)
+
+// WatchShare is how many directories one session may reasonably watch. The limit is the user's, for
+// all programs together: a quarter of it, and not more than 65,536, for each of which the kernel
+// needs about 1 KiB. It is 0 where inotify is not to be had.
+func WatchShare() int {
+	data, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
+	if err != nil {
+		return 0
+	}
+	limit, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return 0
+	}
+	return min(limit/4, 1<<16)
+}
+
+func newWatches(lock sync.Locker, host *Host, limit int) (*watches, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	return &watches{
+		lock: lock, host: host, fd: fd, queue: os.NewFile(uintptr(fd), "inotify"),
+		limit: limit, byID: map[int32][]*watch{},
+	}, nil
+}
+
+// end ends all watches, and who reads of them. Lock held.
+func (ws *watches) end() {
+	ws.fd = -1
+	ws.queue.SetReadDeadline(time.Now())
+}
+
+// errUnwatchable says that a directory cannot be watched now, nor later.
+var errUnwatchable = errors.New("the directory cannot be watched")
+
+// hold returns a directory's watch, making it if there is none, for the caller to put. It is nil if
+// there can be none at the moment. dir, if not nil, is the directory, opened when the clock showed
+// opened. Lock held; it is let go of while the host is asked.
+func (ws *watches) hold(path string, dir *HostDir, opened uint64) (*watch, error) {
+	var parent *watch
+	w, name := ws.root, path
+	if path != "." {
+		above := "."
+		if cut := strings.LastIndexByte(path, '/'); cut >= 0 {
+			above, name = path[:cut], path[cut+1:]
+		}
+		var err error
+		if parent, err = ws.hold(above, nil, 0); parent == nil {
+			return nil, err
+		}
+		w = parent.kids[name]
+	}
+	if w != nil {
+		w.refs++
+		ws.put(parent)
+		return w, nil
+	}
+	if ws.count >= ws.limit {
+		ws.put(parent)
+		return nil, nil
+	}
+	ws.count++
+	before := ws.clock
+	if opened != before {
+		dir = nil // the path may lead elsewhere by now
+	}
+	ws.lock.Unlock()
+	id, err := ws.add(path, dir)
+	ws.lock.Lock()
+	if err != nil || ws.clock != before {
+		if err == nil {
+			ws.unuse(id)
+		}
+		ws.count--
+		ws.put(parent)
+		switch err {
+		case syscall.ENOSPC, syscall.ENOMEM:
+			ws.limit = ws.count // the user's other programs have the rest
+		case syscall.EACCES, syscall.EPERM, errUnwatchable:
+			return nil, errUnwatchable
+		}
+		return nil, nil // the host is changing the directory just now
+	}
+	ws.clock++
+	w = &watch{id: id, path: path, name: name, parent: parent, refs: 1, listed: ws.clock}
+	ws.byID[id] = append(ws.byID[id], w)
+	if parent == nil {
+		ws.root = w
+		return w, nil
+	}
+	if parent.kids == nil {
+		parent.kids = map[string]*watch{}
+	}
+	parent.kids[name] = w // which has taken over the hold on parent
+	return w, nil
+}
+
+// put gives up a hold. Lock held.
+func (ws *watches) put(w *watch) {
+	for w != nil {
+		w.refs--
+		if w.refs > 0 || w.lost {
+			return
+		}
+		ws.unlink(w)
+		w = w.parent
+	}
+}
+
+// unlink takes a watch out of the tree, but leaves its hold on the parent. Lock held.
+func (ws *watches) unlink(w *watch) {
+	w.lost = true
+	ws.clock++
+	ws.count--
+	if w.parent == nil {
+		ws.root = nil
+	} else {
+		delete(w.parent.kids, w.name)
+	}
+	if rest := slices.DeleteFunc(ws.byID[w.id], func(x *watch) bool { return x == w }); len(rest) > 0 {
+		ws.byID[w.id] = rest
+	} else {
+		delete(ws.byID, w.id)
+	}
+	ws.unuse(w.id)
+}
+
+// lose takes a watch and all below it out of the tree, and returns the nodes that showed one of
+// these directories. They hold nothing any more. Lock held.
+func (ws *watches) lose(w *watch) (shown []*node) {
+	w.refs++ // or its last kid would take it along
+	for _, kid := range w.kids {
+		shown = append(shown, ws.lose(kid)...)
+	}
+	shown = append(shown, w.shown...)
+	w.refs -= len(w.shown) + 1
+	w.shown = nil
+	ws.unlink(w)
+	ws.put(w.parent)
+	return shown
+}
+
+// show notes that a node shows the directory; the caller's hold becomes the node's. Lock held.
+func (w *watch) show(n *node) { w.shown = append(w.shown, n) }
+
+// unshow is the opposite. Lock held.
+func (ws *watches) unshow(w *watch, n *node) {
+	w.shown = slices.DeleteFunc(w.shown, func(x *node) bool { return x == n })
+	ws.put(w)
+}
+
+// add has inotify watch a directory, and returns the watch descriptor, which is the same as long as
+// the directory is watched already. The directory itself is watched, not whatever its path leads to
+// a moment later: a descriptor of it can be named in /proc (proc_pid_fd(5)).
+func (ws *watches) add(path string, dir *HostDir) (int32, error) {
+	if dir == nil {
+		var err error
+		if dir, err = ws.host.OpenDir(path); err != nil {
+			return 0, err
+		}
+		defer dir.Close()
+	}
+	if !localFS(dir.fd) {
+		return 0, errUnwatchable
+	}
+	id, err := unix.InotifyAddWatch(ws.fd, "/proc/self/fd/"+strconv.Itoa(dir.fd), watchEvents)
+	return int32(id), err
+}
+
+// unuse ends a watch that is in no use. Lock held.
+func (ws *watches) unuse(id int32) {
+	if len(ws.byID[id]) == 0 {
+		ws.clock++ // another one may be about to use it
+		// It fails if the watch has ended by itself, with its directory.
+		unix.InotifyRmWatch(ws.fd, uint32(id))
+	}
+}
+
+// localFS tells whether all changes of a file system are made through the kernel that runs here:
+// inotify does not see those that others make. What is not known is taken for shared.
+func localFS(fd int) bool {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(fd, &st); err != nil {
+		return false
+	}
+	const zfs = 0x2fc12fc1 // ZFS_SUPER_MAGIC in OpenZFS's sys/fs/zfs.h
+	switch uint32(st.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC,
+		unix.BCACHEFS_SUPER_MAGIC, zfs, unix.TMPFS_MAGIC, unix.RAMFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
+		unix.REISERFS_SUPER_MAGIC, unix.NILFS_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC,
+		unix.ISOFS_SUPER_MAGIC, unix.UDF_SUPER_MAGIC, unix.EROFS_SUPER_MAGIC_V1:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,262 @@
+package fs
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// cache is a Cache that writes down what it is told to forget.
+type cache struct {
+	mu   sync.Mutex
+	said []string // GUARDED_BY(mu)
+}
+
+var _ Cache = (*cache)(nil)
+
+func (c *cache) InvalidateEntry(parent Ino, name string) error {
+	return c.say(fmt.Sprintf("%d/%s", parent, name))
+}
+
+func (c *cache) InvalidateInode(ino Ino) error { return c.say(fmt.Sprint(ino)) }
+
+func (c *cache) say(what string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = append(c.said, what)
+	return nil
+}
+
+// heard returns what was said since the last call, each thing once, in order.
+func (c *cache) heard() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slices.Sort(c.said)
+	all := strings.Join(slices.Compact(c.said), " ")
+	c.said = nil
+	return all
+}
+
+func newWatched(t *testing.T, watches int) *session {
+	s := &session{inProcess{base: t.TempDir(), db: filepath.Join(t.TempDir(), "a.db"), watches: watches, cache: &cache{}}, t}
+	s.begin(t)
+	s.plus = true
+	t.Cleanup(func() {
+		s.end()
+		sound(t, s.db)
+	})
+	return s
+}
+
+// says waits until exactly these things have been said.
+func (s *session) says(want ...any) {
+	s.t.Helper()
+	var list []string
+	for _, w := range want {
+		list = append(list, fmt.Sprint(w))
+	}
+	slices.Sort(list)
+	all := ""
+	soon(s.t, BaseTTL*5, func() string {
+		all = strings.Join(slices.Compact(slices.Sorted(slices.Values(append(strings.Fields(all), strings.Fields(s.cache.heard())...)))), " ")
+		if all != strings.Join(list, " ") {
+			return fmt.Sprintf("told the kernel to forget %q, want %q", all, list)
+		}
+		return ""
+	})
+}
+
+func TestWhatIsWatchedIsKeptForever(t *testing.T) {
+	s := newWatched(t, 100)
+	s.plant("d/f", []byte("one"))
+	s.plant("d/two", nil)
+	s.must(os.Link(filepath.Join(s.base, "d/two"), filepath.Join(s.base, "d/names")))
+	s.names("ws/d")
+	d, f := s.stat("ws/d"), s.stat("ws/d/f")
+	absent, err := s.overlay.Lookup(d.Ino, "absent")
+	s.must(err)
+	if d.TTL != Forever || d.AttrTTL != Forever || f.TTL != Forever || f.AttrTTL != Forever || absent.TTL != Forever {
+		t.Errorf("kept for: directory %v, %v; file %v, %v; absent %v", d.TTL, d.AttrTTL, f.TTL, f.AttrTTL, absent.TTL)
+	}
+	if two := s.stat("ws/d/two"); two.TTL != BaseTTL || two.AttrTTL != BaseTTL {
+		t.Errorf("a file with two names is kept for %v, %v", two.TTL, two.AttrTTL)
+	}
+
+	s.must(os.Chmod(filepath.Join(s.base, "d/f"), 0o600)) // one event; a write of the file would be two
+	s.says(f.Ino)
+	if e, err := s.overlay.Getattr(f.Ino); err != nil || e.AttrTTL != Forever {
+		t.Errorf("kept for %v, %v after it was looked at again", e.AttrTTL, err)
+	}
+	s.must(os.Mkdir(filepath.Join(s.base, "d/absent"), 0o755))
+	s.says(d.Ino, fmt.Sprintf("%d/absent", d.Ino))
+	s.must(os.Remove(filepath.Join(s.base, "d/f")))
+	s.says(d.Ino, f.Ino, fmt.Sprintf("%d/f", d.Ino))
+	s.must(os.Mkdir(filepath.Join(s.base, "d/unknown"), 0o755)) // of which the kernel knows nothing
+	s.says(d.Ino)
+	s.must(s.rmdir("ws/d/unknown"))
+	s.must(os.Remove(filepath.Join(s.base, "d/unknown"))) // and now it is the delta's to say
+	s.says(d.Ino)
+	s.remount(t)
+}
+
+func TestWatchesAreLimited(t *testing.T) {
+	s := newWatched(t, 2)
+	for _, dir := range []string{"a", "b"} {
+		s.plant(dir+"/f", nil)
+	}
+	kept := func(path string) string {
+		e := s.stat(path)
+		return fmt.Sprint(e.TTL == Forever, e.AttrTTL == Forever)
+	}
+	if got := kept("ws/a/f") + " " + kept("ws/b/f"); got != "true true false false" {
+		t.Errorf("kept forever: %s", got)
+	}
+	if n := s.overlay.watches.count; n != 2 {
+		t.Errorf("%d directories are watched", n)
+	}
+	s.forget()
+	if n := s.overlay.watches.count; n != 0 {
+		t.Errorf("%d directories are watched after all", n)
+	}
+	if got := kept("ws/b/f") + " " + kept("ws/a/f"); got != "true true false false" {
+		t.Errorf("kept forever: %s", got)
+	}
+	s.remount(t)
+}
+
+// More happens than the queue holds.
+func TestOverflowOfTheQueue(t *testing.T) {
+	s := newWatched(t, 100)
+	limit := 0
+	data, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
+	s.must(err)
+	fmt.Sscan(string(data), &limit)
+	s.plant("d/a", nil)
+	s.plant("d/b", nil)
+	s.plant("d/sub/f", nil)
+	s.names("ws/d/sub")
+	d, sub, a := s.stat("ws/d"), s.stat("ws/d/sub"), s.stat("ws/d/a")
+	if absent, err := s.overlay.Lookup(d.Ino, "absent"); err != nil || absent.TTL != Forever {
+		t.Fatalf("kept for %v, %v", absent.TTL, err)
+	}
+	if a.AttrTTL != Forever {
+		t.Fatalf("kept for %v", a.AttrTTL)
+	}
+	s.store.Lock() // nobody hears
+	for i := range limit + 1000 {
+		// Not the same twice: the queue would take them for one.
+		s.must(os.Chmod(filepath.Join(s.base, []string{"d/a", "d/b"}[i%2]), 0o600))
+	}
+	s.plant("d/absent", nil)
+	s.must(os.Chmod(filepath.Join(s.base, "d/sub/f"), 0o600))
+	s.must(os.Remove(filepath.Join(s.base, "d/a")))
+	s.store.Unlock()
+	f := s.stat("ws/d/sub/f")
+	all := ""
+	soon(t, BaseTTL*5, func() string {
+		all += " " + s.cache.heard() + " "
+		for _, want := range []string{fmt.Sprintf(" %d/absent ", d.Ino), fmt.Sprintf(" %d/a ", d.Ino), fmt.Sprintf(" %d ", sub.Ino), fmt.Sprintf(" %d ", f.Ino)} {
+			if !strings.Contains(all, want) {
+				return fmt.Sprintf("told the kernel to forget %q, without %q", all, want)
+			}
+		}
+		return ""
+	})
+	s.missing("ws/d/a")
+	if e := s.stat("ws/d/absent"); e.AttrTTL != Forever {
+		t.Errorf("not watched again: kept for %v", e.AttrTTL)
+	}
+	s.remount(t)
+}
+
+// Everything at once: the host changes a tree, the guest walks in it and changes it as well. It is
+// for the race detector, and at the end nothing may be held or watched.
+func TestChangesFromBothSides(t *testing.T) {
+	s := newWatched(t, 20)
+	const dirs = 30
+	var host, guest sync.WaitGroup
+	stop := make(chan struct{})
+	for d := range dirs {
+		s.plant(fmt.Sprintf("d%d/sub/f", d), nil)
+	}
+	host.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			dir := filepath.Join(s.base, fmt.Sprintf("d%d", i%dirs))
+			os.WriteFile(dir+"/sub/f", someBytes(i%100, i), 0o644)
+			os.WriteFile(fmt.Sprintf("%s/f%d", dir, i%7), nil, 0o644)
+			os.Remove(fmt.Sprintf("%s/f%d", dir, (i+3)%7))
+			if i%5 == 0 {
+				os.Rename(dir, dir+"x")
+				os.Rename(dir+"x", filepath.Join(s.base, fmt.Sprintf("d%d", (i+1)%dirs)))
+				os.MkdirAll(dir+"/sub", 0o755)
+			}
+		}
+	})
+	for who := range 3 {
+		guest.Go(func() {
+			k := newKernel(s.overlay)
+			k.plus = true
+			for i := range 400 {
+				dir := fmt.Sprintf("ws/d%d", (i*7+who)%dirs)
+				for _, path := range []string{dir, dir + "/sub"} {
+					if list, err := k.readdir(path, 10, func([]DirEntry) {}); err == nil {
+						for _, e := range list[2:] { // the kernel never asks for "." and ".."
+							content(k, path+"/"+e.Name, 100)
+						}
+					}
+				}
+				name := fmt.Sprintf("%s/f%d", dir, i%7)
+				switch i % 4 {
+				case 0:
+					k.unlink(name)
+				case 1:
+					k.rename(name, fmt.Sprintf("%s/g%d", dir, who))
+				case 2:
+					k.mknod(name, unix.S_IFREG|0o644)
+				}
+				if i%10 == 0 {
+					k.forget()
+				}
+			}
+			k.forget()
+		})
+	}
+	guest.Wait()
+	close(stop)
+	host.Wait()
+	s.remount(t)
+}
+
+func TestEventsOfNobodysWatch(t *testing.T) {
+	s := newWatched(t, 100)
+	s.plant("f", nil)
+	s.stat("ws/f")
+	ws := s.overlay.watches
+	event := binary.NativeEndian.AppendUint32(nil, 1<<30)
+	event = binary.NativeEndian.AppendUint32(event, unix.IN_CREATE)
+	event = binary.NativeEndian.AppendUint64(event, 8<<32)
+	event = append(event, "f\x00\x00\x00\x00\x00\x00\x00"...)
+	s.store.Lock()
+	before := ws.clock
+	s.overlay.hear(ws, event)
+	moved := ws.clock != before
+	s.store.Unlock()
+	if !moved {
+		t.Error("who is about to watch a directory will not know that it has missed something")
+	}
+	if said := s.cache.heard(); said != "" {
+		t.Errorf("told the kernel to forget %s", said)
+	}
+}
