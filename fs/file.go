@@ -3,6 +3,7 @@ package fs
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -223,9 +224,7 @@ func (f *openFile) openHost() (*HostFile, error) {
 		if err == nil {
 			host.Close()
 		}
-		err := fmt.Errorf("%w: %s", sqlvfs.ErrBaseChanged, path)
-		f.o.logf("%v", err)
-		return nil, err
+		return nil, f.o.baseChanged(path)
 	}
 	f.host = host
 	return host, nil
@@ -244,12 +243,41 @@ func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	n, err := host.ReadAt(p, off)
-	if _, fp, serr := host.stat(); serr == nil && !sameContent(fp, host.Fingerprint) {
-		err := fmt.Errorf("%w: %s", sqlvfs.ErrBaseChanged, r.f.n.path)
-		r.f.o.logf("%v", err)
-		return 0, err
+	want := host.Fingerprint
+	r.f.o.store.Lock()
+	if in := r.f.n.in; in != nil && in.Origin != nil {
+		want = in.Origin.Fingerprint // the copy-up may have come after the opening
+	}
+	path := r.f.n.path
+	r.f.o.store.Unlock()
+	if _, fp, serr := host.stat(); serr == nil && !sameContent(fp, want) {
+		return 0, r.f.o.baseChanged(path)
 	}
 	return n, err
+}
+
+// baseChanged notes that a partly copied file cannot be read any more, and returns the error for who
+// tried to.
+func (o *Overlay) baseChanged(path string) error {
+	err := fmt.Errorf("%w: %s", sqlvfs.ErrBaseChanged, path)
+	o.store.Lock()
+	known := slices.Contains(o.broken, path)
+	if !known {
+		o.broken = append(o.broken, path)
+	}
+	o.store.Unlock()
+	if !known {
+		o.logf("%v", err)
+	}
+	return err
+}
+
+// Broken returns the files, by their paths in the base, that were partly copied when the host changed
+// them, and could not be read for this reason.
+func (o *Overlay) Broken() []string {
+	o.store.Lock()
+	defer o.store.Unlock()
+	return slices.Clone(o.broken)
 }
 
 // sameContent compares what a change of content changes. The change time alone also moves when the

@@ -28,6 +28,8 @@ type Overlay struct {
 
 	nodes map[Ino]*node // GUARDED_BY(store)
 
+	broken []string // see Broken. GUARDED_BY(store)
+
 	watchLimit int
 	watches    *watches // nil: none. GUARDED_BY(store)
 	doubts     *doubts  // nil: nobody to tell. GUARDED_BY(store)

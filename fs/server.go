@@ -115,7 +115,7 @@ func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
 	err := s.do(ctx, op)
 	if err != nil {
 		errno := sqlvfs.Errno(err)
-		if errno == syscall.EIO {
+		if errno == syscall.EIO && !errors.Is(err, sqlvfs.ErrBaseChanged) { // of which the overlay tells
 			s.logf("%T: %v", op, err)
 		}
 		err = errno

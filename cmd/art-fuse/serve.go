@@ -105,7 +105,15 @@ func serve(cfg serveConfig) error {
 	if err := store.Close(); err != nil {
 		return fmt.Errorf("commit to %s: %w", cfg.db, err)
 	}
+	report(overlay)
 	return nil
+}
+
+// report tells art what to say at the end: the files that the host has broken, each followed by NUL.
+func report(overlay *fs.Overlay) {
+	for _, path := range overlay.Broken() {
+		fmt.Printf("%s\x00", path)
+	}
 }
 
 // refuse tells the stage why there will be no file system; the stage tells the user. It stays until

@@ -22,7 +22,7 @@ type Options struct {
 	Env []string
 	// Hide are host paths to hide.
 	Hide []string
-	// Quiet leaves the banner out.
+	// Quiet leaves the banner and the closing words out.
 	Quiet bool
 	// Trace, if set, asks for a trace of the payload's system calls.
 	Trace *Trace

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -34,7 +35,9 @@ type session struct {
 	control   *os.File     // art's copy of the stage's end of the socket to art-fuse
 	fuseDone  <-chan error // tells how art-fuse ended; nil without one, and after
 	fuseError error        // how it ended
+	report    bytes.Buffer // what art-fuse has written by its end
 
+	quiet      bool
 	stage      *os.Process
 	stageDone  <-chan error
 	stageError error // how it ended
@@ -61,7 +64,7 @@ func Run(o *Options) (code int, err error) {
 		return cli.ExitArt, err
 	}
 	defer p.release()
-	s := &session{prepared: p, hungUp: make(chan struct{})}
+	s := &session{prepared: p, quiet: o.Quiet, hungUp: make(chan struct{})}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return cli.ExitArt, fmt.Errorf("open %s: %w", os.DevNull, unwrapped(err))
 	}
@@ -290,6 +293,9 @@ func (s *session) finish() (int, error) {
 	if s.fuseError != nil && s.guest != nil {
 		s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", s.fuseError))
 	}
+	if !s.quiet {
+		s.tellBroken()
+	}
 	if s.failed != nil {
 		return cli.ExitArt, s.failed
 	}
@@ -300,6 +306,16 @@ func (s *session) finish() (int, error) {
 		return cli.ExitSignal + int(s.ended), nil
 	}
 	return cli.ExitArt, s.noExitCode()
+}
+
+// tellBroken names the files that the guest could not read any more, because the
+// host changed them when only part of them had been copied.
+func (s *session) tellBroken() {
+	for path := range strings.SplitSeq(strings.TrimSuffix(s.report.String(), "\x00"), "\x00") {
+		if path != "" {
+			cli.Fail("art", fmt.Errorf("read %s: changed on the host after the guest had changed part of it", filepath.Join(s.plan.Workspace, path)))
+		}
+	}
 }
 
 // noExitCode returns why bubblewrap has no exit code to report.

@@ -34,6 +34,7 @@ func (s *session) startFUSE() error {
 		return err
 	}
 	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.Stdout = &s.report
 	cmd.Stderr = os.Stderr
 	// Away from the terminal's signals: it ends after the guest, not with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
