@@ -20,7 +20,7 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME] --control FD
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]...] --control FD
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
@@ -28,6 +28,7 @@ SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
 
 type serveConfig struct {
 	db, base, name string
+	hide           []string
 	control        int
 }
 
@@ -37,6 +38,10 @@ func serveCommand() *ffcli.Command {
 	set.StringVar(&cfg.db, "db", "", "")
 	set.StringVar(&cfg.base, "base", "", "")
 	set.StringVar(&cfg.name, "name", "", "")
+	set.Func("hide", "", func(path string) error {
+		cfg.hide = append(cfg.hide, path)
+		return nil
+	})
 	set.IntVar(&cfg.control, "control", -1, "")
 	return &ffcli.Command{
 		Name:      "serve",
@@ -73,7 +78,7 @@ func serve(cfg serveConfig) error {
 		}
 		mount <- received{fd, err}
 	}()
-	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, true, true)
+	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, true, true, cfg.hide...)
 	if err != nil {
 		refuse(control, err)
 		return reported{err}
@@ -139,8 +144,9 @@ func logf(format string, args ...any) {
 	cli.Fail(prog, fmt.Errorf(format, args...))
 }
 
-// openOverlay opens a database and puts it over a workspace, if one is given.
-func openOverlay(db, base, name string, write, session bool) (*sqlvfs.Store, *fs.Overlay, error) {
+// openOverlay opens a database and puts it over a workspace, if one is given. The database and what
+// is to be hidden are left out of that.
+func openOverlay(db, base, name string, write, session bool, hide ...string) (*sqlvfs.Store, *fs.Overlay, error) {
 	store, err := openStore(db, write)
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +156,7 @@ func openOverlay(db, base, name string, write, session bool) (*sqlvfs.Store, *fs
 		opt.Owner = &fs.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}
 	}
 	if base != "" {
-		if opt.Base, err = fs.OpenHost(base, db); err != nil {
+		if opt.Base, err = fs.OpenHost(base, append(hide, db)...); err != nil {
 			store.Close()
 			return nil, nil, fmt.Errorf("open workspace: %w", err)
 		}

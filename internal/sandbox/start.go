@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -27,8 +28,14 @@ func (s *session) startFUSE() error {
 		return err
 	}
 	defer theirs.Close()
-	cmd, err := libexec.Command("art-fuse", "serve", "--db", s.plan.Database,
-		"--base", s.plan.Workspace, "--name", filepath.Base(s.plan.Workspace), "--control", "3")
+	name := filepath.Base(s.plan.Workspace)
+	args := []string{"serve", "--db", s.plan.Database, "--base", s.plan.Workspace, "--name", name, "--control", "3"}
+	// What the stage mounts over a path to hide it goes away when the host replaces what is there
+	// (d_invalidate in fs/dcache.c), so the server must not show the host's in the first place.
+	for _, path := range s.plan.HideHome {
+		args = append(args, "--hide", filepath.Join(s.plan.Workspace, strings.TrimPrefix(path, name)))
+	}
+	cmd, err := libexec.Command("art-fuse", args...)
 	if err != nil {
 		ours.Close()
 		return err
