@@ -114,7 +114,7 @@ func (o *Overlay) inBase(p *node, name string) (bool, error) {
 	return err == nil, err
 }
 
-// modified sets a directory's times after a change of its entries. Lock held.
+// modified sets a node's times after a change of its entries or its content. Lock held.
 func (o *Overlay) modified(p *node, now sqlvfs.Timespec) {
 	p.in.Attr.Mtime, p.in.Attr.Ctime = now, now
 	o.store.Dirty(p.in)

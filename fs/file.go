@@ -161,6 +161,17 @@ func (f *openFile) Allocate(c Caller, mode uint32, off, length int64) error {
 	if err := f.writable(c); err != nil {
 		return err
 	}
+	if err := f.allocate(mode, off, length); err != nil {
+		return err
+	}
+	// Whatever it did or did not change, the times say that it may have (file_modified in fs/inode.c).
+	f.o.store.Lock()
+	defer f.o.store.Unlock()
+	f.o.modified(f.n, sqlvfs.Now())
+	return nil
+}
+
+func (f *openFile) allocate(mode uint32, off, length int64) error {
 	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) != 0 {
 		return f.o.store.Zero(f.n.in, off, length, mode&unix.FALLOC_FL_KEEP_SIZE != 0, f.base(), sqlvfs.Now())
 	}

@@ -33,7 +33,7 @@ func (h *Host) Xattrs(path string) (map[string][]byte, error) {
 	var xattrs map[string][]byte
 	for name := range bytes.SplitSeq(names, []byte{0}) {
 		name := string(name)
-		if !knownXattr(name) {
+		if checkXattr(name) != nil {
 			continue
 		}
 		value, err := grown(func(buf []byte) (int, error) { return unix.Getxattr(object, name, buf) })

@@ -18,11 +18,17 @@ import (
 // capability is what setcap(8) sets.
 const capability = "security.capability"
 
-// knownXattr tells whether an overlay has attributes of that name: those of programs, those of the
-// system's administrator, and a program's capabilities. What else there is (labels of security
+// checkXattr refuses names that an overlay has no attributes of. It has those of programs, those of
+// the system's administrator, and a program's capabilities. What else there is (labels of security
 // modules, access control lists) is about the host's rules, which are not a guest's.
-func knownXattr(name string) bool {
-	return strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "trusted.") || name == capability
+func checkXattr(name string) error {
+	switch {
+	case name == "user." || name == "trusted.":
+		return syscall.EINVAL // as in xattr_resolve_name in fs/xattr.c
+	case strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "trusted.") || name == capability:
+		return nil
+	}
+	return syscall.EOPNOTSUPP
 }
 
 // Listxattr implements FileSystem.
@@ -51,8 +57,8 @@ func (o *Overlay) Listxattr(c Caller, ino Ino) ([]string, error) {
 
 // Getxattr implements FileSystem.
 func (o *Overlay) Getxattr(ino Ino, name string) ([]byte, error) {
-	if !knownXattr(name) {
-		return nil, syscall.EOPNOTSUPP
+	if err := checkXattr(name); err != nil {
+		return nil, err
 	}
 	o.store.Lock()
 	defer o.store.Unlock()
@@ -99,8 +105,8 @@ func (o *Overlay) Removexattr(ino Ino, name string) error {
 }
 
 func (o *Overlay) changeXattr(ino Ino, name string, change func(in *sqlvfs.Inode, has bool) error) error {
-	if !knownXattr(name) {
-		return syscall.EOPNOTSUPP
+	if err := checkXattr(name); err != nil {
+		return err
 	}
 	o.store.Lock()
 	defer o.store.Unlock()

@@ -2,6 +2,7 @@ package posix
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,7 +75,8 @@ var flagNames = map[string]int{
 	"NOATIME": unix.O_NOATIME, "TMPFILE": unix.O_TMPFILE, "SYMLINK_NOFOLLOW": unix.AT_SYMLINK_NOFOLLOW,
 	"SYMLINK_FOLLOW": unix.AT_SYMLINK_FOLLOW, "EMPTY_PATH": unix.AT_EMPTY_PATH, "REMOVEDIR": unix.AT_REMOVEDIR,
 	"EACCESS": unix.AT_EACCESS, "NOREPLACE": unix.RENAME_NOREPLACE, "EXCHANGE": unix.RENAME_EXCHANGE,
-	"KEEP_SIZE": unix.FALLOC_FL_KEEP_SIZE, "NONE": 0,
+	"KEEP_SIZE": unix.FALLOC_FL_KEEP_SIZE, "PUNCH_HOLE": unix.FALLOC_FL_PUNCH_HOLE, "ZERO_RANGE": unix.FALLOC_FL_ZERO_RANGE,
+	"XATTR_CREATE": unix.XATTR_CREATE, "XATTR_REPLACE": unix.XATTR_REPLACE, "NONE": 0,
 }
 
 func (a arguments) flags(i int) int {
@@ -191,6 +193,31 @@ func init() {
 		"fallocate": plain(func(p *performer, a arguments) error {
 			return unix.Fallocate(p.fd(a, 0), uint32(a.flags(1)), a.num(2), a.num(3))
 		}),
+		// PATH NAME VALUE FLAGS
+		"setxattr": plain(func(p *performer, a arguments) error {
+			return unix.Setxattr(a.str(0), a.str(1), []byte(a.str(2)), a.flags(3))
+		}),
+		"lsetxattr": plain(func(p *performer, a arguments) error {
+			return unix.Lsetxattr(a.str(0), a.str(1), []byte(a.str(2)), a.flags(3))
+		}),
+		"removexattr": plain(func(p *performer, a arguments) error { return unix.Removexattr(a.str(0), a.str(1)) }),
+		"getxattr": func(p *performer, a arguments) (string, error) {
+			buf := make([]byte, 1<<16)
+			n, err := unix.Getxattr(a.str(0), a.str(1), buf)
+			return strconv.Quote(string(buf[:max(n, 0)])), err
+		},
+		"lgetxattr": func(p *performer, a arguments) (string, error) {
+			buf := make([]byte, 1<<16)
+			n, err := unix.Lgetxattr(a.str(0), a.str(1), buf)
+			return strconv.Quote(string(buf[:max(n, 0)])), err
+		},
+		"listxattr": func(p *performer, a arguments) (string, error) {
+			buf := make([]byte, 1<<16)
+			n, err := unix.Listxattr(a.str(0), buf)
+			names := strings.Split(strings.TrimRight(string(buf[:max(n, 0)]), "\x00"), "\x00")
+			slices.Sort(names)
+			return fmt.Sprintf("%q", names), err
+		},
 		"link": plain(func(p *performer, a arguments) error { return unix.Link(a.str(0), a.str(1)) }),
 		"linkat": plain(func(p *performer, a arguments) error {
 			return unix.Linkat(unix.AT_FDCWD, a.str(0), unix.AT_FDCWD, a.str(1), a.flags(2))

@@ -347,8 +347,9 @@ func (s *stage) tellAgain(told []*story) []difference {
 	s.enter()
 	s.hire(s.want, s.tree())
 	// Who shares an inode with whom is in the numbers. The first look may have moved access times.
-	plain := drop(` (?:was|same)="[^ ]*"`, ` a=now`, fmt.Sprintf(` a=%d\.%09d`, longAgo[0].Sec, longAgo[0].Nsec))
-	directory := drop(` (?:was|same)="[^ ]*"`, ` a=\S+`)
+	const identity = ` (?:was|same)="(?:[^"\\]|\\.)*"`
+	plain := drop(identity, ` a=now`, fmt.Sprintf(` a=%d\.%09d`, longAgo[0].Sec, longAgo[0].Nsec))
+	directory := drop(identity, ` a=\S+`)
 	strip := func(line string) string {
 		if strings.Contains(line, `" 04`) {
 			return directory(line)

@@ -25,6 +25,7 @@ type adder func(setup, do string)
 
 // areas are the stories, by what they are about.
 var areas = map[string]func(add adder){
+	"allocate":    allocateStories,
 	"attributes":  attributeStories,
 	"create":      createStories,
 	"links":       linkStories,
@@ -37,6 +38,7 @@ var areas = map[string]func(add adder){
 	"sticky":      stickyStories,
 	"times":       timeStories,
 	"unlinked":    unlinkedStories,
+	"xattr":       xattrStories,
 }
 
 // person is a caller: user and group of that id, and supplementary groups.
