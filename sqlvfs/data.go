@@ -136,7 +136,7 @@ func (s *Store) fetch(ino Ino, r run, base io.ReaderAt, limit int64) error {
 			return fmt.Errorf("%w: inode %d", ErrNoBase, ino)
 		}
 		want := r.dst
-		if rest := limit - r.off; int64(len(want)) > rest {
+		if rest := max(limit-r.off, 0); int64(len(want)) > rest {
 			want = want[:rest]
 		}
 		n, err := base.ReadAt(want, r.off)

@@ -53,7 +53,7 @@ func serve(base, db, dir string) error {
 		return err
 	}
 	logf := func(f string, a ...any) { fmt.Fprintf(os.Stderr, f+"\n", a...) }
-	overlay, err := fs.NewOverlay(fs.OverlayOptions{Store: store, Base: host, Name: Workspace, Logf: logf})
+	overlay, err := fs.NewOverlay(fs.OverlayOptions{Store: store, Base: host, Name: Workspace, Watches: fs.WatchShare(), Logf: logf})
 	if err != nil {
 		return err
 	}
