@@ -291,7 +291,11 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 	if err != nil {
 		return err
 	}
-	in, err := f.nameless(attr, &sqlvfs.Origin{Base: f.name, Path: path, Number: uint64(n.ino), Fingerprint: fp, Limit: attr.Size})
+	xattrs, err := f.host.Xattrs(path)
+	if err != nil {
+		return err
+	}
+	in, err := f.nameless(attr, xattrs, &sqlvfs.Origin{Base: f.name, Path: path, Number: uint64(n.ino), Fingerprint: fp, Limit: attr.Size})
 	if err != nil {
 		return err
 	}
@@ -332,7 +336,7 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 }
 
 // nameless makes an inode that has no name yet.
-func (f *flattener) nameless(attr sqlvfs.Attr, origin *sqlvfs.Origin) (*sqlvfs.Inode, error) {
+func (f *flattener) nameless(attr sqlvfs.Attr, xattrs map[string][]byte, origin *sqlvfs.Origin) (*sqlvfs.Inode, error) {
 	f.store.Lock()
 	defer f.store.Unlock()
 	if err := f.store.Ready(); err != nil {
@@ -340,10 +344,17 @@ func (f *flattener) nameless(attr sqlvfs.Attr, origin *sqlvfs.Origin) (*sqlvfs.I
 	}
 	attr.Nlink = 0
 	in, err := f.store.New(attr)
-	if err == nil {
-		f.store.SetOrigin(in, origin)
+	if err != nil {
+		return nil, err
 	}
-	return in, err
+	f.store.SetOrigin(in, origin)
+	for name, value := range xattrs {
+		if err := f.store.SetXattr(in, name, value); err != nil {
+			f.store.Put(in)
+			return nil, err
+		}
+	}
+	return in, nil
 }
 
 // seal makes a directory opaque that needs nothing of the base any more. The root has no origin,

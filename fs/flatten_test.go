@@ -236,3 +236,32 @@ func alterDatabase(t *testing.T, db, sql string) {
 		t.Fatal(err)
 	}
 }
+
+// Extended attributes come along, as a session has left them.
+func TestFlattenOfExtendedAttributes(t *testing.T) {
+	s := newSession(t)
+	s.plant("dir/changed", nil)
+	s.plant("large", make([]byte, 20<<20)) // stored before it has a name
+	for _, file := range []string{"dir", "dir/changed", "large"} {
+		s.must(unix.Setxattr(filepath.Join(s.base, file), "user.base", []byte(file), 0))
+	}
+	ino := s.stat("ws/dir/changed").Ino
+	s.must(s.overlay.Setxattr(ino, "user.own", []byte("mine"), 0))
+	s.must(s.overlay.Removexattr(ino, "user.base"))
+	s.flattens()
+	s.loses()
+	for file, want := range map[string]string{"dir": "user.base=dir", "dir/changed": "user.own=mine", "large": "user.base=large"} {
+		ino := s.stat("ws/" + file).Ino
+		list, err := s.overlay.Listxattr(s.caller, ino)
+		s.must(err)
+		got := strings.Join(list, " ")
+		if len(list) == 1 {
+			value, err := s.overlay.Getxattr(ino, list[0])
+			s.must(err)
+			got += "=" + string(value)
+		}
+		if got != want {
+			t.Errorf("%s has %q, want %q", file, got, want)
+		}
+	}
+}

@@ -19,7 +19,7 @@ func TestHeavy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short")
 	}
-	for _, tool := range []string{"npm", "python3", "make", "tar"} {
+	for _, tool := range []string{"npm", "node", "python3", "make", "tar"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Fatalf("%s is not installed: run internal/packaging/deps test", tool)
 		}
@@ -59,6 +59,7 @@ func setupHeavy(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	env.Setenv("GOTREE", goroot)
 	return bindReadOnly(filepath.Join(env.WorkDir, "ws"), goroot, "/opt/go")
 }
 
