@@ -209,7 +209,13 @@ func (o *Overlay) unlink(p *node, name string, n *node, white bool) error {
 			}
 		}
 		if n.in.Attr.IsDir() {
+			// Whoever still stands in it finds it empty, whatever the base holds; so nothing needs
+			// hiding any more, and no whiteout outlives the row.
 			n.in.Attr.Nlink = 0
+			n.based = false
+			if err := o.store.ClearWhiteouts(n.in); err != nil {
+				return err
+			}
 		} else if n.in.Attr.Nlink > 0 {
 			n.in.Attr.Nlink--
 		}

@@ -235,6 +235,18 @@ func TestWhiteoutsMoveWithTheirDirectory(t *testing.T) {
 	}
 }
 
+// The kernel may hold on to a removed directory to the end of the session, and then nobody tidies up.
+func TestRemovedDirectoryLeavesNoWhiteouts(t *testing.T) {
+	s := newSession(t)
+	s.plant("d/f", nil)
+	s.must(s.unlink("ws/d/f"))
+	s.wantRows(map[string]int{"art_whiteout": 1})
+	s.must(s.rmdir("ws/d"))
+	s.wantRows(map[string]int{"art_whiteout": 1, "art_orphan": 1}) // of d, in ws
+	s.remount(t)
+	s.missing("ws/d")
+}
+
 func TestHardLinksOfTheBaseAreOneInode(t *testing.T) {
 	s := newSession(t)
 	s.plant("a", []byte("content"))

@@ -125,6 +125,16 @@ func (s *Store) ClearWhiteout(dir *Inode, name string) error {
 	return nil
 }
 
+// ClearWhiteouts lets all of a host tree's entries show again. The Store's lock must be held.
+func (s *Store) ClearWhiteouts(dir *Inode) error {
+	if err := s.loadDir(dir); err != nil {
+		return err
+	}
+	s.dropNames(dir)
+	dir.whiteout = map[string]bool{}
+	return nil
+}
+
 // dropNames forgets the entries of a directory that is going away. It is empty but for whiteouts.
 // The Store's lock must be held.
 func (s *Store) dropNames(dir *Inode) {
