@@ -2,6 +2,7 @@ package fs
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"syscall"
 	"time"
@@ -9,8 +10,11 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// openDir is an open directory of an overlay. It lists what was there when reading began, so that
-// removing entries on the way never shifts the rest; offsets are positions in that list.
+// openDir is an open directory of an overlay. It lists what was there when reading began.
+//
+// An entry's offset follows from its name alone. The kernel may have the beginning of a directory
+// from its cache, which another open directory has filled, and ask for the rest here: only then has
+// it every entry that stays once, whatever came, went or was copied up meanwhile.
 type openDir struct {
 	o    *Overlay
 	n    *node // held
@@ -23,10 +27,36 @@ type openDir struct {
 var _ Dir = (*openDir)(nil)
 
 type dirent struct {
-	name string
-	ino  Ino
-	mode uint32
-	base bool // from the base
+	name   string
+	ino    Ino
+	mode   uint32
+	base   bool   // from the base
+	offset uint64 // by which the list is sorted; see place
+}
+
+// The offsets of the entries that every directory has. 0 is the beginning.
+const (
+	selfOffset = 1 + iota
+	parentOffset
+	firstOffset
+)
+
+// offsetSeed keeps names from being chosen so that their offsets collide. What the kernel knows of
+// offsets does not outlive the process.
+var offsetSeed = maphash.MakeSeed()
+
+// place sorts a list by its entries' offsets, which are made from their names. They fit into the
+// kernel's signed loff_t.
+func place(list []dirent) {
+	for i := range list {
+		list[i].offset = max(maphash.String(offsetSeed, list[i].name)>>1, firstOffset)
+	}
+	slices.SortFunc(list, func(a, b dirent) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.name, b.name))
+	})
+	for i := 1; i < len(list); i++ {
+		list[i].offset = max(list[i].offset, list[i-1].offset+1)
+	}
 }
 
 // OpenDir implements FileSystem.
@@ -94,17 +124,20 @@ func (d *openDir) Read(offset uint64, plus bool, emit func(DirEntry) bool) error
 		if err != nil {
 			return err
 		}
+		place(list)
 		d.ents = append([]dirent{
-			{name: ".", ino: d.n.ino, mode: syscall.S_IFDIR},
-			{name: "..", ino: d.n.parentIno, mode: syscall.S_IFDIR},
+			{name: ".", ino: d.n.ino, mode: syscall.S_IFDIR, offset: selfOffset},
+			{name: "..", ino: d.n.parentIno, mode: syscall.S_IFDIR, offset: parentOffset},
 		}, list...)
 		o.accessed(d.n)
 	}
-	for ; offset < uint64(len(d.ents)); offset++ {
-		ent := d.ents[offset]
-		e := DirEntry{Name: ent.name, Ino: ent.ino, Mode: ent.mode, Offset: offset + 1}
+	next, _ := slices.BinarySearchFunc(d.ents, offset, func(e dirent, offset uint64) int {
+		return cmp.Or(cmp.Compare(e.offset, offset), -1) // the first one behind it
+	})
+	for _, ent := range d.ents[next:] {
+		e := DirEntry{Name: ent.name, Ino: ent.ino, Mode: ent.mode, Offset: ent.offset}
 		var n *node
-		if plus && offset >= 2 {
+		if plus && ent.offset >= firstOffset {
 			var lstat lstatFunc
 			if ent.base && d.host != nil {
 				lstat = func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return d.host.Lstat(ent.name) }
@@ -167,11 +200,9 @@ func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
 		if err != nil {
 			return nil, err
 		}
-		// In the order in which they were made, which is the order of the rows.
-		slices.SortFunc(children, func(a, b sqlvfs.Child) int { return cmp.Compare(a.Ino, b.Ino) })
 		list = make([]dirent, 0, len(children)+len(base))
 		for _, c := range children {
-			list = append(list, dirent{c.Name, Ino(c.Number), c.Mode, false})
+			list = append(list, dirent{name: c.Name, ino: Ino(c.Number), mode: c.Mode})
 		}
 		if len(base) > 0 {
 			for _, c := range children {
@@ -191,7 +222,7 @@ func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
 			continue
 		}
 		number := o.baseNumber(sqlvfs.Fingerprint{Dev: o.host.dev, Ino: e.Ino})
-		list = append(list, dirent{e.Name, number, e.Type, true})
+		list = append(list, dirent{name: e.Name, ino: number, mode: e.Type, base: true})
 	}
 	return list, nil
 }
