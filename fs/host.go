@@ -106,6 +106,16 @@ func (h *Host) open(path string, flags uint64) (int, error) {
 	}
 }
 
+// openQuietly opens a path for reading without moving its access time, as far as that is allowed: on
+// what belongs to the caller (O_NOATIME in open(2)).
+func (h *Host) openQuietly(path string, flags uint64) (int, error) {
+	fd, err := h.open(path, flags|unix.O_NOATIME)
+	if err == unix.EPERM {
+		return h.open(path, flags)
+	}
+	return fd, err
+}
+
 // parent opens the directory that holds a path's last component. done must be called afterwards.
 func (h *Host) parent(path string) (fd int, name string, done func(), err error) {
 	cut := strings.LastIndexByte(path, '/')
@@ -168,7 +178,7 @@ func (h *Host) Readlink(path string) (string, error) {
 // Open opens a regular file for reading. Anything else gives syscall.ELOOP or syscall.EINVAL.
 func (h *Host) Open(path string) (*HostFile, error) {
 	// O_NONBLOCK: what was a file a moment ago may be a fifo now.
-	fd, err := h.open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	fd, err := h.openQuietly(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +256,7 @@ type HostDir struct {
 
 // OpenDir opens a directory for reading its entries.
 func (h *Host) OpenDir(path string) (*HostDir, error) {
-	fd, err := h.open(path, unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := h.openQuietly(path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}

@@ -432,3 +432,25 @@ func TestDirectoryInTheWorkspacesPlaceIsOpaque(t *testing.T) {
 		s.remount(t)
 	}
 }
+
+// Reading leaves no trace on the host, not even an access time.
+func TestReadingMovesNoTimesOfTheBase(t *testing.T) {
+	m := newMounted(t)
+	m.plant(t, "d/f", []byte("content"))
+	old := unix.Timespec{Sec: 1e9}
+	paths := []string{m.base + "/d/f", m.base + "/d"}
+	for _, path := range paths {
+		m.must(t, unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{old, old}, 0))
+	}
+	m.reads(t, "ws/d/f", []byte("content"))
+	if got := m.names(t, "ws/d"); got != "f" {
+		t.Errorf("the directory lists %q", got)
+	}
+	for _, path := range paths {
+		var st unix.Stat_t
+		m.must(t, unix.Stat(path, &st))
+		if st.Atim != old {
+			t.Errorf("%s was accessed at %v", path, st.Atim)
+		}
+	}
+}
