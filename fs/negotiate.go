@@ -16,7 +16,7 @@ import (
 // The library settles with the kernel what the two can do in the first exchange, FUSE_INIT, and
 // leaves out some of what we need. So it has this one exchange over a socket, where it can be
 // amended, and gets the device itself under the same descriptor before the second.
-func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*fuse.MountedFileSystem, error) {
+func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		unix.Close(fd)
@@ -45,8 +45,18 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*fuse.MountedFil
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	close(s.begin)
-	return mfs, nil
+	return &Mounted{mfs, &s.counts}, nil
 }
+
+// Mounted is a file system that is being served. Join waits for its end.
+type Mounted struct {
+	*fuse.MountedFileSystem
+	counts *counts
+}
+
+// Operations says how many operations of each kind the kernel has asked for so far, as "Kind=N",
+// separated by spaces.
+func (m *Mounted) Operations() string { return m.counts.String() }
 
 // Offsets in the messages of FUSE_INIT: struct fuse_in_header and fuse_init_in, fuse_out_header and
 // fuse_init_out (linux/fuse.h).

@@ -25,6 +25,7 @@ type Server struct {
 	cache   Cache         // of the kernel
 	handles handles
 	waiting waiting
+	counts  counts
 }
 
 var _ fuse.Server = (*Server)(nil)
@@ -66,6 +67,7 @@ func (s *Server) loop(c *fuse.Connection) {
 		var read *fs.PathError
 		switch {
 		case err == nil:
+			s.counts.add(op)
 			if numbered(op) {
 				last = op
 			}

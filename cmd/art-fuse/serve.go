@@ -24,6 +24,7 @@ const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--h
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
+On SIGUSR1 it prints how many operations of each kind the kernel asked for.
 `
 
 type serveConfig struct {
@@ -104,6 +105,7 @@ func serve(cfg serveConfig) error {
 		logf("%v", err)
 	}
 	control.Close()
+	tellOnSignal(mfs)
 	if err := mfs.Join(context.Background()); err != nil {
 		logf("serve: %v", err)
 	}
@@ -119,6 +121,17 @@ func report(overlay *fs.Overlay) {
 	for _, path := range overlay.Broken() {
 		fmt.Printf("%s\x00", path)
 	}
+}
+
+// tellOnSignal writes on SIGUSR1, to standard error, what the kernel has asked for so far.
+func tellOnSignal(mfs *fs.Mounted) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	go func() {
+		for range signals {
+			fmt.Fprintf(os.Stderr, "%s: operations: %s\n", prog, mfs.Operations())
+		}
+	}()
 }
 
 // refuse tells the stage why there will be no file system; the stage tells the user. It stays until
