@@ -45,9 +45,12 @@ lint: ## Check formatting, and what vet and staticcheck find
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
-bench: build ## Run the benchmarks
+# BENCH=-help tells what else can be asked for, such as BENCH='-run git -n 1'.
+BENCH ?=
+bench: build ## Measure art against the host's file system and other overlays; then single parts
 	@internal/packaging/deps bench
-	ART_TEST_BIN=$(CURDIR)/$(BIN) go test -p 1 -run '^$$' -bench . -timeout 60m ./...
+	go run ./internal/bench -bin $(BIN) -json .build/bench.json -svg .build/bench.svg $(BENCH)
+	go test -p 1 -run '^$$' -bench . ./...
 
 # The helpers are art's own, so they go where a shell does not look; the two
 # that people use by themselves are linked into bin. sudo often drops Go from

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const guestHome = "/home/agent"
+
+// artSystem is a session of art with a new database in scratch.
+func artSystem(bin string) *system {
+	art := filepath.Join(bin, "art")
+	return &system{
+		name: artName,
+		missing: func() string {
+			if _, err := os.Stat(art); err != nil {
+				return art + " is missing: run make build"
+			}
+			return ""
+		},
+		open: func(base, scratch string) (*session, error) {
+			s := &session{home: guestHome, goroot: guestGoroot}
+			worker := guestHome + "/" + workspaceName + "/" + workerName
+			err := s.startWorker(exec.Command(art, "-q", "-i=false",
+				"-m", filepath.Join(base, workspaceName), "-d", filepath.Join(scratch, databaseName), "--", worker, "worker"))
+			if err == nil {
+				s.server, err = artFuse(s.worker.Process.Pid)
+			}
+			if err != nil {
+				s.close()
+				return nil, err
+			}
+			s.server.operations = func() (map[string]int64, error) { return askOperations(s) }
+			return s, nil
+		},
+	}
+}
+
+const databaseName = "ws.db"
+
+// artFuse finds the art-fuse of a session by the pid of its art.
+func artFuse(art int) (*process, error) {
+	// A child is in the list of the thread that made it.
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", art))
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			name, err := os.ReadFile("/proc/" + field + "/comm")
+			if err != nil || strings.TrimSpace(string(name)) != "art-fuse" {
+				continue
+			}
+			pid, err := strconv.Atoi(field)
+			return &process{pid: pid}, err
+		}
+	}
+	return nil, errors.New("the session has no art-fuse")
+}
+
+var operations = regexp.MustCompile(`(?m)^art-fuse: operations:(.*)\n`)
+
+// askOperations lets art-fuse tell how many operations of each kind it has served.
+func askOperations(s *session) (map[string]int64, error) {
+	said := len(s.told.String())
+	if err := syscall.Kill(s.server.pid, syscall.SIGUSR1); err != nil {
+		return nil, fmt.Errorf("ask art-fuse: %w", err)
+	}
+	for begin := time.Now(); time.Since(begin) < 5*time.Second; time.Sleep(time.Millisecond) {
+		if m := operations.FindStringSubmatch(s.told.String()[said:]); m != nil {
+			return parseOperations(m[1])
+		}
+	}
+	return nil, fmt.Errorf("art-fuse does not tell its operations: %s", s.told)
+}
+
+// parseOperations reads "Kind=N Kind=N".
+func parseOperations(text string) (map[string]int64, error) {
+	counts := map[string]int64{}
+	for _, field := range strings.Fields(text) {
+		kind, count, _ := strings.Cut(field, "=")
+		n, err := strconv.ParseInt(count, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read the count of operations %q: %w", field, err)
+		}
+		counts[kind] = n
+	}
+	return counts, nil
+}
+
+// told is what a process has written to its standard error so far.
+type told struct {
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
+
+func (t *told) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
+}
+
+func (t *told) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}

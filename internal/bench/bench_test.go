@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test be the worker, which is a copy of the running program.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == workerName {
+		finish(workerMain(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// TestRun runs a workload on every system that is there; art always is.
+func TestRun(t *testing.T) {
+	bin := os.Getenv("ART_TEST_BIN")
+	if bin == "" {
+		bin = t.TempDir()
+		cmd := exec.Command("go", "build", "-o", bin+"/", "../../cmd/art", "../../cmd/art-fuse")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("build: %v\n%s", err, out)
+		}
+	}
+	r, err := newRunner(&options{bin: bin, dir: t.TempDir(), repetitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.lock.Close()
+	w := workload{name: "tiny", fixture: "empty", cache: warm,
+		setup: `test "$PWD" = "$WS"; echo old >file`,
+		step:  `sleep 0.02; test "$(cat file)" = old; "$WORKER" write -size 100000 big; test $(wc -c <big) = 100000`}
+	for _, err := range r.measure(context.Background(), w) {
+		t.Error(err)
+	}
+	if !r.has(artName) || !r.has(hostName) {
+		t.Errorf("measured %v", r.report.Systems)
+	}
+	for _, s := range r.systems {
+		samples := r.report.of("tiny, warm", s.name)
+		if len(samples) != 2 {
+			t.Errorf("%s: %d samples, want 2", s.name, len(samples))
+		}
+		for _, f := range samples {
+			if f.Wall < 20*time.Millisecond || f.ToDisk < f.Wall {
+				t.Errorf("%s: %v inside, %v to disk", s.name, f.Wall, f.ToDisk)
+			}
+			if s.name == artName && (f.ServerPeak == 0 || f.Database < 100000 || f.Operations["WriteFile"] == 0) {
+				t.Errorf("art-fuse is not watched: %+v", f)
+			}
+		}
+	}
+	if left, err := os.ReadDir(r.scratch); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	base, err := r.fixtures.get("empty")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(base, workspaceName, "big")); err == nil {
+		t.Error("the fixture was written to")
+	}
+}
+
+func TestFailingStepIsNoSample(t *testing.T) {
+	r, err := newRunner(&options{bin: t.TempDir(), dir: t.TempDir(), repetitions: 2, systems: hostName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.lock.Close()
+	errs := r.measure(context.Background(), workload{name: "wrong", fixture: "empty", step: `echo why it failed >&2; false; true`})
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "why it failed") {
+		t.Errorf("errors: %v", errs)
+	}
+	if len(r.report.Samples) != 0 {
+		t.Errorf("samples: %+v", r.report.Samples)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	there := func() string { return "" }
+	all := []*system{{name: "a", missing: there}, {name: "b", missing: func() string { return "broken" }}, {name: "c", missing: there}}
+	for list, want := range map[string]string{"": "a c", "c,a": "c a", "b": "error", "d": "error", "a,": "error"} {
+		chosen, err := choose(all, list)
+		var names []string
+		for _, s := range chosen {
+			names = append(names, s.name)
+		}
+		got := strings.Join(names, " ")
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", list, got, want)
+		}
+	}
+}
+
+// TestWorkloads finds what would only show after an hour: two of one name, or no fixture.
+func TestWorkloads(t *testing.T) {
+	seen := map[string]bool{}
+	for _, w := range workloads {
+		if seen[w.title()] {
+			t.Errorf("%s is there twice", w.title())
+		}
+		seen[w.title()] = true
+		if _, err := fixtureScripts.ReadFile("fixtures/" + w.fixture + ".sh"); err != nil {
+			t.Errorf("%s: %v", w.title(), err)
+		}
+	}
+}
+
+func TestWorkerAnswersEveryRequest(t *testing.T) {
+	in := strings.NewReader(`{"script":"test $A = 1","dir":"/","env":["A=1"]}` + "\n" + `{"script":"echo no; exit 3","dir":"/"}` + "\n")
+	var out bytes.Buffer
+	if err := work(in, &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2 || strings.Contains(lines[0], "error") || !strings.Contains(lines[1], `exit status 3: no`) {
+		t.Errorf("answers: %s", &out)
+	}
+}
+
+func TestParseUsage(t *testing.T) {
+	stat := "42 (a) b) S 1 42 42 0 -1 4194560 100 0 0 0 150 50 0 0 20 0 5 0 100 1000 200 0"
+	got, err := parseUsage("Name:\tx\nVmHWM:\t  2048 kB\n", []byte(stat))
+	if want := (usage{2 << 20, 2 * time.Second}); err != nil || got != want {
+		t.Errorf("got %v %v, want %v", got, err, want)
+	}
+	if _, err := parseUsage("Name:\tx\n", []byte(stat)); err == nil {
+		t.Error("a process without memory is taken for a live one")
+	}
+}
+
+func TestOperations(t *testing.T) {
+	after, err := parseOperations(" LookUpInode=12 ReadFile=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := difference(after, map[string]int64{"LookUpInode": 2, "ReadFile": 3})
+	if want := map[string]int64{"LookUpInode": 10}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if _, err := parseOperations("LookUpInode"); err == nil {
+		t.Error("takes a kind without a number")
+	}
+}

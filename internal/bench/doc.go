@@ -1,0 +1,15 @@
+// Command bench measures what an agent does all day on four file systems: the host's own (ext4), the
+// kernel's overlayfs on it, fuse-overlayfs on it, and a session of art whose database lies on it.
+//
+//	workload.go, workloads.go   what is measured
+//	fixture.go, fixtures/       the trees that the workloads start from, made once and kept
+//	system.go, art.go           how each system shows such a tree to a worker
+//	worker.go                   the process inside that runs commands and takes the time
+//	run.go                      the order of things
+//	result.go, stats.go         what was found; table.go, svg.go show it
+//
+// Every repetition of a workload starts on every system, in turn and in rotating order, with a tree
+// as it was made: what one system leaves behind, and what else the machine does meanwhile, falls on
+// all of them alike. The time of a step is taken inside, where an agent would wait for it; the time
+// to disk goes on until all that was written is on it, which for art includes the end of the session.
+package main

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+const help = `usage: bench [flags]
+
+Measure art against the host's file system, the kernel's overlayfs and
+fuse-overlayfs. As root all of it; as another user without overlayfs and
+without what needs cold caches. Anything else that runs on the machine shows
+in the figures. It takes two hours or so.
+
+  -run REGEXP     only the workloads whose name matches
+  -n N            repetitions (default 5)
+  -systems LIST   of host,overlayfs,fuse-overlayfs,art (default: all there are)
+  -bin DIR        where the programs are (default .build/bin)
+  -dir DIR        where fixtures are kept and the work is done: some 5 GB, on
+                  the file system to measure (default: art-bench in the
+                  user's cache directory)
+  -json FILE      write every sample
+  -svg FILE       draw the medians
+  -keep           keep the fixtures for the next run (default true)
+  -list           name the workloads and stop
+`
+
+type options struct {
+	run, systems, bin, dir, json, svg string
+	repetitions                       int
+	keep, list                        bool
+}
+
+func main() {
+	if filepath.Base(os.Args[0]) == workerName {
+		finish(workerMain(os.Args[1:]))
+	}
+	var o options
+	set := flag.NewFlagSet("bench", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&o.run, "run", "", "")
+	set.StringVar(&o.systems, "systems", "", "")
+	set.StringVar(&o.bin, "bin", ".build/bin", "")
+	set.StringVar(&o.dir, "dir", "", "")
+	set.StringVar(&o.json, "json", "", "")
+	set.StringVar(&o.svg, "svg", "", "")
+	set.IntVar(&o.repetitions, "n", 5, "")
+	set.BoolVar(&o.keep, "keep", true, "")
+	set.BoolVar(&o.list, "list", false, "")
+	switch err := set.Parse(os.Args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(help)
+		return
+	case err != nil || set.NArg() > 0 || o.repetitions < 1:
+		fmt.Fprint(os.Stderr, help)
+		os.Exit(2)
+	}
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	finish(bench(ctx, o, os.Stdout))
+}
+
+// finish ends the program.
+func finish(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func bench(ctx context.Context, o options, out io.Writer) (err error) {
+	chosen, err := regexp.Compile(o.run)
+	if err != nil {
+		return fmt.Errorf("read -run: %w", err)
+	}
+	if o.list {
+		for _, w := range workloads {
+			fmt.Fprintln(out, w.title())
+		}
+		return nil
+	}
+	r, err := newRunner(&o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, removeScratch(r.scratch))
+		defer r.lock.Close()
+		if !o.keep {
+			err = errors.Join(err, os.RemoveAll(o.dir))
+		}
+	}()
+	var errs []error
+	for _, w := range workloads {
+		if !chosen.MatchString(w.title()) {
+			continue
+		}
+		if w.cache == cold && os.Getuid() != 0 {
+			fmt.Fprintf(os.Stderr, "bench: %s: left out: only root may drop caches\n", w.title())
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "bench: %s\n", w.title())
+		for _, err := range r.measure(ctx, w) {
+			// At once: the whole takes long.
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			errs = append(errs, err)
+		}
+	}
+	if r.has(artName) && ctx.Err() == nil {
+		if err := r.measureStart(ctx, o.bin, chosen.MatchString); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			errs = append(errs, err)
+		}
+	}
+	if err := r.show(&o, out); err != nil {
+		return err
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("%d workloads did not run as they should", len(errs))
+	}
+	return nil
+}
+
+func newRunner(o *options) (*runner, error) {
+	if o.dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("find a directory to work in: %w", err)
+		}
+		o.dir = filepath.Join(cache, "art-bench")
+	}
+	for _, path := range []*string{&o.dir, &o.bin} {
+		var err error
+		if *path, err = filepath.Abs(*path); err != nil {
+			return nil, err
+		}
+	}
+	goroot, err := goEnv("GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	modcache, err := goEnv("GOMODCACHE")
+	if err != nil {
+		return nil, err
+	}
+	repo, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	systems, err := choose([]*system{
+		hostSystem(goroot), overlaySystem(goroot), fuseOverlaySystem(goroot), artSystem(o.bin),
+	}, o.systems)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(o.dir)
+	if err != nil {
+		return nil, err
+	}
+	scratch := filepath.Join(o.dir, "scratch")
+	if err := removeScratch(scratch); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(scratch, 0o755); err != nil {
+		return nil, err
+	}
+	return &runner{
+		fixtures: &fixtures{dir: filepath.Join(o.dir, "fixtures"), goroot: goroot, modcache: modcache, repo: repo},
+		scratch:  scratch, lock: lock, systems: systems, repetitions: o.repetitions, report: newReport(o.bin, systems),
+	}, nil
+}
+
+// choose returns the systems that are named in a list, or with an empty one those that are there.
+func choose(all []*system, list string) ([]*system, error) {
+	var chosen []*system
+	if list == "" {
+		for _, s := range all {
+			if why := s.missing(); why != "" {
+				fmt.Fprintf(os.Stderr, "bench: without %s: %s\n", s.name, why)
+				continue
+			}
+			chosen = append(chosen, s)
+		}
+		return chosen, nil
+	}
+names:
+	for name := range strings.SplitSeq(list, ",") {
+		for _, s := range all {
+			if s.name == name {
+				if why := s.missing(); why != "" {
+					return nil, fmt.Errorf("measure %s: %s", name, why)
+				}
+				chosen = append(chosen, s)
+				continue names
+			}
+		}
+		return nil, fmt.Errorf("measure %q: there is no such system", name)
+	}
+	return chosen, nil
+}
+
+func (r *runner) has(name string) bool {
+	for _, s := range r.systems {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// show prints the table, and writes the files that were asked for.
+func (r *runner) show(o *options, out io.Writer) error {
+	rep := r.report
+	fmt.Fprintf(out, "%s, Linux %s, %d CPUs, %s, load %s, %d repetitions\n\n", rep.Version, rep.Kernel, rep.CPUs, rep.Go, rep.Load, r.repetitions)
+	if err := rep.writeTable(out); err != nil {
+		return err
+	}
+	if o.json != "" {
+		if err := rep.writeJSON(o.json); err != nil {
+			return err
+		}
+	}
+	if o.svg == "" {
+		return nil
+	}
+	f, err := os.Create(o.svg)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	reference := overlayName
+	if !r.has(reference) {
+		reference = hostName
+	}
+	if err := rep.writeSVG(f, reference); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func goEnv(name string) (string, error) {
+	out, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		return "", fmt.Errorf("ask go for %s: %w", name, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// runner runs workloads on systems.
+type runner struct {
+	fixtures    *fixtures
+	scratch     string   // an empty directory on the file system that is measured
+	lock        *os.File // held as long as the runner works
+	systems     []*system
+	repetitions int
+	report      *report
+}
+
+// measure runs one workload on all systems, and adds what it finds to the report. A system on which
+// it fails is left out for this workload; the errors are returned in the end.
+func (r *runner) measure(ctx context.Context, w workload) (errs []error) {
+	base, err := r.fixtures.get(w.fixture)
+	if err != nil {
+		return []error{err}
+	}
+	failed := map[*system]bool{}
+	for i := range r.repetitions {
+		for j := range r.systems {
+			if ctx.Err() != nil {
+				return append(errs, ctx.Err())
+			}
+			s := r.systems[(i+j)%len(r.systems)]
+			if failed[s] {
+				continue
+			}
+			found, err := r.once(s, w, base)
+			if err != nil {
+				failed[s] = true
+				errs = append(errs, fmt.Errorf("%s on %s: %w", w.title(), s.name, err))
+				continue
+			}
+			r.report.Samples = append(r.report.Samples, found)
+		}
+	}
+	return errs
+}
+
+// once is one repetition on one system, in a session of its own.
+func (r *runner) once(sys *system, w workload, base string) (found sample, err error) {
+	if err := load(base); err != nil {
+		return found, fmt.Errorf("read the fixture: %w", err)
+	}
+	scratch := filepath.Join(r.scratch, sys.name)
+	if err := os.Mkdir(scratch, 0o755); err != nil {
+		return found, err
+	}
+	defer func() {
+		if rerr := removeScratch(scratch); err == nil {
+			err = rerr
+		}
+	}()
+	s, err := sys.open(base, scratch)
+	if err != nil {
+		return found, err
+	}
+	defer func() {
+		if cerr := s.close(); err == nil {
+			err = cerr
+		}
+	}()
+	if _, err := s.run(w.setup); err != nil {
+		return found, err
+	}
+	if w.cache == warm {
+		if _, err := s.run(w.step); err != nil {
+			return found, err
+		}
+	}
+	if err := settle(w.cache == cold); err != nil {
+		return found, err
+	}
+	found = sample{Workload: w.title(), System: sys.name}
+	return found, s.time(w.step, scratch, &found)
+}
+
+// time runs the step and notes what it took, to the end of the session.
+func (s *session) time(step, scratch string, found *sample) error {
+	before, err := s.serverState(true)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	a, err := s.run(step)
+	outside := time.Since(begin)
+	if err != nil {
+		return err
+	}
+	found.Wall, found.User, found.Sys = a.Wall, a.User, a.System
+	after, err := s.serverState(false)
+	if err != nil {
+		return err
+	}
+	last := func() usage { return usage{} }
+	if s.server != nil {
+		last = s.server.watch()
+		found.ServerCPU = after.cpu - before.cpu
+		found.Operations = difference(after.operations, before.operations)
+	}
+	begin = time.Now()
+	if err := s.close(); err != nil {
+		return err
+	}
+	if err := syncFS(scratch); err != nil {
+		return err
+	}
+	found.ToDisk = outside + time.Since(begin)
+	if s.server != nil {
+		end := last()
+		found.ServerTotal, found.ServerPeak = end.cpu-before.cpu, max(end.peak, after.peak)
+	}
+	if st, err := os.Stat(filepath.Join(scratch, databaseName)); err == nil {
+		found.Database = st.Size()
+	}
+	return nil
+}
+
+// serverState is what the server has done so far. With reset, its peak of memory counts from now on.
+type serverState struct {
+	usage
+	operations map[string]int64
+}
+
+func (s *session) serverState(reset bool) (st serverState, err error) {
+	if s.server == nil {
+		return st, nil
+	}
+	if reset {
+		if err := s.server.resetPeak(); err != nil {
+			return st, err
+		}
+	}
+	if s.server.operations != nil {
+		if st.operations, err = s.server.operations(); err != nil {
+			return st, err
+		}
+	}
+	st.usage, err = s.server.usage()
+	return st, err
+}
+
+func difference(after, before map[string]int64) map[string]int64 {
+	d := map[string]int64{}
+	for kind, n := range after {
+		if n -= before[kind]; n != 0 {
+			d[kind] = n
+		}
+	}
+	return d
+}
+
+// settle lets the disk finish what went before. With drop it also empties the kernel's caches of
+// files (drop_caches in the kernel's admin-guide/sysctl/vm.rst), but for the tools themselves: to
+// load those is the same work on all systems.
+func settle(drop bool) error {
+	unix.Sync()
+	if !drop {
+		return nil
+	}
+	if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0); err != nil {
+		return fmt.Errorf("drop caches: %w", err)
+	}
+	for _, tool := range []string{"sh", "cat", "find", "grep", "git"} {
+		// Whether it knows the option does not matter.
+		_ = exec.Command(tool, "--version").Run()
+	}
+	return nil
+}
+
+// syncFS waits until all of a file system is on the disk.
+func syncFS(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return os.NewSyscallError("syncfs", unix.Syncfs(int(f.Fd())))
+}
