@@ -12,10 +12,14 @@ import (
 	"time"
 )
 
-// TestMain lets the test be the worker, which is a copy of the running program.
+// TestMain lets the test be the worker, which is a copy of the running program, and the server that
+// a benchmark needs.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == workerName {
 		finish(workerMain(os.Args[1:]))
+	}
+	if kind := os.Getenv(serverVariable); kind != "" {
+		finish(serveMain(kind, os.Args[1:]))
 	}
 	os.Exit(m.Run())
 }
