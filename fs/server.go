@@ -172,11 +172,11 @@ func (s *Server) do(ctx context.Context, op any) error {
 		}
 	case *fuseops.GetInodeAttributesOp:
 		e, err := s.fs.Getattr(Ino(op.Inode))
-		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.TTL)
+		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
 		return err
 	case *fuseops.SetInodeAttributesOp:
 		e, err := s.fs.Setattr(by(op.OpContext), Ino(op.Inode), setAttr(op))
-		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.TTL)
+		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
 		return err
 	case *fuseops.ReadSymlinkOp:
 		var err error
