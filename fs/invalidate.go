@@ -111,6 +111,9 @@ func (o *Overlay) hear(ws *watches, events []byte) {
 		if o.isHidden(ws.byID[id], string(name)) {
 			continue
 		}
+		if mask == unix.IN_IGNORED && len(ws.byID[id]) == 0 {
+			continue // we ended the watch; a directory that vanishes says so before
+		}
 		for _, w := range slices.Clone(ws.byID[id]) {
 			if !w.lost {
 				o.happened(ws, w, mask, string(name))
