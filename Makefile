@@ -25,12 +25,13 @@ demo: build ## Run a short overlay session and show what it did
 	@internal/packaging/demo $(BIN)
 
 # The programs under test know no installed helpers. Those with many goroutines
-# run once more under the race detector.
+# run once more under the race detector, which slows them tenfold, in their short
+# form.
 TESTED := .build/test
 test: ## Run every test, as this user, as an ordinary one and as root
 	internal/packaging/deps test
 	go vet ./...
-	CGO_ENABLED=1 go test -race $$(go list ./... | grep -vE '/internal/(e2e|posix)$$')
+	CGO_ENABLED=1 go test -race -short $$(go list ./... | grep -vE '/internal/(e2e|posix)$$')
 	rm -rf $(TESTED)
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	cp -r $(TESTED)/bin $(TESTED)/race
