@@ -25,6 +25,7 @@ type Host struct {
 	hidden map[string]bool    // paths that are not there, whatever the host says
 	hiders map[string]bool    // directories of these
 	secret map[[2]uint64]bool // device and inode of files that are not there under any name
+	pins   []int              // O_PATH descriptors of these, or their numbers would go to others
 }
 
 // OpenHost opens a tree. Files named in hide, and everything that SQLite keeps beside them, are
@@ -56,7 +57,12 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 			h.Close()
 			return nil, err
 		}
-		if err := unix.Stat(file, &st); err == nil {
+		if pin, err := unix.Open(file, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
+			h.pins = append(h.pins, pin)
+			if err := unix.Fstat(pin, &st); err != nil {
+				h.Close()
+				return nil, &os.PathError{Op: "stat", Path: file, Err: err}
+			}
 			h.secret[[2]uint64{st.Dev, st.Ino}] = true
 		}
 		if rel, err := filepath.Rel(dir, file); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
@@ -73,7 +79,12 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 func (h *Host) Dir() string { return h.dir }
 
 // Close closes the tree. Files that were opened from it stay open.
-func (h *Host) Close() error { return unix.Close(h.root) }
+func (h *Host) Close() error {
+	for _, pin := range h.pins {
+		unix.Close(pin)
+	}
+	return unix.Close(h.root)
+}
 
 // beneath are the rules by which every path is walked (openat2(2)).
 const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS

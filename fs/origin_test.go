@@ -456,3 +456,29 @@ func TestReadingMovesNoTimesOfTheBase(t *testing.T) {
 		}
 	}
 }
+
+// A new file may get the inode number of a hidden one that is gone, and must not be hidden for it.
+func TestHiddenFilesNumbersStayTheirs(t *testing.T) {
+	base := t.TempDir()
+	secret := filepath.Join(base, "secret")
+	if err := os.WriteFile(secret, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host, err := OpenHost(base, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	if err := os.Remove(secret); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		name := fmt.Sprint("new", i)
+		if err := os.WriteFile(filepath.Join(base, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := host.Lstat(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
