@@ -2,7 +2,7 @@ package fs
 
 import (
 	"cmp"
-	"hash/maphash"
+	"hash/fnv"
 	"slices"
 	"syscall"
 	"time"
@@ -41,15 +41,15 @@ const (
 	firstOffset
 )
 
-// offsetSeed keeps names from being chosen so that their offsets collide. What the kernel knows of
-// offsets does not outlive the process.
-var offsetSeed = maphash.MakeSeed()
-
-// place sorts a list by its entries' offsets, which are made from their names. They fit into the
-// kernel's signed loff_t.
+// place sorts a list by its entries' offsets, which are made from their names: so a directory has the
+// same order in every session. They fit into the kernel's signed loff_t. Who chooses names so that
+// their offsets collide only makes the offsets of his own directory move.
 func place(list []dirent) {
+	hash := fnv.New64a()
 	for i := range list {
-		list[i].offset = max(maphash.String(offsetSeed, list[i].name)>>1, firstOffset)
+		hash.Reset()
+		hash.Write([]byte(list[i].name))
+		list[i].offset = max(hash.Sum64()>>1, firstOffset)
 	}
 	slices.SortFunc(list, func(a, b dirent) int {
 		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.name, b.name))

@@ -149,7 +149,7 @@ func TestOverflowOfTheQueue(t *testing.T) {
 	if a.AttrTTL != Forever {
 		t.Fatalf("kept for %v", a.AttrTTL)
 	}
-	s.store.Lock() // nobody hears
+	s.store.Lock()                // nobody hears
 	for i := range limit + 5000 { // the first 64 KiB of which may have been read before
 		// Not the same twice: the queue would take them for one.
 		s.must(os.Chmod(filepath.Join(s.base, []string{"d/a", "d/b"}[i%2]), 0o600))
