@@ -117,7 +117,14 @@ func (f *openFile) ReadAt(p []byte, off int64) (int, error) {
 func (f *openFile) TryReadAt(p []byte, off int64) (n int, ok bool) {
 	f.o.store.Lock()
 	in := f.n.in
+	short := in != nil && (in.Origin == nil || in.Origin.Limit == 0) && int64(len(p)) <= f.o.store.ChunkSize()
 	f.o.store.Unlock()
+	if short {
+		// A row of the database, which is sooner read than another thread is woken, even if it comes
+		// from the disk now and then.
+		n, err := f.ReadAt(p, off)
+		return n, err == nil
+	}
 	if in != nil {
 		return 0, false
 	}

@@ -119,7 +119,7 @@ type FileSystem interface {
 type File interface {
 	// ReadAt reads like io.ReaderAt, but without an error at the end of the file.
 	ReadAt(p []byte, off int64) (int, error)
-	// TryReadAt is ReadAt for a caller that must not wait for a disk: ok is false if it would.
+	// TryReadAt is ReadAt for a caller that must not wait long: ok is false if it would.
 	TryReadAt(p []byte, off int64) (n int, ok bool)
 	// WriteAt writes all of p. What made the file run with more rights than its caller's is taken
 	// away if c may not keep it.
