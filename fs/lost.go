@@ -60,11 +60,11 @@ func number(op any) uint64 {
 	return reflect.ValueOf(op).Elem().FieldByName("OpContext").Interface().(fuseops.OpContext).FuseID
 }
 
-// waiting are the requests that were handed off and are not answered yet.
+// waiting are the requests that others than the leader serve.
 type waiting struct {
 	sync.WaitGroup
 	mu  sync.Mutex
-	ops map[any]struct{} // GUARDED_BY(mu)
+	ops map[any]int // how many wait for its end. GUARDED_BY(mu)
 }
 
 func (w *waiting) begin(op any) {
@@ -72,14 +72,16 @@ func (w *waiting) begin(op any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ops == nil {
-		w.ops = map[any]struct{}{}
+		w.ops = map[any]int{}
 	}
-	w.ops[op] = struct{}{}
+	w.ops[op]++
 }
 
 func (w *waiting) end(op any) {
 	w.mu.Lock()
-	delete(w.ops, op)
+	if w.ops[op]--; w.ops[op] == 0 {
+		delete(w.ops, op)
+	}
 	w.mu.Unlock()
 	w.Done()
 }

@@ -44,7 +44,7 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
-	close(s.begin)
+	close(s.begun)
 	return &Mounted{mfs, &s.counts}, nil
 }
 

@@ -15,23 +15,30 @@ import (
 
 // Server serves a FileSystem to the kernel. It is the library's fuse.Server with a loop of its own:
 // operations run on the goroutine that read them, because waking another one up costs more than
-// most operations take; only those that may wait for a disk are handed to others.
+// most operations take; only those that wait for a disk as a matter of course are handed to others,
+// and whoever waits unexpectedly is succeeded (see leadership).
 type Server struct {
 	fs   FileSystem
 	dev  int // descriptor of the connection
 	logf func(string, ...any)
 
-	begin   chan struct{} // closed when dev is the device
+	begun   chan struct{} // closed when dev is the device
 	cache   Cache         // of the kernel
 	handles handles
 	waiting waiting
 	counts  counts
+
+	leadership
+	last any // operation that has a number; the leader's
 }
 
 var _ fuse.Server = (*Server)(nil)
 
 func newServer(fsys FileSystem, dev int, logf func(string, ...any)) *Server {
-	return &Server{fs: fsys, dev: dev, logf: logf, begin: make(chan struct{}), handles: handles{open: map[fuseops.HandleID]any{}}}
+	return &Server{
+		fs: fsys, dev: dev, logf: logf, begun: make(chan struct{}),
+		handles: handles{open: map[fuseops.HandleID]any{}}, leadership: newLeadership(),
+	}
 }
 
 // mountConfig is how the connection must be set up for the server. The kernel's write-back cache is
@@ -52,7 +59,7 @@ func mountConfig() *fuse.MountConfig {
 
 // ServeOps implements fuse.Server.
 func (s *Server) ServeOps(c *fuse.Connection) {
-	<-s.begin
+	<-s.begun
 	notifier := fuse.NewNotifier()
 	s.cache = kernelCache{notifier}
 	fuse.NewServerWithNotifier(notifier, withNotifier(s.loop)).ServeOps(c)
@@ -61,7 +68,15 @@ func (s *Server) ServeOps(c *fuse.Connection) {
 func (s *Server) loop(c *fuse.Connection) {
 	disconnect := s.fs.Connect(s.cache)
 	defer disconnect()
-	var last any // that has a number
+	go s.look(c)
+	s.lead(c)
+	<-s.ended
+	s.waiting.Wait()
+	s.handles.releaseAll()
+}
+
+// lead reads requests and serves them until the connection is gone or somebody else leads.
+func (s *Server) lead(c *fuse.Connection) {
 	for {
 		ctx, op, err := c.ReadOp()
 		var read *fs.PathError
@@ -69,29 +84,38 @@ func (s *Server) loop(c *fuse.Connection) {
 		case err == nil:
 			s.counts.add(op)
 			if numbered(op) {
-				last = op
+				s.last = op
 			}
 		case err == io.EOF || errors.As(err, &read):
 			// Unmounted, or aborted: the connection is gone.
-			s.waiting.Wait()
-			s.handles.releaseAll()
+			close(s.ended)
 			return
 		default:
-			if !answerLost(s.dev, last, &s.waiting) {
+			if !answerLost(s.dev, s.last, &s.waiting) {
 				s.logf("a request cannot be answered: %v", err)
 			}
 			continue
 		}
-		if read, ok := op.(*fuseops.ReadFileOp); ok && s.tryRead(read) {
-			c.Reply(ctx, nil)
-			continue
+		t := s.leadership.begin(op)
+		s.take(ctx, c, op)
+		if !s.leadership.end(t) {
+			s.waiting.end(op)
+			return
 		}
-		if mayWait(op) {
-			s.handOff(op, func() { s.serve(ctx, c, op) })
-			continue
-		}
-		s.serve(ctx, c, op)
 	}
+}
+
+// take serves a request, or has it served.
+func (s *Server) take(ctx context.Context, c *fuse.Connection, op any) {
+	if read, ok := op.(*fuseops.ReadFileOp); ok && s.tryRead(read) {
+		c.Reply(ctx, nil)
+		return
+	}
+	if mayWait(op) {
+		s.handOff(op, func() { s.serve(ctx, c, op) })
+		return
+	}
+	s.serve(ctx, c, op)
 }
 
 // mayWait tells whether an operation waits for a disk as a matter of course.
