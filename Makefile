@@ -37,7 +37,7 @@ test: ## Run every test, as this user, as an ordinary one and as root
 	cp -r $(TESTED)/bin $(TESTED)/race
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/race PREFIX=/nonexistent CGO_ENABLED=1 RACE=-race PROGRAMS='./cmd/art-fuse ./cmd/art-sync'
 	GORACE=atexit_sleep_ms=0 ART_TEST_BIN=$(CURDIR)/$(TESTED)/race go test -run TestScripts ./internal/e2e
-	go test -c -o $(TESTED)/e2e.test ./internal/e2e
+	go test -c -o $(TESTED)/ ./internal/e2e ./internal/posix ./fs
 	internal/packaging/passes $(TESTED)
 	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin go test -p 1 -timeout 20m ./...
 

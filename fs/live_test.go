@@ -262,10 +262,8 @@ func TestWorkspaceVanishes(t *testing.T) {
 	m.must(t, os.Mkdir(m.base, 0o755)) // for the end of the test
 }
 
-func TestMountInTheWorkspaceGoes(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to mount")
-	}
+func TestAsRootMountInTheWorkspaceGoes(t *testing.T) {
+	asRoot(t)
 	m := newMounted(t)
 	m.plant(t, "d/below", []byte("below"))
 	m.must(t, unix.Mount("none", m.host("d"), "tmpfs", 0, ""))

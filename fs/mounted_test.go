@@ -60,6 +60,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// asRoot leaves a test to internal/packaging/passes, which runs those named AsRoot as root when
+// `make test` is run by an ordinary user.
+func asRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root may do this: `make test` runs it with sudo")
+	}
+}
+
 func helper(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), helperKey+"="+name)

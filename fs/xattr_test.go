@@ -127,10 +127,8 @@ func onlyError(_ int, err error) error { return err }
 
 // A write, a truncation and a change of owner take away what made a program run with more rights
 // than its caller's, as on any file system.
-func TestPrivilegesEndWithAChange(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Fatal("only root may set capabilities: run as root")
-	}
+func TestAsRootPrivilegesEndWithAChange(t *testing.T) {
+	asRoot(t)
 	m := newMounted(t)
 	capabilities := "\x01\x00\x00\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" // cap_net_bind_service=ep
 	for name, change := range map[string]func(path string) error{

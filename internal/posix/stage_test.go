@@ -64,7 +64,8 @@ type stage struct {
 func newStage(t testing.TB, base bool) *stage {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Fatal("only root can act as several users and let them into a mount: run this with sudo")
+		// Which internal/packaging/passes does when `make test` is run by an ordinary user.
+		t.Skip("only root can act as several users and let them into a mount: `make test` runs it with sudo")
 	}
 	top := t.TempDir()
 	s := &stage{t: t, want: filepath.Join(top, "want"), mnt: filepath.Join(top, "mnt"), data: filepath.Join(top, "a.db")}
