@@ -191,7 +191,7 @@ SELECT 'inode without entry', * FROM fs_inode
 SELECT 'directory with two entries', ino FROM fs_dentry JOIN fs_inode USING (ino)
 	WHERE mode & 0xf000 = 0x4000 GROUP BY ino HAVING count(*) > 1;
 SELECT 'content without file', ino, chunk_index FROM fs_data
-	WHERE ino NOT IN (SELECT ino FROM fs_inode WHERE mode & 0xf000 = 0x8000);
+	WHERE ino NOT IN (SELECT ino FROM fs_inode WHERE mode & 0xf000 = 0x8000) AND ino NOT IN (SELECT ino FROM art_orphan);
 SELECT 'content beyond the end', ino, chunk_index FROM fs_data JOIN fs_inode USING (ino)
 	WHERE chunk_index * (SELECT value FROM fs_config WHERE key = 'chunk_size') + length(data) > size;
 SELECT 'link without target', ino FROM fs_inode
