@@ -22,7 +22,7 @@ func Check(path string) ([]Finding, error) {
 	if _, err := inspect(path, Options{ReadOnly: true}); err != nil {
 		return nil, err
 	}
-	c, err := connectReadOnly(path)
+	c, err := connectReadOnly(path, usual.query)
 	if err != nil {
 		return nil, storeError(err)
 	}

@@ -34,11 +34,10 @@ func (w *writer) commit(b *batch) (err error) {
 	if b.empty() {
 		return nil
 	}
-	tx, err := w.BeginImmediate()
-	if err != nil {
+	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	defer tx.End(&err)
+	defer func() { err = w.end(err) }()
 	w.wrote = true
 	for in, from := range b.cuts {
 		if err := w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index>=?", int64(in.Ino), from); err != nil {
@@ -80,6 +79,22 @@ func (w *writer) commit(b *batch) (err error) {
 		}
 	}
 	return nil
+}
+
+// end ends a transaction that err, if it is one, has spoiled.
+func (w *writer) end(err error) error {
+	if err == nil {
+		err = w.Exec("COMMIT")
+	}
+	if err != nil {
+		clear(w.bases) // the rows of those that were new are not there
+		// SQLite has rolled back by itself after most errors. It always ends the transaction, so an
+		// error of ROLLBACK has nothing to say that the next BEGIN does not.
+		if !w.GetAutocommit() {
+			w.Exec("ROLLBACK")
+		}
+	}
+	return err
 }
 
 func (w *writer) exec(query string, args ...int64) error {

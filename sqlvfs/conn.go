@@ -52,7 +52,8 @@ type conn struct {
 }
 
 // connect opens a connection that runs no code of the database's: no triggers, no views, and only
-// functions that are safe whatever arguments a hostile schema gives them.
+// functions that are safe whatever arguments a hostile schema gives them. query are parameters of
+// the URI (https://sqlite.org/uri.html); they name the VFS.
 func connect(path string, flags sqlite3.OpenFlag, query string) (*conn, error) {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}
 	c, err := sqlite3.OpenFlags(u.String(), flags|sqlite3.OPEN_URI)

@@ -36,6 +36,7 @@ type Options struct {
 type Store struct {
 	sync.Mutex
 
+	habits
 	path      string
 	readOnly  bool
 	fresh     bool // made by Open
@@ -66,10 +67,22 @@ type Store struct {
 	looked  time.Time // read-only: when that was. GUARDED_BY(Mutex)
 }
 
+// habits are what a Store stands on and how it spends that.
+type habits struct {
+	query    string        // parameters that connections are opened with: the VFS
+	linger   time.Duration // see Linger
+	retry    time.Duration // between attempts at what the disk does not take
+	logLimit int           // the write-ahead log is copied back when it is longer than this, in bytes
+}
+
+var usual = habits{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20}
+
 // Open opens a database. A file that is no database, that belongs to another application, that a
 // newer version of art has made, or that cannot be written is refused with the matching Err; one
 // that another process writes to, with [*InUseError]. Nothing is changed in any of these cases.
-func Open(path string, opt Options) (*Store, error) {
+func Open(path string, opt Options) (*Store, error) { return openStore(path, opt, usual) }
+
+func openStore(path string, opt Options, h habits) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -79,6 +92,7 @@ func Open(path string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
+		habits:   h,
 		path:     path,
 		readOnly: opt.ReadOnly,
 		fresh:    fresh,
@@ -160,11 +174,12 @@ func (s *Store) open(fresh bool, root Attr) (err error) {
 	if s.lockFile, err = lockWriter(s.path); err != nil {
 		return err
 	}
-	w, err := connect(s.path, sqlite3.OPEN_READWRITE, "")
+	w, err := connect(s.path, sqlite3.OPEN_READWRITE, s.query)
 	if err != nil {
 		return err
 	}
 	if err := s.prepareFile(w, fresh, root); err != nil {
+		err = w.cause(err)
 		w.Close()
 		return err
 	}
@@ -191,7 +206,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 		}
 	}
 	// NORMAL: a commit is ordered but not yet durable; Sync raises it to FULL for its batch.
-	if err := w.Exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=" + strconv.Itoa(logLimit) + "; PRAGMA cache_size=-32768"); err != nil {
+	if err := w.Exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=" + strconv.Itoa(s.logLimit) + "; PRAGMA cache_size=-32768"); err != nil {
 		return err
 	}
 	if err := initSchema(w.Conn, root); err != nil {
@@ -209,7 +224,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 }
 
 func (s *Store) openReadOnly() (err error) {
-	open := func() (*conn, error) { return connectReadOnly(s.path) }
+	open := func() (*conn, error) { return connectReadOnly(s.path, s.query) }
 	if s.meta, err = open(); err != nil {
 		return err
 	}
@@ -242,21 +257,21 @@ func (s *Store) openReadOnly() (err error) {
 
 // connectReadOnly opens a connection to a database that this process does not write to, and leaves
 // nothing beside it.
-func connectReadOnly(path string) (*conn, error) {
+func connectReadOnly(path, query string) (*conn, error) {
 	if syscall.Access(filepath.Dir(path), 2) != nil {
 		// Without a writer there may be no -wal, and here none can be made: then nobody else can
 		// change the file either.
 		if _, err := os.Stat(path + "-wal"); err != nil {
-			return connect(path, sqlite3.OPEN_READONLY, "immutable=1")
+			return connect(path, sqlite3.OPEN_READONLY, query+"&immutable=1")
 		}
-		return connect(path, sqlite3.OPEN_READONLY, "")
+		return connect(path, sqlite3.OPEN_READONLY, query)
 	}
 	if syscall.Access(path, 2) != nil {
-		return connect(path, sqlite3.OPEN_READONLY, "")
+		return connect(path, sqlite3.OPEN_READONLY, query)
 	}
 	// SQLite makes its log and index for readers too, and only a connection that may write removes
 	// them again. So it may, where it can; query_only keeps it from doing anything else.
-	c, err := connect(path, sqlite3.OPEN_READWRITE, "")
+	c, err := connect(path, sqlite3.OPEN_READWRITE, query)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +327,7 @@ func (s *Store) firstFree() (Ino, error) {
 }
 
 func (s *Store) connectReader() (*conn, error) {
-	return connect(s.path, sqlite3.OPEN_READONLY, "")
+	return connect(s.path, sqlite3.OPEN_READONLY, s.query)
 }
 
 // Discard closes the store and, if Open made the database and nothing was written to it since,

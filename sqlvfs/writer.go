@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -21,8 +19,6 @@ const (
 	batchRows  = 8192      // a batch of this size does not wait for Linger to pass
 	batchBytes = 8 << 20   // nor does one with this much content
 	maxRows    = 64 << 10  // changes wait when this many rows are not committed
-	logLimit   = 128 << 20 // the write-ahead log is copied back when it is longer than this, in bytes
-	retryAfter = time.Second
 )
 
 // kickLater lets the writer know that there is something to do soon.
@@ -125,7 +121,7 @@ func (s *Store) write(c *conn) {
 				return
 			}
 			if !ok {
-				time.Sleep(retryAfter)
+				time.Sleep(s.retry)
 			}
 		}
 	}
@@ -142,7 +138,7 @@ func (s *Store) nextTurn() time.Duration {
 	case s.gather.empty():
 		return -1
 	}
-	return max(0, Linger-time.Since(s.gather.since))
+	return max(0, s.linger-time.Since(s.gather.since))
 }
 
 // turn takes the gathered batch, commits it and lets everyone know.
@@ -164,8 +160,8 @@ func (w *writer) turn() (closing, ok bool) {
 		err = w.checkpoint()
 	}
 
-	if err != nil {
-		err = w.explain(err)
+	if err = w.cause(err); err != nil {
+		w.makeRoom(err)
 	}
 
 	s.Lock()
@@ -184,63 +180,47 @@ func (w *writer) turn() (closing, ok bool) {
 	return closing, err == nil
 }
 
-// explain finds out whether the disk is full where SQLite only says that it could not write: the
-// library's file layer reports ENOSPC as any other I/O error.
-func (w *writer) explain(err error) error {
-	var st unix.Statfs_t
-	const margin = 1 << 20 // less than this is full, in bytes
-	if errors.Is(err, sqlite3.IOERR) && unix.Statfs(filepath.Dir(w.store.path), &st) == nil &&
-		st.Bavail*uint64(st.Bsize) < margin {
-		return fmt.Errorf("%w: %v", unix.ENOSPC, err)
+// makeRoom gives the space that the log takes to the next attempt, when there is none left: what is
+// in it goes back into the database, and the log begins anew.
+func (w *writer) makeRoom(err error) {
+	switch Errno(err) {
+	case syscall.ENOSPC, syscall.EDQUOT:
+		// If this fails for want of space too, only the host can make room.
+		w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
 	}
-	return err
 }
 
 // writer is the state of the goroutine that owns the writing connection.
 type writer struct {
 	*conn
-	store     *Store
-	bases     map[string]int64 // art_base, by name
-	wrote     bool             // anything at all was committed
-	logPages  int              // length of the write-ahead log
-	pageSize  int              // of the database, in bytes
-	dirSynced bool             // the names of the database's files are durable
+	store    *Store
+	bases    map[string]int64 // art_base, by name
+	wrote    bool             // anything at all was committed
+	logPages int              // length of the write-ahead log
+	pageSize int              // of the database, in bytes
 }
 
-// sync makes committed transactions durable: the log, and once the names of the files. The names
-// are ours to sync because the library means to and does not (vfs/file.go in v0.35.6 syncs the
-// file again where it should sync the directory).
+// sync makes committed transactions durable, and the names of the database's files with them: the
+// log's [file] sees to that.
 func (w *writer) sync() error {
 	p, err := w.FileControl("main", sqlite3.FCNTL_JOURNAL_POINTER)
 	if err != nil {
 		return err
 	}
-	log, ok := p.(vfs.File)
+	log, ok := p.(*file)
 	if !ok {
 		return errors.New("the database has no write-ahead log")
 	}
 	if err := log.Sync(vfs.SYNC_FULL | vfs.SYNC_DATAONLY); err != nil {
 		return fmt.Errorf("sync: %w", err)
 	}
-	if w.dirSynced {
-		return nil
-	}
-	dir, err := os.Open(filepath.Dir(w.store.path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
-		return err
-	}
-	w.dirSynced = true
 	return nil
 }
 
 // checkpoint copies the log back into the database when it has become long. Readers and operations
 // go on meanwhile; what a reader still needs is left for the next time.
 func (w *writer) checkpoint() error {
-	if w.logPages*w.pageSize < logLimit {
+	if w.logPages*w.pageSize < w.store.logLimit {
 		return nil
 	}
 	if _, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE); err != nil && !errors.Is(err, sqlite3.BUSY) {
@@ -254,7 +234,11 @@ func (w *writer) checkpoint() error {
 func (w *writer) finish() {
 	w.store.closeReaders()
 	if w.wrote {
-		if _, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err != nil && !errors.Is(err, sqlite3.BUSY) {
+		_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
+		if errors.Is(err, sqlite3.BUSY) {
+			err = w.sync() // a reader still needs the log, which stays
+		}
+		if err != nil {
 			w.store.failed = cmp.Or(w.store.failed, fmt.Errorf("checkpoint: %w", err))
 		}
 	}

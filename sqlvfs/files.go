@@ -1,0 +1,192 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
+)
+
+// hostFiles is the name under which SQLite knows the files of the host.
+const hostFiles = "art"
+
+func init() {
+	vfs.Register(hostFiles, files{vfs.Find("os").(vfs.VFSFilename), syncDir})
+}
+
+// files is SQLite's way to the database and its logs: the library's own, with what it leaves out.
+//
+//   - A log whose file was just made is not safe before its name is. The library means to sync the
+//     directory and does not (vfs/file.go in v0.35.6 syncs the file again).
+//   - After a failed sync, the kernel takes what it could not write for written, and the next sync
+//     has nothing to do (fsync(2), NOTES; LWN 752063): the log must be written once more.
+//   - Why a file could not be written is known to its connection (conn.cause). The library forgets
+//     the error when the next call succeeds, which is often an unlock on the way out.
+type files struct {
+	vfs.VFSFilename
+	syncDir func(dir string) error
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	inner, got, err := v.VFSFilename.OpenFilename(name, flags)
+	if err != nil {
+		return nil, got, err
+	}
+	f := &file{File: inner, isLog: flags&vfs.OPEN_WAL != 0}
+	if flags&vfs.OPEN_CREATE != 0 && flags&(vfs.OPEN_MAIN_JOURNAL|vfs.OPEN_WAL) != 0 {
+		dir := filepath.Dir(name.String())
+		f.syncName = func() error { return v.syncDir(dir) }
+	}
+	return f, got, nil
+}
+
+// file is a file of the database, as one connection has it open.
+type file struct {
+	vfs.File
+	isLog    bool         // a write-ahead log
+	syncName func() error // makes the file's name durable; nil when it is
+	doubtful bool         // a sync has failed, and none succeeded since
+	failure  error        // of the last change, nil if it was made
+}
+
+var (
+	_ vfs.FileSharedMemory = (*file)(nil)
+	_ vfs.FileSizeHint     = (*file)(nil)
+	_ vfs.FileHasMoved     = (*file)(nil)
+)
+
+func (f *file) WriteAt(p []byte, off int64) (n int, err error) {
+	n, f.failure = f.File.WriteAt(p, off)
+	return n, f.failure
+}
+
+func (f *file) Truncate(size int64) error {
+	f.failure = f.File.Truncate(size)
+	return f.failure
+}
+
+// Sync makes the file's content durable, and its name.
+func (f *file) Sync(flags vfs.SyncFlag) error {
+	f.failure = f.sync(flags)
+	return f.failure
+}
+
+func (f *file) sync(flags vfs.SyncFlag) error {
+	// The database itself need not be written again here: SQLite goes on from the log until a
+	// checkpoint has succeeded as a whole.
+	if f.doubtful && f.isLog {
+		if err := f.rewrite(); err != nil {
+			return err
+		}
+	}
+	err := f.File.Sync(flags)
+	if f.doubtful = err != nil; f.doubtful {
+		return err
+	}
+	if f.syncName != nil {
+		if err := f.syncName(); err != nil {
+			return err
+		}
+		f.syncName = nil
+	}
+	return nil
+}
+
+// rewrite writes what the file holds once more, so that the kernel has it to write.
+func (f *file) rewrite() error {
+	buf := make([]byte, 1<<20)
+	for off := int64(0); ; {
+		n, err := f.File.ReadAt(buf, off)
+		if n == 0 && err == io.EOF {
+			return nil
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if _, err := f.File.WriteAt(buf[:n], off); err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+}
+
+// SizeHint lets the file system find the space for a checkpoint beforehand.
+func (f *file) SizeHint(size int64) error {
+	h, ok := f.File.(vfs.FileSizeHint)
+	if !ok {
+		return nil
+	}
+	f.failure = h.SizeHint(size)
+	return f.failure
+}
+
+// HasMoved tells whether the database's file is no longer found under its name.
+func (f *file) HasMoved() (bool, error) {
+	if m, ok := f.File.(vfs.FileHasMoved); ok {
+		return m.HasMoved()
+	}
+	return false, nil
+}
+
+// SharedMemory is the index of the write-ahead log.
+func (f *file) SharedMemory() vfs.SharedMemory {
+	if m, ok := f.File.(vfs.FileSharedMemory); ok {
+		return m.SharedMemory()
+	}
+	return nil
+}
+
+// DeviceCharacteristics are the file system's, without batches of writes that it makes as one,
+// which need more than is passed on here. Only a rollback journal would gain from them.
+func (f *file) DeviceCharacteristics() vfs.DeviceCharacteristic {
+	return f.File.DeviceCharacteristics() &^ vfs.IOCAP_BATCH_ATOMIC
+}
+
+// cause puts the error of the system call that failed before an error of SQLite's, as [Errno] needs
+// to know it.
+func (c *conn) cause(err error) error {
+	if !errors.Is(err, sqlite3.IOERR) && !errors.Is(err, sqlite3.FULL) && !errors.Is(err, sqlite3.CANTOPEN) {
+		return err
+	}
+	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_JOURNAL_POINTER, sqlite3.FCNTL_FILE_POINTER} {
+		p, _ := c.FileControl("main", op)
+		if u, ok := p.(vfs.FileUnwrap); ok {
+			p = u.Unwrap()
+		}
+		var errno syscall.Errno
+		if f, ok := p.(*file); ok && errors.As(f.failure, &errno) {
+			return fmt.Errorf("%w: %w", storageErrno(errno), err)
+		}
+	}
+	// The index of the log is out of reach here. It is made larger before it is used.
+	if errors.Is(err, sqlite3.IOERR_SHMSIZE) {
+		return fmt.Errorf("%w: %w", syscall.ENOSPC, err)
+	}
+	return err
+}
+
+// storageErrno is what an error of the database's file means for the files in it.
+func storageErrno(errno syscall.Errno) syscall.Errno {
+	switch errno {
+	case syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS:
+		return errno
+	case syscall.EFBIG: // RLIMIT_FSIZE (setrlimit(2)), or the host's file system: there is no more room
+		return syscall.ENOSPC
+	}
+	return syscall.EIO
+}
