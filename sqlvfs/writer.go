@@ -16,9 +16,9 @@ const (
 	// that deletions make void; shorter loses less when the process is killed.
 	Linger = 200 * time.Millisecond
 
-	batchRows  = 8192      // a batch of this size does not wait for Linger to pass
-	batchBytes = 8 << 20   // nor does one with this much content
-	maxRows    = 64 << 10  // changes wait when this many rows are not committed
+	batchRows  = 8192     // a batch of this size does not wait for Linger to pass
+	batchBytes = 8 << 20  // nor does one with this much content
+	maxRows    = 64 << 10 // changes wait when this many rows are not committed
 )
 
 // kickLater lets the writer know that there is something to do soon.
