@@ -53,7 +53,7 @@ func (o *Overlay) copyUp(n *node) error {
 		return err
 	}
 	in.Target = target
-	origin := &sqlvfs.Origin{Base: o.name, Path: path, Number: uint64(n.ino), Fingerprint: fp}
+	origin := &sqlvfs.Origin{Base: o.name, Path: path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode}
 	if attr.IsRegular() {
 		origin.Limit = attr.Size
 	}

@@ -195,6 +195,7 @@ func (o *Overlay) unlink(p *node, name string, n *node, white bool) error {
 			return err
 		}
 	}
+	seen := o.baseline(n)
 	if n.in == nil {
 		n.gone = true
 		n.attr.Nlink = 0
@@ -225,6 +226,7 @@ func (o *Overlay) unlink(p *node, name string, n *node, white bool) error {
 	if n.attrOf().IsDir() {
 		addSubdirectory(p, -1)
 	}
+	o.remember(p, name, n, white, seen)
 	if white {
 		return o.store.SetWhiteout(p.in, name)
 	}
@@ -338,10 +340,10 @@ func (o *Overlay) ownOrigin(n *node) error {
 	if !n.based || n.in.Origin != nil || n.ino == RootIno {
 		return nil
 	}
-	_, fp, err := o.host.Lstat(n.path)
+	attr, fp, err := o.host.Lstat(n.path)
 	if err != nil {
 		return err
 	}
-	o.store.SetOrigin(n.in, &sqlvfs.Origin{Base: o.name, Path: n.path, Number: uint64(n.in.Ino), Fingerprint: fp})
+	o.store.SetOrigin(n.in, &sqlvfs.Origin{Base: o.name, Path: n.path, Number: uint64(n.in.Ino), Fingerprint: fp, Mode: attr.Mode})
 	return nil
 }

@@ -229,7 +229,7 @@ func (f *flattener) release(n *node) {
 			return
 		}
 	} else {
-		f.store.SetOrigin(n.in, nil)
+		f.letGo(n.in)
 	}
 	f.opt.Progress(1, 0)
 }
@@ -295,7 +295,7 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 	if err != nil {
 		return err
 	}
-	in, err := f.nameless(attr, xattrs, &sqlvfs.Origin{Base: f.name, Path: path, Number: uint64(n.ino), Fingerprint: fp, Limit: attr.Size})
+	in, err := f.nameless(attr, xattrs, &sqlvfs.Origin{Base: f.name, Path: path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode, Limit: attr.Size})
 	if err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 	}
 	if err == nil {
 		if attr.Nlink <= 1 {
-			f.store.SetOrigin(in, nil)
+			f.letGo(in)
 			f.opt.Progress(1, 0)
 		}
 		err = f.store.Link(p.in, e.Name, in)
@@ -386,7 +386,7 @@ func (f *flattener) seal(ino Ino) error {
 	if err := f.countSubdirectories(n); err != nil {
 		return err
 	}
-	f.store.SetOrigin(n.in, nil)
+	f.letGo(n.in)
 	n.based = false
 	f.opt.Progress(1, 0)
 	if n.path != "." {
@@ -421,7 +421,7 @@ func (f *flattener) settle() error {
 	for ino, names := range f.names {
 		err := f.change(ino, func(in *sqlvfs.Inode) {
 			in.Attr.Nlink = names
-			f.store.SetOrigin(in, nil)
+			f.letGo(in)
 		})
 		if err != nil {
 			return err

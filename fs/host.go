@@ -18,9 +18,10 @@ import (
 // clean, and "." is the root itself. No symbolic link is ever followed on the way, so nothing
 // outside the tree can be reached, whatever the host or a database does to the paths.
 type Host struct {
-	root   int    // O_PATH descriptor
-	dev    uint64 // of the root
-	ino    uint64 // of the root
+	root   int         // O_PATH descriptor
+	dev    uint64      // of the root
+	ino    uint64      // of the root
+	tree   sqlvfs.Tree // which directory the root is; it has no name
 	dir    string
 	hidden map[string]bool    // paths that are not there, whatever the host says
 	hiders map[string]bool    // directories of these
@@ -49,6 +50,10 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 		return nil, &os.PathError{Op: "stat", Path: dir, Err: err}
 	}
 	h.dev, h.ino = st.Dev, st.Ino
+	if h.tree, err = sqlvfs.TreeOf(fd, ""); err != nil {
+		h.Close()
+		return nil, &os.PathError{Op: "stat", Path: dir, Err: err}
+	}
 	for _, file := range hide {
 		if real, err := filepath.EvalSymlinks(file); err == nil {
 			file = real

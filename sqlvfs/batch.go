@@ -17,10 +17,11 @@ type batch struct {
 	xattrs    map[xattrKey][]byte // nil: the attribute is gone
 	chunks    map[chunkKey]*chunk // new content
 	cuts      map[*Inode]int64    // stored chunks from this index on are gone; before chunks
-	numbers   map[uint64]Ino      // shown numbers of inodes with an origin, for FindNumber
-	bytes     int                 // of content, for the bound on memory
-	sync      bool                // someone waits for this batch to be durable
-	rows      []inodeRow          // made by freeze
+	baselines map[baselineKey]baselineChange
+	numbers   map[uint64]Ino // shown numbers of inodes with an origin, for FindNumber
+	bytes     int            // of content, for the bound on memory
+	sync      bool           // someone waits for this batch to be durable
+	rows      []inodeRow     // made by freeze
 }
 
 type nameKey struct {
@@ -64,14 +65,15 @@ func newBatch(seq uint64) *batch {
 		xattrs:    map[xattrKey][]byte{},
 		chunks:    map[chunkKey]*chunk{},
 		cuts:      map[*Inode]int64{},
+		baselines: map[baselineKey]baselineChange{},
 	}
 }
 
-func (b *batch) empty() bool { return len(b.inodes) == 0 }
+func (b *batch) empty() bool { return len(b.inodes) == 0 && len(b.baselines) == 0 }
 
 // size is the number of rows that the batch may write, for deciding when to commit.
 func (b *batch) size() int {
-	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.xattrs) + len(b.chunks)
+	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.xattrs) + len(b.chunks) + len(b.baselines)
 }
 
 // touch notes that the next transaction is about this inode, and keeps it in memory until then.
@@ -80,10 +82,7 @@ func (s *Store) touch(in *Inode, row bool) {
 	was, ok := s.gather.inodes[in]
 	if !ok {
 		in.pins++
-		if len(s.gather.inodes) == 0 {
-			s.gather.since = time.Now()
-			s.kickLater()
-		}
+		s.begin()
 	}
 	if !ok || row && !was {
 		s.gather.inodes[in] = row || was
@@ -93,6 +92,14 @@ func (s *Store) touch(in *Inode, row bool) {
 			s.gather.numbers = map[uint64]Ino{}
 		}
 		s.gather.numbers[in.Origin.Number] = in.Ino
+	}
+}
+
+// begin has the writer take the batch a little after its first change. The Store's lock must be held.
+func (s *Store) begin() {
+	if s.gather.empty() {
+		s.gather.since = time.Now()
+		s.kickLater()
 	}
 }
 
@@ -229,6 +236,11 @@ func (s *Store) merge(old *batch) {
 		}
 		if in.voidBatch == old.seq {
 			in.voidBatch = g.seq
+		}
+	}
+	for k, was := range old.baselines {
+		if now, ok := g.baselines[k]; !ok || now.onlyIfNone {
+			g.baselines[k] = was.then(now)
 		}
 	}
 	for n, ino := range old.numbers {

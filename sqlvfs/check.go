@@ -129,6 +129,8 @@ func (k *checker) standIns() error {
 		"fs_symlink":   "ino, target",
 		"fs_origin":    "delta_ino, base_ino",
 		"art_base":     "id, name",
+		"art_tree":     "id, name",
+		"art_baseline": "tree, path, row",
 		"art_origin":   "ino, base, path, data_limit",
 		"art_whiteout": "parent_ino, name",
 		"art_orphan":   "ino",

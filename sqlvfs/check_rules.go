@@ -111,6 +111,10 @@ var rules = []rule{
 			WHERE i.ino IS NULL OR NOT ` + isDir},
 	{"whiteout of %q cannot be a name",
 		`SELECT parent_ino, name FROM art_whiteout WHERE NOT valid_name(name)`},
+	{"baseline of %q is of tree %d, which is not there",
+		`SELECT row, path, tree FROM art_baseline WHERE tree NOT IN (SELECT id FROM art_tree)`},
+	{"baseline of %q cannot be a path",
+		`SELECT row, path FROM art_baseline WHERE NOT valid_path(path)`},
 	{"is not there, but has the extended attribute %q",
 		`SELECT ino, name FROM art_xattr
 			WHERE ino NOT IN (SELECT ino FROM fs_inode) AND ino NOT IN (SELECT ino FROM art_orphan)`},

@@ -108,6 +108,8 @@ func TestCheckWhileASessionRuns(t *testing.T) {
 
 func TestCheckFindsEachViolation(t *testing.T) {
 	for _, c := range []struct{ name, sql, want string }{
+		{"baseline of no tree", "INSERT INTO art_baseline VALUES (9, 'x', 0, 0, 0, 0, 0, 0, 0, 0, NULL, 2, 0, 0)", `2 baseline of "x" is of tree 9, which is not there`},
+		{"baseline outside", "INSERT INTO art_tree VALUES (9, 'ws', 0, 0, 0); INSERT INTO art_baseline VALUES (9, '../x', 0, 0, 0, 0, 0, 0, 0, 0, NULL, 2, 0, 0)", `2 baseline of "../x" cannot be a path`},
 		{"no root", "DELETE FROM fs_inode WHERE ino=1", "1 the root directory is not there"},
 		{"root is a file", "UPDATE fs_inode SET mode=33188 WHERE ino=1", "1 the root is no directory: mode 0100644"},
 		{"number", "UPDATE fs_inode SET ino=1<<52 WHERE ino=8; UPDATE fs_dentry SET ino=1<<52 WHERE ino=8", "4503599627370496 inode numbers go from 1 to 2^52-1"},

@@ -15,8 +15,8 @@ const (
 		mtime=excluded.mtime, mtime_nsec=excluded.mtime_nsec, ctime=excluded.ctime, ctime_nsec=excluded.ctime_nsec`
 	qPutDentry = `INSERT INTO fs_dentry (name, parent_ino, ino) VALUES (?,?,?)
 		ON CONFLICT (parent_ino, name) DO UPDATE SET ino=excluded.ino`
-	qPutOrigin = `INSERT OR REPLACE INTO art_origin (ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?)`
+	qPutOrigin = `INSERT OR REPLACE INTO art_origin (ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`
 )
 
 func bindInode(q *sqlite3.Stmt, ino Ino, a *Attr) {
@@ -54,6 +54,9 @@ func (w *writer) commit(b *batch) (err error) {
 		return err
 	}
 	if err := w.putXattrs(b); err != nil {
+		return err
+	}
+	if err := w.putBaselines(b); err != nil {
 		return err
 	}
 	keys := make([]chunkKey, 0, len(b.chunks))
@@ -170,7 +173,7 @@ func (w *writer) putOrigin(ino int64, o *Origin) error {
 	q.BindInt64(1, ino)
 	q.BindInt64(2, base)
 	q.BindBlob(3, []byte(o.Path))
-	for i, v := range [...]int64{int64(o.Dev), int64(o.Ino), o.Size, o.Mtime.Sec, int64(o.Mtime.Nsec), o.Ctime.Sec, int64(o.Ctime.Nsec), o.Limit} {
+	for i, v := range [...]int64{int64(o.Dev), int64(o.Ino), o.Size, o.Mtime.Sec, int64(o.Mtime.Nsec), o.Ctime.Sec, int64(o.Ctime.Nsec), o.Limit, int64(o.Mode)} {
 		q.BindInt64(4+i, v)
 	}
 	if err := w.run(q); err != nil {

@@ -12,7 +12,7 @@ import (
 const (
 	qInode = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit
+		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode
 		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
 		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino WHERE i.ino=?`
 	qChildren = `SELECT d.name, d.ino, i.mode, ifnull(f.base_ino, 0)
@@ -21,14 +21,26 @@ const (
 	qXattrs    = `SELECT name, value FROM art_xattr WHERE ino=?`
 	qTarget    = `SELECT target FROM fs_symlink WHERE ino=?`
 	qChunks    = `SELECT chunk_index, data FROM fs_data WHERE ino=? AND chunk_index BETWEEN ? AND ?`
-	qOrigin    = `SELECT ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit FROM art_origin`
+	qOrigin    = `SELECT ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode FROM art_origin`
+	qTrees     = `SELECT id, name, ino, birth, birth_nsec FROM art_tree`
+	qBaselines = `SELECT path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash, row, row_ctime, row_ctime_nsec
+		FROM art_baseline WHERE tree=?`
+
+	// The same of layout 2, which had no modes there.
+	qInode2 = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
+		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
+		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, 0
+		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
+		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino WHERE i.ino=?`
+	qOrigin2 = `SELECT ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, 0 FROM art_origin`
 
 	// What a database of the format looks like that art has never written to: it has no origins.
 	qInodeOnly = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0 FROM fs_inode i WHERE i.ino=?`
+		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM fs_inode i WHERE i.ino=?`
 	qChildrenOnly = `SELECT d.name, d.ino, i.mode, 0 FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino WHERE d.parent_ino=?`
 	qNone         = `SELECT '', '' WHERE ? AND 0`
+	qNoTrees      = `SELECT 0, '', 0, 0, 0 WHERE 0`
 )
 
 // substitutes are what statements that ask for the newest layout must be replaced by in a database
@@ -36,9 +48,12 @@ const (
 func substitutes(app, version int64) map[string]string {
 	switch {
 	case app != ApplicationID:
-		return map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly, qWhiteouts: qNone, qXattrs: qNone}
+		return map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly, qWhiteouts: qNone, qXattrs: qNone,
+			qTrees: qNoTrees}
 	case version < 2:
-		return map[string]string{qXattrs: qNone}
+		return map[string]string{qXattrs: qNone, qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qBaselines: qNone}
+	case version < 3:
+		return map[string]string{qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qBaselines: qNone}
 	}
 	return nil
 }
@@ -226,6 +241,7 @@ func scanOrigin(q *sqlite3.Stmt) (*Origin, error) {
 			Ctime: Timespec{q.ColumnInt64(20), int32(q.ColumnInt64(21))},
 		},
 		Limit: q.ColumnInt64(22),
+		Mode:  uint32(q.ColumnInt64(23)),
 	}
 	if !validOriginPath(o.Path) || o.Limit < 0 {
 		return nil, fmt.Errorf("%w: origin %q", ErrCorrupt, o.Path)

@@ -3,8 +3,8 @@
 // The tables are those of the Agent Filesystem format, version 0.4, so that its tools can read
 // what is written here (schema.go). What that format has no words for lives in tables of our own,
 // prefixed art_: where an inode comes from in a host tree (origin), which names of a host
-// directory are gone (whiteouts), and which rows belong to deleted files that are still open
-// (orphans). The package knows nothing of FUSE and reads no host file but the database.
+// directory are gone (whiteouts), what the host tree was when the two last agreed (baselines), and
+// which rows belong to deleted files that are still open (orphans). The package knows nothing of FUSE and reads no host file but the database.
 //
 // # How it is fast
 //

@@ -73,6 +73,7 @@ type Origin struct {
 	Path        string // below that tree's root; "." is the root itself
 	Number      uint64 // inode number shown to programs, kept from before the copy-up
 	Fingerprint        // of the object when it was copied up
+	Mode        uint32 // of the object when it was copied up; 0: unknown
 	Limit       int64  // host content shows through below this offset, in bytes; 0: none does
 }
 

@@ -11,7 +11,7 @@ const (
 	// ApplicationID marks a database as art's in SQLite's header ("art1" in ASCII).
 	ApplicationID = 0x61727431
 	// SchemaVersion is the newest layout of the art_ tables, kept in SQLite's user_version.
-	SchemaVersion = 2
+	SchemaVersion = 3
 	// FormatVersion is the version of the Agent Filesystem format that is written.
 	FormatVersion = "0.4"
 
@@ -118,7 +118,7 @@ CREATE TABLE art_whiteout (
 CREATE TABLE art_orphan (
 	ino INTEGER PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS art_origin_number ON fs_origin (base_ino);
-` + xattrTable
+` + xattrTable + baselineTables
 
 // xattrTable came with layout 2. An inode of the delta has the extended attributes that are here,
 // and no others: those of an origin are copied with it.
@@ -130,8 +130,42 @@ CREATE TABLE art_xattr (
 	PRIMARY KEY (ino, name));
 `
 
+// baselineTables came with layout 3. art_baseline remembers what the host's object at a path of a
+// workspace was when the tree here and the host's agreed, or when the tree last showed it; row and
+// row_ctime are the inode that agreed with it, and its change time then. A directory of the host is
+// known by its number and the moment it was made (art_tree): another one of the same name has
+// baselines of its own.
+//
+// An origin's mode is the object's when it was copied up; 0 is unknown.
+const baselineTables = `
+ALTER TABLE art_origin ADD COLUMN base_mode INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE art_tree (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL,
+	ino INTEGER NOT NULL,
+	birth INTEGER NOT NULL,
+	birth_nsec INTEGER NOT NULL,
+	UNIQUE (name, ino, birth, birth_nsec));
+CREATE TABLE art_baseline (
+	tree INTEGER NOT NULL,
+	path BLOB NOT NULL,
+	mode INTEGER NOT NULL,
+	dev INTEGER NOT NULL,
+	base_ino INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	mtime INTEGER NOT NULL,
+	mtime_nsec INTEGER NOT NULL,
+	ctime INTEGER NOT NULL,
+	ctime_nsec INTEGER NOT NULL,
+	hash BLOB,
+	row INTEGER NOT NULL,
+	row_ctime INTEGER NOT NULL,
+	row_ctime_nsec INTEGER NOT NULL,
+	PRIMARY KEY (tree, path)) WITHOUT ROWID;
+`
+
 // migrations[v] brings layout v to layout v+1.
-var migrations = map[int64]string{1: xattrTable}
+var migrations = map[int64]string{1: xattrTable, 2: baselineTables}
 
 // initSchema brings the database to the current layout in one transaction: a new one, one made by
 // another tool of the format, or an older one of ours. A newer or a foreign one is refused.
@@ -227,7 +261,7 @@ func checkColumns(c *sqlite3.Conn, subst map[string]string) error {
 		"SELECT parent_ino, name FROM art_whiteout",
 		"SELECT ino FROM art_orphan",
 		"SELECT id, name FROM art_base",
-		qXattrs,
+		qXattrs, qTrees, qBaselines,
 	} {
 		if t, ok := subst[q]; ok {
 			q = t

@@ -100,7 +100,7 @@ func (s *Store) Close() error {
 // write is the writer: it commits one batch after the other until the store is closed.
 func (s *Store) write(c *conn) {
 	defer close(s.stopped)
-	w := &writer{conn: c, store: s, bases: map[string]int64{}, pageSize: int(s.pageSize)}
+	w := &writer{conn: c, store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize)}
 	c.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		w.logPages = pages
 		return nil
@@ -195,6 +195,7 @@ type writer struct {
 	*conn
 	store    *Store
 	bases    map[string]int64 // art_base, by name
+	trees    map[Tree]int64   // art_tree
 	wrote    bool             // anything at all was committed
 	logPages int              // length of the write-ahead log
 	pageSize int              // of the database, in bytes

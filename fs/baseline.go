@@ -1,0 +1,52 @@
+package fs
+
+import "github.com/riverlytech/art/sqlvfs"
+
+// A name of the base that the delta hides is not looked at again. What was there is written down
+// as its baseline, so that what the host makes of it later is not mistaken for what the guest has
+// removed. A copied-up inode needs no baseline, as long as it is there: its origin is one.
+
+// baseline is what a node showed of the base, or nil. Lock held.
+func (o *Overlay) baseline(n *node) *sqlvfs.Baseline {
+	switch {
+	case o.host == nil || !n.based:
+		return nil
+	case n.in == nil:
+		return &sqlvfs.Baseline{Mode: n.attr.Mode, Fingerprint: n.fp}
+	case n.in.Origin == nil:
+		return nil
+	}
+	return n.in.Baseline()
+}
+
+// remember writes down what a node has shown, now that it has lost a name: of the base's entry
+// that is hidden by that, and of its origin when there is no inode left to tell of it. Lock held.
+func (o *Overlay) remember(p *node, name string, n *node, white bool, seen *sqlvfs.Baseline) {
+	if seen == nil {
+		return
+	}
+	if n.attrOf().Nlink == 0 {
+		o.store.AddBaseline(o.tree(), n.path, seen)
+	}
+	if path, ok := o.baseChild(p, name); ok && white && path != n.path {
+		o.store.AddBaseline(o.tree(), path, seen)
+	}
+}
+
+// letGo ends an inode's dependence on its origin, which is its baseline from then on. Lock held.
+func (o *Overlay) letGo(in *sqlvfs.Inode) {
+	if in.Origin == nil {
+		return
+	}
+	if in.Origin.Base == o.name {
+		o.store.AddBaseline(o.tree(), in.Origin.Path, in.Baseline())
+	}
+	o.store.SetOrigin(in, nil)
+}
+
+// tree is the workspace on the host.
+func (o *Overlay) tree() sqlvfs.Tree {
+	t := o.host.tree
+	t.Name = o.name
+	return t
+}

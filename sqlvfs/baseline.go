@@ -1,0 +1,225 @@
+package sqlvfs
+
+import (
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+	"golang.org/x/sys/unix"
+)
+
+// Tree is a directory of the host that is a workspace. Device numbers are not part of it: they
+// change when file systems are mounted in another order.
+type Tree struct {
+	Name  string   // of the workspace
+	Ino   uint64   // of the directory
+	Birth Timespec // when it was made; zero where the file system does not tell
+}
+
+// Baseline is what the host's object at a path of a workspace was when the host and the tree here
+// last agreed about that path, or when the tree last showed it. From baseline, host and tree
+// follows who has changed what. Values are never changed, only replaced.
+type Baseline struct {
+	Mode        uint32 // type and permissions; permissions 0 may be unknown
+	Fingerprint        // of the host's object
+	Hash        []byte // SHA-256 of its content, or of its target; nil: unknown
+
+	// Row is the inode that agreed with it, and RowCtime its change time then. 0: none did, the
+	// tree merely showed the host's object until it hid it.
+	Row      Ino
+	RowCtime Timespec
+}
+
+// Baseline is the origin as what the tree last agreed with: the inode has not been changed since as
+// long as it has the change time that it took over.
+func (in *Inode) Baseline() *Baseline {
+	o := in.Origin
+	return &Baseline{Mode: o.mode(in.Attr.Mode), Fingerprint: o.Fingerprint, Row: in.Ino, RowCtime: o.Ctime}
+}
+
+// mode is the mode of the origin's object; where it was not written down, it has at least the type.
+func (o *Origin) mode(row uint32) uint32 {
+	if o.Mode != 0 {
+		return o.Mode
+	}
+	return row & unix.S_IFMT
+}
+
+type baselineKey struct {
+	tree Tree
+	path string
+}
+
+// baselineChange is a baseline to write; nil removes it.
+type baselineChange struct {
+	*Baseline
+	onlyIfNone bool // the one that is there already counts
+}
+
+// then is what two changes amount to, the second after the first.
+func (was baselineChange) then(now baselineChange) baselineChange {
+	switch {
+	case !now.onlyIfNone:
+		return now
+	case was.Baseline == nil:
+		return baselineChange{now.Baseline, false}
+	}
+	return was
+}
+
+// SetBaseline writes down a baseline in place of the one that is there; nil removes it.
+// The Store's lock must be held.
+func (s *Store) SetBaseline(t Tree, path string, b *Baseline) {
+	s.changeBaseline(baselineKey{t, path}, baselineChange{b, false})
+}
+
+// AddBaseline writes down a baseline unless there is one already. The Store's lock must be held.
+func (s *Store) AddBaseline(t Tree, path string, b *Baseline) {
+	s.changeBaseline(baselineKey{t, path}, baselineChange{b, true})
+}
+
+func (s *Store) changeBaseline(k baselineKey, c baselineChange) {
+	s.begin()
+	if was, ok := s.gather.baselines[k]; ok {
+		c = was.then(c)
+	}
+	s.gather.baselines[k] = c
+}
+
+// Baselines returns a workspace's baselines by path. Of changes, those that are committed count.
+// The Store's lock must be held.
+func (s *Store) Baselines(t Tree) (map[string]*Baseline, error) {
+	id := int64(-1)
+	q := s.meta.prep(qTrees)
+	for q.Step() {
+		if t == scanTree(q) {
+			id = q.ColumnInt64(0)
+		}
+	}
+	if err := s.meta.done(q); err != nil || id < 0 {
+		return nil, err
+	}
+	all := map[string]*Baseline{}
+	q = s.meta.prep(qBaselines)
+	q.BindInt64(1, id)
+	for q.Step() {
+		path := string(q.ColumnRawBlob(0))
+		if !validOriginPath(path) {
+			continue // as with names that no directory can hold
+		}
+		b := &Baseline{
+			Mode: uint32(q.ColumnInt64(1)),
+			Fingerprint: Fingerprint{
+				Dev:   uint64(q.ColumnInt64(2)),
+				Ino:   uint64(q.ColumnInt64(3)),
+				Size:  q.ColumnInt64(4),
+				Mtime: Timespec{q.ColumnInt64(5), int32(q.ColumnInt64(6))},
+				Ctime: Timespec{q.ColumnInt64(7), int32(q.ColumnInt64(8))},
+			},
+			Row:      Ino(q.ColumnInt64(10)),
+			RowCtime: Timespec{q.ColumnInt64(11), int32(q.ColumnInt64(12))},
+		}
+		if q.ColumnType(9) == sqlite3.BLOB {
+			b.Hash = q.ColumnBlob(9, nil)
+		}
+		all[path] = b
+	}
+	if err := s.meta.done(q); err != nil {
+		return nil, fmt.Errorf("baselines: %w", err)
+	}
+	return all, nil
+}
+
+func scanTree(q *sqlite3.Stmt) Tree {
+	return Tree{
+		Name:  string(q.ColumnRawText(1)),
+		Ino:   uint64(q.ColumnInt64(2)),
+		Birth: Timespec{q.ColumnInt64(3), int32(q.ColumnInt64(4))},
+	}
+}
+
+func (w *writer) putBaselines(b *batch) error {
+	for k, c := range b.baselines {
+		tree, err := w.tree(k.tree)
+		if err != nil {
+			return err
+		}
+		if err := w.putBaseline(tree, k.path, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) putBaseline(tree int64, path string, c baselineChange) error {
+	if c.Baseline == nil {
+		q := w.prep("DELETE FROM art_baseline WHERE tree=? AND path=?")
+		q.BindInt64(1, tree)
+		q.BindBlob(2, []byte(path))
+		return w.run(q)
+	}
+	verb := "INSERT OR REPLACE"
+	if c.onlyIfNone {
+		verb = "INSERT OR IGNORE"
+	}
+	q := w.prep(verb + ` INTO art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
+		row, row_ctime, row_ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
+	q.BindInt64(1, tree)
+	q.BindBlob(2, []byte(path))
+	for i, v := range [...]int64{
+		int64(c.Mode), int64(c.Dev), int64(c.Ino), c.Size, c.Mtime.Sec, int64(c.Mtime.Nsec), c.Ctime.Sec, int64(c.Ctime.Nsec),
+	} {
+		q.BindInt64(3+i, v)
+	}
+	if c.Hash == nil {
+		q.BindNull(11)
+	} else {
+		q.BindBlob(11, c.Hash)
+	}
+	q.BindInt64(12, int64(c.Row))
+	q.BindInt64(13, c.RowCtime.Sec)
+	q.BindInt64(14, int64(c.RowCtime.Nsec))
+	return w.run(q)
+}
+
+// tree returns the number of a workspace's directory, giving it one when it is new.
+func (w *writer) tree(t Tree) (int64, error) {
+	if id, ok := w.trees[t]; ok {
+		return id, nil
+	}
+	bind := func(q *sqlite3.Stmt) *sqlite3.Stmt {
+		q.BindRawText(1, []byte(t.Name))
+		for i, v := range [...]int64{int64(t.Ino), t.Birth.Sec, int64(t.Birth.Nsec)} {
+			q.BindInt64(2+i, v)
+		}
+		return q
+	}
+	err := w.run(bind(w.prep("INSERT OR IGNORE INTO art_tree (name, ino, birth, birth_nsec) VALUES (?,?,?,?)")))
+	if err != nil {
+		return 0, err
+	}
+	q := bind(w.prep("SELECT id FROM art_tree WHERE name=? AND ino=? AND birth=? AND birth_nsec=?"))
+	var id int64
+	if q.Step() {
+		id = q.ColumnInt64(0)
+	}
+	if err := w.done(q); err != nil {
+		return 0, err
+	}
+	w.trees[t] = id
+	return id, nil
+}
+
+// TreeOf says which workspace the open directory fd is, under a name.
+func TreeOf(fd int, name string) (Tree, error) {
+	var st unix.Statx_t
+	// AT_EMPTY_PATH: fd itself, which may have been opened with O_PATH (statx(2)).
+	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &st)
+	if err != nil {
+		return Tree{}, err
+	}
+	t := Tree{Name: name, Ino: st.Ino}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		t.Birth = Timespec{st.Btime.Sec, int32(st.Btime.Nsec)}
+	}
+	return t, nil
+}

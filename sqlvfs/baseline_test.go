@@ -1,0 +1,107 @@
+package sqlvfs
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+func baselines(t *testing.T, s *Store, tree Tree) map[string]*Baseline {
+	t.Helper()
+	must(t, s.Sync())
+	s.Lock()
+	defer s.Unlock()
+	all, err := s.Baselines(tree)
+	must(t, err)
+	return all
+}
+
+func TestBaselines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	here, there := Tree{"ws", 7, Timespec{1, 2}}, Tree{"ws", 7, Timespec{1, 3}}
+	b := &Baseline{
+		Mode:        0o100644,
+		Fingerprint: Fingerprint{1, 1 << 63, 3, Timespec{-4, 5}, Timespec{6, 7}},
+		Hash:        []byte{8}, Row: 9, RowCtime: Timespec{10, 11},
+	}
+	other := &Baseline{Mode: 0o040755}
+	s.Lock()
+	s.SetBaseline(here, "a", b)
+	s.AddBaseline(here, "a", other) // one is there
+	s.AddBaseline(here, "d/\xff", other)
+	s.SetBaseline(there, "a", other)
+	s.SetBaseline(here, "gone", other)
+	s.Unlock()
+	must(t, s.Sync())
+	s.Lock()
+	s.AddBaseline(here, "d/\xff", b) // one is in the database
+	s.SetBaseline(here, "gone", nil)
+	s.SetBaseline(here, "a", nil)
+	s.AddBaseline(here, "a", b) // none is there any more
+	s.Unlock()
+	must(t, s.Close())
+	s = openTest(t, path)
+	defer s.Close()
+	if got, want := baselines(t, s, here), (map[string]*Baseline{"a": b, "d/\xff": other}); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got, want := baselines(t, s, there), (map[string]*Baseline{"a": other}); !reflect.DeepEqual(got, want) {
+		t.Errorf("another directory of the same name has %+v, want %+v", got, want)
+	}
+	if got := baselines(t, s, Tree{Name: "none"}); len(got) != 0 {
+		t.Errorf("an unknown directory has %+v", got)
+	}
+}
+
+// layout2 makes a database as layout 2 had it.
+func layout2(t *testing.T) string {
+	t.Helper()
+	sql, err := os.ReadFile("testdata/layout-2.sql")
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "old.db")
+	c, err := sqlite3.Open(path)
+	must(t, err)
+	defer c.Close()
+	must(t, c.Exec(string(sql)))
+	return path
+}
+
+func TestOlderLayout(t *testing.T) {
+	path := layout2(t)
+	if got := findings(t, path); got != "" {
+		t.Errorf("check before: %s", got)
+	}
+	look := func(s *Store) {
+		t.Helper()
+		part, file := lookup(t, s, "part"), lookup(t, s, "file")
+		if o := part.Origin; o == nil || o.Path != "sub/part" || o.Limit != 2*DefaultChunkSize || o.Mode != 0 {
+			t.Errorf("origin %+v", part.Origin)
+		}
+		if got := string(content(t, s, file)); got != "hi" {
+			t.Errorf("content %q", got)
+		}
+		if got := baselines(t, s, Tree{Name: "ws"}); len(got) != 0 {
+			t.Errorf("baselines %+v", got)
+		}
+	}
+	r, err := Open(path, Options{ReadOnly: true})
+	must(t, err)
+	look(r)
+	must(t, r.Close())
+	s := openTest(t, path)
+	look(s)
+	s.Lock()
+	s.SetBaseline(Tree{Name: "ws"}, "part", &Baseline{})
+	s.Unlock()
+	if got := baselines(t, s, Tree{Name: "ws"}); len(got) != 1 {
+		t.Errorf("baselines after bringing it up to date: %+v", got)
+	}
+	must(t, s.Close())
+	if got := findings(t, path); got != "" {
+		t.Errorf("check after: %s", got)
+	}
+}
