@@ -51,24 +51,27 @@ func (k *checker) check() error {
 	if err := k.Exec("BEGIN"); err != nil {
 		return err
 	}
-	if err := k.integrity(); err != nil {
-		return err
-	}
-	app, err := pragmaInt(k.Conn, "application_id")
+	app, version, err := marks(k.Conn)
 	if err != nil {
 		return err
 	}
-	version, err := pragmaInt(k.Conn, "user_version")
+	if err := k.missing(app, version); err != nil {
+		return err
+	}
+	deviations, err := deviations(k.Conn)
 	if err != nil {
 		return err
 	}
-	if app == ApplicationID {
-		err = checkColumns(k.Conn, substitutes(app, version))
-	} else {
-		err = checkAdoptable(k.Conn)
+	for _, d := range deviations {
+		k.add(0, "%s", d.text)
 	}
-	if err != nil {
+	if err := k.integrity(deviations); err != nil {
 		return err
+	}
+	if mode, err := pragmaInt(k.Conn, "auto_vacuum"); err != nil {
+		return err
+	} else if mode != 0 {
+		k.add(0, "the file has a pointer map (auto_vacuum), which other tools of the format do not maintain and leave damaged")
 	}
 	chunkSize, err := readChunkSize(k.Conn)
 	if err != nil {
@@ -88,19 +91,51 @@ func (k *checker) check() error {
 	return nil
 }
 
-// integrity asks SQLite for its own opinion.
-func (k *checker) integrity() error {
-	q, _, err := k.Prepare("PRAGMA integrity_check")
-	if err != nil {
-		return err
+// missing looks for tables that are not there.
+func (k *checker) missing(app, version int64) error {
+	there := map[string]bool{}
+	err := forRows(k.Conn, "SELECT lower(name) FROM sqlite_schema", func(q *sqlite3.Stmt) { there[q.ColumnText(0)] = true })
+	for _, table := range treeTables {
+		// marks has seen to it that those are there without which a database is not one of the format.
+		if !there[table] && app == ApplicationID && version >= since[table] {
+			k.add(0, "there is no table %q", table)
+		}
 	}
-	defer q.Close()
-	for q.Step() {
+	return err
+}
+
+// integrity asks SQLite for its own opinion. That evaluates expressions of indexes and computed
+// columns; tables that have some are left out.
+func (k *checker) integrity(deviations []deviation) error {
+	runs := map[string]bool{}
+	for _, d := range deviations {
+		if d.runs != "" {
+			runs[d.runs] = true
+		}
+	}
+	if len(runs) == 0 {
+		return k.integrityOf("")
+	}
+	var tables []string
+	err := forRows(k.Conn, "SELECT name FROM sqlite_schema WHERE type='table'", func(q *sqlite3.Stmt) {
+		if name := q.ColumnText(0); !runs[name] {
+			tables = append(tables, name)
+		}
+	})
+	for _, name := range tables {
+		if err == nil {
+			err = k.integrityOf("(" + sqlite3.Quote(name) + ")")
+		}
+	}
+	return err
+}
+
+func (k *checker) integrityOf(table string) error {
+	return forRows(k.Conn, "PRAGMA integrity_check"+table, func(q *sqlite3.Stmt) {
 		if text := q.ColumnText(0); text != "ok" {
 			k.add(0, "integrity check: %q", text) // it may hold names from the file
 		}
-	}
-	return q.Err()
+	})
 }
 
 // functions gives the rules what they need of Go.

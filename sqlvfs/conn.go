@@ -66,9 +66,13 @@ type conn struct {
 	err   error             // of the last prep, for done
 }
 
-// connect opens a connection that runs no code of the database's: no triggers, no views, and only
-// functions that are safe whatever arguments a hostile schema gives them. query are parameters of
-// the URI (https://sqlite.org/uri.html); they name the VFS.
+// maxRow is the longest row that is read, in bytes. The longest that is written is a chunk.
+const maxRow = maxChunkSize + 1<<20
+
+// connect opens a connection that runs no code of the database's: no triggers, no views, no
+// constraints, and only functions that are safe whatever arguments a hostile schema gives them.
+// Expressions of indexes and computed columns cannot be turned off; admit refuses them. query are
+// parameters of the URI (https://sqlite.org/uri.html); they name the VFS.
 func connect(path string, flags sqlite3.OpenFlag, query string) (*conn, error) {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}
 	c, err := sqlite3.OpenFlags(u.String(), flags|sqlite3.OPEN_URI)
@@ -80,13 +84,17 @@ func connect(path string, flags sqlite3.OpenFlag, query string) (*conn, error) {
 		sqlite3.DBCONFIG_TRUSTED_SCHEMA: false,
 		sqlite3.DBCONFIG_ENABLE_TRIGGER: false,
 		sqlite3.DBCONFIG_ENABLE_VIEW:    false,
+		sqlite3.DBCONFIG_ENABLE_FKEY:    false,
+		sqlite3.DBCONFIG_DQS_DML:        false,
+		sqlite3.DBCONFIG_DQS_DDL:        false,
 	} {
 		if _, err := c.Config(op, on); err != nil {
 			c.Close()
 			return nil, err
 		}
 	}
-	if err := c.Exec("PRAGMA busy_timeout=10000; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON"); err != nil {
+	c.Limit(sqlite3.LIMIT_LENGTH, maxRow)
+	if err := c.Exec("PRAGMA busy_timeout=10000; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA ignore_check_constraints=ON"); err != nil {
 		c.Close()
 		return nil, err
 	}

@@ -157,9 +157,9 @@ func inspect(path string, opt Options) (fresh bool, err error) {
 	app, version := binary.BigEndian.Uint32(h[68:]), binary.BigEndian.Uint32(h[60:])
 	switch {
 	case app == ApplicationID && version > SchemaVersion:
-		return false, fmt.Errorf("%w: layout %d, this program knows up to %d", ErrNewer, version, SchemaVersion)
+		return false, newerError(int64(version))
 	case app != ApplicationID && app != 0:
-		return false, fmt.Errorf("%w (application id %#x)", ErrForeign, app)
+		return false, foreignError(int64(app))
 	}
 	return false, nil
 }
@@ -198,6 +198,10 @@ func (s *Store) open(fresh bool, root Attr) (err error) {
 // prepareFile sets the file's modes, creates or migrates its tables, and reaps what the last
 // session could not: the content of files that were deleted while they were open.
 func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
+	app, version, err := admitUntouched(w)
+	if err != nil {
+		return err
+	}
 	if fresh {
 		// No auto_vacuum: other tools' engines do not maintain the pointer map that comes with it
 		// (https://sqlite.org/fileformat2.html, section 1.8), and leave a damaged file behind.
@@ -209,7 +213,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	if err := w.Exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=" + strconv.Itoa(s.logLimit) + "; PRAGMA cache_size=-32768"); err != nil {
 		return err
 	}
-	if err := initSchema(w.Conn, root); err != nil {
+	if err := initSchema(w.Conn, app, version, root); err != nil {
 		return err
 	}
 	orphans, err := queryInt(w.Conn, "SELECT count(*) FROM art_orphan")
@@ -223,28 +227,29 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 		COMMIT`)
 }
 
+// admitUntouched is admit for a connection that is closed when it fails: then the log that someone
+// else has left is not copied into the file, as the last connection to be closed otherwise does.
+func admitUntouched(w *conn) (app, version int64, err error) {
+	if _, err := w.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
+		return 0, 0, err
+	}
+	if app, version, err = admit(w.Conn); err != nil {
+		return 0, 0, err
+	}
+	_, err = w.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, false)
+	return app, version, err
+}
+
 func (s *Store) openReadOnly() (err error) {
 	open := func() (*conn, error) { return connectReadOnly(s.path, s.query) }
 	if s.meta, err = open(); err != nil {
 		return err
 	}
-	app, err := pragmaInt(s.meta.Conn, "application_id")
-	if err != nil {
-		return err
-	}
-	version, err := pragmaInt(s.meta.Conn, "user_version")
+	app, version, err := admit(s.meta.Conn)
 	if err != nil {
 		return err
 	}
 	s.meta.subst = substitutes(app, version) // the other connections read content only
-	if app != ApplicationID {
-		err = checkAdoptable(s.meta.Conn)
-	} else {
-		err = checkColumns(s.meta.Conn, s.meta.subst)
-	}
-	if err != nil {
-		return err
-	}
 	s.readers = newConnPool(runtime.GOMAXPROCS(0), open)
 	s.version, err = pragmaInt(s.meta.Conn, "data_version")
 	if err != nil {
@@ -253,6 +258,16 @@ func (s *Store) openReadOnly() (err error) {
 	s.looked = time.Now()
 	close(s.stopped)
 	return s.start()
+}
+
+// Connect opens a connection for reading rows of a database that Open has accepted, also beside a
+// writer. Nothing that the database's schema says is run.
+func Connect(path string) (*sqlite3.Conn, error) {
+	c, err := connectReadOnly(path, usual.query)
+	if err != nil {
+		return nil, err
+	}
+	return c.Conn, nil
 }
 
 // connectReadOnly opens a connection to a database that this process does not write to, and leaves
@@ -270,12 +285,19 @@ func connectReadOnly(path, query string) (*conn, error) {
 		return connect(path, sqlite3.OPEN_READONLY, query)
 	}
 	// SQLite makes its log and index for readers too, and only a connection that may write removes
-	// them again. So it may, where it can; query_only keeps it from doing anything else.
+	// them again. So it may, where it can; query_only keeps it from doing anything else. But a log
+	// with something in it, which a session has left that was killed, is not for readers to copy
+	// into the file.
+	log, statErr := os.Stat(path + "-wal")
 	c, err := connect(path, sqlite3.OPEN_READWRITE, query)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Exec("PRAGMA query_only=ON"); err != nil {
+	_, err = c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, statErr == nil && log.Size() > 0)
+	if err == nil {
+		err = c.Exec("PRAGMA query_only=ON")
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -297,7 +319,9 @@ func (s *Store) start() (err error) {
 		}
 	}
 	s.root = &Inode{Ino: RootIno, voidFrom: math.MaxInt64}
-	if err := s.load(s.root); err != nil {
+	if err := s.load(s.root); errors.Is(err, ErrNotExist) {
+		return fmt.Errorf("%w: the root directory is not there", ErrCorrupt)
+	} else if err != nil {
 		return err
 	}
 	if !s.root.Attr.IsDir() {
@@ -381,7 +405,7 @@ func storeError(err error) error {
 	switch {
 	case errors.Is(err, sqlite3.NOTADB):
 		return fmt.Errorf("%w: %v", ErrNotDatabase, err)
-	case errors.Is(err, sqlite3.CORRUPT):
+	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.TOOBIG):
 		return fmt.Errorf("%w: %v", ErrCorrupt, err)
 	case errors.Is(err, sqlite3.READONLY):
 		return fmt.Errorf("%w: %v", ErrReadOnly, err)

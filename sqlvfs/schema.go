@@ -167,31 +167,52 @@ CREATE TABLE art_baseline (
 // migrations[v] brings layout v to layout v+1.
 var migrations = map[int64]string{1: xattrTable, 2: baselineTables}
 
-// initSchema brings the database to the current layout in one transaction: a new one, one made by
-// another tool of the format, or an older one of ours. A newer or a foreign one is refused.
-func initSchema(c *sqlite3.Conn, root Attr) (err error) {
-	app, err := pragmaInt(c, "application_id")
-	if err != nil {
-		return err
+// marks reads what the header says a database is, which may be newer in the log than it is in the
+// file. A newer one and one of another application is refused.
+func marks(c *sqlite3.Conn) (app, version int64, err error) {
+	if app, err = pragmaInt(c, "application_id"); err != nil {
+		return
 	}
-	version, err := pragmaInt(c, "user_version")
-	if err != nil {
-		return err
+	if version, err = pragmaInt(c, "user_version"); err != nil {
+		return
 	}
 	switch {
-	case app == ApplicationID && version == SchemaVersion:
-		return checkColumns(c, nil)
 	case app == ApplicationID && version > SchemaVersion:
-		return fmt.Errorf("%w: layout %d, this program knows up to %d", ErrNewer, version, SchemaVersion)
+		err = newerError(version)
 	case app != 0 && app != ApplicationID:
-		return fmt.Errorf("%w (application id %#x)", ErrForeign, uint32(app))
+		err = foreignError(app)
+	case app == 0:
+		err = checkAdoptable(c)
 	}
-	if app == 0 {
-		if err := checkAdoptable(c); err != nil {
-			return err
-		}
-	}
+	return
+}
 
+// admit refuses a database that must not be written: what marks refuses, and one whose schema is
+// not the format's. Nothing is changed.
+func admit(c *sqlite3.Conn) (app, version int64, err error) {
+	app, version, err = marks(c)
+	if err == nil && app == ApplicationID {
+		err = checkColumns(c, substitutes(app, version))
+	} else if err == nil {
+		err = checkSchema(c)
+	}
+	return
+}
+
+func newerError(version int64) error {
+	return fmt.Errorf("%w: layout %d, this program knows up to %d", ErrNewer, version, SchemaVersion)
+}
+
+func foreignError(app int64) error {
+	return fmt.Errorf("%w (application id %#x)", ErrForeign, uint32(app))
+}
+
+// initSchema brings a database that was admitted to the current layout in one transaction: a new
+// one, one made by another tool of the format, or an older one of ours.
+func initSchema(c *sqlite3.Conn, app, version int64, root Attr) (err error) {
+	if app == ApplicationID && version == SchemaVersion {
+		return nil
+	}
 	tx, err := c.BeginImmediate()
 	if err != nil {
 		return err
@@ -255,6 +276,9 @@ func checkAdoptable(c *sqlite3.Conn) error {
 // checkColumns proves that every statement that the package uses fits the tables, so that a
 // database with the right marks and the wrong tables is refused at the door. subst is as for conn.
 func checkColumns(c *sqlite3.Conn, subst map[string]string) error {
+	if err := checkSchema(c); err != nil {
+		return err
+	}
 	for _, q := range []string{
 		"SELECT key, value FROM fs_config",
 		qInode, qChildren, qChunks, qOrigin,
@@ -272,12 +296,20 @@ func checkColumns(c *sqlite3.Conn, subst map[string]string) error {
 		}
 		s.Close()
 	}
-	views, err := queryInt(c, "SELECT count(*) FROM sqlite_schema WHERE type IN ('view','trigger') OR (type='table' AND sql LIKE 'CREATE VIRTUAL%')")
+	return nil
+}
+
+// checkSchema refuses a schema that would have code of its author run, or whose tables cannot hold
+// a tree.
+func checkSchema(c *sqlite3.Conn) error {
+	list, err := deviations(c)
 	if err != nil {
 		return err
 	}
-	if views != 0 {
-		return fmt.Errorf("%w: it holds views, triggers or virtual tables, which this format has not", ErrCorrupt)
+	for _, d := range list {
+		if !d.harmless {
+			return fmt.Errorf("%w: %s", ErrCorrupt, d.text)
+		}
 	}
 	return nil
 }

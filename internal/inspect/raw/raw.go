@@ -3,11 +3,6 @@
 package raw
 
 import (
-	"net/url"
-	"os"
-	"path/filepath"
-	"syscall"
-
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/riverlytech/art/sqlvfs"
@@ -18,30 +13,8 @@ type DB struct{ conn *sqlite3.Conn }
 
 // Open opens a database that package sqlvfs has accepted, also beside a writer.
 func Open(path string) (*DB, error) {
-	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
-	// A database in WAL mode needs a -shm; where none can be made, and no writer has made one,
-	// the file cannot change either (https://sqlite.org/wal.html#readonly).
-	if _, err := os.Stat(path + "-wal"); err != nil && syscall.Access(filepath.Dir(path), 2) != nil {
-		u.RawQuery = "immutable=1"
-	}
-	c, err := sqlite3.OpenFlags(u.String(), sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
+	c, err := sqlvfs.Connect(path)
 	if err != nil {
-		return nil, err
-	}
-	// The file may be hostile: nothing in its schema is to run.
-	for op, on := range map[sqlite3.DBConfig]bool{
-		sqlite3.DBCONFIG_DEFENSIVE:      true,
-		sqlite3.DBCONFIG_TRUSTED_SCHEMA: false,
-		sqlite3.DBCONFIG_ENABLE_TRIGGER: false,
-		sqlite3.DBCONFIG_ENABLE_VIEW:    false,
-	} {
-		if _, err := c.Config(op, on); err != nil {
-			c.Close()
-			return nil, err
-		}
-	}
-	if err := c.Exec("PRAGMA busy_timeout=10000; PRAGMA cell_size_check=ON"); err != nil {
-		c.Close()
 		return nil, err
 	}
 	return &DB{c}, nil
