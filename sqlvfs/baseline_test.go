@@ -1,12 +1,9 @@
 package sqlvfs
 
 import (
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
-
-	"github.com/ncruces/go-sqlite3"
 )
 
 func baselines(t *testing.T, s *Store, tree Tree) map[string]*Baseline {
@@ -57,21 +54,8 @@ func TestBaselines(t *testing.T) {
 	}
 }
 
-// layout2 makes a database as layout 2 had it.
-func layout2(t *testing.T) string {
-	t.Helper()
-	sql, err := os.ReadFile("testdata/layout-2.sql")
-	must(t, err)
-	path := filepath.Join(t.TempDir(), "old.db")
-	c, err := sqlite3.Open(path)
-	must(t, err)
-	defer c.Close()
-	must(t, c.Exec(string(sql)))
-	return path
-}
-
-func TestOlderLayout(t *testing.T) {
-	path := layout2(t)
+func TestBaselinesOfAnOlderLayout(t *testing.T) {
+	path := fixture(t, 2)
 	if got := findings(t, path); got != "" {
 		t.Errorf("check before: %s", got)
 	}
