@@ -135,14 +135,7 @@ type count struct {
 }
 
 func newCount() *count {
-	c := &count{terminal: term.IsTerminal(int(os.Stderr.Fd()))}
-	var w io.Writer
-	if c.terminal {
-		w = os.Stderr
-	}
-	c.progress = cli.NewProgress(w, prog)
-	c.progress.Phase("flatten")
-	return c
+	return &count{terminal: term.IsTerminal(int(os.Stderr.Fd())), progress: newProgress("flatten")}
 }
 
 func (c *count) add(objects int, bytes int64) {

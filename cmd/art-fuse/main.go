@@ -1,6 +1,6 @@
 // Command art-fuse serves the tree of a database: to a sandbox (serve), as a directory for anyone
 // (mount), or a piece at a time on the terminal (ls, cat, stat, tree). It also looks for damage in
-// one (check), and makes it independent of the host (flatten).
+// one (check), copies one (backup), and makes one independent of the host (flatten).
 package main
 
 import (
@@ -27,6 +27,7 @@ const usage = `usage: art-fuse mount DB DIR [flags]       show a database as a d
        art-fuse stat DB [PATH...]         print attributes
        art-fuse tree DB [PATH]            list everything below a directory
        art-fuse check DB                  look for damage
+       art-fuse backup DB FILE            copy a database
        art-fuse flatten DB --base DIR     make a database self-contained
        art-fuse --version
 
@@ -64,7 +65,7 @@ func run(args []string, stdout io.Writer) int {
 		FlagSet:     rootFlags,
 		Options:     options,
 		UsageFunc:   func(*ffcli.Command) string { return usage },
-		Subcommands: []*ffcli.Command{serveCommand(), mountCommand(), lsCommand(stdout), catCommand(stdout), statCommand(stdout), treeCommand(stdout), checkCommand(stdout), flattenCommand(stdout)},
+		Subcommands: []*ffcli.Command{serveCommand(), mountCommand(), lsCommand(stdout), catCommand(stdout), statCommand(stdout), treeCommand(stdout), checkCommand(stdout), backupCommand(stdout), flattenCommand(stdout)},
 		Exec: func(_ context.Context, args []string) error {
 			if *showVersion {
 				fmt.Fprintf(stdout, "%s %s\n", prog, version.Version)

@@ -43,8 +43,12 @@ func (p *Progress) Add(files int, bytes int64) {
 		return
 	}
 	p.next, p.drawn = now.Add(progressEvery), true
+	count := ""
+	if p.files > 0 {
+		count = fmt.Sprintf("%d files, ", p.files)
+	}
 	// \r\x1b[K: back to the start of the line, and erase it.
-	fmt.Fprintf(p.w, "\r\x1b[K%s: %s: %d files, %.1f MiB", p.prog, p.doing, p.files, float64(p.bytes)/(1<<20))
+	fmt.Fprintf(p.w, "\r\x1b[K%s: %s: %s%.1f MiB", p.prog, p.doing, count, float64(p.bytes)/(1<<20))
 }
 
 // Erase takes the line off the terminal, so that something else can be said there.

@@ -26,6 +26,14 @@ func TestProgress(t *testing.T) {
 		t.Errorf("the line stays, or was drawn too often: %q", got)
 	}
 
+	told.Reset()
+	p.Phase("copy")
+	p.next = time.Now()
+	p.Add(0, 1<<20)
+	if got := told.String(); got != "\r\x1b[Kart-x: copy: 1.0 MiB" {
+		t.Errorf("progress without files: %q", got)
+	}
+
 	p = NewProgress(nil, "art-x")
 	p.next = time.Now()
 	p.Add(1, 0)
