@@ -149,19 +149,19 @@ func wrap(o *options, args []string) (int, error) {
 	if log != os.Stderr { // which the failure of the command is reported on
 		defer log.Close()
 	}
-	var observer trace.Observer
+	var handler trace.Handler
 	switch o.format {
 	case "text":
-		observer = output.NewText(log)
+		handler = output.NewText(log, output.Style{})
 	case "json":
-		observer = output.NewJSON(log)
+		handler = output.NewJSON(log, output.Style{})
 	default:
 		return cli.ExitArt, fmt.Errorf("read --format: %q is neither text nor json", o.format)
 	}
 	if cmd.Path, err = exec.LookPath(args[0]); err != nil && !errors.Is(err, exec.ErrDot) {
 		return lookupFailure(args[0], err)
 	}
-	status, err := trace.Run(cmd, observer)
+	status, err := trace.Run(cmd, handler)
 	switch {
 	case errors.Is(err, trace.ErrNotExecuted):
 		return cli.ExitCannotExec, fmt.Errorf("%s: %w", args[0], err)

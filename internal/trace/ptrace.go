@@ -19,6 +19,10 @@ const seizeOptions = unix.PTRACE_O_TRACESYSGOOD | // a system-call stop is told 
 	unix.PTRACE_O_TRACEEXEC | // an exec by a second thread changes its id
 	unix.PTRACE_O_EXITKILL // our death, also by SIGKILL, ends every tracee
 
+// attachOptions are those for processes that run already: they survive the
+// tracer, and a seccomp filter of theirs is not the tracer's.
+const attachOptions = seizeOptions &^ (unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_EXITKILL)
+
 // eventStop is PTRACE_EVENT_STOP (include/uapi/linux/ptrace.h): a group stop,
 // or the first stop of a new tracee.
 const eventStop = 128
@@ -33,6 +37,11 @@ func seize(pid int) error {
 // listen leaves a tracee in its group stop until SIGCONT.
 func listen(pid int) error {
 	return ptraceValue(unix.PTRACE_LISTEN, pid, 0)
+}
+
+// interrupt stops a thread, which then reports eventStop.
+func interrupt(pid int) error {
+	return ptraceValue(unix.PTRACE_INTERRUPT, pid, 0)
 }
 
 // syscallInfo mirrors struct ptrace_syscall_info (include/uapi/linux/ptrace.h),
@@ -67,13 +76,7 @@ const preemption = unix.SIGURG
 
 // pending says whether sig waits for the thread pid itself, not for its process.
 func pending(pid int, sig unix.Signal) (bool, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return false, fmt.Errorf("read pending signals: %w", err)
-	}
-	_, rest, _ := strings.Cut(string(status), "\nSigPnd:\t")
-	digits, _, _ := strings.Cut(rest, "\n")
-	mask, err := strconv.ParseUint(digits, 16, 64)
+	mask, err := strconv.ParseUint(statusField(pid, "SigPnd"), 16, 64)
 	if err != nil {
 		return false, fmt.Errorf("read pending signals: %w", err)
 	}
@@ -103,14 +106,39 @@ func ptraceValue(request, pid int, data uintptr) error {
 // stop of a tracee sends one (ptrace(2)), and to enter and leave the Go runtime's
 // handler costs a tenth of what a traced call costs; the runtime has no use for
 // it. SIG_IGN would not do: it would be inherited by the command.
-func defaultSIGCHLD() error {
-	// A zero struct sigaction is SIG_DFL, without flags, on every architecture.
-	var action [4]uint64
+func defaultSIGCHLD() error { return sigaction(unix.SIGCHLD, &sigactionArg{}, nil) }
+
+// sigactionArg is the kernel's struct sigaction on both architectures: handler,
+// flags, restorer and mask. Zero, it is SIG_DFL without flags.
+type sigactionArg [4]uint64
+
+// sigaction sets and gets what a signal does, past the Go runtime.
+func sigaction(sig unix.Signal, set, old *sigactionArg) error {
 	const sigsetSize = 8
-	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD),
-		uintptr(unsafe.Pointer(&action)), 0, sigsetSize, 0, 0)
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig),
+		uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), sigsetSize, 0, 0)
 	if errno != 0 {
 		return errno
 	}
 	return nil
+}
+
+// tracedBy returns the id of the process that traces the thread, or 0.
+func tracedBy(pid int) int {
+	tracer, err := strconv.Atoi(statusField(pid, "TracerPid"))
+	if err != nil {
+		return 0
+	}
+	return tracer
+}
+
+// statusField returns a field of /proc/PID/status, or nothing.
+func statusField(pid int, name string) string {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(status), "\n"+name+":\t")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
 }

@@ -50,7 +50,7 @@ func launch(cmd *Command) (pid int, report int, err error) {
 		unix.Close(pair[0])
 		return 0, 0, fmt.Errorf("start launcher: %w", err)
 	}
-	err = seizeError(seize(pid))
+	err = attachError(pid, seize(pid))
 	if err == nil {
 		// A byte in front tells "no filter" from the end of file that the
 		// launcher sees when we are dead.
@@ -62,19 +62,6 @@ func launch(cmd *Command) (pid int, report int, err error) {
 		return 0, 0, fmt.Errorf("trace: %w", err)
 	}
 	return pid, pair[0], nil
-}
-
-func seizeError(err error) error {
-	if !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) {
-		return err
-	}
-	hint := "a seccomp filter or security module of this host or container forbids ptrace; in a container, add the capability SYS_PTRACE"
-	if scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); len(scope) > 0 && scope[0] == '3' {
-		hint = "kernel.yama.ptrace_scope is 3, which forbids ptrace to everyone until the next boot with a lower value"
-	} else if len(scope) > 0 && scope[0] == '2' {
-		hint = "kernel.yama.ptrace_scope is 2: run `sysctl kernel.yama.ptrace_scope=1`, or trace as root"
-	}
-	return cli.WithHint(fmt.Errorf("attach: %w", err), hint)
 }
 
 // Launch is the launcher: it waits until it is traced, loads the filter, and

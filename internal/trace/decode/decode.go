@@ -21,6 +21,15 @@ type Memory interface {
 	Read(addr uint64, buf []byte) int
 }
 
+// Files says what a tracee's descriptors refer to.
+type Files interface {
+	// Path returns the path of a descriptor's file, or what stands for it, such
+	// as pipe:[7]; it is empty for one that is not open.
+	Path(fd int) string
+	// Dir returns the current directory.
+	Dir() string
+}
+
 // Call is one system call.
 type Call struct {
 	Pid  int    // the thread that makes it
@@ -30,6 +39,10 @@ type Call struct {
 	Args [6]uint64
 	SP   uint64 // stack pointer at the call
 	Mem  Memory
+
+	Files Files
+	// ShowFiles asks for the paths of descriptors beside their numbers.
+	ShowFiles bool
 
 	Start time.Time
 
@@ -41,6 +54,8 @@ type Call struct {
 	Ret      int64
 	Failed   bool
 	Duration time.Duration
+	// Injected says that the result is not the kernel's: see Return.
+	Injected bool
 
 	length int64 // see noteLength
 }
@@ -59,6 +74,13 @@ func (c *Call) errno() unix.Errno {
 	}
 	return 0
 }
+
+// Return makes the call return v. Before the call runs, this also keeps it from
+// running.
+func (c *Call) Return(v int64) { c.Ret, c.Failed, c.Injected = v, false, true }
+
+// Fail is Return for a call that is to fail with errno.
+func (c *Call) Fail(errno unix.Errno) { c.Ret, c.Failed, c.Injected = -int64(errno), true, true }
 
 // printer collects the text of a call's arguments.
 type printer struct {
@@ -87,35 +109,74 @@ func (p *printer) addr(v uint64) {
 	}
 }
 
-// Enter returns the arguments that are known at the entry of the call: all up to
-// the first that the kernel fills in. complete says that these are all.
+// AppendEnter appends to dst the arguments, separated by ", ", that are known at
+// the entry of the call: all up to the first that the kernel fills in. complete
+// says that these are all.
+func AppendEnter(dst []byte, c *Call) (_ []byte, complete bool) {
+	s := begin(c)
+	return appendArguments(dst, c, s.args[:s.output]), s.output == len(s.args)
+}
+
+// AppendExit is AppendEnter for the arguments that AppendEnter left out, once the
+// call has returned.
+func AppendExit(dst []byte, c *Call) []byte {
+	s := signatureOf(c)
+	return appendArguments(dst, c, s.args[s.output:])
+}
+
+// AppendResult appends the result of a call that has returned.
+func AppendResult(dst []byte, c *Call) []byte {
+	p := printer{call: c, buf: dst}
+	p.result(signatureOf(c).result)
+	return p.buf
+}
+
+// Enter is AppendEnter with a string for each argument.
 func Enter(c *Call) (args []string, complete bool) {
+	s := begin(c)
+	return listArguments(c, s.args[:s.output]), s.output == len(s.args)
+}
+
+// Exit is AppendExit with a string for each argument.
+func Exit(c *Call) (args []string) {
+	s := signatureOf(c)
+	return listArguments(c, s.args[s.output:])
+}
+
+// begin returns the signature of a call that is about to run, and notes what its
+// arguments will need to know from now.
+func begin(c *Call) *signature {
 	s := signatureOf(c)
 	for i := s.output; i < len(s.args); i++ {
 		if a := &s.args[i]; a.note != nil {
 			a.note(c, c.Args[a.register])
 		}
 	}
-	p := printer{call: c}
-	return p.arguments(s.args[:s.output]), s.output == len(s.args)
+	return s
 }
 
-// Exit returns, of a call that has returned, the arguments that Enter left out,
-// and the result.
-func Exit(c *Call) (args []string, result string) {
-	s := signatureOf(c)
-	p := printer{call: c}
-	args = p.arguments(s.args[s.output:])
-	p.buf = p.buf[:0]
-	p.result(s.result)
-	return args, string(p.buf)
+func appendArguments(dst []byte, c *Call, args []argument) []byte {
+	p := printer{call: c, buf: dst}
+	first := true
+	for i := range args {
+		end := len(p.buf)
+		if !first {
+			p.str(", ")
+		}
+		if args[i].kind(&p, &args[i], c.Args[args[i].register]) {
+			first = false
+		} else {
+			p.buf = p.buf[:end]
+		}
+	}
+	return p.buf
 }
 
-func (p *printer) arguments(args []argument) []string {
+func listArguments(c *Call, args []argument) []string {
 	var texts []string
 	for i := range args {
-		p.buf = p.buf[:0]
-		if args[i].kind(p, &args[i], p.call.Args[args[i].register]) {
+		p := printer{call: c}
+		if args[i].kind(&p, &args[i], c.Args[args[i].register]) {
 			texts = append(texts, string(p.buf))
 		}
 	}

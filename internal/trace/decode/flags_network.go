@@ -30,6 +30,10 @@ var networkFlags = map[string]*flagSet{
 		{unix.NETLINK_NETFILTER, "NETLINK_NETFILTER"}, {unix.NETLINK_KOBJECT_UEVENT, "NETLINK_KOBJECT_UEVENT"},
 		{unix.NETLINK_GENERIC, "NETLINK_GENERIC"}, {unix.NETLINK_CRYPTO, "NETLINK_CRYPTO"},
 	}},
+	"scm": {"SCM_???", []flag{
+		{unix.SCM_RIGHTS, "SCM_RIGHTS"}, {unix.SCM_CREDENTIALS, "SCM_CREDENTIALS"}, {unix.SO_TIMESTAMP, "SO_TIMESTAMP_OLD"},
+		{unix.SO_TIMESTAMPNS, "SO_TIMESTAMPNS_OLD"}, {unix.SCM_TIMESTAMPING, "SO_TIMESTAMPING_OLD"},
+	}},
 	"shutdown": {"SHUT_???", []flag{
 		{unix.SHUT_RD, "SHUT_RD"}, {unix.SHUT_WR, "SHUT_WR"}, {unix.SHUT_RDWR, "SHUT_RDWR"},
 	}},

@@ -109,6 +109,8 @@ func fcntlResult(p *printer, v int64) {
 		p.str(" (flags ")
 		p.printSet(fileFlags["fd"], uint64(v))
 		p.str(")")
+	case p.call.Args[1] == unix.F_DUPFD || p.call.Args[1] == unix.F_DUPFD_CLOEXEC:
+		p.fd(int32(v))
 	default:
 		p.dec(v)
 	}
@@ -166,7 +168,7 @@ func (p *printer) events(v uint16) { p.printSet(fileFlags["poll"], uint64(v)) }
 func printPollfd(p *printer, a *argument, v uint64) bool {
 	p.list(a, v, p.call.Args[a.number], 8, func(b []byte) {
 		p.str("{fd=")
-		p.int32(b)
+		p.fdElement(b)
 		if int32(u32(b, 0)) >= 0 {
 			p.str(", events=")
 			p.events(order.Uint16(b[4:]))
@@ -227,7 +229,8 @@ func (p *printer) fdSet(addr, n uint64) ([]int64, bool) {
 	return fds, true
 }
 
-func (p *printer) fds(fds []int64) {
+// fds prints a set of descriptors with the given function.
+func (p *printer) fds(fds []int64, one func(fd int64)) {
 	p.str("[")
 	for i, fd := range fds {
 		if i == maxElements {
@@ -237,14 +240,14 @@ func (p *printer) fds(fds []int64) {
 		if i > 0 {
 			p.str(" ")
 		}
-		p.dec(fd)
+		one(fd)
 	}
 	p.str("]")
 }
 
 func printFdSet(p *printer, a *argument, v uint64) bool {
 	if fds, ok := p.fdSet(v, uint64(uint32(p.call.Args[a.number]))); ok {
-		p.fds(fds)
+		p.fds(fds, func(fd int64) { p.fd(int32(fd)) })
 	} else {
 		p.addr(v)
 	}
@@ -264,7 +267,7 @@ func selectResult(p *printer, v int64) {
 	for i, name := range []string{"in ", "out ", "except "} {
 		if fds, ok := p.fdSet(p.call.Args[1+i], uint64(uint32(p.call.Args[0]))); ok && len(fds) > 0 {
 			p.str(sep + name)
-			p.fds(fds)
+			p.fds(fds, p.dec)
 			sep = ", "
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // kinds are the kinds of argument by their names in calls.tbl.
 var kinds = map[string]kind{
-	"int": printInt, "fd": printInt, "long": printLong, "off": printLong,
+	"int": printInt, "fd": printFd, "long": printLong, "off": printLong,
 	"uint": printUint, "ulong": printUlong, "size": printUlong,
 	"hex":  printHex,
 	"addr": printAddr, "data": printAddr, "mode": printMode, "filemode": printFileMode,
@@ -49,6 +49,8 @@ func printUint(p *printer, _ *argument, v uint64) bool  { p.udec(uint64(uint32(v
 func printUlong(p *printer, _ *argument, v uint64) bool { p.udec(v); return true }
 func printHex(p *printer, _ *argument, v uint64) bool   { p.hex(v); return true }
 func printAddr(p *printer, _ *argument, v uint64) bool  { p.addr(v); return true }
+
+func printFd(p *printer, _ *argument, v uint64) bool { p.fd(int32(v)); return true }
 
 func printMode(p *printer, _ *argument, v uint64) bool {
 	p.mode(uint32(v) & 0xffff)
@@ -100,8 +102,11 @@ func printDevice(p *printer, a *argument, v uint64) bool {
 func printDirfd(p *printer, _ *argument, v uint64) bool {
 	if int32(v) == unix.AT_FDCWD {
 		p.str("AT_FDCWD")
+		if p.call.ShowFiles {
+			p.file(p.call.Files.Dir())
+		}
 	} else {
-		p.dec(int64(int32(v)))
+		p.fd(int32(v))
 	}
 	return true
 }

@@ -74,7 +74,7 @@ func printLongP(p *printer, a *argument, v uint64) bool {
 }
 
 func printFdPair(p *printer, a *argument, v uint64) bool {
-	p.list(a, v, 2, 4, p.int32)
+	p.list(a, v, 2, 4, p.fdElement)
 	return true
 }
 

@@ -173,7 +173,7 @@ func (p *printer) msghdr(b []byte, total uint64, received bool) {
 	p.udec(u64(b, msgIovlen))
 	if n := u64(b, msgControllen); n != 0 {
 		p.str(", msg_control=")
-		p.addr(u64(b, msgControl))
+		p.control(u64(b, msgControl), n)
 	}
 	p.str(", msg_controllen=")
 	p.udec(u64(b, msgControllen))

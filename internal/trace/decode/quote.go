@@ -1,5 +1,7 @@
 package decode
 
+import "strings"
+
 // maxString is how many bytes of a buffer or string are shown, as in strace.
 const maxString = 32
 
@@ -11,7 +13,12 @@ const maxPath = 4096
 func Quote(b []byte) string { return string(appendQuoted(nil, b)) }
 
 func appendQuoted(dst, b []byte) []byte {
-	dst = append(dst, '"')
+	return append(appendEscaped(append(dst, '"'), b, ""), '"')
+}
+
+// appendEscaped is appendQuoted without the quotes around, and with an octal
+// escape for each byte of others too.
+func appendEscaped(dst, b []byte, others string) []byte {
 	for i, c := range b {
 		switch c {
 		case '"', '\\':
@@ -27,7 +34,7 @@ func appendQuoted(dst, b []byte) []byte {
 		case '\f':
 			dst = append(dst, `\f`...)
 		default:
-			if c >= ' ' && c <= '~' {
+			if c >= ' ' && c <= '~' && strings.IndexByte(others, c) < 0 {
 				dst = append(dst, c)
 				continue
 			}
@@ -44,7 +51,7 @@ func appendQuoted(dst, b []byte) []byte {
 			dst = append(dst, '0'+c&7)
 		}
 	}
-	return append(dst, '"')
+	return dst
 }
 
 // bytes prints n bytes at addr, the first maxString of them.

@@ -26,6 +26,7 @@ var restartTexts = map[unix.Errno]string{
 // calls.tbl.
 var results = map[string]func(p *printer, v int64){
 	"":       func(p *printer, v int64) { p.dec(v) },
+	"fd":     func(p *printer, v int64) { p.fd(int32(v)) },
 	"hex":    func(p *printer, v int64) { p.hex(uint64(v)) },
 	"octal":  func(p *printer, v int64) { p.mode(uint32(v)) },
 	"signal": func(p *printer, v int64) { p.named(v, SignalName(int(v))) },

@@ -72,8 +72,7 @@ func (nothing) Read(uint64, []byte) int { return 0 }
 // text is the whole call as a line of a trace.
 func text(c *Call) (line, result string) {
 	args, _ := Enter(c)
-	rest, result := Exit(c)
-	return c.Name + "(" + strings.Join(append(args, rest...), ", ") + ")", result
+	return c.Name + "(" + strings.Join(append(args, Exit(c)...), ", ") + ")", string(AppendResult(nil, c))
 }
 
 // comment is what strace says about a value without a name. Which names it

@@ -16,7 +16,8 @@ import (
 // Record is one line of the JSON format. Every record has time, pid and event;
 // the event says what else it has:
 //
-//	call        call, args, ret or (error and ret -1), duration; arch if foreign
+//	call        call, args, ret, error if it failed, injected if a policy has
+//	            answered it, duration; arch if foreign
 //	unfinished  call, args so far; the thread ended in this call
 //	signal      signal, info: about to be delivered
 //	stopped     signal: the thread has stopped
@@ -41,6 +42,8 @@ type Record struct {
 	// the kernel's ERESTART… codes of a call that a signal has interrupted.
 	Ret   *int64 `json:"ret,omitempty"`
 	Error string `json:"error,omitempty"`
+	// Injected says that a handler has given the result, not the kernel.
+	Injected bool `json:"injected,omitempty"`
 	// Duration is the time in seconds from the entry to the exit.
 	Duration float64 `json:"duration,omitempty"`
 
@@ -52,19 +55,21 @@ type Record struct {
 	Core   bool   `json:"core,omitempty"`
 }
 
-// JSON is a trace.Observer that writes Records.
+// JSON is a trace.Handler that writes Records.
 type JSON struct {
 	encoder *json.Encoder
+	files   bool
 	entered map[int][]string // by thread: the arguments known at the entry
 }
 
-var _ trace.Observer = (*JSON)(nil)
+var _ trace.Handler = (*JSON)(nil)
 
-// NewJSON returns a JSON that writes to w.
-func NewJSON(w io.Writer) *JSON {
+// NewJSON returns a JSON that writes to w. Of the style, Files alone matters: the
+// times are always there.
+func NewJSON(w io.Writer, style Style) *JSON {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	return &JSON{encoder: encoder, entered: map[int][]string{}}
+	return &JSON{encoder: encoder, files: style.Files, entered: map[int][]string{}}
 }
 
 func (j *JSON) write(r Record) error {
@@ -96,44 +101,44 @@ func archName(c *decode.Call) string {
 	return sysnum.ArchName(c.Arch)
 }
 
-// Enter implements trace.Observer.
+// Enter implements trace.Handler.
 func (j *JSON) Enter(c *decode.Call) error {
+	c.ShowFiles = j.files
 	j.entered[c.Pid], _ = decode.Enter(c)
 	return nil
 }
 
-// Exit implements trace.Observer.
+// Exit implements trace.Handler.
 func (j *JSON) Exit(c *decode.Call) error {
 	r := j.call(c, "call")
-	rest, _ := decode.Exit(c)
-	r.Args = append(r.Args, rest...)
+	r.Args = append(r.Args, decode.Exit(c)...)
 	ret := c.Ret
 	if c.Failed {
 		ret = -1
 		r.Error = decode.ErrorName(c)
 	}
-	r.Ret, r.Duration = &ret, c.Duration.Seconds()
+	r.Ret, r.Injected, r.Duration = &ret, c.Injected, c.Duration.Seconds()
 	return j.write(r)
 }
 
-// Signal implements trace.Observer.
+// Signal implements trace.Handler.
 func (j *JSON) Signal(pid int, info *decode.Siginfo) error {
 	return j.write(Record{Pid: pid, Event: "signal", Signal: decode.SignalName(info.Signal()), Info: info.String()})
 }
 
-// Stopped implements trace.Observer.
+// Stopped implements trace.Handler.
 func (j *JSON) Stopped(pid int, sig unix.Signal) error {
 	return j.write(Record{Pid: pid, Event: "stopped", Signal: decode.SignalName(int(sig))})
 }
 
-// Superseded implements trace.Observer.
+// Superseded implements trace.Handler.
 func (j *JSON) Superseded(pid, by int) error {
 	j.entered[pid] = j.entered[by]
 	delete(j.entered, by)
 	return j.write(Record{Pid: pid, Event: "superseded", By: by})
 }
 
-// Ended implements trace.Observer.
+// Ended implements trace.Handler.
 func (j *JSON) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
 	if during != nil {
 		if err := j.write(j.call(during, "unfinished")); err != nil {

@@ -32,7 +32,7 @@ func returns(c *decode.Call, ret int64) *decode.Call {
 
 // story tells an observer what two threads do, with every kind of event and
 // every way in which lines interrupt each other.
-func story(t *testing.T, o trace.Observer) {
+func story(t *testing.T, o trace.Handler) {
 	t.Helper()
 	steps := func(errs ...error) {
 		for _, err := range errs {
@@ -67,7 +67,7 @@ func story(t *testing.T, o trace.Observer) {
 
 func TestText(t *testing.T) {
 	var b bytes.Buffer
-	story(t, NewText(&b))
+	story(t, NewText(&b, Style{}))
 	const want = `10    close(3)                          = 0
 11    read(4,  <unfinished ...>
 10    close(3)                          = -1 EBADF (Bad file descriptor)
@@ -94,7 +94,7 @@ func TestText(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
-	story(t, NewJSON(&b))
+	story(t, NewJSON(&b, Style{}))
 	want := []string{
 		`{"pid":10,"event":"call","call":"close","args":["3"],"ret":0}`,
 		`{"pid":10,"event":"call","call":"close","args":["3"],"ret":-1,"error":"EBADF"}`,
@@ -133,10 +133,10 @@ func (fullDisk) Write([]byte) (int, error) { return 0, unix.ENOSPC }
 // A log that cannot be written is an error, which ends the trace.
 func TestWriteError(t *testing.T) {
 	c := call(1, "getpid")
-	if err := NewText(fullDisk{}).Enter(c); !errors.Is(err, unix.ENOSPC) {
+	if err := NewText(fullDisk{}, Style{}).Enter(c); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("text: %v", err)
 	}
-	if err := NewJSON(fullDisk{}).Exit(c); !errors.Is(err, unix.ENOSPC) {
+	if err := NewJSON(fullDisk{}, Style{}).Exit(c); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("json: %v", err)
 	}
 }

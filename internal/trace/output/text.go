@@ -1,16 +1,9 @@
-// Package output writes down what a tracer sees.
-//
-// Text is the format of `strace -f -o FILE`, which people and tools can read.
-// JSON is one object a line; its members are those of Record.
-//
-// Both write every line, and Text also every beginning of a line, with one
-// write(2) at once: whatever ends the tracer, what it saw is in the log.
 package output
 
 import (
 	"fmt"
 	"io"
-	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,9 +14,20 @@ import (
 // resultColumn is where strace aligns results.
 const resultColumn = 40
 
-// Text is a trace.Observer that writes strace's text format.
+// Style says what else the text format shows, by strace's options.
+type Style struct {
+	Clock    bool // the time of day at which each line began (-tt)
+	Since    bool // the time since the line before began (-r)
+	Duration bool // the time spent in each call (-T)
+	Files    bool // what descriptors refer to (-y)
+}
+
+// Text is a trace.Handler that writes strace's text format.
 type Text struct {
-	w io.Writer
+	w     io.Writer
+	style Style
+	now   func() time.Time
+	last  time.Time // when the last line began; zero before the first
 	// open is the thread whose call stands unfinished at the end of the log,
 	// or 0, and column is where in that line.
 	open, column int
@@ -40,10 +44,12 @@ type entered struct {
 	comma bool
 }
 
-var _ trace.Observer = (*Text)(nil)
+var _ trace.Handler = (*Text)(nil)
 
 // NewText returns a Text that writes to w.
-func NewText(w io.Writer) *Text { return &Text{w: w, entered: map[int]entered{}} }
+func NewText(w io.Writer, style Style) *Text {
+	return &Text{w: w, style: style, now: time.Now, entered: map[int]entered{}}
+}
 
 func (t *Text) flush() error {
 	_, err := t.w.Write(t.buf)
@@ -61,7 +67,34 @@ func (t *Text) begin(pid int) {
 		t.buf = append(t.buf, " <unfinished ...>\n"...)
 		t.open = 0
 	}
+	start := len(t.buf)
 	t.buf = fmt.Appendf(t.buf, "%-5d ", pid)
+	t.stamp()
+	t.column = len(t.buf) - start
+}
+
+// stamp writes the times in front of a line.
+func (t *Text) stamp() {
+	if !t.style.Clock && !t.style.Since {
+		return
+	}
+	now := t.now()
+	if t.style.Clock {
+		t.buf = now.AppendFormat(t.buf, "15:04:05.000000 ")
+	}
+	if !t.style.Since {
+		return
+	}
+	var since time.Duration
+	if !t.last.IsZero() {
+		since = max(now.Sub(t.last), 0)
+	}
+	t.last = now
+	format := "%6d.%06d "
+	if t.style.Clock {
+		format = "(+%6d.%06d) "
+	}
+	t.buf = fmt.Appendf(t.buf, format, since/time.Second, since%time.Second/time.Microsecond)
 }
 
 // line writes a line about thread pid that is no call.
@@ -71,18 +104,31 @@ func (t *Text) line(pid int, format string, args ...any) error {
 	return t.flush()
 }
 
-// Enter implements trace.Observer.
+// text lets add append to the line and counts its columns.
+func (t *Text) text(add func([]byte) []byte) (added bool) {
+	before := len(t.buf)
+	t.buf = add(t.buf)
+	t.column += len(t.buf) - before
+	return len(t.buf) > before
+}
+
+// Enter implements trace.Handler.
 func (t *Text) Enter(c *decode.Call) error {
-	args, complete := decode.Enter(c)
+	c.ShowFiles = t.style.Files
 	t.begin(c.Pid)
-	start := len(t.buf) - 6 // of the line
-	if c.Foreign() {
-		t.buf = append(t.buf, archName(c)+":"...)
-	}
-	t.buf = append(append(t.buf, c.Name...), '(')
-	t.buf = append(t.buf, strings.Join(args, ", ")...)
-	t.open, t.column = c.Pid, len(t.buf)-start
-	t.entered[c.Pid] = entered{complete: complete, comma: !complete && len(args) > 0}
+	e := entered{}
+	t.text(func(b []byte) []byte {
+		if c.Foreign() {
+			b = append(b, archName(c)+":"...)
+		}
+		return append(append(b, c.Name...), '(')
+	})
+	e.comma = t.text(func(b []byte) []byte {
+		b, e.complete = decode.AppendEnter(b, c)
+		return b
+	}) && !e.complete
+	t.open = c.Pid
+	t.entered[c.Pid] = e
 	return t.flush()
 }
 
@@ -100,47 +146,55 @@ func (t *Text) separate(pid int) {
 func (t *Text) resume(c *decode.Call) {
 	if t.open != c.Pid {
 		t.begin(c.Pid)
-		t.buf = append(t.buf, "<... "+c.Name+" resumed>"...)
-		t.column = 6 + len("<...  resumed>") + len(c.Name)
+		t.text(func(b []byte) []byte { return append(b, "<... "+c.Name+" resumed>"...) })
 	}
 	t.open = 0
 }
 
-// finish writes the result in its column and ends the line.
-func (t *Text) finish(result string) error {
+// finish writes the end of the line, from the closing parenthesis on. The result
+// stands in a column of its own.
+func (t *Text) finish(result func([]byte) []byte) error {
 	t.buf = append(t.buf, ") "...)
 	for column := t.column + 2; column < resultColumn; column++ {
 		t.buf = append(t.buf, ' ')
 	}
-	t.buf = append(t.buf, "= "+result+"\n"...)
+	t.buf = append(result(append(t.buf, "= "...)), '\n')
 	return t.flush()
 }
 
-// Exit implements trace.Observer.
+// Exit implements trace.Handler.
 func (t *Text) Exit(c *decode.Call) error {
 	t.resume(c)
-	args, result := decode.Exit(c)
-	if len(args) > 0 {
-		t.separate(c.Pid)
+	end := len(t.buf)
+	t.separate(c.Pid)
+	separated := len(t.buf)
+	if !t.text(func(b []byte) []byte { return decode.AppendExit(b, c) }) {
+		t.buf, t.column = t.buf[:end], t.column-(separated-end)
 	}
-	rest := strings.Join(args, ", ")
-	t.buf = append(t.buf, rest...)
-	t.column += len(rest)
 	delete(t.entered, c.Pid)
-	return t.finish(result)
+	return t.finish(func(b []byte) []byte {
+		b = decode.AppendResult(b, c)
+		if c.Injected {
+			b = append(b, " (INJECTED)"...)
+		}
+		if t.style.Duration {
+			b = fmt.Appendf(b, " <%d.%06d>", c.Duration/time.Second, c.Duration%time.Second/time.Microsecond)
+		}
+		return b
+	})
 }
 
-// Signal implements trace.Observer.
+// Signal implements trace.Handler.
 func (t *Text) Signal(pid int, info *decode.Siginfo) error {
 	return t.line(pid, "--- %s %s ---", decode.SignalName(info.Signal()), info)
 }
 
-// Stopped implements trace.Observer.
+// Stopped implements trace.Handler.
 func (t *Text) Stopped(pid int, sig unix.Signal) error {
 	return t.line(pid, "--- stopped by %s ---", decode.SignalName(int(sig)))
 }
 
-// Superseded implements trace.Observer.
+// Superseded implements trace.Handler.
 func (t *Text) Superseded(pid, by int) error {
 	if t.open == by {
 		t.separate(by)
@@ -152,17 +206,16 @@ func (t *Text) Superseded(pid, by int) error {
 	return t.line(pid, "+++ superseded by execve in pid %d +++", by)
 }
 
-// Ended implements trace.Observer.
+// Ended implements trace.Handler.
 func (t *Text) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
 	if during != nil {
 		t.resume(during)
 		if !t.entered[pid].complete {
 			t.separate(pid)
-			t.buf = append(t.buf, " <unfinished ...>"...)
-			t.column += len(" <unfinished ...>")
+			t.text(func(b []byte) []byte { return append(b, " <unfinished ...>"...) })
 		}
 		delete(t.entered, pid)
-		if err := t.finish("?"); err != nil {
+		if err := t.finish(func(b []byte) []byte { return append(b, '?') }); err != nil {
 			return err
 		}
 	}

@@ -2,16 +2,37 @@ package trace
 
 import (
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/trace/decode"
 )
 
-// memory reads the memory of the process that it is the id of.
-type memory int
+// process is a thread's id, through which its memory and files are read.
+type process int
 
-var _ decode.Memory = memory(0)
+var (
+	_ decode.Memory = (*process)(nil)
+	_ decode.Files  = (*process)(nil)
+)
+
+// Path implements decode.Files. It returns what the kernel's link for the
+// descriptor says: a path, or a name such as pipe:[7].
+func (p *process) Path(fd int) string {
+	return p.link("fd/" + strconv.Itoa(fd))
+}
+
+// Dir implements decode.Files.
+func (p *process) Dir() string { return p.link("cwd") }
+
+func (p *process) link(name string) string {
+	target, err := os.Readlink("/proc/" + strconv.Itoa(int(*p)) + "/" + name)
+	if err != nil {
+		return ""
+	}
+	return target
+}
 
 var pageSize = uint64(os.Getpagesize())
 
@@ -19,7 +40,7 @@ var pageSize = uint64(os.Getpagesize())
 //
 // process_vm_readv(2) transfers whole elements of the remote vector or nothing
 // of them, so a read that may run into an unmapped page asks page by page.
-func (m memory) Read(addr uint64, buf []byte) int {
+func (p *process) Read(addr uint64, buf []byte) int {
 	if len(buf) == 0 || addr+uint64(len(buf)) < addr {
 		return 0
 	}
@@ -35,7 +56,7 @@ func (m memory) Read(addr uint64, buf []byte) int {
 		asked := int(at-addr) - done
 		local := []unix.Iovec{{Base: &buf[done]}}
 		local[0].SetLen(asked)
-		n, err := unix.ProcessVMReadv(int(m), local, remote, 0)
+		n, err := unix.ProcessVMReadv(int(*p), local, remote, 0)
 		if err != nil {
 			break
 		}

@@ -1,0 +1,105 @@
+package trace
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/trace/decode"
+)
+
+// Handler is told what the tracees do, in the order in which it happened within
+// each thread, from one thread of the tracer. While a method runs, the thread
+// that it is about stands still. An error ends the trace and every tracee.
+//
+// Enter and Exit may also decide. A call that Enter leaves alone runs as it is.
+// Enter may change c.Args, which the kernel then reads, or make the kernel skip
+// the call with c.Return or c.Fail; Exit may change the result with the same two.
+// Such a decision is worth as much as what it is made of: registers are the
+// kernel's own copy, but the memory that they point to, such as a path, can be
+// changed by another thread after a handler has read it. Deciding on registers
+// can enforce something; deciding on memory is logging.
+type Handler interface {
+	// Enter reports a call that is about to run.
+	Enter(c *decode.Call) error
+	// Exit reports that the call passed to Enter has returned. It is called for
+	// skipped calls too.
+	Exit(c *decode.Call) error
+	// Signal reports a signal that is about to be delivered to thread pid.
+	Signal(pid int, info *decode.Siginfo) error
+	// Stopped reports a group stop of thread pid by sig.
+	Stopped(pid int, sig unix.Signal) error
+	// Superseded reports that thread by execs and becomes thread pid, the
+	// first of its process, which is gone (execve(2)).
+	Superseded(pid, by int) error
+	// Ended reports the end of thread pid, and the call, if any, that it will
+	// not return from.
+	Ended(pid int, status unix.WaitStatus, during *decode.Call) error
+}
+
+// Ignore is a Handler that does nothing, to be embedded by those that want to
+// hear of some events only.
+type Ignore struct{}
+
+var _ Handler = Ignore{}
+
+// Enter implements Handler.
+func (Ignore) Enter(*decode.Call) error { return nil }
+
+// Exit implements Handler.
+func (Ignore) Exit(*decode.Call) error { return nil }
+
+// Signal implements Handler.
+func (Ignore) Signal(int, *decode.Siginfo) error { return nil }
+
+// Stopped implements Handler.
+func (Ignore) Stopped(int, unix.Signal) error { return nil }
+
+// Superseded implements Handler.
+func (Ignore) Superseded(int, int) error { return nil }
+
+// Ended implements Handler.
+func (Ignore) Ended(int, unix.WaitStatus, *decode.Call) error { return nil }
+
+// Chain makes one handler of several. Each is told of every event, in the order
+// given, and sees a call as those before it have left it: a logger behind a
+// policy writes down what really happened.
+func Chain(handlers ...Handler) Handler {
+	if len(handlers) == 1 {
+		return handlers[0]
+	}
+	return chain(handlers)
+}
+
+type chain []Handler
+
+func (all chain) each(tell func(Handler) error) error {
+	for _, h := range all {
+		if err := tell(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (all chain) Enter(c *decode.Call) error {
+	return all.each(func(h Handler) error { return h.Enter(c) })
+}
+
+func (all chain) Exit(c *decode.Call) error {
+	return all.each(func(h Handler) error { return h.Exit(c) })
+}
+
+func (all chain) Signal(pid int, info *decode.Siginfo) error {
+	return all.each(func(h Handler) error { return h.Signal(pid, info) })
+}
+
+func (all chain) Stopped(pid int, sig unix.Signal) error {
+	return all.each(func(h Handler) error { return h.Stopped(pid, sig) })
+}
+
+func (all chain) Superseded(pid, by int) error {
+	return all.each(func(h Handler) error { return h.Superseded(pid, by) })
+}
+
+func (all chain) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
+	return all.each(func(h Handler) error { return h.Ended(pid, status, during) })
+}

@@ -1,0 +1,204 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/internal/trace/sysnum"
+)
+
+// resume lets a thread go on and delivers sig, if not 0. In a call whose exit is
+// awaited it stops next at that exit: the entry stop of PTRACE_SYSCALL comes
+// before seccomp and has been passed (ptrace(2), PTRACE_EVENT_SECCOMP, since 4.8).
+func (t *tracer) resume(tk *task, sig unix.Signal) error {
+	request := unix.PTRACE_CONT
+	if tk.call != nil || t.everyCall {
+		request = unix.PTRACE_SYSCALL
+	}
+	return ptraceValue(request, tk.pid, uintptr(sig))
+}
+
+// syscallStop handles the stop of a thread before or after a call.
+func (t *tracer) syscallStop(tk *task) error {
+	var info syscallInfo
+	switch err := getSyscallInfo(tk.pid, &info); {
+	case errors.Is(err, unix.EIO), errors.Is(err, unix.EINVAL):
+		return fmt.Errorf("read system call: %w: this needs Linux 5.3 or later", err)
+	case err != nil:
+		return err
+	}
+	var err error
+	switch {
+	case info.Op == unix.PTRACE_SYSCALL_INFO_SECCOMP, info.Op == unix.PTRACE_SYSCALL_INFO_ENTRY:
+		err = t.enter(tk, &info)
+	case info.Op == unix.PTRACE_SYSCALL_INFO_EXIT && tk.call != nil:
+		err = t.exit(tk, &info)
+	}
+	if err != nil {
+		return err
+	}
+	return t.resume(tk, 0)
+}
+
+// enter handles a call that is about to run.
+func (t *tracer) enter(tk *task, info *syscallInfo) error {
+	c := &tk.current
+	tk.process = process(tk.pid)
+	*c = decode.Call{
+		Pid: tk.pid, Arch: info.Arch, Nr: info.nr(), Args: info.args(), SP: info.SP,
+		Start: time.Now(), Mem: &tk.process, Files: &tk.process, Resumes: tk.resumes,
+	}
+	c.Name = sysnum.Native.Name(c.Nr)
+	if c.Foreign() {
+		c.Name = fmt.Sprintf("syscall_%#x", c.Nr)
+	}
+	exec := !c.Foreign() && (c.Name == "execve" || c.Name == "execveat")
+	t.attempted = t.attempted || exec
+	if t.began {
+		tk.payload = true
+	}
+	tk.seen = (c.Foreign() || t.selected(c.Name)) && (t.began || exec)
+	if tk.seen || exec && !t.began {
+		tk.call = c
+	}
+	if !tk.seen {
+		return nil
+	}
+	if err := t.handler.Enter(c); err != nil {
+		return err
+	}
+	if c.Injected {
+		return skipCall(tk.pid)
+	}
+	if args := info.args(); c.Args != args {
+		return setArgs(tk.pid, &args, &c.Args)
+	}
+	return nil
+}
+
+// exit handles the return of a call that enter has seen.
+func (t *tracer) exit(tk *task, info *syscallInfo) error {
+	c := tk.call
+	tk.call = nil
+	if c.Name != "restart_syscall" {
+		tk.resumes = c.Name
+	}
+	if !tk.seen {
+		return nil
+	}
+	c.Duration = time.Since(c.Start)
+	if !c.Injected {
+		c.Ret, c.Failed = info.result(), info.failed()
+	}
+	if err := t.handler.Exit(c); err != nil {
+		return err
+	}
+	if c.Injected {
+		return setResult(tk.pid, c.Ret)
+	}
+	return nil
+}
+
+// forked handles the birth of a thread or process.
+func (t *tracer) forked(tk *task) error {
+	child, err := unix.PtraceGetEventMsg(tk.pid)
+	if err != nil {
+		return err
+	}
+	born := t.tasks[int(child)]
+	if born == nil {
+		born = &task{pid: int(child)}
+		t.tasks[born.pid] = born
+	}
+	born.payload = born.payload || tk.payload
+	return t.resume(tk, 0)
+}
+
+// execed handles a successful execve, before it returns. When a thread other
+// than the first of its process made the call, it has just taken over the first
+// one's id, and the first one has vanished without an end of its own.
+func (t *tracer) execed(tk *task) error {
+	former, err := unix.PtraceGetEventMsg(tk.pid)
+	if err != nil {
+		return err
+	}
+	if caller := t.tasks[int(former)]; caller != nil && caller != tk {
+		delete(t.tasks, caller.pid)
+		t.tasks[tk.pid] = caller
+		caller.pid, caller.process, caller.current.Pid = tk.pid, process(tk.pid), tk.pid
+		tk = caller
+		if tk.payload {
+			if err := t.handler.Superseded(tk.pid, int(former)); err != nil {
+				return err
+			}
+		}
+	}
+	if tk.call != nil {
+		if !tk.payload {
+			if tk.preempted, err = pending(tk.pid, preemption); err != nil {
+				return err
+			}
+		}
+		t.began, tk.payload = true, true
+	}
+	return t.resume(tk, 0)
+}
+
+// signal handles a signal on its way to the thread: it is reported and delivered.
+func (t *tracer) signal(tk *task, sig unix.Signal) error {
+	if tk.preempted && sig == preemption {
+		tk.preempted = false
+		return t.resume(tk, 0)
+	}
+	if tk.payload {
+		var info decode.Siginfo
+		if err := getSiginfo(tk.pid, &info); err != nil {
+			return err
+		}
+		if err := t.handler.Signal(tk.pid, &info); err != nil {
+			return err
+		}
+	}
+	return t.resume(tk, sig)
+}
+
+// groupStop handles PTRACE_EVENT_STOP: a stopped process stays so until SIGCONT;
+// a new thread, or one that SIGCONT has woken, goes on.
+func (t *tracer) groupStop(tk *task, sig unix.Signal) error {
+	switch sig {
+	case unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
+	default:
+		return t.resume(tk, 0)
+	}
+	if tk.payload {
+		if err := t.handler.Stopped(tk.pid, sig); err != nil {
+			return err
+		}
+	}
+	if err := listen(tk.pid); err != nil {
+		return err
+	}
+	if tk.pid == t.root && t.job != nil {
+		return t.job.stopped(sig)
+	}
+	return nil
+}
+
+func (t *tracer) ended(tk *task, status unix.WaitStatus) error {
+	delete(t.tasks, tk.pid)
+	if tk.pid == t.root {
+		t.end = status
+	}
+	if !tk.payload {
+		return nil
+	}
+	during := tk.call
+	if !tk.seen {
+		during = nil
+	}
+	return t.handler.Ended(tk.pid, status, during)
+}
