@@ -128,7 +128,7 @@ var (
 		{regexp.MustCompile(`\s+= `), " = "},
 		{regexp.MustCompile(`tv_sec=-?\d+, tv_u?n?sec=\d+`), "TIME"},
 		{regexp.MustCompile(`si_([us])time=\d+`), "si_${1}time=N"},
-		{regexp.MustCompile(`^getrandom\("(\\.|[^"\\])*"`), `getrandom("..."`},
+		{regexp.MustCompile(`\\x[0-9a-f]{2}`), `\xNN`},
 		{regexp.MustCompile(`f_(blocks|bfree|bavail|files|ffree)=\d+`), "f_$1=N"},
 		{regexp.MustCompile(`^getppid\(\) = \d+`), "getppid() = N"},
 		{regexp.MustCompile(`^sysinfo\(.*procs=.*\)`), "sysinfo(...)"},

@@ -39,7 +39,11 @@ func Attach(pid int, selected func(name string) bool, handler Handler) error {
 		t.detach()
 		return err
 	}
-	err = t.loop()
+	if err = t.loop(); err == nil {
+		for _, tk := range t.tasks {
+			err = errors.Join(err, handler.Detached(tk.pid, tk.during()))
+		}
+	}
 	t.detach()
 	return err
 }

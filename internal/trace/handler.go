@@ -33,6 +33,9 @@ type Handler interface {
 	// Ended reports the end of thread pid, and the call, if any, that it will
 	// not return from.
 	Ended(pid int, status unix.WaitStatus, during *decode.Call) error
+	// Detached reports that thread pid goes on untraced, and the call, if any,
+	// that it is in.
+	Detached(pid int, during *decode.Call) error
 }
 
 // Ignore is a Handler that does nothing, to be embedded by those that want to
@@ -58,6 +61,9 @@ func (Ignore) Superseded(int, int) error { return nil }
 
 // Ended implements Handler.
 func (Ignore) Ended(int, unix.WaitStatus, *decode.Call) error { return nil }
+
+// Detached implements Handler.
+func (Ignore) Detached(int, *decode.Call) error { return nil }
 
 // Chain makes one handler of several. Each is told of every event, in the order
 // given, and sees a call as those before it have left it: a logger behind a
@@ -102,4 +108,8 @@ func (all chain) Superseded(pid, by int) error {
 
 func (all chain) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
 	return all.each(func(h Handler) error { return h.Ended(pid, status, during) })
+}
+
+func (all chain) Detached(pid int, during *decode.Call) error {
+	return all.each(func(h Handler) error { return h.Detached(pid, during) })
 }

@@ -196,9 +196,13 @@ func (t *tracer) ended(tk *task, status unix.WaitStatus) error {
 	if !tk.payload {
 		return nil
 	}
-	during := tk.call
+	return t.handler.Ended(tk.pid, status, tk.during())
+}
+
+// during returns the call that the thread is in, if the handler knows of it.
+func (tk *task) during() *decode.Call {
 	if !tk.seen {
-		during = nil
+		return nil
 	}
-	return t.handler.Ended(tk.pid, status, during)
+	return tk.call
 }

@@ -4,6 +4,7 @@ package callset
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,18 @@ type Set struct{ names map[string]bool }
 
 // Has reports whether the call is in the set.
 func (s Set) Has(name string) bool { return s.names[name] }
+
+// Len returns how many members the set has.
+func (s Set) Len() int { return len(s.names) }
+
+// Union returns the set of the members of s and of those named.
+func (s Set) Union(names []string) Set {
+	all := Set{names: maps.Clone(s.names)}
+	for _, name := range names {
+		all.names[name] = true
+	}
+	return all
+}
 
 // Names returns the members in alphabetical order.
 func (s Set) Names() []string {

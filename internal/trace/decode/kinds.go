@@ -13,7 +13,7 @@ var kinds = map[string]kind{
 	"hex":  printHex,
 	"addr": printAddr, "data": printAddr, "mode": printMode, "filemode": printFileMode,
 	"flags": printFlags, "enum": printEnum, "device": printDevice, "dev": printDev,
-	"dirfd": printDirfd, "path": printPath, "buf": printBuf, "cstring": printCstring,
+	"dirfd": printDirfd, "path": printPath, "buf": printBuf, "random": printRandom, "cstring": printCstring,
 	"oflags": printOpenFlags, "openmode": printOpenMode, "open_how": printOpenHow, "mq_attr": printMqAttr,
 
 	"int_p": printIntP, "long_p": printLongP, "off_p": printLongP, "fd_pair": printFdPair,
@@ -125,6 +125,24 @@ func printCstring(p *printer, _ *argument, v uint64) bool {
 	}
 	return true
 }
+
+// printRandom prints a buffer of random bytes, all of them as numbers.
+func printRandom(p *printer, a *argument, v uint64) bool {
+	n := min(max(p.call.Ret, 0), maxString)
+	if b := p.read(a, v, int(n)); b != nil {
+		p.str(`"`)
+		for _, c := range b {
+			p.buf = append(p.buf, '\\', 'x', digits[c>>4], digits[c&15])
+		}
+		p.str(`"`)
+		if p.call.Ret > n {
+			p.str("...")
+		}
+	}
+	return true
+}
+
+const digits = "0123456789abcdef"
 
 // printBuf prints a buffer: one that the kernel has filled is as long as the
 // result, any other as long as the argument that the table names.

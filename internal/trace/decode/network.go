@@ -78,7 +78,6 @@ func (p *printer) groups(v uint32) {
 		p.str("00000000")
 		return
 	}
-	const digits = "0123456789abcdef"
 	p.str("0x")
 	for shift := 28; shift >= 0; shift -= 4 {
 		p.buf = append(p.buf, digits[v>>shift&15])

@@ -1,6 +1,10 @@
 package decode
 
-import "golang.org/x/sys/unix"
+import (
+	"cmp"
+
+	"golang.org/x/sys/unix"
+)
 
 // pointers reads the NULL-terminated array at addr, at most limit elements; more
 // says that there are others.
@@ -274,6 +278,6 @@ func printCpusetOut(p *printer, a *argument, v uint64) bool {
 }
 
 func printRestart(p *printer, _ *argument, _ uint64) bool {
-	p.str("<... resuming interrupted " + p.call.Resumes + " ...>")
+	p.str("<... resuming interrupted " + cmp.Or(p.call.Resumes, "system call") + " ...>")
 	return true
 }

@@ -1,6 +1,9 @@
 package decode
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // maxString is how many bytes of a buffer or string are shown, as in strace.
 const maxString = 32
@@ -74,32 +77,36 @@ func (p *printer) bytes(addr, n uint64) {
 
 // cstring prints the NUL-terminated string at addr, up to limit bytes of it.
 func (p *printer) cstring(addr uint64, limit int) {
-	if addr == 0 {
-		p.str("NULL")
+	b, terminated, ok := readCstring(p.call.Mem, addr, limit)
+	if !ok {
+		p.addr(addr)
 		return
 	}
+	p.buf = appendQuoted(p.buf, b)
+	if !terminated {
+		p.str("...")
+	}
+}
+
+// readCstring reads the string at addr up to its NUL, or limit bytes of it; ok is
+// false when its end is not readable.
+func readCstring(m Memory, addr uint64, limit int) (b []byte, terminated, ok bool) {
+	if addr == 0 {
+		return nil, false, false
+	}
 	// Most strings are short: a small read first, then the rest.
-	b := make([]byte, 0, 256)
+	b = make([]byte, 0, 256)
 	for len(b) <= limit {
-		n := p.call.Mem.Read(addr+uint64(len(b)), b[len(b):cap(b)])
-		chunk := b[len(b) : len(b)+n]
-		for i, c := range chunk {
-			if c == 0 {
-				b = b[:len(b)+i]
-				truncated := len(b) > limit
-				p.buf = appendQuoted(p.buf, b[:min(len(b), limit)])
-				if truncated {
-					p.str("...")
-				}
-				return
-			}
+		room := b[len(b):cap(b)]
+		n := m.Read(addr+uint64(len(b)), room)
+		if i := bytes.IndexByte(room[:n], 0); i >= 0 {
+			b = b[:len(b)+i]
+			return b[:min(len(b), limit)], len(b) <= limit, true
 		}
-		if n < len(b[len(b):cap(b)]) { // unreadable before its end
-			p.hex(addr)
-			return
+		if n < len(room) {
+			return nil, false, false
 		}
 		b = append(b[:len(b)+n], make([]byte, maxPath)...)[:len(b)+n]
 	}
-	p.buf = appendQuoted(p.buf, b[:limit])
-	p.str("...")
+	return b[:limit], false, true
 }

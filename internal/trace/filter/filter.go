@@ -126,16 +126,24 @@ func Unmarshal(b []byte) ([]unix.SockFilter, error) {
 
 // Install loads prog into the calling thread, and thereby into whatever it
 // execs and forks from now on. The caller holds runtime.LockOSThread and goes on
-// to exec. It sets no_new_privs, which an unprivileged process needs in order to
-// load a filter: set-user-ID programs do not gain privileges afterwards, as they
-// would not under any unprivileged ptrace tracer.
+// to exec. Without CAP_SYS_ADMIN a process must give up gaining privileges in
+// order to load a filter (no_new_privs, seccomp(2)): set-user-ID programs run
+// without theirs afterwards, as they would under any unprivileged tracer.
 func Install(prog []unix.SockFilter) error {
 	if len(prog) == 0 || len(prog) > unix.BPF_MAXINSNS {
 		return errors.New("load seccomp filter: no program")
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return os.NewSyscallError("set no_new_privs", err)
+	err := load(prog)
+	if errors.Is(err, unix.EACCES) {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return os.NewSyscallError("set no_new_privs", err)
+		}
+		err = load(prog)
 	}
+	return os.NewSyscallError("load seccomp filter", err)
+}
+
+func load(prog []unix.SockFilter) error {
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
 	// SPEC_ALLOW: the filter selects, it does not confine, so the traced
 	// program need not pay for the mitigations that kernels before 5.16 tie
@@ -143,7 +151,7 @@ func Install(prog []unix.SockFilter) error {
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
 		unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, uintptr(unsafe.Pointer(&fprog)))
 	if errno != 0 {
-		return os.NewSyscallError("load seccomp filter", errno)
+		return errno
 	}
 	return nil
 }

@@ -18,12 +18,13 @@ import (
 //
 //	call        call, args, ret, error if it failed, injected if a policy has
 //	            answered it, duration; arch if foreign
-//	unfinished  call, args so far; the thread ended in this call
+//	unfinished  call, args so far; the thread ended, or was let go, in this call
 //	signal      signal, info: about to be delivered
 //	stopped     signal: the thread has stopped
 //	superseded  by: thread by has taken pid's place with an execve
 //	exited      status
 //	killed      signal, core
+//	detached    the thread goes on untraced
 type Record struct {
 	// Time is when the call began, or the event was seen: RFC 3339, in UTC.
 	Time time.Time `json:"time"`
@@ -140,10 +141,8 @@ func (j *JSON) Superseded(pid, by int) error {
 
 // Ended implements trace.Handler.
 func (j *JSON) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
-	if during != nil {
-		if err := j.write(j.call(during, "unfinished")); err != nil {
-			return err
-		}
+	if err := j.unfinished(during); err != nil {
+		return err
 	}
 	if status.Signaled() {
 		return j.write(Record{Pid: pid, Event: "killed",
@@ -151,4 +150,20 @@ func (j *JSON) Ended(pid int, status unix.WaitStatus, during *decode.Call) error
 	}
 	code := status.ExitStatus()
 	return j.write(Record{Pid: pid, Event: "exited", Status: &code})
+}
+
+// Detached implements trace.Handler.
+func (j *JSON) Detached(pid int, during *decode.Call) error {
+	if err := j.unfinished(during); err != nil {
+		return err
+	}
+	return j.write(Record{Pid: pid, Event: "detached"})
+}
+
+// unfinished writes the record of the call, if any, that will not be seen to return.
+func (j *JSON) unfinished(during *decode.Call) error {
+	if during == nil {
+		return nil
+	}
+	return j.write(j.call(during, "unfinished"))
 }

@@ -228,3 +228,14 @@ func (t *Text) Ended(pid int, status unix.WaitStatus, during *decode.Call) error
 		return t.line(pid, "+++ exited with %d +++", status.ExitStatus())
 	}
 }
+
+// Detached implements trace.Handler.
+func (t *Text) Detached(pid int, during *decode.Call) error {
+	if during == nil {
+		return t.line(pid, "<detached ...>")
+	}
+	t.resume(during)
+	delete(t.entered, pid)
+	t.buf = append(t.buf, " <detached ...>\n"...)
+	return t.flush()
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/riverlytech/art/internal/trace"
+	"github.com/riverlytech/art/internal/trace/callset"
+	"github.com/riverlytech/art/internal/trace/output"
+	"github.com/riverlytech/art/internal/trace/policy"
+	"github.com/riverlytech/art/internal/trace/report"
+)
+
+// The formats, by the names that --format takes.
+const (
+	formatText    = "text"
+	formatJSON    = "json"
+	formatSummary = "summary"
+	formatReport  = "report"
+)
+
+// format is the one that the flags ask for.
+func (o *options) chosenFormat() (string, error) {
+	format := o.format
+	for name, wanted := range map[string]bool{formatSummary: o.summary, formatReport: o.report} {
+		if !wanted {
+			continue
+		}
+		if format != formatText && format != name {
+			return "", fmt.Errorf("read --%s: the format is to be %s already", name, format)
+		}
+		format = name
+	}
+	switch format {
+	case formatText, formatJSON, formatSummary, formatReport:
+		return format, nil
+	}
+	return "", fmt.Errorf("read --format: %q is not text, json, summary or report", format)
+}
+
+// calls are those to trace. What a policy refuses is always in the trace.
+func (o *options) calls(format string, p *policy.Policy) (callset.Set, error) {
+	list := o.syscalls
+	if list == "" && format == formatReport {
+		list = report.Calls()
+	}
+	set, err := callset.Parse(list)
+	if err != nil {
+		return callset.Set{}, err
+	}
+	return set.Union(p.Names()), nil
+}
+
+// policy is made of the rules of --deny.
+func (o *options) policy() (*policy.Policy, error) {
+	p := &policy.Policy{}
+	for _, rule := range o.deny {
+		if err := p.Refuse(rule); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// finisher is a handler that has something to say at the end.
+type finisher interface {
+	trace.Handler
+	Finish() error
+}
+
+// logger returns the handler that writes the trace to w, and what to call at the
+// end of the trace.
+func logger(format string, style output.Style, w io.Writer) (trace.Handler, func() error) {
+	var last finisher
+	switch format {
+	case formatText:
+		return output.NewText(w, style), func() error { return nil }
+	case formatJSON:
+		return output.NewJSON(w, style), func() error { return nil }
+	case formatSummary:
+		last = output.NewSummary(w)
+	case formatReport:
+		last = report.New(w)
+	}
+	return last, last.Finish
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/trace/output"
+)
+
+// openLog opens what the trace is written to, before anything is run. The
+// command does not inherit it.
+func openLog(o *options) (*os.File, error) {
+	switch {
+	case o.log != "" && o.logFD >= 0:
+		return nil, errors.New("open log: both --log and --log-fd are given")
+	case o.log != "":
+		f, err := os.OpenFile(o.log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open log: %w", err)
+		}
+		return f, nil
+	case o.logFD >= 0:
+		flags, err := unix.FcntlInt(uintptr(o.logFD), unix.F_GETFL, 0)
+		if err != nil || flags&unix.O_ACCMODE == unix.O_RDONLY {
+			return nil, fmt.Errorf("open log: descriptor %d is not open for writing", o.logFD)
+		}
+		if o.logFD > 2 {
+			unix.CloseOnExec(o.logFD)
+		}
+		return os.NewFile(uintptr(o.logFD), "log"), nil
+	}
+	return os.Stderr, nil
+}
+
+// patient makes sure that the command does not wait for its log in silence.
+func patient(log *os.File) *output.Patient {
+	return output.NewPatient(log, func() {
+		cli.Fail(prog, cli.WithHint(errors.New("write trace: the log takes no more for now, and the command waits for it"),
+			"read what it goes to, or let it go to a file"))
+	})
+}

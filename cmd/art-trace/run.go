@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/trace"
+	"github.com/riverlytech/art/internal/trace/callset"
+	"github.com/riverlytech/art/internal/trace/filter"
+	"github.com/riverlytech/art/internal/version"
+)
+
+// run does what the flags say and returns the exit code, and why if art-trace
+// itself failed.
+func (o *options) run(args []string) (int, error) {
+	if o.version {
+		fmt.Println(prog, version.Version)
+		return cli.OK, nil
+	}
+	switch {
+	case len(args) == 0 && o.attach == 0:
+		return cli.ExitArt, cli.WithHint(errors.New("start: no command"), "run `art-trace --help`")
+	case len(args) > 0 && o.attach != 0:
+		return cli.ExitArt, errors.New("start: both a command and --attach are given")
+	case o.filterBy != "self" && o.filterBy != "payload":
+		return cli.ExitArt, fmt.Errorf("read --filter-by: %q is neither self nor payload", o.filterBy)
+	}
+	policy, err := o.policy()
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	format, err := o.chosenFormat()
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	calls, err := o.calls(format, policy)
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	log, err := openLog(o)
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	if log != os.Stderr { // which the failure of the command is reported on
+		defer log.Close()
+	}
+	handler, finish := logger(format, o.style, patient(log))
+	if !policy.Empty() {
+		handler = trace.Chain(policy, handler)
+	}
+	var code int
+	if o.attach != 0 {
+		code, err = cli.ExitArt, trace.Attach(o.attach, calls.Has, handler)
+		if err == nil {
+			code = cli.OK
+		}
+	} else {
+		code, err = o.start(args, calls, handler)
+	}
+	if finishErr := finish(); err == nil && finishErr != nil {
+		return cli.ExitArt, finishErr
+	}
+	return code, err
+}
+
+// start runs the command and returns its exit code, or what to exit with and why.
+func (o *options) start(args []string, calls callset.Set, handler trace.Handler) (int, error) {
+	cmd := &trace.Command{Args: args, Env: os.Environ(), Selected: calls.Has}
+	var err error
+	if o.filterBy == "self" {
+		if cmd.Filter, err = filter.Program(calls.Names()); err != nil {
+			return cli.ExitArt, err
+		}
+	}
+	if cmd.Path, err = exec.LookPath(args[0]); err != nil && !errors.Is(err, exec.ErrDot) {
+		return lookupFailure(args[0], err)
+	}
+	warnPrivileges(cmd.Path)
+	status, err := trace.Run(cmd, handler)
+	switch {
+	case errors.Is(err, trace.ErrNotExecuted):
+		return cli.ExitCannotExec, fmt.Errorf("%s: %w", args[0], err)
+	case err != nil:
+		return cli.ExitArt, err
+	case status.Signaled():
+		return cli.ExitSignal + int(status.Signal()), nil
+	}
+	return status.ExitStatus(), nil
+}
+
+// lookupFailure tells a command that does not exist from one that is no program.
+func lookupFailure(name string, err error) (int, error) {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return cli.ExitNotFound, fmt.Errorf("%s: command not found", name)
+	}
+	var why *exec.Error
+	if errors.As(err, &why) {
+		err = why.Err
+	}
+	return cli.ExitCannotExec, fmt.Errorf("%s: cannot execute: %w", name, err)
+}
+
+// warnPrivileges tells of a command that will not have the rights that it counts
+// on: only what root traces gets those of its file (execve(2)).
+func warnPrivileges(path string) {
+	info, err := os.Stat(path)
+	if err != nil || os.Geteuid() == 0 || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) == 0 {
+		return
+	}
+	cli.Fail(prog, cli.WithHint(fmt.Errorf("%s: set-user-ID or set-group-ID: it runs with your rights alone while it is traced", path),
+		"trace it as root to let it have those of its owner"))
+}
