@@ -14,6 +14,69 @@ import (
 	"testing"
 )
 
+// program is one that both tracers watch.
+type program struct {
+	command []string
+	// calls selects what both are told to trace; all if empty. Strace writes a
+	// list with ! in front once, art-trace in front of each.
+	calls string
+	// drop matches lines that differ from run to run.
+	drop *regexp.Regexp
+	// perProcess: the program moves its work between its threads, so what counts
+	// is what each process does, in whatever order.
+	perProcess bool
+	env        []string
+}
+
+// onMemory are the calls by which an allocator grows, which depends on where the
+// kernel has put its first piece.
+const onMemory = "mmap,munmap,mprotect,madvise,mremap,brk"
+
+var programs = map[string]program{
+	"ls":       {command: []string{"ls", "-lR", "."}},
+	"pipeline": {command: []string{"sh", "-c", "ls -a | sort -r | wc -l; exit 7"}},
+	"files":    {command: []string{"sh", "-c", "mkdir a; cp -p dir0/* a; mv a b; ln -s b c; chmod 700 b; touch -d @0 b; rm -r b c"}},
+	"children": {command: []string{"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do (exit $i); done"}},
+	"signal":   {command: []string{"sh", "-c", "trap 'echo got' USR1; kill -USR1 $$; kill -SEGV $$"}},
+	"stop": {
+		command: []string{"sh", "-c", "(sleep 0.1; kill -CONT $$) & kill -STOP $$; wait; echo on"},
+		drop:    regexp.MustCompile(`^(wait4|rt_sigsuspend|rt_sigprocmask|--- stopped by|--- SIGCONT)`),
+	},
+	"crash":   {command: []string{"/usr/bin/python3", "-S", "-c", "import ctypes; ctypes.string_at(0)"}},
+	"sockets": {command: []string{"/usr/bin/python3", "-c", socketProgram}},
+	"misc":    {command: []string{"/usr/bin/python3", "-S", "-c", miscProgram}},
+	"find":    {command: []string{"find", ".", "-name", "*1*", "-newer", "/etc/passwd"}},
+	"tar":     {command: []string{"sh", "-c", "tar c dir1 | tar t"}},
+	"missing": {command: []string{"cat", "/nonexistent", "dir0"}},
+	"git": {
+		command: []string{"sh", "-c", "git init -q r && cp dir0/* r && cd r && git add . && git status --short; rm -rf ../r"},
+		env:     []string{"HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1"},
+		// The index holds the times and inode numbers of its files.
+		drop: regexp.MustCompile(`^(read|write|pread64)\(`),
+	},
+	// A process that is traced cannot trace: both give the tracer in it EPERM.
+	"tracer": {
+		command: []string{"strace", "-o", "/dev/null", "true"}, calls: "ptrace,execve,exit_group,kill",
+		drop: regexp.MustCompile(`^(kill|--- SIG|<\.\.\. \?\?\?|\+\+\+ killed)`),
+	},
+	"threads": {
+		command: []string{"/usr/bin/python3", "-S", "-c", threadsProgram}, calls: "!futex," + onMemory,
+		env: []string{"MALLOC_ARENA_MAX=1"},
+	},
+	// At once: in which order they end is up to the scheduler.
+	"thousand": {
+		command: []string{"sh", "-c", "i=0; while [ $i -lt 1000 ]; do (exit 3) & i=$((i+1)); done; wait"},
+		drop:    regexp.MustCompile(`^(wait4|rt_sigsuspend|rt_sigprocmask)|ERESTARTNOINTR`),
+	},
+	"go build": {
+		// A new program each time, so that the cache has none of it.
+		command:    []string{"sh", "-c", "echo 'package main; func main() { println('$$') }' >program/main.go; exec go build -o /dev/null ./program"},
+		calls:      "execve,openat,mkdirat,unlinkat,renameat,connect",
+		env:        []string{"HOME=" + os.Getenv("HOME"), "GOCACHE=" + os.Getenv("GOCACHE"), "GOFLAGS=-p=1", "GOTELEMETRY=off"},
+		perProcess: true,
+	},
+}
+
 // Against strace on the same programs: the same calls with the same arguments
 // and results, in the same order in each thread.
 func TestAgainstStrace(t *testing.T) {
@@ -25,27 +88,33 @@ func TestAgainstStrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, command := range map[string][]string{
-		"ls":       {"ls", "-lR", "."},
-		"pipeline": {"sh", "-c", "ls -a | sort -r | wc -l; exit 7"},
-		"files":    {"sh", "-c", "mkdir a; cp -p dir0/* a; mv a b; ln -s b c; chmod 700 b; touch -d @0 b; rm -r b c"},
-		"children": {"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do (exit $i); done"},
-		"signal":   {"sh", "-c", "trap 'echo got' USR1; kill -USR1 $$; kill -SEGV $$"},
-		"sockets":  {"/usr/bin/python3", "-c", socketProgram},
-		"misc":     {"/usr/bin/python3", "-S", "-c", miscProgram},
-		"find":     {"find", ".", "-name", "*1*", "-newer", "/etc/passwd"},
-		"tar":      {"sh", "-c", "tar c dir1 | tar t"},
-		"missing":  {"cat", "/nonexistent", "dir0"},
-	} {
+	for name, p := range programs {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			tree := makeTree(t)
-			want := traceOf(t, tree, strace, "strace", []string{"-f", "-o"}, command)
-			got := traceOf(t, tree, self, "art-trace", []string{"--log"}, command)
+			straceFlags, ownFlags := []string{"-f"}, []string{}
+			if p.calls != "" {
+				straceFlags = append(straceFlags, "-e", "trace="+p.calls)
+				own := p.calls
+				if strings.HasPrefix(own, "!") {
+					own = strings.ReplaceAll(own, ",", ",!")
+				}
+				ownFlags = append(ownFlags, "--syscalls", own)
+			}
+			want := traceOf(t, tree, strace, "strace", append(straceFlags, "-o"), p)
+			got := traceOf(t, tree, self, "art-trace", append(ownFlags, "--log"), p)
 			compare(t, got, want)
 		})
 	}
 }
+
+const threadsProgram = `
+import threading, os
+b = threading.Barrier(64)
+def f():
+    b.wait(); os.getppid(); os.stat("/"); os.getppid()
+ts = [threading.Thread(target=f) for _ in range(64)]
+[t.start() for t in ts]; [t.join() for t in ts]
+`
 
 const socketProgram = `
 import socket, select
@@ -80,6 +149,15 @@ os.wait4(pid, 0); os.pidfd_open(os.getpid()); os.setpgid(0, 0)
 func makeTree(t *testing.T) string {
 	t.Helper()
 	tree := t.TempDir()
+	for name, content := range map[string]string{
+		"go.mod":          "module example.org/m\n\ngo 1.21\n",
+		"program/main.go": "package main\n\nfunc main() { println(1) }\n",
+	} {
+		path := filepath.Join(tree, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for i := range 20 {
 		dir := filepath.Join(tree, fmt.Sprint("dir", i%3))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -92,12 +170,23 @@ func makeTree(t *testing.T) string {
 	return tree
 }
 
-// traceOf runs command under a tracer and returns its log, thread by thread.
-func traceOf(t *testing.T, dir, path, name string, flags, command []string) [][]string {
+// goDir is the directory of the go command.
+func goDir(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(path)
+}
+
+// traceOf runs a program under a tracer and returns its log, thread by thread.
+func traceOf(t *testing.T, dir, path, name string, flags []string, p program) [][]string {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
-	cmd := &exec.Cmd{Path: path, Dir: dir, Args: append(append(append([]string{name}, flags...), log), command...)}
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "PYTHONHASHSEED=0", "PYTHONDONTWRITEBYTECODE=1"}
+	cmd := &exec.Cmd{Path: path, Dir: dir, Args: append(append(append([]string{name}, flags...), log), p.command...)}
+	cmd.Env = append([]string{"PATH=" + goDir(t) + ":/usr/bin:/bin",
+		"LC_ALL=C", "PYTHONHASHSEED=0", "PYTHONDONTWRITEBYTECODE=1"}, p.env...)
 	var exit *exec.ExitError
 	if out, err := cmd.CombinedOutput(); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s: %v\n%s", name, err, out)
@@ -106,16 +195,27 @@ func traceOf(t *testing.T, dir, path, name string, flags, command []string) [][]
 	if err != nil {
 		t.Fatal(err)
 	}
-	return threads(string(content))
+	if p.perProcess {
+		return processes(string(content))
+	}
+	all := threads(string(content))
+	if p.drop != nil {
+		for i := range all {
+			all[i] = slices.DeleteFunc(all[i], p.drop.MatchString)
+		}
+	}
+	return all
 }
 
 var (
 	unfinished = regexp.MustCompile(`^(.*?) ?<unfinished \.\.\.>$`)
 	resumed    = regexp.MustCompile(`^<\.\.\. \w+ resumed>(.*)$`)
 
+	number = regexp.MustCompile(`\b\d+\b`)
+
 	// The lines in which a number may be a process.
 	namesProcess = regexp.MustCompile(
-		`^(---|clone|fork|vfork|wait|getpid|gettid|kill|tgkill|set_tid_address|setpgid|getpgrp|pidfd_open)`)
+		`^(---|clone|fork|vfork|wait|getpid|gettid|kill|tgkill|set_tid_address|setpgid|getpgrp|pidfd_open|ptrace)`)
 	// Which of its children a process hears of first is up to the scheduler.
 	anyChild = regexp.MustCompile(`^(wait4\(-1.*) = PID\d+$`)
 
@@ -133,6 +233,7 @@ var (
 		{regexp.MustCompile(`^getppid\(\) = \d+`), "getppid() = N"},
 		{regexp.MustCompile(`^sysinfo\(.*procs=.*\)`), "sysinfo(...)"},
 		{regexp.MustCompile(` /\* \d{4}-\d\d-\d\dT[^*]* \*/`), " DATE"},
+		{regexp.MustCompile(`tmp_obj_\w+|\.git/t\w{6}"`), "TEMPORARY"},
 		{regexp.MustCompile(`BTRFS_IOC_CLONE or `), ""}, // one number, two names
 		{regexp.MustCompile(`u64=\d+`), "u64=N"},        // its upper half is not initialised
 		{regexp.MustCompile(`htons\(\d+\)`), "htons(PORT)"},
@@ -146,11 +247,12 @@ var (
 func threads(log string) [][]string {
 	order := []string{}
 	lines := map[string][]string{}
-	begun := map[string]string{}
+	begun, known := map[string]string{}, map[string]bool{}
 	for _, line := range strings.Split(strings.TrimSpace(log), "\n") {
 		pid, line, _ := strings.Cut(line, " ")
 		line = strings.TrimSpace(line)
-		if !slices.Contains(order, pid) {
+		if !known[pid] {
+			known[pid] = true
 			order = append(order, pid)
 		}
 		if m := unfinished.FindStringSubmatch(line); m != nil {
@@ -186,6 +288,10 @@ func threads(log string) [][]string {
 		return n
 	}
 	slices.SortFunc(order, func(a, b string) int { return cmp.Compare(age(a), age(b)) })
+	place := map[string]int{}
+	for n, pid := range order {
+		place[pid] = n
+	}
 	var all [][]string
 	for _, pid := range order {
 		thread := lines[pid]
@@ -193,9 +299,12 @@ func threads(log string) [][]string {
 			if !namesProcess.MatchString(line) {
 				continue
 			}
-			for n, other := range order {
-				line = regexp.MustCompile(`\b`+other+`\b`).ReplaceAllString(line, fmt.Sprint("PID", n))
-			}
+			line = number.ReplaceAllStringFunc(line, func(pid string) string {
+				if n, ok := place[pid]; ok {
+					return fmt.Sprint("PID", n)
+				}
+				return pid
+			})
 			thread[i] = anyChild.ReplaceAllString(line, "$1 = PID")
 		}
 		all = append(all, thread)

@@ -18,9 +18,6 @@ type Set struct{ names map[string]bool }
 // Has reports whether the call is in the set.
 func (s Set) Has(name string) bool { return s.names[name] }
 
-// Len returns how many members the set has.
-func (s Set) Len() int { return len(s.names) }
-
 // Union returns the set of the members of s and of those named.
 func (s Set) Union(names []string) Set {
 	all := Set{names: maps.Clone(s.names)}

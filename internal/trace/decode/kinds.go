@@ -32,7 +32,7 @@ var kinds = map[string]kind{
 	"wait_status": printWaitStatus, "mmap_flags": printMmapFlags, "mremap_to": printMremapTo,
 	"futex_op": printFutexOp, "futex_arg": printFutexArg, "prctl2": printPrctl2, "prctl_rest": printPrctlRest,
 	"cpuset": printCpuset, "cpuset_out": printCpusetOut, "restart": printRestart, "ipckey": printIpcKey, "ipc_flags": printIpcFlags,
-	"reboot_arg": printRebootArg,
+	"reboot_arg": printRebootArg, "ptrace_arg": printPtraceArg,
 	"cap_header": printAddr, "cap_data": printAddr,
 
 	"signal": printSignal, "sigset": printSigset, "sigset_ptr": printSigsetPtr, "sigaction": printSigaction,

@@ -50,6 +50,11 @@ func (p *Policy) Refuse(rule string) error {
 	if err != nil {
 		return fmt.Errorf("deny: %w", err)
 	}
+	for item := range strings.SplitSeq(list, ",") {
+		if slices.Contains(unstoppable, item) {
+			return fmt.Errorf("deny %s: a thread has to be able to end, and to return from a signal", item)
+		}
+	}
 	if p.errnos == nil {
 		p.errnos = map[string]unix.Errno{}
 		if _, ok := sysnum.Native.Number("io_uring_setup"); ok {
@@ -57,13 +62,9 @@ func (p *Policy) Refuse(rule string) error {
 		}
 	}
 	for _, call := range calls.Names() {
-		if slices.Contains(unstoppable, call) {
-			if calls.Len() > 1 {
-				continue // a class, or all
-			}
-			return fmt.Errorf("deny %s: a thread has to be able to end, and to return from a signal", call)
+		if !slices.Contains(unstoppable, call) { // it is of a class, or of all
+			p.errnos[call] = errno
 		}
-		p.errnos[call] = errno
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ var unstoppable = []string{"exit", "exit_group", "rt_sigreturn"}
 func errnoNamed(name string) (unix.Errno, error) {
 	// Numbers above are no errnos (include/linux/err.h, MAX_ERRNO).
 	for errno := unix.Errno(1); errno < 4096; errno++ {
-		if unix.ErrnoName(errno) == name {
+		if name != "" && unix.ErrnoName(errno) == name {
 			return errno, nil
 		}
 	}
@@ -90,12 +91,6 @@ func errnoNamed(name string) (unix.Errno, error) {
 
 // Empty reports whether p refuses nothing.
 func (p *Policy) Empty() bool { return len(p.errnos) == 0 }
-
-// Has reports whether p refuses the call.
-func (p *Policy) Has(name string) bool {
-	_, ok := p.errnos[name]
-	return ok
-}
 
 // Names returns the calls that p refuses, in alphabetical order.
 func (p *Policy) Names() []string {
