@@ -202,6 +202,7 @@ func (s *Store) merge(old *batch) {
 		}
 		// Whatever state the rows are in, the next attempt must delete all that may exist.
 		if r.drop || r.orphan {
+			r.in.stored = true
 			r.in.dataStored = r.in.dataStored || r.dropData
 			r.in.xattrStored = r.in.xattrStored || r.dropXattrs
 			r.in.sideStored = r.in.sideStored || r.dropSide

@@ -157,27 +157,37 @@ func (f *file) DeviceCharacteristics() vfs.DeviceCharacteristic {
 	return f.File.DeviceCharacteristics() &^ vfs.IOCAP_BATCH_ATOMIC
 }
 
-// cause puts the error of the system call that failed before an error of SQLite's, as [Errno] needs
-// to know it.
+// cause puts what the error of the system call that failed means for the payload before an error of
+// the connection's, for [Errno] to find.
 func (c *conn) cause(err error) error {
-	if !errors.Is(err, sqlite3.IOERR) && !errors.Is(err, sqlite3.FULL) && !errors.Is(err, sqlite3.CANTOPEN) {
+	var errno syscall.Errno
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &errno):
+	case errors.Is(err, sqlite3.IOERR_SHMSIZE):
+		errno = syscall.ENOSPC // the log's index, which is made larger before it is used, is out of reach
+	case errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.CANTOPEN):
+		errno = c.failure()
+	}
+	if errno == 0 {
 		return err
 	}
+	return fmt.Errorf("%w: %w", storageErrno(errno), err)
+}
+
+// failure is why the last change of one of the connection's files was not made, or 0.
+func (c *conn) failure() (errno syscall.Errno) {
 	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_JOURNAL_POINTER, sqlite3.FCNTL_FILE_POINTER} {
 		p, _ := c.FileControl("main", op)
 		if u, ok := p.(vfs.FileUnwrap); ok {
 			p = u.Unwrap()
 		}
-		var errno syscall.Errno
 		if f, ok := p.(*file); ok && errors.As(f.failure, &errno) {
-			return fmt.Errorf("%w: %w", storageErrno(errno), err)
+			return errno
 		}
 	}
-	// The index of the log is out of reach here. It is made larger before it is used.
-	if errors.Is(err, sqlite3.IOERR_SHMSIZE) {
-		return fmt.Errorf("%w: %w", syscall.ENOSPC, err)
-	}
-	return err
+	return 0
 }
 
 // storageErrno is what an error of the database's file means for the files in it.

@@ -152,6 +152,9 @@ func inspect(path string, opt Options) (fresh bool, err error) {
 	// The header's offsets are those of https://sqlite.org/fileformat2.html, section 1.3.
 	var h [100]byte
 	if _, err := io.ReadFull(f, h[:]); err != nil || string(h[:16]) != "SQLite format 3\x00" {
+		if !opt.ReadOnly && wasEmpty(path) {
+			return true, nil
+		}
 		return false, ErrNotDatabase
 	}
 	app, version := binary.BigEndian.Uint32(h[68:]), binary.BigEndian.Uint32(h[60:])
@@ -162,6 +165,20 @@ func inspect(path string, opt Options) (fresh bool, err error) {
 		return false, foreignError(int64(app))
 	}
 	return false, nil
+}
+
+// wasEmpty tells whether the database was just being made when the power failed, or the process was
+// killed: then a rollback journal says that the file had no pages, and SQLite will empty it again.
+// The journal's header is that of https://sqlite.org/fileformat2.html, section 3.
+func wasEmpty(path string) bool {
+	f, err := os.OpenFile(path+"-journal", os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var h [20]byte
+	_, err = io.ReadFull(f, h[:])
+	return err == nil && string(h[:8]) == "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" && binary.BigEndian.Uint32(h[16:]) == 0
 }
 
 func (s *Store) open(fresh bool, root Attr) (err error) {

@@ -1,0 +1,218 @@
+package sqlvfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3/vfs"
+)
+
+// failing opens a store on a disk that can be told to fail.
+func failing(t *testing.T) (*Store, *disk) {
+	d, name := newDisk(t, honest)
+	h := usual
+	h.query, h.retry = "vfs="+name, 5*time.Millisecond
+	s, err := openStore(filepath.Join(memoryDir(t), "a.db"), Options{Create: true, Root: rootAttr}, h)
+	must(t, err)
+	return s, d
+}
+
+// only makes changes of one kind fail.
+func only(kind eventKind, errno syscall.Errno) func(eventKind, int) error {
+	return func(k eventKind, _ int) error {
+		if k == kind {
+			return &os.PathError{Op: "pwrite", Path: "a.db", Err: errno} // as os.File does
+		}
+		return nil
+	}
+}
+
+// Whatever the disk refuses with comes through SQLite to where it is told to the payload. What was
+// there stays, no change is lost, and all goes on when the disk does.
+func TestErrorsOfTheDisk(t *testing.T) {
+	for _, kind := range []eventKind{wrote, synced} {
+		for errno, want := range map[syscall.Errno]syscall.Errno{
+			syscall.ENOSPC: syscall.ENOSPC,
+			syscall.EDQUOT: syscall.EDQUOT,
+			syscall.EROFS:  syscall.EROFS,
+			syscall.EFBIG:  syscall.ENOSPC,
+			syscall.EIO:    syscall.EIO,
+			syscall.EPERM:  syscall.EIO,
+		} {
+			s, d := failing(t)
+			before := bytes.Repeat([]byte("before"), 30_000)
+			f := create(t, s, "f", syscall.S_IFREG|0o600)
+			must(t, s.WriteAt(f, before, 0, nil, Now()))
+			must(t, s.Sync())
+
+			d.failWith(only(kind, errno))
+			g := create(t, s, "g", syscall.S_IFREG|0o600)
+			must(t, s.WriteAt(g, before, 0, nil, Now()))
+			if got := Errno(s.Sync()); got != want {
+				t.Errorf("%v of a disk that answers %v: %v, want %v", kind, errno, got, want)
+			}
+			if got := Errno(s.WriteAt(g, before, 0, nil, Now())); got != want {
+				t.Errorf("write that follows %v: %v, want %v", errno, got, want)
+			}
+			if !bytes.Equal(content(t, s, f), before) || !bytes.Equal(content(t, s, g), before) {
+				t.Error("content cannot be read meanwhile")
+			}
+
+			d.failWith(nil)
+			must(t, recovers(s))
+			must(t, s.WriteAt(g, []byte("after"), 0, nil, Now()))
+			path := s.Path()
+			must(t, s.Close())
+			must(t, checkClean(path))
+			s = openTest(t, path)
+			if got := content(t, s, lookup(t, s, "g")); !bytes.HasPrefix(got, []byte("afterebefore")) || len(got) != len(before) {
+				t.Errorf("g is %d bytes, %q...", len(got), got[:20])
+			}
+			must(t, s.Close())
+		}
+	}
+}
+
+// What was to be deleted by a transaction that failed must be deleted by the next one.
+func TestDeletionInAFailedTransaction(t *testing.T) {
+	s, d := failing(t)
+	f := create(t, s, "f", syscall.S_IFREG|0o600)
+	put(s, f)
+	must(t, s.Sync())
+	d.failWith(only(wrote, syscall.EIO))
+	s.Lock()
+	f, err := s.Get(f.Ino)
+	must(t, err)
+	f.Attr.Nlink = 0
+	s.Dirty(f)
+	must(t, s.Unlink(s.Root(), "f"))
+	s.Put(f)
+	s.Unlock()
+	if s.Sync() == nil {
+		t.Error("the disk takes nothing, but Sync succeeds")
+	}
+	d.failWith(nil)
+	must(t, recovers(s))
+	must(t, s.Close())
+	must(t, checkClean(s.Path()))
+}
+
+// The number of a base that a failed transaction has made is not there for the next one.
+func TestBaseInAFailedTransaction(t *testing.T) {
+	s, d := failing(t)
+	d.failWith(only(wrote, syscall.EIO))
+	dir := create(t, s, "d", syscall.S_IFDIR|0o700)
+	s.Lock()
+	s.SetOrigin(dir, &Origin{Base: "ws", Path: "d", Number: uint64(MaxIno)})
+	s.Put(dir)
+	s.Unlock()
+	if s.Sync() == nil {
+		t.Error("the disk takes nothing, but Sync succeeds")
+	}
+	d.failWith(nil)
+	must(t, recovers(s))
+	must(t, s.Close())
+	must(t, checkClean(s.Path()))
+}
+
+// After a failed sync the kernel believes that all is written. The next sync that succeeds must have
+// written it again: nothing of what it promises is lost with the power then.
+func TestSyncAfterAFailedSync(t *testing.T) {
+	s, d := failing(t)
+	must(t, s.Sync())
+	f := create(t, s, "f", syscall.S_IFREG|0o600)
+	must(t, s.WriteAt(f, []byte("kept"), 0, nil, Now()))
+	d.failWith(only(synced, syscall.EIO))
+	if got := Errno(s.Sync()); got != syscall.EIO {
+		t.Errorf("sync: %v", got)
+	}
+	d.failWith(nil)
+	must(t, recovers(s))
+	p, rnd := newPlatter(nil, nil), rand.New(rand.NewPCG(1, 1))
+	for _, e := range d.events {
+		p.play(e, rnd)
+	}
+	dir := t.TempDir()
+	for name, data := range p.cut(rnd) {
+		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
+	}
+	must(t, s.Close())
+	s = openTest(t, filepath.Join(dir, "a.db"))
+	defer s.Close()
+	if got := content(t, s, lookup(t, s, "f")); string(got) != "kept" {
+		t.Errorf("content is %q", got)
+	}
+}
+
+// A database that was only about to be made is made the next time, from whatever is there. A file
+// that is no database stays one, also beside a journal.
+func TestMakingOfADatabaseIsInterrupted(t *testing.T) {
+	d, name := newDisk(t, honest)
+	h := usual
+	h.query = "vfs=" + name
+	s, err := openStore(filepath.Join(memoryDir(t), "a.db"), Options{Create: true, Root: rootAttr}, h)
+	must(t, err)
+	must(t, s.Close())
+	rnd := rand.New(rand.NewPCG(1, 1))
+	p := newPlatter(nil, nil)
+	torn, all := 0, memoryDir(t)
+	for n, e := range d.events {
+		p.play(e, rnd)
+		for i := range 3 {
+			img := p.cut(rnd)
+			dir := filepath.Join(all, fmt.Sprint(n, "-", i))
+			must(t, os.Mkdir(dir, 0o700))
+			path := filepath.Join(dir, "a.db")
+			for name, data := range img {
+				must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
+			}
+			if data := img["a.db"]; len(data) > 0 && !bytes.HasPrefix(data, []byte("SQLite format 3")) {
+				torn++
+			}
+			must(t, openTest(t, path).Close())
+			must(t, checkClean(path))
+		}
+	}
+	if torn == 0 {
+		t.Error("no file was ever in between")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "notes.txt")
+	text := bytes.Repeat([]byte("no database\n"), 100)
+	must(t, os.WriteFile(path, text, 0o600))
+	must(t, os.WriteFile(path+"-journal", text, 0o600))
+	if _, err := Open(path, Options{Create: true}); !errors.Is(err, ErrNotDatabase) {
+		t.Errorf("open: %v", err)
+	}
+	for _, p := range []string{path, path + "-journal"} {
+		if data, _ := os.ReadFile(p); !bytes.Equal(data, text) {
+			t.Errorf("%s was changed", p)
+		}
+	}
+}
+
+// A log whose name could not be synced is not durable; the next sync tries again.
+func TestNameIsSyncedUntilItIs(t *testing.T) {
+	fail := errors.New("no")
+	calls := 0
+	f := &file{File: &diskFile{d: &disk{}}, syncName: func() error {
+		calls++
+		return fail
+	}}
+	if err := f.Sync(vfs.SYNC_FULL); !errors.Is(err, fail) {
+		t.Errorf("sync: %v", err)
+	}
+	fail = nil
+	must(t, f.Sync(vfs.SYNC_FULL))
+	must(t, f.Sync(vfs.SYNC_FULL))
+	if calls != 2 {
+		t.Errorf("the name was synced %d times", calls)
+	}
+}

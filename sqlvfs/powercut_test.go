@@ -1,0 +1,374 @@
+package sqlvfs
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+var cuts = flag.Int("cuts", 1500, "how many power cuts to simulate, of each kind")
+
+// Each life of a database is a random history, with calls of Sync from several goroutines, on a disk
+// that remembers. The power is cut at random moments of it. After each: the database opens, nothing
+// is wrong with it, what was promised to be durable is there, and the tree is exactly what it was
+// after one of the steps. One of the cuts is where the next life begins.
+func TestPowerCuts(t *testing.T) { cutThePower(t, *cuts, false) }
+
+// The same on a disk that now and then takes nothing, is full, or loses what it should have synced.
+func TestPowerCutsOfAFailingDisk(t *testing.T) { cutThePower(t, *cuts/2, true) }
+
+func cutThePower(t *testing.T, cuts int, failing bool) {
+	if testing.Short() {
+		cuts = min(cuts, 200)
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	workers := runtime.GOMAXPROCS(0)
+	for i := range workers {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h := newHistories(t, seed+uint64(i), honest)
+			h.failing = failing
+			if err := h.run(cuts / workers); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d cuts of %d lives with %d steps, %d of them durable, and %d writes to disk; %d failed",
+				h.cuts, h.lives, h.steps, h.durable, h.writes, h.failures.Load())
+		})
+	}
+}
+
+// The same finds a disk or a writer that does not keep the promise.
+func TestPowerCutsFindWhatIsWrong(t *testing.T) {
+	for name, c := range map[string]struct {
+		plant    plant
+		sabotage func(*Store, *rand.Rand)
+	}{
+		"a log that is not synced":      {plant: forgetsLog},
+		"a database that is not synced": {plant: forgetsDatabase},
+		"names that are not synced":     {plant: forgetsNames},
+		"changes out of order":          {sabotage: delayOne},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHistories(t, 1, c.plant)
+			h.sabotage = c.sabotage
+			err := h.run(20_000)
+			if err == nil {
+				t.Fatalf("nothing was found in %d cuts", h.cuts)
+			}
+			t.Logf("found after %d cuts: %v", h.cuts, err)
+		})
+	}
+}
+
+// delayOne puts a change that waits to be committed off until after the next transaction.
+func delayOne(s *Store, rnd *rand.Rand) {
+	s.Lock()
+	defer s.Unlock()
+	for k, ino := range s.gather.dentries {
+		b := s.gather
+		delete(b.dentries, k)
+		k.dir.holds++
+		go func() {
+			s.Lock()
+			defer s.Unlock()
+			for s.gather == b || s.inflight == b {
+				s.done.Wait()
+			}
+			if _, ok := s.gather.dentries[k]; !ok {
+				s.touch(k.dir, false)
+				s.gather.dentries[k] = ino
+			}
+			s.Put(k.dir)
+		}()
+		return
+	}
+}
+
+// histories are lives of a database, one after the other.
+type histories struct {
+	t        *testing.T
+	rnd      *rand.Rand
+	disk     *disk
+	habits   habits
+	dir      string // for everything that is on a disk
+	failing  bool   // so is the disk
+	sabotage func(*Store, *rand.Rand)
+
+	img    image // what the next life begins with
+	root   *node
+	states []uint64 // of the tree after each step of this life
+
+	cuts, lives, steps, durable, writes int
+	failures                            atomic.Int64
+}
+
+func newHistories(t *testing.T, seed uint64, p plant) *histories {
+	h := &histories{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), dir: memoryDir(t)}
+	h.disk, h.habits.query = newDisk(t, p)
+	h.habits.query = "vfs=" + h.habits.query
+	h.habits.linger, h.habits.retry, h.habits.logLimit = 300*time.Microsecond, time.Millisecond, 200_000
+	return h
+}
+
+// memoryDir is a temporary directory whose files are in memory, where there are such.
+func memoryDir(t testing.TB) string {
+	dir, err := os.MkdirTemp("/dev/shm", "art-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// run has the database live until there were so many cuts.
+func (h *histories) run(cuts int) error {
+	for ; h.cuts < cuts; h.lives++ {
+		if h.lives%6 == 0 {
+			h.img, h.root = nil, nil
+			if h.lives%12 != 0 {
+				h.img = smallPages(h.t)
+			}
+		}
+		if err := h.live(); err != nil {
+			return fmt.Errorf("life %d: %w", h.lives, err)
+		}
+	}
+	return nil
+}
+
+// smallPages is an empty database with the smallest pages and chunks, as another tool may make it:
+// much of what happens then happens on few pages.
+var smallPages = func() func(t testing.TB) image {
+	var once sync.Once
+	var data []byte
+	return func(t testing.TB) image {
+		once.Do(func() {
+			path := filepath.Join(memoryDir(t), "a.db")
+			c, err := sqlite3.Open(path)
+			must(t, err)
+			must(t, c.Exec("PRAGMA page_size=512; PRAGMA journal_mode=WAL;"+formatTables+
+				"INSERT INTO fs_config VALUES ('chunk_size', '512')"))
+			must(t, c.Close())
+			must(t, openTest(t, path).Close())
+			data, err = os.ReadFile(path)
+			must(t, err)
+		})
+		return image{"a.db": data}
+	}
+}()
+
+// live has the database live once, and cuts the power.
+func (h *histories) live() error {
+	dir := filepath.Join(h.dir, "life")
+	must(h.t, os.Mkdir(dir, 0o700))
+	defer os.RemoveAll(dir)
+	h.disk.insert(h.t, dir, h.img)
+	began := maps.Clone(h.disk.names)
+	if err := h.history(filepath.Join(dir, "a.db")); err != nil {
+		return err
+	}
+	events := h.disk.events
+	h.steps += len(h.states) - 1
+	moments := make([]int, 40)
+	for i := range moments {
+		moments[i] = h.rnd.IntN(len(events) + 1)
+	}
+	slices.Sort(moments)
+	next := h.rnd.IntN(len(moments))
+	p, played := newPlatter(h.img, began), 0
+	for i, moment := range moments {
+		for ; played < moment; played++ {
+			p.play(events[played], h.rnd)
+			switch events[played].kind {
+			case wrote:
+				h.writes++
+			case guaranteed:
+				h.durable++
+			}
+		}
+		img := p.cut(h.rnd)
+		root, err := h.verify(img, p.kept, p.began)
+		if err != nil {
+			return fmt.Errorf("cut %d, after event %d of %d: %w", h.cuts, moment, len(events), err)
+		}
+		h.cuts++
+		if i == next {
+			h.img, h.root = img, root
+		}
+	}
+	return nil
+}
+
+// history is a random one. Steps follow one another; calls of Sync come in between.
+func (h *histories) history(path string) error {
+	s, err := openStore(path, Options{Create: true, Root: rootAttr}, h.habits)
+	if err != nil {
+		return err
+	}
+	if h.root == nil {
+		h.root = &node{ino: RootIno, attr: rootAttr, kids: map[string]*node{}, white: map[string]bool{}, xattrs: map[string]string{}}
+		if h.root, err = readTree(s); err != nil {
+			return err
+		}
+	}
+	a := &actor{s: s, rnd: h.rnd, root: h.root, now: int64(h.lives) * 1000}
+	h.states = []uint64{a.root.sum()}
+	var mu sync.Mutex // orders the steps, and the looks at how many there are
+	stop := make(chan struct{})
+	errs := make(chan error, 3)
+	for i := range cap(errs) {
+		rnd := rand.New(rand.NewPCG(h.rnd.Uint64(), uint64(i)))
+		go func() {
+			for {
+				select {
+				case <-stop:
+					errs <- nil
+					return
+				case <-time.After(time.Duration(rnd.IntN(2000)) * time.Microsecond):
+				}
+				mu.Lock()
+				step := len(h.states) - 1
+				mu.Unlock()
+				switch err := s.Sync(); {
+				case err == nil:
+					h.disk.mark(guaranteed, step)
+				case !h.failing:
+					errs <- err
+					return
+				}
+			}
+		}()
+	}
+	if h.failing {
+		h.disk.failWith(h.bursts())
+	}
+	for range 100 + h.rnd.IntN(200) {
+		mu.Lock()
+		h.disk.mark(began, len(h.states))
+		err = a.step()
+		h.states = append(h.states, a.root.sum())
+		mu.Unlock()
+		if err != nil && !h.failing {
+			break
+		}
+		if h.sabotage != nil && h.rnd.IntN(20) == 0 {
+			h.sabotage(s, h.rnd)
+		}
+		if h.rnd.IntN(30) == 0 {
+			time.Sleep(time.Duration(h.rnd.IntN(1000)) * time.Microsecond)
+		}
+	}
+	close(stop)
+	h.disk.failWith(nil)
+	for range cap(errs) {
+		err = errors.Join(err, <-errs)
+	}
+	if h.failing {
+		err = recovers(s)
+	}
+	for _, in := range a.open {
+		put(s, in)
+	}
+	if cerr := s.Close(); cerr == nil && err == nil {
+		h.disk.mark(guaranteed, len(h.states)-1)
+	} else {
+		err = errors.Join(err, cerr)
+	}
+	return err
+}
+
+// bursts makes a disk refuse some changes in a row now and then.
+func (h *histories) bursts() func(eventKind, int) error {
+	rnd := rand.New(rand.NewPCG(h.rnd.Uint64(), 2))
+	good, bad := 100, 0
+	errno := syscall.EIO
+	return func(eventKind, int) error {
+		switch {
+		case good > 0:
+			if good--; good == 0 {
+				bad = 1 + rnd.IntN(20)
+				errno = []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}[rnd.IntN(4)]
+			}
+			return nil
+		case rnd.IntN(3) > 0:
+			if bad--; bad == 0 {
+				good = rnd.IntN(200)
+			}
+			h.failures.Add(1)
+			return errno
+		}
+		return nil
+	}
+}
+
+// recovers waits until the store goes on, now that its disk does.
+func recovers(s *Store) (err error) {
+	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(time.Millisecond) {
+		if err = s.Sync(); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("the disk is well again, but not the store: %w", err)
+}
+
+// verify opens what a cut has left and returns the tree in it. The tree must be that of a step from
+// first to last.
+func (h *histories) verify(img image, first, last int) (*node, error) {
+	dir := filepath.Join(h.dir, "cut")
+	must(h.t, os.Mkdir(dir, 0o700))
+	defer os.RemoveAll(dir)
+	for name, data := range img {
+		must(h.t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
+	}
+	path := filepath.Join(dir, "a.db")
+	if first > 0 && h.rnd.IntN(8) == 0 {
+		if err := checkClean(path); err != nil {
+			return nil, fmt.Errorf("before it is opened: %w", err)
+		}
+	}
+	s, err := Open(path, Options{Create: true, Root: rootAttr})
+	if err != nil {
+		return nil, err
+	}
+	root, err := readTree(s)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return nil, err
+	}
+	if err := checkClean(path); err != nil {
+		return nil, err
+	}
+	sum := root.sum()
+	for step := last; step >= first; step-- {
+		if h.states[step] == sum {
+			return root, nil
+		}
+	}
+	if step := slices.Index(h.states, sum); step >= 0 {
+		return nil, fmt.Errorf("step %d was durable, and the tree is that of step %d", first, step)
+	}
+	return nil, fmt.Errorf("the tree is that of no step from %d to %d:\n%s", first, last, root)
+}
+
+// checkClean checks a database.
+func checkClean(path string) error {
+	findings, err := Check(path)
+	for _, f := range findings {
+		err = errors.Join(err, fmt.Errorf("check: inode %d: %s", f.Ino, f.Text))
+	}
+	return err
+}
