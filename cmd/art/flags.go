@@ -57,9 +57,9 @@ func command(o *sandbox.Options, run func(context.Context, []string) error) *ffc
 				return cli.WithHint(fmt.Errorf("read --network: %q is not a network", network), "use host or none")
 			}
 			switch trace.Format {
-			case "text", "json":
+			case "text", "json", "summary", "report":
 			default:
-				return cli.WithHint(fmt.Errorf("read --trace-format: %q is not a format", trace.Format), "use text or json")
+				return cli.WithHint(fmt.Errorf("read --trace-format: %q is not a format", trace.Format), "use text, json, summary or report")
 			}
 			if traced {
 				o.Trace = &trace

@@ -32,7 +32,8 @@ FLAGS
       --trace-syscalls LIST
                            the system calls to trace, with commas (default: all)
       --trace-format FORMAT
-                           text or json (default: text)
+                           text, json, or at the end a summary or a report
+                           (default: text)
   -q, --quiet              say nothing but errors
       --version            print the version
 

@@ -55,7 +55,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.hide(o.Hide, binds); err != nil {
+	if err := p.hide(o.hidden(), binds); err != nil {
 		return nil, err
 	}
 	account, err := newAccount()

@@ -59,6 +59,10 @@ type session struct {
 // itself failed. The calling goroutine must be locked to a thread that lives as
 // long as the process.
 func Run(o *Options) (code int, err error) {
+	tracing, err := openTrace(o.Trace)
+	if err != nil {
+		return cli.ExitArt, err
+	}
 	p, err := prepare(o)
 	if err != nil {
 		return cli.ExitArt, err
@@ -68,9 +72,7 @@ func Run(o *Options) (code int, err error) {
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return cli.ExitArt, fmt.Errorf("open %s: %w", os.DevNull, unwrapped(err))
 	}
-	if err := s.trace(o.Trace); err != nil {
-		return cli.ExitArt, err
-	}
+	s.trace(tracing)
 	s.streams, err = terminal.Open(o.Interactive, [3]*os.File{os.Stdin, os.Stdout, os.Stderr})
 	if err != nil {
 		return cli.ExitArt, err

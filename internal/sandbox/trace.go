@@ -3,48 +3,80 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/trace/callset"
 	"github.com/riverlytech/art/internal/trace/filter"
+	"github.com/riverlytech/art/internal/trace/report"
 	"github.com/riverlytech/art/libexec"
 )
 
-// trace puts art-trace before bubblewrap, if a trace is asked for. The filter that
-// selects the calls is the stub's to load, right before it becomes the payload, so
-// that neither bubblewrap's calls nor the stub's are in the trace. The log is
-// opened here: art-trace runs where the caller's files may be covered.
-func (s *session) trace(t *Trace) error {
+// tracing is what a session with a trace needs.
+type tracing struct {
+	log     *os.File
+	filter  string   // the calls, as the stub loads it
+	command []string // art-trace, up to what it runs
+}
+
+// openTrace finds art-trace and opens the log, if a trace is asked for; otherwise
+// it returns nil. The log is opened here because art-trace runs where the caller's
+// files may be covered, and before the session's view is made, because the guest
+// must not see a file that exists only then.
+func openTrace(t *Trace) (*tracing, error) {
 	if t == nil {
-		return nil
+		return nil, nil
 	}
 	path, err := libexec.Find("art-trace")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	calls := t.Syscalls
-	if calls == "" {
+	switch {
+	case calls != "":
+	case t.Format == "report":
+		calls = report.Calls()
+	default:
 		calls = "all"
 	}
 	set, err := callset.Parse(calls)
 	if err != nil {
-		return fmt.Errorf("read --trace-syscalls: %w", err)
+		return nil, fmt.Errorf("read --trace-syscalls: %w", err)
 	}
 	program, err := filter.Program(set.Names())
 	if err != nil {
-		return fmt.Errorf("read --trace-syscalls: %w", err)
+		return nil, fmt.Errorf("read --trace-syscalls: %w", err)
 	}
-	s.payload.Filter = string(filter.Marshal(program))
-	s.traceLog = os.Stderr
+	tr := &tracing{log: os.Stderr, filter: string(filter.Marshal(program))}
 	if t.Log != "" {
-		s.traceLog, err = os.OpenFile(t.Log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+		tr.log, err = os.OpenFile(t.Log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o666)
 		if err != nil {
-			return fmt.Errorf("open the trace's log %s: %w", t.Log, unwrapped(err))
+			return nil, fmt.Errorf("open the trace's log %s: %w", t.Log, unwrapped(err))
 		}
 	}
-	command := []string{path, "--filter-by", "payload", "--log-fd", strconv.Itoa(stage.ExtraFD),
-		"--syscalls", calls, "--format", t.Format}
-	s.plan.Command = append(append(command, "--"), s.plan.Command...)
-	return nil
+	tr.command = []string{path, "--filter-by", "payload", "--log-fd", strconv.Itoa(stage.ExtraFD),
+		"--syscalls", calls, "--format", t.Format, "--"}
+	return tr, nil
+}
+
+// hidden are the paths to hide from the guest: those asked for, and the log of a
+// trace, which is not the guest's to see or to change.
+func (o *Options) hidden() []string {
+	if o.Trace == nil || o.Trace.Log == "" {
+		return o.Hide
+	}
+	return append(slices.Clip(o.Hide), o.Trace.Log)
+}
+
+// trace puts art-trace before bubblewrap. The filter that selects the calls is the
+// stub's to load, right before it becomes the payload, so that neither bubblewrap's
+// calls nor the stub's are in the trace.
+func (s *session) trace(tr *tracing) {
+	if tr == nil {
+		return
+	}
+	s.traceLog = tr.log
+	s.payload.Filter = tr.filter
+	s.plan.Command = append(tr.command, s.plan.Command...)
 }
