@@ -18,11 +18,41 @@
 // # What is promised
 //
 //   - A transaction holds everything that happened up to one moment, and nothing that happened
-//     later: after a crash the database is a prefix of the history, never a mixture.
+//     later: after a crash the database is a prefix of the history, never a mixture. A step, which
+//     is what a caller does without letting go of the lock, is in it as a whole or not at all.
 //   - When [Store.Sync] returns nil, everything that happened before the call survives the death
-//     of any process and a power cut. Calls that wait at the same time share one transaction.
-//   - Without Sync, history is at most [Linger] plus one commit behind.
+//     of any process and a power cut: content, names and attributes, of whatever file. Calls that
+//     wait at the same time share one transaction.
+//   - Without Sync, history is at most [Linger] plus one commit behind when the process is killed.
+//     A power cut takes what the host's kernel had not written by itself, about half a minute
+//     (dirty_expire_centisecs in proc_sys_vm(5)): still a prefix.
 //   - Memory is bounded: writes wait when more than [Options.MaxDirty] bytes are not yet committed.
+//   - What the disk refuses is refused to the caller ([Errno]): reads go on, changes that make the
+//     tree larger fail, and what was accepted before waits. All of it is tried again every second,
+//     and goes on by itself when the disk does. A Sync that fails promises nothing, one that
+//     succeeds later promises everything.
+//
+// # What that means for system calls
+//
+// fs serves a mount without a write-back cache, so this is what a program on it may rely on:
+//
+//	write(2)             is in memory of the process that serves. It survives the program.
+//	close(2)             promises no more than the writes before it.
+//	fsync(2) on a file   is Sync: the file, its name, and all that happened before, anywhere.
+//	fdatasync(2)         is fsync.
+//	fsync on a directory is fsync too; nobody needs it here.
+//	O_SYNC, O_DSYNC      are an fsync behind each write.
+//	msync(2), MS_SYNC    hands mapped pages over and is fsync.
+//	rename(2)            is one step: there is always one of the two files under the name. Since order
+//	                     is kept, the new one is whole even without an fsync before; with an fsync
+//	                     after, of anything, it is the new one.
+//	sync(2), syncfs(2)   do not reach a FUSE server (fuse_sync_fs in fs/fuse/inode.c asks virtiofs
+//	                     only). sync(2) makes durable what is committed, as it does all of the host's
+//	                     files; so it promises what is older than Linger. syncfs(2) promises nothing.
+//	umount(2), the end   are a Sync: [Store.Close] leaves one durable file behind, and says if it
+//	of a session         could not.
+//
+// How the files of SQLite are synced for that is said in files.go. powercut_test.go proves it.
 //
 // # Locking
 //

@@ -84,12 +84,9 @@ func TestErrorsOfTheDisk(t *testing.T) {
 func TestDeletionInAFailedTransaction(t *testing.T) {
 	s, d := failing(t)
 	f := create(t, s, "f", syscall.S_IFREG|0o600)
-	put(s, f)
 	must(t, s.Sync())
 	d.failWith(only(wrote, syscall.EIO))
 	s.Lock()
-	f, err := s.Get(f.Ino)
-	must(t, err)
 	f.Attr.Nlink = 0
 	s.Dirty(f)
 	must(t, s.Unlink(s.Root(), "f"))
