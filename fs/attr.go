@@ -19,9 +19,8 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (Entry, error) {
 	}
 	n.holds++
 	defer func() { n.holds--; o.drop(n) }()
-	if n.gone {
-		// A removed directory that someone still stands in, or a removed file known by an O_PATH
-		// descriptor: nobody can find it again, so there is nothing to write down.
+	if n.gone && n.attr.IsDir() {
+		// Someone still stands in it, but nobody can find it again: there is nothing to write down.
 		return o.entry(n), nil
 	}
 	if err := o.copyUp(n); err != nil {
@@ -88,9 +87,7 @@ func (o *Overlay) accessed(n *node) {
 
 // truncate sets a file's size. Lock held; it is let go of.
 func (o *Overlay) truncate(n *node, size int64, now sqlvfs.Timespec) error {
-	f := &openFile{o: o, n: n}
 	o.store.Unlock()
 	defer o.store.Lock()
-	defer f.closeHost()
-	return o.store.Truncate(n.in, size, f.base(), now)
+	return o.store.Truncate(n.in, size, originReader{o, n}, now)
 }

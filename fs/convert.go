@@ -86,11 +86,7 @@ func setAttr(op *fuseops.SetInodeAttributesOp) SetAttr {
 
 // readDir fills a buffer of the kernel's with directory entries.
 func (s *Server) readDir(op *fuseops.ReadDirOp, plus bool) error {
-	d, err := s.handles.dir(op.Handle)
-	if err != nil {
-		return err
-	}
-	return d.Read(uint64(op.Offset), plus, func(e DirEntry) bool {
+	return s.fs.ReadDir(Ino(op.Inode), uint64(op.Offset), plus, func(e DirEntry) bool {
 		ent := fuseutil.Dirent{
 			Offset: fuseops.DirOffset(e.Offset),
 			Inode:  fuseops.InodeID(e.Ino),
@@ -124,11 +120,4 @@ func nameList(names []string) []byte {
 		list = append(append(list, name...), 0)
 	}
 	return list
-}
-
-func allocate(f File, op *fuseops.FallocateOp) error {
-	if op.Offset > math.MaxInt64 || op.Length > math.MaxInt64-op.Offset {
-		return syscall.EFBIG
-	}
-	return f.Allocate(by(op.OpContext), op.Mode, int64(op.Offset), int64(op.Length))
 }

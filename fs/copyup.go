@@ -13,7 +13,7 @@ func (o *Overlay) copyUp(n *node) error {
 	if n.in != nil {
 		return nil
 	}
-	if n.gone {
+	if n.gone && n.attr.IsDir() {
 		return syscall.ENOENT
 	}
 	path := n.path
@@ -33,20 +33,24 @@ func (o *Overlay) copyUp(n *node) error {
 	switch {
 	case n.in != nil:
 		return nil
-	case n.gone:
+	case n.gone && n.attr.IsDir():
 		return syscall.ENOENT
-	case err == nil && (fp.Dev != n.fp.Dev || fp.Ino != n.fp.Ino):
+	case err == nil && !sameObject(fp, n.fp):
 		return syscall.ESTALE
 	case err != nil:
 		return err
 	}
 	o.update(n, attr, fp)
 	parent, name := n.parent, n.name
-	if err := o.copyUp(parent); err != nil {
-		return err
-	}
-	if n.in != nil || n.gone || n.parent != parent || n.name != name {
-		return o.copyUp(n) // the lock was let go of
+	if !n.gone {
+		if err := o.copyUp(parent); err != nil {
+			return err
+		}
+		if n.in != nil || n.gone || n.parent != parent || n.name != name {
+			return o.copyUp(n) // the lock was let go of
+		}
+	} else {
+		attr.Nlink = 0 // it may be open, but nobody finds it any more
 	}
 	in, err := o.store.New(attr)
 	if err != nil {
@@ -59,22 +63,24 @@ func (o *Overlay) copyUp(n *node) error {
 	}
 	o.store.SetOrigin(in, origin)
 	for name, value := range xattrs {
-		if err := o.store.SetXattr(in, name, value); err != nil {
-			in.Attr.Nlink = 0
-			o.store.Put(in)
-			return err
+		if err == nil {
+			err = o.store.SetXattr(in, name, value)
 		}
 	}
-	if err := o.store.Link(parent.in, name, in); err != nil {
+	if err == nil && !n.gone {
+		err = o.store.Link(parent.in, name, in)
+	}
+	if err != nil {
 		in.Attr.Nlink = 0
 		o.store.Put(in)
 		return err
 	}
-	n.in, n.parent = in, nil
+	n.in, n.parent, n.gone = in, nil, false
 	parent.holds--
 	if parent.handed[name] == n {
 		parent.unhand(name) // the kernel may keep it now, whatever the host does
 	}
+	o.drop(parent)
 	return nil
 }
 

@@ -24,19 +24,6 @@ func (o *Overlay) Symlink(c Caller, parent Ino, name, target string) (Entry, err
 	return o.make(c, parent, name, sqlvfs.Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1, Size: int64(len(target))}, target)
 }
 
-// Create implements FileSystem.
-func (o *Overlay) Create(c Caller, parent Ino, name string, mode uint32) (Entry, File, error) {
-	e, err := o.make(c, parent, name, sqlvfs.Attr{Mode: syscall.S_IFREG | mode&0o7777, Nlink: 1}, "")
-	if err != nil {
-		return Entry{}, nil, err
-	}
-	o.store.Lock()
-	defer o.store.Unlock()
-	n := o.nodes[e.Ino]
-	n.holds++
-	return e, &openFile{o: o, n: n, keep: true}, nil
-}
-
 // make adds a new inode under a name that must not be taken.
 func (o *Overlay) make(c Caller, parent Ino, name string, attr sqlvfs.Attr, target string) (Entry, error) {
 	if len(name) > sqlvfs.NameMax {
@@ -188,9 +175,8 @@ func (o *Overlay) remove(parent Ino, name string, dir bool) error {
 // unlink takes a name away from a node, and hides the base's entry of that name if there is one.
 // Lock held; it may be let go of before anything is changed.
 func (o *Overlay) unlink(p *node, name string, n *node, white bool) error {
-	// A file that stays open, or has other names, lives on and needs a row of its own to say how
-	// many names it has left. remove and Rename hold the node once themselves.
-	if n.in == nil && !n.attr.IsDir() && (n.holds > 1 || n.attr.Nlink > 1) {
+	// A file that has other names lives on and needs a row of its own to say how many it has left.
+	if n.in == nil && !n.attr.IsDir() && n.attr.Nlink > 1 {
 		if err := o.copyUp(n); err != nil {
 			return err
 		}
@@ -236,7 +222,14 @@ func (o *Overlay) unlink(p *node, name string, n *node, white bool) error {
 // checkEmpty returns ENOTEMPTY if a directory shows any entry.
 // Lock held; it is let go of while the host is asked.
 func (o *Overlay) checkEmpty(n *node) error {
-	list, err := o.list(n, nil)
+	host, err := o.openDir(n)
+	if err != nil {
+		return err
+	}
+	if host != nil {
+		defer host.Close()
+	}
+	list, err := o.list(n, host)
 	if err != nil {
 		return err
 	}

@@ -63,27 +63,35 @@ type Statfs struct {
 	Inodes, InodesFree                  uint64
 }
 
-// Cache is what the kernel has cached of a FileSystem. Its methods may wait for any operation under
-// way, so nothing that an operation needs may be held, and no operation may wait for them. The error
-// is syscall.ENOENT when there is nothing cached.
+// Cache is what the kernel has cached of a FileSystem. The error is syscall.ENOENT when there is
+// nothing cached.
 type Cache interface {
-	// InvalidateEntry has the kernel forget what a name means, and all below it.
+	// InvalidateEntry has the kernel forget what a name means, and all below it. It waits for whoever
+	// reads or changes the directory, so nothing that an operation needs may be held, and no
+	// operation may wait for it.
 	InvalidateEntry(parent Ino, name string) error
 	// InvalidateInode has the kernel forget an inode's attributes and content; of a directory, its
-	// list.
+	// list. It waits for whoever reads the content.
 	InvalidateInode(ino Ino) error
+	// InvalidateAttr has the kernel forget an inode's attributes only, and waits for nobody.
+	InvalidateAttr(ino Ino) error
 }
 
-// FileSystem is what the kernel asks of a file system through FUSE. Permissions and the types of
+// FileSystem is what the kernel asks of a file system through FUSE. Files and directories are not
+// opened: the kernel does that by itself, and holds an inode for as long as anyone has it open, also
+// when it has no name any more. Permissions and the types of
 // operands are the kernel's to check (mount option default_permissions); names are not "." or "..".
 // Every error is a syscall.Errno, or one that sqlvfs.Errno translates.
 //
-// Entries that Lookup, the making operations and Dir.Read with plus hand out are held by the kernel
+// Entries that Lookup, the making operations and ReadDir with plus hand out are held by the kernel
 // until it has given back as many with Forget.
 type FileSystem interface {
 	// Connect is called before anything else by who serves the file system to a kernel, to have
 	// its cache follow changes that are made elsewhere, and disconnect afterwards.
 	Connect(c Cache) (disconnect func())
+	// Volatile tells whether content may change without the cache being told. Then that may only be
+	// used for as long as attributes may be kept.
+	Volatile() bool
 
 	Lookup(parent Ino, name string) (Entry, error)
 	Forget(ino Ino, n uint64)
@@ -102,47 +110,27 @@ type FileSystem interface {
 	Mkdir(c Caller, parent Ino, name string, mode uint32) (Entry, error)
 	Symlink(c Caller, parent Ino, name, target string) (Entry, error)
 	Link(ino Ino, parent Ino, name string) (Entry, error)
-	Create(c Caller, parent Ino, name string, mode uint32) (Entry, File, error)
 	Unlink(parent Ino, name string) error
 	Rmdir(parent Ino, name string) error
 	Rename(oldParent Ino, oldName string, newParent Ino, newName string) error
 
-	// Open opens a regular file; flags are those of open(2). O_TRUNC truncates.
-	Open(c Caller, ino Ino, flags uint32) (File, error)
-	OpenDir(ino Ino) (Dir, error)
+	// Read reads a regular file like io.ReaderAt, but without an error at its end.
+	Read(ino Ino, p []byte, off int64) (int, error)
+	// TryRead is Read for a caller that must not wait long: ok is false if it would.
+	TryRead(ino Ino, p []byte, off int64) (n int, ok bool)
+	// Write writes all of p. What made the file run with more rights than its caller's is taken away
+	// if c may not keep it.
+	Write(c Caller, ino Ino, p []byte, off int64) error
+	// Allocate is fallocate(2), with its modes.
+	Allocate(c Caller, ino Ino, mode uint32, off, length int64) error
+	// ReadDir passes a directory's entries to emit, starting behind the one whose Offset is given (0:
+	// from the start, looking afresh), until emit returns false or there are no more. With plus,
+	// entries are looked up, and those that emit takes are held as by Lookup.
+	ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry) bool) error
+
 	Statfs() (Statfs, error)
 	// Sync returns when all that happened before is durable.
 	Sync() error
-}
-
-// File is an open regular file. Its methods may be called concurrently.
-type File interface {
-	// ReadAt reads like io.ReaderAt, but without an error at the end of the file.
-	ReadAt(p []byte, off int64) (int, error)
-	// TryReadAt is ReadAt for a caller that must not wait long: ok is false if it would.
-	TryReadAt(p []byte, off int64) (n int, ok bool)
-	// WriteAt writes all of p. What made the file run with more rights than its caller's is taken
-	// away if c may not keep it.
-	WriteAt(c Caller, p []byte, off int64) error
-	// Allocate is fallocate(2), with its modes.
-	Allocate(c Caller, mode uint32, off, length int64) error
-	Sync() error
-	// KeepCache tells whether what the kernel has cached of the file is still right. If not, it must
-	// be gone before the kernel learns that the file is open.
-	KeepCache() bool
-	Release()
-}
-
-// Dir is an open directory.
-type Dir interface {
-	// Read passes entries to emit, starting behind the one whose Offset is given (0: from the
-	// start, looking afresh), until emit returns false or there are no more. With plus, entries
-	// are looked up, and those that emit takes are held as by Lookup.
-	Read(offset uint64, plus bool, emit func(DirEntry) bool) error
-	// Cache tells whether the kernel may cache the list, as long as it does not change the directory
-	// itself, and if so, whether what it has cached before is still right.
-	Cache() (use, keep bool)
-	Release()
 }
 
 // DirEntry is an entry of a directory as it is read.

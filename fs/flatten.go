@@ -125,13 +125,8 @@ func (f *flattener) failed(path string, err error) error {
 
 // entries lists a directory. The entries that could be looked up are held.
 func (f *flattener) entries(ino Ino) ([]DirEntry, error) {
-	d, err := f.OpenDir(ino)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Release()
 	var list []DirEntry
-	err = d.Read(0, true, func(e DirEntry) bool {
+	err := f.ReadDir(ino, 0, true, func(e DirEntry) bool {
 		if e.Name != "." && e.Name != ".." {
 			list = append(list, e)
 		}
@@ -238,18 +233,21 @@ func (f *flattener) release(n *node) {
 func (f *flattener) fill(ino Ino) error {
 	f.store.Lock()
 	n, err := f.get(ino)
-	partly := err == nil && n.based && n.in.Origin != nil && n.in.Origin.Limit > 0
-	f.store.Unlock()
-	if err != nil || !partly {
+	if err != nil || !n.based || !n.showsThrough() {
+		f.store.Unlock()
 		return err
 	}
-	open := &openFile{o: f.Overlay, n: n}
-	defer open.closeHost()
-	host, err := open.openHost()
+	host, err := f.openBase(n, n.in.Origin.Fingerprint)
+	f.store.Unlock()
 	if err != nil {
 		return err
 	}
-	return f.store.Fill(n.in, open.base(), host.sparse(), f.step)
+	defer func() {
+		f.store.Lock()
+		defer f.store.Unlock()
+		f.closeBase(host, true)
+	}()
+	return f.store.Fill(n.in, originReader{f.Overlay, n}, host.sparse(), f.step)
 }
 
 func (f *flattener) step(bytes int) error {

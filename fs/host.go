@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -27,6 +28,7 @@ type Host struct {
 	hiders map[string]bool    // directories of these
 	secret map[[2]uint64]bool // device and inode of files that are not there under any name
 	pins   []int              // O_PATH descriptors of these, or their numbers would go to others
+	groups []int              // of this process
 }
 
 // OpenHost opens a tree. Files named in hide, and everything that SQLite keeps beside them, are
@@ -54,6 +56,11 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 		h.Close()
 		return nil, &os.PathError{Op: "stat", Path: dir, Err: err}
 	}
+	if h.groups, err = os.Getgroups(); err != nil {
+		h.Close()
+		return nil, err
+	}
+	h.groups = append(h.groups, os.Getegid())
 	for _, file := range hide {
 		if real, err := filepath.EvalSymlinks(file); err == nil {
 			file = real
@@ -89,6 +96,17 @@ func (h *Host) Close() error {
 		unix.Close(pin)
 	}
 	return unix.Close(h.root)
+}
+
+// readable tells by an object's attributes whether this process may read it.
+func (h *Host) readable(a *sqlvfs.Attr) bool {
+	switch uid := os.Geteuid(); {
+	case uid == 0 || uint32(uid) == a.UID:
+		return true
+	case slices.Contains(h.groups, int(a.GID)):
+		return a.Mode&0o040 != 0
+	}
+	return a.Mode&0o004 != 0
 }
 
 // beneath are the rules by which every path is walked (openat2(2)).

@@ -16,7 +16,7 @@ import (
 // it to forget something until an operation under way is answered.
 type doubts struct {
 	names  map[entryOf]struct{}
-	inodes map[Ino]struct{}
+	inodes map[Ino]bool  // value: is it a directory?
 	raised chan struct{} // holds a token if there may be any
 }
 
@@ -36,7 +36,7 @@ func (d *doubts) entry(dir *node, name string) {
 // inode doubts a node's attributes and content.
 func (d *doubts) inode(n *node) {
 	if d != nil {
-		d.inodes[n.ino] = struct{}{}
+		d.inodes[n.ino] = n.attrOf().IsDir()
 		d.raise()
 	}
 }
@@ -53,8 +53,8 @@ func (d *doubts) raise() {
 func (o *Overlay) Connect(c Cache) (disconnect func()) {
 	o.store.Lock()
 	defer o.store.Unlock()
-	d := &doubts{map[entryOf]struct{}{}, map[Ino]struct{}{}, make(chan struct{}, 1)}
-	o.doubts = d
+	d := &doubts{map[entryOf]struct{}{}, map[Ino]bool{}, make(chan struct{}, 1)}
+	o.doubts, o.cache = d, c
 	if o.host != nil && o.watchLimit > 0 && !o.store.ReadOnly() {
 		if ws, err := newWatches(&o.store.Mutex, o.host, o.watchLimit); err == nil {
 			o.watches = ws
@@ -76,6 +76,13 @@ func (o *Overlay) Connect(c Cache) (disconnect func()) {
 		<-stopped
 	}
 }
+
+// noCache is the Cache of who keeps nothing.
+type noCache struct{}
+
+func (noCache) InvalidateEntry(Ino, string) error { return syscall.ENOENT }
+func (noCache) InvalidateInode(Ino) error         { return syscall.ENOENT }
+func (noCache) InvalidateAttr(Ino) error          { return syscall.ENOENT }
 
 // listen hears what inotify has to tell until the watches end. Nobody waits for it then: the kernel
 // takes its time to close a queue (fsnotify_destroy_group in fs/notify/group.c).
@@ -148,9 +155,9 @@ func (o *Overlay) happened(ws *watches, w *watch, mask uint32, name string) {
 			o.doubts.inode(n)
 		}
 	case mask&entryEvents != 0:
-		w.listed = ws.clock + 1
 		for _, n := range w.shown {
 			n.fresh = false
+			o.dropList(n)
 			o.doubts.inode(n)
 		}
 		o.suspect(w, name)
@@ -185,6 +192,12 @@ func (o *Overlay) lose(ws *watches, w *watch) {
 	}
 }
 
+// nobody is a name that no entry is likely to have. Forgetting it does nothing but wait until nobody reads
+// the directory any more: an old list may be on its way, and would be kept if it came after the
+// forgetting of the list (the directory's lock is held from the request until the answer is in the
+// cache, iterate_dir in fs/readdir.c).
+const nobody = "\xff\xfe nobody"
+
 // settle settles doubts until it is told to stop.
 func (o *Overlay) settle(c Cache, d *doubts, stop <-chan struct{}) {
 	for {
@@ -195,10 +208,13 @@ func (o *Overlay) settle(c Cache, d *doubts, stop <-chan struct{}) {
 		}
 		o.store.Lock()
 		names, inodes := d.names, d.inodes
-		d.names, d.inodes = map[entryOf]struct{}{}, map[Ino]struct{}{}
+		d.names, d.inodes = map[entryOf]struct{}{}, map[Ino]bool{}
 		o.store.Unlock()
 		// What is not cached, or no more, is no error; nor is the end of the connection.
-		for ino := range inodes {
+		for ino, dir := range inodes {
+			if dir {
+				c.InvalidateEntry(ino, nobody)
+			}
 			c.InvalidateInode(ino)
 		}
 		for e := range names {

@@ -114,43 +114,41 @@ func (k *kernel) open(path string, flags int, mode uint32) (treeFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	var f File
 	switch kind := e.Attr.Mode & syscall.S_IFMT; {
 	case e.Ino == 0 && flags&unix.O_CREAT == 0:
 		return nil, syscall.ENOENT
 	case e.Ino == 0:
-		e, f, err = k.fs.Create(k.caller, dir.Ino, name, mode)
-		e, err = k.got(e, err)
+		e, err = k.got(k.fs.Mknod(k.caller, dir.Ino, name, syscall.S_IFREG|mode, 0))
 	case flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0:
 		return nil, syscall.EEXIST
 	case kind == syscall.S_IFLNK:
 		return nil, syscall.ELOOP
 	case kind == syscall.S_IFDIR:
 		return nil, syscall.EISDIR
-	default:
-		f, err = k.fs.Open(Caller{}, e.Ino, uint32(flags&^(unix.O_CREAT|unix.O_EXCL)))
+	case flags&unix.O_TRUNC != 0:
+		size := int64(0)
+		_, err = k.fs.Setattr(Caller{}, e.Ino, SetAttr{Size: &size})
 	}
 	if err != nil {
 		return nil, errnoOf(err)
 	}
 	k.files[e.Ino]++
-	return &kernelFile{f, k, e.Ino}, nil
+	return &kernelFile{k, e.Ino}, nil
 }
 
 // kernelFile is an open file; as long as it is, its inode is not forgotten.
 type kernelFile struct {
-	f   File
 	k   *kernel
 	ino Ino
 }
 
 func (f *kernelFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.f.ReadAt(p, off)
+	n, err := f.k.fs.Read(f.ino, p, off)
 	return n, errnoOf(err)
 }
 
 func (f *kernelFile) WriteAt(p []byte, off int64) error {
-	return errnoOf(f.f.WriteAt(Caller{}, p, off))
+	return errnoOf(f.k.fs.Write(Caller{}, f.ino, p, off))
 }
 
 func (f *kernelFile) truncate(size int64) error {
@@ -164,7 +162,6 @@ func (f *kernelFile) stat() (Entry, error) {
 }
 
 func (f *kernelFile) Release() {
-	f.f.Release()
 	if f.k.files[f.ino]--; f.k.files[f.ino] == 0 {
 		delete(f.k.files, f.ino)
 	}
@@ -292,16 +289,11 @@ func (k *kernel) readdir(path string, n int, pause func([]DirEntry)) ([]DirEntry
 	if !e.Attr.IsDir() {
 		return nil, syscall.ENOTDIR
 	}
-	d, err := k.fs.OpenDir(e.Ino)
-	if err != nil {
-		return nil, errnoOf(err)
-	}
-	defer d.Release()
 	var all []DirEntry
 	offset := uint64(0)
 	for {
 		room := n
-		err := d.Read(offset, k.plus, func(e DirEntry) bool {
+		err := k.fs.ReadDir(e.Ino, offset, k.plus, func(e DirEntry) bool {
 			if room == 0 {
 				return false
 			}

@@ -19,6 +19,9 @@ func (o *Overlay) Lookup(parent Ino, name string) (Entry, error) {
 		return Entry{}, err
 	}
 	n, ttl, err := o.find(p, name, nil)
+	for err == nil && o.renew(n) {
+		n, ttl, err = o.find(p, name, nil)
+	}
 	if err == syscall.ENOENT {
 		return Entry{TTL: ttl}, nil
 	}
@@ -256,6 +259,7 @@ func (o *Overlay) Getattr(ino Ino) (Entry, error) {
 	if err := o.look(n); err != nil {
 		return Entry{}, err
 	}
+	o.renew(n)
 	return o.entry(n), nil
 }
 
@@ -274,14 +278,11 @@ func (o *Overlay) look(n *node) error {
 	if n.in != nil || n.gone {
 		return nil
 	}
-	if err == nil && (fp.Dev != was.Dev || fp.Ino != was.Ino) {
-		err = syscall.ESTALE // the name is another object's now; a new lookup finds that
-	}
-	if err == syscall.ENOENT || err == syscall.ENOTDIR {
-		err = syscall.ESTALE
-	}
-	if err == syscall.ESTALE && n.holds > 0 {
-		return nil // still open: what it was when last seen is the best answer there is
+	if err == syscall.ENOENT || err == syscall.ENOTDIR || err == nil && !sameObject(fp, was) {
+		// The name is another object's now, which a new lookup finds. For who has this one open, what it
+		// was when last seen is the best answer there is.
+		n.fresh = false
+		return nil
 	}
 	if err != nil {
 		return err

@@ -45,8 +45,8 @@ func answerLost(dev int, last any, waiting *waiting) bool {
 // what the library does not know it shows none. These are the kinds that no program can do without.
 func numbered(op any) bool {
 	switch op.(type) {
-	case *fuseops.LookUpInodeOp, *fuseops.GetInodeAttributesOp, *fuseops.OpenFileOp, *fuseops.CreateFileOp,
-		*fuseops.ReadFileOp, *fuseops.WriteFileOp, *fuseops.ReleaseFileHandleOp, *fuseops.SetXattrOp:
+	case *fuseops.LookUpInodeOp, *fuseops.GetInodeAttributesOp, *fuseops.MkNodeOp,
+		*fuseops.ReadFileOp, *fuseops.WriteFileOp, *fuseops.UnlinkOp, *fuseops.SetXattrOp:
 		return true
 	}
 	return false

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 
@@ -26,7 +27,7 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 	s := newServer(fsys, theirs, logf)
 	relayed := make(chan error, 1)
 	go func() {
-		err := relayInit(fd, ours)
+		err := relayInit(fd, ours, fsys.Volatile())
 		unix.Close(ours) // the library would wait for ever for what is not coming
 		relayed <- err
 	}()
@@ -69,6 +70,12 @@ const (
 )
 
 const (
+	// withoutOpen are FUSE_NO_OPEN_SUPPORT and FUSE_NO_OPENDIR_SUPPORT: the kernel can open and close
+	// files and directories by itself. The last of them came with Linux 5.1.
+	withoutOpen = 1<<17 | 1<<24
+	// autoInval is FUSE_AUTO_INVAL_DATA: the kernel asks for a file's time of change, if what it knows has
+	// expired, before it uses content that it has of it.
+	autoInval = 1 << 12
 	// handleKillpriv is FUSE_HANDLE_KILLPRIV_V2: we clear set-user-ID bits and capabilities when a
 	// file changes. Without it the kernel asks for security.capability before every write, once
 	// there are extended attributes at all (file_remove_privs in fs/inode.c).
@@ -79,7 +86,7 @@ const (
 )
 
 // relayInit passes the kernel's request on to the library and the amended answer back.
-func relayInit(dev, library int) error {
+func relayInit(dev, library int, volatile bool) error {
 	buf := make([]byte, os.Getpagesize()*32) // the device wants room for the longest request there is
 	n, err := retry(func() (int, error) { return unix.Read(dev, buf) })
 	if err != nil {
@@ -89,6 +96,13 @@ func relayInit(dev, library int) error {
 		return fmt.Errorf("read from /dev/fuse: first message has %d bytes", n)
 	}
 	offered := binary.NativeEndian.Uint32(buf[inFlags:])
+	if offered&withoutOpen != withoutOpen {
+		return errors.New("the kernel is too old: it must be Linux 5.1 or newer")
+	}
+	wanted := offered & handleKillpriv
+	if volatile {
+		wanted |= offered & autoInval
+	}
 	if _, err := unix.Write(library, buf[:n]); err != nil {
 		return err
 	}
@@ -97,7 +111,7 @@ func relayInit(dev, library int) error {
 	}
 	if n >= outCongestion+2 && binary.NativeEndian.Uint32(buf[outError:]) == 0 {
 		flags := binary.NativeEndian.Uint32(buf[outFlags:])
-		binary.NativeEndian.PutUint32(buf[outFlags:], flags|offered&handleKillpriv)
+		binary.NativeEndian.PutUint32(buf[outFlags:], flags|wanted)
 		binary.NativeEndian.PutUint16(buf[outBackground:], maxBackground)
 		binary.NativeEndian.PutUint16(buf[outCongestion:], maxBackground*3/4) // as the kernel's own default
 	}

@@ -23,10 +23,7 @@ func TestDirectoryIsReadOnFromAnotherOpening(t *testing.T) {
 		seen := map[string]int{}
 		offset := uint64(0)
 		read := func(n int) {
-			d, err := s.overlay.OpenDir(dir.Ino)
-			s.must(err)
-			defer d.Release()
-			s.must(d.Read(offset, false, func(e DirEntry) bool {
+			s.must(s.overlay.ReadDir(dir.Ino, offset, false, func(e DirEntry) bool {
 				if n == 0 {
 					return false
 				}

@@ -333,7 +333,7 @@ func TestChangedBaseOfAPartlyCopiedFileIsAnError(t *testing.T) {
 				if when == "next session" {
 					break
 				}
-				// A file that is open keeps what it had opened of the host, or fails, but never mixes.
+				// One that is open fails too, or never mixes.
 				want := append([]byte("mine"), noise[4:300_000]...)
 				if got, err := readAll(open, 1<<17); err == nil && !bytes.Equal(got, want) {
 					t.Errorf("open file: %s", difference(got, want))
@@ -388,16 +388,61 @@ func TestReplacedHostFileIsAnotherInode(t *testing.T) {
 	ino := s.stat("ws/f").Ino
 	open, err := s.open("ws/f", unix.O_RDONLY, 0)
 	s.must(err)
-	s.plant("f2", []byte("two"))
-	s.must(os.Rename(filepath.Join(s.base, "f2"), filepath.Join(s.base, "f")))
-	if got, err := readAll(open, 10); err != nil || string(got) != "one" {
+	s.replace("f", []byte("second"))
+	// It was opened just before, and nothing of it was read: what is there now is read, all of it.
+	if got, err := readAll(open, 10); err != nil || string(got) != "second" {
 		t.Errorf("open file: %q, %v", got, err)
+	}
+	if e, err := open.stat(); err != nil || e.Attr.Size != 6 {
+		t.Errorf("open file: size %d, %v", e.Attr.Size, err)
 	}
 	if e := s.stat("ws/f"); e.Ino == ino {
 		t.Error("the new file has the old one's number")
 	}
-	s.reads("ws/f", []byte("two"))
+	s.reads("ws/f", []byte("second"))
 	open.Release()
+}
+
+// A file of which some was read stays what it was, or fails; it never becomes a mixture.
+func TestReplacedHostFileThatIsBeingRead(t *testing.T) {
+	for name, forgotten := range map[string]bool{"still open": false, "closed meanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t)
+			s.plant("f", noise[:300_000])
+			open, err := s.open("ws/f", unix.O_RDONLY, 0)
+			s.must(err)
+			defer open.Release()
+			_, err = open.ReadAt(make([]byte, 1000), 0)
+			s.must(err)
+			s.replace("f", noise[1:300_000])
+			if forgotten {
+				for i := range maxOpened {
+					name := fmt.Sprint("other", i)
+					s.plant(name, noise[:10])
+					f, err := s.open("ws/"+name, unix.O_RDONLY, 0)
+					s.must(err)
+					_, err = f.ReadAt(make([]byte, 1), 0)
+					s.must(err)
+					f.Release()
+				}
+			}
+			got, err := readAll(open, 1<<17)
+			switch {
+			case forgotten && err != syscall.ESTALE:
+				t.Errorf("%d bytes, %v", len(got), err)
+			case !forgotten && (err != nil || !bytes.Equal(got, noise[:300_000])):
+				t.Errorf("%s, %v", difference(got, noise[:300_000]), err)
+			}
+			s.reads("ws/f", noise[1:300_000])
+		})
+	}
+}
+
+// replace puts another file in the place of one of the base.
+func (s *session) replace(path string, data []byte) {
+	s.t.Helper()
+	s.plant(path+"~", data)
+	s.must(os.Rename(filepath.Join(s.base, path+"~"), filepath.Join(s.base, path)))
 }
 
 // A push makes the workspace's directory without an origin; it is laid over the host's all the same,

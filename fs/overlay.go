@@ -33,6 +33,10 @@ type Overlay struct {
 	watchLimit int
 	watches    *watches // nil: none. GUARDED_BY(store)
 	doubts     *doubts  // nil: nobody to tell. GUARDED_BY(store)
+	cache      Cache    // the kernel's, in which doubts are settled. GUARDED_BY(store)
+
+	opened []*opened // files of the base, those opened first before the others. GUARDED_BY(store)
+	listed []*node   // those that have a list, same. GUARDED_BY(store)
 }
 
 var _ FileSystem = (*Overlay)(nil)
@@ -57,7 +61,7 @@ type OverlayOptions struct {
 type node struct {
 	ino     Ino
 	lookups uint64 // held by the kernel
-	holds   int    // held by open files and by untouched children
+	holds   int    // held by operations and by untouched children
 
 	in *sqlvfs.Inode // held; nil: untouched
 
@@ -78,11 +82,14 @@ type node struct {
 	unwatchable bool             // no use in trying
 	handed      map[string]*node // what the kernel was told of the base's names; nil: not there
 	absent      int              // how many of these are nil
-	listed      uint64           // which list the kernel may have cached: watch.listed then
-	listing     int              // open directories that may add to it
+	list        []dirent         // for who reads on; nil: none
+	expiring    bool             // the kernel is going to be told to forget its list
 
-	parentIno Ino                // for "..", of directories
-	cached    sqlvfs.Fingerprint // the version of the host's file that the kernel may have cached
+	parentIno Ino // for "..", of directories
+
+	opened  *opened            // its file in the base; nil: not open
+	content sqlvfs.Fingerprint // the version of which the kernel may have content; zero: none
+	stale   bool               // what it has is not of fp's version
 }
 
 // top is the base path of the overlay's root: a directory that does not exist on the host, whose
@@ -91,7 +98,7 @@ const top = ""
 
 // NewOverlay puts an overlay together. It changes nothing.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
-	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, nodes: map[Ino]*node{}}
+	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}}
 	if o.logf == nil {
 		o.logf = log.Printf
 	}
@@ -123,6 +130,10 @@ func (o *Overlay) get(ino Ino) (*node, error) {
 func (o *Overlay) drop(n *node) {
 	for n != nil && n.lookups == 0 && n.holds == 0 && n.ino != RootIno && o.nodes[n.ino] == n {
 		delete(o.nodes, n.ino)
+		if n.opened != nil {
+			o.shut(n.opened)
+		}
+		o.dropList(n)
 		if n.watch != nil {
 			o.watches.unshow(n.watch, n)
 			n.watch = nil
@@ -167,21 +178,18 @@ func (o *Overlay) entry(n *node) Entry {
 	if n.in == nil && !n.gone && !n.fresh {
 		e.AttrTTL = BaseTTL
 	}
-	if o.owner != nil {
-		if e.Attr.UID != o.owner.UID {
-			e.Attr.UID = o.owner.UID
-		}
-		if e.Attr.GID != o.owner.GID {
-			e.Attr.GID = o.owner.GID
-		}
+	// Who shows as another owner could be refused by the kernel what it should have, and the other way
+	// round: what we may not read is not the guest's either.
+	if o.owner != nil && (n.in != nil || o.host.readable(&n.attr)) {
+		e.Attr.UID, e.Attr.GID = o.owner.UID, o.owner.GID
 	}
 	return e
 }
 
 // forever is for how long the kernel may keep what it was told of the delta.
 func (o *Overlay) forever() time.Duration {
-	if o.store.ReadOnly() {
-		return BaseTTL // another process may change it
+	if o.Volatile() {
+		return BaseTTL
 	}
 	return Forever
 }
@@ -219,6 +227,9 @@ func (o *Overlay) Statfs() (Statfs, error) {
 		Inodes: uint64(sqlvfs.MaxIno), InodesFree: uint64(sqlvfs.MaxIno),
 	}, nil
 }
+
+// Volatile implements FileSystem: another process may be changing the database.
+func (o *Overlay) Volatile() bool { return o.store.ReadOnly() }
 
 // Sync implements FileSystem.
 func (o *Overlay) Sync() error { return o.store.Sync() }

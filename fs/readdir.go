@@ -5,26 +5,20 @@ import (
 	"hash/fnv"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// openDir is an open directory of an overlay. It lists what was there when reading began.
+// A directory is read in portions, and the kernel says neither who reads nor when he ends. The list
+// that was made for the first portion is kept for the others, as long as few directories were begun
+// since.
 //
-// An entry's offset follows from its name alone. The kernel may have the beginning of a directory
-// from its cache, which another open directory has filled, and ask for the rest here: only then has
-// it every entry that stays once, whatever came, went or was copied up meanwhile.
-type openDir struct {
-	o    *Overlay
-	n    *node // held
-	host *HostDir
-	ents []dirent // nil until read
+// An entry's offset follows from its name alone. So a list may be made anew in the middle, and the
+// kernel may have the beginning of a directory from its cache and ask for the rest here: every entry
+// that stays comes once, whatever came, went or was copied up meanwhile.
 
-	cache, keep bool // what to do with the kernel's cache
-}
-
-var _ Dir = (*openDir)(nil)
+// maxLists is how many directories' lists are kept.
+const maxLists = 16
 
 type dirent struct {
 	name   string
@@ -59,113 +53,115 @@ func place(list []dirent) {
 	}
 }
 
-// OpenDir implements FileSystem.
-func (o *Overlay) OpenDir(ino Ino) (Dir, error) {
+// ReadDir implements FileSystem.
+func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry) bool) error {
 	o.store.Lock()
 	defer o.store.Unlock()
 	n, err := o.get(ino)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !n.attrOf().IsDir() {
-		return nil, syscall.ENOTDIR
+		return syscall.ENOTDIR
 	}
 	n.holds++
-	d := &openDir{o: o, n: n}
-	d.cache, d.keep = o.listCache(n)
-	// What the kernel has in its cache it will not ask for.
-	if path := n.path; n.based && !n.gone && path != top && !d.keep {
-		opened := o.clock()
-		o.store.Unlock()
-		d.host, err = o.host.OpenDir(path)
-		o.store.Lock()
-		// A base directory that has vanished under a row of the delta supplies nothing more.
-		if err != nil && (n.in == nil || err != syscall.ENOENT && err != syscall.ENOTDIR && err != syscall.ELOOP) {
-			n.listed = 0
-			n.holds--
-			o.drop(n)
-			return nil, err
+	defer func() { n.holds--; o.drop(n) }()
+	var host *HostDir
+	if offset == 0 || n.list == nil || plus {
+		asked := o.clock()
+		if host, err = o.openDir(n); err != nil {
+			return err
 		}
-		if err == nil && n.watch == nil {
-			o.watchDir(n, d.host, opened)
-			d.cache, d.keep = o.listCache(n)
+		if host != nil {
+			defer host.Close()
+			o.watchDir(n, host, asked)
 		}
 	}
-	if d.cache {
-		n.listing++
-	}
-	return d, nil
-}
-
-// Cache implements Dir.
-func (d *openDir) Cache() (use, keep bool) { return d.cache, d.keep }
-
-// Release implements Dir.
-func (d *openDir) Release() {
-	if d.host != nil {
-		d.host.Close()
-	}
-	d.o.store.Lock()
-	defer d.o.store.Unlock()
-	if d.cache {
-		d.n.listing--
-	}
-	d.n.holds--
-	d.o.drop(d.n)
-}
-
-// Read implements Dir.
-func (d *openDir) Read(offset uint64, plus bool, emit func(DirEntry) bool) error {
-	o := d.o
-	o.store.Lock()
-	defer o.store.Unlock()
-	if offset == 0 || d.ents == nil {
-		list, err := o.list(d.n, d.host)
+	if offset == 0 || n.list == nil {
+		list, err := o.list(n, host)
 		if err != nil {
 			return err
 		}
 		place(list)
-		d.ents = append([]dirent{
-			{name: ".", ino: d.n.ino, mode: syscall.S_IFDIR, offset: selfOffset},
-			{name: "..", ino: d.n.parentIno, mode: syscall.S_IFDIR, offset: parentOffset},
-		}, list...)
-		o.accessed(d.n)
+		o.keepList(n, append([]dirent{
+			{name: ".", ino: n.ino, mode: syscall.S_IFDIR, offset: selfOffset},
+			{name: "..", ino: n.parentIno, mode: syscall.S_IFDIR, offset: parentOffset},
+		}, list...))
+		o.accessed(n)
+		o.expireList(n)
 	}
-	next, _ := slices.BinarySearchFunc(d.ents, offset, func(e dirent, offset uint64) int {
+	list := n.list
+	next, _ := slices.BinarySearchFunc(list, offset, func(e dirent, offset uint64) int {
 		return cmp.Or(cmp.Compare(e.offset, offset), -1) // the first one behind it
 	})
-	for _, ent := range d.ents[next:] {
+	for _, ent := range list[next:] {
 		e := DirEntry{Name: ent.name, Ino: ent.ino, Mode: ent.mode, Offset: ent.offset}
-		var n *node
+		var child *node
 		if plus && ent.offset >= firstOffset {
 			var lstat lstatFunc
-			if ent.base && d.host != nil {
-				lstat = func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return d.host.Lstat(ent.name) }
+			if ent.base && host != nil {
+				lstat = func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return host.Lstat(ent.name) }
 			}
-			var err error
 			// An entry that cannot be looked up any more is still listed, as readdir(3) allows.
-			var ttl time.Duration
-			if n, ttl, err = o.find(d.n, ent.name, lstat); err == nil {
-				e.Entry = o.hold(n)
+			if c, ttl, err := o.find(n, ent.name, lstat); err == nil && !c.stale {
+				child = c
+				e.Entry = o.hold(c)
 				e.Entry.TTL = ttl
-				e.Ino, e.Mode = n.ino, e.Entry.Attr.Mode
-			} else {
-				n = nil
+				e.Ino, e.Mode = c.ino, e.Entry.Attr.Mode
 			}
 		}
 		if !emit(e) {
-			if n != nil {
-				n.lookups--
-				o.drop(n)
+			if child != nil {
+				child.lookups--
+				o.drop(child)
 			}
 			return nil
 		}
 	}
+	if next == len(list) && n.list != nil {
+		o.dropList(n)
+	}
 	return nil
 }
 
-// list merges a directory's entries in delta and base; host may be nil, then it is opened if need
-// be. Lock held; it is let go of while the host is asked.
+// openDir opens a node's directory in the base; nil without an error says that the base supplies
+// nothing. Lock held; it is let go of while the host is asked.
+func (o *Overlay) openDir(n *node) (*HostDir, error) {
+	if !n.based || n.gone || n.path == top {
+		return nil, nil
+	}
+	path := n.path
+	o.store.Unlock()
+	dir, err := o.host.OpenDir(path)
+	o.store.Lock()
+	if n.in != nil && (err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.ELOOP) {
+		return nil, nil // it has vanished under a row of the delta
+	}
+	return dir, err
+}
+
+// keepList keeps a directory's list for who reads on. Lock held.
+func (o *Overlay) keepList(n *node, list []dirent) {
+	if n.list == nil {
+		if len(o.listed) == maxLists {
+			o.dropList(o.listed[0])
+		}
+		o.listed = append(o.listed, n)
+	}
+	n.list = list
+}
+
+// dropList lets go of a directory's list. Lock held.
+func (o *Overlay) dropList(n *node) {
+	if n.list != nil {
+		i := slices.Index(o.listed, n)
+		o.listed = slices.Delete(o.listed, i, i+1)
+		n.list = nil
+	}
+}
+
+// list merges a directory's entries in the delta and in the base, which host, if not nil, is open to
+// read. Lock held; it is let go of while the host is asked.
 func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
 	if n.gone {
 		return nil, nil
@@ -174,22 +170,12 @@ func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
 	switch {
 	case n.based && n.path == top:
 		base = []Dirent{{Name: o.name, Ino: o.host.ino, Type: syscall.S_IFDIR}}
-	case n.based:
-		path := n.path
-		n.holds++
+	case host != nil:
 		o.store.Unlock()
 		var err error
-		if host == nil {
-			if host, err = o.host.OpenDir(path); err == nil {
-				defer host.Close()
-			}
-		}
-		if err == nil {
-			base, err = host.ReadAll()
-		}
+		base, err = host.ReadAll()
 		o.store.Lock()
-		n.holds--
-		if err != nil && (n.in == nil || err != syscall.ENOENT && err != syscall.ENOTDIR && err != syscall.ELOOP) {
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"syscall"
 
 	"github.com/jacobsa/fuse"
@@ -23,13 +24,12 @@ type Server struct {
 	logf func(string, ...any)
 
 	begun   chan struct{} // closed when dev is the device
-	cache   Cache         // of the kernel
-	handles handles
 	waiting waiting
 	counts  counts
 
 	leadership
-	last any // operation that has a number; the leader's
+	last   any // operation that has a number; the leader's
+	poller poller
 }
 
 var _ fuse.Server = (*Server)(nil)
@@ -37,19 +37,23 @@ var _ fuse.Server = (*Server)(nil)
 func newServer(fsys FileSystem, dev int, logf func(string, ...any)) *Server {
 	return &Server{
 		fs: fsys, dev: dev, logf: logf, begun: make(chan struct{}),
-		handles: handles{open: map[fuseops.HandleID]any{}}, leadership: newLeadership(),
+		leadership: newLeadership(), poller: poller{fd: dev, trust: fullTrust},
 	}
 }
 
-// mountConfig is how the connection must be set up for the server. The kernel's write-back cache is
-// off: with it on, the kernel believes its own idea of a file's size and times over ours for as
-// long as the inode lives (fuse_get_cache_mask in fs/fuse/inode.c), and changes that the host makes
-// to the base would never show.
+// mountConfig is how the connection must be set up for the server.
+//
+// The kernel's write-back cache is off: with it on, the kernel believes its own idea of a file's size
+// and times over ours for as long as the inode lives (fuse_get_cache_mask in fs/fuse/inode.c), and
+// changes that the host makes to the base would never show.
+//
+// Opening and closing is the kernel's own business (see do): so O_TRUNC comes as a change of size.
 func mountConfig() *fuse.MountConfig {
 	return &fuse.MountConfig{
 		DisableWritebackCaching: true,
 		EnableSymlinkCaching:    true,
-		EnableAtomicTrunc:       true,
+		EnableNoOpenSupport:     true,
+		EnableNoOpendirSupport:  true,
 		EnableParallelDirOps:    true,
 		EnableAsyncReads:        true,
 		EnableReaddirplus:       true,
@@ -57,27 +61,22 @@ func mountConfig() *fuse.MountConfig {
 	}
 }
 
-// ServeOps implements fuse.Server.
+// ServeOps implements fuse.Server. The descriptor is ours until it returns: nothing may be written to
+// it afterwards.
 func (s *Server) ServeOps(c *fuse.Connection) {
 	<-s.begun
-	notifier := fuse.NewNotifier()
-	s.cache = kernelCache{notifier}
-	fuse.NewServerWithNotifier(notifier, withNotifier(s.loop)).ServeOps(c)
-}
-
-func (s *Server) loop(c *fuse.Connection) {
-	disconnect := s.fs.Connect(s.cache)
+	disconnect := s.fs.Connect(kernelCache(s.dev))
 	defer disconnect()
 	go s.look(c)
 	s.lead(c)
 	<-s.ended
 	s.waiting.Wait()
-	s.handles.releaseAll()
 }
 
 // lead reads requests and serves them until the connection is gone or somebody else leads.
 func (s *Server) lead(c *fuse.Connection) {
 	for {
+		s.poller.wait()
 		ctx, op, err := c.ReadOp()
 		var read *fs.PathError
 		switch {
@@ -107,9 +106,11 @@ func (s *Server) lead(c *fuse.Connection) {
 
 // take serves a request, or has it served.
 func (s *Server) take(ctx context.Context, c *fuse.Connection, op any) {
-	if read, ok := op.(*fuseops.ReadFileOp); ok && s.tryRead(read) {
-		c.Reply(ctx, nil)
-		return
+	if read, ok := op.(*fuseops.ReadFileOp); ok {
+		if read.BytesRead, ok = s.fs.TryRead(Ino(read.Inode), read.Dst[:read.Size], read.Offset); ok {
+			c.Reply(ctx, nil)
+			return
+		}
 	}
 	if mayWait(op) {
 		s.handOff(op, func() { s.serve(ctx, c, op) })
@@ -127,16 +128,6 @@ func mayWait(op any) bool {
 	return false
 }
 
-func (s *Server) tryRead(op *fuseops.ReadFileOp) bool {
-	f, err := s.handles.file(op.Handle)
-	if err != nil {
-		return false
-	}
-	n, ok := f.TryReadAt(op.Dst[:op.Size], op.Offset)
-	op.BytesRead = n
-	return ok
-}
-
 func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
 	err := s.do(ctx, op)
 	if err != nil {
@@ -145,15 +136,6 @@ func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
 			s.logf("%T: %v", op, err)
 		}
 		err = errno
-	}
-	if open, ok := op.(*fuseops.OpenFileOp); ok && err == nil && !open.KeepPageCache {
-		// The kernel drops the content by itself, but not the attributes, and reads as far as the size
-		// that it knows.
-		s.handOff(op, func() {
-			s.cache.InvalidateInode(Ino(open.Inode))
-			c.Reply(ctx, nil)
-		})
-		return
 	}
 	// An error here says that the connection is gone, which the next read finds out as well.
 	c.Reply(ctx, err)
@@ -183,7 +165,9 @@ func caller(ctx context.Context) Caller {
 func by(c fuseops.OpContext) Caller { return Caller{UID: c.Uid} }
 
 // do executes an operation and fills in its reply. Operations that the file system does not have
-// give ENOSYS; the kernel then stops asking, which for FlushFile is what makes close(2) cheap.
+// give ENOSYS, and the kernel does not ask for them again: not for opening and closing files and
+// directories, which it then does by itself, nor for creating and opening in one, which it makes of
+// mknod (fuse_file_open in fs/fuse/file.c, fuse_atomic_open in fs/fuse/dir.c), nor for flushing.
 func (s *Server) do(ctx context.Context, op any) error {
 	switch op := op.(type) {
 	case *fuseops.LookUpInodeOp:
@@ -220,53 +204,23 @@ func (s *Server) do(ctx context.Context, op any) error {
 		return s.fs.Rmdir(Ino(op.Parent), op.Name)
 	case *fuseops.RenameOp:
 		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName)
-	case *fuseops.CreateFileOp:
-		e, f, err := s.fs.Create(caller(ctx), Ino(op.Parent), op.Name, permissions(op.Mode))
-		if err == nil {
-			op.Handle = s.handles.add(f)
-		}
-		return reply(&op.Entry)(e, err)
-	case *fuseops.OpenFileOp:
-		f, err := s.fs.Open(by(op.OpContext), Ino(op.Inode), uint32(op.OpenFlags))
-		if err == nil {
-			op.Handle, op.KeepPageCache = s.handles.add(f), f.KeepCache()
-		}
-		return err
 	case *fuseops.ReadFileOp:
-		f, err := s.handles.file(op.Handle)
-		if err == nil {
-			op.BytesRead, err = f.ReadAt(op.Dst[:op.Size], op.Offset)
-		}
+		var err error
+		op.BytesRead, err = s.fs.Read(Ino(op.Inode), op.Dst[:op.Size], op.Offset)
 		return err
 	case *fuseops.WriteFileOp:
-		f, err := s.handles.file(op.Handle)
-		if err == nil {
-			err = f.WriteAt(by(op.OpContext), op.Data, op.Offset)
-		}
-		return err
+		return s.fs.Write(by(op.OpContext), Ino(op.Inode), op.Data, op.Offset)
 	case *fuseops.FallocateOp:
-		f, err := s.handles.file(op.Handle)
-		if err == nil {
-			err = allocate(f, op)
+		if op.Offset > math.MaxInt64 || op.Length > math.MaxInt64-op.Offset {
+			return syscall.EFBIG
 		}
-		return err
+		return s.fs.Allocate(by(op.OpContext), Ino(op.Inode), op.Mode, int64(op.Offset), int64(op.Length))
 	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
 		return s.fs.Sync()
-	case *fuseops.ReleaseFileHandleOp:
-		return s.handles.release(op.Handle)
-	case *fuseops.OpenDirOp:
-		d, err := s.fs.OpenDir(Ino(op.Inode))
-		if err == nil {
-			op.Handle = s.handles.add(d)
-			op.CacheDir, op.KeepCache = d.Cache()
-		}
-		return err
 	case *fuseops.ReadDirOp:
 		return s.readDir(op, false)
 	case *fuseops.ReadDirPlusOp:
 		return s.readDir(&op.ReadDirOp, true)
-	case *fuseops.ReleaseDirHandleOp:
-		return s.handles.release(op.Handle)
 	case *fuseops.ListXattrOp:
 		names, err := s.fs.Listxattr(by(op.OpContext), Ino(op.Inode))
 		if err == nil {

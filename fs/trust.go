@@ -117,34 +117,48 @@ func (n *node) unhand(name string) {
 
 // update takes in what the host says of an untouched node's object. Lock held.
 func (o *Overlay) update(n *node, attr sqlvfs.Attr, fp sqlvfs.Fingerprint) {
-	if n.fp != (sqlvfs.Fingerprint{}) && !attr.IsDir() && !sameContent(n.fp, fp) {
-		o.doubts.inode(n) // without a watch, nothing else makes the kernel forget the content
+	if n.content != (sqlvfs.Fingerprint{}) && !sameContent(n.fp, fp) {
+		n.stale = true
+		o.doubts.inode(n)
 	}
 	n.attr, n.fp = attr, fp
 }
 
-// isObject tells whether the host speaks of an untouched node's object. Lock held.
-func (n *node) isObject(attr sqlvfs.Attr, fp sqlvfs.Fingerprint) bool {
-	return n.fp.Dev == fp.Dev && n.fp.Ino == fp.Ino && (n.attr.Mode^attr.Mode)&syscall.S_IFMT == 0
+// renew has the kernel forget the content that it has of a node, if that is of an earlier version than
+// the attributes that it is about to learn, and tells whether it was. Lock held; it is let go of then.
+func (o *Overlay) renew(n *node) bool {
+	if !n.stale {
+		return false
+	}
+	n.holds++
+	o.store.Unlock()
+	o.cache.InvalidateInode(n.ino)
+	o.store.Lock()
+	n.holds--
+	n.stale, n.content = false, sqlvfs.Fingerprint{}
+	o.drop(n)
+	return true
 }
 
-// listCache decides on the kernel's cache of a directory's list for who opens it now: whether to use
-// and fill it, and whether what is in it is still right. A list is begun anew when a name of the base
-// has come or gone, but not while someone who may still add to the last one has it open.
-// The kernel knows itself when the guest changes the directory. Lock held.
-func (o *Overlay) listCache(n *node) (use, keep bool) {
-	switch {
-	case o.store.ReadOnly():
-		return false, false
-	case !n.based || n.gone || n.path == top:
-		return true, true
-	case n.watch == nil:
-		return false, false
-	case n.listed == n.watch.listed:
-		return true, true
-	case n.listing > 0:
-		return false, false
+// isObject tells whether the host speaks of an untouched node's object. Lock held.
+func (n *node) isObject(attr sqlvfs.Attr, fp sqlvfs.Fingerprint) bool {
+	return sameObject(n.fp, fp) && (n.attr.Mode^attr.Mode)&syscall.S_IFMT == 0
+}
+
+// expireList sees to it that the kernel does not keep a directory's list for longer than BaseTTL if
+// nothing tells of changes of it. The kernel keeps every list until it is told otherwise, and knows
+// itself when the guest changes the directory. Lock held.
+func (o *Overlay) expireList(n *node) {
+	if !n.based || n.gone || n.path == top || n.watch != nil || n.expiring {
+		return
 	}
-	n.listed = n.watch.listed
-	return true, false
+	n.expiring = true
+	time.AfterFunc(BaseTTL, func() {
+		o.store.Lock()
+		defer o.store.Unlock()
+		n.expiring = false
+		if o.nodes[n.ino] == n {
+			o.doubts.inode(n)
+		}
+	})
 }

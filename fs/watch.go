@@ -48,7 +48,6 @@ type watch struct {
 	shown  []*node // who shows this directory
 	refs   int     // shown, kids, and who is about to become one
 	lost   bool    // no longer in the tree
-	listed uint64  // the clock when an entry last came or went
 }
 
 const (
@@ -141,7 +140,7 @@ func (ws *watches) hold(path string, dir *HostDir, opened uint64) (*watch, error
 		return nil, nil // the host is changing the directory just now
 	}
 	ws.clock++
-	w = &watch{id: id, path: path, name: name, parent: parent, refs: 1, listed: ws.clock}
+	w = &watch{id: id, path: path, name: name, parent: parent, refs: 1}
 	ws.byID[id] = append(ws.byID[id], w)
 	if parent == nil {
 		ws.root = w

@@ -22,10 +22,14 @@ type cache struct {
 var _ Cache = (*cache)(nil)
 
 func (c *cache) InvalidateEntry(parent Ino, name string) error {
+	if name == nobody {
+		return nil
+	}
 	return c.say(fmt.Sprintf("%d/%s", parent, name))
 }
 
 func (c *cache) InvalidateInode(ino Ino) error { return c.say(fmt.Sprint(ino)) }
+func (c *cache) InvalidateAttr(ino Ino) error  { return c.say(fmt.Sprint(ino)) }
 
 func (c *cache) say(what string) error {
 	c.mu.Lock()

@@ -134,7 +134,7 @@ func (o *Overlay) changeXattr(ino Ino, name string, change func(in *sqlvfs.Inode
 
 // baseXattrs asks the host for an untouched node's attributes. Lock held; it is let go of meanwhile.
 func (o *Overlay) baseXattrs(n *node) (map[string][]byte, error) {
-	if n.gone {
+	if n.gone && n.attr.IsDir() {
 		return nil, nil
 	}
 	path := n.path

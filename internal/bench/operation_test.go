@@ -173,10 +173,8 @@ func (u uncached) Setattr(c fs.Caller, ino fs.Ino, set fs.SetAttr) (fs.Entry, er
 	return expired(u.FileSystem.Setattr(c, ino, set))
 }
 
-func (u uncached) Create(c fs.Caller, parent fs.Ino, name string, mode uint32) (fs.Entry, fs.File, error) {
-	e, f, err := u.FileSystem.Create(c, parent, name, mode)
-	e.TTL, e.AttrTTL = 0, 0
-	return e, f, err
+func (u uncached) Mknod(c fs.Caller, parent fs.Ino, name string, mode, rdev uint32) (fs.Entry, error) {
+	return expired(u.FileSystem.Mknod(c, parent, name, mode, rdev))
 }
 
 func expired(e fs.Entry, err error) (fs.Entry, error) {
