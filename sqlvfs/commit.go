@@ -37,7 +37,11 @@ func (w *writer) commit(b *batch) (err error) {
 	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	defer func() { err = w.end(err) }()
+	defer func() {
+		if err = end(w.Conn, err); err != nil {
+			clear(w.bases) // the rows of those that were new are not there
+		}
+	}()
 	w.wrote = true
 	for in, from := range b.cuts {
 		if err := w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index>=?", int64(in.Ino), from); err != nil {
@@ -82,22 +86,6 @@ func (w *writer) commit(b *batch) (err error) {
 		}
 	}
 	return nil
-}
-
-// end ends a transaction that err, if it is one, has spoiled.
-func (w *writer) end(err error) error {
-	if err == nil {
-		err = w.Exec("COMMIT")
-	}
-	if err != nil {
-		clear(w.bases) // the rows of those that were new are not there
-		// SQLite has rolled back by itself after most errors. It always ends the transaction, so an
-		// error of ROLLBACK has nothing to say that the next BEGIN does not.
-		if !w.GetAutocommit() {
-			w.Exec("ROLLBACK")
-		}
-	}
-	return err
 }
 
 func (w *writer) exec(query string, args ...int64) error {

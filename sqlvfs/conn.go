@@ -153,6 +153,19 @@ func (c *conn) run(s *sqlite3.Stmt) error {
 	return err
 }
 
+// end ends a connection's transaction: it commits, unless err says that something went wrong in it.
+func end(c *sqlite3.Conn, err error) error {
+	if err == nil {
+		err = c.Exec("COMMIT")
+	}
+	// SQLite has rolled back by itself after most errors. It always ends the transaction, so an error
+	// of ROLLBACK has nothing to say that the next BEGIN does not.
+	if err != nil && !c.GetAutocommit() {
+		c.Exec("ROLLBACK")
+	}
+	return err
+}
+
 // connPool lends connections for reading content, so that reads run beside one another and beside
 // the writer. They are opened when first needed.
 type connPool struct {

@@ -161,14 +161,17 @@ func (s *Store) readRows(ino Ino, off int64, dst []byte) error {
 	}
 	defer s.readers.put(c)
 	clear(dst)
-	end := off + int64(len(dst))
+	first, last := off/s.chunkSize, (off+int64(len(dst))-1)/s.chunkSize
 	q := c.prep(qChunks)
 	q.BindInt64(1, int64(ino))
-	q.BindInt64(2, off/s.chunkSize)
-	q.BindInt64(3, (end-1)/s.chunkSize)
+	q.BindInt64(2, first)
+	q.BindInt64(3, last)
 	for q.Step() {
-		start := q.ColumnInt64(0) * s.chunkSize
-		data := q.ColumnRawBlob(1)
+		index, data := q.ColumnInt64(0), q.ColumnRawBlob(1)
+		if index < first || index > last {
+			continue // a damaged index finds rows that were not asked for
+		}
+		start := index * s.chunkSize
 		if int64(len(data)) > s.chunkSize {
 			data = data[:s.chunkSize]
 		}

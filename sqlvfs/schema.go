@@ -213,11 +213,10 @@ func initSchema(c *sqlite3.Conn, app, version int64, root Attr) (err error) {
 	if app == ApplicationID && version == SchemaVersion {
 		return nil
 	}
-	tx, err := c.BeginImmediate()
-	if err != nil {
+	if err := c.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	defer tx.End(&err)
+	defer func() { err = end(c, err) }()
 	if app == ApplicationID {
 		err = migrate(c, version)
 	} else {

@@ -183,11 +183,15 @@ func (w *writer) turn() (closing, ok bool) {
 // makeRoom gives the space that the log takes to the next attempt, when there is none left: what is
 // in it goes back into the database, and the log begins anew.
 func (w *writer) makeRoom(err error) {
-	switch Errno(err) {
-	case syscall.ENOSPC, syscall.EDQUOT:
+	if isFull(err) {
 		// If this fails for want of space too, only the host can make room.
 		w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
 	}
+}
+
+func isFull(err error) bool {
+	errno := Errno(err)
+	return errno == syscall.ENOSPC || errno == syscall.EDQUOT
 }
 
 // writer is the state of the goroutine that owns the writing connection.
@@ -236,8 +240,9 @@ func (w *writer) finish() {
 	w.store.closeReaders()
 	if w.wrote {
 		_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
-		if errors.Is(err, sqlite3.BUSY) {
-			err = w.sync() // a reader still needs the log, which stays
+		if err = w.cause(err); errors.Is(err, sqlite3.BUSY) || isFull(err) {
+			// A reader needs the log, or the database cannot grow: all is in the log, which stays.
+			err = w.sync()
 		}
 		if err != nil {
 			w.store.failed = cmp.Or(w.store.failed, fmt.Errorf("checkpoint: %w", err))
