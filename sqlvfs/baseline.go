@@ -223,3 +223,20 @@ func TreeOf(fd int, name string) (Tree, error) {
 	}
 	return t, nil
 }
+
+// Baseline is that of the inode's origin, as [Inode.Baseline].
+func (n *Node) Baseline() *Baseline {
+	return (&Inode{Ino: n.Ino, Attr: n.Attr, Origin: n.Origin}).Baseline()
+}
+
+// Agreed returns, of every inode that a baseline of whatever directory speaks of, the change time
+// that it had then: one that still has it was not changed since. Of changes, those that are committed
+// count. The Store's lock must be held.
+func (s *Store) Agreed() (map[Ino]Timespec, error) {
+	all := map[Ino]Timespec{}
+	q := s.meta.prep(qAgreed)
+	for q.Step() {
+		all[Ino(q.ColumnInt64(0))] = Timespec{q.ColumnInt64(1), int32(q.ColumnInt64(2))}
+	}
+	return all, s.meta.done(q)
+}

@@ -40,6 +40,7 @@ const (
 		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM fs_inode i WHERE i.ino=?`
 	qChildrenOnly = `SELECT d.name, d.ino, i.mode, 0 FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino WHERE d.parent_ino=?`
 	qNone         = `SELECT '', '' WHERE ? AND 0`
+	qAgreed       = `SELECT row, row_ctime, row_ctime_nsec FROM art_baseline WHERE row<>0 ORDER BY row, row_ctime, row_ctime_nsec`
 	qNoTrees      = `SELECT 0, '', 0, 0, 0 WHERE 0`
 )
 
@@ -49,11 +50,12 @@ func substitutes(app, version int64) map[string]string {
 	switch {
 	case app != ApplicationID:
 		return map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly, qWhiteouts: qNone, qXattrs: qNone,
-			qTrees: qNoTrees}
+			qTrees: qNoTrees, qAgreed: qNoRows, qAllInodes: qAllInodesOnly, qAllWhiteouts: qNoRows, qAllXattrs: qNoRows}
 	case version < 2:
-		return map[string]string{qXattrs: qNone, qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qBaselines: qNone}
+		return map[string]string{qXattrs: qNone, qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone,
+			qAllInodes: qAllInodes2, qAllXattrs: qNoRows}
 	case version < 3:
-		return map[string]string{qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qBaselines: qNone}
+		return map[string]string{qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone, qAllInodes: qAllInodes2}
 	}
 	return nil
 }

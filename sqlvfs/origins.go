@@ -24,3 +24,21 @@ func (s *Store) Nameless(workspace string) ([]Ino, error) {
 	}
 	return list, s.meta.done(q)
 }
+
+// Supplied is an inode whose origin is at a path of a workspace.
+type Supplied struct {
+	Ino   Ino
+	Limit int64 // as [Origin].Limit
+}
+
+// Supplies returns the inodes that have an origin in a workspace, by the origin's path. Of changes,
+// those that are committed count. The Store's lock must be held.
+func (s *Store) Supplies(workspace string) (map[string]Supplied, error) {
+	q := s.meta.prep("SELECT o.path, o.ino, o.data_limit FROM art_origin o JOIN art_base b ON b.id=o.base WHERE b.name=?")
+	q.BindRawText(1, []byte(workspace))
+	all := map[string]Supplied{}
+	for q.Step() {
+		all[string(q.ColumnRawBlob(0))] = Supplied{Ino(q.ColumnInt64(1)), q.ColumnInt64(2)}
+	}
+	return all, s.meta.done(q)
+}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/peterbourgon/ff/v3"
 	"github.com/peterbourgon/ff/v3/ffcli"
@@ -48,6 +49,9 @@ func run(args []string) int {
 		return cli.ExitUsage
 	}
 	cli.Fail(prog, err)
+	if errors.Is(err, sync.ErrConflicts) {
+		return cli.ExitConflicts
+	}
 	return cli.ExitError
 }
 
@@ -97,34 +101,55 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 	// The environment comes first, by the long names, so that what is given on the command line
 	// counts more under either of its names.
 	env := newFlagSet(name)
-	longFlags(env, &opt)
+	longFlags(env, name, &opt)
 	if err := ff.Parse(env, nil, ff.WithEnvVarPrefix("ART")); err != nil {
 		return nil, wrongUsage(name, err)
 	}
 	fs := newFlagSet(name)
-	longFlags(fs, &opt)
+	longFlags(fs, name, &opt)
 	fs.StringVar(&opt.Dir, "m", opt.Dir, "")
 	fs.StringVar(&opt.DB, "d", opt.DB, "")
 	fs.BoolVar(&opt.Quiet, "q", opt.Quiet, "")
 	c := &ffcli.Command{Name: name, FlagSet: fs}
 	c.Exec = func(ctx context.Context, args []string) error {
 		switch {
-		case len(args) > 0:
+		case len(args) > 0 && name == "push":
 			return wrongUsage(name, fmt.Errorf("%s: unexpected argument", args[0]))
+		case opt.Force && opt.KeepBoth:
+			return wrongUsage(name, errors.New("--force and --keep-both exclude each other"))
 		case opt.DB == "":
 			return wrongUsage(name, errors.New("no database was given (--db)"))
 		}
+		opt.Paths = args
 		return do(ctx, opt)
 	}
 	return c, nil
 }
 
-func longFlags(fs *flag.FlagSet, opt *sync.Options) {
+func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
 	fs.StringVar(&opt.Dir, "mount", opt.Dir, "")
 	fs.StringVar(&opt.Dir, "workspace", opt.Dir, "")
 	fs.StringVar(&opt.DB, "db", opt.DB, "")
 	fs.BoolVar(&opt.DryRun, "dry-run", opt.DryRun, "")
 	fs.BoolVar(&opt.Quiet, "quiet", opt.Quiet, "")
+	fs.BoolVar(&opt.Force, "force", opt.Force, "")
+	switch command {
+	case "push":
+		fs.Var((*list)(&opt.Exclude), "exclude", "")
+	case "pull":
+		fs.BoolVar(&opt.KeepBoth, "keep-both", opt.KeepBoth, "")
+		fs.Var((*list)(&opt.Allow), "allow", "")
+	}
+}
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+func (l *list) Set(s string) error {
+	*l = append(*l, s)
+	return nil
 }
 
 // newFlagSet makes a flag set that prints nothing by itself: help that was asked for belongs on

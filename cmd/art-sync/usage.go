@@ -12,8 +12,8 @@ SYNOPSIS
   art-sync --version
 
 COMMANDS
-  push   store the host directory in the database
-  pull   bring it from the database to the host
+  push   bring what the host changed into the database
+  pull   bring what the guest changed to the host
 
   "art push" and "art pull" run these. "art-sync COMMAND --help" tells more.
 
@@ -21,6 +21,7 @@ EXIT STATUS
   0  all was done
   1  an error; what could be done was done, unless the message says otherwise
   2  wrong usage
+  3  paths were left alone: conflicts, or changes that are held back
 
 EXAMPLES
   art-sync push -m workspace -d workspace.db
@@ -28,25 +29,32 @@ EXAMPLES
 `
 
 const usagePush = `NAME
-  art-sync push - store a host directory in a database
+  art-sync push - bring what the host changed into a database
 
 SYNOPSIS
-  art-sync push [-m DIR] -d DB [--dry-run] [-q]
+  art-sync push [-m DIR] -d DB [--force] [--exclude PATTERN]... [--dry-run] [-q]
 
 DESCRIPTION
   Stores files, directories and symbolic links of DIR under /NAME/ in DB, where
-  NAME is the base name of DIR: with modes, owners, times and hard links. DB is
-  made if it does not exist. What is equal there is left alone (size and time of
-  modification tell), what only the database has stays.
+  NAME is the base name of DIR: with modes, owners, times, hard links and the
+  user's extended attributes. DB is made if it does not exist.
 
-  Not stored: sockets, named pipes and devices, .art/ at the top of DIR, and the
-  database's own files.
+  DB remembers what both sides were when they last agreed. Only what the host has
+  changed since is stored, what it has deleted is deleted, and what only the guest
+  has changed stays. A path that both have changed is a conflict, unless both are
+  equal: it is left alone, and named on standard error as "CONFLICT path: why".
+
+  Not stored: sockets, named pipes and devices, .art/ at the top of DIR, the
+  database's own files, and what --exclude or the file .artignore at the top of
+  DIR name, in the syntax of gitignore(5).
 
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database
+      --force                    in a conflict, take what the host has
+      --exclude PATTERN          leave paths out; may be repeated
       --dry-run                  say what would be done, and change nothing
-  -q, --quiet                    say nothing but errors
+  -q, --quiet                    say nothing but errors and conflicts
 
   Each long flag can be given as an environment variable: ART_DB is --db.
 
@@ -54,36 +62,50 @@ OUTPUT
   FILE /NAME/path (N bytes, ino I)
   DIR  /NAME/path (ino I)
   LINK /NAME/path -> target (ino I)
+  DEL  /NAME/path
 
   A path with control characters is written as $'...', which a shell reads; on a
   terminal, so is one with characters that do not print.
 
 EXAMPLES
   art-sync push -m workspace -d workspace.db
-  art-sync push --dry-run -d ../workspace.db
+  art-sync push --dry-run --exclude node_modules/ -d ../workspace.db
 `
 
 const usagePull = `NAME
-  art-sync pull - bring a workspace from a database to the host
+  art-sync pull - bring what the guest changed to the host
 
 SYNOPSIS
-  art-sync pull [-m DIR] -d DB [--dry-run] [-q]
+  art-sync pull [-m DIR] -d DB [--force | --keep-both] [--allow PATTERN]...
+                [--dry-run] [-q] [path...]
 
 DESCRIPTION
-  Writes what DB holds under /NAME/ into DIR, which must exist; NAME is the base
-  name of DIR. Files are written beside and renamed into place, so that none is
-  ever half there, and only where size, time of modification, mode or type
-  differ. What only the host has stays.
+  Brings what the guest has changed in /NAME/ of DB into DIR, which must exist;
+  NAME is the base name of DIR. Deletions and renames are brought too. With
+  paths, only these, and what is below them. Files are written beside and renamed
+  into place, so that none is ever half there; a pull that was interrupted can be
+  run again.
+
+  What only the host has changed stays. A path that both have changed is a
+  conflict, unless both are equal: it is left alone, and named on standard error
+  as "CONFLICT path: why".
 
   Nothing is written outside of DIR, whatever the database says: no symbolic
   link is followed. Set-user-ID and set-group-ID bits are dropped, devices are
-  not made, and .art/ is left alone. Owners are set when root pulls.
+  not made. Owners are set when root pulls. What the host's programs would run
+  by themselves (git's hooks and configuration, .envrc, settings of editors and
+  agents, start-up files of shells, what package managers run), and links that
+  point out of DIR, are held back until they are allowed: "HELD path: why".
 
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database; no session may be using it
+      --force                    in a conflict, take what the guest has
+      --keep-both                in a conflict, write the guest's as NAME.art
+      --allow PATTERN            bring what is held back and fits the pattern, in
+                                 the syntax of gitignore(5); may be repeated
       --dry-run                  say what would be done, and change nothing
-  -q, --quiet                    say nothing but errors
+  -q, --quiet                    say nothing but errors, conflicts, what is held
 
   Each long flag can be given as an environment variable: ART_DB is --db.
 
@@ -91,11 +113,13 @@ OUTPUT
   FILE NAME/path (N bytes)
   DIR  NAME/path
   LINK NAME/path -> target
+  DEL  NAME/path
 
   A path with control characters is written as $'...', which a shell reads; on a
   terminal, so is one with characters that do not print.
 
 EXAMPLES
   art-sync pull --dry-run -m workspace -d workspace.db
-  art-sync pull -m workspace -d workspace.db
+  art-sync pull -m workspace -d workspace.db src
+  art-sync pull -m workspace -d workspace.db --allow .vscode/
 `

@@ -3,7 +3,6 @@ package sync
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path"
 
 	"golang.org/x/sys/unix"
@@ -13,9 +12,9 @@ import (
 
 // planRenamed plans what a directory of the database shows of a host directory that is elsewhere
 // in the workspace, since the guest renamed it: all of it but what the rows override or hide.
-func (p *puller) planRenamed(a *action, o *sqlvfs.Origin, hidden map[string]bool, there bool) error {
+func (p *planner) planRenamed(a *action, o *sqlvfs.Origin, hidden map[string]bool, there bool) error {
 	if o.Base != p.name {
-		p.lacking(a, fmt.Errorf("its entries are in another workspace: %s", o.Base))
+		p.settle.lacking(a, fmt.Errorf("its entries are in another workspace: %s", o.Base))
 		return nil
 	}
 	st, err := p.host.stat(o.Path)
@@ -23,34 +22,36 @@ func (p *puller) planRenamed(a *action, o *sqlvfs.Origin, hidden map[string]bool
 		err = unix.ENOTDIR
 	}
 	if err != nil {
-		p.lacking(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(o.Path), err))
+		p.settle.lacking(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(o.Path), err))
 		return nil
 	}
 	return p.planCopies(a, o.Path, hidden, there)
 }
 
 // planCopies plans to copy the entries of a host directory but for the hidden ones.
-func (p *puller) planCopies(a *action, source string, hidden map[string]bool, there bool) error {
+func (p *planner) planCopies(a *action, source string, hidden map[string]bool, there bool) error {
+	// Should a copy fail, all of the directory must stay where it is.
+	lacking := func(err error) error {
+		p.settle.lacking(a, err)
+		p.needed[source] = true
+		return nil
+	}
 	from, err := p.host.openDir(source)
 	if err != nil {
-		p.lacking(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(source), err))
-		return nil
+		return lacking(fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(source), err))
 	}
 	defer from.Close()
 	self, err := fstat(from)
 	if err != nil {
-		p.lacking(a, err)
-		return nil
+		return lacking(err)
 	}
 	names, err := entries(from)
 	if err != nil {
-		p.lacking(a, err)
-		return nil
+		return lacking(err)
 	}
 	d, err := p.openThere(a, there)
 	if err != nil {
-		p.lacking(a, err)
-		return nil
+		return lacking(err)
 	}
 	defer d.close()
 	for _, name := range names {
@@ -61,29 +62,31 @@ func (p *puller) planCopies(a *action, source string, hidden map[string]bool, th
 		if errors.Is(err, unix.ENOENT) || hidden[name] || p.host.db.has(objectOf(&self), name, &st) {
 			continue
 		}
-		c := &action{path: join(a.path, name), in: a, attr: attrOf(&st)}
+		c := &action{path: join(a.path, name), in: a, attr: attrOf(&st), source: join(source, name), version: fingerprintOf(&st)}
 		if err != nil {
-			p.fail(c, err)
+			p.settle.fail(c, err)
 			continue
 		}
-		have, ok := p.look(c, d, name)
-		if !ok {
+		if !p.look(c, d, name) {
 			continue
 		}
+		c.was = p.baselineOf(c)
 		switch kind(st.Mode) {
 		case unix.S_IFDIR:
-			p.planMkdir(c, &have)
-			if err := p.planCopies(c, join(source, name), nil, c.do != mkdir); err != nil {
+			if !p.planMkdir(c) {
+				continue
+			}
+			if err := p.planCopies(c, join(source, name), nil, c.there == unix.S_IFDIR); err != nil {
 				return err
 			}
 		case unix.S_IFLNK:
 			if c.target, err = readlinkAt(from, name); err != nil {
-				p.fail(c, err)
+				p.settle.fail(c, err)
 				continue
 			}
-			p.planSymlink(c, d, &have)
+			p.planSymlink(c)
 		case unix.S_IFREG:
-			p.planCopy(c, join(source, name), &st, &have)
+			p.planCopy(c, &st)
 		default:
 			p.report.note(p.hostPath(c.path), "skipped: it is a "+kindName(st.Mode))
 		}
@@ -91,52 +94,29 @@ func (p *puller) planCopies(a *action, source string, hidden map[string]bool, th
 	return nil
 }
 
-func (p *puller) planCopy(c *action, source string, st, have *unix.Stat_t) {
-	c.do, c.source, c.version = write, source, fingerprintOf(st)
+func (p *planner) planCopy(c *action, st *unix.Stat_t) {
+	c.do = write
 	if st.Nlink > 1 {
-		if first := p.copies[objectOf(st)]; first != nil {
+		if first := p.copies[objectOf(st)]; first != nil && !first.failed {
 			p.planHardLink(c, first)
 			return
 		}
 		p.copies[objectOf(st)] = c
 	}
-	if p.same(c, have) {
+	if p.same(c) {
 		c.do, c.source = keep, ""
 		return
 	}
-	p.addUnlessBlocked(c)
-}
-
-// holdsNothing tells whether all of a file's content comes from its origin. It reads the file with
-// a base that supplies nothing and counts what it is asked for.
-func (p *puller) holdsNothing(row *sqlvfs.Inode) bool {
-	var asked counter
-	for off := int64(0); off < row.Attr.Size; off += bufferSize {
-		n := min(bufferSize, row.Attr.Size-off)
-		before := asked
-		if _, err := p.store.ReadAt(row, p.buffer()[:n], off, &asked); err != nil && err != io.EOF {
-			return false // the error will come again where it can be told
+	if p.hostChanged(c) {
+		if same, err := p.equal(c); err == nil && same {
+			c.do, c.source = keep, ""
+			return
 		}
-		if int64(asked-before) != n {
-			return false
+		if !p.settleConflict(c) {
+			return
 		}
 	}
-	return true
-}
-
-// counter is an io.ReaderAt that only counts the bytes it is asked for.
-type counter int64
-
-func (c *counter) ReadAt(b []byte, _ int64) (int, error) {
-	*c += counter(len(b))
-	return len(b), nil
-}
-
-func (p *puller) buffer() []byte {
-	if p.buf == nil {
-		p.buf = make([]byte, bufferSize)
-	}
-	return p.buf
+	p.replace(c)
 }
 
 func lastName(rel string) string { return path.Base(rel) }

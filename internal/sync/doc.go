@@ -1,5 +1,15 @@
-// Package sync moves a workspace between a host directory and a database: [Push] stores the
-// directory, [Pull] brings it back.
+// Package sync moves changes of a workspace between a host directory and a database: [Push] brings
+// what the host changed, [Pull] what the guest changed.
+//
+// # Who changed what
+//
+// For each path, the host and the guest (the tree of the database) are compared with the baseline:
+// what both sides were when they last agreed (compare.go). It is written down by push and pull
+// (table art_baseline); of what a session has copied up, the row's origin is the baseline; of what it
+// has hidden, the session writes one down; what it has not touched has no row, and no question
+// arises. What only one side changed goes to the other. What both changed is a conflict, unless they
+// are equal, and is left alone and named. Nothing else is ever overwritten or removed: what the host
+// had at the moment of planning is looked for once more before it is replaced.
 //
 // # What stays out
 //
@@ -13,17 +23,22 @@
 // takes no part. Neither do the database's own files, nor what a pull that was killed left behind
 // (staging.go).
 //
+// What the host would run by itself, and links that point out of the workspace, are held back until
+// the user allows them (danger.go, package held).
+//
 // # Pull in three steps
 //
-//  1. plan (plan.go): compare the tree of the database with the host's. Nothing changes.
+//  1. plan (plan.go, removal.go, copies.go): find out what the guest changed, walking the rows of the
+//     database; the host is asked about these paths only. Nothing changes.
 //  2. stage (stage.go): write each new file into a hidden directory of the workspace. All content
 //     that comes from host files is read now, while they are what the database refers to. A disk
 //     that fills up is noticed here, with the workspace still untouched.
-//  3. place (place.go): make directories and rename what was staged to where it belongs, set
-//     directories' times, and let the database's origins refer to the new files (origin.go).
+//  3. place (place.go): make directories, rename what was staged to where it belongs, remove what the
+//     guest has removed, set directories' times, and write down the new baselines (commit.go).
 package sync
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +53,15 @@ type Options struct {
 	Dir    string // the workspace on the host
 	DB     string // the database file
 	DryRun bool   // say what would be done, change nothing
-	Quiet  bool   // only errors are told
+	Quiet  bool   // only errors, conflicts and what is held back are told
+
+	Force    bool     // a path that both sides changed becomes what the other side has
+	KeepBoth bool     // pull: the guest's version of such a path goes beside it, as NAME.art
+	Allow    []string // pull: patterns (gitignore(5)) of paths that are not held back
+	Exclude  []string // push: patterns of paths that are left out
+	Paths    []string // pull, diff: take these and what is below them; none means all
+
+	ctx context.Context
 
 	Stdout, Stderr                 io.Writer
 	StdoutTerminal, StderrTerminal bool // quote names for a terminal; show progress on it
@@ -46,6 +69,13 @@ type Options struct {
 
 // ErrIncomplete is returned when some paths could not be moved. Each was named on standard error.
 var ErrIncomplete = errors.New("not everything was done")
+
+// ErrConflicts is returned when paths were left alone, because both sides changed them or because they
+// need the user's permission. Each was named on standard error.
+var ErrConflicts = errors.New("not everything was done")
+
+// allows tells whether a path need not be held back.
+func (o *Options) allows(rel string) bool { return newPatterns(o.Allow).match(rel, false) }
 
 // art's own directory at the top of a workspace.
 const configDir = ".art"

@@ -77,6 +77,8 @@ func (b bench) run(do func(context.Context, Options) error, dir string, change .
 }
 
 func dryRun(o *Options) { o.DryRun = true }
+func force(o *Options)  { o.Force = true }
+func allow(o *Options)  { o.Allow = []string{"*"} }
 func quiet(o *Options)  { o.Quiet = true }
 
 // other makes an empty directory with the workspace's name somewhere else.
@@ -147,7 +149,7 @@ func (b bench) stat(rel string) (st unix.Stat_t) {
 // origin is what a row gets whose content is in a file of the host.
 func (b bench) origin(rel string) *sqlvfs.Origin {
 	st := b.stat(rel)
-	o := &sqlvfs.Origin{Base: "ws", Path: rel, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: fingerprintOf(&st)}
+	o := &sqlvfs.Origin{Base: "ws", Path: rel, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: fingerprintOf(&st), Mode: st.Mode}
 	if kind(st.Mode) == unix.S_IFREG {
 		o.Limit = st.Size
 	}
@@ -175,6 +177,25 @@ func (b bench) copyUp(s *sqlvfs.Store, dir *sqlvfs.Inode, name, rel string, chan
 }
 
 func same(*sqlvfs.Attr) {}
+
+// hide removes a host object from the guest's view, as a session does.
+func (b bench) hide(s *sqlvfs.Store, dir *sqlvfs.Inode, name, rel string) {
+	b.t.Helper()
+	must(b.t, s.SetWhiteout(dir, name))
+	b.seen(s, rel)
+}
+
+// seen writes down what the guest has seen of a host object that it hides.
+func (b bench) seen(s *sqlvfs.Store, rel string) {
+	b.t.Helper()
+	h, err := openHost(b.ws)
+	must(b.t, err)
+	defer h.close()
+	tree, err := h.tree("ws")
+	must(b.t, err)
+	st := b.stat(rel)
+	s.AddBaseline(tree, rel, &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st)})
+}
 
 // tree describes everything below a directory that push and pull carry.
 func tree(t testing.TB, dir string) string {

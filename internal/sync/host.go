@@ -40,6 +40,15 @@ func openHost(dir string) (*host, error) {
 
 func (h *host) close() { h.dir.Close() }
 
+// tree says which directory the workspace is.
+func (h *host) tree(name string) (sqlvfs.Tree, error) {
+	t, err := sqlvfs.TreeOf(int(h.dir.Fd()), name)
+	if err != nil {
+		err = fmt.Errorf("workspace %s: %w", h.dir.Name(), err)
+	}
+	return t, err
+}
+
 // open opens a path below the workspace. The kernel refuses to leave the tree and to follow any
 // symbolic link on the way (openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS), so neither a
 // hostile name nor a directory that is exchanged for a link while we work leads outside.
@@ -93,6 +102,34 @@ func (h *host) openDir(rel string) (*os.File, error) {
 func (h *host) openParent(rel string) (*os.File, string, error) {
 	d, err := h.open(path.Dir(rel), unix.O_PATH|unix.O_DIRECTORY)
 	return d, path.Base(rel), err
+}
+
+// openFile opens a regular file for reading.
+func (h *host) openFile(rel string) (*os.File, error) {
+	// O_NONBLOCK: should a fifo be there meanwhile, opening it must not wait.
+	f, err := h.open(rel, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	st, err := fstat(f)
+	if err == nil && kind(st.Mode) != unix.S_IFREG {
+		err = errChanging
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// readlink returns a symbolic link's target.
+func (h *host) readlink(rel string) (string, error) {
+	d, name, err := h.openParent(rel)
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	return readlinkAt(d, name)
 }
 
 // stat returns the attributes of a path; a symbolic link's own.

@@ -108,7 +108,7 @@ func TestPushOverLoop(t *testing.T) {
 	b.push()
 	b.sql(entry(0, "a", 1000, asDir) + entry(1000, "b", 1001, asDir) + entry(1001, "c", 1000, asDir))
 	b.write("a", "a file now")
-	b.push()
+	b.push(force)
 	if n := b.count("SELECT count(*) FROM fs_inode WHERE ino IN (1000, 1001)"); n != 0 {
 		t.Errorf("%d rows of the loop are left", n)
 	}
@@ -141,7 +141,7 @@ func TestKindsChange(t *testing.T) {
 	if n := b.count("SELECT count(*) FROM fs_inode"); n != 7 {
 		t.Errorf("%d inodes", n)
 	}
-	b.pull(old)
+	b.pull(old, force)
 	wantTree(t, old, tree(t, b.ws))
 }
 

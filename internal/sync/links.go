@@ -1,11 +1,9 @@
 package sync
 
 import (
-	"errors"
+	"slices"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/riverlytech/art/sqlvfs"
 )
 
 // A host file with several names is one inode in the guest too. When the guest changes it under one
@@ -14,21 +12,21 @@ import (
 // names of the new file.
 
 // shareNames notes a file of the database that the guest may see under names of the host's.
-func (p *puller) shareNames(a *action, row *sqlvfs.Inode) {
-	if o := row.Origin; o != nil && row.Attr.Nlink > 1 && o.Base == p.name && a.do == write {
-		p.shared[object{o.Dev, o.Ino}] = a
+func (p *planner) shareNames(a *action) {
+	if o := a.node.Origin; o != nil && a.attr.Nlink > 1 && o.Base == p.name && a.do == write {
+		p.shared[object{o.Dev, o.Fingerprint.Ino}] = a
 	}
 }
 
 // planSharedNames finds the host's names of these files, in one walk over the workspace, and plans
 // to link those that the guest sees.
-func (p *puller) planSharedNames(root *action, top *sqlvfs.Inode, rel string) error {
+func (p *planner) planSharedNames(root *action, rel string) error {
 	if len(p.shared) == 0 {
 		return nil
 	}
 	d, err := p.host.openDir(rel)
 	if err != nil {
-		p.report.fail(p.hostPath(rel), err)
+		p.settle.lacking(&action{path: rel}, err)
 		return nil
 	}
 	self, err := fstat(d)
@@ -37,7 +35,7 @@ func (p *puller) planSharedNames(root *action, top *sqlvfs.Inode, rel string) er
 		names, err = entries(d)
 	}
 	if err != nil {
-		p.report.fail(p.hostPath(rel), err)
+		p.settle.lacking(&action{path: rel}, err)
 	}
 	var below []string
 	for _, name := range names {
@@ -55,21 +53,18 @@ func (p *puller) planSharedNames(root *action, top *sqlvfs.Inode, rel string) er
 			continue
 		}
 		first := p.shared[objectOf(&st)]
-		if first == nil || first.failed || first.path == at {
+		if first == nil || first.failed || first.path == at || !p.showsThrough(at) {
 			continue
 		}
-		visible, err := p.showsThrough(top, at)
-		if err != nil {
-			d.Close()
-			return err
-		}
-		if visible {
-			p.add(&action{do: hardLink, path: at, in: root, attr: first.attr, other: first, there: kind(st.Mode), now: objectOf(&st)})
+		a := &action{do: hardLink, path: at, in: root, attr: first.attr, other: first}
+		p.meet(a, &st)
+		if p.permitted(a) {
+			p.actions = append(p.actions, a)
 		}
 	}
 	d.Close()
 	for _, at := range below {
-		if err := p.planSharedNames(root, top, at); err != nil {
+		if err := p.planSharedNames(root, at); err != nil {
 			return err
 		}
 	}
@@ -78,33 +73,21 @@ func (p *puller) planSharedNames(root *action, top *sqlvfs.Inode, rel string) er
 
 // showsThrough tells whether the guest sees the host's object at a path: no row has that name, none
 // of the directories above hides it, and they are the host's of the same path.
-func (p *puller) showsThrough(top *sqlvfs.Inode, rel string) (bool, error) {
-	p.store.Lock()
-	defer p.store.Unlock()
-	dir := top
-	p.store.Hold(dir)
-	defer func() { p.store.Put(dir) }()
+func (p *planner) showsThrough(rel string) bool {
+	dir := p.top
 	for end := 0; end < len(rel); end++ {
 		start := end
 		for end < len(rel) && rel[end] != '/' {
 			end++
 		}
-		c, ok, hidden, err := p.store.Child(dir, rel[start:end])
-		if err != nil || !ok {
-			return err == nil && !hidden, err
+		next := p.tree.Child(dir, rel[start:end])
+		if next == nil {
+			return !slices.Contains(dir.Whiteouts, rel[start:end])
 		}
-		next, err := p.store.Get(c.Ino)
-		if errors.Is(err, sqlvfs.ErrNotExist) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		p.store.Put(dir)
 		dir = next
 		if !dir.Attr.IsDir() || dir.Origin == nil || dir.Origin.Path != rel[:end] {
-			return false, nil
+			return false
 		}
 	}
-	return false, nil
+	return false
 }

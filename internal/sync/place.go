@@ -4,51 +4,70 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 
 	"golang.org/x/sys/unix"
 )
 
-// place puts what is staged where it belongs. Directories come first; then the files that come
-// from elsewhere on the host, since a failure among them forbids to replace what they come from;
-// then the others; the directories' own modes and times last, innermost first, since each change
-// below sets them anew. The error is one that ends the run.
+// place puts what is staged where it belongs. The order is such that the process may be killed at
+// any moment: nothing that a row still takes its content from is replaced before that row is known
+// to have it elsewhere, and nothing is removed before everything else is in place. The error is one
+// that ends the run.
 func (p *puller) place() error {
-	var dirs, moved, others []*action
+	var dirs, lateDirs, moved, lateMoved, others, removals, instead []*action
+	late := map[*action]bool{} // below a directory that takes the place of something
 	for _, a := range p.actions {
+		if a.failed || !p.limit.has(a.path) || a.done || a.do == chmodDir {
+			continue
+		}
+		late[a] = late[a.in] || a.do == mkdir && a.there != 0
+		fromElsewhere := a.source != "" && a.source != a.path
 		switch {
-		case a.failed || a.done:
+		case a.do == remove:
+			removals = append(removals, a)
+		case a.do == mkdir && late[a]:
+			lateDirs = append(lateDirs, a)
 		case a.do == mkdir:
 			dirs = append(dirs, a)
-		case a.source != "" && a.source != a.path:
+		case a.there == unix.S_IFDIR:
+			instead = append(instead, a)
+		case fromElsewhere && late[a]:
+			lateMoved = append(lateMoved, a)
+		case fromElsewhere:
 			moved = append(moved, a)
-		case a.do != chmodDir:
+		default:
 			others = append(others, a)
 		}
 	}
-	err := p.each(dirs, p.placeDir)
-	if err == nil {
-		err = p.each(moved, p.placeFile)
+	steps := []func() error{
+		func() error { return p.each(dirs, p.placeDir) },
+		func() error { return p.each(moved, p.placeFile) },
+		func() error { return p.commitPlaced(moved) },
+		func() error { return p.each(lateMoved, p.rescue(lateDirs)) },
+		func() error { return p.each(lateDirs, p.placeDir) },
+		func() error { return p.each(lateMoved, p.placeFile) },
+		func() error { return p.each(others, p.placeFile) },
+		func() error { return p.commitRemovals(removals) },
+		func() error { return p.each(removals, p.remove) },
+		func() error { return p.each(instead, p.placeFile) },
 	}
-	if err == nil {
-		err = p.each(others, p.placeFile)
-	}
-	p.endStaging()
-	for i := len(p.dirs) - 1; i >= 0; i-- {
-		if a := p.dirs[i]; !a.failed && (a.do != mkdir || a.done) {
-			if err := p.finishDir(a); err != nil {
-				p.fail(a, err)
-			} else if a.do == chmodDir {
-				a.done = true
-			}
+	var err error
+	for _, step := range steps {
+		if err = step(); err != nil {
+			break
 		}
 	}
+	p.endStaging()
+	p.finishDirs()
 	for _, a := range p.actions {
 		if a.done {
 			p.print(a)
 		}
 	}
-	if serr := unix.Syncfs(int(p.host.dir.Fd())); err == nil && serr != nil {
-		err = fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), serr)
+	if len(p.actions) > 0 {
+		if serr := unix.Syncfs(int(p.host.dir.Fd())); err == nil && serr != nil {
+			err = fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), serr)
+		}
 	}
 	return err
 }
@@ -58,13 +77,13 @@ func (p *puller) each(list []*action, do func(*action) error) error {
 		if err := p.interrupted(); err != nil {
 			return err
 		}
-		if a.in.failed {
+		if a.failed {
+			continue
+		}
+		if a.in.failed && a.do != remove {
 			// The directory's own failure was told.
-			a.failed = true
+			p.leave(a)
 			p.report.failures++
-			if a.source != "" {
-				p.needed[a.source] = true
-			}
 			continue
 		}
 		if err := do(a); err != nil {
@@ -83,8 +102,10 @@ func (p *puller) placeDir(a *action) error {
 		return err
 	}
 	defer d.Close()
-	if err := p.makeRoom(a, d, name, true); err != nil {
-		return err
+	if a.there != 0 {
+		if err := p.unlink(a, d, name, 0); err != nil {
+			return err
+		}
 	}
 	return unix.Mkdirat(int(d.Fd()), name, 0o700)
 }
@@ -99,40 +120,88 @@ func (p *puller) placeFile(a *action) error {
 		return err
 	}
 	defer d.Close()
-	if err := p.makeRoom(a, d, name, false); err != nil {
-		return err
+	if a.there != 0 && a.there != unix.S_IFDIR {
+		if err := p.unchanged(a, d, name); err != nil {
+			return err
+		}
 	}
 	if err := p.inheritGroup(a, d); err != nil {
 		return err
 	}
-	err = unix.Renameat(int(p.staging.dir.Fd()), a.tmp, int(d.Fd()), name)
-	if err == unix.EXDEV && a.do != hardLink {
+	flags := uint(0)
+	if a.there == 0 || a.there == unix.S_IFDIR {
+		flags = unix.RENAME_NOREPLACE // whatever is there now was made since
+	}
+	from := int(p.staging.dir.Fd())
+	err = unix.Renameat2(from, a.tmp, int(d.Fd()), name, flags)
+	if err == unix.EINVAL && flags != 0 { // the file system knows no flags (rename(2))
+		err = unix.Renameat(from, a.tmp, int(d.Fd()), name)
+	}
+	switch {
+	case err == unix.EEXIST:
+		return errChanging
+	case err == unix.EXDEV && a.do != hardLink:
 		return p.placeAcross(a, d, name)
 	}
 	return err
 }
 
-// makeRoom removes what a rename or a mkdir would not replace by itself: an empty directory, and
-// anything where a directory is to be. A symbolic link is removed as such, never followed.
-func (p *puller) makeRoom(a *action, d *os.File, name string, forDir bool) error {
-	if a.there == 0 {
-		return nil
+// unchanged makes sure that what is about to be replaced or removed is what was planned for, and
+// that nothing else needs it.
+func (p *puller) unchanged(a *action, d *os.File, name string) error {
+	for at := a.path; at != "."; at = path.Dir(at) {
+		if p.needed[at] {
+			return errNeeded
+		}
 	}
-	if a.there != unix.S_IFDIR && p.needed[a.path] {
-		return errors.New("it stays as it is: other files still need the host's version")
+	st, err := statAt(d, name)
+	if err == nil && fingerprintOf(&st) != a.now && (kind(st.Mode) != unix.S_IFDIR || st.Ino != a.now.Ino) &&
+		!p.relinked(a, &st) {
+		err = errChanging
 	}
-	flags := 0
-	switch {
-	case a.there == unix.S_IFDIR:
-		flags = unix.AT_REMOVEDIR
-	case !forDir:
-		return nil
+	return err
+}
+
+// relinked tells whether a file differs from what was planned for only by what this run has done to
+// its other names, which moves its change time.
+func (p *puller) relinked(a *action, st *unix.Stat_t) bool {
+	now := fingerprintOf(st)
+	now.Ctime = a.now.Ctime
+	return now == a.now && a.host.Nlink > 1
+}
+
+var errNeeded = errors.New("it stays as it is: other files still need the host's version")
+
+// unlink removes an entry, which is never followed. One that is gone already is no error.
+func (p *puller) unlink(a *action, d *os.File, name string, flags int) error {
+	err := p.unchanged(a, d, name)
+	if err == nil {
+		err = unix.Unlinkat(int(d.Fd()), name, flags)
 	}
-	err := unix.Unlinkat(int(d.Fd()), name, flags)
 	if err == unix.ENOENT {
 		return nil
 	}
 	return err
+}
+
+// remove removes what the guest has removed.
+func (p *puller) remove(a *action) error {
+	if a.incomplete {
+		return errNeeded
+	}
+	d, name, err := p.host.openParent(a.path)
+	if err == unix.ENOENT {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	flags := 0
+	if a.there == unix.S_IFDIR {
+		flags = unix.AT_REMOVEDIR
+	}
+	return p.unlink(a, d, name, flags)
 }
 
 // inheritGroup does what the kernel does for files that are made in a directory with the
@@ -155,7 +224,7 @@ func (p *puller) inheritGroup(a *action, d *os.File) error {
 
 // touch sets a file's attributes, if it still is the version that was planned for.
 func (p *puller) touch(a *action) error {
-	f, err := p.host.open(a.path, unix.O_PATH)
+	f, err := p.host.openFile(a.path)
 	if err != nil {
 		return err
 	}
@@ -164,10 +233,13 @@ func (p *puller) touch(a *action) error {
 	if err != nil {
 		return err
 	}
-	if fingerprintOf(&st) != a.version || st.Nlink != 1 {
+	if fingerprintOf(&st) != a.now || st.Nlink != 1 {
 		return errChanging
 	}
-	if p.asRoot && !sameOwner(a, &st) {
+	if err := p.setXattrs(f, a); err != nil {
+		return err
+	}
+	if p.asRoot && (st.Uid != a.attr.UID || st.Gid != a.attr.GID) {
 		if err := chown(f, a); err != nil {
 			return err
 		}
@@ -176,6 +248,22 @@ func (p *puller) touch(a *action) error {
 		return err
 	}
 	return setTimes(f, &a.attr)
+}
+
+// finishDirs sets the directories' own modes and times last, innermost first, since each change
+// below sets them anew.
+func (p *puller) finishDirs() {
+	for i := len(p.dirs) - 1; i >= 0; i-- {
+		a := p.dirs[i]
+		if a.failed || a.do == mkdir && !a.done || a.do == keep && !a.touched && a.was != nil {
+			continue
+		}
+		if err := p.finishDir(a); err != nil {
+			p.fail(a, err)
+		} else if a.do == chmodDir {
+			a.done = true
+		}
+	}
 }
 
 // finishDir gives a directory its owner, mode and times. A set-group-ID bit that the host's
@@ -190,14 +278,16 @@ func (p *puller) finishDir(a *action) error {
 	if err != nil {
 		return err
 	}
-	if p.asRoot && !sameOwner(a, &st) {
-		if err := chown(f, a); err != nil {
-			return err
+	if a.do != keep {
+		if p.asRoot && (st.Uid != a.attr.UID || st.Gid != a.attr.GID) {
+			if err := chown(f, a); err != nil {
+				return err
+			}
 		}
-	}
-	if (st.Mode^a.attr.Mode)&modeBits != 0 {
-		if err := chmod(f, a.attr.Mode&modeBits|st.Mode&^uint32(unix.S_IFMT|modeBits)); err != nil {
-			return err
+		if (st.Mode^a.attr.Mode)&modeBits != 0 {
+			if err := chmod(f, a.attr.Mode&modeBits|st.Mode&^uint32(unix.S_IFMT|modeBits)); err != nil {
+				return err
+			}
 		}
 	}
 	if timespec(st.Mtim) == a.attr.Mtime {
@@ -208,4 +298,37 @@ func (p *puller) finishDir(a *action) error {
 
 func chown(f *os.File, a *action) error {
 	return unix.Fchownat(int(f.Fd()), "", int(a.attr.UID), int(a.attr.GID), unix.AT_EMPTY_PATH)
+}
+
+// rescue returns what brings into the database the content of files that come from a host file
+// which is going to make room for a directory.
+func (p *puller) rescue(dirs []*action) func(*action) error {
+	gone := map[string]bool{}
+	for _, a := range dirs {
+		gone[a.path] = true
+	}
+	return func(a *action) error {
+		if !gone[a.source] {
+			return nil
+		}
+		f, err := p.openSource(a)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		p.store.Lock()
+		row, err := p.store.Get(a.node.Ino)
+		p.store.Unlock()
+		if err != nil {
+			return err
+		}
+		err = p.store.Fill(row, f, false, func(int) error { return p.interrupted() })
+		p.store.Lock()
+		p.store.Put(row)
+		p.store.Unlock()
+		if err == nil {
+			err = p.store.Sync()
+		}
+		return err
+	}
 }

@@ -5,97 +5,208 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/inspect/raw"
 	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// Pull brings `/<base name of the directory>/` from the database opt.DB to the workspace opt.Dir.
-// Only what differs is written and printed; what only the host has stays. See the package
-// documentation for the steps and for what a hostile database can not do.
+// Pull brings what the guest changed in `/<base name of the directory>/` of the database opt.DB to
+// the workspace opt.Dir, deletions and renames included, and prints each path. What only the host
+// has changed stays. A path that both sides changed is a conflict, unless they are equal. See the
+// package documentation for the steps and for what a hostile database can not do.
 //
-// [ErrIncomplete] means that some paths could not be done; each was told on standard error. After
-// any other error that comes before the first line of output, the workspace is as it was.
+// [ErrConflicts] means that some paths were left alone, [ErrIncomplete] that some could not be done;
+// each was told on standard error. After any other error that comes before the first line of output,
+// the workspace is as it was.
 func Pull(ctx context.Context, opt Options) error {
-	abs, name, err := workspaceName(opt.Dir)
+	opt.ctx = ctx
+	s, err := openForReading(&opt, opt.DryRun)
 	if err != nil {
 		return err
+	}
+	p := &puller{planner: *s.planner}
+	p.settle = p
+	err = p.run()
+	return p.report.end(s.close(err))
+}
+
+// side is both sides, open.
+type side struct{ *planner }
+
+// openForReading opens the workspace and the database, and reads what is in the latter.
+func openForReading(opt *Options, readOnly bool) (side, error) {
+	abs, name, err := workspaceName(opt.Dir)
+	if err != nil {
+		return side{}, err
 	}
 	h, err := openHost(abs)
 	if err != nil {
+		return side{}, err
+	}
+	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt, "art-sync"), host: h, name: name, asRoot: os.Geteuid() == 0}
+	s := side{p}
+	if p.limit, err = limitTo(abs, opt.Paths); err != nil {
+		h.close()
+		return side{}, err
+	}
+	if p.store, err = sqlvfs.Open(opt.DB, sqlvfs.Options{ReadOnly: readOnly}); err != nil {
+		h.close()
+		return side{}, openError(opt.DB, err)
+	}
+	if err := p.load(); err != nil {
+		return side{}, s.close(err)
+	}
+	return s, nil
+}
+
+// close closes both sides; err is what the run has come to.
+func (s side) close(err error) error {
+	if cerr := s.store.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("write %s: %w", s.opt.DB, cerr)
+	}
+	s.host.close()
+	return err
+}
+
+// limitTo turns the paths that the user gives into paths below the workspace: relative to the current
+// directory, or else to the workspace.
+func limitTo(workspace string, paths []string) (limit, error) {
+	var l limit
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for _, arg := range paths {
+		abs := arg
+		if !path.IsAbs(arg) {
+			abs = path.Join(cwd, arg)
+		}
+		rel, ok := below(workspace, path.Clean(abs))
+		if !ok && !path.IsAbs(arg) {
+			rel, ok = below(workspace, path.Join(workspace, arg))
+		}
+		if !ok {
+			return nil, fmt.Errorf("%s: it is not in the workspace %s", arg, workspace)
+		}
+		l = append(l, rel)
+	}
+	return l, nil
+}
+
+func below(dir, at string) (string, bool) {
+	if at == dir {
+		return ".", true
+	}
+	return strings.CutPrefix(at, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// load reads what the database holds, but for content.
+func (p *planner) load() (err error) {
+	if p.host.db, err = findDatabase(p.store.Path()); err != nil {
+		return fmt.Errorf("find %s: %w", p.opt.DB, err)
+	}
+	t, err := p.host.tree(p.name)
+	if err != nil {
 		return err
 	}
-	defer h.close()
-	s, err := sqlvfs.Open(opt.DB, sqlvfs.Options{ReadOnly: opt.DryRun})
+	p.store.Lock()
+	defer p.store.Unlock()
+	if p.tree, err = p.store.Snapshot(); err == nil {
+		p.base, err = p.store.Baselines(t)
+	}
 	if err != nil {
-		return openError(opt.DB, err)
+		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
-	p := &puller{
-		ctx: ctx, opt: &opt, report: newReporter(&opt, "art-sync"), host: h, store: s, name: name,
-		asRoot: os.Geteuid() == 0, entered: map[sqlvfs.Ino]*action{}, files: map[sqlvfs.Ino]*action{},
-		copies: map[object]*action{}, shared: map[object]*action{}, needed: map[string]bool{},
+	root := p.tree.Node(sqlvfs.RootIno)
+	if p.top = p.tree.Child(root, p.name); p.top == nil {
+		return p.noWorkspace(root)
 	}
-	err = p.run()
-	if cerr := s.Close(); err == nil && cerr != nil {
-		err = fmt.Errorf("write %s: %w", opt.DB, cerr)
+	if !p.top.Attr.IsDir() {
+		return fmt.Errorf("read %s: /%s: %w", p.opt.DB, p.name, unix.ENOTDIR)
 	}
-	return p.report.end(err)
+	return p.index(t)
+}
+
+// index prepares what is looked up by path and by inode.
+func (p *planner) index(t sqlvfs.Tree) error {
+	// Which directory the origins are in tells the workspace's own row.
+	var o *sqlvfs.Origin
+	if p.top != nil {
+		o = p.top.Origin
+	}
+	p.sameTree = o == nil || o.Fingerprint.Ino == t.Ino
+	p.named = map[sqlvfs.Ino]bool{}
+	p.origins = map[string]*sqlvfs.Node{}
+	p.tree.All(func(n *sqlvfs.Node) {
+		if n.Origin != nil && n.Origin.Base == p.name {
+			p.origins[n.Origin.Path] = n
+		}
+		for _, e := range n.Children {
+			p.named[e.Ino] = true
+		}
+	})
+	p.places = map[sqlvfs.Ino]string{}
+	if p.top != nil {
+		p.locate(p.top, ".")
+	}
+	p.byDir = map[string][]string{}
+	for at := range p.base {
+		if at != "." {
+			p.byDir[path.Dir(at)] = append(p.byDir[path.Dir(at)], path.Base(at))
+		}
+	}
+	return nil
+}
+
+// locate notes where directories are. One that has several places is not entered twice.
+func (p *planner) locate(n *sqlvfs.Node, at string) {
+	if _, again := p.places[n.Ino]; again || len(at) > maxPath {
+		return
+	}
+	p.places[n.Ino] = at
+	for _, e := range n.Children {
+		if c := p.tree.Node(e.Ino); c.Attr.IsDir() {
+			p.locate(c, join(at, e.Name))
+		}
+	}
+}
+
+// noWorkspace says what there is instead.
+func (p *planner) noWorkspace(root *sqlvfs.Node) error {
+	var dirs []string
+	for _, e := range root.Children {
+		if p.tree.Node(e.Ino).Attr.IsDir() {
+			dirs = append(dirs, quote.Name("/"+e.Name+"/", p.opt.StderrTerminal))
+		}
+	}
+	slices.Sort(dirs)
+	has := "it has no directories"
+	if len(dirs) > 0 {
+		has = "it has " + strings.Join(dirs, ", ")
+	}
+	return cli.WithHint(fmt.Errorf("%s: no workspace /%s/: %s", p.opt.DB, p.name, has),
+		"give the host directory the name that the workspace has in the database, or push it first")
 }
 
 // puller is one run of Pull.
 type puller struct {
-	ctx    context.Context
-	opt    *Options
-	report *reporter
-	host   *host
-	store  *sqlvfs.Store
-	name   string
-	asRoot bool // owners are set too, and count when files are compared
-
-	actions []*action // in the order of the tree: a directory before what is in it
-	dirs    []*action // every directory that the database or a copy names, in the same order
-
-	entered map[sqlvfs.Ino]*action // directories of the database
-	files   map[sqlvfs.Ino]*action // files with several names, by their row
-	shared  map[object]*action     // files that the guest may see under other names of the host's
-	copies  map[object]*action     // files with several names that are copied, by their source
-
-	// needed are host files that rows still depend on because their copies failed: to replace them
-	// would lose what the guest has.
-	needed map[string]bool
-
+	planner
 	staging *staging
-	buf     []byte
 }
 
 func (p *puller) run() error {
-	top, err := p.top()
-	if err != nil {
-		return err
-	}
-	defer p.put(top)
-	if p.host.db, err = findDatabase(p.store.Path()); err != nil {
-		return fmt.Errorf("find %s: %w", p.opt.DB, err)
-	}
 	p.report.line("Workspace name: %s", p.report.name(p.name))
 	p.report.line("Exporting from: %s", p.report.name("/"+p.name+"/"))
-	root := &action{do: keep, path: ".", attr: top.Attr}
-	p.dirs = append(p.dirs, root)
-	if err := p.planDir(root, top, true); err != nil {
+	if err := p.plan(); err != nil {
 		return err
 	}
-	if err := p.planSharedNames(root, top, "."); err != nil {
-		return err
-	}
-	if err := p.tellHidden(); err != nil {
-		return fmt.Errorf("read %s: %w", p.opt.DB, err)
-	}
+	p.needOutside()
 	if p.opt.DryRun {
 		for _, a := range p.actions {
 			p.print(a)
@@ -109,81 +220,29 @@ func (p *puller) run() error {
 	if err := p.stage(); err != nil {
 		return err
 	}
-	err = p.place()
+	err := p.place()
 	// Also after an interruption: rows must not depend on what was just replaced.
-	if rerr := p.renewOrigins(); err == nil {
-		err = rerr
+	if cerr := p.commit(); err == nil {
+		err = cerr
 	}
 	return err
 }
 
-// top returns the workspace's directory in the database, held.
-func (p *puller) top() (*sqlvfs.Inode, error) {
-	p.store.Lock()
-	defer p.store.Unlock()
-	c, ok, _, err := p.store.Child(p.store.Root(), p.name)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", p.opt.DB, err)
-	}
-	if !ok {
-		return nil, p.noWorkspace()
-	}
-	in, err := p.store.Get(c.Ino)
-	if err == nil && !in.Attr.IsDir() {
-		p.store.Put(in)
-		err = unix.ENOTDIR
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: /%s: %w", p.opt.DB, p.name, err)
-	}
-	return in, nil
-}
-
-// noWorkspace says what there is instead. The Store's lock must be held.
-func (p *puller) noWorkspace() error {
-	all, err := p.store.Children(p.store.Root())
-	if err != nil {
-		return fmt.Errorf("read %s: %w", p.opt.DB, err)
-	}
-	var dirs []string
-	for _, c := range all {
-		if kind(c.Mode) == unix.S_IFDIR {
-			dirs = append(dirs, quote.Name("/"+c.Name+"/", p.opt.StderrTerminal))
+// needOutside notes what the host must keep for files that the guest has moved out of the workspace.
+func (p *puller) needOutside() {
+	inside := map[sqlvfs.Ino]bool{}
+	p.tree.All(func(n *sqlvfs.Node) {
+		for _, e := range n.Children {
+			inside[e.Ino] = inside[e.Ino] || p.entered[n.Ino] != nil
+		}
+	})
+	for at, n := range p.origins {
+		switch {
+		case inside[n.Ino] || n.Ino == p.top.Ino:
+		case n.Attr.IsDir() || n.Origin.Limit > 0 && (p.named[n.Ino] || n.Holds):
+			p.needed[at] = true
 		}
 	}
-	slices.Sort(dirs)
-	has := "it has no directories"
-	if len(dirs) > 0 {
-		has = "it has " + strings.Join(dirs, ", ")
-	}
-	return cli.WithHint(fmt.Errorf("%s: no workspace /%s/: %s", p.opt.DB, p.name, has),
-		"give the host directory the name that the workspace has in the database, or push it first")
-}
-
-// tellHidden names the entries in the workspace's directories that were not planned because nobody
-// can see them.
-func (p *puller) tellHidden() error {
-	db, err := raw.Open(p.store.Path())
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	hidden, err := db.HiddenEntries()
-	if err != nil {
-		return err
-	}
-	for _, h := range hidden {
-		if dir := p.entered[h.Dir]; dir != nil {
-			p.report.fail(p.hostPath(dir.path)+"/"+h.Name, fmt.Errorf("not an entry that can be: %s", h.Why))
-		}
-	}
-	return nil
-}
-
-func (p *puller) put(in *sqlvfs.Inode) {
-	p.store.Lock()
-	p.store.Put(in)
-	p.store.Unlock()
 }
 
 // print tells of one action.
@@ -196,25 +255,37 @@ func (p *puller) print(a *action) {
 		p.report.line("LINK %s -> %s", name, p.report.name(a.target))
 	case write, touch, hardLink:
 		p.report.line("FILE %s (%d bytes)", name, a.attr.Size)
+	case remove:
+		p.report.line("DEL  %s", name)
 	}
 }
 
-// hostPath is how a path of the workspace is called in what pull prints.
-func (p *puller) hostPath(rel string) string {
-	if rel == "." {
-		return p.name
+// conflict implements settler.
+func (p *puller) conflict(a *action, why string) bool {
+	if p.opt.Force {
+		return true
 	}
-	return p.name + "/" + rel
+	if p.opt.KeepBoth && p.beside(a) {
+		return false
+	}
+	p.report.conflict(p.hostPath(a.path), why)
+	return false
+}
+
+// held implements settler.
+func (p *puller) held(a *action, why string) bool {
+	if p.opt.allows(a.path) {
+		return true
+	}
+	p.report.held(p.hostPath(a.path), why)
+	return false
 }
 
 // fail says that an action cannot be done. The directories above it will not be complete, and the
 // host file that it takes its content from must stay for another attempt.
 func (p *puller) fail(a *action, err error) {
-	a.failed = true
-	p.lacking(a, err)
-	if a.source != "" {
-		p.needed[a.source] = true
-	}
+	p.report.fail(p.hostPath(a.path), err)
+	p.leave(a)
 }
 
 // lacking says that a directory will be there, but not all of what belongs into it.
@@ -223,14 +294,6 @@ func (p *puller) lacking(a *action, err error) {
 	for d := a; d != nil; d = d.in {
 		d.incomplete = true
 	}
-}
-
-// interrupted tells whether the run is to end.
-func (p *puller) interrupted() error {
-	if p.ctx.Err() != nil {
-		return errInterrupted
-	}
-	return nil
 }
 
 // fatal tells whether an error would hit all the other files too.

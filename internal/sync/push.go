@@ -13,12 +13,14 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// Push stores the workspace opt.Dir in the database opt.DB, which is made if it does not exist,
-// under `/<base name of the directory>/`. What is there already is replaced in place and keeps its
-// inode number when it is of the same kind; what is equal stays untouched and is not printed; what
-// only the database has stays.
+// Push stores what the host changed in the workspace opt.Dir since the last push or pull, deletions
+// included, in the database opt.DB, which is made if it does not exist, under
+// `/<base name of the directory>/`. What has a row keeps its inode number as long as it is of the
+// same kind. What only the guest changed stays; what both changed is a conflict, unless both are
+// equal. Of what did not change since, nothing is read but its attributes.
 //
-// [ErrIncomplete] means that some paths could not be stored; each was told on standard error.
+// [ErrConflicts] means that some paths were left alone, [ErrIncomplete] that some could not be
+// stored; each was told on standard error.
 func Push(ctx context.Context, opt Options) error {
 	abs, name, err := workspaceName(opt.Dir)
 	if err != nil {
@@ -35,7 +37,7 @@ func Push(ctx context.Context, opt Options) error {
 	}
 	r := newReporter(&opt, "art-sync")
 	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name,
-		links: map[object]*stored{}, owner: map[sqlvfs.Ino]object{}}
+		links: map[object]*stored{}, owner: map[sqlvfs.Ino]object{}, seen: map[string]bool{}}
 	r.Phase("push")
 	r.line("Workspace name: %s", r.name(name))
 	r.line("Files will be stored under: %s", r.name("/"+name+"/"))
@@ -80,6 +82,16 @@ type pusher struct {
 	host   *host
 	rows   rows
 	name   string
+	tree   sqlvfs.Tree
+	ignore patterns
+
+	base     map[string]*sqlvfs.Baseline    // by path
+	supplied map[string]sqlvfs.Supplied     // rows that have an origin, by its path
+	agreed   map[sqlvfs.Ino]sqlvfs.Timespec // see [sqlvfs.Store.Agreed]
+	guest    *planner                       // what the database held before; loaded when first needed
+
+	seen map[string]bool // paths that the host has
+
 	links  map[object]*stored    // host files with several names that were met
 	owner  map[sqlvfs.Ino]object // which host file a row with several names stands for
 	copied map[object]sqlvfs.Ino // rows that sessions have made for host files with several names
@@ -88,32 +100,76 @@ type pusher struct {
 
 // stored is a host file in the database.
 type stored struct {
-	ino sqlvfs.Ino
+	ino  sqlvfs.Ino
+	hash []byte
 }
 
 func (p *pusher) run(db string) error {
-	real := db
-	if p.rows.store != nil {
-		real = p.rows.store.Path()
-	}
-	var err error
-	if p.host.db, err = findDatabase(real); err != nil {
-		return fmt.Errorf("find %s: %w", db, err)
+	if err := p.load(db); err != nil {
+		return err
 	}
 	st, err := fstat(p.host.dir)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
-	if p.copied, err = p.rows.ownNames(p.name, p.opt.DryRun); err != nil {
+	root := &folder{row: p.rows.root()}
+	defer p.rows.put(root.row)
+	top := &folder{rel: ".", name: p.name, in: root}
+	if err := p.folder(top, &st); err != nil {
 		return p.storeFailed(err)
 	}
-	root := p.rows.root()
-	top, _, err := p.putDir(root, p.name, ".", &st)
+	err = p.dir(top)
+	if err == nil {
+		err = p.deleted()
+	}
+	return err
+}
+
+// load reads what the database knows of the workspace.
+func (p *pusher) load(db string) (err error) {
+	real := db
+	if p.rows.store != nil {
+		real = p.rows.store.Path()
+	}
+	if p.host.db, err = findDatabase(real); err != nil {
+		return fmt.Errorf("find %s: %w", db, err)
+	}
+	if p.ignore, err = p.ignored(); err != nil {
+		return err
+	}
+	if p.tree, err = p.host.tree(p.name); err != nil || p.rows.store == nil {
+		return err
+	}
+	p.rows.store.Lock()
+	p.base, err = p.rows.store.Baselines(p.tree)
+	if err == nil {
+		p.supplied, err = p.rows.store.Supplies(p.name)
+	}
+	p.rows.store.Unlock()
+	if err == nil {
+		p.copied, err = p.rows.ownNames(p.name, p.opt.DryRun)
+	}
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer p.rows.put(top)
-	return p.dir(".", top)
+	return nil
+}
+
+// ignoreFile at the top of a workspace names, in the syntax of gitignore(5), what push leaves out.
+const ignoreFile = ".artignore"
+
+// ignored returns the patterns of what is left out.
+func (p *pusher) ignored() (patterns, error) {
+	lines := []string{}
+	f, err := p.host.openFile(ignoreFile)
+	if err == nil {
+		defer f.Close()
+		lines, err = readLines(f)
+	}
+	if err != nil && err != unix.ENOENT {
+		return patterns{}, fmt.Errorf("read %s: %w", ignoreFile, unwrap(err))
+	}
+	return newPatterns(append(lines, p.opt.Exclude...)), nil
 }
 
 // guestPath is how a path of the workspace is called in the database.
@@ -124,99 +180,135 @@ func (p *pusher) guestPath(rel string) string {
 	return "/" + p.name + "/" + rel
 }
 
-// subdir is a directory whose content is still to be stored.
-type subdir struct {
-	rel string
-	row *sqlvfs.Inode
+// folder is a directory of the host on its way into the database.
+type folder struct {
+	rel, name string
+	in        *folder
+	row       *sqlvfs.Inode // held; nil: not looked for yet, or a dry run found none
+	looked    bool          // row is known
+	changed   bool          // entries were
+	hidden    bool          // the guest has removed or replaced it
+	fresh     bool          // this push has made it
+	live      bool          // hidden, and the guest sees its entries in another place
 }
 
 // dir stores a directory's entries, then those below. Only one directory is open at a time, so
 // the depth of the tree is no matter. The error is one that ends the run.
-func (p *pusher) dir(rel string, row *sqlvfs.Inode) error {
-	subdirs, err := p.entries(rel, row)
-	for i, s := range subdirs {
+func (p *pusher) dir(d *folder) error {
+	below, err := p.entries(d)
+	for i, c := range below {
 		if err == nil {
-			err = p.dir(s.rel, s.row)
+			err = p.dir(c)
 		}
-		p.rows.put(s.row)
-		subdirs[i].row = nil
+		if c.row != nil {
+			p.rows.put(c.row)
+		}
+		below[i] = nil
+	}
+	if err == nil && d.changed && !p.opt.DryRun {
+		if err := p.finish(d); err != nil {
+			return p.storeFailed(err)
+		}
 	}
 	return err
 }
 
-func (p *pusher) entries(rel string, row *sqlvfs.Inode) (subdirs []subdir, err error) {
-	d, err := p.host.openDir(rel)
+// finish brings up to date what follows from a directory's entries.
+func (p *pusher) finish(d *folder) error {
+	if err := p.rows.countSubdirectories(d.row); err != nil {
+		return err
+	}
+	st, err := p.host.stat(d.rel)
 	if err != nil {
-		p.report.fail(p.guestPath(rel), err)
+		return err
+	}
+	attr := attrOf(&st)
+	attr.Mode = d.row.Attr.Mode
+	err = p.rows.update(d.in.row, d.name, d.row, func() { setAttr(d.row, attr) })
+	if err == nil {
+		p.agree(d.rel, &st, d.row, nil)
+	}
+	return err
+}
+
+func (p *pusher) entries(d *folder) (below []*folder, err error) {
+	f, err := p.host.openDir(d.rel)
+	if err != nil {
+		p.report.fail(p.guestPath(d.rel), err)
 		return nil, nil
 	}
-	defer d.Close()
-	self, err := fstat(d)
+	defer f.Close()
+	self, err := fstat(f)
 	if err != nil {
-		p.report.fail(p.guestPath(rel), err)
+		p.report.fail(p.guestPath(d.rel), err)
 		return nil, nil
 	}
-	names, err := entries(d)
+	names, err := entries(f)
 	if err != nil {
-		p.report.fail(p.guestPath(rel), err)
+		p.report.fail(p.guestPath(d.rel), err)
 	}
 	for _, name := range names {
 		if err := p.ctx.Err(); err != nil {
-			return subdirs, errInterrupted
+			return below, errInterrupted
 		}
-		child, isDir, err := p.entry(d, objectOf(&self), rel, name, row)
+		c, err := p.entry(f, objectOf(&self), d, name)
 		switch {
 		case errors.As(err, new(*storeError)):
-			return subdirs, err
+			return below, err
 		case errors.Is(err, unix.ENOENT):
 			// It was deleted since the directory was read: then it is not part of the workspace.
 		case err != nil:
-			p.report.fail(p.guestPath(join(rel, name)), err)
-		case isDir:
-			subdirs = append(subdirs, subdir{join(rel, name), child})
+			p.report.fail(p.guestPath(join(d.rel, name)), err)
+		case c != nil:
+			below = append(below, c)
 		}
 		p.report.Add(1, 0)
 	}
-	if err == nil && !p.opt.DryRun {
-		if err := p.rows.countSubdirectories(row); err != nil {
-			return subdirs, p.storeFailed(err)
-		}
-	}
-	return subdirs, nil
+	return below, nil
 }
 
-// entry stores one entry of the open directory d, whose row is dir. For a directory it returns the
-// directory's row, held, which is nil when a dry run finds none.
-func (p *pusher) entry(d *os.File, self object, rel, name string, dir *sqlvfs.Inode) (row *sqlvfs.Inode, isDir bool, err error) {
-	st, err := statAt(d, name)
+// entry stores one entry of the open directory f. A directory it returns.
+func (p *pusher) entry(f *os.File, self object, d *folder, name string) (*folder, error) {
+	st, err := statAt(f, name)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	at := join(rel, name)
+	at := join(d.rel, name)
 	if why := skipped(at); why != "" {
 		p.report.note(p.guestPath(at), why)
-		return nil, false, nil
+		return nil, nil
 	}
 	if p.host.db.has(self, name, &st) {
-		return nil, false, nil
+		p.report.note(p.guestPath(at), "skipped: it belongs to the database")
+		return nil, nil
+	}
+	p.seen[at] = true
+	isDir := kind(st.Mode) == unix.S_IFDIR
+	if p.ignore.match(at, isDir) {
+		return nil, nil
 	}
 	switch kind(st.Mode) {
 	case unix.S_IFDIR:
-		row, changed, err := p.putDir(dir, name, at, &st)
-		if err != nil {
-			return nil, false, p.storeFailed(err)
+		c := &folder{rel: at, name: name, in: d}
+		if err := p.folder(c, &st); err != nil {
+			return nil, p.storeFailed(err)
 		}
-		if changed {
-			p.report.line("DIR  %s (%s)", p.report.name(p.guestPath(at)), inoText(row))
+		return c, nil
+	case unix.S_IFREG, unix.S_IFLNK:
+		take, err := p.changed(d, at, &st)
+		if err != nil || !take {
+			return nil, err
 		}
-		return row, true, nil
-	case unix.S_IFREG:
-		return nil, false, p.file(d, at, name, &st, dir)
-	case unix.S_IFLNK:
-		return nil, false, p.symlink(d, at, name, &st, dir)
+		if err := p.ensure(d); err != nil {
+			return nil, p.storeFailed(err)
+		}
+		if kind(st.Mode) == unix.S_IFREG {
+			return nil, p.file(f, at, name, &st, d)
+		}
+		return nil, p.symlink(f, at, name, &st, d)
 	}
 	p.report.note(p.guestPath(at), "skipped: it is a "+kindName(st.Mode))
-	return nil, false, nil
+	return nil, nil
 }
 
 // skipped says why a path takes no part in push and pull, or nothing.

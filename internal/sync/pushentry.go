@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,40 +15,54 @@ import (
 // bufferSize is how much content is moved at a time, in bytes: whole chunks, for most databases.
 const bufferSize = 1 << 20
 
-// putDir makes an entry a directory with the host's attributes and returns its row, held. changed
-// tells whether more than its times changed: those follow from its entries. A new directory has its
-// origin at the host's path at, so that what appears there after the push still shows in a session.
-func (p *pusher) putDir(dir *sqlvfs.Inode, name, at string, st *unix.Stat_t) (row *sqlvfs.Inode, changed bool, err error) {
-	row, err = p.existing(dir, name, unix.S_IFDIR)
-	if err != nil {
-		return nil, false, err
+// putDir makes an entry a directory with the host's attributes, and d.row its row. changed tells
+// whether more than its times changed: those follow from its entries. A new directory has its origin
+// at the host's path, so that what appears there after the push still shows in a session.
+func (p *pusher) putDir(d *folder, st *unix.Stat_t) (changed bool, err error) {
+	if err := p.ensure(d.in); err != nil {
+		return false, err
+	}
+	if err := p.resolve(d); err != nil {
+		return false, err
 	}
 	attr := attrOf(st)
-	changed = row == nil || !sameOwnerAndMode(&row.Attr, &attr)
-	if p.opt.DryRun || row != nil && !changed && row.Attr.Mtime == attr.Mtime {
-		return row, changed, nil
-	}
-	fresh := row == nil
-	if fresh {
-		if row, err = p.rows.create(attr); err != nil {
-			return nil, false, err
+	changed = d.row == nil || !sameOwnerAndMode(&d.row.Attr, &attr)
+	if !p.opt.DryRun {
+		if err := p.makeDir(d, st); err != nil {
+			return false, err
 		}
+		p.agree(d.rel, st, d.row, nil)
 	}
-	err = p.rows.update(dir, name, row, func() {
-		setAttr(row, attr)
-		if fresh {
-			p.rows.store.SetOrigin(row, &sqlvfs.Origin{Base: p.name, Path: at, Number: uint64(row.Ino), Fingerprint: fingerprintOf(st)})
+	if changed && d.rel != "." {
+		p.report.line("DIR  %s (%s)", p.report.name(p.guestPath(d.rel)), inoText(d.row))
+	}
+	return changed, nil
+}
+
+func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
+	attr := attrOf(st)
+	fresh := d.row == nil
+	if fresh {
+		row, err := p.rows.create(attr)
+		if err != nil {
+			return err
+		}
+		d.row, d.fresh = row, true
+	}
+	d.in.changed = d.in.changed || fresh
+	return p.rows.update(d.in.row, d.name, d.row, func() {
+		setAttr(d.row, attr)
+		if o := d.row.Origin; fresh || d.rel == "." && o != nil && o.Fingerprint.Ino != st.Ino {
+			p.rows.store.SetOrigin(d.row, &sqlvfs.Origin{
+				Base: p.name, Path: d.rel, Number: uint64(d.row.Ino), Fingerprint: fingerprintOf(st), Mode: st.Mode,
+			})
 		}
 	})
-	if err != nil {
-		p.rows.put(row)
-		return nil, false, err
-	}
-	return row, changed, nil
 }
 
 // symlink stores a symbolic link. What it points to is not looked at.
-func (p *pusher) symlink(d *os.File, at, name string, st *unix.Stat_t, dir *sqlvfs.Inode) error {
+func (p *pusher) symlink(d *os.File, at, name string, st *unix.Stat_t, in *folder) error {
+	dir := in.row
 	target, err := readlinkAt(d, name)
 	if err != nil {
 		return err
@@ -60,6 +75,7 @@ func (p *pusher) symlink(d *os.File, at, name string, st *unix.Stat_t, dir *sqlv
 	attr := attrOf(st)
 	attr.Size = int64(len(target))
 	if row != nil && row.Target == target && row.Attr.Mtime == attr.Mtime && sameOwnerAndMode(&row.Attr, &attr) {
+		p.agree(at, st, row, hashOf(target))
 		return nil
 	}
 	if !p.opt.DryRun {
@@ -72,93 +88,111 @@ func (p *pusher) symlink(d *os.File, at, name string, st *unix.Stat_t, dir *sqlv
 		if err := p.rows.update(dir, name, row, func() { setAttr(row, attr); row.Target = target }); err != nil {
 			return p.storeFailed(err)
 		}
+		in.changed = true
+		p.agree(at, st, row, hashOf(target))
 	}
 	p.report.line("LINK %s -> %s (%s)", p.report.name(p.guestPath(at)), p.report.name(target), inoText(row))
 	return nil
 }
 
 // file stores a regular file. Names of one host file become names of one row.
-func (p *pusher) file(d *os.File, at, name string, st *unix.Stat_t, dir *sqlvfs.Inode) error {
+func (p *pusher) file(d *os.File, at, name string, st *unix.Stat_t, in *folder) error {
+	dir := in.row
 	if st.Nlink > 1 {
 		if first, ok := p.links[objectOf(st)]; ok {
-			return p.hardLink(at, name, st, first, dir)
+			return p.hardLink(at, name, st, first, in)
 		}
 	}
-	row, named, err := p.reusable(dir, name, st)
+	row, err := p.reusable(dir, name, st)
 	if err != nil {
 		return p.storeFailed(err)
 	}
 	defer func() { p.rows.put(row) }()
 	attr := attrOf(st)
-	sameContent := row != nil && holdsAll(row) && row.Attr.Size == attr.Size && row.Attr.Mtime == attr.Mtime
-	if named && sameContent && sameOwnerAndMode(&row.Attr, &attr) {
-		p.remember(st, row)
-		return nil
-	}
+	var hash []byte
 	if !p.opt.DryRun {
-		if row, attr, err = p.fill(d, name, st, row, sameContent); err != nil {
+		f, err := p.openNow(d, name, st)
+		if err != nil {
 			return err
+		}
+		defer f.Close()
+		if row, attr, hash, err = p.fill(f, st, row); err != nil {
+			return err
+		}
+		xattrs, err := userXattrs(f)
+		if err != nil {
+			return err
+		}
+		if err := p.rows.setXattrs(row, xattrs); err != nil {
+			return p.storeFailed(err)
 		}
 		if err := p.rows.update(dir, name, row, func() { setAttr(row, attr) }); err != nil {
 			return p.storeFailed(err)
 		}
+		in.changed = true
+		p.agree(at, st, row, hash)
 	}
-	p.remember(st, row)
+	p.remember(st, row, hash)
 	p.report.line("FILE %s (%d bytes, %s)", p.report.name(p.guestPath(at)), attr.Size, inoText(row))
 	return nil
 }
 
-// fill brings the content of a host file into a row, a new one if row is nil, and returns the row
-// and the attributes that go with the content.
-func (p *pusher) fill(d *os.File, name string, st *unix.Stat_t, row *sqlvfs.Inode, sameContent bool) (*sqlvfs.Inode, sqlvfs.Attr, error) {
-	attr := attrOf(st)
-	if sameContent {
-		return row, attr, nil
-	}
+// openNow opens a file that was looked at a moment ago.
+func (p *pusher) openNow(d *os.File, name string, st *unix.Stat_t) (*os.File, error) {
 	// O_NONBLOCK: should the name have become a fifo meanwhile, opening it must not wait.
 	fd, err := unix.Openat(int(d.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return row, attr, err
+		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), name)
-	defer f.Close()
-	before, err := fstat(f)
+	now, err := fstat(f)
+	if err == nil && (objectOf(&now) != objectOf(st) || kind(now.Mode) != unix.S_IFREG) {
+		err = errChanging
+	}
 	if err != nil {
-		return row, attr, err
+		f.Close()
+		return nil, err
 	}
-	if objectOf(&before) != objectOf(st) || kind(before.Mode) != unix.S_IFREG {
-		return row, attr, errChanging
-	}
-	attr = attrOf(&before)
+	*st = now
+	return f, nil
+}
+
+// fill brings the content of a host file into a row, a new one if row is nil, and returns the row,
+// the attributes that go with the content, and its hash.
+func (p *pusher) fill(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode) (*sqlvfs.Inode, sqlvfs.Attr, []byte, error) {
+	attr := attrOf(st)
+	var err error
 	if row == nil {
 		if row, err = p.rows.create(attr); err != nil {
-			return nil, attr, p.storeFailed(err)
+			return nil, attr, nil, p.storeFailed(err)
 		}
 	} else if err = p.rows.store.Truncate(row, 0, nil, sqlvfs.Now()); err != nil {
-		return row, attr, p.storeFailed(err)
+		return row, attr, nil, p.storeFailed(err)
 	}
-	if err := p.copyIn(f, &before, row); err != nil {
-		return row, attr, err
+	hash := sha256.New()
+	if err := p.copyIn(f, st, row, hash); err != nil {
+		return row, attr, nil, err
 	}
 	after, err := fstat(f)
 	if err != nil {
-		return row, attr, err
+		return row, attr, nil, err
 	}
-	if fingerprintOf(&after) != fingerprintOf(&before) {
-		return row, attr, errChanging
+	if fingerprintOf(&after) != fingerprintOf(st) {
+		return row, attr, nil, errChanging
 	}
-	return row, attr, nil
+	return row, attr, hash.Sum(nil), nil
 }
 
 var errChanging = errors.New("it changes while it is read")
 
 // copyIn reads a file into a row. Holes of a sparse file stay holes; of a file that has none, each
 // zero is stored, since not every reader of the format knows holes.
-func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode) error {
+func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.Writer) error {
 	// st_blocks counts units of 512 bytes whatever the file system's block is (stat(2)).
 	if st.Size < bufferSize || st.Blocks*512 >= st.Size {
-		return p.copyRange(f, row, 0, st.Size)
+		return p.copyRange(f, row, hash, 0, st.Size)
 	}
+	hashed := int64(0)
 	for off := int64(0); off < st.Size; {
 		start, err := unix.Seek(int(f.Fd()), off, unix.SEEK_DATA)
 		if err == unix.ENXIO { // nothing but a hole up to the end (lseek(2))
@@ -172,11 +206,14 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode) error {
 			return fmt.Errorf("find hole: %w", err)
 		}
 		end = min(end, st.Size)
-		if err := p.copyRange(f, row, start, end); err != nil {
+		io.CopyN(hash, zeroReader{}, start-off)
+		if err := p.copyRange(f, row, hash, start, end); err != nil {
 			return err
 		}
 		off = end
+		hashed = end
 	}
+	io.CopyN(hash, zeroReader{}, st.Size-hashed)
 	if row.Attr.Size < st.Size {
 		if err := p.rows.store.Truncate(row, st.Size, nil, sqlvfs.Now()); err != nil {
 			return p.storeFailed(err)
@@ -185,7 +222,7 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode) error {
 	return nil
 }
 
-func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, off, end int64) error {
+func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, hash io.Writer, off, end int64) error {
 	if p.buf == nil {
 		p.buf = make([]byte, bufferSize)
 	}
@@ -200,6 +237,7 @@ func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, off, end int64) error 
 			if err := p.rows.store.WriteAt(row, p.buf[:got], off, nil, sqlvfs.Now()); err != nil {
 				return p.storeFailed(err)
 			}
+			hash.Write(p.buf[:got])
 			p.report.Add(0, int64(got))
 		}
 		if err == io.EOF && int64(got) < n {
@@ -214,13 +252,15 @@ func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, off, end int64) error 
 }
 
 // hardLink makes an entry another name of a file that is stored already.
-func (p *pusher) hardLink(at, name string, st *unix.Stat_t, first *stored, dir *sqlvfs.Inode) error {
+func (p *pusher) hardLink(at, name string, st *unix.Stat_t, first *stored, in *folder) error {
+	dir := in.row
 	row, err := p.rows.child(dir, name)
 	if err != nil {
 		return p.storeFailed(err)
 	}
 	defer func() { p.rows.put(row) }()
 	if row != nil && row.Ino == first.ino {
+		p.agree(at, st, row, first.hash)
 		return nil
 	}
 	if !p.opt.DryRun {
@@ -231,6 +271,8 @@ func (p *pusher) hardLink(at, name string, st *unix.Stat_t, first *stored, dir *
 		if err := p.rows.update(dir, name, row, func() {}); err != nil {
 			return p.storeFailed(err)
 		}
+		in.changed = true
+		p.agree(at, st, row, first.hash)
 	}
 	p.report.line("FILE %s (%d bytes, %s)", p.report.name(p.guestPath(at)), st.Size, inoText(row))
 	return nil
@@ -248,31 +290,31 @@ func (p *pusher) existing(dir *sqlvfs.Inode, name string, want uint32) (*sqlvfs.
 
 // reusable returns the row that a host file may be written over: the one of that name, unless it
 // has other names that may stand for other files on the host; or one that a session has made for
-// the same file under another name. named tells which.
-func (p *pusher) reusable(dir *sqlvfs.Inode, name string, st *unix.Stat_t) (row *sqlvfs.Inode, named bool, err error) {
+// the same file under another name.
+func (p *pusher) reusable(dir *sqlvfs.Inode, name string, st *unix.Stat_t) (row *sqlvfs.Inode, err error) {
 	row, err = p.existing(dir, name, unix.S_IFREG)
 	if err != nil || row != nil && row.Attr.Nlink == 1 {
-		return row, true, err
+		return row, err
 	}
 	if row != nil {
 		if owner, taken := p.owner[row.Ino]; st.Nlink > 1 && (!taken || owner == objectOf(st)) {
-			return row, true, nil
+			return row, nil
 		}
 		p.rows.put(row)
 	}
 	if ino, ok := p.copied[objectOf(st)]; ok && st.Nlink > 1 {
 		row, err = p.rows.get(ino)
-		return row, false, err
+		return row, err
 	}
-	return nil, false, nil
+	return nil, nil
 }
 
 // remember notes a file with several names, so that the others become names of the same row.
-func (p *pusher) remember(st *unix.Stat_t, row *sqlvfs.Inode) {
+func (p *pusher) remember(st *unix.Stat_t, row *sqlvfs.Inode, hash []byte) {
 	if st.Nlink < 2 {
 		return
 	}
-	s := &stored{}
+	s := &stored{hash: hash}
 	if row != nil {
 		s.ino = row.Ino
 		p.owner[row.Ino] = objectOf(st)
@@ -280,8 +322,13 @@ func (p *pusher) remember(st *unix.Stat_t, row *sqlvfs.Inode) {
 	p.links[objectOf(st)] = s
 }
 
-// holdsAll tells whether a row needs nothing of a host file.
-func holdsAll(row *sqlvfs.Inode) bool { return row.Origin == nil || row.Origin.Limit == 0 }
+// zeroReader is what a hole reads as.
+type zeroReader struct{}
+
+func (zeroReader) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
 
 func sameOwnerAndMode(a, b *sqlvfs.Attr) bool {
 	return a.Mode == b.Mode && a.UID == b.UID && a.GID == b.GID

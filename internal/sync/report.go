@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/sync/quote"
@@ -16,6 +17,9 @@ type reporter struct {
 	prog     string
 	out      *bufio.Writer
 	failures int
+	left     int // conflicts, and what is held back
+
+	conflicts, helds bool // there were some
 	*cli.Progress
 }
 
@@ -65,6 +69,37 @@ func (r *reporter) fail(path string, err error) {
 	cli.Fprint(r.opt.Stderr, r.prog, fmt.Errorf("%s: %w", quote.Name(path, r.opt.StderrTerminal), err))
 }
 
+// conflict names a path that both sides changed, and that is left alone.
+func (r *reporter) conflict(path, why string) {
+	r.conflicts = true
+	r.leave("CONFLICT", path, why)
+}
+
+// held names a path that needs the user's permission.
+func (r *reporter) held(path, why string) {
+	r.helds = true
+	r.leave("HELD", path, why)
+}
+
+func (r *reporter) leave(what, path, why string) {
+	r.left++
+	r.out.Flush()
+	r.Erase()
+	fmt.Fprintf(r.opt.Stderr, "%s %s: %s\n", what, quote.Name(path, r.opt.StderrTerminal), why)
+}
+
+// hint says what to do about what was left alone.
+func (r *reporter) hint() string {
+	var hints []string
+	if r.conflicts {
+		hints = append(hints, "--force brings it over what is there")
+	}
+	if r.helds {
+		hints = append(hints, "--allow PATTERN brings what is held back")
+	}
+	return strings.Join(hints, "; ")
+}
+
 // end flushes the output and returns the run's result: err, or what the failures amount to.
 func (r *reporter) end(err error) error {
 	r.Erase()
@@ -73,6 +108,9 @@ func (r *reporter) end(err error) error {
 	}
 	if err == nil && r.failures > 0 {
 		err = fmt.Errorf("%w: %d failed", ErrIncomplete, r.failures)
+	}
+	if err == nil && r.left > 0 {
+		err = cli.WithHint(fmt.Errorf("%w: %d left alone", ErrConflicts, r.left), r.hint())
 	}
 	return err
 }

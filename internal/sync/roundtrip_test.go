@@ -54,7 +54,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	b.checkRows()
 	dir := b.other()
-	out, told = b.pull(dir)
+	out, told = b.pull(dir, allow)
 	if told != "" {
 		t.Errorf("pull told: %s", told)
 	}
@@ -71,7 +71,7 @@ func TestRoundTrip(t *testing.T) {
 	// Again, there is nothing to do, and nothing is said.
 	for _, again := range []func() (string, string){
 		func() (string, string) { return b.push() },
-		func() (string, string) { return b.pull(dir) },
+		func() (string, string) { return b.pull(dir, allow) },
 		func() (string, string) { return b.pull(b.ws) },
 	} {
 		if out, told := again(); strings.Count(out, "\n") != 2 || told != "" {
@@ -92,9 +92,9 @@ func TestDryRunChangesNothing(t *testing.T) {
 	}
 	dir := b.other()
 	empty := tree(t, dir)
-	out, _ = b.pull(dir, dryRun)
+	out, _ = b.pull(dir, dryRun, allow)
 	wantTree(t, dir, empty)
-	real, _ = b.pull(dir)
+	real, _ = b.pull(dir, allow)
 	if out != real {
 		t.Errorf("dry run announced:\n%sbut pull printed:\n%s", out, real)
 	}
@@ -114,7 +114,7 @@ func TestQuietSaysNothing(t *testing.T) {
 	if out, told := b.push(quiet); out+told != "" {
 		t.Errorf("push: %q %q", out, told)
 	}
-	if out, told := b.pull(b.other(), quiet); out+told != "" {
+	if out, told := b.pull(b.other(), quiet, allow); out+told != "" {
 		t.Errorf("pull: %q %q", out, told)
 	}
 }
@@ -216,7 +216,7 @@ func TestRandomTrees(t *testing.T) {
 			b.checkRows()
 			out := filepath.Join(dir, fmt.Sprintf("out%d", round), "ws")
 			must(t, os.MkdirAll(out, 0o755))
-			b.pull(out)
+			b.pull(out, allow)
 			got := tree(t, out)
 			if round > 0 {
 				// What only the database has is there too, perhaps as another name of a file.
@@ -230,7 +230,7 @@ func TestRandomTrees(t *testing.T) {
 			} else if got != want {
 				rt.Fatalf("pulled:\n%swant:\n%s", got, want)
 			}
-			if again, _ := b.pull(out); strings.Count(again, "\n") != 2 {
+			if again, _ := b.pull(out, allow); strings.Count(again, "\n") != 2 {
 				rt.Fatalf("the second pull printed:\n%s", again)
 			}
 		}

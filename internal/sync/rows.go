@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"strings"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/inspect/raw"
@@ -199,3 +201,70 @@ func (t rows) drop(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
 
 // less counts one link down. The count is the database's word and may be wrong.
 func less(n uint32) uint32 { return max(n, 1) - 1 }
+
+// setXattrs gives a row the user's extended attributes of the host's file, and no others of these.
+func (t rows) setXattrs(row *sqlvfs.Inode, want map[string]string) error {
+	t.store.Lock()
+	defer t.store.Unlock()
+	have, err := t.store.Xattrs(row)
+	if err != nil {
+		return err
+	}
+	for _, name := range have {
+		if _, ok := want[name]; !ok && strings.HasPrefix(name, userXattr) {
+			if err := t.store.RemoveXattr(row, name); err != nil {
+				return err
+			}
+		}
+	}
+	for name, value := range want {
+		if err := t.store.SetXattr(row, name, []byte(value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk returns the directory at a path of the workspace, held, or nil.
+func (t rows) walk(workspace, rel string) (*sqlvfs.Inode, error) {
+	dir := t.root()
+	names := []string{workspace}
+	if rel != "." {
+		names = append(names, strings.Split(rel, "/")...)
+	}
+	for _, name := range names {
+		if !dir.Attr.IsDir() {
+			t.put(dir)
+			return nil, nil
+		}
+		next, err := t.child(dir, name)
+		t.put(dir)
+		if err != nil || next == nil {
+			return nil, err
+		}
+		dir = next
+	}
+	if !dir.Attr.IsDir() {
+		t.put(dir)
+		return nil, nil
+	}
+	return dir, nil
+}
+
+// empty tells whether a directory has no entries.
+func (t rows) empty(dir *sqlvfs.Inode) (bool, error) {
+	t.store.Lock()
+	defer t.store.Unlock()
+	children, err := t.store.Children(dir)
+	return len(children) == 0, err
+}
+
+// remove removes an entry, as one step.
+func (t rows) remove(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
+	t.store.Lock()
+	defer t.store.Unlock()
+	if err := t.store.Ready(); err != nil {
+		return err
+	}
+	return t.drop(dir, name, ino)
+}

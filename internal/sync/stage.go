@@ -2,6 +2,7 @@ package sync
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/sqlvfs"
 )
 
 // holeSize is the length of a run of zeros that becomes a hole in a file, in bytes.
@@ -87,11 +87,12 @@ func (p *puller) stageFile(a *action, tmp string) error {
 		return err
 	}
 	defer f.Close()
-	read, closeSource, err := p.reader(a)
+	read, done, err := p.reader(a)
 	if err != nil {
 		return err
 	}
-	defer closeSource()
+	defer done()
+	hash := sha256.New()
 	// At once, so that a size that no file can have is refused before anything is read.
 	if err := f.Truncate(a.attr.Size); err != nil {
 		return unwrap(err)
@@ -110,8 +111,13 @@ func (p *puller) stageFile(a *action, tmp string) error {
 		if err := writeSparse(f, p.buf[:n], off); err != nil {
 			return unwrap(err)
 		}
+		hash.Write(p.buf[:n])
 		off += int64(n)
 		p.report.Add(0, int64(n))
+	}
+	a.hash = hash.Sum(nil)
+	if err := p.setXattrs(f, a); err != nil {
+		return err
 	}
 	return p.setOwnerAndMode(f, a)
 }
@@ -133,63 +139,10 @@ func (p *puller) stageSymlink(a *action, s *staging, tmp string) error {
 	return unix.Fchownat(dir, tmp, int(a.attr.UID), int(a.attr.GID), unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// reader returns what reads a file's content: from the database, from the host file that it is
-// copied from, or from both. A host file that is not the version that is meant is an error:
-// versions are never mixed.
-func (p *puller) reader(a *action) (read func([]byte, int64) (int, error), closeAll func(), err error) {
-	var source *os.File
-	closeAll = func() {
-		if source != nil {
-			source.Close()
-		}
-	}
-	if a.source != "" {
-		if source, err = p.openSource(a); err != nil {
-			return nil, nil, err
-		}
-	}
-	if a.ino == 0 {
-		return source.ReadAt, closeAll, nil
-	}
-	p.store.Lock()
-	row, err := p.store.Get(a.ino)
-	p.store.Unlock()
-	if err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	closeSource := closeAll
-	closeAll = func() { closeSource(); p.put(row) }
-	return func(b []byte, off int64) (int, error) {
-		if source == nil {
-			return p.store.ReadAt(row, b, off, nil)
-		}
-		return p.store.ReadAt(row, b, off, source)
-	}, closeAll, nil
-}
-
-// openSource opens the host file that content comes from.
-func (p *puller) openSource(a *action) (*os.File, error) {
-	where := p.hostPath(a.source)
-	// O_NONBLOCK: should a fifo be there meanwhile, opening it must not wait.
-	f, err := p.host.open(a.source, unix.O_RDONLY|unix.O_NONBLOCK)
-	if err != nil {
-		return nil, fmt.Errorf("its content is in %s on the host: %w", where, err)
-	}
-	st, err := fstat(f)
-	if err == nil && (kind(st.Mode) != unix.S_IFREG || fingerprintOf(&st) != a.version) {
-		err = fmt.Errorf("its content is in %s on the host: %w", where, sqlvfs.ErrBaseChanged)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
 // stageHardLink gives a file another name: one that is staged too, or one that is in place.
 func (p *puller) stageHardLink(a *action, tmp string) error {
 	first, dir := a.other, int(p.staging.dir.Fd())
+	defer func() { a.hash = first.hash }()
 	switch {
 	case first.failed:
 		return fmt.Errorf("%s could not be written", p.hostPath(first.path))
@@ -206,7 +159,7 @@ func (p *puller) stageHardLink(a *action, tmp string) error {
 		return err
 	}
 	st, err := statAt(p.staging.dir, tmp)
-	if err == nil && objectOf(&st) != first.now {
+	if err == nil && (st.Dev != first.now.Dev || st.Ino != first.now.Ino) {
 		err = errChanging
 	}
 	return err

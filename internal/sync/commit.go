@@ -1,0 +1,193 @@
+package sync
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// What was done is written down in the database as the new baselines, and rows whose content comes
+// from the host refer to the files that are in place now. These hold all of the guest's content, so
+// a row's own chunks stay valid too, and the fingerprint proves which version is meant.
+//
+// Should the process be killed before this is committed, the host already has everything, and the
+// next pull finds both sides equal.
+
+// commit writes down all that was done.
+func (p *puller) commit() error {
+	for _, a := range p.actions {
+		if !a.done || a.beside {
+			continue
+		}
+		if err := p.commitOne(a); err != nil {
+			return fmt.Errorf("write %s: %w", p.opt.DB, err)
+		}
+	}
+	return p.commitDirs()
+}
+
+// commitDirs writes down directories that nothing was to be done to: those that are new to one of
+// the sides, and those that the guest renamed to where the host has one already. Directories whose
+// rows refer to another place, and that are whole here, refer to this one from now on.
+func (p *puller) commitDirs() error {
+	for _, a := range p.dirs {
+		if a.node == nil || a.failed || a.do == mkdir && !a.done || !p.limit.has(a.path) {
+			continue
+		}
+		o := a.node.Origin
+		moved := o != nil && (o.Path != a.path || a.path == "." && !p.sameTree)
+		if a.was != nil && !(moved && !a.incomplete) {
+			continue
+		}
+		if err := p.commitOne(a); err != nil {
+			return fmt.Errorf("write %s: %w", p.opt.DB, err)
+		}
+	}
+	return nil
+}
+
+func (p *puller) commitOne(a *action) error {
+	t, err := p.host.tree(p.name)
+	if err != nil {
+		return err
+	}
+	if a.node == nil {
+		if a.do == remove || a.agreed {
+			return p.forget(t, a)
+		}
+		return nil // copied from the host: the database shows the host's
+	}
+	st, err := p.host.stat(a.path)
+	if err != nil {
+		p.fail(a, err)
+		return nil
+	}
+	p.store.Lock()
+	defer p.store.Unlock()
+	if err := p.store.Ready(); err != nil {
+		return err
+	}
+	if a.attr.IsRegular() && (st.Size != a.attr.Size || !a.agreed && timespec(st.Mtim) != a.attr.Mtime) {
+		return nil // someone changed the host's file already: the next pull will see it
+	}
+	p.store.SetBaseline(t, a.path, &sqlvfs.Baseline{
+		Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: a.node.Ino, RowCtime: a.node.Attr.Ctime,
+	})
+	if a.node.Origin == nil || a.incomplete || a.beside {
+		return nil
+	}
+	row, err := p.store.Get(a.node.Ino)
+	if err != nil {
+		return err
+	}
+	defer p.store.Put(row)
+	if row.Origin == nil || a.do == hardLink {
+		return nil
+	}
+	o := sqlvfs.Origin{Base: p.name, Path: a.path, Number: row.Origin.Number, Fingerprint: fingerprintOf(&st), Mode: st.Mode}
+	if row.Origin.Limit > 0 {
+		o.Limit = row.Attr.Size
+	}
+	p.store.SetOrigin(row, &o)
+	return nil
+}
+
+// forget takes back what is known of a path that is on neither side any more.
+func (p *puller) forget(t sqlvfs.Tree, a *action) error {
+	p.store.Lock()
+	defer p.store.Unlock()
+	if err := p.store.Ready(); err != nil {
+		return err
+	}
+	if a.there == 0 {
+		for at := range p.base {
+			if strings.HasPrefix(at, a.path+"/") {
+				p.store.SetBaseline(t, at, nil)
+			}
+		}
+	}
+	p.store.SetBaseline(t, a.path, nil)
+	if err := p.dropNameless(a.path); err != nil {
+		return err
+	}
+	if a.in.node == nil {
+		return nil
+	}
+	dir, err := p.store.Get(a.in.node.Ino)
+	if err != nil {
+		return err
+	}
+	defer p.store.Put(dir)
+	return p.store.ClearWhiteout(dir, lastName(a.path))
+}
+
+// dropNameless deletes the row of a file that had several names on the host, of which the guest
+// removed this one, so that the others are the host's again. The Store's lock must be held.
+func (p *puller) dropNameless(at string) error {
+	n := p.origins[at]
+	if n == nil || n.Attr.IsDir() || n.Holds || p.named[n.Ino] {
+		return nil
+	}
+	row, err := p.store.Get(n.Ino)
+	if err != nil {
+		return err
+	}
+	row.Attr.Nlink = 0
+	p.store.Dirty(row)
+	p.store.Put(row)
+	return nil
+}
+
+// commitPlaced makes rows refer to what was put in place, before what they referred to until then
+// is replaced.
+func (p *puller) commitPlaced(moved []*action) error {
+	some := false
+	for _, a := range moved {
+		if a.done {
+			some = true
+			if err := p.commitOne(a); err != nil {
+				return fmt.Errorf("write %s: %w", p.opt.DB, err)
+			}
+		}
+	}
+	if !some {
+		return nil
+	}
+	return p.settled()
+}
+
+// settled makes the new files durable, and after them the rows that refer to them.
+func (p *puller) settled() error {
+	if err := unix.Syncfs(int(p.host.dir.Fd())); err != nil {
+		return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
+	}
+	if err := p.store.Sync(); err != nil {
+		return fmt.Errorf("write %s: %w", p.opt.DB, err)
+	}
+	return nil
+}
+
+// commitRemovals writes down what is about to be removed, so that another run, which does not find
+// it elsewhere in the guest any more, knows it; and lets directories that were renamed refer to
+// what was made under their new names.
+func (p *puller) commitRemovals(removals []*action) error {
+	if len(removals) == 0 {
+		return nil
+	}
+	t, err := p.host.tree(p.name)
+	if err != nil {
+		return err
+	}
+	p.store.Lock()
+	for _, a := range removals {
+		p.store.AddBaseline(t, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
+	}
+	p.store.Unlock()
+	if err := p.commitDirs(); err != nil {
+		return err
+	}
+	return p.settled()
+}

@@ -1,0 +1,273 @@
+package sync
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// baselineOf returns what both sides last agreed about a path, or nil for nothing: what is written
+// down, or the origin of the row that is there, or of the row that was there and is elsewhere now, or
+// what the guest sees of the host's elsewhere.
+func (p *planner) baselineOf(a *action) *sqlvfs.Baseline {
+	if b := p.base[a.path]; b != nil {
+		return b
+	}
+	n := p.origins[a.path]
+	if a.node != nil && a.node.Origin != nil && a.node.Origin.Path == a.path && a.node.Origin.Base == p.name {
+		n = a.node
+	}
+	switch {
+	case !p.sameTree:
+		return nil
+	case n != nil:
+		return n.Baseline()
+	case a.there != 0 && p.live(a.path):
+		return &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now}
+	}
+	return nil
+}
+
+// guestChanged tells whether the guest has anything else at a path than when both sides agreed. A
+// change of a row moves its change time, which nobody in the guest can set.
+func (p *planner) guestChanged(a *action) bool {
+	b, n := a.was, a.node
+	return b == nil || n == nil || b.Row != n.Ino || b.RowCtime != n.Attr.Ctime ||
+		kind(b.Mode) != kind(n.Attr.Mode) || b.Mode&0o7777 != 0 && (b.Mode^n.Attr.Mode)&modeBits != 0 || b.Size != n.Attr.Size || b.Mtime != n.Attr.Mtime
+}
+
+// stale tells whether a row that the guest has not changed needs a version of the host's file that
+// is not the one that is there, though they agree: a pull that was killed did not come to write
+// that down.
+func (p *planner) stale(a *action) bool {
+	o := a.node.Origin
+	return o != nil && o.Limit > 0 && p.base[a.path] != nil && o.Fingerprint != p.base[a.path].Fingerprint
+}
+
+// hostChanged tells whether the host has anything else at a path than when both sides agreed.
+func (p *planner) hostChanged(a *action) bool {
+	b := a.was
+	switch {
+	case b == nil:
+		return a.there != 0
+	case a.there != kind(b.Mode):
+		return true
+	case a.there == unix.S_IFDIR:
+		return b.Mode&0o7777 != 0 && (b.Mode^a.host.Mode)&0o7777 != 0
+	case b.Fingerprint == a.now:
+		return false
+	case b.Hash == nil || b.Size != a.now.Size || b.Mode != a.host.Mode:
+		return true
+	}
+	// It may have been touched only, or be a copy.
+	hash, err := p.hostHash(a)
+	return err != nil || !bytes.Equal(hash, b.Hash)
+}
+
+// hostHash is the hash of what the host has at a path, in a baseline's way.
+func (p *planner) hostHash(a *action) ([]byte, error) {
+	if a.there == unix.S_IFLNK {
+		target, err := p.host.readlink(a.path)
+		return hashOf(target), err
+	}
+	f, err := p.host.openFile(a.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.CopyBuffer(h, onlyReader{f}, p.buffer()); err != nil {
+		return nil, unwrap(err)
+	}
+	return h.Sum(nil), nil
+}
+
+// onlyReader hides other methods of a file, which would not use the buffer.
+type onlyReader struct{ io.Reader }
+
+func hashOf(target string) []byte {
+	h := sha256.Sum256([]byte(target))
+	return h[:]
+}
+
+func conflictText(a *action) string {
+	guest, host := "changed by the guest", "changed on the host"
+	if a.was == nil {
+		guest, host = "made by the guest", "made on the host"
+	}
+	if a.do == remove {
+		guest = "deleted by the guest"
+	}
+	if a.there == 0 {
+		host = "deleted on the host"
+	}
+	return guest + " and " + host
+}
+
+// same tells whether the host has a file already, by what is cheap to see.
+func (p *planner) same(a *action) bool {
+	return a.there == unix.S_IFREG && a.host.Size == a.attr.Size && a.host.Mtime == a.attr.Mtime && p.sameModeAndOwner(a)
+}
+
+// sameContent tells whether the host's file, which looks the same, is the same: all of the row's
+// content comes from it, or it has what the row holds.
+func (p *planner) sameContent(a *action) bool {
+	if a.source == a.path && a.version == a.now && !a.node.Holds {
+		return true
+	}
+	same, err := p.equalContent(a)
+	return err == nil && same
+}
+
+func (p *planner) sameTarget(a *action) bool {
+	target, err := p.host.readlink(a.path)
+	return err == nil && target == a.target
+}
+
+func (p *planner) sameModeAndOwner(a *action) bool {
+	return (a.host.Mode^a.attr.Mode)&modeBits == 0 && (!p.asRoot || sameOwner(a))
+}
+
+func sameOwner(a *action) bool { return a.host.UID == a.attr.UID && a.host.GID == a.attr.GID }
+
+func sameObject(a, b *action) bool { return a.now.Dev == b.now.Dev && a.now.Ino == b.now.Ino }
+
+// elsewhere tells whether a file's content is in a host file of another name.
+func (p *planner) elsewhere(a *action) bool { return a.source != "" && a.source != a.path }
+
+// equal tells whether the host has exactly the guest's file, whatever their times.
+func (p *planner) equal(a *action) (bool, error) {
+	if a.there != kind(a.attr.Mode) || (a.host.Mode^a.attr.Mode)&modeBits != 0 || a.host.Size != a.attr.Size {
+		return false, nil
+	}
+	return p.equalContent(a)
+}
+
+func (p *planner) equalContent(a *action) (bool, error) {
+	if a.host.Size != a.attr.Size {
+		return false, nil
+	}
+	f, err := p.host.openFile(a.path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	read, done, err := p.reader(a)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	if p.buf2 == nil {
+		p.buf2 = make([]byte, bufferSize)
+	}
+	for off := int64(0); off < a.attr.Size; {
+		n, err := read(p.buffer()[:min(bufferSize, a.attr.Size-off)], off)
+		if err != nil && err != io.EOF {
+			return false, err
+		}
+		if n == 0 {
+			return false, errChanging
+		}
+		if m, err := f.ReadAt(p.buf2[:n], off); m < n {
+			return false, unwrap(err)
+		}
+		if !bytes.Equal(p.buf[:n], p.buf2[:n]) {
+			return false, nil
+		}
+		off += int64(n)
+	}
+	return true, nil
+}
+
+// onlyAttributes tells whether the host's file has the right content, and nothing but its mode,
+// owner, times or extended attributes are to be set. A file with other names is written anew
+// instead: these names may be outside of the workspace.
+func (p *planner) onlyAttributes(a *action) bool {
+	return a.there == unix.S_IFREG && a.host.Nlink == 1 && a.attr.Nlink == 1 && a.source == a.path &&
+		a.version == a.now && a.attr.Size == a.host.Size && !a.node.Holds
+}
+
+func (p *planner) buffer() []byte {
+	if p.buf == nil {
+		p.buf = make([]byte, bufferSize)
+	}
+	return p.buf
+}
+
+// reader returns what reads a file's content: from the database, from the host file that it is
+// copied from, or from both. A host file that is not the version that is meant is an error:
+// versions are never mixed.
+func (p *planner) reader(a *action) (read func([]byte, int64) (int, error), closeAll func(), err error) {
+	var source *os.File
+	closeAll = func() {
+		if source != nil {
+			source.Close()
+		}
+	}
+	from := a
+	if a.do == hardLink {
+		from = a.other
+	}
+	if from.source != "" {
+		if source, err = p.openSource(from); err != nil {
+			return nil, nil, err
+		}
+	}
+	if from.node == nil {
+		return source.ReadAt, closeAll, nil
+	}
+	p.store.Lock()
+	row, err := p.store.Get(from.node.Ino)
+	p.store.Unlock()
+	if err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	closeSource := closeAll
+	closeAll = func() {
+		closeSource()
+		p.store.Lock()
+		p.store.Put(row)
+		p.store.Unlock()
+	}
+	return func(b []byte, off int64) (int, error) {
+		if source == nil {
+			return p.store.ReadAt(row, b, off, nil)
+		}
+		return p.store.ReadAt(row, b, off, source)
+	}, closeAll, nil
+}
+
+// openSource opens the host file that content comes from.
+func (p *planner) openSource(a *action) (*os.File, error) {
+	f, err := p.host.openFile(a.source)
+	if err == nil {
+		var st unix.Stat_t
+		if st, err = fstat(f); err == nil && fingerprintOf(&st) != a.version {
+			err = sqlvfs.ErrBaseChanged
+		}
+		if err != nil {
+			f.Close()
+		}
+	}
+	if err != nil {
+		return nil, &sourceError{p.hostPath(a.source), err}
+	}
+	return f, nil
+}
+
+// sourceError says why content that is on the host only cannot be had.
+type sourceError struct {
+	where string
+	err   error
+}
+
+func (e *sourceError) Error() string {
+	return "its content is in " + e.where + " on the host: " + e.err.Error()
+}
+func (e *sourceError) Unwrap() error { return e.err }

@@ -1,0 +1,114 @@
+package sync
+
+import (
+	"io"
+	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/sync/held"
+)
+
+// danger says why an action needs the user's permission, or nothing.
+func (p *planner) danger(a *action) string {
+	if why := held.Why(a.path); why != "" && !a.attr.IsDir() {
+		return why
+	}
+	switch a.do {
+	case symlink:
+		if leads(a.path, a.target) {
+			return "it points out of the workspace"
+		}
+		if inGit(a.path) || held.Why(a.path+"/x") != "" {
+			return "a link in the place of what the host runs by itself"
+		}
+	case write, hardLink, touch:
+		if held.Reads(a.path) {
+			after, err := p.guestHead(a)
+			if err != nil {
+				return "" // the error will come again where it can be told
+			}
+			return held.Content(a.path, p.hostHead(a), after)
+		}
+	}
+	return ""
+}
+
+// inGit tells whether a path is a repository's own directory.
+func inGit(rel string) bool { return strings.EqualFold(path.Base(rel), ".git") }
+
+// leads tells whether a symbolic link at a path points out of the workspace, whatever is on the way.
+func leads(rel, target string) bool {
+	if path.IsAbs(target) {
+		return true
+	}
+	depth := strings.Count(rel, "/")
+	for name := range strings.SplitSeq(target, "/") {
+		switch name {
+		case "", ".":
+		case "..":
+			if depth--; depth < 0 {
+				return true
+			}
+		default:
+			depth++
+		}
+	}
+	return false
+}
+
+// guestHead reads the beginning of the guest's file.
+func (p *planner) guestHead(a *action) ([]byte, error) {
+	read, done, err := p.reader(a)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	data := make([]byte, min(a.attr.Size, held.Limit))
+	n, err := read(data, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return data[:n], nil
+}
+
+// hostHead reads the beginning of the host's file, if there is one.
+func (p *planner) hostHead(a *action) []byte {
+	if a.there != unix.S_IFREG {
+		return nil
+	}
+	f, err := p.host.openFile(a.path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data := make([]byte, min(a.host.Size, held.Limit))
+	n, _ := f.ReadAt(data, 0)
+	return data[:n]
+}
+
+// patterns are paths in the syntax of gitignore(5).
+type patterns struct{ gitignore.Matcher }
+
+// newPatterns reads a list of patterns; lines that are empty or comments say nothing.
+func newPatterns(lines []string) patterns {
+	var list []gitignore.Pattern
+	for _, line := range lines {
+		line = strings.TrimSuffix(line, "\r")
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		list = append(list, gitignore.ParsePattern(line, nil))
+	}
+	if list == nil {
+		return patterns{}
+	}
+	return patterns{gitignore.NewMatcher(list)}
+}
+
+// match tells whether a path, or a directory above it, fits.
+func (m patterns) match(rel string, isDir bool) bool {
+	return m.Matcher != nil && m.Match(strings.Split(rel, "/"), isDir)
+}
