@@ -23,6 +23,9 @@ type Handler interface {
 	// Exit reports that the call passed to Enter has returned. It is called for
 	// skipped calls too.
 	Exit(c *decode.Call) error
+	// Flush is called after the thread that Exit was about goes on. What can wait
+	// until then, such as writing down the result, runs beside the thread.
+	Flush() error
 	// Signal reports a signal that is about to be delivered to thread pid.
 	Signal(pid int, info *decode.Siginfo) error
 	// Stopped reports a group stop of thread pid by sig.
@@ -49,6 +52,9 @@ func (Ignore) Enter(*decode.Call) error { return nil }
 
 // Exit implements Handler.
 func (Ignore) Exit(*decode.Call) error { return nil }
+
+// Flush implements Handler.
+func (Ignore) Flush() error { return nil }
 
 // Signal implements Handler.
 func (Ignore) Signal(int, *decode.Siginfo) error { return nil }
@@ -93,6 +99,8 @@ func (all chain) Enter(c *decode.Call) error {
 func (all chain) Exit(c *decode.Call) error {
 	return all.each(func(h Handler) error { return h.Exit(c) })
 }
+
+func (all chain) Flush() error { return all.each(Handler.Flush) }
 
 func (all chain) Signal(pid int, info *decode.Siginfo) error {
 	return all.each(func(h Handler) error { return h.Signal(pid, info) })

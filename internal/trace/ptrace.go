@@ -102,11 +102,15 @@ func ptraceValue(request, pid int, data uintptr) error {
 	return nil
 }
 
-// defaultSIGCHLD gives SIGCHLD its default action, which is to do nothing. Every
-// stop of a tracee sends one (ptrace(2)), and to enter and leave the Go runtime's
-// handler costs a tenth of what a traced call costs; the runtime has no use for
-// it. SIG_IGN would not do: it would be inherited by the command.
-func defaultSIGCHLD() error { return sigaction(unix.SIGCHLD, &sigactionArg{}, nil) }
+// defaultSIGCHLD gives SIGCHLD its default action, which is to do nothing, and
+// wants none for stops. Every stop of a tracee sends one otherwise (ptrace(2)), and
+// to enter and leave the Go runtime's handler costs a tenth of what a traced call
+// costs; the runtime has no use for it. SIG_IGN would not do: it would be
+// inherited by the command.
+func defaultSIGCHLD() error {
+	const saNocldstop = 1
+	return sigaction(unix.SIGCHLD, &sigactionArg{1: saNocldstop}, nil)
+}
 
 // sigactionArg is the kernel's struct sigaction on both architectures: handler,
 // flags, restorer and mask. Zero, it is SIG_DFL without flags.

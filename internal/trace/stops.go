@@ -41,17 +41,19 @@ func (t *tracer) syscallStop(tk *task) error {
 	if err != nil {
 		return err
 	}
-	return t.resume(tk, 0)
+	if err := t.resume(tk, 0); err != nil {
+		return err
+	}
+	return t.handler.Flush()
 }
 
 // enter handles a call that is about to run.
 func (t *tracer) enter(tk *task, info *syscallInfo) error {
 	c := &tk.current
 	tk.process = process(tk.pid)
-	*c = decode.Call{
-		Pid: tk.pid, Arch: info.Arch, Nr: info.nr(), Args: info.args(), SP: info.SP,
-		Start: time.Now(), Mem: &tk.process, Files: &tk.process, Resumes: tk.resumes,
-	}
+	c.Reset()
+	c.Pid, c.Arch, c.Nr, c.Args, c.SP = tk.pid, info.Arch, info.nr(), info.args(), info.SP
+	c.Start, c.Mem, c.Files, c.Resumes = time.Now(), &tk.process, &tk.process, tk.resumes
 	c.Name = sysnum.Native.Name(c.Nr)
 	if c.Foreign() {
 		c.Name = fmt.Sprintf("syscall_%#x", c.Nr)

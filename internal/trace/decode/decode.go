@@ -57,7 +57,8 @@ type Call struct {
 	// Injected says that the result is not the kernel's: see Return.
 	Injected bool
 
-	length int64 // see noteLength
+	length  int64   // see noteLength
+	printer printer // at work on this call; here so that it need not be allocated
 }
 
 // Foreign reports whether the call was made through the interface of another
@@ -75,6 +76,11 @@ func (c *Call) errno() unix.Errno {
 	return 0
 }
 
+// Reset makes c the zero Call, but keeps what it has allocated.
+func (c *Call) Reset() {
+	*c = Call{printer: printer{scratch: c.printer.scratch}}
+}
+
 // Return makes the call return v. Before the call runs, this also keeps it from
 // running.
 func (c *Call) Return(v int64) { c.Ret, c.Failed, c.Injected = v, false, true }
@@ -84,8 +90,15 @@ func (c *Call) Fail(errno unix.Errno) { c.Ret, c.Failed, c.Injected = -int64(err
 
 // printer collects the text of a call's arguments.
 type printer struct {
-	call *Call
-	buf  []byte
+	call    *Call
+	buf     []byte
+	scratch []byte // for a string that is being read; kept to be used again
+}
+
+// print returns a printer of c's that appends to dst.
+func (c *Call) print(dst []byte) *printer {
+	c.printer.call, c.printer.buf = c, dst
+	return &c.printer
 }
 
 func (p *printer) str(s string)  { p.buf = append(p.buf, s...) }
@@ -126,7 +139,7 @@ func AppendExit(dst []byte, c *Call) []byte {
 
 // AppendResult appends the result of a call that has returned.
 func AppendResult(dst []byte, c *Call) []byte {
-	p := printer{call: c, buf: dst}
+	p := c.print(dst)
 	p.result(signatureOf(c).result)
 	return p.buf
 }
@@ -156,14 +169,14 @@ func begin(c *Call) *signature {
 }
 
 func appendArguments(dst []byte, c *Call, args []argument) []byte {
-	p := printer{call: c, buf: dst}
+	p := c.print(dst)
 	first := true
 	for i := range args {
 		end := len(p.buf)
 		if !first {
 			p.str(", ")
 		}
-		if args[i].kind(&p, &args[i], c.Args[args[i].register]) {
+		if args[i].kind(p, &args[i], c.Args[args[i].register]) {
 			first = false
 		} else {
 			p.buf = p.buf[:end]
@@ -175,8 +188,8 @@ func appendArguments(dst []byte, c *Call, args []argument) []byte {
 func listArguments(c *Call, args []argument) []string {
 	var texts []string
 	for i := range args {
-		p := printer{call: c}
-		if args[i].kind(&p, &args[i], c.Args[args[i].register]) {
+		p := c.print(nil)
+		if args[i].kind(p, &args[i], c.Args[args[i].register]) {
 			texts = append(texts, string(p.buf))
 		}
 	}

@@ -77,11 +77,12 @@ func (p *printer) bytes(addr, n uint64) {
 
 // cstring prints the NUL-terminated string at addr, up to limit bytes of it.
 func (p *printer) cstring(addr uint64, limit int) {
-	b, terminated, ok := readCstring(p.call.Mem, addr, limit)
+	b, terminated, ok := readCstring(p.call.Mem, addr, limit, p.scratch)
 	if !ok {
 		p.addr(addr)
 		return
 	}
+	p.scratch = b[:0:min(cap(b), 256)] // a short one, for short reads
 	p.buf = appendQuoted(p.buf, b)
 	if !terminated {
 		p.str("...")
@@ -89,13 +90,16 @@ func (p *printer) cstring(addr uint64, limit int) {
 }
 
 // readCstring reads the string at addr up to its NUL, or limit bytes of it; ok is
-// false when its end is not readable.
-func readCstring(m Memory, addr uint64, limit int) (b []byte, terminated, ok bool) {
+// false when its end is not readable. It is read into scratch where that is large
+// enough.
+func readCstring(m Memory, addr uint64, limit int, scratch []byte) (b []byte, terminated, ok bool) {
 	if addr == 0 {
 		return nil, false, false
 	}
 	// Most strings are short: a small read first, then the rest.
-	b = make([]byte, 0, 256)
+	if b = scratch[:0]; cap(b) == 0 {
+		b = make([]byte, 0, 256)
+	}
 	for len(b) <= limit {
 		room := b[len(b):cap(b)]
 		n := m.Read(addr+uint64(len(b)), room)

@@ -11,7 +11,7 @@ import (
 // String returns the NUL-terminated string at addr; ok is false when it is not
 // readable or longer than a path can be.
 func String(m Memory, addr uint64) (s string, ok bool) {
-	b, terminated, ok := readCstring(m, addr, maxPath)
+	b, terminated, ok := readCstring(m, addr, maxPath, nil)
 	return string(b), ok && terminated
 }
 
@@ -21,7 +21,7 @@ func Strings(m Memory, addr uint64, limit, size int) (all []string, more bool) {
 	p := printer{call: &Call{Mem: m}}
 	addrs, more, _ := p.pointers(addr, limit)
 	for _, addr := range addrs {
-		b, terminated, ok := readCstring(m, addr, size)
+		b, terminated, ok := readCstring(m, addr, size, nil)
 		if !ok {
 			return all, true
 		}

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -58,7 +59,9 @@ type Record struct {
 
 // JSON is a trace.Handler that writes Records.
 type JSON struct {
-	encoder *json.Encoder
+	w       io.Writer
+	buf     bytes.Buffer  // records that are not written yet
+	encoder *json.Encoder // into buf
 	files   bool
 	entered map[int][]string // by thread: the arguments known at the entry
 }
@@ -68,12 +71,35 @@ var _ trace.Handler = (*JSON)(nil)
 // NewJSON returns a JSON that writes to w. Of the style, Files alone matters: the
 // times are always there.
 func NewJSON(w io.Writer, style Style) *JSON {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return &JSON{encoder: encoder, files: style.Files, entered: map[int][]string{}}
+	j := &JSON{w: w, files: style.Files, entered: map[int][]string{}}
+	j.encoder = json.NewEncoder(&j.buf)
+	j.encoder.SetEscapeHTML(false)
+	return j
 }
 
+// write writes a record, and those that have waited before it.
 func (j *JSON) write(r Record) error {
+	if err := j.add(r); err != nil {
+		return err
+	}
+	return j.Flush()
+}
+
+// Flush implements trace.Handler.
+func (j *JSON) Flush() error {
+	if j.buf.Len() == 0 {
+		return nil
+	}
+	_, err := j.w.Write(j.buf.Bytes())
+	j.buf.Reset()
+	if err != nil {
+		return fmt.Errorf("write trace: %w", err)
+	}
+	return nil
+}
+
+// add adds a record to those that wait.
+func (j *JSON) add(r Record) error {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
@@ -119,7 +145,7 @@ func (j *JSON) Exit(c *decode.Call) error {
 		r.Error = decode.ErrorName(c)
 	}
 	r.Ret, r.Injected, r.Duration = &ret, c.Injected, c.Duration.Seconds()
-	return j.write(r)
+	return j.add(r)
 }
 
 // Signal implements trace.Handler.

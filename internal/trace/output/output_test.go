@@ -136,7 +136,9 @@ func TestWriteError(t *testing.T) {
 	if err := NewText(fullDisk{}, Style{}).Enter(c); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("text: %v", err)
 	}
-	if err := NewJSON(fullDisk{}, Style{}).Exit(c); !errors.Is(err, unix.ENOSPC) {
-		t.Errorf("json: %v", err)
+	for name, handler := range map[string]trace.Handler{"text": NewText(fullDisk{}, Style{}), "json": NewJSON(fullDisk{}, Style{})} {
+		if err := errors.Join(handler.Exit(c), handler.Flush()); !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

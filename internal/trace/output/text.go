@@ -3,6 +3,7 @@ package output
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -51,6 +52,15 @@ func NewText(w io.Writer, style Style) *Text {
 	return &Text{w: w, style: style, now: time.Now, entered: map[int]entered{}}
 }
 
+// Flush implements trace.Handler. Enter and whatever ends a line write at once;
+// results alone wait until now.
+func (t *Text) Flush() error {
+	if len(t.buf) == 0 {
+		return nil
+	}
+	return t.flush()
+}
+
 func (t *Text) flush() error {
 	_, err := t.w.Write(t.buf)
 	t.buf = t.buf[:0]
@@ -68,7 +78,11 @@ func (t *Text) begin(pid int) {
 		t.open = 0
 	}
 	start := len(t.buf)
-	t.buf = fmt.Appendf(t.buf, "%-5d ", pid)
+	t.buf = strconv.AppendInt(t.buf, int64(pid), 10)
+	for len(t.buf)-start < len("12345") {
+		t.buf = append(t.buf, ' ')
+	}
+	t.buf = append(t.buf, ' ')
 	t.stamp()
 	t.column = len(t.buf) - start
 }
@@ -153,13 +167,12 @@ func (t *Text) resume(c *decode.Call) {
 
 // finish writes the end of the line, from the closing parenthesis on. The result
 // stands in a column of its own.
-func (t *Text) finish(result func([]byte) []byte) error {
+func (t *Text) finish(result func([]byte) []byte) {
 	t.buf = append(t.buf, ") "...)
 	for column := t.column + 2; column < resultColumn; column++ {
 		t.buf = append(t.buf, ' ')
 	}
 	t.buf = append(result(append(t.buf, "= "...)), '\n')
-	return t.flush()
 }
 
 // Exit implements trace.Handler.
@@ -172,7 +185,7 @@ func (t *Text) Exit(c *decode.Call) error {
 		t.buf, t.column = t.buf[:end], t.column-(separated-end)
 	}
 	delete(t.entered, c.Pid)
-	return t.finish(func(b []byte) []byte {
+	t.finish(func(b []byte) []byte {
 		b = decode.AppendResult(b, c)
 		if c.Injected {
 			b = append(b, " (INJECTED)"...)
@@ -182,6 +195,7 @@ func (t *Text) Exit(c *decode.Call) error {
 		}
 		return b
 	})
+	return nil
 }
 
 // Signal implements trace.Handler.
@@ -215,9 +229,7 @@ func (t *Text) Ended(pid int, status unix.WaitStatus, during *decode.Call) error
 			t.text(func(b []byte) []byte { return append(b, " <unfinished ...>"...) })
 		}
 		delete(t.entered, pid)
-		if err := t.finish(func(b []byte) []byte { return append(b, '?') }); err != nil {
-			return err
-		}
+		t.finish(func(b []byte) []byte { return append(b, '?') })
 	}
 	switch {
 	case status.Signaled() && status.CoreDump():
