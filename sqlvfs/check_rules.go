@@ -2,7 +2,13 @@ package sqlvfs
 
 // rule is a property that every tree has. Its query yields a row for each violation: the inode
 // that is at fault, and what the text has verbs for.
-type rule struct{ text, query string }
+type rule struct {
+	text, query string
+	// mended says what mend does to violations. It is tried on a copy of the database, and loses no
+	// content: what has no place any more comes to lost+found.
+	mended string
+	mend   mending
+}
 
 const (
 	isDir     = "(mode & 61440) = 16384" // S_IFMT, S_IFDIR (inode(7))
@@ -11,116 +17,257 @@ const (
 
 	// The length of a blob is known without reading it; that of a text is in characters.
 	dataLength = "CASE typeof(c.data) WHEN 'blob' THEN length(c.data) ELSE length(CAST(c.data AS BLOB)) END"
+
+	// A target ends at its first zero byte for the kernel.
+	badTarget = "ifnull(length(CAST(target AS BLOB)), 0) NOT BETWEEN 1 AND 4095 OR instr(CAST(target AS BLOB), x'00')"
+
+	notThere = "NOT IN (SELECT ino FROM fs_inode)"
+	orphan   = "IN (SELECT ino FROM art_orphan)"
 )
 
-// rules, in the order in which a reader would ask: for inodes, their names, their content, and for
-// what only some of them have. valid_name, valid_path and chunk_size are the checker's functions.
+// rules, in the order in which a reader would ask: whether numbers are some, for inodes, their
+// names, their content, and for what only some of them have. What one rule has made sure of, those
+// behind it rely on when they mend. valid_name, valid_path, chunk_size and max_size are the checker's
+// functions.
 var rules = []rule{
-	{"the root directory is not there",
-		`SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM fs_inode WHERE ino = 1)`},
-	{"the root is no directory: mode %#o",
-		`SELECT ino, mode FROM fs_inode WHERE ino = 1 AND NOT ` + isDir},
-	{"inode numbers go from 1 to 2^52-1",
-		`SELECT ino FROM fs_inode WHERE ino < 1 OR ino >= 1 << 52`},
 	{"a number is none",
-		`SELECT ino FROM fs_inode WHERE typeof(mode) <> 'integer' OR typeof(nlink) <> 'integer'
-			OR typeof(uid) <> 'integer' OR typeof(gid) <> 'integer' OR typeof(size) <> 'integer' OR typeof(rdev) <> 'integer'
-			OR typeof(atime + atime_nsec + mtime + mtime_nsec + ctime + ctime_nsec) <> 'integer'`},
+		`SELECT ino FROM fs_inode WHERE typeof(mode) <> 'integer' OR typeof(nlink) <> 'integer' OR typeof(uid) <> 'integer'
+			OR typeof(gid) <> 'integer' OR typeof(size) <> 'integer' OR typeof(rdev) <> 'integer'
+			OR typeof(atime) <> 'integer' OR typeof(mtime) <> 'integer' OR typeof(ctime) <> 'integer'
+			OR typeof(atime_nsec) <> 'integer' OR typeof(mtime_nsec) <> 'integer' OR typeof(ctime_nsec) <> 'integer'`,
+		"it is now what can be read as one, or 0",
+		sql(`UPDATE fs_inode SET mode = CAST(mode AS INTEGER), nlink = CAST(nlink AS INTEGER), uid = CAST(uid AS INTEGER),
+			gid = CAST(gid AS INTEGER), size = CAST(size AS INTEGER), rdev = CAST(rdev AS INTEGER),
+			atime = CAST(atime AS INTEGER), mtime = CAST(mtime AS INTEGER), ctime = CAST(ctime AS INTEGER),
+			atime_nsec = CAST(atime_nsec AS INTEGER), mtime_nsec = CAST(mtime_nsec AS INTEGER), ctime_nsec = CAST(ctime_nsec AS INTEGER)`)},
+	{"name %q leads from or to what is no number",
+		`SELECT 0, name FROM fs_dentry WHERE typeof(parent_ino) <> 'integer' OR typeof(ino) <> 'integer'`,
+		"the name is gone",
+		sql(`DELETE FROM fs_dentry WHERE typeof(parent_ino) <> 'integer' OR typeof(ino) <> 'integer'`)},
+	{"chunk %v of inode %v: a number is none",
+		`SELECT 0, chunk_index, ino FROM fs_data WHERE typeof(ino) <> 'integer' OR typeof(chunk_index) <> 'integer'`,
+		"its content becomes a file",
+		setAside(`SELECT rowid AS id, ino, chunk_index FROM fs_data WHERE typeof(ino) <> 'integer' OR typeof(chunk_index) <> 'integer'`)},
+	{"a number of origin %q is none",
+		`SELECT ino, path FROM art_origin WHERE ` + originNumbers("typeof(%s) <> 'integer'", " OR "),
+		"it is now what can be read as one, or 0",
+		sql(`UPDATE art_origin SET ` + originNumbers("%[1]s = CAST(%[1]s AS INTEGER)", ", "))},
+	{"its number on the host is none",
+		`SELECT delta_ino FROM fs_origin WHERE typeof(base_ino) <> 'integer'`,
+		"it has its own now",
+		sql(`UPDATE fs_origin SET base_ino = delta_ino WHERE typeof(base_ino) <> 'integer'`)},
+
+	{"the root is no directory: mode %#o",
+		`SELECT ino, mode FROM fs_inode WHERE ino = 1 AND NOT ` + isDir,
+		"there is a root directory now; what was there, if it was a file, has another number",
+		(*mender).freeRoot},
+	{"the root directory is not there",
+		`SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM fs_inode WHERE ino = 1)`,
+		"made anew",
+		(*mender).makeRoot},
+	{"inode numbers go from 1 to 2^52-1",
+		`SELECT ino FROM fs_inode WHERE ino < 1 OR ino >= 1 << 52`,
+		"it has another number",
+		(*mender).renumber},
 	{"mode %#o is of no known type",
 		`SELECT ino, mode FROM fs_inode WHERE mode & ~65535
-			OR (mode & 61440) NOT IN (4096, 8192, 16384, 24576, 32768, 40960, 49152)`},
+			OR (mode & 61440) NOT IN (4096, 8192, 16384, 24576, 32768, 40960, 49152)`,
+		"it has the type that its rows speak for",
+		sql(`UPDATE fs_inode SET mode = (mode & 4095) | CASE
+				WHEN ino IN (SELECT parent_ino FROM fs_dentry) OR ino IN (SELECT parent_ino FROM art_whiteout) THEN 16384
+				WHEN ino IN (SELECT ino FROM fs_symlink) THEN 40960 ELSE 32768 END
+			WHERE mode & ~65535 OR (mode & 61440) NOT IN (4096, 8192, 16384, 24576, 32768, 40960, 49152)`)},
+	{"owner %d, group %d or device %d is not from 0 to 2^32-1",
+		`SELECT ino, uid, gid, rdev FROM fs_inode WHERE (uid | gid | rdev) & ~4294967295`,
+		"what a session took it for stays",
+		sql(`UPDATE fs_inode SET uid = uid & 4294967295, gid = gid & 4294967295, rdev = rdev & 4294967295`)},
 	{"size is %d",
-		`SELECT ino, size FROM fs_inode WHERE size < 0`},
+		`SELECT ino, size FROM fs_inode WHERE size < 0 OR size > max_size()`,
+		"it is now where the content ends",
+		sql(`UPDATE fs_inode SET size = ifnull((SELECT max(c.chunk_index * chunk_size() + ` + dataLength + `) FROM fs_data c
+				WHERE c.ino = fs_inode.ino AND c.chunk_index BETWEEN 0 AND max_size() / chunk_size() - 1), 0)
+			WHERE size < 0 OR size > max_size()`)},
 	{"a time has %d, %d or %d nanoseconds",
 		`SELECT ino, atime_nsec, mtime_nsec, ctime_nsec FROM fs_inode
-			WHERE min(atime_nsec, mtime_nsec, ctime_nsec) < 0 OR max(atime_nsec, mtime_nsec, ctime_nsec) > 999999999`},
+			WHERE min(atime_nsec, mtime_nsec, ctime_nsec) < 0 OR max(atime_nsec, mtime_nsec, ctime_nsec) > 999999999`,
+		"it has none now",
+		sql(`UPDATE fs_inode SET atime_nsec = iif(atime_nsec BETWEEN 0 AND 999999999, atime_nsec, 0),
+			mtime_nsec = iif(mtime_nsec BETWEEN 0 AND 999999999, mtime_nsec, 0), ctime_nsec = iif(ctime_nsec BETWEEN 0 AND 999999999, ctime_nsec, 0)`)},
 
+	{"name %q in directory %d is no text",
+		`SELECT ino, name, parent_ino FROM fs_dentry WHERE typeof(name) <> 'text'`,
+		"it is one now, if there is none of that name",
+		sql(`UPDATE OR IGNORE fs_dentry SET name = CAST(name AS TEXT) WHERE typeof(name) <> 'text';
+			DELETE FROM fs_dentry WHERE typeof(name) <> 'text'`)},
 	{"name %q in directory %d cannot be",
-		`SELECT ino, name, parent_ino FROM fs_dentry WHERE typeof(name) <> 'text' OR NOT valid_name(name)`},
+		`SELECT ino, name, parent_ino FROM fs_dentry WHERE NOT valid_name(name)`,
+		"the name is gone",
+		sql(`DELETE FROM fs_dentry WHERE NOT valid_name(name)`)},
 	{"name %q is in inode %d, which is not there",
-		`SELECT ino, name, parent_ino FROM fs_dentry WHERE parent_ino NOT IN (SELECT ino FROM fs_inode)`},
+		`SELECT ino, name, parent_ino FROM fs_dentry WHERE parent_ino ` + notThere,
+		"the directory was made anew",
+		sql(newInodes("parent_ino", 0o040755, 2, "0") + `FROM (SELECT DISTINCT parent_ino FROM fs_dentry WHERE parent_ino ` + notThere + `)`)},
 	{"name %q is in inode %d, which is no directory",
 		`SELECT d.ino, d.name, d.parent_ino FROM fs_dentry d
-			JOIN fs_inode p ON p.ino = d.parent_ino WHERE NOT ` + isDir},
+			JOIN fs_inode p ON p.ino = d.parent_ino WHERE NOT ` + isDir,
+		"a new directory holds it",
+		(*mender).rehouse},
+	{"is not there, but has a chunk %d",
+		`SELECT ino, chunk_index FROM fs_data WHERE ino ` + notThere + ` AND NOT ino ` + orphan,
+		"the file was made anew",
+		sql(`DELETE FROM fs_data WHERE length(data) = 0 AND ino ` + notThere + `;` + newInodes("c.ino", 0o100600, 1, `ifnull(max(iif(c.chunk_index BETWEEN 0 AND max_size() / chunk_size() - 1, c.chunk_index * chunk_size() + `+dataLength+`, 0)), 0)`) +
+			`FROM fs_data c WHERE c.ino ` + notThere + ` AND NOT c.ino ` + orphan + ` GROUP BY c.ino`)},
+	{"is not there, but has the target %q",
+		`SELECT ino, target FROM fs_symlink WHERE ino ` + notThere,
+		"the symbolic link was made anew",
+		sql(newInodes("ino", 0o120777, 1, "length(CAST(target AS BLOB))") + `FROM fs_symlink WHERE ino ` + notThere)},
 	{"is not there, but has the name %q in directory %d",
-		`SELECT ino, name, parent_ino FROM fs_dentry WHERE ino NOT IN (SELECT ino FROM fs_inode)`},
+		`SELECT ino, name, parent_ino FROM fs_dentry WHERE ino ` + notThere,
+		"the name is gone, unless it is a directory's",
+		sql(newInodes("parent_ino", 0o040755, 2, "0") + `FROM (SELECT DISTINCT parent_ino FROM art_whiteout
+				WHERE typeof(parent_ino) = 'integer' AND parent_ino ` + notThere + ` AND parent_ino IN (SELECT ino FROM fs_dentry));
+			DELETE FROM fs_dentry WHERE ino ` + notThere)},
 	{"the root has a name, %q in directory %d",
-		`SELECT ino, name, parent_ino FROM fs_dentry WHERE ino = 1`},
+		`SELECT ino, name, parent_ino FROM fs_dentry WHERE ino = 1`,
+		"the name is gone",
+		sql(`DELETE FROM fs_dentry WHERE ino = 1`)},
 	{"directory has %d names",
 		`SELECT d.ino, count(*) FROM fs_dentry d JOIN fs_inode i ON i.ino = d.ino
-			WHERE ` + isDir + ` GROUP BY d.ino HAVING count(*) > 1`},
+			WHERE ` + isDir + ` GROUP BY d.ino HAVING count(*) > 1`,
+		"it keeps the one that is nearest to the root",
+		(*mender).onePlaceEach},
 	{"directory cannot be reached from the root: it, or one above it, has no place or is inside itself",
 		`WITH RECURSIVE reached(ino) AS (
 			SELECT 1 UNION
 			SELECT d.ino FROM reached r JOIN fs_dentry d ON d.parent_ino = r.ino
 				JOIN fs_inode i ON i.ino = d.ino WHERE ` + isDir + `)
-			SELECT ino FROM fs_inode WHERE ` + isDir + ` AND ino NOT IN reached AND ino IN (SELECT ino FROM fs_dentry)`},
+			SELECT ino FROM fs_inode WHERE ` + isDir + ` AND ino NOT IN reached AND ino IN (SELECT ino FROM fs_dentry)`,
+		"one name of each loop is gone",
+		(*mender).onePlaceEach},
 	// A file of the host that has several names there, one of which was changed, keeps its row and
 	// its count when that name is removed: the others are still found on the host.
 	{"has no name",
 		`SELECT ino FROM fs_inode WHERE ino <> 1 AND ino NOT IN (SELECT ino FROM fs_dentry)
-			AND (nlink < 1 OR ` + isDir + ` OR ino NOT IN (SELECT delta_ino FROM fs_origin))`},
+			AND (nlink < 1 OR ` + isDir + ` OR ino NOT IN (SELECT delta_ino FROM fs_origin))`,
+		"it is in lost+found",
+		(*mender).nameLost},
 	{"directory has %d links",
-		`SELECT ino, nlink FROM fs_inode WHERE nlink < 1 AND ` + isDir},
+		`SELECT ino, nlink FROM fs_inode WHERE nlink NOT BETWEEN 1 AND 4294967295 AND ` + isDir,
+		"it has what its entries make it",
+		sql(`UPDATE fs_inode SET nlink = 2 + (SELECT count(*) FROM fs_dentry d JOIN fs_inode i ON i.ino = d.ino
+				WHERE d.parent_ino = fs_inode.ino AND (i.mode & 61440) = 16384)
+			WHERE nlink NOT BETWEEN 1 AND 4294967295 AND ` + isDir)},
 	{"has %d links, but %d names",
 		`SELECT i.ino, i.nlink, count(*) AS names FROM fs_dentry d JOIN fs_inode i ON i.ino = d.ino
 			WHERE NOT ` + isDir + ` GROUP BY i.ino
-			HAVING i.nlink < names OR i.nlink > names AND i.ino NOT IN (SELECT delta_ino FROM fs_origin)`},
+			HAVING i.nlink < names OR i.nlink > 4294967295 OR i.nlink > names AND i.ino NOT IN (SELECT delta_ino FROM fs_origin)`,
+		"it has as many as names",
+		sql(`UPDATE fs_inode SET nlink = names FROM (SELECT ino AS named, count(*) AS names FROM fs_dentry GROUP BY ino)
+			WHERE ino = named AND NOT ` + isDir + ` AND (nlink < names OR nlink > 4294967295
+				OR nlink > names AND ino NOT IN (SELECT delta_ino FROM fs_origin))`)},
 
-	{"is not there, but has a chunk %d",
-		`SELECT ino, chunk_index FROM fs_data
-			WHERE ino NOT IN (SELECT ino FROM fs_inode) AND ino NOT IN (SELECT ino FROM art_orphan)`},
 	{"is no regular file (mode %#o), but has a chunk %d",
-		`SELECT i.ino, i.mode, c.chunk_index FROM fs_data c JOIN fs_inode i ON i.ino = c.ino WHERE NOT ` + isRegular},
+		`SELECT i.ino, i.mode, c.chunk_index FROM fs_data c JOIN fs_inode i ON i.ino = c.ino WHERE NOT ` + isRegular,
+		"its content becomes a file",
+		setAside(`SELECT c.rowid AS id, c.ino, c.chunk_index FROM fs_data c JOIN fs_inode i ON i.ino = c.ino WHERE NOT ` + isRegular)},
 	{"chunk %d is outside of the file's %d bytes",
-		`SELECT i.ino, c.chunk_index, i.size FROM fs_data c JOIN fs_inode i ON i.ino = c.ino
-			WHERE ` + isRegular + ` AND (c.chunk_index < 0 OR c.chunk_index >= (i.size + chunk_size() - 1) / chunk_size())`},
+		`SELECT i.ino, c.chunk_index, i.size FROM fs_data c JOIN fs_inode i ON i.ino = c.ino WHERE ` + isRegular + ` AND ` + outside,
+		"its content becomes a file",
+		setAside(`SELECT c.rowid AS id, c.ino, c.chunk_index FROM fs_data c JOIN fs_inode i ON i.ino = c.ino WHERE ` + isRegular + ` AND ` + outside)},
 	{"chunk %d is %d bytes long and should be %d",
 		`SELECT i.ino, c.chunk_index, ` + dataLength + `, min(chunk_size(), i.size - c.chunk_index * chunk_size()) AS want
 			FROM fs_data c JOIN fs_inode i ON i.ino = c.ino
-			WHERE ` + isRegular + ` AND c.chunk_index >= 0 AND want > 0 AND ` + dataLength + ` <> want`},
+			WHERE ` + isRegular + ` AND c.chunk_index >= 0 AND want > 0 AND ` + dataLength + ` <> want`,
+		"zeros were added, or what is too much becomes a file",
+		(*mender).resizeChunks},
 
-	{"symbolic link has no target, or one too long",
-		`SELECT i.ino FROM fs_inode i LEFT JOIN fs_symlink s ON s.ino = i.ino
-			WHERE ` + isSymlink + ` AND ifnull(length(CAST(s.target AS BLOB)), 0) NOT BETWEEN 1 AND 4095`},
+	{"symbolic link has no target, or one that cannot be",
+		`SELECT i.ino FROM fs_inode i LEFT JOIN fs_symlink s ON s.ino = i.ino WHERE ` + isSymlink + ` AND (` + badTarget + `)`,
+		"it is a file that holds the target",
+		(*mender).keepTargets},
 	// Some writers count the target's UTF-16 units, which are not less than its characters.
 	{"symbolic link has %d bytes, its target %d",
 		`SELECT i.ino, i.size, length(CAST(s.target AS BLOB)) AS n FROM fs_inode i JOIN fs_symlink s ON s.ino = i.ino
-			WHERE ` + isSymlink + ` AND i.size NOT BETWEEN length(s.target) AND n`},
+			WHERE ` + isSymlink + ` AND i.size NOT BETWEEN length(s.target) AND n`,
+		"it has the target's",
+		sql(`UPDATE fs_inode SET size = length(CAST(target AS BLOB)) FROM fs_symlink s
+			WHERE s.ino = fs_inode.ino AND ` + isSymlink + ` AND size NOT BETWEEN length(target) AND length(CAST(target AS BLOB))`)},
 	{"is no symbolic link, but has the target %q",
-		`SELECT s.ino, s.target FROM fs_symlink s LEFT JOIN fs_inode i ON i.ino = s.ino WHERE i.ino IS NULL OR NOT ` + isSymlink},
+		`SELECT s.ino, s.target FROM fs_symlink s JOIN fs_inode i ON i.ino = s.ino WHERE NOT ` + isSymlink,
+		"the target is gone",
+		sql(`DELETE FROM fs_symlink WHERE ino IN (SELECT ino FROM fs_inode WHERE NOT ` + isSymlink + `)`)},
 
 	{"is not there, but has an origin",
-		`SELECT delta_ino FROM fs_origin WHERE delta_ino NOT IN (SELECT ino FROM fs_inode)
-			UNION SELECT ino FROM art_origin WHERE ino NOT IN (SELECT ino FROM fs_inode)`},
+		`SELECT delta_ino FROM fs_origin WHERE delta_ino ` + notThere + `
+			UNION SELECT ino FROM art_origin WHERE ino ` + notThere,
+		"the origin is gone",
+		sql(`DELETE FROM fs_origin WHERE delta_ino ` + notThere + `; DELETE FROM art_origin WHERE ino ` + notThere)},
 	{"origin %q has no number in fs_origin",
-		`SELECT ino, path FROM art_origin WHERE ino NOT IN (SELECT delta_ino FROM fs_origin)`},
+		`SELECT ino, path FROM art_origin WHERE ino NOT IN (SELECT delta_ino FROM fs_origin)`,
+		"it has its own now",
+		sql(`INSERT INTO fs_origin (delta_ino, base_ino) SELECT ino, ino FROM art_origin WHERE ino NOT IN (SELECT delta_ino FROM fs_origin)`)},
+	{"workspace %d has a name that cannot be: %q",
+		`SELECT 0, id, name FROM art_base WHERE typeof(name) <> 'text' OR NOT valid_name(name)`,
+		"it has one by its number",
+		sql(`UPDATE art_base SET name = 'workspace-' || id || '-' || hex(randomblob(4)) WHERE typeof(name) <> 'text' OR NOT valid_name(name)`)},
 	{"origin %q is in base %d, which is not there",
-		`SELECT ino, path, base FROM art_origin WHERE base NOT IN (SELECT id FROM art_base)`},
+		`SELECT ino, path, base FROM art_origin WHERE base NOT IN (SELECT id FROM art_base)`,
+		"it is in the only one that there is, or in one of unknown name",
+		sql(`UPDATE art_origin SET base = (SELECT id FROM art_base) WHERE base NOT IN (SELECT id FROM art_base) AND (SELECT count(*) FROM art_base) = 1;
+			INSERT INTO art_base (id, name) SELECT base, 'workspace-' || base || '-' || hex(randomblob(4))
+				FROM (SELECT DISTINCT base FROM art_origin WHERE base NOT IN (SELECT id FROM art_base))`)},
 	{"origin %q cannot be a path",
-		`SELECT ino, path FROM art_origin WHERE NOT valid_path(path)`},
+		`SELECT ino, path FROM art_origin WHERE NOT valid_path(path)`,
+		"the origin is gone; zeros are where it supplied content",
+		sql(`DELETE FROM fs_origin WHERE delta_ino IN (SELECT ino FROM art_origin WHERE NOT valid_path(path));
+			DELETE FROM art_origin WHERE NOT valid_path(path)`)},
 	{"origin %q supplies the first %d bytes of a file of %d",
 		`SELECT i.ino, o.path, o.data_limit, i.size FROM art_origin o JOIN fs_inode i ON i.ino = o.ino
-			WHERE ` + isRegular + ` AND o.data_limit NOT BETWEEN 0 AND i.size`},
+			WHERE ` + isRegular + ` AND o.data_limit NOT BETWEEN 0 AND i.size`,
+		"it supplies what the file has room for",
+		sql(`UPDATE art_origin SET data_limit = min(max(data_limit, 0), i.size) FROM fs_inode i
+			WHERE i.ino = art_origin.ino AND ` + isRegular + ` AND data_limit NOT BETWEEN 0 AND i.size`)},
 	{"is no regular file, but origin %q supplies %d bytes",
 		`SELECT i.ino, o.path, o.data_limit FROM art_origin o JOIN fs_inode i ON i.ino = o.ino
-			WHERE o.data_limit <> 0 AND NOT ` + isRegular},
+			WHERE o.data_limit <> 0 AND NOT ` + isRegular,
+		"it supplies none",
+		sql(`UPDATE art_origin SET data_limit = 0 WHERE ino IN (SELECT ino FROM fs_inode WHERE NOT ` + isRegular + `)`)},
 
 	{"whiteout of %q is in no directory",
 		`SELECT w.parent_ino, w.name FROM art_whiteout w LEFT JOIN fs_inode i ON i.ino = w.parent_ino
-			WHERE i.ino IS NULL OR NOT ` + isDir},
+			WHERE i.ino IS NULL OR NOT ` + isDir,
+		"it is gone",
+		sql(`DELETE FROM art_whiteout WHERE parent_ino NOT IN (SELECT ino FROM fs_inode WHERE ` + isDir + `)`)},
 	{"whiteout of %q cannot be a name",
-		`SELECT parent_ino, name FROM art_whiteout WHERE NOT valid_name(name)`},
+		`SELECT parent_ino, name FROM art_whiteout WHERE typeof(name) <> 'text' OR NOT valid_name(name)`,
+		"it is gone, unless it is another's",
+		sql(`UPDATE OR IGNORE art_whiteout SET name = CAST(name AS TEXT) WHERE typeof(name) <> 'text';
+			DELETE FROM art_whiteout WHERE typeof(name) <> 'text' OR NOT valid_name(name)`)},
 	{"baseline of %q is of tree %d, which is not there",
-		`SELECT row, path, tree FROM art_baseline WHERE tree NOT IN (SELECT id FROM art_tree)`},
+		`SELECT row, path, tree FROM art_baseline WHERE tree NOT IN (SELECT id FROM art_tree)`,
+		"it is gone",
+		sql(`DELETE FROM art_baseline WHERE tree NOT IN (SELECT id FROM art_tree)`)},
 	{"baseline of %q cannot be a path",
-		`SELECT row, path FROM art_baseline WHERE NOT valid_path(path)`},
+		`SELECT row, path FROM art_baseline WHERE NOT valid_path(path)`,
+		"it is gone",
+		sql(`DELETE FROM art_baseline WHERE NOT valid_path(path)`)},
 	{"is not there, but has the extended attribute %q",
-		`SELECT ino, name FROM art_xattr
-			WHERE ino NOT IN (SELECT ino FROM fs_inode) AND ino NOT IN (SELECT ino FROM art_orphan)`},
+		`SELECT ino, name FROM art_xattr WHERE ino ` + notThere + ` AND NOT ino ` + orphan,
+		"the attribute is gone",
+		sql(`DELETE FROM art_xattr WHERE ino ` + notThere + ` AND NOT ino ` + orphan)},
 	{"extended attribute %q cannot be",
-		`SELECT ino, name FROM art_xattr WHERE typeof(name) <> 'text' OR length(CAST(name AS BLOB)) NOT BETWEEN 1 AND 255
-			OR typeof(value) <> 'blob' OR length(value) > 65536`},
+		`SELECT ino, name FROM art_xattr WHERE ` + badXattr,
+		"it is one now, or gone",
+		sql(`UPDATE OR IGNORE art_xattr SET name = CAST(name AS TEXT), value = CAST(value AS BLOB) WHERE ` + badXattr + `;
+			DELETE FROM art_xattr WHERE ` + badXattr)},
 	{"is said to be deleted, but is there",
-		`SELECT ino FROM art_orphan WHERE ino IN (SELECT ino FROM fs_inode)`},
+		`SELECT ino FROM art_orphan WHERE ino IN (SELECT ino FROM fs_inode)`,
+		"it stays",
+		sql(`DELETE FROM art_orphan WHERE ino IN (SELECT ino FROM fs_inode)`)},
 }
+
+const (
+	outside  = "(c.chunk_index < 0 OR c.chunk_index >= (i.size + chunk_size() - 1) / chunk_size())"
+	badXattr = `typeof(name) <> 'text' OR length(CAST(name AS BLOB)) NOT BETWEEN 1 AND 255 OR instr(CAST(name AS BLOB), x'00')
+		OR typeof(value) <> 'blob' OR length(value) > 65536`
+)

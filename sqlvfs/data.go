@@ -14,7 +14,9 @@ type chunk struct {
 }
 
 // MaxSize is the largest file, in bytes: what FUSE can address (loff_t), cut down to whole chunks.
-func (s *Store) MaxSize() int64 { return math.MaxInt64 / s.chunkSize * s.chunkSize }
+func (s *Store) MaxSize() int64 { return maxSize(s.chunkSize) }
+
+func maxSize(chunkSize int64) int64 { return math.MaxInt64 / chunkSize * chunkSize }
 
 // ReadAt reads content at an offset into p, as io.ReaderAt does. base supplies what shows through
 // from the origin and may be nil when the inode has none. Takes the Store's lock; the caller must

@@ -19,6 +19,7 @@ var (
 	ErrNoBase      = errors.New("content is in a host directory that is not there")
 	ErrBaseChanged = errors.New("host file changed since it was partly copied")
 	ErrClosed      = errors.New("database is closed")
+	ErrBeingRead   = errors.New("another program has the database open")
 )
 
 // InUseError is returned by [Open] when another process has the database open for writing.

@@ -13,18 +13,34 @@ import (
 // process dies in whatever way. flock(2) does not mix with the byte-range locks that SQLite takes
 // on the same file (flock(2), NOTES), so readers are not affected.
 func lockWriter(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		defer f.Close()
-		if err == syscall.EWOULDBLOCK {
-			return nil, &InUseError{PID: lockHolder(f)}
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return nil, err
 		}
-		return nil, fmt.Errorf("lock: %w", err)
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			defer f.Close()
+			if err == syscall.EWOULDBLOCK {
+				return nil, &InUseError{PID: lockHolder(f)}
+			}
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+		// A repair may have put another file in its place between the two calls.
+		if isAt(f, path) {
+			return f, nil
+		}
+		f.Close()
 	}
-	return f, nil
+}
+
+// isAt tells whether a path leads to a file that is open.
+func isAt(f *os.File, path string) bool {
+	have, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(have, there)
 }
 
 // lockHolder finds who holds the flock on a file, or returns 0. A line of /proc/locks reads

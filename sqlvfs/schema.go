@@ -340,14 +340,16 @@ func seed(c *sqlite3.Conn, root Attr) error {
 }
 
 // adoptWhiteouts turns the path-bound whiteouts of other writers into ours, where the directory
-// they speak of is in the tree; a whiteout below an unknown directory hides nothing.
+// they speak of is in the tree; a whiteout below an unknown directory hides nothing. Only paths that
+// begin one of a whiteout are followed: the tree may unfold without end.
 func adoptWhiteouts(c *sqlite3.Conn) error {
 	return c.Exec(`
 WITH RECURSIVE dir(ino, path) AS (
 	SELECT 1, ''
 	UNION
 	SELECT d.ino, dir.path || '/' || d.name FROM dir JOIN fs_dentry d ON d.parent_ino = dir.ino
-		JOIN fs_inode i ON i.ino = d.ino WHERE (i.mode & 61440) = 16384 AND length(dir.path) < 4096)
+		JOIN fs_inode i ON i.ino = d.ino WHERE (i.mode & 61440) = 16384
+		AND EXISTS (SELECT 1 FROM fs_whiteout WHERE path > dir.path || '/' || d.name || '/' AND path < dir.path || '/' || d.name || '0'))
 INSERT OR IGNORE INTO art_whiteout (parent_ino, name)
 	SELECT dir.ino, substr(w.path, length(dir.path) + 2) FROM fs_whiteout w
 	JOIN dir ON substr(w.path, 1, length(dir.path) + 1) = dir.path || '/'

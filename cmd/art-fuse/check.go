@@ -13,21 +13,30 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const checkUsage = `usage: art-fuse check DB
+const checkUsage = `usage: art-fuse check DB [--repair]
 
 Check that a database is sound: as an SQLite file, and as a tree by the rules
-of its format. Nothing is changed. A session may be running; then its last
-commit is checked.
+of its format. Prints one line for each violation. Nothing is changed. A session
+may be running; then its last commit is checked.
 
-Prints one line for each violation. Exit 0 when there is none, 1 when there
-are some or the file cannot be checked, 2 on wrong usage.
+  --repair  mend what was found. What can be read is copied into a new file and
+            mended there, which then takes the place of DB; the file as it was
+            stays beside it as DB.before-repair (or -2, -3, ...). Files that
+            have lost their names are in /lost+found afterwards. Each line says
+            what was done. No other program may have the database open. An
+            interruption leaves DB as it was, or repaired.
 
-example:
+Exit 0 when the database is sound, or is now; 1 when it is not, or cannot be
+checked; 2 on wrong usage.
+
+examples:
   art-fuse check work.db
+  art-fuse check --repair work.db
 `
 
 func checkCommand(stdout io.Writer) *ffcli.Command {
 	set := flag.NewFlagSet("art-fuse check", flag.ContinueOnError)
+	mend := set.Bool("repair", false, "")
 	return &ffcli.Command{
 		Name:      "check",
 		FlagSet:   set,
@@ -41,6 +50,9 @@ func checkCommand(stdout io.Writer) *ffcli.Command {
 			if len(args) != 1 {
 				return usageError("check needs a database, and only that")
 			}
+			if *mend {
+				return repair(stdout, args[0])
+			}
 			return check(stdout, args[0])
 		},
 	}
@@ -53,11 +65,7 @@ func check(stdout io.Writer, path string) error {
 		return cli.WithHint(fmt.Errorf("check database %s: %w", path, err), openHint(path, err))
 	}
 	for _, f := range findings {
-		line := f.Text
-		if f.Ino != 0 {
-			line = fmt.Sprintf("inode %d: %s", f.Ino, f.Text)
-		}
-		if _, err := fmt.Fprintln(stdout, line); err != nil {
+		if err := printFinding(stdout, f); err != nil {
 			return err
 		}
 	}
@@ -65,4 +73,37 @@ func check(stdout io.Writer, path string) error {
 		return reported{errors.New("the database is not sound")}
 	}
 	return nil
+}
+
+// repair mends a database and prints what was wrong with it.
+func repair(stdout io.Writer, path string) error {
+	var printing error
+	backup, err := sqlvfs.Repair(path, newRoot(), func(f sqlvfs.Finding) {
+		if printing == nil {
+			printing = printFinding(stdout, f)
+		}
+	})
+	switch {
+	case errors.Is(err, sqlvfs.ErrCorrupt):
+		return fmt.Errorf("repair database %s: %w", path, err)
+	case err != nil:
+		return cli.WithHint(fmt.Errorf("repair database %s: %w", path, err), openHint(path, err))
+	case printing != nil || backup == "":
+		return printing
+	}
+	_, err = fmt.Fprintf(stdout, "%s is sound now; as it was, it is %s\n", path, backup)
+	return err
+}
+
+// printFinding prints a finding, and what was done about it, as one line.
+func printFinding(stdout io.Writer, f sqlvfs.Finding) error {
+	line := f.Text
+	if f.Ino != 0 {
+		line = fmt.Sprintf("inode %d: %s", f.Ino, f.Text)
+	}
+	if f.Mended != "" {
+		line += " -> " + f.Mended
+	}
+	_, err := fmt.Fprintln(stdout, line)
+	return err
 }

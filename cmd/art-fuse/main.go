@@ -26,13 +26,14 @@ const usage = `usage: art-fuse mount DB DIR [flags]       show a database as a d
        art-fuse cat  DB [PATH...]         print files
        art-fuse stat DB [PATH...]         print attributes
        art-fuse tree DB [PATH]            list everything below a directory
-       art-fuse check DB                  look for damage
+       art-fuse check DB [--repair]       look for damage, and mend it
        art-fuse backup DB FILE            copy a database
        art-fuse flatten DB --base DIR     make a database self-contained
        art-fuse --version
 
 Look into a database made by art, also while a session is writing to it.
-Nothing is changed, but by flatten, and by mount when told --read-write.
+Nothing is changed, but by flatten, by check when told --repair, and by mount
+when told --read-write.
 
   --base DIR     workspace on the host that the database lies over; without
                  it, only what the database itself holds is there to see

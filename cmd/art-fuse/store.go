@@ -17,15 +17,19 @@ func openStore(path string, write bool) (*sqlvfs.Store, error) {
 	return openWith(path, sqlvfs.Options{ReadOnly: !write, Create: write})
 }
 
-// openWith opens a database and says what to do when that fails. The root directory of a new tree
-// belongs to the user.
-func openWith(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
+// newRoot are the attributes of a new tree's root directory: it belongs to the user.
+func newRoot() sqlvfs.Attr {
 	now := sqlvfs.Now()
-	opt.Root = sqlvfs.Attr{
+	return sqlvfs.Attr{
 		Mode: syscall.S_IFDIR | 0o755, Nlink: 2,
 		UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
 		Atime: now, Mtime: now, Ctime: now,
 	}
+}
+
+// openWith opens a database and says what to do when that fails.
+func openWith(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
+	opt.Root = newRoot()
 	store, err := sqlvfs.Open(path, opt)
 	if err == nil {
 		return store, nil
@@ -44,6 +48,10 @@ func openHint(path string, err error) string {
 		return "the file was left as it is; give another --db, a new file is made if there is none"
 	case errors.Is(err, sqlvfs.ErrNewer):
 		return "the file was left as it is; install the version of art that made it, or a later one"
+	case errors.Is(err, sqlvfs.ErrBeingRead):
+		return "end what looks into it: a mount, or another tool"
+	case errors.Is(err, sqlvfs.ErrCorrupt):
+		return "art-fuse check " + path + " tells more, and mends with --repair"
 	case errors.Is(err, sqlvfs.ErrReadOnly):
 		return "make it writable: chmod u+w " + path
 	case errors.Is(err, fs.ErrNotExist):

@@ -1,0 +1,273 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// repair repairs a database and returns what was told.
+func repair(t *testing.T, path string) (backup, told string) {
+	t.Helper()
+	var b strings.Builder
+	backup, err := Repair(path, rootAttr, func(f Finding) {
+		fmt.Fprintf(&b, "%d %s: %s\n", f.Ino, f.Text, f.Mended)
+		if f.Mended == "" {
+			t.Errorf("nothing was done about %q", f.Text)
+		}
+	})
+	if err != nil {
+		t.Fatalf("%v, after\n%s", err, b.String())
+	}
+	return backup, b.String()
+}
+
+func TestRepairLeavesASoundDatabaseAlone(t *testing.T) {
+	path := sample(t)
+	before := bytesOf(t, path)
+	if backup, told := repair(t, path); backup != "" || told != "" {
+		t.Errorf("%q, %q", backup, told)
+	}
+	if bytesOf(t, path) != before {
+		t.Error("the file has changed")
+	}
+}
+
+// Each violation is mended, the old file stays, and what has nothing to do with it is as it was.
+func TestRepairMendsEachViolation(t *testing.T) {
+	sound := sample(t)
+	s, err := Open(sound, Options{ReadOnly: true})
+	must(t, err)
+	want := portrait(t, s)
+	must(t, s.Close())
+	for _, c := range violations {
+		t.Run(c.name, func(t *testing.T) {
+			path := sample(t)
+			alter(t, path, c.sql)
+			damaged := bytesOf(t, path)
+			backup, told := repair(t, path)
+			if got := findings(t, path); got != "" {
+				t.Errorf("after the repair: %s", got)
+			}
+			if what := strings.TrimSuffix(strings.SplitN(c.want, " ", 2)[1], "\n"); !strings.Contains(told, what) {
+				t.Errorf("told\n%snot %q", told, what)
+			}
+			if bytesOf(t, backup) != damaged {
+				t.Errorf("%s is not the old file", backup)
+			}
+			s, err := Open(path, Options{})
+			must(t, err)
+			got := portrait(t, s)
+			must(t, s.Close())
+			changed := 0
+			for name, content := range want {
+				if got[name] != content {
+					changed++
+				}
+			}
+			// Two names of one file are the most that one violation is about, and all that is in it
+			// where it is of a directory.
+			if changed > 2 && !strings.Contains(c.name, "no table") && !strings.Contains(c.name, "base") {
+				t.Errorf("%d of %v are not as they were: %v\n%s", changed, len(want), strings.Join(keys(got), " "), told)
+			}
+		})
+	}
+}
+
+func keys(m map[string]string) (list []string) {
+	for k, v := range m {
+		list = append(list, fmt.Sprintf("%s (%d)", k, len(v)))
+	}
+	return list
+}
+
+// What has lost its place keeps its content.
+func TestRepairFindsWhatWasLost(t *testing.T) {
+	for _, c := range []struct {
+		name, sql string
+		want      map[string]int // length of files
+	}{
+		{"a name", "DELETE FROM fs_dentry WHERE ino=2", map[string]int{"/lost+found/#2": 163840}},
+		{"a file where lost+found would be", "DELETE FROM fs_dentry WHERE ino=2; UPDATE fs_dentry SET name='lost+found' WHERE ino=7", map[string]int{"/lost+found-2/#2": 163840}},
+		{"the file's row", "DELETE FROM fs_inode WHERE ino=2", map[string]int{"/file": 163840, "/file2": 163840}},
+		{"row and name", "DELETE FROM fs_inode WHERE ino=2; DELETE FROM fs_dentry WHERE ino=2", map[string]int{"/lost+found/#2": 163840}},
+		{"a directory's row", "DELETE FROM fs_inode WHERE ino=3", map[string]int{"/dir/inner": 0}},
+		{"a directory's row and name", "DELETE FROM fs_inode WHERE ino=3; DELETE FROM fs_dentry WHERE ino=3", map[string]int{"/lost+found/#3/inner": 0}},
+		{"the root", "DELETE FROM fs_inode WHERE ino=1", map[string]int{"/file": 163840, "/dir/inner": 0}},
+		{"the size", "UPDATE fs_inode SET size=-5 WHERE ino=2", map[string]int{"/file": 163840}},
+		{"the size, too small", "UPDATE fs_inode SET size=5 WHERE ino=2", map[string]int{"/file": 5, "/lost+found/#9": 65536 + 32768, "/lost+found/#10": 65536}},
+		{"empty content of nothing", "INSERT INTO fs_data VALUES (99, 0, x''), (98, 0, x''), (98, -1, 'AA'), (3, 0, x'')", map[string]int{"/file": 163840, "/lost+found/#102": 2}},
+		{"a loop", "UPDATE fs_dentry SET parent_ino=6 WHERE ino=3; UPDATE fs_dentry SET parent_ino=3 WHERE ino=6", map[string]int{"/lost+found/#3/inner": 0}},
+		{"a second place", "INSERT INTO fs_dentry (id, name, parent_ino, ino) VALUES (-5, 'up', 6, 3), (-6, 'down', 3, 6)", map[string]int{"/dir/inner": 0}},
+		{"the chunk size", "DELETE FROM fs_config", map[string]int{"/file": 163840}},
+		{"a name of bytes", "UPDATE fs_dentry SET name=x'66ff' WHERE ino=4", map[string]int{"/dir/f\xff": 0}},
+		{"a target that is too long", "UPDATE fs_symlink SET target=replace(hex(zeroblob(50000)), '0', 'n')", map[string]int{"/link": 100000}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := sample(t)
+			// Content that is no zeros.
+			alter(t, path, "UPDATE fs_data SET data=CAST(replace(hex(zeroblob(length(data)/2)), '0', 'A') AS BLOB);"+c.sql)
+			_, told := repair(t, path)
+			s, err := Open(path, Options{})
+			must(t, err)
+			defer s.Close()
+			got := portrait(t, s)
+			for name, length := range c.want {
+				if len(got[name]) != length || strings.Trim(got[name], "An") != "" {
+					t.Errorf("%s has %d bytes, want %d; there are %v\n%s", name, len(got[name]), length, keys(got), told)
+				}
+			}
+		})
+	}
+}
+
+// Backups are numbered, and none is overwritten.
+func TestRepairKeepsEveryOldFile(t *testing.T) {
+	path := sample(t)
+	seen := map[string]bool{}
+	for range 3 {
+		alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
+		backup, _ := repair(t, path)
+		if seen[backup] || filepath.Dir(backup) != filepath.Dir(path) {
+			t.Errorf("%s again", backup)
+		}
+		seen[backup] = true
+		if got := findings(t, backup); !strings.Contains(got, "77 links") {
+			t.Errorf("%s: %q", backup, got)
+		}
+	}
+	if ents, err := os.ReadDir(filepath.Dir(path)); err != nil || len(ents) != 4 {
+		t.Errorf("%v, %v", ents, err)
+	}
+}
+
+func TestRepairNeedsTheDatabaseAlone(t *testing.T) {
+	path := sample(t)
+	alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
+	before := bytesOf(t, path)
+	try := func() error {
+		_, err := Repair(path, rootAttr, func(Finding) {})
+		return err
+	}
+	s := openTest(t, path)
+	var used *InUseError
+	if err := try(); !errors.As(err, &used) || used.PID != os.Getpid() {
+		t.Errorf("while a session runs: %v", err)
+	}
+	must(t, s.Close())
+	r, err := Open(path, Options{ReadOnly: true})
+	must(t, err)
+	if err := try(); !errors.Is(err, ErrBeingRead) {
+		t.Errorf("while it is read: %v", err)
+	}
+	must(t, r.Close())
+	if bytesOf(t, path) != before {
+		t.Error("the file has changed")
+	}
+	must(t, try())
+}
+
+// What was left in the log is part of what is repaired, and of the old file that stays.
+func TestRepairOfALog(t *testing.T) {
+	path := sample(t)
+	alterInLog(t, path, "UPDATE fs_inode SET uid=4711, nlink=77 WHERE ino=2")
+	backup, _ := repair(t, path)
+	for _, p := range []string{path, backup} {
+		s, err := Open(p, Options{ReadOnly: true})
+		must(t, err)
+		if uid := lookup(t, s, "file").Attr.UID; uid != 4711 {
+			t.Errorf("%s: owner is %d", p, uid)
+		}
+		must(t, s.Close())
+	}
+	if got := findings(t, path); got != "" {
+		t.Error(got)
+	}
+}
+
+// Tables of others come along with their rows and keys; what would run code does not.
+func TestRepairKeepsWhatIsOthers(t *testing.T) {
+	path := sdkDatabase(t, `
+		CREATE TABLE extra (a TEXT PRIMARY KEY, b);
+		CREATE TABLE computed (a, b AS (hex(a)));
+		CREATE TABLE stored (a, b AS (hex(a)) STORED);
+		CREATE INDEX computed_a ON computed (a);
+		CREATE INDEX extra_b ON extra (b);
+		CREATE INDEX extra_upper ON extra (upper(a));
+		CREATE VIEW v AS SELECT * FROM extra;
+		CREATE TRIGGER t AFTER INSERT ON fs_inode BEGIN DELETE FROM extra; END;
+		CREATE TABLE "it's ""odd""" ("x y" BLOB DEFAULT (hex(zeroblob(3))), rowid TEXT) STRICT;
+		INSERT INTO extra VALUES ('one', 1), ('two', x'02');
+		INSERT INTO "it's ""odd""" VALUES (x'00ff', 'r');
+		INSERT INTO computed VALUES ('c');
+		INSERT INTO kv_store (key, value, created_at) VALUES ('k', '{}', 5);
+		UPDATE fs_inode SET nlink=77 WHERE ino=2;`)
+	kept := []string{"extra", "computed", `"it's ""odd"""`, "kv_store", "tool_calls", "fs_config"}
+	before := map[string]string{}
+	for _, table := range kept {
+		before[table] = dump(t, path, table)
+	}
+	_, told := repair(t, path)
+	for _, table := range kept {
+		if got := dump(t, path, table); got != before[table] {
+			t.Errorf("%s holds\n%sand held\n%s%s", table, got, before[table], told)
+		}
+	}
+	for _, what := range []string{`view "v"`, `trigger "t"`, `index "extra_upper"`, `index "computed_a"`, `table "stored"`} {
+		if !strings.Contains(told, what) {
+			t.Errorf("told nothing of %s:\n%s", what, told)
+		}
+	}
+	if schema := dump(t, path, "sqlite_schema"); !strings.Contains(schema, "extra_b") || strings.Contains(schema, "extra_upper") || strings.Contains(schema, "TRIGGER") {
+		t.Errorf("the schema is\n%s", schema)
+	}
+	s := openTest(t, path)
+	if got := treeOf(t, s); !maps.Equal(got, sdkTree) {
+		t.Errorf("the tree is %q", got)
+	}
+	must(t, s.Close())
+}
+
+// A repair that is killed leaves the old file or the new one.
+func TestRepairIsWholeOrNone(t *testing.T) {
+	if path := os.Getenv("ART_TEST_REPAIR"); path != "" {
+		_, err := Repair(path, rootAttr, func(Finding) {})
+		must(t, err)
+		return
+	}
+	path := sample(t)
+	alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
+	damaged := bytesOf(t, path)
+	command := func() *exec.Cmd {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestRepairIsWholeOrNone$")
+		cmd.Env = append(os.Environ(), "ART_TEST_REPAIR="+path)
+		return cmd
+	}
+	killed := 0
+	for wait := time.Millisecond; ; wait += 5 * time.Millisecond {
+		cmd := command()
+		must(t, cmd.Start())
+		time.Sleep(wait)
+		cmd.Process.Kill()
+		if cmd.Wait() == nil {
+			break // it was faster
+		}
+		killed++
+		if bytesOf(t, path) != damaged {
+			if got := findings(t, path); got != "" {
+				t.Fatalf("killed after %v: %s", wait, got)
+			}
+			alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
+			damaged = bytesOf(t, path)
+		}
+	}
+	if got := findings(t, path); got != "" || killed == 0 {
+		t.Errorf("killed %d times; in the end: %s", killed, got)
+	}
+}
