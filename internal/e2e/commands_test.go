@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/riverlytech/art/internal/processes"
 )
 
 // commands are the words our scripts have beside testscript's own.
@@ -146,15 +148,15 @@ func cmdKillTree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
 	ts.Check(err)
-	tree := processTree(pid)
-	i := slices.IndexFunc(tree, func(p process) bool { return p.comm == args[1] })
+	tree := processes.Tree(pid)
+	i := slices.IndexFunc(tree, func(p processes.Process) bool { return p.Comm == args[1] })
 	if i < 0 {
 		ts.Fatalf("no process %s in %v", args[1], tree)
 	}
-	ts.Check(syscall.Kill(tree[i].pid, syscall.SIGKILL))
+	ts.Check(syscall.Kill(tree[i].PID, syscall.SIGKILL))
 	ts.Logf("killed %v of %v", tree[i], tree)
-	poll(2*time.Second, func() bool { return len(alive(tree)) == 0 })
-	if left := alive(tree); len(left) > 0 {
+	poll(2*time.Second, func() bool { return len(processes.Alive(tree)) == 0 })
+	if left := processes.Alive(tree); len(left) > 0 {
 		ts.Fatalf("alive two seconds after %s was killed: %v", args[1], left)
 	}
 }

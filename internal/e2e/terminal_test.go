@@ -12,6 +12,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/processes"
 )
 
 // terminal is a person at a terminal: types, and waits for what appears.
@@ -98,7 +100,7 @@ func TestHangup(t *testing.T) {
 		}
 		screen += string(buf[:n])
 	}
-	tree := processTree(cmd.Process.Pid)
+	tree := processes.Tree(cmd.Process.Pid)
 	if err := master.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +109,10 @@ func TestHangup(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(5 * time.Second):
-		t.Fatalf("still there five seconds after the terminal was closed: %v", alive(tree))
+		t.Fatalf("still there five seconds after the terminal was closed: %v", processes.Alive(tree))
 	}
-	if !poll(2*time.Second, func() bool { return len(alive(tree)) == 0 }) {
-		t.Errorf("left behind: %v", alive(tree))
+	if !poll(2*time.Second, func() bool { return len(processes.Alive(tree)) == 0 }) {
+		t.Errorf("left behind: %v", processes.Alive(tree))
 	}
 }
 

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	kills = flag.Int("kills", 10, "how many processes to kill")
+	seed  = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the random numbers")
+)
+
+// programs is the directory of those under test.
+func programs(t *testing.T) string {
+	if bin := os.Getenv("ART_TEST_BIN"); bin != "" {
+		return bin
+	}
+	bin := t.TempDir()
+	out, err := exec.Command("go", "build", "-o", bin+"/", "github.com/riverlytech/art/cmd/...").CombinedOutput()
+	if err != nil {
+		t.Fatalf("building the programs: %v\n%s", err, out)
+	}
+	return bin
+}
+
+func TestKill(t *testing.T) {
+	n := *kills
+	if testing.Short() {
+		n = min(n, 3)
+	}
+	if err := run(programs(t), t.TempDir(), *seed, n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the exerciser is for: it misses what was promised and is not there, and what is not whole.
+func TestKillFindsWhatIsLost(t *testing.T) {
+	bin := programs(t)
+	for _, c := range []struct {
+		damage string
+		says   promised
+		want   string
+	}{
+		{"", promised{"storm": "4", "git": "-", "sqlite": "0"}, "file 4 was durable, and 3 is the last one"},
+		{"", promised{"storm": "3", "git": "-", "sqlite": "9"}, "app.db is lost"},
+		{"", promised{"storm": "3", "git": "deadbeef", "sqlite": "0"}, "commit deadbeef is lost"},
+		{"echo 2 >storm1/2", promised{"storm": "3", "git": "-", "sqlite": "0"}, "storm1/2 is not whole"},
+		{"rm storm1/2", promised{"storm": "1", "git": "-", "sqlite": "0"}, "are missing in between"},
+	} {
+		x, err := newExercise(bin, t.TempDir(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.rounds = 1
+		out, err := x.command("art", "-q", "-i=false", "-m", x.workspace(), "-d", x.db(), "--",
+			"sh", "-c", "mkdir storm1; for i in 1 2 3; do echo $i $i $i >storm1/$i; done;"+c.damage).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if err := x.verify(c.says); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q is not what was found: %v", c.want, err)
+		}
+		if left, _ := filepath.Glob(x.db() + "-*"); len(left) > 0 {
+			t.Errorf("left beside the database: %v", left)
+		}
+	}
+}

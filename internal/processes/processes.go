@@ -1,0 +1,74 @@
+// Package processes tells tests what a program has started, and what of that is still there.
+package processes
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Process names one process for good: a pid may be used again, but not with
+// the same start time.
+type Process struct {
+	PID   int
+	Comm  string // the command's name, cut off after 15 bytes
+	start string
+}
+
+func (p Process) String() string { return fmt.Sprintf("%s(%d)", p.Comm, p.PID) }
+
+// Tree lists pid and all its descendants, parents first.
+func Tree(pid int) []Process {
+	p, ok := stat(pid)
+	if !ok {
+		return nil
+	}
+	tree := []Process{p}
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		children, _ := os.ReadFile(list)
+		for _, field := range strings.Fields(string(children)) {
+			child, _ := strconv.Atoi(field)
+			tree = append(tree, Tree(child)...)
+		}
+	}
+	return tree
+}
+
+// Alive returns those of the processes that have not ended.
+func Alive(tree []Process) []Process {
+	var left []Process
+	for _, p := range tree {
+		if now, ok := stat(p.PID); ok && now.start == p.start {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// stat looks a process up; a zombie has ended. See proc_pid_stat(5): the
+// command name stands in parentheses and may itself hold any byte.
+func stat(pid int) (Process, bool) {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return Process{}, false
+	}
+	text := string(line)
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	fields := strings.Fields(text[end+1:]) // from state, field 3, on
+	return Process{PID: pid, Comm: text[open+1 : end], start: fields[22-3]}, fields[0] != "Z"
+}
+
+// Mounts lists the mount points below dir.
+func Mounts(dir string) []string {
+	var found []string
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); strings.HasPrefix(fields[4], strings.TrimSuffix(dir, "/")+"/") {
+			found = append(found, fields[4])
+		}
+	}
+	return found
+}
