@@ -169,9 +169,9 @@ func TestHostileRows(t *testing.T) {
 		{"negative everything", "UPDATE fs_inode SET nlink=-1, uid=-1, gid=-1, rdev=-1, atime=-1<<62, mtime=-1<<62, ctime=-1<<62, atime_nsec=-1, mtime_nsec=-1, ctime_nsec=-1 WHERE ino>1", "file"},
 		{"text for numbers", "UPDATE fs_inode SET nlink='x', uid='x', gid='x', size='x', atime='x' WHERE ino>1; UPDATE fs_dentry SET ino='x' WHERE ino=8; UPDATE fs_data SET chunk_index='x' WHERE chunk_index=0", "file"},
 		{"blobs for numbers", "UPDATE fs_inode SET mode=x'00ff' WHERE ino=2; UPDATE fs_dentry SET parent_ino=zeroblob(1000) WHERE ino=4", "dir"},
-		{"content that is too long", "UPDATE fs_data SET data=zeroblob(60000000) WHERE chunk_index=0", "dir"},
-		{"a name that is too long to read", "UPDATE fs_dentry SET name=zeroblob(60000000) WHERE ino=4", "file"},
-		{"a target that is too long to read", "UPDATE fs_symlink SET target=zeroblob(60000000)", "file"},
+		{"content that is too long", "UPDATE fs_data SET data=zeroblob(20000000) WHERE chunk_index=0", "dir"},
+		{"a name that is too long to read", "UPDATE fs_dentry SET name=zeroblob(20000000) WHERE ino=4", "file"},
+		{"a target that is too long to read", "UPDATE fs_symlink SET target=zeroblob(20000000)", "file"},
 		{"content before the start and at the end of numbers", "INSERT INTO fs_data VALUES (2, -9223372036854775808, 'x'), (2, 9223372036854775807, 'x')", "file"},
 		{"a loop", "INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('up', 6, 3), ('down', 3, 6)", "dir"},
 		{"the root below", "INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('root', 3, 1)", "dir"},
@@ -179,7 +179,7 @@ func TestHostileRows(t *testing.T) {
 		{"numbers of the host that hide others", "UPDATE fs_origin SET base_ino=1; INSERT INTO fs_origin VALUES (2, -1)", "file"},
 		{"whiteouts of what is there", "INSERT INTO art_whiteout SELECT parent_ino, name FROM fs_dentry", "file"},
 		{"orphans that are there", "INSERT INTO art_orphan SELECT ino FROM fs_inode; INSERT INTO art_orphan VALUES (-1), (1<<62)", "file"},
-		{"attributes", "INSERT INTO art_xattr VALUES (2, '', 'x'), (2, x'00', 5), (2, 'user.long', zeroblob(60000000))", "dir"},
+		{"attributes", "INSERT INTO art_xattr VALUES (2, '', 'x'), (2, x'00', 5), (2, 'user.long', zeroblob(20000000))", "dir"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := sample(t)

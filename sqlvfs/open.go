@@ -27,6 +27,9 @@ type Options struct {
 	Create bool
 	// Root are the attributes of a new tree's root directory.
 	Root Attr
+	// Waiting is told, once, when Open waits for another process that is about to close the
+	// database, and which that is (0: unknown). May be nil.
+	Waiting func(pid int)
 	// MaxDirty bounds the content in memory that is not committed yet, in bytes. 0 means 96 MiB.
 	MaxDirty int
 }
@@ -44,6 +47,7 @@ type Store struct {
 	pageSize  int64
 	maxDirty  int
 	lockFile  *os.File
+	waiting   func(pid int)
 
 	readers *connPool // for content
 	meta    *conn     // for rows of metadata. GUARDED_BY(Mutex)
@@ -79,7 +83,8 @@ var usual = habits{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second
 
 // Open opens a database. A file that is no database, that belongs to another application, that a
 // newer version of art has made, or that cannot be written is refused with the matching Err; one
-// that another process writes to, with [*InUseError]. Nothing is changed in any of these cases.
+// that another process writes to, with [*InUseError], unless that is about to close it. Nothing is
+// changed in any of these cases.
 func Open(path string, opt Options) (*Store, error) { return openStore(path, opt, usual) }
 
 func openStore(path string, opt Options, h habits) (*Store, error) {
@@ -97,6 +102,7 @@ func openStore(path string, opt Options, h habits) (*Store, error) {
 		readOnly: opt.ReadOnly,
 		fresh:    fresh,
 		maxDirty: opt.MaxDirty,
+		waiting:  opt.Waiting,
 		live:     map[Ino]*Inode{},
 		gather:   newBatch(1),
 		kick:     make(chan struct{}, 1),
@@ -188,7 +194,7 @@ func (s *Store) open(fresh bool, root Attr) (err error) {
 	if real, err := filepath.EvalSymlinks(s.path); err == nil {
 		s.path = real
 	}
-	if s.lockFile, err = lockWriter(s.path); err != nil {
+	if s.lockFile, err = lockWriter(s.path, s.waiting); err != nil {
 		return err
 	}
 	w, err := connect(s.path, sqlite3.OPEN_READWRITE, s.query)

@@ -35,7 +35,7 @@ func Repair(path string, root Attr, report func(Finding)) (backup string, err er
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return "", err
 	}
-	lock, err := lockWriter(path)
+	lock, err := lockWriter(path, nil)
 	if err != nil {
 		return "", err
 	}

@@ -291,17 +291,6 @@ func TestNameComesAndGoesWithinABatch(t *testing.T) {
 	}
 }
 
-func TestSecondWriterIsToldTheFirst(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
-	s := openTest(t, path)
-	defer s.Close()
-	_, err := Open(path, Options{})
-	var inUse *InUseError
-	if !errors.As(err, &inUse) || inUse.PID != os.Getpid() {
-		t.Errorf("second writer: %v", err)
-	}
-}
-
 func TestReaderSeesCommitsOfAWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)

@@ -90,6 +90,9 @@ func (s *Store) Close() error {
 	}
 	s.closing = true
 	s.Unlock()
+	if s.lockFile != nil {
+		sayLeaving(s.lockFile)
+	}
 	s.kickLater()
 	<-s.stopped
 	err := s.failed

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/term"
+
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -30,6 +32,9 @@ func newRoot() sqlvfs.Attr {
 // openWith opens a database and says what to do when that fails.
 func openWith(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
 	opt.Root = newRoot()
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		opt.Waiting = cli.Waiting(os.Stderr, prog, path)
+	}
 	store, err := sqlvfs.Open(path, opt)
 	if err == nil {
 		return store, nil

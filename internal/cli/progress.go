@@ -58,3 +58,11 @@ func (p *Progress) Erase() {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }
+
+// Waiting returns a function that says that the program prog waits for a process, which is about to
+// close the database db.
+func Waiting(w io.Writer, prog, db string) func(pid int) {
+	return func(pid int) {
+		fmt.Fprintf(w, "%s: waiting for process %d, which is about to close %s\n", prog, pid, printable(db))
+	}
+}

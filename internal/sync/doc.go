@@ -67,6 +67,14 @@ type Options struct {
 	StdoutTerminal, StderrTerminal bool // quote names for a terminal; show progress on it
 }
 
+// waiting says on a terminal that another process is waited for.
+func (o *Options) waiting() func(pid int) {
+	if !o.StderrTerminal || o.Quiet {
+		return nil
+	}
+	return cli.Waiting(o.Stderr, "art-sync", o.DB)
+}
+
 // ErrIncomplete is returned when some paths could not be moved. Each was named on standard error.
 var ErrIncomplete = errors.New("not everything was done")
 

@@ -54,6 +54,7 @@ func Push(ctx context.Context, opt Options) error {
 func openForPush(opt *Options) (*sqlvfs.Store, error) {
 	now := sqlvfs.Now()
 	s, err := sqlvfs.Open(opt.DB, sqlvfs.Options{
+		Waiting:  opt.waiting(),
 		ReadOnly: opt.DryRun,
 		Create:   !opt.DryRun,
 		Root: sqlvfs.Attr{

@@ -1,0 +1,76 @@
+package sqlvfs
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestSecondWriterIsToldTheFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	defer s.Close()
+	_, err := Open(path, Options{})
+	var inUse *InUseError
+	if !errors.As(err, &inUse) || inUse.PID != os.Getpid() {
+		t.Errorf("second writer: %v", err)
+	}
+}
+
+// A writer that is killed leaves nothing that would keep the next one out.
+func TestDeadWriterIsNoObstacle(t *testing.T) {
+	if path := os.Getenv("ART_TEST_WRITER"); path != "" {
+		s := openTest(t, path)
+		must(t, s.WriteAt(create(t, s, "f", syscall.S_IFREG|0o600), []byte("x"), 0, nil, Now()))
+		must(t, s.Sync())
+		os.Stdout.WriteString("up")
+		select {}
+	}
+	path := filepath.Join(t.TempDir(), "a.db")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestDeadWriterIsNoObstacle$")
+	cmd.Env = append(os.Environ(), "ART_TEST_WRITER="+path)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	_, err = out.Read(make([]byte, 2))
+	must(t, err)
+	var inUse *InUseError
+	if _, err := Open(path, Options{}); !errors.As(err, &inUse) || inUse.PID != cmd.Process.Pid {
+		t.Errorf("while it lives: %v", err)
+	}
+	must(t, cmd.Process.Kill())
+	cmd.Wait()
+	s := openTest(t, path)
+	if got := content(t, s, lookup(t, s, "f")); string(got) != "x" {
+		t.Errorf("content %q", got)
+	}
+	must(t, s.Close())
+}
+
+// One that is about to end is waited for, and the next one is told that it waits.
+func TestLeavingWriterIsWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	must(t, s.Close())
+	f, err := lockWriter(path, nil)
+	must(t, err)
+	sayLeaving(f)
+	const long = 2 * graceful
+	time.AfterFunc(long, func() { f.Close() })
+	told, start := 0, time.Now()
+	s, err = Open(path, Options{Waiting: func(pid int) {
+		told++
+		if pid != os.Getpid() {
+			t.Errorf("told of process %d", pid)
+		}
+	}})
+	must(t, err)
+	if waited := time.Since(start); told != 1 || waited < long-50*time.Millisecond {
+		t.Errorf("told %d times, waited %v", told, waited)
+	}
+	must(t, s.Close())
+}
