@@ -23,6 +23,7 @@ const (
 	ends      = "end"    // ends without a word
 	dies      = "die"    // is killed while the guest runs
 	fails     = "fail"   // cannot save at the end
+	leaves    = "leave"  // has saved all, and is waited for before the guest is
 )
 
 // fakeFUSE is art-fuse as far as art knows it: the serve protocol, and a file
@@ -59,6 +60,10 @@ func fakeFUSE(args []string) int {
 	if mode == dies {
 		time.Sleep(300 * time.Millisecond)
 		unix.Kill(os.Getpid(), unix.SIGKILL)
+	}
+	if mode == leaves {
+		time.Sleep(300 * time.Millisecond)
+		return 0
 	}
 	mfs.Join(context.Background())
 	if mode == fails {

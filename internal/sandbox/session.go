@@ -21,8 +21,11 @@ import (
 const (
 	// hangupGrace is how long the guest has to end after its terminal is gone.
 	hangupGrace = 2 * time.Second
-	// endGrace is how long the sandbox may outlive art-fuse.
+	// endGrace is how long the sandbox may outlive an art-fuse that failed.
 	endGrace = 200 * time.Millisecond
+	// unmountGrace is how long it may outlive one that ended because the mount did: the guest has
+	// ended then, and only a busy machine keeps its processes from being waited for.
+	unmountGrace = 10 * time.Second
 )
 
 // session is a running one. All fields belong to the goroutine that calls Run.
@@ -239,7 +242,11 @@ func (s *session) hangup() {
 // sandbox can be waited for. What still runs after a moment is left without files.
 func (s *session) fuseEnded(err error) {
 	s.fuseError = err
-	s.kill = time.After(endGrace)
+	grace := endGrace
+	if err == nil {
+		grace = unmountGrace
+	}
+	s.kill = time.After(grace)
 }
 
 // end ends by force a guest that should have ended by itself.

@@ -144,6 +144,15 @@ func TestServerFailures(t *testing.T) {
 	}
 }
 
+// On a busy machine, the end of the guest can be heard of long after that of the mount. It is no
+// failure.
+func TestGuestIsWaitedForAfterItsMount(t *testing.T) {
+	out, code, err := overlay(t, leaves, nil, "sh", "-c", "sleep 1; echo ran; exit 5")
+	if out != "ran\n" || code != 5 || err != nil {
+		t.Errorf("%q, exit code %d, %v", out, code, err)
+	}
+}
+
 func TestSweep(t *testing.T) {
 	lock, err := lockRuntimeDir()
 	if err != nil {

@@ -11,7 +11,8 @@
 //
 //	go run ./internal/exercise/kill [-bin DIR] [-dir DIR] [-seed N] [-kills 300]
 //
-// The programs are those in DIR, or in PATH. The database of a round that failed is left in -dir.
+// The programs are those in DIR, or in PATH. When a round has failed, its database is left in -dir, and
+// beside it, as left.db, what the killed session had left.
 package main
 
 import (

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -31,7 +32,7 @@ var targets = []string{"art-fuse", "art", "bwrap"}
 
 const (
 	freshEvery = 8                // rounds that one database lives
-	grace      = 10 * time.Second // for a session to end after a part of it was killed
+	grace      = 30 * time.Second // for a session to end after a part of it was killed, on a busy machine
 	promises   = 3                // kinds of lines that the work writes
 )
 
@@ -43,6 +44,7 @@ type exercise struct {
 	rounds   int
 	counts   map[string]int // of kills, by target
 	survived int            // sessions that ended before they were killed
+	last     string         // what was killed last, and when
 	durable  [promises]int  // promises that were made
 }
 
@@ -100,6 +102,9 @@ func (x *exercise) round() error {
 			return err
 		}
 	}
+	if err := x.keep(); err != nil {
+		return err
+	}
 	if err := x.verify(said); err != nil {
 		return err
 	}
@@ -128,7 +133,8 @@ func (x *exercise) session() (promised, error) {
 	}
 	read := make(chan promised, 1)
 	go func() { read <- x.listen(out) }()
-	time.Sleep(time.Duration(x.rnd.IntN(works+300)) * time.Millisecond)
+	after := x.rnd.IntN(works + 300)
+	time.Sleep(time.Duration(after) * time.Millisecond)
 	target := targets[x.rnd.IntN(len(targets))]
 	tree := processes.Tree(cmd.Process.Pid)
 	if i := slices.IndexFunc(tree, func(p processes.Process) bool { return p.Comm == target }); i >= 0 {
@@ -136,8 +142,10 @@ func (x *exercise) session() (promised, error) {
 			return nil, err
 		}
 		x.counts[target]++
+		x.last = fmt.Sprintf("%v killed after %d of %d ms", tree[i], after, works)
 	} else {
 		x.survived++ // or there is not such a part yet: the session ends by itself
+		x.last = "nothing killed"
 	}
 	var said promised
 	select {
@@ -153,9 +161,19 @@ func (x *exercise) session() (promised, error) {
 			return said, nil
 		}
 		if time.Since(begin) > grace {
-			return nil, fmt.Errorf("left running after %s was killed: %v", target, left)
+			return nil, fmt.Errorf("left running after %s was killed: %s", target, waiting(left))
 		}
 	}
+}
+
+// waiting says what processes wait for, as far as the kernel tells (proc_pid_wchan(5)).
+func waiting(list []processes.Process) string {
+	var s strings.Builder
+	for _, p := range list {
+		where, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", p.PID))
+		fmt.Fprintf(&s, "%v in %s; ", p, where)
+	}
+	return s.String()
 }
 
 // listen reads what the work says until nobody can say more.
@@ -186,12 +204,30 @@ func (x *exercise) check() error {
 	return nil
 }
 
+// keep copies the database as the killed session has left it, for those who look into a failure.
+func (x *exercise) keep() error {
+	old, _ := filepath.Glob(filepath.Join(x.dir, "left.db*"))
+	for _, path := range old {
+		os.Remove(path)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(x.db() + suffix)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(x.dir, "left.db"+suffix), data, 0o600)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // verify looks for what was promised in a session that nobody kills.
 func (x *exercise) verify(said promised) error {
 	out, err := x.command("art", "-q", "-i=false", "-m", x.workspace(), "-d", x.db(), "--",
 		"sh", "verify.sh", fmt.Sprint(x.rounds), said["storm"], said["git"], said["sqlite"]).CombinedOutput()
 	if err != nil || len(out) > 0 {
-		return fmt.Errorf("verify after %v: %w: %s", said, err, out)
+		return fmt.Errorf("%s, verify %v: %w: %s", x.last, said, err, out)
 	}
 	return nil
 }
