@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -31,6 +32,31 @@ var roles = map[string]func(){
 			panic(syscall.Exec("/bin/true", []string{"true"}, nil))
 		}()
 		select {}
+	},
+	// Threads that make calls as fast as they can, until each has made a few. Which
+	// of them the kernel names first when several have stopped is up to it.
+	"crowd": func() {
+		var left atomic.Int32
+		const threads = 16
+		runtime.GOMAXPROCS(threads + 1) // all at once, not by turns of the Go runtime
+		left.Store(threads)
+		for range threads {
+			go func() {
+				runtime.LockOSThread()
+				for range 200 {
+					unix.RawSyscall(unix.SYS_GETUID, 0, 0, 0)
+				}
+				left.Add(-1)
+				for {
+					unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
+				}
+			}()
+		}
+		runtime.LockOSThread()
+		for left.Load() > 0 {
+			unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
+		}
+		unix.Exit(0)
 	},
 	// What a sandbox starts: it loads the filter that it was handed, looks for
 	// the command, and executes it.
@@ -132,6 +158,25 @@ ts = [threading.Thread(target=f) for _ in range(64)]
 	}
 	if ends := strings.Count(logOf(t, cmd), "+++ exited with 0 +++"); ends != 65 {
 		t.Errorf("%d threads ended, want 65", ends)
+	}
+}
+
+// However many threads have something to report, none waits for ever.
+func TestCrowd(t *testing.T) {
+	cmd := tracer(t, "crowd", []string{"--summary", "--syscalls", "getppid,getuid"}, "self")
+	start := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	m := regexp.MustCompile(`(\d+) +getppid\n`).FindStringSubmatch(logOf(t, cmd))
+	if m == nil {
+		t.Fatalf("no getppid in\n%s", logOf(t, cmd))
+	}
+	t.Logf("%s calls of the crowd, %v", m[1], time.Since(start))
+	// With equal turns, the main thread makes 200, and the others few until the
+	// last of them is done, unless the machine is slow to start it.
+	if others, _ := strconv.Atoi(m[1]); others > 16*16*200 {
+		t.Errorf("for 16 times 200 calls, the threads that were done have made %d", others)
 	}
 }
 

@@ -91,23 +91,23 @@ func (t *tracer) detach() {
 		_ = interrupt(pid) // fails for one that has ended
 	}
 	for {
-		var status unix.WaitStatus
-		pid, err := unix.Wait4(-1, &status, unix.WALL, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
+		if len(t.stops) == 0 {
+			err := t.wait(0)
+			if errors.Is(err, unix.EINTR) {
+				continue
+			}
+			if err != nil {
+				return // none is left
+			}
 		}
-		if err != nil {
-			return // none is left
-		}
-		if !status.Stopped() {
-			continue
-		}
-		sig := status.StopSignal()
-		if int(status)>>16 != 0 || sig == unix.SIGTRAP|0x80 {
+		s := t.stops[0]
+		t.stops = t.stops[1:]
+		sig := s.status.StopSignal()
+		if !s.status.Stopped() || int(s.status)>>16 != 0 || sig == unix.SIGTRAP|0x80 {
 			sig = 0
 		}
-		// Fails for one that was killed meanwhile.
-		_ = ptraceValue(unix.PTRACE_DETACH, pid, uintptr(sig))
+		// Fails for one that has ended.
+		_ = ptraceValue(unix.PTRACE_DETACH, s.pid, uintptr(sig))
 	}
 }
 

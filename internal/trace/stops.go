@@ -33,6 +33,8 @@ func (t *tracer) syscallStop(tk *task) error {
 	}
 	var err error
 	switch {
+	case info.Op == unix.PTRACE_SYSCALL_INFO_NONE:
+		return nil // it has gone on to another stop: see stop.holds
 	case info.Op == unix.PTRACE_SYSCALL_INFO_SECCOMP, info.Op == unix.PTRACE_SYSCALL_INFO_ENTRY:
 		err = t.enter(tk, &info)
 	case info.Op == unix.PTRACE_SYSCALL_INFO_EXIT && tk.call != nil:

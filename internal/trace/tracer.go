@@ -36,6 +36,8 @@ type tracer struct {
 	handler  Handler
 	selected func(name string) bool
 	tasks    map[int]*task
+	stops    []stop // reported and not yet handled
+	room     []stop // the memory of stops
 	root     int
 	// everyCall: there is no filter, so the threads stop at every call.
 	everyCall bool
@@ -95,28 +97,21 @@ func Run(cmd *Command, handler Handler) (unix.WaitStatus, error) {
 // loop handles one stop or end after the other until no tracee is left, or until
 // somebody wants it to end.
 func (t *tracer) loop() error {
-	for t.quit == nil || !t.quit.Load() {
-		var status unix.WaitStatus
-		pid, err := unix.Wait4(-1, &status, unix.WALL, nil)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.ECHILD):
-			return nil
-		case err != nil:
-			return fmt.Errorf("wait for tracee: %w", err)
+	for {
+		s, ok, err := t.next()
+		if err != nil || !ok {
+			return err
 		}
-		tk := t.tasks[pid]
+		tk := t.tasks[s.pid]
 		if tk == nil { // a new thread may be heard of before its creator's event
-			tk = &task{pid: pid}
-			t.tasks[pid] = tk
+			tk = &task{pid: s.pid}
+			t.tasks[s.pid] = tk
 		}
-		if err := t.handle(tk, status); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := t.handle(tk, s); err != nil && !errors.Is(err, unix.ESRCH) {
 			// ESRCH: killed meanwhile; its end will be reported.
 			return err
 		}
 	}
-	return nil
 }
 
 // kill ends all tracees and waits for them.
@@ -136,14 +131,18 @@ func (t *tracer) kill() {
 	}
 }
 
-func (t *tracer) handle(tk *task, status unix.WaitStatus) error {
-	if !status.Stopped() {
-		return t.ended(tk, status)
+func (t *tracer) handle(tk *task, s stop) error {
+	if !s.status.Stopped() {
+		return t.ended(tk, s.status)
 	}
-	sig := status.StopSignal()
-	switch event := int(status) >> 16; event {
-	case unix.PTRACE_EVENT_SECCOMP:
+	sig, event := s.status.StopSignal(), int(s.status)>>16
+	if event == unix.PTRACE_EVENT_SECCOMP || sig == unix.SIGTRAP|0x80 { // PTRACE_O_TRACESYSGOOD
 		return t.syscallStop(tk)
+	}
+	if !s.holds() {
+		return nil
+	}
+	switch event {
 	case unix.PTRACE_EVENT_FORK, unix.PTRACE_EVENT_VFORK, unix.PTRACE_EVENT_CLONE:
 		return t.forked(tk)
 	case unix.PTRACE_EVENT_EXEC:
@@ -151,9 +150,6 @@ func (t *tracer) handle(tk *task, status unix.WaitStatus) error {
 	case eventStop:
 		return t.groupStop(tk, sig)
 	case 0:
-		if sig == unix.SIGTRAP|0x80 { // PTRACE_O_TRACESYSGOOD
-			return t.syscallStop(tk)
-		}
 		return t.signal(tk, sig)
 	default:
 		return fmt.Errorf("trace thread %d: unexpected ptrace event %d", tk.pid, event)

@@ -139,6 +139,9 @@ type Siginfo [128]byte
 // Signal is the signal's number.
 func (s *Siginfo) Signal() int { return int(int32(u32(s[:], 0))) }
 
+// Code is why the signal was sent: si_code.
+func (s *Siginfo) Code() int { return int(int32(u32(s[:], 8))) }
+
 // String prints the members that the signal's cause has, as strace does.
 func (s *Siginfo) String() string {
 	p := printer{}
