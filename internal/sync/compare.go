@@ -261,6 +261,15 @@ func (p *planner) openSource(a *action) (*os.File, error) {
 	return f, nil
 }
 
+// sourceThere tells whether the host file that content comes from is the version that is meant.
+func (p *planner) sourceThere(a *action) bool {
+	if a.source == a.path {
+		return a.now == a.version
+	}
+	st, err := p.host.stat(a.source)
+	return err == nil && fingerprintOf(&st) == a.version
+}
+
 // sourceError says why content that is on the host only cannot be had.
 type sourceError struct {
 	where string

@@ -76,10 +76,11 @@ func (b bench) run(do func(context.Context, Options) error, dir string, change .
 	return out.String(), told.String(), err
 }
 
-func dryRun(o *Options) { o.DryRun = true }
-func force(o *Options)  { o.Force = true }
-func allow(o *Options)  { o.Allow = []string{"*"} }
-func quiet(o *Options)  { o.Quiet = true }
+func dryRun(o *Options)   { o.DryRun = true }
+func force(o *Options)    { o.Force = true }
+func keepBoth(o *Options) { o.KeepBoth = true }
+func allow(o *Options)    { o.Allow = []string{"*"} }
+func quiet(o *Options)    { o.Quiet = true }
 
 // other makes an empty directory with the workspace's name somewhere else.
 func (b bench) other() string {

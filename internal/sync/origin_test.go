@@ -171,7 +171,7 @@ func TestPullKeepsWhatIsNeeded(t *testing.T) {
 		must(t, s.WriteAt(in, []byte("new"), 0, nil, sqlvfs.Now()))
 	})
 	_, told, err := b.run(Pull, b.ws)
-	if err == nil || !strings.Contains(told, "CONFLICT ws/full: made by the guest and made on the host") || !strings.Contains(told, "ws/c: it stays as it is") {
+	if !errors.Is(err, ErrConflicts) || !strings.Contains(told, "CONFLICT ws/full: made by the guest and made on the host") || !strings.Contains(told, "CONFLICT ws/c: it stays as it is") {
 		t.Errorf("%v: %s", err, told)
 	}
 	wantContent(t, b.path("c"), "content of c")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,6 +76,9 @@ func (p *puller) each(list []*action, do func(*action) error) error {
 		if err := p.interrupted(); err != nil {
 			return err
 		}
+		if a.instead != nil && !a.instead.done {
+			p.leave(a) // it was told why the directory stays
+		}
 		if a.failed {
 			continue
 		}
@@ -86,11 +88,15 @@ func (p *puller) each(list []*action, do func(*action) error) error {
 			p.report.failures++
 			continue
 		}
-		if err := do(a); err != nil {
+		switch err := do(a); {
+		case err == errNeeded:
+			p.report.conflict(p.hostPath(a.path), err.Error())
+			p.leave(a)
+		case err != nil:
 			p.fail(a, err)
-			continue
+		default:
+			a.done = true
 		}
-		a.done = true
 	}
 	return nil
 }
@@ -149,10 +155,8 @@ func (p *puller) placeFile(a *action) error {
 // unchanged makes sure that what is about to be replaced or removed is what was planned for, and
 // that nothing else needs it.
 func (p *puller) unchanged(a *action, d *os.File, name string) error {
-	for at := a.path; at != "."; at = path.Dir(at) {
-		if p.needed[at] {
-			return errNeeded
-		}
+	if p.needs(a.path) {
+		return errNeeded
 	}
 	st, err := statAt(d, name)
 	if err == nil && fingerprintOf(&st) != a.now && (kind(st.Mode) != unix.S_IFDIR || st.Ino != a.now.Ino) &&

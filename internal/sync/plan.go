@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -43,6 +45,8 @@ type action struct {
 	host  sqlvfs.Attr        // of that
 	now   sqlvfs.Fingerprint // of that
 	tmp   string             // its name in the staging directory, once it is there
+
+	instead *action // removes the directory that it takes the place of
 
 	hash []byte // of its content, once it is staged
 
@@ -94,6 +98,8 @@ type planner struct {
 	shared  map[object]*action     // files that the guest may see under other names of the host's
 	copies  map[object]*action     // files with several names that are copied, by their source
 
+	renamed []*action // directories of the database that show a host directory of another path
+
 	// needed are host paths that rows still depend on because what comes from there was not done: to
 	// replace them would lose what the guest has.
 	needed map[string]bool
@@ -105,6 +111,9 @@ type planner struct {
 type settler interface {
 	// conflict is told of a path that both sides changed; it returns whether the guest's is taken.
 	conflict(a *action, why string) bool
+	// broken is told of a file of which the guest has only a part, because the host has changed or
+	// removed the file that held the rest.
+	broken(a *action)
 	// held is told of a path that needs the user's permission; it returns whether it is given.
 	held(a *action, why string) bool
 	// fail is told of a path that cannot be done.
@@ -186,6 +195,7 @@ func (p *planner) planDir(a *action, there bool) error {
 		}
 	}
 	if o := a.node.Origin; o != nil && o.Path != a.path {
+		p.renamed = append(p.renamed, a)
 		return p.planRenamed(a, o, hidden, there)
 	}
 	return nil
@@ -413,6 +423,13 @@ func (p *planner) planFile(a *action) {
 	if changed && !p.settleConflict(a) {
 		return
 	}
+	if a.source != "" && !p.sourceThere(a) {
+		if p.limit.has(a.path) {
+			p.settle.broken(a)
+		}
+		p.leave(a)
+		return
+	}
 	if p.onlyAttributes(a) {
 		a.do, a.source = touch, ""
 	}
@@ -497,6 +514,39 @@ func (p *planner) leave(a *action) {
 	if a.source != "" {
 		p.needed[a.source] = true
 	}
+	if a.node != nil && a.node.Attr.IsDir() && p.entered[a.node.Ino] == nil {
+		p.needBelow(a.node, map[sqlvfs.Ino]bool{})
+	}
+}
+
+// needBelow notes what the host must keep for a directory of the guest that is not brought.
+func (p *planner) needBelow(n *sqlvfs.Node, seen map[sqlvfs.Ino]bool) {
+	if o := n.Origin; o != nil && o.Base == p.name && (n.Attr.IsDir() || o.Limit > 0) {
+		p.needed[o.Path] = true
+	}
+	if seen[n.Ino] {
+		return
+	}
+	seen[n.Ino] = true
+	for _, e := range n.Children {
+		p.needBelow(p.tree.Node(e.Ino), seen)
+	}
+}
+
+// needs tells whether something that was not done, or is not complete, still needs what the host has
+// at a path.
+func (p *planner) needs(rel string) bool {
+	for at := rel; at != "."; at = path.Dir(at) {
+		if p.needed[at] {
+			return true
+		}
+	}
+	for _, d := range p.renamed {
+		if o := d.node.Origin.Path; (d.incomplete || d.failed) && (rel == o || strings.HasPrefix(rel, o+"/")) {
+			return true
+		}
+	}
+	return false
 }
 
 // hostPath is how a path of the workspace is called in what pull prints.

@@ -125,9 +125,10 @@ func (p *planner) load() (err error) {
 	}
 	root := p.tree.Node(sqlvfs.RootIno)
 	if p.top = p.tree.Child(root, p.name); p.top == nil {
-		return p.noWorkspace(root)
-	}
-	if !p.top.Attr.IsDir() {
+		if err := p.noWorkspace(root); err != nil {
+			return err
+		}
+	} else if !p.top.Attr.IsDir() {
 		return fmt.Errorf("read %s: /%s: %w", p.opt.DB, p.name, unix.ENOTDIR)
 	}
 	return p.index(t)
@@ -177,20 +178,20 @@ func (p *planner) locate(n *sqlvfs.Node, at string) {
 	}
 }
 
-// noWorkspace says what there is instead.
+// noWorkspace says what there is instead. A database without any workspace is that of a session that
+// has changed nothing in its.
 func (p *planner) noWorkspace(root *sqlvfs.Node) error {
 	var dirs []string
 	for _, e := range root.Children {
-		if p.tree.Node(e.Ino).Attr.IsDir() {
+		if p.tree.Node(e.Ino).Attr.IsDir() && !strings.HasPrefix(e.Name, ".") { // others are the guest's own
 			dirs = append(dirs, quote.Name("/"+e.Name+"/", p.opt.StderrTerminal))
 		}
 	}
 	slices.Sort(dirs)
-	has := "it has no directories"
-	if len(dirs) > 0 {
-		has = "it has " + strings.Join(dirs, ", ")
+	if len(dirs) == 0 {
+		return nil
 	}
-	return cli.WithHint(fmt.Errorf("%s: no workspace /%s/: %s", p.opt.DB, p.name, has),
+	return cli.WithHint(fmt.Errorf("%s: no workspace /%s/: it has %s", p.opt.DB, p.name, strings.Join(dirs, ", ")),
 		"give the host directory the name that the workspace has in the database, or push it first")
 }
 
@@ -203,6 +204,9 @@ type puller struct {
 func (p *puller) run() error {
 	p.report.line("Workspace name: %s", p.report.name(p.name))
 	p.report.line("Exporting from: %s", p.report.name("/"+p.name+"/"))
+	if p.top == nil {
+		return nil
+	}
 	if err := p.plan(); err != nil {
 		return err
 	}
@@ -270,6 +274,11 @@ func (p *puller) conflict(a *action, why string) bool {
 	}
 	p.report.conflict(p.hostPath(a.path), why)
 	return false
+}
+
+// broken implements settler.
+func (p *puller) broken(a *action) {
+	p.report.conflict(p.hostPath(a.path), "the host has changed "+p.report.errName(p.hostPath(a.source))+", which holds the rest of its content")
 }
 
 // held implements settler.

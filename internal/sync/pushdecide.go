@@ -218,7 +218,8 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 		d.hidden, d.live = true, false // the guest has removed or replaced it; its files tell the rest
 		return nil
 	}
-	if a.node != nil && !p.untouched(a, nil) && !p.settle(d.rel, a) {
+	removed := a.node == nil && a.was != nil
+	if (removed || a.node != nil && !p.untouched(a, nil)) && !p.settle(d.rel, a) {
 		d.hidden, d.live = true, true
 		return nil
 	}

@@ -130,6 +130,7 @@ func (p *planner) planRemoval(a *action, seen bool) error {
 // planReplaced plans to remove a directory of the host that something else takes the place of.
 func (p *planner) planReplaced(a *action) bool {
 	r := &action{do: remove, path: a.path, in: a.in, there: a.there, host: a.host, now: a.now, was: a.was}
+	a.instead = r
 	err := p.planRemoval(r, false)
 	if err != nil || r.incomplete || r.failed {
 		p.leave(a)

@@ -51,6 +51,9 @@ func (r *reporter) line(format string, args ...any) {
 // name quotes a name for standard output.
 func (r *reporter) name(s string) string { return quote.Name(s, r.opt.StdoutTerminal) }
 
+// errName quotes a name for standard error.
+func (r *reporter) errName(s string) string { return quote.Name(s, r.opt.StderrTerminal) }
+
 // note says something on standard error that is no failure.
 func (r *reporter) note(path, what string) {
 	if r.opt.Quiet {
