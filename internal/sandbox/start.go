@@ -86,7 +86,7 @@ func (s *session) startStage() error {
 		Stderr:     &s.diagnosis,
 		ExtraFiles: extra,
 		SysProcAttr: &syscall.SysProcAttr{
-			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+			Cloneflags:  s.namespaces(),
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
@@ -100,6 +100,18 @@ func (s *session) startStage() error {
 	s.stage = cmd.Process
 	s.stageDone = wait(cmd)
 	return nil
+}
+
+// namespaces are what the stage begins in. As the first process of a process
+// namespace it takes everything below with it, at whatever moment it is killed
+// (pid_namespaces(7)); the guest's own is not enough, because bubblewrap's child
+// waits for ever for a parent that dies before the child has asked for its signal.
+// A tracer needs the process ids that /proc has, and ends what it traces by itself.
+func (s *session) namespaces() uintptr {
+	if s.traceLog != nil {
+		return unix.CLONE_NEWUSER | unix.CLONE_NEWNS
+	}
+	return unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID
 }
 
 func (s *session) stageEnv() []string {

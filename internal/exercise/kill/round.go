@@ -134,6 +134,9 @@ func (x *exercise) session() (promised, error) {
 	read := make(chan promised, 1)
 	go func() { read <- x.listen(out) }()
 	after := x.rnd.IntN(works + 300)
+	if x.rnd.IntN(3) == 0 {
+		after = x.rnd.IntN(120) // while it begins
+	}
 	time.Sleep(time.Duration(after) * time.Millisecond)
 	target := targets[x.rnd.IntN(len(targets))]
 	tree := processes.Tree(cmd.Process.Pid)
@@ -151,8 +154,9 @@ func (x *exercise) session() (promised, error) {
 	select {
 	case said = <-read:
 	case <-time.After(grace + 3*time.Second):
+		left := waiting(processes.Alive(processes.Tree(cmd.Process.Pid)))
 		cmd.Process.Kill()
-		return nil, fmt.Errorf("the session goes on after %s was killed: %v", target, processes.Alive(tree))
+		return nil, fmt.Errorf("the session goes on, %s: %s", x.last, left)
 	}
 	cmd.Wait() // it was killed, or says that something was
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -161,7 +165,7 @@ func (x *exercise) session() (promised, error) {
 			return said, nil
 		}
 		if time.Since(begin) > grace {
-			return nil, fmt.Errorf("left running after %s was killed: %s", target, waiting(left))
+			return nil, fmt.Errorf("left running, %s: %s", x.last, waiting(left))
 		}
 	}
 }
