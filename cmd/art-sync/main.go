@@ -1,5 +1,5 @@
-// Command art-sync moves a workspace between a host directory and a database. It is what `art
-// push` and `art pull` run, and works by itself.
+// Command art-sync moves changes of a workspace between a host directory and a database, and shows
+// them. It is what `art push`, `art pull` and `art diff` run, and works by itself.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 
 	"github.com/peterbourgon/ff/v3"
@@ -48,11 +49,40 @@ func run(args []string) int {
 		cli.Fail(prog, err)
 		return cli.ExitUsage
 	}
+	if errors.Is(err, errDiffer) {
+		return cli.ExitDiffers
+	}
 	cli.Fail(prog, err)
-	if errors.Is(err, sync.ErrConflicts) {
+	switch {
+	case errors.As(err, new(troubleError)):
+		return cli.ExitTrouble
+	case errors.Is(err, sync.ErrConflicts):
 		return cli.ExitConflicts
 	}
 	return cli.ExitError
+}
+
+// errDiffer says that there are differences, which is no error.
+var errDiffer = errors.New("the sides differ")
+
+// troubleError is why differences could not be shown, or not all of them.
+type troubleError struct{ error }
+
+func (e troubleError) Unwrap() error { return e.error }
+
+func diff(ctx context.Context, opt sync.Options) error {
+	opt.Colour = opt.StdoutTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	opt.Pager = opt.StdoutTerminal
+	// Who leaves the pager early has seen enough: that is no reason to die.
+	signal.Ignore(unix.SIGPIPE)
+	differ, err := sync.Diff(ctx, opt)
+	switch {
+	case err != nil:
+		return troubleError{err}
+	case differ:
+		return errDiffer
+	}
+	return nil
 }
 
 func dispatch(ctx context.Context, args []string) error {
@@ -70,7 +100,7 @@ func dispatch(ctx context.Context, args []string) error {
 		}
 		return wrongUsage(prog, errors.New("no command was given"))
 	}
-	for name, do := range map[string]func(context.Context, sync.Options) error{"push": sync.Push, "pull": sync.Pull} {
+	for name, do := range map[string]func(context.Context, sync.Options) error{"push": sync.Push, "pull": sync.Pull, "diff": diff} {
 		c, err := newSubcommand(name, do)
 		if err != nil {
 			return err
@@ -130,10 +160,16 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
 	fs.StringVar(&opt.Dir, "mount", opt.Dir, "")
 	fs.StringVar(&opt.Dir, "workspace", opt.Dir, "")
 	fs.StringVar(&opt.DB, "db", opt.DB, "")
-	fs.BoolVar(&opt.DryRun, "dry-run", opt.DryRun, "")
 	fs.BoolVar(&opt.Quiet, "quiet", opt.Quiet, "")
-	fs.BoolVar(&opt.Force, "force", opt.Force, "")
+	if command != "diff" {
+		fs.BoolVar(&opt.DryRun, "dry-run", opt.DryRun, "")
+		fs.BoolVar(&opt.Force, "force", opt.Force, "")
+	}
 	switch command {
+	case "diff":
+		fs.Var(form{&opt.Form, sync.Patch}, "patch", "")
+		fs.Var(form{&opt.Form, sync.Stat}, "stat", "")
+		fs.Var(form{&opt.Form, sync.JSON}, "json", "")
 	case "push":
 		fs.Var((*list)(&opt.Exclude), "exclude", "")
 	case "pull":
@@ -141,6 +177,29 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
 		fs.Var((*list)(&opt.Allow), "allow", "")
 	}
 }
+
+// form is a flag that chooses how differences are shown; the last one counts.
+type form struct {
+	chosen *sync.Form
+	what   sync.Form
+}
+
+func (f form) String() string { return "" }
+
+func (f form) Set(s string) error {
+	on, err := strconv.ParseBool(s)
+	switch {
+	case err != nil:
+		return err
+	case on:
+		*f.chosen = f.what
+	case *f.chosen == f.what:
+		*f.chosen = sync.Names
+	}
+	return nil
+}
+
+func (f form) IsBoolFlag() bool { return true }
 
 // list is a flag that may be given several times.
 type list []string

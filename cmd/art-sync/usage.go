@@ -1,21 +1,23 @@
 package main
 
 // usages are the help texts, by command.
-var usages = map[string]string{prog: usage, "push": usagePush, "pull": usagePull}
+var usages = map[string]string{prog: usage, "push": usagePush, "pull": usagePull, "diff": usageDiff}
 
 const usage = `NAME
-  art-sync - move a workspace between a host directory and a database
+  art-sync - move changes between a host directory and a database
 
 SYNOPSIS
   art-sync push [flags] -d DB
-  art-sync pull [flags] -d DB
+  art-sync pull [flags] -d DB [path...]
+  art-sync diff [flags] -d DB [path...]
   art-sync --version
 
 COMMANDS
   push   bring what the host changed into the database
   pull   bring what the guest changed to the host
+  diff   show what the guest changed
 
-  "art push" and "art pull" run these. "art-sync COMMAND --help" tells more.
+  "art push", "art pull" and "art diff" run these. "art-sync COMMAND --help" tells more.
 
 EXIT STATUS
   0  all was done
@@ -23,8 +25,11 @@ EXIT STATUS
   2  wrong usage
   3  paths were left alone: conflicts, or changes that are held back
 
+  Of diff: 0 no difference, 1 differences, 2 trouble.
+
 EXAMPLES
   art-sync push -m workspace -d workspace.db
+  art-sync diff -m workspace -d workspace.db
   art-sync pull -m workspace -d workspace.db
 `
 
@@ -122,4 +127,48 @@ EXAMPLES
   art-sync pull --dry-run -m workspace -d workspace.db
   art-sync pull -m workspace -d workspace.db src
   art-sync pull -m workspace -d workspace.db --allow .vscode/
+`
+
+const usageDiff = `NAME
+  art-sync diff - show what the guest changed
+
+SYNOPSIS
+  art-sync diff [-m DIR] -d DB [--patch | --stat | --json] [path...]
+
+DESCRIPTION
+  Shows what the guest has changed in /NAME/ of DB against DIR, NAME being the
+  base name of DIR; with paths, only there. Nothing is changed. A session may be
+  running: what it has committed, at most a moment ago, is shown.
+
+FLAGS
+  -m, --mount, --workspace DIR   host directory (default: the current one)
+  -d, --db DB                    database
+      --patch                    a unified diff that "git apply" and "patch -p1"
+                                 take; binary files as git's binary patches
+      --stat                     how many lines changed
+      --json                     an object a line
+  -q, --quiet                    only the exit status
+
+  Each long flag can be given as an environment variable: ART_DB is --db.
+  On a terminal, the output is in colours, unless NO_COLOR is set, and what does
+  not fit on the screen goes through PAGER, or less.
+
+OUTPUT
+  A path            added
+  M path            modified
+  D path            deleted
+  R path -> path    renamed
+  T path            of another type, or executable and was not, or not any more
+
+  Paths are relative to DIR, those of directories end in a slash. Times alone are
+  no difference.
+
+EXIT STATUS
+  0  no difference
+  1  differences
+  2  trouble
+
+EXAMPLES
+  art-sync diff -m workspace -d workspace.db
+  art-sync diff -m workspace -d workspace.db --patch src >changes.patch
 `

@@ -42,7 +42,7 @@ func main() {
 func run(args []string) (int, error) {
 	if len(args) > 0 {
 		switch args[0] {
-		case "push", "pull":
+		case "push", "pull", "diff":
 			return cli.ExitError, runSync(args)
 		}
 	}

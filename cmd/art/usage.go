@@ -7,6 +7,7 @@ SYNOPSIS
   art [flags] [--] [command...]
   art push -m DIR -d DB
   art pull -m DIR -d DB
+  art diff -m DIR -d DB
 
 DESCRIPTION
   art runs a command, or a shell, as the user agent in a sandbox. It can use every
@@ -18,7 +19,8 @@ DESCRIPTION
   it, the command works on the host directory itself, and the rest of its home is
   gone afterwards.
 
-  push puts the workspace into a database; pull brings the changes in it back.
+  push brings what changed on the host into a database, diff shows what the command
+  changed, and pull brings that to the host. "art pull --help" tells more.
 
 FLAGS
   -m, --mount DIR          the workspace (default: the current directory)
@@ -59,7 +61,7 @@ EXAMPLES
   One command, its output into a file, no network:
       art -i=false --network none -m project -d work.db -- make test >log
 
-  Into a database, and back with the changes:
-      art push -m project -d work.db
+  What it changed, and back to the host with it:
+      art diff -m project -d work.db
       art pull -m project -d work.db
 `

@@ -43,6 +43,14 @@ const (
 	ExitConflicts = 3
 )
 
+// Exit codes of art diff, as diff(1) has them.
+const (
+	// ExitDiffers says that there are differences.
+	ExitDiffers = 1
+	// ExitTrouble says that something went wrong.
+	ExitTrouble = 2
+)
+
 // Hinted is an error that knows what the user can do about it.
 type Hinted interface {
 	error

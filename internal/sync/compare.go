@@ -3,6 +3,7 @@ package sync
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"os"
 
@@ -280,3 +281,7 @@ func (e *sourceError) Error() string {
 	return "its content is in " + e.where + " on the host: " + e.err.Error()
 }
 func (e *sourceError) Unwrap() error { return e.err }
+
+// brokenSource tells whether an error means that the host has changed or removed a file of which the
+// guest had changed a part.
+func brokenSource(err error) bool { return errors.As(err, new(*sourceError)) }

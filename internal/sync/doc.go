@@ -63,6 +63,10 @@ type Options struct {
 
 	ctx context.Context
 
+	Form   Form // diff: how to show
+	Colour bool // diff: in colours
+	Pager  bool // diff: standard output is a terminal, and a pager may show it
+
 	Stdout, Stderr                 io.Writer
 	StdoutTerminal, StderrTerminal bool // quote names for a terminal; show progress on it
 }

@@ -2,9 +2,13 @@ package sync
 
 import (
 	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/sync/quote"
@@ -17,7 +21,8 @@ type reporter struct {
 	prog     string
 	out      *bufio.Writer
 	failures int
-	left     int // conflicts, and what is held back
+	failed   error // why standard output takes nothing
+	left     int   // conflicts, and what is held back
 
 	conflicts, helds bool // there were some
 	*cli.Progress
@@ -47,6 +52,17 @@ func (r *reporter) line(format string, args ...any) {
 		r.out.Flush()
 	}
 }
+
+// raw prints text as it is.
+func (r *reporter) raw(text string) { r.out.WriteString(text) }
+
+// to has what is printed from now on go elsewhere.
+func (r *reporter) to(w io.Writer) {
+	r.flush()
+	r.out.Reset(w)
+}
+
+func (r *reporter) flush() { r.failed = cmp.Or(r.failed, r.out.Flush()) }
 
 // name quotes a name for standard output.
 func (r *reporter) name(s string) string { return quote.Name(s, r.opt.StdoutTerminal) }
@@ -106,8 +122,10 @@ func (r *reporter) hint() string {
 // end flushes the output and returns the run's result: err, or what the failures amount to.
 func (r *reporter) end(err error) error {
 	r.Erase()
-	if ferr := r.out.Flush(); err == nil && ferr != nil {
-		err = fmt.Errorf("write to standard output: %w", ferr)
+	r.flush()
+	// Who ends a pager has seen enough.
+	if err == nil && r.failed != nil && !errors.Is(r.failed, unix.EPIPE) {
+		err = fmt.Errorf("write to standard output: %w", r.failed)
 	}
 	if err == nil && r.failures > 0 {
 		err = fmt.Errorf("%w: %d failed", ErrIncomplete, r.failures)

@@ -1,0 +1,273 @@
+package sync
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/sync/patch"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Form is how differences are shown.
+type Form int
+
+// The forms of a list of differences.
+const (
+	Names Form = iota // a letter and a path
+	Patch             // what git-apply(1) and patch(1) read
+	Stat              // counted lines
+	JSON              // an object a line
+)
+
+// Diff shows what the guest changed in `/<base name of the directory>/` of the database opt.DB
+// against the workspace opt.Dir, and returns whether there is anything. It changes neither, and works
+// while a session runs: then it shows what was last committed.
+//
+// [ErrIncomplete] means that some paths could not be compared; each was told on standard error.
+func Diff(ctx context.Context, opt Options) (differ bool, err error) {
+	opt.ctx = ctx
+	s, err := openForReading(&opt, true)
+	if err != nil {
+		return false, err
+	}
+	d := &differer{planner: *s.planner}
+	d.settle = d
+	err = d.run()
+	return len(d.changes) > 0, d.report.end(s.close(err))
+}
+
+// differer is one run of Diff. It settles for the guest's everywhere.
+type differer struct {
+	planner
+	changes []*change
+	badly   int // files of which the host has changed what the guest has only a part of
+	helds   map[*action]bool
+}
+
+// change is what the guest made of one path.
+type change struct {
+	letter byte   // A, M, D, R or T
+	path   string // where it is now, or was
+	from   string // where it was, if it was renamed
+
+	now, was *action // was: what removes it; nil for what is new or still at its place
+}
+
+func (c *change) isDir() bool {
+	if c.now == nil {
+		return c.was.there == unix.S_IFDIR
+	}
+	return c.now.attr.IsDir()
+}
+
+func (d *differer) conflict(*action, string) bool { return true }
+
+func (d *differer) held(a *action, _ string) bool {
+	d.helds[a] = true
+	return true
+}
+
+func (d *differer) fail(a *action, err error) {
+	d.report.fail(d.hostPath(a.path), err)
+	d.leave(a)
+}
+
+func (d *differer) lacking(a *action, err error) { d.report.fail(d.hostPath(a.path), err) }
+
+func (d *differer) broken(a *action) {
+	d.badly++
+	d.changes = append(d.changes, &change{letter: 'M', path: a.path, now: a})
+	d.report.fail(d.hostPath(a.path), sqlvfs.ErrBaseChanged)
+}
+
+func (d *differer) run() error {
+	d.helds = map[*action]bool{}
+	if d.top == nil {
+		return nil
+	}
+	if err := d.plan(); err != nil {
+		return err
+	}
+	d.find()
+	return d.show()
+}
+
+// find turns what pull would do into what the guest changed.
+func (d *differer) find() {
+	removed := map[string]*action{}
+	byRow := map[sqlvfs.Ino]*action{}
+	for _, a := range d.actions {
+		if a.do == remove {
+			removed[a.path] = a
+			if a.was != nil && a.was.Row != 0 {
+				byRow[a.was.Row] = a
+			}
+		}
+	}
+	for _, a := range d.actions {
+		c := &change{path: a.path, now: a}
+		switch {
+		case a.do == remove || a.agreed || a.do == keep:
+			continue
+		case a.do == chmodDir:
+			c.letter = 'T'
+		case a.there == 0 || a.there != kind(a.attr.Mode):
+			c.letter = 'A'
+			if from := d.origin(a, removed, byRow); from != nil && from.there == kind(a.attr.Mode) {
+				c.letter, c.from, c.was = 'R', from.path, from
+				delete(removed, from.path)
+			} else if a.there != 0 {
+				c.letter = 'T'
+				delete(removed, a.path) // it is not gone, but another thing now
+			}
+		case d.sameThere(a):
+			if (a.host.Mode^a.attr.Mode)&0o111 == 0 {
+				continue // only its times, or who may read it
+			}
+			c.letter = 'T'
+		default:
+			c.letter = 'M'
+		}
+		d.changes = append(d.changes, c)
+	}
+	for at, a := range removed {
+		d.changes = append(d.changes, &change{letter: 'D', path: at, was: a})
+	}
+	slices.SortFunc(d.changes, func(a, b *change) int { return cmp.Compare(a.path, b.path) })
+}
+
+// origin returns what removes the object that a new one was before it was renamed, or nil.
+func (d *differer) origin(a *action, removed map[string]*action, byRow map[sqlvfs.Ino]*action) *action {
+	if from := removed[a.source]; from != nil {
+		return from
+	}
+	if a.node == nil {
+		return nil
+	}
+	if o := a.node.Origin; o != nil && removed[o.Path] != nil {
+		return removed[o.Path]
+	}
+	if from := byRow[a.node.Ino]; from != nil && removed[from.path] != nil {
+		return from
+	}
+	return nil
+}
+
+// sameThere tells whether the host's object differs from the guest's in attributes at most.
+func (d *differer) sameThere(a *action) bool {
+	switch a.do {
+	case touch:
+		return true
+	case symlink:
+		return d.sameTarget(a)
+	}
+	same, err := d.equalContent(a)
+	if err != nil {
+		d.report.fail(d.hostPath(a.path), err)
+	}
+	return same
+}
+
+// textLimit bounds the content that is compared line by line, or printed, in bytes. What is larger is
+// named.
+const textLimit = 128 << 20
+
+// file reads both sides of a change. ok is false for what a patch has no words for.
+func (d *differer) file(c *change) (f *patch.File, ok bool, err error) {
+	f = &patch.File{OldName: cmp.Or(c.from, c.path), NewName: c.path}
+	if a := c.now; a != nil && !a.attr.IsDir() {
+		f.NewMode = gitMode(a.attr.Mode)
+		if a.attr.Size > textLimit {
+			return nil, false, nil
+		}
+		if a.do == symlink {
+			f.New = []byte(a.target)
+		} else if f.New, err = d.guestContent(a); err != nil {
+			return nil, false, err
+		}
+	}
+	old := c.was
+	if old == nil && c.now.there != 0 {
+		old = c.now
+	}
+	if old != nil && old.there != unix.S_IFDIR {
+		f.OldMode = gitMode(old.host.Mode)
+		if old.host.Size > textLimit {
+			return nil, false, nil
+		}
+		if f.Old, err = d.hostContent(old); err != nil {
+			return nil, false, err
+		}
+	}
+	return f, f.OldMode != patch.None || f.NewMode != patch.None, nil
+}
+
+func gitMode(mode uint32) uint32 {
+	switch {
+	case kind(mode) == unix.S_IFLNK:
+		return patch.Symlink
+	case mode&0o100 != 0:
+		return patch.Executable
+	}
+	return patch.Regular
+}
+
+func (d *differer) guestContent(a *action) ([]byte, error) {
+	if a.do == touch {
+		return d.hostContent(a)
+	}
+	read, done, err := d.reader(a)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	data := make([]byte, a.attr.Size)
+	for off := int64(0); off < a.attr.Size; {
+		n, err := read(data[off:], off)
+		if off += int64(n); off < a.attr.Size && (err != nil || n == 0) {
+			return nil, cmp.Or(err, errChanging)
+		}
+	}
+	return data, nil
+}
+
+func (d *differer) hostContent(a *action) ([]byte, error) {
+	if a.there == unix.S_IFLNK {
+		target, err := d.host.readlink(a.path)
+		return []byte(target), err
+	}
+	f, err := d.host.openFile(a.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, a.host.Size)
+	n, err := f.ReadAt(data, 0)
+	if int64(n) < a.host.Size {
+		return nil, cmp.Or(unwrap(err), errChanging)
+	}
+	return data, nil
+}
+
+// split makes two changes of one that is of a file's type, as git has it.
+func split(f *patch.File) []*patch.File {
+	if f.OldMode == patch.None || f.NewMode == patch.None || (f.OldMode == patch.Symlink) == (f.NewMode == patch.Symlink) {
+		return []*patch.File{f}
+	}
+	return []*patch.File{
+		{OldName: f.OldName, NewName: f.OldName, OldMode: f.OldMode, Old: f.Old},
+		{OldName: f.NewName, NewName: f.NewName, NewMode: f.NewMode, New: f.New},
+	}
+}
+
+// slashed is a change's path as it is shown: a directory's ends in a slash.
+func (c *change) slashed(path string) string {
+	if c.isDir() && !strings.HasSuffix(path, "/") {
+		return path + "/"
+	}
+	return path
+}

@@ -1,0 +1,263 @@
+package sync
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/riverlytech/art/internal/sync/patch"
+)
+
+// Colours of a terminal (console_codes(4)), as git has them.
+const (
+	bold, red, green, yellow, cyan, plain = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[m"
+)
+
+func (d *differer) show() error {
+	end, err := d.page()
+	if err != nil {
+		return err
+	}
+	switch d.opt.Form {
+	case Patch:
+		err = d.showPatch()
+	case Stat:
+		err = d.showStat()
+	case JSON:
+		err = d.showJSON()
+	default:
+		d.showNames()
+	}
+	d.report.flush()
+	end()
+	return err
+}
+
+// page lets a pager show what is printed on a terminal, as git does: the one that PAGER names, or
+// less(1), told to end by itself if all fits on the screen.
+func (d *differer) page() (end func(), err error) {
+	pager, set := os.LookupEnv("PAGER")
+	if !set {
+		pager = "less"
+	}
+	if !d.opt.Pager || pager == "" || pager == "cat" || len(d.changes) == 0 {
+		return func() {}, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("sh", "-c", pager)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r, os.Stdout, os.Stderr
+	cmd.Env = os.Environ()
+	if os.Getenv("LESS") == "" {
+		cmd.Env = append(cmd.Env, "LESS=FRX")
+	}
+	err = cmd.Start()
+	r.Close()
+	if err != nil {
+		w.Close()
+		return func() {}, nil // without it, then
+	}
+	d.report.to(w)
+	return func() {
+		d.report.flush()
+		w.Close()
+		cmd.Wait() // how it ended is of no matter
+	}, nil
+}
+
+// colour paints text, if the user can see it.
+func (d *differer) colour(with, text string) string {
+	if !d.opt.Colour {
+		return text
+	}
+	return with + text + plain
+}
+
+var letterColour = map[byte]string{'A': green, 'D': red, 'M': yellow, 'T': yellow, 'R': cyan}
+
+func (d *differer) showNames() {
+	for _, c := range d.changes {
+		text := d.report.name(c.slashed(c.path))
+		if c.from != "" {
+			text = d.report.name(c.slashed(c.from)) + " -> " + text
+		}
+		d.report.line("%s %s", d.colour(letterColour[c.letter], string(c.letter)), text)
+	}
+}
+
+// each calls show for each change that a patch has words for. A file that could not be read is told
+// of.
+func (d *differer) each(show func(*patch.File)) error {
+	for _, c := range d.changes {
+		if err := d.interrupted(); err != nil {
+			return err
+		}
+		f, ok, err := d.file(c)
+		switch {
+		case err != nil:
+			if !brokenSource(err) { // those were told already
+				d.report.fail(d.hostPath(c.path), err)
+			}
+		case f == nil:
+			d.report.line("Binary files a/%s and b/%s differ", d.report.name(c.path), d.report.name(c.path))
+		case ok:
+			for _, f := range split(f) {
+				show(f)
+			}
+		}
+	}
+	return nil
+}
+
+func (d *differer) showPatch() error {
+	return d.each(func(f *patch.File) {
+		if !d.opt.Colour && !d.opt.StdoutTerminal {
+			d.report.raw(f.String())
+			return
+		}
+		head := true
+		for line := range strings.Lines(f.String()) {
+			line = visible(line)
+			if strings.HasPrefix(line, "@@") {
+				head = false
+			}
+			switch {
+			case head:
+				line = d.colour(bold, line)
+			case strings.HasPrefix(line, "@@"):
+				line = d.colour(cyan, line)
+			case strings.HasPrefix(line, "+"):
+				line = d.colour(green, line)
+			case strings.HasPrefix(line, "-"):
+				line = d.colour(red, line)
+			}
+			d.report.raw(line + "\n")
+		}
+	})
+}
+
+// visible writes what is not text in a line so that it tells a terminal nothing: ^[ for an escape, as
+// cat -v does.
+func visible(line string) string {
+	line = strings.TrimSuffix(line, "\n")
+	var b strings.Builder
+	for len(line) > 0 {
+		r, n := utf8.DecodeRuneInString(line)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "<%02X>", line[0])
+		case r == '\t':
+			b.WriteByte('\t')
+		case r < ' ' || r == 0x7f:
+			b.WriteString("^" + string(r^0x40))
+		case r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+			// C1 controls, and what changes the direction of text (Unicode, Bidi_Control)
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+		line = line[n:]
+	}
+	return b.String()
+}
+
+func (d *differer) showStat() error {
+	type row struct {
+		name           string
+		added, removed int
+		binary         string
+	}
+	var rows []row
+	wide, most, added, removed := 0, 1, 0, 0
+	err := d.each(func(f *patch.File) {
+		r := row{name: d.report.name(f.NewName)}
+		if f.OldName != f.NewName {
+			r.name = d.report.name(f.OldName) + " => " + r.name
+		}
+		if f.Binary() {
+			r.binary = fmt.Sprintf("Bin %d -> %d bytes", len(f.Old), len(f.New))
+		}
+		r.added, r.removed = f.Count()
+		added, removed = added+r.added, removed+r.removed
+		wide, most = max(wide, utf8.RuneCountInString(r.name)), max(most, r.added+r.removed)
+		rows = append(rows, r)
+	})
+	const bar = 50 // columns, at most
+	for _, r := range rows {
+		name := r.name + strings.Repeat(" ", wide-utf8.RuneCountInString(r.name))
+		if r.binary != "" {
+			d.report.line(" %s | %s", name, r.binary)
+			continue
+		}
+		scale := func(n int) int {
+			if most <= bar || n == 0 {
+				return n
+			}
+			return max(1, n*bar/most)
+		}
+		bars := ""
+		if r.added+r.removed > 0 {
+			bars = " " + d.colour(green, strings.Repeat("+", scale(r.added))) + d.colour(red, strings.Repeat("-", scale(r.removed)))
+		}
+		d.report.line(" %s | %d%s", name, r.added+r.removed, bars)
+	}
+	if len(rows) > 0 {
+		d.report.line(" %s changed, %s(+), %s(-)", count(len(rows), "file"), count(added, "insertion"), count(removed, "deletion"))
+	}
+	return err
+}
+
+func count(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
+}
+
+// jsonChange is a change as JSON has it. Names that are not UTF-8 are told byte by byte too.
+type jsonChange struct {
+	Status  string `json:"status"`
+	Path    string `json:"path"`
+	Bytes   []byte `json:"path_bytes,omitempty"`
+	From    string `json:"from,omitempty"`
+	Kind    string `json:"kind"`
+	OldMode string `json:"old_mode,omitempty"`
+	NewMode string `json:"new_mode,omitempty"`
+	OldSize int64  `json:"old_size"`
+	NewSize int64  `json:"new_size"`
+	Held    bool   `json:"held,omitempty"`
+}
+
+func (d *differer) showJSON() error {
+	for _, c := range d.changes {
+		o := jsonChange{Status: string(c.letter), Path: c.path, From: c.from}
+		if !utf8.ValidString(c.path) {
+			o.Bytes = []byte(c.path)
+		}
+		old := c.was
+		if a := c.now; a != nil {
+			o.NewMode, o.NewSize, o.Kind, o.Held = fmt.Sprintf("%06o", a.attr.Mode), a.attr.Size, kindName(a.attr.Mode), d.helds[a]
+			if a.there != 0 && old == nil {
+				old = a
+			}
+		}
+		if old != nil {
+			o.OldMode, o.OldSize = fmt.Sprintf("%06o", old.host.Mode), old.host.Size
+			if o.Kind == "" {
+				o.Kind = kindName(old.host.Mode)
+			}
+			o.Held = o.Held || d.helds[old]
+		}
+		text, err := json.Marshal(o)
+		if err != nil {
+			return err
+		}
+		d.report.line("%s", text)
+	}
+	return nil
+}
