@@ -60,6 +60,10 @@ func substitutes(app, version int64) map[string]string {
 	return nil
 }
 
+// qNothing yields nothing. It stands in for what could not be prepared, so that callers need one
+// error path only; later nothing may be prepared at all.
+const qNothing = `SELECT 0 WHERE 0`
+
 // conn is a connection with its prepared statements. One goroutine at a time may use it.
 type conn struct {
 	*sqlite3.Conn
@@ -100,7 +104,12 @@ func connect(path string, flags sqlite3.OpenFlag, query string) (*conn, error) {
 		c.Close()
 		return nil, err
 	}
-	return &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}}, nil
+	nothing, _, err := c.Prepare(qNothing)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{qNothing: nothing}}, nil
 }
 
 // prep returns the statement for a query, prepared once. Use of it ends with done or run, which
@@ -116,9 +125,7 @@ func (c *conn) prep(q string) *sqlite3.Stmt {
 	s, _, err := c.Prepare(text)
 	if err != nil {
 		c.err = fmt.Errorf("%w: %v", ErrCorrupt, err)
-		// A statement that yields nothing stands in, so that callers need one error path only.
-		s, _, _ = c.Prepare("SELECT 0 WHERE 0")
-		return s
+		return c.stmts[qNothing]
 	}
 	c.stmts[q] = s
 	return s
@@ -140,7 +147,6 @@ func (c *conn) done(s *sqlite3.Stmt) error {
 	}
 	if c.err != nil {
 		err, c.err = c.err, nil
-		s.Close()
 	}
 	return err
 }
@@ -150,7 +156,6 @@ func (c *conn) run(s *sqlite3.Stmt) error {
 	err := s.Exec()
 	if c.err != nil {
 		err, c.err = c.err, nil
-		s.Close()
 	}
 	return err
 }

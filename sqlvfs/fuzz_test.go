@@ -298,8 +298,10 @@ func (o *opener) admit(meta *conn) error {
 	}
 	if subst := substitutes(app, version); len(subst) != len(meta.subst) {
 		for q, stmt := range meta.stmts {
-			stmt.Close()
-			delete(meta.stmts, q)
+			if q != qNothing {
+				stmt.Close()
+				delete(meta.stmts, q)
+			}
 		}
 		meta.subst = subst
 	}

@@ -41,7 +41,8 @@ commit() (
 		echo "$round $i" >"file$((i % 7))"
 		git add .
 		git commit -q -m "round $round, commit $i"
-		echo "git $(git rev-parse HEAD)"
+		head=$(git rev-parse HEAD)
+		echo "git $head"
 	done
 )
 
