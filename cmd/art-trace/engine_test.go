@@ -310,3 +310,25 @@ func TestJobControl(t *testing.T) {
 		t.Errorf("not stopped three times:\n%s", log)
 	}
 }
+
+// A set-user-ID program that will not have its owner's rights is told of; root's
+// trace leaves them to it.
+func TestSetuid(t *testing.T) {
+	cmd := tracer(t, "", []string{"--syscalls", "prctl,execve"}, "./tool")
+	content, err := os.ReadFile("/bin/true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(cmd.Dir, "tool")
+	if err := errors.Join(os.WriteFile(path, content, 0o755), os.Chmod(path, 0o755|os.ModeSetuid)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	warned := strings.Contains(string(out), "set-user-ID or set-group-ID: it runs with your rights alone while it is traced")
+	if root := os.Geteuid() == 0; warned == root {
+		t.Errorf("root %v, warned %v:\n%s", root, warned, out)
+	}
+}

@@ -61,6 +61,14 @@ FLAGS
 
 Every flag is also an environment variable: ART_SYSCALLS, ART_LOG_FD and so on.
 
+JSON
+  Each line is an object with time (RFC 3339), pid and event, which says what else
+  there is: call (call, args, ret; error when it failed, injected when --deny
+  answered it, duration in seconds, arch of a 32-bit call), unfinished (call, args),
+  signal (signal, info), stopped (signal), superseded (by: a thread took the pid over
+  with execve), exited (status), killed (signal, core), detached. Args are strings in
+  the text format's notation.
+
 EXIT CODE
   The command's own; 128+n when signal n ended it; 125 when art-trace failed, 126
   when the command cannot be executed, 127 when there is none of that name. With

@@ -215,29 +215,79 @@ func FuzzQuote(f *testing.F) {
 	})
 }
 
-// maxText is more than any call's text: two paths of escapes, and arrays of
-// strings.
-const maxText = 64 << 10
+// everywhere is a memory that repeats its bytes at all addresses.
+type everywhere []byte
 
-// Whatever the registers and the memory hold, the text is printable and bounded.
+func (m everywhere) Read(addr uint64, buf []byte) int {
+	if len(m) == 0 {
+		return 0
+	}
+	for i := range buf {
+		buf[i] = m[(addr+uint64(i))%uint64(len(m))]
+	}
+	return len(buf)
+}
+
+// named is files that all have the same name.
+type named string
+
+func (n named) Path(int) string { return string(n) }
+func (n named) Dir() string     { return string(n) }
+
+// maxText is more than any call's text: four paths whose every byte is an escape
+// of four, and arrays of strings.
+const maxText = 5 * 4 * maxPath
+
+// Whatever the registers and the memory hold, the text is printable and bounded,
+// and the same in one piece as argument by argument.
 func FuzzDecode(f *testing.F) {
 	for nr := range len(sysnum.Native.Names()) {
-		f.Add(uint(nr), uint64(0x1000), uint64(0x1008), uint64(0x1010), uint64(3), int64(1), []byte("\x01\x10\x00\x00\x00\x00\x00\x00abc"))
-		f.Add(uint(nr), uint64(3), uint64(0x1000), ^uint64(0), uint64(0x1000), int64(-5), []byte(strings.Repeat("\xff\x10", 300)))
+		f.Add(uint(nr), uint64(0x1000), uint64(0x1008), uint64(0x1010), uint64(3), int64(1), false, []byte("\x01\x10\x00\x00\x00\x00\x00\x00abc"))
+		f.Add(uint(nr), uint64(3), uint64(0x1000), ^uint64(0), uint64(0x1000), int64(-5), false, []byte(strings.Repeat("\xff\x10", 300)))
+		f.Add(uint(nr), uint64(2), uint64(0x1000), uint64(0x2000), uint64(0x3000), int64(1<<40), true, []byte("\xff\x10\x01\x02"))
 	}
 	names := sysnum.Native.Names()
-	f.Fuzz(func(t *testing.T, call uint, a, b, c, d uint64, ret int64, memory []byte) {
+	f.Fuzz(func(t *testing.T, call uint, a, b, c, d uint64, ret int64, full bool, memory []byte) {
 		x := native(names[call%uint(len(names))])
 		x.Args, x.SP = [6]uint64{a, b, c, d, b, c}, a
 		x.Mem, x.Ret, x.Failed = image{0x1000, memory}, ret, ret < 0 && ret > -4096
-		line, result := text(x)
-		if len(line)+len(result) > maxText {
-			t.Fatalf("%s: %d bytes of text", x.Name, len(line))
+		if full {
+			x.Mem, x.ShowFiles, x.Files = everywhere(memory), true, named(memory[:min(len(memory), 100)])
 		}
-		for _, r := range line + result {
-			if r < ' ' || r > '~' {
-				t.Fatalf("%s: %q is not printable", x.Name, line)
+		line, result := text(x)
+		enter, complete := AppendEnter(nil, x)
+		if exit := AppendExit(nil, x); len(exit) > 0 {
+			if complete {
+				t.Fatalf("%s: complete, but %s follows %s", x.Name, exit, enter)
 			}
+			if len(enter) > 0 {
+				enter = append(enter, ", "...)
+			}
+			enter = append(enter, exit...)
+		}
+		if whole := x.Name + "(" + string(enter) + ")"; whole != line {
+			t.Fatalf("in one piece %s\nby argument  %s", whole, line)
+		}
+		var info Siginfo
+		copy(info[:], memory)
+		all := line + result + info.String()
+		if len(all) > maxText {
+			t.Fatalf("%s: %d bytes of text", x.Name, len(all))
+		}
+		for _, r := range all {
+			if r < ' ' || r > '~' {
+				t.Fatalf("%s: %q is not printable", x.Name, all)
+			}
+		}
+		// What a report reads is bounded too; it quotes by itself.
+		if s, ok := String(x.Mem, a); ok && len(s) > maxPath {
+			t.Fatalf("a path of %d bytes", len(s))
+		}
+		if all, _ := Strings(x.Mem, b, 4, 10); len(all) > 4 {
+			t.Fatalf("%d strings instead of 4", len(all))
+		}
+		if s := Address(x.Mem, a, b) + MessageAddress(x.Mem, c); len(s) > 2*maxSockaddr {
+			t.Fatalf("an address of %d bytes", len(s))
 		}
 	})
 }

@@ -1,0 +1,41 @@
+// Package output writes down what a tracer sees.
+//
+// Text is the format of `strace -f -o FILE`, which people and tools can read.
+// JSON is one object a line; its members are those of Record. Summary is the
+// table of `strace -c`.
+//
+// What ends the tracer, be it SIGKILL, leaves what it saw in the log: Text writes
+// the beginning of a line before the kernel runs the call, and everything else is
+// written as soon as it is known, each time with one write(2). JSON writes a call
+// when it returns, so that a thread's last call may be missing when the tracer is
+// killed.
+//
+// # Differences from strace
+//
+// Programs that were traced by strace 6.1 and by this package on the same machine
+// yield the same lines, thread by thread (the test that compares them is in
+// cmd/art-trace), but for these:
+//
+//	what                        strace                art-trace           why
+//	32-bit and x32 calls        decoded               i386:syscall_0x5    numbers and sizes mean something else;
+//	                                                  and six registers   recognised and not misread, but not decoded
+//	flags of fanotify_init,     names                 numbers             rare calls, whose flags say little
+//	  fanotify_mark,            (see decode's         (see decode's       without the kernel's source at hand
+//	  perf_event_open, bpf,     tests for all)        tests for all)
+//	  NUMA policy, kexec
+//	calls newer than strace     syscall_0x1d3         file_getattr        the table is newer
+//	mremap's new address        with MREMAP_FIXED     with                the kernel reads it with both
+//	                                                  DONTUNMAP too
+//	ioctl requests of drivers   names                 _IOC(…)             there are thousands
+//	"Process N attached"        on standard error     nothing             standard error is the command's
+//	times of -c                 system time           from entry to exit  system time is known per process, not
+//	                                                  (strace's -w)       per call
+//	result of what --deny       (INJECTED)            (INJECTED)          the same mark
+//	  refuses
+//
+// What differs from run to run of the same program under the same tracer is no
+// difference: addresses, ids, times, random bytes, when a child's SIGCHLD arrives,
+// in which order children are waited for, and whether a futex has to wait. The
+// calls of a Go program are compared process by process, because its runtime moves
+// goroutines between threads.
+package output
