@@ -18,12 +18,12 @@ const backupStep = 4 << 20
 // told how many bytes were copied since the last call. An end of ctx ends the work.
 //
 // Damage is copied too; [Check] finds it.
-func Backup(ctx context.Context, path, file string, step func(bytes int64)) error {
+func Backup(ctx context.Context, path, file string, step func(bytes int64)) (err error) {
+	defer outOfMemory(&err)
 	if _, err := inspect(path, Options{ReadOnly: true}); err != nil {
 		return err
 	}
-	path, err := filepath.Abs(path)
-	if err != nil {
+	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
 	if file, err = filepath.Abs(file); err != nil {

@@ -21,7 +21,8 @@ type Finding struct {
 // them). Nothing is changed, and a session may be running: what its last commit left is checked.
 // The error says that the file cannot be checked at all: it cannot be read, or is refused as by
 // [Open].
-func Check(path string) ([]Finding, error) {
+func Check(path string) (_ []Finding, err error) {
+	defer outOfMemory(&err)
 	if _, err := inspect(path, Options{ReadOnly: true}); err != nil {
 		return nil, err
 	}
@@ -30,6 +31,10 @@ func Check(path string) ([]Finding, error) {
 		return nil, storeError(err)
 	}
 	defer c.Close()
+	// What a query gathers of a large tree does not fit in memory.
+	if err := c.Exec("PRAGMA temp_store=FILE"); err != nil {
+		return nil, err
+	}
 	k := &checker{conn: c}
 	err = k.check()
 	// Damage that stops a query is what was looked for, not a reason to give up what was found.
@@ -193,6 +198,9 @@ func (k *checker) standIns() error {
 	return nil
 }
 
+// maxText is how much of a name or a target a finding tells, in bytes.
+const maxText = 2 * NameMax
+
 // apply adds a finding for each row that a rule's query yields.
 func (k *checker) apply(r rule) error {
 	q, _, err := k.Prepare(r.query)
@@ -206,7 +214,8 @@ func (k *checker) apply(r rule) error {
 			if q.ColumnType(i) == sqlite3.INTEGER {
 				args = append(args, q.ColumnInt64(i))
 			} else {
-				args = append(args, string(q.ColumnRawBlob(i)))
+				text := q.ColumnRawBlob(i)
+				args = append(args, string(text[:min(len(text), maxText)]))
 			}
 		}
 		k.add(Ino(q.ColumnInt64(0)), r.text, args...)

@@ -3,6 +3,7 @@ package sqlvfs
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
@@ -21,6 +22,22 @@ var (
 	ErrClosed      = errors.New("database is closed")
 	ErrBeingRead   = errors.New("another program has the database open")
 )
+
+// outOfMemory makes an error of the panic with which the library gives up when a connection needs
+// more memory than it may have (256 MiB). Only a database leads to that which was made to: rows are
+// bounded (maxRow). To be deferred.
+func outOfMemory(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case error:
+		if !strings.Contains(r.Error(), "out of memory") { // a type of its own, which has no name
+			panic(r)
+		}
+		*err = fmt.Errorf("%w: it takes more memory than any database should", ErrCorrupt)
+	default:
+		panic(r)
+	}
+}
 
 // InUseError is returned by [Open] when another process has the database open for writing.
 type InUseError struct {

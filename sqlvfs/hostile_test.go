@@ -247,3 +247,26 @@ func TestOwnSchemaIsFamiliar(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// The library gives up when a connection has no memory left. For the caller, that is an error.
+func TestOutOfMemoryIsAnError(t *testing.T) {
+	c, err := sqlite3.Open(":memory:")
+	must(t, err)
+	err = func() (err error) {
+		defer outOfMemory(&err)
+		_, err = queryInt(c, "SELECT length(group_concat(x, '')) FROM (SELECT zeroblob(100000000) AS x UNION ALL SELECT zeroblob(100000000) UNION ALL SELECT zeroblob(100000000))")
+		return err
+	}()
+	if !errors.Is(err, ErrCorrupt) {
+		t.Errorf("got %v", err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("another panic is kept quiet")
+		}
+	}()
+	func() {
+		defer outOfMemory(&err)
+		panic(errors.New("something else"))
+	}()
+}

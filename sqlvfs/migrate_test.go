@@ -101,6 +101,24 @@ func TestEveryLayoutIsReadAndBroughtUpToDate(t *testing.T) {
 	}
 }
 
+// A repair brings an older layout up to date too, and cures the pointer map of the first.
+func TestRepairOfEveryLayout(t *testing.T) {
+	for layout := 1; layout <= SchemaVersion; layout++ {
+		path := fixture(t, layout)
+		alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
+		repair(t, path)
+		if got := findings(t, path); got != "" {
+			t.Errorf("layout %d: %s", layout, got)
+		}
+		s, err := Open(path, Options{ReadOnly: true})
+		must(t, err)
+		if got := portrait(t, s); !maps.Equal(got, fixtureTree) {
+			t.Errorf("layout %d: the tree is %q", layout, got)
+		}
+		must(t, s.Close())
+	}
+}
+
 // A migration that is cut off, by a power cut or by an error on the way, was none.
 func TestMigrationIsWholeOrNone(t *testing.T) {
 	for layout := 1; layout < SchemaVersion; layout++ {

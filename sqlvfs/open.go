@@ -87,9 +87,9 @@ var usual = habits{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second
 // changed in any of these cases.
 func Open(path string, opt Options) (*Store, error) { return openStore(path, opt, usual) }
 
-func openStore(path string, opt Options, h habits) (*Store, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
+func openStore(path string, opt Options, h habits) (_ *Store, err error) {
+	defer outOfMemory(&err)
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
 	fresh, err := inspect(path, opt)

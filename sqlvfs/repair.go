@@ -14,10 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSalvaged is the longest row that is taken over, in bytes. Longer ones are nobody's but those
-// of someone who means harm.
-const maxSalvaged = 64 << 20
-
 // Repair makes a database sound that [Check] finds something in. It copies what can be read into a
 // new file, mends the tree there, and once Check finds nothing in that, puts it in the place of the
 // old one, which stays beside it under the name that is returned. No other process may have the
@@ -26,6 +22,7 @@ const maxSalvaged = 64 << 20
 // report is told each finding and what was done about it. root are the attributes of a root
 // directory that has to be made anew. The name is "" when there was nothing to do.
 func Repair(path string, root Attr, report func(Finding)) (backup string, err error) {
+	defer outOfMemory(&err)
 	if path, err = filepath.Abs(path); err != nil {
 		return "", err
 	}
@@ -89,7 +86,6 @@ func rebuild(path, tmp string, root Attr, report func(Finding)) (before os.FileI
 		return nil, err
 	}
 	defer to.Close()
-	to.Limit(sqlite3.LIMIT_LENGTH, maxSalvaged)
 	if err := to.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536; PRAGMA temp_store=FILE; BEGIN", pageSize)); err != nil {
 		return nil, err
 	}
@@ -163,7 +159,6 @@ func connectExclusive(path string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Limit(sqlite3.LIMIT_LENGTH, maxSalvaged)
 	if _, err = c.Config(sqlite3.DBCONFIG_DEFENSIVE, false); err == nil {
 		err = c.Exec("PRAGMA query_only=ON; PRAGMA writable_schema=ON; PRAGMA busy_timeout=3000; PRAGMA locking_mode=EXCLUSIVE")
 	}

@@ -18,6 +18,10 @@ type salvager struct {
 	dark     map[string]bool // tables of which something could not be read
 }
 
+// maxForeign is the longest row of a table of others that is copied, in bytes. Of the tree's
+// tables, longer ones than any that is written are nobody's but those of someone who means harm.
+const maxForeign = 64 << 20
+
 // maxProbes bounds the attempts to read something between unreadable pages of one table.
 const maxProbes = 1 << 16
 
@@ -192,6 +196,11 @@ func (s *salvager) table(name string) error {
 	})
 	if err != nil || len(columns) == 0 {
 		return err
+	}
+	if !isTreeTable(name) {
+		for _, c := range []*conn{s.from, s.to} {
+			defer c.Limit(sqlite3.LIMIT_LENGTH, c.Limit(sqlite3.LIMIT_LENGTH, maxForeign))
+		}
 	}
 	t := &tableCopy{salvager: s, name: name, columns: columns}
 	t.insert = t.insertion()
