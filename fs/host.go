@@ -28,7 +28,8 @@ type Host struct {
 	hiders map[string]bool    // directories of these
 	secret map[[2]uint64]bool // device and inode of files that are not there under any name
 	pins   []int              // O_PATH descriptors of these, or their numbers would go to others
-	groups []int              // of this process
+	uid    int                // of this process
+	groups []int              // same
 }
 
 // OpenHost opens a tree. Files named in hide, and everything that SQLite keeps beside them, are
@@ -60,7 +61,7 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 		h.Close()
 		return nil, err
 	}
-	h.groups = append(h.groups, os.Getegid())
+	h.uid, h.groups = os.Geteuid(), append(h.groups, os.Getegid())
 	for _, file := range hide {
 		if real, err := filepath.EvalSymlinks(file); err == nil {
 			file = real
@@ -100,8 +101,8 @@ func (h *Host) Close() error {
 
 // readable tells by an object's attributes whether this process may read it.
 func (h *Host) readable(a *sqlvfs.Attr) bool {
-	switch uid := os.Geteuid(); {
-	case uid == 0 || uint32(uid) == a.UID:
+	switch {
+	case h.uid == 0 || uint32(h.uid) == a.UID:
 		return true
 	case slices.Contains(h.groups, int(a.GID)):
 		return a.Mode&0o040 != 0
@@ -271,10 +272,11 @@ func (f *HostFile) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// TryReadAt reads what is in the page cache; ok is false when that is not all there is to read.
+// TryReadAt reads what is in the page cache; ok is false when that is not all there was to read when the
+// file was opened.
 func (f *HostFile) TryReadAt(p []byte, off int64) (n int, ok bool) {
 	n, err := unix.Preadv2(f.fd, [][]byte{p}, off, unix.RWF_NOWAIT)
-	return n, err == nil && n == len(p)
+	return max(n, 0), err == nil && (n == len(p) || off+int64(n) >= f.Size)
 }
 
 // Close closes the file.

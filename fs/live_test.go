@@ -349,3 +349,21 @@ func TestStormOfHostChanges(t *testing.T) {
 		return ""
 	})
 }
+
+// No event tells of what the host writes through a mapping, until the file is closed.
+func TestHostWritesThroughAMapping(t *testing.T) {
+	m := newMounted(t)
+	m.plant(t, "f", []byte("one"))
+	f, err := os.OpenFile(m.host("f"), os.O_RDWR, 0)
+	m.must(t, err)
+	mem, err := unix.Mmap(int(f.Fd()), 0, 3, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	m.must(t, err)
+	m.must(t, f.Close())
+	m.reads(t, "ws/f", []byte("one"))
+	time.Sleep(BaseTTL + 100*time.Millisecond)
+	m.reads(t, "ws/f", []byte("one")) // now that it is watched, so that it stays in the kernel's cache
+	copy(mem, "two")
+	m.reads(t, "ws/f", []byte("one"))
+	m.must(t, unix.Munmap(mem))
+	soon(t, atOnce, func() string { return m.is("ws/f", "two") })
+}

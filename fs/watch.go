@@ -18,10 +18,9 @@ import (
 // watched if all above it are, because its own watch does not tell when its path has come to lead
 // elsewhere.
 //
-// What no watch tells (inotify(7), "Limitations and caveats"): what is written through a shared
-// mapping on the host, and what happens to a file under a name of it that is not watched. So a file
-// with several names is never trusted to stay as it is; and whatever happened to a file unseen
-// shows at the latest when it is opened.
+// What no watch tells (inotify(7), "Limitations and caveats"): what happens to a file under a name
+// of it that is not watched, so a file with several names is never trusted to stay as it is; and what
+// is written through a shared mapping on the host, which shows when the file is unmapped and closed.
 //
 // The store's lock guards all of it, and is let go of while the host is asked. Every event, and
 // every change of the tree, moves the clock: who finds the clock where it was has missed nothing.
@@ -53,7 +52,7 @@ type watch struct {
 const (
 	entryEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO
 	endEvents   = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_UNMOUNT | unix.IN_IGNORED
-	watchEvents = entryEvents | unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
+	watchEvents = entryEvents | unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
 )
 
 // WatchShare is how many directories one session may reasonably watch. The limit is the user's, for
