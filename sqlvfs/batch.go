@@ -157,9 +157,12 @@ func (s *Store) release(b *batch) {
 	for k, c := range b.chunks {
 		if k.in.chunks[k.index] == c {
 			delete(k.in.chunks, k.index)
+			if c.patch != nil {
+				k.in.installs++ // what was read of the row before lacks the patch
+			}
 			switch {
 			case k.in.own == nil:
-			case len(c.data) == 0:
+			case c.patch == nil && len(c.data) == 0:
 				delete(k.in.own, k.index)
 			default:
 				k.in.own[k.index] = struct{}{}
@@ -225,10 +228,19 @@ func (s *Store) merge(old *batch) {
 		}
 	}
 	for k, c := range old.chunks {
-		if k.in.chunks[k.index] == c {
+		switch now := k.in.chunks[k.index]; {
+		case now == c:
 			c.frozen = false
 			g.chunks[k] = c
-			g.bytes += len(c.data)
+			g.bytes += c.size()
+		case now != nil && now.patch != nil:
+			// It was begun with the older one's parts, which are still to be written.
+			for i := range c.dirty {
+				if !now.dirty[i] {
+					now.dirty[i] = true
+					g.bytes += len(now.parts[i])
+				}
+			}
 		}
 	}
 	for in, from := range old.cuts {

@@ -38,6 +38,7 @@ func (w *writer) commit(b *batch) (err error) {
 		return err
 	}
 	defer func() {
+		err = w.closeBlob(err)
 		if err = end(w.Conn, err); err != nil {
 			clear(w.bases) // the rows of those that were new are not there
 		}
@@ -71,17 +72,16 @@ func (w *writer) commit(b *batch) (err error) {
 		return cmp.Or(cmp.Compare(x.in.Ino, y.in.Ino), cmp.Compare(x.index, y.index))
 	})
 	for _, k := range keys {
-		if len(b.chunks[k].data) == 0 {
-			if err := w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index=?", int64(k.in.Ino), k.index); err != nil {
-				return err
-			}
-			continue
+		var err error
+		switch c := b.chunks[k]; {
+		case c.patch != nil:
+			err = w.putPatch(k, c)
+		case len(c.data) == 0:
+			err = w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index=?", int64(k.in.Ino), k.index)
+		default:
+			err = w.putChunk(k, c.data)
 		}
-		q := w.prep("INSERT OR REPLACE INTO fs_data (ino, chunk_index, data) VALUES (?,?,?)")
-		q.BindInt64(1, int64(k.in.Ino))
-		q.BindInt64(2, k.index)
-		q.BindBlob(3, b.chunks[k].data)
-		if err := w.run(q); err != nil {
+		if err != nil {
 			return err
 		}
 	}

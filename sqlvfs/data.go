@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"syscall"
 )
 
 // chunk is the content of one row of fs_data that is not committed yet.
 type chunk struct {
 	data   []byte // empty: a hole, which has no row
+	*patch        // if not nil, instead of data: what has changed of a row
 	frozen bool   // being written: to change it, copy it. Guarded by the Store's lock.
 }
 
@@ -37,11 +39,12 @@ func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, e
 	}
 	// What is in memory is copied under the lock; the rest is noted as runs to fetch without it.
 	var runs []run
+	var patches []func()
 	for done := int64(0); done < int64(len(p)); {
 		index, skip := (off+done)/s.chunkSize, (off+done)%s.chunkSize
 		n := min(s.chunkSize-skip, int64(len(p))-done)
 		dst := p[done : done+n]
-		if c := in.chunks[index]; c != nil {
+		if c := in.chunks[index]; c != nil && c.patch == nil {
 			copied := 0
 			if skip < int64(len(c.data)) {
 				copied = copy(dst, c.data[skip:])
@@ -52,6 +55,10 @@ func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, e
 			if err != nil {
 				s.Unlock()
 				return 0, err
+			}
+			if c != nil {
+				patch := c.copyOf(skip, n)
+				patches = append(patches, func() { patch.applyTo(dst, skip) })
 			}
 			if k := len(runs) - 1; k >= 0 && runs[k].src == src && runs[k].off+int64(len(runs[k].dst)) == off+done {
 				runs[k].dst = p[runs[k].off-off : done+n]
@@ -70,6 +77,9 @@ func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, e
 		if err := s.fetch(ino, r, base, limit); err != nil {
 			return 0, err
 		}
+	}
+	for _, apply := range patches {
+		apply()
 	}
 	return len(p), eof
 }
@@ -202,7 +212,7 @@ func (s *Store) WriteAt(in *Inode, p []byte, off int64, base io.ReaderAt, now Ti
 		return err
 	}
 	end := off + int64(len(p))
-	if err := s.complete(in, off, end, base); err != nil {
+	if err := s.complete(in, off, end, base, true); err != nil {
 		return err
 	}
 	// The chunk that was the last and now is not must be full.
@@ -212,8 +222,14 @@ func (s *Store) WriteAt(in *Inode, p []byte, off int64, base io.ReaderAt, now Ti
 	for done := int64(0); done < int64(len(p)); {
 		index, skip := (off+done)/s.chunkSize, (off+done)%s.chunkSize
 		n := min(s.chunkSize-skip, int64(len(p))-done)
-		c := s.writable(in, index, int(skip+n))
-		copy(c.data[skip:], p[done:done+n])
+		if ok, err := s.patchable(in, index, off+done, off+done+n); err != nil {
+			return err
+		} else if ok {
+			s.patchChunk(in, index, skip, p[done:done+n])
+		} else {
+			c := s.writable(in, index, int(skip+n))
+			copy(c.data[skip:], p[done:done+n])
+		}
 		done += n
 	}
 	in.Attr.Size = max(in.Attr.Size, end)
@@ -247,7 +263,7 @@ func (s *Store) resize(in *Inode, size int64, onlyUp bool, base io.ReaderAt, now
 	// A chunk is always exactly as long as the file's size makes it: the one at the old or the new
 	// end is needed in memory if it is going to be cut or filled up.
 	if size != in.Attr.Size && keep%s.chunkSize != 0 {
-		if err := s.complete(in, keep, keep, base); err != nil {
+		if err := s.complete(in, keep, keep, base, false); err != nil {
 			return err
 		}
 		// complete may have let go of the lock.
@@ -280,31 +296,44 @@ func (s *Store) resize(in *Inode, size int64, onlyUp bool, base io.ReaderAt, now
 	return nil
 }
 
-// complete brings into memory the chunks that the change [off, end) leaves partly as they were:
-// those at its edges, and the file's last one when the file is going to reach beyond it. It lets go
-// of the lock while it reads. The Store's lock must be held.
-func (s *Store) complete(in *Inode, off, end int64, base io.ReaderAt) error {
+// complete brings into memory what the change [off, end) leaves partly as it was: the chunks at its
+// edges, and the file's last one when the file is going to reach beyond it; with patches, only parts of
+// chunks where that will do. It lets go of the lock while it reads. The Store's lock must be held.
+func (s *Store) complete(in *Inode, off, end int64, base io.ReaderAt, patches bool) error {
 	for {
 		if err := s.refresh(in); err != nil {
 			return err
 		}
-		index := int64(-1)
-		need := func(i, from, to int64) {
+		index, part := int64(-1), int64(-1)
+		need := func(i, from, to int64) error {
 			// [from, to) of chunk i is replaced; is there anything else in it?
 			start, stop := i*s.chunkSize, min((i+1)*s.chunkSize, in.Attr.Size)
-			if start < stop && in.chunks[i] == nil && (start < from || to < stop) {
-				index = i
+			from, to = max(from, start), min(to, start+s.chunkSize)
+			if c := in.chunks[i]; c != nil && c.patch == nil || start >= stop || start >= from && to >= stop {
+				return nil
 			}
-		}
-		need(off/s.chunkSize, off, end)
-		if end > off {
-			need((end-1)/s.chunkSize, off, end)
-		}
-		if size := in.Attr.Size; size%s.chunkSize != 0 && end > size && off/s.chunkSize > size/s.chunkSize {
-			need(size/s.chunkSize, size, size+1)
-		}
-		if index < 0 {
+			if patches {
+				if ok, err := s.patchable(in, i, from, to); err != nil {
+					return err
+				} else if ok {
+					if missing := s.missingPart(in, i, from, to); missing >= 0 {
+						index, part = i, missing
+					}
+					return nil
+				}
+			}
+			index, part = i, -1
 			return nil
+		}
+		err := need(off/s.chunkSize, off, end)
+		if end > off && err == nil {
+			err = need((end-1)/s.chunkSize, off, end)
+		}
+		if size := in.Attr.Size; size%s.chunkSize != 0 && end > size && off/s.chunkSize > size/s.chunkSize && err == nil {
+			err = need(size/s.chunkSize, size, size+1)
+		}
+		if err != nil || index < 0 {
+			return err
 		}
 		src, err := s.source(in, index)
 		if err != nil {
@@ -327,9 +356,29 @@ func (s *Store) complete(in *Inode, off, end int64, base io.ReaderAt) error {
 			return err
 		}
 		// Someone else may have written or cut the chunk meanwhile; then what was read is old.
-		if in.chunks[index] == nil && in.version() == version {
-			s.install(in, index, buf)
+		c := in.chunks[index]
+		if in.version() != version || c != nil && c.patch == nil {
+			continue
 		}
+		if part >= 0 {
+			from := part * partSize
+			s.addPart(in, s.ownPatch(in, index), part, slices.Clone(buf.data[from:min(from+partSize, int64(len(buf.data)))]))
+			s.pool.put(buf)
+			continue
+		}
+		if c != nil {
+			c.applyTo(buf.data, 0)
+			s.discard(c)
+		}
+		s.install(in, index, buf)
+	}
+}
+
+// discard gives up a chunk that is to be replaced. The Store's lock must be held.
+func (s *Store) discard(c *chunk) {
+	if !c.frozen {
+		s.gather.bytes -= c.size()
+		s.pool.put(c)
 	}
 }
 
@@ -343,6 +392,10 @@ func (in *Inode) version() [4]int64 {
 // zeros where it was shorter. The Store's lock must be held.
 func (s *Store) writable(in *Inode, index int64, size int) *chunk {
 	c := in.chunks[index]
+	if c != nil && c.patch != nil {
+		s.discard(c) // all of it is replaced, or complete would have made it whole
+		c = nil
+	}
 	if c != nil && len(c.data) == 0 {
 		// A hole that is written to becomes a whole chunk.
 		size = max(size, int(min(s.chunkSize, in.Attr.Size-index*s.chunkSize)))
@@ -372,7 +425,7 @@ func (s *Store) install(in *Inode, index int64, c *chunk) {
 	in.chunks[index] = c
 	in.installs++
 	s.gather.chunks[chunkKey{in, index}] = c
-	s.gather.bytes += len(c.data)
+	s.gather.bytes += c.size()
 	s.touch(in, false)
 }
 
@@ -385,8 +438,7 @@ func (s *Store) dropChunks(in *Inode, from int64) {
 		delete(in.chunks, index)
 		if !c.frozen {
 			delete(s.gather.chunks, chunkKey{in, index})
-			s.gather.bytes -= len(c.data)
-			s.pool.put(c)
+			s.discard(c)
 		}
 	}
 	for index := range in.own {

@@ -206,6 +206,7 @@ type writer struct {
 	wrote    bool             // anything at all was committed
 	logPages int              // length of the write-ahead log
 	pageSize int              // of the database, in bytes
+	blob     *sqlite3.Blob    // a row that is being patched; nil: none
 }
 
 // sync makes committed transactions durable, and the names of the database's files with them: the

@@ -20,7 +20,7 @@ func (s *Store) Zero(in *Inode, off, length int64, keepSize bool, base io.Reader
 	if off >= end {
 		return nil
 	}
-	if err := s.complete(in, off, end, base); err != nil {
+	if err := s.complete(in, off, end, base, false); err != nil {
 		return err
 	}
 	if end = min(end, in.Attr.Size); off >= end { // complete may have let go of the lock
@@ -65,9 +65,8 @@ func (s *Store) punch(in *Inode, from, to int64) error {
 		}
 	}
 	for _, index := range stored {
-		if c := in.chunks[index]; c != nil && !c.frozen {
-			s.gather.bytes -= len(c.data)
-			s.pool.put(c)
+		if c := in.chunks[index]; c != nil {
+			s.discard(c)
 		}
 		s.install(in, index, &chunk{})
 	}
