@@ -194,6 +194,20 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
+// What art-trace says is told at once, and is no reason why a sandbox was not built.
+func TestDiagnosisTellsTheTracersWords(t *testing.T) {
+	var told strings.Builder
+	d := diagnosis{told: &told}
+	d.Write([]byte("bwrap: one\nart-trace: log: full\nart-trace: hint: empty it\n"))
+	d.Write([]byte("bwrap: two\n"))
+	if got := told.String(); got != "art-trace: log: full\nart-trace: hint: empty it\n" {
+		t.Errorf("told %q", got)
+	}
+	if got := d.String(); got != "one; two" {
+		t.Errorf("kept %q", got)
+	}
+}
+
 func TestDiagnosisIsOneShortLine(t *testing.T) {
 	var d diagnosis
 	for range 3 * maxDiagnosis / 16 {

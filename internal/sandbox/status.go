@@ -41,8 +41,11 @@ func exitCode(status []byte) (code int, ok bool) {
 	}
 }
 
-// diagnosis keeps what bubblewrap says on its standard error, up to a bound.
+// diagnosis keeps what bubblewrap says on its standard error, up to a bound. What
+// art-trace says there is told at once: a trace that cannot be written down stops
+// the guest or ends it.
 type diagnosis struct {
+	told io.Writer // what art-trace says
 	mu   sync.Mutex
 	text []byte // GUARDED_BY(mu)
 }
@@ -53,7 +56,13 @@ const maxDiagnosis = 64 << 10
 func (d *diagnosis) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.text = append(d.text, p[:min(len(p), maxDiagnosis-len(d.text))]...)
+	for line := range bytes.SplitAfterSeq(p, []byte("\n")) {
+		if d.told != nil && bytes.HasPrefix(line, []byte("art-trace: ")) {
+			d.told.Write(line) // nobody is left to be told that this failed
+			continue
+		}
+		d.text = append(d.text, line[:min(len(line), maxDiagnosis-len(d.text))]...)
+	}
 	return len(p), nil
 }
 

@@ -76,7 +76,7 @@ func (s *session) trace(tr *tracing) {
 	if tr == nil {
 		return
 	}
-	s.traceLog = tr.log
+	s.traceLog, s.diagnosis.told = tr.log, os.Stderr
 	s.payload.Filter = tr.filter
 	s.plan.Command = append(tr.command, s.plan.Command...)
 }
