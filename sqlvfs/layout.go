@@ -31,9 +31,6 @@ type deviation struct {
 
 // deviations compares a database's schema with the format's. It runs nothing that the schema says.
 func deviations(c *sqlite3.Conn) ([]deviation, error) {
-	if known, err := familiar(c); err != nil || known {
-		return nil, err
-	}
 	var list []deviation
 	add := func(d deviation) { list = append(list, d) }
 	err := forRows(c, "PRAGMA encoding", func(q *sqlite3.Stmt) {
@@ -43,6 +40,9 @@ func deviations(c *sqlite3.Conn) ([]deviation, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if known, err := familiar(c); err != nil || known {
+		return list, err
 	}
 	err = forRows(c, `SELECT type, name FROM sqlite_schema
 		WHERE NOT (type = 'table' AND sql LIKE 'CREATE TABLE %' OR type = 'index' AND (sql IS NULL OR sql LIKE 'CREATE INDEX %' OR sql LIKE 'CREATE UNIQUE INDEX %'))`, func(q *sqlite3.Stmt) {

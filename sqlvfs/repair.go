@@ -89,7 +89,7 @@ func rebuild(path, tmp string, root Attr, report func(Finding)) (before os.FileI
 	if err := to.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536; PRAGMA temp_store=FILE; BEGIN", pageSize)); err != nil {
 		return nil, err
 	}
-	s := &salvager{from: from, to: to, report: report, dark: map[string]bool{}}
+	s := &salvager{from: from, to: to, report: report, dark: map[string]bool{}, some: map[string]bool{}}
 	if err := s.run(); err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func wholeFiles(t testing.TB, path string) map[string]string {
 		s.Unlock()
 		switch {
 		case in.Origin != nil:
-			whole[path] = "origin " + in.Origin.Base + " " + in.Origin.Path
+			whole[path] = "origin " + in.Origin.Path // the workspace may have a new name
 		case in.Attr.IsRegular() && in.Attr.Size < 1<<24:
 			data := make([]byte, in.Attr.Size)
 			if _, err := s.ReadAt(in, data, 0, nil); err == nil || len(data) == 0 {

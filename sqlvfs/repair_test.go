@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -232,6 +233,46 @@ func TestRepairKeepsWhatIsOthers(t *testing.T) {
 		t.Errorf("the tree is %q", got)
 	}
 	must(t, s.Close())
+}
+
+// Text in another encoding has no room for every name; a repair brings it into the one that has.
+func TestTextOfAnotherEncoding(t *testing.T) {
+	sql, err := os.ReadFile(fmt.Sprintf("testdata/layout-%d.sql", SchemaVersion))
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "a.db")
+	alter(t, path, "PRAGMA encoding='UTF-16le';"+string(sql))
+	if _, err := Open(path, Options{}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("opened: %v", err)
+	}
+	if got := findings(t, path); !strings.Contains(got, "UTF-16le") {
+		t.Errorf("check: %s", got)
+	}
+	repair(t, path)
+	s := openTest(t, path)
+	if got := portrait(t, s); !maps.Equal(got, fixtureTree) {
+		t.Errorf("the tree is %q", got)
+	}
+	must(t, s.Close())
+}
+
+// Where nothing can be read, an empty tree would be no repair.
+func TestRepairOfNothingIsRefused(t *testing.T) {
+	path := sample(t)
+	data, err := os.ReadFile(path)
+	must(t, err)
+	for i := 100; i < pageSize; i++ { // the schema, behind the header
+		data[i] = 0xff
+	}
+	must(t, os.WriteFile(path, data, 0o600))
+	if _, err := Repair(path, rootAttr, func(Finding) {}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("got %v", err)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, data) {
+		t.Errorf("the file has changed, %v", err)
+	}
+	if ents, err := os.ReadDir(filepath.Dir(path)); err != nil || len(ents) != 1 {
+		t.Errorf("left behind: %v, %v", ents, err)
+	}
 }
 
 // A repair that is killed leaves the old file or the new one.

@@ -16,6 +16,7 @@ type salvager struct {
 	from, to *conn
 	report   func(Finding)
 	dark     map[string]bool // tables of which something could not be read
+	some     map[string]bool // tables of which something was copied
 }
 
 // maxForeign is the longest row of a table of others that is copied, in bytes. Of the tree's
@@ -55,6 +56,9 @@ func (s *salvager) run() error {
 		if err := s.table(table); err != nil {
 			return err
 		}
+	}
+	if !s.some["fs_inode"] && !s.some["fs_dentry"] {
+		return fmt.Errorf("%w: nothing of its tree can be read", ErrCorrupt) // an empty one would be no repair
 	}
 	ours := schemaTexts()
 	for _, o := range theirs {

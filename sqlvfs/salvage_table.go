@@ -167,6 +167,8 @@ func (t *tableCopy) copyRow(q *sqlite3.Stmt) error {
 	}
 	if t.to.Changes() == 0 {
 		t.refused++
+	} else {
+		t.some[t.name] = true
 	}
 	return nil
 }
