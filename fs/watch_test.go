@@ -189,6 +189,7 @@ func TestChangesFromBothSides(t *testing.T) {
 	s := newWatched(t, 20)
 	const dirs = 30
 	var host, guest sync.WaitGroup
+	var entries sync.Mutex
 	stop := make(chan struct{})
 	for d := range dirs {
 		s.plant(fmt.Sprintf("d%d/sub/f", d), nil)
@@ -225,6 +226,7 @@ func TestChangesFromBothSides(t *testing.T) {
 					}
 				}
 				name := fmt.Sprintf("%s/f%d", dir, i%7)
+				entries.Lock() // as the kernel locks the directories (Documentation/filesystems/directory-locking.rst)
 				switch i % 4 {
 				case 0:
 					k.unlink(name)
@@ -233,6 +235,7 @@ func TestChangesFromBothSides(t *testing.T) {
 				case 2:
 					k.mknod(name, unix.S_IFREG|0o644)
 				}
+				entries.Unlock()
 				if i%10 == 0 {
 					k.forget()
 				}

@@ -23,6 +23,9 @@ var (
 	ErrBeingRead   = errors.New("another program has the database open")
 )
 
+// errEmpty is a file that is about to be a database.
+var errEmpty = fmt.Errorf("%w: it is empty", ErrNotDatabase)
+
 // outOfMemory makes an error of the panic with which the library gives up when a connection needs
 // more memory than it may have (256 MiB). Only a database leads to that which was made to: rows are
 // bounded (maxRow). To be deferred.

@@ -173,6 +173,9 @@ func TestMakingOfADatabaseIsInterrupted(t *testing.T) {
 			if data := img["a.db"]; len(data) > 0 && !bytes.HasPrefix(data, []byte("SQLite format 3")) {
 				torn++
 			}
+			if err := checkClean(path); err != nil && !errors.Is(err, ErrNotDatabase) && !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("check: %v", err)
+			}
 			must(t, openTest(t, path).Close())
 			must(t, checkClean(path))
 		}

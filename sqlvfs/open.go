@@ -151,7 +151,7 @@ func inspect(path string, opt Options) (fresh bool, err error) {
 	}
 	if st.Size() == 0 {
 		if opt.ReadOnly {
-			return false, fmt.Errorf("%w: it is empty", ErrNotDatabase)
+			return false, errEmpty
 		}
 		return true, nil
 	}
@@ -256,7 +256,8 @@ func admitUntouched(w *conn) (app, version int64, err error) {
 	if _, err := w.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
 		return 0, 0, err
 	}
-	if app, version, err = admit(w.Conn); err != nil {
+	// An empty one was being made by a process that was killed.
+	if app, version, err = admit(w.Conn); err != nil && err != errEmpty {
 		return 0, 0, err
 	}
 	_, err = w.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, false)

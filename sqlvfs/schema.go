@@ -255,12 +255,15 @@ func migrate(c *sqlite3.Conn, version int64) error {
 	return nil
 }
 
-// checkAdoptable accepts an empty database and one of the Agent Filesystem format. Anything else
-// belongs to another application and must not gain tables from us.
+// checkAdoptable accepts a database of the Agent Filesystem format. Anything else belongs to another
+// application and must not gain tables from us; but one without tables, which is errEmpty, may.
 func checkAdoptable(c *sqlite3.Conn) error {
 	tables, err := queryInt(c, "SELECT count(*) FROM sqlite_schema")
-	if err != nil || tables == 0 {
+	if err != nil {
 		return err
+	}
+	if tables == 0 {
+		return errEmpty
 	}
 	n, err := queryInt(c, "SELECT count(*) FROM sqlite_schema WHERE type='table' AND name IN ('fs_config','fs_inode','fs_dentry','fs_data')")
 	if err != nil {
