@@ -35,8 +35,9 @@ FLAGS
   --log FILE       write to FILE instead of standard error
   --log-fd N       write to the open descriptor N instead
   --syscalls LIST  what to trace, separated by commas (default: all): names
-                   (openat), classes (%file %desc %network %process %memory
-                   %signal), and either with ! in front to leave it out
+                   (openat), strace's classes (%file %desc %network %process
+                   %memory %signal %ipc %creds %clock %stat ...), and either with
+                   ! in front to leave it out
   --format FORMAT  text: as strace -f -o (default); json: one object a line;
                    summary, report: see below
   --summary        write, instead of the calls, a table at the end: how often each

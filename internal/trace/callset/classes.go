@@ -53,4 +53,22 @@ var classes = map[string]string{
 		io_uring_enter kill pause pidfd_send_signal rt_sigaction rt_sigpending rt_sigprocmask
 		rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sigaltstack
 		signalfd signalfd4 tgkill tkill`,
+	// Attributes of files: by path, without following links, by descriptor.
+	"stat": `stat`, "lstat": `lstat`, "fstat": `fstat newfstatat statx`,
+	"%stat": `fstat lstat newfstatat stat statx`,
+	// File systems.
+	"statfs": `statfs`, "fstatfs": `fstatfs`, "%statfs": `fstatfs statfs ustat`,
+	// System V shared memory, semaphores and messages.
+	"ipc": `
+		msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmdt shmget`,
+	// User and group ids, and capabilities.
+	"creds": `
+		capget capset getegid geteuid getgid getgroups getresgid getresuid getuid prctl setfsgid
+		setfsuid setgid setgroups setregid setresgid setresuid setreuid setuid`,
+	// The system's clocks.
+	"clock": `
+		adjtimex clock_adjtime clock_getres clock_gettime clock_settime gettimeofday settimeofday
+		time`,
+	// Calls that always succeed and have no arguments.
+	"pure": `getegid geteuid getgid getpgrp getpid getppid gettid getuid`,
 }

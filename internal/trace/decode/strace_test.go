@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/trace/callset"
 	"github.com/riverlytech/art/internal/trace/sysnum"
 )
 
@@ -79,15 +81,16 @@ func text(c *Call) (line, result string) {
 // lists differs, so only the number is compared.
 var comment = regexp.MustCompile(` /\* [^*]* \*/`)
 
-// Every call of this architecture that strace knows has the same arguments,
-// printed in the same way, when none of them points to anything.
-func TestAgainstStrace(t *testing.T) {
+// traced returns the lines of a process that makes every call under strace, which
+// has the given options too.
+func traced(t *testing.T, options ...string) []string {
+	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := filepath.Join(t.TempDir(), "log")
-	cmd := exec.Command(strace, "-f", "-o", log, os.Args[0])
+	cmd := exec.Command(strace, append(append([]string{"-f", "-o", log}, options...), os.Args[0])...)
 	// The filter would deny the signal return after a preemption too.
 	cmd.Env = append(os.Environ(), callerVariable+"=1", "GODEBUG=asyncpreemptoff=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -97,11 +100,63 @@ func TestAgainstStrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return strings.Split(string(content), "\n")
+}
+
+// unimplemented returns the call of a line, if it is one that the filter answered.
+func unimplemented(line string) (call string, ok bool) {
+	_, line, _ = strings.Cut(line, " ")
+	return strings.CutSuffix(strings.TrimSpace(line), "= -1 ENOSYS (Function not implemented)")
+}
+
+// isName tells a call from what else a line may begin with.
+func isName(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
+}
+
+// The classes have the members that strace's have, of the calls that it knows.
+func TestClassesAgainstStrace(t *testing.T) {
+	members := func(options ...string) []string {
+		var names []string
+		for _, line := range traced(t, options...) {
+			_, call, _ := strings.Cut(line, " ")
+			name, _, ok := strings.Cut(strings.TrimSpace(call), "(")
+			if ok && isName(name) && !strings.HasPrefix(name, "syscall_0x") {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	known := members()
+	for _, class := range strings.Fields(`%file %desc %network %process %memory %signal %stat %lstat %fstat %%stat
+		%statfs %fstatfs %%statfs %ipc %creds %clock %pure`) {
+		want := members("-e", "trace="+class)
+		if len(want) == 0 {
+			continue // this architecture has none
+		}
+		set, err := callset.Parse(class)
+		if err != nil {
+			t.Errorf("%s: %v", class, err)
+			continue
+		}
+		got := slices.DeleteFunc(set.Names(), func(name string) bool {
+			_, found := slices.BinarySearch(known, name)
+			return !found
+		})
+		if !slices.Equal(got, want) {
+			t.Errorf("%s\n   got %v\nstrace %v", class, got, want)
+		}
+	}
+}
+
+// Every call of this architecture that strace knows has the same arguments,
+// printed in the same way, when none of them points to anything.
+func TestAgainstStrace(t *testing.T) {
 	compared := 0
 	seen := map[string]bool{}
-	for _, line := range strings.Split(string(content), "\n") {
-		_, line, _ = strings.Cut(line, " ")
-		line, found := strings.CutSuffix(strings.TrimSpace(line), "= -1 ENOSYS (Function not implemented)")
+	for _, line := range traced(t) {
+		line, found := unimplemented(line)
 		name, _, _ := strings.Cut(line, "(")
 		nr, known := sysnum.Native.Number(name)
 		if !found || !known || seen[name] {
