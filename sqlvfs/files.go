@@ -43,6 +43,10 @@ func syncDir(dir string) error {
 }
 
 func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	if name == nil {
+		f, err := openTemporary()
+		return f, flags, err
+	}
 	inner, got, err := v.VFSFilename.OpenFilename(name, flags)
 	if err != nil {
 		return nil, got, err

@@ -47,6 +47,7 @@ type Store struct {
 	pageSize  int64
 	maxDirty  int
 	lockFile  *os.File
+	scratch   *os.File // nil: the file system has none. See shrink
 	waiting   func(pid int)
 
 	readers *connPool // for content
@@ -197,6 +198,7 @@ func (s *Store) open(fresh bool, root Attr) (err error) {
 	if s.lockFile, err = lockWriter(s.path, s.waiting); err != nil {
 		return err
 	}
+	s.scratch = openScratch(s.path)
 	w, err := connect(s.path, sqlite3.OPEN_READWRITE, s.query)
 	if err != nil {
 		return err
@@ -413,6 +415,9 @@ func (s *Store) closeReaders() {
 
 func (s *Store) shut() {
 	s.closeReaders()
+	if s.scratch != nil {
+		s.scratch.Close()
+	}
 	if s.lockFile != nil {
 		s.lockFile.Close()
 	}

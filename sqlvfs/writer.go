@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"syscall"
 	"time"
 
@@ -103,7 +104,7 @@ func (s *Store) Close() error {
 // write is the writer: it commits one batch after the other until the store is closed.
 func (s *Store) write(c *conn) {
 	defer close(s.stopped)
-	w := &writer{conn: c, store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize)}
+	w := &writer{conn: c, store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), rested: true}
 	c.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		w.logPages = pages
 		return nil
@@ -111,7 +112,12 @@ func (s *Store) write(c *conn) {
 	for {
 		switch wait := s.nextTurn(); {
 		case wait < 0:
-			<-s.kick
+			select {
+			case <-s.kick:
+			case <-w.idle():
+				w.rested = true
+				w.shrink(shrinkIdly)
+			}
 		case wait > 0:
 			select {
 			case <-s.kick:
@@ -206,6 +212,7 @@ type writer struct {
 	wrote    bool             // anything at all was committed
 	logPages int              // length of the write-ahead log
 	pageSize int              // of the database, in bytes
+	rested   bool             // nothing was committed since the last rest
 	blob     *sqlite3.Blob    // a row that is being patched; nil: none
 }
 
@@ -238,11 +245,21 @@ func (w *writer) checkpoint() error {
 	return nil
 }
 
+// idle is for waiting until nothing has been written for a while; nil when nothing was since the last
+// rest.
+func (w *writer) idle() <-chan time.Time {
+	if w.rested {
+		return nil
+	}
+	return time.After(restAfter)
+}
+
 // finish leaves one durable file behind, if anything was written. The connection that wrote is the
 // last to be closed, because only that one can remove the log.
 func (w *writer) finish() {
 	w.store.closeReaders()
 	if w.wrote {
+		w.shrink(math.MaxInt64)
 		_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
 		if err = w.cause(err); errors.Is(err, sqlite3.BUSY) || isFull(err) {
 			// A reader needs the log, or the database cannot grow: all is in the log, which stays.
