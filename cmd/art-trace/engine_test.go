@@ -33,6 +33,27 @@ var roles = map[string]func(){
 		}()
 		select {}
 	},
+	// One of several busy threads executes the program again, a few times.
+	"exec-chain": func() {
+		left, _ := strconv.Atoi(os.Args[len(os.Args)-1])
+		if left == 0 {
+			os.Exit(0)
+		}
+		runtime.GOMAXPROCS(8)
+		for range 6 {
+			go func() {
+				runtime.LockOSThread()
+				for {
+					unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
+				}
+			}()
+		}
+		go func() {
+			runtime.LockOSThread()
+			panic(syscall.Exec("/proc/self/exe", []string{"exec-chain", strconv.Itoa(left - 1)}, os.Environ()))
+		}()
+		select {}
+	},
 	// Threads that make calls as fast as they can, until each has made a few. Which
 	// of them the kernel names first when several have stopped is up to it.
 	"crowd": func() {
@@ -199,6 +220,25 @@ func TestExecFromThread(t *testing.T) {
 		if !regexp.MustCompile(`(?m)^` + want).MatchString(log) {
 			t.Errorf("no line %s in\n%s", want, log)
 		}
+	}
+}
+
+// Whatever stops of other threads are under way when one executes a program, none
+// is taken for one of the new program, and all is seen to its end.
+func TestExecAmongThreads(t *testing.T) {
+	const times = 20
+	cmd := tracer(t, "exec-chain", nil, "self", strconv.Itoa(times))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	log := logOf(t, cmd)
+	// The first thread of a process may be the one that executes.
+	changed := strings.Count(log, "+++ superseded by execve in pid ")
+	if executed := strings.Count(log, `execve("/proc/self/exe"`); executed != times || changed > times || changed < times/2 {
+		t.Errorf("executed %d times, %d of them by another thread, want %d", executed, changed, times)
+	}
+	if ends := strings.Count(log, "+++ exited with 0 +++"); ends == 0 || !strings.HasSuffix(log, "+++ exited with 0 +++\n") {
+		t.Errorf("%d threads have ended:\n%s", ends, log[max(0, len(log)-500):])
 	}
 }
 
