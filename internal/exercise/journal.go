@@ -2,6 +2,9 @@
 // the content of files with a shadow copy, and stress, which has many processes change one tree.
 // Both are commands that leave in the directory what they expect to be there, so that the next run,
 // which may be on the other side of a remount, proves it before it goes on.
+//
+// Beside them are two that run whole sessions: kill, which ends them at the worst of moments and
+// looks for what was promised, and soak, which has them work for a long time and looks for what grows.
 package exercise
 
 import (
