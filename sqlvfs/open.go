@@ -393,6 +393,13 @@ func (s *Store) Discard() error {
 	return err
 }
 
+// Changed tells whether anything was changed since the store was opened.
+func (s *Store) Changed() bool {
+	s.Lock()
+	defer s.Unlock()
+	return !s.gather.empty() || s.gather.seq > 1
+}
+
 // Path is the database's file.
 func (s *Store) Path() string { return s.path }
 

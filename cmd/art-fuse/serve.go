@@ -16,14 +16,16 @@ import (
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/confine"
+	"github.com/riverlytech/art/internal/sync"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]...] --control FD
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]... [--summary]] --control FD
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
+With --summary, it says in the end what is different from the base.
 On SIGUSR1 it prints how many operations of each kind the kernel asked for.
 `
 
@@ -31,6 +33,7 @@ type serveConfig struct {
 	db, base, name string
 	hide           []string
 	control        int
+	summary        bool
 }
 
 func serveCommand() *ffcli.Command {
@@ -44,6 +47,7 @@ func serveCommand() *ffcli.Command {
 		return nil
 	})
 	set.IntVar(&cfg.control, "control", -1, "")
+	set.BoolVar(&cfg.summary, "summary", false, "")
 	return &ffcli.Command{
 		Name:      "serve",
 		FlagSet:   set,
@@ -109,18 +113,26 @@ func serve(cfg serveConfig) error {
 	if err := mfs.Join(context.Background()); err != nil {
 		logf("serve: %v", err)
 	}
+	var summary sync.Summary
+	if cfg.summary && store.Changed() && store.Sync() == nil { // if not, Close tells
+		if summary, err = sync.Summarize(context.Background(), cfg.base, store); err != nil {
+			logf("compare the workspace with the host: %v", err)
+		}
+	}
 	if err := store.Close(); err != nil {
 		return fmt.Errorf("commit to %s: %w", cfg.db, err)
 	}
-	report(overlay)
+	report(overlay.Broken(), summary)
 	return nil
 }
 
-// report tells art what to say at the end: the files that the host has broken, each followed by NUL.
-func report(overlay *fs.Overlay) {
-	for _, path := range overlay.Broken() {
+// report tells art what to say at the end: the files that the host has broken, each followed by NUL,
+// then an empty one, and after it in words what is different from the host.
+func report(broken []string, summary sync.Summary) {
+	for _, path := range broken {
 		fmt.Printf("%s\x00", path)
 	}
+	fmt.Printf("\x00%s", summary)
 }
 
 // tellOnSignal writes on SIGUSR1, to standard error, what the kernel has asked for so far.

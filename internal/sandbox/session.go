@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
+	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/internal/terminal"
 	"github.com/riverlytech/art/libexec"
 )
@@ -41,6 +43,7 @@ type session struct {
 	report    bytes.Buffer // what art-fuse has written by its end
 
 	quiet      bool
+	flags      string // with which art diff and art pull find the same workspace and database
 	stage      *os.Process
 	stageDone  <-chan error
 	stageError error // how it ended
@@ -71,7 +74,7 @@ func Run(o *Options) (code int, err error) {
 		return cli.ExitArt, err
 	}
 	defer p.release()
-	s := &session{prepared: p, quiet: o.Quiet, hungUp: make(chan struct{})}
+	s := &session{prepared: p, quiet: o.Quiet, flags: syncFlags(o), hungUp: make(chan struct{})}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return cli.ExitArt, fmt.Errorf("open %s: %w", os.DevNull, unwrapped(err))
 	}
@@ -303,7 +306,7 @@ func (s *session) finish() (int, error) {
 		s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", s.fuseError))
 	}
 	if !s.quiet {
-		s.tellBroken()
+		s.tellReport()
 	}
 	if s.failed != nil {
 		return cli.ExitArt, s.failed
@@ -317,14 +320,47 @@ func (s *session) finish() (int, error) {
 	return cli.ExitArt, s.noExitCode()
 }
 
-// tellBroken names the files that the guest could not read any more, because the
-// host changed them when only part of them had been copied.
-func (s *session) tellBroken() {
-	for path := range strings.SplitSeq(strings.TrimSuffix(s.report.String(), "\x00"), "\x00") {
-		if path != "" {
-			cli.Fail("art", fmt.Errorf("read %s: changed on the host after the guest had changed part of it", filepath.Join(s.plan.Workspace, path)))
+// tellReport names the files that the guest could not read any more, because the
+// host changed them when only part of them had been copied, and says what is
+// different from the host.
+func (s *session) tellReport() {
+	rest := s.report.String()
+	for {
+		path, more, ok := strings.Cut(rest, "\x00")
+		if !ok {
+			return
 		}
+		rest = more
+		if path == "" {
+			break
+		}
+		cli.Fail("art", fmt.Errorf("read %s: changed on the host after the guest had changed part of it", filepath.Join(s.plan.Workspace, path)))
 	}
+	if rest != "" {
+		fmt.Fprintf(os.Stderr, "art: %s: art diff %s, art pull %[2]s\n", rest, s.flags)
+	}
+}
+
+// syncFlags returns the flags that name what o names, for a shell.
+func syncFlags(o *Options) string {
+	flags := "-d " + shellWord(o.Database)
+	if o.Workspace != "." {
+		flags = "-m " + shellWord(o.Workspace) + " " + flags
+	}
+	return flags
+}
+
+// shellWord quotes a word that a shell would not take as it is.
+func shellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("/._-+=:,@%", r) && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+	}) {
+		return s
+	}
+	if quoted := quote.Name(s, true); quoted != s {
+		return quoted
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // noExitCode returns why bubblewrap has no exit code to report.

@@ -87,6 +87,9 @@ func (p *puller) commitOne(a *action) error {
 	if row.Origin == nil || a.do == hardLink {
 		return nil
 	}
+	if row.Origin.Path != a.path && row.Origin.Base == p.name {
+		p.store.AddBaseline(t, row.Origin.Path, row.Baseline())
+	}
 	o := sqlvfs.Origin{Base: p.name, Path: a.path, Number: row.Origin.Number, Fingerprint: fingerprintOf(&st), Mode: st.Mode}
 	if row.Origin.Limit > 0 {
 		o.Limit = row.Attr.Size
@@ -170,11 +173,12 @@ func (p *puller) settled() error {
 	return nil
 }
 
-// commitRemovals writes down what is about to be removed, so that another run, which does not find
-// it elsewhere in the guest any more, knows it; and lets directories that were renamed refer to
-// what was made under their new names.
-func (p *puller) commitRemovals(removals []*action) error {
-	if len(removals) == 0 {
+// commitKnown writes down what is about to be replaced or removed, as it was when both sides agreed;
+// so another run, which may not find it elsewhere in the guest any more, knows it. Then directories
+// that were renamed refer to what was made under their new names. Without any work there is nothing
+// to write down.
+func (p *puller) commitKnown(work int) error {
+	if work == 0 {
 		return nil
 	}
 	t, err := p.host.tree(p.name)
@@ -182,8 +186,15 @@ func (p *puller) commitRemovals(removals []*action) error {
 		return err
 	}
 	p.store.Lock()
-	for _, a := range removals {
-		p.store.AddBaseline(t, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
+	for _, a := range p.actions {
+		if a.there == 0 || a.failed || a.beside {
+			continue
+		}
+		b := a.was
+		if b == nil || a.do == remove {
+			b = &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now}
+		}
+		p.store.AddBaseline(t, a.path, b)
 	}
 	p.store.Unlock()
 	if err := p.commitDirs(); err != nil {

@@ -34,14 +34,14 @@ func Diff(ctx context.Context, opt Options) (differ bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	d := &differer{planner: *s.planner}
+	d := &comparer{planner: *s.planner}
 	d.settle = d
 	err = d.run()
 	return len(d.changes) > 0, d.report.end(s.close(err))
 }
 
-// differer is one run of Diff. It settles for the guest's everywhere.
-type differer struct {
+// comparer is one run of Diff. It settles for the guest's everywhere.
+type comparer struct {
 	planner
 	changes []*change
 	badly   int // files of which the host has changed what the guest has only a part of
@@ -64,27 +64,27 @@ func (c *change) isDir() bool {
 	return c.now.attr.IsDir()
 }
 
-func (d *differer) conflict(*action, string) bool { return true }
+func (d *comparer) conflict(*action, string) bool { return true }
 
-func (d *differer) held(a *action, _ string) bool {
+func (d *comparer) held(a *action, _ string) bool {
 	d.helds[a] = true
 	return true
 }
 
-func (d *differer) fail(a *action, err error) {
+func (d *comparer) fail(a *action, err error) {
 	d.report.fail(d.hostPath(a.path), err)
 	d.leave(a)
 }
 
-func (d *differer) lacking(a *action, err error) { d.report.fail(d.hostPath(a.path), err) }
+func (d *comparer) lacking(a *action, err error) { d.report.fail(d.hostPath(a.path), err) }
 
-func (d *differer) broken(a *action) {
+func (d *comparer) broken(a *action) {
 	d.badly++
 	d.changes = append(d.changes, &change{letter: 'M', path: a.path, now: a})
 	d.report.fail(d.hostPath(a.path), sqlvfs.ErrBaseChanged)
 }
 
-func (d *differer) run() error {
+func (d *comparer) run() error {
 	d.helds = map[*action]bool{}
 	if d.top == nil {
 		return nil
@@ -97,7 +97,7 @@ func (d *differer) run() error {
 }
 
 // find turns what pull would do into what the guest changed.
-func (d *differer) find() {
+func (d *comparer) find() {
 	removed := map[string]*action{}
 	byRow := map[sqlvfs.Ino]*action{}
 	for _, a := range d.actions {
@@ -141,7 +141,7 @@ func (d *differer) find() {
 }
 
 // origin returns what removes the object that a new one was before it was renamed, or nil.
-func (d *differer) origin(a *action, removed map[string]*action, byRow map[sqlvfs.Ino]*action) *action {
+func (d *comparer) origin(a *action, removed map[string]*action, byRow map[sqlvfs.Ino]*action) *action {
 	if from := removed[a.source]; from != nil {
 		return from
 	}
@@ -158,7 +158,7 @@ func (d *differer) origin(a *action, removed map[string]*action, byRow map[sqlvf
 }
 
 // sameThere tells whether the host's object differs from the guest's in attributes at most.
-func (d *differer) sameThere(a *action) bool {
+func (d *comparer) sameThere(a *action) bool {
 	switch a.do {
 	case touch:
 		return true
@@ -177,7 +177,7 @@ func (d *differer) sameThere(a *action) bool {
 const textLimit = 128 << 20
 
 // file reads both sides of a change. ok is false for what a patch has no words for.
-func (d *differer) file(c *change) (f *patch.File, ok bool, err error) {
+func (d *comparer) file(c *change) (f *patch.File, ok bool, err error) {
 	f = &patch.File{OldName: cmp.Or(c.from, c.path), NewName: c.path}
 	if a := c.now; a != nil && !a.attr.IsDir() {
 		f.NewMode = gitMode(a.attr.Mode)
@@ -216,7 +216,7 @@ func gitMode(mode uint32) uint32 {
 	return patch.Regular
 }
 
-func (d *differer) guestContent(a *action) ([]byte, error) {
+func (d *comparer) guestContent(a *action) ([]byte, error) {
 	if a.do == touch {
 		return d.hostContent(a)
 	}
@@ -235,7 +235,7 @@ func (d *differer) guestContent(a *action) ([]byte, error) {
 	return data, nil
 }
 
-func (d *differer) hostContent(a *action) ([]byte, error) {
+func (d *comparer) hostContent(a *action) ([]byte, error) {
 	if a.there == unix.S_IFLNK {
 		target, err := d.host.readlink(a.path)
 		return []byte(target), err

@@ -16,7 +16,7 @@ const (
 	bold, red, green, yellow, cyan, plain = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[m"
 )
 
-func (d *differer) show() error {
+func (d *comparer) show() error {
 	end, err := d.page()
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (d *differer) show() error {
 
 // page lets a pager show what is printed on a terminal, as git does: the one that PAGER names, or
 // less(1), told to end by itself if all fits on the screen.
-func (d *differer) page() (end func(), err error) {
+func (d *comparer) page() (end func(), err error) {
 	pager, set := os.LookupEnv("PAGER")
 	if !set {
 		pager = "less"
@@ -71,7 +71,7 @@ func (d *differer) page() (end func(), err error) {
 }
 
 // colour paints text, if the user can see it.
-func (d *differer) colour(with, text string) string {
+func (d *comparer) colour(with, text string) string {
 	if !d.opt.Colour {
 		return text
 	}
@@ -80,7 +80,7 @@ func (d *differer) colour(with, text string) string {
 
 var letterColour = map[byte]string{'A': green, 'D': red, 'M': yellow, 'T': yellow, 'R': cyan}
 
-func (d *differer) showNames() {
+func (d *comparer) showNames() {
 	for _, c := range d.changes {
 		text := d.report.name(c.slashed(c.path))
 		if c.from != "" {
@@ -92,7 +92,7 @@ func (d *differer) showNames() {
 
 // each calls show for each change that a patch has words for. A file that could not be read is told
 // of.
-func (d *differer) each(show func(*patch.File)) error {
+func (d *comparer) each(show func(*patch.File)) error {
 	for _, c := range d.changes {
 		if err := d.interrupted(); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (d *differer) each(show func(*patch.File)) error {
 	return nil
 }
 
-func (d *differer) showPatch() error {
+func (d *comparer) showPatch() error {
 	return d.each(func(f *patch.File) {
 		if !d.opt.Colour && !d.opt.StdoutTerminal {
 			d.report.raw(f.String())
@@ -166,7 +166,7 @@ func visible(line string) string {
 	return b.String()
 }
 
-func (d *differer) showStat() error {
+func (d *comparer) showStat() error {
 	type row struct {
 		name           string
 		added, removed int
@@ -233,7 +233,7 @@ type jsonChange struct {
 	Held    bool   `json:"held,omitempty"`
 }
 
-func (d *differer) showJSON() error {
+func (d *comparer) showJSON() error {
 	for _, c := range d.changes {
 		o := jsonChange{Status: string(c.letter), Path: c.path, From: c.from}
 		if !utf8.ValidString(c.path) {

@@ -120,15 +120,6 @@ func (g *guest) symlink(target, rel string) {
 	g.must(err)
 }
 
-func (g *guest) link(rel, other string) {
-	g.t.Helper()
-	e, err := g.find(rel)
-	g.must(err)
-	dir, name := g.parent(other)
-	_, err = g.overlay.Link(e.Ino, dir, name)
-	g.must(err)
-}
-
 func (g *guest) chmod(rel string, mode uint32) {
 	g.t.Helper()
 	e, err := g.find(rel)

@@ -13,7 +13,7 @@ import (
 // to have it elsewhere, and nothing is removed before everything else is in place. The error is one
 // that ends the run.
 func (p *puller) place() error {
-	var dirs, lateDirs, moved, lateMoved, others, removals, instead []*action
+	var dirs, lateDirs, copies, moved, lateMoved, others, removals, instead []*action
 	late := map[*action]bool{} // below a directory that takes the place of something
 	for _, a := range p.actions {
 		if a.failed || !p.limit.has(a.path) || a.done || a.do == chmodDir {
@@ -32,6 +32,8 @@ func (p *puller) place() error {
 			instead = append(instead, a)
 		case fromElsewhere && late[a]:
 			lateMoved = append(lateMoved, a)
+		case fromElsewhere && a.node == nil:
+			copies = append(copies, a)
 		case fromElsewhere:
 			moved = append(moved, a)
 		default:
@@ -40,13 +42,15 @@ func (p *puller) place() error {
 	}
 	steps := []func() error{
 		func() error { return p.each(dirs, p.placeDir) },
+		func() error { return p.each(copies, p.placeFile) },
+		func() error { return p.commitKnown(len(copies) + len(moved) + len(removals)) },
+		func() error { return p.rescue(moved, moved) },
 		func() error { return p.each(moved, p.placeFile) },
 		func() error { return p.commitPlaced(moved) },
-		func() error { return p.each(lateMoved, p.rescue(lateDirs)) },
+		func() error { return p.rescue(lateMoved, lateDirs) },
 		func() error { return p.each(lateDirs, p.placeDir) },
 		func() error { return p.each(lateMoved, p.placeFile) },
 		func() error { return p.each(others, p.placeFile) },
-		func() error { return p.commitRemovals(removals) },
 		func() error { return p.each(removals, p.remove) },
 		func() error { return p.each(instead, p.placeFile) },
 	}
@@ -101,7 +105,7 @@ func (p *puller) each(list []*action, do func(*action) error) error {
 	return nil
 }
 
-// placeDir makes a directory, for the time being one that only we can use.
+// placeDir makes a directory, for the time being one that we can use.
 func (p *puller) placeDir(a *action) error {
 	d, name, err := p.host.openParent(a.path)
 	if err != nil {
@@ -113,7 +117,16 @@ func (p *puller) placeDir(a *action) error {
 			return err
 		}
 	}
-	return unix.Mkdirat(int(d.Fd()), name, 0o700)
+	if err := unix.Mkdirat(int(d.Fd()), name, 0o700); err != nil {
+		return err
+	}
+	// Not only at the end: should this run be killed, nobody would know that it was us.
+	f, err := p.host.open(a.path, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return chmod(f, a.attr.Mode&modeBits|0o700)
 }
 
 // placeFile renames a staged file or link into place, or sets the attributes of one that is there.
@@ -304,35 +317,42 @@ func chown(f *os.File, a *action) error {
 	return unix.Fchownat(int(f.Fd()), "", int(a.attr.UID), int(a.attr.GID), unix.AT_EMPTY_PATH)
 }
 
-// rescue returns what brings into the database the content of files that come from a host file
-// which is going to make room for a directory.
-func (p *puller) rescue(dirs []*action) func(*action) error {
+// rescue brings into the database the content of files that come from a host file which is going to
+// be replaced.
+func (p *puller) rescue(files, replacing []*action) error {
 	gone := map[string]bool{}
-	for _, a := range dirs {
+	for _, a := range replacing {
 		gone[a.path] = true
 	}
-	return func(a *action) error {
-		if !gone[a.source] {
-			return nil
+	for _, a := range files {
+		if a.failed || a.node == nil || !gone[a.source] {
+			continue
 		}
-		f, err := p.openSource(a)
-		if err != nil {
-			return err
+		if err := p.fill(a); err != nil {
+			p.fail(a, err)
 		}
-		defer f.Close()
-		p.store.Lock()
-		row, err := p.store.Get(a.node.Ino)
-		p.store.Unlock()
-		if err != nil {
-			return err
-		}
-		err = p.store.Fill(row, f, false, func(int) error { return p.interrupted() })
-		p.store.Lock()
-		p.store.Put(row)
-		p.store.Unlock()
-		if err == nil {
-			err = p.store.Sync()
-		}
+	}
+	return p.interrupted()
+}
+
+func (p *puller) fill(a *action) error {
+	f, err := p.openSource(a)
+	if err != nil {
 		return err
 	}
+	defer f.Close()
+	p.store.Lock()
+	row, err := p.store.Get(a.node.Ino)
+	p.store.Unlock()
+	if err != nil {
+		return err
+	}
+	err = p.store.Fill(row, f, false, func(int) error { return p.interrupted() })
+	p.store.Lock()
+	p.store.Put(row)
+	p.store.Unlock()
+	if err == nil {
+		err = p.store.Sync()
+	}
+	return err
 }

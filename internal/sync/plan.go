@@ -360,7 +360,7 @@ func (p *planner) planMode(a *action) {
 	if !p.limit.has(a.path) || p.sameModeAndOwner(a) {
 		return
 	}
-	if b := a.was; b != nil && b.Mode&0o7777 != 0 {
+	if b := a.was; b != nil && kind(b.Mode) == unix.S_IFDIR && b.Mode&0o7777 != 0 {
 		if (b.Mode^a.attr.Mode)&modeBits == 0 || (b.Mode^a.host.Mode)&modeBits != 0 && !p.settleConflict(a) {
 			return
 		}

@@ -1,0 +1,129 @@
+package sync
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var kills = flag.Int("kills", 10, "how often TestKilled kills a push and a pull")
+
+// The test binary is push or pull when this variable is set.
+const asCommand = "ART_SYNC_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if what := os.Getenv(asCommand); what != "" {
+		do := Pull
+		if what == "push" {
+			do = Push
+		}
+		opt := Options{Dir: os.Args[1], DB: os.Args[2], Stdout: io.Discard, Stderr: os.Stderr, Allow: []string{"*"}}
+		if err := do(context.Background(), opt); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// killed runs a command in a process of its own and kills it after a while, which may be too late.
+func (b bench) killed(what string, after time.Duration) {
+	b.t.Helper()
+	cmd := exec.Command(os.Args[0], b.ws, b.db)
+	cmd.Env = append(os.Environ(), asCommand+"="+what)
+	must(b.t, cmd.Start())
+	kill := time.AfterFunc(after, func() { cmd.Process.Kill() })
+	cmd.Wait() // killed, or not
+	kill.Stop()
+}
+
+// project makes a workspace for a session to change.
+func (b bench) project() {
+	must(b.t, os.MkdirAll(b.ws, 0o755))
+	for i := range 40 {
+		b.write(fmt.Sprintf("d%d/f%d", i%5, i), strings.Repeat(fmt.Sprint(i), 100+i*500))
+	}
+	b.write("file", "becomes a directory")
+	b.write("big", strings.Repeat("x", 300_000))
+}
+
+// day is what a session does to it: everything that is brought in an order of its own.
+func (b bench) day() {
+	b.guest(func(g *guest) {
+		g.rename("d0", "renamed")
+		g.write("renamed/f5", "changed")
+		g.remove("d1")
+		g.write("d1", "a file now")
+		g.rename("file", "other")
+		g.mkdir("file")
+		g.rename("other", "file/x")
+		g.patch("big", "y", 200_000)
+		g.rename("d2/f2", "d3/moved")
+		g.rename("d2/f7", "d2/f2")
+		g.mkdir("new")
+		for i := range 30 {
+			g.write(fmt.Sprintf("new/%d", i), strings.Repeat("n", i*3000))
+		}
+		g.symlink("new", "link")
+	})
+}
+
+// TestKilled kills a pull and a push at random moments and runs them again: the end is the same.
+func TestKilled(t *testing.T) {
+	dir, err := fastDir()
+	must(t, err)
+	defer os.RemoveAll(dir)
+	random := rand.New(rand.NewPCG(1, 2))
+	longest := map[string]time.Duration{}
+	for round := range *kills {
+		for _, pushed := range []bool{false, true} {
+			b := bench{t, filepath.Join(dir, fmt.Sprint(round, pushed), "ws"), filepath.Join(dir, fmt.Sprint(round, pushed), "ws.db")}
+			b.project()
+			want := b.hostPortrait()
+			run := func(what string, again func(...func(*Options)) (string, string)) {
+				t.Helper()
+				if longest[what] == 0 { // once to the end, to know how long it takes
+					start := time.Now()
+					b.killed(what, time.Minute)
+					longest[what] = time.Since(start)
+				} else {
+					b.killed(what, time.Duration(random.Int64N(int64(longest[what]))))
+				}
+				again(allow)
+			}
+			if pushed {
+				run("push", b.push)
+				b.guest(func(g *guest) {
+					if got := g.portrait(); !maps.Equal(got, want) {
+						t.Fatalf("after a push that was killed, the guest has %v", got)
+					}
+				})
+			}
+			b.day()
+			b.guest(func(g *guest) { want = g.portrait() })
+			run("pull", func(change ...func(*Options)) (string, string) { return b.pull(b.ws, change...) })
+			if got := b.hostPortrait(); !maps.Equal(got, want) {
+				t.Fatalf("after a pull that was killed, the host has\n%v\nwant\n%v", got, want)
+			}
+			b.guest(func(g *guest) {
+				if got := g.portrait(); !maps.Equal(got, want) {
+					t.Fatalf("after a pull that was killed, the guest has\n%v\nwant\n%v", got, want)
+				}
+			})
+			if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+				t.Fatalf("again:\n%s%s", out, told)
+			}
+			must(t, os.RemoveAll(filepath.Dir(b.ws)))
+		}
+	}
+}
