@@ -26,9 +26,9 @@ var fixtureScripts embed.FS
 
 // fixtures makes and keeps the trees that workloads start from.
 type fixtures struct {
-	dir              string // where they are kept
-	goroot, modcache string // Go's
-	repo             string // this checkout
+	dir                       string // where they are kept
+	goroot, modcache, goproxy string // Go's
+	repo                      string // this checkout
 }
 
 // get returns the directory that holds the workspace of a fixture, which is made if there is none
@@ -77,7 +77,7 @@ func (f *fixtures) make(ws, script string) error {
 	cmd.Env = append(environment(filepath.Dir(ws), f.goroot), callerEnv()...)
 	cmd.Env = append(cmd.Env, "PATH="+f.goroot+"/bin:"+os.Getenv("PATH"), "GOROOT="+f.goroot, "GOMODCACHE="+f.modcache, "REPO="+f.repo)
 	if !hasVariable("GOPROXY") {
-		cmd.Env = append(cmd.Env, "GOPROXY=https://proxy.golang.org,direct")
+		cmd.Env = append(cmd.Env, "GOPROXY="+f.goproxy)
 	}
 	if !hasVariable("GOFLAGS") {
 		cmd.Env = append(cmd.Env, "GOFLAGS=")

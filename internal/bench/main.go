@@ -153,6 +153,10 @@ func newRunner(o *options) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	goproxy, err := goEnv("GOPROXY")
+	if err != nil {
+		return nil, err
+	}
 	repo, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -175,7 +179,7 @@ func newRunner(o *options) (*runner, error) {
 		return nil, err
 	}
 	return &runner{
-		fixtures: &fixtures{dir: filepath.Join(o.dir, "fixtures"), goroot: goroot, modcache: modcache, repo: repo},
+		fixtures: &fixtures{dir: filepath.Join(o.dir, "fixtures"), goroot: goroot, modcache: modcache, goproxy: goproxy, repo: repo},
 		scratch:  scratch, lock: lock, systems: systems, repetitions: o.repetitions, report: newReport(o.bin, systems),
 	}, nil
 }

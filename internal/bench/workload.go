@@ -41,6 +41,9 @@ func environment(home, goroot string) []string {
 		"PATH=" + goroot + "/bin:/usr/local/bin:/usr/bin:/bin",
 		"TMPDIR=/dev/shm", "LANG=C.UTF-8",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		// Nothing that git does in the background shall go on into the next measurement.
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
+		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
 		"GIT_AUTHOR_NAME=bench", "GIT_AUTHOR_EMAIL=bench@example.org",
 		"GIT_COMMITTER_NAME=bench", "GIT_COMMITTER_EMAIL=bench@example.org",
 		"CGO_ENABLED=0", "GOTOOLCHAIN=local", "GOPROXY=off", "GOTELEMETRY=off", "GOFLAGS=-mod=vendor -buildvcs=false -trimpath",
