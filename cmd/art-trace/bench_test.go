@@ -109,7 +109,7 @@ func median(values []float64) float64 {
 }
 
 // rounds is how often all contenders run.
-const rounds = 25
+const rounds = 15
 
 // benchmarkLoop reports what a round of a loop takes under each contender, and
 // how much of what the first takes the last does.
@@ -143,14 +143,14 @@ func BenchmarkNotSelected(b *testing.B) {
 // Selected calls: art-trace against strace with a filter.
 func BenchmarkSelected(b *testing.B) {
 	_, strace, own := contenders(b, "-f --seccomp-bpf -e trace=openat", "--syscalls openat")
-	benchmarkLoop(b, "open 2000 wall", strace, own)
+	benchmarkLoop(b, "open 10000 wall", strace, own)
 }
 
 // All calls: art-trace against strace without a filter.
 func BenchmarkAllCalls(b *testing.B) {
 	_, strace, own := contenders(b, "-f", "")
-	b.Run("getppid", func(b *testing.B) { benchmarkLoop(b, "getppid 3000 wall", strace, own) })
-	b.Run("open+close", func(b *testing.B) { benchmarkLoop(b, "open 1500 wall", strace, own) })
+	b.Run("getppid", func(b *testing.B) { benchmarkLoop(b, "getppid 10000 wall", strace, own) })
+	b.Run("open+close", func(b *testing.B) { benchmarkLoop(b, "open 5000 wall", strace, own) })
 }
 
 // A build that compiles and links a program, with the standard library in the
