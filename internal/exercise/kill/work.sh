@@ -25,7 +25,8 @@ storm() (
 	done
 )
 
-# Commit to a repository that syncs all that it writes.
+# Commit to a repository that syncs all that it writes. Git renames a reference
+# after it has synced its content, and leaves that to the file system.
 commit() (
 	set -e
 	git init -q repo
@@ -42,6 +43,7 @@ commit() (
 		git add .
 		git commit -q -m "round $round, commit $i"
 		head=$(git rev-parse HEAD)
+		sync .git/HEAD
 		echo "git $head"
 	done
 )
