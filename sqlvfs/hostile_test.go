@@ -112,7 +112,7 @@ func TestNoDatabase(t *testing.T) {
 				if s, err := Open(p, Options{ReadOnly: readOnly, Create: !readOnly, Root: rootAttr}); err == nil {
 					t.Errorf("%s was opened", name)
 					s.Close()
-				} else if !errors.Is(err, ErrNotDatabase) && !errors.Is(err, ErrCorrupt) && !errors.Is(err, syscall.EISDIR) {
+				} else if !errors.Is(err, ErrNotDatabase) && !errors.Is(err, ErrCorrupt) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}()
@@ -123,6 +123,24 @@ func TestNoDatabase(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An empty file is one in which a database is yet to be made, and only a session makes one.
+func TestEmptyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "empty")
+	must(t, os.WriteFile(path, nil, 0o600))
+	for _, opt := range []Options{{ReadOnly: true}, {}} {
+		if _, err := Open(path, opt); !errors.Is(err, ErrNotDatabase) {
+			t.Errorf("%+v: %v", opt, err)
+		}
+	}
+	if _, err := Repair(path, rootAttr, func(Finding) {}); !errors.Is(err, ErrNotDatabase) {
+		t.Errorf("repaired: %v", err)
+	}
+	if bytesOf(t, path) != "||" {
+		t.Error("the file has changed")
+	}
+	must(t, openTest(t, path).Close())
 }
 
 // A log and an index that someone has left beside the database are worth what SQLite makes of

@@ -139,6 +139,9 @@ func inspect(path string, opt Options) (fresh bool, err error) {
 			return false, fmt.Errorf("%w: %v", ErrReadOnly, unwrapPath(err))
 		}
 	}
+	if errors.Is(err, syscall.EISDIR) {
+		return false, fmt.Errorf("%w: it is a directory", ErrNotDatabase)
+	}
 	if err != nil {
 		return false, unwrapPath(err)
 	}
@@ -151,7 +154,7 @@ func inspect(path string, opt Options) (fresh bool, err error) {
 		return false, fmt.Errorf("%w: it is not a regular file", ErrNotDatabase)
 	}
 	if st.Size() == 0 {
-		if opt.ReadOnly {
+		if !opt.Create {
 			return false, errEmpty
 		}
 		return true, nil
@@ -159,7 +162,7 @@ func inspect(path string, opt Options) (fresh bool, err error) {
 	// The header's offsets are those of https://sqlite.org/fileformat2.html, section 1.3.
 	var h [100]byte
 	if _, err := io.ReadFull(f, h[:]); err != nil || string(h[:16]) != "SQLite format 3\x00" {
-		if !opt.ReadOnly && wasEmpty(path) {
+		if opt.Create && wasEmpty(path) {
 			return true, nil
 		}
 		return false, ErrNotDatabase
