@@ -3,6 +3,7 @@ package sqlvfs
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"sync"
 	"syscall"
 
@@ -70,6 +71,7 @@ type conn struct {
 	stmts map[string]*sqlite3.Stmt
 	subst map[string]string // statements that this database needs in another form
 	err   error             // of the last prep, for done
+	reads string            // the database's path, if the connection may write and is not to
 }
 
 // maxRow is the longest row that is read, in bytes. The longest that is written is a chunk.
@@ -131,8 +133,16 @@ func (c *conn) prep(q string) *sqlite3.Stmt {
 	return s
 }
 
-// Close finalizes the prepared statements and closes the connection.
+// Close finalizes the prepared statements and closes the connection. The last one to be closed
+// copies the log into the database and removes it; one that only reads leaves it alone if there is
+// anything in it, as a session leaves it that was killed.
 func (c *conn) Close() error {
+	if c.reads != "" {
+		log, err := os.Stat(c.reads + "-wal")
+		if _, err := c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, err == nil && log.Size() > 0); err != nil {
+			return err
+		}
+	}
 	for _, s := range c.stmts {
 		s.Close()
 	}

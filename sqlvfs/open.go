@@ -290,13 +290,13 @@ func (s *Store) openReadOnly() (err error) {
 }
 
 // Connect opens a connection for reading rows of a database that Open has accepted, also beside a
-// writer. Nothing that the database's schema says is run.
-func Connect(path string) (*sqlite3.Conn, error) {
-	c, err := connectReadOnly(path, usual.query)
+// writer, and returns what closes it. Nothing that the database's schema says is run.
+func Connect(path string) (c *sqlite3.Conn, close func() error, err error) {
+	r, err := connectReadOnly(path, usual.query)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return c.Conn, nil
+	return r.Conn, r.Close, nil
 }
 
 // connectReadOnly opens a connection to a database that this process does not write to, and leaves
@@ -314,19 +314,14 @@ func connectReadOnly(path, query string) (*conn, error) {
 		return connect(path, sqlite3.OPEN_READONLY, query)
 	}
 	// SQLite makes its log and index for readers too, and only a connection that may write removes
-	// them again. So it may, where it can; query_only keeps it from doing anything else. But a log
-	// with something in it, which a session has left that was killed, is not for readers to copy
-	// into the file.
-	log, statErr := os.Stat(path + "-wal")
+	// them again. So it may, where it can; query_only keeps it from doing anything else, and Close
+	// from copying a log into the file.
 	c, err := connect(path, sqlite3.OPEN_READWRITE, query)
 	if err != nil {
 		return nil, err
 	}
-	_, err = c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, statErr == nil && log.Size() > 0)
-	if err == nil {
-		err = c.Exec("PRAGMA query_only=ON")
-	}
-	if err != nil {
+	c.reads = path
+	if err := c.Exec("PRAGMA query_only=ON"); err != nil {
 		c.Close()
 		return nil, err
 	}

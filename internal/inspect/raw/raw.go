@@ -9,19 +9,22 @@ import (
 )
 
 // DB is a connection that only reads. One goroutine at a time may use it.
-type DB struct{ conn *sqlite3.Conn }
+type DB struct {
+	conn  *sqlite3.Conn
+	close func() error
+}
 
 // Open opens a database that package sqlvfs has accepted, also beside a writer.
 func Open(path string) (*DB, error) {
-	c, err := sqlvfs.Connect(path)
+	c, close, err := sqlvfs.Connect(path)
 	if err != nil {
 		return nil, err
 	}
-	return &DB{c}, nil
+	return &DB{c, close}, nil
 }
 
 // Close closes the connection.
-func (db *DB) Close() error { return db.conn.Close() }
+func (db *DB) Close() error { return db.close() }
 
 // Content returns how many rows of content a file has, and how many bytes they hold.
 func (db *DB) Content(ino sqlvfs.Ino) (chunks, bytes int64, err error) {
