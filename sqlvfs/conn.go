@@ -62,8 +62,9 @@ func substitutes(app, version int64) map[string]string {
 }
 
 // qNothing yields nothing. It stands in for what could not be prepared, so that callers need one
-// error path only; later nothing may be prepared at all.
-const qNothing = `SELECT 0 WHERE 0`
+// error path only; later nothing may be prepared at all. An unknown pragma does nothing
+// (https://sqlite.org/pragma.html) and does not read the schema, which may be damaged.
+const qNothing = `PRAGMA art_nothing`
 
 // conn is a connection with its prepared statements. One goroutine at a time may use it.
 type conn struct {

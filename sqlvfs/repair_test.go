@@ -255,6 +255,32 @@ func TestTextOfAnotherEncoding(t *testing.T) {
 	must(t, s.Close())
 }
 
+// A schema that makes no sense in part keeps nobody from the rest.
+func TestRepairOfASchema(t *testing.T) {
+	for name, sql := range map[string]string{
+		"nonsense":       "INSERT INTO sqlite_schema VALUES ('table', 'x', 'x', 3, 'CREATE nonsense')",
+		"a page too far": "UPDATE sqlite_schema SET rootpage=99999999 WHERE name='fs_data'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := sample(t)
+			alter(t, path, "PRAGMA writable_schema=ON;"+sql)
+			if got := findings(t, path); !strings.Contains(got, "malformed") {
+				t.Errorf("check: %q", got)
+			}
+			repair(t, path)
+			if got := findings(t, path); got != "" {
+				t.Error(got)
+			}
+			s, err := Open(path, Options{ReadOnly: true})
+			must(t, err)
+			if got := portrait(t, s); len(got) != 7 {
+				t.Errorf("there are %v", keys(got))
+			}
+			must(t, s.Close())
+		})
+	}
+}
+
 // Where nothing can be read, an empty tree would be no repair.
 func TestRepairOfNothingIsRefused(t *testing.T) {
 	path := sample(t)
