@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/jacobsa/fuse"
 	"golang.org/x/sys/unix"
@@ -46,18 +47,24 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	close(s.begun)
-	return &Mounted{mfs, &s.counts}, nil
+	return &Mounted{mfs, s}, nil
 }
 
 // Mounted is a file system that is being served. Join waits for its end.
 type Mounted struct {
 	*fuse.MountedFileSystem
-	counts *counts
+	server *Server
 }
 
 // Operations says how many operations of each kind the kernel has asked for so far, as "Kind=N",
 // separated by spaces.
-func (m *Mounted) Operations() string { return m.counts.String() }
+func (m *Mounted) Operations() string { return m.server.counts.String() }
+
+// PolledInVain says for how long the server has waited awake for requests when none came: processor
+// time that others could have had.
+func (m *Mounted) PolledInVain() time.Duration {
+	return time.Duration(m.server.poller.wasted.Load())
+}
 
 // Offsets in the messages of FUSE_INIT: struct fuse_in_header and fuse_init_in, fuse_out_header and
 // fuse_init_out (linux/fuse.h).

@@ -26,7 +26,8 @@ const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--h
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
 With --summary, it says in the end what is different from the base.
-On SIGUSR1 it prints how many operations of each kind the kernel asked for.
+On SIGUSR1 it prints how many operations of each kind the kernel asked for,
+and how long it polled for requests when none came.
 `
 
 type serveConfig struct {
@@ -141,7 +142,7 @@ func tellOnSignal(mfs *fs.Mounted) {
 	signal.Notify(signals, syscall.SIGUSR1)
 	go func() {
 		for range signals {
-			fmt.Fprintf(os.Stderr, "%s: operations: %s\n", prog, mfs.Operations())
+			fmt.Fprintf(os.Stderr, "%s: polled in vain: %v\n%[1]s: operations: %[3]s\n", prog, mfs.PolledInVain(), mfs.Operations())
 		}
 	}()
 }

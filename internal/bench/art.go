@@ -39,7 +39,7 @@ func artSystem(bin string) *system {
 				s.close()
 				return nil, err
 			}
-			s.server.operations = func() (map[string]int64, error) { return askOperations(s) }
+			s.server.activity = func() (activity, error) { return askActivity(s) }
 			return s, nil
 		},
 	}
@@ -71,20 +71,24 @@ func artFuse(art int) (*process, error) {
 	return nil, errors.New("the session has no art-fuse")
 }
 
-var operations = regexp.MustCompile(`(?m)^art-fuse: operations:(.*)\n`)
+var activities = regexp.MustCompile(`(?m)^art-fuse: polled in vain: (\S+)\nart-fuse: operations:(.*)\n`)
 
-// askOperations lets art-fuse tell how many operations of each kind it has served.
-func askOperations(s *session) (map[string]int64, error) {
+// askActivity lets art-fuse tell what it has done.
+func askActivity(s *session) (a activity, err error) {
 	said := len(s.told.String())
 	if err := syscall.Kill(s.server.pid, syscall.SIGUSR1); err != nil {
-		return nil, fmt.Errorf("ask art-fuse: %w", err)
+		return a, fmt.Errorf("ask art-fuse: %w", err)
 	}
 	for begin := time.Now(); time.Since(begin) < 5*time.Second; time.Sleep(time.Millisecond) {
-		if m := operations.FindStringSubmatch(s.told.String()[said:]); m != nil {
-			return parseOperations(m[1])
+		if m := activities.FindStringSubmatch(s.told.String()[said:]); m != nil {
+			if a.polling, err = time.ParseDuration(m[1]); err != nil {
+				return a, err
+			}
+			a.operations, err = parseOperations(m[2])
+			return a, err
 		}
 	}
-	return nil, fmt.Errorf("art-fuse does not tell its operations: %s", s.told)
+	return a, fmt.Errorf("art-fuse does not tell its operations: %s", s.told)
 }
 
 // parseOperations reads "Kind=N Kind=N".

@@ -12,8 +12,14 @@ import (
 // process is what serves a file system.
 type process struct {
 	pid int
-	// operations tells how many of each kind it has served; nil if it cannot.
-	operations func() (map[string]int64, error)
+	// activity tells what it has done so far; nil if it cannot.
+	activity func() (activity, error)
+}
+
+// activity is what a FUSE server knows of its own work.
+type activity struct {
+	operations map[string]int64 // how many of each kind it has served
+	polling    time.Duration    // for how long it has waited awake when nothing came
 }
 
 // usage is what a process has used up to a moment.

@@ -29,6 +29,7 @@ type sample struct {
 	ServerPeak  int64            `json:"server_peak,omitempty"`     // resident at most, from the step to the end
 	Database    int64            `json:"database_bytes,omitempty"`  // at the end
 	Operations  map[string]int64 `json:"fuse_operations,omitempty"` // during the step, by kind
+	Polling     time.Duration    `json:"polling_ns,omitempty"`      // same: waited awake in vain
 }
 
 // report is all that a run has found, and where.

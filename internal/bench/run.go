@@ -116,6 +116,7 @@ func (s *session) time(step, scratch string, found *sample) error {
 		last = s.server.watch()
 		found.ServerCPU = after.cpu - before.cpu
 		found.Operations = difference(after.operations, before.operations)
+		found.Polling = after.polling - before.polling
 	}
 	begin = time.Now()
 	if err := s.close(); err != nil {
@@ -138,7 +139,7 @@ func (s *session) time(step, scratch string, found *sample) error {
 // serverState is what the server has done so far. With reset, its peak of memory counts from now on.
 type serverState struct {
 	usage
-	operations map[string]int64
+	activity
 }
 
 func (s *session) serverState(reset bool) (st serverState, err error) {
@@ -150,8 +151,8 @@ func (s *session) serverState(reset bool) (st serverState, err error) {
 			return st, err
 		}
 	}
-	if s.server.operations != nil {
-		if st.operations, err = s.server.operations(); err != nil {
+	if s.server.activity != nil {
+		if st.activity, err = s.server.activity(); err != nil {
 			return st, err
 		}
 	}

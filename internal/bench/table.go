@@ -46,7 +46,7 @@ func (r *report) writeTable(w io.Writer) error {
 
 // writeServer shows what lies behind art's times.
 func (r *report) writeServer(w io.Writer) error {
-	rows := [][]string{{"art", "to disk", "art-fuse CPU", "to the end", "peak MB", "database MB", "FUSE operations"}}
+	rows := [][]string{{"art", "to disk", "art-fuse CPU", "to the end", "polling", "peak MB", "database MB", "FUSE operations"}}
 	for _, workload := range r.workloads() {
 		samples := r.of(workload, artName)
 		if len(samples) == 0 || samples[0].ServerPeak == 0 {
@@ -57,6 +57,7 @@ func (r *report) writeServer(w io.Writer) error {
 			timeCell(each(samples, func(s sample) time.Duration { return s.ToDisk })),
 			seconds(median(each(samples, func(s sample) time.Duration { return s.ServerCPU }))),
 			seconds(median(each(samples, func(s sample) time.Duration { return s.ServerTotal }))),
+			seconds(median(each(samples, func(s sample) time.Duration { return s.Polling }))),
 			megabytes(each(samples, func(s sample) int64 { return s.ServerPeak })),
 			megabytes(each(samples, func(s sample) int64 { return s.Database })),
 			operationsCell(samples[len(samples)-1].Operations),

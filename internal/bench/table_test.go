@@ -18,7 +18,7 @@ func sampled() *report {
 			s := sample{Workload: workload, System: system, Wall: n * time.Millisecond, ToDisk: 2 * n * time.Millisecond}
 			if system == artName {
 				s.ServerPeak, s.Database = 50e6, 3e6
-				s.ServerCPU, s.ServerTotal = 10*time.Millisecond, 20*time.Millisecond
+				s.ServerCPU, s.ServerTotal, s.Polling = 10*time.Millisecond, 20*time.Millisecond, 5*time.Millisecond
 				s.Operations = map[string]int64{"A": 1, "B": 5, "C": 2, "D": 3, "E": 4}
 			}
 			r.Samples = append(r.Samples, s)
@@ -42,9 +42,9 @@ tar & <go>        0.100 ±0%  0.200 ±25%  0.400 ±0%  4.00      2.00
 cp                12.3 ±0%   -           3.08 ±0%   0.25      -
 geometric mean                                      1.00      2.00
 
-art         to disk    art-fuse CPU  to the end  peak MB  database MB  FUSE operations
-tar & <go>  0.800 ±0%  0.010         0.020       50.0     3.0          15: B 5, E 4, D 3, C 2
-cp          6.17 ±0%   0.010         0.020       50.0     3.0          15: B 5, E 4, D 3, C 2
+art         to disk    art-fuse CPU  to the end  polling  peak MB  database MB  FUSE operations
+tar & <go>  0.800 ±0%  0.010         0.020       0.005    50.0     3.0          15: B 5, E 4, D 3, C 2
+cp          6.17 ±0%   0.010         0.020       0.005    50.0     3.0          15: B 5, E 4, D 3, C 2
 `
 	if got := b.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
