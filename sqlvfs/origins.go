@@ -42,3 +42,24 @@ func (s *Store) Supplies(workspace string) (map[string]Supplied, error) {
 	}
 	return all, s.meta.done(q)
 }
+
+// Linked is a file of a host tree that a session has copied up, and that has several names.
+type Linked struct {
+	Ino          Ino
+	Dev, BaseIno uint64 // the host's file, when it was copied up
+	Names        uint32 // entries that lead to the row
+}
+
+// LinkedFiles returns these files of one workspace. Of changes, those that are committed count. The
+// Store's lock must be held.
+func (s *Store) LinkedFiles(workspace string) ([]Linked, error) {
+	q := s.meta.prep(`SELECT o.ino, o.dev, o.base_ino, (SELECT count(*) FROM fs_dentry d WHERE d.ino=o.ino) AS names
+		FROM art_origin o JOIN art_base b ON b.id=o.base JOIN fs_inode i ON i.ino=o.ino
+		WHERE b.name=? AND i.nlink>1 AND i.mode&61440=32768 AND names>0`)
+	q.BindRawText(1, []byte(workspace))
+	var list []Linked
+	for q.Step() {
+		list = append(list, Linked{Ino(q.ColumnInt64(0)), uint64(q.ColumnInt64(1)), uint64(q.ColumnInt64(2)), uint32(q.ColumnInt64(3))})
+	}
+	return list, s.meta.done(q)
+}

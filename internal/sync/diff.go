@@ -115,15 +115,15 @@ func (d *comparer) find() {
 			continue
 		case a.do == chmodDir:
 			c.letter = 'T'
-		case a.there == 0 || a.there != kind(a.attr.Mode):
+		case a.there == 0:
 			c.letter = 'A'
 			if from := d.origin(a, removed, byRow); from != nil && from.there == kind(a.attr.Mode) {
 				c.letter, c.from, c.was = 'R', from.path, from
 				delete(removed, from.path)
-			} else if a.there != 0 {
-				c.letter = 'T'
-				delete(removed, a.path) // it is not gone, but another thing now
 			}
+		case a.there != kind(a.attr.Mode):
+			c.letter = 'T'
+			delete(removed, a.path) // it is not gone, but another thing now
 		case d.sameThere(a):
 			if (a.host.Mode^a.attr.Mode)&0o111 == 0 {
 				continue // only its times, or who may read it

@@ -2,12 +2,14 @@ package sync
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -124,6 +126,12 @@ func fastDir() (string, error) {
 // times. What a side wrote, and the other has never had before it, is still there afterwards; without
 // conflicts, both sides are equal.
 func TestNoEditIsLost(t *testing.T) {
+	// Each check is a story of three rounds: a quarter as many as elsewhere are enough by default.
+	checks := flag.Lookup("rapid.checks").Value.String()
+	defer flag.Set("rapid.checks", checks)
+	n, err := strconv.Atoi(checks)
+	must(t, err)
+	flag.Set("rapid.checks", strconv.Itoa(max(n/4, 1)))
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := fastDir()
 		must(t, err)

@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/inspect/raw"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -116,17 +115,12 @@ func (t rows) ownNames(workspace string, dryRun bool) (map[object]sqlvfs.Ino, er
 	if t.store == nil {
 		return nil, nil
 	}
-	db, err := raw.Open(t.store.Path())
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	linked, err := db.LinkedFiles(workspace)
+	t.store.Lock()
+	defer t.store.Unlock()
+	linked, err := t.store.LinkedFiles(workspace)
 	if err != nil || len(linked) == 0 {
 		return nil, err
 	}
-	t.store.Lock()
-	defer t.store.Unlock()
 	copied := map[object]sqlvfs.Ino{}
 	for _, l := range linked {
 		copied[object{l.Dev, l.BaseIno}] = l.Ino
