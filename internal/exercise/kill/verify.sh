@@ -17,7 +17,8 @@ done
 [ ! -d "storm$round" ] || [ "$(ls "storm$round" | grep -vcxe tmp -e open)" = "$n" ] || fail "files of storm$round are missing in between"
 [ ! -e "storm$round/open" ] || [ "$n" = 0 ] || fail "a file has its name back"
 
-if [ -e repo/.git/HEAD ]; then
+# git init may not have got to its end.
+if [ "$commit" != - ] || git -C repo rev-parse -q --verify HEAD >/dev/null 2>&1; then
 	git -C repo fsck --full >fsck 2>&1 || fail "git fsck: $(cat fsck)"
 	rm -f fsck
 fi
