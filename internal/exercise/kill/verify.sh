@@ -18,7 +18,7 @@ done
 [ ! -e "storm$round/open" ] || [ "$n" = 0 ] || fail "a file has its name back"
 
 # git init may not have got to its end.
-if [ "$commit" != - ] || git -C repo rev-parse -q --verify HEAD >/dev/null 2>&1; then
+if git -C repo rev-parse -q --verify HEAD >/dev/null 2>&1; then
 	git -C repo fsck --full >fsck 2>&1 || fail "git fsck: $(cat fsck)"
 	rm -f fsck
 fi
