@@ -56,6 +56,8 @@ func (p *planner) hostChanged(a *action) bool {
 	switch {
 	case b == nil:
 		return a.there != 0
+	case a.there == 0 && kind(b.Mode) == unix.S_IFDIR && a.node != nil && !a.attr.IsDir():
+		return false // the directory is gone on both sides; what the guest put in its place is new
 	case a.there != kind(b.Mode):
 		return true
 	case a.there == unix.S_IFDIR:
@@ -260,6 +262,19 @@ func (p *planner) openSource(a *action) (*os.File, error) {
 		return nil, &sourceError{p.hostPath(a.source), err}
 	}
 	return f, nil
+}
+
+// placedBefore tells whether a pull that was killed has put a file in the place of the one that held
+// the rest of its content: then the host's has the guest's time, to the nanosecond, and all that the
+// row holds.
+func (p *planner) placedBefore(a *action) bool {
+	if a.source != a.path || !p.same(a) {
+		return false
+	}
+	now := *a
+	now.version = a.now
+	same, err := p.equalContent(&now)
+	return err == nil && same
 }
 
 // sourceThere tells whether the host file that content comes from is the version that is meant.

@@ -412,7 +412,8 @@ func (p *planner) planFile(a *action) {
 	}
 	changed := p.hostChanged(a)
 	if changed && a.there != 0 {
-		if same, err := p.equal(a); err == nil && same {
+		same, err := p.equal(a)
+		if err == nil && same || brokenSource(err) && p.placedBefore(a) {
 			p.agree(a)
 			return
 		}
