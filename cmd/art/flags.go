@@ -36,6 +36,7 @@ func command(o *sandbox.Options, run func(context.Context, []string) error) *ffc
 	fs.StringVar(&network, "network", "host", "")
 	fs.Var((*list)(&o.Env), "env", "")
 	fs.Var((*list)(&o.Hide), "hide", "")
+	fs.Var((*list)(&o.Allow), "allow", "")
 	fs.BoolVar(&o.Quiet, "quiet", false, "")
 	fs.BoolVar(&showVersion, "version", false, "")
 	short(fs, map[string]string{"m": "mount", "d": "db", "i": "interactive", "e": "env", "q": "quiet"})

@@ -32,9 +32,9 @@ func TestFlags(t *testing.T) {
 		{[]string{"-m", "ws", "-i=false", "-q=false"}, sandbox.Options{Workspace: "ws", Network: true}},
 		{[]string{"--mount=ws", "-d", "x.db", "ls", "-l", "--db"},
 			sandbox.Options{Workspace: "ws", Database: "x.db", Interactive: true, Network: true, Quiet: true, Command: []string{"ls", "-l", "--db"}}},
-		{[]string{"-q", "-e", "A", "--env", "B=1", "--hide", "x", "--hide", "y", "--", "push"},
+		{[]string{"-q", "-e", "A", "--env", "B=1", "--hide", "x", "--hide", "y", "--allow", "perf", "--", "push"},
 			sandbox.Options{Workspace: "from-env", Interactive: true, Network: true, Quiet: true,
-				Env: []string{"A", "B=1"}, Hide: []string{"x", "y"}, Command: []string{"push"}}},
+				Env: []string{"A", "B=1"}, Hide: []string{"x", "y"}, Allow: []string{"perf"}, Command: []string{"push"}}},
 		{[]string{"--network", "none", "--trace", "--trace-log", "l", "--trace-syscalls", "%file", "--trace-format", "json"},
 			sandbox.Options{Workspace: "from-env", Interactive: true, Quiet: true, Trace: trace}},
 	} {
@@ -67,7 +67,7 @@ func TestFlagsRefuse(t *testing.T) {
 
 func TestUsageNamesEveryFlag(t *testing.T) {
 	var o sandbox.Options
-	for _, name := range []string{"mount", "db", "interactive", "network", "env", "hide", "trace", "trace-log", "trace-syscalls", "trace-format", "quiet", "version"} {
+	for _, name := range []string{"mount", "db", "interactive", "network", "env", "hide", "allow", "trace", "trace-log", "trace-syscalls", "trace-format", "quiet", "version"} {
 		if command(&o, nil).FlagSet.Lookup(name) == nil {
 			t.Errorf("there is no flag --%s", name)
 		}

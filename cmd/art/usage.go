@@ -29,6 +29,9 @@ FLAGS
       --network MODE       host or none (default: host)
   -e, --env NAME[=VALUE]   pass on or set a variable; may be repeated
       --hide PATH          hide a path of the host; may be repeated
+      --allow CALLS        system calls that are refused otherwise: io_uring, keys,
+                           namespaces (sandboxes within: browsers, containers), perf,
+                           sockets or userfaultfd; may be repeated
       --trace              trace system calls
       --trace-log FILE     where the trace goes (default: standard error)
       --trace-syscalls LIST

@@ -2,10 +2,11 @@
 // art-fuse and the stage, carries the streams and the signals, and returns the
 // payload's exit code.
 //
-//	view   what the guest sees, as arguments of bubblewrap
-//	stage  what runs with privilege in the session's own namespace
-//	stub   the first program in the guest
-//	wire   how these three get what they need
+//	view     what the guest sees, as arguments of bubblewrap
+//	seccomp  the system calls that the guest may not make
+//	stage    what runs with privilege in the session's own namespace
+//	stub     the first program in the guest
+//	wire     how these get what they need
 package sandbox
 
 // Options are what the user asks for.
@@ -22,6 +23,8 @@ type Options struct {
 	Env []string
 	// Hide are host paths to hide.
 	Hide []string
+	// Allow are system calls to allow (package seccomp, Options).
+	Allow []string
 	// Quiet leaves the banner and the closing words out.
 	Quiet bool
 	// Trace, if set, asks for a trace of the payload's system calls.

@@ -7,15 +7,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/sandbox/seccomp"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/trace/filter"
 )
 
 // prepared is a session that could start: everything the user asked for has been
@@ -24,6 +27,7 @@ type prepared struct {
 	plan    stage.Plan
 	args    []string // of bubblewrap
 	payload stub.Payload
+	filter  []byte // of system calls, as bubblewrap reads it
 	name    string // the workspace's
 	release func() // ends the protection of the configuration
 }
@@ -95,6 +99,16 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if p.args, err = v.Args(); err != nil {
 		return nil, err
 	}
+
+	for _, option := range o.Allow {
+		if err := seccomp.Check(option); err != nil {
+			return nil, fmt.Errorf("read --allow: %w", err)
+		}
+	}
+	// By bubblewrap, which filters its own process in the guest as well: the guest
+	// could make that one call for it (ptrace(2)).
+	p.filter = filter.Marshal(seccomp.Program(o.Allow, o.Database == ""))
+	p.args = append(p.args, "--add-seccomp-fd", strconv.Itoa(stage.FilterFD))
 
 	p.payload = stub.Payload{Command: o.Command, Shells: account.shells}
 	if p.payload.Env, err = view.Environ(os.Environ(), o.Env, guest); err != nil {

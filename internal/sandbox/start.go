@@ -146,6 +146,7 @@ func (s *session) stageFiles() (files []*os.File, err error) {
 	add(s.newStatus())
 	add(os.Open("/proc/self/exe"))
 	add(wire.File("payload", s.payload.Marshal()))
+	add(wire.File("filter", s.filter))
 	if err != nil {
 		return files, fmt.Errorf("start the sandbox: %w", err)
 	}

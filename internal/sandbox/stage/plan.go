@@ -25,6 +25,7 @@ const (
 	StatusFD             // bubblewrap's reports
 	SelfFD               // art's executable, for bubblewrap to exec as the stub
 	PayloadFD            // what the stub is to run, in memory
+	FilterFD             // the filter of system calls, in memory, for bubblewrap
 	StreamFD             // standard input, output and error of the payload; /dev/null for the PTY
 	ExtraFD   = StreamFD + 3
 )
