@@ -35,7 +35,7 @@ func (o *Overlay) make(c Caller, parent Ino, name string, attr sqlvfs.Attr, targ
 	if err != nil {
 		return Entry{}, err
 	}
-	if n, err := o.lookup(p, name); err != syscall.ENOENT {
+	if n, err := o.lookup(p, name, nil); err != syscall.ENOENT {
 		if err == nil {
 			o.drop(n)
 			err = syscall.EEXIST
@@ -103,7 +103,7 @@ func (o *Overlay) Link(ino Ino, parent Ino, name string) (Entry, error) {
 	if n.in.Attr.Nlink == 0 {
 		return Entry{}, syscall.ENOENT
 	}
-	if other, err := o.lookup(p, name); err != syscall.ENOENT {
+	if other, err := o.lookup(p, name, nil); err != syscall.ENOENT {
 		if err == nil {
 			o.drop(other)
 			err = syscall.EEXIST
@@ -141,7 +141,7 @@ func (o *Overlay) remove(parent Ino, name string, dir bool) error {
 	if err != nil {
 		return err
 	}
-	n, err := o.lookup(p, name)
+	n, err := o.lookup(p, name, nil)
 	if err != nil {
 		return err
 	}
@@ -254,13 +254,13 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 	if err != nil {
 		return err
 	}
-	src, err := o.lookup(op, oldName)
+	src, err := o.lookup(op, oldName, nil)
 	if err != nil {
 		return err
 	}
 	src.holds++
 	defer func() { src.holds--; o.drop(src) }()
-	dst, err := o.lookup(np, newName)
+	dst, err := o.lookup(np, newName, nil)
 	if err != nil && err != syscall.ENOENT {
 		return err
 	}

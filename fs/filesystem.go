@@ -94,8 +94,6 @@ type FileSystem interface {
 	Volatile() bool
 
 	Lookup(parent Ino, name string) (Entry, error)
-	// TryLookup is Lookup for a caller that must not wait long: ok is false if it would.
-	TryLookup(parent Ino, name string) (e Entry, ok bool, err error)
 	Forget(ino Ino, n uint64)
 	Getattr(ino Ino) (Entry, error)
 	Setattr(c Caller, ino Ino, set SetAttr) (Entry, error)

@@ -113,10 +113,6 @@ func (h *Host) readable(a *sqlvfs.Attr) bool {
 // beneath are the rules by which every path is walked (openat2(2)).
 const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
-// resolveCached has a path only be walked if nothing has to be read for it (RESOLVE_CACHED in
-// linux/openat2.h, since Linux 5.12; older ones give EINVAL).
-const resolveCached = 0x20
-
 // open opens a path below the root.
 func (h *Host) open(path string, flags uint64) (int, error) {
 	at, owned := h.root, false
@@ -179,27 +175,6 @@ func (h *Host) Lstat(path string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
 	}
 	defer done()
 	return h.lstatAt(fd, name)
-}
-
-// LstatCached is Lstat without asking a disk: the error is syscall.EAGAIN if that were needed.
-func (h *Host) LstatCached(path string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
-	if h.hidden[path] {
-		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.ENOENT
-	}
-	if len(path) >= unix.PathMax {
-		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.EAGAIN
-	}
-	fd, err := unix.Openat2(h.root, path, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: beneath | resolveCached,
-	})
-	if err != nil {
-		if err != syscall.ENOENT {
-			err = syscall.EAGAIN // let Lstat say
-		}
-		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, err
-	}
-	defer unix.Close(fd)
-	return h.lstatAt(fd, ".")
 }
 
 func (h *Host) lstatAt(fd int, name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {

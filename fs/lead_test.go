@@ -29,11 +29,6 @@ func (h *held) Lookup(parent Ino, name string) (Entry, error) {
 	return h.FileSystem.Lookup(parent, name)
 }
 
-func (h *held) TryLookup(parent Ino, name string) (Entry, bool, error) {
-	e, err := h.Lookup(parent, name)
-	return e, true, err
-}
-
 // An operation that has to wait for the host holds up nobody else, whatever it is.
 func TestWhoWaitsHoldsUpNobody(t *testing.T) {
 	store, err := sqlvfs.Open(filepath.Join(t.TempDir(), "a.db"), sqlvfs.Options{Create: true, Root: rootAttr()})

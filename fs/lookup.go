@@ -9,22 +9,6 @@ import (
 
 // Lookup implements FileSystem.
 func (o *Overlay) Lookup(parent Ino, name string) (Entry, error) {
-	return o.lookUp(parent, name, o.lstat)
-}
-
-// TryLookup implements FileSystem.
-func (o *Overlay) TryLookup(parent Ino, name string) (e Entry, ok bool, err error) {
-	e, err = o.lookUp(parent, name, func(path string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
-		return o.host.LstatCached(path)
-	})
-	if err == syscall.EAGAIN {
-		return Entry{}, false, nil
-	}
-	return e, true, err
-}
-
-// lookUp is Lookup with a way to ask the host.
-func (o *Overlay) lookUp(parent Ino, name string, lstat lstatFunc) (Entry, error) {
 	if len(name) > sqlvfs.NameMax {
 		return Entry{}, syscall.ENAMETOOLONG
 	}
@@ -34,9 +18,9 @@ func (o *Overlay) lookUp(parent Ino, name string, lstat lstatFunc) (Entry, error
 	if err != nil {
 		return Entry{}, err
 	}
-	n, ttl, err := o.find(p, name, lstat)
+	n, ttl, err := o.find(p, name, nil)
 	for err == nil && o.renew(n) {
-		n, ttl, err = o.find(p, name, lstat)
+		n, ttl, err = o.find(p, name, nil)
 	}
 	if err == syscall.ENOENT {
 		return Entry{TTL: ttl}, nil
@@ -60,21 +44,18 @@ func (o *Overlay) baseChild(p *node, name string) (path string, ok bool) {
 	return join(p.path, name), true
 }
 
-// lstatFunc asks the host for what a path of the base names.
-type lstatFunc func(path string) (sqlvfs.Attr, sqlvfs.Fingerprint, error)
-
-func (o *Overlay) lstat(path string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
-	return o.host.Lstat(path)
-}
+// lstatFunc asks the host for an entry of a directory.
+type lstatFunc func() (sqlvfs.Attr, sqlvfs.Fingerprint, error)
 
 // lookup is find for who does not tell the kernel.
-func (o *Overlay) lookup(p *node, name string) (*node, error) {
-	n, _, err := o.find(p, name, o.lstat)
+func (o *Overlay) lookup(p *node, name string, lstat lstatFunc) (*node, error) {
+	n, _, err := o.find(p, name, lstat)
 	return n, err
 }
 
 // find finds the node of a name, making it if it is not live. The node is not held: it must be
-// held or dropped before the lock is let go of. lstat is the way to the host. ttl is for how long the kernel may keep the name, also with ENOENT.
+// held or dropped before the lock is let go of. lstat, if not nil, is a quicker way to the host.
+// ttl is for how long the kernel may keep the name, also with ENOENT.
 // Lock held; it is let go of while the host is asked.
 func (o *Overlay) find(p *node, name string, lstat lstatFunc) (n *node, ttl time.Duration, err error) {
 	if p.gone {
@@ -89,9 +70,12 @@ func (o *Overlay) find(p *node, name string, lstat lstatFunc) (n *node, ttl time
 	p.holds++
 	o.watchDir(p, nil, 0)
 	path, _ := o.baseChild(p, name)
+	if lstat == nil {
+		lstat = func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return o.host.Lstat(path) }
+	}
 	asked := o.clock()
 	o.store.Unlock()
-	attr, fp, err := lstat(path)
+	attr, fp, err := lstat()
 	o.store.Lock()
 	p.holds--
 	if err != nil && err != syscall.ENOENT {

@@ -98,9 +98,9 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 		e := DirEntry{Name: ent.name, Ino: ent.ino, Mode: ent.mode, Offset: ent.offset}
 		var child *node
 		if plus && ent.offset >= firstOffset {
-			lstat := o.lstat
+			var lstat lstatFunc
 			if ent.base && host != nil {
-				lstat = func(string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return host.Lstat(ent.name) }
+				lstat = func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return host.Lstat(ent.name) }
 			}
 			// An entry that cannot be looked up any more is still listed, as readdir(3) allows.
 			if c, ttl, err := o.find(n, ent.name, lstat); err == nil && !c.stale {

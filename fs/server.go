@@ -104,44 +104,32 @@ func (s *Server) lead(c *fuse.Connection) {
 	}
 }
 
-// take serves a request, or has it served: by another goroutine if it has to wait for a disk.
+// take serves a request, or has it served.
 func (s *Server) take(ctx context.Context, c *fuse.Connection, op any) {
-	waits := false
-	switch op := op.(type) {
-	case *fuseops.ReadFileOp:
-		var ok bool
-		if op.BytesRead, ok = s.fs.TryRead(Ino(op.Inode), op.Dst[:op.Size], op.Offset); ok {
+	if read, ok := op.(*fuseops.ReadFileOp); ok {
+		if read.BytesRead, ok = s.fs.TryRead(Ino(read.Inode), read.Dst[:read.Size], read.Offset); ok {
 			c.Reply(ctx, nil)
 			return
 		}
-		waits = true
-	case *fuseops.LookUpInodeOp:
-		// Waking another goroutine costs as much as most lookups, so this is only for when others wait
-		// for their turn.
-		if s.poller.ready() {
-			e, ok, err := s.fs.TryLookup(Ino(op.Parent), op.Name)
-			if ok {
-				s.reply(ctx, c, op, reply(&op.Entry)(e, err))
-				return
-			}
-			waits = true
-		}
-	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
-		waits = true
 	}
-	if waits {
+	if mayWait(op) {
 		s.handOff(op, func() { s.serve(ctx, c, op) })
 		return
 	}
 	s.serve(ctx, c, op)
 }
 
-func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
-	s.reply(ctx, c, op, s.do(ctx, op))
+// mayWait tells whether an operation waits for a disk as a matter of course.
+func mayWait(op any) bool {
+	switch op.(type) {
+	case *fuseops.ReadFileOp, *fuseops.SyncFileOp, *fuseops.SyncFSOp:
+		return true
+	}
+	return false
 }
 
-// reply answers a request. An error is put into the kernel's terms.
-func (s *Server) reply(ctx context.Context, c *fuse.Connection, op any, err error) {
+func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
+	err := s.do(ctx, op)
 	if err != nil {
 		errno := sqlvfs.Errno(err)
 		if errno == syscall.EIO && !errors.Is(err, sqlvfs.ErrBaseChanged) { // of which the overlay tells

@@ -165,12 +165,6 @@ func (u uncached) Lookup(parent fs.Ino, name string) (fs.Entry, error) {
 	return expired(u.FileSystem.Lookup(parent, name))
 }
 
-func (u uncached) TryLookup(parent fs.Ino, name string) (fs.Entry, bool, error) {
-	e, ok, err := u.FileSystem.TryLookup(parent, name)
-	e.TTL, e.AttrTTL = 0, 0
-	return e, ok, err
-}
-
 func (u uncached) Getattr(ino fs.Ino) (fs.Entry, error) {
 	return expired(u.FileSystem.Getattr(ino))
 }
