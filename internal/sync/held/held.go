@@ -36,33 +36,47 @@ var rules = []rule{
 	{"art reads its configuration from it", []string{".art/"}},
 }
 
+// pattern is one of a rule's, taken apart.
+type pattern struct {
+	why    string
+	names  []string
+	inside bool // it is about everything below
+}
+
+// byName are the patterns by their first name, and under "" those that begin with a wildcard: there
+// are as many paths as a workspace has files, and hardly one of them fits.
+var byName = func() map[string][]pattern {
+	all := map[string][]pattern{}
+	for _, r := range rules {
+		for _, text := range r.patterns {
+			text = strings.ToLower(text)
+			names := strings.Split(strings.TrimSuffix(text, "/"), "/")
+			first := names[0]
+			if strings.ContainsAny(first, `*?[\`) {
+				first = ""
+			}
+			all[first] = append(all[first], pattern{r.why, names, strings.HasSuffix(text, "/")})
+		}
+	}
+	return all
+}()
+
 // Why says why the file at a path below the workspace, with slashes, is held back, or nothing.
 func Why(rel string) string {
 	names := strings.Split(strings.ToLower(rel), "/")
 	if last := names[len(names)-1]; strings.HasSuffix(last, ".sample") {
 		return "" // what git leaves in hooks, and never runs
 	}
-	for _, r := range rules {
-		for _, pattern := range r.patterns {
-			if matches(strings.ToLower(pattern), names) {
-				return r.why
+	for start, first := range names {
+		for _, list := range [2][]pattern{byName[first], byName[""]} {
+			for _, p := range list {
+				if rest, ok := prefix(p.names, names[start:]); ok && (p.inside || len(rest) == 0) {
+					return p.why
+				}
 			}
 		}
 	}
 	return ""
-}
-
-// matches tells whether a path's names fit a pattern.
-func matches(pattern string, names []string) bool {
-	inside := strings.HasSuffix(pattern, "/")
-	want := strings.Split(strings.TrimSuffix(pattern, "/"), "/")
-	for start := range names {
-		rest, ok := prefix(want, names[start:])
-		if ok && (inside || len(rest) == 0) {
-			return true
-		}
-	}
-	return false
 }
 
 // prefix matches names from the first on, and returns those that are left. "**" is any number of
