@@ -13,7 +13,7 @@ import (
 // account is who the caller is and who the guest becomes.
 type account struct {
 	uid, gid      int      // the guest's
-	homes         []string // the caller's
+	homes         []string // people's: the caller's, root's and other users'
 	shells        []string // for the guest, the most wanted first
 	passwd, group string   // the guest's files
 }
@@ -36,7 +36,7 @@ func newAccount() (*account, error) {
 	if a.uid == 0 {
 		a.uid, a.gid = rootGuest, rootGuest
 	}
-	for _, dir := range []string{home, os.Getenv("HOME")} {
+	for _, dir := range append(homes(passwd), home, os.Getenv("HOME")) {
 		if filepath.IsAbs(dir) {
 			a.homes = append(a.homes, filepath.Clean(dir))
 		}
@@ -49,6 +49,23 @@ func newAccount() (*account, error) {
 	a.passwd = string(view.PasswdFile(passwd, a.uid, a.gid, a.shells[0]))
 	a.group = string(view.GroupFile(group, a.gid))
 	return a, nil
+}
+
+// homes returns the home directories of people in a passwd(5) file, other than those
+// below /home: root's, and those of the ids that login.defs(5) sets apart for them.
+func homes(passwd []byte) []string {
+	const first, last = 1000, 60000
+	var dirs []string
+	for line := range strings.Lines(string(passwd)) {
+		f := strings.Split(line, ":")
+		if len(f) != 7 || strings.HasPrefix(f[5], "/home/") {
+			continue
+		}
+		if uid, err := strconv.Atoi(f[2]); err == nil && (uid == 0 || uid >= first && uid <= last) {
+			dirs = append(dirs, f[5])
+		}
+	}
+	return dirs
 }
 
 // refusesLogin says whether sh is the shell of an account that has none.

@@ -93,6 +93,10 @@ func run(link *os.File) error {
 			return err
 		}
 	}
+	// While art-fuse opens the database.
+	if err := h.coverPrivate(p); err != nil {
+		return err
+	}
 	if p.FUSE != NoFUSE {
 		if err := waitReady(); err != nil {
 			return err

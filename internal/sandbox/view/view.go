@@ -41,7 +41,7 @@ type View struct {
 	Passwd, Group string
 	// CallerIsRoot says that the guest's ids stand for the host's root.
 	CallerIsRoot bool
-	// PersonalDirs are the caller's home directories.
+	// PersonalDirs are home directories, of whomever.
 	PersonalDirs []string
 	// Binds are the configured ones, in their order.
 	Binds []Mount

@@ -1,0 +1,144 @@
+package stage
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// credentials are where programs keep what lets them in elsewhere, or whom they
+// let in, and sockets of container engines outside /run. Some are readable for a
+// group, which the guest is in if the caller is.
+var credentials = []string{
+	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/sudoers", "/etc/sudoers.d",
+	"/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt", "/etc/krb5.keytab",
+	"/etc/wireguard", "/etc/openvpn", "/etc/ppp", "/etc/ipsec.secrets", "/etc/swanctl",
+	"/etc/NetworkManager/system-connections", "/etc/netplan", "/etc/wpa_supplicant",
+	"/etc/kubernetes", "/etc/rancher", "/etc/boto.cfg",
+	"/var/backups", "/var/lib/cloud", "/var/lib/waagent", "/var/lib/kubelet", "/var/lib/rancher", "/var/lib/tailscale",
+	"/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/lxd", "/var/lib/incus", "/var/snap/lxd",
+	"/mnt/wslg", // of X11, Wayland and D-Bus, in WSL
+}
+
+// scanned are the directories whose entries a guest of root loses if only root can
+// read them. They are not searched to any depth: that would cost every session more
+// than all the rest of its start.
+var scanned = []string{
+	"/etc", "/etc/apt", "/etc/default", "/etc/mysql", "/etc/security", "/etc/ssh", "/etc/ssl", "/usr/local/etc",
+	"/var", "/var/cache", "/var/lib", "/var/log", "/var/spool", "/boot", "/opt", "/srv",
+}
+
+// coverPrivate hides credentials. The guest has the caller's user id on the host.
+// Where that is root's, it could read all that root keeps from everyone else;
+// that is hidden too. What the user binds by its name, or has in the workspace,
+// stays visible.
+func (h *handles) coverPrivate(p *Plan) error {
+	workspace, err := filepath.EvalSymlinks(p.Workspace)
+	if err != nil {
+		return fmt.Errorf("hide credentials: %w", err)
+	}
+	c := &coverer{plan: p, workspace: workspace, bound: map[file]bool{}}
+	for _, fd := range h.sources {
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			return fmt.Errorf("hide credentials: %w", err)
+		}
+		c.bound[file{st.Dev, st.Ino}] = true
+	}
+	for _, path := range credentials {
+		if err := c.cover(path); err != nil {
+			return fmt.Errorf("hide %s: %w", path, err)
+		}
+	}
+	if os.Getuid() == 0 {
+		for _, dir := range scanned {
+			if err := c.scan(dir); err != nil {
+				return fmt.Errorf("hide what only root can read: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// file is a file's identity.
+type file struct{ dev, ino uint64 }
+
+type coverer struct {
+	plan      *Plan
+	workspace string
+	bound     map[file]bool
+}
+
+// cover hides path, if it is there and the guest could read it.
+func (c *coverer) cover(path string) error {
+	fd, err := openPath(path)
+	if absent(err) || err == unix.EACCES {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if c.bound[file{st.Dev, st.Ino}] || path == c.workspace || strings.HasPrefix(path, c.workspace+"/") {
+		return nil
+	}
+	// A directory that may only be passed through has sockets too.
+	if unix.Access(path, unix.R_OK) != nil && unix.Access(path, unix.X_OK) != nil {
+		return nil
+	}
+	return coverFD(c.plan, fd)
+}
+
+// scan covers the entries of dir that their owner, root, keeps from other users.
+func (c *coverer) scan(dir string) error {
+	d, err := os.Open(dir)
+	if absent(err) || os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(-1)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Type()&os.ModeSymlink != 0 {
+			continue // what it leads to is somewhere of its own
+		}
+		var st unix.Stat_t
+		err := unix.Fstatat(int(d.Fd()), entry.Name(), &st, unix.AT_SYMLINK_NOFOLLOW)
+		if absent(err) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return &os.PathError{Op: "look at", Path: filepath.Join(dir, entry.Name()), Err: err}
+		}
+		if private(&st) {
+			if err := c.cover(filepath.Join(dir, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// private says whether root alone, or its group, has access to a file or to what
+// is in a directory.
+func private(st *unix.Stat_t) bool {
+	if st.Uid != 0 && st.Gid != 0 {
+		return false // root's ids are not the owner's, and the guest has no capability
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return st.Mode&0o005 == 0
+	}
+	return st.Mode&0o004 == 0 && st.Size > 0 // a lock has nothing to tell
+}
