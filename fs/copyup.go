@@ -35,6 +35,8 @@ func (o *Overlay) copyUp(n *node) error {
 		return nil
 	case n.gone && n.attr.IsDir():
 		return syscall.ENOENT
+	case (err != nil || !sameObject(fp, n.fp)) && n.repath():
+		return o.copyUp(n)
 	case err == nil && !sameObject(fp, n.fp):
 		return syscall.ESTALE
 	case err != nil:

@@ -58,6 +58,12 @@ func (n *node) showsThrough() bool {
 // readBase reads an untouched file. Lock held; it is let go of while the host is asked.
 func (o *Overlay) readBase(n *node, p []byte, off int64, wait bool) (read int, ok bool, err error) {
 	f, err := o.openBase(n, n.fp)
+	if (err != nil || !sameObject(n.fp, f.Fingerprint)) && n.repath() {
+		if err == nil {
+			o.closeBase(f, true)
+		}
+		return o.readBase(n, p, off, wait)
+	}
 	switch err {
 	case nil:
 	case syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL:

@@ -253,6 +253,9 @@ func (o *Overlay) check(c Cache, dir *node, name string) {
 	if handed && !same {
 		dir.unhand(name)
 	}
+	if same && child != nil && child.repath() && attr.IsDir() {
+		o.distrust(child)
+	}
 	var twin *node
 	if err == nil && attr.Nlink > 1 && !attr.IsDir() {
 		// Of what has another name by now, not everything will be heard.

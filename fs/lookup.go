@@ -217,6 +217,21 @@ func (o *Overlay) untouched(p *node, name, path string, attr sqlvfs.Attr, fp sql
 	return n, nil
 }
 
+// repath corrects where an untouched node is in the base, if the host has moved a directory above it,
+// and tells whether it had to. Lock held.
+func (n *node) repath() bool {
+	if n.in != nil || n.gone || n.parent == nil || n.parent.path == top {
+		return false
+	}
+	n.parent.repath()
+	path := join(n.parent.path, n.name)
+	if path == n.path {
+		return false
+	}
+	n.path = path
+	return true
+}
+
 // wanted tells whether anything refers to a node. Lock held.
 func (o *Overlay) wanted(n *node) bool { return n.lookups > 0 || n.holds > 0 }
 
@@ -278,7 +293,11 @@ func (o *Overlay) look(n *node) error {
 	if n.in != nil || n.gone {
 		return nil
 	}
-	if err == syscall.ENOENT || err == syscall.ENOTDIR || err == nil && !sameObject(fp, was) {
+	gone := err == syscall.ENOENT || err == syscall.ENOTDIR || err == nil && !sameObject(fp, was)
+	if gone && n.repath() {
+		return o.look(n)
+	}
+	if gone {
 		// The name is another object's now, which a new lookup finds. For who has this one open, what it
 		// was when last seen is the best answer there is.
 		n.fresh = false

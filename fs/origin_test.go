@@ -438,6 +438,28 @@ func TestReplacedHostFileThatIsBeingRead(t *testing.T) {
 	}
 }
 
+// The kernel knows a file by its inode, and goes on with that when the host has moved a directory above
+// and the directory is found again elsewhere.
+func TestFileBelowADirectoryThatTheHostMoves(t *testing.T) {
+	s := newSession(t)
+	s.plant("a/b/f", []byte("content"))
+	s.plant("d/other", nil)
+	open, err := s.open("ws/a/b/f", unix.O_RDWR, 0)
+	s.must(err)
+	s.must(os.Rename(filepath.Join(s.base, "a"), filepath.Join(s.base, "d/a")))
+	s.stat("ws/d/a")
+	if got, err := readAll(open, 100); err != nil || string(got) != "content" {
+		t.Errorf("%q, %v", got, err)
+	}
+	s.must(os.Truncate(filepath.Join(s.base, "d/a/b/f"), 3))
+	if e, err := open.stat(); err != nil || e.Attr.Size != 3 {
+		t.Errorf("size %d, %v", e.Attr.Size, err)
+	}
+	s.must(open.WriteAt([]byte("C"), 0))
+	s.reads("ws/d/a/b/f", []byte("Con"))
+	open.Release()
+}
+
 // replace puts another file in the place of one of the base.
 func (s *session) replace(path string, data []byte) {
 	s.t.Helper()
