@@ -25,7 +25,7 @@ import (
 // found to make sense.
 type prepared struct {
 	plan    stage.Plan
-	args    []string // of bubblewrap
+	view    view.View
 	payload stub.Payload
 	filter  []byte // of system calls, as bubblewrap reads it
 	name    string // the workspace's
@@ -71,7 +71,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		return nil, err
 	}
 
-	v := view.View{
+	p.view = view.View{
 		UID: account.uid, GID: account.gid,
 		Workspace: guest, WorkspaceHost: workspace,
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
@@ -81,23 +81,20 @@ func prepare(o *Options) (_ *prepared, err error) {
 		StatusFD:     stage.StatusFD,
 	}
 	if o.Database != "" {
-		v.HomeSource = p.plan.Home()
+		p.view.HomeSource = p.plan.Home()
 	} else {
-		v.WorkspaceSource = p.source(workspace)
+		p.view.WorkspaceSource = p.source(workspace)
 		present, release, err := protectConfig(root)
 		if err != nil {
 			return nil, err
 		}
 		p.release = release
 		if present {
-			v.ConfigSource = p.source(".art")
+			p.view.ConfigSource = p.source(".art")
 		}
 	}
 	for _, b := range binds {
-		v.Binds = append(v.Binds, view.Mount{Source: p.source(b.Host), Guest: b.Guest, ReadOnly: b.ReadOnly})
-	}
-	if p.args, err = v.Args(); err != nil {
-		return nil, err
+		p.view.Binds = append(p.view.Binds, view.Mount{Source: p.source(b.Host), Guest: b.Guest, ReadOnly: b.ReadOnly})
 	}
 
 	for _, option := range o.Allow {
@@ -108,7 +105,6 @@ func prepare(o *Options) (_ *prepared, err error) {
 	// By bubblewrap, which filters its own process in the guest as well: the guest
 	// could make that one call for it (ptrace(2)).
 	p.filter = filter.Marshal(seccomp.Program(o.Allow, o.Database == ""))
-	p.args = append(p.args, "--add-seccomp-fd", strconv.Itoa(stage.FilterFD))
 
 	p.payload = stub.Payload{Command: o.Command, Shells: account.shells}
 	if p.payload.Env, err = view.Environ(os.Environ(), o.Env, guest); err != nil {
@@ -124,6 +120,16 @@ func prepare(o *Options) (_ *prepared, err error) {
 	}
 	p.plan.Command = []string{bwrap, "--args", fmt.Sprint(stage.ArgsFD), "--", stub.Path}
 	return p, nil
+}
+
+// args returns what bubblewrap is told. To find it out means to look about on the host, for which there
+// is time while art-fuse starts.
+func (p *prepared) args() ([]string, error) {
+	args, err := p.view.Args()
+	if err != nil {
+		return nil, err
+	}
+	return append(args, "--add-seccomp-fd", strconv.Itoa(stage.FilterFD)), nil
 }
 
 // source adds a host path to be bound and returns where bubblewrap finds it.

@@ -128,6 +128,10 @@ func (s *session) stageEnv() []string {
 // its descriptors. It returns what it opened also with an error; all of it is
 // art's to close once the stage has it.
 func (s *session) stageFiles() (files []*os.File, err error) {
+	args, err := s.args()
+	if err != nil {
+		return nil, err
+	}
 	add := func(f *os.File, e error) {
 		if e != nil {
 			err = errors.Join(err, e)
@@ -142,7 +146,7 @@ func (s *session) stageFiles() (files []*os.File, err error) {
 		add(os.Open(os.DevNull))
 	}
 	add(s.newLink())
-	add(wire.File("args", wire.Arguments(s.args)))
+	add(wire.File("args", wire.Arguments(args)))
 	add(s.newStatus())
 	add(os.Open("/proc/self/exe"))
 	add(wire.File("payload", s.payload.Marshal()))
