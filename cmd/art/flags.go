@@ -33,7 +33,7 @@ func command(o *sandbox.Options, run func(context.Context, []string) error) *ffc
 	fs.StringVar(&trace.Log, "trace-log", "", "")
 	fs.StringVar(&trace.Syscalls, "trace-syscalls", "", "")
 	fs.StringVar(&trace.Format, "trace-format", "text", "")
-	fs.StringVar(&network, "network", "host", "")
+	fs.StringVar(&network, "network", "", "")
 	fs.Var((*list)(&o.Env), "env", "")
 	fs.Var((*list)(&o.Hide), "hide", "")
 	fs.Var((*list)(&o.Allow), "allow", "")
@@ -51,9 +51,12 @@ func command(o *sandbox.Options, run func(context.Context, []string) error) *ffc
 				fmt.Println("art", version.Version)
 				return nil
 			}
-			switch network {
-			case "host", "none":
-				o.Network = network == "host"
+			given := map[string]bool{}
+			fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+			o.DefaultWorkspace = !given["mount"]
+			switch {
+			case network == "host", network == "none", !given["network"]:
+				o.Network = network
 			default:
 				return cli.WithHint(fmt.Errorf("read --network: %q is not a network", network), "use host or none")
 			}

@@ -28,15 +28,15 @@ func TestFlags(t *testing.T) {
 		args []string
 		want sandbox.Options
 	}{
-		{nil, sandbox.Options{Workspace: "from-env", Interactive: true, Network: true, Quiet: true}},
-		{[]string{"-m", "ws", "-i=false", "-q=false"}, sandbox.Options{Workspace: "ws", Network: true}},
+		{nil, sandbox.Options{Workspace: "from-env", Interactive: true, Quiet: true}},
+		{[]string{"-m", "ws", "-i=false", "-q=false"}, sandbox.Options{Workspace: "ws"}},
 		{[]string{"--mount=ws", "-d", "x.db", "ls", "-l", "--db"},
-			sandbox.Options{Workspace: "ws", Database: "x.db", Interactive: true, Network: true, Quiet: true, Command: []string{"ls", "-l", "--db"}}},
+			sandbox.Options{Workspace: "ws", Database: "x.db", Interactive: true, Quiet: true, Command: []string{"ls", "-l", "--db"}}},
 		{[]string{"-q", "-e", "A", "--env", "B=1", "--hide", "x", "--hide", "y", "--allow", "perf", "--", "push"},
-			sandbox.Options{Workspace: "from-env", Interactive: true, Network: true, Quiet: true,
+			sandbox.Options{Workspace: "from-env", Interactive: true, Quiet: true,
 				Env: []string{"A", "B=1"}, Hide: []string{"x", "y"}, Allow: []string{"perf"}, Command: []string{"push"}}},
 		{[]string{"--network", "none", "--trace", "--trace-log", "l", "--trace-syscalls", "%file", "--trace-format", "json"},
-			sandbox.Options{Workspace: "from-env", Interactive: true, Quiet: true, Trace: trace}},
+			sandbox.Options{Workspace: "from-env", Interactive: true, Network: "none", Quiet: true, Trace: trace}},
 	} {
 		got, err := parse(t, test.args...)
 		if len(got.Command) == 0 {

@@ -48,11 +48,15 @@ func run(args []string) (int, error) {
 	}
 	options := sandbox.Options{}
 	code := cli.OK
-	cmd := command(&options, func(context.Context, []string) error {
-		var err error
+	run := func(context.Context, []string) (err error) {
 		code, err = sandbox.Run(&options)
 		return err
-	})
+	}
+	if len(args) > 0 && args[0] == "config" {
+		args = args[1:]
+		run = func(context.Context, []string) error { return sandbox.Show(&options, os.Stdout) }
+	}
+	cmd := command(&options, run)
 	if err := cmd.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Print(usage)
 		return cli.OK, nil

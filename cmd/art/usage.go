@@ -8,6 +8,7 @@ SYNOPSIS
   art push -m DIR -d DB
   art pull -m DIR -d DB
   art diff -m DIR -d DB
+  art config [flags]
 
 DESCRIPTION
   art runs a command, or a shell, as the user agent in a sandbox. It can use every
@@ -26,7 +27,7 @@ FLAGS
   -m, --mount DIR          the workspace (default: the current directory)
   -d, --db DB              the database that takes what is written
   -i, --interactive=BOOL   a terminal for the command, if there is one (default: true)
-      --network MODE       host or none (default: host)
+      --network MODE       host or none (default: host, or what a sandbox.json says)
   -e, --env NAME[=VALUE]   pass on or set a variable; may be repeated
       --hide PATH          hide a path of the host; may be repeated
       --allow CALLS        system calls that are refused otherwise: io_uring, keys,
@@ -49,6 +50,9 @@ FILES
   DIR/.art/config/binds.json
       {"binds": [{"host": "/data", "guest": "/opt/data", "readonly": true}]}
       More paths for the command to see. It is always read from the host.
+  $XDG_CONFIG_HOME/art/sandbox.json, DIR/.art/config/sandbox.json
+      Settings of the user and of the workspace, which may narrow the user's: network,
+      env, mounts, hide, allow, limits. "art config" shows what comes of them.
 
 EXIT STATUS
   The command's; 128+N if signal N ended it; 127 if it was not found; 126 if it

@@ -22,9 +22,6 @@ import (
 // BindsFile is the path of the file of binds within a workspace.
 const BindsFile = ".art/config/binds.json"
 
-// maxFile bounds a configuration file, in bytes.
-const maxFile = 1 << 20
-
 // Bind is one host path that the guest sees at a place of its own.
 type Bind struct {
 	// Host is the path on the host: absolute, or relative to the workspace, and
@@ -40,38 +37,14 @@ type Bind struct {
 func (b Bind) Relative() bool { return !filepath.IsAbs(b.Host) }
 
 // ReadBinds reads the binds of the workspace whose root directory is open as root.
-// No file is no binds. The configuration is trusted, so neither the file nor a
-// directory on the way to it may be a symbolic link: one could lead to a place
-// that a guest writes to. home is the guest's home directory and workspace the
+// No file is no binds. home is the guest's home directory and workspace the
 // workspace's path in the guest.
 func ReadBinds(root *os.File, home, workspace string) ([]Bind, error) {
-	fd, err := unix.Openat2(int(root.Fd()), BindsFile, &unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
-	})
+	text, err := readTrusted(root, BindsFile)
+	if text == nil || err != nil {
+		return nil, err
+	}
 	name := filepath.Join(root.Name(), BindsFile)
-	switch {
-	case errors.Is(err, unix.ENOENT):
-		return nil, nil
-	case errors.Is(err, unix.ELOOP):
-		return nil, fmt.Errorf("read %s: a symbolic link is on the way to it, which is not followed", name)
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	defer f.Close()
-	if info, err := f.Stat(); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: it is no regular file", name)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("read %s: it is larger than %d bytes", name, maxFile)
-	}
 	binds, err := ParseBinds(text, home, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -13,12 +13,14 @@ package sandbox
 type Options struct {
 	// Workspace is the host directory that is the workspace.
 	Workspace string
+	// DefaultWorkspace says that nobody named it, so that the user's settings may.
+	DefaultWorkspace bool
 	// Database is the path of the database; "" is direct mode.
 	Database string
 	// Interactive asks for a terminal in the guest if standard input is one.
 	Interactive bool
-	// Network keeps the host's network.
-	Network bool
+	// Network is host or none; "" leaves it to the settings.
+	Network string
 	// Env are variables for the guest, NAME or NAME=VALUE.
 	Env []string
 	// Hide are host paths to hide.

@@ -29,6 +29,7 @@ type prepared struct {
 	payload stub.Payload
 	filter  []byte // of system calls, as bubblewrap reads it
 	name    string // the workspace's
+	limits  map[string]config.Limit
 	release func() // ends the protection of the configuration
 }
 
@@ -40,17 +41,18 @@ func prepare(o *Options) (_ *prepared, err error) {
 		}
 	}()
 
-	workspace, err := workspacePath(o.Workspace)
+	settings, root, err := settle(o)
 	if err != nil {
 		return nil, err
 	}
+	defer root.Close()
+	if err := checkLimits(o, settings.Limits); err != nil {
+		return nil, err
+	}
+	p.limits = settings.Limits
+	workspace := settings.Workspace.Value
 	p.name = filepath.Base(workspace)
 	guest := filepath.Join(view.Home, p.name)
-	root, err := os.Open(workspace)
-	if err != nil {
-		return nil, fmt.Errorf("open the workspace: %w", err)
-	}
-	defer root.Close()
 	p.plan.Workspace = workspace
 	if p.plan.Database, err = databasePath(o.Database); err != nil {
 		return nil, err
@@ -59,7 +61,14 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.hide(o.hidden(), binds); err != nil {
+	if binds, err = config.CheckMounts(settings.Mounts, binds, view.Home, guest); err != nil {
+		return nil, err
+	}
+	hide, err := expanded(settings.Hide)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.hide(hide, binds); err != nil {
 		return nil, err
 	}
 	account, err := newAccount()
@@ -77,7 +86,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
 		CallerIsRoot: os.Getuid() == 0,
 		PersonalDirs: account.homes,
-		Network:      o.Network,
+		Network:      settings.Network.Value == "host",
 		StatusFD:     stage.StatusFD,
 	}
 	if o.Database != "" {
@@ -97,17 +106,12 @@ func prepare(o *Options) (_ *prepared, err error) {
 		p.view.Binds = append(p.view.Binds, view.Mount{Source: p.source(b.Host), Guest: b.Guest, ReadOnly: b.ReadOnly})
 	}
 
-	for _, option := range o.Allow {
-		if err := seccomp.Check(option); err != nil {
-			return nil, fmt.Errorf("read --allow: %w", err)
-		}
-	}
 	// By bubblewrap, which filters its own process in the guest as well: the guest
 	// could make that one call for it (ptrace(2)).
-	p.filter = filter.Marshal(seccomp.Program(o.Allow, o.Database == ""))
+	p.filter = filter.Marshal(seccomp.Program(values(settings.Allow), o.Database == ""))
 
 	p.payload = stub.Payload{Command: o.Command, Shells: account.shells}
-	if p.payload.Env, err = view.Environ(os.Environ(), o.Env, guest); err != nil {
+	if p.payload.Env, err = view.Environ(os.Environ(), values(settings.Env), guest); err != nil {
 		return nil, err
 	}
 	bwrap, err := exec.LookPath("bwrap")

@@ -53,12 +53,13 @@ type session struct {
 	diagnosis  diagnosis
 	handover   *handover // the fallback's mount, until the stage has it
 
-	guest  *guest           // nil until the stub has reported
-	master *os.File         // the guest's terminal
-	ended  unix.Signal      // what ended the session before there was a guest
-	failed error            // why the session cannot go on
-	hungUp chan struct{}    // closed when the caller's terminal is gone
-	kill   <-chan time.Time // when to end the guest by force
+	guest   *guest           // nil until the stub has reported
+	master  *os.File         // the guest's terminal
+	ended   unix.Signal      // what ended the session before there was a guest
+	failed  error            // why the session cannot go on
+	hungUp  chan struct{}    // closed when the caller's terminal is gone
+	kill    <-chan time.Time // when to end the guest by force
+	timeout <-chan time.Time // when its time is over
 }
 
 // Run runs a session and returns the payload's exit code, or an error if art
@@ -135,6 +136,8 @@ func (s *session) run(refusal error) (int, error) {
 			s.hangup()
 		case <-s.kill:
 			s.end()
+		case <-s.timeout:
+			s.timeUp()
 		case s.stageError = <-s.stageDone:
 			s.stageEnded()
 		}
@@ -214,6 +217,9 @@ func (s *session) started(m message) error {
 		return err
 	}
 	s.guest = guest
+	if err := s.limitGuest(m.pid); err != nil {
+		return err
+	}
 	if m.fd >= 0 {
 		// Not to block, so that it can be closed while it is being read.
 		if err := unix.SetNonblock(m.fd, true); err != nil {

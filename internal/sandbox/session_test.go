@@ -59,7 +59,7 @@ func overlay(t *testing.T, mode string, refusal error, command ...string) (out s
 	t.Setenv("ART_LIBEXEC_DIR", libexec)
 	t.Setenv(behaviour, mode)
 
-	p, err := prepare(&Options{Workspace: workspace, Database: filepath.Join(dir, "x.db"), Network: true, Command: command})
+	p, err := prepare(&Options{Workspace: workspace, Database: filepath.Join(dir, "x.db"), Command: command})
 	if err != nil {
 		t.Fatal(err)
 	}

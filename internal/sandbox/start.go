@@ -54,7 +54,7 @@ func (s *session) startFUSE() error {
 	}
 	s.control = ours
 	s.fuseDone = wait(cmd)
-	return nil
+	return s.limitDatabase(cmd.Process.Pid)
 }
 
 // wait returns a channel that tells how the process ended.

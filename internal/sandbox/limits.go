@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+)
+
+// processLimits are the limits that the kernel keeps for each process (setrlimit(2)),
+// which every process of the guest inherits and none can raise. The memory is what
+// a process can write to and does not share, rather than its address space, of
+// which some reserve a hundred times what they use. Processes are counted for the
+// guest as a whole, since it is alone in its user namespace.
+var processLimits = map[string]int{
+	"cpu_time":  unix.RLIMIT_CPU,
+	"file_size": unix.RLIMIT_FSIZE,
+	"files":     unix.RLIMIT_NOFILE,
+	"memory":    unix.RLIMIT_DATA,
+	"processes": unix.RLIMIT_NPROC,
+}
+
+// checkLimits returns an error for a limit that cannot be kept.
+func checkLimits(o *Options, limits map[string]config.Limit) error {
+	if l, ok := limits["processes"]; ok && os.Getuid() == 0 {
+		// kernel/fork.c, copy_process: INIT_USER is let pass.
+		return cli.WithHint(fmt.Errorf("%s: limit the processes: the kernel holds root to no such limit", l.Origin),
+			"run art as an ordinary user, or take the limit out")
+	}
+	if l, ok := limits["database"]; ok && o.Database == "" {
+		return cli.WithHint(fmt.Errorf("%s: limit the database: there is none", l.Origin), "name one with --db DB")
+	}
+	return nil
+}
+
+// limitGuest sets the limits of the guest's first process, which waits for that.
+func (s *session) limitGuest(pid int) error {
+	for name, resource := range processLimits {
+		if l, ok := s.limits[name]; ok {
+			if err := limit(pid, resource, l.Value); err != nil {
+				return fmt.Errorf("%s: limit %s: %w", l.Origin, name, err)
+			}
+		}
+	}
+	if l, ok := s.limits["time"]; ok {
+		s.timeout = time.After(time.Duration(l.Value) * time.Second)
+	}
+	return nil
+}
+
+// limitDatabase sets how large the database's file may become, and its log, which
+// to the guest is a full disk. They grow only once art-fuse has a mount to serve.
+func (s *session) limitDatabase(pid int) error {
+	if l, ok := s.limits["database"]; ok {
+		if err := limit(pid, unix.RLIMIT_FSIZE, l.Value); err != nil {
+			return fmt.Errorf("%s: limit the database: %w", l.Origin, err)
+		}
+	}
+	return nil
+}
+
+// limit lowers a limit of the process pid; one that is lower already stays.
+func limit(pid, resource int, value uint64) error {
+	var old unix.Rlimit
+	if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
+		return err
+	}
+	value = min(value, old.Max)
+	return unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil)
+}
+
+// timeUp ends the session whose time is over.
+func (s *session) timeUp() {
+	l := s.limits["time"]
+	s.fail(cli.WithHint(errors.New("run the command: its time is over"),
+		fmt.Sprintf("%s limits it to %v", l.Origin, time.Duration(l.Value)*time.Second)))
+	s.stage.Kill()
+}

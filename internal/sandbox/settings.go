@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/sandbox/view"
+)
+
+// settle returns the settings of the session that o asks for, and its workspace,
+// open: those of the user's file, with the workspace's in their place, and over
+// both what o says.
+func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
+	home := os.Getenv("HOME")
+	userFile := config.UserFile(os.Getenv)
+	user, err := config.ReadUser(userFile, home, seccomp.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.DefaultWorkspace && user.Workspace.Value != "" {
+		o.Workspace = user.Workspace.Value
+	}
+	workspace, err := workspacePath(o.Workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	if root, err = os.Open(workspace); err != nil {
+		return nil, nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			root.Close()
+		}
+	}()
+	if err := guardUserFile(o, userFile, workspace); err != nil {
+		return nil, nil, err
+	}
+	own, err := config.ReadWorkspace(root, home, seccomp.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := config.Merge(user, own, workspace, userFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !o.DefaultWorkspace {
+		s.Workspace.Origin = "--mount"
+	} else if s.Workspace.Value == "" {
+		s.Workspace.Origin = config.Default
+	}
+	s.Workspace.Value = workspace
+	return s, root, o.over(s)
+}
+
+// over puts what the options say over the settings.
+func (o *Options) over(s *config.Settings) error {
+	switch {
+	case o.Network != "":
+		s.Network = config.Entry{Value: o.Network, Origin: "--network"}
+	case s.Network.Value == "":
+		s.Network = config.Entry{Value: "host", Origin: config.Default}
+	}
+	for _, env := range o.Env {
+		s.Env = append(s.Env, config.Entry{Value: env, Origin: "--env"})
+	}
+	for _, hide := range o.hidden() {
+		s.Hide = append(s.Hide, config.Entry{Value: hide, Origin: "--hide"})
+	}
+	for _, option := range o.Allow {
+		if err := seccomp.Check(option); err != nil {
+			return fmt.Errorf("read --allow: %w", err)
+		}
+		s.Allow = append(s.Allow, config.Entry{Value: option, Origin: "--allow"})
+	}
+	return nil
+}
+
+// guardUserFile refuses a session whose guest could write the user's settings for
+// the next one.
+func guardUserFile(o *Options, file, workspace string) error {
+	if o.Database != "" || file == "" || !view.Within(view.Resolve(file), view.Resolve(workspace)) {
+		return nil
+	}
+	if _, err := os.Lstat(file); err != nil {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("read %s: it lies in the workspace, where the guest could change it for the next session", file),
+		"choose another workspace, or keep what is written apart with --db DB")
+}
+
+// Show writes down the settings of the session that o asks for, and where each was
+// said.
+func Show(o *Options, w io.Writer) error {
+	s, root, err := settle(o)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := s.Show(w); err != nil {
+		return fmt.Errorf("show the settings: %w", err)
+	}
+	return nil
+}
+
+// values returns what was said, without where.
+func values(entries []config.Entry) []string {
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Value)
+	}
+	return list
+}
+
+// expanded returns the paths to hide, with what the patterns of settings match
+// now in their place. What --hide names is taken as it is.
+func expanded(entries []config.Entry) ([]string, error) {
+	var paths []string
+	for _, e := range entries {
+		if e.Origin == "--hide" || !strings.ContainsAny(e.Value, `*?[\`) {
+			paths = append(paths, e.Value)
+			continue
+		}
+		matches, err := filepath.Glob(e.Value)
+		if errors.Is(err, filepath.ErrBadPattern) {
+			return nil, fmt.Errorf("%s: hide %q: %w", e.Origin, e.Value, err)
+		}
+		paths = append(paths, matches...)
+	}
+	return paths, nil
+}
