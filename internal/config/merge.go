@@ -21,6 +21,7 @@ func Merge(user, workspace *Settings, root, userFile string) (*Settings, error) 
 
 	out := *user
 	out.Hide = append(slices.Clip(user.Hide), workspace.Hide...)
+	out.Values = append(slices.Clip(user.Values), workspace.Values...)
 	if workspace.Network.Value != "" {
 		out.Network = workspace.Network
 		if workspace.Network.Value == "host" && user.Network.Value == "none" {

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +25,9 @@ type Settings struct {
 	Network Entry
 	// Env are names of variables of the caller's to pass on.
 	Env []Entry
+	// Values are variables from the .env beside the file. The caller's own value
+	// counts more, where Env names it.
+	Values []Value
 	// Hide are absolute paths or patterns (filepath.Match) of the host.
 	Hide []Entry
 	// Allow are options of package seccomp.
@@ -207,12 +208,20 @@ func (src *source) mount(n *node) (Mount, error) {
 // as root; without a file they are empty. home is the caller's home directory and
 // allowed what Allow may have.
 func ReadWorkspace(root *os.File, home string, allowed []string) (*Settings, error) {
+	values, err := workspaceValues(root)
+	if err != nil {
+		return nil, err
+	}
 	text, err := readTrusted(root, SandboxFile)
 	if text == nil || err != nil {
-		return &Settings{}, err
+		return &Settings{Values: values}, err
 	}
 	src := &source{name: filepath.Join(root.Name(), SandboxFile), dir: root.Name(), home: home, allowed: allowed}
-	return src.read(text)
+	s, err := src.read(text)
+	if err == nil {
+		s.Values = values
+	}
+	return s, err
 }
 
 // UserFile returns the path of the user's settings, given the environment, or ""
@@ -232,17 +241,17 @@ func ReadUser(file, home string, allowed []string) (*Settings, error) {
 	if file == "" {
 		return &Settings{}, nil
 	}
-	f, err := os.Open(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return &Settings{}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the user's settings: %w", err)
-	}
-	defer f.Close()
-	text, err := readBounded(f)
+	values, err := userValues(file)
 	if err != nil {
 		return nil, err
 	}
-	return (&source{name: file, home: home, user: true, allowed: allowed}).read(text)
+	text, err := readIfThere(file)
+	if text == nil || err != nil {
+		return &Settings{Values: values}, err
+	}
+	s, err := (&source{name: file, home: home, user: true, allowed: allowed}).read(text)
+	if err == nil {
+		s.Values = values
+	}
+	return s, err
 }

@@ -28,6 +28,9 @@ func (s *Settings) Show(w io.Writer) error {
 	list("workspace", []Entry{s.Workspace})
 	list("network", []Entry{s.Network})
 	list("env", s.Env)
+	for _, v := range s.Values {
+		line("env", strconv.Quote(v.Name)+" with a value", v.Origin)
+	}
 	list("hide", s.Hide)
 	list("allow", s.Allow)
 	for _, m := range s.Mounts {

@@ -68,6 +68,10 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// What the guest is to know of them is in its environment.
+	for _, secret := range []string{config.EnvFile, config.KeysFile} {
+		hide = append(hide, filepath.Join(workspace, secret))
+	}
 	if err := p.hide(hide, binds); err != nil {
 		return nil, err
 	}
@@ -111,7 +115,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	p.filter = filter.Marshal(seccomp.Program(values(settings.Allow), o.Database == ""))
 
 	p.payload = stub.Payload{Command: o.Command, Shells: account.shells}
-	if p.payload.Env, err = view.Environ(os.Environ(), values(settings.Env), guest); err != nil {
+	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), guest); err != nil {
 		return nil, err
 	}
 	bwrap, err := exec.LookPath("bwrap")

@@ -109,6 +109,16 @@ func Show(o *Options, w io.Writer) error {
 	return nil
 }
 
+// environment returns the variables to pass, the later ones to count more: a name
+// without a value passes the caller's, if there is one.
+func environment(s *config.Settings) []string {
+	var list []string
+	for _, v := range s.Values {
+		list = append(list, v.Name+"="+v.Value)
+	}
+	return append(list, values(s.Env)...)
+}
+
 // values returns what was said, without where.
 func values(entries []config.Entry) []string {
 	var list []string

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/riverlytech/art/internal/dotenv"
 )
 
 // Path is the guest's PATH.
@@ -41,6 +43,9 @@ func Environ(caller, extra []string, workspace string) ([]string, error) {
 			if value, given = values[name]; !given {
 				continue
 			}
+		}
+		if strings.HasPrefix(name, dotenv.PrivateKey) {
+			return nil, fmt.Errorf("set the environment: %s opens what is encrypted on the host, and is not for a guest", name)
 		}
 		if name == "ART_SANDBOX" {
 			return nil, errors.New("set the environment: ART_SANDBOX is art's own")

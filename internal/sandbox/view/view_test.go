@@ -224,7 +224,7 @@ func TestEnviron(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the environment is %q, want %q", got, want)
 	}
-	for _, bad := range []string{"", "=x", "ART_SANDBOX=0", "A=\x00"} {
+	for _, bad := range []string{"", "=x", "ART_SANDBOX=0", "A=\x00", "DOTENV_PRIVATE_KEY=1", "DOTENV_PRIVATE_KEY_PRODUCTION=1"} {
 		if got, err := Environ(nil, []string{bad}, ""); err == nil {
 			t.Errorf("%q was taken: %q", bad, got)
 		}
