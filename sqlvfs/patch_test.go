@@ -16,7 +16,11 @@ import (
 // Small changes all over a stored file, larger ones, truncations, holes and commits that fail or are
 // under way: at any time it reads as a plain slice of bytes that has seen the same.
 func TestPatchesAreLikePlainWrites(t *testing.T) {
-	for seed := range uint64(6) {
+	seeds, steps := uint64(6), 3000
+	if testing.Short() {
+		seeds, steps = 2, 600
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s, d := failing(t)
 			f := create(t, s, "f", syscall.S_IFREG|0o600)
@@ -34,7 +38,7 @@ func TestPatchesAreLikePlainWrites(t *testing.T) {
 			}
 			write(0, 5*DefaultChunkSize+1234)
 			must(t, s.Sync())
-			for range 3000 {
+			for range steps {
 				size := len(want)
 				switch what := rnd.IntN(100); {
 				case what < 40:
