@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sandbox"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
@@ -54,6 +55,10 @@ func run(args []string) (int, error) {
 	}
 	if len(args) > 0 && args[0] == "config" {
 		args = args[1:]
+		if len(args) == 1 && args[0] == "--schema" {
+			_, err := fmt.Print(config.Schema)
+			return cli.OK, err
+		}
 		run = func(context.Context, []string) error { return sandbox.Show(&options, os.Stdout) }
 	}
 	cmd := command(&options, run)

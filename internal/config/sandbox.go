@@ -62,6 +62,17 @@ func (src *source) read(text []byte) (*Settings, error) {
 	}
 	s := &Settings{Limits: map[string]Limit{}}
 	enabled := true
+	if err := root.object(src.keys(s, &enabled)); err != nil {
+		return nil, err
+	}
+	if !enabled {
+		return &Settings{}, nil
+	}
+	return s, nil
+}
+
+// keys are the keys of a file, each with what reads its value.
+func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error {
 	entries := func(into *[]Entry, check func(*node, string) (string, error)) func(*node) error {
 		return func(n *node) error {
 			*into = []Entry{} // an empty list is not the same as none
@@ -76,8 +87,12 @@ func (src *source) read(text []byte) (*Settings, error) {
 		}
 	}
 	keys := map[string]func(*node) error{
+		"$schema": func(n *node) error { // for editors
+			_, err := n.text()
+			return err
+		},
 		"enabled": func(n *node) (err error) {
-			enabled, err = n.boolean()
+			*enabled, err = n.boolean()
 			return err
 		},
 		"network": func(n *node) error {
@@ -124,13 +139,7 @@ func (src *source) read(text []byte) (*Settings, error) {
 			}
 		}
 	}
-	if err := root.object(keys); err != nil {
-		return nil, err
-	}
-	if !enabled {
-		return &Settings{}, nil
-	}
-	return s, nil
+	return keys
 }
 
 // variable checks the name of a variable.

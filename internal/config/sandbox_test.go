@@ -38,6 +38,7 @@ func TestAccepted(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:                         ``,
 		`{"enabled": true}`:          ``,
+		`{"$schema": "x"}`:           ``,
 		`{"network": "none"}`:        `network "none"`,
 		`{"env": ["A", "B"]}`:        `env "A"; env "B"`,
 		`{"hide": ["~/x", "*.pem"]}`: `hide "/home/me/x"; hide "/ws/*.pem"`,
