@@ -72,6 +72,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	for _, secret := range []string{config.EnvFile, config.KeysFile} {
 		hide = append(hide, filepath.Join(workspace, secret))
 	}
+	hide = append(hide, namedSockets(os.Getenv, binds)...)
 	if err := p.hide(hide, binds); err != nil {
 		return nil, err
 	}
