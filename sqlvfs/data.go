@@ -227,6 +227,10 @@ func (s *Store) WriteAt(in *Inode, p []byte, off int64, base io.ReaderAt, now Ti
 		} else if ok {
 			s.patchChunk(in, index, skip, p[done:done+n])
 		} else {
+			if c := in.chunks[index]; c != nil && c.patch != nil {
+				s.discard(c) // all of it is replaced
+				delete(in.chunks, index)
+			}
 			c := s.writable(in, index, int(skip+n))
 			copy(c.data[skip:], p[done:done+n])
 		}
@@ -272,7 +276,7 @@ func (s *Store) resize(in *Inode, size int64, onlyUp bool, base io.ReaderAt, now
 	if onlyUp && keep == size {
 		return nil
 	}
-	if index := keep / s.chunkSize; keep%s.chunkSize != 0 && in.chunks[index] != nil {
+	if index := keep / s.chunkSize; size != in.Attr.Size && keep%s.chunkSize != 0 && in.chunks[index] != nil {
 		c := s.writable(in, index, 0)
 		had := len(c.data)
 		if want := int(min(size-index*s.chunkSize, s.chunkSize)); want <= had {
@@ -393,8 +397,7 @@ func (in *Inode) version() [4]int64 {
 func (s *Store) writable(in *Inode, index int64, size int) *chunk {
 	c := in.chunks[index]
 	if c != nil && c.patch != nil {
-		s.discard(c) // all of it is replaced, or complete would have made it whole
-		c = nil
+		panic("sqlvfs: a part of a chunk is taken for all of it")
 	}
 	if c != nil && len(c.data) == 0 {
 		// A hole that is written to becomes a whole chunk.
