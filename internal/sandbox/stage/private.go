@@ -18,7 +18,7 @@ var credentials = []string{
 	"/etc/wireguard", "/etc/openvpn", "/etc/ppp", "/etc/ipsec.secrets", "/etc/swanctl",
 	"/etc/NetworkManager/system-connections", "/etc/netplan", "/etc/wpa_supplicant",
 	"/etc/kubernetes", "/etc/rancher", "/etc/boto.cfg",
-	"/var/backups", "/var/lib/cloud", "/var/lib/waagent", "/var/lib/kubelet", "/var/lib/rancher", "/var/lib/tailscale",
+	"/var/backups", "/var/log/journal", "/var/lib/cloud", "/var/lib/waagent", "/var/lib/kubelet", "/var/lib/rancher", "/var/lib/tailscale",
 	"/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/lxd", "/var/lib/incus", "/var/snap/lxd",
 	"/mnt/wslg", // of X11, Wayland and D-Bus, in WSL
 }
@@ -28,7 +28,8 @@ var credentials = []string{
 // than all the rest of its start.
 var scanned = []string{
 	"/etc", "/etc/apt", "/etc/default", "/etc/mysql", "/etc/security", "/etc/ssh", "/etc/ssl", "/usr/local/etc",
-	"/var", "/var/cache", "/var/lib", "/var/log", "/var/spool", "/boot", "/opt", "/srv",
+	"/var", "/var/cache", "/var/cache/debconf", "/var/lib", "/var/log", "/var/log/apt", "/var/spool", "/var/spool/cron",
+	"/boot", "/opt", "/srv",
 }
 
 // coverPrivate hides credentials. The guest has the caller's user id on the host.

@@ -32,6 +32,11 @@ def private_directories():
     return bool(os.listdir("/etc/ssl/private") + os.listdir("/var/backups") + os.listdir("/var/lib/private"))
 
 
+@attempt("kernel")
+def answers_given_to_installers():
+    return read("/var/cache/debconf/passwords.dat") or read("/var/log/apt/term.log")
+
+
 @attempt()
 def home_of_the_caller():
     return read(os.path.join(os.environ.get("CALLER_HOME", os.path.expanduser("~")), "secret"))
