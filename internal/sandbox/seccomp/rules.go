@@ -17,7 +17,19 @@ type rule struct {
 	values []uint32 // refused
 	bits   uint32   // refused if any is set
 	only   []uint32 // all others are refused
+	// where, if it has bits, is about another argument, without one of whose bits
+	// the first is not looked at.
+	where argument
 }
+
+type argument struct {
+	number int // from 0
+	bits   uint32
+}
+
+// makes are the flags of open(2) with one of which it takes a mode; without, the
+// register may hold anything.
+const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
 // newNamespace are the flags that make namespaces (namespaces(7)). CLONE_NEWTIME
 // is not among them for clone(2), which takes that bit for a signal's number.
@@ -27,7 +39,18 @@ const newNamespace = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS
 // setID are the mode bits that make a program run as its owner or its group.
 const setID = unix.S_ISUID | unix.S_ISGID
 
+// rules come in the order of the filter: the kernel walks it from the front for each
+// call that depends on an argument, so those that programs make all the time come
+// first.
 var rules = []rule{
+	// A program with the caller's rights for everyone on the host. The mode that
+	// openat2 is given is in memory.
+	{written: true, calls: []string{"openat"}, arg: 3, bits: setID, errno: unix.EPERM, where: argument{2, makes}},
+	{written: true, calls: []string{"open"}, arg: 2, bits: setID, errno: unix.EPERM, where: argument{1, makes}},
+	{written: true, calls: []string{"chmod", "fchmod", "creat", "mknod"}, arg: 1, bits: setID, errno: unix.EPERM},
+	{written: true, calls: []string{"fchmodat", "fchmodat2", "mknodat"}, arg: 2, bits: setID, errno: unix.EPERM},
+	{written: true, calls: []string{"openat2"}, errno: unix.ENOSYS},
+
 	// Input forged for whoever reads from the terminal next (CVE-2017-5226).
 	{calls: []string{"ioctl"}, arg: 1, values: []uint32{unix.TIOCSTI, tiocLinux}, errno: unix.EPERM},
 
@@ -67,13 +90,6 @@ var rules = []rule{
 	{errno: unix.ENOSYS, calls: []string{
 		"_sysctl", "lookup_dcookie", "nfsservctl", "sysfs", "uselib", "ustat",
 	}},
-
-	// A program with the caller's rights for everyone on the host. The mode that
-	// openat2 is given is in memory.
-	{written: true, calls: []string{"chmod", "fchmod", "creat", "mknod"}, arg: 1, bits: setID, errno: unix.EPERM},
-	{written: true, calls: []string{"fchmodat", "fchmodat2", "open", "mknodat"}, arg: 2, bits: setID, errno: unix.EPERM},
-	{written: true, calls: []string{"openat"}, arg: 3, bits: setID, errno: unix.EPERM},
-	{written: true, calls: []string{"openat2"}, errno: unix.ENOSYS},
 }
 
 // tiocLinux is TIOCLINUX (ioctl_console(2)), which is not in package unix.

@@ -83,7 +83,11 @@ func (r *rule) body() []unix.SockFilter {
 	}
 	// The lower half alone: these arguments are ints to the kernel, which ignores
 	// the upper half, so that looking at it would let pass what the kernel takes.
-	p := []unix.SockFilter{load(offArgs + 8*uint32(r.arg))}
+	var p []unix.SockFilter
+	if r.where.bits != 0 {
+		p = append(p, load(offArgs+8*uint32(r.where.number)), skip(unix.BPF_JSET, r.where.bits, 1), ret(unix.SECCOMP_RET_ALLOW))
+	}
+	p = append(p, load(offArgs+8*uint32(r.arg)))
 	for _, v := range r.values {
 		p = append(p, skipUnless(unix.BPF_JEQ, v, 1), refuse(r.errno))
 	}

@@ -93,6 +93,8 @@ func TestArguments(t *testing.T) {
 		{name: "fchmodat", args: [6]uint64{0, 0, 0o4755}, want: refused(unix.EPERM), written: true},
 		{name: "fchmod", args: [6]uint64{0, 0o2755}, want: refused(unix.EPERM), written: true},
 		{name: "openat", args: [6]uint64{0, 0, unix.O_CREAT, 0o4755}, want: refused(unix.EPERM), written: true},
+		{name: "openat", args: [6]uint64{0, 0, unix.O_TMPFILE | unix.O_RDWR, 0o2700}, want: refused(unix.EPERM), written: true},
+		{name: "openat", args: [6]uint64{0, 0, unix.O_DIRECTORY, 0xffff}, want: allowed}, // a mode that there is not
 		{name: "openat2", want: refused(unix.ENOSYS), written: true},
 	} {
 		for _, arch := range arches {
@@ -135,7 +137,7 @@ func TestOptions(t *testing.T) {
 				nr, ok := sysnum.AMD64.Number(name)
 				c := call{arch: sysnum.AMD64.Audit, nr: uint32(nr)}
 				for i := range c.args {
-					c.args[i] = uint64(r.bits)
+					c.args[i] = uint64(r.bits | r.where.bits)
 					if len(r.values) > 0 {
 						c.args[i] = uint64(r.values[0])
 					}
