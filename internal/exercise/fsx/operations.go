@@ -120,8 +120,11 @@ func (r *run) append(f *file) error {
 
 func (r *run) truncate(f *file) error {
 	size := r.offset(f)
-	if r.rng.IntN(8) == 0 {
+	switch r.rng.IntN(8) {
+	case 0:
 		size = 0
+	case 1:
+		size = f.Image.Size // as SQLite does after a checkpoint
 	}
 	if len(f.Names) > 0 && r.rng.IntN(3) == 0 {
 		r.note(f, "truncate to %d by name", size)
