@@ -220,3 +220,28 @@ func TestNameIsSyncedUntilItIs(t *testing.T) {
 		t.Errorf("the name was synced %d times", calls)
 	}
 }
+
+// The last transaction finds no room, but its failure makes some. It is made then, though the session
+// is over.
+func TestLastTransactionIsTriedAgain(t *testing.T) {
+	s, d := failing(t)
+	f := create(t, s, "f", syscall.S_IFREG|0o600)
+	must(t, s.WriteAt(f, []byte("content"), 0, nil, Now()))
+	put(s, f)
+	full := true
+	d.failWith(func(k eventKind, _ int) error {
+		if k == wrote && full {
+			full = false
+			return &os.PathError{Op: "pwrite", Path: "a.db", Err: syscall.ENOSPC}
+		}
+		return nil
+	})
+	path := s.Path()
+	must(t, s.Close())
+	must(t, checkClean(path))
+	s = openTest(t, path)
+	defer s.Close()
+	if got := content(t, s, lookup(t, s, "f")); string(got) != "content" {
+		t.Errorf("f holds %q", got)
+	}
+}

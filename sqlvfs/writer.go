@@ -126,6 +126,9 @@ func (s *Store) write(c *conn) {
 		default:
 			closing, ok := w.turn()
 			if closing {
+				if !ok {
+					w.turn() // there may be room now
+				}
 				w.finish()
 				return
 			}
