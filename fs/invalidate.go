@@ -85,13 +85,16 @@ func (noCache) InvalidateInode(Ino) error         { return syscall.ENOENT }
 func (noCache) InvalidateAttr(Ino) error          { return syscall.ENOENT }
 
 // listen hears what inotify has to tell until the watches end. Nobody waits for it then: the kernel
-// takes its time to close a queue (fsnotify_destroy_group in fs/notify/group.c).
+// takes its time to close a queue (fsnotify_destroy_group in fs/notify/group.c). It frees what was
+// watched, and the watches, each after a grace period of its own; two at once take 14 ms, one after the
+// other a fifth of one (srcu_might_be_idle in kernel/rcu/srcutree.c). Hence the moment in between.
 func (o *Overlay) listen(ws *watches) {
 	defer ws.queue.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := ws.queue.Read(buf)
 		if err != nil {
+			time.Sleep(time.Millisecond)
 			return
 		}
 		o.store.Lock()

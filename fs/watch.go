@@ -83,6 +83,9 @@ func newWatches(lock sync.Locker, host *Host, limit int) (*watches, error) {
 
 // end ends all watches, and who reads of them. Lock held.
 func (ws *watches) end() {
+	for id := range ws.byID {
+		unix.InotifyRmWatch(ws.fd, uint32(id)) // fails if the directory is gone
+	}
 	ws.fd = -1
 	ws.queue.SetReadDeadline(time.Now())
 }
