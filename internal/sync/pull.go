@@ -61,7 +61,7 @@ func openSides(opt *Options, store *sqlvfs.Store, readOnly bool) (side, error) {
 		return side{}, err
 	}
 	if p.store = store; store == nil {
-		if p.store, err = sqlvfs.Open(opt.DB, sqlvfs.Options{ReadOnly: readOnly}); err != nil {
+		if p.store, err = sqlvfs.Open(opt.DB, sqlvfs.Options{ReadOnly: readOnly, Waiting: opt.waiting()}); err != nil {
 			h.close()
 			return side{}, openError(opt.DB, err)
 		}
