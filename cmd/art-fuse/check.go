@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const checkUsage = `usage: art-fuse check DB [--repair]
+const checkUsage = `usage: art-fuse check DB [--repair] [--json]
 
 Check that a database is sound: as an SQLite file, and as a tree by the rules
 of its format. Prints one line for each violation. Nothing is changed. A session
@@ -25,6 +26,9 @@ may be running; then its last commit is checked.
             have lost their names are in /lost+found afterwards. Each line says
             what was done. No other program may have the database open. An
             interruption leaves DB as it was, or repaired.
+  --json    an object a line for each violation: text, and if there is one, the
+            inode (ino) and what was done (mended); at the end of a repair,
+            where the file as it was is (before)
 
 Exit 0 when the database is sound, or is now; 1 when it is not, or cannot be
 checked; 2 on wrong usage.
@@ -37,6 +41,7 @@ examples:
 func checkCommand(stdout io.Writer) *ffcli.Command {
 	set := flag.NewFlagSet("art-fuse check", flag.ContinueOnError)
 	mend := set.Bool("repair", false, "")
+	asJSON := set.Bool("json", false, "")
 	return &ffcli.Command{
 		Name:      "check",
 		FlagSet:   set,
@@ -50,22 +55,26 @@ func checkCommand(stdout io.Writer) *ffcli.Command {
 			if len(args) != 1 {
 				return usageError("check needs a database, and only that")
 			}
-			if *mend {
-				return repair(stdout, args[0])
+			var tell teller = &lines{stdout}
+			if *asJSON {
+				tell = &objects{json.NewEncoder(stdout)}
 			}
-			return check(stdout, args[0])
+			if *mend {
+				return repair(tell, args[0])
+			}
+			return check(tell, args[0])
 		},
 	}
 }
 
 // check prints what is wrong with a database.
-func check(stdout io.Writer, path string) error {
+func check(tell teller, path string) error {
 	findings, err := sqlvfs.Check(path)
 	if err != nil {
 		return cli.WithHint(fmt.Errorf("check database %s: %w", path, err), openHint(path, err))
 	}
 	for _, f := range findings {
-		if err := printFinding(stdout, f); err != nil {
+		if err := tell.finding(f); err != nil {
 			return err
 		}
 	}
@@ -76,11 +85,11 @@ func check(stdout io.Writer, path string) error {
 }
 
 // repair mends a database and prints what was wrong with it.
-func repair(stdout io.Writer, path string) error {
+func repair(tell teller, path string) error {
 	var printing error
 	backup, err := sqlvfs.Repair(path, newRoot(), func(f sqlvfs.Finding) {
 		if printing == nil {
-			printing = printFinding(stdout, f)
+			printing = tell.finding(f)
 		}
 	})
 	switch {
@@ -91,19 +100,5 @@ func repair(stdout io.Writer, path string) error {
 	case printing != nil || backup == "":
 		return printing
 	}
-	_, err = fmt.Fprintf(stdout, "%s is sound now; as it was, it is %s\n", path, backup)
-	return err
-}
-
-// printFinding prints a finding, and what was done about it, as one line.
-func printFinding(stdout io.Writer, f sqlvfs.Finding) error {
-	line := f.Text
-	if f.Ino != 0 {
-		line = fmt.Sprintf("inode %d: %s", f.Ino, f.Text)
-	}
-	if f.Mended != "" {
-		line += " -> " + f.Mended
-	}
-	_, err := fmt.Fprintln(stdout, line)
-	return err
+	return tell.repaired(path, backup)
 }

@@ -27,6 +27,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	check(cli.OK, "", db)
+	check(cli.OK, "", "--json", db)
 	check(cli.ExitUsage, "")
 	check(cli.ExitUsage, "", db, db)
 	check(cli.ExitUsage, "", "--no-such-flag", db)
@@ -42,4 +43,10 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(cli.ExitError, `inode 9: is not there, but has the name "x\n" in directory 1`+"\n", db)
+	check(cli.ExitError, `{"ino":9,"text":"is not there, but has the name \"x\\n\" in directory 1"}`+"\n", db, "--json")
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(cli.OK, `{"ino":9,"text":"is not there, but has the name \"x\\n\" in directory 1","mended":"the name is gone, unless it is a directory's"}`+"\n"+
+		`{"before":"`+db+`.before-repair"}`+"\n", db, "--json", "--repair")
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const lsUsage = `usage: art-fuse ls DB [PATH...] [-l]
+const lsUsage = `usage: art-fuse ls DB [PATH...] [-l | --json]
 
 List directories of a database; PATH is "/" unless given, which is
 /home/agent in a session. Nothing is mounted and nothing is changed.
 
-  -l  show attributes, one line an entry, as ls -l does
+  -l      show attributes, one line an entry, as ls -l does
+  --json  an object a line, with all attributes
 
 examples:
   art-fuse ls work.db
@@ -41,18 +42,22 @@ example:
   art-fuse cat work.db /work/README.md
 `
 
-const statUsage = `usage: art-fuse stat DB [PATH...]
+const statUsage = `usage: art-fuse stat DB [PATH...] [--json]
 
 Print all that a database knows of files: attributes, times to the
 nanosecond, where they come from, and how much content it holds.
+
+  --json  an object a line
 
 example:
   art-fuse stat work.db /work/README.md
 `
 
-const treeUsage = `usage: art-fuse tree DB [PATH...]
+const treeUsage = `usage: art-fuse tree DB [PATH...] [--json]
 
 List everything that a database holds below a directory ("/" unless given).
+
+  --json  an object a line, with all attributes
 
 example:
   art-fuse tree work.db
@@ -64,6 +69,7 @@ func lsCommand(stdout io.Writer) *ffcli.Command {
 	set := flag.NewFlagSet("art-fuse ls", flag.ContinueOnError)
 	var opt inspect.Options
 	set.BoolVar(&opt.Long, "l", false, "")
+	set.BoolVar(&opt.JSON, "json", false, "")
 	return inspectCommand("ls", lsUsage, set, &opt, stdout, inspect.Ls)
 }
 
@@ -76,11 +82,17 @@ func catCommand(stdout io.Writer) *ffcli.Command {
 }
 
 func statCommand(stdout io.Writer) *ffcli.Command {
-	return inspectCommand("stat", statUsage, flag.NewFlagSet("art-fuse stat", flag.ContinueOnError), &inspect.Options{}, stdout, inspect.Stat)
+	set := flag.NewFlagSet("art-fuse stat", flag.ContinueOnError)
+	var opt inspect.Options
+	set.BoolVar(&opt.JSON, "json", false, "")
+	return inspectCommand("stat", statUsage, set, &opt, stdout, inspect.Stat)
 }
 
 func treeCommand(stdout io.Writer) *ffcli.Command {
-	return inspectCommand("tree", treeUsage, flag.NewFlagSet("art-fuse tree", flag.ContinueOnError), &inspect.Options{}, stdout, inspect.Tree)
+	set := flag.NewFlagSet("art-fuse tree", flag.ContinueOnError)
+	var opt inspect.Options
+	set.BoolVar(&opt.JSON, "json", false, "")
+	return inspectCommand("tree", treeUsage, set, &opt, stdout, inspect.Tree)
 }
 
 // inspectCommand makes a command that shows paths of a database opened for reading.

@@ -6,12 +6,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/peterbourgon/ff/v3"
 	"github.com/peterbourgon/ff/v3/ffcli"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sandbox"
 	"github.com/riverlytech/art/internal/version"
 )
@@ -72,6 +74,25 @@ func command(o *sandbox.Options, run func(context.Context, []string) error) *ffc
 			return run(ctx, args)
 		},
 	}
+}
+
+// configCommand returns the command line of art config: art's own, to which a command does not
+// belong.
+func configCommand(o *sandbox.Options) *ffcli.Command {
+	var schema, asJSON bool
+	cmd := command(o, func(_ context.Context, args []string) error {
+		switch {
+		case len(args) > 0:
+			return cli.WithHint(fmt.Errorf("read the command line: %q is no flag", args[0]), "see art --help")
+		case schema:
+			_, err := fmt.Print(config.Schema)
+			return err
+		}
+		return sandbox.Show(o, os.Stdout, asJSON)
+	})
+	cmd.FlagSet.BoolVar(&schema, "schema", false, "")
+	cmd.FlagSet.BoolVar(&asJSON, "json", false, "")
+	return cmd
 }
 
 // list is a flag that may be given several times.

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sandbox"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
@@ -53,15 +52,10 @@ func run(args []string) (int, error) {
 		code, err = sandbox.Run(&options)
 		return err
 	}
-	if len(args) > 0 && args[0] == "config" {
-		args = args[1:]
-		if len(args) == 1 && args[0] == "--schema" {
-			_, err := fmt.Print(config.Schema)
-			return cli.OK, err
-		}
-		run = func(context.Context, []string) error { return sandbox.Show(&options, os.Stdout) }
-	}
 	cmd := command(&options, run)
+	if len(args) > 0 && args[0] == "config" {
+		cmd, args = configCommand(&options), args[1:]
+	}
 	if err := cmd.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Print(usage)
 		return cli.OK, nil

@@ -52,8 +52,8 @@ FILES
       More paths for the command to see. It is always read from the host.
   $XDG_CONFIG_HOME/art/sandbox.json, DIR/.art/config/sandbox.json
       Settings of the user and of the workspace, which may narrow the user's: network,
-      env, mounts, hide, allow, limits. "art config" shows what comes of them,
-      and "art config --schema" a JSON schema for editors.
+      env, mounts, hide, allow, limits. "art config" shows what comes of them
+      (--json: an object a line), and "art config --schema" a JSON schema for editors.
 
 EXIT STATUS
   The command's; 128+N if signal N ended it; 127 if it was not found; 126 if it

@@ -21,6 +21,8 @@ import (
 type Options struct {
 	// Terminal: the output is one, so names are quoted for it and trees are drawn with lines.
 	Terminal bool
+	// JSON makes Ls, Stat and Tree print an object a line.
+	JSON bool
 	// Long makes Ls print attributes, one line an entry, as `ls -l` does.
 	Long bool
 	// Base is the host directory of the workspace Name, which supplies content that the database
@@ -131,7 +133,12 @@ func put(s *sqlvfs.Store, in *sqlvfs.Inode) {
 type item struct {
 	name, target string
 	ino          sqlvfs.Ino
+	number       uint64 // shown to programs
 	attr         sqlvfs.Attr
+}
+
+func itemOf(name string, in *sqlvfs.Inode) item {
+	return item{name, in.Target, in.Ino, in.Number(), in.Attr}
 }
 
 // list returns a directory's entries, sorted by name.
@@ -151,7 +158,7 @@ func list(s *sqlvfs.Store, dir *sqlvfs.Inode) ([]item, error) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, item{c.Name, in.Target, c.Ino, in.Attr})
+		items = append(items, itemOf(c.Name, in))
 		s.Put(in)
 	}
 	slices.SortFunc(items, func(x, y item) int { return strings.Compare(x.name, y.name) })

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -148,6 +149,44 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// In JSON, every line is an object that says all, and a name in it tells a terminal nothing.
+func TestJSON(t *testing.T) {
+	s, _ := sample(t, `UPDATE fs_inode SET mtime=1000000000, mtime_nsec=5, atime=0, atime_nsec=0, ctime=1, ctime_nsec=0, uid=7, gid=8 WHERE mode=33184;
+		UPDATE fs_dentry SET name=CAST(x'ff' AS TEXT) WHERE name='dangling';
+		INSERT INTO art_whiteout (parent_ino, name) SELECT ino, 'gone' FROM fs_dentry WHERE name='sub'`)
+	show := func(f func(io.Writer, *sqlvfs.Store, string, Options) error, path string) string {
+		t.Helper()
+		var out bytes.Buffer
+		must(t, f(&out, s, path, Options{JSON: true}))
+		for line := range strings.Lines(out.String()) {
+			if !json.Valid([]byte(line)) || !strings.HasSuffix(line, "}\n") || strings.ContainsRune(line, 0x1b) {
+				t.Errorf("not an object: %q", line)
+			}
+		}
+		return out.String()
+	}
+	has := func(text string, patterns ...string) {
+		t.Helper()
+		for _, p := range patterns {
+			if !regexp.MustCompile("(?m)^" + p + "$").MatchString(text) {
+				t.Errorf("no %s in\n%s", p, text)
+			}
+		}
+	}
+	const file = `{"path":"/ws/file","kind":"file","mode":"100640","ino":\d+,"links":1,"uid":7,"gid":8,"size":9,"modified":"2001-09-09T01:46:40.000000005Z"`
+	ls := show(Ls, "/ws")
+	has(ls, file+"}", `.*"path":"/ws/to-sub","kind":"symbolic link".*"target":"sub"}`, `{"path":"/ws/\\ufffd","path_bytes":"L3dzL/8=",.*`)
+	if n := strings.Count(ls, "\n"); n != 11 || strings.Contains(ls, "/ws/sub/deep") {
+		t.Errorf("ls --json: %d lines:\n%s", n, ls)
+	}
+	has(show(Ls, "ws/file"), file+"}")
+	has(show(Tree, "/"), file+"}", `{"path":"/ws","kind":"directory",.*`, `{"path":"/ws/sub/deep/x","kind":"file","mode":"104755",.*`)
+	has(show(Tree, "/ws/file"), file+"}")
+	has(show(Stat, "/ws/file"), file+`,"row":\d+,"accessed":"1970-01-01T00:00:00Z","changed":"1970-01-01T00:00:01Z","content":{"bytes":9,"chunks":1}}`)
+	has(show(Stat, "/ws/sub"), `.*"entries":2,"deleted":\["gone"\]}`)
+	has(show(Stat, "/ws/to-sub"), `.*"target":"sub".*`)
+}
+
 func TestTreeOfALoopEnds(t *testing.T) {
 	s, _ := sample(t, `INSERT INTO fs_dentry (name, parent_ino, ino)
 		SELECT 'again', x.ino, y.ino FROM fs_dentry x, fs_dentry y WHERE x.name='deep' AND y.name='sub'`)
@@ -155,6 +194,11 @@ func TestTreeOfALoopEnds(t *testing.T) {
 	must(t, Tree(&out, s, "/", Options{}))
 	if n := strings.Count(out.String(), "again  [not entered"); n != 1 {
 		t.Errorf("%d marks in:\n%s", n, out.String())
+	}
+	out.Reset()
+	must(t, Tree(&out, s, "/", Options{JSON: true}))
+	if n := strings.Count(out.String(), `/again","kind":"directory"`); n != 1 || strings.Count(out.String(), `"not_entered":"this`) != 1 {
+		t.Errorf("%d times, or no mark, in:\n%s", n, out.String())
 	}
 }
 
@@ -197,6 +241,11 @@ func TestCatWithBase(t *testing.T) {
 	must(t, Stat(&out, s, "/partly", Options{}))
 	if !strings.Contains(out.String(), "Origin: partly in workspace ws\n") || !strings.Contains(out.String(), "in 1 chunks") {
 		t.Errorf("stat:\n%s", out.String())
+	}
+	out.Reset()
+	must(t, Stat(&out, s, "/partly", Options{JSON: true}))
+	if !strings.Contains(out.String(), `"origin":{"workspace":"ws","path":"partly","limit":100000,`) || !strings.Contains(out.String(), `"chunks":1}`) {
+		t.Errorf("stat --json:\n%s", out.String())
 	}
 	if err := Cat(io.Discard, s, "/partly", Options{Base: ws, Name: "other"}); err == nil {
 		t.Error("a base of another name is taken")

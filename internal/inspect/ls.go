@@ -20,16 +20,24 @@ func Ls(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 		return err
 	}
 	defer put(s, in)
-	items := []item{{name: path, ino: in.Ino, attr: in.Attr}}
+	items, dir := []item{itemOf(path, in)}, ""
 	if in.Attr.IsDir() {
+		dir = path
 		if items, err = list(s, in); err != nil {
 			return pathError(path, opt, err)
 		}
 	}
 	out := bufio.NewWriter(w)
-	if opt.Long {
+	switch {
+	case opt.JSON:
+		for _, it := range items {
+			if err := printJSON(out, it.object(dir)); err != nil {
+				return err
+			}
+		}
+	case opt.Long:
 		long(out, items, opt)
-	} else {
+	default:
 		for _, it := range items {
 			fmt.Fprintln(out, quote.Name(it.name, opt.Terminal))
 		}

@@ -24,6 +24,12 @@ func Stat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 		return err
 	}
 	defer put(s, in)
+	if opt.JSON {
+		if err := statJSON(w, s, in, path); err != nil {
+			return pathError(path, opt, err)
+		}
+		return nil
+	}
 	out := bufio.NewWriter(w)
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(out, "%8s: %s\n", label, fmt.Sprintf(format, args...))
@@ -61,39 +67,72 @@ func Stat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 
 // content tells where a file's bytes are.
 func content(line func(string, string, ...any), s *sqlvfs.Store, in *sqlvfs.Inode) error {
-	db, err := raw.Open(s.Path())
+	c, err := storedContent(s, in)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	chunks, bytes, err := db.Content(in.Ino)
-	if err != nil {
-		return err
-	}
-	line("Content", "%d bytes in %d chunks in the database", bytes, chunks)
+	line("Content", "%d bytes in %d chunks in the database", c.Bytes, c.Chunks)
 	if in.Origin != nil && in.Origin.Limit > 0 {
 		line("", "what these leave out of the first %d bytes is in the origin", in.Origin.Limit)
 	}
 	return nil
 }
 
+func storedContent(s *sqlvfs.Store, in *sqlvfs.Inode) (*stored, error) {
+	db, err := raw.Open(s.Path())
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	c := &stored{}
+	c.Chunks, c.Bytes, err = db.Content(in.Ino)
+	return c, err
+}
+
 // entries counts a directory's own, and names those of the host that it hides.
 func entries(line func(string, string, ...any), s *sqlvfs.Store, in *sqlvfs.Inode, opt Options) error {
-	s.Lock()
-	defer s.Unlock()
-	children, err := s.Children(in)
+	own, hidden, err := storedEntries(s, in)
 	if err != nil {
 		return err
 	}
-	line("Entries", "%d in the database", len(children))
-	hidden, err := s.Whiteouts(in)
-	if err != nil || len(hidden) == 0 {
-		return err
+	line("Entries", "%d in the database", own)
+	if len(hidden) == 0 {
+		return nil
 	}
-	slices.Sort(hidden)
 	for i, name := range hidden {
 		hidden[i] = quote.Name(name, opt.Terminal)
 	}
 	line("Deleted", "%s", strings.Join(hidden, " "))
 	return nil
+}
+
+func storedEntries(s *sqlvfs.Store, in *sqlvfs.Inode) (own int, hidden []string, err error) {
+	s.Lock()
+	defer s.Unlock()
+	children, err := s.Children(in)
+	if err != nil {
+		return 0, nil, err
+	}
+	hidden, err = s.Whiteouts(in)
+	slices.Sort(hidden)
+	return len(children), hidden, err
+}
+
+// statJSON is Stat as JSON.
+func statJSON(w io.Writer, s *sqlvfs.Store, in *sqlvfs.Inode, path string) (err error) {
+	it := itemOf(path, in)
+	o := it.object("")
+	o.details = &details{Row: in.Ino, Accessed: moment(in.Attr.Atime), Changed: moment(in.Attr.Ctime), Origin: newOrigin(in.Origin)}
+	switch {
+	case in.Attr.IsRegular():
+		o.Content, err = storedContent(s, in)
+	case in.Attr.IsDir():
+		var own int
+		own, o.Deleted, err = storedEntries(s, in)
+		o.Entries = &own
+	}
+	if err != nil {
+		return err
+	}
+	return printJSON(w, o)
 }

@@ -4,86 +4,81 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"path"
 
 	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// maxDepth bounds how deep a tree is drawn, in directories: beyond it, lines are all indentation.
+// maxDepth bounds how deep a tree is shown, in directories: beyond it, drawn lines are all
+// indentation.
 const maxDepth = 1024
 
-// drawing is what the lines of a tree begin with.
-type drawing struct{ branch, last, bar, blank string }
-
-var (
-	boxes = drawing{"├── ", "└── ", "│   ", "    "}
-	ascii = drawing{"|-- ", "`-- ", "|   ", "    "}
-)
-
-// Tree draws everything below a directory, with lines on a terminal and plain characters
-// otherwise, and counts it. A directory that comes a second time is not entered again: Linux has
-// no hard links to directories, so a database that has them would make an endless tree.
-func Tree(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
-	in, err := find(s, path, true, opt)
+// Tree shows everything below a directory: as objects, or drawn with lines on a terminal and plain
+// characters otherwise, and counted. A directory that comes a second time is not entered again:
+// Linux has no hard links to directories, so a database that has them would make an endless tree.
+func Tree(w io.Writer, s *sqlvfs.Store, name string, opt Options) error {
+	in, err := find(s, name, true, opt)
 	if err != nil {
 		return err
 	}
 	defer put(s, in)
-	t := &treeWriter{out: bufio.NewWriter(w), store: s, opt: opt, draw: ascii, seen: map[sqlvfs.Ino]bool{in.Ino: true}}
-	if opt.Terminal {
-		t.draw = boxes
-	}
-	fmt.Fprintln(t.out, quote.Name(path, opt.Terminal))
-	if in.Attr.IsDir() {
-		if err := t.dir(in, "", 1); err != nil {
-			return pathError(path, opt, err)
+	out := bufio.NewWriter(w)
+	tree := &walk{store: s, seen: map[sqlvfs.Ino]bool{in.Ino: true}}
+	switch {
+	case opt.JSON && in.Attr.IsDir():
+		tree.show = objects(out)
+		err = tree.dir(in, name, 1)
+	case opt.JSON:
+		top := itemOf(name, in)
+		err = printJSON(out, top.object(""))
+	default:
+		fmt.Fprintln(out, quote.Name(name, opt.Terminal))
+		if !in.Attr.IsDir() {
+			break
 		}
-		fmt.Fprintf(t.out, "\n%d directories, %d files\n", t.dirs, t.files)
+		draw := &drawing{out: out, terminal: opt.Terminal}
+		tree.show = draw.entry
+		if err = tree.dir(in, "", 1); err == nil {
+			fmt.Fprintf(out, "\n%d directories, %d files\n", draw.dirs, draw.files)
+		}
 	}
-	return t.out.Flush()
+	if err != nil {
+		return pathError(name, opt, err)
+	}
+	return out.Flush()
 }
 
-type treeWriter struct {
-	out         *bufio.Writer
-	store       *sqlvfs.Store
-	opt         Options
-	draw        drawing
-	seen        map[sqlvfs.Ino]bool
-	dirs, files int
+// walk goes through everything below a directory.
+type walk struct {
+	store *sqlvfs.Store
+	seen  map[sqlvfs.Ino]bool
+	// show prints an entry, the last of its directory or not, and why it is not entered, if so. It
+	// is given what it returned for the entry's directory.
+	show func(it *item, above string, last bool, notEntered string) (string, error)
 }
 
-func (t *treeWriter) dir(in *sqlvfs.Inode, indent string, depth int) error {
+func (t *walk) dir(in *sqlvfs.Inode, above string, depth int) error {
 	items, err := list(t.store, in)
 	if err != nil {
 		return err
 	}
 	for i, it := range items {
-		branch, below := t.draw.branch, t.draw.bar
-		if i == len(items)-1 {
-			branch, below = t.draw.last, t.draw.blank
-		}
-		line := indent + branch + quote.Name(it.name, t.opt.Terminal)
-		again := false
-		switch {
-		case it.attr.IsSymlink():
-			line += " -> " + quote.Name(it.target, t.opt.Terminal)
-			t.files++
-		case it.attr.IsDir():
-			if again = t.seen[it.ino]; again {
-				line += "  [not entered: this directory has another place]"
+		notEntered := ""
+		if it.attr.IsDir() {
+			if t.seen[it.ino] {
+				notEntered = "this directory has another place"
 			} else if depth == maxDepth {
-				line, again = line+"  [not entered: too deep]", true
+				notEntered = "too deep"
 			}
 			t.seen[it.ino] = true
-			t.dirs++
-		default:
-			t.files++
 		}
-		if _, err := fmt.Fprintln(t.out, line); err != nil {
+		here, err := t.show(&it, above, i == len(items)-1, notEntered)
+		if err != nil {
 			return err
 		}
-		if it.attr.IsDir() && !again {
-			if err := t.below(it.ino, indent+below, depth+1); err != nil {
+		if it.attr.IsDir() && notEntered == "" {
+			if err := t.below(it.ino, here, depth+1); err != nil {
 				return err
 			}
 		}
@@ -91,7 +86,7 @@ func (t *treeWriter) dir(in *sqlvfs.Inode, indent string, depth int) error {
 	return nil
 }
 
-func (t *treeWriter) below(ino sqlvfs.Ino, indent string, depth int) error {
+func (t *walk) below(ino sqlvfs.Ino, above string, depth int) error {
 	t.store.Lock()
 	in, err := t.store.Get(ino)
 	t.store.Unlock()
@@ -99,5 +94,47 @@ func (t *treeWriter) below(ino sqlvfs.Ino, indent string, depth int) error {
 		return err
 	}
 	defer put(t.store, in)
-	return t.dir(in, indent, depth)
+	return t.dir(in, above, depth)
+}
+
+// objects shows entries as JSON.
+func objects(w io.Writer) func(*item, string, bool, string) (string, error) {
+	return func(it *item, dir string, _ bool, notEntered string) (string, error) {
+		o := it.object(dir)
+		o.NotEntered = notEntered
+		return path.Join(dir, it.name), printJSON(w, o)
+	}
+}
+
+// drawing shows entries as a picture, and counts them.
+type drawing struct {
+	out         io.Writer
+	terminal    bool
+	dirs, files int
+}
+
+func (d *drawing) entry(it *item, indent string, last bool, notEntered string) (string, error) {
+	branch, bar := "|-- ", "|   "
+	switch {
+	case d.terminal && last:
+		branch, bar = "└── ", "    "
+	case d.terminal:
+		branch, bar = "├── ", "│   "
+	case last:
+		branch, bar = "`-- ", "    "
+	}
+	line := indent + branch + quote.Name(it.name, d.terminal)
+	if it.attr.IsSymlink() {
+		line += " -> " + quote.Name(it.target, d.terminal)
+	}
+	if notEntered != "" {
+		line += "  [not entered: " + notEntered + "]"
+	}
+	if it.attr.IsDir() {
+		d.dirs++
+	} else {
+		d.files++
+	}
+	_, err := fmt.Fprintln(d.out, line)
+	return indent + bar, err
 }

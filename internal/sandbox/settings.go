@@ -96,14 +96,18 @@ func guardUserFile(o *Options, file, workspace string) error {
 }
 
 // Show writes down the settings of the session that o asks for, and where each was
-// said.
-func Show(o *Options, w io.Writer) error {
+// said, as JSON if asked to.
+func Show(o *Options, w io.Writer, asJSON bool) error {
 	s, root, err := settle(o)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	if err := s.Show(w); err != nil {
+	show := s.Show
+	if asJSON {
+		show = s.ShowJSON
+	}
+	if err := show(w); err != nil {
 		return fmt.Errorf("show the settings: %w", err)
 	}
 	return nil

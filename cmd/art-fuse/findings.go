@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// teller says what was found and done.
+type teller interface {
+	finding(sqlvfs.Finding) error
+	repaired(path, before string) error
+}
+
+// lines are a teller for people.
+type lines struct{ w io.Writer }
+
+func (l *lines) repaired(path, before string) error {
+	_, err := fmt.Fprintf(l.w, "%s is sound now; as it was, it is %s\n", path, before)
+	return err
+}
+
+// finding prints a finding, and what was done about it, as one line.
+func (l *lines) finding(f sqlvfs.Finding) error {
+	line := f.Text
+	if f.Ino != 0 {
+		line = fmt.Sprintf("inode %d: %s", f.Ino, f.Text)
+	}
+	if f.Mended != "" {
+		line += " -> " + f.Mended
+	}
+	_, err := fmt.Fprintln(l.w, line)
+	return err
+}
+
+// objects are a teller for scripts.
+type objects struct{ *json.Encoder }
+
+func (o *objects) finding(f sqlvfs.Finding) error {
+	return o.Encode(struct {
+		Ino    sqlvfs.Ino `json:"ino,omitempty"`
+		Text   string     `json:"text"`
+		Mended string     `json:"mended,omitempty"`
+	}{f.Ino, f.Text, f.Mended})
+}
+
+func (o *objects) repaired(_, before string) error {
+	return o.Encode(struct {
+		Before string `json:"before"`
+	}{before})
+}
