@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 10, "how often TestKilled kills a push and a pull")
+var kills = flag.Int("kills", 10, "how many pushes and how many pulls TestKilled kills in the middle")
 
 // The test binary is push or pull when this variable is set.
 const asCommand = "ART_SYNC_TEST_COMMAND"
@@ -36,15 +36,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// killed runs a command in a process of its own and kills it after a while, which may be too late.
-func (b bench) killed(what string, after time.Duration) {
+// killed runs a command in a process of its own and kills it after a while. It returns false if that
+// was too late.
+func (b bench) killed(what string, after time.Duration) bool {
 	b.t.Helper()
 	cmd := exec.Command(os.Args[0], b.ws, b.db)
 	cmd.Env = append(os.Environ(), asCommand+"="+what)
 	must(b.t, cmd.Start())
 	kill := time.AfterFunc(after, func() { cmd.Process.Kill() })
-	cmd.Wait() // killed, or not
+	cmd.Wait()
 	kill.Stop()
+	return !cmd.ProcessState.Exited()
 }
 
 // project makes a workspace for a session to change.
@@ -78,14 +80,15 @@ func (b bench) day() {
 	})
 }
 
-// TestKilled kills a pull and a push at random moments and runs them again: the end is the same.
+// TestKilled kills pulls and pushes at random moments and runs them again: the end is the same.
 func TestKilled(t *testing.T) {
 	dir, err := fastDir()
 	must(t, err)
 	defer os.RemoveAll(dir)
 	random := rand.New(rand.NewPCG(1, 2))
 	longest := map[string]time.Duration{}
-	for round := range *kills {
+	killed := map[string]int{}
+	for round := 0; min(killed["push"], killed["pull"]) < *kills; round++ {
 		for _, pushed := range []bool{false, true} {
 			b := bench{t, filepath.Join(dir, fmt.Sprint(round, pushed), "ws"), filepath.Join(dir, fmt.Sprint(round, pushed), "ws.db")}
 			b.project()
@@ -96,8 +99,8 @@ func TestKilled(t *testing.T) {
 					start := time.Now()
 					b.killed(what, time.Minute)
 					longest[what] = time.Since(start)
-				} else {
-					b.killed(what, time.Duration(random.Int64N(int64(longest[what]))))
+				} else if b.killed(what, time.Duration(random.Int64N(int64(longest[what])))) {
+					killed[what]++
 				}
 				again(allow)
 			}
@@ -126,4 +129,5 @@ func TestKilled(t *testing.T) {
 			must(t, os.RemoveAll(filepath.Dir(b.ws)))
 		}
 	}
+	t.Logf("killed in the middle: %d pushes, %d pulls", killed["push"], killed["pull"])
 }
