@@ -16,6 +16,8 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Exit codes of art and art-trace, beside the command's own. They are those of
@@ -90,16 +92,29 @@ func Fprint(w io.Writer, prog string, err error) {
 	io.WriteString(w, text) // one write, so that two programs' lines do not mix
 }
 
-// printable returns s with control characters but tab as escapes. Invalid UTF-8
-// stays: it is how the name is spelled.
+// printable returns s with what does not print as escapes, but for tab: control characters, also
+// those of eight bits, and what changes the direction of text. Other invalid UTF-8 stays: it is how
+// the name is spelled.
 func printable(s string) string {
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; (c < ' ' && c != '\t') || c == 0x7f {
-			fmt.Fprintf(&b, `\x%02x`, c)
-		} else {
-			b.WriteByte(c)
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		c := s[0]
+		switch {
+		case r == utf8.RuneError && n == 1:
+			if c < 0xa0 { // a terminal that knows no UTF-8 takes it as a control character
+				fmt.Fprintf(&b, `\x%02x`, c)
+			} else {
+				b.WriteByte(c)
+			}
+		case r == '\t' || unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
+		s = s[n:]
 	}
 	return b.String()
 }

@@ -18,6 +18,9 @@ func TestFprint(t *testing.T) {
 		{"hint", WithHint(base, "make it"), "art: open x: no such file or directory\nart: hint: make it\n"},
 		{"wrapped hint", fmt.Errorf("start: %w", WithHint(base, "make it")), "art: start: open x: no such file or directory\nart: hint: make it\n"},
 		{"empty hint", WithHint(base, ""), "art: open x: no such file or directory\n"},
+		{"other than ASCII", errors.New("open \u00e4\xff\u4e2d\U0001f600"), "art: open \u00e4\xff\u4e2d\U0001f600\n"},
+		{"control characters of eight bits", errors.New("open \u009b2J\x9b2J"), "art: open \\u009b2J\\x9b2J\n"},
+		{"direction of text", errors.New("open \u202efdp.exe"), "art: open \\u202efdp.exe\n"},
 		{"control characters", errors.New("open a\x1b[2Jb\nc"), "art: open a\\x1b[2Jb\\x0ac\n"},
 	} {
 		var b strings.Builder

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/riverlytech/art/internal/sync/patch"
@@ -155,8 +157,8 @@ func visible(line string) string {
 			b.WriteByte('\t')
 		case r < ' ' || r == 0x7f:
 			b.WriteString("^" + string(r^0x40))
-		case r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
-			// C1 controls, and what changes the direction of text (Unicode, Bidi_Control)
+		case r >= 0x80 && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r):
+			// C1 controls, and what changes the direction of text
 			fmt.Fprintf(&b, "<U+%04X>", r)
 		default:
 			b.WriteRune(r)
@@ -257,7 +259,24 @@ func (d *comparer) showJSON() error {
 		if err != nil {
 			return err
 		}
-		d.report.line("%s", text)
+		d.report.line("%s", printable(text))
 	}
 	return nil
+}
+
+// printable escapes what does not print in JSON, where such characters can be in strings only.
+func printable(text []byte) string {
+	var b strings.Builder
+	for _, r := range string(text) {
+		switch {
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
