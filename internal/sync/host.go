@@ -15,9 +15,12 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// maxPath bounds the length of a path below the workspace, in bytes. The kernel has no such limit
-// for a tree, but a database could describe one so deep that memory does not hold its paths.
-const maxPath = 64 << 10
+// maxPath bounds the length of a path below the workspace, in bytes. A tree can be deeper, but no
+// program can name what is there by its path (PATH_MAX), and the time and the memory that a tree of
+// directories in directories takes grow with the square of its depth.
+const maxPath = unix.PathMax - 1
+
+var errTooLong = errors.New("path is too long")
 
 // host is the workspace on the host. Paths are relative to it, clean, and "." is itself.
 type host struct {
@@ -53,33 +56,14 @@ func (h *host) tree(name string) (sqlvfs.Tree, error) {
 // symbolic link on the way (openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS), so neither a
 // hostile name nor a directory that is exchanged for a link while we work leads outside.
 func (h *host) open(rel string, flags int) (*os.File, error) {
-	dir, opened := int(h.dir.Fd()), -1
-	for {
-		// One system call takes less than PATH_MAX bytes; longer paths go in pieces.
-		piece, rest := rel, ""
-		if len(rel) >= unix.PathMax {
-			cut := strings.LastIndexByte(rel[:unix.PathMax-1], '/')
-			piece, rest = rel[:cut], rel[cut+1:]
-		}
-		how := unix.OpenHow{
-			Flags:   uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW),
-			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-		}
-		if rest != "" {
-			how.Flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
-		}
-		fd, err := openat2(dir, piece, &how)
-		if opened >= 0 {
-			unix.Close(opened)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if rest == "" {
-			return os.NewFile(uintptr(fd), rel), nil
-		}
-		dir, opened, rel = fd, fd, rest
+	fd, err := openat2(int(h.dir.Fd()), rel, &unix.OpenHow{
+		Flags:   uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW),
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil {
+		return nil, err
 	}
+	return os.NewFile(uintptr(fd), rel), nil
 }
 
 // openat2 repeats the call when a rename elsewhere in the system disturbs the check that the path

@@ -9,10 +9,7 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-var (
-	errLoop    = errors.New("directory has more than one place in the database")
-	errTooLong = errors.New("path is too long")
-)
+var errLoop = errors.New("directory has more than one place in the database")
 
 // planDir plans what is in a directory of the database. there tells whether the host has it.
 func (p *planner) planDir(a *action, there bool) error {

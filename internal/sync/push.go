@@ -275,6 +275,9 @@ func (p *pusher) entry(f *os.File, self object, d *folder, name string) (*folder
 		return nil, err
 	}
 	at := join(d.rel, name)
+	if len(at) > maxPath {
+		return nil, errTooLong
+	}
 	if why := skipped(at); why != "" {
 		p.report.note(p.guestPath(at), why)
 		return nil, nil

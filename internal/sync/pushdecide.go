@@ -141,7 +141,7 @@ func (p *pusher) untouched(a *action, seen map[sqlvfs.Ino]bool) bool {
 	if !n.Attr.IsDir() {
 		return agreed || a.was != nil && !p.guest.guestChanged(a)
 	}
-	if !agreed && (a.was == nil || a.was.Row != n.Ino) || seen[n.Ino] {
+	if !agreed && (a.was == nil || a.was.Row != n.Ino) || seen[n.Ino] || len(a.path) > maxPath {
 		return false
 	}
 	seen[n.Ino] = true
