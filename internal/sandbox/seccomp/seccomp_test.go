@@ -12,7 +12,7 @@ import (
 // call is one as a filter sees it.
 type call struct {
 	arch, nr uint32
-	args     [6]uint64
+	args     *[6]uint64 // nil: the filter is not to look at them
 }
 
 // decide runs program for one call as the kernel does (seccomp(2)), for the
@@ -30,6 +30,8 @@ func decide(t *testing.T, program []unix.SockFilter, c call) uint32 {
 				a = c.nr
 			case ins.K == offArch:
 				a = c.arch
+			case c.args == nil:
+				t.Fatalf("instruction %d loads an argument of call %d", pc, c.nr)
 			default:
 				a = uint32(c.args[(ins.K-offArgs)/8])
 			}
@@ -102,7 +104,7 @@ func TestArguments(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s has no call %s", arch.GOARCH, test.name)
 			}
-			c := call{arch.Audit, uint32(nr), test.args}
+			c := call{arch.Audit, uint32(nr), &test.args}
 			if got := decide(t, program(arch, nil, true), c); got != test.want {
 				t.Errorf("%s: %s%x: %#x, want %#x", arch.GOARCH, test.name, test.args, got, test.want)
 			}
@@ -135,7 +137,7 @@ func TestOptions(t *testing.T) {
 		for _, r := range rules {
 			for _, name := range r.calls {
 				nr, ok := sysnum.AMD64.Number(name)
-				c := call{arch: sysnum.AMD64.Audit, nr: uint32(nr)}
+				c := call{sysnum.AMD64.Audit, uint32(nr), &[6]uint64{}}
 				for i := range c.args {
 					c.args[i] = uint64(r.bits | r.where.bits)
 					if len(r.values) > 0 {
@@ -165,6 +167,23 @@ func TestForeign(t *testing.T) {
 		} {
 			if got := decide(t, p, call{arch: test.arch, nr: test.nr}); got != test.want {
 				t.Errorf("%s: call %x/%x: %#x, want %#x", arch.GOARCH, test.arch, test.nr, got, test.want)
+			}
+		}
+	}
+}
+
+// What no rule is about is allowed by number and architecture alone: only then does
+// the kernel not run the filter for it (seccomp_is_const_allow in kernel/seccomp.c).
+func TestNumberAlone(t *testing.T) {
+	for _, arch := range arches {
+		p := program(arch, nil, true)
+		for _, name := range arch.Names() {
+			if slices.ContainsFunc(rules, func(r rule) bool { return slices.Contains(r.calls, name) }) {
+				continue
+			}
+			nr, _ := arch.Number(name)
+			if got := decide(t, p, call{arch: arch.Audit, nr: uint32(nr)}); got != unix.SECCOMP_RET_ALLOW {
+				t.Errorf("%s: %s: %#x", arch.GOARCH, name, got)
 			}
 		}
 	}

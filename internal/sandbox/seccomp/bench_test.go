@@ -1,0 +1,90 @@
+package seccomp
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/trace/filter"
+)
+
+// What getppid(2), which no rule is about, takes under our filters, alone and
+// together: as much as under the shortest filter that there is, because the kernel
+// runs none of them. "argument" is one that it has to run. Each filter has a thread
+// of its own, and they run by turns.
+func BenchmarkAllowed(b *testing.B) {
+	traced, err := filter.Program([]string{"connect"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	shortest := []unix.SockFilter{ret(unix.SECCOMP_RET_ALLOW)}
+	contenders := []struct {
+		name    string
+		filters [][]unix.SockFilter
+	}{
+		{"none", nil},
+		{"shortest", [][]unix.SockFilter{shortest}},
+		{"policy", [][]unix.SockFilter{Program(nil, false)}},
+		{"trace", [][]unix.SockFilter{traced}},
+		{"both", [][]unix.SockFilter{Program(nil, false), traced}},
+		{"argument", [][]unix.SockFilter{append([]unix.SockFilter{load(offArgs)}, shortest...)}},
+	}
+	const rounds, calls = 41, 50_000
+	turns := make([]chan chan int64, len(contenders))
+	for i, c := range contenders {
+		turns[i] = make(chan chan int64)
+		defer close(turns[i])
+		go func() {
+			runtime.LockOSThread() // for good: a thread does not get rid of a filter
+			var err error
+			for _, f := range c.filters {
+				if err == nil {
+					err = filter.Install(f)
+				}
+			}
+			for answer := range turns[i] {
+				took := int64(-1)
+				if err == nil {
+					took = getppid(calls)
+				}
+				answer <- took
+			}
+		}()
+	}
+	took := make([][]float64, len(contenders))
+	for range rounds {
+		for i := range contenders {
+			answer := make(chan int64)
+			turns[i] <- answer
+			ns := <-answer
+			if ns < 0 {
+				b.Fatalf("%s: the filter cannot be loaded", contenders[i].name)
+			}
+			took[i] = append(took[i], float64(ns)/calls)
+		}
+	}
+	for i, c := range contenders {
+		slices.Sort(took[i])
+		b.ReportMetric(took[i][rounds/2], c.name+"-ns")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// getppid makes n calls and returns how many nanoseconds of the processor the
+// thread has spent.
+func getppid(n int) int64 {
+	now := func() int64 {
+		var t unix.Timespec
+		if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+			panic(err)
+		}
+		return t.Nano()
+	}
+	start := now()
+	for range n {
+		unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
+	}
+	return now() - start
+}
