@@ -101,6 +101,9 @@ func main() {
 	if os.Args[0] == trace.LauncherName {
 		trace.Launch(os.Args)
 	}
+	// With one processor alone, the Go runtime takes it from a thread that waits for
+	// a tracee, and has to give it back each time (retake in runtime/proc.go).
+	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -38,6 +38,7 @@ type tracer struct {
 	tasks    map[int]*task
 	stops    []stop // reported and not yet handled
 	room     []stop // the memory of stops
+	single   int    // stops since another was found beside one
 	root     int
 	// everyCall: there is no filter, so the threads stop at every call.
 	everyCall bool

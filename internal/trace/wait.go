@@ -17,13 +17,18 @@ type stop struct {
 	late bool
 }
 
+// lookEvery is how many turns a thread can have in a row while others have stopped:
+// to ask for those in vain is a tenth of the calls that a stop takes.
+const lookEvery = 8
+
 // next returns the next stop or end. ok is false when no tracee is left, or when
 // somebody wants the trace to end.
 //
 // Of several threads that have stopped, wait4 always returns the same first
 // (do_wait in kernel/exit.c walks its lists from the front), so that threads which
 // stop again and again could keep others from ever going on. Hence all that have
-// stopped are asked for, and have their turn before any has another one.
+// stopped are asked for, and have their turn before any has another one. As long as
+// nothing is found that way, it is done every now and then only.
 func (t *tracer) next() (s stop, ok bool, err error) {
 	for len(t.stops) == 0 {
 		if t.quit != nil && t.quit.Load() {
@@ -35,8 +40,11 @@ func (t *tracer) next() (s stop, ok bool, err error) {
 		case err != nil && !errors.Is(err, unix.EINTR):
 			return s, false, fmt.Errorf("wait for tracee: %w", err)
 		}
-		for len(t.tasks) > 1 && t.wait(unix.WNOHANG) == nil {
+		look := t.single%lookEvery == 0 && len(t.tasks) > 1
+		t.single++
+		for look && t.wait(unix.WNOHANG) == nil {
 			t.stops[len(t.stops)-1].late = true
+			t.single = 0
 		}
 	}
 	s, t.stops = t.stops[0], t.stops[1:]
