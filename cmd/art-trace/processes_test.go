@@ -6,7 +6,9 @@ import (
 	"strings"
 )
 
-var temporary = regexp.MustCompile(`go-build\d+|/go-build/[0-9a-f/]*-[ad]|"(-buildid=)?[\w/-]{23,32}"\.\.\.|\b\d+-tmp-\w+`)
+// What differs between two builds: names, and by a few bytes the sizes of what is
+// compressed.
+var temporary = regexp.MustCompile(`"/tmp/go-build[^"]*"\.\.\.|go-build\d+|/go-build/[0-9a-f/]*-[ad]|"(-buildid=)?[\w/-]{23,32}"\.\.\.|\b\d+-tmp-\w+|st_size=\d+`)
 
 // processes returns, for a program that moves its work between its threads, what
 // was done by all of them together, sorted: one list of lines.

@@ -34,8 +34,24 @@
 //	  refuses
 //
 // What differs from run to run of the same program under the same tracer is no
-// difference: addresses, ids, times, random bytes, when a child's SIGCHLD arrives,
-// in which order children are waited for, and whether a futex has to wait. The
-// calls of a Go program are compared process by process, because its runtime moves
-// goroutines between threads.
+// difference: addresses, ids, times, random bytes, where the heap starts (brk), and
+// when a child's SIGCHLD arrives. For some of the programs that is more:
+//
+//	program             compared                      left out, because it is up to
+//	ls -lR, find, tar,  every line                    nothing
+//	  cp, sh, cat
+//	pipeline of sh      every line                    nothing
+//	git status          every line                    the index: times of files, and what is
+//	                                                  made of them; names of temporary files
+//	python3 -c          every line                    nothing
+//	crash (SIGSEGV)     every line                    nothing
+//	64 threads          all but futex, mmap, munmap,  the scheduler: who waits for whom, and
+//	                    mprotect, madvise, mremap     whose memory grows
+//	1,000 children      all but wait4, rt_sigsuspend  the scheduler: which child ends first
+//	                    and rt_sigprocmask            and how many are found ended at once
+//	go build            %file, %network, getdents64,  the Go runtime, which moves goroutines
+//	                    fstat, ftruncate, pipe2,      between threads: process by process
+//	                    dup3, flock; sorted           instead of thread by thread
+//	SIGSTOP, SIGCONT    all but wait4, rt_sigsuspend  the scheduler: whether the process is
+//	                    and rt_sigprocmask            stopped first or woken first
 package output
