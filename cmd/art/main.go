@@ -11,7 +11,9 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/riverlytech/art/internal/attack"
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/doctor"
 	"github.com/riverlytech/art/internal/sandbox"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
@@ -31,6 +33,10 @@ func main() {
 		os.Exit(stage.Main())
 	case stub.Path:
 		os.Exit(stub.Main())
+	case doctor.TrialName:
+		os.Exit(doctor.Trial(os.Args[1:]))
+	case doctor.AttackerName:
+		os.Exit(attack.Main(os.Args, os.Stdout))
 	}
 	code, err := run(os.Args[1:])
 	if err != nil {
@@ -55,6 +61,9 @@ func run(args []string) (int, error) {
 	cmd := command(&options, run)
 	if len(args) > 0 && args[0] == "config" {
 		cmd, args = configCommand(&options), args[1:]
+	}
+	if len(args) > 0 && args[0] == "doctor" {
+		cmd, args = doctorCommand(&options, &code, args[1:])
 	}
 	if err := cmd.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Print(usage)

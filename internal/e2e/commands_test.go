@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/riverlytech/art/internal/attack"
 	"github.com/riverlytech/art/internal/processes"
 )
 
@@ -27,6 +28,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"killtree": cmdKillTree,
 	"clean":    cmdClean,
 	"whole":    cmdWhole,
+	"attacked": cmdAttacked,
 }
 
 // code N program args...
@@ -221,5 +223,34 @@ func cmdWhole(ts *testscript.TestScript, neg bool, args []string) {
 	out, err := exec.Command("sqlite3", filepath.Join(copies, filepath.Base(args[0])), broken).CombinedOutput()
 	if err != nil || len(out) > 0 {
 		ts.Fatalf("%s is not whole: %v\n%s", args[0], err, out)
+	}
+}
+
+// attacked FILE
+//
+// the file (also stdout) must be the table of art doctor --attack: what always succeeds
+// outside of a sandbox has to do so there, or it proves nothing.
+func cmdAttacked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: attacked file")
+	}
+	cells := map[string][]string{}
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		if fields := strings.Fields(line); len(fields) > 3 && strings.HasPrefix(line, "  ") {
+			cells[strings.Join(fields[:len(fields)-3], " ")] = fields[len(fields)-3:]
+		}
+	}
+	all := attack.All()
+	if len(all) < 80 {
+		ts.Fatalf("%d attempts are too few", len(all))
+	}
+	for _, a := range all {
+		row := cells[a.Name]
+		switch {
+		case row == nil:
+			ts.Fatalf("%s: was not tried", a.Name)
+		case row[0] != "succeeds" && (a.Needs == attack.Nothing || a.Needs == attack.Root && os.Getuid() == 0):
+			ts.Fatalf("%s: %s on the host", a.Name, row[0])
+		}
 	}
 }

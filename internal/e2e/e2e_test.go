@@ -118,11 +118,6 @@ func setup(env *testscript.Env) error {
 	}
 	env.Defer(func() { unmountBelow(env.WorkDir) })
 	env.Setenv("BIN", bin)
-	attacks, err := filepath.Abs("testdata/attack")
-	if err != nil {
-		return err
-	}
-	env.Setenv("ATTACKS", attacks)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("XDG_RUNTIME_DIR", filepath.Join(env.WorkDir, "run"))
 	env.Setenv("UID", fmt.Sprint(guestID(os.Getuid())))

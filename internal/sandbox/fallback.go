@@ -13,6 +13,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/fusemount"
+	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -34,11 +35,12 @@ type handover struct {
 // Within that time a lock is held on the directory around it. So whoever has the
 // lock knows that any mount there is of a dead session, and sweeps it away.
 func (s *session) fallBack(why error) error {
+	_, missing := exec.LookPath("fusermount3")
 	fail := func(err error) error {
-		return cli.WithHint(fmt.Errorf("mount FUSE: neither in a user namespace (%w) nor with fusermount3 (%w)", why, err), fuseHint())
+		return cli.WithHint(fmt.Errorf("mount FUSE: neither in a user namespace (%w) nor with fusermount3 (%w)", why, err), hint.Host{}.FUSE(missing == nil))
 	}
-	if _, err := exec.LookPath("fusermount3"); err != nil && os.Getuid() != 0 {
-		return fail(unwrapped(err))
+	if missing != nil && os.Getuid() != 0 {
+		return fail(unwrapped(missing))
 	}
 	lock, err := lockRuntimeDir()
 	if err != nil {
@@ -164,15 +166,4 @@ func runtimeDir() (string, error) {
 		return "", fmt.Errorf("%s is not a directory of the caller's own with mode 0700", dir)
 	}
 	return dir, nil
-}
-
-// fuseHint returns what makes one of the two ways work.
-func fuseHint() string {
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		return "there is no /dev/fuse: load the module with `sudo modprobe fuse`; in a container, add the device (docker: --device /dev/fuse)"
-	}
-	if _, err := exec.LookPath("fusermount3"); err != nil {
-		return "run `sudo chmod 0666 /dev/fuse`, or install fuse3 (`sudo apt-get install fuse3`)"
-	}
-	return "run `sudo chmod 0666 /dev/fuse`"
 }

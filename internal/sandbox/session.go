@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/sync/quote"
@@ -383,11 +384,11 @@ func (s *session) noExitCode() error {
 // sandboxHint returns what to do about what bubblewrap said.
 func sandboxHint(text string) string {
 	if strings.Contains(text, "mount proc") {
-		return "the /proc here is partly hidden, as it is in containers and sandboxes; in a container, show all of it (docker: --security-opt systempaths=unconfined)"
+		return hint.Proc()
 	}
 	for _, sign := range []string{"uid map", "namespace", "Operation not permitted", "Creating new"} {
 		if strings.Contains(text, sign) {
-			return stage.NamespaceHint()
+			return hint.Host{}.Namespaces()
 		}
 	}
 	if strings.Contains(text, "Unknown option") {

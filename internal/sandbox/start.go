@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/wire"
 	"github.com/riverlytech/art/libexec"
@@ -98,7 +99,7 @@ func (s *session) startStage() error {
 		},
 	}
 	if err := cmd.Start(); err != nil {
-		return cli.WithHint(fmt.Errorf("make a user namespace: %w", unwrapped(err)), stage.NamespaceHint())
+		return cli.WithHint(fmt.Errorf("make a user namespace: %w", unwrapped(err)), hint.Host{}.Namespaces())
 	}
 	s.stage = cmd.Process
 	s.stageDone = wait(cmd)

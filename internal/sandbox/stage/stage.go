@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -66,7 +67,7 @@ func run(link *os.File) error {
 	// From here on no mount made below shows on the host, and none of the host's
 	// later ones here (mount_namespaces(7), propagation types).
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return cli.WithHint(fmt.Errorf("make mounts private: %w", err), NamespaceHint())
+		return cli.WithHint(fmt.Errorf("make mounts private: %w", err), hint.Host{}.Namespaces())
 	}
 
 	// Everything of the host is opened before anything is covered, each path once:
@@ -163,22 +164,4 @@ func waitReady() error {
 		return cli.WithHint(errors.New(what), hint)
 	}
 	return fmt.Errorf("start art-fuse: it answered %q", kind)
-}
-
-// NamespaceHint returns what the user can do where user namespaces are restricted.
-func NamespaceHint() string {
-	read := func(name string) string {
-		text, _ := os.ReadFile("/proc/sys/" + name) // absent where the kernel lacks it
-		return strings.TrimSpace(string(text))
-	}
-	switch {
-	case read("kernel/apparmor_restrict_unprivileged_userns") == "1":
-		return "AppArmor restricts user namespaces to profiled programs (kernel.apparmor_restrict_unprivileged_userns=1): " +
-			"give art a profile with `userns,`, or run `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`"
-	case read("kernel/unprivileged_userns_clone") == "0":
-		return "run `sudo sysctl kernel.unprivileged_userns_clone=1`"
-	case read("user/max_user_namespaces") == "0":
-		return "run `sudo sysctl user.max_user_namespaces=15000`"
-	}
-	return "user namespaces are not available here: see user_namespaces(7); in a container, the container's runtime has to allow them"
 }

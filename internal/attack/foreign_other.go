@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package attack
+
+// foreign are attempts with another architecture's calls. Most processors of this one
+// know no other.
+var foreign []Attempt

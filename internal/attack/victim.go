@@ -1,0 +1,130 @@
+package attack
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Target is what is attacked on the host, as the attacker is told of it.
+type Target struct {
+	pid  int    // of a process
+	port int    // that the process listens on, on localhost
+	dir  string // where its socket and the database are
+	home string // something in the caller's home
+
+	path string // what the attacker was executed as
+}
+
+// database is the name of the database in the target's directory.
+const database = "ws.db"
+
+// secret begins the value of a variable that the host's processes have. In two parts,
+// so that looking for it does not find who looks.
+const secret = "c4llers-" + "secret"
+
+// Secret is a variable for the environment of whatever is not to give it away.
+const Secret = "ART_ATTACK=" + secret
+
+func (t *Target) arguments() []string {
+	return []string{strconv.Itoa(t.pid), strconv.Itoa(t.port), t.dir, t.home}
+}
+
+func target(args []string) (*Target, error) {
+	if len(args) != 4 {
+		return nil, errors.New("attack: no target was given")
+	}
+	t := &Target{dir: args[2], home: args[3]}
+	for i, into := range []*int{&t.pid, &t.port} {
+		var err error
+		if *into, err = strconv.Atoi(args[i]); err != nil {
+			return nil, fmt.Errorf("attack: %w", err)
+		}
+	}
+	return t, nil
+}
+
+// abstract is the name of the socket without a file.
+func (t *Target) abstract() string { return "@art-attack-" + strconv.Itoa(t.pid) }
+
+func (t *Target) socket() string { return filepath.Join(t.dir, "socket") }
+
+// proc is a path below the process in /proc.
+func (t *Target) proc(name string) string {
+	return filepath.Join("/proc", strconv.Itoa(t.pid), name)
+}
+
+// Victim is this process as a target.
+type Victim struct {
+	*Target
+	// Database is the path of an empty file, for a session's database.
+	Database string
+	// Left is a file for programs to inherit.
+	Left *os.File
+
+	closers []func() error
+}
+
+// NewVictim makes this process a target, with its files in dir. home is the caller's.
+func NewVictim(dir, home string) (_ *Victim, err error) {
+	v := &Victim{Target: &Target{pid: os.Getpid(), dir: dir, home: something(home)}}
+	v.Database = filepath.Join(dir, database)
+	defer func() {
+		if err != nil {
+			v.Close()
+		}
+	}()
+	port, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("attack: %w", err)
+	}
+	v.closers = append(v.closers, port.Close)
+	v.port = port.Addr().(*net.TCPAddr).Port
+	for _, name := range []string{v.socket(), v.abstract()} {
+		l, err := net.Listen("unix", name)
+		if err != nil {
+			return nil, fmt.Errorf("attack: %w", err)
+		}
+		v.closers = append(v.closers, l.Close)
+	}
+	if v.Left, err = os.OpenFile(v.Database, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, fmt.Errorf("attack: %w", err)
+	}
+	v.closers = append(v.closers, v.Left.Close)
+	return v, nil
+}
+
+// something returns the path of something in a directory, whether there is anything
+// or not.
+func something(dir string) string {
+	name := "none"
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		name = entries[0].Name()
+	}
+	return filepath.Join(dir, name)
+}
+
+// Close ends what can be attacked.
+func (v *Victim) Close() {
+	for _, end := range v.closers {
+		_ = end() // nothing was written there
+	}
+}
+
+// field returns the value of a field in a file such as /proc/PID/status.
+func field(path, name string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", fmt.Errorf("%s says nothing of %s", path, name)
+}

@@ -1,0 +1,144 @@
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/riverlytech/art/internal/attack"
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sandbox/stage"
+)
+
+// AttackerName as the zeroth argument makes art the attacker. It is also what is
+// executed in the guest, which need not be able to see art's executable: the stub
+// still has it open when it becomes its payload. The stub itself has another spelling
+// of it (stub.Path).
+var AttackerName = "/proc/thread-self/fd/" + strconv.Itoa(stage.SelfFD)
+
+// What a cell of the table says.
+const (
+	succeeds  = "succeeds"
+	fails     = "fails"
+	permitted = "allowed"
+	notMade   = "-"
+)
+
+// column is how the attempts went in one place.
+type column struct {
+	mode    attack.Mode // "" is the host
+	results map[string]string
+}
+
+// attackAll makes all attempts on the host, in direct and in overlay mode, and writes a
+// table. It returns the exit code: 1 if any succeeds in a session where nobody has
+// allowed it.
+func attackAll(o *Options, w io.Writer) (int, error) {
+	allowed, err := o.Settle()
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	dir, err := os.MkdirTemp("", "art-doctor-")
+	if err != nil {
+		return cli.ExitArt, fmt.Errorf("make a directory for the attempts: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "/nonexistent"
+	}
+	victim, err := attack.NewVictim(dir, home)
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	defer victim.Close()
+
+	command := attack.Command(AttackerName, victim.Target)
+	outside := exec.Command("/proc/self/exe")
+	outside.Args, outside.Env = command, append(os.Environ(), attack.Secret)
+	outside.Dir = filepath.Join(dir, "outside")
+	if err := os.Mkdir(outside.Dir, 0o700); err != nil {
+		return cli.ExitArt, fmt.Errorf("make a directory for the attempts: %w", err)
+	}
+	columns := []column{{}, {mode: attack.Direct}, {mode: attack.Overlay}}
+	for i, cmd := range []*exec.Cmd{
+		outside,
+		session(o, []string{attack.Secret}, append([]string{"--db=", "--"}, command...)...),
+		session(o, []string{attack.Secret}, append([]string{"--db", victim.Database, "--"}, command...)...),
+	} {
+		// It is left open to whatever does not close what it inherits.
+		cmd.ExtraFiles = []*os.File{victim.Left}
+		if columns[i].results, err = results(cmd); err != nil {
+			return cli.ExitArt, err
+		}
+	}
+	return tabulate(columns, allowed, w)
+}
+
+func results(cmd *exec.Cmd) (map[string]string, error) {
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return nil, said(errs.String(), fmt.Errorf("attack: %w: %s", err, bytes.TrimSpace(errs.Bytes())))
+	}
+	return attack.Results(out.String())
+}
+
+// tabulate writes a row for each attempt, and at the end what comes of it all. options
+// are what the user allows.
+func tabulate(columns []column, options []string, w io.Writer) (int, error) {
+	var table bytes.Buffer
+	row := func(cells ...any) { fmt.Fprintf(&table, "%-50s %-10s %-10s %s\n", cells...) }
+	all, out, vain := attack.All(), 0, 0
+	for i, a := range all {
+		if i == 0 || a.Area != all[i-1].Area {
+			if i > 0 {
+				table.WriteByte('\n')
+			}
+			row(a.Area, "host", "direct", "overlay")
+		}
+		cells := []any{"  " + a.Name}
+		free := false
+		for _, c := range columns {
+			cell := c.cell(&a, options)
+			free = free || cell == succeeds && c.mode != ""
+			cells = append(cells, cell)
+		}
+		if free {
+			out++
+		}
+		if cells[1] == fails {
+			vain++
+		}
+		row(cells...)
+	}
+	fmt.Fprintf(&table, "\n%d attempts, of which %d fail on this host without a sandbox, too", len(all), vain)
+	code := cli.OK
+	if out > 0 {
+		code = cli.ExitError
+		fmt.Fprintf(&table, ": %d BREAK OUT of the sandbox\n", out)
+	} else {
+		table.WriteString(": none breaks out of the sandbox\n")
+	}
+	if _, err := table.WriteTo(w); err != nil {
+		return cli.ExitArt, fmt.Errorf("tell of the attempts: %w", err)
+	}
+	return code, nil
+}
+
+func (c *column) cell(a *attack.Attempt, options []string) string {
+	switch {
+	case c.mode != "" && !a.In(c.mode):
+		return notMade
+	case c.results[a.Name] != "":
+		return fails
+	case c.mode != "" && slices.Contains(options, a.Option):
+		return permitted
+	}
+	return succeeds
+}

@@ -1,0 +1,145 @@
+// Package doctor looks at a host: whether it has what a session needs, and whether the
+// sandbox that it gets there holds.
+//
+//	doctor.go    what is found, and how it is told
+//	kernel.go    the kernel and what it is set to
+//	programs.go  bubblewrap, fusermount3 and art's own helpers
+//	trial.go     namespaces and mounts, tried in a process of its own
+//	session.go   whole sessions, tried
+//	attack.go    attempts to break out of them
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hint"
+)
+
+// State is how well something is.
+type State int
+
+const (
+	// OK is all right.
+	OK State = iota
+	// Note is something without which sessions run, and what they lack then.
+	Note
+	// Fail is something without which sessions fail.
+	Fail
+)
+
+func (s State) String() string { return [...]string{"ok", "note", "FAIL"}[s] }
+
+// Finding is what was found about one thing.
+type Finding struct {
+	State State
+	// What it is about.
+	What string
+	// Says what was found.
+	Says string
+	// Fix is what to do, or "".
+	Fix string
+}
+
+// Options are what to look at.
+type Options struct {
+	// Args are flags of art, for the sessions.
+	Args []string
+	// Attack asks for attempts to break out of them.
+	Attack bool
+	// Settle reads the settings and returns what they allow: options of package seccomp,
+	// and attack.Network.
+	Settle func() (allowed []string, err error)
+}
+
+// Run tells on w what it finds. It returns the exit code: 0 if sessions work here and
+// nothing breaks out of them, 1 otherwise.
+func Run(o *Options, w io.Writer) (int, error) {
+	if o.Attack {
+		return attackAll(o, w)
+	}
+	code := cli.OK
+	for _, f := range examine(o) {
+		if f.State == Fail {
+			code = cli.ExitError
+		}
+		if err := f.write(w); err != nil {
+			return cli.ExitArt, err
+		}
+	}
+	return code, nil
+}
+
+func (f *Finding) write(w io.Writer) error {
+	text := fmt.Sprintf("%-5s %-16s %s\n", f.State, f.What, f.Says)
+	if f.Fix != "" {
+		text += fmt.Sprintf("%5s fix: %s\n", "", f.Fix)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("tell what was found: %w", err)
+	}
+	return nil
+}
+
+// host is the machine that is looked at: in tests, one that is made up.
+type host struct {
+	hint.Host
+	uid int
+	// look returns the path of a program, as exec.LookPath.
+	look func(name string) (string, error)
+	// run runs a program and returns what it says.
+	run func(name string, args ...string) (string, error)
+	// try makes a trial (see trial.go).
+	try func(trial string) error
+	// mount mounts FUSE with fusermount3, and unmounts it.
+	mount func() error
+}
+
+func thisHost() *host {
+	return &host{
+		uid:  os.Getuid(),
+		look: exec.LookPath,
+		run: func(name string, args ...string) (string, error) {
+			out, err := exec.Command(name, args...).CombinedOutput()
+			return strings.TrimSpace(string(out)), err
+		},
+		try:   try,
+		mount: fusermount,
+	}
+}
+
+// examine returns all findings. What sessions say of themselves comes last, since the
+// rest may explain it.
+func examine(o *Options) []Finding {
+	h := thisHost()
+	findings := []Finding{
+		h.kernel(), h.where(), h.bubblewrap(), h.namespaces(), h.proc(), h.fuse(), h.fusermount(),
+		seccomp(), landlock(), h.yama(), h.hidepid(),
+	}
+	findings = append(findings, helpers()...)
+	if _, err := o.Settle(); err != nil {
+		return append(findings, failure("settings", err))
+	}
+	return append(findings, sessions(o)...)
+}
+
+// failure is what an error of art's own says.
+func failure(what string, err error) Finding {
+	f := Finding{State: Fail, What: what, Says: err.Error()}
+	if hinted, ok := err.(cli.Hinted); ok {
+		f.Fix = hinted.Hint()
+	}
+	return f
+}
+
+// sudo puts what root has to run in the words of the caller.
+func (h *host) sudo(command string) string {
+	if h.uid != 0 {
+		command = "sudo " + command
+	}
+	return command
+}

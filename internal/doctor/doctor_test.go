@@ -1,0 +1,142 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hint"
+)
+
+// made returns a host with these files, on which nothing works that is tried, and of
+// the programs those of a Debian system are there.
+func made(t *testing.T, files map[string]string) *host {
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuse := errors.New("permission denied")
+	return &host{
+		Host: hint.Host{Root: root},
+		uid:  1000,
+		look: func(name string) (string, error) {
+			if name == "apt-get" {
+				return "/usr/bin/apt-get", nil
+			}
+			return "", exec.ErrNotFound
+		},
+		run:   func(string, ...string) (string, error) { return "", refuse },
+		try:   func(string) error { return refuse },
+		mount: func() error { return refuse },
+	}
+}
+
+func TestFindings(t *testing.T) {
+	const release, yama = "/proc/sys/kernel/osrelease", "/proc/sys/kernel/yama/ptrace_scope"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		look  func(*host) Finding
+		state State
+		says  string // a part of it
+		fix   string // a part of it; "" is none
+	}{
+		{"kernel", map[string]string{release: "6.8.0-31-generic\n"}, (*host).kernel, OK, "Linux 6.8.0", ""},
+		{"the oldest kernel", map[string]string{release: "5.12.0"}, (*host).kernel, OK, "5.12", ""},
+		{"an older kernel", map[string]string{release: "5.11.22-generic"}, (*host).kernel, Fail, "older than 5.12", "sudo apt-get install linux-image-generic"},
+		{"an older kernel in WSL", map[string]string{release: "5.10.16.3-microsoft-standard-WSL2"}, (*host).kernel, Fail, "older", "wsl --update"},
+		{"no /proc", nil, (*host).kernel, Fail, "cannot be read", "sudo mount -t proc"},
+
+		{"machine", map[string]string{release: "6.8.0"}, (*host).where, OK, "no container", ""},
+		{"docker", map[string]string{"/.dockerenv": ""}, (*host).where, OK, "docker", ""},
+		{"podman", map[string]string{"/run/.containerenv": ""}, (*host).where, OK, "podman", ""},
+		{"systemd-nspawn", map[string]string{"/run/systemd/container": "systemd-nspawn\n"}, (*host).where, OK, "systemd-nspawn", ""},
+		{"WSL2", map[string]string{release: "6.6.87.2-microsoft-standard-WSL2"}, (*host).where, OK, "Linux 2", ""},
+		{"WSL1", map[string]string{release: "4.4.0-19041-Microsoft", "/etc/os-release": "ID=debian\nNAME=\"Debian\"\n"}, (*host).where, Fail, "Linux 1", "wsl --set-version Debian 2"},
+
+		{"bubblewrap", nil, (*host).bubblewrap, Fail, "not installed", "sudo apt-get install bubblewrap"},
+		{"fusermount3", nil, (*host).fusermount, Note, "not installed", "sudo apt-get install fuse3"},
+
+		{"AppArmor", map[string]string{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n"}, (*host).namespaces, Fail, "denied", "apparmor_parser -r /etc/apparmor.d/art"},
+		{"Debian's switch", map[string]string{"/proc/sys/kernel/unprivileged_userns_clone": "0\n"}, (*host).namespaces, Fail, "denied", "sudo sysctl kernel.unprivileged_userns_clone=1"},
+		{"a count of none", map[string]string{"/proc/sys/user/max_user_namespaces": "0\n"}, (*host).namespaces, Fail, "denied", "sudo sysctl user.max_user_namespaces="},
+		{"no namespaces in docker", map[string]string{"/.dockerenv": ""}, (*host).namespaces, Fail, "denied", "--security-opt seccomp=unconfined"},
+		{"a hidden /proc", nil, (*host).proc, Fail, "denied", "systempaths=unconfined"},
+		{"no FUSE", nil, (*host).fuse, Fail, "no overlay mode", "sudo modprobe fuse"},
+		{"no FUSE in docker", map[string]string{"/.dockerenv": ""}, (*host).fuse, Fail, "no overlay mode", "--device /dev/fuse"},
+		{"FUSE that may not be opened", map[string]string{"/dev/fuse": ""}, (*host).fuse, Fail, "denied", "sudo chmod 0666 /dev/fuse"},
+
+		{"no Yama", nil, (*host).yama, OK, "may trace", ""},
+		{"Yama", map[string]string{yama: "1\n"}, (*host).yama, OK, "--attach", ""},
+		{"Yama for root", map[string]string{yama: "2\n"}, (*host).yama, Note, "only root", "sudo sysctl kernel.yama.ptrace_scope=1"},
+		{"Yama for nobody", map[string]string{yama: "3\n"}, (*host).yama, Note, "nobody", "restart"},
+
+		{"hidepid", map[string]string{"/proc/self/mountinfo": "22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=invisible\n"}, (*host).hidepid, OK, "invisible", ""},
+		{"no hidepid", map[string]string{"/proc/self/mountinfo": "22 27 0:21 / /proc rw,relatime - proc proc rw\n"}, (*host).hidepid, OK, "not set", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := c.look(made(t, c.files))
+			if f.State != c.state || !strings.Contains(f.Says, c.says) {
+				t.Errorf("%v %s, want %v %s", f.State, f.Says, c.state, c.says)
+			}
+			if (f.Fix == "") != (c.fix == "") || !strings.Contains(f.Fix, c.fix) {
+				t.Errorf("fix %q, want %q", f.Fix, c.fix)
+			}
+		})
+	}
+}
+
+func TestBubblewrapVersion(t *testing.T) {
+	for text, want := range map[string]State{"bubblewrap 0.8.0": OK, "bubblewrap 0.11.0": OK, "bubblewrap 1.0": OK, "bubblewrap 0.6.1": Fail, "": Fail, "bwrap: no": Fail} {
+		h := made(t, nil)
+		h.look = func(name string) (string, error) { return "/usr/bin/" + name, nil }
+		h.run = func(string, ...string) (string, error) { return text, nil }
+		if f := h.bubblewrap(); f.State != want || f.State == Fail && f.Fix == "" {
+			t.Errorf("%q: %v", text, f)
+		}
+	}
+}
+
+func TestFuseByFusermount(t *testing.T) {
+	h := made(t, nil)
+	h.mount = func() error { return nil }
+	if f := h.fuse(); f.State != OK || !strings.HasPrefix(f.Says, "fusermount3 mounts it") {
+		t.Errorf("%v", f)
+	}
+}
+
+func TestLandlock(t *testing.T) {
+	for _, c := range []struct {
+		version int
+		errno   unix.Errno
+		want    State
+	}{{6, 0, OK}, {7, 0, OK}, {5, 0, Note}, {0, unix.ENOSYS, Note}, {0, unix.EOPNOTSUPP, Note}} {
+		if f := judgeLandlock(c.version, c.errno); f.State != c.want || (f.Fix == "") != (c.want == OK) {
+			t.Errorf("version %d, %v: %v", c.version, c.errno, f)
+		}
+	}
+}
+
+// What a helper says of why it failed is told in its words.
+func TestSaid(t *testing.T) {
+	err := said("noise\nart-fuse: start: version 1\nart-fuse: hint: install both\n", fmt.Errorf("exit status 125"))
+	f := failure("art-fuse", err)
+	if f.Says != "start: version 1" || f.Fix != "install both" {
+		t.Errorf("%v", f)
+	}
+	if f := failure("x", said("", errors.New("exit status 1"))); f.Says != "exit status 1" || f.Fix != "" {
+		t.Errorf("%v", f)
+	}
+}
