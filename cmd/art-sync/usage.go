@@ -102,6 +102,10 @@ DESCRIPTION
   agents, start-up files of shells, what package managers run), and links that
   point out of DIR, are held back until they are allowed: "HELD path: why".
 
+  Where the file system of DIR cannot hold what is to be brought (names that
+  differ only in case where that does not count, names too long, links, modes),
+  nothing is changed. That is tried out, so a dry run does not tell of it.
+
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database; no session may be using it

@@ -11,7 +11,7 @@ import (
 // rename alone does not lead there: it is staged once more, in the directory itself. There can be
 // no hard links across.
 func (p *puller) placeAcross(a *action, d *os.File, name string) error {
-	s := &staging{host: p.host, dir: d}
+	s := &staging{dir: d}
 	tmp := p.staging.name
 	err := p.stageAcross(a, s, tmp)
 	if err == nil {

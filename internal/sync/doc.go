@@ -30,7 +30,7 @@
 //
 //  1. plan (planner.go; plan.go, planentry.go, removal.go, copies.go): find out what the guest
 //     changed, walking the rows of the database; the host is asked about these paths only. Nothing
-//     changes.
+//     changes, and nothing will if the host's file system cannot hold all of it (fits.go, trial.go).
 //  2. stage (stage.go): write each new file into a hidden directory of the workspace. All content
 //     that comes from host files is read now, while they are what the database refers to. A disk
 //     that fills up is noticed here, with the workspace still untouched.

@@ -21,6 +21,13 @@ var kills = flag.Int("kills", 10, "how many pushes and how many pulls TestKilled
 const asCommand = "ART_SYNC_TEST_COMMAND"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		if err := serveSmaller(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if what := os.Getenv(asCommand); what != "" {
 		do := Pull
 		if what == "push" {

@@ -1,7 +1,9 @@
 package sync
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -136,6 +138,9 @@ func (p *planner) look(a *action, d thereDir, name string) bool {
 	}
 	st, err := d.stat(name)
 	if err != nil {
+		if refusedName(err) && p.limit.has(a.path) {
+			p.refused = cmp.Or(p.refused, fmt.Errorf("%s: %w", p.hostPath(a.path), err))
+		}
 		p.settle.fail(a, err)
 		return false
 	}

@@ -39,6 +39,8 @@ type planner struct {
 
 	renamed []*action // directories of the database that show a host directory of another path
 
+	refused error // the host cannot even look for a name that the guest has; nil: there is none
+
 	// needed are host paths that rows still depend on because what comes from there was not done: to
 	// replace them would lose what the guest has.
 	needed map[string]bool

@@ -228,8 +228,11 @@ func (p *puller) run() error {
 		}
 		return nil
 	}
-	if err := sweepStaging(p.host); err != nil {
+	if err := sweepStaging(p.host.dir); err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
+	}
+	if err := p.fits(); err != nil {
+		return err
 	}
 	defer p.endStaging()
 	if err := p.stage(); err != nil {

@@ -286,7 +286,7 @@ func TestStagingIsSwept(t *testing.T) {
 	h, err := openHost(b.ws)
 	must(t, err)
 	defer h.close()
-	running, err := newStaging(h)
+	running, err := newStaging(h.dir)
 	must(t, err)
 	b.pull(b.ws)
 	wantAbsent(t, b.path(stagingPrefix+"KILLED"))

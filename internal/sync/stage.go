@@ -29,7 +29,7 @@ func (p *puller) stage() error {
 		}
 		if p.staging == nil {
 			var err error
-			if p.staging, err = newStaging(p.host); err != nil {
+			if p.staging, err = newStaging(p.host.dir); err != nil {
 				return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 
@@ -16,40 +17,46 @@ import (
 // gathers what it is about to put in place. It is there because a rename cannot cross file systems.
 const stagingPrefix = ".art-pull-"
 
-// isStaging tells whether a path below the workspace is such a directory.
-func isStaging(rel string) bool {
-	return strings.HasPrefix(rel, stagingPrefix) && !strings.Contains(rel, "/")
-}
+// isStaging tells whether a path below the workspace is such a directory. There is one elsewhere only
+// for a moment, where another file system is mounted (trial.go).
+func isStaging(rel string) bool { return strings.HasPrefix(path.Base(rel), stagingPrefix) }
 
 // staging is a directory that this process alone works in. It holds a lock on it as long as it
 // lives, so that another pull can tell it from one whose process was killed.
 type staging struct {
-	host *host
+	in   *os.File // the directory that it is in
 	dir  *os.File
 	name string
 	last int
-	top  sqlvfs.Attr // of the workspace's directory, before this one was made in it
+	was  sqlvfs.Attr // of the directory that it is in, before it was made there
 }
 
-func newStaging(h *host) (*staging, error) {
-	s := &staging{host: h, name: stagingPrefix + rand.Text()}
-	st, err := fstat(h.dir)
+func newStaging(in *os.File) (*staging, error) {
+	s := &staging{in: in, name: stagingPrefix + rand.Text()}
+	st, err := fstat(in)
 	if err != nil {
 		return nil, err
 	}
-	s.top = attrOf(&st)
-	top := int(h.dir.Fd())
-	if err := unix.Mkdirat(top, s.name, 0o700); err != nil {
+	s.was = attrOf(&st)
+	if err := unix.Mkdirat(int(in.Fd()), s.name, 0o700); err != nil {
 		return nil, fmt.Errorf("make %s: %w", s.name, err)
 	}
-	if s.dir, err = h.openDir(s.name); err == nil {
+	if s.dir, err = openStaging(in, s.name); err == nil {
 		err = unix.Flock(int(s.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err != nil {
-		unix.Unlinkat(top, s.name, unix.AT_REMOVEDIR)
+		unix.Unlinkat(int(in.Fd()), s.name, unix.AT_REMOVEDIR)
 		return nil, fmt.Errorf("open %s: %w", s.name, err)
 	}
 	return s, nil
+}
+
+func openStaging(in *os.File, name string) (*os.File, error) {
+	fd, err := unix.Openat(int(in.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // next returns a name that is not in use.
@@ -70,33 +77,29 @@ func (s *staging) create(name string) (*os.File, error) {
 // discard removes what was staged under a name.
 func (s *staging) discard(name string) { unix.Unlinkat(int(s.dir.Fd()), name, 0) }
 
-// remove ends the staging directory with whatever is still in it. The workspace's times become
-// again what they were before; a pull that came to its end sets them anew.
+// remove ends the staging directory with whatever is still in it. The times of the one that it is in
+// become again what they were before; a pull that came to its end sets them anew.
 func (s *staging) remove() {
-	clearStaging(s.host, s.dir, s.name)
+	clearStaging(s.dir)
+	unix.Unlinkat(int(s.in.Fd()), s.name, unix.AT_REMOVEDIR)
 	s.dir.Close()
-	setTimes(s.host.dir, &s.top)
+	setTimes(s.in, &s.was)
 }
 
-// clearStaging removes a staging directory. It is flat, and nothing in it is followed; what is not
-// of a pull's making (a directory) stays, and the directory with it.
-func clearStaging(h *host, dir *os.File, name string) {
+// clearStaging empties a staging directory. It is flat, and nothing in it is followed; what is not of
+// a pull's making (a directory) stays.
+func clearStaging(dir *os.File) {
 	dir.Seek(0, 0)
 	names, _ := entries(dir)
 	for _, n := range names {
 		unix.Unlinkat(int(dir.Fd()), n, 0)
 	}
-	unix.Unlinkat(int(h.dir.Fd()), name, unix.AT_REMOVEDIR)
 }
 
-// sweepStaging removes what pulls left that were killed.
-func sweepStaging(h *host) error {
-	top, err := h.openDir(".")
-	if err != nil {
-		return err
-	}
-	defer top.Close()
-	names, err := entries(top)
+// sweepStaging removes what pulls that were killed left in a directory.
+func sweepStaging(in *os.File) error {
+	in.Seek(0, 0)
+	names, err := entries(in)
 	if err != nil {
 		return err
 	}
@@ -104,12 +107,13 @@ func sweepStaging(h *host) error {
 		if !isStaging(name) {
 			continue
 		}
-		d, err := h.openDir(name)
+		d, err := openStaging(in, name)
 		if err != nil {
 			continue // not a directory of ours, or not for us to open
 		}
 		if unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			clearStaging(h, d, name)
+			clearStaging(d)
+			unix.Unlinkat(int(in.Fd()), name, unix.AT_REMOVEDIR)
 		}
 		d.Close()
 	}
