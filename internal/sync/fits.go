@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"slices"
 
@@ -20,68 +19,66 @@ import (
 
 // fits finds out whether the host can hold what is planned. The error says what it cannot.
 func (p *puller) fits() error {
-	names := map[string][]string{} // by directory
-	var need needs
+	wants := map[string]*want{} // by directory
 	for _, a := range p.actions {
-		if a.failed || !p.limit.has(a.path) {
-			continue
-		}
-		switch a.do {
-		case mkdir, write:
-		case symlink:
-			need.symlink = true
-		case hardLink:
-			need.hardLink = true
-		default:
+		if a.failed || !p.limit.has(a.path) || a.do != mkdir && a.do != write && a.do != symlink && a.do != hardLink {
 			continue
 		}
 		dir := path.Dir(a.path)
-		names[dir] = append(names[dir], path.Base(a.path))
-	}
-	trials := map[nameRules]*trial{}
-	defer func() {
-		for _, t := range trials {
-			t.end()
+		w := wants[dir]
+		if w == nil {
+			w = &want{}
+			wants[dir] = w
 		}
-	}()
+		w.names = append(w.names, path.Base(a.path))
+		w.symlink = w.symlink || a.do == symlink
+		w.hardLink = w.hardLink || a.do == hardLink
+	}
+	f := fitting{host: p.host, trials: map[nameRules]*trial{}, places: map[string]existing{}}
+	defer f.end()
 	err := p.refused
-	for _, dir := range slices.Sorted(maps.Keys(names)) {
+	for _, dir := range slices.Sorted(maps.Keys(wants)) {
 		if err != nil {
 			break
 		}
-		err = p.fitsIn(dir, names[dir], need, trials)
+		err = p.fitsIn(&f, dir, wants[dir])
 	}
 	return cli.WithHint(err, "nothing was changed; name the paths to pull, or pull into a directory of that name on another file system")
 }
 
-// fitsIn tries the names that are new to a directory. What cannot be tried will be told when it is
+// want is what is to be made in a directory.
+type want struct {
+	names             []string
+	symlink, hardLink bool // one of them is to be such a link
+}
+
+// fitsIn tries what is to be made in a directory. What cannot be tried will be told when it is
 // done.
-func (p *puller) fitsIn(dir string, names []string, need needs, trials map[nameRules]*trial) error {
-	d, at, err := p.nearest(dir)
+func (p *puller) fitsIn(f *fitting, dir string, w *want) error {
+	at, err := f.existing(dir)
 	if err != nil {
 		return nil
 	}
-	defer d.Close()
-	rules, err := rulesOf(d)
-	if err != nil {
-		return nil
-	}
-	t := trials[rules]
+	t := f.trials[at.rules]
 	if t == nil {
-		if t, err = newTrial(d); err != nil {
+		if t, err = f.begin(at); err != nil {
 			return nil
 		}
-		trials[rules] = t
-		if err := t.holds(need); err != nil {
-			return fmt.Errorf("%s: %w", p.hostPath(at), err)
-		}
+	}
+	if err := t.holds(w); err != nil {
+		return fmt.Errorf("%s: %w", p.hostPath(at.path), err)
 	}
 	if t.anyName {
 		return nil
 	}
-	if at == dir {
-		d.Seek(0, 0)
+	names := w.names
+	if at.path == dir {
+		d, err := p.host.openDir(dir)
+		if err != nil {
+			return nil
+		}
 		there, err := entries(d)
+		d.Close()
 		if err != nil {
 			return nil
 		}
@@ -99,13 +96,57 @@ func (p *puller) fitsIn(dir string, names []string, need needs, trials map[nameR
 	return nil
 }
 
-// nearest opens a directory of the workspace, or the one above it that the host has.
-func (p *puller) nearest(rel string) (d *os.File, at string, err error) {
-	for at = rel; ; at = path.Dir(at) {
-		d, err = p.host.openDir(at)
-		if err != unix.ENOENT && err != unix.ENOTDIR && err != unix.ELOOP || at == "." {
-			return d, at, err
-		}
+// fitting is what was found out about the host's directories.
+type fitting struct {
+	host   *host
+	trials map[nameRules]*trial
+	places map[string]existing
+}
+
+// existing is a directory that the host has.
+type existing struct {
+	path  string
+	rules nameRules
+}
+
+// existing returns a directory of the workspace, or the one above it that the host has.
+func (f *fitting) existing(rel string) (existing, error) {
+	if e, ok := f.places[rel]; ok {
+		return e, nil
+	}
+	d, err := f.host.openDir(rel)
+	e := existing{path: rel}
+	switch {
+	case err == nil:
+		e.rules, err = rulesOf(d)
+		d.Close()
+	case rel != "." && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP):
+		e, err = f.existing(path.Dir(rel))
+	}
+	if err == nil {
+		f.places[rel] = e
+	}
+	return e, err
+}
+
+// begin begins a trial in a directory, for all that have the same rules.
+func (f *fitting) begin(e existing) (*trial, error) {
+	d, err := f.host.openDir(e.path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTrial(d)
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	f.trials[e.rules] = t
+	return t, nil
+}
+
+func (f *fitting) end() {
+	for _, t := range f.trials {
+		t.end()
 	}
 }
 

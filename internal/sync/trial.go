@@ -30,31 +30,23 @@ func rulesOf(d *os.File) (nameRules, error) {
 	return nameRules{st.Dev, err == nil && flags&foldFlag != 0}, nil // not every file system has flags
 }
 
-// needs are what not every file system has.
-type needs struct{ symlink, hardLink bool }
-
 // trial is a hidden directory in which things are made and removed to see whether they can be.
 type trial struct {
 	*staging
-	in      *os.File
-	anyName bool // any two names are two, and none is refused
+	anyName                  bool // any two names are two, and none is refused
+	modes, symlink, hardLink bool // there are such, as was seen
 }
 
-// newTrial begins a trial in a directory.
+// newTrial begins a trial in a directory, which is closed at its end.
 func newTrial(d *os.File) (*trial, error) {
-	fd, err := unix.FcntlInt(d.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err := sweepStaging(d); err != nil {
+		return nil, err
+	}
+	s, err := newStaging(d)
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{in: os.NewFile(uintptr(fd), d.Name())}
-	if err := sweepStaging(t.in); err != nil {
-		t.in.Close()
-		return nil, err
-	}
-	if t.staging, err = newStaging(t.in); err != nil {
-		t.in.Close()
-		return nil, err
-	}
+	t := &trial{staging: s}
 	t.anyName = t.takesAnyName()
 	return t, nil
 }
@@ -70,8 +62,11 @@ var (
 	errNoHardLinks = errors.New("its file system has no hard links")
 )
 
-// holds finds out whether the file system has what is needed of it.
-func (t *trial) holds(need needs) error {
+// holds finds out whether the file system has modes of files, and the links that are wanted.
+func (t *trial) holds(w *want) error {
+	if t.modes && (t.symlink || !w.symlink) && (t.hardLink || !w.hardLink) {
+		return nil
+	}
 	defer clearStaging(t.dir)
 	dir := int(t.dir.Fd())
 	f, err := t.create("file")
@@ -86,15 +81,18 @@ func (t *trial) holds(need needs) error {
 	if st, err := fstat(f); err != nil || st.Mode&0o7777 != mode {
 		return errors.Join(errNoModes, err)
 	}
-	if need.symlink {
+	t.modes = true
+	if w.symlink {
 		if err := unix.Symlinkat("file", dir, "symlink"); err != nil {
 			return fmt.Errorf("%w: %w", errNoSymlinks, err)
 		}
+		t.symlink = true
 	}
-	if need.hardLink {
+	if w.hardLink {
 		if err := unix.Linkat(dir, "file", dir, "link", 0); err != nil {
 			return fmt.Errorf("%w: %w", errNoHardLinks, err)
 		}
+		t.hardLink = true
 	}
 	return nil
 }
