@@ -1,5 +1,6 @@
 PREFIX     ?= /usr/local
 LIBEXECDIR ?= $(PREFIX)/libexec
+MANDIR     ?= $(PREFIX)/share/man
 DESTDIR    ?=
 
 MODULE   := github.com/riverlytech/art
@@ -60,12 +61,13 @@ bench: build ## Measure art against the host's file system and other overlays; t
 # The helpers are art's own, so they go where a shell does not look; the two
 # that people use by themselves are linked into bin. sudo often drops Go from
 # PATH: then what `make build` left is installed.
-install: ## Install under PREFIX (/usr/local), honours DESTDIR and LIBEXECDIR
+install: ## Install under PREFIX (/usr/local), honours DESTDIR, LIBEXECDIR and MANDIR
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory build; \
 	elif [ ! -x $(BIN)/art ]; then echo "make: nothing is built and go is not in PATH: run make build first" >&2; exit 1; fi
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(LIBEXECDIR)/art'
 	install -m 755 $(BIN)/art '$(DESTDIR)$(PREFIX)/bin/art'
 	install -m 755 $(BIN)/art-fuse $(BIN)/art-trace $(BIN)/art-sync '$(DESTDIR)$(LIBEXECDIR)/art/'
+	for page in internal/packaging/man/*.[157]; do install -D -m 644 -t '$(DESTDIR)$(MANDIR)'/man$${page##*.} $$page || exit 1; done
 	ln -srf '$(DESTDIR)$(LIBEXECDIR)/art/art-fuse' '$(DESTDIR)$(LIBEXECDIR)/art/art-trace' '$(DESTDIR)$(PREFIX)/bin/'
 
 clean: ## Remove what was built

@@ -57,8 +57,8 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout))
 }
 
-// run executes a command line and returns the exit code: 1 for a failure, 2 for wrong usage.
-func run(args []string, stdout io.Writer) int {
+// rootCommand returns the command line of art-fuse.
+func rootCommand(stdout io.Writer) *ffcli.Command {
 	rootFlags := flag.NewFlagSet(prog, flag.ContinueOnError)
 	showVersion := rootFlags.Bool("version", false, "")
 	root := &ffcli.Command{
@@ -82,6 +82,12 @@ func run(args []string, stdout io.Writer) int {
 		// The flag package would print its own words; ours are printed below.
 		c.FlagSet.SetOutput(io.Discard)
 	}
+	return root
+}
+
+// run executes a command line and returns the exit code: 1 for a failure, 2 for wrong usage.
+func run(args []string, stdout io.Writer) int {
+	root := rootCommand(stdout)
 	err := root.Parse(args)
 	if err == nil {
 		err = root.Run(context.Background())

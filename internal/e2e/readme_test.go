@@ -7,40 +7,18 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/riverlytech/art/internal/packaging/man"
 )
 
-// TestReadme runs what README.md shows. In a block marked console, a line that
-// begins with "$ " is a command and the lines after it are its output, standard
-// error included; a line of three dots stands for any lines. The commands run
-// one after the other in one directory.
+// TestReadme runs what README.md shows in blocks marked console, one after the other
+// in one directory.
 func TestReadme(t *testing.T) {
 	text := readme(t)
-	dir := t.TempDir()
-	project := filepath.Join(dir, "project")
-	if err := os.Mkdir(project, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string]string{"main.py": "print(\"hello\")\n", "old.txt": "old\n"} {
-		if err := os.WriteFile(filepath.Join(project, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := exampleDir(t)
 	commands := 0
 	for _, block := range fenced(text, "console") {
-		for _, step := range strings.Split("\n"+block, "\n$ ")[1:] {
-			line, want, _ := strings.Cut(step, "\n")
-			cmd := exec.Command("sh", "-c", line)
-			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+dir)
-			got, err := cmd.CombinedOutput()
-			if _, failed := err.(*exec.ExitError); err != nil && !failed {
-				t.Fatal(err)
-			}
-			if !like(string(got), strings.TrimSuffix(want, "\n")) {
-				t.Errorf("$ %s\nprints\n%s\nand not\n%s", line, got, want)
-			}
-			commands++
-		}
+		commands += runSession(t, dir, block)
 	}
 	if commands < 10 {
 		t.Errorf("only %d commands found in README.md", commands)
@@ -132,6 +110,11 @@ func TestInstall(t *testing.T) {
 	for _, name := range []string{"bin/art", "bin/art-fuse", "bin/art-trace", "lib/art/art-fuse", "lib/art/art-trace", "lib/art/art-sync"} {
 		if out, err := exec.Command(filepath.Join(dest, "opt/art", name), "--version").CombinedOutput(); err != nil {
 			t.Errorf("%s --version: %v\n%s", name, err, out)
+		}
+	}
+	for _, name := range man.Names() {
+		if file := "opt/art/share/man/man" + name[len(name)-1:] + "/" + name; !exists(filepath.Join(dest, file)) {
+			t.Errorf("there is no %s", file)
 		}
 	}
 	// Moved as a whole, art still finds its helpers: they do not depend on PREFIX.

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/riverlytech/art/internal/packaging/man"
+	"github.com/riverlytech/art/internal/sandbox"
+)
+
+func TestManPageHasEveryFlag(t *testing.T) {
+	var o sandbox.Options
+	own := command(&o, nil).FlagSet
+	config := flag.NewFlagSet("", flag.ContinueOnError)
+	configCommand(&o).FlagSet.VisitAll(func(f *flag.Flag) {
+		if own.Lookup(f.Name) == nil {
+			config.Var(f.Value, f.Name, "")
+		}
+	})
+	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config}); err != nil {
+		t.Error(err)
+	}
+}
