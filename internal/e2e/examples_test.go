@@ -83,6 +83,34 @@ func runSession(t *testing.T, dir, block string) (commands int) {
 
 // TestDiagnostics holds the texts that art(7) explains to those in the code.
 func TestDiagnostics(t *testing.T) {
+	code := sources(t)
+	page, err := man.Read("art.7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	diagnostics, err := page.Section("DIAGNOSTICS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := 0
+	for _, line := range diagnostics {
+		text, found := strings.CutPrefix(line, ".It Li ")
+		if !found {
+			continue
+		}
+		texts++
+		text, _, _ = strings.Cut(text, " Ar ")
+		if !strings.Contains(code, text) {
+			t.Errorf("art(7) explains %q, which nothing says", text)
+		}
+	}
+	if texts < 10 {
+		t.Errorf("only %d texts found", texts)
+	}
+}
+
+// sources returns the text of all programs.
+func sources(t *testing.T) string {
 	readme(t)
 	var code strings.Builder
 	for _, pattern := range []string{"cmd/*/*.go", "libexec/*.go", "sqlvfs/*.go", "fs/*.go", "internal/*/*.go", "internal/*/*/*.go"} {
@@ -101,27 +129,5 @@ func TestDiagnostics(t *testing.T) {
 			code.Write(text)
 		}
 	}
-	page, err := man.Read("art.7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	diagnostics, err := page.Section("DIAGNOSTICS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := 0
-	for _, line := range diagnostics {
-		text, found := strings.CutPrefix(line, ".It Li ")
-		if !found {
-			continue
-		}
-		texts++
-		text, _, _ = strings.Cut(text, " Ar ")
-		if !strings.Contains(code.String(), text) {
-			t.Errorf("art(7) explains %q, which nothing says", text)
-		}
-	}
-	if texts < 10 {
-		t.Errorf("only %d texts found", texts)
-	}
+	return code.String()
 }

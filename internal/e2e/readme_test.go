@@ -99,6 +99,69 @@ func TestReadmePromises(t *testing.T) {
 	}
 }
 
+// TestReadmeCode holds every file and directory of this project that README.md names
+// to be there.
+func TestReadmeCode(t *testing.T) {
+	paths := regexp.MustCompile("`((?:cmd|fs|internal|libexec|sqlvfs)/[^` ]*)`").FindAllStringSubmatch(readme(t), -1)
+	for _, path := range paths {
+		if !exists(filepath.Join(repo, path[1])) {
+			t.Errorf("README.md names %s, which is not there", path[1])
+		}
+	}
+	if len(paths) < 20 {
+		t.Errorf("only %d paths found", len(paths))
+	}
+}
+
+// TestReadmeDependencies holds the table of dependencies to go.mod.
+func TestReadmeDependencies(t *testing.T) {
+	_, table, _ := strings.Cut(readme(t), "| module | for |\n|---|---|\n")
+	told := map[string]bool{}
+	for row := range strings.Lines(table) {
+		for _, module := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(strings.Split(row, "|")[1], -1) {
+			told[module[1]] = true
+		}
+	}
+	gomod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(string(gomod), -1) {
+		if !told[module[1]] {
+			t.Errorf("README.md does not say what %s is for", module[1])
+		}
+		delete(told, module[1])
+	}
+	for module := range told {
+		t.Errorf("README.md tells of %s, which is not used", module)
+	}
+}
+
+// TestReadmeMessages holds the messages that README.md explains to those in the code.
+func TestReadmeMessages(t *testing.T) {
+	code := sources(t)
+	_, table, _ := strings.Cut(readme(t), "| message | what to do |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	messages := 0
+	for row := range strings.Lines(table) {
+		cell := strings.Split(row, "|")[1]
+		if strings.HasPrefix(cell, " in the session") {
+			continue // programs' own words
+		}
+		for _, message := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
+			messages++
+			for part := range strings.SplitSeq(message[1], "...") {
+				if part = strings.TrimSpace(part); !strings.Contains(code, part) {
+					t.Errorf("README.md explains %q, which nothing says", part)
+				}
+			}
+		}
+	}
+	if messages < 5 {
+		t.Errorf("only %d messages found", messages)
+	}
+}
+
 func TestInstall(t *testing.T) {
 	readme(t)
 	dest := t.TempDir()
