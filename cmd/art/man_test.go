@@ -17,7 +17,9 @@ func TestManPageHasEveryFlag(t *testing.T) {
 			config.Var(f.Value, f.Name, "")
 		}
 	})
-	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config}); err != nil {
+	doctor := flag.NewFlagSet("", flag.ContinueOnError)
+	doctor.Bool("attack", false, "")
+	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config, "art doctor": doctor}); err != nil {
 		t.Error(err)
 	}
 }
