@@ -93,25 +93,39 @@ type FileSystem interface {
 	// used for as long as attributes may be kept.
 	Volatile() bool
 
+	// Lookup finds a name in a directory, or returns an Entry of Ino 0 when there is none.
 	Lookup(parent Ino, name string) (Entry, error)
+	// Forget gives back n of the holds that the kernel has on an inode.
 	Forget(ino Ino, n uint64)
+	// Getattr returns an inode's attributes.
 	Getattr(ino Ino) (Entry, error)
+	// Setattr changes attributes, and cuts or lengthens a file, as one step.
 	Setattr(c Caller, ino Ino, set SetAttr) (Entry, error)
+	// Readlink returns a symbolic link's target.
 	Readlink(ino Ino) (string, error)
 
-	// Extended attributes. Setxattr takes the flags of setxattr(2).
+	// Listxattr returns the names of an inode's extended attributes, those that c may see.
 	Listxattr(c Caller, ino Ino) ([]string, error)
+	// Getxattr returns an extended attribute's value, or syscall.ENODATA.
 	Getxattr(ino Ino, name string) ([]byte, error)
+	// Setxattr sets an extended attribute; flags are those of setxattr(2).
 	Setxattr(ino Ino, name string, value []byte, flags uint32) error
+	// Removexattr removes an extended attribute, or returns syscall.ENODATA.
 	Removexattr(ino Ino, name string) error
 
 	// Mknod makes a regular file, a fifo, a socket or a device; mode has type and permissions.
 	Mknod(c Caller, parent Ino, name string, mode, rdev uint32) (Entry, error)
+	// Mkdir makes a directory; mode has permissions only.
 	Mkdir(c Caller, parent Ino, name string, mode uint32) (Entry, error)
+	// Symlink makes a symbolic link.
 	Symlink(c Caller, parent Ino, name, target string) (Entry, error)
+	// Link gives an inode another name.
 	Link(ino Ino, parent Ino, name string) (Entry, error)
+	// Unlink removes the name of what is no directory. The inode goes with its last name and hold.
 	Unlink(parent Ino, name string) error
+	// Rmdir removes an empty directory, or returns syscall.ENOTEMPTY.
 	Rmdir(parent Ino, name string) error
+	// Rename moves a name, over what has the new one, as rename(2) does, in one step.
 	Rename(oldParent Ino, oldName string, newParent Ino, newName string) error
 
 	// Read reads a regular file like io.ReaderAt, but without an error at its end.
@@ -128,6 +142,7 @@ type FileSystem interface {
 	// entries are looked up, and those that emit takes are held as by Lookup.
 	ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry) bool) error
 
+	// Statfs returns the state of the disk.
 	Statfs() (Statfs, error)
 	// Sync returns when all that happened before is durable.
 	Sync() error

@@ -1,0 +1,97 @@
+package sqlvfs_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// attr are the attributes of a new object of the caller's.
+func attr(mode uint32) sqlvfs.Attr {
+	now := sqlvfs.Now()
+	return sqlvfs.Attr{
+		Mode: mode, Nlink: 1, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
+		Atime: now, Mtime: now, Ctime: now,
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A tree with one file is made, and read as another program would read it while the first has it
+// open.
+func Example() {
+	dir, err := os.MkdirTemp("", "example")
+	check(err)
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "tree.db")
+	store, err := sqlvfs.Open(path, sqlvfs.Options{Create: true, Root: attr(syscall.S_IFDIR | 0o755)})
+	check(err)
+
+	// What is done without letting go of the lock is one step: the database has all of it or
+	// nothing.
+	store.Lock()
+	file, err := store.New(attr(syscall.S_IFREG | 0o644))
+	check(err)
+	check(store.Link(store.Root(), "hello.txt", file))
+	store.Unlock()
+
+	// Content is written without the lock.
+	check(store.WriteAt(file, []byte("hello, tree\n"), 0, nil, sqlvfs.Now()))
+	check(store.Sync()) // now it survives a power cut
+
+	reader, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
+	check(err)
+	reader.Lock()
+	child, ok, _, err := reader.Child(reader.Root(), "hello.txt")
+	check(err)
+	found, err := reader.Get(child.Ino)
+	check(err)
+	reader.Unlock()
+	content := make([]byte, found.Attr.Size)
+	if _, err := reader.ReadAt(found, content, 0, nil); err != io.EOF {
+		check(err)
+	}
+	fmt.Printf("%v %o %s", ok, found.Attr.Mode, content)
+	check(reader.Close())
+
+	store.Lock()
+	store.Put(file) // it may leave memory now
+	store.Unlock()
+	check(store.Close())
+	// Output: true 100644 hello, tree
+}
+
+// A database says what is wrong with it.
+func ExampleCheck() {
+	dir, err := os.MkdirTemp("", "example")
+	check(err)
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "tree.db")
+	store, err := sqlvfs.Open(path, sqlvfs.Options{Create: true, Root: attr(syscall.S_IFDIR | 0o755)})
+	check(err)
+	check(store.Close())
+
+	// Another program has added a name and forgotten what it is of.
+	db, err := sqlite3.Open(path)
+	check(err)
+	check(db.Exec("INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('lost', 1, 7)"))
+	check(db.Close())
+
+	findings, err := sqlvfs.Check(path)
+	check(err)
+	for _, f := range findings {
+		fmt.Printf("inode %d: %s\n", f.Ino, f.Text)
+	}
+	// Output: inode 7: is not there, but has the name "lost" in directory 1
+}
