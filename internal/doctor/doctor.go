@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hint"
 )
@@ -118,7 +119,7 @@ func examine(o *Options) []Finding {
 	h := thisHost()
 	findings := []Finding{
 		h.kernel(), h.where(), h.bubblewrap(), h.namespaces(), h.proc(), h.fuse(), h.fusermount(),
-		seccomp(), landlock(), h.yama(), h.hidepid(),
+		seccomp(), landlock(), h.yama(), h.hidepid(), h.groups(cgroup.Find),
 	}
 	findings = append(findings, helpers()...)
 	if _, err := o.Settle(); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/hint"
 )
 
@@ -41,6 +42,10 @@ func made(t *testing.T, files map[string]string) *host {
 		try:   func(string) error { return refuse },
 		mount: func() error { return refuse },
 	}
+}
+
+func noGroups(h *host) Finding {
+	return h.groups(func(cgroup.Limits) (*cgroup.Place, error) { return nil, cgroup.ErrNone })
 }
 
 func TestFindings(t *testing.T) {
@@ -82,6 +87,10 @@ func TestFindings(t *testing.T) {
 		{"Yama", map[string]string{yama: "1\n"}, (*host).yama, OK, "--attach", ""},
 		{"Yama for root", map[string]string{yama: "2\n"}, (*host).yama, Note, "only root", "sudo sysctl kernel.yama.ptrace_scope=1"},
 		{"Yama for nobody", map[string]string{yama: "3\n"}, (*host).yama, Note, "nobody", "restart"},
+
+		{"control groups of version 1", nil, noGroups, Note, "for each process by itself", "systemd.unified_cgroup_hierarchy=1"},
+		{"control groups of a container", map[string]string{"/.dockerenv": ""}, noGroups, Note, "for each process", "writable"},
+		{"control groups of root's", map[string]string{"/sys/fs/cgroup/cgroup.controllers": ""}, noGroups, Note, "for each process", "systemd-run --user --scope -p Delegate=yes art"},
 
 		{"hidepid", map[string]string{"/proc/self/mountinfo": "22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=invisible\n"}, (*host).hidepid, OK, "invisible", ""},
 		{"no hidepid", map[string]string{"/proc/self/mountinfo": "22 27 0:21 / /proc rw,relatime - proc proc rw\n"}, (*host).hidepid, OK, "not set", ""},

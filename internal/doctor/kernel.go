@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cgroup"
 )
 
 // The oldest kernel that has all calls which a session cannot do without: the youngest
@@ -135,6 +137,26 @@ func (h *host) hidepid() Finding {
 				f.Says = value + ", which sessions do not mind; art-trace --attach sees your processes alone"
 			}
 		}
+	}
+	return f
+}
+
+// groups reports on control groups, which limit a guest's processes all together.
+func (h *host) groups(find func(cgroup.Limits) (*cgroup.Place, error)) Finding {
+	f := Finding{What: "control groups"}
+	place, err := find(cgroup.Limits{Memory: 1, Processes: 1})
+	if err == nil {
+		f.Says = "limits hold for all processes together, in " + place.Dir()
+		return f
+	}
+	f.State, f.Says = Note, err.Error()+": limits of memory hold for each process by itself"
+	switch {
+	case h.Container() != "":
+		f.Fix = "have the container's runtime mount /sys/fs/cgroup writable, with a hierarchy of the container's own"
+	case !h.Exists("/sys/fs/cgroup/cgroup.controllers"):
+		f.Fix = "start the kernel with systemd.unified_cgroup_hierarchy=1"
+	default:
+		f.Fix = "start art with `systemd-run --user --scope -p Delegate=yes art ...`"
 	}
 	return f
 }

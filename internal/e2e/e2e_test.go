@@ -140,11 +140,14 @@ func guestID(id int) int {
 }
 
 // condition offers [root], true where the tests run as root: what binds an
-// ordinary user (a read-only file) does not bind root.
+// ordinary user (a read-only file) does not bind root. And [groups], true where the
+// kernel's control groups can limit a guest.
 func condition(cond string) (bool, error) {
 	switch cond {
 	case "root":
 		return os.Getuid() == 0, nil
+	case "groups":
+		return groups(), nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
 }

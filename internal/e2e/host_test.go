@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/riverlytech/art/internal/processes"
 )
@@ -62,3 +64,9 @@ func digest(path string) (string, error) {
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
+
+// groups says whether art finds a place for control groups here.
+var groups = sync.OnceValue(func() bool {
+	out, _ := exec.Command("art", "doctor").Output() // what else it finds is no matter
+	return regexp.MustCompile("(?m)^ok +control groups").Match(out)
+})

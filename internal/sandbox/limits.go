@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 )
@@ -16,7 +17,8 @@ import (
 // which every process of the guest inherits and none can raise. The memory is what
 // a process can write to and does not share, rather than its address space, of
 // which some reserve a hundred times what they use. Processes are counted for the
-// guest as a whole, since it is alone in its user namespace.
+// guest as a whole, since it is alone in its user namespace. Where a control group can
+// be had (package cgroup), memory and processes are limited by that as well.
 var processLimits = map[string]int{
 	"cpu_time":  unix.RLIMIT_CPU,
 	"file_size": unix.RLIMIT_FSIZE,
@@ -29,8 +31,10 @@ var processLimits = map[string]int{
 func checkLimits(o *Options, limits map[string]config.Limit) error {
 	if l, ok := limits["processes"]; ok && os.Getuid() == 0 {
 		// kernel/fork.c, copy_process: INIT_USER is let pass.
-		return cli.WithHint(fmt.Errorf("%s: limit the processes: the kernel holds root to no such limit", l.Origin),
-			"run art as an ordinary user, or take the limit out")
+		if _, err := cgroup.Find(groupLimits(limits)); err != nil {
+			return cli.WithHint(fmt.Errorf("%s: limit the processes: the kernel holds root to no such limit but by a control group: %w", l.Origin, err),
+				"run art as an ordinary user, or take the limit out; art doctor tells about control groups")
+		}
 	}
 	if l, ok := limits["database"]; ok && o.Database == "" {
 		return cli.WithHint(fmt.Errorf("%s: limit the database: there is none", l.Origin), "name one with --db DB")
@@ -50,7 +54,42 @@ func (s *session) limitGuest(pid int) error {
 	if l, ok := s.limits["time"]; ok {
 		s.timeout = time.After(time.Duration(l.Value) * time.Second)
 	}
-	return nil
+	return s.groupGuest(pid)
+}
+
+func groupLimits(limits map[string]config.Limit) cgroup.Limits {
+	return cgroup.Limits{Memory: limits["memory"].Value, Processes: limits["processes"].Value}
+}
+
+// groupGuest puts the guest's first process into a control group, if one can be had that
+// keeps its limits.
+func (s *session) groupGuest(pid int) error {
+	l := groupLimits(s.limits)
+	if l == (cgroup.Limits{}) {
+		return nil
+	}
+	place, err := cgroup.Find(l)
+	if errors.Is(err, cgroup.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.group, err = place.Make(l); err != nil {
+		return err
+	}
+	return s.group.Add(pid)
+}
+
+// endGroup removes the guest's control group, after the guest has ended.
+func (s *session) endGroup() {
+	if s.group == nil {
+		return
+	}
+	if n := s.group.Killed(); n > 0 {
+		fmt.Fprintf(os.Stderr, "art: %d killed: all the memory that %s allows was in use\n", n, s.limits["memory"].Origin)
+	}
+	s.group.Close()
 }
 
 // limitDatabase sets how large the database's file may become, and its log, which

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/stage"
@@ -55,6 +56,7 @@ type session struct {
 	handover   *handover // the fallback's mount, until the stage has it
 
 	guest   *guest           // nil until the stub has reported
+	group   *cgroup.Group    // the guest's, if its limits ask for one
 	master  *os.File         // the guest's terminal
 	ended   unix.Signal      // what ended the session before there was a guest
 	failed  error            // why the session cannot go on
@@ -115,6 +117,7 @@ func (s *session) run(refusal error) (int, error) {
 	signals := catchSignals()
 	defer signals.stop()
 	defer s.streams.Terminal.Restore()
+	defer s.endGroup()
 	if err := s.start(refusal); err != nil {
 		s.abandon()
 		return cli.ExitArt, err
