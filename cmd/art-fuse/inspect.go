@@ -16,12 +16,13 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const lsUsage = `usage: art-fuse ls DB [PATH...] [-l | --json]
+const lsUsage = `usage: art-fuse ls DB [PATH...] [-l] [-p] [--json]
 
 List directories of a database; PATH is "/" unless given, which is
 /home/agent in a session. Nothing is mounted and nothing is changed.
 
   -l      show attributes, one line an entry, as ls -l does
+  -p      write a slash after the name of a directory
   --json  an object a line, with all attributes
 
 examples:
@@ -69,6 +70,7 @@ func lsCommand(stdout io.Writer) *ffcli.Command {
 	set := flag.NewFlagSet("art-fuse ls", flag.ContinueOnError)
 	var opt inspect.Options
 	set.BoolVar(&opt.Long, "l", false, "")
+	set.BoolVar(&opt.Slash, "p", false, "")
 	set.BoolVar(&opt.JSON, "json", false, "")
 	return inspectCommand("ls", lsUsage, set, &opt, stdout, inspect.Ls)
 }

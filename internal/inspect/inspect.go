@@ -25,6 +25,8 @@ type Options struct {
 	JSON bool
 	// Long makes Ls print attributes, one line an entry, as `ls -l` does.
 	Long bool
+	// Slash makes Ls print a slash after the name of a directory, as `ls -p` does.
+	Slash bool
 	// Base is the host directory of the workspace Name, which supplies content that the database
 	// does not hold itself; "" for none.
 	Base, Name string

@@ -98,7 +98,12 @@ func TestLs(t *testing.T) {
 		}
 	}
 	out.Reset()
-	must(t, Ls(&out, s, "/ws/sub/deep/x", Options{Long: true}))
+	must(t, Ls(&out, s, "/ws/sub", Options{Slash: true}))
+	if want := "back\ndeep/\n"; out.String() != want {
+		t.Errorf("ls -p: %q, want %q", out.String(), want)
+	}
+	out.Reset()
+	must(t, Ls(&out, s, "/ws/sub/deep/x", Options{Long: true, Slash: true}))
 	if !strings.HasPrefix(out.String(), "-rwsr-xr-x 1 ") || !strings.HasSuffix(out.String(), " /ws/sub/deep/x\n") {
 		t.Errorf("ls -l of a file: %s", out.String())
 	}

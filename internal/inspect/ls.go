@@ -39,7 +39,7 @@ func Ls(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 		long(out, items, opt)
 	default:
 		for _, it := range items {
-			fmt.Fprintln(out, quote.Name(it.name, opt.Terminal))
+			fmt.Fprintln(out, quote.Name(it.name, opt.Terminal)+slash(it, opt))
 		}
 	}
 	return out.Flush()
@@ -64,12 +64,20 @@ func long(w io.Writer, items []item, opt Options) {
 		for i, c := range columns(&it.attr) {
 			fmt.Fprintf(w, " %*s", width[i], c)
 		}
-		fmt.Fprintf(w, " %s %s", it.attr.Mtime.Time().Format("2006-01-02 15:04"), quote.Name(it.name, opt.Terminal))
+		fmt.Fprintf(w, " %s %s", it.attr.Mtime.Time().Format("2006-01-02 15:04"), quote.Name(it.name, opt.Terminal)+slash(it, opt))
 		if it.attr.IsSymlink() && it.target != "" {
 			fmt.Fprint(w, " -> ", quote.Name(it.target, opt.Terminal))
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+// slash is what comes after the name of an entry.
+func slash(it item, opt Options) string {
+	if opt.Slash && it.attr.IsDir() {
+		return "/"
+	}
+	return ""
 }
 
 // modeText is a mode as ls(1) writes it.
