@@ -1,6 +1,8 @@
 PREFIX     ?= /usr/local
 LIBEXECDIR ?= $(PREFIX)/libexec
-MANDIR     ?= $(PREFIX)/share/man
+DATADIR    ?= $(PREFIX)/share
+MANDIR     ?= $(DATADIR)/man
+ZSHDIR     ?= $(DATADIR)/zsh/site-functions
 DESTDIR    ?=
 
 MODULE   := github.com/riverlytech/art
@@ -8,14 +10,15 @@ BIN      ?= .build/bin
 PROGRAMS ?= ./cmd/...
 RACE     ?=
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS  := -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/libexec.Dir=$(LIBEXECDIR)/art
+STRIP    ?=
+LDFLAGS  := $(STRIP) -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/libexec.Dir=$(LIBEXECDIR)/art
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # One C-free, relocatable build for every target; only the race detector needs C.
 export CGO_ENABLED := 0
 
-.PHONY: build demo test lint bench install clean help
+.PHONY: build demo test lint bench install packages clean help
 
 build: ## Build the four programs into .build/bin (static)
 	@mkdir -p $(BIN)
@@ -58,17 +61,21 @@ bench: build ## Measure art against the host's file system and other overlays; t
 	go run ./internal/bench -bin $(BIN) -json .build/bench.json -svg .build/bench.svg $(BENCH)
 	go test -p 1 -run '^$$' -bench . ./...
 
-# The helpers are art's own, so they go where a shell does not look; the two
-# that people use by themselves are linked into bin. sudo often drops Go from
+# The helpers are art's own, so they go where a shell does not look; those that
+# people use by themselves too are linked into bin. sudo often drops Go from
 # PATH: then what `make build` left is installed.
+HELPERS := art-fuse art-sync art-trace
 install: ## Install under PREFIX (/usr/local), honours DESTDIR, LIBEXECDIR and MANDIR
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory build; \
 	elif [ ! -x $(BIN)/art ]; then echo "make: nothing is built and go is not in PATH: run make build first" >&2; exit 1; fi
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(LIBEXECDIR)/art'
 	install -m 755 $(BIN)/art '$(DESTDIR)$(PREFIX)/bin/art'
-	install -m 755 $(BIN)/art-fuse $(BIN)/art-trace $(BIN)/art-sync '$(DESTDIR)$(LIBEXECDIR)/art/'
-	for page in internal/packaging/man/*.[157]; do install -D -m 644 -t '$(DESTDIR)$(MANDIR)'/man$${page##*.} $$page || exit 1; done
-	ln -srf '$(DESTDIR)$(LIBEXECDIR)/art/art-fuse' '$(DESTDIR)$(LIBEXECDIR)/art/art-trace' '$(DESTDIR)$(PREFIX)/bin/'
+	install -m 755 $(HELPERS:%=$(BIN)/%) '$(DESTDIR)$(LIBEXECDIR)/art/'
+	ln -srf $(HELPERS:%='$(DESTDIR)$(LIBEXECDIR)/art/%') '$(DESTDIR)$(PREFIX)/bin/'
+	internal/packaging/data '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(MANDIR)' '$(DESTDIR)$(ZSHDIR)'
+
+packages: ## Make .deb, .rpm and .tar.gz for amd64 and arm64, with checksums, in .build/packages
+	internal/packaging/packages .build/packages
 
 clean: ## Remove what was built
 	rm -rf .build

@@ -1,0 +1,163 @@
+#compdef art art-fuse art-sync art-trace
+
+# Completion in zsh for art, art-fuse, art-sync and art-trace.
+
+# _art_inside DB TOP offers paths inside of a database, below TOP.
+_art_inside() {
+  local db=${${(Q)1}/#\~\//$HOME/} dir=${(Q)PREFIX} name
+  local -a dirs files
+  [[ $dir == */* ]] && dir=${dir%/*}/ || dir=
+  while IFS= read -r name; do
+    case $name in
+      \$\'*) ;; # a name of control characters comes quoted, and is for nobody to type
+      */) dirs+=("${name%/}") ;;
+      *) files+=("$name") ;;
+    esac
+  done < <(_call_program paths art-fuse ls -p -- ${(q)db} ${(q):-$2/$dir} 2>/dev/null)
+  compset -P '*/'
+  compadd -q -S / -a dirs
+  compadd -a files
+}
+
+_art_workspace_paths() {
+  local db=${opt_args[-d]:-${opt_args[--db]:-$ART_DB}}
+  local dir=${opt_args[-m]:-${opt_args[--mount]:-${opt_args[--workspace]:-.}}}
+  dir=${${(Q)dir}/#\~\//$HOME/}
+  _art_inside "$db" "/${dir:A:t}"
+}
+
+_art_calls() { _values -s , 'system calls' %file %desc %network %process %memory %signal %ipc %creds %clock %stat }
+
+_art_run() {
+  local curcontext=$curcontext state line ret=1
+  typeset -A opt_args
+  local -a config
+  if [[ $words[2] == config ]] && (( CURRENT > 2 )); then
+    shift words
+    (( CURRENT-- ))
+    config=('--schema[print a JSON schema for editors]')
+  fi
+  local first=$(( CURRENT == 2 && ! $#config ))
+  _arguments -C -S -A '-*' $config \
+    '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' \
+    '(-d --db)'{-d,--db=}'[the database that takes what is written]:database:_files' \
+    '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command]:on:(true false)' \
+    '--network=[the network of the command]:network:(host none)' \
+    '*'{-e,--env=}'[pass on or set a variable]:variable:_parameters -g "*export*"' \
+    '*--hide=[hide a path of the host]:path:_files' \
+    '*--allow=[allow system calls]:calls:(io_uring keys namespaces perf sockets userfaultfd)' \
+    '--trace[trace system calls]' \
+    '--trace-log=[where the trace goes]:file:_files' \
+    '--trace-syscalls=[what to trace]:calls:_art_calls' \
+    '--trace-format=[what the trace looks like]:format:(text json summary report)' \
+    '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' \
+    '(- *)--version[print the version]' \
+    '(- *)--help[print help]' \
+    '*::command:->command' && ret=0
+  if [[ $state == command ]] && (( ! $#config )); then
+    local -a commands=(
+      'push:bring what the host changed into a database'
+      'pull:bring what the guest changed to the host'
+      'diff:show what the guest changed'
+      'config:show the settings of a session'
+    )
+    (( first )) && _describe -t commands 'command of art' commands && ret=0
+    _normal && ret=0
+  fi
+  return ret
+}
+
+# _art_sync_command completes push, pull or diff, which is the first word.
+_art_sync_command() {
+  typeset -A opt_args
+  local -a flags=(
+    '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace]:directory:_files -/'
+    '(-d --db)'{-d,--db=}'[the database]:database:_files'
+    '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+    '(- *)--help[print help]'
+  )
+  case $words[1] in
+    push)
+      _arguments $flags '--dry-run[change nothing]' '--force[take what the host has in a conflict]' \
+        '*--exclude=[leave paths out]:pattern:_files'
+      ;;
+    pull)
+      _arguments $flags '--dry-run[change nothing]' '(--keep-both)--force[take what the guest has in a conflict]' \
+        '(--force)--keep-both[write what the guest has as NAME.art in a conflict]' \
+        '*--allow=[bring what is held back]:pattern:_files' '*:path:_art_workspace_paths'
+      ;;
+    diff)
+      _arguments $flags '(--stat --json)--patch[print a unified diff]' '(--patch --json)--stat[count lines]' \
+        '(--patch --stat)--json[print an object a line]' '*:path:_art_workspace_paths'
+      ;;
+  esac
+}
+
+_art_fuse() {
+  local -a base=('--base=[the workspace on the host]:directory:_files -/' '--name=[the name of the workspace]:name: ')
+  local -a help=('(- *)--help[print help]') json=('--json[print an object a line]')
+  local database='1:database:_files' paths='*:path:_art_inside "$line[1]" ""'
+  typeset -A opt_args
+  local -a line
+  case $words[1] in
+    mount)
+      _arguments $help $base '--read-write[let the tree be changed]' '--allow-other[let other users in]' \
+        '--fsname=[the name in the list of mounts]:name: ' '--foreground[do not go to the background]' \
+        $database '2:directory:_files -/'
+      ;;
+    ls) _arguments $help $json '-l[show attributes]' '-p[mark directories with a slash]' $database $paths ;;
+    cat) _arguments $help $base $database $paths ;;
+    stat | tree) _arguments $help $json $database $paths ;;
+    check) _arguments $help $json '--repair[mend what was found]' $database ;;
+    backup) _arguments $help $database '2:file:_files' ;;
+    flatten) _arguments $help $base $database ;;
+  esac
+}
+
+_art_trace() {
+  _arguments -S -A '-*' \
+    '--log=[where the trace goes]:file:_files' \
+    '--log-fd=[the descriptor where the trace goes]:descriptor: ' \
+    '--syscalls=[what to trace]:calls:_art_calls' \
+    '--format=[what the trace looks like]:format:(text json summary report)' \
+    '--summary[count the calls]' \
+    '--report[tell what was run, read, written, connected to]' \
+    '--attach=[trace a running process]:process:_pids' \
+    '*--deny=[let calls fail]:calls:_art_calls' \
+    '--filter-by=[who loads the filter]:who:(self payload)' \
+    '(-y --decode-fds)'{-y,--decode-fds}'[say what descriptors refer to]' \
+    '(-r --relative-timestamps)'{-r,--relative-timestamps}'[the time since the line before]' \
+    '(-tt --absolute-timestamps)'{-tt,--absolute-timestamps}'[the time of day]' \
+    '(-T --syscall-times)'{-T,--syscall-times}'[the time spent in each call]' \
+    '(- *)--version[print the version]' \
+    '(- *)--help[print help]' \
+    '*:: :_normal'
+}
+
+# _art_next COMMANDS... offers the commands of a program that does nothing by itself.
+_art_next() {
+  _arguments '(- *)--version[print the version]' '(- *)--help[print help]' "1:command:(($*))"
+}
+
+_art() {
+  case $service in
+    art-trace) _art_trace && return ;;
+    art)
+      [[ $words[2] == (push|pull|diff) ]] && (( CURRENT > 2 )) || { _art_run; return }
+      ;;
+  esac
+  if (( CURRENT > 2 )); then
+    shift words
+    (( CURRENT-- ))
+    [[ $service == art-fuse ]] && _art_fuse || _art_sync_command
+  elif [[ $service == art-fuse ]]; then
+    _art_next 'mount\:"show a database as a directory"' 'ls\:"list a directory"' 'cat\:"print files"' \
+      'stat\:"print attributes"' 'tree\:"list everything below a directory"' 'check\:"look for damage, and mend it"' \
+      'backup\:"copy a database"' 'flatten\:"make a database self-contained"'
+  else
+    _art_next 'push\:"bring what the host changed into a database"' \
+      'pull\:"bring what the guest changed to the host"' 'diff\:"show what the guest changed"'
+  fi
+}
+
+_art "$@"
