@@ -1,0 +1,112 @@
+package man
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// TestDatabasePage holds the tables that art-db(5) describes to those of a new database.
+func TestDatabasePage(t *testing.T) {
+	described := map[string]string{}
+	for _, line := range read(t, "art-db.5") {
+		table, columns, found := strings.Cut(strings.TrimPrefix(line, ".It Li "), " ( ")
+		if found && strings.HasPrefix(line, ".It Li ") {
+			described[table] = strings.ReplaceAll(strings.TrimSuffix(columns, " )"), " ", "")
+		}
+	}
+	path := filepath.Join(t.TempDir(), "new.db")
+	store, err := sqlvfs.Open(path, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{Mode: 0o40755, Nlink: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	db, done, err := sqlvfs.Connect(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	q, _, err := db.Prepare(`SELECT t.name, group_concat(c.name) FROM sqlite_schema t, pragma_table_info(t.name) c
+		WHERE t.type = 'table' AND (t.name LIKE 'fs\_%' ESCAPE '\' OR t.name LIKE 'art\_%' ESCAPE '\') GROUP BY t.name`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	tables := 0
+	for q.Step() {
+		tables++
+		table, columns := q.ColumnText(0), q.ColumnText(1)
+		if described[table] != columns {
+			t.Errorf("art-db(5) describes %s as %q, and it is %q", table, described[table], columns)
+		}
+		delete(described, table)
+	}
+	if err := q.Err(); err != nil || tables < 10 {
+		t.Errorf("%d tables found: %v", tables, err)
+	}
+	for table := range described {
+		t.Errorf("art-db(5) describes %s, which is not there", table)
+	}
+}
+
+// TestConfigPage holds the keys that art-config(5) describes to those of the schema.
+func TestConfigPage(t *testing.T) {
+	var schema struct {
+		Properties map[string]struct {
+			Properties map[string]any
+		}
+	}
+	if err := json.Unmarshal([]byte(config.Schema), &schema); err != nil {
+		t.Fatal(err)
+	}
+	compare := func(section, prefix string, want map[string]bool) {
+		t.Helper()
+		lines, err := read(t, "art-config.5").Section(section)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if rest, found := strings.CutPrefix(line, ".It Li "+prefix); found {
+				key := rest[:strings.IndexAny(rest+" ", `\ `)]
+				if !want[key] {
+					t.Errorf("art-config(5) describes a key %q, which is none", key)
+				}
+				delete(want, key)
+			}
+		}
+		for key := range want {
+			t.Errorf("art-config(5) does not describe the key %q", key)
+		}
+	}
+	keys, limits := map[string]bool{}, map[string]bool{}
+	for key := range schema.Properties {
+		keys[key] = true
+	}
+	for key := range schema.Properties["limits"].Properties {
+		limits[key] = true
+	}
+	if len(keys) < 5 || len(limits) < 5 {
+		t.Fatalf("keys: %v, limits: %v", keys, limits)
+	}
+	compare("SANDBOX.JSON", `\(dq`, keys)
+	compare("LIMITS", "", limits)
+}
+
+// TestReferencesOfSections holds .Sx to sections of the same page.
+func TestReferencesOfSections(t *testing.T) {
+	for _, name := range Names() {
+		page := read(t, name)
+		for _, line := range page {
+			section, found := strings.CutPrefix(line, ".Sx ")
+			section = strings.TrimRight(section, " .,;:")
+			if found && !slices.Contains(page, ".Sh "+section) && !slices.Contains(page, ".Ss "+section) {
+				t.Errorf("%s refers to its section %q, which is not there", name, section)
+			}
+		}
+	}
+}
