@@ -7,7 +7,7 @@ import (
 	"github.com/riverlytech/art/internal/packaging/man"
 )
 
-func TestManPageHasEveryFlag(t *testing.T) {
+func TestHelpHasEveryFlag(t *testing.T) {
 	version := flag.NewFlagSet("", flag.ContinueOnError)
 	version.Bool("version", false, "")
 	commands := map[string]*flag.FlagSet{prog: version}
@@ -17,6 +17,9 @@ func TestManPageHasEveryFlag(t *testing.T) {
 			t.Fatal(err)
 		}
 		commands[prog+" "+name] = c.FlagSet
+		if missing := man.Unnamed(usages[name], c.FlagSet); missing != nil {
+			t.Errorf("the usage of %s does not name %q", name, missing)
+		}
 	}
 	if err := man.Compare("art-sync.1", commands); err != nil {
 		t.Error(err)

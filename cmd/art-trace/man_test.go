@@ -7,7 +7,10 @@ import (
 	"github.com/riverlytech/art/internal/packaging/man"
 )
 
-func TestManPageHasEveryFlag(t *testing.T) {
+func TestHelpHasEveryFlag(t *testing.T) {
+	if missing := man.Unnamed(usage, new(options).flags()); missing != nil {
+		t.Errorf("the usage does not name %q", missing)
+	}
 	if err := man.Compare("art-trace.1", map[string]*flag.FlagSet{prog: new(options).flags()}); err != nil {
 		t.Error(err)
 	}

@@ -64,15 +64,3 @@ func TestFlagsRefuse(t *testing.T) {
 		}
 	}
 }
-
-func TestUsageNamesEveryFlag(t *testing.T) {
-	var o sandbox.Options
-	for _, name := range []string{"mount", "db", "interactive", "network", "env", "hide", "allow", "trace", "trace-log", "trace-syscalls", "trace-format", "quiet", "version"} {
-		if command(&o, nil).FlagSet.Lookup(name) == nil {
-			t.Errorf("there is no flag --%s", name)
-		}
-		if !strings.Contains(usage, "--"+name) {
-			t.Errorf("the usage does not name --%s", name)
-		}
-	}
-}

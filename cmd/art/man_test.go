@@ -8,6 +8,13 @@ import (
 	"github.com/riverlytech/art/internal/sandbox"
 )
 
+func TestUsageNamesEveryFlag(t *testing.T) {
+	var o sandbox.Options
+	if missing := man.Unnamed(usage, configCommand(&o).FlagSet); missing != nil {
+		t.Errorf("the usage does not name %q", missing)
+	}
+}
+
 func TestManPageHasEveryFlag(t *testing.T) {
 	var o sandbox.Options
 	own := command(&o, nil).FlagSet

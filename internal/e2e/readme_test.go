@@ -113,6 +113,35 @@ func TestReadmeCode(t *testing.T) {
 	}
 }
 
+// TestReadmeSettings has art read the settings that README.md shows, as those of a
+// workspace that may allow what it likes.
+func TestReadmeSettings(t *testing.T) {
+	dir := exampleDir(t)
+	for _, made := range []string{"go/pkg/mod", ".config/art", "project/.art/config"} {
+		if err := os.MkdirAll(filepath.Join(dir, made), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blocks := fenced(readme(t), "json")
+	if len(blocks) != 2 || !strings.Contains(blocks[1], `"limits"`) {
+		t.Fatalf("README.md shows %d files of settings: %q", len(blocks), blocks)
+	}
+	for file, text := range map[string]string{
+		"project/.art/config/sandbox.json": blocks[1],
+		".config/art/sandbox.json":         `{"trust": ["~/project"]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("art", "config", "-m", filepath.Join(dir, "project"))
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME=")
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(out), "/.art/config/sandbox.json:") < 10 {
+		t.Errorf("%v: %v\n%s", cmd, err, out)
+	}
+}
+
 // TestReadmeDependencies holds the table of dependencies to go.mod.
 func TestReadmeDependencies(t *testing.T) {
 	_, table, _ := strings.Cut(readme(t), "| module | for |\n|---|---|\n")

@@ -3,6 +3,7 @@ package man
 import (
 	"flag"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -50,4 +51,14 @@ func Compare(name string, commands map[string]*flag.FlagSet) error {
 	}
 	slices.Sort(wrong)
 	return fmt.Errorf("%s", strings.Join(wrong, "\n"))
+}
+
+// Unnamed returns the flags of a command that its help text does not name.
+func Unnamed(help string, set *flag.FlagSet) (missing []string) {
+	set.VisitAll(func(f *flag.Flag) {
+		if !regexp.MustCompile(`(?m)(^|[^-\w])--?` + regexp.QuoteMeta(f.Name) + `\b`).MatchString(help) {
+			missing = append(missing, f.Name)
+		}
+	})
+	return missing
 }

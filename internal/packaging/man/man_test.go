@@ -109,6 +109,9 @@ func TestCompare(t *testing.T) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
+	if got := Unnamed("-db DB, --base\n--hidden  --summary", set); !reflect.DeepEqual(got, []string{"control", "hide", "new"}) {
+		t.Errorf("unnamed: %q", got)
+	}
 	if err := Compare("art-fuse.1", map[string]*flag.FlagSet{"art-fuse none": set}); err == nil {
 		t.Error("a section that is not there was found")
 	}
