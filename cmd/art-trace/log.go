@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -42,4 +44,18 @@ func patient(log *os.File) *output.Patient {
 		cli.Fail(prog, cli.WithHint(errors.New("write trace: the log takes no more for now, and the command waits for it"),
 			"read what it goes to, or let it go to a file"))
 	})
+}
+
+// secrets reads what is not to be in the trace. The command does not inherit it.
+func (o *options) secrets() ([]string, error) {
+	if o.secretsFD < 0 {
+		return nil, nil
+	}
+	f := os.NewFile(uintptr(o.secretsFD), "secrets")
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("read --secrets-fd: %w", err)
+	}
+	return strings.Split(string(text), "\x00"), nil
 }

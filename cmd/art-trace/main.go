@@ -49,6 +49,8 @@ FLAGS
   --deny CALLS[=ERRNO]
                    let calls (names and classes as above) fail with ERRNO, such as
                    ENOENT (default: EPERM); may be repeated
+  --secrets-fd N   show what is in the open descriptor N as asterisks: values of six
+                   bytes and more, with a NUL between them
   --filter-by WHO  self: trace from the command on (default); payload: the command
                    is a sandbox, and its payload loads the filter itself
   --version        print the version
@@ -110,7 +112,7 @@ func main() {
 // options are the flags.
 type options struct {
 	log, syscalls, format, filterBy string
-	logFD, attach                   int
+	logFD, secretsFD, attach        int
 	summary, report, version        bool
 	deny                            list
 	style                           output.Style
@@ -131,6 +133,7 @@ func (o *options) flags() *flag.FlagSet {
 	set.SetOutput(io.Discard)
 	set.StringVar(&o.log, "log", "", "")
 	set.IntVar(&o.logFD, "log-fd", -1, "")
+	set.IntVar(&o.secretsFD, "secrets-fd", -1, "")
 	set.StringVar(&o.syscalls, "syscalls", "", "")
 	set.StringVar(&o.format, "format", formatText, "")
 	set.StringVar(&o.filterBy, "filter-by", "self", "")

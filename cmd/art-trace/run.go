@@ -11,6 +11,7 @@ import (
 	"github.com/riverlytech/art/internal/trace"
 	"github.com/riverlytech/art/internal/trace/callset"
 	"github.com/riverlytech/art/internal/trace/filter"
+	"github.com/riverlytech/art/internal/trace/redact"
 	"github.com/riverlytech/art/internal/version"
 )
 
@@ -48,7 +49,12 @@ func (o *options) run(args []string) (int, error) {
 	if log != os.Stderr { // which the failure of the command is reported on
 		defer log.Close()
 	}
+	secrets, err := o.secrets()
+	if err != nil {
+		return cli.ExitArt, err
+	}
 	handler, finish := logger(format, o.style, patient(log))
+	handler = redact.New(secrets, handler)
 	if !policy.Empty() {
 		handler = trace.Chain(policy, handler)
 	}

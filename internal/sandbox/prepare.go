@@ -30,7 +30,8 @@ type prepared struct {
 	filter  []byte // of system calls, as bubblewrap reads it
 	name    string // the workspace's
 	limits  map[string]config.Limit
-	release func() // ends the protection of the configuration
+	secrets []string // that a trace keeps to itself
+	release func()   // ends the protection of the configuration
 }
 
 func prepare(o *Options) (_ *prepared, err error) {
@@ -119,6 +120,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), guest); err != nil {
 		return nil, err
 	}
+	p.secrets = secrets(p.payload.Env, settings.Values)
 	bwrap, err := exec.LookPath("bwrap")
 	if err != nil {
 		return nil, cli.WithHint(fmt.Errorf("find bwrap: %w", unwrapped(err)),

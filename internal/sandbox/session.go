@@ -38,6 +38,7 @@ type session struct {
 	streams  *terminal.Streams
 	null     *os.File
 	traceLog *os.File // where a trace goes, or nil
+	redacted *os.File // what it keeps to itself, for art-trace; nil without one
 
 	control   *os.File     // art's copy of the stage's end of the socket to art-fuse
 	fuseDone  <-chan error // tells how art-fuse ended; nil without one, and after
@@ -82,7 +83,9 @@ func Run(o *Options) (code int, err error) {
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return cli.ExitArt, fmt.Errorf("open %s: %w", os.DevNull, unwrapped(err))
 	}
-	s.trace(tracing)
+	if err := s.trace(tracing); err != nil {
+		return cli.ExitArt, err
+	}
 	s.streams, err = terminal.Open(o.Interactive, [3]*os.File{os.Stdin, os.Stdout, os.Stderr})
 	if err != nil {
 		return cli.ExitArt, err

@@ -80,7 +80,7 @@ func (s *session) startStage() error {
 	}
 	extra := append(files[:len(files):len(files)], s.streamFiles()...)
 	if s.traceLog != nil {
-		extra = append(extra, s.traceLog)
+		extra = append(extra, s.traceLog, s.redacted)
 	}
 	uid, gid := os.Getuid(), os.Getgid()
 	cmd := &exec.Cmd{
