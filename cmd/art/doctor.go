@@ -17,9 +17,12 @@ import (
 func doctorCommand(o *sandbox.Options, code *int, args []string) (*ffcli.Command, []string) {
 	d := &doctor.Options{Settle: func() ([]string, error) { return sandbox.Allowed(o) }}
 	for _, arg := range args {
-		if arg == "--attack" || arg == "-attack" {
+		switch arg {
+		case "--attack", "-attack":
 			d.Attack = true
-		} else {
+		case "--json", "-json":
+			d.JSON = true
+		default:
 			d.Args = append(d.Args, arg)
 		}
 	}

@@ -26,6 +26,7 @@ func TestManPageHasEveryFlag(t *testing.T) {
 	})
 	doctor := flag.NewFlagSet("", flag.ContinueOnError)
 	doctor.Bool("attack", false, "")
+	doctor.Bool("json", false, "")
 	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config, "art doctor": doctor}); err != nil {
 		t.Error(err)
 	}

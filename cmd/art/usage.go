@@ -9,7 +9,7 @@ SYNOPSIS
   art pull -m DIR -d DB
   art diff -m DIR -d DB
   art config [flags]
-  art doctor [--attack] [flags]
+  art doctor [--attack] [--json] [flags]
 
 DESCRIPTION
   art runs a command, or a shell, as the user agent in a sandbox. It can use every
@@ -24,7 +24,7 @@ DESCRIPTION
   doctor looks whether this host has what a session with these flags needs, and says
   what to do about what it lacks; with --attack it tries to break out of one in
   every way it knows, and shows a table of what is enforced (exit status 1 if
-  something fails, or breaks out).
+  something fails, or breaks out). --json prints an object a line.
 
   push brings what changed on the host into a database, diff shows what the command
   changed, and pull brings that to the host. "art pull --help" tells more.

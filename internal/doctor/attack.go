@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -77,6 +79,9 @@ func attackAll(o *Options, w io.Writer) (int, error) {
 			return cli.ExitArt, err
 		}
 	}
+	if o.JSON {
+		return list(columns, allowed, w)
+	}
 	return tabulate(columns, allowed, w)
 }
 
@@ -127,6 +132,28 @@ func tabulate(columns []column, options []string, w io.Writer) (int, error) {
 	}
 	if _, err := table.WriteTo(w); err != nil {
 		return cli.ExitArt, fmt.Errorf("tell of the attempts: %w", err)
+	}
+	return code, nil
+}
+
+// list is tabulate as JSON, an object for each attempt.
+func list(columns []column, options []string, w io.Writer) (int, error) {
+	code := cli.OK
+	for _, a := range attack.All() {
+		object := map[string]string{"area": a.Area, "attempt": a.Name}
+		for _, c := range columns {
+			cell, place := c.cell(&a, options), string(cmp.Or(c.mode, "host"))
+			if cell == notMade {
+				continue
+			}
+			object[place] = cell
+			if cell == succeeds && c.mode != "" {
+				code = cli.ExitError
+			}
+		}
+		if err := json.NewEncoder(w).Encode(object); err != nil {
+			return cli.ExitArt, fmt.Errorf("tell of the attempts: %w", err)
+		}
 	}
 	return code, nil
 }

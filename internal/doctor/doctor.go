@@ -10,6 +10,7 @@
 package doctor
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -35,15 +36,18 @@ const (
 
 func (s State) String() string { return [...]string{"ok", "note", "FAIL"}[s] }
 
+// MarshalText is the state as JSON has it: ok, note or fail.
+func (s State) MarshalText() ([]byte, error) { return []byte(strings.ToLower(s.String())), nil }
+
 // Finding is what was found about one thing.
 type Finding struct {
-	State State
+	State State `json:"state"`
 	// What it is about.
-	What string
+	What string `json:"what"`
 	// Says what was found.
-	Says string
+	Says string `json:"says"`
 	// Fix is what to do, or "".
-	Fix string
+	Fix string `json:"fix,omitempty"`
 }
 
 // Options are what to look at.
@@ -52,6 +56,8 @@ type Options struct {
 	Args []string
 	// Attack asks for attempts to break out of them.
 	Attack bool
+	// JSON asks for an object a line.
+	JSON bool
 	// Settle reads the settings and returns what they allow: options of package seccomp,
 	// and attack.Network.
 	Settle func() (allowed []string, err error)
@@ -68,8 +74,12 @@ func Run(o *Options, w io.Writer) (int, error) {
 		if f.State == Fail {
 			code = cli.ExitError
 		}
-		if err := f.write(w); err != nil {
-			return cli.ExitArt, err
+		write := f.write
+		if o.JSON {
+			write = func(w io.Writer) error { return json.NewEncoder(w).Encode(&f) }
+		}
+		if err := write(w); err != nil {
+			return cli.ExitArt, fmt.Errorf("tell what was found: %w", err)
 		}
 	}
 	return code, nil
@@ -80,10 +90,8 @@ func (f *Finding) write(w io.Writer) error {
 	if f.Fix != "" {
 		text += fmt.Sprintf("%5s fix: %s\n", "", f.Fix)
 	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("tell what was found: %w", err)
-	}
-	return nil
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // host is the machine that is looked at: in tests, one that is made up.

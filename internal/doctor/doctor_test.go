@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/attack"
 	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/hint"
 )
@@ -147,5 +149,37 @@ func TestSaid(t *testing.T) {
 	}
 	if f := failure("x", said("", errors.New("exit status 1"))); f.Says != "exit status 1" || f.Fix != "" {
 		t.Errorf("%v", f)
+	}
+}
+
+// Both forms of the attempts agree in what is said and in the exit code.
+func TestAttemptsAsJSON(t *testing.T) {
+	all := attack.All()
+	failed := map[string]string{}
+	for _, a := range all {
+		failed[a.Name] = "permission denied"
+	}
+	for _, last := range []string{"permission denied", ""} {
+		failed[all[0].Name] = last
+		columns := []column{{results: map[string]string{}}, {mode: attack.Direct, results: failed}, {mode: attack.Overlay, results: failed}}
+		var table, objects strings.Builder
+		want, err := tabulate(columns, nil, &table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := list(columns, nil, &objects)
+		if err != nil || got != want {
+			t.Errorf("exit code %d, %v, and %d of the table", got, err, want)
+		}
+		if lines := strings.Count(objects.String(), "\n"); lines != len(all) {
+			t.Errorf("%d objects for %d attempts", lines, len(all))
+		}
+		var first map[string]string
+		if err := json.Unmarshal([]byte(objects.String()[:strings.Index(objects.String(), "\n")]), &first); err != nil {
+			t.Fatal(err)
+		}
+		if broke := first["direct"] == succeeds || first["overlay"] == succeeds; first["attempt"] != all[0].Name || first["host"] != succeeds || broke != (last == "") {
+			t.Errorf("%q: %v", last, first)
+		}
 	}
 }
