@@ -78,8 +78,13 @@ _art() {
 		((COMP_CWORD > 1)) && _art_sync_command 1 && return
 		;;
 	esac
-	local from=1
-	[[ ${COMP_WORDS[1]} == config && $COMP_CWORD -gt 1 ]] && from=2
+	local from=1 more=
+	if ((COMP_CWORD > 1)); then
+		case ${COMP_WORDS[1]} in
+		config) from=2 more='--schema --json' ;;
+		doctor) from=2 more=--attack ;;
+		esac
+	fi
 	_art_scan $from stop '-m --mount -d --db -e --env --hide --allow --network --trace-log --trace-syscalls --trace-format'
 	case $flag in
 	-m | --mount) _art_files -d ;;
@@ -95,11 +100,10 @@ _art() {
 			_art_command "$command"
 		elif [[ $cur == -* && -z $noflags ]]; then
 			_art_reply -m --mount -d --db -i --interactive --network -e --env --hide --allow --trace --trace-log \
-				--trace-syscalls --trace-format -q --quiet --version --help
-			((from == 2)) && _art_reply "${COMPREPLY[@]}" --schema
+				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif ((from == 1)); then
 			_art_command "$COMP_CWORD"
-			((COMP_CWORD == 1)) && COMPREPLY+=($(compgen -W 'push pull diff config' -- "$cur"))
+			((COMP_CWORD == 1)) && COMPREPLY+=($(compgen -W 'push pull diff config doctor' -- "$cur"))
 		fi
 		;;
 	esac

@@ -49,6 +49,7 @@ end
 
 # __art_inside DB TOP prints paths inside of a database, below TOP.
 function __art_inside --argument-names db top
+    test -n "$db"; and command -q art-fuse; or return
     set -l db (string replace -r '^~/' "$HOME/" -- $db)
     set -l dir (string replace -r '[^/]*$' '' -- (commandline -ct))
     for name in (art-fuse ls -p -- "$db" "$top/$dir" 2>/dev/null)
@@ -69,10 +70,11 @@ end
 
 set -g __art_valued -m --mount -d --db -e --env --network --hide --allow --trace-log --trace-syscalls --trace-format
 
-# __art_runs tells whether the line has no command of art's own, and none for the guest yet.
+# __art_runs tells whether a flag of a session may come: none of the commands with
+# other flags is there, and none for the guest yet.
 function __art_runs
     set -l args (__art_arguments $__art_valued)
-    test -z "$args"; or test "$args" = config
+    test -z "$args"; or contains -- "$args" config doctor
 end
 
 function __art_first
@@ -84,11 +86,13 @@ function __art_is
     contains -- "$(commandline -opc)[2]" $argv
 end
 
-complete -c art -n 'not __art_is push pull diff' -x -a '(__art_payload $__art_valued)'
+complete -c art -n 'not __art_is push pull diff config doctor' -x -a '(__art_payload $__art_valued)'
 complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
 complete -c art -n __art_first -a pull -d 'Bring what the guest changed to the host'
 complete -c art -n __art_first -a diff -d 'Show what the guest changed'
 complete -c art -n __art_first -a config -d 'Show the settings of a session'
+complete -c art -n __art_first -a doctor -d 'Look whether this host has what a session needs'
+complete -c art -n '__art_is config doctor' -f
 complete -c art -n __art_runs -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
 complete -c art -n __art_runs -s d -l db -r -F -d 'The database that takes what is written'
 complete -c art -n __art_runs -s i -l interactive -d 'A terminal for the command'
@@ -104,6 +108,8 @@ complete -c art -n __art_runs -s q -l quiet -d 'Say nothing but errors'
 complete -c art -n __art_runs -l version -d 'Print the version'
 complete -c art -n __art_runs -l help -d 'Print help'
 complete -c art -n '__art_is config' -l schema -d 'Print a JSON schema for editors'
+complete -c art -n '__art_is config' -l json -d 'Print an object'
+complete -c art -n '__art_is doctor' -l attack -d 'Try to break out'
 
 # art push, pull, diff, and the same of art-sync
 

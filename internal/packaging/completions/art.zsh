@@ -29,16 +29,19 @@ _art_workspace_paths() {
 _art_calls() { _values -s , 'system calls' %file %desc %network %process %memory %signal %ipc %creds %clock %stat }
 
 _art_run() {
-  local curcontext=$curcontext state line ret=1
-  typeset -A opt_args
-  local -a config
-  if [[ $words[2] == config ]] && (( CURRENT > 2 )); then
+  local curcontext=$curcontext state ret=1
+  local -A opt_args
+  local -a line more
+  if [[ $words[2] == (config|doctor) ]] && (( CURRENT > 2 )); then
     shift words
     (( CURRENT-- ))
-    config=('--schema[print a JSON schema for editors]')
+    case $words[1] in
+      config) more=('--schema[print a JSON schema for editors]' '--json[print an object]') ;;
+      doctor) more=('--attack[try to break out]') ;;
+    esac
   fi
-  local first=$(( CURRENT == 2 && ! $#config ))
-  _arguments -C -S -A '-*' $config \
+  local first=$(( CURRENT == 2 ))
+  _arguments -C -S -A '-*' $more \
     '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' \
     '(-d --db)'{-d,--db=}'[the database that takes what is written]:database:_files' \
     '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command]:on:(true false)' \
@@ -54,14 +57,15 @@ _art_run() {
     '(- *)--version[print the version]' \
     '(- *)--help[print help]' \
     '*::command:->command' && ret=0
-  if [[ $state == command ]] && (( ! $#config )); then
-    local -a commands=(
+  if [[ $state == command ]] && (( ! $#more )); then
+    local -a own=(
       'push:bring what the host changed into a database'
       'pull:bring what the guest changed to the host'
       'diff:show what the guest changed'
       'config:show the settings of a session'
+      'doctor:look whether this host has what a session needs'
     )
-    (( first )) && _describe -t commands 'command of art' commands && ret=0
+    (( first )) && _describe -t commands 'command of art' own && ret=0
     _normal && ret=0
   fi
   return ret
@@ -69,7 +73,7 @@ _art_run() {
 
 # _art_sync_command completes push, pull or diff, which is the first word.
 _art_sync_command() {
-  typeset -A opt_args
+  local -A opt_args
   local -a flags=(
     '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace]:directory:_files -/'
     '(-d --db)'{-d,--db=}'[the database]:database:_files'
@@ -84,11 +88,11 @@ _art_sync_command() {
     pull)
       _arguments $flags '--dry-run[change nothing]' '(--keep-both)--force[take what the guest has in a conflict]' \
         '(--force)--keep-both[write what the guest has as NAME.art in a conflict]' \
-        '*--allow=[bring what is held back]:pattern:_files' '*:path:_art_workspace_paths'
+        '*--allow=[bring what is held back]:pattern:_files' '*:path: _art_workspace_paths'
       ;;
     diff)
       _arguments $flags '(--stat --json)--patch[print a unified diff]' '(--patch --json)--stat[count lines]' \
-        '(--patch --stat)--json[print an object a line]' '*:path:_art_workspace_paths'
+        '(--patch --stat)--json[print an object a line]' '*:path: _art_workspace_paths'
       ;;
   esac
 }
@@ -96,8 +100,8 @@ _art_sync_command() {
 _art_fuse() {
   local -a base=('--base=[the workspace on the host]:directory:_files -/' '--name=[the name of the workspace]:name: ')
   local -a help=('(- *)--help[print help]') json=('--json[print an object a line]')
-  local database='1:database:_files' paths='*:path:_art_inside "$line[1]" ""'
-  typeset -A opt_args
+  local database='1:database:_files' paths='*:path: _art_inside "$line[1]" ""'
+  local -A opt_args
   local -a line
   case $words[1] in
     mount)
@@ -141,7 +145,7 @@ _art_next() {
 
 _art() {
   case $service in
-    art-trace) _art_trace && return ;;
+    art-trace) _art_trace; return ;;
     art)
       [[ $words[2] == (push|pull|diff) ]] && (( CURRENT > 2 )) || { _art_run; return }
       ;;
@@ -149,7 +153,7 @@ _art() {
   if (( CURRENT > 2 )); then
     shift words
     (( CURRENT-- ))
-    [[ $service == art-fuse ]] && _art_fuse || _art_sync_command
+    if [[ $service == art-fuse ]]; then _art_fuse; else _art_sync_command; fi
   elif [[ $service == art-fuse ]]; then
     _art_next 'mount\:"show a database as a directory"' 'ls\:"list a directory"' 'cat\:"print files"' \
       'stat\:"print attributes"' 'tree\:"list everything below a directory"' 'check\:"look for damage, and mend it"' \

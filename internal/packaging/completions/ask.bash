@@ -1,0 +1,11 @@
+# What bash offers for the last word of each line in $@, words without quotes, comes
+# out, a line each, and a form feed after it; art.bash has been read.
+compopt() { :; } # readline alone knows its options
+for line; do
+	IFS=' ' read -ra COMP_WORDS <<<"$line"
+	[[ $line == *' ' ]] && COMP_WORDS+=('')
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+	"_${COMP_WORDS[0]//-/_}"
+	((${#COMPREPLY[@]} == 0)) || printf '%s\n' "${COMPREPLY[@]}"
+	printf '\f\n'
+done
