@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -57,7 +56,7 @@ func checkCommand(stdout io.Writer) *ffcli.Command {
 			}
 			var tell teller = &lines{stdout}
 			if *asJSON {
-				tell = &objects{json.NewEncoder(stdout)}
+				tell = &objects{stdout}
 			}
 			if *mend {
 				return repair(tell, args[0])

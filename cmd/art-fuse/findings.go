@@ -1,10 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
+	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -36,10 +36,10 @@ func (l *lines) finding(f sqlvfs.Finding) error {
 }
 
 // objects are a teller for scripts.
-type objects struct{ *json.Encoder }
+type objects struct{ w io.Writer }
 
 func (o *objects) finding(f sqlvfs.Finding) error {
-	return o.Encode(struct {
+	return o.print(struct {
 		Ino    sqlvfs.Ino `json:"ino,omitempty"`
 		Text   string     `json:"text"`
 		Mended string     `json:"mended,omitempty"`
@@ -47,7 +47,15 @@ func (o *objects) finding(f sqlvfs.Finding) error {
 }
 
 func (o *objects) repaired(_, before string) error {
-	return o.Encode(struct {
+	return o.print(struct {
 		Before string `json:"before"`
 	}{before})
+}
+
+func (o *objects) print(value any) error {
+	text, err := quote.JSON(value)
+	if err == nil {
+		_, err = fmt.Fprintln(o.w, text)
+	}
+	return err
 }

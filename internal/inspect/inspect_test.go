@@ -164,7 +164,7 @@ func TestJSON(t *testing.T) {
 		var out bytes.Buffer
 		must(t, f(&out, s, path, Options{JSON: true}))
 		for line := range strings.Lines(out.String()) {
-			if !json.Valid([]byte(line)) || !strings.HasSuffix(line, "}\n") || strings.ContainsRune(line, 0x1b) {
+			if !json.Valid([]byte(line)) || !strings.HasSuffix(line, "}\n") || strings.ContainsAny(line, "\x1b\u009b") {
 				t.Errorf("not an object: %q", line)
 			}
 		}

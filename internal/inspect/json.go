@@ -1,13 +1,13 @@
 package inspect
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path"
 	"time"
 	"unicode/utf8"
 
+	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -99,7 +99,9 @@ func newOrigin(o *sqlvfs.Origin) *origin {
 
 // printJSON writes a value as one line.
 func printJSON(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(value)
+	text, err := quote.JSON(value)
+	if err == nil {
+		_, err = fmt.Fprintln(w, text)
+	}
+	return err
 }

@@ -1,16 +1,15 @@
 package sync
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/riverlytech/art/internal/sync/patch"
+	"github.com/riverlytech/art/internal/sync/quote"
 )
 
 // Colours of a terminal (console_codes(4)), as git has them.
@@ -255,28 +254,11 @@ func (d *comparer) showJSON() error {
 			}
 			o.Held = o.Held || d.helds[old]
 		}
-		text, err := json.Marshal(o)
+		text, err := quote.JSON(o)
 		if err != nil {
 			return err
 		}
-		d.report.line("%s", printable(text))
+		d.report.line("%s", text)
 	}
 	return nil
-}
-
-// printable escapes what does not print in JSON, where such characters can be in strings only.
-func printable(text []byte) string {
-	var b strings.Builder
-	for _, r := range string(text) {
-		switch {
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
 }

@@ -1,6 +1,7 @@
 package quote
 
 import (
+	"encoding/json"
 	"os/exec"
 	"strings"
 	"testing"
@@ -53,4 +54,20 @@ func FuzzName(f *testing.F) {
 			t.Fatalf("bash reads %s as %q, want %q (%v)", got, out, name, err)
 		}
 	})
+}
+
+func TestJSON(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain <&>": `"plain <&>"`, "a\n\x1b[2J\x7f": `"a\n\u001b[2J\u007f"`, "\u009b\u202e\u2066": `"\u009b\u202e\u2066"`,
+		"\U000e0001": `"\udb40\udc01"`, "\u00e4\U0001f600": "\"\u00e4\U0001f600\"", "\xff": "\"\\ufffd\"",
+	} {
+		got, err := JSON(in)
+		if err != nil || got != want {
+			t.Errorf("%q: %s, %v, want %s", in, got, err, want)
+		}
+		var back string
+		if err := json.Unmarshal([]byte(got), &back); err != nil || back != strings.ToValidUTF8(in, "\ufffd") {
+			t.Errorf("%q comes back as %q, %v", in, back, err)
+		}
+	}
 }
