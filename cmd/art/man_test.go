@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"github.com/riverlytech/art/internal/packaging/man"
@@ -12,6 +13,17 @@ func TestUsageNamesEveryFlag(t *testing.T) {
 	var o sandbox.Options
 	if missing := man.Unnamed(usage, configCommand(&o).FlagSet); missing != nil {
 		t.Errorf("the usage does not name %q", missing)
+	}
+}
+
+func TestReadmeNamesEveryFlag(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o sandbox.Options
+	if missing := man.Unnamed(string(readme), configCommand(&o).FlagSet); missing != nil {
+		t.Errorf("README.md does not name %q", missing)
 	}
 }
 
