@@ -185,7 +185,7 @@ _art_fuse() {
 _art_trace() {
 	local cur flag args command noflags
 	local classes='%file %desc %network %process %memory %signal %ipc %creds %clock %stat'
-	_art_scan 1 stop '--log --log-fd --syscalls --format --attach --deny --filter-by'
+	_art_scan 1 stop '--log --log-fd --secrets-fd --syscalls --format --attach --deny --filter-by'
 	case $flag in
 	--log) _art_files -f ;;
 	--syscalls | --deny) _art_list $classes ;;
@@ -196,7 +196,7 @@ _art_trace() {
 		if [[ -n $command ]]; then
 			_art_command "$command"
 		elif [[ $cur == -* && -z $noflags ]]; then
-			_art_reply --log --log-fd --syscalls --format --summary --report --attach --deny --filter-by --version --help \
+			_art_reply --log --log-fd --secrets-fd --syscalls --format --summary --report --attach --deny --filter-by --version --help \
 				-y --decode-fds -r --relative-timestamps -tt --absolute-timestamps -T --syscall-times
 		else
 			_art_command "$COMP_CWORD"

@@ -179,7 +179,7 @@ complete -c art-fuse -n '__art_is check' -l repair -d 'Mend what was found'
 
 # art-trace
 
-set -g __art_trace_valued --log --log-fd --syscalls --format --attach --deny --filter-by
+set -g __art_trace_valued --log --log-fd --secrets-fd --syscalls --format --attach --deny --filter-by
 
 function __art_traces
     test -z "$(__art_arguments $__art_trace_valued)"
@@ -188,6 +188,7 @@ end
 complete -c art-trace -x -a '(__art_payload $__art_trace_valued)'
 complete -c art-trace -n __art_traces -l log -r -F -d 'Where the trace goes'
 complete -c art-trace -n __art_traces -l log-fd -x -d 'The descriptor where the trace goes'
+complete -c art-trace -n __art_traces -l secrets-fd -x -d 'The descriptor that tells what to hide'
 complete -c art-trace -n __art_traces -l syscalls -x -a '(__art_calls)' -d 'What to trace'
 complete -c art-trace -n __art_traces -l format -x -a 'text json summary report' -d 'What the trace looks like'
 complete -c art-trace -n __art_traces -l summary -d 'Count the calls'

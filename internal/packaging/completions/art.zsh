@@ -122,6 +122,7 @@ _art_trace() {
   _arguments -S -A '-*' \
     '--log=[where the trace goes]:file:_files' \
     '--log-fd=[the descriptor where the trace goes]:descriptor: ' \
+    '--secrets-fd=[the descriptor that tells what to hide]:descriptor: ' \
     '--syscalls=[what to trace]:calls:_art_calls' \
     '--format=[what the trace looks like]:format:(text json summary report)' \
     '--summary[count the calls]' \
