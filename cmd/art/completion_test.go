@@ -12,6 +12,7 @@ func TestCompletionsOfferEveryFlag(t *testing.T) {
 	var o sandbox.Options
 	doctor := command(&o, nil).FlagSet
 	doctor.Bool("attack", false, "")
+	doctor.Bool("json", false, "")
 	if err := completions.Compare(map[string]*flag.FlagSet{
 		"art":        command(&o, nil).FlagSet,
 		"art config": configCommand(&o).FlagSet,

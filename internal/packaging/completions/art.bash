@@ -82,7 +82,7 @@ _art() {
 	if ((COMP_CWORD > 1)); then
 		case ${COMP_WORDS[1]} in
 		config) from=2 more='--schema --json' ;;
-		doctor) from=2 more=--attack ;;
+		doctor) from=2 more='--attack --json' ;;
 		esac
 	fi
 	_art_scan $from stop '-m --mount -d --db -e --env --hide --allow --network --trace-log --trace-syscalls --trace-format'

@@ -108,7 +108,7 @@ complete -c art -n __art_runs -s q -l quiet -d 'Say nothing but errors'
 complete -c art -n __art_runs -l version -d 'Print the version'
 complete -c art -n __art_runs -l help -d 'Print help'
 complete -c art -n '__art_is config' -l schema -d 'Print a JSON schema for editors'
-complete -c art -n '__art_is config' -l json -d 'Print an object'
+complete -c art -n '__art_is config doctor' -l json -d 'Print an object'
 complete -c art -n '__art_is doctor' -l attack -d 'Try to break out'
 
 # art push, pull, diff, and the same of art-sync

@@ -37,7 +37,7 @@ _art_run() {
     (( CURRENT-- ))
     case $words[1] in
       config) more=('--schema[print a JSON schema for editors]' '--json[print an object]') ;;
-      doctor) more=('--attack[try to break out]') ;;
+      doctor) more=('--attack[try to break out]' '--json[print an object]') ;;
     esac
   fi
   local first=$(( CURRENT == 2 ))
