@@ -125,10 +125,8 @@ func thisHost() *host {
 // rest may explain it.
 func examine(o *Options) []Finding {
 	h := thisHost()
-	findings := []Finding{
-		h.kernel(), h.where(), h.bubblewrap(), h.namespaces(), h.proc(), h.fuse(), h.fusermount(),
-		seccomp(), landlock(), h.yama(), h.hidepid(), h.groups(cgroup.Find),
-	}
+	findings := append([]Finding{h.kernel(), h.where(), h.bubblewrap()}, h.namespaced()...)
+	findings = append(findings, h.fusermount(), seccomp(), landlock(), h.yama(), h.hidepid(), h.groups(cgroup.Find))
 	findings = append(findings, helpers()...)
 	if _, err := o.Settle(); err != nil {
 		return append(findings, failure("settings", err))

@@ -62,7 +62,10 @@ func TestFindings(t *testing.T) {
 	}{
 		{"kernel", map[string]string{release: "6.8.0-31-generic\n"}, (*host).kernel, OK, "Linux 6.8.0", ""},
 		{"the oldest kernel", map[string]string{release: "5.12.0"}, (*host).kernel, OK, "5.12", ""},
-		{"an older kernel", map[string]string{release: "5.11.22-generic"}, (*host).kernel, Fail, "older than 5.12", "sudo apt-get install linux-image-generic"},
+		{"an older kernel", map[string]string{release: "5.11.22"}, (*host).kernel, Fail, "older than 5.12", "update to a release"},
+		{"Ubuntu's older kernel", map[string]string{release: "5.4.0-42-generic", "/etc/os-release": "ID=ubuntu\nVERSION_ID=\"20.04\"\n"}, (*host).kernel, Fail, "older", "sudo apt-get install linux-generic-hwe-20.04`"},
+		{"Debian's older kernel", map[string]string{release: "5.10.0-28-amd64", "/etc/os-release": "ID=debian\nVERSION_CODENAME=bullseye\n"}, (*host).kernel, Fail, "older", "-t bullseye-backports linux-image-"},
+		{"the older kernel of a container's host", map[string]string{release: "5.4.0", "/.dockerenv": ""}, (*host).kernel, Fail, "older", "host that the container runs on"},
 		{"an older kernel in WSL", map[string]string{release: "5.10.16.3-microsoft-standard-WSL2"}, (*host).kernel, Fail, "older", "wsl --update"},
 		{"no /proc", nil, (*host).kernel, Fail, "cannot be read", "sudo mount -t proc"},
 
@@ -137,6 +140,18 @@ func TestLandlock(t *testing.T) {
 		if f := judgeLandlock(c.version, c.errno); f.State != c.want || (f.Fix == "") != (c.want == OK) {
 			t.Errorf("version %d, %v: %v", c.version, c.errno, f)
 		}
+	}
+}
+
+// Where there are no namespaces, that is the one thing to mend, and not what follows.
+func TestOneCause(t *testing.T) {
+	h := made(t, map[string]string{"/proc/sys/kernel/unprivileged_userns_clone": "0"})
+	if found := h.namespaced(); len(found) != 1 || found[0].State != Fail {
+		t.Errorf("%v", found)
+	}
+	h.try = func(string) error { return nil }
+	if found := h.namespaced(); len(found) != 3 || found[1].State != OK || found[2].State != OK {
+		t.Errorf("%v", found)
 	}
 }
 

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"unsafe"
 
@@ -24,12 +25,25 @@ func (h *host) kernel() Finding {
 	}
 	if major < oldestMajor || major == oldestMajor && minor < oldestMinor {
 		f.State, f.Says = Fail, fmt.Sprintf("%s is older than %d.%d", f.Says, oldestMajor, oldestMinor)
-		f.Fix = h.install("a newer kernel", "linux-image-generic", "kernel", "linux")
-		if strings.Contains(strings.ToLower(f.Says), "microsoft") {
-			f.Fix = "run `wsl --update` in Windows"
-		}
+		f.Fix = h.newerKernel()
 	}
 	return f
+}
+
+// newerKernel returns what brings a kernel that is young enough. The releases whose own is
+// not have another on offer.
+func (h *host) newerKernel() string {
+	switch id := h.release("ID"); {
+	case strings.Contains(strings.ToLower(h.Read("/proc/sys/kernel/osrelease")), "microsoft"):
+		return "run `wsl --update` in Windows"
+	case h.Container() != "":
+		return "update the kernel of the host that the container runs on"
+	case id == "ubuntu":
+		return "run `" + h.sudo("apt-get install linux-generic-hwe-"+h.release("VERSION_ID")) + "`, and restart"
+	case id == "debian":
+		return "run `" + h.sudo("apt-get install -t "+h.release("VERSION_CODENAME")+"-backports linux-image-"+runtime.GOARCH) + "`, and restart"
+	}
+	return fmt.Sprintf("update to a release of your system with Linux %d.%d or newer", oldestMajor, oldestMinor)
 }
 
 // where says what kind of machine it is. The other findings tell what follows from that.
@@ -41,7 +55,7 @@ func (h *host) where() Finding {
 		// https://learn.microsoft.com/windows/wsl/compare-versions: the first version translates
 		// calls and has neither namespaces nor FUSE.
 		f.State, f.Says = Fail, "Windows Subsystem for Linux 1, which has no namespaces"
-		f.Fix = "run `wsl --set-version " + h.distribution() + " 2` in Windows"
+		f.Fix = "run `wsl --set-version " + h.release("NAME") + " 2` in Windows"
 	case name != "":
 		f.Says = "a container of " + name
 	case strings.Contains(release, "microsoft"):
@@ -50,14 +64,14 @@ func (h *host) where() Finding {
 	return f
 }
 
-// distribution returns the name that WSL has for the system.
-func (h *host) distribution() string {
+// release returns what os-release(5) says of the system.
+func (h *host) release(name string) string {
 	for line := range strings.Lines(h.Read("/etc/os-release")) {
-		if name, ok := strings.CutPrefix(line, "NAME="); ok {
-			return strings.Trim(strings.TrimSpace(name), `"`)
+		if value, ok := strings.CutPrefix(line, name+"="); ok {
+			return strings.Trim(strings.TrimSpace(value), `"`)
 		}
 	}
-	return "NAME"
+	return strings.ToUpper(name) // for the reader to fill in
 }
 
 // seccomp asks for what the filters of a session and of a trace answer.

@@ -118,6 +118,16 @@ func (h *host) install(what, deb, rpm, arch string) string {
 	return "install " + what + " with the package manager of your system"
 }
 
+// namespaced are the findings about namespaces, and about what can be mounted in them,
+// which nobody can tell where there are none.
+func (h *host) namespaced() []Finding {
+	f := h.namespaces()
+	if f.State == OK {
+		return []Finding{f, h.proc(), h.fuse()}
+	}
+	return []Finding{f}
+}
+
 func (h *host) namespaces() Finding {
 	f := Finding{What: "user namespaces", Says: "they give the right to mount"}
 	if err := h.try(trialMount); err != nil {
