@@ -52,7 +52,7 @@ examples:
 func main() {
 	if err := libexec.CheckCaller(prog); err != nil {
 		cli.Fail(prog, err)
-		os.Exit(cli.ExitArt)
+		os.Exit(cli.ExitError)
 	}
 	os.Exit(run(os.Args[1:], os.Stdout))
 }
