@@ -201,7 +201,7 @@ func (x *exercise) command(name string, args ...string) *exec.Cmd {
 
 func (x *exercise) check() error {
 	if out, err := x.command("art-fuse", "check", x.db()).CombinedOutput(); err != nil || len(out) > 0 {
-		return fmt.Errorf("check: %w: %s", err, out)
+		return fmt.Errorf("check: %v: %s", err, out)
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (x *exercise) verify(said promised) error {
 	out, err := x.command("art", "-q", "-i=false", "-m", x.workspace(), "-d", x.db(), "--",
 		"sh", "verify.sh", fmt.Sprint(x.rounds), said["storm"], said["git"], said["sqlite"]).CombinedOutput()
 	if err != nil || len(out) > 0 {
-		return fmt.Errorf("%s, verify %v: %w: %s", x.last, said, err, out)
+		return fmt.Errorf("%s, verify %v: %v: %s", x.last, said, err, out)
 	}
 	return nil
 }
