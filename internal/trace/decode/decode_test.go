@@ -84,6 +84,9 @@ func TestText(t *testing.T) {
 			`mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f0000000000`},
 		{"umask", [6]uint64{0o22}, nil, 0, 0, `umask(022) = 000`},
 		{"epoll_wait", [6]uint64{3, at, 4, 1<<32 - 1}, nil, 0, 0, `epoll_wait(3, [], 4, -1) = 0`},
+		{"ppoll", [6]uint64{at, 1, at + 8, 0, 8}, words(3|unix.POLLIN<<32|unix.POLLIN<<48, 1, 500), 1, 0,
+			`ppoll([{fd=3, events=POLLIN}], 1, {tv_sec=1, tv_nsec=500}, NULL, 8) = 1 ([{fd=3, revents=POLLIN}], left {tv_sec=1, tv_nsec=500})`},
+		{"clone", [6]uint64{uint64(unix.SIGCHLD)}, nil, 7, 0, `clone(child_stack=NULL, flags=SIGCHLD) = 7`},
 		{"exit_group", [6]uint64{7}, nil, 0, 0, `exit_group(7) = 0`},
 	} {
 		if _, ok := sysnum.Native.Number(tc.name); !ok {
@@ -98,6 +101,22 @@ func TestText(t *testing.T) {
 		if got := line + " = " + result; got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
+	}
+}
+
+// The kernel fills in a thread's id where the parent wants it: what it finds there
+// before the call is not shown.
+func TestParentTid(t *testing.T) {
+	const at = 0x10000
+	c := native("clone")
+	c.Args[0], c.Args[2], c.Mem = unix.CLONE_PARENT_SETTID|unix.CLONE_VM, at, image{at, words(0)}
+	args, complete := Enter(c)
+	if got := strings.Join(args, ", "); got != "child_stack=NULL, flags=CLONE_VM|CLONE_PARENT_SETTID" || complete {
+		t.Errorf("at the entry %s, complete %v", got, complete)
+	}
+	c.Mem, c.Ret = image{at, words(7)}, 7
+	if got := strings.Join(Exit(c), ", "); got != "parent_tid=[7]" {
+		t.Errorf("at the exit %s", got)
 	}
 }
 

@@ -178,7 +178,8 @@ func printPollfd(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
-// pollResult lists the descriptors that are ready.
+// pollResult lists the descriptors that are ready and, for ppoll, the time that is
+// left.
 func pollResult(p *printer, v int64) {
 	p.dec(v)
 	if v == 0 {
@@ -210,7 +211,12 @@ func pollResult(p *printer, v int64) {
 		p.events(revents)
 		p.str("}")
 	}
-	p.str("])")
+	p.str("]")
+	if timeout := p.call.Args[2]; p.call.Name == "ppoll" && timeout != 0 {
+		p.str(", left ")
+		printTimespec(p, &argument{}, timeout)
+	}
+	p.str(")")
 }
 
 // fdSet returns the members of the set at addr, of descriptors below n.

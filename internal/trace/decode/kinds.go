@@ -28,7 +28,7 @@ var kinds = map[string]kind{
 	"dirents": printDirents, "pollfd": printPollfd, "fd_set": printFdSet,
 	"epoll_event": printEpollEvent, "epoll_events": printEpollEvents,
 
-	"argv": printArgv, "envp": printEnvp, "clone": printClone, "clone_args": printCloneArgs,
+	"argv": printArgv, "envp": printEnvp, "clone": printClone, "clone_ids": printCloneIDs, "clone_args": printCloneArgs,
 	"wait_status": printWaitStatus, "mmap_flags": printMmapFlags, "mremap_to": printMremapTo,
 	"futex_op": printFutexOp, "futex_arg": printFutexArg, "prctl2": printPrctl2, "prctl_rest": printPrctlRest,
 	"cpuset": printCpuset, "cpuset_out": printCpusetOut, "restart": printRestart, "ipckey": printIpcKey, "ipc_flags": printIpcFlags,

@@ -80,36 +80,38 @@ func (p *printer) cloneFlags(v uint64) {
 	}
 }
 
-// printClone prints all arguments of clone by name, as their order differs
-// between architectures.
+// printClone prints the first two arguments of clone.
 func printClone(p *printer, _ *argument, flags uint64) bool {
-	args := p.call.Args
 	p.str("child_stack=")
-	p.addr(args[1])
+	p.addr(p.call.Args[1])
 	p.str(", flags=")
 	p.cloneFlags(flags)
-	if flags&(unix.CLONE_PARENT_SETTID|unix.CLONE_PIDFD) != 0 {
-		p.str(", parent_tid=")
-		if b := p.readOut(args[2], 4); b != nil {
-			p.str("[")
-			p.int32(b)
-			p.str("]")
-		}
-	}
-	if flags&unix.CLONE_SETTLS != 0 {
-		p.str(", tls=")
-		p.hex(args[cloneTLS])
-	}
-	if flags&(unix.CLONE_CHILD_SETTID|unix.CLONE_CHILD_CLEARTID) != 0 {
-		p.str(", child_tidptr=")
-		p.addr(args[cloneChildTid])
-	}
 	return true
 }
 
-// readOut is read for a member that the kernel fills in.
-func (p *printer) readOut(addr uint64, n int) []byte {
-	return p.read(&argument{output: true}, addr, n)
+// printCloneIDs prints those of clone's other arguments that the flags ask for, by
+// name, as their order differs between architectures.
+func printCloneIDs(p *printer, a *argument, flags uint64) bool {
+	args, before := p.call.Args, len(p.buf)
+	name := func(s string) {
+		if len(p.buf) > before {
+			p.str(", ")
+		}
+		p.str(s)
+	}
+	if flags&(unix.CLONE_PARENT_SETTID|unix.CLONE_PIDFD) != 0 {
+		name("parent_tid=")
+		printIntP(p, a, args[2])
+	}
+	if flags&unix.CLONE_SETTLS != 0 {
+		name("tls=")
+		p.hex(args[cloneTLS])
+	}
+	if flags&(unix.CLONE_CHILD_SETTID|unix.CLONE_CHILD_CLEARTID) != 0 {
+		name("child_tidptr=")
+		p.addr(args[cloneChildTid])
+	}
+	return len(p.buf) > before
 }
 
 // printCloneArgs prints struct clone_args (include/uapi/linux/sched.h).
