@@ -58,9 +58,10 @@ var programs = map[string]program{
 	"tar":        {command: []string{"sh", "-c", "tar c dir1 | tar t"}},
 	"missing":    {command: []string{"cat", "/nonexistent", "dir0"}},
 	"git": {
-		command: []string{"sh", "-c", "git init -q r && cp dir0/* r && cd r && git add . && git status --short; rm -rf ../r"},
+		command: []string{"sh", "-c", "git init -q r && cp dir0/* r && cd r && touch -d @0 * && git add . && git status --short; rm -rf ../r"},
 		env:     []string{"HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1"},
-		// The index holds the times and inode numbers of its files.
+		// Files as young as the index are read again. It holds their times and inode
+		// numbers.
 		data: regexp.MustCompile(`^(read|write|pread64)\(`),
 		// The C library draws the names of temporary files until it likes the number.
 		drop: regexp.MustCompile(`^getrandom\(`),
@@ -251,7 +252,12 @@ var (
 	// Which of its children a process hears of first is up to the scheduler.
 	anyChild = regexp.MustCompile(`^(wait4\(-1.*) = PID\d+$`)
 
-	// What differs from run to run of the same program.
+	// Calls that differ from run to run of the same program: when a child's end is
+	// noticed is up to the scheduler, and when the heap must grow depends on its
+	// random start.
+	random = []string{"--- SIGCHLD", "rt_sigreturn(", "brk("}
+
+	// What differs from run to run in others.
 	varying = []struct {
 		pattern *regexp.Regexp
 		with    string
@@ -300,10 +306,7 @@ func threads(log string) [][]string {
 				line = begun[pid] + " " + m[1]
 			}
 		}
-		// When a child's end is noticed is up to the scheduler too, and when
-		// the heap must grow depends on its random start.
-		if strings.HasPrefix(line, "--- SIGCHLD") || strings.HasPrefix(line, "rt_sigreturn") ||
-			strings.HasPrefix(line, "brk(") {
+		if slices.ContainsFunc(random, func(call string) bool { return strings.HasPrefix(line, call) }) {
 			continue
 		}
 		for _, v := range varying {
