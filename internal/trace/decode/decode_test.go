@@ -118,6 +118,10 @@ func TestParentTid(t *testing.T) {
 	if got := strings.Join(Exit(c), ", "); got != "parent_tid=[7]" {
 		t.Errorf("at the exit %s", got)
 	}
+	c = native("clone")
+	if _, complete := Enter(c); !complete {
+		t.Error("clone without flags is not complete at the entry")
+	}
 }
 
 // A call of another architecture, or one without a name, is six registers.

@@ -89,6 +89,10 @@ func printClone(p *printer, _ *argument, flags uint64) bool {
 	return true
 }
 
+// cloneIDs are the flags with which clone has more than two arguments.
+const cloneIDs = unix.CLONE_PARENT_SETTID | unix.CLONE_PIDFD | unix.CLONE_SETTLS |
+	unix.CLONE_CHILD_SETTID | unix.CLONE_CHILD_CLEARTID
+
 // printCloneIDs prints those of clone's other arguments that the flags ask for, by
 // name, as their order differs between architectures.
 func printCloneIDs(p *printer, a *argument, flags uint64) bool {
@@ -111,7 +115,7 @@ func printCloneIDs(p *printer, a *argument, flags uint64) bool {
 		name("child_tidptr=")
 		p.addr(args[cloneChildTid])
 	}
-	return len(p.buf) > before
+	return true
 }
 
 // printCloneArgs prints struct clone_args (include/uapi/linux/sched.h).

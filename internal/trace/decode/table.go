@@ -66,8 +66,11 @@ func signatureOf(c *Call) *signature {
 		return unknown
 	}
 	name := c.Name
-	if cmd := c.Args[1]; name == "fcntl" && (cmd == unix.F_GETLK || cmd == unix.F_OFD_GETLK) {
+	switch {
+	case name == "fcntl" && (c.Args[1] == unix.F_GETLK || c.Args[1] == unix.F_OFD_GETLK):
 		name = "fcntl(get)" // alone among its commands fills in something
+	case name == "clone" && c.Args[0]&cloneIDs != 0:
+		name = "clone(ids)" // has something to print at its exit
 	}
 	if s := signatures()[name]; s != nil {
 		return s
