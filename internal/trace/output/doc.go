@@ -26,6 +26,8 @@
 //	calls newer than strace     syscall_0x1d3         file_getattr        the table is newer
 //	mremap's new address        with MREMAP_FIXED     with                the kernel reads it with both
 //	                                                  DONTUNMAP too
+//	clone that is interrupted,  resumed>,             resumed>            the comma stands before "<unfinished",
+//	  when it is resumed        child_tidptr=0x…      child_tidptr=0x…    as in all other calls
 //	ioctl requests of drivers   names                 _IOC(…)             there are thousands
 //	"Process N attached"        on standard error     nothing             standard error is the command's
 //	times of -c                 system time           from entry to exit  system time is known per process, not
@@ -41,8 +43,8 @@
 //	ls -lR, find, tar,  every line                    nothing
 //	  cp, sh, cat
 //	pipeline of sh      every line                    nothing
-//	git status          every line                    the index: times of files, and what is
-//	                                                  made of them; names of temporary files
+//	git status          all but getrandom; of read    names of temporary files; the times that
+//	                    and write not the data        the index holds, and what is made of them
 //	python3 -c          every line                    nothing
 //	crash (SIGSEGV)     every line                    nothing
 //	64 threads          all but futex, mmap, munmap,  the scheduler: who waits for whom, and
@@ -54,4 +56,7 @@
 //	                    dup3, flock; sorted           instead of thread by thread
 //	SIGSTOP, SIGCONT    all but wait4, rt_sigsuspend  the scheduler: whether the process is
 //	                    and rt_sigprocmask            stopped first or woken first
+//
+// On arm64 munmap is left out too: what the dynamic linker unmaps around a library
+// depends on where the kernel has put it.
 package output
