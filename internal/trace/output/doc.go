@@ -47,8 +47,9 @@
 //	                    and write not the data        the index holds, and what is made of them
 //	python3 -c          every line                    nothing
 //	crash (SIGSEGV)     every line                    nothing
-//	64 threads          all but futex, mmap, munmap,  the scheduler: who waits for whom, and
-//	                    mprotect, madvise, mremap     whose memory grows
+//	64 threads          all but futex, mmap, munmap,  the scheduler: who waits for whom, whose
+//	                    mprotect, madvise, mremap,    memory grows, and who gets to its end
+//	                    and a thread's end            before the process does
 //	1,000 children      all but wait4, rt_sigsuspend  the scheduler: which child ends first
 //	                    and rt_sigprocmask            and how many are found ended at once
 //	go build            %file, %network, getdents64,  the Go runtime, which moves goroutines
