@@ -109,7 +109,7 @@ var calls = []Attempt{
 		return refusedOnly(unix.FinitModule(fd, "", 0), unix.ENOEXEC)
 	}},
 	{Name: "end swapping", Needs: Root, try: func(*Target) error {
-		path := []byte("/nonexistent\x00")
+		path := []byte("/proc/self/art-attack\x00")
 		return refusedOnly(call(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(&path[0]))), unix.ENOENT)
 	}},
 }

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -93,12 +94,30 @@ func attach(t *Target) error {
 }
 
 func secretInProc(*Target) error {
-	return any(glob("/proc/[0-9]*/environ", "/proc/[0-9]*/cmdline"), func(path string) error {
-		text, err := os.ReadFile(path)
+	const most = 256 << 10 // some, such as mem, have no end
+	return any(glob("/proc/[0-9]*/*"), func(path string) error {
+		info, err := os.Lstat(path)
 		if err != nil {
 			return err
 		}
-		return found(strings.Contains(string(text), secret))
+		if !info.Mode().IsRegular() {
+			return errNothing
+		}
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		text := make([]byte, most)
+		n := 0
+		for n < most {
+			more, err := unix.Read(fd, text[n:])
+			if more <= 0 || err != nil {
+				break // what could be read is what there is
+			}
+			n += more
+		}
+		return found(bytes.Contains(text[:n], []byte(secret)))
 	})
 }
 

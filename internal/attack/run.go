@@ -71,6 +71,10 @@ func run(path string, args []string, stdout io.Writer) error {
 // everything makes all attempts, one after the other, and writes a line for each:
 // the name, a tab, and why it failed, which is nothing if it did not.
 func everything(path string, target []string, stdout io.Writer) error {
+	// An attempt that cannot even begin, for a limit say, would pass for one that failed.
+	if err := start(path, nil, roleSub, "nothing"); err != nil {
+		return fmt.Errorf("attack: start a process: %w", err)
+	}
 	for _, a := range All() {
 		why := ""
 		if err := start(path, nil, append([]string{roleOne, a.Name}, target...)...); err != nil {

@@ -88,7 +88,10 @@ func connect(address string) error {
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: address})
 }
 
-// call makes a system call.
+// call makes a system call. Pointers are converted to its arguments where it is called, so
+// that what they point to is kept, and where it is, until it returns (cmd/compile).
+//
+//go:uintptrescapes
 func call(nr uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)
