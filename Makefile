@@ -18,7 +18,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # One C-free, relocatable build for every target; only the race detector needs C.
 export CGO_ENABLED := 0
 
-.PHONY: build demo test lint bench install packages clean help
+.PHONY: build demo test race test-arm64 fuzz cover lint bench install packages clean help
 
 build: ## Build the four programs into .build/bin (static)
 	@mkdir -p $(BIN)
@@ -28,6 +28,14 @@ demo: build ## Run a short overlay session and show what it did
 	@internal/packaging/deps demo
 	@internal/packaging/demo $(BIN)
 
+test: ## Run every test, as this user, as an ordinary one and as root
+	internal/packaging/deps test
+	go vet ./...
+	$(MAKE) --no-print-directory race
+	go test -c -o $(TESTED)/ ./internal/e2e ./internal/posix ./fs
+	internal/packaging/passes $(TESTED)
+	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin go test -p 1 -timeout 20m ./...
+
 # The programs under test know no installed helpers. Those with many goroutines
 # run once more under the race detector, which slows them tenfold, in their short
 # form.
@@ -35,9 +43,8 @@ TESTED := .build/test
 # What one goroutine does alone has nothing to show the race detector, under
 # which SQLite takes fifteen times as long.
 ALONE := Repair|Hostile|Refused|Check|Making|Patterns|Fuzz|Damaged|Layout|Migration|Snapshot|Model|SDK
-test: ## Run every test, as this user, as an ordinary one and as root
+race: ## Run the tests and the stories under the race detector
 	internal/packaging/deps test
-	go vet ./...
 	CGO_ENABLED=1 go test -race -short $$(go list ./... | grep -vE '/internal/(e2e|posix)$$|/sqlvfs$$')
 	CGO_ENABLED=1 go test -race -short -skip '$(ALONE)' ./sqlvfs
 	rm -rf $(TESTED)
@@ -45,9 +52,30 @@ test: ## Run every test, as this user, as an ordinary one and as root
 	cp -r $(TESTED)/bin $(TESTED)/race
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/race PREFIX=/nonexistent CGO_ENABLED=1 RACE=-race PROGRAMS='./cmd/art-fuse ./cmd/art-sync'
 	GORACE=atexit_sleep_ms=0 ART_TEST_BIN=$(CURDIR)/$(TESTED)/race go test -run TestScripts ./internal/e2e
-	go test -c -o $(TESTED)/ ./internal/e2e ./internal/posix ./fs
-	internal/packaging/passes $(TESTED)
-	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin go test -p 1 -timeout 20m ./...
+
+# qemu-user stands in for a machine, but neither for its kernel (version 7 knows no
+# openat2, and nothing of ptrace) nor for programs that a test starts. What differs
+# between architectures, the numbers and arguments of system calls, is among these.
+ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/sandbox/seccomp ./internal/sandbox/wire \
+	./internal/sync/held ./internal/sync/patch ./internal/sync/quote \
+	$(addprefix ./internal/trace/,callset decode filter output policy redact report sysnum)
+NOT_ON_ARM64 := Binds|OpenHost|Strace|TestInstall
+test-arm64: ## Vet for arm64, and run the tests that qemu-user can
+	internal/packaging/deps arm64
+	GOARCH=arm64 go vet ./...
+	GOARCH=arm64 go test -short -vet=off -exec qemu-aarch64 -skip '$(NOT_ON_ARM64)' $(ON_ARM64)
+
+FUZZTIME ?= 10s
+fuzz: ## Run each fuzz test for FUZZTIME (10s)
+	@grep -rE '^func Fuzz' --include='*_test.go' . | sed 's|/[^/]*:func \(Fuzz[A-Za-z]*\).*| \1|' | sort | while read -r package target; do \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+	done
+
+cover: ## Measure what the unit tests run; .build/cover.html shows it
+	@mkdir -p .build
+	go test -short -coverpkg ./... -coverprofile .build/cover.out $$(go list ./... | grep -vE '/internal/(e2e|posix)$$')
+	go tool cover -html .build/cover.out -o .build/cover.html
+	go tool cover -func .build/cover.out | tail -n 1
 
 lint: ## Check formatting, and what vet and staticcheck find
 	@unformatted=$$(gofmt -l cmd fs internal libexec sqlvfs); if [ -n "$$unformatted" ]; then echo "gofmt needed:"; echo "$$unformatted"; exit 1; fi
@@ -81,4 +109,4 @@ clean: ## Remove what was built
 	rm -rf .build
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
