@@ -6,9 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
+
+// deepest is how many directories deep a socket is looked for: /tmp may hold a lot.
+const deepest = 3
 
 var sockets = []Attempt{
 	{Name: "connect to a socket without a file", try: func(t *Target) error { return connect(t.abstract()) }},
@@ -37,6 +41,8 @@ var sockets = []Attempt{
 					if err = unix.Access(path, unix.W_OK); err == nil {
 						return filepath.SkipAll
 					}
+				case d.IsDir() && strings.Count(path, "/") > deepest:
+					return filepath.SkipDir
 				}
 				return nil
 			})
