@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
+
+// drawn are the lines that were on the terminal, one after the other.
+func drawn(told string) []string { return strings.Split(told, "\r\x1b[K")[1:] }
 
 func TestProgress(t *testing.T) {
 	var told strings.Builder
@@ -15,14 +19,15 @@ func TestProgress(t *testing.T) {
 		t.Errorf("short work shows %q", told.String())
 	}
 	p.next = time.Now()
+	p.since = time.Now().Add(-2 * time.Second)
 	p.Add(3, 1<<20)
-	if got := told.String(); got != "\r\x1b[Kart-x: push: 4 files, 1.0 MiB" {
+	if got := told.String(); got != "\r\x1b[Kart-x: push: 4 files, 1.0 MiB, 0.5 MiB/s" {
 		t.Errorf("progress: %q", got)
 	}
 	p.Add(1, 0)
 	p.Erase()
 	p.Erase()
-	if got := told.String(); strings.Count(got, "\r\x1b[K") != 2 || !strings.HasSuffix(got, "\r\x1b[K") {
+	if got := drawn(told.String()); len(got) != 2 || got[1] != "" {
 		t.Errorf("the line stays, or was drawn too often: %q", got)
 	}
 
@@ -30,7 +35,7 @@ func TestProgress(t *testing.T) {
 	p.Phase("copy")
 	p.next = time.Now()
 	p.Add(0, 1<<20)
-	if got := told.String(); got != "\r\x1b[Kart-x: copy: 1.0 MiB" {
+	if got := told.String(); !regexp.MustCompile(`^\r\x1b\[Kart-x: copy: 1\.0 MiB, [0-9.]+ MiB/s$`).MatchString(got) {
 		t.Errorf("progress without files: %q", got)
 	}
 
@@ -38,4 +43,30 @@ func TestProgress(t *testing.T) {
 	p.next = time.Now()
 	p.Add(1, 0)
 	p.Erase()
+}
+
+// What is left is told by what was done so far, files and content.
+func TestProgressOfWhatIsKnown(t *testing.T) {
+	var told strings.Builder
+	p := NewProgress(&told, "art-x")
+	p.Phase("pull")
+	p.Expect(40, 40<<20)
+	for _, step := range []struct {
+		files int
+		bytes int64
+		want  string
+	}{
+		{10, 10 << 20, "art-x: pull: 10/40 files, 10.0/40.0 MiB, 1.0 MiB/s, 30s left"},
+		{10, 10 << 20, "art-x: pull: 20/40 files, 20.0/40.0 MiB, 2.0 MiB/s, 10s left"},
+		{20, 20 << 20, "art-x: pull: 40/40 files, 40.0/40.0 MiB, 4.0 MiB/s"},
+		{1, 1 << 20, "art-x: pull: 41/40 files, 41.0/40.0 MiB, 4.1 MiB/s"}, // it has grown
+	} {
+		told.Reset()
+		p.next = time.Now()
+		p.since = time.Now().Add(-10 * time.Second)
+		p.Add(step.files, step.bytes)
+		if got := drawn(told.String()); len(got) != 1 || got[0] != step.want {
+			t.Errorf("%q, want %q", got, step.want)
+		}
+	}
 }

@@ -28,7 +28,7 @@ func (p *puller) placeAcross(a *action, d *os.File, name string) error {
 
 func (p *puller) stageAcross(a *action, s *staging, tmp string) error {
 	if a.do == symlink {
-		return p.stageSymlink(a, s, tmp)
+		return p.makeSymlink(a, s.dir, tmp)
 	}
 	from, err := p.host.open(p.staging.name+"/"+a.tmp, unix.O_RDONLY)
 	if err != nil {

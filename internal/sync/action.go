@@ -34,6 +34,8 @@ type action struct {
 	host  sqlvfs.Attr        // of that
 	now   sqlvfs.Fingerprint // of that
 	tmp   string             // its name in the staging directory, once it is there
+	tree  *action            // the new directory that it is staged in, or is; nil: it is staged on its own
+	err   error              // why it could not be staged
 
 	instead *action // removes the directory that it takes the place of
 

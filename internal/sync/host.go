@@ -55,8 +55,11 @@ func (h *host) tree(name string) (sqlvfs.Tree, error) {
 // open opens a path below the workspace. The kernel refuses to leave the tree and to follow any
 // symbolic link on the way (openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS), so neither a
 // hostile name nor a directory that is exchanged for a link while we work leads outside.
-func (h *host) open(rel string, flags int) (*os.File, error) {
-	fd, err := openat2(int(h.dir.Fd()), rel, &unix.OpenHow{
+func (h *host) open(rel string, flags int) (*os.File, error) { return openBeneath(h.dir, rel, flags) }
+
+// openBeneath opens a path below a directory in this way.
+func openBeneath(d *os.File, rel string, flags int) (*os.File, error) {
+	fd, err := openat2(int(d.Fd()), rel, &unix.OpenHow{
 		Flags:   uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW),
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	})

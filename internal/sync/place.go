@@ -41,6 +41,7 @@ func (p *puller) place() error {
 		}
 	}
 	steps := []func() error{
+		p.placeTrees,
 		func() error { return p.each(dirs, p.placeDir) },
 		func() error { return p.each(copies, p.placeFile) },
 		func() error { return p.commitKnown(len(copies) + len(moved) + len(removals)) },
@@ -83,7 +84,7 @@ func (p *puller) each(list []*action, do func(*action) error) error {
 		if a.instead != nil && !a.instead.done {
 			p.leave(a) // it was told why the directory stays
 		}
-		if a.failed {
+		if a.failed || a.done {
 			continue
 		}
 		if a.in.failed && a.do != remove {
@@ -126,7 +127,11 @@ func (p *puller) placeDir(a *action) error {
 		return err
 	}
 	defer f.Close()
-	return chmod(f, a.attr.Mode&modeBits|0o700)
+	st, err := fstat(f)
+	if err != nil {
+		return err
+	}
+	return chmod(f, a.attr.Mode&modeBits|0o700|st.Mode&unix.S_ISGID) // that bit it has inherited
 }
 
 // placeFile renames a staged file or link into place, or sets the attributes of one that is there.
@@ -144,17 +149,21 @@ func (p *puller) placeFile(a *action) error {
 			return err
 		}
 	}
-	if err := p.inheritGroup(a, d); err != nil {
+	from, tmp, err := p.staging.parent(a.tmp)
+	if err != nil {
+		return err
+	}
+	defer p.staging.done(from)
+	if err := p.inheritGroup(a, from, tmp, d); err != nil {
 		return err
 	}
 	flags := uint(0)
 	if a.there == 0 || a.there == unix.S_IFDIR {
 		flags = unix.RENAME_NOREPLACE // whatever is there now was made since
 	}
-	from := int(p.staging.dir.Fd())
-	err = unix.Renameat2(from, a.tmp, int(d.Fd()), name, flags)
+	err = unix.Renameat2(int(from.Fd()), tmp, int(d.Fd()), name, flags)
 	if err == unix.EINVAL && flags != 0 { // the file system knows no flags (rename(2))
-		err = unix.Renameat(from, a.tmp, int(d.Fd()), name)
+		err = unix.Renameat(int(from.Fd()), tmp, int(d.Fd()), name)
 	}
 	switch {
 	case err == unix.EEXIST:
@@ -224,7 +233,7 @@ func (p *puller) remove(a *action) error {
 // inheritGroup does what the kernel does for files that are made in a directory with the
 // set-group-ID bit (inode(7)): these were made elsewhere. Root has set the owners that the database
 // names.
-func (p *puller) inheritGroup(a *action, d *os.File) error {
+func (p *puller) inheritGroup(a *action, from *os.File, tmp string, d *os.File) error {
 	if p.asRoot || a.do == hardLink {
 		return nil
 	}
@@ -232,7 +241,7 @@ func (p *puller) inheritGroup(a *action, d *os.File) error {
 	if err != nil || st.Mode&unix.S_ISGID == 0 {
 		return err
 	}
-	err = unix.Fchownat(int(p.staging.dir.Fd()), a.tmp, -1, int(st.Gid), unix.AT_SYMLINK_NOFOLLOW)
+	err = unix.Fchownat(int(from.Fd()), tmp, -1, int(st.Gid), unix.AT_SYMLINK_NOFOLLOW)
 	if err == unix.EPERM { // the user is not in that group; as with cp(1), the file keeps its own
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -25,6 +26,8 @@ type reporter struct {
 	left     int   // conflicts, and what is held back
 
 	conflicts, helds bool // there were some
+
+	noting sync.Mutex // makes note one step, which several goroutines call
 	*cli.Progress
 }
 
@@ -75,6 +78,8 @@ func (r *reporter) note(path, what string) {
 	if r.opt.Quiet {
 		return
 	}
+	r.noting.Lock()
+	defer r.noting.Unlock()
 	r.out.Flush()
 	r.Erase()
 	fmt.Fprintf(r.opt.Stderr, "%s: %s: %s\n", r.prog, quote.Name(path, r.opt.StderrTerminal), what)

@@ -65,17 +65,44 @@ func (s *staging) next() string {
 	return strconv.Itoa(s.last)
 }
 
+// parent opens the directory that holds a staged path, and returns the path's last name. Who shares
+// the workspace may exchange what is in it for a link, which is not followed.
+func (s *staging) parent(tmp string) (*os.File, string, error) {
+	at, name := path.Split(tmp)
+	if at == "" {
+		return s.dir, name, nil
+	}
+	d, err := openBeneath(s.dir, at, unix.O_PATH|unix.O_DIRECTORY)
+	return d, name, err
+}
+
+// done closes what parent has opened.
+func (s *staging) done(d *os.File) {
+	if d != s.dir {
+		d.Close()
+	}
+}
+
 // create makes an empty file that only its owner can open.
-func (s *staging) create(name string) (*os.File, error) {
-	fd, err := unix.Openat(int(s.dir.Fd()), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+func (s *staging) create(name string) (*os.File, error) { return createAt(s.dir, name, 0o600) }
+
+func createAt(d *os.File, name string, mode uint32) (*os.File, error) {
+	fd, err := unix.Openat(int(d.Fd()), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 	if err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// discard removes what was staged under a name.
-func (s *staging) discard(name string) { unix.Unlinkat(int(s.dir.Fd()), name, 0) }
+// discard removes what was staged under a name, if anything was.
+func (s *staging) discard(tmp string) {
+	d, name, err := s.parent(tmp)
+	if err != nil {
+		return
+	}
+	defer s.done(d)
+	unix.Unlinkat(int(d.Fd()), name, 0)
+}
 
 // remove ends the staging directory with whatever is still in it. The times of the one that it is in
 // become again what they were before; a pull that came to its end sets them anew.
@@ -86,13 +113,19 @@ func (s *staging) remove() {
 	setTimes(s.in, &s.was)
 }
 
-// clearStaging empties a staging directory. It is flat, and nothing in it is followed; what is not of
-// a pull's making (a directory) stays.
+// clearStaging empties a staging directory, or one in it. No link is followed.
 func clearStaging(dir *os.File) {
 	dir.Seek(0, 0)
 	names, _ := entries(dir)
 	for _, n := range names {
-		unix.Unlinkat(int(dir.Fd()), n, 0)
+		if unix.Unlinkat(int(dir.Fd()), n, 0) != unix.EISDIR {
+			continue
+		}
+		if d, err := openStaging(dir, n); err == nil {
+			clearStaging(d)
+			d.Close()
+		}
+		unix.Unlinkat(int(dir.Fd()), n, unix.AT_REMOVEDIR)
 	}
 }
 
