@@ -67,7 +67,7 @@ func (k *checker) check() error {
 	if err := k.missing(app, version); err != nil {
 		return err
 	}
-	deviations, err := deviations(k.Conn)
+	deviations, _, err := deviations(k.Conn)
 	if err != nil {
 		return err
 	}

@@ -254,14 +254,14 @@ func TestOwnSchemaIsFamiliar(t *testing.T) {
 	c, err := sqlite3.Open(sample(t))
 	must(t, err)
 	defer c.Close()
-	if known, err := familiar(c); err != nil || !known {
+	if known, _, err := familiar(c); err != nil || !known {
 		t.Error(known, err)
 	}
 	must(t, c.Exec("CREATE TABLE x (y)"))
-	if known, err := familiar(c); err != nil || known {
+	if known, _, err := familiar(c); err != nil || known {
 		t.Error(known, err)
 	}
-	if list, err := deviations(c); err != nil || len(list) > 0 {
+	if list, _, err := deviations(c); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -30,19 +30,19 @@ type deviation struct {
 }
 
 // deviations compares a database's schema with the format's. It runs nothing that the schema says.
-func deviations(c *sqlite3.Conn) ([]deviation, error) {
-	var list []deviation
+func deviations(c *sqlite3.Conn) (list []deviation, whole bool, err error) {
 	add := func(d deviation) { list = append(list, d) }
-	err := forRows(c, "PRAGMA encoding", func(q *sqlite3.Stmt) {
+	err = forRows(c, "PRAGMA encoding", func(q *sqlite3.Stmt) {
 		if e := q.ColumnText(0); e != "UTF-8" {
 			add(deviation{text: fmt.Sprintf("text is kept as %s, which has no room for names that are no Unicode", e)})
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if known, err := familiar(c); err != nil || known {
-		return list, err
+	known, whole, err := familiar(c)
+	if err != nil || known {
+		return list, whole, err
 	}
 	err = forRows(c, `SELECT type, name FROM sqlite_schema
 		WHERE NOT (type = 'table' AND sql LIKE 'CREATE TABLE %' OR type = 'index' AND (sql IS NULL OR sql LIKE 'CREATE INDEX %' OR sql LIKE 'CREATE UNIQUE INDEX %'))`, func(q *sqlite3.Stmt) {
@@ -53,7 +53,7 @@ func deviations(c *sqlite3.Conn) ([]deviation, error) {
 		add(deviation{text: fmt.Sprintf("there is a %s %q, which this format has not", kind, q.ColumnRawText(1))})
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	err = forRows(c, `SELECT t.name, x.name FROM sqlite_schema t, pragma_table_xinfo(t.name) x
 		WHERE `+isTable+` AND x.hidden <> 0`, func(q *sqlite3.Stmt) {
@@ -61,7 +61,7 @@ func deviations(c *sqlite3.Conn) ([]deviation, error) {
 			runs: q.ColumnText(0), harmless: !isTreeTable(q.ColumnText(0))})
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	err = forRows(c, `SELECT DISTINCT t.name, i.name FROM sqlite_schema t, pragma_index_list(t.name) i
 		WHERE `+isTable+` AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) x WHERE x.cid = -2))`, func(q *sqlite3.Stmt) {
@@ -69,10 +69,10 @@ func deviations(c *sqlite3.Conn) ([]deviation, error) {
 			runs: q.ColumnText(0), harmless: !isTreeTable(q.ColumnText(0))})
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	columns, err := compareColumns(c)
-	return append(list, columns...), err
+	return append(list, columns...), false, err
 }
 
 // isTable leaves out virtual tables, which a pragma would connect to their modules.
@@ -82,18 +82,21 @@ func isTreeTable(name string) bool {
 	return slices.ContainsFunc(treeTables, func(t string) bool { return strings.EqualFold(t, name) })
 }
 
-// familiar tells whether a schema is, word for word, what this package writes. That is cheap to
-// see, and spares nearly every database the comparison.
-func familiar(c *sqlite3.Conn) (bool, error) {
-	known := map[string]bool{"": true, "CREATE TABLE sqlite_sequence(name,seq)": true}
+// familiar tells whether a schema is, word for word, what this package writes, and whether all of
+// that is there. That is cheap to see, and spares nearly every database the comparison.
+func familiar(c *sqlite3.Conn) (known, whole bool, err error) {
+	texts := map[string]bool{"": true, "CREATE TABLE sqlite_sequence(name,seq)": true}
+	missing := map[string]bool{}
 	for _, text := range schemaTexts() {
-		known[text] = true
+		texts[text], missing[text] = true, true
 	}
-	all := true
-	err := forRows(c, "SELECT sql, type FROM sqlite_schema", func(q *sqlite3.Stmt) {
-		all = all && known[q.ColumnText(0)] && (q.ColumnText(1) == "table" || q.ColumnText(1) == "index")
+	known = true
+	err = forRows(c, "SELECT sql, type FROM sqlite_schema", func(q *sqlite3.Stmt) {
+		text := q.ColumnText(0)
+		known = known && texts[text] && (q.ColumnText(1) == "table" || q.ColumnText(1) == "index")
+		delete(missing, text)
 	})
-	return all, err
+	return known, known && len(missing) == 0, err
 }
 
 // schemaTexts returns what sqlite_schema holds of the tables that this package makes: statements

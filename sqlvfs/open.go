@@ -30,6 +30,9 @@ type Options struct {
 	// Waiting is told, once, when Open waits for another process that is about to close the
 	// database, and which that is (0: unknown). May be nil.
 	Waiting func(pid int)
+	// Placed is called once the database's files are all there: it, its log and the log's index.
+	// Open goes on, and may still fail. May be nil.
+	Placed func()
 	// MaxDirty bounds the content in memory that is not committed yet, in bytes. 0 means 96 MiB.
 	MaxDirty int
 }
@@ -113,7 +116,7 @@ func openStore(path string, opt Options, h habits) (_ *Store, err error) {
 		s.maxDirty = 96 << 20
 	}
 	s.done = sync.NewCond(s)
-	if err := s.open(fresh, opt.Root); err != nil {
+	if err := s.open(fresh, opt); err != nil {
 		s.shut()
 		if fresh {
 			removeDatabase(path)
@@ -191,7 +194,7 @@ func wasEmpty(path string) bool {
 	return err == nil && string(h[:8]) == "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" && binary.BigEndian.Uint32(h[16:]) == 0
 }
 
-func (s *Store) open(fresh bool, root Attr) (err error) {
+func (s *Store) open(fresh bool, opt Options) (err error) {
 	if s.readOnly {
 		return s.openReadOnly()
 	}
@@ -201,19 +204,41 @@ func (s *Store) open(fresh bool, root Attr) (err error) {
 	if s.lockFile, err = lockWriter(s.path, s.waiting); err != nil {
 		return err
 	}
+	placed, err := placeBeside(s.lockFile, s.path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			placed.withdraw()
+		}
+	}()
+	tellPlaced := opt.Placed
+	if tellPlaced == nil {
+		tellPlaced = func() {}
+	}
+	if placed != nil {
+		tellPlaced()
+	}
 	s.scratch = openScratch(s.path)
 	w, err := connect(s.path, sqlite3.OPEN_READWRITE, s.query)
 	if err != nil {
 		return err
 	}
-	if err := s.prepareFile(w, fresh, root); err != nil {
+	if err := s.prepareFile(w, fresh, opt.Root); err != nil {
 		err = w.cause(err)
 		w.Close()
 		return err
 	}
+	if placed == nil {
+		tellPlaced()
+	}
 	s.readers = newConnPool(runtime.GOMAXPROCS(0), s.connectReader)
 	if s.meta, err = s.connectReader(); err == nil {
 		err = s.start()
+	}
+	if err == nil {
+		err = placed.check(s.path)
 	}
 	if err != nil {
 		w.Close()
@@ -359,19 +384,16 @@ func (s *Store) start() (err error) {
 // firstFree is the first inode number that no row mentions, not even one that another tool of the
 // format has left behind when it deleted the inode.
 func (s *Store) firstFree() (Ino, error) {
-	top := RootIno
+	var tops []string
 	for _, c := range []string{
 		"fs_inode.ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino",
 	} {
 		table, column, _ := strings.Cut(c, ".")
 		// The first column of an index: no table is scanned.
-		n, err := queryInt(s.meta.Conn, fmt.Sprintf("SELECT max(%[1]s) FROM %[2]s WHERE %[1]s<%[3]d", column, table, MaxIno))
-		if err != nil {
-			return 0, err
-		}
-		top = max(top, Ino(n))
+		tops = append(tops, fmt.Sprintf("ifnull((SELECT max(%[1]s) FROM %[2]s WHERE %[1]s<%[3]d), 0)", column, table, MaxIno))
 	}
-	return top + 1, nil
+	top, err := queryInt(s.meta.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
+	return max(RootIno, Ino(top)) + 1, err
 }
 
 func (s *Store) connectReader() (*conn, error) {

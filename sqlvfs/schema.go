@@ -194,7 +194,7 @@ func admit(c *sqlite3.Conn) (app, version int64, err error) {
 	if err == nil && app == ApplicationID {
 		err = checkColumns(c, substitutes(app, version))
 	} else if err == nil {
-		err = checkSchema(c)
+		_, err = checkSchema(c)
 	}
 	return
 }
@@ -278,7 +278,7 @@ func checkAdoptable(c *sqlite3.Conn) error {
 // checkColumns proves that every statement that the package uses fits the tables, so that a
 // database with the right marks and the wrong tables is refused at the door. subst is as for conn.
 func checkColumns(c *sqlite3.Conn, subst map[string]string) error {
-	if err := checkSchema(c); err != nil {
+	if whole, err := checkSchema(c); err != nil || whole {
 		return err
 	}
 	for _, q := range []string{
@@ -302,18 +302,18 @@ func checkColumns(c *sqlite3.Conn, subst map[string]string) error {
 }
 
 // checkSchema refuses a schema that would have code of its author run, or whose tables cannot hold
-// a tree.
-func checkSchema(c *sqlite3.Conn) error {
-	list, err := deviations(c)
+// a tree. whole says that it is the one that this package writes, to the word.
+func checkSchema(c *sqlite3.Conn) (whole bool, err error) {
+	list, whole, err := deviations(c)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, d := range list {
 		if !d.harmless {
-			return fmt.Errorf("%w: %s", ErrCorrupt, d.text)
+			return false, fmt.Errorf("%w: %s", ErrCorrupt, d.text)
 		}
 	}
-	return nil
+	return whole, nil
 }
 
 // seed writes what a new tree starts with: the chunk size, which never changes afterwards, and the

@@ -1,0 +1,73 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// beside are the files beside an open database, by which a sandbox's maker hides them. They are
+// made before SQLite is asked for anything, so that he need not wait for it. It uses the ones that it
+// finds, empty ones too, and removes them like its own: "the WAL file exists for as long as any
+// database connection has the database open" (https://www.sqlite.org/wal.html).
+type beside struct {
+	files []os.FileInfo
+	made  []string
+}
+
+// placeBeside makes the log and its index for a database that is in WAL mode, which is open as db;
+// for another it returns nil: SQLite would remove them.
+func placeBeside(db *os.File, path string) (*beside, error) {
+	// File format write and read version (https://sqlite.org/fileformat2.html, section 1.3.3).
+	var versions [2]byte
+	if _, err := db.ReadAt(versions[:], 18); err != nil || versions != [2]byte{2, 2} {
+		return nil, nil // SQLite tells what is wrong with it, if something is
+	}
+	b := &beside{}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		name := path + suffix
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+		switch {
+		case err == nil:
+			b.made = append(b.made, name)
+			f.Close()
+		case !errors.Is(err, fs.ErrExist):
+			b.withdraw()
+			return nil, unwrapPath(err)
+		}
+		info, err := os.Lstat(name)
+		if err != nil {
+			b.withdraw()
+			return nil, unwrapPath(err)
+		}
+		b.files = append(b.files, info)
+	}
+	return b, nil
+}
+
+// check returns an error if SQLite, or anyone, has put other files in their place.
+func (b *beside) check(path string) error {
+	if b == nil {
+		return nil
+	}
+	for i, suffix := range []string{"-wal", "-shm"} {
+		if now, err := os.Lstat(path + suffix); err != nil || !os.SameFile(b.files[i], now) {
+			return fmt.Errorf("%s%s was replaced while the database was opened", path, suffix)
+		}
+	}
+	return nil
+}
+
+// withdraw removes what was made and never used. The database's lock is held.
+func (b *beside) withdraw() {
+	if b == nil {
+		return
+	}
+	for _, name := range b.made {
+		if info, err := os.Lstat(name); err == nil && info.Size() == 0 {
+			os.Remove(name)
+		}
+	}
+}
