@@ -9,6 +9,7 @@ import (
 	"github.com/riverlytech/art/internal/trace/output"
 	"github.com/riverlytech/art/internal/trace/policy"
 	"github.com/riverlytech/art/internal/trace/report"
+	"github.com/riverlytech/art/internal/trace/report/calls"
 )
 
 // The formats, by the names that --format takes.
@@ -42,7 +43,7 @@ func (o *options) chosenFormat() (string, error) {
 func (o *options) calls(format string, p *policy.Policy) (callset.Set, error) {
 	list := o.syscalls
 	if list == "" && format == formatReport {
-		list = report.Calls()
+		list = calls.List()
 	}
 	set, err := callset.Parse(list)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/riverlytech/art/internal/sandbox/wire"
 	"github.com/riverlytech/art/internal/trace/callset"
 	"github.com/riverlytech/art/internal/trace/filter"
-	"github.com/riverlytech/art/internal/trace/report"
+	"github.com/riverlytech/art/internal/trace/report/calls"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -34,15 +34,15 @@ func openTrace(t *Trace) (*tracing, error) {
 	if err != nil {
 		return nil, err
 	}
-	calls := t.Syscalls
+	selection := t.Syscalls
 	switch {
-	case calls != "":
+	case selection != "":
 	case t.Format == "report":
-		calls = report.Calls()
+		selection = calls.List()
 	default:
-		calls = "all"
+		selection = "all"
 	}
-	set, err := callset.Parse(calls)
+	set, err := callset.Parse(selection)
 	if err != nil {
 		return nil, fmt.Errorf("read --trace-syscalls: %w", err)
 	}
@@ -59,7 +59,7 @@ func openTrace(t *Trace) (*tracing, error) {
 	}
 	tr.command = []string{path, "--filter-by", "payload", "--log-fd", strconv.Itoa(stage.ExtraFD),
 		"--secrets-fd", strconv.Itoa(stage.ExtraFD + 1),
-		"--syscalls", calls, "--format", t.Format, "--"}
+		"--syscalls", selection, "--format", t.Format, "--"}
 	return tr, nil
 }
 

@@ -84,24 +84,6 @@ var actions = map[string]action{
 	}},
 }
 
-// privileged are calls that the report has nothing to say about unless they are
-// refused.
-const privileged = `add_key bind bpf capset chroot delete_module finit_module init_module iopl ioperm
-	kexec_file_load kexec_load keyctl kill mount move_mount open_by_handle_at open_tree perf_event_open
-	pidfd_getfd pivot_root process_vm_readv process_vm_writev ptrace reboot request_key setdomainname
-	sethostname setgid setgroups setns setpriority setregid setresgid setresuid setreuid setrlimit settimeofday
-	setuid swapoff swapon syslog umount2 unshare userfaultfd`
-
-// Calls returns the list of the calls that a Report needs, as callset.Parse reads
-// it.
-func Calls() string {
-	names := strings.Fields(privileged)
-	for name := range actions {
-		names = append(names, name)
-	}
-	return strings.Join(names, ",")
-}
-
 // openVerb tells from the flags of an open whether it is for writing.
 func openVerb(flags uint64) verb {
 	if flags&unix.O_ACCMODE != unix.O_RDONLY || flags&(unix.O_CREAT|unix.O_TRUNC) != 0 {

@@ -21,7 +21,7 @@ import (
 )
 
 // Report is a trace.Handler that gathers a report. The calls that it needs are
-// those of Calls.
+// those of package calls.
 type Report struct {
 	trace.Ignore
 	w       io.Writer

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/riverlytech/art/internal/trace/callset"
 	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/internal/trace/report/calls"
 	"github.com/riverlytech/art/internal/trace/sysnum"
 )
 
@@ -150,7 +152,22 @@ func TestBounds(t *testing.T) {
 
 // Every call that the report knows exists on some architecture.
 func TestCalls(t *testing.T) {
-	if _, err := callset.Parse(Calls()); err != nil {
+	if _, err := callset.Parse(calls.List()); err != nil {
 		t.Error(err)
+	}
+}
+
+// Who selects the calls does not have this package, only their names.
+func TestCallsAreNamed(t *testing.T) {
+	told := strings.Fields(calls.Told)
+	for _, name := range told {
+		if _, ok := actions[name]; !ok {
+			t.Errorf("%s is selected, and not told of", name)
+		}
+	}
+	for name := range actions {
+		if !slices.Contains(told, name) {
+			t.Errorf("%s would be told of, and is not selected", name)
+		}
 	}
 }
