@@ -18,6 +18,7 @@ import (
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/fusemount"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 const mountUsage = `usage: art-fuse mount DB DIR [flags]
@@ -118,7 +119,7 @@ func mount(cfg mountConfig) error {
 	if err != nil {
 		return err
 	}
-	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, cfg.readWrite, false)
+	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{ReadOnly: !cfg.readWrite, Create: cfg.readWrite}, false)
 	if err != nil {
 		return err
 	}

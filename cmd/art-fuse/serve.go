@@ -71,7 +71,8 @@ func serve(cfg serveConfig) error {
 	control := os.NewFile(uintptr(cfg.control), "control")
 	unix.CloseOnExec(cfg.control)
 
-	// Opening the database and waiting for the mount take about as long; do both at once.
+	// Opening the database and waiting for the mount take about as long; do both at once. The stage is
+	// told when it can hide the database's files, and again when it can have the guest's looked at.
 	type received struct {
 		fd  int
 		err error
@@ -84,7 +85,14 @@ func serve(cfg serveConfig) error {
 		}
 		mount <- received{fd, err}
 	}()
-	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, true, true, cfg.hide...)
+	tell := func(what string) func() {
+		return func() {
+			if err := libexec.SendFD(control, -1, []byte(what)); err != nil {
+				logf("%v", err)
+			}
+		}
+	}
+	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{Create: true, Placed: tell("opened")}, true, cfg.hide...)
 	if err != nil {
 		refuse(control, err)
 		return reported{err}
@@ -106,9 +114,7 @@ func serve(cfg serveConfig) error {
 		store.Discard()
 		return reported{err}
 	}
-	if err := libexec.SendFD(control, -1, []byte("ready")); err != nil {
-		logf("%v", err)
-	}
+	tell("ready")()
 	control.Close()
 	tellOnSignal(mfs)
 	if err := mfs.Join(context.Background()); err != nil {
@@ -172,8 +178,8 @@ func logf(format string, args ...any) {
 
 // openOverlay opens a database and puts it over a workspace, if one is given. The database and what
 // is to be hidden are left out of that.
-func openOverlay(db, base, name string, write, session bool, hide ...string) (*sqlvfs.Store, *fs.Overlay, error) {
-	store, err := openStore(db, write)
+func openOverlay(db, base, name string, how sqlvfs.Options, session bool, hide ...string) (*sqlvfs.Store, *fs.Overlay, error) {
+	store, err := openWith(db, how)
 	if err != nil {
 		return nil, nil, err
 	}

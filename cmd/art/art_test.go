@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/sandbox/stage"
-	"github.com/riverlytech/art/internal/sandbox/stub"
 )
 
 // runAsArt in the environment makes the test binary art.
@@ -21,7 +20,7 @@ const runAsArt = "ART_TEST_RUN"
 
 func TestMain(m *testing.M) {
 	switch {
-	case os.Args[0] == stage.Name, os.Args[0] == stub.Path, os.Getenv(runAsArt) != "":
+	case os.Args[0] == stage.Name, os.Args[0] == stage.Stub, os.Getenv(runAsArt) != "":
 		main()
 	}
 	os.Exit(m.Run())

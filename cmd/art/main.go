@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
 	"syscall"
 
 	"github.com/riverlytech/art/internal/attack"
@@ -20,18 +19,12 @@ import (
 	"github.com/riverlytech/art/libexec"
 )
 
-func init() {
-	// The main thread lives as long as the process; what is started from it dies
-	// with it (see sandbox.Run).
-	runtime.LockOSThread()
-}
-
 func main() {
 	// art started by art in another role; see the packages.
 	switch os.Args[0] {
 	case stage.Name:
 		os.Exit(stage.Main())
-	case stub.Path:
+	case stage.Stub:
 		os.Exit(stub.Main())
 	case doctor.TrialName:
 		os.Exit(doctor.Trial(os.Args[1:]))

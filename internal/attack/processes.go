@@ -27,18 +27,8 @@ var processes = []Attempt{
 	{Name: "find the caller's secret in /proc", try: secretInProc},
 	{Name: "use an inherited descriptor", try: inherited},
 
-	// The sandbox's first process is bubblewrap, which its guest could make do what
-	// it may not do itself.
-	{Name: "debug the first process", Needs: Host, try: func(*Target) error {
-		filtered, err := field("/proc/1/status", "Seccomp")
-		if err != nil {
-			return err
-		}
-		if filtered == "2" {
-			return errors.New("its calls are filtered, too")
-		}
-		return nil
-	}},
+	// The sandbox's first process is bubblewrap.
+	{Name: "debug the first process", Needs: Host, try: debugFirst},
 	{Name: "see the environment of the first process", Needs: Host, try: func(*Target) error { return read("/proc/1/environ") }},
 	{Name: "write the program of the first process", Needs: Host, try: func(*Target) error { return openWith("/proc/1/exe", unix.O_RDWR) }},
 	{Name: "use the descriptors of the first process", Needs: Host, try: func(*Target) error {
@@ -91,6 +81,21 @@ func attach(t *Target) error {
 		return err
 	}
 	return unix.PtraceDetach(t.pid)
+}
+
+// debugFirst traces the first process, to have it do what this one may not do.
+func debugFirst(*Target) error {
+	filtered, err := field("/proc/1/status", "Seccomp")
+	if err != nil {
+		return err
+	}
+	if err := unix.PtraceSeize(1); err != nil { // for as long as this process lives
+		return err
+	}
+	if filtered == "2" {
+		return errors.New("its calls are filtered, too")
+	}
+	return nil
 }
 
 func secretInProc(*Target) error {

@@ -12,18 +12,21 @@ import (
 	"github.com/jacobsa/fuse/fuseutil"
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/libexec"
 )
 
 // How the stand-in for art-fuse behaves.
 const (
-	behaviour = "ART_TEST_FUSE"
-	serves    = "serve"
-	refuses   = "refuse" // says that it cannot serve
-	ends      = "end"    // ends without a word
-	dies      = "die"    // is killed while the guest runs
-	fails     = "fail"   // cannot save at the end
-	leaves    = "leave"  // has saved all, and is waited for before the guest is
+	behaviour   = "ART_TEST_FUSE"
+	serves      = "serve"
+	refuses     = "refuse"      // says that it cannot serve
+	ends        = "end"         // ends without a word
+	refusesLate = "refuse late" // refuses when it has the database, and nobody waits for it
+	endsLate    = "end late"    // ends without a word then
+	dies        = "die"         // is killed while the guest runs
+	fails       = "fail"        // cannot save at the end
+	leaves      = "leave"       // has saved all, and is waited for before the guest is
 )
 
 // fakeFUSE is art-fuse as far as art knows it: the serve protocol, and a file
@@ -50,12 +53,22 @@ func fakeFUSE(args []string) int {
 		libexec.SendFD(control, -1, []byte("error\nopen the database: it is broken\nmend it"))
 		return 1
 	}
+	libexec.SendFD(control, -1, []byte(stage.Opened))
+	switch mode {
+	case refusesLate:
+		time.Sleep(100 * time.Millisecond)
+		libexec.SendFD(control, -1, []byte("error\nserve: it is broken\nmend it"))
+		return 1
+	case endsLate:
+		time.Sleep(100 * time.Millisecond)
+		return 1
+	}
 	server := fuseutil.NewFileSystemServer(&oneDirectory{name: flags["--name"]})
 	mfs, err := fuse.Mount(fmt.Sprintf("/dev/fd/%d", fd), server, &fuse.MountConfig{})
 	if err != nil {
 		panic(err)
 	}
-	libexec.SendFD(control, -1, []byte("ready"))
+	libexec.SendFD(control, -1, []byte(stage.Ready))
 	control.Close()
 	if mode == dies {
 		time.Sleep(300 * time.Millisecond)

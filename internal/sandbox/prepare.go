@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -25,13 +24,14 @@ import (
 // found to make sense.
 type prepared struct {
 	plan    stage.Plan
-	view    view.View
 	payload stub.Payload
 	filter  []byte // of system calls, as bubblewrap reads it
 	name    string // the workspace's
-	limits  map[string]config.Limit
-	secrets []string // that a trace keeps to itself
-	release func()   // ends the protection of the configuration
+	// hideBase are the paths in the workspace that an overlay does not show of the host's.
+	hideBase []string
+	limits   map[string]config.Limit
+	secrets  []string // that a trace keeps to itself
+	release  func()   // ends the protection of the configuration
 }
 
 func prepare(o *Options) (_ *prepared, err error) {
@@ -69,12 +69,14 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// What the guest is to know of them is in its environment.
-	for _, secret := range []string{config.EnvFile, config.KeysFile} {
-		hide = append(hide, filepath.Join(workspace, secret))
-	}
 	hide = append(hide, namedSockets(os.Getenv, binds)...)
-	if err := p.hide(hide, binds); err != nil {
+	if err := p.hide(hide, binds, true); err != nil {
+		return nil, err
+	}
+	// What the guest is to know of them is in its environment. In an overlay they are the host's only:
+	// push leaves the configuration out, and what a guest has put in their place is its own.
+	files := []string{filepath.Join(workspace, config.EnvFile), filepath.Join(workspace, config.KeysFile)}
+	if err := p.hide(files, binds, false); err != nil {
 		return nil, err
 	}
 	account, err := newAccount()
@@ -86,30 +88,30 @@ func prepare(o *Options) (_ *prepared, err error) {
 		return nil, err
 	}
 
-	p.view = view.View{
+	v := &p.plan.View
+	*v = view.View{
 		UID: account.uid, GID: account.gid,
 		Workspace: guest, WorkspaceHost: workspace,
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
 		CallerIsRoot: os.Getuid() == 0,
 		PersonalDirs: account.homes,
 		Network:      settings.Network.Value == "host",
-		StatusFD:     stage.StatusFD,
 	}
 	if o.Database != "" {
-		p.view.HomeSource = p.plan.Home()
+		v.HomeSource = p.plan.Home()
 	} else {
-		p.view.WorkspaceSource = p.source(workspace)
+		v.WorkspaceSource = p.source(workspace)
 		present, release, err := protectConfig(root)
 		if err != nil {
 			return nil, err
 		}
 		p.release = release
 		if present {
-			p.view.ConfigSource = p.source(".art")
+			v.ConfigSource = p.source(".art")
 		}
 	}
 	for _, b := range binds {
-		p.view.Binds = append(p.view.Binds, view.Mount{Source: p.source(b.Host), Guest: b.Guest, ReadOnly: b.ReadOnly})
+		v.Binds = append(v.Binds, view.Mount{Source: p.source(b.Host), Guest: b.Guest, ReadOnly: b.ReadOnly})
 	}
 
 	// By bubblewrap, which filters its own process in the guest as well: the guest
@@ -129,24 +131,14 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if bwrap, err = filepath.Abs(bwrap); err != nil {
 		return nil, fmt.Errorf("find bwrap: %w", err)
 	}
-	p.plan.Command = []string{bwrap, "--args", fmt.Sprint(stage.ArgsFD), "--", stub.Path}
+	p.plan.Command, v.Programs = []string{bwrap}, []string{bwrap}
 	return p, nil
 }
 
-// args returns what bubblewrap is told. To find it out means to look about on the host, for which there
-// is time while art-fuse starts.
-func (p *prepared) args() ([]string, error) {
-	args, err := p.view.Args()
-	if err != nil {
-		return nil, err
-	}
-	return append(args, "--add-seccomp-fd", strconv.Itoa(stage.FilterFD)), nil
-}
-
-// source adds a host path to be bound and returns where bubblewrap finds it.
+// source adds a host path to be bound, and returns it.
 func (p *prepared) source(path string) string {
 	p.plan.Sources = append(p.plan.Sources, path)
-	return p.plan.Source(len(p.plan.Sources) - 1)
+	return path
 }
 
 // workspacePath returns the absolute path of the workspace. Its last element
@@ -195,8 +187,9 @@ func databasePath(path string) (string, error) {
 }
 
 // hide sorts out the paths to hide. Relative ones are relative to the current
-// directory.
-func (p *prepared) hide(paths []string, binds []config.Bind) error {
+// directory. Those in the workspace are not shown of the host's, and with inHome not
+// of what is in the database either.
+func (p *prepared) hide(paths []string, binds []config.Bind, inHome bool) error {
 	for _, path := range paths {
 		if path == "" {
 			return errors.New("hide: an empty path was given")
@@ -224,7 +217,11 @@ func (p *prepared) hide(paths []string, binds []config.Bind) error {
 			}
 		}
 		if p.plan.Database != "" && view.Within(abs, workspace) {
-			p.plan.HideHome = append(p.plan.HideHome, p.name+strings.TrimPrefix(abs, workspace))
+			inside := strings.TrimPrefix(abs, workspace)
+			p.hideBase = append(p.hideBase, inside)
+			if inHome {
+				p.plan.HideHome = append(p.plan.HideHome, p.name+inside)
+			}
 		}
 		// Also then: a bind may show the path at another place.
 		p.plan.Hide = append(p.plan.Hide, abs)

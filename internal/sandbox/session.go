@@ -41,6 +41,8 @@ type session struct {
 	redacted *os.File // what it keeps to itself, for art-trace; nil without one
 
 	control   *os.File     // art's copy of the stage's end of the socket to art-fuse
+	served    chan error   // tells that art-fuse serves the mount, or why not
+	unserved  error        // why it does not
 	fuseDone  <-chan error // tells how art-fuse ended; nil without one, and after
 	fuseError error        // how it ended
 	report    bytes.Buffer // what art-fuse has written by its end
@@ -67,8 +69,7 @@ type session struct {
 }
 
 // Run runs a session and returns the payload's exit code, or an error if art
-// itself failed. The calling goroutine must be locked to a thread that lives as
-// long as the process.
+// itself failed.
 func Run(o *Options) (code int, err error) {
 	tracing, err := openTrace(o.Trace)
 	if err != nil {
@@ -79,7 +80,7 @@ func Run(o *Options) (code int, err error) {
 		return cli.ExitArt, err
 	}
 	defer p.release()
-	s := &session{prepared: p, quiet: o.Quiet, flags: syncFlags(o), hungUp: make(chan struct{})}
+	s := &session{prepared: p, quiet: o.Quiet, flags: syncFlags(o), served: make(chan error, 1), hungUp: make(chan struct{})}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return cli.ExitArt, fmt.Errorf("open %s: %w", os.DevNull, unwrapped(err))
 	}
@@ -117,14 +118,15 @@ func banner(o *Options, p *prepared) {
 // run runs what is prepared. With a refusal it does not try to mount FUSE in the
 // stage.
 func (s *session) run(refusal error) (int, error) {
-	signals := catchSignals()
-	defer signals.stop()
 	defer s.streams.Terminal.Restore()
 	defer s.endGroup()
 	if err := s.start(refusal); err != nil {
 		s.abandon()
 		return cli.ExitArt, err
 	}
+	// Until here, a signal ends art as it ends any program, and nothing outlives it.
+	signals := catchSignals()
+	defer signals.stop()
 	for s.stageDone != nil {
 		select {
 		case m, ok := <-s.messages:
@@ -135,6 +137,10 @@ func (s *session) run(refusal error) (int, error) {
 			s.handle(m)
 		case sig := <-signals.c:
 			s.signal(sig)
+		case s.unserved = <-s.served:
+			if s.unserved != nil {
+				s.stage.Kill()
+			}
 		case err := <-s.fuseDone:
 			s.fuseDone = nil
 			s.fuseEnded(err)
@@ -190,6 +196,8 @@ func (s *session) handle(m message) {
 	switch kind {
 	case stage.TakenOver:
 		s.dropHandover()
+	case stage.Unattended:
+		s.attend()
 	case stage.Refused:
 		s.retry(errors.New(rest))
 	case stage.Failed:
@@ -201,6 +209,15 @@ func (s *session) handle(m message) {
 			s.stage.Kill()
 		}
 	}
+}
+
+// attend hears what art-fuse has to say, which the stage would have told otherwise.
+func (s *session) attend() {
+	go func(control *os.File, heard chan<- error) {
+		defer control.Close()
+		heard <- stage.Await(control, stage.Ready)
+	}(s.control, s.served)
+	s.control = nil
 }
 
 // retry starts the stage once more, this time with a mount made by fusermount3.
@@ -376,9 +393,15 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// noExitCode returns why bubblewrap has no exit code to report.
+// noExitCode returns why bubblewrap has no exit code to report. It cannot go to the
+// workspace if nobody serves that; whatever else it says came first.
 func (s *session) noExitCode() error {
+	if s.unserved == nil && len(s.served) > 0 {
+		s.unserved = <-s.served
+	}
 	switch text := s.diagnosis.String(); {
+	case s.guest == nil && s.unserved != nil && (text == "" || strings.Contains(text, "chdir")):
+		return s.unserved
 	case s.guest != nil:
 		return fmt.Errorf("run the sandbox: it was ended from outside: %v", s.stageError)
 	case text != "":

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Args[0] == stage.Name:
 		os.Exit(stage.Main())
-	case os.Args[0] == stub.Path:
+	case os.Args[0] == stage.Stub:
 		os.Exit(stub.Main())
 	case filepath.Base(os.Args[0]) == "art-fuse":
 		os.Exit(fakeFUSE(os.Args[1:]))
@@ -37,9 +36,6 @@ var errForced = errors.New("refused by the test")
 // for art-fuse. It returns what the command wrote.
 func overlay(t *testing.T, mode string, refusal error, command ...string) (out string, code int, err error) {
 	t.Helper()
-	// The stage dies with the thread that starts it.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	if err := deviceRefusal(); err != nil {
 		t.Fatalf("this test mounts FUSE: %v (chmod 0666 /dev/fuse makes it possible)", err)
 	}
@@ -64,7 +60,7 @@ func overlay(t *testing.T, mode string, refusal error, command ...string) (out s
 		t.Fatal(err)
 	}
 	defer p.release()
-	s := &session{prepared: p, hungUp: make(chan struct{})}
+	s := &session{prepared: p, served: make(chan error, 1), hungUp: make(chan struct{})}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +114,8 @@ func TestServerFailures(t *testing.T) {
 		for _, test := range []struct{ mode, err, hint string }{
 			{refuses, "open the database: it is broken", "mend it"},
 			{ends, "start art-fuse: it ended", ""},
+			{refusesLate, "serve: it is broken", "mend it"},
+			{endsLate, "start art-fuse: it ended", ""},
 			{dies, "serve the workspace: art-fuse ended: signal: killed", "everything up to its last commit"},
 			{fails, "save the changes: art-fuse ended: exit status 1", ""},
 		} {

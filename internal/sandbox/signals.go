@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -67,7 +68,7 @@ func (s *session) suspend() {
 		// its session that could continue it (setpgid(2), orphaned groups).
 		s.guest.signal(unix.SIGSTOP)
 	}
-	_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // cannot fail
+	stop()
 	if s.master != nil {
 		if err := s.streams.Terminal.Raw(); err != nil {
 			s.hangup()
@@ -77,6 +78,15 @@ func (s *session) suspend() {
 	if s.guest != nil {
 		s.guest.signal(unix.SIGCONT)
 	}
+}
+
+// stop stops art until it is continued. The signal is for the thread that sends it, which
+// then does nothing before all of them have stopped; another one could not stop this one at
+// once (signal(7), process-directed signals).
+func stop() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP) // cannot fail
 }
 
 // guest is the payload's process, which leads a session and a process group.

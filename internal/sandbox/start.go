@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,8 +18,8 @@ import (
 	"github.com/riverlytech/art/libexec"
 )
 
-// startFUSE starts art-fuse with one end of a new socket pair and returns the
-// other, which is the stage's.
+// startFUSE starts art-fuse with one end of a new socket pair, and returns once it
+// runs; the other is the stage's.
 func (s *session) startFUSE() error {
 	if s.plan.Database == "" {
 		return nil
@@ -36,8 +36,8 @@ func (s *session) startFUSE() error {
 	}
 	// What the stage mounts over a path to hide it goes away when the host replaces what is there
 	// (d_invalidate in fs/dcache.c), so the server must not show the host's in the first place.
-	for _, path := range s.plan.HideHome {
-		args = append(args, "--hide", filepath.Join(s.plan.Workspace, strings.TrimPrefix(path, name)))
+	for _, path := range s.hideBase {
+		args = append(args, "--hide", filepath.Join(s.plan.Workspace, path))
 	}
 	cmd, err := libexec.Command("art-fuse", args...)
 	if err != nil {
@@ -54,7 +54,9 @@ func (s *session) startFUSE() error {
 		return fmt.Errorf("start art-fuse: %w", unwrapped(err))
 	}
 	s.control = ours
-	s.fuseDone = wait(cmd)
+	done := make(chan error, 1)
+	s.fuseDone = done
+	go func() { done <- cmd.Wait() }()
 	return s.limitDatabase(cmd.Process.Pid)
 }
 
@@ -65,9 +67,7 @@ func wait(cmd *exec.Cmd) <-chan error {
 	return done
 }
 
-// startStage starts the stage. The calling thread has to live as long as art:
-// the kernel kills the stage when that thread ends (prctl(2), PR_SET_PDEATHSIG),
-// and bubblewrap, which the stage becomes, takes the guest with it.
+// startStage starts the stage.
 func (s *session) startStage() error {
 	files, err := s.stageFiles()
 	defer func() {
@@ -98,19 +98,28 @@ func (s *session) startStage() error {
 			Setsid:      true,
 		},
 	}
-	if err := cmd.Start(); err != nil {
+	started, done := make(chan error), make(chan error, 1)
+	go func() {
+		// The kernel kills the stage when the thread ends that started it (prctl(2), PR_SET_PDEATHSIG),
+		// and bubblewrap, which the stage becomes, takes the guest with it. So this thread stays.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			done <- cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		return cli.WithHint(fmt.Errorf("make a user namespace: %w", unwrapped(err)), hint.Host{}.Namespaces())
 	}
-	s.stage = cmd.Process
-	s.stageDone = wait(cmd)
+	s.stage, s.stageDone = cmd.Process, done
 	return nil
 }
 
 // namespaces are what the stage begins in. As the first process of a process
-// namespace it takes everything below with it, at whatever moment it is killed
-// (pid_namespaces(7)); the guest's own is not enough, because bubblewrap's child
-// waits for ever for a parent that dies before the child has asked for its signal.
-// A tracer needs the process ids that /proc has, and ends what it traces by itself.
+// namespace, which the guest shares, it takes everything below with it, at whatever
+// moment it is killed (pid_namespaces(7)). A tracer needs the process ids that the
+// host's /proc has, and ends what it traces by itself.
 func (s *session) namespaces() uintptr {
 	if s.traceLog != nil {
 		return unix.CLONE_NEWUSER | unix.CLONE_NEWNS
@@ -129,10 +138,6 @@ func (s *session) stageEnv() []string {
 // its descriptors. It returns what it opened also with an error; all of it is
 // art's to close once the stage has it.
 func (s *session) stageFiles() (files []*os.File, err error) {
-	args, err := s.args()
-	if err != nil {
-		return nil, err
-	}
 	add := func(f *os.File, e error) {
 		if e != nil {
 			err = errors.Join(err, e)
@@ -147,7 +152,6 @@ func (s *session) stageFiles() (files []*os.File, err error) {
 		add(os.Open(os.DevNull))
 	}
 	add(s.newLink())
-	add(wire.File("args", wire.Arguments(args)))
 	add(s.newStatus())
 	add(os.Open("/proc/self/exe"))
 	add(wire.File("payload", s.payload.Marshal()))

@@ -86,5 +86,7 @@ func (s *session) trace(tr *tracing) (err error) {
 	s.traceLog, s.diagnosis.told = tr.log, os.Stderr
 	s.payload.Filter = tr.filter
 	s.plan.Command = append(tr.command, s.plan.Command...)
+	s.plan.View.Traced = true
+	s.plan.View.Programs = append(s.plan.View.Programs, tr.command[0])
 	return nil
 }

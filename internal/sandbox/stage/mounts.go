@@ -15,14 +15,16 @@ import (
 // handles are the host's paths as O_PATH descriptors. A mount over a path does
 // not change what they refer to.
 type handles struct {
-	sources []int
+	sources map[string]int
 	hide    []int
 	dbDir   int // -1 without a database
 	fuse    int // where FUSE is mounted already, else -1
+
+	emptyFile, emptyDirectory int // what covers others; read-only mounts
 }
 
 func open(p *Plan) (*handles, error) {
-	h := &handles{dbDir: -1, fuse: -1}
+	h := &handles{sources: map[string]int{}, dbDir: -1, fuse: -1}
 	root, err := openPath(p.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace %s: %w", p.Workspace, err)
@@ -33,7 +35,7 @@ func open(p *Plan) (*handles, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", path, err)
 		}
-		h.sources = append(h.sources, fd)
+		h.sources[path] = fd
 	}
 	for _, path := range p.Hide {
 		fd, err := openPath(path)
@@ -64,18 +66,10 @@ func openPath(path string) (int, error) {
 
 func absent(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
 
-func (h *handles) close() {
-	for _, fd := range append(append(h.sources, h.hide...), h.dbDir, h.fuse) {
-		if fd >= 0 {
-			unix.Close(fd)
-		}
-	}
-}
-
 // makeStaging mounts a tmpfs that holds the mount points and what covers others:
 // an empty file and an empty directory, both read-only mounts, of which every
 // further bind is one too (fs/namespace.c, clone_mnt copies the flags).
-func makeStaging(p *Plan) error {
+func (h *handles) makeStaging(p *Plan) error {
 	fail := func(err error) error { return fmt.Errorf("prepare %s: %w", p.Staging, err) }
 	if err := unix.Mount("art", p.Staging, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=16m"); err != nil {
 		return fail(err)
@@ -88,17 +82,21 @@ func makeStaging(p *Plan) error {
 			return fail(err)
 		}
 	}
-	for _, dir := range []string{p.staged("directory"), p.Home()} {
+	for _, dir := range []string{p.staged("directory"), p.staged("root"), p.staged("shadow"), p.Home()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return fail(err)
 		}
 	}
-	for _, path := range []string{p.staged("file"), p.staged("directory")} {
+	for path, handle := range map[string]*int{p.staged("file"): &h.emptyFile, p.staged("directory"): &h.emptyDirectory} {
 		if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
 			return fail(err)
 		}
 		const readOnly = unix.MS_REMOUNT | unix.MS_BIND | unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV
 		if err := unix.Mount("", path, "", readOnly, ""); err != nil {
+			return fail(err)
+		}
+		var err error
+		if *handle, err = openPath(path); err != nil {
 			return fail(err)
 		}
 	}
@@ -116,30 +114,8 @@ func (h *handles) takeOver(p *Plan) error {
 	}
 	// Until the host has done that, nobody shall see it. It cannot be unmounted
 	// here (mount_namespaces(7), locked mounts), but covered.
-	if err := bind(p.staged("directory"), filepath.Dir(p.FUSE)); err != nil {
+	if err := bind(proc(h.emptyDirectory), filepath.Dir(p.FUSE)); err != nil {
 		return fmt.Errorf("cover the mount %s: %w", p.FUSE, err)
-	}
-	return nil
-}
-
-// bind makes each source visible at its place in the staging directory.
-func (h *handles) bind(p *Plan) error {
-	for i, fd := range h.sources {
-		place := p.Source(i)
-		directory, err := isDirectory(fd)
-		switch {
-		case err != nil:
-		case directory:
-			err = os.Mkdir(place, 0o755)
-		default:
-			err = os.WriteFile(place, nil, 0o444)
-		}
-		if err == nil {
-			err = bind(proc(fd), place)
-		}
-		if err != nil {
-			return fmt.Errorf("bind %s: %w", p.Sources[i], err)
-		}
 	}
 	return nil
 }
@@ -147,21 +123,8 @@ func (h *handles) bind(p *Plan) error {
 // cover hides what the plan names. It fails rather than leave anything visible.
 func (h *handles) cover(p *Plan) error {
 	for _, fd := range h.hide {
-		if err := coverFD(p, fd); err != nil {
+		if err := h.coverFD(fd); err != nil {
 			return fmt.Errorf("hide: %w", err)
-		}
-	}
-	for _, path := range p.HideHome {
-		fd, err := openBeneath(p.Home(), path)
-		if absent(err) {
-			continue
-		}
-		if err == nil {
-			err = coverFD(p, fd)
-			unix.Close(fd)
-		}
-		if err != nil {
-			return fmt.Errorf("hide %s: %w", path, err)
 		}
 	}
 	if h.dbDir < 0 {
@@ -177,7 +140,7 @@ func (h *handles) cover(p *Plan) error {
 			continue
 		}
 		if err == nil {
-			err = coverFD(p, fd)
+			err = h.coverFD(fd)
 			unix.Close(fd)
 		}
 		if err != nil {
@@ -187,15 +150,34 @@ func (h *handles) cover(p *Plan) error {
 	return nil
 }
 
-func coverFD(p *Plan, fd int) error {
+// coverHome hides what the plan names in the guest's home, which is served now. A link is not
+// followed: a guest may have made it.
+func (h *handles) coverHome(p *Plan, home string) error {
+	for _, path := range p.HideHome {
+		fd, err := openBeneath(home, path)
+		if absent(err) {
+			continue
+		}
+		if err == nil {
+			err = h.coverFD(fd)
+			unix.Close(fd)
+		}
+		if err != nil {
+			return fmt.Errorf("hide %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func (h *handles) coverFD(fd int) error {
 	directory, err := isDirectory(fd)
 	if err != nil {
 		return err
 	}
 	if directory {
-		return bind(p.staged("directory"), proc(fd))
+		return bind(proc(h.emptyDirectory), proc(fd))
 	}
-	return bind(p.staged("file"), proc(fd))
+	return bind(proc(h.emptyFile), proc(fd))
 }
 
 // openBeneath opens path, relative to the directory dir whose contents a guest
@@ -212,9 +194,11 @@ func openBeneath(dir, path string) (int, error) {
 	})
 }
 
+// isDirectory asks no file system: the kernel knows what kind of file it has open, and art-fuse
+// may not answer yet (statx(2), AT_STATX_DONT_SYNC).
 func isDirectory(fd int) (bool, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st); err != nil {
 		return false, err
 	}
 	return st.Mode&unix.S_IFMT == unix.S_IFDIR, nil

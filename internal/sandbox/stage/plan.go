@@ -7,21 +7,22 @@ package stage
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 
+	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/sandbox/wire"
 )
 
 // Name as the zeroth argument makes art the stage.
 const Name = "art-stage"
 
-// Descriptors the stage is started with. It passes Link and those after it, but
-// Control, on to bubblewrap and through it to the guest's stub.
+// Descriptors the stage is started with. It passes Link and those after it on to
+// bubblewrap and through it to the guest's stub.
 const (
 	PlanFD    = 3 + iota // the Plan, in memory
 	ControlFD            // the socket to art-fuse; /dev/null without FUSE
 	LinkFD               // the socket to art: first the stage's, then the stub's
-	ArgsFD               // the arguments of bubblewrap, in memory
 	StatusFD             // bubblewrap's reports
 	SelfFD               // art's executable, for bubblewrap to exec as the stub
 	PayloadFD            // what the stub is to run, in memory
@@ -29,6 +30,11 @@ const (
 	StreamFD             // standard input, output and error of the payload; /dev/null for the PTY
 	ExtraFD   = StreamFD + 3
 )
+
+// Stub is what bubblewrap executes, and, being the zeroth argument too, what makes
+// art the stub: the descriptor of art's own executable, which the guest need not
+// be able to see.
+var Stub = "/proc/self/fd/" + strconv.Itoa(SelfFD)
 
 // How the guest's home gets its file system.
 const (
@@ -49,8 +55,8 @@ type Plan struct {
 	Workspace string
 	// Database is the absolute path of the database, or "".
 	Database string
-	// Sources are the host paths to be bound somewhere, to be had at Source(i);
-	// a relative one lies beneath the workspace.
+	// Sources are the host paths to be bound somewhere, which the view knows by these
+	// names; a relative one lies beneath the workspace.
 	Sources []string
 	// Hide are the absolute host paths to cover. One that does not exist is fine.
 	Hide []string
@@ -58,30 +64,56 @@ type Plan struct {
 	HideHome []string
 	// Passwd and Group are the text of these files.
 	Passwd, Group string
-	// Command is the program to end as, and its arguments.
+	// View is what the guest is to see.
+	View view.View
+	// Command is the program to end as: bubblewrap's path, after the tracer's and its
+	// arguments if there is one.
 	Command []string
 }
 
 // Marshal returns the plan as bytes.
 func (p *Plan) Marshal() []byte {
-	single := []string{p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group}
-	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command)
+	v := &p.View
+	single := []string{
+		p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group,
+		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.WorkspaceSource, v.WorkspaceHost, v.ConfigSource,
+		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced),
+	}
+	var binds []string
+	for _, b := range v.Binds {
+		binds = append(binds, b.Source, b.Guest, strconv.FormatBool(b.ReadOnly))
+	}
+	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command, v.PersonalDirs, v.Programs, binds)
 }
 
 func unmarshal(data []byte) (*Plan, error) {
 	var p Plan
-	var single []string
-	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command); err != nil {
+	v := &p.View
+	var single, binds []string
+	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds); err != nil {
 		return nil, err
 	}
-	for i, field := range []*string{&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group} {
+	var uid, gid, root, network, traced string
+	for i, field := range []*string{
+		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group,
+		&uid, &gid, &v.Workspace, &v.HomeSource, &v.WorkspaceSource, &v.WorkspaceHost, &v.ConfigSource,
+		&v.Passwd, &v.Group, &root, &network, &traced,
+	} {
 		*field = single[i]
+	}
+	var err error
+	if v.UID, err = strconv.Atoi(uid); err != nil {
+		return nil, err
+	}
+	if v.GID, err = strconv.Atoi(gid); err != nil {
+		return nil, err
+	}
+	v.CallerIsRoot, v.Network, v.Traced = root == "true", network == "true", traced == "true"
+	for b := range slices.Chunk(binds, 3) {
+		v.Binds = append(v.Binds, view.Mount{Source: b[0], Guest: b[1], ReadOnly: b[2] == "true"})
 	}
 	return &p, nil
 }
-
-// Source returns the path in the stage's namespace of the i-th source.
-func (p *Plan) Source(i int) string { return p.staged("source-" + strconv.Itoa(i)) }
 
 // Home returns the path in the stage's namespace of the FUSE mount.
 func (p *Plan) Home() string { return p.staged("home") }

@@ -41,7 +41,7 @@ func (h *handles) coverPrivate(p *Plan) error {
 	if err != nil {
 		return fmt.Errorf("hide credentials: %w", err)
 	}
-	c := &coverer{plan: p, workspace: workspace, bound: map[file]bool{}}
+	c := &coverer{handles: h, workspace: workspace, bound: map[file]bool{}}
 	for _, fd := range h.sources {
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err != nil {
@@ -68,7 +68,7 @@ func (h *handles) coverPrivate(p *Plan) error {
 type file struct{ dev, ino uint64 }
 
 type coverer struct {
-	plan      *Plan
+	handles   *handles
 	workspace string
 	bound     map[file]bool
 }
@@ -94,7 +94,7 @@ func (c *coverer) cover(path string) error {
 	if unix.Access(path, unix.R_OK) != nil && unix.Access(path, unix.X_OK) != nil {
 		return nil
 	}
-	return coverFD(c.plan, fd)
+	return c.handles.coverFD(fd)
 }
 
 // scan covers the entries of dir that their owner, root, keeps from other users.

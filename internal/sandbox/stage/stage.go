@@ -19,6 +19,9 @@ import (
 const (
 	// TakenOver says that the host may unmount what it mounted for the session.
 	TakenOver = "taken over"
+	// Unattended says that the stage does not wait for art-fuse any more: what that says
+	// from now on is art's to hear.
+	Unattended = "unattended"
 	// Refused says that the kernel does not let the stage mount FUSE; what
 	// follows on the next line is why. The stage then ends.
 	Refused = "refused"
@@ -76,8 +79,7 @@ func run(link *os.File) error {
 	if err != nil {
 		return err
 	}
-
-	if err := makeStaging(p); err != nil {
+	if err := h.makeStaging(p); err != nil {
 		return err
 	}
 	switch p.FUSE {
@@ -94,23 +96,11 @@ func run(link *os.File) error {
 			return err
 		}
 	}
-	// While art-fuse opens the database.
-	if err := h.coverPrivate(p); err != nil {
+	args, err := h.show(p, link)
+	if err != nil {
 		return err
 	}
-	if p.FUSE != NoFUSE {
-		if err := waitReady(); err != nil {
-			return err
-		}
-	}
-	if err := h.cover(p); err != nil {
-		return err
-	}
-	// After the covers, so that the copies of the sources have them too.
-	if err := h.bind(p); err != nil {
-		return err
-	}
-	h.close()
+	args = append(append(p.Command, args...), "--", Stub)
 
 	// bwrap refuses to run with capabilities that it did not get by being setuid.
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
@@ -122,8 +112,63 @@ func run(link *os.File) error {
 	if caller, ok := os.LookupEnv(libexec.CallerVariable); ok {
 		env = []string{libexec.CallerVariable + "=" + caller}
 	}
-	err = unix.Exec(p.Command[0], p.Command, env)
+	err = unix.Exec(args[0], args, env)
 	return fmt.Errorf("run %s: %w", p.Command[0], err)
+}
+
+// show makes the guest's tree of mounts, and returns how bubblewrap is told of it. Most of that is
+// done while art-fuse opens the database.
+func (h *handles) show(p *Plan, link *os.File) (args []string, err error) {
+	guarded := make(chan error, 1)
+	var paths []string
+	go func() {
+		var err error
+		paths, err = p.View.Guarded()
+		guarded <- err
+	}()
+	tree, err := p.View.Tree()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.coverPrivate(p); err != nil {
+		return nil, err
+	}
+	if err := p.await(Opened); err != nil {
+		return nil, err
+	}
+	if err := h.cover(p); err != nil {
+		return nil, err
+	}
+	// After the covers, so that the copies of what is bound have them too.
+	b, err := newBuilder(p, tree, h)
+	if err != nil {
+		return nil, err
+	}
+	if err := <-guarded; err != nil {
+		return nil, err
+	}
+	b.guarded = paths
+	args = p.View.Args(b.path, paths, StatusFD, FilterFD)
+	if err := readOnly(); err != nil {
+		return nil, err
+	}
+	if err := b.take(tree.Steps); err != nil {
+		return nil, err
+	}
+	if p.FUSE == NoFUSE || !tree.Looks && len(p.HideHome) == 0 {
+		if err := b.take(tree.Own); err != nil || p.FUSE == NoFUSE {
+			return args, err
+		}
+		// Whoever comes to look at the home waits in the kernel until it is served.
+		return args, libexec.SendFD(link, -1, []byte(Unattended))
+	}
+	if err := p.await(Ready); err != nil {
+		return nil, err
+	}
+	if err := h.coverHome(p, b.within(tree.Home)); err != nil {
+		return nil, err
+	}
+	return args, b.take(tree.Own)
 }
 
 // mountFUSE mounts FUSE at the plan's home and hands the descriptor to art-fuse.
@@ -149,17 +194,34 @@ func mountFUSE(p *Plan) error {
 	return nil
 }
 
-// waitReady waits until art-fuse serves the mount: no access may come before.
-func waitReady() error {
-	_, message, err := libexec.RecvFD(os.NewFile(ControlFD, "control"))
+// Messages of art-fuse over the control socket, in this order. Instead of any there
+// may be an error, as the stage's own.
+const (
+	// Opened says that the files of the database are all there.
+	Opened = "opened"
+	// Ready says that the mount is served.
+	Ready = "ready"
+)
+
+// await waits for a message of art-fuse, if there is one in this session.
+func (p *Plan) await(want string) error {
+	if p.FUSE == NoFUSE {
+		return nil
+	}
+	return Await(os.NewFile(ControlFD, "control"), want)
+}
+
+// Await waits for a message of art-fuse, and returns the error that it says instead.
+func Await(control *os.File, want string) error {
+	_, message, err := libexec.RecvFD(control)
 	if err != nil {
 		return fmt.Errorf("start art-fuse: it ended: %w", err)
 	}
 	kind, rest, _ := strings.Cut(string(message), "\n")
 	switch kind {
-	case "ready":
+	case want:
 		return nil
-	case "error":
+	case Failed:
 		what, hint, _ := strings.Cut(rest, "\n")
 		return cli.WithHint(errors.New(what), hint)
 	}

@@ -8,17 +8,10 @@ package stub
 
 import (
 	"encoding/hex"
-	"strconv"
 	"strings"
 
-	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/wire"
 )
-
-// Path is what bubblewrap executes, and, being the zeroth argument too, what makes
-// art the stub: the descriptor of art's own executable, which the guest need not
-// be able to see.
-var Path = "/proc/self/fd/" + strconv.Itoa(stage.SelfFD)
 
 // Payload is what the stub is to run.
 type Payload struct {

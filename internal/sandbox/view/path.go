@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"sort"
@@ -67,34 +66,4 @@ func shadows(places, own []string) []string {
 	}
 	sort.Strings(dirs)
 	return dirs
-}
-
-// shadow mounts over dir a tmpfs with the same entries, each bound from the host,
-// so that more of them can be made. What the host later adds to dir itself does
-// not appear; what it changes within its entries does.
-func (b *builder) shadow(dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("make a mount point in %s: %w", dir, err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("make a mount point in %s: %w", dir, err)
-	}
-	if dir != "/" { // the new root is a tmpfs to begin with
-		b.add("--perms", fmt.Sprintf("%04o", info.Mode().Perm()), "--tmpfs", dir)
-	}
-	for _, entry := range entries {
-		path := filepath.Join(dir, entry.Name())
-		if entry.Type()&os.ModeSymlink != 0 {
-			target, err := os.Readlink(path)
-			if err != nil {
-				return fmt.Errorf("make a mount point in %s: %w", dir, err)
-			}
-			b.add("--symlink", target, path)
-			continue
-		}
-		b.add("--ro-bind-try", path, path)
-	}
-	return nil
 }

@@ -9,33 +9,32 @@ import (
 	"strconv"
 )
 
-// guardProc takes from a guest of root what root may change in /proc without any
-// capability. The kernel lets its own user 0 write system settings, whatever user
+// Guarded returns what must be read-only for a guest of root, which could change it
+// in /proc without any capability. The kernel lets its own user 0 write system settings, whatever user
 // namespace that lives in (fs/proc/proc_sysctl.c, test_perm), and one of them,
 // kernel.core_pattern, names a program that the host runs. Whatever holds a file
-// that its owner may write becomes read-only.
+// that its owner may write is among it.
 //
 // A process's own directory stays as it is. Another user's guest needs none of
 // this, and could then not mount a /proc for a sandbox of its own
 // (fs/namespace.c, mount_too_revealing).
-func (b *builder) guardProc() error {
+func (v *View) Guarded() (paths []string, err error) {
+	if !v.CallerIsRoot {
+		return nil, nil
+	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return fmt.Errorf("guard /proc: %w", err)
+		return nil, fmt.Errorf("guard /proc: %w", err)
 	}
 	for _, entry := range entries {
 		if _, err := strconv.Atoi(entry.Name()); err == nil {
 			continue
 		}
-		// bwrap does these two itself.
-		if entry.Name() == "bus" || entry.Name() == "irq" {
-			continue
-		}
 		if path := filepath.Join("/proc", entry.Name()); holdsWritable(path) {
-			b.add("--ro-bind", path, path)
+			paths = append(paths, path)
 		}
 	}
-	return nil
+	return paths, nil
 }
 
 // errWritable ends a walk that has found what it looks for.

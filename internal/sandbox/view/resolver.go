@@ -9,17 +9,17 @@ import (
 // (path_resolution(7)).
 const maxLinks = 40
 
-// bringBack shows again what path leads to within a hidden directory, and the
+// bringBack shows again what path leads to within the hidden directories, and the
 // links on the way: with systemd-resolved and NetworkManager, /etc/resolv.conf is
 // a link into /run.
-func (b *builder) bringBack(path string, hidden []string) {
+func bringBack(path string, hidden []string) (steps []Step) {
 	for range maxLinks {
 		target, err := os.Readlink(path)
 		if err != nil {
 			break
 		}
 		if withinAny(path, hidden) {
-			b.add("--symlink", target, path)
+			steps = append(steps, Step{Do: Symlink, Source: target, Target: path})
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(path), target)
@@ -28,6 +28,7 @@ func (b *builder) bringBack(path string, hidden []string) {
 		path = filepath.Join(Resolve(filepath.Dir(target)), filepath.Base(target))
 	}
 	if withinAny(path, hidden) && exists(path) {
-		b.add("--ro-bind-try", path, path)
+		steps = append(steps, Step{Do: Bind, Source: path, Target: path})
 	}
+	return steps
 }

@@ -1,9 +1,10 @@
-// Package view says what the guest sees, as the command line of bubblewrap.
+// Package view says what the guest sees: as steps that change the tree of the host's
+// mounts into the guest's, and as the command line of bubblewrap.
 //
-// It starts from the host's root, read-only, and takes away: everything personal
+// It starts from the host's tree, read-only, and takes away: everything personal
 // and every directory of sockets, since a read-only mount does not stop
-// connect(2). Nothing here runs anything; Args is a list of strings that a test
-// can read.
+// connect(2). Nothing here changes anything: a test can read all of it. Package
+// stage takes the steps.
 package view
 
 import (
@@ -19,7 +20,7 @@ const Home = "/home/agent"
 
 // Mount is one more path of the guest.
 type Mount struct {
-	Source   string // path in the stage's namespace
+	Source   string // what the stage knows it by
 	Guest    string // absolute and clean
 	ReadOnly bool
 }
@@ -43,29 +44,36 @@ type View struct {
 	CallerIsRoot bool
 	// PersonalDirs are home directories, of whomever.
 	PersonalDirs []string
+	// Programs run while the host's tree becomes the guest's, and need what they stand on.
+	Programs []string
 	// Binds are the configured ones, in their order.
 	Binds []Mount
 	// Network keeps the host's network.
 	Network bool
-	// StatusFD is the descriptor for bwrap's reports.
-	StatusFD int
+	// Traced has bubblewrap make the guest's process namespace, and mount /proc for it: the tracer
+	// needs the host's. Otherwise it is the stage's.
+	Traced bool
 }
 
-type builder struct{ args []string }
+// Tree is a way from the host's mounts to the guest's. The order is the meaning:
+// each step covers what the ones before it put there.
+type Tree struct {
+	// Apart says that the tree cannot be made in place, since the root itself changes.
+	// Its first step then is the root's shadow.
+	Apart bool
+	// Home is where Home is in this tree: /home may be a link.
+	Home string
+	// Steps make everything but what lies in the guest's home.
+	Steps []Step
+	// Own are the steps in the guest's home and after it. What is there may have been
+	// written by a guest.
+	Own []Step
+	// Looks says that Own has to do with what is in the home.
+	Looks bool
+}
 
-func (b *builder) add(args ...string) { b.args = append(b.args, args...) }
-
-// Args returns the options of bwrap. The order is the meaning: each mount
-// covers what the ones before it put there.
-func (v *View) Args() ([]string, error) {
-	var b builder
-	b.add("--unshare-user", "--uid", strconv.Itoa(v.UID), "--gid", strconv.Itoa(v.GID),
-		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
-	if !v.Network {
-		b.add("--unshare-net")
-	}
-	b.add("--die-with-parent", "--cap-drop", "ALL", "--json-status-fd", strconv.Itoa(v.StatusFD))
-
+// Tree returns the steps from the host's tree, as it is now, to the guest's.
+func (v *View) Tree() (*Tree, error) {
 	home := Resolve(Home)
 	scratch := []string{Resolve("/tmp"), Resolve("/var/tmp")}
 	hidden := v.hidden(scratch)
@@ -80,60 +88,76 @@ func (v *View) Args() ([]string, error) {
 		made = append(made, bind.Guest)
 	}
 	shadowed := shadows(places, made)
-	if len(shadowed) == 0 || shadowed[0] != "/" {
-		b.add("--ro-bind", "/", "/")
-	}
-	for _, dir := range shadowed {
-		if err := b.shadow(dir); err != nil {
-			return nil, err
+	t := &Tree{Home: home, Apart: len(shadowed) > 0 && shadowed[0] == "/"}
+	for _, program := range v.Programs {
+		if !t.Apart && withinAny(Resolve(program), own) {
+			t.Apart, shadowed = true, append([]string{"/"}, shadowed...)
 		}
 	}
 
-	b.add("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm")
-	if v.CallerIsRoot {
-		if err := b.guardProc(); err != nil {
-			return nil, err
-		}
+	var steps []Step
+	add := func(s ...Step) { steps = append(steps, s...) }
+	for _, dir := range shadowed {
+		add(Step{Do: Shadow, Target: dir})
 	}
 	for _, dir := range hidden {
-		b.add("--perms", "0555", "--tmpfs", dir)
+		add(Step{Do: Tmpfs, Target: dir, Mode: 0o755})
 	}
 	for _, dir := range scratch {
-		b.add("--perms", "1777", "--tmpfs", dir)
+		add(Step{Do: Tmpfs, Target: dir, Mode: 0o1777})
 	}
-	b.bringBack("/etc/resolv.conf", hidden)
-	b.add("--ro-bind", v.Passwd, passwd, "--ro-bind", v.Group, group)
-
-	b.add("--perms", "0555", "--tmpfs", homes)
+	add(bringBack("/etc/resolv.conf", hidden)...)
+	add(Step{Do: Bind, Source: v.Passwd, Target: passwd}, Step{Do: Bind, Source: v.Group, Target: group})
+	if !v.Traced {
+		add(Step{Do: Proc, Target: "/proc"})
+	}
+	add(Step{Do: Tmpfs, Target: "/dev", Mode: 0o755}, Step{Do: Devices, Target: "/dev"})
+	add(Step{Do: Tmpfs, Target: homes, Mode: 0o755})
 	workspace := home + v.Workspace[len(Home):]
 	if v.HomeSource != "" {
-		b.add("--bind", v.HomeSource, home)
+		add(Step{Do: Bind, Source: v.HomeSource, Target: home, Write: true})
 	} else {
-		b.add("--perms", "0700", "--tmpfs", home, "--bind", v.WorkspaceSource, workspace)
+		add(Step{Do: Tmpfs, Target: home, Mode: 0o700}, Step{Do: Bind, Source: v.WorkspaceSource, Target: workspace, Write: true})
 	}
+	t.Steps, steps = steps, nil
+
 	for _, bind := range binds {
 		if err := v.checkMountPoint(bind, home, workspace); err != nil {
 			return nil, err
 		}
-		if bind.ReadOnly {
-			b.add("--ro-bind", bind.Source, bind.Guest)
-		} else {
-			b.add("--bind", bind.Source, bind.Guest)
-		}
+		add(Step{Do: Bind, Source: bind.Source, Target: bind.Guest, Write: !bind.ReadOnly})
+		t.Looks = t.Looks || Within(bind.Guest, home)
 	}
 	if v.ConfigSource != "" { // last: no bind may put something else there
-		b.add("--ro-bind", v.ConfigSource, filepath.Join(workspace, ".art"))
+		add(Step{Do: Bind, Source: v.ConfigSource, Target: filepath.Join(workspace, ".art")})
 	}
+	for _, dir := range append(append([]string{"/dev", homes}, hidden...), shadowed...) {
+		add(Step{Do: Seal, Target: dir})
+	}
+	t.Own = steps
+	return t, nil
+}
 
-	// What only had to be writable for bwrap to make mount points in it. The empty
-	// directories have no write permission instead, which costs less: remounting
-	// makes bwrap read the whole table of mounts.
-	for _, dir := range shadowed {
-		b.add("--remount-ro", dir)
+// Args returns the options of bwrap that make a guest of the finished tree at root. Where it is
+// bubblewrap that mounts /proc, the guarded paths in it become read-only. statusFD is the descriptor
+// for its reports, filterFD that of the filter of system calls.
+func (v *View) Args(root string, guarded []string, statusFD, filterFD int) []string {
+	args := []string{"--unshare-user", "--uid", strconv.Itoa(v.UID), "--gid", strconv.Itoa(v.GID),
+		"--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"}
+	if !v.Network {
+		args = append(args, "--unshare-net")
 	}
-	b.add("--chmod", "0555", "/dev")
-	b.add("--chdir", v.Workspace)
-	return b.args, nil
+	args = append(args, "--die-with-parent", "--cap-drop", "ALL", "--json-status-fd", strconv.Itoa(statusFD),
+		"--add-seccomp-fd", strconv.Itoa(filterFD),
+		// With what is mounted below it, as it is: also the devices, which the stage has chosen.
+		"--dev-bind", root, "/")
+	if v.Traced {
+		args = append(args, "--unshare-pid", "--proc", "/proc")
+		for _, path := range guarded {
+			args = append(args, "--ro-bind", path, path)
+		}
+	}
+	return append(args, "--chdir", v.Workspace)
 }
 
 // hidden returns the directories to hide, parents first, resolved: those with

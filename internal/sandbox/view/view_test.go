@@ -4,86 +4,100 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
-// op returns the position in args of the operation that begins with words.
-func op(args []string, words ...string) int {
-	for i := range args {
-		if len(args)-i >= len(words) && slices.Equal(args[i:i+len(words)], words) {
-			return i
-		}
-	}
-	return -1
-}
-
-func args(t *testing.T, v View) []string {
+// steps returns all steps of a view, in words.
+func steps(t *testing.T, v View) []string {
 	t.Helper()
-	got, err := v.Args()
+	tree, err := v.Tree()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got
+	var words []string
+	for _, s := range append(tree.Steps, tree.Own...) {
+		words = append(words, s.String())
+	}
+	return words
 }
 
 // direct is a view of a workspace without a database.
 func direct(t *testing.T) View {
 	return View{
 		UID: 1000, GID: 1001, Workspace: Home + "/ws", WorkspaceHost: t.TempDir(),
-		WorkspaceSource: "/s/0", Passwd: "/s/passwd", Group: "/s/group", Network: true, StatusFD: 7,
+		WorkspaceSource: "/ws", Passwd: "/s/passwd", Group: "/s/group", Network: true,
 	}
 }
 
-func TestArgsAlways(t *testing.T) {
-	got := args(t, direct(t))
-	for _, want := range [][]string{
-		{"--unshare-user", "--uid", "1000", "--gid", "1001"},
-		{"--unshare-pid"}, {"--unshare-ipc"}, {"--unshare-uts"}, {"--unshare-cgroup-try"},
-		{"--die-with-parent"}, {"--cap-drop", "ALL"}, {"--json-status-fd", "7"},
-		{"--proc", "/proc"}, {"--dev", "/dev"}, {"--tmpfs", "/dev/shm"}, {"--tmpfs", "/tmp"}, {"--tmpfs", "/var/tmp"},
-		{"--ro-bind", "/s/passwd", "/etc/passwd"}, {"--ro-bind", "/s/group", "/etc/group"},
-		{"--chdir", Home + "/ws"},
+func TestTreeAlways(t *testing.T) {
+	got := steps(t, direct(t))
+	for _, want := range []string{
+		"tmpfs /tmp 1777", "tmpfs /var/tmp 1777", "proc /proc", "tmpfs /dev 0755", "devices /dev", "seal /dev", "seal /home",
+		"ro-bind /s/passwd /etc/passwd", "ro-bind /s/group /etc/group",
 	} {
-		if op(got, want...) < 0 {
+		if !slices.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
 		}
 	}
-	if op(got, "--unshare-net") >= 0 {
+}
+
+func TestArgs(t *testing.T) {
+	v := direct(t)
+	v.Traced = true
+	args := func() string {
+		return strings.Join(v.Args("/root", []string{"/proc/x"}, 7, 8), " ")
+	}
+	got := args()
+	for _, want := range []string{
+		"--unshare-user --uid 1000 --gid 1001", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--die-with-parent", "--cap-drop ALL", "--json-status-fd 7", "--add-seccomp-fd 8", "--dev-bind /root / --unshare-pid --proc /proc --ro-bind /proc/x /proc/x", "--chdir " + Home + "/ws",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	if strings.Contains(got, "--unshare-net") {
 		t.Error("the network is gone though it was asked for")
 	}
-	v := direct(t)
 	v.Network = false
-	if op(args(t, v), "--unshare-net") < 0 {
+	if !strings.Contains(args(), "--unshare-net") {
 		t.Error("the network is there though it was not asked for")
+	}
+	if slices.Contains(steps(t, v), "proc /proc") {
+		t.Error("/proc is mounted before there is a process namespace")
+	}
+	v.Traced = false
+	if got := args(); strings.Contains(got, "/proc") || strings.Contains(got, "--unshare-pid") {
+		t.Errorf("there are two process namespaces: %s", got)
 	}
 }
 
-func TestArgsHome(t *testing.T) {
-	got := args(t, direct(t))
-	tmpfs, workspace := op(got, "--tmpfs", Home), op(got, "--bind", "/s/0", Home+"/ws")
+func TestTreeHome(t *testing.T) {
+	got := steps(t, direct(t))
+	tmpfs, workspace := slices.Index(got, "tmpfs "+Home+" 0700"), slices.Index(got, "bind /ws "+Home+"/ws")
 	if tmpfs < 0 || workspace < tmpfs {
 		t.Errorf("direct mode: home at %d, workspace at %d: %q", tmpfs, workspace, got)
 	}
 	v := direct(t)
 	v.HomeSource, v.WorkspaceSource = "/s/home", ""
-	got = args(t, v)
-	if op(got, "--bind", "/s/home", Home) < 0 || op(got, "--tmpfs", Home) >= 0 {
+	got = steps(t, v)
+	if !slices.Contains(got, "bind /s/home "+Home) || slices.Contains(got, "tmpfs "+Home+" 0700") {
 		t.Errorf("overlay mode: %q", got)
 	}
 }
 
-func TestArgsOrder(t *testing.T) {
+func TestTreeOrder(t *testing.T) {
 	v := direct(t)
-	v.ConfigSource = "/s/1"
+	v.ConfigSource = ".art"
 	v.Binds = []Mount{{"/s/2", Home + "/cache", false}, {"/s/3", "/srv", true}}
-	got := args(t, v)
+	got := steps(t, v)
 	last := -1
-	for _, want := range [][]string{
-		{"--ro-bind", "/", "/"}, {"--proc", "/proc"}, {"--tmpfs", "/tmp"}, {"--tmpfs", "/home"},
-		{"--bind", "/s/0", Home + "/ws"}, {"--bind", "/s/2", Home + "/cache"}, {"--ro-bind", "/s/3", "/srv"},
-		{"--ro-bind", "/s/1", Home + "/ws/.art"}, {"--chmod", "0555", "/dev"},
+	for _, want := range []string{
+		"tmpfs /tmp 1777", "tmpfs /home 0755", "bind /ws " + Home + "/ws", "bind /s/2 " + Home + "/cache",
+		"ro-bind /s/3 /srv", "ro-bind .art " + Home + "/ws/.art", "seal /dev",
 	} {
-		i := op(got, want...)
+		i := slices.Index(got, want)
 		if i < last {
 			t.Errorf("%q is at %d, before what it follows at %d", want, i, last)
 		}
@@ -91,7 +105,7 @@ func TestArgsOrder(t *testing.T) {
 	}
 }
 
-func TestArgsHidesHomes(t *testing.T) {
+func TestTreeHidesHomes(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -102,61 +116,82 @@ func TestArgsHidesHomes(t *testing.T) {
 	} {
 		v := direct(t)
 		v.PersonalDirs = []string{dir}
-		if got := op(args(t, v), "--tmpfs", dir) >= 0; got != hidden {
-			t.Errorf("the home %s: hidden: %v, want %v", dir, got, hidden)
+		got := steps(t, v)
+		if is := slices.Contains(got, "tmpfs "+dir+" 0755"); is != hidden {
+			t.Errorf("the home %s: hidden: %v, want %v", dir, is, hidden)
+		}
+		if hidden && !slices.Contains(got, "seal "+dir) {
+			t.Errorf("the hidden home %s can be written", dir)
 		}
 	}
 }
 
-func TestArgsMakesMountPoints(t *testing.T) {
+func TestTreeMakesMountPoints(t *testing.T) {
 	v := direct(t)
 	v.Binds = []Mount{{"/s/2", "/etc/art-test/a", true}, {"/s/3", "/art-test", true}}
-	got := args(t, v)
-	if op(got, "--ro-bind", "/", "/") >= 0 {
-		t.Error("the root cannot take a new mount point")
-	}
-	shadow := op(got, "--tmpfs", "/etc")
-	if shadow < 0 || op(got, "--ro-bind-try", "/etc/hosts", "/etc/hosts") < shadow || op(got, "--ro-bind-try", "/etc", "/etc") > shadow {
-		t.Errorf("/etc cannot take a new mount point: %q", got)
-	}
+	got := steps(t, v)
 	for _, dir := range []string{"/", "/etc"} {
-		if op(got, "--remount-ro", dir) < 0 {
+		if !slices.Contains(got, "shadow "+dir) {
+			t.Errorf("%s cannot take a new mount point: %q", dir, got)
+		}
+		if !slices.Contains(got, "seal "+dir) {
 			t.Errorf("%s stays writable", dir)
 		}
 	}
+	if tree, err := v.Tree(); err != nil || !tree.Apart || tree.Steps[0].String() != "shadow /" {
+		t.Errorf("the root changes in place: %v", err)
+	}
 }
 
-func TestArgsRefusesToWriteTheWorkspace(t *testing.T) {
+// What runs while the tree changes must not lose what it stands on.
+func TestTreeApart(t *testing.T) {
+	v := direct(t)
+	for program, want := range map[string]bool{"/usr/bin/bwrap": false, "/home/me/bin/bwrap": true, "/tmp/bwrap": true, "/srv/bwrap": true} {
+		v.PersonalDirs, v.Programs = []string{"/srv"}, []string{program}
+		tree, err := v.Tree()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// On a machine without /home and the like, the root changes in any case.
+		if tree.Apart != (want || len(shadows([]string{"/home", "/tmp", "/var/tmp", "/run"}, nil)) > 0) || tree.Apart && tree.Steps[0].String() != "shadow /" {
+			t.Errorf("%s: apart: %v, want %v", program, tree.Apart, want)
+		}
+	}
+}
+
+func TestTreeRefusesToWriteTheWorkspace(t *testing.T) {
 	v := direct(t)
 	v.Binds = []Mount{{"/s/2", Home + "/ws/new", true}}
-	if got, err := v.Args(); err == nil {
-		t.Errorf("a mount point would be made in the host's workspace: %q", got)
+	if _, err := v.Tree(); err == nil {
+		t.Error("a mount point would be made in the host's workspace")
 	}
 	if err := os.Mkdir(filepath.Join(v.WorkspaceHost, "new"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if op(args(t, v), "--ro-bind", "/s/2", Home+"/ws/new") < 0 {
+	if !slices.Contains(steps(t, v), "ro-bind /s/2 "+Home+"/ws/new") {
 		t.Error("a bind over a directory of the workspace is missing")
 	}
 }
 
-func TestArgsGuardProcForRoot(t *testing.T) {
+func TestProcIsGuardedForRoot(t *testing.T) {
 	v := direct(t)
-	if op(args(t, v), "--ro-bind", "/proc/sys", "/proc/sys") >= 0 {
-		t.Error("a user's guest cannot mount its own /proc")
+	guarded := func() []string {
+		paths, err := v.Guarded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return paths
+	}
+	if got := guarded(); len(got) > 0 {
+		t.Errorf("a user's guest cannot mount its own /proc: %q", got)
 	}
 	v.CallerIsRoot = true
-	got := args(t, v)
-	proc := op(got, "--proc", "/proc")
-	for _, want := range [][]string{
-		{"--ro-bind", "/proc/sys", "/proc/sys"},
-	} {
-		if i := op(got, want...); i < proc {
-			t.Errorf("%q is at %d, /proc at %d", want, i, proc)
-		}
+	got := guarded()
+	if !slices.Contains(got, "/proc/sys") {
+		t.Errorf("/proc/sys is not guarded: %q", got)
 	}
-	if op(got, "--ro-bind", "/proc/self", "/proc/self") >= 0 || op(got, "--ro-bind", "/proc/1", "/proc/1") >= 0 {
-		t.Error("the guest sees processes of the host")
+	if slices.Contains(got, "/proc/self") || slices.Contains(got, "/proc/1") {
+		t.Errorf("the guest sees processes of the host: %q", got)
 	}
 }
 
@@ -249,15 +284,17 @@ func TestBringBack(t *testing.T) {
 		}
 	}
 	for path, want := range map[string][]string{
-		"conf":       {"--symlink", at("run/target"), at("run/stub"), "--ro-bind-try", at("run/target"), at("run/target")},
-		"run/target": {"--ro-bind-try", at("run/target"), at("run/target")},
+		"conf":       {"symlink " + at("run/target") + " " + at("run/stub"), "ro-bind " + at("run/target") + " " + at("run/target")},
+		"run/target": {"ro-bind " + at("run/target") + " " + at("run/target")},
 		"none":       nil,
 		"loop":       nil,
 	} {
-		var b builder
-		b.bringBack(at(path), []string{at("run")})
-		if !slices.Equal(b.args, want) {
-			t.Errorf("%s: %q, want %q", path, b.args, want)
+		var got []string
+		for _, s := range bringBack(at(path), []string{at("run")}) {
+			got = append(got, s.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
 }

@@ -80,13 +80,3 @@ func File(name string, data []byte) (*os.File, error) {
 	}
 	return f, nil
 }
-
-// Arguments returns args as bubblewrap's --args reads them: each with a NUL after it.
-func Arguments(args []string) []byte {
-	var b bytes.Buffer
-	for _, arg := range args {
-		b.WriteString(arg)
-		b.WriteByte(0)
-	}
-	return b.Bytes()
-}
