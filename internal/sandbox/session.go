@@ -41,6 +41,7 @@ type session struct {
 	redacted *os.File // what it keeps to itself, for art-trace; nil without one
 
 	control   *os.File     // art's copy of the stage's end of the socket to art-fuse
+	server    *os.File     // art-fuse's end, until that has it
 	served    chan error   // tells that art-fuse serves the mount, or why not
 	unserved  error        // why it does not
 	fuseDone  <-chan error // tells how art-fuse ended; nil without one, and after
@@ -158,29 +159,46 @@ func (s *session) run(refusal error) (int, error) {
 	return s.finish()
 }
 
-// start starts art-fuse and the stage.
-func (s *session) start(refusal error) error {
+// start starts art-fuse and the stage. The stage comes first, for it has more to do until the
+// two need each other.
+func (s *session) start(refusal error) (err error) {
 	if s.plan.Database == "" {
 		return s.startStage()
 	}
-	if err := s.startFUSE(); err != nil {
+	if s.server, s.control, err = libexec.Socketpair(); err != nil {
 		return err
 	}
-	s.plan.FUSE = stage.MountFUSE
 	if refusal != nil {
+		if err := s.startFUSE(); err != nil {
+			return err
+		}
 		return s.fallBack(refusal)
 	}
-	return s.startStage()
+	s.plan.FUSE = stage.MountFUSE
+	if err := s.startStage(); err != nil {
+		s.closeServer()
+		return err
+	}
+	return s.startFUSE()
 }
 
-// abandon ends art-fuse, which has not been given a mount.
+// abandon ends what was started of a session that cannot be.
 func (s *session) abandon() {
 	s.streams.CloseGuest()
 	s.closeControl()
 	s.dropHandover()
+	if s.stageDone != nil {
+		s.stage.Kill()
+		<-s.stageDone
+	}
 	if s.fuseDone != nil {
 		<-s.fuseDone
 	}
+}
+
+func (s *session) closeServer() {
+	s.server.Close()
+	s.server = nil
 }
 
 func (s *session) closeControl() {

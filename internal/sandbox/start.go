@@ -18,17 +18,9 @@ import (
 	"github.com/riverlytech/art/libexec"
 )
 
-// startFUSE starts art-fuse with one end of a new socket pair, and returns once it
-// runs; the other is the stage's.
+// startFUSE starts art-fuse with its end of the control socket.
 func (s *session) startFUSE() error {
-	if s.plan.Database == "" {
-		return nil
-	}
-	theirs, ours, err := libexec.Socketpair()
-	if err != nil {
-		return err
-	}
-	defer theirs.Close()
+	defer s.closeServer()
 	name := filepath.Base(s.plan.Workspace)
 	args := []string{"serve", "--db", s.plan.Database, "--base", s.plan.Workspace, "--name", name, "--control", "3"}
 	if !s.quiet {
@@ -41,30 +33,20 @@ func (s *session) startFUSE() error {
 	}
 	cmd, err := libexec.Command("art-fuse", args...)
 	if err != nil {
-		ours.Close()
 		return err
 	}
-	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.ExtraFiles = []*os.File{s.server}
 	cmd.Stdout = &s.report
 	cmd.Stderr = os.Stderr
 	// Away from the terminal's signals: it ends after the guest, not with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		ours.Close()
 		return fmt.Errorf("start art-fuse: %w", unwrapped(err))
 	}
-	s.control = ours
 	done := make(chan error, 1)
 	s.fuseDone = done
 	go func() { done <- cmd.Wait() }()
 	return s.limitDatabase(cmd.Process.Pid)
-}
-
-// wait returns a channel that tells how the process ended.
-func wait(cmd *exec.Cmd) <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	return done
 }
 
 // startStage starts the stage.
