@@ -36,7 +36,7 @@ var scanned = []string{
 // Where that is root's, it could read all that root keeps from everyone else;
 // that is hidden too. What the user binds by its name, or has in the workspace,
 // stays visible.
-func (h *handles) coverPrivate(p *Plan) error {
+func (h *handles) coverPrivate(p *Plan, found []string) error {
 	workspace, err := filepath.EvalSymlinks(p.Workspace)
 	if err != nil {
 		return fmt.Errorf("hide credentials: %w", err)
@@ -49,19 +49,26 @@ func (h *handles) coverPrivate(p *Plan) error {
 		}
 		c.bound[file{st.Dev, st.Ino}] = true
 	}
-	for _, path := range credentials {
+	for _, path := range append(found, credentials...) {
 		if err := c.cover(path); err != nil {
 			return fmt.Errorf("hide %s: %w", path, err)
 		}
 	}
-	if os.Getuid() == 0 {
-		for _, dir := range scanned {
-			if err := c.scan(dir); err != nil {
-				return fmt.Errorf("hide what only root can read: %w", err)
-			}
+	return nil
+}
+
+// findPrivate returns the entries of the scanned directories that root keeps to itself, if
+// the guest's ids are root's.
+func findPrivate() (paths []string, err error) {
+	if os.Getuid() != 0 {
+		return nil, nil
+	}
+	for _, dir := range scanned {
+		if paths, err = scan(paths, dir); err != nil {
+			return nil, fmt.Errorf("hide what only root can read: %w", err)
 		}
 	}
-	return nil
+	return paths, nil
 }
 
 // file is a file's identity.
@@ -97,19 +104,19 @@ func (c *coverer) cover(path string) error {
 	return c.handles.coverFD(fd)
 }
 
-// scan covers the entries of dir that their owner, root, keeps from other users.
-func (c *coverer) scan(dir string) error {
+// scan adds the entries of dir that their owner, root, keeps from other users.
+func scan(paths []string, dir string) ([]string, error) {
 	d, err := os.Open(dir)
-	if absent(err) || os.IsNotExist(err) {
-		return nil
+	if absent(err) {
+		return paths, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(-1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, entry := range entries {
 		if entry.Type()&os.ModeSymlink != 0 {
@@ -121,15 +128,13 @@ func (c *coverer) scan(dir string) error {
 			continue // removed meanwhile
 		}
 		if err != nil {
-			return &os.PathError{Op: "look at", Path: filepath.Join(dir, entry.Name()), Err: err}
+			return nil, &os.PathError{Op: "look at", Path: filepath.Join(dir, entry.Name()), Err: err}
 		}
 		if private(&st) {
-			if err := c.cover(filepath.Join(dir, entry.Name())); err != nil {
-				return err
-			}
+			paths = append(paths, filepath.Join(dir, entry.Name()))
 		}
 	}
-	return nil
+	return paths, nil
 }
 
 // private says whether root alone, or its group, has access to a file or to what

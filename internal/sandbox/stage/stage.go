@@ -12,6 +12,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hint"
+	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -67,6 +68,10 @@ func run(link *os.File) error {
 		return fmt.Errorf("read the plan: %w", err)
 	}
 
+	// It takes a while to look about, in which the rest goes on. What is covered meanwhile was private, too.
+	l := make(chan findings, 1)
+	go func() { l <- look(&p.View) }()
+
 	// From here on no mount made below shows on the host, and none of the host's
 	// later ones here (mount_namespaces(7), propagation types).
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
@@ -96,7 +101,7 @@ func run(link *os.File) error {
 			return err
 		}
 	}
-	args, err := h.show(p, link)
+	args, err := h.show(p, link, l)
 	if err != nil {
 		return err
 	}
@@ -116,21 +121,31 @@ func run(link *os.File) error {
 	return fmt.Errorf("run %s: %w", p.Command[0], err)
 }
 
+// findings are what there is to be hidden or guarded on this host.
+type findings struct {
+	private, guarded []string
+	err              error
+}
+
+func look(v *view.View) (f findings) {
+	if f.private, f.err = findPrivate(); f.err == nil {
+		f.guarded, f.err = v.Guarded()
+	}
+	return f
+}
+
 // show makes the guest's tree of mounts, and returns how bubblewrap is told of it. Most of that is
 // done while art-fuse opens the database.
-func (h *handles) show(p *Plan, link *os.File) (args []string, err error) {
-	guarded := make(chan error, 1)
-	var paths []string
-	go func() {
-		var err error
-		paths, err = p.View.Guarded()
-		guarded <- err
-	}()
+func (h *handles) show(p *Plan, link *os.File, l <-chan findings) (args []string, err error) {
 	tree, err := p.View.Tree()
 	if err != nil {
 		return nil, err
 	}
-	if err := h.coverPrivate(p); err != nil {
+	found := <-l
+	if found.err != nil {
+		return nil, found.err
+	}
+	if err := h.coverPrivate(p, found.private); err != nil {
 		return nil, err
 	}
 	if err := p.await(Opened); err != nil {
@@ -144,11 +159,8 @@ func (h *handles) show(p *Plan, link *os.File) (args []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := <-guarded; err != nil {
-		return nil, err
-	}
-	b.guarded = paths
-	args = p.View.Args(b.path, paths, StatusFD, FilterFD)
+	b.guarded = found.guarded
+	args = p.View.Args(b.path, found.guarded, StatusFD, FilterFD)
 	if err := readOnly(); err != nil {
 		return nil, err
 	}
