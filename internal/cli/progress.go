@@ -41,6 +41,9 @@ func NewProgress(w io.Writer, prog string) *Progress {
 	return &Progress{w: w, prog: prog, since: time.Now(), next: time.Now().Add(progressAfter)}
 }
 
+// Shown tells whether anyone can see it.
+func (p *Progress) Shown() bool { return p.w != nil }
+
 // Phase names the work that is done from now on, and starts counting.
 func (p *Progress) Phase(doing string) {
 	p.mu.Lock()

@@ -97,6 +97,8 @@ type pusher struct {
 	owner  map[sqlvfs.Ino]object // which host file a row with several names stands for
 	copied map[object]sqlvfs.Ino // rows that sessions have made for host files with several names
 	buf    []byte
+
+	readers *readers
 }
 
 // stored is a host file in the database.
@@ -115,6 +117,9 @@ func (p *pusher) run(db string) error {
 	}
 	root := &folder{row: p.rows.root()}
 	defer p.rows.put(root.row)
+	p.readers = newReaders()
+	defer p.readers.end()
+	defer p.expect()()
 	top := &folder{rel: ".", name: p.name, in: root}
 	if err := p.folder(top, &st); err != nil {
 		return p.storeFailed(err)
@@ -248,11 +253,22 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	if err != nil {
 		p.report.fail(p.guestPath(d.rel), err)
 	}
-	for _, name := range names {
+	met := make([]met, len(names))
+	ahead := &ahead{readers: p.readers, waiting: map[string]*read{}}
+	defer ahead.end()
+	for i, name := range names {
+		m := &met[i]
+		if m.st, m.err = statAt(f, name); m.err == nil && p.readsAhead(join(d.rel, name), &m.st) {
+			ahead.queue = append(ahead.queue, &read{dir: f, name: name, size: m.st.Size, st: m.st})
+		}
+	}
+	for i, name := range names {
 		if err := p.ctx.Err(); err != nil {
 			return below, errInterrupted
 		}
-		c, err := p.entry(f, objectOf(&self), d, name)
+		m := &met[i]
+		m.content = ahead.take(name)
+		c, err := p.entry(f, objectOf(&self), d, name, m)
 		switch {
 		case errors.As(err, new(*storeError)):
 			return below, err
@@ -268,12 +284,30 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	return below, nil
 }
 
-// entry stores one entry of the open directory f. A directory it returns.
-func (p *pusher) entry(f *os.File, self object, d *folder, name string) (*folder, error) {
-	st, err := statAt(f, name)
-	if err != nil {
-		return nil, err
+// met is an entry of a directory as it was met.
+type met struct {
+	st      unix.Stat_t
+	err     error
+	content *read // nil: it was not read ahead
+}
+
+// readsAhead tells whether a file is read before it is its turn: one that seems new or changed, but
+// for long ones, whose content is moved piece by piece, and for those with several names, which are
+// read once.
+func (p *pusher) readsAhead(at string, st *unix.Stat_t) bool {
+	if p.opt.DryRun || kind(st.Mode) != unix.S_IFREG || st.Size >= bufferSize || st.Nlink > 1 || skipped(at) != "" {
+		return false
 	}
+	b := p.base[at]
+	return (b == nil || b.Fingerprint != fingerprintOf(st)) && !p.ignore.match(at, false)
+}
+
+// entry stores one entry of the open directory f. A directory it returns.
+func (p *pusher) entry(f *os.File, self object, d *folder, name string, m *met) (*folder, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	st := m.st
 	at := join(d.rel, name)
 	if len(at) > maxPath {
 		return nil, errTooLong
@@ -307,7 +341,7 @@ func (p *pusher) entry(f *os.File, self object, d *folder, name string) (*folder
 			return nil, p.storeFailed(err)
 		}
 		if kind(st.Mode) == unix.S_IFREG {
-			return nil, p.file(f, at, name, &st, d)
+			return nil, p.file(f, at, name, &st, d, m.content)
 		}
 		return nil, p.symlink(f, at, name, &st, d)
 	}

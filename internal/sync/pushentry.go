@@ -95,8 +95,9 @@ func (p *pusher) symlink(d *os.File, at, name string, st *unix.Stat_t, in *folde
 	return nil
 }
 
-// file stores a regular file. Names of one host file become names of one row.
-func (p *pusher) file(d *os.File, at, name string, st *unix.Stat_t, in *folder) error {
+// file stores a regular file, whose content may have been read ahead. Names of one host file become
+// names of one row.
+func (p *pusher) file(d *os.File, at, name string, st *unix.Stat_t, in *folder, content *read) error {
 	dir := in.row
 	if st.Nlink > 1 {
 		if first, ok := p.links[objectOf(st)]; ok {
@@ -111,19 +112,17 @@ func (p *pusher) file(d *os.File, at, name string, st *unix.Stat_t, in *folder) 
 	attr := attrOf(st)
 	var hash []byte
 	if !p.opt.DryRun {
-		f, err := p.openNow(d, name, st)
+		if content != nil {
+			row, err = p.storeRead(content, row)
+		} else {
+			content = &read{dir: d, name: name, st: *st}
+			row, err = p.storePieces(content, row)
+		}
 		if err != nil {
 			return err
 		}
-		defer f.Close()
-		if row, attr, hash, err = p.fill(f, st, row); err != nil {
-			return err
-		}
-		xattrs, err := userXattrs(f)
-		if err != nil {
-			return err
-		}
-		if err := p.rows.setXattrs(row, xattrs); err != nil {
+		*st, attr, hash = content.st, attrOf(&content.st), content.hash
+		if err := p.rows.setXattrs(row, content.xattrs); err != nil {
 			return p.storeFailed(err)
 		}
 		if err := p.rows.update(dir, name, row, func() { setAttr(row, attr) }); err != nil {
@@ -138,7 +137,7 @@ func (p *pusher) file(d *os.File, at, name string, st *unix.Stat_t, in *folder) 
 }
 
 // openNow opens a file that was looked at a moment ago.
-func (p *pusher) openNow(d *os.File, name string, st *unix.Stat_t) (*os.File, error) {
+func openNow(d *os.File, name string, st *unix.Stat_t) (*os.File, error) {
 	// O_NONBLOCK: should the name have become a fifo meanwhile, opening it must not wait.
 	fd, err := unix.Openat(int(d.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -157,30 +156,54 @@ func (p *pusher) openNow(d *os.File, name string, st *unix.Stat_t) (*os.File, er
 	return f, nil
 }
 
-// fill brings the content of a host file into a row, a new one if row is nil, and returns the row,
-// the attributes that go with the content, and its hash.
-func (p *pusher) fill(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode) (*sqlvfs.Inode, sqlvfs.Attr, []byte, error) {
-	attr := attrOf(st)
-	var err error
-	if row == nil {
-		if row, err = p.rows.create(attr); err != nil {
-			return nil, attr, nil, p.storeFailed(err)
-		}
-	} else if err = p.rows.store.Truncate(row, 0, nil, sqlvfs.Now()); err != nil {
-		return row, attr, nil, p.storeFailed(err)
+// storeRead brings the content of a host file that was read ahead into a row, a new one if row is nil,
+// which it returns.
+func (p *pusher) storeRead(f *read, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
+	if f.err != nil {
+		return row, f.err
+	}
+	row, err := p.emptied(row, attrOf(&f.st))
+	if err != nil || len(f.data) == 0 {
+		return row, err
+	}
+	if err := p.rows.store.WriteAt(row, f.data, 0, nil, sqlvfs.Now()); err != nil {
+		return row, p.storeFailed(err)
+	}
+	p.report.Add(0, int64(len(f.data)))
+	return row, nil
+}
+
+// storePieces is storeRead for a file that was not, which is read now; what there is to know of it is
+// noted in f.
+func (p *pusher) storePieces(f *read, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
+	file, err := openNow(f.dir, f.name, &f.st)
+	if err != nil {
+		return row, err
+	}
+	defer file.Close()
+	if row, err = p.emptied(row, attrOf(&f.st)); err != nil {
+		return row, err
 	}
 	hash := sha256.New()
-	if err := p.copyIn(f, st, row, hash); err != nil {
-		return row, attr, nil, err
+	if err := p.copyIn(file, &f.st, row, hash); err != nil {
+		return row, err
 	}
-	after, err := fstat(f)
+	f.hash = hash.Sum(nil)
+	return row, f.finish(file)
+}
+
+// emptied returns a row without content, a new one if row is nil.
+func (p *pusher) emptied(row *sqlvfs.Inode, attr sqlvfs.Attr) (*sqlvfs.Inode, error) {
+	var err error
+	if row == nil {
+		row, err = p.rows.create(attr)
+	} else {
+		err = p.rows.store.Truncate(row, 0, nil, sqlvfs.Now())
+	}
 	if err != nil {
-		return row, attr, nil, err
+		err = p.storeFailed(err)
 	}
-	if fingerprintOf(&after) != fingerprintOf(st) {
-		return row, attr, nil, errChanging
-	}
-	return row, attr, hash.Sum(nil), nil
+	return row, err
 }
 
 var errChanging = errors.New("it changes while it is read")

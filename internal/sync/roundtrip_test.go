@@ -2,6 +2,7 @@ package sync
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -267,6 +268,39 @@ func randomTree(rt *rapid.T, t *testing.T, root string) {
 			files = append(files, path)
 		}
 		setMtime(t, path, rapid.Int64Range(0, 4_000_000_000).Draw(rt, "sec"), rapid.Int64Range(0, 999_999_999).Draw(rt, "nsec"))
+	}
+}
+
+// What a push counts beforehand is what it does.
+func TestPushKnowsWhatThereIsToDo(t *testing.T) {
+	b := sample(t)
+	b.write(".art/config/binds.json", "{}")
+	b.write("ignored/x", "1")
+	exclude := func(o *Options) { o.Exclude = []string{"ignored/"} }
+	b.push(exclude)
+	b.write("sub/new", "12345")
+	opt := Options{Dir: b.ws, DB: b.db, Stdout: io.Discard, Stderr: io.Discard, StderrTerminal: true}
+	exclude(&opt)
+	h, err := openHost(b.ws)
+	must(t, err)
+	defer h.close()
+	s, err := openForPush(&opt)
+	must(t, err)
+	defer s.Close()
+	p := &pusher{ctx: t.Context(), opt: &opt, report: newReporter(&opt, "art-sync"), host: h, rows: rows{s}, name: "ws"}
+	must(t, p.load(b.db))
+	files, bytes, err := p.count(t.Context())
+	must(t, err)
+	want := 0
+	must(t, filepath.WalkDir(b.ws, func(at string, d os.DirEntry, err error) error {
+		if d.Name() == "x" && strings.HasSuffix(filepath.Dir(at), "/ignored") || strings.Contains(at, "/.art/") || at == b.ws {
+			return err
+		}
+		want++
+		return err
+	}))
+	if files != want || bytes != 5 {
+		t.Errorf("%d entries, %d bytes; want %d, 5", files, bytes, want)
 	}
 }
 
