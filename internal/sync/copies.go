@@ -18,14 +18,22 @@ func (p *planner) planRenamed(a *action, o *sqlvfs.Origin, hidden map[string]boo
 		return nil
 	}
 	st, err := p.host.stat(o.Path)
-	if err == nil && kind(st.Mode) != unix.S_IFDIR {
-		err = unix.ENOTDIR
+	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP || err == nil && kind(st.Mode) != unix.S_IFDIR {
+		p.settle.lacking(a, &goneError{p.hostPath(o.Path)})
+		return nil
 	}
 	if err != nil {
 		p.settle.lacking(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(o.Path), err))
 		return nil
 	}
 	return p.planCopies(a, o.Path, hidden, there)
+}
+
+// goneError says that the host has removed a directory that the guest has renamed.
+type goneError struct{ where string }
+
+func (e *goneError) Error() string {
+	return "its entries are in " + e.where + " on the host, which is gone"
 }
 
 // planCopies plans to copy the entries of a host directory but for the hidden ones.

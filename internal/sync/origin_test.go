@@ -332,3 +332,19 @@ func TestPushCountsLinksOnce(t *testing.T) {
 	b.push()
 	b.checkRows()
 }
+
+// A directory that the guest has renamed and the host has removed was changed by both.
+func TestRenamedDirectoryThatTheHostRemoves(t *testing.T) {
+	b := newBench(t)
+	b.write("d/x", "of the host")
+	b.guest(func(g *guest) {
+		g.rename("d", "e")
+		g.write("e/y", "of the guest")
+	})
+	must(t, os.RemoveAll(b.path("d")))
+	_, told, err := b.run(Pull, b.ws)
+	if !errors.Is(err, ErrConflicts) || told != "CONFLICT ws/e: the host has removed ws/d, which holds the rest of its entries\n" {
+		t.Errorf("%v, told %q", err, told)
+	}
+	wantContent(t, b.path("e/y"), "of the guest")
+}

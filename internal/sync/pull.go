@@ -313,7 +313,12 @@ func (p *puller) fail(a *action, err error) {
 
 // lacking says that a directory will be there, but not all of what belongs into it.
 func (p *puller) lacking(a *action, err error) {
-	p.report.fail(p.hostPath(a.path), err)
+	var gone *goneError
+	if errors.As(err, &gone) { // both have changed what there was
+		p.report.conflict(p.hostPath(a.path), "the host has removed "+p.report.errName(gone.where)+", which holds the rest of its entries")
+	} else {
+		p.report.fail(p.hostPath(a.path), err)
+	}
 	for d := a; d != nil; d = d.in {
 		d.incomplete = true
 	}
