@@ -4,17 +4,35 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/trace/filter"
 )
 
-// What getppid(2), which no rule is about, takes under our filters, alone and
-// together: as much as under the shortest filter that there is, because the kernel
-// runs none of them. "argument" is one that it has to run. Each filter has a thread
-// of its own, and they run by turns.
+// What calls that no rule is about take under our filters, alone and together: as
+// much as under the shortest filter that there is, because the kernel runs none of
+// them. "argument" is one that it has to run. Each filter has a thread of its own,
+// and they run by turns.
 func BenchmarkAllowed(b *testing.B) {
+	b.Run("getppid", func(b *testing.B) {
+		benchmarkAllowed(b, 50_000, func() { unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0) })
+	})
+	b.Run("open+close", func(b *testing.B) {
+		cwd, null := unix.AT_FDCWD, unsafe.Pointer(unsafe.StringData("/dev/null\x00"))
+		benchmarkAllowed(b, 10_000, func() {
+			fd, _, errno := unix.RawSyscall6(unix.SYS_OPENAT, uintptr(cwd), uintptr(null), unix.O_RDONLY, 0, 0, 0)
+			if errno != 0 {
+				panic(errno)
+			}
+			unix.RawSyscall(unix.SYS_CLOSE, fd, 0, 0)
+		})
+	})
+}
+
+// benchmarkAllowed reports the medians of what call takes, made n times in a turn.
+func benchmarkAllowed(b *testing.B, n int, call func()) {
 	traced, err := filter.Program([]string{"connect"})
 	if err != nil {
 		b.Fatal(err)
@@ -31,7 +49,7 @@ func BenchmarkAllowed(b *testing.B) {
 		{"both", [][]unix.SockFilter{Program(nil, false), traced}},
 		{"argument", [][]unix.SockFilter{append([]unix.SockFilter{load(offArgs)}, shortest...)}},
 	}
-	const rounds, calls = 41, 50_000
+	const rounds = 41
 	turns := make([]chan chan int64, len(contenders))
 	for i, c := range contenders {
 		turns[i] = make(chan chan int64)
@@ -47,7 +65,7 @@ func BenchmarkAllowed(b *testing.B) {
 			for answer := range turns[i] {
 				took := int64(-1)
 				if err == nil {
-					took = getppid(calls)
+					took = measure(n, call)
 				}
 				answer <- took
 			}
@@ -62,7 +80,7 @@ func BenchmarkAllowed(b *testing.B) {
 			if ns < 0 {
 				b.Fatalf("%s: the filter cannot be loaded", contenders[i].name)
 			}
-			took[i] = append(took[i], float64(ns)/calls)
+			took[i] = append(took[i], float64(ns)/float64(n))
 		}
 	}
 	for i, c := range contenders {
@@ -72,9 +90,9 @@ func BenchmarkAllowed(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// getppid makes n calls and returns how many nanoseconds of the processor the
+// measure calls n times and returns how many nanoseconds of the processor the
 // thread has spent.
-func getppid(n int) int64 {
+func measure(n int, call func()) int64 {
 	now := func() int64 {
 		var t unix.Timespec
 		if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -84,7 +102,7 @@ func getppid(n int) int64 {
 	}
 	start := now()
 	for range n {
-		unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
+		call()
 	}
 	return now() - start
 }
