@@ -39,7 +39,7 @@ type column struct {
 
 // attackAll makes all attempts on the host, in direct and in overlay mode, and writes a
 // table. It returns the exit code: 1 if any succeeds in a session where nobody has
-// allowed it.
+// allowed it. Without a session in overlay mode, it says so after the table.
 func attackAll(o *Options, w io.Writer) (int, error) {
 	allowed, err := o.Settle()
 	if err != nil {
@@ -67,6 +67,7 @@ func attackAll(o *Options, w io.Writer) (int, error) {
 	if err := os.Mkdir(outside.Dir, 0o700); err != nil {
 		return cli.ExitArt, fmt.Errorf("make a directory for the attempts: %w", err)
 	}
+	var missing error
 	columns := []column{{}, {mode: attack.Direct}, {mode: attack.Overlay}}
 	for i, cmd := range []*exec.Cmd{
 		outside,
@@ -75,14 +76,22 @@ func attackAll(o *Options, w io.Writer) (int, error) {
 	} {
 		// It is left open to whatever does not close what it inherits.
 		cmd.ExtraFiles = []*os.File{victim.Left}
-		if columns[i].results, err = results(cmd); err != nil {
+		columns[i].results, err = results(cmd)
+		switch {
+		case err != nil && columns[i].mode == attack.Overlay:
+			missing = fmt.Errorf("attack overlay mode: %w", err)
+		case err != nil:
 			return cli.ExitArt, err
 		}
 	}
+	tell := tabulate
 	if o.JSON {
-		return list(columns, allowed, w)
+		tell = list
 	}
-	return tabulate(columns, allowed, w)
+	if code, err := tell(columns, allowed, w); err != nil || code != cli.OK || missing == nil {
+		return code, err
+	}
+	return cli.ExitArt, missing
 }
 
 func results(cmd *exec.Cmd) (map[string]string, error) {
@@ -160,7 +169,7 @@ func list(columns []column, options []string, w io.Writer) (int, error) {
 
 func (c *column) cell(a *attack.Attempt, options []string) string {
 	switch {
-	case c.mode != "" && !a.In(c.mode):
+	case c.results == nil, c.mode != "" && !a.In(c.mode):
 		return notMade
 	case c.results[a.Name] != "":
 		return fails
