@@ -18,8 +18,12 @@ type beside struct {
 }
 
 // placeBeside makes the log and its index for a database that is in WAL mode, which is open as db;
-// for another it returns nil: SQLite would remove them.
+// for another it returns nil: SQLite would remove them. So it would beside a rollback journal that
+// takes the database back to when it was empty (https://www.sqlite.org/lockingv3.html, section 4.0).
 func placeBeside(db *os.File, path string) (*beside, error) {
+	if _, err := os.Lstat(path + "-journal"); !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	// File format write and read version (https://sqlite.org/fileformat2.html, section 1.3.3).
 	var versions [2]byte
 	if _, err := db.ReadAt(versions[:], 18); err != nil || versions != [2]byte{2, 2} {

@@ -1,0 +1,29 @@
+package sqlvfs
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A power cut while a new database goes over to WAL mode leaves it in that mode, and beside it
+// a rollback journal that takes it back to when it was empty.
+func TestOpenTakenBackToNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	must(t, openTest(t, path).Close())
+
+	// https://www.sqlite.org/fileformat2.html, section 3: the header of a journal of no page, for
+	// a database that had none.
+	const sector, page = 512, 4096
+	journal := append([]byte{0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7}, make([]byte, sector-8)...)
+	binary.BigEndian.PutUint32(journal[20:], sector)
+	binary.BigEndian.PutUint32(journal[24:], page)
+	must(t, os.WriteFile(path+"-journal", journal, 0o600))
+
+	s := openTest(t, path)
+	defer s.Close()
+	if _, err := os.Stat(path + "-journal"); err == nil {
+		t.Error("the journal was not played back")
+	}
+}
