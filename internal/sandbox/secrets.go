@@ -7,32 +7,40 @@ import (
 	"github.com/riverlytech/art/internal/config"
 )
 
-// secretWords are in the names of variables that hold what is not for everyone.
-var secretWords = []string{
-	"AUTH", "COOKIE", "CREDENTIAL", "PASSPHRASE", "PASSWD", "PASSWORD", "PRIVATE", "SECRET", "SESSION", "TOKEN", "WEBHOOK",
-}
+// secretWords are words in the names of variables that hold what is not for everyone.
+var secretWords = []string{"AUTH", "COOKIE", "CREDS", "DSN", "JWT", "PASS", "PAT", "PIN", "PW", "PWD", "SESSION", "WEBHOOK"}
 
-// secretEnds end such names.
-var secretEnds = []string{"KEY", "KEYS", "PASS", "PAT", "PIN", "PWD", "DSN", "_URL", "_URI"}
+// secretEnds end such words, also in the plural.
+var secretEnds = []string{"CREDENTIAL", "KEY", "PASSPHRASE", "PASSWD", "PASSWORD", "SECRET", "TOKEN"}
 
 // secrets returns the values in the guest's environment that a trace is to keep to
-// itself: of variables from a .env, and of those whose names look like it.
+// itself: of variables from a .env, and of those that look like it.
 func secrets(env []string, fromFiles []config.Value) []string {
 	var values []string
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
-		if secretName(name) || slices.ContainsFunc(fromFiles, func(v config.Value) bool { return v.Name == name }) {
+		if looksSecret(name, value) || slices.ContainsFunc(fromFiles, func(v config.Value) bool { return v.Name == name }) {
 			values = append(values, value)
 		}
 	}
 	return values
 }
 
-func secretName(name string) bool {
+func looksSecret(name, value string) bool {
 	if name == "PWD" {
-		return false // the guest's working directory, as a shell sets it
+		return false // the guest's working directory
 	}
-	name = strings.ToUpper(name)
-	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(name, w) }) ||
-		slices.ContainsFunc(secretEnds, func(e string) bool { return strings.HasSuffix(name, e) })
+	words := strings.Split(strings.ToUpper(name), "_")
+	for _, word := range words {
+		if slices.Contains(secretWords, word) {
+			return true
+		}
+		word = strings.TrimSuffix(word, "S")
+		if slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(word, end) }) {
+			return true
+		}
+	}
+	// An address may have a password before the host.
+	last := words[len(words)-1]
+	return (last == "URL" || last == "URI") && strings.Contains(value, "@")
 }

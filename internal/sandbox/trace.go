@@ -52,7 +52,7 @@ func openTrace(t *Trace) (*tracing, error) {
 	}
 	tr := &tracing{log: os.Stderr, filter: string(filter.Marshal(program))}
 	if t.Log != "" {
-		tr.log, err = os.OpenFile(t.Log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o666)
+		tr.log, err = os.OpenFile(t.Log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("open the trace's log %s: %w", t.Log, unwrapped(err))
 		}
