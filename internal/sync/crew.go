@@ -16,6 +16,10 @@ import (
 // holeSize is the length of a run of zeros that becomes a hole in a file, in bytes.
 const holeSize = 64 << 10
 
+// flushEvery is how much is staged before the kernel is made to write it, in bytes, while more is
+// staged: so there is less to wait for at the end.
+const flushEvery = 32 << 20
+
 // crew are the goroutines that write what is staged. Each action is written by one of them, which
 // leaves in it what came of it.
 type crew struct {
@@ -23,6 +27,9 @@ type crew struct {
 	todo chan *action
 	all  sync.WaitGroup
 	end  atomic.Bool // an error would hit all the other files too
+
+	staged   atomic.Int64 // bytes since the last flush began
+	flushing sync.Mutex
 }
 
 // newCrew has as many as there are processors, but not more than a disk can use.
@@ -41,10 +48,24 @@ func (p *puller) newCrew() *crew {
 					c.end.Store(true)
 				}
 				p.report.Add(1, 0)
+				c.flush(a.attr.Size)
 			}
 		})
 	}
 	return c
+}
+
+// flush counts what is staged, and starts to write it to the disk when it has become much. An error
+// comes again at the end.
+func (c *crew) flush(bytes int64) {
+	if c.staged.Add(bytes) < flushEvery || !c.flushing.TryLock() {
+		return
+	}
+	c.staged.Store(0)
+	c.all.Go(func() {
+		defer c.flushing.Unlock()
+		unix.Syncfs(int(c.p.staging.dir.Fd()))
+	})
 }
 
 func (c *crew) write(a *action) { c.todo <- a }
