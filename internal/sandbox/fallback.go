@@ -66,11 +66,13 @@ func (s *session) fallBack(why error) error {
 		return fmt.Errorf("start art-fuse: it ended: %w", err)
 	}
 	s.plan.FUSE = h.dir
-	if err := s.startStage(); err != nil {
-		s.dropHandover()
-		return err
+	if err = s.startStage(); err == nil {
+		err = s.brief()
 	}
-	return nil
+	if err != nil {
+		s.dropHandover()
+	}
+	return err
 }
 
 // dropHandover takes the mount off the host. The stage's copy stays.

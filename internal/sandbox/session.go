@@ -49,7 +49,8 @@ type session struct {
 	report    bytes.Buffer // what art-fuse has written by its end
 
 	quiet      bool
-	flags      string // with which art diff and art pull find the same workspace and database
+	flags      string    // with which art diff and art pull find the same workspace and database
+	starting   *starting // the stage, until it is briefed
 	stage      *os.Process
 	stageDone  <-chan error
 	stageError error // how it ended
@@ -76,27 +77,54 @@ func Run(o *Options) (code int, err error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	p, err := prepare(o)
+	s, err := newSession(o.Interactive, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, tracing)
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	defer p.release()
-	s := &session{prepared: p, quiet: o.Quiet, flags: syncFlags(o), served: make(chan error, 1), hungUp: make(chan struct{})}
-	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
-		return cli.ExitArt, fmt.Errorf("open %s: %w", os.DevNull, unwrapped(err))
-	}
-	if err := s.trace(tracing); err != nil {
+	s.quiet, s.flags = o.Quiet, syncFlags(o)
+	refusal := deviceRefusal()
+	if err := s.prepare(o, refusal); err != nil {
 		return cli.ExitArt, err
 	}
-	s.streams, err = terminal.Open(o.Interactive, [3]*os.File{os.Stdin, os.Stdout, os.Stderr})
-	if err != nil {
-		return cli.ExitArt, err
-	}
-	s.payload.Terminal = s.streams.IsTerminal
+	defer s.release()
+	s.trace(tracing)
 	if s.streams.Terminal != nil && !o.Quiet {
-		banner(o, p)
+		banner(o, s.prepared)
 	}
-	return s.run(deviceRefusal())
+	return s.run(refusal)
+}
+
+func newSession(interactive bool, host [3]*os.File, tracing *tracing) (s *session, err error) {
+	s = &session{served: make(chan error, 1), hungUp: make(chan struct{})}
+	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+		return nil, fmt.Errorf("open %s: %w", os.DevNull, unwrapped(err))
+	}
+	if tracing != nil {
+		s.traceLog, s.diagnosis.told = tracing.log, os.Stderr
+	}
+	s.streams, err = terminal.Open(interactive, host)
+	return s, err
+}
+
+// prepare finds out what to do, while the stage begins; with a refusal that comes later.
+func (s *session) prepare(o *Options, refusal error) (err error) {
+	if o.Database != "" {
+		if s.server, s.control, err = libexec.Socketpair(); err != nil {
+			return err
+		}
+	}
+	var begun error
+	if o.Database == "" || refusal == nil {
+		begun = s.startStage()
+	}
+	if s.prepared, err = prepare(o); err == nil {
+		s.payload.Terminal = s.streams.IsTerminal
+		err = begun
+	}
+	if err != nil {
+		s.dismiss()
+	}
+	return err
 }
 
 // deviceRefusal says why the stage could not open /dev/fuse, if it cannot; its
@@ -159,14 +187,10 @@ func (s *session) run(refusal error) (int, error) {
 	return s.finish()
 }
 
-// start starts art-fuse and the stage. The stage comes first, for it has more to do until the
-// two need each other.
-func (s *session) start(refusal error) (err error) {
+// start starts art-fuse, and has the stage do its work.
+func (s *session) start(refusal error) error {
 	if s.plan.Database == "" {
-		return s.startStage()
-	}
-	if s.server, s.control, err = libexec.Socketpair(); err != nil {
-		return err
+		return s.brief()
 	}
 	if refusal != nil {
 		if err := s.startFUSE(); err != nil {
@@ -175,8 +199,8 @@ func (s *session) start(refusal error) (err error) {
 		return s.fallBack(refusal)
 	}
 	s.plan.FUSE = stage.MountFUSE
-	if err := s.startStage(); err != nil {
-		s.closeServer()
+	// The stage comes first, for it has more to do until the two need each other.
+	if err := s.brief(); err != nil {
 		return err
 	}
 	return s.startFUSE()
@@ -184,6 +208,10 @@ func (s *session) start(refusal error) (err error) {
 
 // abandon ends what was started of a session that cannot be.
 func (s *session) abandon() {
+	s.dismiss()
+	if s.server != nil {
+		s.closeServer()
+	}
 	s.streams.CloseGuest()
 	s.closeControl()
 	s.dropHandover()

@@ -15,7 +15,6 @@ import (
 	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
-	"github.com/riverlytech/art/internal/terminal"
 )
 
 func TestMain(m *testing.M) {
@@ -55,25 +54,25 @@ func overlay(t *testing.T, mode string, refusal error, command ...string) (out s
 	t.Setenv("ART_LIBEXEC_DIR", libexec)
 	t.Setenv(behaviour, mode)
 
-	p, err := prepare(&Options{Workspace: workspace, Database: filepath.Join(dir, "x.db"), Command: command})
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.release()
-	s := &session{prepared: p, served: make(chan error, 1), hungUp: make(chan struct{})}
-	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
-		t.Fatal(err)
-	}
-	defer s.null.Close()
+	defer null.Close()
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
 	r, w := os.NewFile(uintptr(pipe[0]), "r"), os.NewFile(uintptr(pipe[1]), "w")
 	defer r.Close()
-	if s.streams, err = terminal.Open(false, [3]*os.File{s.null, w, w}); err != nil {
+	s, err := newSession(false, [3]*os.File{null, w, w}, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
+	if err := s.prepare(&Options{Workspace: workspace, Database: filepath.Join(dir, "x.db"), Command: command}, refusal); err != nil {
+		t.Fatal(err)
+	}
+	defer s.release()
 	code, err = s.run(refusal)
 	w.Close()
 	text, readErr := io.ReadAll(r)

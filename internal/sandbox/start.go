@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +16,6 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/stage"
-	"github.com/riverlytech/art/internal/sandbox/wire"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -49,28 +50,38 @@ func (s *session) startFUSE() error {
 	return s.limitDatabase(cmd.Process.Pid)
 }
 
-// startStage starts the stage.
+// starting is a stage that has not been briefed yet.
+type starting struct {
+	cmd   *exec.Cmd
+	begun chan error // why it has not, or nil
+	done  chan error // how it ended
+
+	plan  *os.File                   // the writing end of a pipe, which the stage reads to its end
+	files map[*os.File]func() []byte // what it has in memory, and what is to be in there by then
+}
+
+// startStage starts the stage, which then waits to be briefed: meanwhile art finds out what there is
+// to do.
 func (s *session) startStage() error {
-	files, err := s.stageFiles()
-	defer func() {
+	st := &starting{begun: make(chan error, 1), done: make(chan error, 1), files: map[*os.File]func() []byte{}}
+	files, err := s.stageFiles(st)
+	closeAll := func() {
 		for _, f := range files {
 			f.Close()
 		}
-	}()
+	}
 	if err != nil {
+		closeAll()
+		st.close()
 		return err
 	}
-	extra := append(files[:len(files):len(files)], s.streamFiles()...)
-	if s.traceLog != nil {
-		extra = append(extra, s.traceLog, s.redacted)
-	}
 	uid, gid := os.Getuid(), os.Getgid()
-	cmd := &exec.Cmd{
+	st.cmd = &exec.Cmd{
 		Path:       "/proc/self/exe",
 		Args:       []string{stage.Name},
 		Env:        s.stageEnv(),
 		Stderr:     &s.diagnosis,
-		ExtraFiles: extra,
+		ExtraFiles: slices.Concat(files, s.streamFiles(), s.traceFiles()),
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags:  s.namespaces(),
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
@@ -80,22 +91,62 @@ func (s *session) startStage() error {
 			Setsid:      true,
 		},
 	}
-	started, done := make(chan error), make(chan error, 1)
+	s.starting = st
 	go func() {
 		// The kernel kills the stage when the thread ends that started it (prctl(2), PR_SET_PDEATHSIG),
 		// and bubblewrap, which the stage becomes, takes the guest with it. So this thread stays.
 		runtime.LockOSThread()
-		err := cmd.Start()
-		started <- err
+		err := st.cmd.Start()
+		closeAll()
+		st.begun <- err
 		if err == nil {
-			done <- cmd.Wait()
+			st.done <- st.cmd.Wait()
 		}
 	}()
-	if err := <-started; err != nil {
+	return nil
+}
+
+// brief tells the stage what to do.
+func (s *session) brief() error {
+	st := s.starting
+	s.starting = nil
+	defer st.close()
+	if err := <-st.begun; err != nil {
 		return cli.WithHint(fmt.Errorf("make a user namespace: %w", unwrapped(err)), hint.Host{}.Namespaces())
 	}
-	s.stage, s.stageDone = cmd.Process, done
+	s.stage, s.stageDone = st.cmd.Process, st.done
+	for f, data := range st.files {
+		// The stage has the same offset, and finds it at the beginning.
+		if _, err := f.WriteAt(data(), 0); err != nil {
+			return fmt.Errorf("start the sandbox: %w", unwrapped(err))
+		}
+	}
+	if _, err := st.plan.Write(s.plan.Marshal()); err != nil {
+		return fmt.Errorf("start the sandbox: %w", unwrapped(err))
+	}
 	return nil
+}
+
+// dismiss ends a stage that is not going to be briefed, if there is one.
+func (s *session) dismiss() {
+	st := s.starting
+	if st == nil {
+		return
+	}
+	s.starting = nil
+	st.close()
+	if <-st.begun == nil {
+		<-st.done
+	}
+}
+
+func (st *starting) close() {
+	if st.plan != nil {
+		st.plan.Close()
+	}
+	for f := range st.files {
+		f.Close()
+	}
 }
 
 // namespaces are what the stage begins in. As the first process of a process
@@ -119,7 +170,7 @@ func (s *session) stageEnv() []string {
 // stageFiles opens what the stage inherits before the streams, in the order of
 // its descriptors. It returns what it opened also with an error; all of it is
 // art's to close once the stage has it.
-func (s *session) stageFiles() (files []*os.File, err error) {
+func (s *session) stageFiles(st *starting) (files []*os.File, err error) {
 	add := func(f *os.File, e error) {
 		if e != nil {
 			err = errors.Join(err, e)
@@ -127,7 +178,9 @@ func (s *session) stageFiles() (files []*os.File, err error) {
 		}
 		files = append(files, f)
 	}
-	add(wire.File("plan", s.plan.Marshal()))
+	r, w, e := os.Pipe()
+	st.plan = w
+	add(r, e)
 	if s.control != nil {
 		add(duplicate(s.control))
 	} else {
@@ -136,12 +189,44 @@ func (s *session) stageFiles() (files []*os.File, err error) {
 	add(s.newLink())
 	add(s.newStatus())
 	add(os.Open("/proc/self/exe"))
-	add(wire.File("payload", s.payload.Marshal()))
-	add(wire.File("filter", s.filter))
+	add(st.memory("payload", func() []byte { return s.payload.Marshal() }))
+	add(st.memory("filter", func() []byte { return s.filter }))
+	if s.traceLog != nil {
+		// In memory: a command line or an environment could be read by others.
+		var f *os.File
+		if f, e = st.memory("secrets", func() []byte { return []byte(strings.Join(s.secrets, "\x00")) }); e == nil {
+			s.redacted = f
+		}
+		err = errors.Join(err, e)
+	}
 	if err != nil {
 		return files, fmt.Errorf("start the sandbox: %w", err)
 	}
 	return files, nil
+}
+
+// memory returns an empty file in memory for the stage, which data fills when it is briefed.
+func (st *starting) memory(name string, data func() []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make a file in memory: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	own, err := duplicate(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	st.files[own] = data
+	return f, nil
+}
+
+// traceFiles are the tracer's, after all others.
+func (s *session) traceFiles() []*os.File {
+	if s.traceLog == nil {
+		return nil
+	}
+	return []*os.File{s.traceLog, s.redacted}
 }
 
 // streamFiles returns the guest's ends of the streams. The terminal's place is

@@ -5,10 +5,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/riverlytech/art/internal/sandbox/stage"
-	"github.com/riverlytech/art/internal/sandbox/wire"
 	"github.com/riverlytech/art/internal/trace/callset"
 	"github.com/riverlytech/art/internal/trace/filter"
 	"github.com/riverlytech/art/internal/trace/report/calls"
@@ -75,18 +73,12 @@ func (o *Options) hidden() []string {
 // trace puts art-trace before bubblewrap. The filter that selects the calls is the
 // stub's to load, right before it becomes the payload, so that neither bubblewrap's
 // calls nor the stub's are in the trace.
-func (s *session) trace(tr *tracing) (err error) {
+func (s *session) trace(tr *tracing) {
 	if tr == nil {
-		return nil
+		return
 	}
-	// In memory: a command line or an environment could be read by others.
-	if s.redacted, err = wire.File("secrets", []byte(strings.Join(s.secrets, "\x00"))); err != nil {
-		return fmt.Errorf("start art-trace: %w", err)
-	}
-	s.traceLog, s.diagnosis.told = tr.log, os.Stderr
 	s.payload.Filter = tr.filter
 	s.plan.Command = append(tr.command, s.plan.Command...)
 	s.plan.View.Traced = true
 	s.plan.View.Programs = append(s.plan.View.Programs, tr.command[0])
-	return nil
 }

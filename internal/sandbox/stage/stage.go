@@ -63,6 +63,9 @@ func run(link *os.File) error {
 	if err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
+	if len(data) == 0 {
+		return errors.New("there is no plan") // and nobody who asks
+	}
 	p, err := unmarshal(data)
 	if err != nil {
 		return fmt.Errorf("read the plan: %w", err)

@@ -6,12 +6,7 @@ package wire
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
 // Marshal returns the lists as bytes. No string may hold a NUL.
@@ -61,22 +56,4 @@ func Unmarshal(data []byte, lists ...*[]string) error {
 		return errMalformed
 	}
 	return nil
-}
-
-// File returns an anonymous file that holds data and stands at its beginning. It
-// lives in memory and only as long as a descriptor of it is open.
-func File(name string, data []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("make a file in memory: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err = f.Write(data); err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("write a file in memory: %w", err)
-	}
-	return f, nil
 }

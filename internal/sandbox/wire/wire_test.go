@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"io"
 	"slices"
 	"testing"
 )
@@ -31,16 +30,6 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-func TestFile(t *testing.T) {
-	f, err := File("test", []byte("content"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if data, err := io.ReadAll(f); err != nil || string(data) != "content" {
-		t.Errorf("read %q, %v", data, err)
-	}
-}
 
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte("1\x00a\x000\x00"))
