@@ -2,6 +2,7 @@
 // command line is a script under testdata.
 //
 //	testdata/script   stories that run everywhere
+//	testdata/alone    those beside which no other session may run
 //	testdata/heavy    long ones on real work; left out by -short
 //
 // What a script can say beside testscript's own commands is in commands_test.go.
@@ -97,9 +98,15 @@ func exists(name string) bool {
 	return err == nil
 }
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// Every session has a copy of the host's mounts, which keeps a file system alive that the host unmounts
+// meanwhile. These scripts wait for the end of one, so no other may run beside them.
+func TestScriptsAlone(t *testing.T) { runScripts(t, "testdata/alone") }
+
+func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		Setup:               setup,
 		Cmds:                commands,
 		Condition:           condition,
