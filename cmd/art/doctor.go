@@ -22,6 +22,8 @@ func doctorCommand(o *sandbox.Options, code *int, args []string) (*ffcli.Command
 			d.Attack = true
 		case "--json", "-json":
 			d.JSON = true
+		case "--":
+			// What follows is a command, which is refused; more flags follow the others here.
 		default:
 			d.Args = append(d.Args, arg)
 		}

@@ -3,7 +3,9 @@ package doctor
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,7 +42,7 @@ type column struct {
 // attackAll makes all attempts on the host, in direct and in overlay mode, and writes a
 // table. It returns the exit code: 1 if any succeeds in a session where nobody has
 // allowed it. Without a session in overlay mode, it says so after the table.
-func attackAll(o *Options, w io.Writer) (int, error) {
+func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 	allowed, err := o.Settle()
 	if err != nil {
 		return cli.ExitArt, err
@@ -61,7 +63,7 @@ func attackAll(o *Options, w io.Writer) (int, error) {
 	defer victim.Close()
 
 	command := attack.Command(AttackerName, victim.Target)
-	outside := exec.Command("/proc/self/exe")
+	outside := exec.CommandContext(ctx, "/proc/self/exe")
 	outside.Args, outside.Env = command, append(os.Environ(), attack.Secret)
 	outside.Dir = filepath.Join(dir, "outside")
 	if err := os.Mkdir(outside.Dir, 0o700); err != nil {
@@ -71,13 +73,15 @@ func attackAll(o *Options, w io.Writer) (int, error) {
 	columns := []column{{}, {mode: attack.Direct}, {mode: attack.Overlay}}
 	for i, cmd := range []*exec.Cmd{
 		outside,
-		session(o, []string{attack.Secret}, append([]string{"--db=", "--"}, command...)...),
-		session(o, []string{attack.Secret}, append([]string{"--db", victim.Database, "--"}, command...)...),
+		session(ctx, o, []string{attack.Secret}, append([]string{"--db=", "--"}, command...)...),
+		session(ctx, o, []string{attack.Secret}, append([]string{"--db", victim.Database, "--"}, command...)...),
 	} {
 		// It is left open to whatever does not close what it inherits.
 		cmd.ExtraFiles = []*os.File{victim.Left}
 		columns[i].results, err = results(cmd)
 		switch {
+		case ctx.Err() != nil:
+			return cli.ExitArt, errors.New("attack the sandbox: interrupted")
 		case err != nil && columns[i].mode == attack.Overlay:
 			missing = fmt.Errorf("attack overlay mode: %w", err)
 		case err != nil:

@@ -10,12 +10,17 @@
 package doctor
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/cli"
@@ -66,11 +71,18 @@ type Options struct {
 // Run tells on w what it finds. It returns the exit code: 0 if sessions work here and
 // nothing breaks out of them, 1 otherwise.
 func Run(o *Options, w io.Writer) (int, error) {
+	// A signal ends what runs, and then what was made for it is removed.
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	defer stop()
 	if o.Attack {
-		return attackAll(o, w)
+		return attackAll(ctx, o, w)
 	}
 	code := cli.OK
-	for _, f := range examine(o) {
+	findings := examine(ctx, o)
+	if ctx.Err() != nil {
+		return cli.ExitArt, errors.New("look at the host: interrupted")
+	}
+	for _, f := range findings {
 		if f.State == Fail {
 			code = cli.ExitError
 		}
@@ -123,7 +135,7 @@ func thisHost() *host {
 
 // examine returns all findings. What sessions say of themselves comes last, since the
 // rest may explain it.
-func examine(o *Options) []Finding {
+func examine(ctx context.Context, o *Options) []Finding {
 	h := thisHost()
 	findings := append([]Finding{h.kernel(), h.where(), h.bubblewrap()}, h.namespaced()...)
 	findings = append(findings, h.fusermount(), seccomp(), landlock(), h.yama(), h.hidepid(), h.groups(cgroup.Find))
@@ -131,7 +143,7 @@ func examine(o *Options) []Finding {
 	if _, err := o.Settle(); err != nil {
 		return append(findings, failure("settings", err))
 	}
-	return append(findings, sessions(o)...)
+	return append(findings, sessions(ctx, o)...)
 }
 
 // failure is what an error of art's own says.
