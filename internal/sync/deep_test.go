@@ -21,16 +21,21 @@ func chain(levels int, name string) string {
 		levels, name, asDir) + entry(999+levels, "bottom", 1000+levels, asFile)
 }
 
-// bounded fails the test if f takes long, or much memory.
+// bounded fails the test if f takes long, of the processors, or much memory.
 func bounded(t *testing.T, f func()) {
 	t.Helper()
+	used := func() time.Duration {
+		var u unix.Rusage
+		must(t, unix.Getrusage(unix.RUSAGE_SELF, &u))
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	begin := time.Now()
+	begin := used()
 	f()
 	runtime.ReadMemStats(&after)
-	const long, much = 20 * time.Second, 256 << 20 // on a busy machine; without a bound it is a multiple
-	if took := time.Since(begin); took > long {
+	const long, much = 15 * time.Second, 256 << 20 // without a bound it is a multiple
+	if took := used() - begin; took > long {
 		t.Errorf("it took %v", took)
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > much {

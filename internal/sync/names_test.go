@@ -72,20 +72,18 @@ func TestNamesArePrintedHarmless(t *testing.T) {
 				g.symlink(name, name+"-inside")
 			}
 		})
+		var hostile strings.Builder
 		for i, name := range evil {
 			b.write(name+"-both", "of the host\n")
 			b.write(name+"-dir/x", "of the host\n")
 			b.write(name+"-moved", "replaced: it holds what the guest still needs\n")
 			must(t, unix.Mkfifo(b.path(name+"-fifo"), 0o600))
 			raw := func(suffix string) string { return "CAST(x'" + hex.EncodeToString([]byte(name+suffix)) + "' AS TEXT)" }
-			for _, add := range []string{
-				strings.Replace(entry(0, "NAME", 5000+i, unix.S_IFIFO|0o600), "'NAME'", raw("-device"), 1),
-				strings.Replace(entry(0, "NAME", 6000+i, asFile), "'NAME'", raw("/slash"), 1),
-				strings.Replace(entry(0, "NAME", 7000, asDir), "'NAME'", raw("-twice"), 1),
-			} {
-				b.sql(add)
-			}
+			hostile.WriteString(strings.Replace(entry(0, "NAME", 5000+i, unix.S_IFIFO|0o600), "'NAME'", raw("-device"), 1) +
+				strings.Replace(entry(0, "NAME", 6000+i, asFile), "'NAME'", raw("/slash"), 1) +
+				strings.Replace(entry(0, "NAME", 7000, asDir), "'NAME'", raw("-twice"), 1))
 		}
+		b.sql(hostile.String())
 		onTerminal := func(o *Options) { o.StdoutTerminal, o.StderrTerminal = terminal, terminal }
 		try := func(what string, do func(context.Context, Options) error, want string, change ...func(*Options)) {
 			t.Helper()
@@ -117,6 +115,9 @@ func TestNamesArePrintedHarmless(t *testing.T) {
 		must(t, os.Rename(b.ws, b.ws+"2"))
 		b.ws += "2"
 		try("pull elsewhere", Pull, "")
+		if !terminal {
+			continue
+		}
 		for _, name := range evil {
 			must(t, os.Rename(b.ws, filepath.Join(filepath.Dir(b.ws), name)))
 			b.ws = filepath.Join(filepath.Dir(b.ws), name)

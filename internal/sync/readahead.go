@@ -130,3 +130,21 @@ func (a *ahead) end() {
 		f.done.Wait()
 	}
 }
+
+// met is an entry of a directory as it was met.
+type met struct {
+	st      unix.Stat_t
+	err     error
+	content *read // nil: it was not read ahead
+}
+
+// readsAhead tells whether a file is read before it is its turn: one that seems new or changed, but
+// for long ones, whose content is moved piece by piece, and for those with several names, which are
+// read once.
+func (p *pusher) readsAhead(at string, st *unix.Stat_t) bool {
+	if p.opt.DryRun || kind(st.Mode) != unix.S_IFREG || st.Size >= bufferSize || st.Nlink > 1 || skipped(at) != "" {
+		return false
+	}
+	b := p.base[at]
+	return (b == nil || b.Fingerprint != fingerprintOf(st)) && !p.ignore.match(at, false)
+}
