@@ -9,7 +9,8 @@ MODULE   := github.com/riverlytech/art
 BIN      ?= .build/bin
 PROGRAMS ?= ./cmd/...
 RACE     ?=
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# A fixed length: git chooses one by how many objects the clone has.
+VERSION  := $(shell git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo devel)
 STRIP    ?=
 LDFLAGS  := $(STRIP) -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/libexec.Dir=$(LIBEXECDIR)/art
 
