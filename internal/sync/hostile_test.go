@@ -102,6 +102,36 @@ func TestHostileNamesStayInside(t *testing.T) {
 	}
 }
 
+// A database that has a name twice, which its schema denies, has one of them brought, and the other one told of.
+func TestNameThatIsThereTwice(t *testing.T) {
+	b := newBench(t)
+	b.push()
+	b.sql(`CREATE TABLE other (id INTEGER PRIMARY KEY, name TEXT NOT NULL, parent_ino INTEGER NOT NULL, ino INTEGER NOT NULL); INSERT INTO other SELECT id, name, parent_ino, ino FROM fs_dentry; DROP TABLE fs_dentry; ALTER TABLE other RENAME TO fs_dentry;
+		CREATE INDEX names ON fs_dentry (parent_ino, name);` +
+		entry(0, "new", 1000, asDir) +
+		entry(1000, "files", 1001, asFile) + entry(1000, "files", 1002, asFile) +
+		entry(1000, "dirs", 1003, asDir) + entry(1000, "dirs", 1004, asDir) + entry(1003, "x", 1005, asFile) + entry(1004, "x", 1006, asFile) +
+		entry(1000, "both", 1007, asFile) + entry(1000, "both", 1008, asDir) + entry(1008, "x", 1009, asFile) +
+		entry(0, "other", 1010, asFile) +
+		`PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql='CREATE UNIQUE INDEX names ON fs_dentry (parent_ino, name)' WHERE name='names'`)
+	dir := b.other()
+	_, told, err := b.run(Pull, dir)
+	if !errors.Is(err, ErrIncomplete) {
+		t.Errorf("%v, told %q", err, told)
+	}
+	for _, name := range []string{"files", "dirs", "both"} {
+		if !strings.Contains(told, "ws/new/"+name+": ") {
+			t.Errorf("%s is not told of:\n%s", name, told)
+		}
+	}
+	for _, name := range []string{"new/files", "new/dirs/x", "other"} {
+		wantContent(t, filepath.Join(dir, name), "owned")
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 2 {
+		t.Errorf("left in the workspace: %v", names)
+	}
+}
+
 // A push over a database with loops ends, and leaves the tree right.
 func TestPushOverLoop(t *testing.T) {
 	b := newBench(t)

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"fmt"
 	"path"
 
@@ -67,9 +68,8 @@ func (p *puller) stageAll(todo []*action) error {
 				continue
 			}
 			p.nameStaged(a)
-			if err := p.stageDir(a); err != nil {
-				p.staging.discard(a.tmp)
-				a.tmp, a.tree = "", nil
+			if p.stageDir(a) != nil {
+				a.tmp, a.tree = "", nil // it will be told when the directory cannot be made in its place
 			}
 			continue
 		}
@@ -114,7 +114,9 @@ func (p *puller) staged(a *action) error {
 	if a.err == nil {
 		return nil
 	}
-	p.staging.discard(a.tmp)
+	if !errors.Is(a.err, unix.EEXIST) { // that is another's, in a database that has a name twice
+		p.staging.discard(a.tmp)
+	}
 	a.tmp = ""
 	if fatal(a.err) {
 		return cli.WithHint(fmt.Errorf("%s: %w", p.hostPath(a.path), a.err), "nothing was changed in the workspace")
@@ -142,7 +144,12 @@ func (p *puller) stageDir(a *action) error {
 	if err := unix.Mkdirat(int(d.Fd()), name, 0o700); err != nil {
 		return err
 	}
-	return unix.Fchmodat(int(d.Fd()), name, a.attr.Mode&modeBits|0o700, 0)
+	f, err := openBeneath(d, name, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return chmod(f, a.attr.Mode&modeBits|0o700)
 }
 
 // stageHardLink gives a file another name: one that is staged too, or one that is in place.
