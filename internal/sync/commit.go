@@ -50,13 +50,9 @@ func (p *puller) commitDirs() error {
 }
 
 func (p *puller) commitOne(a *action) error {
-	t, err := p.host.tree(p.name)
-	if err != nil {
-		return err
-	}
 	if a.node == nil {
 		if a.do == remove || a.agreed {
-			return p.forget(t, a)
+			return p.forget(a)
 		}
 		return nil // copied from the host: the database shows the host's
 	}
@@ -73,7 +69,7 @@ func (p *puller) commitOne(a *action) error {
 	if a.attr.IsRegular() && (st.Size != a.attr.Size || !a.agreed && timespec(st.Mtim) != a.attr.Mtime) {
 		return nil // someone changed the host's file already: the next pull will see it
 	}
-	p.store.SetBaseline(t, a.path, &sqlvfs.Baseline{
+	p.store.SetBaseline(p.id, a.path, &sqlvfs.Baseline{
 		Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: a.node.Ino, RowCtime: a.node.Attr.Ctime,
 	})
 	if a.node.Origin == nil || a.incomplete || a.beside {
@@ -88,7 +84,7 @@ func (p *puller) commitOne(a *action) error {
 		return nil
 	}
 	if row.Origin.Path != a.path && row.Origin.Base == p.name {
-		p.store.AddBaseline(t, row.Origin.Path, row.Baseline())
+		p.store.AddBaseline(p.id, row.Origin.Path, row.Baseline())
 	}
 	o := sqlvfs.Origin{Base: p.name, Path: a.path, Number: row.Origin.Number, Fingerprint: fingerprintOf(&st), Mode: st.Mode}
 	if row.Origin.Limit > 0 {
@@ -99,7 +95,7 @@ func (p *puller) commitOne(a *action) error {
 }
 
 // forget takes back what is known of a path that is on neither side any more.
-func (p *puller) forget(t sqlvfs.Tree, a *action) error {
+func (p *puller) forget(a *action) error {
 	p.store.Lock()
 	defer p.store.Unlock()
 	if err := p.store.Ready(); err != nil {
@@ -108,11 +104,11 @@ func (p *puller) forget(t sqlvfs.Tree, a *action) error {
 	if a.there == 0 {
 		for at := range p.base {
 			if strings.HasPrefix(at, a.path+"/") {
-				p.store.SetBaseline(t, at, nil)
+				p.store.SetBaseline(p.id, at, nil)
 			}
 		}
 	}
-	p.store.SetBaseline(t, a.path, nil)
+	p.store.SetBaseline(p.id, a.path, nil)
 	if err := p.dropNameless(a.path); err != nil {
 		return err
 	}
@@ -181,10 +177,6 @@ func (p *puller) commitKnown(work int) error {
 	if work == 0 {
 		return nil
 	}
-	t, err := p.host.tree(p.name)
-	if err != nil {
-		return err
-	}
 	p.store.Lock()
 	for _, a := range p.actions {
 		if a.there == 0 || a.failed || a.beside {
@@ -194,7 +186,7 @@ func (p *puller) commitKnown(work int) error {
 		if b == nil || a.do == remove {
 			b = &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now}
 		}
-		p.store.AddBaseline(t, a.path, b)
+		p.store.AddBaseline(p.id, a.path, b)
 	}
 	p.store.Unlock()
 	if err := p.commitDirs(); err != nil {

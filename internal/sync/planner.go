@@ -17,7 +17,8 @@ type planner struct {
 	tree   *sqlvfs.Snapshot
 	top    *sqlvfs.Node
 	name   string
-	asRoot bool // owners are set too, and count when files are compared
+	id     sqlvfs.Tree // which directory the workspace is
+	asRoot bool        // owners are set too, and count when files are compared
 	limit  limit
 	settle settler
 

@@ -122,10 +122,10 @@ func (p *planner) load() (err error) {
 	if p.host.db, err = findDatabase(p.store.Path()); err != nil {
 		return fmt.Errorf("find %s: %w", p.opt.DB, err)
 	}
-	t, err := p.host.tree(p.name)
-	if err != nil {
+	if p.id, err = p.host.tree(p.name); err != nil {
 		return err
 	}
+	t := p.id
 	p.store.Lock()
 	defer p.store.Unlock()
 	if p.tree, err = p.store.Snapshot(); err == nil {
