@@ -1,4 +1,5 @@
-# Completion in bash for art, art-fuse, art-sync and art-trace.
+# Completion in bash for art, art-fuse, art-sync and art-trace. bash-completion
+# loads it.
 #
 # Where a function below says cur, it is the word being typed; flag, the flag
 # whose value that is, or nothing; args, the arguments before it that are no flags.
@@ -47,14 +48,12 @@ _art_files() {
 }
 
 # _art_command completes the command at index $1 of the line, and its arguments,
-# as if it stood alone.
+# as if it stood alone, with bash-completion, which leaves another line behind.
 _art_command() {
-	if declare -F _command_offset >/dev/null; then
+	if declare -F _comp_command_offset >/dev/null; then
+		_comp_command_offset "$1"
+	else # before version 2.12
 		_command_offset "$1"
-	elif ((COMP_CWORD == $1)); then
-		_art_files -c
-	else
-		_art_files -f
 	fi
 }
 
@@ -102,8 +101,10 @@ _art() {
 			_art_reply -m --mount -d --db -i --interactive --network -e --env --hide --allow --trace --trace-log \
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif ((from == 1)); then
+			local own=
+			((COMP_CWORD == 1)) && own=$(compgen -W 'push pull diff config doctor' -- "$cur")
 			_art_command "$COMP_CWORD"
-			((COMP_CWORD == 1)) && COMPREPLY+=($(compgen -W 'push pull diff config doctor' -- "$cur"))
+			COMPREPLY+=($own)
 		fi
 		;;
 	esac
