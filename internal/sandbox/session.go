@@ -153,15 +153,19 @@ func (s *session) run(refusal error) (int, error) {
 		s.abandon()
 		return cli.ExitArt, err
 	}
-	// Until here, a signal ends art as it ends any program, and nothing outlives it.
-	signals := catchSignals()
-	defer signals.stop()
+	// Until the stage has done its work, whose time it would take to catch signals, one ends art as it
+	// ends any program, and nothing outlives it.
+	var signals signalSource
+	defer func() { signals.stop() }()
 	for s.stageDone != nil {
 		select {
 		case m, ok := <-s.messages:
 			if !ok {
 				s.messages = nil
 				break
+			}
+			if signals.c == nil {
+				signals = catchSignals()
 			}
 			s.handle(m)
 		case sig := <-signals.c:
@@ -242,8 +246,10 @@ func (s *session) handle(m message) {
 	switch kind {
 	case stage.TakenOver:
 		s.dropHandover()
-	case stage.Unattended:
-		s.attend()
+	case stage.Leaving:
+		if rest != stage.Ready {
+			s.attend()
+		}
 	case stage.Refused:
 		s.retry(errors.New(rest))
 	case stage.Failed:
@@ -259,6 +265,9 @@ func (s *session) handle(m message) {
 
 // attend hears what art-fuse has to say, which the stage would have told otherwise.
 func (s *session) attend() {
+	if s.control == nil {
+		return // there is none
+	}
 	go func(control *os.File, heard chan<- error) {
 		defer control.Close()
 		heard <- stage.Await(control, stage.Ready)

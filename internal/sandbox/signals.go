@@ -30,7 +30,11 @@ func catchSignals() signalSource {
 	return s
 }
 
-func (s signalSource) stop() { signal.Stop(s.c) }
+func (s signalSource) stop() {
+	if s.c != nil {
+		signal.Stop(s.c)
+	}
+}
 
 // signal acts on a signal that art received.
 func (s *session) signal(received os.Signal) {

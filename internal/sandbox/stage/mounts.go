@@ -21,6 +21,8 @@ type handles struct {
 	fuse    int // where FUSE is mounted already, else -1
 
 	emptyFile, emptyDirectory int // what covers others; read-only mounts
+
+	served bool // whether art-fuse has said that it is ready
 }
 
 func open(p *Plan) (*handles, error) {

@@ -20,9 +20,9 @@ import (
 const (
 	// TakenOver says that the host may unmount what it mounted for the session.
 	TakenOver = "taken over"
-	// Unattended says that the stage does not wait for art-fuse any more: what that says
-	// from now on is art's to hear.
-	Unattended = "unattended"
+	// Leaving says that the stage becomes bubblewrap. Unless Ready stands on the next
+	// line, that is still to come, and art's to hear.
+	Leaving = "leaving"
 	// Refused says that the kernel does not let the stage mount FUSE; what
 	// follows on the next line is why. The stage then ends.
 	Refused = "refused"
@@ -104,11 +104,18 @@ func run(link *os.File) error {
 			return err
 		}
 	}
-	args, err := h.show(p, link, l)
+	args, err := h.show(p, l)
 	if err != nil {
 		return err
 	}
 	args = append(append(p.Command, args...), "--", Stub)
+	message := Leaving
+	if h.served {
+		message += "\n" + Ready
+	}
+	if err := libexec.SendFD(link, -1, []byte(message)); err != nil {
+		return err
+	}
 
 	// bwrap refuses to run with capabilities that it did not get by being setuid.
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
@@ -139,7 +146,7 @@ func look(v *view.View) (f findings) {
 
 // show makes the guest's tree of mounts, and returns how bubblewrap is told of it. Most of that is
 // done while art-fuse opens the database.
-func (h *handles) show(p *Plan, link *os.File, l <-chan findings) (args []string, err error) {
+func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	tree, err := p.View.Tree()
 	if err != nil {
 		return nil, err
@@ -170,18 +177,15 @@ func (h *handles) show(p *Plan, link *os.File, l <-chan findings) (args []string
 	if err := b.take(tree.Steps); err != nil {
 		return nil, err
 	}
-	if p.FUSE == NoFUSE || !tree.Looks && len(p.HideHome) == 0 {
-		if err := b.take(tree.Own); err != nil || p.FUSE == NoFUSE {
-			return args, err
+	// Otherwise, whoever comes to look at the home waits in the kernel until it is served.
+	if p.FUSE != NoFUSE && (tree.Looks || len(p.HideHome) > 0) {
+		if err := p.await(Ready); err != nil {
+			return nil, err
 		}
-		// Whoever comes to look at the home waits in the kernel until it is served.
-		return args, libexec.SendFD(link, -1, []byte(Unattended))
-	}
-	if err := p.await(Ready); err != nil {
-		return nil, err
-	}
-	if err := h.coverHome(p, b.within(tree.Home)); err != nil {
-		return nil, err
+		h.served = true
+		if err := h.coverHome(p, b.within(tree.Home)); err != nil {
+			return nil, err
+		}
 	}
 	return args, b.take(tree.Own)
 }

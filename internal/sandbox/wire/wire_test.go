@@ -30,7 +30,6 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte("1\x00a\x000\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
