@@ -131,7 +131,7 @@ func (w *writer) make(a *action, name string) error {
 
 // fill writes a file's content, and notes its hash.
 func (w *writer) fill(f *os.File, a *action) error {
-	read, done, err := w.p.reader(a)
+	read, done, err := w.reader(a)
 	if err != nil {
 		return err
 	}
@@ -173,6 +173,17 @@ func (w *writer) fill(f *os.File, a *action) error {
 		return unwrap(f.Truncate(size))
 	}
 	return nil
+}
+
+// reader returns what reads a file's content, see [planner.reader]. What is in the database alone
+// needs no more than its rows: they are many, and nobody else writes them.
+func (w *writer) reader(a *action) (read func([]byte, int64) (int, error), done func(), err error) {
+	if a.node == nil || a.source != "" {
+		return w.p.reader(a)
+	}
+	return func(b []byte, off int64) (int, error) {
+		return len(b), w.p.store.ReadCommitted(a.node.Ino, b, off)
+	}, func() {}, nil
 }
 
 // setOwnerAndMode gives an open file what it does not have yet.

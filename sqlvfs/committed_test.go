@@ -1,0 +1,29 @@
+package sqlvfs
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+)
+
+func TestReadCommitted(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	defer s.Close()
+	size := 3*s.chunkSize + 5
+	want := bytes.Repeat([]byte("0123456789abcdef"), int(size)/16+1)[:size]
+	clear(want[s.chunkSize : 2*s.chunkSize]) // a hole
+	in := create(t, s, "f", 0o100644)
+	must(t, s.WriteAt(in, want[:s.chunkSize], 0, nil, Now()))
+	must(t, s.WriteAt(in, want[2*s.chunkSize:], 2*s.chunkSize, nil, Now()))
+	must(t, s.Sync())
+	for _, r := range [][2]int64{{0, size}, {0, 0}, {3, 7}, {s.chunkSize - 1, 2}, {s.chunkSize, s.chunkSize}, {2*s.chunkSize - 3, size - 2*s.chunkSize + 3}} {
+		got := bytes.Repeat([]byte("?"), int(r[1]))
+		if err := s.ReadCommitted(in.Ino, got, r[0]); err != nil || !bytes.Equal(got, want[r[0]:r[0]+r[1]]) {
+			t.Errorf("%d bytes at %d: %v, or other content", r[1], r[0], err)
+		}
+	}
+	got := []byte("???")
+	if err := s.ReadCommitted(in.Ino, got, size+s.chunkSize); err != nil || !bytes.Equal(got, make([]byte, 3)) {
+		t.Errorf("behind the end: %q, %v", got, err)
+	}
+}
