@@ -18,7 +18,6 @@ import (
 // own copy, or apart from it.
 type builder struct {
 	plan    *Plan
-	tree    *view.Tree
 	path    string         // of the root: / or in the staging directory
 	root    int            // the same, once there is one
 	sources map[string]int // clones, of what the steps bind
@@ -32,17 +31,13 @@ var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 // newBuilder takes a copy of everything that is to be shown at another place: it may be
 // covered where it is, and has to be as writable as the host has it.
 func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
-	b := &builder{plan: p, tree: tree, path: "/", sources: map[string]int{}}
+	b := &builder{plan: p, path: "/", sources: map[string]int{}}
 	for _, steps := range [][]view.Step{tree.Steps, tree.Own} {
 		for _, s := range steps {
 			if s.Do != view.Bind {
 				continue
 			}
-			fd := -1
-			if handle, ok := h.sources[s.Source]; ok {
-				fd = handle
-			}
-			copied, err := cloneOf(fd, s.Source)
+			copied, err := h.clone(s.Source)
 			if err == nil {
 				set := uint64(inert)
 				if !s.Write {
@@ -57,7 +52,7 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 		}
 	}
 	for _, name := range devices {
-		fd, err := cloneOf(-1, "/dev/"+name)
+		fd, err := h.clone("/dev/" + name)
 		if err == nil {
 			err = restrict(fd, "", unix.MOUNT_ATTR_NOSUID)
 		}
@@ -75,11 +70,12 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 	return b, err
 }
 
-func cloneOf(fd int, path string) (int, error) {
-	if fd >= 0 {
-		path = ""
+// clone returns a clone of what has been opened under that name, or else is there now.
+func (h *handles) clone(source string) (int, error) {
+	if fd, ok := h.sources[source]; ok {
+		return clone(fd, "")
 	}
-	return clone(fd, path)
+	return clone(unix.AT_FDCWD, source)
 }
 
 // take takes steps.

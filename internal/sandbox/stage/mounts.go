@@ -22,7 +22,8 @@ type handles struct {
 
 	emptyFile, emptyDirectory int // what covers others; read-only mounts
 
-	served bool // whether art-fuse has said that it is ready
+	control *os.File // the socket to art-fuse
+	served  bool     // whether art-fuse has said that it is ready
 }
 
 func open(p *Plan) (*handles, error) {

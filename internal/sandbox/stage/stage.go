@@ -87,13 +87,14 @@ func run(link *os.File) error {
 	if err != nil {
 		return err
 	}
+	h.control = os.NewFile(ControlFD, "control")
 	if err := h.makeStaging(p); err != nil {
 		return err
 	}
 	switch p.FUSE {
 	case NoFUSE:
 	case MountFUSE:
-		if err := mountFUSE(p); err != nil {
+		if err := h.mountFUSE(p); err != nil {
 			return err
 		}
 	default:
@@ -158,7 +159,7 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	if err := h.coverPrivate(p, found.private); err != nil {
 		return nil, err
 	}
-	if err := p.await(Opened); err != nil {
+	if err := h.await(p, Opened); err != nil {
 		return nil, err
 	}
 	if err := h.cover(p); err != nil {
@@ -179,7 +180,7 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	}
 	// Otherwise, whoever comes to look at the home waits in the kernel until it is served.
 	if p.FUSE != NoFUSE && (tree.Looks || len(p.HideHome) > 0) {
-		if err := p.await(Ready); err != nil {
+		if err := h.await(p, Ready); err != nil {
 			return nil, err
 		}
 		h.served = true
@@ -194,7 +195,7 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 // The descriptor has to be opened in the user namespace that the mount belongs to
 // (fs/fuse/inode.c, fuse_fill_super: "Require mount to happen from the same user
 // namespace which opened /dev/fuse").
-func mountFUSE(p *Plan) error {
+func (h *handles) mountFUSE(p *Plan) error {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &refusedError{fmt.Errorf("open /dev/fuse: %w", err)}
@@ -207,7 +208,7 @@ func mountFUSE(p *Plan) error {
 	if err := unix.Mount("art", p.Home(), "fuse.art", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return &refusedError{fmt.Errorf("mount FUSE: %w", err)}
 	}
-	if err := libexec.SendFD(os.NewFile(ControlFD, "control"), fd, []byte("mount")); err != nil {
+	if err := libexec.SendFD(h.control, fd, []byte("mount")); err != nil {
 		return fmt.Errorf("start art-fuse: it ended: %w", err)
 	}
 	return nil
@@ -223,11 +224,11 @@ const (
 )
 
 // await waits for a message of art-fuse, if there is one in this session.
-func (p *Plan) await(want string) error {
+func (h *handles) await(p *Plan, want string) error {
 	if p.FUSE == NoFUSE {
 		return nil
 	}
-	return Await(os.NewFile(ControlFD, "control"), want)
+	return Await(h.control, want)
 }
 
 // Await waits for a message of art-fuse, and returns the error that it says instead.

@@ -9,17 +9,11 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 )
 
-// clone returns a copy of what fd, or path if fd is negative, refers to, with what is mounted
-// below it, that is mounted nowhere yet (open_tree(2)). Each mount in it has the flags that
-// the original has now.
-func clone(fd int, path string) (int, error) {
-	flags := uint(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)
-	if fd < 0 {
-		fd = unix.AT_FDCWD
-	} else {
-		flags |= unix.AT_EMPTY_PATH
-	}
-	return unix.OpenTree(fd, path, flags)
+// clone returns a copy of what path leads to from dir, or of what dir itself refers to if path is
+// empty, with what is mounted below it. It is mounted nowhere yet, and each mount in it has the flags
+// that the original has now (open_tree(2)).
+func clone(dir int, path string) (int, error) {
+	return unix.OpenTree(dir, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 }
 
 // attach mounts a clone over what target refers to.
@@ -27,19 +21,15 @@ func attach(tree, target int) error {
 	return unix.MoveMount(tree, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// restrict sets flags (MOUNT_ATTR_*) of the mount at path, or of the clone fd, and of all
-// mounts below it (mount_setattr(2)).
-func restrict(fd int, path string, set uint64) error {
-	return setattr(fd, path, unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: set})
+// restrict sets flags (MOUNT_ATTR_*) of the mount at path, or of the clone dir if path is empty, and of
+// all mounts below it.
+func restrict(dir int, path string, set uint64) error {
+	return setattr(dir, path, unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: set})
 }
 
-func setattr(fd int, path string, flags uint, attr *unix.MountAttr) error {
-	if fd < 0 {
-		fd = unix.AT_FDCWD
-	} else {
-		flags |= unix.AT_EMPTY_PATH
-	}
-	err := unix.MountSetattr(fd, path, flags, attr)
+// setattr is mount_setattr(2).
+func setattr(dir int, path string, flags uint, attr *unix.MountAttr) error {
+	err := unix.MountSetattr(dir, path, flags|unix.AT_EMPTY_PATH, attr)
 	if errors.Is(err, unix.ENOSYS) {
 		err = cli.WithHint(fmt.Errorf("mount_setattr: %w", err), "art needs Linux 5.12 or later")
 	}
@@ -54,10 +44,10 @@ const inert = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 // But /proc stays as it is. bubblewrap's namespace would inherit it as read-only for good, and the
 // kernel then refuses it a new one that is not (fs/namespace.c, mnt_already_visible).
 func readOnly() error {
-	if err := restrict(-1, "/", inert|unix.MOUNT_ATTR_RDONLY); err != nil {
+	if err := restrict(unix.AT_FDCWD, "/", inert|unix.MOUNT_ATTR_RDONLY); err != nil {
 		return fmt.Errorf("make the host read-only: %w", err)
 	}
-	if err := setattr(-1, "/proc", 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil && !errors.Is(err, unix.EPERM) {
+	if err := setattr(unix.AT_FDCWD, "/proc", 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("make the host read-only: /proc: %w", err)
 	}
 	return nil
