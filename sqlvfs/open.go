@@ -225,7 +225,9 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.prepareFile(w, fresh, opt.Root); err != nil {
+	err = s.prepareFile(w, fresh, opt.Root)
+	placed.release()
+	if err != nil {
 		err = w.cause(err)
 		w.Close()
 		return err

@@ -6,15 +6,27 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // beside are the files beside an open database, by which a sandbox's maker hides them. They are
 // made before SQLite is asked for anything, so that he need not wait for it. It uses the ones that it
 // finds, empty ones too, and removes them like its own: "the WAL file exists for as long as any
 // database connection has the database open" (https://www.sqlite.org/wal.html).
+//
+// Another connection that is closed, and believes to be the last, removes them. It needs the database
+// for itself for that, so it is held like a reader holds it until the store's own connection does
+// (https://www.sqlite.org/lockingv3.html, section 3: SHARED).
 type beside struct {
+	db    *os.File
 	files []os.FileInfo
 	made  []string
+}
+
+// sharedBytes are those on which a reader has a lock (https://sqlite.org/src/file/src/os.h).
+func sharedBytes(kind int16) *unix.Flock_t {
+	return &unix.Flock_t{Type: kind, Start: 0x40000002, Len: 510}
 }
 
 // placeBeside makes the log and its index for a database that is in WAL mode, which is open as db;
@@ -29,7 +41,10 @@ func placeBeside(db *os.File, path string) (*beside, error) {
 	if _, err := db.ReadAt(versions[:], 18); err != nil || versions != [2]byte{2, 2} {
 		return nil, nil // SQLite tells what is wrong with it, if something is
 	}
-	b := &beside{}
+	if err := unix.FcntlFlock(db.Fd(), unix.F_OFD_SETLK, sharedBytes(unix.F_RDLCK)); err != nil {
+		return nil, nil // somebody is closing it just now
+	}
+	b := &beside{db: db}
 	for _, suffix := range []string{"-wal", "-shm"} {
 		name := path + suffix
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
@@ -51,6 +66,13 @@ func placeBeside(db *os.File, path string) (*beside, error) {
 	return b, nil
 }
 
+// release ends the hold: the store's own connection has the database open, or there will be none.
+func (b *beside) release() {
+	if b != nil {
+		_ = unix.FcntlFlock(b.db.Fd(), unix.F_OFD_SETLK, sharedBytes(unix.F_UNLCK)) // cannot fail
+	}
+}
+
 // check returns an error if SQLite, or anyone, has put other files in their place.
 func (b *beside) check(path string) error {
 	if b == nil {
@@ -69,6 +91,7 @@ func (b *beside) withdraw() {
 	if b == nil {
 		return
 	}
+	b.release()
 	for _, name := range b.made {
 		if info, err := os.Lstat(name); err == nil && info.Size() == 0 {
 			os.Remove(name)

@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,5 +26,40 @@ func TestOpenTakenBackToNothing(t *testing.T) {
 	defer s.Close()
 	if _, err := os.Stat(path + "-journal"); err == nil {
 		t.Error("the journal was not played back")
+	}
+}
+
+// Whoever looks into a database and goes removes what is beside it, but not what is there for a store
+// that is just being opened.
+func TestPlacedBesideReaders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	open := func() { must(t, openTest(t, path).Close()) }
+	open()
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+			c, closeReader, err := Connect(path)
+			if err == nil {
+				_, err = queryInt(c, "SELECT count(*) FROM fs_inode")
+				err = errors.Join(err, closeReader())
+			}
+			if err != nil {
+				stopped <- err
+				return
+			}
+		}
+	}()
+	for range 100 {
+		open()
+	}
+	close(stop)
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }
