@@ -205,6 +205,15 @@ func TestDiagnosisTellsTheTracersWords(t *testing.T) {
 	}
 }
 
+// bubblewrap writes its name first, and may be killed then.
+func TestDiagnosisOfANameIsNone(t *testing.T) {
+	var d diagnosis
+	d.Write([]byte("bwrap: "))
+	if got := d.String(); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestDiagnosisIsOneShortLine(t *testing.T) {
 	var d diagnosis
 	for range 3 * maxDiagnosis / 16 {

@@ -74,7 +74,8 @@ func (d *diagnosis) String() string {
 	lines := strings.Split(strings.TrimSpace(string(d.text)), "\n")
 	lines = lines[:min(len(lines), 3)]
 	for i, line := range lines {
-		lines[i] = strings.TrimPrefix(line, "bwrap: ")
+		// It may have been killed when it had said no more than its name.
+		lines[i] = strings.TrimSpace(strings.TrimPrefix(line, "bwrap:"))
 	}
 	return strings.Join(lines, "; ")
 }
