@@ -44,6 +44,7 @@ type session struct {
 	server    *os.File     // art-fuse's end, until that has it
 	served    chan error   // tells that art-fuse serves the mount, or why not
 	unserved  error        // why it does not
+	attending bool         // whether that is still to be told
 	fuseDone  <-chan error // tells how art-fuse ended; nil without one, and after
 	fuseError error        // how it ended
 	report    bytes.Buffer // what art-fuse has written by its end
@@ -171,6 +172,7 @@ func (s *session) run(refusal error) (int, error) {
 		case sig := <-signals.c:
 			s.signal(sig)
 		case s.unserved = <-s.served:
+			s.attending = false
 			if s.unserved != nil {
 				s.stage.Kill()
 			}
@@ -272,7 +274,7 @@ func (s *session) attend() {
 		defer control.Close()
 		heard <- stage.Await(control, stage.Ready)
 	}(s.control, s.served)
-	s.control = nil
+	s.control, s.attending = nil, true
 }
 
 // retry starts the stage once more, this time with a mount made by fusermount3.
@@ -451,7 +453,7 @@ func shellWord(s string) string {
 // noExitCode returns why bubblewrap has no exit code to report. It cannot go to the
 // workspace if nobody serves that; whatever else it says came first.
 func (s *session) noExitCode() error {
-	if s.unserved == nil && len(s.served) > 0 {
+	if s.attending { // art-fuse has ended, so that there is an answer
 		s.unserved = <-s.served
 	}
 	switch text := s.diagnosis.String(); {
