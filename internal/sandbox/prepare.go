@@ -114,8 +114,8 @@ func prepare(o *Options) (_ *prepared, err error) {
 		v.Binds = append(v.Binds, view.Mount{Source: p.source(b.Host), Guest: b.Guest, ReadOnly: b.ReadOnly})
 	}
 
-	// By bubblewrap, which filters its own process in the guest as well: the guest
-	// could make that one call for it (ptrace(2)).
+	// By bubblewrap, which with a tracer has a process in the guest and filters that as well:
+	// the guest could make it call for it (ptrace(2)).
 	p.filter = filter.Marshal(seccomp.Program(values(settings.Allow), o.Database == ""))
 
 	p.payload = stub.Payload{Command: o.Command, Shells: account.shells}

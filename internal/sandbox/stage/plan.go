@@ -1,5 +1,6 @@
 // Package stage is the namespace stage: art executed again in a user and mount
-// namespace of its own, where it prepares what bubblewrap then puts together.
+// namespace of its own, where it makes the guest's whole tree of mounts (build.go), which
+// bubblewrap then takes as it is.
 //
 // It holds CAP_SYS_ADMIN over that namespace and over nothing else. Its mounts
 // are seen by nobody but the sandbox and end with it, whichever way it ends.

@@ -71,7 +71,7 @@ func run(link *os.File) error {
 		return fmt.Errorf("read the plan: %w", err)
 	}
 
-	// It takes a while to look about, in which the rest goes on. What is covered meanwhile was private, too.
+	// It takes a while to look about, in which the rest goes on; nothing is covered before that is done.
 	l := make(chan findings, 1)
 	go func() { l <- look(&p.View) }()
 
@@ -122,8 +122,8 @@ func run(link *os.File) error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
-	// An empty environment: bwrap becomes process 1 of the guest, which can read
-	// /proc/1/environ. A traced session's tracer is given the version check alone.
+	// An empty environment: bwrap becomes process 1 of the guest, which with a tracer can
+	// read /proc/1/environ. A traced session's tracer is given the version check alone.
 	var env []string
 	if caller, ok := os.LookupEnv(libexec.CallerVariable); ok {
 		env = []string{libexec.CallerVariable + "=" + caller}

@@ -10,8 +10,8 @@ import (
 )
 
 // Guarded returns what must be read-only for a guest of root, which could change it
-// in /proc without any capability. The kernel lets its own user 0 write system settings, whatever user
-// namespace that lives in (fs/proc/proc_sysctl.c, test_perm), and one of them,
+// in /proc without any capability. The kernel lets its own user 0 write system
+// settings, whatever user namespace that lives in (fs/proc/proc_sysctl.c, test_perm), and one of them,
 // kernel.core_pattern, names a program that the host runs. Whatever holds a file
 // that its owner may write is among it.
 //
