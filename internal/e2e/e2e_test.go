@@ -98,15 +98,30 @@ func exists(name string) bool {
 	return err == nil
 }
 
-func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script/*.txtar") }
 
 // Every session has a copy of the host's mounts, which keeps a file system alive that the host unmounts
 // meanwhile. These scripts wait for the end of one, so no other may run beside them.
-func TestScriptsAlone(t *testing.T) { runScripts(t, "testdata/alone") }
+func TestScriptsAlone(t *testing.T) {
+	files, err := filepath.Glob("testdata/alone/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no scripts: %v", err)
+	}
+	for _, file := range files {
+		// The scripts of one Run run side by side, and it ends with the last of them.
+		t.Run(filepath.Base(file), func(t *testing.T) { runScripts(t, file) })
+	}
+}
 
-func runScripts(t *testing.T, dir string) {
+func runScripts(t *testing.T, pattern string) {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline, _ := t.Deadline() // what hangs is ended in time to tell what it was
 	testscript.Run(t, testscript.Params{
-		Dir:                 dir,
+		Files:               files,
+		Deadline:            deadline,
 		Setup:               setup,
 		Cmds:                commands,
 		Condition:           condition,
@@ -123,7 +138,12 @@ func setup(env *testscript.Env) error {
 			return err
 		}
 	}
-	env.Defer(func() { unmountBelow(env.WorkDir) })
+	env.Defer(func() {
+		if t, ok := env.T().(interface{ Failed() bool }); ok && t.Failed() {
+			env.T().Log(saidBesides(env.WorkDir))
+		}
+		unmountBelow(env.WorkDir)
+	})
 	env.Setenv("BIN", bin)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("XDG_RUNTIME_DIR", filepath.Join(env.WorkDir, "run"))

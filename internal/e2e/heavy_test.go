@@ -24,8 +24,10 @@ func TestHeavy(t *testing.T) {
 			t.Fatalf("%s is not installed: run internal/packaging/deps test", tool)
 		}
 	}
+	deadline, _ := t.Deadline()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/heavy",
+		Deadline:            deadline,
 		Setup:               setupHeavy,
 		Cmds:                heavyCommands,
 		Condition:           condition,

@@ -51,6 +51,18 @@ func unmountBelow(work string) {
 	}
 }
 
+// saidBesides returns what programs of a failed script wrote to files of their own, which its log
+// does not show.
+func saidBesides(work string) string {
+	var text strings.Builder
+	for _, name := range []string{"out", "err", "code", "said", "stalled", "mount.log"} {
+		if data, err := os.ReadFile(filepath.Join(work, name)); err == nil {
+			fmt.Fprintf(&text, "-- %s --\n%s\n", name, data[:min(len(data), 4000)])
+		}
+	}
+	return text.String()
+}
+
 // digest is the SHA-256 of a file's content.
 func digest(path string) (string, error) {
 	f, err := os.Open(path)

@@ -90,8 +90,8 @@ func TestReadmePromises(t *testing.T) {
 	for row := range strings.Lines(table) {
 		cells := strings.Split(row, "|")
 		for _, story := range name.FindAllStringSubmatch(cells[2], -1) {
-			if file := filepath.Join("testdata/script", story[1]+".txtar"); !exists(file) {
-				t.Errorf("there is no story %s", file)
+			if files, err := filepath.Glob("testdata/*/" + story[1] + ".txtar"); err != nil || len(files) != 1 {
+				t.Errorf("of the story %s there is %q, %v", story[1], files, err)
 			}
 		}
 		for _, code := range name.FindAllStringSubmatch(cells[3], -1) {

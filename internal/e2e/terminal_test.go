@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,22 +57,25 @@ func TestTerminal(t *testing.T) {
 	if err := pty.Setsize(master, &pty.Winsize{Rows: 44, Cols: 111}); err != nil {
 		t.Fatal(err)
 	}
-	term.enter(`sleep 0.2; stty size`)
+	term.enter(`until stty size | grep '^44'; do sleep 0.05; done`)
 	term.expect(`44 111`)
 
-	term.enter(`echo slee''ping; sleep 100`)
-	term.expect(`sleeping`)
+	term.enter(`sleep 100`)
+	waitForeground(t, cmd.Process.Pid, "sleep")
 	term.key('\x03')
 	term.enter(`echo interrupt''ed $?`)
 	term.expect(`interrupted 130`)
 
-	term.enter(`echo stopp''ing; sleep 1.5 && echo conti''nued`)
-	term.expect(`stopping`)
+	term.enter(`sleep 100`)
+	waitForeground(t, cmd.Process.Pid, "sleep")
 	term.key('\x1a')
 	term.enter(`jobs`)
 	term.expect(`Stopped +sleep`)
-	term.enter(`fg; echo end''ed $?`)
-	term.expect(`ended 0`)
+	term.enter(`fg`)
+	waitForeground(t, cmd.Process.Pid, "sleep")
+	term.key('\x03')
+	term.enter(`echo end''ed $?`)
+	term.expect(`ended 130`)
 
 	term.enter(`exit 6`)
 	var exit *exec.ExitError
@@ -139,11 +143,22 @@ func (term *terminal) enter(line string) {
 	}
 }
 
-// key presses a control key when the command whose output was just seen has had
-// the time to become the terminal's foreground job.
+// waitForeground waits until a program below process pid is the foreground job of its terminal.
+func waitForeground(t *testing.T, pid int, comm string) {
+	t.Helper()
+	is := func() bool {
+		return slices.ContainsFunc(processes.Tree(pid), func(p processes.Process) bool {
+			return p.Comm == comm && p.Foreground()
+		})
+	}
+	if !poll(time.Minute, is) {
+		t.Fatalf("%s is no foreground job: %v", comm, processes.Tree(pid))
+	}
+}
+
+// key presses a control key.
 func (term *terminal) key(key byte) {
 	term.t.Helper()
-	time.Sleep(200 * time.Millisecond)
 	if _, err := term.master.Write([]byte{key}); err != nil {
 		term.t.Fatal(err)
 	}
@@ -153,7 +168,7 @@ func (term *terminal) key(key byte) {
 func (term *terminal) expect(pattern string) {
 	term.t.Helper()
 	re := regexp.MustCompile(pattern)
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		if at := re.FindStringIndex(term.screen); at != nil {
 			term.screen = term.screen[at[1]:]

@@ -48,17 +48,29 @@ func Alive(tree []Process) []Process {
 	return left
 }
 
+// Foreground tells whether the process belongs to the foreground job of its terminal.
+func (p Process) Foreground() bool {
+	fields, now, ok := look(p.PID)
+	return ok && now.start == p.start && fields[5-3] == fields[8-3] // process group, the terminal's
+}
+
 // stat looks a process up; a zombie has ended. See proc_pid_stat(5): the
 // command name stands in parentheses and may itself hold any byte.
 func stat(pid int) (Process, bool) {
+	_, p, ok := look(pid)
+	return p, ok
+}
+
+// look is stat, and returns what proc_pid_stat(5) tells of the process from its state, field 3, on.
+func look(pid int) (fields []string, p Process, ok bool) {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return Process{}, false
+		return nil, Process{}, false
 	}
 	text := string(line)
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
-	fields := strings.Fields(text[end+1:]) // from state, field 3, on
-	return Process{PID: pid, Comm: text[open+1 : end], start: fields[22-3]}, fields[0] != "Z"
+	fields = strings.Fields(text[end+1:])
+	return fields, Process{PID: pid, Comm: text[open+1 : end], start: fields[22-3]}, fields[0] != "Z"
 }
 
 // Mounts lists the mount points below dir.
