@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestReadCommitted(t *testing.T) {
+func TestCommitted(t *testing.T) {
 	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
 	defer s.Close()
 	size := 3*s.chunkSize + 5
@@ -16,14 +16,23 @@ func TestReadCommitted(t *testing.T) {
 	must(t, s.WriteAt(in, want[:s.chunkSize], 0, nil, Now()))
 	must(t, s.WriteAt(in, want[2*s.chunkSize:], 2*s.chunkSize, nil, Now()))
 	must(t, s.Sync())
-	for _, r := range [][2]int64{{0, size}, {0, 0}, {3, 7}, {s.chunkSize - 1, 2}, {s.chunkSize, s.chunkSize}, {2*s.chunkSize - 3, size - 2*s.chunkSize + 3}} {
-		got := bytes.Repeat([]byte("?"), int(r[1]))
-		if err := s.ReadCommitted(in.Ino, got, r[0]); err != nil || !bytes.Equal(got, want[r[0]:r[0]+r[1]]) {
-			t.Errorf("%d bytes at %d: %v, or other content", r[1], r[0], err)
+	r, err := s.Committed()
+	must(t, err)
+	defer r.Close()
+	for _, at := range [][2]int64{{0, size}, {0, 0}, {3, 7}, {s.chunkSize - 1, 2}, {s.chunkSize, s.chunkSize}, {2*s.chunkSize - 3, size - 2*s.chunkSize + 3}} {
+		got := bytes.Repeat([]byte("?"), int(at[1]))
+		if err := r.ReadAt(in.Ino, got, at[0]); err != nil || !bytes.Equal(got, want[at[0]:at[0]+at[1]]) {
+			t.Errorf("%d bytes at %d: %v, or other content", at[1], at[0], err)
 		}
 	}
 	got := []byte("???")
-	if err := s.ReadCommitted(in.Ino, got, size+s.chunkSize); err != nil || !bytes.Equal(got, make([]byte, 3)) {
+	if err := r.ReadAt(in.Ino, got, size+s.chunkSize); err != nil || !bytes.Equal(got, make([]byte, 3)) {
 		t.Errorf("behind the end: %q, %v", got, err)
+	}
+	must(t, s.WriteAt(in, []byte("later"), 0, nil, Now()))
+	must(t, s.Sync())
+	got = got[:3]
+	if err := r.ReadAt(in.Ino, got, 0); err != nil || !bytes.Equal(got, want[:3]) {
+		t.Errorf("after another commit: %q, %v", got, err)
 	}
 }

@@ -172,7 +172,15 @@ func (s *Store) readRows(ino Ino, off int64, dst []byte) error {
 		return err
 	}
 	defer s.readers.put(c)
+	return s.readRowsOf(c, ino, off, dst)
+}
+
+// readRowsOf is readRows on a connection that the caller has.
+func (s *Store) readRowsOf(c *conn, ino Ino, off int64, dst []byte) error {
 	clear(dst)
+	if len(dst) == 0 {
+		return nil
+	}
 	first, last := off/s.chunkSize, (off+int64(len(dst))-1)/s.chunkSize
 	q := c.prep(qChunks)
 	q.BindInt64(1, int64(ino))

@@ -43,7 +43,7 @@ func (p *puller) stageAcross(a *action, s *staging, tmp string) error {
 	if _, err := io.Copy(to, from); err != nil {
 		return unwrap(err)
 	}
-	if err := p.setOwnerAndMode(to, a); err != nil {
+	if _, err := p.setOwnerAndMode(to, a); err != nil {
 		return err
 	}
 	return unwrap(to.Sync())

@@ -1,6 +1,10 @@
 package sync
 
-import "github.com/riverlytech/art/sqlvfs"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
 
 // verb is what pull does to a path.
 type verb int
@@ -36,6 +40,7 @@ type action struct {
 	tmp   string             // its name in the staging directory, once it is there
 	tree  *action            // the new directory that it is staged in, or is; nil: it is staged on its own
 	err   error              // why it could not be staged
+	is    *unix.Stat_t       // what is in its place when it is done; nil: that is not known yet
 
 	instead *action // removes the directory that it takes the place of
 

@@ -56,7 +56,7 @@ func (p *puller) commitOne(a *action) error {
 		}
 		return nil // copied from the host: the database shows the host's
 	}
-	st, err := p.host.stat(a.path)
+	st, err := p.placed(a)
 	if err != nil {
 		p.fail(a, err)
 		return nil
@@ -92,6 +92,14 @@ func (p *puller) commitOne(a *action) error {
 	}
 	p.store.SetOrigin(row, &o)
 	return nil
+}
+
+// placed returns what is in an action's place.
+func (p *puller) placed(a *action) (unix.Stat_t, error) {
+	if a.is != nil {
+		return *a.is, nil
+	}
+	return p.host.stat(a.path)
 }
 
 // forget takes back what is known of a path that is on neither side any more.

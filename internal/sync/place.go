@@ -316,10 +316,15 @@ func (p *puller) finishDir(a *action) error {
 			}
 		}
 	}
-	if timespec(st.Mtim) == a.attr.Mtime {
-		return nil
+	if timespec(st.Mtim) != a.attr.Mtime {
+		if err := setTimes(f, &a.attr); err != nil {
+			return err
+		}
 	}
-	return setTimes(f, &a.attr)
+	if st, err = fstat(f); err == nil {
+		a.is = &st
+	}
+	return err
 }
 
 func chown(f *os.File, a *action) error {

@@ -160,7 +160,7 @@ func (p *puller) stageHardLink(a *action) error {
 		return err
 	}
 	defer p.staging.done(to)
-	defer func() { a.hash = first.hash }()
+	defer func() { a.hash, first.is = first.hash, nil }() // it has one name more
 	if first.failed {
 		return fmt.Errorf("%s could not be written", p.hostPath(first.path))
 	}

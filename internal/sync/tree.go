@@ -82,6 +82,8 @@ func (p *puller) placeTrees() error {
 	for _, a := range p.actions {
 		if a.tree != nil && a.tree.done && !a.failed {
 			a.done = true
+		} else {
+			a.is = nil // a rename of its own changes it
 		}
 	}
 	return nil

@@ -1,0 +1,211 @@
+package sync
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// holeSize is the length of a run of zeros that becomes a hole in a file, in bytes.
+const holeSize = 64 << 10
+
+// writer is one of a crew. Files of a directory come one after the other, so it keeps that open.
+type writer struct {
+	p   *puller
+	at  string
+	dir *os.File
+	buf []byte
+
+	content *sqlvfs.Committed // once it is needed
+}
+
+// leave ends what is kept open.
+func (w *writer) leave() {
+	w.leaveDir()
+	if w.content != nil {
+		w.content.Close()
+	}
+}
+
+func (w *writer) leaveDir() {
+	if w.dir != nil {
+		w.p.staging.done(w.dir)
+	}
+}
+
+func (w *writer) write(a *action) error {
+	if at := path.Dir(a.tmp); w.dir == nil || at != w.at {
+		w.leaveDir()
+		var err error
+		if w.dir, _, err = w.p.staging.parent(a.tmp); err != nil {
+			w.dir = nil
+			return err
+		}
+		w.at = at
+	}
+	st, err := w.make(a, path.Base(a.tmp))
+	if err == nil {
+		a.is = &st
+	}
+	return err
+}
+
+// make makes a file or link, and returns what it has become.
+func (w *writer) make(a *action, name string) (st unix.Stat_t, err error) {
+	if a.do == symlink {
+		if err := w.p.makeSymlink(a, w.dir, name); err != nil {
+			return st, err
+		}
+		if err := w.setTimes(a, name); err != nil {
+			return st, err
+		}
+		return statAt(w.dir, name)
+	}
+	f, err := createAt(w.dir, name, a.attr.Mode&0o777|0o600)
+	if err != nil {
+		return st, err
+	}
+	defer f.Close()
+	if err := w.fill(f, a); err != nil {
+		return st, err
+	}
+	if a.node == nil || len(a.node.Xattrs) > 0 {
+		if err := w.p.setXattrs(f, a); err != nil {
+			return st, err
+		}
+	}
+	if err := w.setTimes(a, name); err != nil {
+		return st, err
+	}
+	return w.p.setOwnerAndMode(f, a)
+}
+
+func (w *writer) setTimes(a *action, name string) error {
+	return unix.UtimesNanoAt(int(w.dir.Fd()), name, times(&a.attr), unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// fill writes a file's content, and notes its hash.
+func (w *writer) fill(f *os.File, a *action) error {
+	read, done, err := w.reader(a)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if w.buf == nil {
+		w.buf = make([]byte, bufferSize)
+	}
+	size, end := a.attr.Size, int64(0)
+	if size > bufferSize {
+		// At once, so that a size that no file can have is refused before anything is read.
+		if err := f.Truncate(size); err != nil {
+			return unwrap(err)
+		}
+		end = size
+	}
+	hash := sha256.New()
+	for off := int64(0); off < size; {
+		if err := w.p.interrupted(); err != nil {
+			return err
+		}
+		n, err := read(w.buf[:min(bufferSize, size-off)], off)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if n == 0 {
+			return errChanging
+		}
+		last, err := writeSparse(f, w.buf[:n], off)
+		if err != nil {
+			return unwrap(err)
+		}
+		end = max(end, last)
+		hash.Write(w.buf[:n])
+		off += int64(n)
+		w.p.report.Add(0, int64(n))
+	}
+	a.hash = hash.Sum(nil)
+	if end < size { // it ends in a hole
+		return unwrap(f.Truncate(size))
+	}
+	return nil
+}
+
+// reader returns what reads a file's content, see [planner.reader]. What is in the database alone
+// needs no more than its rows: they are many, and nobody else writes them.
+func (w *writer) reader(a *action) (read func([]byte, int64) (int, error), done func(), err error) {
+	if a.node == nil || a.source != "" {
+		return w.p.reader(a)
+	}
+	if w.content == nil {
+		if w.content, err = w.p.store.Committed(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return func(b []byte, off int64) (int, error) {
+		return len(b), w.content.ReadAt(a.node.Ino, b, off)
+	}, func() {}, nil
+}
+
+// setOwnerAndMode gives an open file what it does not have yet, and returns what it has become.
+func (p *puller) setOwnerAndMode(f *os.File, a *action) (unix.Stat_t, error) {
+	st, err := fstat(f)
+	if err != nil {
+		return st, err
+	}
+	owner := p.asRoot && (st.Uid != a.attr.UID || st.Gid != a.attr.GID)
+	if owner {
+		if err := unix.Fchown(int(f.Fd()), int(a.attr.UID), int(a.attr.GID)); err != nil {
+			return st, err
+		}
+	}
+	mode := st.Mode&0o7777 != a.attr.Mode&modeBits
+	if mode {
+		if err := unix.Fchmod(int(f.Fd()), a.attr.Mode&modeBits); err != nil {
+			return st, err
+		}
+	}
+	if !owner && !mode {
+		return st, nil
+	}
+	return fstat(f)
+}
+
+func (p *puller) makeSymlink(a *action, d *os.File, name string) error {
+	if err := unix.Symlinkat(a.target, int(d.Fd()), name); err != nil || !p.asRoot {
+		return err
+	}
+	return unix.Fchownat(int(d.Fd()), name, int(a.attr.UID), int(a.attr.GID), unix.AT_SYMLINK_NOFOLLOW)
+}
+
+var zeros [holeSize]byte
+
+// writeSparse writes data, leaving out whole stretches of zeros: what is not written is a hole. It
+// returns the offset behind what was written last, or 0.
+func writeSparse(f *os.File, data []byte, off int64) (end int64, err error) {
+	for len(data) > 0 {
+		n, hole := 0, false
+		for n < len(data) {
+			block := data[n:min(n+holeSize, len(data))]
+			zero := bytes.Equal(block, zeros[:len(block)])
+			if n > 0 && zero != hole {
+				break
+			}
+			hole = zero
+			n += len(block)
+		}
+		if !hole {
+			if _, err := f.WriteAt(data[:n], off); err != nil {
+				return 0, err
+			}
+			end = off + int64(n)
+		}
+		data, off = data[n:], off+int64(n)
+	}
+	return end, nil
+}
