@@ -271,7 +271,7 @@ func TestAsRootMountInTheWorkspaceGoes(t *testing.T) {
 	m.plant(t, "d/above", []byte("above"))
 	m.reads(t, "ws/d/above", []byte("above"))
 	m.names(t, "ws/d")
-	soon(t, time.Second, func() string { // until the kernel has released what was just closed
+	soon(t, time.Minute, func() string { // until the kernel has released what was just closed
 		if err := unix.Unmount(m.host("d"), 0); err != nil {
 			return err.Error()
 		}

@@ -153,7 +153,7 @@ func (m *mounted) unmount() error {
 		return nil
 	}
 	err := m.detach()
-	for begin := time.Now(); err != nil && time.Since(begin) < time.Second; err = m.detach() {
+	for begin := time.Now(); err != nil && time.Since(begin) < time.Minute; err = m.detach() {
 		time.Sleep(10 * time.Millisecond) // the kernel releases what was just closed in its own time
 	}
 	if err != nil {

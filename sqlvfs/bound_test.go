@@ -68,7 +68,7 @@ func TestWhatWaitsForTheDiskIsBounded(t *testing.T) {
 				}
 				return bytes, rows
 			}
-			for last := -1; last != len(made); time.Sleep(500 * time.Millisecond) {
+			for last := 0; last == 0 || last != len(made); time.Sleep(500 * time.Millisecond) {
 				last = len(made)
 			}
 			bytes, rows := waiting()

@@ -45,7 +45,7 @@ var programs = map[string]program{
 	"children": {command: []string{"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do (exit $i); done"}},
 	"signal":   {command: []string{"sh", "-c", "trap 'echo got' USR1; kill -USR1 $$; kill -SEGV $$"}},
 	"stop": {
-		command: []string{"sh", "-c", "(sleep 0.1; kill -CONT $$) & kill -STOP $$; wait; echo on"},
+		command: []string{"sh", "-c", "(sleep 0.5; kill -CONT $$) & kill -STOP $$; wait; echo on"},
 		drop:    regexp.MustCompile(`^(wait4|rt_sigsuspend|rt_sigprocmask|--- stopped by|--- SIGCONT)`),
 	},
 	"crash":      {command: []string{"/usr/bin/python3", "-S", "-c", "import ctypes; ctypes.string_at(0)"}},
@@ -160,7 +160,7 @@ e = select.epoll(); e.register(a, select.EPOLLOUT); e.poll(1)
 const miscProgram = `
 import os, signal, time, fcntl, resource
 os.umask(0o22); os.umask(0o27)
-signal.signal(signal.SIGALRM, lambda *a: None); signal.setitimer(signal.ITIMER_REAL, 0.02); time.sleep(0.05)
+signal.signal(signal.SIGALRM, lambda *a: None); signal.setitimer(signal.ITIMER_REAL, 0.3); time.sleep(0.5)
 fcntl.fcntl(0, fcntl.F_GETFL); fcntl.fcntl(0, fcntl.F_GETFD)
 f = os.open("dir0", os.O_RDONLY | os.O_DIRECTORY); fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
 resource.getrlimit(resource.RLIMIT_NOFILE); os.uname(); os.getgroups(); os.sched_getaffinity(0)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,7 +14,12 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/processes"
 )
+
+// patience is how long what must happen may take, on the busiest machine.
+const patience = time.Minute
 
 // screen is a terminal on which a test types and reads.
 type screen struct {
@@ -90,7 +96,7 @@ func (s *screen) write(keys string) {
 // expect waits until text appears after what was expected before.
 func (s *screen) expect(text string) {
 	s.t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		s.mu.Lock()
 		i := bytes.Index(s.text[s.read:], []byte(text))
 		if i >= 0 {
@@ -104,6 +110,20 @@ func (s *screen) expect(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.t.Fatalf("%q did not appear in %q", text, s.text[s.read:])
+}
+
+// foreground waits until a program in the session is the foreground job of its terminal.
+func (s *screen) foreground(comm string) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		tree := processes.Tree(s.cmd.Process.Pid)
+		if slices.ContainsFunc(tree, func(p processes.Process) bool { return p.Comm == comm && p.Foreground() }) {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("%s is no foreground job: %v", comm, tree)
+		}
+	}
 }
 
 func (s *screen) modes() unix.Termios {
@@ -123,7 +143,9 @@ func (s *screen) wait() int {
 	select {
 	case err := <-done:
 		return code(s.t, err)
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.t.Fatalf("art does not end; the screen shows %q", s.text)
 		return -1
 	}
@@ -155,7 +177,7 @@ func TestShellOnATerminal(t *testing.T) {
 	s.expect("resized\r\n>")
 
 	s.write("sleep 1000\n")
-	time.Sleep(100 * time.Millisecond)
+	s.foreground("sleep")
 	s.write("\x03")
 	s.expect(">")
 	s.write("echo interrupted $?\n")
@@ -173,6 +195,7 @@ func TestShellOnATerminal(t *testing.T) {
 	s.expect(">")
 	s.write("fg\n")
 	s.expect("sleep 1000")
+	s.foreground("sh")
 	s.write("\x03")
 	s.expect(">")
 
@@ -190,7 +213,7 @@ func TestTerminalIsRestored(t *testing.T) {
 		"exit": func(s *screen) { s.write("exit\n") },
 		"SIGTERM to art": func(s *screen) {
 			s.write("trap - TERM; exec sleep 1000\n")
-			time.Sleep(200 * time.Millisecond)
+			s.foreground("sleep")
 			s.cmd.Process.Signal(syscall.SIGTERM)
 		},
 		"SIGHUP to art":      func(s *screen) { s.cmd.Process.Signal(syscall.SIGHUP) },
@@ -248,7 +271,7 @@ func TestArtStopsAsAJob(t *testing.T) {
 	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Second); s.modes().Lflag&unix.ICANON != 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); s.modes().Lflag&unix.ICANON != 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the terminal is not raw again")
 		}
@@ -272,7 +295,7 @@ func TestOnlyTerminalsBecomeTheTerminal(t *testing.T) {
 
 func waitState(t *testing.T, pid int, state string) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil {
 			t.Fatal(err)

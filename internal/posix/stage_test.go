@@ -152,7 +152,7 @@ func (s *stage) leave() {
 		return
 	}
 	err := unix.Unmount(s.mnt, 0)
-	for begin := time.Now(); err == unix.EBUSY && time.Since(begin) < time.Second; err = unix.Unmount(s.mnt, 0) {
+	for begin := time.Now(); err == unix.EBUSY && time.Since(begin) < time.Minute; err = unix.Unmount(s.mnt, 0) {
 		time.Sleep(5 * time.Millisecond) // the kernel releases what was just closed in its own time
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +13,20 @@ import (
 
 // leavingByte is locked by a process that is about to close a database (package sqlvfs, lock.go).
 const leavingByte = 0x40000000 + 1024
+
+// listener calls heard when a text that holds the words is written.
+type listener struct {
+	io.Writer
+	words string
+	heard func()
+}
+
+func (l *listener) Write(text []byte) (int, error) {
+	if strings.Contains(string(text), l.words) {
+		defer l.heard()
+	}
+	return l.Writer.Write(text)
+}
 
 // Who waits for a session that is writing what is left is told so, on a terminal.
 func TestWaitingIsTold(t *testing.T) {
@@ -28,8 +43,16 @@ func TestWaitingIsTold(t *testing.T) {
 			must(t, err)
 			must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
 			must(t, unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK, Start: leavingByte, Len: 1}))
-			time.AfterFunc(100*time.Millisecond, func() { f.Close() })
-			_, told := do(func(o *Options) { o.StderrTerminal = terminal })
+			// Where nothing is told, no word says that it waits.
+			patience := 100 * time.Millisecond
+			if terminal {
+				patience = time.Minute
+			}
+			end := time.AfterFunc(patience, func() { f.Close() })
+			_, told := do(func(o *Options) {
+				o.StderrTerminal, o.Stderr = terminal, &listener{o.Stderr, want, func() { f.Close() }}
+			})
+			end.Stop()
 			if strings.Contains(told, want) != terminal {
 				t.Errorf("%s, terminal %v: told %q", what, terminal, told)
 			}

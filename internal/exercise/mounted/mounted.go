@@ -127,7 +127,7 @@ func (o *Overlay) unmount(t *testing.T) {
 		return
 	}
 	err := o.detach()
-	for begin := time.Now(); err != nil && time.Since(begin) < time.Second; err = o.detach() {
+	for begin := time.Now(); err != nil && time.Since(begin) < time.Minute; err = o.detach() {
 		time.Sleep(10 * time.Millisecond) // the kernel releases what was just closed in its own time
 	}
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 var workScript []byte
 
 // every is the time between two samples.
-const every = time.Second
+const every = 200 * time.Millisecond
 
 // soak is a workspace and its database.
 type soak struct {
