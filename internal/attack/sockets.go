@@ -2,10 +2,8 @@ package attack
 
 import (
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -18,11 +16,7 @@ var sockets = []Attempt{
 	{Name: "connect to a socket without a file", try: func(t *Target) error { return connect(t.abstract()) }},
 	{Name: "connect to a socket in a file", try: func(t *Target) error { return connect(t.socket()) }},
 	{Name: "connect to a service on localhost", Option: Network, try: func(t *Target) error {
-		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(t.port)))
-		if err != nil {
-			return err
-		}
-		return c.Close()
+		return connectTo(unix.AF_INET, localhost(t.port))
 	}},
 	{Name: "connect to container engines and desktops", Needs: Host, try: func(*Target) error {
 		return any(append(glob("/tmp/.X11-unix/*", "/run/user/*/bus", "/run/user/*/wayland-*"),
@@ -55,3 +49,38 @@ var sockets = []Attempt{
 }
 
 func init() { area("sockets of the host", sockets) }
+
+// Sockets are made by hand: package net would take its time at every start of art, which is never
+// an attacker but in a trial.
+
+// connect succeeds if somebody listens at a socket's address, which begins with @ where
+// it has no file.
+func connect(name string) error { return connectTo(unix.AF_UNIX, &unix.SockaddrUnix{Name: name}) }
+
+func connectTo(family int, address unix.Sockaddr) error {
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Connect(fd, address)
+}
+
+// listen returns a socket to which others can connect.
+func listen(family int, address unix.Sockaddr) (fd int, err error) {
+	if fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return -1, err
+	}
+	if err = unix.Bind(fd, address); err == nil {
+		err = unix.Listen(fd, unix.SOMAXCONN) // nobody accepts
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func localhost(port int) unix.Sockaddr {
+	return &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port}
+}

@@ -77,17 +77,6 @@ func openWith(path string, flags int) error {
 
 func writable(path string) error { return openWith(path, unix.O_WRONLY) }
 
-// connect succeeds if somebody listens at a socket's address, which begins with @ where
-// it has no file.
-func connect(address string) error {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	return unix.Connect(fd, &unix.SockaddrUnix{Name: address})
-}
-
 // call makes a system call. Pointers are converted to its arguments where it is called, so
 // that what they point to is kept, and where it is, until it returns (cmd/compile).
 //

@@ -3,11 +3,12 @@ package attack
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Target is what is attacked on the host, as the attacker is told of it.
@@ -78,24 +79,40 @@ func NewVictim(dir, home string) (_ *Victim, err error) {
 			v.Close()
 		}
 	}()
-	port, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	if err = v.open(); err != nil {
 		return nil, fmt.Errorf("attack: %w", err)
-	}
-	v.closers = append(v.closers, port.Close)
-	v.port = port.Addr().(*net.TCPAddr).Port
-	for _, name := range []string{v.socket(), v.abstract()} {
-		l, err := net.Listen("unix", name)
-		if err != nil {
-			return nil, fmt.Errorf("attack: %w", err)
-		}
-		v.closers = append(v.closers, l.Close)
 	}
 	if v.Left, err = os.OpenFile(v.Database, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, fmt.Errorf("attack: %w", err)
 	}
 	v.closers = append(v.closers, v.Left.Close)
 	return v, nil
+}
+
+// open makes what there is to connect to.
+func (v *Victim) open() error {
+	listening := func(family int, address unix.Sockaddr) (int, error) {
+		fd, err := listen(family, address)
+		if err == nil {
+			v.closers = append(v.closers, func() error { return unix.Close(fd) })
+		}
+		return fd, err
+	}
+	fd, err := listening(unix.AF_INET, localhost(0))
+	if err != nil {
+		return err
+	}
+	bound, err := unix.Getsockname(fd)
+	if err != nil {
+		return err
+	}
+	v.port = bound.(*unix.SockaddrInet4).Port
+	for _, name := range []string{v.socket(), v.abstract()} {
+		if _, err := listening(unix.AF_UNIX, &unix.SockaddrUnix{Name: name}); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // something returns the path of something in a directory, whether there is anything
