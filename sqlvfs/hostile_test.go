@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +39,14 @@ func bytesOf(t *testing.T, path string) string {
 	return string(all)
 }
 
+// filesBeside returns what there is of a database besides the file itself.
+func filesBeside(t *testing.T, path string) []string {
+	t.Helper()
+	names, err := filepath.Glob(path + "-*")
+	must(t, err)
+	return names
+}
+
 // What is refused stays as it is, byte for byte, also when the reason is in the log of a session
 // that was killed.
 func TestRefusedStaysAsItIs(t *testing.T) {
@@ -63,7 +72,7 @@ func TestRefusedStaysAsItIs(t *testing.T) {
 			t.Run(c.name+where, func(t *testing.T) {
 				path := sample(t)
 				alter(t, path, c.sql)
-				before := bytesOf(t, path)
+				before, beside := bytesOf(t, path), filesBeside(t, path)
 				for _, readOnly := range []bool{true, false} {
 					if s, err := Open(path, Options{ReadOnly: readOnly, Create: !readOnly, Root: rootAttr}); !errors.Is(err, c.want) {
 						t.Errorf("opened read-only %v: %v, want %v", readOnly, err, c.want)
@@ -73,6 +82,9 @@ func TestRefusedStaysAsItIs(t *testing.T) {
 					}
 					if bytesOf(t, path) != before {
 						t.Errorf("opened read-only %v: the file has changed", readOnly)
+					}
+					if now := filesBeside(t, path); !slices.Equal(now, beside) {
+						t.Errorf("opened read-only %v: there is %q, and was %q", readOnly, now, beside)
 					}
 				}
 				Check(path)

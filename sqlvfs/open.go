@@ -210,6 +210,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	}
 	defer func() {
 		if err != nil {
+			s.closeReaders()
 			placed.withdraw()
 		}
 	}()
@@ -221,40 +222,42 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 		tellPlaced()
 	}
 	s.scratch = openScratch(s.path)
-	w, err := connect(s.path, sqlite3.OPEN_READWRITE, s.query)
-	if err != nil {
+	if s.meta, err = connect(s.path, sqlite3.OPEN_READWRITE, s.query); err != nil {
 		return err
 	}
-	err = s.prepareFile(w, fresh, opt.Root)
+	// The last connection to be closed copies the log into the file. One that someone else has left
+	// stays as it is until the database is accepted.
+	if _, err := s.meta.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
+		return err
+	}
+	err = s.meta.cause(s.prepareFile(s.meta, fresh, opt.Root))
 	placed.release()
 	if err != nil {
-		err = w.cause(err)
-		w.Close()
 		return err
 	}
 	if placed == nil {
 		tellPlaced()
 	}
 	s.readers = newConnPool(runtime.GOMAXPROCS(0), s.connectReader)
-	if s.meta, err = s.connectReader(); err == nil {
-		err = s.start()
-	}
-	if err == nil {
-		err = placed.check(s.path)
-	}
-	if err != nil {
-		w.Close()
+	if err := s.start(); err != nil {
 		return err
 	}
-	go s.write(w)
+	if err := placed.check(s.path); err != nil {
+		return err
+	}
+	if _, err := s.meta.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, false); err != nil {
+		return err
+	}
+	go s.write()
 	return nil
 }
 
 // prepareFile sets the file's modes, creates or migrates its tables, and reaps what the last
 // session could not: the content of files that were deleted while they were open.
 func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
-	app, version, err := admitUntouched(w)
-	if err != nil {
+	// An empty one was being made by a process that was killed.
+	app, version, err := admit(w.Conn)
+	if err != nil && err != errEmpty {
 		return err
 	}
 	if fresh {
@@ -264,8 +267,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 			return err
 		}
 	}
-	// NORMAL: a commit is ordered but not yet durable; Sync raises it to FULL for its batch.
-	if err := w.Exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=" + strconv.Itoa(s.logLimit) + "; PRAGMA cache_size=-32768"); err != nil {
+	if err := s.setModes(w); err != nil {
 		return err
 	}
 	if err := initSchema(w.Conn, app, version, root); err != nil {
@@ -282,18 +284,10 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 		COMMIT`)
 }
 
-// admitUntouched is admit for a connection that is closed when it fails: then the log that someone
-// else has left is not copied into the file, as the last connection to be closed otherwise does.
-func admitUntouched(w *conn) (app, version int64, err error) {
-	if _, err := w.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
-		return 0, 0, err
-	}
-	// An empty one was being made by a process that was killed.
-	if app, version, err = admit(w.Conn); err != nil && err != errEmpty {
-		return 0, 0, err
-	}
-	_, err = w.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, false)
-	return app, version, err
+// setModes prepares a connection for writing. NORMAL: a commit is ordered but not yet durable; the
+// writer's sync makes it so.
+func (s *Store) setModes(c *conn) error {
+	return c.Exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=" + strconv.Itoa(s.logLimit))
 }
 
 func (s *Store) openReadOnly() (err error) {
@@ -398,6 +392,23 @@ func (s *Store) firstFree() (Ino, error) {
 	return max(RootIno, Ino(top)) + 1, err
 }
 
+// connectWriter opens the writer's connection. Most sessions that only read never need it.
+func (s *Store) connectWriter() (*conn, error) {
+	c, err := connect(s.path, sqlite3.OPEN_READWRITE, s.query)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.setModes(c); err == nil {
+		err = c.Exec("PRAGMA cache_size=-32768")
+	}
+	if err != nil {
+		err = c.cause(err)
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
 func (s *Store) connectReader() (*conn, error) {
 	return connect(s.path, sqlite3.OPEN_READONLY, s.query)
 }
@@ -431,15 +442,16 @@ func (s *Store) ChunkSize() int64 { return s.chunkSize }
 // ReadOnly tells whether the store was opened without write access.
 func (s *Store) ReadOnly() bool { return s.readOnly }
 
-func (s *Store) closeReaders() {
+func (s *Store) closeReaders() (err error) {
 	if s.readers != nil {
 		s.readers.close()
 		s.readers = nil
 	}
 	if s.meta != nil {
-		s.meta.Close()
+		err = s.meta.Close()
 		s.meta = nil
 	}
+	return err
 }
 
 func (s *Store) shut() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -86,15 +87,20 @@ func (b *beside) check(path string) error {
 	return nil
 }
 
-// withdraw removes what was made and never used. The database's lock is held.
+// withdraw removes what was made and never used, unless another connection has the database open. The
+// writer's lock is held, and the store's connections are closed.
 func (b *beside) withdraw() {
 	if b == nil {
 		return
 	}
-	b.release()
-	for _, name := range b.made {
-		if info, err := os.Lstat(name); err == nil && info.Size() == 0 {
-			os.Remove(name)
+	defer b.release()
+	if unix.FcntlFlock(b.db.Fd(), unix.F_OFD_SETLK, sharedBytes(unix.F_WRLCK)) != nil {
+		return // it removes them in the end
+	}
+	for _, name := range b.made { // the log first, whose index says nothing without it
+		if info, err := os.Lstat(name); err != nil || strings.HasSuffix(name, "-wal") && info.Size() > 0 {
+			return
 		}
+		os.Remove(name)
 	}
 }

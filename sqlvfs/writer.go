@@ -102,13 +102,9 @@ func (s *Store) Close() error {
 }
 
 // write is the writer: it commits one batch after the other until the store is closed.
-func (s *Store) write(c *conn) {
+func (s *Store) write() {
 	defer close(s.stopped)
-	w := &writer{conn: c, store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), rested: true}
-	c.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
-		w.logPages = pages
-		return nil
-	})
+	w := &writer{store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), rested: true}
 	for {
 		switch wait := s.nextTurn(); {
 		case wait < 0:
@@ -164,17 +160,7 @@ func (w *writer) turn() (closing, ok bool) {
 	b.freeze()
 	s.Unlock()
 
-	err := w.commit(b)
-	if err == nil && b.sync {
-		err = w.sync()
-	}
-	if err == nil {
-		err = w.checkpoint()
-	}
-
-	if err = w.cause(err); err != nil {
-		w.makeRoom(err)
-	}
+	err := w.apply(b)
 
 	s.Lock()
 	defer s.Unlock()
@@ -190,6 +176,42 @@ func (w *writer) turn() (closing, ok bool) {
 	}
 	s.done.Broadcast()
 	return closing, err == nil
+}
+
+// apply does to the database what a batch asks for.
+func (w *writer) apply(b *batch) error {
+	if b.empty() && !b.sync {
+		return nil
+	}
+	if err := w.connect(); err != nil {
+		return err
+	}
+	err := w.commit(b)
+	if err == nil && b.sync {
+		err = w.sync()
+	}
+	if err == nil {
+		err = w.checkpoint()
+	}
+	if err = w.cause(err); err != nil {
+		w.makeRoom(err)
+	}
+	return err
+}
+
+// connect opens the connection, if that has not been done.
+func (w *writer) connect() (err error) {
+	if w.conn != nil {
+		return nil
+	}
+	if w.conn, err = w.store.connectWriter(); err != nil {
+		return err
+	}
+	w.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		w.logPages = pages
+		return nil
+	})
+	return nil
 }
 
 // makeRoom gives the space that the log takes to the next attempt, when there is none left: what is
@@ -208,7 +230,7 @@ func isFull(err error) bool {
 
 // writer is the state of the goroutine that owns the writing connection.
 type writer struct {
-	*conn
+	*conn    // nil until there is something to write
 	store    *Store
 	bases    map[string]int64 // art_base, by name
 	trees    map[Tree]int64   // art_tree
@@ -260,7 +282,15 @@ func (w *writer) idle() <-chan time.Time {
 // finish leaves one durable file behind, if anything was written. The connection that wrote is the
 // last to be closed, because only that one can remove the log.
 func (w *writer) finish() {
-	w.store.closeReaders()
+	fail := func(err error) {
+		if err != nil {
+			w.store.failed = cmp.Or(w.store.failed, err)
+		}
+	}
+	fail(w.store.closeReaders())
+	if w.conn == nil {
+		return
+	}
 	if w.wrote {
 		w.shrink(math.MaxInt64)
 		_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
@@ -269,10 +299,8 @@ func (w *writer) finish() {
 			err = w.sync()
 		}
 		if err != nil {
-			w.store.failed = cmp.Or(w.store.failed, fmt.Errorf("checkpoint: %w", err))
+			fail(fmt.Errorf("checkpoint: %w", err))
 		}
 	}
-	if err := w.Close(); err != nil {
-		w.store.failed = cmp.Or(w.store.failed, err)
-	}
+	fail(w.Close())
 }
