@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -41,7 +42,11 @@ type pattern struct {
 	why    string
 	names  []string
 	inside bool // it is about everything below
+	any    bool // one of the names is "**"
 }
+
+// ends tells whether a pattern's first name can be the first of so many, by their number.
+func (p *pattern) ends(names int) bool { return p.inside || p.any || len(p.names) == names }
 
 // byName are the patterns by their first name, and under "" those that begin with a wildcard: there
 // are as many paths as a workspace has files, and hardly one of them fits.
@@ -55,7 +60,7 @@ var byName = func() map[string][]pattern {
 			if strings.ContainsAny(first, `*?[\`) {
 				first = ""
 			}
-			all[first] = append(all[first], pattern{r.why, names, strings.HasSuffix(text, "/")})
+			all[first] = append(all[first], pattern{r.why, names, strings.HasSuffix(text, "/"), slices.Contains(names, "**")})
 		}
 	}
 	return all
@@ -70,6 +75,9 @@ func Why(rel string) string {
 	for start, first := range names {
 		for _, list := range [2][]pattern{byName[first], byName[""]} {
 			for _, p := range list {
+				if !p.ends(len(names) - start) {
+					continue
+				}
 				if rest, ok := prefix(p.names, names[start:]); ok && (p.inside || len(rest) == 0) {
 					return p.why
 				}
