@@ -1,5 +1,7 @@
 package sqlvfs
 
+import "github.com/ncruces/go-sqlite3"
+
 // Committed reads what the database holds of files' content, as one commit has left it. It neither
 // loads inodes nor takes the Store's lock, and asks for the database's locks once instead of for
 // each read, so it is for whoever reads many files that nobody changes. One goroutine at a time may
@@ -26,6 +28,21 @@ func (s *Store) Committed() (*Committed, error) {
 // the end, and what only an [Origin] supplies.
 func (r *Committed) ReadAt(ino Ino, p []byte, off int64) error {
 	return r.s.readRowsOf(r.c, ino, off, p)
+}
+
+// Next returns the first offset from off on, before size, that lies in a chunk which has a row, or size
+// if there is none: what is in between is a hole.
+func (r *Committed) Next(ino Ino, off, size int64) (int64, error) {
+	q := r.c.prep("SELECT min(chunk_index) FROM fs_data WHERE ino=? AND chunk_index BETWEEN ? AND ?")
+	q.BindInt64(1, int64(ino))
+	q.BindInt64(2, off/r.s.chunkSize)
+	q.BindInt64(3, (size-1)/r.s.chunkSize)
+	next := size
+	if q.Step() && q.ColumnType(0) == sqlite3.INTEGER {
+		// A damaged index finds rows that were not asked for.
+		next = min(max(q.ColumnInt64(0), off/r.s.chunkSize), (size-1)/r.s.chunkSize) * r.s.chunkSize
+	}
+	return max(next, off), r.c.done(q)
 }
 
 // Close ends it.

@@ -25,6 +25,17 @@ func TestCommitted(t *testing.T) {
 			t.Errorf("%d bytes at %d: %v, or other content", at[1], at[0], err)
 		}
 	}
+	for from, next := range map[int64]int64{0: 0, 7: 7, s.chunkSize: 2 * s.chunkSize, s.chunkSize + 3: 2 * s.chunkSize, 2*s.chunkSize + 3: 2*s.chunkSize + 3, size - 1: size - 1} {
+		if got, err := r.Next(in.Ino, from, size); err != nil || got != next {
+			t.Errorf("behind %d comes %d, %v; want %d", from, got, err, next)
+		}
+	}
+	if got, err := r.Next(in.Ino, size, 10*size); err != nil || got != size {
+		t.Errorf("in the last chunk comes %d, %v", got, err)
+	}
+	if got, err := r.Next(in.Ino, size+s.chunkSize, 10*size); err != nil || got != 10*size {
+		t.Errorf("behind the last chunk comes %d, %v", got, err)
+	}
 	got := []byte("???")
 	if err := r.ReadAt(in.Ino, got, size+s.chunkSize); err != nil || !bytes.Equal(got, make([]byte, 3)) {
 		t.Errorf("behind the end: %q, %v", got, err)

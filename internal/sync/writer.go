@@ -15,6 +15,11 @@ import (
 // holeSize is the length of a run of zeros that becomes a hole in a file, in bytes.
 const holeSize = 64 << 10
 
+// unhashed is the size in bytes from which on holes of a file are passed over, not read, and so take
+// no part in a hash: such a file has none. Any guest can make one for whose zeros a lifetime is too
+// short, and file systems like tmpfs and XFS take it.
+const unhashed = 64 << 30
+
 // writer is one of a crew. Files of a directory come one after the other, so it keeps that open.
 type writer struct {
 	p   *puller
@@ -113,6 +118,16 @@ func (w *writer) fill(f *os.File, a *action) error {
 		if err := w.p.interrupted(); err != nil {
 			return err
 		}
+		if size > unhashed {
+			next, err := w.next(a, off)
+			if err != nil {
+				return err
+			}
+			w.p.report.Add(0, next-off)
+			if off = next; off == size {
+				break
+			}
+		}
 		n, err := read(w.buf[:min(bufferSize, size-off)], off)
 		if err != nil && err != io.EOF {
 			return err
@@ -129,7 +144,9 @@ func (w *writer) fill(f *os.File, a *action) error {
 		off += int64(n)
 		w.p.report.Add(0, int64(n))
 	}
-	a.hash = hash.Sum(nil)
+	if size <= unhashed {
+		a.hash = hash.Sum(nil)
+	}
 	if end < size { // it ends in a hole
 		return unwrap(f.Truncate(size))
 	}
@@ -142,14 +159,31 @@ func (w *writer) reader(a *action) (read func([]byte, int64) (int, error), done 
 	if a.node == nil || a.source != "" {
 		return w.p.reader(a)
 	}
-	if w.content == nil {
-		if w.content, err = w.p.store.Committed(); err != nil {
-			return nil, nil, err
-		}
+	if err := w.openContent(); err != nil {
+		return nil, nil, err
 	}
 	return func(b []byte, off int64) (int, error) {
 		return len(b), w.content.ReadAt(a.node.Ino, b, off)
 	}, func() {}, nil
+}
+
+func (w *writer) openContent() (err error) {
+	if w.content == nil {
+		w.content, err = w.p.store.Committed()
+	}
+	return err
+}
+
+// next returns where a file's content goes on at or after an offset, behind a hole if it is in one:
+// at most the file's size.
+func (w *writer) next(a *action, off int64) (int64, error) {
+	if a.node == nil || a.node.Origin != nil && off < a.node.Origin.Limit {
+		return off, nil
+	}
+	if err := w.openContent(); err != nil {
+		return 0, err
+	}
+	return w.content.Next(a.node.Ino, off, a.attr.Size)
 }
 
 // setOwnerAndMode gives an open file what it does not have yet, and returns what it has become.
