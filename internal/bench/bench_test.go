@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 	w := workload{name: "tiny", fixture: "empty", cache: warm,
 		setup: `test "$PWD" = "$WS"; echo old >file`,
 		step:  `sleep 0.02; test "$(cat file)" = old; "$WORKER" write -size 100000 big; test $(wc -c <big) = 100000`}
-	for _, err := range r.measure(context.Background(), w) {
+	for _, err := range r.rounds(context.Background(), []workload{w}, bin, func(string) bool { return false }) {
 		t.Error(err)
 	}
 	if !r.has(artName) || !r.has(hostName) {
@@ -81,11 +81,12 @@ func TestFailingStepIsNoSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.lock.Close()
-	errs := r.measure(context.Background(), workload{name: "wrong", fixture: "empty", step: `echo why it failed >&2; false; true`})
+	wrong := workload{name: "wrong", fixture: "empty", step: `echo why it failed >&2; false; true`}
+	errs := r.rounds(context.Background(), []workload{wrong}, "", nil)
 	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "why it failed") {
 		t.Errorf("errors: %v", errs)
 	}
-	if len(r.report.Samples) != 0 {
+	if len(r.report.Samples) != 0 { // and it is not tried again
 		t.Errorf("samples: %+v", r.report.Samples)
 	}
 }

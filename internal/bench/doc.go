@@ -10,6 +10,6 @@
 //
 // Every repetition of a workload starts on every system, in turn and in rotating order, with a tree
 // as it was made: what one system leaves behind, and what else the machine does meanwhile, falls on
-// all of them alike. The time of a step is taken inside, where an agent would wait for it; the time
+// all of them alike. All workloads are measured once before one is measured again. The time of a step is taken inside, where an agent would wait for it; the time
 // to disk goes on until all that was written is on it, which for art includes the end of the session.
 package main

@@ -20,7 +20,8 @@ const help = `usage: bench [flags]
 Measure art against the host's file system, the kernel's overlayfs and
 fuse-overlayfs. As root all of it; as another user without overlayfs and
 without what needs cold caches. Anything else that runs on the machine shows
-in the figures. It takes two hours or so.
+in the figures. It takes two hours or so; SIGINT ends it early, and what it has
+found by then is shown.
 
   -run REGEXP     only the workloads whose name matches
   -n N            repetitions (default 5)
@@ -100,7 +101,7 @@ func bench(ctx context.Context, o options, out io.Writer) (err error) {
 			err = errors.Join(err, os.RemoveAll(o.dir))
 		}
 	}()
-	var errs []error
+	var left []workload
 	for _, w := range workloads {
 		if !chosen.MatchString(w.title()) {
 			continue
@@ -109,26 +110,43 @@ func bench(ctx context.Context, o options, out io.Writer) (err error) {
 			fmt.Fprintf(os.Stderr, "bench: %s: left out: only root may drop caches\n", w.title())
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "bench: %s\n", w.title())
-		for _, err := range r.measure(ctx, w) {
-			// At once: the whole takes long.
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			errs = append(errs, err)
-		}
+		left = append(left, w)
 	}
-	if r.has(artName) && ctx.Err() == nil {
-		if err := r.measureStart(ctx, o.bin, chosen.MatchString); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			errs = append(errs, err)
-		}
-	}
+	errs := r.rounds(ctx, left, o.bin, chosen.MatchString)
 	if err := r.show(&o, out); err != nil {
 		return err
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("%d workloads did not run as they should", len(errs))
+		return fmt.Errorf("%d measurements failed", len(errs))
 	}
 	return nil
+}
+
+// rounds measures everything once, and then again, so that what the machine does in an hour falls on
+// all workloads, and a run that is ended early has found something about each.
+func (r *runner) rounds(ctx context.Context, chosen []workload, bin string, start func(title string) bool) (errs []error) {
+	tell := func(err error) {
+		// At once: the whole takes long.
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		errs = append(errs, err)
+	}
+	for i := range r.repetitions {
+		for _, w := range chosen {
+			fmt.Fprintf(os.Stderr, "bench: %d of %d: %s\n", i+1, r.repetitions, w.title())
+			for _, err := range r.round(ctx, w, i) {
+				tell(err)
+			}
+			if ctx.Err() != nil {
+				return errs
+			}
+		}
+		if r.has(artName) {
+			if err := r.measureStart(ctx, bin, start); err != nil {
+				tell(err)
+			}
+		}
+	}
+	return errs
 }
 
 func newRunner(o *options) (*runner, error) {
@@ -225,7 +243,7 @@ func (r *runner) has(name string) bool {
 // show prints the table, and writes the files that were asked for.
 func (r *runner) show(o *options, out io.Writer) error {
 	rep := r.report
-	fmt.Fprintf(out, "%s, Linux %s, %d CPUs, %s, load %s, %d repetitions\n\n", rep.Version, rep.Kernel, rep.CPUs, rep.Go, rep.Load, r.repetitions)
+	fmt.Fprintf(out, "%s, Linux %s, %d CPUs, %s, load %s, up to %d repetitions\n\n", rep.Version, rep.Kernel, rep.CPUs, rep.Go, rep.Load, r.repetitions)
 	if err := rep.writeTable(out); err != nil {
 		return err
 	}

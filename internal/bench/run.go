@@ -19,33 +19,37 @@ type runner struct {
 	systems     []*system
 	repetitions int
 	report      *report
+	failed      map[trial]bool
 }
 
-// measure runs one workload on all systems, and adds what it finds to the report. A system on which
-// it fails is left out for this workload; the errors are returned in the end.
-func (r *runner) measure(ctx context.Context, w workload) (errs []error) {
+// trial is a workload, by its title, on a system.
+type trial struct{ workload, system string }
+
+// round runs one workload once on each system, the i-th time, and adds what it finds to the report. A
+// system on which it fails is left out for this workload from then on.
+func (r *runner) round(ctx context.Context, w workload, i int) (errs []error) {
 	base, err := r.fixtures.get(w.fixture)
 	if err != nil {
 		return []error{err}
 	}
-	failed := map[*system]bool{}
-	for i := range r.repetitions {
-		for j := range r.systems {
-			if ctx.Err() != nil {
-				return append(errs, ctx.Err())
-			}
-			s := r.systems[(i+j)%len(r.systems)]
-			if failed[s] {
-				continue
-			}
-			found, err := r.once(s, w, base)
-			if err != nil {
-				failed[s] = true
-				errs = append(errs, fmt.Errorf("%s on %s: %w", w.title(), s.name, err))
-				continue
-			}
-			r.report.Samples = append(r.report.Samples, found)
+	for j := range r.systems {
+		if ctx.Err() != nil {
+			return append(errs, ctx.Err())
 		}
+		s := r.systems[(i+j)%len(r.systems)]
+		if r.failed[trial{w.title(), s.name}] {
+			continue
+		}
+		found, err := r.once(s, w, base)
+		if err != nil {
+			if r.failed == nil {
+				r.failed = map[trial]bool{}
+			}
+			r.failed[trial{w.title(), s.name}] = true
+			errs = append(errs, fmt.Errorf("%s on %s: %w", w.title(), s.name, err))
+			continue
+		}
+		r.report.Samples = append(r.report.Samples, found)
 	}
 	return errs
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // startRuns is how many starts are one repetition: a single one is too short for a clock.
-const startRuns = 10
+const startRuns = 20
 
 // start is a session that does nothing, from start to end. In the place of the host stands a bare
 // bubblewrap.
@@ -27,7 +27,7 @@ func starts(base, scratch string) []start {
 	}
 }
 
-// measureStart measures both kinds of session, by turns with bubblewrap.
+// measureStart measures both kinds of session once, by turns with bubblewrap.
 func (r *runner) measureStart(ctx context.Context, bin string, chosen func(string) bool) error {
 	base, err := r.fixtures.get("empty")
 	if err != nil {
@@ -47,22 +47,20 @@ func (r *runner) measureStart(ctx context.Context, bin string, chosen func(strin
 		if err := command(session[0], session[1:]...); err != nil {
 			return fmt.Errorf("%s: %w", s.title, err)
 		}
-		for range r.repetitions {
-			var theirs, ours time.Duration
-			for range startRuns {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if err := timeCommand(bare, &theirs); err != nil {
-					return err
-				}
-				if err := timeCommand(session, &ours); err != nil {
-					return err
-				}
+		var theirs, ours time.Duration
+		for range startRuns {
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
-			r.add(s.title, hostName, theirs/startRuns)
-			r.add(s.title, artName, ours/startRuns)
+			if err := timeCommand(bare, &theirs); err != nil {
+				return err
+			}
+			if err := timeCommand(session, &ours); err != nil {
+				return err
+			}
 		}
+		r.add(s.title, hostName, theirs/startRuns)
+		r.add(s.title, artName, ours/startRuns)
 	}
 	return removeScratch(scratch)
 }
