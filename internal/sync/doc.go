@@ -35,7 +35,7 @@
 //     that comes from host files is read now, while they are what the database refers to. A disk
 //     that fills up is noticed here, with the workspace still untouched.
 //  3. place (place.go): make directories, rename what was staged to where it belongs, remove what the
-//     guest has removed, set directories' times, and write down the new baselines (commit.go).
+//     guest has removed, set directories' times (finish.go), and write down the new baselines (commit.go).
 package sync
 
 import (

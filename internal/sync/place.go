@@ -276,61 +276,6 @@ func (p *puller) touch(a *action) error {
 	return setTimes(f, &a.attr)
 }
 
-// finishDirs sets the directories' own modes and times last, innermost first, since each change
-// below sets them anew.
-func (p *puller) finishDirs() {
-	for i := len(p.dirs) - 1; i >= 0; i-- {
-		a := p.dirs[i]
-		if a.failed || a.do == mkdir && !a.done || a.do == keep && !a.touched && a.was != nil {
-			continue
-		}
-		if err := p.finishDir(a); err != nil {
-			p.fail(a, err)
-		} else if a.do == chmodDir {
-			a.done = true
-		}
-	}
-}
-
-// finishDir gives a directory its owner, mode and times. A set-group-ID bit that the host's
-// directory has stays: it says how the host's users share it.
-func (p *puller) finishDir(a *action) error {
-	f, err := p.host.open(a.path, unix.O_PATH|unix.O_DIRECTORY)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	st, err := fstat(f)
-	if err != nil {
-		return err
-	}
-	if a.do != keep {
-		if p.asRoot && (st.Uid != a.attr.UID || st.Gid != a.attr.GID) {
-			if err := chown(f, a); err != nil {
-				return err
-			}
-		}
-		if (st.Mode^a.attr.Mode)&modeBits != 0 {
-			if err := chmod(f, a.attr.Mode&modeBits|st.Mode&^uint32(unix.S_IFMT|modeBits)); err != nil {
-				return err
-			}
-		}
-	}
-	if timespec(st.Mtim) != a.attr.Mtime {
-		if err := setTimes(f, &a.attr); err != nil {
-			return err
-		}
-	}
-	if st, err = fstat(f); err == nil {
-		a.is = &st
-	}
-	return err
-}
-
-func chown(f *os.File, a *action) error {
-	return unix.Fchownat(int(f.Fd()), "", int(a.attr.UID), int(a.attr.GID), unix.AT_EMPTY_PATH)
-}
-
 // rescue brings into the database the content of files that come from a host file which is going to
 // be replaced.
 func (p *puller) rescue(files, replacing []*action) error {

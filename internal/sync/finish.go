@@ -1,0 +1,100 @@
+package sync
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// finishDirs sets the directories' own attributes last, since each change below sets their times anew.
+// Modes come last of all, innermost first, since a mode may close the way to what is below.
+func (p *puller) finishDirs() {
+	var list []*action
+	for _, a := range p.dirs {
+		if a.failed || a.do == mkdir && !a.done || a.do == keep && !a.touched && a.was != nil {
+			continue
+		}
+		list = append(list, a)
+	}
+	together(list, func(a *action) { a.err = p.finishDir(a) })
+	for i := len(list) - 1; i >= 0; i-- {
+		a := list[i]
+		err := a.err
+		if err == nil && a.do != keep && (a.is.Mode^a.attr.Mode)&modeBits != 0 {
+			err = p.setDirMode(a)
+		}
+		if err != nil {
+			p.fail(a, err)
+		} else if a.do == chmodDir {
+			a.done = true
+		}
+	}
+}
+
+// together calls a function for each action of a list, by as many goroutines as there are processors.
+func together(list []*action, do func(*action)) {
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(list)); i = next.Add(1) - 1 {
+				do(list[i])
+			}
+		})
+	}
+	all.Wait()
+}
+
+// finishDir gives a directory its owner and times, and notes what it is.
+func (p *puller) finishDir(a *action) error {
+	f, err := p.host.open(a.path, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := fstat(f)
+	if err != nil {
+		return err
+	}
+	if a.do != keep && p.asRoot && (st.Uid != a.attr.UID || st.Gid != a.attr.GID) {
+		if err := chown(f, a); err != nil {
+			return err
+		}
+	}
+	if timespec(st.Mtim) != a.attr.Mtime {
+		if err := setTimes(f, &a.attr); err != nil {
+			return err
+		}
+	}
+	return a.note(f)
+}
+
+// setDirMode gives a directory its mode. A set-group-ID bit that the host's has stays: it says how the
+// host's users share it.
+func (p *puller) setDirMode(a *action) error {
+	f, err := p.host.open(a.path, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := chmod(f, a.attr.Mode&modeBits|a.is.Mode&^uint32(unix.S_IFMT|modeBits)); err != nil {
+		return err
+	}
+	return a.note(f)
+}
+
+// note notes what is in an action's place.
+func (a *action) note(f *os.File) error {
+	st, err := fstat(f)
+	if err == nil {
+		a.is = &st
+	}
+	return err
+}
+
+func chown(f *os.File, a *action) error {
+	return unix.Fchownat(int(f.Fd()), "", int(a.attr.UID), int(a.attr.GID), unix.AT_EMPTY_PATH)
+}
