@@ -16,16 +16,14 @@ import (
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/confine"
-	"github.com/riverlytech/art/internal/sync"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]... [--summary]] --control FD
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]...] --control FD
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
-With --summary, it says in the end what is different from the base.
 On SIGUSR1 it prints how many operations of each kind the kernel asked for,
 and how long it polled for requests when none came.
 `
@@ -34,7 +32,6 @@ type serveConfig struct {
 	db, base, name string
 	hide           []string
 	control        int
-	summary        bool
 }
 
 func serveCommand() *ffcli.Command {
@@ -48,7 +45,6 @@ func serveCommand() *ffcli.Command {
 		return nil
 	})
 	set.IntVar(&cfg.control, "control", -1, "")
-	set.BoolVar(&cfg.summary, "summary", false, "")
 	return &ffcli.Command{
 		Name:      "serve",
 		FlagSet:   set,
@@ -120,26 +116,24 @@ func serve(cfg serveConfig) error {
 	if err := mfs.Join(context.Background()); err != nil {
 		logf("serve: %v", err)
 	}
-	var summary sync.Summary
-	if cfg.summary && store.Changed() && store.Sync() == nil { // if not, Close tells
-		if summary, err = sync.Summarize(context.Background(), cfg.base, store); err != nil {
-			logf("compare the workspace with the host: %v", err)
-		}
-	}
+	changed := store.Changed()
 	if err := store.Close(); err != nil {
 		return fmt.Errorf("commit to %s: %w", cfg.db, err)
 	}
-	report(overlay.Broken(), summary)
+	report(overlay.Broken(), changed)
 	return nil
 }
 
 // report tells art what to say at the end: the files that the host has broken, each followed by NUL,
-// then an empty one, and after it in words what is different from the host.
-func report(broken []string, summary sync.Summary) {
+// then an empty one, and after it whether anything was changed.
+func report(broken []string, changed bool) {
 	for _, path := range broken {
 		fmt.Printf("%s\x00", path)
 	}
-	fmt.Printf("\x00%s", summary)
+	fmt.Print("\x00")
+	if changed {
+		fmt.Print("changed")
+	}
 }
 
 // tellOnSignal writes on SIGUSR1, to standard error, what the kernel has asked for so far.

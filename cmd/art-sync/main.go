@@ -107,6 +107,7 @@ func dispatch(ctx context.Context, args []string) error {
 		}
 		root.Subcommands = append(root.Subcommands, c)
 	}
+	root.Subcommands = append(root.Subcommands, summaryCommand())
 	// The flag package asks for the usage text of the command whose flags it could not read: that
 	// tells which one help is about.
 	about := prog
@@ -154,6 +155,23 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 		return do(ctx, opt)
 	}
 	return c, nil
+}
+
+// summaryCommand is what art calls at the end of a session: it prints in a few words how the
+// workspace in the database differs from the host's, or nothing.
+func summaryCommand() *ffcli.Command {
+	var opt sync.Options
+	fs := newFlagSet("summary")
+	fs.StringVar(&opt.Dir, "m", ".", "")
+	fs.StringVar(&opt.DB, "d", "", "")
+	return &ffcli.Command{Name: "summary", FlagSet: fs, Exec: func(ctx context.Context, _ []string) error {
+		sum, err := sync.Summarize(ctx, opt)
+		if err != nil {
+			return fmt.Errorf("compare the workspace with the host: %w", err)
+		}
+		fmt.Print(sum)
+		return nil
+	}}
 }
 
 func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {

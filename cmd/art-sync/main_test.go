@@ -58,6 +58,8 @@ func TestCommandLine(t *testing.T) {
 		{what: "a flag of another command", args: []string{"push", "--keep-both", "-d", "a.db"}, code: 2, stderr: "keep-both"},
 		{what: "two ways", args: []string{"pull", "--keep-both", "--force", "-d", "a.db"}, code: 2, stderr: "exclude each other"},
 		{what: "diff of a missing database", args: []string{"diff", "-m", "ws", "-d", "b.db"}, code: 2, stderr: "art-sync: open b.db: no such file"},
+		{what: "summary of a missing database", args: []string{"summary", "-m", "ws", "-d", "b.db"}, code: 1,
+			stderr: "art-sync: compare the workspace with the host: open b.db: no such file"},
 		{what: "no command", code: 2, stderr: "art-sync: no command was given\nart-sync: hint: see art-sync --help\n"},
 		{what: "wrong command", args: []string{"pus"}, code: 2, stderr: "pus: no such command"},
 		{what: "wrong flag", args: []string{"push", "--nope"}, code: 2, stderr: "hint: see art-sync push --help"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -423,9 +424,29 @@ func (s *session) tellReport() {
 		}
 		cli.Fail("art", fmt.Errorf("read %s: changed on the host after the guest had changed part of it", filepath.Join(s.plan.Workspace, path)))
 	}
-	if rest != "" {
-		fmt.Fprintf(os.Stderr, "art: %s: art diff %s, art pull %[2]s\n", rest, s.flags)
+	if rest == "" {
+		return // nothing was changed
 	}
+	if summary, err := s.summary(); err != nil {
+		cli.Fail("art", err)
+	} else if summary != "" {
+		fmt.Fprintf(os.Stderr, "art: %s: art diff %s, art pull %[2]s\n", summary, s.flags)
+	}
+}
+
+// summary says in a few words what is different from the host. What goes wrong
+// with that, art-sync tells.
+func (s *session) summary() (string, error) {
+	cmd, err := libexec.Command("art-sync", "summary", "-m", s.plan.Workspace, "-d", s.plan.Database)
+	if err != nil {
+		return "", err
+	}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if errors.As(err, new(*exec.ExitError)) {
+		return "", nil
+	}
+	return string(out), err
 }
 
 // syncFlags returns the flags that name what o names, for a shell.

@@ -41,11 +41,6 @@ type side struct{ *planner }
 
 // openForReading opens the workspace and the database, and reads what is in the latter.
 func openForReading(opt *Options, readOnly bool) (side, error) {
-	return openSides(opt, nil, readOnly)
-}
-
-// openSides is openForReading with a database that may be open already.
-func openSides(opt *Options, store *sqlvfs.Store, readOnly bool) (side, error) {
 	abs, name, err := workspaceName(opt.Dir)
 	if err != nil {
 		return side{}, err
@@ -60,18 +55,12 @@ func openSides(opt *Options, store *sqlvfs.Store, readOnly bool) (side, error) {
 		h.close()
 		return side{}, err
 	}
-	if p.store = store; store == nil {
-		if p.store, err = sqlvfs.Open(opt.DB, sqlvfs.Options{ReadOnly: readOnly, Waiting: opt.waiting()}); err != nil {
-			h.close()
-			return side{}, openError(opt.DB, err)
-		}
+	if p.store, err = sqlvfs.Open(opt.DB, sqlvfs.Options{ReadOnly: readOnly, Waiting: opt.waiting()}); err != nil {
+		h.close()
+		return side{}, openError(opt.DB, err)
 	}
 	if err := p.load(); err != nil {
-		if store == nil {
-			return side{}, s.close(err)
-		}
-		h.close()
-		return side{}, err
+		return side{}, s.close(err)
 	}
 	return s, nil
 }

@@ -5,18 +5,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/riverlytech/art/sqlvfs"
 )
 
 // Summary counts what the guest has changed against the host. Directories do not count.
 type Summary struct{ Changed, Deleted, Held int }
 
-// Summarize counts what the guest has changed in a workspace, by what is committed in an open
-// database. What cannot be compared does not count.
-func Summarize(ctx context.Context, workspace string, store *sqlvfs.Store) (Summary, error) {
-	opt := Options{Dir: workspace, DB: store.Path(), Quiet: true, Stdout: io.Discard, Stderr: io.Discard, ctx: ctx}
-	s, err := openSides(&opt, store, true)
+// Summarize counts what the guest has changed in the workspace opt.Dir, by what is committed in the
+// database opt.DB. What cannot be compared does not count.
+func Summarize(ctx context.Context, opt Options) (Summary, error) {
+	opt.Quiet, opt.Stdout, opt.Stderr, opt.ctx = true, io.Discard, io.Discard, ctx
+	s, err := openForReading(&opt, true)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -38,8 +36,7 @@ func Summarize(ctx context.Context, workspace string, store *sqlvfs.Store) (Summ
 			sum.Changed++
 		}
 	}
-	s.host.close()
-	return sum, err
+	return sum, s.close(err)
 }
 
 // String is the summary in words, or nothing.
