@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -42,28 +41,25 @@ type pattern struct {
 	why    string
 	names  []string
 	inside bool // it is about everything below
-	any    bool // one of the names is "**"
 }
 
-// ends tells whether a pattern's first name can be the first of so many, by their number.
-func (p *pattern) ends(names int) bool { return p.inside || p.any || len(p.names) == names }
-
-// byName are the patterns by their first name, and under "" those that begin with a wildcard: there
-// are as many paths as a workspace has files, and hardly one of them fits.
-var byName = func() map[string][]pattern {
-	all := map[string][]pattern{}
+// byName has the patterns by their first name, byEnd those that begin with a wildcard by how that name
+// ends: there are as many paths as a workspace has files, and hardly one of them fits.
+var byName, byEnd = func() (names, ends map[string][]pattern) {
+	names, ends = map[string][]pattern{}, map[string][]pattern{}
 	for _, r := range rules {
 		for _, text := range r.patterns {
 			text = strings.ToLower(text)
-			names := strings.Split(strings.TrimSuffix(text, "/"), "/")
-			first := names[0]
-			if strings.ContainsAny(first, `*?[\`) {
-				first = ""
+			list := strings.Split(strings.TrimSuffix(text, "/"), "/")
+			p := pattern{r.why, list, strings.HasSuffix(text, "/")}
+			if first := list[0]; first[0] == '*' {
+				ends[path.Ext(first)] = append(ends[path.Ext(first)], p)
+			} else {
+				names[first] = append(names[first], p)
 			}
-			all[first] = append(all[first], pattern{r.why, names, strings.HasSuffix(text, "/"), slices.Contains(names, "**")})
 		}
 	}
-	return all
+	return names, ends
 }()
 
 // Why says why the file at a path below the workspace, with slashes, is held back, or nothing.
@@ -73,11 +69,8 @@ func Why(rel string) string {
 		return "" // what git leaves in hooks, and never runs
 	}
 	for start, first := range names {
-		for _, list := range [2][]pattern{byName[first], byName[""]} {
+		for _, list := range [2][]pattern{byName[first], byEnd[path.Ext(first)]} {
 			for _, p := range list {
-				if !p.ends(len(names) - start) {
-					continue
-				}
 				if rest, ok := prefix(p.names, names[start:]); ok && (p.inside || len(rest) == 0) {
 					return p.why
 				}

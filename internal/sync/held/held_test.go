@@ -1,6 +1,9 @@
 package held
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWhy(t *testing.T) {
 	for _, path := range []string{
@@ -18,6 +21,23 @@ func TestWhy(t *testing.T) {
 	} {
 		if why := Why(path); why != "" {
 			t.Errorf("%s is held back: %s", path, why)
+		}
+	}
+}
+
+// TestRules finds what each pattern is about, at the top and below, in either case.
+func TestRules(t *testing.T) {
+	for _, r := range rules {
+		for _, p := range r.patterns {
+			fits := strings.NewReplacer("**", "a/b", "*", "x").Replace(p)
+			if strings.HasSuffix(p, "/") {
+				fits += "in/it"
+			}
+			for _, at := range []string{fits, "a/b/" + fits, strings.ToUpper(fits)} {
+				if Why(at) == "" {
+					t.Errorf("%s: %s is not held back", p, at)
+				}
+			}
 		}
 	}
 }
