@@ -318,7 +318,7 @@ func (h *histories) bursts() func(eventKind, int) error {
 
 // recovers waits until the store goes on, now that its disk does.
 func recovers(s *Store) (err error) {
-	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
 		if err = s.Sync(); err == nil {
 			return nil
 		}
