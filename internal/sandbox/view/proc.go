@@ -12,8 +12,8 @@ import (
 // Guarded returns what must be read-only for a guest of root, which could change it
 // in /proc without any capability. The kernel lets its own user 0 write system
 // settings, whatever user namespace that lives in (fs/proc/proc_sysctl.c, test_perm), and one of them,
-// kernel.core_pattern, names a program that the host runs. Whatever holds a file
-// that its owner may write is among it.
+// kernel.core_pattern, names a program that the host runs. A directory is guarded
+// whatever is in it: to look through it would take longer than to mount it.
 //
 // A process's own directory stays as it is. Another user's guest needs none of
 // this, and could then not mount a /proc for a sandbox of its own
@@ -27,30 +27,26 @@ func (v *View) Guarded() (paths []string, err error) {
 		return nil, fmt.Errorf("guard /proc: %w", err)
 	}
 	for _, entry := range entries {
-		if _, err := strconv.Atoi(entry.Name()); err == nil {
-			continue
-		}
-		if path := filepath.Join("/proc", entry.Name()); holdsWritable(path) {
-			paths = append(paths, path)
+		_, notProcess := strconv.Atoi(entry.Name())
+		if notProcess != nil && writable(entry) {
+			paths = append(paths, filepath.Join("/proc", entry.Name()))
 		}
 	}
 	return paths, nil
 }
 
-// errWritable ends a walk that has found what it looks for.
-var errWritable = errors.New("writable")
-
-// holdsWritable says whether path is, or holds, a file that its owner may write.
-// What cannot be looked at counts as such.
-func holdsWritable(path string) bool {
-	return filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.Type()&fs.ModeSymlink != 0 || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil && info.Mode()&0o200 != 0 {
-			err = errWritable
-		}
-		return err
-	}) != nil
+// writable says whether an entry is a file that its owner may write, or a directory,
+// which may hold one. What cannot be looked at counts as such; a link does not.
+func writable(entry fs.DirEntry) bool {
+	switch {
+	case entry.IsDir():
+		return true
+	case entry.Type()&fs.ModeSymlink != 0:
+		return false
+	}
+	info, err := entry.Info()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	return err != nil || info.Mode()&0o200 != 0
 }

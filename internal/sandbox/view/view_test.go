@@ -1,9 +1,11 @@
 package view
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -195,26 +197,30 @@ func TestProcIsGuardedForRoot(t *testing.T) {
 	}
 }
 
-func TestHoldsWritable(t *testing.T) {
+func TestWritable(t *testing.T) {
 	dir := t.TempDir()
-	deep := filepath.Join(dir, "a/b")
-	if err := os.MkdirAll(deep, 0o755); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "dir"), 0o555), os.Symlink("0644", filepath.Join(dir, "link"))); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(deep, "file")
-	for _, mode := range []os.FileMode{0o444, 0o644, 0o200} {
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
+	for _, mode := range []string{"0444", "0644", "0200"} {
+		path := filepath.Join(dir, mode)
+		bits, err := strconv.ParseUint(mode, 8, 32)
+		if err = errors.Join(err, os.WriteFile(path, nil, 0o600), os.Chmod(path, os.FileMode(bits))); err != nil {
 			t.Fatal(err)
-		}
-		if err := os.Chmod(file, mode); err != nil {
-			t.Fatal(err)
-		}
-		if got := holdsWritable(dir); got != (mode&0o200 != 0) {
-			t.Errorf("mode %o deep inside: %v", mode, got)
 		}
 	}
-	if !holdsWritable(filepath.Join(dir, "none")) {
-		t.Error("what cannot be looked at counts as harmless")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"dir": true, "link": false, "0444": false, "0644": true, "0200": true}
+	for _, entry := range entries {
+		if got := writable(entry); got != want[entry.Name()] {
+			t.Errorf("%s: %v", entry.Name(), got)
+		}
+	}
+	if len(entries) != len(want) {
+		t.Errorf("looked at %v", entries)
 	}
 }
 
