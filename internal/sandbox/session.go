@@ -26,10 +26,11 @@ import (
 const (
 	// hangupGrace is how long the guest has to end after its terminal is gone.
 	hangupGrace = 2 * time.Second
-	// endGrace is how long the sandbox may outlive an art-fuse that failed.
+	// endGrace is how long the guest may outlive an art-fuse that failed.
 	endGrace = 200 * time.Millisecond
-	// unmountGrace is how long it may outlive one that ended because the mount did: the guest has
-	// ended then, and only a busy machine keeps its processes from being waited for.
+	// unmountGrace is how long the sandbox may outlive an art-fuse that ended because the mount did, or
+	// before there was a guest: the guest has ended then, or is not going to begin, and only a busy
+	// machine keeps that from being waited for, or why it is so from being told.
 	unmountGrace = 10 * time.Second
 )
 
@@ -299,6 +300,9 @@ func (s *session) started(m message) error {
 		return err
 	}
 	s.guest = guest
+	if s.fuseError != nil {
+		s.fuseEnded(s.fuseError)
+	}
 	if err := s.limitGuest(m.pid); err != nil {
 		return err
 	}
@@ -334,7 +338,7 @@ func (s *session) hangup() {
 func (s *session) fuseEnded(err error) {
 	s.fuseError = err
 	grace := endGrace
-	if err == nil {
+	if err == nil || s.guest == nil {
 		grace = unmountGrace
 	}
 	s.kill = time.After(grace)
@@ -343,10 +347,15 @@ func (s *session) fuseEnded(err error) {
 // end ends by force a guest that should have ended by itself.
 func (s *session) end() {
 	if s.plan.Database != "" && s.fuseDone == nil {
-		s.fail(cli.WithHint(fmt.Errorf("serve the workspace: art-fuse ended: %s", ending(s.fuseError)),
-			"everything up to its last commit, at most a moment ago, is safe in the database"))
+		s.fail(s.servedNoMore())
 	}
 	s.stage.Kill()
+}
+
+// servedNoMore is the failure of an art-fuse that has ended before the guest.
+func (s *session) servedNoMore() error {
+	return cli.WithHint(fmt.Errorf("serve the workspace: art-fuse ended: %s", ending(s.fuseError)),
+		"everything up to its last commit, at most a moment ago, is safe in the database")
 }
 
 // ending says how a process ended whose Wait returned err.
@@ -480,6 +489,8 @@ func (s *session) noExitCode() error {
 	switch text := s.diagnosis.String(); {
 	case s.guest == nil && s.unserved != nil && (text == "" || strings.Contains(text, "chdir")):
 		return s.unserved
+	case s.guest == nil && s.fuseError != nil && strings.Contains(text, "chdir"):
+		return s.servedNoMore()
 	case s.guest != nil:
 		return fmt.Errorf("run the sandbox: it was ended from outside: %v", s.stageError)
 	case text != "":

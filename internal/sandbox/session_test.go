@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -145,6 +146,25 @@ func TestServerFailures(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Who waits for art-fuse, at the start of a session, hears why it has ended, and has the time to tell.
+func TestEndOfTheServerIsExplained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := errors.New("exit status 1")
+		for _, test := range []struct {
+			guest *guest
+			err   error
+			want  time.Duration
+		}{{nil, failed, unmountGrace}, {&guest{}, failed, endGrace}, {&guest{}, nil, unmountGrace}} {
+			s := session{guest: test.guest}
+			begin := time.Now()
+			s.fuseEnded(test.err)
+			if <-s.kill; time.Since(begin) != test.want {
+				t.Errorf("a guest: %v, art-fuse ended with %v: killed after %v, want %v", test.guest != nil, test.err, time.Since(begin), test.want)
+			}
+		}
+	})
 }
 
 // On a busy machine, the end of the guest can be heard of long after that of the mount. It is no
