@@ -40,9 +40,11 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.lock.Close()
-	w := workload{name: "tiny", fixture: "empty", cache: warm,
-		setup: `test "$PWD" = "$WS"; echo old >file`,
-		step:  `sleep 0.02; test "$(cat file)" = old; "$WORKER" write -size 100000 big; test $(wc -c <big) = 100000`}
+	w := workload{fixture: "empty", setup: `test "$PWD" = "$WS"; echo old >file`, steps: []step{
+		{name: "first", script: `"$WORKER" write -size 10 first`},
+		{name: "tiny", cache: warm, prepare: `test $(wc -c <first) = 10`,
+			script: `sleep 0.02; test "$(cat file)" = old; "$WORKER" write -size 100000 big; test $(wc -c <big) = 100000`},
+	}}
 	for _, err := range r.rounds(context.Background(), []workload{w}, bin, func(string) bool { return false }) {
 		t.Error(err)
 	}
@@ -50,6 +52,9 @@ func TestRun(t *testing.T) {
 		t.Errorf("measured %v", r.report.Systems)
 	}
 	for _, s := range r.systems {
+		if samples := r.report.of("first", s.name); len(samples) != 2 || samples[0].Wall == 0 || samples[0].ToDisk != 0 {
+			t.Errorf("%s: the first step: %+v", s.name, samples)
+		}
 		samples := r.report.of("tiny, warm", s.name)
 		if len(samples) != 2 {
 			t.Errorf("%s: %d samples, want 2", s.name, len(samples))
@@ -81,7 +86,7 @@ func TestFailingStepIsNoSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.lock.Close()
-	wrong := workload{name: "wrong", fixture: "empty", step: `echo why it failed >&2; false; true`}
+	wrong := workload{fixture: "empty", steps: []step{{name: "right", script: "true"}, {name: "wrong", script: `echo why it failed >&2; false; true`}}}
 	errs := r.rounds(context.Background(), []workload{wrong}, "", nil)
 	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "why it failed") {
 		t.Errorf("errors: %v", errs)
@@ -114,12 +119,34 @@ func TestChoose(t *testing.T) {
 func TestWorkloads(t *testing.T) {
 	seen := map[string]bool{}
 	for _, w := range workloads {
-		if seen[w.title()] {
-			t.Errorf("%s is there twice", w.title())
+		for _, s := range w.steps {
+			if seen[s.title()] {
+				t.Errorf("%s is there twice", s.title())
+			}
+			seen[s.title()] = true
 		}
-		seen[w.title()] = true
 		if _, err := fixtureScripts.ReadFile("fixtures/" + w.fixture + ".sh"); err != nil {
-			t.Errorf("%s: %v", w.title(), err)
+			t.Errorf("%s: %v", w, err)
+		}
+	}
+}
+
+// What is not asked for runs only where something asked for needs it.
+func TestOnly(t *testing.T) {
+	w := workload{steps: []step{{name: "make"}, {name: "read", cache: cold}, {name: "read", cache: warm}, {name: "delete"}}}
+	for chosen, want := range map[string]string{
+		"make": "make", "read, warm": "(make) read, warm", "read, cold": "(make) read, cold", "delete": "(make) delete", "other": "",
+	} {
+		var got []string
+		for _, s := range w.only(func(title string) bool { return title == chosen }).steps {
+			title := s.title()
+			if s.untold {
+				title = "(" + title + ")"
+			}
+			got = append(got, title)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %s", chosen, got, want)
 		}
 	}
 }

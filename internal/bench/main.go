@@ -20,7 +20,7 @@ const help = `usage: bench [flags]
 Measure art against the host's file system, the kernel's overlayfs and
 fuse-overlayfs. As root all of it; as another user without overlayfs and
 without what needs cold caches. Anything else that runs on the machine shows
-in the figures. It takes two hours or so; SIGINT ends it early, and what it has
+in the figures. It takes an hour or so; SIGINT ends it early, and what it has
 found by then is shown.
 
   -run REGEXP     only the workloads whose name matches
@@ -86,7 +86,9 @@ func bench(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	if o.list {
 		for _, w := range workloads {
-			fmt.Fprintln(out, w.title())
+			for _, s := range w.steps {
+				fmt.Fprintln(out, s.title())
+			}
 		}
 		return nil
 	}
@@ -101,16 +103,17 @@ func bench(ctx context.Context, o options, out io.Writer) (err error) {
 			err = errors.Join(err, os.RemoveAll(o.dir))
 		}
 	}()
+	if os.Getuid() != 0 {
+		fmt.Fprintln(os.Stderr, "bench: without cold caches: only root may drop them")
+	}
 	var left []workload
 	for _, w := range workloads {
-		if !chosen.MatchString(w.title()) {
-			continue
+		w = w.only(func(title string) bool {
+			return chosen.MatchString(title) && (os.Getuid() == 0 || !strings.HasSuffix(title, ", "+cold.String()))
+		})
+		if len(w.steps) > 0 {
+			left = append(left, w)
 		}
-		if w.cache == cold && os.Getuid() != 0 {
-			fmt.Fprintf(os.Stderr, "bench: %s: left out: only root may drop caches\n", w.title())
-			continue
-		}
-		left = append(left, w)
 	}
 	errs := r.rounds(ctx, left, o.bin, chosen.MatchString)
 	if err := r.show(&o, out); err != nil {
@@ -132,7 +135,7 @@ func (r *runner) rounds(ctx context.Context, chosen []workload, bin string, star
 	}
 	for i := range r.repetitions {
 		for _, w := range chosen {
-			fmt.Fprintf(os.Stderr, "bench: %d of %d: %s\n", i+1, r.repetitions, w.title())
+			fmt.Fprintf(os.Stderr, "bench: %d of %d: %s\n", i+1, r.repetitions, w)
 			for _, err := range r.round(ctx, w, i) {
 				tell(err)
 			}

@@ -14,20 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sample is one repetition of a workload on a system. Times are in nanoseconds, sizes in bytes.
+// sample is one repetition of a workload's step on a system. Times are in nanoseconds, sizes in bytes.
 type sample struct {
 	Workload string        `json:"workload"`
 	System   string        `json:"system"`
 	Wall     time.Duration `json:"wall_ns"` // taken inside, where there is an inside
 	User     time.Duration `json:"user_ns"`
 	Sys      time.Duration `json:"system_ns"`
-	ToDisk   time.Duration `json:"to_disk_ns"` // until the session has ended and all is on the disk
+
+	// Of a session's last step only: until the session has ended and all is on the disk.
+	ToDisk time.Duration `json:"to_disk_ns,omitempty"`
 
 	// Of the process that serves the file system; 0 without one.
 	ServerCPU   time.Duration    `json:"server_cpu_ns,omitempty"`   // during the step
-	ServerTotal time.Duration    `json:"server_total_ns,omitempty"` // up to the end of the session
-	ServerPeak  int64            `json:"server_peak,omitempty"`     // resident at most, from the step to the end
-	Database    int64            `json:"database_bytes,omitempty"`  // at the end
+	ServerTotal time.Duration    `json:"server_total_ns,omitempty"` // up to the end of the session, of its last step
+	ServerPeak  int64            `json:"server_peak,omitempty"`     // resident at most, during the step; of the last one up to the end
+	Database    int64            `json:"database_bytes,omitempty"`  // after it
 	Operations  map[string]int64 `json:"fuse_operations,omitempty"` // during the step, by kind
 	Polling     time.Duration    `json:"polling_ns,omitempty"`      // same: waited awake in vain
 }

@@ -22,7 +22,7 @@ type runner struct {
 	failed      map[trial]bool
 }
 
-// trial is a workload, by its title, on a system.
+// trial is a workload, by its first step, on a system.
 type trial struct{ workload, system string }
 
 // round runs one workload once on each system, the i-th time, and adds what it finds to the report. A
@@ -37,7 +37,8 @@ func (r *runner) round(ctx context.Context, w workload, i int) (errs []error) {
 			return append(errs, ctx.Err())
 		}
 		s := r.systems[(i+j)%len(r.systems)]
-		if r.failed[trial{w.title(), s.name}] {
+		this := trial{w.steps[0].title(), s.name}
+		if r.failed[this] {
 			continue
 		}
 		found, err := r.once(s, w, base)
@@ -45,23 +46,23 @@ func (r *runner) round(ctx context.Context, w workload, i int) (errs []error) {
 			if r.failed == nil {
 				r.failed = map[trial]bool{}
 			}
-			r.failed[trial{w.title(), s.name}] = true
-			errs = append(errs, fmt.Errorf("%s on %s: %w", w.title(), s.name, err))
+			r.failed[this] = true
+			errs = append(errs, fmt.Errorf("on %s: %w", s.name, err))
 			continue
 		}
-		r.report.Samples = append(r.report.Samples, found)
+		r.report.Samples = append(r.report.Samples, found...)
 	}
 	return errs
 }
 
 // once is one repetition on one system, in a session of its own.
-func (r *runner) once(sys *system, w workload, base string) (found sample, err error) {
+func (r *runner) once(sys *system, w workload, base string) (found []sample, err error) {
 	if err := load(base); err != nil {
-		return found, fmt.Errorf("read the fixture: %w", err)
+		return nil, fmt.Errorf("read the fixture: %w", err)
 	}
 	scratch := filepath.Join(r.scratch, sys.name)
 	if err := os.Mkdir(scratch, 0o755); err != nil {
-		return found, err
+		return nil, err
 	}
 	defer func() {
 		if rerr := removeScratch(scratch); err == nil {
@@ -70,7 +71,7 @@ func (r *runner) once(sys *system, w workload, base string) (found sample, err e
 	}()
 	s, err := sys.open(base, scratch)
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	defer func() {
 		if cerr := s.close(); err == nil {
@@ -78,34 +79,52 @@ func (r *runner) once(sys *system, w workload, base string) (found sample, err e
 		}
 	}()
 	if _, err := s.run(w.setup); err != nil {
-		return found, err
+		return nil, err
 	}
-	if w.cache == warm {
+	for i, step := range w.steps {
+		one := sample{Workload: step.title(), System: sys.name}
+		err := s.prepare(step)
+		if err == nil {
+			err = s.time(step.script, scratch, i == len(w.steps)-1, &one)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", step.title(), err)
+		}
+		if !step.untold {
+			found = append(found, one)
+		}
+	}
+	return found, nil
+}
+
+// prepare does for a step what is not timed.
+func (s *session) prepare(step step) error {
+	if _, err := s.run(step.prepare); err != nil {
+		return err
+	}
+	if step.cache == warm {
 		for range warmings {
-			if _, err := s.run(w.step); err != nil {
-				return found, err
+			if _, err := s.run(step.script); err != nil {
+				return err
 			}
 		}
 	}
-	if err := settle(w.cache == cold); err != nil {
-		return found, err
-	}
-	found = sample{Workload: w.title(), System: sys.name}
-	return found, s.time(w.step, scratch, &found)
+	return settle(step.cache == cold)
 }
 
 // warmings is how often a step is run before caches are warm. Once is not enough for FUSE: to read a
 // file or a directory makes the kernel doubt its access time, which it then asks for once more.
 const warmings = 2
 
-// time runs the step and notes what it took, to the end of the session.
-func (s *session) time(step, scratch string, found *sample) error {
+// time runs a script and notes what it took; to the end of the session, which it then ends, if it is
+// the last one.
+func (s *session) time(script, scratch string, last bool, found *sample) error {
 	before, err := s.serverState(true)
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
-	a, err := s.run(step)
+	a, err := s.run(script)
 	outside := time.Since(begin)
 	if err != nil {
 		return err
@@ -115,27 +134,41 @@ func (s *session) time(step, scratch string, found *sample) error {
 	if err != nil {
 		return err
 	}
-	last := func() usage { return usage{} }
 	if s.server != nil {
-		last = s.server.watch()
 		found.ServerCPU = after.cpu - before.cpu
+		found.ServerPeak = after.peak
 		found.Operations = difference(after.operations, before.operations)
 		found.Polling = after.polling - before.polling
 	}
-	begin = time.Now()
+	if last {
+		if err := s.timeEnd(scratch, before, found); err != nil {
+			return err
+		}
+		found.ToDisk += outside
+	}
+	if st, err := os.Stat(filepath.Join(scratch, databaseName)); err == nil {
+		found.Database = st.Size()
+	}
+	return nil
+}
+
+// timeEnd ends the session and notes what that took, until all is on the disk.
+func (s *session) timeEnd(scratch string, before serverState, found *sample) error {
+	end := func() usage { return usage{} }
+	if s.server != nil {
+		end = s.server.watch()
+	}
+	begin := time.Now()
 	if err := s.close(); err != nil {
 		return err
 	}
 	if err := syncFS(scratch); err != nil {
 		return err
 	}
-	found.ToDisk = outside + time.Since(begin)
+	found.ToDisk = time.Since(begin)
 	if s.server != nil {
-		end := last()
-		found.ServerTotal, found.ServerPeak = end.cpu-before.cpu, max(end.peak, after.peak)
-	}
-	if st, err := os.Stat(filepath.Join(scratch, databaseName)); err == nil {
-		found.Database = st.Size()
+		end := end()
+		found.ServerTotal, found.ServerPeak = end.cpu-before.cpu, max(end.peak, found.ServerPeak)
 	}
 	return nil
 }

@@ -54,9 +54,9 @@ func (r *report) writeServer(w io.Writer) error {
 		}
 		rows = append(rows, []string{
 			workload,
-			timeCell(each(samples, func(s sample) time.Duration { return s.ToDisk })),
+			atEnd(samples, func(s sample) time.Duration { return s.ToDisk }, timeCell),
 			seconds(median(each(samples, func(s sample) time.Duration { return s.ServerCPU }))),
-			seconds(median(each(samples, func(s sample) time.Duration { return s.ServerTotal }))),
+			atEnd(samples, func(s sample) time.Duration { return s.ServerTotal }, func(d []time.Duration) string { return seconds(median(d)) }),
 			seconds(median(each(samples, func(s sample) time.Duration { return s.Polling }))),
 			megabytes(each(samples, func(s sample) int64 { return s.ServerPeak })),
 			megabytes(each(samples, func(s sample) int64 { return s.Database })),
@@ -79,6 +79,14 @@ func timeCell(times []time.Duration) string {
 		return "-"
 	}
 	return fmt.Sprintf("%s ±%.0f%%", seconds(median(times)), spread(times)*50)
+}
+
+// atEnd shows what is only known of a session's last step.
+func atEnd(samples []sample, f func(sample) time.Duration, show func([]time.Duration) string) string {
+	if samples[0].ToDisk == 0 {
+		return "-"
+	}
+	return show(each(samples, f))
 }
 
 func ratioCell(ratio float64, ok bool) string {

@@ -1,6 +1,9 @@
 package main
 
-import "os"
+import (
+	"os"
+	"strings"
+)
 
 // cache is what is cached when the timed step begins. The host's own pages of the fixture are in
 // memory in any case but cold.
@@ -14,22 +17,58 @@ const (
 
 func (c cache) String() string { return [...]string{"", "warm", "cold"}[c] }
 
-// workload is something that is measured. Its scripts run by `sh -e` in $WS, the workspace of the
-// fixture; see environment for what else they find.
+// workload is a session in which something is measured, step by step. Its scripts run by `sh -e` in
+// $WS, the workspace of the fixture; see environment for what else they find.
 type workload struct {
-	name    string
 	fixture string
 	setup   string // not timed
-	step    string
-	cache   cache
+	steps   []step
 }
 
-// title is the name by which a workload is chosen and shown.
-func (w workload) title() string {
-	if w.cache == fresh {
-		return w.name
+// step is something that is measured.
+type step struct {
+	name    string
+	prepare string // not timed
+	script  string
+	cache   cache
+	untold  bool // only there for what comes after it
+}
+
+// title is the name by which a step is chosen and shown.
+func (s step) title() string {
+	if s.cache == fresh {
+		return s.name
 	}
-	return w.name + ", " + w.cache.String()
+	return s.name + ", " + s.cache.String()
+}
+
+// String names what is measured.
+func (w workload) String() string {
+	var titles []string
+	for _, s := range w.steps {
+		if !s.untold {
+			titles = append(titles, s.title())
+		}
+	}
+	return strings.Join(titles, "; ")
+}
+
+// only leaves of a workload what must run for the chosen steps; without any it is left out.
+func (w workload) only(chosen func(title string) bool) workload {
+	var steps []step
+	last := 0
+	for _, s := range w.steps {
+		s.untold = !chosen(s.title())
+		if s.untold && s.cache != fresh {
+			continue // it only reads
+		}
+		steps = append(steps, s)
+		if !s.untold {
+			last = len(steps)
+		}
+	}
+	w.steps = steps[:last]
+	return w
 }
 
 // environment is what every command finds, besides HOME and WS. Nothing comes from the caller, and

@@ -2,45 +2,62 @@ package main
 
 const readAll = `find src -type f -exec cat {} + >/dev/null`
 
-// workloads are in the order in which they are shown.
-var workloads = concat(
-	[]workload{
-		{name: "untar Go's source", fixture: "go", setup: `mkdir out; cat go-src.tar >/dev/null`, step: `tar --no-same-owner -xf go-src.tar -C out`},
-		{name: "cp -r", fixture: "go", setup: readAll, step: `cp -r src copy`},
-		{name: "rm -rf, of the base", fixture: "go", step: `rm -rf src`},
-		{name: "rm -rf, just written", fixture: "go", setup: `cp -r src copy`, step: `rm -rf copy`},
-	},
-	both(workload{name: "find and stat all", fixture: "go", step: `find src -printf '%s %T@\n' >/dev/null`}),
-	both(workload{name: "grep -r", fixture: "go", step: `grep -rq 'no line is like this one' src || test $? = 1`}),
-	[]workload{
-		{name: "git clone", fixture: "git", setup: `git -C repo status >/dev/null`, step: `git clone -q repo clone`},
-	},
-	both(workload{name: "git status", fixture: "git", setup: `git -C repo status >/dev/null`, step: `git -C repo status --short`}),
-	[]workload{
-		{name: "git add and commit", fixture: "go", setup: `mkdir repo; cp -r src repo; git init -q repo`,
-			step: `cd repo; git add -A; git commit -q -m all`},
-		{name: "git checkout", fixture: "git", setup: `git -C repo status >/dev/null`, step: `git -C repo checkout -q old; git -C repo checkout -q new`},
-		{name: "go build, empty cache", fixture: "art", step: `cd art; go build -o /dev/null ./...`},
-		{name: "go build, full cache", fixture: "art", setup: `cp -r go-cache "$GOCACHE"; cd art; go build -o /dev/null ./...`,
-			step: `cd art; go build -o /dev/null ./...`},
-		{name: "npm ci", fixture: "npm", step: `cd app; npm ci --offline --ignore-scripts --no-audit --no-fund --loglevel=error`},
-		{name: "python3 -m compileall", fixture: "python", step: `python3 -m compileall -q lib`},
-		{name: "make -j2", fixture: "c", step: `cd lua; make -j2 -C src linux >/dev/null`},
-		{name: "write 1 GiB", fixture: "empty", step: `"$WORKER" write -size 1073741824 big`},
-	},
-	both(workload{name: "read 1 GiB", fixture: "empty", setup: `"$WORKER" write -size 1073741824 big`, step: `cat big >/dev/null`}),
-	[]workload{
-		{name: "random 4 KiB writes", fixture: "empty", setup: `"$WORKER" write -size 268435456 big`,
-			step: `"$WORKER" random -write -n 20000 big`},
-	},
-	both(workload{name: "random 4 KiB reads", fixture: "empty", setup: `"$WORKER" write -size 268435456 big`,
-		step: `"$WORKER" random -n 20000 big`}),
-	smallFiles("1"),
-	smallFiles("4"),
-	[]workload{
-		{name: "SQLite, 1,000 commits", fixture: "empty", step: sqliteCommits},
-	},
+const (
+	find     = `find src -printf '%s %T@\n' >/dev/null`
+	grep     = `grep -rq 'no line is like this one' src || test $? = 1`
+	status   = `git -C repo status --short`
+	goBuild  = `cd art; go build -o /dev/null ./...`
+	readBig  = `cat big >/dev/null`
+	readSome = `"$WORKER" random -n 20000 big`
 )
+
+// workloads are in the order in which they are shown. What one step leaves behind, the next one works
+// on: so less has to be set up. Cold steps come after those that want the host's pages in memory.
+var workloads = []workload{
+	{fixture: "go", setup: `mkdir out; cat go-src.tar >/dev/null`, steps: []step{
+		{name: "untar Go's source", script: `tar --no-same-owner -xf go-src.tar -C out`},
+		{name: "rm -rf, just written", script: `rm -rf out`},
+	}},
+	{fixture: "go", setup: readAll, steps: []step{
+		{name: "cp -r", script: `cp -r src copy`},
+		{name: "git add and commit", prepare: `mkdir repo; mv copy repo/src; git init -q repo`, script: `cd repo; git add -A; git commit -q -m all`},
+	}},
+	{fixture: "go", steps: []step{{name: "rm -rf, of the base", script: `rm -rf src`}}},
+	{fixture: "go", steps: []step{
+		{name: "find and stat all", script: find, cache: cold},
+		{name: "find and stat all", script: find, cache: warm},
+		{name: "grep -r", script: grep, cache: cold},
+		{name: "grep -r", script: grep, cache: warm},
+	}},
+	{fixture: "git", setup: status + ` >/dev/null`, steps: []step{
+		{name: "git clone", script: `git clone -q repo clone`},
+		{name: "git status", script: status, cache: cold},
+		{name: "git status", script: status, cache: warm},
+	}},
+	{fixture: "git", setup: status + ` >/dev/null`, steps: []step{
+		{name: "git checkout", script: `git -C repo checkout -q old; git -C repo checkout -q new`},
+	}},
+	{fixture: "art", steps: []step{
+		{name: "go build, empty cache", script: goBuild},
+		{name: "go build, full cache", script: goBuild, prepare: goBuild},
+	}},
+	{fixture: "npm", steps: []step{{name: "npm ci", script: `cd app; npm ci --offline --ignore-scripts --no-audit --no-fund --loglevel=error`}}},
+	{fixture: "python", steps: []step{{name: "python3 -m compileall", script: `python3 -m compileall -q lib`}}},
+	{fixture: "c", steps: []step{{name: "make -j2", script: `cd lua; make -j2 -C src linux >/dev/null`}}},
+	{fixture: "empty", steps: []step{
+		{name: "write 1 GiB", script: `"$WORKER" write -size 1073741824 big`},
+		{name: "read 1 GiB", script: readBig, cache: cold},
+		{name: "read 1 GiB", script: readBig, cache: warm},
+	}},
+	{fixture: "empty", setup: `"$WORKER" write -size 268435456 big`, steps: []step{
+		{name: "random 4 KiB writes", script: `"$WORKER" random -write -n 20000 big`},
+		{name: "random 4 KiB reads", script: readSome, cache: cold},
+		{name: "random 4 KiB reads", script: readSome, cache: warm},
+	}},
+	smallFiles("1", " small files, 1 thread"),
+	smallFiles("4", " small files, 4 threads"),
+	{fixture: "empty", steps: []step{{name: "SQLite, 1,000 commits", script: sqliteCommits}}},
+}
 
 const sqliteCommits = `python3 -c '
 import sqlite3
@@ -52,30 +69,10 @@ for i in range(1000):
 '`
 
 // smallFiles makes, reads and deletes 10,000 files of 1 KiB.
-func smallFiles(threads string) []workload {
-	run := func(what string) string { return `"$WORKER" files -threads ` + threads + ` ` + what + ` small` }
-	suffix := " small files, " + threads + " threads"
-	if threads == "1" {
-		suffix = " small files, 1 thread"
+func smallFiles(threads, suffix string) workload {
+	w := workload{fixture: "empty"}
+	for _, what := range []string{"create", "read", "delete"} {
+		w.steps = append(w.steps, step{name: what + suffix, script: `"$WORKER" files -threads ` + threads + ` ` + what + ` small`})
 	}
-	return []workload{
-		{name: "create" + suffix, fixture: "empty", step: run("create")},
-		{name: "read" + suffix, fixture: "empty", setup: run("create"), step: run("read")},
-		{name: "delete" + suffix, fixture: "empty", setup: run("create"), step: run("delete")},
-	}
-}
-
-// both is a workload with cold caches and with warm ones.
-func both(w workload) []workload {
-	c, h := w, w
-	c.cache, h.cache = cold, warm
-	return []workload{c, h}
-}
-
-func concat(lists ...[]workload) []workload {
-	var all []workload
-	for _, l := range lists {
-		all = append(all, l...)
-	}
-	return all
+	return w
 }
