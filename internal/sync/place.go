@@ -106,7 +106,7 @@ func (p *puller) each(list []*action, do func(*action) error) error {
 	return nil
 }
 
-// placeDir makes a directory, for the time being one that we can use.
+// placeDir makes a directory in its place.
 func (p *puller) placeDir(a *action) error {
 	d, name, err := p.host.openParent(a.path)
 	if err != nil {
@@ -118,20 +118,7 @@ func (p *puller) placeDir(a *action) error {
 			return err
 		}
 	}
-	if err := unix.Mkdirat(int(d.Fd()), name, 0o700); err != nil {
-		return err
-	}
-	// Not only at the end: should this run be killed, nobody would know that it was us.
-	f, err := p.host.open(a.path, unix.O_PATH|unix.O_DIRECTORY)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	st, err := fstat(f)
-	if err != nil {
-		return err
-	}
-	return chmod(f, a.attr.Mode&modeBits|0o700|st.Mode&unix.S_ISGID) // that bit it has inherited
+	return makeDir(d, name, a)
 }
 
 // placeFile renames a staged file or link into place, or sets the attributes of one that is there.

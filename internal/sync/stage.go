@@ -3,6 +3,7 @@ package sync
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
 
 	"golang.org/x/sys/unix"
@@ -133,15 +134,21 @@ func (p *puller) endStaging() {
 	}
 }
 
-// stageDir makes a directory, for the time being one that we can use. Its mode is not only set at the
-// end: should this run be killed, nobody would know that it was us.
+// stageDir makes a directory.
 func (p *puller) stageDir(a *action) error {
 	d, name, err := p.staging.parent(a.tmp)
 	if err != nil {
 		return err
 	}
 	defer p.staging.done(d)
-	if err := unix.Mkdirat(int(d.Fd()), name, 0o700); err != nil {
+	return makeDir(d, name, a)
+}
+
+// makeDir makes a directory, for the time being one that we can use. Its mode is not only set at the
+// end: should this run be killed, nobody would know that it was us.
+func makeDir(d *os.File, name string, a *action) error {
+	mode := a.attr.Mode&modeBits | 0o700
+	if err := unix.Mkdirat(int(d.Fd()), name, mode); err != nil {
 		return err
 	}
 	f, err := openBeneath(d, name, unix.O_PATH|unix.O_DIRECTORY)
@@ -149,7 +156,15 @@ func (p *puller) stageDir(a *action) error {
 		return err
 	}
 	defer f.Close()
-	return chmod(f, a.attr.Mode&modeBits|0o700)
+	st, err := fstat(f)
+	if err != nil {
+		return err
+	}
+	mode |= st.Mode & unix.S_ISGID // that bit it has inherited
+	if st.Mode&0o7777 == mode {
+		return nil
+	}
+	return chmod(f, mode)
 }
 
 // stageHardLink gives a file another name: one that is staged too, or one that is in place.

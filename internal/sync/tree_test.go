@@ -1,8 +1,10 @@
 package sync
 
 import (
+	"cmp"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -93,4 +95,35 @@ func TestTreeIsNotPlacedOverAnything(t *testing.T) {
 	must(t, s.close(nil))
 	wantContent(t, dir+"/m/mine", "mine")
 	wantAbsent(t, dir+"/m/new")
+}
+
+// What is written down of a tree is what came into place: files are looked at while they are staged
+// only, and links, owners, modes and times change them.
+func TestBaselinesOfATree(t *testing.T) {
+	b := grown(t)
+	b.write("m/new/closed/file", "3")
+	must(t, os.Chmod(b.path("m/new/closed/file"), 0o404))
+	must(t, os.Chmod(b.path("m/new/closed"), 0o500))
+	b.push()
+	dir := b.other()
+	must(t, os.Mkdir(dir+"/m", 0o755))
+	t.Cleanup(func() { // or else it could not be removed
+		must(t, os.Chmod(b.path("m/new/closed"), 0o700))
+		must(t, os.Chmod(dir+"/m/new/closed", 0o700))
+	})
+	b.pull(dir)
+	s, err := openForReading(&Options{Dir: dir, DB: b.db, Stdout: io.Discard, Stderr: io.Discard}, true)
+	must(t, err)
+	defer s.close(nil)
+	must(t, filepath.WalkDir(dir, func(at string, _ os.DirEntry, err error) error {
+		rel, _ := filepath.Rel(dir, at)
+		var st unix.Stat_t
+		if err := cmp.Or(err, unix.Lstat(at, &st)); err != nil {
+			return err
+		}
+		if got := s.base[rel]; got == nil || got.Mode != st.Mode || got.Fingerprint != fingerprintOf(&st) {
+			t.Errorf("%s: baseline %+v, there is %o %+v", rel, got, st.Mode, fingerprintOf(&st))
+		}
+		return nil
+	}))
 }
