@@ -168,7 +168,25 @@ func (p *planner) equalContent(a *action) (bool, error) {
 	if p.buf2 == nil {
 		p.buf2 = make([]byte, bufferSize)
 	}
+	var rows *sqlvfs.Committed
+	limit := int64(0)
+	if a.do != hardLink && a.node != nil && a.node.Origin != nil && a.source == a.path && a.version == a.now {
+		// Before this, what the row does not hold is read from the host's file itself.
+		limit = min(a.node.Origin.Limit, a.attr.Size)
+		if rows, err = p.store.Committed(); err != nil {
+			return false, err
+		}
+		defer rows.Close()
+	}
 	for off := int64(0); off < a.attr.Size; {
+		if off < limit {
+			if off, err = rows.Next(a.node.Ino, off, limit); err != nil {
+				return false, err
+			}
+			if off == a.attr.Size {
+				break
+			}
+		}
 		n, err := read(p.buffer()[:min(bufferSize, a.attr.Size-off)], off)
 		if err != nil && err != io.EOF {
 			return false, err

@@ -62,3 +62,19 @@ func TestHugeFile(t *testing.T) {
 		}
 	}
 }
+
+// Of a file that is large on the host, what the guest has written is compared, and not all of it.
+func TestLargeHostFile(t *testing.T) {
+	b := newBench(t)
+	b.write("large", "begin")
+	const size, far = 1 << 40, 1 << 39
+	must(t, os.Truncate(b.path("large"), size))
+	for content, want := range map[string]string{"far": "M large\n", "\x00\x00\x00": ""} {
+		b.guest(func(g *guest) { g.patch("large", content, far) })
+		bounded(t, func() {
+			if out := b.diff(); out != want {
+				t.Errorf("with %q, the difference is %q, want %q", content, out, want)
+			}
+		})
+	}
+}
