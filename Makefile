@@ -52,7 +52,7 @@ race: ## Run the tests and the stories under the race detector
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	cp -r $(TESTED)/bin $(TESTED)/race
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/race PREFIX=/nonexistent CGO_ENABLED=1 RACE=-race PROGRAMS='./cmd/art-fuse ./cmd/art-sync'
-	GORACE=atexit_sleep_ms=0 ART_TEST_BIN=$(CURDIR)/$(TESTED)/race go test -run TestScripts ./internal/e2e
+	GORACE=atexit_sleep_ms=0 ART_TEST_BIN=$(CURDIR)/$(TESTED)/race go test -short -run TestScripts ./internal/e2e
 
 # qemu-user stands in for a machine, but neither for its kernel (version 7 knows no
 # openat2, and nothing of ptrace) nor for programs that a test starts. What differs

@@ -89,13 +89,17 @@ func (b bench) day() {
 
 // TestKilled kills pulls and pushes at random moments and runs them again: the end is the same.
 func TestKilled(t *testing.T) {
+	kills := *kills
+	if testing.Short() {
+		kills = min(kills, 3)
+	}
 	dir, err := fastDir()
 	must(t, err)
 	defer os.RemoveAll(dir)
 	random := rand.New(rand.NewPCG(1, 2))
 	longest := map[string]time.Duration{}
 	killed := map[string]int{}
-	for round := 0; min(killed["push"], killed["pull"]) < *kills; round++ {
+	for round := 0; min(killed["push"], killed["pull"]) < kills; round++ {
 		for _, pushed := range []bool{false, true} {
 			b := bench{t, filepath.Join(dir, fmt.Sprint(round, pushed), "ws"), filepath.Join(dir, fmt.Sprint(round, pushed), "ws.db")}
 			b.project()

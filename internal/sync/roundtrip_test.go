@@ -161,6 +161,9 @@ func TestWhatTakesNoPart(t *testing.T) {
 
 // TestSparse carries a file of more than 4 GiB with little in it.
 func TestSparse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what is read does not depend on what the short form is for: races")
+	}
 	b := newBench(t)
 	const size = 5<<30 + 12345
 	f, err := os.Create(b.path("big"))
