@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jacobsa/fuse"
@@ -63,19 +64,22 @@ func fakeFUSE(args []string) int {
 		time.Sleep(100 * time.Millisecond)
 		return 1
 	}
-	server := fuseutil.NewFileSystemServer(&oneDirectory{name: flags["--name"]})
+	root := &oneDirectory{name: flags["--name"], entered: make(chan struct{})}
+	server := fuseutil.NewFileSystemServer(root)
 	mfs, err := fuse.Mount(fmt.Sprintf("/dev/fd/%d", fd), server, &fuse.MountConfig{})
 	if err != nil {
 		panic(err)
 	}
 	libexec.SendFD(control, -1, []byte(stage.Ready))
 	control.Close()
-	if mode == dies {
+	if mode == dies || mode == leaves {
+		<-root.entered // on a busy machine, the guest takes long to come
 		time.Sleep(300 * time.Millisecond)
+	}
+	if mode == dies {
 		unix.Kill(os.Getpid(), unix.SIGKILL)
 	}
 	if mode == leaves {
-		time.Sleep(300 * time.Millisecond)
 		return 0
 	}
 	mfs.Join(context.Background())
@@ -87,7 +91,9 @@ func fakeFUSE(args []string) int {
 
 type oneDirectory struct {
 	fuseutil.NotImplementedFileSystem
-	name string
+	name    string
+	once    sync.Once
+	entered chan struct{} // closed when the workspace is looked for
 }
 
 const workspaceInode = fuseops.RootInodeID + 1
@@ -107,6 +113,7 @@ func (d *oneDirectory) LookUpInode(_ context.Context, op *fuseops.LookUpInodeOp)
 	if op.Parent != fuseops.RootInodeID || op.Name != d.name {
 		return fuse.ENOENT
 	}
+	d.once.Do(func() { close(d.entered) })
 	op.Entry.Child = workspaceInode
 	op.Entry.Attributes = d.attributes()
 	return nil
