@@ -59,8 +59,8 @@ func (p *puller) finishDir(a *action) error {
 	if err != nil {
 		return err
 	}
-	if a.do != keep && p.asRoot && (st.Uid != a.attr.UID || st.Gid != a.attr.GID) {
-		if err := chown(f, a); err != nil {
+	if a.do != keep {
+		if _, err := p.setOwner(f, &st, a); err != nil {
 			return err
 		}
 	}
@@ -95,6 +95,10 @@ func (a *action) note(f *os.File) error {
 	return err
 }
 
-func chown(f *os.File, a *action) error {
-	return unix.Fchownat(int(f.Fd()), "", int(a.attr.UID), int(a.attr.GID), unix.AT_EMPTY_PATH)
+// setOwner gives an open file, which is st, its owner, where root pulls. It tells whether it had another.
+func (p *puller) setOwner(f *os.File, st *unix.Stat_t, a *action) (changed bool, err error) {
+	if !p.asRoot || st.Uid == a.attr.UID && st.Gid == a.attr.GID {
+		return false, nil
+	}
+	return true, unix.Fchownat(int(f.Fd()), "", int(a.attr.UID), int(a.attr.GID), unix.AT_EMPTY_PATH)
 }

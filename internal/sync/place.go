@@ -252,10 +252,8 @@ func (p *puller) touch(a *action) error {
 	if err := p.setXattrs(f, a); err != nil {
 		return err
 	}
-	if p.asRoot && (st.Uid != a.attr.UID || st.Gid != a.attr.GID) {
-		if err := chown(f, a); err != nil {
-			return err
-		}
+	if _, err := p.setOwner(f, &st, a); err != nil {
+		return err
 	}
 	if err := chmod(f, a.attr.Mode&modeBits); err != nil {
 		return err

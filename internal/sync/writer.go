@@ -192,11 +192,9 @@ func (p *puller) setOwnerAndMode(f *os.File, a *action) (unix.Stat_t, error) {
 	if err != nil {
 		return st, err
 	}
-	owner := p.asRoot && (st.Uid != a.attr.UID || st.Gid != a.attr.GID)
-	if owner {
-		if err := unix.Fchown(int(f.Fd()), int(a.attr.UID), int(a.attr.GID)); err != nil {
-			return st, err
-		}
+	owner, err := p.setOwner(f, &st, a)
+	if err != nil {
+		return st, err
 	}
 	mode := st.Mode&0o7777 != a.attr.Mode&modeBits
 	if mode {
