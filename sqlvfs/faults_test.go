@@ -245,3 +245,27 @@ func TestLastTransactionIsTriedAgain(t *testing.T) {
 		t.Errorf("f holds %q", got)
 	}
 }
+
+// A writer that cannot open its connection promises nothing, and tries again.
+func TestWriterCannotConnect(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	h := usual
+	h.retry = time.Millisecond
+	s, err := openStore(path, Options{Create: true, Root: rootAttr}, h)
+	must(t, err)
+	must(t, os.Rename(path, path+".away"))
+	put(s, create(t, s, "file", syscall.S_IFREG|0o644))
+	if err := s.Sync(); err == nil {
+		t.Error("durable without a database")
+	}
+	must(t, os.Rename(path+".away", path))
+	for end := time.Now().Add(time.Minute); s.Sync() != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not try again")
+		}
+	}
+	must(t, s.Close())
+	s = openTest(t, path)
+	defer s.Close()
+	put(s, lookup(t, s, "file"))
+}

@@ -392,7 +392,7 @@ func (s *Store) firstFree() (Ino, error) {
 	return max(RootIno, Ino(top)) + 1, err
 }
 
-// connectWriter opens the writer's connection. Most sessions that only read never need it.
+// connectWriter opens the writer's connection, which a session that only reads never needs.
 func (s *Store) connectWriter() (*conn, error) {
 	c, err := connect(s.path, sqlite3.OPEN_READWRITE, s.query)
 	if err != nil {
