@@ -33,6 +33,8 @@ type Options struct {
 	// Placed is called once the database's files are all there: it, its log and the log's index.
 	// Open goes on, and may still fail. May be nil.
 	Placed func()
+	// Bulk says that much comes in at once, to stay: it is copied from the log while more comes.
+	Bulk bool
 	// MaxDirty bounds the content in memory that is not committed yet, in bytes. 0 means 96 MiB.
 	MaxDirty int
 }
@@ -81,15 +83,29 @@ type habits struct {
 	linger   time.Duration // see Linger
 	retry    time.Duration // between attempts at what the disk does not take
 	logLimit int           // the write-ahead log is copied back when it is longer than this, in bytes
+	logMost  int           // and the writer waits for that when it is longer than this
+	cache    int           // of the writer's connection, in bytes
 }
 
-var usual = habits{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20}
+var usual = habits{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20}
+
+// bulk makes habits of usual ones for what comes in at once, to stay: of a long log, of which nothing
+// is void before it is copied, nobody has anything.
+func (h habits) bulk() habits {
+	h.logLimit, h.logMost, h.cache = 16<<20, 64<<20, 8<<20
+	return h
+}
 
 // Open opens a database. A file that is no database, that belongs to another application, that a
 // newer version of art has made, or that cannot be written is refused with the matching Err; one
 // that another process writes to, with [*InUseError], unless that is about to close it. Nothing is
 // changed in any of these cases.
-func Open(path string, opt Options) (*Store, error) { return openStore(path, opt, usual) }
+func Open(path string, opt Options) (*Store, error) {
+	if opt.Bulk {
+		return openStore(path, opt, usual.bulk())
+	}
+	return openStore(path, opt, usual)
+}
 
 func openStore(path string, opt Options, h habits) (_ *Store, err error) {
 	defer outOfMemory(&err)
@@ -392,16 +408,13 @@ func (s *Store) firstFree() (Ino, error) {
 	return max(RootIno, Ino(top)) + 1, err
 }
 
-// connectWriter opens the writer's connection, which a session that only reads never needs.
+// connectWriter opens a connection that writes, which a session that only reads never needs.
 func (s *Store) connectWriter() (*conn, error) {
 	c, err := connect(s.path, sqlite3.OPEN_READWRITE, s.query)
 	if err != nil {
 		return nil, err
 	}
-	if err = s.setModes(c); err == nil {
-		err = c.Exec("PRAGMA cache_size=-32768")
-	}
-	if err != nil {
+	if err = s.setModes(c); err != nil {
 		err = c.cause(err)
 		c.Close()
 		return nil, err

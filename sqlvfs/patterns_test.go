@@ -219,7 +219,7 @@ func TestPatternsSurvivePowerCuts(t *testing.T) {
 	}
 	d, name := newDisk(t, honest)
 	h := usual
-	h.query, h.linger, h.logLimit = "vfs="+name, 200*time.Microsecond, 300_000
+	h.query, h.linger, h.logLimit, h.logMost = "vfs="+name, 200*time.Microsecond, 300_000, 600_000
 	all := memoryDir(t)
 	s, err := openStore(filepath.Join(all, "a.db"), Options{Create: true, Root: rootAttr}, h)
 	must(t, err)

@@ -118,10 +118,10 @@ type histories struct {
 }
 
 func newHistories(t *testing.T, seed uint64, p plant) *histories {
-	h := &histories{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), dir: memoryDir(t)}
+	h := &histories{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), habits: usual, dir: memoryDir(t)}
 	h.disk, h.habits.query = newDisk(t, p)
 	h.habits.query = "vfs=" + h.habits.query
-	h.habits.linger, h.habits.retry, h.habits.logLimit = 300*time.Microsecond, time.Millisecond, 200_000
+	h.habits.linger, h.habits.retry, h.habits.logLimit, h.habits.logMost = 300*time.Microsecond, time.Millisecond, 200_000, 400_000
 	return h
 }
 

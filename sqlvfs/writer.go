@@ -200,27 +200,27 @@ func (w *writer) apply(b *batch) error {
 }
 
 // connect opens the connection, if that has not been done.
-func (w *writer) connect() (err error) {
+func (w *writer) connect() error {
 	if w.conn != nil {
 		return nil
 	}
-	if w.conn, err = w.store.connectWriter(); err != nil {
+	c, err := w.store.connectWriter()
+	if err != nil {
 		return err
 	}
+	if err := c.Exec(fmt.Sprintf("PRAGMA cache_size=-%d", w.store.cache>>10)); err != nil {
+		c.Close()
+		return err
+	}
+	w.conn = c
 	w.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		if pages < w.logPages {
+			w.copied = 0 // the log has begun anew
+		}
 		w.logPages = pages
 		return nil
 	})
 	return nil
-}
-
-// makeRoom gives the space that the log takes to the next attempt, when there is none left: what is
-// in it goes back into the database, and the log begins anew.
-func (w *writer) makeRoom(err error) {
-	if isFull(err) {
-		// If this fails for want of space too, only the host can make room.
-		w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
-	}
 }
 
 func isFull(err error) bool {
@@ -236,6 +236,9 @@ type writer struct {
 	trees    map[Tree]int64   // art_tree
 	wrote    bool             // anything at all was committed
 	logPages int              // length of the write-ahead log
+	copied   int              // so many of these are in the database too
+	beside   *conn            // for checkpoints beside this one; nil until there is one, and after one that failed
+	passing  chan passed      // of the checkpoint that runs there; nil: none
 	pageSize int              // of the database, in bytes
 	rested   bool             // nothing was committed since the last rest
 	blob     *sqlite3.Blob    // a row that is being patched; nil: none
@@ -244,28 +247,14 @@ type writer struct {
 // sync makes committed transactions durable, and the names of the database's files with them: the
 // log's [file] sees to that.
 func (w *writer) sync() error {
-	p, err := w.FileControl("main", sqlite3.FCNTL_JOURNAL_POINTER)
+	// What a checkpoint failed of will fail the next one too. What it means for the log is known here.
+	w.settle()
+	log, err := w.log()
 	if err != nil {
 		return err
 	}
-	log, ok := p.(*file)
-	if !ok {
-		return errors.New("the database has no write-ahead log")
-	}
 	if err := log.Sync(vfs.SYNC_FULL | vfs.SYNC_DATAONLY); err != nil {
 		return fmt.Errorf("sync: %w", err)
-	}
-	return nil
-}
-
-// checkpoint copies the log back into the database when it has become long. Readers and operations
-// go on meanwhile; what a reader still needs is left for the next time.
-func (w *writer) checkpoint() error {
-	if w.logPages*w.pageSize < w.store.logLimit {
-		return nil
-	}
-	if _, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE); err != nil && !errors.Is(err, sqlite3.BUSY) {
-		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return nil
 }
@@ -286,6 +275,10 @@ func (w *writer) finish() {
 		if err != nil {
 			w.store.failed = cmp.Or(w.store.failed, err)
 		}
+	}
+	if w.conn != nil {
+		w.settle() // the one below says whether all is well
+		w.leaveBeside()
 	}
 	fail(w.store.closeReaders())
 	if w.conn == nil {

@@ -57,6 +57,7 @@ func openForPush(opt *Options) (*sqlvfs.Store, error) {
 		Waiting:  opt.waiting(),
 		ReadOnly: opt.DryRun,
 		Create:   !opt.DryRun,
+		Bulk:     true,
 		Root: sqlvfs.Attr{
 			Mode: unix.S_IFDIR | 0o755, Nlink: 2,
 			UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()),

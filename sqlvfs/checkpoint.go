@@ -1,0 +1,125 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// A checkpoint copies the log back into the database, after which the next transaction begins the log
+// anew. It takes as long as writing the log did, so it runs beside the writer, on a connection of its
+// own, and over again for what has come meanwhile, until so little is left that the writer makes the
+// last one itself: only while nobody writes can all of the log be copied. A writer that is faster than
+// the checkpoint waits for it when the log has become too long (habits.logMost).
+//
+// Readers and operations go on meanwhile; what a reader still needs is left for the next time.
+
+// passed is how a checkpoint went.
+type passed struct {
+	copied int // pages of the log that are in the database
+	err    error
+}
+
+// checkpoint sees to it that the log does not grow without end.
+func (w *writer) checkpoint() error {
+	h, log := w.store.habits, w.logPages*w.pageSize
+	if log < h.logLimit {
+		return nil
+	}
+	if w.passing != nil && len(w.passing) == 0 && log < h.logMost {
+		return nil
+	}
+	if err := w.settle(); err != nil {
+		return err
+	}
+	if left := (w.logPages - w.copied) * w.pageSize; left > h.logLimit/8 && log < h.logMost {
+		return w.pass()
+	}
+	p := copyLog(w.conn, sqlite3.CHECKPOINT_PASSIVE)
+	w.copied = max(w.copied, p.copied)
+	return p.err
+}
+
+// pass begins a checkpoint beside the writer. None may be running.
+func (w *writer) pass() error {
+	log, err := w.log()
+	if err != nil {
+		return err
+	}
+	if log.doubtful {
+		// Only the writer may write it once more, so a checkpoint must not find it like this: it would
+		// take for durable what is not.
+		if err := w.sync(); err != nil {
+			return err
+		}
+	}
+	if w.beside == nil {
+		if w.beside, err = w.store.connectWriter(); err != nil {
+			return err
+		}
+	}
+	c, done := w.beside, make(chan passed, 1)
+	w.passing = done
+	go func() { done <- copyLog(c, sqlite3.CHECKPOINT_PASSIVE) }()
+	return nil
+}
+
+// settle waits for the checkpoint that runs beside the writer, if one does.
+func (w *writer) settle() error {
+	if w.passing == nil {
+		return nil
+	}
+	p := <-w.passing
+	w.passing = nil
+	w.copied = max(w.copied, p.copied)
+	if p.err != nil {
+		// Perhaps it was the log that could not be synced. See files for what that takes.
+		if log, err := w.log(); err == nil {
+			log.doubtful = true
+		}
+		w.leaveBeside()
+	}
+	return p.err
+}
+
+// leaveBeside closes the connection for checkpoints. None may be running.
+func (w *writer) leaveBeside() {
+	if w.beside != nil {
+		// All that is left to be done is the writer's to do, and to tell.
+		w.beside.Close()
+		w.beside = nil
+	}
+}
+
+// copyLog makes a checkpoint.
+func copyLog(c *conn, mode sqlite3.CheckpointMode) passed {
+	_, copied, err := c.WALCheckpoint("main", mode)
+	if err != nil && !errors.Is(err, sqlite3.BUSY) {
+		return passed{copied, c.cause(fmt.Errorf("checkpoint: %w", err))}
+	}
+	return passed{copied, nil}
+}
+
+// log is the write-ahead log as the writer has it open.
+func (w *writer) log() (*file, error) {
+	p, err := w.FileControl("main", sqlite3.FCNTL_JOURNAL_POINTER)
+	if err != nil {
+		return nil, err
+	}
+	log, ok := p.(*file)
+	if !ok {
+		return nil, errors.New("the database has no write-ahead log")
+	}
+	return log, nil
+}
+
+// makeRoom gives the space that the log takes to the next attempt, when there is none left: what is
+// in it goes back into the database, and the log begins anew.
+func (w *writer) makeRoom(err error) {
+	if isFull(err) {
+		w.settle()
+		// If this fails for want of space too, only the host can make room.
+		w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
+	}
+}
