@@ -170,6 +170,7 @@ func (p *pusher) storeRead(f *read, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
 		return row, p.storeFailed(err)
 	}
 	p.report.Add(0, int64(len(f.data)))
+	f.drop()
 	return row, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"math/bits"
 	"os"
 	"runtime"
 	"sync"
@@ -68,7 +69,7 @@ func (f *read) load() error {
 	if f.st.Size >= bufferSize {
 		return errChanging // it has grown
 	}
-	f.data = make([]byte, f.st.Size)
+	f.data = takeBuffer(f.st.Size)
 	if _, err := io.ReadFull(file, f.data); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return errChanging
@@ -78,6 +79,26 @@ func (f *read) load() error {
 	hash := sha256.Sum256(f.data)
 	f.hash = hash[:]
 	return f.finish(file)
+}
+
+// buffers hold content that is read ahead, for one file after the other: those at i have 1<<i bytes.
+// A push reads all of a tree, and memory that is touched for the first time is not cheap.
+var buffers [21]sync.Pool // to bufferSize
+
+// takeBuffer returns a buffer of less than bufferSize.
+func takeBuffer(size int64) []byte {
+	class := bits.Len64(uint64(size))
+	if b, ok := buffers[class].Get().(*[]byte); ok {
+		return (*b)[:size]
+	}
+	return make([]byte, size, 1<<class)
+}
+
+// drop gives up the content.
+func (f *read) drop() {
+	b := f.data
+	f.data = nil
+	buffers[bits.Len(uint(cap(b)))-1].Put(&b)
 }
 
 // finish reads what else is moved of a file, and makes sure that it was the same all the time.
