@@ -6,7 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/jacobsa/fuse"
 	"github.com/jacobsa/fuse/fuseops"
@@ -23,9 +25,10 @@ type Server struct {
 	dev  int // descriptor of the connection
 	logf func(string, ...any)
 
-	begun   chan struct{} // closed when dev is the device
-	waiting waiting
-	counts  counts
+	begun    chan struct{} // closed when dev is the device
+	waiting  waiting
+	counts   counts
+	syncTook atomic.Int64 // nanoseconds of the last sync
 
 	leadership
 	last   any // operation that has a number; the leader's
@@ -112,7 +115,7 @@ func (s *Server) take(ctx context.Context, c *fuse.Connection, op any) {
 			return
 		}
 	}
-	if mayWait(op) {
+	if mayWait(op) && !(syncs(op) && s.syncHere()) {
 		s.handOff(op, func() { s.serve(ctx, c, op) })
 		return
 	}
@@ -121,12 +124,24 @@ func (s *Server) take(ctx context.Context, c *fuse.Connection, op any) {
 
 // mayWait tells whether an operation waits for a disk as a matter of course.
 func mayWait(op any) bool {
+	_, read := op.(*fuseops.ReadFileOp)
+	return read || syncs(op)
+}
+
+func syncs(op any) bool {
 	switch op.(type) {
-	case *fuseops.ReadFileOp, *fuseops.SyncFileOp, *fuseops.SyncFSOp:
+	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
 		return true
 	}
 	return false
 }
+
+// brief is how long a sync may take for the next one to be served by who reads.
+const brief = 2 * time.Millisecond
+
+// syncHere tells whether a sync holds nobody up: the disk is fast, and no request waits. Then to wake
+// another goroutine would take a good part of the time.
+func (s *Server) syncHere() bool { return s.syncTook.Load() < int64(brief) && !s.poller.ready() }
 
 func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
 	err := s.do(ctx, op)
@@ -216,7 +231,10 @@ func (s *Server) do(ctx context.Context, op any) error {
 		}
 		return s.fs.Allocate(by(op.OpContext), Ino(op.Inode), op.Mode, int64(op.Offset), int64(op.Length))
 	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
-		return s.fs.Sync()
+		begin := time.Now()
+		err := s.fs.Sync()
+		s.syncTook.Store(int64(time.Since(begin)))
+		return err
 	case *fuseops.ReadDirOp:
 		return s.readDir(op, false)
 	case *fuseops.ReadDirPlusOp:

@@ -43,7 +43,7 @@ func (w *writer) commit(b *batch) (err error) {
 			clear(w.bases) // the rows of those that were new are not there
 		}
 	}()
-	w.wrote, w.rested = true, false
+	w.wrote = true
 	for in, from := range b.cuts {
 		if err := w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index>=?", int64(in.Ino), from); err != nil {
 			return err

@@ -67,6 +67,9 @@ type Store struct {
 	failed   error  // why the last transaction failed; nil once one succeeds. GUARDED_BY(Mutex)
 	durable  uint64 // the newest batch that survives a power cut. GUARDED_BY(Mutex)
 	closing  bool   // GUARDED_BY(Mutex)
+	turning  bool   // somebody has the writer, see its take. GUARDED_BY(Mutex)
+
+	writer *writer // nil: read-only
 
 	done    *sync.Cond // on Mutex: a batch was committed, or has failed
 	kick    chan struct{}
@@ -264,6 +267,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if _, err := s.meta.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, false); err != nil {
 		return err
 	}
+	s.writer = &writer{store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), rested: true}
 	go s.write()
 	return nil
 }

@@ -71,12 +71,23 @@ func (s *Store) Sync() error {
 	// durable, so is everything before it.
 	b := s.gather
 	b.sync = true
-	s.kickLater()
 	for seq := b.seq; s.durable < seq; {
-		if s.failed != nil {
+		switch {
+		case s.failed != nil:
+			s.kickLater()
 			return s.failed
+		case s.turning:
+			s.done.Wait()
+		default:
+			// Here and now: to wake the writer's goroutine, and to be woken by it, takes about as long as
+			// a small transaction does.
+			s.Unlock()
+			_, ok := s.writer.turn()
+			s.Lock()
+			if !ok {
+				s.kickLater()
+			}
 		}
-		s.done.Wait()
 	}
 	return nil
 }
@@ -101,18 +112,17 @@ func (s *Store) Close() error {
 	return err
 }
 
-// write is the writer: it commits one batch after the other until the store is closed.
+// write commits one batch after the other until the store is closed.
 func (s *Store) write() {
 	defer close(s.stopped)
-	w := &writer{store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), rested: true}
+	w := s.writer
 	for {
 		switch wait := s.nextTurn(); {
 		case wait < 0:
 			select {
 			case <-s.kick:
 			case <-w.idle():
-				w.rested = true
-				w.shrink(shrinkIdly)
+				w.rest()
 			}
 		case wait > 0:
 			select {
@@ -125,6 +135,9 @@ func (s *Store) write() {
 				if !ok {
 					w.turn() // there may be room now
 				}
+				s.Lock()
+				w.take()
+				s.Unlock()
 				w.finish()
 				return
 			}
@@ -149,10 +162,26 @@ func (s *Store) nextTurn() time.Duration {
 	return max(0, s.linger-time.Since(s.gather.since))
 }
 
+// take has the writer for one's own, until it is given back. The Store's lock must be held.
+func (w *writer) take() {
+	s := w.store
+	for s.turning {
+		s.done.Wait()
+	}
+	s.turning = true
+}
+
+// give lets others have the writer. The Store's lock must be held.
+func (w *writer) give() {
+	w.store.turning = false
+	w.store.done.Broadcast()
+}
+
 // turn takes the gathered batch, commits it and lets everyone know.
 func (w *writer) turn() (closing, ok bool) {
 	s := w.store
 	s.Lock()
+	w.take()
 	b := s.gather
 	closing = s.closing
 	s.gather = newBatch(b.seq + 1)
@@ -173,9 +202,28 @@ func (w *writer) turn() (closing, ok bool) {
 			s.durable = b.seq
 		}
 		s.release(b)
+		if w.latest = time.Now(); w.rested {
+			w.rested = false
+			s.kickLater() // for the next rest
+		}
 	}
-	s.done.Broadcast()
+	w.give()
 	return closing, err == nil
+}
+
+// rest does what there is time for while nothing happens.
+func (w *writer) rest() {
+	s := w.store
+	s.Lock()
+	defer s.Unlock()
+	if w.rested = time.Since(w.latest) >= restAfter; !w.rested {
+		return
+	}
+	w.take()
+	s.Unlock()
+	w.shrink(shrinkIdly)
+	s.Lock()
+	w.give()
 }
 
 // apply does to the database what a batch asks for.
@@ -228,7 +276,7 @@ func isFull(err error) bool {
 	return errno == syscall.ENOSPC || errno == syscall.EDQUOT
 }
 
-// writer is the state of the goroutine that owns the writing connection.
+// writer is what belongs to the writing connection. One goroutine at a time has it, see take.
 type writer struct {
 	*conn    // nil until there is something to write
 	store    *Store
@@ -240,7 +288,8 @@ type writer struct {
 	beside   *conn            // for checkpoints beside this one; nil until there is one, and after one that failed
 	passing  chan passed      // of the checkpoint that runs there; nil: none
 	pageSize int              // of the database, in bytes
-	rested   bool             // nothing was committed since the last rest
+	latest   time.Time        // when something was committed. GUARDED_BY(Store.Mutex)
+	rested   bool             // nothing was since the last rest. GUARDED_BY(Store.Mutex)
 	blob     *sqlite3.Blob    // a row that is being patched; nil: none
 }
 
@@ -262,10 +311,12 @@ func (w *writer) sync() error {
 // idle is for waiting until nothing has been written for a while; nil when nothing was since the last
 // rest.
 func (w *writer) idle() <-chan time.Time {
+	w.store.Lock()
+	defer w.store.Unlock()
 	if w.rested {
 		return nil
 	}
-	return time.After(restAfter)
+	return time.After(restAfter - time.Since(w.latest))
 }
 
 // finish leaves one durable file behind, if anything was written. The connection that wrote is the
