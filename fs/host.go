@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -306,13 +307,19 @@ type Dirent struct {
 	Type uint32
 }
 
+// direntBuffers are for getdents(2): a new one for each directory would be most of what a walk of a
+// tree leaves to the garbage collector.
+var direntBuffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
 // ReadAll returns all entries but "." and "..", in the host's order.
 func (d *HostDir) ReadAll() ([]Dirent, error) {
 	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
 		return nil, err
 	}
 	var list []Dirent
-	buf := make([]byte, 32<<10)
+	pooled := direntBuffers.Get().(*[]byte)
+	defer direntBuffers.Put(pooled)
+	buf := *pooled
 	for {
 		n, err := unix.Getdents(d.fd, buf)
 		if err == unix.EINTR {

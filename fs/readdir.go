@@ -66,8 +66,13 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 	}
 	n.holds++
 	defer func() { n.holds--; o.drop(n) }()
+	begins := offset == 0 || n.list == nil
+	next := 0
+	if !begins {
+		next = n.after(offset)
+	}
 	var host *HostDir
-	if offset == 0 || n.list == nil || plus {
+	if begins || plus && next < len(n.list) {
 		asked := o.clock()
 		if host, err = o.openDir(n); err != nil {
 			return err
@@ -77,7 +82,7 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 			o.watchDir(n, host, asked)
 		}
 	}
-	if offset == 0 || n.list == nil {
+	if begins || n.list == nil { // somebody else may have come to the end meanwhile
 		list, err := o.list(n, host)
 		if err != nil {
 			return err
@@ -91,9 +96,7 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 		o.expireList(n)
 	}
 	list := n.list
-	next, _ := slices.BinarySearchFunc(list, offset, func(e dirent, offset uint64) int {
-		return cmp.Or(cmp.Compare(e.offset, offset), -1) // the first one behind it
-	})
+	next = n.after(offset)
 	for _, ent := range list[next:] {
 		e := DirEntry{Name: ent.name, Ino: ent.ino, Mode: ent.mode, Offset: ent.offset}
 		var child *node
@@ -122,6 +125,14 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 		o.dropList(n)
 	}
 	return nil
+}
+
+// after is where in a directory's list what follows an offset begins. Lock held.
+func (n *node) after(offset uint64) int {
+	i, _ := slices.BinarySearchFunc(n.list, offset, func(e dirent, offset uint64) int {
+		return cmp.Or(cmp.Compare(e.offset, offset), -1) // the first one behind it
+	})
+	return i
 }
 
 // openDir opens a node's directory in the base; nil without an error says that the base supplies
