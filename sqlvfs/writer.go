@@ -81,10 +81,7 @@ func (s *Store) Sync() error {
 		default:
 			// Here and now: to wake the writer's goroutine, and to be woken by it, takes about as long as
 			// a small transaction does.
-			s.Unlock()
-			_, ok := s.writer.turn()
-			s.Lock()
-			if !ok {
+			if _, ok := s.writer.turn(); !ok {
 				s.kickLater()
 			}
 		}
@@ -130,18 +127,20 @@ func (s *Store) write() {
 			case <-time.After(wait):
 			}
 		default:
+			s.Lock()
 			closing, ok := w.turn()
 			if closing {
 				if !ok {
 					w.turn() // there may be room now
 				}
-				s.Lock()
 				w.take()
-				s.Unlock()
+			}
+			s.Unlock()
+			switch {
+			case closing:
 				w.finish()
 				return
-			}
-			if !ok {
+			case !ok:
 				time.Sleep(s.retry)
 			}
 		}
@@ -177,10 +176,10 @@ func (w *writer) give() {
 	w.store.done.Broadcast()
 }
 
-// turn takes the gathered batch, commits it and lets everyone know.
+// turn takes the gathered batch, commits it and lets everyone know. The Store's lock must be held; it is
+// let go of meanwhile.
 func (w *writer) turn() (closing, ok bool) {
 	s := w.store
-	s.Lock()
 	w.take()
 	b := s.gather
 	closing = s.closing
@@ -192,7 +191,6 @@ func (w *writer) turn() (closing, ok bool) {
 	err := w.apply(b)
 
 	s.Lock()
-	defer s.Unlock()
 	s.inflight = nil
 	if s.failed = err; err != nil {
 		s.merge(b)
