@@ -9,11 +9,12 @@
 // # How it is fast
 //
 // Live inodes are Go objects in a table (inode.go). An operation changes them in memory, under one
-// lock, and notes what became dirty (batch.go). One goroutine, the writer (writer.go), takes the
-// dirty set as a whole every now and then and commits it in one transaction while the next set
-// gathers. The set holds states, not steps: what was created and deleted in between, or written
-// twice, reaches the disk once or never. Reads of rows that are not in memory go to connections
-// of their own (conn.go) and never wait for the writer.
+// lock, and notes what became dirty (batch.go). The writer (writer.go) takes the dirty set as a whole
+// and commits it in one transaction while the next set gathers: a goroutine does every now and then,
+// and whoever calls Sync at once. The set holds states, not steps: what was created and deleted in
+// between, or written twice, reaches the disk once or never. Checkpoints run beside the writer
+// (checkpoint.go). Reads of rows that are not in memory go to connections of their own (conn.go) and
+// never wait for the writer.
 //
 // # What is promised
 //
