@@ -246,6 +246,43 @@ func TestLastTransactionIsTriedAgain(t *testing.T) {
 	}
 }
 
+// What there was no room for has been deleted, but somebody holds it to the end. All else is saved.
+func TestNamelessFileNeedsNoRoom(t *testing.T) {
+	s, d := failing(t)
+	put(s, create(t, s, "kept", syscall.S_IFREG|0o600))
+	must(t, s.Sync())
+	f := create(t, s, "f", syscall.S_IFREG|0o600)
+	room := 1 << 20
+	d.failWith(func(k eventKind, size int) error {
+		if k != wrote {
+			return nil
+		}
+		if size > room {
+			return &os.PathError{Op: "pwrite", Path: "a.db", Err: syscall.ENOSPC}
+		}
+		room -= size
+		return nil
+	})
+	must(t, s.WriteAt(f, make([]byte, 4<<20), 0, nil, Now()))
+	if got := Errno(s.Sync()); got != syscall.ENOSPC {
+		t.Errorf("sync on a full disk: %v", got)
+	}
+	s.Lock()
+	f.Attr.Nlink = 0
+	s.Dirty(f)
+	must(t, s.Unlink(s.Root(), "f"))
+	s.Unlock()
+	d.mu.Lock()
+	room = 1 << 20 // the checkpoint that followed the failure has made some
+	d.mu.Unlock()
+	path := s.Path()
+	must(t, s.Close())
+	must(t, checkClean(path))
+	s = openTest(t, path)
+	defer s.Close()
+	put(s, lookup(t, s, "kept"))
+}
+
 // A writer that cannot open its connection promises nothing, and tries again.
 func TestWriterCannotConnect(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")

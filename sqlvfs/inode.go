@@ -174,6 +174,16 @@ func (s *Store) Put(in *Inode) {
 	s.evict(in)
 }
 
+// dropNameless deletes inodes that only their holders have kept. The Store's lock must be held.
+func (s *Store) dropNameless() {
+	for _, in := range s.live {
+		if in.holds > 0 && in.Attr.Nlink == 0 && in != s.root {
+			in.holds = 1
+			s.Put(in)
+		}
+	}
+}
+
 // onDisk tells whether there may be rows to delete when the inode goes away.
 func (in *Inode) onDisk() bool {
 	return in.stored || in.dataStored || in.sideStored || in.xattrStored || in.orphanRow

@@ -89,8 +89,8 @@ func (s *Store) Sync() error {
 	return nil
 }
 
-// Close commits what is left, folds the log into the database file and closes it. The store must
-// not be used afterwards.
+// Close commits what is left, folds the log into the database file and closes it. Files without a name
+// are gone with it, whoever holds them. The store must not be used afterwards.
 func (s *Store) Close() error {
 	s.Lock()
 	if s.closing {
@@ -98,6 +98,7 @@ func (s *Store) Close() error {
 		return ErrClosed
 	}
 	s.closing = true
+	s.dropNameless()
 	s.Unlock()
 	if s.lockFile != nil {
 		sayLeaving(s.lockFile)
