@@ -283,6 +283,21 @@ func TestNamelessFileNeedsNoRoom(t *testing.T) {
 	put(s, lookup(t, s, "kept"))
 }
 
+// What was to be committed may be void by the time the writer takes it: then it has nothing to do, and
+// nothing to rest from.
+func TestNothingToCommit(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	defer s.Close()
+	s.Lock()
+	defer s.Unlock()
+	if _, ok := s.writer.turn(); !ok {
+		t.Error("nothing was committed, and that failed")
+	}
+	if s.writer.conn != nil || !s.writer.rested {
+		t.Error("it has a connection, or is to rest with none")
+	}
+}
+
 // A writer that cannot open its connection promises nothing, and tries again.
 func TestWriterCannotConnect(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")

@@ -201,7 +201,7 @@ func (w *writer) turn() (closing, ok bool) {
 			s.durable = b.seq
 		}
 		s.release(b)
-		if w.latest = time.Now(); w.rested {
+		if w.latest = time.Now(); w.rested && w.conn != nil {
 			w.rested = false
 			s.kickLater() // for the next rest
 		}
@@ -288,7 +288,7 @@ type writer struct {
 	passing  chan passed      // of the checkpoint that runs there; nil: none
 	pageSize int              // of the database, in bytes
 	latest   time.Time        // when something was committed. GUARDED_BY(Store.Mutex)
-	rested   bool             // nothing was since the last rest. GUARDED_BY(Store.Mutex)
+	rested   bool             // nothing was since the last rest, or ever. GUARDED_BY(Store.Mutex)
 	blob     *sqlite3.Blob    // a row that is being patched; nil: none
 }
 
