@@ -115,33 +115,28 @@ func (s *Server) take(ctx context.Context, c *fuse.Connection, op any) {
 			return
 		}
 	}
-	if mayWait(op) && !(syncs(op) && s.syncHere()) {
+	if s.mayWait(op) {
 		s.handOff(op, func() { s.serve(ctx, c, op) })
 		return
 	}
 	s.serve(ctx, c, op)
 }
 
-// mayWait tells whether an operation waits for a disk as a matter of course.
-func mayWait(op any) bool {
-	_, read := op.(*fuseops.ReadFileOp)
-	return read || syncs(op)
-}
-
-func syncs(op any) bool {
-	switch op.(type) {
-	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
-		return true
-	}
-	return false
-}
-
 // brief is how long a sync may take for the next one to be served by who reads.
 const brief = 2 * time.Millisecond
 
-// syncHere tells whether a sync holds nobody up: the disk is fast, and no request waits. Then to wake
-// another goroutine would take a good part of the time.
-func (s *Server) syncHere() bool { return s.syncTook.Load() < int64(brief) && !s.poller.ready() }
+// mayWait tells whether an operation waits for a disk as a matter of course. A sync does not where the
+// disk is fast, and holds nobody up while no request waits: then to wake another goroutine would take a
+// good part of its time.
+func (s *Server) mayWait(op any) bool {
+	switch op.(type) {
+	case *fuseops.ReadFileOp:
+		return true
+	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
+		return s.syncTook.Load() >= int64(brief) || s.poller.ready()
+	}
+	return false
+}
 
 func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
 	err := s.do(ctx, op)
