@@ -36,7 +36,7 @@ func (w *writer) checkpoint() error {
 	if left := (w.logPages - w.copied) * w.pageSize; left > h.logLimit/8 && log < h.logMost {
 		return w.pass()
 	}
-	p := copyLog(w.conn, sqlite3.CHECKPOINT_PASSIVE)
+	p := copyLog(w.conn)
 	w.copied = max(w.copied, p.copied)
 	return p.err
 }
@@ -61,7 +61,7 @@ func (w *writer) pass() error {
 	}
 	c, done := w.beside, make(chan passed, 1)
 	w.passing = done
-	go func() { done <- copyLog(c, sqlite3.CHECKPOINT_PASSIVE) }()
+	go func() { done <- copyLog(c) }()
 	return nil
 }
 
@@ -92,9 +92,9 @@ func (w *writer) leaveBeside() {
 	}
 }
 
-// copyLog makes a checkpoint.
-func copyLog(c *conn, mode sqlite3.CheckpointMode) passed {
-	_, copied, err := c.WALCheckpoint("main", mode)
+// copyLog makes a checkpoint that waits for nobody.
+func copyLog(c *conn) passed {
+	_, copied, err := c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
 	if err != nil && !errors.Is(err, sqlite3.BUSY) {
 		return passed{copied, c.cause(fmt.Errorf("checkpoint: %w", err))}
 	}

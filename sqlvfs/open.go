@@ -92,8 +92,8 @@ type habits struct {
 
 var usual = habits{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20}
 
-// bulk makes habits of usual ones for what comes in at once, to stay: of a long log, of which nothing
-// is void before it is copied, nobody has anything.
+// bulk are the habits for what comes in at once, to stay. A long log pays where much of it is void by the
+// time it is copied; here nothing is.
 func (h habits) bulk() habits {
 	h.logLimit, h.logMost, h.cache = 16<<20, 64<<20, 8<<20
 	return h
