@@ -116,7 +116,10 @@ func prepare(o *Options) (_ *prepared, err error) {
 
 	// By bubblewrap, which with a tracer has a process in the guest and filters that as well:
 	// the guest could make it call for it (ptrace(2)).
-	p.filter = filter.Marshal(seccomp.Program(values(settings.Allow), o.Database == ""))
+	p.filter = filter.Marshal(seccomp.Program(seccomp.Session{
+		Allowed: values(settings.Allow),
+		Written: o.Database == "" || slices.ContainsFunc(binds, func(b config.Bind) bool { return !b.ReadOnly }),
+	}))
 
 	p.payload = stub.Payload{Command: o.Command, Shells: account.shells}
 	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), guest); err != nil {

@@ -44,9 +44,9 @@ func benchmarkAllowed(b *testing.B, n int, call func()) {
 	}{
 		{"none", nil},
 		{"shortest", [][]unix.SockFilter{shortest}},
-		{"policy", [][]unix.SockFilter{Program(nil, false)}},
+		{"policy", [][]unix.SockFilter{Program(Session{})}},
 		{"trace", [][]unix.SockFilter{traced}},
-		{"both", [][]unix.SockFilter{Program(nil, false), traced}},
+		{"both", [][]unix.SockFilter{Program(Session{}), traced}},
 		{"argument", [][]unix.SockFilter{append([]unix.SockFilter{load(offArgs)}, shortest...)}},
 	}
 	const rounds = 41

@@ -43,15 +43,22 @@ const (
 	offArgs = 16 // of 64 bits each
 )
 
-// Program returns the filter for the architecture that this program was built
-// for. allowed are the options to leave out of it. With written, files that the
-// guest makes are the host's at once, and may not become programs that run with
-// somebody else's rights.
-func Program(allowed []string, written bool) []unix.SockFilter {
-	return program(sysnum.Native, allowed, written)
+// Session is what the filter depends on.
+type Session struct {
+	// Allowed are the options to leave out of the filter.
+	Allowed []string
+	// Written says that the guest can write files of the host: its workspace in direct
+	// mode, or a mount. They may not become programs that run with somebody else's
+	// rights.
+	Written bool
 }
 
-func program(arch *sysnum.Arch, allowed []string, written bool) []unix.SockFilter {
+// Program returns the filter for the architecture that this program was built for.
+func Program(s Session) []unix.SockFilter {
+	return program(sysnum.Native, s)
+}
+
+func program(arch *sysnum.Arch, s Session) []unix.SockFilter {
 	// Another architecture's calls have other numbers. A program of it cannot do
 	// anything at all, not even say so: better it ends at once. The numbers of x32
 	// are unknown to most kernels, and programs know that.
@@ -60,7 +67,7 @@ func program(arch *sysnum.Arch, allowed []string, written bool) []unix.SockFilte
 		load(offNr), skipUnless(unix.BPF_JGE, sysnum.X32Bit, 1), refuse(unix.ENOSYS),
 	}
 	for _, r := range rules {
-		if slices.Contains(allowed, r.option) || r.written && !written {
+		if slices.Contains(s.Allowed, r.option) || r.written && !s.Written {
 			continue
 		}
 		for _, name := range r.calls {

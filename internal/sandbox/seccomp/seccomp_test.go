@@ -105,16 +105,16 @@ func TestArguments(t *testing.T) {
 				t.Fatalf("%s has no call %s", arch.GOARCH, test.name)
 			}
 			c := call{arch.Audit, uint32(nr), &test.args}
-			if got := decide(t, program(arch, nil, true), c); got != test.want {
+			if got := decide(t, program(arch, Session{Written: true}), c); got != test.want {
 				t.Errorf("%s: %s%x: %#x, want %#x", arch.GOARCH, test.name, test.args, got, test.want)
 			}
 			if test.option != "" {
-				if got := decide(t, program(arch, []string{test.option}, true), c); got != allowed {
+				if got := decide(t, program(arch, Session{[]string{test.option}, true}), c); got != allowed {
 					t.Errorf("%s: %s%x with %s: %#x", arch.GOARCH, test.name, test.args, test.option, got)
 				}
 			}
 			if test.written {
-				if got := decide(t, program(arch, nil, false), c); got != allowed {
+				if got := decide(t, program(arch, Session{}), c); got != allowed {
 					t.Errorf("%s: %s%x where files are not the host's: %#x", arch.GOARCH, test.name, test.args, got)
 				}
 			}
@@ -133,7 +133,7 @@ func TestOptions(t *testing.T) {
 		if err := Check(option); err != nil {
 			t.Error(err)
 		}
-		with := program(&sysnum.AMD64, []string{option}, true)
+		with := program(&sysnum.AMD64, Session{[]string{option}, true})
 		for _, r := range rules {
 			for _, name := range r.calls {
 				nr, ok := sysnum.AMD64.Number(name)
@@ -159,7 +159,7 @@ func TestOptions(t *testing.T) {
 
 func TestForeign(t *testing.T) {
 	for _, arch := range arches {
-		p := program(arch, Options, false)
+		p := program(arch, Session{Allowed: Options})
 		for _, test := range []struct{ arch, nr, want uint32 }{
 			{0x40000003, 3, unix.SECCOMP_RET_KILL_PROCESS}, // i386
 			{0x40000028, 3, unix.SECCOMP_RET_KILL_PROCESS}, // arm
@@ -176,7 +176,7 @@ func TestForeign(t *testing.T) {
 // the kernel not run the filter for it (seccomp_is_const_allow in kernel/seccomp.c).
 func TestNumberAlone(t *testing.T) {
 	for _, arch := range arches {
-		p := program(arch, nil, true)
+		p := program(arch, Session{Written: true})
 		for _, name := range arch.Names() {
 			if slices.ContainsFunc(rules, func(r rule) bool { return slices.Contains(r.calls, name) }) {
 				continue
