@@ -10,6 +10,7 @@
 //	sockets.go     sockets of the host
 //	secrets.go     what is there to be read
 //	system.go      what is there to be written, and devices
+//	inodes.go      files of the host that are reached without a name
 //	rights.go      what a process may do
 //	workspace.go   what a guest could leave behind for the host
 //	victim.go      what is attacked, on the host
@@ -66,5 +67,5 @@ func (a *Attempt) In(mode Mode) bool { return a.Only == "" || a.Only == mode }
 
 // All returns all attempts.
 func All() []Attempt {
-	return slices.Concat(processes, sockets, secrets, system, rights, calls, foreign, workspace)
+	return slices.Concat(processes, sockets, secrets, system, inodes, rights, calls, foreign, workspace)
 }

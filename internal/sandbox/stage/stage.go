@@ -81,6 +81,10 @@ func run(link *os.File) error {
 		return cli.WithHint(fmt.Errorf("make mounts private: %w", err), hint.Host{}.Namespaces())
 	}
 
+	if err := sealSelf(); err != nil {
+		return err
+	}
+
 	// Everything of the host is opened before anything is covered, each path once:
 	// what a path means cannot be changed after that.
 	h, err := open(p)
