@@ -45,6 +45,10 @@ func placeBeside(db *os.File, path string) (*beside, error) {
 	if err := unix.FcntlFlock(db.Fd(), unix.F_OFD_SETLK, sharedBytes(unix.F_RDLCK)); err != nil {
 		return nil, nil // somebody is closing it just now
 	}
+	whole, err := db.Stat()
+	if err != nil {
+		return nil, unwrapPath(err)
+	}
 	b := &beside{db: db}
 	for _, suffix := range []string{"-wal", "-shm"} {
 		name := path + suffix
@@ -56,6 +60,8 @@ func placeBeside(db *os.File, path string) (*beside, error) {
 		case !errors.Is(err, fs.ErrExist):
 			b.withdraw()
 			return nil, unwrapPath(err)
+		default:
+			narrow(name, whole.Mode())
 		}
 		info, err := os.Lstat(name)
 		if err != nil {
@@ -65,6 +71,19 @@ func placeBeside(db *os.File, path string) (*beside, error) {
 		b.files = append(b.files, info)
 	}
 	return b, nil
+}
+
+// narrow takes from a file beside a database the permissions that the database itself does not give: a
+// killed process may have left them. Where that is another user's file, it is his to decide.
+func narrow(name string, db fs.FileMode) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.Mode().Perm()&^db.Perm() != 0 {
+		_ = f.Chmod(st.Mode().Perm() & db.Perm())
+	}
 }
 
 // release ends the hold: the store's own connection has the database open, or there will be none.

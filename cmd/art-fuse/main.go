@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/peterbourgon/ff/v3"
 	"github.com/peterbourgon/ff/v3/ffcli"
@@ -54,6 +55,9 @@ func main() {
 		cli.Fail(prog, err)
 		os.Exit(cli.ExitError)
 	}
+	// SQLite makes its log and index beside the database with the mode that umask leaves, and what is in
+	// a database is for its owner alone.
+	syscall.Umask(0o077)
 	os.Exit(run(os.Args[1:], os.Stdout))
 }
 

@@ -114,7 +114,6 @@ func inBackground() error {
 
 // mount serves a database on a directory until it is unmounted.
 func mount(cfg mountConfig) error {
-	syscall.Umask(0o077)
 	dir, err := filepath.Abs(cfg.dir) // the server moves to another directory
 	if err != nil {
 		return err

@@ -62,8 +62,6 @@ func serveCommand() *ffcli.Command {
 // Ctrl-C meant for the payload must not take the payload's files away.
 func serve(cfg serveConfig) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	// SQLite makes its log and index beside the database with the mode that umask leaves.
-	syscall.Umask(0o077)
 	control := os.NewFile(uintptr(cfg.control), "control")
 	unix.CloseOnExec(cfg.control)
 

@@ -26,7 +26,12 @@ import (
 
 const prog = "art-sync"
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	// SQLite makes its log and index beside the database with the mode that umask leaves, and what is in
+	// a database is for its owner alone. What is pulled is given its mode.
+	unix.Umask(0o077)
+	os.Exit(run(os.Args[1:]))
+}
 
 // usageError is a command line that makes no sense.
 type usageError struct{ error }
