@@ -25,16 +25,13 @@ type Host struct {
 	ino    uint64      // of the root
 	tree   sqlvfs.Tree // which directory the root is; it has no name
 	dir    string
-	hidden map[string]bool    // paths that are not there, whatever the host says
-	hiders map[string]bool    // directories of these
-	secret map[[2]uint64]bool // device and inode of files that are not there under any name
-	pins   []int              // O_PATH descriptors of these, or their numbers would go to others
-	uid    int                // of this process
-	groups []int              // same
+	hidden hidden
+	uid    int   // of this process
+	groups []int // same
 }
 
-// OpenHost opens a tree. Files named in hide, and everything that SQLite keeps beside them, are
-// left out of it, under these names and under any other.
+// OpenHost opens a tree. What is named in hide, all that lies below it, and everything that SQLite
+// keeps beside it are left out of the tree, under these names and under any other.
 func OpenHost(dir string, hide ...string) (*Host, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -47,7 +44,7 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
-	h := &Host{root: fd, dir: dir, hidden: map[string]bool{}, hiders: map[string]bool{}, secret: map[[2]uint64]bool{}}
+	h := &Host{root: fd, dir: dir, hidden: newHidden()}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		h.Close()
@@ -64,26 +61,9 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 	}
 	h.uid, h.groups = os.Geteuid(), append(h.groups, os.Getegid())
 	for _, file := range hide {
-		if real, err := filepath.EvalSymlinks(file); err == nil {
-			file = real
-		}
-		if file, err = filepath.Abs(file); err != nil {
+		if err := h.hidden.add(dir, file); err != nil {
 			h.Close()
 			return nil, err
-		}
-		if pin, err := unix.Open(file, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
-			h.pins = append(h.pins, pin)
-			if err := unix.Fstat(pin, &st); err != nil {
-				h.Close()
-				return nil, &os.PathError{Op: "stat", Path: file, Err: err}
-			}
-			h.secret[[2]uint64{st.Dev, st.Ino}] = true
-		}
-		if rel, err := filepath.Rel(dir, file); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
-			for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-				h.hidden[rel+suffix] = true
-			}
-			h.hiders[filepath.Dir(rel)] = true
 		}
 	}
 	return h, nil
@@ -94,9 +74,7 @@ func (h *Host) Dir() string { return h.dir }
 
 // Close closes the tree. Files that were opened from it stay open.
 func (h *Host) Close() error {
-	for _, pin := range h.pins {
-		unix.Close(pin)
-	}
+	h.hidden.close()
 	return unix.Close(h.root)
 }
 
@@ -114,14 +92,16 @@ func (h *Host) readable(a *sqlvfs.Attr) bool {
 // beneath are the rules by which every path is walked (openat2(2)).
 const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
-// open opens a path below the root.
+// open opens a path below the root. What is hidden is not there, nor is what lies below it: an origin
+// may be there, from before it was hidden.
 func (h *Host) open(path string, flags uint64) (int, error) {
+	if h.hidden.path(path) {
+		return -1, syscall.ENOENT
+	}
 	at, owned := h.root, false
 	for {
-		// A single call takes less than PATH_MAX bytes; deeper paths are walked in pieces.
 		rest := ""
-		if len(path) >= unix.PathMax {
-			cut := strings.LastIndexByte(path[:unix.PathMax-1], '/')
+		if cut := h.cut(path); cut > 0 {
 			path, rest = path[:cut], path[cut+1:]
 		}
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: beneath}
@@ -135,11 +115,26 @@ func (h *Host) open(path string, flags uint64) (int, error) {
 		if owned {
 			unix.Close(at)
 		}
+		if err == nil && h.hidden.directory {
+			err = h.hidden.check(fd)
+		}
 		if err != nil || rest == "" {
 			return fd, err
 		}
 		at, owned, path = fd, true, rest
 	}
+}
+
+// cut is where a path is divided to be walked in pieces; 0: it is not. A single call takes less than
+// PATH_MAX bytes. Where a directory is hidden, under any name, each one on the way must be looked at.
+func (h *Host) cut(path string) int {
+	switch {
+	case h.hidden.directory:
+		return max(strings.IndexByte(path, '/'), 0)
+	case len(path) >= unix.PathMax:
+		return strings.LastIndexByte(path[:unix.PathMax-1], '/')
+	}
+	return 0
 }
 
 // openQuietly opens a path for reading without moving its access time, as far as that is allowed: on
@@ -152,8 +147,12 @@ func (h *Host) openQuietly(path string, flags uint64) (int, error) {
 	return fd, err
 }
 
-// parent opens the directory that holds a path's last component. done must be called afterwards.
+// parent opens the directory that holds a path's last component, unless the path is hidden. done must be
+// called afterwards.
 func (h *Host) parent(path string) (fd int, name string, done func(), err error) {
+	if h.hidden.path(path) {
+		return -1, "", nil, syscall.ENOENT
+	}
 	cut := strings.LastIndexByte(path, '/')
 	if cut < 0 {
 		return h.root, path, func() {}, nil
@@ -167,9 +166,6 @@ func (h *Host) parent(path string) (fd int, name string, done func(), err error)
 
 // Lstat returns an object's attributes and fingerprint.
 func (h *Host) Lstat(path string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
-	if h.hidden[path] {
-		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.ENOENT
-	}
 	fd, name, done, err := h.parent(path)
 	if err != nil {
 		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, err
@@ -186,7 +182,7 @@ func (h *Host) lstatAt(fd int, name string) (sqlvfs.Attr, sqlvfs.Fingerprint, er
 	} else {
 		err = unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	}
-	if err == nil && h.secret[[2]uint64{st.Dev, st.Ino}] {
+	if err == nil && h.hidden.object(st.Dev, st.Ino) {
 		err = syscall.ENOENT
 	}
 	if err != nil {
@@ -211,8 +207,12 @@ func (h *Host) Readlink(path string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// Open opens a regular file for reading. Anything else gives syscall.ELOOP or syscall.EINVAL.
+// Open opens a regular file for reading. Anything else gives syscall.ELOOP or syscall.EINVAL, and what
+// is hidden syscall.EACCES: only a row of the delta can lead there.
 func (h *Host) Open(path string) (*HostFile, error) {
+	if h.hidden.path(path) {
+		return nil, syscall.EACCES
+	}
 	// O_NONBLOCK: what was a file a moment ago may be a fifo now.
 	fd, err := h.openQuietly(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
@@ -223,8 +223,8 @@ func (h *Host) Open(path string) (*HostFile, error) {
 	if err == nil && !attr.IsRegular() {
 		err = syscall.EINVAL
 	}
-	if err == nil && h.secret[[2]uint64{fp.Dev, fp.Ino}] {
-		err = syscall.ENOENT
+	if err == nil && h.hidden.object(fp.Dev, fp.Ino) {
+		err = syscall.EACCES
 	}
 	if err != nil {
 		f.Close()
@@ -297,7 +297,7 @@ func (h *Host) OpenDir(path string) (*HostDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HostDir{h, fd, path, h.hiders[path]}, nil
+	return &HostDir{h, fd, path, h.hidden.in[path]}, nil
 }
 
 // Dirent is a name in a host directory, with the inode number and type bits of what it names.
@@ -337,8 +337,8 @@ func (d *HostDir) ReadAll() ([]Dirent, error) {
 			}
 			e := Dirent{string(name), binary.NativeEndian.Uint64(b), uint32(b[18]) << 12}
 			b = b[reclen:]
-			if e.Name == "." || e.Name == ".." || d.hides && d.h.hidden[join(d.path, e.Name)] ||
-				d.h.secret[[2]uint64{d.h.dev, e.Ino}] {
+			if e.Name == "." || e.Name == ".." || d.hides && d.h.hidden.paths[join(d.path, e.Name)] ||
+				d.h.hidden.object(d.h.dev, e.Ino) {
 				continue
 			}
 			list = append(list, e)
@@ -348,7 +348,7 @@ func (d *HostDir) ReadAll() ([]Dirent, error) {
 
 // Lstat returns an entry's attributes and fingerprint.
 func (d *HostDir) Lstat(name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
-	if d.hides && d.h.hidden[join(d.path, name)] {
+	if d.hides && d.h.hidden.paths[join(d.path, name)] {
 		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.ENOENT
 	}
 	return d.h.lstatAt(d.fd, name)

@@ -3,7 +3,6 @@ package fs
 import (
 	"bytes"
 	"fmt"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -12,9 +11,6 @@ import (
 
 // Xattrs returns an object's extended attributes that an overlay shows.
 func (h *Host) Xattrs(path string) (map[string][]byte, error) {
-	if h.hidden[path] {
-		return nil, syscall.ENOENT
-	}
 	fd, err := h.open(path, unix.O_PATH)
 	if err != nil {
 		return nil, err

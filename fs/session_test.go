@@ -15,8 +15,9 @@ import (
 // inProcess is an overlay of a base and a database that is asked without a kernel.
 type inProcess struct {
 	base, db string
-	watches  int    // how many directories may be watched
-	cache    *cache // nil: not connected
+	hide     []string // paths on the host
+	watches  int      // how many directories may be watched
+	cache    *cache   // nil: not connected
 
 	disconnect func()
 	*kernel
@@ -49,7 +50,7 @@ func (s *inProcess) beginOver(t rapid.TB, base string) {
 	s.host = nil
 	s.store, err = sqlvfs.Open(s.db, sqlvfs.Options{Create: true, Root: rootAttr()})
 	if err == nil && base != "" {
-		s.host, err = OpenHost(base, s.db)
+		s.host, err = OpenHost(base, append(s.hide, s.db)...)
 	}
 	if err == nil {
 		s.overlay, err = NewOverlay(OverlayOptions{Store: s.store, Base: s.host, Name: workspace, Watches: s.watches, Logf: func(f string, a ...any) {
