@@ -183,7 +183,21 @@ func (o *Overlay) entry(n *node) Entry {
 	if o.owner != nil && (n.in != nil || o.host.readable(&n.attr)) {
 		e.Attr.UID, e.Attr.GID = o.owner.UID, o.owner.GID
 	}
+	if o.owner != nil && o.opens(n) {
+		e.Attr.Mode |= 0o700
+	}
 	return e
+}
+
+// opens tells whether a node is the guest's home, or the workspace in it. These open for their owner,
+// whatever mode the database keeps for them: a session begins there, and the one before could lock it out.
+// Lock held.
+func (o *Overlay) opens(n *node) bool {
+	if n.in == nil || n.ino == RootIno || n.parentIno != RootIno || !n.in.Attr.IsDir() {
+		return n.ino == RootIno
+	}
+	c, ok, _, err := o.store.Child(o.store.Root(), o.name)
+	return err == nil && ok && c.Ino == n.in.Ino
 }
 
 // forever is for how long the kernel may keep what it was told of the delta.

@@ -98,7 +98,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		Network:      settings.Network.Value == "host",
 	}
 	if o.Database != "" {
-		v.HomeSource = p.plan.Home()
+		v.HomeSource, p.payload.Workspace = p.plan.Home(), guest
 	} else {
 		v.WorkspaceSource = p.source(workspace)
 		present, release, err := protectConfig(root)
@@ -121,7 +121,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		Written: o.Database == "" || slices.ContainsFunc(binds, func(b config.Bind) bool { return !b.ReadOnly }),
 	}))
 
-	p.payload = stub.Payload{Command: o.Command, Shells: account.shells}
+	p.payload.Command, p.payload.Shells = o.Command, account.shells
 	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), guest); err != nil {
 		return nil, err
 	}

@@ -83,7 +83,9 @@ func (s *session) startStage() error {
 			Cloneflags:  s.namespaces(),
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
-			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
+			// To mount; and to get at the mount points in the home, whatever modes a guest has given the
+			// caller's own directories there (capable_wrt_inode_uidgid in kernel/capability.c).
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE},
 			Pdeathsig:   syscall.SIGKILL,
 			Setsid:      true,
 		},

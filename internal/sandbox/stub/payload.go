@@ -20,6 +20,8 @@ type Payload struct {
 	Shells  []string
 	// Env is its whole environment.
 	Env []string
+	// Workspace is the directory to start in, if bubblewrap has left that to the stub.
+	Workspace string
 	// Terminal says which of the standard streams (0, 1, 2) are the terminal of
 	// the session. If none is, there is no terminal.
 	Terminal [3]bool
@@ -37,20 +39,20 @@ func (p *Payload) Marshal() []byte {
 	}
 	// In hexadecimal, since it holds NULs.
 	filter := []string{hex.EncodeToString([]byte(p.Filter))}
-	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter)
+	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter, []string{p.Workspace})
 }
 
 func unmarshal(data []byte) (*Payload, error) {
 	var p Payload
-	var terminal, filter []string
-	if err := wire.Unmarshal(data, &p.Command, &p.Shells, &p.Env, &terminal, &filter); err != nil {
+	var terminal, filter, workspace []string
+	if err := wire.Unmarshal(data, &p.Command, &p.Shells, &p.Env, &terminal, &filter, &workspace); err != nil {
 		return nil, err
 	}
 	program, err := hex.DecodeString(filter[0])
 	if err != nil {
 		return nil, err
 	}
-	p.Filter = string(program)
+	p.Filter, p.Workspace = string(program), workspace[0]
 	for i := range p.Terminal {
 		p.Terminal[i] = terminal[i] == "tty"
 	}

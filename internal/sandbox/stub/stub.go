@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"runtime"
 
 	"github.com/creack/pty"
@@ -77,7 +78,35 @@ func (p *Payload) prepare() error {
 	if _, _, err := libexec.RecvFD(link); err != nil {
 		return fmt.Errorf("wait for art: %w", err)
 	}
+	if err := p.enter(); err != nil {
+		return err
+	}
 	return closeOnExec()
+}
+
+// enter goes to the workspace. In a database an earlier session may have moved it, or put something
+// else in its place: then the home opens all the same, where that can be mended.
+func (p *Payload) enter() error {
+	if p.Workspace == "" {
+		return nil
+	}
+	err := unix.Chdir(p.Workspace)
+	switch err {
+	case nil:
+		return nil
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
+	default:
+		return fmt.Errorf("open the workspace %s: %w", p.Workspace, err)
+	}
+	home := path.Dir(p.Workspace)
+	cli.Fail("art", cli.WithHint(fmt.Errorf("open the workspace %s: %w: the session starts in %s", p.Workspace, err, home),
+		"an earlier session has moved or replaced it: move it back"))
+	for i, kv := range p.Env {
+		if kv == "PWD="+p.Workspace {
+			p.Env[i] = "PWD=" + home
+		}
+	}
+	return nil
 }
 
 // terminal makes a terminal of the guest's own devpts the controlling one and

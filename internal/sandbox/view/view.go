@@ -157,6 +157,9 @@ func (v *View) Args(root string, guarded []string, statusFD, filterFD int) []str
 			args = append(args, "--ro-bind", path, path)
 		}
 	}
+	if v.HomeSource != "" {
+		return append(args, "--chdir", Home) // what is below it the guest has written: the stub goes there
+	}
 	return append(args, "--chdir", v.Workspace)
 }
 
