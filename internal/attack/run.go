@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -116,7 +117,7 @@ func start(path string, attr *syscall.SysProcAttr, args ...string) error {
 	cmd := exec.CommandContext(ctx, self)
 	var said bytes.Buffer
 	cmd.Args = append([]string{path}, args...)
-	cmd.SysProcAttr, cmd.Stderr = attr, &said
+	cmd.SysProcAttr, cmd.Stdin, cmd.Stderr = attr, os.Stdin, &said
 	// A child that outlives the attempt may hold the pipe.
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()

@@ -21,6 +21,14 @@ var secrets = []Attempt{
 	{Name: "read the answers given to installers", Needs: Host, try: func(*Target) error {
 		return any([]string{"/var/cache/debconf/passwords.dat", "/var/log/apt/term.log"}, read)
 	}},
+	// Where namespaces are allowed, a user's guest has all of /proc.
+	{Name: "see when the processors are interrupted", Option: namespaces, try: func(*Target) error { return read("/proc/interrupts") }},
+	{Name: "see whose keys there are", Needs: Host, Option: namespaces, try: func(*Target) error { return read("/proc/keys") }},
+	{Name: "see the kernel's timers", Needs: Root, Option: namespaces, try: func(*Target) error { return read("/proc/timer_list") }},
+	{Name: "see the tables of the firmware", Needs: Host, try: func(*Target) error { return list("/sys/firmware") }},
+	{Name: "measure the power that the processors take", Needs: Host, try: func(*Target) error {
+		return any(glob("/sys/devices/virtual/powercap/*/*/energy_uj", "/sys/devices/system/cpu/cpu*/thermal_throttle/*"), read)
+	}},
 	{Name: "read the database", Only: Overlay, try: func(t *Target) error { return openWith(filepath.Join(t.dir, database), os.O_RDONLY) }},
 	{Name: "find a descriptor of the database", try: func(*Target) error {
 		return any(glob("/proc/[0-9]*/fd/*"), func(path string) error {

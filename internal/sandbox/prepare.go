@@ -96,6 +96,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		CallerIsRoot: os.Getuid() == 0,
 		PersonalDirs: account.homes,
 		Network:      settings.Network.Value == "host",
+		Nests:        slices.Contains(values(settings.Allow), "namespaces"),
 	}
 	if o.Database != "" {
 		v.HomeSource, p.payload.Workspace = p.plan.Home(), guest

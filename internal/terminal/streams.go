@@ -94,16 +94,22 @@ func (s *Streams) open(i int, file *os.File) error {
 	return nil
 }
 
-// harmless says whether the guest may hold file itself: opening it anew through
-// /proc/self/fd must give nothing more than it has.
+// harmless says whether the guest may hold file itself: what it does to the inode, and opening it anew through
+// /proc/self/fd, must reach nothing that has a name on the host. In place of /dev/null it gets its own.
 func harmless(file *os.File) (bool, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
 		return false, err
 	}
 	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFIFO, unix.S_IFSOCK:
+	case unix.S_IFSOCK: // not the one that a path leads to (unix(7))
 		return true, nil
+	case unix.S_IFIFO:
+		var fs unix.Statfs_t
+		if err := unix.Fstatfs(int(file.Fd()), &fs); err != nil {
+			return false, err
+		}
+		return fs.Type == unix.PIPEFS_MAGIC, nil // pipe(2), not mkfifo(3)
 	case unix.S_IFCHR:
 		return st.Rdev == unix.Mkdev(1, 3), nil // /dev/null
 	}

@@ -126,6 +126,15 @@ func TestOpenLooksAtEachStream(t *testing.T) {
 	}
 	defer full.Close()
 	file := tempFile(t, nil)
+	named := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(named, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fifo, err := os.OpenFile(named, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fifo.Close()
 
 	const term, same, relayed = "terminal", "as it is", "relayed"
 	for _, test := range []struct {
@@ -139,6 +148,7 @@ func TestOpenLooksAtEachStream(t *testing.T) {
 		{"output to a pipe", true, [3]*os.File{tty, r, tty}, [3]string{term, same, term}},
 		{"not interactive", false, [3]*os.File{tty, tty, tty}, [3]string{relayed, relayed, relayed}},
 		{"input from a pipe", true, [3]*os.File{r, tty, tty}, [3]string{same, relayed, relayed}},
+		{"a pipe with a name", true, [3]*os.File{fifo, fifo, r}, [3]string{relayed, relayed, same}},
 		{"devices", true, [3]*os.File{null, full, file}, [3]string{same, relayed, relayed}},
 	} {
 		s, err := Open(test.interactive, test.host)

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
@@ -18,10 +17,10 @@ import (
 // own copy, or apart from it.
 type builder struct {
 	plan    *Plan
+	covers  *handles
 	path    string         // of the root: / or in the staging directory
 	root    int            // the same, once there is one
 	sources map[string]int // clones, of what the steps bind
-	guarded []string       // in /proc
 	devices []int          // clones, in the order of devices
 }
 
@@ -31,7 +30,7 @@ var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 // newBuilder takes a copy of everything that is to be shown at another place: it may be
 // covered where it is, and has to be as writable as the host has it.
 func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
-	b := &builder{plan: p, path: "/", sources: map[string]int{}}
+	b := &builder{plan: p, covers: h, path: "/", sources: map[string]int{}}
 	for _, steps := range [][]view.Step{tree.Steps, tree.Own} {
 		for _, s := range steps {
 			if s.Do != view.Bind {
@@ -54,7 +53,9 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 	for _, name := range devices {
 		fd, err := h.clone("/dev/" + name)
 		if err == nil {
-			err = restrict(fd, "", unix.MOUNT_ATTR_NOSUID)
+			// That does not stop anybody from writing to a device, but from changing its inode, which is the
+			// host's (fs/namei.c, sb_permission; mnt_want_write in fs/open.c, chmod_common).
+			err = restrict(fd, "", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_RDONLY)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("bind /dev/%s: %w", name, err)
@@ -230,37 +231,6 @@ func copyEntry(from, place string, entry os.DirEntry) error {
 	} else {
 		return err
 	}
-}
-
-// proc mounts a /proc of this process namespace, of which the guarded paths are read-only.
-func (b *builder) proc(target string) error {
-	if err := b.mount("proc", target, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return cli.WithHint(fmt.Errorf("mount proc: %w", err), hint.Proc())
-	}
-	for _, path := range b.guarded {
-		if err := b.guard(path); err != nil && !absent(err) {
-			return fmt.Errorf("guard %s: %w", path, err)
-		}
-	}
-	return nil
-}
-
-// guard makes a path read-only by a mount over itself.
-func (b *builder) guard(path string) error {
-	fd, err := b.place(path, true)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	copied, err := clone(fd, "")
-	if err != nil {
-		return err
-	}
-	defer unix.Close(copied)
-	if err := restrict(copied, "", unix.MOUNT_ATTR_RDONLY); err != nil {
-		return err
-	}
-	return attach(copied, fd)
 }
 
 // fillDevices makes /dev as bubblewrap would, with terminals of the guest's own.

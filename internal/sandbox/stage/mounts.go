@@ -21,6 +21,7 @@ type handles struct {
 	fuse    int // where FUSE is mounted already, else -1
 
 	emptyFile, emptyDirectory int // what covers others; read-only mounts
+	aside                     int // a directory for a mount that the guest does not see
 
 	control *os.File // the socket to art-fuse
 	served  bool     // whether art-fuse has said that it is ready
@@ -85,10 +86,14 @@ func (h *handles) makeStaging(p *Plan) error {
 			return fail(err)
 		}
 	}
-	for _, dir := range []string{p.staged("directory"), p.staged("root"), p.staged("shadow"), p.Home()} {
+	for _, dir := range []string{p.staged("directory"), p.staged("root"), p.staged("shadow"), p.staged("aside"), p.Home()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return fail(err)
 		}
+	}
+	var err error
+	if h.aside, err = openPath(p.staged("aside")); err != nil {
+		return fail(err)
 	}
 	for path, handle := range map[string]*int{p.staged("file"): &h.emptyFile, p.staged("directory"): &h.emptyDirectory} {
 		if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
@@ -98,7 +103,6 @@ func (h *handles) makeStaging(p *Plan) error {
 		if err := unix.Mount("", path, "", readOnly, ""); err != nil {
 			return fail(err)
 		}
-		var err error
 		if *handle, err = openPath(path); err != nil {
 			return fail(err)
 		}

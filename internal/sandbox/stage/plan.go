@@ -78,7 +78,7 @@ func (p *Plan) Marshal() []byte {
 	single := []string{
 		p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group,
 		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.WorkspaceSource, v.WorkspaceHost, v.ConfigSource,
-		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced),
+		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
 	}
 	var binds []string
 	for _, b := range v.Binds {
@@ -94,11 +94,11 @@ func unmarshal(data []byte) (*Plan, error) {
 	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds); err != nil {
 		return nil, err
 	}
-	var uid, gid, root, network, traced string
+	var uid, gid, root, network, traced, nests string
 	for i, field := range []*string{
 		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group,
 		&uid, &gid, &v.Workspace, &v.HomeSource, &v.WorkspaceSource, &v.WorkspaceHost, &v.ConfigSource,
-		&v.Passwd, &v.Group, &root, &network, &traced,
+		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
 	} {
 		*field = single[i]
 	}
@@ -109,7 +109,7 @@ func unmarshal(data []byte) (*Plan, error) {
 	if v.GID, err = strconv.Atoi(gid); err != nil {
 		return nil, err
 	}
-	v.CallerIsRoot, v.Network, v.Traced = root == "true", network == "true", traced == "true"
+	v.CallerIsRoot, v.Network, v.Traced, v.Nests = root == "true", network == "true", traced == "true", nests == "true"
 	for b := range slices.Chunk(binds, 3) {
 		v.Binds = append(v.Binds, view.Mount{Source: b[0], Guest: b[1], ReadOnly: b[2] == "true"})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,13 @@ var credentials = []string{
 	"/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/lxd", "/var/lib/incus", "/var/snap/lxd",
 	"/mnt/wslg", // of X11, Wayland and D-Bus, in WSL
 }
+
+// machine is what of /sys tells of the whole machine, as its firmware's tables, or can be measured to tell what other
+// programs do: what containers' runtimes mask (oci/defaults.go in github.com/moby/moby).
+var machine = []string{"/sys/firmware", "/sys/devices/virtual/powercap"}
+
+// throttling is the same of each processor.
+const throttling = "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
 
 // scanned are the directories whose entries a guest of root loses if only root can
 // read them. They are not searched to any depth: that would cost every session more
@@ -49,7 +57,7 @@ func (h *handles) coverPrivate(p *Plan, found []string) error {
 		}
 		c.bound[file{st.Dev, st.Ino}] = true
 	}
-	for _, path := range append(found, credentials...) {
+	for _, path := range slices.Concat(found, credentials, machine) {
 		if err := c.cover(path); err != nil {
 			return fmt.Errorf("hide %s: %w", path, err)
 		}
@@ -57,11 +65,11 @@ func (h *handles) coverPrivate(p *Plan, found []string) error {
 	return nil
 }
 
-// findPrivate returns the entries of the scanned directories that root keeps to itself, if
-// the guest's ids are root's.
+// findPrivate returns what there is on this machine only: the entries of the scanned directories that root keeps to
+// itself, if the guest's ids are root's, and the processors' throttling.
 func findPrivate() (paths []string, err error) {
-	if os.Getuid() != 0 {
-		return nil, nil
+	if paths, err = filepath.Glob(throttling); err != nil || os.Getuid() != 0 {
+		return paths, err
 	}
 	for _, dir := range scanned {
 		if paths, err = scan(paths, dir); err != nil {

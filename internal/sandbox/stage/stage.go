@@ -136,15 +136,16 @@ func run(link *os.File) error {
 	return fmt.Errorf("run %s: %w", p.Command[0], err)
 }
 
-// findings are what there is to be hidden or guarded on this host.
+// findings are what there is to be hidden on this host.
 type findings struct {
-	private, guarded []string
-	err              error
+	private []string
+	proc    *view.ProcCovers // of a traced guest, whose /proc bubblewrap mounts
+	err     error
 }
 
 func look(v *view.View) (f findings) {
-	if f.private, f.err = findPrivate(); f.err == nil {
-		f.guarded, f.err = v.Guarded()
+	if f.private, f.err = findPrivate(); f.err == nil && v.Traced {
+		f.proc, f.err = v.ProcCovers("/proc")
 	}
 	return f
 }
@@ -174,8 +175,7 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.guarded = found.guarded
-	args = p.View.Args(b.path, found.guarded, StatusFD, FilterFD)
+	args = p.View.Args(b.path, found.proc, StatusFD, FilterFD)
 	if err := readOnly(); err != nil {
 		return nil, err
 	}

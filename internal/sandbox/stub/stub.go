@@ -59,7 +59,7 @@ func fail(err error) int {
 func (p *Payload) prepare() error {
 	for i, terminal := range p.Terminal {
 		if !terminal {
-			if err := unix.Dup3(stage.StreamFD+i, i, 0); err != nil {
+			if err := stream(i); err != nil {
 				return fmt.Errorf("set up the streams: %w", err)
 			}
 		}
@@ -107,6 +107,26 @@ func (p *Payload) enter() error {
 		}
 	}
 	return nil
+}
+
+// stream makes what art has passed for standard stream i that stream. In place of the host's /dev/null, whose mode
+// root could change by it, it takes the guest's own.
+func stream(i int) error {
+	fd := stage.StreamFD + i
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFCHR {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err != nil {
+			return err
+		}
+		if fd, err = unix.Open(os.DevNull, flags&unix.O_ACCMODE|unix.O_CLOEXEC, 0); err != nil {
+			return &os.PathError{Op: "open", Path: os.DevNull, Err: err}
+		}
+	}
+	return unix.Dup3(fd, i, 0)
 }
 
 // terminal makes a terminal of the guest's own devpts the controlling one and

@@ -1,52 +1,75 @@
 package view
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 )
 
-// Guarded returns what must be read-only for a guest of root, which could change it
-// in /proc without any capability. The kernel lets its own user 0 write system
-// settings, whatever user namespace that lives in (fs/proc/proc_sysctl.c, test_perm), and one of them,
-// kernel.core_pattern, names a program that the host runs. A directory is guarded
-// whatever is in it: to look through it would take longer than to mount it.
-//
-// A process's own directory stays as it is. Another user's guest needs none of
-// this, and could then not mount a /proc for a sandbox of its own
-// (fs/namespace.c, mount_too_revealing).
-func (v *View) Guarded() (paths []string, err error) {
-	if !v.CallerIsRoot {
-		return nil, nil
+// What tells of the whole machine, or lets programs on it be told apart by when they run, and is of no use to
+// a guest. It is the list of the containers' runtimes (https://docs.docker.com/reference/compose-file/services/,
+// security_opt systempaths; oci/defaults.go in github.com/moby/moby).
+var (
+	maskedFiles = []string{
+		"/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug",
+		"/proc/timer_list", "/proc/timer_stats",
 	}
-	entries, err := os.ReadDir("/proc")
+	maskedDirs = []string{"/proc/acpi", "/proc/asound", "/proc/scsi"}
+	readOnly   = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
+)
+
+// ProcCovers are the paths in /proc that a guest does not get as they are. One that is not there is fine.
+type ProcCovers struct {
+	Files, Dirs []string // show as empty
+	Guarded     []string // are read-only
+}
+
+// ProcCovers returns what to take from the guest of the /proc at dir.
+//
+// The kernel takes the guest of root for the owner of all that is no process's: it may change modes, which show
+// in every /proc of the machine (fs/proc/generic.c, proc_notify_change), and write settings whatever user
+// namespace it lives in (fs/proc/proc_sysctl.c, test_perm), one of which, kernel.core_pattern, names a program
+// that the host runs. So all of that is read-only. A process's own directory stays as it is.
+//
+// Another user's guest that may make namespaces keeps it all: it needs none of this, and could then not mount
+// a /proc for a sandbox of its own (fs/namespace.c, mount_too_revealing).
+func (v *View) ProcCovers(dir string) (*ProcCovers, error) {
+	if !v.CallerIsRoot {
+		if v.Nests {
+			return &ProcCovers{}, nil
+		}
+		return &ProcCovers{Files: maskedFiles, Dirs: maskedDirs, Guarded: readOnly}, nil
+	}
+	p := &ProcCovers{Files: maskedFiles, Dirs: maskedDirs}
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("guard /proc: %w", err)
 	}
 	for _, entry := range entries {
-		_, notProcess := strconv.Atoi(entry.Name())
-		if notProcess != nil && writable(entry) {
-			paths = append(paths, filepath.Join("/proc", entry.Name()))
+		if _, notProcess := strconv.Atoi(entry.Name()); notProcess != nil && entry.Type()&os.ModeSymlink == 0 {
+			p.Guarded = append(p.Guarded, filepath.Join("/proc", entry.Name()))
 		}
 	}
-	return paths, nil
+	return p, nil
 }
 
-// writable says whether an entry is a file that its owner may write, or a directory,
-// which may hold one. What cannot be looked at counts as such; a link does not.
-func writable(entry fs.DirEntry) bool {
-	switch {
-	case entry.IsDir():
-		return true
-	case entry.Type()&fs.ModeSymlink != 0:
-		return false
+// args are the options of bubblewrap for a /proc that it has mounted.
+func (p *ProcCovers) args() (args []string) {
+	for _, path := range p.Guarded {
+		if exists(path) {
+			args = append(args, "--ro-bind", path, path)
+		}
 	}
-	info, err := entry.Info()
-	if errors.Is(err, fs.ErrNotExist) {
-		return false
+	for _, path := range p.Files {
+		if exists(path) {
+			args = append(args, "--ro-bind", os.DevNull, path)
+		}
 	}
-	return err != nil || info.Mode()&0o200 != 0
+	for _, path := range p.Dirs {
+		if exists(path) {
+			args = append(args, "--tmpfs", path, "--remount-ro", path)
+		}
+	}
+	return args
 }

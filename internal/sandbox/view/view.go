@@ -48,6 +48,8 @@ type View struct {
 	Programs []string
 	// Binds are the configured ones, in their order.
 	Binds []Mount
+	// Nests says that the guest may make namespaces, for sandboxes within.
+	Nests bool
 	// Network keeps the host's network.
 	Network bool
 	// Traced has bubblewrap make the guest's process namespace, and mount /proc for it: the tracer
@@ -139,9 +141,9 @@ func (v *View) Tree() (*Tree, error) {
 }
 
 // Args returns the options of bwrap that make a guest of the finished tree at root. Where it is
-// bubblewrap that mounts /proc, the guarded paths in it become read-only. statusFD is the descriptor
-// for its reports, filterFD that of the filter of system calls.
-func (v *View) Args(root string, guarded []string, statusFD, filterFD int) []string {
+// bubblewrap that mounts /proc, p is what that takes from it. statusFD is the descriptor for its reports,
+// filterFD that of the filter of system calls.
+func (v *View) Args(root string, p *ProcCovers, statusFD, filterFD int) []string {
 	args := []string{"--unshare-user", "--uid", strconv.Itoa(v.UID), "--gid", strconv.Itoa(v.GID),
 		"--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"}
 	if !v.Network {
@@ -152,10 +154,7 @@ func (v *View) Args(root string, guarded []string, statusFD, filterFD int) []str
 		// With what is mounted below it, as it is: also the devices, which the stage has chosen.
 		"--dev-bind", root, "/")
 	if v.Traced {
-		args = append(args, "--unshare-pid", "--proc", "/proc")
-		for _, path := range guarded {
-			args = append(args, "--ro-bind", path, path)
-		}
+		args = append(append(args, "--unshare-pid", "--proc", "/proc"), p.args()...)
 	}
 	if v.HomeSource != "" {
 		return append(args, "--chdir", Home) // what is below it the guest has written: the stub goes there

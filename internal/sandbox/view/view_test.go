@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -48,12 +47,12 @@ func TestArgs(t *testing.T) {
 	v := direct(t)
 	v.Traced = true
 	args := func() string {
-		return strings.Join(v.Args("/root", []string{"/proc/x"}, 7, 8), " ")
+		return strings.Join(v.Args("/root", &ProcCovers{Files: []string{"/proc/uptime", "/proc/none"}, Dirs: []string{"/proc/tty"}, Guarded: []string{"/proc/sys"}}, 7, 8), " ")
 	}
 	got := args()
 	for _, want := range []string{
 		"--unshare-user --uid 1000 --gid 1001", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-		"--die-with-parent", "--cap-drop ALL", "--json-status-fd 7", "--add-seccomp-fd 8", "--dev-bind /root / --unshare-pid --proc /proc --ro-bind /proc/x /proc/x", "--chdir " + Home + "/ws",
+		"--die-with-parent", "--cap-drop ALL", "--json-status-fd 7", "--add-seccomp-fd 8", "--dev-bind /root / --unshare-pid --proc /proc --ro-bind /proc/sys /proc/sys --ro-bind /dev/null /proc/uptime --tmpfs /proc/tty --remount-ro /proc/tty --chdir", "--chdir " + Home + "/ws",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
@@ -175,52 +174,34 @@ func TestTreeRefusesToWriteTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestProcIsGuardedForRoot(t *testing.T) {
+func TestProcIsCovered(t *testing.T) {
 	v := direct(t)
-	guarded := func() []string {
-		paths, err := v.Guarded()
+	covers := func(dir string) *ProcCovers {
+		c, err := v.ProcCovers(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return paths
+		return c
 	}
-	if got := guarded(); len(got) > 0 {
-		t.Errorf("a user's guest cannot mount its own /proc: %q", got)
+	if c := covers("/proc"); !slices.Contains(c.Files, "/proc/keys") || !slices.Contains(c.Dirs, "/proc/acpi") || !slices.Contains(c.Guarded, "/proc/sys") {
+		t.Errorf("a user's guest: %+v", c)
+	}
+	v.Nests = true
+	if c := covers("/proc"); len(c.Files)+len(c.Dirs)+len(c.Guarded) > 0 {
+		t.Errorf("a user's guest cannot mount its own /proc: %+v", c)
 	}
 	v.CallerIsRoot = true
-	got := guarded()
-	if !slices.Contains(got, "/proc/sys") {
-		t.Errorf("/proc/sys is not guarded: %q", got)
-	}
-	if slices.Contains(got, "/proc/self") || slices.Contains(got, "/proc/1") {
-		t.Errorf("the guest sees processes of the host: %q", got)
-	}
-}
-
-func TestWritable(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "dir"), 0o555), os.Symlink("0644", filepath.Join(dir, "link"))); err != nil {
-		t.Fatal(err)
-	}
-	for _, mode := range []string{"0444", "0644", "0200"} {
-		path := filepath.Join(dir, mode)
-		bits, err := strconv.ParseUint(mode, 8, 32)
-		if err = errors.Join(err, os.WriteFile(path, nil, 0o600), os.Chmod(path, os.FileMode(bits))); err != nil {
+	for _, name := range []string{"misc", "7"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o444); err != nil {
 			t.Fatal(err)
 		}
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "sys"), 0o555), os.Symlink("7", filepath.Join(dir, "self"))); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]bool{"dir": true, "link": false, "0444": false, "0644": true, "0200": true}
-	for _, entry := range entries {
-		if got := writable(entry); got != want[entry.Name()] {
-			t.Errorf("%s: %v", entry.Name(), got)
-		}
-	}
-	if len(entries) != len(want) {
-		t.Errorf("looked at %v", entries)
+	if c := covers(dir); !slices.Equal(c.Guarded, []string{"/proc/misc", "/proc/sys"}) || !slices.Contains(c.Files, "/proc/keys") {
+		t.Errorf("root's guest: %+v", c)
 	}
 }
 
