@@ -2,7 +2,6 @@ package sync
 
 import (
 	"io"
-	"path"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
@@ -13,15 +12,19 @@ import (
 
 // danger says why an action needs the user's permission, or nothing.
 func (p *planner) danger(a *action) string {
-	if why := held.Why(a.path); why != "" && !a.attr.IsDir() {
+	isDir := a.attr.IsDir() || a.do == remove && a.there == unix.S_IFDIR
+	if why := held.Why(a.path); why != "" && !isDir {
+		return why
+	}
+	if why := held.Bare(a.path, isDir, p.repositoryParts); why != "" && a.do != remove {
 		return why
 	}
 	switch a.do {
 	case symlink:
-		if leads(a.path, a.target) {
+		if held.Outward(a.path, a.target, p.linksAt) {
 			return "it points out of the workspace"
 		}
-		if inGit(a.path) || held.Why(a.path+"/x") != "" {
+		if held.Above(a.path) != "" {
 			return "a link in the place of what the host runs by itself"
 		}
 	case write, hardLink, touch:
@@ -34,29 +37,6 @@ func (p *planner) danger(a *action) string {
 		}
 	}
 	return ""
-}
-
-// inGit tells whether a path is a repository's own directory.
-func inGit(rel string) bool { return strings.EqualFold(path.Base(rel), ".git") }
-
-// leads tells whether a symbolic link at a path points out of the workspace, whatever is on the way.
-func leads(rel, target string) bool {
-	if path.IsAbs(target) {
-		return true
-	}
-	depth := strings.Count(rel, "/")
-	for name := range strings.SplitSeq(target, "/") {
-		switch name {
-		case "", ".":
-		case "..":
-			if depth--; depth < 0 {
-				return true
-			}
-		default:
-			depth++
-		}
-	}
-	return false
 }
 
 // guestHead reads the beginning of the guest's file.

@@ -88,7 +88,9 @@ var ErrIncomplete = errors.New("not everything was done")
 var ErrConflicts = errors.New("not everything was done")
 
 // allows tells whether a path need not be held back.
-func (o *Options) allows(rel string) bool { return newPatterns(o.Allow).match(rel, false) }
+func (o *Options) allows(rel string, isDir bool) bool {
+	return newPatterns(o.Allow).match(rel, isDir)
+}
 
 // art's own directory at the top of a workspace.
 const configDir = ".art"

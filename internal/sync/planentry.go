@@ -178,7 +178,7 @@ func (p *planner) need(d *action) bool {
 		return true
 	}
 	d.lazy = false
-	if !p.need(d.in) || d.there != 0 && !p.settleConflict(d) {
+	if !p.need(d.in) || d.there != 0 && !p.settleConflict(d) || !p.permitted(d) {
 		d.failed = true
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/riverlytech/art/internal/sync/held"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -39,6 +40,8 @@ type planner struct {
 	copies  map[object]*action     // files with several names that are copied, by their source
 
 	renamed []*action // directories of the database that show a host directory of another path
+
+	parts map[string][2]held.Parts // of repositories, by directory: what it has, and may have
 
 	refused error // the host cannot even look for a name that the guest has; nil: there is none
 

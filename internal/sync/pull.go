@@ -286,7 +286,7 @@ func (p *puller) broken(a *action) {
 
 // held implements settler.
 func (p *puller) held(a *action, why string) bool {
-	if p.opt.allows(a.path) {
+	if p.opt.allows(a.path, a.attr.IsDir()) {
 		return true
 	}
 	p.report.held(p.hostPath(a.path), why)

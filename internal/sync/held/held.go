@@ -1,83 +1,99 @@
 // Package held knows which files of a workspace are run by the host's programs without anybody
-// asking for it: hooks, settings of editors and agents, start-up files of shells, what a package
-// manager runs by itself. Whoever can write them runs code outside of the sandbox.
+// asking for it: hooks, settings of editors and agents, start-up files of shells and interpreters,
+// what a package manager runs by itself. Whoever can write them runs code outside of the sandbox.
+//
+// What a file is called tells in most cases ([Why], by the [Table]), what is in it in some
+// ([Content]), what lies beside it in one ([Bare]), what the host's own settings say in others
+// ([Named]), and of a symbolic link where it leads ([Outward]). All of them are functions of what
+// they are given; what is on the host, and in the database, the caller finds out.
 package held
 
 import (
-	"bytes"
-	"encoding/json"
 	"path"
 	"strings"
 )
 
-// rule says why files are held back. A pattern that holds a slash is about the end of a path, any
-// other about the last name; one that ends in a slash is about everything in such a directory. Each
-// name is matched as in [path.Match].
-type rule struct {
-	why      string
-	patterns []string
-}
-
-var rules = []rule{
-	{"git runs it", []string{".git/hooks/", ".git/modules/**/hooks/", ".husky/"}},
-	{"it tells git which programs to run", []string{".git/config", ".git/config.worktree", ".git/worktrees/*/config.worktree",
-		".git/modules/**/config", ".git/info/attributes"}},
-	{"hooks are run from it", []string{".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", "lefthook.yaml", ".overcommit.yml"}},
-	{"direnv runs it", []string{".envrc", ".direnvrc"}},
-	{"mise runs it", []string{"mise.toml", ".mise.toml", ".mise/", "mise.local.toml", ".config/mise/"}},
-	{"an editor runs what it says", []string{".vscode/", ".idea/", ".zed/", ".fleet/", ".vs/", ".devcontainer/", ".devcontainer.json",
-		"*.code-workspace", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".dir-locals.el", ".dir-locals-2.el", "*.sublime-project"}},
-	{"an agent runs what it says", []string{".claude/", ".mcp.json", ".cursor/", ".codex/", ".gemini/", ".windsurf/", ".aider.conf.yml", ".continue/"}},
-	{"a shell runs it", []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
-		".zlogout", ".cshrc", ".tcshrc", ".login", ".kshrc", ".inputrc", ".config/fish/", ".xprofile", ".xinitrc", ".xsession"}},
-	{"a package manager runs what it says", []string{".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn/releases/", ".yarn/plugins/", ".pnpmfile.cjs", "pnpmfile.js",
-		".pnpmfile.mjs", "bunfig.toml", ".cargo/", ".mvn/", "gradle-wrapper.properties", "gradle-wrapper.jar", "pip.conf", ".pypirc", ".bundle/config", ".gemrc"}},
-	{"programs read their secrets or their start from it", []string{".netrc", ".ssh/", ".gnupg/", ".gdbinit", ".lldbinit", ".pythonrc", ".Rprofile", ".irbrc"}},
-	{"art reads its configuration from it", []string{".art/"}},
-}
-
-// pattern is one of a rule's, taken apart.
+// pattern is one of a row's, taken apart.
 type pattern struct {
-	why    string
-	names  []string
-	inside bool // it is about everything below
+	why      string
+	names    []string
+	inside   bool // it is about everything below
+	vendored bool
 }
 
-// byName has the patterns by their first name, byEnd those that begin with a wildcard by how that name
-// ends: there are as many paths as a workspace has files, and hardly one of them fits.
-var byName, byEnd = func() (names, ends map[string][]pattern) {
+// byName has the patterns by their first name; byEnd those that begin with a wildcard, by how that name
+// ends; others have a wildcard later in it. There are as many paths as a workspace has files, and hardly
+// one of them fits.
+var byName, byEnd, others = func() (names, ends map[string][]pattern, others []pattern) {
 	names, ends = map[string][]pattern{}, map[string][]pattern{}
-	for _, r := range rules {
-		for _, text := range r.patterns {
+	for _, r := range Table {
+		for _, text := range r.Patterns {
 			text = strings.ToLower(text)
 			list := strings.Split(strings.TrimSuffix(text, "/"), "/")
-			p := pattern{r.why, list, strings.HasSuffix(text, "/")}
-			if first := list[0]; first[0] == '*' {
+			p := pattern{r.Why, list, strings.HasSuffix(text, "/"), r.Vendored}
+			switch first := list[0]; {
+			case first[0] == '*':
 				ends[path.Ext(first)] = append(ends[path.Ext(first)], p)
-			} else {
+			case strings.Contains(first, "*"):
+				others = append(others, p)
+			default:
 				names[first] = append(names[first], p)
 			}
 		}
 	}
-	return names, ends
+	return names, ends, others
 }()
+
+// vendored are directories of what came with packages.
+var vendored = map[string]bool{"node_modules": true, "bower_components": true, "site-packages": true, "dist-packages": true}
 
 // Why says why the file at a path below the workspace, with slashes, is held back, or nothing.
 func Why(rel string) string {
-	names := strings.Split(strings.ToLower(rel), "/")
-	if last := names[len(names)-1]; strings.HasSuffix(last, ".sample") {
+	if strings.HasSuffix(strings.ToLower(rel), ".sample") {
 		return "" // what git leaves in hooks, and never runs
 	}
+	return find(rel, func(p *pattern, names []string) bool {
+		rest, ok := prefix(p.names, names)
+		return ok && (p.inside || len(rest) == 0)
+	})
+}
+
+// Above says why nothing but a directory may come to a path: what is held back would be below it, and
+// a symbolic link brings a whole directory into its place.
+func Above(rel string) string {
+	return find(rel, func(p *pattern, names []string) bool { return len(names) < len(p.names) && fits(p.names, names) })
+}
+
+// find returns what the first pattern says that fits a path from one of its names on.
+func find(rel string, fits func(p *pattern, names []string) bool) string {
+	names := strings.Split(strings.ToLower(rel), "/")
+	inVendored := false
 	for start, first := range names {
 		for _, list := range [2][]pattern{byName[first], byEnd[path.Ext(first)]} {
-			for _, p := range list {
-				if rest, ok := prefix(p.names, names[start:]); ok && (p.inside || len(rest) == 0) {
+			for i := range list {
+				if p := &list[i]; (p.vendored || !inVendored) && fits(p, names[start:]) {
 					return p.why
 				}
 			}
 		}
+		for i := range others {
+			if p := &others[i]; p.names[0][0] == first[0] && (p.vendored || !inVendored) && fits(p, names[start:]) {
+				return p.why
+			}
+		}
+		inVendored = inVendored || vendored[first]
 	}
 	return ""
+}
+
+// inVendored tells whether a path lies in what came with packages.
+func inVendored(rel string) bool {
+	for name := range strings.SplitSeq(strings.ToLower(path.Dir(rel)), "/") {
+		if vendored[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // prefix matches names from the first on, and returns those that are left. "**" is any number of
@@ -92,74 +108,29 @@ func prefix(want, names []string) ([]string, bool) {
 			}
 			return nil, false
 		}
-		if i >= len(names) {
-			return nil, false
-		}
-		if ok, err := path.Match(w, names[i]); err != nil || !ok {
+		if i >= len(names) || !match(w, names[i]) {
 			return nil, false
 		}
 	}
 	return names[len(want):], true
 }
 
-// Reads tells whether [Content] wants to see a file.
-func Reads(rel string) bool {
-	switch strings.ToLower(path.Base(rel)) {
-	case "package.json", ".gitattributes":
-		return true
-	}
-	return false
-}
-
-// Limit is how much of a file Content needs to see, in bytes.
-const Limit = 1 << 20
-
-// Content says why a file is held back whose name alone does not tell, or nothing. before is what
-// the host has.
-func Content(rel string, before, after []byte) string {
-	switch strings.ToLower(path.Base(rel)) {
-	case "package.json":
-		if len(after) >= Limit || !sameScripts(before, after) {
-			return "a package manager runs its scripts when it installs"
-		}
-	case ".gitattributes":
-		if filters(after) != filters(before) {
-			return "it tells git which filters to run"
-		}
-	}
-	return ""
-}
-
-// lifecycle are the scripts that npm(1) runs by itself in the directory where it installs (npm's
-// documentation, scripts, "Life Cycle Operation Order").
-var lifecycle = []string{"preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish", "dependencies"}
-
-func sameScripts(before, after []byte) bool {
-	var a, b struct {
-		Scripts map[string]json.RawMessage `json:"scripts"`
-	}
-	if json.Unmarshal(after, &a) != nil {
-		return bytes.Equal(before, after) // npm may read what this reader does not
-	}
-	json.Unmarshal(before, &b) // what cannot be read has no scripts
-	for _, name := range lifecycle {
-		if !bytes.Equal(a.Scripts[name], b.Scripts[name]) {
+// fits tells whether a pattern's first names are these, so that what it is about may be below them.
+func fits(want, names []string) bool {
+	for i, name := range names {
+		switch {
+		case i == len(want):
+			return false
+		case want[i] == "**":
+			return true
+		case !match(want[i], name):
 			return false
 		}
 	}
 	return true
 }
 
-// filters returns the lines that name a program of git's configuration (gitattributes(5)).
-func filters(data []byte) string {
-	var found strings.Builder
-	for line := range strings.Lines(string(data)) {
-		for _, word := range strings.Fields(line) {
-			if strings.HasPrefix(word, "filter=") || strings.HasPrefix(word, "diff=") || strings.HasPrefix(word, "merge=") || strings.HasPrefix(word, "[attr]") {
-				found.WriteString(strings.TrimSpace(line) + "\n")
-				break
-			}
-		}
-	}
-	return found.String()
+func match(want, name string) bool {
+	ok, err := path.Match(want, name)
+	return err == nil && ok
 }

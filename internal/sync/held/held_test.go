@@ -10,6 +10,10 @@ func TestWhy(t *testing.T) {
 		".git/hooks/pre-commit", "sub/.git/hooks/post-checkout", ".git/config", ".git/modules/a/b/config", ".git/modules/x/hooks/update",
 		".envrc", "deep/er/.envrc", ".vscode/tasks.json", ".idea/workspace.xml", ".claude/settings.json", ".claude", ".mcp.json",
 		".GIT/Hooks/pre-commit", "x.code-workspace", ".yarn/releases/yarn.cjs", ".bashrc", ".art/config/binds.json", "a/.cargo/config.toml",
+		".git/commondir", ".git/gitdir", "sub/.git", ".git/worktrees/x/gitdir", ".git/worktrees/x/commondir", ".git/objects/info/alternates",
+		".git/modules/a/b/commondir", ".config/art/sandbox.json", "x/.CONFIG/art/trust", "mise.local.toml", "lefthook.json", ".lefthook-local.yml",
+		".venv/lib/python3.11/site-packages/evil.pth", "sitecustomize.py", "node_modules/x/.git/config", ".venv/bin/python3", "binding.gyp",
+		".kateproject.local", ".vscode/node_modules/x",
 	} {
 		if Why(path) == "" {
 			t.Errorf("%s is not held back", path)
@@ -17,7 +21,9 @@ func TestWhy(t *testing.T) {
 	}
 	for _, path := range []string{
 		"main.go", ".git/HEAD", ".git/refs/heads/config2", ".git/hooks/pre-commit.sample", "hooks/pre-commit", "config", ".gitignore",
-		"vscode/x", ".git/modules/config", ".git/index", ".github/workflows/ci.yml", "package.json",
+		"vscode/x", ".git/modules/config", ".git/index", ".github/workflows/ci.yml", "package.json", "AGENTS.md", "CLAUDE.md",
+		"node_modules/x/package.json", "node_modules/x/.vscode/settings.json", "node_modules/x/.npmrc", "node_modules/.bin/x", "model.pth",
+		"a/node_modules/@s/x/binding.gyp", ".venv/lib/python3.11/site-packages/pkg/.envrc", "lefthook", ".tool-versions",
 	} {
 		if why := Why(path); why != "" {
 			t.Errorf("%s is held back: %s", path, why)
@@ -25,10 +31,26 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+func TestAbove(t *testing.T) {
+	for _, path := range []string{".config", "a/.git/info", ".git/worktrees/x", ".yarn", ".bundle", ".git/modules", ".git/modules/x", ".local/share", ".GIT"} {
+		if Above(path) == "" {
+			t.Errorf("a link at %s is let through", path)
+		}
+	}
+	for _, path := range []string{"src", "a/b", "README", "config", "node_modules/.bin", ".git/refs"} {
+		if why := Above(path); why != "" {
+			t.Errorf("a link at %s is held back: %s", path, why)
+		}
+	}
+}
+
 // TestRules finds what each pattern is about, at the top and below, in either case.
 func TestRules(t *testing.T) {
-	for _, r := range rules {
-		for _, p := range r.patterns {
+	for _, r := range Table {
+		if r.Tool == "" || r.Why == "" || r.Source == "" || len(r.Patterns) == 0 {
+			t.Errorf("%+v: something is missing", r)
+		}
+		for _, p := range r.Patterns {
 			fits := strings.NewReplacer("**", "a/b", "*", "x").Replace(p)
 			if strings.HasSuffix(p, "/") {
 				fits += "in/it"
@@ -52,9 +74,33 @@ func TestContent(t *testing.T) {
 		{"a/package.json", ``, `{"scripts": {"postinstall": "curl"}}`, true},
 		{"package.json", `{"scripts": {"prepare": "x"}}`, `{"scripts": {"prepare": "y"}}`, true},
 		{"package.json", `{}`, `no JSON`, true},
+		{"package.json", `{}`, `{"scripts":{"postinstall":"x"},"Scripts":null}`, true},
+		{"package.json", `{}`, `{"scripts":{"postinstall":"x"},"scripts":{}}`, true},
+		{"package.json", `{}`, `{"scripts":{},"scripts":{"postinstall":"x"}}`, true},
+		{"package.json", `{}`, `{"scripts":{"postinstall":"x","PostInstall":null}}`, true},
+		{"package.json", `{}`, "\xef\xbb\xbf" + `{"scripts":{"\u0070ostinstall":"x"}}`, true},
+		{"package.json", `{}`, `{"\u017fcripts":{"postinstall":"x"}}`, true},
+		{"package.json", `{}`, "\xef\xbb\xbf" + `{"scripts":{"test":"x"}}`, false},
+		{"package.json", `{"scripts":{"prepare":"x"}}`, `{"scripts":{}}`, true},
+		{"package.json", `{"scripts":{"prepare":"x"}}`, `{"scripts":[{"a":1}]}`, true},
+		{"package.json", `{}`, `[1]`, false},
+		{"package.json", `{}`, `{"packageManager":"yarn@https://x/y.js"}`, true},
+		{"package.json", `{}`, `{"dependencies":{"x":"1"},"scripts":{"build":"y"}}`, false},
+		{"package.json", `{"pnpm": {"a": 1}}`, `{ "pnpm":{"a":1}, "name": "x" }`, false},
+		{"PACKAGE.json", `{}`, `{"scripts":{"install":"x"}}`, true},
+		{"node_modules/x/package.json", ``, `{"scripts":{"postinstall":"x"}}`, false},
+		{".tool-versions", "go 1.2\n", "go 1.3\n", false},
+		{".tool-versions", "go 1.2\n", "go path:./evil\n", true},
 		{".gitattributes", "", "*.go text\n", false},
 		{".gitattributes", "*.bin filter=lfs\n", "*.go text\n*.bin filter=lfs\n", false},
 		{"x/.gitattributes", "", "*.c filter=evil\n", true},
+		{".gitattributes", "*.bin filter=lfs\n*.bin -filter\n", "*.bin filter=lfs\n", true},
+		{".gitattributes", "*.bin filter=lfs\n", "*.bin filter=lfs\n*.png binary\n*.go -diff\n", false},
+		{".gitattributes", "[attr]lfs filter=lfs\n", "[attr]lfs filter=lfs\n*.c lfs\n", true},
+		{".gitattributes", "", "\"\\133attr]x\" text\n*.c x\n", true},
+		{".gitattributes", "*.a filter=x\n*.b text\n", "*.b text\n", true},
+		{".gitattributes", "*.c filter=x\n*.c mac\n", "*.c filter=x\n*.c mac\n*.c !mac\n", true},
+		{".gitattributes", "# filter=x\n", "# filter=y\n* text=auto eol=lf\n*.ipynb linguist-vendored\n", false},
 		{"main.go", "", "filter=x", false},
 	} {
 		if got := Content(c.path, []byte(c.before), []byte(c.after)); (got != "") != c.held {
