@@ -13,11 +13,9 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/sandbox/view"
-	"github.com/riverlytech/art/internal/trace/filter"
 )
 
 // prepared is a session that could start: everything the user asked for has been
@@ -115,12 +113,9 @@ func prepare(o *Options) (_ *prepared, err error) {
 		v.Binds = append(v.Binds, view.Mount{Source: p.source(b.Host), Guest: b.Guest, ReadOnly: b.ReadOnly})
 	}
 
-	// By bubblewrap, which with a tracer has a process in the guest and filters that as well:
-	// the guest could make it call for it (ptrace(2)).
-	p.filter = filter.Marshal(seccomp.Program(seccomp.Session{
-		Allowed: values(settings.Allow),
-		Written: o.Database == "" || slices.ContainsFunc(binds, func(b config.Bind) bool { return !b.ReadOnly }),
-	}))
+	if p.filter, err = filterCalls(o, settings, binds); err != nil {
+		return nil, err
+	}
 
 	p.payload.Command, p.payload.Shells = o.Command, account.shells
 	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), guest); err != nil {

@@ -37,7 +37,7 @@ func benchmarkAllowed(b *testing.B, n int, call func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	shortest := []unix.SockFilter{ret(unix.SECCOMP_RET_ALLOW)}
+	shortest := allow
 	contenders := []struct {
 		name    string
 		filters [][]unix.SockFilter
@@ -45,9 +45,10 @@ func benchmarkAllowed(b *testing.B, n int, call func()) {
 		{"none", nil},
 		{"shortest", [][]unix.SockFilter{shortest}},
 		{"policy", [][]unix.SockFilter{Program(Session{})}},
+		{"written", [][]unix.SockFilter{Program(Session{Written: true})}},
 		{"trace", [][]unix.SockFilter{traced}},
 		{"both", [][]unix.SockFilter{Program(Session{}), traced}},
-		{"argument", [][]unix.SockFilter{append([]unix.SockFilter{load(offArgs)}, shortest...)}},
+		{"argument", [][]unix.SockFilter{slices.Concat(load(0), shortest)}},
 	}
 	const rounds = 41
 	turns := make([]chan chan int64, len(contenders))

@@ -1,14 +1,19 @@
 package seccomp
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
 
-// rule refuses calls: always, or depending on one argument.
+	"golang.org/x/sys/unix"
+)
+
+// rule refuses calls: always, or depending on arguments. Where it does not hold, the
+// calls are allowed.
 type rule struct {
 	// option lifts the rule; "" is none.
 	option string
-	// written says that the rule is only for guests whose files are the host's.
-	written bool
-	calls   []string
+	// when, if set, says in which sessions the rule holds.
+	when  func(*Session) bool
+	calls []string
 	// errno is what the calls fail with: ENOSYS where programs are prepared for a
 	// kernel without them.
 	errno unix.Errno
@@ -20,11 +25,18 @@ type rule struct {
 	// where, if it has bits, is about another argument, without one of whose bits
 	// the first is not looked at.
 	where argument
+	// code, if set, decides in the place of all these.
+	code []unix.SockFilter
 }
 
 type argument struct {
 	number int // from 0
 	bits   uint32
+}
+
+// holds says whether the rule is one of a session's filter.
+func (r *rule) holds(s *Session) bool {
+	return !slices.Contains(s.Allowed, r.option) && (r.when == nil || r.when(s))
 }
 
 // makes are the flags of open(2) with one of which it takes a mode; without, the
@@ -45,24 +57,45 @@ const setID = unix.S_ISUID | unix.S_ISGID
 var rules = []rule{
 	// A program with the caller's rights for everyone on the host. The mode that
 	// openat2 is given is in memory.
-	{written: true, calls: []string{"openat"}, arg: 3, bits: setID, errno: unix.EPERM, where: argument{2, makes}},
-	{written: true, calls: []string{"open"}, arg: 2, bits: setID, errno: unix.EPERM, where: argument{1, makes}},
-	{written: true, calls: []string{"chmod", "fchmod", "creat", "mknod"}, arg: 1, bits: setID, errno: unix.EPERM},
-	{written: true, calls: []string{"fchmodat", "fchmodat2", "mknodat"}, arg: 2, bits: setID, errno: unix.EPERM},
-	{written: true, calls: []string{"openat2"}, errno: unix.ENOSYS},
+	{when: written, calls: []string{"openat"}, arg: 3, bits: setID, errno: unix.EPERM, where: argument{2, makes}},
+	{when: written, calls: []string{"open"}, arg: 2, bits: setID, errno: unix.EPERM, where: argument{1, makes}},
 
-	// Input forged for whoever reads from the terminal next (CVE-2017-5226).
-	{calls: []string{"ioctl"}, arg: 1, values: []uint32{unix.TIOCSTI, tiocLinux}, errno: unix.EPERM},
+	// Of a terminal: TIOCSTI and TIOCLINUX forge input for whoever reads from it next
+	// (CVE-2017-5226), TIOCCONS takes what the kernel writes on the console. TIOCSETD
+	// gives it a line discipline, for modems, buses and radios, and loads the module for it
+	// (CVE-2017-2636, CVE-2020-14416).
+	{calls: []string{"ioctl"}, arg: 1, values: []uint32{unix.TIOCSTI, tiocLinux, unix.TIOCSETD, unix.TIOCCONS}, errno: unix.EPERM},
 
 	// In a user namespace of its own the guest has every capability, and with them
 	// reaches much of the kernel that was written for root alone. The flags of
 	// clone3 are in memory, which a filter cannot read.
 	{option: "namespaces", calls: []string{"clone"}, arg: 0, bits: newNamespace, errno: unix.EPERM},
+
+	{option: "sockets", calls: []string{"socket", "socketpair"}, code: socketCode},
+
+	{when: written, calls: []string{"chmod", "fchmod", "creat", "mknod"}, arg: 1, bits: setID, errno: unix.EPERM},
+	{when: written, calls: []string{"fchmodat", "fchmodat2", "mknodat"}, arg: 2, bits: setID, errno: unix.EPERM},
+	{when: written, calls: []string{"openat2"}, errno: unix.ENOSYS},
+	{when: convertsCapabilities, errno: unix.EOPNOTSUPP, calls: []string{"setxattr", "lsetxattr", "fsetxattr", "setxattrat"}},
+
+	// A hard limit of one byte keeps a core dump from the program that the host starts
+	// for each, where one of zero does not (do_coredump in fs/coredump.c). So zero is
+	// not to be had, and no program is to fail for that: agents for keys refuse to start
+	// where they cannot set it.
+	{calls: []string{"prlimit64"}, code: prlimitCode},
+	{calls: []string{"setrlimit"}, arg: 0, values: []uint32{unix.RLIMIT_CORE}, errno: 0},
+
+	// Emulations of other systems, some of which turn the protection of memory off
+	// (READ_IMPLIES_EXEC, MMAP_PAGE_ZERO). What only asks, Linux with another machine's or
+	// version's name, and debuggers' fixed addresses are let through.
+	{calls: []string{"personality"}, arg: 0, errno: unix.EPERM,
+		only: []uint32{0, per32, unameOld, per32 | unameOld, addrFixed, 0xffffffff}},
+
 	{option: "namespaces", calls: []string{"clone3"}, errno: unix.ENOSYS},
 	{option: "namespaces", calls: []string{"unshare"}, arg: 0, bits: newNamespace | unix.CLONE_NEWTIME, errno: unix.EPERM},
 	{option: "namespaces", errno: unix.EPERM, calls: []string{
 		"setns", "chroot", "pivot_root", "mount", "umount2", "mount_setattr", "move_mount",
-		"open_tree", "open_tree_attr", "fsopen", "fspick", "fsconfig", "fsmount",
+		"open_tree", "open_tree_attr", "fsopen", "fspick", "fsconfig", "fsmount", "sethostname", "setdomainname",
 	}},
 
 	// Its requests are no calls, so neither a filter nor a trace sees them.
@@ -74,23 +107,33 @@ var rules = []rule{
 	// It stops the kernel in the middle of reading a program's memory.
 	{option: "userfaultfd", calls: []string{"userfaultfd"}, errno: unix.EPERM},
 
-	// Every other family is the caller's machine's or obsolete: virtual machines'
-	// (AF_VSOCK) leads around a network namespace.
-	{option: "sockets", calls: []string{"socket", "socketpair"}, arg: 0, errno: unix.EAFNOSUPPORT,
-		only: []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}},
-
 	// The whole machine's, and root's. The guest has no capability for them; what
-	// is refused here does not depend on every one of them asking for it.
+	// is refused here does not depend on every one of them asking for it. Programs
+	// expect that of these; every call that is not named anywhere fails with ENOSYS.
 	{errno: unix.EPERM, calls: []string{
-		"acct", "bpf", "clock_settime", "delete_module", "finit_module", "init_module", "ioperm", "iopl",
-		"kexec_file_load", "kexec_load", "open_by_handle_at", "quotactl", "quotactl_fd", "reboot",
-		"settimeofday", "swapoff", "swapon", "syslog", "vhangup",
-	}},
-	// Left over from other times.
-	{errno: unix.ENOSYS, calls: []string{
-		"_sysctl", "lookup_dcookie", "nfsservctl", "sysfs", "uselib", "ustat",
+		"acct", "bpf", "clock_settime", "delete_module", "fanotify_init", "fanotify_mark", "finit_module",
+		"init_module", "ioperm", "iopl", "kexec_file_load", "kexec_load", "open_by_handle_at", "quotactl",
+		"quotactl_fd", "reboot", "settimeofday", "swapoff", "swapon", "syslog", "vhangup",
 	}},
 }
 
-// tiocLinux is TIOCLINUX (ioctl_console(2)), which is not in package unix.
-const tiocLinux = 0x541c
+// written is for what could leave a program on the host that runs with somebody else's
+// rights.
+func written(s *Session) bool { return s.Written }
+
+// convertsCapabilities is for file capabilities. Who is root in a user namespace may set them,
+// and the kernel notes for which root they count (cap_convert_nscap in
+// security/commoncap.c): if that is the host's, they count for everyone there. Refused are
+// all extended attributes, as the name is in memory: programs know file systems without.
+func convertsCapabilities(s *Session) bool {
+	return s.Written && s.Root && slices.Contains(s.Allowed, "namespaces")
+}
+
+// Of package unix's omissions: TIOCLINUX (ioctl_console(2)), and from personality(2)
+// PER_LINUX32, UNAME26 and ADDR_NO_RANDOMIZE.
+const (
+	tiocLinux = 0x541c
+	per32     = 0x0008
+	unameOld  = 0x0020000
+	addrFixed = 0x0040000
+)

@@ -1,8 +1,12 @@
 // Package seccomp is the filter of the system calls that a guest may not make.
 //
-// What the guest has no use for, and what has often led out of sandboxes, is
-// refused in the kernel before any of its code runs: rules.go is the list. The
-// calls that every program makes cost nothing more for it: the kernel works out
+// A call that nobody has listed is refused in the kernel before any of its code runs:
+//
+//	allow.go  the calls that are allowed
+//	rules.go  those that depend on arguments, on options or on the session
+//	code.go   the instructions that decide
+//
+// The calls that every program makes cost nothing more for it: the kernel works out
 // once which numbers a filter always allows, and does not run it for those
 // (seccomp_cache_prepare in kernel/seccomp.c, since 5.11).
 package seccomp
@@ -51,6 +55,8 @@ type Session struct {
 	// mode, or a mount. They may not become programs that run with somebody else's
 	// rights.
 	Written bool
+	// Root says that the guest's files on the host are root's there.
+	Root bool
 }
 
 // Program returns the filter for the architecture that this program was built for.
@@ -59,74 +65,68 @@ func Program(s Session) []unix.SockFilter {
 }
 
 func program(arch *sysnum.Arch, s Session) []unix.SockFilter {
+	const about = 512 // numbers
+	numbers := make(map[string]int, about)
+	actions := make([]uint32, 0, about) // by number, of calls of which no argument matters
+	for nr, name := range arch.All() {
+		numbers[name] = nr
+		for len(actions) <= nr {
+			actions = append(actions, unknown)
+		}
+	}
+	for _, name := range allowed {
+		if nr, ok := numbers[name]; ok { // or one of the two architectures never had it
+			actions[nr] = unix.SECCOMP_RET_ALLOW
+		}
+	}
 	// Another architecture's calls have other numbers. A program of it cannot do
 	// anything at all, not even say so: better it ends at once. The numbers of x32
 	// are unknown to most kernels, and programs know that.
-	p := []unix.SockFilter{
-		load(offArch), skip(unix.BPF_JEQ, arch.Audit, 1), ret(unix.SECCOMP_RET_KILL_PROCESS),
-		load(offNr), skipUnless(unix.BPF_JGE, sysnum.X32Bit, 1), refuse(unix.ENOSYS),
-	}
+	p := slices.Concat(
+		loadAt(offArch), skip(unix.BPF_JEQ, arch.Audit, 1), ret(unix.SECCOMP_RET_KILL_PROCESS),
+		loadAt(offNr), skipUnless(unix.BPF_JGE, sysnum.X32Bit, 1), ret(unknown),
+	)
 	for _, r := range rules {
-		if slices.Contains(s.Allowed, r.option) || r.written && !s.Written {
-			continue
+		body := allow
+		if r.holds(&s) {
+			body = r.body()
 		}
 		for _, name := range r.calls {
-			nr, ok := arch.Number(name)
-			if !ok {
-				continue // one of the two architectures never had it
+			nr, ok := numbers[name]
+			switch {
+			case ok && len(body) == 1:
+				actions[nr] = body[0].K
+			case ok:
+				p = append(p, oneOf([]uint32{uint32(nr)}, body)...)
 			}
-			body := r.body()
-			p = append(p, skipUnless(unix.BPF_JEQ, uint32(nr), len(body)))
-			p = append(p, body...)
 		}
 	}
-	return append(p, ret(unix.SECCOMP_RET_ALLOW))
+	return append(p, search(spans(actions))...)
 }
 
-// body returns what decides about a call that the rule is for.
-func (r *rule) body() []unix.SockFilter {
-	if len(r.only) == 0 && len(r.values) == 0 && r.bits == 0 {
-		return []unix.SockFilter{refuse(r.errno)}
+// unknown is the answer to calls that the tables do not allow.
+const unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+
+// span are calls with numbers that follow each other, and the same answer.
+type span struct{ first, action uint32 }
+
+// spans ends with one without an end, of the calls that are newer than the tables.
+func spans(actions []uint32) []span {
+	var all []span
+	for nr, action := range append(actions, unknown) {
+		if len(all) == 0 || all[len(all)-1].action != action {
+			all = append(all, span{uint32(nr), action})
+		}
 	}
-	// The lower half alone: these arguments are ints to the kernel, which ignores
-	// the upper half, so that looking at it would let pass what the kernel takes.
-	var p []unix.SockFilter
-	if r.where.bits != 0 {
-		p = append(p, load(offArgs+8*uint32(r.where.number)), skip(unix.BPF_JSET, r.where.bits, 1), ret(unix.SECCOMP_RET_ALLOW))
-	}
-	p = append(p, load(offArgs+8*uint32(r.arg)))
-	for _, v := range r.values {
-		p = append(p, skipUnless(unix.BPF_JEQ, v, 1), refuse(r.errno))
-	}
-	if r.bits != 0 {
-		p = append(p, skipUnless(unix.BPF_JSET, r.bits, 1), refuse(r.errno))
-	}
-	if len(r.only) == 0 {
-		return append(p, ret(unix.SECCOMP_RET_ALLOW))
-	}
-	for _, v := range r.only {
-		p = append(p, skipUnless(unix.BPF_JEQ, v, 1), ret(unix.SECCOMP_RET_ALLOW))
-	}
-	return append(p, refuse(r.errno))
+	return all
 }
 
-func load(offset uint32) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
-}
-
-// skip leaves out the next n instructions if the comparison holds.
-func skip(comparison uint16, k uint32, n int) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, Jt: uint8(n), K: k}
-}
-
-func skipUnless(comparison uint16, k uint32, n int) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_JMP | comparison | unix.BPF_K, Jf: uint8(n), K: k}
-}
-
-func ret(action uint32) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
-}
-
-func refuse(errno unix.Errno) unix.SockFilter {
-	return ret(unix.SECCOMP_RET_ERRNO | uint32(errno))
+// search finds the span of a call's number by halving: where the kernel is too old to
+// know beforehand what a filter always allows, it walks it for every call.
+func search(all []span) []unix.SockFilter {
+	if len(all) == 1 {
+		return ret(all[0].action)
+	}
+	low, high := search(all[:len(all)/2]), search(all[len(all)/2:])
+	return slices.Concat(skip(unix.BPF_JGE, all[len(all)/2].first, len(low)), low, high)
 }

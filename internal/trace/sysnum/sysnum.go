@@ -2,7 +2,10 @@
 // by name and by number.
 package sysnum
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+)
 
 //go:generate go run gen.go
 
@@ -47,13 +50,22 @@ func (a *Arch) Number(name string) (nr int, ok bool) {
 	return 0, false
 }
 
+// All yields the numbers of all calls in their order, with the names.
+func (a *Arch) All() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for nr, n := range a.names {
+			if n != "" && !yield(nr, n) {
+				return
+			}
+		}
+	}
+}
+
 // Names returns the names of all calls in the order of their numbers.
 func (a *Arch) Names() []string {
 	var all []string
-	for _, n := range a.names {
-		if n != "" {
-			all = append(all, n)
-		}
+	for _, n := range a.All() {
+		all = append(all, n)
 	}
 	return all
 }

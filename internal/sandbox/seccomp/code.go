@@ -1,0 +1,127 @@
+package seccomp
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// socketCode decides about socket(2) and socketpair(2) by family, type and protocol.
+// Families beside the local and the internet ones are the caller's machine's or obsolete:
+// virtual machines' (AF_VSOCK) leads around a network namespace. Of the protocols, TCP, UDP and
+// ping's are what programs use; the kernel loads modules for many more, and whatever
+// restricts a guest's network has to know each (MPTCP connects past Landlock's rule for
+// TCP). Netlink's other protocols than the one for addresses and routes configure and
+// observe the machine.
+var socketCode = slices.Concat(
+	load(0),
+	oneOf([]uint32{unix.AF_UNIX}, allow),
+	oneOf([]uint32{unix.AF_INET, unix.AF_INET6},
+		load(1), and(0xf), // SOCK_TYPE_MASK in include/linux/net.h
+		oneOf([]uint32{unix.SOCK_STREAM}, load(2),
+			oneOf([]uint32{0, unix.IPPROTO_TCP}, allow),
+			refuse(unix.EPROTONOSUPPORT)),
+		oneOf([]uint32{unix.SOCK_DGRAM}, load(2),
+			oneOf([]uint32{0, unix.IPPROTO_UDP, unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6}, allow),
+			refuse(unix.EPROTONOSUPPORT)),
+		oneOf([]uint32{unix.SOCK_RAW}, refuse(unix.EPERM)), // as without the capability
+		refuse(unix.EPROTONOSUPPORT)),
+	oneOf([]uint32{unix.AF_NETLINK}, load(2),
+		oneOf([]uint32{unix.NETLINK_ROUTE}, allow),
+		refuse(unix.EPROTONOSUPPORT)),
+	refuse(unix.EAFNOSUPPORT),
+)
+
+// prlimitCode lets nobody set the limit of core dumps, and says that it was done. Who asks
+// for the old one as well would read memory that nobody has written, and is refused.
+var prlimitCode = slices.Concat(
+	load(1), oneOf([]uint32{unix.RLIMIT_CORE},
+		isNull(2, allow),
+		isNull(3, refuse(0)),
+		refuse(unix.EPERM)),
+	allow,
+)
+
+// body returns what decides about a call that the rule is for.
+func (r *rule) body() []unix.SockFilter {
+	switch {
+	case r.code != nil:
+		return r.code
+	case len(r.only) == 0 && len(r.values) == 0 && r.bits == 0:
+		return refuse(r.errno)
+	}
+	var p []unix.SockFilter
+	if r.where.bits != 0 {
+		p = slices.Concat(load(r.where.number), skip(unix.BPF_JSET, r.where.bits, 1), allow)
+	}
+	p = append(p, load(r.arg)...)
+	switch {
+	case len(r.only) > 0:
+		return slices.Concat(p, oneOf(r.only, allow), refuse(r.errno))
+	case len(r.values) > 0:
+		return slices.Concat(p, oneOf(r.values, refuse(r.errno)), allow)
+	}
+	return slices.Concat(p, skipUnless(unix.BPF_JSET, r.bits, 1), refuse(r.errno), allow)
+}
+
+// oneOf is a body for when what was loaded last is one of the values. It does not go on
+// behind it.
+func oneOf(values []uint32, body ...[]unix.SockFilter) []unix.SockFilter {
+	all := slices.Concat(body...)
+	var p []unix.SockFilter
+	for i, v := range values[:len(values)-1] {
+		p = append(p, skip(unix.BPF_JEQ, v, len(values)-1-i)...)
+	}
+	p = append(p, skipUnless(unix.BPF_JEQ, values[len(values)-1], len(all))...)
+	return append(p, all...)
+}
+
+// isNull is a body for when an argument that is a pointer is null. It does not go on
+// behind it.
+func isNull(arg int, body []unix.SockFilter) []unix.SockFilter {
+	high := loadAt(offArgs + 8*uint32(arg) + 4)
+	return slices.Concat(load(arg), oneOf([]uint32{0}, high, skipUnless(unix.BPF_JEQ, 0, len(body)), body))
+}
+
+// load loads the lower half of an argument, which is an int to the kernel in all calls that there
+// are rules for: it ignores the upper half, so that looking at it would let pass what
+// the kernel takes. Both architectures are little-endian.
+func load(arg int) []unix.SockFilter { return loadAt(offArgs + 8*uint32(arg)) }
+
+func loadAt(offset uint32) []unix.SockFilter {
+	return []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}}
+}
+
+// and keeps some bits of what was loaded last.
+func and(bits uint32) []unix.SockFilter {
+	return []unix.SockFilter{{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits}}
+}
+
+// skip leaves out the next n instructions if the comparison holds.
+func skip(comparison uint16, k uint32, n int) []unix.SockFilter {
+	return []unix.SockFilter{{Code: unix.BPF_JMP | comparison | unix.BPF_K, Jt: distance(n), K: k}}
+}
+
+func skipUnless(comparison uint16, k uint32, n int) []unix.SockFilter {
+	return []unix.SockFilter{{Code: unix.BPF_JMP | comparison | unix.BPF_K, Jf: distance(n), K: k}}
+}
+
+// distance panics where a jump is too long to be written down, rather than that another
+// one is made: all programs that there can be are made by the tests.
+func distance(n int) uint8 {
+	if n > 0xff {
+		panic("seccomp: a jump over more than 255 instructions")
+	}
+	return uint8(n)
+}
+
+func ret(action uint32) []unix.SockFilter {
+	return []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: action}}
+}
+
+var allow = ret(unix.SECCOMP_RET_ALLOW)
+
+// refuse lets a call fail, or with 0 do nothing and succeed.
+func refuse(errno unix.Errno) []unix.SockFilter {
+	return ret(unix.SECCOMP_RET_ERRNO | uint32(errno))
+}
