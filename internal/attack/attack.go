@@ -6,12 +6,15 @@
 // change it for good, and takes back what it has changed should it succeed.
 //
 //	calls.go       the kernel's calls
+//	kernel.go      parts of the kernel that nobody in there needs
+//	protocols.go   protocols of sockets
 //	processes.go   processes of the host, and the sandbox's own first one
 //	sockets.go     sockets of the host
 //	secrets.go     what is there to be read
 //	system.go      what is there to be written, and devices
 //	inodes.go      files of the host that are reached without a name
 //	rights.go      what a process may do
+//	modes.go       programs left with the caller's rights
 //	workspace.go   what a guest could leave behind for the host
 //	victim.go      what is attacked, on the host
 package attack
@@ -67,5 +70,6 @@ func (a *Attempt) In(mode Mode) bool { return a.Only == "" || a.Only == mode }
 
 // All returns all attempts.
 func All() []Attempt {
-	return slices.Concat(processes, sockets, secrets, system, inodes, rights, calls, foreign, workspace)
+	return slices.Concat(processes, sockets, secrets, system, inodes, rights, calls, foreign, kernel,
+		protocols, workspace, modes)
 }

@@ -2,6 +2,7 @@ package attack
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
 	"unsafe"
 
@@ -24,7 +25,7 @@ var calls = []Attempt{
 		return t.sub("mount", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNS))
 	}},
 	{Name: "have every right in a network namespace", Needs: Host, Option: namespaces, try: func(t *Target) error {
-		return t.sub("raw socket", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNET))
+		return t.sub("network", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNET))
 	}},
 	{Name: "mount", Needs: Root, try: func(t *Target) error {
 		return t.sub("mount", &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS})
@@ -121,9 +122,7 @@ var subs = map[string]func() error{
 	"nothing": func() error { return nil },
 	"mount":   func() error { return mount("/tmp", "tmpfs", 0) },
 	"remount": func() error { return mount("/", "", unix.MS_REMOUNT|unix.MS_BIND) },
-	"raw socket": func() error {
-		return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_RAW)(nil)
-	},
+	"network": configure,
 }
 
 // mount mounts in this process's own namespace, where no other sees it.
@@ -132,6 +131,21 @@ func mount(target, kind string, flags uintptr) error {
 		return err
 	}
 	return unix.Mount("none", target, kind, flags, "")
+}
+
+// configure brings up the loopback interface of this process's own network.
+func configure() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
 }
 
 func (t *Target) sub(name string, attr *syscall.SysProcAttr) error {
@@ -176,20 +190,27 @@ func socket(domain, kind, protocol int) func(*Target) error {
 	}
 }
 
-// input makes a terminal this process's own, and types into it what whoever reads
-// from it next takes for the user's.
+// input types into a terminal what whoever reads from it next takes for the user's.
 func input(command uintptr) func(*Target) error {
 	return func(*Target) error {
-		master, slave, err := pty.Open()
-		if err != nil {
-			return err
-		}
-		defer master.Close()
-		defer slave.Close()
-		if err := unix.IoctlSetInt(int(slave.Fd()), unix.TIOCSCTTY, 0); err != nil {
-			return err
-		}
-		c := byte('x')
-		return call(unix.SYS_IOCTL, slave.Fd(), command, uintptr(unsafe.Pointer(&c)))
+		return withTerminal(func(fd uintptr) error {
+			c := byte('x')
+			return call(unix.SYS_IOCTL, fd, command, uintptr(unsafe.Pointer(&c)))
+		})
 	}
+}
+
+// withTerminal makes a terminal this process's own.
+func withTerminal(try func(fd uintptr) error) error {
+	signal.Ignore(unix.SIGHUP) // which its end sends
+	master, slave, err := pty.Open()
+	if err != nil {
+		return err
+	}
+	defer master.Close()
+	defer slave.Close()
+	if err := unix.IoctlSetInt(int(slave.Fd()), unix.TIOCSCTTY, 0); err != nil {
+		return err
+	}
+	return try(slave.Fd())
 }

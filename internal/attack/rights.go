@@ -43,10 +43,10 @@ var rights = []Attempt{
 		return call(unix.SYS_SCHED_SETSCHEDULER, 0, unix.SCHED_FIFO, uintptr(unsafe.Pointer(&priority)))
 	}},
 	{Name: "raise a limit", Needs: Host, try: func(*Target) error {
-		if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		if err := unix.Setrlimit(unix.RLIMIT_MSGQUEUE, &unix.Rlimit{}); err != nil {
 			return err
 		}
-		return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Max: 1})
+		return unix.Setrlimit(unix.RLIMIT_MSGQUEUE, &unix.Rlimit{Max: 1})
 	}},
 }
 

@@ -12,28 +12,6 @@ const config = ".art"
 
 // In overlay mode these change nothing but the database.
 var workspace = []Attempt{
-	{Name: "leave a program with the caller's rights", Only: Direct, try: func(*Target) error {
-		path := own(".")
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			return err
-		}
-		defer os.Remove(path)
-		return unix.Chmod(path, unix.S_ISUID|0o700)
-	}},
-	{Name: "make a program with the caller's rights", Only: Direct, try: func(*Target) error {
-		path := own(".")
-		fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, unix.S_ISUID|0o700)
-		if err != nil {
-			return err
-		}
-		defer os.Remove(path)
-		defer unix.Close(fd)
-		var st unix.Stat_t
-		if err := unix.Fstat(fd, &st); err != nil {
-			return err
-		}
-		return found(st.Mode&unix.S_ISUID != 0)
-	}},
 	{Name: "leave settings for the next session", Only: Direct, try: func(*Target) error {
 		created := os.Mkdir(config, 0o700) == nil
 		path := own(config)

@@ -1,0 +1,139 @@
+package attack
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// modes are ways to leave a program on the host that runs with the caller's rights, whoever starts
+// it. In overlay mode they change nothing but the database.
+var modes = []Attempt{
+	{Name: "leave a program with the caller's rights", Only: Direct, try: onFile(func(path string) error {
+		return unix.Chmod(path, unix.S_ISUID|0o700)
+	})},
+	{Name: "leave one with the rights of the caller's group", Only: Direct, try: onFile(func(path string) error {
+		return unix.Chmod(path, unix.S_ISGID|0o710)
+	})},
+	{Name: "leave one through a descriptor", Only: Direct, try: onFile(func(path string) error {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Fchmod(fd, unix.S_ISUID|0o700)
+	})},
+	{Name: "leave one by fchmodat2", Needs: Host, Only: Direct, try: onFile(func(path string) error {
+		p, err := unix.BytePtrFromString(path)
+		if err != nil {
+			return err
+		}
+		cwd := unix.AT_FDCWD
+		return call(unix.SYS_FCHMODAT2, uintptr(cwd), uintptr(unsafe.Pointer(p)), unix.S_ISUID|0o700, unix.AT_SYMLINK_NOFOLLOW)
+	})},
+	{Name: "leave one with garbage in the mode", Only: Direct, try: onFile(func(path string) error {
+		p, err := unix.BytePtrFromString(path)
+		if err != nil {
+			return err
+		}
+		cwd := unix.AT_FDCWD
+		return call(unix.SYS_FCHMODAT, uintptr(cwd), uintptr(unsafe.Pointer(p)), 0xdead<<32|unix.S_ISUID|0o700)
+	})},
+	{Name: "make a program with the caller's rights", Only: Direct, try: byOpening(unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY)},
+	{Name: "make one by openat2", Needs: Host, Only: Direct, try: func(*Target) error {
+		path := own(".")
+		fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+			Flags: unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC, Mode: unix.S_ISUID | 0o700})
+		if err != nil {
+			return err
+		}
+		defer os.Remove(path)
+		return setUserID(fd)
+	}},
+	{Name: "make one without a name", Needs: Host, Only: Direct, try: func(*Target) error {
+		fd, err := unix.Open(".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, unix.S_ISUID|0o700)
+		if err != nil {
+			return err
+		}
+		return setUserID(fd)
+	}},
+	{Name: "make one as a device is made", Only: Direct, try: func(*Target) error {
+		path := own(".")
+		if err := unix.Mknod(path, unix.S_IFREG|unix.S_ISUID|0o700, 0); err != nil {
+			return err
+		}
+		defer os.Remove(path)
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		return setUserID(fd)
+	}},
+	{Name: "make one by io_uring", Needs: Host, Option: "io_uring", Only: Direct, try: ringOpen},
+	{Name: "give a program capabilities", Needs: Root, Only: Direct, try: onFile(giveCapability)},
+	{Name: "give one capabilities as root of a namespace", Needs: Host, Option: namespaces, Only: Direct, try: func(t *Target) error {
+		return t.sub("capability", asRoot(unix.CLONE_NEWUSER))
+	}},
+	{Name: "leave a directory that gives its group away", Only: Direct, try: func(*Target) error {
+		path := own(".")
+		if err := os.Mkdir(path, 0o700); err != nil {
+			return err
+		}
+		defer os.Remove(path)
+		return unix.Chmod(path, unix.S_ISGID|0o700)
+	}},
+}
+
+func init() {
+	area("modes of files in the workspace", modes)
+	subs["capability"] = func() error { return onFile(giveCapability)(nil) }
+}
+
+// onFile makes a file in the workspace to try something with.
+func onFile(try func(path string) error) func(*Target) error {
+	return func(*Target) error {
+		path := own(".")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			return err
+		}
+		defer os.Remove(path)
+		return try(path)
+	}
+}
+
+// byOpening makes a file that has the mode that open(2) was given.
+func byOpening(flags int) func(*Target) error {
+	return func(*Target) error {
+		path := own(".")
+		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, unix.S_ISUID|0o700)
+		if err != nil {
+			return err
+		}
+		defer os.Remove(path)
+		return setUserID(fd)
+	}
+}
+
+// setUserID succeeds if the file is a program with its owner's rights, and closes it.
+func setUserID(fd int) error {
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	return found(st.Mode&unix.S_ISUID != 0)
+}
+
+// giveCapability lets whoever executes the file change the owners of all files.
+func giveCapability(path string) error {
+	value := make([]byte, 20) // struct vfs_cap_data of revision 2
+	binary.LittleEndian.PutUint32(value, 0x02000001)
+	binary.LittleEndian.PutUint32(value[4:], 1<<unix.CAP_CHOWN)
+	if err := unix.Setxattr(path, "security.capability", value, 0); err != nil {
+		return fmt.Errorf("set its capabilities: %w", err)
+	}
+	return nil
+}
