@@ -48,6 +48,47 @@ var rights = []Attempt{
 		}
 		return unix.Setrlimit(unix.RLIMIT_MSGQUEUE, &unix.Rlimit{Max: 1})
 	}},
+	{Name: "hand its memory to what handles crashes", Needs: Host, try: func(*Target) error {
+		var limit unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+			return err
+		}
+		return crashes(limit.Max)
+	}},
+	{Name: "choose the limit that lets a crash through", Needs: Host, try: func(*Target) error {
+		limit := unix.Rlimit{}
+		if err := unix.Setrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+			return err
+		}
+		if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+			return err
+		}
+		return found(limit.Max == 0)
+	}},
+	{Name: "raise the limit of what it leaves in a crash", Needs: Host, try: func(*Target) error {
+		limit := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
+		if err := unix.Setrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+			return err
+		}
+		if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+			return err
+		}
+		return crashes(limit.Max)
+	}},
 }
 
 func init() { area("rights", rights) }
+
+// crashes succeeds if a crash with that limit leaves something on the host: a file from the least that one takes, and
+// whatever a program or a socket is given, which the limit of 1 alone stops (core(5), fs/coredump.c).
+func crashes(limit uint64) error {
+	const least = 4096
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil {
+		return err
+	}
+	if pattern[0] == '|' || pattern[0] == '@' {
+		return found(limit != 1)
+	}
+	return found(limit >= least)
+}
