@@ -16,6 +16,7 @@ func TestCompletionsOfferEveryFlag(t *testing.T) {
 	if err := completions.Compare(map[string]*flag.FlagSet{
 		"art":        command(&o, nil).FlagSet,
 		"art config": configCommand(&o).FlagSet,
+		"art trust":  trustCommand().FlagSet,
 		"art doctor": doctor,
 	}); err != nil {
 		t.Error(err)

@@ -55,6 +55,9 @@ func run(args []string) (int, error) {
 	if len(args) > 0 && args[0] == "config" {
 		cmd, args = configCommand(&options), args[1:]
 	}
+	if len(args) > 0 && args[0] == "trust" {
+		cmd, args = trustCommand(), args[1:]
+	}
 	if len(args) > 0 && args[0] == "doctor" {
 		cmd, args = doctorCommand(&options, &code, args[1:])
 	}

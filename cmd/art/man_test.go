@@ -11,8 +11,10 @@ import (
 
 func TestUsageNamesEveryFlag(t *testing.T) {
 	var o sandbox.Options
-	if missing := man.Unnamed(usage, configCommand(&o).FlagSet); missing != nil {
-		t.Errorf("the usage does not name %q", missing)
+	for _, set := range []*flag.FlagSet{configCommand(&o).FlagSet, trustCommand().FlagSet} {
+		if missing := man.Unnamed(usage, set); missing != nil {
+			t.Errorf("the usage does not name %q", missing)
+		}
 	}
 }
 
@@ -22,8 +24,10 @@ func TestReadmeNamesEveryFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	var o sandbox.Options
-	if missing := man.Unnamed(string(readme), configCommand(&o).FlagSet); missing != nil {
-		t.Errorf("README.md does not name %q", missing)
+	for _, set := range []*flag.FlagSet{configCommand(&o).FlagSet, trustCommand().FlagSet} {
+		if missing := man.Unnamed(string(readme), set); missing != nil {
+			t.Errorf("README.md does not name %q", missing)
+		}
 	}
 }
 
@@ -39,7 +43,7 @@ func TestManPageHasEveryFlag(t *testing.T) {
 	doctor := flag.NewFlagSet("", flag.ContinueOnError)
 	doctor.Bool("attack", false, "")
 	doctor.Bool("json", false, "")
-	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config, "art doctor": doctor}); err != nil {
+	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config, "art trust": trustCommand().FlagSet, "art doctor": doctor}); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ SYNOPSIS
   art pull -m DIR -d DB
   art diff -m DIR -d DB
   art config [flags]
+  art trust [--revoke] [--dry-run] [--json] [DIR]
   art doctor [--attack] [--json] [flags]
 
 DESCRIPTION
@@ -25,6 +26,9 @@ DESCRIPTION
   what to do about what it lacks; with --attack it tries to break out of one in
   every way it knows, and shows a table of what is enforced (exit status 1 if
   something fails, or breaks out). --json prints an object a line.
+
+  trust shows what the settings of the workspace DIR ask for that yours do not allow,
+  and allows it, until they change. --dry-run only shows it, --revoke takes it back.
 
   push brings what changed on the host into a database, diff shows what the command
   changed, and pull brings that to the host. "art pull --help" tells more.
@@ -55,11 +59,14 @@ FLAGS
 FILES
   DIR/.art/config/binds.json
       {"binds": [{"host": "/data", "guest": "/opt/data", "readonly": true}]}
-      More paths for the command to see. It is always read from the host.
+      More paths for the command to see; another spelling of mounts.
   $XDG_CONFIG_HOME/art/sandbox.json, DIR/.art/config/sandbox.json
-      Settings of the user and of the workspace, which may narrow the user's: network,
-      env, mounts, hide, allow, limits. "art config" shows what comes of them
-      (--json: an object a line), and "art config --schema" a JSON schema for editors.
+      Settings of the user and of the workspace, which may narrow the user's, and with
+      "art trust" widen them: network, env, mounts, hide, allow, limits. "art config"
+      shows what comes of them (--json: an object a line), and "art config --schema" a
+      JSON schema for editors. They are always read from the host.
+  $XDG_STATE_HOME/art/trust
+      What "art trust" remembers.
 
 EXIT STATUS
   The command's; 128+N if signal N ended it; 127 if it was not found; 126 if it

@@ -30,8 +30,16 @@ func artSystem(bin string) *system {
 		open: func(base, scratch string) (*session, error) {
 			s := &session{home: guestHome, goroot: guestGoroot}
 			worker := guestHome + "/" + workspaceName + "/" + workerName
-			err := s.startWorker(exec.Command(art, "-q", "-i=false",
-				"-m", filepath.Join(base, workspaceName), "-d", filepath.Join(scratch, databaseName), "--", worker, "worker"))
+			ws := filepath.Join(base, workspaceName)
+			// The workspace's settings mount Go.
+			trust, cmd := exec.Command(art, "trust", ws), exec.Command(art, "-q", "-i=false",
+				"-m", ws, "-d", filepath.Join(scratch, databaseName), "--", worker, "worker")
+			trust.Env = append(os.Environ(), "XDG_STATE_HOME="+scratch)
+			cmd.Env = trust.Env
+			if out, err := trust.CombinedOutput(); err != nil {
+				return nil, fmt.Errorf("trust the workspace: %w: %s", err, out)
+			}
+			err := s.startWorker(cmd)
 			if err == nil {
 				s.server, err = artFuse(s.worker.Process.Pid)
 			}

@@ -84,18 +84,18 @@ func Fail(prog string, err error) { Fprint(os.Stderr, prog, err) }
 // Fprint is Fail to any writer. Control characters in the text are quoted, since
 // file names of others appear in it and a terminal acts on some of them.
 func Fprint(w io.Writer, prog string, err error) {
-	text := fmt.Sprintf("%s: %s\n", prog, printable(err.Error()))
+	text := fmt.Sprintf("%s: %s\n", prog, Printable(err.Error()))
 	var h Hinted
 	if errors.As(err, &h) {
-		text += fmt.Sprintf("%s: hint: %s\n", prog, printable(h.Hint()))
+		text += fmt.Sprintf("%s: hint: %s\n", prog, Printable(h.Hint()))
 	}
 	io.WriteString(w, text) // one write, so that two programs' lines do not mix
 }
 
-// printable returns s with what does not print as escapes, but for tab: control characters, also
+// Printable returns s with what does not print as escapes, but for tab: control characters, also
 // those of eight bits, and what changes the direction of text. Other invalid UTF-8 stays: it is how
 // the name is spelled.
-func printable(s string) string {
+func Printable(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)

@@ -116,6 +116,6 @@ func (p *Progress) Erase() {
 // close the database db.
 func Waiting(w io.Writer, prog, db string) func(pid int) {
 	return func(pid int) {
-		fmt.Fprintf(w, "%s: waiting for process %d, which is about to close %s\n", prog, pid, printable(db))
+		fmt.Fprintf(w, "%s: waiting for process %d, which is about to close %s\n", prog, pid, Printable(db))
 	}
 }

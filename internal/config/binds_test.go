@@ -12,49 +12,58 @@ import (
 
 const home, workspace = "/home/agent", "/home/agent/ws"
 
-func TestParseBinds(t *testing.T) {
-	got, err := ParseBinds([]byte(`{"binds": [
+// parseBinds reads a file of binds as a session does, up to where the host is asked.
+func parseBinds(text string) ([]Mount, error) {
+	mounts, err := (&source{name: "binds.json", dir: "/ws", home: "/home/me"}).binds([]byte(text))
+	if err == nil {
+		err = CheckGuests(mounts, home, workspace)
+	}
+	return mounts, err
+}
+
+func TestBinds(t *testing.T) {
+	got, err := parseBinds(`{"binds": [
 		{"host": "/srv/data/", "guest": "/opt/data", "readonly": false},
 		{"host": "rel/./path", "guest": "/opt/data/in/it"},
-		{"guest": "/home/agent/.cache", "host": "/var/cache", "readonly": true}]}`), home, workspace)
-	want := []Bind{
-		{"/srv/data", "/opt/data", false},
-		{"rel/path", "/opt/data/in/it", true},
-		{"/var/cache", "/home/agent/.cache", true},
+		{"guest": "/home/agent/.cache", "host": "~/.cache", "readonly": true}]}`)
+	want := []Mount{
+		{"/srv/data", "/opt/data", false, "binds.json:2"},
+		{"rel/path", "/opt/data/in/it", true, "binds.json:3"},
+		{"/home/me/.cache", "/home/agent/.cache", true, "binds.json:4"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("parsed %+v, %v, want %+v", got, err, want)
 	}
-	if got, err := ParseBinds([]byte(`{"binds":[]}`), home, workspace); err != nil || len(got) != 0 {
+	if got, err := parseBinds(`{"binds":[]}`); err != nil || got == nil || len(got) != 0 {
 		t.Errorf("no binds: %v, %v", got, err)
 	}
 }
 
-func TestParseBindsRefuses(t *testing.T) {
+func TestBindsRefused(t *testing.T) {
 	entry := func(guest string) string { return `{"binds":[{"host":"/x","guest":"` + guest + `"}]}` }
 	for text, reason := range map[string]string{
-		``:                                     "EOF",
+		``:                                     "unexpected end",
 		`null`:                                 "null",
-		`[]`:                                   "array",
+		`[]`:                                   "a list stands",
 		`{}`:                                   `"binds" is missing`,
-		`{"binds":null}`:                       `"binds" is missing`,
-		`{"binds":[]} {}`:                      "follows",
+		`{"binds":null}`:                       `null stands`,
+		`{"binds":[]} {}`:                      "after top-level value",
 		`{"binds":[],"bind":[]}`:               "bind",
 		`{"binds":[],"binds":[]}`:              "twice",
 		`{"Binds":[]}`:                         "Binds",
-		`{"binds":[null]}`:                     "entry 1: null",
-		`{"binds":[{"guest":"/opt/a"}]}`:       `entry 1: "host" is missing`,
-		`{"binds":[{"host":"/x"}]}`:            `entry 1: "guest" is missing`,
-		`{"binds":[{"host":"","guest":"/a"}]}`: `"host" is missing`,
+		`{"binds":[null]}`:                     "null stands",
+		`{"binds":[{"guest":"/opt/a"}]}`:       `"host" is missing`,
+		`{"binds":[{"host":"/x"}]}`:            `"guest" is missing`,
+		`{"binds":[{"host":"","guest":"/a"}]}`: `is empty`,
 		`{"binds":[{"host":"/x","guest":"/opt/a","readOnly":false}]}`:                    "readOnly",
-		`{"binds":[{"host":"/x","guest":"/opt/a","readonly":"no"}]}`:                     `"readonly" is a string, not a boolean`,
+		`{"binds":[{"host":"/x","guest":"/opt/a","readonly":"no"}]}`:                     `a string stands where true or false`,
 		`{"binds":[{"host":"/x","guest":"/opt/a","readonly":true,"readonly":false}]}`:    "twice",
 		`{"binds":[{"host":"../x","guest":"/opt/a"}]}`:                                   "leads out of the workspace",
 		`{"binds":[{"host":"a/../../x","guest":"/opt/a"}]}`:                              "leads out of the workspace",
 		`{"binds":[{"host":"/x","guest":"/opt/a\u0000b"}]}`:                              "NUL",
 		"{\"binds\":[{\"host\":\"/\xff\",\"guest\":\"/opt/a\"}]}":                        "UTF-8",
-		`{"binds":[{"host":"/x","guest":"/opt/a"},{"host":"/y","guest":"/opt/b/../a"}]}`: "entry 2: guest \"/opt/a\" is that of entry 1",
-		`{"binds":[{"host":"/x","guest":"/opt/a/b"},{"host":"/y","guest":"/opt/a"}]}`:    "entry 2: guest \"/opt/a\" would cover entry 1",
+		`{"binds":[{"host":"/x","guest":"/opt/a"},{"host":"/y","guest":"/opt/b/../a"}]}`: "guest \"/opt/a\" is that of binds.json:1",
+		`{"binds":[{"host":"/x","guest":"/opt/a/b"},{"host":"/y","guest":"/opt/a"}]}`:    "guest \"/opt/a\" would cover that of binds.json:1",
 		entry("opt/a"):                 "not an absolute path",
 		entry("/"):                     "would cover",
 		entry("/opt/.."):               "would cover",
@@ -70,10 +79,10 @@ func TestParseBindsRefuses(t *testing.T) {
 		entry("/home/agent/ws/.art/x"): "configuration",
 		entry("/tmp"):                  "would cover /tmp",
 	} {
-		got, err := ParseBinds([]byte(text), home, workspace)
+		got, err := parseBinds(text)
 		if err == nil {
 			t.Errorf("%s was parsed as %+v", text, got)
-		} else if !strings.Contains(err.Error(), reason) {
+		} else if !strings.Contains(err.Error(), reason) || !strings.HasPrefix(err.Error(), "binds.json") {
 			t.Errorf("%s: %q does not say %q", text, err, reason)
 		}
 	}
@@ -97,32 +106,41 @@ func write(t *testing.T, text string) *os.File {
 	return root
 }
 
-func TestReadBinds(t *testing.T) {
+// Both files say what is mounted, in the order of their names here.
+func TestReadWorkspace(t *testing.T) {
 	root := write(t, `{"binds":[{"host":"data","guest":"/opt/a"}]}`)
-	if _, err := ReadBinds(root, home, workspace); err == nil ||
-		!strings.Contains(err.Error(), BindsFile+": entry 1") || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("a host path that does not exist: %v", err)
+	s, err := ReadWorkspace(root, home, calls)
+	if err != nil || len(s.Mounts) != 1 || s.Mounts[0].Host != "data" || s.Content == "" {
+		t.Errorf("binds alone: %+v, %v", s, err)
 	}
-	if err := os.Mkdir(filepath.Join(root.Name(), "data"), 0o755); err != nil {
+	const settings = `{"mounts": [{"path": "other", "guest": "/opt/b"}]}`
+	if err := os.WriteFile(filepath.Join(root.Name(), SandboxFile), []byte(settings), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if binds, err := ReadBinds(root, home, workspace); err != nil || len(binds) != 1 {
-		t.Errorf("read %+v, %v", binds, err)
+	both, err := ReadWorkspace(root, home, calls)
+	if err != nil || len(both.Mounts) != 2 || both.Mounts[0].Guest != "/opt/a" || both.Mounts[1].Guest != "/opt/b" || both.Content == s.Content {
+		t.Errorf("both: %+v, %v", both, err)
+	}
+	if err := os.Rename(filepath.Join(root.Name(), SandboxFile), filepath.Join(root.Name(), BindsFile)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := ReadWorkspace(root, home, calls); err == nil {
+		t.Errorf("settings in the place of binds: %+v", s)
 	}
 }
 
-func TestReadBindsWithoutFile(t *testing.T) {
+func TestReadWorkspaceWithoutFiles(t *testing.T) {
 	root, err := os.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if binds, err := ReadBinds(root, home, workspace); err != nil || binds != nil {
-		t.Errorf("read %+v, %v", binds, err)
+	if s, err := ReadWorkspace(root, home, calls); err != nil || s.Mounts != nil || s.Content != "" {
+		t.Errorf("read %+v, %v", s, err)
 	}
 }
 
-func TestReadBindsFollowsNoLink(t *testing.T) {
+func TestReadWorkspaceFollowsNoLink(t *testing.T) {
 	trusted := write(t, `{"binds":[]}`)
 	for _, path := range []string{".art", ".art/config", BindsFile} {
 		dir := t.TempDir()
@@ -136,14 +154,14 @@ func TestReadBindsFollowsNoLink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if binds, err := ReadBinds(root, home, workspace); err == nil || !strings.Contains(err.Error(), "symbolic link") {
-			t.Errorf("%s is a link: read %+v, %v", path, binds, err)
+		if s, err := ReadWorkspace(root, home, calls); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+			t.Errorf("%s is a link: read %+v, %v", path, s, err)
 		}
 		root.Close()
 	}
 }
 
-func TestReadBindsWaitsForNoPipe(t *testing.T) {
+func TestReadWorkspaceWaitsForNoPipe(t *testing.T) {
 	root := write(t, "")
 	path := filepath.Join(root.Name(), BindsFile)
 	if err := os.Remove(path); err != nil {
@@ -152,7 +170,7 @@ func TestReadBindsWaitsForNoPipe(t *testing.T) {
 	if err := unix.Mkfifo(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadBinds(root, home, workspace); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := ReadWorkspace(root, home, calls); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("a named pipe: %v", err)
 	}
 }
@@ -172,7 +190,7 @@ func TestOpenHostStaysBeneath(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(root)
-	for host, ok := range map[string]bool{"real": true, "inner": true, "absolute": false, "up": false, outside: true} {
+	for host, ok := range map[string]bool{"real": true, ".": true, "inner": false, "absolute": false, "up": false, "..": false, outside: true, filepath.Join(dir, "inner"): false} {
 		fd, err := OpenHost(root, host)
 		if (err == nil) != ok {
 			t.Errorf("%s: %v, want success: %v", host, err, ok)
@@ -183,26 +201,26 @@ func TestOpenHostStaysBeneath(t *testing.T) {
 	}
 }
 
-func FuzzParseBinds(f *testing.F) {
-	f.Add([]byte(`{"binds": [{"host": "/a", "guest": "/opt/b", "readonly": true}]}`))
-	f.Add([]byte(`{"binds": [{"host": "a", "guest": "/home/agent/x"}, {}]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		binds, err := ParseBinds(text, home, workspace)
+func FuzzBinds(f *testing.F) {
+	f.Add(`{"binds": [{"host": "/a", "guest": "/opt/b", "readonly": true}]}`)
+	f.Add(`{"binds": [{"host": "a", "guest": "/home/agent/x"}, {}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		mounts, err := parseBinds(text)
 		if err != nil {
 			return
 		}
 		seen := map[string]bool{}
-		for _, b := range binds {
-			if !filepath.IsAbs(b.Guest) || b.Guest != filepath.Clean(b.Guest) || seen[b.Guest] {
-				t.Errorf("%s: guest %q", text, b.Guest)
+		for _, m := range mounts {
+			if !filepath.IsAbs(m.Guest) || m.Guest != filepath.Clean(m.Guest) || seen[m.Guest] {
+				t.Errorf("%s: guest %q", text, m.Guest)
 			}
-			seen[b.Guest] = true
-			if b.Relative() && !filepath.IsLocal(b.Host) {
-				t.Errorf("%s: host %q", text, b.Host)
+			seen[m.Guest] = true
+			if !filepath.IsAbs(m.Host) && !filepath.IsLocal(m.Host) {
+				t.Errorf("%s: host %q", text, m.Host)
 			}
 			for _, dir := range []string{home, workspace, "/etc/passwd", "/tmp"} {
-				if within(dir, b.Guest) {
-					t.Errorf("%s: guest %q covers %s", text, b.Guest, dir)
+				if within(dir, m.Guest) {
+					t.Errorf("%s: guest %q covers %s", text, m.Guest, dir)
 				}
 			}
 		}

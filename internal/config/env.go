@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/riverlytech/art/internal/dotenv"
 )
@@ -16,6 +17,9 @@ const (
 	EnvFile  = ".art/config/.env"
 	KeysFile = EnvFile + ".keys"
 )
+
+// ownPrefix begins the names of art's own variables: its flags are some of them.
+const ownPrefix = "ART_"
 
 // Value is a variable for the guest, with its value.
 type Value struct{ Name, Value, Origin string }
@@ -42,6 +46,9 @@ func readValues(file, keysFile string, read func(string) ([]byte, error)) ([]Val
 	}
 	var values []Value
 	for _, v := range vars {
+		if strings.HasPrefix(v.Name, ownPrefix) {
+			return nil, fmt.Errorf("%s:%d: %s is a variable of art's own: its flags are environment variables", file, v.Line, v.Name)
+		}
 		values = append(values, Value{v.Name, v.Value, fmt.Sprintf("%s:%d", file, v.Line)})
 	}
 	return values, nil

@@ -5,91 +5,131 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/riverlytech/art/internal/cli"
+	"strconv"
 )
 
-// Merge returns the user's settings with those of a workspace, which was opened
-// as root, in their place where it has any. It is an error if the workspace's
-// allow what the user's do not: a workspace may come from anywhere. Those that the
-// user trusts may. What either hides is hidden, and of two limits the lower holds.
-func Merge(user, workspace *Settings, root, userFile string) (*Settings, error) {
-	m := &merger{user: user, root: resolved(root), userFile: userFile}
-	m.trusted = slices.ContainsFunc(user.Trust, func(t Entry) bool { return m.root == resolved(t.Value) })
+// Ask is something that a workspace's settings allow and the user's do not.
+type Ask struct {
+	Setting
+	// What it is, as people are told of it and as trust remembers it.
+	What string
+}
 
+// Merge returns the user's settings with those of a workspace, which was opened as
+// root, in their place where it has any. A workspace may come from anywhere: what of
+// its settings allows more than the user's is left out, and returned, unless the user
+// trusts them. What either hides is hidden, and of two limits the lower holds.
+//
+// The mounts' paths come without symbolic links, those in the workspace relative to it.
+func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []Ask, error) {
+	m := &merger{user: user, root: root, real: resolved(root), trusted: trusted}
 	out := *user
+	var err error
+	if out.Mounts, err = m.resolve(user.Mounts); err != nil {
+		return nil, nil, err
+	}
+	mounts, err := m.resolve(workspace.Mounts)
+	if err != nil {
+		return nil, nil, err
+	}
 	out.Hide = append(slices.Clip(user.Hide), workspace.Hide...)
 	out.Values = append(slices.Clip(user.Values), workspace.Values...)
-	if workspace.Network.Value != "" {
-		out.Network = workspace.Network
-		if workspace.Network.Value == "host" && user.Network.Value == "none" {
-			m.widens(workspace.Network.Origin, `"network": "host"`)
+	if n := workspace.Network; n.Value == "host" && user.Network.Value == "none" {
+		if m.widens(Setting{"network", n.Value, n.Origin, strconv.Quote(n.Value)}, `"network": "host"`) {
+			out.Network = n
 		}
+	} else if n.Value != "" {
+		out.Network = n
 	}
 	if workspace.Env != nil {
-		out.Env = workspace.Env
-		m.among(workspace.Env, user.Env, "env")
+		out.Env = m.among(workspace.Env, user.Env, "env")
 	}
 	if workspace.Allow != nil {
-		out.Allow = workspace.Allow
-		m.among(workspace.Allow, user.Allow, "allow")
+		out.Allow = m.among(workspace.Allow, user.Allow, "allow")
 	}
-	if workspace.Mounts != nil {
-		out.Mounts = m.mounts(workspace.Mounts)
+	if mounts != nil {
+		out.Mounts = m.mounts(mounts, out.Mounts)
 	}
 	out.Limits = maps.Clone(user.Limits)
 	if out.Limits == nil {
 		out.Limits = map[string]Limit{}
 	}
 	for name, limit := range workspace.Limits {
-		if old, ok := out.Limits[name]; !ok || limit.Value < old.Value || m.trusted {
+		if old, ok := out.Limits[name]; !ok || limit.Value < old.Value {
 			out.Limits[name] = limit
 		}
 	}
-	return &out, m.err
+	return &out, m.asks, nil
 }
 
 type merger struct {
-	user           *Settings
-	root, userFile string
-	trusted        bool
-	err            error // the first
+	user       *Settings
+	root, real string // the workspace's path as it was given, and without links
+	trusted    bool
+	asks       []Ask
 }
 
-// widens is called for what a workspace may say only if it is trusted.
-func (m *merger) widens(origin, what string) {
-	if !m.trusted && m.err == nil {
-		m.err = cli.WithHint(fmt.Errorf("%s: %s allows more than the user's settings do", origin, what),
-			fmt.Sprintf("if that is meant, say so in %s, or trust the workspace there: \"trust\": [%q]", m.userFile, m.root))
-	}
+// widens notes what a workspace may say only if it is trusted, and says whether it is.
+func (m *merger) widens(s Setting, what string) bool {
+	m.asks = append(m.asks, Ask{s, what})
+	return m.trusted
 }
 
-func (m *merger) among(entries, allowed []Entry, key string) {
+// among returns those of a workspace's entries that are allowed.
+func (m *merger) among(entries, allowed []Entry, key string) []Entry {
+	out := []Entry{}
 	for _, e := range entries {
-		if !slices.ContainsFunc(allowed, func(a Entry) bool { return a.Value == e.Value }) {
-			m.widens(e.Origin, fmt.Sprintf("%q: [%q]", key, e.Value))
+		if slices.ContainsFunc(allowed, func(a Entry) bool { return a.Value == e.Value }) ||
+			m.widens(Setting{key, e.Value, e.Origin, strconv.Quote(e.Value)}, fmt.Sprintf("%q: [%q]", key, e.Value)) {
+			out = append(out, e)
 		}
-	}
-}
-
-// mounts checks each of a workspace's mounts, with all links in its path resolved:
-// one may have been made by a guest.
-func (m *merger) mounts(mounts []Mount) []Mount {
-	var out []Mount
-	for _, mount := range mounts {
-		mount.Host = resolved(mount.Host)
-		// What the workspace holds the guest has anyway; to write it is another thing.
-		covered := mount.ReadOnly && within(mount.Host, m.root) || slices.ContainsFunc(m.user.Mounts, func(u Mount) bool {
-			return within(mount.Host, resolved(u.Host)) && (mount.ReadOnly || !u.ReadOnly)
-		})
-		if !covered {
-			m.widens(mount.Origin, fmt.Sprintf("the mount of %s", mount.Host))
-		}
-		out = append(out, mount)
 	}
 	return out
+}
+
+// mounts returns those of a workspace's mounts that are allowed.
+func (m *merger) mounts(mounts, allowed []Mount) []Mount {
+	out := []Mount{}
+	for _, mount := range mounts {
+		host := mount.On(m.real)
+		// What the workspace holds the guest has anyway. To write it is another thing: in an
+		// overlay that is the host's own.
+		covered := mount.ReadOnly && within(host, m.real) || slices.ContainsFunc(allowed, func(u Mount) bool {
+			return within(host, u.On(m.real)) && (mount.ReadOnly || !u.ReadOnly)
+		})
+		what := fmt.Sprintf("the mount of %s", host)
+		if !mount.ReadOnly {
+			what += ", writable,"
+		}
+		if covered || m.widens(mount.setting(m.real), what) {
+			out = append(out, mount)
+		}
+	}
+	return out
+}
+
+// resolve returns mounts with all links in their paths resolved: one may have been made
+// by a guest, and may be another by the time that the path is opened. What cannot be
+// resolved stays, and cannot be opened either.
+func (m *merger) resolve(mounts []Mount) ([]Mount, error) {
+	out := slices.Clone(mounts)
+	for i := range out {
+		mount := &out[i]
+		host := mount.On(m.real)
+		inside := within(host, m.real) || within(host, m.root)
+		real, err := filepath.EvalSymlinks(host)
+		switch {
+		case err != nil:
+			continue
+		case within(real, m.real):
+			mount.Host, _ = filepath.Rel(m.real, real) // both are absolute
+		case inside:
+			return nil, mount.errorf("path %q: a symbolic link leads out of the workspace", mount.Host)
+		default:
+			mount.Host = real
+		}
+	}
+	return out, nil
 }
 
 // resolved returns path without symbolic links, or as it is where that cannot be.
@@ -98,21 +138,4 @@ func resolved(path string) string {
 		return real
 	}
 	return path
-}
-
-// CheckMounts checks that the mounts can be, and returns them after the binds that
-// there are already.
-func CheckMounts(mounts []Mount, binds []Bind, home, workspace string) ([]Bind, error) {
-	for _, m := range mounts {
-		fd, err := OpenHost(-1, m.Host)
-		if err != nil {
-			return nil, fmt.Errorf("%s: path %q: %w", m.Origin, m.Host, err)
-		}
-		unix.Close(fd)
-		if err := checkGuest(m.Guest, home, workspace, binds); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Origin, err)
-		}
-		binds = append(binds, m.Bind)
-	}
-	return binds, nil
 }

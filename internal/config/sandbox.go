@@ -1,10 +1,19 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/riverlytech/art/internal/cli"
 )
+
+// Dir is the directory within a workspace that belongs to art.
+const Dir = ".art"
 
 // SandboxFile is the path of the workspace's settings within the workspace.
 const SandboxFile = ".art/config/sandbox.json"
@@ -12,10 +21,28 @@ const SandboxFile = ".art/config/sandbox.json"
 // Entry is one thing that was said, and where.
 type Entry struct{ Value, Origin string }
 
-// Mount is a host path that the guest sees.
+// Mount is a host path that the guest sees at a place of its own.
 type Mount struct {
-	Bind
-	Origin string
+	// Host is the path on the host: absolute, or relative to the workspace, and
+	// then beneath it.
+	Host string
+	// Guest is the absolute, clean path in the guest.
+	Guest string
+	// ReadOnly denies the guest writing.
+	ReadOnly bool
+	Origin   string
+}
+
+// On returns the absolute path on the host, the workspace being at root.
+func (m *Mount) On(root string) string {
+	if filepath.IsAbs(m.Host) {
+		return m.Host
+	}
+	return filepath.Join(root, m.Host)
+}
+
+func (m *Mount) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", m.Origin, fmt.Errorf(format, args...))
 }
 
 // Settings are what one file says, or several together. What is not said is the
@@ -39,9 +66,9 @@ type Settings struct {
 	// Workspace is the directory to take for the workspace if none is named. Only
 	// the user's file has it.
 	Workspace Entry
-	// Trust are workspaces whose settings may widen what the user's allow; not those
-	// below them, which a guest can make. Only the user's file has it.
-	Trust []Entry
+	// Content stands for the text of the files that these settings of a workspace come
+	// from, without its variables, or is "" if there are none.
+	Content string
 }
 
 // source is what it depends on how a file is read.
@@ -59,6 +86,10 @@ func (src *source) read(text []byte) (*Settings, error) {
 	root, err := parse(src.name, text)
 	if err != nil {
 		return nil, err
+	}
+	if old := root.member("trust"); old != nil {
+		return nil, cli.WithHint(old.errorf(`the key "trust" is no more: trust is of what settings say, not of a path`),
+			"take it out, and run `art trust DIR` for each of these workspaces")
 	}
 	s := &Settings{Limits: map[string]Limit{}}
 	enabled := true
@@ -102,7 +133,6 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		},
 		"env":   entries(&s.Env, variable),
 		"hide":  entries(&s.Hide, src.pattern),
-		"trust": entries(&s.Trust, src.path),
 		"allow": entries(&s.Allow, func(n *node, _ string) (string, error) { return n.word(src.allowed...) }),
 		"workspace": func(n *node) error {
 			text, err := n.text()
@@ -133,10 +163,8 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		},
 	}
 	if !src.user {
-		for _, key := range []string{"trust", "workspace"} {
-			keys[key] = func(n *node) error {
-				return n.errorf("%q can only be set in the user's file", key)
-			}
+		keys["workspace"] = func(n *node) error {
+			return n.errorf(`"workspace" can only be set in the user's file`)
 		}
 	}
 	return keys
@@ -147,11 +175,24 @@ func variable(n *node, name string) (string, error) {
 	if strings.ContainsRune(name, '=') {
 		return "", n.errorf("%q is not a variable's name: values do not belong in this file", name)
 	}
+	if strings.HasPrefix(name, ownPrefix) {
+		return "", n.errorf("%s is a variable of art's own: its flags are environment variables", name)
+	}
 	return name, nil
 }
 
 // path returns the absolute path that was written as p.
 func (src *source) path(n *node, p string) (string, error) {
+	p, err := src.written(n, p)
+	if err == nil && !filepath.IsAbs(p) {
+		p = filepath.Join(src.dir, p)
+	}
+	return p, err
+}
+
+// written returns the clean path that was written as p, relative if it is relative to
+// the workspace.
+func (src *source) written(n *node, p string) (string, error) {
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
 		if src.home == "" {
@@ -164,8 +205,6 @@ func (src *source) path(n *node, p string) (string, error) {
 		return "", n.errorf("%q is not an absolute path", p)
 	case !filepath.IsAbs(p) && !filepath.IsLocal(p):
 		return "", n.errorf("%q leads out of the workspace", p)
-	case !filepath.IsAbs(p):
-		p = filepath.Join(src.dir, p)
 	}
 	return filepath.Clean(p), nil
 }
@@ -179,23 +218,10 @@ func (src *source) pattern(n *node, p string) (string, error) {
 }
 
 func (src *source) mount(n *node) (Mount, error) {
-	m := Mount{Bind: Bind{ReadOnly: true}, Origin: n.origin()}
+	m := Mount{ReadOnly: true, Origin: n.origin()}
 	err := n.object(map[string]func(*node) error{
-		"path": func(n *node) error {
-			text, err := n.text()
-			if err == nil {
-				m.Host, err = src.path(n, text)
-			}
-			return err
-		},
-		"guest": func(n *node) error {
-			text, err := n.text()
-			if err == nil && !filepath.IsAbs(text) {
-				err = n.errorf("%q is not an absolute path", text)
-			}
-			m.Guest = filepath.Clean(text)
-			return err
-		},
+		"path":  src.host(&m),
+		"guest": guest(&m),
 		"mode": func(n *node) error {
 			mode, err := n.word("ro", "rw")
 			m.ReadOnly = mode != "rw"
@@ -208,9 +234,32 @@ func (src *source) mount(n *node) (Mount, error) {
 	case m.Host == "":
 		return m, n.errorf(`the key "path" is missing`)
 	case m.Guest == "":
-		m.Guest = m.Host
+		m.Guest = m.On(src.dir)
 	}
 	return m, nil
+}
+
+// host returns what reads the host's path of a mount.
+func (src *source) host(m *Mount) func(*node) error {
+	return func(n *node) error {
+		text, err := n.text()
+		if err == nil {
+			m.Host, err = src.written(n, text)
+		}
+		return err
+	}
+}
+
+// guest returns what reads the guest's path of a mount.
+func guest(m *Mount) func(*node) error {
+	return func(n *node) error {
+		text, err := n.text()
+		if err == nil && !filepath.IsAbs(text) {
+			err = n.errorf("%q is not an absolute path", text)
+		}
+		m.Guest = filepath.Clean(text)
+		return err
+	}
 }
 
 // ReadWorkspace reads the settings of the workspace whose root directory is open
@@ -221,28 +270,40 @@ func ReadWorkspace(root *os.File, home string, allowed []string) (*Settings, err
 	if err != nil {
 		return nil, err
 	}
-	text, err := readTrusted(root, SandboxFile)
-	if text == nil || err != nil {
-		return &Settings{Values: values}, err
-	}
-	src := &source{name: filepath.Join(root.Name(), SandboxFile), dir: root.Name(), home: home, allowed: allowed}
-	s, err := src.read(text)
-	if err == nil {
-		s.Values = values
-	}
-	return s, err
-}
-
-// UserFile returns the path of the user's settings, given the environment, or ""
-// if there is no place for them (XDG Base Directory Specification: a relative
-// path is to be ignored).
-func UserFile(getenv func(string) string) string {
-	for _, dir := range []string{getenv("XDG_CONFIG_HOME"), filepath.Join(getenv("HOME"), ".config")} {
-		if filepath.IsAbs(dir) {
-			return filepath.Join(dir, "art", "sandbox.json")
+	s := &Settings{}
+	digest := sha256.New()
+	// The digest takes the very text that is read, each after its name and length: no
+	// two pairs of files have the same.
+	each := func(path string, read func(*source, []byte) error) error {
+		text, err := readTrusted(root, path)
+		if text == nil || err != nil {
+			return err
 		}
+		fmt.Fprintf(digest, "%s %d\n%s", path, len(text), text)
+		s.Content = hex.EncodeToString(digest.Sum(nil))
+		return read(&source{name: filepath.Join(root.Name(), path), dir: root.Name(), home: home, allowed: allowed}, text)
 	}
-	return ""
+	var binds []Mount
+	if err := each(BindsFile, func(src *source, text []byte) (err error) {
+		binds, err = src.binds(text)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if err := each(SandboxFile, func(src *source, text []byte) error {
+		own, err := src.read(text)
+		if err == nil {
+			own.Content, s = s.Content, own
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if binds != nil {
+		s.Mounts = slices.Concat([]Mount{}, binds, s.Mounts)
+	}
+	s.Values = values
+	return s, nil
 }
 
 // ReadUser reads the user's settings from file; without a file they are empty.

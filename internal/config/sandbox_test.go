@@ -1,10 +1,13 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/riverlytech/art/internal/cli"
 )
 
 var calls = []string{"namespaces", "perf"}
@@ -43,7 +46,7 @@ func TestAccepted(t *testing.T) {
 		`{"env": ["A", "B"]}`:        `env "A"; env "B"`,
 		`{"hide": ["~/x", "*.pem"]}`: `hide "/home/me/x"; hide "/ws/*.pem"`,
 		`{"allow": ["perf"]}`:        `allow "perf"`,
-		`{"mounts": [{"path": "~/go"}, {"path": "d/e", "mode": "rw", "guest": "/d"}]}`:                                                       `mounts "/home/me/go" ro "/home/me/go"; mounts "/ws/d/e" rw "/d"`,
+		`{"mounts": [{"path": "~/go"}, {"path": "d/e", "mode": "rw", "guest": "/d"}]}`:                                                       `mounts "/home/me/go" ro "/home/me/go"; mounts "d/e" rw "/d"`,
 		`{"limits": {"memory": "1536M", "processes": 7, "cpu_time": "90s", "files": 64, "file_size": 1000, "time": "1h", "database": "2G"}}`: `limits.cpu_time "1m30s"; limits.database "2G"; limits.file_size 1000; limits.files 64; limits.memory "1536M"; limits.processes 7; limits.time "1h0m0s"`,
 		`{"network": "none", "env": ["A"], "enabled": false}`:                                                                                ``,
 	} {
@@ -54,9 +57,9 @@ func TestAccepted(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	s, err := userSource().read([]byte(`{"workspace": "~/w", "trust": ["~/own"]}`))
-	if err != nil || s.Workspace.Value != "/home/me/w" || s.Trust[0] != (Entry{"/home/me/own", "user.json:1"}) {
-		t.Errorf("the user's own keys: %+v, %v", s, err)
+	s, err := userSource().read([]byte(`{"workspace": "~/w"}`))
+	if err != nil || s.Workspace.Value != "/home/me/w" {
+		t.Errorf("the user's own key: %+v, %v", s, err)
 	}
 }
 
@@ -97,7 +100,8 @@ func TestRefused(t *testing.T) {
 		`{"limits": {"time": 60}}`:                       `60 is not a limit`,
 		`{"limits": {"time": "0s"}}`:                     `is not a limit`,
 		`{"limits": {"files": true}}`:                    `a boolean is not a limit`,
-		`{"trust": ["/"]}`:                               `can only be set in the user's file`,
+		`{"trust": ["/"]}`:                               `the key "trust" is no more`,
+		`{"env": ["ART_DB"]}`:                            `ART_DB is a variable of art's own`,
 		`{"workspace": "x"}`:                             `can only be set in the user's file`,
 	} {
 		s, err := workspaceSource("/ws").read([]byte(text))
@@ -107,74 +111,99 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, reason)
 		}
 	}
+	for _, text := range []string{`{"trust": ["/ws"]}`, `{"enabled": false, "trust": []}`} {
+		var h cli.Hinted
+		if _, err := userSource().read([]byte(text)); !errors.As(err, &h) || !strings.Contains(h.Hint(), "art trust") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 	if _, err := userSource().read([]byte(`{"hide": ["x"]}`)); err == nil || !strings.Contains(err.Error(), "not an absolute path") {
 		t.Errorf("a relative path in the user's file: %v", err)
 	}
 }
 
 func TestMerged(t *testing.T) {
-	const trust = `"trust": ["/ws"], `
-	for _, test := range []struct{ user, workspace, want, widens string }{
-		{``, ``, ``, ``},
-		{`"network": "none"`, ``, `network "none"`, ``},
-		{``, `"network": "none"`, `network "none"`, ``},
-		{`"network": "host"`, `"network": "none"`, `network "none"`, ``},
-		{`"network": "none"`, `"network": "host"`, `network "host"`, `"network": "host"`},
-		{`"env": ["A", "B"]`, ``, `env "A"; env "B"`, ``},
-		{`"env": ["A", "B"]`, `"env": ["B"]`, `env "B"`, ``},
-		{`"env": ["A"]`, `"env": []`, ``, ``},
-		{`"env": ["A"]`, `"env": ["B"]`, `env "B"`, `"env": ["B"]`},
-		{``, `"allow": ["perf"]`, `allow "perf"`, `"allow": ["perf"]`},
-		{`"allow": ["perf"]`, `"allow": ["perf"]`, `allow "perf"`, ``},
-		{`"hide": ["/a"]`, `"hide": ["/b"]`, `hide "/a"; hide "/b"`, ``},
-		{`"limits": {"files": 9, "memory": 9}`, `"limits": {"files": 8, "processes": 8}`, `limits.files 8; limits.memory 9; limits.processes 8`, ``},
-		{``, `"mounts": [{"path": "/m/x"}]`, `mounts "/m/x" ro "/m/x"`, `/m/x`},
-		{`"mounts": [{"path": "/m"}]`, `"mounts": [{"path": "/m/x"}]`, `mounts "/m/x" ro "/m/x"`, ``},
-		{`"mounts": [{"path": "/m"}]`, `"mounts": [{"path": "/mm"}]`, `mounts "/mm" ro "/mm"`, `/mm`},
-		{`"mounts": [{"path": "/m"}]`, `"mounts": [{"path": "/m/x", "mode": "rw"}]`, `mounts "/m/x" rw "/m/x"`, `/m/x`},
-		{`"mounts": [{"path": "/m", "mode": "rw"}]`, `"mounts": [{"path": "/m", "mode": "rw"}]`, `mounts "/m" rw "/m"`, ``},
-		{``, `"mounts": [{"path": "in", "guest": "/g"}]`, `mounts "/ws/in" ro "/g"`, ``},
-		{``, `"mounts": [{"path": "in", "guest": "/g", "mode": "rw"}]`, `mounts "/ws/in" rw "/g"`, `/ws/in`},
+	for _, test := range []struct{ user, workspace, want, widens, without string }{
+		{``, ``, ``, ``, ``},
+		{`"network": "none"`, ``, `network "none"`, ``, ``},
+		{``, `"network": "none"`, `network "none"`, ``, ``},
+		{`"network": "host"`, `"network": "none"`, `network "none"`, ``, ``},
+		{`"network": "none"`, `"network": "host"`, `network "host"`, `"network": "host"`, `network "none"`},
+		{`"env": ["A", "B"]`, ``, `env "A"; env "B"`, ``, ``},
+		{`"env": ["A", "B"]`, `"env": ["B"]`, `env "B"`, ``, ``},
+		{`"env": ["A"]`, `"env": []`, ``, ``, ``},
+		{`"env": ["A"]`, `"env": ["B", "A"]`, `env "B"; env "A"`, `"env": ["B"]`, `env "A"`},
+		{``, `"allow": ["perf"]`, `allow "perf"`, `"allow": ["perf"]`, ``},
+		{`"allow": ["perf"]`, `"allow": ["perf"]`, `allow "perf"`, ``, ``},
+		{`"hide": ["/a"]`, `"hide": ["/b"]`, `hide "/a"; hide "/b"`, ``, ``},
+		{`"limits": {"files": 9, "memory": 9}`, `"limits": {"files": 10, "memory": 8, "processes": 8}`, `limits.files 9; limits.memory 8; limits.processes 8`, ``, ``},
+		{``, `"mounts": [{"path": "/m/x"}]`, `mounts "/m/x" ro "/m/x"`, `the mount of /m/x`, ``},
+		{`"mounts": [{"path": "/m"}]`, `"mounts": [{"path": "/m/x"}]`, `mounts "/m/x" ro "/m/x"`, ``, ``},
+		{`"mounts": [{"path": "/m"}]`, `"mounts": [{"path": "/mm"}, {"path": "/m"}]`, `mounts "/mm" ro "/mm"; mounts "/m" ro "/m"`, `the mount of /mm`, `mounts "/m" ro "/m"`},
+		{`"mounts": [{"path": "/m"}]`, `"mounts": [{"path": "/m/x", "mode": "rw"}]`, `mounts "/m/x" rw "/m/x"`, `the mount of /m/x, writable,`, ``},
+		{`"mounts": [{"path": "/m", "mode": "rw"}]`, `"mounts": [{"path": "/m", "mode": "rw"}]`, `mounts "/m" rw "/m"`, ``, ``},
+		{``, `"mounts": [{"path": "in", "guest": "/g"}]`, `mounts "in" ro "/g"`, ``, ``},
+		{``, `"mounts": [{"path": "/ws/in", "guest": "/g"}]`, `mounts "/ws/in" ro "/g"`, ``, ``},
+		{``, `"mounts": [{"path": "in", "guest": "/g", "mode": "rw"}]`, `mounts "in" rw "/g"`, `the mount of /ws/in, writable,`, ``},
 	} {
-		for _, prefix := range []string{"", trust} {
-			user, err := userSource().read([]byte("{" + strings.TrimSuffix(prefix+test.user, ", ") + "}"))
-			if err != nil {
-				t.Fatal(err)
+		user, err := userSource().read([]byte("{" + test.user + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		workspace, err := workspaceSource("/ws").read([]byte("{" + test.workspace + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trusted := range []bool{true, false} {
+			want := test.want
+			if test.widens != "" && !trusted {
+				want = test.without
 			}
-			workspace, err := workspaceSource("/ws").read([]byte("{" + test.workspace + "}"))
+			merged, asks, err := Merge(user, workspace, "/ws", trusted)
 			if err != nil {
-				t.Fatal(err)
-			}
-			merged, err := Merge(user, workspace, "/ws", "user.json")
-			if test.widens != "" && prefix == "" {
-				if err == nil || !strings.Contains(err.Error(), test.widens+" allows more") {
-					t.Errorf("%s with %s: %v, want %s", test.user, test.workspace, err, test.widens)
-				}
+				t.Errorf("%s with %s: %v", test.user, test.workspace, err)
 				continue
 			}
-			if got := shown(t, merged); err != nil || got != test.want {
-				t.Errorf("%s with %s: %s, %v, want %s", test.user, test.workspace, got, err, test.want)
+			if got := shown(t, merged); got != want {
+				t.Errorf("%s with %s, trusted %v: %s, want %s", test.user, test.workspace, trusted, got, want)
+			}
+			if test.widens == "" && asks != nil || test.widens != "" && (len(asks) != 1 || asks[0].What != test.widens) {
+				t.Errorf("%s with %s asks for %+v, want %s", test.user, test.workspace, asks, test.widens)
 			}
 		}
 	}
 }
 
-// A workspace that a link leads to is not the one that is trusted, nor is a mount
-// what its path says.
+// A mount is what its path leads to, not what it says.
 func TestMergeResolvesLinks(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"link": "/etc", "usr": "/usr"} {
+	if err := os.MkdirAll(filepath.Join(dir, "ws/in"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"usr": "/usr", "to": "ws", "ws/out": "/usr", "ws/again": "in", "elsewhere": "ws/in"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	user := &Settings{Mounts: []Mount{{Bind: Bind{Host: dir, ReadOnly: true}}}, Trust: []Entry{{Value: dir}, {Value: "/"}}}
-	workspace := &Settings{Mounts: []Mount{{Bind: Bind{Host: dir + "/usr/lib", Guest: "/x", ReadOnly: true}}}}
-	if _, err := Merge(user, workspace, dir+"/link", ""); err == nil {
-		t.Error("a link leads out of the user's mounts and of what is trusted")
+	user := &Settings{Mounts: []Mount{{Host: dir, ReadOnly: true}}}
+	for path, want := range map[string]string{
+		dir + "/usr/lib": "!/usr/lib", "again": "in", dir + "/to/again": "in", dir + "/ws/again": "in", dir + "/elsewhere": "in",
+		"out": "", dir + "/to/out": "", dir + "/ws/out/bin": "",
+	} {
+		merged, asks, err := Merge(user, &Settings{Mounts: []Mount{{Host: path, Guest: "/x", ReadOnly: true}}}, dir+"/to", true)
+		got := ""
+		if err == nil {
+			got = merged.Mounts[0].Host
+		}
+		if len(asks) > 0 {
+			got = "!" + got
+		}
+		if got != want {
+			t.Errorf("%s: %s, %v, want %s", path, got, err, want)
+		}
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 // Default is the origin of what nobody said.
 const Default = "default"
 
-// said is a setting as it is shown.
-type said struct {
+// Setting is one as it is shown.
+type Setting struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"` // nil: nobody set it
 	Origin string `json:"origin"`
@@ -22,7 +22,7 @@ type said struct {
 // Show writes the settings down, a line for each, with where it was said.
 func (s *Settings) Show(w io.Writer) error {
 	for _, x := range s.list() {
-		if _, err := fmt.Fprintf(w, "%-18s %-28s %s\n", x.Key, x.text, x.Origin); err != nil {
+		if err := x.Write(w); err != nil {
 			return err
 		}
 	}
@@ -32,19 +32,40 @@ func (s *Settings) Show(w io.Writer) error {
 // ShowJSON is Show with an object a line: key, value and origin. The value is null where nobody
 // said one; limits are numbers of bytes, seconds or pieces.
 func (s *Settings) ShowJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
 	for _, x := range s.list() {
-		if err := e.Encode(x); err != nil {
+		if err := x.WriteJSON(w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Settings) list() (all []said) {
+// Write writes a setting down, a line, with where it was said.
+func (x *Setting) Write(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%-18s %-28s %s\n", x.Key, x.text, x.Origin)
+	return err
+}
+
+// WriteJSON is Write as an object.
+func (x *Setting) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(x)
+}
+
+// setting is the mount as it is shown, the workspace being at root.
+func (m *Mount) setting(root string) Setting {
+	mode := "rw"
+	if m.ReadOnly {
+		mode = "ro"
+	}
+	value := map[string]string{"path": m.On(root), "guest": m.Guest, "mode": mode}
+	return Setting{"mounts", value, m.Origin, fmt.Sprintf("%q %s %q", m.On(root), mode, m.Guest)}
+}
+
+func (s *Settings) list() (all []Setting) {
 	add := func(key string, value any, text, origin string) {
-		all = append(all, said{key, value, origin, text})
+		all = append(all, Setting{key, value, origin, text})
 	}
 	none := func(key string, n int) {
 		if n == 0 {
@@ -68,12 +89,7 @@ func (s *Settings) list() (all []said) {
 	entries("allow", s.Allow)
 	none("allow", len(s.Allow))
 	for _, m := range s.Mounts {
-		mode := "rw"
-		if m.ReadOnly {
-			mode = "ro"
-		}
-		value := map[string]string{"path": m.Host, "guest": m.Guest, "mode": mode}
-		add("mounts", value, fmt.Sprintf("%q %s %q", m.Host, mode, m.Guest), m.Origin)
+		all = append(all, m.setting(s.Workspace.Value))
 	}
 	none("mounts", len(s.Mounts))
 	for _, name := range names(limits) {

@@ -12,7 +12,8 @@ import (
 // node is a JSON value that knows where it stands.
 type node struct {
 	file string
-	line int // from 1
+	line int    // from 1
+	key  string // of an object, whose value it is
 	// value is a string, json.Number, bool, nil, []*node or []member.
 	value any
 }
@@ -101,6 +102,7 @@ func (p *parser) members() ([]member, error) {
 		if err != nil {
 			return nil, err
 		}
+		value.key = name
 		members = append(members, member{name, key.line, value})
 	}
 	return members, nil
@@ -115,13 +117,22 @@ func (n *node) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", n.origin(), fmt.Errorf(format, args...))
 }
 
+// unexpected returns the error of another kind of value than what is wanted.
+func (n *node) unexpected(want string) error {
+	at := ""
+	if n.key != "" {
+		at = fmt.Sprintf("%q: ", n.key)
+	}
+	return n.errorf("%s%s stands where %s is expected", at, n.kind(), want)
+}
+
 func (n *node) origin() string { return fmt.Sprintf("%s:%d", n.file, n.line) }
 
 // object calls for each key the function of that name.
 func (n *node) object(keys map[string]func(*node) error) error {
 	members, ok := n.value.([]member)
 	if !ok {
-		return n.errorf("%s stands where an object is expected", n.kind())
+		return n.unexpected("an object")
 	}
 	for _, m := range members {
 		read, ok := keys[m.key]
@@ -136,10 +147,21 @@ func (n *node) object(keys map[string]func(*node) error) error {
 	return nil
 }
 
+// member returns the value of a key of an object, or nil.
+func (n *node) member(key string) *node {
+	members, _ := n.value.([]member)
+	for _, m := range members {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
 func (n *node) list(each func(*node) error) error {
 	items, ok := n.value.([]*node)
 	if !ok {
-		return n.errorf("%s stands where a list is expected", n.kind())
+		return n.unexpected("a list")
 	}
 	for _, item := range items {
 		if err := each(item); err != nil {
@@ -155,7 +177,7 @@ func (n *node) text() (string, error) {
 	s, ok := n.value.(string)
 	switch {
 	case !ok:
-		return "", n.errorf("%s stands where a string is expected", n.kind())
+		return "", n.unexpected("a string")
 	case s == "" || strings.ContainsRune(s, 0):
 		return "", n.errorf("%q is empty or holds a NUL character", s)
 	}
@@ -165,7 +187,7 @@ func (n *node) text() (string, error) {
 func (n *node) boolean() (bool, error) {
 	b, ok := n.value.(bool)
 	if !ok {
-		return false, n.errorf("%s stands where true or false is expected", n.kind())
+		return false, n.unexpected("true or false")
 	}
 	return b, nil
 }

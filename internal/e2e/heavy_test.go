@@ -62,7 +62,11 @@ func setupHeavy(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("GOTREE", goroot)
-	return bindReadOnly(filepath.Join(env.WorkDir, "ws"), goroot, "/opt/go")
+	ws := filepath.Join(env.WorkDir, "ws")
+	if err := bindReadOnly(ws, goroot, "/opt/go"); err != nil {
+		return err
+	}
+	return command("env", "HOME="+env.Getenv("HOME"), "art", "trust", ws)
 }
 
 var heavyCommands = func() map[string]func(*testscript.TestScript, bool, []string) {

@@ -6,35 +6,38 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/config"
 )
 
 // configDir is the workspace's configuration. In direct mode the guest can write
 // the workspace, and the next session reads this directory as configuration:
 // what a guest writes there would decide what the next one may do.
-const configDir = ".art"
+const configDir = config.Dir
 
 // ownMode, less the umask, is the mode of a configuration directory that a session
 // made only to have something to mount over. An empty directory that nobody may
 // write has no other use.
 const ownMode = 0o555
 
-// protectConfig sees to it that there is a configuration directory, to be bound
-// read-only over itself in the guest, and returns what ends that. Where there is
-// none, an empty one exists as long as a session needs it. Sessions share a lock
-// on it, so that the last one removes it; if that is killed, the next one does.
+// protectConfig sees to it that there is a configuration directory, for the stage to
+// cover, and returns what ends that. Where there is none, an empty one exists as long as
+// a session needs it. Sessions share a lock on it, so that the last one removes it; if
+// that is killed, the next one does.
 //
-// present is false where the caller may not make the directory: the guest has
-// the caller's permissions, so it may not either.
-func protectConfig(root *os.File) (present bool, release func(), err error) {
-	fail := func(err error) (bool, func(), error) {
-		return false, nil, fmt.Errorf("protect the configuration %s/%s: %w", root.Name(), configDir, err)
+// There is none where the caller may not make the directory: the guest has the caller's
+// permissions, so it may not either.
+func protectConfig(root *os.File) (release func(), err error) {
+	release = func() {}
+	fail := func(err error) (func(), error) {
+		return release, fmt.Errorf("protect the configuration %s/%s: %w", root.Name(), configDir, err)
 	}
 	for {
 		err := unix.Mkdirat(int(root.Fd()), configDir, ownMode)
 		switch {
 		case err == nil, errors.Is(err, unix.EEXIST):
 		case errors.Is(err, unix.EACCES), errors.Is(err, unix.EROFS), errors.Is(err, unix.EPERM):
-			return false, func() {}, nil
+			return release, nil
 		default:
 			return fail(err)
 		}
@@ -68,7 +71,7 @@ func protectConfig(root *os.File) (present bool, release func(), err error) {
 			unix.Close(fd)
 			return fail(err)
 		}
-		return true, func() { releaseConfig(parent, fd) }, nil
+		return func() { releaseConfig(parent, fd) }, nil
 	}
 }
 

@@ -56,27 +56,19 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if p.plan.Database, err = databasePath(o.Database); err != nil {
 		return nil, err
 	}
-	binds, err := config.ReadBinds(root, view.Home, guest)
-	if err != nil {
-		return nil, err
-	}
-	if binds, err = config.CheckMounts(settings.Mounts, binds, view.Home, guest); err != nil {
+	mounts := settings.Mounts
+	if err := checkMounts(root, mounts, guest); err != nil {
 		return nil, err
 	}
 	hide, err := expanded(settings.Hide)
 	if err != nil {
 		return nil, err
 	}
-	hide = append(hide, namedSockets(os.Getenv, binds)...)
-	if err := p.hide(hide, binds, true); err != nil {
+	hide = append(hide, namedSockets(os.Getenv, mounts)...)
+	if err := p.hide(append(hide, config.UserDirs(os.Getenv)...), mounts); err != nil {
 		return nil, err
 	}
-	// What the guest is to know of them is in its environment. In an overlay they are the host's only:
-	// push leaves the configuration out, and what a guest has put in their place is its own.
-	files := []string{filepath.Join(workspace, config.EnvFile), filepath.Join(workspace, config.KeysFile)}
-	if err := p.hide(files, binds, false); err != nil {
-		return nil, err
-	}
+	p.hideConfig()
 	account, err := newAccount()
 	if err != nil {
 		return nil, err
@@ -99,21 +91,16 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if o.Database != "" {
 		v.HomeSource, p.payload.Workspace = p.plan.Home(), guest
 	} else {
-		v.WorkspaceSource = p.source(workspace)
-		present, release, err := protectConfig(root)
-		if err != nil {
+		v.WorkspaceSource = p.source(".")
+		if p.release, err = protectConfig(root); err != nil {
 			return nil, err
 		}
-		p.release = release
-		if present {
-			v.ConfigSource = p.source(".art")
-		}
 	}
-	for _, b := range binds {
-		v.Binds = append(v.Binds, view.Mount{Source: p.source(b.Host), Guest: b.Guest, ReadOnly: b.ReadOnly})
+	for _, m := range mounts {
+		v.Binds = append(v.Binds, view.Mount{Source: p.source(m.Host), Guest: m.Guest, ReadOnly: m.ReadOnly})
 	}
 
-	if p.filter, err = filterCalls(o, settings, binds); err != nil {
+	if p.filter, err = filterCalls(o, settings); err != nil {
 		return nil, err
 	}
 
@@ -185,10 +172,35 @@ func databasePath(path string) (string, error) {
 	return abs, nil
 }
 
+// checkMounts checks that the mounts can be. The workspace is open as root, and is guest
+// in the guest.
+func checkMounts(root *os.File, mounts []config.Mount, guest string) error {
+	for _, m := range mounts {
+		fd, err := config.OpenHost(int(root.Fd()), m.Host)
+		if err != nil {
+			return fmt.Errorf("%s: host path %q: %w", m.Origin, m.Host, err)
+		}
+		unix.Close(fd)
+	}
+	return config.CheckGuests(mounts, view.Home, guest)
+}
+
+// hideConfig hides the workspace's configuration. What the guest is to know of it is in
+// its environment. The whole directory is, and not just the secrets in it: a mount over a
+// file goes away when somebody on the host puts another file in its place, as editors do,
+// which also leave copies beside it. In an overlay, what a guest has there is its own: push
+// and pull leave the configuration out.
+func (p *prepared) hideConfig() {
+	p.plan.Hide = append(p.plan.Hide, filepath.Join(view.Resolve(p.plan.Workspace), config.Dir))
+	if p.plan.Database != "" {
+		p.hideBase = append(p.hideBase, "/"+config.Dir)
+	}
+}
+
 // hide sorts out the paths to hide. Relative ones are relative to the current
-// directory. Those in the workspace are not shown of the host's, and with inHome not
-// of what is in the database either.
-func (p *prepared) hide(paths []string, binds []config.Bind, inHome bool) error {
+// directory. Of those in the workspace, neither what the host nor what the database has
+// is shown.
+func (p *prepared) hide(paths []string, mounts []config.Mount) error {
 	for _, path := range paths {
 		if path == "" {
 			return errors.New("hide: an empty path was given")
@@ -205,22 +217,16 @@ func (p *prepared) hide(paths []string, binds []config.Bind, inHome bool) error 
 		case view.Within(abs, "/proc"), view.Within(abs, "/dev"):
 			continue // the guest has its own
 		}
-		for _, b := range binds {
-			host := b.Host
-			if b.Relative() {
-				host = filepath.Join(workspace, host)
-			}
-			if view.Within(view.Resolve(host), abs) {
-				return cli.WithHint(fmt.Errorf("hide %s: %s binds %s of it", path, config.BindsFile, b.Host),
+		for _, m := range mounts {
+			if view.Within(m.On(workspace), abs) {
+				return cli.WithHint(fmt.Errorf("hide %s: %s mounts %s of it", path, m.Origin, m.Host),
 					"take one of the two out")
 			}
 		}
 		if p.plan.Database != "" && view.Within(abs, workspace) {
 			inside := strings.TrimPrefix(abs, workspace)
 			p.hideBase = append(p.hideBase, inside)
-			if inHome {
-				p.plan.HideHome = append(p.plan.HideHome, p.name+inside)
-			}
+			p.plan.HideHome = append(p.plan.HideHome, p.name+inside)
 		}
 		// Also then: a bind may show the path at another place.
 		p.plan.Hide = append(p.plan.Hide, abs)

@@ -8,10 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
-	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
 // settle returns the settings of the session that o asks for, and its workspace,
@@ -39,15 +37,15 @@ func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
 			root.Close()
 		}
 	}()
-	if err := guardUserFile(o, userFile, workspace); err != nil {
-		return nil, nil, err
-	}
-	own, err := config.ReadWorkspace(root, home, seccomp.Options)
+	own, err := readWorkspace(root, home)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := config.Merge(user, own, workspace, userFile)
+	s, err := merged(o, user, own, workspace)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := guardSettings(o, workspace, s.Mounts); err != nil {
 		return nil, nil, err
 	}
 	if !o.DefaultWorkspace {
@@ -80,19 +78,6 @@ func (o *Options) over(s *config.Settings) error {
 		s.Allow = append(s.Allow, config.Entry{Value: option, Origin: "--allow"})
 	}
 	return nil
-}
-
-// guardUserFile refuses a session whose guest could write the user's settings for
-// the next one.
-func guardUserFile(o *Options, file, workspace string) error {
-	if o.Database != "" || file == "" || !view.Within(view.Resolve(file), view.Resolve(workspace)) {
-		return nil
-	}
-	if _, err := os.Lstat(file); err != nil {
-		return nil
-	}
-	return cli.WithHint(fmt.Errorf("read %s: it lies in the workspace, where the guest could change it for the next session", file),
-		"choose another workspace, or keep what is written apart with --db DB")
 }
 
 // Show writes down the settings of the session that o asks for, and where each was

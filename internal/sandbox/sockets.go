@@ -19,7 +19,7 @@ var socketVariables = []string{
 
 // namedSockets returns the sockets that the caller's environment names, but for
 // those that the user binds.
-func namedSockets(getenv func(string) string, binds []config.Bind) []string {
+func namedSockets(getenv func(string) string, mounts []config.Mount) []string {
 	var paths []string
 	for _, name := range socketVariables {
 		path := socketPath(getenv(name))
@@ -30,8 +30,8 @@ func namedSockets(getenv func(string) string, binds []config.Bind) []string {
 			continue
 		}
 		bound := false
-		for _, b := range binds {
-			bound = bound || view.Resolve(b.Host) == view.Resolve(path)
+		for _, m := range mounts {
+			bound = bound || m.Host == view.Resolve(path)
 		}
 		if !bound {
 			paths = append(paths, path)

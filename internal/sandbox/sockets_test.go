@@ -36,7 +36,7 @@ func TestNamedSockets(t *testing.T) {
 		if got := namedSockets(env, nil); !slices.Equal(got, want) {
 			t.Errorf("%q names %q, want %q", address, got, want)
 		}
-		if got := namedSockets(env, []config.Bind{{Host: path}}); got != nil {
+		if got := namedSockets(env, []config.Mount{{Host: path}}); got != nil {
 			t.Errorf("%q is bound and hidden", address)
 		}
 	}

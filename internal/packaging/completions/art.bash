@@ -81,6 +81,10 @@ _art() {
 	if ((COMP_CWORD > 1)); then
 		case ${COMP_WORDS[1]} in
 		config) from=2 more='--schema --json' ;;
+		trust)
+			_art_trust
+			return
+			;;
 		doctor) from=2 more='--attack --json' ;;
 		esac
 	fi
@@ -102,12 +106,22 @@ _art() {
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif ((from == 1)); then
 			local own=
-			((COMP_CWORD == 1)) && own=$(compgen -W 'push pull diff config doctor' -- "$cur")
+			((COMP_CWORD == 1)) && own=$(compgen -W 'push pull diff config trust doctor' -- "$cur")
 			_art_command "$COMP_CWORD"
 			COMPREPLY+=($own)
 		fi
 		;;
 	esac
+}
+
+# _art_trust completes what comes after art trust.
+_art_trust() {
+	_art_scan 2 '' '-m --mount'
+	if [[ -z $flag && $cur == -* && -z $noflags ]]; then
+		_art_reply -m --mount --revoke --dry-run --json --help
+	else
+		_art_files -d
+	fi
 }
 
 # _art_sync_command INDEX completes push, pull or diff, which stands at INDEX.

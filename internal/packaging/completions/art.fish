@@ -86,13 +86,19 @@ function __art_is
     contains -- "$(commandline -opc)[2]" $argv
 end
 
-complete -c art -n 'not __art_is push pull diff config doctor' -x -a '(__art_payload $__art_valued)'
+complete -c art -n 'not __art_is push pull diff config trust doctor' -x -a '(__art_payload $__art_valued)'
 complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
 complete -c art -n __art_first -a pull -d 'Bring what the guest changed to the host'
 complete -c art -n __art_first -a diff -d 'Show what the guest changed'
 complete -c art -n __art_first -a config -d 'Show the settings of a session'
+complete -c art -n __art_first -a trust -d 'Allow what the settings of a workspace ask for'
 complete -c art -n __art_first -a doctor -d 'Look whether this host has what a session needs'
 complete -c art -n '__art_is config doctor' -f
+complete -c art -n '__art_is trust' -f -a '(__fish_complete_directories)'
+complete -c art -n '__art_is trust' -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
+complete -c art -n '__art_is trust' -l revoke -d 'Allow it no more'
+complete -c art -n '__art_is trust' -l dry-run -d 'Only show it'
+complete -c art -n '__art_is trust' -l help -d 'Print help'
 complete -c art -n __art_runs -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
 complete -c art -n __art_runs -s d -l db -r -F -d 'The database that takes what is written'
 complete -c art -n __art_runs -s i -l interactive -d 'A terminal for the command'
@@ -108,7 +114,7 @@ complete -c art -n __art_runs -s q -l quiet -d 'Say nothing but errors'
 complete -c art -n __art_runs -l version -d 'Print the version'
 complete -c art -n __art_runs -l help -d 'Print help'
 complete -c art -n '__art_is config' -l schema -d 'Print a JSON schema for editors'
-complete -c art -n '__art_is config doctor' -l json -d 'Print an object'
+complete -c art -n '__art_is config trust doctor' -l json -d 'Print an object'
 complete -c art -n '__art_is doctor' -l attack -d 'Try to break out'
 
 # art push, pull, diff, and the same of art-sync

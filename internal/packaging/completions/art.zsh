@@ -63,6 +63,7 @@ _art_run() {
       'pull:bring what the guest changed to the host'
       'diff:show what the guest changed'
       'config:show the settings of a session'
+      'trust:allow what the settings of a workspace ask for'
       'doctor:look whether this host has what a session needs'
     )
     (( first )) && _describe -t commands 'command of art' own && ret=0
@@ -71,7 +72,7 @@ _art_run() {
   return ret
 }
 
-# _art_sync_command completes push, pull or diff, which is the first word.
+# _art_sync_command completes push, pull, diff or trust, which is the first word.
 _art_sync_command() {
   local -A opt_args
   local -a flags=(
@@ -93,6 +94,10 @@ _art_sync_command() {
     diff)
       _arguments $flags '(--stat --json)--patch[print a unified diff]' '(--patch --json)--stat[count lines]' \
         '(--patch --stat)--json[print an object a line]' '*:path: _art_workspace_paths'
+      ;;
+    trust)
+      _arguments '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' '--revoke[allow it no more]' \
+        '--dry-run[only show it]' '--json[print an object a line]' '(- *)--help[print help]' '1:directory:_files -/'
       ;;
   esac
 }
@@ -148,7 +153,7 @@ _art() {
   case $service in
     art-trace) _art_trace; return ;;
     art)
-      [[ $words[2] == (push|pull|diff) ]] && (( CURRENT > 2 )) || { _art_run; return }
+      [[ $words[2] == (push|pull|diff|trust) ]] && (( CURRENT > 2 )) || { _art_run; return }
       ;;
   esac
   if (( CURRENT > 2 )); then

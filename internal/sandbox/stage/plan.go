@@ -77,7 +77,7 @@ func (p *Plan) Marshal() []byte {
 	v := &p.View
 	single := []string{
 		p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group,
-		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.WorkspaceSource, v.WorkspaceHost, v.ConfigSource,
+		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.WorkspaceSource, v.WorkspaceHost,
 		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
 	}
 	var binds []string
@@ -97,7 +97,7 @@ func unmarshal(data []byte) (*Plan, error) {
 	var uid, gid, root, network, traced, nests string
 	for i, field := range []*string{
 		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group,
-		&uid, &gid, &v.Workspace, &v.HomeSource, &v.WorkspaceSource, &v.WorkspaceHost, &v.ConfigSource,
+		&uid, &gid, &v.Workspace, &v.HomeSource, &v.WorkspaceSource, &v.WorkspaceHost,
 		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
 	} {
 		*field = single[i]

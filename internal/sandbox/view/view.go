@@ -36,8 +36,6 @@ type View struct {
 	HomeSource, WorkspaceSource string
 	// WorkspaceHost is the workspace on the host.
 	WorkspaceHost string
-	// ConfigSource, if set, covers the workspace's configuration, read-only.
-	ConfigSource string
 	// Passwd and Group are the files to show as /etc/passwd and /etc/group.
 	Passwd, Group string
 	// CallerIsRoot says that the guest's ids stand for the host's root.
@@ -129,9 +127,6 @@ func (v *View) Tree() (*Tree, error) {
 		}
 		add(Step{Do: Bind, Source: bind.Source, Target: bind.Guest, Write: !bind.ReadOnly})
 		t.Looks = t.Looks || Within(bind.Guest, home)
-	}
-	if v.ConfigSource != "" { // last: no bind may put something else there
-		add(Step{Do: Bind, Source: v.ConfigSource, Target: filepath.Join(workspace, ".art")})
 	}
 	for _, dir := range append(append([]string{"/dev", homes}, hidden...), shadowed...) {
 		add(Step{Do: Seal, Target: dir})

@@ -90,13 +90,12 @@ func TestTreeHome(t *testing.T) {
 
 func TestTreeOrder(t *testing.T) {
 	v := direct(t)
-	v.ConfigSource = ".art"
 	v.Binds = []Mount{{"/s/2", Home + "/cache", false}, {"/s/3", "/srv", true}}
 	got := steps(t, v)
 	last := -1
 	for _, want := range []string{
 		"tmpfs /tmp 1777", "tmpfs /home 0755", "bind /ws " + Home + "/ws", "bind /s/2 " + Home + "/cache",
-		"ro-bind /s/3 /srv", "ro-bind .art " + Home + "/ws/.art", "seal /dev",
+		"ro-bind /s/3 /srv", "seal /dev",
 	} {
 		i := slices.Index(got, want)
 		if i < last {
