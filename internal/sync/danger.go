@@ -19,6 +19,9 @@ func (p *planner) danger(a *action) string {
 	if why := held.Bare(a.path, isDir, p.repositoryParts); why != "" && a.do != remove {
 		return why
 	}
+	if why := p.settings.why(a.path, isDir); why != "" {
+		return why
+	}
 	switch a.do {
 	case symlink:
 		if held.Outward(a.path, a.target, p.linksAt) {

@@ -41,6 +41,8 @@ type planner struct {
 
 	renamed []*action // directories of the database that show a host directory of another path
 
+	settings *settings
+
 	parts map[string][2]held.Parts // of repositories, by directory: what it has, and may have
 
 	refused error // the host cannot even look for a name that the guest has; nil: there is none

@@ -50,6 +50,7 @@ func openForReading(opt *Options, readOnly bool) (side, error) {
 		return side{}, err
 	}
 	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt, "art-sync"), host: h, name: name, asRoot: os.Geteuid() == 0}
+	p.settings = newSettings(abs)
 	s := side{p}
 	if p.limit, err = limitTo(abs, opt.Paths); err != nil {
 		h.close()

@@ -134,3 +134,15 @@ func match(want, name string) bool {
 	ok, err := path.Match(want, name)
 	return err == nil && ok
 }
+
+// Places are the paths of the table's patterns at the top of a workspace, but for those with a wildcard.
+func Places() (list []string) {
+	for _, r := range Table {
+		for _, p := range r.Patterns {
+			if !strings.Contains(p, "*") {
+				list = append(list, strings.TrimSuffix(p, "/"))
+			}
+		}
+	}
+	return list
+}

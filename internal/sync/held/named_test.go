@@ -1,0 +1,93 @@
+package held
+
+import (
+	"errors"
+	"testing"
+)
+
+func newTestNames(links map[string]string) *Names {
+	return NewNames("/w", "/home/u", func(p string) (string, error) {
+		if to, ok := links[p]; ok {
+			return to, nil
+		}
+		return "", errors.New("no such file")
+	})
+}
+
+func TestGitNames(t *testing.T) {
+	n := newTestNames(map[string]string{"/w/linked": "/w/real/place", "/home/u/hook": "/w/by/home"})
+	includes := n.AddGit([]byte(`
+[core]
+	hooksPath = .githooks
+	fsmonitor = tools/watch.sh --v2
+	sshCommand = ssh -F ssh.conf
+	attributesFile = "attr ibutes"
+	worktree = /w/sub
+[include]
+	path = ../.gitshared
+[includeIf "gitdir:~/x"]
+	path = ~/more
+[alias]
+	co = checkout
+	st = "!f() { ./scripts/st \\"$@\\"; }; f"
+	up = !$(git rev-parse --show-toplevel)/bin/up
+[filter "x"]
+	clean = python3 clean.py
+	smudge = "'with space/smudge' %f"
+[diff "y"]
+	textconv = linked/conv
+[merge "z"]
+	driver = /w/Abs/Driver %O %A
+[credential]
+	helper = ~/hook
+[branch "main"]
+	merge = refs/heads/main
+[user]
+	name = src/main
+[init]
+	defaultBranch = main
+`), "/w/.git/config", "/w")
+	if len(includes) != 2 || includes[0] != "/w/.gitshared" || includes[1] != "/home/u/more" {
+		t.Errorf("included: %q", includes)
+	}
+	for _, rel := range []string{".githooks/pre-commit", ".GitHooks", ".githooks/a/b", "tools/watch.sh", "tools", "ssh.conf", "attr ibutes", ".gitshared", "scripts/st", "bin/up",
+		"clean.py", "with space/smudge", "linked/conv", "abs/driver", "by/home"} {
+		if n.Why(rel, false) == "" {
+			t.Errorf("%s is not held back", rel)
+		}
+		if n.Why(rel, true) != "" {
+			t.Errorf("the directory %s is held back", rel)
+		}
+	}
+	for _, rel := range []string{"main", "src/main", "checkout", "sub/x", "refs/heads/main", "a/clean.py", "python3", "x", "bin/other"} {
+		if why := n.Why(rel, false); why != "" {
+			t.Errorf("%s is held back: %s", rel, why)
+		}
+	}
+	// Of what is for all repositories, relative paths count in each of them; a file that this reader cannot
+	// read counts by its lines.
+	n.AddGit([]byte("[core]\n\thooksPath = .hooks\n"), "/home/u/.gitconfig", "")
+	n.AddGit([]byte("[core\n\tfsmonitor = odd/one\n[include]\npath = odd/two\n"), "/w/.git/config", "/w")
+	for _, rel := range []string{".hooks/x", "a/b/.hooks/x", "odd/one", ".git/odd/two"} {
+		if n.Why(rel, false) == "" {
+			t.Errorf("%s is not held back", rel)
+		}
+	}
+}
+
+func TestScriptNames(t *testing.T) {
+	n := newTestNames(nil)
+	n.AddScript([]byte("#!/bin/sh\n# see docs/hooks.md\nexec \"$(dirname \"$0\")/../../scripts/check\" src || python run.py\nnpx lint\n"), "/w/.git/hooks", "x")
+	n.AddEnvironment([]byte("export A=main\nsource_env env\nPATH_add bin\nuse flake\nlayout node\n. ./x.sh\n"), "/w/sub/.envrc")
+	n.AddEnvironment([]byte("[env]\n_.path = [\"tools\", \"{{config_root}}/more\"]\n"), "/w/mise.toml")
+	for _, rel := range []string{"scripts/check", ".git/hooks/run.py", "sub/env", "sub/bin/ls", "sub/flake.nix", "sub/node_modules/.bin/x", "sub/x.sh", "tools/x"} {
+		if n.Why(rel, false) == "" {
+			t.Errorf("%s is not held back", rel)
+		}
+	}
+	for _, rel := range []string{"docs/hooks.md", "src/x", "sub/main", "node_modules/.bin/x", "main"} {
+		if why := n.Why(rel, false); why != "" {
+			t.Errorf("%s is held back: %s", rel, why)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package sync
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/sync/held"
+)
+
+// settings finds out what the host's own settings name in the workspace (package held): git's
+// configuration, the hooks that are installed, what sets up shells, and links of the user's in places
+// that the host runs what is in. They are read once a run, those of a directory when something in it is
+// to change. What cannot be read says nothing: the program that it is for cannot read it either.
+type settings struct {
+	top   string // the workspace
+	home  string
+	names *held.Names
+	seen  map[string]bool // files of git's configuration, and directories
+}
+
+func newSettings(workspace string) *settings {
+	home, _ := os.UserHomeDir()
+	s := &settings{top: workspace, home: home, names: held.NewNames(workspace, home, resolve), seen: map[string]bool{}}
+	for _, file := range s.global() {
+		s.git(file, "")
+	}
+	for dir := workspace; ; dir = filepath.Dir(dir) { // it may be a part of a repository
+		s.directory(dir)
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	s.links()
+	return s
+}
+
+// why says why a path is held back, or nothing.
+func (s *settings) why(rel string, isDir bool) string {
+	for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
+		if s.seen[dir] {
+			break // and so are those above
+		}
+		s.seen[dir] = true
+		s.directory(filepath.Join(s.top, dir))
+	}
+	return s.names.Why(rel, isDir)
+}
+
+// global returns the files of git's configuration that are for all repositories (git-config(1), FILES).
+func (s *settings) global() []string {
+	config := os.Getenv("XDG_CONFIG_HOME")
+	if config == "" {
+		config = filepath.Join(s.home, ".config")
+	}
+	return []string{"/etc/gitconfig", filepath.Join(config, "git/config"), filepath.Join(s.home, ".gitconfig"),
+		os.Getenv("GIT_CONFIG_SYSTEM"), os.Getenv("GIT_CONFIG_GLOBAL")}
+}
+
+// git reads a file of git's configuration, and those that it includes.
+func (s *settings) git(file, top string) (hooks []string) {
+	if s.seen[file] || !filepath.IsAbs(file) {
+		return nil
+	}
+	s.seen[file] = true
+	data := readSetting(file)
+	for _, included := range s.names.AddGit(data, file, top) {
+		hooks = append(hooks, s.git(included, top)...)
+	}
+	return append(hooks, held.HooksPath(data)...)
+}
+
+// directory reads what a directory of the host has: the configuration of its repository, and what sets up
+// shells there.
+func (s *settings) directory(dir string) {
+	if _, err := os.Stat(dir); err != nil {
+		return
+	}
+	for _, name := range held.Environments {
+		file := filepath.Join(dir, name)
+		if data := readSetting(file); data != nil {
+			s.names.AddEnvironment(data, file)
+		}
+	}
+	git := filepath.Join(dir, ".git")
+	if _, err := os.Stat(git); err != nil {
+		return
+	}
+	if at, ok := strings.CutPrefix(string(readSetting(git)), "gitdir: "); ok { // a worktree, or a submodule
+		git = absolute(dir, strings.TrimSpace(at))
+	}
+	common := git
+	if at := readSetting(filepath.Join(git, "commondir")); at != nil {
+		common = absolute(git, strings.TrimSpace(string(at)))
+	}
+	hooks := append(s.git(filepath.Join(common, "config"), dir), s.git(filepath.Join(git, "config.worktree"), dir)...)
+	s.hooks(filepath.Join(common, "hooks"), dir)
+	for _, at := range hooks {
+		if rest, ok := strings.CutPrefix(at, "~/"); ok {
+			at = filepath.Join(s.home, rest)
+		}
+		s.hooks(absolute(dir, at), dir)
+		s.hooks(filepath.Dir(absolute(dir, at)), dir) // husky's call those beside
+	}
+}
+
+func absolute(dir, at string) string {
+	if filepath.IsAbs(at) {
+		return filepath.Clean(at)
+	}
+	return filepath.Join(dir, at)
+}
+
+// hooks reads the hooks in a directory, which git runs in top.
+func (s *settings) hooks(dir, top string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || dir == top {
+		return
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".sample") {
+			continue
+		}
+		file := filepath.Join(dir, e.Name())
+		const why = "a hook of the host names it"
+		if e.Type()&os.ModeSymlink != 0 {
+			s.names.Add(file, "a hook of the host leads to it", true)
+		}
+		if data := readSetting(file); data != nil {
+			s.names.AddScript(data, top, why)
+			s.names.AddScript(data, dir, why)
+		}
+	}
+}
+
+// links finds symbolic links at the top of the workspace in places that the host runs what is in.
+func (s *settings) links() {
+	const why = "a link of the host leads to it, from where it runs by itself"
+	missing := map[string]bool{}
+	for _, rel := range held.Places() {
+		at := ""
+		for name := range strings.SplitSeq(rel, "/") {
+			at = filepath.Join(at, name)
+			if missing[at] {
+				break
+			}
+			info, err := os.Lstat(filepath.Join(s.top, at))
+			if err != nil {
+				missing[at] = true
+				break
+			}
+			if info.Mode()&os.ModeSymlink != 0 {
+				s.names.Add(filepath.Join(s.top, rel), why, true)
+				break
+			}
+			if at != rel || !info.IsDir() {
+				continue
+			}
+			entries, _ := os.ReadDir(filepath.Join(s.top, rel))
+			for _, e := range entries {
+				if e.Type()&os.ModeSymlink != 0 {
+					s.names.Add(filepath.Join(s.top, rel, e.Name()), why, true)
+				}
+			}
+		}
+	}
+}
+
+// resolve follows symbolic links, also one that leads to what is not there yet.
+func resolve(at string) (string, error) {
+	for range 40 {
+		real, err := filepath.EvalSymlinks(at)
+		if err == nil {
+			return real, nil
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err != nil {
+			return filepath.Clean(at), nil
+		}
+		at = filepath.Join(dir, filepath.Base(at))
+		target, err := os.Readlink(at)
+		if err != nil {
+			return at, nil
+		}
+		at = absolute(dir, target)
+	}
+	return "", unix.ELOOP
+}
+
+// readSetting reads a file of the host's that settings are in, if it is a regular one and no larger than such
+// files are.
+func readSetting(file string) []byte {
+	f, err := os.OpenFile(file, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if st, err := fstat(f); err != nil || kind(st.Mode) != unix.S_IFREG {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f, held.Limit))
+	if err != nil {
+		return nil
+	}
+	return data
+}
