@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"path/filepath"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -77,6 +78,9 @@ var modes = []Attempt{
 	{Name: "give one capabilities as root of a namespace", Needs: Host, Option: namespaces, Only: Direct, try: func(t *Target) error {
 		return t.sub("capability", asRoot(unix.CLONE_NEWUSER))
 	}},
+	{Name: "have the kernel copy one for an overlay", Needs: Root, Option: namespaces, Only: Direct, try: func(t *Target) error {
+		return t.sub("overlay", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNS))
+	}},
 	{Name: "leave a directory that gives its group away", Only: Direct, try: func(*Target) error {
 		path := own(".")
 		if err := os.Mkdir(path, 0o700); err != nil {
@@ -90,6 +94,7 @@ var modes = []Attempt{
 func init() {
 	area("modes of files in the workspace", modes)
 	subs["capability"] = func() error { return onFile(giveCapability)(nil) }
+	subs["overlay"] = copyUp
 }
 
 // onFile makes a file in the workspace to try something with.
@@ -136,4 +141,35 @@ func giveCapability(path string) error {
 		return fmt.Errorf("set its capabilities: %w", err)
 	}
 	return nil
+}
+
+// copyUp has overlayfs copy a set-user-ID program of the system into the workspace, which is
+// writable there, without a call that sets its mode.
+func copyUp() error {
+	top, err := filepath.Abs(own("."))
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{"upper", "work", "merged"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	defer os.RemoveAll(top)
+	merged := filepath.Join(top, "merged")
+	options := fmt.Sprintf("lowerdir=/usr/bin,upperdir=%[1]s/upper,workdir=%[1]s/work,userxattr", top)
+	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
+		return err
+	}
+	defer unix.Unmount(merged, unix.MNT_DETACH)
+	return any([]string{"su", "mount", "passwd"}, func(name string) error {
+		if err := unix.UtimesNano(filepath.Join(merged, name), nil); err != nil {
+			return err
+		}
+		info, err := os.Stat(filepath.Join(top, "upper", name))
+		if err != nil {
+			return err
+		}
+		return found(info.Mode()&os.ModeSetuid != 0)
+	})
 }

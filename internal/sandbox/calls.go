@@ -15,15 +15,15 @@ import (
 // loads it: with a tracer it has a process in the guest and filters that as well, which the guest
 // could make call for it (ptrace(2)).
 func filterCalls(o *Options, settings *config.Settings) ([]byte, error) {
-	s := seccomp.Session{Allowed: values(settings.Allow), Root: os.Getuid() == 0}
+	s := seccomp.Session{Allowed: values(settings.Allow), Kept: o.Database != "", Root: os.Getuid() == 0}
 	writable := slices.IndexFunc(settings.Mounts, func(m config.Mount) bool { return !m.ReadOnly })
-	s.Written = o.Database == "" || writable >= 0
+	s.Written = !s.Kept || writable >= 0
 	if !s.Written || !slices.Contains(s.Allowed, "io_uring") {
 		return filter.Marshal(seccomp.Program(s)), nil
 	}
 	// A request to open a file says which mode a new one gets, and is no call.
 	where, hint := "the workspace", "keep what is written apart with --db DB"
-	if o.Database != "" {
+	if s.Kept {
 		where, hint = settings.Mounts[writable].Host, "mount it read-only"
 	}
 	return nil, cli.WithHint(fmt.Errorf("allow io_uring: its requests could leave set-user-ID programs in %s, on the host", where),

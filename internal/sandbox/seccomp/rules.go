@@ -1,8 +1,6 @@
 package seccomp
 
 import (
-	"slices"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -36,8 +34,11 @@ type argument struct {
 
 // holds says whether the rule is one of a session's filter.
 func (r *rule) holds(s *Session) bool {
-	return !slices.Contains(s.Allowed, r.option) && (r.when == nil || r.when(s))
+	return !s.allows(r.option) && (r.when == nil || r.when(s))
 }
+
+// namespaces is an option that rules depend on otherwise, too.
+const namespaces = "namespaces"
 
 // makes are the flags of open(2) with one of which it takes a mode; without, the
 // register may hold anything.
@@ -69,7 +70,7 @@ var rules = []rule{
 	// In a user namespace of its own the guest has every capability, and with them
 	// reaches much of the kernel that was written for root alone. The flags of
 	// clone3 are in memory, which a filter cannot read.
-	{option: "namespaces", calls: []string{"clone"}, arg: 0, bits: newNamespace, errno: unix.EPERM},
+	{option: namespaces, calls: []string{"clone"}, arg: 0, bits: newNamespace, errno: unix.EPERM},
 
 	{option: "sockets", calls: []string{"socket", "socketpair"}, code: socketCode},
 
@@ -91,12 +92,13 @@ var rules = []rule{
 	{calls: []string{"personality"}, arg: 0, errno: unix.EPERM,
 		only: []uint32{0, per32, unameOld, per32 | unameOld, addrFixed, 0xffffffff}},
 
-	{option: "namespaces", calls: []string{"clone3"}, errno: unix.ENOSYS},
-	{option: "namespaces", calls: []string{"unshare"}, arg: 0, bits: newNamespace | unix.CLONE_NEWTIME, errno: unix.EPERM},
-	{option: "namespaces", errno: unix.EPERM, calls: []string{
-		"setns", "chroot", "pivot_root", "mount", "umount2", "mount_setattr", "move_mount",
-		"open_tree", "open_tree_attr", "fsopen", "fspick", "fsconfig", "fsmount", "sethostname", "setdomainname",
+	{option: namespaces, calls: []string{"clone3"}, errno: unix.ENOSYS},
+	{option: namespaces, calls: []string{"unshare"}, arg: 0, bits: newNamespace | unix.CLONE_NEWTIME, errno: unix.EPERM},
+	{option: namespaces, errno: unix.EPERM, calls: []string{
+		"setns", "chroot", "pivot_root", "umount2", "mount_setattr", "move_mount",
+		"open_tree", "open_tree_attr", "fspick", "fsconfig", "fsmount", "sethostname", "setdomainname",
 	}},
+	{when: mountsNothing, calls: []string{"mount", "fsopen"}, errno: unix.EPERM},
 
 	// Its requests are no calls, so neither a filter nor a trace sees them.
 	{option: "io_uring", calls: []string{"io_uring_setup", "io_uring_enter", "io_uring_register"}, errno: unix.ENOSYS},
@@ -126,7 +128,18 @@ func written(s *Session) bool { return s.Written }
 // security/commoncap.c): if that is the host's, they count for everyone there. Refused are
 // all extended attributes, as the name is in memory: programs know file systems without.
 func convertsCapabilities(s *Session) bool {
-	return s.Written && s.Root && slices.Contains(s.Allowed, "namespaces")
+	return s.Written && s.Root && s.allows(namespaces)
+}
+
+// mountsNothing is for file systems in namespaces, of which the filter does not see what they
+// are. One is overlayfs, which copies a set-user-ID file of its lower layer to the upper with
+// its mode (ovl_set_attr in fs/overlayfs/copy_up.c) and no call of chmod; and writing
+// to that through a mapping leaves the mode alone, where write(2) does not
+// (file_remove_privs in fs/inode.c). The lower layer needs such a file of the guest's own
+// id: a guest of root's has the system's, and one with a database those that it made in
+// an earlier session.
+func mountsNothing(s *Session) bool {
+	return !s.allows(namespaces) || s.Written && (s.Root || s.Kept)
 }
 
 // Of package unix's omissions: TIOCLINUX (ioctl_console(2)), and from personality(2)

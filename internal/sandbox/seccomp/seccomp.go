@@ -30,7 +30,7 @@ import (
 //	perf        performance counters
 //	sockets     every address family
 //	userfaultfd page faults handled by the program
-var Options = []string{"io_uring", "keys", "namespaces", "perf", "sockets", "userfaultfd"}
+var Options = []string{"io_uring", "keys", namespaces, "perf", "sockets", "userfaultfd"}
 
 // Check returns an error if there is no such option.
 func Check(option string) error {
@@ -55,9 +55,13 @@ type Session struct {
 	// mode, or a mount. They may not become programs that run with somebody else's
 	// rights.
 	Written bool
-	// Root says that the guest's files on the host are root's there.
+	// Kept says that there are files of earlier sessions, in a database.
+	Kept bool
+	// Root says that root's files on the host are the guest's own.
 	Root bool
 }
+
+func (s *Session) allows(option string) bool { return slices.Contains(s.Allowed, option) }
 
 // Program returns the filter for the architecture that this program was built for.
 func Program(s Session) []unix.SockFilter {

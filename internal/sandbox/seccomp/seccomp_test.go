@@ -84,7 +84,8 @@ func TestArguments(t *testing.T) {
 		{name: "clone3", want: refused(unix.ENOSYS), option: "namespaces"},
 		{name: "unshare", args: [6]uint64{unix.CLONE_FS}, want: allowed},
 		{name: "unshare", args: [6]uint64{unix.CLONE_NEWTIME}, want: refused(unix.EPERM), option: "namespaces"},
-		{name: "mount", want: refused(unix.EPERM), option: "namespaces"},
+		{name: "mount", want: refused(unix.EPERM)},
+		{name: "move_mount", want: refused(unix.EPERM), option: "namespaces"},
 		{name: "io_uring_setup", want: refused(unix.ENOSYS), option: "io_uring"},
 		{name: "keyctl", want: refused(unix.ENOSYS), option: "keys"},
 		{name: "perf_event_open", want: refused(unix.EPERM), option: "perf"},
@@ -193,24 +194,30 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// File capabilities are refused where they would count for everyone on the host, and other
-// attributes not lost elsewhere.
-func TestAttributes(t *testing.T) {
-	namespaces := []string{"namespaces"}
+// Where namespaces are allowed, what they could leave on the host is refused, and not lost
+// elsewhere.
+func TestNamespaces(t *testing.T) {
+	allowed := []string{namespaces}
 	for _, test := range []struct {
-		s    Session
-		want uint32
+		s              Session
+		mounts, xattrs bool
 	}{
-		{Session{namespaces, true, true}, unix.SECCOMP_RET_ERRNO | uint32(unix.EOPNOTSUPP)},
-		{Session{nil, true, true}, unix.SECCOMP_RET_ALLOW},
-		{Session{namespaces, false, true}, unix.SECCOMP_RET_ALLOW},
-		{Session{namespaces, true, false}, unix.SECCOMP_RET_ALLOW},
+		{s: Session{}, xattrs: true},
+		{s: Session{Written: true, Root: true}, xattrs: true},
+		{s: Session{Allowed: allowed, Written: true}, mounts: true, xattrs: true},
+		{s: Session{Allowed: allowed, Written: true, Kept: true}, xattrs: true},
+		{s: Session{Allowed: allowed, Written: true, Root: true}},
+		{s: Session{Allowed: allowed, Kept: true, Root: true}, mounts: true, xattrs: true},
 	} {
-		for _, name := range []string{"setxattr", "lsetxattr", "fsetxattr", "setxattrat"} {
+		for name, allowed := range map[string]bool{
+			"mount": test.mounts, "fsopen": test.mounts,
+			"setxattr": test.xattrs, "lsetxattr": test.xattrs, "fsetxattr": test.xattrs, "setxattrat": test.xattrs,
+		} {
 			for _, arch := range arches {
 				nr, _ := arch.Number(name)
-				if got := decide(t, program(arch, test.s), call{arch: arch.Audit, nr: uint32(nr)}); got != test.want {
-					t.Errorf("%s: %s in %+v: %#x, want %#x", arch.GOARCH, name, test.s, got, test.want)
+				got := decide(t, program(arch, test.s), call{arch: arch.Audit, nr: uint32(nr)})
+				if (got == unix.SECCOMP_RET_ALLOW) != allowed {
+					t.Errorf("%s: %s in %+v: %#x", arch.GOARCH, name, test.s, got)
 				}
 			}
 		}
@@ -261,10 +268,10 @@ func TestNumberAlone(t *testing.T) {
 // Every program that there can be is one that the kernel takes, and one path through it is
 // short.
 func TestSize(t *testing.T) {
-	for i := range 1 << (len(Options) + 2) {
-		s := Session{Written: i&1 != 0, Root: i&2 != 0}
+	for i := range 1 << (len(Options) + 3) {
+		s := Session{Written: i&1 != 0, Root: i&2 != 0, Kept: i&4 != 0}
 		for j, option := range Options {
-			if i>>(j+2)&1 != 0 {
+			if i>>(j+3)&1 != 0 {
 				s.Allowed = append(s.Allowed, option)
 			}
 		}
