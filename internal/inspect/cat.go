@@ -8,11 +8,13 @@ import (
 	"syscall"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
 // Cat writes a file's content as it is. Content that is only on the host comes from opt.Base, and
-// only if the file there is the version that the database means; without a base it is an error.
+// only if the file there is the version that the database means; without a base it is an error. On a
+// terminal, what would tell it what to do is made visible, as cat -v does.
 func Cat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 	in, err := find(s, path, true, opt)
 	if err != nil {
@@ -32,6 +34,11 @@ func Cat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 	if base != nil {
 		defer base.Close()
 	}
+	end := func() error { return nil }
+	if opt.Terminal {
+		text := quote.NewWriter(w)
+		w, end = text, text.Flush
+	}
 	buf := make([]byte, 1<<20)
 	for off := int64(0); ; {
 		var n int
@@ -48,7 +55,7 @@ func Cat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 			return cli.WithHint(pathError(path, opt, fmt.Errorf("part of it is on the host, in %s of workspace %s", in.Origin.Path, in.Origin.Base)),
 				"name the workspace's directory with --base")
 		case err == io.EOF:
-			return nil
+			return end()
 		case err != nil:
 			return pathError(path, opt, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/riverlytech/art/internal/sync/patch"
@@ -123,10 +122,10 @@ func (d *comparer) showPatch() error {
 		}
 		head := true
 		for line := range strings.Lines(f.String()) {
-			line = visible(line)
 			if strings.HasPrefix(line, "@@") {
 				head = false
 			}
+			line = quote.Text(strings.TrimSuffix(line, "\n"), d.strong(head))
 			switch {
 			case head:
 				line = d.colour(bold, line)
@@ -142,29 +141,13 @@ func (d *comparer) showPatch() error {
 	})
 }
 
-// visible writes what is not text in a line so that it tells a terminal nothing: ^[ for an escape, as
-// cat -v does.
-func visible(line string) string {
-	line = strings.TrimSuffix(line, "\n")
-	var b strings.Builder
-	for len(line) > 0 {
-		r, n := utf8.DecodeRuneInString(line)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, "<%02X>", line[0])
-		case r == '\t':
-			b.WriteByte('\t')
-		case r < ' ' || r == 0x7f:
-			b.WriteString("^" + string(r^0x40))
-		case r >= 0x80 && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r):
-			// C1 controls, and what changes the direction of text
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		default:
-			b.WriteRune(r)
-		}
-		line = line[n:]
+// strong marks what stands for a character that is not shown. SGR 22 ends no more than that: the colour of
+// the line goes on.
+func (d *comparer) strong(head bool) func(string) string {
+	if !d.opt.Colour || head { // which is bold as a whole, and has its names quoted
+		return nil
 	}
-	return b.String()
+	return func(s string) string { return bold + s + "\x1b[22m" }
 }
 
 func (d *comparer) showStat() error {
