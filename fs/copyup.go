@@ -58,7 +58,9 @@ func (o *Overlay) copyUp(n *node) error {
 	if err != nil {
 		return err
 	}
-	in.Target = target
+	if attr.IsSymlink() {
+		o.store.SetTarget(in, target)
+	}
 	origin := &sqlvfs.Origin{Base: o.name, Path: path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode}
 	if attr.IsRegular() {
 		origin.Limit = attr.Size

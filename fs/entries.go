@@ -21,7 +21,7 @@ func (o *Overlay) Symlink(c Caller, parent Ino, name, target string) (Entry, err
 	if target == "" {
 		return Entry{}, syscall.ENOENT
 	}
-	return o.make(c, parent, name, sqlvfs.Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1, Size: int64(len(target))}, target)
+	return o.make(c, parent, name, sqlvfs.Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1}, target)
 }
 
 // make adds a new inode under a name that must not be taken.
@@ -56,7 +56,9 @@ func (o *Overlay) make(c Caller, parent Ino, name string, attr sqlvfs.Attr, targ
 	if err != nil {
 		return Entry{}, err
 	}
-	in.Target = target
+	if attr.IsSymlink() {
+		o.store.SetTarget(in, target)
+	}
 	if err := o.store.Link(p.in, name, in); err != nil {
 		in.Attr.Nlink = 0
 		o.store.Put(in)

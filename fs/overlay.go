@@ -257,7 +257,7 @@ func (o *Overlay) Readlink(ino Ino) (string, error) {
 		return "", err
 	}
 	if n.in != nil {
-		return n.in.Target, nil
+		return o.store.Target(n.in)
 	}
 	path := n.path
 	o.store.Unlock()

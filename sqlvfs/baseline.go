@@ -83,6 +83,7 @@ func (s *Store) changeBaseline(k baselineKey, c baselineChange) {
 		c = was.then(c)
 	}
 	s.gather.baselines[k] = c
+	s.gather.names += len(k.path)
 }
 
 // Baselines returns a workspace's baselines by path. Of changes, those that are committed count.

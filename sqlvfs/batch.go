@@ -20,6 +20,7 @@ type batch struct {
 	baselines map[baselineKey]baselineChange
 	numbers   map[uint64]Ino // shown numbers of inodes with an origin, for FindNumber
 	bytes     int            // of content, for the bound on memory
+	names     int            // bytes of names, paths and targets that came in, same; also of those that are void by now
 	sync      bool           // someone waits for this batch to be durable
 	rows      []inodeRow     // made by freeze
 }
@@ -76,6 +77,9 @@ func (b *batch) size() int {
 	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.xattrs) + len(b.chunks) + len(b.baselines)
 }
 
+// weight is how many bytes wait to be written.
+func (b *batch) weight() int { return b.bytes + b.names }
+
 // touch notes that the next transaction is about this inode, and keeps it in memory until then.
 // row tells whether its own row changed. The Store's lock must be held.
 func (s *Store) touch(in *Inode, row bool) {
@@ -111,14 +115,15 @@ func (b *batch) freeze() {
 		if !dirty || in.dead && !in.onDisk() {
 			continue
 		}
-		r := inodeRow{in: in, attr: in.Attr, target: in.Target, origin: in.Origin}
+		r := inodeRow{in: in, attr: in.Attr, target: in.target, origin: in.Origin}
 		switch {
 		case in.dead:
 			r.drop, r.dropData, r.dropXattrs, r.dropSide = true, in.dataStored, in.xattrStored, in.sideStored
 			in.stored, in.dataStored, in.xattrStored, in.sideStored, in.orphanRow = false, false, false, false, false
 		case in.Attr.Nlink == 0:
+			// A target is content, which whoever holds the link may still ask for.
 			r.orphan, r.dropSide = true, in.sideStored
-			in.stored, in.sideStored, in.orphanRow = false, false, true
+			in.stored, in.sideStored, in.orphanRow = false, in.sideStored && in.Attr.IsSymlink(), true
 		default:
 			r.put = true
 			r.putOrigin, r.named = in.originDirty, in.orphanRow
@@ -180,6 +185,7 @@ func (s *Store) release(b *batch) {
 	}
 	for in := range b.inodes {
 		in.pins--
+		s.keep(in)
 		s.evict(in)
 	}
 }
@@ -188,6 +194,7 @@ func (s *Store) release(b *batch) {
 // next attempt writes both: what has changed since wins. The Store's lock must be held.
 func (s *Store) merge(old *batch) {
 	g := s.gather
+	g.names += old.names
 	for in, row := range old.inodes {
 		if was, ok := g.inodes[in]; ok {
 			g.inodes[in] = was || row

@@ -118,9 +118,9 @@ var rules = []rule{
 		sql(`DELETE FROM fs_data WHERE length(data) = 0 AND ino ` + notThere + `;` + newInodes("c.ino", 0o100600, 1, `ifnull(max(iif(c.chunk_index BETWEEN 0 AND max_size() / chunk_size() - 1, c.chunk_index * chunk_size() + `+dataLength+`, 0)), 0)`) +
 			`FROM fs_data c WHERE c.ino ` + notThere + ` AND NOT c.ino ` + orphan + ` GROUP BY c.ino`)},
 	{"is not there, but has the target %q",
-		`SELECT ino, target FROM fs_symlink WHERE ino ` + notThere,
+		`SELECT ino, target FROM fs_symlink WHERE ino ` + notThere + ` AND NOT ino ` + orphan,
 		"the symbolic link was made anew",
-		sql(newInodes("ino", 0o120777, 1, "length(CAST(target AS BLOB))") + `FROM fs_symlink WHERE ino ` + notThere)},
+		sql(newInodes("ino", 0o120777, 1, "length(CAST(target AS BLOB))") + `FROM fs_symlink WHERE ino ` + notThere + ` AND NOT ino ` + orphan)},
 	{"is not there, but has the name %q in directory %d",
 		`SELECT ino, name, parent_ino FROM fs_dentry WHERE ino ` + notThere,
 		"the name is gone, unless it is a directory's",

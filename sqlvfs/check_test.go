@@ -39,7 +39,7 @@ func sample(t *testing.T) string {
 	part := create(t, s, "part", syscall.S_IFREG|0o644)
 	twin := create(t, s, "twin", syscall.S_IFREG|0o644)
 	s.Lock()
-	link.Target, link.Attr.Size = "file", 4
+	s.SetTarget(link, "file")
 	s.SetOrigin(over, &Origin{Base: "ws", Path: "over", Number: uint64(MaxIno) + 6})
 	over.children, over.whiteout = map[string]child{}, map[string]bool{}
 	must(t, s.SetWhiteout(over, "gone"))

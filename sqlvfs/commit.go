@@ -125,12 +125,15 @@ func (w *writer) putRow(r *inodeRow) error {
 	}
 	queries := []string{"DELETE FROM fs_inode WHERE ino=?"}
 	if r.dropSide {
-		queries = append(queries, "DELETE FROM fs_symlink WHERE ino=?", "DELETE FROM fs_origin WHERE delta_ino=?", "DELETE FROM art_origin WHERE ino=?")
+		queries = append(queries, "DELETE FROM fs_origin WHERE delta_ino=?", "DELETE FROM art_origin WHERE ino=?")
 	}
 	if r.orphan {
 		queries = append(queries, "INSERT OR IGNORE INTO art_orphan (ino) VALUES (?)")
 	} else {
 		queries = append(queries, "DELETE FROM art_orphan WHERE ino=?")
+		if r.dropSide {
+			queries = append(queries, "DELETE FROM fs_symlink WHERE ino=?")
+		}
 		if r.dropData {
 			queries = append(queries, "DELETE FROM fs_data WHERE ino=?")
 		}

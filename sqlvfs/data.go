@@ -135,6 +135,7 @@ func (s *Store) loadOwn(in *Inode) error {
 	for _, index := range list {
 		in.own[index] = struct{}{}
 	}
+	s.keep(in)
 	return nil
 }
 

@@ -73,6 +73,7 @@ func (s *Store) Link(dir *Inode, name string, in *Inode) error {
 	s.touch(dir, false)
 	s.touch(in, false)
 	s.gather.dentries[key] = in.Ino
+	s.gather.names += len(name)
 	return nil
 }
 
@@ -89,6 +90,7 @@ func (s *Store) Unlink(dir *Inode, name string) error {
 	if e.stored {
 		s.touch(dir, false)
 		s.gather.dentries[nameKey{dir, name}] = 0
+		s.gather.names += len(name)
 	} else {
 		delete(s.gather.dentries, nameKey{dir, name})
 	}
@@ -108,6 +110,7 @@ func (s *Store) SetWhiteout(dir *Inode, name string) error {
 	dir.whiteout[name] = pending && !there // as in Link
 	s.touch(dir, false)
 	s.gather.whiteouts[key] = true
+	s.gather.names += len(name)
 	return nil
 }
 
@@ -148,6 +151,7 @@ func (s *Store) dropWhiteout(dir *Inode, name string, stored bool) {
 	if stored {
 		s.touch(dir, false)
 		s.gather.whiteouts[nameKey{dir, name}] = false
+		s.gather.names += len(name)
 	} else {
 		delete(s.gather.whiteouts, nameKey{dir, name})
 	}
@@ -164,6 +168,7 @@ func (s *Store) loadDir(dir *Inode) error {
 		return err
 	}
 	if dir.children != nil {
+		s.clean.use(dir)
 		return nil
 	}
 	children := map[string]child{}
@@ -193,5 +198,6 @@ func (s *Store) loadDir(dir *Inode) error {
 		return fmt.Errorf("whiteouts of inode %d: %w", dir.Ino, err)
 	}
 	dir.children, dir.whiteout = children, whiteout
+	s.keep(dir)
 	return nil
 }

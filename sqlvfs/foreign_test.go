@@ -129,7 +129,7 @@ func treeOf(t *testing.T, s *Store) map[string]string {
 		case in.Attr.IsRegular():
 			tree[path] = string(content(t, s, in))
 		case in.Attr.IsSymlink():
-			tree[path] = "-> " + in.Target
+			tree[path] = "-> " + in.target
 		}
 		for _, c := range children {
 			walk(path+"/"+c.Name, c.Ino)

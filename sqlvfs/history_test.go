@@ -72,7 +72,7 @@ func readInode(s *Store, ino Ino, known map[Ino]*node) (*node, error) {
 		return nil, err
 	}
 	defer put(s, in)
-	n := &node{ino: ino, attr: in.Attr, target: in.Target, xattrs: map[string]string{}}
+	n := &node{ino: ino, attr: in.Attr, target: in.target, xattrs: map[string]string{}}
 	known[ino] = n
 	if in.Origin != nil {
 		n.origin = in.Origin.Path
@@ -239,7 +239,9 @@ func (a *actor) create() error {
 			return err
 		}
 		defer a.s.Put(made)
-		made.Target = n.target
+		if n.target != "" {
+			a.s.SetTarget(made, n.target)
+		}
 		if n.origin != "" {
 			a.s.SetOrigin(made, &Origin{Base: fmt.Sprintf("ws%d", a.now%3), Path: n.origin, Number: uint64(MaxIno) + uint64(a.now)})
 		}

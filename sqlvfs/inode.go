@@ -81,7 +81,6 @@ type Origin struct {
 type Inode struct {
 	Ino    Ino
 	Attr   Attr    // call Store.Dirty after changing it
-	Target string  // of a symbolic link
 	Origin *Origin // nil: the inode stands for itself (a directory is opaque)
 
 	holds    int               // callers that need it
@@ -89,6 +88,7 @@ type Inode struct {
 	children map[string]child  // of a directory; nil until loaded
 	whiteout map[string]bool   // of a directory; loaded with children. value: is a row stored?
 	xattrs   map[string][]byte // nil until loaded; values are never changed, only replaced
+	target   string            // of a symbolic link; empty until loaded
 	chunks   map[int64]*chunk  // content that is not committed yet, by chunk index
 	installs uint64            // how often a chunk was put there
 
@@ -106,6 +106,7 @@ type Inode struct {
 	voidBatch uint64
 
 	own   map[int64]struct{} // stored chunks of a file with an origin; nil until loaded
+	kept  kept               // in memory, though it can be read again
 	epoch uint64             // read-only stores: the database version that the fields are from
 }
 
@@ -194,6 +195,7 @@ func (in *Inode) onDisk() bool {
 func (s *Store) evict(in *Inode) {
 	if in.holds == 0 && in.pins == 0 && in != s.root {
 		delete(s.live, in.Ino)
+		s.clean.remove(in)
 	}
 }
 
@@ -269,21 +271,51 @@ func (s *Store) load(in *Inode) error {
 		return fmt.Errorf("inode %d: %w", in.Ino, err)
 	}
 	if attr.IsSymlink() {
-		q := s.meta.prep(qTarget)
-		q.BindInt64(1, int64(in.Ino))
-		if q.Step() {
-			in.Target = string(q.ColumnRawText(0))
-		}
-		if err := s.meta.done(q); err != nil {
+		if err := s.loadTarget(in); err != nil {
 			return err
 		}
-		if in.Target == "" || len(in.Target) >= 4096 {
-			return fmt.Errorf("%w: inode %d: symbolic link without a target, or with one too long", ErrCorrupt, in.Ino)
-		}
-		attr.Size = int64(len(in.Target))
+		attr.Size = int64(len(in.target))
 	}
 	in.Attr = attr
 	in.stored, in.dataStored, in.sideStored, in.xattrStored = true, true, true, true
 	in.epoch = s.epoch
+	return nil
+}
+
+// Target returns where a symbolic link leads. The Store's lock must be held.
+func (s *Store) Target(in *Inode) (string, error) {
+	if err := s.refresh(in); err != nil {
+		return "", err
+	}
+	if in.target == "" && in.Attr.IsSymlink() {
+		if err := s.loadTarget(in); err != nil {
+			return "", err
+		}
+	}
+	return in.target, nil
+}
+
+// SetTarget says where a symbolic link leads, which is its size too. The Store's lock must be held.
+func (s *Store) SetTarget(in *Inode, target string) {
+	in.target, in.Attr.Size = target, int64(len(target))
+	s.touch(in, true)
+	s.gather.names += len(target)
+}
+
+func (s *Store) loadTarget(in *Inode) error {
+	q := s.meta.prep(qTarget)
+	q.BindInt64(1, int64(in.Ino))
+	target := ""
+	if q.Step() {
+		target = string(q.ColumnRawText(0))
+	}
+	if err := s.meta.done(q); err != nil {
+		return err
+	}
+	if target == "" || len(target) >= 4096 {
+		return fmt.Errorf("%w: inode %d: symbolic link without a target, or with one too long", ErrCorrupt, in.Ino)
+	}
+	in.target = target
+	s.keep(in)
 	return nil
 }

@@ -50,7 +50,7 @@ func portrait(t *testing.T, s *Store) map[string]string {
 		case in.Attr.IsRegular():
 			tree[path] = string(content(t, s, in))
 		case in.Attr.IsSymlink():
-			tree[path] = "-> " + in.Target
+			tree[path] = "-> " + in.target
 		}
 		for _, c := range children {
 			walk(path+"/"+c.Name, c.Ino)

@@ -59,6 +59,7 @@ type Store struct {
 	meta    *conn     // for rows of metadata. GUARDED_BY(Mutex)
 
 	live     map[Ino]*Inode // GUARDED_BY(Mutex)
+	clean    clean          // GUARDED_BY(Mutex)
 	root     *Inode
 	nextIno  Ino    // GUARDED_BY(Mutex)
 	pool     pool   // GUARDED_BY(Mutex)
@@ -88,9 +89,10 @@ type habits struct {
 	logLimit int           // the write-ahead log is copied back when it is longer than this, in bytes
 	logMost  int           // and the writer waits for that when it is longer than this
 	cache    int           // of the writer's connection, in bytes
+	clean    int           // bound of what can be read again, see keep, in bytes
 }
 
-var usual = habits{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20}
+var usual = habits{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20, clean: 32 << 20}
 
 // bulk are the habits for what comes in at once, to stay. A long log pays where much of it is void by the
 // time it is copied; here nothing is.
@@ -300,6 +302,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	return w.Exec(`BEGIN IMMEDIATE;
 		DELETE FROM fs_data WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
 		DELETE FROM art_xattr WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
+		DELETE FROM fs_symlink WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
 		DELETE FROM art_orphan;
 		COMMIT`)
 }

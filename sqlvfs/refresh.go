@@ -30,7 +30,8 @@ func (s *Store) refresh(in *Inode) error {
 	if in.epoch == s.epoch {
 		return nil
 	}
-	in.children, in.whiteout, in.xattrs, in.own, in.Origin = nil, nil, nil, nil, nil
+	in.Origin = nil
+	s.drop(in)
 	err := s.load(in)
 	if errors.Is(err, ErrNotExist) {
 		return syscall.ESTALE

@@ -101,7 +101,7 @@ func wholeFiles(t testing.TB, path string) map[string]string {
 				whole[path] = string(data)
 			}
 		case in.Attr.IsSymlink():
-			whole[path] = "-> " + in.Target
+			whole[path] = "-> " + in.target
 		}
 		if err == nil {
 			for _, c := range children {

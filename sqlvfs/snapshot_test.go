@@ -31,7 +31,7 @@ func TestSnapshot(t *testing.T) {
 				in, err := s.Get(ino)
 				must(t, err)
 				n := all.Node(ino)
-				if n.Attr != in.Attr || n.Target != in.Target || !reflect.DeepEqual(n.Origin, in.Origin) {
+				if n.Attr != in.Attr || n.Target != in.target || !reflect.DeepEqual(n.Origin, in.Origin) {
 					t.Errorf("inode %d: %+v, want %+v", ino, n, in)
 				}
 				if in.Attr.IsDir() {

@@ -44,12 +44,12 @@ func (s *Store) Ready() error {
 		if s.closing {
 			return ErrClosed
 		}
-		bytes, rows := s.gather.bytes, s.gather.size()
+		bytes, rows := s.gather.weight(), s.gather.size()
 		if bytes >= batchBytes || rows >= batchRows {
 			s.kickLater()
 		}
 		if s.inflight != nil {
-			bytes += s.inflight.bytes
+			bytes += s.inflight.weight()
 			rows += s.inflight.size()
 		}
 		if bytes < s.maxDirty && rows < maxRows {
@@ -154,7 +154,7 @@ func (s *Store) nextTurn() time.Duration {
 	s.Lock()
 	defer s.Unlock()
 	switch {
-	case s.gather.sync || s.closing || s.gather.bytes >= batchBytes || s.gather.size() >= batchRows:
+	case s.gather.sync || s.closing || s.gather.weight() >= batchBytes || s.gather.size() >= batchRows:
 		return 0
 	case s.gather.empty():
 		return -1

@@ -83,6 +83,7 @@ func (s *Store) putXattr(in *Inode, name string, value []byte) {
 	s.touch(in, false)
 	key := xattrKey{in, name}
 	s.gather.bytes += len(value) - len(s.gather.xattrs[key])
+	s.gather.names += len(name)
 	s.gather.xattrs[key] = value
 }
 
@@ -92,6 +93,7 @@ func (s *Store) loadXattrs(in *Inode) error {
 		return err
 	}
 	if in.xattrs != nil {
+		s.clean.use(in)
 		return nil
 	}
 	xattrs := map[string][]byte{}
@@ -110,5 +112,6 @@ func (s *Store) loadXattrs(in *Inode) error {
 		}
 	}
 	in.xattrs = xattrs
+	s.keep(in)
 	return nil
 }

@@ -61,8 +61,11 @@ func resolve(s *sqlvfs.Store, path string, follow bool) (*sqlvfs.Inode, error) {
 			return nil, err
 		}
 		if in.Attr.IsSymlink() && (follow || len(todo) > 0) {
-			target := in.Target
+			target, err := s.Target(in)
 			s.Put(in)
+			if err != nil {
+				return nil, err
+			}
 			if links++; links > maxLinks {
 				return nil, syscall.ELOOP
 			}
@@ -139,8 +142,17 @@ type item struct {
 	attr         sqlvfs.Attr
 }
 
-func itemOf(name string, in *sqlvfs.Inode) item {
-	return item{name, in.Target, in.Ino, in.Number(), in.Attr}
+// itemOf makes an item of an inode. The Store's lock must be held.
+func itemOf(s *sqlvfs.Store, name string, in *sqlvfs.Inode) (item, error) {
+	target, err := s.Target(in)
+	return item{name, target, in.Ino, in.Number(), in.Attr}, err
+}
+
+// single makes an item of an inode.
+func single(s *sqlvfs.Store, name string, in *sqlvfs.Inode) (item, error) {
+	s.Lock()
+	defer s.Unlock()
+	return itemOf(s, name, in)
 }
 
 // list returns a directory's entries, sorted by name.
@@ -160,8 +172,12 @@ func list(s *sqlvfs.Store, dir *sqlvfs.Inode) ([]item, error) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, itemOf(c.Name, in))
+		it, err := itemOf(s, c.Name, in)
 		s.Put(in)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, it)
 	}
 	slices.SortFunc(items, func(x, y item) int { return strings.Compare(x.name, y.name) })
 	return items, nil

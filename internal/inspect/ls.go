@@ -20,7 +20,11 @@ func Ls(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 		return err
 	}
 	defer put(s, in)
-	items, dir := []item{itemOf(path, in)}, ""
+	it, err := single(s, path, in)
+	if err != nil {
+		return pathError(path, opt, err)
+	}
+	items, dir := []item{it}, ""
 	if in.Attr.IsDir() {
 		dir = path
 		if items, err = list(s, in); err != nil {

@@ -37,7 +37,11 @@ func Stat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 	a := in.Attr
 	line("Path", "%s", quote.Name(path, opt.Terminal))
 	if a.IsSymlink() {
-		line("Target", "%s", quote.Name(in.Target, opt.Terminal))
+		it, err := single(s, path, in)
+		if err != nil {
+			return pathError(path, opt, err)
+		}
+		line("Target", "%s", quote.Name(it.target, opt.Terminal))
 	}
 	line("Mode", "%04o %s", a.Mode&0o7777, modeText(a.Mode))
 	line("Ino", "%d", in.Number())
@@ -120,7 +124,10 @@ func storedEntries(s *sqlvfs.Store, in *sqlvfs.Inode) (own int, hidden []string,
 
 // statJSON is Stat as JSON.
 func statJSON(w io.Writer, s *sqlvfs.Store, in *sqlvfs.Inode, path string) (err error) {
-	it := itemOf(path, in)
+	it, err := single(s, path, in)
+	if err != nil {
+		return err
+	}
 	o := it.object("")
 	o.details = &details{Row: in.Ino, Accessed: moment(in.Attr.Atime), Changed: moment(in.Attr.Ctime), Origin: newOrigin(in.Origin)}
 	switch {

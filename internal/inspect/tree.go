@@ -30,8 +30,10 @@ func Tree(w io.Writer, s *sqlvfs.Store, name string, opt Options) error {
 		tree.show = objects(out)
 		err = tree.dir(in, name, 1)
 	case opt.JSON:
-		top := itemOf(name, in)
-		err = printJSON(out, top.object(""))
+		var top item
+		if top, err = single(s, name, in); err == nil {
+			err = printJSON(out, top.object(""))
+		}
 	default:
 		fmt.Fprintln(out, quote.Name(name, opt.Terminal))
 		if !in.Attr.IsDir() {

@@ -74,7 +74,11 @@ func (p *pusher) symlink(d *os.File, at, name string, st *unix.Stat_t, in *folde
 	defer func() { p.rows.put(row) }()
 	attr := attrOf(st)
 	attr.Size = int64(len(target))
-	if row != nil && row.Target == target && row.Attr.Mtime == attr.Mtime && sameOwnerAndMode(&row.Attr, &attr) {
+	same, err := p.rows.leads(row, target)
+	if err != nil {
+		return p.storeFailed(err)
+	}
+	if same && row.Attr.Mtime == attr.Mtime && sameOwnerAndMode(&row.Attr, &attr) {
 		p.agree(at, st, row, hashOf(target))
 		return nil
 	}
@@ -85,7 +89,7 @@ func (p *pusher) symlink(d *os.File, at, name string, st *unix.Stat_t, in *folde
 				return p.storeFailed(err)
 			}
 		}
-		if err := p.rows.update(dir, name, row, func() { setAttr(row, attr); row.Target = target }); err != nil {
+		if err := p.rows.update(dir, name, row, func() { setAttr(row, attr); p.rows.store.SetTarget(row, target) }); err != nil {
 			return p.storeFailed(err)
 		}
 		in.changed = true

@@ -53,6 +53,17 @@ func (t rows) put(in *sqlvfs.Inode) {
 	t.store.Unlock()
 }
 
+// leads tells whether a symbolic link, if there is one, leads to a target.
+func (t rows) leads(in *sqlvfs.Inode, target string) (bool, error) {
+	if in == nil {
+		return false, nil
+	}
+	t.store.Lock()
+	defer t.store.Unlock()
+	is, err := t.store.Target(in)
+	return is == target, err
+}
+
 // create makes an inode without a name, held. Nothing of it stays if the process is killed before
 // it is linked: so a file appears with all of its content or not at all.
 func (t rows) create(attr sqlvfs.Attr) (*sqlvfs.Inode, error) {

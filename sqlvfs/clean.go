@@ -1,0 +1,106 @@
+package sqlvfs
+
+// clean are the live inodes of which more is in memory than their own row, and nothing that is not
+// committed: entries of directories, extended attributes, targets. All of that can be read again. The
+// ones used last stay, up to a bound (habits.clean): otherwise a guest that makes a hundred thousand
+// long links would have all of their targets kept for as long as the kernel knows the links.
+type clean struct {
+	first, last *Inode // used last, used first
+	count       int
+	bytes       int
+}
+
+// kept is an inode's place among the clean ones.
+type kept struct {
+	before, after *Inode
+	bytes         int // 0: it is not among them
+}
+
+const (
+	// keptAnyway is how many stay, however large: a directory of a million entries is not read again for
+	// each of them.
+	keptAnyway = 4
+
+	entryBytes    = 128 // about what an entry takes, with a name of usual length
+	whiteoutBytes = 64
+	chunkBytes    = 16
+)
+
+// size is about how many bytes could be given back.
+func (in *Inode) size() int {
+	n := len(in.children)*entryBytes + len(in.whiteout)*whiteoutBytes + len(in.own)*chunkBytes + len(in.target)
+	for name, value := range in.xattrs {
+		n += entryBytes + len(name) + len(value)
+	}
+	return n
+}
+
+// keep counts what was loaded of an inode, or has just been committed, as clean, and drops what was
+// used longest ago if that is too much. The Store's lock must be held.
+func (s *Store) keep(in *Inode) {
+	c := &s.clean
+	c.remove(in)
+	if in.pins > 0 {
+		return // it is kept when it is committed
+	}
+	if in.kept.bytes = in.size(); in.kept.bytes == 0 {
+		return
+	}
+	c.add(in)
+	for c.bytes > s.habits.clean && c.count > keptAnyway {
+		old := c.last
+		if old.pins > 0 {
+			c.remove(old) // same
+			continue
+		}
+		s.drop(old)
+	}
+}
+
+// drop gives back what can be read again of an inode. The Store's lock must be held.
+func (s *Store) drop(in *Inode) {
+	s.clean.remove(in)
+	in.children, in.whiteout, in.xattrs, in.own, in.target = nil, nil, nil, nil, ""
+}
+
+// use notes that a clean inode is in use.
+func (c *clean) use(in *Inode) {
+	if in.kept.bytes > 0 && c.first != in {
+		n := in.kept.bytes
+		c.remove(in)
+		in.kept.bytes = n
+		c.add(in)
+	}
+}
+
+func (c *clean) add(in *Inode) {
+	in.kept.before, in.kept.after = nil, c.first
+	if c.first != nil {
+		c.first.kept.before = in
+	} else {
+		c.last = in
+	}
+	c.first = in
+	c.bytes += in.kept.bytes
+	c.count++
+}
+
+func (c *clean) remove(in *Inode) {
+	k := &in.kept
+	if k.bytes == 0 {
+		return
+	}
+	if k.before != nil {
+		k.before.kept.after = k.after
+	} else {
+		c.first = k.after
+	}
+	if k.after != nil {
+		k.after.kept.before = k.before
+	} else {
+		c.last = k.before
+	}
+	c.bytes -= k.bytes
+	c.count--
+	*k = kept{}
+}

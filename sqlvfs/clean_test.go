@@ -1,0 +1,207 @@
+package sqlvfs
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// inMemory counts what a store holds beside its live inodes: what waits for the disk, and what could be
+// read again.
+func inMemory(s *Store) (bytes int) {
+	s.Lock()
+	defer s.Unlock()
+	bytes = s.gather.weight()
+	if s.inflight != nil {
+		bytes += s.inflight.weight()
+	}
+	for _, in := range s.live {
+		bytes += in.size()
+	}
+	return bytes
+}
+
+// However much a guest puts into what is not content, and however many inodes the kernel holds, what is
+// in memory of it is bounded. All of it can be read again.
+func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
+	const limit = 1 << 20 // of both kinds
+	long := strings.Repeat("x", 4000)
+	name := func(i int) string { return fmt.Sprintf("%0200d", i) }
+	value := func(i int) []byte { return []byte(strings.Repeat(fmt.Sprint(i%10), 60000)) }
+	for _, what := range []struct {
+		name  string
+		count int
+		most  int // of one inode, in bytes
+		make  func(s *Store, dir *Inode, i int) (*Inode, error)
+		same  func(s *Store, in *Inode, i int) error
+	}{
+		{"targets", 3000, 4000, func(s *Store, dir *Inode, i int) (*Inode, error) {
+			in, err := s.New(Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1})
+			if err == nil {
+				s.SetTarget(in, long+fmt.Sprint(i))
+				err = s.Link(dir, fmt.Sprint(i), in)
+			}
+			return in, err
+		}, func(s *Store, in *Inode, i int) error {
+			if got, err := s.Target(in); err != nil || got != long+fmt.Sprint(i) {
+				return fmt.Errorf("target %d is %.20q, %v", i, got, err)
+			}
+			return nil
+		}},
+		{"attributes", 50, 5 * 61000, func(s *Store, dir *Inode, i int) (*Inode, error) {
+			in, err := s.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1})
+			for j := 0; err == nil && j < 5; j++ {
+				err = s.SetXattr(in, fmt.Sprintf("user.%d", j), value(i+j))
+			}
+			if err == nil {
+				err = s.Link(dir, fmt.Sprint(i), in)
+			}
+			return in, err
+		}, func(s *Store, in *Inode, i int) error {
+			names, err := s.Xattrs(in)
+			if err != nil || len(names) != 5 {
+				return fmt.Errorf("attributes of %d: %q, %v", i, names, err)
+			}
+			for j := range 5 {
+				if got, _, err := s.Xattr(in, fmt.Sprintf("user.%d", j)); err != nil || string(got) != string(value(i+j)) {
+					return fmt.Errorf("attribute %d of %d is %.20q, %v", j, i, got, err)
+				}
+			}
+			return nil
+		}},
+		{"directories", 500, 20 * entryBytes, func(s *Store, dir *Inode, i int) (*Inode, error) {
+			in, err := s.New(Attr{Mode: syscall.S_IFDIR | 0o777, Nlink: 2})
+			for j := 0; err == nil && j < 20; j++ {
+				var file *Inode
+				if file, err = s.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1}); err == nil {
+					err = s.Link(in, name(j), file)
+					s.Put(file)
+				}
+			}
+			if err == nil {
+				err = s.SetWhiteout(in, "white")
+			}
+			if err == nil {
+				err = s.Link(dir, fmt.Sprint(i), in)
+			}
+			return in, err
+		}, func(s *Store, in *Inode, i int) error {
+			if _, ok, _, err := s.Child(in, name(i%20)); err != nil || !ok {
+				return fmt.Errorf("entry of %d: %v, %v", i, ok, err)
+			}
+			if _, _, white, err := s.Child(in, "white"); err != nil || !white {
+				return fmt.Errorf("whiteout in %d: %v, %v", i, white, err)
+			}
+			return nil
+		}},
+	} {
+		t.Run(what.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.db")
+			h := usual
+			h.clean = limit
+			s, err := openStore(path, Options{Create: true, Root: rootAttr, MaxDirty: limit}, h)
+			must(t, err)
+			dir := create(t, s, "dir", syscall.S_IFDIR|0o755)
+			clean := limit + what.count*entryBytes + (keptAnyway+1)*what.most
+			check := func(when string, most int) {
+				t.Helper()
+				if n := inMemory(s); n > most {
+					t.Fatalf("%s: %d bytes are in memory, %d at most", when, n, most)
+				}
+			}
+			var all []*Inode // held, as by the kernel
+			for i := range what.count {
+				s.Lock()
+				must(t, s.Ready())
+				in, err := what.make(s, dir, i)
+				s.Unlock()
+				must(t, err)
+				all = append(all, in)
+				if i%50 == 0 {
+					check("while they are made", clean+2*limit) // what is to be written counts twice
+				}
+			}
+			must(t, s.Sync())
+			check("when all are committed", clean)
+			for round := range 2 {
+				for i, in := range all {
+					s.Lock()
+					must(t, what.same(s, in, i))
+					s.Unlock()
+				}
+				check(fmt.Sprint("read ", round), clean)
+			}
+			// What is changed meanwhile stays until it is committed.
+			s.Lock()
+			for _, in := range all {
+				s.Dirty(in)
+			}
+			for i, in := range all {
+				must(t, what.same(s, in, i))
+			}
+			s.Unlock()
+			must(t, s.Sync())
+			for i, in := range all {
+				s.Lock()
+				must(t, what.same(s, in, i))
+				s.Put(in)
+				s.Unlock()
+			}
+			put(s, dir)
+			s.Lock()
+			if s.clean.count > 1 { // the root
+				t.Errorf("%d inodes of which nobody holds one are kept", s.clean.count)
+			}
+			s.Unlock()
+			must(t, s.Close())
+			must(t, checkClean(path))
+		})
+	}
+}
+
+// A link that is removed while somebody holds it still leads where it did, and leaves no row behind, nor
+// does one that a process held which was killed.
+func TestTargetOfANamelessLink(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	link := create(t, s, "link", syscall.S_IFLNK|0o777)
+	s.Lock()
+	s.SetTarget(link, "target")
+	s.Unlock()
+	must(t, s.Sync())
+	s.Lock()
+	must(t, s.Unlink(s.Root(), "link"))
+	link.Attr.Nlink = 0
+	s.Dirty(link)
+	s.Unlock()
+	must(t, s.Sync())
+	must(t, checkClean(path))
+	s.Lock()
+	s.drop(link)
+	if target, err := s.Target(link); err != nil || target != "target" {
+		t.Errorf("it leads to %q, %v", target, err)
+	}
+	s.Put(link)
+	s.Unlock()
+	must(t, s.Close())
+	must(t, checkClean(path))
+
+	c, err := sqlite3.Open(path)
+	must(t, err)
+	defer c.Close()
+	targets := func(want int64) {
+		t.Helper()
+		if n, err := queryInt(c, "SELECT count(*) FROM fs_symlink"); err != nil || n != want {
+			t.Errorf("%d targets are left, %v", n, err)
+		}
+	}
+	targets(0)
+	must(t, c.Exec("INSERT INTO art_orphan (ino) VALUES (77); INSERT INTO fs_symlink (ino, target) VALUES (77, 'x')"))
+	must(t, checkClean(path))
+	must(t, openTest(t, path).Close())
+	targets(0)
+}
