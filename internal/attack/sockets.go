@@ -24,6 +24,8 @@ var sockets = []Attempt{
 			"/run/dbus/system_bus_socket", "/run/systemd/private", "/dev/log",
 			"/var/lib/lxd/unix.socket", "/var/snap/lxd/common/lxd/unix.socket"), connect)
 	}},
+	{Name: "connect to any socket that the kernel lists", Needs: Host, try: func(t *Target) error { return any(t.listed(), connect) }},
+	{Name: "send to any socket that the kernel lists", Needs: Host, try: func(t *Target) error { return any(t.listed(), send) }},
 	{Name: "connect to any socket in a directory for them", Needs: Host, try: func(*Target) error {
 		return any([]string{"/run", "/var/run/", "/tmp"}, func(top string) error {
 			err := errNothing
@@ -64,6 +66,49 @@ func connectTo(family int, address unix.Sockaddr) error {
 	}
 	defer unix.Close(fd)
 	return unix.Connect(fd, address)
+}
+
+// send succeeds if somebody receives what is sent to a socket's address: nothing.
+func send(name string) error {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Sendto(fd, nil, unix.MSG_DONTWAIT, &unix.SockaddrUnix{Name: name})
+}
+
+// listed returns the paths of the network's sockets, but for those in the workspace, which are the session's, and those
+// made since the trial began.
+func (t *Target) listed() (paths []string) {
+	text, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	here, err := os.Stat(".")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		i := strings.Index(line, " /")
+		if i < 0 {
+			continue
+		}
+		path := strings.TrimSuffix(line[i+1:], "\n")
+		var st unix.Stat_t
+		if err := unix.Stat(path, &st); err != nil || st.Ctim.Nano() >= t.begun {
+			continue
+		}
+		inside := false
+		for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
+			info, err := os.Stat(dir)
+			inside = inside || err == nil && os.SameFile(info, here)
+		}
+		if !inside {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // listen returns a socket to which others can connect.

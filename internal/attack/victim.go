@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +18,8 @@ type Target struct {
 	port int    // that the process listens on, on localhost
 	dir  string // where its socket and the database are
 	home string // something in the caller's home
+
+	begun int64 // when the trial did, in nanoseconds
 
 	path string // what the attacker was executed as
 }
@@ -32,11 +35,11 @@ const secret = "c4llers-" + "secret"
 const Secret = "ART_ATTACK=" + secret
 
 func (t *Target) arguments() []string {
-	return []string{strconv.Itoa(t.pid), strconv.Itoa(t.port), t.dir, t.home}
+	return []string{strconv.Itoa(t.pid), strconv.Itoa(t.port), t.dir, t.home, strconv.FormatInt(t.begun, 10)}
 }
 
 func target(args []string) (*Target, error) {
-	if len(args) != 4 {
+	if len(args) != 5 {
 		return nil, errors.New("attack: no target was given")
 	}
 	t := &Target{dir: args[2], home: args[3]}
@@ -45,6 +48,10 @@ func target(args []string) (*Target, error) {
 		if *into, err = strconv.Atoi(args[i]); err != nil {
 			return nil, fmt.Errorf("attack: %w", err)
 		}
+	}
+	var err error
+	if t.begun, err = strconv.ParseInt(args[4], 10, 64); err != nil {
+		return nil, fmt.Errorf("attack: %w", err)
 	}
 	return t, nil
 }
@@ -86,6 +93,7 @@ func NewVictim(dir, home string) (_ *Victim, err error) {
 		return nil, fmt.Errorf("attack: %w", err)
 	}
 	v.closers = append(v.closers, v.Left.Close)
+	v.begun = time.Now().UnixNano()
 	return v, nil
 }
 

@@ -91,20 +91,21 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if o.Database != "" {
 		v.HomeSource, p.payload.Workspace = p.plan.Home(), guest
 	} else {
-		v.WorkspaceSource = p.source(".")
+		v.WorkspaceSource, p.payload.Sockets = p.source("."), []string{guest}
 		if p.release, err = protectConfig(root); err != nil {
 			return nil, err
 		}
 	}
 	for _, m := range mounts {
 		v.Binds = append(v.Binds, view.Mount{Source: p.source(m.Host), Guest: m.Guest, ReadOnly: m.ReadOnly})
+		p.payload.Sockets = append(p.payload.Sockets, m.Guest)
 	}
 
 	if p.filter, err = filterCalls(o, settings); err != nil {
 		return nil, err
 	}
 
-	p.payload.Command, p.payload.Shells = o.Command, account.shells
+	p.payload.Command, p.payload.Shells, p.payload.Mounts = o.Command, account.shells, v.Nests
 	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), guest); err != nil {
 		return nil, err
 	}

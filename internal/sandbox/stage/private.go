@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
 // credentials are where programs keep what lets them in elsewhere, or whom they
@@ -44,7 +46,7 @@ var scanned = []string{
 // Where that is root's, it could read all that root keeps from everyone else;
 // that is hidden too. What the user binds by its name, or has in the workspace,
 // stays visible.
-func (h *handles) coverPrivate(p *Plan, found []string) error {
+func (h *handles) coverPrivate(p *Plan, tree *view.Tree, found *findings) error {
 	workspace, err := filepath.EvalSymlinks(p.Workspace)
 	if err != nil {
 		return fmt.Errorf("hide credentials: %w", err)
@@ -57,12 +59,12 @@ func (h *handles) coverPrivate(p *Plan, found []string) error {
 		}
 		c.bound[file{st.Dev, st.Ino}] = true
 	}
-	for _, path := range slices.Concat(found, credentials, machine) {
+	for _, path := range slices.Concat(found.private, credentials, machine) {
 		if err := c.cover(path); err != nil {
 			return fmt.Errorf("hide %s: %w", path, err)
 		}
 	}
-	return nil
+	return c.coverSockets(found.sockets, &p.View, tree)
 }
 
 // findPrivate returns what there is on this machine only: the entries of the scanned directories that root keeps to

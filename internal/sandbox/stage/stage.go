@@ -158,12 +158,16 @@ func limitCores() error {
 // findings are what there is to be hidden on this host.
 type findings struct {
 	private []string
+	sockets []string
 	proc    *view.ProcCovers // of a traced guest, whose /proc bubblewrap mounts
 	err     error
 }
 
 func look(v *view.View) (f findings) {
-	if f.private, f.err = findPrivate(); f.err == nil && v.Traced {
+	if f.private, f.err = findPrivate(); f.err != nil {
+		return f
+	}
+	if f.sockets, f.err = findSockets(); f.err == nil && v.Traced {
 		f.proc, f.err = v.ProcCovers("/proc")
 	}
 	return f
@@ -180,7 +184,7 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	if found.err != nil {
 		return nil, found.err
 	}
-	if err := h.coverPrivate(p, found.private); err != nil {
+	if err := h.coverPrivate(p, tree, &found); err != nil {
 		return nil, err
 	}
 	if err := h.await(p, Opened); err != nil {

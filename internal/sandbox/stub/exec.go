@@ -18,7 +18,7 @@ import (
 // exec becomes the command, found as execvp(3) finds it. It returns only if that
 // failed, with the exit code.
 func (p *Payload) exec() int {
-	if err := scope(); err != nil {
+	if err := p.scope(); err != nil {
 		return fail(err)
 	}
 	if err := p.loadFilter(); err != nil {

@@ -8,6 +8,7 @@ package stub
 
 import (
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"github.com/riverlytech/art/internal/sandbox/wire"
@@ -22,6 +23,10 @@ type Payload struct {
 	Env []string
 	// Workspace is the directory to start in, if bubblewrap has left that to the stub.
 	Workspace string
+	// Sockets are the guest's paths beneath which it may connect to sockets that the host has made.
+	Sockets []string
+	// Mounts says that it may mount, in a namespace of its own.
+	Mounts bool
 	// Terminal says which of the standard streams (0, 1, 2) are the terminal of
 	// the session. If none is, there is no terminal.
 	Terminal [3]bool
@@ -39,20 +44,20 @@ func (p *Payload) Marshal() []byte {
 	}
 	// In hexadecimal, since it holds NULs.
 	filter := []string{hex.EncodeToString([]byte(p.Filter))}
-	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter, []string{p.Workspace})
+	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter, []string{p.Workspace, strconv.FormatBool(p.Mounts)}, p.Sockets)
 }
 
 func unmarshal(data []byte) (*Payload, error) {
 	var p Payload
-	var terminal, filter, workspace []string
-	if err := wire.Unmarshal(data, &p.Command, &p.Shells, &p.Env, &terminal, &filter, &workspace); err != nil {
+	var terminal, filter, single []string
+	if err := wire.Unmarshal(data, &p.Command, &p.Shells, &p.Env, &terminal, &filter, &single, &p.Sockets); err != nil {
 		return nil, err
 	}
 	program, err := hex.DecodeString(filter[0])
 	if err != nil {
 		return nil, err
 	}
-	p.Filter, p.Workspace = string(program), workspace[0]
+	p.Filter, p.Workspace, p.Mounts = string(program), single[0], single[1] == "true"
 	for i := range p.Terminal {
 		p.Terminal[i] = terminal[i] == "tty"
 	}

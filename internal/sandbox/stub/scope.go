@@ -1,6 +1,8 @@
 package stub
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -10,26 +12,86 @@ import (
 // rulesetAttr is struct landlock_ruleset_attr (include/uapi/linux/landlock.h).
 type rulesetAttr struct{ fs, net, scoped uint64 }
 
-// scope keeps what the guest can name without a file among its own processes:
-// abstract sockets, which belong to the network that it may share with the host,
-// and signals, for which it has its own process ids anyway (landlock(7), IPC
-// scoping). Before Linux 6.12 there is no such thing; then it does nothing.
+// rule is a right beneath a path (struct landlock_path_beneath_attr).
+type rule struct {
+	right uint64
+	path  string
+}
+
+// ruleset returns what Landlock is to keep from the guest, as far as its version abi knows how, and what it lets pass.
 //
-// It holds for the calling thread and for what that becomes.
-func scope() error {
-	attr := rulesetAttr{scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+// From version 6 on, in Linux 6.12, that is what the guest can name without a file: abstract sockets, which belong to
+// the network that it may share with the host, and signals, for which it has its own process ids anyway.
+//
+// From version 9 on, in Linux 7.1, it is also sockets with a path that were made outside, one that the host makes later
+// too; but not those beneath the paths sockets. A ruleset that handles any right to files refuses to rename and to link
+// from one directory to another, unless that is allowed, and to change mounts (landlock(7); security/landlock/fs.c,
+// hook_sb_mount): a guest that mounts can therefore not have it.
+func ruleset(abi int, mounts bool, sockets []string) (attr rulesetAttr, rules []rule) {
+	if abi >= 6 {
+		attr.scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	if abi >= 9 && !mounts {
+		attr.fs = unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX | unix.LANDLOCK_ACCESS_FS_REFER
+		rules = append(rules, rule{unix.LANDLOCK_ACCESS_FS_REFER, "/"})
+		for _, path := range sockets {
+			rules = append(rules, rule{unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, path})
+		}
+	}
+	return attr, rules
+}
+
+// scope keeps the guest among its own processes, for the calling thread and for what that becomes. A kernel without
+// Landlock has no such thing.
+func (p *Payload) scope() error {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	switch errno {
 	case 0:
-	case unix.ENOSYS, unix.EOPNOTSUPP, unix.E2BIG, unix.EINVAL: // not built, not enabled, not known yet
+	case unix.ENOSYS, unix.EOPNOTSUPP: // not built, not enabled
 		return nil
 	default:
 		return fmt.Errorf("scope the guest: %w", errno)
 	}
+	attr, rules := ruleset(int(abi), p.Mounts, p.Sockets)
+	if attr == (rulesetAttr{}) {
+		return nil
+	}
+	if err := attr.enforce(rules); err != nil {
+		return fmt.Errorf("scope the guest: %w", err)
+	}
+	return nil
+}
+
+func (attr *rulesetAttr) enforce(rules []rule) error {
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(attr)), unsafe.Sizeof(*attr), 0)
+	if errno != 0 {
+		return errno
+	}
 	defer unix.Close(int(fd))
+	for _, r := range rules {
+		if err := r.add(int(fd)); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+			return fmt.Errorf("%s: %w", r.path, err)
+		}
+	}
 	// bubblewrap has set no_new_privs, without which this is refused.
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
-		return fmt.Errorf("scope the guest: %w", errno)
+		return errno
+	}
+	return nil
+}
+
+// add adds the rule to a ruleset. It is no error if there is no such path any more.
+func (r *rule) add(ruleset int) error {
+	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	attr := binary.NativeEndian.AppendUint64(nil, r.right)
+	attr = binary.NativeEndian.AppendUint32(attr, uint32(fd)) // packed
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr[0])), 0, 0, 0)
+	if errno != 0 {
+		return errno
 	}
 	return nil
 }

@@ -68,9 +68,14 @@ type Tree struct {
 	// Own are the steps in the guest's home and after it. What is there may have been
 	// written by a guest.
 	Own []Step
+	// emptied are the directories that show nothing of the host's but by a step of their own.
+	emptied []string
 	// Looks says that Own has to do with what is in the home.
 	Looks bool
 }
+
+// Emptied says that the guest does not see what the host has at path.
+func (t *Tree) Emptied(path string) bool { return withinAny(path, t.emptied) }
 
 // Tree returns the steps from the host's tree, as it is now, to the guest's.
 func (v *View) Tree() (*Tree, error) {
@@ -88,7 +93,7 @@ func (v *View) Tree() (*Tree, error) {
 		made = append(made, bind.Guest)
 	}
 	shadowed := shadows(places, made)
-	t := &Tree{Home: home, Apart: len(shadowed) > 0 && shadowed[0] == "/"}
+	t := &Tree{Home: home, emptied: own, Apart: len(shadowed) > 0 && shadowed[0] == "/"}
 	for _, program := range v.Programs {
 		if !t.Apart && withinAny(Resolve(program), own) {
 			t.Apart, shadowed = true, append([]string{"/"}, shadowed...)

@@ -1,0 +1,125 @@
+package stage
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/sandbox/view"
+)
+
+// findSockets returns the paths at which somebody on the host listens: a mount that is read-only does not stop
+// connect(2). It is to be called in the host's network namespace, of which /proc/net/unix tells.
+func findSockets() ([]string, error) {
+	text, err := os.ReadFile("/proc/net/unix")
+	if absent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("hide sockets: %w", err)
+	}
+	return socketPaths(text), nil
+}
+
+// socketPaths returns the absolute paths in the text of /proc/net/unix (proc_net(5)): what follows seven fields. Those
+// of sockets without a file begin with @, and relative ones nobody knows the directory of.
+func socketPaths(text []byte) (paths []string) {
+	for line := range bytes.Lines(text) {
+		for range 7 {
+			line = bytes.TrimLeft(line, " ")
+			_, line, _ = bytes.Cut(line, []byte(" "))
+		}
+		if bytes.HasPrefix(line, []byte("/")) {
+			paths = append(paths, filepath.Clean(string(bytes.TrimSuffix(line, []byte("\n")))))
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// coverSockets hides sockets that the guest would see: in a directory that holds nothing else, the directory, so that
+// what a service makes when it is started again stays hidden too. One that the user binds by its name, or whose
+// directory he does, stays, and those in the workspace.
+func (c *coverer) coverSockets(paths []string, v *view.View, tree *view.Tree) error {
+	for _, path := range paths {
+		if tree.Emptied(path) {
+			continue
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			continue // removed, or not the guest's to pass through
+		}
+		path = filepath.Join(dir, filepath.Base(path))
+		if tree.Emptied(path) || view.Within(path, c.workspace) {
+			continue
+		}
+		if err := c.coverSocket(path, v); err != nil {
+			return fmt.Errorf("hide the socket %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func (c *coverer) coverSocket(path string, v *view.View) error {
+	dir := filepath.Dir(path)
+	parent, is, err := c.open(dir, unix.S_IFDIR)
+	if err != nil || !is {
+		return err
+	}
+	defer unix.Close(parent)
+	socket, is, err := c.open(path, unix.S_IFSOCK)
+	if err != nil || !is {
+		return err
+	}
+	defer unix.Close(socket)
+	stays := slices.ContainsFunc(v.Binds, func(m view.Mount) bool { return view.Within(m.Guest, dir) })
+	if !stays && onlySockets(dir) {
+		return c.handles.coverFD(parent)
+	}
+	return c.handles.coverFD(socket)
+}
+
+// open opens a path that is of that kind and not bound by the user.
+func (c *coverer) open(path string, kind uint32) (fd int, is bool, err error) {
+	fd, err = unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if absent(err) || err == unix.EACCES {
+		return -1, false, nil
+	}
+	var st unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(fd, &st)
+	}
+	if err != nil {
+		return -1, false, err
+	}
+	if st.Mode&unix.S_IFMT != kind || c.bound[file{st.Dev, st.Ino}] {
+		unix.Close(fd)
+		return -1, false, nil
+	}
+	return fd, true, nil
+}
+
+// onlySockets says whether a directory holds sockets and what services put beside them, and nothing else.
+func onlySockets(dir string) bool {
+	const most = 64
+	d, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(most)
+	if err != nil && err != io.EOF || len(entries) == most {
+		return false
+	}
+	return !slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		name := entry.Name()
+		beside := entry.Type().IsRegular() && (strings.HasSuffix(name, "pid") || strings.HasSuffix(name, "lock"))
+		return entry.Type() != os.ModeSocket && !beside
+	})
+}
