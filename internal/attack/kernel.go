@@ -89,27 +89,6 @@ var kernel = []Attempt{
 	{Name: "give a terminal a line discipline", try: lineDiscipline(unix.TIOCSETD)},
 	// The kernel takes the lower half of the number alone.
 	{Name: "give it one by another number", try: lineDiscipline(0xdead<<32 | unix.TIOCSETD)},
-	{Name: "take away what stops core dumps", Needs: Host, try: func(*Target) error {
-		// Zero does not keep a dump from a program that the host starts for it.
-		var old, now unix.Rlimit
-		if err := unix.Getrlimit(unix.RLIMIT_CORE, &old); err != nil {
-			return err
-		}
-		set := old
-		if set.Cur++; set.Cur > set.Max {
-			set.Cur = 0
-		}
-		if set.Cur == old.Cur {
-			return errNothing
-		}
-		if err := unix.Setrlimit(unix.RLIMIT_CORE, &set); err != nil {
-			return err
-		}
-		if err := unix.Getrlimit(unix.RLIMIT_CORE, &now); err != nil {
-			return err
-		}
-		return found(now.Cur == set.Cur)
-	}},
 }
 
 func init() { area("parts of the kernel", kernel) }

@@ -81,6 +81,36 @@ var modes = []Attempt{
 	{Name: "have the kernel copy one for an overlay", Needs: Root, Option: namespaces, Only: Direct, try: func(t *Target) error {
 		return t.sub("overlay", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNS))
 	}},
+	{Name: "leave a file that nobody can remove", Needs: Host, Only: Direct, try: onFile(func(path string) error {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
+		if err != nil {
+			return err
+		}
+		if err := unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|unix.STATX_ATTR_IMMUTABLE); err != nil {
+			return err
+		}
+		return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags)
+	})},
+	{Name: "leave one by file_setattr", Needs: Host, Only: Direct, try: onFile(func(path string) error {
+		p, err := unix.BytePtrFromString(path)
+		if err != nil {
+			return err
+		}
+		set := func(flags uint64) error {
+			attr := [3]uint64{flags} // struct file_attr
+			cwd := unix.AT_FDCWD
+			return call(unix.SYS_FILE_SETATTR, uintptr(cwd), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+		}
+		if err := set(0x8); err != nil { // FS_XFLAG_IMMUTABLE
+			return err
+		}
+		return set(0)
+	})},
 	{Name: "leave a directory that gives its group away", Only: Direct, try: func(*Target) error {
 		path := own(".")
 		if err := os.Mkdir(path, 0o700); err != nil {

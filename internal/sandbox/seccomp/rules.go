@@ -57,7 +57,11 @@ const setID = unix.S_ISUID | unix.S_ISGID
 // first.
 var rules = []rule{
 	// A program with the caller's rights for everyone on the host. The mode that
-	// openat2 is given is in memory.
+	// openat2 is given is in memory. No other call leaves one: mkdir drops the bits, and of
+	// those of its directory only the group's is handed on, to directories (vfs_mkdir and
+	// mode_strip_sgid in fs); link and rename take along what has them already; chown
+	// takes them away; capabilities need CAP_SETFCAP, see convertsCapabilities; and to make
+	// a file immutable, by ioctl or file_setattr, takes the host's CAP_LINUX_IMMUTABLE.
 	{when: written, calls: []string{"openat"}, arg: 3, bits: setID, errno: unix.EPERM, where: argument{2, makes}},
 	{when: written, calls: []string{"open"}, arg: 2, bits: setID, errno: unix.EPERM, where: argument{1, makes}},
 

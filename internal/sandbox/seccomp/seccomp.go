@@ -57,7 +57,8 @@ type Session struct {
 	Written bool
 	// Kept says that there are files of earlier sessions, in a database.
 	Kept bool
-	// Root says that root's files on the host are the guest's own.
+	// Root says that root's files on the host are the guest's own, by its id there or by those that
+	// mounts show: through such a mount, too, capabilities come to count for root.
 	Root bool
 }
 
@@ -69,7 +70,7 @@ func Program(s Session) []unix.SockFilter {
 }
 
 func program(arch *sysnum.Arch, s Session) []unix.SockFilter {
-	const about = 512 // numbers
+	const about = 512 // numbers, and instructions
 	numbers := make(map[string]int, about)
 	actions := make([]uint32, 0, about) // by number, of calls of which no argument matters
 	for nr, name := range arch.All() {
@@ -78,7 +79,7 @@ func program(arch *sysnum.Arch, s Session) []unix.SockFilter {
 			actions = append(actions, unknown)
 		}
 	}
-	for _, name := range allowed {
+	for name := range strings.FieldsSeq(allowed) {
 		if nr, ok := numbers[name]; ok { // or one of the two architectures never had it
 			actions[nr] = unix.SECCOMP_RET_ALLOW
 		}
@@ -86,10 +87,11 @@ func program(arch *sysnum.Arch, s Session) []unix.SockFilter {
 	// Another architecture's calls have other numbers. A program of it cannot do
 	// anything at all, not even say so: better it ends at once. The numbers of x32
 	// are unknown to most kernels, and programs know that.
-	p := slices.Concat(
+	p := make([]unix.SockFilter, 0, about)
+	p = append(p, slices.Concat(
 		loadAt(offArch), skip(unix.BPF_JEQ, arch.Audit, 1), ret(unix.SECCOMP_RET_KILL_PROCESS),
 		loadAt(offNr), skipUnless(unix.BPF_JGE, sysnum.X32Bit, 1), ret(unknown),
-	)
+	)...)
 	for _, r := range rules {
 		body := allow
 		if r.holds(&s) {
@@ -105,7 +107,7 @@ func program(arch *sysnum.Arch, s Session) []unix.SockFilter {
 			}
 		}
 	}
-	return append(p, search(spans(actions))...)
+	return search(p, spans(actions))
 }
 
 // unknown is the answer to calls that the tables do not allow.
@@ -125,12 +127,13 @@ func spans(actions []uint32) []span {
 	return all
 }
 
-// search finds the span of a call's number by halving: where the kernel is too old to
-// know beforehand what a filter always allows, it walks it for every call.
-func search(all []span) []unix.SockFilter {
+// search appends what finds the span of a call's number by halving: where the kernel is too
+// old to know beforehand what a filter always allows, it walks it for every call.
+func search(p []unix.SockFilter, all []span) []unix.SockFilter {
 	if len(all) == 1 {
-		return ret(all[0].action)
+		return append(p, ret(all[0].action)...)
 	}
-	low, high := search(all[:len(all)/2]), search(all[len(all)/2:])
-	return slices.Concat(skip(unix.BPF_JGE, all[len(all)/2].first, len(low)), low, high)
+	half := len(all) / 2
+	p = append(p, skip(unix.BPF_JGE, all[half].first, 2*half-1)...) // over what half of them take
+	return search(search(p, all[:half]), all[half:])
 }
