@@ -21,6 +21,10 @@ var secrets = []Attempt{
 	{Name: "read the answers given to installers", Needs: Host, try: func(*Target) error {
 		return any([]string{"/var/cache/debconf/passwords.dat", "/var/log/apt/term.log"}, read)
 	}},
+	{Name: "read mail", Needs: Host, try: func(*Target) error { return any([]string{"/var/mail", "/var/spool/mail"}, list) }},
+	{Name: "read what crashes have left", Needs: Host, try: func(*Target) error {
+		return any([]string{"/var/crash", "/var/lib/systemd/coredump", "/var/lib/apport/coredump", "/var/spool/abrt", "/cores"}, list)
+	}},
 	// Where namespaces are allowed, a user's guest has all of /proc.
 	{Name: "see when the processors are interrupted", Option: namespaces, try: func(*Target) error { return read("/proc/interrupts") }},
 	{Name: "see whose keys there are", Needs: Host, Option: namespaces, try: func(*Target) error { return read("/proc/keys") }},

@@ -56,6 +56,10 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if p.plan.Database, err = databasePath(o.Database); err != nil {
 		return nil, err
 	}
+	beside := make(chan []string, 1) // it takes longer the more there is
+	if p.plan.Database != "" {
+		go func() { beside <- databasesBeside(p.plan.Database) }()
+	}
 	mounts := settings.Mounts
 	if err := checkMounts(root, mounts, guest); err != nil {
 		return nil, err
@@ -69,6 +73,9 @@ func prepare(o *Options) (_ *prepared, err error) {
 		return nil, err
 	}
 	p.hideConfig()
+	if p.plan.Database != "" {
+		p.hideDatabases(<-beside, mounts)
+	}
 	account, err := newAccount()
 	if err != nil {
 		return nil, err

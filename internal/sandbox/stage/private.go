@@ -13,7 +13,7 @@ import (
 )
 
 // credentials are where programs keep what lets them in elsewhere, or whom they
-// let in, and sockets of container engines outside /run. Some are readable for a
+// let in, sockets of container engines outside /run, mail, and what crashes leave. Some are readable for a
 // group, which the guest is in if the caller is.
 var credentials = []string{
 	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/sudoers", "/etc/sudoers.d",
@@ -24,6 +24,8 @@ var credentials = []string{
 	"/var/backups", "/var/log/journal", "/var/lib/cloud", "/var/lib/waagent", "/var/lib/kubelet", "/var/lib/rancher", "/var/lib/tailscale",
 	"/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/lxd", "/var/lib/incus", "/var/snap/lxd",
 	"/mnt/wslg", // of X11, Wayland and D-Bus, in WSL
+	"/var/mail", "/var/spool/mail",
+	"/var/crash", "/var/lib/systemd/coredump", "/var/lib/apport", "/var/spool/abrt", "/cores", // the memory of what crashed
 }
 
 // machine is what of /sys tells of the whole machine, as its firmware's tables, or can be measured to tell what other
