@@ -1,6 +1,11 @@
 package config
 
-import "path/filepath"
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // UserFile returns the path of the user's settings, given the environment, or ""
 // if there is no place for them.
@@ -44,4 +49,46 @@ func own(getenv func(string) string, variable, inHome string) (dirs []string) {
 		}
 	}
 	return dirs
+}
+
+// UserPlaces returns where all that is: the directories, where each symbolic link on the
+// way to them and to the files of settings is, and where that ends. Who can write one of
+// these decides what the user's settings are.
+func UserPlaces(getenv func(string) string) (all []string) {
+	for _, dir := range UserDirs(getenv) {
+		all = append(append(all, dir), places(dir)...)
+	}
+	for _, dir := range configDirs(getenv) {
+		for _, name := range []string{"sandbox.json", ".env", ".env.keys"} {
+			if list := places(filepath.Join(dir, name)); len(list) > 1 {
+				all = append(all, list...)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// maxLinks is how many links the kernel follows (path_resolution(7)).
+const maxLinks = 40
+
+// places returns where each symbolic link on the way to path is, and last where path
+// itself is.
+func places(path string) (list []string) {
+	at, rest := "/", strings.Split(filepath.Clean(path), "/")
+	for len(rest) > 0 {
+		next := filepath.Join(at, rest[0])
+		rest = rest[1:]
+		target, err := os.Readlink(next)
+		if err != nil || len(list) > maxLinks {
+			at = next
+			continue
+		}
+		list = append(list, next)
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return append(list, at)
 }

@@ -19,20 +19,18 @@ import (
 // mount point).
 func guardSettings(o *Options, workspace string, mounts []config.Mount) error {
 	workspace = view.Resolve(workspace)
-	for _, dir := range config.UserDirs(os.Getenv) {
-		for _, place := range append(view.Places(dir), settingsFiles(dir)...) {
-			if view.Within(workspace, place) {
-				return fmt.Errorf("open the workspace: it lies in %s, which is art's own", dir)
-			}
-			if o.Database == "" && view.Within(place, workspace) {
-				return cli.WithHint(fmt.Errorf("protect %s: it lies in the workspace, where the guest could change it for the next session", place),
-					"choose another workspace, or keep what is written apart with --db DB")
-			}
-			for _, m := range mounts {
-				host := m.On(workspace)
-				if view.Within(host, place) || !m.ReadOnly && view.Within(place, host) {
-					return exposes(m, place)
-				}
+	for _, place := range config.UserPlaces(os.Getenv) {
+		if view.Within(workspace, place) {
+			return fmt.Errorf("open the workspace: it lies in %s, which is art's own", place)
+		}
+		if o.Database == "" && view.Within(place, workspace) {
+			return cli.WithHint(fmt.Errorf("protect %s: it lies in the workspace, where the guest could change it for the next session", place),
+				"choose another workspace, or keep what is written apart with --db DB")
+		}
+		for _, m := range mounts {
+			host := m.On(workspace)
+			if view.Within(host, place) || !m.ReadOnly && view.Within(place, host) {
+				return exposes(m, place)
 			}
 		}
 	}
@@ -49,15 +47,4 @@ func guardSettings(o *Options, workspace string, mounts []config.Mount) error {
 func exposes(m config.Mount, place string) error {
 	return cli.WithHint(fmt.Errorf("%s: the mount of %s would give the guest %s, with settings of the next session", m.Origin, m.Host, place),
 		"mount what is beside it, or make the mount read-only where it holds more than that")
-}
-
-// settingsFiles returns where the files in a directory of settings are, of those that
-// links lead to.
-func settingsFiles(dir string) (places []string) {
-	for _, name := range []string{"sandbox.json", ".env", ".env.keys"} {
-		if all := view.Places(filepath.Join(dir, name)); len(all) > 1 {
-			places = append(places, all...)
-		}
-	}
-	return places
 }

@@ -36,7 +36,7 @@ func Push(ctx context.Context, opt Options) error {
 		return err
 	}
 	r := newReporter(&opt, "art-sync")
-	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name,
+	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name, settings: ownSettings(abs),
 		links: map[object]*stored{}, owner: map[sqlvfs.Ino]object{}, seen: map[string]bool{}}
 	r.Phase("push")
 	r.line("Workspace name: %s", r.name(name))
@@ -86,6 +86,9 @@ type pusher struct {
 	name   string
 	tree   sqlvfs.Tree
 	ignore patterns
+	// settings are where the user's settings of art are, if they lie in the workspace: no
+	// guest is to see what is in them.
+	settings map[string]bool
 
 	base     map[string]*sqlvfs.Baseline    // by path
 	supplied map[string]sqlvfs.Supplied     // rows that have an origin, by its path
@@ -295,7 +298,11 @@ func (p *pusher) entry(f *os.File, self object, d *folder, name string, m *met) 
 	if len(at) > maxPath {
 		return nil, errTooLong
 	}
-	if why := skipped(at); why != "" {
+	why := skipped(at)
+	if p.settings[at] {
+		why = "skipped: it holds the user's settings of art"
+	}
+	if why != "" {
 		p.report.note(p.guestPath(at), why)
 		return nil, nil
 	}

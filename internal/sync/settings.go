@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sync/held"
 )
 
@@ -35,6 +36,9 @@ func newSettings(workspace string) *settings {
 		}
 	}
 	s.links()
+	for _, place := range config.UserPlaces(os.Getenv) {
+		s.names.Add(place, "art takes the user's settings from it", true)
+	}
 	return s
 }
 
@@ -206,4 +210,22 @@ func readSetting(file string) []byte {
 		return nil
 	}
 	return data
+}
+
+// ownSettings returns the paths below the workspace where the user's settings of art are,
+// and the links that lead there.
+func ownSettings(workspace string) map[string]bool {
+	paths := map[string]bool{}
+	real, err := filepath.EvalSymlinks(workspace)
+	if err != nil {
+		real = workspace
+	}
+	for _, place := range config.UserPlaces(os.Getenv) {
+		for _, top := range []string{workspace, real} {
+			if rel, err := filepath.Rel(top, place); err == nil && filepath.IsLocal(rel) {
+				paths[rel] = true
+			}
+		}
+	}
+	return paths
 }

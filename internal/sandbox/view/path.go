@@ -35,27 +35,6 @@ func Resolve(path string) string {
 	return filepath.Join(Resolve(filepath.Dir(path)), filepath.Base(path))
 }
 
-// Places returns where each symbolic link on the way to path is, and last where path
-// itself is: who can write one of these decides what path is.
-func Places(path string) (places []string) {
-	at, rest := "/", strings.Split(filepath.Clean(path), "/")
-	for len(rest) > 0 {
-		next := filepath.Join(at, rest[0])
-		rest = rest[1:]
-		target, err := os.Readlink(next)
-		if err != nil || len(places) > maxLinks {
-			at = next
-			continue
-		}
-		places = append(places, next)
-		if filepath.IsAbs(target) {
-			at = "/"
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-	}
-	return append(places, at)
-}
-
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
