@@ -16,6 +16,7 @@
 //	rights.go      what a process may do
 //	modes.go       programs left with the caller's rights
 //	workspace.go   what a guest could leave behind for the host
+//	settings.go    what the next session takes its settings and secrets from
 //	victim.go      what is attacked, on the host
 package attack
 
@@ -71,5 +72,5 @@ func (a *Attempt) In(mode Mode) bool { return a.Only == "" || a.Only == mode }
 // All returns all attempts.
 func All() []Attempt {
 	return slices.Concat(processes, sockets, secrets, system, inodes, rights, calls, foreign, kernel,
-		protocols, workspace, modes)
+		protocols, workspace, settings, modes)
 }

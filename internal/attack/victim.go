@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	user "github.com/riverlytech/art/internal/config"
 )
 
 // Target is what is attacked on the host, as the attacker is told of it.
@@ -20,6 +22,9 @@ type Target struct {
 	home string // something in the caller's home
 
 	begun int64 // when the trial did, in nanoseconds
+
+	config, state         string // where the caller's settings are, and what art remembers for him
+	nearConfig, nearState string // the same, or the nearest directory above that is there
 
 	path string // what the attacker was executed as
 }
@@ -35,14 +40,15 @@ const secret = "c4llers-" + "secret"
 const Secret = "ART_ATTACK=" + secret
 
 func (t *Target) arguments() []string {
-	return []string{strconv.Itoa(t.pid), strconv.Itoa(t.port), t.dir, t.home, strconv.FormatInt(t.begun, 10)}
+	return []string{strconv.Itoa(t.pid), strconv.Itoa(t.port), t.dir, t.home, strconv.FormatInt(t.begun, 10),
+		t.config, t.state, t.nearConfig, t.nearState}
 }
 
 func target(args []string) (*Target, error) {
-	if len(args) != 5 {
+	if len(args) != 9 {
 		return nil, errors.New("attack: no target was given")
 	}
-	t := &Target{dir: args[2], home: args[3]}
+	t := &Target{dir: args[2], home: args[3], config: args[5], state: args[6], nearConfig: args[7], nearState: args[8]}
 	for i, into := range []*int{&t.pid, &t.port} {
 		var err error
 		if *into, err = strconv.Atoi(args[i]); err != nil {
@@ -80,6 +86,8 @@ type Victim struct {
 // NewVictim makes this process a target, with its files in dir. home is the caller's.
 func NewVictim(dir, home string) (_ *Victim, err error) {
 	v := &Victim{Target: &Target{pid: os.Getpid(), dir: dir, home: something(home)}}
+	v.config, v.state = filepath.Dir(user.UserFile(os.Getenv)), user.StateDir(os.Getenv)
+	v.nearConfig, v.nearState = nearest(v.config), nearest(v.state)
 	v.Database = filepath.Join(dir, database)
 	defer func() {
 		if err != nil {
@@ -121,6 +129,17 @@ func (v *Victim) open() error {
 		}
 	}
 	return nil
+}
+
+// nearest returns dir, or the first directory above it that is there.
+func nearest(dir string) string {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
 }
 
 // something returns the path of something in a directory, whether there is anything

@@ -66,7 +66,7 @@ func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 	outside := exec.CommandContext(ctx, "/proc/self/exe")
 	outside.Args, outside.Env = command, append(os.Environ(), attack.Secret)
 	outside.Dir = filepath.Join(dir, "outside")
-	if err := os.Mkdir(outside.Dir, 0o700); err != nil {
+	if err := attack.MakeWorkspace(outside.Dir); err != nil {
 		return cli.ExitArt, fmt.Errorf("make a directory for the attempts: %w", err)
 	}
 	var missing error

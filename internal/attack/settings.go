@@ -1,0 +1,91 @@
+package attack
+
+import (
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// What the next session takes its settings and secrets from: the user's own, and those
+// of the workspace, where a guest of direct mode works on the host's files.
+var settings = []Attempt{
+	{Name: "see the user's settings", Needs: Host, try: func(t *Target) error { return list(t.config) }},
+	{Name: "read the user's variables", Needs: Host, try: func(t *Target) error {
+		return any([]string{filepath.Join(t.config, ".env"), filepath.Join(t.config, ".env.keys")}, read)
+	}},
+	{Name: "see what the user trusts", Needs: Host, try: func(t *Target) error { return list(filepath.Join(t.state, "trust")) }},
+	{Name: "leave settings of the user's", try: func(t *Target) error { return leave(t.nearConfig) }},
+	{Name: "trust a workspace in the user's name", try: func(t *Target) error { return leave(t.nearState) }},
+	{Name: "change the mode of the user's settings", try: func(t *Target) error {
+		return rechmod(t.nearConfig)
+	}},
+	{Name: "see the workspace's settings", Only: Direct, try: func(*Target) error { return list(config) }},
+	{Name: "read the workspace's variables", try: func(*Target) error {
+		return any(glob(config+"/config/.env*"), read)
+	}},
+	{Name: "change the mode of the workspace's settings", Only: Direct, try: func(*Target) error {
+		return withSettings(func() error { return rechmod(config) })
+	}},
+	{Name: "change the times of the workspace's settings", Only: Direct, try: func(*Target) error {
+		return withSettings(func() error {
+			info, err := os.Stat(config)
+			if err != nil {
+				return err
+			}
+			return os.Chtimes(config, info.ModTime(), info.ModTime())
+		})
+	}},
+	{Name: "move the workspace's settings away", Only: Direct, try: func(*Target) error {
+		return withSettings(func() error {
+			path := own(".")
+			if err := os.Rename(config, path); err != nil {
+				return err
+			}
+			return os.Rename(path, config)
+		})
+	}},
+	{Name: "remove the directory of settings", Only: Direct, try: func(*Target) error {
+		return withSettings(func() error {
+			if err := unix.Rmdir(config); err != unix.ENOTEMPTY {
+				return err // of nil, withSettings knows
+			}
+			return nil // it could have been emptied
+		})
+	}},
+}
+
+func init() { area("settings of the next session", settings) }
+
+// leave makes a file in a directory of the host's, and removes it.
+func leave(dir string) error {
+	path := own(dir)
+	return made(path, os.WriteFile(path, nil, 0o600))
+}
+
+// rechmod sets the mode of a directory to what it is.
+func rechmod(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return os.Chmod(path, info.Mode())
+}
+
+// withSettings makes a directory of settings for an attempt, if the workspace has none.
+func withSettings(try func() error) error {
+	if err := os.Mkdir(config, 0o700); err == nil {
+		defer os.Remove(config)
+	}
+	return try()
+}
+
+// MakeWorkspace makes a directory with settings and variables like a workspace's, for the
+// attempts on the host.
+func MakeWorkspace(dir string) error {
+	file := filepath.Join(dir, config, "config", ".env")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte("NAME=value\n"), 0o600)
+}
