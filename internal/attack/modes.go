@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -44,6 +45,16 @@ var modes = []Attempt{
 		return call(unix.SYS_FCHMODAT, uintptr(cwd), uintptr(unsafe.Pointer(p)), 0xdead<<32|unix.S_ISUID|0o700)
 	})},
 	{Name: "make a program with the caller's rights", Only: Direct, try: byOpening(unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY)},
+	{Name: "leave one in a writable mount", Needs: Host, try: func(*Target) error {
+		return any(writableMounts(), func(dir string) error {
+			path := own(dir)
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				return err
+			}
+			defer os.Remove(path)
+			return unix.Chmod(path, unix.S_ISUID|0o700)
+		})
+	}},
 	{Name: "make one by openat2", Needs: Host, Only: Direct, try: func(*Target) error {
 		path := own(".")
 		fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
@@ -125,6 +136,25 @@ func init() {
 	area("modes of files in the workspace", modes)
 	subs["capability"] = func() error { return onFile(giveCapability)(nil) }
 	subs["overlay"] = copyUp
+}
+
+// writableMounts returns the directories that are of a file system of the host's, and may be
+// written: the workspace in direct mode, and what the user's settings mount so.
+func writableMounts() []string {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	var dirs []string
+	for line := range strings.Lines(string(text)) {
+		mount, fileSystem, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(mount)
+		kind, _, _ := strings.Cut(fileSystem, " ")
+		if len(fields) > 4 && !strings.HasPrefix(kind, "fuse") && kind != "tmpfs" && unix.Access(fields[4], unix.W_OK) == nil {
+			dirs = append(dirs, fields[4])
+		}
+	}
+	return dirs
 }
 
 // onFile makes a file in the workspace to try something with.

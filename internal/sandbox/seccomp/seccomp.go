@@ -28,7 +28,7 @@ import (
 //	keys        the kernel's keyrings
 //	namespaces  new namespaces, and mounts in them: sandboxes within the sandbox
 //	perf        performance counters
-//	sockets     every address family
+//	sockets     every family and protocol of sockets
 //	userfaultfd page faults handled by the program
 var Options = []string{"io_uring", "keys", namespaces, "perf", "sockets", "userfaultfd"}
 
