@@ -82,7 +82,7 @@ func (o *Overlay) copyUp(n *node) error {
 	n.in, n.parent, n.gone = in, nil, false
 	parent.holds--
 	if parent.handed[name] == n {
-		parent.unhand(name) // the kernel may keep it now, whatever the host does
+		o.unhand(parent, name) // the kernel may keep it now, whatever the host does
 	}
 	o.drop(parent)
 	return nil

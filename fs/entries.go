@@ -139,6 +139,7 @@ func (o *Overlay) remove(parent Ino, name string, dir bool) error {
 	if o.store.ReadOnly() {
 		return syscall.EROFS
 	}
+	o.store.Room()
 	p, err := o.get(parent)
 	if err != nil {
 		return err

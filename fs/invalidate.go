@@ -238,7 +238,7 @@ func (o *Overlay) check(c Cache, dir *node, name string) {
 	if dir.in != nil {
 		// Where the delta has an entry of that name, or hides it, the base's is of no concern.
 		if _, ok, white, err := o.store.Child(dir.in, name); ok || white || err != nil {
-			dir.unhand(name)
+			o.unhand(dir, name)
 			o.store.Unlock()
 			return
 		}
@@ -254,7 +254,7 @@ func (o *Overlay) check(c Cache, dir *node, name string) {
 	same := dir.watch != nil &&
 		(child == nil && err == syscall.ENOENT || child != nil && err == nil && child.isObject(attr, fp))
 	if handed && !same {
-		dir.unhand(name)
+		o.unhand(dir, name)
 	}
 	if same && child != nil && child.repath() && attr.IsDir() {
 		o.distrust(child)

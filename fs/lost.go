@@ -3,7 +3,6 @@ package fs
 import (
 	"encoding/binary"
 	"reflect"
-	"sync"
 	"syscall"
 
 	"github.com/jacobsa/fuse/fuseops"
@@ -58,41 +57,4 @@ func number(op any) uint64 {
 		return 0
 	}
 	return reflect.ValueOf(op).Elem().FieldByName("OpContext").Interface().(fuseops.OpContext).FuseID
-}
-
-// waiting are the requests that others than the leader serve.
-type waiting struct {
-	sync.WaitGroup
-	mu  sync.Mutex
-	ops map[any]int // how many wait for its end. GUARDED_BY(mu)
-}
-
-func (w *waiting) begin(op any) {
-	w.Add(1)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ops == nil {
-		w.ops = map[any]int{}
-	}
-	w.ops[op]++
-}
-
-func (w *waiting) end(op any) {
-	w.mu.Lock()
-	if w.ops[op]--; w.ops[op] == 0 {
-		delete(w.ops, op)
-	}
-	w.mu.Unlock()
-	w.Done()
-}
-
-func (w *waiting) has(n uint64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for op := range w.ops {
-		if number(op) == n {
-			return true
-		}
-	}
-	return false
 }

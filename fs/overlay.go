@@ -35,8 +35,10 @@ type Overlay struct {
 	doubts     *doubts  // nil: nobody to tell. GUARDED_BY(store)
 	cache      Cache    // the kernel's, in which doubts are settled. GUARDED_BY(store)
 
-	opened []*opened // files of the base, those opened first before the others. GUARDED_BY(store)
-	listed []*node   // those that have a list, same. GUARDED_BY(store)
+	opened  []*opened // files of the base, those opened first before the others. GUARDED_BY(store)
+	listed  []*node   // those that have a list, same. GUARDED_BY(store)
+	entries int       // in these lists. GUARDED_BY(store)
+	absent  int       // names that the kernel was told not to be there. GUARDED_BY(store)
 }
 
 var _ FileSystem = (*Overlay)(nil)
@@ -130,6 +132,8 @@ func (o *Overlay) get(ino Ino) (*node, error) {
 func (o *Overlay) drop(n *node) {
 	for n != nil && n.lookups == 0 && n.holds == 0 && n.ino != RootIno && o.nodes[n.ino] == n {
 		delete(o.nodes, n.ino)
+		o.absent -= n.absent
+		n.handed, n.absent = nil, 0
 		if n.opened != nil {
 			o.shut(n.opened)
 		}
@@ -147,7 +151,7 @@ func (o *Overlay) drop(n *node) {
 		if parent != nil {
 			parent.holds--
 			if parent.handed[n.name] == n {
-				parent.unhand(n.name)
+				o.unhand(parent, n.name)
 			}
 		}
 		n = parent

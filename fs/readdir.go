@@ -17,8 +17,11 @@ import (
 // kernel may have the beginning of a directory from its cache and ask for the rest here: every entry
 // that stays comes once, whatever came, went or was copied up meanwhile.
 
-// maxLists is how many directories' lists are kept.
-const maxLists = 16
+// How many directories' lists are kept, and how many entries in them, but the one list that is read.
+const (
+	maxLists   = 16
+	maxEntries = 256 << 10
+)
 
 type dirent struct {
 	name   string
@@ -153,12 +156,12 @@ func (o *Overlay) openDir(n *node) (*HostDir, error) {
 
 // keepList keeps a directory's list for who reads on. Lock held.
 func (o *Overlay) keepList(n *node, list []dirent) {
-	if n.list == nil {
-		if len(o.listed) == maxLists {
-			o.dropList(o.listed[0])
-		}
-		o.listed = append(o.listed, n)
+	o.dropList(n)
+	for len(o.listed) == maxLists || len(o.listed) > 0 && o.entries+len(list) > maxEntries {
+		o.dropList(o.listed[0])
 	}
+	o.listed = append(o.listed, n)
+	o.entries += len(list)
 	n.list = list
 }
 
@@ -167,6 +170,7 @@ func (o *Overlay) dropList(n *node) {
 	if n.list != nil {
 		i := slices.Index(o.listed, n)
 		o.listed = slices.Delete(o.listed, i, i+1)
+		o.entries -= len(n.list)
 		n.list = nil
 	}
 }

@@ -79,6 +79,7 @@ func (s *Server) ServeOps(c *fuse.Connection) {
 // lead reads requests and serves them until the connection is gone or somebody else leads.
 func (s *Server) lead(c *fuse.Connection) {
 	for {
+		s.waiting.await()
 		s.poller.wait()
 		ctx, op, err := c.ReadOp()
 		var read *fs.PathError

@@ -10,9 +10,12 @@ import (
 // This file keeps account of what the kernel was told of the base and may keep: names and attributes
 // of what lies in a watched directory.
 
-// maxAbsent is how many names that do not exist are remembered for one directory. The kernel never
-// says that it has forgotten one.
-const maxAbsent = 4096
+// How many names that do not exist are remembered for one directory, and for all together. The kernel
+// never says that it has forgotten one.
+const (
+	maxAbsent    = 4096
+	maxAbsentAll = 128 << 10
+)
 
 // watchDir has the host tell of changes in a node's base directory, if that is possible. What the
 // kernel may keep of the directory must be asked of the host afterwards. dir, if not nil, is the
@@ -77,16 +80,16 @@ func (o *Overlay) told(p *node, name string, n *node, asked uint64) time.Duratio
 		return Forever // the workspace has no other place
 	case missed || p.watch == nil:
 	case n == nil:
-		if _, ok := p.handed[name]; ok || p.absent < maxAbsent {
-			p.hand(name, nil)
+		if _, ok := p.handed[name]; ok || p.absent < maxAbsent && o.absent < maxAbsentAll {
+			o.hand(p, name, nil)
 			return Forever
 		}
 	case n.attr.IsDir():
-		p.hand(name, n)
+		o.hand(p, name, n)
 		return Forever
 	case n.attr.Nlink == 1:
 		n.fresh = true
-		p.hand(name, n)
+		o.hand(p, name, n)
 		return Forever
 	}
 	if n != nil && !n.attr.IsDir() {
@@ -96,23 +99,25 @@ func (o *Overlay) told(p *node, name string, n *node, asked uint64) time.Duratio
 }
 
 // hand remembers what the kernel was told of a name. Lock held.
-func (n *node) hand(name string, child *node) {
-	n.unhand(name)
-	if n.handed == nil {
-		n.handed = map[string]*node{}
+func (o *Overlay) hand(p *node, name string, child *node) {
+	o.unhand(p, name)
+	if p.handed == nil {
+		p.handed = map[string]*node{}
 	}
-	n.handed[name] = child
+	p.handed[name] = child
 	if child == nil {
-		n.absent++
+		p.absent++
+		o.absent++
 	}
 }
 
 // unhand forgets it. Lock held.
-func (n *node) unhand(name string) {
-	if child, ok := n.handed[name]; ok && child == nil {
-		n.absent--
+func (o *Overlay) unhand(p *node, name string) {
+	if child, ok := p.handed[name]; ok && child == nil {
+		p.absent--
+		o.absent--
 	}
-	delete(n.handed, name)
+	delete(p.handed, name)
 }
 
 // update takes in what the host says of an untouched node's object. Lock held.

@@ -7,8 +7,8 @@ type pool struct {
 	free [][]byte
 }
 
-// maxPooled bounds what an idle store keeps, in chunks.
-const maxPooled = 256
+// maxPooled bounds what an idle store keeps, in bytes.
+const maxPooled = 16 << 20
 
 // get returns a chunk of the given length with undefined content.
 func (p *pool) get(size int) *chunk {
@@ -25,7 +25,7 @@ func (p *pool) get(size int) *chunk {
 
 // put takes back a chunk that nobody refers to any more.
 func (p *pool) put(c *chunk) {
-	if len(p.free) < maxPooled && cap(c.data) == p.size {
+	if len(p.free)*p.size < maxPooled && cap(c.data) == p.size {
 		p.free = append(p.free, c.data[:0])
 	}
 	c.data = nil

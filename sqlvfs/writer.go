@@ -44,19 +44,33 @@ func (s *Store) Ready() error {
 		if s.closing {
 			return ErrClosed
 		}
-		bytes, rows := s.gather.weight(), s.gather.size()
-		if bytes >= batchBytes || rows >= batchRows {
-			s.kickLater()
-		}
-		if s.inflight != nil {
-			bytes += s.inflight.weight()
-			rows += s.inflight.size()
-		}
-		if bytes < s.maxDirty && rows < maxRows {
+		if !s.full() {
 			return nil
 		}
 		s.done.Wait()
 	}
+}
+
+// Room holds changes back as Ready does, but refuses none: for what makes the tree smaller. The
+// Store's lock must be held; it is let go of while waiting.
+func (s *Store) Room() {
+	for s.failed == nil && !s.closing && s.full() {
+		s.done.Wait()
+	}
+}
+
+// full tells whether so much waits for the disk that changes must wait too. The Store's lock must be
+// held.
+func (s *Store) full() bool {
+	bytes, rows := s.gather.weight(), s.gather.size()
+	if bytes >= batchBytes || rows >= batchRows {
+		s.kickLater()
+	}
+	if s.inflight != nil {
+		bytes += s.inflight.weight()
+		rows += s.inflight.size()
+	}
+	return bytes >= s.maxDirty || rows >= maxRows
 }
 
 // Sync returns when everything that happened before the call is durable: it survives a power cut.

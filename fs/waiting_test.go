@@ -1,0 +1,95 @@
+package fs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverlytech/art/internal/fusemount"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// slow is a file system in which reads wait.
+type slow struct {
+	FileSystem
+	release   chan struct{}
+	now, most atomic.Int64
+}
+
+func (s *slow) TryRead(Ino, []byte, int64) (int, bool) { return 0, false }
+
+func (s *slow) Read(ino Ino, p []byte, off int64) (int, error) {
+	n := s.now.Add(1)
+	defer s.now.Add(-1)
+	for most := s.most.Load(); n > most && !s.most.CompareAndSwap(most, n); most = s.most.Load() {
+	}
+	<-s.release
+	return s.FileSystem.Read(ino, p, off)
+}
+
+// However many threads read, so many requests have their memory at once; the others come later.
+func TestRequestsInMemoryAreBounded(t *testing.T) {
+	store, err := sqlvfs.Open(filepath.Join(t.TempDir(), "a.db"), sqlvfs.Options{Create: true, Root: rootAttr()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	overlay, err := NewOverlay(OverlayOptions{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	fd, err := fusemount.Mount(dir, fusemount.Options{Source: "art"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := &slow{FileSystem: overlay, release: make(chan struct{})}
+	mounted, err := Serve(fd, fsys, t.Errorf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const threads = 3 * maxHeavy
+	for i := range threads {
+		if err := os.WriteFile(fmt.Sprint(dir, "/", i), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := make(chan error, threads)
+	for i := range threads {
+		go func() {
+			data, err := os.ReadFile(fmt.Sprint(dir, "/", i))
+			if err == nil && string(data) != "x" {
+				err = fmt.Errorf("%q was read", data)
+			}
+			ended <- err
+		}()
+	}
+	time.Sleep(300 * time.Millisecond)
+	// One that is being handed over comes on top.
+	if now := fsys.now.Load(); now < maxHeavy || now > maxHeavy+1 {
+		t.Errorf("%d reads wait at once, want %d", now, maxHeavy)
+	}
+	close(fsys.release)
+	for range threads {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("reads are left behind")
+		}
+	}
+	if most := fsys.most.Load(); most > maxHeavy+1 {
+		t.Errorf("%d reads waited at once", most)
+	}
+	if err := fusemount.Unmount(dir, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := mounted.Join(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
