@@ -45,6 +45,9 @@ func choices(data []byte) (list []choice) {
 			continue
 		}
 		words := strings.FieldsFunc(line, func(r rune) bool { return r <= ' ' })
+		if len(words) == 0 {
+			continue
+		}
 		words = slices.DeleteFunc(words[1:], func(w string) bool {
 			name, _, _ := strings.Cut(strings.TrimLeft(w, "-!"), "=")
 			return harmless[name] || strings.HasPrefix(name, "linguist-") || strings.HasPrefix(name, "gitlab-")

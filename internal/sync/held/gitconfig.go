@@ -16,6 +16,7 @@ const byGit = "the host's git settings name it"
 // file is for all repositories.
 func (n *Names) AddGit(data []byte, file, top string) (includes []string) {
 	for _, v := range gitValues(data) {
+		v.value, _, _ = strings.Cut(v.value, "\x00") // as git, which is written in C
 		switch {
 		case (v.section == "include" || v.section == "includeif") && v.key == "path":
 			at := v.value
@@ -26,7 +27,9 @@ func (n *Names) AddGit(data []byte, file, top string) (includes []string) {
 				at = filepath.Join(filepath.Dir(file), at)
 			}
 			n.Add(at, byGit, false)
-			includes = append(includes, at)
+			if !slices.Contains(includes, at) {
+				includes = append(includes, at)
+			}
 		case v.names():
 			paths := slices.Contains(pathKeys, v.key)
 			if paths { // it is one path, whatever it holds
@@ -80,31 +83,66 @@ func (v gitValue) names() bool {
 	return v.section != "alias" || strings.HasPrefix(v.value, "!")
 }
 
-// gitValues reads a file of git's configuration. One that cannot be read as such is taken line by line:
-// git may read what this reader does not.
+// gitValues reads a file of git's configuration, by the library's reader and line by line: git reads files
+// that the former refuses, and a few otherwise (a fuzz test compares them).
 func gitValues(data []byte) (list []gitValue) {
-	c := config.New()
-	if err := config.NewDecoder(bytes.NewReader(data)).Decode(c); err != nil {
-		for line := range strings.Lines(string(data)) {
-			key, value, _ := strings.Cut(line, "=")
-			key = strings.ToLower(strings.TrimSpace(key))
-			list = append(list, gitValue{"", key, strings.TrimSpace(value)})
-			if key == "path" {
-				list = append(list, gitValue{"include", key, strings.Trim(strings.TrimSpace(value), `"`)})
-			}
-		}
-		return list
-	}
 	add := func(section string, options config.Options) {
 		for _, o := range options {
 			list = append(list, gitValue{strings.ToLower(section), strings.ToLower(o.Key), o.Value})
 		}
 	}
+	c := config.New()
+	err := config.NewDecoder(bytes.NewReader(data)).Decode(c)
 	for _, s := range c.Sections {
 		add(s.Name, s.Options)
 		for _, sub := range s.Subsections {
 			add(s.Name, sub.Options)
 		}
 	}
+	return append(list, gitLines(data, err != nil)...)
+}
+
+// gitLines takes a file line by line. Sections count; with unsure, a path may be that of an include wherever
+// it is.
+func gitLines(data []byte, unsure bool) (list []gitValue) {
+	section := ""
+	for line := range strings.Lines(strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(string(data))) {
+		head, text, _ := strings.Cut(line, "=")
+		if end := strings.LastIndexByte(head, ']'); end >= 0 {
+			section = strings.ToLower(strings.TrimSpace(strings.SplitN(strings.TrimLeft(head[:end], " \t["), " ", 2)[0]))
+			section, _, _ = strings.Cut(section, ".")
+			head = head[end+1:]
+		}
+		key, value := strings.ToLower(strings.TrimSpace(head)), plainValue(text)
+		list = append(list, gitValue{section, key, value})
+		if unsure && key == "path" {
+			list = append(list, gitValue{"include", key, value})
+		}
+	}
 	return list
+}
+
+// plainValue is what git makes of the text after an equals sign (git-config(1), "Values"): without quotes,
+// escapes, a comment, and the space around.
+func plainValue(text string) string {
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && i+1 < len(text):
+			i++
+			if e := strings.IndexByte("ntb", text[i]); e >= 0 {
+				b.WriteByte("\n\t\b"[e])
+			} else {
+				b.WriteByte(text[i])
+			}
+		case !quoted && (c == '#' || c == ';'):
+			return strings.TrimSpace(b.String())
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return strings.TrimSpace(b.String())
 }
