@@ -18,6 +18,19 @@ var protocols = []Attempt{
 	{Name: "send by UDP-Lite and IPv6", Needs: Host, Option: anySocket, try: socket(unix.AF_INET6, unix.SOCK_DGRAM, unix.IPPROTO_UDPLITE)},
 	{Name: "connect by SCTP", Needs: Host, Option: anySocket, try: socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP)},
 	{Name: "send by SCTP", Needs: Host, Option: anySocket, try: socket(unix.AF_INET, unix.SOCK_SEQPACKET, unix.IPPROTO_SCTP)},
+	{Name: "put another protocol over TCP", Needs: Host, Option: anySocket, try: func(*Target) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		put := func(name string) error { return unix.SetsockoptString(fd, unix.SOL_TCP, unix.TCP_ULP, name) }
+		// Without a connection, or for nobody but the kernel: it only says so where it knows the protocol.
+		if refusedOnly(put("tls"), unix.ENOTCONN) == nil {
+			return nil
+		}
+		return refusedOnly(put("mptcp"), unix.EOPNOTSUPP)
+	}},
 	{Name: "make a raw socket of IPv6", Needs: Root, Option: anySocket, try: socket(unix.AF_INET6, unix.SOCK_RAW, unix.IPPROTO_ICMPV6)},
 	{Name: "make a socket for whole packets of the old kind", Needs: Root, Option: anySocket, try: socket(unix.AF_INET, unix.SOCK_PACKET, 0x0300)},
 	{Name: "ask the kernel's parts (generic netlink)", Option: anySocket, try: netlink(unix.NETLINK_GENERIC)},

@@ -45,7 +45,7 @@ const allowed = "" +
 
 	// Sockets, once they are made.
 	`accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom
-	recvmmsg recvmsg sendmmsg sendmsg sendto setsockopt shutdown ` +
+	recvmmsg recvmsg sendmmsg sendmsg sendto shutdown ` +
 
 	// Memory. The calls for NUMA nodes are left out (mbind, move_pages, ...): they move
 	// other processes' pages, and libnuma does without them.

@@ -32,6 +32,16 @@ var socketCode = slices.Concat(
 	refuse(unix.EAFNOSUPPORT),
 )
 
+// optionCode keeps other protocols from being put over a TCP socket, such as SMC and ESP: which
+// one is in memory. The kernel's TLS goes with them (CVE-2023-0461 was in what they share);
+// programs have their own.
+var optionCode = slices.Concat(
+	load(1), oneOf([]uint32{unix.SOL_TCP},
+		load(2), oneOf([]uint32{unix.TCP_ULP}, refuse(unix.ENOENT)), // as without the module
+		allow),
+	allow,
+)
+
 // prlimitCode lets nobody set the limit of core dumps, and says that it was done. Who asks
 // for the old one as well would read memory that nobody has written, and is refused.
 var prlimitCode = slices.Concat(

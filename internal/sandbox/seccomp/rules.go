@@ -76,6 +76,7 @@ var rules = []rule{
 	// clone3 are in memory, which a filter cannot read.
 	{option: namespaces, calls: []string{"clone"}, arg: 0, bits: newNamespace, errno: unix.EPERM},
 
+	{option: "sockets", calls: []string{"setsockopt"}, code: optionCode},
 	{option: "sockets", calls: []string{"socket", "socketpair"}, code: socketCode},
 
 	{when: written, calls: []string{"chmod", "fchmod", "creat", "mknod"}, arg: 1, bits: setID, errno: unix.EPERM},

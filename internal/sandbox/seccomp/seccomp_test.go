@@ -113,6 +113,9 @@ func TestArguments(t *testing.T) {
 		{name: "socket", args: [6]uint64{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC}, want: refused(unix.EPROTONOSUPPORT), option: "sockets"},
 		{name: "socketpair", args: [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM}, want: allowed},
 		{name: "socketpair", args: [6]uint64{unix.AF_TIPC}, want: refused(unix.EAFNOSUPPORT), option: "sockets"},
+		{name: "setsockopt", args: [6]uint64{3, unix.SOL_TCP, unix.TCP_NODELAY}, want: allowed},
+		{name: "setsockopt", args: [6]uint64{3, unix.SOL_SOCKET, unix.TCP_ULP}, want: allowed},
+		{name: "setsockopt", args: [6]uint64{3, high | unix.SOL_TCP, high | unix.TCP_ULP}, want: refused(unix.ENOENT), option: "sockets"},
 		{name: "prlimit64", args: [6]uint64{0, unix.RLIMIT_NOFILE, 1, 1}, want: allowed},
 		{name: "prlimit64", args: [6]uint64{0, unix.RLIMIT_CORE, 0, 1}, want: allowed},
 		{name: "prlimit64", args: [6]uint64{0, high | unix.RLIMIT_CORE, 1}, want: refused(0)},
@@ -162,13 +165,10 @@ func TestOptions(t *testing.T) {
 			t.Errorf("a rule for %q has the unknown option %q", r.calls, r.option)
 		}
 	}
-	everything := slices.Collect(func(yield func(uint64) bool) {
-		for _, bits := range []uint64{0, setID | makes | newNamespace, 0xffff, unix.TIOCSTI, unix.RLIMIT_CORE, unix.AF_VSOCK} {
-			if !yield(bits) {
-				return
-			}
-		}
-	})
+	everything := [][6]uint64{{}, {0, unix.SOL_TCP, unix.TCP_ULP}}
+	for _, v := range []uint64{setID | makes | newNamespace, 0xffff, unix.TIOCSTI, unix.RLIMIT_CORE, unix.AF_VSOCK} {
+		everything = append(everything, [6]uint64{v, v, v, v, v, v})
+	}
 	for _, option := range Options {
 		if err := Check(option); err != nil {
 			t.Error(err)
@@ -177,8 +177,8 @@ func TestOptions(t *testing.T) {
 		for _, r := range rules {
 			for _, name := range r.calls {
 				nr, ok := sysnum.AMD64.Number(name)
-				refused := slices.ContainsFunc(everything, func(v uint64) bool {
-					c := call{sysnum.AMD64.Audit, uint32(nr), &[6]uint64{v, v, v, v, v, v}}
+				refused := slices.ContainsFunc(everything, func(args [6]uint64) bool {
+					c := call{sysnum.AMD64.Audit, uint32(nr), &args}
 					return decide(t, with, c) != unix.SECCOMP_RET_ALLOW
 				})
 				s := Session{Allowed: []string{option}, Written: true, Root: true}
