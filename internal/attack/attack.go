@@ -17,6 +17,7 @@
 //	modes.go       programs left with the caller's rights
 //	workspace.go   what a guest could leave behind for the host
 //	settings.go    what the next session takes its settings and secrets from
+//	home.go        what every later session begins in
 //	victim.go      what is attacked, on the host
 package attack
 
@@ -72,5 +73,5 @@ func (a *Attempt) In(mode Mode) bool { return a.Only == "" || a.Only == mode }
 // All returns all attempts.
 func All() []Attempt {
 	return slices.Concat(processes, sockets, secrets, system, inodes, rights, calls, foreign, kernel,
-		protocols, workspace, settings, modes)
+		protocols, workspace, settings, home, modes)
 }
