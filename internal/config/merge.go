@@ -33,7 +33,7 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 		return nil, nil, err
 	}
 	out.Hide = append(slices.Clip(user.Hide), workspace.Hide...)
-	out.Values = append(slices.Clip(user.Values), workspace.Values...)
+	out.Values = append(slices.Clip(user.Values), m.values(workspace.Values)...)
 	if n := workspace.Network; n.Value == "host" && user.Network.Value == "none" {
 		if m.widens(Setting{"network", n.Value, n.Origin, strconv.Quote(n.Value)}, `"network": "host"`) {
 			out.Network = n
@@ -87,6 +87,17 @@ func (m *merger) among(entries, allowed []Entry, key string) []Entry {
 	return out
 }
 
+// values returns those of a workspace's variables that are allowed.
+func (m *merger) values(values []Value) []Value {
+	var out []Value
+	for _, v := range values {
+		if !steers(v.Name) || m.widens(v.setting(), fmt.Sprintf("the variable %s", v.Name)) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // mounts returns those of a workspace's mounts that are allowed.
 func (m *merger) mounts(mounts, allowed []Mount) []Mount {
 	out := []Mount{}
@@ -94,10 +105,16 @@ func (m *merger) mounts(mounts, allowed []Mount) []Mount {
 		host := mount.On(m.real)
 		// What the workspace holds the guest has anyway. To write it is another thing: in an
 		// overlay that is the host's own.
-		covered := mount.ReadOnly && within(host, m.real) || slices.ContainsFunc(allowed, func(u Mount) bool {
-			return within(host, u.On(m.real)) && (mount.ReadOnly || !u.ReadOnly)
+		inside := mount.ReadOnly && within(host, m.real) && !covers(mount.Guest)
+		covered := inside || slices.ContainsFunc(allowed, func(u Mount) bool {
+			at, err := filepath.Rel(u.On(m.real), host)
+			return err == nil && within(host, u.On(m.real)) && (mount.ReadOnly || !u.ReadOnly) &&
+				(!covers(mount.Guest) || filepath.Join(u.Guest, at) == mount.Guest)
 		})
 		what := fmt.Sprintf("the mount of %s", host)
+		if covers(mount.Guest) {
+			what += fmt.Sprintf(" at %s", mount.Guest)
+		}
 		if !mount.ReadOnly {
 			what += ", writable,"
 		}

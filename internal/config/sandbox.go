@@ -67,7 +67,7 @@ type Settings struct {
 	// the user's file has it.
 	Workspace Entry
 	// Content stands for the text of the files that these settings of a workspace come
-	// from, without its variables, or is "" if there are none.
+	// from, and for those of its variables that need trust, or is "" if there are none.
 	Content string
 }
 
@@ -298,6 +298,12 @@ func ReadWorkspace(root *os.File, home string, allowed []string) (*Settings, err
 		return err
 	}); err != nil {
 		return nil, err
+	}
+	for _, v := range values {
+		if steers(v.Name) {
+			fmt.Fprintf(digest, "%s %d\n%s=%s", EnvFile, len(v.Name)+1+len(v.Value), v.Name, v.Value)
+			s.Content = hex.EncodeToString(digest.Sum(nil))
+		}
 	}
 	if binds != nil {
 		s.Mounts = slices.Concat([]Mount{}, binds, s.Mounts)

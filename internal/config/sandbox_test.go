@@ -143,6 +143,11 @@ func TestMerged(t *testing.T) {
 		{`"mounts": [{"path": "/m"}]`, `"mounts": [{"path": "/m/x", "mode": "rw"}]`, `mounts "/m/x" rw "/m/x"`, `the mount of /m/x, writable,`, ``},
 		{`"mounts": [{"path": "/m", "mode": "rw"}]`, `"mounts": [{"path": "/m", "mode": "rw"}]`, `mounts "/m" rw "/m"`, ``, ``},
 		{``, `"mounts": [{"path": "in", "guest": "/g"}]`, `mounts "in" ro "/g"`, ``, ``},
+		{``, `"mounts": [{"path": "in", "guest": "/home/agent/in"}]`, `mounts "in" ro "/home/agent/in"`, ``, ``},
+		{``, `"mounts": [{"path": "in", "guest": "/usr/bin/x"}]`, `mounts "in" ro "/usr/bin/x"`, `the mount of /ws/in at /usr/bin/x`, ``},
+		{``, `"mounts": [{"path": "in", "guest": "/home/agent/.x"}]`, `mounts "in" ro "/home/agent/.x"`, `the mount of /ws/in at /home/agent/.x`, ``},
+		{`"mounts": [{"path": "/usr/x"}]`, `"mounts": [{"path": "/usr/x/y"}]`, `mounts "/usr/x/y" ro "/usr/x/y"`, ``, ``},
+		{`"mounts": [{"path": "/m"}]`, `"mounts": [{"path": "/m", "guest": "/usr/x"}]`, `mounts "/m" ro "/usr/x"`, `the mount of /m at /usr/x`, ``},
 		{``, `"mounts": [{"path": "/ws/in", "guest": "/g"}]`, `mounts "/ws/in" ro "/g"`, ``, ``},
 		{``, `"mounts": [{"path": "in", "guest": "/g", "mode": "rw"}]`, `mounts "in" rw "/g"`, `the mount of /ws/in, writable,`, ``},
 	} {
@@ -170,6 +175,27 @@ func TestMerged(t *testing.T) {
 			if test.widens == "" && asks != nil || test.widens != "" && (len(asks) != 1 || asks[0].What != test.widens) {
 				t.Errorf("%s with %s asks for %+v, want %s", test.user, test.workspace, asks, test.widens)
 			}
+		}
+	}
+}
+
+// The variables that decide what runs are known, whatever their case, and common ones of
+// programs' own are not among them.
+func TestSteers(t *testing.T) {
+	for name, want := range map[string]bool{
+		"PATH": true, "LD_PRELOAD": true, "BASH_ENV": true, "NODE_OPTIONS": true, "PYTHONSTARTUP": true, "http_proxy": true, "HTTPS_PROXY": true,
+		"ANTHROPIC_BASE_URL": true, "npm_config_registry": true, "GIT_SSH_COMMAND": true, "CLAUDE_CONFIG_DIR": true, "MANPAGER": true,
+		"TOKEN": false, "API_KEY": false, "DATABASE_URL": false, "DB_HOST": false, "NODE_ENV": false, "PLAIN": false, "DEBUG": false, "TZ": false, "MY_PATHS": false,
+	} {
+		if got := steers(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	workspace := &Settings{Values: []Value{{"PATH", "/x", "e:1"}, {"A", "1", "e:2"}}}
+	for _, trusted := range []bool{true, false} {
+		merged, asks, err := Merge(&Settings{Values: []Value{{"PATH", "/mine", "u:1"}}}, workspace, "/ws", trusted)
+		if err != nil || len(asks) != 1 || asks[0].What != "the variable PATH" || len(merged.Values) != map[bool]int{true: 3, false: 2}[trusted] {
+			t.Errorf("%v: %+v, %+v, %v", trusted, merged, asks, err)
 		}
 	}
 }

@@ -53,6 +53,11 @@ func (x *Setting) WriteJSON(w io.Writer) error {
 	return e.Encode(x)
 }
 
+// setting is the variable as it is shown, without its value.
+func (v *Value) setting() Setting {
+	return Setting{"env", v.Name, v.Origin, strconv.Quote(v.Name) + " with a value"}
+}
+
 // setting is the mount as it is shown, the workspace being at root.
 func (m *Mount) setting(root string) Setting {
 	mode := "rw"
@@ -81,7 +86,7 @@ func (s *Settings) list() (all []Setting) {
 	entries("network", []Entry{s.Network})
 	entries("env", s.Env)
 	for _, v := range s.Values {
-		add("env", v.Name, strconv.Quote(v.Name)+" with a value", v.Origin)
+		all = append(all, v.setting())
 	}
 	none("env", len(s.Env)+len(s.Values))
 	entries("hide", s.Hide)

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/riverlytech/art/internal/sandbox/view"
+)
+
+// A workspace that nobody trusts may set variables, and show its own files elsewhere. But
+// what the user starts, with secrets of his, is not to be something else because of it:
+// neither another program, nor one that loads other code, or that talks to somebody else.
+
+// steering are the variables that decide that: of the loader, of shells, interpreters and
+// build tools, of programs that start others, of certificates, proxies and addresses
+// (ld.so(8), sudo's env_delete, the manuals of the rest). An asterisk stands for any text.
+var steering = strings.Fields(`
+	PATH HOME SHELL TERMCAP TERMINFO* TERMPATH
+	LD_* GLIBC_TUNABLES GCONV_PATH NLSPATH LOCPATH HOSTALIASES LOCALDOMAIN RES_OPTIONS MALLOC_*
+	ENV BASH_* BASHOPTS SHELLOPTS GLOBIGNORE IFS CDPATH PS4 PROMPT_COMMAND FPATH ZDOTDIR NULLCMD READNULLCMD
+	EDITOR VISUAL *PAGER BROWSER LESSOPEN LESSCLOSE *ASKPASS XDG_*
+	PYTHON* PIP_* UV_* VIRTUAL_ENV PERL* RUBY* GEM_* BUNDLE_* NODE_OPTIONS NODE_PATH NODE_EXTRA_CA_CERTS
+	NODE_TLS_REJECT_UNAUTHORIZED NPM_CONFIG_* YARN_* BUN_* DENO_* PHPRC PHP_INI_SCAN_DIR LUA_* R_*
+	*JAVA_OPTIONS JAVA_TOOL_OPTIONS JAVA_HOME CLASSPATH *_OPTS GOFLAGS GOPROXY GOTOOLCHAIN GOROOT GOPATH GOENV
+	GOBIN GONOSUMDB GOSUMDB GOINSECURE CARGO* RUSTC* RUSTFLAGS RUSTUP_* CC CXX LD AR MAKEFLAGS MAKEFILES
+	GIT_* SSH_* SSL_* CURL_* REQUESTS_CA_BUNDLE *_CA_BUNDLE *_CERT_FILE
+	*_PROXY BASE_URL *_BASE_URL *API_BASE *_API_URL *ENDPOINT* DOCKER_HOST OLLAMA_HOST *CONFIG_DIR CODEX_HOME CLAUDE_CODE_*`)
+
+// steers says whether a variable is one of these. Some programs take them in either case.
+func steers(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(steering, func(pattern string) bool {
+		ok, _ := filepath.Match(pattern, name) // they are all well formed
+		return ok
+	})
+}
+
+// systemDirs are where the programs of the host are, and what they are set up by.
+var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/nix", "/snap", "/var"}
+
+// covers says whether a mount at a place in the guest takes the place of a program, or of
+// what one is set up by, in the system or in the home.
+func covers(guest string) bool {
+	if rest, ok := strings.CutPrefix(guest, view.Home+"/"); ok {
+		return strings.HasPrefix(rest, ".")
+	}
+	return slices.ContainsFunc(systemDirs, func(dir string) bool {
+		return within(guest, dir) || within(view.Resolve(guest), view.Resolve(dir)) || within(dir, guest)
+	})
+}
