@@ -14,8 +14,9 @@ import (
 // filterCalls returns the filter of the guest's system calls, as bubblewrap reads it. That
 // loads it: with a tracer it has a process in the guest and filters that as well, which the guest
 // could make call for it (ptrace(2)).
-func filterCalls(o *Options, settings *config.Settings) ([]byte, error) {
+func (p *prepared) filterCalls(o *Options, settings *config.Settings) ([]byte, error) {
 	s := seccomp.Session{Allowed: values(settings.Allow), Kept: o.Database != "", Root: os.Getuid() == 0}
+	s.Counted = p.plan.Counted
 	writable := slices.IndexFunc(settings.Mounts, func(m config.Mount) bool { return !m.ReadOnly })
 	s.Written = !s.Kept || writable >= 0
 	if !s.Written || !slices.Contains(s.Allowed, "io_uring") {

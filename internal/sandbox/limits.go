@@ -61,6 +61,15 @@ func groupLimits(limits map[string]config.Limit) cgroup.Limits {
 	return cgroup.Limits{Memory: limits["memory"].Value, Processes: limits["processes"].Value}
 }
 
+// counted says whether memory is limited for each process alone, as no control group can be had.
+func counted(limits map[string]config.Limit) bool {
+	if limits["memory"].Value == 0 {
+		return false
+	}
+	_, err := cgroup.Find(groupLimits(limits))
+	return errors.Is(err, cgroup.ErrNone)
+}
+
 // groupGuest puts the guest's first process into a control group, if one can be had that
 // keeps its limits.
 func (s *session) groupGuest(pid int) error {

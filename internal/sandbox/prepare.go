@@ -48,7 +48,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err := checkLimits(o, settings.Limits); err != nil {
 		return nil, err
 	}
-	p.limits = settings.Limits
+	p.limits, p.plan.Memory, p.plan.Counted = settings.Limits, settings.Limits["memory"].Value, counted(settings.Limits)
 	workspace := settings.Workspace.Value
 	p.name = filepath.Base(workspace)
 	guest := filepath.Join(view.Home, p.name)
@@ -108,7 +108,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		p.payload.Sockets = append(p.payload.Sockets, m.Guest)
 	}
 
-	if p.filter, err = filterCalls(o, settings); err != nil {
+	if p.filter, err = p.filterCalls(o, settings); err != nil {
 		return nil, err
 	}
 

@@ -49,13 +49,13 @@ const allowed = "" +
 
 	// Memory. The calls for NUMA nodes are left out (mbind, move_pages, ...): they move
 	// other processes' pages, and libnuma does without them.
-	`brk madvise map_shadow_stack membarrier memfd_create mincore mlock mlock2 mlockall mmap
+	`brk madvise map_shadow_stack membarrier mincore mlock mlock2 mlockall
 	mprotect mremap mseal msync munlock munlockall munmap pkey_alloc pkey_free
 	pkey_mprotect remap_file_pages ` +
 
 	// System V's and POSIX's objects, of the guest's own IPC namespace.
-	`mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink msgctl msgget
-	msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmdt shmget ` +
+	`mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink msgctl
+	msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmdt ` +
 
 	// Processes and threads. uretprobe and uprobe are the kernel's own, put into a
 	// program that somebody on the host observes; nobody else may make them.

@@ -52,6 +52,14 @@ var prlimitCode = slices.Concat(
 	allow,
 )
 
+// sharedCode refuses mappings that are shared and have no file. Of the ways to share,
+// MAP_SHARED is the only one that the kernel takes without (do_mmap in mm/mmap.c).
+var sharedCode = slices.Concat(
+	load(3), and(unix.MAP_TYPE|unix.MAP_ANONYMOUS),
+	oneOf([]uint32{unix.MAP_SHARED | unix.MAP_ANONYMOUS}, refuse(unix.ENOMEM)),
+	allow,
+)
+
 // body returns what decides about a call that the rule is for.
 func (r *rule) body() []unix.SockFilter {
 	switch {

@@ -97,6 +97,11 @@ var rules = []rule{
 	{calls: []string{"personality"}, arg: 0, errno: unix.EPERM,
 		only: []uint32{0, per32, unameOld, per32 | unameOld, addrFixed, 0xffffffff}},
 
+	// Memory that RLIMIT_DATA does not count (is_data_mapping in mm/internal.h): shared without
+	// a file, or in one without a name. In /dev/shm it has, and a size.
+	{when: counted, calls: []string{"mmap"}, code: sharedCode},
+	{when: counted, calls: []string{"memfd_create", "msgget", "shmget"}, errno: unix.ENOSYS},
+
 	{option: namespaces, calls: []string{"clone3"}, errno: unix.ENOSYS},
 	{option: namespaces, calls: []string{"unshare"}, arg: 0, bits: newNamespace | unix.CLONE_NEWTIME, errno: unix.EPERM},
 	{option: namespaces, errno: unix.EPERM, calls: []string{
@@ -127,6 +132,9 @@ var rules = []rule{
 // written is for what could leave a program on the host that runs with somebody else's
 // rights.
 func written(s *Session) bool { return s.Written }
+
+// counted is for memory that would not count.
+func counted(s *Session) bool { return s.Counted }
 
 // convertsCapabilities is for file capabilities. Who is root in a user namespace may set them,
 // and the kernel notes for which root they count (cap_convert_nscap in

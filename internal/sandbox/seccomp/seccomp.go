@@ -57,6 +57,9 @@ type Session struct {
 	Written bool
 	// Kept says that there are files of earlier sessions, in a database.
 	Kept bool
+	// Counted says that each process has a limit of memory, and no control group does it
+	// for all: what no process's limit counts is refused.
+	Counted bool
 	// Root says that root's files on the host are the guest's own, by its id there or by those that
 	// mounts show: through such a mount, too, capabilities come to count for root.
 	Root bool

@@ -73,6 +73,7 @@ func TestArguments(t *testing.T) {
 		want    uint32
 		option  string // with it, the call is allowed
 		written bool   // refused only with it
+		counted bool   // the same
 	}{
 		{name: "read", want: allowed},
 		{name: "execve", want: allowed},
@@ -134,6 +135,12 @@ func TestArguments(t *testing.T) {
 		{name: "openat", args: [6]uint64{0, 0, unix.O_TMPFILE | unix.O_RDWR, 0o2700}, want: refused(unix.EPERM), written: true},
 		{name: "openat", args: [6]uint64{0, 0, unix.O_DIRECTORY, 0xffff}, want: allowed}, // a mode that there is not
 		{name: "openat2", want: refused(unix.ENOSYS), written: true},
+		{name: "mmap", args: [6]uint64{0, 0, 0, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE}, want: allowed},
+		{name: "mmap", args: [6]uint64{0, 0, 0, unix.MAP_SHARED | unix.MAP_POPULATE}, want: allowed},
+		{name: "mmap", args: [6]uint64{0, 0, 0, high | unix.MAP_SHARED | unix.MAP_ANONYMOUS | unix.MAP_HUGETLB}, want: refused(unix.ENOMEM), counted: true},
+		{name: "memfd_create", want: refused(unix.ENOSYS), counted: true},
+		{name: "shmget", want: refused(unix.ENOSYS), counted: true},
+		{name: "semget", want: allowed},
 	} {
 		for _, arch := range arches {
 			nr, ok := arch.Number(test.name)
@@ -141,17 +148,17 @@ func TestArguments(t *testing.T) {
 				t.Fatalf("%s has no call %s", arch.GOARCH, test.name)
 			}
 			c := call{arch.Audit, uint32(nr), &test.args}
-			if got := decide(t, program(arch, Session{Written: true}), c); got != test.want {
+			if got := decide(t, program(arch, Session{Written: true, Counted: true}), c); got != test.want {
 				t.Errorf("%s: %s%x: %#x, want %#x", arch.GOARCH, test.name, test.args, got, test.want)
 			}
 			if test.option != "" {
-				if got := decide(t, program(arch, Session{Allowed: []string{test.option}, Written: true}), c); got != allowed {
+				if got := decide(t, program(arch, Session{Allowed: []string{test.option}, Written: true, Counted: true}), c); got != allowed {
 					t.Errorf("%s: %s%x with %s: %#x", arch.GOARCH, test.name, test.args, test.option, got)
 				}
 			}
-			if test.written {
-				if got := decide(t, program(arch, Session{}), c); got != allowed {
-					t.Errorf("%s: %s%x where files are not the host's: %#x", arch.GOARCH, test.name, test.args, got)
+			if test.written || test.counted {
+				if got := decide(t, program(arch, Session{Written: test.counted, Counted: test.written}), c); got != allowed {
+					t.Errorf("%s: %s%x in another session: %#x", arch.GOARCH, test.name, test.args, got)
 				}
 			}
 		}

@@ -22,6 +22,7 @@ type builder struct {
 	root    int            // the same, once there is one
 	sources map[string]int // clones, of what the steps bind
 	devices []int          // clones, in the order of devices
+	shm     int            // what becomes /dev/shm
 }
 
 // devices are what /dev has, besides terminals and shared memory.
@@ -33,6 +34,12 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 	b := &builder{plan: p, covers: h, path: "/", sources: map[string]int{}}
 	for _, steps := range [][]view.Step{tree.Steps, tree.Own} {
 		for _, s := range steps {
+			if s.Do == view.Tmpfs && s.Write {
+				var err error
+				if b.sources[s.Target], err = h.scratch.directory(s.Mode); err != nil {
+					return nil, fmt.Errorf("%v: %w", s, err)
+				}
+			}
 			if s.Do != view.Bind {
 				continue
 			}
@@ -50,7 +57,14 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 			b.sources[s.Target] = copied
 		}
 	}
+	var err error
+	if b.shm, err = h.scratch.directory(0o1777); err != nil {
+		return nil, fmt.Errorf("tmpfs /dev/shm: %w", err)
+	}
 	for _, name := range devices {
+		if name == "zero" && p.Counted {
+			name = "full" // the same to be read, but not to be mapped, where it is memory (drivers/char/mem.c, mmap_zero)
+		}
 		fd, err := h.clone("/dev/" + name)
 		if err == nil {
 			// That does not stop anybody from writing to a device, but from changing its inode, which is the
@@ -66,7 +80,6 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 		b.path = p.staged("root")
 		return b, nil
 	}
-	var err error
 	b.root, err = openPath("/")
 	return b, err
 }
@@ -97,6 +110,9 @@ func (b *builder) step(s view.Step) error {
 	case view.Shadow:
 		return b.shadow(s.Target)
 	case view.Tmpfs:
+		if s.Write {
+			return b.bind(b.sources[s.Target], s.Target)
+		}
 		return b.tmpfs(s.Target, s.Mode)
 	case view.Bind:
 		return b.bind(b.sources[s.Target], s.Target)
@@ -155,8 +171,9 @@ func (b *builder) bind(tree int, target string) error {
 	return attach(tree, fd)
 }
 
+// tmpfs mounts one that holds mount points.
 func (b *builder) tmpfs(target string, mode uint32) error {
-	return b.mount("tmpfs", target, unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=%04o", mode))
+	return b.mount("tmpfs", target, unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=%04o,size=1m", mode))
 }
 
 func (b *builder) mount(kind, target string, flags uintptr, options string) error {
@@ -258,7 +275,7 @@ func (b *builder) fillDevices(dir string) error {
 	if err := b.mount("devpts", filepath.Join(dir, "pts"), unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620"); err != nil {
 		return fmt.Errorf("pts: %w", err)
 	}
-	if err := b.tmpfs(filepath.Join(dir, "shm"), 0o1777); err != nil {
+	if err := b.bind(b.shm, filepath.Join(dir, "shm")); err != nil {
 		return fmt.Errorf("shm: %w", err)
 	}
 	return nil

@@ -22,6 +22,7 @@ type handles struct {
 
 	emptyFile, emptyDirectory int // what covers others; read-only mounts
 	aside                     int // a directory for a mount that the guest does not see
+	scratch                   scratch
 
 	control *os.File // the socket to art-fuse
 	served  bool     // whether art-fuse has said that it is ready
@@ -86,12 +87,15 @@ func (h *handles) makeStaging(p *Plan) error {
 			return fail(err)
 		}
 	}
-	for _, dir := range []string{p.staged("directory"), p.staged("root"), p.staged("shadow"), p.staged("aside"), p.Home()} {
+	for _, dir := range []string{p.staged("directory"), p.staged("root"), p.staged("shadow"), p.staged("aside"), p.staged("scratch"), p.Home()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return fail(err)
 		}
 	}
 	var err error
+	if h.scratch, err = newScratch(p); err != nil {
+		return fail(err)
+	}
 	if h.aside, err = openPath(p.staged("aside")); err != nil {
 		return fail(err)
 	}

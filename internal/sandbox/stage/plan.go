@@ -63,6 +63,10 @@ type Plan struct {
 	Hide []string
 	// HideHome are the paths to cover in the FUSE mount, relative to it.
 	HideHome []string
+	// Memory is how much of it the guest may have, in bytes; 0 is not limited.
+	Memory uint64
+	// Counted says that this is kept for each process, by what it does not share.
+	Counted bool
 	// Passwd and Group are the text of these files.
 	Passwd, Group string
 	// View is what the guest is to see.
@@ -79,6 +83,7 @@ func (p *Plan) Marshal() []byte {
 		p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group,
 		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.WorkspaceSource, v.WorkspaceHost,
 		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
+		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
 	}
 	var binds []string
 	for _, b := range v.Binds {
@@ -94,11 +99,12 @@ func unmarshal(data []byte) (*Plan, error) {
 	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds); err != nil {
 		return nil, err
 	}
-	var uid, gid, root, network, traced, nests string
+	var uid, gid, root, network, traced, nests, memory, counted string
 	for i, field := range []*string{
 		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group,
 		&uid, &gid, &v.Workspace, &v.HomeSource, &v.WorkspaceSource, &v.WorkspaceHost,
 		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
+		&memory, &counted,
 	} {
 		*field = single[i]
 	}
@@ -109,6 +115,10 @@ func unmarshal(data []byte) (*Plan, error) {
 	if v.GID, err = strconv.Atoi(gid); err != nil {
 		return nil, err
 	}
+	if p.Memory, err = strconv.ParseUint(memory, 10, 64); err != nil {
+		return nil, err
+	}
+	p.Counted = counted == "true"
 	v.CallerIsRoot, v.Network, v.Traced, v.Nests = root == "true", network == "true", traced == "true", nests == "true"
 	for b := range slices.Chunk(binds, 3) {
 		v.Binds = append(v.Binds, view.Mount{Source: b[0], Guest: b[1], ReadOnly: b[2] == "true"})

@@ -9,7 +9,8 @@ const (
 	// Shadow covers the directory Target with one of the guest's own that has the same
 	// entries, each bound, so that more of them can be made.
 	Shadow Action = iota
-	// Tmpfs covers Target with an empty file system; Mode is its root's.
+	// Tmpfs covers Target with an empty file system; Mode is its root's. With Write the guest may fill it,
+	// and shares the room with all others of these.
 	Tmpfs
 	// Bind shows Source at Target, for reading, or with Write also for writing.
 	Bind

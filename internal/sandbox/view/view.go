@@ -109,7 +109,7 @@ func (v *View) Tree() (*Tree, error) {
 		add(Step{Do: Tmpfs, Target: dir, Mode: 0o755})
 	}
 	for _, dir := range scratch {
-		add(Step{Do: Tmpfs, Target: dir, Mode: 0o1777})
+		add(Step{Do: Tmpfs, Target: dir, Mode: 0o1777, Write: true})
 	}
 	add(bringBack("/etc/resolv.conf", hidden)...)
 	add(Step{Do: Bind, Source: v.Passwd, Target: passwd}, Step{Do: Bind, Source: v.Group, Target: group})
@@ -122,7 +122,7 @@ func (v *View) Tree() (*Tree, error) {
 	if v.HomeSource != "" {
 		add(Step{Do: Bind, Source: v.HomeSource, Target: home, Write: true})
 	} else {
-		add(Step{Do: Tmpfs, Target: home, Mode: 0o700}, Step{Do: Bind, Source: v.WorkspaceSource, Target: workspace, Write: true})
+		add(Step{Do: Tmpfs, Target: home, Mode: 0o700, Write: true}, Step{Do: Bind, Source: v.WorkspaceSource, Target: workspace, Write: true})
 	}
 	t.Steps, steps = steps, nil
 
