@@ -27,7 +27,7 @@ func (p *planner) danger(a *action) string {
 		if held.Outward(a.path, a.target, p.linksAt) {
 			return "it points out of the workspace"
 		}
-		if held.Above(a.path) != "" {
+		if held.Above(a.path) != "" || held.Reads(a.path) {
 			return "a link in the place of what the host runs by itself"
 		}
 	case write, hardLink, touch:

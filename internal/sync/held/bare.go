@@ -15,7 +15,7 @@ type Parts struct{ Head, Store bool }
 
 // Add notes a name in the directory.
 func (p *Parts) Add(name string) {
-	switch strings.ToLower(name) {
+	switch fold(name) {
 	case "head":
 		p.Head = true
 	case "objects", "refs", "commondir":
@@ -33,15 +33,15 @@ func (p Parts) repository() bool { return p.Head && p.Store }
 // it becomes none in several pulls either. In one that the user has, commits come and go.
 func Bare(rel string, isDir bool, parts func(dir string) (now, after Parts)) string {
 	names := strings.Split(rel, "/")
-	if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, ".git") }) {
+	if slices.ContainsFunc(names, func(n string) bool { return fold(n) == ".git" }) {
 		return "" // known by its name
 	}
 	for i, name := range names {
-		name = strings.ToLower(name)
+		name = fold(name)
 		last := i == len(names)-1
 		head := name == "head" && last
 		store := name == "objects" || name == "refs" || name == "commondir"
-		tells := last && slices.Contains(settings, name) || !isDir && (name == "hooks" || name == "info")
+		tells := last && slices.Contains(settings, name) || !isDir && (name == "hooks" || name == "info" || name == "objects" && !last && fold(names[i+1]) == "info")
 		if !head && !store && !tells {
 			continue
 		}

@@ -2,18 +2,17 @@ package held
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
+// readNames are the files whose content decides.
+var readNames = []string{"package.json", ".gitattributes", ".tool-versions"}
+
 // Reads tells whether [Content] wants to see a file.
 func Reads(rel string) bool {
-	switch strings.ToLower(path.Base(rel)) {
-	case "package.json":
-		return !inVendored(rel)
-	case ".gitattributes", ".tool-versions":
-		return true
-	}
-	return false
+	name := path.Base(fold(rel))
+	return slices.Contains(readNames, name) && (name != "package.json" || !inVendored(rel))
 }
 
 // Limit is how much of a file Content needs to see, in bytes.
@@ -26,7 +25,7 @@ func Content(rel string, before, after []byte) string {
 		return ""
 	}
 	large := len(after) >= Limit || len(before) >= Limit
-	switch strings.ToLower(path.Base(rel)) {
+	switch path.Base(fold(rel)) {
 	case "package.json":
 		if large || !samePackage(before, after) {
 			return "a package manager runs its scripts when it installs"

@@ -72,7 +72,7 @@ var pathKeys = []string{"hookspath", "attributesfile", "templatedir"}
 var noPrograms = []string{"user", "author", "committer", "color", "column", "init.defaultbranch", "branch", "safe", "maintenance.repo", "gui", "scalar",
 	"submodule.url", "submodule.path", "submodule.active", "remote.url", "remote.pushurl", "remote.fetch", "remote.push", "url", "core.worktree", "core.excludesfile",
 	"core.sparsecheckout", "blame", "commit.template", "pretty", "format", "log", "push", "pull", "fetch", "status", "help", "http", "advice", "i18n",
-	"extensions", "index", "pack", "gc", "rerere", "svn-remote"}
+	"extensions", "index", "pack", "rerere", "svn-remote"}
 
 // names tells whether a value may name a program. One of several words has some that are files; an alias is a
 // command of a shell if it begins so.

@@ -49,7 +49,7 @@ var vendored = map[string]bool{"node_modules": true, "bower_components": true, "
 
 // Why says why the file at a path below the workspace, with slashes, is held back, or nothing.
 func Why(rel string) string {
-	if strings.HasSuffix(strings.ToLower(rel), ".sample") {
+	if strings.HasSuffix(fold(rel), ".sample") {
 		return "" // what git leaves in hooks, and never runs
 	}
 	return find(rel, func(p *pattern, names []string) bool {
@@ -66,7 +66,7 @@ func Above(rel string) string {
 
 // find returns what the first pattern says that fits a path from one of its names on.
 func find(rel string, fits func(p *pattern, names []string) bool) string {
-	names := strings.Split(strings.ToLower(rel), "/")
+	names := strings.Split(fold(rel), "/")
 	inVendored := false
 	for start, first := range names {
 		for _, list := range [2][]pattern{byName[first], byEnd[path.Ext(first)]} {
@@ -88,7 +88,7 @@ func find(rel string, fits func(p *pattern, names []string) bool) string {
 
 // inVendored tells whether a path lies in what came with packages.
 func inVendored(rel string) bool {
-	for name := range strings.SplitSeq(strings.ToLower(path.Dir(rel)), "/") {
+	for name := range strings.SplitSeq(path.Dir(fold(rel)), "/") {
 		if vendored[name] {
 			return true
 		}
@@ -135,8 +135,10 @@ func match(want, name string) bool {
 	return err == nil && ok
 }
 
-// Places are the paths of the table's patterns at the top of a workspace, but for those with a wildcard.
+// Places are the paths of the table's patterns at the top of a workspace, but for those with a wildcard, and
+// of the files that Content reads.
 func Places() (list []string) {
+	list = append(list, readNames...)
 	for _, r := range Table {
 		for _, p := range r.Patterns {
 			if !strings.Contains(p, "*") {

@@ -13,7 +13,7 @@ func TestWhy(t *testing.T) {
 		".git/commondir", ".git/gitdir", "sub/.git", ".git/worktrees/x/gitdir", ".git/worktrees/x/commondir", ".git/objects/info/alternates",
 		".git/modules/a/b/commondir", ".config/art/sandbox.json", "x/.CONFIG/art/trust", "mise.local.toml", "lefthook.json", ".lefthook-local.yml",
 		".venv/lib/python3.11/site-packages/evil.pth", "sitecustomize.py", "node_modules/x/.git/config", ".venv/bin/python3", "binding.gyp",
-		".kateproject.local", ".vscode/node_modules/x",
+		".kateproject.local", ".v\u017fcode/tasks.json", ".g\u200cit/config", ".git/con\ufb01g", ".GIT/config. ", ".git./hooks/x", ".\ufeffenvrc", ".vscode/node_modules/x",
 	} {
 		if Why(path) == "" {
 			t.Errorf("%s is not held back", path)
@@ -87,6 +87,7 @@ func TestContent(t *testing.T) {
 		{"package.json", `{}`, `{"packageManager":"yarn@https://x/y.js"}`, true},
 		{"package.json", `{}`, `{"dependencies":{"x":"1"},"scripts":{"build":"y"}}`, false},
 		{"package.json", `{"pnpm": {"a": 1}}`, `{ "pnpm":{"a":1}, "name": "x" }`, false},
+		{"pac\u212aage.json", `{}`, `{"scripts":{"install":"x"}}`, true},
 		{"PACKAGE.json", `{}`, `{"scripts":{"install":"x"}}`, true},
 		{"node_modules/x/package.json", ``, `{"scripts":{"postinstall":"x"}}`, false},
 		{".tool-versions", "go 1.2\n", "go 1.3\n", false},
@@ -110,4 +111,31 @@ func TestContent(t *testing.T) {
 			t.Errorf("%s is not read", c.path)
 		}
 	}
+}
+
+// FuzzPaths proves that no path that a guest can make does harm to who asks about it.
+func FuzzPaths(f *testing.F) {
+	for _, s := range []string{"\u200c", "a/\u200c/b", ".", "...", ". ./x", "\xff", "\u200c/.git", "objects/\u00ad", "*/[", "HEAD"} {
+		f.Add(s)
+	}
+	n := newTestNames(nil)
+	n.AddGit([]byte("[core]\n\thooksPath = a/b\n"), "/g", "")
+	f.Fuzz(func(t *testing.T, rel string) {
+		if rel == "" || strings.HasPrefix(rel, "/") || strings.HasSuffix(rel, "/") || strings.Contains(rel, "//") {
+			return
+		}
+		folded := fold(rel)
+		if strings.Count(folded, "/") != strings.Count(rel, "/") || strings.Contains("/"+folded+"/", "//") {
+			t.Fatalf("%q becomes %q", rel, folded)
+		}
+		if again := fold(folded); again != folded {
+			t.Fatalf("%q becomes %q, and then %q", rel, folded, again)
+		}
+		Why(rel)
+		Above(rel)
+		Bare(rel, false, func(string) (now, after Parts) { return Parts{Head: true}, Parts{Head: true, Store: true} })
+		Content(rel, nil, []byte(rel))
+		n.Why(rel, false)
+		Outward(rel, rel, func(at string) []string { return []string{at, rel} })
+	})
 }

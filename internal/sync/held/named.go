@@ -13,7 +13,7 @@ type Names struct {
 	home      string
 	resolve   func(string) (string, error) // of symbolic links
 
-	at       map[string]named // by path below the workspace, in lower case
+	at       map[string]named // by path below the workspace, folded
 	anywhere []anywhere       // relative to any directory
 }
 
@@ -42,7 +42,7 @@ func (n *Names) Why(rel string, isDir bool) string {
 	if isDir {
 		return "" // nothing by itself
 	}
-	rel = strings.ToLower(rel)
+	rel = fold(rel)
 	for at := rel; at != "."; at = filepath.Dir(at) {
 		if name, ok := n.at[at]; ok && (at == rel || name.below) {
 			return name.why
@@ -84,7 +84,7 @@ func (n *Names) Add(path, why string, below bool) {
 			if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
 				continue
 			}
-			rel = strings.ToLower(rel)
+			rel = fold(rel)
 			if known, ok := n.at[rel]; ok {
 				why, below = known.why, below || known.below
 			}
@@ -95,7 +95,7 @@ func (n *Names) Add(path, why string, below bool) {
 
 // AddAnywhere notes a path that counts from whatever directory a program works in.
 func (n *Names) AddAnywhere(rel, why string, below bool) {
-	rel = strings.ToLower(filepath.Clean(rel))
+	rel = fold(filepath.Clean(rel))
 	if rel == "." || rel == ".." || strings.HasPrefix(rel, "../") || filepath.IsAbs(rel) {
 		return
 	}

@@ -7,7 +7,7 @@ type Row struct {
 
 	// A pattern that holds a slash is about the end of a path, any other about the last name; one that
 	// ends in a slash is about everything in such a directory. Each name is matched as in [path.Match],
-	// without regard to case; "**" is any number of names, at least one.
+	// without regard to case (fold.go); "**" is any number of names, at least one.
 	Patterns []string
 
 	// Vendored rows count below node_modules and the like too, where what came with a package lies. The
@@ -143,7 +143,7 @@ var Table = []Row{
 	{"LLDB", "LLDB runs it", []string{".lldbinit", ".lldbinit-*"}, false, "https://lldb.llvm.org/man/lldb.html"},
 
 	{"shells", "a shell runs it", []string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
-		".cshrc", ".tcshrc", ".login", ".logout", ".kshrc", ".mkshrc", ".inputrc", ".config/fish/", ".config/nushell/", ".config/zsh/", ".config/starship.toml"}, false,
+		".cshrc", ".tcshrc", ".login", ".logout", ".kshrc", ".mkshrc", ".inputrc", ".bashrc.d/", ".zshrc.d/", ".oh-my-zsh/", ".zsh/", ".config/fish/", ".config/nushell/", ".config/zsh/", ".config/starship.toml"}, false,
 		"https://www.gnu.org/software/bash/manual/html_node/Bash-Startup-Files.html"},
 	{"sessions", "it runs when the user logs in", []string{".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".Xclients", ".pam_environment", ".config/autostart/", ".config/autostart-scripts/",
 		".config/environment.d/", ".config/plasma-workspace/", ".config/systemd/", ".local/share/systemd/", ".local/share/dbus-1/", ".config/sway/", ".config/i3/", ".i3/", ".config/hypr/",
