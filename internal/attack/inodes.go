@@ -23,6 +23,16 @@ var inodes = []Attempt{
 	{Name: "change the times of a standard stream", Needs: Root, try: stream(touch)},
 	{Name: "change the mode of a file in /proc", Needs: Root, try: func(*Target) error { return any(inProc(), chmod) }},
 	{Name: "change the owner of a file in /proc", Needs: Root, try: func(*Target) error { return any(inProc(), chown) }},
+	// Where root allows namespaces, processes' own directories can be written, and have these.
+	{Name: "change the mode of the network's files in /proc", Needs: Root, Option: namespaces, try: func(*Target) error {
+		return any(glob("/proc/self/net/*"), chmod)
+	}},
+	{Name: "change the times of the network's files in /proc", Needs: Root, Option: namespaces, try: func(*Target) error {
+		return any(glob("/proc/self/net/*"), touch)
+	}},
+	{Name: "change the mode of a directory in /proc", Needs: Root, try: func(*Target) error {
+		return any([]string{"/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/tty"}, chmod)
+	}},
 	{Name: "change the mode of a file in /sys", Needs: Root, try: func(*Target) error {
 		return any(glob("/sys/kernel/*", "/sys/module/*/parameters/*"), chmod)
 	}},

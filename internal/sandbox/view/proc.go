@@ -30,7 +30,9 @@ type ProcCovers struct {
 // The kernel takes the guest of root for the owner of all that is no process's: it may change modes, which show
 // in every /proc of the machine (fs/proc/generic.c, proc_notify_change), and write settings whatever user
 // namespace it lives in (fs/proc/proc_sysctl.c, test_perm), one of which, kernel.core_pattern, names a program
-// that the host runs. So all of that is read-only. A process's own directory stays as it is.
+// that the host runs. So bubblewrap makes all of /proc read-only in the end (readOnlyProc), also what a process
+// could write of its own, since /proc/PID/net is the network's. A sandbox within has to write there (uid_map),
+// so where it may be, only what is no process's is read-only.
 //
 // Another user's guest that may make namespaces keeps it all: it needs none of this, and could then not mount
 // a /proc for a sandbox of its own (fs/namespace.c, mount_too_revealing).
@@ -42,6 +44,9 @@ func (v *View) ProcCovers(dir string) (*ProcCovers, error) {
 		return &ProcCovers{Files: maskedFiles, Dirs: maskedDirs, Guarded: readOnly}, nil
 	}
 	p := &ProcCovers{Files: maskedFiles, Dirs: maskedDirs}
+	if v.readOnlyProc() {
+		return p, nil
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("guard /proc: %w", err)
@@ -53,6 +58,9 @@ func (v *View) ProcCovers(dir string) (*ProcCovers, error) {
 	}
 	return p, nil
 }
+
+// readOnlyProc says whether nothing in /proc may be changed. Bubblewrap itself writes there before it comes to that.
+func (v *View) readOnlyProc() bool { return v.CallerIsRoot && !v.Nests }
 
 // args are the options of bubblewrap for a /proc that it has mounted.
 func (p *ProcCovers) args() (args []string) {

@@ -156,6 +156,9 @@ func (v *View) Args(root string, p *ProcCovers, statusFD, filterFD int) []string
 	if v.Traced {
 		args = append(append(args, "--unshare-pid", "--proc", "/proc"), p.args()...)
 	}
+	if v.readOnlyProc() {
+		args = append(args, "--remount-ro", "/proc")
+	}
 	if v.HomeSource != "" {
 		return append(args, "--chdir", Home) // what is below it the guest has written: the stub goes there
 	}

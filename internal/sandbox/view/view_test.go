@@ -190,6 +190,17 @@ func TestProcIsCovered(t *testing.T) {
 		t.Errorf("a user's guest cannot mount its own /proc: %+v", c)
 	}
 	v.CallerIsRoot = true
+	remount := func() bool {
+		return strings.Contains(strings.Join(v.Args("/", &ProcCovers{}, 7, 8), " "), "--remount-ro /proc")
+	}
+	if remount() {
+		t.Error("a sandbox within cannot be told its ids")
+	}
+	v.Nests = false
+	if c := covers("/proc"); !remount() || len(c.Guarded) > 0 || !slices.Contains(c.Files, "/proc/keys") {
+		t.Errorf("root's guest: %+v, read-only: %v", c, remount())
+	}
+	v.Nests = true
 	dir := t.TempDir()
 	for _, name := range []string{"misc", "7"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o444); err != nil {
