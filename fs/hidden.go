@@ -3,6 +3,7 @@ package fs
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -12,11 +13,18 @@ import (
 // hidden is what a host tree leaves out, with all that lies below it: by its path, whatever the host
 // puts there, and by its inode, wherever the host moves it.
 type hidden struct {
-	paths     map[string]bool    // below the tree's root
-	in        map[string]bool    // directories of these
-	objects   map[[2]uint64]bool // device and inode
-	pins      []int              // O_PATH descriptors of these, or their numbers would go to others
-	directory bool               // one of them is a directory
+	paths   map[string]bool    // below the tree's root
+	in      map[string]bool    // directories of these
+	objects map[[2]uint64]bool // device and inode
+	pins    []int              // O_PATH descriptors of these, or their numbers would go to others
+	dirs    []hiddenDir
+}
+
+// hiddenDir is a hidden directory that was there when it was hidden.
+type hiddenDir struct {
+	path   string // below the tree's root; absolute outside of it
+	object [2]uint64
+	pin    int
 }
 
 func newHidden() hidden {
@@ -33,6 +41,8 @@ func (h *hidden) add(dir, file string) error {
 	if err != nil {
 		return err
 	}
+	rel, err := filepath.Rel(dir, file)
+	inside := err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 	if pin, err := unix.Open(file, unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 		h.pins = append(h.pins, pin)
 		var st unix.Stat_t
@@ -40,9 +50,15 @@ func (h *hidden) add(dir, file string) error {
 			return &os.PathError{Op: "stat", Path: file, Err: err}
 		}
 		h.objects[[2]uint64{st.Dev, st.Ino}] = true
-		h.directory = h.directory || st.Mode&unix.S_IFMT == unix.S_IFDIR
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			place := file
+			if inside {
+				place = rel
+			}
+			h.dirs = append(h.dirs, hiddenDir{place, [2]uint64{st.Dev, st.Ino}, pin})
+		}
 	}
-	if rel, err := filepath.Rel(dir, file); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+	if inside {
 		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 			h.paths[rel+suffix] = true
 		}
@@ -68,6 +84,37 @@ func (h *hidden) path(path string) bool {
 		}
 	}
 	return h.paths[path] || h.paths["."]
+}
+
+// moved tells whether a hidden directory is no longer found where it was: then it may be anywhere, and
+// what lies below it is not known by its path. A directory has one place only. root is the tree's.
+func (h *hidden) moved(root int) bool {
+	return slices.ContainsFunc(h.dirs, func(d hiddenDir) bool { return !d.isAt(root) && !d.isGone() })
+}
+
+// isAt tells whether the directory is where it was. The way there is as of every path, or it could be
+// elsewhere, and a link in its place.
+func (d *hiddenDir) isAt(root int) bool {
+	var st unix.Stat_t
+	if !strings.Contains(d.path, "/") { // one call, as each lookup in the base waits for it
+		err := unix.Fstatat(root, d.path, &st, unix.AT_SYMLINK_NOFOLLOW)
+		return err == nil && d.object == [2]uint64{st.Dev, st.Ino}
+	}
+	fd, err := unix.Openat2(root, d.path, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return unix.Fstat(fd, &st) == nil && d.object == [2]uint64{st.Dev, st.Ino}
+}
+
+// isGone tells whether the directory has been removed.
+func (d *hiddenDir) isGone() bool {
+	var st unix.Stat_t
+	return unix.Fstat(d.pin, &st) == nil && st.Nlink == 0
 }
 
 // object tells whether an inode is hidden.

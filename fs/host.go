@@ -98,10 +98,10 @@ func (h *Host) open(path string, flags uint64) (int, error) {
 	if h.hidden.path(path) {
 		return -1, syscall.ENOENT
 	}
-	at, owned := h.root, false
+	at, owned, moved := h.root, false, h.hidden.moved(h.root)
 	for {
 		rest := ""
-		if cut := h.cut(path); cut > 0 {
+		if cut := cut(path, moved); cut > 0 {
 			path, rest = path[:cut], path[cut+1:]
 		}
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: beneath}
@@ -115,7 +115,7 @@ func (h *Host) open(path string, flags uint64) (int, error) {
 		if owned {
 			unix.Close(at)
 		}
-		if err == nil && h.hidden.directory {
+		if err == nil && moved {
 			err = h.hidden.check(fd)
 		}
 		if err != nil || rest == "" {
@@ -126,10 +126,10 @@ func (h *Host) open(path string, flags uint64) (int, error) {
 }
 
 // cut is where a path is divided to be walked in pieces; 0: it is not. A single call takes less than
-// PATH_MAX bytes. Where a directory is hidden, under any name, each one on the way must be looked at.
-func (h *Host) cut(path string) int {
+// PATH_MAX bytes. With each, every directory on the way is to be looked at.
+func cut(path string, each bool) int {
 	switch {
-	case h.hidden.directory:
+	case each:
 		return max(strings.IndexByte(path, '/'), 0)
 	case len(path) >= unix.PathMax:
 		return strings.LastIndexByte(path[:unix.PathMax-1], '/')
