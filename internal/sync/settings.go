@@ -18,6 +18,7 @@ import (
 // to change. What cannot be read says nothing: the program that it is for cannot read it either.
 type settings struct {
 	top   string // the workspace
+	read  bool
 	home  string
 	names *held.Names
 	seen  map[string]bool // files of git's configuration, and directories
@@ -25,11 +26,31 @@ type settings struct {
 
 func newSettings(workspace string) *settings {
 	home, _ := os.UserHomeDir()
-	s := &settings{top: workspace, home: home, names: held.NewNames(workspace, home, resolve), seen: map[string]bool{}}
+	return &settings{top: workspace, home: home, names: held.NewNames(workspace, home, resolve), seen: map[string]bool{}}
+}
+
+// why says why a path is held back, or nothing.
+func (s *settings) why(rel string, isDir bool) string {
+	if !s.read {
+		s.read = true
+		s.readAll()
+	}
+	for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
+		if s.seen[dir] {
+			break // and so are those above
+		}
+		s.seen[dir] = true
+		s.directory(filepath.Join(s.top, dir))
+	}
+	return s.names.Why(rel, isDir)
+}
+
+// readAll reads what there is but for directories in the workspace.
+func (s *settings) readAll() {
 	for _, file := range s.global() {
 		s.git(file, "")
 	}
-	for dir := workspace; ; dir = filepath.Dir(dir) { // it may be a part of a repository
+	for dir := s.top; ; dir = filepath.Dir(dir) { // it may be a part of a repository
 		s.directory(dir)
 		if dir == filepath.Dir(dir) {
 			break
@@ -39,19 +60,6 @@ func newSettings(workspace string) *settings {
 	for _, place := range config.UserPlaces(os.Getenv) {
 		s.names.Add(place, "art takes the user's settings from it", true)
 	}
-	return s
-}
-
-// why says why a path is held back, or nothing.
-func (s *settings) why(rel string, isDir bool) string {
-	for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
-		if s.seen[dir] {
-			break // and so are those above
-		}
-		s.seen[dir] = true
-		s.directory(filepath.Join(s.top, dir))
-	}
-	return s.names.Why(rel, isDir)
 }
 
 // global returns the files of git's configuration that are for all repositories (git-config(1), FILES).
@@ -143,17 +151,23 @@ func (s *settings) hooks(dir, top string) {
 // links finds symbolic links at the top of the workspace in places that the host runs what is in.
 func (s *settings) links() {
 	const why = "a link of the host leads to it, from where it runs by itself"
-	missing := map[string]bool{}
+	entries, err := os.ReadDir(s.top)
+	if err != nil {
+		return
+	}
+	there := map[string]bool{}
+	for _, e := range entries {
+		there[e.Name()] = true
+	}
 	for _, rel := range held.Places() {
 		at := ""
 		for name := range strings.SplitSeq(rel, "/") {
-			at = filepath.Join(at, name)
-			if missing[at] {
+			if at == "" && !there[name] {
 				break
 			}
+			at = filepath.Join(at, name)
 			info, err := os.Lstat(filepath.Join(s.top, at))
 			if err != nil {
-				missing[at] = true
 				break
 			}
 			if info.Mode()&os.ModeSymlink != 0 {

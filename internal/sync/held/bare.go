@@ -32,20 +32,19 @@ func (p Parts) repository() bool { return p.Head && p.Store }
 // Of a repository that is new, HEAD is held back, and where the host has that already, what it lacks: so
 // it becomes none in several pulls either. In one that the user has, commits come and go.
 func Bare(rel string, isDir bool, parts func(dir string) (now, after Parts)) string {
-	names := strings.Split(rel, "/")
-	if slices.ContainsFunc(names, func(n string) bool { return fold(n) == ".git" }) {
+	names := strings.Split(fold(rel), "/")
+	if slices.Contains(names, ".git") {
 		return "" // known by its name
 	}
 	for i, name := range names {
-		name = fold(name)
 		last := i == len(names)-1
 		head := name == "head" && last
 		store := name == "objects" || name == "refs" || name == "commondir"
-		tells := last && slices.Contains(settings, name) || !isDir && (name == "hooks" || name == "info" || name == "objects" && !last && fold(names[i+1]) == "info")
+		tells := last && slices.Contains(settings, name) || !isDir && (name == "hooks" || name == "info" || name == "objects" && !last && names[i+1] == "info")
 		if !head && !store && !tells {
 			continue
 		}
-		now, after := parts(strings.Join(names[:i], "/"))
+		now, after := parts(strings.Join(strings.Split(rel, "/")[:i], "/"))
 		switch {
 		case !after.repository():
 		case tells:

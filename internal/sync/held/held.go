@@ -11,6 +11,7 @@ package held
 import (
 	"path"
 	"strings"
+	"sync"
 )
 
 // pattern is one of a row's, taken apart.
@@ -21,11 +22,17 @@ type pattern struct {
 	vendored bool
 }
 
-// byName has the patterns by their first name; byEnd those that begin with a wildcard, by how that name
-// ends; others have a wildcard later in it. There are as many paths as a workspace has files, and hardly
-// one of them fits.
-var byName, byEnd, others = func() (names, ends map[string][]pattern, others []pattern) {
-	names, ends = map[string][]pattern{}, map[string][]pattern{}
+// index has the table's patterns: byName by their first name; byEnd those that begin with a wildcard, by how
+// that name ends; others have a wildcard later in it. There are as many paths as a workspace has files, and
+// hardly one of them fits.
+type index struct {
+	byName, byEnd map[string][]pattern
+	others        []pattern
+}
+
+// patterns is made when it is needed: that takes longer than a run that has nothing to bring.
+var patterns = sync.OnceValue(func() *index {
+	x := &index{byName: map[string][]pattern{}, byEnd: map[string][]pattern{}}
 	for _, r := range Table {
 		for _, text := range r.Patterns {
 			text = strings.ToLower(text)
@@ -33,16 +40,16 @@ var byName, byEnd, others = func() (names, ends map[string][]pattern, others []p
 			p := pattern{r.Why, list, strings.HasSuffix(text, "/"), r.Vendored}
 			switch first := list[0]; {
 			case first[0] == '*':
-				ends[path.Ext(first)] = append(ends[path.Ext(first)], p)
+				x.byEnd[path.Ext(first)] = append(x.byEnd[path.Ext(first)], p)
 			case strings.Contains(first, "*"):
-				others = append(others, p)
+				x.others = append(x.others, p)
 			default:
-				names[first] = append(names[first], p)
+				x.byName[first] = append(x.byName[first], p)
 			}
 		}
 	}
-	return names, ends, others
-}()
+	return x
+})
 
 // vendored are directories of what came with packages.
 var vendored = map[string]bool{"node_modules": true, "bower_components": true, "site-packages": true, "dist-packages": true}
@@ -68,16 +75,17 @@ func Above(rel string) string {
 func find(rel string, fits func(p *pattern, names []string) bool) string {
 	names := strings.Split(fold(rel), "/")
 	inVendored := false
+	x := patterns()
 	for start, first := range names {
-		for _, list := range [2][]pattern{byName[first], byEnd[path.Ext(first)]} {
+		for _, list := range [2][]pattern{x.byName[first], x.byEnd[path.Ext(first)]} {
 			for i := range list {
 				if p := &list[i]; (p.vendored || !inVendored) && fits(p, names[start:]) {
 					return p.why
 				}
 			}
 		}
-		for i := range others {
-			if p := &others[i]; p.names[0][0] == first[0] && (p.vendored || !inVendored) && fits(p, names[start:]) {
+		for i := range x.others {
+			if p := &x.others[i]; p.names[0][0] == first[0] && (p.vendored || !inVendored) && fits(p, names[start:]) {
 				return p.why
 			}
 		}
@@ -131,6 +139,9 @@ func fits(want, names []string) bool {
 }
 
 func match(want, name string) bool {
+	if !strings.Contains(want, "*") {
+		return want == name
+	}
 	ok, err := path.Match(want, name)
 	return err == nil && ok
 }

@@ -13,8 +13,9 @@ type Names struct {
 	home      string
 	resolve   func(string) (string, error) // of symbolic links
 
-	at       map[string]named // by path below the workspace, folded
-	anywhere []anywhere       // relative to any directory
+	at       map[string]named  // by path below the workspace, folded
+	above    map[string]string // directories on the way to one: why
+	anywhere []anywhere        // relative to any directory
 }
 
 type named struct {
@@ -29,7 +30,7 @@ type anywhere struct {
 
 // NewNames returns an empty set for a workspace. resolve follows symbolic links on the host.
 func NewNames(workspace, home string, resolve func(string) (string, error)) *Names {
-	n := &Names{workspace: []string{workspace}, home: home, resolve: resolve, at: map[string]named{}}
+	n := &Names{workspace: []string{workspace}, home: home, resolve: resolve, at: map[string]named{}, above: map[string]string{}}
 	if real, err := resolve(workspace); err == nil && real != workspace {
 		n.workspace = append(n.workspace, real)
 	}
@@ -43,15 +44,16 @@ func (n *Names) Why(rel string, isDir bool) string {
 		return "" // nothing by itself
 	}
 	rel = fold(rel)
-	for at := rel; at != "."; at = filepath.Dir(at) {
-		if name, ok := n.at[at]; ok && (at == rel || name.below) {
+	for end := len(rel); end > 0; end = strings.LastIndexByte(rel[:end], '/') {
+		if name, ok := n.at[rel[:end]]; ok && (end == len(rel) || name.below) {
 			return name.why
 		}
 	}
-	for at, name := range n.at {
-		if strings.HasPrefix(at, rel+"/") {
-			return name.why
-		}
+	if why, ok := n.above[rel]; ok {
+		return why
+	}
+	if n.anywhere == nil {
+		return ""
 	}
 	names := strings.Split(rel, "/")
 	for _, a := range n.anywhere {
@@ -89,6 +91,9 @@ func (n *Names) Add(path, why string, below bool) {
 				why, below = known.why, below || known.below
 			}
 			n.at[rel] = named{why, below}
+			for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
+				n.above[dir] = why
+			}
 		}
 	}
 }
