@@ -58,15 +58,30 @@ func UserPlaces(getenv func(string) string) (all []string) {
 	for _, dir := range UserDirs(getenv) {
 		all = append(append(all, dir), places(dir)...)
 	}
-	for _, dir := range configDirs(getenv) {
-		for _, name := range []string{"sandbox.json", ".env", ".env.keys"} {
-			if list := places(filepath.Join(dir, name)); len(list) > 1 {
-				all = append(all, list...)
-			}
-		}
+	for _, file := range userLinks(getenv) {
+		all = append(all, places(file)...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// UserHidden returns what of that no guest is to see: the directories, and the files that
+// links in them lead to.
+func UserHidden(getenv func(string) string) []string {
+	return append(UserDirs(getenv), userLinks(getenv)...)
+}
+
+// userLinks returns those of the user's files that are symbolic links.
+func userLinks(getenv func(string) string) (files []string) {
+	for _, dir := range configDirs(getenv) {
+		for _, name := range []string{"sandbox.json", ".env", ".env.keys"} {
+			file := filepath.Join(dir, name)
+			if _, err := os.Readlink(file); err == nil {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
 }
 
 // maxLinks is how many links the kernel follows (path_resolution(7)).

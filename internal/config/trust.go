@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -136,10 +137,18 @@ func (t *Trust) Has(content string, asks []Ask) (bool, error) {
 	if err != nil {
 		return false, t.wrong(f.Name(), err)
 	}
-	if g.Workspace != t.workspace {
+	if g.Workspace != spelled(t.workspace) {
 		return false, t.wrong(f.Name(), fmt.Errorf("it is of another workspace, %s", strconv.Quote(g.Workspace)))
 	}
-	return g.Content == content && !slices.ContainsFunc(asks, func(a Ask) bool { return !slices.Contains(g.Allows, a.What) }), nil
+	return g.Content == content && !slices.ContainsFunc(asks, func(a Ask) bool { return !slices.Contains(g.Allows, spelled(a.What)) }), nil
+}
+
+// spelled is a text that may be no UTF-8, as paths are, for JSON.
+func spelled(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strconv.Quote(s)
 }
 
 // parseGrant reads a grant. Nothing may be missing, nor anything be there that is unknown.
@@ -174,9 +183,9 @@ func parseGrant(file string, text []byte) (*grant, error) {
 
 // Add makes the user trust settings with this content to allow what they ask for.
 func (t *Trust) Add(content string, asks []Ask) error {
-	g := grant{Workspace: t.workspace, Content: content}
+	g := grant{Workspace: spelled(t.workspace), Content: content}
 	for _, a := range asks {
-		g.Allows = append(g.Allows, a.What)
+		g.Allows = append(g.Allows, spelled(a.What))
 	}
 	text, err := json.MarshalIndent(&g, "", "  ")
 	if err == nil {

@@ -37,6 +37,18 @@ func TestTrust(t *testing.T) {
 	has(ws, "2", nil, true)
 	has(ws, "2", []Ask{a, b}, false)
 	has(t.TempDir(), "2", []Ask{a}, false)
+	odd, ask := filepath.Join(ws, "no\xffUTF-8"), Ask{What: "a\xfe"}
+	if err := os.Mkdir(odd, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(odd).Add("1", []Ask{ask}); err != nil {
+		t.Fatal(err)
+	}
+	has(odd, "1", []Ask{ask}, true)
+	has(odd, "1", []Ask{{What: "a\xff"}}, false)
+	if there, err := open(odd).Remove(); err != nil || !there {
+		t.Errorf("remove: %v, %v", there, err)
+	}
 	if there, err := store.Remove(); err != nil || !there {
 		t.Errorf("remove: %v, %v", there, err)
 	}

@@ -69,7 +69,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		return nil, err
 	}
 	hide = append(hide, namedSockets(os.Getenv, mounts)...)
-	if err := p.hide(append(hide, config.UserDirs(os.Getenv)...), mounts); err != nil {
+	if err := p.hide(append(hide, config.UserHidden(os.Getenv)...), mounts); err != nil {
 		return nil, err
 	}
 	p.hideConfig()
