@@ -34,12 +34,13 @@ func newHidden() hidden {
 // add hides a file or a directory, which need not be there, and what SQLite keeps beside it. dir is the
 // tree's root.
 func (h *hidden) add(dir, file string) error {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
-	}
-	file, err := filepath.Abs(file)
+	named, err := filepath.Abs(file)
 	if err != nil {
 		return err
+	}
+	file = named
+	if real, err := filepath.EvalSymlinks(named); err == nil {
+		file = real
 	}
 	rel, err := filepath.Rel(dir, file)
 	inside := err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
@@ -56,6 +57,13 @@ func (h *hidden) add(dir, file string) error {
 				place = rel
 			}
 			h.dirs = append(h.dirs, hiddenDir{place, [2]uint64{st.Dev, st.Ino}, pin})
+		}
+	}
+	// A link has its own name, under which the host may put something else.
+	if at, err := filepath.EvalSymlinks(filepath.Dir(named)); err == nil {
+		if link, err := filepath.Rel(dir, filepath.Join(at, filepath.Base(named))); err == nil {
+			h.paths[link] = true
+			h.in[filepath.Dir(link)] = true
 		}
 	}
 	if inside {

@@ -218,6 +218,7 @@ func (p *prepared) hide(paths []string, mounts []config.Mount) error {
 			return fmt.Errorf("hide %s: %w", path, err)
 		}
 		workspace := view.Resolve(p.plan.Workspace)
+		named := filepath.Join(view.Resolve(filepath.Dir(abs)), filepath.Base(abs))
 		abs = view.Resolve(abs)
 		switch {
 		case abs == "/" || abs == workspace:
@@ -235,6 +236,10 @@ func (p *prepared) hide(paths []string, mounts []config.Mount) error {
 			inside := strings.TrimPrefix(abs, workspace)
 			p.hideBase = append(p.hideBase, inside)
 			p.plan.HideHome = append(p.plan.HideHome, p.name+inside)
+		}
+		// A link too, in whose place the host may put something else.
+		if p.plan.Database != "" && named != abs && view.Within(named, workspace) {
+			p.hideBase = append(p.hideBase, strings.TrimPrefix(named, workspace))
 		}
 		// Also then: a bind may show the path at another place.
 		p.plan.Hide = append(p.plan.Hide, abs)
