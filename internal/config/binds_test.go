@@ -129,6 +129,13 @@ func TestReadWorkspace(t *testing.T) {
 	}
 }
 
+// An empty list is not the same as none.
+func TestReadWorkspaceEmptyBinds(t *testing.T) {
+	if s, err := ReadWorkspace(write(t, `{"binds":[]}`), home, calls); err != nil || s.Mounts == nil || len(s.Mounts) != 0 {
+		t.Errorf("read %+v, %v", s, err)
+	}
+}
+
 func TestReadWorkspaceWithoutFiles(t *testing.T) {
 	root, err := os.Open(t.TempDir())
 	if err != nil {

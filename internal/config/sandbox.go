@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -306,7 +305,7 @@ func ReadWorkspace(root *os.File, home string, allowed []string) (*Settings, err
 		}
 	}
 	if binds != nil {
-		s.Mounts = slices.Concat([]Mount{}, binds, s.Mounts)
+		s.Mounts = append(binds, s.Mounts...) // an empty list, too, takes the place of the user's
 	}
 	s.Values = values
 	return s, nil
