@@ -3,7 +3,9 @@ package sync
 import (
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -19,14 +21,29 @@ import (
 type settings struct {
 	top   string // the workspace
 	read  bool
-	home  string
+	homes []string
 	names *held.Names
 	seen  map[string]bool // files of git's configuration, and directories
 }
 
 func newSettings(workspace string) *settings {
-	home, _ := os.UserHomeDir()
-	return &settings{top: workspace, home: home, names: held.NewNames(workspace, home, resolve), seen: map[string]bool{}}
+	homes := homesOf(workspace)
+	return &settings{top: workspace, homes: homes, names: held.NewNames(workspace, homes, resolve), seen: map[string]bool{}}
+}
+
+// homesOf returns the caller's home, and that of the workspace's owner: root may pull for another one, who
+// works in it afterwards.
+func homesOf(workspace string) (homes []string) {
+	if home, err := os.UserHomeDir(); err == nil {
+		homes = append(homes, home)
+	}
+	var st unix.Stat_t
+	if unix.Stat(workspace, &st) == nil && int(st.Uid) != os.Geteuid() {
+		if owner, err := user.LookupId(strconv.FormatUint(uint64(st.Uid), 10)); err == nil && filepath.IsAbs(owner.HomeDir) {
+			homes = append(homes, owner.HomeDir)
+		}
+	}
+	return homes
 }
 
 // why says why a path is held back, or nothing.
@@ -64,12 +81,11 @@ func (s *settings) readAll() {
 
 // global returns the files of git's configuration that are for all repositories (git-config(1), FILES).
 func (s *settings) global() []string {
-	config := os.Getenv("XDG_CONFIG_HOME")
-	if config == "" {
-		config = filepath.Join(s.home, ".config")
+	list := []string{"/etc/gitconfig", filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "git/config"), os.Getenv("GIT_CONFIG_SYSTEM"), os.Getenv("GIT_CONFIG_GLOBAL")}
+	for _, home := range s.homes {
+		list = append(list, filepath.Join(home, ".config/git/config"), filepath.Join(home, ".gitconfig"))
 	}
-	return []string{"/etc/gitconfig", filepath.Join(config, "git/config"), filepath.Join(s.home, ".gitconfig"),
-		os.Getenv("GIT_CONFIG_SYSTEM"), os.Getenv("GIT_CONFIG_GLOBAL")}
+	return list
 }
 
 // git reads a file of git's configuration, and those that it includes.
@@ -111,11 +127,19 @@ func (s *settings) directory(dir string) {
 	hooks := append(s.git(filepath.Join(common, "config"), dir), s.git(filepath.Join(git, "config.worktree"), dir)...)
 	s.hooks(filepath.Join(common, "hooks"), dir)
 	for _, at := range hooks {
+		places := []string{absolute(dir, at)}
 		if rest, ok := strings.CutPrefix(at, "~/"); ok {
-			at = filepath.Join(s.home, rest)
+			places = nil
+			for _, home := range s.homes {
+				places = append(places, filepath.Join(home, rest))
+			}
 		}
-		s.hooks(absolute(dir, at), dir)
-		s.hooks(filepath.Dir(absolute(dir, at)), dir) // husky's call those beside
+		for _, place := range places {
+			s.hooks(place, dir)
+			if filepath.Base(place) == "_" { // husky's, which call those beside
+				s.hooks(filepath.Dir(place), dir)
+			}
+		}
 	}
 }
 

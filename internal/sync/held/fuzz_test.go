@@ -160,7 +160,7 @@ func FuzzGitConfig(f *testing.F) {
 		if err != nil {
 			return // git would not run with it at all
 		}
-		n := NewNames("/w", "/home/u", func(string) (string, error) { return "", errors.New("none") })
+		n := NewNames("/w", []string{"/home/u"}, func(string) (string, error) { return "", errors.New("none") })
 		n.AddGit(data, "/w/.git/config", "/w")
 		for entry := range strings.SplitSeq(string(out), "\x00") {
 			key, value, _ := strings.Cut(entry, "\n")

@@ -19,16 +19,11 @@ func (n *Names) AddGit(data []byte, file, top string) (includes []string) {
 		v.value, _, _ = strings.Cut(v.value, "\x00") // as git, which is written in C
 		switch {
 		case (v.section == "include" || v.section == "includeif") && v.key == "path":
-			at := v.value
-			if rest, ok := strings.CutPrefix(at, "~/"); ok {
-				at = filepath.Join(n.home, rest)
-			}
-			if !filepath.IsAbs(at) {
-				at = filepath.Join(filepath.Dir(file), at)
-			}
-			n.Add(at, byGit, false)
-			if !slices.Contains(includes, at) {
-				includes = append(includes, at)
+			for _, at := range n.includes(v.value, file) {
+				n.Add(at, byGit, false)
+				if !slices.Contains(includes, at) {
+					includes = append(includes, at)
+				}
 			}
 		case v.names():
 			paths := slices.Contains(pathKeys, v.key)
@@ -39,6 +34,21 @@ func (n *Names) AddGit(data []byte, file, top string) (includes []string) {
 		}
 	}
 	return includes
+}
+
+// includes returns where a file of git's configuration finds another one.
+func (n *Names) includes(at, file string) (list []string) {
+	rest, ok := strings.CutPrefix(at, "~/")
+	switch {
+	case ok:
+		for _, home := range n.homes {
+			list = append(list, filepath.Join(home, rest))
+		}
+		return list
+	case filepath.IsAbs(at):
+		return []string{at}
+	}
+	return []string{filepath.Join(filepath.Dir(file), at)}
 }
 
 func (n *Names) addPath(value, top string) {

@@ -10,7 +10,7 @@ import (
 // the file of a tool that sets up shells will run or read. Their content is as good as the setting.
 type Names struct {
 	workspace []string // its absolute path, also without symbolic links
-	home      string
+	homes     []string
 	resolve   func(string) (string, error) // of symbolic links
 
 	at       map[string]named  // by path below the workspace, folded
@@ -28,9 +28,9 @@ type anywhere struct {
 	named
 }
 
-// NewNames returns an empty set for a workspace. resolve follows symbolic links on the host.
-func NewNames(workspace, home string, resolve func(string) (string, error)) *Names {
-	n := &Names{workspace: []string{workspace}, home: home, resolve: resolve, at: map[string]named{}, above: map[string]string{}}
+// NewNames returns an empty set for a workspace and the homes of who works in it. resolve follows symbolic links on the host.
+func NewNames(workspace string, homes []string, resolve func(string) (string, error)) *Names {
+	n := &Names{workspace: []string{workspace}, homes: homes, resolve: resolve, at: map[string]named{}, above: map[string]string{}}
 	if real, err := resolve(workspace); err == nil && real != workspace {
 		n.workspace = append(n.workspace, real)
 	}
@@ -71,7 +71,9 @@ func (n *Names) Why(rel string, isDir bool) string {
 // does itself.
 func (n *Names) Add(path, why string, below bool) {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = filepath.Join(n.home, rest)
+		for _, home := range n.homes {
+			n.Add(filepath.Join(home, rest), why, below)
+		}
 	}
 	if !filepath.IsAbs(path) {
 		return

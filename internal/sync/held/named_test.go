@@ -6,7 +6,7 @@ import (
 )
 
 func newTestNames(links map[string]string) *Names {
-	return NewNames("/w", "/home/u", func(p string) (string, error) {
+	return NewNames("/w", []string{"/home/u"}, func(p string) (string, error) {
 		if to, ok := links[p]; ok {
 			return to, nil
 		}
