@@ -42,7 +42,7 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (Entry, error) {
 	// The kernel changes nothing at all for chown(f, -1, -1), which changes this much, and sends the
 	// same before a write that the caller may do. The right to it we must see to (fuse_setattr in
 	// fs/fuse/dir.c strips what the kernel would have asked for).
-	chown := set.UID != nil || set.GID != nil || set == SetAttr{} && (c.UID == a.UID || o.privileged(c))
+	chown := set.UID != nil || set.GID != nil || set == SetAttr{} && (o.hostUID(c.UID) == a.UID || o.privileged(c))
 	if chown && !a.IsDir() {
 		// Also when root does it (chown(2)).
 		if err := o.killPrivileges(n.in, false); err != nil {
@@ -53,10 +53,10 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (Entry, error) {
 		a.Mode = a.Mode&syscall.S_IFMT | *set.Mode&0o7777
 	}
 	if set.UID != nil {
-		a.UID = *set.UID
+		a.UID = o.hostUID(*set.UID)
 	}
 	if set.GID != nil {
-		a.GID = *set.GID
+		a.GID = o.hostGID(*set.GID)
 	}
 	if set.Atime != nil {
 		a.Atime = *set.Atime

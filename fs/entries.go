@@ -43,7 +43,7 @@ func (o *Overlay) make(c Caller, parent Ino, name string, attr sqlvfs.Attr, targ
 		return Entry{}, err
 	}
 	now := sqlvfs.Now()
-	attr.UID, attr.GID = c.UID, c.GID
+	attr.UID, attr.GID = o.hostUID(c.UID), o.hostGID(c.GID)
 	// In a set-group-ID directory everything new belongs to its group (inode(7)).
 	if p.in.Attr.Mode&syscall.S_ISGID != 0 {
 		attr.GID = p.in.Attr.GID

@@ -28,6 +28,8 @@ type Overlay struct {
 
 	nodes map[Ino]*node // GUARDED_BY(store)
 
+	shown Caller // the owner, in the mount's user namespace; see Appear
+
 	broken []string // see Broken. GUARDED_BY(store)
 
 	watchLimit int
@@ -50,7 +52,7 @@ type OverlayOptions struct {
 	Base *Host
 	Name string
 	// Owner, if not nil, is shown as the owner of whatever belongs to someone else: in a user
-	// namespace with only one id, other owners would have none.
+	// namespace with only one id, other owners would have none. See Appear.
 	Owner *Caller
 	// Watches is how many directories of the base may be watched for changes, see [WatchShare].
 	Watches int
@@ -106,6 +108,9 @@ func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	}
 	if o.host != nil && !sqlvfs.ValidName(o.name) {
 		return nil, fmt.Errorf("%q cannot be the name of a workspace", o.name)
+	}
+	if opt.Owner != nil {
+		o.shown = *opt.Owner
 	}
 	o.nodes[RootIno] = &node{
 		ino: RootIno, lookups: 1, in: opt.Store.Root(),
@@ -185,7 +190,7 @@ func (o *Overlay) entry(n *node) Entry {
 	// Who shows as another owner could be refused by the kernel what it should have, and the other way
 	// round: what we may not read is not the guest's either.
 	if o.owner != nil && (n.in != nil || o.host.readable(&n.attr)) {
-		e.Attr.UID, e.Attr.GID = o.owner.UID, o.owner.GID
+		e.Attr.UID, e.Attr.GID = o.shown.UID, o.shown.GID
 	}
 	if o.owner != nil && o.opens(n) {
 		e.Attr.Mode |= 0o700
@@ -202,6 +207,26 @@ func (o *Overlay) opens(n *node) bool {
 	}
 	c, ok, _, err := o.store.Child(o.store.Root(), o.name)
 	return err == nil && ok && c.Ino == n.in.Ino
+}
+
+// Appear sets the ids that the owner has in the user namespace of the mount, if they are others than on
+// the host. It is to be called before the overlay is served.
+func (o *Overlay) Appear(as Caller) { o.shown = as }
+
+// hostUID is the id to be stored for a user of the mount's.
+func (o *Overlay) hostUID(uid uint32) uint32 {
+	if o.owner != nil && uid == o.shown.UID {
+		return o.owner.UID
+	}
+	return uid
+}
+
+// hostGID is the id to be stored for a group of the mount's.
+func (o *Overlay) hostGID(gid uint32) uint32 {
+	if o.owner != nil && gid == o.shown.GID {
+		return o.owner.GID
+	}
+	return gid
 }
 
 // forever is for how long the kernel may keep what it was told of the delta.
