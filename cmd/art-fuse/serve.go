@@ -69,15 +69,19 @@ func serve(cfg serveConfig) error {
 	// told when it can hide the database's files, and again when it can have the guest's looked at.
 	type received struct {
 		fd  int
+		ids fs.Caller // the guest's, there
 		err error
 	}
 	mount := make(chan received, 1)
 	go func() {
 		fd, msg, err := libexec.RecvFD(control)
-		if err == nil && (fd < 0 || string(msg) != "mount") {
-			err = fmt.Errorf("receive the mount: message %q", msg)
+		var ids fs.Caller
+		if err == nil {
+			if _, err = fmt.Sscanf(string(msg), "mount %d %d", &ids.UID, &ids.GID); err != nil || fd < 0 {
+				err = fmt.Errorf("receive the mount: message %q", msg)
+			}
 		}
-		mount <- received{fd, err}
+		mount <- received{fd, ids, err}
 	}()
 	tell := func(what string) func() {
 		return func() {
@@ -102,6 +106,7 @@ func serve(cfg serveConfig) error {
 		// The stage died before it had mounted anything; it has said why.
 		return errors.Join(reported{m.err}, store.Discard())
 	}
+	overlay.Appear(m.ids)
 	mfs, err := fs.Serve(m.fd, overlay, logf)
 	if err != nil {
 		refuse(control, err)

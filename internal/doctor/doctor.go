@@ -25,6 +25,7 @@ import (
 	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hint"
+	"github.com/riverlytech/art/internal/sandbox/idmap"
 )
 
 // State is how well something is.
@@ -116,6 +117,10 @@ type host struct {
 	run func(name string, args ...string) (string, error)
 	// try makes a trial (see trial.go).
 	try func(trial string) error
+	// spare returns the id for guests of root's, and mapped says whether what is in a directory
+	// can be shown to one as its own.
+	spare  func() (int, error)
+	mapped func(id int, dir string) error
 	// mount mounts FUSE with fusermount3, and unmounts it.
 	mount func() error
 }
@@ -128,8 +133,10 @@ func thisHost() *host {
 			out, err := exec.Command(name, args...).CombinedOutput()
 			return strings.TrimSpace(string(out)), err
 		},
-		try:   try,
-		mount: fusermount,
+		try:    try,
+		spare:  idmap.Spare,
+		mapped: mapped,
+		mount:  fusermount,
 	}
 }
 
@@ -138,7 +145,7 @@ func thisHost() *host {
 func examine(ctx context.Context, o *Options) []Finding {
 	h := thisHost()
 	findings := append([]Finding{h.kernel(), h.where(), h.bubblewrap()}, h.namespaced()...)
-	findings = append(findings, h.fusermount(), seccomp(), landlock(), h.yama(), h.hidepid(), h.groups(cgroup.Find))
+	findings = append(findings, h.fusermount(), h.ids(), seccomp(), landlock(), h.yama(), h.hidepid(), h.groups(cgroup.Find))
 	findings = append(findings, helpers()...)
 	if _, err := o.Settle(); err != nil {
 		return append(findings, failure("settings", err))

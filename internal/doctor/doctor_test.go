@@ -112,6 +112,28 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+func TestIDs(t *testing.T) {
+	none, able := errors.New("there is none"), errors.New("operation not supported")
+	for _, c := range []struct {
+		name          string
+		uid           int
+		spare, mapped error
+		state         State
+		says          string
+	}{
+		{"a user", 1000, none, able, OK, "yours"},
+		{"root", 0, nil, nil, OK, "4711"},
+		{"no id", 0, none, nil, Note, "there is none"},
+		{"a file system without", 0, nil, able, Note, "not supported"},
+	} {
+		h := made(t, nil)
+		h.uid, h.spare, h.mapped = c.uid, func() (int, error) { return 4711, c.spare }, func(int, string) error { return c.mapped }
+		if f := h.ids(); f.State != c.state || !strings.Contains(f.Says, c.says) || (f.Fix == "") != (c.state == OK) {
+			t.Errorf("%s: %v", c.name, f)
+		}
+	}
+}
+
 func TestBubblewrapVersion(t *testing.T) {
 	for text, want := range map[string]State{"bubblewrap 0.8.0": OK, "bubblewrap 0.11.0": OK, "bubblewrap 1.0": OK, "bubblewrap 0.6.1": Fail, "": Fail, "bwrap: no": Fail} {
 		h := made(t, nil)

@@ -155,6 +155,27 @@ func (h *host) hidepid() Finding {
 	return f
 }
 
+// ids reports on what guests are on the host.
+func (h *host) ids() Finding {
+	f := Finding{What: "ids", Says: "guests have yours on the host"}
+	if h.uid != 0 {
+		return f
+	}
+	const kept = "guests have root's on the host, without its capabilities"
+	id, err := h.spare()
+	if err != nil {
+		f.State, f.Says, f.Fix = Note, fmt.Sprintf("%s: %v", kept, err), "run art as an ordinary user"
+		return f
+	}
+	f.Says = fmt.Sprintf("guests are %d on the host, which owns nothing", id)
+	if err := h.mapped(id, "."); err != nil {
+		f.State = Note
+		f.Says += fmt.Sprintf("; but in direct mode, from the file system of this directory, %s: %v", kept, err)
+		f.Fix = "use an overlay (--db), or a file system that maps ids: ext4, xfs, btrfs, tmpfs"
+	}
+	return f
+}
+
 // groups reports on control groups, which limit a guest's processes all together.
 func (h *host) groups(find func(cgroup.Limits) (*cgroup.Place, error)) Finding {
 	f := Finding{What: "control groups"}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/fusemount"
+	"github.com/riverlytech/art/internal/sandbox/idmap"
 )
 
 // TrialName as the zeroth argument makes art a trial: a process that begins in the
@@ -102,6 +103,21 @@ func try(trial string) error {
 		return said(strings.TrimSpace(out.String()), err)
 	}
 	return nil
+}
+
+// mapped says why the files in dir cannot be shown to a guest of root's with that id as its own.
+func mapped(id int, dir string) error {
+	m, err := idmap.New(id)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return m.Try(fd)
 }
 
 // fusermount mounts FUSE with fusermount3 for a moment.

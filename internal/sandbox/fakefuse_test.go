@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ func fakeFUSE(args []string) int {
 		return 1
 	}
 	fd, msg, err := libexec.RecvFD(control)
-	if err != nil || string(msg) != "mount" || fd < 0 {
+	if err != nil || !strings.HasPrefix(string(msg), "mount ") || fd < 0 {
 		return 1 // the session ended before it had a mount
 	}
 	if mode == refuses {

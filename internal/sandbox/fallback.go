@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/internal/hint"
+	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -61,7 +62,7 @@ func (s *session) fallBack(why error) error {
 		return fail(err)
 	}
 	defer unix.Close(fd)
-	if err := libexec.SendFD(s.control, fd, []byte("mount")); err != nil {
+	if err := libexec.SendFD(s.control, fd, stage.Mounted(s.hostIDs())); err != nil {
 		s.dropHandover()
 		return fmt.Errorf("start art-fuse: it ended: %w", err)
 	}

@@ -29,15 +29,22 @@ var processLimits = map[string]int{
 
 // checkLimits returns an error for a limit that cannot be kept.
 func checkLimits(o *Options, limits map[string]config.Limit) error {
-	if l, ok := limits["processes"]; ok && os.Getuid() == 0 {
-		// kernel/fork.c, copy_process: INIT_USER is let pass.
-		if _, err := cgroup.Find(groupLimits(limits)); err != nil {
-			return cli.WithHint(fmt.Errorf("%s: limit the processes: the kernel holds root to no such limit but by a control group: %w", l.Origin, err),
-				"run art as an ordinary user, or take the limit out; art doctor tells about control groups")
-		}
-	}
 	if l, ok := limits["database"]; ok && o.Database == "" {
 		return cli.WithHint(fmt.Errorf("%s: limit the database: there is none", l.Origin), "name one with --db DB")
+	}
+	return nil
+}
+
+// checkProcesses returns an error for a limit of processes that cannot be kept, the guest having root's id.
+func (s *session) checkProcesses() error {
+	l, ok := s.limits["processes"]
+	if !ok || !s.plan.View.CallerIsRoot {
+		return nil
+	}
+	// kernel/fork.c, copy_process: INIT_USER is let pass.
+	if _, err := cgroup.Find(groupLimits(s.limits)); err != nil {
+		return cli.WithHint(fmt.Errorf("%s: limit the processes: the kernel holds root to no such limit but by a control group: %w", l.Origin, err),
+			"run art as an ordinary user, or take the limit out; art doctor tells about control groups, and about the id of a guest of root's")
 	}
 	return nil
 }

@@ -90,7 +90,6 @@ func prepare(o *Options) (_ *prepared, err error) {
 		UID: account.uid, GID: account.gid,
 		Workspace: guest, WorkspaceHost: workspace,
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
-		CallerIsRoot: os.Getuid() == 0,
 		PersonalDirs: account.homes,
 		Network:      settings.Network.Value == "host",
 		Nests:        slices.Contains(values(settings.Allow), "namespaces"),

@@ -16,6 +16,7 @@ import (
 	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hint"
+	"github.com/riverlytech/art/internal/sandbox/idmap"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/sync/quote"
@@ -52,8 +53,10 @@ type session struct {
 	report    bytes.Buffer // what art-fuse has written by its end
 
 	quiet      bool
-	flags      string    // with which art diff and art pull find the same workspace and database
-	starting   *starting // the stage, until it is briefed
+	flags      string     // with which art diff and art pull find the same workspace and database
+	spare      int        // the id on the host for a guest of root's; 0 for the caller's own
+	ids        *idmap.Map // shows the guest what is root's as its own; nil if nothing is to be shown so
+	starting   *starting  // the stage, until it is briefed
 	stage      *os.Process
 	stageDone  <-chan error
 	stageError error // how it ended
@@ -90,6 +93,7 @@ func Run(o *Options) (code int, err error) {
 		return cli.ExitArt, err
 	}
 	defer s.release()
+	defer s.closeIDs()
 	s.trace(tracing)
 	if s.streams.Terminal != nil && !o.Quiet {
 		banner(o, s.prepared)
@@ -116,13 +120,18 @@ func (s *session) prepare(o *Options, refusal error) (err error) {
 			return err
 		}
 	}
+	if os.Getuid() == 0 {
+		s.spare, _ = idmap.Spare() // art doctor says why there is none
+	}
 	var begun error
 	if o.Database == "" || refusal == nil {
 		begun = s.startStage()
 	}
 	if s.prepared, err = prepare(o); err == nil {
 		s.payload.Terminal = s.streams.IsTerminal
-		err = begun
+		if err = begun; err == nil {
+			err = s.chooseIDs()
+		}
 	}
 	if err != nil {
 		s.dismiss()
@@ -250,6 +259,8 @@ func (s *session) handle(m message) {
 	switch kind {
 	case stage.TakenOver:
 		s.dropHandover()
+	case stage.Map:
+		s.mapIDs(m.fd)
 	case stage.Leaving:
 		if rest != stage.Ready {
 			s.attend()

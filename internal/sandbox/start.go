@@ -72,7 +72,7 @@ func (s *session) startStage() error {
 		st.close()
 		return err
 	}
-	uid, gid := os.Getuid(), os.Getgid()
+	uids, gids := s.mappings()
 	st.cmd = &exec.Cmd{
 		Path:       "/proc/self/exe",
 		Args:       []string{stage.Name},
@@ -81,8 +81,10 @@ func (s *session) startStage() error {
 		ExtraFiles: slices.Concat(files, s.streamFiles(), s.traceFiles()),
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags:  s.namespaces(),
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+			UidMappings: uids,
+			GidMappings: gids,
+			// To give up the caller's groups with the caller's ids.
+			GidMappingsEnableSetgroups: s.spare != 0,
 			// To mount; and to get at the mount points in the home, whatever modes a guest has given the
 			// caller's own directories there (capable_wrt_inode_uidgid in kernel/capability.c).
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE},

@@ -116,6 +116,26 @@ func harmless(file *os.File) (bool, error) {
 	return false, nil
 }
 
+// Give makes the ids the owner of the guest's streams, so that a guest that has these on the host can open
+// them anew, as /dev/stdout and the like: pipes that have no name, and are root's or art's own.
+func (s *Streams) Give(uid, gid int) error {
+	for i, file := range s.Guest {
+		if file == nil {
+			continue
+		}
+		var st unix.Stat_t
+		var fs unix.Statfs_t
+		err := errors.Join(unix.Fstat(int(file.Fd()), &st), unix.Fstatfs(int(file.Fd()), &fs))
+		if err == nil && fs.Type == unix.PIPEFS_MAGIC && int(st.Uid) == os.Getuid() {
+			err = unix.Fchown(int(file.Fd()), uid, gid)
+		}
+		if err != nil {
+			return fmt.Errorf("set up %s: %w", streamNames[i], err)
+		}
+	}
+	return nil
+}
+
 // CloseGuest closes art's copies of the guest's ends, so that their end is seen.
 func (s *Streams) CloseGuest() {
 	for i, file := range s.Guest {

@@ -277,3 +277,40 @@ func TestHangupIsNoticed(t *testing.T) {
 		t.Fatal("nobody noticed that the terminal is gone")
 	}
 }
+
+// A pipe without a name can be given to whoever is to open it anew; what has one on the host stays as it is.
+func TestGive(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root gives anything away")
+	}
+	name := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fifo, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fifo.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	s := &Streams{Guest: [3]*os.File{null, w, fifo}}
+	if err := s.Give(4711, 4712); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []uint32{0, 4711, 0} {
+		var st unix.Stat_t
+		if err := unix.Fstat(int(s.Guest[i].Fd()), &st); err != nil || st.Uid != want {
+			t.Errorf("stream %d belongs to %d, %v, want %d", i, st.Uid, err, want)
+		}
+	}
+}

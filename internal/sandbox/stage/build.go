@@ -43,7 +43,7 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 			if s.Do != view.Bind {
 				continue
 			}
-			copied, err := h.clone(s.Source)
+			copied, err := h.clone(p, s.Source)
 			if err == nil {
 				set := uint64(inert)
 				if !s.Write {
@@ -65,7 +65,7 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 		if name == "zero" && p.Counted {
 			name = "full" // the same to be read, but not to be mapped, where it is memory (drivers/char/mem.c, mmap_zero)
 		}
-		fd, err := h.clone("/dev/" + name)
+		fd, err := h.clone(p, "/dev/"+name)
 		if err == nil {
 			// That does not stop anybody from writing to a device, but from changing its inode, which is the
 			// host's (fs/namei.c, sb_permission; mnt_want_write in fs/open.c, chmod_common).
@@ -84,12 +84,20 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 	return b, err
 }
 
-// clone returns a clone of what has been opened under that name, or else is there now.
-func (h *handles) clone(source string) (int, error) {
-	if fd, ok := h.sources[source]; ok {
-		return clone(fd, "")
+// clone returns a clone of what has been opened under that name, or else is there now. The first is what
+// the user has chosen to show: with root's ids given up, the guest has there what root has on the host.
+func (h *handles) clone(p *Plan, source string) (int, error) {
+	fd, ok := h.sources[source]
+	if !ok {
+		return clone(unix.AT_FDCWD, source)
 	}
-	return clone(unix.AT_FDCWD, source)
+	tree, err := clone(fd, "")
+	if err == nil && p.Drop {
+		if err = h.mapIDs(tree); err != nil {
+			unix.Close(tree)
+		}
+	}
+	return tree, err
 }
 
 // take takes steps.
@@ -145,10 +153,15 @@ func (b *builder) place(path string, directory bool) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(dir)
+	name := filepath.Base(path)
 	if directory {
-		err = unix.Mkdirat(dir, filepath.Base(path), 0o755)
+		err = unix.Mkdirat(dir, name, 0o755)
 	} else {
-		err = unix.Mknodat(dir, filepath.Base(path), unix.S_IFREG|0o444, 0)
+		err = unix.Mknodat(dir, name, unix.S_IFREG|0o444, 0)
+	}
+	if err == nil && b.plan.Drop {
+		uid, gid := b.plan.ids()
+		err = unix.Fchownat(dir, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	if err != nil {
 		return -1, err
@@ -173,7 +186,8 @@ func (b *builder) bind(tree int, target string) error {
 
 // tmpfs mounts one that holds mount points.
 func (b *builder) tmpfs(target string, mode uint32) error {
-	return b.mount("tmpfs", target, unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=%04o,size=1m", mode))
+	uid, gid := b.plan.ids()
+	return b.mount("tmpfs", target, unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=%04o,size=1m,uid=%d,gid=%d", mode, uid, gid))
 }
 
 func (b *builder) mount(kind, target string, flags uintptr, options string) error {

@@ -25,6 +25,7 @@ type handles struct {
 	scratch                   scratch
 
 	control *os.File // the socket to art-fuse
+	link    *os.File // the socket to art
 	served  bool     // whether art-fuse has said that it is ready
 }
 

@@ -67,6 +67,9 @@ type Plan struct {
 	Memory uint64
 	// Counted says that this is kept for each process, by what it does not share.
 	Counted bool
+	// Drop says that the stage is to become the view's user and group, which own nothing on the host, before
+	// anything of the guest's begins. Otherwise the guest has the stage's own ids there.
+	Drop bool
 	// Passwd and Group are the text of these files.
 	Passwd, Group string
 	// View is what the guest is to see.
@@ -84,6 +87,7 @@ func (p *Plan) Marshal() []byte {
 		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.WorkspaceSource, v.WorkspaceHost,
 		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
 		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
+		strconv.FormatBool(p.Drop),
 	}
 	var binds []string
 	for _, b := range v.Binds {
@@ -99,12 +103,12 @@ func unmarshal(data []byte) (*Plan, error) {
 	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds); err != nil {
 		return nil, err
 	}
-	var uid, gid, root, network, traced, nests, memory, counted string
+	var uid, gid, root, network, traced, nests, memory, counted, drop string
 	for i, field := range []*string{
 		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group,
 		&uid, &gid, &v.Workspace, &v.HomeSource, &v.WorkspaceSource, &v.WorkspaceHost,
 		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
-		&memory, &counted,
+		&memory, &counted, &drop,
 	} {
 		*field = single[i]
 	}
@@ -118,7 +122,7 @@ func unmarshal(data []byte) (*Plan, error) {
 	if p.Memory, err = strconv.ParseUint(memory, 10, 64); err != nil {
 		return nil, err
 	}
-	p.Counted = counted == "true"
+	p.Counted, p.Drop = counted == "true", drop == "true"
 	v.CallerIsRoot, v.Network, v.Traced, v.Nests = root == "true", network == "true", traced == "true", nests == "true"
 	for b := range slices.Chunk(binds, 3) {
 		v.Binds = append(v.Binds, view.Mount{Source: b[0], Guest: b[1], ReadOnly: b[2] == "true"})

@@ -10,8 +10,9 @@ import (
 // scratch is the one file system in memory whose directories the guest gets as /tmp, /var/tmp and /dev/shm, and in
 // direct mode as its home: so all of them together have one size, which nothing else limits.
 type scratch struct {
-	root  int
-	count *int
+	root     int
+	uid, gid int // the guest's
+	count    *int
 }
 
 // newScratch mounts it in the staging directory.
@@ -26,7 +27,8 @@ func newScratch(p *Plan) (scratch, error) {
 		return scratch{}, err
 	}
 	root, err := openPath(p.staged("scratch"))
-	return scratch{root: root, count: new(int)}, err
+	uid, gid := p.ids()
+	return scratch{root: root, uid: uid, gid: gid, count: new(int)}, err
 }
 
 // scratchSize is half of the machine's memory, which is the kernel's own default (tmpfs(5)), and no more than the limit
@@ -49,6 +51,9 @@ func (s scratch) directory(mode uint32) (int, error) {
 	*s.count++
 	name := strconv.Itoa(*s.count)
 	if err := unix.Mkdirat(s.root, name, 0o700); err != nil {
+		return -1, err
+	}
+	if err := unix.Fchownat(s.root, name, s.uid, s.gid, 0); err != nil {
 		return -1, err
 	}
 	if err := unix.Fchmodat(s.root, name, mode, 0); err != nil { // whatever the umask is

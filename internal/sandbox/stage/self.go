@@ -39,6 +39,10 @@ func readOnlySelf() (int, error) {
 	if same, err := sameFile(here, SelfFD); err != nil || !same {
 		return copySelf()
 	}
+	// What root keeps to itself, a guest with another id could not execute.
+	if kept, err := keptBack(here); err != nil || kept {
+		return copySelf()
+	}
 	tree, err := unix.OpenTree(here, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return -1, err
@@ -50,7 +54,15 @@ func readOnlySelf() (int, error) {
 	return unix.Open(proc(tree), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 }
 
-// copySelf returns a copy in memory, for an executable that was removed or replaced since it was started.
+// keptBack says whether not everybody may read and execute a file.
+func keptBack(fd int) (bool, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(fd, &st)
+	return st.Mode&0o005 != 0o005, err
+}
+
+// copySelf returns a copy in memory, for an executable that was removed or replaced since it was started, or that
+// is not for everybody.
 func copySelf() (_ int, err error) {
 	fd, err := unix.MemfdCreate("art", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {

@@ -26,6 +26,10 @@ const (
 	// Refused says that the kernel does not let the stage mount FUSE; what
 	// follows on the next line is why. The stage then ends.
 	Refused = "refused"
+	// Map comes with a tree of mounts, in which art is to show root's files as the guest's. Art answers
+	// with Mapped, or with why it could not.
+	Map    = "map"
+	Mapped = "mapped"
 	// Failed begins an error.
 	Failed = "error"
 )
@@ -95,7 +99,7 @@ func run(link *os.File) error {
 	if err != nil {
 		return err
 	}
-	h.control = os.NewFile(ControlFD, "control")
+	h.control, h.link = os.NewFile(ControlFD, "control"), link
 	if err := h.makeStaging(p); err != nil {
 		return err
 	}
@@ -126,10 +130,14 @@ func run(link *os.File) error {
 		return err
 	}
 
-	// bwrap refuses to run with capabilities that it did not get by being setuid.
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-		return fmt.Errorf("drop capabilities: %w", err)
+	programs, err := openPrograms(p)
+	if err != nil {
+		return err
 	}
+	if err := becomeGuest(p, link); err != nil {
+		return err
+	}
+	reach(args, programs)
 	// An empty environment: bwrap becomes process 1 of the guest, which with a tracer can
 	// read /proc/1/environ. A traced session's tracer is given the version check alone.
 	var env []string
@@ -164,7 +172,7 @@ type findings struct {
 }
 
 func look(v *view.View) (f findings) {
-	if f.private, f.err = findPrivate(); f.err != nil {
+	if f.private, f.err = findPrivate(v); f.err != nil {
 		return f
 	}
 	if f.sockets, f.err = findSockets(); f.err == nil && v.Traced {
@@ -228,18 +236,22 @@ func (h *handles) mountFUSE(p *Plan) error {
 		return &refusedError{fmt.Errorf("open /dev/fuse: %w", err)}
 	}
 	defer unix.Close(fd)
+	uid, gid := p.ids()
 	// default_permissions: the kernel checks the modes. allow_other: the guest is
 	// in a user namespace below this one; nobody else can reach the mount.
 	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d,default_permissions,allow_other",
-		fd, os.Getuid(), os.Getgid())
+		fd, uid, gid)
 	if err := unix.Mount("art", p.Home(), "fuse.art", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return &refusedError{fmt.Errorf("mount FUSE: %w", err)}
 	}
-	if err := libexec.SendFD(h.control, fd, []byte("mount")); err != nil {
+	if err := libexec.SendFD(h.control, fd, Mounted(uid, gid)); err != nil {
 		return fmt.Errorf("start art-fuse: it ended: %w", err)
 	}
 	return nil
 }
+
+// Mounted is the message with which art-fuse gets its mount: it says which ids the guest has there.
+func Mounted(uid, gid int) []byte { return fmt.Appendf(nil, "mount %d %d", uid, gid) }
 
 // Messages of art-fuse over the control socket, in this order. Instead of any there
 // may be an error, as the stage's own.

@@ -1,0 +1,108 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/libexec"
+)
+
+// ids are the guest's in the stage's user namespace.
+func (p *Plan) ids() (uid, gid int) {
+	if p.Drop {
+		return p.View.UID, p.View.GID
+	}
+	return os.Getuid(), os.Getgid()
+}
+
+// mapIDs has art show root's files in a tree as the guest's.
+func (h *handles) mapIDs(tree int) error {
+	if err := libexec.SendFD(h.link, tree, []byte(Map)); err != nil {
+		return err
+	}
+	_, answer, err := libexec.RecvFD(h.link)
+	if err == nil && string(answer) != Mapped {
+		err = fmt.Errorf("map ids: %s", answer)
+	}
+	return err
+}
+
+// becomeGuest gives up all rights over the host. It returns an error if art is not there any more.
+func becomeGuest(p *Plan, link *os.File) error {
+	if !p.Drop {
+		// bwrap refuses to run with capabilities that it did not get by being setuid.
+		if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+			return fmt.Errorf("drop capabilities: %w", err)
+		}
+		return nil
+	}
+	uid, gid := p.ids()
+	// Of this thread alone: it is the one that calls execve, which ends the others. The user goes last, and
+	// all capabilities with it (capabilities(7), effect of user ID changes on capabilities).
+	if err := thread(unix.SYS_SETGROUPS, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up groups: %w", err)
+	}
+	if err := thread(unix.SYS_SETRESGID, gid, gid, gid); err != nil {
+		return fmt.Errorf("give up the group: %w", err)
+	}
+	if err := thread(unix.SYS_SETRESUID, uid, uid, uid); err != nil {
+		return fmt.Errorf("give up the user: %w", err)
+	}
+	// Which that has undone (prctl(2)). Art may have gone meanwhile.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("end with art: %w", err)
+	}
+	if gone(link) {
+		return errors.New("art has ended")
+	}
+	return nil
+}
+
+func thread(call uintptr, a, b, c int) error {
+	if _, _, errno := unix.RawSyscall(call, uintptr(a), uintptr(b), uintptr(c)); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// openPrograms opens the programs that run before anything of the guest's does, for a stage that is going
+// to be somebody else: they may lie where only root can go.
+func openPrograms(p *Plan) (map[string]int, error) {
+	programs := map[string]int{}
+	if !p.Drop {
+		return programs, nil
+	}
+	for _, path := range p.View.Programs {
+		fd, err := unix.Open(path, unix.O_PATH, 0) // inherited, so that the first can start the second
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", path, err)
+		}
+		programs[path] = fd
+	}
+	return programs, nil
+}
+
+// reach puts descriptors in the place of programs that cannot be reached by name now, and closes the others.
+func reach(args []string, programs map[string]int) {
+	for i, arg := range args {
+		fd, ok := programs[arg]
+		if !ok {
+			continue
+		}
+		if unix.Access(arg, unix.X_OK) == nil {
+			unix.CloseOnExec(fd)
+		} else {
+			args[i] = proc(fd)
+		}
+	}
+}
+
+// gone says whether the other end of link is closed.
+func gone(link *os.File) bool {
+	fds := []unix.PollFd{{Fd: int32(link.Fd())}}
+	_, err := unix.Poll(fds, 0)
+	return err == nil && fds[0].Revents&unix.POLLHUP != 0
+}
