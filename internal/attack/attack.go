@@ -13,6 +13,7 @@
 //	secrets.go     what is there to be read
 //	system.go      what is there to be written, and devices
 //	inodes.go      files of the host that are reached without a name
+//	roots.go       what only the host's root may do to files
 //	rights.go      what a process may do
 //	modes.go       programs left with the caller's rights
 //	workspace.go   what a guest could leave behind for the host
@@ -72,6 +73,6 @@ func (a *Attempt) In(mode Mode) bool { return a.Only == "" || a.Only == mode }
 
 // All returns all attempts.
 func All() []Attempt {
-	return slices.Concat(processes, sockets, secrets, system, inodes, rights, calls, foreign, kernel,
+	return slices.Concat(processes, sockets, secrets, system, inodes, roots, rights, calls, foreign, kernel,
 		protocols, workspace, settings, home, modes)
 }
