@@ -174,7 +174,34 @@ func New(id int) (*Map, error) {
 	if err = errors.Join(err, killed); err != nil {
 		return fail(err)
 	}
-	return &Map{f}, nil
+	m := &Map{f}
+	if err := m.tryMemory(); err != nil {
+		m.Close()
+		return fail(err)
+	}
+	return m, nil
+}
+
+// tryMemory says why a file system in memory cannot be mapped, as before Linux 6.3: what hides files in a
+// tree of mounts is one.
+func (m *Map) tryMemory() error {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("tmpfs: %w", err)
+	}
+	defer unix.Close(fs)
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return fmt.Errorf("tmpfs: %w", err)
+	}
+	tree, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("tmpfs: %w", err)
+	}
+	defer unix.Close(tree)
+	if err := m.Apply(tree); err != nil {
+		return fmt.Errorf("tmpfs: %w", err)
+	}
+	return nil
 }
 
 // mappings are those of a user namespace in which 0 stands for id, and every other id for itself.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestSpare(t *testing.T) {
@@ -76,5 +78,45 @@ func TestMappings(t *testing.T) {
 		if got := mappings(c.of, 500); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.of, got, c.want)
 		}
+	}
+}
+
+// What root has is the guest's through the mount, what the guest makes is root's, and the rest is as it is.
+func TestApply(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root maps ids")
+	}
+	const guest = 4711
+	m, err := New(guest)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer m.Close()
+	dir := t.TempDir()
+	for name, uid := range map[string]int{"root's": 0, "another's": 33, "the guest's": guest} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(filepath.Join(dir, name), uid, uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := unix.OpenTree(unix.AT_FDCWD, dir, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(tree)
+	if err := m.Apply(tree); err != nil {
+		t.Skipf("the file system of %s: %v", dir, err)
+	}
+	const nobody = 65534
+	for name, want := range map[string]uint32{"root's": guest, "another's": 33, "the guest's": nobody} {
+		var st unix.Stat_t
+		if err := unix.Fstatat(tree, name, &st, 0); err != nil || st.Uid != want || st.Gid != want {
+			t.Errorf("what is %s shows as %d:%d, %v, want %d", name, st.Uid, st.Gid, err, want)
+		}
+	}
+	if err := m.Apply(tree); err == nil {
+		t.Error("a tree is mapped twice")
 	}
 }
