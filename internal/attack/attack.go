@@ -1,5 +1,5 @@
-// Package attack tries to break out of a sandbox, in some ninety ways. It is what
-// `art doctor --attack` runs, and the end-to-end tests with it.
+// Package attack tries to break out of a sandbox. It is what `art doctor --attack` runs,
+// and the end-to-end tests with it.
 //
 // An attempt that fails everywhere proves nothing, so all of them are also made on
 // the host, where most succeed. Each runs in a process of its own, as some end it or
