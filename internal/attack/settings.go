@@ -3,6 +3,7 @@ package attack
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +21,17 @@ var settings = []Attempt{
 	{Name: "change the mode of the user's settings", try: func(t *Target) error {
 		return rechmod(t.nearConfig)
 	}},
-	{Name: "see the workspace's settings", Only: Direct, try: func(*Target) error { return list(config) }},
+	{Name: "see what lies beside the workspace's settings", try: func(*Target) error {
+		return any(glob(config+"/*", config+"/config/*", config+"/config/.*"), func(path string) error {
+			if slices.Contains(shown, path) {
+				return errNothing
+			}
+			return unix.Lstat(path, new(unix.Stat_t))
+		})
+	}},
+	{Name: "change the workspace's settings", Only: Direct, try: func(*Target) error {
+		return any(shown, func(path string) error { return openWith(path, unix.O_WRONLY) })
+	}},
 	{Name: "read the workspace's variables", try: func(*Target) error {
 		return any(glob(config+"/config/.env*"), read)
 	}},
@@ -55,6 +66,9 @@ var settings = []Attempt{
 	}},
 }
 
+// shown is what a guest sees of a workspace's settings: as much as git may track.
+var shown = []string{config + "/config", config + "/config/sandbox.json", config + "/config/binds.json"}
+
 func init() { area("settings of the next session", settings) }
 
 // leave makes a file in a directory of the host's, and removes it.
@@ -83,9 +97,14 @@ func withSettings(try func() error) error {
 // MakeWorkspace makes a directory with settings and variables like a workspace's, for the
 // attempts on the host.
 func MakeWorkspace(dir string) error {
-	file := filepath.Join(dir, config, "config", ".env")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	dir = filepath.Join(dir, config, "config")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte("NAME=value\n"), 0o600)
+	for name, text := range map[string]string{".env": "NAME=value\n", "sandbox.json": "{}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
