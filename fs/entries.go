@@ -270,6 +270,11 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 	if dst == src {
 		return nil // two names of one file: rename(2) does nothing
 	}
+	// At another place, what is not shown of it would be shown to who reads the database without knowing
+	// of that. Who moves files copies what he sees then (rename(2), EXDEV).
+	if o.host != nil && src.based && src.attrOf().IsDir() && o.host.hidden.part(src.path) {
+		return syscall.EXDEV
+	}
 	if dst != nil {
 		dst.holds++
 		defer func() { dst.holds--; o.drop(dst) }()

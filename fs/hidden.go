@@ -11,24 +11,31 @@ import (
 )
 
 // hidden is what a host tree leaves out, with all that lies below it: by its path, whatever the host
-// puts there, and by its inode, wherever the host moves it.
+// puts there, and by its inode, wherever the host moves it. Of some directories it leaves out all but
+// a part.
 type hidden struct {
-	paths   map[string]bool    // below the tree's root
-	in      map[string]bool    // directories of these
-	objects map[[2]uint64]bool // device and inode
-	pins    []int              // O_PATH descriptors of these, or their numbers would go to others
+	paths   map[string]bool      // below the tree's root
+	in      map[string]bool      // directories of these, and of what is not shown of parts
+	objects map[[2]uint64]string // device and inode, with the only path that shows it; "": none does
+	pins    []int                // O_PATH descriptors of these, or their numbers would go to others
 	dirs    []hiddenDir
+	parts   map[string]bool // directories in the tree's root of which only a part is shown
+	shown   map[string]bool // that part: files, and directories on the way to them
 }
 
 // hiddenDir is a hidden directory that was there when it was hidden.
 type hiddenDir struct {
-	path   string // below the tree's root; absolute outside of it
+	path   string // below above, if there is one, or the tree's root; absolute outside of it
+	above  *hiddenDir
 	object [2]uint64
 	pin    int
 }
 
 func newHidden() hidden {
-	return hidden{paths: map[string]bool{}, in: map[string]bool{}, objects: map[[2]uint64]bool{}}
+	return hidden{
+		paths: map[string]bool{}, in: map[string]bool{}, objects: map[[2]uint64]string{},
+		parts: map[string]bool{}, shown: map[string]bool{},
+	}
 }
 
 // add hides a file or a directory, which need not be there, and what SQLite keeps beside it. dir is the
@@ -50,13 +57,13 @@ func (h *hidden) add(dir, file string) error {
 		if err := unix.Fstat(pin, &st); err != nil {
 			return &os.PathError{Op: "stat", Path: file, Err: err}
 		}
-		h.objects[[2]uint64{st.Dev, st.Ino}] = true
+		h.objects[[2]uint64{st.Dev, st.Ino}] = ""
 		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 			place := file
 			if inside {
 				place = rel
 			}
-			h.dirs = append(h.dirs, hiddenDir{place, [2]uint64{st.Dev, st.Ino}, pin})
+			h.dirs = append(h.dirs, hiddenDir{path: place, object: [2]uint64{st.Dev, st.Ino}, pin: pin})
 		}
 	}
 	// A link has its own name, under which the host may put something else.
@@ -75,6 +82,58 @@ func (h *hidden) add(dir, file string) error {
 	return nil
 }
 
+// showOnly shows, of a directory in the tree's root that holds some of the files, nothing but these,
+// which need not be there. What is hidden otherwise stays so. root is the tree's.
+func (h *hidden) showOnly(root int, files []string) error {
+	for _, file := range files {
+		top, _, below := strings.Cut(file, "/")
+		if !below || !filepath.IsLocal(file) || filepath.Clean(file) != file {
+			return &os.PathError{Op: "show", Path: file, Err: syscall.EINVAL}
+		}
+		h.parts[top], h.shown[file] = true, true
+		for i := range len(file) {
+			if file[i] != '/' || h.shown[file[:i]] {
+				continue
+			}
+			h.shown[file[:i]], h.in[file[:i]] = true, true
+			if err := h.pinShown(root, file[:i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pinShown sees to it that a directory of which only a part is shown shows nothing where the host may
+// move it. One that comes later is known by its path.
+func (h *hidden) pinShown(root int, path string) error {
+	var above *hiddenDir
+	name := path
+	if cut := strings.LastIndexByte(path, '/'); cut >= 0 {
+		i := slices.IndexFunc(h.dirs, func(d hiddenDir) bool { return h.objects[d.object] == path[:cut] })
+		if i < 0 {
+			return nil // what is above is not there, or hidden as a whole
+		}
+		parent := h.dirs[i]
+		above, root, name = &parent, parent.pin, path[cut+1:]
+	}
+	pin, err := unix.Openat(root, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	h.pins = append(h.pins, pin)
+	var st unix.Stat_t
+	if err := unix.Fstat(pin, &st); err != nil {
+		return &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	object := [2]uint64{st.Dev, st.Ino}
+	if _, hidden := h.objects[object]; !hidden {
+		h.objects[object] = path
+		h.dirs = append(h.dirs, hiddenDir{path: name, above: above, object: object, pin: pin})
+	}
+	return nil
+}
+
 func (h *hidden) close() {
 	for _, pin := range h.pins {
 		unix.Close(pin)
@@ -83,6 +142,9 @@ func (h *hidden) close() {
 
 // path tells whether a path is hidden, or lies below what is.
 func (h *hidden) path(path string) bool {
+	if h.apart(path) {
+		return true
+	}
 	if len(h.paths) == 0 {
 		return false
 	}
@@ -94,6 +156,18 @@ func (h *hidden) path(path string) bool {
 	return h.paths[path] || h.paths["."]
 }
 
+// apart tells whether a path lies in a directory of which only a part is shown, and not in that.
+func (h *hidden) apart(path string) bool {
+	top, _, below := strings.Cut(path, "/")
+	return below && h.parts[top] && !h.shown[path]
+}
+
+// entry tells whether a path is hidden in a directory that is not.
+func (h *hidden) entry(path string) bool { return h.paths[path] || h.apart(path) }
+
+// part tells whether only a part is shown of a directory.
+func (h *hidden) part(path string) bool { return h.shown[path] && h.in[path] }
+
 // moved tells whether a hidden directory is no longer found where it was: then it may be anywhere, and
 // what lies below it is not known by its path. A directory has one place only. root is the tree's.
 func (h *hidden) moved(root int) bool {
@@ -104,6 +178,9 @@ func (h *hidden) moved(root int) bool {
 // elsewhere, and a link in its place.
 func (d *hiddenDir) isAt(root int) bool {
 	var st unix.Stat_t
+	if d.above != nil {
+		root = d.above.pin
+	}
 	if !strings.Contains(d.path, "/") { // one call, as each lookup in the base waits for it
 		err := unix.Fstatat(root, d.path, &st, unix.AT_SYMLINK_NOFOLLOW)
 		return err == nil && d.object == [2]uint64{st.Dev, st.Ino}
@@ -125,14 +202,17 @@ func (d *hiddenDir) isGone() bool {
 	return unix.Fstat(d.pin, &st) == nil && st.Nlink == 0
 }
 
-// object tells whether an inode is hidden.
-func (h *hidden) object(dev, ino uint64) bool { return h.objects[[2]uint64{dev, ino}] }
+// object tells whether an inode is hidden under a name in a directory.
+func (h *hidden) object(dev, ino uint64, dir, name string) bool {
+	at, ok := h.objects[[2]uint64{dev, ino}]
+	return ok && (at == "" || at != join(dir, name))
+}
 
-// check returns an error if what is open as fd is hidden, and closes it.
-func (h *hidden) check(fd int) error {
+// check returns an error if what is open as fd is hidden under its path, and closes it.
+func (h *hidden) check(fd int, path string) error {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
-	if err == nil && h.object(st.Dev, st.Ino) {
+	if err == nil && h.object(st.Dev, st.Ino, ".", path) {
 		err = syscall.ENOENT
 	}
 	if err != nil {

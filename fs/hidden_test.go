@@ -111,3 +111,130 @@ func TestHiddenDirectoryIsMoved(t *testing.T) {
 		t.Errorf("link: %v", err)
 	}
 }
+
+// Of a directory of which only some files are shown, these and the way to them are all that there is, also
+// of what the host puts there later.
+func TestShowOnly(t *testing.T) {
+	s := newSession(t)
+	s.plant(".art/config/sandbox.json", []byte("settings"))
+	for _, path := range []string{".art/config/.env", ".art/config/.env~", ".art/config/sub/key", ".art/key", ".art/other/config/sandbox.json"} {
+		s.plant(path, []byte("secret"))
+	}
+	s.show = []string{".art/config/sandbox.json", ".art/config/binds.json"}
+	s.remount(t)
+	shows := func(config string) {
+		t.Helper()
+		for dir, want := range map[string]string{"ws": ".art", "ws/.art": "config", "ws/.art/config": config} {
+			if names := s.names(dir); names != want {
+				t.Errorf("%s shows %q", dir, names)
+			}
+		}
+		for _, path := range []string{"config/.env", "config/.env~", "config/.env.swp", "config/sub", "config/sub/key", "key", "other", "other/config/sandbox.json"} {
+			s.missing("ws/.art/" + path)
+		}
+	}
+	shows("sandbox.json")
+	s.reads("ws/.art/config/sandbox.json", []byte("settings"))
+	s.missing("ws/.art/config/binds.json")
+
+	// As editors do it.
+	s.plant(".art/config/.env.swp", []byte("secret"))
+	s.plant(".art/config/sandbox.json~", []byte("new"))
+	s.must(os.Rename(filepath.Join(s.base, ".art/config/sandbox.json~"), filepath.Join(s.base, ".art/config/sandbox.json")))
+	s.plant(".art/config/binds.json", []byte("binds"))
+	s.remount(t)
+	shows("binds.json sandbox.json")
+	s.reads("ws/.art/config/sandbox.json", []byte("new"))
+	s.reads("ws/.art/config/binds.json", []byte("binds"))
+
+	// The guest may change what it sees, but takes no directory along to where more of it would show.
+	s.write("ws/.art/config/sandbox.json", []byte("own"), 0)
+	s.write("ws/.art/config/.env", []byte("own"), 0)
+	for _, path := range []string{"ws/.art", "ws/.art/config"} {
+		if err := s.rename(path, "ws/moved"); err != syscall.EXDEV {
+			t.Errorf("rename %s: %v", path, err)
+		}
+	}
+	s.must(s.rename("ws/.art/config/binds.json", "ws/binds.json"))
+	s.reads("ws/binds.json", []byte("binds"))
+	if names := s.names("ws/.art/config"); names != ".env sandbox.json" {
+		t.Errorf("the directory shows %q", names)
+	}
+	s.reads("ws/.art/config/.env", []byte("own"))
+}
+
+// What is hidden otherwise stays so.
+func TestShowOnlyOfWhatIsHidden(t *testing.T) {
+	for hide, want := range map[string]string{"sandbox.json": "binds.json", "": "", "..": "", "link": "binds.json"} {
+		s := newSession(t)
+		s.plant(".art/config/sandbox.json", []byte("secret"))
+		s.plant(".art/config/binds.json", []byte("binds"))
+		s.must(os.Link(filepath.Join(s.base, ".art/config/sandbox.json"), filepath.Join(s.base, ".art/config/link")))
+		s.hide = []string{filepath.Join(s.base, ".art/config", hide)}
+		s.show = []string{".art/config/sandbox.json", ".art/config/binds.json"}
+		s.remount(t)
+		s.missing("ws/.art/config/sandbox.json")
+		if want == "" {
+			s.missing("ws/.art/config")
+		} else if names := s.names("ws/.art/config"); names != want {
+			t.Errorf("without %q there is %q", hide, names)
+		}
+	}
+}
+
+// A directory shows nothing of what it holds where the host moves it.
+func TestShowOnlyIsMoved(t *testing.T) {
+	for _, moved := range []string{".art", ".art/config"} {
+		base := t.TempDir()
+		config := filepath.Join(base, ".art/config")
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(os.MkdirAll(filepath.Join(config, "sub"), 0o755))
+		must(os.Mkdir(filepath.Join(base, "seen"), 0o755))
+		for _, name := range []string{".env", "sandbox.json", "sub/key"} {
+			must(os.WriteFile(filepath.Join(config, name), nil, 0o644))
+		}
+		h, err := OpenHost(base)
+		must(err)
+		defer h.Close()
+		must(h.ShowOnly(".art/config/sandbox.json"))
+		if _, _, err := h.Lstat(".art/config/sandbox.json"); err != nil {
+			t.Error(err)
+		}
+		must(os.Rename(filepath.Join(base, moved), filepath.Join(base, "seen/moved")))
+		for _, path := range []string{"", "/config", "/.env", "/config/.env", "/sandbox.json", "/config/sandbox.json", "/sub/key", "/config/sub/key"} {
+			path = "seen/moved" + path
+			if _, _, err := h.Lstat(path); err != syscall.ENOENT {
+				t.Errorf("attributes of %s: %v", path, err)
+			}
+			if d, err := h.OpenDir(path); err == nil {
+				d.Close()
+				t.Errorf("%s can be listed", path)
+			}
+			if f, err := h.Open(path); err == nil {
+				f.Close()
+				t.Errorf("%s can be read", path)
+			}
+		}
+		d, err := h.OpenDir("seen")
+		must(err)
+		if list, err := d.ReadAll(); err != nil || len(list) != 0 {
+			t.Errorf("%v, %v", list, err)
+		}
+		d.Close()
+		// What the host puts in its place shows as much as that did.
+		must(os.MkdirAll(config, 0o755))
+		must(os.WriteFile(filepath.Join(config, "sandbox.json"), nil, 0o644))
+		must(os.WriteFile(filepath.Join(config, ".env"), nil, 0o644))
+		if _, _, err := h.Lstat(".art/config/sandbox.json"); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := h.Lstat(".art/config/.env"); err != syscall.ENOENT {
+			t.Error(err)
+		}
+	}
+}

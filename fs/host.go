@@ -69,6 +69,10 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 	return h, nil
 }
 
+// ShowOnly leaves everything but the files out of those directories in the tree's root that hold one of
+// them. Their paths are relative to the root. It is to be called before the tree is used.
+func (h *Host) ShowOnly(files ...string) error { return h.hidden.showOnly(h.root, files) }
+
 // Dir is the absolute path of the tree's root.
 func (h *Host) Dir() string { return h.dir }
 
@@ -98,7 +102,7 @@ func (h *Host) open(path string, flags uint64) (int, error) {
 	if h.hidden.path(path) {
 		return -1, syscall.ENOENT
 	}
-	at, owned, moved := h.root, false, h.hidden.moved(h.root)
+	at, owned, moved, whole := h.root, false, h.hidden.moved(h.root), path
 	for {
 		rest := ""
 		if cut := cut(path, moved); cut > 0 {
@@ -116,7 +120,7 @@ func (h *Host) open(path string, flags uint64) (int, error) {
 			unix.Close(at)
 		}
 		if err == nil && moved {
-			err = h.hidden.check(fd)
+			err = h.hidden.check(fd, strings.TrimSuffix(strings.TrimSuffix(whole, rest), "/"))
 		}
 		if err != nil || rest == "" {
 			return fd, err
@@ -171,10 +175,15 @@ func (h *Host) Lstat(path string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
 		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, err
 	}
 	defer done()
-	return h.lstatAt(fd, name)
+	dir := "."
+	if len(name) < len(path) {
+		dir = path[:len(path)-len(name)-1]
+	}
+	return h.lstatAt(fd, dir, name)
 }
 
-func (h *Host) lstatAt(fd int, name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
+// lstatAt returns the attributes of a name in a directory, which is open as fd.
+func (h *Host) lstatAt(fd int, dir, name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
 	var st unix.Stat_t
 	var err error
 	if name == "." {
@@ -182,7 +191,7 @@ func (h *Host) lstatAt(fd int, name string) (sqlvfs.Attr, sqlvfs.Fingerprint, er
 	} else {
 		err = unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	}
-	if err == nil && h.hidden.object(st.Dev, st.Ino) {
+	if err == nil && h.hidden.object(st.Dev, st.Ino, dir, name) {
 		err = syscall.ENOENT
 	}
 	if err != nil {
@@ -223,7 +232,7 @@ func (h *Host) Open(path string) (*HostFile, error) {
 	if err == nil && !attr.IsRegular() {
 		err = syscall.EINVAL
 	}
-	if err == nil && h.hidden.object(fp.Dev, fp.Ino) {
+	if err == nil && h.hidden.object(fp.Dev, fp.Ino, ".", path) {
 		err = syscall.EACCES
 	}
 	if err != nil {
@@ -337,8 +346,8 @@ func (d *HostDir) ReadAll() ([]Dirent, error) {
 			}
 			e := Dirent{string(name), binary.NativeEndian.Uint64(b), uint32(b[18]) << 12}
 			b = b[reclen:]
-			if e.Name == "." || e.Name == ".." || d.hides && d.h.hidden.paths[join(d.path, e.Name)] ||
-				d.h.hidden.object(d.h.dev, e.Ino) {
+			if e.Name == "." || e.Name == ".." || d.hides && d.h.hidden.entry(join(d.path, e.Name)) ||
+				d.h.hidden.object(d.h.dev, e.Ino, d.path, e.Name) {
 				continue
 			}
 			list = append(list, e)
@@ -348,10 +357,10 @@ func (d *HostDir) ReadAll() ([]Dirent, error) {
 
 // Lstat returns an entry's attributes and fingerprint.
 func (d *HostDir) Lstat(name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
-	if d.hides && d.h.hidden.paths[join(d.path, name)] {
+	if d.hides && d.h.hidden.entry(join(d.path, name)) {
 		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.ENOENT
 	}
-	return d.h.lstatAt(d.fd, name)
+	return d.h.lstatAt(d.fd, d.path, name)
 }
 
 // Close closes the directory.

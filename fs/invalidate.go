@@ -137,7 +137,7 @@ func (o *Overlay) hear(ws *watches, events []byte) {
 // changes all the time. Lock held.
 func (o *Overlay) isHidden(ws []*watch, name string) bool {
 	for _, w := range ws {
-		if !o.host.hidden.paths[join(w.path, name)] {
+		if !o.host.hidden.entry(join(w.path, name)) {
 			return false
 		}
 	}

@@ -16,6 +16,7 @@ import (
 type inProcess struct {
 	base, db string
 	hide     []string // paths on the host
+	show     []string // same of the base: of the directories in it that hold these, nothing else
 	watches  int      // how many directories may be watched
 	cache    *cache   // nil: not connected
 
@@ -51,6 +52,9 @@ func (s *inProcess) beginOver(t rapid.TB, base string) {
 	s.store, err = sqlvfs.Open(s.db, sqlvfs.Options{Create: true, Root: rootAttr()})
 	if err == nil && base != "" {
 		s.host, err = OpenHost(base, append(s.hide, s.db)...)
+	}
+	if err == nil && s.host != nil {
+		err = s.host.ShowOnly(s.show...)
 	}
 	if err == nil {
 		s.overlay, err = NewOverlay(OverlayOptions{Store: s.store, Base: s.host, Name: workspace, Watches: s.watches, Logf: func(f string, a ...any) {

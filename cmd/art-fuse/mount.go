@@ -118,7 +118,7 @@ func mount(cfg mountConfig) error {
 	if err != nil {
 		return err
 	}
-	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{ReadOnly: !cfg.readWrite, Create: cfg.readWrite}, false)
+	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{ReadOnly: !cfg.readWrite, Create: cfg.readWrite}, false, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -20,17 +20,18 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]...] --control FD
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]... [--show PATH]...] --control FD
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
+Of a directory in DIR that holds a PATH, relative to DIR, nothing else is shown.
 On SIGUSR1 it prints how many operations of each kind the kernel asked for,
 and how long it polled for requests when none came.
 `
 
 type serveConfig struct {
 	db, base, name string
-	hide           []string
+	hide, show     []string
 	control        int
 }
 
@@ -42,6 +43,10 @@ func serveCommand() *ffcli.Command {
 	set.StringVar(&cfg.name, "name", "", "")
 	set.Func("hide", "", func(path string) error {
 		cfg.hide = append(cfg.hide, path)
+		return nil
+	})
+	set.Func("show", "", func(path string) error {
+		cfg.show = append(cfg.show, path)
 		return nil
 	})
 	set.IntVar(&cfg.control, "control", -1, "")
@@ -90,7 +95,7 @@ func serve(cfg serveConfig) error {
 			}
 		}
 	}
-	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{Create: true, Placed: tell("opened")}, true, cfg.hide...)
+	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{Create: true, Placed: tell("opened")}, true, cfg.hide, cfg.show)
 	if err != nil {
 		refuse(control, err)
 		return reported{err}
@@ -174,8 +179,8 @@ func logf(format string, args ...any) {
 }
 
 // openOverlay opens a database and puts it over a workspace, if one is given. The database and what
-// is to be hidden are left out of that.
-func openOverlay(db, base, name string, how sqlvfs.Options, session bool, hide ...string) (*sqlvfs.Store, *fs.Overlay, error) {
+// is to be hidden are left out of that, and what lies beside what is to be shown.
+func openOverlay(db, base, name string, how sqlvfs.Options, session bool, hide, show []string) (*sqlvfs.Store, *fs.Overlay, error) {
 	store, err := openWith(db, how)
 	if err != nil {
 		return nil, nil, err
@@ -185,7 +190,10 @@ func openOverlay(db, base, name string, how sqlvfs.Options, session bool, hide .
 		opt.Owner = &fs.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}
 	}
 	if base != "" {
-		if opt.Base, err = fs.OpenHost(base, append(hide, db)...); err != nil {
+		if opt.Base, err = fs.OpenHost(base, append(hide, db)...); err == nil {
+			err = opt.Base.ShowOnly(show...)
+		}
+		if err != nil {
 			store.Close()
 			return nil, nil, fmt.Errorf("open workspace: %w", err)
 		}

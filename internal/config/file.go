@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,11 +14,46 @@ import (
 // maxFile bounds a configuration file, in bytes.
 const maxFile = 1 << 20
 
+// File is a file of settings, as it was read.
+type File struct {
+	Path     string // within the workspace
+	Text     []byte
+	Mode     os.FileMode // its permissions
+	Modified time.Time
+}
+
 // readTrusted returns the text of the file path in the workspace whose root
 // directory is open as root, and nil if there is none. The configuration is
 // trusted, so neither the file nor a directory on the way to it may be a symbolic
 // link: one could lead to a place that a guest writes to.
 func readTrusted(root *os.File, path string) ([]byte, error) {
+	f, err := openTrusted(root, path)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readBounded(f)
+}
+
+// readSettings is readTrusted for a file that guests may see.
+func readSettings(root *os.File, path string) (*File, error) {
+	f, err := openTrusted(root, path)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := readBounded(f)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	return &File{path, text, info.Mode().Perm(), info.ModTime()}, nil
+}
+
+func openTrusted(root *os.File, path string) (*os.File, error) {
 	fd, err := unix.Openat2(int(root.Fd()), path, &unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
@@ -31,9 +67,7 @@ func readTrusted(root *os.File, path string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	f := os.NewFile(uintptr(fd), name)
-	defer f.Close()
-	return readBounded(f)
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // readBounded returns the whole of a regular file; it is never nil without an error.

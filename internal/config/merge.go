@@ -24,6 +24,7 @@ type Ask struct {
 func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []Ask, error) {
 	m := &merger{user: user, root: root, real: resolved(root), trusted: trusted}
 	out := *user
+	out.Files = workspace.Files
 	var err error
 	if out.Mounts, err = m.resolve(user.Mounts); err != nil {
 		return nil, nil, err

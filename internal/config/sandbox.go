@@ -17,6 +17,9 @@ const Dir = ".art"
 // SandboxFile is the path of the workspace's settings within the workspace.
 const SandboxFile = ".art/config/sandbox.json"
 
+// GuestFiles are what guests see of a workspace's [Dir].
+var GuestFiles = []string{SandboxFile, BindsFile}
+
 // Entry is one thing that was said, and where.
 type Entry struct{ Value, Origin string }
 
@@ -65,6 +68,8 @@ type Settings struct {
 	// Workspace is the directory to take for the workspace if none is named. Only
 	// the user's file has it.
 	Workspace Entry
+	// Files are those that these settings of a workspace come from.
+	Files []File
 	// Content stands for the text of the files that these settings of a workspace come
 	// from, and for those of its variables that need trust, or is "" if there are none.
 	Content string
@@ -274,12 +279,13 @@ func ReadWorkspace(root *os.File, home string, allowed []string) (*Settings, err
 	// The digest takes the very text that is read, each after its name and length: no
 	// two pairs of files have the same.
 	each := func(path string, read func(*source, []byte) error) error {
-		text, err := readTrusted(root, path)
-		if text == nil || err != nil {
+		file, err := readSettings(root, path)
+		if file == nil || err != nil {
 			return err
 		}
+		text := file.Text
 		fmt.Fprintf(digest, "%s %d\n%s", path, len(text), text)
-		s.Content = hex.EncodeToString(digest.Sum(nil))
+		s.Files, s.Content = append(s.Files, *file), hex.EncodeToString(digest.Sum(nil))
 		return read(&source{name: filepath.Join(root.Name(), path), dir: root.Name(), home: home, allowed: allowed}, text)
 	}
 	var binds []Mount
@@ -292,7 +298,7 @@ func ReadWorkspace(root *os.File, home string, allowed []string) (*Settings, err
 	if err := each(SandboxFile, func(src *source, text []byte) error {
 		own, err := src.read(text)
 		if err == nil {
-			own.Content, s = s.Content, own
+			own.Files, own.Content, s = s.Files, s.Content, own
 		}
 		return err
 	}); err != nil {

@@ -72,7 +72,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err := p.hide(append(hide, config.UserHidden(os.Getenv)...), mounts); err != nil {
 		return nil, err
 	}
-	p.hideConfig()
+	p.hideConfig(settings.Files)
 	if p.plan.Database != "" {
 		p.hideDatabases(<-beside, mounts)
 	}
@@ -192,15 +192,19 @@ func checkMounts(root *os.File, mounts []config.Mount, guest string) error {
 	return config.CheckGuests(mounts, view.Home, guest)
 }
 
-// hideConfig hides the workspace's configuration. What the guest is to know of it is in
-// its environment. The whole directory is, and not just the secrets in it: a mount over a
-// file goes away when somebody on the host puts another file in its place, as editors do,
-// which also leave copies beside it. In an overlay, what a guest has there is its own: push
-// and pull leave the configuration out.
-func (p *prepared) hideConfig() {
-	p.plan.Hide = append(p.plan.Hide, filepath.Join(view.Resolve(p.plan.Workspace), config.Dir))
-	if p.plan.Database != "" {
-		p.hideBase = append(p.hideBase, "/"+config.Dir)
+// hideConfig hides the workspace's configuration, but for the files of settings: git tracks them
+// where a team shares them, and would commit their removal. The whole directory is covered, and not
+// just the secrets in it: a mount over a file goes away when somebody on the host puts another file
+// in its place, as editors do, which also leave copies beside it. An overlay shows only these
+// files; what a guest has there is its own: push and pull leave the configuration out.
+func (p *prepared) hideConfig(files []config.File) {
+	workspace := view.Resolve(p.plan.Workspace)
+	p.plan.DotArt = filepath.Join(workspace, config.Dir)
+	for _, f := range files {
+		at := filepath.Join(workspace, f.Path)
+		if !slices.ContainsFunc(p.plan.Hide, func(hidden string) bool { return view.Within(at, hidden) }) {
+			p.plan.Settings = append(p.plan.Settings, f)
+		}
 	}
 }
 

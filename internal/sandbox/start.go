@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/libexec"
@@ -28,6 +29,9 @@ func (s *session) startFUSE() error {
 	// (d_invalidate in fs/dcache.c), so the server must not show the host's in the first place.
 	for _, path := range s.hideBase {
 		args = append(args, "--hide", filepath.Join(s.plan.Workspace, path))
+	}
+	for _, path := range config.GuestFiles {
+		args = append(args, "--show", path)
 	}
 	cmd, err := libexec.Command("art-fuse", args...)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 type handles struct {
 	sources map[string]int
 	hide    []int
+	dotArt  int // -1 without one
 	dbDir   int // -1 without a database
 	fuse    int // where FUSE is mounted already, else -1
 
@@ -52,6 +53,9 @@ func open(p *Plan) (*handles, error) {
 			return nil, fmt.Errorf("hide %s: %w", path, err)
 		}
 		h.hide = append(h.hide, fd)
+	}
+	if h.dotArt, err = openPath(p.DotArt); err != nil && !absent(err) {
+		return nil, fmt.Errorf("cover %s: %w", p.DotArt, err)
 	}
 	if p.Database != "" {
 		if h.dbDir, err = openPath(filepath.Dir(p.Database)); err != nil {
@@ -138,6 +142,9 @@ func (h *handles) cover(p *Plan) error {
 		if err := h.coverFD(fd); err != nil {
 			return fmt.Errorf("hide: %w", err)
 		}
+	}
+	if err := h.coverSettings(p); err != nil {
+		return err
 	}
 	if h.dbDir < 0 {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/sandbox/wire"
 )
@@ -61,6 +62,10 @@ type Plan struct {
 	Sources []string
 	// Hide are the absolute host paths to cover. One that does not exist is fine.
 	Hide []string
+	// DotArt is the absolute path of the workspace's own directory of art's to cover, which need
+	// not exist, and Settings are the files that the guest sees in it all the same.
+	DotArt   string
+	Settings []config.File
 	// HideHome are the paths to cover in the FUSE mount, relative to it.
 	HideHome []string
 	// Memory is how much of it the guest may have, in bytes; 0 is not limited.
@@ -87,20 +92,20 @@ func (p *Plan) Marshal() []byte {
 		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.WorkspaceSource, v.WorkspaceHost,
 		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
 		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
-		strconv.FormatBool(p.Drop),
+		strconv.FormatBool(p.Drop), p.DotArt,
 	}
 	var binds []string
 	for _, b := range v.Binds {
 		binds = append(binds, b.Source, b.Guest, strconv.FormatBool(b.ReadOnly))
 	}
-	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command, v.PersonalDirs, v.Programs, binds)
+	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command, v.PersonalDirs, v.Programs, binds, marshalSettings(p.Settings))
 }
 
 func unmarshal(data []byte) (*Plan, error) {
 	var p Plan
 	v := &p.View
-	var single, binds []string
-	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds); err != nil {
+	var single, binds, settings []string
+	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds, &settings); err != nil {
 		return nil, err
 	}
 	var uid, gid, root, network, traced, nests, memory, counted, drop string
@@ -108,7 +113,7 @@ func unmarshal(data []byte) (*Plan, error) {
 		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group,
 		&uid, &gid, &v.Workspace, &v.HomeSource, &v.WorkspaceSource, &v.WorkspaceHost,
 		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
-		&memory, &counted, &drop,
+		&memory, &counted, &drop, &p.DotArt,
 	} {
 		*field = single[i]
 	}
@@ -127,7 +132,8 @@ func unmarshal(data []byte) (*Plan, error) {
 	for b := range slices.Chunk(binds, 3) {
 		v.Binds = append(v.Binds, view.Mount{Source: b[0], Guest: b[1], ReadOnly: b[2] == "true"})
 	}
-	return &p, nil
+	p.Settings, err = unmarshalSettings(settings)
+	return &p, err
 }
 
 // Home returns the path in the stage's namespace of the FUSE mount.
