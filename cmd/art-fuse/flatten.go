@@ -78,6 +78,9 @@ func flattenCommand(stdout io.Writer) *ffcli.Command {
 	}
 }
 
+// guestFiles are what guests see of a workspace's .art. The secrets beside them are in no database.
+var guestFiles = []string{".art/config/sandbox.json", ".art/config/binds.json"}
+
 // flatten copies into a database what it has in the workspace base on the host.
 func flatten(ctx context.Context, stdout io.Writer, db, base, name string) error {
 	store, err := openWith(db, sqlvfs.Options{})
@@ -97,6 +100,9 @@ func flatten(ctx context.Context, stdout io.Writer, db, base, name string) error
 		return fmt.Errorf("open workspace: %w", err)
 	}
 	defer host.Close()
+	if err := host.ShowOnly(guestFiles...); err != nil {
+		return fmt.Errorf("open workspace: %w", err)
+	}
 	overlay, err := fs.NewOverlay(fs.OverlayOptions{
 		Store: store, Base: host, Name: name,
 		Logf: func(string, ...any) {}, // what it would say, Failed does
