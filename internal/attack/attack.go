@@ -71,8 +71,9 @@ type Attempt struct {
 // In says whether the attempt makes sense in a mode.
 func (a *Attempt) In(mode Mode) bool { return a.Only == "" || a.Only == mode }
 
-// All returns all attempts.
+// All returns all attempts. They are functions, as a session's processes are of the same program and begin
+// without them.
 func All() []Attempt {
-	return slices.Concat(processes, sockets, secrets, system, inodes, roots, rights, calls, foreign, kernel,
-		protocols, workspace, settings, home, modes)
+	return slices.Concat(processes(), sockets(), secrets(), system(), inodes(), roots(), rights(), calls(), foreign(), kernel(),
+		protocols(), workspace(), settings(), home(), modes())
 }

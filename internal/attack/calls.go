@@ -13,116 +13,120 @@ import (
 // namespaces is the option that allows namespaces.
 const namespaces = "namespaces"
 
-var calls = []Attempt{
-	{Name: "make a user namespace by unshare", Option: namespaces, try: func(t *Target) error {
-		return t.sub("nothing", &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWUSER})
-	}},
-	{Name: "make a user namespace by clone", Option: namespaces, try: func(t *Target) error {
-		return t.sub("nothing", &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER})
-	}},
-	{Name: "make a user namespace by clone3", Option: namespaces, try: clone3},
-	{Name: "mount in a user namespace", Needs: Host, Option: namespaces, try: func(t *Target) error {
-		return t.sub("mount", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNS))
-	}},
-	{Name: "have every right in a network namespace", Needs: Host, Option: namespaces, try: func(t *Target) error {
-		return t.sub("network", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNET))
-	}},
-	{Name: "mount", Needs: Root, try: func(t *Target) error {
-		return t.sub("mount", &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS})
-	}},
-	{Name: "make the root writable", Needs: Root, try: func(t *Target) error {
-		return t.sub("remount", &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS})
-	}},
-	{Name: "remount without a namespace", Needs: Root, try: func(*Target) error {
-		// There is no such mount, which the kernel only says to those who may mount.
-		return refusedOnly(unix.Mount("none", "/proc/self", "", unix.MS_REMOUNT|unix.MS_BIND, ""), unix.EINVAL)
-	}},
-	{Name: "mount by fsopen", Needs: Root, try: func(*Target) error {
-		fd, err := unix.Fsopen("tmpfs", 0)
-		return closed(fd, err)
-	}},
-	{Name: "clone a mount", Needs: Root, try: func(*Target) error {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE)
-		return closed(fd, err)
-	}},
-	{Name: "change the root", Needs: Root, try: func(*Target) error { return unix.Chroot("/usr") }},
-	{Name: "join a namespace", Needs: Root, try: func(*Target) error {
-		fd, err := unix.Open("/proc/self/ns/ipc", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
+func calls() []Attempt {
+	return area("calls of the kernel", []Attempt{
+		{Name: "make a user namespace by unshare", Option: namespaces, try: func(t *Target) error {
+			return t.sub("nothing", &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWUSER})
+		}},
+		{Name: "make a user namespace by clone", Option: namespaces, try: func(t *Target) error {
+			return t.sub("nothing", &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER})
+		}},
+		{Name: "make a user namespace by clone3", Option: namespaces, try: clone3},
+		{Name: "mount in a user namespace", Needs: Host, Option: namespaces, try: func(t *Target) error {
+			return t.sub("mount", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNS))
+		}},
+		{Name: "have every right in a network namespace", Needs: Host, Option: namespaces, try: func(t *Target) error {
+			return t.sub("network", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNET))
+		}},
+		{Name: "mount", Needs: Root, try: func(t *Target) error {
+			return t.sub("mount", &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS})
+		}},
+		{Name: "make the root writable", Needs: Root, try: func(t *Target) error {
+			return t.sub("remount", &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS})
+		}},
+		{Name: "remount without a namespace", Needs: Root, try: func(*Target) error {
+			// There is no such mount, which the kernel only says to those who may mount.
+			return refusedOnly(unix.Mount("none", "/proc/self", "", unix.MS_REMOUNT|unix.MS_BIND, ""), unix.EINVAL)
+		}},
+		{Name: "mount by fsopen", Needs: Root, try: func(*Target) error {
+			fd, err := unix.Fsopen("tmpfs", 0)
+			return closed(fd, err)
+		}},
+		{Name: "clone a mount", Needs: Root, try: func(*Target) error {
+			fd, err := unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE)
+			return closed(fd, err)
+		}},
+		{Name: "change the root", Needs: Root, try: func(*Target) error { return unix.Chroot("/usr") }},
+		{Name: "join a namespace", Needs: Root, try: func(*Target) error {
+			fd, err := unix.Open("/proc/self/ns/ipc", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			return unix.Setns(fd, 0)
+		}},
+		{Name: "open a file by its handle", Needs: Root, try: func(*Target) error {
+			handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, "/usr", 0)
+			if err != nil {
+				return err
+			}
+			dir, err := unix.Open("/usr", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			fd, err := unix.OpenByHandleAt(dir, handle, unix.O_RDONLY)
+			return closed(fd, err)
+		}},
+		{Name: "use io_uring", Needs: Host, Option: "io_uring", try: func(*Target) error {
+			var params [120]byte
+			return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
+		}},
+		{Name: "load a map of bpf", Needs: Host, try: func(*Target) error {
+			attr := [20]uint32{2, 4, 4, 1} // an array with one element
+			return call(unix.SYS_BPF, unix.BPF_MAP_CREATE, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
+		}},
+		{Name: "count the kernel's events", Needs: Host, Option: "perf", try: func(*Target) error {
+			attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
+			fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+			return closed(fd, err)
+		}},
+		{Name: "handle page faults", Needs: Host, Option: "userfaultfd", try: func(*Target) error {
+			return call(unix.SYS_USERFAULTFD, 1) // UFFD_USER_MODE_ONLY
+		}},
+		{Name: "use the caller's keyring", Needs: Host, Option: "keys", try: func(*Target) error {
+			_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
 			return err
-		}
-		return unix.Setns(fd, 0)
-	}},
-	{Name: "open a file by its handle", Needs: Root, try: func(*Target) error {
-		handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, "/usr", 0)
-		if err != nil {
+		}},
+		{Name: "add a key", Needs: Host, Option: "keys", try: func(*Target) error {
+			_, err := unix.AddKey("user", "art", []byte("x"), unix.KEY_SPEC_PROCESS_KEYRING)
 			return err
-		}
-		dir, err := unix.Open("/usr", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
+		}},
+		{Name: "read the kernel's messages", Needs: Host, try: func(*Target) error {
+			_, err := unix.Klogctl(unix.SYSLOG_ACTION_READ_ALL, make([]byte, 4096))
 			return err
-		}
-		fd, err := unix.OpenByHandleAt(dir, handle, unix.O_RDONLY)
-		return closed(fd, err)
-	}},
-	{Name: "use io_uring", Needs: Host, Option: "io_uring", try: func(*Target) error {
-		var params [120]byte
-		return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
-	}},
-	{Name: "load a map of bpf", Needs: Host, try: func(*Target) error {
-		attr := [20]uint32{2, 4, 4, 1} // an array with one element
-		return call(unix.SYS_BPF, unix.BPF_MAP_CREATE, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
-	}},
-	{Name: "count the kernel's events", Needs: Host, Option: "perf", try: func(*Target) error {
-		attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
-		fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
-		return closed(fd, err)
-	}},
-	{Name: "handle page faults", Needs: Host, Option: "userfaultfd", try: func(*Target) error {
-		return call(unix.SYS_USERFAULTFD, 1) // UFFD_USER_MODE_ONLY
-	}},
-	{Name: "use the caller's keyring", Needs: Host, Option: "keys", try: func(*Target) error {
-		_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
-		return err
-	}},
-	{Name: "add a key", Needs: Host, Option: "keys", try: func(*Target) error {
-		_, err := unix.AddKey("user", "art", []byte("x"), unix.KEY_SPEC_PROCESS_KEYRING)
-		return err
-	}},
-	{Name: "read the kernel's messages", Needs: Host, try: func(*Target) error {
-		_, err := unix.Klogctl(unix.SYSLOG_ACTION_READ_ALL, make([]byte, 4096))
-		return err
-	}},
-	{Name: "make a socket of virtual machines", Needs: Host, Option: "sockets", try: socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)},
-	{Name: "make a socket of the kernel's ciphers", Needs: Host, Option: "sockets", try: socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0)},
-	{Name: "make a socket for whole packets", Needs: Root, try: socket(unix.AF_PACKET, unix.SOCK_RAW, 0)},
-	{Name: "make a raw socket", Needs: Root, try: socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)},
-	{Name: "put input into the terminal", Needs: Host, try: input(unix.TIOCSTI)},
-	// The kernel takes the lower half of the number alone.
-	{Name: "put input into the terminal by another number", Needs: Host, try: input(0xdead<<32 | unix.TIOCSTI)},
-	{Name: "load a module", Needs: Host, try: func(*Target) error {
-		fd, err := unix.Open("/proc/self/exe", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		// It is none, which the kernel only says to those who may load one.
-		return refusedOnly(unix.FinitModule(fd, "", 0), unix.ENOEXEC)
-	}},
-	{Name: "end swapping", Needs: Root, try: func(*Target) error {
-		path := []byte("/proc/self/art-attack\x00")
-		return refusedOnly(call(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(&path[0]))), unix.ENOENT)
-	}},
+		}},
+		{Name: "make a socket of virtual machines", Needs: Host, Option: "sockets", try: socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)},
+		{Name: "make a socket of the kernel's ciphers", Needs: Host, Option: "sockets", try: socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0)},
+		{Name: "make a socket for whole packets", Needs: Root, try: socket(unix.AF_PACKET, unix.SOCK_RAW, 0)},
+		{Name: "make a raw socket", Needs: Root, try: socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)},
+		{Name: "put input into the terminal", Needs: Host, try: input(unix.TIOCSTI)},
+		// The kernel takes the lower half of the number alone.
+		{Name: "put input into the terminal by another number", Needs: Host, try: input(0xdead<<32 | unix.TIOCSTI)},
+		{Name: "load a module", Needs: Host, try: func(*Target) error {
+			fd, err := unix.Open("/proc/self/exe", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			// It is none, which the kernel only says to those who may load one.
+			return refusedOnly(unix.FinitModule(fd, "", 0), unix.ENOEXEC)
+		}},
+		{Name: "end swapping", Needs: Root, try: func(*Target) error {
+			path := []byte("/proc/self/art-attack\x00")
+			return refusedOnly(call(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(&path[0]))), unix.ENOENT)
+		}},
+	})
 }
 
-func init() { area("calls of the kernel", calls) }
-
 // subs are what attempts start in namespaces of their own.
-var subs = map[string]func() error{
-	"nothing": func() error { return nil },
-	"mount":   func() error { return mount("/tmp", "tmpfs", 0) },
-	"remount": func() error { return mount("/", "", unix.MS_REMOUNT|unix.MS_BIND) },
-	"network": configure,
+func subs() map[string]func() error {
+	return map[string]func() error{
+		"nothing":    func() error { return nil },
+		"mount":      func() error { return mount("/tmp", "tmpfs", 0) },
+		"remount":    func() error { return mount("/", "", unix.MS_REMOUNT|unix.MS_BIND) },
+		"network":    configure,
+		"capability": func() error { return onFile(giveCapability)(nil) },
+		"overlay":    copyUp,
+	}
 }
 
 // mount mounts in this process's own namespace, where no other sees it.

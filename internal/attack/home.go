@@ -6,12 +6,12 @@ import (
 
 // A session begins in the workspace, which an overlay has in a home that persists: who can close
 // either for good ends them all.
-var home = []Attempt{
-	{Name: "lock later sessions out of the workspace", Only: Overlay, try: func(*Target) error { return lockOut(".", 0) }},
-	{Name: "lock later sessions out of the home", Only: Overlay, try: func(*Target) error { return lockOut("..", 0) }},
+func home() []Attempt {
+	return area("later sessions", []Attempt{
+		{Name: "lock later sessions out of the workspace", Only: Overlay, try: func(*Target) error { return lockOut(".", 0) }},
+		{Name: "lock later sessions out of the home", Only: Overlay, try: func(*Target) error { return lockOut("..", 0) }},
+	})
 }
-
-func init() { area("later sessions", home) }
 
 // lockOut takes a directory's owner the permission to enter it, and gives it back. Both by a
 // descriptor: there would be no way to it by its path.

@@ -9,36 +9,36 @@ import (
 )
 
 // What is changed here is only set to what it is already: the kernel asks for the same right.
-var inodes = []Attempt{
-	{Name: "change the mode of the sandbox's program", Needs: Host, try: func(*Target) error { return chmod(self) }},
-	{Name: "change the times of the sandbox's program", Needs: Host, try: func(*Target) error { return touch(self) }},
-	{Name: "leave an attribute on the sandbox's program", Needs: Host, try: func(*Target) error { return mark(self) }},
-	{Name: "change the mode of the first process's program", Needs: Host, try: func(*Target) error { return chmod("/proc/1/exe") }},
+func inodes() []Attempt {
+	return area("inodes of the host", []Attempt{
+		{Name: "change the mode of the sandbox's program", Needs: Host, try: func(*Target) error { return chmod(self) }},
+		{Name: "change the times of the sandbox's program", Needs: Host, try: func(*Target) error { return touch(self) }},
+		{Name: "leave an attribute on the sandbox's program", Needs: Host, try: func(*Target) error { return mark(self) }},
+		{Name: "change the mode of the first process's program", Needs: Host, try: func(*Target) error { return chmod("/proc/1/exe") }},
 
-	{Name: "change the mode of a device", Needs: Root, try: func(*Target) error { return any(devices, chmod) }},
-	{Name: "change the times of a device", Needs: Root, try: func(*Target) error { return any(devices, touch) }},
-	{Name: "set the owner of a device", Needs: Root, try: func(*Target) error { return any(devices, chown) }},
-	{Name: "put an access list on a device", Needs: Host, try: func(*Target) error { return any(devices, acl) }},
-	{Name: "change the mode of a standard stream", Needs: Root, try: stream(chmod)},
-	{Name: "change the times of a standard stream", Needs: Root, try: stream(touch)},
-	{Name: "change the mode of a file in /proc", Needs: Root, try: func(*Target) error { return any(inProc(), chmod) }},
-	{Name: "change the owner of a file in /proc", Needs: Root, try: func(*Target) error { return any(inProc(), chown) }},
-	// Where root allows namespaces, processes' own directories can be written, and have these.
-	{Name: "change the mode of the network's files in /proc", Needs: Root, Option: namespaces, try: func(*Target) error {
-		return any(glob("/proc/self/net/*"), chmod)
-	}},
-	{Name: "change the times of the network's files in /proc", Needs: Root, Option: namespaces, try: func(*Target) error {
-		return any(glob("/proc/self/net/*"), touch)
-	}},
-	{Name: "change the mode of a directory in /proc", Needs: Root, try: func(*Target) error {
-		return any([]string{"/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/tty"}, chmod)
-	}},
-	{Name: "change the mode of a file in /sys", Needs: Root, try: func(*Target) error {
-		return any(glob("/sys/kernel/*", "/sys/module/*/parameters/*"), chmod)
-	}},
+		{Name: "change the mode of a device", Needs: Root, try: func(*Target) error { return any(devices, chmod) }},
+		{Name: "change the times of a device", Needs: Root, try: func(*Target) error { return any(devices, touch) }},
+		{Name: "set the owner of a device", Needs: Root, try: func(*Target) error { return any(devices, chown) }},
+		{Name: "put an access list on a device", Needs: Host, try: func(*Target) error { return any(devices, acl) }},
+		{Name: "change the mode of a standard stream", Needs: Root, try: stream(chmod)},
+		{Name: "change the times of a standard stream", Needs: Root, try: stream(touch)},
+		{Name: "change the mode of a file in /proc", Needs: Root, try: func(*Target) error { return any(inProc(), chmod) }},
+		{Name: "change the owner of a file in /proc", Needs: Root, try: func(*Target) error { return any(inProc(), chown) }},
+		// Where root allows namespaces, processes' own directories can be written, and have these.
+		{Name: "change the mode of the network's files in /proc", Needs: Root, Option: namespaces, try: func(*Target) error {
+			return any(glob("/proc/self/net/*"), chmod)
+		}},
+		{Name: "change the times of the network's files in /proc", Needs: Root, Option: namespaces, try: func(*Target) error {
+			return any(glob("/proc/self/net/*"), touch)
+		}},
+		{Name: "change the mode of a directory in /proc", Needs: Root, try: func(*Target) error {
+			return any([]string{"/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/tty"}, chmod)
+		}},
+		{Name: "change the mode of a file in /sys", Needs: Root, try: func(*Target) error {
+			return any(glob("/sys/kernel/*", "/sys/module/*/parameters/*"), chmod)
+		}},
+	})
 }
-
-func init() { area("inodes of the host", inodes) }
 
 // devices are what every process may use.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}

@@ -13,129 +13,125 @@ import (
 
 // modes are ways to leave a program on the host that runs with the caller's rights, whoever starts
 // it. In overlay mode they change nothing but the database.
-var modes = []Attempt{
-	{Name: "leave a program with the caller's rights", Only: Direct, try: onFile(func(path string) error {
-		return unix.Chmod(path, unix.S_ISUID|0o700)
-	})},
-	{Name: "leave one with the rights of the caller's group", Only: Direct, try: onFile(func(path string) error {
-		return unix.Chmod(path, unix.S_ISGID|0o710)
-	})},
-	{Name: "leave one through a descriptor", Only: Direct, try: onFile(func(path string) error {
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		return unix.Fchmod(fd, unix.S_ISUID|0o700)
-	})},
-	{Name: "leave one by fchmodat2", Needs: Host, Only: Direct, try: onFile(func(path string) error {
-		p, err := unix.BytePtrFromString(path)
-		if err != nil {
-			return err
-		}
-		cwd := unix.AT_FDCWD
-		return call(unix.SYS_FCHMODAT2, uintptr(cwd), uintptr(unsafe.Pointer(p)), unix.S_ISUID|0o700, unix.AT_SYMLINK_NOFOLLOW)
-	})},
-	{Name: "leave one with garbage in the mode", Only: Direct, try: onFile(func(path string) error {
-		p, err := unix.BytePtrFromString(path)
-		if err != nil {
-			return err
-		}
-		cwd := unix.AT_FDCWD
-		return call(unix.SYS_FCHMODAT, uintptr(cwd), uintptr(unsafe.Pointer(p)), 0xdead<<32|unix.S_ISUID|0o700)
-	})},
-	{Name: "make a program with the caller's rights", Only: Direct, try: byOpening(unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY)},
-	{Name: "leave one in a writable mount", Needs: Host, try: func(*Target) error {
-		return any(writableMounts(), func(dir string) error {
-			path := own(dir)
-			if err := os.WriteFile(path, nil, 0o600); err != nil {
+func modes() []Attempt {
+	return area("modes of files in the workspace", []Attempt{
+		{Name: "leave a program with the caller's rights", Only: Direct, try: onFile(func(path string) error {
+			return unix.Chmod(path, unix.S_ISUID|0o700)
+		})},
+		{Name: "leave one with the rights of the caller's group", Only: Direct, try: onFile(func(path string) error {
+			return unix.Chmod(path, unix.S_ISGID|0o710)
+		})},
+		{Name: "leave one through a descriptor", Only: Direct, try: onFile(func(path string) error {
+			fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			return unix.Fchmod(fd, unix.S_ISUID|0o700)
+		})},
+		{Name: "leave one by fchmodat2", Needs: Host, Only: Direct, try: onFile(func(path string) error {
+			p, err := unix.BytePtrFromString(path)
+			if err != nil {
+				return err
+			}
+			cwd := unix.AT_FDCWD
+			return call(unix.SYS_FCHMODAT2, uintptr(cwd), uintptr(unsafe.Pointer(p)), unix.S_ISUID|0o700, unix.AT_SYMLINK_NOFOLLOW)
+		})},
+		{Name: "leave one with garbage in the mode", Only: Direct, try: onFile(func(path string) error {
+			p, err := unix.BytePtrFromString(path)
+			if err != nil {
+				return err
+			}
+			cwd := unix.AT_FDCWD
+			return call(unix.SYS_FCHMODAT, uintptr(cwd), uintptr(unsafe.Pointer(p)), 0xdead<<32|unix.S_ISUID|0o700)
+		})},
+		{Name: "make a program with the caller's rights", Only: Direct, try: byOpening(unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY)},
+		{Name: "leave one in a writable mount", Needs: Host, try: func(*Target) error {
+			return any(writableMounts(), func(dir string) error {
+				path := own(dir)
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					return err
+				}
+				defer os.Remove(path)
+				return unix.Chmod(path, unix.S_ISUID|0o700)
+			})
+		}},
+		{Name: "make one by openat2", Needs: Host, Only: Direct, try: func(*Target) error {
+			path := own(".")
+			fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+				Flags: unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC, Mode: unix.S_ISUID | 0o700})
+			if err != nil {
 				return err
 			}
 			defer os.Remove(path)
-			return unix.Chmod(path, unix.S_ISUID|0o700)
-		})
-	}},
-	{Name: "make one by openat2", Needs: Host, Only: Direct, try: func(*Target) error {
-		path := own(".")
-		fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
-			Flags: unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC, Mode: unix.S_ISUID | 0o700})
-		if err != nil {
-			return err
-		}
-		defer os.Remove(path)
-		return setUserID(fd)
-	}},
-	{Name: "make one without a name", Needs: Host, Only: Direct, try: func(*Target) error {
-		fd, err := unix.Open(".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, unix.S_ISUID|0o700)
-		if err != nil {
-			return err
-		}
-		return setUserID(fd)
-	}},
-	{Name: "make one as a device is made", Only: Direct, try: func(*Target) error {
-		path := own(".")
-		if err := unix.Mknod(path, unix.S_IFREG|unix.S_ISUID|0o700, 0); err != nil {
-			return err
-		}
-		defer os.Remove(path)
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		return setUserID(fd)
-	}},
-	{Name: "make one by io_uring", Needs: Host, Option: "io_uring", Only: Direct, try: ringOpen},
-	{Name: "give a program capabilities", Needs: Root, Only: Direct, try: onFile(giveCapability)},
-	{Name: "give one capabilities as root of a namespace", Needs: Host, Option: namespaces, Only: Direct, try: func(t *Target) error {
-		return t.sub("capability", asRoot(unix.CLONE_NEWUSER))
-	}},
-	{Name: "have the kernel copy one for an overlay", Needs: Root, Option: namespaces, Only: Direct, try: func(t *Target) error {
-		return t.sub("overlay", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNS))
-	}},
-	{Name: "leave a file that nobody can remove", Needs: Host, Only: Direct, try: onFile(func(path string) error {
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
-		if err != nil {
-			return err
-		}
-		if err := unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|unix.STATX_ATTR_IMMUTABLE); err != nil {
-			return err
-		}
-		return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags)
-	})},
-	{Name: "leave one by file_setattr", Needs: Host, Only: Direct, try: onFile(func(path string) error {
-		p, err := unix.BytePtrFromString(path)
-		if err != nil {
-			return err
-		}
-		set := func(flags uint64) error {
-			attr := [3]uint64{flags} // struct file_attr
-			cwd := unix.AT_FDCWD
-			return call(unix.SYS_FILE_SETATTR, uintptr(cwd), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-		}
-		if err := set(0x8); err != nil { // FS_XFLAG_IMMUTABLE
-			return err
-		}
-		return set(0)
-	})},
-	{Name: "leave a directory that gives its group away", Only: Direct, try: func(*Target) error {
-		path := own(".")
-		if err := os.Mkdir(path, 0o700); err != nil {
-			return err
-		}
-		defer os.Remove(path)
-		return unix.Chmod(path, unix.S_ISGID|0o700)
-	}},
-}
-
-func init() {
-	area("modes of files in the workspace", modes)
-	subs["capability"] = func() error { return onFile(giveCapability)(nil) }
-	subs["overlay"] = copyUp
+			return setUserID(fd)
+		}},
+		{Name: "make one without a name", Needs: Host, Only: Direct, try: func(*Target) error {
+			fd, err := unix.Open(".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, unix.S_ISUID|0o700)
+			if err != nil {
+				return err
+			}
+			return setUserID(fd)
+		}},
+		{Name: "make one as a device is made", Only: Direct, try: func(*Target) error {
+			path := own(".")
+			if err := unix.Mknod(path, unix.S_IFREG|unix.S_ISUID|0o700, 0); err != nil {
+				return err
+			}
+			defer os.Remove(path)
+			fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			return setUserID(fd)
+		}},
+		{Name: "make one by io_uring", Needs: Host, Option: "io_uring", Only: Direct, try: ringOpen},
+		{Name: "give a program capabilities", Needs: Root, Only: Direct, try: onFile(giveCapability)},
+		{Name: "give one capabilities as root of a namespace", Needs: Host, Option: namespaces, Only: Direct, try: func(t *Target) error {
+			return t.sub("capability", asRoot(unix.CLONE_NEWUSER))
+		}},
+		{Name: "have the kernel copy one for an overlay", Needs: Root, Option: namespaces, Only: Direct, try: func(t *Target) error {
+			return t.sub("overlay", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNS))
+		}},
+		{Name: "leave a file that nobody can remove", Needs: Host, Only: Direct, try: onFile(func(path string) error {
+			fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
+			if err != nil {
+				return err
+			}
+			if err := unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|unix.STATX_ATTR_IMMUTABLE); err != nil {
+				return err
+			}
+			return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags)
+		})},
+		{Name: "leave one by file_setattr", Needs: Host, Only: Direct, try: onFile(func(path string) error {
+			p, err := unix.BytePtrFromString(path)
+			if err != nil {
+				return err
+			}
+			set := func(flags uint64) error {
+				attr := [3]uint64{flags} // struct file_attr
+				cwd := unix.AT_FDCWD
+				return call(unix.SYS_FILE_SETATTR, uintptr(cwd), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+			}
+			if err := set(0x8); err != nil { // FS_XFLAG_IMMUTABLE
+				return err
+			}
+			return set(0)
+		})},
+		{Name: "leave a directory that gives its group away", Only: Direct, try: func(*Target) error {
+			path := own(".")
+			if err := os.Mkdir(path, 0o700); err != nil {
+				return err
+			}
+			defer os.Remove(path)
+			return unix.Chmod(path, unix.S_ISGID|0o700)
+		}},
+	})
 }
 
 // writableMounts returns the directories that are of a file system of the host's, and may be

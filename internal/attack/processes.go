@@ -10,46 +10,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var processes = []Attempt{
-	{Name: "signal a process", try: func(t *Target) error { return unix.Kill(t.pid, 0) }},
-	{Name: "open a process", try: func(t *Target) error {
-		fd, err := unix.PidfdOpen(t.pid, 0)
-		if err == nil {
-			unix.Close(fd)
-		}
-		return err
-	}},
-	{Name: "see its environment", try: func(t *Target) error { return read(t.proc("environ")) }},
-	{Name: "see its files through its root", try: func(t *Target) error { return list(t.proc("root")) }},
-	{Name: "take its descriptors", Needs: Root, try: func(t *Target) error { return list(t.proc("fd")) }},
-	{Name: "read its memory", Needs: Root, try: memory},
-	{Name: "trace it", Needs: Root, try: attach},
-	{Name: "find the caller's secret in /proc", try: secretInProc},
-	{Name: "use an inherited descriptor", try: inherited},
-
-	// The sandbox's first process is bubblewrap.
-	{Name: "debug the first process", Needs: Host, try: debugFirst},
-	{Name: "see the environment of the first process", Needs: Host, try: func(*Target) error { return read("/proc/1/environ") }},
-	{Name: "write the program of the first process", Needs: Host, try: func(*Target) error { return openWith("/proc/1/exe", unix.O_RDWR) }},
-	{Name: "use the descriptors of the first process", Needs: Host, try: func(*Target) error {
-		return any(glob("/proc/1/fd/*", "/proc/1/map_files/*"), func(path string) error {
-			info, err := os.Stat(path)
-			if err != nil {
-				return err
+func processes() []Attempt {
+	return area("processes of the host", []Attempt{
+		{Name: "signal a process", try: func(t *Target) error { return unix.Kill(t.pid, 0) }},
+		{Name: "open a process", try: func(t *Target) error {
+			fd, err := unix.PidfdOpen(t.pid, 0)
+			if err == nil {
+				unix.Close(fd)
 			}
-			mode := info.Mode()
-			return found(mode.IsRegular() || mode.IsDir() || mode&os.ModeSocket != 0)
-		})
-	}},
+			return err
+		}},
+		{Name: "see its environment", try: func(t *Target) error { return read(t.proc("environ")) }},
+		{Name: "see its files through its root", try: func(t *Target) error { return list(t.proc("root")) }},
+		{Name: "take its descriptors", Needs: Root, try: func(t *Target) error { return list(t.proc("fd")) }},
+		{Name: "read its memory", Needs: Root, try: memory},
+		{Name: "trace it", Needs: Root, try: attach},
+		{Name: "find the caller's secret in /proc", try: secretInProc},
+		{Name: "use an inherited descriptor", try: inherited},
+
+		// The sandbox's first process is bubblewrap.
+		{Name: "debug the first process", Needs: Host, try: debugFirst},
+		{Name: "see the environment of the first process", Needs: Host, try: func(*Target) error { return read("/proc/1/environ") }},
+		{Name: "write the program of the first process", Needs: Host, try: func(*Target) error { return openWith("/proc/1/exe", unix.O_RDWR) }},
+		{Name: "use the descriptors of the first process", Needs: Host, try: func(*Target) error {
+			return any(glob("/proc/1/fd/*", "/proc/1/map_files/*"), func(path string) error {
+				info, err := os.Stat(path)
+				if err != nil {
+					return err
+				}
+				mode := info.Mode()
+				return found(mode.IsRegular() || mode.IsDir() || mode&os.ModeSocket != 0)
+			})
+		}},
+	})
 }
 
-func init() { area("processes of the host", processes) }
-
 // area says of attempts what they are made on.
-func area(name string, attempts []Attempt) {
+func area(name string, attempts []Attempt) []Attempt {
 	for i := range attempts {
 		attempts[i].Area = name
 	}
+	return attempts
 }
 
 // memory reads where the process's first mapping begins.

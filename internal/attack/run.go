@@ -62,7 +62,7 @@ func run(path string, args []string, stdout io.Writer) error {
 			}
 		}
 	case roleSub:
-		if try, ok := subs[args[0]]; ok {
+		if try, ok := subs()[args[0]]; ok {
 			return try()
 		}
 	}

@@ -13,58 +13,66 @@ import (
 // restricts a guest's network has to know each (MPTCP connects past Landlock's rule for
 // TCP). Netlink's other protocols than the one for addresses and routes configure and
 // observe the machine.
-var socketCode = slices.Concat(
-	load(0),
-	oneOf([]uint32{unix.AF_UNIX}, allow),
-	oneOf([]uint32{unix.AF_INET, unix.AF_INET6},
-		load(1), and(0xf), // SOCK_TYPE_MASK in include/linux/net.h
-		oneOf([]uint32{unix.SOCK_STREAM}, load(2),
-			oneOf([]uint32{0, unix.IPPROTO_TCP}, allow),
+func socketCode() []unix.SockFilter {
+	return slices.Concat(
+		load(0),
+		oneOf([]uint32{unix.AF_UNIX}, allow),
+		oneOf([]uint32{unix.AF_INET, unix.AF_INET6},
+			load(1), and(0xf), // SOCK_TYPE_MASK in include/linux/net.h
+			oneOf([]uint32{unix.SOCK_STREAM}, load(2),
+				oneOf([]uint32{0, unix.IPPROTO_TCP}, allow),
+				refuse(unix.EPROTONOSUPPORT)),
+			oneOf([]uint32{unix.SOCK_DGRAM}, load(2),
+				oneOf([]uint32{0, unix.IPPROTO_UDP, unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6}, allow),
+				refuse(unix.EPROTONOSUPPORT)),
+			oneOf([]uint32{unix.SOCK_RAW}, refuse(unix.EPERM)), // as without the capability
 			refuse(unix.EPROTONOSUPPORT)),
-		oneOf([]uint32{unix.SOCK_DGRAM}, load(2),
-			oneOf([]uint32{0, unix.IPPROTO_UDP, unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6}, allow),
+		oneOf([]uint32{unix.AF_NETLINK}, load(2),
+			oneOf([]uint32{unix.NETLINK_ROUTE}, allow),
 			refuse(unix.EPROTONOSUPPORT)),
-		oneOf([]uint32{unix.SOCK_RAW}, refuse(unix.EPERM)), // as without the capability
-		refuse(unix.EPROTONOSUPPORT)),
-	oneOf([]uint32{unix.AF_NETLINK}, load(2),
-		oneOf([]uint32{unix.NETLINK_ROUTE}, allow),
-		refuse(unix.EPROTONOSUPPORT)),
-	refuse(unix.EAFNOSUPPORT),
-)
+		refuse(unix.EAFNOSUPPORT),
+	)
+}
 
 // optionCode keeps other protocols from being put over a TCP socket, such as SMC and ESP: which
 // one is in memory. The kernel's TLS goes with them (CVE-2023-0461 was in what they share);
 // programs have their own.
-var optionCode = slices.Concat(
-	load(1), oneOf([]uint32{unix.SOL_TCP},
-		load(2), oneOf([]uint32{unix.TCP_ULP}, refuse(unix.ENOENT)), // as without the module
-		allow),
-	allow,
-)
+func optionCode() []unix.SockFilter {
+	return slices.Concat(
+		load(1), oneOf([]uint32{unix.SOL_TCP},
+			load(2), oneOf([]uint32{unix.TCP_ULP}, refuse(unix.ENOENT)), // as without the module
+			allow),
+		allow,
+	)
+}
 
 // prlimitCode lets nobody set the limit of core dumps, and says that it was done. Who asks
 // for the old one as well would read memory that nobody has written, and is refused.
-var prlimitCode = slices.Concat(
-	load(1), oneOf([]uint32{unix.RLIMIT_CORE},
-		isNull(2, allow),
-		isNull(3, refuse(0)),
-		refuse(unix.EPERM)),
-	allow,
-)
+func prlimitCode() []unix.SockFilter {
+	return slices.Concat(
+		load(1), oneOf([]uint32{unix.RLIMIT_CORE},
+			isNull(2, allow),
+			isNull(3, refuse(0)),
+			refuse(unix.EPERM)),
+		allow,
+	)
+}
 
 // sharedCode refuses mappings that are shared and have no file. Of the ways to share,
 // MAP_SHARED is the only one that the kernel takes without (do_mmap in mm/mmap.c).
-var sharedCode = slices.Concat(
-	load(3), and(unix.MAP_TYPE|unix.MAP_ANONYMOUS),
-	oneOf([]uint32{unix.MAP_SHARED | unix.MAP_ANONYMOUS}, refuse(unix.ENOMEM)),
-	allow,
-)
+func sharedCode() []unix.SockFilter {
+	return slices.Concat(
+		load(3), and(unix.MAP_TYPE|unix.MAP_ANONYMOUS),
+		oneOf([]uint32{unix.MAP_SHARED | unix.MAP_ANONYMOUS}, refuse(unix.ENOMEM)),
+		allow,
+	)
+}
 
 // body returns what decides about a call that the rule is for.
 func (r *rule) body() []unix.SockFilter {
 	switch {
 	case r.code != nil:
-		return r.code
+		return r.code()
 	case len(r.only) == 0 && len(r.values) == 0 && r.bits == 0:
 		return refuse(r.errno)
 	}
@@ -137,7 +145,7 @@ func ret(action uint32) []unix.SockFilter {
 	return []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: action}}
 }
 
-var allow = ret(unix.SECCOMP_RET_ALLOW)
+var allow = []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}
 
 // refuse lets a call fail, or with 0 do nothing and succeed.
 func refuse(errno unix.Errno) []unix.SockFilter {

@@ -24,7 +24,7 @@ type rule struct {
 	// the first is not looked at.
 	where argument
 	// code, if set, decides in the place of all these.
-	code []unix.SockFilter
+	code func() []unix.SockFilter
 }
 
 type argument struct {

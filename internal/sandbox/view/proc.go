@@ -12,11 +12,10 @@ import (
 // security_opt systempaths; oci/defaults.go in github.com/moby/moby).
 var (
 	maskedFiles = []string{
-		"/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug",
+		"/proc/interrupts", "/proc/kallsyms", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug",
 		"/proc/timer_list", "/proc/timer_stats",
 	}
 	maskedDirs = []string{"/proc/acpi", "/proc/asound", "/proc/scsi"}
-	readOnly   = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 )
 
 // ProcCovers are the paths in /proc that a guest does not get as they are. One that is not there is fine.
@@ -34,14 +33,15 @@ type ProcCovers struct {
 // could write of its own, since /proc/PID/net is the network's. A sandbox within has to write there (uid_map),
 // so where it may be, only what is no process's is read-only.
 //
-// Another user's guest that may make namespaces keeps it all: it needs none of this, and could then not mount
-// a /proc for a sandbox of its own (fs/namespace.c, mount_too_revealing).
+// Another user's guest may write none of that, whatever the mount says: all of it is root's, and the guest has no
+// capability. One that may make namespaces keeps it all, or it could not mount a /proc for a sandbox of its own
+// (fs/namespace.c, mount_too_revealing).
 func (v *View) ProcCovers(dir string) (*ProcCovers, error) {
 	if !v.CallerIsRoot {
 		if v.Nests {
 			return &ProcCovers{}, nil
 		}
-		return &ProcCovers{Files: maskedFiles, Dirs: maskedDirs, Guarded: readOnly}, nil
+		return &ProcCovers{Files: maskedFiles, Dirs: maskedDirs}, nil
 	}
 	p := &ProcCovers{Files: maskedFiles, Dirs: maskedDirs}
 	if v.readOnlyProc() {
