@@ -103,6 +103,9 @@ func main() {
 	if os.Args[0] == trace.LauncherName {
 		trace.Launch(os.Args)
 	}
+	// Executed by a descriptor, it would be called by that's number in ps(1) (proc_pid_comm(5)). Where that
+	// cannot be written, it stays so.
+	_ = os.WriteFile("/proc/self/comm", []byte("art-trace"), 0)
 	// With one processor alone, the Go runtime takes it from a thread that waits for
 	// a tracee, and has to give it back each time (retake in runtime/proc.go).
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))

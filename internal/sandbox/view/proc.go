@@ -33,15 +33,14 @@ type ProcCovers struct {
 // could write of its own, since /proc/PID/net is the network's. A sandbox within has to write there (uid_map),
 // so where it may be, only what is no process's is read-only.
 //
-// Another user's guest may write none of that, whatever the mount says: all of it is root's, and the guest has no
-// capability. One that may make namespaces keeps it all, or it could not mount a /proc for a sandbox of its own
-// (fs/namespace.c, mount_too_revealing).
+// Another user's guest may change none of that but settings that everyone may (kernel.ns_last_pid). One that may make
+// namespaces keeps it all, or it could not mount a /proc for a sandbox of its own (fs/namespace.c, mount_too_revealing).
 func (v *View) ProcCovers(dir string) (*ProcCovers, error) {
 	if !v.CallerIsRoot {
 		if v.Nests {
 			return &ProcCovers{}, nil
 		}
-		return &ProcCovers{Files: maskedFiles, Dirs: maskedDirs}, nil
+		return &ProcCovers{Files: maskedFiles, Dirs: maskedDirs, Guarded: []string{"/proc/sys"}}, nil
 	}
 	p := &ProcCovers{Files: maskedFiles, Dirs: maskedDirs}
 	if v.readOnlyProc() {
