@@ -26,10 +26,10 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 	out := *user
 	out.Files = workspace.Files
 	var err error
-	if out.Mounts, err = m.resolve(user.Mounts); err != nil {
+	if out.Mounts, err = m.resolve(user.Mounts, (*Mount).follow); err != nil {
 		return nil, nil, err
 	}
-	mounts, err := m.resolve(workspace.Mounts)
+	mounts, err := m.resolve(workspace.Mounts, (*Mount).lead)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,24 +127,26 @@ func (m *merger) mounts(mounts, allowed []Mount) []Mount {
 }
 
 // resolve returns mounts with all links in their paths resolved: one may have been made
-// by a guest, and may be another by the time that the path is opened. What cannot be
-// resolved stays, and cannot be opened either.
-func (m *merger) resolve(mounts []Mount) ([]Mount, error) {
+// by a guest, and may be another by the time that the path is opened. outside does it for
+// those that do not lie in the workspace.
+func (m *merger) resolve(mounts []Mount, outside func(m *Mount, path string) error) ([]Mount, error) {
 	out := slices.Clone(mounts)
 	for i := range out {
 		mount := &out[i]
 		host := mount.On(m.real)
-		inside := within(host, m.real) || within(host, m.root)
-		real, err := filepath.EvalSymlinks(host)
-		switch {
-		case err != nil:
-			continue
-		case within(real, m.real):
-			mount.Host, _ = filepath.Rel(m.real, real) // both are absolute
-		case inside:
+		if !within(host, m.real) && !within(host, m.root) {
+			if err := outside(mount, host); err != nil {
+				return nil, err
+			}
+		} else if real, err := filepath.EvalSymlinks(host); err != nil {
+			continue // it cannot be opened either
+		} else if !within(real, m.real) {
 			return nil, mount.errorf("path %q: a symbolic link leads out of the workspace", mount.Host)
-		default:
+		} else {
 			mount.Host = real
+		}
+		if within(mount.Host, m.real) {
+			mount.Host, _ = filepath.Rel(m.real, mount.Host) // both are absolute
 		}
 	}
 	return out, nil

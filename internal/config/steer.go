@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +15,8 @@ import (
 
 // steering are the variables that decide that: of the loader, of shells, interpreters and
 // build tools, of programs that start others, of certificates, proxies and addresses
-// (ld.so(8), sudo's env_delete, the manuals of the rest). An asterisk stands for any text.
+// (ld.so(8), sudo's env_delete, the manuals of the rest). An asterisk stands for any text. No
+// such list is complete: what a program takes from a variable of another name is the workspace's to say.
 var steering = strings.Fields(`
 	PATH HOME SHELL TERMCAP TERMINFO* TERMPATH
 	LD_* GLIBC_TUNABLES GCONV_PATH NLSPATH LOCPATH HOSTALIASES LOCALDOMAIN RES_OPTIONS MALLOC_*
@@ -25,6 +27,12 @@ var steering = strings.Fields(`
 	*JAVA_OPTIONS JAVA_TOOL_OPTIONS JAVA_HOME CLASSPATH *_OPTS GOFLAGS GOPROXY GOTOOLCHAIN GOROOT GOPATH GOENV
 	GOBIN GONOSUMDB GOSUMDB GOINSECURE CARGO* RUSTC* RUSTFLAGS RUSTUP_* CC CXX LD AR MAKEFLAGS MAKEFILES
 	GIT_* SSH_* SSL_* CURL_* REQUESTS_CA_BUNDLE *_CA_BUNDLE *_CERT_FILE
+	OPENSSL_* VIM VIMINIT VIMRUNTIME GVIMINIT EXINIT NVIM_* EMACS* COMPILER_PATH GCC_* LIBRARY_PATH CPATH C_INCLUDE_PATH
+	CPLUS_INCLUDE_PATH CFLAGS CXXFLAGS CPPFLAGS LDFLAGS PKG_CONFIG* CMAKE_* PS0 PS1 PS2 PROMPT* INPUTRC LESS* WGETRC PSQL*
+	HGRCPATH SVN_SSH RSYNC_* GNUPGHOME NETRC KUBECONFIG TF_CLI_* RIPGREP_CONFIG_PATH FZF_* BAT_* *_CONFIG_FILE *_CONFIG_PATH
+	DOTNET_* CORECLR_* ELECTRON_* GTK_* QT_* GIO_* GST_* GOCACHEPROG GOAUTH GODEBUG MAVEN_* MVNW_* GRADLE_* COREPACK_*
+	ERL_* ELIXIR_* JULIA_* GUILE_* OCAML* CAML_* MONO_* LEIN_* NVM_* PYENV_* RBENV_* ASDF_* MISE_* DIRENV_* NIX_* OPAM*
+	*_PRELOAD *_STARTUP_HOOKS *_PLUGIN_PATH *_MODULE_PATH *_LOAD_PATH *_BEDROCK_URL
 	*_PROXY BASE_URL *_BASE_URL *API_BASE *_API_URL *ENDPOINT* DOCKER_HOST OLLAMA_HOST *CONFIG_DIR CODEX_HOME CLAUDE_CODE_*`)
 
 // steers says whether a variable is one of these. Some programs take them in either case.
@@ -37,13 +45,17 @@ func steers(name string) bool {
 }
 
 // systemDirs are where the programs of the host are, and what they are set up by.
-var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/nix", "/snap", "/var"}
+var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/nix", "/snap", "/var",
+	"/home", "/root"}
 
 // covers says whether a mount at a place in the guest takes the place of a program, or of
-// what one is set up by, in the system or in the home.
+// what one is set up by, in the system, where the host has something, or in a home.
 func covers(guest string) bool {
 	if rest, ok := strings.CutPrefix(guest, view.Home+"/"); ok {
 		return strings.HasPrefix(rest, ".")
+	}
+	if _, err := os.Lstat(guest); err == nil {
+		return true
 	}
 	return slices.ContainsFunc(systemDirs, func(dir string) bool {
 		return within(guest, dir) || within(view.Resolve(guest), view.Resolve(dir)) || within(dir, guest)

@@ -79,7 +79,7 @@ type session struct {
 // Run runs a session and returns the payload's exit code, or an error if art
 // itself failed.
 func Run(o *Options) (code int, err error) {
-	tracing, err := openTrace(o.Trace)
+	tracing, err := openTrace(o)
 	if err != nil {
 		return cli.ExitArt, err
 	}

@@ -3,10 +3,14 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/trace/callset"
 	"github.com/riverlytech/art/internal/trace/filter"
 	"github.com/riverlytech/art/internal/trace/report/calls"
@@ -24,7 +28,8 @@ type tracing struct {
 // it returns nil. The log is opened here because art-trace runs where the caller's
 // files may be covered, and before the session's view is made, because the guest
 // must not see a file that exists only then.
-func openTrace(t *Trace) (*tracing, error) {
+func openTrace(o *Options) (*tracing, error) {
+	t := o.Trace
 	if t == nil {
 		return nil, nil
 	}
@@ -50,8 +55,7 @@ func openTrace(t *Trace) (*tracing, error) {
 	}
 	tr := &tracing{log: os.Stderr, filter: string(filter.Marshal(program))}
 	if t.Log != "" {
-		tr.log, err = os.OpenFile(t.Log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
-		if err != nil {
+		if tr.log, err = openLog(t.Log, o.Workspace); err != nil {
 			return nil, fmt.Errorf("open the trace's log %s: %w", t.Log, unwrapped(err))
 		}
 	}
@@ -59,6 +63,33 @@ func openTrace(t *Trace) (*tracing, error) {
 		"--secrets-fd", strconv.Itoa(stage.ExtraFD + 1),
 		"--syscalls", selection, "--format", t.Format, "--"}
 	return tr, nil
+}
+
+// openLog opens a trace's log, empty. In the workspace no symbolic link is followed: a guest may have made it, and what
+// it leads to would be overwritten.
+func openLog(log, workspace string) (*os.File, error) {
+	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | unix.O_CLOEXEC
+	path, err := filepath.Abs(log)
+	if err != nil {
+		return nil, err
+	}
+	named, err := filepath.Abs(workspace)
+	if err != nil {
+		return nil, err
+	}
+	root, dir := view.Resolve(named), view.Resolve(filepath.Dir(path))
+	how := &unix.OpenHow{Flags: flags, Mode: 0o600}
+	switch inside := view.Within(dir, root); {
+	case inside:
+		how.Resolve, path = unix.RESOLVE_NO_SYMLINKS, filepath.Join(dir, filepath.Base(path))
+	case view.Within(path, named):
+		return nil, unix.ELOOP
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, how)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), log), nil
 }
 
 // hidden are the paths to hide from the guest: those asked for, and the log of a
