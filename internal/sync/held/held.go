@@ -10,6 +10,7 @@ package held
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -56,13 +57,28 @@ var vendored = map[string]bool{"node_modules": true, "bower_components": true, "
 
 // Why says why the file at a path below the workspace, with slashes, is held back, or nothing.
 func Why(rel string) string {
-	if strings.HasSuffix(fold(rel), ".sample") {
-		return "" // what git leaves in hooks, and never runs
-	}
 	return find(rel, func(p *pattern, names []string) bool {
 		rest, ok := prefix(p.names, names)
-		return ok && (p.inside || len(rest) == 0)
+		return ok && (p.inside || len(rest) == 0) && !p.harmless(names, rest)
 	})
+}
+
+// harmless tells of names that fit one of git's patterns, up to rest, whether they are none of what it is
+// about: the samples that git leaves directly in hooks, and never runs; and a module's references, which
+// lie below refs/remotes, or belong to a branch that is called so.
+func (p *pattern) harmless(names, rest []string) bool {
+	if p.names[0] != ".git" {
+		return false
+	}
+	switch p.names[len(p.names)-1] {
+	case "hooks":
+		return len(rest) == 1 && strings.HasSuffix(rest[0], ".sample")
+	case "remotes", "branches":
+		const module = 3 // names up to a module's own, which may be refs
+		end := len(names) - len(rest)
+		return end > module && slices.Contains(names[module:end], "refs")
+	}
+	return false
 }
 
 // Above says why nothing but a directory may come to a path: what is held back would be below it, and

@@ -14,6 +14,9 @@ func TestWhy(t *testing.T) {
 		".git/modules/a/b/commondir", ".config/art/sandbox.json", "x/.CONFIG/art/trust", "mise.local.toml", "lefthook.json", ".lefthook-local.yml",
 		".venv/lib/python3.11/site-packages/evil.pth", "sitecustomize.py", "node_modules/x/.git/config", ".venv/bin/python3", "binding.gyp",
 		".kateproject.local", ".v\u017fcode/tasks.json", ".g\u200cit/config", ".git/con\ufb01g", ".GIT/config. ", ".git./hooks/x", ".\ufeffenvrc", ".vscode/node_modules/x",
+		".vscode/tasks.sample", ".vscode/.git/hooks/x.sample", ".husky/x.sample", ".git/hooks/sub/x.sample", ".github/hooks/x.sample", ".git/hooks/x.sample/y",
+		".git/remotes/origin", ".git/branches/x", ".git/modules/a/b/remotes/x", ".git/modules/refs/branches/x", "sub/.lfsconfig",
+		".git/worktrees/w/rebase-merge/git-rebase-todo", ".git/modules/a/sequencer/todo", ".git/modules/a/worktrees/w/rebase-apply/x",
 	} {
 		if Why(path) == "" {
 			t.Errorf("%s is not held back", path)
@@ -24,6 +27,8 @@ func TestWhy(t *testing.T) {
 		"vscode/x", ".git/modules/config", ".git/index", ".github/workflows/ci.yml", "package.json", "AGENTS.md", "CLAUDE.md",
 		"node_modules/x/package.json", "node_modules/x/.vscode/settings.json", "node_modules/x/.npmrc", "node_modules/.bin/x", "model.pth",
 		"a/node_modules/@s/x/binding.gyp", ".venv/lib/python3.11/site-packages/pkg/.envrc", "lefthook", ".tool-versions",
+		".git/modules/a/b/hooks/x.sample", ".git/HOOKS/x.Sample", ".git/refs/remotes/origin/main", ".git/modules/a/refs/remotes/origin/main",
+		".git/modules/a/b/logs/refs/remotes/origin/main", ".git/modules/a/refs/heads/branches/x", "remotes/x", "branches/x", "sequencer/x",
 	} {
 		if why := Why(path); why != "" {
 			t.Errorf("%s is held back: %s", path, why)

@@ -33,15 +33,19 @@ type Row struct {
 //     environment of Python is different: editors run its interpreter to ask it for its version, and
 //     source its activate script in every terminal that they open.
 var Table = []Row{
-	{"git", "git runs it", []string{".git/hooks/", ".git/modules/**/hooks/", ".git/rebase-merge/", ".git/rebase-apply/", ".git/sequencer/"}, true,
+	{"git", "git runs it", []string{".git/hooks/", ".git/modules/**/hooks/", ".git/rebase-merge/", ".git/rebase-apply/", ".git/sequencer/",
+		".git/worktrees/*/rebase-merge/", ".git/worktrees/*/rebase-apply/", ".git/worktrees/*/sequencer/",
+		".git/modules/**/rebase-merge/", ".git/modules/**/rebase-apply/", ".git/modules/**/sequencer/"}, true,
 		"https://git-scm.com/docs/githooks"},
 	{"git", "it tells git which programs to run", []string{".git/config", ".git/config.worktree", ".git/worktrees/*/config.worktree",
 		".git/modules/**/config", ".git/modules/**/config.worktree", ".git/info/attributes", ".git/modules/**/info/attributes"}, true,
 		"https://git-scm.com/docs/git-config"},
 	{"git", "it leads git elsewhere", []string{".git", ".git/commondir", ".git/gitdir", ".git/worktrees/*/gitdir", ".git/worktrees/*/commondir",
 		".git/modules/**/commondir", ".git/modules/**/gitdir", ".git/objects/info/alternates", ".git/objects/info/http-alternates",
-		".git/modules/**/objects/info/alternates", ".git/modules/**/objects/info/http-alternates"}, true,
+		".git/modules/**/objects/info/alternates", ".git/modules/**/objects/info/http-alternates",
+		".git/remotes/", ".git/branches/", ".git/modules/**/remotes/", ".git/modules/**/branches/"}, true,
 		"https://git-scm.com/docs/gitrepository-layout"},
+	{"Git LFS", "it leads git elsewhere", []string{".lfsconfig"}, false, "https://github.com/git-lfs/git-lfs/blob/main/docs/man/git-lfs-config.adoc"},
 	{"Mercurial", "Mercurial runs what it says", []string{".hg/hgrc", ".hg/hgrc-not-shared", ".hg/sharedpath", ".hg/shared"}, true,
 		"https://www.mercurial-scm.org/doc/hgrc.5.html"},
 	{"Jujutsu", "Jujutsu runs what it says", []string{".jj/repo", ".jj/repo/config.toml", ".jj/workspace-config.toml", ".jj/repo/workspace-config.toml",
@@ -99,6 +103,8 @@ var Table = []Row{
 	{"Zed", "an editor runs what it says", []string{".zed/"}, false, "https://zed.dev/docs/configuring-zed"},
 	{"Sublime Text", "an editor runs what it says", []string{"*.sublime-project", "*.sublime-workspace"}, false, "https://www.sublimetext.com/docs/projects.html"},
 	{"Kate", "an editor runs what it says", []string{".kateproject", ".kateproject.*"}, false, "https://docs.kde.org/stable5/en/kate/kate/kate-application-plugin-projects.html"},
+	{"Theia", "an editor runs what it says", []string{".theia/"}, false, "https://www.npmjs.com/package/@theia/task"},
+	{"YouCompleteMe", "an editor runs it", []string{".ycm_extra_conf.py"}, false, "https://github.com/ycm-core/YouCompleteMe#the-gycm_confirm_extra_conf-option"},
 	{"rust-analyzer", "an editor runs what it says", []string{"rust-analyzer.toml", ".rust-analyzer.toml"}, false, "https://rust-analyzer.github.io/book/configuration.html"},
 
 	{"Claude Code", "an agent runs what it says", []string{".claude/", ".mcp.json", ".claude.json"}, false, "https://code.claude.com/docs/en/settings"},
@@ -124,6 +130,7 @@ var Table = []Row{
 	{"OpenHands", "an agent runs what it says", []string{".openhands/"}, false, "https://docs.openhands.dev/openhands/usage/customization/repository"},
 	{"Goose", "an agent runs what it says", []string{".goose/"}, false, "https://block.github.io/goose/docs/guides/config-files"},
 	{"Augment", "an agent runs what it says", []string{".augment/"}, false, "https://docs.augmentcode.com/cli/config"},
+	{"Pi", "an agent runs what it says", []string{".pi/"}, false, "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/configuration.md"},
 	{"Trae, Tabnine, Warp", "an agent runs what it says", []string{".trae/", ".tabnine/", ".warp/"}, false, "https://docs.trae.ai/ide/model-context-protocol"},
 
 	{"Python", "Python runs it when it starts", []string{"sitecustomize.py", "usercustomize.py", "site-packages/*.pth", "dist-packages/*.pth", "pyvenv.cfg", ".pdbrc", ".pythonrc", ".pythonrc.py", "ipython_config.py", ".ipython/"}, true,
