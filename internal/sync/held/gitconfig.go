@@ -31,9 +31,21 @@ func (n *Names) AddGit(data []byte, file, top string) (includes []string) {
 				n.addPath(v.value, top)
 			}
 			n.AddWords(v.value, top, byGit, paths)
+			if !paths {
+				n.addCommand(v, top)
+			}
 		}
 	}
 	return includes
+}
+
+// addCommand notes what the shell runs for a value: after "!", where that says that it is a command
+// (git-config(1): alias.*, credential.helper, submodule.<name>.update). An update runs in the submodule.
+func (n *Names) addCommand(v gitValue, top string) {
+	if v.section == "submodule" && v.key == "update" {
+		top = ""
+	}
+	n.AddScript([]byte(strings.TrimLeft(v.value, "! \t")), top, byGit)
 }
 
 // includes returns where a file of git's configuration finds another one.

@@ -155,7 +155,7 @@ func fits(want, names []string) bool {
 }
 
 func match(want, name string) bool {
-	if !strings.Contains(want, "*") {
+	if !strings.ContainsAny(want, "*?") {
 		return want == name
 	}
 	ok, err := path.Match(want, name)

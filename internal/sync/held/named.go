@@ -15,7 +15,8 @@ type Names struct {
 
 	at       map[string]named  // by path below the workspace, folded
 	above    map[string]string // directories on the way to one: why
-	anywhere []anywhere        // relative to any directory
+	anywhere []relative        // to any directory
+	fits     []relative        // patterns, relative to the workspace
 }
 
 type named struct {
@@ -23,7 +24,7 @@ type named struct {
 	below bool // also what is below it
 }
 
-type anywhere struct {
+type relative struct {
 	names []string
 	named
 }
@@ -52,10 +53,15 @@ func (n *Names) Why(rel string, isDir bool) string {
 	if why, ok := n.above[rel]; ok {
 		return why
 	}
-	if n.anywhere == nil {
+	if n.anywhere == nil && n.fits == nil {
 		return ""
 	}
 	names := strings.Split(rel, "/")
+	for _, g := range n.fits {
+		if rest, ok := prefix(g.names, names); ok && len(rest) == 0 {
+			return g.why
+		}
+	}
 	for _, a := range n.anywhere {
 		for start := range names {
 			rest, ok := prefix(a.names, names[start:])
@@ -106,7 +112,10 @@ func (n *Names) AddAnywhere(rel, why string, below bool) {
 	if rel == "." || rel == ".." || strings.HasPrefix(rel, "../") || filepath.IsAbs(rel) {
 		return
 	}
-	n.anywhere = append(n.anywhere, anywhere{strings.Split(rel, "/"), named{why, below}})
+	a := relative{strings.Split(rel, "/"), named{why, below}}
+	if !slices.ContainsFunc(n.anywhere, func(b relative) bool { return a.named == b.named && slices.Equal(a.names, b.names) }) {
+		n.anywhere = append(n.anywhere, a)
+	}
 }
 
 // AddWords notes what the words of a command line name, seen from a directory; an empty one stands for any.
@@ -123,24 +132,61 @@ func (n *Names) AddWords(line, dir, why string, paths bool) {
 	}
 }
 
-// addWord notes one word. One that begins with a slash may come after what a variable, or a command, stands
-// for.
+// addWord notes one word.
 func (n *Names) addWord(w, dir, why string, below, expands bool) {
+	for _, at := range places(w, dir, expands) {
+		if filepath.IsAbs(at) || strings.HasPrefix(at, "~/") {
+			n.Add(at, why, below)
+		} else {
+			n.AddAnywhere(at, why, below)
+		}
+	}
+}
+
+// addGlob notes a pattern of file names: everything in the directory that it names, or, where it names none,
+// what fits.
+func (n *Names) addGlob(w, dir, why string, expands bool) {
+	for _, at := range places(w, dir, expands) {
+		list := strings.Split(at, "/")
+		first := slices.IndexFunc(list, isGlob)
+		before := strings.Join(list[:max(first, 0)], "/")
+		switch {
+		case first < 0:
+		case before != "" && before != filepath.Clean(dir) && !slices.Contains(n.workspace, before):
+			n.addWord(before, "", why, true, false)
+		case filepath.IsAbs(at):
+			for _, top := range n.workspace {
+				rel, err := filepath.Rel(top, at)
+				if err != nil || !filepath.IsLocal(rel) {
+					continue
+				}
+				rel = fold(rel)
+				n.fits = append(n.fits, relative{strings.Split(rel, "/"), named{why, false}})
+				for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
+					n.above[dir] = why
+				}
+			}
+		default:
+			n.AddAnywhere(at, why, false)
+		}
+	}
+}
+
+// places returns where a word may lead, seen from a directory: absolute paths, ones below the home, and,
+// where the directory is none that is known, relative ones. One that begins with a slash may come after what
+// a variable, or a command, stands for.
+func places(w, dir string, expands bool) (list []string) {
 	if w == "." { // as a path it is all there is, and says nothing
-		return
+		return nil
 	}
 	if strings.HasPrefix(w, "/") || strings.HasPrefix(w, "~/") {
-		n.Add(w, why, below)
+		list = append(list, filepath.Clean(w))
 		if !expands {
-			return
+			return list
 		}
 		w = strings.TrimLeft(w, "/")
 	}
-	if dir == "" {
-		n.AddAnywhere(w, why, below)
-	} else {
-		n.Add(filepath.Join(dir, w), why, below)
-	}
+	return append(list, filepath.Join(dir, w))
 }
 
 // words takes a line apart as a shell would, and in every other way in which it may be meant: as a whole, at

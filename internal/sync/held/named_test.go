@@ -30,6 +30,9 @@ func TestGitNames(t *testing.T) {
 [alias]
 	co = checkout
 	st = "!f() { ./scripts/st \\"$@\\"; }; f"
+	al = !scripts/al --x
+	ga = !cd gone && ./al2
+	sp = "!'spa ce/al'"
 	up = !$(git rev-parse --show-toplevel)/bin/up
 [filter "x"]
 	clean = python3 clean.py
@@ -40,6 +43,12 @@ func TestGitNames(t *testing.T) {
 	driver = /w/Abs/Driver %O %A
 [credential]
 	helper = ~/hook
+	helper = !creds/cred
+	helper = "!f() { for i in helpers/*.sh; do . ./$i; done; }; f"
+[submodule "s"]
+	update = !upds/upd
+[diff "re"]
+	xfuncname = "^(src/.*)$"
 [branch "main"]
 	merge = refs/heads/main
 [user]
@@ -51,7 +60,8 @@ func TestGitNames(t *testing.T) {
 		t.Errorf("included: %q", includes)
 	}
 	for _, rel := range []string{".githooks/pre-commit", ".GitHooks", ".githooks/a/b", "tools/watch.sh", "tools", "ssh.conf", "attr ibutes", ".gitshared", "scripts/st", "bin/up",
-		"clean.py", "with space/smudge", "linked/conv", "abs/driver", "by/home"} {
+		"clean.py", "with space/smudge", "linked/conv", "abs/driver", "by/home",
+		"scripts/al", "gone/al2", "spa ce/al", "creds/cred", "helpers/new.sh", "s/upds/upd"} {
 		if n.Why(rel, false) == "" {
 			t.Errorf("%s is not held back", rel)
 		}
@@ -59,7 +69,7 @@ func TestGitNames(t *testing.T) {
 			t.Errorf("the directory %s is held back", rel)
 		}
 	}
-	for _, rel := range []string{"main", "src/main", "checkout", "sub/x", "refs/heads/main", "a/clean.py", "python3", "x", "bin/other"} {
+	for _, rel := range []string{"main", "src/main", "checkout", "sub/x", "refs/heads/main", "a/clean.py", "python3", "x", "bin/other", "src/x"} {
 		if why := n.Why(rel, false); why != "" {
 			t.Errorf("%s is held back: %s", rel, why)
 		}
@@ -86,6 +96,39 @@ func TestScriptNames(t *testing.T) {
 		}
 	}
 	for _, rel := range []string{"docs/hooks.md", "src/x", "sub/main", "node_modules/.bin/x", "main"} {
+		if why := n.Why(rel, false); why != "" {
+			t.Errorf("%s is held back: %s", rel, why)
+		}
+	}
+}
+
+func TestScriptDirectories(t *testing.T) {
+	n := newTestNames(nil)
+	n.AddScript([]byte(`#!/bin/sh
+cd tools && ./x a.txt
+(cd -P deeper; . y.sh)
+cd "$(git rev-parse --show-toplevel)/abs" || exit
+./z
+for f in hooks.d/*.sh; do . ./$f; done
+for f in "$ROOT"/more.d/?[0-9]; do sh $f; done
+for f in *; do . ./$f; done
+for f in check-*.sh ./lint?; do . ./$f; done
+run-parts parts
+for f in $(git diff --name-only -- '*.go' "*.ts" | grep 'src/.*\.go'); do gofmt -l "$f"; done
+find . -name \*.rs
+bash -c 'for f in later/*; do . $f; done'
+case "$f" in
+*.py) sh -n "$f";;
+esac
+`), "/w", "x")
+	n.AddEnvironment([]byte("for f in env.d/*; do source $f; done\ncd in\n. ./it\n"), "/w/sub/.envrc")
+	for _, rel := range []string{"tools/x", "tools/a.txt", "tools/new", "tools/deeper/y.sh", "deeper/y.sh", "abs/z", "hooks.d/new.sh", "hooks.d/deep/x", "more.d/01", "check-new.sh", "lint1",
+		"parts/new", "later/x", "tools", "sub/env.d/x", "sub/in/it"} {
+		if n.Why(rel, false) == "" {
+			t.Errorf("%s is not held back", rel)
+		}
+	}
+	for _, rel := range []string{"main.go", "src/main.go", "main.py", "tools/deep/main.c", "main.ts", "main.rs", "README.md", "check.sh", "src/check-x.sh", "env.d/x", "sub/y.sh", "parts2/x"} {
 		if why := n.Why(rel, false); why != "" {
 			t.Errorf("%s is held back: %s", rel, why)
 		}
