@@ -7,12 +7,18 @@ import (
 )
 
 // readNames are the files whose content decides.
-var readNames = []string{"package.json", ".gitattributes", ".tool-versions"}
+var readNames = []string{"package.json", "composer.json", ".gitattributes", ".tool-versions"}
 
 // Reads tells whether [Content] wants to see a file.
 func Reads(rel string) bool {
-	name := path.Base(fold(rel))
-	return slices.Contains(readNames, name) && (name != "package.json" || !inVendored(rel))
+	switch name := path.Base(fold(rel)); name {
+	case "package.json":
+		return !inVendored(rel)
+	case "composer.json": // those of packages are not run
+		return !slices.Contains(strings.Split(path.Dir(fold(rel)), "/"), "vendor")
+	default:
+		return slices.Contains(readNames, name)
+	}
 }
 
 // Limit is how much of a file Content needs to see, in bytes.
@@ -27,7 +33,11 @@ func Content(rel string, before, after []byte) string {
 	large := len(after) >= Limit || len(before) >= Limit
 	switch path.Base(fold(rel)) {
 	case "package.json":
-		if large || !samePackage(before, after) {
+		if large || !npm.samePackage(before, after) {
+			return "a package manager runs its scripts when it installs"
+		}
+	case "composer.json":
+		if large || !composer.samePackage(before, after) {
 			return "a package manager runs its scripts when it installs"
 		}
 	case ".gitattributes":

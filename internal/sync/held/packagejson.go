@@ -19,19 +19,33 @@ var lifecycle = []string{"preinstall", "install", "postinstall", "preprepare", "
 var deciding = []string{"husky", "simple-git-hooks", "gitHooks", "git-hooks", "pre-commit", "pre-push", "lint-staged", "nano-staged",
 	"packageManager", "devEngines", "pnpm", "trustedDependencies", "lavamoat"}
 
-// samePackage tells whether what a package manager runs by itself is the same in two versions of a
-// package.json. It answers no for whatever programs may read in different ways.
-func samePackage(before, after []byte) bool {
+// decides are the keys of a package manager's file that decide, and the scripts among those below "scripts".
+type decides struct{ keys, scripts []string }
+
+var (
+	npm = decides{deciding, lifecycle}
+
+	// Composer runs a script for each event of its own (https://getcomposer.org/doc/articles/scripts.md), and
+	// the plugins that the configuration allows.
+	composer = decides{[]string{"config"}, []string{"pre-install-cmd", "post-install-cmd", "pre-update-cmd", "post-update-cmd", "pre-status-cmd", "post-status-cmd",
+		"pre-archive-cmd", "post-archive-cmd", "pre-autoload-dump", "post-autoload-dump", "post-root-package-install", "post-create-project-cmd",
+		"pre-operations-exec", "pre-package-install", "post-package-install", "pre-package-update", "post-package-update", "pre-package-uninstall", "post-package-uninstall",
+		"init", "command", "pre-file-download", "post-file-download", "pre-command-run", "pre-pool-create"}}
+)
+
+// samePackage tells whether what a package manager runs by itself is the same in two versions of its file. It
+// answers no for whatever programs may read in different ways.
+func (d decides) samePackage(before, after []byte) bool {
 	if bytes.Equal(before, after) {
 		return true
 	}
-	a, ok := readPackage(after)
+	a, ok := d.readPackage(after)
 	if !ok || a.odd {
 		return false
 	}
 	b := packageJSON{}
 	if len(bytes.TrimSpace(before)) > 0 {
-		if b, ok = readPackage(before); !ok {
+		if b, ok = d.readPackage(before); !ok {
 			return false
 		}
 	}
@@ -46,23 +60,23 @@ type packageJSON struct {
 
 // readPackage reads it as JSON.parse does: keys are compared as they are, of several the last one
 // counts. A byte order mark is stripped, as npm does.
-func readPackage(data []byte) (p packageJSON, ok bool) {
+func (d decides) readPackage(data []byte) (p packageJSON, ok bool) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	top, twice, ok := object(data, append(deciding, "scripts"))
+	top, twice, ok := object(data, append(slices.Clip(d.keys), "scripts"))
 	if !ok {
 		// Any other value has no scripts; what is no JSON at all may be something to another program.
 		return p, json.Valid(data) && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))
 	}
 	p = packageJSON{runs: map[string]json.RawMessage{}, odd: twice}
-	for _, key := range deciding {
+	for _, key := range d.keys {
 		if v, there := top[key]; there {
 			p.runs["."+key] = compact(v)
 		}
 	}
-	scripts, twice, isObject := object(top["scripts"], lifecycle)
+	scripts, twice, isObject := object(top["scripts"], d.scripts)
 	if isObject {
 		p.odd = p.odd || twice
-		for _, name := range lifecycle {
+		for _, name := range d.scripts {
 			if v, there := scripts[name]; there {
 				p.runs[name] = compact(v)
 			}
