@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/peterbourgon/ff/v3/ffcli"
 
@@ -32,6 +34,8 @@ func trustCommand() *ffcli.Command {
 			given := false
 			fs.Visit(func(f *flag.Flag) { given = given || f.Name == "mount" })
 			switch {
+			case slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }):
+				return cli.WithHint(fmt.Errorf("read the command line: the flag %s comes after the directory", args[len(args)-1]), "put flags before it: art trust "+args[len(args)-1]+" DIR")
 			case len(args) > 1, len(args) == 1 && given:
 				return cli.WithHint(fmt.Errorf("read the command line: %q is one directory too many", args[len(args)-1]), "see art --help")
 			case len(args) == 1:

@@ -19,6 +19,9 @@ func (p *prepared) filterCalls(o *Options, settings *config.Settings) ([]byte, e
 	s.Counted = p.plan.Counted
 	writable := slices.IndexFunc(settings.Mounts, func(m config.Mount) bool { return !m.ReadOnly })
 	s.Written = !s.Kept || writable >= 0
+	if s.Written && (s.Root || s.Kept) && slices.Contains(s.Allowed, "namespaces") && !o.Quiet {
+		fmt.Fprintln(os.Stderr, "art: sandboxes within can mount nothing, since what they copy into files of the host could become a program with other rights (man 7 art)")
+	}
 	if !s.Written || !slices.Contains(s.Allowed, "io_uring") {
 		return filter.Marshal(seccomp.Program(s)), nil
 	}

@@ -99,6 +99,9 @@ func Trust(o *TrustOptions, w io.Writer) error {
 		if err == nil && !there {
 			err = errors.New("forget what the user trusts: " + workspace + " was not trusted")
 		}
+		if err == nil {
+			done("art: the settings of %s are not trusted any more\n", workspace)
+		}
 		return err
 	}
 	root, err := os.Open(workspace)
@@ -135,5 +138,16 @@ func Trust(o *TrustOptions, w io.Writer) error {
 	case o.DryRun:
 		return nil
 	}
-	return store.Add(own.Content, asks)
+	if err := store.Add(own.Content, asks); err != nil {
+		return err
+	}
+	done("art: the settings of %s are trusted, until they change\n", workspace)
+	return nil
+}
+
+// done tells people, at a terminal, what a command that went well has done.
+func done(format, workspace string) {
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		fmt.Fprintf(os.Stderr, format, cli.Printable(workspace))
+	}
 }
