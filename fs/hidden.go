@@ -65,6 +65,8 @@ func (h *hidden) add(dir, file string) error {
 			}
 			h.dirs = append(h.dirs, hiddenDir{path: place, object: [2]uint64{st.Dev, st.Ino}, pin: pin})
 		}
+	} else if !unreachable(err) {
+		return &os.PathError{Op: "open", Path: file, Err: err}
 	}
 	// A link has its own name, under which the host may put something else.
 	if at, err := filepath.EvalSymlinks(filepath.Dir(named)); err == nil {
@@ -104,6 +106,12 @@ func (h *hidden) showOnly(root int, files []string) error {
 	return nil
 }
 
+// unreachable tells whether an error says that there is nothing, or nothing that this process gets at: any other may
+// be of the moment, and what could not be pinned would show.
+func unreachable(err error) bool {
+	return slices.Contains([]error{unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.ELOOP}, err)
+}
+
 // pinShown sees to it that a directory of which only a part is shown shows nothing where the host may
 // move it. One that comes later is known by its path.
 func (h *hidden) pinShown(root int, path string) error {
@@ -118,8 +126,11 @@ func (h *hidden) pinShown(root int, path string) error {
 		above, root, name = &parent, parent.pin, path[cut+1:]
 	}
 	pin, err := unix.Openat(root, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
+	if unreachable(err) {
 		return nil
+	}
+	if err != nil {
+		return &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	h.pins = append(h.pins, pin)
 	var st unix.Stat_t

@@ -92,7 +92,9 @@ func (m *merger) among(entries, allowed []Entry, key string) []Entry {
 func (m *merger) values(values []Value) []Value {
 	var out []Value
 	for _, v := range values {
-		if !steers(v.Name) || m.widens(v.setting(), fmt.Sprintf("the variable %s", v.Name)) {
+		replaces := slices.ContainsFunc(m.user.Values, func(u Value) bool { return u.Name == v.Name }) ||
+			slices.ContainsFunc(m.user.Env, func(e Entry) bool { return e.Value == v.Name })
+		if !replaces && !steers(v.Name) || m.widens(v.setting(), fmt.Sprintf("the variable %s", v.Name)) {
 			out = append(out, v)
 		}
 	}

@@ -200,6 +200,19 @@ func TestSteers(t *testing.T) {
 	}
 }
 
+// A workspace's .env does not take the place of a variable that the user's settings name.
+func TestWorkspaceReplacesNoVariable(t *testing.T) {
+	workspace := &Settings{Values: []Value{{"KEY", "theirs", "e:1"}, {"TOKEN", "theirs", "e:2"}, {"OTHER", "theirs", "e:3"}}}
+	user := &Settings{Values: []Value{{"KEY", "mine", "u:1"}}, Env: []Entry{{"TOKEN", "u:2"}}}
+	merged, asks, err := Merge(user, workspace, "/ws", false)
+	if err != nil || len(asks) != 2 || asks[0].What != "the variable KEY" || asks[1].What != "the variable TOKEN" {
+		t.Fatalf("%+v, %v", asks, err)
+	}
+	if len(merged.Values) != 2 || merged.Values[0].Value != "mine" || merged.Values[1].Name != "OTHER" {
+		t.Errorf("the variables are %+v", merged.Values)
+	}
+}
+
 // A mount is what its path leads to, not what it says.
 func TestMergeResolvesLinks(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/riverlytech/art/internal/cli"
 )
 
 // Default is the origin of what nobody said.
@@ -42,7 +44,7 @@ func (s *Settings) ShowJSON(w io.Writer) error {
 
 // Write writes a setting down, a line, with where it was said.
 func (x *Setting) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%-18s %-28s %s\n", x.Key, x.text, x.Origin)
+	_, err := fmt.Fprintf(w, "%-18s %-28s %s\n", x.Key, x.text, cli.Printable(x.Origin))
 	return err
 }
 

@@ -14,16 +14,14 @@ import (
 )
 
 // processLimits are the limits that the kernel keeps for each process (setrlimit(2)),
-// which every process of the guest inherits and none can raise. The memory is what
-// a process can write to and does not share, rather than its address space, of
-// which some reserve a hundred times what they use. Processes are counted for the
+// which every process of the guest inherits and none can raise; that of memory the
+// stub sets (stub.Payload). Processes are counted for the
 // guest as a whole, since it is alone in its user namespace. Where a control group can
 // be had (package cgroup), memory and processes are limited by that as well.
 var processLimits = map[string]int{
 	"cpu_time":  unix.RLIMIT_CPU,
 	"file_size": unix.RLIMIT_FSIZE,
 	"files":     unix.RLIMIT_NOFILE,
-	"memory":    unix.RLIMIT_DATA,
 	"processes": unix.RLIMIT_NPROC,
 }
 

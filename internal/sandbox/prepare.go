@@ -112,6 +112,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	}
 
 	p.payload.Command, p.payload.Shells, p.payload.Mounts = o.Command, account.shells, v.Nests
+	p.payload.Memory = settings.Limits["memory"].Value
 	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), guest); err != nil {
 		return nil, err
 	}

@@ -86,6 +86,9 @@ type TrustOptions struct {
 // and remembers that the user trusts them.
 func Trust(o *TrustOptions, w io.Writer) error {
 	workspace, err := workspacePath(o.Workspace)
+	if err != nil && o.Revoke { // of a directory that is gone, or the next one of that path would be trusted
+		workspace, err = filepath.Abs(o.Workspace)
+	}
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,9 @@ func (p *Payload) exec() int {
 		return fail(err)
 	}
 	resetSignals()
+	if err := p.limitMemory(); err != nil {
+		return fail(err)
+	}
 	name := p.Command[0]
 	err := p.search(name)
 	switch {
@@ -79,6 +82,25 @@ func (p *Payload) search(name string) error {
 		}
 	}
 	return result
+}
+
+// limitMemory sets the limit of memory, which every program that comes after inherits. It comes last: Go reserves
+// more than some programs need, and ends where it does not get that.
+func (p *Payload) limitMemory() error {
+	if p.Memory == 0 {
+		return nil
+	}
+	var limit unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_DATA, &limit)
+	if err == nil {
+		limit.Max = min(limit.Max, p.Memory)
+		limit.Cur = limit.Max
+		err = unix.Prlimit(0, unix.RLIMIT_DATA, &limit, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("limit the memory: %w", err)
+	}
+	return nil
 }
 
 func (p *Payload) execve(path string) error {

@@ -32,6 +32,8 @@ type Payload struct {
 	Terminal [3]bool
 	// Filter, if set, is the marshalled seccomp filter (package filter) to load.
 	Filter string
+	// Memory, if not 0, limits what each process writes to and does not share, in bytes (RLIMIT_DATA).
+	Memory uint64
 }
 
 // Marshal returns the payload as bytes.
@@ -44,7 +46,7 @@ func (p *Payload) Marshal() []byte {
 	}
 	// In hexadecimal, since it holds NULs.
 	filter := []string{hex.EncodeToString([]byte(p.Filter))}
-	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter, []string{p.Workspace, strconv.FormatBool(p.Mounts)}, p.Sockets)
+	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter, []string{p.Workspace, strconv.FormatBool(p.Mounts), strconv.FormatUint(p.Memory, 10)}, p.Sockets)
 }
 
 func unmarshal(data []byte) (*Payload, error) {
@@ -58,6 +60,9 @@ func unmarshal(data []byte) (*Payload, error) {
 		return nil, err
 	}
 	p.Filter, p.Workspace, p.Mounts = string(program), single[0], single[1] == "true"
+	if p.Memory, err = strconv.ParseUint(single[2], 10, 64); err != nil {
+		return nil, err
+	}
 	for i := range p.Terminal {
 		p.Terminal[i] = terminal[i] == "tty"
 	}
