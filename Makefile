@@ -60,7 +60,7 @@ race: ## Run the tests and the stories under the race detector
 ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/sandbox/seccomp ./internal/sandbox/wire \
 	./internal/sync/held ./internal/sync/patch ./internal/sync/quote \
 	$(addprefix ./internal/trace/,callset decode filter output policy redact report sysnum)
-NOT_ON_ARM64 := Binds|OpenHost|Strace|TestInstall
+NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall
 test-arm64: ## Vet for arm64, and run the tests that qemu-user can
 	internal/packaging/deps arm64
 	GOARCH=arm64 go vet ./...
