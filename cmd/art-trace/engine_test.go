@@ -335,9 +335,8 @@ func TestJobControl(t *testing.T) {
 	for range 3 {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGTSTP)
 		eventually(t, "the tracer stops", func() bool { return state(cmd.Process.Pid) == 'T' })
-		if s := state(pid); s != 't' && s != 'T' {
-			t.Errorf("the command is in state %c", s)
-		}
+		// The signal may reach the tracer first, where there are few processors.
+		eventually(t, "the command stops", func() bool { s := state(pid); return s == 't' || s == 'T' })
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT)
 		eventually(t, "both go on", func() bool { return state(cmd.Process.Pid) == 'S' && state(pid) == 'S' })
 	}
