@@ -48,17 +48,23 @@ const (
 // substitutes are what statements that ask for the newest layout must be replaced by in a database
 // that is only read, and so cannot be brought up to date.
 func substitutes(app, version int64) map[string]string {
+	subst := map[string]string{}
 	switch {
 	case app != ApplicationID:
-		return map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly, qWhiteouts: qNone, qXattrs: qNone,
+		subst = map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly, qWhiteouts: qNone, qXattrs: qNone,
 			qTrees: qNoTrees, qAgreed: qNoRows, qAllInodes: qAllInodesOnly, qAllWhiteouts: qNoRows, qAllXattrs: qNoRows}
 	case version < 2:
-		return map[string]string{qXattrs: qNone, qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone,
+		subst = map[string]string{qXattrs: qNone, qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone,
 			qAllInodes: qAllInodes2, qAllXattrs: qNoRows}
 	case version < 3:
-		return map[string]string{qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone, qAllInodes: qAllInodes2}
+		subst = map[string]string{qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone, qAllInodes: qAllInodes2}
 	}
-	return nil
+	if app != ApplicationID || version < 4 {
+		for _, q := range notBefore4 {
+			subst[q] = qNoRows
+		}
+	}
+	return subst
 }
 
 // qNothing yields nothing. It stands in for what could not be prepared, so that callers need one

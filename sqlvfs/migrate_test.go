@@ -60,6 +60,16 @@ func portrait(t *testing.T, s *Store) map[string]string {
 	return tree
 }
 
+// The newest layout's text is, to the word, what this program writes.
+func TestFixtureIsTheNewestLayout(t *testing.T) {
+	c, err := sqlite3.Open(fixture(t, SchemaVersion))
+	must(t, err)
+	defer c.Close()
+	if _, whole, err := familiar(c); err != nil || !whole {
+		t.Errorf("whole: %v, %v", whole, err)
+	}
+}
+
 func TestEveryLayoutIsReadAndBroughtUpToDate(t *testing.T) {
 	for layout := 1; layout <= SchemaVersion; layout++ {
 		t.Run(fmt.Sprint(layout), func(t *testing.T) {
@@ -144,11 +154,11 @@ func TestMigrationIsWholeOrNone(t *testing.T) {
 			isAsItWas(t, cut, layout)
 
 			path = fixture(t, layout)
-			alter(t, path, "CREATE INDEX art_tree ON fs_inode (uid)") // in the way of the last step
+			alter(t, path, "CREATE INDEX art_session ON fs_inode (uid)") // in the way of the last step
 			if s, err := Open(path, Options{}); err == nil || !strings.Contains(err.Error(), "bring layout") {
 				t.Errorf("opened %v: %v", s, err)
 			}
-			alter(t, path, "DROP INDEX art_tree")
+			alter(t, path, "DROP INDEX art_session")
 			isAsItWas(t, path, layout)
 		})
 	}

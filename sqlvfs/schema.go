@@ -11,7 +11,7 @@ const (
 	// ApplicationID marks a database as art's in SQLite's header ("art1" in ASCII).
 	ApplicationID = 0x61727431
 	// SchemaVersion is the newest layout of the art_ tables, kept in SQLite's user_version.
-	SchemaVersion = 3
+	SchemaVersion = 4
 	// FormatVersion is the version of the Agent Filesystem format that is written.
 	FormatVersion = "0.4"
 
@@ -118,7 +118,7 @@ CREATE TABLE art_whiteout (
 CREATE TABLE art_orphan (
 	ino INTEGER PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS art_origin_number ON fs_origin (base_ino);
-` + xattrTable + baselineTables
+` + xattrTable + baselineTables + layout4Tables
 
 // xattrTable came with layout 2. An inode of the delta has the extended attributes that are here,
 // and no others: those of an origin are copied with it.
@@ -165,7 +165,7 @@ CREATE TABLE art_baseline (
 `
 
 // migrations[v] brings layout v to layout v+1.
-var migrations = map[int64]string{1: xattrTable, 2: baselineTables}
+var migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables}
 
 // marks reads what the header says a database is, which may be newer in the log than it is in the
 // file. A newer one and one of another application is refused.
@@ -287,7 +287,7 @@ func checkColumns(c *sqlite3.Conn, subst map[string]string) error {
 		"SELECT parent_ino, name FROM art_whiteout",
 		"SELECT ino FROM art_orphan",
 		"SELECT id, name FROM art_base",
-		qXattrs, qTrees, qBaselines,
+		qXattrs, qTrees, qBaselines, qWorkspaces, qSessions,
 	} {
 		if t, ok := subst[q]; ok {
 			q = t
