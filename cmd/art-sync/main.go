@@ -50,7 +50,7 @@ func run(args []string) int {
 	switch {
 	case err == nil:
 		return cli.OK
-	case errors.As(err, new(usageError)):
+	case errors.As(err, new(usageError)), errors.As(err, new(sync.PathError)):
 		cli.Fail(prog, err)
 		return cli.ExitUsage
 	}
@@ -131,7 +131,7 @@ func dispatch(ctx context.Context, args []string) error {
 
 func newSubcommand(name string, do func(context.Context, sync.Options) error) (*ffcli.Command, error) {
 	opt := sync.Options{
-		Dir: ".", Stdout: os.Stdout, Stderr: os.Stderr,
+		Dir: ".", Stdout: os.Stdout, Stderr: os.Stderr, Total: true,
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 	}
 	// The environment comes first, by the long names, so that what is given on the command line
@@ -146,6 +146,9 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 	fs.StringVar(&opt.Dir, "m", opt.Dir, "")
 	fs.StringVar(&opt.DB, "d", opt.DB, "")
 	fs.BoolVar(&opt.Quiet, "q", opt.Quiet, "")
+	if name == "pull" {
+		fs.BoolVar(&opt.Verbose, "v", opt.Verbose, "")
+	}
 	c := &ffcli.Command{Name: name, FlagSet: fs}
 	c.Exec = func(ctx context.Context, args []string) error {
 		switch {
@@ -196,6 +199,7 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
 	case "push":
 		fs.Var((*list)(&opt.Exclude), "exclude", "")
 	case "pull":
+		fs.BoolVar(&opt.Verbose, "verbose", opt.Verbose, "")
 		fs.BoolVar(&opt.KeepBoth, "keep-both", opt.KeepBoth, "")
 		fs.Var((*list)(&opt.Allow), "allow", "")
 	}

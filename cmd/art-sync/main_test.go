@@ -42,12 +42,12 @@ func TestCommandLine(t *testing.T) {
 		code           int
 		stdout, stderr string // must be part of it; "" for nothing at all
 	}{
-		{what: "push", args: []string{"push", "--mount", "ws", "--db", "a.db"}, stdout: "FILE /ws/x (1 bytes, ino 3)\n"},
-		{what: "short", args: []string{"push", "-m", "ws", "-d", "a.db"}, stdout: "FILE /ws/x"},
-		{what: "workspace", args: []string{"push", "--workspace=ws/", "-d=a.db"}, stdout: "FILE /ws/x"},
-		{what: "environment", env: []string{"ART_DB=a.db", "ART_MOUNT=ws"}, args: []string{"push"}, stdout: "FILE /ws/x"},
+		{what: "push", args: []string{"push", "--mount", "ws", "--db", "a.db"}, stdout: "FILE /ws/x (1 bytes, ino 3)\n", stderr: "1 file written\n"},
+		{what: "short", args: []string{"push", "-m", "ws", "-d", "a.db"}, stdout: "FILE /ws/x", stderr: "1 file written\n"},
+		{what: "workspace", args: []string{"push", "--workspace=ws/", "-d=a.db"}, stdout: "FILE /ws/x", stderr: "1 file written\n"},
+		{what: "environment", env: []string{"ART_DB=a.db", "ART_MOUNT=ws"}, args: []string{"push"}, stdout: "FILE /ws/x", stderr: "1 file written\n"},
 		{what: "a short flag outdoes the environment", env: []string{"ART_DB=none/b.db", "ART_MOUNT=none"},
-			args: []string{"push", "-d", "a.db", "-m", "ws"}, stdout: "FILE /ws/x"},
+			args: []string{"push", "-d", "a.db", "-m", "ws"}, stdout: "FILE /ws/x", stderr: "1 file written\n"},
 		{what: "quiet", args: []string{"push", "-m", "ws", "-d", "a.db", "-q"}},
 		{what: "quiet by environment", env: []string{"ART_QUIET=true"}, args: []string{"push", "-m", "ws", "-d", "a.db"}},
 		{what: "version", args: []string{"--version"}, stdout: "art-sync devel\n"},

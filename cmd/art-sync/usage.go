@@ -22,7 +22,7 @@ COMMANDS
 EXIT STATUS
   0  all was done
   1  an error; what could be done was done, unless the message says otherwise
-  2  wrong usage
+  2  wrong usage, also a path that neither side has, or had
   3  paths were left alone: conflicts, or changes that are held back
 
   Of diff: 0 no difference, 1 differences, 2 trouble.
@@ -82,7 +82,7 @@ const usagePull = `NAME
 
 SYNOPSIS
   art-sync pull [-m DIR] -d DB [--force | --keep-both] [--allow PATTERN]...
-                [--dry-run] [-q] [path...]
+                [--dry-run] [-q | -v] [path...]
 
 DESCRIPTION
   Brings what the guest has changed in /NAME/ of DB into DIR, which must exist;
@@ -115,6 +115,8 @@ FLAGS
                                  the syntax of gitignore(5); may be repeated
       --dry-run                  say what would be done, and change nothing
   -q, --quiet                    say nothing but errors, conflicts, what is held
+  -v, --verbose                  name each path that is held, also where many of
+                                 one directory are, for one reason
 
   Each long flag can be given as an environment variable: ART_DB is --db.
 
@@ -123,6 +125,8 @@ OUTPUT
   DIR  NAME/path
   LINK NAME/path -> target
   DEL  NAME/path
+
+  How much was done, and was not, comes last, on standard error.
 
   A path with control characters is written as $'...', which a shell reads; on a
   terminal, so is one with characters that do not print.

@@ -56,6 +56,9 @@ type Options struct {
 	DryRun bool   // say what would be done, change nothing
 	Quiet  bool   // only errors, conflicts and what is held back are told
 
+	Total   bool // how much was done is told at the end
+	Verbose bool // pull: each path that is held back is told, however many there are
+
 	Force    bool     // a path that both sides changed becomes what the other side has
 	KeepBoth bool     // pull: the guest's version of such a path goes beside it, as NAME.art
 	Allow    []string // pull: patterns (gitignore(5)) of paths that are not held back

@@ -31,7 +31,7 @@ func Pull(ctx context.Context, opt Options) error {
 		return err
 	}
 	p := &puller{planner: *s.planner}
-	p.settle = p
+	p.settle, p.report.doing = p, "pull"
 	err = p.run()
 	return p.report.end(s.close(err))
 }
@@ -52,15 +52,14 @@ func openForReading(opt *Options, readOnly bool) (side, error) {
 	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt, "art-sync"), host: h, name: name, asRoot: os.Geteuid() == 0}
 	p.settings = newSettings(abs)
 	s := side{p}
-	if p.limit, err = limitTo(abs, opt.Paths); err != nil {
-		h.close()
-		return side{}, err
-	}
 	if p.store, err = sqlvfs.Open(opt.DB, sqlvfs.Options{ReadOnly: readOnly, Waiting: opt.waiting()}); err != nil {
 		h.close()
 		return side{}, openError(opt.DB, err)
 	}
-	if err := p.load(); err != nil {
+	if err = p.load(); err == nil {
+		p.limit, err = limitTo(abs, opt.Paths, p.knows)
+	}
+	if err != nil {
 		return side{}, s.close(err)
 	}
 	return s, nil
@@ -73,38 +72,6 @@ func (s side) close(err error) error {
 	}
 	s.host.close()
 	return err
-}
-
-// limitTo turns the paths that the user gives into paths below the workspace: relative to the current
-// directory, or else to the workspace.
-func limitTo(workspace string, paths []string) (limit, error) {
-	var l limit
-	cwd, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	for _, arg := range paths {
-		abs := arg
-		if !path.IsAbs(arg) {
-			abs = path.Join(cwd, arg)
-		}
-		rel, ok := below(workspace, path.Clean(abs))
-		if !ok && !path.IsAbs(arg) {
-			rel, ok = below(workspace, path.Join(workspace, arg))
-		}
-		if !ok {
-			return nil, fmt.Errorf("%s: it is not in the workspace %s", arg, workspace)
-		}
-		l = append(l, rel)
-	}
-	return l, nil
-}
-
-func below(dir, at string) (string, bool) {
-	if at == dir {
-		return ".", true
-	}
-	return strings.CutPrefix(at, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // load reads what the database holds, but for content.

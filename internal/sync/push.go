@@ -36,6 +36,7 @@ func Push(ctx context.Context, opt Options) error {
 		return err
 	}
 	r := newReporter(&opt, "art-sync")
+	r.doing = "push"
 	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name, settings: ownSettings(abs),
 		links: map[object]*stored{}, owner: map[sqlvfs.Ino]object{}, seen: map[string]bool{}}
 	r.Phase("push")

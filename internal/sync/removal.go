@@ -3,7 +3,6 @@ package sync
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -153,12 +152,3 @@ func (p *planner) live(rel string) bool {
 }
 
 func (p *planner) force() bool { return p.opt.Force }
-
-// limit are the paths that the user has named; none means all.
-type limit []string
-
-func (l limit) has(rel string) bool {
-	return len(l) == 0 || slices.ContainsFunc(l, func(at string) bool {
-		return at == "." || rel == at || strings.HasPrefix(rel, at+"/")
-	})
-}

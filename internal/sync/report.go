@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -18,14 +20,15 @@ import (
 // reporter tells the user what happens: lines of the asked-for output, notes, errors, and on a
 // terminal how far long work is.
 type reporter struct {
-	opt      *Options
-	prog     string
-	out      *bufio.Writer
-	failures int
-	failed   error // why standard output takes nothing
-	left     int   // conflicts, and what is held back
-
-	conflicts, helds bool // there were some
+	opt       *Options
+	prog      string
+	doing     string // push or pull
+	out       *bufio.Writer
+	failures  int
+	failed    error          // why standard output takes nothing
+	count     map[string]int // lines of output, by their first word
+	conflicts int
+	helds     []heldPath
 
 	noting sync.Mutex // makes note one step, which several goroutines call
 	*cli.Progress
@@ -38,12 +41,14 @@ func newReporter(opt *Options, prog string) *reporter {
 	}
 	return &reporter{
 		opt: opt, prog: prog, out: bufio.NewWriterSize(opt.Stdout, 64<<10),
-		Progress: cli.NewProgress(terminal, prog),
+		count: map[string]int{}, Progress: cli.NewProgress(terminal, prog),
 	}
 }
 
-// line prints a line of output.
+// line prints a line of output, and counts it by its first word.
 func (r *reporter) line(format string, args ...any) {
+	word, _, _ := strings.Cut(format, " ")
+	r.count[word]++
 	if r.opt.Quiet {
 		return
 	}
@@ -95,30 +100,87 @@ func (r *reporter) fail(path string, err error) {
 
 // conflict names a path that both sides changed, and that is left alone.
 func (r *reporter) conflict(path, why string) {
-	r.conflicts = true
-	r.leave("CONFLICT", path, why)
-}
-
-// held names a path that needs the user's permission.
-func (r *reporter) held(path, why string) {
-	r.helds = true
-	r.leave("HELD", path, why)
-}
-
-func (r *reporter) leave(what, path, why string) {
-	r.left++
+	r.conflicts++
 	r.out.Flush()
 	r.Erase()
-	fmt.Fprintf(r.opt.Stderr, "%s %s: %s\n", what, quote.Name(path, r.opt.StderrTerminal), why)
+	r.leave("CONFLICT", quote.Name(path, r.opt.StderrTerminal), why)
+}
+
+// held names a path that needs the user's permission. It is told at the end, since many of them may be of
+// one directory.
+func (r *reporter) held(path, why string) { r.helds = append(r.helds, heldPath{path, why}) }
+
+type heldPath struct{ path, why string }
+
+func (r *reporter) leave(what, name, why string) {
+	fmt.Fprintf(r.opt.Stderr, "%s %s: %s\n", what, name, why)
+}
+
+// manyHeld is from how many on the paths that a directory holds, and that are held back for one reason,
+// are told as one: a virtual environment has a dozen of programs.
+const manyHeld = 4
+
+// tellHeld names what is held back, and forgets it.
+func (r *reporter) tellHeld() {
+	type group struct{ dir, why string }
+	in := func(h heldPath) group { return group{path.Dir(h.path), h.why} }
+	size := map[group]int{}
+	for _, h := range r.helds {
+		size[in(h)]++
+	}
+	for _, h := range r.helds {
+		g := in(h)
+		switch n := size[g]; {
+		case n < manyHeld && n > 0 || r.opt.Verbose:
+			r.leave("HELD", r.errName(h.path), h.why)
+		case n > 0:
+			r.leave("HELD", r.errName(g.dir+"/"), count(n, "file")+": "+h.why)
+			size[g] = 0
+		}
+	}
+	r.helds = nil
+}
+
+// total says on standard error how much was done, or would be; held is how much is held back.
+func (r *reporter) total(held int) {
+	written, deleted, note := " written", " deleted", ""
+	if r.opt.DryRun {
+		written, deleted, note = " to write", " to delete", " (dry run)"
+	}
+	var things, parts []string
+	if n := r.count["FILE"] + r.count["LINK"]; n > 0 {
+		things = append(things, count(n, "file"))
+	}
+	switch n := r.count["DIR"]; {
+	case n == 1:
+		things = append(things, "1 directory")
+	case n > 1:
+		things = append(things, fmt.Sprintf("%d directories", n))
+	}
+	if things != nil {
+		parts = append(parts, strings.Join(things, " and ")+written)
+	}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{r.count["DEL"], deleted}, {held, " held back"}, {r.conflicts, " in conflict"}, {r.failures, " failed"}} {
+		if c.n > 0 {
+			parts = append(parts, strconv.Itoa(c.n)+c.what)
+		}
+	}
+	if parts == nil {
+		parts = []string{"nothing to " + r.doing}
+	}
+	fmt.Fprintf(r.opt.Stderr, "%s: %s%s\n", r.prog, strings.Join(parts, ", "), note)
 }
 
 // hint says what to do about what was left alone.
-func (r *reporter) hint() string {
+func (r *reporter) hint(held int) string {
 	var hints []string
-	if r.conflicts {
+	if r.conflicts > 0 {
 		hints = append(hints, "--force brings it over what is there")
 	}
-	if r.helds {
+	if held > 0 {
 		hints = append(hints, "--allow PATTERN brings what is held back")
 	}
 	return strings.Join(hints, "; ")
@@ -128,6 +190,11 @@ func (r *reporter) hint() string {
 func (r *reporter) end(err error) error {
 	r.Erase()
 	r.flush()
+	held := len(r.helds)
+	r.tellHeld()
+	if r.opt.Total && !r.opt.Quiet && r.doing != "" && err == nil {
+		r.total(held)
+	}
 	// Who ends a pager has seen enough.
 	if err == nil && r.failed != nil && !errors.Is(r.failed, unix.EPIPE) {
 		err = fmt.Errorf("write to standard output: %w", r.failed)
@@ -135,8 +202,8 @@ func (r *reporter) end(err error) error {
 	if err == nil && r.failures > 0 {
 		err = fmt.Errorf("%w: %d failed", ErrIncomplete, r.failures)
 	}
-	if err == nil && r.left > 0 {
-		err = cli.WithHint(fmt.Errorf("%w: %d left alone", ErrConflicts, r.left), r.hint())
+	if left := r.conflicts + held; err == nil && left > 0 {
+		err = cli.WithHint(fmt.Errorf("%w: %d left alone", ErrConflicts, left), r.hint(held))
 	}
 	return err
 }

@@ -136,7 +136,7 @@ _art_sync_command() {
 			local flags='-m --mount --workspace -d --db -q --quiet --help'
 			case $name in
 			push) _art_reply "$flags" --dry-run --force --exclude ;;
-			pull) _art_reply "$flags" --dry-run --force --keep-both --allow ;;
+			pull) _art_reply "$flags" --dry-run --force --keep-both --allow -v --verbose ;;
 			diff) _art_reply "$flags" --patch --stat --json ;;
 			esac
 		elif [[ $name != push ]]; then

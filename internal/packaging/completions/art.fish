@@ -138,6 +138,7 @@ for program in art art-sync
     complete -c $program -n '__art_is push pull' -l force -d 'Settle conflicts'
     complete -c $program -n '__art_is push' -l exclude -r -F -d 'Leave paths out'
     complete -c $program -n '__art_is pull' -l keep-both -d 'Write what the guest has as NAME.art in a conflict'
+    complete -c $program -n '__art_is pull' -s v -l verbose -d 'Name each path that is held back'
     complete -c $program -n '__art_is pull' -l allow -r -F -d 'Bring what is held back'
     complete -c $program -n '__art_is diff' -l patch -d 'Print a unified diff'
     complete -c $program -n '__art_is diff' -l stat -d 'Count lines'
