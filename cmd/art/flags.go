@@ -26,6 +26,7 @@ func command(o *sandbox.Options, run func(context.Context, []string) error) *ffc
 		trace       sandbox.Trace
 		traced      bool
 		network     string
+		path        string
 		showVersion bool
 	)
 	fs.StringVar(&o.Workspace, "mount", ".", "")
@@ -36,6 +37,7 @@ func command(o *sandbox.Options, run func(context.Context, []string) error) *ffc
 	fs.StringVar(&trace.Syscalls, "trace-syscalls", "", "")
 	fs.StringVar(&trace.Format, "trace-format", "text", "")
 	fs.StringVar(&network, "network", "", "")
+	fs.StringVar(&path, "path", "", "")
 	fs.Var((*list)(&o.Env), "env", "")
 	fs.Var((*list)(&o.Hide), "hide", "")
 	fs.Var((*list)(&o.Allow), "allow", "")
@@ -61,6 +63,12 @@ func command(o *sandbox.Options, run func(context.Context, []string) error) *ffc
 				o.Network = network
 			default:
 				return cli.WithHint(fmt.Errorf("read --network: %q is not a network", network), "use host or none")
+			}
+			switch {
+			case path == "home", path == "host", !given["path"]:
+				o.Path = path
+			default:
+				return cli.WithHint(fmt.Errorf("read --path: %q is neither home nor host", path), "use home, or host for the workspace at its own path too")
 			}
 			switch trace.Format {
 			case "text", "json", "summary", "report":

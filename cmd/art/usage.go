@@ -38,6 +38,8 @@ FLAGS
   -d, --db DB              the database that takes what is written
   -i, --interactive=BOOL   a terminal for the command, if there is one (default: true)
       --network MODE       host or none (default: host, or what a sandbox.json says)
+      --path WHERE         home (default), or host: the workspace is at its own path
+                           on the host too, and the command starts there
   -e, --env NAME[=VALUE]   pass on or set a variable; may be repeated
       --hide PATH          hide a path of the host; may be repeated
       --allow CALLS        system calls that are refused otherwise: io_uring, keys,

@@ -9,7 +9,7 @@ import (
 func home() []Attempt {
 	return area("later sessions", []Attempt{
 		{Name: "lock later sessions out of the workspace", Only: Overlay, try: func(*Target) error { return lockOut(".", 0) }},
-		{Name: "lock later sessions out of the home", Only: Overlay, try: func(*Target) error { return lockOut("..", 0) }},
+		{Name: "lock later sessions out of the home", Only: Overlay, try: elsewhere(func(*Target) error { return lockOut("..", 0) })},
 	})
 }
 

@@ -1,11 +1,14 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
 // Ask is something that a workspace's settings allow and the user's do not.
@@ -41,6 +44,10 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 		}
 	} else if n.Value != "" {
 		out.Network = n
+	}
+	if p := workspace.Path; p.Value != "host" || !view.System(m.real) ||
+		m.widens(Setting{"path", p.Value, p.Origin, strconv.Quote(p.Value)}, `"path": "host" in a directory of the system`) {
+		out.Path = cmp.Or(p, user.Path)
 	}
 	if workspace.Env != nil {
 		out.Env = m.among(workspace.Env, user.Env, "env")

@@ -52,6 +52,8 @@ func (m *Mount) errorf(format string, args ...any) error {
 type Settings struct {
 	// Network is "host" or "none".
 	Network Entry
+	// Path is "home", or "host" for the workspace at its own path too.
+	Path Entry
 	// Env are names of variables of the caller's to pass on.
 	Env []Entry
 	// Values are variables from the .env beside the file. The caller's own value
@@ -133,6 +135,11 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"network": func(n *node) error {
 			word, err := n.word("host", "none")
 			s.Network = Entry{word, n.origin()}
+			return err
+		},
+		"path": func(n *node) error {
+			word, err := n.word("home", "host")
+			s.Path = Entry{word, n.origin()}
 			return err
 		},
 		"env":   entries(&s.Env, variable),

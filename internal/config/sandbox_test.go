@@ -43,6 +43,7 @@ func TestAccepted(t *testing.T) {
 		`{"enabled": true}`:          ``,
 		`{"$schema": "x"}`:           ``,
 		`{"network": "none"}`:        `network "none"`,
+		`{"path": "host"}`:           `path "host"`,
 		`{"env": ["A", "B"]}`:        `env "A"; env "B"`,
 		`{"hide": ["~/x", "*.pem"]}`: `hide "/home/me/x"; hide "/ws/*.pem"`,
 		`{"allow": ["perf"]}`:        `allow "perf"`,

@@ -86,6 +86,7 @@ func (s *Settings) list() (all []Setting) {
 	}
 	entries("workspace", []Entry{s.Workspace})
 	entries("network", []Entry{s.Network})
+	entries("path", []Entry{s.Path})
 	entries("env", s.Env)
 	for _, v := range s.Values {
 		all = append(all, v.setting())

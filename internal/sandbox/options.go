@@ -21,6 +21,8 @@ type Options struct {
 	Interactive bool
 	// Network is host or none; "" leaves it to the settings.
 	Network string
+	// Path is home or host; "" leaves it to the settings.
+	Path string
 	// Env are variables for the guest, NAME or NAME=VALUE.
 	Env []string
 	// Hide are host paths to hide.

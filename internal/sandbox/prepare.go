@@ -53,6 +53,10 @@ func prepare(o *Options) (_ *prepared, err error) {
 	p.name = filepath.Base(workspace)
 	guest := filepath.Join(view.Home, p.name)
 	p.plan.Workspace = workspace
+	start := guest
+	if settings.Path.Value == "host" {
+		start = view.Resolve(workspace)
+	}
 	if p.plan.Database, err = databasePath(o.Database); err != nil {
 		return nil, err
 	}
@@ -62,6 +66,9 @@ func prepare(o *Options) (_ *prepared, err error) {
 	}
 	mounts := settings.Mounts
 	if err := checkMounts(root, mounts, guest); err != nil {
+		return nil, err
+	}
+	if err := checkPath(settings, guest, start); err != nil {
 		return nil, err
 	}
 	hide, err := expanded(settings.Hide)
@@ -102,6 +109,9 @@ func prepare(o *Options) (_ *prepared, err error) {
 			return nil, err
 		}
 	}
+	if start != guest {
+		v.HostPath, p.payload.Start = start, start
+	}
 	for _, m := range mounts {
 		v.Binds = append(v.Binds, view.Mount{Source: p.source(m.Host), Guest: m.Guest, ReadOnly: m.ReadOnly})
 		p.payload.Sockets = append(p.payload.Sockets, m.Guest)
@@ -113,7 +123,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 
 	p.payload.Command, p.payload.Shells, p.payload.Mounts = o.Command, account.shells, v.Nests
 	p.payload.Memory = settings.Limits["memory"].Value
-	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), guest); err != nil {
+	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), start); err != nil {
 		return nil, err
 	}
 	p.secrets = secrets(p.payload.Env, settings.Values)
@@ -191,6 +201,28 @@ func checkMounts(root *os.File, mounts []config.Mount, guest string) error {
 		unix.Close(fd)
 	}
 	return config.CheckGuests(mounts, view.Home, guest)
+}
+
+// checkPath checks that the workspace, which is guest in the guest, can be at its path on the host too, as if that were
+// one more mount.
+func checkPath(s *config.Settings, guest, path string) error {
+	if path == guest {
+		return nil
+	}
+	own := config.Mount{Host: ".", Guest: path, Origin: s.Path.Origin}
+	err := config.CheckGuests([]config.Mount{own}, view.Home, guest)
+	if err == nil && view.Within(path, guest) {
+		err = fmt.Errorf("%s: the workspace's path %q lies in the workspace as the guest has it", own.Origin, path)
+	}
+	if err != nil {
+		return cli.WithHint(err, "let the workspace be in the guest's home alone: --path home")
+	}
+	for _, m := range s.Mounts {
+		if m.Guest == path || view.Within(m.Guest, filepath.Join(path, config.Dir)) {
+			return fmt.Errorf("%s: guest %q is the workspace's own path on the host, or lies in its configuration", m.Origin, m.Guest)
+		}
+	}
+	return nil
 }
 
 // hideConfig hides the workspace's configuration, but for the files of settings: git tracks them

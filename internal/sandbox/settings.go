@@ -65,6 +65,12 @@ func (o *Options) over(s *config.Settings) error {
 	case s.Network.Value == "":
 		s.Network = config.Entry{Value: "host", Origin: config.Default}
 	}
+	switch {
+	case o.Path != "":
+		s.Path = config.Entry{Value: o.Path, Origin: "--path"}
+	case s.Path.Value == "":
+		s.Path = config.Entry{Value: "home", Origin: config.Default}
+	}
 	for _, env := range o.Env {
 		s.Env = append(s.Env, config.Entry{Value: env, Origin: "--env"})
 	}

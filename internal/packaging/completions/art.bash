@@ -88,13 +88,14 @@ _art() {
 		doctor) from=2 more='--attack --json' ;;
 		esac
 	fi
-	_art_scan $from stop '-m --mount -d --db -e --env --hide --allow --network --trace-log --trace-syscalls --trace-format'
+	_art_scan $from stop '-m --mount -d --db -e --env --hide --allow --network --path --trace-log --trace-syscalls --trace-format'
 	case $flag in
 	-m | --mount) _art_files -d ;;
 	-d | --db | --trace-log | --hide) _art_files -f ;;
 	-i | --interactive | --trace | -q | --quiet) _art_reply true false ;;
 	-e | --env) COMPREPLY=($(compgen -e -- "$cur")) ;;
 	--network) _art_reply host none ;;
+	--path) _art_reply home host ;;
 	--allow) _art_reply io_uring keys namespaces perf sockets userfaultfd ;;
 	--trace-syscalls) _art_list %file %desc %network %process %memory %signal %ipc %creds %clock %stat ;;
 	--trace-format) _art_reply text json summary report ;;
@@ -102,7 +103,7 @@ _art() {
 		if [[ -n $command ]]; then
 			_art_command "$command"
 		elif [[ $cur == -* && -z $noflags ]]; then
-			_art_reply -m --mount -d --db -i --interactive --network -e --env --hide --allow --trace --trace-log \
+			_art_reply -m --mount -d --db -i --interactive --network --path -e --env --hide --allow --trace --trace-log \
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif ((from == 1)); then
 			local own=

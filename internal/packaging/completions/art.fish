@@ -68,7 +68,7 @@ end
 
 # art
 
-set -g __art_valued -m --mount -d --db -e --env --network --hide --allow --trace-log --trace-syscalls --trace-format
+set -g __art_valued -m --mount -d --db -e --env --network --path --hide --allow --trace-log --trace-syscalls --trace-format
 
 # __art_runs tells whether a flag of a session may come: none of the commands with
 # other flags is there, and none for the guest yet.
@@ -103,6 +103,7 @@ complete -c art -n __art_runs -s m -l mount -x -a '(__fish_complete_directories)
 complete -c art -n __art_runs -s d -l db -r -F -d 'The database that takes what is written'
 complete -c art -n __art_runs -s i -l interactive -d 'A terminal for the command'
 complete -c art -n __art_runs -l network -x -a 'host none' -d 'The network of the command'
+complete -c art -n __art_runs -l path -x -a 'home host' -d 'Where the workspace is'
 complete -c art -n __art_runs -s e -l env -x -a '(set -xn)' -d 'Pass on or set a variable'
 complete -c art -n __art_runs -l hide -r -F -d 'Hide a path of the host'
 complete -c art -n __art_runs -l allow -x -a 'io_uring keys namespaces perf sockets userfaultfd' -d 'Allow system calls'

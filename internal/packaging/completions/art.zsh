@@ -46,6 +46,7 @@ _art_run() {
     '(-d --db)'{-d,--db=}'[the database that takes what is written]:database:_files' \
     '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command]:on:(true false)' \
     '--network=[the network of the command]:network:(host none)' \
+    '--path=[where the workspace is]:where:(home host)' \
     '*'{-e,--env=}'[pass on or set a variable]:variable:_parameters -g "*export*"' \
     '*--hide=[hide a path of the host]:path:_files' \
     '*--allow=[allow system calls]:calls:(io_uring keys namespaces perf sockets userfaultfd)' \

@@ -124,6 +124,8 @@ func (b *builder) step(s view.Step) error {
 		return b.tmpfs(s.Target, s.Mode)
 	case view.Bind:
 		return b.bind(b.sources[s.Target], s.Target)
+	case view.Same:
+		return b.same(s.Source, s.Target)
 	case view.Symlink:
 		dir, err := b.place(filepath.Dir(s.Target), true)
 		if err != nil {

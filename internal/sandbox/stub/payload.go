@@ -23,6 +23,8 @@ type Payload struct {
 	Env []string
 	// Workspace is the directory to start in, if bubblewrap has left that to the stub.
 	Workspace string
+	// Start is where to go from there, if that is to be another path of the workspace.
+	Start string
 	// Sockets are the guest's paths beneath which it may connect to sockets that the host has made.
 	Sockets []string
 	// Mounts says that it may mount, in a namespace of its own.
@@ -46,7 +48,7 @@ func (p *Payload) Marshal() []byte {
 	}
 	// In hexadecimal, since it holds NULs.
 	filter := []string{hex.EncodeToString([]byte(p.Filter))}
-	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter, []string{p.Workspace, strconv.FormatBool(p.Mounts), strconv.FormatUint(p.Memory, 10)}, p.Sockets)
+	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter, []string{p.Workspace, p.Start, strconv.FormatBool(p.Mounts), strconv.FormatUint(p.Memory, 10)}, p.Sockets)
 }
 
 func unmarshal(data []byte) (*Payload, error) {
@@ -59,8 +61,8 @@ func unmarshal(data []byte) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Filter, p.Workspace, p.Mounts = string(program), single[0], single[1] == "true"
-	if p.Memory, err = strconv.ParseUint(single[2], 10, 64); err != nil {
+	p.Filter, p.Workspace, p.Start, p.Mounts = string(program), single[0], single[1], single[2] == "true"
+	if p.Memory, err = strconv.ParseUint(single[3], 10, 64); err != nil {
 		return nil, err
 	}
 	for i := range p.Terminal {

@@ -84,16 +84,17 @@ func (p *Payload) prepare() error {
 	return closeOnExec()
 }
 
-// enter goes to the workspace. In a database an earlier session may have moved it, or put something
-// else in its place: then the home opens all the same, where that can be mended.
+// enter goes to the workspace, by its other path if there is one. In a database an earlier session may
+// have moved it, or put something else in its place: then the home opens all the same, where that can
+// be mended.
 func (p *Payload) enter() error {
-	if p.Workspace == "" {
-		return nil
+	var err error
+	if p.Workspace != "" {
+		err = unix.Chdir(p.Workspace)
 	}
-	err := unix.Chdir(p.Workspace)
 	switch err {
 	case nil:
-		return nil
+		return p.start()
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
 	default:
 		return fmt.Errorf("open the workspace %s: %w", p.Workspace, err)
@@ -102,9 +103,20 @@ func (p *Payload) enter() error {
 	cli.Fail("art", cli.WithHint(fmt.Errorf("open the workspace %s: %w: the session starts in %s", p.Workspace, err, home),
 		"an earlier session has moved or replaced it: move it back"))
 	for i, kv := range p.Env {
-		if kv == "PWD="+p.Workspace {
+		if kv == "PWD="+p.Workspace || kv == "PWD="+p.Start {
 			p.Env[i] = "PWD=" + home
 		}
+	}
+	return nil
+}
+
+// start goes to the workspace by its other path.
+func (p *Payload) start() error {
+	if p.Start == "" {
+		return nil
+	}
+	if err := unix.Chdir(p.Start); err != nil {
+		return fmt.Errorf("open the workspace at its path on the host, %s: %w", p.Start, err)
 	}
 	return nil
 }

@@ -14,6 +14,9 @@ const (
 	Tmpfs
 	// Bind shows Source at Target, for reading, or with Write also for writing.
 	Bind
+	// Same shows at Target what the guest has at Source by then, if that is a directory. Where the guest
+	// cannot pass on the way there, or sees nothing, the way is made of empty directories.
+	Same
 	// Symlink makes Target a symbolic link whose text is Source.
 	Symlink
 	// Proc shows the processes of the process namespace that the guest is going to share at Target.
@@ -46,6 +49,8 @@ func (s Step) String() string {
 			return fmt.Sprintf("bind %s %s", s.Source, s.Target)
 		}
 		return fmt.Sprintf("ro-bind %s %s", s.Source, s.Target)
+	case Same:
+		return fmt.Sprintf("same %s %s", s.Source, s.Target)
 	case Symlink:
 		return fmt.Sprintf("symlink %s %s", s.Source, s.Target)
 	case Proc:

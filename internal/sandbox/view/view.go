@@ -36,6 +36,8 @@ type View struct {
 	HomeSource, WorkspaceSource string
 	// WorkspaceHost is the workspace on the host.
 	WorkspaceHost string
+	// HostPath, if set, is where the workspace shows too: its path on the host, without links.
+	HostPath string
 	// Passwd and Group are the files to show as /etc/passwd and /etc/group.
 	Passwd, Group string
 	// CallerIsRoot says that the guest's ids stand for the host's root.
@@ -126,15 +128,29 @@ func (v *View) Tree() (*Tree, error) {
 	}
 	t.Steps, steps = steps, nil
 
+	var beneath []Step // the workspace's second path
 	for _, bind := range binds {
 		if err := v.checkMountPoint(bind, home, workspace); err != nil {
 			return nil, err
 		}
-		add(Step{Do: Bind, Source: bind.Source, Target: bind.Guest, Write: !bind.ReadOnly})
+		step := Step{Do: Bind, Source: bind.Source, Target: bind.Guest, Write: !bind.ReadOnly}
+		if v.HostPath != "" && Within(bind.Guest, v.HostPath) {
+			beneath = append(beneath, step)
+		} else {
+			add(step)
+		}
 		t.Looks = t.Looks || Within(bind.Guest, home)
 	}
+	if v.HostPath != "" {
+		// Last, so that both have the same covers and mounts.
+		add(Step{Do: Same, Source: workspace, Target: v.HostPath})
+		add(beneath...)
+		t.Looks = true
+	}
 	for _, dir := range append(append([]string{"/dev", homes}, hidden...), shadowed...) {
-		add(Step{Do: Seal, Target: dir})
+		if dir != v.HostPath {
+			add(Step{Do: Seal, Target: dir})
+		}
 	}
 	t.Own = steps
 	return t, nil
@@ -177,7 +193,7 @@ func (v *View) hidden(scratch []string) []string {
 	}
 	sort.Strings(candidates)
 	for _, dir := range candidates {
-		if !isDir(dir) || system(dir) || withinAny(dir, covered) {
+		if !isDir(dir) || System(dir) || withinAny(dir, covered) {
 			continue
 		}
 		covered = append(covered, dir)
@@ -186,10 +202,10 @@ func (v *View) hidden(scratch []string) []string {
 	return dirs
 }
 
-// system says whether dir is part of the operating system. Some accounts have
+// System says whether dir is part of the operating system. Some accounts have
 // such a home (daemon: /usr/sbin, containers: /); nothing in it is personal, and
 // without it nothing runs.
-func system(dir string) bool {
+func System(dir string) bool {
 	for _, sys := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/sys", "/nix/store"} {
 		if Within(dir, sys) || Within(sys, dir) {
 			return true
@@ -216,11 +232,19 @@ func (v *View) resolvedBinds(home string) []Mount {
 // checkMountPoint refuses a bind into the workspace that bwrap would have to make
 // a mount point for: in direct mode that would stay on the host.
 func (v *View) checkMountPoint(bind Mount, home, workspace string) error {
-	if v.HomeSource != "" || !Within(bind.Guest, workspace) {
+	shown, path := bind.Guest, ""
+	switch {
+	case v.HomeSource != "":
+		return nil
+	case Within(bind.Guest, workspace):
+		shown, path = Home+bind.Guest[len(home):], bind.Guest[len(workspace):]
+	case v.HostPath != "" && Within(bind.Guest, v.HostPath):
+		path = bind.Guest[len(v.HostPath):]
+	default:
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(v.WorkspaceHost, bind.Guest[len(workspace):])); err != nil {
-		return fmt.Errorf("bind %s: the workspace has no such path to mount on: %w", Home+bind.Guest[len(home):], err)
+	if _, err := os.Stat(filepath.Join(v.WorkspaceHost, path)); err != nil {
+		return fmt.Errorf("bind %s: the workspace has no such path to mount on: %w", shown, err)
 	}
 	return nil
 }

@@ -105,6 +105,29 @@ func TestTreeOrder(t *testing.T) {
 	}
 }
 
+func TestTreeAtTheHostsPath(t *testing.T) {
+	v := direct(t)
+	v.HostPath = "/root"
+	v.PersonalDirs = []string{"/root"}
+	v.Binds = []Mount{{Source: "in", Guest: "/root/in"}, {Source: "data", Guest: "/opt"}}
+	if err := os.Mkdir(filepath.Join(v.WorkspaceHost, "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got := steps(t, v)
+	first, same, within := slices.Index(got, "bind data /opt"), slices.Index(got, "same "+Home+"/ws /root"), slices.Index(got, "bind in /root/in")
+	if first < 0 || same < first || within < same {
+		t.Errorf("in the wrong order: %q", got)
+	}
+	// It would be the workspace that loses the permission to be written.
+	if slices.Contains(got, "seal /root") {
+		t.Errorf("the workspace is sealed: %q", got)
+	}
+	v.Binds[0].Guest = "/root/none"
+	if _, err := v.Tree(); err == nil {
+		t.Error("a mount point is made in the workspace on the host")
+	}
+}
+
 func TestTreeHidesHomes(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -1,0 +1,92 @@
+package stage
+
+import (
+	"errors"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// same shows at target the directory that the guest has at source, with all that is mounted there by now: a second
+// path of one tree has the same covers as the first. Where a guest has put something else in its place, there is
+// nothing to be shown; the stub says so.
+func (b *builder) same(source, target string) error {
+	from, err := unix.Openat2(b.root, source, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
+	})
+	if absent(err) || errors.Is(err, unix.ELOOP) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(from)
+	tree, err := clone(from, "")
+	if err != nil {
+		return err
+	}
+	opened, err := b.open(filepath.Dir(target))
+	if err != nil {
+		unix.Close(tree)
+		return err
+	}
+	if err := b.bind(tree, target); err != nil {
+		return err
+	}
+	for _, dir := range opened {
+		if err := b.seal(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open sees to it that the guest can pass through a directory and those above it. It puts an empty one in the place of
+// the first that shows nothing, or lets nobody pass who is not somebody else, and returns that to be sealed.
+func (b *builder) open(dir string) (opened []string, err error) {
+	if dir == "/" {
+		return nil, nil
+	}
+	if opened, err = b.open(filepath.Dir(dir)); err != nil || opened != nil {
+		return opened, err
+	}
+	fd, err := unix.Openat2(b.root, dir, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
+	})
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil // it is going to be made
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	covered, err := sameFile(fd, b.covers.emptyDirectory)
+	if err != nil {
+		return nil, err
+	}
+	if passes, err := b.passes(fd); err != nil || passes && !covered {
+		return nil, err
+	}
+	return []string{dir}, b.tmpfs(dir, 0o755)
+}
+
+// passes says whether the guest may pass through a directory. An ordinary caller's may where the caller may, who has
+// found the workspace behind it; of root's it has the ids at most, and no capability.
+func (b *builder) passes(fd int) (bool, error) {
+	if !b.plan.Drop && !b.plan.View.CallerIsRoot {
+		return true, nil
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return false, err
+	}
+	uid, gid := b.plan.ids()
+	bit := uint32(0o001)
+	switch {
+	case st.Uid == uint32(uid):
+		bit = 0o100
+	case st.Gid == uint32(gid):
+		bit = 0o010
+	}
+	return st.Mode&bit != 0, nil
+}
