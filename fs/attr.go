@@ -34,9 +34,13 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (Entry, error) {
 		if err := o.killPrivileges(n.in, o.privileged(c)); err != nil {
 			return Entry{}, err
 		}
+		if err := o.follow(n); err != nil {
+			return Entry{}, err
+		}
 		if err := o.truncate(n, *set.Size, now); err != nil {
 			return Entry{}, err
 		}
+		o.keeper.note(n)
 	}
 	a := &n.in.Attr
 	// The kernel changes nothing at all for chown(f, -1, -1), which changes this much, and sends the
@@ -89,5 +93,5 @@ func (o *Overlay) accessed(n *node) {
 func (o *Overlay) truncate(n *node, size int64, now sqlvfs.Timespec) error {
 	o.store.Unlock()
 	defer o.store.Lock()
-	return o.store.Truncate(n.in, size, originReader{o, n}, now)
+	return o.withBase(n, func() error { return o.store.Truncate(n.in, size, originReader{o, n}, now) })
 }

@@ -1,9 +1,7 @@
 package fs
 
 import (
-	"fmt"
 	"io"
-	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -41,7 +39,10 @@ func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (n int, ok bool,
 	}
 	x.holds++
 	o.store.Unlock()
-	n, err = o.store.ReadAt(x.in, p, off, originReader{o, x})
+	err = o.withBase(x, func() (err error) {
+		n, err = o.store.ReadAt(x.in, p, off, originReader{o, x})
+		return err
+	})
 	o.store.Lock()
 	x.holds--
 	if err == io.EOF {
@@ -119,7 +120,7 @@ func (o *Overlay) Write(c Caller, ino Ino, p []byte, off int64) error {
 		return err
 	}
 	defer o.written(n)
-	return o.store.WriteAt(n.in, p, off, originReader{o, n}, sqlvfs.Now())
+	return o.withBase(n, func() error { return o.store.WriteAt(n.in, p, off, originReader{o, n}, sqlvfs.Now()) })
 }
 
 // writable prepares a file for a change of its content, and holds it for that.
@@ -136,6 +137,9 @@ func (o *Overlay) writable(c Caller, ino Ino) (*node, error) {
 	if err := o.copyUp(n); err != nil {
 		return nil, err
 	}
+	if err := o.follow(n); err != nil {
+		return nil, err
+	}
 	if err := o.killPrivileges(n.in, o.privileged(c)); err != nil {
 		return nil, err
 	}
@@ -147,6 +151,7 @@ func (o *Overlay) writable(c Caller, ino Ino) (*node, error) {
 func (o *Overlay) written(n *node) {
 	o.store.Lock()
 	defer o.store.Unlock()
+	o.keeper.note(n)
 	n.holds--
 	o.drop(n)
 }
@@ -162,7 +167,7 @@ func (o *Overlay) Allocate(c Caller, ino Ino, mode uint32, off, length int64) er
 		return err
 	}
 	defer o.written(n)
-	if err := o.allocate(n, mode, off, length); err != nil {
+	if err := o.withBase(n, func() error { return o.allocate(n, mode, off, length) }); err != nil {
 		return err
 	}
 	// Whatever it did or did not change, the times say that it may have (file_modified in fs/inode.c).
@@ -202,7 +207,7 @@ func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 	o, n := r.o, r.n
 	o.store.Lock()
 	defer o.store.Unlock()
-	path, origin := n.path, n.in.Origin
+	origin := n.in.Origin
 	if origin == nil {
 		return 0, sqlvfs.ErrNoBase // cut off meanwhile
 	}
@@ -211,10 +216,10 @@ func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 	case err == sqlvfs.ErrNoBase || err == syscall.EACCES:
 		return 0, err
 	case err != nil:
-		return 0, o.baseChanged(path)
+		return 0, sqlvfs.ErrBaseChanged
 	case f.Fingerprint != origin.Fingerprint:
 		o.closeBase(f, true)
-		return 0, o.baseChanged(path)
+		return 0, sqlvfs.ErrBaseChanged
 	}
 	o.store.Unlock()
 	read, err := f.ReadAt(p, off)
@@ -222,28 +227,9 @@ func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 	o.store.Lock()
 	o.closeBase(f, false)
 	if serr == nil && fp != origin.Fingerprint {
-		return 0, o.baseChanged(path)
+		return 0, sqlvfs.ErrBaseChanged
 	}
 	return read, err
-}
-
-// baseChanged notes that a partly copied file cannot be read any more, and returns the error for who
-// tried to. Lock held.
-func (o *Overlay) baseChanged(path string) error {
-	err := fmt.Errorf("%w: %s", sqlvfs.ErrBaseChanged, path)
-	if !slices.Contains(o.broken, path) {
-		o.broken = append(o.broken, path)
-		o.logf("%v", err)
-	}
-	return err
-}
-
-// Broken returns the files, by their paths in the base, that were partly copied when the host changed
-// them, and could not be read for this reason.
-func (o *Overlay) Broken() []string {
-	o.store.Lock()
-	defer o.store.Unlock()
-	return slices.Clone(o.broken)
 }
 
 // sameContent compares what a change of content changes. The change time alone also moves when the

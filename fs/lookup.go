@@ -28,6 +28,14 @@ func (o *Overlay) Lookup(parent Ino, name string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	n.holds++
+	err = o.follow(n)
+	o.renew(n)
+	n.holds--
+	if err != nil {
+		o.drop(n)
+		return Entry{}, err
+	}
 	e := o.hold(n)
 	e.TTL = ttl
 	return e, nil
@@ -272,6 +280,9 @@ func (o *Overlay) Getattr(ino Ino) (Entry, error) {
 		return Entry{}, err
 	}
 	if err := o.look(n); err != nil {
+		return Entry{}, err
+	}
+	if err := o.follow(n); err != nil {
 		return Entry{}, err
 	}
 	o.renew(n)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,7 +31,9 @@ type Overlay struct {
 
 	shown Caller // the owner, in the mount's user namespace; see Appear
 
-	broken []string // see Broken. GUARDED_BY(store)
+	broken    []string   // see Broken. GUARDED_BY(store)
+	accepting sync.Mutex // see accept; before the store's lock
+	keeper    *keeper    // nil: see Keep. GUARDED_BY(store)
 
 	watchLimit int
 	watches    *watches // nil: none. GUARDED_BY(store)
@@ -94,6 +97,7 @@ type node struct {
 	opened  *opened            // its file in the base; nil: not open
 	content sqlvfs.Fingerprint // the version of which the kernel may have content; zero: none
 	stale   bool               // what it has is not of fp's version
+	refused sqlvfs.Fingerprint // a version of the base's file that cannot stand in for the origin's
 }
 
 // top is the base path of the overlay's root: a directory that does not exist on the host, whose
@@ -184,7 +188,8 @@ func (n *node) attrOf() *sqlvfs.Attr {
 // entry makes what the kernel is told of a node. Lock held.
 func (o *Overlay) entry(n *node) Entry {
 	e := Entry{Ino: n.ino, Attr: *n.attrOf(), TTL: o.forever(), AttrTTL: o.forever()}
-	if n.in == nil && !n.gone && !n.fresh {
+	follows, err := o.follows(n)
+	if n.in == nil && !n.gone && !n.fresh || follows || err != nil {
 		e.AttrTTL = BaseTTL
 	}
 	// Who shows as another owner could be refused by the kernel what it should have, and the other way

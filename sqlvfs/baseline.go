@@ -33,7 +33,11 @@ type Baseline struct {
 // long as it has the change time that it took over.
 func (in *Inode) Baseline() *Baseline {
 	o := in.Origin
-	return &Baseline{Mode: o.mode(in.Attr.Mode), Fingerprint: o.Fingerprint, Row: in.Ino, RowCtime: o.Ctime}
+	b := &Baseline{Mode: o.mode(in.Attr.Mode), Fingerprint: o.Fingerprint, Row: in.Ino, RowCtime: o.Ctime}
+	if o.Hash != "" {
+		b.Hash = []byte(o.Hash)
+	}
+	return b
 }
 
 // mode is the mode of the origin's object; where it was not written down, it has at least the type.

@@ -15,8 +15,8 @@ const (
 		mtime=excluded.mtime, mtime_nsec=excluded.mtime_nsec, ctime=excluded.ctime, ctime_nsec=excluded.ctime_nsec`
 	qPutDentry = `INSERT INTO fs_dentry (name, parent_ino, ino) VALUES (?,?,?)
 		ON CONFLICT (parent_ino, name) DO UPDATE SET ino=excluded.ino`
-	qPutOrigin = `INSERT OR REPLACE INTO art_origin (ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`
+	qPutOrigin = `INSERT OR REPLACE INTO art_origin (ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode, hash)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`
 )
 
 func bindInode(q *sqlite3.Stmt, ino Ino, a *Attr) {
@@ -167,6 +167,7 @@ func (w *writer) putOrigin(ino int64, o *Origin) error {
 	for i, v := range [...]int64{int64(o.Dev), int64(o.Ino), o.Size, o.Mtime.Sec, int64(o.Mtime.Nsec), o.Ctime.Sec, int64(o.Ctime.Nsec), o.Limit, int64(o.Mode)} {
 		q.BindInt64(4+i, v)
 	}
+	bindHash(q, 13, o.Hash)
 	if err := w.run(q); err != nil {
 		return err
 	}

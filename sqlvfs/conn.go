@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -13,7 +14,7 @@ import (
 const (
 	qInode = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode
+		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash
 		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
 		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino WHERE i.ino=?`
 	qChildren = `SELECT d.name, d.ino, i.mode, ifnull(f.base_ino, 0)
@@ -27,18 +28,10 @@ const (
 	qBaselines = `SELECT path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash, row, row_ctime, row_ctime_nsec
 		FROM art_baseline WHERE tree=?`
 
-	// The same of layout 2, which had no modes there.
-	qInode2 = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
-		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, 0
-		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
-		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino WHERE i.ino=?`
-	qOrigin2 = `SELECT ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, 0 FROM art_origin`
-
 	// What a database of the format looks like that art has never written to: it has no origins.
 	qInodeOnly = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM fs_inode i WHERE i.ino=?`
+		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL FROM fs_inode i WHERE i.ino=?`
 	qChildrenOnly = `SELECT d.name, d.ino, i.mode, 0 FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino WHERE d.parent_ino=?`
 	qNone         = `SELECT '', '' WHERE ? AND 0`
 	qAgreed       = `SELECT row, row_ctime, row_ctime_nsec FROM art_baseline WHERE row<>0 ORDER BY row, row_ctime, row_ctime_nsec`
@@ -52,12 +45,16 @@ func substitutes(app, version int64) map[string]string {
 	switch {
 	case app != ApplicationID:
 		subst = map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly, qWhiteouts: qNone, qXattrs: qNone,
-			qTrees: qNoTrees, qAgreed: qNoRows, qAllInodes: qAllInodesOnly, qAllWhiteouts: qNoRows, qAllXattrs: qNoRows}
+			qTrees: qNoTrees, qAgreed: qNoRows, qAllInodes: qAllInodesOnly, qDependents: qNone, qAllWhiteouts: qNoRows, qAllXattrs: qNoRows}
 	case version < 2:
-		subst = map[string]string{qXattrs: qNone, qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone,
-			qAllInodes: qAllInodes2, qAllXattrs: qNoRows}
+		subst = map[string]string{qXattrs: qNone, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone, qAllXattrs: qNoRows}
 	case version < 3:
-		subst = map[string]string{qInode: qInode2, qOrigin: qOrigin2, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone, qAllInodes: qAllInodes2}
+		subst = map[string]string{qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone}
+	}
+	if app == ApplicationID && version < 4 {
+		for _, q := range []string{qInode, qAllInodes, qDependents, qOrigin} {
+			subst[q] = withoutColumns(q, version)
+		}
 	}
 	if app != ApplicationID || version < 4 {
 		for _, q := range notBefore4 {
@@ -65,6 +62,14 @@ func substitutes(app, version int64) map[string]string {
 		}
 	}
 	return subst
+}
+
+// withoutColumns is a statement for a layout that lacks columns of art_origin.
+func withoutColumns(q string, version int64) string {
+	if version < 3 {
+		q = strings.NewReplacer("o.base_mode", "0", ", base_mode", ", 0").Replace(q)
+	}
+	return strings.Replace(q, "o.hash", "NULL", 1)
 }
 
 // qNothing yields nothing. It stands in for what could not be prepared, so that callers need one
@@ -287,6 +292,7 @@ func scanOrigin(q *sqlite3.Stmt) (*Origin, error) {
 		},
 		Limit: q.ColumnInt64(22),
 		Mode:  uint32(q.ColumnInt64(23)),
+		Hash:  scanHash(q, 24),
 	}
 	if !validOriginPath(o.Path) || o.Limit < 0 {
 		return nil, fmt.Errorf("%w: origin %q", ErrCorrupt, o.Path)

@@ -73,6 +73,7 @@ type Origin struct {
 	Path        string // below that tree's root; "." is the root itself
 	Number      uint64 // inode number shown to programs, kept from before the copy-up
 	Fingerprint        // of the object when it was copied up
+	Hash        string // SHA-256 of a file's content in that version; "": unknown
 	Mode        uint32 // of the object when it was copied up; 0: unknown
 	Limit       int64  // host content shows through below this offset, in bytes; 0: none does
 }
@@ -226,6 +227,30 @@ func (s *Store) SetOrigin(in *Inode, o *Origin) {
 	in.Origin = o
 	in.originDirty = true
 	s.touch(in, true)
+}
+
+// Refer is SetOrigin for a store that may be read-only, of which it changes what is in memory alone.
+func (s *Store) Refer(in *Inode, o *Origin) {
+	if s.readOnly {
+		in.Origin = o
+		return
+	}
+	s.SetOrigin(in, o)
+}
+
+// Follows tells whether all of a file's content is its origin's, and nothing else. The Store's lock must
+// be held.
+func (s *Store) Follows(in *Inode) (bool, error) {
+	o := in.Origin
+	if o == nil || o.Limit == 0 || o.Limit != o.Size || in.Attr.Size != o.Size || len(in.chunks) > 0 {
+		return false, nil
+	}
+	if in.own == nil && in.dataStored {
+		if err := s.loadOwn(in); err != nil {
+			return false, err
+		}
+	}
+	return len(in.own) == 0, nil
 }
 
 // FindNumber returns the row number of an inode that has an origin and shows the given number to

@@ -63,19 +63,13 @@ func (t *Snapshot) All(f func(*Node)) {
 const (
 	qAllInodes = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, i.ino,
-		ifnull(o.data_limit, 0) > 0 AND EXISTS (SELECT 1 FROM fs_data c WHERE c.ino=i.ino)
-		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
-		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino`
-	qAllInodes2 = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
-		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, 0, i.ino,
+		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash, i.ino,
 		ifnull(o.data_limit, 0) > 0 AND EXISTS (SELECT 1 FROM fs_data c WHERE c.ino=i.ino)
 		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
 		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino`
 	qAllInodesOnly = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, i.ino, 0 FROM fs_inode i`
+		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, i.ino, 0 FROM fs_inode i`
 	qAllEntries   = `SELECT parent_ino, name, ino FROM fs_dentry ORDER BY parent_ino, name`
 	qAllTargets   = `SELECT ino, target FROM fs_symlink`
 	qAllWhiteouts = `SELECT parent_ino, name FROM art_whiteout`
@@ -94,11 +88,7 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	t := &Snapshot{nodes: map[Ino]*Node{}}
 	broken := map[Ino]error{}
 	err := s.each(qAllInodes, func(q *sqlite3.Stmt) {
-		n := &Node{Ino: Ino(q.ColumnInt64(24)), Holds: q.ColumnBool(25)}
-		var err error
-		if n.Attr, err = scanAttr(q); err == nil {
-			n.Origin, err = scanOrigin(q)
-		}
+		n, err := scanNode(q)
 		if err != nil {
 			broken[n.Ino] = err
 			return
@@ -147,6 +137,15 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	return t, nil
 }
 
+// Refer replaces the origins of files, and what follows from them, by those of newer nodes.
+func (t *Snapshot) Refer(newer map[Ino]*Node) {
+	for ino, n := range newer {
+		if old := t.nodes[ino]; old != nil {
+			old.Origin, old.Attr.Size, old.Attr.Mtime = n.Origin, n.Attr.Size, n.Attr.Mtime
+		}
+	}
+}
+
 // enter adds an entry to the directory that it is in.
 func (t *Snapshot) enter(dir Ino, name string, ino Ino, broken map[Ino]error) {
 	why := ""
@@ -175,4 +174,37 @@ func (s *Store) each(query string, row func(*sqlite3.Stmt)) error {
 		row(q)
 	}
 	return s.meta.done(q)
+}
+
+// qDependents are the files whose content is, in part, that of an origin in one workspace.
+const qDependents = qAllInodes + ` WHERE o.data_limit > 0 AND b.name=?`
+
+// Dependents returns the files of which some content may come from an origin in a workspace. Of changes,
+// those that are committed count. The Store's lock must be held.
+func (s *Store) Dependents(workspace string) ([]*Node, error) {
+	q := s.meta.prep(qDependents)
+	q.BindRawText(1, []byte(workspace))
+	var list []*Node
+	for q.Step() {
+		if n, err := scanNode(q); err == nil && n.Attr.IsRegular() {
+			list = append(list, n)
+		}
+	}
+	return list, s.meta.done(q)
+}
+
+// scanNode reads a row of qAllInodes.
+func scanNode(q *sqlite3.Stmt) (*Node, error) {
+	n := &Node{Ino: Ino(q.ColumnInt64(25)), Holds: q.ColumnBool(26)}
+	var err error
+	if n.Attr, err = scanAttr(q); err == nil {
+		n.Origin, err = scanOrigin(q)
+	}
+	return n, err
+}
+
+// Follows tells whether all of a file's content is its origin's, as [Store.Follows].
+func (n *Node) Follows() bool {
+	o := n.Origin
+	return o != nil && o.Limit > 0 && o.Limit == o.Size && n.Attr.Size == o.Size && !n.Holds
 }

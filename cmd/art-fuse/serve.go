@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/peterbourgon/ff/v3/ffcli"
 	"golang.org/x/sys/unix"
@@ -28,6 +29,13 @@ Of a directory in DIR that holds a PATH, relative to DIR, nothing else is shown.
 On SIGUSR1 it prints how many operations of each kind the kernel asked for,
 and how long it polled for requests when none came.
 `
+
+// Of files that the guest has changed in part, those of up to keepWhole bytes are copied into the database.
+// What is left of that, and of the hashes of larger ones, may take keepLast at the end of a session.
+const (
+	keepWhole = 16 << 20
+	keepLast  = time.Second
+)
 
 type serveConfig struct {
 	db, base, name string
@@ -112,6 +120,7 @@ func serve(cfg serveConfig) error {
 		return errors.Join(reported{m.err}, store.Discard())
 	}
 	overlay.Appear(m.ids)
+	keep := overlay.Keep(fs.Keeping{Whole: keepWhole, Last: keepLast})
 	mfs, err := fs.Serve(m.fd, overlay, logf)
 	if err != nil {
 		refuse(control, err)
@@ -125,6 +134,7 @@ func serve(cfg serveConfig) error {
 		logf("serve: %v", err)
 	}
 	changed := store.Changed()
+	keep()
 	if err := store.Close(); err != nil {
 		return fmt.Errorf("commit to %s: %w", cfg.db, err)
 	}

@@ -82,6 +82,10 @@ func (p *planner) load() (err error) {
 	if p.id, err = p.host.tree(p.name); err != nil {
 		return err
 	}
+	referred, err := refer(p.ctx, p.host, p.store, p.name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", p.opt.DB, err)
+	}
 	t := p.id
 	p.store.Lock()
 	defer p.store.Unlock()
@@ -91,6 +95,7 @@ func (p *planner) load() (err error) {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
+	p.tree.Refer(referred)
 	root := p.tree.Node(sqlvfs.RootIno)
 	if p.top = p.tree.Child(root, p.name); p.top == nil {
 		if err := p.noWorkspace(root); err != nil {

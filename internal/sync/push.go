@@ -96,6 +96,8 @@ type pusher struct {
 	agreed   map[sqlvfs.Ino]sqlvfs.Timespec // see [sqlvfs.Store.Agreed]
 	guest    *planner                       // what the database held before; loaded when first needed
 
+	referred map[sqlvfs.Ino]*sqlvfs.Node // see refer
+
 	seen map[string]bool // paths that the host has
 
 	links  map[object]*stored    // host files with several names that were met
@@ -150,6 +152,9 @@ func (p *pusher) load(db string) (err error) {
 	}
 	if p.tree, err = p.host.tree(p.name); err != nil || p.rows.store == nil {
 		return err
+	}
+	if p.referred, err = refer(p.ctx, p.host, p.rows.store, p.name); err != nil {
+		return p.storeFailed(err)
 	}
 	p.rows.store.Lock()
 	p.base, err = p.rows.store.Baselines(p.tree)

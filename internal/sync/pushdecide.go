@@ -27,6 +27,7 @@ func (p *pusher) loadGuest() (*planner, error) {
 	if g.tree, err = p.rows.store.Snapshot(); err != nil {
 		return nil, err
 	}
+	g.tree.Refer(p.referred)
 	g.top = g.tree.Child(g.tree.Node(sqlvfs.RootIno), p.name)
 	if g.top != nil && !g.top.Attr.IsDir() {
 		g.top = nil

@@ -1,0 +1,203 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// A file that the guest has changed in part needs the rest of its content as the host had it. So that it
+// does not for long, a small one is copied into the delta soon after it was first written to, and of a
+// large one the hash is taken, by which another version of the host's file with the same content is known
+// (follow.go). Neither is done while the guest waits for a write.
+
+// Keeping bounds what is kept of the base's files.
+type Keeping struct {
+	// Whole is the size up to which a file is copied into the delta, in bytes. 0: none is.
+	Whole int64
+	// Last is how long what is left may take at the end of a session.
+	Last time.Duration
+}
+
+const (
+	calm = time.Second // from a write until the rest of the file is looked at
+
+	wholeFiles = 16 // so many files of the largest size are copied in one session, or more that are smaller
+	wholeShare = 8  // a copy must be smaller than this part of the disk's free space
+)
+
+// keeper keeps what it can of the files that were changed in part.
+type keeper struct {
+	o      *Overlay
+	lim    Keeping
+	room   int64                   // for copies in this session, in bytes
+	partly map[sqlvfs.Ino]struct{} // GUARDED_BY(o.store)
+	raised chan struct{}           // holds a token if there may be any
+}
+
+// Keep begins to keep what it can of the base's files that are changed in part. end finishes, and is to be
+// called when nothing else uses the overlay any more.
+func (o *Overlay) Keep(lim Keeping) (end func()) {
+	if o.host == nil || o.store.ReadOnly() {
+		return func() {}
+	}
+	k := &keeper{o: o, lim: lim, room: wholeFiles * lim.Whole, partly: map[sqlvfs.Ino]struct{}{}, raised: make(chan struct{}, 1)}
+	o.store.Lock()
+	o.keeper = k
+	o.store.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+		ctx, cancel := context.WithTimeout(context.Background(), lim.Last)
+		defer cancel()
+		k.all(ctx)
+	}
+}
+
+// note notes a file that was changed. Lock held.
+func (k *keeper) note(n *node) {
+	if k == nil || n.in == nil || !n.based || !n.showsThrough() || n.in.Origin.Hash != "" {
+		return
+	}
+	if _, ok := k.partly[n.in.Ino]; ok {
+		return
+	}
+	k.partly[n.in.Ino] = struct{}{}
+	select {
+	case k.raised <- struct{}{}:
+	default:
+	}
+}
+
+func (k *keeper) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.raised:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(calm):
+		}
+		k.all(ctx)
+	}
+}
+
+// all looks at the files that were noted. What cannot be kept is given up: reading will tell.
+func (k *keeper) all(ctx context.Context) {
+	for {
+		k.o.store.Lock()
+		ino := sqlvfs.Ino(0)
+		for ino = range k.partly {
+			break
+		}
+		delete(k.partly, ino)
+		var in *sqlvfs.Inode
+		var err error
+		if ino != 0 {
+			in, err = k.o.store.Get(ino)
+		}
+		k.o.store.Unlock()
+		if ino == 0 {
+			return
+		}
+		if err == nil {
+			err = k.one(ctx, in)
+			k.o.store.Lock()
+			k.o.store.Put(in)
+			k.o.store.Unlock()
+		}
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			k.o.store.Lock()
+			k.partly[ino] = struct{}{}
+			k.o.store.Unlock()
+			return
+		}
+	}
+}
+
+// one keeps what it can of one file.
+func (k *keeper) one(ctx context.Context, in *sqlvfs.Inode) error {
+	o := k.o
+	o.store.Lock()
+	was := in.Origin
+	o.store.Unlock()
+	if was == nil || was.Limit == 0 || was.Base != o.name {
+		return nil
+	}
+	f, err := o.host.Open(was.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if f.Fingerprint != was.Fingerprint {
+		return sqlvfs.ErrBaseChanged
+	}
+	if k.copies(f.Size) {
+		k.room -= f.Size
+		return o.store.Fill(in, steady{f}, f.sparse(), func(int) error { return ctx.Err() })
+	}
+	hash, err := f.hashQuietly(ctx)
+	if err != nil {
+		return err
+	}
+	o.store.Lock()
+	defer o.store.Unlock()
+	if now := in.Origin; now != nil && now.Fingerprint == f.Fingerprint {
+		known := *now
+		known.Hash = hash
+		o.store.SetOrigin(in, &known)
+	}
+	return nil
+}
+
+// copies tells whether a file is small enough to be copied.
+func (k *keeper) copies(size int64) bool {
+	if size > k.lim.Whole || size > k.room {
+		return false
+	}
+	st, err := k.o.Statfs()
+	return err == nil && uint64(size)*wholeShare <= st.BlocksAvailable*uint64(st.BlockSize)
+}
+
+// steady is a file of the base that must not change while it is read.
+type steady struct{ *HostFile }
+
+var _ io.ReaderAt = steady{}
+
+// ReadAt implements io.ReaderAt.
+func (f steady) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.HostFile.ReadAt(p, off)
+	if _, now, serr := f.stat(); serr == nil && now != f.Fingerprint {
+		return 0, sqlvfs.ErrBaseChanged
+	}
+	return n, err
+}
+
+// hashQuietly is hash on a thread that gives way to everybody else, the guest above all. The priority
+// cannot be raised again (setpriority(2)), so the thread ends with its goroutine.
+func (f *HostFile) hashQuietly(ctx context.Context) (hash string, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		unix.Setpriority(unix.PRIO_PROCESS, 0, 19)
+		hash, err = f.hash(ctx)
+	}()
+	<-done
+	return hash, err
+}

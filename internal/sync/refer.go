@@ -1,0 +1,118 @@
+package sync
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// A row of which some content is the host's refers to one version of a host file. Before anything is
+// compared, it is made to refer to the version that is there now, if that will do (see package fs,
+// follow.go): it has the same content, by its hash, or all of the row's content is the host's.
+
+// refer brings the rows of a workspace up to date with the host's files. It returns those that it did, for
+// who has read them before. A store that is read-only is not changed.
+func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) (map[sqlvfs.Ino]*sqlvfs.Node, error) {
+	s.Lock()
+	list, err := s.Dependents(workspace)
+	s.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	done := map[sqlvfs.Ino]*sqlvfs.Node{}
+	for _, n := range list {
+		st, err := h.stat(n.Origin.Path)
+		if err != nil || kind(st.Mode) != unix.S_IFREG || fingerprintOf(&st) == n.Origin.Fingerprint || !referable(ctx, h, n, &st) {
+			continue // planning will say what is missing
+		}
+		if ctx.Err() != nil {
+			return nil, errInterrupted
+		}
+		referTo(n, &st)
+		done[n.Ino] = n
+		if s.ReadOnly() {
+			continue
+		}
+		if err := setOrigin(s, n); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
+}
+
+// referTo makes a row refer to another version of a file.
+func referTo(n *sqlvfs.Node, st *unix.Stat_t) {
+	o := *n.Origin
+	if n.Follows() {
+		if o.Size != st.Size || o.Mtime != timespec(st.Mtim) {
+			n.Attr.Size, n.Attr.Mtime = st.Size, timespec(st.Mtim)
+		}
+		o.Limit, o.Hash = st.Size, ""
+	}
+	o.Fingerprint = fingerprintOf(st)
+	n.Origin = &o
+}
+
+func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
+	s.Lock()
+	defer s.Unlock()
+	if err := s.Ready(); err != nil {
+		return err
+	}
+	row, err := s.Get(n.Ino)
+	if err != nil {
+		return err
+	}
+	defer s.Put(row)
+	row.Attr.Size, row.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
+	s.SetOrigin(row, n.Origin)
+	return nil
+}
+
+// referable tells whether a row may refer to the version of a file that the host has now.
+func referable(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bool {
+	o, now := n.Origin, fingerprintOf(st)
+	switch {
+	case n.Follows():
+		return true
+	case o.Size != now.Size:
+		return false
+	case o.Hash == "":
+		// Its change time alone moves when it gets another name or mode.
+		return o.Dev == now.Dev && o.Fingerprint.Ino == now.Ino && o.Mtime == now.Mtime
+	}
+	f, err := h.openFile(o.Path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	hash, err := hashOfFile(ctx, f)
+	if err != nil || hash != o.Hash {
+		return false
+	}
+	after, err := fstat(f)
+	return err == nil && fingerprintOf(&after) == now
+}
+
+// hashOfFile is the SHA-256 of a file's content.
+func hashOfFile(ctx context.Context, f *os.File) (string, error) {
+	hash, buf := sha256.New(), make([]byte, bufferSize)
+	for {
+		n, err := f.Read(buf)
+		hash.Write(buf[:n])
+		switch {
+		case err == io.EOF:
+			return string(hash.Sum(nil)), nil
+		case err == nil:
+			err = ctx.Err()
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
