@@ -187,6 +187,8 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
 	fs.StringVar(&opt.Dir, "workspace", opt.Dir, "")
 	fs.StringVar(&opt.DB, "db", opt.DB, "")
 	fs.BoolVar(&opt.Quiet, "quiet", opt.Quiet, "")
+	fs.Var((*list)(&opt.Exclude), "exclude", "")
+	fs.BoolVar(&opt.NoIgnored, "no-ignored", opt.NoIgnored, "")
 	if command != "diff" {
 		fs.BoolVar(&opt.DryRun, "dry-run", opt.DryRun, "")
 		fs.BoolVar(&opt.Force, "force", opt.Force, "")
@@ -196,8 +198,6 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
 		fs.Var(form{&opt.Form, sync.Patch}, "patch", "")
 		fs.Var(form{&opt.Form, sync.Stat}, "stat", "")
 		fs.Var(form{&opt.Form, sync.JSON}, "json", "")
-	case "push":
-		fs.Var((*list)(&opt.Exclude), "exclude", "")
 	case "pull":
 		fs.BoolVar(&opt.Verbose, "verbose", opt.Verbose, "")
 		fs.BoolVar(&opt.KeepBoth, "keep-both", opt.KeepBoth, "")

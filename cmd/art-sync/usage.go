@@ -37,7 +37,8 @@ const usagePush = `NAME
   art-sync push - bring what the host changed into a database
 
 SYNOPSIS
-  art-sync push [-m DIR] -d DB [--force] [--exclude PATTERN]... [--dry-run] [-q]
+  art-sync push [-m DIR] -d DB [--force] [--exclude PATTERN]...
+                [--no-ignored] [--dry-run] [-q]
 
 DESCRIPTION
   Stores files, directories and symbolic links of DIR under /NAME/ in DB, where
@@ -50,14 +51,18 @@ DESCRIPTION
   equal: it is left alone, and named on standard error as "CONFLICT path: why".
 
   Not stored: sockets, named pipes and devices, .art/ at the top of DIR, the
-  database's own files, and what --exclude or the file .artignore at the top of
-  DIR name, in the syntax of gitignore(5).
+  database's own files, and what is left out (see below).
+
+  Left out is what --exclude, or the file .artignore at the top of DIR, name in
+  the syntax of gitignore(5), and with --no-ignored what git ignores. The host's
+  files with patterns count, not the guest's; how much they leave out is said.
 
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database
       --force                    in a conflict, take what the host has
       --exclude PATTERN          leave paths out; may be repeated
+      --no-ignored               leave out what git ignores
       --dry-run                  say what would be done, and change nothing
   -q, --quiet                    say nothing but errors and conflicts
 
@@ -82,7 +87,8 @@ const usagePull = `NAME
 
 SYNOPSIS
   art-sync pull [-m DIR] -d DB [--force | --keep-both] [--allow PATTERN]...
-                [--dry-run] [-q | -v] [path...]
+                [--exclude PATTERN]... [--no-ignored] [--dry-run] [-q | -v]
+                [path...]
 
 DESCRIPTION
   Brings what the guest has changed in /NAME/ of DB into DIR, which must exist;
@@ -106,6 +112,10 @@ DESCRIPTION
   differ only in case where that does not count, names too long, links, modes),
   nothing is changed. That is tried out, so a dry run does not tell of it.
 
+  Left out is what --exclude, or the file .artignore at the top of DIR, name in
+  the syntax of gitignore(5), and with --no-ignored what git ignores. The host's
+  files with patterns count, not the guest's; how much they leave out is said.
+
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database; no session may be using it
@@ -113,6 +123,8 @@ FLAGS
       --keep-both                in a conflict, write the guest's as NAME.art
       --allow PATTERN            bring what is held back and fits the pattern, in
                                  the syntax of gitignore(5); may be repeated
+      --exclude PATTERN          leave paths out; may be repeated
+      --no-ignored               leave out what git ignores
       --dry-run                  say what would be done, and change nothing
   -q, --quiet                    say nothing but errors, conflicts, what is held
   -v, --verbose                  name each path that is held, also where many of
@@ -135,24 +147,32 @@ EXAMPLES
   art-sync pull --dry-run -m workspace -d workspace.db
   art-sync pull -m workspace -d workspace.db src
   art-sync pull -m workspace -d workspace.db --allow .vscode/
+  art-sync pull -m workspace -d workspace.db --no-ignored --exclude '*.log'
 `
 
 const usageDiff = `NAME
   art-sync diff - show what the guest changed
 
 SYNOPSIS
-  art-sync diff [-m DIR] -d DB [--patch | --stat | --json] [path...]
+  art-sync diff [-m DIR] -d DB [--patch | --stat | --json]
+                [--exclude PATTERN]... [--no-ignored] [path...]
 
 DESCRIPTION
   Shows what the guest has changed in /NAME/ of DB against DIR, NAME being the
   base name of DIR; with paths, only there. Nothing is changed. A session may be
   running: what it has committed, at most a moment ago, is shown.
 
+  Left out is what --exclude, or the file .artignore at the top of DIR, name in
+  the syntax of gitignore(5), and with --no-ignored what git ignores. The host's
+  files with patterns count, not the guest's; how much they leave out is said.
+
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database
       --patch                    a unified diff that "git apply" and "patch -p1"
                                  take; binary files as git's binary patches
+      --exclude PATTERN          leave paths out; may be repeated
+      --no-ignored               leave out what git ignores
       --stat                     how many lines changed
       --json                     an object a line
   -q, --quiet                    only the exit status

@@ -2,9 +2,7 @@ package sync
 
 import (
 	"io"
-	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/sync/held"
@@ -70,28 +68,4 @@ func (p *planner) hostHead(a *action) []byte {
 	data := make([]byte, min(a.host.Size, held.Limit))
 	n, _ := f.ReadAt(data, 0)
 	return data[:n]
-}
-
-// patterns are paths in the syntax of gitignore(5).
-type patterns struct{ gitignore.Matcher }
-
-// newPatterns reads a list of patterns; lines that are empty or comments say nothing.
-func newPatterns(lines []string) patterns {
-	var list []gitignore.Pattern
-	for _, line := range lines {
-		line = strings.TrimSuffix(line, "\r")
-		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		list = append(list, gitignore.ParsePattern(line, nil))
-	}
-	if list == nil {
-		return patterns{}
-	}
-	return patterns{gitignore.NewMatcher(list)}
-}
-
-// match tells whether a path, or a directory above it, fits.
-func (m patterns) match(rel string, isDir bool) bool {
-	return m.Matcher != nil && m.Match(strings.Split(rel, "/"), isDir)
 }

@@ -46,6 +46,7 @@ import (
 	"path/filepath"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sync/ignore"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -62,8 +63,10 @@ type Options struct {
 	Force    bool     // a path that both sides changed becomes what the other side has
 	KeepBoth bool     // pull: the guest's version of such a path goes beside it, as NAME.art
 	Allow    []string // pull: patterns (gitignore(5)) of paths that are not held back
-	Exclude  []string // push: patterns of paths that are left out
 	Paths    []string // pull, diff: take these and what is below them; none means all
+
+	Exclude   []string // patterns of paths that are left out
+	NoIgnored bool     // what git ignores is left out
 
 	ctx context.Context
 
@@ -92,7 +95,7 @@ var ErrConflicts = errors.New("not everything was done")
 
 // allows tells whether a path need not be held back.
 func (o *Options) allows(rel string, isDir bool) bool {
-	return newPatterns(o.Allow).match(rel, isDir)
+	return ignore.Parse(o.Allow).Within(rel, isDir) == ignore.Out
 }
 
 // art's own directory at the top of a workspace.

@@ -10,7 +10,7 @@ import (
 // permitted tells whether a path may be changed: the user asked for it, and it is nothing that the
 // host would run by itself.
 func (p *planner) permitted(a *action) bool {
-	if !p.limit.has(a.path) {
+	if !p.wants(a) {
 		p.leave(a)
 		return false
 	}
@@ -23,7 +23,7 @@ func (p *planner) permitted(a *action) bool {
 
 // settleConflict tells of a path that both sides changed.
 func (p *planner) settleConflict(a *action) bool {
-	if !p.limit.has(a.path) {
+	if !p.wants(a) {
 		p.leave(a)
 		return false
 	}

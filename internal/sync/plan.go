@@ -138,7 +138,7 @@ func (p *planner) look(a *action, d thereDir, name string) bool {
 	}
 	st, err := d.stat(name)
 	if err != nil {
-		if refusedName(err) && p.limit.has(a.path) {
+		if refusedName(err) && p.wants(a) {
 			p.refused = cmp.Or(p.refused, fmt.Errorf("%s: %w", p.hostPath(a.path), err))
 		}
 		p.settle.fail(a, err)

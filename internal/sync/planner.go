@@ -21,6 +21,7 @@ type planner struct {
 	id     sqlvfs.Tree // which directory the workspace is
 	asRoot bool        // owners are set too, and count when files are compared
 	limit  limit
+	filter *filter
 	settle settler
 
 	sameTree bool // the origins of rows are in this directory, and not in another one of the same name

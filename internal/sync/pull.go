@@ -59,6 +59,9 @@ func openForReading(opt *Options, readOnly bool) (side, error) {
 	if err = p.load(); err == nil {
 		p.limit, err = limitTo(abs, opt.Paths, p.knows)
 	}
+	if err == nil {
+		p.filter, err = newFilter(h, opt)
+	}
 	if err != nil {
 		return side{}, s.close(err)
 	}

@@ -86,7 +86,7 @@ type pusher struct {
 	rows   rows
 	name   string
 	tree   sqlvfs.Tree
-	ignore patterns
+	filter *filter
 	// settings are where the user's settings of art are, if they lie in the workspace: no
 	// guest is to see what is in them.
 	settings map[string]bool
@@ -147,7 +147,7 @@ func (p *pusher) load(db string) (err error) {
 	if p.host.db, err = findDatabase(real); err != nil {
 		return fmt.Errorf("find %s: %w", db, err)
 	}
-	if p.ignore, err = p.ignored(); err != nil {
+	if p.filter, err = newFilter(p.host, p.opt); err != nil {
 		return err
 	}
 	if p.tree, err = p.host.tree(p.name); err != nil || p.rows.store == nil {
@@ -169,23 +169,6 @@ func (p *pusher) load(db string) (err error) {
 		return p.storeFailed(err)
 	}
 	return nil
-}
-
-// ignoreFile at the top of a workspace names, in the syntax of gitignore(5), what push leaves out.
-const ignoreFile = ".artignore"
-
-// ignored returns the patterns of what is left out.
-func (p *pusher) ignored() (patterns, error) {
-	lines := []string{}
-	f, err := p.host.openFile(ignoreFile)
-	if err == nil {
-		defer f.Close()
-		lines, err = readLines(f)
-	}
-	if err != nil && err != unix.ENOENT {
-		return patterns{}, fmt.Errorf("read %s: %w", ignoreFile, unwrap(err))
-	}
-	return newPatterns(append(lines, p.opt.Exclude...)), nil
 }
 
 // guestPath is how a path of the workspace is called in the database.
@@ -318,7 +301,8 @@ func (p *pusher) entry(f *os.File, self object, d *folder, name string, m *met) 
 	}
 	p.seen[at] = true
 	isDir := kind(st.Mode) == unix.S_IFDIR
-	if p.ignore.match(at, isDir) {
+	if why := p.filter.by(at, isDir); why != "" {
+		p.report.leftOut(why)
 		return nil, nil
 	}
 	switch kind(st.Mode) {

@@ -1,10 +1,8 @@
 package sync
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -366,13 +364,4 @@ func (p *pusher) agree(at string, st *unix.Stat_t, row *sqlvfs.Inode, hash []byt
 	p.setBaseline(at, &sqlvfs.Baseline{
 		Mode: st.Mode, Fingerprint: fingerprintOf(st), Hash: hash, Row: row.Ino, RowCtime: row.Attr.Ctime,
 	})
-}
-
-func readLines(r io.Reader) ([]string, error) {
-	var lines []string
-	s := bufio.NewScanner(r)
-	for s.Scan() {
-		lines = append(lines, s.Text())
-	}
-	return lines, s.Err()
 }

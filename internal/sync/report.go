@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +31,7 @@ type reporter struct {
 	count     map[string]int // lines of output, by their first word
 	conflicts int
 	helds     []heldPath
+	outs      map[string]int // paths that were left out, by what did it
 
 	noting sync.Mutex // makes note one step, which several goroutines call
 	*cli.Progress
@@ -41,7 +44,7 @@ func newReporter(opt *Options, prog string) *reporter {
 	}
 	return &reporter{
 		opt: opt, prog: prog, out: bufio.NewWriterSize(opt.Stdout, 64<<10),
-		count: map[string]int{}, Progress: cli.NewProgress(terminal, prog),
+		count: map[string]int{}, outs: map[string]int{}, Progress: cli.NewProgress(terminal, prog),
 	}
 }
 
@@ -141,6 +144,9 @@ func (r *reporter) tellHeld() {
 	r.helds = nil
 }
 
+// leftOut counts a path that patterns leave out.
+func (r *reporter) leftOut(by string) { r.outs[by]++ }
+
 // total says on standard error how much was done, or would be; held is how much is held back.
 func (r *reporter) total(held int) {
 	written, deleted, note := " written", " deleted", ""
@@ -164,11 +170,17 @@ func (r *reporter) total(held int) {
 		n    int
 		what string
 	}{{r.count["DEL"], deleted}, {held, " held back"}, {r.conflicts, " in conflict"}, {r.failures, " failed"}} {
-		if c.n > 0 {
+		if c.n > 0 && r.doing != "" {
 			parts = append(parts, strconv.Itoa(c.n)+c.what)
 		}
 	}
-	if parts == nil {
+	for _, by := range slices.Sorted(maps.Keys(r.outs)) {
+		parts = append(parts, fmt.Sprintf("%d left out by %s", r.outs[by], by))
+	}
+	switch {
+	case parts == nil && r.doing == "":
+		return // of a diff, only what is left out is told
+	case parts == nil:
 		parts = []string{"nothing to " + r.doing}
 	}
 	fmt.Fprintf(r.opt.Stderr, "%s: %s%s\n", r.prog, strings.Join(parts, ", "), note)
@@ -192,7 +204,7 @@ func (r *reporter) end(err error) error {
 	r.flush()
 	held := len(r.helds)
 	r.tellHeld()
-	if r.opt.Total && !r.opt.Quiet && r.doing != "" && err == nil {
+	if r.opt.Total && !r.opt.Quiet && err == nil {
 		r.total(held)
 	}
 	// Who ends a pager has seen enough.

@@ -113,16 +113,9 @@ func (s *settings) directory(dir string) {
 			s.names.AddEnvironment(data, file)
 		}
 	}
-	git := filepath.Join(dir, ".git")
-	if _, err := os.Stat(git); err != nil {
+	git, common, ok := gitDirs(dir)
+	if !ok {
 		return
-	}
-	if at, ok := strings.CutPrefix(string(readSetting(git)), "gitdir: "); ok { // a worktree, or a submodule
-		git = absolute(dir, strings.TrimSpace(at))
-	}
-	common := git
-	if at := readSetting(filepath.Join(git, "commondir")); at != nil {
-		common = absolute(git, strings.TrimSpace(string(at)))
 	}
 	hooks := append(s.git(filepath.Join(common, "config"), dir), s.git(filepath.Join(git, "config.worktree"), dir)...)
 	s.hooks(filepath.Join(common, "hooks"), dir)
@@ -141,6 +134,22 @@ func (s *settings) directory(dir string) {
 			}
 		}
 	}
+}
+
+// gitDirs finds the directory of the repository whose working tree a directory is, and the one that it
+// shares with its other working trees.
+func gitDirs(dir string) (git, common string, ok bool) {
+	git = filepath.Join(dir, ".git")
+	if _, err := os.Stat(git); err != nil {
+		return "", "", false
+	}
+	if at, ok := strings.CutPrefix(string(readSetting(git)), "gitdir: "); ok { // a worktree, or a submodule
+		git = absolute(dir, strings.TrimSpace(at))
+	}
+	if at := readSetting(filepath.Join(git, "commondir")); at != nil {
+		return git, absolute(git, strings.TrimSpace(string(at))), true
+	}
+	return git, git, true
 }
 
 func absolute(dir, at string) string {

@@ -134,9 +134,9 @@ _art_sync_command() {
 	-d | --db | --exclude | --allow) _art_files -f ;;
 	'')
 		if [[ $cur == -* && -z $noflags ]]; then
-			local flags='-m --mount --workspace -d --db -q --quiet --help'
+			local flags='-m --mount --workspace -d --db -q --quiet --exclude --no-ignored --help'
 			case $name in
-			push) _art_reply "$flags" --dry-run --force --exclude ;;
+			push) _art_reply "$flags" --dry-run --force ;;
 			pull) _art_reply "$flags" --dry-run --force --keep-both --allow -v --verbose ;;
 			diff) _art_reply "$flags" --patch --stat --json ;;
 			esac

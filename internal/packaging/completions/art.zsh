@@ -80,12 +80,13 @@ _art_sync_command() {
     '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace]:directory:_files -/'
     '(-d --db)'{-d,--db=}'[the database]:database:_files'
     '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+    '*--exclude=[leave paths out]:pattern:_files'
+    '--no-ignored[leave out what git ignores]'
     '(- *)--help[print help]'
   )
   case $words[1] in
     push)
-      _arguments $flags '--dry-run[change nothing]' '--force[take what the host has in a conflict]' \
-        '*--exclude=[leave paths out]:pattern:_files'
+      _arguments $flags '--dry-run[change nothing]' '--force[take what the host has in a conflict]'
       ;;
     pull)
       _arguments $flags '--dry-run[change nothing]' '(--keep-both)--force[take what the guest has in a conflict]' \
