@@ -156,8 +156,15 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 			return wrongUsage(name, fmt.Errorf("%s: unexpected argument", args[0]))
 		case opt.Force && opt.KeepBoth:
 			return wrongUsage(name, errors.New("--force and --keep-both exclude each other"))
-		case opt.DB == "":
+		case opt.DB == "" && !asArt():
 			return wrongUsage(name, errors.New("no database was given (--db)"))
+		case opt.DB == "":
+			switch err := find(fs, &opt.Dir, &opt.DB, name == "push" && !opt.DryRun); {
+			case err != nil && name == "diff":
+				return troubleError{err}
+			case err != nil:
+				return err
+			}
 		}
 		opt.Paths = args
 		return do(ctx, opt)

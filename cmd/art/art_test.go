@@ -37,7 +37,7 @@ func art(t *testing.T, args ...string) (cmd *exec.Cmd, workspace string) {
 		t.Fatal(err)
 	}
 	cmd = exec.Command("/proc/self/exe", args...)
-	cmd.Env = append(os.Environ(), runAsArt+"=1", "ART_MOUNT="+workspace, "ART_SECRET=s3cret")
+	cmd.Env = append(os.Environ(), runAsArt+"=1", "ART_MOUNT="+workspace, "ART_QUIET=true", "ART_SECRET=s3cret")
 	return cmd, workspace
 }
 

@@ -15,6 +15,7 @@ func TestCompletionsOfferEveryFlag(t *testing.T) {
 	doctor.Bool("json", false, "")
 	if err := completions.Compare(map[string]*flag.FlagSet{
 		"art":        command(&o, nil).FlagSet,
+		"art run":    runCommand(&o, nil).FlagSet,
 		"art config": configCommand(&o).FlagSet,
 		"art trust":  trustCommand().FlagSet,
 		"art doctor": doctor,

@@ -20,6 +20,13 @@ import (
 
 // command returns the command line of art, which fills o and then calls run.
 func command(o *sandbox.Options, run func(context.Context, []string) error) *ffcli.Command {
+	cmd := runCommand(o, run)
+	cmd.FlagSet.StringVar(&o.Mode, "mode", "", "")
+	return cmd
+}
+
+// runCommand returns the command line of art run, which fills o and then calls run.
+func runCommand(o *sandbox.Options, run func(context.Context, []string) error) *ffcli.Command {
 	fs := flag.NewFlagSet("art", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are told in art's own words
 	var (
@@ -74,6 +81,12 @@ func command(o *sandbox.Options, run func(context.Context, []string) error) *ffc
 			case "text", "json", "summary", "report":
 			default:
 				return cli.WithHint(fmt.Errorf("read --trace-format: %q is not a format", trace.Format), "use text, json, summary or report")
+			}
+			switch {
+			case fs.Lookup("mode") == nil:
+				o.Mode = sandbox.Overlay
+			case o.Mode != "" && o.Mode != sandbox.Direct && o.Mode != sandbox.Overlay:
+				return cli.WithHint(fmt.Errorf("read --mode: %q is not a mode", o.Mode), "use direct or overlay")
 			}
 			if traced {
 				o.Trace = &trace

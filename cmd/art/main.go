@@ -52,6 +52,9 @@ func run(args []string) (int, error) {
 		return err
 	}
 	cmd := command(&options, run)
+	if len(args) > 0 && args[0] == "run" {
+		cmd, args = runCommand(&options, run), args[1:]
+	}
 	if len(args) > 0 && args[0] == "config" {
 		cmd, args = configCommand(&options), args[1:]
 	}
@@ -73,12 +76,13 @@ func run(args []string) (int, error) {
 	return code, nil
 }
 
-// runSync becomes art-sync, which has the flags of its subcommands to itself.
+// runSync becomes art-sync, which has the flags of its subcommands to itself. By its name it knows that a database
+// need not be named.
 func runSync(args []string) error {
 	path, err := libexec.Find("art-sync")
 	if err != nil {
 		return err
 	}
-	err = syscall.Exec(path, append([]string{"art-sync"}, args...), libexec.Environ())
+	err = syscall.Exec(path, append([]string{"art"}, args...), libexec.Environ())
 	return fmt.Errorf("run art-sync: %w", err)
 }

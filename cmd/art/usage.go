@@ -4,10 +4,9 @@ const usage = `NAME
   art - run a program that sees this machine and can change only its workspace
 
 SYNOPSIS
+  art run [flags] [--] [command...]
+  art diff | pull | push [flags] [path...]
   art [flags] [--] [command...]
-  art push -m DIR -d DB
-  art pull -m DIR -d DB
-  art diff -m DIR -d DB
   art config [flags]
   art trust [--revoke] [--dry-run] [--json] [DIR]
   art doctor [--attack] [--json] [flags]
@@ -17,10 +16,14 @@ DESCRIPTION
   tool that is installed here, read-only. /home/agent is its home, and
   /home/agent/NAME is the workspace, NAME being the name of the host directory.
 
-  With --db, the workspace is read from the host, and everything the command writes
-  in /home/agent goes into the SQLite database DB; the host does not change. Without
-  it, the command works on the host directory itself, and the rest of its home is
-  gone afterwards.
+  With run, the workspace is read from the host, and everything the command writes in
+  /home/agent goes into an SQLite database that art keeps for the workspace; the host
+  does not change. diff shows what the command changed, pull brings that to the host,
+  and push brings what changed on the host into the database. "art pull --help" tells
+  more. In a directory below a workspace, all of these mean that workspace.
+
+  With --db, the same goes for the database DB. With neither, the command works on the
+  host directory itself, and the rest of its home is gone afterwards.
 
   doctor looks whether this host has what a session with these flags needs, and says
   what to do about what it lacks; with --attack it tries to break out of one in
@@ -30,12 +33,11 @@ DESCRIPTION
   trust shows what the settings of the workspace DIR ask for that yours do not allow,
   and allows it, until they change. --dry-run only shows it, --revoke takes it back.
 
-  push brings what changed on the host into a database, diff shows what the command
-  changed, and pull brings that to the host. "art pull --help" tells more.
-
 FLAGS
   -m, --mount DIR          the workspace (default: the current directory)
   -d, --db DB              the database that takes what is written
+      --mode MODE          direct or overlay, where no database is named (default:
+                           direct; run is overlay)
   -i, --interactive=BOOL   a terminal for the command, if there is one (default: true)
       --network MODE       host or none (default: host, or what a sandbox.json says)
       --path WHERE         home (default), or host: the workspace is at its own path
@@ -64,27 +66,29 @@ FILES
       More paths for the command to see; another spelling of mounts.
   $XDG_CONFIG_HOME/art/sandbox.json, DIR/.art/config/sandbox.json
       Settings of the user and of the workspace, which may narrow the user's, and with
-      "art trust" widen them: network, env, mounts, hide, allow, limits. "art config"
+      "art trust" widen them: network, env, mounts, hide, allow, limits; in the user's
+      also workspace, mode, and db, the directory of the databases. "art config"
       shows what comes of them (--json: an object a line), and "art config --schema" a
       JSON schema for editors. They are always read from the host.
   $XDG_STATE_HOME/art/trust
       What "art trust" remembers.
+  $XDG_STATE_HOME/art/NAME-HASH.db
+      The databases of workspaces.
 
 EXIT STATUS
   The command's; 128+N if signal N ended it; 127 if it was not found; 126 if it
   cannot be executed; 125 if art itself failed.
 
 EXAMPLES
+  An agent in the current directory, what it changed, and back to the host with it:
+      art run claude
+      art diff
+      art pull
+
   A shell in the current directory, as it is:
       art
 
-  The same, with all changes kept apart in a file:
-      art -d ../work.db
-
-  One command, its output into a file, no network:
+  One command, its output into a file, no network, the changes in a file:
       art -i=false --network none -m project -d work.db -- make test >log
-
-  What it changed, and back to the host with it:
       art diff -m project -d work.db
-      art pull -m project -d work.db
 `

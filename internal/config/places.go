@@ -28,7 +28,39 @@ func StateDir(getenv func(string) string) string {
 // UserDirs returns all directories where the user's settings, and what art remembers for
 // him, may be: another session may have another environment.
 func UserDirs(getenv func(string) string) []string {
-	return append(configDirs(getenv), stateDirs(getenv)...)
+	return append(append(configDirs(getenv), stateDirs(getenv)...), databaseDirs(getenv)...)
+}
+
+// databaseDirs returns the directory that the user's settings name for databases, if they do. What else
+// they say, and whether it makes sense, is not looked at.
+func databaseDirs(getenv func(string) string) []string {
+	file := UserFile(getenv)
+	if file == "" {
+		return nil
+	}
+	text, err := readIfThere(file)
+	if text == nil || err != nil {
+		return nil
+	}
+	root, err := parse(file, text)
+	if err != nil {
+		return nil
+	}
+	var dir Entry
+	n := root.member("db")
+	if n == nil || (&source{name: file, home: getenv("HOME"), user: true}).place(&dir)(n) != nil {
+		return nil
+	}
+	return []string{dir.Value}
+}
+
+// DatabaseDir returns the directory of the databases that are kept for workspaces, given the environment and
+// what the user's settings say, or "" if there is no place for one.
+func DatabaseDir(getenv func(string) string, user *Settings) string {
+	if user.Databases.Value != "" {
+		return user.Databases.Value
+	}
+	return StateDir(getenv)
 }
 
 func configDirs(getenv func(string) string) []string {

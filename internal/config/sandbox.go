@@ -70,6 +70,12 @@ type Settings struct {
 	// Workspace is the directory to take for the workspace if none is named. Only
 	// the user's file has it.
 	Workspace Entry
+	// Mode is "direct" or "overlay": what a session is that names no database. Only the
+	// user's file has it.
+	Mode Entry
+	// Databases is the directory of the databases that are kept for workspaces. Only the
+	// user's file has it.
+	Databases Entry
 	// Files are those that these settings of a workspace come from.
 	Files []File
 	// Content stands for the text of the files that these settings of a workspace come
@@ -142,15 +148,14 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			s.Path = Entry{word, n.origin()}
 			return err
 		},
-		"env":   entries(&s.Env, variable),
-		"hide":  entries(&s.Hide, src.pattern),
-		"allow": entries(&s.Allow, func(n *node, _ string) (string, error) { return n.word(src.allowed...) }),
-		"workspace": func(n *node) error {
-			text, err := n.text()
-			if err == nil {
-				text, err = src.path(n, text)
-			}
-			s.Workspace = Entry{text, n.origin()}
+		"env":       entries(&s.Env, variable),
+		"hide":      entries(&s.Hide, src.pattern),
+		"allow":     entries(&s.Allow, func(n *node, _ string) (string, error) { return n.word(src.allowed...) }),
+		"workspace": src.place(&s.Workspace),
+		"db":        src.place(&s.Databases),
+		"mode": func(n *node) error {
+			word, err := n.word("direct", "overlay")
+			s.Mode = Entry{word, n.origin()}
 			return err
 		},
 		"mounts": func(n *node) error {
@@ -174,8 +179,8 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		},
 	}
 	if !src.user {
-		keys["workspace"] = func(n *node) error {
-			return n.errorf(`"workspace" can only be set in the user's file`)
+		for _, key := range []string{"workspace", "db", "mode"} {
+			keys[key] = func(n *node) error { return n.errorf("%q can only be set in the user's file", key) }
 		}
 	}
 	return keys
@@ -190,6 +195,18 @@ func variable(n *node, name string) (string, error) {
 		return "", n.errorf("%s is a variable of art's own: its flags are environment variables", name)
 	}
 	return name, nil
+}
+
+// place returns what reads an absolute path.
+func (src *source) place(into *Entry) func(*node) error {
+	return func(n *node) error {
+		text, err := n.text()
+		if err == nil {
+			text, err = src.path(n, text)
+		}
+		*into = Entry{text, n.origin()}
+		return err
+	}
 }
 
 // path returns the absolute path that was written as p.

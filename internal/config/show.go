@@ -85,6 +85,12 @@ func (s *Settings) list() (all []Setting) {
 		}
 	}
 	entries("workspace", []Entry{s.Workspace})
+	if s.Mode.Value != "" {
+		entries("mode", []Entry{s.Mode})
+	}
+	if s.Databases.Value != "" {
+		entries("db", []Entry{s.Databases})
+	}
 	entries("network", []Entry{s.Network})
 	entries("path", []Entry{s.Path})
 	entries("env", s.Env)

@@ -30,6 +30,10 @@ func TestCompletion(t *testing.T) {
 		not  []string // what none offers
 	}{
 		{"art pu", []string{"push", "pull"}, []string{"diff"}},
+		{"art r", []string{"run"}, nil},
+		{"art run --network ", []string{"host", "none"}, []string{"push"}},
+		{"art run -d ws.db -- tou", []string{"touch"}, nil},
+		{"art run tou", []string{"touch"}, nil},
 		{"art config pu", nil, []string{"push"}},
 		{"art --network ", []string{"host", "none"}, []string{"push"}},
 		{"art -m w", []string{"ws"}, []string{"ws.db"}},

@@ -56,9 +56,11 @@ func exampleDir(t *testing.T) string {
 // runSession runs what a block of the documentation shows, and returns how many
 // commands that were: a line that begins with "$ " is a command, which lines that
 // begin with "> " continue, and the lines after it are its output, standard error
-// included; a line of three dots stands for any lines.
+// included; a line of three dots stands for any lines. A "cd" alone holds to the
+// end of the block.
 func runSession(t *testing.T, dir, block string) (commands int) {
 	t.Helper()
+	at := dir
 	for _, step := range strings.Split("\n"+block, "\n$ ")[1:] {
 		line, want, _ := strings.Cut(step, "\n")
 		for strings.HasPrefix(want, "> ") {
@@ -66,14 +68,18 @@ func runSession(t *testing.T, dir, block string) (commands int) {
 			more, want, _ = strings.Cut(want[len("> "):], "\n")
 			line += "\n" + more
 		}
+		if to, ok := strings.CutPrefix(line, "cd "); ok {
+			at = filepath.Join(at, to)
+			continue
+		}
 		cmd := exec.Command("sh", "-c", line)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+dir)
+		cmd.Dir = at
+		cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+dir, "XDG_STATE_HOME=")
 		got, err := cmd.CombinedOutput()
 		if _, failed := err.(*exec.ExitError); err != nil && !failed {
 			t.Fatal(err)
 		}
-		if !like(string(got), strings.TrimSuffix(want, "\n")) {
+		if !like(strings.ReplaceAll(string(got), dir, "/..."), strings.TrimSuffix(want, "\n")) {
 			t.Errorf("$ %s\nprints\n%s\nand not\n%s", line, got, want)
 		}
 		commands++

@@ -52,7 +52,7 @@ func onTerminal(t *testing.T, dir, line string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "HOME="+dir, "TERM=xterm", "PAGER=cat", "NO_COLOR=")
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "HOME="+dir, "TERM=xterm", "PAGER=cat", "NO_COLOR=", "XDG_STATE_HOME=")
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 120})
 	if err != nil {
 		t.Fatal(err)

@@ -9,13 +9,17 @@
 //	wire     how these get what they need
 package sandbox
 
+import "github.com/riverlytech/art/internal/config"
+
 // Options are what the user asks for.
 type Options struct {
 	// Workspace is the host directory that is the workspace.
 	Workspace string
 	// DefaultWorkspace says that nobody named it, so that the user's settings may.
 	DefaultWorkspace bool
-	// Database is the path of the database; "" is direct mode.
+	// Mode is Direct or Overlay; "" leaves it to Database, and to the settings if there is none.
+	Mode string
+	// Database is the path of the database. Without one, Overlay takes that which is kept for the workspace.
 	Database string
 	// Interactive asks for a terminal in the guest if standard input is one.
 	Interactive bool
@@ -35,6 +39,11 @@ type Options struct {
 	Trace *Trace
 	// Command and its arguments; none is a shell.
 	Command []string
+
+	user  *config.Settings // the user's, once they are read
+	known bool             // Database is the one that is kept for Workspace
+	named string           // with it: the workspace as the user wrote it, if at all
+	sub   string           // where in Workspace the command starts; "" is its top
 }
 
 // Trace says what to trace and where to.

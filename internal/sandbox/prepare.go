@@ -102,7 +102,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		Nests:        slices.Contains(values(settings.Allow), "namespaces"),
 	}
 	if o.Database != "" {
-		v.HomeSource, p.payload.Workspace = p.plan.Home(), guest
+		v.HomeSource, p.payload.Workspace = p.plan.Home(), filepath.Join(guest, o.sub)
 	} else {
 		v.WorkspaceSource, p.payload.Sockets = p.source("."), []string{guest}
 		if p.release, err = protectConfig(root); err != nil {
@@ -110,7 +110,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		}
 	}
 	if start != guest {
-		v.HostPath, p.payload.Start = start, start
+		v.HostPath, p.payload.Start = start, filepath.Join(start, o.sub)
 	}
 	for _, m := range mounts {
 		v.Binds = append(v.Binds, view.Mount{Source: p.source(m.Host), Guest: m.Guest, ReadOnly: m.ReadOnly})
@@ -123,7 +123,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 
 	p.payload.Command, p.payload.Shells, p.payload.Mounts = o.Command, account.shells, v.Nests
 	p.payload.Memory = settings.Limits["memory"].Value
-	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), start); err != nil {
+	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), filepath.Join(start, o.sub)); err != nil {
 		return nil, err
 	}
 	p.secrets = secrets(p.payload.Env, settings.Values)

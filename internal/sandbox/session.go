@@ -79,6 +79,13 @@ type session struct {
 // Run runs a session and returns the payload's exit code, or an error if art
 // itself failed.
 func Run(o *Options) (code int, err error) {
+	err = o.choose()
+	if err == nil {
+		err = o.begin()
+	}
+	if err != nil {
+		return cli.ExitArt, err
+	}
 	tracing, err := openTrace(o)
 	if err != nil {
 		return cli.ExitArt, err
@@ -95,8 +102,8 @@ func Run(o *Options) (code int, err error) {
 	defer s.release()
 	defer s.closeIDs()
 	s.trace(tracing)
-	if s.streams.Terminal != nil && !o.Quiet {
-		banner(o, s.prepared)
+	if !o.Quiet {
+		banner(o, s.prepared, s.streams.Terminal != nil)
 	}
 	return s.run(refusal)
 }
@@ -148,12 +155,14 @@ func deviceRefusal() error {
 	return nil
 }
 
-func banner(o *Options, p *prepared) {
-	where := "written through to the host"
-	if o.Database != "" {
-		where = "changes go to " + p.plan.Database
+// banner says where changes go. An overlay leaves that to the end where nobody may be looking.
+func banner(o *Options, p *prepared, terminal bool) {
+	switch {
+	case o.Database == "":
+		fmt.Fprintf(os.Stderr, "art: changes go straight to %s\n", cli.Printable(p.plan.Workspace))
+	case terminal:
+		fmt.Fprintf(os.Stderr, "art: %s at ~/%s, changes go to %s\n", cli.Printable(p.plan.Workspace), cli.Printable(filepath.Base(p.plan.Workspace)), cli.Printable(p.plan.Database))
 	}
-	fmt.Fprintf(os.Stderr, "art: %s at ~/%s, %s\n", p.plan.Workspace, filepath.Base(p.plan.Workspace), where)
 }
 
 // run runs what is prepared. With a refusal it does not try to mount FUSE in the
@@ -450,7 +459,7 @@ func (s *session) tellReport() {
 	if summary, err := s.summary(); err != nil {
 		cli.Fail("art", err)
 	} else if summary != "" {
-		fmt.Fprintf(os.Stderr, "art: %s: art diff %s, art pull %[2]s\n", summary, s.flags)
+		fmt.Fprintf(os.Stderr, "art: %s: art diff%s, art pull%[2]s\n", summary, s.flags)
 	}
 }
 
@@ -469,11 +478,16 @@ func (s *session) summary() (string, error) {
 	return string(out), err
 }
 
-// syncFlags returns the flags that name what o names, for a shell.
-func syncFlags(o *Options) string {
-	flags := "-d " + shellWord(o.Database)
-	if o.Workspace != "." {
-		flags = "-m " + shellWord(o.Workspace) + " " + flags
+// syncFlags returns the flags, each after a space, that name what o names, for a shell.
+func syncFlags(o *Options) (flags string) {
+	switch {
+	case !o.known && o.Workspace != ".":
+		flags = " -m " + shellWord(o.Workspace)
+	case o.named != "" && o.named != ".":
+		flags = " -m " + shellWord(o.named)
+	}
+	if !o.known {
+		flags += " -d " + shellWord(o.Database)
 	}
 	return flags
 }

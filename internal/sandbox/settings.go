@@ -17,12 +17,13 @@ import (
 // both what o says.
 func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
 	home := os.Getenv("HOME")
-	userFile := config.UserFile(os.Getenv)
-	user, err := config.ReadUser(userFile, home, seccomp.Options)
-	if err != nil {
-		return nil, nil, err
+	user := o.user
+	if user == nil {
+		if user, err = readUser(); err != nil {
+			return nil, nil, err
+		}
 	}
-	if o.DefaultWorkspace && user.Workspace.Value != "" {
+	if o.DefaultWorkspace && !o.known && user.Workspace.Value != "" {
 		o.Workspace = user.Workspace.Value
 	}
 	workspace, err := workspacePath(o.Workspace)
@@ -89,6 +90,9 @@ func (o *Options) over(s *config.Settings) error {
 // Show writes down the settings of the session that o asks for, and where each was
 // said, as JSON if asked to.
 func Show(o *Options, w io.Writer, asJSON bool) error {
+	if err := o.choose(); err != nil {
+		return err
+	}
 	s, root, err := settle(o)
 	if err != nil {
 		return err

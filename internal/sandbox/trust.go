@@ -113,7 +113,7 @@ func Trust(o *TrustOptions, w io.Writer) error {
 	}
 	defer root.Close()
 	home := os.Getenv("HOME")
-	user, err := config.ReadUser(config.UserFile(os.Getenv), home, seccomp.Options)
+	user, err := readUser()
 	if err != nil {
 		return err
 	}

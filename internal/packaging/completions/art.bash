@@ -77,18 +77,19 @@ _art() {
 		((COMP_CWORD > 1)) && _art_sync_command 1 && return
 		;;
 	esac
-	local from=1 more=
+	local from=1 more=--mode offers=yes
 	if ((COMP_CWORD > 1)); then
 		case ${COMP_WORDS[1]} in
-		config) from=2 more='--schema --json' ;;
+		run) from=2 more= ;;
+		config) from=2 more='--mode --schema --json' offers= ;;
 		trust)
 			_art_trust
 			return
 			;;
-		doctor) from=2 more='--attack --json' ;;
+		doctor) from=2 more='--mode --attack --json' offers= ;;
 		esac
 	fi
-	_art_scan $from stop '-m --mount -d --db -e --env --hide --allow --network --path --trace-log --trace-syscalls --trace-format'
+	_art_scan $from stop '-m --mount -d --db -e --env --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
 	case $flag in
 	-m | --mount) _art_files -d ;;
 	-d | --db | --trace-log | --hide) _art_files -f ;;
@@ -96,6 +97,7 @@ _art() {
 	-e | --env) COMPREPLY=($(compgen -e -- "$cur")) ;;
 	--network) _art_reply host none ;;
 	--path) _art_reply home host ;;
+	--mode) _art_reply direct overlay ;;
 	--allow) _art_reply io_uring keys namespaces perf sockets userfaultfd ;;
 	--trace-syscalls) _art_list %file %desc %network %process %memory %signal %ipc %creds %clock %stat ;;
 	--trace-format) _art_reply text json summary report ;;
@@ -105,9 +107,9 @@ _art() {
 		elif [[ $cur == -* && -z $noflags ]]; then
 			_art_reply -m --mount -d --db -i --interactive --network --path -e --env --hide --allow --trace --trace-log \
 				--trace-syscalls --trace-format -q --quiet --version --help $more
-		elif ((from == 1)); then
+		elif [[ -n $offers ]]; then
 			local own=
-			((COMP_CWORD == 1)) && own=$(compgen -W 'push pull diff config trust doctor' -- "$cur")
+			((COMP_CWORD == 1)) && own=$(compgen -W 'run push pull diff config trust doctor' -- "$cur")
 			_art_command "$COMP_CWORD"
 			COMPREPLY+=($own)
 		fi

@@ -24,6 +24,7 @@ end
 # stood alone.
 function __art_payload
     set -l tokens (commandline -opc)[2..]
+    test "$tokens[1]" = run; and set -e tokens[1]
     while string match -q -- '-?*' $tokens[1]
         if test "$tokens[1]" = --
             set -e tokens[1]
@@ -68,13 +69,13 @@ end
 
 # art
 
-set -g __art_valued -m --mount -d --db -e --env --network --path --hide --allow --trace-log --trace-syscalls --trace-format
+set -g __art_valued -m --mount -d --db -e --env --network --mode --path --hide --allow --trace-log --trace-syscalls --trace-format
 
 # __art_runs tells whether a flag of a session may come: none of the commands with
 # other flags is there, and none for the guest yet.
 function __art_runs
     set -l args (__art_arguments $__art_valued)
-    test -z "$args"; or contains -- "$args" config doctor
+    test -z "$args"; or contains -- "$args" run config doctor
 end
 
 function __art_first
@@ -87,6 +88,7 @@ function __art_is
 end
 
 complete -c art -n 'not __art_is push pull diff config trust doctor' -x -a '(__art_payload $__art_valued)'
+complete -c art -n __art_first -a run -d 'Run a command whose changes stay apart'
 complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
 complete -c art -n __art_first -a pull -d 'Bring what the guest changed to the host'
 complete -c art -n __art_first -a diff -d 'Show what the guest changed'
@@ -104,6 +106,7 @@ complete -c art -n __art_runs -s d -l db -r -F -d 'The database that takes what 
 complete -c art -n __art_runs -s i -l interactive -d 'A terminal for the command'
 complete -c art -n __art_runs -l network -x -a 'host none' -d 'The network of the command'
 complete -c art -n __art_runs -l path -x -a 'home host' -d 'Where the workspace is'
+complete -c art -n '__art_runs; and not __art_is run' -l mode -x -a 'direct overlay' -d 'Where changes go'
 complete -c art -n __art_runs -s e -l env -x -a '(set -xn)' -d 'Pass on or set a variable'
 complete -c art -n __art_runs -l hide -r -F -d 'Hide a path of the host'
 complete -c art -n __art_runs -l allow -x -a 'io_uring keys namespaces perf sockets userfaultfd' -d 'Allow system calls'

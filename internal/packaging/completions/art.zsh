@@ -32,15 +32,17 @@ _art_run() {
   local curcontext=$curcontext state ret=1
   local -A opt_args
   local -a line more
-  if [[ $words[2] == (config|doctor) ]] && (( CURRENT > 2 )); then
+  local first=$(( CURRENT == 2 )) offers=1
+  more=('--mode=[where changes go]:mode:(direct overlay)')
+  if [[ $words[2] == (run|config|doctor) ]] && (( CURRENT > 2 )); then
     shift words
     (( CURRENT-- ))
     case $words[1] in
-      config) more=('--schema[print a JSON schema for editors]' '--json[print an object]') ;;
-      doctor) more=('--attack[try to break out]' '--json[print an object]') ;;
+      run) more=() ;;
+      config) offers=0 more+=('--schema[print a JSON schema for editors]' '--json[print an object]') ;;
+      doctor) offers=0 more+=('--attack[try to break out]' '--json[print an object]') ;;
     esac
   fi
-  local first=$(( CURRENT == 2 ))
   _arguments -C -S -A '-*' $more \
     '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' \
     '(-d --db)'{-d,--db=}'[the database that takes what is written]:database:_files' \
@@ -58,8 +60,9 @@ _art_run() {
     '(- *)--version[print the version]' \
     '(- *)--help[print help]' \
     '*::command:->command' && ret=0
-  if [[ $state == command ]] && (( ! $#more )); then
+  if [[ $state == command ]] && (( offers )); then
     local -a own=(
+      'run:run a command whose changes stay apart'
       'push:bring what the host changed into a database'
       'pull:bring what the guest changed to the host'
       'diff:show what the guest changed'

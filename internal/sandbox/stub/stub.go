@@ -84,30 +84,42 @@ func (p *Payload) prepare() error {
 	return closeOnExec()
 }
 
-// enter goes to the workspace, by its other path if there is one. In a database an earlier session may
-// have moved it, or put something else in its place: then the home opens all the same, where that can
-// be mended.
+// enter goes to the directory where the command starts, by its other path if there is one. In a database an earlier
+// session may have moved it, or put something else in its place: then what is left above it opens all the same, where
+// that can be mended.
 func (p *Payload) enter() error {
-	var err error
-	if p.Workspace != "" {
-		err = unix.Chdir(p.Workspace)
-	}
-	switch err {
-	case nil:
+	if p.Workspace == "" {
 		return p.start()
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
-	default:
-		return fmt.Errorf("open the workspace %s: %w", p.Workspace, err)
 	}
-	home := path.Dir(p.Workspace)
-	cli.Fail("art", cli.WithHint(fmt.Errorf("open the workspace %s: %w: the session starts in %s", p.Workspace, err, home),
+	missing := unix.Chdir(p.Workspace)
+	for at, err := p.Workspace, missing; ; err = unix.Chdir(at) {
+		switch err {
+		case nil:
+			if missing == nil {
+				return p.start()
+			}
+			p.startIn(at, missing)
+			return nil
+		case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
+		default:
+			return fmt.Errorf("open the workspace %s: %w", at, err)
+		}
+		if at == "/" {
+			return fmt.Errorf("open the workspace %s: %w", p.Workspace, missing)
+		}
+		at = path.Dir(at)
+	}
+}
+
+// startIn says that the command starts in another directory than it should.
+func (p *Payload) startIn(dir string, why error) {
+	cli.Fail("art", cli.WithHint(fmt.Errorf("open the workspace %s: %w: the session starts in %s", p.Workspace, why, dir),
 		"an earlier session has moved or replaced it: move it back"))
 	for i, kv := range p.Env {
 		if kv == "PWD="+p.Workspace || kv == "PWD="+p.Start {
-			p.Env[i] = "PWD=" + home
+			p.Env[i] = "PWD=" + dir
 		}
 	}
-	return nil
 }
 
 // start goes to the workspace by its other path.

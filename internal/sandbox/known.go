@@ -1,0 +1,84 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/workspace"
+)
+
+// Modes of a session.
+const (
+	Direct  = "direct"
+	Overlay = "overlay"
+)
+
+// choose decides which mode the session has. An overlay that names no database gets the one that is kept for its
+// workspace.
+func (o *Options) choose() error {
+	user, err := readUser()
+	if err != nil {
+		return err
+	}
+	o.user = user
+	mode := o.Mode
+	switch {
+	case o.Database != "" && mode == Direct:
+		return cli.WithHint(errors.New("read the command line: --mode direct has no database, and --db names one"), "leave one of the two out")
+	case o.Database != "":
+		mode = Overlay
+	case mode == "":
+		mode = user.Mode.Value
+	}
+	if mode != Overlay || o.Database != "" {
+		return nil
+	}
+	return o.find(user)
+}
+
+// find makes the session that of the workspace which the directory lies in, among those that have a database, or else
+// of the directory itself. A directory that was named is the workspace.
+func (o *Options) find(user *config.Settings) error {
+	databases, err := workspace.Directory(user)
+	if err != nil {
+		return err
+	}
+	var w workspace.Workspace
+	if o.DefaultWorkspace {
+		if user.Workspace.Value != "" {
+			o.Workspace = user.Workspace.Value
+		}
+		w, err = workspace.Nearest(databases, o.Workspace)
+	} else {
+		w, err = workspace.At(databases, o.Workspace)
+	}
+	if err != nil {
+		return err
+	}
+	if !o.DefaultWorkspace {
+		o.named = o.Workspace
+	}
+	o.Workspace, o.Database, o.sub, o.known = w.Dir, w.Database, w.Sub, true
+	return nil
+}
+
+// begin makes ready for a session what find has found, and says which workspace it is if that is another than one may
+// think.
+func (o *Options) begin() error {
+	if !o.known {
+		return nil
+	}
+	if o.sub != "." && !o.Quiet {
+		fmt.Fprintf(os.Stderr, "art: the workspace is %s, and the command starts in %s of it (-m . takes this directory alone)\n", cli.Printable(o.Workspace), cli.Printable(o.sub))
+	}
+	return workspace.Make(filepath.Dir(o.Database))
+}
+
+func readUser() (*config.Settings, error) {
+	return config.ReadUser(config.UserFile(os.Getenv), os.Getenv("HOME"), seccomp.Options)
+}
