@@ -10,7 +10,7 @@ import (
 // placeAcross puts what is staged where another file system is mounted in the workspace, so that a
 // rename alone does not lead there: it is staged once more, in the directory itself. There can be
 // no hard links across.
-func (p *puller) placeAcross(a *action, d *os.File, name string) error {
+func (p *puller) placeAcross(a *operation, d *os.File, name string) error {
 	s := &staging{dir: d}
 	tmp := p.staging.name
 	err := p.stageAcross(a, s, tmp)
@@ -26,7 +26,7 @@ func (p *puller) placeAcross(a *action, d *os.File, name string) error {
 	return err
 }
 
-func (p *puller) stageAcross(a *action, s *staging, tmp string) error {
+func (p *puller) stageAcross(a *operation, s *staging, tmp string) error {
 	if a.do == symlink {
 		return p.makeSymlink(a, s.dir, tmp)
 	}
@@ -43,7 +43,7 @@ func (p *puller) stageAcross(a *action, s *staging, tmp string) error {
 	if _, err := io.Copy(to, from); err != nil {
 		return unwrap(err)
 	}
-	if _, err := p.setOwnerAndMode(to, a); err != nil {
+	if _, err := p.setOwnerAndMode(to, a.item); err != nil {
 		return err
 	}
 	return unwrap(to.Sync())

@@ -7,29 +7,30 @@ const besideSuffix = ".art"
 
 // beside plans to write the guest's version of a file that both sides changed beside the host's. It
 // returns false if that cannot be.
-func (p *puller) beside(a *action) bool {
+func (p *puller) beside(a *item) bool {
 	b := *a
-	b.path, b.was, b.there, b.beside = a.path+besideSuffix, nil, 0, true
-	switch a.do {
-	case hardLink:
-		b.do, b.other = write, nil
-		b.node, b.source, b.version = a.other.node, a.other.source, a.other.version
-	case write, symlink:
-	default:
+	b.path, b.was, b.there, b.conflict, b.instead = a.path+besideSuffix, nil, 0, "", nil
+	if a.gone() || a.attr.IsDir() {
 		return false
 	}
 	st, err := p.host.stat(b.path)
 	if err == nil {
 		p.meet(&b, &st)
-		if b.do == symlink {
-			return b.there == unix.S_IFLNK && p.sameTarget(&b)
-		}
 		same, err := p.equal(&b)
 		return err == nil && same
 	}
-	if err != unix.ENOENT || !p.permitted(&b) {
+	if err != unix.ENOENT {
 		return false
 	}
-	p.add(&b)
-	return true
+	p.classify(&b)
+	do := write
+	if b.attr.IsSymlink() {
+		do = symlink
+	}
+	if !p.permitted(&b) || b.source != "" && !p.sourceThere(&b) {
+		return false
+	}
+	p.plan(&b, &operation{do: do, beside: a})
+	p.items = append(p.items, &b)
+	return !b.left
 }

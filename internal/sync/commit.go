@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -18,8 +19,12 @@ import (
 
 // commit writes down all that was done.
 func (p *puller) commit() error {
-	for _, a := range p.actions {
-		if !a.done || a.beside {
+	for _, a := range p.ops {
+		switch {
+		case !a.done:
+			continue
+		case a.beside != nil:
+			p.resolve(a.beside)
 			continue
 		}
 		if err := p.commitOne(a); err != nil {
@@ -34,7 +39,7 @@ func (p *puller) commit() error {
 // rows refer to another place, and that are whole here, refer to this one from now on.
 func (p *puller) commitDirs() error {
 	for _, a := range p.dirs {
-		if a.node == nil || a.failed || a.do == mkdir && !a.done || !p.limit.has(a.path) {
+		if a.node == nil || a.left || a.do == mkdir && !a.done || !p.limit.has(a.path) {
 			continue
 		}
 		o := a.node.Origin
@@ -49,7 +54,7 @@ func (p *puller) commitDirs() error {
 	return nil
 }
 
-func (p *puller) commitOne(a *action) error {
+func (p *puller) commitOne(a *operation) error {
 	if a.node == nil {
 		if a.do == remove || a.agreed {
 			return p.forget(a)
@@ -58,8 +63,18 @@ func (p *puller) commitOne(a *action) error {
 	}
 	st, err := p.placed(a)
 	if err != nil {
-		p.fail(a, err)
+		p.fail(a.item, err)
 		return nil
+	}
+	row, err := rows{p.store}.get(a.node.Ino)
+	if err != nil {
+		return err
+	}
+	defer rows{p.store}.put(row)
+	if a.xattrs != nil && a.decision.Xattrs == classify.Host {
+		if err := (rows{p.store}).setXattrs(row, a.xattrs); err != nil {
+			return err
+		}
 	}
 	p.store.Lock()
 	defer p.store.Unlock()
@@ -69,18 +84,15 @@ func (p *puller) commitOne(a *action) error {
 	if a.attr.IsRegular() && (st.Size != a.attr.Size || !a.agreed && timespec(st.Mtim) != a.attr.Mtime) {
 		return nil // someone changed the host's file already: the next pull will see it
 	}
-	p.store.SetBaseline(p.id, a.path, &sqlvfs.Baseline{
-		Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: a.node.Ino, RowCtime: a.node.Attr.Ctime,
-	})
-	if a.node.Origin == nil || a.incomplete || a.beside {
-		return nil
+	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: row.Ino, RowCtime: row.Attr.Ctime}
+	if b.Hash == nil && a.was != nil && a.was.Fingerprint == a.now && !a.replaces() {
+		b.Hash = a.was.Hash
 	}
-	row, err := p.store.Get(a.node.Ino)
-	if err != nil {
-		return err
+	if a.decision.Push() || a.base != nil {
+		p.takeHosts(a, row, b)
 	}
-	defer p.store.Put(row)
-	if row.Origin == nil || a.do == hardLink {
+	p.store.SetBaseline(p.id, a.path, b)
+	if row.Origin == nil || a.incomplete || a.do == hardLink {
 		return nil
 	}
 	if row.Origin.Path != a.path && row.Origin.Base == p.name {
@@ -94,8 +106,39 @@ func (p *puller) commitOne(a *action) error {
 	return nil
 }
 
+// takeHosts gives a row what the host alone changed of an object that the guest changed in other respects.
+// Content that the row holds is left to the next push: the baseline is that of the row's then. The Store's
+// lock must be held.
+func (p *puller) takeHosts(a *operation, row *sqlvfs.Inode, b *sqlvfs.Baseline) {
+	row.Attr.Mode = row.Attr.Mode&^modeBits | a.attr.Mode&modeBits
+	row.Attr.UID, row.Attr.GID = a.attr.UID, a.attr.GID
+	p.store.Dirty(row)
+	switch {
+	case a.base == nil:
+	case row.Origin != nil && !a.node.Holds:
+		row.Attr.Size, row.Attr.Mtime = a.attr.Size, a.attr.Mtime
+	default:
+		b.Fingerprint = sqlvfs.Fingerprint{Size: row.Attr.Size, Mtime: row.Attr.Mtime}
+		b.Hash = a.base.Hash
+	}
+}
+
+// resolve writes down that the guest's version of an item in conflict was put beside the host's: it is done
+// with, and the next push brings the host's.
+func (p *puller) resolve(a *item) {
+	if a.node == nil {
+		return
+	}
+	p.store.Lock()
+	defer p.store.Unlock()
+	p.store.SetBaseline(p.id, a.path, &sqlvfs.Baseline{
+		Mode: a.node.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: a.node.Attr.Size, Mtime: a.node.Attr.Mtime},
+		Row: a.node.Ino, RowCtime: a.node.Attr.Ctime,
+	})
+}
+
 // placed returns what is in an action's place.
-func (p *puller) placed(a *action) (unix.Stat_t, error) {
+func (p *puller) placed(a *operation) (unix.Stat_t, error) {
 	if a.is != nil {
 		return *a.is, nil
 	}
@@ -103,7 +146,7 @@ func (p *puller) placed(a *action) (unix.Stat_t, error) {
 }
 
 // forget takes back what is known of a path that is on neither side any more.
-func (p *puller) forget(a *action) error {
+func (p *puller) forget(a *operation) error {
 	p.store.Lock()
 	defer p.store.Unlock()
 	if err := p.store.Ready(); err != nil {
@@ -150,7 +193,7 @@ func (p *puller) dropNameless(at string) error {
 
 // commitPlaced makes rows refer to what was put in place, before what they referred to until then
 // is replaced.
-func (p *puller) commitPlaced(moved []*action) error {
+func (p *puller) commitPlaced(moved []*operation) error {
 	some := false
 	for _, a := range moved {
 		if a.done {
@@ -186,8 +229,8 @@ func (p *puller) commitKnown(work int) error {
 		return nil
 	}
 	p.store.Lock()
-	for _, a := range p.actions {
-		if a.there == 0 || a.failed || a.beside {
+	for _, a := range p.ops {
+		if a.there == 0 || a.left || a.beside != nil {
 			continue
 		}
 		b := a.was

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -15,7 +16,7 @@ import (
 // baselineOf returns what both sides last agreed about a path, or nil for nothing: what is written
 // down, or the origin of the row that is there, or of the row that was there and is elsewhere now, or
 // what the guest sees of the host's elsewhere.
-func (p *planner) baselineOf(a *action) *sqlvfs.Baseline {
+func (p *planner) baselineOf(a *item) *sqlvfs.Baseline {
 	if b := p.base[a.path]; b != nil {
 		return b
 	}
@@ -36,7 +37,7 @@ func (p *planner) baselineOf(a *action) *sqlvfs.Baseline {
 
 // guestChanged tells whether the guest has anything else at a path than when both sides agreed. A
 // change of a row moves its change time, which nobody in the guest can set.
-func (p *planner) guestChanged(a *action) bool {
+func (p *planner) guestChanged(a *item) bool {
 	b, n := a.was, a.node
 	return b == nil || n == nil || b.Row != n.Ino || b.RowCtime != n.Attr.Ctime ||
 		kind(b.Mode) != kind(n.Attr.Mode) || b.Mode&0o7777 != 0 && (b.Mode^n.Attr.Mode)&modeBits != 0 || b.Size != n.Attr.Size || b.Mtime != n.Attr.Mtime
@@ -45,35 +46,90 @@ func (p *planner) guestChanged(a *action) bool {
 // stale tells whether a row that the guest has not changed needs a version of the host's file that
 // is not the one that is there, though they agree: a pull that was killed did not come to write
 // that down.
-func (p *planner) stale(a *action) bool {
+func (p *planner) stale(a *item) bool {
 	o := a.node.Origin
 	return o != nil && o.Limit > 0 && p.base[a.path] != nil && o.Fingerprint != p.base[a.path].Fingerprint
 }
 
 // hostChanged tells whether the host has anything else at a path than when both sides agreed.
-func (p *planner) hostChanged(a *action) bool {
+func (p *planner) hostChanged(a *item) bool {
 	b := a.was
 	switch {
 	case b == nil:
 		return a.there != 0
-	case a.there == 0 && kind(b.Mode) == unix.S_IFDIR && a.node != nil && !a.attr.IsDir():
-		return false // the directory is gone on both sides; what the guest put in its place is new
 	case a.there != kind(b.Mode):
 		return true
 	case a.there == unix.S_IFDIR:
 		return b.Mode&0o7777 != 0 && (b.Mode^a.host.Mode)&0o7777 != 0
 	case b.Fingerprint == a.now:
 		return false
-	case b.Hash == nil || b.Size != a.now.Size || b.Mode != a.host.Mode:
+	}
+	return b.Mode != a.host.Mode || p.hostWrote(a)
+}
+
+// hostWrote tells whether the host's content is another one than when both sides agreed.
+func (p *planner) hostWrote(a *item) bool {
+	b := a.was
+	switch {
+	case b == nil:
+		return a.there != 0
+	case b.Fingerprint == a.now:
+		return false
+	case b.Size != a.now.Size:
 		return true
+	case b.Hash == nil: // to write moves the modification time too, if nobody sets it back
+		then := a.now
+		then.Ctime = b.Ctime
+		return then != b.Fingerprint
 	}
 	// It may have been touched only, or be a copy.
 	hash, err := p.hostHash(a)
 	return err != nil || !bytes.Equal(hash, b.Hash)
 }
 
+// guestWrote tells whether the guest's content is another one than when both sides agreed. Where only the
+// guest changed something, a file whose time is another one counts as written, without a look at it.
+func (p *planner) guestWrote(a *item) bool {
+	b, n := a.was, a.node
+	switch {
+	case b == nil || n == nil || b.Row != n.Ino || n.Attr.Size != b.Size || p.stale(a):
+		return true
+	case b.RowCtime == n.Attr.Ctime:
+		return false
+	case n.Origin != nil && n.Origin.Limit == n.Attr.Size && !n.Holds && n.Origin.Fingerprint == b.Fingerprint:
+		return false // all of it is the host's
+	case b.Hash == nil:
+		return true
+	case a.attr.IsSymlink():
+		return !bytes.Equal(hashOf(a.target), b.Hash)
+	case b.Mtime != n.Attr.Mtime && a.now == b.Fingerprint:
+		return true
+	}
+	hash, err := p.guestHash(a)
+	return err != nil || !bytes.Equal(hash, b.Hash)
+}
+
+// guestHash is the hash of what the guest has, in a baseline's way.
+func (p *planner) guestHash(a *item) ([]byte, error) {
+	read, done, err := p.reader(a)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	h := sha256.New()
+	for off := int64(0); off < a.attr.Size; {
+		n, err := read(p.buffer()[:min(bufferSize, a.attr.Size-off)], off)
+		if n == 0 {
+			return nil, cmp.Or(err, errChanging)
+		}
+		h.Write(p.buf[:n])
+		off += int64(n)
+	}
+	return h.Sum(nil), nil
+}
+
 // hostHash is the hash of what the host has at a path, in a baseline's way.
-func (p *planner) hostHash(a *action) ([]byte, error) {
+func (p *planner) hostHash(a *item) ([]byte, error) {
 	if a.there == unix.S_IFLNK {
 		target, err := p.host.readlink(a.path)
 		return hashOf(target), err
@@ -98,60 +154,36 @@ func hashOf(target string) []byte {
 	return h[:]
 }
 
-func conflictText(a *action) string {
-	guest, host := "changed by the guest", "changed on the host"
-	if a.was == nil {
-		guest, host = "made by the guest", "made on the host"
-	}
-	if a.do == remove {
-		guest = "deleted by the guest"
-	}
-	if a.there == 0 {
-		host = "deleted on the host"
-	}
-	return guest + " and " + host
+// looksSame tells whether the host has a file already, by what is cheap to see.
+func (p *planner) looksSame(a *item) bool {
+	return a.there == kind(a.attr.Mode) && a.host.Size == a.attr.Size && a.host.Mtime == a.attr.Mtime
 }
 
-// same tells whether the host has a file already, by what is cheap to see.
-func (p *planner) same(a *action) bool {
-	return a.there == unix.S_IFREG && a.host.Size == a.attr.Size && a.host.Mtime == a.attr.Mtime && p.sameModeAndOwner(a)
-}
-
-// sameContent tells whether the host's file, which looks the same, is the same: all of the row's
-// content comes from it, or it has what the row holds.
-func (p *planner) sameContent(a *action) bool {
-	if a.source == a.path && a.version == a.now && !a.node.Holds {
-		return true
-	}
-	same, err := p.equalContent(a)
-	return err == nil && same
-}
-
-func (p *planner) sameTarget(a *action) bool {
+func (p *planner) sameTarget(a *item) bool {
 	target, err := p.host.readlink(a.path)
 	return err == nil && target == a.target
 }
 
-func (p *planner) sameModeAndOwner(a *action) bool {
-	return (a.host.Mode^a.attr.Mode)&modeBits == 0 && (!p.asRoot || sameOwner(a))
-}
-
-func sameOwner(a *action) bool { return a.host.UID == a.attr.UID && a.host.GID == a.attr.GID }
-
-func sameObject(a, b *action) bool { return a.now.Dev == b.now.Dev && a.now.Ino == b.now.Ino }
-
-// elsewhere tells whether a file's content is in a host file of another name.
-func (p *planner) elsewhere(a *action) bool { return a.source != "" && a.source != a.path }
+func sameObject(a, b *item) bool { return a.now.Dev == b.now.Dev && a.now.Ino == b.now.Ino }
 
 // equal tells whether the host has exactly the guest's file, whatever their times.
-func (p *planner) equal(a *action) (bool, error) {
+func (p *planner) equal(a *item) (bool, error) {
 	if a.there != kind(a.attr.Mode) || (a.host.Mode^a.attr.Mode)&modeBits != 0 || a.host.Size != a.attr.Size {
 		return false, nil
 	}
 	return p.equalContent(a)
 }
 
-func (p *planner) equalContent(a *action) (bool, error) {
+func (p *planner) equalContent(a *item) (bool, error) {
+	switch {
+	case a.there != kind(a.attr.Mode):
+		return false, nil
+	case a.there == unix.S_IFLNK:
+		return p.sameTarget(a), nil
+	}
+	if !a.whole && a.source == a.path && a.version == a.now && !a.node.Holds {
+		return true, nil // all of the row's content is the host's
+	}
 	if a.host.Size != a.attr.Size {
 		return false, nil
 	}
@@ -170,7 +202,7 @@ func (p *planner) equalContent(a *action) (bool, error) {
 	}
 	var rows *sqlvfs.Committed
 	limit := int64(0)
-	if a.do != hardLink && a.node != nil && a.node.Origin != nil && a.source == a.path && a.version == a.now {
+	if a.node != nil && !a.whole && a.node.Origin != nil && a.source == a.path && a.version == a.now {
 		// Before this, what the row does not hold is read from the host's file itself.
 		limit = min(a.node.Origin.Limit, a.attr.Size)
 		if rows, err = p.store.Committed(); err != nil {
@@ -205,14 +237,6 @@ func (p *planner) equalContent(a *action) (bool, error) {
 	return true, nil
 }
 
-// onlyAttributes tells whether the host's file has the right content, and nothing but its mode,
-// owner, times or extended attributes are to be set. A file with other names is written anew
-// instead: these names may be outside of the workspace.
-func (p *planner) onlyAttributes(a *action) bool {
-	return a.there == unix.S_IFREG && a.host.Nlink == 1 && a.attr.Nlink == 1 && a.source == a.path &&
-		a.version == a.now && a.attr.Size == a.host.Size && !a.node.Holds
-}
-
 func (p *planner) buffer() []byte {
 	if p.buf == nil {
 		p.buf = make([]byte, bufferSize)
@@ -223,7 +247,7 @@ func (p *planner) buffer() []byte {
 // reader returns what reads a file's content: from the database, from the host file that it is
 // copied from, or from both. A host file that is not the version that is meant is an error:
 // versions are never mixed.
-func (p *planner) reader(a *action) (read func([]byte, int64) (int, error), closeAll func(), err error) {
+func (p *planner) reader(a *item) (read func([]byte, int64) (int, error), closeAll func(), err error) {
 	var source *os.File
 	closeAll = func() {
 		if source != nil {
@@ -231,15 +255,15 @@ func (p *planner) reader(a *action) (read func([]byte, int64) (int, error), clos
 		}
 	}
 	from := a
-	if a.do == hardLink {
-		from = a.other
+	if a.link != nil {
+		from = a.link
 	}
 	if from.source != "" {
 		if source, err = p.openSource(from); err != nil {
 			return nil, nil, err
 		}
 	}
-	if from.node == nil {
+	if from.node == nil || from.whole {
 		return source.ReadAt, closeAll, nil
 	}
 	p.store.Lock()
@@ -265,7 +289,7 @@ func (p *planner) reader(a *action) (read func([]byte, int64) (int, error), clos
 }
 
 // openSource opens the host file that content comes from.
-func (p *planner) openSource(a *action) (*os.File, error) {
+func (p *planner) openSource(a *item) (*os.File, error) {
 	f, err := p.host.openFile(a.source)
 	if err == nil {
 		var st unix.Stat_t
@@ -285,8 +309,8 @@ func (p *planner) openSource(a *action) (*os.File, error) {
 // placedBefore tells whether a pull that was killed has put a file in the place of the one that held
 // the rest of its content: then the host's has the guest's time, to the nanosecond, and all that the
 // row holds.
-func (p *planner) placedBefore(a *action) bool {
-	if a.source != a.path || !p.same(a) {
+func (p *planner) placedBefore(a *item) bool {
+	if a.source != a.path || !p.looksSame(a) || (a.host.Mode^a.attr.Mode)&modeBits != 0 {
 		return false
 	}
 	now := *a
@@ -296,7 +320,7 @@ func (p *planner) placedBefore(a *action) bool {
 }
 
 // sourceThere tells whether the host file that content comes from is the version that is meant.
-func (p *planner) sourceThere(a *action) bool {
+func (p *planner) sourceThere(a *item) bool {
 	if a.source == a.path {
 		return a.now == a.version
 	}

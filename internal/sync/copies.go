@@ -10,9 +10,9 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// planRenamed plans what a directory of the database shows of a host directory that is elsewhere
+// gatherRenamed gathers what a directory of the database shows of a host directory that is elsewhere
 // in the workspace, since the guest renamed it: all of it but what the rows override or hide.
-func (p *planner) planRenamed(a *action, o *sqlvfs.Origin, hidden map[string]bool, there bool) error {
+func (p *planner) gatherRenamed(a *item, o *sqlvfs.Origin, hidden map[string]bool) error {
 	if o.Base != p.name {
 		p.settle.lacking(a, fmt.Errorf("its entries are in another workspace: %s", o.Base))
 		return nil
@@ -26,7 +26,7 @@ func (p *planner) planRenamed(a *action, o *sqlvfs.Origin, hidden map[string]boo
 		p.settle.lacking(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(o.Path), err))
 		return nil
 	}
-	return p.planCopies(a, o.Path, hidden, there)
+	return p.gatherCopies(a, o.Path, hidden)
 }
 
 // goneError says that the host has removed a directory that the guest has renamed.
@@ -36,8 +36,8 @@ func (e *goneError) Error() string {
 	return "its entries are in " + e.where + " on the host, which is gone"
 }
 
-// planCopies plans to copy the entries of a host directory but for the hidden ones.
-func (p *planner) planCopies(a *action, source string, hidden map[string]bool, there bool) error {
+// gatherCopies gathers the entries of a host directory, but for the hidden ones, as those of another.
+func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) error {
 	// Should a copy fail, all of the directory must stay where it is.
 	lacking := func(err error) error {
 		p.settle.lacking(a, err)
@@ -57,7 +57,7 @@ func (p *planner) planCopies(a *action, source string, hidden map[string]bool, t
 	if err != nil {
 		return lacking(err)
 	}
-	d, err := p.openThere(a, there)
+	d, err := p.openThere(a)
 	if err != nil {
 		return lacking(err)
 	}
@@ -70,7 +70,8 @@ func (p *planner) planCopies(a *action, source string, hidden map[string]bool, t
 		if errors.Is(err, unix.ENOENT) || hidden[name] || p.host.db.has(objectOf(&self), name, &st) {
 			continue
 		}
-		c := &action{path: join(a.path, name), in: a, attr: attrOf(&st), source: join(source, name), version: fingerprintOf(&st)}
+		c := &item{path: join(a.path, name), in: a, attr: attrOf(&st), source: join(source, name), version: fingerprintOf(&st)}
+		c.attr.Nlink = uint32(min(st.Nlink, 1<<31))
 		if err != nil {
 			p.settle.fail(c, err)
 			continue
@@ -81,10 +82,8 @@ func (p *planner) planCopies(a *action, source string, hidden map[string]bool, t
 		c.was = p.baselineOf(c)
 		switch kind(st.Mode) {
 		case unix.S_IFDIR:
-			if !p.planMkdir(c) {
-				continue
-			}
-			if err := p.planCopies(c, join(source, name), nil, c.there == unix.S_IFDIR); err != nil {
+			p.addItem(c)
+			if err := p.gatherCopies(c, c.source, nil); err != nil {
 				return err
 			}
 		case unix.S_IFLNK:
@@ -92,39 +91,14 @@ func (p *planner) planCopies(a *action, source string, hidden map[string]bool, t
 				p.settle.fail(c, err)
 				continue
 			}
-			p.planSymlink(c)
+			p.addReplacing(c)
 		case unix.S_IFREG:
-			p.planCopy(c, &st)
+			p.addReplacing(c)
 		default:
 			p.report.note(p.hostPath(c.path), "skipped: it is a "+kindName(st.Mode))
 		}
 	}
 	return nil
-}
-
-func (p *planner) planCopy(c *action, st *unix.Stat_t) {
-	c.do = write
-	if st.Nlink > 1 {
-		if first := p.copies[objectOf(st)]; first != nil && !first.failed {
-			p.planHardLink(c, first)
-			return
-		}
-		p.copies[objectOf(st)] = c
-	}
-	if p.same(c) {
-		c.do, c.source = keep, ""
-		return
-	}
-	if p.hostChanged(c) {
-		if same, err := p.equal(c); err == nil && same {
-			c.do, c.source = keep, ""
-			return
-		}
-		if !p.settleConflict(c) {
-			return
-		}
-	}
-	p.replace(c)
 }
 
 func lastName(rel string) string { return path.Base(rel) }

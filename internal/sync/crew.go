@@ -17,10 +17,10 @@ const flushEvery = 32 << 20
 // one at a time make an entry there (Documentation/filesystems/directory-locking.rst).
 type crew struct {
 	p    *puller
-	todo chan []*action // each list is of one directory
+	todo chan []*operation // each list is of one directory
 
-	next      []*action // gathers
-	nextBytes int64     // of its content
+	next      []*operation // gathers
+	nextBytes int64        // of its content
 
 	all sync.WaitGroup
 	end atomic.Bool // an error would hit all the other files too
@@ -32,7 +32,7 @@ type crew struct {
 // newCrew has as many as there are processors, but not more than a disk can use.
 func (p *puller) newCrew() *crew {
 	n := min(runtime.GOMAXPROCS(0), 8)
-	c := &crew{p: p, todo: make(chan []*action, 4*n)}
+	c := &crew{p: p, todo: make(chan []*operation, 4*n)}
 	for range n {
 		w := &writer{p: p}
 		c.all.Go(func() {
@@ -69,7 +69,7 @@ func (c *crew) flush(bytes int64) {
 
 // write has an action written with those before it that are of the same directory, unless these are
 // much work already.
-func (c *crew) write(a *action) {
+func (c *crew) write(a *operation) {
 	if len(c.next) > 0 && (a.in != c.next[0].in || c.nextBytes >= bufferSize) {
 		c.send()
 	}

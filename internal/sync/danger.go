@@ -8,27 +8,27 @@ import (
 	"github.com/riverlytech/art/internal/sync/held"
 )
 
-// danger says why an action needs the user's permission, or nothing.
-func (p *planner) danger(a *action) string {
-	isDir := a.attr.IsDir() || a.do == remove && a.there == unix.S_IFDIR
+// danger says why an item needs the user's permission, or nothing.
+func (p *planner) danger(a *item) string {
+	isDir := a.isDir()
 	if why := held.Why(a.path); why != "" && !isDir {
 		return why
 	}
-	if why := held.Bare(a.path, isDir, p.repositoryParts); why != "" && a.do != remove {
+	if why := held.Bare(a.path, isDir, p.repositoryParts); why != "" && !a.gone() {
 		return why
 	}
 	if why := p.settings.why(a.path, isDir); why != "" {
 		return why
 	}
-	switch a.do {
-	case symlink:
+	switch {
+	case a.attr.IsSymlink():
 		if held.Outward(a.path, a.target, p.linksAt) {
 			return "it points out of the workspace"
 		}
 		if held.Above(a.path) != "" || held.Reads(a.path) {
 			return "a link in the place of what the host runs by itself"
 		}
-	case write, hardLink, touch:
+	case a.attr.IsRegular():
 		if held.Reads(a.path) {
 			after, err := p.guestHead(a)
 			if err != nil {
@@ -41,7 +41,7 @@ func (p *planner) danger(a *action) string {
 }
 
 // guestHead reads the beginning of the guest's file.
-func (p *planner) guestHead(a *action) ([]byte, error) {
+func (p *planner) guestHead(a *item) ([]byte, error) {
 	read, done, err := p.reader(a)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (p *planner) guestHead(a *action) ([]byte, error) {
 }
 
 // hostHead reads the beginning of the host's file, if there is one.
-func (p *planner) hostHead(a *action) []byte {
+func (p *planner) hostHead(a *item) []byte {
 	if a.there != unix.S_IFREG {
 		return nil
 	}

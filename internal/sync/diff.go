@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/internal/sync/patch"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -45,7 +46,6 @@ type comparer struct {
 	planner
 	changes []*change
 	badly   int // files of which the host has changed what the guest has only a part of
-	helds   map[*action]bool
 }
 
 // change is what the guest made of one path.
@@ -54,7 +54,7 @@ type change struct {
 	path   string // where it is now, or was
 	from   string // where it was, if it was renamed
 
-	now, was *action // was: what removes it; nil for what is new or still at its place
+	now, was *item // was: what removes it; nil for what is new or still at its place
 }
 
 func (c *change) isDir() bool {
@@ -64,57 +64,52 @@ func (c *change) isDir() bool {
 	return c.now.attr.IsDir()
 }
 
-func (d *comparer) conflict(*action, string) bool { return true }
+func (d *comparer) conflict(*item) bool { return true }
+func (d *comparer) held(*item) bool     { return true }
+func (d *comparer) needed(*item)        {}
 
-func (d *comparer) held(a *action, _ string) bool {
-	d.helds[a] = true
-	return true
-}
-
-func (d *comparer) fail(a *action, err error) {
+func (d *comparer) fail(a *item, err error) {
 	d.report.fail(d.hostPath(a.path), err)
 	d.leave(a)
 }
 
-func (d *comparer) lacking(a *action, err error) { d.report.fail(d.hostPath(a.path), err) }
+func (d *comparer) lacking(a *item, err error) { d.report.fail(d.hostPath(a.path), err) }
 
-func (d *comparer) broken(a *action) {
+func (d *comparer) broken(a *item) {
 	d.badly++
 	d.changes = append(d.changes, &change{letter: 'M', path: a.path, now: a})
 	d.report.fail(d.hostPath(a.path), sqlvfs.ErrBaseChanged)
 }
 
 func (d *comparer) run() error {
-	d.helds = map[*action]bool{}
 	if d.top == nil {
 		return nil
 	}
-	if err := d.plan(); err != nil {
+	if err := d.compare(); err != nil {
 		return err
 	}
 	d.find()
 	return d.show()
 }
 
-// find turns what pull would do into what the guest changed.
+// find turns what pull would do, if it were allowed everything, into what the guest changed.
 func (d *comparer) find() {
-	removed := map[string]*action{}
-	byRow := map[sqlvfs.Ino]*action{}
-	for _, a := range d.actions {
-		if a.do == remove {
+	removed := map[string]*item{}
+	byRow := map[sqlvfs.Ino]*item{}
+	for _, o := range d.ops {
+		if a := o.item; o.do == remove {
 			removed[a.path] = a
 			if a.was != nil && a.was.Row != 0 {
 				byRow[a.was.Row] = a
 			}
 		}
 	}
-	for _, a := range d.actions {
+	for _, o := range d.ops {
+		a := o.item
 		c := &change{path: a.path, now: a}
 		switch {
-		case a.do == remove || a.agreed || a.do == keep:
+		case o.do == remove || o.do == keep:
 			continue
-		case a.do == chmodDir:
-			c.letter = 'T'
 		case a.there == 0:
 			c.letter = 'A'
 			if from := d.origin(a, removed, byRow); from != nil && from.there == kind(a.attr.Mode) {
@@ -124,13 +119,12 @@ func (d *comparer) find() {
 		case a.there != kind(a.attr.Mode):
 			c.letter = 'T'
 			delete(removed, a.path) // it is not gone, but another thing now
-		case d.sameThere(a):
-			if (a.host.Mode^a.attr.Mode)&0o111 == 0 {
-				continue // only its times, or who may read it
-			}
+		case o.do != chmodDir && o.do != attributes && !d.sameThere(a):
+			c.letter = 'M'
+		case d.attributesDiffer(a):
 			c.letter = 'T'
 		default:
-			c.letter = 'M'
+			continue // only its times
 		}
 		d.changes = append(d.changes, c)
 	}
@@ -140,8 +134,13 @@ func (d *comparer) find() {
 	slices.SortFunc(d.changes, func(a, b *change) int { return cmp.Compare(a.path, b.path) })
 }
 
+// attributesDiffer tells whether the guest's mode, owner or extended attributes are news to the host.
+func (d *comparer) attributesDiffer(a *item) bool {
+	return a.decision.Mode == classify.Guest || a.decision.Owner == classify.Guest || a.decision.Xattrs == classify.Guest
+}
+
 // origin returns what removes the object that a new one was before it was renamed, or nil.
-func (d *comparer) origin(a *action, removed map[string]*action, byRow map[sqlvfs.Ino]*action) *action {
+func (d *comparer) origin(a *item, removed map[string]*item, byRow map[sqlvfs.Ino]*item) *item {
 	if from := removed[a.source]; from != nil {
 		return from
 	}
@@ -157,13 +156,10 @@ func (d *comparer) origin(a *action, removed map[string]*action, byRow map[sqlvf
 	return nil
 }
 
-// sameThere tells whether the host's object differs from the guest's in attributes at most.
-func (d *comparer) sameThere(a *action) bool {
-	switch a.do {
-	case touch:
-		return true
-	case symlink:
-		return d.sameTarget(a)
+// sameThere tells whether the host has the guest's content.
+func (d *comparer) sameThere(a *item) bool {
+	if a.decision.Content != classify.Guest || a.attr.IsSymlink() {
+		return a.decision.Content != classify.Guest
 	}
 	same, err := d.equalContent(a)
 	if err != nil {
@@ -184,7 +180,7 @@ func (d *comparer) file(c *change) (f *patch.File, ok bool, err error) {
 		if a.attr.Size > textLimit {
 			return nil, false, nil
 		}
-		if a.do == symlink {
+		if a.attr.IsSymlink() {
 			f.New = []byte(a.target)
 		} else if f.New, err = d.guestContent(a); err != nil {
 			return nil, false, err
@@ -216,8 +212,8 @@ func gitMode(mode uint32) uint32 {
 	return patch.Regular
 }
 
-func (d *comparer) guestContent(a *action) ([]byte, error) {
-	if a.do == touch {
+func (d *comparer) guestContent(a *item) ([]byte, error) {
+	if a.op != nil && a.op.do == attributes {
 		return d.hostContent(a)
 	}
 	read, done, err := d.reader(a)
@@ -235,7 +231,7 @@ func (d *comparer) guestContent(a *action) ([]byte, error) {
 	return data, nil
 }
 
-func (d *comparer) hostContent(a *action) ([]byte, error) {
+func (d *comparer) hostContent(a *item) ([]byte, error) {
 	if a.there == unix.S_IFLNK {
 		target, err := d.host.readlink(a.path)
 		return []byte(target), err
@@ -262,6 +258,30 @@ func split(f *patch.File) []*patch.File {
 		{OldName: f.OldName, NewName: f.OldName, OldMode: f.OldMode, Old: f.Old},
 		{OldName: f.NewName, NewName: f.NewName, NewMode: f.NewMode, New: f.New},
 	}
+}
+
+// conflict and held say why pull does not bring a change by itself, or nothing.
+func (c *change) conflict() string { return c.why(func(a *item) string { return a.conflict }) }
+func (c *change) held() string     { return c.why(func(a *item) string { return a.held }) }
+
+func (c *change) why(of func(*item) string) string {
+	for _, a := range [...]*item{c.now, c.was} {
+		if a != nil && of(a) != "" {
+			return of(a)
+		}
+	}
+	return ""
+}
+
+// mark says in a list of changes why pull does not bring this one by itself.
+func (c *change) mark() string {
+	switch {
+	case c.conflict() != "":
+		return " (conflict: " + c.conflict() + ")"
+	case c.held() != "":
+		return " (held: " + c.held() + ")"
+	}
+	return ""
 }
 
 // slashed is a change's path as it is shown: a directory's ends in a slash.

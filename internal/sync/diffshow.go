@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -86,7 +87,7 @@ func (d *comparer) showNames() {
 		if c.from != "" {
 			text = d.report.name(c.slashed(c.from)) + " -> " + text
 		}
-		d.report.line("%s %s", d.colour(letterColour[c.letter], string(c.letter)), text)
+		d.report.line("%s %s", d.colour(letterColour[c.letter], string(c.letter)), text+c.mark())
 	}
 }
 
@@ -214,7 +215,10 @@ type jsonChange struct {
 	NewMode string `json:"new_mode,omitempty"`
 	OldSize int64  `json:"old_size"`
 	NewSize int64  `json:"new_size"`
-	Held    bool   `json:"held,omitempty"`
+	// Pull does not bring it by itself: both sides changed it, or it needs the user's permission.
+	Conflict bool   `json:"conflict,omitempty"`
+	Held     bool   `json:"held,omitempty"`
+	Why      string `json:"why,omitempty"`
 }
 
 func (d *comparer) showJSON() error {
@@ -225,7 +229,7 @@ func (d *comparer) showJSON() error {
 		}
 		old := c.was
 		if a := c.now; a != nil {
-			o.NewMode, o.NewSize, o.Kind, o.Held = fmt.Sprintf("%06o", a.attr.Mode), a.attr.Size, kindName(a.attr.Mode), d.helds[a]
+			o.NewMode, o.NewSize, o.Kind = fmt.Sprintf("%06o", a.attr.Mode), a.attr.Size, kindName(a.attr.Mode)
 			if a.there != 0 && old == nil {
 				old = a
 			}
@@ -235,8 +239,8 @@ func (d *comparer) showJSON() error {
 			if o.Kind == "" {
 				o.Kind = kindName(old.host.Mode)
 			}
-			o.Held = o.Held || d.helds[old]
 		}
+		o.Conflict, o.Held, o.Why = c.conflict() != "", c.held() != "", cmp.Or(c.conflict(), c.held())
 		text, err := quote.JSON(o)
 		if err != nil {
 			return err

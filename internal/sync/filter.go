@@ -80,11 +80,11 @@ func (f *filter) by(rel string, isDir bool) string {
 
 // wants tells whether the user asked for a path: with those that were named, and without those that
 // patterns leave out, which are counted.
-func (p *planner) wants(a *action) bool {
+func (p *planner) wants(a *item) bool {
 	if !p.limit.has(a.path) {
 		return false
 	}
-	by := p.filter.by(a.path, a.attr.IsDir() || a.do == remove && a.there == unix.S_IFDIR)
+	by := p.filter.by(a.path, a.isDir())
 	if by != "" {
 		p.report.leftOut(by)
 	}

@@ -12,14 +12,14 @@ import (
 // finishDirs sets the directories' own attributes last, since each change below sets their times anew.
 // Modes come last of all, innermost first, since a mode may close the way to what is below.
 func (p *puller) finishDirs() {
-	var list []*action
+	var list []*operation
 	for _, a := range p.dirs {
-		if a.failed || a.do == mkdir && !a.done || a.do == keep && !a.touched && a.was != nil {
+		if a.left || a.do == mkdir && !a.done || a.do == keep && !a.touched && a.was != nil {
 			continue
 		}
 		list = append(list, a)
 	}
-	together(list, func(a *action) { a.err = p.finishDir(a) })
+	together(list, func(a *operation) { a.err = p.finishDir(a) })
 	for i := len(list) - 1; i >= 0; i-- {
 		a := list[i]
 		err := a.err
@@ -27,7 +27,7 @@ func (p *puller) finishDirs() {
 			err = p.setDirMode(a)
 		}
 		if err != nil {
-			p.fail(a, err)
+			p.fail(a.item, err)
 		} else if a.do == chmodDir {
 			a.done = true
 		}
@@ -35,7 +35,7 @@ func (p *puller) finishDirs() {
 }
 
 // together calls a function for each action of a list, by as many goroutines as there are processors.
-func together(list []*action, do func(*action)) {
+func together(list []*operation, do func(*operation)) {
 	var all sync.WaitGroup
 	var next atomic.Int64
 	for range min(runtime.GOMAXPROCS(0), len(list)) {
@@ -49,7 +49,7 @@ func together(list []*action, do func(*action)) {
 }
 
 // finishDir gives a directory its owner and times, and notes what it is.
-func (p *puller) finishDir(a *action) error {
+func (p *puller) finishDir(a *operation) error {
 	f, err := p.host.open(a.path, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (p *puller) finishDir(a *action) error {
 		return err
 	}
 	if a.do != keep {
-		if _, err := p.setOwner(f, &st, a); err != nil {
+		if _, err := p.setOwner(f, &st, a.item); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (p *puller) finishDir(a *action) error {
 
 // setDirMode gives a directory its mode. A set-group-ID bit that the host's has stays: it says how the
 // host's users share it.
-func (p *puller) setDirMode(a *action) error {
+func (p *puller) setDirMode(a *operation) error {
 	f, err := p.host.open(a.path, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (p *puller) setDirMode(a *action) error {
 }
 
 // note notes what is in an action's place.
-func (a *action) note(f *os.File) error {
+func (a *operation) note(f *os.File) error {
 	st, err := fstat(f)
 	if err == nil {
 		a.is = &st
@@ -96,7 +96,7 @@ func (a *action) note(f *os.File) error {
 }
 
 // setOwner gives an open file, which is st, its owner, where root pulls. It tells whether it had another.
-func (p *puller) setOwner(f *os.File, st *unix.Stat_t, a *action) (changed bool, err error) {
+func (p *puller) setOwner(f *os.File, st *unix.Stat_t, a *item) (changed bool, err error) {
 	if !p.asRoot || st.Uid == a.attr.UID && st.Gid == a.attr.GID {
 		return false, nil
 	}

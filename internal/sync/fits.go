@@ -20,8 +20,8 @@ import (
 // fits finds out whether the host can hold what is planned. The error says what it cannot.
 func (p *puller) fits() error {
 	wants := map[string]*want{} // by directory
-	for _, a := range p.actions {
-		if a.failed || !p.limit.has(a.path) || a.do != mkdir && a.do != write && a.do != symlink && a.do != hardLink {
+	for _, a := range p.ops {
+		if a.left || a.do != mkdir && a.do != write && a.do != symlink && a.do != hardLink {
 			continue
 		}
 		dir := path.Dir(a.path)

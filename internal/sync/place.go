@@ -13,24 +13,24 @@ import (
 // to have it elsewhere, and nothing is removed before everything else is in place. The error is one
 // that ends the run.
 func (p *puller) place() error {
-	var dirs, lateDirs, copies, moved, lateMoved, others, removals, instead []*action
-	late := map[*action]bool{} // below a directory that takes the place of something
-	for _, a := range p.actions {
-		if a.failed || !p.limit.has(a.path) || a.done || a.do == chmodDir {
+	var dirs, lateDirs, copies, moved, lateMoved, others, removals, instead []*operation
+	late := map[*item]bool{} // below a directory that takes the place of something
+	for _, a := range p.ops {
+		if a.left || a.done || a.do == chmodDir || a.do == keep {
 			continue
 		}
-		late[a] = late[a.in] || a.do == mkdir && a.there != 0
+		late[a.item] = late[a.in] || a.do == mkdir && a.there != 0
 		fromElsewhere := a.source != "" && a.source != a.path
 		switch {
 		case a.do == remove:
 			removals = append(removals, a)
-		case a.do == mkdir && late[a]:
+		case a.do == mkdir && late[a.item]:
 			lateDirs = append(lateDirs, a)
 		case a.do == mkdir:
 			dirs = append(dirs, a)
 		case a.there == unix.S_IFDIR:
 			instead = append(instead, a)
-		case fromElsewhere && late[a]:
+		case fromElsewhere && late[a.item]:
 			lateMoved = append(lateMoved, a)
 		case fromElsewhere && a.node == nil:
 			copies = append(copies, a)
@@ -63,12 +63,12 @@ func (p *puller) place() error {
 	}
 	p.endStaging()
 	p.finishDirs()
-	for _, a := range p.actions {
+	for _, a := range p.ops {
 		if a.done {
 			p.print(a)
 		}
 	}
-	if len(p.actions) > 0 {
+	if len(p.ops) > 0 {
 		if serr := unix.Syncfs(int(p.host.dir.Fd())); err == nil && serr != nil {
 			err = fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), serr)
 		}
@@ -76,29 +76,29 @@ func (p *puller) place() error {
 	return err
 }
 
-func (p *puller) each(list []*action, do func(*action) error) error {
+func (p *puller) each(list []*operation, do func(*operation) error) error {
 	for _, a := range list {
 		if err := p.interrupted(); err != nil {
 			return err
 		}
-		if a.instead != nil && !a.instead.done {
-			p.leave(a) // it was told why the directory stays
+		if a.instead != nil && !a.instead.op.done {
+			p.leave(a.item) // it was told why the directory stays
 		}
-		if a.failed || a.done {
+		if a.left || a.done {
 			continue
 		}
-		if a.in.failed && a.do != remove {
+		if a.in.left && a.in.there != unix.S_IFDIR && a.do != remove {
 			// The directory's own failure was told.
-			p.leave(a)
+			p.leave(a.item)
 			p.report.failures++
 			continue
 		}
 		switch err := do(a); {
 		case err == errNeeded:
 			p.report.conflict(p.hostPath(a.path), err.Error())
-			p.leave(a)
+			p.leave(a.item)
 		case err != nil:
-			p.fail(a, err)
+			p.fail(a.item, err)
 		default:
 			a.done = true
 		}
@@ -107,7 +107,7 @@ func (p *puller) each(list []*action, do func(*action) error) error {
 }
 
 // placeDir makes a directory in its place.
-func (p *puller) placeDir(a *action) error {
+func (p *puller) placeDir(a *operation) error {
 	d, name, err := p.host.openParent(a.path)
 	if err != nil {
 		return err
@@ -122,9 +122,9 @@ func (p *puller) placeDir(a *action) error {
 }
 
 // placeFile renames a staged file or link into place, or sets the attributes of one that is there.
-func (p *puller) placeFile(a *action) error {
-	if a.do == touch {
-		return p.touch(a)
+func (p *puller) placeFile(a *operation) error {
+	if a.do == attributes {
+		return p.setAttributes(a)
 	}
 	d, name, err := p.host.openParent(a.path)
 	if err != nil {
@@ -163,7 +163,7 @@ func (p *puller) placeFile(a *action) error {
 
 // unchanged makes sure that what is about to be replaced or removed is what was planned for, and
 // that nothing else needs it.
-func (p *puller) unchanged(a *action, d *os.File, name string) error {
+func (p *puller) unchanged(a *operation, d *os.File, name string) error {
 	if p.needs(a.path) {
 		return errNeeded
 	}
@@ -177,7 +177,7 @@ func (p *puller) unchanged(a *action, d *os.File, name string) error {
 
 // relinked tells whether a file differs from what was planned for only by what this run has done to
 // its other names, which moves its change time.
-func (p *puller) relinked(a *action, st *unix.Stat_t) bool {
+func (p *puller) relinked(a *operation, st *unix.Stat_t) bool {
 	now := fingerprintOf(st)
 	now.Ctime = a.now.Ctime
 	return now == a.now && a.host.Nlink > 1
@@ -186,7 +186,7 @@ func (p *puller) relinked(a *action, st *unix.Stat_t) bool {
 var errNeeded = errors.New("it stays as it is: other files still need the host's version")
 
 // unlink removes an entry, which is never followed. One that is gone already is no error.
-func (p *puller) unlink(a *action, d *os.File, name string, flags int) error {
+func (p *puller) unlink(a *operation, d *os.File, name string, flags int) error {
 	err := p.unchanged(a, d, name)
 	if err == nil {
 		err = unix.Unlinkat(int(d.Fd()), name, flags)
@@ -198,7 +198,7 @@ func (p *puller) unlink(a *action, d *os.File, name string, flags int) error {
 }
 
 // remove removes what the guest has removed.
-func (p *puller) remove(a *action) error {
+func (p *puller) remove(a *operation) error {
 	if a.incomplete {
 		return errNeeded
 	}
@@ -220,7 +220,7 @@ func (p *puller) remove(a *action) error {
 // inheritGroup does what the kernel does for files that are made in a directory with the
 // set-group-ID bit (inode(7)): these were made elsewhere. Root has set the owners that the database
 // names.
-func (p *puller) inheritGroup(a *action, from *os.File, tmp string, d *os.File) error {
+func (p *puller) inheritGroup(a *operation, from *os.File, tmp string, d *os.File) error {
 	if p.asRoot || a.do == hardLink {
 		return nil
 	}
@@ -235,8 +235,8 @@ func (p *puller) inheritGroup(a *action, from *os.File, tmp string, d *os.File) 
 	return err
 }
 
-// touch sets a file's attributes, if it still is the version that was planned for.
-func (p *puller) touch(a *action) error {
+// setAttributes sets a file's attributes, if it still is the version that was planned for.
+func (p *puller) setAttributes(a *operation) error {
 	f, err := p.host.openFile(a.path)
 	if err != nil {
 		return err
@@ -249,10 +249,10 @@ func (p *puller) touch(a *action) error {
 	if fingerprintOf(&st) != a.now || st.Nlink != 1 {
 		return errChanging
 	}
-	if err := p.setXattrs(f, a); err != nil {
+	if err := p.setXattrs(f, a.item); err != nil {
 		return err
 	}
-	if _, err := p.setOwner(f, &st, a); err != nil {
+	if _, err := p.setOwner(f, &st, a.item); err != nil {
 		return err
 	}
 	if err := chmod(f, a.attr.Mode&modeBits); err != nil {
@@ -263,24 +263,24 @@ func (p *puller) touch(a *action) error {
 
 // rescue brings into the database the content of files that come from a host file which is going to
 // be replaced.
-func (p *puller) rescue(files, replacing []*action) error {
+func (p *puller) rescue(files, replacing []*operation) error {
 	gone := map[string]bool{}
 	for _, a := range replacing {
 		gone[a.path] = true
 	}
 	for _, a := range files {
-		if a.failed || a.node == nil || !gone[a.source] {
+		if a.left || a.node == nil || !gone[a.source] {
 			continue
 		}
 		if err := p.fill(a); err != nil {
-			p.fail(a, err)
+			p.fail(a.item, err)
 		}
 	}
 	return p.interrupted()
 }
 
-func (p *puller) fill(a *action) error {
-	f, err := p.openSource(a)
+func (p *puller) fill(a *operation) error {
+	f, err := p.openSource(a.item)
 	if err != nil {
 		return err
 	}

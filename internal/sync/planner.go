@@ -2,7 +2,6 @@ package sync
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/riverlytech/art/internal/sync/held"
 	"github.com/riverlytech/art/sqlvfs"
@@ -26,21 +25,23 @@ type planner struct {
 
 	sameTree bool // the origins of rows are in this directory, and not in another one of the same name
 
-	base    map[string]*sqlvfs.Baseline // by path; see baselineOf for what is not in it
-	byDir   map[string][]string         // names that have a baseline, by directory
-	origins map[string]*sqlvfs.Node     // by the path of their origin in this workspace
-	named   map[sqlvfs.Ino]bool         // inodes that have an entry
-	places  map[sqlvfs.Ino]string       // paths of the workspace's directories
+	base     map[string]*sqlvfs.Baseline // by path; see baselineOf for what is not in it
+	byDir    map[string][]string         // names that have a baseline, by directory
+	origins  map[string]*sqlvfs.Node     // by the path of their origin in this workspace
+	rowPaths map[sqlvfs.Ino]string       // paths that have a baseline, by its row
+	named    map[sqlvfs.Ino]bool         // inodes that have an entry
+	places   map[sqlvfs.Ino]string       // paths of the workspace's directories
 
-	actions []*action // in the order of the tree: a directory before what is in it
-	dirs    []*action // every directory that the database or a copy names, in the same order
+	items []*item      // in the order of the tree: a directory before what is in it, unless it is removed
+	ops   []*operation // what is to be done, in the same order
+	dirs  []*operation // those about directories that the database or a copy names
 
-	entered map[sqlvfs.Ino]*action // directories of the database
-	files   map[sqlvfs.Ino]*action // files with several names, by their row
-	shared  map[object]*action     // files that the guest may see under other names of the host's
-	copies  map[object]*action     // files with several names that are copied, by their source
+	entered map[sqlvfs.Ino]*item         // directories of the database
+	files   map[sqlvfs.Ino]*item         // files with several names, by their row
+	copies  map[sqlvfs.Fingerprint]*item // files with several names that are copied, by their source
+	moved   map[string]*item             // files that take along what the host changed, by the path that they had
 
-	renamed []*action // directories of the database that show a host directory of another path
+	renamed []*item // directories of the database that show a host directory of another path
 
 	settings *settings
 
@@ -57,48 +58,49 @@ type planner struct {
 
 // settler decides about what is not simply done.
 type settler interface {
-	// conflict is told of a path that both sides changed; it returns whether the guest's is taken.
-	conflict(a *action, why string) bool
+	// conflict is told of an item that both sides changed; it returns whether the guest's is taken.
+	conflict(a *item) bool
+	// needed is told of an item that stays because others need what the host has there.
+	needed(a *item)
 	// broken is told of a file of which the guest has only a part, because the host has changed or
 	// removed the file that held the rest.
-	broken(a *action)
-	// held is told of a path that needs the user's permission; it returns whether it is given.
-	held(a *action, why string) bool
-	// fail is told of a path that cannot be done.
-	fail(a *action, err error)
+	broken(a *item)
+	// held is told of an item that needs the user's permission; it returns whether it is given.
+	held(a *item) bool
+	// fail is told of an item that cannot be done.
+	fail(a *item, err error)
 	// lacking is told of a directory that cannot be complete.
-	lacking(a *action, err error)
+	lacking(a *item, err error)
 }
 
-// plan fills actions and dirs. The error is one that ends the run.
-func (p *planner) plan() error {
+// compare gathers all items, decides about them, and plans operations. The error is one that ends the run.
+func (p *planner) compare() error {
 	p.report.Phase("compare")
-	p.entered, p.files = map[sqlvfs.Ino]*action{}, map[sqlvfs.Ino]*action{}
-	p.shared, p.copies, p.needed = map[object]*action{}, map[object]*action{}, map[string]bool{}
-	root := &action{do: keep, path: ".", attr: p.top.Attr, node: p.top}
-	st, err := fstat(p.host.dir)
-	if err != nil {
-		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
-	}
-	p.meet(root, &st)
-	root.was = p.baselineOf(root)
-	p.dirs = append(p.dirs, root)
-	p.planMode(root)
-	if err := p.planDir(root, true); err != nil {
+	p.entered, p.files, p.moved = map[sqlvfs.Ino]*item{}, map[sqlvfs.Ino]*item{}, map[string]*item{}
+	p.copies, p.needed = map[sqlvfs.Fingerprint]*item{}, map[string]bool{}
+	if err := p.gather(); err != nil {
 		return err
 	}
-	if err := p.planSharedNames(root, "."); err != nil {
-		return err
-	}
-	for _, u := range p.tree.Unseen {
-		if dir := p.entered[u.Dir]; dir != nil {
-			p.report.fail(p.hostPath(dir.path)+"/"+u.Name, fmt.Errorf("not an entry that can be: %s", u.Why))
-			for ; dir != nil; dir = dir.in {
-				dir.incomplete = true
-			}
+	p.needOutside()
+	p.decide()
+	return nil
+}
+
+// needOutside notes what the host must keep for files that the guest has moved out of the workspace.
+func (p *planner) needOutside() {
+	inside := map[sqlvfs.Ino]bool{}
+	p.tree.All(func(n *sqlvfs.Node) {
+		for _, e := range n.Children {
+			inside[e.Ino] = inside[e.Ino] || p.entered[n.Ino] != nil
+		}
+	})
+	for at, n := range p.origins {
+		switch {
+		case inside[n.Ino] || n.Ino == p.top.Ino:
+		case n.Attr.IsDir() || n.Origin.Limit > 0 && (p.named[n.Ino] || n.Holds):
+			p.needed[at] = true
 		}
 	}
-	return nil
 }
 
 // hostPath is how a path of the workspace is called in what pull prints.

@@ -133,7 +133,9 @@ func (p *planner) index(t sqlvfs.Tree) error {
 		p.locate(p.top, ".")
 	}
 	p.byDir = map[string][]string{}
-	for at := range p.base {
+	p.rowPaths = map[sqlvfs.Ino]string{}
+	for at, b := range p.base {
+		p.rowPaths[b.Row] = at
 		if at != "." {
 			p.byDir[path.Dir(at)] = append(p.byDir[path.Dir(at)], path.Base(at))
 		}
@@ -183,13 +185,12 @@ func (p *puller) run() error {
 	if p.top == nil {
 		return nil
 	}
-	if err := p.plan(); err != nil {
+	if err := p.compare(); err != nil {
 		return err
 	}
-	p.needOutside()
 	if p.opt.DryRun {
-		for _, a := range p.actions {
-			p.print(a)
+		for _, o := range p.ops {
+			p.print(o)
 		}
 		return nil
 	}
@@ -211,32 +212,15 @@ func (p *puller) run() error {
 	return err
 }
 
-// needOutside notes what the host must keep for files that the guest has moved out of the workspace.
-func (p *puller) needOutside() {
-	inside := map[sqlvfs.Ino]bool{}
-	p.tree.All(func(n *sqlvfs.Node) {
-		for _, e := range n.Children {
-			inside[e.Ino] = inside[e.Ino] || p.entered[n.Ino] != nil
-		}
-	})
-	for at, n := range p.origins {
-		switch {
-		case inside[n.Ino] || n.Ino == p.top.Ino:
-		case n.Attr.IsDir() || n.Origin.Limit > 0 && (p.named[n.Ino] || n.Holds):
-			p.needed[at] = true
-		}
-	}
-}
-
-// print tells of one action.
-func (p *puller) print(a *action) {
+// print tells of one operation.
+func (p *puller) print(a *operation) {
 	name := p.report.name(p.hostPath(a.path))
 	switch a.do {
 	case mkdir, chmodDir:
 		p.report.line("DIR  %s", name)
 	case symlink:
 		p.report.line("LINK %s -> %s", name, p.report.name(a.target))
-	case write, touch, hardLink:
+	case write, attributes, hardLink:
 		p.report.line("FILE %s (%d bytes)", name, a.attr.Size)
 	case remove:
 		p.report.line("DEL  %s", name)
@@ -244,49 +228,50 @@ func (p *puller) print(a *action) {
 }
 
 // conflict implements settler.
-func (p *puller) conflict(a *action, why string) bool {
+func (p *puller) conflict(a *item) bool {
 	if p.opt.Force {
 		return true
 	}
 	if p.opt.KeepBoth && p.beside(a) {
 		return false
 	}
-	p.report.conflict(p.hostPath(a.path), why)
+	p.report.conflict(p.hostPath(a.path), a.conflict)
 	return false
 }
 
+// needed implements settler.
+func (p *puller) needed(a *item) { p.report.conflict(p.hostPath(a.path), a.conflict) }
+
 // broken implements settler.
-func (p *puller) broken(a *action) {
+func (p *puller) broken(a *item) {
 	p.report.conflict(p.hostPath(a.path), "the host has changed "+p.report.errName(p.hostPath(a.source))+", which holds the rest of its content")
 }
 
 // held implements settler.
-func (p *puller) held(a *action, why string) bool {
+func (p *puller) held(a *item) bool {
 	if p.opt.allows(a.path, a.attr.IsDir()) {
 		return true
 	}
-	p.report.held(p.hostPath(a.path), why)
+	p.report.held(p.hostPath(a.path), a.held)
 	return false
 }
 
-// fail says that an action cannot be done. The directories above it will not be complete, and the
+// fail says that an item cannot be done. The directories above it will not be complete, and the
 // host file that it takes its content from must stay for another attempt.
-func (p *puller) fail(a *action, err error) {
+func (p *puller) fail(a *item, err error) {
 	p.report.fail(p.hostPath(a.path), err)
 	p.leave(a)
 }
 
 // lacking says that a directory will be there, but not all of what belongs into it.
-func (p *puller) lacking(a *action, err error) {
+func (p *puller) lacking(a *item, err error) {
 	var gone *goneError
 	if errors.As(err, &gone) { // both have changed what there was
 		p.report.conflict(p.hostPath(a.path), "the host has removed "+p.report.errName(gone.where)+", which holds the rest of its entries")
 	} else {
 		p.report.fail(p.hostPath(a.path), err)
 	}
-	for d := a; d != nil; d = d.in {
-		d.incomplete = true
-	}
+	a.lacks()
 }
 
 // fatal tells whether an error would hit all the other files too.

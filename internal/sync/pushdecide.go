@@ -43,8 +43,8 @@ func (p *pusher) loadGuest() (*planner, error) {
 // at returns what the guest has at a path, what both sides last agreed about it, and what the host
 // has; hidden tells whether the guest has hidden the host's without anything having been written down
 // about it, as older versions did.
-func (p *pusher) at(rel string, st *unix.Stat_t) (a *action, hidden bool, err error) {
-	a = &action{path: rel}
+func (p *pusher) at(rel string, st *unix.Stat_t) (a *item, hidden bool, err error) {
+	a = &item{path: rel}
 	p2, err := p.loadGuest()
 	if err != nil {
 		return nil, false, err
@@ -105,7 +105,7 @@ func (p *pusher) changed(d *folder, at string, st *unix.Stat_t) (bool, error) {
 }
 
 // equalNow tells whether both sides have the same at a path.
-func (p *pusher) equalNow(a *action) bool {
+func (p *pusher) equalNow(a *item) bool {
 	if a.node == nil || a.there != kind(a.attr.Mode) {
 		return false
 	}
@@ -120,12 +120,9 @@ func (p *pusher) equalNow(a *action) bool {
 }
 
 // settle names a conflict, and tells whether the host's is taken.
-func (p *pusher) settle(at string, a *action) bool {
+func (p *pusher) settle(at string, a *item) bool {
 	if p.opt.Force {
 		return true
-	}
-	if a.node == nil {
-		a.do = remove
 	}
 	p.report.conflict(p.guestPath(at), conflictText(a))
 	return false
@@ -134,7 +131,7 @@ func (p *pusher) settle(at string, a *action) bool {
 // untouched tells whether the guest has changed nothing of what it has at a path, since it agreed with
 // the host or with another directory of the host. seen guards against directories that hold
 // themselves.
-func (p *pusher) untouched(a *action, seen map[sqlvfs.Ino]bool) bool {
+func (p *pusher) untouched(a *item, seen map[sqlvfs.Ino]bool) bool {
 	n := a.node
 	agreed := a.was == nil && p.agreed[n.Ino] == n.Attr.Ctime
 	if !n.Attr.IsDir() {
@@ -145,7 +142,7 @@ func (p *pusher) untouched(a *action, seen map[sqlvfs.Ino]bool) bool {
 	}
 	seen[n.Ino] = true
 	for _, e := range n.Children {
-		c := &action{path: join(a.path, e.Name), node: p.guest.tree.Node(e.Ino)}
+		c := &item{path: join(a.path, e.Name), node: p.guest.tree.Node(e.Ino)}
 		c.was = p.guest.baselineOf(c)
 		if !p.untouched(c, seen) {
 			return false

@@ -6,13 +6,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
 // gone lists the names that a directory of the guest may have no more, in order: those that it hides,
 // those that it had when both sides last agreed, and where another directory has taken the place of
 // the host's, all that the host has. shown are the names that it has.
-func (p *planner) gone(a *action, d thereDir, shown map[string]bool) []string {
+func (p *planner) gone(a *item, d thereDir, shown map[string]bool) []string {
 	var names, all []string
 	if o := a.node.Origin; d.f != nil && (o == nil || o.Path != a.path) {
 		all, _ = entries(d.f) // what cannot be read stays
@@ -28,14 +29,13 @@ func (p *planner) gone(a *action, d thereDir, shown map[string]bool) []string {
 	return slices.Compact(names)
 }
 
-// planRemovals plans to remove from a directory what the guest has removed from it. The error is
-// one that ends the run.
-func (p *planner) planRemovals(dir *action, d thereDir, names []string) error {
+// gatherGone gathers what the guest has removed from a directory. The error is one that ends the run.
+func (p *planner) gatherGone(dir *item, d thereDir, names []string) error {
 	for _, name := range names {
 		if err := p.interrupted(); err != nil {
 			return err
 		}
-		a := &action{do: remove, path: join(dir.path, name), in: dir}
+		a := &item{path: join(dir.path, name), in: dir}
 		st, err := d.stat(name)
 		if err != nil {
 			p.settle.fail(a, err)
@@ -44,10 +44,7 @@ func (p *planner) planRemovals(dir *action, d thereDir, names []string) error {
 		p.meet(a, &st)
 		a.was = p.baselineOf(a)
 		if a.there == 0 {
-			if p.limit.has(a.path) {
-				a.do, a.agreed, a.done = keep, true, true
-				p.actions = append(p.actions, a)
-			}
+			p.addItem(a)
 			continue
 		}
 		if !slices.Contains(dir.node.Whiteouts, name) && (a.was == nil || a.there != unix.S_IFDIR && p.hostChanged(a)) {
@@ -56,28 +53,25 @@ func (p *planner) planRemovals(dir *action, d thereDir, names []string) error {
 		if skipped(a.path) != "" || p.host.db.has(d.self, name, &st) {
 			continue
 		}
-		if err := p.planRemoval(a, false); err != nil {
+		if err := p.gatherRemoval(a, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// planRemoval plans to remove what the host has at a path, with all that is below it. What the
-// guest never saw, or saw otherwise, is a conflict. With seen, it is known that the guest has all of
-// it, in another place.
-func (p *planner) planRemoval(a *action, seen bool) error {
+// gatherRemoval gathers what the host has at a path that the guest has removed, all that is below it first.
+// What the guest never saw, or saw otherwise, is in conflict. With seen, it is known that the guest has all
+// of it, in another place.
+func (p *planner) gatherRemoval(a *item, seen bool) error {
+	if seen {
+		a.was = &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now}
+	}
 	if a.there != unix.S_IFDIR {
-		if !seen && p.hostChanged(a) && !p.settleConflict(a) {
-			return nil
-		}
-		if p.permitted(a) {
-			p.add(a)
-		}
+		p.addItem(a)
 		return nil
 	}
-	known := seen || a.was != nil || p.force()
-	d, err := p.openThere(a, true)
+	d, err := p.openThere(a)
 	if err != nil {
 		p.settle.fail(a, err)
 		return nil
@@ -88,54 +82,36 @@ func (p *planner) planRemoval(a *action, seen bool) error {
 		p.settle.fail(a, err)
 		return nil
 	}
-	var below []*action
-	var live []bool
+	var below []*item
 	for _, name := range names {
-		c := &action{do: remove, path: join(a.path, name), in: a}
+		c := &item{path: join(a.path, name), in: a}
 		st, err := d.stat(name)
-		if err != nil {
+		switch {
+		case err != nil:
 			p.settle.fail(c, err)
-			continue
-		}
-		if st.Mode == 0 {
-			continue
-		}
-		if p.host.db.has(d.self, name, &st) || skipped(c.path) != "" {
+		case st.Mode == 0: // it is gone meanwhile
+		case p.host.db.has(d.self, name, &st) || skipped(c.path) != "":
 			p.leave(c)
-			continue
+		default:
+			p.meet(c, &st)
+			c.was = p.baselineOf(c)
+			below = append(below, c)
 		}
-		p.meet(c, &st)
-		c.was = p.baselineOf(c)
-		below, live = append(below, c), append(live, seen || p.live(c.path))
 	}
 	d.close()
-	if len(names) == 0 && !known && !p.settleConflict(a) {
-		return nil // an empty directory that only the host knows
-	}
-	for i, c := range below {
+	for _, c := range below {
 		if err := p.interrupted(); err != nil {
 			return err
 		}
-		if err := p.planRemoval(c, live[i]); err != nil {
+		if err := p.gatherRemoval(c, seen || p.live(c.path)); err != nil {
 			return err
 		}
 	}
-	if !a.incomplete && p.permitted(a) {
-		p.add(a)
+	p.addItem(a)
+	if len(names) == 0 && a.was == nil { // an empty directory that only the host knows
+		a.decision.Kind = classify.Conflict
 	}
 	return nil
-}
-
-// planReplaced plans to remove a directory of the host that something else takes the place of.
-func (p *planner) planReplaced(a *action) bool {
-	r := &action{do: remove, path: a.path, in: a.in, there: a.there, host: a.host, now: a.now, was: a.was}
-	a.instead = r
-	err := p.planRemoval(r, false)
-	if err != nil || r.incomplete || r.failed {
-		p.leave(a)
-		return false
-	}
-	return true
 }
 
 // live tells whether the guest sees an untouched object of the host, in a directory that it has
@@ -150,5 +126,3 @@ func (p *planner) live(rel string) bool {
 	}
 	return false
 }
-
-func (p *planner) force() bool { return p.opt.Force }

@@ -15,12 +15,12 @@ import (
 // with all that is in them. When it returns nil, the workspace is still as it was, all that could be
 // read was read, and the data is on the disk. The error is one that ends the run.
 func (p *puller) stage() error {
-	var todo []*action
+	var todo []*operation
 	var files int
 	var bytes int64
-	for _, a := range p.actions {
+	for _, a := range p.ops {
 		switch {
-		case a.failed:
+		case a.left:
 		case a.do == write:
 			bytes += a.attr.Size
 			fallthrough
@@ -53,15 +53,15 @@ func (p *puller) stage() error {
 
 // stageAll makes directories in order, has files and symbolic links written by several goroutines, and
 // then links those that have another name.
-func (p *puller) stageAll(todo []*action) error {
-	trees := treeParents{p: p, known: map[*action]bool{}}
+func (p *puller) stageAll(todo []*operation) error {
+	trees := treeParents{p: p, known: map[*item]bool{}}
 	crew := p.newCrew()
-	var links []*action
+	var links []*operation
 	for _, a := range todo {
 		if crew.stopped() || p.interrupted() != nil {
 			break
 		}
-		if a.in.failed {
+		if a.in.left && a.in.there != unix.S_IFDIR {
 			continue // that was told
 		}
 		if a.do == mkdir {
@@ -99,9 +99,9 @@ func (p *puller) stageAll(todo []*action) error {
 
 // nameStaged gives an action its name in the staging directory: in a new directory, the one that it
 // will have.
-func (p *puller) nameStaged(a *action) {
-	if a.in.tree != nil && a.there == 0 {
-		a.tmp, a.tree = a.in.tmp+"/"+path.Base(a.path), a.in.tree
+func (p *puller) nameStaged(a *operation) {
+	if in := a.in.op; in != nil && in.tree != nil && a.there == 0 {
+		a.tmp, a.tree = in.tmp+"/"+path.Base(a.path), in.tree
 		return
 	}
 	a.tmp = p.staging.next()
@@ -111,7 +111,7 @@ func (p *puller) nameStaged(a *action) {
 }
 
 // staged looks at how an action went. The error is one that ends the run.
-func (p *puller) staged(a *action) error {
+func (p *puller) staged(a *operation) error {
 	if a.err == nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (p *puller) staged(a *action) error {
 	if fatal(a.err) {
 		return cli.WithHint(fmt.Errorf("%s: %w", p.hostPath(a.path), a.err), "nothing was changed in the workspace")
 	}
-	p.fail(a, a.err)
+	p.fail(a.item, a.err)
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (p *puller) endStaging() {
 }
 
 // stageDir makes a directory.
-func (p *puller) stageDir(a *action) error {
+func (p *puller) stageDir(a *operation) error {
 	d, name, err := p.staging.parent(a.tmp)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (p *puller) stageDir(a *action) error {
 
 // makeDir makes a directory, for the time being one that we can use. Its mode is not only set at the
 // end: should this run be killed, nobody would know that it was us.
-func makeDir(d *os.File, name string, a *action) error {
+func makeDir(d *os.File, name string, a *operation) error {
 	mode := a.attr.Mode&modeBits | 0o700
 	if err := unix.Mkdirat(int(d.Fd()), name, mode); err != nil {
 		return err
@@ -168,19 +168,23 @@ func makeDir(d *os.File, name string, a *action) error {
 }
 
 // stageHardLink gives a file another name: one that is staged too, or one that is in place.
-func (p *puller) stageHardLink(a *action) error {
+func (p *puller) stageHardLink(a *operation) error {
 	first := a.other
 	to, tmp, err := p.staging.parent(a.tmp)
 	if err != nil {
 		return err
 	}
 	defer p.staging.done(to)
-	defer func() { a.hash, first.is = first.hash, nil }() // it has one name more
-	if first.failed {
+	tmpOf := ""
+	if o := first.op; o != nil {
+		defer func() { a.hash, o.is = o.hash, nil }() // it has one name more
+		tmpOf = o.tmp
+	}
+	if first.left {
 		return fmt.Errorf("%s could not be written", p.hostPath(first.path))
 	}
-	if first.tmp != "" {
-		from, name, err := p.staging.parent(first.tmp)
+	if tmpOf != "" {
+		from, name, err := p.staging.parent(tmpOf)
 		if err != nil {
 			return err
 		}

@@ -18,17 +18,17 @@ func Summarize(ctx context.Context, opt Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	d := &comparer{planner: *s.planner, helds: map[*action]bool{}}
+	d := &comparer{planner: *s.planner}
 	d.settle = d
 	if d.top != nil {
-		err = d.plan()
+		err = d.compare()
 	}
 	d.find()
 	var sum Summary
 	for _, c := range d.changes {
 		switch {
 		case c.isDir():
-		case d.helds[c.now] || d.helds[c.was]:
+		case c.held() != "":
 			sum.Held++
 		case c.letter == 'D':
 			sum.Deleted++

@@ -12,17 +12,17 @@ import (
 // treeParents knows which directories of the host can take such a tree.
 type treeParents struct {
 	p     *puller
-	known map[*action]bool
+	known map[*item]bool
 }
 
 // startsIn tells whether a directory that is to be made can be staged: it is in one that is staged, or
 // in one of the host that gives what is made in it nothing but what the staging directory gives too.
-func (t *treeParents) startsIn(a *action) bool {
+func (t *treeParents) startsIn(a *operation) bool {
 	switch in := a.in; {
-	case a.there != 0 || !t.p.limit.has(a.path):
+	case a.there != 0:
 		return false
-	case in.tree != nil || in.do == mkdir:
-		return in.tree != nil
+	case in.op != nil && (in.op.tree != nil || in.op.do == mkdir):
+		return in.op.tree != nil
 	default:
 		can, ok := t.known[in]
 		if !ok {
@@ -65,8 +65,8 @@ func (t *treeParents) alike(rel string) bool {
 // placeTrees renames the trees into place. One that cannot be renamed there, since another file system
 // is mounted in between or since there may be something now, is left to be placed piece by piece.
 func (p *puller) placeTrees() error {
-	for _, a := range p.actions {
-		if a.tree != a || a.failed {
+	for _, a := range p.ops {
+		if a.tree != a || a.left {
 			continue
 		}
 		if err := p.interrupted(); err != nil {
@@ -79,8 +79,8 @@ func (p *puller) placeTrees() error {
 		}
 		a.done = err == nil
 	}
-	for _, a := range p.actions {
-		if a.tree != nil && a.tree.done && !a.failed {
+	for _, a := range p.ops {
+		if a.tree != nil && a.tree.done && !a.left {
 			a.done = true
 		} else {
 			a.is = nil // a rename of its own changes it

@@ -84,7 +84,7 @@ func TestTreeIsNotPlacedOverAnything(t *testing.T) {
 	must(t, err)
 	p := &puller{planner: *s.planner}
 	p.settle = p
-	must(t, p.plan())
+	must(t, p.compare())
 	must(t, p.stage())
 	must(t, os.Mkdir(dir+"/m", 0o700))
 	must(t, os.WriteFile(dir+"/m/mine", []byte("mine"), 0o600))

@@ -44,7 +44,7 @@ func (w *writer) leaveDir() {
 	}
 }
 
-func (w *writer) write(a *action) error {
+func (w *writer) write(a *operation) error {
 	if at := path.Dir(a.tmp); w.dir == nil || at != w.at {
 		w.leaveDir()
 		var err error
@@ -62,7 +62,7 @@ func (w *writer) write(a *action) error {
 }
 
 // make makes a file or link, and returns what it has become.
-func (w *writer) make(a *action, name string) (st unix.Stat_t, err error) {
+func (w *writer) make(a *operation, name string) (st unix.Stat_t, err error) {
 	if a.do == symlink {
 		if err := w.p.makeSymlink(a, w.dir, name); err != nil {
 			return st, err
@@ -80,23 +80,23 @@ func (w *writer) make(a *action, name string) (st unix.Stat_t, err error) {
 	if err := w.fill(f, a); err != nil {
 		return st, err
 	}
-	if a.node == nil || len(a.node.Xattrs) > 0 {
-		if err := w.p.setXattrs(f, a); err != nil {
+	if a.node == nil || len(a.xattrs) > 0 {
+		if err := w.p.setXattrs(f, a.item); err != nil {
 			return st, err
 		}
 	}
 	if err := w.setTimes(a, name); err != nil {
 		return st, err
 	}
-	return w.p.setOwnerAndMode(f, a)
+	return w.p.setOwnerAndMode(f, a.item)
 }
 
-func (w *writer) setTimes(a *action, name string) error {
+func (w *writer) setTimes(a *operation, name string) error {
 	return unix.UtimesNanoAt(int(w.dir.Fd()), name, times(&a.attr), unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // fill writes a file's content, and notes its hash.
-func (w *writer) fill(f *os.File, a *action) error {
+func (w *writer) fill(f *os.File, a *operation) error {
 	read, done, err := w.reader(a)
 	if err != nil {
 		return err
@@ -155,9 +155,9 @@ func (w *writer) fill(f *os.File, a *action) error {
 
 // reader returns what reads a file's content, see [planner.reader]. What is in the database alone
 // needs no more than its rows: they are many, and nobody else writes them.
-func (w *writer) reader(a *action) (read func([]byte, int64) (int, error), done func(), err error) {
+func (w *writer) reader(a *operation) (read func([]byte, int64) (int, error), done func(), err error) {
 	if a.node == nil || a.source != "" {
-		return w.p.reader(a)
+		return w.p.reader(a.item)
 	}
 	if err := w.openContent(); err != nil {
 		return nil, nil, err
@@ -176,7 +176,7 @@ func (w *writer) openContent() (err error) {
 
 // next returns where a file's content goes on at or after an offset, behind a hole if it is in one:
 // at most the file's size.
-func (w *writer) next(a *action, off int64) (int64, error) {
+func (w *writer) next(a *operation, off int64) (int64, error) {
 	if a.node == nil || a.node.Origin != nil && off < a.node.Origin.Limit {
 		return off, nil
 	}
@@ -187,7 +187,7 @@ func (w *writer) next(a *action, off int64) (int64, error) {
 }
 
 // setOwnerAndMode gives an open file what it does not have yet, and returns what it has become.
-func (p *puller) setOwnerAndMode(f *os.File, a *action) (unix.Stat_t, error) {
+func (p *puller) setOwnerAndMode(f *os.File, a *item) (unix.Stat_t, error) {
 	st, err := fstat(f)
 	if err != nil {
 		return st, err
@@ -208,7 +208,7 @@ func (p *puller) setOwnerAndMode(f *os.File, a *action) (unix.Stat_t, error) {
 	return fstat(f)
 }
 
-func (p *puller) makeSymlink(a *action, d *os.File, name string) error {
+func (p *puller) makeSymlink(a *operation, d *os.File, name string) error {
 	if err := unix.Symlinkat(a.target, int(d.Fd()), name); err != nil || !p.asRoot {
 		return err
 	}

@@ -49,11 +49,11 @@ func userXattrs(f *os.File) (map[string]string, error) {
 }
 
 // setXattrs gives an open file the user's extended attributes that the guest's has, and no others.
-func (p *planner) setXattrs(f *os.File, a *action) error {
+func (p *planner) setXattrs(f *os.File, a *item) error {
 	var want map[string]string
 	var err error
 	if a.node != nil {
-		want = a.node.Xattrs
+		want = a.xattrs
 	} else if want, err = p.sourceXattrs(a); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (p *planner) setXattrs(f *os.File, a *action) error {
 	return nil
 }
 
-func (p *planner) sourceXattrs(a *action) (map[string]string, error) {
+func (p *planner) sourceXattrs(a *item) (map[string]string, error) {
 	f, err := p.openSource(a)
 	if err != nil {
 		return nil, err
