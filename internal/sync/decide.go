@@ -20,6 +20,8 @@ func (p *planner) decide() {
 			p.leave(a) // with the directory that it would be in
 		case a.left, a.in != nil && a.in.left && a.in.gone():
 			p.leave(a) // with what would take the directory's place
+		case !a.isDir() && p.committed(a.path, a.node):
+			p.leave(a) // it comes with the commit
 		case a.gone():
 			p.decideRemoval(a)
 		case a.attr.IsDir():
@@ -48,6 +50,10 @@ func (p *planner) decide() {
 // must have been given.
 func (p *planner) permitted(a *item) bool {
 	if a.decision.Conflict() {
+		if !a.isDir() && !p.opt.Force && p.original(a.path, a.node) {
+			p.leave(a)
+			return false
+		}
 		a.conflict = cmp.Or(a.conflict, a.decision.Why())
 		if !p.settle.conflict(a) {
 			p.leave(a)
@@ -99,7 +105,7 @@ func (p *planner) decideDir(a *item) {
 		if (d.Pull() || d.Conflict()) && p.asked(a) {
 			a.op.do = chmodDir
 		}
-	case d.Kind == classify.Host || !p.limit.has(a.path):
+	case d.Kind == classify.Host || p.apart(a.path) || !p.limit.has(a.path):
 		a.lazy = true
 	case p.asked(a):
 		p.plan(a, &operation{do: mkdir})

@@ -37,6 +37,7 @@ func Diff(ctx context.Context, opt Options) (differ bool, err error) {
 	}
 	d := &comparer{planner: *s.planner}
 	d.settle = d
+	defer d.closeRepos()
 	err = d.run()
 	return len(d.changes) > 0, d.report.end(s.close(err))
 }

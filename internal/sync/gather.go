@@ -226,6 +226,9 @@ func (p *planner) look(a *item, d thereDir, name string) bool {
 		p.settle.fail(a, errTooLong)
 		return false
 	}
+	if p.ofGit(a.path) {
+		return false
+	}
 	if why := skipped(a.path); why != "" {
 		p.report.note(p.hostPath(a.path), why)
 		return false

@@ -45,6 +45,9 @@ type planner struct {
 
 	settings *settings
 
+	repos  map[string]*repo // by git directory; nil: none that both sides have
+	repoOf map[string]*repo // by directory: what it is checked out from
+
 	parts map[string][2]held.Parts // of repositories, by directory: what it has, and may have
 
 	refused error // the host cannot even look for a name that the guest has; nil: there is none

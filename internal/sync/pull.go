@@ -32,6 +32,7 @@ func Pull(ctx context.Context, opt Options) error {
 	}
 	p := &puller{planner: *s.planner}
 	p.settle, p.report.doing = p, "pull"
+	defer p.closeRepos()
 	err = p.run()
 	return p.report.end(s.close(err))
 }
@@ -188,10 +189,12 @@ func (p *puller) run() error {
 	if err := p.compare(); err != nil {
 		return err
 	}
+	p.tellRepos()
 	if p.opt.DryRun {
 		for _, o := range p.ops {
 			p.print(o)
 		}
+		p.printRepos()
 		return nil
 	}
 	if err := sweepStaging(p.host.dir); err != nil {
@@ -204,10 +207,19 @@ func (p *puller) run() error {
 	if err := p.stage(); err != nil {
 		return err
 	}
+	if err := p.importObjects(); err != nil {
+		return err
+	}
 	err := p.place()
+	if err == nil {
+		p.finishRepos()
+	}
 	// Also after an interruption: rows must not depend on what was just replaced.
 	if cerr := p.commit(); err == nil {
 		err = cerr
+	}
+	if err == nil {
+		err = p.absorb()
 	}
 	return err
 }

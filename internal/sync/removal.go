@@ -37,6 +37,9 @@ func (p *planner) gatherGone(dir *item, d thereDir, names []string) error {
 		}
 		a := &item{path: join(dir.path, name), in: dir}
 		st, err := d.stat(name)
+		if p.ofGit(a.path) {
+			continue
+		}
 		if err != nil {
 			p.settle.fail(a, err)
 			continue
@@ -90,7 +93,7 @@ func (p *planner) gatherRemoval(a *item, seen bool) error {
 		case err != nil:
 			p.settle.fail(c, err)
 		case st.Mode == 0: // it is gone meanwhile
-		case p.host.db.has(d.self, name, &st) || skipped(c.path) != "":
+		case p.host.db.has(d.self, name, &st) || skipped(c.path) != "" || p.ofGit(c.path):
 			p.leave(c)
 		default:
 			p.meet(c, &st)

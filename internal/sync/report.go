@@ -157,6 +157,9 @@ func (r *reporter) total(held int) {
 	if n := r.count["FILE"] + r.count["LINK"]; n > 0 {
 		things = append(things, count(n, "file"))
 	}
+	if n := r.count["REF"]; n > 0 {
+		things = append(things, count(n, "reference"))
+	}
 	switch n := r.count["DIR"]; {
 	case n == 1:
 		things = append(things, "1 directory")

@@ -20,6 +20,7 @@ func Summarize(ctx context.Context, opt Options) (Summary, error) {
 	}
 	d := &comparer{planner: *s.planner}
 	d.settle = d
+	defer d.closeRepos()
 	if d.top != nil {
 		err = d.compare()
 	}

@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What may happen to a repository on the host while the guest works in it, and what the guest does. Each is a
+// script; N is the number of the round.
+var onHost = map[string]string{
+	"idle":     "",
+	"status":   "touch -d @1000$N host.txt; git status >/dev/null",
+	"prompt":   "git diff --quiet; git diff --cached --quiet; true",
+	"another":  "echo host$N >>host.txt",
+	"same":     "echo host$N >>a.txt",
+	"commits":  "echo host$N >>host.txt; git commit -qam host$N",
+	"stashes":  "echo host$N >>host.txt; git stash -q",
+	"switches": "git switch -q other 2>/dev/null || git switch -q -c other$N",
+	"gc":       "git gc -q",
+	"tags":     "git tag -f host$N >/dev/null; git tag -f -a -m x moving >/dev/null 2>&1",
+	// Beyond the least that is asked for.
+	"stages": "echo host$N >>host.txt; git add host.txt",
+	"amends": "echo host$N >>host.txt; git commit -qa --amend -m host$N",
+	"gcs":    "git commit -q --allow-empty -m host$N; git gc -q",
+}
+
+var inGuest = map[string]string{
+	"commit":   "echo guest$N >>a.txt; echo new >new$N.txt; rm -f d/gone$N; git add -A; git commit -qm guest$N",
+	"amend":    "echo guest$N >>a.txt; git commit -qa --amend -m guest$N",
+	"branch":   "git switch -q -c feature$N; echo guest$N >>a.txt; git commit -qam guest$N; git branch -q extra$N; git switch -q - ",
+	"merge":    "git switch -q -c side$N; echo guest$N >>side.txt; git add side.txt; git commit -qm side$N; git switch -q -; git merge -q --no-ff -m merge$N side$N; git branch -q -d side$N",
+	"rebase":   "git switch -q -c topic$N HEAD~1; echo guest$N >>topic$N.txt; git add topic$N.txt; git commit -qm topic$N; git switch -q -; git rebase -q topic$N",
+	"gc":       "echo guest$N >>a.txt; git commit -qam guest$N; git gc -q --prune=now",
+	"worktree": "git worktree add -q -b wt$N ../wt$N; cd ../wt$N; echo guest$N >>a.txt; git commit -qam wt$N; cd - >/dev/null; git worktree prune; echo guest$N >>b.txt; git commit -qam guest$N",
+	"stash":    "echo guest$N >>a.txt; git stash -q; echo guest$N >>b.txt; git commit -qam guest$N; git stash pop -q; git stash -q",
+}
+
+// harmless are the host's that no conflict may come from.
+var harmless = []string{"idle", "status", "prompt", "another", "gc", "tags"}
+
+// TestGitMatrix has both sides use one repository, in each pair of ways, for three rounds. After each pull,
+// git finds nothing wrong, nothing is staged that nobody staged, and no commit of either side is lost. All pairs
+// take two minutes: they are tried where ART_TEST_LONG is set.
+func TestGitMatrix(t *testing.T) {
+	hosts, guests, rounds := keys(onHost), keys(inGuest), 3
+	if os.Getenv("ART_TEST_LONG") == "" {
+		hosts, rounds = []string{"status", "commits", "stages", "gc"}, 2
+		guests = []string{"commit", "amend", "gc", "stash"}
+	}
+	for _, h := range hosts {
+		for _, g := range guests {
+			t.Run(h+"/"+g, func(t *testing.T) {
+				t.Parallel()
+				m := newMatrix(t, h, g)
+				for n := range rounds {
+					m.round(n + 1)
+				}
+			})
+		}
+	}
+}
+
+func keys(m map[string]string) (list []string) {
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+type matrix struct {
+	*testing.T
+	host, guest string
+	ws, db      string
+	told        []string // commits that were made, on either side
+	log         bytes.Buffer
+}
+
+func newMatrix(t *testing.T, host, guest string) *matrix {
+	dir := t.TempDir()
+	m := &matrix{T: t, host: host, guest: guest, ws: filepath.Join(dir, "ws"), db: filepath.Join(dir, "ws.db")}
+	m.sh(m.dir(), `git init -q -b main ws; cd ws; mkdir d
+for f in a.txt b.txt host.txt d/gone1 d/gone2 d/gone3; do echo $f >$f; done
+git add .; git commit -qm first; echo more >>b.txt; git commit -qam second; git branch other; git tag -a -m x moving`, 0)
+	return m
+}
+
+func (m *matrix) dir() string { return filepath.Dir(m.ws) }
+
+// sh runs a script and returns what it prints.
+func (m *matrix) sh(dir, script string, n int) string {
+	m.Helper()
+	out, err := m.try(dir, script, n)
+	if err != nil {
+		m.Fatalf("%s\n%v\n%s\n%s", script, err, out, m.log.String())
+	}
+	return out
+}
+
+func (m *matrix) try(dir, script string, n int) (string, error) {
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), fmt.Sprintf("N=%d", n), "HOME="+m.dir(), "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=h", "GIT_AUTHOR_EMAIL=h@example.org", "GIT_COMMITTER_NAME=h", "GIT_COMMITTER_EMAIL=h@example.org")
+	out, err := cmd.CombinedOutput()
+	fmt.Fprintf(&m.log, "$ %s\n%s", script, out)
+	return string(out), err
+}
+
+// commits returns all commits that references and reflogs hold.
+const listCommits = "git rev-list --all --reflog"
+
+func (m *matrix) round(n int) {
+	m.Helper()
+	// The guest works first; then the host does, while the guest's work is not there yet. A second word of the
+	// guest's comes after that.
+	script := "export N=" + fmt.Sprint(n) + " GIT_AUTHOR_NAME=g GIT_AUTHOR_EMAIL=g@example.org GIT_COMMITTER_NAME=g GIT_COMMITTER_EMAIL=g@example.org\n" +
+		"git config --global advice.detachedHead false\n" + inGuest[m.guest] + "\ngit fsck --strict >&2\n" + listCommits
+	cmd := exec.Command(filepath.Join(bin, "art"), "-q", "-m", m.ws, "-d", m.db, "--", "sh", "-ec", script)
+	cmd.Env = append(os.Environ(), "HOME="+m.dir(), "PATH="+bin+":"+os.Getenv("PATH"))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	fmt.Fprintf(&m.log, "guest %d$ %s\n%s", n, script, stderr.Bytes())
+	if err != nil {
+		m.Fatalf("guest: %v\n%s", err, m.log.String())
+	}
+	m.told = append(m.told, strings.Fields(string(out))...)
+	m.sh(m.ws, onHost[m.host], n)
+	m.told = append(m.told, strings.Fields(m.sh(m.ws, listCommits, n))...)
+	staged := m.sh(m.ws, "git diff --cached --name-status", n)
+
+	told, err := m.try(m.dir(), filepath.Join(bin, "art")+" pull -m ws -d ws.db", n)
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 3) {
+		m.Fatalf("pull: %v\n%s", err, m.log.String())
+	}
+	if slices.Contains(harmless, m.host) && strings.Contains(told, "CONFLICT ws/.git") {
+		m.Errorf("round %d: a conflict that is none\n%s", n, m.log.String())
+	}
+	if out := m.sh(m.ws, "git fsck --strict 2>&1 | grep -v -e ^dangling -e ^notice || true", n); strings.TrimSpace(out) != "" {
+		m.Errorf("round %d: fsck: %s\n%s", n, out, m.log.String())
+	}
+	if now := m.sh(m.ws, "git status --short >/dev/null; git diff --cached --name-status", n); now != staged {
+		m.Errorf("round %d: staged before: %q, and after: %q\n%s", n, staged, now, m.log.String())
+	}
+	have := strings.Fields(m.sh(m.ws, listCommits, n))
+	for _, id := range m.told {
+		if !slices.Contains(have, id) {
+			m.Errorf("round %d: commit %s is lost\n%s", n, id, m.log.String())
+			return
+		}
+	}
+	if m.Failed() {
+		return
+	}
+	// As a person would: what is left over is joined, so that the next round begins with something whole.
+	m.sh(m.ws, `git stash list >/dev/null
+if git rev-parse -q --verify refs/heads/main.art >/dev/null; then
+	git stash -q -u 2>/dev/null || true
+	git switch -q main
+	git merge -q --no-edit -X ours main.art && git branch -q -D main.art
+fi
+git add -A; git commit -qm rest || true`, n)
+	m.told = append(m.told, strings.Fields(m.sh(m.ws, listCommits, n))...)
+}

@@ -1,0 +1,340 @@
+package git
+
+import (
+	"cmp"
+	"container/heap"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// RefChange is what becomes of a reference of the host.
+type RefChange struct {
+	Name    string
+	Old     ID     // what the host has; zero: nothing
+	New     ID     // zero: it is deleted
+	For     string // the name that the guest has it under, if both sides have moved it
+	Rewound bool   // New does not descend from Old
+
+	sym string // it is a name of this one
+	was value
+}
+
+// moved tells which sides have moved a reference since both had the same.
+func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) {
+	hostSame, guestSame := p.guest.Same(name)
+	hl, gl, own := p.logs.of(name)
+	host, guest = true, true
+	_, file := p.h.loose[name]
+	switch seen, known := seenLast(hl, gl, h.id); {
+	case hostSame && (file || !hok):
+		host = false
+	case known && own:
+		host = !seen
+	case hok && !file:
+		host = !p.packedBefore(name)
+	}
+	switch seen, known := seenLast(gl, hl, g.id); {
+	case guestSame && gok:
+		guest = false
+	case known && gok:
+		guest = !seen
+	}
+	if _, file := p.g.own[name]; host && guest && gok && !file {
+		// It was packed, which says nothing; what it leads to is not new.
+		there, err := p.objects.onHost(g.id)
+		guest = !there || err != nil
+	}
+	return host, guest
+}
+
+// packedBefore tells whether the guest saw the host's packed-refs as it is: it was so already when the
+// guest changed the reference, or when it replaced the file by one of its own.
+func (p *Plan) packedBefore(name string) bool {
+	if p.g.packed != nil {
+		same, _ := p.guest.Same("packed-refs")
+		return same
+	}
+	const tick = 10 * time.Millisecond // a file's times are as old as the last tick of the kernel's clock
+	packed, err := p.host.changed("packed-refs")
+	return err == nil && packed.Add(tick).Before(p.guest.Changed(name))
+}
+
+// decide decides about all references but that of the stash.
+func (p *Plan) decide() error {
+	names := map[string]bool{}
+	for _, m := range []map[string]value{p.h.loose, p.h.packed, p.g.own, p.g.packed} {
+		for name := range m {
+			names[name] = true
+		}
+	}
+	for name := range names {
+		if !ours(name) {
+			if _, own := p.g.own[name]; own && strings.HasPrefix(name, "refs/replace/") {
+				p.note(name + " stays out: it would have git show other content")
+			}
+			continue
+		}
+		if err := p.decideRef(name); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(p.Refs, func(a, b RefChange) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+func (p *Plan) decideRef(name string) error {
+	h, hok := p.h.at(name)
+	g, gok := p.g.at(name, p.h)
+	if h == g && hok == gok {
+		return nil
+	}
+	if h.sym != "" || g.sym != "" {
+		if !hok && g.sym != "" && strings.HasPrefix(g.sym, "refs/remotes/") {
+			p.Refs = append(p.Refs, RefChange{Name: name, sym: g.sym})
+		}
+		return nil // whatever it leads to comes by its own name
+	}
+	c := RefChange{Name: name, Old: h.id, New: g.id, was: h}
+	host, guest := p.moved(name, h, g, hok, gok)
+	switch {
+	case !gok:
+		return p.decideGone(c, host)
+	case !guest:
+		return nil
+	case p.force:
+		c.Rewound = hok
+	case hok && host:
+		older, err := p.objects.isAncestor(g.id, h.id)
+		if err != nil || older {
+			return err
+		}
+		forward, err := p.objects.isAncestor(h.id, g.id)
+		if err != nil {
+			return err
+		}
+		if !forward {
+			return p.beside(c, "both sides have moved it")
+		}
+	case hok:
+		forward, err := p.objects.isAncestor(h.id, g.id)
+		if err != nil {
+			return err
+		}
+		c.Rewound = !forward
+	}
+	if at := p.elsewhere[name]; at != "" && hok && !p.force {
+		return p.beside(c, "it is checked out in "+at)
+	}
+	return p.adopt(c)
+}
+
+// adopt adds a change, if all that the new value refers to is there.
+func (p *Plan) adopt(c RefChange) error {
+	kind := plumbing.AnyObject
+	if strings.HasPrefix(c.Name, "refs/heads/") {
+		kind = plumbing.CommitObject
+	}
+	if err := p.closure.add(c.New, kind); err != nil {
+		if p.closure.ctx.Err() != nil {
+			return err
+		}
+		p.conflict(fmt.Sprintf("%s stays as it is: the guest's repository is damaged: %v", c.Name, err))
+		p.broken[c.Name], p.Left = true, true
+		return nil
+	}
+	p.Refs = append(p.Refs, c)
+	return nil
+}
+
+// decideGone decides about a reference that the guest does not have. One that nobody saw it delete, and commits
+// that nothing else holds, stay.
+func (p *Plan) decideGone(c RefChange, host bool) error {
+	if host && !p.force {
+		return nil
+	}
+	if at := p.elsewhere[c.Name]; at != "" {
+		return nil
+	}
+	if strings.HasPrefix(c.Name, "refs/heads/") && !p.force {
+		held, err := p.heldElsewhere(c)
+		if err != nil {
+			return err
+		}
+		if !held {
+			p.conflict(fmt.Sprintf("the guest has deleted %s, whose commits nothing else holds: it stays; git branch -D %s deletes it", short(c.Name), short(c.Name)))
+			return nil
+		}
+	}
+	c.New = ID{}
+	p.Refs = append(p.Refs, c)
+	return nil
+}
+
+// heldElsewhere tells whether a branch's commit stays reachable when the branch is gone.
+func (p *Plan) heldElsewhere(c RefChange) (bool, error) {
+	lines, _, _ := p.logs.of("HEAD")
+	for _, l := range lines {
+		if l.to == c.Old {
+			return true, nil
+		}
+	}
+	tried := 0
+	names := map[string]bool{}
+	for _, m := range []map[string]value{p.h.loose, p.h.packed, p.g.own} {
+		for name := range m {
+			names[name] = true
+		}
+	}
+	for name := range names {
+		v, ok := p.g.at(name, p.h)
+		if name == c.Name || !ok || v.id.IsZero() || !strings.HasPrefix(name, "refs/heads/") {
+			continue
+		}
+		if tried++; tried > 50 {
+			break
+		}
+		if is, err := p.objects.isAncestor(c.Old, v.id); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
+}
+
+// beside brings a reference that cannot have its name under another.
+func (p *Plan) beside(c RefChange, why string) error {
+	for i := range 100 {
+		at := RefChange{Name: c.Name + ".art", New: c.New, For: c.Name}
+		if i > 0 {
+			at.Name = fmt.Sprintf("%s.art%d", c.Name, i+1)
+		}
+		v, ok := p.h.at(at.Name)
+		if ok && v.id != c.New {
+			forward, err := p.objects.isAncestor(v.id, c.New)
+			if err != nil {
+				return err
+			}
+			if !forward {
+				continue
+			}
+		}
+		at.Old, at.was = v.id, v
+		n := len(p.Refs)
+		if v.id != c.New {
+			if err := p.adopt(at); err != nil || len(p.Refs) == n {
+				return err
+			}
+		}
+		p.diverted[c.Name] = at.Name
+		merge := ""
+		if strings.HasPrefix(c.Name, "refs/heads/") {
+			merge = "; git merge " + short(at.Name) + " joins them"
+		}
+		p.conflict(fmt.Sprintf("%s: %s: the guest's is %s%s", short(c.Name), why, short(at.Name), merge))
+		return nil
+	}
+	p.conflict(short(c.Name) + ": " + why + ", and there is no name left for the guest's")
+	return nil
+}
+
+// short is a reference's name as git shows it.
+func short(name string) string {
+	for _, prefix := range []string{"refs/heads/", "refs/tags/", "refs/remotes/"} {
+		if s, ok := strings.CutPrefix(name, prefix); ok {
+			return s
+		}
+	}
+	return name
+}
+
+// maxWalk bounds how many commits are looked at to find whether one is older than another.
+const maxWalk = 200_000
+
+// isAncestor tells whether one commit can be reached from another. What is not there, or no commit, reaches
+// nothing.
+func (o *objects) isAncestor(old, from ID) (bool, error) {
+	if old == from {
+		return true, nil
+	}
+	target, err := o.commit(old)
+	if err != nil {
+		return false, ignoreDamage(err)
+	}
+	const slack = 86400 // clocks are not all right
+	seen := map[ID]bool{from: true}
+	queue := &byDate{}
+	push := func(id ID) error {
+		c, err := o.commit(id)
+		if err != nil {
+			return ignoreDamage(err)
+		}
+		if c.when >= target.when-slack {
+			heap.Push(queue, dated{c.parents, c.when})
+		}
+		return nil
+	}
+	if err := push(from); err != nil {
+		return false, err
+	}
+	for queue.Len() > 0 && len(seen) < maxWalk {
+		for _, p := range heap.Pop(queue).(dated).parents {
+			if p == old {
+				return true, nil
+			}
+			if !seen[p] {
+				seen[p] = true
+				if err := push(p); err != nil {
+					return false, err
+				}
+			}
+		}
+	}
+	return false, nil
+}
+
+func ignoreDamage(err error) error {
+	if errors.Is(err, errMissing) || errors.Is(err, errDamaged) || errors.Is(err, errLarge) {
+		return nil
+	}
+	return err
+}
+
+type dated struct {
+	parents []ID
+	when    int64
+}
+
+// byDate is a heap of commits, the youngest first.
+type byDate []dated
+
+func (q byDate) Len() int           { return len(q) }
+func (q byDate) Less(i, j int) bool { return q[i].when > q[j].when }
+func (q byDate) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *byDate) Push(x any)        { *q = append(*q, x.(dated)) }
+func (q *byDate) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// String tells a change as git-fetch(1) does.
+func (c RefChange) String() string {
+	name := short(c.Name)
+	switch {
+	case c.sym != "":
+		return name + " -> " + short(c.sym)
+	case c.New.IsZero():
+		return name + " deleted (was " + abbreviated(c.Old) + ")"
+	case c.Old.IsZero():
+		return name + " new at " + abbreviated(c.New)
+	case c.Rewound:
+		return name + " " + abbreviated(c.Old) + "..." + abbreviated(c.New)
+	}
+	return name + " " + abbreviated(c.Old) + ".." + abbreviated(c.New)
+}
+
+func abbreviated(id ID) string { return id.String()[:10] }

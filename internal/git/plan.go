@@ -1,0 +1,302 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/config"
+)
+
+// Options say which repository it is, and how to decide.
+type Options struct {
+	Host  *os.File // its git directory on the host
+	Guest Guest
+	Force bool // the guest's value wins where both sides have moved something
+	// Top is the directory of the host that is checked out; nil: there is none.
+	Top *os.File
+}
+
+// Plan is what is to be done to one repository of the host.
+type Plan struct {
+	Refs      []RefChange
+	Head      string   // what HEAD becomes; "": it stays
+	Index     bool     // the index becomes the guest's
+	Conflicts []string // what both sides have changed, and what was made of it
+	Notes     []string
+	Left      bool // the guest's repository is left as it is, for another pull
+	// Apart says that the host's HEAD and index stay, though the guest has changed something: what the
+	// guest has committed does not belong into the files that are checked out.
+	Apart bool
+
+	guest   Guest
+	host    *hostDir
+	top     *os.File
+	objects *objects
+	closure *closure
+	logs    *logs
+	h       *hostRefs
+	g       *guestRefs
+	force   bool
+
+	elsewhere map[string]string // branches that another worktree of the host is on, and which
+	diverted  map[string]string // references that came under another name
+	broken    map[string]bool   // references whose objects are not all there
+
+	co       checkout
+	logLines map[string][]logLine // what reflogs are to be
+	logWas   map[string][]logLine
+	stash    *stashChange
+	files    []stateFile // files of git's own at the top
+}
+
+// ErrUnknown says that a repository is of a kind that art does not know.
+var ErrUnknown = errors.New("a repository of a kind that art does not know")
+
+// New plans what is to be done. Close the plan when it is done.
+func New(ctx context.Context, opt Options) (_ *Plan, err error) {
+	h, err := newHost(opt.Host)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{guest: opt.Guest, host: h, top: opt.Top, force: opt.Force, logs: newLogs(h, opt.Guest),
+		elsewhere: map[string]string{}, diverted: map[string]string{}, broken: map[string]bool{},
+		logLines: map[string][]logLine{}, logWas: map[string][]logLine{}}
+	if err := p.known(); err != nil {
+		return nil, err
+	}
+	if p.h, err = h.readRefs(); err != nil {
+		return nil, err
+	}
+	if p.g, err = readGuestRefs(opt.Guest); err != nil {
+		return nil, err
+	}
+	if p.objects, err = newObjects(h, opt.Guest); err != nil {
+		return nil, err
+	}
+	p.closure = p.objects.newClosure(ctx)
+	if err := p.plan(); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close gives back what the plan holds open.
+func (p *Plan) Close() { p.objects.close() }
+
+func (p *Plan) plan() error {
+	if err := p.worktrees(); err != nil {
+		return err
+	}
+	if err := p.readCheckout(); err != nil {
+		return err
+	}
+	if p.Left {
+		return nil
+	}
+	if p.g.changed() {
+		if err := p.decide(); err != nil {
+			return err
+		}
+	}
+	if err := p.decideCheckout(); err != nil {
+		return err
+	}
+	if err := p.decideStash(); err != nil {
+		return err
+	}
+	for _, name := range p.g.bad {
+		p.conflict(name + " of the guest is no reference: it is left out")
+	}
+	return p.decideLogs("logs", 0)
+}
+
+func (p *Plan) conflict(text string) { p.Conflicts = append(p.Conflicts, text) }
+func (p *Plan) note(text string)     { p.Notes = append(p.Notes, text) }
+
+// known makes sure that both sides are of the form that this package knows.
+func (p *Plan) known() error {
+	data, err := p.host.read("config", 1<<20)
+	if err == nil {
+		var c config.Config
+		if config.NewDecoder(strings.NewReader(string(data))).Decode(&c) == nil {
+			for _, o := range c.Section("extensions").Options {
+				switch key := strings.ToLower(o.Key); {
+				case key == "objectformat" && o.Value == "sha1", key == "refstorage" && o.Value == "files":
+				case key == "noop", key == "preciousobjects", key == "partialclone", key == "worktreeconfig", key == "relativeworktrees":
+				default:
+					return fmt.Errorf("%w: extensions.%s is %s", ErrUnknown, key, o.Value)
+				}
+			}
+		}
+	}
+	if l, err := p.guest.List("reftable"); err == nil && (len(l.Own) > 0 || len(l.Hidden) > 0) {
+		return fmt.Errorf("%w: it has reftables", ErrUnknown)
+	}
+	return nil
+}
+
+// worktrees finds out which branches other worktrees of the host are on.
+func (p *Plan) worktrees() error {
+	list, err := p.host.list("worktrees")
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		data, err := p.host.read("worktrees/"+e.Name+"/HEAD", maxRef)
+		if err != nil {
+			continue
+		}
+		if v, ok := parseRef(data); ok && v.sym != "" {
+			p.elsewhere[v.sym] = "the worktree " + e.Name
+		}
+	}
+	// A worktree of the guest's has no place on the host. What it is detached at comes as a branch.
+	l, err := p.guest.List("worktrees")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range l.Own {
+		data, err := readGuest(p.guest, "worktrees/"+e.Name+"/HEAD", maxRef)
+		v, ok := parseRef(data)
+		name := "refs/heads/" + e.Name
+		if err != nil || !ok || v.id.IsZero() || !ours(name) || p.host.exists("worktrees/"+e.Name) {
+			continue
+		}
+		if there, err := p.objects.onHost(v.id); there || err != nil {
+			continue
+		}
+		if err := p.beside(RefChange{Name: name, New: v.id}, "the guest's worktree is on no branch"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decideLogs finds the lines that the host's reflogs lack.
+func (p *Plan) decideLogs(dir string, depth int) error {
+	l, err := p.guest.List(dir)
+	if errors.Is(err, fs.ErrNotExist) || depth > maxDepth {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range l.Own {
+		at := path.Join(dir, e.Name)
+		name := strings.TrimPrefix(at, "logs/")
+		if e.Dir {
+			if err := p.decideLogs(at, depth+1); err != nil {
+				return err
+			}
+			continue
+		}
+		if name != "HEAD" && !ours(name) {
+			continue
+		}
+		p.decideLog(name)
+	}
+	return nil
+}
+
+func (p *Plan) decideLog(name string) {
+	h, g, _ := p.logs.of(name)
+	var more []logLine
+	for _, l := range lacks(h, g) {
+		if p.closure.add(l.to, plumbing.AnyObject) != nil || !l.from.IsZero() && p.closure.add(l.from, plumbing.AnyObject) != nil {
+			continue // that one was pruned
+		}
+		more = append(more, l)
+	}
+	to, last := name, false
+	if name == "HEAD" {
+		last = p.Head == "" && p.hostHead() != p.guestHead()
+	} else {
+		c, changed := p.change(name)
+		_, there := p.h.at(name)
+		switch at := p.diverted[name]; {
+		case at != "":
+			to = at
+			h = nil
+		case changed && c.New.IsZero(), !changed && !there:
+			return
+		default:
+			last = !changed
+		}
+	}
+	if len(more) == 0 {
+		return
+	}
+	if to != name {
+		h, _, _ = p.logs.of(to)
+		more = lacks(h, more)
+	}
+	if was, ok := p.host.read("logs/"+to, maxLog); ok == nil || to != "HEAD" {
+		p.logWas[to] = parseLog(was)
+		p.logLines[to] = joinLogs(p.logWas[to], more, last)
+	}
+}
+
+// change returns what becomes of a reference.
+func (p *Plan) change(name string) (RefChange, bool) {
+	i := slices.IndexFunc(p.Refs, func(c RefChange) bool { return c.Name == name })
+	if i < 0 {
+		return RefChange{}, false
+	}
+	return p.Refs[i], true
+}
+
+// Empty tells whether there is nothing to do.
+func (p *Plan) Empty() bool {
+	return len(p.Refs) == 0 && p.Head == "" && !p.Index && p.stash == nil && len(p.logLines) == 0 && len(p.files) == 0 && len(p.closure.want) == 0
+}
+
+// Commit is one that the host lacks.
+type Commit struct {
+	ID      ID
+	Subject string
+}
+
+// maxListed bounds how many commits of a reference are listed.
+const maxListed = 1000
+
+// Commits returns the commits that come with a reference, the youngest first.
+func (p *Plan) Commits(c RefChange) (list []Commit) {
+	seen := map[ID]bool{}
+	todo := []ID{c.New}
+	for len(todo) > 0 && len(list) < maxListed {
+		id := todo[0]
+		todo = todo[1:]
+		if seen[id] || id.IsZero() {
+			continue
+		}
+		seen[id] = true
+		if there, err := p.objects.onHost(id); there || err != nil {
+			continue
+		}
+		obj, err := p.objects.read(id, maxMeta)
+		if err != nil {
+			continue
+		}
+		if obj.kind == plumbing.TagObject {
+			hex, _, _ := strings.Cut(strings.TrimPrefix(string(obj.data), "object "), "\n")
+			target, _ := parseID(hex)
+			todo = append(todo, target)
+			continue
+		}
+		m, err := parseCommit(obj.data)
+		if err != nil {
+			continue
+		}
+		list = append(list, Commit{id, m.subject})
+		todo = append(todo, m.parents...)
+	}
+	return list
+}

@@ -1,0 +1,482 @@
+package sync
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/riverlytech/art/internal/git"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// A git repository that both sides have is one thing: package git decides what becomes of it. What it
+// understands of a git directory is no file to the rest of pull.
+
+// repo is a repository that both sides have.
+type repo struct {
+	dir, top string      // its git directory, and what is checked out beside it, below the workspace
+	dirs     [2]*os.File // of these, open
+	plan     *git.Plan
+	err      error    // why there is none
+	skipped  []string // files that the guest has committed, and that do not belong to what the host has checked out
+	done     bool     // what the guest had in it is on the host
+}
+
+// gitDir returns the git directory that a path is in, and the path in there.
+func gitDir(rel string) (dir, in string) {
+	at := 0
+	for name := range strings.SplitSeq(rel, "/") {
+		at += len(name)
+		if name == ".git" {
+			return rel[:at], strings.TrimPrefix(rel[at:], "/")
+		}
+		at++
+	}
+	return "", ""
+}
+
+// ofGit tells whether a path belongs to a repository, so that it is no file.
+func (p *planner) ofGit(rel string) bool {
+	dir, in := gitDir(rel)
+	if dir == "" || in == "" || !git.Owns(in) {
+		return false
+	}
+	return p.repoAt(dir) != nil
+}
+
+// repoAt returns the repository with a git directory that the guest has changed, or nil.
+func (p *planner) repoAt(dir string) *repo {
+	if r, ok := p.repos[dir]; ok {
+		return r
+	}
+	if p.repos == nil {
+		p.repos = map[string]*repo{}
+	}
+	p.repos[dir] = nil
+	n, from := p.guestAt(dir)
+	if from != "" || n != nil && !n.Attr.IsDir() || !p.limit.has(dir) || p.live(join(dir, "HEAD")) {
+		return nil
+	}
+	for _, part := range []string{"HEAD", "objects", "refs"} {
+		if _, err := p.host.stat(join(dir, part)); err != nil {
+			return nil // a new one, which comes as files
+		}
+	}
+	r := &repo{dir: dir, top: path.Dir(dir)}
+	switch {
+	case n == nil && p.opt.allows(dir, true):
+		return nil
+	case n == nil:
+		r.err = errors.New("the guest has removed the repository")
+	case n.Origin == nil || n.Origin.Base != p.name || n.Origin.Path != dir:
+		r.err = errors.New("the guest has another repository there")
+	default:
+		p.planRepo(r)
+	}
+	p.repos[dir] = r
+	return r
+}
+
+func (p *planner) planRepo(r *repo) {
+	for i, dir := range []string{r.dir, r.top} {
+		if r.dirs[i], r.err = p.host.openDir(dir); r.err != nil {
+			return
+		}
+	}
+	r.plan, r.err = git.New(p.ctx, git.Options{Host: r.dirs[0], Top: r.dirs[1], Guest: &guestRepo{p, r.dir}, Force: p.opt.Force})
+}
+
+// committed tells whether the guest has at a path only what it has committed, in a repository of which the host
+// has something else checked out: then it comes with the commit.
+func (p *planner) committed(rel string, n *sqlvfs.Node) bool {
+	return p.apart(rel) && p.gitHas(p.repoOver(rel), rel, n, p.repoOver(rel).plan.Committed)
+}
+
+// apart tells whether a path is in a repository of which the host has something else checked out.
+func (p *planner) apart(rel string) bool {
+	r := p.repoOver(rel)
+	return r != nil && r.plan.Apart
+}
+
+// original tells whether the guest has at a path what the host has committed there: whatever the host has, the
+// guest has not changed it.
+func (p *planner) original(rel string, n *sqlvfs.Node) bool {
+	r := p.repoOver(rel)
+	return r != nil && p.gitHas(r, rel, n, r.plan.Original)
+}
+
+// repoOver returns the repository that a path is checked out from, if there is one that is planned.
+func (p *planner) repoOver(rel string) *repo {
+	if rel == "." {
+		return nil
+	}
+	top := path.Dir(rel)
+	r, ok := p.repoOf[top]
+	if ok {
+		return r
+	}
+	if c, _ := p.guestAt(join(top, ".git")); c != nil {
+		r = p.repoAt(join(top, ".git"))
+	}
+	switch {
+	case r == nil:
+		r = p.repoOver(top)
+	case r.plan == nil:
+		r = nil
+	}
+	if p.repoOf == nil {
+		p.repoOf = map[string]*repo{}
+	}
+	p.repoOf[top] = r
+	return r
+}
+
+// gitHas asks whether a commit has what the guest has at a path. If so, it is done with.
+func (p *planner) gitHas(r *repo, rel string, n *sqlvfs.Node, has func(string, uint32, io.Reader, int64) bool) bool {
+	at := rel
+	if r.top != "." {
+		at = strings.TrimPrefix(rel, r.top+"/")
+	}
+	is := false
+	switch {
+	case n == nil:
+		is = has(at, 0, nil, 0)
+	case n.Attr.IsSymlink():
+		is = has(at, n.Attr.Mode, strings.NewReader(n.Target), n.Attr.Size)
+	case n.Attr.IsRegular():
+		if f, err := p.openRow(n); err == nil {
+			is = has(at, n.Attr.Mode, io.NewSectionReader(f, 0, f.Size()), f.Size())
+			f.Close()
+		}
+	}
+	if is {
+		r.skipped = append(r.skipped, rel)
+	}
+	return is
+}
+
+// sortedRepos returns the repositories, by path.
+func (p *planner) sortedRepos() (list []*repo) {
+	for _, r := range p.repos {
+		if r != nil {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *repo) int { return strings.Compare(a.dir, b.dir) })
+	return list
+}
+
+// tellRepos says what is in conflict.
+func (p *planner) tellRepos() {
+	for _, r := range p.sortedRepos() {
+		at := p.hostPath(r.dir)
+		if r.err != nil {
+			p.report.conflict(at, "left as it is: "+r.err.Error())
+			continue
+		}
+		for _, text := range r.plan.Notes {
+			p.report.note(at, text)
+		}
+		for _, text := range r.plan.Conflicts {
+			p.report.conflict(at, text)
+		}
+	}
+}
+
+func (p *planner) closeRepos() {
+	for _, r := range p.sortedRepos() {
+		if r.plan != nil {
+			r.plan.Close()
+		}
+		for _, d := range r.dirs {
+			d.Close() // nil is no error that matters
+		}
+	}
+}
+
+// printRepos tells what becomes of references.
+func (p *puller) printRepos() {
+	for _, r := range p.sortedRepos() {
+		if r.plan == nil {
+			continue
+		}
+		at := p.report.name(p.hostPath(r.dir))
+		for _, c := range r.plan.Refs {
+			p.report.line("REF  %s %s", at, p.report.name(c.String()))
+		}
+		if r.plan.Head != "" {
+			p.report.line("REF  %s %s", at, p.report.name("HEAD "+r.plan.Head))
+		}
+	}
+}
+
+// importObjects brings the objects of all repositories. Nothing on the host refers to them yet.
+func (p *puller) importObjects() error {
+	for _, r := range p.sortedRepos() {
+		if r.plan == nil || r.plan.Left {
+			continue
+		}
+		if err := r.plan.Import(p.ctx); err != nil {
+			if p.ctx.Err() != nil {
+				return errInterrupted
+			}
+			return fmt.Errorf("%s: %w", p.hostPath(r.dir), err)
+		}
+	}
+	return nil
+}
+
+// finishRepos moves references and indexes, now that the files are in place.
+func (p *puller) finishRepos() {
+	for _, r := range p.sortedRepos() {
+		if r.plan == nil || r.plan.Left {
+			continue
+		}
+		if err := r.plan.Finish(); err != nil {
+			for line := range strings.Lines(err.Error()) {
+				p.report.fail(p.hostPath(r.dir), errors.New(strings.TrimSuffix(line, "\n")))
+			}
+			continue
+		}
+		r.done = true
+	}
+	p.printRepos()
+}
+
+// guestRepo is a git directory of the guest (package git).
+type guestRepo struct {
+	p   *planner
+	dir string
+}
+
+func (g *guestRepo) at(rel string) string { return path.Join(g.dir, rel) }
+
+func (g *guestRepo) List(rel string) (l git.Listing, err error) {
+	n, from := g.p.guestAt(g.at(rel))
+	switch {
+	case n == nil && from == "":
+		return l, fs.ErrNotExist
+	case n == nil:
+		return l, nil
+	case !n.Attr.IsDir():
+		return l, fs.ErrNotExist
+	}
+	for _, e := range n.Children {
+		if c := g.p.tree.Node(e.Ino); c.Attr.IsDir() || c.Attr.IsRegular() {
+			l.Own = append(l.Own, git.Entry{Name: e.Name, Dir: c.Attr.IsDir()})
+		} else {
+			l.Hidden = append(l.Hidden, e.Name)
+		}
+	}
+	l.Hidden = append(l.Hidden, n.Whiteouts...)
+	l.Opaque = n.Origin == nil || n.Origin.Base != g.p.name || n.Origin.Path != g.at(rel)
+	return l, nil
+}
+
+func (g *guestRepo) Open(rel string) (git.File, error) {
+	n, _ := g.p.guestAt(g.at(rel))
+	if n == nil || !n.Attr.IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	return g.p.openRow(n)
+}
+
+func (g *guestRepo) Same(rel string) (host, guest bool) {
+	at := g.at(rel)
+	n, from := g.p.guestAt(at)
+	if n == nil && from == at {
+		return true, true
+	}
+	b := g.p.base[at]
+	if b == nil && g.p.sameTree {
+		if n != nil && n.Origin != nil && n.Origin.Path == at && n.Origin.Base == g.p.name {
+			b = n.Baseline()
+		} else if o := g.p.origins[at]; o != nil {
+			b = o.Baseline()
+		}
+	}
+	st, err := g.p.host.stat(at)
+	there := err == nil
+	if b == nil {
+		return !there, n == nil
+	}
+	return there && fingerprintOf(&st) == b.Fingerprint, n != nil && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime
+}
+
+func (g *guestRepo) Changed(rel string) time.Time {
+	n, _ := g.p.guestAt(g.at(rel))
+	if n == nil {
+		return time.Time{}
+	}
+	return time.Unix(n.Attr.Ctime.Sec, int64(n.Attr.Ctime.Nsec))
+}
+
+// rowFile is the content of a row.
+type rowFile struct {
+	p      *planner
+	row    *sqlvfs.Inode
+	size   int64
+	source io.ReaderAt
+	close  func() error
+}
+
+// openRow opens a regular file of the guest for reading.
+func (p *planner) openRow(n *sqlvfs.Node) (*rowFile, error) {
+	f := &rowFile{p: p, size: n.Attr.Size, close: func() error { return nil }}
+	if o := n.Origin; o != nil && o.Limit > 0 {
+		h, err := p.host.openFile(o.Path)
+		if err != nil {
+			return nil, err
+		}
+		if st, err := fstat(h); err != nil || fingerprintOf(&st) != o.Fingerprint || o.Base != p.name {
+			h.Close()
+			return nil, sqlvfs.ErrBaseChanged
+		}
+		f.source, f.close = h, h.Close
+	}
+	p.store.Lock()
+	defer p.store.Unlock()
+	var err error
+	if f.row, err = p.store.Get(n.Ino); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *rowFile) Size() int64 { return f.size }
+
+func (f *rowFile) ReadAt(b []byte, off int64) (int, error) {
+	n := 0
+	for n < len(b) && off+int64(n) < f.size {
+		m, err := f.p.store.ReadAt(f.row, b[n:], off+int64(n), f.source)
+		n += m
+		if err != nil && err != io.EOF {
+			return n, err
+		}
+		if m == 0 {
+			break
+		}
+	}
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (f *rowFile) Close() error {
+	f.p.store.Lock()
+	f.p.store.Put(f.row)
+	f.p.store.Unlock()
+	return f.close()
+}
+
+// absorb makes the guest's repositories those of the host, now that all that was in them is there: git's files of
+// the guest go, so that it sees the host's. In a database that is to be whole without the host they stay until the
+// next push replaces them.
+func (p *puller) absorb() error {
+	for _, r := range p.sortedRepos() {
+		if !r.done {
+			continue
+		}
+		n, _ := p.guestAt(r.dir)
+		if err := p.absorbDir(r.dir, n, p.whole(r), func(rel string) bool { return git.Owns(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
+			return err
+		}
+		for _, rel := range r.skipped {
+			dir, _ := p.guestAt(path.Dir(rel))
+			if dir == nil {
+				continue
+			}
+			if err := p.absorbDir(path.Dir(rel), dir, p.whole(r), func(at string) bool { return at == rel }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// absorbDir has the guest see the host's at those paths in a directory that match.
+func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, match func(string) bool) error {
+	t := rows{p.store}
+	dir, err := t.walk(p.name, rel)
+	if err != nil || dir == nil {
+		return err
+	}
+	defer t.put(dir)
+	for _, name := range n.Whiteouts {
+		at := join(rel, name)
+		if !match(at) {
+			continue
+		}
+		p.store.Lock()
+		err := p.store.ClearWhiteout(dir, name)
+		p.store.Unlock()
+		if err != nil {
+			return err
+		}
+		p.forgetBelow(at)
+	}
+	for _, e := range n.Children {
+		at := join(rel, e.Name)
+		if !match(at) {
+			continue
+		}
+		if !whole {
+			if err := t.remove(dir, e.Name, e.Ino); err != nil {
+				return err
+			}
+			p.forgetBelow(at)
+			continue
+		}
+		c := p.tree.Node(e.Ino)
+		if c.Attr.IsDir() {
+			if err := p.absorbDir(at, c, whole, match); err != nil {
+				return err
+			}
+		}
+		p.outdate(at, c)
+	}
+	return nil
+}
+
+// forgetBelow takes back what is known of a path and those below it.
+func (p *puller) forgetBelow(rel string) {
+	p.store.Lock()
+	defer p.store.Unlock()
+	for at := range p.base {
+		if at == rel || strings.HasPrefix(at, rel+"/") {
+			p.store.SetBaseline(p.id, at, nil)
+		}
+	}
+}
+
+// outdate writes down that a row is as it was when both sides last agreed, and that the host's is not: so the
+// next push brings the host's.
+func (p *puller) outdate(at string, n *sqlvfs.Node) {
+	if n.Attr.IsDir() {
+		return
+	}
+	if _, in := gitDir(at); strings.HasPrefix(in, "objects/") {
+		return // those never change
+	}
+	st, err := p.host.stat(at)
+	if b := p.base[at]; err == nil && b != nil && b.Fingerprint == fingerprintOf(&st) && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime {
+		return
+	}
+	p.store.Lock()
+	defer p.store.Unlock()
+	p.store.SetBaseline(p.id, at, &sqlvfs.Baseline{Mode: n.Attr.Mode, Row: n.Ino, RowCtime: n.Attr.Ctime})
+}
+
+// whole tells whether a push has stored all of a repository.
+func (p *puller) whole(r *repo) bool {
+	b := p.base[join(r.dir, "HEAD")]
+	return b != nil && b.Row != 0
+}
