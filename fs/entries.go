@@ -32,6 +32,9 @@ func (o *Overlay) make(c Caller, parent Ino, name string, attr sqlvfs.Attr, targ
 	o.store.Lock()
 	defer o.store.Unlock()
 	p, err := o.writableDir(parent)
+	if err == nil && o.reserved(p, name) {
+		err = syscall.EPERM
+	}
 	if err != nil {
 		return Entry{}, err
 	}
@@ -89,6 +92,9 @@ func (o *Overlay) Link(ino Ino, parent Ino, name string) (Entry, error) {
 	o.store.Lock()
 	defer o.store.Unlock()
 	p, err := o.writableDir(parent)
+	if err == nil && o.reserved(p, name) {
+		err = syscall.EPERM
+	}
 	if err != nil {
 		return Entry{}, err
 	}
@@ -254,6 +260,9 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 		return err
 	}
 	np, err := o.writableDir(newParent)
+	if err == nil && o.reserved(np, newName) {
+		err = syscall.EPERM
+	}
 	if err != nil {
 		return err
 	}

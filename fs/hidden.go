@@ -21,6 +21,7 @@ type hidden struct {
 	dirs    []hiddenDir
 	parts   map[string]bool // directories in the tree's root of which only a part is shown
 	shown   map[string]bool // that part: files, and directories on the way to them
+	only    map[string]bool // all that is shown of the whole tree; nil: everything
 }
 
 // hiddenDir is a hidden directory that was there when it was hidden.
@@ -153,7 +154,7 @@ func (h *hidden) close() {
 
 // path tells whether a path is hidden, or lies below what is.
 func (h *hidden) path(path string) bool {
-	if h.apart(path) {
+	if h.apart(path) || h.left(path) {
 		return true
 	}
 	if len(h.paths) == 0 {
@@ -167,6 +168,9 @@ func (h *hidden) path(path string) bool {
 	return h.paths[path] || h.paths["."]
 }
 
+// left tells whether a path is left out of a tree of which only some paths are shown.
+func (h *hidden) left(path string) bool { return h.only != nil && path != "." && !h.only[path] }
+
 // apart tells whether a path lies in a directory of which only a part is shown, and not in that.
 func (h *hidden) apart(path string) bool {
 	top, _, below := strings.Cut(path, "/")
@@ -174,7 +178,7 @@ func (h *hidden) apart(path string) bool {
 }
 
 // entry tells whether a path is hidden in a directory that is not.
-func (h *hidden) entry(path string) bool { return h.paths[path] || h.apart(path) }
+func (h *hidden) entry(path string) bool { return h.paths[path] || h.apart(path) || h.left(path) }
 
 // part tells whether only a part is shown of a directory.
 func (h *hidden) part(path string) bool { return h.shown[path] && h.in[path] }

@@ -73,6 +73,13 @@ func OpenHost(dir string, hide ...string) (*Host, error) {
 // them. Their paths are relative to the root. It is to be called before the tree is used.
 func (h *Host) ShowOnly(files ...string) error { return h.hidden.showOnly(h.root, files) }
 
+// Only leaves everything but those paths out of the tree, whatever the host puts beside them. Of each, all directories
+// above it are among them. It is to be called before the tree is used.
+func (h *Host) Only(paths map[string]bool) { h.hidden.only = paths }
+
+// Is says whether the tree's root is the directory with that device and inode.
+func (h *Host) Is(dev, ino uint64) bool { return h.dev == dev && h.ino == ino }
+
 // Dir is the absolute path of the tree's root.
 func (h *Host) Dir() string { return h.dir }
 
@@ -306,7 +313,7 @@ func (h *Host) OpenDir(path string) (*HostDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HostDir{h, fd, path, h.hidden.in[path]}, nil
+	return &HostDir{h, fd, path, h.hidden.only != nil || h.hidden.in[path]}, nil
 }
 
 // Dirent is a name in a host directory, with the inode number and type bits of what it names.

@@ -66,7 +66,7 @@ func (o *Overlay) lookup(p *node, name string, lstat lstatFunc) (*node, error) {
 // ttl is for how long the kernel may keep the name, also with ENOENT.
 // Lock held; it is let go of while the host is asked.
 func (o *Overlay) find(p *node, name string, lstat lstatFunc) (n *node, ttl time.Duration, err error) {
-	if p.gone {
+	if p.gone || o.reserved(p, name) {
 		return nil, o.forever(), syscall.ENOENT
 	}
 	if n, err := o.deltaChild(p, name); n != nil || err != nil {
@@ -167,7 +167,7 @@ func (o *Overlay) attach(p *node, name string, n *node) error {
 		n.path, n.based = org.Path, org.Base == o.name
 		return nil
 	}
-	if p.ino != RootIno || name != o.name || !n.in.Attr.IsDir() {
+	if o.inner || p.ino != RootIno || name != o.name || !n.in.Attr.IsDir() {
 		return nil
 	}
 	names, err := o.store.Whiteouts(p.in)
@@ -246,7 +246,7 @@ func (o *Overlay) wanted(n *node) bool { return n.lookups > 0 || n.holds > 0 }
 // copiedUp finds the delta's inode of a base object that has several names. Lock held.
 func (o *Overlay) copiedUp(p *node, number Ino, fp sqlvfs.Fingerprint) (*node, error) {
 	same := func(org *sqlvfs.Origin) bool {
-		return org != nil && org.Dev == fp.Dev && org.Fingerprint.Ino == fp.Ino && org.Mtime == fp.Mtime && org.Size == fp.Size
+		return org != nil && org.Base == o.name && org.Dev == fp.Dev && org.Fingerprint.Ino == fp.Ino && org.Mtime == fp.Mtime && org.Size == fp.Size
 	}
 	if n := o.nodes[number]; n != nil {
 		if n.in != nil && n.in.Attr.Nlink > 0 && same(n.in.Origin) {

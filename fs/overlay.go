@@ -24,6 +24,7 @@ type Overlay struct {
 	store *sqlvfs.Store
 	host  *Host // nil: no base
 	name  string
+	inner bool // the root is the base's own, not the database's
 	owner *Caller
 	logf  func(string, ...any)
 
@@ -54,6 +55,9 @@ type OverlayOptions struct {
 	// Base is the workspace on the host, shown in the root under Name; nil for none.
 	Base *Host
 	Name string
+	// Inner shows the base as the root itself. What is changed in it has its place in the database's root
+	// under Name all the same.
+	Inner bool
 	// Owner, if not nil, is shown as the owner of whatever belongs to someone else: in a user
 	// namespace with only one id, other owners would have none. See Appear.
 	Owner *Caller
@@ -104,9 +108,9 @@ type node struct {
 // only entry is the workspace.
 const top = ""
 
-// NewOverlay puts an overlay together. It changes nothing.
+// NewOverlay puts an overlay together. It changes nothing, but that of an inner base the root is made in the database.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
-	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}}
+	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}}
 	if o.logf == nil {
 		o.logf = log.Printf
 	}
@@ -116,10 +120,18 @@ func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	if opt.Owner != nil {
 		o.shown = *opt.Owner
 	}
-	o.nodes[RootIno] = &node{
+	root := &node{
 		ino: RootIno, lookups: 1, in: opt.Store.Root(),
 		path: top, based: o.host != nil, parentIno: RootIno,
 	}
+	if o.inner {
+		var err error
+		if root.in, err = o.innerRoot(); err != nil {
+			return nil, err
+		}
+		root.path = "."
+	}
+	o.nodes[RootIno] = root
 	return o, nil
 }
 

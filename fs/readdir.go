@@ -203,6 +203,9 @@ func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
 		}
 		list = make([]dirent, 0, len(children)+len(base))
 		for _, c := range children {
+			if o.reserved(n, c.Name) {
+				continue
+			}
 			list = append(list, dirent{name: c.Name, ino: Ino(c.Number), mode: c.Mode})
 		}
 		if len(base) > 0 {

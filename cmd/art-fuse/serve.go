@@ -21,11 +21,13 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]... [--show PATH]...] --control FD
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] --control FD
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
 Of a directory in DIR that holds a PATH, relative to DIR, nothing else is shown.
+Each layer is another directory of the host, with a mount of its own that arrives
+after the first one: git, or tree, of which only what INDEX tracks is shown.
 On SIGUSR1 it prints how many operations of each kind the kernel asked for,
 and how long it polled for requests when none came.
 `
@@ -40,6 +42,9 @@ const (
 type serveConfig struct {
 	db, base, name string
 	hide, show     []string
+	layers         []layer
+	layerHide      []string
+	tracked        string
 	control        int
 }
 
@@ -57,6 +62,16 @@ func serveCommand() *ffcli.Command {
 		cfg.show = append(cfg.show, path)
 		return nil
 	})
+	set.Func("layer", "", func(text string) error {
+		l, err := parseLayer(text)
+		cfg.layers = append(cfg.layers, l)
+		return err
+	})
+	set.Func("layer-hide", "", func(path string) error {
+		cfg.layerHide = append(cfg.layerHide, path)
+		return nil
+	})
+	set.StringVar(&cfg.tracked, "tracked", "", "")
 	set.IntVar(&cfg.control, "control", -1, "")
 	return &ffcli.Command{
 		Name:      "serve",
@@ -80,22 +95,7 @@ func serve(cfg serveConfig) error {
 
 	// Opening the database and waiting for the mount take about as long; do both at once. The stage is
 	// told when it can hide the database's files, and again when it can have the guest's looked at.
-	type received struct {
-		fd  int
-		ids fs.Caller // the guest's, there
-		err error
-	}
-	mount := make(chan received, 1)
-	go func() {
-		fd, msg, err := libexec.RecvFD(control)
-		var ids fs.Caller
-		if err == nil {
-			if _, err = fmt.Sscanf(string(msg), "mount %d %d", &ids.UID, &ids.GID); err != nil || fd < 0 {
-				err = fmt.Errorf("receive the mount: message %q", msg)
-			}
-		}
-		mount <- received{fd, ids, err}
-	}()
+	mounts := receive(control, 1+len(cfg.layers))
 	tell := func(what string) func() {
 		return func() {
 			if err := libexec.SendFD(control, -1, []byte(what)); err != nil {
@@ -108,13 +108,17 @@ func serve(cfg serveConfig) error {
 		refuse(control, err)
 		return reported{err}
 	}
-	// Also while the mount is made. What arrives over the socket is not subject to it.
-	if err := confine.Server(store.Path(), cfg.base); err != nil {
+	layers, err := openLayers(store, cfg)
+	if err == nil {
+		// Also while the mount is made. What arrives over the socket is not subject to it.
+		err = confine.Server(store.Path(), cfg.dirs()...)
+	}
+	if err != nil {
 		refuse(control, err)
 		store.Discard()
 		return reported{err}
 	}
-	m := <-mount
+	m := <-mounts
 	if m.err != nil {
 		// The stage died before it had mounted anything; it has said why.
 		return errors.Join(reported{m.err}, store.Discard())
@@ -122,6 +126,10 @@ func serve(cfg serveConfig) error {
 	overlay.Appear(m.ids)
 	keep := overlay.Keep(fs.Keeping{Whole: keepWhole, Last: keepLast})
 	mfs, err := fs.Serve(m.fd, overlay, logf)
+	joinLayers := func() {}
+	if err == nil {
+		joinLayers, err = serveLayers(layers, mounts)
+	}
 	if err != nil {
 		refuse(control, err)
 		store.Discard()
@@ -133,6 +141,7 @@ func serve(cfg serveConfig) error {
 	if err := mfs.Join(context.Background()); err != nil {
 		logf("serve: %v", err)
 	}
+	joinLayers()
 	changed := store.Changed()
 	keep()
 	if err := store.Close(); err != nil {
@@ -140,6 +149,17 @@ func serve(cfg serveConfig) error {
 	}
 	report(overlay.Broken(), changed)
 	return nil
+}
+
+// dirs are the directories of the host that are shown.
+func (cfg *serveConfig) dirs() (dirs []string) {
+	if cfg.base != "" {
+		dirs = append(dirs, cfg.base)
+	}
+	for _, l := range cfg.layers {
+		dirs = append(dirs, l.dir)
+	}
+	return dirs
 }
 
 // report tells art what to say at the end: the files that the host has broken, each followed by NUL,

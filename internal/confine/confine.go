@@ -10,8 +10,7 @@ import (
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// Server leaves a file system's server with its database and, for reading, the host tree beneath
-// (base may be ""): no other file, no network, no signal to and no abstract socket of anyone
+// Server leaves a file system's server with its database and, for reading, the host trees beneath: no other file, no network, no signal to and no abstract socket of anyone
 // outside, and no privilege regained by executing something. There is no way back.
 //
 // The database's own files must exist. In their directory files may only be removed, which SQLite
@@ -20,7 +19,7 @@ import (
 // Landlock (landlock(7)) enforces this as far as the kernel knows how. A kernel without it leaves
 // the server as it was: the guest is kept out by other means, this only limits what a flaw in the
 // server would be worth.
-func Server(database, base string) error {
+func Server(database string, bases ...string) error {
 	var files []string
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if _, err := os.Stat(database + suffix); err == nil {
@@ -31,8 +30,8 @@ func Server(database, base string) error {
 		landlock.RWFiles(files...),
 		landlock.PathAccess(llsys.AccessFSRemoveFile|llsys.AccessFSReadDir, filepath.Dir(database)),
 	}
-	if base != "" {
-		rules = append(rules, landlock.RODirs(base))
+	if len(bases) > 0 {
+		rules = append(rules, landlock.RODirs(bases...))
 	}
 	if err := landlock.V8.BestEffort().Restrict(rules...); err != nil {
 		return fmt.Errorf("give up rights: %w", err)

@@ -66,6 +66,10 @@ func (s *session) fallBack(why error) error {
 		s.dropHandover()
 		return fmt.Errorf("start art-fuse: it ended: %w", err)
 	}
+	if err := s.dropLayers(); err != nil {
+		s.dropHandover()
+		return err
+	}
 	s.plan.FUSE = h.dir
 	if err = s.startStage(); err == nil {
 		err = s.brief()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/sandbox/view"
@@ -25,6 +26,8 @@ type prepared struct {
 	payload stub.Payload
 	filter  []byte // of system calls, as bubblewrap reads it
 	name    string // the workspace's
+	// repository is the workspace's git directory, if that lies outside of it and is shown.
+	repository *gitdir.Dir
 	// hideBase are the paths in the workspace that an overlay does not show of the host's.
 	hideBase []string
 	limits   map[string]config.Limit
@@ -53,10 +56,6 @@ func prepare(o *Options) (_ *prepared, err error) {
 	p.name = filepath.Base(workspace)
 	guest := filepath.Join(view.Home, p.name)
 	p.plan.Workspace = workspace
-	start := guest
-	if settings.Path.Value == "host" {
-		start = view.Resolve(workspace)
-	}
 	if p.plan.Database, err = databasePath(o.Database); err != nil {
 		return nil, err
 	}
@@ -68,7 +67,12 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err := checkMounts(root, mounts, guest); err != nil {
 		return nil, err
 	}
-	if err := checkPath(settings, guest, start); err != nil {
+	account, err := newAccount()
+	if err != nil {
+		return nil, err
+	}
+	start, err := p.findRepository(o, settings, guest, account.homes)
+	if err != nil {
 		return nil, err
 	}
 	hide, err := expanded(settings.Hide)
@@ -82,10 +86,6 @@ func prepare(o *Options) (_ *prepared, err error) {
 	p.hideConfig(settings.Files)
 	if p.plan.Database != "" {
 		p.hideDatabases(<-beside, mounts)
-	}
-	account, err := newAccount()
-	if err != nil {
-		return nil, err
 	}
 	p.plan.Passwd, p.plan.Group = account.passwd, account.group
 	if p.plan.Staging, err = stagingDir(); err != nil {
@@ -112,6 +112,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if start != guest {
 		v.HostPath, p.payload.Start = start, filepath.Join(start, o.sub)
 	}
+	p.addLayers()
 	for _, m := range mounts {
 		v.Binds = append(v.Binds, view.Mount{Source: p.source(m.Host), Guest: m.Guest, ReadOnly: m.ReadOnly})
 		p.payload.Sockets = append(p.payload.Sockets, m.Guest)
@@ -123,7 +124,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 
 	p.payload.Command, p.payload.Shells, p.payload.Mounts = o.Command, account.shells, v.Nests
 	p.payload.Memory = settings.Limits["memory"].Value
-	if p.payload.Env, err = view.Environ(os.Environ(), environment(settings), filepath.Join(start, o.sub)); err != nil {
+	if p.payload.Env, err = view.Environ(os.Environ(), append(p.gitEnv(), environment(settings)...), filepath.Join(start, o.sub)); err != nil {
 		return nil, err
 	}
 	p.secrets = secrets(p.payload.Env, settings.Values)

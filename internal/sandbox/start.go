@@ -33,6 +33,7 @@ func (s *session) startFUSE() error {
 	for _, path := range config.GuestFiles {
 		args = append(args, "--show", path)
 	}
+	args = append(args, s.layerArgs()...)
 	cmd, err := libexec.Command("art-fuse", args...)
 	if err != nil {
 		return err

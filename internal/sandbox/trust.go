@@ -11,6 +11,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
@@ -19,7 +20,7 @@ import (
 // allowed. What is not is left out where somebody sees it at a terminal; otherwise there
 // is no session.
 func merged(o *Options, user, own *config.Settings, workspace string) (*config.Settings, error) {
-	if !o.Quiet && (own.Content != "" || own.Values != nil) && config.Tracked(workspace) {
+	if !o.Quiet && (own.Content != "" || own.Values != nil) && gitdir.Tracks(workspace, config.Dir) {
 		fmt.Fprintf(os.Stderr, "art: warning: git tracks %s/%s: a commit can bring settings for your sessions\n", cli.Printable(workspace), config.Dir)
 	}
 	s, asks, err := config.Merge(user, own, workspace, false)

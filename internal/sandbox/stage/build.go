@@ -40,7 +40,7 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 					return nil, fmt.Errorf("%v: %w", s, err)
 				}
 			}
-			if s.Do != view.Bind {
+			if s.Do != view.Bind && s.Do != view.Way {
 				continue
 			}
 			copied, err := h.clone(p, s.Source)
@@ -124,6 +124,8 @@ func (b *builder) step(s view.Step) error {
 		return b.tmpfs(s.Target, s.Mode)
 	case view.Bind:
 		return b.bind(b.sources[s.Target], s.Target)
+	case view.Way:
+		return b.way(b.sources[s.Target], s.Target)
 	case view.Same:
 		return b.same(s.Source, s.Target)
 	case view.Symlink:

@@ -92,7 +92,11 @@ func (h *handles) makeStaging(p *Plan) error {
 			return fail(err)
 		}
 	}
-	for _, dir := range []string{p.staged("directory"), p.staged("root"), p.staged("shadow"), p.staged("aside"), p.staged("scratch"), p.Home()} {
+	dirs := []string{p.staged("directory"), p.staged("root"), p.staged("shadow"), p.staged("aside"), p.staged("scratch"), p.Home()}
+	for i := range p.Layers {
+		dirs = append(dirs, p.Layer(i))
+	}
+	for _, dir := range dirs {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return fail(err)
 		}

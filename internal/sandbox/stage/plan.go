@@ -66,6 +66,8 @@ type Plan struct {
 	// not exist, and Settings are the files that the guest sees in it all the same.
 	DotArt   string
 	Settings []config.File
+	// Layers is how many mounts of FUSE there are beside the home's.
+	Layers int
 	// HideHome are the paths to cover in the FUSE mount, relative to it.
 	HideHome []string
 	// Memory is how much of it the guest may have, in bytes; 0 is not limited.
@@ -92,28 +94,24 @@ func (p *Plan) Marshal() []byte {
 		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.WorkspaceSource, v.WorkspaceHost, v.HostPath,
 		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
 		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
-		strconv.FormatBool(p.Drop), p.DotArt,
+		strconv.FormatBool(p.Drop), p.DotArt, strconv.Itoa(p.Layers),
 	}
-	var binds []string
-	for _, b := range v.Binds {
-		binds = append(binds, b.Source, b.Guest, strconv.FormatBool(b.ReadOnly))
-	}
-	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command, v.PersonalDirs, v.Programs, binds, marshalSettings(p.Settings))
+	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command, v.PersonalDirs, v.Programs, marshalMounts(v.Binds), marshalMounts(v.Layers), marshalSettings(p.Settings))
 }
 
 func unmarshal(data []byte) (*Plan, error) {
 	var p Plan
 	v := &p.View
-	var single, binds, settings []string
-	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds, &settings); err != nil {
+	var single, binds, layers, settings []string
+	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds, &layers, &settings); err != nil {
 		return nil, err
 	}
-	var uid, gid, root, network, traced, nests, memory, counted, drop string
+	var uid, gid, root, network, traced, nests, memory, counted, drop, mounts string
 	for i, field := range []*string{
 		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group,
 		&uid, &gid, &v.Workspace, &v.HomeSource, &v.WorkspaceSource, &v.WorkspaceHost, &v.HostPath,
 		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
-		&memory, &counted, &drop, &p.DotArt,
+		&memory, &counted, &drop, &p.DotArt, &mounts,
 	} {
 		*field = single[i]
 	}
@@ -129,12 +127,30 @@ func unmarshal(data []byte) (*Plan, error) {
 	}
 	p.Counted, p.Drop = counted == "true", drop == "true"
 	v.CallerIsRoot, v.Network, v.Traced, v.Nests = root == "true", network == "true", traced == "true", nests == "true"
-	for b := range slices.Chunk(binds, 3) {
-		v.Binds = append(v.Binds, view.Mount{Source: b[0], Guest: b[1], ReadOnly: b[2] == "true"})
+	if p.Layers, err = strconv.Atoi(mounts); err != nil {
+		return nil, err
 	}
+	v.Binds, v.Layers = unmarshalMounts(binds), unmarshalMounts(layers)
 	p.Settings, err = unmarshalSettings(settings)
 	return &p, err
 }
+
+func marshalMounts(mounts []view.Mount) (list []string) {
+	for _, m := range mounts {
+		list = append(list, m.Source, m.Guest, strconv.FormatBool(m.ReadOnly))
+	}
+	return list
+}
+
+func unmarshalMounts(list []string) (mounts []view.Mount) {
+	for m := range slices.Chunk(list, 3) {
+		mounts = append(mounts, view.Mount{Source: m[0], Guest: m[1], ReadOnly: m[2] == "true"})
+	}
+	return mounts
+}
+
+// Layer returns the path in the stage's namespace of a FUSE mount beside the home's.
+func (p *Plan) Layer(i int) string { return p.staged("layer" + strconv.Itoa(i)) }
 
 // Home returns the path in the stage's namespace of the FUSE mount.
 func (p *Plan) Home() string { return p.staged("home") }

@@ -25,6 +25,11 @@ func (b *builder) same(source, target string) error {
 	if err != nil {
 		return err
 	}
+	return b.way(tree, target)
+}
+
+// way mounts a clone at target, closes it, and sees to it that the guest can get there.
+func (b *builder) way(tree int, target string) error {
 	opened, err := b.open(filepath.Dir(target))
 	if err != nil {
 		unix.Close(tree)

@@ -106,8 +106,13 @@ func run(link *os.File) error {
 	switch p.FUSE {
 	case NoFUSE:
 	case MountFUSE:
-		if err := h.mountFUSE(p); err != nil {
+		if err := h.mountFUSE(p, p.Home()); err != nil {
 			return err
+		}
+		for i := range p.Layers {
+			if err := h.mountFUSE(p, p.Layer(i)); err != nil {
+				return err
+			}
 		}
 	default:
 		if err := h.takeOver(p); err != nil {
@@ -226,11 +231,11 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	return args, b.take(tree.Own)
 }
 
-// mountFUSE mounts FUSE at the plan's home and hands the descriptor to art-fuse.
+// mountFUSE mounts FUSE at dir and hands the descriptor to art-fuse.
 // The descriptor has to be opened in the user namespace that the mount belongs to
 // (fs/fuse/inode.c, fuse_fill_super: "Require mount to happen from the same user
 // namespace which opened /dev/fuse").
-func (h *handles) mountFUSE(p *Plan) error {
+func (h *handles) mountFUSE(p *Plan, dir string) error {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &refusedError{fmt.Errorf("open /dev/fuse: %w", err)}
@@ -241,7 +246,7 @@ func (h *handles) mountFUSE(p *Plan) error {
 	// in a user namespace below this one; nobody else can reach the mount.
 	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d,default_permissions,allow_other",
 		fd, uid, gid)
-	if err := unix.Mount("art", p.Home(), "fuse.art", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+	if err := unix.Mount("art", dir, "fuse.art", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return &refusedError{fmt.Errorf("mount FUSE: %w", err)}
 	}
 	if err := libexec.SendFD(h.control, fd, Mounted(uid, gid)); err != nil {
@@ -252,6 +257,9 @@ func (h *handles) mountFUSE(p *Plan) error {
 
 // Mounted is the message with which art-fuse gets its mount: it says which ids the guest has there.
 func Mounted(uid, gid int) []byte { return fmt.Appendf(nil, "mount %d %d", uid, gid) }
+
+// NoMount is the message in place of a mount that there is none of.
+const NoMount = "no mount"
 
 // Messages of art-fuse over the control socket, in this order. Instead of any there
 // may be an error, as the stage's own.

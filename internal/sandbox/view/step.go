@@ -17,6 +17,8 @@ const (
 	// Same shows at Target what the guest has at Source by then, if that is a directory. Where the guest
 	// cannot pass on the way there, or sees nothing, the way is made of empty directories.
 	Same
+	// Way is Bind at the end of a way that is made as for Same.
+	Way
 	// Symlink makes Target a symbolic link whose text is Source.
 	Symlink
 	// Proc shows the processes of the process namespace that the guest is going to share at Target.
@@ -44,7 +46,7 @@ func (s Step) String() string {
 		return "shadow " + s.Target
 	case Tmpfs:
 		return fmt.Sprintf("tmpfs %s %04o", s.Target, s.Mode)
-	case Bind:
+	case Bind, Way:
 		if s.Write {
 			return fmt.Sprintf("bind %s %s", s.Source, s.Target)
 		}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 )
@@ -38,6 +39,9 @@ type View struct {
 	WorkspaceHost string
 	// HostPath, if set, is where the workspace shows too: its path on the host, without links.
 	HostPath string
+	// Layers are what belongs to the workspace and lies outside of it, as its git directory may, at the path that it
+	// has on the host. It takes HostPath.
+	Layers []Mount
 	// Passwd and Group are the files to show as /etc/passwd and /etc/group.
 	Passwd, Group string
 	// CallerIsRoot says that the guest's ids stand for the host's root.
@@ -72,12 +76,16 @@ type Tree struct {
 	Own []Step
 	// emptied are the directories that show nothing of the host's but by a step of their own.
 	emptied []string
+	// shown are those of them that a layer shows as the host has it.
+	shown []string
 	// Looks says that Own has to do with what is in the home.
 	Looks bool
 }
 
 // Emptied says that the guest does not see what the host has at path.
-func (t *Tree) Emptied(path string) bool { return withinAny(path, t.emptied) }
+func (t *Tree) Emptied(path string) bool {
+	return withinAny(path, t.emptied) && !withinAny(path, t.shown)
+}
 
 // Tree returns the steps from the host's tree, as it is now, to the guest's.
 func (v *View) Tree() (*Tree, error) {
@@ -134,26 +142,43 @@ func (v *View) Tree() (*Tree, error) {
 			return nil, err
 		}
 		step := Step{Do: Bind, Source: bind.Source, Target: bind.Guest, Write: !bind.ReadOnly}
-		if v.HostPath != "" && Within(bind.Guest, v.HostPath) {
+		if v.HostPath != "" && Within(bind.Guest, v.HostPath) || v.inLayer(bind.Guest) {
 			beneath = append(beneath, step)
 		} else {
 			add(step)
 		}
 		t.Looks = t.Looks || Within(bind.Guest, home)
 	}
-	if v.HostPath != "" {
-		// Last, so that both have the same covers and mounts.
-		add(Step{Do: Same, Source: workspace, Target: v.HostPath})
-		add(beneath...)
-		t.Looks = true
+	// Last, so that both paths have the same covers and mounts. What they lie in comes before.
+	for _, layer := range v.Layers {
+		step := Step{Do: Way, Source: layer.Source, Target: layer.Guest, Write: !layer.ReadOnly}
+		if Within(v.HostPath, layer.Guest) {
+			add(step)
+		} else {
+			beneath = append([]Step{step}, beneath...)
+		}
 	}
+	if v.HostPath != "" {
+		add(Step{Do: Same, Source: workspace, Target: v.HostPath})
+	}
+	add(beneath...)
+	t.Looks = t.Looks || v.HostPath != "" || len(v.Layers) > 0
 	for _, dir := range append(append([]string{"/dev", homes}, hidden...), shadowed...) {
-		if dir != v.HostPath {
+		if dir != v.HostPath && !slices.ContainsFunc(v.Layers, func(m Mount) bool { return m.Guest == dir }) {
 			add(Step{Do: Seal, Target: dir})
 		}
 	}
 	t.Own = steps
+	if v.HomeSource == "" {
+		for _, layer := range v.Layers {
+			t.shown = append(t.shown, layer.Guest)
+		}
+	}
 	return t, nil
+}
+
+func (v *View) inLayer(path string) bool {
+	return slices.ContainsFunc(v.Layers, func(m Mount) bool { return Within(path, m.Guest) })
 }
 
 // Args returns the options of bwrap that make a guest of the finished tree at root. Where it is

@@ -1,4 +1,4 @@
-package config
+package gitdir
 
 import (
 	"bufio"
@@ -21,7 +21,7 @@ func git(t *testing.T, dir string, args ...string) {
 }
 
 // Each kind of index that git writes is read, wherever in it the configuration is.
-func TestTracked(t *testing.T) {
+func TestTracks(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		dir := t.TempDir()
 		git(t, dir, "init", "-q", "--object-format="+format)
@@ -38,15 +38,15 @@ func TestTracked(t *testing.T) {
 		git(t, dir, "add", "-N", ".") // nothing more
 		for _, version := range []string{"2", "3", "4"} {
 			git(t, dir, "update-index", "--index-version", version)
-			if Tracked(dir) {
+			if Tracks(dir, ".art") {
 				t.Errorf("%s version %s: nothing is tracked", format, version)
 			}
-			if !Tracked(filepath.Join(dir, "sub")) || Tracked(filepath.Join(dir, "other")) {
+			if !Tracks(filepath.Join(dir, "sub"), ".art") || Tracks(filepath.Join(dir, "other"), ".art") {
 				t.Errorf("%s version %s: a directory within", format, version)
 			}
 			git(t, dir, "update-index", "--add", "--cacheinfo", "100644,"+strings.Repeat("1", map[string]int{"sha1": 40, "sha256": 64}[format])+",.art/config/binds.json")
 			git(t, dir, "update-index", "--skip-worktree", "a") // an extended entry
-			if !Tracked(dir) {
+			if !Tracks(dir, ".art") {
 				t.Errorf("%s version %s: it is tracked", format, version)
 			}
 			git(t, dir, "update-index", "--force-remove", ".art/config/binds.json")
@@ -67,13 +67,13 @@ func TestTrackedByWorktree(t *testing.T) {
 	git(t, main, "add", ".")
 	git(t, main, "-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "-m", "x")
 	git(t, main, "worktree", "add", "-q", tree)
-	if !Tracked(tree) {
+	if !Tracks(tree, ".art") {
 		t.Error("a worktree")
 	}
 	if err := os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+filepath.Join(main, ".git")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if Tracked(tree) {
+	if Tracks(tree, ".art") {
 		t.Error("a file that leads elsewhere")
 	}
 }
@@ -83,9 +83,13 @@ func FuzzIndex(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x01"+strings.Repeat("\x00", 60)+"\x00\x06.art/x\x00\x00\x00\x00"), 20)
 	f.Add([]byte("DIRC\x00\x00\x00\x04\xff\xff\xff\xff"+strings.Repeat("\x00", 60)+"\x00\x06\xff\xff\xff.art/x\x00"), 20)
 	f.Fuzz(func(t *testing.T, text []byte, id int) {
-		found, err := scanIndex(bufio.NewReader(bytes.NewReader(text)), 20+12*(id&1), ".art/")
-		if found && err != nil {
-			t.Errorf("%q: found, %v", text, err)
-		}
+		var last []byte
+		_ = scanIndex(bufio.NewReader(bytes.NewReader(text)), 20+12*(id&1), func(name []byte) bool {
+			if bytes.Compare(last, name) > 0 {
+				t.Errorf("%q: out of order", text)
+			}
+			last = bytes.Clone(name)
+			return true
+		})
 	})
 }

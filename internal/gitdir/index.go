@@ -1,4 +1,4 @@
-package config
+package gitdir
 
 import (
 	"bufio"
@@ -14,16 +14,15 @@ import (
 )
 
 // maxIndex bounds how much of an index is read, in bytes.
-const maxIndex = 8 << 20
+const maxIndex = 64 << 20
 
-// Tracked says whether the git repository that root lies in tracks files in .art: then
-// a commit, of whomever, can bring settings. git is not asked, as what it runs is the
-// repository's to say. An index that cannot be read says nothing.
-func Tracked(root string) bool {
+// Tracks says whether the git repository that root lies in tracks files in its directory name: then a commit, of
+// whomever, can bring them. An index that cannot be read says nothing.
+func Tracks(root, name string) bool {
 	for dir := root; ; dir = filepath.Dir(dir) {
 		index, ok := indexFile(filepath.Join(dir, ".git"))
 		if ok {
-			prefix, err := filepath.Rel(dir, filepath.Join(root, Dir))
+			prefix, err := filepath.Rel(dir, filepath.Join(root, name))
 			return err == nil && tracks(index, filepath.ToSlash(prefix)+"/")
 		}
 		if dir == filepath.Dir(dir) {
@@ -41,16 +40,12 @@ func indexFile(path string) (string, bool) {
 		return "", false
 	case info.IsDir():
 		return filepath.Join(path, "index"), true
-	case !info.Mode().IsRegular() || info.Size() > 4096:
+	case !info.Mode().IsRegular():
 		return "", true
 	}
-	text, err := os.ReadFile(path)
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if err != nil || !ok {
+	dir, err := named(path)
+	if err != nil {
 		return "", true
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(path), dir)
 	}
 	for _, place := range []string{"/.git/worktrees/", "/.git/modules/"} {
 		if strings.Contains(dir, place) {
@@ -60,23 +55,31 @@ func indexFile(path string) (string, bool) {
 	return "", true
 }
 
-// tracks says whether the index in file has an entry whose path begins with prefix.
-func tracks(file, prefix string) bool {
-	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	// The ids of objects are of SHA-1 or of SHA-256, which only the repository's
-	// configuration says. With the wrong one, no entry makes sense.
-	for _, id := range []int{20, 32} {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return false
+// Files returns what an index tracks: each file, and the directories above it.
+func Files(index string) (paths map[string]bool, err error) {
+	for _, id := range idSizes {
+		paths = map[string]bool{}
+		err = scan(index, id, func(name []byte) bool {
+			for path := string(name); path != "." && path != "/" && !paths[path]; path = filepath.Dir(path) {
+				paths[path] = true
+			}
+			return true
+		})
+		if err == nil {
+			break
 		}
-		found, err := scanIndex(bufio.NewReader(io.LimitReader(f, maxIndex)), id, prefix)
+	}
+	return paths, err
+}
+
+// tracks says whether an index has an entry whose path begins with prefix.
+func tracks(index, prefix string) bool {
+	for _, id := range idSizes {
+		found := false
+		err := scan(index, id, func(name []byte) bool {
+			found = bytes.HasPrefix(name, []byte(prefix))
+			return !found && string(name) <= prefix
+		})
 		if err == nil {
 			return found
 		}
@@ -84,36 +87,51 @@ func tracks(file, prefix string) bool {
 	return false
 }
 
+// idSizes are those of an object's id, by SHA-1 or by SHA-256, which only the repository's configuration says. With
+// the wrong one, no entry makes sense.
+var idSizes = []int{20, 32}
+
+// scan reads the index in a file, up to where each, which is given every entry's name in order, returns false.
+func scan(file string, id int, each func(name []byte) bool) error {
+	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errIndex
+	}
+	return scanIndex(bufio.NewReader(io.LimitReader(f, maxIndex)), id, each)
+}
+
 var errIndex = errors.New("this is no index")
 
-// scanIndex reads an index, gitformat-index(5), up to where an entry that begins with
-// prefix has to be: entries are in the order of their names. id is the length of an
-// object's.
-func scanIndex(r *bufio.Reader, id int, prefix string) (bool, error) {
+// scanIndex reads an index, gitformat-index(5). id is the length of an object's.
+func scanIndex(r *bufio.Reader, id int, each func(name []byte) bool) error {
 	var header struct {
 		Signature      [4]byte
 		Version, Count uint32
 	}
 	if err := binary.Read(r, binary.BigEndian, &header); err != nil {
-		return false, err
+		return err
 	}
 	if string(header.Signature[:]) != "DIRC" || header.Version < 2 || header.Version > 4 {
-		return false, errIndex
+		return errIndex
 	}
 	fixed := make([]byte, 40+id+2)
 	var name []byte
 	for range header.Count {
 		if _, err := io.ReadFull(r, fixed); err != nil {
-			return false, err
+			return err
 		}
 		size := len(fixed)
 		flags := binary.BigEndian.Uint16(fixed[40+id:])
 		if flags&0x4000 != 0 { // extended: two bytes more
 			if header.Version < 3 {
-				return false, errIndex
+				return errIndex
 			}
 			if _, err := r.Discard(2); err != nil {
-				return false, err
+				return err
 			}
 			size += 2
 		}
@@ -125,19 +143,16 @@ func scanIndex(r *bufio.Reader, id int, prefix string) (bool, error) {
 			name, err = padded(r, size)
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 		if length := int(flags & 0xfff); length != min(len(name), 0xfff) || bytes.Compare(last, name) > 0 {
-			return false, errIndex
+			return errIndex
 		}
-		if len(name) >= len(prefix) && string(name[:len(prefix)]) == prefix {
-			return true, nil
-		}
-		if string(name) > prefix {
-			return false, nil
+		if !each(name) {
+			return nil
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // padded reads a name and the zeros after it, which fill the entry, of which size bytes

@@ -1,0 +1,138 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/gitdir"
+	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/libexec"
+)
+
+// A workspace whose git directory lies outside of it, as a linked worktree's does, is at its path on the host in the
+// guest, and so is the git directory: git finds the one from the other by paths that are written down in both. In an
+// overlay what the guest changes there goes to the database; without one it is read-only.
+
+// findRepository looks for such a git directory, and decides where the workspace is to be: it returns the path at which
+// the command starts.
+func (p *prepared) findRepository(o *Options, s *config.Settings, guest string, homes []string) (start string, err error) {
+	real := view.Resolve(p.plan.Workspace)
+	if s.Path.Value == "home" && s.Path.Origin != config.Default {
+		return guest, nil
+	}
+	if s.Path.Value == "host" {
+		start = real
+	}
+	dir, err := gitdir.Find(real, homes)
+	if err == nil && dir != nil {
+		err = checkLayers(s, guest, real, dir)
+	}
+	switch {
+	case err != nil:
+		tell(o, "git does not find its directory in this session: %v", err)
+	case dir == nil:
+	case p.plan.Database != "":
+		p.repository, start = dir, real
+	case dir.Root.Path == real:
+		p.repository, start = dir, real
+		tell(o, "git commits nothing in this session, since its directory %s is outside of the workspace, and read-only: start one with --db DB for that", dir.Common.Path)
+	default:
+		tell(o, "git does not find its directory in this session, since %s is outside of the workspace: start one with --db DB for that", dir.Common.Path)
+	}
+	if start == "" {
+		return guest, nil
+	}
+	return start, checkPath(s, guest, start)
+}
+
+// tell says what somebody should know who has not asked for quiet.
+func tell(o *Options, format string, args ...any) {
+	if !o.Quiet {
+		fmt.Fprintf(os.Stderr, "art: %s\n", cli.Printable(fmt.Sprintf(format, args...)))
+	}
+}
+
+// checkLayers checks that a git directory, and the tree around the workspace, can be at their paths in the guest.
+func checkLayers(s *config.Settings, guest, real string, dir *gitdir.Dir) error {
+	places := []config.Mount{{Guest: dir.Common.Path, Origin: filepath.Join(dir.Root.Path, ".git")}}
+	if dir.Root.Path != real {
+		places = append([]config.Mount{{Guest: dir.Root.Path, Origin: places[0].Origin}}, places...)
+	}
+	err := config.CheckGuests(places, view.Home, guest)
+	if err == nil {
+		err = checkPath(s, guest, real)
+	}
+	return err
+}
+
+// addLayers adds what belongs to the repository to the view.
+func (p *prepared) addLayers() {
+	dir, v := p.repository, &p.plan.View
+	switch {
+	case dir == nil:
+	case p.plan.Database == "":
+		v.Layers = []view.Mount{{Source: p.source(dir.Common.Path), Guest: dir.Common.Path, ReadOnly: true}}
+	default:
+		for i, place := range p.layers() {
+			v.Layers = append(v.Layers, view.Mount{Source: p.plan.Layer(i), Guest: place.Path})
+			p.plan.Layers++
+		}
+	}
+}
+
+// layers are the directories that the database lies over beside the workspace.
+func (p *prepared) layers() []gitdir.Place {
+	places := []gitdir.Place{p.repository.Common}
+	if p.within() {
+		places = append(places, p.repository.Root)
+	}
+	return places
+}
+
+// within says whether the workspace is a directory within a repository.
+func (p *prepared) within() bool {
+	return p.repository != nil && p.repository.Root.Path != view.Resolve(p.plan.Workspace)
+}
+
+// layerArgs are the arguments of art-fuse for these.
+func (p *prepared) layerArgs() (args []string) {
+	if p.repository == nil {
+		return nil
+	}
+	for i, place := range p.layers() {
+		args = append(args, "--layer", fmt.Sprintf("%s:%d:%d:%s", []string{"git", "tree"}[i], place.Dev, place.Ino, place.Path))
+	}
+	for _, path := range p.plan.Hide {
+		args = append(args, "--layer-hide", path)
+	}
+	if p.within() {
+		args = append(args, "--tracked", p.repository.Index())
+	}
+	return args
+}
+
+// gitEnv are variables for git: the workspace is a mount of its own, which it takes for the end of the working tree.
+func (p *prepared) gitEnv() []string {
+	if p.within() {
+		return []string{"GIT_DISCOVERY_ACROSS_FILESYSTEM=1"}
+	}
+	return nil
+}
+
+// dropLayers has art-fuse serve the home alone: fusermount3 has mounted nothing else.
+func (s *session) dropLayers() error {
+	for range s.plan.Layers {
+		if err := libexec.SendFD(s.control, -1, []byte(stage.NoMount)); err != nil {
+			return fmt.Errorf("start art-fuse: it ended: %w", err)
+		}
+	}
+	if s.plan.Layers > 0 && !s.quiet {
+		fmt.Fprintln(os.Stderr, "art: git does not find its directory in this session, since FUSE cannot be mounted in a user namespace (see art doctor)")
+	}
+	s.plan.Layers, s.plan.View.Layers = 0, nil
+	return nil
+}
