@@ -131,7 +131,8 @@ func dispatch(ctx context.Context, args []string) error {
 
 func newSubcommand(name string, do func(context.Context, sync.Options) error) (*ffcli.Command, error) {
 	opt := sync.Options{
-		Dir: ".", Stdout: os.Stdout, Stderr: os.Stderr, Total: true,
+		Dir: ".", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Total: true,
+		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 	}
 	// The environment comes first, by the long names, so that what is given on the command line
@@ -148,6 +149,7 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 	fs.BoolVar(&opt.Quiet, "q", opt.Quiet, "")
 	if name == "pull" {
 		fs.BoolVar(&opt.Verbose, "v", opt.Verbose, "")
+		fs.BoolVar(&opt.Pick, "p", opt.Pick, "")
 	}
 	c := &ffcli.Command{Name: name, FlagSet: fs}
 	c.Exec = func(ctx context.Context, args []string) error {
@@ -207,6 +209,7 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
 		fs.Var(form{&opt.Form, sync.JSON}, "json", "")
 	case "pull":
 		fs.BoolVar(&opt.Verbose, "verbose", opt.Verbose, "")
+		fs.BoolVar(&opt.Pick, "pick", opt.Pick, "")
 		fs.BoolVar(&opt.KeepBoth, "keep-both", opt.KeepBoth, "")
 		fs.Var((*list)(&opt.Allow), "allow", "")
 	}

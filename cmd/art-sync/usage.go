@@ -86,9 +86,9 @@ const usagePull = `NAME
   art-sync pull - bring what the guest changed to the host
 
 SYNOPSIS
-  art-sync pull [-m DIR] -d DB [--force | --keep-both] [--allow PATTERN]...
-                [--exclude PATTERN]... [--no-ignored] [--dry-run] [-q | -v]
-                [path...]
+  art-sync pull [-m DIR] -d DB [-p] [--force | --keep-both]
+                [--allow PATTERN]... [--exclude PATTERN]... [--no-ignored]
+                [--dry-run] [-q | -v] [path...]
 
 DESCRIPTION
   Brings what the guest has changed in /NAME/ of DB into DIR, which must exist;
@@ -119,6 +119,9 @@ DESCRIPTION
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database; no session may be using it
+  -p, --pick                     ask about each change, and about each hunk of a
+                                 text, as "git add -p" does; what is not picked
+                                 stays for another pull
       --force                    in a conflict, take what the guest has
       --keep-both                in a conflict, write the guest's as NAME.art
       --allow PATTERN            bring what is held back and fits the pattern, in
@@ -146,6 +149,7 @@ OUTPUT
 EXAMPLES
   art-sync pull --dry-run -m workspace -d workspace.db
   art-sync pull -m workspace -d workspace.db src
+  art-sync pull -m workspace -d workspace.db -p src/main.py
   art-sync pull -m workspace -d workspace.db --allow .vscode/
   art-sync pull -m workspace -d workspace.db --no-ignored --exclude '*.log'
 `

@@ -66,6 +66,9 @@ func (p *puller) commitOne(a *operation) error {
 		p.fail(a.item, err)
 		return nil
 	}
+	if a.part {
+		return p.commitPart(a, &st)
+	}
 	row, err := rows{p.store}.get(a.node.Ino)
 	if err != nil {
 		return err
@@ -103,6 +106,18 @@ func (p *puller) commitOne(a *operation) error {
 		o.Limit = row.Attr.Size
 	}
 	p.store.SetOrigin(row, &o)
+	return nil
+}
+
+// commitPart writes down that the host's file has a part of what the guest changed: both agree about that, and
+// the guest has changed it. No row ever has a change time of zero.
+func (p *puller) commitPart(a *operation, st *unix.Stat_t) error {
+	p.store.Lock()
+	defer p.store.Unlock()
+	if err := p.store.Ready(); err != nil {
+		return err
+	}
+	p.store.SetBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(st), Hash: a.hash, Row: a.node.Ino})
 	return nil
 }
 
@@ -230,7 +245,7 @@ func (p *puller) commitKnown(work int) error {
 	}
 	p.store.Lock()
 	for _, a := range p.ops {
-		if a.there == 0 || a.left || a.beside != nil {
+		if !a.replaces() || a.left || a.beside != nil {
 			continue
 		}
 		b := a.was

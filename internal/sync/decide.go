@@ -13,7 +13,7 @@ import (
 
 // decide turns what there is to know of each item (item.go, package classify) into what is done about it. A
 // dry run and diff go no further, so they tell what a run does.
-func (p *planner) decide() {
+func (p *planner) decide() error {
 	for _, a := range p.items {
 		switch {
 		case a.in != nil && a.in.left && a.in.there != unix.S_IFDIR:
@@ -35,6 +35,9 @@ func (p *planner) decide() {
 			p.leave(a) // the user did not name it
 		}
 	}
+	if err := p.settle.choose(); err != nil {
+		return err
+	}
 	p.keepNeeded()
 	for _, a := range p.items {
 		if o := a.op; o != nil && !a.left {
@@ -44,6 +47,7 @@ func (p *planner) decide() {
 			}
 		}
 	}
+	return nil
 }
 
 // permitted tells whether an item may be done: if it is in conflict or needs the user's permission, that

@@ -68,6 +68,7 @@ func (c *change) isDir() bool {
 func (d *comparer) conflict(*item) bool { return true }
 func (d *comparer) held(*item) bool     { return true }
 func (d *comparer) needed(*item)        {}
+func (d *comparer) choose() error       { return nil }
 
 func (d *comparer) fail(a *item, err error) {
 	d.report.fail(d.hostPath(a.path), err)

@@ -116,30 +116,33 @@ func (d *comparer) each(show func(*patch.File)) error {
 }
 
 func (d *comparer) showPatch() error {
-	return d.each(func(f *patch.File) {
-		if !d.opt.Colour && !d.opt.StdoutTerminal {
-			d.report.raw(f.String())
-			return
+	return d.each(func(f *patch.File) { d.patchText(f.String()) })
+}
+
+// patchText shows a patch, or a part of one.
+func (d *comparer) patchText(text string) {
+	if !d.opt.Colour && !d.opt.StdoutTerminal {
+		d.report.raw(text)
+		return
+	}
+	head := true
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "@@") {
+			head = false
 		}
-		head := true
-		for line := range strings.Lines(f.String()) {
-			if strings.HasPrefix(line, "@@") {
-				head = false
-			}
-			line = quote.Text(strings.TrimSuffix(line, "\n"), d.strong(head))
-			switch {
-			case head:
-				line = d.colour(bold, line)
-			case strings.HasPrefix(line, "@@"):
-				line = d.colour(cyan, line)
-			case strings.HasPrefix(line, "+"):
-				line = d.colour(green, line)
-			case strings.HasPrefix(line, "-"):
-				line = d.colour(red, line)
-			}
-			d.report.raw(line + "\n")
+		line = quote.Text(strings.TrimSuffix(line, "\n"), d.strong(head))
+		switch {
+		case head:
+			line = d.colour(bold, line)
+		case strings.HasPrefix(line, "@@"):
+			line = d.colour(cyan, line)
+		case strings.HasPrefix(line, "+"):
+			line = d.colour(green, line)
+		case strings.HasPrefix(line, "-"):
+			line = d.colour(red, line)
 		}
-	})
+		d.report.raw(line + "\n")
+	}
 }
 
 // strong marks what stands for a character that is not shown. SGR 22 ends no more than that: the colour of

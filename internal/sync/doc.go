@@ -60,6 +60,9 @@ type Options struct {
 	Total   bool // how much was done is told at the end
 	Verbose bool // pull: each path that is held back is told, however many there are
 
+	Pick  bool      // pull: the user is asked about each change, and each hunk
+	Stdin io.Reader // pull: where the answers come from
+
 	Force    bool     // a path that both sides changed becomes what the other side has
 	KeepBoth bool     // pull: the guest's version of such a path goes beside it, as NAME.art
 	Allow    []string // pull: patterns (gitignore(5)) of paths that are not held back
@@ -74,6 +77,7 @@ type Options struct {
 	Colour bool // diff: in colours
 	Pager  bool // diff: standard output is a terminal, and a pager may show it
 
+	StdinTerminal                  bool // what is typed is seen
 	Stdout, Stderr                 io.Writer
 	StdoutTerminal, StderrTerminal bool // quote names for a terminal; show progress on it
 }

@@ -25,7 +25,8 @@ type operation struct {
 	*item
 	do     verb
 	other  *item  // of a hard link: the file that it is another name of
-	bytes  []byte // of a file, if not nil: its content, in place of the guest's
+	part   bool   // a part of the guest's changes is brought: the rest stays the guest's
+	bytes  []byte // of that: the content
 	beside *item  // it goes beside this one, which is in conflict
 	agreed bool   // keep: also where nothing of the guest's was brought
 

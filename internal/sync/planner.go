@@ -70,6 +70,8 @@ type settler interface {
 	broken(a *item)
 	// held is told of an item that needs the user's permission; it returns whether it is given.
 	held(a *item) bool
+	// choose may leave some of what is planned.
+	choose() error
 	// fail is told of an item that cannot be done.
 	fail(a *item, err error)
 	// lacking is told of a directory that cannot be complete.
@@ -85,8 +87,7 @@ func (p *planner) compare() error {
 		return err
 	}
 	p.needOutside()
-	p.decide()
-	return nil
+	return p.decide()
 }
 
 // needOutside notes what the host must keep for files that the guest has moved out of the workspace.

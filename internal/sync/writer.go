@@ -156,6 +156,9 @@ func (w *writer) fill(f *os.File, a *operation) error {
 // reader returns what reads a file's content, see [planner.reader]. What is in the database alone
 // needs no more than its rows: they are many, and nobody else writes them.
 func (w *writer) reader(a *operation) (read func([]byte, int64) (int, error), done func(), err error) {
+	if a.part {
+		return bytes.NewReader(a.bytes).ReadAt, func() {}, nil
+	}
 	if a.node == nil || a.source != "" {
 		return w.p.reader(a.item)
 	}

@@ -139,7 +139,7 @@ _art_sync_command() {
 			local flags='-m --mount --workspace -d --db -q --quiet --exclude --no-ignored --help'
 			case $name in
 			push) _art_reply "$flags" --dry-run --force ;;
-			pull) _art_reply "$flags" --dry-run --force --keep-both --allow -v --verbose ;;
+			pull) _art_reply "$flags" --dry-run --force --keep-both --allow -p --pick -v --verbose ;;
 			diff) _art_reply "$flags" --patch --stat --json ;;
 			esac
 		elif [[ $name != push ]]; then

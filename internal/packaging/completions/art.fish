@@ -143,6 +143,7 @@ for program in art art-sync
     complete -c $program -n '__art_is push pull diff' -l exclude -r -F -d 'Leave paths out'
     complete -c $program -n '__art_is push pull diff' -l no-ignored -d 'Leave out what git ignores'
     complete -c $program -n '__art_is pull' -l keep-both -d 'Write what the guest has as NAME.art in a conflict'
+    complete -c $program -n '__art_is pull' -s p -l pick -d 'Ask about each change'
     complete -c $program -n '__art_is pull' -s v -l verbose -d 'Name each path that is held back'
     complete -c $program -n '__art_is pull' -l allow -r -F -d 'Bring what is held back'
     complete -c $program -n '__art_is diff' -l patch -d 'Print a unified diff'

@@ -94,7 +94,7 @@ _art_sync_command() {
     pull)
       _arguments $flags '--dry-run[change nothing]' '(--keep-both)--force[take what the guest has in a conflict]' \
         '(--force)--keep-both[write what the guest has as NAME.art in a conflict]' \
-        '(-v --verbose)'{-v,--verbose}'[name each path that is held back]' \
+        '(-p --pick)'{-p,--pick}'[ask about each change]' '(-v --verbose)'{-v,--verbose}'[name each path that is held back]' \
         '*--allow=[bring what is held back]:pattern:_files' '*:path: _art_workspace_paths'
       ;;
     diff)

@@ -58,7 +58,7 @@ func (f *File) Similarity() int {
 func (f *File) String() string {
 	var b strings.Builder
 	oldName, newName := "a/"+f.OldName, "b/"+f.NewName
-	fmt.Fprintf(&b, "diff --git %s %s\n", quote(oldName), quote(newName))
+	fmt.Fprintf(&b, "diff --git %s %s\n", Quote(oldName), Quote(newName))
 	switch {
 	case f.OldMode == None:
 		fmt.Fprintf(&b, "new file mode %06o\n", f.NewMode)
@@ -68,7 +68,7 @@ func (f *File) String() string {
 		fmt.Fprintf(&b, "old mode %06o\nnew mode %06o\n", f.OldMode, f.NewMode)
 	}
 	if f.OldName != f.NewName {
-		fmt.Fprintf(&b, "similarity index %d%%\nrename from %s\nrename to %s\n", f.Similarity(), quote(f.OldName), quote(f.NewName))
+		fmt.Fprintf(&b, "similarity index %d%%\nrename from %s\nrename to %s\n", f.Similarity(), Quote(f.OldName), Quote(f.NewName))
 	}
 	if bytes.Equal(f.Old, f.New) && f.OldMode != None && f.NewMode != None {
 		return b.String()
@@ -95,7 +95,7 @@ func (f *File) hunks(oldName, newName string) string {
 		if mode == None {
 			return "/dev/null"
 		}
-		if name = quote(name); strings.Contains(name, " ") {
+		if name = Quote(name); strings.Contains(name, " ") {
 			name += "\t" // patch(1) would take what follows a space for a time
 		}
 		return name
@@ -137,9 +137,9 @@ func blob(mode uint32, data []byte) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// quote writes a name as git does: what holds a quote, a backslash, or a byte that is not printable
+// Quote writes a name as git does: what holds a quote, a backslash, or a byte that is not printable
 // ASCII goes into quotes.
-func quote(name string) string {
+func Quote(name string) string {
 	plain := func(c byte) bool { return c >= ' ' && c < 0x7f && c != '"' && c != '\\' }
 	if !strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e || !plain(byte(r)) }) {
 		return name
