@@ -158,16 +158,16 @@ func TestPatchesOfRandomEdits(t *testing.T) {
 		defer os.RemoveAll(dir)
 		b := bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}
 		must(t, os.Mkdir(b.ws, 0o755))
-		s := &story{seen: map[string]bool{}}
+		s := newStory(false)
 		for range 12 {
-			s.edit(rt, hostEditor{b}, "host", "guest")
+			s.edit(rt, hostEditor{b}, "host")
 		}
 		if rapid.Bool().Draw(rt, "push") {
 			b.push()
 		}
 		b.guest(func(g *guest) {
 			for range 12 {
-				s.edit(rt, guestEditor{g}, "guest", "host")
+				s.edit(rt, guestEditor{g}, "guest")
 			}
 		})
 		b.applied(rt)

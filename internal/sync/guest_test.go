@@ -93,6 +93,25 @@ func (g *guest) patch(rel, content string, off int64) {
 	g.must(g.overlay.Write(agent, e.Ino, []byte(content), off))
 }
 
+func (g *guest) append(rel, content string) {
+	g.t.Helper()
+	e, err := g.find(rel)
+	g.must(err)
+	err = g.overlay.Write(agent, e.Ino, []byte(content), e.Attr.Size)
+	if !errors.Is(err, sqlvfs.ErrBaseChanged) {
+		g.must(err)
+	}
+}
+
+func (g *guest) truncate(rel string) {
+	g.t.Helper()
+	e, err := g.find(rel)
+	g.must(err)
+	size := int64(0)
+	_, err = g.overlay.Setattr(agent, e.Ino, artfs.SetAttr{Size: &size})
+	g.must(err)
+}
+
 func (g *guest) read(rel string) string {
 	g.t.Helper()
 	e, err := g.find(rel)

@@ -38,7 +38,7 @@ func Push(ctx context.Context, opt Options) error {
 	r := newReporter(&opt, "art-sync")
 	r.doing = "push"
 	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name, settings: ownSettings(abs),
-		links: map[object]*stored{}, owner: map[sqlvfs.Ino]object{}, seen: map[string]bool{}}
+		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, seen: map[string]bool{}}
 	r.Phase("push")
 	r.line("Workspace name: %s", r.name(name))
 	r.line("Files will be stored under: %s", r.name("/"+name+"/"))
@@ -94,24 +94,25 @@ type pusher struct {
 	base     map[string]*sqlvfs.Baseline    // by path
 	supplied map[string]sqlvfs.Supplied     // rows that have an origin, by its path
 	agreed   map[sqlvfs.Ino]sqlvfs.Timespec // see [sqlvfs.Store.Agreed]
-	guest    *planner                       // what the database held before; loaded when first needed
+	limit    limit
+	guest    *planner // what the database held before; loaded when first needed
 
 	referred map[sqlvfs.Ino]*sqlvfs.Node // see refer
 
 	seen map[string]bool // paths that the host has
 
-	links  map[object]*stored    // host files with several names that were met
-	owner  map[sqlvfs.Ino]object // which host file a row with several names stands for
-	copied map[object]sqlvfs.Ino // rows that sessions have made for host files with several names
-	buf    []byte
+	kins     map[object]*kin         // host files that are postponed
+	owner    map[sqlvfs.Ino]object   // which host file was stored in a row with several names
+	kept     map[sqlvfs.Ino]bool     // rows that have names which the host has
+	links    map[sqlvfs.Ino]uint32   // rows that sessions have made for host files with several names, and how many entries they have
+	copiedUp map[object]*sqlvfs.Node // rows of files by the host file that they were copied up from
+	paths    map[object]string       // see pathOf
+	named    map[sqlvfs.Ino][]string // see names
+	reopened []*folder               // directories whose rows are held after they were left
+	late     bool                    // all of the workspace was met
+	buf      []byte
 
 	readers *readers
-}
-
-// stored is a host file in the database.
-type stored struct {
-	ino  sqlvfs.Ino
-	hash []byte
 }
 
 func (p *pusher) run(db string) error {
@@ -132,6 +133,10 @@ func (p *pusher) run(db string) error {
 		return p.storeFailed(err)
 	}
 	err = p.dir(top)
+	p.late = true
+	if err == nil {
+		err = p.postponed()
+	}
 	if err == nil {
 		err = p.deleted()
 	}
@@ -163,7 +168,7 @@ func (p *pusher) load(db string) (err error) {
 	}
 	p.rows.store.Unlock()
 	if err == nil {
-		p.copied, err = p.rows.ownNames(p.name, p.opt.DryRun)
+		p.links, err = p.rows.linked(p.name)
 	}
 	if err != nil {
 		return p.storeFailed(err)
@@ -199,9 +204,7 @@ func (p *pusher) dir(d *folder) error {
 		if err == nil {
 			err = p.dir(c)
 		}
-		if c.row != nil {
-			p.rows.put(c.row)
-		}
+		p.leave(c)
 		below[i] = nil
 	}
 	if err == nil && d.changed && !p.opt.DryRun {
@@ -212,8 +215,28 @@ func (p *pusher) dir(d *folder) error {
 	return err
 }
 
+// leave lets go of a directory's row. A file that is postponed may have it looked for again.
+func (p *pusher) leave(d *folder) {
+	p.rows.put(d.row)
+	d.row, d.looked = nil, false
+}
+
+// finishAgain is finish for the directories that what was postponed has changed.
+func (p *pusher) finishAgain() (err error) {
+	for _, d := range p.reopened {
+		if err == nil && d.changed && !p.opt.DryRun {
+			err = p.storeFailed(p.finish(d))
+		}
+	}
+	for _, d := range p.reopened {
+		p.leave(d)
+	}
+	return err
+}
+
 // finish brings up to date what follows from a directory's entries.
 func (p *pusher) finish(d *folder) error {
+	d.changed = false
 	if err := p.rows.countSubdirectories(d.row); err != nil {
 		return err
 	}
@@ -262,14 +285,10 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 		m := &met[i]
 		m.content = ahead.take(name)
 		c, err := p.entry(f, objectOf(&self), d, name, m)
-		switch {
-		case errors.As(err, new(*storeError)):
+		if err := p.tell(join(d.rel, name), err); err != nil {
 			return below, err
-		case errors.Is(err, unix.ENOENT):
-			// It was deleted since the directory was read: then it is not part of the workspace.
-		case err != nil:
-			p.report.fail(p.guestPath(join(d.rel, name)), err)
-		case c != nil:
+		}
+		if c != nil {
 			below = append(below, c)
 		}
 		p.report.Add(1, 0)
@@ -313,20 +332,34 @@ func (p *pusher) entry(f *os.File, self object, d *folder, name string, m *met) 
 		}
 		return c, nil
 	case unix.S_IFREG, unix.S_IFLNK:
-		take, err := p.changed(d, at, &st)
-		if err != nil || !take {
-			return nil, err
-		}
-		if err := p.ensure(d); err != nil {
-			return nil, p.storeFailed(err)
-		}
-		if kind(st.Mode) == unix.S_IFREG {
-			return nil, p.file(f, at, name, &st, d, m.content)
-		}
-		return nil, p.symlink(f, at, name, &st, d)
+		return nil, p.met(&found{in: d, at: at, name: name, st: st, dir: f, content: m.content})
 	}
 	p.report.note(p.guestPath(at), "skipped: it is a "+kindName(st.Mode))
 	return nil, nil
+}
+
+// met brings a file or a link, or postpones it. Most did not change, and of these nothing but the attributes
+// is looked at.
+func (p *pusher) met(f *found) error {
+	isFile := kind(f.st.Mode) == unix.S_IFREG
+	known := p.known(f)
+	if isFile && f.st.Nlink > 1 {
+		p.postpone(f)
+	}
+	switch {
+	case known:
+		return p.complete(f.at, &f.st)
+	case isFile && f.st.Nlink > 1:
+		return nil
+	}
+	if err := p.look(f); err != nil {
+		return err
+	}
+	if p.shared(f) {
+		p.postpone(f)
+		return nil
+	}
+	return p.bring([]*found{f})
 }
 
 // skipped says why a path takes no part in push and pull, or nothing.
@@ -373,7 +406,7 @@ func (e *storeError) Error() string { return e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
 func (p *pusher) storeFailed(err error) error {
-	if errors.As(err, new(*storeError)) {
+	if err == nil || errors.As(err, new(*storeError)) {
 		return err
 	}
 	return &storeError{fmt.Errorf("write %s: %w", p.opt.DB, err)}

@@ -3,362 +3,260 @@ package sync
 import (
 	"cmp"
 	"errors"
-	"path"
+	"maps"
+	"os"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// loadGuest reads the whole tree of the database as it was before the push, which is needed only
-// where the host's differs from its baseline.
-func (p *pusher) loadGuest() (*planner, error) {
-	if p.guest != nil {
-		return p.guest, nil
-	}
-	g := &planner{ctx: p.ctx, opt: p.opt, report: p.report, host: p.host, store: p.rows.store, name: p.name, base: p.base}
-	p.rows.store.Lock()
-	defer p.rows.store.Unlock()
-	var err error
-	if g.tree, err = p.rows.store.Snapshot(); err != nil {
-		return nil, err
-	}
-	g.tree.Refer(p.referred)
-	g.top = g.tree.Child(g.tree.Node(sqlvfs.RootIno), p.name)
-	if g.top != nil && !g.top.Attr.IsDir() {
-		g.top = nil
-	}
-	if err := g.index(p.tree); err != nil {
-		return nil, err
-	}
-	if p.agreed, err = p.rows.store.Agreed(); err != nil {
-		return nil, err
-	}
-	p.guest = g
-	return g, nil
+// found is a file or a symbolic link that push has found on the host.
+type found struct {
+	in       *folder
+	at, name string
+	st       unix.Stat_t
+	dir      *os.File // that it is in, while that one is read
+	content  *read    // nil: it was not read ahead
+
+	*item        // what both sides have; nil: it was not looked for yet
+	here    bool // the guest has a row at its path
+	removed bool // the guest has no such name any more
 }
 
-// at returns what the guest has at a path, what both sides last agreed about it, and what the host
-// has; hidden tells whether the guest has hidden the host's without anything having been written down
-// about it, as older versions did.
-func (p *pusher) at(rel string, st *unix.Stat_t) (a *item, hidden bool, err error) {
-	a = &item{path: rel}
-	p2, err := p.loadGuest()
-	if err != nil {
-		return nil, false, err
-	}
-	p2.meet(a, st)
-	dir := p2.top
-	for name := range strings.SplitSeq(rel, "/") {
-		if dir == nil || rel == "." {
-			break
-		}
-		if !dir.Attr.IsDir() {
-			dir, hidden = nil, true
-			break
-		}
-		hidden = hidden || slices.Contains(dir.Whiteouts, name) && p2.tree.Child(dir, name) == nil
-		dir = p2.tree.Child(dir, name)
-	}
-	if a.node = dir; dir != nil {
-		a.attr, a.target = dir.Attr, dir.Target
-	}
-	a.was = p2.baselineOf(a)
-	return a, hidden && a.was == nil, nil
-}
-
-// changed tells whether a file or a link of the host is to be stored. Most are not, and of these
-// nothing but the attributes is looked at.
-func (p *pusher) changed(d *folder, at string, st *unix.Stat_t) (bool, error) {
-	b := p.base[at]
-	if b != nil && b.Fingerprint == fingerprintOf(st) {
-		if st.Nlink > 1 && !d.hidden {
-			p.links[objectOf(st)] = &stored{ino: b.Row, hash: b.Hash}
-		}
-		return false, p.complete(at, st)
-	}
-	if p.rows.store == nil || d.live || d.fresh {
-		return !d.live, nil
-	}
-	a, hidden, err := p.at(at, st)
-	if err != nil {
-		return false, p.storeFailed(err)
-	}
-	g := p.guest
-	if !hidden && a.was != nil && !g.hostChanged(a) {
-		if a.node != nil && a.was.Fingerprint != fingerprintOf(st) && !g.guestChanged(a) {
-			return true, nil // touched: its times are new
-		}
-		return false, p.complete(at, st)
-	}
-	switch {
-	case a.node == nil && a.was == nil && !hidden && !d.hidden:
-		return true, nil // made on the host
-	case a.node != nil && p.untouched(a, map[sqlvfs.Ino]bool{}):
-		return true, nil
-	case p.equalNow(a):
-		return true, nil // only to be written down
-	}
-	return p.settle(at, a), nil
-}
-
-// equalNow tells whether both sides have the same at a path.
-func (p *pusher) equalNow(a *item) bool {
-	if a.node == nil || a.there != kind(a.attr.Mode) {
-		return false
-	}
-	if a.there == unix.S_IFLNK {
-		return p.guest.sameTarget(a)
-	}
-	if o := a.node.Origin; o != nil && o.Limit > 0 {
-		a.source, a.version = o.Path, o.Fingerprint
-	}
-	same, err := p.guest.equal(a)
-	return err == nil && same
-}
-
-// settle names a conflict, and tells whether the host's is taken.
-func (p *pusher) settle(at string, a *item) bool {
-	if p.opt.Force {
-		return true
-	}
-	p.report.conflict(p.guestPath(at), conflictText(a))
-	return false
-}
-
-// untouched tells whether the guest has changed nothing of what it has at a path, since it agreed with
-// the host or with another directory of the host. seen guards against directories that hold
-// themselves.
-func (p *pusher) untouched(a *item, seen map[sqlvfs.Ino]bool) bool {
-	n := a.node
-	agreed := a.was == nil && p.agreed[n.Ino] == n.Attr.Ctime
-	if !n.Attr.IsDir() {
-		return agreed || a.was != nil && !p.guest.guestChanged(a)
-	}
-	if !agreed && (a.was == nil || a.was.Row != n.Ino) || seen[n.Ino] || len(a.path) > maxPath {
-		return false
-	}
-	seen[n.Ino] = true
-	for _, e := range n.Children {
-		c := &item{path: join(a.path, e.Name), node: p.guest.tree.Node(e.Ino)}
-		c.was = p.guest.baselineOf(c)
-		if !p.untouched(c, seen) {
-			return false
-		}
-	}
-	return true
-}
-
-// complete brings into the database what a session has left on the host of a file that it changed a
-// part of, so that the database does not need the host's any more.
-func (p *pusher) complete(at string, st *unix.Stat_t) error {
-	s, ok := p.supplied[at]
-	if !ok || s.Limit == 0 || p.opt.DryRun || kind(st.Mode) != unix.S_IFREG {
-		return nil
-	}
-	row, err := p.rows.get(s.Ino)
-	if err != nil {
+// look finds out what the guest has of a host file, and decides whose version counts.
+func (p *pusher) look(f *found) (err error) {
+	var hidden bool
+	if f.item, hidden, err = p.at(f.at, &f.st); err != nil {
 		return p.storeFailed(err)
 	}
-	defer p.rows.put(row)
-	if row.Origin == nil || row.Origin.Fingerprint != fingerprintOf(st) {
-		return nil
-	}
-	f, err := p.host.openFile(at)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	err = p.rows.store.Fill(row, f, st.Blocks*512 < st.Size, func(int) error { return p.ctx.Err() })
-	if err != nil && p.ctx.Err() != nil {
-		return &storeError{errInterrupted}
-	}
-	return err
-}
-
-// folder decides about a directory of the host, and stores what changed of its own attributes.
-func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
-	d.hidden, d.live = d.in.hidden, d.in.live
-	b := p.base[d.rel]
-	if b != nil && b.Row != 0 && kind(b.Mode) == unix.S_IFDIR && b.Mode == st.Mode && !d.hidden {
-		return nil // its times follow from its entries
-	}
-	if p.rows.store == nil || d.in.fresh {
-		_, err := p.putDir(d, st)
-		return err
-	}
-	a, hidden, err := p.at(d.rel, st)
-	if err != nil {
-		return err
-	}
-	if a.node != nil && a.node.Attr.IsDir() {
-		d.hidden, d.live = false, false
-		if a.was != nil && a.was.Mode&0o7777 != 0 && a.node.Attr.Mode != a.was.Mode {
-			if !p.guest.hostChanged(a) || a.node.Attr.Mode != st.Mode && !p.settle(d.rel, a) {
-				return nil // the guest's mode stays
+	a := f.item
+	f.here = a.node != nil
+	if !f.here {
+		hidden = (hidden || f.in.hidden) && !f.in.fresh
+		f.removed = hidden || a.was != nil && a.was.Row != 0
+		if a.there == unix.S_IFREG {
+			var n *sqlvfs.Node
+			n, was := p.elsewhere(a, hidden)
+			a.has(n)
+			if n != nil {
+				a.was = was
 			}
 		}
-		_, err := p.putDir(d, st)
-		return err
+		f.left = a.node == nil && f.in.live // the guest sees it where it has moved the directory to
 	}
-	if n := p.guest.origins[d.rel]; n != nil && a.node == nil && n.Attr.IsDir() {
-		d.hidden, d.live = true, true // the guest has renamed it
-		return nil
-	}
-	if d.live && a.was == nil {
-		return nil
-	}
-	if a.was != nil && kind(a.was.Mode) == unix.S_IFDIR || hidden || d.hidden {
-		d.hidden, d.live = true, false // the guest has removed or replaced it; its files tell the rest
-		return nil
-	}
-	removed := a.node == nil && a.was != nil
-	if (removed || a.node != nil && !p.untouched(a, nil)) && !p.settle(d.rel, a) {
-		d.hidden, d.live = true, true
-		return nil
-	}
-	_, err = p.putDir(d, st)
-	return err
-}
-
-// ensure finds a directory's row, or makes it where the guest has none and it is to hold something.
-func (p *pusher) ensure(d *folder) error {
-	if d.in == nil {
-		return nil
-	}
-	if err := p.ensure(d.in); err != nil {
-		return err
-	}
-	if err := p.resolve(d); err != nil || d.row != nil || p.opt.DryRun {
-		return err
-	}
-	st, err := p.host.stat(d.rel)
-	if err != nil {
-		return err
-	}
-	d.hidden, d.live = false, false
-	_, err = p.putDir(d, &st)
-	return err
-}
-
-// resolve finds a directory's row.
-func (p *pusher) resolve(d *folder) error {
-	if d.looked || d.row != nil || d.in == nil {
-		return nil
-	}
-	if err := p.resolve(d.in); err != nil || d.in.row == nil {
-		return err
-	}
-	d.looked = true
-	var err error
-	d.row, err = p.existing(d.in.row, d.name, unix.S_IFDIR)
-	return err
-}
-
-// deleted removes from the database what the host has removed.
-func (p *pusher) deleted() error {
-	if p.rows.store == nil {
-		return nil
-	}
-	var gone []string
-	check := func(at string) error {
-		if at == "." || skipped(at) != "" {
-			return nil
-		}
-		_, err := p.host.stat(at)
-		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-			gone = append(gone, at)
-		}
-		return p.ctx.Err()
-	}
-	for at := range p.base {
-		if !p.seen[at] {
-			if check(at) != nil {
-				return errInterrupted
-			}
-		}
-	}
-	for at := range p.supplied {
-		if p.base[at] == nil && !p.seen[at] {
-			if check(at) != nil {
-				return errInterrupted
-			}
-		}
-	}
-	// What is in a directory comes before it.
-	slices.SortFunc(gone, func(a, b string) int { return cmp.Compare(b, a) })
-	for _, at := range gone {
-		if err := p.delete(at); err != nil {
-			return p.storeFailed(err)
-		}
-	}
+	base, host, guest := p.states(a, f.removed)
+	f.decision = classify.Classify(base, host, guest)
 	return nil
 }
 
-// delete removes a path from the database that the host has no more.
-func (p *pusher) delete(at string) error {
-	a, _, err := p.at(at, &unix.Stat_t{})
-	if err != nil {
-		return err
+// kin are names of host files and rows that belong together: what is decided about one is decided about all.
+type kin struct{ all []*found }
+
+// shared tells whether a file has other names on one of the sides, or the guest's had another one.
+func (p *pusher) shared(f *found) bool {
+	n := f.node
+	switch {
+	case f.there != unix.S_IFREG || f.st.Nlink > 1 || n == nil || !n.Attr.IsRegular():
+		return f.there == unix.S_IFREG && f.st.Nlink > 1
+	case !f.here || f.was == nil || f.was.Row != n.Ino:
+		return true
 	}
-	if a.was == nil {
-		return nil
+	return n.Attr.Nlink > 1 && len(p.names(n.Ino)) > 1
+}
+
+// postpone keeps a file until all of the workspace was met, with those that share a file or a row with it.
+func (p *pusher) postpone(f *found) {
+	f.dir, f.content = nil, nil
+	k := p.kins[objectOf(&f.st)]
+	if k == nil {
+		k = &kin{}
+		p.kins[objectOf(&f.st)] = k
 	}
-	if a.node == nil {
-		p.setBaseline(at, nil) // both have removed it
-		return nil
-	}
-	if a.node.Attr.IsDir() != (kind(a.was.Mode) == unix.S_IFDIR) || !a.node.Attr.IsDir() && p.guest.guestChanged(a) {
-		if !p.settle(at, a) {
-			return nil
+	k.all = append(k.all, f)
+}
+
+// postponed brings what was postponed, in the order of the tree.
+func (p *pusher) postponed() error {
+	rows := map[sqlvfs.Ino]*kin{}
+	for o, k := range p.kins {
+		if !slices.ContainsFunc(k.all, func(f *found) bool { return !p.known(f) }) {
+			delete(p.kins, o)
+			continue
 		}
-	} else if a.node.Attr.IsDir() && a.was.Row != a.node.Ino {
-		return nil // another one, that the guest has made
-	}
-	dir, err := p.rows.walk(p.name, path.Dir(at))
-	if err != nil || dir == nil {
-		return err
-	}
-	defer p.rows.put(dir)
-	row, err := p.rows.child(dir, path.Base(at))
-	if err != nil || row == nil {
-		return err
-	}
-	defer p.rows.put(row)
-	if row.Attr.IsDir() {
-		empty, err := p.rows.empty(row)
-		if err != nil || !empty && !p.opt.DryRun {
-			return err // it holds what the guest has made
+		for _, f := range k.all {
+			if f.item == nil {
+				if err := p.look(f); err != nil {
+					return err
+				}
+			}
+			if f.node == nil || rows[f.node.Ino] == k {
+				continue
+			}
+			if other := rows[f.node.Ino]; other != nil {
+				k.all = append(k.all, other.all...)
+				for _, g := range other.all {
+					p.kins[objectOf(&g.st)] = k
+				}
+			}
+			for _, g := range k.all {
+				if g.item != nil && g.node != nil {
+					rows[g.node.Ino] = k
+				}
+			}
 		}
 	}
-	if !p.opt.DryRun {
-		if err := p.rows.remove(dir, path.Base(at), row.Ino); err != nil {
+	distinct := map[*kin]bool{}
+	for _, k := range p.kins {
+		slices.SortFunc(k.all, func(f, g *found) int { return cmp.Compare(f.at, g.at) })
+		distinct[k] = true
+	}
+	order := slices.SortedFunc(maps.Keys(distinct), func(k, l *kin) int { return cmp.Compare(k.all[0].at, l.all[0].at) })
+	for _, k := range order {
+		if p.ctx.Err() != nil {
+			return errInterrupted
+		}
+		if err := p.bring(k.all); err != nil {
 			return err
 		}
-		p.setBaseline(at, nil)
 	}
-	p.report.line("DEL  %s", p.report.name(p.guestPath(at)))
+	return p.finishAgain()
+}
+
+// known tells whether the host's file is as it was when both sides last agreed.
+func (p *pusher) known(f *found) bool {
+	b := p.base[f.at]
+	return b != nil && b.Fingerprint == fingerprintOf(&f.st)
+}
+
+// bring does what was decided about files that belong together.
+func (p *pusher) bring(all []*found) error {
+	p.settle(all)
+	for i, f := range all {
+		var same []*found // names of one host file
+		for _, g := range all[i:] {
+			if !g.left && objectOf(&g.st) == objectOf(&f.st) {
+				same = append(same, g)
+			}
+		}
+		for _, g := range same {
+			g.left = true
+		}
+		if len(same) == 0 {
+			continue
+		}
+		if err := p.tell(f.at, p.bringFile(same)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// setBaseline writes down what both sides agree about; nil says that there is nothing any more.
-func (p *pusher) setBaseline(at string, b *sqlvfs.Baseline) {
-	if p.opt.DryRun {
-		return
+// tell names a path that could not be stored, and returns what ends the run.
+func (p *pusher) tell(at string, err error) error {
+	switch {
+	case errors.As(err, new(*storeError)):
+		return err
+	case errors.Is(err, unix.ENOENT):
+		// It was deleted since the directory was read: then it is not part of the workspace.
+	case err != nil:
+		p.report.fail(p.guestPath(at), err)
 	}
-	p.rows.store.Lock()
-	p.rows.store.SetBaseline(p.tree, at, b)
-	p.rows.store.Unlock()
+	return nil
 }
 
-// agree writes down that a row is what the host has at a path.
-func (p *pusher) agree(at string, st *unix.Stat_t, row *sqlvfs.Inode, hash []byte) {
-	if p.opt.DryRun {
-		return
+// settle decides about conflicts: one name's is that of all that would change with it. A name that the
+// guest removed is none, if it kept others.
+func (p *pusher) settle(all []*found) {
+	why := ""
+	for _, f := range all {
+		if f.removed && f.node == nil && slices.ContainsFunc(all, func(g *found) bool {
+			return objectOf(&g.st) == objectOf(&f.st) && (g.node != nil || !g.removed)
+		}) {
+			f.left = true
+		}
+		if !f.left && f.decision.Conflict() {
+			why = f.decision.Why()
+		}
 	}
-	p.setBaseline(at, &sqlvfs.Baseline{
-		Mode: st.Mode, Fingerprint: fingerprintOf(st), Hash: hash, Row: row.Ino, RowCtime: row.Attr.Ctime,
+	for _, f := range all {
+		switch d := f.decision; {
+		case why == "" || f.left:
+		case p.opt.Force:
+			f.decision = d.Resolve(classify.Host)
+			f.removed = f.removed && f.node != nil
+		case d.Conflict():
+			f.left = true
+			p.report.conflict(p.guestPath(f.at), d.Why())
+		case d.Kind == classify.Host || d.Content == classify.Host:
+			f.left = true
+			p.report.conflict(p.guestPath(f.at), why)
+		}
+	}
+}
+
+// bringFile brings a host file, or a symbolic link, to those of its names that are given.
+func (p *pusher) bringFile(same []*found) error {
+	var take []*found
+	for _, f := range same {
+		d := f.decision
+		if f.node != nil && !f.removed {
+			p.kept[f.node.Ino] = true
+		}
+		switch {
+		case d.Kind == classify.Guest:
+		case d.Kind == classify.Agreed && d.Content == classify.Guest:
+			if err := p.keep(f); err != nil {
+				return err
+			}
+		default:
+			take = append(take, f)
+		}
+	}
+	for len(take) > 0 {
+		row := p.target(take)
+		// Of what the guest has under other names only, these get the content.
+		now := slices.DeleteFunc(slices.Clone(take), func(f *found) bool { return f.removed && f.node != row })
+		take = slices.DeleteFunc(take, func(f *found) bool { return slices.Contains(now, f) })
+		switch {
+		case len(now) == 0:
+			return nil
+		case now[0].there == unix.S_IFLNK:
+			return p.symlink(now[0])
+		}
+		if err := p.file(now, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// target returns the row that a host file goes into: one that its names have already, and that stands for no
+// other file of the host; or nil for a new one.
+func (p *pusher) target(take []*found) *sqlvfs.Node {
+	for _, f := range take {
+		if n := f.node; n != nil && n.Attr.IsRegular() && !p.standsForOther(n, take) {
+			return n
+		}
+	}
+	return nil
+}
+
+func (p *pusher) standsForOther(n *sqlvfs.Node, take []*found) bool {
+	own := objectOf(&take[0].st)
+	if o, taken := p.owner[n.Ino]; taken && o != own {
+		return true
+	}
+	if len(take) == 1 && take[0].here && n.Attr.Nlink == 1 {
+		return false
+	}
+	return slices.ContainsFunc(p.names(n.Ino), func(at string) bool {
+		if slices.ContainsFunc(take, func(f *found) bool { return f.at == at }) {
+			return false
+		}
+		st, err := p.host.stat(at)
+		return err == nil && objectOf(&st) != own && p.base[at] != nil && p.base[at].Row == n.Ino
 	})
 }

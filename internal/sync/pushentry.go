@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -47,7 +48,7 @@ func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
 		if err != nil {
 			return err
 		}
-		d.row, d.fresh = row, true
+		d.row = row
 	}
 	d.in.changed = d.in.changed || fresh
 	return p.rows.update(d.in.row, d.name, d.row, func() {
@@ -61,25 +62,27 @@ func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
 }
 
 // symlink stores a symbolic link. What it points to is not looked at.
-func (p *pusher) symlink(d *os.File, at, name string, st *unix.Stat_t, in *folder) error {
-	dir := in.row
-	target, err := readlinkAt(d, name)
+func (p *pusher) symlink(f *found) error {
+	target, err := readlinkAt(f.dir, f.name)
 	if err != nil {
 		return err
 	}
-	row, err := p.existing(dir, name, unix.S_IFLNK)
+	if err := p.ensure(f.in); err != nil {
+		return p.storeFailed(err)
+	}
+	row, err := p.existing(f.in.row, f.name, unix.S_IFLNK)
 	if err != nil {
 		return p.storeFailed(err)
 	}
 	defer func() { p.rows.put(row) }()
-	attr := attrOf(st)
+	attr := attrOf(&f.st)
 	attr.Size = int64(len(target))
 	same, err := p.rows.leads(row, target)
 	if err != nil {
 		return p.storeFailed(err)
 	}
 	if same && row.Attr.Mtime == attr.Mtime && sameOwnerAndMode(&row.Attr, &attr) {
-		p.agree(at, st, row, hashOf(target))
+		p.agree(f.at, &f.st, row, hashOf(target))
 		return nil
 	}
 	if !p.opt.DryRun {
@@ -89,55 +92,176 @@ func (p *pusher) symlink(d *os.File, at, name string, st *unix.Stat_t, in *folde
 				return p.storeFailed(err)
 			}
 		}
-		if err := p.rows.update(dir, name, row, func() { setAttr(row, attr); p.rows.store.SetTarget(row, target) }); err != nil {
+		if err := p.rows.update(f.in.row, f.name, row, func() { setAttr(row, attr); p.rows.store.SetTarget(row, target) }); err != nil {
 			return p.storeFailed(err)
 		}
-		in.changed = true
-		p.agree(at, st, row, hashOf(target))
+		f.in.changed = true
+		p.agree(f.at, &f.st, row, hashOf(target))
 	}
-	p.report.line("LINK %s -> %s (%s)", p.report.name(p.guestPath(at)), p.report.name(target), inoText(row))
+	p.report.line("LINK %s -> %s (%s)", p.report.name(p.guestPath(f.at)), p.report.name(target), inoText(row))
 	return nil
 }
 
-// file stores a regular file, whose content may have been read ahead. Names of one host file become
-// names of one row.
-func (p *pusher) file(d *os.File, at, name string, st *unix.Stat_t, in *folder, content *read) error {
-	dir := in.row
-	if st.Nlink > 1 {
-		if first, ok := p.links[objectOf(st)]; ok {
-			return p.hardLink(at, name, st, first, in)
+// file stores a regular file under those of its names that are given, in the row n, or in a new one.
+func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
+	f := take[0]
+	whole, guests := true, false // all of its content is stored; the mode is the guest's
+	for _, g := range take {
+		if d := g.decision; n != nil && g.node == n {
+			whole = whole && (d.Kind != classify.Agreed || d.Content != classify.Agreed || d.Host&classify.Written != 0)
+			guests = guests || d.Mode == classify.Guest
 		}
 	}
-	row, err := p.reusable(dir, name, st)
+	attr := attrOf(&f.st)
+	var row *sqlvfs.Inode
+	defer func() { p.rows.put(row) }()
+	if n != nil {
+		if row, err = p.rows.get(n.Ino); err != nil {
+			return p.storeFailed(err)
+		}
+		whole = whole || n.Origin != nil && n.Origin.Limit > 0
+	}
+	changed := whole || row.Attr.Mtime != attr.Mtime || !guests && !sameOwnerAndMode(&row.Attr, &attr)
+	if !p.opt.DryRun {
+		if row, err = p.store(take, row, whole, guests); err != nil {
+			return err
+		}
+		attr = row.Attr
+	}
+	for _, g := range take {
+		at := g.at
+		if g.removed {
+			at = p.names(n.Ino)[0]
+		}
+		if changed || !g.removed && (!g.here || g.node != n) {
+			p.report.line("FILE %s (%d bytes, %s)", p.report.name(p.guestPath(at)), attr.Size, inoText(row))
+		}
+		changed = false
+	}
+	return nil
+}
+
+// store is the part of file that changes the database. It returns the row.
+func (p *pusher) store(take []*found, row *sqlvfs.Inode, whole, guests bool) (*sqlvfs.Inode, error) {
+	f := take[0]
+	content, done, err := p.reads(f)
+	if err != nil {
+		return row, err
+	}
+	defer done()
+	switch {
+	case content.err != nil:
+		err = content.err
+	case whole && content.data != nil:
+		row, err = p.storeRead(content, row)
+	case whole:
+		row, err = p.storePieces(content, row)
+	case content.data != nil:
+		content.drop()
+	default:
+		err = content.look()
+		for _, g := range take {
+			if g.was != nil && g.node != nil && g.node.Ino == row.Ino {
+				content.hash = g.was.Hash
+			}
+		}
+	}
+	if err != nil {
+		return row, err
+	}
+	attr := attrOf(&content.st)
+	if guests {
+		attr.Mode = attr.Mode&^modeBits | row.Attr.Mode&modeBits
+	}
+	if err := p.rows.setXattrs(row, content.xattrs); err != nil {
+		return row, p.storeFailed(err)
+	}
+	p.countEntries(row, take)
+	for _, g := range take {
+		if err := p.enter(g, row, func() { setAttr(row, attr) }); err != nil {
+			return row, p.storeFailed(err)
+		}
+	}
+	for _, g := range take {
+		b := baselineOf(&content.st, row, content.hash)
+		if guests {
+			b.RowCtime = sqlvfs.Timespec{} // the row is not what the host has
+		}
+		p.setBaseline(g.at, b)
+	}
+	p.owner[row.Ino] = objectOf(&content.st)
+	return row, nil
+}
+
+// reads returns what reads a file, ahead or now.
+func (p *pusher) reads(f *found) (content *read, done func(), err error) {
+	if f.content != nil {
+		return f.content, func() {}, nil
+	}
+	dir := f.dir
+	done = func() {}
+	if dir == nil {
+		if dir, _, err = p.host.openParent(f.at); err != nil {
+			return nil, nil, err
+		}
+		done = func() { dir.Close() }
+	}
+	return &read{dir: dir, name: f.name, st: f.st}, done, nil
+}
+
+// enter makes a name stand for a row, unless the guest has taken it away, and runs a change of the row.
+func (p *pusher) enter(f *found, row *sqlvfs.Inode, change func()) error {
+	if f.removed {
+		return p.rows.change(row, change)
+	}
+	if err := p.ensure(f.in); err != nil {
+		return err
+	}
+	f.in.changed = true
+	return p.rows.update(f.in.row, f.name, row, change)
+}
+
+// countEntries has a row that a session has made for a host file with several names count entries, and those of
+// the host's names only that are left as they are.
+func (p *pusher) countEntries(row *sqlvfs.Inode, names []*found) {
+	n, ok := p.links[row.Ino]
+	if !ok {
+		return
+	}
+	delete(p.links, row.Ino)
+	if p.limit != nil {
+		n += uint32(max(0, int(names[0].st.Nlink)-len(names)))
+	}
+	row.Attr.Nlink = n
+}
+
+// keep has the guest's content stay. The name may be new to it, and the mode may be the host's.
+func (p *pusher) keep(f *found) error {
+	n := f.node
+	mode := f.decision.Mode == classify.Host
+	if f.here && !mode {
+		return p.complete(f.at, &f.st)
+	}
+	if f.removed && !mode {
+		return nil
+	}
+	row, err := p.rows.get(n.Ino)
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer func() { p.rows.put(row) }()
-	attr := attrOf(st)
-	var hash []byte
+	defer p.rows.put(row)
 	if !p.opt.DryRun {
-		if content != nil {
-			row, err = p.storeRead(content, row)
-		} else {
-			content = &read{dir: d, name: name, st: *st}
-			row, err = p.storePieces(content, row)
-		}
-		if err != nil {
-			return err
-		}
-		*st, attr, hash = content.st, attrOf(&content.st), content.hash
-		if err := p.rows.setXattrs(row, content.xattrs); err != nil {
+		p.countEntries(row, []*found{f})
+		if err := p.enter(f, row, func() {
+			if mode {
+				row.Attr.Mode, row.Attr.Ctime = row.Attr.Mode&^modeBits|f.st.Mode&modeBits, sqlvfs.Now()
+			}
+		}); err != nil {
 			return p.storeFailed(err)
 		}
-		if err := p.rows.update(dir, name, row, func() { setAttr(row, attr) }); err != nil {
-			return p.storeFailed(err)
-		}
-		in.changed = true
-		p.agree(at, st, row, hash)
 	}
-	p.remember(st, row, hash)
-	p.report.line("FILE %s (%d bytes, %s)", p.report.name(p.guestPath(at)), attr.Size, inoText(row))
-	return nil
+	p.report.line("FILE %s (%d bytes, %s)", p.report.name(p.guestPath(f.at)), n.Attr.Size, inoText(row))
+	return p.complete(f.at, &f.st)
 }
 
 // openNow opens a file that was looked at a moment ago.
@@ -163,9 +287,6 @@ func openNow(d *os.File, name string, st *unix.Stat_t) (*os.File, error) {
 // storeRead brings the content of a host file that was read ahead into a row, a new one if row is nil,
 // which it returns.
 func (p *pusher) storeRead(f *read, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
-	if f.err != nil {
-		return row, f.err
-	}
 	row, err := p.emptied(row, attrOf(&f.st))
 	if err != nil || len(f.data) == 0 {
 		return row, err
@@ -279,33 +400,6 @@ func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, hash io.Writer, off, e
 	return nil
 }
 
-// hardLink makes an entry another name of a file that is stored already.
-func (p *pusher) hardLink(at, name string, st *unix.Stat_t, first *stored, in *folder) error {
-	dir := in.row
-	row, err := p.rows.child(dir, name)
-	if err != nil {
-		return p.storeFailed(err)
-	}
-	defer func() { p.rows.put(row) }()
-	if row != nil && row.Ino == first.ino {
-		p.agree(at, st, row, first.hash)
-		return nil
-	}
-	if !p.opt.DryRun {
-		p.rows.put(row)
-		if row, err = p.rows.get(first.ino); err != nil {
-			return p.storeFailed(err)
-		}
-		if err := p.rows.update(dir, name, row, func() {}); err != nil {
-			return p.storeFailed(err)
-		}
-		in.changed = true
-		p.agree(at, st, row, first.hash)
-	}
-	p.report.line("FILE %s (%d bytes, %s)", p.report.name(p.guestPath(at)), st.Size, inoText(row))
-	return nil
-}
-
 // existing returns the row of an entry if it is of the given kind, held, or nil.
 func (p *pusher) existing(dir *sqlvfs.Inode, name string, want uint32) (*sqlvfs.Inode, error) {
 	row, err := p.rows.child(dir, name)
@@ -314,40 +408,6 @@ func (p *pusher) existing(dir *sqlvfs.Inode, name string, want uint32) (*sqlvfs.
 		row = nil
 	}
 	return row, err
-}
-
-// reusable returns the row that a host file may be written over: the one of that name, unless it
-// has other names that may stand for other files on the host; or one that a session has made for
-// the same file under another name.
-func (p *pusher) reusable(dir *sqlvfs.Inode, name string, st *unix.Stat_t) (row *sqlvfs.Inode, err error) {
-	row, err = p.existing(dir, name, unix.S_IFREG)
-	if err != nil || row != nil && row.Attr.Nlink == 1 {
-		return row, err
-	}
-	if row != nil {
-		if owner, taken := p.owner[row.Ino]; st.Nlink > 1 && (!taken || owner == objectOf(st)) {
-			return row, nil
-		}
-		p.rows.put(row)
-	}
-	if ino, ok := p.copied[objectOf(st)]; ok && st.Nlink > 1 {
-		row, err = p.rows.get(ino)
-		return row, err
-	}
-	return nil, nil
-}
-
-// remember notes a file with several names, so that the others become names of the same row.
-func (p *pusher) remember(st *unix.Stat_t, row *sqlvfs.Inode, hash []byte) {
-	if st.Nlink < 2 {
-		return
-	}
-	s := &stored{hash: hash}
-	if row != nil {
-		s.ino = row.Ino
-		p.owner[row.Ino] = objectOf(st)
-	}
-	p.links[objectOf(st)] = s
 }
 
 // zeroReader is what a hole reads as.
@@ -367,4 +427,42 @@ func sameOwnerAndMode(a, b *sqlvfs.Attr) bool {
 func setAttr(row *sqlvfs.Inode, attr sqlvfs.Attr) {
 	attr.Nlink = row.Attr.Nlink
 	row.Attr = attr
+}
+
+func baselineOf(st *unix.Stat_t, row *sqlvfs.Inode, hash []byte) *sqlvfs.Baseline {
+	return &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(st), Hash: hash, Row: row.Ino, RowCtime: row.Attr.Ctime}
+}
+
+// agree writes down that a row is what the host has at a path.
+func (p *pusher) agree(at string, st *unix.Stat_t, row *sqlvfs.Inode, hash []byte) {
+	if !p.opt.DryRun {
+		p.setBaseline(at, baselineOf(st, row, hash))
+	}
+}
+
+// complete brings into the database what a session has left on the host of a file that it changed a
+// part of, so that the database does not need the host's any more.
+func (p *pusher) complete(at string, st *unix.Stat_t) error {
+	s, ok := p.supplied[at]
+	if !ok || s.Limit == 0 || p.opt.DryRun || kind(st.Mode) != unix.S_IFREG {
+		return nil
+	}
+	row, err := p.rows.get(s.Ino)
+	if err != nil {
+		return p.storeFailed(err)
+	}
+	defer p.rows.put(row)
+	if row.Origin == nil || row.Origin.Fingerprint != fingerprintOf(st) {
+		return nil
+	}
+	f, err := p.host.openFile(at)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = p.rows.store.Fill(row, f, st.Blocks*512 < st.Size, func(int) error { return p.ctx.Err() })
+	if err != nil && p.ctx.Err() != nil {
+		return &storeError{errInterrupted}
+	}
+	return err
 }

@@ -81,6 +81,16 @@ func (f *read) load() error {
 	return f.finish(file)
 }
 
+// look reads what else is moved of a file whose content is known.
+func (f *read) look() error {
+	file, err := openNow(f.dir, f.name, &f.st)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return f.finish(file)
+}
+
 // buffers hold content that is read ahead, for one file after the other: those at i have 1<<i bytes.
 // A push reads all of a tree, and memory that is touched for the first time is not cheap.
 var buffers [21]sync.Pool // to bufferSize

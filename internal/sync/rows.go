@@ -88,6 +88,18 @@ func (t rows) update(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode, change fu
 	return t.enter(dir, name, in)
 }
 
+// change runs a change of an inode's fields.
+func (t rows) change(in *sqlvfs.Inode, change func()) error {
+	t.store.Lock()
+	defer t.store.Unlock()
+	err := t.store.Ready()
+	if err == nil {
+		change()
+		t.store.Dirty(in)
+	}
+	return err
+}
+
 // enter makes an entry stand for an inode, in place of what it stood for, and keeps the link
 // counts right. The Store's lock must be held.
 func (t rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
@@ -119,34 +131,20 @@ func (t rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
 	return t.store.Link(dir, name, in)
 }
 
-// ownNames finds the rows that sessions have made for files of the host with several names. They
-// count names that are on the host only; these are about to become entries, so from now on only
-// entries count, except in a dry run.
-func (t rows) ownNames(workspace string, dryRun bool) (map[object]sqlvfs.Ino, error) {
+// linked finds the rows that sessions have made for files of the host with several names, and how many
+// entries each has. They count names that are on the host only, too.
+func (t rows) linked(workspace string) (map[sqlvfs.Ino]uint32, error) {
 	if t.store == nil {
 		return nil, nil
 	}
 	t.store.Lock()
 	defer t.store.Unlock()
 	linked, err := t.store.LinkedFiles(workspace)
-	if err != nil || len(linked) == 0 {
-		return nil, err
-	}
-	copied := map[object]sqlvfs.Ino{}
+	all := map[sqlvfs.Ino]uint32{}
 	for _, l := range linked {
-		copied[object{l.Dev, l.BaseIno}] = l.Ino
-		if dryRun {
-			continue
-		}
-		row, err := t.store.Get(l.Ino)
-		if err != nil {
-			return nil, err
-		}
-		row.Attr.Nlink = l.Names
-		t.store.Dirty(row)
-		t.store.Put(row)
+		all[l.Ino] = l.Names
 	}
-	return copied, nil
+	return all, err
 }
 
 // countSubdirectories sets a directory's link count once all of the host's entries are stored. A

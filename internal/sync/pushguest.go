@@ -1,0 +1,239 @@
+package sync
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/sync/classify"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// loadGuest reads the whole tree of the database as it was before the push, which is needed only
+// where the host's differs from its baseline.
+func (p *pusher) loadGuest() error {
+	if p.guest != nil {
+		return nil
+	}
+	g := &planner{ctx: p.ctx, opt: p.opt, report: p.report, host: p.host, store: p.rows.store, name: p.name, base: p.base, tree: &sqlvfs.Snapshot{}}
+	if p.rows.store != nil {
+		p.rows.store.Lock()
+		defer p.rows.store.Unlock()
+		var err error
+		if g.tree, err = p.rows.store.Snapshot(); err != nil {
+			return err
+		}
+		g.tree.Refer(p.referred)
+		if p.agreed, err = p.rows.store.Agreed(); err != nil {
+			return err
+		}
+		g.top = g.tree.Child(g.tree.Node(sqlvfs.RootIno), p.name)
+	}
+	if g.top != nil && !g.top.Attr.IsDir() {
+		g.top = nil
+	}
+	if err := g.index(p.tree); err != nil {
+		return err
+	}
+	p.copiedUp = map[object]*sqlvfs.Node{}
+	for _, n := range g.origins {
+		if o := n.Origin; g.sameTree && n.Attr.IsRegular() && g.named[n.Ino] {
+			p.copiedUp[object{o.Dev, o.Fingerprint.Ino}] = n
+		}
+	}
+	p.guest = g
+	return nil
+}
+
+// at returns what the guest has at a path, what both sides last agreed about it, and what the host
+// has; hidden tells whether the host's does not show through there.
+func (p *pusher) at(rel string, st *unix.Stat_t) (a *item, hidden bool, err error) {
+	if err := p.loadGuest(); err != nil {
+		return nil, false, err
+	}
+	a = &item{path: rel}
+	p.guest.meet(a, st)
+	n, hidden := p.node(rel)
+	a.has(n)
+	a.was = p.guest.baselineOf(a)
+	return a, hidden, nil
+}
+
+// node returns the row at a path, or nil; hidden tells whether the host's does not show through there.
+func (p *pusher) node(rel string) (n *sqlvfs.Node, hidden bool) {
+	n = p.guest.top
+	if rel == "." {
+		return n, false
+	}
+	for name := range strings.SplitSeq(rel, "/") {
+		switch {
+		case n == nil:
+			return nil, hidden
+		case !n.Attr.IsDir():
+			return nil, true
+		}
+		next := p.guest.tree.Child(n, name)
+		hidden = hidden || next == nil && slices.Contains(n.Whiteouts, name)
+		n = next
+	}
+	return n, hidden
+}
+
+// has notes what the guest has.
+func (a *item) has(n *sqlvfs.Node) {
+	if a.node = n; n == nil {
+		return
+	}
+	a.attr, a.target = n.Attr, n.Target
+	if o := n.Origin; o != nil && o.Limit > 0 && n.Attr.IsRegular() {
+		a.source, a.version = o.Path, o.Fingerprint
+	}
+}
+
+// elsewhere returns the row that stands for a host file which has none at its path, and the baseline of
+// both: the guest renamed it, or changed it under another of the host's names, or the host renamed what
+// the guest changed.
+func (p *pusher) elsewhere(a *item, hidden bool) (*sqlvfs.Node, *sqlvfs.Baseline) {
+	g := p.guest
+	stands := func(n *sqlvfs.Node) bool { return n != nil && n.Attr.IsRegular() && len(p.names(n.Ino)) > 0 }
+	if n := g.origins[a.path]; g.sameTree && stands(n) {
+		return n, a.was
+	}
+	if b := a.was; b != nil && b.Row != 0 && stands(g.tree.Node(b.Row)) {
+		return g.tree.Node(b.Row), b
+	}
+	n, was := p.copiedUp[object{a.now.Dev, a.now.Ino}], a.was
+	if stands(n) {
+		if was == nil {
+			was = p.base[n.Origin.Path]
+		}
+		if was == nil {
+			was = n.Baseline()
+		}
+		if a.was != nil || p.nameOf(n.Origin.Path, a) || p.moved(a, was) {
+			return n, was
+		}
+	}
+	if a.was != nil || hidden {
+		return nil, nil
+	}
+	from := p.pathOf(object{a.now.Dev, a.now.Ino})
+	was = p.base[from]
+	if was == nil || was.Row == 0 || !p.nameOf(from, a) && !p.moved(a, was) {
+		return nil, nil
+	}
+	if n := g.tree.Node(was.Row); stands(n) && was.RowCtime != n.Attr.Ctime {
+		return n, was
+	}
+	return nil, nil
+}
+
+// nameOf tells whether a path is another name of a file of the host.
+func (p *pusher) nameOf(at string, a *item) bool {
+	st, err := p.host.stat(at)
+	return err == nil && objectOf(&st) == object{a.now.Dev, a.now.Ino}
+}
+
+// moved tells whether a file is one that both sides knew under another name. The number alone does not:
+// file systems use it again.
+func (p *pusher) moved(a *item, was *sqlvfs.Baseline) bool {
+	if a.now.Size != was.Size || a.now.Mtime != was.Mtime {
+		return false
+	}
+	hash, err := p.guest.hostHash(a)
+	return was.Hash == nil || err == nil && bytes.Equal(hash, was.Hash)
+}
+
+// pathOf returns where a host file was when both sides last agreed.
+func (p *pusher) pathOf(o object) string {
+	if p.paths == nil {
+		p.paths = make(map[object]string, len(p.base))
+		for at, b := range p.base {
+			if kind(b.Mode) == unix.S_IFREG && b.Row != 0 {
+				p.paths[object{b.Dev, b.Fingerprint.Ino}] = at
+			}
+		}
+	}
+	return p.paths[o]
+}
+
+// names returns the names that a file's row has in the workspace.
+func (p *pusher) names(ino sqlvfs.Ino) []string {
+	if p.named == nil {
+		p.named = map[sqlvfs.Ino][]string{}
+		for dir, at := range p.guest.places {
+			for _, e := range p.guest.tree.Node(dir).Children {
+				p.named[e.Ino] = append(p.named[e.Ino], join(at, e.Name))
+			}
+		}
+	}
+	return p.named[ino]
+}
+
+// states returns what there is to classify. removed tells whether the guest has no such name, though both
+// sides had it.
+func (p *pusher) states(a *item, removed bool) (base, host, guest classify.State) {
+	g := p.guest
+	host.Kind, guest.Kind = kindOf(a.there), kindOf(a.attr.Mode)
+	if a.was != nil {
+		base.Kind = kindOf(a.was.Mode)
+	}
+	switch {
+	case removed && a.node == nil && a.was == nil: // older versions did not write down what the guest removed
+		base.Kind, host.Content = host.Kind, 1
+		return base, host, guest
+	case !removed && a.node == nil: // it shows the host's
+		guest.Kind = base.Kind
+		if base.Kind == host.Kind && a.was != nil && host.Kind != classify.Symlink && a.was.Mode&0o7777 != 0 {
+			base.Mode, host.Mode = a.was.Mode&modeBits, a.host.Mode&modeBits
+			guest.Mode = base.Mode
+		}
+	case a.node != nil && host.Kind == guest.Kind:
+		g.attributes(a, &base, &host, &guest)
+	}
+	untouched := a.node == nil || p.untouched(a, map[sqlvfs.Ino]bool{})
+	if untouched && a.was == nil {
+		base.Kind = guest.Kind
+	}
+	hostWrote := base.Kind != host.Kind || g.hostWrote(a)
+	guestWrote := base.Kind != guest.Kind || !untouched && (a.attr.IsDir() || g.guestWrote(a))
+	if host.Kind == classify.Dir && guest.Kind == classify.Dir {
+		return base, host, guest
+	}
+	host.Content, guest.Content = classify.Contents(hostWrote, guestWrote, func() bool {
+		same, err := g.equalContent(a)
+		return err == nil && same && a.node != nil
+	})
+	return base, host, guest
+}
+
+// untouched tells whether the guest has changed nothing of what it has at a path, since it agreed with
+// the host or with another directory of the host. seen guards against directories that hold
+// themselves.
+func (p *pusher) untouched(a *item, seen map[sqlvfs.Ino]bool) bool {
+	n := a.node
+	agreed := a.was == nil && p.agreed[n.Ino] == n.Attr.Ctime
+	if !n.Attr.IsDir() {
+		return agreed || a.was != nil && a.was.Row == n.Ino && a.was.RowCtime == n.Attr.Ctime
+	}
+	if !agreed && (a.was == nil || a.was.Row != n.Ino) || seen[n.Ino] || len(a.path) > maxPath {
+		return false
+	}
+	seen[n.Ino] = true
+	for _, e := range n.Children {
+		c := &item{path: join(a.path, e.Name), node: p.guest.tree.Node(e.Ino)}
+		c.was = p.guest.baselineOf(c)
+		if !p.untouched(c, seen) {
+			return false
+		}
+	}
+	return true
+}
+
+// gone tells whether an error says that the host has nothing at a path.
+func gone(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+}

@@ -1,0 +1,103 @@
+package sync
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+// What the guest wrote under one of a host file's names is in conflict with what the host wrote under
+// another: neither is overwritten, under any of the names.
+func TestPushDecidesAboutAllNames(t *testing.T) {
+	for what, story := range map[string]func(b bench){
+		"written under another name": func(b bench) {
+			must(t, os.Mkdir(b.path("b"), 0o755))
+			must(t, os.Link(b.path("a"), b.path("b/b")))
+			b.guest(func(g *guest) { g.write("b/b", "guest") })
+			b.write("a", "host")
+		},
+		"linked by the host": func(b bench) {
+			b.guest(func(g *guest) { g.write("a", "guest") })
+			b.write("a", "host")
+			must(t, os.Mkdir(b.path("b"), 0o755))
+			must(t, os.Link(b.path("a"), b.path("b/b")))
+		},
+	} {
+		for _, pushed := range []bool{false, true} {
+			b := newBench(t)
+			b.write("a", "1")
+			if pushed {
+				b.push()
+			}
+			story(b)
+			var was map[string]string
+			b.guest(func(g *guest) { was = g.portrait() })
+			for _, change := range []func(*Options){dryRun, func(*Options) {}} {
+				_, told, err := b.run(Push, b.ws, change)
+				if named := conflicts(told); !errors.Is(err, ErrConflicts) || len(named) != 2 || named[0] != "a" || named[1] != "b/b" {
+					t.Errorf("%s, pushed %v: %v\n%s", what, pushed, err, told)
+				}
+			}
+			wantContent(t, b.path("a"), "host")
+			b.guest(func(g *guest) {
+				if is := g.portrait(); is["a"] != was["a"] || is["b/b"] != was["b/b"] {
+					t.Errorf("%s, pushed %v: the guest had %v, and has %v", what, pushed, was, is)
+				}
+			})
+			b.push(force)
+			b.guest(func(g *guest) {
+				g.append("a", "+")
+				if g.read("a") != "host+" || g.read("b/b") != "host+" {
+					t.Errorf("%s, pushed %v: forced, the guest has %v", what, pushed, g.portrait())
+				}
+			})
+		}
+	}
+}
+
+// The host's new content reaches a file that the guest has renamed, linked or made executable, and that
+// change stays.
+func TestPushMergesAspects(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{"renamed", "linked", "executable"} {
+		b.write(name, "1")
+	}
+	b.push()
+	b.guest(func(g *guest) {
+		g.rename("renamed", "elsewhere")
+		g.link("linked", "other")
+		g.chmod("executable", 0o755)
+	})
+	for _, name := range []string{"renamed", "linked", "executable"} {
+		b.write(name, "host")
+	}
+	b.push()
+	want := map[string]string{"elsewhere": "file host", "linked": "file host", "other": "file host", "executable": "executable host"}
+	b.guest(func(g *guest) {
+		for at, content := range want {
+			if got := g.portrait()[at]; got != content {
+				t.Errorf("%s: %q, not %q", at, got, content)
+			}
+		}
+	})
+	b.checkRows()
+}
+
+// A host file that got another name, or lost one, takes along what the guest wrote to it.
+func TestPushOfNamesKeepsContent(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "1")
+	b.write("c", "1")
+	b.push()
+	b.guest(func(g *guest) { g.write("a", "guest a"); g.write("c", "guest c") })
+	must(t, os.Link(b.path("a"), b.path("b")))
+	must(t, os.Rename(b.path("c"), b.path("d")))
+	b.push()
+	b.guest(func(g *guest) {
+		all := g.portrait()
+		if all["a"] != "file guest a" || all["b"] != "file guest a" || all["d"] != "file guest c" || all["c"] != "" {
+			t.Errorf("the guest has %v", all)
+		}
+	})
+	b.checkRows()
+}
