@@ -109,17 +109,30 @@ func receive(control *os.File, count int) <-chan received {
 	return mounts
 }
 
-// serveLayers serves the layers on mounts that arrive, and returns what waits for their end. The stage may have ended
-// meanwhile, and said why.
-func serveLayers(overlays []*fs.Overlay, mounts <-chan received) (join func(), err error) {
-	var served []*fs.Mounted
-	join = func() {
-		for _, mfs := range served {
-			if err := mfs.Join(context.Background()); err != nil {
-				logf("serve: %v", err)
-			}
+// servedLayers are the layers that have a mount.
+type servedLayers struct {
+	mounts []*fs.Mounted
+	ends   []func()
+}
+
+// join waits until all of them are unmounted.
+func (s *servedLayers) join() {
+	for _, mfs := range s.mounts {
+		if err := mfs.Join(context.Background()); err != nil {
+			logf("serve: %v", err)
 		}
 	}
+}
+
+// end keeps what is left to be kept of the host's files (fs.Keeping).
+func (s *servedLayers) end() {
+	for _, end := range s.ends {
+		end()
+	}
+}
+
+// serve serves the layers on mounts that arrive. The stage may have ended meanwhile, and said why.
+func (s *servedLayers) serve(overlays []*fs.Overlay, mounts <-chan received) error {
 	for _, overlay := range overlays {
 		m := <-mounts
 		if m.err != nil {
@@ -129,11 +142,12 @@ func serveLayers(overlays []*fs.Overlay, mounts <-chan received) (join func(), e
 			continue
 		}
 		overlay.Appear(m.ids)
+		s.ends = append(s.ends, overlay.Keep(fs.Keeping{Whole: keepWhole, Last: keepLast}))
 		mfs, err := fs.Serve(m.fd, overlay, logf)
 		if err != nil {
-			return join, err
+			return err
 		}
-		served = append(served, mfs)
+		s.mounts = append(s.mounts, mfs)
 	}
-	return join, nil
+	return nil
 }

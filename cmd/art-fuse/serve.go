@@ -126,9 +126,9 @@ func serve(cfg serveConfig) error {
 	overlay.Appear(m.ids)
 	keep := overlay.Keep(fs.Keeping{Whole: keepWhole, Last: keepLast})
 	mfs, err := fs.Serve(m.fd, overlay, logf)
-	joinLayers := func() {}
+	var beside servedLayers
 	if err == nil {
-		joinLayers, err = serveLayers(layers, mounts)
+		err = beside.serve(layers, mounts)
 	}
 	if err != nil {
 		refuse(control, err)
@@ -141,9 +141,10 @@ func serve(cfg serveConfig) error {
 	if err := mfs.Join(context.Background()); err != nil {
 		logf("serve: %v", err)
 	}
-	joinLayers()
+	beside.join()
 	changed := store.Changed()
 	keep()
+	beside.end()
 	if err := store.Close(); err != nil {
 		return fmt.Errorf("commit to %s: %w", cfg.db, err)
 	}

@@ -69,7 +69,14 @@ func Find(workspace string, homes []string) (*Dir, error) {
 		return d, nil
 	}
 	rel, err := filepath.Rel(root, workspace)
-	if err != nil || !sameDevice(root, workspace) || !tracks(d.Index(), rel+"/") {
+	if err != nil || !sameDevice(root, workspace) {
+		return nil, nil
+	}
+	files, err := Files(d.Index())
+	switch {
+	case err == errSplit:
+		return nil, fmt.Errorf("%s: %w", git, err)
+	case err != nil || !files[rel]:
 		return nil, nil // a directory that is merely within another's working tree
 	}
 	return d, nil

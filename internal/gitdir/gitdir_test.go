@@ -61,6 +61,11 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %+v, %v", workspace, got, err)
 		}
 	}
+	git(t, filepath.Join(dir, "repo"), "update-index", "--split-index")
+	if got, err := Find(filepath.Join(dir, "repo/sub"), nil); got != nil || err == nil {
+		t.Errorf("a split index: %+v, %v", got, err)
+	}
+	git(t, filepath.Join(dir, "repo"), "update-index", "--no-split-index")
 	// A home that is a repository, or lies in one, is not for each workspace in it.
 	for _, home := range []string{"repo", "repo/sub"} {
 		if got, err := Find(filepath.Join(dir, "repo/sub/deep"), []string{filepath.Join(dir, home)}); got != nil || err != nil {

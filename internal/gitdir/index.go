@@ -65,7 +65,7 @@ func Files(index string) (paths map[string]bool, err error) {
 			}
 			return true
 		})
-		if err == nil {
+		if err == nil || err == errSplit {
 			break
 		}
 	}
@@ -104,7 +104,10 @@ func scan(file string, id int, each func(name []byte) bool) error {
 	return scanIndex(bufio.NewReader(io.LimitReader(f, maxIndex)), id, each)
 }
 
-var errIndex = errors.New("this is no index")
+var (
+	errIndex = errors.New("this is no index")
+	errSplit = errors.New("its index is split, which art does not read (core.splitIndex)")
+)
 
 // scanIndex reads an index, gitformat-index(5). id is the length of an object's.
 func scanIndex(r *bufio.Reader, id int, each func(name []byte) bool) error {
@@ -151,6 +154,10 @@ func scanIndex(r *bufio.Reader, id int, each func(name []byte) bool) error {
 		if !each(name) {
 			return nil
 		}
+	}
+	// The extension that names another file, with more entries, is the first one.
+	if extension, _ := r.Peek(4); string(extension) == "link" {
+		return errSplit
 	}
 	return nil
 }

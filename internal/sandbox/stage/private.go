@@ -54,19 +54,20 @@ func (h *handles) coverPrivate(p *Plan, tree *view.Tree, found *findings) error 
 		return fmt.Errorf("hide credentials: %w", err)
 	}
 	c := &coverer{handles: h, workspace: workspace, bound: map[file]bool{}}
-	for _, fd := range h.sources {
+	for source, fd := range h.sources {
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err != nil {
 			return fmt.Errorf("hide credentials: %w", err)
 		}
-		c.bound[file{st.Dev, st.Ino}] = true
+		layer := slices.ContainsFunc(p.View.Layers, func(m view.Mount) bool { return m.Source == source })
+		c.bound[file{st.Dev, st.Ino}] = !layer
 	}
 	for _, path := range slices.Concat(found.private, credentials, machine) {
 		if err := c.cover(path); err != nil {
 			return fmt.Errorf("hide %s: %w", path, err)
 		}
 	}
-	return c.coverSockets(found.sockets, &p.View, tree)
+	return c.coverSockets(slices.Concat(found.sockets, socketsOfGit(&p.View)), &p.View, tree)
 }
 
 // findPrivate returns what there is on this machine only: the entries of the scanned directories that root keeps to
@@ -95,7 +96,7 @@ type file struct{ dev, ino uint64 }
 type coverer struct {
 	handles   *handles
 	workspace string
-	bound     map[file]bool
+	bound     map[file]bool // what is shown for its own sake; false: art has chosen it, and not what listens there
 }
 
 // cover hides path, if it is there and the guest could read it.
@@ -112,7 +113,7 @@ func (c *coverer) cover(path string) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	if c.bound[file{st.Dev, st.Ino}] || path == c.workspace || strings.HasPrefix(path, c.workspace+"/") {
+	if _, bound := c.bound[file{st.Dev, st.Ino}]; bound || path == c.workspace || strings.HasPrefix(path, c.workspace+"/") {
 		return nil
 	}
 	// A directory that may only be passed through has sockets too.

@@ -43,6 +43,30 @@ func socketPaths(text []byte) (paths []string) {
 	return slices.Compact(paths)
 }
 
+// socketsOfGit returns those that git's own programs make in a git directory that is shown as the host has it, and in
+// that of a worktree: they are bound by relative paths, of which the kernel does not tell where that is.
+func socketsOfGit(v *view.View) (paths []string) {
+	if v.HomeSource != "" {
+		return nil
+	}
+	for _, layer := range v.Layers {
+		for _, pattern := range []string{"*", "worktrees/*/*"} {
+			matches, _ := filepath.Glob(filepath.Join(escaped(layer.Guest), pattern)) // the pattern is well formed
+			for _, path := range matches {
+				if info, err := os.Lstat(path); err == nil && info.Mode().Type() == os.ModeSocket {
+					paths = append(paths, path)
+				}
+			}
+		}
+	}
+	return paths
+}
+
+// escaped is a path as a pattern that matches nothing else (filepath.Match).
+func escaped(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
 // coverSockets hides sockets that the guest would see: in a directory that holds nothing else, the directory, so that
 // what a service makes when it is started again stays hidden too. One that the user binds by its name, or whose
 // directory he does, stays, and those in the workspace.

@@ -111,7 +111,7 @@ func run(link *os.File) error {
 		}
 		for i := range p.Layers {
 			if err := h.mountFUSE(p, p.Layer(i)); err != nil {
-				return err
+				return errors.New(err.Error()) // art-fuse has the first: there is no other way any more
 			}
 		}
 	default:
