@@ -122,7 +122,7 @@ func (m *matrix) round(n int) {
 	// The guest works first; then the host does, while the guest's work is not there yet. A second word of the
 	// guest's comes after that.
 	script := "export N=" + fmt.Sprint(n) + " GIT_AUTHOR_NAME=g GIT_AUTHOR_EMAIL=g@example.org GIT_COMMITTER_NAME=g GIT_COMMITTER_EMAIL=g@example.org\n" +
-		"git config --global advice.detachedHead false\n" + inGuest[m.guest] + "\ngit fsck --strict >&2\n" + listCommits
+		inGuest[m.guest] + "\ngit fsck --strict >&2\n" + listCommits
 	cmd := exec.Command(filepath.Join(bin, "art"), "-q", "-m", m.ws, "-d", m.db, "--", "sh", "-ec", script)
 	cmd.Env = append(os.Environ(), "HOME="+m.dir(), "PATH="+bin+":"+os.Getenv("PATH"))
 	var stderr bytes.Buffer

@@ -175,7 +175,7 @@ func (o *objects) read(id ID, limit int64) (object, error) {
 			}
 		}
 	}
-	return object{}, errMissing
+	return object{}, fmt.Errorf("object %s: %w", id, errMissing)
 }
 
 func checked(id ID, obj object, err error) (object, error) {
