@@ -217,6 +217,15 @@ func (p *Plan) decideCheckout() error {
 		return p.wantIndex()
 	}
 	p.Apart = true
+	if co.g.sym == "" {
+		if there, err := p.objects.onHost(co.gAt); err != nil {
+			return err
+		} else if !there && !p.closure.done[co.gAt] {
+			if err := p.beside(RefChange{Name: "refs/heads/detached", New: co.gAt}, "the guest is on no branch"); err != nil {
+				return err
+			}
+		}
+	}
 	if branchChanged && co.h.sym != "" {
 		return p.divertCurrent(why)
 	}

@@ -38,13 +38,14 @@ func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) 
 	case hok && !file:
 		host = !p.packedBefore(name)
 	}
+	_, own = p.g.own[name]
 	switch seen, known := seenLast(gl, hl, g.id); {
-	case guestSame && gok:
+	case guestSame && own:
 		guest = false
 	case known && gok:
 		guest = !seen
 	}
-	if _, file := p.g.own[name]; host && guest && gok && !file {
+	if host && guest && gok && !own {
 		// It was packed, which says nothing; what it leads to is not new.
 		there, err := p.objects.onHost(g.id)
 		guest = !there || err != nil
@@ -101,6 +102,13 @@ func (p *Plan) decideRef(name string) error {
 	}
 	c := RefChange{Name: name, Old: h.id, New: g.id, was: h}
 	host, guest := p.moved(name, h, g, hok, gok)
+	if gok && !guest { // what the host does not have comes over in any case
+		there, err := p.objects.onHost(g.id)
+		if err != nil {
+			return err
+		}
+		host, guest = host || !there, !there
+	}
 	switch {
 	case !gok:
 		return p.decideGone(c, host)

@@ -29,7 +29,8 @@ func (p *Plan) decideStash() error {
 	refSame, guestSame := p.guest.Same(stashRef)
 	logSame, _ := p.guest.Same("logs/" + stashRef)
 	unmoved := refSame && logSame || !hok
-	if guestSame && gok || !gok && !unmoved {
+	_, file := p.g.own[stashRef]
+	if gok && guestSame && (file || !own) || !gok && !unmoved {
 		return nil
 	}
 	lines := gl
