@@ -69,8 +69,9 @@ func (o *Overlay) accept(n *node) bool {
 		o.show(n, f.attr, f.Fingerprint)
 		return true
 	}
+	size := n.in.Attr.Size
 	o.store.Unlock()
-	same := f.same(was)
+	same := f.same(was, size)
 	o.store.Lock()
 	if !same {
 		n.refused = f.Fingerprint
@@ -84,9 +85,11 @@ func (o *Overlay) accept(n *node) bool {
 	return true
 }
 
-// same tells whether a file has the content that an origin's had.
-func (f *HostFile) same(was *sqlvfs.Origin) bool {
+// same tells whether a file has the content that an origin's had, as far as an inode of a size needs it.
+func (f *HostFile) same(was *sqlvfs.Origin, size int64) bool {
 	switch {
+	case was.Patched(f.Fingerprint, size):
+		return true
 	case f.Size != was.Size:
 		return false
 	case was.Hash == "":

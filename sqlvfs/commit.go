@@ -15,8 +15,8 @@ const (
 		mtime=excluded.mtime, mtime_nsec=excluded.mtime_nsec, ctime=excluded.ctime, ctime_nsec=excluded.ctime_nsec`
 	qPutDentry = `INSERT INTO fs_dentry (name, parent_ino, ino) VALUES (?,?,?)
 		ON CONFLICT (parent_ino, name) DO UPDATE SET ino=excluded.ino`
-	qPutOrigin = `INSERT OR REPLACE INTO art_origin (ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode, hash)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`
+	qPutOrigin = `INSERT OR REPLACE INTO art_origin (ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode, hash, until)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 )
 
 func bindInode(q *sqlite3.Stmt, ino Ino, a *Attr) {
@@ -168,6 +168,7 @@ func (w *writer) putOrigin(ino int64, o *Origin) error {
 		q.BindInt64(4+i, v)
 	}
 	bindHash(q, 13, o.Hash)
+	q.BindInt64(14, o.Until)
 	if err := w.run(q); err != nil {
 		return err
 	}

@@ -47,3 +47,13 @@ func (r *Committed) Next(ino Ino, off, size int64) (int64, error) {
 
 // Close ends it.
 func (r *Committed) Close() error { return r.c.Close() }
+
+// Held returns how many chunks of a file's content the database holds.
+func (r *Committed) Held(ino Ino) (chunks int64, err error) {
+	q := r.c.prep("SELECT count(*) FROM fs_data WHERE ino=?")
+	q.BindInt64(1, int64(ino))
+	if q.Step() {
+		chunks = q.ColumnInt64(0)
+	}
+	return chunks, r.c.done(q)
+}

@@ -14,7 +14,7 @@ import (
 const (
 	qInode = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash
+		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash, o.until
 		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
 		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino WHERE i.ino=?`
 	qChildren = `SELECT d.name, d.ino, i.mode, ifnull(f.base_ino, 0)
@@ -31,7 +31,7 @@ const (
 	// What a database of the format looks like that art has never written to: it has no origins.
 	qInodeOnly = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL FROM fs_inode i WHERE i.ino=?`
+		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0 FROM fs_inode i WHERE i.ino=?`
 	qChildrenOnly = `SELECT d.name, d.ino, i.mode, 0 FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino WHERE d.parent_ino=?`
 	qNone         = `SELECT '', '' WHERE ? AND 0`
 	qAgreed       = `SELECT row, row_ctime, row_ctime_nsec FROM art_baseline WHERE row<>0 ORDER BY row, row_ctime, row_ctime_nsec`
@@ -69,7 +69,7 @@ func withoutColumns(q string, version int64) string {
 	if version < 3 {
 		q = strings.NewReplacer("o.base_mode", "0", ", base_mode", ", 0").Replace(q)
 	}
-	return strings.Replace(q, "o.hash", "NULL", 1)
+	return strings.NewReplacer("o.hash", "NULL", "o.until", "0").Replace(q)
 }
 
 // qNothing yields nothing. It stands in for what could not be prepared, so that callers need one
@@ -293,6 +293,7 @@ func scanOrigin(q *sqlite3.Stmt) (*Origin, error) {
 		Limit: q.ColumnInt64(22),
 		Mode:  uint32(q.ColumnInt64(23)),
 		Hash:  scanHash(q, 24),
+		Until: q.ColumnInt64(25),
 	}
 	if !validOriginPath(o.Path) || o.Limit < 0 {
 		return nil, fmt.Errorf("%w: origin %q", ErrCorrupt, o.Path)

@@ -75,6 +75,7 @@ type Origin struct {
 	Fingerprint        // of the object when it was copied up
 	Hash        string // SHA-256 of a file's content in that version; "": unknown
 	Mode        uint32 // of the object when it was copied up; 0: unknown
+	Until       int64  // a pull writes the inode's own chunks over the object, until this moment; 0: none does
 	Limit       int64  // host content shows through below this offset, in bytes; 0: none does
 }
 

@@ -20,7 +20,7 @@ var treeTables = []string{
 var since = map[string]int64{
 	"art_xattr": 2,
 	"art_tree":  3, "art_baseline": 3, "art_origin.base_mode": 3,
-	"art_workspace": 4, "art_origin.hash": 4, "art_session": 4,
+	"art_workspace": 4, "art_origin.hash": 4, "art_origin.until": 4, "art_session": 4,
 }
 
 // deviation is what a schema has that the format has not, or lacks that it has.

@@ -63,13 +63,13 @@ func (t *Snapshot) All(f func(*Node)) {
 const (
 	qAllInodes = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash, i.ino,
+		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash, o.until, i.ino,
 		ifnull(o.data_limit, 0) > 0 AND EXISTS (SELECT 1 FROM fs_data c WHERE c.ino=i.ino)
 		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
 		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino`
 	qAllInodesOnly = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, i.ino, 0 FROM fs_inode i`
+		NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, i.ino, 0 FROM fs_inode i`
 	qAllEntries   = `SELECT parent_ino, name, ino FROM fs_dentry ORDER BY parent_ino, name`
 	qAllTargets   = `SELECT ino, target FROM fs_symlink`
 	qAllWhiteouts = `SELECT parent_ino, name FROM art_whiteout`
@@ -195,7 +195,7 @@ func (s *Store) Dependents(workspace string) ([]*Node, error) {
 
 // scanNode reads a row of qAllInodes.
 func scanNode(q *sqlite3.Stmt) (*Node, error) {
-	n := &Node{Ino: Ino(q.ColumnInt64(25)), Holds: q.ColumnBool(26)}
+	n := &Node{Ino: Ino(q.ColumnInt64(26)), Holds: q.ColumnBool(27)}
 	var err error
 	if n.Attr, err = scanAttr(q); err == nil {
 		n.Origin, err = scanOrigin(q)

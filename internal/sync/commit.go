@@ -94,6 +94,7 @@ func (p *puller) commitOne(a *operation) error {
 	if a.decision.Push() || a.base != nil {
 		p.takeHosts(a, row, b)
 	}
+	b.Mode = b.Mode&^modeBits | row.Attr.Mode&modeBits // a default access control list may have left less of it
 	p.store.SetBaseline(p.id, a.path, b)
 	if row.Origin == nil || a.incomplete || a.do == hardLink {
 		return nil

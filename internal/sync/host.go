@@ -92,9 +92,11 @@ func (h *host) openParent(rel string) (*os.File, string, error) {
 }
 
 // openFile opens a regular file for reading.
-func (h *host) openFile(rel string) (*os.File, error) {
+func (h *host) openFile(rel string) (*os.File, error) { return h.openRegular(rel, unix.O_RDONLY) }
+
+func (h *host) openRegular(rel string, flags int) (*os.File, error) {
 	// O_NONBLOCK: should a fifo be there meanwhile, opening it must not wait.
-	f, err := h.open(rel, unix.O_RDONLY|unix.O_NONBLOCK)
+	f, err := h.open(rel, flags|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}

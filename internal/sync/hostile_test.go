@@ -56,13 +56,13 @@ func TestHostileNamesStayInside(t *testing.T) {
 		"no such inode":       {sql: "INSERT INTO fs_dentry (name, parent_ino, ino) SELECT 'ghost', ino, 7777 FROM fs_dentry WHERE parent_ino=1 AND name='ws'", told: "ws/ghost: not an entry"},
 		"origin outside": {sql: entry(0, "stolen", 1000, asFile) + `DELETE FROM fs_data WHERE ino=1000; INSERT OR REPLACE INTO art_base (id, name) VALUES (1, 'ws');
 			INSERT INTO fs_origin VALUES (1000, 5000000000000000);
-			INSERT INTO art_origin VALUES (1000, 1, CAST('../outside/secret' AS BLOB), 0,0,5,0,0,0,0,5,0,NULL)`, told: "ws/stolen"},
+			INSERT INTO art_origin VALUES (1000, 1, CAST('../outside/secret' AS BLOB), 0,0,5,0,0,0,0,5,0,NULL,0)`, told: "ws/stolen"},
 		"origin through a link": {sql: entry(0, "stolen", 1000, asFile) + `DELETE FROM fs_data WHERE ino=1000; INSERT OR REPLACE INTO art_base (id, name) VALUES (1, 'ws');
 			INSERT INTO fs_origin VALUES (1000, 5000000000000000);
-			INSERT INTO art_origin VALUES (1000, 1, CAST('out/secret' AS BLOB), 0,0,5,0,0,0,0,5,0,NULL)`, there: "out", told: "ws/stolen"},
+			INSERT INTO art_origin VALUES (1000, 1, CAST('out/secret' AS BLOB), 0,0,5,0,0,0,0,5,0,NULL,0)`, there: "out", told: "ws/stolen"},
 		"directory origin through a link": {sql: entry(0, "stolen", 1000, asDir) + `INSERT OR REPLACE INTO art_base (id, name) VALUES (1, 'ws');
 			INSERT INTO fs_origin VALUES (1000, 5000000000000000);
-			INSERT INTO art_origin VALUES (1000, 1, CAST('out' AS BLOB), 0,0,5,0,0,0,0,0,0,NULL)`, there: "out", told: "ws/stolen"},
+			INSERT INTO art_origin VALUES (1000, 1, CAST('out' AS BLOB), 0,0,5,0,0,0,0,0,0,NULL,0)`, there: "out", told: "ws/stolen"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			b := newBench(t)

@@ -138,6 +138,7 @@ func (p *planner) attributes(a *item, base, host, guest *classify.State) {
 	}
 	if p.asRoot && (a.was != nil || host.Kind == classify.Dir) {
 		host.Owner = classify.Owner{UID: a.host.UID, GID: a.host.GID}
+		p.keepOwner(a)
 		guest.Owner = classify.Owner{UID: a.attr.UID, GID: a.attr.GID}
 		base.Owner = host.Owner
 		if !hostSame && guestSame {
@@ -155,6 +156,14 @@ func (p *planner) attributes(a *item, base, host, guest *classify.State) {
 	host.Xattrs, guest.Xattrs, base.Xattrs = xattrText(there), xattrText(a.xattrs), classify.Unknown
 	if hostSame {
 		base.Xattrs = host.Xattrs
+	}
+}
+
+// keepOwner leaves a file of the host's its owner. What root's guest makes is root's, since it can give nothing
+// away: in the place of somebody's file, that is nobody's wish.
+func (p *planner) keepOwner(a *item) {
+	if a.there == unix.S_IFREG && a.attr.UID == 0 && a.attr.GID == 0 {
+		a.attr.UID, a.attr.GID = a.host.UID, a.host.GID
 	}
 }
 

@@ -30,6 +30,8 @@ type operation struct {
 	beside *item  // it goes beside this one, which is in conflict
 	agreed bool   // keep: also where nothing of the guest's was brought
 
+	patch bool // of a file: its changed chunks are written into the host's
+
 	tmp  string       // its name in the staging directory, once it is there
 	tree *operation   // the new directory that it is staged in, or is; nil: it is staged on its own
 	hash []byte       // of its content, once it is staged

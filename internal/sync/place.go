@@ -118,13 +118,16 @@ func (p *puller) placeDir(a *operation) error {
 			return err
 		}
 	}
-	return makeDir(d, name, a)
+	return p.makeDir(d, name, a)
 }
 
 // placeFile renames a staged file or link into place, or sets the attributes of one that is there.
 func (p *puller) placeFile(a *operation) error {
-	if a.do == attributes {
+	switch {
+	case a.do == attributes:
 		return p.setAttributes(a)
+	case a.patch:
+		return p.patch(a)
 	}
 	d, name, err := p.host.openParent(a.path)
 	if err != nil {
@@ -221,7 +224,7 @@ func (p *puller) remove(a *operation) error {
 // set-group-ID bit (inode(7)): these were made elsewhere. Root has set the owners that the database
 // names.
 func (p *puller) inheritGroup(a *operation, from *os.File, tmp string, d *os.File) error {
-	if p.asRoot || a.do == hardLink {
+	if p.asRoot || a.do == hardLink || a.there == unix.S_IFREG {
 		return nil
 	}
 	st, err := fstat(d)
@@ -255,7 +258,8 @@ func (p *puller) setAttributes(a *operation) error {
 	if _, err := p.setOwner(f, &st, a.item); err != nil {
 		return err
 	}
-	if err := chmod(f, a.attr.Mode&modeBits); err != nil {
+	// Its content is the host's: a program of the host's stays one, unless the guest has changed that.
+	if err := chmod(f, a.attr.Mode&(modeBits|st.Mode&setID)); err != nil {
 		return err
 	}
 	return setTimes(f, &a.attr)

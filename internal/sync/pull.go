@@ -99,7 +99,8 @@ func (p *planner) load() (err error) {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
-	p.tree.Refer(referred)
+	p.tree.Refer(newer(referred))
+	rebase(p.store, t, p.base, referred)
 	root := p.tree.Node(sqlvfs.RootIno)
 	if p.top = p.tree.Child(root, p.name); p.top == nil {
 		if err := p.noWorkspace(root); err != nil {
@@ -177,7 +178,8 @@ func (p *planner) noWorkspace(root *sqlvfs.Node) error {
 // puller is one run of Pull.
 type puller struct {
 	planner
-	staging *staging
+	staging  *staging
+	defaults defaults
 }
 
 func (p *puller) run() error {

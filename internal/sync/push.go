@@ -97,7 +97,7 @@ type pusher struct {
 	limit    limit
 	guest    *planner // what the database held before; loaded when first needed
 
-	referred map[sqlvfs.Ino]*sqlvfs.Node // see refer
+	referred []referred // see refer
 
 	seen map[string]bool // paths that the host has
 
@@ -164,6 +164,7 @@ func (p *pusher) load(db string) (err error) {
 	p.rows.store.Lock()
 	p.base, err = p.rows.store.Baselines(p.tree)
 	if err == nil {
+		rebase(p.rows.store, p.tree, p.base, p.referred)
 		p.supplied, err = p.rows.store.Supplies(p.name)
 	}
 	p.rows.store.Unlock()

@@ -26,7 +26,7 @@ func (p *pusher) loadGuest() error {
 		if g.tree, err = p.rows.store.Snapshot(); err != nil {
 			return err
 		}
-		g.tree.Refer(p.referred)
+		g.tree.Refer(newer(p.referred))
 		if p.agreed, err = p.rows.store.Agreed(); err != nil {
 			return err
 		}

@@ -13,28 +13,44 @@ import (
 
 // A row of which some content is the host's refers to one version of a host file. Before anything is
 // compared, it is made to refer to the version that is there now, if that will do (see package fs,
-// follow.go): it has the same content, by its hash, or all of the row's content is the host's.
+// follow.go): it has the same content, by its hash, or all of the row's content is the host's, or a pull
+// that was killed has made it of the one that was there (inplace.go).
 
-// refer brings the rows of a workspace up to date with the host's files. It returns those that it did, for
-// who has read them before. A store that is read-only is not changed.
-func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) (map[sqlvfs.Ino]*sqlvfs.Node, error) {
+// referred is a row that refers to another version now.
+type referred struct {
+	*sqlvfs.Node
+	was  sqlvfs.Fingerprint // what it referred to
+	same bool               // the content is the same
+}
+
+// refer brings the rows of a workspace up to date with the host's files, and returns those that it did. In a
+// store that is read-only, they are not.
+func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]referred, error) {
 	s.Lock()
 	list, err := s.Dependents(workspace)
 	s.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	done := map[sqlvfs.Ino]*sqlvfs.Node{}
+	var done []referred
 	for _, n := range list {
 		st, err := h.stat(n.Origin.Path)
-		if err != nil || kind(st.Mode) != unix.S_IFREG || fingerprintOf(&st) == n.Origin.Fingerprint || !referable(ctx, h, n, &st) {
+		now := fingerprintOf(&st)
+		switch {
+		case err != nil || kind(st.Mode) != unix.S_IFREG:
 			continue // planning will say what is missing
+		case now == n.Origin.Fingerprint && n.Origin.Until != 0:
+			done = append(done, referred{n, now, true}) // a session has come upon it
+			continue
+		case now == n.Origin.Fingerprint || !referable(ctx, h, n, &st):
+			continue
 		}
 		if ctx.Err() != nil {
 			return nil, errInterrupted
 		}
+		r := referred{n, n.Origin.Fingerprint, !n.Follows()}
 		referTo(n, &st)
-		done[n.Ino] = n
+		done = append(done, r)
 		if s.ReadOnly() {
 			continue
 		}
@@ -78,7 +94,7 @@ func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
 func referable(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bool {
 	o, now := n.Origin, fingerprintOf(st)
 	switch {
-	case n.Follows():
+	case n.Follows() || o.Patched(now, n.Attr.Size):
 		return true
 	case o.Size != now.Size:
 		return false
@@ -115,4 +131,35 @@ func hashOfFile(ctx context.Context, f *os.File) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// rebase has what both sides last agreed about be the versions that rows refer to now. The Store's lock
+// must be held.
+func rebase(s *sqlvfs.Store, tree sqlvfs.Tree, base map[string]*sqlvfs.Baseline, list []referred) {
+	for _, r := range list {
+		at := r.Origin.Path
+		b := base[at]
+		patched := r.Origin.Until != 0
+		if b == nil || !r.same || b.Fingerprint != r.was && !patched {
+			continue
+		}
+		now := *b
+		now.Fingerprint = r.Origin.Fingerprint
+		if patched {
+			now.Hash = nil
+		}
+		base[at] = &now
+		if !s.ReadOnly() {
+			s.SetBaseline(tree, at, &now)
+		}
+	}
+}
+
+// newer returns the rows by their numbers, for who has read them before.
+func newer(list []referred) map[sqlvfs.Ino]*sqlvfs.Node {
+	nodes := map[sqlvfs.Ino]*sqlvfs.Node{}
+	for _, r := range list {
+		nodes[r.Ino] = r.Node
+	}
+	return nodes
 }

@@ -74,6 +74,10 @@ func (p *puller) stageAll(todo []*operation) error {
 			}
 			continue
 		}
+		if a.patch = p.patches(a); a.patch {
+			p.report.Add(1, a.attr.Size)
+			continue
+		}
 		p.nameStaged(a)
 		if a.do == hardLink {
 			links = append(links, a)
@@ -141,12 +145,12 @@ func (p *puller) stageDir(a *operation) error {
 		return err
 	}
 	defer p.staging.done(d)
-	return makeDir(d, name, a)
+	return p.makeDir(d, name, a)
 }
 
 // makeDir makes a directory, for the time being one that we can use. Its mode is not only set at the
 // end: should this run be killed, nobody would know that it was us.
-func makeDir(d *os.File, name string, a *operation) error {
+func (p *puller) makeDir(d *os.File, name string, a *operation) error {
 	mode := a.attr.Mode&modeBits | 0o700
 	if err := unix.Mkdirat(int(d.Fd()), name, mode); err != nil {
 		return err
@@ -160,9 +164,14 @@ func makeDir(d *os.File, name string, a *operation) error {
 	if err != nil {
 		return err
 	}
-	mode |= st.Mode & unix.S_ISGID // that bit it has inherited
-	if st.Mode&0o7777 == mode {
-		return nil
+	left, err := p.defaults.inherit(p.host, f, a.path, a.attr.Mode&modeBits)
+	if err != nil {
+		return err
+	}
+	a.attr.Mode = a.attr.Mode&^modeBits | left
+	mode = left | 0o700 | st.Mode&unix.S_ISGID // that bit it has inherited
+	if st, err = fstat(f); err != nil || st.Mode&0o7777 == mode {
+		return err
 	}
 	return chmod(f, mode)
 }

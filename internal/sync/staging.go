@@ -42,6 +42,8 @@ func newStaging(in *os.File) (*staging, error) {
 		return nil, fmt.Errorf("make %s: %w", s.name, err)
 	}
 	if s.dir, err = openStaging(in, s.name); err == nil {
+		// What is made here is to have the access control list of the place where it goes, see acl.go.
+		unix.Fremovexattr(int(s.dir.Fd()), defaultList)
 		err = unix.Flock(int(s.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err != nil {

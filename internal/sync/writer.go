@@ -88,7 +88,10 @@ func (w *writer) make(a *operation, name string) (st unix.Stat_t, err error) {
 	if err := w.setTimes(a, name); err != nil {
 		return st, err
 	}
-	return w.p.setOwnerAndMode(f, a.item)
+	if st, err = w.p.setOwnerAndMode(f, a.item); err == nil {
+		w.p.sayDropped(a.item)
+	}
+	return st, err
 }
 
 func (w *writer) setTimes(a *operation, name string) error {
@@ -97,6 +100,9 @@ func (w *writer) setTimes(a *operation, name string) error {
 
 // fill writes a file's content, and notes its hash.
 func (w *writer) fill(f *os.File, a *operation) error {
+	if cloned, err := w.clone(f, a); cloned || err != nil {
+		return err
+	}
 	read, done, err := w.reader(a)
 	if err != nil {
 		return err
@@ -187,28 +193,6 @@ func (w *writer) next(a *operation, off int64) (int64, error) {
 		return 0, err
 	}
 	return w.content.Next(a.node.Ino, off, a.attr.Size)
-}
-
-// setOwnerAndMode gives an open file what it does not have yet, and returns what it has become.
-func (p *puller) setOwnerAndMode(f *os.File, a *item) (unix.Stat_t, error) {
-	st, err := fstat(f)
-	if err != nil {
-		return st, err
-	}
-	owner, err := p.setOwner(f, &st, a)
-	if err != nil {
-		return st, err
-	}
-	mode := st.Mode&0o7777 != a.attr.Mode&modeBits
-	if mode {
-		if err := unix.Fchmod(int(f.Fd()), a.attr.Mode&modeBits); err != nil {
-			return st, err
-		}
-	}
-	if !owner && !mode {
-		return st, nil
-	}
-	return fstat(f)
 }
 
 func (p *puller) makeSymlink(a *operation, d *os.File, name string) error {

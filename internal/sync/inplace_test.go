@@ -1,0 +1,141 @@
+package sync
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// large plants a file that is large enough to be changed in place, of which the guest changes three bytes and
+// to which it adds some. It returns what the guest has.
+func large(b bench) (want []byte) {
+	content := make([]byte, patchFrom+12345)
+	rand.NewChaCha8([32]byte{1}).Read(content)
+	b.write("big", string(content))
+	b.guest(func(g *guest) {
+		for _, off := range []int64{0, 1_000_000, patchFrom + 12344} {
+			g.patch("big", "x", off)
+			content[off] = 'x'
+		}
+		g.patch("big", "added", patchFrom+12345)
+	})
+	return append(content, "added"...)
+}
+
+func (b bench) wantBytes(rel string, want []byte) {
+	b.t.Helper()
+	got, err := os.ReadFile(b.path(rel))
+	must(b.t, err)
+	if !bytes.Equal(got, want) {
+		b.t.Errorf("%s is not what the guest has", rel)
+	}
+}
+
+// A file that is changed in place stays the same inode, and keeps what is the host's of it.
+func TestPullChangesLargeFilesInPlace(t *testing.T) {
+	b := newBench(t)
+	want := large(b)
+	before := b.stat("big")
+	out, told := b.pull(b.ws)
+	if !strings.Contains(out, "FILE ws/big (") || strings.Contains(told, "CONFLICT") {
+		t.Errorf("%s%s", out, told)
+	}
+	b.wantBytes("big", want)
+	if after := b.stat("big"); after.Ino != before.Ino && !clonesIn(t, b.ws) {
+		t.Error("it was written anew")
+	}
+	if out, _ := b.pull(b.ws); strings.Contains(out, "FILE") {
+		t.Errorf("again:\n%s", out)
+	}
+	b.guest(func(g *guest) {
+		if got := g.read("big"); got != string(want) {
+			t.Error("the guest reads something else")
+		}
+		g.patch("big", "y", 2_000_000)
+		want[2_000_000] = 'y'
+	})
+	b.pull(b.ws)
+	b.wantBytes("big", want)
+}
+
+func clonesIn(t *testing.T, dir string) bool {
+	from, err := os.CreateTemp(dir, "clone")
+	must(t, err)
+	defer os.Remove(from.Name())
+	to, err := os.CreateTemp(dir, "clone")
+	must(t, err)
+	defer os.Remove(to.Name())
+	return unix.IoctlFileClone(int(to.Fd()), int(from.Fd())) == nil
+}
+
+// Other names of a file may be outside of the workspace, and must not change there.
+func TestPullChangesNoLinkedFilesInPlace(t *testing.T) {
+	b := newBench(t)
+	want := large(b)
+	other := b.other() + "/linked"
+	must(t, os.Link(b.path("big"), other))
+	old, err := os.ReadFile(other)
+	must(t, err)
+	b.pull(b.ws)
+	b.wantBytes("big", want)
+	now, err := os.ReadFile(other)
+	must(t, err)
+	if !bytes.Equal(now, old) {
+		t.Error("the other name changed too")
+	}
+}
+
+// A pull that is killed while it writes into a file has announced it: what is there will do for the row, to
+// which nothing is lost, in the next session and in the next pull.
+func TestPullKilledInPlace(t *testing.T) {
+	for _, session := range []bool{false, true} {
+		b := newBench(t)
+		want := large(b)
+		half := func() {
+			f, err := os.OpenFile(b.path("big"), os.O_RDWR, 0)
+			must(t, err)
+			defer f.Close()
+			_, err = f.WriteAt(want[:chunkSize], 0)
+			must(t, err)
+		}
+		half()
+		if _, told, err := b.run(Pull, b.ws); !errors.Is(err, ErrConflicts) {
+			t.Fatalf("nothing was announced, and taken all the same: %v %s", err, told)
+		}
+		b.sql("UPDATE art_origin SET until=1<<40 WHERE path=CAST('big' AS BLOB)")
+		if session {
+			b.guest(func(g *guest) {
+				if got := g.read("big"); got != string(want) {
+					t.Error("the guest reads something else")
+				}
+			})
+		}
+		if _, told := b.pull(b.ws); strings.Contains(told, "CONFLICT") {
+			t.Errorf("session %v: %s", session, told)
+		}
+		b.wantBytes("big", want)
+		if n := b.count("SELECT max(until) FROM art_origin"); n != 0 {
+			t.Errorf("still announced: %d", n)
+		}
+	}
+}
+
+// What the host does after the announced time is a change.
+func TestPullKilledInPlaceLongAgo(t *testing.T) {
+	b := newBench(t)
+	large(b)
+	b.sql("UPDATE art_origin SET until=1000 WHERE path=CAST('big' AS BLOB)")
+	b.write("big", strings.Repeat("z", patchFrom+12345))
+	if _, told, err := b.run(Pull, b.ws); !errors.Is(err, ErrConflicts) {
+		t.Errorf("%v: %s", err, told)
+	}
+}
+
+const chunkSize = sqlvfs.DefaultChunkSize

@@ -1,0 +1,99 @@
+package sync
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A file that replaces one of the host's is the same file to the host's users. What the guest has no say in,
+// it takes over from there: the owner, the group, the access control list. What would lend that owner's
+// rights to what the guest wrote goes, and is named.
+
+// setOwnerAndMode gives an open file what it does not have yet, and returns what it has become.
+func (p *puller) setOwnerAndMode(f *os.File, a *item) (unix.Stat_t, error) {
+	st, err := fstat(f)
+	if err != nil {
+		return st, err
+	}
+	if err := p.setFileOwner(f, &st, a); err != nil {
+		return st, err
+	}
+	mode, err := p.setACL(f, a)
+	if err != nil {
+		return st, err
+	}
+	if st, err = fstat(f); err != nil || st.Mode&0o7777 == mode {
+		return st, err
+	}
+	if err := unix.Fchmod(int(f.Fd()), mode); err != nil {
+		return st, err
+	}
+	return fstat(f)
+}
+
+// setFileOwner gives a new file its owner. Everybody else than root can give it the group at most, if in it.
+func (p *puller) setFileOwner(f *os.File, st *unix.Stat_t, a *item) error {
+	if p.asRoot {
+		_, err := p.setOwner(f, st, a)
+		return err
+	}
+	if a.there != unix.S_IFREG || a.host.GID == st.Gid {
+		return nil
+	}
+	if err := unix.Fchown(int(f.Fd()), -1, int(a.host.GID)); err != unix.EPERM {
+		return err
+	}
+	return nil
+}
+
+// setACL gives a new file the access control list that belongs to its place, and returns its mode.
+func (p *puller) setACL(f *os.File, a *item) (mode uint32, err error) {
+	mode = a.attr.Mode & modeBits
+	if a.there == unix.S_IFREG {
+		return takeOver(p.host, f, a.path, mode)
+	}
+	return p.defaults.inherit(p.host, f, a.path, mode)
+}
+
+// setID are the bits of a mode that lend a program's caller the rights of its owner or group (inode(7)).
+const setID = unix.S_ISUID | unix.S_ISGID
+
+// sayDropped says which rights a file loses that it had on one of the sides.
+func (p *puller) sayDropped(a *item) {
+	bits := a.attr.Mode & setID
+	if a.node != nil {
+		bits = a.node.Attr.Mode & setID
+	}
+	capable := false
+	if a.there == unix.S_IFREG {
+		bits |= a.host.Mode & setID
+		capable = p.hostCapable(a.path)
+	}
+	var lost []string
+	for _, l := range []struct {
+		lost bool
+		what string
+	}{{bits&unix.S_ISUID != 0, "set-user-ID bit"}, {bits&unix.S_ISGID != 0, "set-group-ID bit"}, {capable, "capabilities"}} {
+		if l.lost {
+			lost = append(lost, l.what)
+		}
+	}
+	if len(lost) > 0 {
+		p.report.note(p.hostPath(a.path), "its "+strings.Join(lost, " and ")+" dropped: it would run what the guest wrote with other rights")
+	}
+}
+
+// hostCapable tells whether a program of the host has capabilities of its own (capabilities(7)).
+func (p *puller) hostCapable(rel string) bool {
+	f, err := p.host.open(rel, unix.O_PATH)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	value, err := readACL(int(f.Fd()), capabilities)
+	return err == nil && value != nil
+}
+
+const capabilities = "security.capability"
