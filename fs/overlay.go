@@ -260,20 +260,8 @@ func (o *Overlay) hold(n *node) Entry {
 	return o.entry(n)
 }
 
-// baseNumber is the inode number shown for an object of the base: the host's own, out of the way
-// of the database's numbers, and below 2^53 (see sqlvfs.MaxIno). Objects of other devices mounted
-// in the workspace, and numbers that do not fit, are folded into a space of their own.
-func (o *Overlay) baseNumber(fp sqlvfs.Fingerprint) Ino {
-	const folded = 1 << 51
-	if fp.Dev == o.host.dev && fp.Ino < folded {
-		return Ino(sqlvfs.MaxIno) | Ino(fp.Ino)
-	}
-	x := fp.Ino ^ fp.Dev*0x9e3779b97f4a7c15
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	x ^= x >> 32
-	return Ino(sqlvfs.MaxIno) | folded | Ino(x&(folded-1))
-}
+// baseNumber is the inode number shown for an object of the base.
+func (o *Overlay) baseNumber(fp sqlvfs.Fingerprint) Ino { return Ino(fp.Number(o.host.dev)) }
 
 // Statfs implements FileSystem: the disk that the database is on.
 func (o *Overlay) Statfs() (Statfs, error) {

@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
@@ -93,6 +94,9 @@ func (s *Store) changeBaseline(k baselineKey, c baselineChange) {
 // Baselines returns a workspace's baselines by path. Of changes, those that are committed count.
 // The Store's lock must be held.
 func (s *Store) Baselines(t Tree) (map[string]*Baseline, error) {
+	if s.moved != nil && s.moved.Workspace.Tree == t {
+		return maps.Clone(s.moved.Baselines), nil
+	}
 	id := int64(-1)
 	q := s.meta.prep(qTrees)
 	for q.Step() {

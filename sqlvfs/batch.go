@@ -9,20 +9,21 @@ import (
 // afterwards, not how it came about. All fields are guarded by the Store's lock until the writer
 // takes the batch; from then on they do not change.
 type batch struct {
-	seq       uint64
-	since     time.Time           // when the first change came in
-	inodes    map[*Inode]bool     // every inode mentioned, held; true: its row changed
-	dentries  map[nameKey]Ino     // 0: the entry is gone
-	whiteouts map[nameKey]bool    // false: the whiteout is gone
-	xattrs    map[xattrKey][]byte // nil: the attribute is gone
-	chunks    map[chunkKey]*chunk // new content
-	cuts      map[*Inode]int64    // stored chunks from this index on are gone; before chunks
-	baselines map[baselineKey]baselineChange
-	numbers   map[uint64]Ino // shown numbers of inodes with an origin, for FindNumber
-	bytes     int            // of content, for the bound on memory
-	names     int            // bytes of names, paths and targets that came in, same; also of those that are void by now
-	sync      bool           // someone waits for this batch to be durable
-	rows      []inodeRow     // made by freeze
+	seq        uint64
+	since      time.Time           // when the first change came in
+	inodes     map[*Inode]bool     // every inode mentioned, held; true: its row changed
+	dentries   map[nameKey]Ino     // 0: the entry is gone
+	whiteouts  map[nameKey]bool    // false: the whiteout is gone
+	xattrs     map[xattrKey][]byte // nil: the attribute is gone
+	chunks     map[chunkKey]*chunk // new content
+	cuts       map[*Inode]int64    // stored chunks from this index on are gone; before chunks
+	baselines  map[baselineKey]baselineChange
+	workspaces map[string]Workspace // by name; nil: none
+	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
+	bytes      int                  // of content, for the bound on memory
+	names      int                  // bytes of names, paths and targets that came in, same; also of those that are void by now
+	sync       bool                 // someone waits for this batch to be durable
+	rows       []inodeRow           // made by freeze
 }
 
 type nameKey struct {
@@ -70,7 +71,10 @@ func newBatch(seq uint64) *batch {
 	}
 }
 
-func (b *batch) empty() bool { return len(b.inodes) == 0 && len(b.baselines) == 0 }
+func (b *batch) empty() bool { return !b.changes() && len(b.workspaces) == 0 }
+
+// changes tells whether anything of the tree is changed.
+func (b *batch) changes() bool { return len(b.inodes) > 0 || len(b.baselines) > 0 }
 
 // size is the number of rows that the batch may write, for deciding when to commit.
 func (b *batch) size() int {
@@ -261,6 +265,11 @@ func (s *Store) merge(old *batch) {
 	for k, was := range old.baselines {
 		if now, ok := g.baselines[k]; !ok || now.onlyIfNone {
 			g.baselines[k] = was.then(now)
+		}
+	}
+	for name, w := range old.workspaces {
+		if _, ok := g.workspaces[name]; !ok {
+			s.SetWorkspace(w)
 		}
 	}
 	for n, ino := range old.numbers {

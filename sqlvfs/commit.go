@@ -41,6 +41,7 @@ func (w *writer) commit(b *batch) (err error) {
 		err = w.closeBlob(err)
 		if err = end(w.Conn, err); err != nil {
 			clear(w.bases) // the rows of those that were new are not there
+			clear(w.trees)
 		}
 	}()
 	w.wrote = true
@@ -62,6 +63,9 @@ func (w *writer) commit(b *batch) (err error) {
 		return err
 	}
 	if err := w.putBaselines(b); err != nil {
+		return err
+	}
+	if err := w.putWorkspaces(b); err != nil {
 		return err
 	}
 	keys := make([]chunkKey, 0, len(b.chunks))

@@ -45,11 +45,11 @@ func substitutes(app, version int64) map[string]string {
 	switch {
 	case app != ApplicationID:
 		subst = map[string]string{qInode: qInodeOnly, qChildren: qChildrenOnly, qWhiteouts: qNone, qXattrs: qNone,
-			qTrees: qNoTrees, qAgreed: qNoRows, qAllInodes: qAllInodesOnly, qDependents: qNone, qAllWhiteouts: qNoRows, qAllXattrs: qNoRows}
+			qTrees: qNoTrees, qNames: qNoRows, qAgreed: qNoRows, qAllInodes: qAllInodesOnly, qDependents: qNone, qAllWhiteouts: qNoRows, qAllXattrs: qNoRows}
 	case version < 2:
-		subst = map[string]string{qXattrs: qNone, qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone, qAllXattrs: qNoRows}
+		subst = map[string]string{qXattrs: qNone, qTrees: qNoTrees, qNames: qBaseNames, qAgreed: qNoRows, qBaselines: qNone, qAllXattrs: qNoRows}
 	case version < 3:
-		subst = map[string]string{qTrees: qNoTrees, qAgreed: qNoRows, qBaselines: qNone}
+		subst = map[string]string{qTrees: qNoTrees, qNames: qBaseNames, qAgreed: qNoRows, qBaselines: qNone}
 	}
 	if app == ApplicationID && version < 4 {
 		for _, q := range []string{qInode, qAllInodes, qDependents, qOrigin} {

@@ -66,6 +66,21 @@ type Fingerprint struct {
 	Mtime, Ctime Timespec
 }
 
+// Number is the inode number shown for a host object of a tree whose root is on a device: the host's
+// own, out of the way of the database's numbers, and below 2^53 (see MaxIno). Objects of other devices
+// mounted in the tree, and numbers that do not fit, are folded into a space of their own.
+func (f *Fingerprint) Number(root uint64) uint64 {
+	const folded = 1 << 51
+	if f.Dev == root && f.Ino < folded {
+		return uint64(MaxIno) | f.Ino
+	}
+	x := f.Ino ^ f.Dev*0x9e3779b97f4a7c15
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	x ^= x >> 32
+	return uint64(MaxIno) | folded | x&(folded-1)
+}
+
 // Origin is the object of a host tree that supplies what an inode does not hold itself: a
 // directory's other entries, a regular file's other chunks. Values are never changed, only replaced.
 type Origin struct {
@@ -289,6 +304,7 @@ func (s *Store) load(in *Inode) error {
 	attr, err := scanAttr(q)
 	if err == nil {
 		in.Origin, err = scanOrigin(q)
+		in.Origin = s.moved.origin(in.Ino, in.Origin)
 	}
 	if derr := s.meta.done(q); err == nil {
 		err = derr

@@ -63,6 +63,8 @@ type Store struct {
 	root     *Inode
 	nextIno  Ino    // GUARDED_BY(Mutex)
 	pool     pool   // GUARDED_BY(Mutex)
+	changed  bool   // something that a transaction took was of the tree. GUARDED_BY(Mutex)
+	moved    *Moved // read-only: what Move would have written; nil: nothing. GUARDED_BY(Mutex)
 	gather   *batch // what the next transaction will commit. GUARDED_BY(Mutex)
 	inflight *batch // what the writer is committing, or nil. GUARDED_BY(Mutex)
 	failed   error  // why the last transaction failed; nil once one succeeds. GUARDED_BY(Mutex)
@@ -437,7 +439,7 @@ func (s *Store) connectReader() (*conn, error) {
 // removes it: a run that came to nothing leaves nothing behind.
 func (s *Store) Discard() error {
 	s.Lock()
-	unused := s.fresh && s.gather.empty() && s.gather.seq == 1
+	unused := s.fresh && !s.changed && !s.gather.changes()
 	s.Unlock()
 	err := s.Close()
 	if unused {
@@ -446,11 +448,11 @@ func (s *Store) Discard() error {
 	return err
 }
 
-// Changed tells whether anything was changed since the store was opened.
+// Changed tells whether anything of the tree was changed since the store was opened.
 func (s *Store) Changed() bool {
 	s.Lock()
 	defer s.Unlock()
-	return !s.gather.empty() || s.gather.seq > 1
+	return s.changed || s.gather.changes()
 }
 
 // Path is the database's file.

@@ -59,7 +59,11 @@ func (s *Store) LinkedFiles(workspace string) ([]Linked, error) {
 	q.BindRawText(1, []byte(workspace))
 	var list []Linked
 	for q.Step() {
-		list = append(list, Linked{Ino(q.ColumnInt64(0)), uint64(q.ColumnInt64(1)), uint64(q.ColumnInt64(2)), uint32(q.ColumnInt64(3))})
+		l := Linked{Ino(q.ColumnInt64(0)), uint64(q.ColumnInt64(1)), uint64(q.ColumnInt64(2)), uint32(q.ColumnInt64(3))}
+		if o := s.moved.origin(l.Ino, nil); o != nil {
+			l.Dev, l.BaseIno = o.Dev, o.Ino
+		}
+		list = append(list, l)
 	}
 	return list, s.meta.done(q)
 }

@@ -88,7 +88,7 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	t := &Snapshot{nodes: map[Ino]*Node{}}
 	broken := map[Ino]error{}
 	err := s.each(qAllInodes, func(q *sqlite3.Stmt) {
-		n, err := scanNode(q)
+		n, err := s.scanNode(q)
 		if err != nil {
 			broken[n.Ino] = err
 			return
@@ -186,7 +186,7 @@ func (s *Store) Dependents(workspace string) ([]*Node, error) {
 	q.BindRawText(1, []byte(workspace))
 	var list []*Node
 	for q.Step() {
-		if n, err := scanNode(q); err == nil && n.Attr.IsRegular() {
+		if n, err := s.scanNode(q); err == nil && n.Attr.IsRegular() {
 			list = append(list, n)
 		}
 	}
@@ -194,11 +194,12 @@ func (s *Store) Dependents(workspace string) ([]*Node, error) {
 }
 
 // scanNode reads a row of qAllInodes.
-func scanNode(q *sqlite3.Stmt) (*Node, error) {
+func (s *Store) scanNode(q *sqlite3.Stmt) (*Node, error) {
 	n := &Node{Ino: Ino(q.ColumnInt64(26)), Holds: q.ColumnBool(27)}
 	var err error
 	if n.Attr, err = scanAttr(q); err == nil {
 		n.Origin, err = scanOrigin(q)
+		n.Origin = s.moved.origin(n.Ino, n.Origin)
 	}
 	return n, err
 }

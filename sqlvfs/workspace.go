@@ -1,16 +1,147 @@
 package sqlvfs
 
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
 // workspaceTable says which directory of the host each workspace of the tree is: its path, and what
-// file system and inode that was. whole is 1 once all that the host had there is in the tree.
+// file system, device and inode that was. whole is 1 once all that the host had there is in the tree.
 const workspaceTable = `
 CREATE TABLE art_workspace (
 	name TEXT PRIMARY KEY,
 	path BLOB NOT NULL,
 	fsid INTEGER NOT NULL,
+	dev INTEGER NOT NULL,
 	ino INTEGER NOT NULL,
 	birth INTEGER NOT NULL,
 	birth_nsec INTEGER NOT NULL,
 	whole INTEGER NOT NULL DEFAULT 0);
 `
 
-const qWorkspaces = `SELECT name, path, fsid, ino, birth, birth_nsec, whole FROM art_workspace`
+const (
+	qWorkspaces = `SELECT name, path, fsid, dev, ino, birth, birth_nsec, whole FROM art_workspace`
+
+	// Layouts before 4 knew no more of a workspace.
+	qNames     = `SELECT name FROM art_base UNION SELECT name FROM art_tree`
+	qBaseNames = `SELECT name FROM art_base`
+)
+
+// Workspace is a directory of the tree's root that is, or was, a directory of the host.
+type Workspace struct {
+	Tree
+	Path  string // of the directory: absolute, without symbolic links on the way
+	FS    uint64 // id of its file system (statfs(2), f_fsid)
+	Dev   uint64 // the device that [Fingerprint] has of what is in it
+	Whole bool   // all that the host had there is in the tree
+}
+
+// SameDirectory tells whether two are one directory of one mounted file system, wherever it is.
+func (w *Workspace) SameDirectory(other *Workspace) bool {
+	return w.Tree == other.Tree && w.FS == other.FS && w.Dev == other.Dev
+}
+
+// WorkspaceAt says which directory is open as fd. path leads to it.
+func WorkspaceAt(fd int, path, name string) (w Workspace, err error) {
+	if w.Path, err = filepath.EvalSymlinks(path); err != nil {
+		return Workspace{}, unwrapPath(err)
+	}
+	if w.Path, err = filepath.Abs(w.Path); err != nil {
+		return Workspace{}, err
+	}
+	if w.Tree, err = TreeOf(fd, name); err != nil {
+		return Workspace{}, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return Workspace{}, err
+	}
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err != nil {
+		return Workspace{}, err
+	}
+	w.Dev = st.Dev
+	w.FS = uint64(uint32(fs.Fsid.Val[0])) | uint64(uint32(fs.Fsid.Val[1]))<<32
+	return w, nil
+}
+
+// Workspaces returns what is known of the workspaces, by name. Of changes, those that are committed
+// count. What a path says is the database's word: it is to be shown, and compared, but not followed.
+// The Store's lock must be held.
+func (s *Store) Workspaces() ([]Workspace, error) {
+	var list []Workspace
+	q := s.meta.prep(qWorkspaces)
+	for q.Step() {
+		w := Workspace{
+			Tree: Tree{
+				Name:  string(q.ColumnRawText(0)),
+				Ino:   uint64(q.ColumnInt64(4)),
+				Birth: Timespec{q.ColumnInt64(5), int32(q.ColumnInt64(6))},
+			},
+			Path:  string(q.ColumnRawBlob(1)),
+			FS:    uint64(q.ColumnInt64(2)),
+			Dev:   uint64(q.ColumnInt64(3)),
+			Whole: q.ColumnBool(7),
+		}
+		if ValidName(w.Name) && validHostPath(w.Path) {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b Workspace) int { return strings.Compare(a.Name, b.Name) })
+	return list, s.meta.done(q)
+}
+
+// validHostPath tells whether a path can be what Workspace.Path is.
+func validHostPath(path string) bool {
+	return filepath.IsAbs(path) && len(path) < unix.PathMax && strings.IndexByte(path, 0) < 0 && filepath.Clean(path) == path
+}
+
+// WorkspaceNames returns the names of all workspaces that there ever were, in order. Of changes, those
+// that are committed count. The Store's lock must be held.
+func (s *Store) WorkspaceNames() ([]string, error) {
+	list, err := s.Workspaces()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, w := range list {
+		names = append(names, w.Name)
+	}
+	q := s.meta.prep(qNames)
+	for q.Step() {
+		if name := string(q.ColumnRawText(0)); ValidName(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), s.meta.done(q)
+}
+
+// SetWorkspace writes down which directory of the host a workspace is. That alone does not count as a
+// change, see Changed. The Store's lock must be held.
+func (s *Store) SetWorkspace(w Workspace) {
+	s.begin()
+	if s.gather.workspaces == nil {
+		s.gather.workspaces = map[string]Workspace{}
+	}
+	s.gather.workspaces[w.Name] = w
+}
+
+func (w *writer) putWorkspaces(b *batch) error {
+	for _, ws := range b.workspaces {
+		q := w.prep("INSERT OR REPLACE INTO art_workspace (name, path, fsid, dev, ino, birth, birth_nsec, whole) VALUES (?,?,?,?,?,?,?,?)")
+		q.BindRawText(1, []byte(ws.Name))
+		q.BindBlob(2, []byte(ws.Path))
+		for i, v := range [...]int64{int64(ws.FS), int64(ws.Dev), int64(ws.Ino), ws.Birth.Sec, int64(ws.Birth.Nsec)} {
+			q.BindInt64(3+i, v)
+		}
+		q.BindBool(8, ws.Whole)
+		if err := w.run(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}

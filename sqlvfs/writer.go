@@ -200,6 +200,7 @@ func (w *writer) turn() (closing, ok bool) {
 	closing = s.closing
 	s.gather = newBatch(b.seq + 1)
 	s.inflight = b
+	s.changed = s.changed || b.changes()
 	b.freeze()
 	s.Unlock()
 

@@ -17,11 +17,12 @@ import (
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/confine"
+	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] --control FD
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--adopt] [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] --control FD
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
@@ -41,6 +42,7 @@ const (
 
 type serveConfig struct {
 	db, base, name string
+	adopt          bool
 	hide, show     []string
 	layers         []layer
 	layerHide      []string
@@ -54,6 +56,7 @@ func serveCommand() *ffcli.Command {
 	set.StringVar(&cfg.db, "db", "", "")
 	set.StringVar(&cfg.base, "base", "", "")
 	set.StringVar(&cfg.name, "name", "", "")
+	set.BoolVar(&cfg.adopt, "adopt", false, "")
 	set.Func("hide", "", func(path string) error {
 		cfg.hide = append(cfg.hide, path)
 		return nil
@@ -104,6 +107,11 @@ func serve(cfg serveConfig) error {
 		}
 	}
 	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{Create: true, Placed: tell("opened")}, true, cfg.hide, cfg.show)
+	if err == nil && cfg.base != "" {
+		if err = claim(store, cfg); err != nil {
+			store.Discard()
+		}
+	}
 	if err != nil {
 		refuse(control, err)
 		return reported{err}
@@ -161,6 +169,16 @@ func (cfg *serveConfig) dirs() (dirs []string) {
 		dirs = append(dirs, l.dir)
 	}
 	return dirs
+}
+
+// claim makes sure that the base is the directory that the workspace is.
+func claim(store *sqlvfs.Store, cfg serveConfig) error {
+	dir, err := os.OpenFile(cfg.base, unix.O_DIRECTORY|unix.O_RDONLY, 0)
+	if err != nil {
+		return fmt.Errorf("open workspace: %w", err)
+	}
+	defer dir.Close()
+	return identity.Claim(context.Background(), store, dir, cfg.base, cfg.name, identity.Options{Adopt: cfg.adopt, Learn: true})
 }
 
 // report tells art what to say at the end: the files that the host has broken, each followed by NUL,

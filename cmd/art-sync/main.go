@@ -29,9 +29,12 @@ const prog = "art-sync"
 func main() {
 	// SQLite makes its log and index beside the database with the mode that umask leaves, and what is in
 	// a database is for its owner alone. What is pulled is given its mode.
-	unix.Umask(0o077)
+	umask = os.FileMode(unix.Umask(0o077))
 	os.Exit(run(os.Args[1:]))
 }
+
+// umask is the caller's.
+var umask os.FileMode
 
 // usageError is a command line that makes no sense.
 type usageError struct{ error }
@@ -131,7 +134,7 @@ func dispatch(ctx context.Context, args []string) error {
 
 func newSubcommand(name string, do func(context.Context, sync.Options) error) (*ffcli.Command, error) {
 	opt := sync.Options{
-		Dir: ".", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Total: true,
+		Dir: ".", Umask: umask, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Total: true,
 		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 	}
@@ -195,6 +198,8 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
 	fs.StringVar(&opt.Dir, "mount", opt.Dir, "")
 	fs.StringVar(&opt.Dir, "workspace", opt.Dir, "")
 	fs.StringVar(&opt.DB, "db", opt.DB, "")
+	fs.StringVar(&opt.Name, "name", opt.Name, "")
+	fs.BoolVar(&opt.Adopt, "adopt", opt.Adopt, "")
 	fs.BoolVar(&opt.Quiet, "quiet", opt.Quiet, "")
 	fs.Var((*list)(&opt.Exclude), "exclude", "")
 	fs.BoolVar(&opt.NoIgnored, "no-ignored", opt.NoIgnored, "")

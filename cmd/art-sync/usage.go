@@ -45,7 +45,8 @@ DESCRIPTION
   NAME is the base name of DIR: with modes, owners, times, hard links and the
   user's extended attributes. DB is made if it does not exist.
 
-  DB remembers what both sides were when they last agreed. Only what the host has
+  DB remembers which directory its workspace is, and is used with no other one
+  without --adopt. It remembers what both sides were when they last agreed. Only what the host has
   changed since is stored, what it has deleted is deleted, and what only the guest
   has changed stays. A path that both have changed is a conflict, unless both are
   equal: it is left alone, and named on standard error as "CONFLICT path: why".
@@ -60,6 +61,8 @@ DESCRIPTION
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database
+      --name NAME                the workspace's name in DB
+      --adopt                    the workspace was moved here
       --force                    in a conflict, take what the host has
       --exclude PATTERN          leave paths out; may be repeated
       --no-ignored               leave out what git ignores
@@ -91,8 +94,8 @@ SYNOPSIS
                 [--dry-run] [-q | -v] [path...]
 
 DESCRIPTION
-  Brings what the guest has changed in /NAME/ of DB into DIR, which must exist;
-  NAME is the base name of DIR. Deletions and renames are brought too. With
+  Brings what the guest has changed in /NAME/ of DB into DIR; NAME is the base
+  name of DIR, or what --name says. Deletions and renames are brought too. With
   paths, only these, and what is below them. Files are written beside and renamed
   into place, so that none is ever half there; a pull that was interrupted can be
   run again.
@@ -100,6 +103,10 @@ DESCRIPTION
   What only the host has changed stays. A path that both have changed is a
   conflict, unless both are equal: it is left alone, and named on standard error
   as "CONFLICT path: why".
+
+  A DIR that is new or empty gets a copy of the only workspace in DB, whatever
+  its name, or of the one that DIR or --name names. DB goes on to belong to the
+  directory that it knows, unless --adopt says that DIR takes its place.
 
   Nothing is written outside of DIR, whatever the database says: no symbolic
   link is followed. Set-user-ID and set-group-ID bits are dropped, devices are
@@ -119,6 +126,8 @@ DESCRIPTION
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database; no session may be using it
+      --name NAME                the workspace's name in DB
+      --adopt                    the workspace was moved here
   -p, --pick                     ask about each change, and about each hunk of a
                                  text, as "git add -p" does; what is not picked
                                  stays for another pull
@@ -173,6 +182,8 @@ DESCRIPTION
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
   -d, --db DB                    database
+      --name NAME                the workspace's name in DB
+      --adopt                    the workspace was moved here
       --patch                    a unified diff that "git apply" and "patch -p1"
                                  take; binary files as git's binary patches
       --exclude PATTERN          leave paths out; may be repeated

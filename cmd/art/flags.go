@@ -38,6 +38,8 @@ func runCommand(o *sandbox.Options, run func(context.Context, []string) error) *
 	)
 	fs.StringVar(&o.Workspace, "mount", ".", "")
 	fs.StringVar(&o.Database, "db", "", "")
+	fs.StringVar(&o.Name, "name", "", "")
+	fs.BoolVar(&o.Adopt, "adopt", false, "")
 	fs.BoolVar(&o.Interactive, "interactive", true, "")
 	fs.BoolVar(&traced, "trace", false, "")
 	fs.StringVar(&trace.Log, "trace-log", "", "")

@@ -38,6 +38,9 @@ FLAGS
   -d, --db DB              the database that takes what is written
       --mode MODE          direct or overlay, where no database is named (default:
                            direct; run is overlay)
+      --name NAME          what the workspace is called in the guest (default: as the
+                           directory)
+      --adopt              the workspace was moved here
   -i, --interactive=BOOL   a terminal for the command, if there is one (default: true)
       --network MODE       host or none (default: host, or what a sandbox.json says)
       --path WHERE         home (default), or host: the workspace is at its own path

@@ -19,6 +19,10 @@ type Options struct {
 	DefaultWorkspace bool
 	// Mode is Direct or Overlay; "" leaves it to Database, and to the settings if there is none.
 	Mode string
+	// Name is what the workspace is called in the guest; "" is as on the host.
+	Name string
+	// Adopt says that the workspace may have been another directory until now.
+	Adopt bool
 	// Database is the path of the database. Without one, Overlay takes that which is kept for the workspace.
 	Database string
 	// Interactive asks for a terminal in the guest if standard input is one.

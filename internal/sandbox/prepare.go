@@ -28,6 +28,7 @@ type prepared struct {
 	name    string // the workspace's
 	// repository is the workspace's git directory, if that lies outside of it and is shown.
 	repository *gitdir.Dir
+	adopt      bool // it may have been another directory until now
 	// hideBase are the paths in the workspace that an overlay does not show of the host's.
 	hideBase []string
 	limits   map[string]config.Limit
@@ -53,7 +54,10 @@ func prepare(o *Options) (_ *prepared, err error) {
 	}
 	p.limits, p.plan.Memory, p.plan.Counted = settings.Limits, settings.Limits["memory"].Value, counted(settings.Limits)
 	workspace := settings.Workspace.Value
-	p.name = filepath.Base(workspace)
+	if p.name, err = workspaceName(o.Name, workspace); err != nil {
+		return nil, err
+	}
+	p.adopt = o.Adopt
 	guest := filepath.Join(view.Home, p.name)
 	p.plan.Workspace = workspace
 	if p.plan.Database, err = databasePath(o.Database); err != nil {
@@ -172,6 +176,17 @@ func workspacePath(path string) (string, error) {
 			"name a directory with --mount DIR")
 	}
 	return abs, nil
+}
+
+// workspaceName is how a workspace is called in the guest, and in the database.
+func workspaceName(given, workspace string) (string, error) {
+	switch {
+	case given == "":
+		return filepath.Base(workspace), nil
+	case given == ".", given == "..", len(given) > unix.NAME_MAX, strings.ContainsAny(given, "/\x00"):
+		return "", cli.WithHint(fmt.Errorf("read --name: %q cannot be the name of a directory", given), "give a name without slashes")
+	}
+	return given, nil
 }
 
 // databasePath returns the absolute path of the database itself, behind links.

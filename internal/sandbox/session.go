@@ -161,7 +161,7 @@ func banner(o *Options, p *prepared, terminal bool) {
 	case o.Database == "":
 		fmt.Fprintf(os.Stderr, "art: changes go straight to %s\n", cli.Printable(p.plan.Workspace))
 	case terminal:
-		fmt.Fprintf(os.Stderr, "art: %s at ~/%s, changes go to %s\n", cli.Printable(p.plan.Workspace), cli.Printable(filepath.Base(p.plan.Workspace)), cli.Printable(p.plan.Database))
+		fmt.Fprintf(os.Stderr, "art: %s at ~/%s, changes go to %s\n", cli.Printable(p.plan.Workspace), cli.Printable(p.name), cli.Printable(p.plan.Database))
 	}
 }
 

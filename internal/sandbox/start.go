@@ -23,8 +23,10 @@ import (
 // startFUSE starts art-fuse with its end of the control socket.
 func (s *session) startFUSE() error {
 	defer s.closeServer()
-	name := filepath.Base(s.plan.Workspace)
-	args := []string{"serve", "--db", s.plan.Database, "--base", s.plan.Workspace, "--name", name, "--control", "3"}
+	args := []string{"serve", "--db", s.plan.Database, "--base", s.plan.Workspace, "--name", s.name, "--control", "3"}
+	if s.adopt {
+		args = append(args, "--adopt")
+	}
 	// What the stage mounts over a path to hide it goes away when the host replaces what is there
 	// (d_invalidate in fs/dcache.c), so the server must not show the host's in the first place.
 	for _, path := range s.hideBase {

@@ -19,6 +19,9 @@ import (
 
 // commit writes down all that was done.
 func (p *puller) commit() error {
+	if p.exports {
+		return nil
+	}
 	for _, a := range p.ops {
 		switch {
 		case !a.done:
@@ -210,6 +213,9 @@ func (p *puller) dropNameless(at string) error {
 // commitPlaced makes rows refer to what was put in place, before what they referred to until then
 // is replaced.
 func (p *puller) commitPlaced(moved []*operation) error {
+	if p.exports {
+		return nil
+	}
 	some := false
 	for _, a := range moved {
 		if a.done {
@@ -241,7 +247,7 @@ func (p *puller) settled() error {
 // that were renamed refer to what was made under their new names. Without any work there is nothing
 // to write down.
 func (p *puller) commitKnown(work int) error {
-	if work == 0 {
+	if work == 0 || p.exports {
 		return nil
 	}
 	p.store.Lock()

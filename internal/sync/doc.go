@@ -43,7 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"os"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/sync/ignore"
@@ -52,10 +52,13 @@ import (
 
 // Options say what to move, and how to tell.
 type Options struct {
-	Dir    string // the workspace on the host
-	DB     string // the database file
-	DryRun bool   // say what would be done, change nothing
-	Quiet  bool   // only errors, conflicts and what is held back are told
+	Dir    string      // the workspace on the host
+	DB     string      // the database file
+	Name   string      // of the workspace in the database; "" is as on the host
+	Umask  os.FileMode // pull: of directories that it makes on the way to the workspace
+	Adopt  bool        // the workspace may have been another directory until now
+	DryRun bool        // say what would be done, change nothing
+	Quiet  bool        // only errors, conflicts and what is held back are told
 
 	Total   bool // how much was done is told at the end
 	Verbose bool // pull: each path that is held back is told, however many there are
@@ -104,21 +107,6 @@ func (o *Options) allows(rel string, isDir bool) bool {
 
 // art's own directory at the top of a workspace.
 const configDir = ".art"
-
-// workspaceName returns the directory's absolute path and its base name, under which the
-// workspace is kept in the database.
-func workspaceName(dir string) (abs, name string, err error) {
-	abs, err = filepath.Abs(dir)
-	if err != nil {
-		return "", "", fmt.Errorf("workspace %s: %w", dir, err)
-	}
-	name = filepath.Base(abs)
-	if !sqlvfs.ValidName(name) {
-		return "", "", cli.WithHint(fmt.Errorf("workspace %s: it has no name", abs),
-			"choose a directory below it")
-	}
-	return abs, name, nil
-}
 
 // openError gives the reasons why a database does not open the words of the command line.
 func openError(path string, err error) error {

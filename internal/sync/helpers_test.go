@@ -68,12 +68,47 @@ func (b bench) pull(dir string, change ...func(*Options)) (stdout, stderr string
 
 func (b bench) run(do func(context.Context, Options) error, dir string, change ...func(*Options)) (stdout, stderr string, err error) {
 	var out, told bytes.Buffer
+	b.belongs(dir)
 	opt := Options{Dir: dir, DB: b.db, Stdout: &out, Stderr: &told}
 	for _, c := range change {
 		c(&opt)
 	}
 	err = do(context.Background(), opt)
 	return out.String(), told.String(), err
+}
+
+// belongs makes another directory the workspace, without its being looked at.
+func (b bench) belongs(dir string) {
+	b.t.Helper()
+	d, err := os.Open(dir)
+	if err != nil {
+		return // the test is about that
+	}
+	defer d.Close()
+	w, err := sqlvfs.WorkspaceAt(int(d.Fd()), dir, filepath.Base(dir))
+	must(b.t, err)
+	belongs := func(readOnly bool) bool {
+		s, err := sqlvfs.Open(b.db, sqlvfs.Options{ReadOnly: readOnly})
+		if err != nil {
+			return true // same
+		}
+		defer s.Close()
+		s.Lock()
+		defer s.Unlock()
+		list, _ := s.Workspaces()
+		for _, was := range list {
+			if was.Name == w.Name && was.Path != w.Path {
+				if w.Whole = was.Whole; !readOnly {
+					s.SetWorkspace(w)
+				}
+				return false
+			}
+		}
+		return true
+	}
+	if !belongs(true) {
+		belongs(false)
+	}
 }
 
 func dryRun(o *Options)   { o.DryRun = true }

@@ -232,7 +232,7 @@ func TestErrors(t *testing.T) {
 	check("missing database", Pull, b.ws, "ws.db: no such file", "")
 	wantAbsent(t, b.db)
 	b.push()
-	must(t, os.Mkdir(b.ws+"2", 0o755))
+	must(t, os.MkdirAll(b.ws+"2/not-empty", 0o755))
 	check("other name", Pull, b.ws+"2", "no workspace /ws2/: it has /ws/", "name")
 	held, err := sqlvfs.Open(b.db, sqlvfs.Options{})
 	must(t, err)
@@ -255,6 +255,7 @@ func TestInterrupted(t *testing.T) {
 	cancel()
 	for what, do := range map[string]func(context.Context, Options) error{"push": Push, "pull": Pull} {
 		from := map[string]string{"push": b.ws, "pull": dir}[what]
+		b.belongs(from)
 		err := do(ctx, Options{Dir: from, DB: b.db, Stdout: io.Discard, Stderr: io.Discard})
 		if !errors.Is(err, errInterrupted) {
 			t.Errorf("%s: %v", what, err)

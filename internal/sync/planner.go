@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/riverlytech/art/internal/sync/held"
@@ -23,7 +24,9 @@ type planner struct {
 	filter *filter
 	settle settler
 
-	sameTree bool // the origins of rows are in this directory, and not in another one of the same name
+	dirName  string // of the workspace's directory on the host
+	exports  bool   // the host's directory is not the workspace's: what the database has is copied there
+	sameTree bool   // the origins of rows are in this directory, and not in another one of the same name
 
 	base     map[string]*sqlvfs.Baseline // by path; see baselineOf for what is not in it
 	byDir    map[string][]string         // names that have a baseline, by directory
@@ -110,9 +113,9 @@ func (p *planner) needOutside() {
 // hostPath is how a path of the workspace is called in what pull prints.
 func (p *planner) hostPath(rel string) string {
 	if rel == "." {
-		return p.name
+		return cmp.Or(p.dirName, p.name)
 	}
-	return p.name + "/" + rel
+	return cmp.Or(p.dirName, p.name) + "/" + rel
 }
 
 // interrupted tells whether the run is to end.

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"slices"
-	"strings"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -26,7 +24,16 @@ import (
 // the workspace is as it was.
 func Pull(ctx context.Context, opt Options) error {
 	opt.ctx = ctx
-	s, err := openForReading(&opt, opt.DryRun)
+	abs, err := opt.workspacePath()
+	if err != nil {
+		return err
+	}
+	to, err := opt.makeDestination(abs)
+	if err != nil {
+		return err
+	}
+	defer to.remove()
+	s, err := openSides(&opt, abs, to.open, opt.DryRun, true)
 	if err != nil {
 		return err
 	}
@@ -42,22 +49,37 @@ type side struct{ *planner }
 
 // openForReading opens the workspace and the database, and reads what is in the latter.
 func openForReading(opt *Options, readOnly bool) (side, error) {
-	abs, name, err := workspaceName(opt.Dir)
+	abs, err := opt.workspacePath()
 	if err != nil {
 		return side{}, err
 	}
-	h, err := openHost(abs)
+	return openSides(opt, abs, abs, readOnly, false)
+}
+
+// openSides is openForReading of a workspace at a path, for which the directory dir stands. A pull may
+// turn out to be an export, for which the database is only read.
+func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (side, error) {
+	h, err := openHost(dir)
 	if err != nil {
 		return side{}, err
 	}
-	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt, "art-sync"), host: h, name: name, asRoot: os.Geteuid() == 0}
+	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt, "art-sync"), host: h, asRoot: os.Geteuid() == 0}
+	p.dirName = filepath.Base(abs)
 	p.settings = newSettings(abs)
 	s := side{p}
-	if p.store, err = sqlvfs.Open(opt.DB, sqlvfs.Options{ReadOnly: readOnly, Waiting: opt.waiting()}); err != nil {
+	if err = p.open(abs, readOnly, pulls); err != nil {
 		h.close()
-		return side{}, openError(opt.DB, err)
+		return side{}, err
 	}
-	if err = p.load(); err == nil {
+	if p.exports {
+		p.name, err = opt.exportName(p.store, abs)
+	} else if p.name, err = opt.workspaceName(p.store, abs); err == nil {
+		err = opt.claim(p.ctx, p.store, h, abs, p.name, false)
+	}
+	if err == nil {
+		err = p.load()
+	}
+	if err == nil {
 		p.limit, err = limitTo(abs, opt.Paths, p.knows)
 	}
 	if err == nil {
@@ -67,6 +89,32 @@ func openForReading(opt *Options, readOnly bool) (side, error) {
 		return side{}, s.close(err)
 	}
 	return s, nil
+}
+
+// open opens the database.
+func (p *planner) open(abs string, readOnly, pulls bool) (err error) {
+	how := sqlvfs.Options{ReadOnly: readOnly, Waiting: p.opt.waiting()}
+	if pulls {
+		empty, err := identity.Empty(p.host.dir, p.opt.DB)
+		if err != nil {
+			return fmt.Errorf("workspace %s: %w", abs, unwrap(err))
+		}
+		how.ReadOnly = readOnly || empty
+	}
+	if p.store, err = sqlvfs.Open(p.opt.DB, how); err == nil && pulls {
+		if p.exports, err = p.opt.exports(p.store, p.host, abs); err != nil {
+			p.store.Close()
+		}
+	}
+	if err == nil && how.ReadOnly != readOnly && !p.exports {
+		p.store.Close()
+		how.ReadOnly = readOnly
+		p.store, err = sqlvfs.Open(p.opt.DB, how)
+	}
+	if err != nil {
+		return openError(p.opt.DB, err)
+	}
+	return nil
 }
 
 // close closes both sides; err is what the run has come to.
@@ -119,7 +167,7 @@ func (p *planner) index(t sqlvfs.Tree) error {
 	if p.top != nil {
 		o = p.top.Origin
 	}
-	p.sameTree = o == nil || o.Fingerprint.Ino == t.Ino
+	p.sameTree = !p.exports && (o == nil || o.Fingerprint.Ino == t.Ino)
 	p.named = map[sqlvfs.Ino]bool{}
 	p.origins = map[string]*sqlvfs.Node{}
 	p.tree.All(func(n *sqlvfs.Node) {
@@ -158,23 +206,6 @@ func (p *planner) locate(n *sqlvfs.Node, at string) {
 	}
 }
 
-// noWorkspace says what there is instead. A database without any workspace is that of a session that
-// has changed nothing in its.
-func (p *planner) noWorkspace(root *sqlvfs.Node) error {
-	var dirs []string
-	for _, e := range root.Children {
-		if p.tree.Node(e.Ino).Attr.IsDir() && !strings.HasPrefix(e.Name, ".") { // others are the guest's own
-			dirs = append(dirs, quote.Name("/"+e.Name+"/", p.opt.StderrTerminal))
-		}
-	}
-	slices.Sort(dirs)
-	if len(dirs) == 0 {
-		return nil
-	}
-	return cli.WithHint(fmt.Errorf("%s: no workspace /%s/: it has %s", p.opt.DB, p.name, strings.Join(dirs, ", ")),
-		"give the host directory the name that the workspace has in the database, or push it first")
-}
-
 // puller is one run of Pull.
 type puller struct {
 	planner
@@ -185,6 +216,11 @@ type puller struct {
 func (p *puller) run() error {
 	p.report.line("Workspace name: %s", p.report.name(p.name))
 	p.report.line("Exporting from: %s", p.report.name("/"+p.name+"/"))
+	if p.exports {
+		if err := p.tellExport(); err != nil {
+			return err
+		}
+	}
 	if p.top == nil {
 		return nil
 	}

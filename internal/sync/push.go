@@ -22,7 +22,7 @@ import (
 // [ErrConflicts] means that some paths were left alone, [ErrIncomplete] that some could not be
 // stored; each was told on standard error.
 func Push(ctx context.Context, opt Options) error {
-	abs, name, err := workspaceName(opt.Dir)
+	abs, err := opt.workspacePath()
 	if err != nil {
 		return err
 	}
@@ -35,6 +35,16 @@ func Push(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
+	name, err := opt.workspaceName(s, abs)
+	if err == nil && s != nil {
+		err = opt.claim(ctx, s, h, abs, name, true)
+	}
+	if err != nil {
+		if s != nil {
+			s.Discard()
+		}
+		return err
+	}
 	r := newReporter(&opt, "art-sync")
 	r.doing = "push"
 	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name, settings: ownSettings(abs),
@@ -43,6 +53,9 @@ func Push(ctx context.Context, opt Options) error {
 	r.line("Workspace name: %s", r.name(name))
 	r.line("Files will be stored under: %s", r.name("/"+name+"/"))
 	err = p.run(opt.DB)
+	if err == nil && s != nil && !opt.DryRun && r.failures == 0 {
+		err = setWhole(s, name)
+	}
 	if s != nil {
 		if cerr := s.Close(); err == nil && cerr != nil {
 			err = fmt.Errorf("write %s: %w", opt.DB, cerr)

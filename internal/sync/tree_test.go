@@ -79,6 +79,7 @@ func TestTreeInheritsFromItsDirectory(t *testing.T) {
 func TestTreeIsNotPlacedOverAnything(t *testing.T) {
 	b := grown(t)
 	dir := b.other()
+	b.belongs(dir)
 	opt := Options{Dir: dir, DB: b.db, Stdout: io.Discard, Stderr: io.Discard, ctx: t.Context()}
 	s, err := openForReading(&opt, false)
 	must(t, err)

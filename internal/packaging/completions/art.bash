@@ -89,7 +89,7 @@ _art() {
 		doctor) from=2 more='--mode --attack --json' offers= ;;
 		esac
 	fi
-	_art_scan $from stop '-m --mount -d --db -e --env --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
+	_art_scan $from stop '-m --mount -d --db --name -e --env --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
 	case $flag in
 	-m | --mount) _art_files -d ;;
 	-d | --db | --trace-log | --hide) _art_files -f ;;
@@ -98,6 +98,7 @@ _art() {
 	--network) _art_reply host none ;;
 	--path) _art_reply home host ;;
 	--mode) _art_reply direct overlay ;;
+	--name) ;;
 	--allow) _art_reply io_uring keys namespaces perf sockets userfaultfd ;;
 	--trace-syscalls) _art_list %file %desc %network %process %memory %signal %ipc %creds %clock %stat ;;
 	--trace-format) _art_reply text json summary report ;;
@@ -105,7 +106,7 @@ _art() {
 		if [[ -n $command ]]; then
 			_art_command "$command"
 		elif [[ $cur == -* && -z $noflags ]]; then
-			_art_reply -m --mount -d --db -i --interactive --network --path -e --env --hide --allow --trace --trace-log \
+			_art_reply -m --mount -d --db --name --adopt -i --interactive --network --path -e --env --hide --allow --trace --trace-log \
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif [[ -n $offers ]]; then
 			local own=
@@ -130,13 +131,14 @@ _art_trust() {
 # _art_sync_command INDEX completes push, pull or diff, which stands at INDEX.
 _art_sync_command() {
 	local name=${COMP_WORDS[$1]} cur flag args command noflags i dir=. db=
-	_art_scan $(($1 + 1)) '' '-m --mount --workspace -d --db --exclude --allow'
+	_art_scan $(($1 + 1)) '' '-m --mount --workspace -d --db --name --exclude --allow'
 	case $flag in
 	-m | --mount | --workspace) _art_files -d ;;
 	-d | --db | --exclude | --allow) _art_files -f ;;
+	--name) ;;
 	'')
 		if [[ $cur == -* && -z $noflags ]]; then
-			local flags='-m --mount --workspace -d --db -q --quiet --exclude --no-ignored --help'
+			local flags='-m --mount --workspace -d --db --name --adopt -q --quiet --exclude --no-ignored --help'
 			case $name in
 			push) _art_reply "$flags" --dry-run --force ;;
 			pull) _art_reply "$flags" --dry-run --force --keep-both --allow -p --pick -v --verbose ;;

@@ -69,7 +69,7 @@ end
 
 # art
 
-set -g __art_valued -m --mount -d --db -e --env --network --mode --path --hide --allow --trace-log --trace-syscalls --trace-format
+set -g __art_valued -m --mount -d --db --name -e --env --network --mode --path --hide --allow --trace-log --trace-syscalls --trace-format
 
 # __art_runs tells whether a flag of a session may come: none of the commands with
 # other flags is there, and none for the guest yet.
@@ -103,6 +103,8 @@ complete -c art -n '__art_is trust' -l dry-run -d 'Only show it'
 complete -c art -n '__art_is trust' -l help -d 'Print help'
 complete -c art -n __art_runs -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
 complete -c art -n __art_runs -s d -l db -r -F -d 'The database that takes what is written'
+complete -c art -n __art_runs -l name -x -d 'Name of the workspace'
+complete -c art -n __art_runs -l adopt -d 'The workspace was moved'
 complete -c art -n __art_runs -s i -l interactive -d 'A terminal for the command'
 complete -c art -n __art_runs -l network -x -a 'host none' -d 'The network of the command'
 complete -c art -n __art_runs -l path -x -a 'home host' -d 'Where the workspace is'
@@ -136,6 +138,8 @@ for program in art art-sync
     complete -c $program -n '__art_is pull diff' -a '(__art_workspace_paths)'
     complete -c $program -n '__art_is push pull diff' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'The workspace'
     complete -c $program -n '__art_is push pull diff' -s d -l db -r -F -d 'The database'
+    complete -c $program -n '__art_is push pull diff' -l name -x -d 'Name of the workspace in the database'
+    complete -c $program -n '__art_is push pull diff' -l adopt -d 'The workspace was moved'
     complete -c $program -n '__art_is push pull diff' -s q -l quiet -d 'Say nothing but errors'
     complete -c $program -n '__art_is push pull diff' -l help -d 'Print help'
     complete -c $program -n '__art_is push pull' -l dry-run -d 'Change nothing'

@@ -46,6 +46,8 @@ _art_run() {
   _arguments -C -S -A '-*' $more \
     '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' \
     '(-d --db)'{-d,--db=}'[the database that takes what is written]:database:_files' \
+    '--name=[name of the workspace]:name: ' \
+    '--adopt[the workspace was moved]' \
     '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command]:on:(true false)' \
     '--network=[the network of the command]:network:(host none)' \
     '--path=[where the workspace is]:where:(home host)' \
@@ -82,6 +84,8 @@ _art_sync_command() {
   local -a flags=(
     '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace]:directory:_files -/'
     '(-d --db)'{-d,--db=}'[the database]:database:_files'
+    '--name=[name of the workspace in the database]:name: '
+    '--adopt[the workspace was moved]'
     '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
     '*--exclude=[leave paths out]:pattern:_files'
     '--no-ignored[leave out what git ignores]'

@@ -1,0 +1,113 @@
+// Package identity makes sure that a workspace in a database is the directory of the host that it is
+// used with.
+//
+// A database remembers the path of each of its workspaces, and which directory that was
+// ([sqlvfs.Workspace]). A directory of another path is another project until the user says that the
+// workspace was moved. Under the same path, a directory that is another object, as after `cp -a` to
+// another machine, continues.
+//
+// Either way, what the database says of the host's objects (origins and baselines) speaks of objects
+// that are elsewhere now. So it is given the fingerprints of those that are in their places and have
+// the same content, by size and time, or else by hash; all the rest of the program then works as if
+// nothing had happened. What is not the same stays as it is, and so counts as changed on the host.
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Options say what Claim may do.
+type Options struct {
+	Adopt bool // a workspace that was another directory is this one from now on
+	Learn bool // a workspace that the database does not know yet is this directory
+}
+
+// Claim makes sure that the workspace name of a database is the directory that is open as dir, to
+// which path leads. Of a read-only store nothing is changed, but what it shows.
+func Claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, path, name string, opt Options) error {
+	here, err := sqlvfs.WorkspaceAt(int(dir.Fd()), path, name)
+	if err != nil {
+		return fmt.Errorf("workspace %s: %w", path, err)
+	}
+	moved, err := claim(ctx, s, dir, here, opt)
+	if err == nil && moved {
+		err = s.Sync() // before anything is told that relies on it
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Path(), err)
+	}
+	return nil
+}
+
+func claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, here sqlvfs.Workspace, opt Options) (moved bool, err error) {
+	s.Lock()
+	defer s.Unlock()
+	list, err := s.Workspaces()
+	if err != nil {
+		return false, err
+	}
+	var was *sqlvfs.Workspace
+	for i, w := range list {
+		switch {
+		case w.Name == here.Name:
+			was = &list[i]
+		case w.Path == here.Path:
+			return false, cli.WithHint(fmt.Errorf("%s is its workspace %s, not %s", quoted(here.Path), quoted(w.Name), quoted(here.Name)),
+				"use its name: --name "+quoted(w.Name))
+		}
+	}
+	switch {
+	case was == nil:
+		if opt.Learn && !s.ReadOnly() {
+			s.SetWorkspace(here)
+		}
+		return false, nil
+	case was.Path != here.Path && !opt.Adopt:
+		return false, cli.WithHint(fmt.Errorf("its workspace %s is %s, not %s", quoted(here.Name), quoted(was.Path), quoted(here.Path)),
+			"if it was moved, use --adopt; if it is another one, give another database, or another name with --name")
+	case was.Path == here.Path && was.SameDirectory(&here):
+		return false, nil
+	}
+	here.Whole = was.Whole
+	m := sqlvfs.Moved{Workspace: here, From: was.Tree}
+	if !was.SameDirectory(&here) {
+		c := carrier{ctx: ctx, dir: dir, was: was, here: &here, database: s.Path()}
+		if err := c.carry(s, &m); err != nil {
+			return false, err
+		}
+	}
+	return true, s.Move(m)
+}
+
+// NamesOf returns the names of the workspaces that a path leads to, by what a database says.
+func NamesOf(s *sqlvfs.Store, path string) ([]string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Lock()
+	defer s.Unlock()
+	list, err := s.Workspaces()
+	var names []string
+	for _, w := range list {
+		if w.Path == real {
+			names = append(names, w.Name)
+		}
+	}
+	return names, err
+}
+
+// quoted is a name or a path of the database's in a form that is safe to print anywhere.
+func quoted(s string) string { return quote.Name(s, true) }

@@ -1,0 +1,98 @@
+package sync
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/identity"
+	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Which directory of the host is which workspace of the database.
+
+// workspacePath returns the absolute path of the directory.
+func (o *Options) workspacePath() (string, error) {
+	abs, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return "", fmt.Errorf("workspace %s: %w", o.Dir, err)
+	}
+	return abs, nil
+}
+
+// workspaceName returns how the workspace at a path is called in the database: as the user says, or as the
+// database knows the path, or else as the directory is called.
+func (o *Options) workspaceName(s *sqlvfs.Store, abs string) (string, error) {
+	name := cmp.Or(o.Name, filepath.Base(abs))
+	if o.Name == "" && s != nil {
+		known, err := identity.NamesOf(s, abs)
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", o.DB, err)
+		}
+		if len(known) > 0 && !slices.Contains(known, name) {
+			name = known[0]
+		}
+	}
+	if !sqlvfs.ValidName(name) {
+		if o.Name != "" {
+			return "", cli.WithHint(fmt.Errorf("workspace %s: its name cannot be %s", abs, quote.Name(name, true)), "give a name without slashes")
+		}
+		return "", cli.WithHint(fmt.Errorf("workspace %s: it has no name", abs),
+			"choose a directory below it")
+	}
+	return name, nil
+}
+
+// claim makes sure that the workspace in the database is this directory, before anything is compared.
+// learn says that a database that knows of no such workspace gets one.
+func (o *Options) claim(ctx context.Context, s *sqlvfs.Store, h *host, abs, name string, learn bool) error {
+	if !learn {
+		s.Lock()
+		_, ok, _, err := s.Child(s.Root(), name)
+		s.Unlock()
+		if err != nil {
+			return fmt.Errorf("read %s: %w", o.DB, err)
+		}
+		learn = ok
+	}
+	return identity.Claim(ctx, s, h.dir, abs, name, identity.Options{Adopt: o.Adopt, Learn: learn})
+}
+
+// setWhole writes down that all of a workspace is in the database: it can be carried away.
+func setWhole(s *sqlvfs.Store, name string) error {
+	if err := s.Sync(); err != nil { // what is to be set may be all that is new
+		return err
+	}
+	s.Lock()
+	defer s.Unlock()
+	list, err := s.Workspaces()
+	for _, w := range list {
+		if w.Name == name && !w.Whole {
+			w.Whole = true
+			s.SetWorkspace(w)
+		}
+	}
+	return err
+}
+
+// noWorkspace says what there is instead. A database without any workspace is that of a session that
+// has changed nothing in its.
+func (p *planner) noWorkspace(root *sqlvfs.Node) error {
+	var dirs []string
+	for _, e := range root.Children {
+		if p.tree.Node(e.Ino).Attr.IsDir() && !strings.HasPrefix(e.Name, ".") { // others are the guest's own
+			dirs = append(dirs, quote.Name("/"+e.Name+"/", p.opt.StderrTerminal))
+		}
+	}
+	slices.Sort(dirs)
+	if len(dirs) == 0 {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("%s: no workspace /%s/: it has %s", p.opt.DB, p.name, strings.Join(dirs, ", ")),
+		"give the name that it has in the database with --name, or push it first")
+}
