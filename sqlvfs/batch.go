@@ -19,6 +19,7 @@ type batch struct {
 	cuts       map[*Inode]int64    // stored chunks from this index on are gone; before chunks
 	baselines  map[baselineKey]baselineChange
 	workspaces map[string]Workspace // by name; nil: none
+	journal    *[][]byte            // nil: it stays as it is
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
 	bytes      int                  // of content, for the bound on memory
 	names      int                  // bytes of names, paths and targets that came in, same; also of those that are void by now
@@ -71,7 +72,7 @@ func newBatch(seq uint64) *batch {
 	}
 }
 
-func (b *batch) empty() bool { return !b.changes() && len(b.workspaces) == 0 }
+func (b *batch) empty() bool { return !b.changes() && len(b.workspaces) == 0 && b.journal == nil }
 
 // changes tells whether anything of the tree is changed.
 func (b *batch) changes() bool { return len(b.inodes) > 0 || len(b.baselines) > 0 }
@@ -271,6 +272,9 @@ func (s *Store) merge(old *batch) {
 		if _, ok := g.workspaces[name]; !ok {
 			s.SetWorkspace(w)
 		}
+	}
+	if g.journal == nil {
+		g.journal = old.journal
 	}
 	for n, ino := range old.numbers {
 		if g.numbers == nil {

@@ -68,6 +68,9 @@ func (w *writer) commit(b *batch) (err error) {
 	if err := w.putWorkspaces(b); err != nil {
 		return err
 	}
+	if err := w.putJournal(b); err != nil {
+		return err
+	}
 	keys := make([]chunkKey, 0, len(b.chunks))
 	for k := range b.chunks {
 		keys = append(keys, k)

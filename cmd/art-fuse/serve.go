@@ -239,6 +239,11 @@ func openOverlay(db, base, name string, how sqlvfs.Options, session bool, hide, 
 		opt.Owner = &fs.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}
 	}
 	if base != "" {
+		if unfinished(store, base) {
+			store.Close()
+			return nil, nil, cli.WithHint(fmt.Errorf("workspace %s: a pull from %s into it was killed half-way", base, db),
+				"let it finish first: art pull -m "+base+" -d "+db)
+		}
 		if opt.Base, err = fs.OpenHost(base, append(hide, db)...); err == nil {
 			err = opt.Base.ShowOnly(show...)
 		}

@@ -66,3 +66,20 @@ func openHint(path string, err error) string {
 	}
 	return ""
 }
+
+// unfinished tells whether a workspace has what a pull that was killed had staged, so that rows may refer to
+// files of the host that are replaced already.
+func unfinished(s *sqlvfs.Store, workspace string) bool {
+	s.Lock()
+	defer s.Unlock()
+	entries, err := s.Journal()
+	if err != nil || len(entries) == 0 {
+		return false
+	}
+	staging := string(entries[0])
+	if filepath.Base(staging) != staging {
+		return false
+	}
+	_, err = os.Lstat(filepath.Join(workspace, staging))
+	return err == nil
+}

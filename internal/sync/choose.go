@@ -143,7 +143,12 @@ func (c *chooser) take(ch *change) {
 func (c *chooser) takePart(ch *change, content string, hostMode bool) error {
 	a := ch.now
 	if a.source != "" && !c.opt.DryRun {
-		if err := c.fill(a.op); err != nil {
+		f, err := c.openSource(a)
+		if err == nil {
+			err = c.fill(a, f)
+			f.Close()
+		}
+		if err != nil {
 			c.fail(a, err)
 			return c.interrupted()
 		}

@@ -13,17 +13,20 @@ import (
 // What was done is written down in the database as the new baselines, and rows whose content comes
 // from the host refer to the files that are in place now. These hold all of the guest's content, so
 // a row's own chunks stay valid too, and the fingerprint proves which version is meant.
-//
-// Should the process be killed before this is committed, the host already has everything, and the
-// next pull finds both sides equal.
 
-// commit writes down all that was done.
+// commit writes down all that was done, and that nothing more is to be: the journal goes. Of what could not be
+// removed, it is written down that the guest had seen it.
 func (p *puller) commit() error {
 	if p.exports {
 		return nil
 	}
 	for _, a := range p.ops {
 		switch {
+		case !a.done && a.do == remove:
+			p.store.Lock()
+			p.store.AddBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
+			p.store.Unlock()
+			continue
 		case !a.done:
 			continue
 		case a.beside != nil:
@@ -34,7 +37,15 @@ func (p *puller) commit() error {
 			return fmt.Errorf("write %s: %w", p.opt.DB, err)
 		}
 	}
-	return p.commitDirs()
+	if err := p.commitDirs(); err != nil {
+		return err
+	}
+	if p.sameTree {
+		p.store.Lock()
+		defer p.store.Unlock()
+		p.store.SetJournal(nil)
+	}
+	return nil
 }
 
 // commitDirs writes down directories that nothing was to be done to: those that are new to one of
@@ -208,62 +219,4 @@ func (p *puller) dropNameless(at string) error {
 	p.store.Dirty(row)
 	p.store.Put(row)
 	return nil
-}
-
-// commitPlaced makes rows refer to what was put in place, before what they referred to until then
-// is replaced.
-func (p *puller) commitPlaced(moved []*operation) error {
-	if p.exports {
-		return nil
-	}
-	some := false
-	for _, a := range moved {
-		if a.done {
-			some = true
-			if err := p.commitOne(a); err != nil {
-				return fmt.Errorf("write %s: %w", p.opt.DB, err)
-			}
-		}
-	}
-	if !some {
-		return nil
-	}
-	return p.settled()
-}
-
-// settled makes the new files durable, and after them the rows that refer to them.
-func (p *puller) settled() error {
-	if err := unix.Syncfs(int(p.host.dir.Fd())); err != nil {
-		return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
-	}
-	if err := p.store.Sync(); err != nil {
-		return fmt.Errorf("write %s: %w", p.opt.DB, err)
-	}
-	return nil
-}
-
-// commitKnown writes down what is about to be replaced or removed, as it was when both sides agreed;
-// so another run, which may not find it elsewhere in the guest any more, knows it. Then directories
-// that were renamed refer to what was made under their new names. Without any work there is nothing
-// to write down.
-func (p *puller) commitKnown(work int) error {
-	if work == 0 || p.exports {
-		return nil
-	}
-	p.store.Lock()
-	for _, a := range p.ops {
-		if !a.replaces() || a.left || a.beside != nil {
-			continue
-		}
-		b := a.was
-		if b == nil || a.do == remove {
-			b = &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now}
-		}
-		p.store.AddBaseline(p.id, a.path, b)
-	}
-	p.store.Unlock()
-	if err := p.commitDirs(); err != nil {
-		return err
-	}
-	return p.settled()
 }

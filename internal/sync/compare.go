@@ -43,14 +43,6 @@ func (p *planner) guestChanged(a *item) bool {
 		kind(b.Mode) != kind(n.Attr.Mode) || b.Mode&0o7777 != 0 && (b.Mode^n.Attr.Mode)&modeBits != 0 || b.Size != n.Attr.Size || b.Mtime != n.Attr.Mtime
 }
 
-// stale tells whether a row that the guest has not changed needs a version of the host's file that
-// is not the one that is there, though they agree: a pull that was killed did not come to write
-// that down.
-func (p *planner) stale(a *item) bool {
-	o := a.node.Origin
-	return o != nil && o.Limit > 0 && p.base[a.path] != nil && o.Fingerprint != p.base[a.path].Fingerprint
-}
-
 // hostChanged tells whether the host has anything else at a path than when both sides agreed.
 func (p *planner) hostChanged(a *item) bool {
 	b := a.was
@@ -92,7 +84,7 @@ func (p *planner) hostWrote(a *item) bool {
 func (p *planner) guestWrote(a *item) bool {
 	b, n := a.was, a.node
 	switch {
-	case b == nil || n == nil || b.Row != n.Ino || n.Attr.Size != b.Size || p.stale(a):
+	case b == nil || n == nil || b.Row != n.Ino || n.Attr.Size != b.Size:
 		return true
 	case b.RowCtime == n.Attr.Ctime:
 		return false
@@ -304,19 +296,6 @@ func (p *planner) openSource(a *item) (*os.File, error) {
 		return nil, &sourceError{p.hostPath(a.source), err}
 	}
 	return f, nil
-}
-
-// placedBefore tells whether a pull that was killed has put a file in the place of the one that held
-// the rest of its content: then the host's has the guest's time, to the nanosecond, and all that the
-// row holds.
-func (p *planner) placedBefore(a *item) bool {
-	if a.source != a.path || !p.looksSame(a) || (a.host.Mode^a.attr.Mode)&modeBits != 0 {
-		return false
-	}
-	now := *a
-	now.version = a.now
-	same, err := p.equalContent(&now)
-	return err == nil && same
 }
 
 // sourceThere tells whether the host file that content comes from is the version that is meant.

@@ -118,7 +118,7 @@ func (p *planner) gatherEntry(dir *item, d thereDir, name string, n *sqlvfs.Node
 }
 
 func (p *planner) gatherFile(a *item) {
-	if !p.guestChanged(a) && !p.stale(a) {
+	if !p.guestChanged(a) {
 		if a.attr.Nlink > 1 && a.there == unix.S_IFREG {
 			p.addItem(a) // other names of the row may be linked to it
 		}

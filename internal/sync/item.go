@@ -111,7 +111,7 @@ func (p *planner) states(a *item) (base, host, guest classify.State) {
 func (p *planner) contents(a *item, hostIs, guestIs classify.Kind) (host, guest classify.Content) {
 	equal := func() bool {
 		same, err := p.equalContent(a)
-		return err == nil && same || brokenSource(err) && p.placedBefore(a)
+		return err == nil && same
 	}
 	has := func(is classify.Kind) bool { return is == classify.File || is == classify.Symlink }
 	hostChanged, guestChanged := has(hostIs) && p.hostWrote(a), has(guestIs) && p.guestWrote(a)

@@ -2,109 +2,10 @@ package sync
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
-
-// place puts what is staged where it belongs. The order is such that the process may be killed at
-// any moment: nothing that a row still takes its content from is replaced before that row is known
-// to have it elsewhere, and nothing is removed before everything else is in place. The error is one
-// that ends the run.
-func (p *puller) place() error {
-	var dirs, lateDirs, copies, moved, lateMoved, others, removals, instead []*operation
-	late := map[*item]bool{} // below a directory that takes the place of something
-	for _, a := range p.ops {
-		if a.left || a.done || a.do == chmodDir || a.do == keep {
-			continue
-		}
-		late[a.item] = late[a.in] || a.do == mkdir && a.there != 0
-		fromElsewhere := a.source != "" && a.source != a.path
-		switch {
-		case a.do == remove:
-			removals = append(removals, a)
-		case a.do == mkdir && late[a.item]:
-			lateDirs = append(lateDirs, a)
-		case a.do == mkdir:
-			dirs = append(dirs, a)
-		case a.there == unix.S_IFDIR:
-			instead = append(instead, a)
-		case fromElsewhere && late[a.item]:
-			lateMoved = append(lateMoved, a)
-		case fromElsewhere && a.node == nil:
-			copies = append(copies, a)
-		case fromElsewhere:
-			moved = append(moved, a)
-		default:
-			others = append(others, a)
-		}
-	}
-	steps := []func() error{
-		p.placeTrees,
-		func() error { return p.each(dirs, p.placeDir) },
-		func() error { return p.each(copies, p.placeFile) },
-		func() error { return p.commitKnown(len(copies) + len(moved) + len(removals)) },
-		func() error { return p.rescue(moved, moved) },
-		func() error { return p.each(moved, p.placeFile) },
-		func() error { return p.commitPlaced(moved) },
-		func() error { return p.rescue(lateMoved, lateDirs) },
-		func() error { return p.each(lateDirs, p.placeDir) },
-		func() error { return p.each(lateMoved, p.placeFile) },
-		func() error { return p.each(others, p.placeFile) },
-		func() error { return p.each(removals, p.remove) },
-		func() error { return p.each(instead, p.placeFile) },
-	}
-	var err error
-	for _, step := range steps {
-		if err = step(); err != nil {
-			break
-		}
-	}
-	p.endStaging()
-	p.finishDirs()
-	for _, a := range p.ops {
-		if a.done {
-			p.print(a)
-		}
-	}
-	if len(p.ops) > 0 {
-		if serr := unix.Syncfs(int(p.host.dir.Fd())); err == nil && serr != nil {
-			err = fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), serr)
-		}
-	}
-	return err
-}
-
-func (p *puller) each(list []*operation, do func(*operation) error) error {
-	for _, a := range list {
-		if err := p.interrupted(); err != nil {
-			return err
-		}
-		if a.instead != nil && !a.instead.op.done {
-			p.leave(a.item) // it was told why the directory stays
-		}
-		if a.left || a.done {
-			continue
-		}
-		if a.in.left && a.in.there != unix.S_IFDIR && a.do != remove {
-			// The directory's own failure was told.
-			p.leave(a.item)
-			p.report.failures++
-			continue
-		}
-		switch err := do(a); {
-		case err == errNeeded:
-			p.report.conflict(p.hostPath(a.path), err.Error())
-			p.leave(a.item)
-		case err != nil:
-			p.fail(a.item, err)
-		default:
-			a.done = true
-		}
-	}
-	return nil
-}
 
 // placeDir makes a directory in its place.
 func (p *puller) placeDir(a *operation) error {
@@ -263,44 +164,4 @@ func (p *puller) setAttributes(a *operation) error {
 		return err
 	}
 	return setTimes(f, &a.attr)
-}
-
-// rescue brings into the database the content of files that come from a host file which is going to
-// be replaced.
-func (p *puller) rescue(files, replacing []*operation) error {
-	gone := map[string]bool{}
-	for _, a := range replacing {
-		gone[a.path] = true
-	}
-	for _, a := range files {
-		if a.left || a.node == nil || !gone[a.source] {
-			continue
-		}
-		if err := p.fill(a); err != nil {
-			p.fail(a.item, err)
-		}
-	}
-	return p.interrupted()
-}
-
-func (p *puller) fill(a *operation) error {
-	f, err := p.openSource(a.item)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	p.store.Lock()
-	row, err := p.store.Get(a.node.Ino)
-	p.store.Unlock()
-	if err != nil {
-		return err
-	}
-	err = p.store.Fill(row, f, false, func(int) error { return p.interrupted() })
-	p.store.Lock()
-	p.store.Put(row)
-	p.store.Unlock()
-	if err == nil {
-		err = p.store.Sync()
-	}
-	return err
 }

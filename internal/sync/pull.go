@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,6 +135,9 @@ func (p *planner) load() (err error) {
 	if p.id, err = p.host.tree(p.name); err != nil {
 		return err
 	}
+	if err := resume(p.ctx, p.opt, p.host, p.store, p.name); err != nil {
+		return err
+	}
 	referred, err := refer(p.ctx, p.host, p.store, p.name)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)
@@ -209,8 +213,9 @@ func (p *planner) locate(n *sqlvfs.Node, at string) {
 // puller is one run of Pull.
 type puller struct {
 	planner
-	staging  *staging
-	defaults defaults
+	staging   *staging
+	defaults  defaults
+	journaled bool // the database has a journal of what is done
 }
 
 func (p *puller) run() error {
@@ -248,7 +253,7 @@ func (p *puller) run() error {
 	if err := p.importObjects(); err != nil {
 		return err
 	}
-	err := p.place()
+	err := p.execute()
 	if err == nil {
 		p.finishRepos()
 	}
@@ -259,7 +264,7 @@ func (p *puller) run() error {
 	if err == nil {
 		err = p.absorb()
 	}
-	return err
+	return cmp.Or(err, p.endJournal())
 }
 
 // print tells of one operation.

@@ -171,6 +171,9 @@ func (p *pusher) load(db string) (err error) {
 	if p.tree, err = p.host.tree(p.name); err != nil || p.rows.store == nil {
 		return err
 	}
+	if err = resume(p.ctx, p.opt, p.host, p.rows.store, p.name); err != nil {
+		return p.storeFailed(err)
+	}
 	if p.referred, err = refer(p.ctx, p.host, p.rows.store, p.name); err != nil {
 		return p.storeFailed(err)
 	}

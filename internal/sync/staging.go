@@ -107,12 +107,19 @@ func (s *staging) discard(tmp string) {
 }
 
 // remove ends the staging directory with whatever is still in it. The times of the one that it is in
-// become again what they were before; a pull that came to its end sets them anew.
+// become again what they were before, or when keepTimes was called.
 func (s *staging) remove() {
 	clearStaging(s.dir)
 	unix.Unlinkat(int(s.in.Fd()), s.name, unix.AT_REMOVEDIR)
 	s.dir.Close()
 	setTimes(s.in, &s.was)
+}
+
+// keepTimes has the directory that it is in keep the times that it has now.
+func (s *staging) keepTimes() {
+	if st, err := fstat(s.in); err == nil {
+		s.was = attrOf(&st)
+	}
 }
 
 // clearStaging empties a staging directory, or one in it. No link is followed.

@@ -64,13 +64,10 @@ func (t *treeParents) alike(rel string) bool {
 
 // placeTrees renames the trees into place. One that cannot be renamed there, since another file system
 // is mounted in between or since there may be something now, is left to be placed piece by piece.
-func (p *puller) placeTrees() error {
-	for _, a := range p.ops {
-		if a.tree != a || a.left {
+func (p *puller) placeTrees(ops []*operation) {
+	for _, a := range ops {
+		if a.tree != a || a.left || a.done {
 			continue
-		}
-		if err := p.interrupted(); err != nil {
-			return err
 		}
 		d, err := p.host.open(path.Dir(a.path), unix.O_PATH|unix.O_DIRECTORY)
 		if err == nil {
@@ -79,12 +76,11 @@ func (p *puller) placeTrees() error {
 		}
 		a.done = err == nil
 	}
-	for _, a := range p.ops {
+	for _, a := range ops {
 		if a.tree != nil && a.tree.done && !a.left {
 			a.done = true
 		} else {
 			a.is = nil // a rename of its own changes it
 		}
 	}
-	return nil
 }

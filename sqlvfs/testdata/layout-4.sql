@@ -154,6 +154,9 @@ CREATE TABLE art_session (
 	changed INTEGER,
 	deleted INTEGER);
 INSERT INTO art_session VALUES(1,1795252792,709244940,X'7472756500',1795252793,0,0,7,1,1);
+CREATE TABLE art_journal (
+	seq INTEGER PRIMARY KEY,
+	entry BLOB NOT NULL);
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES('fs_inode',8);
 CREATE INDEX art_origin_number ON fs_origin (base_ino);

@@ -1,0 +1,175 @@
+package sync
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// execute carries out all operations: those that others depend on first. What is about to be done is written
+// to the journal before, so that the next push or pull finishes it should this one be killed.
+func (p *puller) execute() error {
+	order := p.inOrder()
+	if err := p.writeJournal(order); err != nil {
+		return err
+	}
+	p.carryOut(order)
+	if !p.journaled {
+		p.endStaging()
+	}
+	p.finishDirs()
+	if p.staging != nil { // until it is written down that nothing in it is needed any more
+		p.staging.keepTimes()
+	}
+	for _, o := range p.ops {
+		if o.done {
+			p.print(o)
+		}
+	}
+	if len(p.ops) > 0 {
+		if err := unix.Syncfs(int(p.host.dir.Fd())); err != nil {
+			return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
+		}
+	}
+	return nil
+}
+
+// inOrder returns the operations in the order of their dependencies: a directory before what is in it, what
+// is in a directory before its removal, and that before what takes its place. What a file's content comes
+// from goes after the file is in its place; where these make a circle, as when two files were swapped, any
+// order does: all content is staged.
+func (p *puller) inOrder() (order []*operation) {
+	users := map[string][]*operation{} // by the path that their content comes from
+	for _, o := range p.ops {
+		if o.source != "" && o.source != o.path {
+			users[o.source] = append(users[o.source], o)
+		}
+		if in := o.in; in != nil && in.op != nil {
+			switch {
+			case in.op.do == mkdir:
+				o.after = append(o.after, in.op)
+			case o.do == remove && in.op.do == remove:
+				in.op.after = append(in.op.after, o)
+			}
+		}
+		if r := o.instead; r != nil && r.op != nil {
+			o.after = append(o.after, r.op)
+		}
+	}
+	var visit func(o *operation)
+	visit = func(o *operation) {
+		if o.turn != untouched {
+			return
+		}
+		o.turn = waiting
+		for _, first := range o.after {
+			visit(first)
+		}
+		if o.replaces() {
+			for _, user := range users[o.path] {
+				if !user.waits() {
+					visit(user)
+				}
+			}
+		}
+		o.turn = queued
+		order = append(order, o)
+	}
+	for _, o := range p.ops {
+		visit(o)
+	}
+	return order
+}
+
+// turn is how far the ordering of operations has come with one.
+type turn int
+
+const (
+	untouched turn = iota
+	waiting        // for those that go before it
+	queued
+)
+
+// waits tells whether an operation has to go after one that waits itself.
+func (o *operation) waits() bool {
+	return slices.ContainsFunc(o.after, func(first *operation) bool {
+		return first.turn == waiting || first.turn == untouched && first.waits()
+	})
+}
+
+// carryOut carries out operations one after the other. From here on nothing interrupts it but an error of the
+// whole machine, so that what is on the host belongs together.
+func (p *puller) carryOut(order []*operation) {
+	p.placeTrees(order)
+	for _, o := range order {
+		switch {
+		case o.left || o.done || o.do == keep || o.do == chmodDir:
+		case o.instead != nil && !o.instead.op.done:
+			p.leave(o.item) // it was told why the directory stays
+		case o.in != nil && o.in.left && o.in.there != unix.S_IFDIR && o.do != remove:
+			// The directory's own failure was told.
+			p.leave(o.item)
+			p.report.failures++
+		default:
+			p.carryOutOne(o)
+		}
+	}
+}
+
+func (p *puller) carryOutOne(o *operation) {
+	var err error
+	switch o.do {
+	case mkdir:
+		err = p.placeDir(o)
+	case remove:
+		err = p.remove(o)
+	case attributes:
+		err = p.setAttributes(o)
+	default:
+		err = p.placeFile(o)
+	}
+	switch {
+	case err == nil:
+		o.done = true
+		return
+	case err == errNeeded:
+		p.report.conflict(p.hostPath(o.path), err.Error())
+		p.leave(o.item)
+	default:
+		p.fail(o.item, err)
+	}
+	if err := p.keepContent(o); err != nil {
+		p.report.fail(p.hostPath(o.path), err)
+	}
+}
+
+// keepContent brings into the database what the host held of the content of a file that did not come to its
+// place: what it comes from may be replaced already.
+func (p *puller) keepContent(o *operation) error {
+	if o.node == nil || o.source == "" || o.tmp == "" || o.whole {
+		return nil
+	}
+	d, name, err := p.staging.parent(o.tmp)
+	if err != nil {
+		return err
+	}
+	defer p.staging.done(d)
+	f, err := openBeneath(d, name, unix.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return p.fill(o.item, f)
+}
+
+// fill brings all of a file's content into the database. from has what the row does not hold.
+func (p *planner) fill(a *item, from *os.File) error {
+	row, err := rows{p.store}.get(a.node.Ino)
+	if err != nil {
+		return err
+	}
+	defer rows{p.store}.put(row)
+	return p.store.Fill(row, from, false, func(int) error { return p.interrupted() })
+}
