@@ -329,6 +329,9 @@ func (q *byDate) Pop() any {
 	return last
 }
 
+// Deleted tells whether the reference goes.
+func (c RefChange) Deleted() bool { return c.New.IsZero() && c.sym == "" }
+
 // String tells a change as git-fetch(1) does.
 func (c RefChange) String() string {
 	name := short(c.Name)
@@ -346,3 +349,6 @@ func (c RefChange) String() string {
 }
 
 func abbreviated(id ID) string { return id.String()[:10] }
+
+// String tells a commit as git log --oneline does.
+func (c Commit) String() string { return abbreviated(c.ID) + " " + c.Subject }

@@ -258,6 +258,20 @@ func (p *Plan) Empty() bool {
 	return len(p.Refs) == 0 && p.Head == "" && !p.Index && p.stash == nil && len(p.logLines) == 0 && len(p.files) == 0 && len(p.closure.want) == 0
 }
 
+// Others says what becomes of what is no reference of the usual kind.
+func (p *Plan) Others() (list []string) {
+	if p.Head != "" {
+		list = append(list, "HEAD -> "+short(strings.TrimPrefix(p.Head, "ref: ")))
+	}
+	if p.stash != nil {
+		list = append(list, fmt.Sprintf("stash of %d", len(p.stash.lines)))
+	}
+	if _, moved := p.change(p.co.h.sym); p.Index && p.Head == "" && !moved {
+		list = append(list, "index")
+	}
+	return list
+}
+
 // Commit is one that the host lacks.
 type Commit struct {
 	ID      ID

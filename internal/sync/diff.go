@@ -39,7 +39,7 @@ func Diff(ctx context.Context, opt Options) (differ bool, err error) {
 	d.settle = d
 	defer d.closeRepos()
 	err = d.run()
-	return len(d.changes) > 0, d.report.end(s.close(err))
+	return len(d.changes) > 0 || d.refsDiffer(), d.report.end(s.close(err))
 }
 
 // comparer is one run of Diff. It settles for the guest's everywhere.
@@ -134,6 +134,21 @@ func (d *comparer) find() {
 		d.changes = append(d.changes, &change{letter: 'D', path: at, was: a})
 	}
 	slices.SortFunc(d.changes, func(a, b *change) int { return cmp.Compare(a.path, b.path) })
+	d.foldRepos()
+}
+
+// foldRepos leaves one line of a repository that is new as a whole.
+func (d *comparer) foldRepos() {
+	fresh := map[string]bool{}
+	for _, c := range d.changes {
+		if dir, in := gitDir(c.path); dir != "" && in == "" && c.letter == 'A' {
+			fresh[dir] = true
+		}
+	}
+	d.changes = slices.DeleteFunc(d.changes, func(c *change) bool {
+		dir, in := gitDir(c.path)
+		return in != "" && fresh[dir] && c.held() == ""
+	})
 }
 
 // attributesDiffer tells whether the guest's mode, owner or extended attributes are news to the host.

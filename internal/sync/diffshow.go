@@ -44,7 +44,7 @@ func (d *comparer) page() (end func(), err error) {
 	if !set {
 		pager = "less"
 	}
-	if !d.opt.Pager || pager == "" || pager == "cat" || len(d.changes) == 0 {
+	if !d.opt.Pager || pager == "" || pager == "cat" || len(d.changes) == 0 && !d.refsDiffer() {
 		return func() {}, nil
 	}
 	r, w, err := os.Pipe()
@@ -82,6 +82,7 @@ func (d *comparer) colour(with, text string) string {
 var letterColour = map[byte]string{'A': green, 'D': red, 'M': yellow, 'T': yellow, 'R': cyan}
 
 func (d *comparer) showNames() {
+	d.showRefs()
 	for _, c := range d.changes {
 		text := d.report.name(c.slashed(c.path))
 		if c.from != "" {
@@ -97,6 +98,9 @@ func (d *comparer) each(show func(*patch.File)) error {
 	for _, c := range d.changes {
 		if err := d.interrupted(); err != nil {
 			return err
+		}
+		if dir, _ := gitDir(c.path); dir != "" {
+			continue // git-apply(1) touches no git directory
 		}
 		f, ok, err := d.file(c)
 		switch {
@@ -225,6 +229,9 @@ type jsonChange struct {
 }
 
 func (d *comparer) showJSON() error {
+	if err := d.showJSONRefs(); err != nil {
+		return err
+	}
 	for _, c := range d.changes {
 		o := jsonChange{Status: string(c.letter), Path: c.path, From: c.from}
 		if !utf8.ValidString(c.path) {

@@ -166,7 +166,6 @@ func TestDiffShowsWhatPullDoes(t *testing.T) {
 	b.write("both", "of the host")
 	b.write("gone", "of the host")
 	want := `A .git/
-A .git/hooks/
 A .git/hooks/pre-commit (held: git runs it)
 M both (conflict: changed by the guest and changed on the host)
 T d/

@@ -210,8 +210,8 @@ func (p *puller) printRepos() {
 		for _, c := range r.plan.Refs {
 			p.report.line("REF  %s %s", at, p.report.name(c.String()))
 		}
-		if r.plan.Head != "" {
-			p.report.line("REF  %s %s", at, p.report.name("HEAD "+r.plan.Head))
+		for _, other := range r.plan.Others() {
+			p.report.line("REF  %s %s", at, p.report.name(other))
 		}
 	}
 }

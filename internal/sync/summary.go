@@ -8,7 +8,7 @@ import (
 )
 
 // Summary counts what the guest has changed against the host. Directories do not count.
-type Summary struct{ Changed, Deleted, Held int }
+type Summary struct{ Changed, Deleted, Held, Commits int }
 
 // Summarize counts what the guest has changed in the workspace opt.Dir, by what is committed in the
 // database opt.DB. What cannot be compared does not count.
@@ -37,6 +37,7 @@ func Summarize(ctx context.Context, opt Options) (Summary, error) {
 			sum.Changed++
 		}
 	}
+	sum.Commits = d.commits()
 	return sum, s.close(err)
 }
 
@@ -48,6 +49,9 @@ func (s Summary) String() string {
 	}
 	if s.Deleted > 0 {
 		parts = append(parts, fmt.Sprintf("%d deleted", s.Deleted))
+	}
+	if s.Commits > 0 {
+		parts = append(parts, count(s.Commits, "commit"))
 	}
 	if s.Held > 0 {
 		parts = append(parts, fmt.Sprintf("%d held back", s.Held))
