@@ -157,8 +157,6 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 	c := &ffcli.Command{Name: name, FlagSet: fs}
 	c.Exec = func(ctx context.Context, args []string) error {
 		switch {
-		case len(args) > 0 && name == "push":
-			return wrongUsage(name, fmt.Errorf("%s: unexpected argument", args[0]))
 		case opt.Force && opt.KeepBoth:
 			return wrongUsage(name, errors.New("--force and --keep-both exclude each other"))
 		case opt.DB == "" && !asArt():

@@ -7,7 +7,7 @@ const usage = `NAME
   art-sync - move changes between a host directory and a database
 
 SYNOPSIS
-  art-sync push [flags] -d DB
+  art-sync push [flags] -d DB [path...]
   art-sync pull [flags] -d DB [path...]
   art-sync diff [flags] -d DB [path...]
   art-sync --version
@@ -38,18 +38,21 @@ const usagePush = `NAME
 
 SYNOPSIS
   art-sync push [-m DIR] -d DB [--force] [--exclude PATTERN]...
-                [--no-ignored] [--dry-run] [-q]
+                [--no-ignored] [--dry-run] [-q] [path...]
 
 DESCRIPTION
   Stores files, directories and symbolic links of DIR under /NAME/ in DB, where
   NAME is the base name of DIR: with modes, owners, times, hard links and the
-  user's extended attributes. DB is made if it does not exist.
+  user's extended attributes. DB is made if it does not exist. With paths, only
+  these, and what is below them.
 
   DB remembers which directory its workspace is, and is used with no other one
   without --adopt. It remembers what both sides were when they last agreed. Only what the host has
   changed since is stored, what it has deleted is deleted, and what only the guest
   has changed stays. A path that both have changed is a conflict, unless both are
-  equal: it is left alone, and named on standard error as "CONFLICT path: why".
+  equal: it is left alone, and named on standard error as "CONFLICT path: why". So
+  are its other names, where it has hard links. A change of the mode, of the name
+  or of the links of a file is in nobody's way who changes its content.
 
   Not stored: sockets, named pipes and devices, .art/ at the top of DIR, the
   database's own files, and what is left out (see below).

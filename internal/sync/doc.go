@@ -69,7 +69,7 @@ type Options struct {
 	Force    bool     // a path that both sides changed becomes what the other side has
 	KeepBoth bool     // pull: the guest's version of such a path goes beside it, as NAME.art
 	Allow    []string // pull: patterns (gitignore(5)) of paths that are not held back
-	Paths    []string // pull, diff: take these and what is below them; none means all
+	Paths    []string // take these and what is below them; none means all
 
 	Exclude   []string // patterns of paths that are left out
 	NoIgnored bool     // what git ignores is left out

@@ -50,7 +50,7 @@ func (p *pusher) count(ctx context.Context) (files int, bytes int64, err error) 
 		for _, name := range names {
 			st, err := statAt(f, name)
 			at := join(dir, name)
-			if err != nil || len(at) > maxPath || skipped(at) != "" || p.filter.by(at, kind(st.Mode) == unix.S_IFDIR) != "" {
+			if err != nil || len(at) > maxPath || !p.limit.meets(at) || skipped(at) != "" || p.filter.by(at, kind(st.Mode) == unix.S_IFDIR) != "" {
 				continue
 			}
 			switch b := p.base[at]; {

@@ -139,8 +139,8 @@ func (p *planner) gatherFile(a *item) {
 // written to it, it gets that under its new name.
 func (p *planner) follow(a *item) {
 	from, was := p.formerly(a.node)
-	if was == nil || from == a.path || !a.attr.IsRegular() {
-		return
+	if was == nil || from == a.path || !a.attr.IsRegular() || p.base[a.path] != nil && p.base[a.path].Row == a.node.Ino {
+		return // it is where it was, perhaps under one of several names
 	}
 	if n, shown := p.guestAt(from); n != nil || shown != "" {
 		return // it has both names, or something else has the old one

@@ -20,6 +20,11 @@ func (l limit) has(rel string) bool {
 	})
 }
 
+// meets tells whether a path is one of these, or leads to one.
+func (l limit) meets(rel string) bool {
+	return l.has(rel) || slices.ContainsFunc(l, func(at string) bool { return strings.HasPrefix(at, rel+"/") })
+}
+
 // PathError is about a path that the user has named and that cannot be meant: nothing was done.
 type PathError struct{ error }
 

@@ -189,7 +189,9 @@ func (p *planner) index(t sqlvfs.Tree) error {
 	p.byDir = map[string][]string{}
 	p.rowPaths = map[sqlvfs.Ino]string{}
 	for at, b := range p.base {
-		p.rowPaths[b.Row] = at
+		if was, ok := p.rowPaths[b.Row]; !ok || at < was {
+			p.rowPaths[b.Row] = at
+		}
 		if at != "." {
 			p.byDir[path.Dir(at)] = append(p.byDir[path.Dir(at)], path.Base(at))
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -49,11 +50,8 @@ func Push(ctx context.Context, opt Options) error {
 	r.doing = "push"
 	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name, settings: ownSettings(abs),
 		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, seen: map[string]bool{}}
-	r.Phase("push")
-	r.line("Workspace name: %s", r.name(name))
-	r.line("Files will be stored under: %s", r.name("/"+name+"/"))
-	err = p.run(opt.DB)
-	if err == nil && s != nil && !opt.DryRun && r.failures == 0 {
+	err = p.run(abs)
+	if err == nil && s != nil && !opt.DryRun && r.failures == 0 && len(opt.Paths) == 0 {
 		err = setWhole(s, name)
 	}
 	if s != nil {
@@ -128,10 +126,20 @@ type pusher struct {
 	readers *readers
 }
 
-func (p *pusher) run(db string) error {
-	if err := p.load(db); err != nil {
+func (p *pusher) run(workspace string) error {
+	if err := p.load(p.opt.DB); err != nil {
 		return err
 	}
+	limit, err := limitTo(workspace, p.opt.Paths, func(rel string) bool {
+		return p.loadGuest() == nil && p.guest.knows(rel)
+	})
+	if err != nil {
+		return err
+	}
+	p.limit = limit
+	p.report.Phase("push")
+	p.report.line("Workspace name: %s", p.report.name(p.name))
+	p.report.line("Files will be stored under: %s", p.report.name("/"+p.name+"/"))
 	st, err := fstat(p.host.dir)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
@@ -286,6 +294,7 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	if err != nil {
 		p.report.fail(p.guestPath(d.rel), err)
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !p.limit.meets(join(d.rel, name)) })
 	met := make([]met, len(names))
 	ahead := &ahead{readers: p.readers, waiting: map[string]*read{}}
 	defer ahead.end()
@@ -349,6 +358,9 @@ func (p *pusher) entry(f *os.File, self object, d *folder, name string, m *met) 
 		}
 		return c, nil
 	case unix.S_IFREG, unix.S_IFLNK:
+		if !p.limit.has(at) {
+			return nil, nil // what the user named below it is gone
+		}
 		return nil, p.met(&found{in: d, at: at, name: name, st: st, dir: f, content: m.content})
 	}
 	p.report.note(p.guestPath(at), "skipped: it is a "+kindName(st.Mode))

@@ -18,7 +18,7 @@ func (p *pusher) deleted() error {
 	}
 	var list []string
 	look := func(at string) {
-		if at == "." || p.seen[at] || skipped(at) != "" || p.ctx.Err() != nil {
+		if at == "." || p.seen[at] || !p.limit.has(at) || skipped(at) != "" || p.ctx.Err() != nil {
 			return
 		}
 		if _, err := p.host.stat(at); gone(err) {

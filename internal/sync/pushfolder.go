@@ -34,6 +34,10 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 		d.hidden, d.live = true, false // the guest has removed or replaced it; its files tell the rest
 		return nil
 	}
+	d.fresh = !isDir
+	if !p.limit.has(d.rel) {
+		return nil // it is made when it is to hold something
+	}
 	base, host, guest := p.states(a, a.node == nil && a.was != nil)
 	a.decision = classify.Classify(base, host, guest)
 	f := &found{item: a, at: d.rel}
@@ -42,7 +46,6 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 		d.hidden, d.live = d.hidden || !isDir, d.live || !isDir
 		return nil
 	}
-	d.fresh = !isDir
 	_, err = p.putDir(d, st)
 	return err
 }

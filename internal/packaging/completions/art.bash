@@ -144,7 +144,9 @@ _art_sync_command() {
 			pull) _art_reply "$flags" --dry-run --force --keep-both --allow -p --pick -v --verbose ;;
 			diff) _art_reply "$flags" --patch --stat --json ;;
 			esac
-		elif [[ $name != push ]]; then
+		elif [[ $name == push ]]; then
+			_art_files -f
+		else
 			for ((i = $1 + 1; i + 1 < COMP_CWORD; i++)); do
 				local value=${COMP_WORDS[i + 1]}
 				[[ $value == = ]] && value=${COMP_WORDS[i + 2]}

@@ -134,7 +134,7 @@ function __art_workspace_paths
 end
 
 for program in art art-sync
-    complete -c $program -n '__art_is push pull diff' -f
+    complete -c $program -n '__art_is pull diff' -f
     complete -c $program -n '__art_is pull diff' -a '(__art_workspace_paths)'
     complete -c $program -n '__art_is push pull diff' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'The workspace'
     complete -c $program -n '__art_is push pull diff' -s d -l db -r -F -d 'The database'

@@ -93,7 +93,7 @@ _art_sync_command() {
   )
   case $words[1] in
     push)
-      _arguments $flags '--dry-run[change nothing]' '--force[take what the host has in a conflict]'
+      _arguments $flags '--dry-run[change nothing]' '--force[take what the host has in a conflict]' '*:path:_files'
       ;;
     pull)
       _arguments $flags '--dry-run[change nothing]' '(--keep-both)--force[take what the guest has in a conflict]' \
