@@ -2,7 +2,9 @@ package sqlvfs
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -56,6 +58,37 @@ func lockWriter(path string, waiting func(pid int)) (*os.File, error) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// Writer tells whether a process has a database open for writing, and which that is (0: unknown).
+func Writer(path string) (pid int, open bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return 0, false, unwrapPath(err)
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if err == syscall.EWOULDBLOCK {
+		return lockHolder(f), true, nil
+	}
+	return 0, false, err
+}
+
+// Remove removes a database and what SQLite keeps beside it, unless a process has it open for writing: then the error
+// is an [*InUseError].
+func Remove(path string) error {
+	f, err := lockWriter(path, nil)
+	if err != nil {
+		return unwrapPath(err)
+	}
+	defer f.Close()
+	// The database goes last: what was left of it alone would be taken for whole.
+	for _, suffix := range []string{"-shm", "-wal", "-journal", ""} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return unwrapPath(err)
+		}
+	}
+	return nil
 }
 
 // sayLeaving lets those who want to write know that this process is about to close the file. If it

@@ -72,6 +72,8 @@ type Store struct {
 	closing  bool   // GUARDED_BY(Mutex)
 	turning  bool   // somebody has the writer, see its take. GUARDED_BY(Mutex)
 
+	session session // GUARDED_BY(Mutex)
+
 	writer *writer // nil: read-only
 
 	done    *sync.Cond // on Mutex: a batch was committed, or has failed
@@ -387,6 +389,7 @@ func (s *Store) start() (err error) {
 		if s.nextIno, err = s.firstFree(); err != nil {
 			return err
 		}
+		s.session = session{started: Now(), firstIno: s.nextIno}
 	}
 	s.root = &Inode{Ino: RootIno, voidFrom: math.MaxInt64}
 	if err := s.load(s.root); errors.Is(err, ErrNotExist) {

@@ -201,6 +201,7 @@ func (w *writer) turn() (closing, ok bool) {
 	s.gather = newBatch(b.seq + 1)
 	s.inflight = b
 	s.changed = s.changed || b.changes()
+	s.countDeleted(b)
 	b.freeze()
 	s.Unlock()
 

@@ -145,6 +145,7 @@ func serve(cfg serveConfig) error {
 	}
 	tell("ready")()
 	control.Close()
+	log := logSession(store, os.Stdin)
 	tellOnSignal(mfs)
 	if err := mfs.Join(context.Background()); err != nil {
 		logf("serve: %v", err)
@@ -153,6 +154,9 @@ func serve(cfg serveConfig) error {
 	changed := store.Changed()
 	keep()
 	beside.end()
+	if err := log.end(); err != nil {
+		logf("%v", err)
+	}
 	if err := store.Close(); err != nil {
 		return fmt.Errorf("commit to %s: %w", cfg.db, err)
 	}

@@ -17,7 +17,7 @@ func asArt() bool { return len(os.Args) > 0 && os.Args[0] == "art" }
 // find fills in the database that is kept for the workspace which dir lies in, and that workspace. One that is not
 // there is an error, unless it may be made.
 func find(set *flag.FlagSet, dir, db *string, makes bool) error {
-	user, err := config.ReadUser(config.UserFile(os.Getenv), os.Getenv("HOME"), seccomp.Options)
+	user, err := readUser()
 	if err != nil {
 		return err
 	}
@@ -44,4 +44,8 @@ func find(set *flag.FlagSet, dir, db *string, makes bool) error {
 	*dir, *db = w.Dir, w.Database
 	// The workspace has no links in its path now, and so must the current directory, which paths are relative to.
 	return os.Unsetenv("PWD")
+}
+
+func readUser() (*config.Settings, error) {
+	return config.ReadUser(config.UserFile(os.Getenv), os.Getenv("HOME"), seccomp.Options)
 }

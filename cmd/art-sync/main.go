@@ -116,6 +116,7 @@ func dispatch(ctx context.Context, args []string) error {
 		root.Subcommands = append(root.Subcommands, c)
 	}
 	root.Subcommands = append(root.Subcommands, summaryCommand())
+	root.Subcommands = append(root.Subcommands, overviewCommands()...)
 	// The flag package asks for the usage text of the command whose flags it could not read: that
 	// tells which one help is about.
 	about := prog

@@ -1,7 +1,8 @@
 package main
 
 // usages are the help texts, by command.
-var usages = map[string]string{prog: usage, "push": usagePush, "pull": usagePull, "diff": usageDiff}
+var usages = map[string]string{prog: usage, "push": usagePush, "pull": usagePull, "diff": usageDiff,
+	"status": usageOverview, "log": usageOverview, "list": usageOverview, "rm": usageOverview}
 
 const usage = `NAME
   art-sync - move changes between a host directory and a database
@@ -17,7 +18,8 @@ COMMANDS
   pull   bring what the guest changed to the host
   diff   show what the guest changed
 
-  "art push", "art pull" and "art diff" run these. "art-sync COMMAND --help" tells more.
+  "art push", "art pull" and "art diff" run these; art status, log, list and rm are
+  here too. "art-sync COMMAND --help" tells more.
 
 EXIT STATUS
   0  all was done

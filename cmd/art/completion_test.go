@@ -13,9 +13,21 @@ func TestCompletionsOfferEveryFlag(t *testing.T) {
 	doctor := command(&o, nil).FlagSet
 	doctor.Bool("attack", false, "")
 	doctor.Bool("json", false, "")
+	// Those of art-sync's that are art's alone.
+	of := func(names ...string) *flag.FlagSet {
+		set := flag.NewFlagSet("", flag.ContinueOnError)
+		for _, name := range names {
+			set.Bool(name, false, "")
+		}
+		return set
+	}
 	if err := completions.Compare(map[string]*flag.FlagSet{
 		"art":        command(&o, nil).FlagSet,
 		"art run":    runCommand(&o, nil).FlagSet,
+		"art status": of("m", "mount", "d", "db", "json"),
+		"art log":    of("m", "mount", "d", "db", "json"),
+		"art list":   of("json"),
+		"art rm":     of("force", "q", "quiet"),
 		"art config": configCommand(&o).FlagSet,
 		"art trust":  trustCommand().FlagSet,
 		"art doctor": doctor,

@@ -40,10 +40,18 @@ func TestManPageHasEveryFlag(t *testing.T) {
 			config.Var(f.Value, f.Name, "")
 		}
 	})
+	of := func(names ...string) *flag.FlagSet {
+		set := flag.NewFlagSet("", flag.ContinueOnError)
+		for _, name := range names {
+			set.Bool(name, false, "")
+		}
+		return set
+	}
 	doctor := flag.NewFlagSet("", flag.ContinueOnError)
 	doctor.Bool("attack", false, "")
 	doctor.Bool("json", false, "")
-	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config, "art trust": trustCommand().FlagSet, "art doctor": doctor}); err != nil {
+	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config, "art trust": trustCommand().FlagSet, "art doctor": doctor,
+		"art status": of("m", "mount", "d", "db", "json"), "art log": of("m", "mount", "d", "db", "json"), "art list": of("json"), "art rm": of("force", "q", "quiet")}); err != nil {
 		t.Error(err)
 	}
 }

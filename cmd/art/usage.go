@@ -6,6 +6,7 @@ const usage = `NAME
 SYNOPSIS
   art run [flags] [--] [command...]
   art diff | pull | push [flags] [path...]
+  art status | log | list | rm [flags]
   art [flags] [--] [command...]
   art config [flags]
   art trust [--revoke] [--dry-run] [--json] [DIR]
@@ -21,6 +22,9 @@ DESCRIPTION
   does not change. diff shows what the command changed, pull brings that to the host,
   and push brings what changed on the host into the database. "art pull --help" tells
   more. In a directory below a workspace, all of these mean that workspace.
+
+  status shows what is pending, log which sessions there were, list all databases, and
+  rm removes one. "art status --help" tells more.
 
   With --db, the same goes for the database DB. With neither, the command works on the
   host directory itself, and the rest of its home is gone afterwards.

@@ -51,6 +51,7 @@ type session struct {
 	fuseDone  <-chan error // tells how art-fuse ended; nil without one, and after
 	fuseError error        // how it ended
 	report    bytes.Buffer // what art-fuse has written by its end
+	log       *logged      // what it writes into the log of sessions; nil without one
 
 	quiet      bool
 	flags      string     // with which art diff and art pull find the same workspace and database
@@ -240,6 +241,7 @@ func (s *session) abandon() {
 	}
 	s.streams.CloseGuest()
 	s.closeControl()
+	s.endLog(0, false)
 	s.dropHandover()
 	if s.stageDone != nil {
 		s.stage.Kill()
@@ -416,6 +418,8 @@ func (s *session) finish() (int, error) {
 	s.streams.Terminal.Restore()
 	s.closeControl()
 	s.dropHandover()
+	code, known := s.exitStatus()
+	s.endLog(code, known)
 	if s.fuseDone != nil {
 		s.fuseError = <-s.fuseDone
 	}
@@ -428,7 +432,7 @@ func (s *session) finish() (int, error) {
 	if s.failed != nil {
 		return cli.ExitArt, s.failed
 	}
-	if code, ok := exitCode(<-s.status); ok && s.guest != nil {
+	if known {
 		return code, drained
 	}
 	if s.ended != 0 {

@@ -40,6 +40,12 @@ func (s *session) startFUSE() error {
 	if err != nil {
 		return err
 	}
+	stdin, err := s.beginLog()
+	if err != nil {
+		return fmt.Errorf("start art-fuse: %w", unwrapped(err))
+	}
+	defer stdin.Close()
+	cmd.Stdin = stdin
 	cmd.ExtraFiles = []*os.File{s.server}
 	cmd.Stdout = &s.report
 	cmd.Stderr = os.Stderr

@@ -24,6 +24,12 @@ func (s *session) newStatus() (*os.File, error) {
 	return w, nil
 }
 
+// exitStatus returns the payload's exit code, once the sandbox has ended, if it ran.
+func (s *session) exitStatus() (code int, known bool) {
+	code, known = exitCode(<-s.status)
+	return code, known && s.guest != nil
+}
+
 // exitCode returns the payload's exit code out of bubblewrap's reports, which are
 // JSON objects one after the other. There is none if the payload never ran.
 func exitCode(status []byte) (code int, ok bool) {

@@ -98,6 +98,9 @@ func fileName(dir string) string {
 	return base[:min(len(base), maxName)] + "-" + hex.EncodeToString(sum[:4]) + suffix
 }
 
+// IsOf tells whether the name of a database is that of the workspace dir.
+func IsOf(name, dir string) bool { return filepath.IsAbs(dir) && name == fileName(dir) }
+
 // BaseName returns the base name of the workspace that the database in the file name is for, as far as the name
 // tells, and whether it is such a name at all.
 func BaseName(name string) (base string, ok bool) {

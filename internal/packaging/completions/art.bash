@@ -76,6 +76,9 @@ _art() {
 	push | pull | diff)
 		((COMP_CWORD > 1)) && _art_sync_command 1 && return
 		;;
+	status | log | list | rm)
+		((COMP_CWORD > 1)) && _art_kept && return
+		;;
 	esac
 	local from=1 more=--mode offers=yes
 	if ((COMP_CWORD > 1)); then
@@ -110,12 +113,32 @@ _art() {
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif [[ -n $offers ]]; then
 			local own=
-			((COMP_CWORD == 1)) && own=$(compgen -W 'run push pull diff config trust doctor' -- "$cur")
+			((COMP_CWORD == 1)) && own=$(compgen -W 'run diff pull push status log list rm config trust doctor' -- "$cur")
 			_art_command "$COMP_CWORD"
 			COMPREPLY+=($own)
 		fi
 		;;
 	esac
+}
+
+# _art_kept completes what comes after art status, log, list and rm.
+_art_kept() {
+	_art_scan 2 '' '-m --mount -d --db'
+	case $flag:$cur in
+	-m:* | --mount:*) _art_files -d ;;
+	-d:* | --db:*) _art_files -f ;;
+	:-*)
+		case ${COMP_WORDS[1]} in
+		status | log) _art_reply -m --mount -d --db --json --help ;;
+		list) _art_reply --json --help ;;
+		rm) _art_reply --force -q --quiet --help ;;
+		esac
+		;;
+	*)
+		[[ ${COMP_WORDS[1]} == rm ]] && _art_reply "$(art list 2>/dev/null | cut -d ' ' -f 1)"
+		;;
+	esac
+	return 0
 }
 
 # _art_trust completes what comes after art trust.

@@ -87,11 +87,22 @@ function __art_is
     contains -- "$(commandline -opc)[2]" $argv
 end
 
-complete -c art -n 'not __art_is push pull diff config trust doctor' -x -a '(__art_payload $__art_valued)'
+complete -c art -n 'not __art_is push pull diff status log list rm config trust doctor' -x -a '(__art_payload $__art_valued)'
 complete -c art -n __art_first -a run -d 'Run a command whose changes stay apart'
 complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
 complete -c art -n __art_first -a pull -d 'Bring what the guest changed to the host'
 complete -c art -n __art_first -a diff -d 'Show what the guest changed'
+complete -c art -n __art_first -a status -d 'Show what is pending'
+complete -c art -n __art_first -a log -d 'Show the sessions there were'
+complete -c art -n __art_first -a list -d 'Show all databases of workspaces'
+complete -c art -n __art_first -a rm -d 'Remove the database of a workspace'
+complete -c art -n '__art_is status log list rm' -f
+complete -c art -n '__art_is rm' -a "(command -q art; and art list 2>/dev/null | string replace -r ' .*' '')"
+complete -c art -n '__art_is rm' -l force -d 'Remove it whatever is in it'
+complete -c art -n '__art_is rm' -s q -l quiet -d 'Say nothing but errors'
+complete -c art -n '__art_is status log' -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
+complete -c art -n '__art_is status log' -s d -l db -r -F -d 'The database'
+complete -c art -n '__art_is status log list rm' -l help -d 'Print help'
 complete -c art -n __art_first -a config -d 'Show the settings of a session'
 complete -c art -n __art_first -a trust -d 'Allow what the settings of a workspace ask for'
 complete -c art -n __art_first -a doctor -d 'Look whether this host has what a session needs'
@@ -120,7 +131,7 @@ complete -c art -n __art_runs -s q -l quiet -d 'Say nothing but errors'
 complete -c art -n __art_runs -l version -d 'Print the version'
 complete -c art -n __art_runs -l help -d 'Print help'
 complete -c art -n '__art_is config' -l schema -d 'Print a JSON schema for editors'
-complete -c art -n '__art_is config trust doctor' -l json -d 'Print an object'
+complete -c art -n '__art_is config trust doctor status log list' -l json -d 'Print an object'
 complete -c art -n '__art_is doctor' -l attack -d 'Try to break out'
 
 # art push, pull, diff, and the same of art-sync

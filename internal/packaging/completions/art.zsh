@@ -68,6 +68,10 @@ _art_run() {
       'push:bring what the host changed into a database'
       'pull:bring what the guest changed to the host'
       'diff:show what the guest changed'
+      'status:show what is pending'
+      'log:show the sessions there were'
+      'list:show all databases of workspaces'
+      'rm:remove the database of a workspace'
       'config:show the settings of a session'
       'trust:allow what the settings of a workspace ask for'
       'doctor:look whether this host has what a session needs'
@@ -78,7 +82,7 @@ _art_run() {
   return ret
 }
 
-# _art_sync_command completes push, pull, diff or trust, which is the first word.
+# _art_sync_command completes push, pull, diff and others, which is the first word.
 _art_sync_command() {
   local -A opt_args
   local -a flags=(
@@ -104,6 +108,15 @@ _art_sync_command() {
     diff)
       _arguments $flags '(--stat --json)--patch[print a unified diff]' '(--patch --json)--stat[count lines]' \
         '(--patch --stat)--json[print an object a line]' '*:path: _art_workspace_paths'
+      ;;
+    status | log)
+      _arguments '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' '(-d --db)'{-d,--db=}'[the database]:database:_files' \
+        '--json[print an object a line]' '(- *)--help[print help]'
+      ;;
+    list) _arguments '--json[print an object a line]' '(- *)--help[print help]' ;;
+    rm)
+      _arguments '--force[remove it whatever is in it]' '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' \
+        '(- *)--help[print help]' '1:database:(${${(f)"$(_call_program databases art list 2>/dev/null)"}%% *})'
       ;;
     trust)
       _arguments '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' '--revoke[allow it no more]' \
@@ -163,7 +176,7 @@ _art() {
   case $service in
     art-trace) _art_trace; return ;;
     art)
-      [[ $words[2] == (push|pull|diff|trust) ]] && (( CURRENT > 2 )) || { _art_run; return }
+      [[ $words[2] == (push|pull|diff|status|log|list|rm|trust) ]] && (( CURRENT > 2 )) || { _art_run; return }
       ;;
   esac
   if (( CURRENT > 2 )); then

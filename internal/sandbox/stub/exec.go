@@ -32,7 +32,11 @@ func (p *Payload) exec() int {
 	err := p.search(name)
 	switch {
 	case errors.Is(err, unix.ENOENT) && !strings.Contains(name, "/"):
-		cli.Fail("art", fmt.Errorf("%s: command not found", name))
+		err := fmt.Errorf("%s: command not found", name)
+		if word := cli.Meant(name); word != "" {
+			err = cli.WithHint(err, "did you mean art "+word+"?")
+		}
+		cli.Fail("art", err)
 		return cli.ExitNotFound
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
 		// Also what the kernel says of a script whose interpreter is missing.

@@ -1,0 +1,146 @@
+package overview
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/riverlytech/art/internal/workspace"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// entry is a database as JSON has it.
+type entry struct {
+	Name      string     `json:"name"`
+	Workspace string     `json:"workspace"` // "": unknown
+	Gone      bool       `json:"gone"`      // there is no such directory any more
+	Database  string     `json:"database"`
+	Size      int64      `json:"size"`
+	Used      *time.Time `json:"used"`
+	Running   bool       `json:"running"`
+	PID       int        `json:"pid,omitempty"`
+	Error     string     `json:"error,omitempty"` // why it could not be looked into
+}
+
+// List shows the databases in a directory, the one that was used last first. What is no database of a workspace, by
+// its name, is left out.
+func List(databases string, o Options) error {
+	files, err := os.ReadDir(databases)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list the databases: %w", err)
+	}
+	var list []*entry
+	for _, f := range files {
+		if _, ok := workspace.BaseName(f.Name()); ok && f.Type().IsRegular() {
+			list = append(list, look(filepath.Join(databases, f.Name())))
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *entry) int { return b.used().Compare(a.used()) })
+	width := 0
+	for _, e := range list {
+		width = max(width, len(o.name(e.Name)))
+	}
+	for _, e := range list {
+		if o.JSON {
+			err = o.object(e)
+		} else {
+			err = o.line("%-*s  %8s  %-16s  %s", width, o.name(e.Name), bytes(e.Size), e.when(), e.where(&o))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look finds out what there is to say of a database.
+func look(path string) *entry {
+	e := &entry{Name: strings.TrimSuffix(filepath.Base(path), ".db"), Database: path, Size: sizeOf(path)}
+	if info, err := os.Lstat(path); err == nil {
+		at := info.ModTime()
+		e.Used = &at
+	}
+	var err error
+	if e.PID, e.Running, err = sqlvfs.Writer(path); err != nil {
+		e.Error = err.Error()
+		return e
+	}
+	if list, err := sessions(path); err != nil {
+		e.Error = err.Error()
+		return e
+	} else if len(list) > 0 {
+		if list[0].Running {
+			e.PID = list[0].PID
+		}
+		if at := list[0].Ended; at != nil {
+			e.Used = at
+		} else if at := list[0].Started; at != nil {
+			e.Used = at
+		}
+	}
+	e.Workspace = workspaceOf(path)
+	if e.Workspace != "" {
+		_, err := os.Stat(e.Workspace)
+		e.Gone = errors.Is(err, fs.ErrNotExist)
+	}
+	return e
+}
+
+// workspaceOf returns the directory whose database has this path, as the database says, or "": it may hold others,
+// and say anything.
+func workspaceOf(path string) string {
+	c, done, err := sqlvfs.Connect(path)
+	if err != nil {
+		return ""
+	}
+	defer done()
+	q, _, err := c.Prepare("SELECT CAST(path AS BLOB) FROM art_workspace WHERE length(path) < 4096 LIMIT 100")
+	if err != nil {
+		return "" // an older layout
+	}
+	defer q.Close()
+	found := ""
+	for q.Step() {
+		switch dir := string(q.ColumnRawBlob(0)); {
+		case workspace.IsOf(filepath.Base(path), dir):
+			return dir
+		case found == "" && filepath.IsAbs(dir) && !strings.Contains(dir, "\x00"):
+			found = dir // it was adopted
+		}
+	}
+	return found
+}
+
+func (e *entry) used() time.Time {
+	if e.Used == nil {
+		return time.Time{}
+	}
+	return *e.Used
+}
+
+func (e *entry) when() string {
+	switch {
+	case e.Running:
+		return "running"
+	case e.Used == nil:
+		return "?"
+	}
+	return e.Used.Local().Format("2006-01-02 15:04")
+}
+
+func (e *entry) where(o *Options) string {
+	switch {
+	case e.Error != "":
+		return "error: " + o.name(e.Error)
+	case e.Workspace == "":
+		return "?"
+	case e.Gone:
+		return o.name(e.Workspace) + " (gone)"
+	}
+	return o.name(e.Workspace)
+}

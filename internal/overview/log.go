@@ -1,0 +1,120 @@
+package overview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// session is an entry of the log as JSON has it.
+type session struct {
+	Started  *time.Time `json:"started"`
+	Ended    *time.Time `json:"ended"` // null: it runs, or was killed
+	Seconds  *float64   `json:"seconds"`
+	Running  bool       `json:"running"`
+	PID      int        `json:"pid"`
+	Command  []string   `json:"command"`
+	ExitCode *int64     `json:"exit_code"`
+	Made     *int64     `json:"made"`
+	Changed  *int64     `json:"changed"`
+	Deleted  *int64     `json:"deleted"`
+}
+
+// Log shows the sessions of a database, the latest first.
+func Log(database string, o Options) error {
+	list, err := sessions(database)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if o.JSON {
+			err = o.object(s)
+		} else {
+			err = o.line("%s  %-7s  %-9s  %-32s  %s", s.when(), s.took(), s.ending(), s.did(), command(s.Command))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessions returns the sessions of a database, the latest first.
+func sessions(database string) ([]session, error) {
+	s, err := openDatabase(database)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	list, err := s.Sessions()
+	if err != nil {
+		return nil, fmt.Errorf("read the log of %s: %w", database, err)
+	}
+	_, open, err := sqlvfs.Writer(database)
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", database, err)
+	}
+	out := make([]session, 0, len(list))
+	for i, e := range list {
+		x := session{
+			Started: moment(&e.Started), Ended: moment(e.Ended), PID: e.PID, Command: e.Command, ExitCode: e.ExitCode,
+			Made: e.Made, Changed: e.Changed, Deleted: e.Deleted,
+			Running: open && i == 0 && e.Ended == nil,
+		}
+		if x.Command == nil {
+			x.Command = []string{}
+		}
+		if x.Started != nil && x.Ended != nil {
+			seconds := x.Ended.Sub(*x.Started).Round(time.Millisecond).Seconds()
+			x.Seconds = &seconds
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+func (s *session) when() string {
+	if s.Started == nil {
+		return "?               "
+	}
+	return s.Started.Local().Format("2006-01-02 15:04")
+}
+
+func (s *session) took() string {
+	switch {
+	case s.Running && s.Started != nil:
+		return took(time.Since(*s.Started))
+	case s.Seconds == nil:
+		return "?"
+	}
+	return took(s.Ended.Sub(*s.Started))
+}
+
+func (s *session) ending() string {
+	switch {
+	case s.Running:
+		return "running"
+	case s.ExitCode == nil: // nobody was left to say one
+		return "killed"
+	}
+	return fmt.Sprintf("exit %d", *s.ExitCode)
+}
+
+// did says in short what the session changed.
+func (s *session) did() string {
+	var parts []string
+	for _, of := range []struct {
+		n    *int64
+		what string
+	}{{s.Made, "made"}, {s.Changed, "changed"}, {s.Deleted, "deleted"}} {
+		if of.n != nil && *of.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", *of.n, of.what))
+		}
+	}
+	if parts == nil {
+		return "-"
+	}
+	return strings.Join(parts, ", ")
+}

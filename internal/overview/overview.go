@@ -1,0 +1,117 @@
+// Package overview shows what there is in the databases of workspaces: which there are (List), what is pending in one
+// (Status), and which sessions it had (Log); and it removes one (Remove). Each has a form for people and one for
+// programs, an object a line.
+package overview
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Options say where to write, and in which form.
+type Options struct {
+	Stdout, Stderr io.Writer
+	Terminal       bool // Stdout is one
+	JSON           bool
+}
+
+// object writes a line for programs.
+func (o *Options) object(value any) error {
+	text, err := quote.JSON(value)
+	if err == nil {
+		_, err = fmt.Fprintln(o.Stdout, text)
+	}
+	return err
+}
+
+func (o *Options) line(format string, args ...any) error {
+	_, err := fmt.Fprintf(o.Stdout, format+"\n", args...)
+	return err
+}
+
+// name is a path as people are shown it.
+func (o *Options) name(path string) string { return quote.Name(path, o.Terminal) }
+
+// openDatabase opens a database for reading, also beside a session.
+func openDatabase(path string) (*sqlvfs.Store, error) {
+	s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// sizeOf returns how much a database takes, with its log.
+func sizeOf(path string) (size int64) {
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Lstat(path + suffix); err == nil {
+			size += info.Size()
+		}
+	}
+	return size
+}
+
+// bytes is a size for people.
+func bytes(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%dB", n)
+	}
+	f, i := float64(n)/1024, 0
+	for ; math.Round(f*10) >= 10240 && i < len(units)-1; i++ {
+		f /= 1024
+	}
+	return fmt.Sprintf("%.1f%c", f, units[i])
+}
+
+// took is a span of time for people.
+func took(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "?" // a clock was set meanwhile
+	case d < 10*time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	text := d.Round(time.Second).String()
+	if d >= time.Hour {
+		text = strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return text
+}
+
+// moment is a time of a database, or nil if it cannot be one: another program may have written it.
+func moment(t *sqlvfs.Timespec) *time.Time {
+	if t == nil || t.Sec < 0 || t.Sec > 253402300799 { // the end of the year 9999
+		return nil
+	}
+	at := t.Time()
+	return &at
+}
+
+// command is a command for people, in one line.
+func command(args []string) string {
+	if len(args) == 0 {
+		return "(a shell)"
+	}
+	var words []string
+	for _, arg := range args {
+		word := quote.Name(arg, true)
+		if word == arg && (arg == "" || strings.ContainsAny(arg, " \"'$`\\&|;<>()*?[]#~!{}")) {
+			word = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
+	}
+	text := strings.Join(words, " ")
+	if cut := []rune(text); len(cut) > 100 {
+		text = string(cut[:97]) + "..."
+	}
+	return cli.Printable(text)
+}

@@ -1,0 +1,161 @@
+package overview
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/workspace"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// RemoveOptions say how to remove a database.
+type RemoveOptions struct {
+	Stderr io.Writer
+	// Force removes it without a question, whatever is pending.
+	Force bool
+	// Answer is where to read the answer to a question from; nil: nobody can be asked.
+	Answer io.Reader
+	Quiet  bool
+}
+
+// Remove removes a database. If its workspace may lack what is in it, somebody has to say that this is meant.
+//
+// dir is the workspace, or "" to take the database's word for it.
+func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
+	_, open, err := sqlvfs.Writer(database)
+	switch {
+	case err != nil:
+		return fmt.Errorf("remove database %s: %w", database, err)
+	case open:
+		return inUse(database, look(database).PID)
+	}
+	if !o.Force {
+		if what := unpulled(ctx, dir, database); what != "" {
+			if err := o.confirm(database, what); err != nil {
+				return err
+			}
+		}
+	}
+	err = sqlvfs.Remove(database)
+	var used *sqlvfs.InUseError
+	switch {
+	case errors.As(err, &used):
+		return inUse(database, used.PID)
+	case err != nil:
+		return fmt.Errorf("remove database %s: %w", database, err)
+	case !o.Quiet:
+		fmt.Fprintf(o.Stderr, "art: removed %s\n", cli.Printable(database))
+	}
+	return nil
+}
+
+func inUse(database string, pid int) error {
+	hint := "end that session first"
+	if pid != 0 {
+		hint = fmt.Sprintf("end that session first (process %d)", pid)
+	}
+	return cli.WithHint(fmt.Errorf("remove database %s: %w", database, &sqlvfs.InUseError{PID: pid}), hint)
+}
+
+// unpulled says what would be lost with a database, as far as its workspace is concerned, or "".
+func unpulled(ctx context.Context, dir, database string) string {
+	e := look(database)
+	if dir != "" {
+		e.Workspace, e.Gone = dir, false
+	}
+	switch {
+	case e.Error != "":
+		return "cannot be looked into (" + e.Error + ")"
+	case e.Workspace == "":
+		return "does not say which workspace it is of"
+	case e.Gone:
+		return "is of " + e.Workspace + ", which is gone"
+	}
+	s := &status{Workspace: e.Workspace, Database: database}
+	if err := s.compare(ctx, io.Discard); err != nil {
+		return "cannot be compared with " + e.Workspace + " (" + err.Error() + ")"
+	}
+	if what := s.pending(); what != "" {
+		return "has changes that " + e.Workspace + " has not: " + what
+	}
+	return ""
+}
+
+// confirm asks whether a database is to go of which what is said.
+func (o *RemoveOptions) confirm(database, what string) error {
+	err := fmt.Errorf("remove database %s: it %s", database, what)
+	if o.Answer == nil {
+		return cli.WithHint(err, "art pull brings changes to the workspace; --force removes it all the same")
+	}
+	fmt.Fprintf(o.Stderr, "art: %s %s\nart: remove it? [y/N] ", cli.Printable(database), cli.Printable(what))
+	answer, _ := bufio.NewReader(o.Answer).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was removed")
+}
+
+// Named returns the database that somebody means by a name that List shows, the base name of its workspace, the path of
+// that, or its own; and with it the workspace, if that was named.
+func Named(databases, what string) (dir, database string, err error) {
+	found := map[string]string{}
+	if w, err := workspace.At(databases, what); err == nil && w.Known {
+		found[w.Database] = w.Dir
+	}
+	if info, err := os.Lstat(what); err == nil && info.Mode().IsRegular() && (filepath.Dir(absolute(what)) == databases || isDatabase(what)) {
+		found[absolute(what)] = ""
+	}
+	files, err := os.ReadDir(databases)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", "", fmt.Errorf("list the databases: %w", err)
+	}
+	for _, f := range files {
+		base, ok := workspace.BaseName(f.Name())
+		path := filepath.Join(databases, f.Name())
+		if ok && f.Type().IsRegular() && (what == base || what+".db" == f.Name() || absolute(what) == workspaceOf(path)) {
+			found[path] = found[path]
+		}
+	}
+	switch names := slices.Sorted(maps.Keys(found)); len(names) {
+	case 0:
+		return "", "", cli.WithHint(fmt.Errorf("find the database of %q: there is none", what), "`art list` shows all")
+	case 1:
+		return found[names[0]], names[0], nil
+	default:
+		return "", "", cli.WithHint(fmt.Errorf("find the database of %q: that may be %s", what, strings.Join(names, " or ")), "give its whole path, or the name that `art list` shows")
+	}
+}
+
+// isDatabase tells whether a file is a database of art's, by the application id in its header
+// (https://www.sqlite.org/fileformat.html, section 1.3).
+func isDatabase(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var header [72]byte
+	_, err = io.ReadFull(f, header[:])
+	return err == nil && strings.HasPrefix(string(header[:]), "SQLite format 3\x00") && binary.BigEndian.Uint32(header[68:]) == sqlvfs.ApplicationID
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -1,0 +1,166 @@
+package overview
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/riverlytech/art/internal/sync"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// maxShown is how many paths a status shows.
+const maxShown = 10
+
+// status is what is pending in a database, as JSON has it. Directories do not count.
+type status struct {
+	Workspace string `json:"workspace"`
+	Database  string `json:"database"`
+	Size      int64  `json:"size"`
+	Running   bool   `json:"running"`
+	PID       int    `json:"pid,omitempty"`
+	Changed   int    `json:"changed"`
+	Deleted   int    `json:"deleted"`
+	Held      int    `json:"held"`
+	Conflicts int    `json:"conflicts"`
+
+	first []difference // the first paths
+	more  int          // and how many there are besides
+}
+
+// difference is what Status needs of a line that sync.Diff writes.
+type difference struct {
+	Status, Path, From, Kind, Why string
+	Bytes                         []byte `json:"path_bytes"`
+	Conflict, Held                bool
+}
+
+// Status shows what is pending in the database of the workspace dir, and who has the database.
+func Status(ctx context.Context, dir, database string, o Options) error {
+	s := &status{Workspace: dir, Database: database, Size: sizeOf(database)}
+	if err := s.compare(ctx, o.Stderr); err != nil {
+		return err
+	}
+	pid, open, err := sqlvfs.Writer(database)
+	if err != nil {
+		return fmt.Errorf("open database %s: %w", database, err)
+	}
+	s.Running, s.PID = open, pid
+	var latest *session
+	if open {
+		if list, err := sessions(database); err == nil && len(list) > 0 && list[0].Running {
+			latest, s.PID = &list[0], list[0].PID
+		}
+	}
+	if o.JSON {
+		return o.object(s)
+	}
+	return s.show(latest, &o)
+}
+
+// compare fills in the differences, as art diff finds them.
+func (s *status) compare(ctx context.Context, stderr io.Writer) error {
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		_, err := sync.Diff(ctx, sync.Options{Dir: s.Workspace, DB: s.Database, Form: sync.JSON, Stdout: w, Stderr: stderr})
+		w.CloseWithError(io.EOF)
+		done <- err
+	}()
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			break
+		}
+		var d difference
+		if err := json.Unmarshal(line, &d); err == nil && d.Kind != "directory" {
+			s.add(d)
+		}
+	}
+	return <-done
+}
+
+func (s *status) add(d difference) {
+	switch {
+	case d.Conflict:
+		s.Conflicts++
+	case d.Held:
+		s.Held++
+	case d.Status == "D":
+		s.Deleted++
+	default:
+		s.Changed++
+	}
+	// What needs a decision is shown first.
+	switch {
+	case len(s.first) < maxShown:
+		s.first = append(s.first, d)
+	default:
+		s.more++
+		if i := s.plain(); i >= 0 && (d.Conflict || d.Held) {
+			s.first = append(append(s.first[:i:i], s.first[i+1:]...), d)
+		}
+	}
+}
+
+// plain is the last path shown that needs no decision.
+func (s *status) plain() int {
+	for i := len(s.first) - 1; i >= 0; i-- {
+		if !s.first[i].Conflict && !s.first[i].Held {
+			return i
+		}
+	}
+	return -1
+}
+
+// Pending says in a few words what is pending, or nothing.
+func (s *status) pending() string {
+	var parts []string
+	for _, of := range []struct {
+		n    int
+		what string
+	}{{s.Changed, "changed"}, {s.Deleted, "deleted"}, {s.Held, "held back"}, {s.Conflicts, "in conflict"}} {
+		if of.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", of.n, of.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s *status) show(running *session, o *Options) error {
+	err := o.line("workspace  %s\ndatabase   %s, %s", o.name(s.Workspace), o.name(s.Database), bytes(s.Size))
+	switch {
+	case running != nil:
+		err = errors.Join(err, o.line("running    %s, process %d, for %s", command(running.Command), running.PID, running.took()))
+	case s.Running:
+		err = errors.Join(err, o.line("running    process %d has the database", s.PID))
+	}
+	pending := s.pending()
+	if pending == "" {
+		return errors.Join(err, o.line("pending    nothing"))
+	}
+	err = errors.Join(err, o.line("pending    %s", pending))
+	for _, d := range s.first {
+		path := d.Path
+		if d.Bytes != nil {
+			path = string(d.Bytes)
+		}
+		text := d.Status + " " + o.name(path)
+		if d.From != "" {
+			text = d.Status + " " + o.name(d.From) + " -> " + o.name(path)
+		}
+		if d.Why != "" {
+			text += ": " + d.Why
+		}
+		err = errors.Join(err, o.line("           %s", text))
+	}
+	if s.more > 0 {
+		err = errors.Join(err, o.line("           and %d more: art diff", s.more))
+	}
+	return err
+}
