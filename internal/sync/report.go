@@ -149,16 +149,13 @@ func (r *reporter) leftOut(by string) { r.outs[by]++ }
 
 // total says on standard error how much was done, or would be; held is how much is held back.
 func (r *reporter) total(held int) {
-	written, deleted, note := " written", " deleted", ""
+	written, moved, deleted, note := " written", " moved", " deleted", ""
 	if r.opt.DryRun {
-		written, deleted, note = " to write", " to delete", " (dry run)"
+		written, moved, deleted, note = " to write", " to move", " to delete", " (dry run)"
 	}
 	var things, parts []string
 	if n := r.count["FILE"] + r.count["LINK"]; n > 0 {
 		things = append(things, count(n, "file"))
-	}
-	if n := r.count["REF"]; n > 0 {
-		things = append(things, count(n, "reference"))
 	}
 	switch n := r.count["DIR"]; {
 	case n == 1:
@@ -168,6 +165,9 @@ func (r *reporter) total(held int) {
 	}
 	if things != nil {
 		parts = append(parts, strings.Join(things, " and ")+written)
+	}
+	if n := r.count["REF"]; n > 0 {
+		parts = append(parts, count(n, "reference")+moved)
 	}
 	for _, c := range []struct {
 		n    int
