@@ -252,6 +252,9 @@ func (p *Plan) hindrance(hostHead, guestHead bool) (why string, quiet bool, err 
 	if co.bad != "" {
 		return co.bad, false, nil
 	}
+	if p.stay != "" {
+		return p.stay, false, nil
+	}
 	if p.force {
 		return "", false, nil
 	}

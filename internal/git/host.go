@@ -16,7 +16,8 @@ import (
 // outside is reached, whoever exchanges what is in it meanwhile (openat2(2)).
 type hostDir struct {
 	dir      *os.File
-	uid, gid int // of what is made in it; -1: the caller's
+	own      string // of a linked worktree, below dir
+	uid, gid int    // of what is made in it; -1: the caller's
 	mode     uint32
 }
 
@@ -34,6 +35,7 @@ func newHost(dir *os.File) (*hostDir, error) {
 }
 
 func (h *hostDir) open(at string, flags int, mode uint64) (*os.File, error) {
+	at = in(h.own, at)
 	for {
 		fd, err := unix.Openat2(int(h.dir.Fd()), at, &unix.OpenHow{
 			Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW), Mode: mode,
@@ -118,7 +120,7 @@ func (h *hostDir) exists(at string) bool {
 
 // parent opens the directory that holds a path, and makes it first if it is not there.
 func (h *hostDir) parent(at string) (*os.File, error) {
-	dir := path.Dir(at)
+	dir := path.Dir(in(h.own, at))
 	d, err := h.open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if !errors.Is(err, fs.ErrNotExist) || dir == "." {
 		return d, err
@@ -189,7 +191,7 @@ func (h *hostDir) rename(from, to string, flags uint) error {
 
 // remove removes a file, or an empty directory. What is not there is no error.
 func (h *hostDir) remove(at string) error {
-	d, err := h.open(path.Dir(at), unix.O_PATH|unix.O_DIRECTORY, 0)
+	d, err := h.open(path.Dir(in(h.own, at)), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -207,9 +209,12 @@ func (h *hostDir) remove(at string) error {
 	return err
 }
 
+// tmpPrefix begins the names of files that are to be renamed.
+const tmpPrefix = "tmp_art_"
+
 // replace writes a file anew: under another name first, and in one step.
 func (h *hostDir) replace(at string, data []byte) error {
-	tmp := path.Dir(at) + "/tmp_art_" + rand.Text()
+	tmp := path.Join(path.Dir(in(h.own, at)), tmpPrefix+rand.Text())
 	f, err := h.create(tmp, 0o666)
 	if err != nil {
 		return err

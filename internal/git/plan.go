@@ -19,6 +19,10 @@ type Options struct {
 	Host  *os.File // its git directory on the host
 	Guest Guest
 	Force bool // the guest's value wins where both sides have moved something
+	// Own is the linked worktree's own directory, below the git directory; "" is the main worktree.
+	Own string
+	// Stay says why what the host has checked out is to stay, if it is.
+	Stay string
 	// Top is the directory of the host that is checked out; nil: there is none.
 	Top *os.File
 }
@@ -44,6 +48,7 @@ type Plan struct {
 	h       *hostRefs
 	g       *guestRefs
 	force   bool
+	stay    string
 
 	elsewhere map[string]string // branches that another worktree of the host is on, and which
 	diverted  map[string]string // references that came under another name
@@ -65,7 +70,10 @@ func New(ctx context.Context, opt Options) (_ *Plan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{guest: opt.Guest, host: h, top: opt.Top, force: opt.Force, logs: newLogs(h, opt.Guest),
+	if h.own = opt.Own; h.own != "" {
+		opt.Guest = worktreeGuest{opt.Guest, opt.Own}
+	}
+	p := &Plan{guest: opt.Guest, host: h, top: opt.Top, force: opt.Force, stay: opt.Stay, logs: newLogs(h, opt.Guest),
 		elsewhere: map[string]string{}, diverted: map[string]string{}, broken: map[string]bool{},
 		logLines: map[string][]logLine{}, logWas: map[string][]logLine{}}
 	if err := p.known(); err != nil {
@@ -151,11 +159,16 @@ func (p *Plan) worktrees() error {
 	}
 	for _, e := range list {
 		data, err := p.host.read("worktrees/"+e.Name+"/HEAD", maxRef)
-		if err != nil {
+		if err != nil || "worktrees/"+e.Name == p.host.own {
 			continue
 		}
 		if v, ok := parseRef(data); ok && v.sym != "" {
 			p.elsewhere[v.sym] = "the worktree " + e.Name
+		}
+	}
+	if p.host.own != "" {
+		if name := p.mainHead(); name != "" {
+			p.elsewhere[name] = "the main worktree"
 		}
 	}
 	// A worktree of the guest's has no place on the host. What it is detached at comes as a branch.

@@ -86,6 +86,9 @@ func (p *planner) compare() error {
 	p.report.Phase("compare")
 	p.entered, p.files, p.moved = map[sqlvfs.Ino]*item{}, map[sqlvfs.Ino]*item{}, map[string]*item{}
 	p.copies, p.needed = map[sqlvfs.Fingerprint]*item{}, map[string]bool{}
+	if err := p.openOutside(); err != nil {
+		return err
+	}
 	if err := p.gather(); err != nil {
 		return err
 	}

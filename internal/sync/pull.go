@@ -229,7 +229,7 @@ func (p *puller) run() error {
 		}
 	}
 	if p.top == nil {
-		return nil
+		return p.pullOutside()
 	}
 	if err := p.compare(); err != nil {
 		return err

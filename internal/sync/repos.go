@@ -26,6 +26,10 @@ type repo struct {
 	err      error    // why there is none
 	skipped  []string // files that the guest has committed, and that do not belong to what the host has checked out
 	done     bool     // what the guest had in it is on the host
+
+	// Of one whose git directory is outside of the workspace, that is p.repos[outside]:
+	on     *planner // what reads its layer of the database; nil: it is in the workspace
+	within string   // where the workspace is in what is checked out
 }
 
 // gitDir returns the git directory that a path is in, and the path in there.
@@ -140,7 +144,10 @@ func (p *planner) repoOver(rel string) *repo {
 // gitHas asks whether a commit has what the guest has at a path. If so, it is done with.
 func (p *planner) gitHas(r *repo, rel string, n *sqlvfs.Node, has func(string, uint32, io.Reader, int64) bool) bool {
 	at := rel
-	if r.top != "." {
+	switch {
+	case r.on != nil:
+		at = path.Join(r.within, rel)
+	case r.top != ".":
 		at = strings.TrimPrefix(rel, r.top+"/")
 	}
 	is := false
@@ -196,6 +203,9 @@ func (p *planner) closeRepos() {
 		}
 		for _, d := range r.dirs {
 			d.Close() // nil is no error that matters
+		}
+		if r.on != nil {
+			r.on.host.close()
 		}
 	}
 }
@@ -385,8 +395,13 @@ func (p *puller) absorb() error {
 		if !r.done {
 			continue
 		}
-		n, _ := p.guestAt(r.dir)
-		if err := p.absorbDir(r.dir, n, p.whole(r), func(rel string) bool { return git.Owns(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
+		if r.on != nil {
+			if err := r.absorbOutside(); err != nil {
+				return err
+			}
+		} else if n, _ := p.guestAt(r.dir); n == nil {
+			continue
+		} else if err := p.absorbDir(r.dir, n, p.whole(r), func(rel string) bool { return git.Owns(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
 			return err
 		}
 		for _, rel := range r.skipped {
@@ -477,6 +492,9 @@ func (p *puller) outdate(at string, n *sqlvfs.Node) {
 
 // whole tells whether a push has stored all of a repository.
 func (p *puller) whole(r *repo) bool {
+	if r.on != nil {
+		return false
+	}
 	b := p.base[join(r.dir, "HEAD")]
 	return b != nil && b.Row != 0
 }
