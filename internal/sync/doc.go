@@ -3,13 +3,15 @@
 //
 // # Who changed what
 //
-// For each path, the host and the guest (the tree of the database) are compared with the baseline:
-// what both sides were when they last agreed (compare.go). It is written down by push and pull
-// (table art_baseline); of what a session has copied up, the row's origin is the baseline; of what it
-// has hidden, the session writes one down; what it has not touched has no row, and no question
-// arises. What only one side changed goes to the other. What both changed is a conflict, unless they
-// are equal, and is left alone and named. Nothing else is ever overwritten or removed: what the host
-// had at the moment of planning is looked for once more before it is replaced.
+// Each path at which the host and the guest (the tree of the database) may differ is an item (item.go): what
+// the host has there, what the guest has, and the baseline, which is what both were when they last agreed.
+// Push and pull write it down (table art_baseline); of what a session has copied up, the row's origin is the
+// baseline; of what it has hidden, the session writes one down; what it has not touched has no row, and no
+// question arises. Package classify decides, by these three alone, whose version counts of content, mode,
+// owner and extended attributes. What only one side changed goes to the other. What both changed is a
+// conflict, unless they are equal; one about the content of a file holds for all of its names (links.go).
+// It is left alone and named. Nothing else is ever overwritten or removed: what the host had at the moment
+// of planning is looked for once more before it is replaced.
 //
 // # What stays out
 //
@@ -26,16 +28,19 @@
 // What the host would run by itself, and links that point out of the workspace, are held back until
 // the user allows them (danger.go, settings.go, package held).
 //
-// # Pull in three steps
+// # Pull in four steps
 //
-//  1. plan (planner.go; plan.go, planentry.go, removal.go, copies.go): find out what the guest
-//     changed, walking the rows of the database; the host is asked about these paths only. Nothing
-//     changes, and nothing will if the host's file system cannot hold all of it (fits.go, trial.go).
-//  2. stage (stage.go): write each new file into a hidden directory of the workspace. All content
+//  1. gather (gather.go, removal.go, copies.go, links.go): find the items, walking the rows of the database;
+//     the host is asked about these paths only.
+//  2. decide (decide.go, operation.go): from each decision, what the user asked for and what is held back,
+//     operations follow. A dry run and diff (diff.go) end here. Nothing changes, and nothing will if the
+//     host's file system cannot hold all of it (fits.go, trial.go).
+//  3. stage (stage.go): write each new file into a hidden directory of the workspace. All content
 //     that comes from host files is read now, while they are what the database refers to. A disk
 //     that fills up is noticed here, with the workspace still untouched.
-//  3. place (place.go): make directories, rename what was staged to where it belongs, remove what the
-//     guest has removed, set directories' times (finish.go), and write down the new baselines (commit.go).
+//  4. execute (execute.go, place.go, finish.go): carry out the operations in the order of their dependencies,
+//     with a journal by which the next push or pull goes on after a kill (journal.go), and write down the new
+//     baselines (commit.go).
 package sync
 
 import (

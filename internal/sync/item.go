@@ -212,18 +212,3 @@ func (p *planner) hostXattrs(a *item) (map[string]string, error) {
 	defer f.Close()
 	return userXattrs(f)
 }
-
-// conflictText tells in words what both sides did at a path.
-func conflictText(a *item) string {
-	d := classify.Decision{Kind: classify.Conflict, Host: classify.Written, Guest: classify.Written}
-	if a.was == nil {
-		d.Host, d.Guest = classify.Made, classify.Made
-	}
-	if a.there == 0 {
-		d.Host = classify.Deleted
-	}
-	if a.gone() {
-		d.Guest = classify.Deleted
-	}
-	return d.Why()
-}
