@@ -27,8 +27,14 @@ func (p *puller) beside(a *item) bool {
 	if b.attr.IsSymlink() {
 		do = symlink
 	}
-	if !p.permitted(&b) || b.source != "" && !p.sourceThere(&b) {
+	if !p.permitted(&b) {
 		return false
+	}
+	if p.lost(&b) {
+		if !b.node.Holds {
+			return false
+		}
+		p.besideInPart(&b)
 	}
 	p.plan(&b, &operation{do: do, beside: a})
 	p.items = append(p.items, &b)

@@ -58,7 +58,7 @@ func (p *planner) permitted(a *item) bool {
 			p.leave(a)
 			return false
 		}
-		a.conflict = cmp.Or(a.conflict, a.decision.Why())
+		a.conflict = cmp.Or(a.conflict, p.why(a))
 		if !p.settle.conflict(a) {
 			p.leave(a)
 			return false

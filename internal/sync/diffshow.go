@@ -105,8 +105,10 @@ func (d *comparer) each(show func(*patch.File)) error {
 		f, ok, err := d.file(c)
 		switch {
 		case err != nil:
-			if !brokenSource(err) { // those were told already
+			if !brokenSource(err) {
 				d.report.fail(d.hostPath(c.path), err)
+			} else {
+				d.report.note(d.hostPath(c.path), "not shown: "+c.now.conflict)
 			}
 		case f == nil:
 			d.report.line("Binary files a/%s and b/%s differ", d.report.name(c.path), d.report.name(c.path))

@@ -132,7 +132,7 @@ func (p *planner) shareConflicts() {
 			objects[object{a.now.Dev, a.now.Ino}] = append(objects[object{a.now.Dev, a.now.Ino}], a)
 		}
 		if d := a.decision; d.Kind == classify.Conflict || d.Content == classify.Conflict {
-			a.conflict = d.Why()
+			a.conflict = p.why(a)
 			todo = append(todo, a)
 		}
 	}

@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"cmp"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/sync/classify"
@@ -112,6 +114,7 @@ func (p *planner) planFile(a *item) {
 
 func (p *planner) planWrite(a *item) {
 	if a.source != "" && !p.sourceThere(a) {
+		a.conflict = cmp.Or(a.conflict, p.lostText(a))
 		p.settle.broken(a)
 		p.leave(a)
 		return

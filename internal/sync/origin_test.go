@@ -73,7 +73,7 @@ func TestPullNeverMixesVersions(t *testing.T) {
 	})
 	b.write("big", strings.Repeat("z", 200_000))
 	_, told, err := b.run(Pull, b.ws)
-	if !errors.Is(err, ErrConflicts) || told != "CONFLICT ws/big: changed by the guest and changed on the host\n" {
+	if !errors.Is(err, ErrConflicts) || told != "CONFLICT ws/big: changed by the guest and changed on the host: 65536 bytes of the guest's 200000 are in the database, the rest was in the host's version before\n" {
 		t.Errorf("%v: %s", err, told)
 	}
 	wantContent(t, b.path("big"), strings.Repeat("z", 200_000))

@@ -299,11 +299,6 @@ func (p *puller) conflict(a *item) bool {
 // needed implements settler.
 func (p *puller) needed(a *item) { p.report.conflict(p.hostPath(a.path), a.conflict) }
 
-// broken implements settler.
-func (p *puller) broken(a *item) {
-	p.report.conflict(p.hostPath(a.path), "the host has changed "+p.report.errName(p.hostPath(a.source))+", which holds the rest of its content")
-}
-
 // held implements settler.
 func (p *puller) held(a *item) bool {
 	if p.opt.allows(a.path, a.attr.IsDir()) {
