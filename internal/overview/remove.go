@@ -127,7 +127,9 @@ func Named(databases, what string) (dir, database string, err error) {
 		base, ok := workspace.BaseName(f.Name())
 		path := filepath.Join(databases, f.Name())
 		if ok && f.Type().IsRegular() && (what == base || what+".db" == f.Name() || absolute(what) == workspaceOf(path)) {
-			found[path] = found[path]
+			if _, ok := found[path]; !ok {
+				found[path] = ""
+			}
 		}
 	}
 	switch names := slices.Sorted(maps.Keys(found)); len(names) {
