@@ -11,7 +11,7 @@ func TestCompletionsOfferEveryFlag(t *testing.T) {
 	version := flag.NewFlagSet("", flag.ContinueOnError)
 	version.Bool("version", false, "")
 	commands := map[string]*flag.FlagSet{prog: version}
-	for _, name := range []string{"push", "pull", "diff"} {
+	for _, name := range []string{"push", "pull", "diff", "reset"} {
 		c, err := newSubcommand(name, nil)
 		if err != nil {
 			t.Fatal(err)

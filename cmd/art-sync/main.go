@@ -108,7 +108,7 @@ func dispatch(ctx context.Context, args []string) error {
 		}
 		return wrongUsage(prog, errors.New("no command was given"))
 	}
-	for name, do := range map[string]func(context.Context, sync.Options) error{"push": sync.Push, "pull": sync.Pull, "diff": diff} {
+	for name, do := range map[string]func(context.Context, sync.Options) error{"push": sync.Push, "pull": sync.Pull, "diff": diff, "reset": sync.Reset} {
 		c, err := newSubcommand(name, do)
 		if err != nil {
 			return err
@@ -200,8 +200,10 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
 	fs.StringVar(&opt.Name, "name", opt.Name, "")
 	fs.BoolVar(&opt.Adopt, "adopt", opt.Adopt, "")
 	fs.BoolVar(&opt.Quiet, "quiet", opt.Quiet, "")
-	fs.Var((*list)(&opt.Exclude), "exclude", "")
-	fs.BoolVar(&opt.NoIgnored, "no-ignored", opt.NoIgnored, "")
+	if command != "reset" {
+		fs.Var((*list)(&opt.Exclude), "exclude", "")
+		fs.BoolVar(&opt.NoIgnored, "no-ignored", opt.NoIgnored, "")
+	}
 	if command != "diff" {
 		fs.BoolVar(&opt.DryRun, "dry-run", opt.DryRun, "")
 		fs.BoolVar(&opt.Force, "force", opt.Force, "")

@@ -1,7 +1,7 @@
 package main
 
 // usages are the help texts, by command.
-var usages = map[string]string{prog: usage, "push": usagePush, "pull": usagePull, "diff": usageDiff,
+var usages = map[string]string{prog: usage, "push": usagePush, "pull": usagePull, "diff": usageDiff, "reset": usageReset,
 	"status": usageOverview, "log": usageOverview, "list": usageOverview, "rm": usageOverview}
 
 const usage = `NAME
@@ -11,15 +11,17 @@ SYNOPSIS
   art-sync push [flags] -d DB [path...]
   art-sync pull [flags] -d DB [path...]
   art-sync diff [flags] -d DB [path...]
+  art-sync reset [flags] -d DB [path...]
   art-sync --version
 
 COMMANDS
   push   bring what the host changed into the database
   pull   bring what the guest changed to the host
   diff   show what the guest changed
+  reset  give up what the guest changed
 
-  "art push", "art pull" and "art diff" run these; art status, log, list and rm are
-  here too. "art-sync COMMAND --help" tells more.
+  "art push" and so on run these; art status, log, list and rm are here too.
+  "art-sync COMMAND --help" tells more.
 
 EXIT STATUS
   0  all was done
@@ -219,4 +221,39 @@ EXIT STATUS
 EXAMPLES
   art-sync diff -m workspace -d workspace.db
   art-sync diff -m workspace -d workspace.db --patch src >changes.patch
+`
+
+const usageReset = `NAME
+  art-sync reset - give up what the guest changed
+
+SYNOPSIS
+  art-sync reset [-m DIR] -d DB [--dry-run] [--force] [--name NAME] [--adopt]
+                 [-q] [path...]
+
+DESCRIPTION
+  Gives up what the guest has changed at the paths in /NAME/ of DB, and below them,
+  NAME being the base name of DIR: the guest has there again what the host has. A
+  file with hard links is given up under all of the host's names. What lies in the
+  guest's home beside the workspace stays. DIR is not changed.
+
+  Without paths, it is all of the workspace. That is asked about on a terminal, and
+  needs --force elsewhere.
+
+FLAGS
+  -m, --mount, --workspace DIR   host directory (default: the current one)
+  -d, --db DB                    database; no session may be using it
+      --dry-run                  say what would be given up, and change nothing
+      --force                    without paths, do not ask
+      --name NAME                the workspace's name in DB
+      --adopt                    the workspace was moved here
+  -q, --quiet                    say nothing but errors
+
+  Each long flag can be given as an environment variable: ART_DB is --db.
+
+OUTPUT
+  What is given up, as "art-sync diff" shows it.
+
+EXAMPLES
+  art-sync reset --dry-run -m workspace -d workspace.db
+  art-sync reset -m workspace -d workspace.db src/main.py
 `

@@ -41,7 +41,7 @@ func main() {
 func run(args []string) (int, error) {
 	if len(args) > 0 {
 		switch args[0] {
-		case "push", "pull", "diff", "status", "log", "list", "rm":
+		case "push", "pull", "diff", "reset", "status", "log", "list", "rm":
 			return cli.ExitError, runSync(args)
 		}
 	}

@@ -5,7 +5,7 @@ const usage = `NAME
 
 SYNOPSIS
   art run [flags] [--] [command...]
-  art diff | pull | push [flags] [path...]
+  art diff | pull | push | reset [flags] [path...]
   art status | log | list | rm [flags]
   art [flags] [--] [command...]
   art config [flags]
@@ -20,8 +20,8 @@ DESCRIPTION
   With run, the workspace is read from the host, and everything the command writes in
   /home/agent goes into an SQLite database that art keeps for the workspace; the host
   does not change. diff shows what the command changed, pull brings that to the host,
-  and push brings what changed on the host into the database. "art pull --help" tells
-  more. In a directory below a workspace, all of these mean that workspace.
+  push brings what changed on the host into the database, and reset gives up what the
+  command changed. "art pull --help" tells more. In a directory below a workspace, all of these mean that workspace.
 
   status shows what is pending, log which sessions there were, list all databases, and
   rm removes one. "art status --help" tells more.

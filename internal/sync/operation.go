@@ -69,7 +69,7 @@ func (p *planner) plan(a *item, o *operation) {
 func (p *planner) planFile(a *item) {
 	first := a.link
 	if a.node != nil && a.attr.Nlink > 1 && !a.whole {
-		if first = p.files[a.node.Ino]; first == nil || first.left {
+		if first = p.files[a.node.Ino]; first == nil || first.left || first.op == nil && first.there != unix.S_IFREG {
 			first, p.files[a.node.Ino] = nil, a
 		}
 	} else if a.node == nil && first == nil && a.attr.Nlink > 1 {

@@ -101,3 +101,16 @@ func TestPushOfNamesKeepsContent(t *testing.T) {
 	})
 	b.checkRows()
 }
+
+// A link to a host file that the host has removed meanwhile has no content left: pull says so, as its dry run.
+func TestPullOfALinkToWhatIsGone(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "1")
+	b.guest(func(g *guest) { g.link("a", "b") })
+	must(t, os.Remove(b.path("a")))
+	for _, change := range []func(*Options){dryRun, func(*Options) {}} {
+		if out, told, err := b.run(Pull, b.ws, change); !errors.Is(err, ErrConflicts) {
+			t.Errorf("%s%s%v", out, told, err)
+		}
+	}
+}

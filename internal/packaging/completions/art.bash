@@ -73,7 +73,7 @@ _art_inside() {
 _art() {
 	local cur flag args command noflags
 	case ${COMP_WORDS[1]} in
-	push | pull | diff)
+	push | pull | diff | reset)
 		((COMP_CWORD > 1)) && _art_sync_command 1 && return
 		;;
 	status | log | list | rm)
@@ -113,7 +113,7 @@ _art() {
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif [[ -n $offers ]]; then
 			local own=
-			((COMP_CWORD == 1)) && own=$(compgen -W 'run diff pull push status log list rm config trust doctor' -- "$cur")
+			((COMP_CWORD == 1)) && own=$(compgen -W 'run diff pull push reset status log list rm config trust doctor' -- "$cur")
 			_art_command "$COMP_CWORD"
 			COMPREPLY+=($own)
 		fi
@@ -151,7 +151,7 @@ _art_trust() {
 	fi
 }
 
-# _art_sync_command INDEX completes push, pull or diff, which stands at INDEX.
+# _art_sync_command INDEX completes push, pull, diff or reset, which stands at INDEX.
 _art_sync_command() {
 	local name=${COMP_WORDS[$1]} cur flag args command noflags i dir=. db=
 	_art_scan $(($1 + 1)) '' '-m --mount --workspace -d --db --name --exclude --allow'
@@ -161,11 +161,13 @@ _art_sync_command() {
 	--name) ;;
 	'')
 		if [[ $cur == -* && -z $noflags ]]; then
-			local flags='-m --mount --workspace -d --db --name --adopt -q --quiet --exclude --no-ignored --help'
+			local flags='-m --mount --workspace -d --db --name --adopt -q --quiet --help'
+			[[ $name == reset ]] || flags+=' --exclude --no-ignored'
 			case $name in
 			push) _art_reply "$flags" --dry-run --force ;;
 			pull) _art_reply "$flags" --dry-run --force --keep-both --allow -p --pick -v --verbose ;;
 			diff) _art_reply "$flags" --patch --stat --json ;;
+			reset) _art_reply "$flags" --dry-run --force ;;
 			esac
 		elif [[ $name == push ]]; then
 			_art_files -f
@@ -188,10 +190,10 @@ _art_sync_command() {
 
 _art_sync() {
 	case ${COMP_WORDS[1]} in
-	push | pull | diff) ((COMP_CWORD > 1)) && _art_sync_command 1 && return ;;
+	push | pull | diff | reset) ((COMP_CWORD > 1)) && _art_sync_command 1 && return ;;
 	esac
 	local cur=${COMP_WORDS[COMP_CWORD]}
-	((COMP_CWORD == 1)) && _art_reply push pull diff --version --help
+	((COMP_CWORD == 1)) && _art_reply push pull diff reset --version --help
 }
 
 _art_fuse() {

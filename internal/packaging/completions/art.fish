@@ -87,11 +87,12 @@ function __art_is
     contains -- "$(commandline -opc)[2]" $argv
 end
 
-complete -c art -n 'not __art_is push pull diff status log list rm config trust doctor' -x -a '(__art_payload $__art_valued)'
+complete -c art -n 'not __art_is push pull diff reset status log list rm config trust doctor' -x -a '(__art_payload $__art_valued)'
 complete -c art -n __art_first -a run -d 'Run a command whose changes stay apart'
 complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
 complete -c art -n __art_first -a pull -d 'Bring what the guest changed to the host'
 complete -c art -n __art_first -a diff -d 'Show what the guest changed'
+complete -c art -n __art_first -a reset -d 'Give up what the guest changed'
 complete -c art -n __art_first -a status -d 'Show what is pending'
 complete -c art -n __art_first -a log -d 'Show the sessions there were'
 complete -c art -n __art_first -a list -d 'Show all databases of workspaces'
@@ -145,16 +146,16 @@ function __art_workspace_paths
 end
 
 for program in art art-sync
-    complete -c $program -n '__art_is pull diff' -f
-    complete -c $program -n '__art_is pull diff' -a '(__art_workspace_paths)'
-    complete -c $program -n '__art_is push pull diff' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'The workspace'
-    complete -c $program -n '__art_is push pull diff' -s d -l db -r -F -d 'The database'
-    complete -c $program -n '__art_is push pull diff' -l name -x -d 'Name of the workspace in the database'
-    complete -c $program -n '__art_is push pull diff' -l adopt -d 'The workspace was moved'
-    complete -c $program -n '__art_is push pull diff' -s q -l quiet -d 'Say nothing but errors'
-    complete -c $program -n '__art_is push pull diff' -l help -d 'Print help'
-    complete -c $program -n '__art_is push pull' -l dry-run -d 'Change nothing'
-    complete -c $program -n '__art_is push pull' -l force -d 'Settle conflicts'
+    complete -c $program -n '__art_is pull diff reset' -f
+    complete -c $program -n '__art_is pull diff reset' -a '(__art_workspace_paths)'
+    complete -c $program -n '__art_is push pull diff reset' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'The workspace'
+    complete -c $program -n '__art_is push pull diff reset' -s d -l db -r -F -d 'The database'
+    complete -c $program -n '__art_is push pull diff reset' -l name -x -d 'Name of the workspace in the database'
+    complete -c $program -n '__art_is push pull diff reset' -l adopt -d 'The workspace was moved'
+    complete -c $program -n '__art_is push pull diff reset' -s q -l quiet -d 'Say nothing but errors'
+    complete -c $program -n '__art_is push pull diff reset' -l help -d 'Print help'
+    complete -c $program -n '__art_is push pull reset' -l dry-run -d 'Change nothing'
+    complete -c $program -n '__art_is push pull reset' -l force -d 'Settle conflicts, or do not ask'
     complete -c $program -n '__art_is push pull diff' -l exclude -r -F -d 'Leave paths out'
     complete -c $program -n '__art_is push pull diff' -l no-ignored -d 'Leave out what git ignores'
     complete -c $program -n '__art_is pull' -l keep-both -d 'Write what the guest has as NAME.art in a conflict'
@@ -165,7 +166,7 @@ for program in art art-sync
     complete -c $program -n '__art_is diff' -l stat -d 'Count lines'
     complete -c $program -n '__art_is diff' -l json -d 'Print an object a line'
 end
-complete -c art-sync -n __art_first -x -a 'push pull diff'
+complete -c art-sync -n __art_first -x -a 'push pull diff reset'
 complete -c art-sync -n __art_first -l version -d 'Print the version'
 complete -c art-sync -n __art_first -l help -d 'Print help'
 

@@ -68,6 +68,7 @@ _art_run() {
       'push:bring what the host changed into a database'
       'pull:bring what the guest changed to the host'
       'diff:show what the guest changed'
+      'reset:give up what the guest changed'
       'status:show what is pending'
       'log:show the sessions there were'
       'list:show all databases of workspaces'
@@ -91,10 +92,9 @@ _art_sync_command() {
     '--name=[name of the workspace in the database]:name: '
     '--adopt[the workspace was moved]'
     '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
-    '*--exclude=[leave paths out]:pattern:_files'
-    '--no-ignored[leave out what git ignores]'
     '(- *)--help[print help]'
   )
+  [[ $words[1] == reset ]] || flags+=('*--exclude=[leave paths out]:pattern:_files' '--no-ignored[leave out what git ignores]')
   case $words[1] in
     push)
       _arguments $flags '--dry-run[change nothing]' '--force[take what the host has in a conflict]' '*:path:_files'
@@ -108,6 +108,9 @@ _art_sync_command() {
     diff)
       _arguments $flags '(--stat --json)--patch[print a unified diff]' '(--patch --json)--stat[count lines]' \
         '(--patch --stat)--json[print an object a line]' '*:path: _art_workspace_paths'
+      ;;
+    reset)
+      _arguments $flags '--dry-run[change nothing]' '--force[do not ask]' '*:path: _art_workspace_paths'
       ;;
     status | log)
       _arguments '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' '(-d --db)'{-d,--db=}'[the database]:database:_files' \
@@ -176,7 +179,7 @@ _art() {
   case $service in
     art-trace) _art_trace; return ;;
     art)
-      [[ $words[2] == (push|pull|diff|status|log|list|rm|trust) ]] && (( CURRENT > 2 )) || { _art_run; return }
+      [[ $words[2] == (push|pull|diff|reset|status|log|list|rm|trust) ]] && (( CURRENT > 2 )) || { _art_run; return }
       ;;
   esac
   if (( CURRENT > 2 )); then
@@ -189,7 +192,7 @@ _art() {
       'backup\:"copy a database"' 'flatten\:"make a database self-contained"'
   else
     _art_next 'push\:"bring what the host changed into a database"' \
-      'pull\:"bring what the guest changed to the host"' 'diff\:"show what the guest changed"'
+      'pull\:"bring what the guest changed to the host"' 'diff\:"show what the guest changed"' 'reset\:"give up what the guest changed"'
   fi
 }
 
