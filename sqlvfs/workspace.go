@@ -116,6 +116,7 @@ func (s *Store) WorkspaceNames() ([]string, error) {
 			names = append(names, name)
 		}
 	}
+	names = slices.DeleteFunc(names, IsLayer)
 	slices.Sort(names)
 	return slices.Compact(names), s.meta.done(q)
 }

@@ -45,7 +45,7 @@ func openLayers(store *sqlvfs.Store, cfg serveConfig) (overlays []*fs.Overlay, e
 		}
 		overlay, err := l.open(store, cfg, only)
 		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", l.dir, err)
+			return nil, fmt.Errorf("open the repository of the workspace, %s: %w", l.dir, err)
 		}
 		overlays = append(overlays, overlay)
 	}
@@ -70,6 +70,9 @@ func (l *layer) open(store *sqlvfs.Store, cfg serveConfig, only map[string]bool)
 	name := sqlvfs.GitLayer(cfg.name)
 	if l.kind == "tree" {
 		name = sqlvfs.TreeLayer(cfg.name)
+	}
+	if err := claim(store, l.dir, name, cfg.adopt); err != nil {
+		return nil, err
 	}
 	return fs.NewOverlay(fs.OverlayOptions{
 		Store: store, Base: host, Name: name, Inner: true, Watches: fs.WatchShare() / 2, Logf: logf,

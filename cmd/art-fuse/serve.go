@@ -108,7 +108,7 @@ func serve(cfg serveConfig) error {
 	}
 	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{Create: true, Placed: tell("opened")}, true, cfg.hide, cfg.show)
 	if err == nil && cfg.base != "" {
-		if err = claim(store, cfg); err != nil {
+		if err = claim(store, cfg.base, cfg.name, cfg.adopt); err != nil {
 			store.Discard()
 		}
 	}
@@ -175,14 +175,14 @@ func (cfg *serveConfig) dirs() (dirs []string) {
 	return dirs
 }
 
-// claim makes sure that the base is the directory that the workspace is.
-func claim(store *sqlvfs.Store, cfg serveConfig) error {
-	dir, err := os.OpenFile(cfg.base, unix.O_DIRECTORY|unix.O_RDONLY, 0)
+// claim makes sure that a base is the directory that it was, of the workspace or of a layer.
+func claim(store *sqlvfs.Store, base, name string, adopt bool) error {
+	dir, err := os.OpenFile(base, unix.O_DIRECTORY|unix.O_RDONLY, 0)
 	if err != nil {
 		return fmt.Errorf("open workspace: %w", err)
 	}
 	defer dir.Close()
-	return identity.Claim(context.Background(), store, dir, cfg.base, cfg.name, identity.Options{Adopt: cfg.adopt, Learn: true})
+	return identity.Claim(context.Background(), store, dir, base, name, identity.Options{Adopt: adopt, Learn: true})
 }
 
 // report tells art what to say at the end: the files that the host has broken, each followed by NUL,

@@ -60,7 +60,7 @@ func claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, here sqlvfs.Works
 		switch {
 		case w.Name == here.Name:
 			was = &list[i]
-		case w.Path == here.Path:
+		case w.Path == here.Path && !sqlvfs.IsLayer(w.Name) && !sqlvfs.IsLayer(here.Name): // several may share a repository
 			return false, cli.WithHint(fmt.Errorf("%s is its workspace %s, not %s", quoted(here.Path), quoted(w.Name), quoted(here.Name)),
 				"use its name: --name "+quoted(w.Name))
 		}
@@ -102,7 +102,7 @@ func NamesOf(s *sqlvfs.Store, path string) ([]string, error) {
 	list, err := s.Workspaces()
 	var names []string
 	for _, w := range list {
-		if w.Path == real {
+		if w.Path == real && !sqlvfs.IsLayer(w.Name) {
 			names = append(names, w.Name)
 		}
 	}

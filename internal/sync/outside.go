@@ -24,7 +24,7 @@ const outside = ""
 // openOutside opens the repository of the workspace whose git directory lies outside of it, if the guest had one.
 func (p *planner) openOutside() error {
 	n := p.tree.Child(p.tree.Node(sqlvfs.RootIno), sqlvfs.GitLayer(p.name))
-	if n == nil || len(n.Children)+len(n.Whiteouts) == 0 || !p.limit.has(".git") {
+	if p.exports || n == nil || len(n.Children)+len(n.Whiteouts) == 0 || !p.limit.has(".git") {
 		return nil
 	}
 	r := &repo{dir: ".git", top: "."}
@@ -74,6 +74,9 @@ func (p *planner) planOutside(r *repo, found *gitdir.Dir, workspace string) (err
 	q := &planner{ctx: p.ctx, opt: p.opt, report: p.report, host: h, store: p.store, name: sqlvfs.GitLayer(p.name), asRoot: p.asRoot, settings: p.settings}
 	r.on = q
 	if err := isPlace(h.dir, found.Common); err != nil {
+		return err
+	}
+	if err := p.opt.claim(p.ctx, p.store, h, found.Common.Path, q.name, false); err != nil {
 		return err
 	}
 	if err := q.load(); err != nil {
