@@ -433,6 +433,9 @@ func (s *session) finish() (int, error) {
 		return cli.ExitArt, s.failed
 	}
 	if known {
+		if code == cli.ExitNotFound {
+			s.tellMissing()
+		}
 		return code, drained
 	}
 	if s.ended != 0 {
