@@ -224,6 +224,9 @@ func (p *puller) mayTouch(rel string) bool {
 func (p *puller) carriedOut(o *operation) bool {
 	switch o.do {
 	case write, symlink, hardLink:
+		if o.tmp == "" {
+			return true // chunks of it are written into what is there: planning finds it again
+		}
 	case mkdir:
 		st, err := p.host.stat(o.path)
 		return err == nil && kind(st.Mode) == unix.S_IFDIR
