@@ -51,6 +51,12 @@ func fakeFUSE(args []string) int {
 	if err != nil || !strings.HasPrefix(string(msg), "mount ") || fd < 0 {
 		return 1 // the session ended before it had a mount
 	}
+	if flags["--layer"] != "" {
+		fd, msg, err := libexec.RecvFD(control)
+		if err != nil || (fd < 0) != (string(msg) == stage.NoMount) {
+			return 1
+		}
+	}
 	if mode == refuses {
 		libexec.SendFD(control, -1, []byte("error\nopen the database: it is broken\nmend it"))
 		return 1

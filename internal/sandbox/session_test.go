@@ -37,13 +37,17 @@ var errForced = errors.New("refused by the test")
 // for art-fuse. It returns what the command wrote.
 func overlay(t *testing.T, mode string, refusal error, command ...string) (out string, code int, err error) {
 	t.Helper()
-	if err := deviceRefusal(); err != nil {
-		t.Fatalf("this test mounts FUSE: %v (chmod 0666 /dev/fuse makes it possible)", err)
-	}
-	dir := t.TempDir()
-	workspace := filepath.Join(dir, "ws")
+	workspace := filepath.Join(t.TempDir(), "ws")
 	if err := os.Mkdir(workspace, 0o755); err != nil {
 		t.Fatal(err)
+	}
+	return overlayOf(t, workspace, mode, refusal, command...)
+}
+
+func overlayOf(t *testing.T, workspace, mode string, refusal error, command ...string) (out string, code int, err error) {
+	t.Helper()
+	if err := deviceRefusal(); err != nil {
+		t.Fatalf("this test mounts FUSE: %v (chmod 0666 /dev/fuse makes it possible)", err)
 	}
 	libexec := t.TempDir()
 	self, err := os.Executable()
@@ -72,7 +76,7 @@ func overlay(t *testing.T, mode string, refusal error, command ...string) (out s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.prepare(&Options{Workspace: workspace, Database: filepath.Join(dir, "x.db"), Command: command}, refusal); err != nil {
+	if err := s.prepare(&Options{Workspace: workspace, Database: filepath.Join(filepath.Dir(workspace), "x.db"), Command: command}, refusal); err != nil {
 		t.Fatal(err)
 	}
 	defer s.release()
@@ -106,6 +110,35 @@ func TestBothWaysToMount(t *testing.T) {
 			if code != 5 || err != nil || out != "/home/agent/ws\n/home/agent/ws\n1\n" {
 				t.Fatalf("%s: %q, exit code %d, %v", name, out, code, err)
 			}
+		}
+	}
+}
+
+// Where fusermount3 mounts the home, there is no mount for the repository outside of the workspace: the session goes
+// on without it.
+func TestRepositoryWithBothWaysToMount(t *testing.T) {
+	for name, refusal := range map[string]error{"in the stage": nil, "by fusermount3": errForced} {
+		dir := t.TempDir()
+		workspace, own := filepath.Join(dir, "ws"), filepath.Join(dir, "repo/.git/worktrees/ws")
+		for path, text := range map[string]string{
+			filepath.Join(workspace, ".git"): "gitdir: " + own, filepath.Join(own, "gitdir"): filepath.Join(workspace, ".git"),
+			filepath.Join(own, "commondir"): "../..", filepath.Join(own, "HEAD"): "ref: refs/heads/main",
+			filepath.Join(own, "../../objects/x"): "", filepath.Join(own, "../../refs/x"): "",
+		} {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := workspace + "\n1\n"
+		if refusal != nil {
+			want = workspace + "\n0\n"
+		}
+		out, _, err := overlayOf(t, workspace, serves, refusal, "sh", "-c", "pwd; grep -c '/repo/.git fuse.art rw' /proc/mounts")
+		if out != want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", name, out, err, want)
 		}
 	}
 }
