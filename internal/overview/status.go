@@ -16,7 +16,7 @@ import (
 // maxShown is how many paths a status shows.
 const maxShown = 10
 
-// status is what is pending in a database, as JSON has it. Directories do not count.
+// status is what is pending in a database, as JSON has it. Where nothing else is said, files are counted.
 type status struct {
 	Workspace string `json:"workspace"`
 	Database  string `json:"database"`
@@ -27,6 +27,8 @@ type status struct {
 	Deleted   int    `json:"deleted"`
 	Held      int    `json:"held"`
 	Conflicts int    `json:"conflicts"`
+	// Directories were made, changed or deleted.
+	Directories int `json:"directories"`
 
 	first []difference // the first paths
 	more  int          // and how many there are besides
@@ -78,7 +80,7 @@ func (s *status) compare(ctx context.Context, stderr io.Writer) error {
 			break
 		}
 		var d difference
-		if err := json.Unmarshal(line, &d); err == nil && d.Kind != "directory" {
+		if err := json.Unmarshal(line, &d); err == nil {
 			s.add(d)
 		}
 	}
@@ -91,6 +93,9 @@ func (s *status) add(d difference) {
 		s.Conflicts++
 	case d.Held:
 		s.Held++
+	case d.Kind == "directory":
+		s.Directories++
+		return // a count will do, beside what is in it
 	case d.Status == "D":
 		s.Deleted++
 	default:
@@ -118,13 +123,17 @@ func (s *status) plain() int {
 	return -1
 }
 
-// Pending says in a few words what is pending, or nothing.
+// pending says in a few words what is pending, or nothing.
 func (s *status) pending() string {
 	var parts []string
+	directories := "directories"
+	if s.Directories == 1 {
+		directories = "directory"
+	}
 	for _, of := range []struct {
 		n    int
 		what string
-	}{{s.Changed, "changed"}, {s.Deleted, "deleted"}, {s.Held, "held back"}, {s.Conflicts, "in conflict"}} {
+	}{{s.Changed, "changed"}, {s.Deleted, "deleted"}, {s.Held, "held back"}, {s.Conflicts, "in conflict"}, {s.Directories, directories}} {
 		if of.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", of.n, of.what))
 		}
