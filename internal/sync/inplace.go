@@ -174,8 +174,8 @@ func (w *patcher) reserve(st *unix.Stat_t) error {
 func (w *patcher) overlay() error {
 	data, there := make([]byte, w.p.store.ChunkSize()), make([]byte, w.p.store.ChunkSize())
 	err := w.each(func(off, n int64) error {
-		if err := w.p.interrupted(); err != nil {
-			return err
+		if w.until.IsZero() && w.p.interrupted() != nil {
+			return errInterrupted
 		}
 		if !w.until.IsZero() && time.Now().After(w.until) {
 			if err := w.p.announce(w.a); err != nil {

@@ -53,7 +53,7 @@ func (p *puller) writeJournal(order []*operation) error {
 	}
 	entries := [][]byte{[]byte(p.staging.name)}
 	for _, o := range order {
-		e := journalEntry{Do: o.do, Path: []byte(o.path), Tmp: []byte(o.tmp), Tree: -1, There: o.there, Links: o.host.Nlink, Now: o.now, Attr: o.attr}
+		e := journalEntry{Do: o.journaled(), Path: []byte(o.path), Tmp: []byte(o.tmp), Tree: -1, There: o.there, Links: o.host.Nlink, Now: o.now, Attr: o.attr}
 		if o.tree != nil {
 			e.Tree = index[o.tree]
 		}
@@ -70,6 +70,14 @@ func (p *puller) writeJournal(order []*operation) error {
 	}
 	p.journaled = true
 	return nil
+}
+
+// journaled is what another pull has to do for an operation. What is written in place says so itself (inplace.go).
+func (o *operation) journaled() verb {
+	if o.patch {
+		return keep
+	}
+	return o.do
 }
 
 // endJournal makes sure that the journal is gone before what was staged is.
