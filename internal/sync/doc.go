@@ -124,6 +124,8 @@ func openError(path string, err error) error {
 		hint = "make the file writable, or copy it to where it can be written"
 	case errors.Is(err, sqlvfs.ErrNewer):
 		hint = "update art"
+	case isFull(err):
+		hint = "nothing was changed: make room"
 	case errors.Is(err, sqlvfs.ErrForeign), errors.Is(err, sqlvfs.ErrNotDatabase):
 		hint = "give a database that art has made, or the name of a new one to push"
 	}

@@ -48,7 +48,7 @@ func (p *planner) heldBytes(a *item) int64 {
 // broken implements settler.
 func (p *puller) broken(a *item) {
 	p.report.conflict(p.hostPath(a.path), a.conflict+
-		"; --force cannot bring it: --keep-both puts what there is beside it, and push --force takes the host's")
+		"; --force cannot bring it: --keep-both puts what there is beside it, and art reset gives it up")
 }
 
 // besideInPart has what the guest wrote of a file go beside the host's, each byte in its place.

@@ -42,7 +42,7 @@ func Pull(ctx context.Context, opt Options) error {
 	p.settle, p.report.doing = p, "pull"
 	defer p.closeRepos()
 	err = p.run()
-	return p.report.end(s.close(err))
+	return p.report.end(p.roomHint(s.close(err)))
 }
 
 // side is both sides, open.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -58,6 +59,9 @@ func Push(ctx context.Context, opt Options) error {
 		if cerr := s.Close(); err == nil && cerr != nil {
 			err = fmt.Errorf("write %s: %w", opt.DB, cerr)
 		}
+	}
+	if err != nil && isFull(err) {
+		err = cli.WithHint(err, "what is stored stays: make room, and push again")
 	}
 	return r.end(err)
 }
