@@ -57,11 +57,12 @@ func TestGitMatrix(t *testing.T) {
 	}
 	for _, h := range hosts {
 		for _, g := range guests {
-			for _, live := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/%s/live=%v", h, g, live), func(t *testing.T) {
+			for _, how := range []string{"after", "live", "pushed"} {
+				t.Run(h+"/"+g+"/"+how, func(t *testing.T) {
 					t.Parallel()
 					m := newMatrix(t, h, g)
-					m.live = live
+					m.live, m.pushed = how == "live", how == "pushed"
+					m.push()
 					for n := range rounds {
 						m.round(n + 1)
 					}
@@ -84,6 +85,7 @@ type matrix struct {
 	host, guest string
 	live        bool // the host works while the session runs, and the guest once more after that
 	ws, db      string
+	pushed      bool     // all of the host's is in the database
 	told        []string // commits that were made, on either side
 	staged      []string // what the guest has staged in the end
 	log         bytes.Buffer
@@ -172,6 +174,23 @@ if git rev-parse -q --verify refs/heads/main.art >/dev/null; then
 fi
 git add -A; git commit -qm rest || true`, n)
 	m.told = append(m.told, strings.Fields(m.sh(m.ws, listCommits, n))...)
+	m.push()
+}
+
+// push stores what the host has. The guest must find a repository in which nothing is to do.
+func (m *matrix) push() {
+	m.Helper()
+	if !m.pushed {
+		return
+	}
+	force := ""
+	if m.host == "same" {
+		force = " --force" // the user decides for the host's
+	}
+	m.sh(m.dir(), filepath.Join(bin, "art")+" push -q -m ws -d ws.db"+force, 0)
+	if out := m.sh(m.dir(), filepath.Join(bin, "art")+" -q -m ws -d ws.db -- sh -ec 'git fsck --strict 2>&1 | grep -v -e ^dangling -e ^notice || true; git status --porcelain'", 0); out != "" {
+		m.Errorf("the guest finds: %s\n%s", out, m.log.String())
+	}
 }
 
 // session has the guest work. Where the host works meanwhile, the guest does the same once more then, which may fail,

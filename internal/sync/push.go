@@ -114,7 +114,8 @@ type pusher struct {
 
 	referred []referred // see refer
 
-	seen map[string]bool // paths that the host has
+	seen    map[string]bool // paths that the host has
+	bothGit map[string]int  // what is known of repositories, by git directory
 
 	kins     map[object]*kin         // host files that are postponed
 	owner    map[sqlvfs.Ino]object   // which host file was stored in a row with several names

@@ -172,6 +172,7 @@ func (p *pusher) tell(at string, err error) error {
 func (p *pusher) settle(all []*found) {
 	why := ""
 	for _, f := range all {
+		f.left = p.gitKeeps(f) || f.left
 		if f.removed && f.node == nil && slices.ContainsFunc(all, func(g *found) bool {
 			return objectOf(&g.st) == objectOf(&f.st) && (g.node != nil || !g.removed)
 		}) {

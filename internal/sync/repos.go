@@ -391,6 +391,10 @@ func (f *rowFile) Close() error {
 // the guest go, so that it sees the host's. In a database that is to be whole without the host they stay until the
 // next push replaces them.
 func (p *puller) absorb() error {
+	whole, err := p.whole()
+	if err != nil {
+		return err
+	}
 	for _, r := range p.sortedRepos() {
 		if !r.done {
 			continue
@@ -401,7 +405,7 @@ func (p *puller) absorb() error {
 			}
 		} else if n, _ := p.guestAt(r.dir); n == nil {
 			continue
-		} else if err := p.absorbDir(r.dir, n, p.whole(r), func(rel string) bool { return git.Owns(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
+		} else if err := p.absorbDir(r.dir, n, whole, func(rel string) bool { return git.Owns(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
 			return err
 		}
 		for _, rel := range r.skipped {
@@ -409,7 +413,7 @@ func (p *puller) absorb() error {
 			if dir == nil {
 				continue
 			}
-			if err := p.absorbDir(path.Dir(rel), dir, p.whole(r), func(at string) bool { return at == rel }); err != nil {
+			if err := p.absorbDir(path.Dir(rel), dir, whole, func(at string) bool { return at == rel }); err != nil {
 				return err
 			}
 		}
@@ -487,14 +491,15 @@ func (p *puller) outdate(at string, n *sqlvfs.Node) {
 	}
 	p.store.Lock()
 	defer p.store.Unlock()
-	p.store.SetBaseline(p.id, at, &sqlvfs.Baseline{Mode: n.Attr.Mode, Row: n.Ino, RowCtime: n.Attr.Ctime})
+	p.store.SetBaseline(p.id, at, &sqlvfs.Baseline{
+		Mode: n.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: n.Attr.Size, Mtime: n.Attr.Mtime}, Row: n.Ino, RowCtime: n.Attr.Ctime,
+	})
 }
 
-// whole tells whether a push has stored all of a repository.
-func (p *puller) whole(r *repo) bool {
-	if r.on != nil {
-		return false
-	}
-	b := p.base[join(r.dir, "HEAD")]
-	return b != nil && b.Row != 0
+// whole tells whether the database is to hold all of the workspace, so that it can be carried away.
+func (p *puller) whole() (bool, error) {
+	p.store.Lock()
+	defer p.store.Unlock()
+	list, err := p.store.Workspaces()
+	return slices.ContainsFunc(list, func(w sqlvfs.Workspace) bool { return w.Name == p.name && w.Whole }), err
 }
