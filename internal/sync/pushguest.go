@@ -196,7 +196,7 @@ func (p *pusher) states(a *item, removed bool) (base, host, guest classify.State
 	}
 	untouched := a.node == nil || p.untouched(a, map[sqlvfs.Ino]bool{})
 	if untouched && a.was == nil {
-		base.Kind = guest.Kind
+		base = guest // whatever it agreed with, it has not been changed since
 	}
 	hostWrote := base.Kind != host.Kind || g.hostWrote(a)
 	guestWrote := base.Kind != guest.Kind || !untouched && (a.attr.IsDir() || g.guestWrote(a))
