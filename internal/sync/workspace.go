@@ -65,17 +65,22 @@ func (o *Options) claim(ctx context.Context, s *sqlvfs.Store, h *host, abs, name
 
 // setWhole writes down that all of a workspace is in the database: it can be carried away.
 func setWhole(s *sqlvfs.Store, name string) error {
+	named := func(w sqlvfs.Workspace) bool { return w.Name == name }
+	s.Lock()
+	list, err := s.Workspaces()
+	s.Unlock()
+	if i := slices.IndexFunc(list, named); err != nil || i >= 0 && list[i].Whole {
+		return err
+	}
 	if err := s.Sync(); err != nil { // what is to be set may be all that is new
 		return err
 	}
 	s.Lock()
 	defer s.Unlock()
-	list, err := s.Workspaces()
-	for _, w := range list {
-		if w.Name == name && !w.Whole {
-			w.Whole = true
-			s.SetWorkspace(w)
-		}
+	list, err = s.Workspaces()
+	if i := slices.IndexFunc(list, named); i >= 0 {
+		list[i].Whole = true
+		s.SetWorkspace(list[i])
 	}
 	return err
 }
