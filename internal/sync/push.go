@@ -50,7 +50,7 @@ func Push(ctx context.Context, opt Options) error {
 	r := newReporter(&opt, "art-sync")
 	r.doing = "push"
 	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name, settings: ownSettings(abs),
-		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, seen: map[string]bool{}}
+		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, replaced: map[string]bool{}, seen: map[string]bool{}}
 	err = p.run(abs)
 	if err == nil && s != nil && !opt.DryRun && r.failures == 0 && len(opt.Paths) == 0 {
 		err = setWhole(s, name)
@@ -125,6 +125,7 @@ type pusher struct {
 	paths    map[object]string       // see pathOf
 	named    map[sqlvfs.Ino][]string // see names
 	reopened []*folder               // directories whose rows are held after they were left
+	replaced map[string]bool         // directories that something else took the place of
 	late     bool                    // all of the workspace was met
 	buf      []byte
 

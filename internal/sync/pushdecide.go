@@ -214,6 +214,9 @@ func (p *pusher) bringFile(same []*found) error {
 			}
 		default:
 			take = append(take, f)
+			if f.here && f.node.Attr.IsDir() {
+				p.replaced[f.at] = true
+			}
 		}
 	}
 	for len(take) > 0 {

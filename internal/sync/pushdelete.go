@@ -58,7 +58,7 @@ func (p *pusher) delete(at string, less map[sqlvfs.Ino]int) error {
 	switch {
 	case a.was == nil:
 		return nil
-	case n == nil || dir == nil:
+	case n == nil || dir == nil || p.within(at):
 		p.setBaseline(at, nil) // both have removed it
 		return nil
 	}
@@ -87,6 +87,16 @@ func (p *pusher) delete(at string, less map[sqlvfs.Ino]int) error {
 	less[dir.Ino]++
 	p.report.line("DEL  %s", p.report.name(p.guestPath(at)))
 	return nil
+}
+
+// within tells whether a path was in a directory that something else took the place of.
+func (p *pusher) within(at string) bool {
+	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
+		if p.replaced[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 // deleteEntry removes an entry, unless another one has taken its place, or it holds something.
