@@ -81,7 +81,29 @@ func (k *keeper) note(n *node) {
 	}
 }
 
+// earlier notes the files that earlier sessions had no time for.
+func (k *keeper) earlier() {
+	k.o.store.Lock()
+	defer k.o.store.Unlock()
+	list, err := k.o.store.Dependents(k.o.name)
+	if err != nil {
+		return // whoever needs them will be told
+	}
+	for _, n := range list {
+		if n.Holds && n.Origin.Hash == "" {
+			k.partly[n.Ino] = struct{}{}
+		}
+	}
+}
+
 func (k *keeper) run(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(calm):
+	}
+	k.earlier()
+	k.all(ctx)
 	for {
 		select {
 		case <-ctx.Done():

@@ -64,6 +64,21 @@ func TestLargeFilesNeedTheSameContent(t *testing.T) {
 	}
 }
 
+// A session that ends at once leaves it to the next one.
+func TestLaterSessionsKeepWhatEarlierOnesDidNot(t *testing.T) {
+	s := newSession(t)
+	s.plant("f", noise[:300_000])
+	s.write("ws/f", []byte("mine"), 0)
+	s.remount(t)
+	end := s.overlay.Keep(Keeping{Last: time.Minute})
+	time.Sleep(calm + calm/2)
+	end()
+	s.remount(t)
+	time.Sleep(tick)
+	s.must(os.Chtimes(filepath.Join(s.base, "f"), time.Now(), time.Now()))
+	s.reads("ws/f", append([]byte("mine"), noise[4:300_000]...))
+}
+
 // Without a hash, and with the same size: nobody can tell.
 func TestUnknownContentIsNotTaken(t *testing.T) {
 	s := newSession(t)
