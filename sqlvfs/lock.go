@@ -91,6 +91,27 @@ func Remove(path string) error {
 	return nil
 }
 
+// Rename gives a database that no process has open for writing another path in the same file system, where there is
+// nothing yet.
+func Rename(path, to string) error {
+	f, err := lockWriter(path, nil)
+	if err != nil {
+		return unwrapPath(err)
+	}
+	defer f.Close()
+	// A log that was left behind goes by the name of its database, and would be another's.
+	if st, err := os.Lstat(path + "-wal"); err == nil && st.Size() > 0 {
+		return fmt.Errorf("%w: a session that was killed has left %s-wal", ErrBeingRead, path)
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, path, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		_ = os.Remove(path + suffix) // they are empty, or made anew
+	}
+	return nil
+}
+
 // sayLeaving lets those who want to write know that this process is about to close the file. If it
 // cannot, they are told that the database is in use.
 func sayLeaving(f *os.File) {

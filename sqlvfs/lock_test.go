@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,4 +74,38 @@ func TestLeavingWriterIsWaitedFor(t *testing.T) {
 		t.Errorf("told %d times, waited %v", told, waited)
 	}
 	must(t, s.Close())
+}
+
+func TestRemoveAndRename(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	to := path + ".moved"
+	s := openTest(t, path)
+	if pid, open, err := Writer(path); pid != os.Getpid() || !open || err != nil {
+		t.Errorf("the writer is %d, %v, %v", pid, open, err)
+	}
+	for what, err := range map[string]error{"remove": Remove(path), "rename": Rename(path, to)} {
+		if used := new(InUseError); !errors.As(err, &used) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	must(t, s.Close())
+	if pid, open, err := Writer(path); pid != 0 || open || err != nil {
+		t.Errorf("the writer is %d, %v, %v", pid, open, err)
+	}
+	must(t, os.WriteFile(to, nil, 0o600))
+	if err := Rename(path, to); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("onto another: %v", err)
+	}
+	must(t, os.Remove(to))
+	must(t, os.WriteFile(path+"-wal", []byte("x"), 0o600))
+	if err := Rename(path, to); !errors.Is(err, ErrBeingRead) {
+		t.Errorf("with a log: %v", err)
+	}
+	must(t, os.Truncate(path+"-wal", 0))
+	must(t, Rename(path, to))
+	must(t, openTest(t, to).Close())
+	must(t, Remove(to))
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 0 {
+		t.Errorf("left is %v, %v", left, err)
+	}
 }

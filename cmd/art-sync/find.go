@@ -7,6 +7,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/overview"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
 	"github.com/riverlytech/art/internal/workspace"
 )
@@ -15,8 +16,8 @@ import (
 func asArt() bool { return len(os.Args) > 0 && os.Args[0] == "art" }
 
 // find fills in the database that is kept for the workspace which dir lies in, and that workspace. One that is not
-// there is an error, unless it may be made.
-func find(set *flag.FlagSet, dir, db *string, makes bool) error {
+// there is an error, unless it may be made. With adopt, it may be that of a workspace that was moved.
+func find(set *flag.FlagSet, dir, db *string, makes, adopt bool) error {
 	user, err := readUser()
 	if err != nil {
 		return err
@@ -31,11 +32,15 @@ func find(set *flag.FlagSet, dir, db *string, makes bool) error {
 		*dir = user.Workspace.Value
 	}
 	w, err := workspace.Nearest(databases, *dir)
+	if err == nil && !w.Known && adopt {
+		err = overview.Adopt(databases, w)
+		w.Known = err == nil
+	}
 	switch {
 	case err != nil:
 		return err
 	case !w.Known && !makes:
-		return cli.WithHint(fmt.Errorf("find the database of %s: nothing was run here yet", w.Dir), "`art run` makes one; --db DB names another, and `art list` shows all")
+		return cli.WithHint(fmt.Errorf("find the database of %s: nothing was run here yet", w.Dir), "`art run` makes one; --db DB names another, `art list` shows all, and if the workspace was moved here, --adopt takes its own")
 	case !w.Known:
 		if err := workspace.Make(databases); err != nil {
 			return err
