@@ -111,6 +111,10 @@ DESCRIPTION
   conflict, unless both are equal: it is left alone, and named on standard error
   as "CONFLICT path: why".
 
+  What was brought is the host's from then on: the guest sees what the host makes
+  of it later. A database that a push has stored all of DIR in keeps it, so that
+  it can be carried away; there, the next push brings the host's.
+
   A DIR that is new or empty gets a copy of the only workspace in DB, whatever
   its name, or of the one that DIR or --name names. DB goes on to belong to the
   directory that it knows, unless --adopt says that DIR takes its place.

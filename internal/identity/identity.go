@@ -68,9 +68,10 @@ func claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, here sqlvfs.Works
 	switch {
 	case was == nil:
 		if opt.Learn && !s.ReadOnly() {
+			here.Whole, err = pushed(s, here.Name)
 			s.SetWorkspace(here)
 		}
-		return false, nil
+		return false, err
 	case was.Path != here.Path && !opt.Adopt:
 		return false, cli.WithHint(fmt.Errorf("its workspace %s is %s, not %s", quoted(here.Name), quoted(was.Path), quoted(here.Path)),
 			"if it was moved, use --adopt; if it is another one, give another database, or another name with --name")
@@ -86,6 +87,21 @@ func claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, here sqlvfs.Works
 		}
 	}
 	return true, s.Move(m)
+}
+
+// pushed tells whether a workspace came into a database by a push, as far as one tells that did not write
+// it down: the rows of sessions have an origin.
+func pushed(s *sqlvfs.Store, name string) (bool, error) {
+	c, ok, _, err := s.Child(s.Root(), name)
+	if !ok || err != nil {
+		return false, err
+	}
+	top, err := s.Get(c.Ino)
+	if err != nil {
+		return false, err
+	}
+	defer s.Put(top)
+	return top.Origin == nil, nil
 }
 
 // NamesOf returns the names of the workspaces that a path leads to, by what a database says.

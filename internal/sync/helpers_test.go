@@ -111,6 +111,23 @@ func (b bench) belongs(dir string) {
 	}
 }
 
+// keeps has the database be one that keeps what was pulled, as after a push of all.
+func (b bench) keeps() {
+	b.t.Helper()
+	d, err := os.Open(b.ws)
+	must(b.t, err)
+	defer d.Close()
+	w, err := sqlvfs.WorkspaceAt(int(d.Fd()), b.ws, "ws")
+	must(b.t, err)
+	w.Whole = true
+	s, err := sqlvfs.Open(b.db, sqlvfs.Options{})
+	must(b.t, err)
+	s.Lock()
+	s.SetWorkspace(w)
+	s.Unlock()
+	must(b.t, s.Close())
+}
+
 func dryRun(o *Options)   { o.DryRun = true }
 func force(o *Options)    { o.Force = true }
 func keepBoth(o *Options) { o.KeepBoth = true }

@@ -23,6 +23,7 @@ func TestPullFileThatIsPartlyOnTheHost(t *testing.T) {
 		defer f.Close()
 		must(t, s.WriteAt(in, []byte("CHANGED"), 100_000, f, sqlvfs.Now()))
 	})
+	b.keeps()
 	want := content[:100_000] + "CHANGED" + content[100_007:]
 	out, _ := b.pull(b.ws)
 	if !strings.Contains(out, "FILE ws/big (320000 bytes)\n") {
@@ -134,6 +135,7 @@ func TestPullRenamedFiles(t *testing.T) {
 		s.Unlock()
 		must(t, s.WriteAt(in, []byte("new"), 0, nil, sqlvfs.Now()))
 	})
+	b.keeps()
 	b.pull(b.ws)
 	for name, want := range map[string]string{"a": "content of b", "b": "content of a", "moved": "content of c", "c": "new"} {
 		wantContent(t, b.path(name), want)

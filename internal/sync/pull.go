@@ -266,7 +266,11 @@ func (p *puller) run() error {
 	if err == nil {
 		err = p.absorb()
 	}
-	return cmp.Or(err, p.endJournal())
+	err = cmp.Or(err, p.endJournal())
+	if err == nil {
+		err = p.release()
+	}
+	return err
 }
 
 // print tells of one operation.
