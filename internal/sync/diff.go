@@ -81,8 +81,11 @@ func (d *comparer) broken(a *item) {
 }
 
 func (d *comparer) run() error {
-	if d.top == nil {
-		return nil
+	if d.top == nil { // the guest has changed no file
+		if err := d.openOutside(); err != nil {
+			return err
+		}
+		return d.show()
 	}
 	if err := d.compare(); err != nil {
 		return err

@@ -150,6 +150,27 @@ func (p *puller) pullOutside() error {
 	return p.absorb()
 }
 
+// giveUpOutside has the guest see the host's repository again, and what is around the workspace.
+func (p *planner) giveUpOutside() error {
+	if p.repos[outside] == nil {
+		return nil
+	}
+	for _, name := range []string{sqlvfs.GitLayer(p.name), sqlvfs.TreeLayer(p.name)} {
+		n := p.tree.Child(p.tree.Node(sqlvfs.RootIno), name)
+		if n == nil {
+			continue
+		}
+		q := &puller{planner: planner{name: name, store: p.store, tree: p.tree, host: p.host}}
+		if r := p.repos[outside]; r.on != nil && r.on.name == name {
+			q.planner = *r.on
+		}
+		if err := q.absorbDir(".", n, false, func(string) bool { return true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // absorbOutside has the guest see the host's repository again.
 func (r *repo) absorbOutside() error {
 	q := &puller{planner: *r.on}

@@ -112,9 +112,10 @@ func (r *resetter) broken(a *item) {
 // run tells whether anything was given up.
 func (r *resetter) run() (done bool, err error) {
 	if r.top == nil {
-		return false, nil
-	}
-	if err := r.compare(); err != nil {
+		if err := r.openOutside(); err != nil || r.repos[outside] == nil {
+			return false, err
+		}
+	} else if err := r.compare(); err != nil {
 		return false, err
 	}
 	r.find()
@@ -136,9 +137,12 @@ func (r *resetter) run() (done bool, err error) {
 		limit = []string{"."}
 	}
 	for _, at := range limit {
-		if err == nil {
+		if err == nil && r.top != nil {
 			err = r.giveUp(at)
 		}
+	}
+	if err == nil {
+		err = r.giveUpOutside()
 	}
 	if err == nil {
 		err = r.letGo()

@@ -88,6 +88,10 @@ func setWhole(s *sqlvfs.Store, name string) error {
 // noWorkspace says what there is instead. A database without any workspace is that of a session that
 // has changed nothing in its.
 func (p *planner) noWorkspace(root *sqlvfs.Node) error {
+	known, err := p.store.Workspaces()
+	if err != nil || slices.ContainsFunc(known, func(w sqlvfs.Workspace) bool { return w.Name == p.name }) {
+		return err // it is known, and nothing is changed in it
+	}
 	var dirs []string
 	for _, e := range root.Children {
 		if p.tree.Node(e.Ino).Attr.IsDir() && !strings.HasPrefix(e.Name, ".") { // others are the guest's own
