@@ -22,7 +22,7 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--adopt] [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] --control FD
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--adopt] [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] [--kept BYTES] --control FD
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
@@ -33,7 +33,8 @@ On SIGUSR1 it prints how many operations of each kind the kernel asked for,
 and how long it polled for requests when none came.
 `
 
-// Of files that the guest has changed in part, those of up to keepWhole bytes are copied into the database.
+// Of files that the guest has changed in part, those of up to keepWhole bytes are copied into the database, if
+// the settings say nothing else.
 // What is left of that, and of the hashes of larger ones, may take keepLast at the end of a session.
 const (
 	keepWhole = 16 << 20
@@ -48,6 +49,7 @@ type serveConfig struct {
 	layerHide      []string
 	tracked        string
 	control        int
+	kept           int64
 }
 
 func serveCommand() *ffcli.Command {
@@ -75,6 +77,7 @@ func serveCommand() *ffcli.Command {
 		return nil
 	})
 	set.StringVar(&cfg.tracked, "tracked", "", "")
+	set.Int64Var(&cfg.kept, "kept", keepWhole, "")
 	set.IntVar(&cfg.control, "control", -1, "")
 	return &ffcli.Command{
 		Name:      "serve",
@@ -132,7 +135,7 @@ func serve(cfg serveConfig) error {
 		return errors.Join(reported{m.err}, store.Discard())
 	}
 	overlay.Appear(m.ids)
-	keep := overlay.Keep(fs.Keeping{Whole: keepWhole, Last: keepLast})
+	keep := overlay.Keep(fs.Keeping{Whole: cfg.kept, Last: keepLast})
 	mfs, err := fs.Serve(m.fd, overlay, logf)
 	var beside servedLayers
 	if err == nil {

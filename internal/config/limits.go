@@ -30,6 +30,7 @@ var limits = map[string]unit{
 	"database":  octets,
 	"file_size": octets,
 	"files":     pieces,
+	"kept":      octets,
 	"memory":    octets,
 	"processes": pieces,
 	"time":      seconds,

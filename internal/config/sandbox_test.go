@@ -47,9 +47,9 @@ func TestAccepted(t *testing.T) {
 		`{"env": ["A", "B"]}`:        `env "A"; env "B"`,
 		`{"hide": ["~/x", "*.pem"]}`: `hide "/home/me/x"; hide "/ws/*.pem"`,
 		`{"allow": ["perf"]}`:        `allow "perf"`,
-		`{"mounts": [{"path": "~/go"}, {"path": "d/e", "mode": "rw", "guest": "/d"}]}`:                                                       `mounts "/home/me/go" ro "/home/me/go"; mounts "d/e" rw "/d"`,
-		`{"limits": {"memory": "1536M", "processes": 7, "cpu_time": "90s", "files": 64, "file_size": 1000, "time": "1h", "database": "2G"}}`: `limits.cpu_time "1m30s"; limits.database "2G"; limits.file_size 1000; limits.files 64; limits.memory "1536M"; limits.processes 7; limits.time "1h0m0s"`,
-		`{"network": "none", "env": ["A"], "enabled": false}`:                                                                                ``,
+		`{"mounts": [{"path": "~/go"}, {"path": "d/e", "mode": "rw", "guest": "/d"}]}`:                                                                  `mounts "/home/me/go" ro "/home/me/go"; mounts "d/e" rw "/d"`,
+		`{"limits": {"memory": "1536M", "processes": 7, "cpu_time": "90s", "files": 64, "file_size": 1000, "time": "1h", "database": "2G", "kept": 1}}`: `limits.cpu_time "1m30s"; limits.database "2G"; limits.file_size 1000; limits.files 64; limits.kept 1; limits.memory "1536M"; limits.processes 7; limits.time "1h0m0s"`,
+		`{"network": "none", "env": ["A"], "enabled": false}`:                                                                                           ``,
 	} {
 		s, err := workspaceSource("/ws").read([]byte(text))
 		if err != nil {

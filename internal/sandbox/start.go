@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -34,6 +35,9 @@ func (s *session) startFUSE() error {
 	}
 	for _, path := range config.GuestFiles {
 		args = append(args, "--show", path)
+	}
+	if kept, ok := s.limits["kept"]; ok {
+		args = append(args, "--kept", strconv.FormatUint(kept.Value, 10))
 	}
 	args = append(args, s.layerArgs()...)
 	cmd, err := libexec.Command("art-fuse", args...)
