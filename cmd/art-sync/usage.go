@@ -143,7 +143,10 @@ FLAGS
                                  text, as "git add -p" does; what is not picked
                                  stays for another pull
       --force                    in a conflict, take what the guest has
-      --keep-both                in a conflict, write the guest's as NAME.art
+      --keep-both                resolve conflicts: the host's stays, the guest's
+                                 is written as NAME.art, and neither comes back
+                                 as a conflict; of a deletion against a change,
+                                 the change stays
       --allow PATTERN            bring what is held back and fits the pattern, in
                                  the syntax of gitignore(5); may be repeated
       --exclude PATTERN          leave paths out; may be repeated

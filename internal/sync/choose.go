@@ -23,6 +23,7 @@ import (
 
 // choose has the user pick. The error is one that ends the run.
 func (p *puller) choose() error {
+	p.besideBlocked()
 	if !p.opt.Pick {
 		return nil
 	}

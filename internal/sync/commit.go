@@ -29,15 +29,15 @@ func (p *puller) commit() error {
 			continue
 		case !a.done:
 			continue
-		case a.beside != nil:
-			p.resolve(a.beside)
-			continue
 		}
 		if err := p.commitOne(a); err != nil {
 			return fmt.Errorf("write %s: %w", p.opt.DB, err)
 		}
 	}
 	if err := p.commitDirs(); err != nil {
+		return err
+	}
+	if err := p.commitKept(); err != nil {
 		return err
 	}
 	if p.sameTree {
@@ -69,6 +69,9 @@ func (p *puller) commitDirs() error {
 }
 
 func (p *puller) commitOne(a *operation) error {
+	if a.beside != nil {
+		return nil // the guest has it under another name; see commitKept
+	}
 	if a.node == nil {
 		if a.do == remove || a.agreed {
 			return p.forget(a)
@@ -151,20 +154,6 @@ func (p *puller) takeHosts(a *operation, row *sqlvfs.Inode, b *sqlvfs.Baseline) 
 		b.Fingerprint = sqlvfs.Fingerprint{Size: row.Attr.Size, Mtime: row.Attr.Mtime}
 		b.Hash = a.base.Hash
 	}
-}
-
-// resolve writes down that the guest's version of an item in conflict was put beside the host's: it is done
-// with, and the next push brings the host's.
-func (p *puller) resolve(a *item) {
-	if a.node == nil {
-		return
-	}
-	p.store.Lock()
-	defer p.store.Unlock()
-	p.store.SetBaseline(p.id, a.path, &sqlvfs.Baseline{
-		Mode: a.node.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: a.node.Attr.Size, Mtime: a.node.Attr.Mtime},
-		Row: a.node.Ino, RowCtime: a.node.Attr.Ctime,
-	})
 }
 
 // placed returns what is in an action's place.

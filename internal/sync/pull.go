@@ -41,8 +41,11 @@ func Pull(ctx context.Context, opt Options) error {
 	p := &puller{planner: *s.planner}
 	p.settle, p.report.doing = p, "pull"
 	defer p.closeRepos()
-	err = p.run()
-	return p.report.end(p.roomHint(s.close(err)))
+	err = p.report.end(p.roomHint(s.close(p.run())))
+	if kerr := p.storeKept(); err == nil {
+		err = kerr
+	}
+	return err
 }
 
 // side is both sides, open.
@@ -217,7 +220,8 @@ type puller struct {
 	planner
 	staging   *staging
 	defaults  defaults
-	journaled bool // the database has a journal of what is done
+	journaled bool    // the database has a journal of what is done
+	kept      []*item // conflicts that are resolved, whose guest's version is given up
 }
 
 func (p *puller) run() error {
@@ -293,8 +297,10 @@ func (p *puller) conflict(a *item) bool {
 	if p.opt.Force {
 		return true
 	}
-	if p.opt.KeepBoth && p.beside(a) {
-		return false
+	if p.opt.KeepBoth {
+		if taken, ok := p.keepBoth(a); ok {
+			return taken
+		}
 	}
 	p.report.conflict(p.hostPath(a.path), a.conflict)
 	return false

@@ -193,7 +193,11 @@ func (r *reporter) total(held int) {
 func (r *reporter) hint(held int) string {
 	var hints []string
 	if r.conflicts > 0 {
-		hints = append(hints, "--force brings it over what is there")
+		hint := "--force brings it over what is there"
+		if r.doing == "pull" {
+			hint += ", --keep-both puts it beside"
+		}
+		hints = append(hints, hint)
 	}
 	if held > 0 {
 		hints = append(hints, "--allow PATTERN brings what is held back")

@@ -76,8 +76,16 @@ func expect(command, host, guest string) outcome {
 		} else {
 			o.guest = o.host
 		}
-	case both && strings.HasSuffix(command, "--keep-both") && guest != "deleted":
-		o.beside = o.guest
+	case both && strings.HasSuffix(command, "--keep-both"):
+		switch { // what is not put beside stays where it is
+		case host == "deleted":
+			o.host = o.guest
+		case guest != "deleted":
+			o.beside = o.guest
+			fallthrough
+		default:
+			o.guest = o.host
+		}
 	case both:
 		o.conflict = true
 	}
