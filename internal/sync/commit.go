@@ -197,7 +197,7 @@ func (p *puller) forget(a *operation) error {
 // removed this one, so that the others are the host's again. The Store's lock must be held.
 func (p *puller) dropNameless(at string) error {
 	n := p.origins[at]
-	if n == nil || n.Attr.IsDir() || n.Holds || p.named[n.Ino] {
+	if n == nil || n.Attr.IsDir() || ownContent(n) || p.named[n.Ino] {
 		return nil
 	}
 	row, err := p.store.Get(n.Ino)

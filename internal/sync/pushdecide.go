@@ -39,7 +39,7 @@ func (p *pusher) look(f *found) (err error) {
 		f.removed = hidden || a.was != nil && a.was.Row != 0
 		if a.there == unix.S_IFREG {
 			var n *sqlvfs.Node
-			n, was := p.elsewhere(a, hidden)
+			n, was := p.elsewhere(a, f.removed)
 			a.has(n)
 			if n != nil {
 				a.was = was

@@ -225,10 +225,11 @@ func (p *pusher) enter(f *found, row *sqlvfs.Inode, change func()) error {
 // the host's names only that are left as they are.
 func (p *pusher) countEntries(row *sqlvfs.Inode, names []*found) {
 	n, ok := p.links[row.Ino]
-	if !ok {
+	if !ok && (p.guest.named[row.Ino] || p.guest.tree.Node(row.Ino) == nil) {
 		return
 	}
 	delete(p.links, row.Ino)
+	p.guest.named[row.Ino] = true
 	if p.limit != nil {
 		n += uint32(max(0, int(names[0].st.Nlink)-len(names)))
 	}

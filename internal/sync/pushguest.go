@@ -40,8 +40,11 @@ func (p *pusher) loadGuest() error {
 	}
 	p.copiedUp = map[object]*sqlvfs.Node{}
 	for _, n := range g.origins {
-		if o := n.Origin; g.sameTree && n.Attr.IsRegular() && g.named[n.Ino] {
-			p.copiedUp[object{o.Dev, o.Fingerprint.Ino}] = n
+		if o := n.Origin; g.sameTree && n.Attr.IsRegular() && (g.named[n.Ino] || ownContent(n)) && n.Attr.Nlink > 0 {
+			of := object{o.Dev, o.Fingerprint.Ino}
+			if was := p.copiedUp[of]; was == nil || n.Ino < was.Ino { // not by the order of a map
+				p.copiedUp[of] = n
+			}
 		}
 	}
 	p.guest = g
@@ -96,7 +99,7 @@ func (a *item) has(n *sqlvfs.Node) {
 // elsewhere returns the row that stands for a host file which has none at its path, and the baseline of
 // both: the guest renamed it, or changed it under another of the host's names, or the host renamed what
 // the guest changed.
-func (p *pusher) elsewhere(a *item, hidden bool) (*sqlvfs.Node, *sqlvfs.Baseline) {
+func (p *pusher) elsewhere(a *item, removed bool) (*sqlvfs.Node, *sqlvfs.Baseline) {
 	g := p.guest
 	stands := func(n *sqlvfs.Node) bool { return n != nil && n.Attr.IsRegular() && len(p.names(n.Ino)) > 0 }
 	if n := g.origins[a.path]; g.sameTree && stands(n) {
@@ -106,7 +109,7 @@ func (p *pusher) elsewhere(a *item, hidden bool) (*sqlvfs.Node, *sqlvfs.Baseline
 		return g.tree.Node(b.Row), b
 	}
 	n, was := p.copiedUp[object{a.now.Dev, a.now.Ino}], a.was
-	if stands(n) {
+	if stands(n) || n != nil && !removed && !g.named[n.Ino] { // it shows under the host's other names
 		if was == nil {
 			was = p.base[n.Origin.Path]
 		}
@@ -117,7 +120,7 @@ func (p *pusher) elsewhere(a *item, hidden bool) (*sqlvfs.Node, *sqlvfs.Baseline
 			return n, was
 		}
 	}
-	if a.was != nil || hidden {
+	if a.was != nil || removed {
 		return nil, nil
 	}
 	from := p.pathOf(object{a.now.Dev, a.now.Ino})
@@ -129,6 +132,12 @@ func (p *pusher) elsewhere(a *item, hidden bool) (*sqlvfs.Node, *sqlvfs.Baseline
 		return n, was
 	}
 	return nil, nil
+}
+
+// ownContent tells whether a row has other content than the host file that it was copied up from had.
+func ownContent(n *sqlvfs.Node) bool {
+	o := n.Origin
+	return n.Holds || o.Limit < n.Attr.Size || o.Size != n.Attr.Size
 }
 
 // nameOf tells whether a path is another name of a file of the host.
@@ -153,7 +162,10 @@ func (p *pusher) pathOf(o object) string {
 		p.paths = make(map[object]string, len(p.base))
 		for at, b := range p.base {
 			if kind(b.Mode) == unix.S_IFREG && b.Row != 0 {
-				p.paths[object{b.Dev, b.Fingerprint.Ino}] = at
+				of := object{b.Dev, b.Fingerprint.Ino}
+				if was, ok := p.paths[of]; !ok || at < was {
+					p.paths[of] = at
+				}
 			}
 		}
 	}

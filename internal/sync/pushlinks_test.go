@@ -114,3 +114,41 @@ func TestPullOfALinkToWhatIsGone(t *testing.T) {
 		}
 	}
 }
+
+// What the guest wrote to a host file with several names stays when it removes the name that it wrote under.
+func TestPushOfANameThatWasRemoved(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "1")
+	must(t, os.Link(b.path("a"), b.path("b")))
+	b.guest(func(g *guest) { g.write("a", "guest"); g.remove("a") })
+	b.pull(b.ws)
+	b.push()
+	b.guest(func(g *guest) {
+		if got := g.portrait(); got["b"] != "file guest" {
+			t.Errorf("the guest has %v", got)
+		}
+	})
+}
+
+// What the host writes to a file after the guest has removed it stays, also if it had other names then.
+func TestPullKeepsWhatTheGuestDidNotSee(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "1")
+	must(t, os.Link(b.path("a"), b.path("b")))
+	b.guest(func(g *guest) { g.remove("a"); g.remove("b") })
+	must(t, os.Remove(b.path("b")))
+	b.write("a", "host's new words")
+	if _, told, err := b.run(Pull, b.ws); !errors.Is(err, ErrConflicts) {
+		t.Errorf("%v\n%s", err, told)
+	}
+	wantContent(t, b.path("a"), "host's new words")
+	b = newBench(t)
+	b.write("a", "1")
+	must(t, os.Link(b.path("a"), b.path("b")))
+	b.guest(func(g *guest) { g.remove("a") })
+	b.write("a", "host's new words")
+	if _, told, err := b.run(Pull, b.ws); err != nil && !errors.Is(err, ErrConflicts) {
+		t.Errorf("%v\n%s", err, told)
+	}
+	wantContent(t, b.path("b"), "host's new words")
+}

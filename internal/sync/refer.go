@@ -1,10 +1,12 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"io"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +30,9 @@ type referred struct {
 func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]referred, error) {
 	s.Lock()
 	list, err := s.Dependents(workspace)
+	nameless, nerr := s.Nameless(workspace)
 	s.Unlock()
+	err = cmp.Or(err, nerr)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +43,8 @@ func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]r
 		switch {
 		case err != nil || kind(st.Mode) != unix.S_IFREG:
 			continue // planning will say what is missing
+		case slices.Contains(nameless, n.Ino):
+			continue // it tells what the guest has seen of what it removed
 		case now == n.Origin.Fingerprint && n.Origin.Until != 0:
 			done = append(done, referred{n, now, true}) // a session has come upon it
 			continue
