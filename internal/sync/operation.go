@@ -87,6 +87,8 @@ func (p *planner) planFile(a *item) {
 			return
 		}
 	case placed && a.there == unix.S_IFREG && sameObject(a, first): // it is that already
+	case first != nil && d.Content == classify.Host && first.decision.Content != classify.Host:
+		return // what the host wrote stays; the other name gets what the guest has
 	case first != nil && (d.Pull() || p.guestChanged(a)) && may():
 		a.source = ""
 		if first.decision.Content == classify.Host { // what the host wrote to it
