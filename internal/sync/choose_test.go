@@ -72,7 +72,11 @@ func picked(stdin *strings.Reader) func(*Options) {
 // Whatever is picked, in however many pulls, the guest keeps all of its own, and what was not picked comes
 // with the rest: to pick all is to pull, and to pick nothing changes nothing.
 func TestPicking(t *testing.T) {
-	for seed := range uint64(50) {
+	seeds := uint64(50)
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dir, err := fastDir()
 			must(t, err)

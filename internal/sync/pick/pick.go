@@ -3,6 +3,7 @@ package pick
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +31,8 @@ type Asker struct {
 	Edit func(text string) (string, error) // lets the user edit a hunk; nil: that is not offered
 	Echo bool                              // answers are printed: no terminal does
 
-	lines chan string // what is read
-	quit  bool        // nothing more is taken
+	answers *bufio.Scanner // of In
+	quit    bool           // nothing more is taken
 }
 
 // Ask asks about a change, and returns whether it is taken, and of its hunks those that are.
@@ -305,23 +306,20 @@ p - show the hunk again
 What is not pulled stays in the database, for another pull.
 `
 
-// line reads a line of the answers. It does not wait longer than the run goes on.
+// line reads a line of the answers, not before it is asked for: an editor may read from the same terminal
+// until then. It does not wait longer than the run goes on.
 func (a *Asker) line(ctx context.Context) (string, error) {
-	if a.lines == nil {
-		a.lines = make(chan string)
-		go func() {
-			defer close(a.lines)
-			for s := bufio.NewScanner(a.In); s.Scan(); {
-				a.lines <- s.Text()
-			}
-		}()
+	if a.answers == nil {
+		a.answers = bufio.NewScanner(a.In)
 	}
+	some := make(chan bool, 1)
+	go func() { some <- a.answers.Scan() }()
 	select {
-	case line, ok := <-a.lines:
+	case ok := <-some:
 		if !ok {
-			return "", io.EOF
+			return "", cmp.Or(a.answers.Err(), io.EOF)
 		}
-		return line, nil
+		return a.answers.Text(), nil
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
