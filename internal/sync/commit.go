@@ -148,7 +148,7 @@ func (p *puller) takeHosts(a *operation, row *sqlvfs.Inode, b *sqlvfs.Baseline) 
 	p.store.Dirty(row)
 	switch {
 	case a.base == nil:
-	case row.Origin != nil && !a.node.Holds:
+	case row.Origin != nil && row.Origin.Limit > 0 && !a.node.Holds:
 		row.Attr.Size, row.Attr.Mtime = a.attr.Size, a.attr.Mtime
 	default:
 		b.Fingerprint = sqlvfs.Fingerprint{Size: row.Attr.Size, Mtime: row.Attr.Mtime}

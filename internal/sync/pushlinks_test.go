@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // What the guest wrote under one of a host file's names is in conflict with what the host wrote under
@@ -100,6 +102,25 @@ func TestPushOfNamesKeepsContent(t *testing.T) {
 		}
 	})
 	b.checkRows()
+}
+
+// A row that holds all of its content keeps it, and its size, when the host writes to the file that the guest
+// has given another name.
+func TestPullOfALinkToWhatTheHostWrote(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "1")
+	b.guest(func(g *guest) { g.write("a", "of the guest") })
+	b.push()
+	b.pull(b.ws)
+	b.guest(func(g *guest) { g.link("a", "d") })
+	b.write("a", "host")
+	b.pull(b.ws)
+	if damage, err := sqlvfs.Check(b.db); len(damage) > 0 || err != nil {
+		t.Errorf("the database is damaged: %v %v", damage, err)
+	}
+	if got := b.hostPortrait(); got["a"] != "file host" || got["d"] != "file host" {
+		t.Errorf("the host has %v", got)
+	}
 }
 
 // A link to a host file that the host has removed meanwhile has no content left: pull says so, as its dry run.
