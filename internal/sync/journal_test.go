@@ -36,9 +36,13 @@ func TestKilledAfterEachOperation(t *testing.T) {
 	dir, err := fastDir()
 	must(t, err)
 	defer os.RemoveAll(dir)
+	dense := 8
+	if testing.Short() {
+		dense = 1
+	}
 	for _, pushed := range []bool{false, true} {
 		all := 1
-		for n := 0; n <= all; n += 1 + n/8 {
+		for n := 0; n <= all; n += 1 + n/dense {
 			for _, next := range []string{"pull", "push"} {
 				at := filepath.Join(dir, fmt.Sprint(pushed, n, next))
 				b := bench{t, filepath.Join(at, "ws"), filepath.Join(at, "ws.db")}
