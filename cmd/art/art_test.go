@@ -163,12 +163,8 @@ func TestReaderGoesAway(t *testing.T) {
 
 func TestBackgroundProcessEndsWithThePayload(t *testing.T) {
 	cmd, _ := art(t, "--", "sh", "-c", "sleep 1000 & echo done")
-	begin := time.Now()
-	if out, err := cmd.Output(); err != nil || string(out) != "done\n" {
+	if out, err := cmd.Output(); err != nil || string(out) != "done\n" { // longer than the tests may last, if it waited
 		t.Errorf("%q, %v", out, err)
-	}
-	if d := time.Since(begin); d > 5*time.Second {
-		t.Errorf("it took %v", d)
 	}
 }
 

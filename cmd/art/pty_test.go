@@ -251,11 +251,7 @@ func TestClosedTerminalEndsTheSession(t *testing.T) {
 	s.expect("deaf\r\n>")
 	s.tty.Close()
 	s.master.Close()
-	begin := time.Now()
 	s.wait()
-	if d := time.Since(begin); d > 5*time.Second {
-		t.Errorf("it took %v", d)
-	}
 }
 
 func TestArtStopsAsAJob(t *testing.T) {
