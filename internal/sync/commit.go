@@ -179,7 +179,7 @@ func (p *puller) forget(a *operation) error {
 		}
 	}
 	p.store.SetBaseline(p.id, a.path, nil)
-	if err := p.dropNameless(a.path); err != nil {
+	if err := p.dropOrigin(a.path); err != nil {
 		return err
 	}
 	if a.in.node == nil {
@@ -193,19 +193,28 @@ func (p *puller) forget(a *operation) error {
 	return p.store.ClearWhiteout(dir, lastName(a.path))
 }
 
-// dropNameless deletes the row of a file that had several names on the host, of which the guest
-// removed this one, so that the others are the host's again. The Store's lock must be held.
-func (p *puller) dropNameless(at string) error {
+// dropOrigin cuts the tie between a host file that is gone and the row that was copied up from it: what the
+// host may make under that name later is another file. The row of a file that had several names on the host, of
+// which the guest removed this one, is deleted, so that the others are the host's again. The Store's lock must
+// be held.
+func (p *puller) dropOrigin(at string) error {
 	n := p.origins[at]
-	if n == nil || n.Attr.IsDir() || ownContent(n) || p.named[n.Ino] {
+	if n == nil || n.Attr.IsDir() {
 		return nil
 	}
 	row, err := p.store.Get(n.Ino)
 	if err != nil {
 		return err
 	}
-	row.Attr.Nlink = 0
-	p.store.Dirty(row)
-	p.store.Put(row)
+	defer p.store.Put(row)
+	o := row.Origin
+	switch {
+	case o == nil || o.Path != at:
+	case !p.named[n.Ino] && !ownContent(n):
+		row.Attr.Nlink = 0
+		p.store.Dirty(row)
+	case p.named[n.Ino] && o.Limit == 0:
+		p.store.SetOrigin(row, nil)
+	}
 	return nil
 }

@@ -123,6 +123,30 @@ func TestPullOfALinkToWhatTheHostWrote(t *testing.T) {
 	}
 }
 
+// What the host makes under a name that a pull has removed is another file than the guest's renamed one.
+func TestNewFileUnderTheNameOfARenamedOne(t *testing.T) {
+	b := newBench(t)
+	b.write("b", "1")
+	b.write("d", "the guest moves it")
+	b.guest(func(g *guest) { g.rename("d", "b") })
+	must(t, os.Remove(b.path("b")))
+	if _, _, err := b.run(Push, b.ws); !errors.Is(err, ErrConflicts) {
+		t.Errorf("b is no conflict: %v", err)
+	}
+	if _, _, err := b.run(Pull, b.ws); !errors.Is(err, ErrConflicts) {
+		t.Errorf("b is no conflict: %v", err)
+	}
+	b.write("d", "new")
+	if _, _, err := b.run(Push, b.ws); !errors.Is(err, ErrConflicts) {
+		t.Errorf("b is no conflict: %v", err)
+	}
+	b.guest(func(g *guest) {
+		if got := g.portrait(); got["b"] != "file the guest moves it" || got["d"] != "file new" {
+			t.Errorf("the guest has %v", got)
+		}
+	})
+}
+
 // A link to a host file that the host has removed meanwhile has no content left: pull says so, as its dry run.
 func TestPullOfALinkToWhatIsGone(t *testing.T) {
 	b := newBench(t)
