@@ -174,18 +174,24 @@ func (p *planner) merge(a *item) {
 	if a.there != kind(a.attr.Mode) {
 		return
 	}
-	if d.Mode == classify.Host {
-		a.attr.Mode = a.attr.Mode&^modeBits | a.host.Mode&modeBits
-	}
-	if d.Owner == classify.Host {
-		a.attr.UID, a.attr.GID = a.host.UID, a.host.GID
-	}
-	if d.Xattrs == classify.Host || d.Xattrs == classify.Conflict {
-		a.xattrs, _ = p.hostXattrs(a)
-	}
+	p.mergeAttributes(a, a)
 	if d.Content == classify.Host {
 		a.source, a.version, a.whole, a.base = a.path, a.now, true, a.was
 		a.attr.Size, a.attr.Mtime, a.attr.Atime = a.host.Size, a.host.Mtime, a.host.Atime
+	}
+}
+
+// mergeAttributes is merge but for content; from is the name that the host has.
+func (p *planner) mergeAttributes(a, from *item) {
+	d := from.decision
+	if d.Mode == classify.Host {
+		a.attr.Mode = a.attr.Mode&^modeBits | from.host.Mode&modeBits
+	}
+	if d.Owner == classify.Host {
+		a.attr.UID, a.attr.GID = from.host.UID, from.host.GID
+	}
+	if d.Xattrs == classify.Host || d.Xattrs == classify.Conflict {
+		a.xattrs, _ = p.hostXattrs(from)
 	}
 }
 

@@ -34,6 +34,7 @@ func (p *planner) gatherLinks(root *item) error {
 			return err
 		}
 	}
+	p.keepLast()
 	p.shareConflicts()
 	return nil
 }
@@ -136,6 +137,9 @@ func (p *planner) shareConflicts() {
 			todo = append(todo, a)
 		}
 	}
+	for _, names := range rows {
+		p.shareAttributes(names)
+	}
 	for len(todo) > 0 {
 		a := todo[0]
 		todo = todo[1:]
@@ -148,6 +152,89 @@ func (p *planner) shareConflicts() {
 			if d := &b.decision; b.conflict == "" && (d.Kind == classify.Guest || d.Content == classify.Guest) {
 				b.conflict, d.Content = a.conflict, classify.Conflict
 				todo = append(todo, b)
+			}
+		}
+	}
+}
+
+// keepLast makes a conflict of what would take away the last name of a file on the host, one with several names
+// of which each side has removed or replaced some: neither meant to give up the content.
+func (p *planner) keepLast() {
+	rows := map[sqlvfs.Ino][]*item{}
+	for _, a := range p.items {
+		if n := a.row(); n != nil {
+			rows[n.Ino] = append(rows[n.Ino], a)
+		}
+	}
+	for _, a := range p.items {
+		d := &a.decision
+		if a.there != unix.S_IFREG || a.host.Nlink > 1 || a.was == nil || d.Kind != classify.Guest && d.Content != classify.Guest {
+			continue
+		}
+		n := p.origins[a.path]
+		if n == nil {
+			n = p.tree.Node(a.was.Row)
+		}
+		if n != nil && n != a.row() && n.Attr.IsRegular() && n.Attr.Nlink > 0 && !p.livesOn(n, a, rows[n.Ino]) {
+			a.conflict = manyNames
+			if d.Kind == classify.Guest {
+				d.Kind = classify.Conflict
+			} else {
+				d.Content = classify.Conflict
+			}
+		}
+	}
+}
+
+// livesOn tells whether what both sides had at a's path, of which the guest has removed this name, stays under
+// another one: one of those that its row has and that pull brings, or that both sides have, or have had no more
+// than the guest's home.
+func (p *planner) livesOn(n *sqlvfs.Node, a *item, names []*item) bool {
+	same := func(dev uint64, f sqlvfs.Fingerprint) bool { return dev == a.was.Dev && f.Ino == a.was.Fingerprint.Ino }
+	if o := n.Origin; !p.named[n.Ino] || o != nil && o.Limit > 0 && !same(o.Dev, o.Fingerprint) {
+		return false // the host's file at the path that the row refers to is another one
+	}
+	met := len(names) > 0
+	for _, b := range names {
+		if d := b.decision; d.Kind != classify.Host && d.Content != classify.Host && (b.was == nil || b.was.Row != n.Ino || same(b.was.Dev, b.was.Fingerprint)) {
+			return true
+		}
+	}
+	for _, at := range p.basePaths(n.Ino) {
+		if m, _ := p.guestAt(at); m != nil && m.Ino == n.Ino && !slices.ContainsFunc(names, func(b *item) bool { return b.path == at }) {
+			met = true
+			if b := p.base[at]; same(b.Dev, b.Fingerprint) {
+				return true
+			}
+		}
+	}
+	return !met
+}
+
+// basePaths returns the paths that have a baseline of a row.
+func (p *planner) basePaths(ino sqlvfs.Ino) []string {
+	if p.pathsOf == nil {
+		p.pathsOf = map[sqlvfs.Ino][]string{}
+		for at, b := range p.base {
+			p.pathsOf[b.Row] = append(p.pathsOf[b.Row], at)
+		}
+	}
+	return p.pathsOf[ino]
+}
+
+const manyNames = "it has several names, of which each side has removed others"
+
+// shareAttributes gives a row's new names what the host has changed of the object beside its content.
+func (p *planner) shareAttributes(names []*item) {
+	for _, a := range names {
+		d := a.decision
+		if a.there != unix.S_IFREG || d.Mode != classify.Host && d.Owner != classify.Host && d.Xattrs != classify.Host {
+			continue
+		}
+		for _, b := range names {
+			if b.there == 0 {
+				b.decision.Mode, b.decision.Owner, b.decision.Xattrs = d.Mode, d.Owner, d.Xattrs
+				p.mergeAttributes(b, a)
 			}
 		}
 	}

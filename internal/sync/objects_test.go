@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -193,5 +194,77 @@ T tagged
 	}
 	if b.stat("key").Mode&0o777 != 0o666 || b.stat("d").Mode&0o777 != 0o700 {
 		t.Errorf("modes %o and %o", b.stat("key").Mode, b.stat("d").Mode)
+	}
+}
+
+// A file of two names, of which the host removes or replaces one and the guest the other, is lost to neither.
+func TestLastName(t *testing.T) {
+	remove, replace := func(b bench) { must(t, os.Remove(b.path("c"))) }, func(b bench) { must(t, os.Rename(b.path("b"), b.path("c"))) }
+	for name, host := range map[string]func(bench){"removed": remove, "replaced": replace} {
+		for what, inGuest := range map[string]func(*guest){
+			"removed":            func(g *guest) { g.remove("a") },
+			"replaced":           func(g *guest) { g.remove("a"); g.write("a", "new") },
+			"removed, chmod":     func(g *guest) { g.chmod("c", 0o755); g.remove("a") },
+			"replaced, chmod":    func(g *guest) { g.chmod("c", 0o755); g.remove("a"); g.write("a", "new") },
+			"replaced by a link": func(g *guest) { g.remove("a"); g.link("b", "a") },
+		} {
+			for _, first := range []string{"", "push", "pull", "push pull"} {
+				b := newBench(t)
+				b.write("a", "precious")
+				b.write("b", "another")
+				must(t, os.Link(b.path("a"), b.path("c")))
+				if strings.HasPrefix(first, "push") {
+					b.push()
+				}
+				b.guest(inGuest)
+				host(b)
+				order := []func(context.Context, Options) error{Push, Pull, Push, Pull}
+				if strings.HasSuffix(first, "pull") {
+					order = order[1:]
+				}
+				told := ""
+				for _, do := range order {
+					_, said, err := b.run(do, b.ws)
+					if err != nil && !errors.Is(err, ErrConflicts) {
+						t.Fatal(err)
+					}
+					told += said
+				}
+				var inside map[string]string
+				b.guest(func(g *guest) { inside = g.portrait() })
+				if outside := b.hostPortrait(); !strings.Contains(fmt.Sprint(outside, inside), "precious") || !strings.Contains(told, "CONFLICT") {
+					t.Errorf("%s on the host, %s in the guest, first %q: the host has %v, the guest %v\n%s", name, what, first, outside, inside, told)
+				}
+				if _, told, err := b.run(Pull, b.ws, force); err != nil {
+					t.Errorf("--force: %v %s", err, told)
+				}
+			}
+		}
+	}
+}
+
+// What the host changed of a file beside its content holds for the name that the guest has given it, too.
+func TestLinkOfWhatTheHostChmods(t *testing.T) {
+	for _, pushed := range []bool{false, true} {
+		for _, name := range []string{"a", "c"} {
+			b := newBench(t)
+			b.write("b", "1")
+			if pushed {
+				b.push()
+			}
+			b.guest(func(g *guest) { g.link("b", name) })
+			must(t, os.Chmod(b.path("b"), 0o755))
+			for range 2 {
+				b.pull(b.ws)
+				b.push()
+			}
+			var inside map[string]string
+			b.guest(func(g *guest) { inside = g.portrait() })
+			for _, at := range []string{"b", name} {
+				if got := b.hostPortrait()[at]; got != "executable 1" || inside[at] != got {
+					t.Errorf("pushed %v, %s: the host has %s, the guest %s", pushed, at, got, inside[at])
+				}
+			}
+		}
 	}
 }

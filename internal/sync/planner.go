@@ -32,6 +32,7 @@ type planner struct {
 	byDir    map[string][]string         // names that have a baseline, by directory
 	origins  map[string]*sqlvfs.Node     // by the path of their origin in this workspace
 	rowPaths map[sqlvfs.Ino]string       // paths that have a baseline, by its row
+	pathsOf  map[sqlvfs.Ino][]string     // see basePaths
 	named    map[sqlvfs.Ino]bool         // inodes that have an entry
 	places   map[sqlvfs.Ino]string       // paths of the workspace's directories
 

@@ -178,8 +178,11 @@ func (p *pusher) settle(all []*found) {
 		}) {
 			f.left = true
 		}
+		if !f.left && p.takesLast(f) {
+			f.decision.Kind, f.conflict = classify.Conflict, manyNames
+		}
 		if !f.left && f.decision.Conflict() {
-			why = f.decision.Why()
+			why = cmp.Or(f.conflict, f.decision.Why())
 		}
 	}
 	for _, f := range all {
@@ -190,12 +193,32 @@ func (p *pusher) settle(all []*found) {
 			f.removed = f.removed && f.node != nil
 		case d.Conflict():
 			f.left = true
-			p.report.conflict(p.guestPath(f.at), d.Why())
+			p.report.conflict(p.guestPath(f.at), cmp.Or(f.conflict, d.Why()))
 		case d.Kind == classify.Host || d.Content == classify.Host:
 			f.left = true
 			p.report.conflict(p.guestPath(f.at), why)
 		}
 	}
+}
+
+// takesLast is what keepLast looks for, of the guest: what the host has removed or replaced is the last name of a
+// row there, and the guest has removed one that the host has left.
+func (p *pusher) takesLast(f *found) bool {
+	n := f.node
+	if n == nil || !n.Attr.IsRegular() || f.decision.Kind != classify.Host && f.decision.Content != classify.Host {
+		return false
+	}
+	has := func(at string) bool { // the host has what both had there
+		st, err := p.host.stat(at)
+		return err == nil && !p.guest.hostWrote(&item{path: at, was: p.base[at], there: kind(st.Mode), now: fingerprintOf(&st)})
+	}
+	if slices.ContainsFunc(p.names(n.Ino), func(at string) bool { return at != f.at && (p.base[at] == nil || has(at)) }) {
+		return false
+	}
+	return slices.ContainsFunc(p.guest.basePaths(n.Ino), func(at string) bool {
+		m, _ := p.node(at)
+		return (m == nil || m.Ino != n.Ino) && has(at)
+	})
 }
 
 // bringFile brings a host file, or a symbolic link, to those of its names that are given.

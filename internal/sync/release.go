@@ -65,6 +65,12 @@ func (p *puller) release() error {
 			r.names[e.Ino]++
 		}
 	})
+	known := map[sqlvfs.Ino]int{}
+	for _, b := range r.base {
+		if known[b.Row]++; known[b.Row] > r.names[b.Row] {
+			r.names[b.Row]++ // one that the guest has removed, and the host has not yet: the row tells what it was
+		}
+	}
 	r.look(top, ".")
 	r.dir(top, ".")
 	if err := r.apply(); err != nil {
