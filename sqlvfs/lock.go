@@ -22,7 +22,7 @@ const (
 
 	// graceful is how long a writer is given to begin to leave. An unmounted file system's server
 	// hears of it only after umount(8) has returned.
-	graceful = 300 * time.Millisecond
+	graceful = time.Second
 	// leavingTime is how long one that leaves is waited for.
 	leavingTime = time.Minute
 )
