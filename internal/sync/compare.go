@@ -2,11 +2,6 @@ package sync
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
-	"errors"
-	"io"
-	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -75,8 +70,8 @@ func (p *planner) hostWrote(a *item) bool {
 		return then != b.Fingerprint
 	}
 	// It may have been touched only, or be a copy.
-	hash, err := p.hostHash(a)
-	return err != nil || !bytes.Equal(hash, b.Hash)
+	host, err := p.hostContent(a)
+	return err != nil || !host.hashes(p.ctx, b.Hash)
 }
 
 // guestWrote tells whether the guest's content is another one than when both sides agreed. Where only the
@@ -97,63 +92,13 @@ func (p *planner) guestWrote(a *item) bool {
 	case b.Mtime != n.Attr.Mtime && a.now == b.Fingerprint:
 		return true
 	}
-	hash, err := p.guestHash(a)
-	return err != nil || !bytes.Equal(hash, b.Hash)
-}
-
-// guestHash is the hash of what the guest has, in a baseline's way.
-func (p *planner) guestHash(a *item) ([]byte, error) {
-	read, done, err := p.reader(a)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	h := sha256.New()
-	for off := int64(0); off < a.attr.Size; {
-		n, err := read(p.buffer()[:min(bufferSize, a.attr.Size-off)], off)
-		if n == 0 {
-			return nil, cmp.Or(err, errChanging)
-		}
-		h.Write(p.buf[:n])
-		off += int64(n)
-	}
-	return h.Sum(nil), nil
-}
-
-// hostHash is the hash of what the host has at a path, in a baseline's way.
-func (p *planner) hostHash(a *item) ([]byte, error) {
-	if a.there == unix.S_IFLNK {
-		target, err := p.host.readlink(a.path)
-		return hashOf(target), err
-	}
-	f, err := p.host.openFile(a.path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.CopyBuffer(h, onlyReader{f}, p.buffer()); err != nil {
-		return nil, unwrap(err)
-	}
-	return h.Sum(nil), nil
-}
-
-// onlyReader hides other methods of a file, which would not use the buffer.
-type onlyReader struct{ io.Reader }
-
-func hashOf(target string) []byte {
-	h := sha256.Sum256([]byte(target))
-	return h[:]
+	guest, err := p.guestContent(a)
+	return err != nil || !guest.hashes(p.ctx, b.Hash)
 }
 
 // looksSame tells whether the host has a file already, by what is cheap to see.
 func (p *planner) looksSame(a *item) bool {
 	return a.there == kind(a.attr.Mode) && a.host.Size == a.attr.Size && a.host.Mtime == a.attr.Mtime
-}
-
-func (p *planner) sameTarget(a *item) bool {
-	target, err := p.host.readlink(a.path)
-	return err == nil && target == a.target
 }
 
 func sameObject(a, b *item) bool { return a.now.Dev == b.now.Dev && a.now.Ino == b.now.Ino }
@@ -165,159 +110,3 @@ func (p *planner) equal(a *item) (bool, error) {
 	}
 	return p.equalContent(a)
 }
-
-func (p *planner) equalContent(a *item) (bool, error) {
-	switch {
-	case a.there != kind(a.attr.Mode):
-		return false, nil
-	case a.there == unix.S_IFLNK:
-		return p.sameTarget(a), nil
-	}
-	if !a.whole && a.source == a.path && a.version == a.now && !a.node.Holds {
-		return true, nil // all of the row's content is the host's
-	}
-	if a.host.Size != a.attr.Size {
-		return false, nil
-	}
-	f, err := p.host.openFile(a.path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	read, done, err := p.reader(a)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	if p.buf2 == nil {
-		p.buf2 = make([]byte, bufferSize)
-	}
-	var rows *sqlvfs.Committed
-	limit := int64(0)
-	if a.node != nil && !a.whole && a.node.Origin != nil && a.source == a.path && a.version == a.now {
-		// Before this, what the row does not hold is read from the host's file itself.
-		limit = min(a.node.Origin.Limit, a.attr.Size)
-		if rows, err = p.store.Committed(); err != nil {
-			return false, err
-		}
-		defer rows.Close()
-	}
-	for off := int64(0); off < a.attr.Size; {
-		if off < limit {
-			if off, err = rows.Next(a.node.Ino, off, limit); err != nil {
-				return false, err
-			}
-			if off == a.attr.Size {
-				break
-			}
-		}
-		n, err := read(p.buffer()[:min(bufferSize, a.attr.Size-off)], off)
-		if err != nil && err != io.EOF {
-			return false, err
-		}
-		if n == 0 {
-			return false, errChanging
-		}
-		if m, err := f.ReadAt(p.buf2[:n], off); m < n {
-			return false, unwrap(err)
-		}
-		if !bytes.Equal(p.buf[:n], p.buf2[:n]) {
-			return false, nil
-		}
-		off += int64(n)
-	}
-	return true, nil
-}
-
-func (p *planner) buffer() []byte {
-	if p.buf == nil {
-		p.buf = make([]byte, bufferSize)
-	}
-	return p.buf
-}
-
-// reader returns what reads a file's content: from the database, from the host file that it is
-// copied from, or from both. A host file that is not the version that is meant is an error:
-// versions are never mixed.
-func (p *planner) reader(a *item) (read func([]byte, int64) (int, error), closeAll func(), err error) {
-	var source *os.File
-	closeAll = func() {
-		if source != nil {
-			source.Close()
-		}
-	}
-	from := a
-	if a.link != nil {
-		from = a.link
-	}
-	if from.source != "" {
-		if source, err = p.openSource(from); err != nil {
-			return nil, nil, err
-		}
-	}
-	if from.node == nil || from.whole {
-		return source.ReadAt, closeAll, nil
-	}
-	p.store.Lock()
-	row, err := p.store.Get(from.node.Ino)
-	p.store.Unlock()
-	if err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	closeSource := closeAll
-	closeAll = func() {
-		closeSource()
-		p.store.Lock()
-		p.store.Put(row)
-		p.store.Unlock()
-	}
-	return func(b []byte, off int64) (int, error) {
-		if source == nil {
-			return p.store.ReadAt(row, b, off, nil)
-		}
-		return p.store.ReadAt(row, b, off, source)
-	}, closeAll, nil
-}
-
-// openSource opens the host file that content comes from.
-func (p *planner) openSource(a *item) (*os.File, error) {
-	f, err := p.host.openFile(a.source)
-	if err == nil {
-		var st unix.Stat_t
-		if st, err = fstat(f); err == nil && fingerprintOf(&st) != a.version {
-			err = sqlvfs.ErrBaseChanged
-		}
-		if err != nil {
-			f.Close()
-		}
-	}
-	if err != nil {
-		return nil, &sourceError{p.hostPath(a.source), err}
-	}
-	return f, nil
-}
-
-// sourceThere tells whether the host file that content comes from is the version that is meant.
-func (p *planner) sourceThere(a *item) bool {
-	if a.source == a.path {
-		return a.now == a.version
-	}
-	st, err := p.host.stat(a.source)
-	return err == nil && fingerprintOf(&st) == a.version
-}
-
-// sourceError says why content that is on the host only cannot be had.
-type sourceError struct {
-	where string
-	err   error
-}
-
-func (e *sourceError) Error() string {
-	return "its content is in " + e.where + " on the host: " + e.err.Error()
-}
-func (e *sourceError) Unwrap() error { return e.err }
-
-// brokenSource tells whether an error means that the host has changed or removed a file of which the
-// guest had changed a part.
-func brokenSource(err error) bool { return errors.As(err, new(*sourceError)) }

@@ -31,7 +31,7 @@ func (p *planner) danger(a *item) string {
 	case a.attr.IsRegular():
 		if held.Reads(a.path) {
 			after, err := p.guestHead(a)
-			if err != nil {
+			if err != nil && err != io.EOF {
 				return "" // the error will come again where it can be told
 			}
 			return held.Content(a.path, p.hostHead(a), after)
@@ -42,30 +42,21 @@ func (p *planner) danger(a *item) string {
 
 // guestHead reads the beginning of the guest's file.
 func (p *planner) guestHead(a *item) ([]byte, error) {
-	read, done, err := p.reader(a)
+	c, err := p.guestContent(a)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	data := make([]byte, min(a.attr.Size, held.Limit))
-	n, err := read(data, 0)
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	return data[:n], nil
+	defer c.close()
+	return c.head(held.Limit)
 }
 
 // hostHead reads the beginning of the host's file, if there is one.
-func (p *planner) hostHead(a *item) []byte {
-	if a.there != unix.S_IFREG {
-		return nil
+func (p *planner) hostHead(a *item) (head []byte) {
+	if a.there == unix.S_IFREG {
+		if c, err := p.hostContent(a); err == nil {
+			defer c.close()
+			head, _ = c.head(held.Limit)
+		}
 	}
-	f, err := p.host.openFile(a.path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	data := make([]byte, min(a.host.Size, held.Limit))
-	n, _ := f.ReadAt(data, 0)
-	return data[:n]
+	return head
 }

@@ -197,9 +197,11 @@ func (d *comparer) file(c *change) (f *patch.File, ok bool, err error) {
 		if a.attr.Size > textLimit {
 			return nil, false, nil
 		}
-		if a.attr.IsSymlink() {
-			f.New = []byte(a.target)
-		} else if f.New, err = d.guestContent(a); err != nil {
+		from := d.guestContent
+		if a.op != nil && a.op.do == attributes {
+			from = d.hostContent
+		}
+		if f.New, err = d.read(from, a); err != nil {
 			return nil, false, err
 		}
 	}
@@ -212,7 +214,7 @@ func (d *comparer) file(c *change) (f *patch.File, ok bool, err error) {
 		if old.host.Size > textLimit {
 			return nil, false, nil
 		}
-		if f.Old, err = d.hostContent(old); err != nil {
+		if f.Old, err = d.read(d.hostContent, old); err != nil {
 			return nil, false, err
 		}
 	}
@@ -229,41 +231,14 @@ func gitMode(mode uint32) uint32 {
 	return patch.Regular
 }
 
-func (d *comparer) guestContent(a *item) ([]byte, error) {
-	if a.op != nil && a.op.do == attributes {
-		return d.hostContent(a)
-	}
-	read, done, err := d.reader(a)
+// read reads all of a side's content.
+func (d *comparer) read(of func(*item) (*content, error), a *item) ([]byte, error) {
+	c, err := of(a)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	data := make([]byte, a.attr.Size)
-	for off := int64(0); off < a.attr.Size; {
-		n, err := read(data[off:], off)
-		if off += int64(n); off < a.attr.Size && (err != nil || n == 0) {
-			return nil, cmp.Or(err, errChanging)
-		}
-	}
-	return data, nil
-}
-
-func (d *comparer) hostContent(a *item) ([]byte, error) {
-	if a.there == unix.S_IFLNK {
-		target, err := d.host.readlink(a.path)
-		return []byte(target), err
-	}
-	f, err := d.host.openFile(a.path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, a.host.Size)
-	n, err := f.ReadAt(data, 0)
-	if int64(n) < a.host.Size {
-		return nil, cmp.Or(unwrap(err), errChanging)
-	}
-	return data, nil
+	defer c.close()
+	return c.head(textLimit)
 }
 
 // split makes two changes of one that is of a file's type, as git has it.

@@ -59,8 +59,6 @@ type planner struct {
 	// needed are host paths that rows still depend on because what comes from there was not done: to
 	// replace them would lose what the guest has.
 	needed map[string]bool
-
-	buf, buf2 []byte
 }
 
 // settler decides about what is not simply done.

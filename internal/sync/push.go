@@ -127,7 +127,6 @@ type pusher struct {
 	reopened []*folder               // directories whose rows are held after they were left
 	replaced map[string]bool         // directories that something else took the place of
 	late     bool                    // all of the workspace was met
-	buf      []byte
 
 	readers *readers
 }

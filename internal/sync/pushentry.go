@@ -2,7 +2,6 @@ package sync
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,9 +11,6 @@ import (
 	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
-
-// bufferSize is how much content is moved at a time, in bytes: whole chunks, for most databases.
-const bufferSize = 1 << 20
 
 // putDir makes an entry a directory with the host's attributes, and d.row its row. changed tells
 // whether more than its times changed: those follow from its entries. A new directory has its origin
@@ -333,8 +329,6 @@ func (p *pusher) emptied(row *sqlvfs.Inode, attr sqlvfs.Attr) (*sqlvfs.Inode, er
 	return row, err
 }
 
-var errChanging = errors.New("it changes while it is read")
-
 // copyIn reads a file into a row. Holes of a sparse file stay holes; of a file that has none, each
 // zero is stored, since not every reader of the format knows holes.
 func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.Writer) error {
@@ -373,32 +367,11 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.
 }
 
 func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, hash io.Writer, off, end int64) error {
-	if p.buf == nil {
-		p.buf = make([]byte, bufferSize)
-	}
-	for off < end {
-		if p.ctx.Err() != nil {
-			return &storeError{errInterrupted}
-		}
-		// A buffer ends where a chunk does, so that no chunk is written twice.
-		n := min(bufferSize-off%bufferSize, end-off)
-		got, err := f.ReadAt(p.buf[:n], off)
-		if got > 0 {
-			if err := p.rows.store.WriteAt(row, p.buf[:got], off, nil, sqlvfs.Now()); err != nil {
-				return p.storeFailed(err)
-			}
-			hash.Write(p.buf[:got])
-			p.report.Add(0, int64(got))
-		}
-		if err == io.EOF && int64(got) < n {
-			return errChanging
-		}
-		if err != nil && err != io.EOF {
-			return unwrap(err)
-		}
-		off += int64(got)
-	}
-	return nil
+	return pieces(p.ctx, f, off, end, func(data []byte, off int64) error {
+		hash.Write(data)
+		p.report.Add(0, int64(len(data)))
+		return p.storeFailed(p.rows.store.WriteAt(row, data, off, nil, sqlvfs.Now()))
+	})
 }
 
 // existing returns the row of an entry if it is of the given kind, held, or nil.
@@ -463,7 +436,7 @@ func (p *pusher) complete(at string, st *unix.Stat_t) error {
 	defer f.Close()
 	err = p.rows.store.Fill(row, f, st.Blocks*512 < st.Size, func(int) error { return p.ctx.Err() })
 	if err != nil && p.ctx.Err() != nil {
-		return &storeError{errInterrupted}
+		return errInterrupted
 	}
 	return err
 }

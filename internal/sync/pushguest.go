@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -152,8 +151,11 @@ func (p *pusher) moved(a *item, was *sqlvfs.Baseline) bool {
 	if a.now.Size != was.Size || a.now.Mtime != was.Mtime {
 		return false
 	}
-	hash, err := p.guest.hostHash(a)
-	return was.Hash == nil || err == nil && bytes.Equal(hash, was.Hash)
+	if was.Hash == nil {
+		return true
+	}
+	host, err := p.guest.hostContent(a)
+	return err == nil && host.hashes(p.ctx, was.Hash)
 }
 
 // pathOf returns where a host file was when both sides last agreed.

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
-	"math/bits"
 	"os"
 	"runtime"
 	"sync"
@@ -91,24 +90,10 @@ func (f *read) look() error {
 	return f.finish(file)
 }
 
-// buffers hold content that is read ahead, for one file after the other: those at i have 1<<i bytes.
-// A push reads all of a tree, and memory that is touched for the first time is not cheap.
-var buffers [21]sync.Pool // to bufferSize
-
-// takeBuffer returns a buffer of less than bufferSize.
-func takeBuffer(size int64) []byte {
-	class := bits.Len64(uint64(size))
-	if b, ok := buffers[class].Get().(*[]byte); ok {
-		return (*b)[:size]
-	}
-	return make([]byte, size, 1<<class)
-}
-
 // drop gives up the content.
 func (f *read) drop() {
-	b := f.data
+	dropBuffer(f.data)
 	f.data = nil
-	buffers[bits.Len(uint(cap(b)))-1].Put(&b)
 }
 
 // finish reads what else is moved of a file, and makes sure that it was the same all the time.

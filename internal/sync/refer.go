@@ -3,9 +3,6 @@ package sync
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"io"
-	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -113,30 +110,11 @@ func referable(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bo
 		return false
 	}
 	defer f.Close()
-	hash, err := hashOfFile(ctx, f)
-	if err != nil || hash != o.Hash {
+	if hash, err := (&content{ReaderAt: f, size: now.Size}).hash(ctx); err != nil || string(hash) != o.Hash {
 		return false
 	}
 	after, err := fstat(f)
 	return err == nil && fingerprintOf(&after) == now
-}
-
-// hashOfFile is the SHA-256 of a file's content.
-func hashOfFile(ctx context.Context, f *os.File) (string, error) {
-	hash, buf := sha256.New(), make([]byte, bufferSize)
-	for {
-		n, err := f.Read(buf)
-		hash.Write(buf[:n])
-		switch {
-		case err == io.EOF:
-			return string(hash.Sum(nil)), nil
-		case err == nil:
-			err = ctx.Err()
-		}
-		if err != nil {
-			return "", err
-		}
-	}
 }
 
 // rebase has what both sides last agreed about be the versions that rows refer to now. The Store's lock

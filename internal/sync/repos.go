@@ -151,15 +151,12 @@ func (p *planner) gitHas(r *repo, rel string, n *sqlvfs.Node, has func(string, u
 		at = strings.TrimPrefix(rel, r.top+"/")
 	}
 	is := false
-	switch {
-	case n == nil:
+	if n == nil {
 		is = has(at, 0, nil, 0)
-	case n.Attr.IsSymlink():
-		is = has(at, n.Attr.Mode, strings.NewReader(n.Target), n.Attr.Size)
-	case n.Attr.IsRegular():
-		if f, err := p.openRow(n); err == nil {
-			is = has(at, n.Attr.Mode, io.NewSectionReader(f, 0, f.Size()), f.Size())
-			f.Close()
+	} else if !n.Attr.IsDir() {
+		if c, err := p.rowContent(n); err == nil {
+			is = has(at, n.Attr.Mode, io.NewSectionReader(c, 0, c.size), c.size)
+			c.close()
 		}
 	}
 	if is {
@@ -294,7 +291,7 @@ func (g *guestRepo) Open(rel string) (git.File, error) {
 	if n == nil || !n.Attr.IsRegular() {
 		return nil, fs.ErrNotExist
 	}
-	return g.p.openRow(n)
+	return g.p.rowContent(n)
 }
 
 func (g *guestRepo) Same(rel string) (host, guest bool) {
@@ -325,66 +322,6 @@ func (g *guestRepo) Changed(rel string) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(n.Attr.Ctime.Sec, int64(n.Attr.Ctime.Nsec))
-}
-
-// rowFile is the content of a row.
-type rowFile struct {
-	p      *planner
-	row    *sqlvfs.Inode
-	size   int64
-	source io.ReaderAt
-	close  func() error
-}
-
-// openRow opens a regular file of the guest for reading.
-func (p *planner) openRow(n *sqlvfs.Node) (*rowFile, error) {
-	f := &rowFile{p: p, size: n.Attr.Size, close: func() error { return nil }}
-	if o := n.Origin; o != nil && o.Limit > 0 {
-		h, err := p.host.openFile(o.Path)
-		if err != nil {
-			return nil, err
-		}
-		if st, err := fstat(h); err != nil || fingerprintOf(&st) != o.Fingerprint || o.Base != p.name {
-			h.Close()
-			return nil, sqlvfs.ErrBaseChanged
-		}
-		f.source, f.close = h, h.Close
-	}
-	p.store.Lock()
-	defer p.store.Unlock()
-	var err error
-	if f.row, err = p.store.Get(n.Ino); err != nil {
-		f.close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func (f *rowFile) Size() int64 { return f.size }
-
-func (f *rowFile) ReadAt(b []byte, off int64) (int, error) {
-	n := 0
-	for n < len(b) && off+int64(n) < f.size {
-		m, err := f.p.store.ReadAt(f.row, b[n:], off+int64(n), f.source)
-		n += m
-		if err != nil && err != io.EOF {
-			return n, err
-		}
-		if m == 0 {
-			break
-		}
-	}
-	if n < len(b) {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-func (f *rowFile) Close() error {
-	f.p.store.Lock()
-	f.p.store.Put(f.row)
-	f.p.store.Unlock()
-	return f.close()
 }
 
 // absorb makes the guest's repositories those of the host, now that all that was in them is there: git's files of

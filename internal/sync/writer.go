@@ -3,7 +3,6 @@ package sync
 import (
 	"bytes"
 	"crypto/sha256"
-	"io"
 	"os"
 	"path"
 
@@ -25,7 +24,6 @@ type writer struct {
 	p   *puller
 	at  string
 	dir *os.File
-	buf []byte
 
 	content *sqlvfs.Committed // once it is needed
 }
@@ -103,14 +101,11 @@ func (w *writer) fill(f *os.File, a *operation) error {
 	if cloned, err := w.clone(f, a); cloned || err != nil {
 		return err
 	}
-	read, done, err := w.reader(a)
+	c, err := w.source(a)
 	if err != nil {
 		return err
 	}
-	defer done()
-	if w.buf == nil {
-		w.buf = make([]byte, bufferSize)
-	}
+	defer c.close()
 	size, end := a.attr.Size, int64(0)
 	if size > bufferSize {
 		// At once, so that a size that no file can have is refused before anything is read.
@@ -120,35 +115,25 @@ func (w *writer) fill(f *os.File, a *operation) error {
 		end = size
 	}
 	hash := sha256.New()
-	for off := int64(0); off < size; {
-		if err := w.p.interrupted(); err != nil {
-			return err
-		}
+	for off, to := int64(0), size; off < size; off = to {
 		if size > unhashed {
 			next, err := w.next(a, off)
 			if err != nil {
 				return err
 			}
 			w.p.report.Add(0, next-off)
-			if off = next; off == size {
-				break
-			}
+			off, to = next, min(next+bufferSize, size)
 		}
-		n, err := read(w.buf[:min(bufferSize, size-off)], off)
-		if err != nil && err != io.EOF {
+		err := pieces(w.p.ctx, c, off, to, func(data []byte, off int64) error {
+			last, err := writeSparse(f, data, off)
+			end = max(end, last)
+			hash.Write(data)
+			w.p.report.Add(0, int64(len(data)))
+			return unwrap(err)
+		})
+		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return errChanging
-		}
-		last, err := writeSparse(f, w.buf[:n], off)
-		if err != nil {
-			return unwrap(err)
-		}
-		end = max(end, last)
-		hash.Write(w.buf[:n])
-		off += int64(n)
-		w.p.report.Add(0, int64(n))
 	}
 	if size <= unhashed {
 		a.hash = hash.Sum(nil)
@@ -159,21 +144,17 @@ func (w *writer) fill(f *os.File, a *operation) error {
 	return nil
 }
 
-// reader returns what reads a file's content, see [planner.reader]. What is in the database alone
-// needs no more than its rows: they are many, and nobody else writes them.
-func (w *writer) reader(a *operation) (read func([]byte, int64) (int, error), done func(), err error) {
-	if a.part {
-		return bytes.NewReader(a.bytes).ReadAt, func() {}, nil
+// source is a file's content, see [planner.guestContent]. What is in the database alone needs no more than its
+// rows: they are many, and nobody else writes them.
+func (w *writer) source(a *operation) (*content, error) {
+	switch {
+	case a.part:
+		return textContent(string(a.bytes)), nil
+	case a.node == nil || a.source != "":
+		return w.p.guestContent(a.item)
 	}
-	if a.node == nil || a.source != "" {
-		return w.p.reader(a.item)
-	}
-	if err := w.openContent(); err != nil {
-		return nil, nil, err
-	}
-	return func(b []byte, off int64) (int, error) {
-		return len(b), w.content.ReadAt(a.node.Ino, b, off)
-	}, func() {}, nil
+	err := w.openContent()
+	return &content{committedContent{w.content, a.node.Ino}, a.attr.Size, func() {}}, err
 }
 
 func (w *writer) openContent() (err error) {
