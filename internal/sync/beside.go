@@ -1,13 +1,14 @@
 package sync
 
 import (
-	"fmt"
 	"io"
 	"path"
 	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // With Options.KeepBoth a conflict is resolved so that neither side's version is lost, and does not come
@@ -121,7 +122,7 @@ func (p *puller) commitKept() error {
 			err = p.giveUp(a)
 		}
 		if err != nil {
-			return fmt.Errorf("write %s: %w", p.opt.DB, err)
+			return err
 		}
 	}
 	return nil
@@ -145,7 +146,6 @@ func (p *puller) storeKept() error {
 // directory is not the host's of that path, both have agreed about the row, and the next push brings the
 // host's.
 func (p *puller) giveUp(a *item) error {
-	r := rows{p.store}
 	shows, err := p.showsHost(a.in)
 	if err != nil {
 		return err
@@ -154,18 +154,24 @@ func (p *puller) giveUp(a *item) error {
 		p.outdate(a.path, a.node)
 		return nil
 	}
-	dir, err := r.get(a.in.node.Ino)
-	if err != nil {
+	return rows{p.store}.with(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
+		_, err := p.uncover(dir, path.Base(a.path), a.path)
 		return err
+	})
+}
+
+// uncover has the guest see the host's at a path, which is a name in the directory dir, and tells whether anything
+// hid that. The Store's lock must be held.
+func (p *planner) uncover(dir *sqlvfs.Inode, name, at string) (hidden bool, err error) {
+	p.forgetBelow(at)
+	c, ok, whiteout, err := p.store.Child(dir, name)
+	if err == nil && ok {
+		err = rows{p.store}.drop(dir, name, c.Ino)
 	}
-	defer r.put(dir)
-	if err := r.remove(dir, path.Base(a.path), a.node.Ino); err != nil {
-		return err
+	if err == nil {
+		err = p.store.ClearWhiteout(dir, name)
 	}
-	p.store.Lock()
-	defer p.store.Unlock()
-	p.store.SetBaseline(p.id, a.path, nil)
-	return p.store.ClearWhiteout(dir, path.Base(a.path))
+	return ok || whiteout, err
 }
 
 // restore has the guest see again what it has removed and the host has changed; of a directory that it has
@@ -180,21 +186,12 @@ func (p *puller) restore(a *item, kept map[*item]bool) error {
 		p.report.conflict(p.hostPath(a.path), a.conflict)
 		return err
 	}
-	r := rows{p.store}
-	dir, err := r.get(top.in.node.Ino)
-	if err != nil {
-		return err
-	}
-	defer r.put(dir)
-	p.store.Lock()
-	defer p.store.Unlock()
-	if err := p.store.Ready(); err != nil {
-		return err
-	}
-	for b := a; b != top.in; b = b.in {
-		p.store.SetBaseline(p.id, b.path, nil)
-	}
-	return p.store.ClearWhiteout(dir, path.Base(top.path))
+	return rows{p.store}.with(top.in.node.Ino, func(dir *sqlvfs.Inode) error {
+		for b := a; b != top.in; b = b.in {
+			p.store.SetBaseline(p.id, b.path, nil)
+		}
+		return p.store.ClearWhiteout(dir, path.Base(top.path))
+	})
 }
 
 // within tells whether an item is at or below another one.

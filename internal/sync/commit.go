@@ -2,7 +2,6 @@ package sync
 
 import (
 	"fmt"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -21,24 +20,19 @@ func (p *puller) commit() error {
 		return nil
 	}
 	for _, a := range p.ops {
-		switch {
-		case !a.done && a.do == remove:
-			p.store.Lock()
-			p.store.AddBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
-			p.store.Unlock()
-			continue
-		case !a.done:
+		if !a.done && a.do != remove {
 			continue
 		}
 		if err := p.commitOne(a); err != nil {
 			return fmt.Errorf("write %s: %w", p.opt.DB, err)
 		}
 	}
-	if err := p.commitDirs(); err != nil {
-		return err
+	err := p.commitDirs()
+	if err == nil {
+		err = p.commitKept()
 	}
-	if err := p.commitKept(); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("write %s: %w", p.opt.DB, err)
 	}
 	if p.sameTree {
 		p.store.Lock()
@@ -62,7 +56,7 @@ func (p *puller) commitDirs() error {
 			continue
 		}
 		if err := p.commitOne(a); err != nil {
-			return fmt.Errorf("write %s: %w", p.opt.DB, err)
+			return err
 		}
 	}
 	return nil
@@ -71,6 +65,12 @@ func (p *puller) commitDirs() error {
 func (p *puller) commitOne(a *operation) error {
 	if a.beside != nil {
 		return nil // the guest has it under another name; see commitKept
+	}
+	if !a.done && a.do == remove {
+		return rows{p.store}.do(func() error {
+			p.store.AddBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
+			return nil
+		})
 	}
 	if a.node == nil {
 		if a.do == remove || a.agreed {
@@ -83,60 +83,49 @@ func (p *puller) commitOne(a *operation) error {
 		p.fail(a.item, err)
 		return nil
 	}
-	if a.part {
-		return p.commitPart(a, &st)
-	}
-	row, err := rows{p.store}.get(a.node.Ino)
-	if err != nil {
-		return err
-	}
-	defer rows{p.store}.put(row)
-	if a.xattrs != nil && a.decision.Xattrs == classify.Host {
-		if err := (rows{p.store}).setXattrs(row, a.xattrs); err != nil {
-			return err
+	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: a.node.Ino}
+	return rows{p.store}.with(b.Row, func(row *sqlvfs.Inode) error {
+		if a.part {
+			// Both agree about that part, and the guest has changed it: no row ever has a change time of zero.
+			p.store.SetBaseline(p.id, a.path, b)
+			return nil
 		}
-	}
-	p.store.Lock()
-	defer p.store.Unlock()
-	if err := p.store.Ready(); err != nil {
-		return err
-	}
-	if a.attr.IsRegular() && (st.Size != a.attr.Size || !a.agreed && timespec(st.Mtim) != a.attr.Mtime) {
-		return nil // someone changed the host's file already: the next pull will see it
-	}
-	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: row.Ino, RowCtime: row.Attr.Ctime}
-	if b.Hash == nil && a.was != nil && a.was.Fingerprint == a.now && !a.replaces() {
-		b.Hash = a.was.Hash
-	}
-	if a.decision.Push() || a.base != nil {
-		p.takeHosts(a, row, b)
-	}
-	b.Mode = b.Mode&^modeBits | row.Attr.Mode&modeBits // a default access control list may have left less of it
-	p.store.SetBaseline(p.id, a.path, b)
-	if row.Origin == nil || a.incomplete || a.do == hardLink {
+		if a.xattrs != nil && a.decision.Xattrs == classify.Host {
+			if err := (rows{p.store}).setXattrs(row, a.xattrs); err != nil {
+				return err
+			}
+		}
+		if a.attr.IsRegular() && (st.Size != a.attr.Size || !a.agreed && timespec(st.Mtim) != a.attr.Mtime) {
+			return nil // someone changed the host's file already: the next pull will see it
+		}
+		b.RowCtime = row.Attr.Ctime
+		if b.Hash == nil && a.was != nil && a.was.Fingerprint == a.now && !a.replaces() {
+			b.Hash = a.was.Hash
+		}
+		if a.decision.Push() || a.base != nil {
+			p.takeHosts(a, row, b)
+		}
+		b.Mode = b.Mode&^modeBits | row.Attr.Mode&modeBits // a default access control list may have left less of it
+		p.store.SetBaseline(p.id, a.path, b)
+		p.referTo(a, row, &st)
 		return nil
+	})
+}
+
+// referTo has a row refer to what is in its place now. The Store's lock must be held.
+func (p *puller) referTo(a *operation, row *sqlvfs.Inode, st *unix.Stat_t) {
+	was := row.Origin
+	if was == nil || a.incomplete || a.do == hardLink {
+		return
 	}
-	if row.Origin.Path != a.path && row.Origin.Base == p.name {
-		p.store.AddBaseline(p.id, row.Origin.Path, row.Baseline())
+	if was.Path != a.path && was.Base == p.name {
+		p.store.AddBaseline(p.id, was.Path, row.Baseline())
 	}
-	o := sqlvfs.Origin{Base: p.name, Path: a.path, Number: row.Origin.Number, Fingerprint: fingerprintOf(&st), Mode: st.Mode}
-	if row.Origin.Limit > 0 {
+	o := sqlvfs.Origin{Base: p.name, Path: a.path, Number: was.Number, Fingerprint: fingerprintOf(st), Mode: st.Mode}
+	if was.Limit > 0 {
 		o.Limit = row.Attr.Size
 	}
 	p.store.SetOrigin(row, &o)
-	return nil
-}
-
-// commitPart writes down that the host's file has a part of what the guest changed: both agree about that, and
-// the guest has changed it. No row ever has a change time of zero.
-func (p *puller) commitPart(a *operation, st *unix.Stat_t) error {
-	p.store.Lock()
-	defer p.store.Unlock()
-	if err := p.store.Ready(); err != nil {
-		return err
-	}
-	p.store.SetBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(st), Hash: a.hash, Row: a.node.Ino})
-	return nil
 }
 
 // takeHosts gives a row what the host alone changed of an object that the guest changed in other respects.
@@ -166,31 +155,27 @@ func (p *puller) placed(a *operation) (unix.Stat_t, error) {
 
 // forget takes back what is known of a path that is on neither side any more.
 func (p *puller) forget(a *operation) error {
-	p.store.Lock()
-	defer p.store.Unlock()
-	if err := p.store.Ready(); err != nil {
-		return err
-	}
-	if a.there == 0 {
-		for at := range p.base {
-			if strings.HasPrefix(at, a.path+"/") {
-				p.store.SetBaseline(p.id, at, nil)
-			}
+	return rows{p.store}.do(func() error {
+		p.store.SetBaseline(p.id, a.path, nil)
+		if a.there == 0 {
+			p.forgetBelow(a.path)
+		}
+		if err := p.dropOrigin(a.path); err != nil || a.in.node == nil {
+			return err
+		}
+		return rows{p.store}.held(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
+			return p.store.ClearWhiteout(dir, lastName(a.path))
+		})
+	})
+}
+
+// forgetBelow takes back what is known of a path and those below it. The Store's lock must be held.
+func (p *planner) forgetBelow(rel string) {
+	for at := range p.base {
+		if (limit{rel}).has(at) {
+			p.store.SetBaseline(p.id, at, nil)
 		}
 	}
-	p.store.SetBaseline(p.id, a.path, nil)
-	if err := p.dropOrigin(a.path); err != nil {
-		return err
-	}
-	if a.in.node == nil {
-		return nil
-	}
-	dir, err := p.store.Get(a.in.node.Ino)
-	if err != nil {
-		return err
-	}
-	defer p.store.Put(dir)
-	return p.store.ClearWhiteout(dir, lastName(a.path))
 }
 
 // dropOrigin cuts the tie between a host file that is gone and the row that was copied up from it: what the
@@ -202,19 +187,16 @@ func (p *puller) dropOrigin(at string) error {
 	if n == nil || n.Attr.IsDir() {
 		return nil
 	}
-	row, err := p.store.Get(n.Ino)
-	if err != nil {
-		return err
-	}
-	defer p.store.Put(row)
-	o := row.Origin
-	switch {
-	case o == nil || o.Path != at:
-	case !p.named[n.Ino] && !ownContent(n):
-		row.Attr.Nlink = 0
-		p.store.Dirty(row)
-	case p.named[n.Ino] && o.Limit == 0:
-		p.store.SetOrigin(row, nil)
-	}
-	return nil
+	return rows{p.store}.held(n.Ino, func(row *sqlvfs.Inode) error {
+		o := row.Origin
+		switch {
+		case o == nil || o.Path != at:
+		case !p.named[n.Ino] && !ownContent(n):
+			row.Attr.Nlink = 0
+			p.store.Dirty(row)
+		case p.named[n.Ino] && o.Limit == 0:
+			p.store.SetOrigin(row, nil)
+		}
+		return nil
+	})
 }

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"errors"
 	"fmt"
 	"path"
 
@@ -44,16 +43,12 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 		p.needed[source] = true
 		return nil
 	}
-	from, err := p.host.openDir(source)
+	from, err := p.host.read(source)
 	if err != nil {
 		return lacking(fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(source), err))
 	}
-	defer from.Close()
-	self, err := fstat(from)
-	if err != nil {
-		return lacking(err)
-	}
-	names, err := entries(from)
+	defer from.close()
+	names, err := from.names()
 	if err != nil {
 		return lacking(err)
 	}
@@ -66,8 +61,8 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 		if err := p.interrupted(); err != nil {
 			return err
 		}
-		st, err := statAt(from, name)
-		if errors.Is(err, unix.ENOENT) || hidden[name] || p.host.db.has(objectOf(&self), name, &st) {
+		st, err := from.stat(name)
+		if err == nil && st.Mode == 0 || hidden[name] || from.hasDatabase(name, &st) {
 			continue
 		}
 		c := &item{path: join(a.path, name), in: a, attr: attrOf(&st), source: join(source, name), version: fingerprintOf(&st)}
@@ -87,7 +82,7 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 				return err
 			}
 		case unix.S_IFLNK:
-			if c.target, err = readlinkAt(from, name); err != nil {
+			if c.target, err = readlinkAt(from.f, name); err != nil {
 				p.settle.fail(c, err)
 				continue
 			}

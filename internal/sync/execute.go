@@ -126,7 +126,7 @@ func (p *puller) carryOutOne(o *operation) {
 	case remove:
 		err = p.remove(o)
 	case attributes:
-		err = p.setAttributes(o)
+		err = p.placeAttributes(o)
 	default:
 		err = p.placeFile(o)
 	}

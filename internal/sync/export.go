@@ -111,12 +111,10 @@ func (o *Options) exportName(s *sqlvfs.Store, abs string) (string, error) {
 // tellExport says what an export cannot bring.
 func (p *puller) tellExport() error {
 	p.store.Lock()
-	list, err := p.store.Workspaces()
+	w, known, err := workspaceOf(p.store, p.name)
 	p.store.Unlock()
-	for _, w := range list {
-		if w.Name == p.name && !w.Whole {
-			p.report.note("/"+p.name+"/", "only what the guest changed is in the database; the rest is in "+quote.Name(w.Path, true))
-		}
+	if known && !w.Whole {
+		p.report.note("/"+p.name+"/", "only what the guest changed is in the database; the rest is in "+quote.Name(w.Path, true))
 	}
 	return err
 }

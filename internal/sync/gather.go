@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -95,8 +94,8 @@ func (p *planner) gatherDir(a *item) error {
 }
 
 // gatherEntry gathers one entry of a directory, except what is below it. A directory to enter it returns.
-func (p *planner) gatherEntry(dir *item, d thereDir, name string, n *sqlvfs.Node) *item {
-	a := &item{path: join(dir.path, name), in: dir, node: n, attr: n.Attr, target: n.Target, xattrs: n.Xattrs}
+func (p *planner) gatherEntry(in *item, d dir, name string, n *sqlvfs.Node) *item {
+	a := &item{path: join(in.path, name), in: in, node: n, attr: n.Attr, target: n.Target, xattrs: n.Xattrs}
 	if !p.look(a, d, name) {
 		return nil
 	}
@@ -179,49 +178,17 @@ func (p *planner) addReplacing(a *item) {
 	}
 }
 
-// thereDir is a directory of the host as planning sees it; one that is not there has no entries.
-type thereDir struct {
-	f    *os.File
-	self object
-}
-
-func (p *planner) openThere(a *item) (thereDir, error) {
+// openThere opens the directory that the host has at an item's path, if it has one.
+func (p *planner) openThere(a *item) (dir, error) {
 	if a.there != unix.S_IFDIR {
-		return thereDir{}, nil
+		return dir{}, nil
 	}
-	f, err := p.host.openDir(a.path)
-	if err != nil {
-		return thereDir{}, err
-	}
-	st, err := fstat(f)
-	if err != nil {
-		f.Close()
-		return thereDir{}, err
-	}
-	return thereDir{f, objectOf(&st)}, nil
-}
-
-// stat returns the attributes of an entry, or none when there is no such entry.
-func (d thereDir) stat(name string) (unix.Stat_t, error) {
-	if d.f == nil {
-		return unix.Stat_t{}, nil
-	}
-	st, err := statAt(d.f, name)
-	if err == unix.ENOENT {
-		return unix.Stat_t{}, nil
-	}
-	return st, err
-}
-
-func (d thereDir) close() {
-	if d.f != nil {
-		d.f.Close()
-	}
+	return p.host.read(a.path)
 }
 
 // look finds out what the host has at an item's path. It returns false for a path that is not
 // to be touched.
-func (p *planner) look(a *item, d thereDir, name string) bool {
+func (p *planner) look(a *item, d dir, name string) bool {
 	if len(a.path) > maxPath {
 		p.settle.fail(a, errTooLong)
 		return false
@@ -241,7 +208,7 @@ func (p *planner) look(a *item, d thereDir, name string) bool {
 		p.settle.fail(a, err)
 		return false
 	}
-	if d.f != nil && p.host.db.has(d.self, name, &st) {
+	if d.hasDatabase(name, &st) {
 		p.report.note(p.hostPath(a.path), "skipped: the database itself is there")
 		return false
 	}

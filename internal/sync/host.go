@@ -85,6 +85,56 @@ func (h *host) openDir(rel string) (*os.File, error) {
 	return h.open(rel, unix.O_RDONLY|unix.O_DIRECTORY)
 }
 
+// dir is a directory of the host that is read. One that is not there has no entries.
+type dir struct {
+	host *host
+	f    *os.File
+	st   unix.Stat_t
+}
+
+func (h *host) read(rel string) (dir, error) {
+	f, err := h.openDir(rel)
+	if err != nil {
+		return dir{}, err
+	}
+	st, err := fstat(f)
+	if err != nil {
+		f.Close()
+		return dir{}, err
+	}
+	return dir{h, f, st}, nil
+}
+
+// names returns the names of the entries, sorted; with an error, those that could be read.
+func (d dir) names() ([]string, error) {
+	if d.f == nil {
+		return nil, nil
+	}
+	return entries(d.f)
+}
+
+// stat returns the attributes of an entry, or none when there is no such entry.
+func (d dir) stat(name string) (st unix.Stat_t, err error) {
+	if d.f != nil {
+		st, err = statAt(d.f, name)
+	}
+	if err == unix.ENOENT {
+		return unix.Stat_t{}, nil
+	}
+	return st, err
+}
+
+// hasDatabase tells whether an entry is one of the database's files.
+func (d dir) hasDatabase(name string, st *unix.Stat_t) bool {
+	return d.f != nil && d.host.db.has(objectOf(&d.st), name, st)
+}
+
+func (d dir) close() {
+	if d.f != nil {
+		d.f.Close()
+	}
+}
+
 // openParent opens the directory that holds a path, and returns the path's last name.
 func (h *host) openParent(rel string) (*os.File, string, error) {
 	d, err := h.open(path.Dir(rel), unix.O_PATH|unix.O_DIRECTORY)

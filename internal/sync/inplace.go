@@ -70,26 +70,14 @@ func (p *puller) clones(f *os.File) bool {
 
 // patch writes what the row holds of a file into the host's.
 func (p *puller) patch(a *operation) error {
-	d, name, err := p.host.openParent(a.path)
-	if err != nil {
-		return err
+	if p.needs(a.path) {
+		return errNeeded
 	}
-	defer d.Close()
-	if err := p.unchanged(a, d, name); err != nil {
-		return err
-	}
-	f, err := p.host.openRegular(a.path, unix.O_RDWR)
+	f, st, err := p.openPlanned(a, unix.O_RDWR)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := fstat(f)
-	if err != nil {
-		return err
-	}
-	if fingerprintOf(&st) != a.now || st.Nlink != 1 {
-		return errChanging
-	}
 	rows, err := p.store.Committed()
 	if err != nil {
 		return err
@@ -106,26 +94,21 @@ func (p *puller) patch(a *operation) error {
 	if err := w.overlay(); err != nil {
 		return fmt.Errorf("it is half written, another pull finishes it: %w", err)
 	}
-	return p.finishFile(f, a)
+	p.sayDropped(a.item)
+	return p.setAttributes(f, &st, a)
 }
 
 // announce writes down, durably, that a pull is about to write a row's chunks over the host's file.
 func (p *puller) announce(a *operation) error {
-	p.store.Lock()
-	err := p.store.Ready()
-	var row *sqlvfs.Inode
-	if err == nil {
-		row, err = p.store.Get(a.node.Ino)
-	}
+	err := rows{p.store}.with(a.node.Ino, func(row *sqlvfs.Inode) error {
+		now := *row.Origin
+		now.Until = time.Now().Unix() + patchTime
+		p.store.SetOrigin(row, &now)
+		return nil
+	})
 	if err != nil {
-		p.store.Unlock()
 		return err
 	}
-	now := *row.Origin
-	now.Until = time.Now().Unix() + patchTime
-	p.store.SetOrigin(row, &now)
-	p.store.Put(row)
-	p.store.Unlock()
 	return p.store.Sync()
 }
 
@@ -201,28 +184,6 @@ func (w *patcher) overlay() error {
 		return err
 	}
 	return unwrap(w.f.Truncate(w.a.attr.Size))
-}
-
-// finishFile gives a file that is in its place what belongs to it beside its content.
-func (p *puller) finishFile(f *os.File, a *operation) error {
-	st, err := fstat(f)
-	if err != nil {
-		return err
-	}
-	if err := p.setXattrs(f, a.item); err != nil {
-		return err
-	}
-	if _, err := p.setOwner(f, &st, a.item); err != nil {
-		return err
-	}
-	if err := chmod(f, a.attr.Mode&modeBits); err != nil {
-		return err
-	}
-	if err := setTimes(f, &a.attr); err != nil {
-		return err
-	}
-	p.sayDropped(a.item)
-	return a.note(f)
 }
 
 // clone begins a new file as a clone of the host file that the rest of its content comes from, and brings the

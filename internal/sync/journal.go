@@ -191,18 +191,13 @@ func (p *puller) journaledRow(a *item, e *journalEntry) error {
 	if e.Row == 0 {
 		return nil
 	}
-	p.store.Lock()
-	defer p.store.Unlock()
-	row, err := p.store.Get(e.Row)
-	if err != nil {
-		return err
-	}
-	defer p.store.Put(row)
-	a.node = &sqlvfs.Node{Ino: row.Ino, Attr: row.Attr, Origin: row.Origin}
-	if e.Part && row.Origin != nil {
-		a.source = row.Origin.Path
-	}
-	return nil
+	return rows{p.store}.with(e.Row, func(row *sqlvfs.Inode) error {
+		a.node = &sqlvfs.Node{Ino: row.Ino, Attr: row.Attr, Origin: row.Origin}
+		if e.Part && row.Origin != nil {
+			a.source = row.Origin.Path
+		}
+		return nil
+	})
 }
 
 // mayTouch tells whether a pull may change anything at a path.
@@ -267,20 +262,18 @@ func (p *puller) referToPlaced(o *operation) error {
 	if err != nil {
 		return nil // gone again: planning will tell
 	}
-	p.store.Lock()
-	defer p.store.Unlock()
-	row, err := p.store.Get(o.node.Ino)
-	if err != nil || row.Origin == nil || row.Origin.Base != p.name {
-		return err
-	}
-	defer p.store.Put(row)
-	n := *row.Origin
-	n.Path, n.Fingerprint, n.Mode, n.Hash = o.path, fingerprintOf(&st), st.Mode, ""
-	if n.Limit > 0 {
-		n.Limit = row.Attr.Size
-	}
-	p.store.SetOrigin(row, &n)
-	return nil
+	return rows{p.store}.with(o.node.Ino, func(row *sqlvfs.Inode) error {
+		if row.Origin == nil || row.Origin.Base != p.name {
+			return nil
+		}
+		n := *row.Origin
+		n.Path, n.Fingerprint, n.Mode, n.Hash = o.path, fingerprintOf(&st), st.Mode, ""
+		if n.Limit > 0 {
+			n.Limit = row.Attr.Size
+		}
+		p.store.SetOrigin(row, &n)
+		return nil
+	})
 }
 
 // reopenStaging opens the staging directory of a pull that was killed.

@@ -47,15 +47,10 @@ func rewritten(a *item) bool {
 
 // gatherNames finds the host's names of files that the guest sees.
 func (p *planner) gatherNames(root *item, rel string, first map[object]*item) error {
-	d, err := p.host.openDir(rel)
-	if err != nil {
-		p.settle.lacking(&item{path: rel}, err)
-		return nil
-	}
-	self, err := fstat(d)
+	d, err := p.host.read(rel)
 	var names []string
 	if err == nil {
-		names, err = entries(d)
+		names, err = d.names()
 	}
 	if err != nil {
 		p.settle.lacking(&item{path: rel}, err)
@@ -63,12 +58,12 @@ func (p *planner) gatherNames(root *item, rel string, first map[object]*item) er
 	var below []string
 	for _, name := range names {
 		if err := p.interrupted(); err != nil {
-			d.Close()
+			d.close()
 			return err
 		}
-		st, err := statAt(d, name)
+		st, err := d.stat(name)
 		at := join(rel, name)
-		if err != nil || skipped(at) != "" || p.host.db.has(objectOf(&self), name, &st) {
+		if err != nil || skipped(at) != "" || d.hasDatabase(name, &st) {
 			continue
 		}
 		if kind(st.Mode) == unix.S_IFDIR {
@@ -87,7 +82,7 @@ func (p *planner) gatherNames(root *item, rel string, first map[object]*item) er
 		}
 		p.items = append(p.items, a)
 	}
-	d.Close()
+	d.close()
 	for _, at := range below {
 		if err := p.gatherNames(root, at, first); err != nil {
 			return err

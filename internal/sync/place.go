@@ -22,12 +22,9 @@ func (p *puller) placeDir(a *operation) error {
 	return p.makeDir(d, name, a)
 }
 
-// placeFile renames a staged file or link into place, or sets the attributes of one that is there.
+// placeFile renames a staged file or link into place, or writes what has changed of it into the one that is there.
 func (p *puller) placeFile(a *operation) error {
-	switch {
-	case a.do == attributes:
-		return p.setAttributes(a)
-	case a.patch:
+	if a.patch {
 		return p.patch(a)
 	}
 	d, name, err := p.host.openParent(a.path)
@@ -139,29 +136,44 @@ func (p *puller) inheritGroup(a *operation, from *os.File, tmp string, d *os.Fil
 	return err
 }
 
-// setAttributes sets a file's attributes, if it still is the version that was planned for.
-func (p *puller) setAttributes(a *operation) error {
-	f, err := p.host.openFile(a.path)
+// openPlanned opens a file that is to be changed where it is, if it still is the version that was planned for.
+func (p *puller) openPlanned(a *operation, flags int) (f *os.File, st unix.Stat_t, err error) {
+	if f, err = p.host.openRegular(a.path, flags); err != nil {
+		return nil, st, err
+	}
+	if st, err = fstat(f); err == nil && (fingerprintOf(&st) != a.now || st.Nlink != 1) {
+		err = errChanging
+	}
+	if err != nil {
+		f.Close()
+	}
+	return f, st, err
+}
+
+// placeAttributes sets a file's attributes.
+func (p *puller) placeAttributes(a *operation) error {
+	f, st, err := p.openPlanned(a, unix.O_RDONLY)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := fstat(f)
-	if err != nil {
-		return err
-	}
-	if fingerprintOf(&st) != a.now || st.Nlink != 1 {
-		return errChanging
-	}
+	return p.setAttributes(f, &st, a)
+}
+
+// setAttributes gives a file that is in its place, and was st, what belongs to it beside its content.
+func (p *puller) setAttributes(f *os.File, st *unix.Stat_t, a *operation) error {
 	if err := p.setXattrs(f, a.item); err != nil {
 		return err
 	}
-	if _, err := p.setOwner(f, &st, a.item); err != nil {
+	if _, err := p.setOwner(f, st, a.item); err != nil {
 		return err
 	}
-	// Its content is the host's: a program of the host's stays one, unless the guest has changed that.
+	// A program of the host's stays one, unless the guest has changed its content (see patches).
 	if err := chmod(f, a.attr.Mode&(modeBits|st.Mode&setID)); err != nil {
 		return err
 	}
-	return setTimes(f, &a.attr)
+	if err := setTimes(f, &a.attr); err != nil {
+		return err
+	}
+	return a.note(f)
 }

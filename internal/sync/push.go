@@ -284,18 +284,12 @@ func (p *pusher) finish(d *folder) error {
 }
 
 func (p *pusher) entries(d *folder) (below []*folder, err error) {
-	f, err := p.host.openDir(d.rel)
-	if err != nil {
-		p.report.fail(p.guestPath(d.rel), err)
-		return nil, nil
+	in, err := p.host.read(d.rel)
+	var names []string
+	if err == nil {
+		defer in.close()
+		names, err = in.names()
 	}
-	defer f.Close()
-	self, err := fstat(f)
-	if err != nil {
-		p.report.fail(p.guestPath(d.rel), err)
-		return nil, nil
-	}
-	names, err := entries(f)
 	if err != nil {
 		p.report.fail(p.guestPath(d.rel), err)
 	}
@@ -305,8 +299,8 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	defer ahead.end()
 	for i, name := range names {
 		m := &met[i]
-		if m.st, m.err = statAt(f, name); m.err == nil && p.readsAhead(join(d.rel, name), &m.st) {
-			ahead.queue = append(ahead.queue, &read{dir: f, name: name, size: m.st.Size, st: m.st})
+		if m.st, m.err = statAt(in.f, name); m.err == nil && p.readsAhead(join(d.rel, name), &m.st) {
+			ahead.queue = append(ahead.queue, &read{dir: in.f, name: name, size: m.st.Size, st: m.st})
 		}
 	}
 	for i, name := range names {
@@ -315,7 +309,7 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 		}
 		m := &met[i]
 		m.content = ahead.take(name)
-		c, err := p.entry(f, objectOf(&self), d, name, m)
+		c, err := p.entry(in, d, name, m)
 		if err := p.tell(join(d.rel, name), err); err != nil {
 			return below, err
 		}
@@ -327,8 +321,8 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	return below, nil
 }
 
-// entry stores one entry of the open directory f. A directory it returns.
-func (p *pusher) entry(f *os.File, self object, d *folder, name string, m *met) (*folder, error) {
+// entry stores one entry of a directory. A directory it returns.
+func (p *pusher) entry(in dir, d *folder, name string, m *met) (*folder, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
@@ -345,7 +339,7 @@ func (p *pusher) entry(f *os.File, self object, d *folder, name string, m *met) 
 		p.report.note(p.guestPath(at), why)
 		return nil, nil
 	}
-	if p.host.db.has(self, name, &st) {
+	if in.hasDatabase(name, &st) {
 		p.report.note(p.guestPath(at), "skipped: it belongs to the database")
 		return nil, nil
 	}
@@ -366,7 +360,7 @@ func (p *pusher) entry(f *os.File, self object, d *folder, name string, m *met) 
 		if !p.limit.has(at) {
 			return nil, nil // what the user named below it is gone
 		}
-		return nil, p.met(&found{in: d, at: at, name: name, st: st, dir: f, content: m.content})
+		return nil, p.met(&found{in: d, at: at, name: name, st: st, dir: in.f, content: m.content})
 	}
 	p.report.note(p.guestPath(at), "skipped: it is a "+kindName(st.Mode))
 	return nil, nil

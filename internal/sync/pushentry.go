@@ -169,7 +169,7 @@ func (p *pusher) store(take []*found, row *sqlvfs.Inode, whole, guests bool) (*s
 	if guests {
 		attr.Mode = attr.Mode&^modeBits | row.Attr.Mode&modeBits
 	}
-	if err := p.rows.setXattrs(row, content.xattrs); err != nil {
+	if err := p.rows.do(func() error { return p.rows.setXattrs(row, content.xattrs) }); err != nil {
 		return row, p.storeFailed(err)
 	}
 	p.countEntries(row, take)

@@ -78,19 +78,11 @@ func referTo(n *sqlvfs.Node, st *unix.Stat_t) {
 }
 
 func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
-	s.Lock()
-	defer s.Unlock()
-	if err := s.Ready(); err != nil {
-		return err
-	}
-	row, err := s.Get(n.Ino)
-	if err != nil {
-		return err
-	}
-	defer s.Put(row)
-	row.Attr.Size, row.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
-	s.SetOrigin(row, n.Origin)
-	return nil
+	return rows{s}.with(n.Ino, func(row *sqlvfs.Inode) error {
+		row.Attr.Size, row.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
+		s.SetOrigin(row, n.Origin)
+		return nil
+	})
 }
 
 // referable tells whether a row may refer to the version of a file that the host has now.

@@ -86,13 +86,8 @@ func (p *puller) keepsRows() (bool, error) {
 	}
 	p.store.Lock()
 	defer p.store.Unlock()
-	list, err := p.store.Workspaces()
-	for _, w := range list {
-		if w.Name == p.name {
-			return w.Whole, err
-		}
-	}
-	return true, err
+	w, known, err := workspaceOf(p.store, p.name)
+	return w.Whole || !known, err
 }
 
 // both is a directory that both sides have, and of which rows may go.
@@ -125,16 +120,13 @@ func (r *releaser) look(n *sqlvfs.Node, at string) {
 }
 
 func (r *releaser) both(n *sqlvfs.Node, at string) *both {
-	d, err := r.host.openDir(at)
+	d, err := r.host.read(at)
 	if err != nil {
 		return nil
 	}
-	defer d.Close()
-	b := &both{names: map[string]bool{}, shows: at == "." || n.Origin != nil && n.Origin.Base == r.name && n.Origin.Path == at}
-	if b.st, err = fstat(d); err != nil {
-		return nil
-	}
-	names, err := entries(d)
+	defer d.close()
+	b := &both{st: d.st, names: map[string]bool{}, shows: at == "." || n.Origin != nil && n.Origin.Base == r.name && n.Origin.Path == at}
+	names, err := d.names()
 	if err != nil || !b.shows && !hasAll(n, names) {
 		return nil
 	}
@@ -217,12 +209,13 @@ func (r *releaser) plain(n *sqlvfs.Node) bool {
 // apply lets go of all of it in one transaction. The Store's lock must be held.
 func (r *releaser) apply() error {
 	for ino, o := range r.shown {
-		row, err := r.store.Get(ino)
+		err := rows{r.store}.held(ino, func(row *sqlvfs.Inode) error {
+			r.store.SetOrigin(row, o)
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		r.store.SetOrigin(row, o)
-		r.store.Put(row)
 	}
 	for _, s := range r.steps {
 		if err := r.let(s); err != nil {
@@ -234,29 +227,23 @@ func (r *releaser) apply() error {
 }
 
 func (r *releaser) let(s releasedEntry) error {
-	dir, err := r.store.Get(s.dir)
-	if err != nil {
-		return err
-	}
-	defer r.store.Put(dir)
-	if s.row == 0 {
-		return r.store.ClearWhiteout(dir, s.name)
-	}
-	if err := r.store.Unlink(dir, s.name); err != nil {
-		return err
-	}
-	if err := r.store.ClearWhiteout(dir, s.name); err != nil {
-		return err
-	}
-	row, err := r.store.Get(s.row)
-	if err != nil {
-		return err
-	}
-	// All of its names go. Until then, it is to stay.
-	if r.names[s.row]--; r.names[s.row] == 0 {
-		row.Attr.Nlink = 0
-		r.store.Dirty(row)
-	}
-	r.store.Put(row)
-	return nil
+	rows := rows{r.store}
+	return rows.held(s.dir, func(dir *sqlvfs.Inode) error {
+		if s.row != 0 {
+			if err := r.store.Unlink(dir, s.name); err != nil {
+				return err
+			}
+		}
+		if err := r.store.ClearWhiteout(dir, s.name); err != nil || s.row == 0 {
+			return err
+		}
+		return rows.held(s.row, func(row *sqlvfs.Inode) error {
+			// All of its names go. Until then, it is to stay.
+			if r.names[s.row]--; r.names[s.row] == 0 {
+				row.Attr.Nlink = 0
+				r.store.Dirty(row)
+			}
+			return nil
+		})
+	})
 }

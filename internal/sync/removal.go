@@ -13,10 +13,10 @@ import (
 // gone lists the names that a directory of the guest may have no more, in order: those that it hides,
 // those that it had when both sides last agreed, and where another directory has taken the place of
 // the host's, all that the host has. shown are the names that it has.
-func (p *planner) gone(a *item, d thereDir, shown map[string]bool) []string {
+func (p *planner) gone(a *item, d dir, shown map[string]bool) []string {
 	var names, all []string
-	if o := a.node.Origin; d.f != nil && (o == nil || o.Path != a.path) {
-		all, _ = entries(d.f) // what cannot be read stays
+	if o := a.node.Origin; o == nil || o.Path != a.path {
+		all, _ = d.names() // what cannot be read stays
 	}
 	for _, list := range [3][]string{a.node.Whiteouts, p.byDir[a.path], all} {
 		for _, name := range list {
@@ -30,12 +30,12 @@ func (p *planner) gone(a *item, d thereDir, shown map[string]bool) []string {
 }
 
 // gatherGone gathers what the guest has removed from a directory. The error is one that ends the run.
-func (p *planner) gatherGone(dir *item, d thereDir, names []string) error {
+func (p *planner) gatherGone(in *item, d dir, names []string) error {
 	for _, name := range names {
 		if err := p.interrupted(); err != nil {
 			return err
 		}
-		a := &item{path: join(dir.path, name), in: dir}
+		a := &item{path: join(in.path, name), in: in}
 		st, err := d.stat(name)
 		if p.ofGit(a.path) {
 			continue
@@ -50,10 +50,10 @@ func (p *planner) gatherGone(dir *item, d thereDir, names []string) error {
 			p.addItem(a)
 			continue
 		}
-		if !slices.Contains(dir.node.Whiteouts, name) && (a.was == nil || a.there != unix.S_IFDIR && p.hostChanged(a)) {
+		if !slices.Contains(in.node.Whiteouts, name) && (a.was == nil || a.there != unix.S_IFDIR && p.hostChanged(a)) {
 			continue // it is the host's alone, perhaps after both have removed what was there before
 		}
-		if skipped(a.path) != "" || p.host.db.has(d.self, name, &st) {
+		if skipped(a.path) != "" || d.hasDatabase(name, &st) {
 			continue
 		}
 		if err := p.gatherRemoval(a, false); err != nil {
@@ -79,7 +79,7 @@ func (p *planner) gatherRemoval(a *item, seen bool) error {
 		p.settle.fail(a, err)
 		return nil
 	}
-	names, err := entries(d.f)
+	names, err := d.names()
 	if err != nil {
 		d.close()
 		p.settle.fail(a, err)
@@ -93,7 +93,7 @@ func (p *planner) gatherRemoval(a *item, seen bool) error {
 		case err != nil:
 			p.settle.fail(c, err)
 		case st.Mode == 0: // it is gone meanwhile
-		case p.host.db.has(d.self, name, &st) || skipped(c.path) != "" || p.ofGit(c.path):
+		case d.hasDatabase(name, &st) || skipped(c.path) != "" || p.ofGit(c.path):
 			p.leave(c)
 		default:
 			p.meet(c, &st)

@@ -328,7 +328,9 @@ func (g *guestRepo) Changed(rel string) time.Time {
 // the guest go, so that it sees the host's. In a database that is to be whole without the host they stay until the
 // next push replaces them.
 func (p *puller) absorb() error {
-	whole, err := p.whole()
+	p.store.Lock()
+	w, _, err := workspaceOf(p.store, p.name)
+	p.store.Unlock()
 	if err != nil {
 		return err
 	}
@@ -342,7 +344,7 @@ func (p *puller) absorb() error {
 			}
 		} else if n, _ := p.guestAt(r.dir); n == nil {
 			continue
-		} else if err := p.absorbDir(r.dir, n, whole, func(rel string) bool { return git.Owns(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
+		} else if err := p.absorbDir(r.dir, n, w.Whole, func(rel string) bool { return git.Owns(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
 			return err
 		}
 		for _, rel := range r.skipped {
@@ -350,7 +352,7 @@ func (p *puller) absorb() error {
 			if dir == nil {
 				continue
 			}
-			if err := p.absorbDir(path.Dir(rel), dir, whole, func(at string) bool { return at == rel }); err != nil {
+			if err := p.absorbDir(path.Dir(rel), dir, w.Whole, func(at string) bool { return at == rel }); err != nil {
 				return err
 			}
 		}
@@ -360,57 +362,32 @@ func (p *puller) absorb() error {
 
 // absorbDir has the guest see the host's at those paths in a directory that match.
 func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, match func(string) bool) error {
-	t := rows{p.store}
-	dir, err := t.walk(p.name, rel)
-	if err != nil || dir == nil {
-		return err
-	}
-	defer t.put(dir)
-	for _, name := range n.Whiteouts {
-		at := join(rel, name)
-		if !match(at) {
-			continue
-		}
-		p.store.Lock()
-		err := p.store.ClearWhiteout(dir, name)
-		p.store.Unlock()
-		if err != nil {
-			return err
-		}
-		p.forgetBelow(at)
-	}
+	names := n.Whiteouts
 	for _, e := range n.Children {
-		at := join(rel, e.Name)
-		if !match(at) {
-			continue
-		}
-		if !whole {
-			if err := t.remove(dir, e.Name, e.Ino); err != nil {
-				return err
+		at, c := join(rel, e.Name), p.tree.Node(e.Ino)
+		switch {
+		case !match(at):
+		case !whole:
+			names = append(names[:len(names):len(names)], e.Name)
+		default:
+			if c.Attr.IsDir() {
+				if err := p.absorbDir(at, c, whole, match); err != nil {
+					return err
+				}
 			}
-			p.forgetBelow(at)
-			continue
-		}
-		c := p.tree.Node(e.Ino)
-		if c.Attr.IsDir() {
-			if err := p.absorbDir(at, c, whole, match); err != nil {
-				return err
-			}
-		}
-		p.outdate(at, c)
-	}
-	return nil
-}
-
-// forgetBelow takes back what is known of a path and those below it.
-func (p *puller) forgetBelow(rel string) {
-	p.store.Lock()
-	defer p.store.Unlock()
-	for at := range p.base {
-		if at == rel || strings.HasPrefix(at, rel+"/") {
-			p.store.SetBaseline(p.id, at, nil)
+			p.outdate(at, c)
 		}
 	}
+	return rows{p.store}.with(n.Ino, func(dir *sqlvfs.Inode) error {
+		for _, name := range names {
+			if at := join(rel, name); match(at) && (!whole || p.tree.Child(n, name) == nil) {
+				if _, err := p.uncover(dir, name, at); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // outdate writes down that a row is as it was when both sides last agreed, and that the host's is not: so the
@@ -431,12 +408,4 @@ func (p *puller) outdate(at string, n *sqlvfs.Node) {
 	p.store.SetBaseline(p.id, at, &sqlvfs.Baseline{
 		Mode: n.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: n.Attr.Size, Mtime: n.Attr.Mtime}, Row: n.Ino, RowCtime: n.Attr.Ctime,
 	})
-}
-
-// whole tells whether the database is to hold all of the workspace, so that it can be carried away.
-func (p *puller) whole() (bool, error) {
-	p.store.Lock()
-	defer p.store.Unlock()
-	list, err := p.store.Workspaces()
-	return slices.ContainsFunc(list, func(w sqlvfs.Workspace) bool { return w.Name == p.name && w.Whole }), err
 }

@@ -2,7 +2,6 @@ package sync
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,36 +186,22 @@ func (r *resetter) giveUp(at string) error {
 		}
 		name = path.Base(at)
 	}
-	r.store.Lock()
-	for below := range r.base {
-		if (limit{at}).has(below) {
-			r.store.SetBaseline(r.id, below, nil)
-		}
-	}
-	r.store.Unlock()
-	if dir == nil {
-		return nil // the guest has changed nothing there
+	if dir == nil { // the guest has changed nothing there
+		r.store.Lock()
+		defer r.store.Unlock()
+		r.forgetBelow(at)
+		return nil
 	}
 	defer rows.put(dir)
-	row, err := rows.child(dir, name)
-	if err != nil {
-		return err
-	}
-	if row != nil {
-		defer rows.put(row)
-		if err := rows.remove(dir, name, row.Ino); err != nil {
-			return err
-		}
-	}
 	st, _ := r.host.stat(at) // where there is nothing, nothing shows
-	r.store.Lock()
-	_, _, white, err := r.store.Child(dir, name)
-	if (white || row != nil) && kind(st.Mode) == unix.S_IFDIR {
-		dir.Attr.Nlink++ // a session counts what shows through, too
-		r.store.Dirty(dir)
-	}
-	err = cmp.Or(err, r.store.ClearWhiteout(dir, name))
-	r.store.Unlock()
+	err := rows.do(func() error {
+		hidden, err := r.uncover(dir, name, at)
+		if hidden && kind(st.Mode) == unix.S_IFDIR {
+			dir.Attr.Nlink++ // a session counts what shows through, too
+			r.store.Dirty(dir)
+		}
+		return err
+	})
 	if at == "." && err == nil {
 		err = rows.countSubdirectories(dir) // but for the workspace itself
 	}

@@ -64,40 +64,58 @@ func (t rows) leads(in *sqlvfs.Inode, target string) (bool, error) {
 	return is == target, err
 }
 
-// create makes an inode without a name, held. Nothing of it stays if the process is killed before
-// it is linked: so a file appears with all of its content or not at all.
-func (t rows) create(attr sqlvfs.Attr) (*sqlvfs.Inode, error) {
-	t.store.Lock()
-	defer t.store.Unlock()
-	if err := t.store.Ready(); err != nil {
-		return nil, err
-	}
-	attr.Nlink, attr.Size = 0, 0
-	return t.store.New(attr)
-}
-
-// update runs a change of an inode's fields and makes the entry stand for the inode, as one step.
-func (t rows) update(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode, change func()) error {
+// do runs a step that changes the database, under the Store's lock.
+func (t rows) do(step func() error) error {
 	t.store.Lock()
 	defer t.store.Unlock()
 	if err := t.store.Ready(); err != nil {
 		return err
 	}
-	change()
-	t.store.Dirty(in)
-	return t.enter(dir, name, in)
+	return step()
+}
+
+// with is do for a step on one row.
+func (t rows) with(ino sqlvfs.Ino, step func(*sqlvfs.Inode) error) error {
+	return t.do(func() error { return t.held(ino, step) })
+}
+
+// held runs a step on a row. The Store's lock must be held.
+func (t rows) held(ino sqlvfs.Ino, step func(*sqlvfs.Inode) error) error {
+	row, err := t.store.Get(ino)
+	if err != nil {
+		return err
+	}
+	defer t.store.Put(row)
+	return step(row)
+}
+
+// create makes an inode without a name, held. Nothing of it stays if the process is killed before
+// it is linked: so a file appears with all of its content or not at all.
+func (t rows) create(attr sqlvfs.Attr) (row *sqlvfs.Inode, err error) {
+	err = t.do(func() error {
+		attr.Nlink, attr.Size = 0, 0
+		row, err = t.store.New(attr)
+		return err
+	})
+	return row, err
+}
+
+// update runs a change of an inode's fields and makes the entry stand for the inode, as one step.
+func (t rows) update(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode, change func()) error {
+	return t.do(func() error {
+		change()
+		t.store.Dirty(in)
+		return t.enter(dir, name, in)
+	})
 }
 
 // change runs a change of an inode's fields.
 func (t rows) change(in *sqlvfs.Inode, change func()) error {
-	t.store.Lock()
-	defer t.store.Unlock()
-	err := t.store.Ready()
-	if err == nil {
+	return t.do(func() error {
 		change()
 		t.store.Dirty(in)
-	}
-	return err
+		return nil
+	})
 }
 
 // enter makes an entry stand for an inode, in place of what it stood for, and keeps the link
@@ -205,10 +223,9 @@ func (t rows) drop(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
 // less counts one link down. The count is the database's word and may be wrong.
 func less(n uint32) uint32 { return max(n, 1) - 1 }
 
-// setXattrs gives a row the user's extended attributes of the host's file, and no others of these.
+// setXattrs gives a row the user's extended attributes of the host's file, and no others of these. The Store's lock
+// must be held.
 func (t rows) setXattrs(row *sqlvfs.Inode, want map[string]string) error {
-	t.store.Lock()
-	defer t.store.Unlock()
 	have, err := t.store.Xattrs(row)
 	if err != nil {
 		return err
@@ -264,10 +281,5 @@ func (t rows) empty(dir *sqlvfs.Inode) (bool, error) {
 
 // remove removes an entry, as one step.
 func (t rows) remove(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
-	t.store.Lock()
-	defer t.store.Unlock()
-	if err := t.store.Ready(); err != nil {
-		return err
-	}
-	return t.drop(dir, name, ino)
+	return t.do(func() error { return t.drop(dir, name, ino) })
 }

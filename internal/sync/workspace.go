@@ -63,24 +63,33 @@ func (o *Options) claim(ctx context.Context, s *sqlvfs.Store, h *host, abs, name
 	return identity.Claim(ctx, s, h.dir, abs, name, identity.Options{Adopt: o.Adopt, Learn: learn})
 }
 
+// workspaceOf returns what a database knows of a workspace, if anything. The Store's lock must be held.
+func workspaceOf(s *sqlvfs.Store, name string) (w sqlvfs.Workspace, known bool, err error) {
+	list, err := s.Workspaces()
+	i := slices.IndexFunc(list, func(w sqlvfs.Workspace) bool { return w.Name == name })
+	if i < 0 {
+		return w, false, err
+	}
+	return list[i], true, err
+}
+
 // setWhole writes down that all of a workspace is in the database: it can be carried away.
 func setWhole(s *sqlvfs.Store, name string) error {
-	named := func(w sqlvfs.Workspace) bool { return w.Name == name }
-	s.Lock()
-	list, err := s.Workspaces()
-	s.Unlock()
-	if i := slices.IndexFunc(list, named); err != nil || i >= 0 && list[i].Whole {
-		return err
-	}
-	if err := s.Sync(); err != nil { // what is to be set may be all that is new
-		return err
-	}
 	s.Lock()
 	defer s.Unlock()
-	list, err = s.Workspaces()
-	if i := slices.IndexFunc(list, named); i >= 0 {
-		list[i].Whole = true
-		s.SetWorkspace(list[i])
+	w, known, err := workspaceOf(s, name)
+	if err != nil || w.Whole {
+		return err
+	}
+	s.Unlock()
+	err = s.Sync() // what is to be set may be all that is new
+	s.Lock()
+	if err != nil {
+		return err
+	}
+	if w, known, err = workspaceOf(s, name); known {
+		w.Whole = true
+		s.SetWorkspace(w)
 	}
 	return err
 }
@@ -88,9 +97,8 @@ func setWhole(s *sqlvfs.Store, name string) error {
 // noWorkspace says what there is instead. A database without any workspace is that of a session that
 // has changed nothing in its.
 func (p *planner) noWorkspace(root *sqlvfs.Node) error {
-	known, err := p.store.Workspaces()
-	if err != nil || slices.ContainsFunc(known, func(w sqlvfs.Workspace) bool { return w.Name == p.name }) {
-		return err // it is known, and nothing is changed in it
+	if _, known, err := workspaceOf(p.store, p.name); known || err != nil {
+		return err // nothing is changed in it
 	}
 	var dirs []string
 	for _, e := range root.Children {
