@@ -14,7 +14,7 @@ import (
 )
 
 // maxIndex bounds how much of an index is read, in bytes.
-const maxIndex = 64 << 20
+const maxIndex = 512 << 20
 
 // Tracks says whether the git repository that root lies in tracks files in its directory name: then a commit, of
 // whomever, can bring them. An index that cannot be read says nothing.
@@ -55,21 +55,25 @@ func indexFile(path string) (string, bool) {
 	return "", true
 }
 
-// Files returns what an index tracks: each file, and the directories above it.
-func Files(index string) (paths map[string]bool, err error) {
+// Files returns what an index tracks: each file, and the directories above it. With an error, it is what could be
+// read.
+func Files(index string) (most map[string]bool, err error) {
 	for _, id := range idSizes {
-		paths = map[string]bool{}
+		paths := map[string]bool{}
 		err = scan(index, id, func(name []byte) bool {
 			for path := string(name); path != "." && path != "/" && !paths[path]; path = filepath.Dir(path) {
 				paths[path] = true
 			}
 			return true
 		})
+		if most == nil || err == nil || len(paths) > len(most) {
+			most = paths
+		}
 		if err == nil || err == errSplit {
 			break
 		}
 	}
-	return paths, err
+	return most, err
 }
 
 // tracks says whether an index has an entry whose path begins with prefix.

@@ -11,28 +11,35 @@ import (
 // What the workspace may be after a pull: at each path what the host has now, or what the guest has. A
 // path that is held back, or in conflict, stays what it is; so whoever asks has to reckon with both.
 
+// walk follows a path through the rows: to its own, n, or to the last one on the way, dir, from which the rest leads
+// on.
+func (p *planner) walk(rel string) (n, dir *sqlvfs.Node, rest string) {
+	n = p.top
+	for rest = rel; rest != "" && rest != "."; {
+		name, after, _ := strings.Cut(rest, "/")
+		next := p.tree.Child(n, name)
+		if next == nil {
+			return nil, n, rest
+		}
+		n, rest = next, after
+	}
+	return n, n, ""
+}
+
+// hides tells whether a row keeps the host's from showing through at what is not in it.
+func hides(dir *sqlvfs.Node, rest string) bool {
+	name, _, _ := strings.Cut(rest, "/")
+	return !dir.Attr.IsDir() || slices.Contains(dir.Whiteouts, name)
+}
+
 // guestAt finds what the guest has at a path: a row, or a path of the host that shows through there, or
 // neither.
 func (p *planner) guestAt(rel string) (n *sqlvfs.Node, from string) {
-	n = p.top
-	names := strings.Split(rel, "/")
-	if rel == "" || rel == "." {
-		return n, ""
+	n, dir, rest := p.walk(rel)
+	if o := dir.Origin; n == nil && o != nil && o.Base == p.name && !hides(dir, rest) {
+		from = join(o.Path, rest)
 	}
-	for i, name := range names {
-		if !n.Attr.IsDir() {
-			return nil, ""
-		}
-		next := p.tree.Child(n, name)
-		if next == nil {
-			if n.Origin == nil || n.Origin.Base != p.name || slices.Contains(n.Whiteouts, name) {
-				return nil, ""
-			}
-			return nil, join(n.Origin.Path, strings.Join(names[i:], "/"))
-		}
-		n = next
-	}
-	return n, ""
+	return n, from
 }
 
 // linksAt returns the targets of the symbolic links that may be at a path.

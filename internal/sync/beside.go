@@ -154,7 +154,7 @@ func (p *puller) giveUp(a *item) error {
 		p.outdate(a.path, a.node)
 		return nil
 	}
-	return rows{p.store}.with(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
+	return p.rows().with(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
 		_, err := p.uncover(dir, path.Base(a.path), a.path)
 		return err
 	})
@@ -166,7 +166,7 @@ func (p *planner) uncover(dir *sqlvfs.Inode, name, at string) (hidden bool, err 
 	p.forgetBelow(at)
 	c, ok, whiteout, err := p.store.Child(dir, name)
 	if err == nil && ok {
-		err = rows{p.store}.drop(dir, name, c.Ino)
+		err = p.rows().drop(dir, name, c.Ino)
 	}
 	if err == nil {
 		err = p.store.ClearWhiteout(dir, name)
@@ -186,7 +186,7 @@ func (p *puller) restore(a *item, kept map[*item]bool) error {
 		p.report.conflict(p.hostPath(a.path), a.conflict)
 		return err
 	}
-	return rows{p.store}.with(top.in.node.Ino, func(dir *sqlvfs.Inode) error {
+	return p.rows().with(top.in.node.Ino, func(dir *sqlvfs.Inode) error {
 		for b := a; b != top.in; b = b.in {
 			p.store.SetBaseline(p.id, b.path, nil)
 		}
@@ -210,12 +210,12 @@ func (p *puller) showsHost(dir *item) (bool, error) {
 		if dir.node == nil {
 			return false, nil
 		}
-		row, err := rows{p.store}.get(dir.node.Ino)
+		row, err := p.rows().get(dir.node.Ino)
 		if err != nil {
 			return false, err
 		}
 		o := row.Origin
-		rows{p.store}.put(row)
+		p.rows().put(row)
 		if o == nil || o.Base != p.name || o.Path != dir.path {
 			return false, nil
 		}

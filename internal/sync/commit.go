@@ -67,7 +67,7 @@ func (p *puller) commitOne(a *operation) error {
 		return nil // the guest has it under another name; see commitKept
 	}
 	if !a.done && a.do == remove {
-		return rows{p.store}.do(func() error {
+		return p.rows().do(func() error {
 			p.store.AddBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
 			return nil
 		})
@@ -84,14 +84,14 @@ func (p *puller) commitOne(a *operation) error {
 		return nil
 	}
 	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: a.node.Ino}
-	return rows{p.store}.with(b.Row, func(row *sqlvfs.Inode) error {
+	return p.rows().with(b.Row, func(row *sqlvfs.Inode) error {
 		if a.part {
 			// Both agree about that part, and the guest has changed it: no row ever has a change time of zero.
 			p.store.SetBaseline(p.id, a.path, b)
 			return nil
 		}
 		if a.xattrs != nil && a.decision.Xattrs == classify.Host {
-			if err := (rows{p.store}).setXattrs(row, a.xattrs); err != nil {
+			if err := p.rows().setXattrs(row, a.xattrs); err != nil {
 				return err
 			}
 		}
@@ -155,7 +155,7 @@ func (p *puller) placed(a *operation) (unix.Stat_t, error) {
 
 // forget takes back what is known of a path that is on neither side any more.
 func (p *puller) forget(a *operation) error {
-	return rows{p.store}.do(func() error {
+	return p.rows().do(func() error {
 		p.store.SetBaseline(p.id, a.path, nil)
 		if a.there == 0 {
 			p.forgetBelow(a.path)
@@ -163,7 +163,7 @@ func (p *puller) forget(a *operation) error {
 		if err := p.dropOrigin(a.path); err != nil || a.in.node == nil {
 			return err
 		}
-		return rows{p.store}.held(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
+		return p.rows().held(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
 			return p.store.ClearWhiteout(dir, lastName(a.path))
 		})
 	})
@@ -187,7 +187,7 @@ func (p *puller) dropOrigin(at string) error {
 	if n == nil || n.Attr.IsDir() {
 		return nil
 	}
-	return rows{p.store}.held(n.Ino, func(row *sqlvfs.Inode) error {
+	return p.rows().held(n.Ino, func(row *sqlvfs.Inode) error {
 		o := row.Origin
 		switch {
 		case o == nil || o.Path != at:

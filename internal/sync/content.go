@@ -67,7 +67,7 @@ func (p *planner) guestContent(a *item) (*content, error) {
 		c.ReaderAt = source
 		return c, nil
 	}
-	row, err := rows{p.store}.get(a.node.Ino)
+	row, err := p.rows().get(a.node.Ino)
 	if err != nil {
 		c.close()
 		return nil, err
@@ -75,7 +75,7 @@ func (p *planner) guestContent(a *item) (*content, error) {
 	closeSource := c.close
 	c.close = func() {
 		closeSource()
-		rows{p.store}.put(row)
+		p.rows().put(row)
 	}
 	c.ReaderAt = rowContent{p.store, row, source}
 	return c, nil

@@ -17,7 +17,7 @@ func (p *planner) danger(a *item) string {
 	if why := held.Bare(a.path, isDir, p.repositoryParts); why != "" && !a.gone() {
 		return why
 	}
-	if why := p.settings.why(a.path, isDir); why != "" {
+	if why := p.settings.Why(a.path, isDir); why != "" {
 		return why
 	}
 	switch {

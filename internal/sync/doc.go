@@ -26,7 +26,7 @@
 // (staging.go).
 //
 // What the host would run by itself, and links that point out of the workspace, are held back until
-// the user allows them (danger.go, settings.go, package held).
+// the user allows them (danger.go, packages held and settings).
 //
 // # Pull in four steps
 //

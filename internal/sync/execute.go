@@ -166,10 +166,10 @@ func (p *puller) keepContent(o *operation) error {
 
 // fill brings all of a file's content into the database. from has what the row does not hold.
 func (p *planner) fill(a *item, from *os.File) error {
-	row, err := rows{p.store}.get(a.node.Ino)
+	row, err := p.rows().get(a.node.Ino)
 	if err != nil {
 		return err
 	}
-	defer rows{p.store}.put(row)
+	defer p.rows().put(row)
 	return p.store.Fill(row, from, false, func(int) error { return p.interrupted() })
 }

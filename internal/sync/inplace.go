@@ -100,7 +100,7 @@ func (p *puller) patch(a *operation) error {
 
 // announce writes down, durably, that a pull is about to write a row's chunks over the host's file.
 func (p *puller) announce(a *operation) error {
-	err := rows{p.store}.with(a.node.Ino, func(row *sqlvfs.Inode) error {
+	err := p.rows().with(a.node.Ino, func(row *sqlvfs.Inode) error {
 		now := *row.Origin
 		now.Until = time.Now().Unix() + patchTime
 		p.store.SetOrigin(row, &now)

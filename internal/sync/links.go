@@ -71,7 +71,10 @@ func (p *planner) gatherNames(root *item, rel string, first map[object]*item) er
 			continue
 		}
 		f := first[objectOf(&st)]
-		if f == nil || f.path == at || !p.showsThrough(at) {
+		if f == nil || f.path == at {
+			continue
+		}
+		if n, from := p.guestAt(at); n != nil || from != at {
 			continue
 		}
 		a := &item{path: at, in: root, attr: f.attr, link: f}
@@ -89,27 +92,6 @@ func (p *planner) gatherNames(root *item, rel string, first map[object]*item) er
 		}
 	}
 	return nil
-}
-
-// showsThrough tells whether the guest sees the host's object at a path: no row has that name, none
-// of the directories above hides it, and they are the host's of the same path.
-func (p *planner) showsThrough(rel string) bool {
-	dir := p.top
-	for end := 0; end < len(rel); end++ {
-		start := end
-		for end < len(rel) && rel[end] != '/' {
-			end++
-		}
-		next := p.tree.Child(dir, rel[start:end])
-		if next == nil {
-			return !slices.Contains(dir.Whiteouts, rel[start:end])
-		}
-		dir = next
-		if !dir.Attr.IsDir() || dir.Origin == nil || dir.Origin.Path != rel[:end] {
-			return false
-		}
-	}
-	return false
 }
 
 // shareConflicts has a conflict about the content of a file hold for all of its names whose content would

@@ -36,7 +36,7 @@ func (p *planner) openOutside() error {
 	if err != nil {
 		return unwrap(err)
 	}
-	found, err := gitdir.Find(workspace, p.settings.homes)
+	found, err := gitdir.Find(workspace, p.settings.Homes)
 	switch {
 	case err != nil:
 		r.err = err

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/riverlytech/art/internal/sync/held"
+	"github.com/riverlytech/art/internal/sync/settings"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -28,6 +29,7 @@ type planner struct {
 	exports  bool   // the host's directory is not the workspace's: what the database has is copied there
 	sameTree bool   // the origins of rows are in this directory, and not in another one of the same name
 
+	referred []referred                  // see refer
 	base     map[string]*sqlvfs.Baseline // by path; see baselineOf for what is not in it
 	byDir    map[string][]string         // names that have a baseline, by directory
 	origins  map[string]*sqlvfs.Node     // by the path of their origin in this workspace
@@ -47,7 +49,7 @@ type planner struct {
 
 	renamed []*item // directories of the database that show a host directory of another path
 
-	settings *settings
+	settings *settings.Settings
 
 	repos  map[string]*repo // by git directory; nil: none that both sides have
 	repoOf map[string]*repo // by directory: what it is checked out from
@@ -111,6 +113,9 @@ func (p *planner) needOutside() {
 		}
 	}
 }
+
+// rows is what the database has, to be changed.
+func (p *planner) rows() rows { return rows{p.store} }
 
 // hostPath is how a path of the workspace is called in what pull prints.
 func (p *planner) hostPath(rel string) string {

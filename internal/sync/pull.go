@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/identity"
+	"github.com/riverlytech/art/internal/sync/settings"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -69,7 +70,7 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (side, error
 	}
 	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt, "art-sync"), host: h, asRoot: os.Geteuid() == 0}
 	p.dirName = filepath.Base(abs)
-	p.settings = newSettings(abs)
+	p.settings = settings.New(abs)
 	s := side{p}
 	if err = p.open(abs, readOnly, pulls); err != nil {
 		h.close()
@@ -130,51 +131,74 @@ func (s side) close(err error) error {
 	return err
 }
 
-// load reads what the database holds, but for content.
-func (p *planner) load() (err error) {
-	if p.host.db, err = findDatabase(p.store.Path()); err != nil {
+// join reads what both sides last agreed about, after what a pull that was killed had begun is finished.
+func (p *planner) join() (err error) {
+	if p.host.db, err = findDatabase(p.database()); err != nil {
 		return fmt.Errorf("find %s: %w", p.opt.DB, err)
 	}
-	if p.id, err = p.host.tree(p.name); err != nil {
+	if p.id, err = p.host.tree(p.name); err != nil || p.store == nil {
 		return err
 	}
 	if err := resume(p.ctx, p.opt, p.host, p.store, p.name); err != nil {
 		return err
 	}
-	referred, err := refer(p.ctx, p.host, p.store, p.name)
+	if p.referred, err = refer(p.ctx, p.host, p.store, p.name); err == nil {
+		p.store.Lock()
+		defer p.store.Unlock()
+		p.base, err = p.store.Baselines(p.id)
+	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
-	t := p.id
+	rebase(p.store, p.id, p.base, p.referred)
+	return nil
+}
+
+// database is the path of the database, which may not be there yet.
+func (p *planner) database() string {
+	if p.store == nil {
+		return p.opt.DB
+	}
+	return p.store.Path()
+}
+
+// load reads what the database holds, but for content.
+func (p *planner) load() error {
+	if err := p.join(); err != nil {
+		return err
+	}
 	p.store.Lock()
 	defer p.store.Unlock()
-	if p.tree, err = p.store.Snapshot(); err == nil {
-		p.base, err = p.store.Baselines(t)
-	}
-	if err != nil {
+	if err := p.loadTree(); err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
-	p.tree.Refer(newer(referred))
-	rebase(p.store, t, p.base, referred)
-	root := p.tree.Node(sqlvfs.RootIno)
-	if p.top = p.tree.Child(root, p.name); p.top == nil {
-		if err := p.noWorkspace(root); err != nil {
-			return err
-		}
-	} else if !p.top.Attr.IsDir() {
+	if p.top == nil {
+		return p.noWorkspace(p.tree.Node(sqlvfs.RootIno))
+	}
+	if !p.top.Attr.IsDir() {
 		return fmt.Errorf("read %s: /%s: %w", p.opt.DB, p.name, unix.ENOTDIR)
 	}
-	return p.index(t)
+	return nil
+}
+
+// loadTree reads the tree. The Store's lock must be held.
+func (p *planner) loadTree() (err error) {
+	if p.tree, err = p.store.Snapshot(); err == nil {
+		p.tree.Refer(newer(p.referred))
+		p.top = p.tree.Child(p.tree.Node(sqlvfs.RootIno), p.name)
+		p.index()
+	}
+	return err
 }
 
 // index prepares what is looked up by path and by inode.
-func (p *planner) index(t sqlvfs.Tree) error {
+func (p *planner) index() {
 	// Which directory the origins are in tells the workspace's own row.
 	var o *sqlvfs.Origin
 	if p.top != nil {
 		o = p.top.Origin
 	}
-	p.sameTree = !p.exports && (o == nil || o.Fingerprint.Ino == t.Ino)
+	p.sameTree = !p.exports && (o == nil || o.Fingerprint.Ino == p.id.Ino)
 	p.named = map[sqlvfs.Ino]bool{}
 	p.origins = map[string]*sqlvfs.Node{}
 	p.tree.All(func(n *sqlvfs.Node) {
@@ -199,7 +223,6 @@ func (p *planner) index(t sqlvfs.Tree) error {
 			p.byDir[path.Dir(at)] = append(p.byDir[path.Dir(at)], path.Base(at))
 		}
 	}
-	return nil
 }
 
 // locate notes where directories are. One that has several places is not entered twice.

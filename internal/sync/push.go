@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sync/settings"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -49,7 +50,7 @@ func Push(ctx context.Context, opt Options) error {
 	}
 	r := newReporter(&opt, "art-sync")
 	r.doing = "push"
-	p := &pusher{ctx: ctx, opt: &opt, report: r, host: h, rows: rows{s}, name: name, settings: ownSettings(abs),
+	p := &pusher{planner: planner{ctx: ctx, opt: &opt, report: r, host: h, store: s, name: name}, own: settings.Own(abs),
 		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, replaced: map[string]bool{}, seen: map[string]bool{}}
 	err = p.run(abs)
 	if err == nil && s != nil && !opt.DryRun && r.failures == 0 && len(opt.Paths) == 0 {
@@ -94,28 +95,13 @@ func openForPush(opt *Options) (*sqlvfs.Store, error) {
 
 // pusher is one run of Push.
 type pusher struct {
-	ctx    context.Context
-	opt    *Options
-	report *reporter
-	host   *host
-	rows   rows
-	name   string
-	tree   sqlvfs.Tree
-	filter *filter
-	// settings are where the user's settings of art are, if they lie in the workspace: no
-	// guest is to see what is in them.
-	settings map[string]bool
+	planner
+	own map[string]bool // where the user's settings of art lie in the workspace: no guest is to see what is in them
 
-	base     map[string]*sqlvfs.Baseline    // by path
 	supplied map[string]sqlvfs.Supplied     // rows that have an origin, by its path
 	agreed   map[sqlvfs.Ino]sqlvfs.Timespec // see [sqlvfs.Store.Agreed]
-	limit    limit
-	guest    *planner // what the database held before; loaded when first needed
-
-	referred []referred // see refer
-
-	seen    map[string]bool // paths that the host has
-	bothGit map[string]int  // what is known of repositories, by git directory
+	seen     map[string]bool                // paths that the host has
+	bothGit  map[string]int                 // what is known of repositories, by git directory
 
 	kins     map[object]*kin         // host files that are postponed
 	owner    map[sqlvfs.Ino]object   // which host file was stored in a row with several names
@@ -123,7 +109,7 @@ type pusher struct {
 	links    map[sqlvfs.Ino]uint32   // rows that sessions have made for host files with several names, and how many entries they have
 	copiedUp map[object]*sqlvfs.Node // rows of files by the host file that they were copied up from
 	paths    map[object]string       // see pathOf
-	named    map[sqlvfs.Ino][]string // see names
+	rowNames map[sqlvfs.Ino][]string // see names
 	reopened []*folder               // directories whose rows are held after they were left
 	replaced map[string]bool         // directories that something else took the place of
 	late     bool                    // all of the workspace was met
@@ -131,17 +117,14 @@ type pusher struct {
 	readers *readers
 }
 
-func (p *pusher) run(workspace string) error {
+func (p *pusher) run(workspace string) (err error) {
 	if err := p.load(p.opt.DB); err != nil {
 		return err
 	}
-	limit, err := limitTo(workspace, p.opt.Paths, func(rel string) bool {
-		return p.loadGuest() == nil && p.guest.knows(rel)
-	})
+	p.limit, err = limitTo(workspace, p.opt.Paths, func(rel string) bool { return p.loadGuest() == nil && p.knows(rel) })
 	if err != nil {
 		return err
 	}
-	p.limit = limit
 	p.report.Phase("push")
 	p.report.line("Workspace name: %s", p.report.name(p.name))
 	p.report.line("Files will be stored under: %s", p.report.name("/"+p.name+"/"))
@@ -149,8 +132,8 @@ func (p *pusher) run(workspace string) error {
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
-	root := &folder{row: p.rows.root()}
-	defer p.rows.put(root.row)
+	root := &folder{row: p.rows().root()}
+	defer p.rows().put(root.row)
 	p.readers = newReaders()
 	defer p.readers.end()
 	defer p.expect()()
@@ -171,39 +154,19 @@ func (p *pusher) run(workspace string) error {
 
 // load reads what the database knows of the workspace.
 func (p *pusher) load(db string) (err error) {
-	real := db
-	if p.rows.store != nil {
-		real = p.rows.store.Path()
-	}
-	if p.host.db, err = findDatabase(real); err != nil {
-		return fmt.Errorf("find %s: %w", db, err)
-	}
-	if p.filter, err = newFilter(p.host, p.opt); err != nil {
+	if err := p.join(); err != nil {
 		return err
 	}
-	if p.tree, err = p.host.tree(p.name); err != nil || p.rows.store == nil {
+	if p.filter, err = newFilter(p.host, p.opt); err != nil || p.store == nil {
 		return err
 	}
-	if err = resume(p.ctx, p.opt, p.host, p.rows.store, p.name); err != nil {
-		return p.storeFailed(err)
-	}
-	if p.referred, err = refer(p.ctx, p.host, p.rows.store, p.name); err != nil {
-		return p.storeFailed(err)
-	}
-	p.rows.store.Lock()
-	p.base, err = p.rows.store.Baselines(p.tree)
+	p.store.Lock()
+	p.supplied, err = p.store.Supplies(p.name)
+	p.store.Unlock()
 	if err == nil {
-		rebase(p.rows.store, p.tree, p.base, p.referred)
-		p.supplied, err = p.rows.store.Supplies(p.name)
+		p.links, err = p.rows().linked(p.name)
 	}
-	p.rows.store.Unlock()
-	if err == nil {
-		p.links, err = p.rows.linked(p.name)
-	}
-	if err != nil {
-		return p.storeFailed(err)
-	}
-	return nil
+	return p.storeFailed(err)
 }
 
 // guestPath is how a path of the workspace is called in the database.
@@ -234,7 +197,7 @@ func (p *pusher) dir(d *folder) error {
 		if err == nil {
 			err = p.dir(c)
 		}
-		p.leave(c)
+		p.letGo(c)
 		below[i] = nil
 	}
 	if err == nil && d.changed && !p.opt.DryRun {
@@ -245,9 +208,9 @@ func (p *pusher) dir(d *folder) error {
 	return err
 }
 
-// leave lets go of a directory's row. A file that is postponed may have it looked for again.
-func (p *pusher) leave(d *folder) {
-	p.rows.put(d.row)
+// letGo lets go of a directory's row. A file that is postponed may have it looked for again.
+func (p *pusher) letGo(d *folder) {
+	p.rows().put(d.row)
 	d.row, d.looked = nil, false
 }
 
@@ -259,7 +222,7 @@ func (p *pusher) finishAgain() (err error) {
 		}
 	}
 	for _, d := range p.reopened {
-		p.leave(d)
+		p.letGo(d)
 	}
 	return err
 }
@@ -267,7 +230,7 @@ func (p *pusher) finishAgain() (err error) {
 // finish brings up to date what follows from a directory's entries.
 func (p *pusher) finish(d *folder) error {
 	d.changed = false
-	if err := p.rows.countSubdirectories(d.row); err != nil {
+	if err := p.rows().countSubdirectories(d.row); err != nil {
 		return err
 	}
 	st, err := p.host.stat(d.rel)
@@ -276,7 +239,7 @@ func (p *pusher) finish(d *folder) error {
 	}
 	attr := attrOf(&st)
 	attr.Mode = d.row.Attr.Mode
-	err = p.rows.update(d.in.row, d.name, d.row, func() { setAttr(d.row, attr) })
+	err = p.rows().update(d.in.row, d.name, d.row, func() { setAttr(d.row, attr) })
 	if err == nil {
 		p.agree(d.rel, &st, d.row, nil)
 	}
@@ -332,7 +295,7 @@ func (p *pusher) entry(in dir, d *folder, name string, m *met) (*folder, error) 
 		return nil, errTooLong
 	}
 	why := skipped(at)
-	if p.settings[at] {
+	if p.own[at] {
 		why = "skipped: it holds the user's settings of art"
 	}
 	if why != "" {
@@ -380,7 +343,7 @@ func (p *pusher) met(f *found) error {
 	case isFile && f.st.Nlink > 1:
 		return nil
 	}
-	if err := p.look(f); err != nil {
+	if err := p.find(f); err != nil {
 		return err
 	}
 	if p.shared(f) {

@@ -26,8 +26,8 @@ type found struct {
 	removed bool // the guest has no such name any more
 }
 
-// look finds out what the guest has of a host file, and decides whose version counts.
-func (p *pusher) look(f *found) (err error) {
+// find finds out what the guest has of a host file, and decides whose version counts.
+func (p *pusher) find(f *found) (err error) {
 	var hidden bool
 	if f.item, hidden, err = p.at(f.at, &f.st); err != nil {
 		return p.storeFailed(err)
@@ -88,7 +88,7 @@ func (p *pusher) postponed() error {
 		}
 		for _, f := range k.all {
 			if f.item == nil {
-				if err := p.look(f); err != nil {
+				if err := p.find(f); err != nil {
 					return err
 				}
 			}
@@ -133,7 +133,7 @@ func (p *pusher) known(f *found) bool {
 
 // bring does what was decided about files that belong together.
 func (p *pusher) bring(all []*found) error {
-	p.settle(all)
+	p.settleAll(all)
 	for i, f := range all {
 		var same []*found // names of one host file
 		for _, g := range all[i:] {
@@ -167,9 +167,9 @@ func (p *pusher) tell(at string, err error) error {
 	return nil
 }
 
-// settle decides about conflicts: one name's is that of all that would change with it. A name that the
+// settleAll decides about conflicts: one name's is that of all that would change with it. A name that the
 // guest removed is none, if it kept others.
-func (p *pusher) settle(all []*found) {
+func (p *pusher) settleAll(all []*found) {
 	why := ""
 	for _, f := range all {
 		f.left = p.gitKeeps(f) || f.left
@@ -210,12 +210,12 @@ func (p *pusher) takesLast(f *found) bool {
 	}
 	has := func(at string) bool { // the host has what both had there
 		st, err := p.host.stat(at)
-		return err == nil && !p.guest.hostWrote(&item{path: at, was: p.base[at], there: kind(st.Mode), now: fingerprintOf(&st)})
+		return err == nil && !p.hostWrote(&item{path: at, was: p.base[at], there: kind(st.Mode), now: fingerprintOf(&st)})
 	}
 	if slices.ContainsFunc(p.names(n.Ino), func(at string) bool { return at != f.at && (p.base[at] == nil || has(at)) }) {
 		return false
 	}
-	return slices.ContainsFunc(p.guest.basePaths(n.Ino), func(at string) bool {
+	return slices.ContainsFunc(p.basePaths(n.Ino), func(at string) bool {
 		m, _ := p.node(at)
 		return (m == nil || m.Ino != n.Ino) && has(at)
 	})

@@ -13,7 +13,7 @@ import (
 
 // deleted removes from the database what the host has removed.
 func (p *pusher) deleted() error {
-	if p.rows.store == nil {
+	if p.store == nil {
 		return nil
 	}
 	var list []string
@@ -69,7 +69,7 @@ func (p *pusher) delete(at string, less map[sqlvfs.Ino]int) error {
 		f := &found{item: a, at: at}
 		// What the guest changed lives on under the names that the host has left.
 		if !p.kept[n.Ino] {
-			p.settle([]*found{f})
+			p.settleAll([]*found{f})
 		}
 		if f.left {
 			return nil
@@ -101,23 +101,23 @@ func (p *pusher) within(at string) bool {
 
 // deleteEntry removes an entry, unless another one has taken its place, or it holds something.
 func (p *pusher) deleteEntry(at string, ino sqlvfs.Ino) (removed bool, err error) {
-	dir, err := p.rows.walk(p.name, path.Dir(at))
+	dir, err := p.rows().walk(p.name, path.Dir(at))
 	if err != nil || dir == nil {
 		return false, err
 	}
-	defer p.rows.put(dir)
-	row, err := p.rows.child(dir, path.Base(at))
+	defer p.rows().put(dir)
+	row, err := p.rows().child(dir, path.Base(at))
 	if err != nil || row == nil || row.Ino != ino {
-		p.rows.put(row)
+		p.rows().put(row)
 		return false, err
 	}
-	defer p.rows.put(row)
+	defer p.rows().put(row)
 	if row.Attr.IsDir() {
-		if empty, err := p.rows.empty(row); err != nil || !empty {
+		if empty, err := p.rows().empty(row); err != nil || !empty {
 			return false, err
 		}
 	}
-	return true, p.rows.remove(dir, path.Base(at), ino)
+	return true, p.rows().remove(dir, path.Base(at), ino)
 }
 
 // setBaseline writes down what both sides agree about; nil says that there is nothing any more.
@@ -125,7 +125,7 @@ func (p *pusher) setBaseline(at string, b *sqlvfs.Baseline) {
 	if p.opt.DryRun {
 		return
 	}
-	p.rows.store.Lock()
-	p.rows.store.SetBaseline(p.tree, at, b)
-	p.rows.store.Unlock()
+	p.store.Lock()
+	p.store.SetBaseline(p.id, at, b)
+	p.store.Unlock()
 }

@@ -40,17 +40,17 @@ func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
 	attr := attrOf(st)
 	fresh := d.row == nil
 	if fresh {
-		row, err := p.rows.create(attr)
+		row, err := p.rows().create(attr)
 		if err != nil {
 			return err
 		}
 		d.row = row
 	}
 	d.in.changed = d.in.changed || fresh
-	return p.rows.update(d.in.row, d.name, d.row, func() {
+	return p.rows().update(d.in.row, d.name, d.row, func() {
 		setAttr(d.row, attr)
 		if o := d.row.Origin; fresh || d.rel == "." && o != nil && o.Fingerprint.Ino != st.Ino {
-			p.rows.store.SetOrigin(d.row, &sqlvfs.Origin{
+			p.store.SetOrigin(d.row, &sqlvfs.Origin{
 				Base: p.name, Path: d.rel, Number: uint64(d.row.Ino), Fingerprint: fingerprintOf(st), Mode: st.Mode,
 			})
 		}
@@ -70,10 +70,10 @@ func (p *pusher) symlink(f *found) error {
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer func() { p.rows.put(row) }()
+	defer func() { p.rows().put(row) }()
 	attr := attrOf(&f.st)
 	attr.Size = int64(len(target))
-	same, err := p.rows.leads(row, target)
+	same, err := p.rows().leads(row, target)
 	if err != nil {
 		return p.storeFailed(err)
 	}
@@ -83,12 +83,12 @@ func (p *pusher) symlink(f *found) error {
 	}
 	if !p.opt.DryRun {
 		if row == nil || row.Attr.Nlink > 1 {
-			p.rows.put(row)
-			if row, err = p.rows.create(attr); err != nil {
+			p.rows().put(row)
+			if row, err = p.rows().create(attr); err != nil {
 				return p.storeFailed(err)
 			}
 		}
-		if err := p.rows.update(f.in.row, f.name, row, func() { setAttr(row, attr); p.rows.store.SetTarget(row, target) }); err != nil {
+		if err := p.rows().update(f.in.row, f.name, row, func() { setAttr(row, attr); p.store.SetTarget(row, target) }); err != nil {
 			return p.storeFailed(err)
 		}
 		f.in.changed = true
@@ -110,16 +110,16 @@ func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
 	}
 	attr := attrOf(&f.st)
 	var row *sqlvfs.Inode
-	defer func() { p.rows.put(row) }()
+	defer func() { p.rows().put(row) }()
 	if n != nil {
-		if row, err = p.rows.get(n.Ino); err != nil {
+		if row, err = p.rows().get(n.Ino); err != nil {
 			return p.storeFailed(err)
 		}
 		whole = whole || n.Origin != nil && n.Origin.Limit > 0
 	}
 	changed := whole || row.Attr.Mtime != attr.Mtime || !guests && !sameOwnerAndMode(&row.Attr, &attr)
 	if !p.opt.DryRun {
-		if row, err = p.store(take, row, whole, guests); err != nil {
+		if row, err = p.storeFile(take, row, whole, guests); err != nil {
 			return err
 		}
 		attr = row.Attr
@@ -137,8 +137,8 @@ func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
 	return nil
 }
 
-// store is the part of file that changes the database. It returns the row.
-func (p *pusher) store(take []*found, row *sqlvfs.Inode, whole, guests bool) (*sqlvfs.Inode, error) {
+// storeFile is the part of file that changes the database. It returns the row.
+func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool) (*sqlvfs.Inode, error) {
 	f := take[0]
 	content, done, err := p.reads(f)
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *pusher) store(take []*found, row *sqlvfs.Inode, whole, guests bool) (*s
 	if guests {
 		attr.Mode = attr.Mode&^modeBits | row.Attr.Mode&modeBits
 	}
-	if err := p.rows.do(func() error { return p.rows.setXattrs(row, content.xattrs) }); err != nil {
+	if err := p.rows().do(func() error { return p.rows().setXattrs(row, content.xattrs) }); err != nil {
 		return row, p.storeFailed(err)
 	}
 	p.countEntries(row, take)
@@ -208,24 +208,24 @@ func (p *pusher) reads(f *found) (content *read, done func(), err error) {
 // enter makes a name stand for a row, unless the guest has taken it away, and runs a change of the row.
 func (p *pusher) enter(f *found, row *sqlvfs.Inode, change func()) error {
 	if f.removed {
-		return p.rows.change(row, change)
+		return p.rows().change(row, change)
 	}
 	if err := p.ensure(f.in); err != nil {
 		return err
 	}
 	f.in.changed = true
-	return p.rows.update(f.in.row, f.name, row, change)
+	return p.rows().update(f.in.row, f.name, row, change)
 }
 
 // countEntries has a row that a session has made for a host file with several names count entries, and those of
 // the host's names only that are left as they are.
 func (p *pusher) countEntries(row *sqlvfs.Inode, names []*found) {
 	n, ok := p.links[row.Ino]
-	if !ok && (p.guest.named[row.Ino] || p.guest.tree.Node(row.Ino) == nil) {
+	if !ok && (p.named[row.Ino] || p.tree.Node(row.Ino) == nil) {
 		return
 	}
 	delete(p.links, row.Ino)
-	p.guest.named[row.Ino] = true
+	p.named[row.Ino] = true
 	if p.limit != nil {
 		n += uint32(max(0, int(names[0].st.Nlink)-len(names)))
 	}
@@ -242,11 +242,11 @@ func (p *pusher) keep(f *found) error {
 	if f.removed && !mode {
 		return nil
 	}
-	row, err := p.rows.get(n.Ino)
+	row, err := p.rows().get(n.Ino)
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer p.rows.put(row)
+	defer p.rows().put(row)
 	if !p.opt.DryRun {
 		p.countEntries(row, []*found{f})
 		if err := p.enter(f, row, func() {
@@ -288,7 +288,7 @@ func (p *pusher) storeRead(f *read, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
 	if err != nil || len(f.data) == 0 {
 		return row, err
 	}
-	if err := p.rows.store.WriteAt(row, f.data, 0, nil, sqlvfs.Now()); err != nil {
+	if err := p.store.WriteAt(row, f.data, 0, nil, sqlvfs.Now()); err != nil {
 		return row, p.storeFailed(err)
 	}
 	p.report.Add(0, int64(len(f.data)))
@@ -319,9 +319,9 @@ func (p *pusher) storePieces(f *read, row *sqlvfs.Inode) (*sqlvfs.Inode, error) 
 func (p *pusher) emptied(row *sqlvfs.Inode, attr sqlvfs.Attr) (*sqlvfs.Inode, error) {
 	var err error
 	if row == nil {
-		row, err = p.rows.create(attr)
+		row, err = p.rows().create(attr)
 	} else {
-		err = p.rows.store.Truncate(row, 0, nil, sqlvfs.Now())
+		err = p.store.Truncate(row, 0, nil, sqlvfs.Now())
 	}
 	if err != nil {
 		err = p.storeFailed(err)
@@ -359,7 +359,7 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.
 	}
 	io.CopyN(hash, zeroReader{}, st.Size-hashed)
 	if row.Attr.Size < st.Size {
-		if err := p.rows.store.Truncate(row, st.Size, nil, sqlvfs.Now()); err != nil {
+		if err := p.store.Truncate(row, st.Size, nil, sqlvfs.Now()); err != nil {
 			return p.storeFailed(err)
 		}
 	}
@@ -370,15 +370,15 @@ func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, hash io.Writer, off, e
 	return pieces(p.ctx, f, off, end, func(data []byte, off int64) error {
 		hash.Write(data)
 		p.report.Add(0, int64(len(data)))
-		return p.storeFailed(p.rows.store.WriteAt(row, data, off, nil, sqlvfs.Now()))
+		return p.storeFailed(p.store.WriteAt(row, data, off, nil, sqlvfs.Now()))
 	})
 }
 
 // existing returns the row of an entry if it is of the given kind, held, or nil.
 func (p *pusher) existing(dir *sqlvfs.Inode, name string, want uint32) (*sqlvfs.Inode, error) {
-	row, err := p.rows.child(dir, name)
+	row, err := p.rows().child(dir, name)
 	if row != nil && kind(row.Attr.Mode) != want {
-		p.rows.put(row)
+		p.rows().put(row)
 		row = nil
 	}
 	return row, err
@@ -421,11 +421,11 @@ func (p *pusher) complete(at string, st *unix.Stat_t) error {
 	if !ok || s.Limit == 0 || p.opt.DryRun || kind(st.Mode) != unix.S_IFREG {
 		return nil
 	}
-	row, err := p.rows.get(s.Ino)
+	row, err := p.rows().get(s.Ino)
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer p.rows.put(row)
+	defer p.rows().put(row)
 	if row.Origin == nil || row.Origin.Fingerprint != fingerprintOf(st) {
 		return nil
 	}
@@ -434,7 +434,7 @@ func (p *pusher) complete(at string, st *unix.Stat_t) error {
 		return err
 	}
 	defer f.Close()
-	err = p.rows.store.Fill(row, f, st.Blocks*512 < st.Size, func(int) error { return p.ctx.Err() })
+	err = p.store.Fill(row, f, st.Blocks*512 < st.Size, func(int) error { return p.ctx.Err() })
 	if err != nil && p.ctx.Err() != nil {
 		return errInterrupted
 	}

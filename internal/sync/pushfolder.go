@@ -21,7 +21,7 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 	}
 	isDir := a.node != nil && a.node.Attr.IsDir()
 	hidden = hidden && a.was == nil && !d.in.fresh
-	n := p.guest.origins[d.rel]
+	n := p.origins[d.rel]
 	switch {
 	case isDir:
 		d.hidden, d.live = false, false
@@ -41,7 +41,7 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 	base, host, guest := p.states(a, a.node == nil && a.was != nil)
 	a.decision = classify.Classify(base, host, guest)
 	f := &found{item: a, at: d.rel}
-	p.settle([]*found{f})
+	p.settleAll([]*found{f})
 	if f.left || f.decision.Mode == classify.Guest {
 		d.hidden, d.live = d.hidden || !isDir, d.live || !isDir
 		return nil

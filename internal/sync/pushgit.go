@@ -49,14 +49,14 @@ func (p *pusher) gitTouched(dir string) bool {
 	}
 	if p.bothGit[dir] == gitUnknown {
 		p.bothGit[dir] = gitSame
-		if n, _ := p.node(dir); n != nil && p.changedBelow(dir, dir, n, 0) {
+		if n, _ := p.node(dir); n != nil && p.gitChangedBelow(dir, dir, n, 0) {
 			p.bothGit[dir] = gitChanged
 		}
 	}
 	return p.bothGit[dir] != gitSame
 }
 
-func (p *pusher) changedBelow(dir, at string, n *sqlvfs.Node, depth int) bool {
+func (p *pusher) gitChangedBelow(dir, at string, n *sqlvfs.Node, depth int) bool {
 	if !n.Attr.IsDir() || depth > 64 {
 		return false
 	}
@@ -68,19 +68,19 @@ func (p *pusher) changedBelow(dir, at string, n *sqlvfs.Node, depth int) bool {
 		return true
 	}
 	for _, e := range n.Children {
-		rel, c := join(at, e.Name), p.guest.tree.Node(e.Ino)
+		rel, c := join(at, e.Name), p.tree.Node(e.Ino)
 		if !counts(rel) {
 			continue
 		}
 		if c.Attr.IsDir() {
-			if p.changedBelow(dir, rel, c, depth+1) {
+			if p.gitChangedBelow(dir, rel, c, depth+1) {
 				return true
 			}
 			continue
 		}
 		a := &item{path: rel}
 		a.has(c)
-		if a.was = p.guest.baselineOf(a); p.guest.guestChanged(a) {
+		if a.was = p.baselineOf(a); p.guestChanged(a) {
 			return true
 		}
 	}

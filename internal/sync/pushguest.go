@@ -2,8 +2,6 @@ package sync
 
 import (
 	"errors"
-	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -14,39 +12,35 @@ import (
 // loadGuest reads the whole tree of the database as it was before the push, which is needed only
 // where the host's differs from its baseline.
 func (p *pusher) loadGuest() error {
-	if p.guest != nil {
+	if p.tree != nil {
 		return nil
 	}
-	g := &planner{ctx: p.ctx, opt: p.opt, report: p.report, host: p.host, store: p.rows.store, name: p.name, base: p.base, tree: &sqlvfs.Snapshot{}}
-	if p.rows.store != nil {
-		p.rows.store.Lock()
-		defer p.rows.store.Unlock()
-		var err error
-		if g.tree, err = p.rows.store.Snapshot(); err != nil {
-			return err
-		}
-		g.tree.Refer(newer(p.referred))
-		if p.agreed, err = p.rows.store.Agreed(); err != nil {
-			return err
-		}
-		g.top = g.tree.Child(g.tree.Node(sqlvfs.RootIno), p.name)
+	if p.store == nil {
+		p.tree = &sqlvfs.Snapshot{}
+		p.index()
+		return nil
 	}
-	if g.top != nil && !g.top.Attr.IsDir() {
-		g.top = nil
-	}
-	if err := g.index(p.tree); err != nil {
+	p.store.Lock()
+	defer p.store.Unlock()
+	var err error
+	if p.agreed, err = p.store.Agreed(); err != nil {
 		return err
 	}
+	if err := p.loadTree(); err != nil {
+		return err
+	}
+	if p.top != nil && !p.top.Attr.IsDir() {
+		p.top = nil
+	}
 	p.copiedUp = map[object]*sqlvfs.Node{}
-	for _, n := range g.origins {
-		if o := n.Origin; g.sameTree && n.Attr.IsRegular() && (g.named[n.Ino] || ownContent(n)) && n.Attr.Nlink > 0 {
+	for _, n := range p.origins {
+		if o := n.Origin; p.sameTree && n.Attr.IsRegular() && (p.named[n.Ino] || ownContent(n)) && n.Attr.Nlink > 0 {
 			of := object{o.Dev, o.Fingerprint.Ino}
 			if was := p.copiedUp[of]; was == nil || n.Ino < was.Ino { // not by the order of a map
 				p.copiedUp[of] = n
 			}
 		}
 	}
-	p.guest = g
 	return nil
 }
 
@@ -57,31 +51,20 @@ func (p *pusher) at(rel string, st *unix.Stat_t) (a *item, hidden bool, err erro
 		return nil, false, err
 	}
 	a = &item{path: rel}
-	p.guest.meet(a, st)
+	p.meet(a, st)
 	n, hidden := p.node(rel)
 	a.has(n)
-	a.was = p.guest.baselineOf(a)
+	a.was = p.baselineOf(a)
 	return a, hidden, nil
 }
 
 // node returns the row at a path, or nil; hidden tells whether the host's does not show through there.
 func (p *pusher) node(rel string) (n *sqlvfs.Node, hidden bool) {
-	n = p.guest.top
-	if rel == "." {
-		return n, false
+	if p.top == nil {
+		return nil, false
 	}
-	for name := range strings.SplitSeq(rel, "/") {
-		switch {
-		case n == nil:
-			return nil, hidden
-		case !n.Attr.IsDir():
-			return nil, true
-		}
-		next := p.guest.tree.Child(n, name)
-		hidden = hidden || next == nil && slices.Contains(n.Whiteouts, name)
-		n = next
-	}
-	return n, hidden
+	n, dir, rest := p.walk(rel)
+	return n, n == nil && hides(dir, rest)
 }
 
 // has notes what the guest has.
@@ -99,23 +82,22 @@ func (a *item) has(n *sqlvfs.Node) {
 // both: the guest renamed it, or changed it under another of the host's names, or the host renamed what
 // the guest changed.
 func (p *pusher) elsewhere(a *item, removed bool) (*sqlvfs.Node, *sqlvfs.Baseline) {
-	g := p.guest
 	stands := func(n *sqlvfs.Node) bool { return n != nil && n.Attr.IsRegular() && len(p.names(n.Ino)) > 0 }
-	if n := g.origins[a.path]; g.sameTree && stands(n) {
+	if n := p.origins[a.path]; p.sameTree && stands(n) {
 		return n, a.was
 	}
-	if b := a.was; b != nil && b.Row != 0 && stands(g.tree.Node(b.Row)) {
-		return g.tree.Node(b.Row), b
+	if b := a.was; b != nil && b.Row != 0 && stands(p.tree.Node(b.Row)) {
+		return p.tree.Node(b.Row), b
 	}
 	n, was := p.copiedUp[object{a.now.Dev, a.now.Ino}], a.was
-	if stands(n) || n != nil && !removed && !g.named[n.Ino] { // it shows under the host's other names
+	if stands(n) || n != nil && !removed && !p.named[n.Ino] { // it shows under the host's other names
 		if was == nil {
 			was = p.base[n.Origin.Path]
 		}
 		if was == nil {
 			was = n.Baseline()
 		}
-		if a.was != nil || p.nameOf(n.Origin.Path, a) || p.moved(a, was) {
+		if a.was != nil || p.nameOf(n.Origin.Path, a) || p.movedFrom(a, was) {
 			return n, was
 		}
 	}
@@ -124,10 +106,10 @@ func (p *pusher) elsewhere(a *item, removed bool) (*sqlvfs.Node, *sqlvfs.Baselin
 	}
 	from := p.pathOf(object{a.now.Dev, a.now.Ino})
 	was = p.base[from]
-	if was == nil || was.Row == 0 || !p.nameOf(from, a) && !p.moved(a, was) {
+	if was == nil || was.Row == 0 || !p.nameOf(from, a) && !p.movedFrom(a, was) {
 		return nil, nil
 	}
-	if n := g.tree.Node(was.Row); stands(n) && was.RowCtime != n.Attr.Ctime {
+	if n := p.tree.Node(was.Row); stands(n) && was.RowCtime != n.Attr.Ctime {
 		return n, was
 	}
 	return nil, nil
@@ -145,16 +127,16 @@ func (p *pusher) nameOf(at string, a *item) bool {
 	return err == nil && objectOf(&st) == object{a.now.Dev, a.now.Ino}
 }
 
-// moved tells whether a file is one that both sides knew under another name. The number alone does not:
+// movedFrom tells whether a file is one that both sides knew under another name. The number alone does not:
 // file systems use it again.
-func (p *pusher) moved(a *item, was *sqlvfs.Baseline) bool {
+func (p *pusher) movedFrom(a *item, was *sqlvfs.Baseline) bool {
 	if a.now.Size != was.Size || a.now.Mtime != was.Mtime {
 		return false
 	}
 	if was.Hash == nil {
 		return true
 	}
-	host, err := p.guest.hostContent(a)
+	host, err := p.hostContent(a)
 	return err == nil && host.hashes(p.ctx, was.Hash)
 }
 
@@ -176,21 +158,20 @@ func (p *pusher) pathOf(o object) string {
 
 // names returns the names that a file's row has in the workspace.
 func (p *pusher) names(ino sqlvfs.Ino) []string {
-	if p.named == nil {
-		p.named = map[sqlvfs.Ino][]string{}
-		for dir, at := range p.guest.places {
-			for _, e := range p.guest.tree.Node(dir).Children {
-				p.named[e.Ino] = append(p.named[e.Ino], join(at, e.Name))
+	if p.rowNames == nil {
+		p.rowNames = map[sqlvfs.Ino][]string{}
+		for dir, at := range p.places {
+			for _, e := range p.tree.Node(dir).Children {
+				p.rowNames[e.Ino] = append(p.rowNames[e.Ino], join(at, e.Name))
 			}
 		}
 	}
-	return p.named[ino]
+	return p.rowNames[ino]
 }
 
 // states returns what there is to classify. removed tells whether the guest has no such name, though both
 // sides had it.
 func (p *pusher) states(a *item, removed bool) (base, host, guest classify.State) {
-	g := p.guest
 	host.Kind, guest.Kind = kindOf(a.there), kindOf(a.attr.Mode)
 	if a.was != nil {
 		base.Kind = kindOf(a.was.Mode)
@@ -206,19 +187,19 @@ func (p *pusher) states(a *item, removed bool) (base, host, guest classify.State
 			guest.Mode = base.Mode
 		}
 	case a.node != nil && host.Kind == guest.Kind:
-		g.attributes(a, &base, &host, &guest)
+		p.attributes(a, &base, &host, &guest)
 	}
 	untouched := a.node == nil || p.untouched(a, map[sqlvfs.Ino]bool{})
 	if untouched && a.was == nil {
 		base = guest // whatever it agreed with, it has not been changed since
 	}
-	hostWrote := base.Kind != host.Kind || g.hostWrote(a)
-	guestWrote := base.Kind != guest.Kind || !untouched && (a.attr.IsDir() || g.guestWrote(a))
+	hostWrote := base.Kind != host.Kind || p.hostWrote(a)
+	guestWrote := base.Kind != guest.Kind || !untouched && (a.attr.IsDir() || p.guestWrote(a))
 	if host.Kind == classify.Dir && guest.Kind == classify.Dir {
 		return base, host, guest
 	}
 	host.Content, guest.Content = classify.Contents(hostWrote, guestWrote, func() bool {
-		same, err := g.equalContent(a)
+		same, err := p.equalContent(a)
 		return err == nil && same && a.node != nil
 	})
 	return base, host, guest
@@ -238,8 +219,8 @@ func (p *pusher) untouched(a *item, seen map[sqlvfs.Ino]bool) bool {
 	}
 	seen[n.Ino] = true
 	for _, e := range n.Children {
-		c := &item{path: join(a.path, e.Name), node: p.guest.tree.Node(e.Ino)}
-		c.was = p.guest.baselineOf(c)
+		c := &item{path: join(a.path, e.Name), node: p.tree.Node(e.Ino)}
+		c.was = p.baselineOf(c)
 		if !p.untouched(c, seen) {
 			return false
 		}

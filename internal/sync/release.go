@@ -209,7 +209,7 @@ func (r *releaser) plain(n *sqlvfs.Node) bool {
 // apply lets go of all of it in one transaction. The Store's lock must be held.
 func (r *releaser) apply() error {
 	for ino, o := range r.shown {
-		err := rows{r.store}.held(ino, func(row *sqlvfs.Inode) error {
+		err := r.rows().held(ino, func(row *sqlvfs.Inode) error {
 			r.store.SetOrigin(row, o)
 			return nil
 		})
@@ -227,7 +227,7 @@ func (r *releaser) apply() error {
 }
 
 func (r *releaser) let(s releasedEntry) error {
-	rows := rows{r.store}
+	rows := r.rows()
 	return rows.held(s.dir, func(dir *sqlvfs.Inode) error {
 		if s.row != 0 {
 			if err := r.store.Unlink(dir, s.name); err != nil {

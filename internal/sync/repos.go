@@ -300,14 +300,7 @@ func (g *guestRepo) Same(rel string) (host, guest bool) {
 	if n == nil && from == at {
 		return true, true
 	}
-	b := g.p.base[at]
-	if b == nil && g.p.sameTree {
-		if n != nil && n.Origin != nil && n.Origin.Path == at && n.Origin.Base == g.p.name {
-			b = n.Baseline()
-		} else if o := g.p.origins[at]; o != nil {
-			b = o.Baseline()
-		}
-	}
+	b := g.p.baselineOf(&item{path: at, node: n})
 	st, err := g.p.host.stat(at)
 	there := err == nil
 	if b == nil {
@@ -378,7 +371,7 @@ func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, match func(st
 			p.outdate(at, c)
 		}
 	}
-	return rows{p.store}.with(n.Ino, func(dir *sqlvfs.Inode) error {
+	return p.rows().with(n.Ino, func(dir *sqlvfs.Inode) error {
 		for _, name := range names {
 			if at := join(rel, name); match(at) && (!whole || p.tree.Child(n, name) == nil) {
 				if _, err := p.uncover(dir, name, at); err != nil {

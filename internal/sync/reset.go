@@ -176,7 +176,7 @@ func (r *resetter) reachable(at string) error {
 
 // giveUp removes what the database has of a path, and of what is below it.
 func (r *resetter) giveUp(at string) error {
-	rows := rows{r.store}
+	rows := r.rows()
 	dir, name := rows.root(), r.name
 	if at != "." {
 		rows.put(dir)
@@ -250,7 +250,7 @@ func (r *resetter) independent(n *sqlvfs.Node, names uint32) error {
 	if err != nil {
 		return err
 	}
-	defer rows{r.store}.put(row)
+	defer r.rows().put(row)
 	if o := row.Origin; names > 0 && o != nil && o.Limit > 0 {
 		f, err := r.openSource(&item{source: o.Path, version: o.Fingerprint})
 		if err != nil {
@@ -261,7 +261,7 @@ func (r *resetter) independent(n *sqlvfs.Node, names uint32) error {
 			return err
 		}
 	}
-	return rows{r.store}.change(row, func() {
+	return r.rows().change(row, func() {
 		row.Attr.Nlink = names
 		if names > 0 {
 			r.store.SetOrigin(row, nil)

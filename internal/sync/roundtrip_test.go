@@ -290,7 +290,7 @@ func TestPushKnowsWhatThereIsToDo(t *testing.T) {
 	s, err := openForPush(&opt)
 	must(t, err)
 	defer s.Close()
-	p := &pusher{ctx: t.Context(), opt: &opt, report: newReporter(&opt, "art-sync"), host: h, rows: rows{s}, name: "ws"}
+	p := &pusher{planner: planner{ctx: t.Context(), opt: &opt, report: newReporter(&opt, "art-sync"), host: h, store: s, name: "ws"}}
 	must(t, p.load(b.db))
 	files, bytes, err := p.count(t.Context())
 	must(t, err)

@@ -1,4 +1,6 @@
-package sync
+// Package settings finds out what the host's own settings say of a workspace: what they name in it, so that the host
+// runs or reads it by itself, and what git ignores in it.
+package settings
 
 import (
 	"io"
@@ -14,21 +16,22 @@ import (
 	"github.com/riverlytech/art/internal/sync/held"
 )
 
-// settings finds out what the host's own settings name in the workspace (package held): git's
-// configuration, the hooks that are installed, what sets up shells, and links of the user's in places
-// that the host runs what is in. They are read once a run, those of a directory when something in it is
-// to change. What cannot be read says nothing: the program that it is for cannot read it either.
-type settings struct {
+// Settings find out what the host's own settings name in a workspace (package held): git's configuration, the hooks
+// that are installed, what sets up shells, and links of the user's in places that the host runs what is in. They are
+// read once a run, those of a directory when something in it is to change. What cannot be read says nothing: the
+// program that it is for cannot read it either.
+type Settings struct {
 	top   string // the workspace
-	read  bool
-	homes []string
+	known bool
+	Homes []string // the caller's, and the owner's of the workspace
 	names *held.Names
 	seen  map[string]bool // files of git's configuration, and directories
 }
 
-func newSettings(workspace string) *settings {
+// New returns what the settings say of the workspace at a path.
+func New(workspace string) *Settings {
 	homes := homesOf(workspace)
-	return &settings{top: workspace, homes: homes, names: held.NewNames(workspace, homes, resolve), seen: map[string]bool{}}
+	return &Settings{top: workspace, Homes: homes, names: held.NewNames(workspace, homes, resolve), seen: map[string]bool{}}
 }
 
 // homesOf returns the caller's home, and that of the workspace's owner: root may pull for another one, who
@@ -46,10 +49,10 @@ func homesOf(workspace string) (homes []string) {
 	return homes
 }
 
-// why says why a path is held back, or nothing.
-func (s *settings) why(rel string, isDir bool) string {
-	if !s.read {
-		s.read = true
+// Why says why a path is held back, or nothing.
+func (s *Settings) Why(rel string, isDir bool) string {
+	if !s.known {
+		s.known = true
 		s.readAll()
 	}
 	for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
@@ -63,7 +66,7 @@ func (s *settings) why(rel string, isDir bool) string {
 }
 
 // readAll reads what there is but for directories in the workspace.
-func (s *settings) readAll() {
+func (s *Settings) readAll() {
 	for _, file := range s.global() {
 		s.git(file, "")
 	}
@@ -80,21 +83,21 @@ func (s *settings) readAll() {
 }
 
 // global returns the files of git's configuration that are for all repositories (git-config(1), FILES).
-func (s *settings) global() []string {
+func (s *Settings) global() []string {
 	list := []string{"/etc/gitconfig", filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "git/config"), os.Getenv("GIT_CONFIG_SYSTEM"), os.Getenv("GIT_CONFIG_GLOBAL")}
-	for _, home := range s.homes {
+	for _, home := range s.Homes {
 		list = append(list, filepath.Join(home, ".config/git/config"), filepath.Join(home, ".gitconfig"))
 	}
 	return list
 }
 
 // git reads a file of git's configuration, and those that it includes.
-func (s *settings) git(file, top string) (hooks []string) {
+func (s *Settings) git(file, top string) (hooks []string) {
 	if s.seen[file] || !filepath.IsAbs(file) {
 		return nil
 	}
 	s.seen[file] = true
-	data := readSetting(file)
+	data := read(file)
 	for _, included := range s.names.AddGit(data, file, top) {
 		hooks = append(hooks, s.git(included, top)...)
 	}
@@ -103,13 +106,13 @@ func (s *settings) git(file, top string) (hooks []string) {
 
 // directory reads what a directory of the host has: the configuration of its repository, and what sets up
 // shells there.
-func (s *settings) directory(dir string) {
+func (s *Settings) directory(dir string) {
 	if _, err := os.Stat(dir); err != nil {
 		return
 	}
 	for _, name := range held.Environments {
 		file := filepath.Join(dir, name)
-		if data := readSetting(file); data != nil {
+		if data := read(file); data != nil {
 			s.names.AddEnvironment(data, file)
 		}
 	}
@@ -123,7 +126,7 @@ func (s *settings) directory(dir string) {
 		places := []string{absolute(dir, at)}
 		if rest, ok := strings.CutPrefix(at, "~/"); ok {
 			places = nil
-			for _, home := range s.homes {
+			for _, home := range s.Homes {
 				places = append(places, filepath.Join(home, rest))
 			}
 		}
@@ -143,10 +146,10 @@ func gitDirs(dir string) (git, common string, ok bool) {
 	if _, err := os.Stat(git); err != nil {
 		return "", "", false
 	}
-	if at, ok := strings.CutPrefix(string(readSetting(git)), "gitdir: "); ok { // a worktree, or a submodule
+	if at, ok := strings.CutPrefix(string(read(git)), "gitdir: "); ok { // a worktree, or a submodule
 		git = absolute(dir, strings.TrimSpace(at))
 	}
-	if at := readSetting(filepath.Join(git, "commondir")); at != nil {
+	if at := read(filepath.Join(git, "commondir")); at != nil {
 		return git, absolute(git, strings.TrimSpace(string(at))), true
 	}
 	return git, git, true
@@ -160,7 +163,7 @@ func absolute(dir, at string) string {
 }
 
 // hooks reads the hooks in a directory, which git runs in top.
-func (s *settings) hooks(dir, top string) {
+func (s *Settings) hooks(dir, top string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || dir == top {
 		return
@@ -174,7 +177,7 @@ func (s *settings) hooks(dir, top string) {
 		if e.Type()&os.ModeSymlink != 0 {
 			s.names.Add(file, "a hook of the host leads to it", true)
 		}
-		if data := readSetting(file); data != nil {
+		if data := read(file); data != nil {
 			s.names.AddScript(data, top, why)
 			s.names.AddScript(data, dir, why)
 		}
@@ -182,7 +185,7 @@ func (s *settings) hooks(dir, top string) {
 }
 
 // links finds symbolic links at the top of the workspace in places that the host runs what is in.
-func (s *settings) links() {
+func (s *Settings) links() {
 	const why = "a link of the host leads to it, from where it runs by itself"
 	entries, err := os.ReadDir(s.top)
 	if err != nil {
@@ -241,15 +244,15 @@ func resolve(at string) (string, error) {
 	return "", unix.ELOOP
 }
 
-// readSetting reads a file of the host's that settings are in, if it is a regular one and no larger than such
+// read reads a file of the host's that settings are in, if it is a regular one and no larger than such
 // files are.
-func readSetting(file string) []byte {
+func read(file string) []byte {
 	f, err := os.OpenFile(file, unix.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if st, err := fstat(f); err != nil || kind(st.Mode) != unix.S_IFREG {
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
 	data, err := io.ReadAll(io.LimitReader(f, held.Limit))
@@ -259,9 +262,9 @@ func readSetting(file string) []byte {
 	return data
 }
 
-// ownSettings returns the paths below the workspace where the user's settings of art are,
+// Own returns the paths below the workspace where the user's settings of art are,
 // and the links that lead there.
-func ownSettings(workspace string) map[string]bool {
+func Own(workspace string) map[string]bool {
 	paths := map[string]bool{}
 	real, err := filepath.EvalSymlinks(workspace)
 	if err != nil {
