@@ -13,39 +13,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var (
-	errLocked = errors.New("another git process works on it (or was killed: then remove the .lock file)")
-	errMoved  = errors.New("the host has changed it just now")
-)
-
 // Finish moves references, the index and HEAD, after the objects were imported and the files were placed.
 // Each step is git's own: a lock, a look whether everything is as it was planned for, a rename. What could
-// not be done stays as it was; the error says what that is.
+// not be done stays as it was, and so does its reflog; the error says what that is. Then the plan says what was done.
 func (p *Plan) Finish() error {
 	var errs []error
 	try := func(what string, do func() error) bool {
 		err := do()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+			delete(p.logLines, what)
 		}
 		return err == nil
 	}
-	p.writeShallow()
-	for _, c := range p.Refs {
-		if c.Name != p.co.h.sym {
-			try(c.Name, func() error { return p.move(c) })
-		}
+	if !try("shallow", p.writeShallow) { // commits without their parents must be known as such
+		p.nothing()
+		return errors.Join(errs...)
 	}
-	if p.stash != nil {
-		try(stashRef, p.moveStash)
+	p.Refs = slices.DeleteFunc(p.Refs, func(c RefChange) bool {
+		return c.Name != p.co.h.sym && !try(c.Name, func() error { return p.atOnce(func(t *transaction) error { return p.move(t, c) }) })
+	})
+	if p.stash != nil && !try(stashRef, p.moveStash) {
+		p.stash = nil
 	}
 	if p.Index {
 		p.refresh()
 	}
-	if try("HEAD and index", p.moveCheckout) {
+	if try("HEAD and index", func() error { return p.atOnce(p.moveCheckout) }) {
 		for _, f := range p.files {
 			try(f.name, func() error { return p.writeState(f) })
 		}
+	} else {
+		p.Head, p.Index = "", false
+		p.Refs = slices.DeleteFunc(p.Refs, func(c RefChange) bool { return c.Name == p.co.h.sym })
+		delete(p.logLines, "HEAD")
+		delete(p.logLines, p.co.h.sym)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.logLines)) {
 		try("logs/"+name, func() error { return p.writeLog(name) })
@@ -53,139 +55,79 @@ func (p *Plan) Finish() error {
 	return errors.Join(errs...)
 }
 
-// locked runs a function while a file of git's is locked, as git does: by another one beside it. put replaces
-// the file by what it is given.
-func (p *Plan) locked(name string, do func(put func(data []byte) error) error) error {
-	lock := name + ".lock"
-	f, err := p.host.create(lock, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		return errLocked
-	}
-	if err != nil {
-		return err
-	}
-	done := false
-	defer func() {
-		if !done {
-			f.Close()
-			p.host.remove(lock)
-		}
-	}()
-	return do(func(data []byte) error {
-		if _, err := f.Write(data); err != nil {
-			return err
-		}
-		if err := f.Sync(); err != nil {
-			return err
-		}
-		err := p.host.rename(lock, name, 0)
-		if err == unix.EISDIR || err == unix.ENOTEMPTY || err == unix.EEXIST {
-			p.host.removeEmpty(name, 0) // git leaves such directories behind
-			err = p.host.rename(lock, name, 0)
-		}
-		if err == nil {
-			done = true
-			f.Close()
-		}
-		return err
-	})
-}
-
-// removeEmpty removes a directory that holds nothing but such directories.
-func (h *hostDir) removeEmpty(at string, depth int) {
-	list, err := h.list(at)
-	if err != nil || depth > maxDepth {
-		return
-	}
-	for _, e := range list {
-		if e.Dir {
-			h.removeEmpty(at+"/"+e.Name, depth+1)
-		}
-	}
-	if d, err := h.open(at, unix.O_PATH|unix.O_DIRECTORY, 0); err == nil {
-		d.Close()
-		h.remove(at)
-	}
+// nothing says that nothing moves.
+func (p *Plan) nothing() {
+	p.Refs, p.Head, p.Index, p.stash, p.files = nil, "", false, nil, nil
+	clear(p.logLines)
 }
 
 // move moves one reference.
-func (p *Plan) move(c RefChange) error {
-	return p.locked(c.Name, func(put func([]byte) error) error {
-		now, ok, err := p.host.readRef(c.Name)
-		if err != nil {
-			return err
-		}
-		if now != c.was || ok != (c.was != value{}) {
-			return errMoved
-		}
-		switch {
-		case c.sym != "":
-			return put([]byte("ref: " + c.sym + "\n"))
-		case !c.New.IsZero():
-			return put([]byte(c.New.String() + "\n"))
-		}
-		if err := p.unpack(c.Name); err != nil {
-			return err
-		}
-		if err := p.host.remove(c.Name); err != nil {
-			return err
-		}
-		return p.host.remove("logs/" + c.Name)
-	})
+func (p *Plan) move(t *transaction, c RefChange) error {
+	put, err := t.lock(c.Name)
+	if err != nil {
+		return err
+	}
+	now, ok, err := p.host.readRef(c.Name)
+	if err != nil {
+		return err
+	}
+	if now != c.was || ok != (c.was != value{}) {
+		return errMoved
+	}
+	switch {
+	case c.sym != "":
+		return put([]byte("ref: " + c.sym + "\n"))
+	case !c.New.IsZero():
+		return put([]byte(c.New.String() + "\n"))
+	}
+	return p.delete(t, c.Name)
+}
+
+// delete deletes a reference, which is locked.
+func (p *Plan) delete(t *transaction, name string) error {
+	if err := p.unpack(t, name); err != nil {
+		return err
+	}
+	t.then(func() error { return p.host.remove(name) })
+	t.then(func() error { return p.host.remove("logs/" + name) })
+	return nil
 }
 
 // unpack takes a reference out of packed-refs.
-func (p *Plan) unpack(name string) error {
+func (p *Plan) unpack(t *transaction, name string) error {
 	if _, ok := p.h.packed[name]; !ok {
 		return nil
 	}
-	return p.locked("packed-refs", func(put func([]byte) error) error {
-		data, err := p.host.read("packed-refs", maxPacked)
+	put, err := t.lock("packed-refs")
+	if err != nil {
+		return err
+	}
+	data, err := p.host.read("packed-refs", maxPacked)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	gone := false
+	for line := range bytes.Lines(data) {
+		if line[0] == '^' && gone {
+			continue // what an annotated tag leads to
+		}
+		_, is, _ := strings.Cut(strings.TrimRight(string(line), "\n"), " ")
+		if gone = is == name; !gone {
+			b.Write(line)
+		}
+	}
+	return put(b.Bytes())
+}
+
+// moveCheckout replaces the index, the branch that the host is on, and HEAD, in this order: where a crash parts
+// them, the next pull finds the index that it wants, and moves the rest.
+func (p *Plan) moveCheckout(t *transaction) error {
+	if p.Index {
+		put, err := t.lock("index")
 		if err != nil {
 			return err
 		}
-		var b bytes.Buffer
-		gone := false
-		for line := range bytes.Lines(data) {
-			if line[0] == '^' && gone {
-				continue // what an annotated tag leads to
-			}
-			_, is, _ := strings.Cut(strings.TrimRight(string(line), "\n"), " ")
-			if gone = is == name; !gone {
-				b.Write(line)
-			}
-		}
-		return put(b.Bytes())
-	})
-}
-
-// moveCheckout replaces the index, the branch that the host is on, and HEAD. They are locked together, and
-// then renamed at once: git takes the same locks.
-func (p *Plan) moveCheckout() error {
-	i := slices.IndexFunc(p.Refs, func(c RefChange) bool { return c.Name == p.co.h.sym })
-	head := func() error {
-		if p.Head == "" {
-			return nil
-		}
-		return p.locked("HEAD", func(put func([]byte) error) error {
-			if now, _, err := p.host.readRef("HEAD"); err != nil || now != p.co.h {
-				return errors.Join(errMoved, err)
-			}
-			return put([]byte(p.Head + "\n"))
-		})
-	}
-	rest := func() error {
-		if i >= 0 {
-			if err := p.move(p.Refs[i]); err != nil {
-				return err
-			}
-		}
-		return head()
-	}
-	if !p.Index {
-		return rest()
-	}
-	return p.locked("index", func(put func([]byte) error) error {
 		now, err := p.host.read("index", maxIndex)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -196,37 +138,43 @@ func (p *Plan) moveCheckout() error {
 				return errMoved
 			}
 		}
-		if i >= 0 {
-			if now, _, err := p.host.readRef(p.Refs[i].Name); err != nil || now != p.Refs[i].was {
-				return errors.Join(errMoved, err)
-			}
-		}
 		if err := put(encodeIndex(p.co.gIndex)); err != nil {
 			return err
 		}
-		return rest()
-	})
+	}
+	if c, ok := p.change(p.co.h.sym); ok {
+		if err := p.move(t, c); err != nil {
+			return err
+		}
+	}
+	if p.Head == "" {
+		return nil
+	}
+	put, err := t.lock("HEAD")
+	if err != nil {
+		return err
+	}
+	if now, _, err := p.host.readRef("HEAD"); err != nil || now != p.co.h {
+		return errors.Join(errMoved, err)
+	}
+	return put([]byte(p.Head + "\n"))
 }
 
 // moveStash replaces the list of stashes.
 func (p *Plan) moveStash() error {
-	s := p.stash
-	return p.locked(stashRef, func(put func([]byte) error) error {
+	return p.atOnce(func(t *transaction) error {
+		s := p.stash
+		put, err := t.lock(stashRef)
+		if err != nil {
+			return err
+		}
 		if now, ok, err := p.host.readRef(stashRef); err != nil || now != s.was || ok != s.wasOK {
 			return errors.Join(errMoved, err)
 		}
 		if len(s.lines) == 0 {
-			if err := p.unpack(stashRef); err != nil {
-				return err
-			}
-			if err := p.host.remove(stashRef); err != nil {
-				return err
-			}
-			return p.host.remove("logs/" + stashRef)
+			return p.delete(t, stashRef)
 		}
-		if err := p.host.replace("logs/"+stashRef, formatLog(s.lines)); err != nil {
-			return err
-		}
+		t.then(func() error { return p.host.replace("logs/"+stashRef, formatLog(s.lines)) })
 		return put([]byte(s.lines[len(s.lines)-1].to.String() + "\n"))
 	})
 }
@@ -264,7 +212,11 @@ func (p *Plan) writeShallow() error {
 	if len(p.closure.shallow) == 0 {
 		return nil
 	}
-	return p.locked("shallow", func(put func([]byte) error) error {
+	return p.atOnce(func(t *transaction) error {
+		put, err := t.lock("shallow")
+		if err != nil {
+			return err
+		}
 		data, err := p.host.read("shallow", maxPacked)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -139,9 +139,10 @@ func (p *Plan) guestHas(name string) (there, own bool) {
 	return p.host.exists(name), false
 }
 
+// leave says why the guest's repository is left as it is.
 func (p *Plan) leave(why string) {
 	p.Left = true
-	p.conflict(why)
+	p.reasons = append(p.reasons, why)
 }
 
 func resolve(v value, at func(string) (value, bool)) ID {
@@ -352,8 +353,7 @@ func (p *Plan) wantIndex() error {
 			if p.closure.ctx.Err() != nil {
 				return err
 			}
-			p.Left = true
-			p.conflict("the guest's index is damaged: " + err.Error())
+			p.leave("the guest's index is damaged: " + err.Error())
 			return nil
 		}
 	}

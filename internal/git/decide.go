@@ -151,8 +151,8 @@ func (p *Plan) adopt(c RefChange) error {
 		if p.closure.ctx.Err() != nil {
 			return err
 		}
-		p.conflict(fmt.Sprintf("%s stays as it is: the guest's repository is damaged: %v", c.Name, err))
-		p.broken[c.Name], p.Left = true, true
+		p.leave(fmt.Sprintf("%s stays as it is: the guest's repository is damaged: %v", c.Name, err))
+		p.broken[c.Name] = true
 		return nil
 	}
 	p.Refs = append(p.Refs, c)

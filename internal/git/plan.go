@@ -34,7 +34,7 @@ type Plan struct {
 	Index     bool     // the index becomes the guest's
 	Conflicts []string // what both sides have changed, and what was made of it
 	Notes     []string
-	Left      bool // the guest's repository is left as it is, for another pull
+	Left      bool // the guest's repository is left as it is, for another pull: nothing moves
 	// Apart says that the host's HEAD and index stay, though the guest has changed something: what the
 	// guest has committed does not belong into the files that are checked out.
 	Apart bool
@@ -49,6 +49,7 @@ type Plan struct {
 	g       *guestRefs
 	force   bool
 	stay    string
+	reasons []string // why the guest's repository is left as it is
 
 	elsewhere map[string]string // branches that another worktree of the host is on, and which
 	diverted  map[string]string // references that came under another name
@@ -92,6 +93,10 @@ func New(ctx context.Context, opt Options) (_ *Plan, err error) {
 	if err := p.plan(); err != nil {
 		p.Close()
 		return nil, err
+	}
+	if p.Left {
+		p.nothing()
+		p.Conflicts = p.reasons
 	}
 	return p, nil
 }
