@@ -41,7 +41,7 @@ func (p *planner) hostContent(a *item) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &content{f, a.host.Size, func() { f.Close() }}, nil
+	return &content{f, a.now.Size, func() { f.Close() }}, nil
 }
 
 // guestContent is what the guest has: in the database, in the host file that it is copied from, or in both. A
