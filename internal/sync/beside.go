@@ -166,7 +166,11 @@ func (p *planner) uncover(dir *sqlvfs.Inode, name, at string) (hidden bool, err 
 	p.forgetBelow(at)
 	c, ok, whiteout, err := p.store.Child(dir, name)
 	if err == nil && ok {
+		links := dir.Attr.Nlink
 		err = p.rows().drop(dir, name, c.Ino)
+		if st, serr := p.host.stat(at); serr == nil && kind(st.Mode) == unix.S_IFDIR {
+			dir.Attr.Nlink = links // the host's directory has the name now
+		}
 	}
 	if err == nil {
 		err = p.store.ClearWhiteout(dir, name)

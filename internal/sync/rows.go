@@ -215,7 +215,7 @@ func (t rows) drop(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
 		}
 	}
 	in.Attr.Nlink = 0
-	dir.Attr.Nlink = less(dir.Attr.Nlink)
+	dir.Attr.Nlink = max(less(dir.Attr.Nlink), 1) // it has a name still, and without a link it would go
 	t.store.Dirty(dir)
 	return nil
 }
