@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
 )
 
-// hostDir is the host's git directory. As everywhere in pull, no symbolic link is followed and nothing
-// outside is reached, whoever exchanges what is in it meanwhile (openat2(2)).
+// hostDir is the host's git directory (package hostdir).
 type hostDir struct {
 	dir      *os.File
 	own      string // of a linked worktree, below dir
@@ -34,28 +35,18 @@ func newHost(dir *os.File) (*hostDir, error) {
 	return h, nil
 }
 
-func (h *hostDir) open(at string, flags int, mode uint64) (*os.File, error) {
-	at = in(h.own, at)
-	for {
-		fd, err := unix.Openat2(int(h.dir.Fd()), at, &unix.OpenHow{
-			Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW), Mode: mode,
-			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-		})
-		switch {
-		case err == nil:
-			return os.NewFile(uintptr(fd), at), nil
-		case err == unix.ENOTDIR:
-			return nil, fs.ErrNotExist
-		case err != unix.EAGAIN && err != unix.EINTR:
-			return nil, err
-		}
+func (h *hostDir) open(at string, flags int) (*os.File, error) {
+	f, err := hostdir.Open(h.dir, in(h.own, at), flags)
+	if err == unix.ENOTDIR {
+		err = fs.ErrNotExist
 	}
+	return f, err
 }
 
 // openFile opens a regular file for reading.
 func (h *hostDir) openFile(at string) (*os.File, unix.Stat_t, error) {
 	var st unix.Stat_t
-	f, err := h.open(at, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := h.open(at, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, st, err
 	}
@@ -94,7 +85,7 @@ func (h *hostDir) changed(at string) (time.Time, error) {
 
 // list returns a directory's entries; none where there is no directory.
 func (h *hostDir) list(at string) ([]Entry, error) {
-	d, err := h.open(at, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	d, err := h.open(at, unix.O_RDONLY|unix.O_DIRECTORY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -111,7 +102,7 @@ func (h *hostDir) list(at string) ([]Entry, error) {
 }
 
 func (h *hostDir) exists(at string) bool {
-	f, err := h.open(at, unix.O_PATH, 0)
+	f, err := h.open(at, unix.O_PATH)
 	if err == nil {
 		f.Close()
 	}
@@ -121,7 +112,7 @@ func (h *hostDir) exists(at string) bool {
 // parent opens the directory that holds a path, and makes it first if it is not there.
 func (h *hostDir) parent(at string) (*os.File, error) {
 	dir := path.Dir(in(h.own, at))
-	d, err := h.open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	d, err := h.open(dir, unix.O_PATH|unix.O_DIRECTORY)
 	if !errors.Is(err, fs.ErrNotExist) || dir == "." {
 		return d, err
 	}
@@ -133,7 +124,7 @@ func (h *hostDir) parent(at string) (*os.File, error) {
 	if err := unix.Mkdirat(int(up.Fd()), path.Base(dir), h.mode); err != nil && err != unix.EEXIST {
 		return nil, err
 	}
-	made, err := h.open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	made, err := h.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
@@ -151,11 +142,10 @@ func (h *hostDir) create(at string, mode uint32) (*os.File, error) {
 		return nil, err
 	}
 	defer d.Close()
-	fd, err := unix.Openat(int(d.Fd()), path.Base(at), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+	f, err := hostdir.Create(d, path.Base(at), mode)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), at)
 	if err := h.give(f, mode&h.mode); err != nil {
 		f.Close()
 		h.remove(at)
@@ -191,7 +181,7 @@ func (h *hostDir) rename(from, to string, flags uint) error {
 
 // remove removes a file, or an empty directory. What is not there is no error.
 func (h *hostDir) remove(at string) error {
-	d, err := h.open(path.Dir(in(h.own, at)), unix.O_PATH|unix.O_DIRECTORY, 0)
+	d, err := h.open(path.Dir(in(h.own, at)), unix.O_PATH|unix.O_DIRECTORY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (h *hostDir) removeEmpty(at string, depth int) {
 			h.removeEmpty(at+"/"+e.Name, depth+1)
 		}
 	}
-	if d, err := h.open(at, unix.O_PATH|unix.O_DIRECTORY, 0); err == nil {
+	if d, err := h.open(at, unix.O_PATH|unix.O_DIRECTORY); err == nil {
 		d.Close()
 		h.remove(at)
 	}

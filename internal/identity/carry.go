@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -86,7 +87,7 @@ func (c *carrier) origin(n *sqlvfs.Node, o *sqlvfs.Origin) *sqlvfs.Origin {
 // same tells whether the new directory has at a path what the old one had, and returns the
 // fingerprint that it has there. exactMode says that permissions count, unless they are unknown.
 func (c *carrier) same(path string, mode uint32, was sqlvfs.Fingerprint, hash []byte, exactMode bool) (now sqlvfs.Fingerprint, ok bool) {
-	f, err := c.open(path, unix.O_PATH)
+	f, err := hostdir.Open(c.dir, path, unix.O_PATH)
 	if err != nil {
 		return now, false
 	}
@@ -116,7 +117,7 @@ func (c *carrier) same(path string, mode uint32, was sqlvfs.Fingerprint, hash []
 func (c *carrier) hash(path string, st *unix.Stat_t) []byte {
 	h := sha256.New()
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
-		d, err := c.open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
+		d, err := hostdir.Open(c.dir, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
 		if err != nil {
 			return nil
 		}
@@ -130,7 +131,7 @@ func (c *carrier) hash(path string, st *unix.Stat_t) []byte {
 		return h.Sum(nil)
 	}
 	// O_NONBLOCK: should a fifo be there meanwhile, opening it must not wait.
-	f, err := c.open(path, unix.O_RDONLY|unix.O_NONBLOCK)
+	f, err := hostdir.Open(c.dir, path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil
 	}
@@ -149,23 +150,6 @@ func (c *carrier) hash(path string, st *unix.Stat_t) []byte {
 		}
 	}
 	return nil
-}
-
-// open opens a path below the new directory. It is the database's word: the kernel refuses to leave
-// the directory and to follow links (openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS).
-func (c *carrier) open(path string, flags int) (*os.File, error) {
-	for {
-		fd, err := unix.Openat2(int(c.dir.Fd()), path, &unix.OpenHow{
-			Flags:   uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW),
-			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-		})
-		if err == nil {
-			return os.NewFile(uintptr(fd), path), nil
-		}
-		if err != unix.EAGAIN && err != unix.EINTR {
-			return nil, err
-		}
-	}
 }
 
 // empty tells whether the new directory has nothing in it.

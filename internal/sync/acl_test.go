@@ -9,14 +9,16 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/sync/posixacl"
 )
 
 // acl makes a list of entries as setfacl(1) takes them: u::rw,u:99:r,g::-,m::r,o::-
 func acl(text string) []byte {
-	list := binary.LittleEndian.AppendUint32(nil, aclVersion)
+	list := binary.LittleEndian.AppendUint32(nil, posixacl.Version)
 	for e := range strings.SplitSeq(text, ",") {
 		part := strings.Split(e, ":")
-		tags := map[string]uint16{"u": aclUserObj, "g": aclGroupObj, "m": aclMask, "o": aclOther}
+		tags := map[string]uint16{"u": posixacl.UserObj, "g": posixacl.GroupObj, "m": posixacl.Mask, "o": posixacl.Other}
 		tag, id := tags[part[0]], ^uint32(0)
 		if part[1] != "" {
 			fmt.Sscan(part[1], &id)
@@ -47,7 +49,7 @@ func (b bench) wantACL(rel, which, text string) {
 	f, err := os.Open(b.path(rel))
 	must(b.t, err)
 	defer f.Close()
-	got, err := readACL(int(f.Fd()), which)
+	got, err := posixacl.Read(f, which)
 	must(b.t, err)
 	var want []byte
 	if text != "" {
@@ -72,7 +74,7 @@ func TestPullKeepsAccessControlLists(t *testing.T) {
 			b := newBench(t)
 			b.write("f", "of the host")
 			must(t, os.Chmod(b.path("f"), 0o600))
-			b.setACL("f", accessList, "u::rw,u:99:r,g::-,m::r,o::-")
+			b.setACL("f", posixacl.Access, "u::rw,u:99:r,g::-,m::r,o::-")
 			b.guest(func(g *guest) {
 				g.write("f", "of the guest")
 				if test.mode != 0 {
@@ -81,7 +83,7 @@ func TestPullKeepsAccessControlLists(t *testing.T) {
 			})
 			b.pull(b.ws)
 			wantContent(t, b.path("f"), "of the guest")
-			b.wantACL("f", accessList, test.want)
+			b.wantACL("f", posixacl.Access, test.want)
 			if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
 				t.Errorf("again:\n%s%s", out, told)
 			}
@@ -92,8 +94,8 @@ func TestPullKeepsAccessControlLists(t *testing.T) {
 func TestPullGivesNewFilesTheDefaultList(t *testing.T) {
 	b := newBench(t)
 	b.write("d/there", "")
-	b.setACL("d", defaultList, "u::rwx,u:99:rwx,g::rx,m::rwx,o::-")
-	b.setACL(".", defaultList, "u::rwx,u:98:r,g::-,m::r,o::-")
+	b.setACL("d", posixacl.Default, "u::rwx,u:99:rwx,g::rx,m::rwx,o::-")
+	b.setACL(".", posixacl.Default, "u::rwx,u:98:r,g::-,m::r,o::-")
 	b.guest(func(g *guest) {
 		g.write("d/new", "1")
 		g.mkdir("d/sub")
@@ -101,28 +103,12 @@ func TestPullGivesNewFilesTheDefaultList(t *testing.T) {
 		g.write("top", "3")
 	})
 	b.pull(b.ws)
-	b.wantACL("d/new", accessList, "u::rw,u:99:rwx,g::rx,m::r,o::-")
-	b.wantACL("d/sub/deep", accessList, "u::rw,u:99:rwx,g::rx,m::r,o::-")
-	b.wantACL("d/sub", defaultList, "u::rwx,u:99:rwx,g::rx,m::rwx,o::-")
-	b.wantACL("top", accessList, "u::rw,u:98:r,g::-,m::r,o::-")
-	b.wantACL("d/there", accessList, "")
+	b.wantACL("d/new", posixacl.Access, "u::rw,u:99:rwx,g::rx,m::r,o::-")
+	b.wantACL("d/sub/deep", posixacl.Access, "u::rw,u:99:rwx,g::rx,m::r,o::-")
+	b.wantACL("d/sub", posixacl.Default, "u::rwx,u:99:rwx,g::rx,m::rwx,o::-")
+	b.wantACL("top", posixacl.Access, "u::rw,u:98:r,g::-,m::r,o::-")
+	b.wantACL("d/there", posixacl.Access, "")
 	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
 		t.Errorf("again:\n%s%s", out, told)
 	}
-}
-
-func FuzzAccessControlList(f *testing.F) {
-	f.Add(acl("u::rw,u:99:r,g::-,m::r,o::-"), uint32(0o640))
-	f.Add([]byte{2, 0, 0, 0, 1}, uint32(0))
-	f.Fuzz(func(t *testing.T, list []byte, mode uint32) {
-		before := bytes.Clone(list)
-		own, left, err := made(list, mode)
-		if err == nil && (left&^mode != 0 || len(own) != len(list)) {
-			t.Errorf("mode %o of %o", left, mode)
-		}
-		owningGroup(list)
-		if !bytes.Equal(list, before) {
-			t.Error("the list was changed")
-		}
-	})
 }

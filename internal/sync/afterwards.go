@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/held"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -95,7 +96,7 @@ func (p *planner) addHostParts(parts *held.Parts, dir string) {
 		return // it is not there, or nothing that a program could enter
 	}
 	defer d.Close()
-	names, _ := entries(d)
+	names, _ := hostdir.Names(d)
 	for _, name := range names {
 		parts.Add(name)
 	}

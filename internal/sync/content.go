@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -116,7 +117,7 @@ func (c *content) head(limit int64) ([]byte, error) {
 	if n == len(data) {
 		return data, nil
 	}
-	return data[:n], cmp.Or(unwrap(err), errChanging)
+	return data[:n], cmp.Or(hostdir.Unwrap(err), errChanging)
 }
 
 // hash is the content's hash, in a baseline's way.
@@ -158,7 +159,7 @@ func pieces(ctx context.Context, r io.ReaderAt, off, end int64, f func(data []by
 		n, err := r.ReadAt(buf[:min(bufferSize-off%bufferSize, end-off)], off)
 		switch {
 		case err != nil && err != io.EOF:
-			return unwrap(err)
+			return hostdir.Unwrap(err)
 		case n == 0:
 			return errChanging
 		}
@@ -228,7 +229,7 @@ func (p *planner) equalContent(a *item) (bool, error) {
 		end = min(off+bufferSize, a.attr.Size)
 		err := pieces(p.ctx, guest, off, end, func(data []byte, off int64) error {
 			if n, err := host.ReadAt(there[:len(data)], off); n < len(data) {
-				return cmp.Or(unwrap(err), errDiffer)
+				return cmp.Or(hostdir.Unwrap(err), errDiffer)
 			}
 			if !bytes.Equal(data, there[:len(data)]) {
 				return errDiffer
@@ -250,7 +251,7 @@ func (p *planner) openSource(a *item) (*os.File, error) {
 	f, err := p.host.openFile(a.source)
 	if err == nil {
 		var st unix.Stat_t
-		if st, err = fstat(f); err == nil && fingerprintOf(&st) != a.version {
+		if st, err = hostdir.Stat(f); err == nil && fingerprintOf(&st) != a.version {
 			err = sqlvfs.ErrBaseChanged
 		}
 		if err != nil {

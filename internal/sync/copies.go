@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -82,7 +83,7 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 				return err
 			}
 		case unix.S_IFLNK:
-			if c.target, err = readlinkAt(from.f, name); err != nil {
+			if c.target, err = hostdir.Readlink(from.f, name); err != nil {
 				p.settle.fail(c, err)
 				continue
 			}

@@ -63,7 +63,7 @@ func (c *crew) flush(bytes int64) {
 	c.staged.Store(0)
 	c.all.Go(func() {
 		defer c.flushing.Unlock()
-		unix.Syncfs(int(c.p.staging.dir.Fd()))
+		unix.Syncfs(int(c.p.staging.Fd()))
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
 )
 
 // execute carries out all operations: those that others depend on first. What is about to be done is written
@@ -21,7 +23,7 @@ func (p *puller) execute() error {
 	}
 	p.finishDirs()
 	if p.staging != nil { // until it is written down that nothing in it is needed any more
-		p.staging.keepTimes()
+		p.staging.KeepTimes()
 	}
 	for _, o := range p.ops {
 		if o.done {
@@ -151,12 +153,12 @@ func (p *puller) keepContent(o *operation) error {
 	if o.node == nil || o.source == "" || o.tmp == "" || o.whole {
 		return nil
 	}
-	d, name, err := p.staging.parent(o.tmp)
+	d, name, err := p.staging.Parent(o.tmp)
 	if err != nil {
 		return err
 	}
-	defer p.staging.done(d)
-	f, err := openBeneath(d, name, unix.O_RDONLY)
+	defer p.staging.Done(d)
+	f, err := hostdir.Open(d, name, unix.O_RDONLY)
 	if err != nil {
 		return err
 	}

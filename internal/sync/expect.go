@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
 )
 
 // countAfter is how long a push goes on before it is worth while to count what it has to do.
@@ -48,7 +50,7 @@ func (p *pusher) count(ctx context.Context) (files int, bytes int64, err error) 
 		names, _ := f.Readdirnames(-1)
 		files += len(names)
 		for _, name := range names {
-			st, err := statAt(f, name)
+			st, err := hostdir.StatAt(f, name)
 			at := join(dir, name)
 			if err != nil || len(at) > maxPath || !p.limit.meets(at) || skipped(at) != "" || p.filter.by(at, kind(st.Mode) == unix.S_IFDIR) != "" {
 				continue

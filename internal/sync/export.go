@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
@@ -51,7 +52,7 @@ func (o *Options) makeDestination(abs string) (d destination, err error) {
 		if err := os.Mkdir(dir, 0o777&^o.Umask); err != nil {
 			d.made = d.made[:i]
 			d.remove()
-			return d, fmt.Errorf("workspace %s: make %s: %w", abs, dir, unwrap(err))
+			return d, fmt.Errorf("workspace %s: make %s: %w", abs, dir, hostdir.Unwrap(err))
 		}
 	}
 	return d, nil

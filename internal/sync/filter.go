@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/ignore"
 	"github.com/riverlytech/art/internal/sync/settings"
 )
@@ -38,7 +39,7 @@ type filter struct {
 func newFilter(h *host, opt *Options) (*filter, error) {
 	list, err := h.patterns(ignoreFile)
 	if err != nil && err != unix.ENOENT { // then nobody knows what is to be left out
-		return nil, fmt.Errorf("read %s: %w", ignoreFile, unwrap(err))
+		return nil, fmt.Errorf("read %s: %w", ignoreFile, hostdir.Unwrap(err))
 	}
 	f := &filter{exclude: ignore.Parse(opt.Exclude), ignored: list, dirs: map[string]string{".": ""}}
 	if opt.NoIgnored {

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
 )
 
 // finishDirs sets the directories' own attributes last, since each change below sets their times anew.
@@ -55,7 +57,7 @@ func (p *puller) finishDir(a *operation) error {
 		return err
 	}
 	defer f.Close()
-	st, err := fstat(f)
+	st, err := hostdir.Stat(f)
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (p *puller) setDirMode(a *operation) error {
 		return err
 	}
 	defer f.Close()
-	if err := chmod(f, a.attr.Mode&modeBits|a.is.Mode&^uint32(unix.S_IFMT|modeBits)); err != nil {
+	if err := hostdir.Chmod(f, a.attr.Mode&modeBits|a.is.Mode&^uint32(unix.S_IFMT|modeBits)); err != nil {
 		return err
 	}
 	return a.note(f)
@@ -88,7 +90,7 @@ func (p *puller) setDirMode(a *operation) error {
 
 // note notes what is in an action's place.
 func (a *operation) note(f *os.File) error {
-	st, err := fstat(f)
+	st, err := hostdir.Stat(f)
 	if err == nil {
 		a.is = &st
 	}

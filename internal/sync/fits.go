@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/staging"
 )
 
 // The host's file system may hold less than the guest's: two names may be one to it, since it does
@@ -34,7 +36,7 @@ func (p *puller) fits() error {
 		w.symlink = w.symlink || a.do == symlink
 		w.hardLink = w.hardLink || a.do == hardLink
 	}
-	f := fitting{host: p.host, trials: map[nameRules]*trial{}, places: map[string]existing{}}
+	f := fitting{host: p.host, trials: map[staging.Rules]*staging.Trial{}, places: map[string]existing{}}
 	defer f.end()
 	err := p.refused
 	for _, dir := range slices.Sorted(maps.Keys(wants)) {
@@ -65,10 +67,10 @@ func (p *puller) fitsIn(f *fitting, dir string, w *want) error {
 			return nil
 		}
 	}
-	if err := t.holds(w); err != nil {
+	if err := t.Holds(w.symlink, w.hardLink); err != nil {
 		return fmt.Errorf("%s: %w", p.hostPath(at.path), err)
 	}
-	if t.anyName {
+	if t.AnyName {
 		return nil
 	}
 	names := w.names
@@ -77,7 +79,7 @@ func (p *puller) fitsIn(f *fitting, dir string, w *want) error {
 		if err != nil {
 			return nil
 		}
-		there, err := entries(d)
+		there, err := hostdir.Names(d)
 		d.Close()
 		if err != nil {
 			return nil
@@ -85,11 +87,11 @@ func (p *puller) fitsIn(f *fitting, dir string, w *want) error {
 		names = append(there, names...)
 	}
 	slices.Sort(names)
-	var one *oneNameError
-	switch name, err := t.names(slices.Compact(names)); {
+	var one *staging.OneNameError
+	switch name, err := t.Names(slices.Compact(names)); {
 	case errors.As(err, &one):
 		return fmt.Errorf("%s: it and %s are one name to the host's file system",
-			p.hostPath(join(dir, name)), p.hostPath(join(dir, one.other)))
+			p.hostPath(join(dir, name)), p.hostPath(join(dir, one.Other)))
 	case err != nil:
 		return fmt.Errorf("%s: %w", p.hostPath(join(dir, name)), err)
 	}
@@ -99,14 +101,14 @@ func (p *puller) fitsIn(f *fitting, dir string, w *want) error {
 // fitting is what was found out about the host's directories.
 type fitting struct {
 	host   *host
-	trials map[nameRules]*trial
+	trials map[staging.Rules]*staging.Trial
 	places map[string]existing
 }
 
 // existing is a directory that the host has.
 type existing struct {
 	path  string
-	rules nameRules
+	rules staging.Rules
 }
 
 // existing returns a directory of the workspace, or the one above it that the host has.
@@ -118,7 +120,7 @@ func (f *fitting) existing(rel string) (existing, error) {
 	e := existing{path: rel}
 	switch {
 	case err == nil:
-		e.rules, err = rulesOf(d)
+		e.rules, err = staging.RulesOf(d)
 		d.Close()
 	case rel != "." && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP):
 		e, err = f.existing(path.Dir(rel))
@@ -130,12 +132,12 @@ func (f *fitting) existing(rel string) (existing, error) {
 }
 
 // begin begins a trial in a directory, for all that have the same rules.
-func (f *fitting) begin(e existing) (*trial, error) {
+func (f *fitting) begin(e existing) (*staging.Trial, error) {
 	d, err := f.host.openDir(e.path)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTrial(d)
+	t, err := staging.NewTrial(d)
 	if err != nil {
 		d.Close()
 		return nil, err
@@ -146,7 +148,7 @@ func (f *fitting) begin(e existing) (*trial, error) {
 
 func (f *fitting) end() {
 	for _, t := range f.trials {
-		t.end()
+		t.End()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -17,7 +18,7 @@ var errLoop = errors.New("directory has more than one place in the database")
 // directory that it renamed. The error is one that ends the run.
 func (p *planner) gather() error {
 	root := &item{path: ".", attr: p.top.Attr, node: p.top}
-	st, err := fstat(p.host.dir)
+	st, err := hostdir.Stat(p.host.dir)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}

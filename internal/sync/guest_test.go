@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	artfs "github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -231,18 +232,18 @@ func (b bench) hostPortrait() map[string]string {
 		d, err := h.openDir(rel)
 		must(b.t, err)
 		defer d.Close()
-		names, err := entries(d)
+		names, err := hostdir.Names(d)
 		must(b.t, err)
 		for _, n := range names {
 			at := join(rel, n)
-			st, err := statAt(d, n)
+			st, err := hostdir.StatAt(d, n)
 			must(b.t, err)
 			switch kind(st.Mode) {
 			case unix.S_IFDIR:
 				all[at] = "dir"
 				walk(at)
 			case unix.S_IFLNK:
-				target, err := readlinkAt(d, n)
+				target, err := hostdir.Readlink(d, n)
 				must(b.t, err)
 				all[at] = "-> " + target
 			default:

@@ -6,12 +6,12 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -34,7 +34,7 @@ func openHost(dir string) (*host, error) {
 	if err == nil {
 		return &host{dir: f}, nil
 	}
-	err = fmt.Errorf("workspace %s: %w", dir, unwrap(err))
+	err = fmt.Errorf("workspace %s: %w", dir, hostdir.Unwrap(err))
 	if errors.Is(err, unix.ENOENT) {
 		err = cli.WithHint(err, "make the directory first: mkdir "+dir)
 	}
@@ -52,33 +52,8 @@ func (h *host) tree(name string) (sqlvfs.Tree, error) {
 	return t, err
 }
 
-// open opens a path below the workspace. The kernel refuses to leave the tree and to follow any
-// symbolic link on the way (openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS), so neither a
-// hostile name nor a directory that is exchanged for a link while we work leads outside.
-func (h *host) open(rel string, flags int) (*os.File, error) { return openBeneath(h.dir, rel, flags) }
-
-// openBeneath opens a path below a directory in this way.
-func openBeneath(d *os.File, rel string, flags int) (*os.File, error) {
-	fd, err := openat2(int(d.Fd()), rel, &unix.OpenHow{
-		Flags:   uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW),
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), rel), nil
-}
-
-// openat2 repeats the call when a rename elsewhere in the system disturbs the check that the path
-// stays below (openat2(2), EAGAIN).
-func openat2(dir int, name string, how *unix.OpenHow) (int, error) {
-	for {
-		fd, err := unix.Openat2(dir, name, how)
-		if err != unix.EAGAIN && err != unix.EINTR {
-			return fd, err
-		}
-	}
-}
+// open opens a path below the workspace (package hostdir).
+func (h *host) open(rel string, flags int) (*os.File, error) { return hostdir.Open(h.dir, rel, flags) }
 
 // openDir opens a directory for reading its entries and for work on them.
 func (h *host) openDir(rel string) (*os.File, error) {
@@ -97,7 +72,7 @@ func (h *host) read(rel string) (dir, error) {
 	if err != nil {
 		return dir{}, err
 	}
-	st, err := fstat(f)
+	st, err := hostdir.Stat(f)
 	if err != nil {
 		f.Close()
 		return dir{}, err
@@ -110,13 +85,13 @@ func (d dir) names() ([]string, error) {
 	if d.f == nil {
 		return nil, nil
 	}
-	return entries(d.f)
+	return hostdir.Names(d.f)
 }
 
 // stat returns the attributes of an entry, or none when there is no such entry.
 func (d dir) stat(name string) (st unix.Stat_t, err error) {
 	if d.f != nil {
-		st, err = statAt(d.f, name)
+		st, err = hostdir.StatAt(d.f, name)
 	}
 	if err == unix.ENOENT {
 		return unix.Stat_t{}, nil
@@ -150,7 +125,7 @@ func (h *host) openRegular(rel string, flags int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := fstat(f)
+	st, err := hostdir.Stat(f)
 	if err == nil && kind(st.Mode) != unix.S_IFREG {
 		err = errChanging
 	}
@@ -168,7 +143,7 @@ func (h *host) readlink(rel string) (string, error) {
 		return "", err
 	}
 	defer d.Close()
-	return readlinkAt(d, name)
+	return hostdir.Readlink(d, name)
 }
 
 // stat returns the attributes of a path; a symbolic link's own.
@@ -178,50 +153,13 @@ func (h *host) stat(rel string) (unix.Stat_t, error) {
 		return unix.Stat_t{}, err
 	}
 	defer f.Close()
-	return fstat(f)
+	return hostdir.Stat(f)
 }
 
-// entries returns the names in an open directory, sorted, so that two runs say the same.
-func entries(d *os.File) ([]string, error) {
-	names, err := d.Readdirnames(-1)
-	slices.Sort(names)
-	return names, unwrap(err)
-}
-
-func fstat(f *os.File) (st unix.Stat_t, err error) {
-	err = unix.Fstat(int(f.Fd()), &st)
-	return st, err
-}
-
-// statAt returns the attributes of a directory's entry; a symbolic link's own.
-func statAt(d *os.File, name string) (st unix.Stat_t, err error) {
-	err = unix.Fstatat(int(d.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
-	return st, err
-}
-
-// readlinkAt returns a symbolic link's target.
-func readlinkAt(d *os.File, name string) (string, error) {
-	// The kernel takes no target of PATH_MAX bytes or more (symlink(2), ENAMETOOLONG).
-	var buf [unix.PathMax]byte
-	n, err := unix.Readlinkat(int(d.Fd()), name, buf[:])
-	if err != nil {
-		return "", err
-	}
-	return string(buf[:n]), nil
-}
-
-// chmod sets the mode of an open object, which may have been opened with O_PATH: fchmod(2) does
-// not take those, but the link in /proc leads to the very same object (proc(5), /proc/pid/fd).
-func chmod(f *os.File, mode uint32) error {
-	return unix.Chmod(procPath(f), mode)
-}
-
-// setTimes sets access and modification time of an open object, in the same way.
+// setTimes sets access and modification time of an open object, which may have been opened with O_PATH.
 func setTimes(f *os.File, a *sqlvfs.Attr) error {
-	return unix.UtimesNanoAt(unix.AT_FDCWD, procPath(f), times(a), 0)
+	return unix.UtimesNanoAt(unix.AT_FDCWD, hostdir.Path(f), times(a), 0)
 }
-
-func procPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
 func times(a *sqlvfs.Attr) []unix.Timespec {
 	return []unix.Timespec{
@@ -301,17 +239,4 @@ func join(rel, name string) string {
 		return name
 	}
 	return rel + "/" + name
-}
-
-// unwrap takes the path and the system call's name off an error: our own text names the path.
-func unwrap(err error) error {
-	var pe *os.PathError
-	var se *os.SyscallError
-	switch {
-	case errors.As(err, &pe):
-		return pe.Err
-	case errors.As(err, &se):
-		return se.Err
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -58,12 +59,12 @@ func (p *puller) patches(a *operation) bool {
 
 // clones tells whether the staging directory can hold a clone of a file.
 func (p *puller) clones(f *os.File) bool {
-	name := p.staging.next()
-	probe, err := p.staging.create(name)
+	name := p.staging.Next()
+	probe, err := p.staging.Create(name)
 	if err != nil {
 		return false
 	}
-	defer p.staging.discard(name)
+	defer p.staging.Discard(name)
 	defer probe.Close()
 	return unix.IoctlFileClone(int(probe.Fd()), int(f.Fd())) == nil
 }
@@ -175,15 +176,15 @@ func (w *patcher) overlay() error {
 			}
 		}
 		_, err := w.f.WriteAt(data[:n], off)
-		return unwrap(err)
+		return hostdir.Unwrap(err)
 	})
 	if err != nil {
 		return err
 	}
-	if st, err := fstat(w.f); err != nil || st.Size == w.a.attr.Size {
+	if st, err := hostdir.Stat(w.f); err != nil || st.Size == w.a.attr.Size {
 		return err
 	}
-	return unwrap(w.f.Truncate(w.a.attr.Size))
+	return hostdir.Unwrap(w.f.Truncate(w.a.attr.Size))
 }
 
 // clone begins a new file as a clone of the host file that the rest of its content comes from, and brings the
@@ -200,7 +201,7 @@ func (w *writer) clone(f *os.File, a *operation) (bool, error) {
 	if unix.IoctlFileClone(int(f.Fd()), int(from.Fd())) != nil {
 		return false, nil
 	}
-	if st, err := fstat(from); err != nil || fingerprintOf(&st) != a.version {
+	if st, err := hostdir.Stat(from); err != nil || fingerprintOf(&st) != a.version {
 		return false, errors.Join(err, &sourceError{w.p.hostPath(a.source), sqlvfs.ErrBaseChanged})
 	}
 	w.p.report.Add(0, a.attr.Size)
@@ -209,7 +210,7 @@ func (w *writer) clone(f *os.File, a *operation) (bool, error) {
 	}
 	if limit := min(a.node.Origin.Limit, a.attr.Size); limit < a.version.Size {
 		if err := f.Truncate(limit); err != nil {
-			return false, unwrap(err)
+			return false, hostdir.Unwrap(err)
 		}
 	}
 	if err := w.openContent(); err != nil {

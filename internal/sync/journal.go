@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -47,11 +49,11 @@ func (p *puller) writeJournal(order []*operation) error {
 	}
 	if p.staging == nil { // nothing but removals
 		var err error
-		if p.staging, err = newStaging(p.host.dir); err != nil {
+		if p.staging, err = staging.New(p.host.dir); err != nil {
 			return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 		}
 	}
-	entries := [][]byte{[]byte(p.staging.name)}
+	entries := [][]byte{[]byte(p.staging.Name)}
 	for _, o := range order {
 		e := journalEntry{Do: o.journaled(), Path: []byte(o.path), Tmp: []byte(o.tmp), Tree: -1, There: o.there, Links: o.host.Nlink, Now: o.now, Attr: o.attr}
 		if o.tree != nil {
@@ -113,10 +115,10 @@ func resume(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name st
 	p := &puller{planner: planner{ctx: ctx, opt: opt, report: newReporter(opt, "art-sync"), host: h, store: s, name: name,
 		asRoot: os.Geteuid() == 0, needed: map[string]bool{}}}
 	p.settle = p
-	if name := string(entries[0]); !isStaging(name) || path.Base(name) != name {
+	if name := string(entries[0]); !staging.Is(name) || path.Base(name) != name {
 		return p.forgetJournal(errJournal)
 	}
-	if p.staging, err = reopenStaging(h.dir, string(entries[0])); err != nil {
+	if p.staging, err = staging.Reopen(h.dir, string(entries[0])); err != nil {
 		return nil
 	}
 	if h.db, err = findDatabase(s.Path()); err != nil {
@@ -215,11 +217,11 @@ func (p *puller) mayTouch(rel string) bool {
 		return skipped(rel) == ""
 	}
 	defer d.Close()
-	self, err := fstat(d)
+	self, err := hostdir.Stat(d)
 	if err != nil {
 		return false
 	}
-	st, err := statAt(d, name)
+	st, err := hostdir.StatAt(d, name)
 	return skipped(rel) == "" && (err != nil || !p.host.db.has(objectOf(&self), name, &st))
 }
 
@@ -238,12 +240,12 @@ func (p *puller) carriedOut(o *operation) bool {
 	default:
 		return true // planning finds it again
 	}
-	d, name, err := p.staging.parent(o.tmp)
+	d, name, err := p.staging.Parent(o.tmp)
 	if err != nil {
 		return err == unix.ENOENT && p.isPlaced(o)
 	}
-	defer p.staging.done(d)
-	_, err = statAt(d, name)
+	defer p.staging.Done(d)
+	_, err = hostdir.StatAt(d, name)
 	return err == unix.ENOENT && p.isPlaced(o)
 }
 
@@ -274,21 +276,4 @@ func (p *puller) referToPlaced(o *operation) error {
 		p.store.SetOrigin(row, &n)
 		return nil
 	})
-}
-
-// reopenStaging opens the staging directory of a pull that was killed.
-func reopenStaging(in *os.File, name string) (*staging, error) {
-	dir, err := openStaging(in, name)
-	if err != nil {
-		return nil, err
-	}
-	st, err := fstat(in)
-	if err == nil {
-		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	}
-	if err != nil {
-		dir.Close()
-		return nil, err
-	}
-	return &staging{in: in, dir: dir, name: name, was: attrOf(&st)}, nil
 }

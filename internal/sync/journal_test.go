@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/riverlytech/art/internal/sync/staging"
 )
 
 // stoppedPull does what a pull does until n operations are carried out, and ends as if it had been killed. It
@@ -26,7 +28,7 @@ func (b bench) stoppedPull(n int) int {
 	if n > 0 {
 		p.carryOut(order[:min(n, len(order))])
 	}
-	p.staging.dir.Close()
+	p.staging.Close()
 	must(b.t, s.close(nil))
 	return len(order)
 }
@@ -69,7 +71,7 @@ func TestKilledAfterEachOperation(t *testing.T) {
 				if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
 					t.Fatalf("pushed %v, %d of %d, %s: again:\n%s%s", pushed, n, all, next, out, told)
 				}
-				if left, _ := filepath.Glob(b.path(stagingPrefix + "*")); left != nil || b.count("SELECT count(*) FROM art_journal") != 0 {
+				if left, _ := filepath.Glob(b.path(staging.Prefix + "*")); left != nil || b.count("SELECT count(*) FROM art_journal") != 0 {
 					t.Fatalf("left behind: %v, or a journal", left)
 				}
 				must(t, os.RemoveAll(at))
@@ -131,7 +133,7 @@ func TestDamagedJournal(t *testing.T) {
 					delete(got, name)
 				}
 				for name := range got {
-					if !strings.HasPrefix(name, stagingPrefix) {
+					if !strings.HasPrefix(name, staging.Prefix) {
 						t.Errorf("a dry run made %s", name)
 					}
 				}

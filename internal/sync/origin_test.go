@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/riverlytech/art/internal/sync/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -30,7 +31,7 @@ func TestPullFileThatIsPartlyOnTheHost(t *testing.T) {
 		t.Errorf("printed:\n%s", out)
 	}
 	wantContent(t, b.path("big"), want)
-	if left, _ := filepath.Glob(b.path(stagingPrefix + "*")); left != nil {
+	if left, _ := filepath.Glob(b.path(staging.Prefix + "*")); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
 	// The row still is what the guest wrote, now on top of the new file.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/riverlytech/art/internal/git"
 	"github.com/riverlytech/art/internal/gitdir"
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -34,7 +35,7 @@ func (p *planner) openOutside() error {
 	p.repos[outside] = r
 	workspace, err := filepath.EvalSymlinks(p.host.dir.Name())
 	if err != nil {
-		return unwrap(err)
+		return hostdir.Unwrap(err)
 	}
 	found, err := gitdir.Find(workspace, p.settings.Homes)
 	switch {
@@ -102,7 +103,7 @@ func (p *planner) planOutside(r *repo, found *gitdir.Dir, workspace string) (err
 
 // isPlace makes sure that a directory is the one that was looked at.
 func isPlace(dir *os.File, place gitdir.Place) error {
-	st, err := fstat(dir)
+	st, err := hostdir.Stat(dir)
 	if err == nil && (uint64(st.Dev) != place.Dev || st.Ino != place.Ino) {
 		err = fmt.Errorf("%s: another directory has been put in its place", place.Path)
 	}

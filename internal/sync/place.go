@@ -2,9 +2,12 @@ package sync
 
 import (
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
 )
 
 // placeDir makes a directory in its place.
@@ -37,11 +40,11 @@ func (p *puller) placeFile(a *operation) error {
 			return err
 		}
 	}
-	from, tmp, err := p.staging.parent(a.tmp)
+	from, tmp, err := p.staging.Parent(a.tmp)
 	if err != nil {
 		return err
 	}
-	defer p.staging.done(from)
+	defer p.staging.Done(from)
 	if err := p.inheritGroup(a, from, tmp, d); err != nil {
 		return err
 	}
@@ -62,13 +65,54 @@ func (p *puller) placeFile(a *operation) error {
 	return err
 }
 
+// placeAcross puts what is staged where another file system is mounted in the workspace, so that a
+// rename alone does not lead there: it is staged once more, in the directory itself. There can be
+// no hard links across.
+func (p *puller) placeAcross(a *operation, d *os.File, name string) error {
+	tmp := p.staging.Name
+	err := p.stageAcross(a, d, tmp)
+	if err == nil {
+		err = unix.UtimesNanoAt(int(d.Fd()), tmp, times(&a.attr), unix.AT_SYMLINK_NOFOLLOW)
+	}
+	if err == nil {
+		err = unix.Renameat(int(d.Fd()), tmp, int(d.Fd()), name)
+	}
+	if err != nil {
+		unix.Unlinkat(int(d.Fd()), tmp, 0)
+	}
+	return err
+}
+
+func (p *puller) stageAcross(a *operation, d *os.File, tmp string) error {
+	if a.do == symlink {
+		return p.makeSymlink(a, d, tmp)
+	}
+	from, err := p.host.open(p.staging.Name+"/"+a.tmp, unix.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := hostdir.Create(d, tmp, 0o600)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	if _, err := io.Copy(to, from); err != nil {
+		return hostdir.Unwrap(err)
+	}
+	if _, err := p.setOwnerAndMode(to, a.item); err != nil {
+		return err
+	}
+	return hostdir.Unwrap(to.Sync())
+}
+
 // unchanged makes sure that what is about to be replaced or removed is what was planned for, and
 // that nothing else needs it.
 func (p *puller) unchanged(a *operation, d *os.File, name string) error {
 	if p.needs(a.path) {
 		return errNeeded
 	}
-	st, err := statAt(d, name)
+	st, err := hostdir.StatAt(d, name)
 	if err == nil && fingerprintOf(&st) != a.now && (kind(st.Mode) != unix.S_IFDIR || st.Ino != a.now.Ino) &&
 		!p.relinked(a, &st) {
 		err = errChanging
@@ -125,7 +169,7 @@ func (p *puller) inheritGroup(a *operation, from *os.File, tmp string, d *os.Fil
 	if p.asRoot || a.do == hardLink || a.there == unix.S_IFREG {
 		return nil
 	}
-	st, err := fstat(d)
+	st, err := hostdir.Stat(d)
 	if err != nil || st.Mode&unix.S_ISGID == 0 {
 		return err
 	}
@@ -141,7 +185,7 @@ func (p *puller) openPlanned(a *operation, flags int) (f *os.File, st unix.Stat_
 	if f, err = p.host.openRegular(a.path, flags); err != nil {
 		return nil, st, err
 	}
-	if st, err = fstat(f); err == nil && (fingerprintOf(&st) != a.now || st.Nlink != 1) {
+	if st, err = hostdir.Stat(f); err == nil && (fingerprintOf(&st) != a.now || st.Nlink != 1) {
 		err = errChanging
 	}
 	if err != nil {
@@ -169,7 +213,7 @@ func (p *puller) setAttributes(f *os.File, st *unix.Stat_t, a *operation) error 
 		return err
 	}
 	// A program of the host's stays one, unless the guest has changed its content (see patches).
-	if err := chmod(f, a.attr.Mode&(modeBits|st.Mode&setID)); err != nil {
+	if err := hostdir.Chmod(f, a.attr.Mode&(modeBits|st.Mode&setID)); err != nil {
 		return err
 	}
 	if err := setTimes(f, &a.attr); err != nil {

@@ -11,8 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/internal/sync/settings"
+	"github.com/riverlytech/art/internal/sync/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -102,7 +104,7 @@ func (p *planner) open(abs string, readOnly, pulls bool) (err error) {
 	if pulls {
 		empty, err := identity.Empty(p.host.dir, p.opt.DB)
 		if err != nil {
-			return fmt.Errorf("workspace %s: %w", abs, unwrap(err))
+			return fmt.Errorf("workspace %s: %w", abs, hostdir.Unwrap(err))
 		}
 		how.ReadOnly = readOnly || empty
 	}
@@ -241,7 +243,7 @@ func (p *planner) locate(n *sqlvfs.Node, at string) {
 // puller is one run of Pull.
 type puller struct {
 	planner
-	staging   *staging
+	staging   *staging.Dir
 	defaults  defaults
 	journaled bool    // the database has a journal of what is done
 	kept      []*item // conflicts that are resolved, whose guest's version is given up
@@ -269,7 +271,7 @@ func (p *puller) run() error {
 		p.printRepos()
 		return nil
 	}
-	if err := sweepStaging(p.host.dir); err != nil {
+	if err := staging.Sweep(p.host.dir); err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
 	if err := p.fits(); err != nil {

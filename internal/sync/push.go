@@ -12,7 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/settings"
+	"github.com/riverlytech/art/internal/sync/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -83,7 +85,7 @@ func openForPush(opt *Options) (*sqlvfs.Store, error) {
 	})
 	if opt.DryRun && errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(path.Dir(opt.DB)); err != nil {
-			return nil, openError(opt.DB, unwrap(err))
+			return nil, openError(opt.DB, hostdir.Unwrap(err))
 		}
 		return nil, nil
 	}
@@ -128,7 +130,7 @@ func (p *pusher) run(workspace string) (err error) {
 	p.report.Phase("push")
 	p.report.line("Workspace name: %s", p.report.name(p.name))
 	p.report.line("Files will be stored under: %s", p.report.name("/"+p.name+"/"))
-	st, err := fstat(p.host.dir)
+	st, err := hostdir.Stat(p.host.dir)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
@@ -262,7 +264,7 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	defer ahead.end()
 	for i, name := range names {
 		m := &met[i]
-		if m.st, m.err = statAt(in.f, name); m.err == nil && p.readsAhead(join(d.rel, name), &m.st) {
+		if m.st, m.err = hostdir.StatAt(in.f, name); m.err == nil && p.readsAhead(join(d.rel, name), &m.st) {
 			ahead.queue = append(ahead.queue, &read{dir: in.f, name: name, size: m.st.Size, st: m.st})
 		}
 	}
@@ -358,7 +360,7 @@ func skipped(rel string) string {
 	switch {
 	case rel == configDir:
 		return "skipped: it holds art's own configuration"
-	case isStaging(rel):
+	case staging.Is(rel):
 		return "skipped: it belongs to a pull"
 	}
 	return ""

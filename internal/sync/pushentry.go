@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -59,7 +60,7 @@ func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
 
 // symlink stores a symbolic link. What it points to is not looked at.
 func (p *pusher) symlink(f *found) error {
-	target, err := readlinkAt(f.dir, f.name)
+	target, err := hostdir.Readlink(f.dir, f.name)
 	if err != nil {
 		return err
 	}
@@ -269,7 +270,7 @@ func openNow(d *os.File, name string, st *unix.Stat_t) (*os.File, error) {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), name)
-	now, err := fstat(f)
+	now, err := hostdir.Stat(f)
 	if err == nil && (objectOf(&now) != objectOf(st) || kind(now.Mode) != unix.S_IFREG) {
 		err = errChanging
 	}

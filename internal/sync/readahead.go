@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
 )
 
 // The files of a directory are read by several goroutines while those before them are stored, which is
@@ -73,7 +75,7 @@ func (f *read) load() error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return errChanging
 		}
-		return unwrap(err)
+		return hostdir.Unwrap(err)
 	}
 	hash := sha256.Sum256(f.data)
 	f.hash = hash[:]
@@ -101,7 +103,7 @@ func (f *read) finish(file *os.File) (err error) {
 	if f.xattrs, err = userXattrs(file); err != nil {
 		return err
 	}
-	after, err := fstat(file)
+	after, err := hostdir.Stat(file)
 	if err == nil && fingerprintOf(&after) != fingerprintOf(&f.st) {
 		err = errChanging
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -105,7 +106,7 @@ func referable(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bo
 	if hash, err := (&content{ReaderAt: f, size: now.Size}).hash(ctx); err != nil || string(hash) != o.Hash {
 		return false
 	}
-	after, err := fstat(f)
+	after, err := hostdir.Stat(f)
 	return err == nil && fingerprintOf(&after) == now
 }
 

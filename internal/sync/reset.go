@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -90,7 +91,7 @@ func (r *resetter) takeNames() error {
 		if err != nil {
 			continue
 		}
-		names, _ := entries(d)
+		names, _ := hostdir.Names(d)
 		d.Close()
 		for _, name := range names {
 			todo = append(todo, join(at, name))

@@ -11,6 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/staging"
 )
 
 func sample(t testing.TB) bench {
@@ -126,13 +129,13 @@ func TestWhatTakesNoPart(t *testing.T) {
 	b.write("x", "x")
 	b.write(".art/config/binds.json", "{}")
 	b.write("sub/.art/kept", "1")
-	b.write(stagingPrefix+"OLD/1", "left by a pull that was killed")
+	b.write(staging.Prefix+"OLD/1", "left by a pull that was killed")
 	must(t, unix.Mkfifo(b.path("fifo"), 0o600))
 	out, told := b.push()
-	if strings.Contains(out, "in.db") || strings.Contains(out, ".art/config") || !strings.Contains(out, "/ws/sub/.art/kept") || strings.Contains(out, stagingPrefix) {
+	if strings.Contains(out, "in.db") || strings.Contains(out, ".art/config") || !strings.Contains(out, "/ws/sub/.art/kept") || strings.Contains(out, staging.Prefix) {
 		t.Errorf("printed:\n%s", out)
 	}
-	for _, want := range []string{"/ws/.art: skipped", "/ws/fifo: skipped: it is a named pipe", "/ws/" + stagingPrefix + "OLD: skipped"} {
+	for _, want := range []string{"/ws/.art: skipped", "/ws/fifo: skipped: it is a named pipe", "/ws/" + staging.Prefix + "OLD: skipped"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("no %q in:\n%s", want, told)
 		}
@@ -153,7 +156,7 @@ func TestWhatTakesNoPart(t *testing.T) {
 	}
 	wantAbsent(t, b.path(".art/evil"))
 	wantAbsent(t, b.path("tty"))
-	wantAbsent(t, b.path(stagingPrefix+"OLD"))
+	wantAbsent(t, b.path(staging.Prefix+"OLD"))
 	if b.stat("in.db").Size == 0 {
 		t.Error("the database was overwritten")
 	}
@@ -188,7 +191,7 @@ func TestSparse(t *testing.T) {
 	g, err := os.Open(filepath.Join(dir, "big"))
 	must(t, err)
 	defer g.Close()
-	st, err := fstat(g)
+	st, err := hostdir.Stat(g)
 	must(t, err)
 	if st.Size != size || st.Blocks*512 > 1<<20 {
 		t.Errorf("size %d, %d bytes on disk", st.Size, st.Blocks*512)
@@ -319,19 +322,19 @@ func TestStagingIsSwept(t *testing.T) {
 	b := newBench(t)
 	b.write("x", "1")
 	b.push()
-	b.write(stagingPrefix+"KILLED/1", "left")
+	b.write(staging.Prefix+"KILLED/1", "left")
 	h, err := openHost(b.ws)
 	must(t, err)
 	defer h.close()
-	running, err := newStaging(h.dir)
+	running, err := staging.New(h.dir)
 	must(t, err)
 	b.pull(b.ws)
-	wantAbsent(t, b.path(stagingPrefix+"KILLED"))
-	if _, err := os.Stat(b.path(running.name)); err != nil {
+	wantAbsent(t, b.path(staging.Prefix+"KILLED"))
+	if _, err := os.Stat(b.path(running.Name)); err != nil {
 		t.Error("the staging directory of another pull is gone")
 	}
-	running.remove()
-	wantAbsent(t, b.path(running.name))
+	running.Remove()
+	wantAbsent(t, b.path(running.Name))
 }
 
 // BenchmarkTree moves a tree of the size of a small project.

@@ -16,6 +16,7 @@ import (
 	artfs "github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/fusemount"
+	"github.com/riverlytech/art/internal/sync/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -218,9 +219,9 @@ func TestSmallerHost(t *testing.T) {
 			{"a long name", longName, "file name too long"},
 			{"a long name in a new directory", longDeep, "file name too long"},
 		},
-		"no modes":    {{"a file", func(bench) {}, errNoModes.Error()}},
-		"no symlinks": {{"a link", aSymlink, errNoSymlinks.Error()}},
-		"no links":    {{"a link", aHardLink, errNoHardLinks.Error()}},
+		"no modes":    {{"a file", func(bench) {}, staging.ErrNoModes.Error()}},
+		"no symlinks": {{"a link", aSymlink, staging.ErrNoSymlinks.Error()}},
+		"no links":    {{"a link", aHardLink, staging.ErrNoHardLinks.Error()}},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

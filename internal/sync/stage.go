@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/staging"
 )
 
 // stage writes everything that is going to be renamed into place: files, and directories that are new
@@ -37,7 +39,7 @@ func (p *puller) stage() error {
 	p.report.Phase("pull")
 	p.report.Expect(files, bytes)
 	var err error
-	if p.staging, err = newStaging(p.host.dir); err != nil {
+	if p.staging, err = staging.New(p.host.dir); err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
 	if err := p.stageAll(todo); err != nil {
@@ -45,7 +47,7 @@ func (p *puller) stage() error {
 	}
 	// One call for all files, instead of an fsync for each: a rename must never become durable
 	// before the content does.
-	if err := unix.Syncfs(int(p.staging.dir.Fd())); err != nil {
+	if err := unix.Syncfs(int(p.staging.Fd())); err != nil {
 		return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
 	}
 	return nil
@@ -108,7 +110,7 @@ func (p *puller) nameStaged(a *operation) {
 		a.tmp, a.tree = in.tmp+"/"+path.Base(a.path), in.tree
 		return
 	}
-	a.tmp = p.staging.next()
+	a.tmp = p.staging.Next()
 	if a.do == mkdir {
 		a.tree = a
 	}
@@ -120,7 +122,7 @@ func (p *puller) staged(a *operation) error {
 		return nil
 	}
 	if !errors.Is(a.err, unix.EEXIST) { // that is another's, in a database that has a name twice
-		p.staging.discard(a.tmp)
+		p.staging.Discard(a.tmp)
 	}
 	a.tmp = ""
 	if fatal(a.err) {
@@ -133,18 +135,18 @@ func (p *puller) staged(a *operation) error {
 // endStaging removes the staging directory, if there is one.
 func (p *puller) endStaging() {
 	if p.staging != nil {
-		p.staging.remove()
+		p.staging.Remove()
 		p.staging = nil
 	}
 }
 
 // stageDir makes a directory.
 func (p *puller) stageDir(a *operation) error {
-	d, name, err := p.staging.parent(a.tmp)
+	d, name, err := p.staging.Parent(a.tmp)
 	if err != nil {
 		return err
 	}
-	defer p.staging.done(d)
+	defer p.staging.Done(d)
 	return p.makeDir(d, name, a)
 }
 
@@ -155,35 +157,35 @@ func (p *puller) makeDir(d *os.File, name string, a *operation) error {
 	if err := unix.Mkdirat(int(d.Fd()), name, mode); err != nil {
 		return err
 	}
-	f, err := openBeneath(d, name, unix.O_PATH|unix.O_DIRECTORY)
+	f, err := hostdir.Open(d, name, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := fstat(f)
+	st, err := hostdir.Stat(f)
 	if err != nil {
 		return err
 	}
-	left, err := p.defaults.inherit(p.host, f, a.path, a.attr.Mode&modeBits)
+	left, err := p.inherit(f, a.path, a.attr.Mode&modeBits)
 	if err != nil {
 		return err
 	}
 	a.attr.Mode = a.attr.Mode&^modeBits | left
 	mode = left | 0o700 | st.Mode&unix.S_ISGID // that bit it has inherited
-	if st, err = fstat(f); err != nil || st.Mode&0o7777 == mode {
+	if st, err = hostdir.Stat(f); err != nil || st.Mode&0o7777 == mode {
 		return err
 	}
-	return chmod(f, mode)
+	return hostdir.Chmod(f, mode)
 }
 
 // stageHardLink gives a file another name: one that is staged too, or one that is in place.
 func (p *puller) stageHardLink(a *operation) error {
 	first := a.other
-	to, tmp, err := p.staging.parent(a.tmp)
+	to, tmp, err := p.staging.Parent(a.tmp)
 	if err != nil {
 		return err
 	}
-	defer p.staging.done(to)
+	defer p.staging.Done(to)
 	tmpOf := ""
 	if o := first.op; o != nil {
 		defer func() { a.hash, o.is = o.hash, nil }() // it has one name more
@@ -193,11 +195,11 @@ func (p *puller) stageHardLink(a *operation) error {
 		return fmt.Errorf("%s could not be written", p.hostPath(first.path))
 	}
 	if tmpOf != "" {
-		from, name, err := p.staging.parent(tmpOf)
+		from, name, err := p.staging.Parent(tmpOf)
 		if err != nil {
 			return err
 		}
-		defer p.staging.done(from)
+		defer p.staging.Done(from)
 		return unix.Linkat(int(from.Fd()), name, int(to.Fd()), tmp, 0)
 	}
 	from, name, err := p.host.openParent(first.path)
@@ -209,7 +211,7 @@ func (p *puller) stageHardLink(a *operation) error {
 	if err := unix.Linkat(int(from.Fd()), name, int(to.Fd()), tmp, 0); err != nil {
 		return err
 	}
-	st, err := statAt(to, tmp)
+	st, err := hostdir.StatAt(to, tmp)
 	if err == nil && (st.Dev != first.now.Dev || st.Ino != first.now.Ino) {
 		err = errChanging
 	}

@@ -2,18 +2,28 @@ package sync
 
 import (
 	"os"
+	"path"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/posixacl"
 )
 
 // A file that replaces one of the host's is the same file to the host's users. What the guest has no say in,
 // it takes over from there: the owner, the group, the access control list. What would lend that owner's
 // rights to what the guest wrote goes, and is named.
 
+// Access control lists (acl(5)) are the host's alone: the guest sees none, and none of its own is kept. A
+// file that replaces one of the host's has that one's list, and the mode that the guest gave it acts on it
+// as hostdir.Chmod(2) does: so it opens to nobody whom the list keeps out. What is new in a directory takes that
+// directory's default list, as what is made there does.
+
 // setOwnerAndMode gives an open file what it does not have yet, and returns what it has become.
 func (p *puller) setOwnerAndMode(f *os.File, a *item) (unix.Stat_t, error) {
-	st, err := fstat(f)
+	st, err := hostdir.Stat(f)
 	if err != nil {
 		return st, err
 	}
@@ -24,13 +34,13 @@ func (p *puller) setOwnerAndMode(f *os.File, a *item) (unix.Stat_t, error) {
 	if err != nil {
 		return st, err
 	}
-	if st, err = fstat(f); err != nil || st.Mode&0o7777 == mode {
+	if st, err = hostdir.Stat(f); err != nil || st.Mode&0o7777 == mode {
 		return st, err
 	}
 	if err := unix.Fchmod(int(f.Fd()), mode); err != nil {
 		return st, err
 	}
-	return fstat(f)
+	return hostdir.Stat(f)
 }
 
 // setFileOwner gives a new file its owner. Everybody else than root can give it the group at most, if in it.
@@ -52,9 +62,17 @@ func (p *puller) setFileOwner(f *os.File, st *unix.Stat_t, a *item) error {
 func (p *puller) setACL(f *os.File, a *item) (mode uint32, err error) {
 	mode = a.attr.Mode & modeBits
 	if a.there == unix.S_IFREG {
-		return takeOver(p.host, f, a.path, mode)
+		old, err := p.host.open(a.path, unix.O_PATH)
+		if err == unix.ENOENT {
+			return mode, nil
+		}
+		if err != nil {
+			return mode, err
+		}
+		defer old.Close()
+		return posixacl.TakeOver(f, old, mode)
 	}
-	return p.defaults.inherit(p.host, f, a.path, mode)
+	return p.inherit(f, a.path, mode)
 }
 
 // setID are the bits of a mode that lend a program's caller the rights of its owner or group (inode(7)).
@@ -92,8 +110,55 @@ func (p *puller) hostCapable(rel string) bool {
 		return false
 	}
 	defer f.Close()
-	value, err := readACL(int(f.Fd()), capabilities)
+	value, err := posixacl.Read(f, capabilities)
 	return err == nil && value != nil
 }
 
 const capabilities = "security.capability"
+
+// defaults are the default lists of the host's directories.
+type defaults struct {
+	sync.Mutex
+	byDir map[string][]byte // GUARDED_BY(Mutex)
+}
+
+// of returns the default list of a directory, or of the one above it that the host has: what is made there
+// passes it on.
+func (d *defaults) of(h *host, dir string) ([]byte, error) {
+	d.Lock()
+	defer d.Unlock()
+	return d.find(h, dir)
+}
+
+func (d *defaults) find(h *host, dir string) ([]byte, error) {
+	if list, ok := d.byDir[dir]; ok {
+		return list, nil
+	}
+	f, err := h.open(dir, unix.O_PATH|unix.O_DIRECTORY)
+	var list []byte
+	switch {
+	case err == nil:
+		list, err = posixacl.Read(f, posixacl.Default)
+		f.Close()
+	case dir != "." && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP):
+		list, err = d.find(h, path.Dir(dir))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.byDir == nil {
+		d.byDir = map[string][]byte{}
+	}
+	d.byDir[dir] = list
+	return list, nil
+}
+
+// inherit gives a new file or directory, which is open, what follows from the default list of the directory
+// that it is going to be in, and returns the mode that it may have.
+func (p *puller) inherit(f *os.File, at string, mode uint32) (uint32, error) {
+	list, err := p.defaults.of(p.host, path.Dir(at))
+	if err != nil {
+		return mode, err
+	}
+	return posixacl.Inherit(f, list, mode)
+}

@@ -4,6 +4,8 @@ import (
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/sync/staging"
 )
 
 // A directory that is new is staged with all that is in it, and comes into place by one rename: that
@@ -42,15 +44,15 @@ func (t *treeParents) alike(rel string) bool {
 		return false
 	}
 	defer d.Close()
-	there, err := rulesOf(d)
+	there, err := staging.RulesOf(d)
 	if err != nil {
 		return false
 	}
-	here, err := rulesOf(t.p.staging.dir)
+	here, err := staging.RulesOf(t.p.staging.File)
 	if err != nil || here != there {
 		return false
 	}
-	for _, f := range []int{int(d.Fd()), int(t.p.staging.dir.Fd())} {
+	for _, f := range []int{int(d.Fd()), int(t.p.staging.Fd())} {
 		var st unix.Stat_t
 		if unix.Fstat(f, &st) != nil || st.Mode&unix.S_ISGID != 0 {
 			return false
@@ -71,7 +73,7 @@ func (p *puller) placeTrees(ops []*operation) {
 		}
 		d, err := p.host.open(path.Dir(a.path), unix.O_PATH|unix.O_DIRECTORY)
 		if err == nil {
-			err = unix.Renameat2(int(p.staging.dir.Fd()), a.tmp, int(d.Fd()), path.Base(a.path), unix.RENAME_NOREPLACE)
+			err = unix.Renameat2(int(p.staging.Fd()), a.tmp, int(d.Fd()), path.Base(a.path), unix.RENAME_NOREPLACE)
 			d.Close()
 		}
 		a.done = err == nil

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -38,7 +39,7 @@ func (w *writer) leave() {
 
 func (w *writer) leaveDir() {
 	if w.dir != nil {
-		w.p.staging.done(w.dir)
+		w.p.staging.Done(w.dir)
 	}
 }
 
@@ -46,7 +47,7 @@ func (w *writer) write(a *operation) error {
 	if at := path.Dir(a.tmp); w.dir == nil || at != w.at {
 		w.leaveDir()
 		var err error
-		if w.dir, _, err = w.p.staging.parent(a.tmp); err != nil {
+		if w.dir, _, err = w.p.staging.Parent(a.tmp); err != nil {
 			w.dir = nil
 			return err
 		}
@@ -68,9 +69,9 @@ func (w *writer) make(a *operation, name string) (st unix.Stat_t, err error) {
 		if err := w.setTimes(a, name); err != nil {
 			return st, err
 		}
-		return statAt(w.dir, name)
+		return hostdir.StatAt(w.dir, name)
 	}
-	f, err := createAt(w.dir, name, a.attr.Mode&0o777|0o600)
+	f, err := hostdir.Create(w.dir, name, a.attr.Mode&0o777|0o600)
 	if err != nil {
 		return st, err
 	}
@@ -110,7 +111,7 @@ func (w *writer) fill(f *os.File, a *operation) error {
 	if size > bufferSize {
 		// At once, so that a size that no file can have is refused before anything is read.
 		if err := f.Truncate(size); err != nil {
-			return unwrap(err)
+			return hostdir.Unwrap(err)
 		}
 		end = size
 	}
@@ -129,7 +130,7 @@ func (w *writer) fill(f *os.File, a *operation) error {
 			end = max(end, last)
 			hash.Write(data)
 			w.p.report.Add(0, int64(len(data)))
-			return unwrap(err)
+			return hostdir.Unwrap(err)
 		})
 		if err != nil {
 			return err
@@ -139,7 +140,7 @@ func (w *writer) fill(f *os.File, a *operation) error {
 		a.hash = hash.Sum(nil)
 	}
 	if end < size { // it ends in a hole
-		return unwrap(f.Truncate(size))
+		return hostdir.Unwrap(f.Truncate(size))
 	}
 	return nil
 }
