@@ -2,12 +2,8 @@ package sync
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/internal/sync/hunks"
@@ -37,7 +33,7 @@ func (p *puller) choose() error {
 	c.shown.find()
 	p.report.Erase()
 	p.report.flush()
-	c.asker = pick.Asker{In: p.opt.Stdin, Out: p.opt.Stdout, Show: c.show, Edit: edit, Echo: !p.opt.StdinTerminal}
+	c.asker = pick.Asker{In: p.opt.Stdin, Out: p.opt.Stdout, Show: c.show, Edit: pick.Editor, Echo: !p.opt.StdinTerminal}
 	for _, ch := range c.shown.changes {
 		if err := c.ask(ch); err != nil {
 			return err
@@ -238,37 +234,4 @@ func (c *change) item() *item {
 		return c.now
 	}
 	return c.was
-}
-
-// edit lets the user edit a hunk, in the editor that git would start.
-func edit(text string) (string, error) {
-	editor := "vi"
-	for _, name := range []string{"EDITOR", "VISUAL", "GIT_EDITOR"} {
-		if e := os.Getenv(name); e != "" {
-			editor = e
-		}
-	}
-	f, err := os.CreateTemp("", "art-hunk-*.diff")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command("sh", "-c", editor+` "$@"`, editor, f.Name())
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if tty, err := os.OpenFile("/dev/tty", unix.O_RDWR, 0); err == nil {
-		defer tty.Close()
-		cmd.Stdin = tty // answers may come from elsewhere
-	}
-	if err := cmd.Run(); err != nil {
-		return "", err
-	}
-	data, err := os.ReadFile(f.Name())
-	return string(data), err
 }

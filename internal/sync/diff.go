@@ -39,7 +39,7 @@ func Diff(ctx context.Context, opt Options) (differ bool, err error) {
 	d.settle = d
 	defer d.closeRepos()
 	err = d.run()
-	return len(d.changes) > 0 || d.refsDiffer(), d.report.end(s.close(err))
+	return len(d.changes) > 0 || len(d.refLines()) > 0, d.report.end(s.close(err))
 }
 
 // comparer is one run of Diff. It settles for the guest's everywhere.

@@ -7,25 +7,40 @@ import (
 
 // A repository's part of what the guest changed are references and the commits that come with them.
 
-// refsDiffer tells whether there is anything of that kind.
-func (d *comparer) refsDiffer() bool {
-	for _, r := range d.sortedRepos() {
-		if r.plan == nil || len(r.plan.Refs) > 0 || len(r.plan.Others()) > 0 || len(r.plan.Conflicts) > 0 {
-			return true
+// refLine is what there is to tell of a repository: of a reference that moves, of something else that comes with it, or
+// of what is in conflict.
+type refLine struct {
+	repo     *repo
+	ref      *git.RefChange // nil: it is about no reference
+	text     string
+	conflict bool
+}
+
+func (p *planner) refLines() (list []refLine) {
+	for _, r := range p.sortedRepos() {
+		if r.plan == nil {
+			list = append(list, refLine{r, nil, r.err.Error(), true})
+			continue
+		}
+		for i := range r.plan.Refs {
+			list = append(list, refLine{r, &r.plan.Refs[i], r.plan.Refs[i].String(), false})
+		}
+		for _, text := range r.plan.Others() {
+			list = append(list, refLine{r, nil, text, false})
+		}
+		for _, text := range r.plan.Conflicts {
+			list = append(list, refLine{r, nil, text, true})
 		}
 	}
-	return false
+	return list
 }
 
 // commits counts them.
 func (d *comparer) commits() (n int) {
 	seen := map[git.ID]bool{}
-	for _, r := range d.sortedRepos() {
-		if r.plan == nil {
-			continue
-		}
-		for _, c := range r.plan.Refs {
-			for _, commit := range r.plan.Commits(c) {
+	for _, l := range d.refLines() {
+		if l.ref != nil {
+			for _, commit := range l.repo.plan.Commits(*l.ref) {
 				seen[commit.ID] = true
 			}
 		}
@@ -35,23 +50,17 @@ func (d *comparer) commits() (n int) {
 
 // showRefs shows references, and below each the commits that the host does not have.
 func (d *comparer) showRefs() {
-	for _, r := range d.sortedRepos() {
-		at := d.report.name(r.dir)
-		if r.plan == nil {
-			d.report.line("%s %s", d.colour(red, "!"), at+": "+d.report.name(r.err.Error()))
+	for _, l := range d.refLines() {
+		at, text := d.report.name(l.repo.dir), d.report.name(l.text)
+		if l.conflict {
+			d.report.line("%s %s", d.colour(red, "!"), at+": "+text)
 			continue
 		}
-		for _, c := range r.plan.Refs {
-			d.report.line("%s %s", d.colour(cyan, "REF"), at+" "+d.report.name(c.String()))
-			for _, commit := range r.plan.Commits(c) {
+		d.report.line("%s %s", d.colour(cyan, "REF"), at+" "+text)
+		if l.ref != nil {
+			for _, commit := range l.repo.plan.Commits(*l.ref) {
 				d.report.line("    %s", d.report.name(commit.String()))
 			}
-		}
-		for _, other := range r.plan.Others() {
-			d.report.line("%s %s", d.colour(cyan, "REF"), at+" "+d.report.name(other))
-		}
-		for _, text := range r.plan.Conflicts {
-			d.report.line("%s %s", d.colour(red, "!"), at+": "+d.report.name(text))
 		}
 	}
 }
@@ -78,23 +87,16 @@ type jsonCommit struct {
 }
 
 func (d *comparer) showJSONRefs() error {
-	var list []jsonRef
-	for _, r := range d.sortedRepos() {
-		if r.plan == nil {
-			list = append(list, jsonRef{Status: "M", Path: r.dir, Kind: "repository", Conflict: true, Why: r.err.Error()})
-			continue
+	for _, l := range d.refLines() {
+		o := jsonRef{Status: "M", Path: l.repo.dir, Kind: "repository"}
+		switch {
+		case l.ref != nil:
+			o = jsonRefOf(l.repo, *l.ref)
+		case l.conflict:
+			o.Conflict, o.Why = true, l.text
+		default:
+			o.Other = l.text
 		}
-		for _, c := range r.plan.Refs {
-			list = append(list, jsonRefOf(r, c))
-		}
-		for _, other := range r.plan.Others() {
-			list = append(list, jsonRef{Status: "M", Path: r.dir, Kind: "repository", Other: other})
-		}
-		for _, text := range r.plan.Conflicts {
-			list = append(list, jsonRef{Status: "M", Path: r.dir, Kind: "repository", Conflict: true, Why: text})
-		}
-	}
-	for _, o := range list {
 		text, err := quote.JSON(o)
 		if err != nil {
 			return err

@@ -44,7 +44,7 @@ func (d *comparer) page() (end func(), err error) {
 	if !set {
 		pager = "less"
 	}
-	if !d.opt.Pager || pager == "" || pager == "cat" || len(d.changes) == 0 && !d.refsDiffer() {
+	if !d.opt.Pager || pager == "" || pager == "cat" || len(d.changes) == 0 && len(d.refLines()) == 0 {
 		return func() {}, nil
 	}
 	r, w, err := os.Pipe()

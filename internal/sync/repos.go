@@ -209,16 +209,9 @@ func (p *planner) closeRepos() {
 
 // printRepos tells what becomes of references.
 func (p *puller) printRepos() {
-	for _, r := range p.sortedRepos() {
-		if r.plan == nil {
-			continue
-		}
-		at := p.report.name(p.hostPath(r.dir))
-		for _, c := range r.plan.Refs {
-			p.report.line("REF  %s %s", at, p.report.name(c.String()))
-		}
-		for _, other := range r.plan.Others() {
-			p.report.line("REF  %s %s", at, p.report.name(other))
+	for _, l := range p.refLines() {
+		if !l.conflict {
+			p.report.line("REF  %s %s", p.report.name(p.hostPath(l.repo.dir)), p.report.name(l.text))
 		}
 	}
 }

@@ -28,7 +28,7 @@ type Asker struct {
 	In   io.Reader
 	Out  io.Writer
 	Show func(text string)                 // shows a head or a hunk
-	Edit func(text string) (string, error) // lets the user edit a hunk; nil: that is not offered
+	Edit func(text string) (string, error) // lets the user edit a hunk; see [Editor]; nil: that is not offered
 	Echo bool                              // answers are printed: no terminal does
 
 	answers *bufio.Scanner // of In
