@@ -186,14 +186,19 @@ func (c *closure) walk(todo []expected) error {
 
 // refersTo returns what an object of the guest refers to.
 func (c *closure) refersTo(e expected) (next []expected, err error) {
+	if e.kind == plumbing.AnyObject {
+		if e.kind, err = c.kind(e.id); err != nil {
+			return nil, err
+		}
+	}
 	if e.kind == plumbing.BlobObject {
 		return nil, c.has(e.id) // its content is looked at when it is imported
 	}
-	obj, err := c.read(e.id, maxObject)
+	obj, err := c.read(e.id, maxMeta)
 	if err != nil {
 		return nil, err
 	}
-	if e.kind != plumbing.AnyObject && obj.kind != e.kind {
+	if obj.kind != e.kind {
 		return nil, fmt.Errorf("object %s: %w: a %s in the place of a %s", e.id, errDamaged, obj.kind, e.kind)
 	}
 	switch obj.kind {
@@ -247,7 +252,7 @@ func (c *closure) has(id ID) error {
 		return err
 	}
 	for _, p := range c.packs {
-		if err := guarded(func() error { _, err := p.idx.FindOffset(id); return err }); err == nil {
+		if ok, err := p.idx.has(id); ok && err == nil {
 			return nil
 		}
 	}

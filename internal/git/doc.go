@@ -88,13 +88,3 @@ func Owns(rel string) bool {
 	return name == "HEAD" || strings.HasSuffix(name, "_HEAD") || strings.HasPrefix(name, "BISECT_") || strings.HasPrefix(name, "sharedindex.") ||
 		strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, "index.")
 }
-
-// guarded turns a panic of a decoder that reads what the guest wrote into an error.
-func guarded(do func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errDamaged
-		}
-	}()
-	return do()
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
@@ -73,20 +74,55 @@ func FuzzReflog(f *testing.F) {
 
 func FuzzLoose(f *testing.F) {
 	f.Add([]byte("x\x9c\x4b\xca\xc9\x4f\x52\x30\x60\x00\x00\x09\xb0\x01\xf0"))
-	f.Fuzz(func(t *testing.T, data []byte) { readLoose(bytes.NewReader(data), 1<<20) })
+	f.Fuzz(func(t *testing.T, data []byte) { readLoose(memory{bytes.NewReader(data)}, 1<<20) })
 }
 
-// FuzzPack reads each object that a pack's index names.
+// FuzzPack reads each object that an index names, which has them at any place of the pack.
 func FuzzPack(f *testing.F) {
-	f.Add([]byte("\xfftOc\x00\x00\x00\x02"), []byte("PACK\x00\x00\x00\x02\x00\x00\x00\x00"))
+	for _, objects := range [][]packed{
+		{{id: id(1), kind: plumbing.BlobObject, data: []byte("text")}, {id: id(2), kind: plumbing.REFDeltaObject, base: id(1), data: delta(4, 3)}},
+		{{id: id(1), kind: plumbing.REFDeltaObject, base: id(2), data: delta(4, 4)}, {id: id(2), kind: plumbing.REFDeltaObject, base: id(1), data: delta(4, 4)}},
+		{{id: id(1), kind: plumbing.CommitObject, data: []byte("tree x")}, {id: id(2), kind: plumbing.OFSDeltaObject, data: []byte{6, 1, 1, 'x'}}},
+	} {
+		p := makePack(f, objects...)
+		idx, data := content(p.idx.file), content(p.file)
+		f.Add(idx, data)
+		f.Add(idx[:len(idx)-30], data)
+	}
 	f.Fuzz(func(t *testing.T, idx, data []byte) {
-		p, err := openPack(bytes.NewReader(idx), memory{bytes.NewReader(data)}, nil)
-		if err == nil {
-			p.read(ID{}, 1<<20)
+		p, err := packOf(memory{bytes.NewReader(idx)}, memory{bytes.NewReader(data)})
+		if err != nil {
+			return
+		}
+		const limit = 1 << 16
+		for i := range min(p.idx.count(), 100) {
+			name, err := p.idx.name(i)
+			if err != nil {
+				return
+			}
+			kind, err := p.kind(ID(name))
+			obj, err2 := p.read(ID(name), limit)
+			if err2 == nil && (err != nil || obj.kind != kind || len(obj.data) > limit) {
+				t.Fatalf("%v, %v: a %v of %d bytes", err, kind, obj.kind, len(obj.data))
+			}
 		}
 	})
 }
 
-type memory struct{ *bytes.Reader }
+// FuzzDelta applies any delta to a base.
+func FuzzDelta(f *testing.F) {
+	f.Add([]byte("base"), delta(4, 4))
+	f.Add([]byte("base"), []byte{4, 7, 3, 'n', 'e', 'w', 0x91, 1, 3})
+	f.Fuzz(func(t *testing.T, base, with []byte) {
+		p := makePack(t, packed{id: id(1), kind: plumbing.BlobObject, data: base}, packed{id: id(2), kind: plumbing.REFDeltaObject, base: id(1), data: with})
+		if obj, err := p.read(id(2), 1<<16); err == nil && len(obj.data) > 1<<16 {
+			t.Fatal(len(obj.data))
+		}
+	})
+}
 
-func (memory) Close() error { return nil }
+func content(f File) []byte {
+	b := make([]byte, f.Size())
+	f.ReadAt(b, 0)
+	return b
+}
