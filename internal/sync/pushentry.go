@@ -312,9 +312,15 @@ func (p *pusher) storePieces(f *read, row *sqlvfs.Inode) (*sqlvfs.Inode, error) 
 	if err := p.copyIn(file, &f.st, row, hash); err != nil {
 		return row, err
 	}
-	f.hash = hash.Sum(nil)
+	if f.st.Size-f.st.Blocks*512 <= maxHashedHoles {
+		f.hash = hash.Sum(nil)
+	}
 	return row, f.finish(file)
 }
+
+// maxHashedHoles is how many bytes of holes a file may have to be known by a hash: a terabyte of zeros takes
+// minutes to hash and no time to make.
+const maxHashedHoles = 1 << 30
 
 // emptied returns a row without content, a new one if row is nil.
 func (p *pusher) emptied(row *sqlvfs.Inode, attr sqlvfs.Attr) (*sqlvfs.Inode, error) {
@@ -338,6 +344,13 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.
 		return p.copyRange(f, row, hash, 0, st.Size)
 	}
 	hashed := int64(0)
+	hashHole := func(end int64) error {
+		if st.Size-st.Blocks*512 > maxHashedHoles {
+			return p.interrupted()
+		}
+		_, err := io.CopyN(hash, zeroReader{}, end-hashed)
+		return err
+	}
 	for off := int64(0); off < st.Size; {
 		start, err := unix.Seek(int(f.Fd()), off, unix.SEEK_DATA)
 		if err == unix.ENXIO { // nothing but a hole up to the end (lseek(2))
@@ -351,14 +364,18 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.
 			return fmt.Errorf("find hole: %w", err)
 		}
 		end = min(end, st.Size)
-		io.CopyN(hash, zeroReader{}, start-off)
+		if err := hashHole(start); err != nil {
+			return err
+		}
 		if err := p.copyRange(f, row, hash, start, end); err != nil {
 			return err
 		}
 		off = end
 		hashed = end
 	}
-	io.CopyN(hash, zeroReader{}, st.Size-hashed)
+	if err := hashHole(st.Size); err != nil {
+		return err
+	}
 	if row.Attr.Size < st.Size {
 		if err := p.store.Truncate(row, st.Size, nil, sqlvfs.Now()); err != nil {
 			return p.storeFailed(err)
