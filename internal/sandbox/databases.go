@@ -18,10 +18,14 @@ import (
 const applicationID = 0x61727431
 
 // hideDatabases hides the databases of other sessions that lie beside this one's, as they do where one directory is for
-// all. One that the user mounts stays.
-func (p *prepared) hideDatabases(others []string, mounts []config.Mount) {
+// all. One that the user mounts stays. A directory that is hidden as a whole, as art's own is, hides also what comes
+// there later.
+func (p *prepared) hideDatabases(beside <-chan []string, mounts []config.Mount) {
+	if slices.ContainsFunc(p.plan.Hide, func(hidden string) bool { return view.Within(p.plan.Database, hidden) }) {
+		return
+	}
 	workspace := view.Resolve(p.plan.Workspace)
-	for _, path := range others {
+	for _, path := range <-beside {
 		if slices.ContainsFunc(mounts, func(m config.Mount) bool { return view.Resolve(m.On(workspace)) == path }) {
 			continue
 		}

@@ -89,7 +89,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	}
 	p.hideConfig(settings.Files)
 	if p.plan.Database != "" {
-		p.hideDatabases(<-beside, mounts)
+		p.hideDatabases(beside, mounts)
 	}
 	p.plan.Passwd, p.plan.Group = account.passwd, account.group
 	if p.plan.Staging, err = stagingDir(); err != nil {

@@ -16,7 +16,7 @@ import (
 // not change what they refer to.
 type handles struct {
 	sources map[string]int
-	hide    []int
+	hide    []hidden
 	dotArt  int // -1 without one
 	dbDir   int // -1 without a database
 	fuse    int // where FUSE is mounted already, else -1
@@ -28,6 +28,12 @@ type handles struct {
 	control *os.File // the socket to art-fuse
 	link    *os.File // the socket to art
 	served  bool     // whether art-fuse has said that it is ready
+}
+
+// hidden is a path to cover, and what was there when the session started.
+type hidden struct {
+	path string
+	fd   int
 }
 
 func open(p *Plan) (*handles, error) {
@@ -52,7 +58,7 @@ func open(p *Plan) (*handles, error) {
 		if err != nil {
 			return nil, fmt.Errorf("hide %s: %w", path, err)
 		}
-		h.hide = append(h.hide, fd)
+		h.hide = append(h.hide, hidden{path, fd})
 	}
 	if h.dotArt, err = openPath(p.DotArt); err != nil && !absent(err) {
 		return nil, fmt.Errorf("cover %s: %w", p.DotArt, err)
@@ -142,9 +148,9 @@ func (h *handles) takeOver(p *Plan) error {
 
 // cover hides what the plan names. It fails rather than leave anything visible.
 func (h *handles) cover(p *Plan) error {
-	for _, fd := range h.hide {
-		if err := h.coverFD(fd); err != nil {
-			return fmt.Errorf("hide: %w", err)
+	for _, hide := range h.hide {
+		if err := h.coverOpen(hide.fd, func() (int, error) { return openPath(hide.path) }); err != nil {
+			return fmt.Errorf("hide %s: %w", hide.path, err)
 		}
 	}
 	if err := h.coverSettings(p); err != nil {
@@ -157,17 +163,12 @@ func (h *handles) cover(p *Plan) error {
 	// file exists for as long as any database connection has the database open"
 	// (https://www.sqlite.org/wal.html).
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		name := filepath.Base(p.Database) + suffix
-		fd, err := unix.Openat(h.dbDir, name, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-		if absent(err) {
-			continue
-		}
-		if err == nil {
-			err = h.coverFD(fd)
-			unix.Close(fd)
-		}
+		path := p.Database + suffix
+		err := h.coverPath(func() (int, error) {
+			return unix.Openat(h.dbDir, filepath.Base(path), unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+		})
 		if err != nil {
-			return fmt.Errorf("hide the database's %s: %w", name, err)
+			return fmt.Errorf("hide the database's %s: %w", path, err)
 		}
 	}
 	return nil
@@ -177,19 +178,45 @@ func (h *handles) cover(p *Plan) error {
 // followed: a guest may have made it.
 func (h *handles) coverHome(p *Plan, home string) error {
 	for _, path := range p.HideHome {
-		fd, err := openBeneath(home, path)
-		if absent(err) {
-			continue
-		}
-		if err == nil {
-			err = h.coverFD(fd)
-			unix.Close(fd)
-		}
-		if err != nil {
+		if err := h.coverPath(func() (int, error) { return openBeneath(home, path) }); err != nil {
 			return fmt.Errorf("hide %s: %w", path, err)
 		}
 	}
 	return nil
+}
+
+// coverPath covers what open finds, if there is anything.
+func (h *handles) coverPath(open func() (int, error)) error {
+	fd, err := open()
+	if absent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return h.coverOpen(fd, open)
+}
+
+// coverOpen covers what fd refers to, and closes it. Somebody on the host may have removed that since it was opened, as
+// SQLite does with what it keeps beside a database, or put another file in its place: nothing can be mounted there any
+// more (fs/namespace.c, cant_mount), and again says what there is now.
+func (h *handles) coverOpen(fd int, again func() (int, error)) error {
+	const most = 100
+	for range most {
+		err := h.coverFD(fd)
+		unix.Close(fd)
+		if err != unix.ENOENT {
+			return err
+		}
+		if fd, err = again(); absent(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	unix.Close(fd)
+	return errors.New("it is replaced all the time")
 }
 
 func (h *handles) coverFD(fd int) error {

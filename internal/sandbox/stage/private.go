@@ -101,26 +101,33 @@ type coverer struct {
 
 // cover hides path, if it is there and the guest could read it.
 func (c *coverer) cover(path string) error {
-	fd, err := openPath(path)
-	if absent(err) || err == unix.EACCES {
+	if path == c.workspace || strings.HasPrefix(path, c.workspace+"/") {
 		return nil
+	}
+	return c.handles.coverPath(func() (int, error) { return c.open(path) })
+}
+
+// open opens path; what is not to be covered is absent.
+func (c *coverer) open(path string) (int, error) {
+	fd, err := openPath(path)
+	if err == unix.EACCES {
+		return -1, unix.ENOENT
 	}
 	if err != nil {
-		return err
+		return -1, err
 	}
-	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	if _, bound := c.bound[file{st.Dev, st.Ino}]; bound || path == c.workspace || strings.HasPrefix(path, c.workspace+"/") {
-		return nil
-	}
+	err = unix.Fstat(fd, &st)
+	_, bound := c.bound[file{st.Dev, st.Ino}]
 	// A directory that may only be passed through has sockets too.
-	if unix.Access(path, unix.R_OK) != nil && unix.Access(path, unix.X_OK) != nil {
-		return nil
+	if err == nil && (bound || unix.Access(path, unix.R_OK) != nil && unix.Access(path, unix.X_OK) != nil) {
+		err = unix.ENOENT
 	}
-	return c.handles.coverFD(fd)
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 // scan adds the entries of dir that their owner, root, keeps from other users.

@@ -92,41 +92,44 @@ func (c *coverer) coverSockets(paths []string, v *view.View, tree *view.Tree) er
 
 func (c *coverer) coverSocket(path string, v *view.View) error {
 	dir := filepath.Dir(path)
-	parent, is, err := c.open(dir, unix.S_IFDIR)
-	if err != nil || !is {
-		return err
+	openDir := func() (int, error) { return c.openKind(dir, unix.S_IFDIR) }
+	openSocket := func() (int, error) { return c.openKind(path, unix.S_IFSOCK) }
+	for _, open := range []func() (int, error){openDir, openSocket} {
+		fd, err := open()
+		if absent(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		unix.Close(fd)
 	}
-	defer unix.Close(parent)
-	socket, is, err := c.open(path, unix.S_IFSOCK)
-	if err != nil || !is {
-		return err
-	}
-	defer unix.Close(socket)
 	stays := slices.ContainsFunc(v.Binds, func(m view.Mount) bool { return view.Within(m.Guest, dir) })
 	if !stays && onlySockets(dir) {
-		return c.handles.coverFD(parent)
+		return c.handles.coverPath(openDir)
 	}
-	return c.handles.coverFD(socket)
+	return c.handles.coverPath(openSocket)
 }
 
-// open opens a path that is of that kind and not bound by the user.
-func (c *coverer) open(path string, kind uint32) (fd int, is bool, err error) {
-	fd, err = unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if absent(err) || err == unix.EACCES {
-		return -1, false, nil
-	}
-	var st unix.Stat_t
-	if err == nil {
-		err = unix.Fstat(fd, &st)
+// openKind opens path; what is not of that kind, or is bound by the user, is absent.
+func (c *coverer) openKind(path string, kind uint32) (int, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err == unix.EACCES {
+		return -1, unix.ENOENT
 	}
 	if err != nil {
-		return -1, false, err
+		return -1, err
 	}
-	if st.Mode&unix.S_IFMT != kind || c.bound[file{st.Dev, st.Ino}] {
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	if err == nil && (st.Mode&unix.S_IFMT != kind || c.bound[file{st.Dev, st.Ino}]) {
+		err = unix.ENOENT
+	}
+	if err != nil {
 		unix.Close(fd)
-		return -1, false, nil
+		return -1, err
 	}
-	return fd, true, nil
+	return fd, nil
 }
 
 // onlySockets says whether a directory holds sockets and what services put beside them, and nothing else.
