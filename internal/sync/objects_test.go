@@ -268,3 +268,24 @@ func TestLinkOfWhatTheHostChmods(t *testing.T) {
 		}
 	}
 }
+
+// A dry run knows which of the host's files a row stands for once the run would have stored it.
+func TestDryRunOfWhatBothMoved(t *testing.T) {
+	b := newBench(t)
+	b.write("b", "1")
+	b.push()
+	b.guest(func(g *guest) { g.write("d", "moved by both") })
+	b.push()
+	b.pull(b.ws)
+	b.push()
+	b.guest(func(g *guest) { g.append("b", "2"); g.rename("d", "b") })
+	must(t, os.Rename(b.path("d"), b.path("b")))
+	b.write("d", "new")
+	if _, _, err := b.run(Pull, b.ws); err != nil && !errors.Is(err, ErrConflicts) {
+		t.Error(err)
+	}
+	tried, _, _ := b.run(Push, b.ws, dryRun)
+	if did, _, err := b.run(Push, b.ws); inodeNumbers.ReplaceAllString(tried, ")") != inodeNumbers.ReplaceAllString(did, ")") {
+		t.Errorf("tried:\n%sdone:\n%s%v", tried, did, err)
+	}
+}

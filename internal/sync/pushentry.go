@@ -117,6 +117,7 @@ func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
 			return p.storeFailed(err)
 		}
 		whole = whole || n.Origin != nil && n.Origin.Limit > 0
+		p.owner[n.Ino] = objectOf(&f.st)
 	}
 	changed := whole || row.Attr.Mtime != attr.Mtime || !guests && !sameOwnerAndMode(&row.Attr, &attr)
 	if !p.opt.DryRun {
