@@ -154,7 +154,7 @@ func (p *puller) giveUp(a *item) error {
 		p.outdate(a.path, a.node)
 		return nil
 	}
-	return p.rows().with(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
+	return p.rows().With(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
 		_, err := p.uncover(dir, path.Base(a.path), a.path)
 		return err
 	})
@@ -167,7 +167,7 @@ func (p *planner) uncover(dir *sqlvfs.Inode, name, at string) (hidden bool, err 
 	c, ok, whiteout, err := p.store.Child(dir, name)
 	if err == nil && ok {
 		links := dir.Attr.Nlink
-		err = p.rows().drop(dir, name, c.Ino)
+		err = p.rows().Drop(dir, name, c.Ino)
 		if st, serr := p.host.stat(at); serr == nil && kind(st.Mode) == unix.S_IFDIR {
 			dir.Attr.Nlink = links // the host's directory has the name now
 		}
@@ -190,7 +190,7 @@ func (p *puller) restore(a *item, kept map[*item]bool) error {
 		p.report.conflict(p.hostPath(a.path), a.conflict)
 		return err
 	}
-	return p.rows().with(top.in.node.Ino, func(dir *sqlvfs.Inode) error {
+	return p.rows().With(top.in.node.Ino, func(dir *sqlvfs.Inode) error {
 		for b := a; b != top.in; b = b.in {
 			p.store.SetBaseline(p.id, b.path, nil)
 		}
@@ -214,12 +214,12 @@ func (p *puller) showsHost(dir *item) (bool, error) {
 		if dir.node == nil {
 			return false, nil
 		}
-		row, err := p.rows().get(dir.node.Ino)
+		row, err := p.rows().Get(dir.node.Ino)
 		if err != nil {
 			return false, err
 		}
 		o := row.Origin
-		p.rows().put(row)
+		p.rows().Put(row)
 		if o == nil || o.Base != p.name || o.Path != dir.path {
 			return false, nil
 		}

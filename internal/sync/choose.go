@@ -153,7 +153,7 @@ func (c *chooser) takePart(ch *change, content string, hostMode bool) error {
 	a.op.part, a.op.bytes = true, []byte(content)
 	a.source, a.attr.Size = "", int64(len(content))
 	a.attr.Mtime = sqlvfs.Now()
-	a.xattrs, _ = c.hostXattrs(a)
+	a.xattrs, _ = xattrsOf(c.host.openFile(a.path))
 	if hostMode {
 		a.attr.Mode = a.attr.Mode&^modeBits | a.host.Mode&modeBits
 	}

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/sync/classify"
+	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -47,7 +48,7 @@ func (p *puller) commit() error {
 // rows refer to another place, and that are whole here, refer to this one from now on.
 func (p *puller) commitDirs() error {
 	for _, a := range p.dirs {
-		if a.node == nil || a.left || a.do == mkdir && !a.done || !p.limit.has(a.path) {
+		if a.node == nil || a.left || a.do == mkdir && !a.done || !p.limit.Has(a.path) {
 			continue
 		}
 		o := a.node.Origin
@@ -67,7 +68,7 @@ func (p *puller) commitOne(a *operation) error {
 		return nil // the guest has it under another name; see commitKept
 	}
 	if !a.done && a.do == remove {
-		return p.rows().do(func() error {
+		return p.rows().Do(func() error {
 			p.store.AddBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
 			return nil
 		})
@@ -84,14 +85,14 @@ func (p *puller) commitOne(a *operation) error {
 		return nil
 	}
 	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: a.node.Ino}
-	return p.rows().with(b.Row, func(row *sqlvfs.Inode) error {
+	return p.rows().With(b.Row, func(row *sqlvfs.Inode) error {
 		if a.part {
 			// Both agree about that part, and the guest has changed it: no row ever has a change time of zero.
 			p.store.SetBaseline(p.id, a.path, b)
 			return nil
 		}
 		if a.xattrs != nil && a.decision.Xattrs == classify.Host {
-			if err := p.rows().setXattrs(row, a.xattrs); err != nil {
+			if err := p.rows().SetXattrs(row, a.xattrs); err != nil {
 				return err
 			}
 		}
@@ -155,7 +156,7 @@ func (p *puller) placed(a *operation) (unix.Stat_t, error) {
 
 // forget takes back what is known of a path that is on neither side any more.
 func (p *puller) forget(a *operation) error {
-	return p.rows().do(func() error {
+	return p.rows().Do(func() error {
 		p.store.SetBaseline(p.id, a.path, nil)
 		if a.there == 0 {
 			p.forgetBelow(a.path)
@@ -163,7 +164,7 @@ func (p *puller) forget(a *operation) error {
 		if err := p.dropOrigin(a.path); err != nil || a.in.node == nil {
 			return err
 		}
-		return p.rows().held(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
+		return p.rows().Held(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
 			return p.store.ClearWhiteout(dir, lastName(a.path))
 		})
 	})
@@ -172,7 +173,7 @@ func (p *puller) forget(a *operation) error {
 // forgetBelow takes back what is known of a path and those below it. The Store's lock must be held.
 func (p *planner) forgetBelow(rel string) {
 	for at := range p.base {
-		if (limit{rel}).has(at) {
+		if (selection.Limit{rel}).Has(at) {
 			p.store.SetBaseline(p.id, at, nil)
 		}
 	}
@@ -187,7 +188,7 @@ func (p *puller) dropOrigin(at string) error {
 	if n == nil || n.Attr.IsDir() {
 		return nil
 	}
-	return p.rows().held(n.Ino, func(row *sqlvfs.Inode) error {
+	return p.rows().Held(n.Ino, func(row *sqlvfs.Inode) error {
 		o := row.Origin
 		switch {
 		case o == nil || o.Path != at:

@@ -109,7 +109,7 @@ func (p *planner) decideDir(a *item) {
 		if (d.Pull() || d.Conflict()) && p.asked(a) {
 			a.op.do = chmodDir
 		}
-	case d.Kind == classify.Host || p.apart(a.path) || !p.limit.has(a.path):
+	case d.Kind == classify.Host || p.apart(a.path) || !p.limit.Has(a.path):
 		a.lazy = true
 	case p.asked(a):
 		p.plan(a, &operation{do: mkdir})

@@ -49,9 +49,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/sync/ignore"
+	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -89,6 +91,9 @@ type Options struct {
 	Stdout, Stderr                 io.Writer
 	StdoutTerminal, StderrTerminal bool // quote names for a terminal; show progress on it
 }
+
+// PathError is about a path that the user has named and that cannot be meant: nothing was done.
+type PathError = selection.PathError
 
 // waiting says on a terminal that another process is waited for.
 func (o *Options) waiting() func(pid int) {
@@ -130,4 +135,10 @@ func openError(path string, err error) error {
 		hint = "give a database that art has made, or the name of a new one to push"
 	}
 	return cli.WithHint(fmt.Errorf("open %s: %w", path, err), hint)
+}
+
+// isFull tells whether an error says that a disk has no room.
+func isFull(err error) bool {
+	errno := sqlvfs.Errno(err)
+	return errno == syscall.ENOSPC || errno == syscall.EDQUOT
 }

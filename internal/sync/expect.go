@@ -52,7 +52,7 @@ func (p *pusher) count(ctx context.Context) (files int, bytes int64, err error) 
 		for _, name := range names {
 			st, err := hostdir.StatAt(f, name)
 			at := join(dir, name)
-			if err != nil || len(at) > maxPath || !p.limit.meets(at) || skipped(at) != "" || p.filter.by(at, kind(st.Mode) == unix.S_IFDIR) != "" {
+			if err != nil || len(at) > maxPath || !p.limit.Meets(at) || skipped(at) != "" || p.filter.By(at, kind(st.Mode) == unix.S_IFDIR) != "" {
 				continue
 			}
 			switch b := p.base[at]; {

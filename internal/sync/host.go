@@ -12,6 +12,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -134,6 +135,11 @@ func (h *host) openRegular(rel string, flags int) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// patterns is where patterns come from that leave paths of the workspace out.
+func (h *host) patterns(opt *Options) selection.Patterns {
+	return selection.Patterns{Exclude: opt.Exclude, NoIgnored: opt.NoIgnored, Workspace: h.dir.Name(), Open: h.openFile}
 }
 
 // readlink returns a symbolic link's target.

@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/sqlvfs"
-	"golang.org/x/sys/unix"
 )
 
 // entry is SQL that adds a row and a name of it; parent 0 is the workspace.

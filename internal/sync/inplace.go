@@ -41,12 +41,7 @@ func (p *puller) patches(a *operation) bool {
 	if a.now.Size < patchFrom || a.host.Nlink != 1 || a.attr.Nlink != 1 || a.host.Mode&setID != 0 {
 		return false
 	}
-	rows, err := p.store.Committed()
-	if err != nil {
-		return false
-	}
-	defer rows.Close()
-	if held, err := rows.Held(n.Ino); err != nil || held*p.store.ChunkSize() > a.attr.Size/2 {
+	if held := p.heldBytes(a.item); held == 0 || held > a.attr.Size/2 {
 		return false
 	}
 	f, err := p.host.openRegular(a.path, unix.O_RDWR) // not a program that runs (ETXTBSY), nor one that is closed to us
@@ -101,7 +96,7 @@ func (p *puller) patch(a *operation) error {
 
 // announce writes down, durably, that a pull is about to write a row's chunks over the host's file.
 func (p *puller) announce(a *operation) error {
-	err := p.rows().with(a.node.Ino, func(row *sqlvfs.Inode) error {
+	err := p.rows().With(a.node.Ino, func(row *sqlvfs.Inode) error {
 		now := *row.Origin
 		now.Until = time.Now().Unix() + patchTime
 		p.store.SetOrigin(row, &now)

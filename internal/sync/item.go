@@ -149,7 +149,7 @@ func (p *planner) attributes(a *item, base, host, guest *classify.State) {
 		return
 	}
 	a.xattrs = a.node.Xattrs
-	there, err := p.hostXattrs(a)
+	there, err := xattrsOf(p.host.openFile(a.path))
 	if err != nil {
 		return // what cannot be read cannot be compared either
 	}
@@ -191,7 +191,7 @@ func (p *planner) mergeAttributes(a, from *item) {
 		a.attr.UID, a.attr.GID = from.host.UID, from.host.GID
 	}
 	if d.Xattrs == classify.Host || d.Xattrs == classify.Conflict {
-		a.xattrs, _ = p.hostXattrs(from)
+		a.xattrs, _ = xattrsOf(p.host.openFile(from.path))
 	}
 }
 
@@ -208,13 +208,4 @@ func xattrText(attrs map[string]string) string {
 		fmt.Fprintf(&b, "%q=%q\n", name, attrs[name])
 	}
 	return b.String()
-}
-
-func (p *planner) hostXattrs(a *item) (map[string]string, error) {
-	f, err := p.host.openFile(a.path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return userXattrs(f)
 }

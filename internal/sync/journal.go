@@ -193,7 +193,7 @@ func (p *puller) journaledRow(a *item, e *journalEntry) error {
 	if e.Row == 0 {
 		return nil
 	}
-	return p.rows().with(e.Row, func(row *sqlvfs.Inode) error {
+	return p.rows().With(e.Row, func(row *sqlvfs.Inode) error {
 		a.node = &sqlvfs.Node{Ino: row.Ino, Attr: row.Attr, Origin: row.Origin}
 		if e.Part && row.Origin != nil {
 			a.source = row.Origin.Path
@@ -264,7 +264,7 @@ func (p *puller) referToPlaced(o *operation) error {
 	if err != nil {
 		return nil // gone again: planning will tell
 	}
-	return p.rows().with(o.node.Ino, func(row *sqlvfs.Inode) error {
+	return p.rows().With(o.node.Ino, func(row *sqlvfs.Inode) error {
 		if row.Origin == nil || row.Origin.Base != p.name {
 			return nil
 		}

@@ -132,7 +132,7 @@ func (p *planner) retimed(a *item) bool {
 
 // agree notes that both sides are equal.
 func (p *planner) agree(a *item) {
-	if p.limit.has(a.path) {
+	if p.limit.Has(a.path) {
 		p.plan(a, &operation{do: keep, agreed: true, done: true})
 	}
 }

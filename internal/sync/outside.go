@@ -25,7 +25,7 @@ const outside = ""
 // openOutside opens the repository of the workspace whose git directory lies outside of it, if the guest had one.
 func (p *planner) openOutside() error {
 	n := p.tree.Child(p.tree.Node(sqlvfs.RootIno), sqlvfs.GitLayer(p.name))
-	if p.exports || n == nil || len(n.Children)+len(n.Whiteouts) == 0 || !p.limit.has(".git") {
+	if p.exports || n == nil || len(n.Children)+len(n.Whiteouts) == 0 || !p.limit.Has(".git") {
 		return nil
 	}
 	r := &repo{dir: ".git", top: "."}

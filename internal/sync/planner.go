@@ -3,8 +3,13 @@ package sync
 import (
 	"cmp"
 	"context"
+	"path"
+	"slices"
+	"strings"
 
 	"github.com/riverlytech/art/internal/sync/held"
+	"github.com/riverlytech/art/internal/sync/rows"
+	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/internal/sync/settings"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -21,8 +26,8 @@ type planner struct {
 	name   string
 	id     sqlvfs.Tree // which directory the workspace is
 	asRoot bool        // owners are set too, and count when files are compared
-	limit  limit
-	filter *filter
+	limit  selection.Limit
+	filter *selection.Filter
 	settle settler
 
 	dirName  string // of the workspace's directory on the host
@@ -115,7 +120,7 @@ func (p *planner) needOutside() {
 }
 
 // rows is what the database has, to be changed.
-func (p *planner) rows() rows { return rows{p.store} }
+func (p *planner) rows() rows.Rows { return rows.Of(p.store) }
 
 // hostPath is how a path of the workspace is called in what pull prints.
 func (p *planner) hostPath(rel string) string {
@@ -131,4 +136,45 @@ func (p *planner) interrupted() error {
 		return errInterrupted
 	}
 	return nil
+}
+
+// wants tells whether the user asked for a path: with those that were named, and without those that
+// patterns leave out, which are counted.
+func (p *planner) wants(a *item) bool {
+	if !p.limit.Has(a.path) {
+		return false
+	}
+	by := p.filter.By(a.path, a.isDir())
+	if by != "" {
+		p.report.leftOut(by)
+	}
+	return by == ""
+}
+
+// knows tells whether either side has something at a path, or had when both last agreed.
+func (p *planner) knows(rel string) bool {
+	if _, err := p.host.stat(rel); err == nil || p.base[rel] != nil || p.origins[rel] != nil {
+		return true
+	}
+	if p.top != nil {
+		n, from := p.guestAt(rel)
+		if n == nil && from != "" {
+			_, err := p.host.stat(from)
+			return err == nil
+		}
+		if dir, _ := p.guestAt(path.Dir(rel)); n != nil || dir != nil && slices.Contains(dir.Whiteouts, path.Base(rel)) {
+			return true
+		}
+	}
+	for at := range p.base { // a directory needs no baseline of its own
+		if strings.HasPrefix(at, rel+"/") {
+			return true
+		}
+	}
+	for at := range p.origins {
+		if strings.HasPrefix(at, rel+"/") {
+			return true
+		}
+	}
+	return false
 }

@@ -11,8 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/identity"
+	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/internal/sync/settings"
 	"github.com/riverlytech/art/internal/sync/staging"
 	"github.com/riverlytech/art/sqlvfs"
@@ -87,10 +89,10 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (side, error
 		err = p.load()
 	}
 	if err == nil {
-		p.limit, err = limitTo(abs, opt.Paths, p.knows)
+		p.limit, err = selection.To(abs, opt.Paths, p.knows)
 	}
 	if err == nil {
-		p.filter, err = newFilter(h, opt)
+		p.filter, err = selection.NewFilter(h.patterns(opt))
 	}
 	if err != nil {
 		return side{}, s.close(err)
@@ -369,4 +371,21 @@ func fatal(err error) bool {
 		}
 	}
 	return false
+}
+
+// roomHint adds to an error that ended a pull for want of room what was done by then.
+func (p *puller) roomHint(err error) error {
+	if err == nil || !isFull(err) || errors.As(err, new(cli.Hinted)) {
+		return err
+	}
+	done := 0
+	for _, o := range p.ops {
+		if o.done && o.do != keep {
+			done++
+		}
+	}
+	if done == 0 {
+		return cli.WithHint(err, "nothing was changed in the workspace: make room, and pull again")
+	}
+	return cli.WithHint(err, fmt.Sprintf("%s in the workspace: make room, and pull again to have the database know", count(done, "change")))
 }

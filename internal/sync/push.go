@@ -13,6 +13,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/internal/sync/settings"
 	"github.com/riverlytech/art/internal/sync/staging"
 	"github.com/riverlytech/art/sqlvfs"
@@ -123,7 +124,7 @@ func (p *pusher) run(workspace string) (err error) {
 	if err := p.load(p.opt.DB); err != nil {
 		return err
 	}
-	p.limit, err = limitTo(workspace, p.opt.Paths, func(rel string) bool { return p.loadGuest() == nil && p.knows(rel) })
+	p.limit, err = selection.To(workspace, p.opt.Paths, func(rel string) bool { return p.loadGuest() == nil && p.knows(rel) })
 	if err != nil {
 		return err
 	}
@@ -134,8 +135,8 @@ func (p *pusher) run(workspace string) (err error) {
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
-	root := &folder{row: p.rows().root()}
-	defer p.rows().put(root.row)
+	root := &folder{row: p.rows().Root()}
+	defer p.rows().Put(root.row)
 	p.readers = newReaders()
 	defer p.readers.end()
 	defer p.expect()()
@@ -159,14 +160,14 @@ func (p *pusher) load(db string) (err error) {
 	if err := p.join(); err != nil {
 		return err
 	}
-	if p.filter, err = newFilter(p.host, p.opt); err != nil || p.store == nil {
+	if p.filter, err = selection.NewFilter(p.host.patterns(p.opt)); err != nil || p.store == nil {
 		return err
 	}
 	p.store.Lock()
 	p.supplied, err = p.store.Supplies(p.name)
 	p.store.Unlock()
 	if err == nil {
-		p.links, err = p.rows().linked(p.name)
+		p.links, err = p.rows().Linked(p.name)
 	}
 	return p.storeFailed(err)
 }
@@ -212,7 +213,7 @@ func (p *pusher) dir(d *folder) error {
 
 // letGo lets go of a directory's row. A file that is postponed may have it looked for again.
 func (p *pusher) letGo(d *folder) {
-	p.rows().put(d.row)
+	p.rows().Put(d.row)
 	d.row, d.looked = nil, false
 }
 
@@ -232,7 +233,7 @@ func (p *pusher) finishAgain() (err error) {
 // finish brings up to date what follows from a directory's entries.
 func (p *pusher) finish(d *folder) error {
 	d.changed = false
-	if err := p.rows().countSubdirectories(d.row); err != nil {
+	if err := p.rows().CountSubdirectories(d.row); err != nil {
 		return err
 	}
 	st, err := p.host.stat(d.rel)
@@ -241,7 +242,7 @@ func (p *pusher) finish(d *folder) error {
 	}
 	attr := attrOf(&st)
 	attr.Mode = d.row.Attr.Mode
-	err = p.rows().update(d.in.row, d.name, d.row, func() { setAttr(d.row, attr) })
+	err = p.rows().Update(d.in.row, d.name, d.row, func() { setAttr(d.row, attr) })
 	if err == nil {
 		p.agree(d.rel, &st, d.row, nil)
 	}
@@ -258,7 +259,7 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	if err != nil {
 		p.report.fail(p.guestPath(d.rel), err)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !p.limit.meets(join(d.rel, name)) })
+	names = slices.DeleteFunc(names, func(name string) bool { return !p.limit.Meets(join(d.rel, name)) })
 	met := make([]met, len(names))
 	ahead := &ahead{readers: p.readers, waiting: map[string]*read{}}
 	defer ahead.end()
@@ -310,7 +311,7 @@ func (p *pusher) entry(in dir, d *folder, name string, m *met) (*folder, error) 
 	}
 	p.seen[at] = true
 	isDir := kind(st.Mode) == unix.S_IFDIR
-	if why := p.filter.by(at, isDir); why != "" {
+	if why := p.filter.By(at, isDir); why != "" {
 		p.report.leftOut(why)
 		return nil, nil
 	}
@@ -322,7 +323,7 @@ func (p *pusher) entry(in dir, d *folder, name string, m *met) (*folder, error) 
 		}
 		return c, nil
 	case unix.S_IFREG, unix.S_IFLNK:
-		if !p.limit.has(at) {
+		if !p.limit.Has(at) {
 			return nil, nil // what the user named below it is gone
 		}
 		return nil, p.met(&found{in: d, at: at, name: name, st: st, dir: in.f, content: m.content})

@@ -41,14 +41,14 @@ func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
 	attr := attrOf(st)
 	fresh := d.row == nil
 	if fresh {
-		row, err := p.rows().create(attr)
+		row, err := p.rows().Create(attr)
 		if err != nil {
 			return err
 		}
 		d.row = row
 	}
 	d.in.changed = d.in.changed || fresh
-	return p.rows().update(d.in.row, d.name, d.row, func() {
+	return p.rows().Update(d.in.row, d.name, d.row, func() {
 		setAttr(d.row, attr)
 		if o := d.row.Origin; fresh || d.rel == "." && o != nil && o.Fingerprint.Ino != st.Ino {
 			p.store.SetOrigin(d.row, &sqlvfs.Origin{
@@ -71,10 +71,10 @@ func (p *pusher) symlink(f *found) error {
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer func() { p.rows().put(row) }()
+	defer func() { p.rows().Put(row) }()
 	attr := attrOf(&f.st)
 	attr.Size = int64(len(target))
-	same, err := p.rows().leads(row, target)
+	same, err := p.rows().Leads(row, target)
 	if err != nil {
 		return p.storeFailed(err)
 	}
@@ -84,12 +84,12 @@ func (p *pusher) symlink(f *found) error {
 	}
 	if !p.opt.DryRun {
 		if row == nil || row.Attr.Nlink > 1 {
-			p.rows().put(row)
-			if row, err = p.rows().create(attr); err != nil {
+			p.rows().Put(row)
+			if row, err = p.rows().Create(attr); err != nil {
 				return p.storeFailed(err)
 			}
 		}
-		if err := p.rows().update(f.in.row, f.name, row, func() { setAttr(row, attr); p.store.SetTarget(row, target) }); err != nil {
+		if err := p.rows().Update(f.in.row, f.name, row, func() { setAttr(row, attr); p.store.SetTarget(row, target) }); err != nil {
 			return p.storeFailed(err)
 		}
 		f.in.changed = true
@@ -111,9 +111,9 @@ func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
 	}
 	attr := attrOf(&f.st)
 	var row *sqlvfs.Inode
-	defer func() { p.rows().put(row) }()
+	defer func() { p.rows().Put(row) }()
 	if n != nil {
-		if row, err = p.rows().get(n.Ino); err != nil {
+		if row, err = p.rows().Get(n.Ino); err != nil {
 			return p.storeFailed(err)
 		}
 		whole = whole || n.Origin != nil && n.Origin.Limit > 0
@@ -171,7 +171,7 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 	if guests {
 		attr.Mode = attr.Mode&^modeBits | row.Attr.Mode&modeBits
 	}
-	if err := p.rows().do(func() error { return p.rows().setXattrs(row, content.xattrs) }); err != nil {
+	if err := p.rows().Do(func() error { return p.rows().SetXattrs(row, content.xattrs) }); err != nil {
 		return row, p.storeFailed(err)
 	}
 	p.countEntries(row, take)
@@ -210,13 +210,13 @@ func (p *pusher) reads(f *found) (content *read, done func(), err error) {
 // enter makes a name stand for a row, unless the guest has taken it away, and runs a change of the row.
 func (p *pusher) enter(f *found, row *sqlvfs.Inode, change func()) error {
 	if f.removed {
-		return p.rows().change(row, change)
+		return p.rows().Change(row, change)
 	}
 	if err := p.ensure(f.in); err != nil {
 		return err
 	}
 	f.in.changed = true
-	return p.rows().update(f.in.row, f.name, row, change)
+	return p.rows().Update(f.in.row, f.name, row, change)
 }
 
 // countEntries has a row that a session has made for a host file with several names count entries, and those of
@@ -244,11 +244,11 @@ func (p *pusher) keep(f *found) error {
 	if f.removed && !mode {
 		return nil
 	}
-	row, err := p.rows().get(n.Ino)
+	row, err := p.rows().Get(n.Ino)
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer p.rows().put(row)
+	defer p.rows().Put(row)
 	if !p.opt.DryRun {
 		p.countEntries(row, []*found{f})
 		if err := p.enter(f, row, func() {
@@ -327,7 +327,7 @@ const maxHashedHoles = 1 << 30
 func (p *pusher) emptied(row *sqlvfs.Inode, attr sqlvfs.Attr) (*sqlvfs.Inode, error) {
 	var err error
 	if row == nil {
-		row, err = p.rows().create(attr)
+		row, err = p.rows().Create(attr)
 	} else {
 		err = p.store.Truncate(row, 0, nil, sqlvfs.Now())
 	}
@@ -395,9 +395,9 @@ func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, hash io.Writer, off, e
 
 // existing returns the row of an entry if it is of the given kind, held, or nil.
 func (p *pusher) existing(dir *sqlvfs.Inode, name string, want uint32) (*sqlvfs.Inode, error) {
-	row, err := p.rows().child(dir, name)
+	row, err := p.rows().Child(dir, name)
 	if row != nil && kind(row.Attr.Mode) != want {
-		p.rows().put(row)
+		p.rows().Put(row)
 		row = nil
 	}
 	return row, err
@@ -440,11 +440,11 @@ func (p *pusher) complete(at string, st *unix.Stat_t) error {
 	if !ok || s.Limit == 0 || p.opt.DryRun || kind(st.Mode) != unix.S_IFREG {
 		return nil
 	}
-	row, err := p.rows().get(s.Ino)
+	row, err := p.rows().Get(s.Ino)
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer p.rows().put(row)
+	defer p.rows().Put(row)
 	if row.Origin == nil || row.Origin.Fingerprint != fingerprintOf(st) {
 		return nil
 	}

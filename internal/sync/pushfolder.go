@@ -35,7 +35,7 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 		return nil
 	}
 	d.fresh = !isDir
-	if !p.limit.has(d.rel) {
+	if !p.limit.Has(d.rel) {
 		return nil // it is made when it is to hold something
 	}
 	base, host, guest := p.states(a, a.node == nil && a.was != nil)

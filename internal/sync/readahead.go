@@ -164,5 +164,5 @@ func (p *pusher) readsAhead(at string, st *unix.Stat_t) bool {
 		return false
 	}
 	b := p.base[at]
-	return (b == nil || b.Fingerprint != fingerprintOf(st)) && p.filter.by(at, false) == ""
+	return (b == nil || b.Fingerprint != fingerprintOf(st)) && p.filter.By(at, false) == ""
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/rows"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -79,7 +80,7 @@ func referTo(n *sqlvfs.Node, st *unix.Stat_t) {
 }
 
 func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
-	return rows{s}.with(n.Ino, func(row *sqlvfs.Inode) error {
+	return rows.Of(s).With(n.Ino, func(row *sqlvfs.Inode) error {
 		row.Attr.Size, row.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
 		s.SetOrigin(row, n.Origin)
 		return nil

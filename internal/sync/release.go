@@ -127,7 +127,7 @@ func (r *releaser) both(n *sqlvfs.Node, at string) *both {
 	defer d.close()
 	b := &both{st: d.st, names: map[string]bool{}, shows: at == "." || n.Origin != nil && n.Origin.Base == r.name && n.Origin.Path == at}
 	names, err := d.names()
-	if err != nil || !b.shows && !hasAll(n, names) {
+	if err != nil || !b.shows && !r.hasAll(n, names) {
 		return nil
 	}
 	for _, name := range names {
@@ -189,15 +189,12 @@ func number(n *sqlvfs.Node) uint64 {
 }
 
 // hasAll tells whether a directory of the guest has, or hides, all names that the host's has.
-func hasAll(n *sqlvfs.Node, names []string) bool {
-	known := map[string]bool{}
-	for _, e := range n.Children {
-		known[e.Name] = true
-	}
+func (r *releaser) hasAll(n *sqlvfs.Node, names []string) bool {
+	hidden := map[string]bool{}
 	for _, name := range n.Whiteouts {
-		known[name] = true
+		hidden[name] = true
 	}
-	return !slices.ContainsFunc(names, func(name string) bool { return !known[name] })
+	return !slices.ContainsFunc(names, func(name string) bool { return !hidden[name] && r.tree.Child(n, name) == nil })
 }
 
 // plain tells whether a directory says no more of itself than the host's does.
@@ -209,7 +206,7 @@ func (r *releaser) plain(n *sqlvfs.Node) bool {
 // apply lets go of all of it in one transaction. The Store's lock must be held.
 func (r *releaser) apply() error {
 	for ino, o := range r.shown {
-		err := r.rows().held(ino, func(row *sqlvfs.Inode) error {
+		err := r.rows().Held(ino, func(row *sqlvfs.Inode) error {
 			r.store.SetOrigin(row, o)
 			return nil
 		})
@@ -228,7 +225,7 @@ func (r *releaser) apply() error {
 
 func (r *releaser) let(s releasedEntry) error {
 	rows := r.rows()
-	return rows.held(s.dir, func(dir *sqlvfs.Inode) error {
+	return rows.Held(s.dir, func(dir *sqlvfs.Inode) error {
 		if s.row != 0 {
 			if err := r.store.Unlink(dir, s.name); err != nil {
 				return err
@@ -237,7 +234,7 @@ func (r *releaser) let(s releasedEntry) error {
 		if err := r.store.ClearWhiteout(dir, s.name); err != nil || s.row == 0 {
 			return err
 		}
-		return rows.held(s.row, func(row *sqlvfs.Inode) error {
+		return rows.Held(s.row, func(row *sqlvfs.Inode) error {
 			// All of its names go. Until then, it is to stay.
 			if r.names[s.row]--; r.names[s.row] == 0 {
 				row.Attr.Nlink = 0

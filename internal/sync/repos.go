@@ -64,7 +64,7 @@ func (p *planner) repoAt(dir string) *repo {
 	}
 	p.repos[dir] = nil
 	n, from := p.guestAt(dir)
-	if from != "" || n != nil && !n.Attr.IsDir() || !p.limit.has(dir) || p.live(join(dir, "HEAD")) {
+	if from != "" || n != nil && !n.Attr.IsDir() || !p.limit.Has(dir) || p.live(join(dir, "HEAD")) {
 		return nil
 	}
 	for _, part := range []string{"HEAD", "objects", "refs"} {
@@ -364,7 +364,7 @@ func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, match func(st
 			p.outdate(at, c)
 		}
 	}
-	return p.rows().with(n.Ino, func(dir *sqlvfs.Inode) error {
+	return p.rows().With(n.Ino, func(dir *sqlvfs.Inode) error {
 		for _, name := range names {
 			if at := join(rel, name); match(at) && (!whole || p.tree.Child(n, name) == nil) {
 				if _, err := p.uncover(dir, name, at); err != nil {

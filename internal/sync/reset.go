@@ -28,7 +28,7 @@ import (
 func Reset(ctx context.Context, opt Options) error {
 	opt.ctx, opt.Form, opt.NoIgnored, opt.Exclude = ctx, Names, false, nil
 	if len(opt.Paths) == 0 && !opt.Force && !opt.DryRun && !opt.StdinTerminal {
-		return PathError{cli.WithHint(errors.New("no path was given: that would give up all that the guest changed"),
+		return PathError{Err: cli.WithHint(errors.New("no path was given: that would give up all that the guest changed"),
 			"name the paths, or add --force")}
 	}
 	s, err := openForReading(&opt, opt.DryRun)
@@ -66,7 +66,7 @@ func (r *resetter) takeNames() error {
 	for dir, at := range r.places {
 		for _, e := range r.tree.Node(dir).Children {
 			n, at := r.tree.Node(e.Ino), join(at, e.Name)
-			if b := r.base[at]; !n.Attr.IsRegular() || r.limit.has(at) || b != nil && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime {
+			if b := r.base[at]; !n.Attr.IsRegular() || r.limit.Has(at) || b != nil && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime {
 				continue
 			}
 			if st, err := r.host.stat(at); err == nil && st.Nlink > 1 {
@@ -171,18 +171,18 @@ func (r *resetter) reachable(at string) error {
 	if gone == "" {
 		return nil
 	}
-	return PathError{cli.WithHint(fmt.Errorf("%s: the guest has removed or replaced %s", r.report.errName(at), r.report.errName(gone)),
+	return PathError{Err: cli.WithHint(fmt.Errorf("%s: the guest has removed or replaced %s", r.report.errName(at), r.report.errName(gone)),
 		"reset that")}
 }
 
 // giveUp removes what the database has of a path, and of what is below it.
 func (r *resetter) giveUp(at string) error {
 	rows := r.rows()
-	dir, name := rows.root(), r.name
+	dir, name := rows.Root(), r.name
 	if at != "." {
-		rows.put(dir)
+		rows.Put(dir)
 		var err error
-		if dir, err = rows.walk(r.name, path.Dir(at)); err != nil {
+		if dir, err = rows.Walk(r.name, path.Dir(at)); err != nil {
 			return err
 		}
 		name = path.Base(at)
@@ -193,9 +193,9 @@ func (r *resetter) giveUp(at string) error {
 		r.forgetBelow(at)
 		return nil
 	}
-	defer rows.put(dir)
+	defer rows.Put(dir)
 	st, _ := r.host.stat(at) // where there is nothing, nothing shows
-	err := rows.do(func() error {
+	err := rows.Do(func() error {
 		hidden, err := r.uncover(dir, name, at)
 		if hidden && kind(st.Mode) == unix.S_IFDIR {
 			dir.Attr.Nlink++ // a session counts what shows through, too
@@ -204,7 +204,7 @@ func (r *resetter) giveUp(at string) error {
 		return err
 	})
 	if at == "." && err == nil {
-		err = rows.countSubdirectories(dir) // but for the workspace itself
+		err = rows.CountSubdirectories(dir) // but for the workspace itself
 	}
 	return err
 }
@@ -214,12 +214,12 @@ func (r *resetter) giveUp(at string) error {
 func (r *resetter) letGo() error {
 	given := map[sqlvfs.Ino]*sqlvfs.Node{}
 	for at, n := range r.origins {
-		if n.Attr.IsRegular() && r.limit.has(at) {
+		if n.Attr.IsRegular() && r.limit.Has(at) {
 			given[n.Ino] = n
 		}
 	}
 	for _, a := range r.items {
-		if n := a.row(); n != nil && n.Attr.IsRegular() && r.limit.has(a.path) && (a.link != nil || a.host.Nlink > 1) {
+		if n := a.row(); n != nil && n.Attr.IsRegular() && r.limit.Has(a.path) && (a.link != nil || a.host.Nlink > 1) {
 			given[n.Ino] = n
 		}
 	}
@@ -227,7 +227,7 @@ func (r *resetter) letGo() error {
 	r.tree.All(func(dir *sqlvfs.Node) {
 		at, inside := r.places[dir.Ino]
 		for _, e := range dir.Children {
-			if given[e.Ino] != nil && (!inside || !r.limit.has(join(at, e.Name))) {
+			if given[e.Ino] != nil && (!inside || !r.limit.Has(join(at, e.Name))) {
 				names[e.Ino]++
 			}
 		}
@@ -251,7 +251,7 @@ func (r *resetter) independent(n *sqlvfs.Node, names uint32) error {
 	if err != nil {
 		return err
 	}
-	defer r.rows().put(row)
+	defer r.rows().Put(row)
 	if o := row.Origin; names > 0 && o != nil && o.Limit > 0 {
 		f, err := r.openSource(&item{source: o.Path, version: o.Fingerprint})
 		if err != nil {
@@ -262,7 +262,7 @@ func (r *resetter) independent(n *sqlvfs.Node, names uint32) error {
 			return err
 		}
 	}
-	return r.rows().change(row, func() {
+	return r.rows().Change(row, func() {
 		row.Attr.Nlink = names
 		if names > 0 {
 			r.store.SetOrigin(row, nil)

@@ -54,7 +54,7 @@ func (p *planner) setXattrs(f *os.File, a *item) error {
 	var err error
 	if a.node != nil {
 		want = a.xattrs
-	} else if want, err = p.sourceXattrs(a); err != nil {
+	} else if want, err = xattrsOf(p.openSource(a)); err != nil {
 		return err
 	}
 	have, err := userXattrs(f)
@@ -81,8 +81,8 @@ func (p *planner) setXattrs(f *os.File, a *item) error {
 	return nil
 }
 
-func (p *planner) sourceXattrs(a *item) (map[string]string, error) {
-	f, err := p.openSource(a)
+// xattrsOf closes a file that was opened for its extended attributes, which it returns.
+func xattrsOf(f *os.File, err error) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}

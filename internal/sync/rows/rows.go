@@ -1,4 +1,6 @@
-package sync
+// Package rows changes the tree of a database. A change is a step that takes the Store's lock, and keeps the link counts
+// right.
+package rows
 
 import (
 	"strings"
@@ -8,11 +10,15 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// rows is the database's tree as push changes it. The store is nil in a dry run without a
-// database; then every inode is nil too.
-type rows struct{ store *sqlvfs.Store }
+// Rows is the tree of a database. The store is nil in a dry run of push without a database; then every inode is nil
+// too.
+type Rows struct{ store *sqlvfs.Store }
 
-func (t rows) root() *sqlvfs.Inode {
+// Of returns the tree of a store.
+func Of(s *sqlvfs.Store) Rows { return Rows{s} }
+
+// Root returns the root, held.
+func (t Rows) Root() *sqlvfs.Inode {
 	if t.store == nil {
 		return nil
 	}
@@ -23,8 +29,8 @@ func (t rows) root() *sqlvfs.Inode {
 	return root
 }
 
-// child returns the inode that a directory's entry stands for, held, or nil.
-func (t rows) child(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error) {
+// Child returns the inode that a directory's entry stands for, held, or nil.
+func (t Rows) Child(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error) {
 	if dir == nil {
 		return nil, nil
 	}
@@ -37,14 +43,15 @@ func (t rows) child(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error) {
 	return t.store.Get(c.Ino)
 }
 
-// get returns an inode, held.
-func (t rows) get(ino sqlvfs.Ino) (*sqlvfs.Inode, error) {
+// Get returns an inode, held.
+func (t Rows) Get(ino sqlvfs.Ino) (*sqlvfs.Inode, error) {
 	t.store.Lock()
 	defer t.store.Unlock()
 	return t.store.Get(ino)
 }
 
-func (t rows) put(in *sqlvfs.Inode) {
+// Put gives up a hold, if there is one.
+func (t Rows) Put(in *sqlvfs.Inode) {
 	if in == nil {
 		return
 	}
@@ -53,8 +60,8 @@ func (t rows) put(in *sqlvfs.Inode) {
 	t.store.Unlock()
 }
 
-// leads tells whether a symbolic link, if there is one, leads to a target.
-func (t rows) leads(in *sqlvfs.Inode, target string) (bool, error) {
+// Leads tells whether a symbolic link, if there is one, leads to a target.
+func (t Rows) Leads(in *sqlvfs.Inode, target string) (bool, error) {
 	if in == nil {
 		return false, nil
 	}
@@ -64,8 +71,8 @@ func (t rows) leads(in *sqlvfs.Inode, target string) (bool, error) {
 	return is == target, err
 }
 
-// do runs a step that changes the database, under the Store's lock.
-func (t rows) do(step func() error) error {
+// Do runs a step that changes the database, under the Store's lock.
+func (t Rows) Do(step func() error) error {
 	t.store.Lock()
 	defer t.store.Unlock()
 	if err := t.store.Ready(); err != nil {
@@ -74,13 +81,13 @@ func (t rows) do(step func() error) error {
 	return step()
 }
 
-// with is do for a step on one row.
-func (t rows) with(ino sqlvfs.Ino, step func(*sqlvfs.Inode) error) error {
-	return t.do(func() error { return t.held(ino, step) })
+// With is Do for a step on one row.
+func (t Rows) With(ino sqlvfs.Ino, step func(*sqlvfs.Inode) error) error {
+	return t.Do(func() error { return t.Held(ino, step) })
 }
 
-// held runs a step on a row. The Store's lock must be held.
-func (t rows) held(ino sqlvfs.Ino, step func(*sqlvfs.Inode) error) error {
+// Held runs a step on a row. The Store's lock must be held.
+func (t Rows) Held(ino sqlvfs.Ino, step func(*sqlvfs.Inode) error) error {
 	row, err := t.store.Get(ino)
 	if err != nil {
 		return err
@@ -89,10 +96,10 @@ func (t rows) held(ino sqlvfs.Ino, step func(*sqlvfs.Inode) error) error {
 	return step(row)
 }
 
-// create makes an inode without a name, held. Nothing of it stays if the process is killed before
+// Create makes an inode without a name, held. Nothing of it stays if the process is killed before
 // it is linked: so a file appears with all of its content or not at all.
-func (t rows) create(attr sqlvfs.Attr) (row *sqlvfs.Inode, err error) {
-	err = t.do(func() error {
+func (t Rows) Create(attr sqlvfs.Attr) (row *sqlvfs.Inode, err error) {
+	err = t.Do(func() error {
 		attr.Nlink, attr.Size = 0, 0
 		row, err = t.store.New(attr)
 		return err
@@ -100,18 +107,18 @@ func (t rows) create(attr sqlvfs.Attr) (row *sqlvfs.Inode, err error) {
 	return row, err
 }
 
-// update runs a change of an inode's fields and makes the entry stand for the inode, as one step.
-func (t rows) update(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode, change func()) error {
-	return t.do(func() error {
+// Update runs a change of an inode's fields and makes the entry stand for the inode, as one step.
+func (t Rows) Update(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode, change func()) error {
+	return t.Do(func() error {
 		change()
 		t.store.Dirty(in)
 		return t.enter(dir, name, in)
 	})
 }
 
-// change runs a change of an inode's fields.
-func (t rows) change(in *sqlvfs.Inode, change func()) error {
-	return t.do(func() error {
+// Change runs a change of an inode's fields.
+func (t Rows) Change(in *sqlvfs.Inode, change func()) error {
+	return t.Do(func() error {
 		change()
 		t.store.Dirty(in)
 		return nil
@@ -120,7 +127,7 @@ func (t rows) change(in *sqlvfs.Inode, change func()) error {
 
 // enter makes an entry stand for an inode, in place of what it stood for, and keeps the link
 // counts right. The Store's lock must be held.
-func (t rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
+func (t Rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
 	c, ok, whiteout, err := t.store.Child(dir, name)
 	if err != nil {
 		return err
@@ -129,7 +136,7 @@ func (t rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
 		return nil
 	}
 	if ok {
-		if err := t.drop(dir, name, c.Ino); err != nil {
+		if err := t.Drop(dir, name, c.Ino); err != nil {
 			return err
 		}
 	}
@@ -149,9 +156,9 @@ func (t rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
 	return t.store.Link(dir, name, in)
 }
 
-// linked finds the rows that sessions have made for files of the host with several names, and how many
+// Linked finds the rows that sessions have made for files of the host with several names, and how many
 // entries each has. They count names that are on the host only, too.
-func (t rows) linked(workspace string) (map[sqlvfs.Ino]uint32, error) {
+func (t Rows) Linked(workspace string) (map[sqlvfs.Ino]uint32, error) {
 	if t.store == nil {
 		return nil, nil
 	}
@@ -165,10 +172,10 @@ func (t rows) linked(workspace string) (map[sqlvfs.Ino]uint32, error) {
 	return all, err
 }
 
-// countSubdirectories sets a directory's link count once all of the host's entries are stored. A
+// CountSubdirectories sets a directory's link count once all of the host's entries are stored. A
 // session counts subdirectories too that are on the host only; entering their rows counted them
 // again.
-func (t rows) countSubdirectories(dir *sqlvfs.Inode) error {
+func (t Rows) CountSubdirectories(dir *sqlvfs.Inode) error {
 	t.store.Lock()
 	defer t.store.Unlock()
 	children, err := t.store.Children(dir)
@@ -177,7 +184,7 @@ func (t rows) countSubdirectories(dir *sqlvfs.Inode) error {
 	}
 	n := uint32(2)
 	for _, c := range children {
-		if kind(c.Mode) == unix.S_IFDIR {
+		if c.Mode&unix.S_IFMT == unix.S_IFDIR {
 			n++
 		}
 	}
@@ -188,10 +195,10 @@ func (t rows) countSubdirectories(dir *sqlvfs.Inode) error {
 	return nil
 }
 
-// drop removes an entry and, if it was the last name of a directory, everything below. An entry is
+// Drop removes an entry and, if it was the last name of a directory, everything below. An entry is
 // gone before those below it are visited, so a directory that holds itself ends the descent too.
 // The Store's lock must be held.
-func (t rows) drop(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
+func (t Rows) Drop(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
 	if err := t.store.Unlink(dir, name); err != nil {
 		return err
 	}
@@ -210,7 +217,7 @@ func (t rows) drop(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
 		return err
 	}
 	for _, c := range children {
-		if err := t.drop(in, c.Name, c.Ino); err != nil {
+		if err := t.Drop(in, c.Name, c.Ino); err != nil {
 			return err
 		}
 	}
@@ -223,15 +230,15 @@ func (t rows) drop(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
 // less counts one link down. The count is the database's word and may be wrong.
 func less(n uint32) uint32 { return max(n, 1) - 1 }
 
-// setXattrs gives a row the user's extended attributes of the host's file, and no others of these. The Store's lock
+// SetXattrs gives a row the user's extended attributes of the host's file, and no others of these. The Store's lock
 // must be held.
-func (t rows) setXattrs(row *sqlvfs.Inode, want map[string]string) error {
+func (t Rows) SetXattrs(row *sqlvfs.Inode, want map[string]string) error {
 	have, err := t.store.Xattrs(row)
 	if err != nil {
 		return err
 	}
 	for _, name := range have {
-		if _, ok := want[name]; !ok && strings.HasPrefix(name, userXattr) {
+		if _, ok := want[name]; !ok && strings.HasPrefix(name, "user.") {
 			if err := t.store.RemoveXattr(row, name); err != nil {
 				return err
 			}
@@ -245,41 +252,41 @@ func (t rows) setXattrs(row *sqlvfs.Inode, want map[string]string) error {
 	return nil
 }
 
-// walk returns the directory at a path of the workspace, held, or nil.
-func (t rows) walk(workspace, rel string) (*sqlvfs.Inode, error) {
-	dir := t.root()
+// Walk returns the directory at a path of the workspace, held, or nil.
+func (t Rows) Walk(workspace, rel string) (*sqlvfs.Inode, error) {
+	dir := t.Root()
 	names := []string{workspace}
 	if rel != "." {
 		names = append(names, strings.Split(rel, "/")...)
 	}
 	for _, name := range names {
 		if !dir.Attr.IsDir() {
-			t.put(dir)
+			t.Put(dir)
 			return nil, nil
 		}
-		next, err := t.child(dir, name)
-		t.put(dir)
+		next, err := t.Child(dir, name)
+		t.Put(dir)
 		if err != nil || next == nil {
 			return nil, err
 		}
 		dir = next
 	}
 	if !dir.Attr.IsDir() {
-		t.put(dir)
+		t.Put(dir)
 		return nil, nil
 	}
 	return dir, nil
 }
 
-// empty tells whether a directory has no entries.
-func (t rows) empty(dir *sqlvfs.Inode) (bool, error) {
+// Empty tells whether a directory has no entries.
+func (t Rows) Empty(dir *sqlvfs.Inode) (bool, error) {
 	t.store.Lock()
 	defer t.store.Unlock()
 	children, err := t.store.Children(dir)
 	return len(children) == 0, err
 }
 
-// remove removes an entry, as one step.
-func (t rows) remove(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
-	return t.do(func() error { return t.drop(dir, name, ino) })
+// Remove removes an entry, as one step.
+func (t Rows) Remove(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
+	return t.Do(func() error { return t.Drop(dir, name, ino) })
 }

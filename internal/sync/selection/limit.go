@@ -1,4 +1,6 @@
-package sync
+// Package selection tells which paths of a workspace the user means: those that were named, without those that patterns
+// leave out.
+package selection
 
 import (
 	"fmt"
@@ -11,29 +13,31 @@ import (
 	"github.com/riverlytech/art/internal/sync/quote"
 )
 
-// limit are the paths that the user has named; none means all.
-type limit []string
+// Limit are the paths that the user has named; none means all.
+type Limit []string
 
-func (l limit) has(rel string) bool {
+// Has tells whether a path is one of these, or below one.
+func (l Limit) Has(rel string) bool {
 	return len(l) == 0 || slices.ContainsFunc(l, func(at string) bool {
 		return at == "." || rel == at || strings.HasPrefix(rel, at+"/")
 	})
 }
 
-// meets tells whether a path is one of these, or leads to one.
-func (l limit) meets(rel string) bool {
-	return l.has(rel) || slices.ContainsFunc(l, func(at string) bool { return strings.HasPrefix(at, rel+"/") })
+// Meets tells whether a path is one of these, or leads to one.
+func (l Limit) Meets(rel string) bool {
+	return l.Has(rel) || slices.ContainsFunc(l, func(at string) bool { return strings.HasPrefix(at, rel+"/") })
 }
 
 // PathError is about a path that the user has named and that cannot be meant: nothing was done.
-type PathError struct{ error }
+type PathError struct{ Err error }
 
-func (e PathError) Unwrap() error { return e.error }
+func (e PathError) Error() string { return e.Err.Error() }
+func (e PathError) Unwrap() error { return e.Err }
 
-// limitTo turns the paths that the user gives into paths below the workspace: relative to the current
+// To turns the paths that the user gives into paths below the workspace: relative to the current
 // directory, or else to the workspace. known tells whether either side has, or had, such a path; one
 // that neither knows is most likely a slip of the fingers.
-func limitTo(workspace string, paths []string, known func(rel string) bool) (limit, error) {
+func To(workspace string, paths []string, known func(rel string) bool) (Limit, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -41,7 +45,7 @@ func limitTo(workspace string, paths []string, known func(rel string) bool) (lim
 	if err != nil {
 		return nil, err
 	}
-	var l limit
+	var l Limit
 	for _, arg := range paths {
 		may := candidates(workspace, cwd, arg)
 		i := slices.IndexFunc(may, known)
@@ -77,32 +81,4 @@ func below(dir, at string) (string, bool) {
 		return ".", true
 	}
 	return strings.CutPrefix(at, strings.TrimSuffix(dir, "/")+"/")
-}
-
-// knows tells whether either side has something at a path, or had when both last agreed.
-func (p *planner) knows(rel string) bool {
-	if _, err := p.host.stat(rel); err == nil || p.base[rel] != nil || p.origins[rel] != nil {
-		return true
-	}
-	if p.top != nil {
-		n, from := p.guestAt(rel)
-		if n == nil && from != "" {
-			_, err := p.host.stat(from)
-			return err == nil
-		}
-		if dir, _ := p.guestAt(path.Dir(rel)); n != nil || dir != nil && slices.Contains(dir.Whiteouts, path.Base(rel)) {
-			return true
-		}
-	}
-	for at := range p.base { // a directory needs no baseline of its own
-		if strings.HasPrefix(at, rel+"/") {
-			return true
-		}
-	}
-	for at := range p.origins {
-		if strings.HasPrefix(at, rel+"/") {
-			return true
-		}
-	}
-	return false
 }

@@ -1,8 +1,9 @@
-package sync
+package selection
 
 import (
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"strings"
 	"sync"
@@ -27,8 +28,8 @@ const ignoreFile = ".artignore"
 // maxPatterns bounds a file with patterns, in bytes.
 const maxPatterns = 1 << 20
 
-// filter tells what is left out.
-type filter struct {
+// Filter tells what is left out.
+type Filter struct {
 	exclude, ignored ignore.List
 	git              *settings.Ignored // nil: what git ignores stays
 
@@ -36,21 +37,30 @@ type filter struct {
 	dirs map[string]string
 }
 
-func newFilter(h *host, opt *Options) (*filter, error) {
-	list, err := h.patterns(ignoreFile)
+// Patterns are where the patterns come from.
+type Patterns struct {
+	Exclude   []string
+	NoIgnored bool                               // what git ignores is left out
+	Workspace string                             // its path
+	Open      func(rel string) (*os.File, error) // opens a file of it
+}
+
+// NewFilter reads what there is in the workspace.
+func NewFilter(from Patterns) (*Filter, error) {
+	list, err := from.read(ignoreFile)
 	if err != nil && err != unix.ENOENT { // then nobody knows what is to be left out
 		return nil, fmt.Errorf("read %s: %w", ignoreFile, hostdir.Unwrap(err))
 	}
-	f := &filter{exclude: ignore.Parse(opt.Exclude), ignored: list, dirs: map[string]string{".": ""}}
-	if opt.NoIgnored {
-		f.git = settings.NewIgnored(h.dir.Name(), h.patterns)
+	f := &Filter{exclude: ignore.Parse(from.Exclude), ignored: list, dirs: map[string]string{".": ""}}
+	if from.NoIgnored {
+		f.git = settings.NewIgnored(from.Workspace, from.read)
 	}
 	return f, nil
 }
 
-// patterns reads a file with patterns.
-func (h *host) patterns(rel string) (ignore.List, error) {
-	f, err := h.openFile(rel)
+// read reads a file with patterns.
+func (p *Patterns) read(rel string) (ignore.List, error) {
+	f, err := p.Open(rel)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +72,8 @@ func (h *host) patterns(rel string) (ignore.List, error) {
 	return ignore.Parse(strings.Split(string(data), "\n")), err
 }
 
-// by says what leaves a path out, or nothing.
-func (f *filter) by(rel string, isDir bool) string {
+// By says what leaves a path out, or nothing.
+func (f *Filter) By(rel string, isDir bool) string {
 	if f == nil || f.exclude == nil && f.ignored == nil && f.git == nil || rel == "." {
 		return ""
 	}
@@ -76,22 +86,9 @@ func (f *filter) by(rel string, isDir bool) string {
 	return why
 }
 
-// wants tells whether the user asked for a path: with those that were named, and without those that
-// patterns leave out, which are counted.
-func (p *planner) wants(a *item) bool {
-	if !p.limit.has(a.path) {
-		return false
-	}
-	by := p.filter.by(a.path, a.isDir())
-	if by != "" {
-		p.report.leftOut(by)
-	}
-	return by == ""
-}
-
 // own says what of the patterns that are art's own leaves a path out: what is in a directory that is left
 // out is, too.
-func (f *filter) own(rel string, isDir bool) string {
+func (f *Filter) own(rel string, isDir bool) string {
 	why, known := f.dirs[rel]
 	if known {
 		return why
