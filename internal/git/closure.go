@@ -20,11 +20,17 @@ type commit struct {
 	subject string
 }
 
+// maxSubject bounds a subject, in bytes.
+const maxSubject = 1 << 10
+
 // parseCommit reads a commit's lines up to its message.
 func parseCommit(data []byte) (c commit, err error) {
 	head, message, _ := strings.Cut(string(data), "\n\n")
 	c.subject, _, _ = strings.Cut(strings.TrimLeft(message, "\n"), "\n")
-	for i, line := range strings.Split(head, "\n") {
+	c.subject = strings.Clone(c.subject[:min(len(c.subject), maxSubject)]) // the rest of the object goes
+	i := -1
+	for line := range strings.SplitSeq(head, "\n") {
+		i++
 		name, rest, _ := strings.Cut(line, " ")
 		id, isID := parseID(rest)
 		switch {
@@ -143,9 +149,9 @@ type expected struct {
 // an error, nothing was added.
 func (c *closure) add(id ID, kind plumbing.ObjectType) error {
 	wants, commits, shallow := len(c.want), len(c.commits), len(c.shallow)
-	err := c.walk([]expected{{id, kind}})
+	found, err := c.walk(expected{id, kind})
 	if err != nil {
-		for _, id := range c.want[wants:] {
+		for _, id := range found {
 			delete(c.done, id)
 		}
 		c.want, c.commits, c.shallow = c.want[:wants], c.commits[:commits], c.shallow[:shallow]
@@ -153,81 +159,95 @@ func (c *closure) add(id ID, kind plumbing.ObjectType) error {
 	return err
 }
 
-func (c *closure) walk(todo []expected) error {
-	for len(todo) > 0 {
-		if c.ctx.Err() != nil {
-			return c.ctx.Err()
-		}
-		e := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+// walk returns what it has found.
+func (c *closure) walk(from expected) (found []ID, err error) {
+	var todo []expected
+	// What is named a million times, and what is not there, must not be remembered as often.
+	push := func(e expected) error {
 		if c.done[e.id] {
-			continue
+			return nil
 		}
-		there, err := c.onHost(e.id)
-		if err != nil {
+		if there, err := c.onHost(e.id); there || err != nil {
 			return err
 		}
-		if there {
-			continue
-		}
-		next, err := c.refersTo(e)
-		if errors.Is(err, errMissing) && c.promisor {
-			continue
-		}
-		if err != nil {
+		if err := c.has(e.id); err != nil {
+			if errors.Is(err, errMissing) && c.promisor {
+				return nil
+			}
 			return err
 		}
 		c.done[e.id] = true
-		c.want = append(c.want, e.id)
-		todo = append(todo, next...)
+		found, todo = append(found, e.id), append(todo, e)
+		return nil
 	}
-	return nil
+	if err := push(from); err != nil {
+		return found, err
+	}
+	for len(todo) > 0 {
+		if c.ctx.Err() != nil {
+			return found, c.ctx.Err()
+		}
+		e := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		c.want = append(c.want, e.id)
+		if err := c.refersTo(e, push); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
-// refersTo returns what an object of the guest refers to.
-func (c *closure) refersTo(e expected) (next []expected, err error) {
+// refersTo pushes what an object of the guest refers to.
+func (c *closure) refersTo(e expected, push func(expected) error) (err error) {
 	if e.kind == plumbing.AnyObject {
 		if e.kind, err = c.kind(e.id); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if e.kind == plumbing.BlobObject {
-		return nil, c.has(e.id) // its content is looked at when it is imported
+		return nil // its content is looked at when it is imported
 	}
 	obj, err := c.read(e.id, maxMeta)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if obj.kind != e.kind {
-		return nil, fmt.Errorf("object %s: %w: a %s in the place of a %s", e.id, errDamaged, obj.kind, e.kind)
+		return fmt.Errorf("object %s: %w: a %s in the place of a %s", e.id, errDamaged, obj.kind, e.kind)
 	}
 	switch obj.kind {
 	case plumbing.CommitObject:
 		m, err := parseCommit(obj.data)
 		if err != nil {
-			return nil, fmt.Errorf("object %s: %w", e.id, err)
+			return fmt.Errorf("object %s: %w", e.id, err)
 		}
 		c.commits = append(c.commits, e.id)
-		next = append(next, expected{m.tree, plumbing.TreeObject})
 		if c.grafted[e.id] {
 			c.shallow = append(c.shallow, e.id)
-			return next, nil
+			m.parents = nil
+		}
+		if err := push(expected{m.tree, plumbing.TreeObject}); err != nil {
+			return err
 		}
 		for _, p := range m.parents {
-			next = append(next, expected{p, plumbing.CommitObject})
+			if err := push(expected{p, plumbing.CommitObject}); err != nil {
+				return err
+			}
 		}
 	case plumbing.TreeObject:
 		list, err := parseTree(obj.data)
 		if err != nil {
-			return nil, fmt.Errorf("object %s: %w", e.id, err)
+			return fmt.Errorf("object %s: %w", e.id, err)
 		}
 		for _, t := range list {
+			kind := plumbing.BlobObject
 			switch t.mode {
 			case filemode.Submodule:
+				continue
 			case filemode.Dir:
-				next = append(next, expected{t.id, plumbing.TreeObject})
-			default:
-				next = append(next, expected{t.id, plumbing.BlobObject})
+				kind = plumbing.TreeObject
+			}
+			if err := push(expected{t.id, kind}); err != nil {
+				return err
 			}
 		}
 	case plumbing.TagObject:
@@ -235,11 +255,11 @@ func (c *closure) refersTo(e expected) (next []expected, err error) {
 		hex, _, _ := strings.Cut(rest, "\n")
 		id, isID := parseID(hex)
 		if !ok || !isID {
-			return nil, fmt.Errorf("object %s: %w", e.id, errDamaged)
+			return fmt.Errorf("object %s: %w", e.id, errDamaged)
 		}
-		next = append(next, expected{id, plumbing.AnyObject})
+		return push(expected{id, plumbing.AnyObject})
 	}
-	return next, nil
+	return nil
 }
 
 // has tells whether the guest has an object, without reading it.

@@ -274,7 +274,7 @@ func (o *objects) isAncestor(old, from ID) (bool, error) {
 	}
 	const slack = 86400 // clocks are not all right
 	seen := map[ID]bool{from: true}
-	queue := &byDate{}
+	queue, parents := &byDate{}, 0
 	push := func(id ID) error {
 		c, err := o.commit(id)
 		if err != nil {
@@ -282,13 +282,14 @@ func (o *objects) isAncestor(old, from ID) (bool, error) {
 		}
 		if c.when >= target.when-slack {
 			heap.Push(queue, dated{c.parents, c.when})
+			parents += len(c.parents)
 		}
 		return nil
 	}
 	if err := push(from); err != nil {
 		return false, err
 	}
-	for queue.Len() > 0 && len(seen) < maxWalk {
+	for queue.Len() > 0 && len(seen) < maxWalk && parents < 4*maxWalk {
 		for _, p := range heap.Pop(queue).(dated).parents {
 			if p == old {
 				return true, nil

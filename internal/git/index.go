@@ -14,8 +14,11 @@ import (
 )
 
 const (
-	maxIndex  = 512 << 20 // bytes of an index
-	statBytes = 40        // ctime, mtime, dev, ino, mode, uid, gid, size: gitformat-index(5)
+	maxIndex = 512 << 20 // bytes of an index
+	maxPaths = 512 << 20 // of what is in it, or in a tree: few bytes of version 4, and few trees, can stand for much
+	// entryBytes is how much an entry of either is counted for, besides its name.
+	entryBytes = 40
+	statBytes  = 40 // ctime, mtime, dev, ino, mode, uid, gid, size: gitformat-index(5)
 )
 
 var errIndex = errors.New("an index of a form that art does not know")
@@ -58,7 +61,7 @@ func decodeIndex(data []byte) (list []indexEntry, root ID, err error) {
 		return nil, root, errDamaged
 	}
 	list = make([]indexEntry, 0, count)
-	rest := body[12:]
+	rest, left := body[12:], min(maxPaths, 32<<20+16*len(data))
 	for range count {
 		var e indexEntry
 		last := ""
@@ -70,6 +73,9 @@ func decodeIndex(data []byte) (list []indexEntry, root ID, err error) {
 		}
 		if len(list) > 0 && list[len(list)-1].compare(&e) >= 0 {
 			return nil, root, errDamaged
+		}
+		if left -= entryBytes + len(e.name); left < 0 {
+			return nil, root, errLarge
 		}
 		list = append(list, e)
 	}
@@ -229,7 +235,8 @@ func (o *objects) staged(list []indexEntry, root, tree ID) (diff []indexEntry, e
 	}
 	files := map[string]treeEntry{}
 	if !tree.IsZero() {
-		if err := o.flatten(tree, "", files, 0); err != nil {
+		left := maxPaths
+		if err := o.flatten(tree, "", files, &left); err != nil {
 			return nil, err
 		}
 	}
@@ -246,14 +253,20 @@ func (o *objects) staged(list []indexEntry, root, tree ID) (diff []indexEntry, e
 	return diff, nil
 }
 
-func (o *objects) flatten(tree ID, dir string, files map[string]treeEntry, depth int) error {
+// flatten adds the files of a tree, with no more bytes of entries and paths than are left.
+func (o *objects) flatten(tree ID, dir string, files map[string]treeEntry, left *int) error {
 	list, err := o.tree(tree)
-	if err != nil || depth > 1024 {
+	if err != nil {
 		return err
 	}
 	for _, e := range list {
+		if *left -= entryBytes + len(dir) + len(e.name); *left < 0 || len(dir) > 4096 {
+			return errLarge
+		}
+	}
+	for _, e := range list {
 		if e.mode == filemode.Dir {
-			if err := o.flatten(e.id, dir+e.name+"/", files, depth+1); err != nil {
+			if err := o.flatten(e.id, dir+e.name+"/", files, left); err != nil {
 				return err
 			}
 			continue

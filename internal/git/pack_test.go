@@ -41,6 +41,8 @@ func delta(base, n uint64) []byte {
 	return b
 }
 
+func deflated(data []byte) []byte { return deflate(zlib.NewWriter(nil), data) }
+
 func deflate(w *zlib.Writer, data []byte) []byte {
 	var b bytes.Buffer
 	w.Reset(&b)

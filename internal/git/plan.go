@@ -128,7 +128,13 @@ func (p *Plan) plan() error {
 	for _, name := range p.g.bad {
 		p.conflict(name + " of the guest is no reference: it is left out")
 	}
-	return p.decideLogs("logs", 0)
+	if err := p.decideLogs("logs", 0); err != nil {
+		return err
+	}
+	if p.logs.cut {
+		p.note("not all of the guest's reflogs come: some cannot be read, or are too large")
+	}
+	return nil
 }
 
 func (p *Plan) conflict(text string) { p.Conflicts = append(p.Conflicts, text) }

@@ -9,7 +9,10 @@ import (
 	"strings"
 )
 
-const maxLog = 32 << 20 // bytes of a reflog
+const (
+	maxLog  = 32 << 20  // bytes of a reflog
+	maxLogs = 128 << 20 // of all that the guest has
+)
 
 // logLine is a line of a reflog: a reference went from one object to another.
 type logLine struct {
@@ -93,10 +96,12 @@ type logs struct {
 	host  *hostDir
 	guest Guest
 	h, g  map[string][]logLine
+	left  int64 // bytes that may still be read of the guest's
+	cut   bool  // some of them were not read
 }
 
 func newLogs(h *hostDir, g Guest) *logs {
-	return &logs{h, g, map[string][]logLine{}, map[string][]logLine{}}
+	return &logs{host: h, guest: g, h: map[string][]logLine{}, g: map[string][]logLine{}, left: maxLogs}
 }
 
 // of returns a reference's lines on each side. Where the guest has none of its own, they are the host's.
@@ -104,11 +109,12 @@ func (l *logs) of(name string) (host, guest []logLine, own bool) {
 	if _, ok := l.h[name]; !ok {
 		data, _ := l.host.read("logs/"+name, maxLog)
 		l.h[name] = parseLog(data)
-		data, err := readGuest(l.guest, "logs/"+name, maxLog)
+		data, err := readGuest(l.guest, "logs/"+name, min(maxLog, l.left))
 		if err == nil {
 			l.g[name] = parseLog(data)
+			l.left -= int64(len(data))
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			l.g[name] = []logLine{}
+			l.g[name], l.cut = []logLine{}, true
 		}
 	}
 	guest, own = l.g[name]
