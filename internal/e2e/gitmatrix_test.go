@@ -30,6 +30,15 @@ var onHost = map[string]string{
 	"stages": "echo host$N >>host.txt; git add host.txt",
 	"amends": "echo host$N >>host.txt; git commit -qa --amend -m host$N",
 	"gcs":    "git commit -q --allow-empty -m host$N; git gc -q",
+	// What happens while a pull runs; another pull follows.
+	"locked": "",
+	"during": "",
+}
+
+// duringPull is what the host does while the first of two pulls runs, and what it does after that.
+var duringPull = map[string][2]string{
+	"locked": {"touch .git/$(echo index.lock refs/heads/main.lock HEAD.lock | cut -d' ' -f$N)", "find .git -name '*.lock' -delete"},
+	"during": {"for i in 1 2 3 4 5; do git commit -q --allow-empty -m during$N.$i && git rev-parse HEAD || true; done 2>/dev/null", ""},
 }
 
 var inGuest = map[string]string{
@@ -41,6 +50,10 @@ var inGuest = map[string]string{
 	"gc":       "echo guest$N >>a.txt; git commit -qam guest$N; git gc -q --prune=now",
 	"worktree": "git worktree add -q -b wt$N ../wt$N; cd ../wt$N; echo guest$N >>a.txt; git commit -qam wt$N; cd - >/dev/null; git worktree prune; echo guest$N >>b.txt; git commit -qam guest$N",
 	"stash":    "echo guest$N >>a.txt; git stash -q; echo guest$N >>b.txt; git commit -qam guest$N; git stash pop -q; git stash -q",
+	// Beyond the least that is asked for: what is in the index alone, and in the middle of something.
+	"staged":  "echo staged$N >>a.txt; git add a.txt; echo later$N >>a.txt; echo only$N >only$N.txt; git add only$N.txt; rm only$N.txt",
+	"merging": "git add -A; git commit -qm merged$N || true; git switch -q -c m$N; echo m$N >a.txt; git commit -qam m$N; git switch -q -; echo n$N >a.txt; git commit -qam n$N; ! git merge -q m$N >/dev/null",
+	"linked":  "test -d ../linked || git worktree add -q -b linked ../linked; cd ../linked; echo linked$N >>a.txt; git commit -qm linked$N a.txt; echo staged$N >>b.txt; git add b.txt; cd - >/dev/null; echo guest$N >>b.txt; git commit -qam guest$N",
 }
 
 // harmless are the host's that no conflict may come from.
@@ -54,21 +67,28 @@ func TestGitMatrix(t *testing.T) {
 	if os.Getenv("ART_TEST_LONG") == "" {
 		hosts, rounds = []string{"status", "commits", "stages", "gc"}, 2
 		guests = []string{"commit", "amend", "gc", "stash"}
+		for _, pair := range [][2]string{{"commits", "staged"}, {"switches", "staged"}, {"commits", "merging"}, {"idle", "linked"}, {"stages", "linked"}, {"locked", "commit"}, {"locked", "branch"}, {"during", "commit"}} {
+			t.Run(pair[0]+"/"+pair[1], func(t *testing.T) { t.Parallel(); runMatrix(t, pair[0], pair[1], "after", rounds) })
+		}
 	}
 	for _, h := range hosts {
 		for _, g := range guests {
 			for _, how := range []string{"after", "live", "pushed"} {
 				t.Run(h+"/"+g+"/"+how, func(t *testing.T) {
 					t.Parallel()
-					m := newMatrix(t, h, g)
-					m.live, m.pushed = how == "live", how == "pushed"
-					m.push()
-					for n := range rounds {
-						m.round(n + 1)
-					}
+					runMatrix(t, h, g, how, rounds)
 				})
 			}
 		}
+	}
+}
+
+func runMatrix(t *testing.T, host, guest, how string, rounds int) {
+	m := newMatrix(t, host, guest)
+	m.live, m.pushed = how == "live", how == "pushed"
+	m.push()
+	for n := range rounds {
+		m.round(n + 1)
 	}
 }
 
@@ -88,6 +108,7 @@ type matrix struct {
 	pushed      bool     // all of the host's is in the database
 	told        []string // commits that were made, on either side
 	staged      []string // what the guest has staged in the end
+	holds       []string // objects that its references, its index and its worktrees hold then
 	log         bytes.Buffer
 }
 
@@ -122,8 +143,13 @@ func (m *matrix) try(dir, script string, n int) (string, error) {
 	return string(out), err
 }
 
-// commits returns all commits that references and reflogs hold.
-const listCommits = "git rev-list --all --reflog"
+const (
+	// listCommits prints all commits that references and reflogs hold.
+	listCommits = "git rev-list --all --reflog"
+	// listHeld prints the objects that are held without reflogs: by references, by indexes, and by a merge that is
+	// not finished.
+	listHeld = "{ git rev-list --objects --all --indexed-objects HEAD; git rev-parse -q --verify MERGE_HEAD || true; } | sed 's/ .*//'"
+)
 
 func (m *matrix) round(n int) {
 	m.Helper()
@@ -135,11 +161,7 @@ func (m *matrix) round(n int) {
 	m.told = append(m.told, strings.Fields(m.sh(m.ws, listCommits, n))...)
 	staged := m.sh(m.ws, "git diff --cached --name-status", n)
 
-	told, err := m.try(m.dir(), filepath.Join(bin, "art")+" pull -m ws -d ws.db", n)
-	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 3) {
-		m.Fatalf("pull: %v\n%s", err, m.log.String())
-	}
+	told := m.pull(n)
 	if slices.Contains(harmless, m.host) && !m.live && strings.Contains(told, "CONFLICT ws/.git") {
 		m.Errorf("round %d: a conflict that is none\n%s", n, m.log.String())
 	}
@@ -152,7 +174,7 @@ func (m *matrix) round(n int) {
 			m.Errorf("round %d: nobody staged %q\n%s", n, line, m.log.String())
 		}
 	}
-	if !m.live && now != staged {
+	if !m.live && len(m.staged) == 0 && now != staged {
 		m.Errorf("round %d: staged before: %q, and after: %q\n%s", n, staged, now, m.log.String())
 	}
 	have := strings.Fields(m.sh(m.ws, listCommits, n))
@@ -162,6 +184,7 @@ func (m *matrix) round(n int) {
 			return
 		}
 	}
+	m.held(n)
 	if m.Failed() {
 		return
 	}
@@ -175,6 +198,53 @@ fi
 git add -A; git commit -qm rest || true`, n)
 	m.told = append(m.told, strings.Fields(m.sh(m.ws, listCommits, n))...)
 	m.push()
+}
+
+// pull pulls, and returns what is said. Where something happens on the host meanwhile, it pulls once more after that.
+func (m *matrix) pull(n int) string {
+	m.Helper()
+	pull := filepath.Join(bin, "art") + " pull -m ws -d ws.db"
+	if do, ok := duringPull[m.host]; ok {
+		host := "(cd ws; " + do[0] + ") & "
+		if m.host == "locked" {
+			host = "(cd ws; " + do[0] + "); "
+		}
+		out, _ := m.try(m.dir(), host+pull+" >pull.log 2>&1 || true; cat pull.log >&2; wait; cd ws; "+do[1], n)
+		for line := range strings.Lines(out) {
+			if line = strings.TrimSpace(line); len(line) == 40 && !strings.Contains(line, " ") {
+				m.told, m.holds = append(m.told, line), append(m.holds, line)
+			}
+		}
+	}
+	told, err := m.try(m.dir(), pull, n)
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 3) {
+		m.Fatalf("pull: %v\n%s", err, m.log.String())
+	}
+	return told
+}
+
+// held makes sure that all that the guest held, without reflogs, is held by the host or is still the guest's, whose
+// repositories have to be whole.
+func (m *matrix) held(n int) {
+	m.Helper()
+	have := m.sh(m.ws, listHeld, n)
+	have += m.sh(m.dir(), filepath.Join(bin, "art")+" -q -m ws -d ws.db -- sh -ec 'export GIT_OPTIONAL_LOCKS=0; "+strings.ReplaceAll(listHeld, "'", `'\''`)+`
+git fsck --strict 2>&1 | grep -v -e ^dangling -e ^notice || true
+git worktree list --porcelain | grep ^worktree | while read -r _ dir; do git -C $dir status >/dev/null; done'`, n)
+	if strings.Contains(have, "error") || strings.Contains(have, "fatal") || strings.Contains(have, "missing") {
+		m.Errorf("round %d: the guest finds: %s\n%s", n, have, m.log.String())
+	}
+	lines := map[string]bool{}
+	for line := range strings.Lines(have) {
+		lines[strings.TrimSpace(line)] = true
+	}
+	for _, id := range m.holds {
+		if !lines[id] {
+			m.Errorf("round %d: nothing holds %s\n%s", n, id, m.log.String())
+			return
+		}
+	}
 }
 
 // push stores what the host has. The guest must find a repository in which nothing is to do.
@@ -204,7 +274,7 @@ func (m *matrix) session(n int) {
 	} else {
 		script += "\ngit fsck --strict >&2\n"
 	}
-	script += "git diff --cached --name-status | sed 's/^/staged: /'\n"
+	script += "git diff --cached --name-status | sed 's/^/staged: /'\n" + listHeld + " | sed 's/^/holds: /'\n"
 	script += listCommits
 	if m.live {
 		script += " || true" // a directory of objects that is the guest's own shows none that the host makes there
@@ -224,10 +294,13 @@ func (m *matrix) session(n int) {
 	if err := cmd.Start(); err != nil {
 		m.Fatal(err)
 	}
-	m.staged = nil
+	m.staged, m.holds = nil, nil
 	for s := bufio.NewScanner(out); s.Scan(); {
 		is, ok := strings.CutPrefix(s.Text(), "staged: ")
+		object, holds := strings.CutPrefix(s.Text(), "holds: ")
 		switch {
+		case holds:
+			m.holds = append(m.holds, object)
 		case ok:
 			m.staged = append(m.staged, is)
 		case s.Text() == "ready":

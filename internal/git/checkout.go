@@ -201,6 +201,7 @@ func (p *Plan) decideCheckout() error {
 	if !guestHead && !indexChanged && !branchChanged && p.diverted[co.h.sym] == "" && !p.broken[co.h.sym] {
 		if co.bad != "" && co.own && !strings.HasPrefix(co.bad, "the host's") {
 			p.conflict(co.bad + "; the host's stays")
+			p.Kept = true
 		}
 		p.stateFiles(true)
 		return nil
@@ -217,23 +218,7 @@ func (p *Plan) decideCheckout() error {
 		p.stateFiles(true)
 		return p.wantIndex()
 	}
-	p.Apart = true
-	if co.g.sym == "" {
-		if there, err := p.objects.onHost(co.gAt); err != nil {
-			return err
-		} else if !there && !p.closure.done[co.gAt] {
-			if err := p.beside(RefChange{Name: "refs/heads/detached", New: co.gAt}, "the guest is on no branch"); err != nil {
-				return err
-			}
-		}
-	}
-	if branchChanged && co.h.sym != "" {
-		return p.divertCurrent(why)
-	}
-	if !quiet {
-		p.conflict(why + ": its branch and its index stay")
-	}
-	return nil
+	return p.apart(why, quiet)
 }
 
 // movedHead tells which sides have made HEAD another one.
@@ -359,18 +344,6 @@ func (p *Plan) wantIndex() error {
 	}
 	takeStat(co.gIndex, co.hIndex)
 	return nil
-}
-
-// divertCurrent brings the branch that the host is on under another name, since its index stays.
-func (p *Plan) divertCurrent(why string) error {
-	i := slices.IndexFunc(p.Refs, func(c RefChange) bool { return c.Name == p.co.h.sym })
-	c := p.Refs[i]
-	p.Refs = slices.Delete(p.Refs, i, i+1)
-	if c.New.IsZero() {
-		return nil
-	}
-	c.Rewound = false
-	return p.beside(c, why)
 }
 
 // stateFiles plans what git says it is, or was, in the middle of.

@@ -126,7 +126,8 @@ func (p *Plan) decideRef(name string) error {
 			return err
 		}
 		if !forward {
-			return p.beside(c, "both sides have moved it")
+			p.aside = append(p.aside, aside{c, "both sides have moved it"})
+			return nil
 		}
 	case hok:
 		forward, err := p.objects.isAncestor(h.id, g.id)
@@ -136,7 +137,8 @@ func (p *Plan) decideRef(name string) error {
 		c.Rewound = !forward
 	}
 	if at := p.elsewhere[name]; at != "" && hok && !p.force {
-		return p.beside(c, "it is checked out in "+at)
+		p.aside = append(p.aside, aside{c, "it is checked out in " + at})
+		return nil
 	}
 	return p.adopt(c)
 }
@@ -213,26 +215,36 @@ func (p *Plan) heldElsewhere(c RefChange) (bool, error) {
 	return false, nil
 }
 
-// beside brings a reference that cannot have its name under another.
+// aside is a reference that is to come under another name, and why.
+type aside struct {
+	change RefChange
+	why    string
+}
+
+// beside brings a reference that cannot have its name under another: one that nothing has, or that leads to it.
 func (p *Plan) beside(c RefChange, why string) error {
 	for i := range 100 {
 		at := RefChange{Name: c.Name + ".art", New: c.New, For: c.Name}
 		if i > 0 {
 			at.Name = fmt.Sprintf("%s.art%d", c.Name, i+1)
 		}
-		v, ok := p.h.at(at.Name)
-		if ok && v.id != c.New {
-			forward, err := p.objects.isAncestor(v.id, c.New)
-			if err != nil {
-				return err
-			}
-			if !forward {
-				continue
-			}
+		at.was, _ = p.h.at(at.Name)
+		at.Old = at.was.id
+		is := at.Old
+		planned, taken := p.change(at.Name)
+		if taken {
+			is = planned.New
 		}
-		at.Old, at.was = v.id, v
-		n := len(p.Refs)
-		if v.id != c.New {
+		free, there, err := p.leadsTo(is, c.New)
+		if err != nil {
+			return err
+		}
+		if !free && !there || taken && is.IsZero() {
+			continue
+		}
+		if !there {
+			p.drop(at.Name)
+			n := len(p.Refs)
 			if err := p.adopt(at); err != nil || len(p.Refs) == n {
 				return err
 			}
@@ -247,6 +259,18 @@ func (p *Plan) beside(c RefChange, why string) error {
 	}
 	p.conflict(short(c.Name) + ": " + why + ", and there is no name left for the guest's")
 	return nil
+}
+
+// leadsTo tells whether a reference that is an object, or none, can become another, and whether it holds that already.
+func (p *Plan) leadsTo(is, other ID) (free, there bool, err error) {
+	if is.IsZero() {
+		return true, false, nil
+	}
+	if there, err = p.objects.isAncestor(other, is); there || err != nil {
+		return false, there, err
+	}
+	free, err = p.objects.isAncestor(is, other)
+	return free, false, err
 }
 
 // short is a reference's name as git shows it.

@@ -18,7 +18,13 @@
 //
 // HEAD, the branch that it is on and the index are one (checkout.go): all of the guest's are taken, or
 // none. They stay the host's where its index holds staged work, where it is on another branch, where the branch
-// has moved on both sides, and in the middle of a merge or a rebase.
+// has moved on both sides, and in the middle of a merge or a rebase. Then the guest's branch comes under the name
+// NAME.art, and what it has staged as a commit upon it (apart.go).
+//
+// # What the guest keeps
+//
+// Once the host has what the guest had, the guest's own goes, and it sees the host's. What could not be brought stays
+// in the guest, with all that it refers to (brought.go).
 package git
 
 import (

@@ -32,7 +32,8 @@ type objects struct {
 	promisor  bool // the host has objects elsewhere, and may lack any of them
 	blocks    blocks
 	bases     bases
-	known     map[ID]bool // whether the host has it
+	known     map[ID]bool   // whether the host has it
+	made      map[ID]object // for the host
 }
 
 // hostStore is a directory of objects on the host.
@@ -44,7 +45,7 @@ type hostStore struct {
 }
 
 func newObjects(h *hostDir, g Guest) (*objects, error) {
-	o := &objects{host: h, guest: g, blocks: blocks{map[blockAt][]byte{}}, bases: bases{objects: map[baseAt]object{}}, known: map[ID]bool{}}
+	o := &objects{host: h, guest: g, blocks: blocks{map[blockAt][]byte{}}, bases: bases{objects: map[baseAt]object{}}, known: map[ID]bool{}, made: map[ID]object{}}
 	return o, o.addStore(h, "objects", 0)
 }
 
@@ -154,6 +155,9 @@ type object struct {
 
 // read returns an object of either side, but none larger than limit.
 func (o *objects) read(id ID, limit int64) (object, error) {
+	if obj, ok := o.made[id]; ok {
+		return obj, nil
+	}
 	for _, s := range o.stores {
 		f, st, err := s.dir.openFile(path.Join(s.at, loosePath(id)))
 		if err == nil {

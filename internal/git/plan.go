@@ -38,6 +38,8 @@ type Plan struct {
 	// Apart says that the host's HEAD and index stay, though the guest has changed something: what the
 	// guest has committed does not belong into the files that are checked out.
 	Apart bool
+	// Kept says that what the guest has checked out stays in the guest: it could not come in any form.
+	Kept bool
 
 	guest   Guest
 	host    *hostDir
@@ -52,8 +54,11 @@ type Plan struct {
 	reasons []string // why the guest's repository is left as it is
 
 	elsewhere map[string]string // branches that another worktree of the host is on, and which
+	aside     []aside           // references that cannot have their names
 	diverted  map[string]string // references that came under another name
 	broken    map[string]bool   // references whose objects are not all there
+	foreign   map[string]bool   // worktrees that only the guest has
+	pinned    map[string]bool   // references that stay in the guest
 
 	co       checkout
 	logLines map[string][]logLine // what reflogs are to be
@@ -75,7 +80,7 @@ func New(ctx context.Context, opt Options) (_ *Plan, err error) {
 		opt.Guest = worktreeGuest{opt.Guest, opt.Own}
 	}
 	p := &Plan{guest: opt.Guest, host: h, top: opt.Top, force: opt.Force, stay: opt.Stay, logs: newLogs(h, opt.Guest),
-		elsewhere: map[string]string{}, diverted: map[string]string{}, broken: map[string]bool{},
+		elsewhere: map[string]string{}, diverted: map[string]string{}, broken: map[string]bool{}, foreign: map[string]bool{}, pinned: map[string]bool{},
 		logLines: map[string][]logLine{}, logWas: map[string][]logLine{}}
 	if err := p.known(); err != nil {
 		return nil, err
@@ -119,6 +124,11 @@ func (p *Plan) plan() error {
 			return err
 		}
 	}
+	for _, a := range p.aside { // now that it is known which names are taken
+		if err := p.beside(a.change, a.why); err != nil {
+			return err
+		}
+	}
 	if err := p.decideCheckout(); err != nil {
 		return err
 	}
@@ -128,6 +138,7 @@ func (p *Plan) plan() error {
 	for _, name := range p.g.bad {
 		p.conflict(name + " of the guest is no reference: it is left out")
 	}
+	p.decideKept()
 	if err := p.decideLogs("logs", 0); err != nil {
 		return err
 	}
@@ -190,16 +201,18 @@ func (p *Plan) worktrees() error {
 	for _, e := range l.Own {
 		data, err := readGuest(p.guest, "worktrees/"+e.Name+"/HEAD", maxRef)
 		v, ok := parseRef(data)
+		if err != nil || p.host.exists("worktrees/"+e.Name) {
+			continue
+		}
+		p.foreign[e.Name] = true
 		name := "refs/heads/" + e.Name
-		if err != nil || !ok || v.id.IsZero() || !ours(name) || p.host.exists("worktrees/"+e.Name) {
+		if !ok || v.id.IsZero() || !ours(name) {
 			continue
 		}
 		if there, err := p.objects.onHost(v.id); there || err != nil {
 			continue
 		}
-		if err := p.beside(RefChange{Name: name, New: v.id}, "the guest's worktree is on no branch"); err != nil {
-			return err
-		}
+		p.aside = append(p.aside, aside{RefChange{Name: name, New: v.id}, "the guest's worktree is on no branch"})
 	}
 	return nil
 }

@@ -165,7 +165,7 @@ func (p *planner) giveUpOutside() error {
 		if r := p.repos[outside]; r.on != nil && r.on.name == name {
 			q.planner = *r.on
 		}
-		if err := q.absorbDir(".", n, false, func(string) bool { return true }); err != nil {
+		if err := q.absorbDir(".", n, false, func(string) git.Share { return git.All }); err != nil {
 			return err
 		}
 	}
@@ -175,5 +175,5 @@ func (p *planner) giveUpOutside() error {
 // absorbOutside has the guest see the host's repository again.
 func (r *repo) absorbOutside() error {
 	q := &puller{planner: *r.on}
-	return q.absorbDir(".", q.top, false, git.Owns)
+	return q.absorbDir(".", q.top, false, r.plan.Brought)
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/internal/git"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -310,9 +312,8 @@ func (g *guestRepo) Changed(rel string) time.Time {
 	return time.Unix(n.Attr.Ctime.Sec, int64(n.Attr.Ctime.Nsec))
 }
 
-// absorb makes the guest's repositories those of the host, now that all that was in them is there: git's files of
-// the guest go, so that it sees the host's. In a database that is to be whole without the host they stay until the
-// next push replaces them.
+// absorb has the guest see the host's of what has come to the host's repositories: git's files of the guest that hold
+// it go. In a database that is to be whole without the host they stay until the next push replaces them.
 func (p *puller) absorb() error {
 	p.store.Lock()
 	w, _, err := workspaceOf(p.store, p.name)
@@ -330,15 +331,23 @@ func (p *puller) absorb() error {
 			}
 		} else if n, _ := p.guestAt(r.dir); n == nil {
 			continue
-		} else if err := p.absorbDir(r.dir, n, w.Whole, func(rel string) bool { return git.Owns(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
+		} else if err := p.absorbDir(r.dir, n, w.Whole, func(rel string) git.Share { return r.plan.Brought(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
 			return err
+		}
+		if r.plan.Kept {
+			continue // these files are a part of what stays
 		}
 		for _, rel := range r.skipped {
 			dir, _ := p.guestAt(path.Dir(rel))
 			if dir == nil {
 				continue
 			}
-			if err := p.absorbDir(path.Dir(rel), dir, w.Whole, func(at string) bool { return at == rel }); err != nil {
+			if err := p.absorbDir(path.Dir(rel), dir, w.Whole, func(at string) git.Share {
+				if at == rel {
+					return git.All
+				}
+				return git.None
+			}); err != nil {
 				return err
 			}
 		}
@@ -346,32 +355,52 @@ func (p *puller) absorb() error {
 	return nil
 }
 
-// absorbDir has the guest see the host's at those paths in a directory that match.
-func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, match func(string) bool) error {
-	names := n.Whiteouts
+// absorbDir has the guest see the host's of what was brought of a directory.
+func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, brought func(string) git.Share) error {
+	var names []string
+	for _, name := range n.Whiteouts {
+		if brought(join(rel, name)) != git.None && (!whole || p.tree.Child(n, name) == nil) {
+			names = append(names, name)
+		}
+	}
 	for _, e := range n.Children {
 		at, c := join(rel, e.Name), p.tree.Node(e.Ino)
-		switch {
-		case !match(at):
-		case !whole:
-			names = append(names[:len(names):len(names)], e.Name)
-		default:
-			if c.Attr.IsDir() {
-				if err := p.absorbDir(at, c, whole, match); err != nil {
-					return err
-				}
+		switch share := brought(at); {
+		case share == git.None:
+		case share == git.All && !whole:
+			names = append(names, e.Name)
+		case c.Attr.IsDir():
+			if err := p.absorbDir(at, c, whole, brought); err != nil {
+				return err
 			}
+			if whole {
+				continue
+			}
+			if err := p.reveal(c, at); err != nil {
+				return err
+			}
+		case whole:
 			p.outdate(at, c)
 		}
 	}
 	return p.rows().With(n.Ino, func(dir *sqlvfs.Inode) error {
 		for _, name := range names {
-			if at := join(rel, name); match(at) && (!whole || p.tree.Child(n, name) == nil) {
-				if _, err := p.uncover(dir, name, at); err != nil {
-					return err
-				}
+			if _, err := p.uncover(dir, name, join(rel, name)); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+}
+
+// reveal has the guest see what the host has in a directory beside what is left of its own.
+func (p *puller) reveal(n *sqlvfs.Node, at string) error {
+	st, err := p.host.stat(at)
+	if o := n.Origin; err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || o != nil && o.Base == p.name && o.Path == at {
+		return nil
+	}
+	return p.rows().With(n.Ino, func(dir *sqlvfs.Inode) error {
+		p.store.SetOrigin(dir, &sqlvfs.Origin{Base: p.name, Path: at, Number: number(n), Fingerprint: fingerprintOf(&st), Mode: st.Mode})
 		return nil
 	})
 }

@@ -1,0 +1,79 @@
+package git
+
+import "strings"
+
+// What a pull has brought to the host need not stay in the guest, which then sees the host's. All else stays: what
+// the guest has checked out where that could not come (Plan.Kept), its linked worktrees, which have no place on the
+// host, the references that these are on, and those that are no references of the host's.
+
+// Share says how much of a file or a directory is meant.
+type Share int
+
+const (
+	None Share = iota
+	Some       // of what is in it
+	All
+)
+
+// Brought tells how much of what the guest has at a path of the git directory it need not have any more, once the
+// plan is carried out.
+func (p *Plan) Brought(at string) Share {
+	if p.Left || !Owns(at) {
+		return None
+	}
+	if own := p.host.own; own != "" && (at == own || strings.HasPrefix(at, own+"/")) {
+		return unless(p.Kept)
+	}
+	name, rest, _ := strings.Cut(at, "/")
+	switch {
+	case rest == "" && (name == "worktrees" || name == "refs" || name == "logs"):
+		return Some
+	case name == "worktrees":
+		worktree, _, _ := strings.Cut(rest, "/")
+		return unless(p.foreign[worktree])
+	case name == "refs":
+		return p.broughtRef(at)
+	case name == "logs" && rest != "HEAD":
+		return p.broughtRef(rest)
+	case name == "packed-refs":
+		for name := range p.pinned {
+			if _, own := p.g.own[name]; !own {
+				return None
+			}
+		}
+		return All
+	case name == "objects":
+		if p.keepsObjects() && strings.Count(rest, "/") == 0 {
+			return Some // the host's show beside them
+		}
+		return unless(p.keepsObjects())
+	case name == "shallow", name == "info":
+		return unless(p.keepsObjects())
+	case perWorktree(at):
+		return unless(p.Kept || p.host.own != "")
+	}
+	return All
+}
+
+// keepsObjects tells whether anything stays that refers to objects.
+func (p *Plan) keepsObjects() bool { return p.Kept || len(p.foreign)+len(p.pinned) > 0 }
+
+// broughtRef is Brought of a reference, or of a directory with references.
+func (p *Plan) broughtRef(at string) Share {
+	if p.pinned[at] {
+		return None
+	}
+	for name := range p.pinned {
+		if strings.HasPrefix(name, at+"/") {
+			return Some
+		}
+	}
+	return All
+}
+
+func unless(stays bool) Share {
+	if stays {
+		return None
+	}
+	return All
+}
