@@ -3,6 +3,7 @@ package sync
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -94,7 +95,14 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 			p.report.note(p.hostPath(c.path), "skipped: it is a "+kindName(st.Mode))
 		}
 	}
-	return nil
+	if hidden != nil {
+		return nil // see gatherDir
+	}
+	there, _ := d.names() // what cannot be read stays
+	return p.gatherGone(a, d, slices.DeleteFunc(there, func(name string) bool {
+		_, comes := slices.BinarySearch(names, name)
+		return comes
+	}))
 }
 
 func lastName(rel string) string { return path.Base(rel) }

@@ -18,15 +18,35 @@ func (p *planner) gone(a *item, d dir, shown map[string]bool) []string {
 	if o := a.node.Origin; o == nil || o.Path != a.path {
 		all, _ = d.names() // what cannot be read stays
 	}
+	come := p.come(a.node, a.path)
 	for _, list := range [3][]string{a.node.Whiteouts, p.byDir[a.path], all} {
 		for _, name := range list {
-			if !shown[name] && sqlvfs.ValidName(name) {
+			if !shown[name] && !come[name] && sqlvfs.ValidName(name) {
 				names = append(names, name)
 			}
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// come tells which names a directory shows of the host's, from where the guest has renamed it.
+func (p *planner) come(n *sqlvfs.Node, at string) map[string]bool {
+	come := map[string]bool{}
+	o := n.Origin
+	if o == nil || o.Path == at || o.Base != p.name {
+		return come
+	}
+	from, err := p.host.read(o.Path)
+	if err != nil {
+		return come // that is told when they are gathered
+	}
+	defer from.close()
+	names, _ := from.names()
+	for _, name := range names {
+		come[name] = !slices.Contains(n.Whiteouts, name)
+	}
+	return come
 }
 
 // gatherGone gathers what the guest has removed from a directory. The error is one that ends the run.
@@ -50,7 +70,8 @@ func (p *planner) gatherGone(in *item, d dir, names []string) error {
 			p.addItem(a)
 			continue
 		}
-		if !slices.Contains(in.node.Whiteouts, name) && (a.was == nil || a.there != unix.S_IFDIR && p.hostChanged(a)) {
+		hidden := in.node != nil && slices.Contains(in.node.Whiteouts, name)
+		if !hidden && (a.was == nil || a.there != unix.S_IFDIR && p.hostChanged(a)) {
 			continue // it is the host's alone, perhaps after both have removed what was there before
 		}
 		if skipped(a.path) != "" || d.hasDatabase(name, &st) {

@@ -3,6 +3,7 @@ package sync
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -354,4 +355,30 @@ func BenchmarkTree(b *testing.B) {
 		}
 		b.ReportMetric(float64(files*b.N)/b.Elapsed().Seconds(), "files/s")
 	})
+}
+
+// Two directories that the guest has swapped show under each other's names what the host has in them, also under
+// names that are in both.
+func TestSwappedDirectories(t *testing.T) {
+	b := newBench(t)
+	b.write("p/same", "of p")
+	b.write("q/same", "of q")
+	b.write("p/sub/one", "1")
+	b.write("q/sub/two", "2")
+	must(t, os.Symlink("one", b.path("p/link")))
+	must(t, os.Symlink("two", b.path("q/link")))
+	var want map[string]string
+	b.guest(func(g *guest) {
+		g.rename("p", "x")
+		g.rename("q", "p")
+		g.rename("x", "q")
+		want = g.portrait()
+	})
+	b.pull(b.ws, allow)
+	if got := b.hostPortrait(); !maps.Equal(got, want) {
+		t.Errorf("the host has %v, want %v", got, want)
+	}
+	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+		t.Errorf("again:\n%s%s", out, told)
+	}
 }
