@@ -67,7 +67,7 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 		if err == nil && st.Mode == 0 || hidden[name] || from.hasDatabase(name, &st) {
 			continue
 		}
-		c := &item{path: join(a.path, name), in: a, attr: attrOf(&st), source: join(source, name), version: fingerprintOf(&st)}
+		c := &item{path: join(a.path, name), in: a, attr: attrOf(&st), source: join(source, name), from: join(source, name), version: fingerprintOf(&st)}
 		c.attr.Nlink = uint32(min(st.Nlink, 1<<31))
 		if err != nil {
 			p.settle.fail(c, err)

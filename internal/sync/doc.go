@@ -39,8 +39,8 @@
 //     that comes from host files is read now, while they are what the database refers to. A disk
 //     that fills up is noticed here, with the workspace still untouched.
 //  4. execute (execute.go, place.go, finish.go): carry out the operations in the order of their dependencies,
-//     with a journal by which the next push or pull goes on after a kill (journal.go), and write down the new
-//     baselines (commit.go).
+//     with a journal by which the next push or pull finds what the guest has after a kill (journal.go,
+//     rescue.go), and write down the new baselines (commit.go).
 package sync
 
 import (

@@ -14,7 +14,7 @@ import (
 )
 
 // execute carries out all operations: those that others depend on first. What is about to be done is written
-// to the journal before, so that the next push or pull finishes it should this one be killed.
+// to the journal before, so that the next push or pull finds what the guest has should this one be killed.
 func (p *puller) execute() error {
 	order := p.inOrder()
 	if err := p.writeJournal(order); err != nil {

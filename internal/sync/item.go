@@ -33,6 +33,7 @@ type item struct {
 
 	// Where content is that the row does not hold.
 	source  string             // host path, or ""
+	from    string             // host path that it shows through from, in a directory that the guest has renamed
 	version sqlvfs.Fingerprint // of the version of it that is meant
 	whole   bool               // all content is there, whatever the row holds
 	base    *sqlvfs.Baseline   // what the row's own content is known by then; nil: nothing is

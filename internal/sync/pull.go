@@ -143,7 +143,7 @@ func (p *planner) join() (err error) {
 	if p.id, err = p.host.tree(p.name); err != nil || p.store == nil {
 		return err
 	}
-	if err := resume(p.ctx, p.opt, p.host, p.store, p.name); err != nil {
+	if err := rescue(p.ctx, p.opt, p.host, p.store, p.name); err != nil {
 		return err
 	}
 	if p.referred, err = refer(p.ctx, p.host, p.store, p.name); err == nil {
