@@ -31,7 +31,7 @@ type RemoveOptions struct {
 	Quiet  bool
 }
 
-// Remove removes a database. If its workspace may lack what is in it, somebody has to say that this is meant.
+// Remove removes a database. If there may be anything in it that is nowhere else, somebody has to say that this is meant.
 //
 // dir is the workspace, or "" to take the database's word for it.
 func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
@@ -68,30 +68,6 @@ func inUse(database string, pid int) error {
 		hint = fmt.Sprintf("end that session first (process %d)", pid)
 	}
 	return cli.WithHint(fmt.Errorf("remove database %s: %w", database, &sqlvfs.InUseError{PID: pid}), hint)
-}
-
-// unpulled says what would be lost with a database, as far as its workspace is concerned, or "".
-func unpulled(ctx context.Context, dir, database string) string {
-	e := look(database)
-	if dir != "" {
-		e.Workspace, e.Gone = dir, false
-	}
-	switch {
-	case e.Error != "":
-		return "cannot be looked into (" + e.Error + ")"
-	case e.Workspace == "":
-		return "does not say which workspace it is of"
-	case e.Gone:
-		return "is of " + e.Workspace + ", which is gone"
-	}
-	s := &status{Workspace: e.Workspace, Database: database}
-	if err := s.compare(ctx, io.Discard); err != nil {
-		return "cannot be compared with " + e.Workspace + " (" + err.Error() + ")"
-	}
-	if what := s.pending(); what != "" {
-		return "has changes that " + e.Workspace + " has not: " + what
-	}
-	return ""
 }
 
 // confirm asks whether a database is to go of which what is said.
