@@ -279,3 +279,28 @@ func TestHostileJournal(t *testing.T) {
 		}
 	}
 }
+
+// What a pull from one database has staged is nothing for a pull from another to remove.
+func TestStagedForAnotherDatabase(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "content of a")
+	b.write("b", "content of b")
+	b.guest(func(g *guest) {
+		g.rename("a", "x")
+		g.rename("b", "a")
+		g.rename("x", "b")
+	})
+	b.stoppedPull(1)
+	o := b
+	o.db = filepath.Join(t.TempDir(), "other.db")
+	o.guest(func(g *guest) { g.write("new", "of another database") })
+	if _, told := o.pull(o.ws); !strings.Contains(told, "left as it is: a pull from "+b.db) {
+		t.Errorf("the other pull says %q", told)
+	}
+	b.pull(b.ws)
+	wantContent(t, b.path("a"), "content of b")
+	wantContent(t, b.path("b"), "content of a")
+	if left, _ := filepath.Glob(b.path(staging.Prefix + "*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}

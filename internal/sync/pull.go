@@ -273,7 +273,7 @@ func (p *puller) run() error {
 		p.printRepos()
 		return nil
 	}
-	if err := staging.Sweep(p.host.dir); err != nil {
+	if err := staging.Sweep(p.host.dir, p.owner(), p.leftByAnother); err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
 	if err := p.fits(); err != nil {

@@ -4,7 +4,9 @@ package staging
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"strconv"
@@ -153,8 +155,21 @@ func clear(dir *os.File) {
 	}
 }
 
-// Sweep removes what pulls that were killed left in a directory.
-func Sweep(in *os.File) error {
+// ownerFile is in a directory that holds what rows of a database need. It says of which, and where that was.
+const ownerFile = "owner"
+
+// Own has nobody but its owner sweep the directory away.
+func (s *Dir) Own(owner, where string) error {
+	f, err := s.Create(ownerFile)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(owner + "\n" + where)
+	return errors.Join(err, f.Close())
+}
+
+// Sweep removes what pulls that were killed left in a directory, unless somebody else owns it: left is told of that.
+func Sweep(in *os.File, owner string, left func(name, where string)) error {
 	in.Seek(0, 0)
 	names, err := hostdir.Names(in)
 	if err != nil {
@@ -168,11 +183,27 @@ func Sweep(in *os.File) error {
 		if err != nil {
 			continue // not a directory of ours, or not for us to open
 		}
-		if unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		switch whose, where, owned := ownerOf(d); {
+		case unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil: // it is in use
+		case owned && whose != owner:
+			left(name, where)
+		default:
 			clear(d)
 			unix.Unlinkat(int(in.Fd()), name, unix.AT_REMOVEDIR)
 		}
 		d.Close()
 	}
 	return nil
+}
+
+// ownerOf returns who owns a directory, if anybody does.
+func ownerOf(d *os.File) (owner, where string, owned bool) {
+	f, err := hostdir.Open(d, ownerFile, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return "", "", err != unix.ENOENT
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, unix.PathMax)) // what cannot be read is another's
+	owner, where, _ = strings.Cut(string(text), "\n")
+	return owner, where, true
 }

@@ -41,7 +41,7 @@ type Trial struct {
 
 // NewTrial begins a trial in a directory, which is closed at its end.
 func NewTrial(d *os.File) (*Trial, error) {
-	if err := Sweep(d); err != nil {
+	if err := Sweep(d, "", func(string, string) {}); err != nil {
 		return nil, err
 	}
 	s, err := New(d)
