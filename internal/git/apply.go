@@ -17,6 +17,9 @@ import (
 // Each step is git's own: a lock, a look whether everything is as it was planned for, a rename. What could
 // not be done stays as it was, and so does its reflog; the error says what that is. Then the plan says what was done.
 func (p *Plan) Finish() error {
+	if p.Empty() {
+		return nil
+	}
 	var errs []error
 	try := func(what string, do func() error) bool {
 		err := do()
@@ -25,10 +28,6 @@ func (p *Plan) Finish() error {
 			delete(p.logLines, what)
 		}
 		return err == nil
-	}
-	if !try("shallow", p.writeShallow) { // commits without their parents must be known as such
-		p.nothing()
-		return errors.Join(errs...)
 	}
 	p.Refs = slices.DeleteFunc(p.Refs, func(c RefChange) bool {
 		return c.Name != p.co.h.sym && !try(c.Name, func() error { return p.atOnce(func(t *transaction) error { return p.move(t, c) }) })
@@ -52,6 +51,8 @@ func (p *Plan) Finish() error {
 	for _, name := range slices.Sorted(maps.Keys(p.logLines)) {
 		try("logs/"+name, func() error { return p.writeLog(name) })
 	}
+	// The guest's own goes next, in a database that may be on another file system.
+	try("write to the disk", func() error { return syncfs(int(p.host.dir.Fd())) })
 	return errors.Join(errs...)
 }
 

@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"crypto/sha1"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -22,12 +21,22 @@ import (
 // packFrom is how many objects make a pack instead of a file each.
 const packFrom = 1000
 
+// Tests have these fail.
+var (
+	syncfs = unix.Syncfs
+	fsync  = (*os.File).Sync
+)
+
 // Import writes the objects that the host lacks. Nothing refers to them yet, so it is no matter where it
-// ends, or whether anything else follows.
+// ends, or whether anything else follows. That some have no parents is written down first: what is there is
+// taken for whole.
 func (p *Plan) Import(ctx context.Context) error {
 	want := p.closure.want
 	if len(want) == 0 {
 		return nil
+	}
+	if err := p.writeShallow(); err != nil {
+		return fmt.Errorf("shallow: %w", err)
 	}
 	var err error
 	if len(want) >= packFrom {
@@ -46,7 +55,7 @@ func (p *Plan) Import(ctx context.Context) error {
 		return err
 	}
 	// One call for all, and before anything refers to them.
-	return unix.Syncfs(int(p.host.dir.Fd()))
+	return syncfs(int(p.host.dir.Fd()))
 }
 
 // importLoose writes an object to a file of its own: the guest's, if it is one too and holds what it is
@@ -62,15 +71,9 @@ func (p *Plan) importLoose(id ID) error {
 		err = cerr
 	}
 	if err == nil {
-		err = p.host.rename(tmp, "objects/"+loosePath(id), unix.RENAME_NOREPLACE)
-		if err == nil {
-			return nil
-		}
+		return p.host.move(tmp, "objects/"+loosePath(id))
 	}
 	p.host.remove(tmp)
-	if err == unix.EEXIST {
-		return nil
-	}
 	return err
 }
 
@@ -133,6 +136,9 @@ func (p *Plan) importPack(ctx context.Context, want []ID) (err error) {
 	}()
 	idx := new(idxfile.Writer)
 	sum, err := p.writePack(ctx, f, want, idx)
+	if err == nil {
+		err = fsync(f)
+	}
 	if err != nil {
 		return err
 	}
@@ -145,17 +151,18 @@ func (p *Plan) importPack(ctx context.Context, want []ID) (err error) {
 		return err
 	}
 	name := "objects/pack/pack-" + sum.String()
-	if err := p.host.rename(tmp, name+".pack", unix.RENAME_NOREPLACE); err != nil && err != unix.EEXIST {
+	if err := p.host.move(tmp, name+".pack"); err != nil {
 		return err
 	}
-	g, err := p.host.create(name+".idx", 0o444) // last: with it, git knows the pack
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
+	tmp = "objects/pack/tmp_idx_" + rand.Text()
+	g, err := p.host.create(tmp, 0o444)
 	if err != nil {
 		return err
 	}
-	return written(g, data.Bytes())
+	if err := written(g, data.Bytes()); err != nil {
+		return err
+	}
+	return p.host.move(tmp, name+".idx") // last: with it, git knows the pack
 }
 
 func (p *Plan) writePack(ctx context.Context, f *os.File, want []ID, idx *idxfile.Writer) (sum ID, err error) {

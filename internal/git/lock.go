@@ -61,7 +61,7 @@ func (t *transaction) lock(name string) (put func(data []byte) error, err error)
 		if _, err := f.Write(data); err != nil {
 			return err
 		}
-		if err := f.Sync(); err != nil {
+		if err := fsync(f); err != nil {
 			return err
 		}
 		t.then(func() error { return t.put(name) })
