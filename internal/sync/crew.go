@@ -27,6 +27,7 @@ type crew struct {
 
 	staged   atomic.Int64 // bytes since the last flush began
 	flushing sync.Mutex
+	flushErr error // GUARDED_BY(flushing)
 }
 
 // newCrew has as many as there are processors, but not more than a disk can use.
@@ -54,8 +55,11 @@ func (p *puller) newCrew() *crew {
 	return c
 }
 
-// flush counts what is staged, and starts to write it to the disk when it has become much. An error
-// comes again at the end.
+// syncfs is syncfs(2). Tests put another in its place.
+var syncfs = unix.Syncfs
+
+// flush counts what is staged, and starts to write it to the disk when it has become much. That something could
+// not be written is told once to each open file (fs/sync.c, syncfs; lib/errseq.c), so this one is kept.
 func (c *crew) flush(bytes int64) {
 	if c.staged.Add(bytes) < flushEvery || !c.flushing.TryLock() {
 		return
@@ -63,7 +67,10 @@ func (c *crew) flush(bytes int64) {
 	c.staged.Store(0)
 	c.all.Go(func() {
 		defer c.flushing.Unlock()
-		unix.Syncfs(int(c.p.staging.Fd()))
+		if err := syncfs(int(c.p.staging.Fd())); err != nil {
+			c.flushErr = err
+			c.end.Store(true)
+		}
 	})
 }
 
@@ -84,9 +91,12 @@ func (c *crew) send() {
 
 func (c *crew) stopped() bool { return c.end.Load() }
 
-// wait waits until all is written.
-func (c *crew) wait() {
+// wait waits until all is written. The error is about the disk.
+func (c *crew) wait() error {
 	c.send()
 	close(c.todo)
 	c.all.Wait()
+	c.flushing.Lock()
+	defer c.flushing.Unlock()
+	return c.flushErr
 }

@@ -34,7 +34,7 @@ func (p *puller) execute() error {
 		}
 	}
 	if len(p.ops) > 0 {
-		if err := unix.Syncfs(int(p.host.dir.Fd())); err != nil {
+		if err := syncfs(int(p.host.dir.Fd())); err != nil {
 			return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
 		}
 	}

@@ -60,7 +60,7 @@ func rescue(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name st
 	if err := r.look(); err != nil || !r.sameTree || r.top == nil || !r.top.Attr.IsDir() {
 		return err
 	}
-	if err := unix.Syncfs(int(h.dir.Fd())); err != nil {
+	if err := syncfs(int(h.dir.Fd())); err != nil {
 		return fmt.Errorf("workspace %s: sync: %w", h.dir.Name(), err)
 	}
 	for _, e := range list {

@@ -47,7 +47,7 @@ func (p *puller) stage() error {
 	}
 	// One call for all files, instead of an fsync for each: a rename must never become durable
 	// before the content does.
-	if err := unix.Syncfs(int(p.staging.Fd())); err != nil {
+	if err := syncfs(int(p.staging.Fd())); err != nil {
 		return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
 	}
 	return nil
@@ -87,7 +87,9 @@ func (p *puller) stageAll(todo []*operation) error {
 		}
 		crew.write(a)
 	}
-	crew.wait()
+	if err := crew.wait(); err != nil {
+		return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
+	}
 	for _, a := range todo {
 		if err := p.staged(a); err != nil {
 			return err
