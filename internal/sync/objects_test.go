@@ -289,3 +289,20 @@ func TestDryRunOfWhatBothMoved(t *testing.T) {
 		t.Errorf("tried:\n%sdone:\n%s%v", tried, did, err)
 	}
 }
+
+// What is decided about a name does not depend on whether another name of its file was stored before it.
+func TestDryRunOfAFileOfTwoNames(t *testing.T) {
+	b := newBench(t)
+	b.write("b", "another")
+	b.write("c", "1")
+	must(t, os.Link(b.path("c"), b.path("d")))
+	b.push()
+	b.guest(func(g *guest) { g.remove("d") })
+	must(t, os.Rename(b.path("b"), b.path("d")))
+	b.write("c", "2 of the host")
+	tried, toldTried, _ := b.run(Push, b.ws, dryRun)
+	did, told, err := b.run(Push, b.ws)
+	if inodeNumbers.ReplaceAllString(tried, ")") != inodeNumbers.ReplaceAllString(did, ")") || toldTried != told {
+		t.Errorf("tried:\n%s%sdone:\n%s%s%v", tried, toldTried, did, told, err)
+	}
+}

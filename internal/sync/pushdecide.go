@@ -64,7 +64,7 @@ func (p *pusher) shared(f *found) bool {
 	case !f.here || f.was == nil || f.was.Row != n.Ino:
 		return true
 	}
-	return n.Attr.Nlink > 1 && len(p.names(n.Ino)) > 1
+	return n.Attr.Nlink > 1 && len(p.names(n.Ino)) > 1 || len(p.basePaths(n.Ino)) > 1
 }
 
 // postpone keeps a file until all of the workspace was met, with those that share a file or a row with it.
