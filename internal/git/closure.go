@@ -264,6 +264,9 @@ func (c *closure) refersTo(e expected, push func(expected) error) (err error) {
 
 // has tells whether the guest has an object, without reading it.
 func (c *closure) has(id ID) error {
+	if _, made := c.made[id]; made {
+		return nil
+	}
 	if f, err := c.guest.Open("objects/" + loosePath(id)); err == nil {
 		f.Close()
 		return nil

@@ -148,3 +148,26 @@ func TestLocked(t *testing.T) {
 		})
 	}
 }
+
+// TestIndexAsCommit has the guest stage what it has nowhere else, while the host makes a commit.
+func TestIndexAsCommit(t *testing.T) {
+	p := newPair(t, "mkdir d; echo d >d/d; git add d; git commit -qm third")
+	p.in(p.guest, "echo v2 >d/d; chmod +x a; git add .; git rm -q --cached b; echo only >d/only; git add d; rm d/only; ln -s a d/link; git add d/link")
+	want := p.in(p.guest, "git write-tree")
+	p.in(p.host, "echo host >>c; git commit -qam host")
+	for range 2 { // the second plan finds it done
+		plan := p.plan()
+		if err := p.carryOut(plan); err != nil {
+			t.Fatal(err)
+		}
+		if !plan.Apart || plan.Kept || plan.Brought("index") != All || plan.Brought("objects") != All {
+			t.Errorf("%+v", plan)
+		}
+	}
+	if out := p.in(p.host, "git fsck --strict; git rev-parse main.art^{tree}"); out != want {
+		t.Errorf("%s, not %s", out, want)
+	}
+	if out := p.in(p.host, "git rev-parse main.art^ main^ | uniq; git for-each-ref | wc -l; git status --short"); strings.Count(out, "\n") != 2 {
+		t.Error(out)
+	}
+}
