@@ -9,6 +9,7 @@ import (
 	"github.com/riverlytech/art/internal/sync/hunks"
 	"github.com/riverlytech/art/internal/sync/patch"
 	"github.com/riverlytech/art/internal/sync/pick"
+	"github.com/riverlytech/art/internal/sync/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -153,7 +154,7 @@ func (c *chooser) takePart(ch *change, content string, hostMode bool) error {
 	a.op.part, a.op.bytes = true, []byte(content)
 	a.source, a.attr.Size = "", int64(len(content))
 	a.attr.Mtime = sqlvfs.Now()
-	a.xattrs, _ = xattrsOf(c.host.openFile(a.path))
+	a.xattrs, _ = reading.XattrsOf(c.host.openFile(a.path))
 	if hostMode {
 		a.attr.Mode = a.attr.Mode&^modeBits | a.host.Mode&modeBits
 	}

@@ -8,14 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"os"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -124,7 +123,7 @@ func (c *content) head(limit int64) ([]byte, error) {
 // hash is the content's hash, in a baseline's way.
 func (c *content) hash(ctx context.Context) ([]byte, error) {
 	h := sha256.New()
-	err := pieces(ctx, c, 0, c.size, func(data []byte, _ int64) error {
+	err := reading.Pieces(ctx, c, 0, c.size, func(data []byte, _ int64) error {
 		h.Write(data)
 		return nil
 	})
@@ -142,50 +141,6 @@ func hashOf(target string) []byte {
 	h := sha256.Sum256([]byte(target))
 	return h[:]
 }
-
-// bufferSize is how much content is moved at a time, in bytes: whole chunks, for most databases.
-const bufferSize = 1 << 20
-
-var errChanging = errors.New("it changes while it is read")
-
-// pieces calls f for what a reader has from off to end, one buffer after the other. A buffer ends where a chunk
-// does, so that no chunk is written twice.
-func pieces(ctx context.Context, r io.ReaderAt, off, end int64, f func(data []byte, off int64) error) error {
-	buf := takeBuffer(min(bufferSize, max(0, end-off)))
-	defer dropBuffer(buf)
-	for off < end {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
-		n, err := r.ReadAt(buf[:min(bufferSize-off%bufferSize, end-off)], off)
-		switch {
-		case err != nil && err != io.EOF:
-			return hostdir.Unwrap(err)
-		case n == 0:
-			return errChanging
-		}
-		if err := f(buf[:n], off); err != nil {
-			return err
-		}
-		off += int64(n)
-	}
-	return nil
-}
-
-// buffers hold content for one file after the other: those at i have 1<<i bytes. A push reads all of a tree, and
-// memory that is touched for the first time is not cheap.
-var buffers [21]sync.Pool // to bufferSize
-
-// takeBuffer returns a buffer of bufferSize at most.
-func takeBuffer(size int64) []byte {
-	class := bits.Len64(uint64(max(size, 1) - 1))
-	if b, ok := buffers[class].Get().(*[]byte); ok {
-		return (*b)[:size]
-	}
-	return make([]byte, size, 1<<class)
-}
-
-func dropBuffer(b []byte) { buffers[bits.Len(uint(cap(b)))-1].Put(&b) }
 
 var errDiffer = errors.New("the contents differ")
 
@@ -219,16 +174,16 @@ func (p *planner) equalContent(a *item) (bool, error) {
 		}
 		defer held.Close()
 	}
-	there := takeBuffer(min(bufferSize, a.attr.Size))
-	defer dropBuffer(there)
+	there := reading.TakeBuffer(min(reading.BufferSize, a.attr.Size))
+	defer reading.DropBuffer(there)
 	for off, end := int64(0), int64(0); off < a.attr.Size; off = end {
 		if off < limit {
 			if off, err = held.Next(a.node.Ino, off, limit); err != nil {
 				return false, err
 			}
 		}
-		end = min(off+bufferSize, a.attr.Size)
-		err := pieces(p.ctx, guest, off, end, func(data []byte, off int64) error {
+		end = min(off+reading.BufferSize, a.attr.Size)
+		err := reading.Pieces(p.ctx, guest, off, end, func(data []byte, off int64) error {
 			if n, err := host.ReadAt(there[:len(data)], off); n < len(data) {
 				return cmp.Or(hostdir.Unwrap(err), errDiffer)
 			}

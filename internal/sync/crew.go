@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/sync/reading"
 )
 
 // flushEvery is how much is staged before the kernel is made to write it, in bytes, while more is
@@ -77,7 +79,7 @@ func (c *crew) flush(bytes int64) {
 // write has an action written with those before it that are of the same directory, unless these are
 // much work already.
 func (c *crew) write(a *operation) {
-	if len(c.next) > 0 && (a.in != c.next[0].in || c.nextBytes >= bufferSize) {
+	if len(c.next) > 0 && (a.in != c.next[0].in || c.nextBytes >= reading.BufferSize) {
 		c.send()
 	}
 	c.next = append(c.next, a)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/sync/classify"
+	"github.com/riverlytech/art/internal/sync/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -150,7 +151,7 @@ func (p *planner) attributes(a *item, base, host, guest *classify.State) {
 		return
 	}
 	a.xattrs = a.node.Xattrs
-	there, err := xattrsOf(p.host.openFile(a.path))
+	there, err := reading.XattrsOf(p.host.openFile(a.path))
 	if err != nil {
 		return // what cannot be read cannot be compared either
 	}
@@ -192,7 +193,7 @@ func (p *planner) mergeAttributes(a, from *item) {
 		a.attr.UID, a.attr.GID = from.host.UID, from.host.GID
 	}
 	if d.Xattrs == classify.Host || d.Xattrs == classify.Conflict {
-		a.xattrs, _ = xattrsOf(p.host.openFile(from.path))
+		a.xattrs, _ = reading.XattrsOf(p.host.openFile(from.path))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/reading"
 	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/internal/sync/settings"
 	"github.com/riverlytech/art/internal/sync/staging"
@@ -117,7 +118,7 @@ type pusher struct {
 	replaced map[string]bool         // directories that something else took the place of
 	late     bool                    // all of the workspace was met
 
-	readers *readers
+	readers *reading.Readers
 }
 
 func (p *pusher) run(workspace string) (err error) {
@@ -137,8 +138,8 @@ func (p *pusher) run(workspace string) (err error) {
 	}
 	root := &folder{row: p.rows().Root()}
 	defer p.rows().Put(root.row)
-	p.readers = newReaders()
-	defer p.readers.end()
+	p.readers = reading.NewReaders()
+	defer p.readers.End()
 	defer p.expect()()
 	top := &folder{rel: ".", name: p.name, in: root}
 	if err := p.folder(top, &st); err != nil {
@@ -261,12 +262,12 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !p.limit.Meets(join(d.rel, name)) })
 	met := make([]met, len(names))
-	ahead := &ahead{readers: p.readers, waiting: map[string]*read{}}
-	defer ahead.end()
+	ahead := p.readers.Ahead()
+	defer ahead.End()
 	for i, name := range names {
 		m := &met[i]
 		if m.st, m.err = hostdir.StatAt(in.f, name); m.err == nil && p.readsAhead(join(d.rel, name), &m.st) {
-			ahead.queue = append(ahead.queue, &read{dir: in.f, name: name, size: m.st.Size, st: m.st})
+			ahead.Add(in.f, name, &m.st)
 		}
 	}
 	for i, name := range names {
@@ -274,7 +275,7 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 			return below, errInterrupted
 		}
 		m := &met[i]
-		m.content = ahead.take(name)
+		m.content = ahead.Take(name)
 		c, err := p.entry(in, d, name, m)
 		if err := p.tell(join(d.rel, name), err); err != nil {
 			return below, err
@@ -330,6 +331,24 @@ func (p *pusher) entry(in dir, d *folder, name string, m *met) (*folder, error) 
 	}
 	p.report.note(p.guestPath(at), "skipped: it is a "+kindName(st.Mode))
 	return nil, nil
+}
+
+// met is an entry of a directory as it was met.
+type met struct {
+	st      unix.Stat_t
+	err     error
+	content *reading.File // nil: it was not read ahead
+}
+
+// readsAhead tells whether a file is read before it is its turn: one that seems new or changed, but
+// for long ones, whose content is moved piece by piece, and for those with several names, which are
+// read once.
+func (p *pusher) readsAhead(at string, st *unix.Stat_t) bool {
+	if p.opt.DryRun || kind(st.Mode) != unix.S_IFREG || st.Size >= reading.BufferSize || st.Nlink > 1 || skipped(at) != "" {
+		return false
+	}
+	b := p.base[at]
+	return (b == nil || b.Fingerprint != fingerprintOf(st)) && p.filter.By(at, false) == ""
 }
 
 // met brings a file or a link, or postpones it. Most did not change, and of these nothing but the attributes
@@ -406,4 +425,4 @@ func (p *pusher) storeFailed(err error) error {
 	return &storeError{fmt.Errorf("write %s: %w", p.opt.DB, err)}
 }
 
-var errInterrupted = errors.New("interrupted")
+var errInterrupted, errChanging = reading.ErrInterrupted, reading.ErrChanging

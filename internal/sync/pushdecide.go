@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/sync/classify"
+	"github.com/riverlytech/art/internal/sync/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -18,8 +19,8 @@ type found struct {
 	in       *folder
 	at, name string
 	st       unix.Stat_t
-	dir      *os.File // that it is in, while that one is read
-	content  *read    // nil: it was not read ahead
+	dir      *os.File      // that it is in, while that one is read
+	content  *reading.File // nil: it was not read ahead
 
 	*item        // what both sides have; nil: it was not looked for yet
 	here    bool // the guest has a row at its path

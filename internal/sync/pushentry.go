@@ -10,6 +10,7 @@ import (
 
 	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/classify"
+	"github.com/riverlytech/art/internal/sync/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -148,30 +149,28 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 	}
 	defer done()
 	switch {
-	case content.err != nil:
-		err = content.err
-	case whole && content.data != nil:
-		row, err = p.storeRead(content, row)
+	case content.Err != nil:
+		err = content.Err
 	case whole:
-		row, err = p.storePieces(content, row)
-	case content.data != nil:
-		content.drop()
+		row, err = p.storeContent(content, row)
+	case content.Data != nil:
+		content.Drop()
 	default:
-		err = content.look()
+		err = content.Look()
 		for _, g := range take {
 			if g.was != nil && g.node != nil && g.node.Ino == row.Ino {
-				content.hash = g.was.Hash
+				content.Hash = g.was.Hash
 			}
 		}
 	}
 	if err != nil {
 		return row, err
 	}
-	attr := attrOf(&content.st)
+	attr := attrOf(&content.St)
 	if guests {
 		attr.Mode = attr.Mode&^modeBits | row.Attr.Mode&modeBits
 	}
-	if err := p.rows().Do(func() error { return p.rows().SetXattrs(row, content.xattrs) }); err != nil {
+	if err := p.rows().Do(func() error { return p.rows().SetXattrs(row, content.Xattrs) }); err != nil {
 		return row, p.storeFailed(err)
 	}
 	p.countEntries(row, take)
@@ -181,18 +180,18 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 		}
 	}
 	for _, g := range take {
-		b := baselineOf(&content.st, row, content.hash)
+		b := baselineOf(&content.St, row, content.Hash)
 		if guests {
 			b.RowCtime = sqlvfs.Timespec{} // the row is not what the host has
 		}
 		p.setBaseline(g.at, b)
 	}
-	p.owner[row.Ino] = objectOf(&content.st)
+	p.owner[row.Ino] = objectOf(&content.St)
 	return row, nil
 }
 
 // reads returns what reads a file, ahead or now.
-func (p *pusher) reads(f *found) (content *read, done func(), err error) {
+func (p *pusher) reads(f *found) (content *reading.File, done func(), err error) {
 	if f.content != nil {
 		return f.content, func() {}, nil
 	}
@@ -204,7 +203,7 @@ func (p *pusher) reads(f *found) (content *read, done func(), err error) {
 		}
 		done = func() { dir.Close() }
 	}
-	return &read{dir: dir, name: f.name, st: f.st}, done, nil
+	return &reading.File{Dir: dir, Name: f.name, St: f.st}, done, nil
 }
 
 // enter makes a name stand for a row, unless the guest has taken it away, and runs a change of the row.
@@ -263,60 +262,34 @@ func (p *pusher) keep(f *found) error {
 	return p.complete(f.at, &f.st)
 }
 
-// openNow opens a file that was looked at a moment ago.
-func openNow(d *os.File, name string, st *unix.Stat_t) (*os.File, error) {
-	// O_NONBLOCK: should the name have become a fifo meanwhile, opening it must not wait.
-	fd, err := unix.Openat(int(d.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(fd), name)
-	now, err := hostdir.Stat(f)
-	if err == nil && (objectOf(&now) != objectOf(st) || kind(now.Mode) != unix.S_IFREG) {
-		err = errChanging
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	*st = now
-	return f, nil
-}
-
-// storeRead brings the content of a host file that was read ahead into a row, a new one if row is nil,
-// which it returns.
-func (p *pusher) storeRead(f *read, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
-	row, err := p.emptied(row, attrOf(&f.st))
-	if err != nil || len(f.data) == 0 {
+// storeContent brings the content of a host file into a row, a new one if row is nil, which it returns. Of one that was
+// not read ahead, it notes what there is to know.
+func (p *pusher) storeContent(f *reading.File, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
+	if f.Data != nil {
+		row, err := p.emptied(row, attrOf(&f.St))
+		if err == nil && len(f.Data) > 0 {
+			err = p.storeFailed(p.store.WriteAt(row, f.Data, 0, nil, sqlvfs.Now()))
+			p.report.Add(0, int64(len(f.Data)))
+			f.Drop()
+		}
 		return row, err
 	}
-	if err := p.store.WriteAt(row, f.data, 0, nil, sqlvfs.Now()); err != nil {
-		return row, p.storeFailed(err)
-	}
-	p.report.Add(0, int64(len(f.data)))
-	f.drop()
-	return row, nil
-}
-
-// storePieces is storeRead for a file that was not, which is read now; what there is to know of it is
-// noted in f.
-func (p *pusher) storePieces(f *read, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
-	file, err := openNow(f.dir, f.name, &f.st)
+	file, err := f.Open()
 	if err != nil {
 		return row, err
 	}
 	defer file.Close()
-	if row, err = p.emptied(row, attrOf(&f.st)); err != nil {
+	if row, err = p.emptied(row, attrOf(&f.St)); err != nil {
 		return row, err
 	}
 	hash := sha256.New()
-	if err := p.copyIn(file, &f.st, row, hash); err != nil {
+	if err := p.copyIn(file, &f.St, row, hash); err != nil {
 		return row, err
 	}
-	if f.st.Size-f.st.Blocks*512 <= maxHashedHoles {
-		f.hash = hash.Sum(nil)
+	if f.St.Size-f.St.Blocks*512 <= maxHashedHoles {
+		f.Hash = hash.Sum(nil)
 	}
-	return row, f.finish(file)
+	return row, f.Finish(file)
 }
 
 // maxHashedHoles is how many bytes of holes a file may have to be known by a hash: a terabyte of zeros takes
@@ -325,23 +298,18 @@ const maxHashedHoles = 1 << 30
 
 // emptied returns a row without content, a new one if row is nil.
 func (p *pusher) emptied(row *sqlvfs.Inode, attr sqlvfs.Attr) (*sqlvfs.Inode, error) {
-	var err error
-	if row == nil {
-		row, err = p.rows().Create(attr)
-	} else {
-		err = p.store.Truncate(row, 0, nil, sqlvfs.Now())
+	if row != nil {
+		return row, p.storeFailed(p.store.Truncate(row, 0, nil, sqlvfs.Now()))
 	}
-	if err != nil {
-		err = p.storeFailed(err)
-	}
-	return row, err
+	row, err := p.rows().Create(attr)
+	return row, p.storeFailed(err)
 }
 
 // copyIn reads a file into a row. Holes of a sparse file stay holes; of a file that has none, each
 // zero is stored, since not every reader of the format knows holes.
 func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.Writer) error {
 	// st_blocks counts units of 512 bytes whatever the file system's block is (stat(2)).
-	if st.Size < bufferSize || st.Blocks*512 >= st.Size {
+	if st.Size < reading.BufferSize || st.Blocks*512 >= st.Size {
 		return p.copyRange(f, row, hash, 0, st.Size)
 	}
 	hashed := int64(0)
@@ -354,17 +322,18 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.
 	}
 	for off := int64(0); off < st.Size; {
 		start, err := unix.Seek(int(f.Fd()), off, unix.SEEK_DATA)
-		if err == unix.ENXIO { // nothing but a hole up to the end (lseek(2))
-			break
-		}
-		if err != nil {
+		end := st.Size
+		switch {
+		case err == unix.ENXIO: // nothing but a hole up to the end (lseek(2))
+			start = st.Size
+		case err != nil:
 			return fmt.Errorf("find data: %w", err)
+		default:
+			if end, err = unix.Seek(int(f.Fd()), start, unix.SEEK_HOLE); err != nil {
+				return fmt.Errorf("find hole: %w", err)
+			}
 		}
-		end, err := unix.Seek(int(f.Fd()), start, unix.SEEK_HOLE)
-		if err != nil {
-			return fmt.Errorf("find hole: %w", err)
-		}
-		end = min(end, st.Size)
+		start, end = min(start, st.Size), min(end, st.Size)
 		if err := hashHole(start); err != nil {
 			return err
 		}
@@ -373,9 +342,6 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.
 		}
 		off = end
 		hashed = end
-	}
-	if err := hashHole(st.Size); err != nil {
-		return err
 	}
 	if row.Attr.Size < st.Size {
 		if err := p.store.Truncate(row, st.Size, nil, sqlvfs.Now()); err != nil {
@@ -386,7 +352,7 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.
 }
 
 func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, hash io.Writer, off, end int64) error {
-	return pieces(p.ctx, f, off, end, func(data []byte, off int64) error {
+	return reading.Pieces(p.ctx, f, off, end, func(data []byte, off int64) error {
 		hash.Write(data)
 		p.report.Add(0, int64(len(data)))
 		return p.storeFailed(p.store.WriteAt(row, data, off, nil, sqlvfs.Now()))
