@@ -77,7 +77,7 @@ func (p *puller) besideBlocked() {
 		}
 		a.conflict = "the directory that it would take the place of stays"
 		if !p.beside(a) {
-			p.report.conflict(p.hostPath(a.path), a.conflict)
+			p.report.Conflict(p.hostPath(a.path), a.conflict)
 		}
 		p.leave(a)
 	}
@@ -187,7 +187,7 @@ func (p *puller) restore(a *item, kept map[*item]bool) error {
 	}
 	left := func(b *item) bool { return b.left && b.there != unix.S_IFDIR && !kept[b] && within(top, b) }
 	if shows, err := p.showsHost(top.in); err != nil || !shows || slices.ContainsFunc(p.items, left) {
-		p.report.conflict(p.hostPath(a.path), a.conflict)
+		p.report.Conflict(p.hostPath(a.path), a.conflict)
 		return err
 	}
 	return p.rows().With(top.in.node.Ino, func(dir *sqlvfs.Inode) error {

@@ -33,7 +33,7 @@ func (p *puller) choose() error {
 	c.shown.ops = c.ops
 	c.shown.find()
 	p.report.Erase()
-	p.report.flush()
+	p.report.Flush()
 	c.asker = pick.Asker{In: p.opt.Stdin, Out: p.opt.Stdout, Show: c.show, Edit: pick.Editor, Echo: !p.opt.StdinTerminal}
 	for _, ch := range c.shown.changes {
 		if err := c.ask(ch); err != nil {
@@ -57,7 +57,7 @@ type chooser struct {
 // show shows a part of a patch, as diff does.
 func (c *chooser) show(text string) {
 	c.shown.patchText(text)
-	c.report.flush()
+	c.report.Flush()
 }
 
 func (c *chooser) ask(ch *change) error {

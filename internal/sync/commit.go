@@ -2,6 +2,7 @@ package sync
 
 import (
 	"fmt"
+	"path"
 
 	"golang.org/x/sys/unix"
 
@@ -165,7 +166,7 @@ func (p *puller) forget(a *operation) error {
 			return err
 		}
 		return p.rows().Held(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
-			return p.store.ClearWhiteout(dir, lastName(a.path))
+			return p.store.ClearWhiteout(dir, path.Base(a.path))
 		})
 	})
 }

@@ -96,11 +96,6 @@ func (p *planner) guestWrote(a *item) bool {
 	return err != nil || !guest.hashes(p.ctx, b.Hash)
 }
 
-// looksSame tells whether the host has a file already, by what is cheap to see.
-func (p *planner) looksSame(a *item) bool {
-	return a.there == kind(a.attr.Mode) && a.host.Size == a.attr.Size && a.host.Mtime == a.attr.Mtime
-}
-
 func sameObject(a, b *item) bool { return a.now.Dev == b.now.Dev && a.now.Ino == b.now.Ino }
 
 // equal tells whether the host has exactly the guest's file, whatever their times.

@@ -261,7 +261,7 @@ func (p *planner) lostText(a *item) string {
 	}
 	held := p.heldBytes(a)
 	if held == 0 {
-		return "its content was in " + p.report.errName(p.hostPath(a.source)) + " on the host, which is gone"
+		return "its content was in " + p.report.ErrName(p.hostPath(a.source)) + " on the host, which is gone"
 	}
 	return fmt.Sprintf("%s: %d bytes of the guest's %d are in the database, the rest was in the host's version before",
 		a.decision.Why(), held, a.attr.Size)
@@ -286,12 +286,12 @@ func (p *planner) heldBytes(a *item) int64 {
 
 // broken implements settler.
 func (p *puller) broken(a *item) {
-	p.report.conflict(p.hostPath(a.path), a.conflict+
+	p.report.Conflict(p.hostPath(a.path), a.conflict+
 		"; --force cannot bring it: --keep-both puts what there is beside it, and art reset gives it up")
 }
 
 // besideInPart has what the guest wrote of a file go beside the host's, each byte in its place.
 func (p *puller) besideInPart(b *item) {
-	p.report.note(p.hostPath(b.path), fmt.Sprintf("it has the %d bytes that the guest wrote, and zeros for the rest, which was in the host's version before", p.heldBytes(b)))
+	p.report.Note(p.hostPath(b.path), fmt.Sprintf("it has the %d bytes that the guest wrote, and zeros for the rest, which was in the host's version before", p.heldBytes(b)))
 	b.source = ""
 }

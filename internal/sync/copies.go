@@ -2,7 +2,6 @@ package sync
 
 import (
 	"fmt"
-	"path"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -92,7 +91,7 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 		case unix.S_IFREG:
 			p.addReplacing(c)
 		default:
-			p.report.note(p.hostPath(c.path), "skipped: it is a "+kindName(st.Mode))
+			p.report.Note(p.hostPath(c.path), "skipped: it is a "+kindName(st.Mode))
 		}
 	}
 	if hidden != nil {
@@ -104,5 +103,3 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 		return comes
 	}))
 }
-
-func lastName(rel string) string { return path.Base(rel) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/internal/sync/patch"
+	"github.com/riverlytech/art/internal/sync/report"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -41,7 +42,7 @@ func Diff(ctx context.Context, opt Options) (differ bool, err error) {
 	d.settle = d
 	defer d.closeRepos()
 	err = d.run()
-	return len(d.changes) > 0 || len(d.refLines()) > 0, d.report.end(s.close(err))
+	return len(d.changes) > 0 || len(d.refLines()) > 0, d.report.End(s.close(err))
 }
 
 // comparer is one run of Diff. It settles for the guest's everywhere.
@@ -72,11 +73,11 @@ func (d *comparer) needed(*item)        {}
 func (d *comparer) choose() error       { return nil }
 
 func (d *comparer) fail(a *item, err error) {
-	d.report.fail(d.hostPath(a.path), err)
+	d.report.Fail(d.hostPath(a.path), err)
 	d.leave(a)
 }
 
-func (d *comparer) lacking(a *item, err error) { d.report.fail(d.hostPath(a.path), err) }
+func (d *comparer) lacking(a *item, err error) { d.report.Fail(d.hostPath(a.path), err) }
 
 func (d *comparer) broken(a *item) {
 	d.changes = append(d.changes, &change{letter: 'M', path: a.path, now: a})
@@ -182,7 +183,7 @@ func (d *comparer) sameThere(a *item) bool {
 	}
 	same, err := d.equalContent(a)
 	if err != nil {
-		d.report.fail(d.hostPath(a.path), err)
+		d.report.Fail(d.hostPath(a.path), err)
 	}
 	return same
 }
@@ -324,13 +325,13 @@ func Summarize(ctx context.Context, opt Options) (Summary, error) {
 func (s Summary) String() string {
 	var parts []string
 	if s.Changed > 0 {
-		parts = append(parts, count(s.Changed, "file")+" changed")
+		parts = append(parts, report.Count(s.Changed, "file")+" changed")
 	}
 	if s.Deleted > 0 {
 		parts = append(parts, fmt.Sprintf("%d deleted", s.Deleted))
 	}
 	if s.Commits > 0 {
-		parts = append(parts, count(s.Commits, "commit"))
+		parts = append(parts, report.Count(s.Commits, "commit"))
 	}
 	if s.Held > 0 {
 		parts = append(parts, fmt.Sprintf("%d held back", s.Held))

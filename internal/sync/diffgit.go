@@ -2,7 +2,6 @@ package sync
 
 import (
 	"github.com/riverlytech/art/internal/git"
-	"github.com/riverlytech/art/internal/sync/quote"
 )
 
 // A repository's part of what the guest changed are references and the commits that come with them.
@@ -51,15 +50,15 @@ func (d *comparer) commits() (n int) {
 // showRefs shows references, and below each the commits that the host does not have.
 func (d *comparer) showRefs() {
 	for _, l := range d.refLines() {
-		at, text := d.report.name(l.repo.dir), d.report.name(l.text)
+		at, text := d.report.Name(l.repo.dir), d.report.Name(l.text)
 		if l.conflict {
-			d.report.line("%s %s", d.colour(red, "!"), at+": "+text)
+			d.report.Line("%s %s", d.colour(red, "!"), at+": "+text)
 			continue
 		}
-		d.report.line("%s %s", d.colour(cyan, "REF"), at+" "+text)
+		d.report.Line("%s %s", d.colour(cyan, "REF"), at+" "+text)
 		if l.ref != nil {
 			for _, commit := range l.repo.plan.Commits(*l.ref) {
-				d.report.line("    %s", d.report.name(commit.String()))
+				d.report.Line("    %s", d.report.Name(commit.String()))
 			}
 		}
 	}
@@ -97,11 +96,9 @@ func (d *comparer) showJSONRefs() error {
 		default:
 			o.Other = l.text
 		}
-		text, err := quote.JSON(o)
-		if err != nil {
+		if err := d.json(o); err != nil {
 			return err
 		}
-		d.report.line("%s", text)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/riverlytech/art/internal/sync/patch"
 	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/sync/report"
 )
 
 // Colours of a terminal (console_codes(4)), as git has them.
@@ -32,7 +33,7 @@ func (d *comparer) show() error {
 	default:
 		d.showNames()
 	}
-	d.report.flush()
+	d.report.Flush()
 	end()
 	return err
 }
@@ -63,9 +64,9 @@ func (d *comparer) page() (end func(), err error) {
 		w.Close()
 		return func() {}, nil // without it, then
 	}
-	d.report.to(w)
+	d.report.To(w)
 	return func() {
-		d.report.flush()
+		d.report.Flush()
 		w.Close()
 		cmd.Wait() // how it ended is of no matter
 	}, nil
@@ -84,11 +85,11 @@ var letterColour = map[byte]string{'A': green, 'D': red, 'M': yellow, 'T': yello
 func (d *comparer) showNames() {
 	d.showRefs()
 	for _, c := range d.changes {
-		text := d.report.name(c.slashed(c.path))
+		text := d.report.Name(c.slashed(c.path))
 		if c.from != "" {
-			text = d.report.name(c.slashed(c.from)) + " -> " + text
+			text = d.report.Name(c.slashed(c.from)) + " -> " + text
 		}
-		d.report.line("%s %s", d.colour(letterColour[c.letter], string(c.letter)), text+c.mark())
+		d.report.Line("%s %s", d.colour(letterColour[c.letter], string(c.letter)), text+c.mark())
 	}
 }
 
@@ -106,12 +107,12 @@ func (d *comparer) each(show func(*patch.File)) error {
 		switch {
 		case err != nil:
 			if !brokenSource(err) {
-				d.report.fail(d.hostPath(c.path), err)
+				d.report.Fail(d.hostPath(c.path), err)
 			} else {
-				d.report.note(d.hostPath(c.path), "not shown: "+c.now.conflict)
+				d.report.Note(d.hostPath(c.path), "not shown: "+c.now.conflict)
 			}
 		case f == nil:
-			d.report.line("Binary files a/%s and b/%s differ", d.report.name(c.path), d.report.name(c.path))
+			d.report.Line("Binary files a/%s and b/%s differ", d.report.Name(c.path), d.report.Name(c.path))
 		case ok:
 			for _, f := range split(f) {
 				show(f)
@@ -128,7 +129,7 @@ func (d *comparer) showPatch() error {
 // patchText shows a patch, or a part of one.
 func (d *comparer) patchText(text string) {
 	if !d.opt.Colour && !d.opt.StdoutTerminal {
-		d.report.raw(text)
+		d.report.Raw(text)
 		return
 	}
 	head := true
@@ -147,7 +148,7 @@ func (d *comparer) patchText(text string) {
 		case strings.HasPrefix(line, "-"):
 			line = d.colour(red, line)
 		}
-		d.report.raw(line + "\n")
+		d.report.Raw(line + "\n")
 	}
 }
 
@@ -169,9 +170,9 @@ func (d *comparer) showStat() error {
 	var rows []row
 	wide, most, added, removed := 0, 1, 0, 0
 	err := d.each(func(f *patch.File) {
-		r := row{name: d.report.name(f.NewName)}
+		r := row{name: d.report.Name(f.NewName)}
 		if f.OldName != f.NewName {
-			r.name = d.report.name(f.OldName) + " => " + r.name
+			r.name = d.report.Name(f.OldName) + " => " + r.name
 		}
 		if f.Binary() {
 			r.binary = fmt.Sprintf("Bin %d -> %d bytes", len(f.Old), len(f.New))
@@ -185,7 +186,7 @@ func (d *comparer) showStat() error {
 	for _, r := range rows {
 		name := r.name + strings.Repeat(" ", wide-utf8.RuneCountInString(r.name))
 		if r.binary != "" {
-			d.report.line(" %s | %s", name, r.binary)
+			d.report.Line(" %s | %s", name, r.binary)
 			continue
 		}
 		scale := func(n int) int {
@@ -198,19 +199,12 @@ func (d *comparer) showStat() error {
 		if r.added+r.removed > 0 {
 			bars = " " + d.colour(green, strings.Repeat("+", scale(r.added))) + d.colour(red, strings.Repeat("-", scale(r.removed)))
 		}
-		d.report.line(" %s | %d%s", name, r.added+r.removed, bars)
+		d.report.Line(" %s | %d%s", name, r.added+r.removed, bars)
 	}
 	if len(rows) > 0 {
-		d.report.line(" %s changed, %s(+), %s(-)", count(len(rows), "file"), count(added, "insertion"), count(removed, "deletion"))
+		d.report.Line(" %s changed, %s(+), %s(-)", report.Count(len(rows), "file"), report.Count(added, "insertion"), report.Count(removed, "deletion"))
 	}
 	return err
-}
-
-func count(n int, of string) string {
-	if n != 1 {
-		of += "s"
-	}
-	return fmt.Sprintf("%d %s", n, of)
 }
 
 // jsonChange is a change as JSON has it. Names that are not UTF-8 are told byte by byte too.
@@ -253,11 +247,17 @@ func (d *comparer) showJSON() error {
 			}
 		}
 		o.Conflict, o.Held, o.Why = c.conflict() != "", c.held() != "", cmp.Or(c.conflict(), c.held())
-		text, err := quote.JSON(o)
-		if err != nil {
+		if err := d.json(o); err != nil {
 			return err
 		}
-		d.report.line("%s", text)
 	}
 	return nil
+}
+
+func (d *comparer) json(o any) error {
+	text, err := quote.JSON(o)
+	if err == nil {
+		d.report.Line("%s", text)
+	}
+	return err
 }

@@ -53,6 +53,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/sync/ignore"
+	"github.com/riverlytech/art/internal/sync/report"
 	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -95,6 +96,11 @@ type Options struct {
 // PathError is about a path that the user has named and that cannot be meant: nothing was done.
 type PathError = selection.PathError
 
+func newReporter(opt *Options, prog string) *report.Reporter {
+	return report.New(report.Options{Quiet: opt.Quiet, Verbose: opt.Verbose, Total: opt.Total, DryRun: opt.DryRun, Stdout: opt.Stdout, Stderr: opt.Stderr,
+		StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal}, prog)
+}
+
 // waiting says on a terminal that another process is waited for.
 func (o *Options) waiting() func(pid int) {
 	if !o.StderrTerminal || o.Quiet {
@@ -104,11 +110,11 @@ func (o *Options) waiting() func(pid int) {
 }
 
 // ErrIncomplete is returned when some paths could not be moved. Each was named on standard error.
-var ErrIncomplete = errors.New("not everything was done")
+var ErrIncomplete = report.ErrIncomplete
 
 // ErrConflicts is returned when paths were left alone, because both sides changed them or because they
 // need the user's permission. Each was named on standard error.
-var ErrConflicts = errors.New("not everything was done")
+var ErrConflicts = report.ErrConflicts
 
 // allows tells whether a path need not be held back.
 func (o *Options) allows(rel string, isDir bool) bool {

@@ -116,7 +116,7 @@ func (p *puller) carryOut(order []*operation) {
 		case o.in != nil && o.in.left && o.in.there != unix.S_IFDIR && o.do != remove:
 			// The directory's own failure was told.
 			p.leave(o.item)
-			p.report.failures++
+			p.report.Failures++
 		default:
 			p.carryOutOne(o)
 		}
@@ -130,13 +130,13 @@ func (p *puller) carryOutOne(o *operation) {
 		o.done = true
 		return
 	case err == errNeeded:
-		p.report.conflict(p.hostPath(o.path), err.Error())
+		p.report.Conflict(p.hostPath(o.path), err.Error())
 		p.leave(o.item)
 	default:
 		p.fail(o.item, err)
 	}
 	if err := p.keepContent(o); err != nil {
-		p.report.fail(p.hostPath(o.path), err)
+		p.report.Fail(p.hostPath(o.path), err)
 	}
 }
 
@@ -146,12 +146,7 @@ func (p *puller) keepContent(o *operation) error {
 	if o.node == nil || o.source == "" || o.tmp == "" || o.whole {
 		return nil
 	}
-	d, name, err := p.staging.Parent(o.tmp)
-	if err != nil {
-		return err
-	}
-	defer p.staging.Done(d)
-	f, err := hostdir.Open(d, name, unix.O_RDONLY)
+	f, err := hostdir.Open(p.staging.File, o.tmp, unix.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -220,7 +215,7 @@ func (p *puller) finishDir(a *operation) error {
 		return err
 	}
 	if a.do != keep {
-		if _, err := p.setOwner(f, &st, a.item); err != nil {
+		if err := p.setOwner(f, &st, a.item); err != nil {
 			return err
 		}
 	}
@@ -255,10 +250,10 @@ func (a *operation) note(f *os.File) error {
 	return err
 }
 
-// setOwner gives an open file, which is st, its owner, where root pulls. It tells whether it had another.
-func (p *puller) setOwner(f *os.File, st *unix.Stat_t, a *item) (changed bool, err error) {
+// setOwner gives an open file, which is st, its owner, where root pulls.
+func (p *puller) setOwner(f *os.File, st *unix.Stat_t, a *item) error {
 	if !p.asRoot || st.Uid == a.attr.UID && st.Gid == a.attr.GID {
-		return false, nil
+		return nil
 	}
-	return true, unix.Fchownat(int(f.Fd()), "", int(a.attr.UID), int(a.attr.GID), unix.AT_EMPTY_PATH)
+	return unix.Fchownat(int(f.Fd()), "", int(a.attr.UID), int(a.attr.GID), unix.AT_EMPTY_PATH)
 }

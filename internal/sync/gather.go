@@ -33,7 +33,7 @@ func (p *planner) gather() error {
 	}
 	for _, u := range p.tree.Unseen {
 		if dir := p.entered[u.Dir]; dir != nil {
-			p.report.fail(p.hostPath(dir.path)+"/"+u.Name, fmt.Errorf("not an entry that can be: %s", u.Why))
+			p.report.Fail(p.hostPath(dir.path)+"/"+u.Name, fmt.Errorf("not an entry that can be: %s", u.Why))
 			dir.lacks()
 		}
 	}
@@ -112,7 +112,7 @@ func (p *planner) gatherEntry(in *item, d dir, name string, n *sqlvfs.Node) *ite
 			p.addReplacing(a)
 		}
 	default:
-		p.report.note(p.hostPath(a.path), "skipped: it is a "+kindName(a.attr.Mode))
+		p.report.Note(p.hostPath(a.path), "skipped: it is a "+kindName(a.attr.Mode))
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func (p *planner) look(a *item, d dir, name string) bool {
 		return false
 	}
 	if why := skipped(a.path); why != "" {
-		p.report.note(p.hostPath(a.path), why)
+		p.report.Note(p.hostPath(a.path), why)
 		return false
 	}
 	st, err := d.stat(name)
@@ -210,7 +210,7 @@ func (p *planner) look(a *item, d dir, name string) bool {
 		return false
 	}
 	if d.hasDatabase(name, &st) {
-		p.report.note(p.hostPath(a.path), "skipped: the database itself is there")
+		p.report.Note(p.hostPath(a.path), "skipped: the database itself is there")
 		return false
 	}
 	p.meet(a, &st)

@@ -117,7 +117,8 @@ func (p *planner) contents(a *item, hostIs, guestIs classify.Kind) (host, guest 
 	}
 	has := func(is classify.Kind) bool { return is == classify.File || is == classify.Symlink }
 	hostChanged, guestChanged := has(hostIs) && p.hostWrote(a), has(guestIs) && p.guestWrote(a)
-	if guestChanged && !hostChanged && p.looksSame(a) && equal() {
+	looksSame := hostIs == guestIs && a.host.Size == a.attr.Size && a.host.Mtime == a.attr.Mtime
+	if guestChanged && !hostChanged && looksSame && equal() {
 		guestChanged = false
 	}
 	return classify.Contents(hostChanged, guestChanged, equal)

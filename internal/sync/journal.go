@@ -80,7 +80,7 @@ func (p *planner) owner() string { return fmt.Sprintf("%d:%d", p.host.db.file.de
 
 // leftByAnother tells of what a pull from another database has left, which its rows may need.
 func (p *planner) leftByAnother(name, where string) {
-	p.report.note(p.hostPath(name), "left as it is: a pull from "+p.report.name(where)+" was killed, and another from there needs it; if that is gone, remove it")
+	p.report.Note(p.hostPath(name), "left as it is: a pull from "+p.report.Name(where)+" was killed, and another from there needs it; if that is gone, remove it")
 }
 
 // entry is what the journal says of an operation.

@@ -214,7 +214,7 @@ func (p *puller) setAttributes(f *os.File, st *unix.Stat_t, a *operation) error 
 	if err := p.setXattrs(f, a.item); err != nil {
 		return err
 	}
-	if _, err := p.setOwner(f, st, a.item); err != nil {
+	if err := p.setOwner(f, st, a.item); err != nil {
 		return err
 	}
 	// A program of the host's stays one, unless the guest has changed its content (see patches).

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/sync/held"
+	"github.com/riverlytech/art/internal/sync/report"
 	"github.com/riverlytech/art/internal/sync/rows"
 	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/internal/sync/settings"
@@ -18,7 +19,7 @@ import (
 type planner struct {
 	ctx    context.Context
 	opt    *Options
-	report *reporter
+	report *report.Reporter
 	host   *host
 	store  *sqlvfs.Store
 	tree   *sqlvfs.Snapshot
@@ -146,7 +147,7 @@ func (p *planner) wants(a *item) bool {
 	}
 	by := p.filter.By(a.path, a.isDir())
 	if by != "" {
-		p.report.leftOut(by)
+		p.report.LeftOut(by)
 	}
 	return by == ""
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/identity"
+	"github.com/riverlytech/art/internal/sync/report"
 	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/internal/sync/settings"
 	"github.com/riverlytech/art/internal/sync/staging"
@@ -44,9 +45,9 @@ func Pull(ctx context.Context, opt Options) error {
 		return err
 	}
 	p := &puller{planner: *s.planner}
-	p.settle, p.report.doing = p, "pull"
+	p.settle, p.report.Doing = p, "pull"
 	defer p.closeRepos()
-	err = p.report.end(p.roomHint(s.close(p.run())))
+	err = p.report.End(p.roomHint(s.close(p.run())))
 	if kerr := p.storeKept(); err == nil {
 		err = kerr
 	}
@@ -252,8 +253,8 @@ type puller struct {
 }
 
 func (p *puller) run() error {
-	p.report.line("Workspace name: %s", p.report.name(p.name))
-	p.report.line("Exporting from: %s", p.report.name("/"+p.name+"/"))
+	p.report.Line("Workspace name: %s", p.report.Name(p.name))
+	p.report.Line("Exporting from: %s", p.report.Name("/"+p.name+"/"))
 	if p.exports {
 		if err := p.tellExport(); err != nil {
 			return err
@@ -306,16 +307,16 @@ func (p *puller) run() error {
 
 // print tells of one operation.
 func (p *puller) print(a *operation) {
-	name := p.report.name(p.hostPath(a.path))
+	name := p.report.Name(p.hostPath(a.path))
 	switch a.do {
 	case mkdir, chmodDir:
-		p.report.line("DIR  %s", name)
+		p.report.Line("DIR  %s", name)
 	case symlink:
-		p.report.line("LINK %s -> %s", name, p.report.name(a.target))
+		p.report.Line("LINK %s -> %s", name, p.report.Name(a.target))
 	case write, attributes, hardLink:
-		p.report.line("FILE %s (%d bytes)", name, a.attr.Size)
+		p.report.Line("FILE %s (%d bytes)", name, a.attr.Size)
 	case remove:
-		p.report.line("DEL  %s", name)
+		p.report.Line("DEL  %s", name)
 	}
 }
 
@@ -329,26 +330,26 @@ func (p *puller) conflict(a *item) bool {
 			return taken
 		}
 	}
-	p.report.conflict(p.hostPath(a.path), a.conflict)
+	p.report.Conflict(p.hostPath(a.path), a.conflict)
 	return false
 }
 
 // needed implements settler.
-func (p *puller) needed(a *item) { p.report.conflict(p.hostPath(a.path), a.conflict) }
+func (p *puller) needed(a *item) { p.report.Conflict(p.hostPath(a.path), a.conflict) }
 
 // held implements settler.
 func (p *puller) held(a *item) bool {
 	if p.opt.allows(a.path, a.attr.IsDir()) {
 		return true
 	}
-	p.report.held(p.hostPath(a.path), a.held)
+	p.report.Held(p.hostPath(a.path), a.held)
 	return false
 }
 
 // fail says that an item cannot be done. The directories above it will not be complete, and the
 // host file that it takes its content from must stay for another attempt.
 func (p *puller) fail(a *item, err error) {
-	p.report.fail(p.hostPath(a.path), err)
+	p.report.Fail(p.hostPath(a.path), err)
 	p.leave(a)
 }
 
@@ -356,9 +357,9 @@ func (p *puller) fail(a *item, err error) {
 func (p *puller) lacking(a *item, err error) {
 	var gone *goneError
 	if errors.As(err, &gone) { // both have changed what there was
-		p.report.conflict(p.hostPath(a.path), "the host has removed "+p.report.errName(gone.where)+", which holds the rest of its entries")
+		p.report.Conflict(p.hostPath(a.path), "the host has removed "+p.report.ErrName(gone.where)+", which holds the rest of its entries")
 	} else {
-		p.report.fail(p.hostPath(a.path), err)
+		p.report.Fail(p.hostPath(a.path), err)
 	}
 	a.lacks()
 }
@@ -387,5 +388,5 @@ func (p *puller) roomHint(err error) error {
 	if done == 0 {
 		return cli.WithHint(err, "nothing was changed in the workspace: make room, and pull again")
 	}
-	return cli.WithHint(err, fmt.Sprintf("%s in the workspace: make room, and pull again to have the database know", count(done, "change")))
+	return cli.WithHint(err, fmt.Sprintf("%s in the workspace: make room, and pull again to have the database know", report.Count(done, "change")))
 }

@@ -53,11 +53,11 @@ func Push(ctx context.Context, opt Options) error {
 		return err
 	}
 	r := newReporter(&opt, "art-sync")
-	r.doing = "push"
+	r.Doing = "push"
 	p := &pusher{planner: planner{ctx: ctx, opt: &opt, report: r, host: h, store: s, name: name}, own: settings.Own(abs),
 		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, replaced: map[string]bool{}, seen: map[string]bool{}}
 	err = p.run(abs)
-	if err == nil && s != nil && !opt.DryRun && r.failures == 0 && len(opt.Paths) == 0 {
+	if err == nil && s != nil && !opt.DryRun && r.Failures == 0 && len(opt.Paths) == 0 {
 		err = setWhole(s, name)
 	}
 	if s != nil {
@@ -68,7 +68,7 @@ func Push(ctx context.Context, opt Options) error {
 	if err != nil && isFull(err) {
 		err = cli.WithHint(err, "what is stored stays: make room, and push again")
 	}
-	return r.end(err)
+	return r.End(err)
 }
 
 // openForPush opens the database, or returns nil for a dry run without one.
@@ -130,8 +130,8 @@ func (p *pusher) run(workspace string) (err error) {
 		return err
 	}
 	p.report.Phase("push")
-	p.report.line("Workspace name: %s", p.report.name(p.name))
-	p.report.line("Files will be stored under: %s", p.report.name("/"+p.name+"/"))
+	p.report.Line("Workspace name: %s", p.report.Name(p.name))
+	p.report.Line("Files will be stored under: %s", p.report.Name("/"+p.name+"/"))
 	st, err := hostdir.Stat(p.host.dir)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
@@ -258,26 +258,27 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 		names, err = in.names()
 	}
 	if err != nil {
-		p.report.fail(p.guestPath(d.rel), err)
+		p.report.Fail(p.guestPath(d.rel), err)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !p.limit.Meets(join(d.rel, name)) })
-	met := make([]met, len(names))
+	all := make([]found, len(names))
 	ahead := p.readers.Ahead()
 	defer ahead.End()
 	for i, name := range names {
-		m := &met[i]
-		if m.st, m.err = hostdir.StatAt(in.f, name); m.err == nil && p.readsAhead(join(d.rel, name), &m.st) {
-			ahead.Add(in.f, name, &m.st)
+		f := &all[i]
+		*f = found{in: d, at: join(d.rel, name), name: name, dir: in.f}
+		if f.st, f.err = hostdir.StatAt(in.f, name); f.err == nil && p.readsAhead(f.at, &f.st) {
+			ahead.Add(in.f, name, &f.st)
 		}
 	}
 	for i, name := range names {
 		if err := p.ctx.Err(); err != nil {
 			return below, errInterrupted
 		}
-		m := &met[i]
-		m.content = ahead.Take(name)
-		c, err := p.entry(in, d, name, m)
-		if err := p.tell(join(d.rel, name), err); err != nil {
+		f := &all[i]
+		f.content = ahead.Take(name)
+		c, err := p.entry(in, f)
+		if err := p.tell(f.at, err); err != nil {
 			return below, err
 		}
 		if c != nil {
@@ -289,12 +290,11 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 }
 
 // entry stores one entry of a directory. A directory it returns.
-func (p *pusher) entry(in dir, d *folder, name string, m *met) (*folder, error) {
-	if m.err != nil {
-		return nil, m.err
+func (p *pusher) entry(in dir, f *found) (*folder, error) {
+	at, st := f.at, &f.st
+	if f.err != nil {
+		return nil, f.err
 	}
-	st := m.st
-	at := join(d.rel, name)
 	if len(at) > maxPath {
 		return nil, errTooLong
 	}
@@ -303,23 +303,23 @@ func (p *pusher) entry(in dir, d *folder, name string, m *met) (*folder, error) 
 		why = "skipped: it holds the user's settings of art"
 	}
 	if why != "" {
-		p.report.note(p.guestPath(at), why)
+		p.report.Note(p.guestPath(at), why)
 		return nil, nil
 	}
-	if in.hasDatabase(name, &st) {
-		p.report.note(p.guestPath(at), "skipped: it belongs to the database")
+	if in.hasDatabase(f.name, st) {
+		p.report.Note(p.guestPath(at), "skipped: it belongs to the database")
 		return nil, nil
 	}
 	p.seen[at] = true
 	isDir := kind(st.Mode) == unix.S_IFDIR
 	if why := p.filter.By(at, isDir); why != "" {
-		p.report.leftOut(why)
+		p.report.LeftOut(why)
 		return nil, nil
 	}
 	switch kind(st.Mode) {
 	case unix.S_IFDIR:
-		c := &folder{rel: at, name: name, in: d}
-		if err := p.folder(c, &st); err != nil {
+		c := &folder{rel: at, name: f.name, in: f.in}
+		if err := p.folder(c, st); err != nil {
 			return nil, p.storeFailed(err)
 		}
 		return c, nil
@@ -327,17 +327,10 @@ func (p *pusher) entry(in dir, d *folder, name string, m *met) (*folder, error) 
 		if !p.limit.Has(at) {
 			return nil, nil // what the user named below it is gone
 		}
-		return nil, p.met(&found{in: d, at: at, name: name, st: st, dir: in.f, content: m.content})
+		return nil, p.met(f)
 	}
-	p.report.note(p.guestPath(at), "skipped: it is a "+kindName(st.Mode))
+	p.report.Note(p.guestPath(at), "skipped: it is a "+kindName(st.Mode))
 	return nil, nil
-}
-
-// met is an entry of a directory as it was met.
-type met struct {
-	st      unix.Stat_t
-	err     error
-	content *reading.File // nil: it was not read ahead
 }
 
 // readsAhead tells whether a file is read before it is its turn: one that seems new or changed, but

@@ -19,6 +19,7 @@ type found struct {
 	in       *folder
 	at, name string
 	st       unix.Stat_t
+	err      error         // why there is none of it
 	dir      *os.File      // that it is in, while that one is read
 	content  *reading.File // nil: it was not read ahead
 
@@ -163,7 +164,7 @@ func (p *pusher) tell(at string, err error) error {
 	case errors.Is(err, unix.ENOENT):
 		// It was deleted since the directory was read: then it is not part of the workspace.
 	case err != nil:
-		p.report.fail(p.guestPath(at), err)
+		p.report.Fail(p.guestPath(at), err)
 	}
 	return nil
 }
@@ -194,10 +195,10 @@ func (p *pusher) settleAll(all []*found) {
 			f.removed = f.removed && f.node != nil
 		case d.Conflict():
 			f.left = true
-			p.report.conflict(p.guestPath(f.at), cmp.Or(f.conflict, d.Why()))
+			p.report.Conflict(p.guestPath(f.at), cmp.Or(f.conflict, d.Why()))
 		case d.Kind == classify.Host || d.Content == classify.Host:
 			f.left = true
-			p.report.conflict(p.guestPath(f.at), why)
+			p.report.Conflict(p.guestPath(f.at), why)
 		}
 	}
 }

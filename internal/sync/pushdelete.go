@@ -85,7 +85,7 @@ func (p *pusher) delete(at string, less map[sqlvfs.Ino]int) error {
 		p.setBaseline(at, nil)
 	}
 	less[dir.Ino]++
-	p.report.line("DEL  %s", p.report.name(p.guestPath(at)))
+	p.report.Line("DEL  %s", p.report.Name(p.guestPath(at)))
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (p *pusher) putDir(d *folder, st *unix.Stat_t) (changed bool, err error) {
 		p.agree(d.rel, st, d.row, nil)
 	}
 	if changed && d.rel != "." {
-		p.report.line("DIR  %s (%s)", p.report.name(p.guestPath(d.rel)), inoText(d.row))
+		p.report.Line("DIR  %s (%s)", p.report.Name(p.guestPath(d.rel)), inoText(d.row))
 	}
 	return changed, nil
 }
@@ -96,7 +96,7 @@ func (p *pusher) symlink(f *found) error {
 		f.in.changed = true
 		p.agree(f.at, &f.st, row, hashOf(target))
 	}
-	p.report.line("LINK %s -> %s (%s)", p.report.name(p.guestPath(f.at)), p.report.name(target), inoText(row))
+	p.report.Line("LINK %s -> %s (%s)", p.report.Name(p.guestPath(f.at)), p.report.Name(target), inoText(row))
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
 			at = p.names(n.Ino)[0]
 		}
 		if changed || !g.removed && (!g.here || g.node != n) {
-			p.report.line("FILE %s (%d bytes, %s)", p.report.name(p.guestPath(at)), attr.Size, inoText(row))
+			p.report.Line("FILE %s (%d bytes, %s)", p.report.Name(p.guestPath(at)), attr.Size, inoText(row))
 		}
 		changed = false
 	}
@@ -258,7 +258,7 @@ func (p *pusher) keep(f *found) error {
 			return p.storeFailed(err)
 		}
 	}
-	p.report.line("FILE %s (%d bytes, %s)", p.report.name(p.guestPath(f.at)), n.Attr.Size, inoText(row))
+	p.report.Line("FILE %s (%d bytes, %s)", p.report.Name(p.guestPath(f.at)), n.Attr.Size, inoText(row))
 	return p.complete(f.at, &f.st)
 }
 

@@ -183,14 +183,14 @@ func (p *planner) tellRepos() {
 	for _, r := range p.sortedRepos() {
 		at := p.hostPath(r.dir)
 		if r.err != nil {
-			p.report.conflict(at, "left as it is: "+r.err.Error())
+			p.report.Conflict(at, "left as it is: "+r.err.Error())
 			continue
 		}
 		for _, text := range r.plan.Notes {
-			p.report.note(at, text)
+			p.report.Note(at, text)
 		}
 		for _, text := range r.plan.Conflicts {
-			p.report.conflict(at, text)
+			p.report.Conflict(at, text)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (p *planner) closeRepos() {
 func (p *puller) printRepos() {
 	for _, l := range p.refLines() {
 		if !l.conflict {
-			p.report.line("REF  %s %s", p.report.name(p.hostPath(l.repo.dir)), p.report.name(l.text))
+			p.report.Line("REF  %s %s", p.report.Name(p.hostPath(l.repo.dir)), p.report.Name(l.text))
 		}
 	}
 }
@@ -242,7 +242,7 @@ func (p *puller) finishRepos() {
 		}
 		if err := r.plan.Finish(); err != nil {
 			for line := range strings.Lines(err.Error()) {
-				p.report.fail(p.hostPath(r.dir), errors.New(strings.TrimSuffix(line, "\n")))
+				p.report.Fail(p.hostPath(r.dir), errors.New(strings.TrimSuffix(line, "\n")))
 			}
 			continue
 		}

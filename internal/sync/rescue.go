@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sync/reading"
 	"github.com/riverlytech/art/internal/sync/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -74,7 +75,7 @@ func rescue(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name st
 // forgetJournal removes the journal and what was staged. why says what is wrong with it, if anything is.
 func (r *rescuer) forgetJournal(why error) error {
 	if why != nil {
-		r.report.note(r.opt.DB, why.Error())
+		r.report.Note(r.opt.DB, why.Error())
 	}
 	r.store.Lock()
 	r.store.SetJournal(nil)
@@ -349,7 +350,7 @@ func (r *rescuer) copyXattrs(e *journalEntry, row *sqlvfs.Inode, placed bool, d 
 		return nil // who cannot read it sees none
 	}
 	defer f.Close()
-	attrs, err := userXattrs(f)
+	attrs, err := reading.Xattrs(f)
 	if err != nil || len(attrs) == 0 {
 		return nil
 	}

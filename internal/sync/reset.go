@@ -49,7 +49,7 @@ func Reset(ctx context.Context, opt Options) error {
 		}
 	}
 	done, err := r.run()
-	if err = r.report.end(s.close(err)); err != nil || !done || !pushed || len(r.limit) > 0 && again == nil {
+	if err = r.report.End(s.close(err)); err != nil || !done || !pushed || len(r.limit) > 0 && again == nil {
 		return err
 	}
 	opt.Paths, opt.Stdout, opt.Quiet, opt.Total = again, io.Discard, true, false
@@ -125,7 +125,7 @@ func (r *resetter) run() (done bool, err error) {
 		}
 	}
 	r.showNames()
-	r.report.flush()
+	r.report.Flush()
 	if r.opt.DryRun {
 		return false, nil
 	}
@@ -171,7 +171,7 @@ func (r *resetter) reachable(at string) error {
 	if gone == "" {
 		return nil
 	}
-	return PathError{Err: cli.WithHint(fmt.Errorf("%s: the guest has removed or replaced %s", r.report.errName(at), r.report.errName(gone)),
+	return PathError{Err: cli.WithHint(fmt.Errorf("%s: the guest has removed or replaced %s", r.report.ErrName(at), r.report.ErrName(gone)),
 		"reset that")}
 }
 

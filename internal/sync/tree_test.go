@@ -90,7 +90,7 @@ func TestTreeIsNotPlacedOverAnything(t *testing.T) {
 	must(t, os.Mkdir(dir+"/m", 0o700))
 	must(t, os.WriteFile(dir+"/m/mine", []byte("mine"), 0o600))
 	must(t, p.execute())
-	if p.report.failures == 0 {
+	if p.report.Failures == 0 {
 		t.Error("nothing was told")
 	}
 	must(t, s.close(nil))

@@ -217,7 +217,7 @@ func (p *puller) tellExport() error {
 	w, known, err := workspaceOf(p.store, p.name)
 	p.store.Unlock()
 	if known && !w.Whole {
-		p.report.note("/"+p.name+"/", "only what the guest changed is in the database; the rest is in "+quote.Name(w.Path, true))
+		p.report.Note("/"+p.name+"/", "only what the guest changed is in the database; the rest is in "+quote.Name(w.Path, true))
 	}
 	return err
 }

@@ -1,8 +1,10 @@
 package sync
 
 import (
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/posixacl"
+	"github.com/riverlytech/art/internal/sync/reading"
 )
 
 // A file that replaces one of the host's is the same file to the host's users. What the guest has no say in,
@@ -18,7 +21,7 @@ import (
 
 // Access control lists (acl(5)) are the host's alone: the guest sees none, and none of its own is kept. A
 // file that replaces one of the host's has that one's list, and the mode that the guest gave it acts on it
-// as hostdir.Chmod(2) does: so it opens to nobody whom the list keeps out. What is new in a directory takes that
+// as chmod(2) does: so it opens to nobody whom the list keeps out. What is new in a directory takes that
 // directory's default list, as what is made there does.
 
 // setOwnerAndMode gives an open file what it does not have yet, and returns what it has become.
@@ -46,8 +49,7 @@ func (p *puller) setOwnerAndMode(f *os.File, a *item) (unix.Stat_t, error) {
 // setFileOwner gives a new file its owner. Everybody else than root can give it the group at most, if in it.
 func (p *puller) setFileOwner(f *os.File, st *unix.Stat_t, a *item) error {
 	if p.asRoot {
-		_, err := p.setOwner(f, st, a)
-		return err
+		return p.setOwner(f, st, a)
 	}
 	if a.there != unix.S_IFREG || a.host.GID == st.Gid {
 		return nil
@@ -99,7 +101,7 @@ func (p *puller) sayDropped(a *item) {
 		}
 	}
 	if len(lost) > 0 {
-		p.report.note(p.hostPath(a.path), "its "+strings.Join(lost, " and ")+" dropped: it would run what the guest wrote with other rights")
+		p.report.Note(p.hostPath(a.path), "its "+strings.Join(lost, " and ")+" dropped: it would run what the guest wrote with other rights")
 	}
 }
 
@@ -161,4 +163,37 @@ func (p *puller) inherit(f *os.File, at string, mode uint32) (uint32, error) {
 		return mode, err
 	}
 	return posixacl.Inherit(f, list, mode)
+}
+
+// setXattrs gives an open file the user's extended attributes that the guest's has, and no others.
+func (p *planner) setXattrs(f *os.File, a *item) error {
+	var want map[string]string
+	var err error
+	if a.node != nil {
+		want = a.xattrs
+	} else if want, err = reading.XattrsOf(p.openSource(a)); err != nil {
+		return err
+	}
+	have, err := reading.Xattrs(f)
+	if err != nil || maps.Equal(have, want) {
+		return err
+	}
+	for name := range have {
+		if _, ok := want[name]; !ok {
+			if err := unix.Fremovexattr(int(f.Fd()), name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		err := unix.Fsetxattr(int(f.Fd()), name, []byte(want[name]), 0)
+		if err == unix.ENOTSUP {
+			p.report.Note(p.hostPath(a.path), "extended attributes are left out: its file system has none")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,4 +1,5 @@
-package sync
+// Package report tells the user what push, pull and diff do.
+package report
 
 import (
 	"bufio"
@@ -19,14 +20,27 @@ import (
 	"github.com/riverlytech/art/internal/sync/quote"
 )
 
-// reporter tells the user what happens: lines of the asked-for output, notes, errors, and on a
+// Options say what is told, and where.
+type Options struct {
+	Quiet, Verbose, Total, DryRun  bool // as those of package sync
+	Stdout, Stderr                 io.Writer
+	StdoutTerminal, StderrTerminal bool
+}
+
+// What a run comes to where some paths were not done. Each was named on standard error.
+var (
+	ErrIncomplete = errors.New("not everything was done")
+	ErrConflicts  = errors.New("not everything was done")
+)
+
+// Reporter tells the user what happens: lines of the asked-for output, notes, errors, and on a
 // terminal how far long work is.
-type reporter struct {
-	opt       *Options
+type Reporter struct {
+	opt       Options
 	prog      string
-	doing     string // push or pull
+	Doing     string // push or pull
 	out       *bufio.Writer
-	failures  int
+	Failures  int
 	failed    error          // why standard output takes nothing
 	count     map[string]int // lines of output, by their first word
 	conflicts int
@@ -37,19 +51,20 @@ type reporter struct {
 	*cli.Progress
 }
 
-func newReporter(opt *Options, prog string) *reporter {
+// New begins to tell.
+func New(opt Options, prog string) *Reporter {
 	var terminal io.Writer
 	if opt.StderrTerminal && !opt.Quiet {
 		terminal = opt.Stderr
 	}
-	return &reporter{
+	return &Reporter{
 		opt: opt, prog: prog, out: bufio.NewWriterSize(opt.Stdout, 64<<10),
 		count: map[string]int{}, outs: map[string]int{}, Progress: cli.NewProgress(terminal, prog),
 	}
 }
 
-// line prints a line of output, and counts it by its first word.
-func (r *reporter) line(format string, args ...any) {
+// Line prints a line of output, and counts it by its first word.
+func (r *Reporter) Line(format string, args ...any) {
 	word, _, _ := strings.Cut(format, " ")
 	r.count[word]++
 	if r.opt.Quiet {
@@ -64,25 +79,26 @@ func (r *reporter) line(format string, args ...any) {
 	}
 }
 
-// raw prints text as it is.
-func (r *reporter) raw(text string) { r.out.WriteString(text) }
+// Raw prints text as it is.
+func (r *Reporter) Raw(text string) { r.out.WriteString(text) }
 
-// to has what is printed from now on go elsewhere.
-func (r *reporter) to(w io.Writer) {
-	r.flush()
+// To has what is printed from now on go elsewhere.
+func (r *Reporter) To(w io.Writer) {
+	r.Flush()
 	r.out.Reset(w)
 }
 
-func (r *reporter) flush() { r.failed = cmp.Or(r.failed, r.out.Flush()) }
+// Flush writes what is printed.
+func (r *Reporter) Flush() { r.failed = cmp.Or(r.failed, r.out.Flush()) }
 
-// name quotes a name for standard output.
-func (r *reporter) name(s string) string { return quote.Name(s, r.opt.StdoutTerminal) }
+// Name quotes a name for standard output.
+func (r *Reporter) Name(s string) string { return quote.Name(s, r.opt.StdoutTerminal) }
 
-// errName quotes a name for standard error.
-func (r *reporter) errName(s string) string { return quote.Name(s, r.opt.StderrTerminal) }
+// ErrName quotes a name for standard error.
+func (r *Reporter) ErrName(s string) string { return quote.Name(s, r.opt.StderrTerminal) }
 
-// note says something on standard error that is no failure.
-func (r *reporter) note(path, what string) {
+// Note says something on standard error that is no failure.
+func (r *Reporter) Note(path, what string) {
 	if r.opt.Quiet {
 		return
 	}
@@ -93,29 +109,29 @@ func (r *reporter) note(path, what string) {
 	fmt.Fprintf(r.opt.Stderr, "%s: %s: %s\n", r.prog, quote.Name(path, r.opt.StderrTerminal), what)
 }
 
-// fail says that a path could not be done. The rest goes on.
-func (r *reporter) fail(path string, err error) {
-	r.failures++
+// Fail says that a path could not be done. The rest goes on.
+func (r *Reporter) Fail(path string, err error) {
+	r.Failures++
 	r.out.Flush()
 	r.Erase()
 	cli.Fprint(r.opt.Stderr, r.prog, fmt.Errorf("%s: %w", quote.Name(path, r.opt.StderrTerminal), err))
 }
 
-// conflict names a path that both sides changed, and that is left alone.
-func (r *reporter) conflict(path, why string) {
+// Conflict names a path that both sides changed, and that is left alone.
+func (r *Reporter) Conflict(path, why string) {
 	r.conflicts++
 	r.out.Flush()
 	r.Erase()
 	r.leave("CONFLICT", quote.Name(path, r.opt.StderrTerminal), why)
 }
 
-// held names a path that needs the user's permission. It is told at the end, since many of them may be of
+// Held names a path that needs the user's permission. It is told at the end, since many of them may be of
 // one directory.
-func (r *reporter) held(path, why string) { r.helds = append(r.helds, heldPath{path, why}) }
+func (r *Reporter) Held(path, why string) { r.helds = append(r.helds, heldPath{path, why}) }
 
 type heldPath struct{ path, why string }
 
-func (r *reporter) leave(what, name, why string) {
+func (r *Reporter) leave(what, name, why string) {
 	fmt.Fprintf(r.opt.Stderr, "%s %s: %s\n", what, name, why)
 }
 
@@ -124,7 +140,7 @@ func (r *reporter) leave(what, name, why string) {
 const manyHeld = 4
 
 // tellHeld names what is held back, and forgets it.
-func (r *reporter) tellHeld() {
+func (r *Reporter) tellHeld() {
 	type group struct{ dir, why string }
 	in := func(h heldPath) group { return group{path.Dir(h.path), h.why} }
 	size := map[group]int{}
@@ -135,27 +151,27 @@ func (r *reporter) tellHeld() {
 		g := in(h)
 		switch n := size[g]; {
 		case n < manyHeld && n > 0 || r.opt.Verbose:
-			r.leave("HELD", r.errName(h.path), h.why)
+			r.leave("HELD", r.ErrName(h.path), h.why)
 		case n > 0:
-			r.leave("HELD", r.errName(g.dir+"/"), count(n, "file")+": "+h.why)
+			r.leave("HELD", r.ErrName(g.dir+"/"), Count(n, "file")+": "+h.why)
 			size[g] = 0
 		}
 	}
 	r.helds = nil
 }
 
-// leftOut counts a path that patterns leave out.
-func (r *reporter) leftOut(by string) { r.outs[by]++ }
+// LeftOut counts a path that patterns leave out.
+func (r *Reporter) LeftOut(by string) { r.outs[by]++ }
 
 // total says on standard error how much was done, or would be; held is how much is held back.
-func (r *reporter) total(held int) {
+func (r *Reporter) total(held int) {
 	written, moved, deleted, note := " written", " moved", " deleted", ""
 	if r.opt.DryRun {
 		written, moved, deleted, note = " to write", " to move", " to delete", " (dry run)"
 	}
 	var things, parts []string
 	if n := r.count["FILE"] + r.count["LINK"]; n > 0 {
-		things = append(things, count(n, "file"))
+		things = append(things, Count(n, "file"))
 	}
 	switch n := r.count["DIR"]; {
 	case n == 1:
@@ -167,13 +183,13 @@ func (r *reporter) total(held int) {
 		parts = append(parts, strings.Join(things, " and ")+written)
 	}
 	if n := r.count["REF"]; n > 0 {
-		parts = append(parts, count(n, "reference")+moved)
+		parts = append(parts, Count(n, "reference")+moved)
 	}
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{r.count["DEL"], deleted}, {held, " held back"}, {r.conflicts, " in conflict"}, {r.failures, " failed"}} {
-		if c.n > 0 && r.doing != "" {
+	}{{r.count["DEL"], deleted}, {held, " held back"}, {r.conflicts, " in conflict"}, {r.Failures, " failed"}} {
+		if c.n > 0 && r.Doing != "" {
 			parts = append(parts, strconv.Itoa(c.n)+c.what)
 		}
 	}
@@ -181,20 +197,20 @@ func (r *reporter) total(held int) {
 		parts = append(parts, fmt.Sprintf("%d left out by %s", r.outs[by], by))
 	}
 	switch {
-	case parts == nil && r.doing == "":
+	case parts == nil && r.Doing == "":
 		return // of a diff, only what is left out is told
 	case parts == nil:
-		parts = []string{"nothing to " + r.doing}
+		parts = []string{"nothing to " + r.Doing}
 	}
 	fmt.Fprintf(r.opt.Stderr, "%s: %s%s\n", r.prog, strings.Join(parts, ", "), note)
 }
 
 // hint says what to do about what was left alone.
-func (r *reporter) hint(held int) string {
+func (r *Reporter) hint(held int) string {
 	var hints []string
 	if r.conflicts > 0 {
 		hint := "--force brings it over what is there"
-		if r.doing == "pull" {
+		if r.Doing == "pull" {
 			hint += ", --keep-both puts it beside"
 		}
 		hints = append(hints, hint)
@@ -205,10 +221,10 @@ func (r *reporter) hint(held int) string {
 	return strings.Join(hints, "; ")
 }
 
-// end flushes the output and returns the run's result: err, or what the failures amount to.
-func (r *reporter) end(err error) error {
+// End flushes the output and returns the run's result: err, or what the failures amount to.
+func (r *Reporter) End(err error) error {
 	r.Erase()
-	r.flush()
+	r.Flush()
 	held := len(r.helds)
 	r.tellHeld()
 	if r.opt.Total && !r.opt.Quiet && err == nil {
@@ -218,11 +234,19 @@ func (r *reporter) end(err error) error {
 	if err == nil && r.failed != nil && !errors.Is(r.failed, unix.EPIPE) {
 		err = fmt.Errorf("write to standard output: %w", r.failed)
 	}
-	if err == nil && r.failures > 0 {
-		err = fmt.Errorf("%w: %d failed", ErrIncomplete, r.failures)
+	if err == nil && r.Failures > 0 {
+		err = fmt.Errorf("%w: %d failed", ErrIncomplete, r.Failures)
 	}
 	if left := r.conflicts + held; err == nil && left > 0 {
 		err = cli.WithHint(fmt.Errorf("%w: %d left alone", ErrConflicts, left), r.hint(held))
 	}
 	return err
+}
+
+// Count says how many there are of something.
+func Count(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
 }
