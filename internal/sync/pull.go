@@ -90,7 +90,7 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (side, error
 		err = p.load()
 	}
 	if err == nil {
-		p.limit, err = selection.To(abs, opt.Paths, p.knows)
+		err = p.limitTo(abs)
 	}
 	if err == nil {
 		p.filter, err = selection.NewFilter(h.patterns(opt))

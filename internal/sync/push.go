@@ -125,7 +125,12 @@ func (p *pusher) run(workspace string) (err error) {
 	if err := p.load(p.opt.DB); err != nil {
 		return err
 	}
-	p.limit, err = selection.To(workspace, p.opt.Paths, func(rel string) bool { return p.loadGuest() == nil && p.knows(rel) })
+	if len(p.opt.Paths) > 0 {
+		err = p.loadGuest()
+	}
+	if err == nil {
+		err = p.limitTo(workspace)
+	}
 	if err != nil {
 		return err
 	}

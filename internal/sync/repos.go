@@ -13,7 +13,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/git"
+	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -28,6 +31,7 @@ type repo struct {
 	err      error    // why there is none
 	skipped  []string // files that the guest has committed, and that do not belong to what the host has checked out
 	done     bool     // what the guest had in it is on the host
+	replaced bool     // only one side has the directory: that is left as it is too
 
 	// Of one whose git directory is outside of the workspace, that is p.repos[outside]:
 	on     *planner // what reads its layer of the database; nil: it is in the workspace
@@ -47,14 +51,22 @@ func gitDir(rel string) (dir, in string) {
 	return "", ""
 }
 
-// ofGit tells whether a path belongs to a repository, so that it is no file.
+// ofGit tells whether a path belongs to a repository, so that it is no file. Of one that is left as it is, all that is
+// in its git directory does.
 func (p *planner) ofGit(rel string) bool {
 	dir, in := gitDir(rel)
-	if dir == "" || in == "" || !git.Owns(in) {
+	if dir == "" {
 		return false
 	}
-	return p.repoAt(dir) != nil
+	r := p.repoAt(dir)
+	if r != nil && r.left() {
+		return in != "" || r.replaced
+	}
+	return in != "" && git.Owns(in) && (r != nil || !p.limit.Has(dir))
 }
+
+// left tells whether a repository is left as it is, for another pull.
+func (r *repo) left() bool { return r.plan == nil || r.plan.Left }
 
 // repoAt returns the repository with a git directory that the guest has changed, or nil.
 func (p *planner) repoAt(dir string) *repo {
@@ -69,24 +81,51 @@ func (p *planner) repoAt(dir string) *repo {
 	if from != "" || n != nil && !n.Attr.IsDir() || !p.limit.Has(dir) || p.live(join(dir, "HEAD")) {
 		return nil
 	}
-	for _, part := range []string{"HEAD", "objects", "refs"} {
-		if _, err := p.host.stat(join(dir, part)); err != nil {
-			return nil // a new one, which comes as files
-		}
-	}
 	r := &repo{dir: dir, top: path.Dir(dir)}
-	switch {
-	case n == nil && p.opt.allows(dir, true):
+	own := n != nil && n.Origin != nil && n.Origin.Base == p.name && n.Origin.Path == dir
+	switch st, err := p.host.stat(dir); {
+	case p.isRepo(dir) && n == nil && p.opt.allows(dir, true):
 		return nil
-	case n == nil:
+	case p.isRepo(dir) && n == nil:
 		r.err = errors.New("the guest has removed the repository")
-	case n.Origin == nil || n.Origin.Base != p.name || n.Origin.Path != dir:
+	case p.isRepo(dir) && !own:
 		r.err = errors.New("the guest has another repository there")
-	default:
+	case p.isRepo(dir):
 		p.planRepo(r)
+	case n != nil && err == nil && kind(st.Mode) != unix.S_IFDIR:
+		r.err, r.replaced = errors.New("the guest has put a repository in the place of the file that leads to the host's"), true
+	case n != nil && err == unix.ENOENT && (own && p.sameTree || p.base[join(dir, "HEAD")] != nil):
+		r.err, r.replaced = errors.New("the host has removed the repository"), true
+	default:
+		return nil // a new one, which comes as files
 	}
 	p.repos[dir] = r
 	return r
+}
+
+// isRepo tells whether a directory of the host is a git directory (gitrepository-layout(5)).
+func (p *planner) isRepo(dir string) bool {
+	for _, part := range []string{"HEAD", "objects", "refs"} {
+		if _, err := p.host.stat(join(dir, part)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// limitTo takes the paths that the user named. What is git's own in a repository is none by itself: references without
+// their objects, or without the index, are a broken repository.
+func (p *planner) limitTo(workspace string) (err error) {
+	if p.limit, err = selection.To(workspace, p.opt.Paths, p.knows); err != nil {
+		return err
+	}
+	for _, at := range p.limit {
+		if dir, in := gitDir(at); git.Owns(in) {
+			return selection.PathError{Err: cli.WithHint(fmt.Errorf("%s: git's own files of a repository go together", quote.Name(at, true)),
+				"name the repository: "+quote.Name(dir, true))}
+		}
+	}
+	return nil
 }
 
 func (p *planner) planRepo(r *repo) {
