@@ -223,7 +223,9 @@ func (p *Plan) writeShallow() error {
 			return err
 		}
 		for _, id := range p.closure.shallow {
-			data = append(data, id.String()+"\n"...)
+			if line := id.String() + "\n"; !bytes.Contains(data, []byte(line)) {
+				data = append(data, line...)
+			}
 		}
 		return put(data)
 	})

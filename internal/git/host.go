@@ -179,18 +179,6 @@ func (h *hostDir) rename(from, to string, flags uint) error {
 	return unix.Renameat2(int(a.Fd()), path.Base(from), int(b.Fd()), path.Base(to), flags)
 }
 
-// move gives a temporary file its name. Where there is one of that name, which has the same content, that stays.
-func (h *hostDir) move(tmp, name string) error {
-	err := h.rename(tmp, name, unix.RENAME_NOREPLACE)
-	if err != nil {
-		h.remove(tmp)
-	}
-	if err == unix.EEXIST {
-		return nil
-	}
-	return err
-}
-
 // remove removes a file, or an empty directory. What is not there is no error.
 func (h *hostDir) remove(at string) error {
 	d, err := h.open(path.Dir(in(h.own, at)), unix.O_PATH|unix.O_DIRECTORY)

@@ -18,154 +18,73 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// packFrom is how many objects make a pack instead of a file each.
-const packFrom = 1000
-
 // Tests have these fail.
 var (
 	syncfs = unix.Syncfs
 	fsync  = (*os.File).Sync
 )
 
-// Import writes the objects that the host lacks. Nothing refers to them yet, so it is no matter where it
-// ends, or whether anything else follows. That some have no parents is written down first: what is there is
-// taken for whole.
+// Import writes the objects that the host lacks to one pack and its index (gitformat-pack(5)). All of them are there
+// with the last rename, or none: where the host has an object, it has all that this refers to.
 func (p *Plan) Import(ctx context.Context) error {
 	want := p.closure.want
 	if len(want) == 0 {
 		return nil
 	}
-	if err := p.writeShallow(); err != nil {
+	tmp := "objects/pack/tmp_art_" + rand.Text() // git prune removes what begins with tmp_, after a kill
+	pack, idx := tmp+".pack", tmp+".idx"
+	defer p.host.remove(pack)
+	defer p.host.remove(idx)
+	sum, err := p.writePack(ctx, pack, idx, want)
+	if err != nil {
+		return err
+	}
+	if err := p.writeShallow(); err != nil { // before there are commits without their parents
 		return fmt.Errorf("shallow: %w", err)
 	}
-	var err error
-	if len(want) >= packFrom {
-		err = p.importPack(ctx, want)
-	} else {
-		for _, id := range want {
-			if err = ctx.Err(); err == nil {
-				err = p.importLoose(id)
-			}
-			if err != nil {
-				break
-			}
-		}
-	}
-	if err != nil {
+	name := "objects/pack/pack-" + sum.String()
+	if err := p.host.rename(pack, name+".pack", 0); err != nil {
 		return err
 	}
-	// One call for all, and before anything refers to them.
-	return syncfs(int(p.host.dir.Fd()))
+	if err := p.host.rename(idx, name+".idx", 0); err != nil { // with it, git knows the pack
+		return err
+	}
+	return syncfs(int(p.host.dir.Fd())) // before anything refers to them
 }
 
-// importLoose writes an object to a file of its own: the guest's, if it is one too and holds what it is
-// called by.
-func (p *Plan) importLoose(id ID) error {
-	tmp := "objects/tmp_obj_" + rand.Text() // git prune removes those that are left behind
-	f, err := p.host.create(tmp, 0o444)
+// writePack writes a pack and its index, and makes both durable.
+func (p *Plan) writePack(ctx context.Context, pack, idx string, want []ID) (sum ID, err error) {
+	f, err := p.host.create(pack, 0o444)
 	if err != nil {
-		return err
+		return sum, err
 	}
-	err = p.writeLoose(f, id)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		return p.host.move(tmp, "objects/"+loosePath(id))
-	}
-	p.host.remove(tmp)
-	return err
-}
-
-func (p *Plan) writeLoose(w io.Writer, id ID) error {
-	if f, err := p.guest.Open("objects/" + loosePath(id)); err == nil {
-		defer f.Close()
-		if err := copyLoose(w, io.NewSectionReader(f, 0, f.Size()), id); err != nil {
-			return fmt.Errorf("object %s: %w", id, err)
-		}
-		return nil
-	}
-	obj, err := p.objects.read(id, maxObject)
-	if err != nil {
-		return err
-	}
-	z := zlib.NewWriter(w)
-	fmt.Fprintf(z, "%s %d\x00", obj.kind, len(obj.data))
-	z.Write(obj.data)
-	return z.Close()
-}
-
-// copyLoose copies an object's file, if what is in it has the right hash and nothing follows.
-func copyLoose(w io.Writer, r io.Reader, id ID) error {
-	b := bufio.NewReader(io.TeeReader(r, w))
-	z, err := zlib.NewReader(b)
-	if err != nil {
-		return errDamaged
-	}
-	content := bufio.NewReader(z)
-	kind, size, err := looseHeader(content)
-	if err != nil {
-		return err
-	}
-	h := plumbing.NewHasher(kind, size)
-	n, err := io.Copy(h, io.LimitReader(content, size))
-	if err != nil || n != size || h.Sum() != id {
-		return errDamaged
-	}
-	if _, err := content.ReadByte(); err != io.EOF {
-		return errDamaged
-	}
-	if _, err := b.ReadByte(); err != io.EOF {
-		return errDamaged
-	}
-	return nil
-}
-
-// importPack writes objects to one pack and its index (gitformat-pack(5)).
-func (p *Plan) importPack(ctx context.Context, want []ID) (err error) {
-	tmp := "objects/pack/tmp_pack_" + rand.Text()
-	f, err := p.host.create(tmp, 0o444)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		f.Close()
-		if err != nil {
-			p.host.remove(tmp)
-		}
-	}()
-	idx := new(idxfile.Writer)
-	sum, err := p.writePack(ctx, f, want, idx)
+	w := new(idxfile.Writer)
+	sum, err = p.writeObjects(ctx, f, want, w)
 	if err == nil {
 		err = fsync(f)
 	}
-	if err != nil {
-		return err
+	if cerr := f.Close(); err == nil {
+		err = cerr
 	}
-	x, err := idx.Index()
 	if err != nil {
-		return err
+		return sum, err
+	}
+	x, err := w.Index()
+	if err != nil {
+		return sum, err
 	}
 	var data bytes.Buffer
 	if _, err := idxfile.NewEncoder(&data).Encode(x); err != nil {
-		return err
+		return sum, err
 	}
-	name := "objects/pack/pack-" + sum.String()
-	if err := p.host.move(tmp, name+".pack"); err != nil {
-		return err
-	}
-	tmp = "objects/pack/tmp_idx_" + rand.Text()
-	g, err := p.host.create(tmp, 0o444)
+	g, err := p.host.create(idx, 0o444)
 	if err != nil {
-		return err
+		return sum, err
 	}
-	if err := written(g, data.Bytes()); err != nil {
-		return err
-	}
-	return p.host.move(tmp, name+".idx") // last: with it, git knows the pack
+	return sum, written(g, data.Bytes())
 }
 
-func (p *Plan) writePack(ctx context.Context, f *os.File, want []ID, idx *idxfile.Writer) (sum ID, err error) {
+func (p *Plan) writeObjects(ctx context.Context, f io.Writer, want []ID, idx *idxfile.Writer) (sum ID, err error) {
 	buffered := bufio.NewWriterSize(f, 1<<20)
 	all := sha1.New()
 	w := &counting{w: io.MultiWriter(buffered, all)}
@@ -179,18 +98,10 @@ func (p *Plan) writePack(ctx context.Context, f *os.File, want []ID, idx *idxfil
 		if err := ctx.Err(); err != nil {
 			return sum, err
 		}
-		obj, err := p.objects.read(id, maxObject)
-		if err != nil {
-			return sum, err
-		}
 		at := w.n
 		crc := crc32.NewIEEE()
-		to := io.MultiWriter(w, crc)
-		to.Write(entryHead(obj))
-		z.Reset(to)
-		z.Write(obj.data)
-		if err := z.Close(); err != nil {
-			return sum, err
+		if err := p.objects.writeTo(io.MultiWriter(w, crc), z, id); err != nil {
+			return sum, fmt.Errorf("object %s: %w", id, err)
 		}
 		if err := idx.OnInflatedObjectContent(id, at, crc.Sum32(), nil); err != nil {
 			return sum, err
@@ -204,10 +115,53 @@ func (p *Plan) writePack(ctx context.Context, f *os.File, want []ID, idx *idxfil
 	return sum, idx.OnFooter(sum)
 }
 
+// writeTo writes an object as it is in a pack, unless what is in it has another hash.
+func (o *objects) writeTo(w io.Writer, z *zlib.Writer, id ID) error {
+	content, kind, size, done, err := o.open(id)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := w.Write(entryHead(kind, size)); err != nil {
+		return err
+	}
+	z.Reset(w)
+	h := plumbing.NewHasher(kind, size)
+	n, err := io.Copy(io.MultiWriter(z, h), io.LimitReader(content, size+1))
+	if err != nil {
+		return err
+	}
+	if n != size || h.Sum() != id {
+		return errDamaged
+	}
+	return z.Close()
+}
+
+// open opens an object of the guest's. One that has a file of its own is not read as a whole.
+func (o *objects) open(id ID) (content io.Reader, kind plumbing.ObjectType, size int64, done func(), err error) {
+	if f, err := o.guest.Open("objects/" + loosePath(id)); err == nil {
+		b, kind, size, err := openLoose(f)
+		return damaging{b}, kind, size, func() { f.Close() }, err
+	}
+	obj, err := o.read(id, maxObject)
+	return bytes.NewReader(obj.data), obj.kind, int64(len(obj.data)), func() {}, err
+}
+
+// damaging reads what is damaged where it cannot be read.
+type damaging struct{ r io.Reader }
+
+func (d damaging) Read(b []byte) (int, error) {
+	n, err := d.r.Read(b)
+	if err != nil && err != io.EOF {
+		err = errDamaged
+	}
+	return n, err
+}
+
 // entryHead is what is before an object's content in a pack: its type and its size.
-func entryHead(obj object) []byte {
-	size := uint64(len(obj.data))
-	c := byte(obj.kind)<<4 | byte(size&15)
+func entryHead(kind plumbing.ObjectType, of int64) []byte {
+	size := uint64(of)
+	c := byte(kind)<<4 | byte(size&15)
 	var b []byte
 	for size >>= 4; size > 0; size >>= 7 {
 		b = append(b, c|0x80)

@@ -1,6 +1,8 @@
 package git
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,5 +79,93 @@ func TestFinishIsDurable(t *testing.T) {
 	}
 	if err := plan.Finish(); err == nil {
 		t.Error("no error")
+	}
+}
+
+// stopping is a context that ends at the n-th look at it.
+type stopping struct {
+	context.Context
+	left *int
+}
+
+func (s stopping) Err() error {
+	if *s.left--; *s.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// whole makes sure that all that an object of the host's refers to is there too.
+func (p *pair) whole() {
+	p.Helper()
+	p.in(p.host, "git cat-file --batch-all-objects --batch-check='%(objectname)' | xargs git rev-list --objects >/dev/null; git fsck --strict 2>&1 | grep -v ^dangling && exit 1 || true")
+}
+
+// TestImportStops has an import end at each object. What is on the host then is whole, and the next one brings the rest.
+func TestImportStops(t *testing.T) {
+	for n, ended := 0, false; !ended; n++ {
+		p := newPair(t, "")
+		p.in(p.guest, "mkdir -p d/e; echo x >d/e/x; echo y >y; git add .; git commit -qm one; echo more >>y; git tag -a -m x t; git commit -qam two; git switch -q -c side; git mv y d/y; git commit -qm side")
+		plan := p.plan()
+		left := n
+		err := plan.Import(stopping{p.Context(), &left})
+		if ended = err == nil; !ended && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		p.whole()
+		if tmp, _ := filepath.Glob(p.host + "/.git/objects/pack/tmp_*"); len(tmp) > 0 {
+			t.Errorf("left behind: %v", tmp)
+		}
+		if err := p.carryOut(p.plan()); err != nil {
+			t.Fatal(err)
+		}
+		p.whole()
+		const state = "git show-ref --head; git log --all --format=%H"
+		if h, g := p.in(p.host, state), p.in(p.guest, state); h != g {
+			t.Errorf("host:\n%s\nguest:\n%s", h, g)
+		}
+	}
+}
+
+// TestImportOfDamaged has each object of the guest's be damaged. Nothing comes that refers to it.
+func TestImportOfDamaged(t *testing.T) {
+	for n, last := 0, 1; n < last; n++ {
+		p := newPair(t, "")
+		p.in(p.guest, "echo x >x; git add x; git commit -qm one; git rm -q x; mkdir d; echo y >d/y; git add d; git commit -qm two")
+		files := strings.Fields(p.in(p.guest, "find .git/objects -type f | sort >../g; cd ../host; find .git/objects -type f | sort >../h; comm -23 ../g ../h"))
+		last = len(files)
+		p.in(p.guest, "chmod u+w "+files[n]+"; echo junk >"+files[n])
+		refs := p.in(p.host, "git show-ref --head")
+		for range 2 {
+			plan := p.plan()
+			if err := plan.Import(p.Context()); err == nil && !plan.Left {
+				t.Errorf("%s: no error", files[n])
+			}
+			p.whole()
+			if plan.Left {
+				plan.Finish()
+			}
+		}
+		if now := p.in(p.host, "git show-ref --head"); now != refs {
+			t.Errorf("%s\n%s", refs, now)
+		}
+	}
+}
+
+// TestImportIsCutOff has one of the two files that hold what was imported be gone, as a power cut may leave it. The next
+// import brings them again.
+func TestImportIsCutOff(t *testing.T) {
+	for _, gone := range []string{"pack", "idx"} {
+		p := newPair(t, "")
+		p.in(p.guest, "echo x >x; git add x; git commit -qm one")
+		if err := p.plan().Import(p.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.in(p.host, "rm .git/objects/pack/*."+gone)
+		if err := p.carryOut(p.plan()); err != nil {
+			t.Fatal(err)
+		}
+		p.whole()
+		p.in(p.host, "git cat-file -e main:x")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,7 +61,8 @@ func (o *objects) addStore(h *hostDir, at string, depth int) error {
 	}
 	for _, e := range entries {
 		o.promisor = o.promisor || strings.HasSuffix(e.Name, ".promisor")
-		if !strings.HasSuffix(e.Name, ".idx") {
+		pack, ok := strings.CutSuffix(e.Name, ".idx")
+		if !ok || !slices.Contains(entries, Entry{Name: pack + ".pack"}) {
 			continue
 		}
 		name := path.Join(at, "pack", e.Name)

@@ -58,7 +58,7 @@ func makePack(t testing.TB, objects ...packed) *pack {
 	w.OnHeader(uint32(len(objects)))
 	for _, o := range objects {
 		at := int64(len(b))
-		head := entryHead(object{o.kind, make([]byte, max(o.size, len(o.data)))})
+		head := entryHead(o.kind, int64(max(o.size, len(o.data))))
 		if o.kind == plumbing.REFDeltaObject {
 			head = append(head, o.base[:]...)
 		}
