@@ -5,6 +5,8 @@ import (
 	"container/heap"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -73,7 +75,7 @@ func (p *Plan) decide() error {
 			names[name] = true
 		}
 	}
-	for name := range names {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !ours(name) {
 			if _, own := p.g.own[name]; own && strings.HasPrefix(name, "refs/replace/") {
 				p.note(name + " stays out: it would have git show other content")
@@ -83,6 +85,9 @@ func (p *Plan) decide() error {
 		if err := p.decideRef(name); err != nil {
 			return err
 		}
+	}
+	if err := p.decideGone(); err != nil {
+		return err
 	}
 	slices.SortFunc(p.Refs, func(a, b RefChange) int { return cmp.Compare(a.Name, b.Name) })
 	return nil
@@ -111,7 +116,10 @@ func (p *Plan) decideRef(name string) error {
 	}
 	switch {
 	case !gok:
-		return p.decideGone(c, host)
+		if p.force || !host && p.elsewhere[name] == "" {
+			p.gone = append(p.gone, c)
+		}
+		return nil
 	case !guest:
 		return nil
 	case p.force:
@@ -161,58 +169,65 @@ func (p *Plan) adopt(c RefChange) error {
 	return nil
 }
 
-// decideGone decides about a reference that the guest does not have. One that nobody saw it delete, and commits
-// that nothing else holds, stay.
-func (p *Plan) decideGone(c RefChange, host bool) error {
-	if host && !p.force {
-		return nil
+// decideGone decides about references that the guest has deleted. Where nothing else holds what one leads to, it
+// stays.
+func (p *Plan) decideGone() error {
+	held, err := p.heldElsewhere()
+	if err != nil {
+		return err
 	}
-	if at := p.elsewhere[c.Name]; at != "" {
-		return nil
-	}
-	if strings.HasPrefix(c.Name, "refs/heads/") && !p.force {
-		held, err := p.heldElsewhere(c)
-		if err != nil {
-			return err
+	for _, c := range p.gone {
+		if !p.force && !held[c.Name] {
+			how := "git update-ref -d "
+			switch {
+			case strings.HasPrefix(c.Name, "refs/heads/"):
+				how = "git branch -D "
+			case strings.HasPrefix(c.Name, "refs/tags/"):
+				how = "git tag -d "
+			}
+			p.conflict(fmt.Sprintf("the guest has deleted %s, whose commits nothing else holds: it stays; %s deletes it", short(c.Name), how+short(c.Name)))
+			continue
 		}
-		if !held {
-			p.conflict(fmt.Sprintf("the guest has deleted %s, whose commits nothing else holds: it stays; git branch -D %s deletes it", short(c.Name), short(c.Name)))
-			return nil
-		}
+		c.New = ID{}
+		p.Refs = append(p.Refs, c)
 	}
-	c.New = ID{}
-	p.Refs = append(p.Refs, c)
 	return nil
 }
 
-// heldElsewhere tells whether a branch's commit stays reachable when the branch is gone.
-func (p *Plan) heldElsewhere(c RefChange) (bool, error) {
+// heldElsewhere tells which of the references that the guest has deleted lead to what can be reached without all of
+// them, or to what the host's HEAD was at.
+func (p *Plan) heldElsewhere() (map[string]bool, error) {
+	held := map[string]bool{}
+	if len(p.gone) == 0 || p.force {
+		return held, nil
+	}
+	final := map[string]ID{"HEAD": p.co.h.id}
+	for _, m := range []map[string]value{p.h.packed, p.h.loose} {
+		for name, v := range m {
+			final[name] = v.id
+		}
+	}
+	for _, c := range p.Refs {
+		final[c.Name] = c.New
+	}
+	targets := map[ID]bool{}
+	for _, c := range p.gone {
+		delete(final, c.Name)
+		targets[p.objects.peel(c.Old)] = true
+	}
 	lines, _, _ := p.logs.of("HEAD")
-	for _, l := range lines {
-		if l.to == c.Old {
-			return true, nil
+	tips := map[ID]bool{}
+	for _, id := range final {
+		if !tips[id] {
+			tips[id] = true
+			tips[p.objects.peel(id)] = true
 		}
 	}
-	tried := 0
-	names := map[string]bool{}
-	for _, m := range []map[string]value{p.h.loose, p.h.packed, p.g.own} {
-		for name := range m {
-			names[name] = true
-		}
+	reached, err := p.objects.reached(targets, slices.Collect(maps.Keys(tips)))
+	for _, c := range p.gone {
+		held[c.Name] = reached[p.objects.peel(c.Old)] || slices.ContainsFunc(lines, func(l logLine) bool { return l.to == c.Old })
 	}
-	for name := range names {
-		v, ok := p.g.at(name, p.h)
-		if name == c.Name || !ok || v.id.IsZero() || !strings.HasPrefix(name, "refs/heads/") {
-			continue
-		}
-		if tried++; tried > 50 {
-			break
-		}
-		if is, err := p.objects.isAncestor(c.Old, v.id); is || err != nil {
-			return is, err
-		}
-	}
-	return false, nil
+	return held, err
 }
 
 // aside is a reference that is to come under another name, and why.
@@ -289,44 +304,73 @@ const maxWalk = 200_000
 // isAncestor tells whether one commit can be reached from another. What is not there, or no commit, reaches
 // nothing.
 func (o *objects) isAncestor(old, from ID) (bool, error) {
-	if old == from {
-		return true, nil
-	}
-	target, err := o.commit(old)
-	if err != nil {
-		return false, ignoreDamage(err)
-	}
+	reached, err := o.reached(map[ID]bool{old: true}, []ID{from})
+	return reached[old], err
+}
+
+// reached tells which of some commits can be reached from others.
+func (o *objects) reached(targets map[ID]bool, tips []ID) (map[ID]bool, error) {
 	const slack = 86400 // clocks are not all right
-	seen := map[ID]bool{from: true}
-	queue, parents := &byDate{}, 0
-	push := func(id ID) error {
+	reached, seen, queue := map[ID]bool{}, map[ID]bool{}, &byDate{}
+	oldest, commits := int64(math.MaxInt64), 0
+	for id := range targets {
 		c, err := o.commit(id)
-		if err != nil {
-			return ignoreDamage(err)
+		if err == nil {
+			oldest, commits = min(oldest, c.when-slack), commits+1
+		} else if ignoreDamage(err) != nil {
+			return reached, err
 		}
-		if c.when >= target.when-slack {
+	}
+	push := func(id ID) error {
+		if seen[id] {
+			return nil
+		}
+		seen[id] = true
+		if targets[id] {
+			reached[id] = true
+		}
+		if commits == 0 || len(reached) == len(targets) {
+			return nil
+		}
+		c, err := o.commit(id)
+		if err == nil && c.when >= oldest {
 			heap.Push(queue, dated{c.parents, c.when})
-			parents += len(c.parents)
 		}
-		return nil
+		return ignoreDamage(err)
 	}
-	if err := push(from); err != nil {
-		return false, err
+	for _, id := range tips {
+		if err := push(id); err != nil {
+			return reached, err
+		}
 	}
-	for queue.Len() > 0 && len(seen) < maxWalk && parents < 4*maxWalk {
-		for _, p := range heap.Pop(queue).(dated).parents {
-			if p == old {
-				return true, nil
-			}
-			if !seen[p] {
-				seen[p] = true
-				if err := push(p); err != nil {
-					return false, err
-				}
+	for queue.Len() > 0 && len(seen) < maxWalk && len(reached) < len(targets) {
+		for _, id := range heap.Pop(queue).(dated).parents {
+			if err := push(id); err != nil {
+				return reached, err
 			}
 		}
 	}
-	return false, nil
+	return reached, nil
+}
+
+// peel returns what an annotated tag leads to; of anything else, that itself.
+func (o *objects) peel(id ID) ID {
+	for range 5 {
+		if id.IsZero() {
+			break
+		}
+		obj, err := o.read(id, maxMeta)
+		if err != nil || obj.kind != plumbing.TagObject {
+			break
+		}
+		hex, _, _ := strings.Cut(strings.TrimPrefix(string(obj.data), "object "), "\n")
+		target, ok := parseID(hex)
+		if !ok {
+			break
+		}
+		id = target
+	}
+	return id
 }
 
 func ignoreDamage(err error) error {

@@ -54,6 +54,7 @@ type Plan struct {
 	reasons []string // why the guest's repository is left as it is
 
 	elsewhere map[string]string // branches that another worktree of the host is on, and which
+	gone      []RefChange       // references that the guest has deleted
 	aside     []aside           // references that cannot have their names
 	diverted  map[string]string // references that came under another name
 	broken    map[string]bool   // references whose objects are not all there

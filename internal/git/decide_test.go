@@ -1,0 +1,72 @@
+package git
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDeletedReferences has the guest delete references of each kind. Those whose commits nothing else holds stay, and
+// nothing that references held is held by none.
+func TestDeletedReferences(t *testing.T) {
+	p := newPair(t, `
+other() { git commit-tree -m "$1" -p HEAD HEAD^{tree}; }
+git tag kept; git branch merged HEAD~1; git tag -a -m x annotated
+git tag light $(other light); git tag -a -m x heavy $(other heavy); git branch branch $(other branch)
+git update-ref refs/remotes/o/x $(other remote); git notes add -m note
+git branch twin $(other twin); git tag twin twin`)
+	const held = "git rev-list --all | sort"
+	before := p.in(p.host, held)
+	p.in(p.guest, "git tag -d kept annotated light heavy twin; git branch -q -D merged branch twin; git update-ref -d refs/remotes/o/x; git update-ref -d refs/notes/commits")
+	plan := p.plan()
+	if err := p.carryOut(plan); err != nil {
+		t.Fatal(err)
+	}
+	if after := p.in(p.host, held); after != before {
+		t.Errorf("held before:\n%s\nand after:\n%s", before, after)
+	}
+	if got := p.in(p.host, "git for-each-ref --format='%(refname)'"); strings.Contains(got, "kept") || strings.Contains(got, "merged") || strings.Contains(got, "annotated") {
+		t.Error(got)
+	}
+	for _, want := range []string{"heavy, whose commits nothing else holds: it stays; git tag -d heavy deletes it", "git branch -D branch deletes it", "git update-ref -d refs/notes/commits deletes it"} {
+		if !slices.ContainsFunc(plan.Conflicts, func(c string) bool { return strings.Contains(c, want) }) {
+			t.Errorf("%q is not told: %q", want, plan.Conflicts)
+		}
+	}
+}
+
+// TestPlansAreTheSame plans with many branches several times.
+func TestPlansAreTheSame(t *testing.T) {
+	p := newPair(t, `
+for i in $(seq 120); do git branch b$i $(git commit-tree -m $i -p HEAD HEAD^{tree}); done
+git branch held $(git commit-tree -m held -p HEAD HEAD^{tree}); git branch holds $(git commit-tree -m holds -p held HEAD^{tree})
+git pack-refs --all`)
+	p.in(p.guest, "git branch -q -D held; for i in $(seq 110 120); do git branch -q -f b$i $(git commit-tree -m guest -p HEAD HEAD^{tree}); done")
+	p.in(p.host, "for i in $(seq 110 120); do git branch -q -f b$i $(git commit-tree -m host -p HEAD HEAD^{tree}); done")
+	first := ""
+	for range 4 {
+		plan := p.plan()
+		said := fmt.Sprint(plan.Refs, plan.Conflicts)
+		if first == "" {
+			first = said
+		}
+		if said != first || !strings.Contains(said, "held deleted") {
+			t.Fatalf("%s\nand then\n%s", first, said)
+		}
+	}
+}
+
+// TestOneChangeOfOneName has the guest have a branch of the name that its main would come under.
+func TestOneChangeOfOneName(t *testing.T) {
+	p := newPair(t, "")
+	p.in(p.guest, "git branch main.art $(git commit-tree -m art -p HEAD HEAD^{tree}); echo guest >>a; git commit -qam guest")
+	p.in(p.host, "echo host >>b; git commit -qam host")
+	plan := p.plan()
+	if err := p.carryOut(plan); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.in(p.host, "git log -1 --format=%s main.art; git log -1 --format=%s main.art2; git log -1 --format=%s"); got != "art\nguest\nhost\n" {
+		t.Error(got)
+	}
+}
