@@ -116,7 +116,7 @@ func (p *Plan) decideRef(name string) error {
 	}
 	switch {
 	case !gok:
-		if p.force || !host && p.elsewhere[name] == "" {
+		if p.elsewhere[name] == "" && (p.force || !host) {
 			p.gone = append(p.gone, c)
 		}
 		return nil
@@ -144,8 +144,8 @@ func (p *Plan) decideRef(name string) error {
 		}
 		c.Rewound = !forward
 	}
-	if at := p.elsewhere[name]; at != "" && hok && !p.force {
-		p.aside = append(p.aside, aside{c, "it is checked out in " + at})
+	if use := p.elsewhere[name]; use != "" && hok && !p.force {
+		p.aside = append(p.aside, aside{c, use})
 		return nil
 	}
 	return p.adopt(c)

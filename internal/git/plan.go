@@ -53,7 +53,7 @@ type Plan struct {
 	stay    string
 	reasons []string // why the guest's repository is left as it is
 
-	elsewhere map[string]string // branches that another worktree of the host is on, and which
+	elsewhere map[string]string // branches that a worktree of the host uses beside its HEAD, and how
 	gone      []RefChange       // references that the guest has deleted
 	aside     []aside           // references that cannot have their names
 	diverted  map[string]string // references that came under another name
@@ -111,6 +111,9 @@ func New(ctx context.Context, opt Options) (_ *Plan, err error) {
 func (p *Plan) Close() { p.objects.close() }
 
 func (p *Plan) plan() error {
+	if err := p.branchesInUse(); err != nil {
+		return err
+	}
 	if err := p.worktrees(); err != nil {
 		return err
 	}
@@ -174,26 +177,8 @@ func (p *Plan) known() error {
 	return nil
 }
 
-// worktrees finds out which branches other worktrees of the host are on.
+// worktrees finds out what the guest has in worktrees that only it has.
 func (p *Plan) worktrees() error {
-	list, err := p.host.list("worktrees")
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		data, err := p.host.read("worktrees/"+e.Name+"/HEAD", maxRef)
-		if err != nil || "worktrees/"+e.Name == p.host.own {
-			continue
-		}
-		if v, ok := parseRef(data); ok && v.sym != "" {
-			p.elsewhere[v.sym] = "the worktree " + e.Name
-		}
-	}
-	if p.host.own != "" {
-		if name := p.mainHead(); name != "" {
-			p.elsewhere[name] = "the main worktree"
-		}
-	}
 	// A worktree of the guest's has no place on the host. What it is detached at comes as a branch.
 	l, err := p.guest.List("worktrees")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

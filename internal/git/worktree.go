@@ -80,19 +80,10 @@ func (g worktreeGuest) Open(at string) (File, error)       { return g.Guest.Open
 func (g worktreeGuest) Same(at string) (host, guest bool)  { return g.Guest.Same(in(g.own, at)) }
 func (g worktreeGuest) Changed(at string) (when time.Time) { return g.Guest.Changed(in(g.own, at)) }
 
-// mainHead returns the branch that the main worktree of the host is on, if there is one.
-func (p *Plan) mainHead() string {
-	main := *p.host
-	main.own = ""
-	data, err := main.read("HEAD", maxRef)
-	if err != nil {
-		return ""
-	}
+// isBare tells whether the main worktree is none.
+func (h *hostDir) isBare() bool {
 	var c config.Config
-	if text, err := main.read("config", 1<<20); err == nil && config.NewDecoder(strings.NewReader(string(text))).Decode(&c) == nil &&
-		strings.EqualFold(c.Section("core").Option("bare"), "true") {
-		return ""
-	}
-	v, _ := parseRef(data)
-	return v.sym
+	text, err := h.read("config", 1<<20)
+	return err == nil && config.NewDecoder(strings.NewReader(string(text))).Decode(&c) == nil &&
+		strings.EqualFold(c.Section("core").Option("bare"), "true")
 }
