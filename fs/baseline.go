@@ -27,9 +27,11 @@ func (o *Overlay) remember(p *node, name string, n *node, white bool, seen *sqlv
 	}
 	if n.attrOf().Nlink == 0 {
 		o.store.AddBaseline(o.tree(), n.path, seen)
+		o.keeper.noteVersion(n.path, version{seen: seen})
 	}
 	if path, ok := o.baseChild(p, name); ok && white && path != n.path {
 		o.store.AddBaseline(o.tree(), path, seen)
+		o.keeper.noteVersion(path, version{seen: seen})
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 
 // A file that the guest has changed in part needs the rest of its content as the host had it. So that it
 // does not for long, a small one is copied into the delta soon after it was first written to, and of a
-// large one the hash is taken, by which another version of the host's file with the same content is known
-// (follow.go). Neither is done while the guest waits for a write.
+// each the hash is taken, by which another version of the host's file with the same content is known
+// (follow.go, versions.go). Neither is done while the guest waits for a write.
 
 // Keeping bounds what is kept of the base's files.
 type Keeping struct {
@@ -26,7 +26,8 @@ type Keeping struct {
 }
 
 const (
-	calm = time.Second // from a write until the rest of the file is looked at
+	calm       = time.Second            // from a write until the rest of the file is looked at
+	lastHashes = 100 * time.Millisecond // that the hashes of versions may take at the end of a session
 
 	wholeFiles = 16 // so many files of the largest size are copied in one session, or more that are smaller
 	wholeShare = 8  // a copy must be smaller than this part of the disk's free space
@@ -37,8 +38,12 @@ type keeper struct {
 	o      *Overlay
 	lim    Keeping
 	room   int64                   // for copies in this session, in bytes
+	hashes int64                   // for hashes of versions in this session, in bytes
+	ending bool                    // nobody but the user waits
+	raised chan struct{}           // holds a token if there may be any file that was noted
 	partly map[sqlvfs.Ino]struct{} // GUARDED_BY(o.store)
-	raised chan struct{}           // holds a token if there may be any
+	// versions are those to be hashed, by their paths in the base. GUARDED_BY(o.store)
+	versions map[string]version
 }
 
 // Keep begins to keep what it can of the base's files that are changed in part. end finishes, and is to be
@@ -47,7 +52,8 @@ func (o *Overlay) Keep(lim Keeping) (end func()) {
 	if o.host == nil || o.store.ReadOnly() {
 		return func() {}
 	}
-	k := &keeper{o: o, lim: lim, room: wholeFiles * lim.Whole, partly: map[sqlvfs.Ino]struct{}{}, raised: make(chan struct{}, 1)}
+	k := &keeper{o: o, lim: lim, room: wholeFiles * lim.Whole, hashes: hashedBytes,
+		partly: map[sqlvfs.Ino]struct{}{}, versions: map[string]version{}, raised: make(chan struct{}, 1)}
 	o.store.Lock()
 	o.keeper = k
 	o.store.Unlock()
@@ -60,21 +66,34 @@ func (o *Overlay) Keep(lim Keeping) (end func()) {
 	return func() {
 		cancel()
 		<-done
+		k.ending = true
 		ctx, cancel := context.WithTimeout(context.Background(), lim.Last)
 		defer cancel()
 		k.all(ctx)
+		hashes, cancel := context.WithTimeout(ctx, lastHashes)
+		defer cancel()
+		k.hashVersions(hashes)
 	}
 }
 
 // note notes a file that was changed. Lock held.
 func (k *keeper) note(n *node) {
-	if k == nil || n.in == nil || !n.based || !n.showsThrough() || n.in.Origin.Hash != "" {
+	if k == nil || n.in == nil || !n.based || n.in.Origin == nil || n.in.Origin.Hash != "" || n.in.Origin.Base != k.o.name {
+		return
+	}
+	if !n.showsThrough() {
+		k.noteVersion(n.in.Origin.Path, version{n.in.Ino, n.in.Baseline()})
 		return
 	}
 	if _, ok := k.partly[n.in.Ino]; ok {
 		return
 	}
 	k.partly[n.in.Ino] = struct{}{}
+	k.raise()
+}
+
+// raise says that something was noted.
+func (k *keeper) raise() {
 	select {
 	case k.raised <- struct{}{}:
 	default:
@@ -104,6 +123,7 @@ func (k *keeper) run(ctx context.Context) {
 	}
 	k.earlier()
 	k.all(ctx)
+	k.hashVersions(ctx)
 	for {
 		select {
 		case <-ctx.Done():
@@ -116,6 +136,7 @@ func (k *keeper) run(ctx context.Context) {
 		case <-time.After(calm):
 		}
 		k.all(ctx)
+		k.hashVersions(ctx)
 	}
 }
 
@@ -171,19 +192,17 @@ func (k *keeper) one(ctx context.Context, in *sqlvfs.Inode) error {
 	}
 	if k.copies(f.Size) {
 		k.room -= f.Size
-		return o.store.Fill(in, steady{f}, f.sparse(), func(int) error { return ctx.Err() })
+		if err := o.store.Fill(in, steady{f}, f.sparse(), func(int) error { return ctx.Err() }); err != nil {
+			return err
+		}
 	}
-	hash, err := f.hashQuietly(ctx)
+	hash, err := k.hash(ctx, f)
 	if err != nil {
 		return err
 	}
 	o.store.Lock()
 	defer o.store.Unlock()
-	if now := in.Origin; now != nil && now.Fingerprint == f.Fingerprint {
-		known := *now
-		known.Hash = hash
-		o.store.SetOrigin(in, &known)
-	}
+	o.setHash(in, f.Fingerprint, hash)
 	return nil
 }
 
@@ -208,6 +227,14 @@ func (f steady) ReadAt(p []byte, off int64) (int, error) {
 		return 0, sqlvfs.ErrBaseChanged
 	}
 	return n, err
+}
+
+// hash is that of a file, taken without being in anybody's way.
+func (k *keeper) hash(ctx context.Context, f *HostFile) (string, error) {
+	if k.ending || f.Size <= 1<<20 { // which takes no longer than a thread
+		return f.hash(ctx)
+	}
+	return f.hashQuietly(ctx)
 }
 
 // hashQuietly is hash on a thread that gives way to everybody else, the guest above all. The priority

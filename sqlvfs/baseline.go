@@ -57,7 +57,7 @@ type baselineKey struct {
 // baselineChange is a baseline to write; nil removes it.
 type baselineChange struct {
 	*Baseline
-	onlyIfNone bool // the one that is there already counts
+	onlyIfNone bool // the one that is there already counts, but for the hash of the same version
 }
 
 // then is what two changes amount to, the second after the first.
@@ -67,6 +67,10 @@ func (was baselineChange) then(now baselineChange) baselineChange {
 		return now
 	case was.Baseline == nil:
 		return baselineChange{now.Baseline, false}
+	case was.Hash == nil && was.Fingerprint == now.Fingerprint:
+		known := *was.Baseline
+		known.Hash = now.Hash
+		return baselineChange{&known, was.onlyIfNone}
 	}
 	return was
 }
@@ -77,7 +81,8 @@ func (s *Store) SetBaseline(t Tree, path string, b *Baseline) {
 	s.changeBaseline(baselineKey{t, path}, baselineChange{b, false})
 }
 
-// AddBaseline writes down a baseline unless there is one already. The Store's lock must be held.
+// AddBaseline writes down a baseline unless there is one already. If that is of the same version, but has no hash,
+// it gets the one given. The Store's lock must be held.
 func (s *Store) AddBaseline(t Tree, path string, b *Baseline) {
 	s.changeBaseline(baselineKey{t, path}, baselineChange{b, true})
 }
@@ -159,6 +164,10 @@ func (w *writer) putBaselines(b *batch) error {
 	return nil
 }
 
+// sameVersion gives a baseline that is there the hash of its version.
+const sameVersion = ` ON CONFLICT DO UPDATE SET hash=excluded.hash WHERE hash IS NULL AND (dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec)
+	= (excluded.dev, excluded.base_ino, excluded.size, excluded.mtime, excluded.mtime_nsec, excluded.ctime, excluded.ctime_nsec)`
+
 func (w *writer) putBaseline(tree int64, path string, c baselineChange) error {
 	if c.Baseline == nil {
 		q := w.prep("DELETE FROM art_baseline WHERE tree=? AND path=?")
@@ -166,12 +175,12 @@ func (w *writer) putBaseline(tree int64, path string, c baselineChange) error {
 		q.BindBlob(2, []byte(path))
 		return w.run(q)
 	}
-	verb := "INSERT OR REPLACE"
+	verb, also := "INSERT OR REPLACE", ""
 	if c.onlyIfNone {
-		verb = "INSERT OR IGNORE"
+		verb, also = "INSERT", sameVersion
 	}
 	q := w.prep(verb + ` INTO art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
-		row, row_ctime, row_ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
+		row, row_ctime, row_ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)` + also)
 	q.BindInt64(1, tree)
 	q.BindBlob(2, []byte(path))
 	for i, v := range [...]int64{

@@ -54,6 +54,40 @@ func TestBaselines(t *testing.T) {
 	}
 }
 
+// A hash that is taken later joins the baseline of the same version, and no other.
+func TestBaselinesGetHashes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	here := Tree{"ws", 7, Timespec{1, 2}}
+	version := Fingerprint{1, 1 << 63, 3, Timespec{-4, 5}, Timespec{6, 7}}
+	without := &Baseline{Mode: 0o100644, Fingerprint: version, Row: 9, RowCtime: Timespec{10, 11}}
+	known := *without
+	known.Hash = []byte{8}
+	hashed := &Baseline{Mode: 0o100644, Fingerprint: version, Hash: []byte{8}}
+	another := &Baseline{Mode: 0o100644, Fingerprint: version}
+	another.Ctime.Nsec++
+	s.Lock()
+	for _, name := range []string{"pending", "committed"} {
+		s.AddBaseline(here, name, without)
+		s.AddBaseline(here, name+" other", another)
+		if name == "committed" {
+			s.Unlock()
+			must(t, s.Sync())
+			s.Lock()
+		}
+		s.AddBaseline(here, name, hashed)
+		s.AddBaseline(here, name, &Baseline{Mode: 0o100644, Fingerprint: version, Hash: []byte{9}})
+		s.AddBaseline(here, name+" other", hashed)
+	}
+	s.Unlock()
+	got := baselines(t, s, here)
+	must(t, s.Close())
+	want := map[string]*Baseline{"pending": &known, "committed": &known, "pending other": another, "committed other": another}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 func TestBaselinesOfAnOlderLayout(t *testing.T) {
 	path := fixture(t, 2)
 	if got := findings(t, path); got != "" {

@@ -35,10 +35,11 @@ and how long it polled for requests when none came.
 
 // Of files that the guest has changed in part, those of up to keepWhole bytes are copied into the database, if
 // the settings say nothing else.
-// What is left of that, and of the hashes of larger ones, may take keepLast at the end of a session.
+// What is left of that, and of the hashes of larger ones, may take keepLast at the end of a session: without its hash a
+// large one cannot be read any more once the host has touched it.
 const (
 	keepWhole = 16 << 20
-	keepLast  = time.Second
+	keepLast  = 5 * time.Second
 )
 
 type serveConfig struct {
