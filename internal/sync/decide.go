@@ -68,11 +68,27 @@ func (p *planner) permitted(a *item) bool {
 	if !a.gone() {
 		p.merge(a)
 	}
-	if a.held = p.danger(a); a.held != "" && !p.settle.held(a) {
+	a.held = p.danger(a)
+	if a.held != "" && p.timesAlone(a) {
+		a.held = ""
+		p.agree(a)
+		return false
+	}
+	if a.held != "" && !p.settle.held(a) {
 		p.leave(a)
 		return false
 	}
 	return true
+}
+
+// timesAlone tells whether the host has all of what the guest has, but for its times: git makes its configuration anew
+// without a change of it. Of what is held back, that is none.
+func (p *planner) timesAlone(a *item) bool {
+	if a.gone() || !a.attr.IsRegular() || a.decision.Mode == classify.Guest || a.decision.Owner == classify.Guest || a.decision.Xattrs == classify.Guest {
+		return false
+	}
+	same, err := p.equal(a)
+	return err == nil && same
 }
 
 // asked tells whether the user wants an item, and permits it.
