@@ -36,7 +36,7 @@ func (p *puller) commit() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", p.opt.DB, err)
 	}
-	if p.sameTree {
+	if p.sameTree && !p.unkept {
 		p.store.Lock()
 		defer p.store.Unlock()
 		p.store.SetJournal(nil)

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/riverlytech/art/internal/sync/reading"
 )
 
@@ -56,9 +54,6 @@ func (p *puller) newCrew() *crew {
 	}
 	return c
 }
-
-// syncfs is syncfs(2). Tests put another in its place.
-var syncfs = unix.Syncfs
 
 // flush counts what is staged, and starts to write it to the disk when it has become much. That something could
 // not be written is told once to each open file (fs/sync.c, syncfs; lib/errseq.c), so this one is kept.

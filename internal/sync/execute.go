@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -31,11 +30,6 @@ func (p *puller) execute() error {
 	for _, o := range p.ops {
 		if o.done {
 			p.print(o)
-		}
-	}
-	if len(p.ops) > 0 {
-		if err := syncfs(int(p.host.dir.Fd())); err != nil {
-			return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
 		}
 	}
 	return nil
@@ -136,6 +130,7 @@ func (p *puller) carryOutOne(o *operation) {
 		p.fail(o.item, err)
 	}
 	if err := p.keepContent(o); err != nil {
+		p.unkept = true
 		p.report.Fail(p.hostPath(o.path), err)
 	}
 }
@@ -183,7 +178,10 @@ func (p *puller) finishDirs() {
 		}
 		if err != nil {
 			p.fail(a.item, err)
-		} else if a.do == chmodDir {
+			continue
+		}
+		p.wrote(a.is.Dev, a.path)
+		if a.do == chmodDir {
 			a.done = true
 		}
 	}

@@ -130,8 +130,10 @@ func (p *puller) endJournal() error {
 		return nil
 	}
 	if err := p.store.Sync(); err != nil {
-		p.staging = nil // it stays
 		return fmt.Errorf("write %s: %w", p.opt.DB, err)
+	}
+	if p.unkept {
+		p.leaveStaging()
 	}
 	return nil
 }

@@ -148,6 +148,9 @@ func (p *puller) pullOutside() error {
 		return err
 	}
 	p.finishRepos()
+	if err := p.sync(); err != nil {
+		return err
+	}
 	return p.absorb()
 }
 

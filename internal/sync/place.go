@@ -30,6 +30,11 @@ func (p *puller) place(o *operation) error {
 		return err
 	}
 	defer d.Close()
+	st, err := hostdir.Stat(d)
+	if err != nil {
+		return err
+	}
+	p.wrote(st.Dev, path.Dir(o.path))
 	switch o.do {
 	case mkdir:
 		return p.placeDir(o, d, name)
@@ -211,6 +216,7 @@ func (p *puller) placeAttributes(a *operation) error {
 
 // setAttributes gives a file that is in its place, and was st, what belongs to it beside its content.
 func (p *puller) setAttributes(f *os.File, st *unix.Stat_t, a *operation) error {
+	p.wrote(st.Dev, a.path)
 	if err := p.setXattrs(f, a.item); err != nil {
 		return err
 	}
@@ -293,6 +299,9 @@ func (p *puller) placeTrees(ops []*operation) {
 		d, err := p.host.open(path.Dir(a.path), unix.O_PATH|unix.O_DIRECTORY)
 		if err == nil {
 			err = unix.Renameat2(int(p.staging.Fd()), a.tmp, int(d.Fd()), path.Base(a.path), unix.RENAME_NOREPLACE)
+			if st, serr := hostdir.Stat(d); serr == nil {
+				p.wrote(st.Dev, path.Dir(a.path))
+			}
 			d.Close()
 		}
 		a.done = err == nil

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -249,6 +248,8 @@ type puller struct {
 	staging   *staging.Dir
 	defaults  defaults
 	journaled bool    // the database has a journal of what is done
+	written   devices // on which something was done
+	unkept    bool    // what is staged is needed still
 	kept      []*item // conflicts that are resolved, whose guest's version is given up
 }
 
@@ -287,22 +288,21 @@ func (p *puller) run() error {
 	if err := p.importObjects(); err != nil {
 		return err
 	}
-	err := p.execute()
-	if err == nil {
-		p.finishRepos()
+	if err := p.execute(); err != nil {
+		return err
 	}
-	// Also after an interruption: rows must not depend on what was just replaced.
-	if cerr := p.commit(); err == nil {
-		err = cerr
+	p.finishRepos()
+	if err := p.sync(); err != nil {
+		p.leaveStaging() // the next pull finds by the journal what the guest has
+		return err
 	}
-	if err == nil {
-		err = p.absorb()
+	for _, step := range []func() error{p.commit, p.absorb, p.endJournal} {
+		if err := step(); err != nil {
+			p.leaveStaging()
+			return err
+		}
 	}
-	err = cmp.Or(err, p.endJournal())
-	if err == nil {
-		err = p.release()
-	}
-	return err
+	return p.release()
 }
 
 // print tells of one operation.

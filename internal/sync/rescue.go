@@ -61,8 +61,14 @@ func rescue(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name st
 	if err := r.look(); err != nil || !r.sameTree || r.top == nil || !r.top.Attr.IsDir() {
 		return err
 	}
-	if err := syncfs(int(h.dir.Fd())); err != nil {
-		return fmt.Errorf("workspace %s: sync: %w", h.dir.Name(), err)
+	written := devices{}
+	for _, e := range list {
+		if st, ok := r.placed(e); ok {
+			written[st.Dev] = string(e.Path)
+		}
+	}
+	if err := written.sync(h); err != nil {
+		return err
 	}
 	for _, e := range list {
 		if err := cmp.Or(r.interrupted(), r.entry(e)); err != nil {

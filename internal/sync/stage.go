@@ -134,6 +134,14 @@ func (p *puller) staged(a *operation) error {
 	return nil
 }
 
+// leaveStaging leaves the staging directory to the next pull, if the journal tells of it.
+func (p *puller) leaveStaging() {
+	if p.journaled && p.staging != nil {
+		p.staging.Close()
+		p.staging = nil
+	}
+}
+
 // endStaging removes the staging directory, if there is one.
 func (p *puller) endStaging() {
 	if p.staging != nil {
