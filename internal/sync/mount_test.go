@@ -78,3 +78,55 @@ func TestMountInTheWorkspace(t *testing.T) {
 	b.pull(dir)
 	wantTree(t, dir, want)
 }
+
+// Where another file system is mounted in the workspace, a file comes with its attributes, replaces nothing that
+// has appeared meanwhile, and is on the disk before the database says so.
+func TestPullIntoAMount(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	b := newBench(t)
+	must(t, os.Mkdir(b.path("m"), 0o755))
+	mountTmpfs(t, b.path("m"), "")
+	b.write("m/old", "old")
+	b.write("m/changed", "old")
+	b.guest(func(g *guest) {
+		g.write("m/new", "of the guest")
+		g.write("m/other", "of the guest")
+		g.write("m/changed", "of the guest")
+		g.remove("m/old")
+		e, err := g.find("m/new")
+		g.must(err)
+		g.must(g.overlay.Setxattr(e.Ino, "user.k", []byte("v"), 0))
+	})
+	var mount unix.Stat_t
+	must(t, unix.Stat(b.path("m"), &mount))
+	was, synced, first := syncfs, false, true
+	defer func() { syncfs = was }()
+	syncfs = func(fd int) error {
+		var st unix.Stat_t
+		must(t, unix.Fstat(fd, &st))
+		synced = synced || st.Dev == mount.Dev
+		if first { // all is staged
+			first = false
+			b.write("m/other", "of the host")
+			must(t, os.WriteFile(b.path("m/changed"), []byte("of the host"), 0o644))
+		}
+		return was(fd)
+	}
+	_, told, err := b.run(Pull, b.ws)
+	if !errors.Is(err, ErrIncomplete) || !strings.Contains(told, "ws/m/other: it changes") || !strings.Contains(told, "ws/m/changed: it changes") {
+		t.Errorf("%v %s", err, told)
+	}
+	wantContent(t, b.path("m/new"), "of the guest")
+	wantContent(t, b.path("m/other"), "of the host")
+	wantContent(t, b.path("m/changed"), "of the host")
+	wantAbsent(t, b.path("m/old"))
+	if !synced {
+		t.Error("the mounted file system was not synced")
+	}
+	value := make([]byte, 8)
+	if n, err := unix.Getxattr(b.path("m/new"), "user.k", value); err != unix.ENOTSUP && (err != nil || string(value[:n]) != "v") {
+		t.Errorf("user.k is %q, %v", value[:max(n, 0)], err)
+	}
+}

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -69,19 +70,31 @@ func (p *puller) placeFile(a *operation, d *os.File, name string) error {
 	if err := p.inheritGroup(a, from, tmp, d); err != nil {
 		return err
 	}
-	flags := uint(0)
-	if a.there == 0 || a.there == unix.S_IFDIR {
-		flags = unix.RENAME_NOREPLACE // whatever is there now was made since
-	}
-	err = unix.Renameat2(int(from.Fd()), tmp, int(d.Fd()), name, flags)
-	if err == unix.EINVAL && flags != 0 { // the file system knows no flags (rename(2))
-		err = unix.Renameat(int(from.Fd()), tmp, int(d.Fd()), name)
-	}
-	switch {
-	case err == unix.EEXIST:
-		return errChanging
-	case err == unix.EXDEV && a.do != hardLink:
+	if err = a.enter(from, tmp, d, name); err == unix.EXDEV && a.do != hardLink {
 		return p.placeAcross(a, d, name)
+	}
+	return err
+}
+
+// enter renames what is staged into place. Where there was nothing, whatever is there now was made since.
+func (a *operation) enter(from *os.File, tmp string, to *os.File, name string) error {
+	if a.there != 0 && a.there != unix.S_IFDIR {
+		return unix.Renameat(int(from.Fd()), tmp, int(to.Fd()), name)
+	}
+	err := unix.Renameat2(int(from.Fd()), tmp, int(to.Fd()), name, unix.RENAME_NOREPLACE)
+	if err == unix.EINVAL { // the file system knows no flags (rename(2)); a link replaces nothing either (link(2))
+		if err = unix.Linkat(int(from.Fd()), tmp, int(to.Fd()), name, 0); err == nil {
+			return unix.Unlinkat(int(from.Fd()), tmp, 0)
+		}
+	}
+	if err == unix.EPERM || err == unix.EOPNOTSUPP || err == unix.ENOSYS { // nor links: what is left is a look
+		if _, err = hostdir.StatAt(to, name); err == unix.ENOENT {
+			return unix.Renameat(int(from.Fd()), tmp, int(to.Fd()), name)
+		}
+		return cmp.Or(err, errChanging)
+	}
+	if err == unix.EEXIST {
+		return errChanging
 	}
 	return err
 }
@@ -95,8 +108,11 @@ func (p *puller) placeAcross(a *operation, d *os.File, name string) error {
 	if err == nil {
 		err = unix.UtimesNanoAt(int(d.Fd()), tmp, times(&a.attr), unix.AT_SYMLINK_NOFOLLOW)
 	}
+	if err == nil && a.there != 0 && a.there != unix.S_IFDIR {
+		err = p.unchanged(a, d, name) // to stage it took its time
+	}
 	if err == nil {
-		err = unix.Renameat(int(d.Fd()), tmp, int(d.Fd()), name)
+		err = a.enter(d, tmp, d, name)
 	}
 	if err != nil {
 		unix.Unlinkat(int(d.Fd()), tmp, 0)
@@ -120,6 +136,11 @@ func (p *puller) stageAcross(a *operation, d *os.File, tmp string) error {
 	defer to.Close()
 	if _, err := io.Copy(to, from); err != nil {
 		return hostdir.Unwrap(err)
+	}
+	if a.node == nil || len(a.xattrs) > 0 {
+		if err := p.setXattrs(to, a.item); err != nil {
+			return err
+		}
 	}
 	if _, err := p.setOwnerAndMode(to, a.item); err != nil {
 		return err
