@@ -16,8 +16,9 @@ import (
 func asArt() bool { return len(os.Args) > 0 && os.Args[0] == "art" }
 
 // find fills in the database that is kept for the workspace which dir lies in, and that workspace. One that is not
-// there is an error, unless it may be made. With adopt, it may be that of a workspace that was moved.
-func find(set *flag.FlagSet, dir, db *string, makes, adopt bool) error {
+// there is an error, unless it may be made. With adopt, it may be that of a workspace that was moved, which stays where
+// it is unless the command writes.
+func find(set *flag.FlagSet, dir, db *string, makes, adopt, writes bool) error {
 	user, err := readUser()
 	if err != nil {
 		return err
@@ -33,14 +34,19 @@ func find(set *flag.FlagSet, dir, db *string, makes, adopt bool) error {
 	}
 	w, err := workspace.Nearest(databases, *dir)
 	if err == nil && !w.Known && adopt {
-		err = overview.Adopt(databases, w)
+		var moved string
+		if moved, err = overview.Moved(databases, w); err == nil && writes {
+			err = overview.Adopt(moved, w)
+		} else {
+			w.Database = moved
+		}
 		w.Known = err == nil
 	}
 	switch {
 	case err != nil:
 		return err
 	case !w.Known && !makes:
-		return cli.WithHint(fmt.Errorf("find the database of %s: nothing was run here yet", w.Dir), "`art run` makes one; --db DB names another, `art list` shows all, and if the workspace was moved here, --adopt takes its own")
+		return cli.WithHint(fmt.Errorf("find the database of %s: nothing was run here yet", w.Dir), "`art run` makes one; --db DB names another, `art list` shows all, and if the workspace was moved here, `art pull --adopt` takes its own")
 	case !w.Known:
 		if err := workspace.Make(databases); err != nil {
 			return err

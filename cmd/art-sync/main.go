@@ -163,7 +163,7 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 		case opt.DB == "" && !asArt():
 			return wrongUsage(name, errors.New("no database was given (--db)"))
 		case opt.DB == "":
-			switch err := find(fs, &opt.Dir, &opt.DB, name == "push" && !opt.DryRun, opt.Adopt && !opt.DryRun); {
+			switch err := find(fs, &opt.Dir, &opt.DB, name == "push" && !opt.DryRun, opt.Adopt, name != "diff" && !opt.DryRun); {
 			case err != nil && name == "diff":
 				return troubleError{err}
 			case err != nil:

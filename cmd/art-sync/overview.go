@@ -41,7 +41,7 @@ func overviewCommands() []*ffcli.Command {
 		}
 		return of(name, set, func(ctx context.Context) error {
 			if db == "" {
-				if err := find(set, &dir, &db, false, false); err != nil {
+				if err := find(set, &dir, &db, false, false, false); err != nil {
 					return err
 				}
 			}
@@ -77,7 +77,7 @@ func removeCommand(dir string) *ffcli.Command {
 		var db string
 		switch len(args) {
 		case 0:
-			err = find(set, &dir, &db, false, false)
+			err = find(set, &dir, &db, false, false, false)
 		case 1:
 			var databases string
 			if databases, err = databaseDir(); err == nil {

@@ -9,43 +9,59 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// Adopt makes the database of a workspace that was moved that of the directory where it is now: the one whose workspace
+// Moved returns the database of a workspace that was moved to the directory where it is now: the one whose workspace
 // had the same base name and is gone.
-func Adopt(databases string, now workspace.Workspace) error {
+func Moved(databases string, now workspace.Workspace) (string, error) {
 	files, err := os.ReadDir(databases)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list the databases: %w", err)
+		return "", fmt.Errorf("list the databases: %w", err)
 	}
 	var moved []string
+	var others []*entry
 	for _, f := range files {
 		if _, ok := workspace.BaseName(f.Name()); !ok || !f.Type().IsRegular() {
 			continue
 		}
-		if e := look(filepath.Join(databases, f.Name())); e.Gone && filepath.Base(e.Workspace) == filepath.Base(now.Dir) {
+		switch e := look(filepath.Join(databases, f.Name())); {
+		case !e.Gone:
+		case filepath.Base(e.Workspace) == filepath.Base(now.Dir):
 			moved = append(moved, e.Database)
+		default:
+			others = append(others, e)
 		}
 	}
 	switch len(moved) {
 	case 0:
-		return cli.WithHint(fmt.Errorf("find the database of %s: no workspace of this name is gone", now.Dir), "`art list` shows all; --db DB names one")
+		hint := "`art list` shows all; --db DB names one"
+		if len(others) == 1 { // a directory that was renamed goes by its name of before in the database
+			e := others[0]
+			hint = fmt.Sprintf("if it is %s, which is gone: --db %s --name %s --adopt",
+				quote.Name(e.Workspace, true), quote.Name(e.Database, true), quote.Name(filepath.Base(e.Workspace), true))
+		}
+		return "", cli.WithHint(fmt.Errorf("find the database of %s: no workspace of this name is gone", now.Dir), hint)
 	case 1:
-	default:
-		return cli.WithHint(fmt.Errorf("find the database of %s: it may be %s", now.Dir, strings.Join(moved, " or ")), "name one with --db DB")
+		return moved[0], nil
 	}
+	return "", cli.WithHint(fmt.Errorf("find the database of %s: it may be %s", now.Dir, strings.Join(moved, " or ")), "name one with --db DB")
+}
+
+// Adopt makes the database of a workspace that was moved that of the directory where it is now.
+func Adopt(database string, now workspace.Workspace) error {
 	// What a session that was killed has left is folded into the file first.
-	s, err := sqlvfs.Open(moved[0], sqlvfs.Options{})
+	s, err := sqlvfs.Open(database, sqlvfs.Options{})
 	if err == nil {
 		err = s.Close()
 	}
 	if err == nil {
-		err = sqlvfs.Rename(moved[0], now.Database)
+		err = sqlvfs.Rename(database, now.Database)
 	}
 	if err != nil {
-		return fmt.Errorf("adopt database %s: %w", moved[0], err)
+		return fmt.Errorf("adopt database %s: %w", database, err)
 	}
 	return nil
 }

@@ -60,6 +60,10 @@ func (o *Options) find(user *config.Settings) error {
 	if err != nil {
 		return err
 	}
+	if o.Adopt && !w.Known {
+		return cli.WithHint(fmt.Errorf("find the database of %s: nothing was run here yet", cli.Printable(w.Dir)),
+			"if the workspace was moved here, `art pull --adopt` or `art push --adopt` takes its own; without --adopt a new one is made")
+	}
 	if !o.DefaultWorkspace {
 		o.named = o.Workspace
 	}
