@@ -30,7 +30,7 @@ func (p *Plan) Finish() error {
 		return err == nil
 	}
 	p.Refs = slices.DeleteFunc(p.Refs, func(c RefChange) bool {
-		return c.Name != p.co.h.sym && !try(c.Name, func() error { return p.atOnce(func(t *transaction) error { return p.move(t, c) }) })
+		return !p.ofCheckout(c.Name) && !try(c.Name, func() error { return p.atOnce(func(t *transaction) error { return p.move(t, c) }) })
 	})
 	if p.stash != nil && !try(stashRef, p.moveStash) {
 		p.stash = nil
@@ -43,10 +43,9 @@ func (p *Plan) Finish() error {
 			try(f.name, func() error { return p.writeState(f) })
 		}
 	} else {
+		p.Refs = slices.DeleteFunc(p.Refs, func(c RefChange) bool { return p.ofCheckout(c.Name) })
+		maps.DeleteFunc(p.logLines, func(name string, _ []logLine) bool { return name == "HEAD" || p.ofCheckout(name) })
 		p.Head, p.Index = "", false
-		p.Refs = slices.DeleteFunc(p.Refs, func(c RefChange) bool { return c.Name == p.co.h.sym })
-		delete(p.logLines, "HEAD")
-		delete(p.logLines, p.co.h.sym)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.logLines)) {
 		try("logs/"+name, func() error { return p.writeLog(name) })
@@ -121,7 +120,12 @@ func (p *Plan) unpack(t *transaction, name string) error {
 	return put(b.Bytes())
 }
 
-// moveCheckout replaces the index, the branch that the host is on, and HEAD, in this order: where a crash parts
+// ofCheckout tells whether a reference moves with HEAD and the index: the host is on it, or will be.
+func (p *Plan) ofCheckout(name string) bool {
+	return name == p.co.h.sym || p.Head != "" && name == p.co.g.sym
+}
+
+// moveCheckout replaces the index, the branches that the host is on and will be on, and HEAD, in this order: where a crash parts
 // them, the next pull finds the index that it wants, and moves the rest.
 func (p *Plan) moveCheckout(t *transaction) error {
 	if p.Index {
@@ -143,9 +147,11 @@ func (p *Plan) moveCheckout(t *transaction) error {
 			return err
 		}
 	}
-	if c, ok := p.change(p.co.h.sym); ok {
-		if err := p.move(t, c); err != nil {
-			return err
+	for _, c := range p.Refs {
+		if p.ofCheckout(c.Name) {
+			if err := p.move(t, c); err != nil {
+				return err
+			}
 		}
 	}
 	if p.Head == "" {

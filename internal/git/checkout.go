@@ -253,6 +253,8 @@ func (p *Plan) hindrance(hostHead, guestHead bool) (why string, quiet bool, err 
 		return "the host is on another branch", true, nil
 	case co.stale:
 		return "the host has moved on", true, nil
+	case guestHead && p.names.inTheWay(co.g.sym) != "":
+		return short(co.g.sym) + " cannot be beside " + short(p.names.inTheWay(co.g.sym)), p.diverted[co.g.sym] != "", nil
 	}
 	// What the guest has checked out must be what the host will have under that name.
 	if co.g.sym != "" {

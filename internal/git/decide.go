@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -89,7 +90,14 @@ func (p *Plan) decide() error {
 	if err := p.decideGone(); err != nil {
 		return err
 	}
-	slices.SortFunc(p.Refs, func(a, b RefChange) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Refs, func(a, b RefChange) int { // what goes makes way for what comes
+		if a.Deleted() == b.Deleted() {
+			return cmp.Compare(a.Name, b.Name)
+		} else if a.Deleted() {
+			return -1
+		}
+		return 1
+	})
 	return nil
 }
 
@@ -239,9 +247,13 @@ type aside struct {
 // beside brings a reference that cannot have its name under another: one that nothing has, or that leads to it.
 func (p *Plan) beside(c RefChange, why string) error {
 	for i := range 100 {
-		at := RefChange{Name: c.Name + ".art", New: c.New, For: c.Name}
+		suffix := ".art"
 		if i > 0 {
-			at.Name = fmt.Sprintf("%s.art%d", c.Name, i+1)
+			suffix += strconv.Itoa(i + 1)
+		}
+		at := RefChange{Name: p.names.aside(c.Name, suffix), New: c.New, For: c.Name}
+		if p.names.inTheWay(at.Name) != "" {
+			continue
 		}
 		at.was, _ = p.h.at(at.Name)
 		at.Old = at.was.id
@@ -263,6 +275,7 @@ func (p *Plan) beside(c RefChange, why string) error {
 			if err := p.adopt(at); err != nil || len(p.Refs) == n {
 				return err
 			}
+			p.names.add(at.Name)
 		}
 		p.diverted[c.Name] = at.Name
 		merge := ""
@@ -272,7 +285,8 @@ func (p *Plan) beside(c RefChange, why string) error {
 		p.conflict(fmt.Sprintf("%s: %s: the guest's is %s%s", short(c.Name), why, short(at.Name), merge))
 		return nil
 	}
-	p.conflict(short(c.Name) + ": " + why + ", and there is no name left for the guest's")
+	p.pinned[c.Name] = true
+	p.conflict(short(c.Name) + ": " + why + ", and there is no name left for the guest's: it stays there")
 	return nil
 }
 

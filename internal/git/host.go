@@ -213,7 +213,12 @@ func (h *hostDir) replace(at string, data []byte) error {
 		h.remove(tmp)
 		return err
 	}
-	return h.rename(tmp, at, 0)
+	h.removeEmpty(at, 0) // git leaves such directories behind
+	err = h.rename(tmp, at, 0)
+	if err != nil {
+		h.remove(tmp)
+	}
+	return err
 }
 
 // written writes data to a file, makes it durable and closes it.

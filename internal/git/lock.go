@@ -57,6 +57,10 @@ func (t *transaction) lock(name string) (put func(data []byte) error, err error)
 		return nil, err
 	}
 	t.held[name] = f
+	t.host.removeEmpty(name, 0) // git leaves such directories behind
+	if t.host.isDir(name) {
+		return nil, unix.EISDIR
+	}
 	return func(data []byte) error {
 		if _, err := f.Write(data); err != nil {
 			return err
@@ -72,10 +76,6 @@ func (t *transaction) lock(name string) (put func(data []byte) error, err error)
 // put has what was written take the place of what is locked.
 func (t *transaction) put(name string) error {
 	err := t.host.rename(name+".lock", name, 0)
-	if err == unix.EISDIR || err == unix.ENOTEMPTY || err == unix.EEXIST {
-		t.host.removeEmpty(name, 0) // git leaves such directories behind
-		err = t.host.rename(name+".lock", name, 0)
-	}
 	if err == nil {
 		t.held[name].Close()
 		delete(t.held, name)
@@ -102,8 +102,15 @@ func (h *hostDir) removeEmpty(at string, depth int) {
 			h.removeEmpty(at+"/"+e.Name, depth+1)
 		}
 	}
-	if d, err := h.open(at, unix.O_PATH|unix.O_DIRECTORY); err == nil {
-		d.Close()
+	if h.isDir(at) {
 		h.remove(at)
 	}
+}
+
+func (h *hostDir) isDir(at string) bool {
+	d, err := h.open(at, unix.O_PATH|unix.O_DIRECTORY)
+	if err == nil {
+		d.Close()
+	}
+	return err == nil
 }

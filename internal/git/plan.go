@@ -55,6 +55,7 @@ type Plan struct {
 
 	elsewhere map[string]string // branches that a worktree of the host uses beside its HEAD, and how
 	gone      []RefChange       // references that the guest has deleted
+	names     refNames          // of the host, once the plan is carried out
 	aside     []aside           // references that cannot have their names
 	diverted  map[string]string // references that came under another name
 	broken    map[string]bool   // references whose objects are not all there
@@ -128,6 +129,7 @@ func (p *Plan) plan() error {
 			return err
 		}
 	}
+	p.decideNames()
 	for _, a := range p.aside { // now that it is known which names are taken
 		if err := p.beside(a.change, a.why); err != nil {
 			return err
