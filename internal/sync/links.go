@@ -148,9 +148,9 @@ func (p *planner) keepLast() {
 		if a.there != unix.S_IFREG || a.host.Nlink > 1 || a.was == nil || d.Kind != classify.Guest && d.Content != classify.Guest {
 			continue
 		}
-		n := p.origins[a.path]
+		n := p.tree.Node(a.was.Row)
 		if n == nil {
-			n = p.tree.Node(a.was.Row)
+			n = p.origins[a.path]
 		}
 		if n != nil && n != a.row() && n.Attr.IsRegular() && n.Attr.Nlink > 0 && !p.livesOn(n, a, rows[n.Ino]) {
 			a.conflict = manyNames

@@ -206,11 +206,18 @@ func (p *planner) index() {
 	p.named = map[sqlvfs.Ino]bool{}
 	p.origins = map[string]*sqlvfs.Node{}
 	p.tree.All(func(n *sqlvfs.Node) {
-		if n.Origin != nil && n.Origin.Base == p.name {
-			p.origins[n.Origin.Path] = n
-		}
 		for _, e := range n.Children {
 			p.named[e.Ino] = true
+		}
+	})
+	p.tree.All(func(n *sqlvfs.Node) {
+		if n.Origin == nil || n.Origin.Base != p.name {
+			return
+		}
+		// A row that still has a name tells more than one that tells of a removed one.
+		was := p.origins[n.Origin.Path]
+		if was == nil || p.named[n.Ino] && !p.named[was.Ino] || p.named[n.Ino] == p.named[was.Ino] && n.Ino < was.Ino {
+			p.origins[n.Origin.Path] = n
 		}
 	})
 	p.places = map[sqlvfs.Ino]string{}
