@@ -189,6 +189,9 @@ func (o *objects) read(id ID, limit int64) (object, error) {
 
 // kind returns what kind of object one of the guest's is, without reading it.
 func (o *objects) kind(id ID) (kind plumbing.ObjectType, err error) {
+	if obj, ok := o.made[id]; ok {
+		return obj.kind, nil
+	}
 	if f, err := o.guest.Open("objects/" + loosePath(id)); err == nil {
 		_, kind, _, err = openLoose(f)
 		f.Close()
