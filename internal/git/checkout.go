@@ -431,6 +431,19 @@ func (p *Plan) has(commit ID, tree *ID, at string, mode uint32, content io.Reade
 	return ok && e.mode == want && hashBlob(content, size) == e.id
 }
 
+// Takes tells whether the index that the plan takes from the guest has another file at a path than the host's.
+func (p *Plan) Takes(at string) bool {
+	find := func(list []indexEntry) (e indexEntry) {
+		i, _ := slices.BinarySearchFunc(list, at, func(e indexEntry, at string) int { return strings.Compare(e.name, at) })
+		if i < len(list) && list[i].name == at {
+			e = list[i]
+		}
+		return e
+	}
+	h, g := find(p.co.hIndex), find(p.co.gIndex)
+	return p.Index && !h.same(&g)
+}
+
 func hashBlob(content io.Reader, size int64) ID {
 	h := plumbing.NewHasher(plumbing.BlobObject, size)
 	if _, err := io.Copy(h, content); err != nil {

@@ -154,6 +154,14 @@ func (p *Plan) plan() error {
 	return nil
 }
 
+// Leave has nothing of the guest's repository move. why is told as a conflict, if there is anything to tell.
+func (p *Plan) Leave(why string) {
+	p.Left, p.Conflicts = true, nil
+	if why != "" {
+		p.conflict(why)
+	}
+}
+
 func (p *Plan) conflict(text string) { p.Conflicts = append(p.Conflicts, text) }
 func (p *Plan) note(text string)     { p.Notes = append(p.Notes, text) }
 

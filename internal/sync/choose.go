@@ -24,7 +24,7 @@ func (p *puller) choose() error {
 	if !p.opt.Pick {
 		return nil
 	}
-	c := &chooser{puller: p, shown: comparer{planner: p.planner}, taken: map[*item]bool{}}
+	c := p.chooser()
 	for _, a := range p.items {
 		if a.op != nil && !a.left && a.op.do != keep {
 			c.ops = append(c.ops, a.op)
@@ -34,14 +34,19 @@ func (p *puller) choose() error {
 	c.shown.find()
 	p.report.Erase()
 	p.report.Flush()
-	c.asker = pick.Asker{In: p.opt.Stdin, Out: p.opt.Stdout, Show: c.show, Edit: pick.Editor, Echo: !p.opt.StdinTerminal}
 	for _, ch := range c.shown.changes {
 		if err := c.ask(ch); err != nil {
 			return err
 		}
 	}
 	c.leaveRest()
-	return nil
+	return c.askRepos()
+}
+
+func (p *puller) chooser() *chooser {
+	c := &chooser{puller: p, shown: comparer{planner: p.planner}, taken: map[*item]bool{}}
+	c.asker = pick.Asker{In: p.opt.Stdin, Out: p.opt.Stdout, Show: c.show, Edit: pick.Editor, Echo: !p.opt.StdinTerminal}
+	return c
 }
 
 type chooser struct {
@@ -152,6 +157,7 @@ func (c *chooser) takePart(ch *change, content string, hostMode bool) error {
 		}
 	}
 	a.op.part, a.op.bytes = true, []byte(content)
+	c.notDone = append(c.notDone, a)
 	a.source, a.attr.Size = "", int64(len(content))
 	a.attr.Mtime = sqlvfs.Now()
 	a.xattrs, _ = reading.XattrsOf(c.host.openFile(a.path))

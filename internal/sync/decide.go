@@ -39,6 +39,7 @@ func (p *planner) decide() error {
 		return err
 	}
 	p.keepNeeded()
+	p.keepTogether()
 	for _, a := range p.items {
 		if o := a.op; o != nil && !a.left {
 			p.ops = append(p.ops, o)
@@ -176,6 +177,7 @@ func (p *planner) keepNeeded() {
 // comes from must stay for another time.
 func (p *planner) leave(a *item) {
 	a.left = true
+	p.notDone = append(p.notDone, a)
 	a.lacks()
 	if a.source != "" {
 		p.needed[a.source] = true

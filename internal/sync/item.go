@@ -46,6 +46,7 @@ type item struct {
 	instead    *item // removes the directory that it takes the place of
 	lazy       bool  // of a directory: the host removed it, and it comes back only if something in it does
 	left       bool  // it is not done
+	resolved   bool  // a conflict: the user has said what becomes of each side's version
 	incomplete bool  // of a directory: something below is not done
 
 	op *operation // what is to be done; nil: nothing

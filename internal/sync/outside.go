@@ -28,6 +28,10 @@ func (p *planner) openOutside() error {
 	if p.exports || n == nil || len(n.Children)+len(n.Whiteouts) == 0 || !p.limit.Has(".git") {
 		return nil
 	}
+	if by := p.filter.By(".git", true); by != "" {
+		p.report.LeftOut(by)
+		return nil
+	}
 	r := &repo{dir: ".git", top: "."}
 	if p.repos == nil {
 		p.repos, p.repoOf = map[string]*repo{}, map[string]*repo{}
@@ -138,6 +142,11 @@ func (p *planner) changedBelow(n *sqlvfs.Node, depth int) bool {
 func (p *puller) pullOutside() error {
 	if err := p.openOutside(); err != nil {
 		return err
+	}
+	if p.opt.Pick {
+		if err := p.chooser().askRepos(); err != nil {
+			return err
+		}
 	}
 	p.tellRepos()
 	if p.opt.DryRun {

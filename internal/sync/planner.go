@@ -57,8 +57,9 @@ type planner struct {
 
 	settings *settings.Settings
 
-	repos  map[string]*repo // by git directory; nil: none that both sides have
-	repoOf map[string]*repo // by directory: what it is checked out from
+	notDone []*item          // that are left
+	repos   map[string]*repo // by git directory; nil: none that both sides have
+	repoOf  map[string]*repo // by directory: what it is checked out from
 
 	parts map[string][2]held.Parts // of repositories, by directory: what it has, and may have
 

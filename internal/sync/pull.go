@@ -334,6 +334,7 @@ func (p *puller) conflict(a *item) bool {
 	}
 	if p.opt.KeepBoth {
 		if taken, ok := p.keepBoth(a); ok {
+			a.resolved = true
 			return taken
 		}
 	}

@@ -78,7 +78,7 @@ func (p *planner) repoAt(dir string) *repo {
 	}
 	p.repos[dir] = nil
 	n, from := p.guestAt(dir)
-	if from != "" || n != nil && !n.Attr.IsDir() || !p.limit.Has(dir) || p.live(join(dir, "HEAD")) {
+	if from != "" || n != nil && !n.Attr.IsDir() || !p.limit.Has(dir) || p.filter.By(dir, true) != "" || p.live(join(dir, "HEAD")) {
 		return nil
 	}
 	r := &repo{dir: dir, top: path.Dir(dir)}
@@ -182,16 +182,20 @@ func (p *planner) repoOver(rel string) *repo {
 	return r
 }
 
-// gitHas asks whether a commit has what the guest has at a path. If so, it is done with.
-func (p *planner) gitHas(r *repo, rel string, n *sqlvfs.Node, has func(string, uint32, io.Reader, int64) bool) bool {
-	at := rel
+// pathOf is what a path of the workspace is in the repository.
+func (r *repo) pathOf(rel string) string {
 	switch {
 	case r.on != nil:
-		at = path.Join(r.within, rel)
+		return path.Join(r.within, rel)
 	case r.top != ".":
-		at = strings.TrimPrefix(rel, r.top+"/")
+		return strings.TrimPrefix(rel, r.top+"/")
 	}
-	is := false
+	return rel
+}
+
+// gitHas asks whether a commit has what the guest has at a path. If so, it is done with.
+func (p *planner) gitHas(r *repo, rel string, n *sqlvfs.Node, has func(string, uint32, io.Reader, int64) bool) bool {
+	at, is := r.pathOf(rel), false
 	if n == nil {
 		is = has(at, 0, nil, 0)
 	} else if !n.Attr.IsDir() {
@@ -251,7 +255,7 @@ func (p *planner) closeRepos() {
 // printRepos tells what becomes of references.
 func (p *puller) printRepos() {
 	for _, l := range p.refLines() {
-		if !l.conflict {
+		if !l.conflict && !l.repo.plan.Left {
 			p.report.Line("REF  %s %s", p.report.Name(p.hostPath(l.repo.dir)), p.report.Name(l.text))
 		}
 	}
@@ -275,6 +279,11 @@ func (p *puller) importObjects() error {
 
 // finishRepos moves references and indexes, now that the files are in place.
 func (p *puller) finishRepos() {
+	for _, r := range p.keepTogether() { // some files could not be placed
+		for _, text := range r.plan.Conflicts {
+			p.report.Conflict(p.hostPath(r.dir), text)
+		}
+	}
 	for _, r := range p.sortedRepos() {
 		if r.plan == nil || r.plan.Left {
 			continue
