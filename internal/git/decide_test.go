@@ -69,4 +69,7 @@ func TestOneChangeOfOneName(t *testing.T) {
 	if got := p.in(p.host, "git log -1 --format=%s main.art; git log -1 --format=%s main.art2; git log -1 --format=%s"); got != "art\nguest\nhost\n" {
 		t.Error(got)
 	}
+	if got := p.in(p.host, "git rev-parse HEAD HEAD@{0} | uniq | wc -l; git reflog --format=%gs"); !strings.HasPrefix(got, "1\n") || !strings.Contains(got, ": guest\n") {
+		t.Errorf("HEAD's reflog: %s", got)
+	}
 }

@@ -250,7 +250,7 @@ func (p *Plan) decideLog(name string) {
 	}
 	to, last := name, false
 	if name == "HEAD" {
-		last = p.Head == "" && p.hostHead() != p.guestHead()
+		last = p.Apart || p.Head == "" && p.hostHead() != p.guestHead()
 	} else {
 		c, changed := p.change(name)
 		_, there := p.h.at(name)
