@@ -286,7 +286,7 @@ func (p *planner) heldBytes(a *item) int64 {
 
 // broken implements settler.
 func (p *puller) broken(a *item) {
-	p.report.Conflict(p.hostPath(a.path), a.conflict+
+	p.report.Stays(p.hostPath(a.path), a.conflict+
 		"; --force cannot bring it: --keep-both puts what there is beside it, and art reset gives it up")
 }
 

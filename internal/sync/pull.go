@@ -343,7 +343,7 @@ func (p *puller) conflict(a *item) bool {
 }
 
 // needed implements settler.
-func (p *puller) needed(a *item) { p.report.Conflict(p.hostPath(a.path), a.conflict) }
+func (p *puller) needed(a *item) { p.report.Stays(p.hostPath(a.path), a.conflict) }
 
 // held implements settler.
 func (p *puller) held(a *item) bool {
@@ -365,7 +365,7 @@ func (p *puller) fail(a *item, err error) {
 func (p *puller) lacking(a *item, err error) {
 	var gone *goneError
 	if errors.As(err, &gone) { // both have changed what there was
-		p.report.Conflict(p.hostPath(a.path), "the host has removed "+p.report.ErrName(gone.where)+", which holds the rest of its entries")
+		p.report.Stays(p.hostPath(a.path), "the host has removed "+p.report.ErrName(gone.where)+", which holds the rest of its entries")
 	} else {
 		p.report.Fail(p.hostPath(a.path), err)
 	}

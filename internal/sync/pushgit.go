@@ -29,7 +29,7 @@ func (p *pusher) gitKeeps(f *found) bool {
 	d := f.decision
 	if (d.Push() || d.Conflict()) && f.there != 0 && (in == "HEAD" || in == "packed-refs" || strings.HasPrefix(in, "refs/")) && p.bothGit[dir] == gitChanged {
 		p.bothGit[dir] = gitTold
-		p.report.Conflict(p.guestPath(dir), "both sides have changed the repository: pull first, which joins them")
+		p.report.Stays(p.guestPath(dir), "both sides have changed the repository: pull first, which joins them")
 	}
 	return d.Push() || d.Conflict() || d.Kind == classify.Host
 }

@@ -226,14 +226,14 @@ func (p *planner) tellRepos() {
 	for _, r := range p.sortedRepos() {
 		at := p.hostPath(r.dir)
 		if r.err != nil {
-			p.report.Conflict(at, "left as it is: "+r.err.Error())
+			p.report.Stays(at, "left as it is: "+r.err.Error())
 			continue
 		}
 		for _, text := range r.plan.Notes {
 			p.report.Note(at, text)
 		}
 		for _, text := range r.plan.Conflicts {
-			p.report.Conflict(at, text)
+			p.report.Stays(at, text)
 		}
 	}
 }

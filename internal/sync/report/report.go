@@ -44,6 +44,7 @@ type Reporter struct {
 	failed    error          // why standard output takes nothing
 	count     map[string]int // lines of output, by their first word
 	conflicts int
+	stay      int // conflicts that no flag resolves
 	helds     []heldPath
 	outs      map[string]int // paths that were left out, by what did it
 
@@ -123,6 +124,13 @@ func (r *Reporter) Conflict(path, why string) {
 	r.out.Flush()
 	r.Erase()
 	r.leave("CONFLICT", quote.Name(path, r.opt.StderrTerminal), why)
+}
+
+// Stays names a path that is in conflict, and about which neither --force nor --keep-both does anything: why says what to
+// do, if there is anything.
+func (r *Reporter) Stays(path, why string) {
+	r.stay++
+	r.Conflict(path, why)
 }
 
 // Held names a path that needs the user's permission. It is told at the end, since many of them may be of
@@ -206,26 +214,39 @@ func (r *Reporter) total(held int) {
 }
 
 // hint says what to do about what was left alone.
-func (r *Reporter) hint(held int) string {
+func (r *Reporter) hint(held []heldPath) string {
 	var hints []string
-	if r.conflicts > 0 {
+	if r.conflicts > r.stay {
 		hint := "--force brings it over what is there"
 		if r.Doing == "pull" {
 			hint += ", --keep-both puts it beside"
 		}
 		hints = append(hints, hint)
 	}
-	if held > 0 {
-		hints = append(hints, "--allow PATTERN brings what is held back")
+	if len(held) > 0 {
+		hints = append(hints, allowing(held))
 	}
 	return strings.Join(hints, "; ")
+}
+
+// allowing says what brings what is held back, with the words to type where that is one plain path. Paths begin with
+// the workspace's name.
+func allowing(held []heldPath) string {
+	_, at, _ := strings.Cut(held[0].path, "/")
+	if len(held) > 1 || at == "" || strings.HasPrefix(at, "-") || strings.ContainsFunc(at, func(c rune) bool {
+		return !strings.ContainsRune("/._-+@,", c) && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')
+	}) {
+		return "--allow PATTERN brings what is held back, art reset PATH gives it up"
+	}
+	return "--allow " + at + " brings what is held back, art reset " + at + " gives it up"
 }
 
 // End flushes the output and returns the run's result: err, or what the failures amount to.
 func (r *Reporter) End(err error) error {
 	r.Erase()
 	r.Flush()
-	held := len(r.helds)
+	helds := r.helds
+	held := len(helds)
 	r.tellHeld()
 	if r.opt.Total && !r.opt.Quiet && err == nil {
 		r.total(held)
@@ -238,7 +259,7 @@ func (r *Reporter) End(err error) error {
 		err = fmt.Errorf("%w: %d failed", ErrIncomplete, r.Failures)
 	}
 	if left := r.conflicts + held; err == nil && left > 0 {
-		err = cli.WithHint(fmt.Errorf("%w: %d left alone", ErrConflicts, left), r.hint(held))
+		err = cli.WithHint(fmt.Errorf("%w: %d left alone", ErrConflicts, left), r.hint(helds))
 	}
 	return err
 }
