@@ -2,6 +2,7 @@ package sync
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -79,8 +80,11 @@ func (p *puller) patch(a *operation) error {
 		return err
 	}
 	defer rows.Close()
-	if err := p.announce(a); err != nil {
+	if err := announce(p, a); err != nil {
 		return err
+	}
+	if now, err := hostdir.Stat(f); err != nil || fingerprintOf(&now) != a.now { // that took its time
+		return cmp.Or(p.until(a, 0), err, errChanging)
 	}
 	w := &patcher{p: p, a: a, rows: rows, f: f, until: time.Now().Add((patchTime - patchAway) * time.Second), compare: true}
 	if err := w.reserve(&st); err != nil {
@@ -94,18 +98,23 @@ func (p *puller) patch(a *operation) error {
 	return p.setAttributes(f, &st, a)
 }
 
-// announce writes down, durably, that a pull is about to write a row's chunks over the host's file.
-func (p *puller) announce(a *operation) error {
-	err := p.rows().With(a.node.Ino, func(row *sqlvfs.Inode) error {
-		now := *row.Origin
-		now.Until = time.Now().Unix() + patchTime
-		p.store.SetOrigin(row, &now)
-		return nil
-	})
-	if err != nil {
+// announce writes down, durably, that a pull is about to write a row's chunks over the host's file. Tests put
+// another in its place.
+var announce = func(p *puller, a *operation) error {
+	if err := p.until(a, time.Now().Unix()+patchTime); err != nil {
 		return err
 	}
 	return p.store.Sync()
+}
+
+// until writes down until when a pull writes a row's chunks over the host's file, in seconds since 1970.
+func (p *puller) until(a *operation, end int64) error {
+	return p.rows().With(a.node.Ino, func(row *sqlvfs.Inode) error {
+		now := *row.Origin
+		now.Until = end
+		p.store.SetOrigin(row, &now)
+		return nil
+	})
 }
 
 // patcher writes what a row holds over a file that has the rest.
@@ -157,7 +166,7 @@ func (w *patcher) overlay() error {
 			return errInterrupted
 		}
 		if !w.until.IsZero() && time.Now().After(w.until) {
-			if err := w.p.announce(w.a); err != nil {
+			if err := announce(w.p, w.a); err != nil {
 				return err
 			}
 			w.until = time.Now().Add((patchTime - patchAway) * time.Second)

@@ -127,6 +127,65 @@ func TestPullKilledInPlace(t *testing.T) {
 	}
 }
 
+// announcing has a function called before and after a pull announces that it writes into a file.
+func announcing(t *testing.T, before, after func()) {
+	was := announce
+	t.Cleanup(func() { announce = was })
+	announce = func(p *puller, a *operation) error {
+		before()
+		err := was(p, a)
+		after()
+		return err
+	}
+}
+
+// Nothing is written into a file before that is announced.
+func TestPullInPlaceIsAnnounced(t *testing.T) {
+	b := newBench(t)
+	want := large(b)
+	if clonesIn(t, b.ws) {
+		t.Skip("clones are written")
+	}
+	before, err := os.ReadFile(b.path("big"))
+	must(t, err)
+	announced := 0
+	check := func(want bool) func() {
+		return func() {
+			b.wantBytes("big", before)
+			if is := b.count("SELECT max(until) FROM art_origin") > 0; is != want {
+				t.Errorf("announced: %v, want %v", is, want)
+			}
+			announced++
+		}
+	}
+	announcing(t, check(false), check(true))
+	b.pull(b.ws)
+	b.wantBytes("big", want)
+	if announced != 2 {
+		t.Errorf("it was announced %d times", announced/2)
+	}
+}
+
+// What the host writes while that is announced is the host's.
+func TestHostWritesAsPullInPlaceBegins(t *testing.T) {
+	b := newBench(t)
+	large(b)
+	if clonesIn(t, b.ws) {
+		t.Skip("clones are written")
+	}
+	hosts := []byte(strings.Repeat("h", patchFrom+12345))
+	announcing(t, func() {}, func() { b.write("big", string(hosts)) })
+	for range 2 {
+		if out, told, err := b.run(Pull, b.ws); err == nil {
+			t.Errorf("%s%s", out, told)
+		}
+		b.wantBytes("big", hosts)
+		if n := b.count("SELECT max(until) FROM art_origin"); n != 0 {
+			t.Error("still announced")
+		}
+	}
+}
+
 // What the host does after the announced time is a change.
 func TestPullKilledInPlaceLongAgo(t *testing.T) {
 	b := newBench(t)
