@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -303,4 +304,26 @@ func TestStagedForAnotherDatabase(t *testing.T) {
 	if left, _ := filepath.Glob(b.path(staging.Prefix + "*")); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// Where it cannot be known what is staged, nothing is planned: that would be as if nothing had begun.
+func TestStagedCannotBeOpened(t *testing.T) {
+	b := newBench(t)
+	b.swap()
+	b.stoppedPull(1)
+	before := b.hostPortrait()
+	list, err := filepath.Glob(b.path(staging.Prefix + "*"))
+	must(t, err)
+	d, err := os.Open(list[0])
+	must(t, err)
+	must(t, unix.Flock(int(d.Fd()), unix.LOCK_SH))
+	for _, do := range []func(context.Context, Options) error{Push, Pull} {
+		if _, told, err := b.run(do, b.ws); err == nil || !strings.Contains(err.Error(), "a pull that was killed") {
+			t.Errorf("%v %s", err, told)
+		}
+	}
+	b.wantUnchanged(before)
+	must(t, d.Close())
+	b.pull(b.ws)
+	b.wantSwapped()
 }
