@@ -132,6 +132,9 @@ func (p *Plan) decideRef(name string) error {
 		return nil
 	case p.force:
 		c.Rewound = hok
+	case hok && host && strings.HasPrefix(name, "refs/tags/"): // nobody expects a tag to go forward
+		p.aside = append(p.aside, aside{c, "both sides have set it"})
+		return nil
 	case hok && host:
 		older, err := p.objects.isAncestor(g.id, h.id)
 		if err != nil || older {

@@ -13,8 +13,9 @@
 //
 // The host's has moved if its file is not the one that the guest saw, and if its reflog ends in a line
 // that the guest's does not have. So what git gc(1) does to files is no change. Where only the guest's
-// has moved, the host's follows; where both have, the host's follows if that is a fast-forward, and else
-// the guest's value comes under the name NAME.art.
+// has moved, the host's follows; where both have, the host's follows if that is a fast-forward, and no tag, and
+// else the guest's value comes under the name NAME.art. So it does where a worktree of the host uses a branch (inuse.go),
+// and where a reference of the host's is in the way of its name (names.go).
 //
 // HEAD, the branch that it is on and the index are one (checkout.go): all of the guest's are taken, or
 // none. They stay the host's where its index holds staged work, where it is on another branch, where the branch
