@@ -93,3 +93,22 @@ func Unwrap(err error) error {
 func SetTimes(f *os.File, times []unix.Timespec) error {
 	return unix.UtimesNanoAt(unix.AT_FDCWD, Path(f), times, 0)
 }
+
+// KindName says what an object with a mode is.
+func KindName(mode uint32) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return "directory"
+	case unix.S_IFREG:
+		return "file"
+	case unix.S_IFLNK:
+		return "symbolic link"
+	case unix.S_IFSOCK:
+		return "socket"
+	case unix.S_IFIFO:
+		return "named pipe"
+	case unix.S_IFBLK, unix.S_IFCHR:
+		return "device"
+	}
+	return "thing of an unknown kind"
+}

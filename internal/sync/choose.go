@@ -210,7 +210,7 @@ func (c *chooser) head(ch *change, f *patch.File, ok bool) string {
 		return fmt.Sprintf("Binary files %s and %s differ\n", patch.Quote("a/"+ch.path), patch.Quote("b/"+ch.path))
 	case ok:
 		var b strings.Builder
-		for _, part := range split(f) {
+		for _, part := range f.Split() {
 			b.WriteString(part.String())
 		}
 		return b.String()

@@ -91,7 +91,7 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 		case unix.S_IFREG:
 			p.addReplacing(c)
 		default:
-			p.report.Note(p.hostPath(c.path), "skipped: it is a "+kindName(st.Mode))
+			p.report.Note(p.hostPath(c.path), "skipped: it is a "+hostdir.KindName(st.Mode))
 		}
 	}
 	if hidden != nil {

@@ -196,7 +196,7 @@ const textLimit = 128 << 20
 func (d *comparer) file(c *change) (f *patch.File, ok bool, err error) {
 	f = &patch.File{OldName: cmp.Or(c.from, c.path), NewName: c.path}
 	if a := c.now; a != nil && !a.attr.IsDir() {
-		f.NewMode = gitMode(a.attr.Mode)
+		f.NewMode = patch.ModeOf(a.attr.Mode)
 		if a.attr.Size > textLimit {
 			return nil, false, nil
 		}
@@ -213,7 +213,7 @@ func (d *comparer) file(c *change) (f *patch.File, ok bool, err error) {
 		old = c.now
 	}
 	if old != nil && old.there != unix.S_IFDIR {
-		f.OldMode = gitMode(old.host.Mode)
+		f.OldMode = patch.ModeOf(old.host.Mode)
 		if old.host.Size > textLimit {
 			return nil, false, nil
 		}
@@ -224,16 +224,6 @@ func (d *comparer) file(c *change) (f *patch.File, ok bool, err error) {
 	return f, f.OldMode != patch.None || f.NewMode != patch.None, nil
 }
 
-func gitMode(mode uint32) uint32 {
-	switch {
-	case kind(mode) == unix.S_IFLNK:
-		return patch.Symlink
-	case mode&0o100 != 0:
-		return patch.Executable
-	}
-	return patch.Regular
-}
-
 // read reads all of a side's content.
 func (d *comparer) read(of func(*item) (*content, error), a *item) ([]byte, error) {
 	c, err := of(a)
@@ -242,17 +232,6 @@ func (d *comparer) read(of func(*item) (*content, error), a *item) ([]byte, erro
 	}
 	defer c.close()
 	return c.head(textLimit)
-}
-
-// split makes two changes of one that is of a file's type, as git has it.
-func split(f *patch.File) []*patch.File {
-	if f.OldMode == patch.None || f.NewMode == patch.None || (f.OldMode == patch.Symlink) == (f.NewMode == patch.Symlink) {
-		return []*patch.File{f}
-	}
-	return []*patch.File{
-		{OldName: f.OldName, NewName: f.OldName, OldMode: f.OldMode, Old: f.Old},
-		{OldName: f.NewName, NewName: f.NewName, NewMode: f.NewMode, New: f.New},
-	}
 }
 
 // conflict and held say why pull does not bring a change by itself, or nothing.

@@ -3,11 +3,10 @@ package sync
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/patch"
 	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/internal/sync/report"
@@ -18,10 +17,12 @@ const (
 	bold, red, green, yellow, cyan, plain = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[m"
 )
 
-func (d *comparer) show() error {
-	end, err := d.page()
-	if err != nil {
-		return err
+func (d *comparer) show() (err error) {
+	end := func() {}
+	if d.opt.Pager && (len(d.changes) > 0 || len(d.refLines()) > 0) {
+		if end, err = d.report.Page(); err != nil {
+			return err
+		}
 	}
 	switch d.opt.Form {
 	case Patch:
@@ -36,40 +37,6 @@ func (d *comparer) show() error {
 	d.report.Flush()
 	end()
 	return err
-}
-
-// page lets a pager show what is printed on a terminal, as git does: the one that PAGER names, or
-// less(1), told to end by itself if all fits on the screen.
-func (d *comparer) page() (end func(), err error) {
-	pager, set := os.LookupEnv("PAGER")
-	if !set {
-		pager = "less"
-	}
-	if !d.opt.Pager || pager == "" || pager == "cat" || len(d.changes) == 0 && len(d.refLines()) == 0 {
-		return func() {}, nil
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command("sh", "-c", pager)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = r, os.Stdout, os.Stderr
-	cmd.Env = os.Environ()
-	if os.Getenv("LESS") == "" {
-		cmd.Env = append(cmd.Env, "LESS=FRX")
-	}
-	err = cmd.Start()
-	r.Close()
-	if err != nil {
-		w.Close()
-		return func() {}, nil // without it, then
-	}
-	d.report.To(w)
-	return func() {
-		d.report.Flush()
-		w.Close()
-		cmd.Wait() // how it ended is of no matter
-	}, nil
 }
 
 // colour paints text, if the user can see it.
@@ -114,7 +81,7 @@ func (d *comparer) each(show func(*patch.File)) error {
 		case f == nil:
 			d.report.Line("Binary files a/%s and b/%s differ", d.report.Name(c.path), d.report.Name(c.path))
 		case ok:
-			for _, f := range split(f) {
+			for _, f := range f.Split() {
 				show(f)
 			}
 		}
@@ -235,7 +202,7 @@ func (d *comparer) showJSON() error {
 		}
 		old := c.was
 		if a := c.now; a != nil {
-			o.NewMode, o.NewSize, o.Kind = fmt.Sprintf("%06o", a.attr.Mode), a.attr.Size, kindName(a.attr.Mode)
+			o.NewMode, o.NewSize, o.Kind = fmt.Sprintf("%06o", a.attr.Mode), a.attr.Size, hostdir.KindName(a.attr.Mode)
 			if a.there != 0 && old == nil {
 				old = a
 			}
@@ -243,7 +210,7 @@ func (d *comparer) showJSON() error {
 		if old != nil {
 			o.OldMode, o.OldSize = fmt.Sprintf("%06o", old.host.Mode), old.host.Size
 			if o.Kind == "" {
-				o.Kind = kindName(old.host.Mode)
+				o.Kind = hostdir.KindName(old.host.Mode)
 			}
 		}
 		o.Conflict, o.Held, o.Why = c.conflict() != "", c.held() != "", cmp.Or(c.conflict(), c.held())

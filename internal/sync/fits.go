@@ -17,7 +17,7 @@ import (
 // The host's file system may hold less than the guest's: two names may be one to it, since it does
 // not tell upper from lower case (vfat; directories of ext4 and tmpfs that fold case), names may be
 // too long or have characters that it refuses, and there may be no links, or no modes. All of this
-// is found out by trying, in a hidden directory, before anything is changed (trial.go).
+// is found out by trying, in a hidden directory, before anything is changed (package staging).
 
 // fits finds out whether the host can hold what is planned. The error says what it cannot.
 func (p *puller) fits() error {
@@ -36,14 +36,14 @@ func (p *puller) fits() error {
 		w.symlink = w.symlink || a.do == symlink
 		w.hardLink = w.hardLink || a.do == hardLink
 	}
-	f := fitting{host: p.host, trials: map[staging.Rules]*staging.Trial{}, places: map[string]existing{}}
-	defer f.end()
+	trials := staging.NewTrials(p.host.openDir)
+	defer trials.End()
 	err := p.refused
 	for _, dir := range slices.Sorted(maps.Keys(wants)) {
 		if err != nil {
 			break
 		}
-		err = p.fitsIn(&f, dir, wants[dir])
+		err = p.fitsIn(trials, dir, wants[dir])
 	}
 	return cli.WithHint(err, "nothing was changed; name the paths to pull, or pull into a directory of that name on another file system")
 }
@@ -56,25 +56,19 @@ type want struct {
 
 // fitsIn tries what is to be made in a directory. What cannot be tried will be told when it is
 // done.
-func (p *puller) fitsIn(f *fitting, dir string, w *want) error {
-	at, err := f.existing(dir)
+func (p *puller) fitsIn(trials *staging.Trials, dir string, w *want) error {
+	t, at, err := trials.In(dir)
 	if err != nil {
 		return nil
 	}
-	t := f.trials[at.rules]
-	if t == nil {
-		if t, err = f.begin(at); err != nil {
-			return nil
-		}
-	}
 	if err := t.Holds(w.symlink, w.hardLink); err != nil {
-		return fmt.Errorf("%s: %w", p.hostPath(at.path), err)
+		return fmt.Errorf("%s: %w", p.hostPath(at), err)
 	}
 	if t.AnyName {
 		return nil
 	}
 	names := w.names
-	if at.path == dir {
+	if at == dir {
 		d, err := p.host.openDir(dir)
 		if err != nil {
 			return nil
@@ -96,60 +90,6 @@ func (p *puller) fitsIn(f *fitting, dir string, w *want) error {
 		return fmt.Errorf("%s: %w", p.hostPath(join(dir, name)), err)
 	}
 	return nil
-}
-
-// fitting is what was found out about the host's directories.
-type fitting struct {
-	host   *host
-	trials map[staging.Rules]*staging.Trial
-	places map[string]existing
-}
-
-// existing is a directory that the host has.
-type existing struct {
-	path  string
-	rules staging.Rules
-}
-
-// existing returns a directory of the workspace, or the one above it that the host has.
-func (f *fitting) existing(rel string) (existing, error) {
-	if e, ok := f.places[rel]; ok {
-		return e, nil
-	}
-	d, err := f.host.openDir(rel)
-	e := existing{path: rel}
-	switch {
-	case err == nil:
-		e.rules, err = staging.RulesOf(d)
-		d.Close()
-	case rel != "." && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP):
-		e, err = f.existing(path.Dir(rel))
-	}
-	if err == nil {
-		f.places[rel] = e
-	}
-	return e, err
-}
-
-// begin begins a trial in a directory, for all that have the same rules.
-func (f *fitting) begin(e existing) (*staging.Trial, error) {
-	d, err := f.host.openDir(e.path)
-	if err != nil {
-		return nil, err
-	}
-	t, err := staging.NewTrial(d)
-	if err != nil {
-		d.Close()
-		return nil, err
-	}
-	f.trials[e.rules] = t
-	return t, nil
-}
-
-func (f *fitting) end() {
-	for _, t := range f.trials {
-		t.End()
-	}
 }
 
 // refusedName tells whether an error says that a file system does not take a name.

@@ -112,7 +112,7 @@ func (p *planner) gatherEntry(in *item, d dir, name string, n *sqlvfs.Node) *ite
 			p.addReplacing(a)
 		}
 	default:
-		p.report.Note(p.hostPath(a.path), "skipped: it is a "+kindName(a.attr.Mode))
+		p.report.Note(p.hostPath(a.path), "skipped: it is a "+hostdir.KindName(a.attr.Mode))
 	}
 	return nil
 }

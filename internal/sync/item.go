@@ -1,11 +1,6 @@
 package sync
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/sync/classify"
@@ -62,18 +57,6 @@ func (a *item) isDir() bool { return a.attr.IsDir() || a.gone() && a.there == un
 // the host they would lend the caller's rights to whoever wrote the database.
 const modeBits = 0o1777
 
-func kindOf(mode uint32) classify.Kind {
-	switch kind(mode) {
-	case unix.S_IFREG:
-		return classify.File
-	case unix.S_IFDIR:
-		return classify.Dir
-	case unix.S_IFLNK:
-		return classify.Symlink
-	}
-	return classify.None
-}
-
 // classify decides about an item.
 func (p *planner) classify(a *item) {
 	base, host, guest := p.states(a)
@@ -85,9 +68,9 @@ func (p *planner) classify(a *item) {
 
 // states returns what there is to classify of an item.
 func (p *planner) states(a *item) (base, host, guest classify.State) {
-	host.Kind, guest.Kind = kindOf(a.there), kindOf(a.attr.Mode)
+	host.Kind, guest.Kind = classify.KindOf(a.there), classify.KindOf(a.attr.Mode)
 	if a.was != nil {
-		base.Kind = kindOf(a.was.Mode)
+		base.Kind = classify.KindOf(a.was.Mode)
 	}
 	switch {
 	case host.Kind == guest.Kind && host.Kind != classify.None:
@@ -157,7 +140,7 @@ func (p *planner) attributes(a *item, base, host, guest *classify.State) {
 	if err != nil {
 		return // what cannot be read cannot be compared either
 	}
-	host.Xattrs, guest.Xattrs, base.Xattrs = xattrText(there), xattrText(a.xattrs), classify.Unknown
+	host.Xattrs, guest.Xattrs, base.Xattrs = classify.XattrText(there), classify.XattrText(a.xattrs), classify.Unknown
 	if hostSame {
 		base.Xattrs = host.Xattrs
 	}
@@ -203,13 +186,4 @@ func (p *planner) mergeAttributes(a, from *item) {
 // made even if it is empty.
 func (p *planner) within(a *item) bool {
 	return a.was == nil || a.node == nil || a.was.Row != a.node.Ino
-}
-
-// xattrText is a form of extended attributes that equal ones have in common.
-func xattrText(attrs map[string]string) string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(attrs)) {
-		fmt.Fprintf(&b, "%q=%q\n", name, attrs[name])
-	}
-	return b.String()
 }

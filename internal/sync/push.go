@@ -334,7 +334,7 @@ func (p *pusher) entry(in dir, f *found) (*folder, error) {
 		}
 		return nil, p.met(f)
 	}
-	p.report.Note(p.guestPath(at), "skipped: it is a "+kindName(st.Mode))
+	p.report.Note(p.guestPath(at), "skipped: it is a "+hostdir.KindName(st.Mode))
 	return nil, nil
 }
 
@@ -382,24 +382,6 @@ func skipped(rel string) string {
 		return "skipped: it belongs to a pull"
 	}
 	return ""
-}
-
-func kindName(mode uint32) string {
-	switch kind(mode) {
-	case unix.S_IFDIR:
-		return "directory"
-	case unix.S_IFREG:
-		return "file"
-	case unix.S_IFLNK:
-		return "symbolic link"
-	case unix.S_IFSOCK:
-		return "socket"
-	case unix.S_IFIFO:
-		return "named pipe"
-	case unix.S_IFBLK, unix.S_IFCHR:
-		return "device"
-	}
-	return "thing of an unknown kind"
 }
 
 // inoText is what a line of output says of a row; a dry run has none for what is new.

@@ -172,9 +172,9 @@ func (p *pusher) names(ino sqlvfs.Ino) []string {
 // states returns what there is to classify. removed tells whether the guest has no such name, though both
 // sides had it.
 func (p *pusher) states(a *item, removed bool) (base, host, guest classify.State) {
-	host.Kind, guest.Kind = kindOf(a.there), kindOf(a.attr.Mode)
+	host.Kind, guest.Kind = classify.KindOf(a.there), classify.KindOf(a.attr.Mode)
 	if a.was != nil {
-		base.Kind = kindOf(a.was.Mode)
+		base.Kind = classify.KindOf(a.was.Mode)
 	}
 	switch {
 	case removed && a.node == nil && a.was == nil: // older versions did not write down what the guest removed

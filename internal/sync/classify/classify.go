@@ -10,7 +10,14 @@
 // What to do about a conflict is not decided here: see [Decision.Resolve].
 package classify
 
-import "strings"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
 
 // Kind is what an object is.
 type Kind uint8
@@ -22,6 +29,19 @@ const (
 	Dir
 	Symlink
 )
+
+// KindOf is the kind of an object with a mode.
+func KindOf(mode uint32) Kind {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return File
+	case unix.S_IFDIR:
+		return Dir
+	case unix.S_IFLNK:
+		return Symlink
+	}
+	return None
+}
 
 // Content stands for the content of an object: equal values for equal content. [Contents] gives them out.
 type Content uint8
@@ -41,6 +61,15 @@ type State struct {
 
 // Unknown is a base's extended attributes where nobody wrote them down: it equals nothing that a side has.
 const Unknown = "\x00unknown"
+
+// XattrText is a form of extended attributes that equal ones have in common.
+func XattrText(attrs map[string]string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		fmt.Fprintf(&b, "%q=%q\n", name, attrs[name])
+	}
+	return b.String()
+}
 
 // Contents returns what stands for the content of the two sides. The base's is 0. Only if both sides
 // changed it must they be compared; content that cannot be compared is different.

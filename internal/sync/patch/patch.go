@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+	"golang.org/x/sys/unix"
 )
 
 // Modes of what git keeps (git-fast-import(1), "filemodify").
@@ -162,4 +163,26 @@ func Quote(name string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// ModeOf is what git makes of a mode.
+func ModeOf(mode uint32) uint32 {
+	switch {
+	case mode&unix.S_IFMT == unix.S_IFLNK:
+		return Symlink
+	case mode&0o100 != 0:
+		return Executable
+	}
+	return Regular
+}
+
+// Split makes two changes of one that is of a file's type, as git has it.
+func (f *File) Split() []*File {
+	if f.OldMode == None || f.NewMode == None || (f.OldMode == Symlink) == (f.NewMode == Symlink) {
+		return []*File{f}
+	}
+	return []*File{
+		{OldName: f.OldName, NewName: f.OldName, OldMode: f.OldMode, Old: f.Old},
+		{OldName: f.NewName, NewName: f.NewName, NewMode: f.NewMode, New: f.New},
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strconv"
@@ -82,6 +84,40 @@ func (r *Reporter) Line(format string, args ...any) {
 
 // Raw prints text as it is.
 func (r *Reporter) Raw(text string) { r.out.WriteString(text) }
+
+// Page lets a pager show what is printed on a terminal, as git does: the one that PAGER names, or
+// less(1), told to end by itself if all fits on the screen.
+func (r *Reporter) Page() (end func(), err error) {
+	pager, set := os.LookupEnv("PAGER")
+	if !set {
+		pager = "less"
+	}
+	if pager == "" || pager == "cat" {
+		return func() {}, nil
+	}
+	in, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("sh", "-c", pager)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, os.Stdout, os.Stderr
+	cmd.Env = os.Environ()
+	if os.Getenv("LESS") == "" {
+		cmd.Env = append(cmd.Env, "LESS=FRX")
+	}
+	err = cmd.Start()
+	in.Close()
+	if err != nil {
+		w.Close()
+		return func() {}, nil // without it, then
+	}
+	r.To(w)
+	return func() {
+		r.Flush()
+		w.Close()
+		cmd.Wait() // how it ended is of no matter
+	}, nil
+}
 
 // To has what is printed from now on go elsewhere.
 func (r *Reporter) To(w io.Writer) {

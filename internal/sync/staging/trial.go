@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -152,4 +153,65 @@ func (t *Trial) Names(list []string) (string, error) {
 		made[st.Ino] = name
 	}
 	return "", nil
+}
+
+// Trials are those of a tree: one for all directories that have the same rules.
+type Trials struct {
+	open   func(rel string) (*os.File, error)
+	begun  map[Rules]*Trial
+	places map[string]place
+}
+
+// place is a directory that is there.
+type place struct {
+	path  string
+	rules Rules
+}
+
+// NewTrials begins trials in a tree, of which open opens directories.
+func NewTrials(open func(rel string) (*os.File, error)) *Trials {
+	return &Trials{open, map[Rules]*Trial{}, map[string]place{}}
+}
+
+// End ends them.
+func (t *Trials) End() {
+	for _, each := range t.begun {
+		each.End()
+	}
+}
+
+// In returns the trial for a directory, and that one's path, or the path of the one above it that is there.
+func (t *Trials) In(dir string) (*Trial, string, error) {
+	at, err := t.place(dir)
+	if err != nil || t.begun[at.rules] != nil {
+		return t.begun[at.rules], at.path, err
+	}
+	d, err := t.open(at.path)
+	if err != nil {
+		return nil, "", err
+	}
+	if t.begun[at.rules], err = NewTrial(d); err != nil {
+		delete(t.begun, at.rules)
+		d.Close()
+	}
+	return t.begun[at.rules], at.path, err
+}
+
+func (t *Trials) place(dir string) (place, error) {
+	if at, ok := t.places[dir]; ok {
+		return at, nil
+	}
+	d, err := t.open(dir)
+	at := place{path: dir}
+	switch {
+	case err == nil:
+		at.rules, err = RulesOf(d)
+		d.Close()
+	case dir != "." && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP):
+		at, err = t.place(path.Dir(dir))
+	}
+	if err == nil {
+		t.places[dir] = at
+	}
+	return at, err
 }
