@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -169,8 +168,7 @@ func Empty(dir *os.File, database string) (bool, error) {
 	for {
 		names, err := d.Readdirnames(64)
 		for _, name := range names {
-			suffix, ok := strings.CutPrefix(name, filepath.Base(database))
-			if !ok || suffix != "" && suffix != "-wal" && suffix != "-shm" && suffix != "-journal" {
+			if !belongs(name, filepath.Base(database)) {
 				return false, nil
 			}
 		}

@@ -17,13 +17,13 @@
 //
 // Neither side trusts the other's names. The host directory may change while it is read, and the
 // database may have been written by the program that was kept in the sandbox. So every access to
-// the host is relative to a descriptor of the workspace and follows no symbolic link (host.go);
+// the host is relative to a descriptor of the workspace and follows no symbolic link (package hostdir);
 // the names in a database are checked, a directory is entered once, set-user-ID and set-group-ID
 // bits are dropped, and only files, directories and symbolic links are made.
 //
 // `.art/` at the top of the workspace is what the next session reads as its configuration: it
 // takes no part. Neither do the database's own files, nor what a pull that was killed left behind
-// (staging.go).
+// (package staging).
 //
 // What the host would run by itself, and links that point out of the workspace, are held back until
 // the user allows them (danger.go, packages held and settings).
@@ -34,13 +34,19 @@
 //     the host is asked about these paths only.
 //  2. decide (decide.go, operation.go): from each decision, what the user asked for and what is held back,
 //     operations follow. A dry run and diff (diff.go) end here. Nothing changes, and nothing will if the
-//     host's file system cannot hold all of it (fits.go, trial.go).
+//     host's file system cannot hold all of it (fits.go, package staging).
 //  3. stage (stage.go): write each new file into a hidden directory of the workspace. All content
 //     that comes from host files is read now, while they are what the database refers to. A disk
 //     that fills up is noticed here, with the workspace still untouched.
-//  4. execute (execute.go, place.go, finish.go): carry out the operations in the order of their dependencies,
+//  4. execute (execute.go, place.go): carry out the operations in the order of their dependencies,
 //     with a journal by which the next push or pull finds what the guest has after a kill (journal.go,
 //     rescue.go), and write down the new baselines (commit.go).
+//
+// # The packages below
+//
+// What knows nothing of a workspace and its database is apart: classify (who changed what), selection (which
+// paths the user means), held and settings (what the host would run), reading, staging and posixacl (files of the
+// host), rows (steps of changes in the database), report, patch, hunks, pick and quote (what the user sees).
 package sync
 
 import (

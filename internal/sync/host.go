@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -26,7 +25,7 @@ var errTooLong = errors.New("path is too long")
 // host is the workspace on the host. Paths are relative to it, clean, and "." is itself.
 type host struct {
 	dir *os.File
-	db  dbFiles
+	db  identity.Files
 }
 
 // openHost opens the workspace. Symbolic links on the way to it are the caller's and are followed.
@@ -102,7 +101,7 @@ func (d dir) stat(name string) (st unix.Stat_t, err error) {
 
 // hasDatabase tells whether an entry is one of the database's files.
 func (d dir) hasDatabase(name string, st *unix.Stat_t) bool {
-	return d.f != nil && d.host.db.has(objectOf(&d.st), name, st)
+	return d.f != nil && d.host.db.Has(&d.st, name, st)
 }
 
 func (d dir) close() {
@@ -201,42 +200,6 @@ func fingerprintOf(st *unix.Stat_t) sqlvfs.Fingerprint {
 	return sqlvfs.Fingerprint{
 		Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: timespec(st.Mtim), Ctime: timespec(st.Ctim),
 	}
-}
-
-// dbFiles are the files of the database that is open, wherever they are.
-type dbFiles struct {
-	file, dir object
-	name      string // base name of the file
-}
-
-// findDatabase notes which files are the database's. The file may not exist (yet).
-func findDatabase(file string) (dbFiles, error) {
-	var st unix.Stat_t
-	f := dbFiles{name: path.Base(file)}
-	switch err := unix.Stat(file, &st); {
-	case err == nil:
-		f.file = objectOf(&st)
-	case err != unix.ENOENT:
-		return f, err
-	}
-	if err := unix.Stat(path.Dir(file), &st); err != nil {
-		return f, err
-	}
-	f.dir = objectOf(&st)
-	return f, nil
-}
-
-// has tells whether an entry of the directory dir is one of the database's files. SQLite makes and
-// removes its companions as it pleases, so they are known by their names.
-func (f *dbFiles) has(dir object, name string, st *unix.Stat_t) bool {
-	if st != nil && f.file != (object{}) && objectOf(st) == f.file {
-		return true
-	}
-	if dir != f.dir {
-		return false
-	}
-	suffix, ok := strings.CutPrefix(name, f.name)
-	return ok && slices.Contains([]string{"", "-wal", "-shm", "-journal"}, suffix)
 }
 
 // join adds a name to a path below the workspace.

@@ -53,7 +53,7 @@ func (p *puller) writeJournal(order []*operation) error {
 			return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 		}
 	}
-	if err := p.staging.Own(p.owner(), p.store.Path()); err != nil {
+	if err := p.staging.Own(p.host.db.ID(), p.store.Path()); err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), hostdir.Unwrap(err))
 	}
 	entries := [][]byte{[]byte(p.staging.Name)}
@@ -74,9 +74,6 @@ func (p *puller) writeJournal(order []*operation) error {
 	p.journaled = true
 	return nil
 }
-
-// owner tells the database from others, as long as it is the same file.
-func (p *planner) owner() string { return fmt.Sprintf("%d:%d", p.host.db.file.dev, p.host.db.file.ino) }
 
 // leftByAnother tells of what a pull from another database has left, which its rows may need.
 func (p *planner) leftByAnother(name, where string) {

@@ -34,12 +34,12 @@ func Pull(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
-	to, err := opt.makeDestination(abs)
+	to, err := staging.MakeDestination(abs, opt.Umask, opt.DryRun)
 	if err != nil {
 		return err
 	}
-	defer to.remove()
-	s, err := openSides(&opt, abs, to.open, opt.DryRun, true)
+	defer to.Remove()
+	s, err := openSides(&opt, abs, to.Path, opt.DryRun, true)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s side) close(err error) error {
 
 // join reads what both sides last agreed about, after what a pull that was killed had begun is finished.
 func (p *planner) join() (err error) {
-	if p.host.db, err = findDatabase(p.database()); err != nil {
+	if p.host.db, err = identity.FilesOf(p.database()); err != nil {
 		return fmt.Errorf("find %s: %w", p.opt.DB, err)
 	}
 	if p.id, err = p.host.tree(p.name); err != nil || p.store == nil {
@@ -282,7 +282,7 @@ func (p *puller) run() error {
 		p.printRepos()
 		return nil
 	}
-	if err := staging.Sweep(p.host.dir, p.owner(), p.leftByAnother); err != nil {
+	if err := staging.Sweep(p.host.dir, p.host.db.ID(), p.leftByAnother); err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
 	if err := p.fits(); err != nil {

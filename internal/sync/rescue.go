@@ -128,7 +128,7 @@ func (r *rescuer) carries(rel string) bool {
 		return false
 	}
 	st, err := hostdir.StatAt(d, name)
-	return err != nil || !r.host.db.has(objectOf(&self), name, &st)
+	return err != nil || !r.host.db.Has(&self, name, &st)
 }
 
 // look reads what the database holds.

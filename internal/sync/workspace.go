@@ -3,16 +3,12 @@ package sync
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
@@ -81,7 +77,7 @@ func workspaceOf(s *sqlvfs.Store, name string) (w sqlvfs.Workspace, known bool, 
 func setWhole(s *sqlvfs.Store, name string) error {
 	s.Lock()
 	defer s.Unlock()
-	w, known, err := workspaceOf(s, name)
+	w, _, err := workspaceOf(s, name)
 	if err != nil || w.Whole {
 		return err
 	}
@@ -91,7 +87,8 @@ func setWhole(s *sqlvfs.Store, name string) error {
 	if err != nil {
 		return err
 	}
-	if w, known, err = workspaceOf(s, name); known {
+	w, known, err := workspaceOf(s, name)
+	if known {
 		w.Whole = true
 		s.SetWorkspace(w)
 	}
@@ -120,54 +117,6 @@ func (p *planner) noWorkspace(root *sqlvfs.Node) error {
 
 // An export is a pull into a new or empty directory that is not the workspace's: a copy out. It changes
 // nothing in the database, which goes on to belong to the directory that it knows.
-
-// destination is the directory of a pull, made if it was not there.
-type destination struct {
-	made []string // directories, each in the one before
-	open string   // what stands for the directory: itself, or in a dry run an empty one
-}
-
-// makeDestination makes the directory of a pull if there is none. In a dry run, an empty one elsewhere
-// stands for it.
-func (o *Options) makeDestination(abs string) (d destination, err error) {
-	d.open = abs
-	if _, err := os.Stat(abs); !errors.Is(err, fs.ErrNotExist) {
-		return d, nil // what else is wrong is told when it is opened
-	}
-	if _, err := os.Lstat(abs); err == nil {
-		return d, nil // a link that leads nowhere
-	}
-	if o.DryRun {
-		if d.open, err = os.MkdirTemp("", "art-sync-"); err == nil {
-			d.made = []string{d.open}
-		}
-		return d, err
-	}
-	for dir := abs; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(dir); err == nil || dir == "/" {
-			break
-		}
-		d.made = append(d.made, dir)
-	}
-	slices.Reverse(d.made)
-	for i, dir := range d.made {
-		if err := os.Mkdir(dir, 0o777&^o.Umask); err != nil {
-			d.made = d.made[:i]
-			d.remove()
-			return d, fmt.Errorf("workspace %s: make %s: %w", abs, dir, hostdir.Unwrap(err))
-		}
-	}
-	return d, nil
-}
-
-// remove removes what was made, as far as nothing is in it.
-func (d *destination) remove() {
-	for _, dir := range slices.Backward(d.made) {
-		if os.Remove(dir) != nil {
-			return
-		}
-	}
-}
 
 // exports tells whether a pull to a directory, which is open, is an export.
 func (o *Options) exports(s *sqlvfs.Store, h *host, abs string) (bool, error) {

@@ -23,7 +23,7 @@ import (
 const Prefix = ".art-pull-"
 
 // Is tells whether a path below the workspace is such a directory. There is one elsewhere only
-// for a moment, where another file system is mounted (trial.go).
+// for a moment, where another file system is mounted (Trial).
 func Is(rel string) bool { return strings.HasPrefix(path.Base(rel), Prefix) }
 
 // Dir is a directory that this process alone works in. It holds a lock on it as long as it
@@ -48,7 +48,7 @@ func New(in *os.File) (*Dir, error) {
 		return nil, fmt.Errorf("make %s: %w", s.Name, err)
 	}
 	if s.File, err = open(in, s.Name); err == nil {
-		// What is made here is to have the access control list of the place where it goes, see acl.go.
+		// What is made here is to have the access control list of the place where it goes, see package posixacl.
 		unix.Fremovexattr(int(s.File.Fd()), posixacl.Default)
 		err = unix.Flock(int(s.File.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
