@@ -143,7 +143,7 @@ func (r *Reporter) Note(path, what string) {
 	defer r.noting.Unlock()
 	r.out.Flush()
 	r.Erase()
-	fmt.Fprintf(r.opt.Stderr, "%s: %s: %s\n", r.prog, quote.Name(path, r.opt.StderrTerminal), what)
+	fmt.Fprintf(r.opt.Stderr, "%s: %s: %s\n", r.prog, quote.Name(path, r.opt.StderrTerminal), cli.Printable(what))
 }
 
 // Fail says that a path could not be done. The rest goes on.
@@ -176,7 +176,7 @@ func (r *Reporter) Held(path, why string) { r.helds = append(r.helds, heldPath{p
 type heldPath struct{ path, why string }
 
 func (r *Reporter) leave(what, name, why string) {
-	fmt.Fprintf(r.opt.Stderr, "%s %s: %s\n", what, name, why)
+	fmt.Fprintf(r.opt.Stderr, "%s %s: %s\n", what, name, cli.Printable(why)) // which may hold names of the guest's
 }
 
 // manyHeld is from how many on the paths that a directory holds, and that are held back for one reason,
