@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"strings"
@@ -78,6 +79,8 @@ func (d *comparer) each(show func(*patch.File)) error {
 			} else {
 				d.report.Note(d.hostPath(c.path), "not shown: "+c.now.conflict)
 			}
+		case f == nil && d.opt.Form == Patch:
+			d.report.Note(d.hostPath(c.path), "not in the patch: it is too large")
 		case f == nil:
 			d.report.Line("Binary files a/%s and b/%s differ", d.report.Name(c.path), d.report.Name(c.path))
 		case ok:
@@ -90,7 +93,13 @@ func (d *comparer) each(show func(*patch.File)) error {
 }
 
 func (d *comparer) showPatch() error {
-	return d.each(func(f *patch.File) { d.patchText(f.String()) })
+	return d.each(func(f *patch.File) {
+		if f.OldName == f.NewName && f.OldMode == f.NewMode && bytes.Equal(f.Old, f.New) {
+			d.report.Note(d.hostPath(f.NewName), "not in the patch: git has no words for its permissions and attributes")
+			return
+		}
+		d.patchText(f.String())
+	})
 }
 
 // patchText shows a patch, or a part of one.
