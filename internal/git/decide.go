@@ -176,6 +176,13 @@ func (p *Plan) adopt(c RefChange) error {
 		p.broken[c.Name] = true
 		return nil
 	}
+	if kind == plumbing.CommitObject { // what the host has was not looked at
+		if _, err := p.objects.commit(c.New); err != nil {
+			p.pinned[c.Name] = true
+			p.conflict(short(c.Name) + " of the guest is no commit: it is left out")
+			return ignoreDamage(err)
+		}
+	}
 	p.Refs = append(p.Refs, c)
 	return nil
 }

@@ -81,4 +81,5 @@ func (p *Plan) decideNames() {
 		}
 		return other != ""
 	})
+	p.Refs = slices.DeleteFunc(p.Refs, func(c RefChange) bool { return c.sym != "" && !p.names.is[c.sym] })
 }

@@ -55,7 +55,7 @@ func parseID(text string) (ID, bool) {
 
 // validRef tells whether a reference below refs/ can have a name (git-check-ref-format(1)).
 func validRef(name string) bool {
-	if !strings.HasPrefix(name, "refs/") || len(name) > 1024 || strings.Contains(name, "..") || path.Clean(name) != name {
+	if !strings.HasPrefix(name, "refs/") || name == "refs/heads/HEAD" || len(name) > 1024 || strings.Contains(name, "..") || path.Clean(name) != name {
 		return false
 	}
 	for part := range strings.SplitSeq(name, "/") {
