@@ -214,7 +214,7 @@ func (p *Plan) decideCheckout() error {
 		if guestHead && co.g != co.h {
 			p.Head = co.g.String()
 		}
-		p.Index = indexChanged || p.Head != ""
+		p.Index = indexChanged || p.Head != "" && (co.own || co.indexWas != nil) // a bare repository has none
 		p.stateFiles(true)
 		return p.wantIndex()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -164,6 +165,17 @@ func (p *Plan) Leave(why string) {
 
 func (p *Plan) conflict(text string) { p.Conflicts = append(p.Conflicts, text) }
 func (p *Plan) note(text string)     { p.Notes = append(p.Notes, text) }
+
+// Worktree returns what a repository's configuration says of what is checked out from it (git-config(1), core.bare and
+// core.worktree).
+func Worktree(text io.Reader) (bare bool, top string) {
+	var c config.Config
+	if config.NewDecoder(io.LimitReader(text, 1<<20)).Decode(&c) != nil {
+		return false, ""
+	}
+	core := c.Section("core")
+	return strings.EqualFold(core.Option("bare"), "true"), core.Option("worktree")
+}
 
 // known makes sure that both sides are of the form that this package knows.
 func (p *Plan) known() error {

@@ -1,11 +1,10 @@
 package git
 
 import (
+	"bytes"
 	"path"
 	"strings"
 	"time"
-
-	"github.com/go-git/go-git/v5/plumbing/format/config"
 )
 
 // A linked worktree has a HEAD, an index and a few files more of its own, in a directory below the git directory that
@@ -82,8 +81,7 @@ func (g worktreeGuest) Changed(at string) (when time.Time) { return g.Guest.Chan
 
 // isBare tells whether the main worktree is none.
 func (h *hostDir) isBare() bool {
-	var c config.Config
-	text, err := h.read("config", 1<<20)
-	return err == nil && config.NewDecoder(strings.NewReader(string(text))).Decode(&c) == nil &&
-		strings.EqualFold(c.Section("core").Option("bare"), "true")
+	text, _ := h.read("config", 1<<20)
+	bare, _ := Worktree(bytes.NewReader(text))
+	return bare
 }

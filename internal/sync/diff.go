@@ -144,12 +144,12 @@ func (d *comparer) find() {
 func (d *comparer) foldRepos() {
 	fresh := map[string]bool{}
 	for _, c := range d.changes {
-		if dir, in := gitDir(c.path); dir != "" && in == "" && c.letter == 'A' {
+		if dir, in := d.gitDir(c.path); dir != "" && in == "" && c.letter == 'A' {
 			fresh[dir] = true
 		}
 	}
 	d.changes = slices.DeleteFunc(d.changes, func(c *change) bool {
-		dir, in := gitDir(c.path)
+		dir, in := d.gitDir(c.path)
 		return in != "" && fresh[dir] && c.held() == ""
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,7 +69,7 @@ func (d *comparer) each(show func(*patch.File)) error {
 		if err := d.interrupted(); err != nil {
 			return err
 		}
-		if dir, _ := gitDir(c.path); dir != "" {
+		if slices.Contains(strings.Split(c.path, "/"), ".git") {
 			continue // git-apply(1) touches no git directory
 		}
 		f, ok, err := d.file(c)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -200,6 +201,15 @@ func fingerprintOf(st *unix.Stat_t) sqlvfs.Fingerprint {
 	return sqlvfs.Fingerprint{
 		Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: timespec(st.Mtim), Ctime: timespec(st.Ctim),
 	}
+}
+
+// parent returns the directory that a path is in, and its name there. path.Dir would read the whole of a deep path.
+func parent(rel string) (dir, name string) {
+	i := strings.LastIndexByte(rel, '/')
+	if i < 0 {
+		return ".", rel
+	}
+	return rel[:i], rel[i+1:]
 }
 
 // join adds a name to a path below the workspace.

@@ -57,9 +57,10 @@ type planner struct {
 
 	settings *settings.Settings
 
-	notDone []*item          // that are left
-	repos   map[string]*repo // by git directory; nil: none that both sides have
-	repoOf  map[string]*repo // by directory: what it is checked out from
+	notDone []*item           // that are left
+	repos   map[string]*repo  // by git directory; nil: none that both sides have
+	repoOf  map[string]*repo  // by directory: what it is checked out from
+	gitDirs map[string]string // by directory: see gitDirOver
 
 	parts map[string][2]held.Parts // of repositories, by directory: what it has, and may have
 

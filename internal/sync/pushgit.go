@@ -15,7 +15,7 @@ import (
 
 // gitKeeps tells whether a file of git's stays what it is in the guest.
 func (p *pusher) gitKeeps(f *found) bool {
-	dir, in := gitDir(f.at)
+	dir, in := p.gitDir(f.at)
 	if in == "" || !git.Owns(in) || p.opt.Force || f.left {
 		return false
 	}

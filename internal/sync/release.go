@@ -139,7 +139,7 @@ func (r *releaser) both(n *sqlvfs.Node, at string) *both {
 // unchanged tells whether the guest has what both sides agreed about at a path. What belongs to a
 // repository is not this file's to decide.
 func (r *releaser) unchanged(n *sqlvfs.Node, at string) bool {
-	if dir, in := gitDir(at); dir != "" && in != "" && git.Owns(in) || skipped(at) != "" {
+	if dir, in := r.gitDir(at); dir != "" && in != "" && git.Owns(in) || skipped(at) != "" {
 		return false
 	}
 	b := r.base[at]

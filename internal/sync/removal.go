@@ -2,7 +2,6 @@ package sync
 
 import (
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -142,10 +141,7 @@ func (p *planner) gatherRemoval(a *item, seen bool) error {
 // renamed.
 func (p *planner) live(rel string) bool {
 	for rel != "." && p.sameTree {
-		dir, name := ".", rel
-		if i := strings.LastIndexByte(rel, '/'); i >= 0 { // path.Dir would read the whole of a deep path for each of its levels
-			dir, name = rel[:i], rel[i+1:]
-		}
+		dir, name := parent(rel)
 		if n := p.origins[dir]; n != nil {
 			return n.Attr.IsDir() && p.places[n.Ino] != dir && p.tree.Child(n, name) == nil && !slices.Contains(n.Whiteouts, name)
 		}

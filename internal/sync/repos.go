@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ import (
 
 // repo is a repository that both sides have.
 type repo struct {
-	dir, top string      // its git directory, and what is checked out beside it, below the workspace
+	dir, top string      // its git directory, and what is checked out from it, below the workspace; "": nothing is
 	dirs     [2]*os.File // of these, open
 	plan     *git.Plan
 	err      error    // why there is none
@@ -38,23 +39,65 @@ type repo struct {
 	within string   // where the workspace is in what is checked out
 }
 
-// gitDir returns the git directory that a path is in, and the path in there.
-func gitDir(rel string) (dir, in string) {
-	at := 0
-	for name := range strings.SplitSeq(rel, "/") {
-		at += len(name)
-		if name == ".git" {
-			return rel[:at], strings.TrimPrefix(rel[at:], "/")
-		}
-		at++
+// gitDir returns the git directory that a path is in, and the path in there: the innermost directory that is called .git,
+// or that is one on the host, as those of submodules and bare repositories are. What is git's own in one is no other.
+func (p *planner) gitDir(rel string) (dir, in string) {
+	up, name := parent(rel)
+	if dir = p.gitDirOver(up); dir != "" {
+		in = strings.TrimPrefix(rel, dir+"/")
 	}
-	return "", ""
+	if name == ".git" && !git.Owns(in) {
+		return rel, ""
+	}
+	return dir, in
+}
+
+// gitDirOver returns the git directory that a directory is, or is in.
+func (p *planner) gitDirOver(at string) (dir string) {
+	if at == "." {
+		return ""
+	}
+	dir, ok := p.gitDirs[at]
+	if ok {
+		return dir
+	}
+	dir, in := p.gitDir(at)
+	if (dir == "" || in != "" && !git.Owns(in)) && p.isOther(at, dir != "") {
+		dir = at
+	}
+	if p.gitDirs == nil {
+		p.gitDirs = map[string]string{}
+	}
+	p.gitDirs[at] = dir
+	return dir
+}
+
+// isOther tells whether a directory of the host that is not called .git is a git directory, by its configuration too.
+// Others that look like one are files: of a project, as those that programs for git are tested with, or of a repository
+// that is new and whose configuration was held back.
+func (p *planner) isOther(dir string, within bool) bool {
+	if !p.isRepo(dir) {
+		return false
+	}
+	bare, top, err := p.worktree(dir)
+	return err == nil && (within || bare || top != "")
+}
+
+// worktree returns what the host's configuration says of what is checked out from a git directory.
+func (p *planner) worktree(dir string) (bare bool, top string, err error) {
+	f, err := p.host.openFile(join(dir, "config"))
+	if err != nil {
+		return false, "", err
+	}
+	defer f.Close()
+	bare, top = git.Worktree(f)
+	return bare, top, nil
 }
 
 // ofGit tells whether a path belongs to a repository, so that it is no file. Of one that is left as it is, all that is
 // in its git directory does.
 func (p *planner) ofGit(rel string) bool {
-	dir, in := gitDir(rel)
+	dir, in := p.gitDir(rel)
 	if dir == "" {
 		return false
 	}
@@ -76,12 +119,15 @@ func (p *planner) repoAt(dir string) *repo {
 	if p.repos == nil {
 		p.repos = map[string]*repo{}
 	}
+	if p.repoOf == nil {
+		p.repoOf = map[string]*repo{}
+	}
 	p.repos[dir] = nil
 	n, from := p.guestAt(dir)
 	if from != "" || n != nil && !n.Attr.IsDir() || !p.limit.Has(dir) || p.filter.By(dir, true) != "" || p.live(join(dir, "HEAD")) {
 		return nil
 	}
-	r := &repo{dir: dir, top: path.Dir(dir)}
+	r := &repo{dir: dir}
 	own := n != nil && n.Origin != nil && n.Origin.Base == p.name && n.Origin.Path == dir
 	switch st, err := p.host.stat(dir); {
 	case p.isRepo(dir) && n == nil && p.opt.allows(dir, true):
@@ -98,6 +144,9 @@ func (p *planner) repoAt(dir string) *repo {
 		r.err, r.replaced = errors.New("the host has removed the repository"), true
 	default:
 		return nil // a new one, which comes as files
+	}
+	if up, name := parent(dir); name == ".git" && r.plan == nil {
+		p.repoOf[up] = nil
 	}
 	p.repos[dir] = r
 	return r
@@ -120,7 +169,7 @@ func (p *planner) limitTo(workspace string) (err error) {
 		return err
 	}
 	for _, at := range p.limit {
-		if dir, in := gitDir(at); git.Owns(in) {
+		if dir, in := p.gitDir(at); git.Owns(in) {
 			return selection.PathError{Err: cli.WithHint(fmt.Errorf("%s: git's own files of a repository go together", quote.Name(at, true)),
 				"name the repository: "+quote.Name(dir, true))}
 		}
@@ -129,12 +178,65 @@ func (p *planner) limitTo(workspace string) (err error) {
 }
 
 func (p *planner) planRepo(r *repo) {
-	for i, dir := range []string{r.dir, r.top} {
-		if r.dirs[i], r.err = p.host.openDir(dir); r.err != nil {
-			return
-		}
+	if r.dirs[0], r.err = p.host.openDir(r.dir); r.err != nil {
+		return
+	}
+	if r.top, r.err = p.checkedOut(r.dir); r.err == nil && r.top != "" {
+		p.repoOf[r.top] = nil
+		r.dirs[1], r.err = p.host.openDir(r.top)
+	}
+	if r.err != nil {
+		return
 	}
 	r.plan, r.err = git.New(p.ctx, git.Options{Host: r.dirs[0], Top: r.dirs[1], Guest: &guestRepo{p, r.dir}, Force: p.opt.Force})
+	if r.err == nil && r.top != "" {
+		p.repoOf[r.top] = r
+	}
+}
+
+// checkedOut returns the directory with what is checked out from a git directory; "" is none. As git itself, it takes
+// another one than that which .git lies in only where each of the two leads to the other (git-submodule(1)).
+func (p *planner) checkedOut(dir string) (top string, err error) {
+	up, name := parent(dir)
+	bare, at, _ := p.worktree(dir)
+	switch {
+	case at == "" && name == ".git":
+		return up, nil
+	case at == "" && bare:
+		return "", nil
+	case at == "":
+		return "", errors.New("the host's configuration does not say where its working tree is")
+	}
+	if top, err = p.below(dir, at); err != nil {
+		return "", fmt.Errorf("its working tree, %s, is outside of the workspace", quote.Name(at, true))
+	}
+	if name == ".git" {
+		return top, nil
+	}
+	f, err := p.host.openFile(join(top, ".git"))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPath))
+	back, _ := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
+	if back, berr := p.below(top, back); err != nil || berr != nil || back != dir {
+		return "", fmt.Errorf("its working tree, %s, belongs to another repository", quote.Name(top, true))
+	}
+	return top, nil
+}
+
+// below returns the path below the workspace that a path means which the host names in a directory.
+func (p *planner) below(dir, at string) (rel string, err error) {
+	if path.IsAbs(at) {
+		rel, err = filepath.Rel(p.host.dir.Name(), at)
+	} else {
+		rel = path.Join(dir, at)
+	}
+	if err == nil && !filepath.IsLocal(rel) {
+		err = errors.New("it is outside of the workspace")
+	}
+	return rel, err
 }
 
 // committed tells whether the guest has at a path only what it has committed, in a repository of which the host
@@ -162,18 +264,15 @@ func (p *planner) repoOver(rel string) *repo {
 		return nil
 	}
 	top := path.Dir(rel)
-	r, ok := p.repoOf[top]
-	if ok {
+	if r, ok := p.repoOf[top]; ok {
 		return r
 	}
 	if c, _ := p.guestAt(join(top, ".git")); c != nil {
-		r = p.repoAt(join(top, ".git"))
+		p.repoAt(join(top, ".git"))
 	}
-	switch {
-	case r == nil:
+	r, ok := p.repoOf[top]
+	if !ok {
 		r = p.repoOver(top)
-	case r.plan == nil:
-		r = nil
 	}
 	if p.repoOf == nil {
 		p.repoOf = map[string]*repo{}
@@ -459,7 +558,7 @@ func (p *puller) outdate(at string, n *sqlvfs.Node) {
 	if n.Attr.IsDir() {
 		return
 	}
-	if _, in := gitDir(at); strings.HasPrefix(in, "objects/") {
+	if _, in := p.gitDir(at); strings.HasPrefix(in, "objects/") {
 		return // those never change
 	}
 	st, err := p.host.stat(at)
