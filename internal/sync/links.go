@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -110,7 +111,7 @@ func (p *planner) shareConflicts() {
 			objects[object{a.now.Dev, a.now.Ino}] = append(objects[object{a.now.Dev, a.now.Ino}], a)
 		}
 		if d := a.decision; d.Kind == classify.Conflict || d.Content == classify.Conflict {
-			a.conflict = p.why(a)
+			a.conflict = cmp.Or(a.conflict, p.why(a))
 			todo = append(todo, a)
 		}
 	}
@@ -164,28 +165,25 @@ func (p *planner) keepLast() {
 }
 
 // livesOn tells whether what both sides had at a's path, of which the guest has removed this name, stays under
-// another one: one of those that its row has and that pull brings, or that both sides have, or have had no more
-// than the guest's home.
+// another one, or was given up by the guest, which has written to it.
 func (p *planner) livesOn(n *sqlvfs.Node, a *item, names []*item) bool {
-	same := func(dev uint64, f sqlvfs.Fingerprint) bool { return dev == a.was.Dev && f.Ino == a.was.Fingerprint.Ino }
-	if o := n.Origin; !p.named[n.Ino] || o != nil && o.Limit > 0 && !same(o.Dev, o.Fingerprint) {
-		return false // the host's file at the path that the row refers to is another one
+	another := func(at string) bool { return at != a.path }
+	switch {
+	case !p.named[n.Ino]:
+		return false
+	case !slices.ContainsFunc(p.basePaths(n.Ino), another) && (n.Origin == nil || !another(n.Origin.Path)):
+		return true // it had this name alone
+	case slices.ContainsFunc(names, func(b *item) bool { return b.decision.Guest&classify.Written != 0 }):
+		return true
+	case len(names) > 0 && !slices.ContainsFunc(names, func(b *item) bool {
+		return b.decision.Kind != classify.Host && b.decision.Content != classify.Host
+	}):
+		return false
 	}
-	met := len(names) > 0
-	for _, b := range names {
-		if d := b.decision; d.Kind != classify.Host && d.Content != classify.Host && (b.was == nil || b.was.Row != n.Ino || same(b.was.Dev, b.was.Fingerprint)) {
-			return true
-		}
-	}
-	for _, at := range p.basePaths(n.Ino) {
-		if m, _ := p.guestAt(at); m != nil && m.Ino == n.Ino && !slices.ContainsFunc(names, func(b *item) bool { return b.path == at }) {
-			met = true
-			if b := p.base[at]; same(b.Dev, b.Fingerprint) {
-				return true
-			}
-		}
-	}
-	return !met
+	b := &item{path: a.path, there: a.there, host: a.host, now: a.now}
+	b.has(n)
+	same, err := p.equalContent(b)
+	return err == nil && same
 }
 
 // basePaths returns the paths that have a baseline of a row.

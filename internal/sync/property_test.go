@@ -295,4 +295,20 @@ func (s *story) syncAndCompare(rt *rapid.T, b bench) {
 	if len(named) == 0 && !maps.Equal(host, inside) {
 		say("the sides differ")
 	}
+	s.giveTorn(b, host)
+}
+
+// giveTorn notes words that two files of the host have, because pull has torn their names apart: each side may
+// remove one of them.
+func (s *story) giveTorn(b bench, host map[string]string) {
+	in := map[string]uint64{}
+	for at, c := range host {
+		for w := range words(map[string]string{at: c}) {
+			ino := b.stat(at).Ino
+			if other := in[w]; other != 0 && other != ino {
+				s.given[w] = true
+			}
+			in[w] = ino
+		}
+	}
 }
