@@ -46,7 +46,7 @@ func (p *Plan) Brought(at string) Share {
 		if p.keepsObjects() && strings.Count(rest, "/") == 0 {
 			return Some // the host's show beside them
 		}
-		return unless(p.keepsObjects())
+		return unless(p.keepsObjects() && !p.hasLoose(rest))
 	case name == "shallow", name == "info":
 		return unless(p.keepsObjects())
 	case perWorktree(at):
@@ -76,4 +76,15 @@ func unless(stays bool) Share {
 		return None
 	}
 	return All
+}
+
+// hasLoose tells whether a path below objects is that of an object that the host has by now. What the guest has there
+// may be no more than newer times of a file that the host has packed since.
+func (p *Plan) hasLoose(at string) bool {
+	id, ok := parseID(strings.Replace(at, "/", "", 1))
+	if !ok {
+		return false
+	}
+	there, err := p.objects.onHost(id)
+	return there && err == nil || p.closure.done[id]
 }
