@@ -39,6 +39,16 @@ func (p *Plan) Import(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.keepsObjects() {
+		// The guest keeps its directories of objects: it sees what the host will have in those that the host has too.
+		for _, id := range want {
+			d, err := p.host.parent("objects/" + loosePath(id))
+			if err != nil {
+				return err
+			}
+			d.Close()
+		}
+	}
 	if err := p.writeShallow(); err != nil { // before there are commits without their parents
 		return fmt.Errorf("shallow: %w", err)
 	}

@@ -169,3 +169,20 @@ func TestImportIsCutOff(t *testing.T) {
 		p.in(p.host, "git cat-file -e main:x")
 	}
 }
+
+// TestImportMakesDirectories has the guest keep its objects, since it has a worktree of its own. What the host makes
+// later must not be hidden by directories that only the guest has.
+func TestImportMakesDirectories(t *testing.T) {
+	p := newPair(t, "")
+	p.in(p.guest, "git worktree add -q -b side ../side; echo g >g; git add g; git commit -qm g")
+	plan := p.plan()
+	if err := p.carryOut(plan); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range plan.closure.want {
+		if _, err := os.Stat(filepath.Join(p.host, ".git/objects", id.String()[:2])); err != nil {
+			t.Error(err)
+		}
+	}
+	p.whole()
+}
