@@ -79,10 +79,12 @@ func (p *planner) hostWrote(a *item) bool {
 func (p *planner) guestWrote(a *item) bool {
 	b, n := a.was, a.node
 	switch {
-	case b == nil || n == nil || b.Row != n.Ino || n.Attr.Size != b.Size:
+	case b == nil || n == nil || b.Row != n.Ino:
 		return true
 	case b.RowCtime == n.Attr.Ctime:
 		return false
+	case n.Attr.Size != b.Size:
+		return true
 	case n.Origin != nil && n.Origin.Limit == n.Attr.Size && !n.Holds && n.Origin.Fingerprint == b.Fingerprint:
 		return false // all of it is the host's
 	case b.Hash == nil:

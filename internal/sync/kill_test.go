@@ -142,3 +142,52 @@ func TestKilled(t *testing.T) {
 	}
 	t.Logf("killed in the middle: %d pushes, %d pulls", killed["push"], killed["pull"])
 }
+
+// patient ends after its error was asked for some times.
+type patient struct {
+	context.Context
+	left int
+}
+
+func (p *patient) Err() error {
+	if p.left--; p.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A push that ends while it stores a file leaves nothing that looks as if the guest had written it.
+func TestPushEndsWithinAFile(t *testing.T) {
+	for _, pushed := range []bool{false, true} {
+		for left := range 24 {
+			b := newBench(t)
+			b.write("big", strings.Repeat("1", 3<<20))
+			must(t, os.Link(b.path("big"), b.path("too")))
+			if pushed {
+				b.push()
+			} else {
+				b.guest(func(g *guest) { g.chmod("big", 0o600) })
+				b.pull(b.ws)
+			}
+			b.write("big", strings.Repeat("2", 5<<20))
+			want, ended := "", false
+			if out, _, err := b.run(func(ctx context.Context, o Options) error { return Push(&patient{ctx, left}, o) }, b.ws); err != nil {
+				want, ended = out, true
+			}
+			if _, told, err := b.run(Pull, b.ws); err != nil {
+				t.Errorf("pushed %v, ended after %d: pull: %v %s", pushed, left, err, told)
+			}
+			if _, told, err := b.run(Push, b.ws); err != nil {
+				t.Errorf("pushed %v, ended after %d: push: %v %s%s", pushed, left, err, want, told)
+			}
+			b.guest(func(g *guest) {
+				if g.read("big") != strings.Repeat("2", 5<<20) {
+					t.Errorf("pushed %v, ended after %d: the guest has %d bytes", pushed, left, len(g.read("big")))
+				}
+			})
+			if !ended {
+				break
+			}
+		}
+	}
+}

@@ -117,6 +117,7 @@ type pusher struct {
 	reopened []*folder               // directories whose rows are held after they were left
 	replaced map[string]bool         // directories that something else took the place of
 	late     bool                    // all of the workspace was met
+	begun    sqlvfs.Timespec         // when the storing of the file at hand began: see begin
 
 	readers *reading.Readers
 }

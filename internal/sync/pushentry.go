@@ -152,6 +152,10 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 	case content.Err != nil:
 		err = content.Err
 	case whole:
+		p.begun = sqlvfs.Now()
+		if row != nil {
+			p.begin(take, row)
+		}
 		row, err = p.storeContent(content, row)
 	case content.Data != nil:
 		content.Drop()
@@ -262,13 +266,32 @@ func (p *pusher) keep(f *found) error {
 	return p.complete(f.at, &f.st)
 }
 
+// begin writes down, of a row that the guest has not changed, that it has not when this push has only stored a part
+// of what comes: each part gives the row the same change time. So the next push brings the rest.
+func (p *pusher) begin(take []*found, row *sqlvfs.Inode) {
+	agreed := map[string]*sqlvfs.Baseline{}
+	for _, at := range p.basePaths(row.Ino) {
+		agreed[at] = p.base[at]
+	}
+	for _, g := range take {
+		agreed[g.at] = g.was
+	}
+	for at, was := range agreed {
+		if was != nil && was.Row == row.Ino && was.RowCtime == row.Attr.Ctime {
+			b := *was
+			b.RowCtime = p.begun
+			p.setBaseline(at, &b)
+		}
+	}
+}
+
 // storeContent brings the content of a host file into a row, a new one if row is nil, which it returns. Of one that was
 // not read ahead, it notes what there is to know.
 func (p *pusher) storeContent(f *reading.File, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
 	if f.Data != nil {
 		row, err := p.emptied(row, attrOf(&f.St))
 		if err == nil && len(f.Data) > 0 {
-			err = p.storeFailed(p.store.WriteAt(row, f.Data, 0, nil, sqlvfs.Now()))
+			err = p.storeFailed(p.store.WriteAt(row, f.Data, 0, nil, p.begun))
 			p.report.Add(0, int64(len(f.Data)))
 			f.Drop()
 		}
@@ -299,7 +322,7 @@ const maxHashedHoles = 1 << 30
 // emptied returns a row without content, a new one if row is nil.
 func (p *pusher) emptied(row *sqlvfs.Inode, attr sqlvfs.Attr) (*sqlvfs.Inode, error) {
 	if row != nil {
-		return row, p.storeFailed(p.store.Truncate(row, 0, nil, sqlvfs.Now()))
+		return row, p.storeFailed(p.store.Truncate(row, 0, nil, p.begun))
 	}
 	row, err := p.rows().Create(attr)
 	return row, p.storeFailed(err)
@@ -344,7 +367,7 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.
 		hashed = end
 	}
 	if row.Attr.Size < st.Size {
-		if err := p.store.Truncate(row, st.Size, nil, sqlvfs.Now()); err != nil {
+		if err := p.store.Truncate(row, st.Size, nil, p.begun); err != nil {
 			return p.storeFailed(err)
 		}
 	}
@@ -355,7 +378,7 @@ func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, hash io.Writer, off, e
 	return reading.Pieces(p.ctx, f, off, end, func(data []byte, off int64) error {
 		hash.Write(data)
 		p.report.Add(0, int64(len(data)))
-		return p.storeFailed(p.store.WriteAt(row, data, off, nil, sqlvfs.Now()))
+		return p.storeFailed(p.store.WriteAt(row, data, off, nil, p.begun))
 	})
 }
 
