@@ -57,7 +57,7 @@ func Push(ctx context.Context, opt Options) error {
 	p := &pusher{planner: planner{ctx: ctx, opt: &opt, report: r, host: h, store: s, name: name}, own: settings.Own(abs),
 		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, replaced: map[string]bool{}, seen: map[string]bool{}}
 	err = p.run(abs)
-	if err == nil && s != nil && !opt.DryRun && r.Failures == 0 && len(opt.Paths) == 0 {
+	if err == nil && s != nil && !opt.DryRun && r.Failures == 0 && len(opt.Paths) == 0 && len(opt.Exclude) == 0 && !opt.NoIgnored {
 		err = setWhole(s, name)
 	}
 	if s != nil {

@@ -43,3 +43,23 @@ func TestPushOfPaths(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 }
+
+// A push that was told to leave something out does not make the database one to carry away.
+func TestPushOfAPartIsNotWhole(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "1")
+	b.write("b", "2")
+	for _, test := range []struct {
+		whole  int64
+		change func(*Options)
+	}{
+		{0, func(o *Options) { o.Exclude = []string{"b"} }},
+		{0, func(o *Options) { o.NoIgnored = true }},
+		{1, func(*Options) {}},
+	} {
+		b.push(test.change)
+		if n := b.count("SELECT whole FROM art_workspace"); n != test.whole {
+			t.Errorf("whole is %d, want %d", n, test.whole)
+		}
+	}
+}

@@ -27,10 +27,16 @@ type File struct {
 	Old, New         []byte
 }
 
-// Binary tells whether a change is not shown as text: git's own rule is a zero byte near the start.
+// Binary tells whether a change is not shown as text: git's own rule is a zero byte near the start. Nor is one of so
+// many lines that to compare them takes gigabytes.
 func (f *File) Binary() bool { return binary(f.Old) || binary(f.New) }
 
-func binary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
+func binary(data []byte) bool {
+	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 || bytes.Count(data, []byte{'\n'}) > maxLines
+}
+
+// maxLines is how many lines a side of a file may have to be compared line by line, which takes some 450 bytes for each.
+const maxLines = 500_000
 
 // Similarity is how much of a file is the same on both sides, in percent: lines of text, or all or
 // nothing.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -132,5 +133,17 @@ func TestCount(t *testing.T) {
 	f = changes["binary"]
 	if added, removed := f.Count(); added != 0 || removed != 0 {
 		t.Errorf("binary: %d added, %d removed", added, removed)
+	}
+}
+
+// A file of lines alone takes no more memory to show than a multiple of its size.
+func TestManyLines(t *testing.T) {
+	f := File{OldName: "a", NewName: "a", OldMode: Regular, NewMode: Regular, New: bytes.Repeat([]byte{'\n'}, 8<<20)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	text := f.String()
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 256 || !strings.Contains(text, "GIT binary patch") {
+		t.Errorf("%d MiB for %.200s", n, text)
 	}
 }
