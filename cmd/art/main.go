@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/riverlytech/art/internal/attack"
@@ -52,7 +53,8 @@ func run(args []string) (int, error) {
 		return err
 	}
 	cmd := command(&options, run)
-	if len(args) > 0 && args[0] == "run" {
+	isRun := len(args) > 0 && args[0] == "run"
+	if isRun {
 		cmd, args = runCommand(&options, run), args[1:]
 	}
 	if len(args) > 0 && args[0] == "config" {
@@ -68,7 +70,11 @@ func run(args []string) (int, error) {
 		fmt.Print(usage)
 		return cli.OK, nil
 	} else if err != nil {
-		return cli.ExitArt, usageError(err)
+		err = usageError(err)
+		if isRun && strings.HasSuffix(err.Error(), ": -mode") {
+			err = cli.WithHint(err, "run is overlay; art -m . COMMAND is direct")
+		}
+		return cli.ExitArt, err
 	}
 	if err := cmd.Run(context.Background()); err != nil {
 		return cli.ExitArt, err

@@ -5,10 +5,10 @@ import "slices"
 // Words are the subcommands of art. As its first word each is that, and no command for a guest.
 var Words = []string{"run", "diff", "pull", "push", "status", "log", "list", "reset", "rm", "config", "trust", "doctor"}
 
-// Meant returns the word that somebody may have meant who typed another one, or "". A letter more, one less, or two
+// Meant returns the word that somebody may have meant, who typed it or another one, or "". A letter more, one less, or two
 // that have changed places is near enough; in a word of six letters also another letter.
 func Meant(typed string) string {
-	i := slices.IndexFunc(Words, func(word string) bool { return len(word) > 2 && near(typed, word) })
+	i := slices.IndexFunc(Words, func(word string) bool { return typed == word || len(word) > 2 && near(typed, word) })
 	if i < 0 {
 		return ""
 	}

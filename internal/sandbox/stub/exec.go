@@ -33,7 +33,12 @@ func (p *Payload) exec() int {
 	switch {
 	case errors.Is(err, unix.ENOENT) && !strings.Contains(name, "/"):
 		err := fmt.Errorf("%s: command not found", name)
-		if word := cli.Meant(name); word != "" {
+		switch word := cli.Meant(name); {
+		case name == "help" || name == "version":
+			err = cli.WithHint(err, "did you mean art --"+name+"?")
+		case word == name:
+			err = cli.WithHint(err, "a subcommand of art comes first: art "+word)
+		case word != "":
 			err = cli.WithHint(err, "did you mean art "+word+"?")
 		}
 		cli.Fail("art", err)
