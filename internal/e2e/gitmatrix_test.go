@@ -191,6 +191,9 @@ func (m *matrix) round(n int) {
 	if m.Failed() {
 		return
 	}
+	if m.pushed && m.host == "same" { // the user decides for the guest's
+		m.sh(m.dir(), filepath.Join(bin, "art")+" pull --force -m ws -d ws.db", n)
+	}
 	// As a person would: what is left over is joined, so that the next round begins with something whole.
 	m.sh(m.ws, `git stash list >/dev/null
 if git rev-parse -q --verify refs/heads/main.art >/dev/null; then
@@ -256,11 +259,15 @@ func (m *matrix) push() {
 	if !m.pushed {
 		return
 	}
-	force := ""
-	if m.host == "same" {
-		force = " --force" // the user decides for the host's
+	art := filepath.Join(bin, "art")
+	told, err := m.try(m.dir(), art+" push -q -m ws -d ws.db", 0)
+	switch {
+	case err == nil:
+	case m.guest == "merging" && strings.Contains(told, "pull first"):
+		return // a merge that is not finished stays the guest's, and the repository with it
+	default:
+		m.Fatalf("push: %v\n%s", err, m.log.String())
 	}
-	m.sh(m.dir(), filepath.Join(bin, "art")+" push -q -m ws -d ws.db"+force, 0)
 	if out := m.sh(m.dir(), filepath.Join(bin, "art")+" -q -m ws -d ws.db -- sh -ec 'git fsck --strict 2>&1 | grep -v -e ^dangling -e ^notice || true; git status --porcelain'", 0); out != "" {
 		m.Errorf("the guest finds: %s\n%s", out, m.log.String())
 	}

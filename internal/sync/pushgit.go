@@ -24,7 +24,7 @@ func (p *pusher) gitKeeps(f *found) bool {
 		return f.decision.Conflict() || touched && f.there == 0
 	}
 	if !touched {
-		return false
+		return unchanging(in) && f.decision.Conflict()
 	}
 	d := f.decision
 	if (d.Push() || d.Conflict()) && f.there != 0 && (in == "HEAD" || in == "packed-refs" || strings.HasPrefix(in, "refs/")) && p.bothGit[dir] == gitChanged {
@@ -32,6 +32,12 @@ func (p *pusher) gitKeeps(f *found) bool {
 		p.report.Stays(p.guestPath(dir), "both sides have changed the repository: pull first, which joins them")
 	}
 	return d.Push() || d.Conflict() || d.Kind == classify.Host
+}
+
+// unchanging tells whether a file of git's alone says nothing of what a repository is: logs beside those of stashes,
+// which are a list, and worktrees, which each side has for itself.
+func unchanging(in string) bool {
+	return strings.HasPrefix(in, "logs/") && in != "logs/refs/stash" || strings.HasPrefix(in, "worktrees/")
 }
 
 // What is known of a repository during a push.
@@ -62,7 +68,7 @@ func (p *pusher) gitChangedBelow(dir, at string, n *sqlvfs.Node, depth int) bool
 	}
 	counts := func(rel string) bool {
 		in := strings.TrimPrefix(rel, dir+"/")
-		return git.Owns(in) && !strings.HasPrefix(in, "objects") && !strings.HasPrefix(in, "info/") && !strings.HasSuffix(in, ".lock") && in != "gc.pid"
+		return git.Owns(in) && !unchanging(in) && !strings.HasPrefix(in, "objects") && !strings.HasPrefix(in, "info/") && !strings.HasSuffix(in, ".lock") && in != "gc.pid"
 	}
 	if slices.ContainsFunc(n.Whiteouts, func(name string) bool { return counts(join(at, name)) && p.base[join(at, name)] != nil }) {
 		return true
@@ -80,9 +86,20 @@ func (p *pusher) gitChangedBelow(dir, at string, n *sqlvfs.Node, depth int) bool
 		}
 		a := &item{path: rel}
 		a.has(c)
-		if a.was = p.baselineOf(a); p.guestChanged(a) {
+		if a.was = p.baselineOf(a); p.guestChanged(a) && !p.equalToHost(a) {
 			return true
 		}
 	}
 	return false
+}
+
+// equalToHost tells whether the host has what the guest has.
+func (p *pusher) equalToHost(a *item) bool {
+	st, err := p.host.stat(a.path)
+	if err != nil {
+		return false
+	}
+	p.meet(a, &st)
+	same, err := p.equalContent(a)
+	return err == nil && same
 }
