@@ -36,9 +36,10 @@ func (p *Payload) exec() int {
 		switch word := cli.Meant(name); {
 		case name == "help" || name == "version":
 			err = cli.WithHint(err, "did you mean art --"+name+"?")
+		case word == "":
 		case word == name:
 			err = cli.WithHint(err, "a subcommand of art comes first: art "+word)
-		case word != "":
+		default:
 			err = cli.WithHint(err, "did you mean art "+word+"?")
 		}
 		cli.Fail("art", err)
