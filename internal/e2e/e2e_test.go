@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 )
 
 // bin is the directory of the programs under test.
@@ -167,14 +168,16 @@ func guestID(id int) int {
 }
 
 // condition offers [root], true where the tests run as root: what binds an
-// ordinary user (a read-only file) does not bind root. And [groups], true where the
-// kernel's control groups can limit a guest.
+// ordinary user (a read-only file) does not bind root. [groups] is true where the
+// kernel's control groups can limit a guest, [fusermount] where fusermount3 alone can mount FUSE.
 func condition(cond string) (bool, error) {
 	switch cond {
 	case "root":
 		return os.Getuid() == 0, nil
 	case "groups":
 		return groups(), nil
+	case "fusermount": // mounts FUSE: not the session, in its user namespace
+		return os.Getuid() != 0 && unix.Access("/dev/fuse", unix.R_OK|unix.W_OK) != nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
 }
