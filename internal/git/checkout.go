@@ -51,9 +51,6 @@ var stateNames = []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_
 
 const maxState = 1 << 20 // bytes of such a file
 
-func (p *Plan) hostHead() value  { return p.co.h }
-func (p *Plan) guestHead() value { return p.co.g }
-
 // readCheckout reads what both sides have checked out.
 func (p *Plan) readCheckout() error {
 	co := &p.co
@@ -203,7 +200,7 @@ func (p *Plan) decideCheckout() error {
 			p.conflict(co.bad + "; the host's stays")
 			p.Kept = true
 		}
-		p.stateFiles(true)
+		p.stateFiles()
 		return nil
 	}
 	why, quiet, err := p.hindrance(hostHead, guestHead)
@@ -215,7 +212,7 @@ func (p *Plan) decideCheckout() error {
 			p.Head = co.g.String()
 		}
 		p.Index = indexChanged || p.Head != "" && (co.own || co.indexWas != nil) // a bare repository has none
-		p.stateFiles(true)
+		p.stateFiles()
 		return p.wantIndex()
 	}
 	return p.apart(why, quiet)
@@ -349,10 +346,10 @@ func (p *Plan) wantIndex() error {
 }
 
 // stateFiles plans what git says it is, or was, in the middle of.
-func (p *Plan) stateFiles(take bool) {
+func (p *Plan) stateFiles() {
 	for _, name := range stateNames {
 		there, own := p.guestHas(name)
-		if !own || !take {
+		if !own {
 			continue
 		}
 		was, err := p.host.read(name, maxState)

@@ -262,7 +262,7 @@ func (p *Plan) decideLog(name string) {
 	}
 	to, last := name, false
 	if name == "HEAD" {
-		last = p.Apart || p.Head == "" && p.hostHead() != p.guestHead()
+		last = p.Apart || p.Head == "" && p.co.h != p.co.g
 	} else {
 		c, changed := p.change(name)
 		_, there := p.h.at(name)

@@ -218,26 +218,6 @@ func (d Decision) Resolve(side Side) Decision {
 	return d
 }
 
-// Merge returns what both sides are to have. Where there is a conflict, it is the host's.
-func (d Decision) Merge(host, guest State) State {
-	if d.Kind == Guest {
-		return guest
-	}
-	if d.Content == Guest {
-		host.Content = guest.Content
-	}
-	if d.Mode == Guest {
-		host.Mode = guest.Mode
-	}
-	if d.Owner == Guest {
-		host.Owner = guest.Owner
-	}
-	if d.Xattrs == Guest {
-		host.Xattrs = guest.Xattrs
-	}
-	return host
-}
-
 // Why tells in words what both sides did to an object that is in conflict.
 func (d Decision) Why() string {
 	guest, host := d.Guest.words(), d.Host.words()

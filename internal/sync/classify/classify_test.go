@@ -152,3 +152,23 @@ func TestContents(t *testing.T) {
 		}
 	}
 }
+
+// Merge is what a decision means: what both sides are to have. Where there is a conflict, it is the host's.
+func (d Decision) Merge(host, guest State) State {
+	if d.Kind == Guest {
+		return guest
+	}
+	if d.Content == Guest {
+		host.Content = guest.Content
+	}
+	if d.Mode == Guest {
+		host.Mode = guest.Mode
+	}
+	if d.Owner == Guest {
+		host.Owner = guest.Owner
+	}
+	if d.Xattrs == Guest {
+		host.Xattrs = guest.Xattrs
+	}
+	return host
+}
