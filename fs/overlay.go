@@ -294,6 +294,7 @@ func (o *Overlay) Readlink(ino Ino) (string, error) {
 		return o.store.Target(n.in)
 	}
 	path := n.path
+	n.content = n.fp // the kernel keeps it (fuse_get_link in fs/fuse/dir.c), and another link may get its inode number
 	o.store.Unlock()
 	defer o.store.Lock()
 	return o.host.Readlink(path)

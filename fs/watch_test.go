@@ -110,6 +110,25 @@ func TestWhatIsWatchedIsKeptForever(t *testing.T) {
 	s.remount(t)
 }
 
+// A file system may give a new link the inode number of one that was removed, as ext4 does.
+func TestLinkOfAnotherVersionIsForgotten(t *testing.T) {
+	s := newWatched(t, 0)
+	s.plant("d/f", nil)
+	link := filepath.Join(s.base, "d/link")
+	s.must(os.Symlink("one", link))
+	e := s.stat("ws/d/link")
+	if to, err := s.overlay.Readlink(e.Ino); err != nil || to != "one" {
+		t.Fatalf("link -> %q, %v", to, err)
+	}
+	s.stat("ws/d/link")
+	if said := s.cache.heard(); said != "" {
+		t.Errorf("told the kernel to forget %q, while nothing had changed", said)
+	}
+	s.must(unix.Lutimes(link, []unix.Timeval{{Sec: 1}, {Sec: 1}}))
+	s.stat("ws/d/link")
+	s.says(e.Ino)
+}
+
 func TestWatchesAreLimited(t *testing.T) {
 	s := newWatched(t, 2)
 	for _, dir := range []string{"a", "b"} {
