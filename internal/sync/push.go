@@ -197,6 +197,7 @@ type folder struct {
 	hidden    bool          // the guest has removed or replaced it
 	fresh     bool          // this push has made it
 	live      bool          // hidden, and the guest sees its entries in another place
+	left      bool          // the guest has something else there, which stays
 }
 
 // dir stores a directory's entries, then those below. Only one directory is open at a time, so

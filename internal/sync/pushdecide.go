@@ -47,7 +47,7 @@ func (p *pusher) find(f *found) (err error) {
 				a.was = was
 			}
 		}
-		f.left = a.node == nil && f.in.live // the guest sees it where it has moved the directory to
+		f.left = f.in.left || a.node == nil && f.in.live // the guest sees it where it has moved the directory to
 	}
 	base, host, guest := p.states(a, f.removed)
 	f.decision = classify.Classify(base, host, guest)

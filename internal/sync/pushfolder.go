@@ -10,7 +10,7 @@ import (
 
 // folder decides about a directory of the host, and stores what changed of its own attributes.
 func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
-	d.hidden, d.live = d.in.hidden, d.in.live
+	d.hidden, d.live, d.left = d.in.hidden, d.in.live, d.in.left
 	b := p.base[d.rel]
 	if b != nil && b.Row != 0 && kind(b.Mode) == unix.S_IFDIR && b.Mode == st.Mode && !d.hidden {
 		return nil // its times follow from its entries
@@ -43,7 +43,7 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 	f := &found{item: a, at: d.rel}
 	p.settleAll([]*found{f})
 	if f.left || f.decision.Mode == classify.Guest {
-		d.hidden, d.live = d.hidden || !isDir, d.live || !isDir
+		d.hidden, d.live, d.left = d.hidden || !isDir, d.live || !isDir, d.left || !isDir
 		return nil
 	}
 	_, err = p.putDir(d, st)

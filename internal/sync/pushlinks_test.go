@@ -3,6 +3,7 @@ package sync
 import (
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/riverlytech/art/sqlvfs"
@@ -196,4 +197,35 @@ func TestPullKeepsWhatTheGuestDidNotSee(t *testing.T) {
 		t.Errorf("%v\n%s", err, told)
 	}
 	wantContent(t, b.path("b"), "host's new words")
+}
+
+// Where the guest has a file and the host a directory, the file stays, also if what the host has in the directory
+// is another name of what the guest has elsewhere.
+func TestPushLinksNothingBelowAConflict(t *testing.T) {
+	b := newBench(t)
+	b.write("c", "c")
+	b.push()
+	b.guest(func(g *guest) {
+		g.write("d", "guest")
+		g.rename("c", "b")
+	})
+	must(t, os.Mkdir(b.path("d"), 0o755))
+	must(t, os.Link(b.path("c"), b.path("d/b")))
+	for _, change := range []func(*Options){dryRun, func(*Options) {}} {
+		out, told, err := b.run(Push, b.ws, change)
+		if named := conflicts(told); !errors.Is(err, ErrConflicts) || len(named) != 1 || named[0] != "d" || strings.Contains(out, "/d") {
+			t.Errorf("%v\n%s%s", err, out, told)
+		}
+	}
+	b.guest(func(g *guest) {
+		if is := g.portrait(); is["d"] != "file guest" || is["b"] != "file c" {
+			t.Errorf("the guest has %v", is)
+		}
+	})
+	b.push(force)
+	b.guest(func(g *guest) {
+		if is := g.portrait(); is["d/b"] != "file c" {
+			t.Errorf("forced, the guest has %v", is)
+		}
+	})
 }
