@@ -67,8 +67,11 @@ func TestGitMatrix(t *testing.T) {
 	if os.Getenv("ART_TEST_LONG") == "" {
 		hosts, rounds = []string{"status", "commits", "stages", "gc"}, 2
 		guests = []string{"commit", "amend", "gc", "stash"}
-		for _, pair := range [][2]string{{"commits", "staged"}, {"switches", "staged"}, {"commits", "merging"}, {"idle", "linked"}, {"stages", "linked"}, {"locked", "commit"}, {"locked", "branch"}, {"during", "commit"}} {
-			t.Run(pair[0]+"/"+pair[1], func(t *testing.T) { t.Parallel(); runMatrix(t, pair[0], pair[1], "after", rounds) })
+		for _, row := range [][3]string{
+			{"commits", "staged", "after"}, {"switches", "staged", "after"}, {"commits", "merging", "after"}, {"idle", "linked", "after"},
+			{"stages", "linked", "after"}, {"locked", "commit", "after"}, {"locked", "branch", "after"}, {"during", "commit", "after"}, {"idle", "rebase", "pushed"},
+		} {
+			t.Run(strings.Join(row[:], "/"), func(t *testing.T) { t.Parallel(); runMatrix(t, row[0], row[1], row[2], rounds) })
 		}
 	}
 	for _, h := range hosts {
@@ -154,10 +157,15 @@ const (
 func (m *matrix) round(n int) {
 	m.Helper()
 	// The guest works first; then the host does, while the guest's work is not there yet.
+	before := strings.Fields(m.sh(m.ws, listHeld, n))
 	m.session(n)
 	if !m.live {
 		m.sh(m.ws, onHost[m.host], n)
 	}
+	after := strings.Fields(m.sh(m.ws, listHeld, n))
+	m.holds = slices.DeleteFunc(m.holds, func(id string) bool { // the host let go of it, as it may
+		return slices.Contains(before, id) && !slices.Contains(after, id)
+	})
 	m.told = append(m.told, strings.Fields(m.sh(m.ws, listCommits, n))...)
 	staged := m.sh(m.ws, "git diff --cached --name-status", n)
 
@@ -191,7 +199,7 @@ func (m *matrix) round(n int) {
 	if m.Failed() {
 		return
 	}
-	if m.pushed && m.host == "same" { // the user decides for the guest's
+	if m.pushed && (m.host == "same" || strings.Contains(told, "changed by the guest and changed on the host")) { // the user decides for the guest's
 		m.sh(m.dir(), filepath.Join(bin, "art")+" pull --force -m ws -d ws.db", n)
 	}
 	// As a person would: what is left over is joined, so that the next round begins with something whole.

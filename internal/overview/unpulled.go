@@ -137,7 +137,11 @@ func inside(tree *sqlvfs.Snapshot, dir *sqlvfs.Node) (n amount) {
 			n.files++
 			n.size += d.Attr.Size
 		}
-		n.files += len(d.Whiteouts)
+		for _, name := range d.Whiteouts {
+			if tree.Child(d, name) == nil {
+				n.files++
+			}
+		}
 		for _, e := range d.Children {
 			todo = append(todo, tree.Node(e.Ino))
 		}

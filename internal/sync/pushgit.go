@@ -70,7 +70,11 @@ func (p *pusher) gitChangedBelow(dir, at string, n *sqlvfs.Node, depth int) bool
 		in := strings.TrimPrefix(rel, dir+"/")
 		return git.Owns(in) && !unchanging(in) && !strings.HasPrefix(in, "objects") && !strings.HasPrefix(in, "info/") && !strings.HasSuffix(in, ".lock") && in != "gc.pid"
 	}
-	if slices.ContainsFunc(n.Whiteouts, func(name string) bool { return counts(join(at, name)) && p.base[join(at, name)] != nil }) {
+	removed := func(name string) bool { // a whiteout stays below an entry that was made anew
+		rel := join(at, name)
+		return counts(rel) && p.base[rel] != nil && p.tree.Child(n, name) == nil
+	}
+	if slices.ContainsFunc(n.Whiteouts, removed) {
 		return true
 	}
 	for _, e := range n.Children {

@@ -520,9 +520,6 @@ func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, brought func(
 			if err := p.absorbDir(at, c, whole, brought); err != nil {
 				return err
 			}
-			if whole {
-				continue
-			}
 			if err := p.reveal(c, at); err != nil {
 				return err
 			}
