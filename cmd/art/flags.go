@@ -39,6 +39,7 @@ func runCommand(o *sandbox.Options, run func(context.Context, []string) error) *
 	fs.StringVar(&o.Workspace, "mount", ".", "")
 	fs.StringVar(&o.Database, "db", "", "")
 	fs.StringVar(&o.Name, "name", "", "")
+	fs.StringVar(&o.Home, "home", "", "")
 	fs.BoolVar(&o.Adopt, "adopt", false, "")
 	fs.BoolVar(&o.Interactive, "interactive", true, "")
 	fs.BoolVar(&traced, "trace", false, "")

@@ -44,6 +44,7 @@ FLAGS
                            direct; run is overlay)
       --name NAME          what the workspace is called in the guest (default: as the
                            directory)
+      --home NAME          a home that sessions in other workspaces share
       --adopt              the workspace was moved here
   -i, --interactive=BOOL   a terminal for the command, if there is one (default: true)
       --network MODE       host or none (default: host, or what a sandbox.json says)
@@ -81,6 +82,8 @@ FILES
       What "art trust" remembers.
   $XDG_STATE_HOME/art/NAME-HASH.db
       The databases of workspaces.
+  $XDG_DATA_HOME/art/homes/NAME
+      What --home names.
 
 EXIT STATUS
   The command's; 128+N if signal N ended it; 127 if it was not found; 126 if it

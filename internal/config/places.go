@@ -25,10 +25,18 @@ func StateDir(getenv func(string) string) string {
 	return ""
 }
 
+// HomesDir returns the directory of the guests' homes, given the environment, or "" if there is no place for it.
+func HomesDir(getenv func(string) string) string {
+	for _, dir := range homesDirs(getenv) {
+		return dir
+	}
+	return ""
+}
+
 // UserDirs returns all directories where the user's settings, and what art remembers for
 // him, may be: another session may have another environment.
 func UserDirs(getenv func(string) string) []string {
-	return append(append(configDirs(getenv), stateDirs(getenv)...), databaseDirs(getenv)...)
+	return slices.Concat(configDirs(getenv), stateDirs(getenv), homesDirs(getenv), databaseDirs(getenv))
 }
 
 // databaseDirs returns the directory that the user's settings name for databases, if they do. What else
@@ -69,6 +77,13 @@ func configDirs(getenv func(string) string) []string {
 
 func stateDirs(getenv func(string) string) []string {
 	return own(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
+}
+
+func homesDirs(getenv func(string) string) (dirs []string) {
+	for _, dir := range own(getenv, "XDG_DATA_HOME", filepath.Join(".local", "share")) {
+		dirs = append(dirs, filepath.Join(dir, "homes"))
+	}
+	return dirs
 }
 
 // own returns art's own directories, the one that counts first: in the one that a

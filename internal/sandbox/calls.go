@@ -15,20 +15,25 @@ import (
 // loads it: with a tracer it has a process in the guest and filters that as well, which the guest
 // could make call for it (ptrace(2)).
 func (p *prepared) filterCalls(o *Options, settings *config.Settings) ([]byte, error) {
-	s := seccomp.Session{Allowed: values(settings.Allow), Kept: o.Database != "", Root: os.Getuid() == 0}
+	s := seccomp.Session{Allowed: values(settings.Allow), Home: p.home != nil, Root: os.Getuid() == 0}
+	s.Kept = o.Database != "" || s.Home
 	s.Counted = p.plan.Counted
 	writable := slices.IndexFunc(settings.Mounts, func(m config.Mount) bool { return !m.ReadOnly })
-	s.Written = !s.Kept || writable >= 0
-	if s.Written && (s.Root || s.Kept) && slices.Contains(s.Allowed, "namespaces") && !o.Quiet {
+	s.Written = o.Database == "" || writable >= 0
+	if (s.Written && s.Kept || (s.Written || s.Home) && s.Root) && slices.Contains(s.Allowed, "namespaces") && !o.Quiet {
 		fmt.Fprintln(os.Stderr, "art: sandboxes within can mount nothing, since what they copy into files of the host could become a program with other rights (man 7 art)")
 	}
-	if !s.Written || !slices.Contains(s.Allowed, "io_uring") {
+	if !s.Written && !s.Home || !slices.Contains(s.Allowed, "io_uring") {
 		return filter.Marshal(seccomp.Program(s)), nil
 	}
 	// A request to open a file says which mode a new one gets, and is no call.
 	where, hint := "the workspace", "keep what is written apart with --db DB"
-	if s.Kept {
+	switch {
+	case o.Database == "":
+	case writable >= 0:
 		where, hint = settings.Mounts[writable].Host, "mount it read-only"
+	default:
+		where, hint = p.home.Path, "leave --home out"
 	}
 	return nil, cli.WithHint(fmt.Errorf("allow io_uring: its requests could leave set-user-ID programs in %s, on the host", where),
 		hint+", or do not allow io_uring")

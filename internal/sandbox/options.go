@@ -23,6 +23,8 @@ type Options struct {
 	Name string
 	// Adopt says that the workspace may have been another directory until now.
 	Adopt bool
+	// Home is the name of the home that the guest has; "" is one in the database, or one that is gone afterwards.
+	Home string
 	// Database is the path of the database. Without one, Overlay takes that which is kept for the workspace.
 	Database string
 	// Interactive asks for a terminal in the guest if standard input is one.

@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/gitdir"
+	"github.com/riverlytech/art/internal/home"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/sandbox/view"
@@ -33,7 +34,8 @@ type prepared struct {
 	hideBase []string
 	limits   map[string]config.Limit
 	secrets  []string // that a trace keeps to itself
-	release  func()   // ends the protection of the configuration
+	release  func()   // ends the protection of the configuration, and the use of the home
+	home     *home.Home
 }
 
 func prepare(o *Options) (_ *prepared, err error) {
@@ -109,9 +111,14 @@ func prepare(o *Options) (_ *prepared, err error) {
 		v.HomeSource, p.payload.Workspace = p.plan.Home(), filepath.Join(guest, o.sub)
 	} else {
 		v.WorkspaceSource, p.payload.Sockets = p.source("."), []string{guest}
-		if p.release, err = protectConfig(root); err != nil {
+		release, err := protectConfig(root)
+		if err != nil {
 			return nil, err
 		}
+		p.onRelease(release)
+	}
+	if err := p.useHome(o, root, mounts); err != nil {
+		return nil, err
 	}
 	if start != guest {
 		v.HostPath, p.payload.Start = start, filepath.Join(start, o.sub)

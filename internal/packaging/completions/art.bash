@@ -92,7 +92,7 @@ _art() {
 		doctor) from=2 more='--mode --attack --json' offers= ;;
 		esac
 	fi
-	_art_scan $from stop '-m --mount -d --db --name -e --env --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
+	_art_scan $from stop '-m --mount -d --db --name --home -e --env --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
 	case $flag in
 	-m | --mount) _art_files -d ;;
 	-d | --db | --trace-log | --hide) _art_files -f ;;
@@ -102,6 +102,7 @@ _art() {
 	--path) _art_reply home host ;;
 	--mode) _art_reply direct overlay ;;
 	--name) ;;
+	--home) _art_homes ;;
 	--allow) _art_reply io_uring keys namespaces perf sockets userfaultfd ;;
 	--trace-syscalls) _art_list %file %desc %network %process %memory %signal %ipc %creds %clock %stat ;;
 	--trace-format) _art_reply text json summary report ;;
@@ -109,7 +110,7 @@ _art() {
 		if [[ -n $command ]]; then
 			_art_command "$command"
 		elif [[ $cur == -* && -z $noflags ]]; then
-			_art_reply -m --mount -d --db --name --adopt -i --interactive --network --path -e --env --hide --allow --trace --trace-log \
+			_art_reply -m --mount -d --db --name --home --adopt -i --interactive --network --path -e --env --hide --allow --trace --trace-log \
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif [[ -n $offers ]]; then
 			local own=
@@ -119,6 +120,12 @@ _art() {
 		fi
 		;;
 	esac
+}
+
+# _art_homes offers the names of homes.
+_art_homes() {
+	local dir=${XDG_DATA_HOME:-$HOME/.local/share}/art/homes
+	COMPREPLY=($(cd "$dir" 2>/dev/null && compgen -d -- "$cur"))
 }
 
 # _art_kept completes what comes after art status, log, list and rm.

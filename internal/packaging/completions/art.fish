@@ -67,6 +67,12 @@ function __art_calls
     end
 end
 
+function __art_homes
+    set -l data $XDG_DATA_HOME
+    test -n "$data"; or set data ~/.local/share
+    path basename -- $data/art/homes/*/
+end
+
 # art
 
 set -g __art_valued -m --mount -d --db --name -e --env --network --mode --path --hide --allow --trace-log --trace-syscalls --trace-format
@@ -116,6 +122,7 @@ complete -c art -n '__art_is trust' -l help -d 'Print help'
 complete -c art -n __art_runs -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
 complete -c art -n __art_runs -s d -l db -r -F -d 'The database that takes what is written'
 complete -c art -n __art_runs -l name -x -d 'Name of the workspace'
+complete -c art -n __art_runs -l home -x -a '(__art_homes)' -d 'A home that sessions share'
 complete -c art -n __art_runs -l adopt -d 'The workspace was moved'
 complete -c art -n __art_runs -s i -l interactive -d 'A terminal for the command'
 complete -c art -n __art_runs -l network -x -a 'host none' -d 'The network of the command'

@@ -28,6 +28,8 @@ _art_workspace_paths() {
 
 _art_calls() { _values -s , 'system calls' %file %desc %network %process %memory %signal %ipc %creds %clock %stat }
 
+_art_homes() { _path_files -/ -W ${XDG_DATA_HOME:-$HOME/.local/share}/art/homes }
+
 _art_run() {
   local curcontext=$curcontext state ret=1
   local -A opt_args
@@ -47,6 +49,7 @@ _art_run() {
     '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' \
     '(-d --db)'{-d,--db=}'[the database that takes what is written]:database:_files' \
     '--name=[name of the workspace]:name: ' \
+    '--home=[a home that sessions share]:home:_art_homes' \
     '--adopt[the workspace was moved]' \
     '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command]:on:(true false)' \
     '--network=[the network of the command]:network:(host none)' \

@@ -131,7 +131,7 @@ var rules = []rule{
 
 // written is for what could leave a program on the host that runs with somebody else's
 // rights.
-func written(s *Session) bool { return s.Written }
+func written(s *Session) bool { return s.Written || s.Home }
 
 // counted is for memory that would not count.
 func counted(s *Session) bool { return s.Counted }
@@ -141,7 +141,7 @@ func counted(s *Session) bool { return s.Counted }
 // security/commoncap.c): if that is the host's, they count for everyone there. Refused are
 // all extended attributes, as the name is in memory: programs know file systems without.
 func convertsCapabilities(s *Session) bool {
-	return s.Written && s.Root && s.allows(namespaces)
+	return written(s) && s.Root && s.allows(namespaces)
 }
 
 // mountsNothing is for file systems in namespaces, of which the filter does not see what they
@@ -150,9 +150,9 @@ func convertsCapabilities(s *Session) bool {
 // to that through a mapping leaves the mode alone, where write(2) does not
 // (file_remove_privs in fs/inode.c). The lower layer needs such a file of the guest's own
 // id: a guest of root's has the system's, and one with a database those that it made in
-// an earlier session.
+// an earlier session. In a home alone, it could be run by its owner only, who gains nothing by it unless that is root.
 func mountsNothing(s *Session) bool {
-	return !s.allows(namespaces) || s.Written && (s.Root || s.Kept)
+	return !s.allows(namespaces) || s.Written && s.Kept || written(s) && s.Root
 }
 
 // Of package unix's omissions: TIOCLINUX (ioctl_console(2)), and from personality(2)

@@ -55,7 +55,9 @@ type Session struct {
 	// mode, or a mount. They may not become programs that run with somebody else's
 	// rights.
 	Written bool
-	// Kept says that there are files of earlier sessions, in a database.
+	// Home says that the guest can write a home on the host, which no other user of the host can get at.
+	Home bool
+	// Kept says that there are files of earlier sessions, in a database or such a home.
 	Kept bool
 	// Counted says that each process has a limit of memory, and no control group does it
 	// for all: what no process's limit counts is refused.

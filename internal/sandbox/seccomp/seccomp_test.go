@@ -216,6 +216,9 @@ func TestNamespaces(t *testing.T) {
 		{s: Session{Allowed: allowed, Written: true, Kept: true}, xattrs: true},
 		{s: Session{Allowed: allowed, Written: true, Root: true}},
 		{s: Session{Allowed: allowed, Kept: true, Root: true}, mounts: true, xattrs: true},
+		{s: Session{Allowed: allowed, Home: true, Kept: true}, mounts: true, xattrs: true},
+		{s: Session{Allowed: allowed, Home: true, Kept: true, Root: true}},
+		{s: Session{Allowed: allowed, Home: true, Kept: true, Written: true}, xattrs: true},
 	} {
 		for name, allowed := range map[string]bool{
 			"mount": test.mounts, "fsopen": test.mounts,

@@ -18,11 +18,11 @@ import (
 type builder struct {
 	plan    *Plan
 	covers  *handles
-	path    string         // of the root: / or in the staging directory
-	root    int            // the same, once there is one
-	sources map[string]int // clones, of what the steps bind
-	devices []int          // clones, in the order of devices
-	shm     int            // what becomes /dev/shm
+	path    string            // of the root: / or in the staging directory
+	root    int               // the same, once there is one
+	sources map[view.Step]int // clones, of what the steps bind
+	devices []int             // clones, in the order of devices
+	shm     int               // what becomes /dev/shm
 }
 
 // devices are what /dev has, besides terminals and shared memory.
@@ -31,12 +31,12 @@ var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 // newBuilder takes a copy of everything that is to be shown at another place: it may be
 // covered where it is, and has to be as writable as the host has it.
 func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
-	b := &builder{plan: p, covers: h, path: "/", sources: map[string]int{}}
+	b := &builder{plan: p, covers: h, path: "/", sources: map[view.Step]int{}}
 	for _, steps := range [][]view.Step{tree.Steps, tree.Own} {
 		for _, s := range steps {
 			if s.Do == view.Tmpfs && s.Write {
 				var err error
-				if b.sources[s.Target], err = h.scratch.directory(s.Mode); err != nil {
+				if b.sources[s], err = h.scratch.directory(s.Mode); err != nil {
 					return nil, fmt.Errorf("%v: %w", s, err)
 				}
 			}
@@ -54,7 +54,7 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 			if err != nil {
 				return nil, fmt.Errorf("bind %s: %w", s.Source, err)
 			}
-			b.sources[s.Target] = copied
+			b.sources[s] = copied
 		}
 	}
 	var err error
@@ -119,13 +119,16 @@ func (b *builder) step(s view.Step) error {
 		return b.shadow(s.Target)
 	case view.Tmpfs:
 		if s.Write {
-			return b.bind(b.sources[s.Target], s.Target)
+			return b.bind(b.sources[s], s.Target)
 		}
 		return b.tmpfs(s.Target, s.Mode)
 	case view.Bind:
-		return b.bind(b.sources[s.Target], s.Target)
+		if s.Keep != "" {
+			return b.around(b.sources[s], s.Target, s.Keep)
+		}
+		return b.bind(b.sources[s], s.Target)
 	case view.Way:
-		return b.way(b.sources[s.Target], s.Target)
+		return b.way(b.sources[s], s.Target)
 	case view.Same:
 		return b.same(s.Source, s.Target)
 	case view.Symlink:

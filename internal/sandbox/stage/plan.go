@@ -91,7 +91,7 @@ func (p *Plan) Marshal() []byte {
 	v := &p.View
 	single := []string{
 		p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group,
-		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.WorkspaceSource, v.WorkspaceHost, v.HostPath,
+		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.HomeDir, v.WorkspaceSource, v.WorkspaceHost, v.HostPath,
 		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
 		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
 		strconv.FormatBool(p.Drop), p.DotArt, strconv.Itoa(p.Layers),
@@ -109,7 +109,7 @@ func unmarshal(data []byte) (*Plan, error) {
 	var uid, gid, root, network, traced, nests, memory, counted, drop, mounts string
 	for i, field := range []*string{
 		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group,
-		&uid, &gid, &v.Workspace, &v.HomeSource, &v.WorkspaceSource, &v.WorkspaceHost, &v.HostPath,
+		&uid, &gid, &v.Workspace, &v.HomeSource, &v.HomeDir, &v.WorkspaceSource, &v.WorkspaceHost, &v.HostPath,
 		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
 		&memory, &counted, &drop, &p.DotArt, &mounts,
 	} {

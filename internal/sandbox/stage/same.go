@@ -2,30 +2,56 @@ package stage
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
 )
 
 // same shows at target the directory that the guest has at source, with all that is mounted there by now: a second
 // path of one tree has the same covers as the first. Where a guest has put something else in its place, there is
 // nothing to be shown; the stub says so.
 func (b *builder) same(source, target string) error {
-	from, err := unix.Openat2(b.root, source, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
-	})
+	tree, err := b.shown(source)
 	if absent(err) || errors.Is(err, unix.ELOOP) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer unix.Close(from)
-	tree, err := clone(from, "")
+	return b.way(tree, target)
+}
+
+// shown returns a clone of the directory that the guest has at path, with all that is mounted there by now.
+func (b *builder) shown(path string) (int, error) {
+	fd, err := unix.Openat2(b.root, path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
+	})
 	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fd)
+	return clone(fd, "")
+}
+
+// around mounts a clone at target, and in it what the guest had until then at the directory keep. Without that there
+// would be an empty directory in its place.
+func (b *builder) around(tree int, target, keep string) error {
+	kept, err := b.shown(keep)
+	if absent(err) || errors.Is(err, unix.ELOOP) {
+		err = cli.WithHint(fmt.Errorf("open %s: %w", keep, err), "an earlier session has moved or replaced it: move it back in one without --home")
+	}
+	if err != nil {
+		unix.Close(tree)
 		return err
 	}
-	return b.way(tree, target)
+	if err := b.bind(tree, target); err != nil {
+		unix.Close(kept)
+		return err
+	}
+	return b.bind(kept, keep)
 }
 
 // way mounts a clone at target, closes it, and sees to it that the guest can get there.

@@ -35,8 +35,10 @@ const (
 type Step struct {
 	Do             Action
 	Target, Source string
-	Mode           uint32
-	Write          bool
+	// Keep, of a Bind, is a directory in Target that shows there what it did before.
+	Keep  string
+	Mode  uint32
+	Write bool
 }
 
 // String is for tests and errors.
@@ -47,6 +49,9 @@ func (s Step) String() string {
 	case Tmpfs:
 		return fmt.Sprintf("tmpfs %s %04o", s.Target, s.Mode)
 	case Bind, Way:
+		if s.Keep != "" {
+			return fmt.Sprintf("bind %s %s around %s", s.Source, s.Target, s.Keep)
+		}
 		if s.Write {
 			return fmt.Sprintf("bind %s %s", s.Source, s.Target)
 		}

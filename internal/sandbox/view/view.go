@@ -35,6 +35,9 @@ type View struct {
 	// HomeSource, if set, becomes Home (overlay mode); else Home is a tmpfs and
 	// WorkspaceSource becomes Workspace (direct mode).
 	HomeSource, WorkspaceSource string
+	// HomeDir, if set, becomes Home in either mode, with the workspace in it, which it has a mount point for. Of
+	// HomeSource only the workspace shows then.
+	HomeDir string
 	// WorkspaceHost is the workspace on the host.
 	WorkspaceHost string
 	// HostPath, if set, is where the workspace shows too: its path on the host, without links.
@@ -129,12 +132,23 @@ func (v *View) Tree() (*Tree, error) {
 	add(Step{Do: Tmpfs, Target: "/dev", Mode: 0o755}, Step{Do: Devices, Target: "/dev"})
 	add(Step{Do: Tmpfs, Target: homes, Mode: 0o755})
 	workspace := home + v.Workspace[len(Home):]
-	if v.HomeSource != "" {
+	dir := Step{Do: Bind, Source: v.HomeDir, Target: home, Write: true}
+	switch {
+	case v.HomeSource != "":
 		add(Step{Do: Bind, Source: v.HomeSource, Target: home, Write: true})
-	} else {
-		add(Step{Do: Tmpfs, Target: home, Mode: 0o700, Write: true}, Step{Do: Bind, Source: v.WorkspaceSource, Target: workspace, Write: true})
+	case v.HomeDir != "":
+		add(dir)
+	default:
+		add(Step{Do: Tmpfs, Target: home, Mode: 0o700, Write: true})
+	}
+	if v.HomeSource == "" {
+		add(Step{Do: Bind, Source: v.WorkspaceSource, Target: workspace, Write: true})
 	}
 	t.Steps, steps = steps, nil
+	if v.HomeSource != "" && v.HomeDir != "" {
+		dir.Keep, t.Looks = workspace, true
+		add(dir)
+	}
 
 	var beneath []Step // the workspace's second path
 	for _, bind := range binds {

@@ -86,6 +86,21 @@ func TestTreeHome(t *testing.T) {
 	if !slices.Contains(got, "bind /s/home "+Home) || slices.Contains(got, "tmpfs "+Home+" 0700") {
 		t.Errorf("overlay mode: %q", got)
 	}
+
+	v = direct(t)
+	v.HomeDir = "/homes/x"
+	got = steps(t, v)
+	dir, workspace := slices.Index(got, "bind /homes/x "+Home), slices.Index(got, "bind /ws "+Home+"/ws")
+	if dir < 0 || workspace < dir || slices.Contains(got, "tmpfs "+Home+" 0700") {
+		t.Errorf("direct mode in a home: home at %d, workspace at %d: %q", dir, workspace, got)
+	}
+	v.HomeSource, v.WorkspaceSource = "/s/home", ""
+	v.Binds = []Mount{{"/s/2", Home + "/cache", false}}
+	got = steps(t, v)
+	database, dir, cache := slices.Index(got, "bind /s/home "+Home), slices.Index(got, "bind /homes/x "+Home+" around "+Home+"/ws"), slices.Index(got, "bind /s/2 "+Home+"/cache")
+	if database < 0 || dir < database || cache < dir {
+		t.Errorf("overlay mode in a home: database at %d, home at %d, mount at %d: %q", database, dir, cache, got)
+	}
 }
 
 func TestTreeOrder(t *testing.T) {

@@ -1,0 +1,168 @@
+// Package home keeps the homes that guests share across workspaces: directories of the host, of the user's alone, each
+// with a name. What is in them guests have written, several at a time; nothing of it is followed or believed here.
+//
+//	homes/NAME      the home, which the guest has at /home/agent
+//	homes/.NAME     the sessions that use it have a lock on this file; in it are the mount points that art made in the home
+package home
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/hostdir"
+)
+
+// maxName bounds a home's name, which is a file name with a dot before it.
+const maxName = 100
+
+// lockWait is how long to wait for a home that is being removed, or of which mount points are.
+const lockWait = 2 * time.Second
+
+// Home is one that is in use, until it is closed.
+type Home struct {
+	Name string
+	// Path leads through no symbolic link.
+	Path string
+
+	dir  *os.File
+	lock *os.File
+}
+
+// Check returns an error if name cannot be the name of a home.
+func Check(name string) error {
+	ok := name != "" && len(name) <= maxName && name[0] != '.' && name[0] != '-'
+	for _, c := range []byte(name) {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("._-", c) >= 0)
+	}
+	if !ok {
+		return cli.WithHint(fmt.Errorf("%q cannot be the name of a home", name), "use letters, digits, dots, dashes and underscores")
+	}
+	return nil
+}
+
+// Directory returns the directory of the homes.
+func Directory() (string, error) {
+	dir := config.HomesDir(os.Getenv)
+	if dir == "" {
+		return "", cli.WithHint(errors.New("find the homes: neither XDG_DATA_HOME nor HOME is set"), "set HOME")
+	}
+	return dir, nil
+}
+
+// Use opens a home for a session, and makes it if there is none.
+func Use(name string) (*Home, error) {
+	h, err := use(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the home %s: %w", name, err)
+	}
+	return h, nil
+}
+
+func use(name string) (*Home, error) {
+	if err := Check(name); err != nil {
+		return nil, err
+	}
+	homes, err := Directory()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(homes, 0o700); err != nil {
+		return nil, err
+	}
+	parent, err := openOwn(unix.AT_FDCWD, homes, homes, unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	defer parent.Close()
+	h := &Home{Name: name}
+	if h.lock, err = lock(parent, homes, name, unix.LOCK_SH); err != nil {
+		return nil, err
+	}
+	if err := unix.Mkdirat(int(parent.Fd()), name, 0o700); err != nil && err != unix.EEXIST {
+		h.Close()
+		return nil, fmt.Errorf("make %s: %w", filepath.Join(homes, name), err)
+	}
+	if h.Path, err = filepath.EvalSymlinks(homes); err != nil {
+		h.Close()
+		return nil, err
+	}
+	h.Path = filepath.Join(h.Path, name)
+	if h.dir, err = openOwn(int(parent.Fd()), name, h.Path, unix.O_DIRECTORY|unix.O_NOFOLLOW); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// openOwn opens what nobody but the caller may own, and keeps others out of it.
+func openOwn(dir int, name, path string, flags int) (*os.File, error) {
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_CLOEXEC|flags, 0)
+	switch {
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
+		return nil, fmt.Errorf("%s is not a directory", path)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	f := os.NewFile(uintptr(fd), path)
+	st, err := hostdir.Stat(f)
+	switch {
+	case err != nil:
+	case int(st.Uid) != os.Getuid():
+		err = cli.WithHint(fmt.Errorf("%s belongs to another user (%d)", path, st.Uid), "a home is the caller's own: choose another name, or another XDG_DATA_HOME")
+	case st.Mode&0o7777 != 0o700:
+		if err = hostdir.Chmod(f, 0o700); err != nil {
+			err = fmt.Errorf("keep others out of %s: %w", path, err)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// lock takes a lock on a home: a shared one to use it, one of its own to remove it.
+func lock(homes *os.File, path, name string, how int) (*os.File, error) {
+	fd, err := unix.Openat(int(homes.Fd()), "."+name, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", filepath.Join(path, "."+name), err)
+	}
+	f := os.NewFile(uintptr(fd), filepath.Join(path, "."+name))
+	for end := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
+		err := unix.Flock(fd, how|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return f, nil
+		case err == unix.EINTR:
+		case err != unix.EWOULDBLOCK:
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+		case how == unix.LOCK_EX, time.Now().After(end):
+			f.Close()
+			return nil, errInUse
+		}
+	}
+}
+
+var errInUse = errors.New("it is in use")
+
+// Close ends the use of a home. The last session to use it takes the mount points away.
+func (h *Home) Close() {
+	if h.dir != nil && unix.Flock(int(h.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		h.removePlaces()
+	}
+	if h.dir != nil {
+		h.dir.Close()
+	}
+	if h.lock != nil {
+		h.lock.Close()
+	}
+}

@@ -1,0 +1,127 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostdir"
+)
+
+// What is mounted in a home needs a mount point there, which a guest of root's cannot make: in a mount that maps ids,
+// the stage's own id is nobody's. It is an empty directory or file that nobody may write, and other guests see it.
+
+// maxPlaces bounds the list of mount points that is read back, in bytes.
+const maxPlaces = 1 << 20
+
+// Place makes a mount point at a path in the home, if there is nothing yet. It says whether what is there holds
+// anything, which is not seen while something is mounted on it.
+func (h *Home) Place(path string, directory bool) (covers bool, err error) {
+	fail := func(err error) (bool, error) {
+		where := filepath.Join(h.Path, path)
+		err = fmt.Errorf("mount on %s: %w", where, err)
+		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) { // which of the two a link is depends on the flags
+			err = cli.WithHint(err, "a guest has put a link or a file there: remove it, if this home does not need it")
+		}
+		return false, err
+	}
+	parts := strings.Split(path, "/")
+	for i := range parts {
+		last := i == len(parts)-1
+		if err := h.make(parts[:i+1], directory || !last, last); err != nil {
+			return fail(err)
+		}
+	}
+	flags := unix.O_PATH
+	if directory {
+		flags = unix.O_RDONLY | unix.O_DIRECTORY
+	}
+	f, err := hostdir.Open(h.dir, path, flags)
+	if err != nil {
+		return fail(err)
+	}
+	defer f.Close()
+	if !directory {
+		st, err := hostdir.Stat(f)
+		switch {
+		case err != nil:
+			return fail(err)
+		case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+			return fail(errors.New("there is a directory in its place"))
+		case st.Mode&unix.S_IFMT == unix.S_IFLNK:
+			return fail(unix.ELOOP)
+		}
+		return st.Size > 0, nil
+	}
+	_, err = f.Readdirnames(1)
+	return err == nil, nil
+}
+
+// make makes a directory or an empty file of a path if there is nothing, and writes that down first.
+func (h *Home) make(parts []string, directory, last bool) error {
+	path, name := strings.Join(parts, "/"), parts[len(parts)-1]
+	parent, err := hostdir.Open(h.dir, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	if _, err := hostdir.StatAt(parent, name); !errors.Is(err, unix.ENOENT) {
+		return err
+	}
+	if _, err := h.lock.WriteString(path + "\x00"); err != nil {
+		return hostdir.Unwrap(err)
+	}
+	mode := uint32(0o755)
+	switch {
+	case !directory:
+		err = unix.Mknodat(int(parent.Fd()), name, unix.S_IFREG|0o444, 0)
+	case last:
+		mode = 0o555
+		fallthrough
+	default:
+		err = unix.Mkdirat(int(parent.Fd()), name, mode)
+	}
+	if errors.Is(err, unix.EEXIST) { // by another session
+		return nil
+	}
+	return err
+}
+
+// removePlaces removes the mount points that are still as art made them: what is empty. Nobody else uses the home.
+func (h *Home) removePlaces() {
+	text, err := io.ReadAll(io.NewSectionReader(h.lock, 0, maxPlaces))
+	if err != nil || len(text) == 0 {
+		return
+	}
+	paths := strings.Split(string(text), "\x00")
+	slices.Reverse(paths) // what is in a directory was made after it
+	for _, path := range paths {
+		if path != "" {
+			h.removePlace(path)
+		}
+	}
+	_ = h.lock.Truncate(0) // what is not empty has become the guests' own
+}
+
+func (h *Home) removePlace(path string) {
+	parent, err := hostdir.Open(h.dir, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return
+	}
+	defer parent.Close()
+	name := filepath.Base(path)
+	st, err := hostdir.StatAt(parent, name)
+	switch {
+	case err != nil:
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		_ = unix.Unlinkat(int(parent.Fd()), name, unix.AT_REMOVEDIR) // fails where something is in it
+	case st.Mode == unix.S_IFREG|0o444 && st.Size == 0:
+		_ = unix.Unlinkat(int(parent.Fd()), name, 0)
+	}
+}

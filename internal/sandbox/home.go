@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/home"
+	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/sandbox/view"
+)
+
+// useHome gives the session the home that is asked for, with a mount point for each thing that is mounted in it.
+func (p *prepared) useHome(o *Options, root *os.File, mounts []config.Mount) (err error) {
+	if o.Home == "" {
+		return nil
+	}
+	if p.home, err = home.Use(o.Home); err != nil {
+		return err
+	}
+	p.onRelease(p.home.Close)
+	p.plan.View.HomeDir = p.source(p.home.Path)
+	p.payload.Sockets = append(p.payload.Sockets, view.Home)
+	covers, err := p.home.Place(p.name, true)
+	if err != nil {
+		return fmt.Errorf("show the workspace: %w", err)
+	}
+	if covers {
+		tell(o, "what the home %s has at ~/%s does not show in this session, since the workspace is there", o.Home, p.name)
+	}
+	places := []string{p.plan.View.Workspace}
+	for _, m := range mounts {
+		inside := slices.ContainsFunc(places, func(place string) bool { return view.Within(m.Guest, place) })
+		if !view.Within(m.Guest, view.Home) || inside {
+			continue // in the last case there is a mount point, or is going to be one
+		}
+		directory, err := isDirectory(root, m.Host)
+		if err != nil {
+			return fmt.Errorf("%s: host path %q: %w", m.Origin, m.Host, err)
+		}
+		if _, err := p.home.Place(m.Guest[len(view.Home)+1:], directory); err != nil {
+			return fmt.Errorf("%s: %w", m.Origin, err)
+		}
+		places = append(places, m.Guest)
+	}
+	return nil
+}
+
+// isDirectory says whether a host path of a mount is a directory.
+func isDirectory(root *os.File, path string) (bool, error) {
+	fd, err := config.OpenHost(int(root.Fd()), path)
+	if err != nil {
+		return false, err
+	}
+	f := os.NewFile(uintptr(fd), filepath.Base(path))
+	defer f.Close()
+	st, err := hostdir.Stat(f)
+	return st.Mode&unix.S_IFMT == unix.S_IFDIR, err
+}
+
+// onRelease adds what is to be done when the session has ended.
+func (p *prepared) onRelease(do func()) {
+	before := p.release
+	p.release = func() { do(); before() }
+}
