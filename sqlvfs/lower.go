@@ -17,9 +17,18 @@ func GitLayer(workspace string) string { return layerName("git", workspace) }
 // TreeLayer is the name in the root of the layer that is the working tree around a directory within a repository.
 func TreeLayer(workspace string) string { return layerName("tree", workspace) }
 
-// layerName is short, whatever the workspace's name is.
-func layerName(kind, workspace string) string {
-	sum := sha256.Sum256([]byte(workspace))
+// MountLayer is the name in the root of the layer that is a mount of mode overlay, of the host's path, which has no
+// symbolic links.
+func MountLayer(path string) string { return layerName(mountKind, path) }
+
+// IsMountLayer tells whether a name in the root is that of such a mount.
+func IsMountLayer(name string) bool { return strings.HasPrefix(name, lowerPrefix+mountKind+"-") }
+
+const mountKind = "mount"
+
+// layerName is short, whatever it is of.
+func layerName(kind, of string) string {
+	sum := sha256.Sum256([]byte(of))
 	return lowerPrefix + kind + "-" + hex.EncodeToString(sum[:8])
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,14 +17,14 @@ import (
 
 // layer is one more directory of the host under the database, with a mount of its own.
 type layer struct {
-	kind     string // git: a git directory; tree: the working tree around the workspace
+	kind     string // git: a git directory; tree: the working tree around the workspace; mount: any other directory
 	dev, ino uint64 // which directory it was when art looked
 	dir      string
 }
 
 func parseLayer(text string) (l layer, err error) {
 	fields := strings.SplitN(text, ":", 4)
-	if len(fields) < 4 || fields[0] != "git" && fields[0] != "tree" {
+	if len(fields) < 4 || !slices.Contains([]string{"git", "tree", "mount"}, fields[0]) {
 		return l, fmt.Errorf("%q is not a layer", text)
 	}
 	l.kind, l.dir = fields[0], fields[3]
@@ -45,11 +46,30 @@ func openLayers(store *sqlvfs.Store, cfg serveConfig) (overlays []*fs.Overlay, e
 		}
 		overlay, err := l.open(store, cfg, only)
 		if err != nil {
-			return nil, fmt.Errorf("open the repository of the workspace, %s: %w", l.dir, err)
+			return nil, fmt.Errorf("open %s: %w", l.what(), err)
 		}
 		overlays = append(overlays, overlay)
 	}
 	return overlays, nil
+}
+
+// what is a layer for people.
+func (l *layer) what() string {
+	if l.kind == "mount" {
+		return "the directory of the mount " + l.dir
+	}
+	return "the repository of the workspace, " + l.dir
+}
+
+// name is the layer's in the database.
+func (l *layer) name(workspace string) string {
+	switch l.kind {
+	case "git":
+		return sqlvfs.GitLayer(workspace)
+	case "tree":
+		return sqlvfs.TreeLayer(workspace)
+	}
+	return sqlvfs.MountLayer(l.dir)
 }
 
 // open opens a layer. It may have been replaced since art found it to be what it is taken for.
@@ -67,15 +87,12 @@ func (l *layer) open(store *sqlvfs.Store, cfg serveConfig, only map[string]bool)
 	if only != nil {
 		host.Only(only)
 	}
-	name := sqlvfs.GitLayer(cfg.name)
-	if l.kind == "tree" {
-		name = sqlvfs.TreeLayer(cfg.name)
-	}
+	name := l.name(cfg.name)
 	if err := claim(store, l.dir, name, cfg.adopt); err != nil {
 		return nil, err
 	}
 	return fs.NewOverlay(fs.OverlayOptions{
-		Store: store, Base: host, Name: name, Inner: true, Watches: fs.WatchShare() / 2, Logf: logf,
+		Store: store, Base: host, Name: name, Inner: true, Watches: fs.WatchShare() / (1 + len(cfg.layers)), Logf: logf,
 		Owner: &fs.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())},
 	})
 }

@@ -28,7 +28,7 @@ Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
 Of a directory in DIR that holds a PATH, relative to DIR, nothing else is shown.
 Each layer is another directory of the host, with a mount of its own that arrives
-after the first one: git, or tree, of which only what INDEX tracks is shown.
+after the first one: git, tree, of which only what INDEX tracks is shown, or mount.
 On SIGUSR1 it prints how many operations of each kind the kernel asked for,
 and how long it polled for requests when none came.
 `

@@ -38,20 +38,14 @@ func (src *source) binds(text []byte) ([]Mount, error) {
 }
 
 func (src *source) bind(n *node) (Mount, error) {
-	m := Mount{ReadOnly: true, Origin: n.origin()}
-	err := n.object(map[string]func(*node) error{
-		"host":  src.host(&m),
-		"guest": guest(&m),
-		"readonly": func(n *node) (err error) {
-			m.ReadOnly, err = n.boolean()
-			return err
-		},
-	})
+	m, err := src.mount(n)
 	switch {
 	case err != nil:
 		return m, err
 	case m.Host == "":
 		return m, n.errorf(`the key "host" is missing`)
+	case m.Guest == "" && m.Overlay:
+		m.Guest = m.On(src.dir)
 	case m.Guest == "":
 		return m, n.errorf(`the key "guest" is missing`)
 	}

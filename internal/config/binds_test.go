@@ -25,11 +25,13 @@ func TestBinds(t *testing.T) {
 	got, err := parseBinds(`{"binds": [
 		{"host": "/srv/data/", "guest": "/opt/data", "readonly": false},
 		{"host": "rel/./path", "guest": "/opt/data/in/it"},
-		{"guest": "/home/agent/.cache", "host": "~/.cache", "readonly": true}]}`)
+		{"guest": "/home/agent/.cache", "host": "~/.cache", "readonly": true},
+		{"host": "~/.cargo", "mode": "overlay"}]}`)
 	want := []Mount{
-		{"/srv/data", "/opt/data", false, "binds.json:2"},
-		{"rel/path", "/opt/data/in/it", true, "binds.json:3"},
-		{"/home/me/.cache", "/home/agent/.cache", true, "binds.json:4"},
+		{Host: "/srv/data", Guest: "/opt/data", Origin: "binds.json:2"},
+		{Host: "rel/path", Guest: "/opt/data/in/it", ReadOnly: true, Origin: "binds.json:3"},
+		{Host: "/home/me/.cache", Guest: "/home/agent/.cache", ReadOnly: true, Origin: "binds.json:4"},
+		{Host: "/home/me/.cargo", Guest: "/home/me/.cargo", Overlay: true, Origin: "binds.json:5"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("parsed %+v, %v, want %+v", got, err, want)
@@ -42,19 +44,21 @@ func TestBinds(t *testing.T) {
 func TestBindsRefused(t *testing.T) {
 	entry := func(guest string) string { return `{"binds":[{"host":"/x","guest":"` + guest + `"}]}` }
 	for text, reason := range map[string]string{
-		``:                                     "unexpected end",
-		`null`:                                 "null",
-		`[]`:                                   "a list stands",
-		`{}`:                                   `"binds" is missing`,
-		`{"binds":null}`:                       `null stands`,
-		`{"binds":[]} {}`:                      "after top-level value",
-		`{"binds":[],"bind":[]}`:               "bind",
-		`{"binds":[],"binds":[]}`:              "twice",
-		`{"Binds":[]}`:                         "Binds",
-		`{"binds":[null]}`:                     "null stands",
-		`{"binds":[{"guest":"/opt/a"}]}`:       `"host" is missing`,
-		`{"binds":[{"host":"/x"}]}`:            `"guest" is missing`,
-		`{"binds":[{"host":"","guest":"/a"}]}`: `is empty`,
+		``:                               "unexpected end",
+		`null`:                           "null",
+		`[]`:                             "a list stands",
+		`{}`:                             `"binds" is missing`,
+		`{"binds":null}`:                 `null stands`,
+		`{"binds":[]} {}`:                "after top-level value",
+		`{"binds":[],"bind":[]}`:         "bind",
+		`{"binds":[],"binds":[]}`:        "twice",
+		`{"Binds":[]}`:                   "Binds",
+		`{"binds":[null]}`:               "null stands",
+		`{"binds":[{"guest":"/opt/a"}]}`: `"host" is missing`,
+		`{"binds":[{"host":"/x"}]}`:      `"guest" is missing`,
+		`{"binds":[{"host":"/x","mode":"ro","readonly":true}]}`:                          `the keys "mode" and "readonly" say the same`,
+		`{"binds":[{"host":"/x","mode":"Overlay"}]}`:                                     `unknown value "Overlay": did you mean "overlay"?`,
+		`{"binds":[{"host":"","guest":"/a"}]}`:                                           `is empty`,
 		`{"binds":[{"host":"/x","guest":"/opt/a","readOnly":false}]}`:                    "readOnly",
 		`{"binds":[{"host":"/x","guest":"/opt/a","readonly":"no"}]}`:                     `a string stands where true or false`,
 		`{"binds":[{"host":"/x","guest":"/opt/a","readonly":true,"readonly":false}]}`:    "twice",

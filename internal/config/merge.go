@@ -118,14 +118,17 @@ func (m *merger) mounts(mounts, allowed []Mount) []Mount {
 		inside := mount.ReadOnly && within(host, m.real) && !covers(mount.Guest)
 		covered := inside || slices.ContainsFunc(allowed, func(u Mount) bool {
 			at, err := filepath.Rel(u.On(m.real), host)
-			return err == nil && within(host, u.On(m.real)) && (mount.ReadOnly || !u.ReadOnly) &&
+			return err == nil && within(host, u.On(m.real)) && u.permits(&mount) &&
 				(!covers(mount.Guest) || filepath.Join(u.Guest, at) == mount.Guest)
 		})
 		what := fmt.Sprintf("the mount of %s", host)
 		if covers(mount.Guest) {
 			what += fmt.Sprintf(" at %s", mount.Guest)
 		}
-		if !mount.ReadOnly {
+		switch {
+		case mount.Overlay:
+			what += ", as an overlay,"
+		case mount.Writes():
 			what += ", writable,"
 		}
 		if covered || m.widens(mount.setting(m.real), what) {

@@ -32,7 +32,31 @@ type Mount struct {
 	Guest string
 	// ReadOnly denies the guest writing.
 	ReadOnly bool
-	Origin   string
+	// Overlay has what the guest writes go to the database, and the host's stay as it is.
+	Overlay bool
+	Origin  string
+}
+
+// modes are what a mount can be.
+var modes = []string{"ro", "rw", "overlay"}
+
+// Mode is how a mount is written.
+func (m *Mount) Mode() string {
+	switch {
+	case m.Overlay:
+		return "overlay"
+	case m.ReadOnly:
+		return "ro"
+	}
+	return "rw"
+}
+
+// Writes says whether the guest can write to the host's.
+func (m *Mount) Writes() bool { return !m.ReadOnly && !m.Overlay }
+
+// permits says whether who allows the mount allows what the other lets the guest do with the same path.
+func (m *Mount) permits(other *Mount) bool {
+	return other.ReadOnly || m.Writes() || m.Overlay && other.Overlay
 }
 
 // On returns the absolute path on the host, the workspace being at root.
@@ -161,7 +185,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"mounts": func(n *node) error {
 			s.Mounts = []Mount{}
 			return n.list(func(item *node) error {
-				m, err := src.mount(item)
+				m, err := src.ownPath(item)
 				s.Mounts = append(s.Mounts, m)
 				return err
 			})
@@ -245,17 +269,35 @@ func (src *source) pattern(n *node, p string) (string, error) {
 	return src.path(n, p)
 }
 
+// mount reads a mount. It is "path" and "mode" in sandbox.json, "host" and "readonly" in binds.json; each file may use the
+// other's words.
 func (src *source) mount(n *node) (Mount, error) {
 	m := Mount{ReadOnly: true, Origin: n.origin()}
+	for _, same := range [][2]string{{"path", "host"}, {"mode", "readonly"}} {
+		if n.member(same[0]) != nil && n.member(same[1]) != nil {
+			return m, n.errorf("the keys %q and %q say the same: leave one out", same[0], same[1])
+		}
+	}
 	err := n.object(map[string]func(*node) error{
 		"path":  src.host(&m),
+		"host":  src.host(&m),
 		"guest": guest(&m),
 		"mode": func(n *node) error {
-			mode, err := n.word("ro", "rw")
-			m.ReadOnly = mode != "rw"
+			mode, err := n.word(modes...)
+			m.ReadOnly, m.Overlay = mode == "ro", mode == "overlay"
+			return err
+		},
+		"readonly": func(n *node) (err error) {
+			m.ReadOnly, err = n.boolean()
 			return err
 		},
 	})
+	return m, err
+}
+
+// ownPath reads a mount that is at the host's own path if nothing else is said.
+func (src *source) ownPath(n *node) (Mount, error) {
+	m, err := src.mount(n)
 	switch {
 	case err != nil:
 		return m, err

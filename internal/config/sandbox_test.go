@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 		`{"allow": ["namespace"]}`:               `did you mean "namespaces"?`,
 		`{"mounts": [{"mode": "ro"}]}`:           `the key "path" is missing`,
 		`{"mounts": [{"path": "/x", "mode": "r"}]}`:      `did you mean "ro"?`,
-		`{"mounts": [{"path": "/x", "readonly": true}]}`: `unknown key "readonly"`,
+		`{"mounts": [{"path": "/x", "readOnly": true}]}`: `unknown key "readOnly"`,
 		`{"mounts": [{"path": "/x", "guest": "y"}]}`:     `not an absolute path`,
 		`{"limits": {"memmory": 1}}`:                     `did you mean "memory"?`,
 		`{"limits": {"memory": "1X"}}`:                   `"1X" is not a limit`,

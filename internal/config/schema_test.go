@@ -35,6 +35,6 @@ func TestSchema(t *testing.T) {
 	keys := func(o object) []string { return slices.Collect(maps.Keys(o.Properties)) }
 	equal("keys", keys(schema), names((&source{user: true}).keys(&Settings{}, new(bool))))
 	equal("limits", keys(schema.Properties["limits"].object), names(limits))
-	equal("mounts", keys(schema.Properties["mounts"].Items.object), []string{"guest", "mode", "path"})
+	equal("mounts", keys(schema.Properties["mounts"].Items.object), []string{"guest", "host", "mode", "path", "readonly"})
 	equal("allow", schema.Properties["allow"].Items.Enum, seccomp.Options)
 }

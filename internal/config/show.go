@@ -62,10 +62,7 @@ func (v *Value) setting() Setting {
 
 // setting is the mount as it is shown, the workspace being at root.
 func (m *Mount) setting(root string) Setting {
-	mode := "rw"
-	if m.ReadOnly {
-		mode = "ro"
-	}
+	mode := m.Mode()
 	value := map[string]string{"path": m.On(root), "guest": m.Guest, "mode": mode}
 	return Setting{"mounts", value, m.Origin, fmt.Sprintf("%q %s %q", m.On(root), mode, m.Guest)}
 }

@@ -29,9 +29,18 @@ type status struct {
 	Conflicts int    `json:"conflicts"`
 	// Directories were made, changed or deleted.
 	Directories int `json:"directories"`
+	// Beside are the mounts of mode overlay in which something was changed.
+	Beside []besides `json:"beside,omitempty"`
 
 	first []difference // the first paths
 	more  int          // and how many there are besides
+}
+
+// besides is what was changed in such a mount.
+type besides struct {
+	Path  string `json:"path"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
 }
 
 // difference is what Status needs of a line that sync.Diff writes.
@@ -46,6 +55,13 @@ func Status(ctx context.Context, dir, database string, o Options) error {
 	s := &status{Workspace: dir, Database: database, Size: sizeOf(database)}
 	if err := s.compare(ctx, o.Stderr); err != nil {
 		return err
+	}
+	tree, known, err := contents(database)
+	if err != nil {
+		return err
+	}
+	for _, m := range beside(tree, known) {
+		s.Beside = append(s.Beside, besides{m.Path, m.files, m.size})
 	}
 	pid, open, err := sqlvfs.Writer(database)
 	if err != nil {
@@ -148,6 +164,9 @@ func (s *status) show(running *session, o *Options) error {
 		err = errors.Join(err, o.line("running    %s, process %d, for %s", command(running.Command), running.PID, running.took()))
 	case s.Running:
 		err = errors.Join(err, o.line("running    process %d has the database", s.PID))
+	}
+	for _, m := range s.Beside {
+		err = errors.Join(err, o.line("beside     %s: %v", o.name(m.Path), amount{m.Files, m.Bytes}))
 	}
 	pending := s.pending()
 	if pending == "" {

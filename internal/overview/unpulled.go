@@ -43,6 +43,9 @@ func unpulled(ctx context.Context, dir, database string) string {
 			lost = append(lost, "has changes around "+w.Path+", which no pull brings: "+n.String())
 		}
 	}
+	for _, l := range beside(tree, others) {
+		lost = append(lost, "has changes in "+l.Path+", which no pull brings: "+l.String())
+	}
 	lost = append(lost, homeOf(tree, isWorkspace))
 	var parts []string
 	for _, what := range lost {
@@ -83,6 +86,25 @@ func contents(database string) (*sqlvfs.Snapshot, []sqlvfs.Workspace, error) {
 	}
 	tree, err := s.Snapshot()
 	return tree, list, err
+}
+
+// mounted is what a guest has changed in a mount of mode overlay.
+type mounted struct {
+	Path string // of the host
+	amount
+}
+
+// beside returns the mounts of mode overlay in which a guest has changed something.
+func beside(tree *sqlvfs.Snapshot, list []sqlvfs.Workspace) (changed []mounted) {
+	for _, w := range list {
+		if !sqlvfs.IsMountLayer(w.Name) {
+			continue
+		}
+		if n := inside(tree, tree.Child(tree.Node(sqlvfs.RootIno), w.Name)); n.files > 0 {
+			changed = append(changed, mounted{w.Path, n})
+		}
+	}
+	return changed
 }
 
 // homeOf says what a guest has left in its home beside workspaces, which no pull brings.

@@ -18,7 +18,7 @@ func (p *prepared) filterCalls(o *Options, settings *config.Settings) ([]byte, e
 	s := seccomp.Session{Allowed: values(settings.Allow), Home: p.home != nil, Root: os.Getuid() == 0}
 	s.Kept = o.Database != "" || s.Home
 	s.Counted = p.plan.Counted
-	writable := slices.IndexFunc(settings.Mounts, func(m config.Mount) bool { return !m.ReadOnly })
+	writable := slices.IndexFunc(settings.Mounts, func(m config.Mount) bool { return m.Writes() })
 	s.Written = o.Database == "" || writable >= 0
 	if (s.Written && s.Kept || (s.Written || s.Home) && s.Root) && slices.Contains(s.Allowed, "namespaces") && !o.Quiet {
 		fmt.Fprintln(os.Stderr, "art: sandboxes within can mount nothing, since what they copy into files of the host could become a program with other rights (man 7 art)")

@@ -29,7 +29,7 @@ func guardSettings(o *Options, workspace string, mounts []config.Mount) error {
 		}
 		for _, m := range mounts {
 			host := m.On(workspace)
-			if view.Within(host, place) || !m.ReadOnly && view.Within(place, host) {
+			if view.Within(host, place) || m.Writes() && view.Within(place, host) {
 				return exposes(m, place)
 			}
 		}
@@ -37,7 +37,7 @@ func guardSettings(o *Options, workspace string, mounts []config.Mount) error {
 	own := filepath.Join(workspace, config.Dir)
 	for _, m := range mounts {
 		host := m.On(workspace)
-		if view.Within(host, own) || !m.ReadOnly && view.Within(own, host) {
+		if view.Within(host, own) || m.Writes() && view.Within(own, host) {
 			return exposes(m, own)
 		}
 	}

@@ -29,7 +29,9 @@ type prepared struct {
 	name    string // the workspace's
 	// repository is the workspace's git directory, if that lies outside of it and is shown.
 	repository *gitdir.Dir
-	adopt      bool // it may have been another directory until now
+	layers     []layer  // what the database lies over beside the workspace
+	layerHide  []string // what these do not show of the host's
+	adopt      bool     // it may have been another directory until now
 	// hideBase are the paths in the workspace that an overlay does not show of the host's.
 	hideBase []string
 	limits   map[string]config.Limit
@@ -123,10 +125,9 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if start != guest {
 		v.HostPath, p.payload.Start = start, filepath.Join(start, o.sub)
 	}
-	p.addLayers()
-	for _, m := range mounts {
-		v.Binds = append(v.Binds, view.Mount{Source: p.source(m.Host), Guest: m.Guest, ReadOnly: m.ReadOnly})
-		p.payload.Sockets = append(p.payload.Sockets, m.Guest)
+	p.addRepository()
+	if err := p.addMounts(root, mounts); err != nil {
+		return nil, err
 	}
 
 	if p.filter, err = p.filterCalls(o, settings); err != nil {
@@ -149,6 +150,21 @@ func prepare(o *Options) (_ *prepared, err error) {
 	}
 	p.plan.Command, v.Programs = []string{bwrap}, []string{bwrap}
 	return p, nil
+}
+
+// addMounts adds the mounts to the view.
+func (p *prepared) addMounts(root *os.File, mounts []config.Mount) (err error) {
+	for _, m := range mounts {
+		bind := view.Mount{Guest: m.Guest, ReadOnly: m.ReadOnly}
+		if !m.Overlay {
+			bind.Source = p.source(m.Host)
+			p.payload.Sockets = append(p.payload.Sockets, m.Guest)
+		} else if bind.Source, err = p.addOverlay(root, &m); err != nil {
+			return err
+		}
+		p.plan.View.Binds = append(p.plan.View.Binds, bind)
+	}
+	return nil
 }
 
 // source adds a host path to be bound, and returns it.

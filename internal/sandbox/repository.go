@@ -8,9 +8,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/gitdir"
-	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/view"
-	"github.com/riverlytech/art/libexec"
 )
 
 // A workspace whose git directory lies outside of it, as a linked worktree's does, is at its path on the host in the
@@ -29,7 +27,7 @@ func (p *prepared) findRepository(o *Options, s *config.Settings, guest string, 
 	}
 	dir, err := gitdir.Find(real, homes)
 	if err == nil && dir != nil {
-		err = checkLayers(s, guest, real, dir)
+		err = checkRepository(s, guest, real, dir)
 	}
 	switch {
 	case err != nil:
@@ -56,8 +54,8 @@ func tell(o *Options, format string, args ...any) {
 	}
 }
 
-// checkLayers checks that a git directory, and the tree around the workspace, can be at their paths in the guest.
-func checkLayers(s *config.Settings, guest, real string, dir *gitdir.Dir) error {
+// checkRepository checks that a git directory, and the tree around the workspace, can be at their paths in the guest.
+func checkRepository(s *config.Settings, guest, real string, dir *gitdir.Dir) error {
 	places := []config.Mount{{Guest: dir.Common.Path, Origin: filepath.Join(dir.Root.Path, ".git")}}
 	if dir.Root.Path != real {
 		places = append([]config.Mount{{Guest: dir.Root.Path, Origin: places[0].Origin}}, places...)
@@ -69,28 +67,19 @@ func checkLayers(s *config.Settings, guest, real string, dir *gitdir.Dir) error 
 	return err
 }
 
-// addLayers adds what belongs to the repository to the view.
-func (p *prepared) addLayers() {
+// addRepository adds what belongs to the repository to the view.
+func (p *prepared) addRepository() {
 	dir, v := p.repository, &p.plan.View
 	switch {
 	case dir == nil:
 	case p.plan.Database == "":
 		v.Layers = []view.Mount{{Source: p.source(dir.Common.Path), Guest: dir.Common.Path, ReadOnly: true}}
 	default:
-		for i, place := range p.layers() {
-			v.Layers = append(v.Layers, view.Mount{Source: p.plan.Layer(i), Guest: place.Path})
-			p.plan.Layers++
+		v.Layers = append(v.Layers, view.Mount{Source: p.addLayer("git", dir.Common), Guest: dir.Common.Path})
+		if p.within() {
+			v.Layers = append(v.Layers, view.Mount{Source: p.addLayer("tree", dir.Root), Guest: dir.Root.Path})
 		}
 	}
-}
-
-// layers are the directories that the database lies over beside the workspace.
-func (p *prepared) layers() []gitdir.Place {
-	places := []gitdir.Place{p.repository.Common}
-	if p.within() {
-		places = append(places, p.repository.Root)
-	}
-	return places
 }
 
 // within says whether the workspace is a directory within a repository.
@@ -98,41 +87,10 @@ func (p *prepared) within() bool {
 	return p.repository != nil && p.repository.Root.Path != view.Resolve(p.plan.Workspace)
 }
 
-// layerArgs are the arguments of art-fuse for these.
-func (p *prepared) layerArgs() (args []string) {
-	if p.repository == nil {
-		return nil
-	}
-	for i, place := range p.layers() {
-		args = append(args, "--layer", fmt.Sprintf("%s:%d:%d:%s", []string{"git", "tree"}[i], place.Dev, place.Ino, place.Path))
-	}
-	for _, path := range p.plan.Hide {
-		args = append(args, "--layer-hide", path)
-	}
-	if p.within() {
-		args = append(args, "--tracked", p.repository.Index())
-	}
-	return args
-}
-
 // gitEnv are variables for git: the workspace is a mount of its own, which it takes for the end of the working tree.
 func (p *prepared) gitEnv() []string {
 	if p.within() {
 		return []string{"GIT_DISCOVERY_ACROSS_FILESYSTEM=1"}
 	}
-	return nil
-}
-
-// dropLayers has art-fuse serve the home alone: fusermount3 has mounted nothing else.
-func (s *session) dropLayers() error {
-	for range s.plan.Layers {
-		if err := libexec.SendFD(s.control, -1, []byte(stage.NoMount)); err != nil {
-			return fmt.Errorf("start art-fuse: it ended: %w", err)
-		}
-	}
-	if s.plan.Layers > 0 && !s.quiet {
-		fmt.Fprintln(os.Stderr, "art: git does not find its directory in this session, since FUSE cannot be mounted in a user namespace (see art doctor)")
-	}
-	s.plan.Layers, s.plan.View.Layers = 0, nil
 	return nil
 }

@@ -82,7 +82,22 @@ func findPrivate(v *view.View) (paths []string, err error) {
 	if !v.CallerIsRoot {
 		return paths, nil
 	}
-	for _, dir := range scanned {
+	return scanAll(paths, scanned)
+}
+
+// PrivateIn returns what of that, and of the credentials, lies in a directory whose files the guest gets by art-fuse's
+// rights: root's, if the caller is root.
+func PrivateIn(dir string, root bool) (paths []string, err error) {
+	if root {
+		if paths, err = scanAll(nil, slices.DeleteFunc(slices.Clone(scanned), func(s string) bool { return !view.Within(s, dir) })); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(append(paths, credentials...), func(path string) bool { return path == dir || !view.Within(path, dir) }), nil
+}
+
+func scanAll(paths, dirs []string) (_ []string, err error) {
+	for _, dir := range dirs {
 		if paths, err = scan(paths, dir); err != nil {
 			return nil, fmt.Errorf("hide what only root can read: %w", err)
 		}
