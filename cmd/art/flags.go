@@ -49,6 +49,8 @@ func runCommand(o *sandbox.Options, run func(context.Context, []string) error) *
 	fs.StringVar(&network, "network", "", "")
 	fs.StringVar(&path, "path", "", "")
 	fs.Var((*list)(&o.Env), "env", "")
+	fs.StringVar(&o.Preset, "preset", "", "")
+	fs.Var((*list)(&o.See), "see", "")
 	fs.Var((*list)(&o.Hide), "hide", "")
 	fs.Var((*list)(&o.Allow), "allow", "")
 	fs.BoolVar(&o.Quiet, "quiet", false, "")

@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/attack"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/doctor"
+	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
@@ -53,9 +54,12 @@ func run(args []string) (int, error) {
 		return err
 	}
 	cmd := command(&options, run)
-	isRun := len(args) > 0 && args[0] == "run"
+	isRun := len(args) > 0 && (args[0] == "run" || preset.Is(args[0]))
 	if isRun {
-		cmd, args = runCommand(&options, run), args[1:]
+		cmd = runCommand(&options, run)
+		if args[0] == "run" {
+			args = args[1:]
+		}
 	}
 	if len(args) > 0 && args[0] == "config" {
 		cmd, args = configCommand(&options), args[1:]
@@ -76,10 +80,22 @@ func run(args []string) (int, error) {
 		}
 		return cli.ExitArt, err
 	}
+	if options.Preset == "" {
+		options.Preset = named(args, cmd.FlagSet.Args())
+	}
 	if err := cmd.Run(context.Background()); err != nil {
 		return cli.ExitArt, err
 	}
 	return code, nil
+}
+
+// named returns the preset that a command names, which is what args has after the flags: one after -- is no name of art's.
+func named(args, command []string) string {
+	flags := args[:len(args)-len(command)]
+	if len(command) == 0 || len(flags) > 0 && flags[len(flags)-1] == "--" || !preset.Is(command[0]) {
+		return ""
+	}
+	return command[0]
 }
 
 // runSync becomes art-sync, which has the flags of its subcommands to itself. By its name it knows that a database

@@ -5,6 +5,7 @@ const usage = `NAME
 
 SYNOPSIS
   art run [flags] [--] [command...]
+  art claude | codex [argument...]
   art diff | pull | push | reset [flags] [path...]
   art status | log | list | rm [flags]
   art [flags] [--] [command...]
@@ -25,6 +26,9 @@ DESCRIPTION
 
   status shows what is pending, log which sessions there were, list all databases, and
   rm removes one. "art status --help" tells more.
+
+  With claude, or another agent that art has a preset of, it is "art run" with what
+  that agent needs: art finds it in your home, too, and passes the variables with its key.
 
   With --db, the same goes for the database DB. With neither, the command works on the
   host directory itself, and the rest of its home is gone afterwards.
@@ -51,6 +55,8 @@ FLAGS
       --path WHERE         home (default), or host: the workspace is at its own path
                            on the host too, and the command starts there
   -e, --env NAME[=VALUE]   pass on or set a variable; may be repeated
+      --preset NAME        what the agent NAME needs; "art NAME" takes it, too
+      --see PATH           show a path of a home, read-only; may be repeated
       --hide PATH          hide a path of the host; may be repeated
       --allow CALLS        system calls that are refused otherwise: io_uring, keys,
                            namespaces (sandboxes within: browsers, containers), perf,
@@ -91,7 +97,7 @@ EXIT STATUS
 
 EXAMPLES
   An agent in the current directory, what it changed, and back to the host with it:
-      art run claude
+      art claude
       art diff
       art pull
 

@@ -55,6 +55,7 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 	if workspace.Allow != nil {
 		out.Allow = m.among(workspace.Allow, user.Allow, "allow")
 	}
+	out.See = append(slices.Clip(user.See), m.see(workspace.See)...)
 	if mounts != nil {
 		out.Mounts = m.mounts(mounts, out.Mounts)
 	}
@@ -89,6 +90,19 @@ func (m *merger) among(entries, allowed []Entry, key string) []Entry {
 	for _, e := range entries {
 		if slices.ContainsFunc(allowed, func(a Entry) bool { return a.Value == e.Value }) ||
 			m.widens(Setting{key, e.Value, e.Origin, strconv.Quote(e.Value)}, fmt.Sprintf("%q: [%q]", key, e.Value)) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// see returns those of the paths to be seen that are allowed: what the user has at another end of a link is another thing.
+func (m *merger) see(entries []Entry) []Entry {
+	var out []Entry
+	for _, e := range entries {
+		real := resolved(e.Value)
+		if slices.ContainsFunc(m.user.See, func(u Entry) bool { return within(e.Value, u.Value) && within(real, resolved(u.Value)) }) ||
+			m.widens(Setting{"see", e.Value, e.Origin, strconv.Quote(e.Value)}, fmt.Sprintf("to see %s", real)) {
 			out = append(out, e)
 		}
 	}

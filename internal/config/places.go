@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// PresetDir is the directory of the user's own presets beside his settings.
+const PresetDir = "presets"
+
 // UserFile returns the path of the user's settings, given the environment, or ""
 // if there is no place for them.
 func UserFile(getenv func(string) string) string {
@@ -121,7 +124,12 @@ func UserHidden(getenv func(string) string) []string {
 // userLinks returns those of the user's files that are symbolic links.
 func userLinks(getenv func(string) string) (files []string) {
 	for _, dir := range configDirs(getenv) {
-		for _, name := range []string{"sandbox.json", ".env", ".env.keys"} {
+		names := []string{"sandbox.json", ".env", ".env.keys", PresetDir}
+		presets, _ := os.ReadDir(filepath.Join(dir, PresetDir)) // there may be none
+		for _, entry := range presets {
+			names = append(names, filepath.Join(PresetDir, entry.Name()))
+		}
+		for _, name := range names {
 			file := filepath.Join(dir, name)
 			if _, err := os.Readlink(file); err == nil {
 				files = append(files, file)

@@ -89,6 +89,10 @@ type Settings struct {
 	Allow []Entry
 	// Mounts are further paths for the guest.
 	Mounts []Mount
+	// See are absolute paths of the host to show at their own places, for reading, where they are hidden.
+	See []Entry
+	// Set are variables with values that are no secrets; Values count more.
+	Set []Value
 	// Limits are by name (see limits.go).
 	Limits map[string]Limit
 	// Workspace is the directory to take for the workspace if none is named. Only
@@ -175,6 +179,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"env":       entries(&s.Env, variable),
 		"hide":      entries(&s.Hide, src.pattern),
 		"allow":     entries(&s.Allow, func(n *node, _ string) (string, error) { return n.word(src.allowed...) }),
+		"see":       entries(&s.See, src.path),
 		"workspace": src.place(&s.Workspace),
 		"db":        src.place(&s.Databases),
 		"mode": func(n *node) error {

@@ -94,7 +94,11 @@ func (s *Settings) list() (all []Setting) {
 	for _, v := range s.Values {
 		all = append(all, v.setting())
 	}
-	none("env", len(s.Env)+len(s.Values))
+	for _, v := range s.Set {
+		add("env", v.Name+"="+v.Value, strconv.Quote(v.Name+"="+v.Value), v.Origin)
+	}
+	none("env", len(s.Env)+len(s.Values)+len(s.Set))
+	entries("see", s.See)
 	entries("hide", s.Hide)
 	none("hide", len(s.Hide))
 	entries("allow", s.Allow)

@@ -35,6 +35,10 @@ type Options struct {
 	Path string
 	// Env are variables for the guest, NAME or NAME=VALUE.
 	Env []string
+	// Preset is the name of the preset of the session's program, or "".
+	Preset string
+	// See are host paths to show at their own places.
+	See []string
 	// Hide are host paths to hide.
 	Hide []string
 	// Allow are system calls to allow (package seccomp, Options).
@@ -46,10 +50,11 @@ type Options struct {
 	// Command and its arguments; none is a shell.
 	Command []string
 
-	user  *config.Settings // the user's, once they are read
-	known bool             // Database is the one that is kept for Workspace
-	named string           // with it: the workspace as the user wrote it, if at all
-	sub   string           // where in Workspace the command starts; "" is its top
+	user   *config.Settings // the user's, once they are read
+	preset *config.Preset   // that of Preset, once it is read
+	known  bool             // Database is the one that is kept for Workspace
+	named  string           // with it: the workspace as the user wrote it, if at all
+	sub    string           // where in Workspace the command starts; "" is its top
 }
 
 // Trace says what to trace and where to.

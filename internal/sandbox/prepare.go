@@ -122,6 +122,9 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err := p.useHome(o, root, mounts); err != nil {
 		return nil, err
 	}
+	if err := p.see(settings.See, view.Resolve(workspace)); err != nil {
+		return nil, err
+	}
 	if start != guest {
 		v.HostPath, p.payload.Start = start, filepath.Join(start, o.sub)
 	}

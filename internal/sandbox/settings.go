@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/riverlytech/art/internal/config"
@@ -42,7 +43,10 @@ func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := merged(o, user, own, workspace)
+	if err := o.loadPreset(); err != nil {
+		return nil, nil, err
+	}
+	s, err := merged(o, o.under(user), own, workspace)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,6 +59,9 @@ func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
 		s.Workspace.Origin = config.Default
 	}
 	s.Workspace.Value = workspace
+	if err := o.findProgram(s); err != nil {
+		return nil, nil, err
+	}
 	return s, root, o.over(s)
 }
 
@@ -74,6 +81,13 @@ func (o *Options) over(s *config.Settings) error {
 	}
 	for _, env := range o.Env {
 		s.Env = append(s.Env, config.Entry{Value: env, Origin: "--env"})
+	}
+	for _, path := range o.See {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return fmt.Errorf("read --see: %w", err)
+		}
+		s.See = append(s.See, config.Entry{Value: abs, Origin: "--see"})
 	}
 	for _, hide := range o.hidden() {
 		s.Hide = append(s.Hide, config.Entry{Value: hide, Origin: "--hide"})
@@ -112,7 +126,7 @@ func Show(o *Options, w io.Writer, asJSON bool) error {
 // without a value passes the caller's, if there is one.
 func environment(s *config.Settings) []string {
 	var list []string
-	for _, v := range s.Values {
+	for _, v := range slices.Concat(s.Set, s.Values) {
 		list = append(list, v.Name+"="+v.Value)
 	}
 	return append(list, values(s.Env)...)

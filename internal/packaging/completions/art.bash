@@ -70,6 +70,15 @@ _art_inside() {
 	[[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == */ ]] && compopt -o nospace
 }
 
+# _art_presets lists the presets.
+_art_presets() {
+	local file
+	echo claude codex
+	for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/art/presets/*.json; do
+		[[ -e $file ]] && file=${file##*/} && echo "${file%.json}"
+	done
+}
+
 _art() {
 	local cur flag args command noflags
 	case ${COMP_WORDS[1]} in
@@ -92,10 +101,10 @@ _art() {
 		doctor) from=2 more='--mode --attack --json' offers= ;;
 		esac
 	fi
-	_art_scan $from stop '-m --mount -d --db --name --home -e --env --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
+	_art_scan $from stop '-m --mount -d --db --name --home -e --env --preset --see --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
 	case $flag in
 	-m | --mount) _art_files -d ;;
-	-d | --db | --trace-log | --hide) _art_files -f ;;
+	-d | --db | --trace-log | --see | --hide) _art_files -f ;;
 	-i | --interactive | --trace | -q | --quiet) _art_reply true false ;;
 	-e | --env) COMPREPLY=($(compgen -e -- "$cur")) ;;
 	--network) _art_reply host none ;;
@@ -103,6 +112,7 @@ _art() {
 	--mode) _art_reply direct overlay ;;
 	--name) ;;
 	--home) _art_homes ;;
+	--preset) _art_reply $(_art_presets) ;;
 	--allow) _art_reply io_uring keys namespaces perf sockets userfaultfd ;;
 	--trace-syscalls) _art_list %file %desc %network %process %memory %signal %ipc %creds %clock %stat ;;
 	--trace-format) _art_reply text json summary report ;;
@@ -110,11 +120,11 @@ _art() {
 		if [[ -n $command ]]; then
 			_art_command "$command"
 		elif [[ $cur == -* && -z $noflags ]]; then
-			_art_reply -m --mount -d --db --name --home --adopt -i --interactive --network --path -e --env --hide --allow --trace --trace-log \
+			_art_reply -m --mount -d --db --name --home --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log \
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif [[ -n $offers ]]; then
 			local own=
-			((COMP_CWORD == 1)) && own=$(compgen -W 'run diff pull push reset status log list rm config trust doctor' -- "$cur")
+			((COMP_CWORD == 1)) && own=$(compgen -W "run $(_art_presets) diff pull push reset status log list rm config trust doctor" -- "$cur")
 			_art_command "$COMP_CWORD"
 			COMPREPLY+=($own)
 		fi

@@ -75,13 +75,21 @@ end
 
 # art
 
-set -g __art_valued -m --mount -d --db --name -e --env --network --mode --path --hide --allow --trace-log --trace-syscalls --trace-format
+set -g __art_valued -m --mount -d --db --name -e --env --network --mode --path --preset --see --hide --allow --trace-log --trace-syscalls --trace-format
 
 # __art_runs tells whether a flag of a session may come: none of the commands with
 # other flags is there, and none for the guest yet.
 function __art_runs
     set -l args (__art_arguments $__art_valued)
     test -z "$args"; or contains -- "$args" run config doctor
+end
+
+# __art_presets lists the presets.
+function __art_presets
+    set -l config $XDG_CONFIG_HOME
+    test -n "$config"; or set config ~/.config
+    set -l own $config/art/presets/*.json # none is no error here
+    printf '%s\tPreset\n' claude codex (string replace -r '.*/(.*)\.json$' '$1' -- $own)
 end
 
 function __art_first
@@ -95,6 +103,7 @@ end
 
 complete -c art -n 'not __art_is push pull diff reset status log list rm config trust doctor' -x -a '(__art_payload $__art_valued)'
 complete -c art -n __art_first -a run -d 'Run a command whose changes stay apart'
+complete -c art -n __art_first -a '(__art_presets)'
 complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
 complete -c art -n __art_first -a pull -d 'Bring what the guest changed to the host'
 complete -c art -n __art_first -a diff -d 'Show what the guest changed'
@@ -129,6 +138,8 @@ complete -c art -n __art_runs -l network -x -a 'host none' -d 'The network of th
 complete -c art -n __art_runs -l path -x -a 'home host' -d 'Where the workspace is'
 complete -c art -n '__art_runs; and not __art_is run' -l mode -x -a 'direct overlay' -d 'Where changes go'
 complete -c art -n __art_runs -s e -l env -x -a '(set -xn)' -d 'Pass on or set a variable'
+complete -c art -n __art_runs -l preset -x -a '(__art_presets)' -d 'What an agent needs'
+complete -c art -n __art_runs -l see -r -F -d 'Show a path of a home'
 complete -c art -n __art_runs -l hide -r -F -d 'Hide a path of the host'
 complete -c art -n __art_runs -l allow -x -a 'io_uring keys namespaces perf sockets userfaultfd' -d 'Allow system calls'
 complete -c art -n __art_runs -l trace -d 'Trace system calls'

@@ -30,6 +30,12 @@ _art_calls() { _values -s , 'system calls' %file %desc %network %process %memory
 
 _art_homes() { _path_files -/ -W ${XDG_DATA_HOME:-$HOME/.local/share}/art/homes }
 
+# _art_presets lists the presets.
+_art_presets() {
+  local -a names=(claude codex ${XDG_CONFIG_HOME:-$HOME/.config}/art/presets/*.json(N:t:r))
+  compadd -a names
+}
+
 _art_run() {
   local curcontext=$curcontext state ret=1
   local -A opt_args
@@ -55,6 +61,8 @@ _art_run() {
     '--network=[the network of the command]:network:(host none)' \
     '--path=[where the workspace is]:where:(home host)' \
     '*'{-e,--env=}'[pass on or set a variable]:variable:_parameters -g "*export*"' \
+    '--preset=[what an agent needs]:preset:_art_presets' \
+    '*--see=[show a path of a home]:path:_files' \
     '*--hide=[hide a path of the host]:path:_files' \
     '*--allow=[allow system calls]:calls:(io_uring keys namespaces perf sockets userfaultfd)' \
     '--trace[trace system calls]' \
@@ -81,6 +89,7 @@ _art_run() {
       'doctor:look whether this host has what a session needs'
     )
     (( first )) && _describe -t commands 'command of art' own && ret=0
+    (( first )) && _art_presets && ret=0
     _normal && ret=0
   fi
   return ret

@@ -137,7 +137,11 @@ func (b *builder) step(s view.Step) error {
 			return err
 		}
 		defer unix.Close(dir)
-		return unix.Symlinkat(s.Source, dir, filepath.Base(s.Target))
+		err = unix.Symlinkat(s.Source, dir, filepath.Base(s.Target))
+		if errors.Is(err, unix.EEXIST) && readLink(dir, filepath.Base(s.Target)) == s.Source {
+			return nil // of the session before, in a home that persists
+		}
+		return err
 	case view.Proc:
 		return b.proc(s.Target)
 	case view.Devices:
@@ -145,6 +149,15 @@ func (b *builder) step(s view.Step) error {
 	default:
 		return b.seal(s.Target)
 	}
+}
+
+func readLink(dir int, name string) string {
+	text := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(dir, name, text)
+	if err != nil {
+		return ""
+	}
+	return string(text[:n])
 }
 
 // place returns path in the guest's tree, making it if it is not there, for something to be

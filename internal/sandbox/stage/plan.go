@@ -96,14 +96,14 @@ func (p *Plan) Marshal() []byte {
 		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
 		strconv.FormatBool(p.Drop), p.DotArt, strconv.Itoa(p.Layers),
 	}
-	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command, v.PersonalDirs, v.Programs, marshalMounts(v.Binds), marshalMounts(v.Layers), marshalSettings(p.Settings))
+	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command, v.PersonalDirs, v.Programs, marshalMounts(v.Binds), marshalMounts(v.Layers), marshalSeen(v.Seen), marshalSettings(p.Settings))
 }
 
 func unmarshal(data []byte) (*Plan, error) {
 	var p Plan
 	v := &p.View
-	var single, binds, layers, settings []string
-	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds, &layers, &settings); err != nil {
+	var single, binds, layers, seen, settings []string
+	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds, &layers, &seen, &settings); err != nil {
 		return nil, err
 	}
 	var uid, gid, root, network, traced, nests, memory, counted, drop, mounts string
@@ -130,7 +130,7 @@ func unmarshal(data []byte) (*Plan, error) {
 	if p.Layers, err = strconv.Atoi(mounts); err != nil {
 		return nil, err
 	}
-	v.Binds, v.Layers = unmarshalMounts(binds), unmarshalMounts(layers)
+	v.Binds, v.Layers, v.Seen = unmarshalMounts(binds), unmarshalMounts(layers), unmarshalSeen(seen)
 	p.Settings, err = unmarshalSettings(settings)
 	return &p, err
 }
@@ -147,6 +147,20 @@ func unmarshalMounts(list []string) (mounts []view.Mount) {
 		mounts = append(mounts, view.Mount{Source: m[0], Guest: m[1], ReadOnly: m[2] == "true"})
 	}
 	return mounts
+}
+
+func marshalSeen(seen []view.Seen) (list []string) {
+	for _, s := range seen {
+		list = append(list, s.Path, s.Text)
+	}
+	return list
+}
+
+func unmarshalSeen(list []string) (seen []view.Seen) {
+	for s := range slices.Chunk(list, 2) {
+		seen = append(seen, view.Seen{Path: s[0], Text: s[1]})
+	}
+	return seen
 }
 
 // Layer returns the path in the stage's namespace of a FUSE mount beside the home's.

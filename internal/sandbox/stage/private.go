@@ -59,8 +59,9 @@ func (h *handles) coverPrivate(p *Plan, tree *view.Tree, found *findings) error 
 		if err := unix.Fstat(fd, &st); err != nil {
 			return fmt.Errorf("hide credentials: %w", err)
 		}
-		layer := slices.ContainsFunc(p.View.Layers, func(m view.Mount) bool { return m.Source == source })
-		c.bound[file{st.Dev, st.Ino}] = !layer
+		chosen := slices.ContainsFunc(p.View.Layers, func(m view.Mount) bool { return m.Source == source }) ||
+			slices.ContainsFunc(p.View.Seen, func(s view.Seen) bool { return s.Path == source })
+		c.bound[file{st.Dev, st.Ino}] = !chosen
 	}
 	for _, path := range slices.Concat(found.private, credentials, machine) {
 		if err := c.cover(path); err != nil {

@@ -26,6 +26,12 @@ type Mount struct {
 	ReadOnly bool
 }
 
+// Seen is a path that the guest sees where the host has it.
+type Seen struct {
+	Path string // without links on the way to it
+	Text string // if it is a symbolic link, what that says
+}
+
 // View is what is asked for.
 type View struct {
 	// UID and GID are the guest's.
@@ -55,6 +61,9 @@ type View struct {
 	Programs []string
 	// Binds are the configured ones, in their order.
 	Binds []Mount
+	// Seen are paths of the host's, none within another, that show at their own places although what they lie in is
+	// hidden: for reading.
+	Seen []Seen
 	// Nests says that the guest may make namespaces, for sandboxes within.
 	Nests bool
 	// Network keeps the host's network.
@@ -90,13 +99,25 @@ func (t *Tree) Emptied(path string) bool {
 	return withinAny(path, t.emptied) && !withinAny(path, t.shown)
 }
 
+// emptied returns the directories in which the guest has nothing of the host's: those that it writes, those that are
+// hidden, and all of them.
+func (v *View) emptied() (scratch, hidden, all []string) {
+	scratch = []string{Resolve("/tmp"), Resolve("/var/tmp")}
+	hidden = v.hidden(scratch)
+	return scratch, hidden, slices.Concat([]string{"/proc", "/dev", Resolve(filepath.Dir(Home))}, scratch, hidden)
+}
+
+// Hides returns what says whether the guest does not have what the host has at a path without links.
+func (v *View) Hides() func(path string) bool {
+	_, _, all := v.emptied()
+	return func(path string) bool { return withinAny(path, all) }
+}
+
 // Tree returns the steps from the host's tree, as it is now, to the guest's.
 func (v *View) Tree() (*Tree, error) {
 	home := Resolve(Home)
-	scratch := []string{Resolve("/tmp"), Resolve("/var/tmp")}
-	hidden := v.hidden(scratch)
 	homes := filepath.Dir(home)
-	own := append([]string{"/proc", "/dev", homes}, append(scratch, hidden...)...)
+	scratch, hidden, own := v.emptied()
 	binds := v.resolvedBinds(home)
 	passwd, group := Resolve("/etc/passwd"), Resolve("/etc/group")
 
@@ -144,11 +165,27 @@ func (v *View) Tree() (*Tree, error) {
 	if v.HomeSource == "" {
 		add(Step{Do: Bind, Source: v.WorkspaceSource, Target: workspace, Write: true})
 	}
+	var inHome []Step
+	for _, seen := range v.Seen {
+		step := Step{Do: Bind, Source: seen.Path, Target: seen.Path}
+		if seen.Text != "" {
+			step = Step{Do: Symlink, Source: seen.Text, Target: seen.Path}
+		} else {
+			t.shown = append(t.shown, seen.Path)
+		}
+		if Within(seen.Path, home) { // the caller is called agent too
+			inHome = append(inHome, step)
+		} else {
+			add(step)
+		}
+	}
 	t.Steps, steps = steps, nil
 	if v.HomeSource != "" && v.HomeDir != "" {
 		dir.Keep, t.Looks = workspace, true
 		add(dir)
 	}
+	add(inHome...)
+	t.Looks = t.Looks || len(inHome) > 0
 
 	var beneath []Step // the workspace's second path
 	for _, bind := range binds {

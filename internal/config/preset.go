@@ -1,0 +1,222 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Preset is what a program needs of the host and of art, to be run by its name.
+type Preset struct {
+	// Name is what it is called by, and Origin says so where its settings are shown.
+	Name, Origin string
+	// Program are names of the program, the first that is found to be taken.
+	Program []string
+	// About is a line about it.
+	About string
+	// Home is the name of its home.
+	Home string
+	// Settings are its settings, with Set.
+	Settings *Settings
+	// Arguments come before the caller's.
+	Arguments []string
+	// Sandbox says why the program's own sandbox is off, or allowed.
+	Sandbox string
+	// Hosts are the names of the hosts that it talks to.
+	Hosts []string
+	// Hold are patterns of what pull holds back for it.
+	Hold []string
+	// Seed are files of the caller's home that are of use in its own.
+	Seed []Seed
+	// Login, Hooks and Limits are paragraphs of the manual.
+	Login, Hooks, Limits string
+}
+
+// Seed is a file below the caller's home, and why it is safe to copy.
+type Seed struct{ Path, Why string }
+
+// presetName is what a preset may be called: also a file, a home and a word of a command line.
+var presetName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// IsPresetName says whether a preset may have that name.
+func IsPresetName(name string) bool { return presetName.MatchString(name) }
+
+// ReadPreset reads the text of a preset, which errors name as file. home is the caller's home directory and allowed
+// what its settings may allow.
+func ReadPreset(name, file, home string, text []byte, allowed []string) (*Preset, error) {
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("%s: it is larger than %d bytes", file, maxFile)
+	}
+	root, err := parse(file, text)
+	if err != nil {
+		return nil, err
+	}
+	p := &Preset{Name: name, Origin: "preset " + name, Home: name, Settings: &Settings{Limits: map[string]Limit{}}}
+	if err := root.object(p.keys(&source{name: file, home: home, allowed: allowed})); err != nil {
+		return nil, err
+	}
+	if len(p.Program) == 0 {
+		return nil, root.errorf(`the key "program" is missing`)
+	}
+	p.Settings.cameFrom(p.Origin)
+	return p, nil
+}
+
+// keys are the keys of a preset, each with what reads its value.
+func (p *Preset) keys(src *source) map[string]func(*node) error {
+	settings := src.keys(p.Settings, new(bool))
+	delete(settings, "enabled")
+	delete(settings, "$schema")
+	return map[string]func(*node) error{
+		"$schema":   text(new(string)),
+		"program":   texts(&p.Program, "the name of a program", isWord),
+		"about":     text(&p.About),
+		"home":      p.home,
+		"settings":  func(n *node) error { return n.object(settings) },
+		"set":       p.set,
+		"arguments": texts(&p.Arguments, "", nil),
+		"sandbox":   text(&p.Sandbox),
+		"hosts":     texts(&p.Hosts, "the name of a host", isHost),
+		"hold":      texts(&p.Hold, "a pattern", isPattern),
+		"seed":      p.seeds,
+		"login":     text(&p.Login),
+		"hooks":     text(&p.Hooks),
+		"limits":    text(&p.Limits),
+	}
+}
+
+func (p *Preset) home(n *node) error {
+	name, err := n.text()
+	if err == nil && !IsPresetName(name) {
+		err = n.errorf("%q is not the name of a home: small letters, digits, dots, and - and _", name)
+	}
+	p.Home = name
+	return err
+}
+
+// set reads variables with their values.
+func (p *Preset) set(n *node) error {
+	members, ok := n.value.([]member)
+	if !ok {
+		return n.unexpected("an object")
+	}
+	for _, m := range members {
+		name, err := variable(m.value, m.key)
+		if err != nil {
+			return err
+		}
+		value, ok := m.value.value.(string) // also an empty one
+		switch {
+		case !ok:
+			return m.value.unexpected("a string")
+		case name == "" || strings.ContainsRune(name+value, 0):
+			return m.value.errorf("the variable %q has no name, or holds a NUL character", name)
+		}
+		p.Settings.Set = append(p.Settings.Set, Value{name, value, ""})
+	}
+	return nil
+}
+
+func (p *Preset) seeds(n *node) error {
+	return n.list(func(item *node) error {
+		var s Seed
+		err := item.object(map[string]func(*node) error{"path": text(&s.Path), "why": text(&s.Why)})
+		switch {
+		case err != nil:
+		case !filepath.IsLocal(s.Path) || s.Path == ".":
+			err = item.errorf("the path %q is none below the home", s.Path)
+		case s.Why == "":
+			err = item.errorf(`the key "why" is missing`)
+		}
+		s.Path = filepath.Clean(s.Path)
+		p.Seed = append(p.Seed, s)
+		return err
+	})
+}
+
+// text returns what reads a string.
+func text(into *string) func(*node) error {
+	return func(n *node) (err error) {
+		*into, err = n.text()
+		return err
+	}
+}
+
+// texts returns what reads a list of strings, each of which is what is checked, if that is asked.
+func texts(into *[]string, what string, is func(string) bool) func(*node) error {
+	return func(n *node) error {
+		return n.list(func(item *node) error {
+			s, err := item.text()
+			if err == nil && is != nil && !is(s) {
+				err = item.errorf("%q is not %s", s, what)
+			}
+			*into = append(*into, s)
+			return err
+		})
+	}
+}
+
+func isWord(s string) bool {
+	return !strings.Contains(s, "/") && s != "." && s != ".." && !strings.HasPrefix(s, "-")
+}
+
+func isHost(s string) bool { return !strings.ContainsAny(s, "/: \t\n") }
+
+func isPattern(s string) bool {
+	_, err := filepath.Match(s, "")
+	return err == nil && !filepath.IsAbs(s)
+}
+
+// cameFrom says of all settings where they came from.
+func (s *Settings) cameFrom(origin string) {
+	for _, e := range []*Entry{&s.Network, &s.Path} {
+		if e.Value != "" {
+			e.Origin = origin
+		}
+	}
+	for _, list := range [][]Entry{s.Env, s.Hide, s.Allow, s.See} {
+		for i := range list {
+			list[i].Origin = origin
+		}
+	}
+	for i := range s.Mounts {
+		s.Mounts[i].Origin = origin
+	}
+	for i := range s.Set {
+		s.Set[i].Origin = origin
+	}
+	for name, limit := range s.Limits {
+		s.Limits[name] = Limit{limit.Value, origin}
+	}
+}
+
+// Stack returns the settings of base with those of upper, which the user trusts as much, over them: both lists hold, and of
+// what there is one of, upper's.
+func Stack(base, upper *Settings) *Settings {
+	out := *base
+	if upper.Network.Value != "" {
+		out.Network = upper.Network
+	}
+	if upper.Path.Value != "" {
+		out.Path = upper.Path
+	}
+	out.Env = slices.Concat(base.Env, upper.Env)
+	out.Hide = slices.Concat(base.Hide, upper.Hide)
+	out.Allow = slices.Concat(base.Allow, upper.Allow)
+	out.See = slices.Concat(base.See, upper.See)
+	out.Set = slices.Concat(base.Set, upper.Set)
+	out.Values = slices.Concat(base.Values, upper.Values)
+	out.Mounts = slices.DeleteFunc(slices.Clone(base.Mounts), func(m Mount) bool {
+		return slices.ContainsFunc(upper.Mounts, func(u Mount) bool { return u.Guest == m.Guest })
+	})
+	out.Mounts = append(out.Mounts, upper.Mounts...)
+	out.Limits = map[string]Limit{}
+	for _, s := range []*Settings{base, upper} {
+		for name, limit := range s.Limits {
+			out.Limits[name] = limit
+		}
+	}
+	return &out
+}

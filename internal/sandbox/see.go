@@ -1,0 +1,163 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/sandbox/view"
+)
+
+// private are the names of files and directories of a user's that hold what lets somebody in elsewhere, or what he keeps
+// to himself: what lies in one of these is not shown by "see", nor is what one lies in. An entry with slashes is a path in
+// a home.
+var private = strings.Fields(`
+	.ssh .gnupg .pki .password-store .netrc .authinfo .authinfo.gpg .git-credentials .pgpass .my.cnf .aws .azure .boto .s3cfg
+	.kube .docker .oci .terraform.d .vault-token .npmrc .yarnrc.yml .pypirc .gem/credentials .cargo/credentials .cargo/credentials.toml
+	.m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .nuget/NuGet/NuGet.Config .composer/auth.json
+	.config/gcloud .config/gh .config/glab-cli .config/hub .config/git/credentials .config/op .config/sops .config/rclone .config/containers .config/doctl
+	.config/google-chrome .config/chromium .config/BraveSoftware .mozilla .thunderbird .config/Signal .config/Slack
+	.local/share/keyrings .local/share/kwalletd .electrum .bitcoin .ethereum
+	.claude/.credentials.json .claude.json .codex/auth.json .gemini/oauth_creds.json .local/share/opencode/auth.json .aider.conf.yml
+	.bash_history .zsh_history .python_history .node_repl_history .viminfo .lesshst .history .local/share/fish/fish_history`)
+
+// see adds what is to be seen to the view, whose homes are known: each path that is hidden, and what the links on the way
+// to it lead through.
+func (p *prepared) see(entries []config.Entry, workspace string) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	s := &seeing{hides: p.plan.View.Hides(), homes: p.plan.View.PersonalDirs, links: map[string]string{}}
+	for _, e := range entries {
+		if err := s.add(e, workspace); err != nil {
+			return err
+		}
+	}
+	for _, seen := range s.seen() {
+		if i := slices.IndexFunc(p.plan.Hide, func(hidden string) bool { return view.Within(seen.Path, hidden) }); i >= 0 {
+			return cli.WithHint(fmt.Errorf("see %s: %s is to be hidden", seen.Path, p.plan.Hide[i]), "take one of the two out")
+		}
+		if seen.Text == "" {
+			p.source(seen.Path)
+		}
+		p.plan.View.Seen = append(p.plan.View.Seen, seen)
+	}
+	return nil
+}
+
+// seeing is what has been found to be seen so far.
+type seeing struct {
+	hides func(path string) bool
+	homes []string
+	links map[string]string // what each says
+	paths []string          // without links
+}
+
+// add adds a path, and what it leads through.
+func (s *seeing) add(e config.Entry, workspace string) error {
+	fail := func(err error, hint string) error {
+		return cli.WithHint(fmt.Errorf("%s: see %s: %w", e.Origin, e.Value, err), hint)
+	}
+	if !filepath.IsAbs(e.Value) {
+		return fail(errors.New("it is not an absolute path"), "")
+	}
+	links, real, err := locate.Hops(e.Value)
+	if err != nil {
+		return fail(err, "take it out, or see what is there")
+	}
+	for _, link := range links {
+		if view.Within(link.Path, workspace) {
+			return fail(fmt.Errorf("%s is a symbolic link in the workspace, which a guest may have made", link.Path), "write the path that it leads to: "+real)
+		}
+	}
+	info, err := os.Lstat(real)
+	switch {
+	case err != nil:
+		return fail(unwrapped(err), "")
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return fail(errors.New("it is neither a directory nor a regular file"), "")
+	case view.Within(real, "/proc") || view.Within(real, "/dev"):
+		return fail(errors.New("the guest has its own"), "")
+	}
+	if !s.hides(real) && !slices.ContainsFunc(links, func(l locate.Link) bool { return s.hides(l.Path) }) {
+		return nil // it is seen anyway
+	}
+	if what, holds := s.private(real); what != "" {
+		const hint = "name what of it is needed, or mount it (\"mounts\" in man art-config), if that is meant"
+		if holds {
+			return fail(fmt.Errorf("it holds %s", what), hint)
+		}
+		return fail(fmt.Errorf("%s is nobody else's to see", what), hint)
+	}
+	for _, link := range links {
+		if s.hides(link.Path) {
+			s.links[link.Path] = link.Text
+		}
+	}
+	if s.hides(real) {
+		s.paths = append(s.paths, real)
+	}
+	return nil
+}
+
+// private returns what of somebody's secrets a path lies in, or holds.
+func (s *seeing) private(path string) (what string, holds bool) {
+	for _, home := range s.homes {
+		home = view.Resolve(home)
+		if view.System(home) {
+			continue
+		}
+		if view.Within(home, path) {
+			return home, path != home
+		}
+		for _, name := range private {
+			secret := filepath.Join(home, name)
+			if view.Within(path, secret) {
+				return secret, false
+			}
+			if _, err := os.Lstat(secret); err == nil && view.Within(secret, path) {
+				return secret, true
+			}
+		}
+	}
+	for _, dir := range []string{"/home", "/root", "/run"} {
+		if path == dir {
+			return dir, false
+		}
+	}
+	for at := path; at != "/"; at = filepath.Dir(at) {
+		if slices.Contains(private, filepath.Base(at)) { // in a home that is not known to be one
+			return at, false
+		}
+	}
+	return "", false
+}
+
+// seen returns what has been found, sorted, and nothing that lies in what is shown.
+func (s *seeing) seen() (list []view.Seen) {
+	slices.Sort(s.paths)
+	var shown []string
+	within := func(path string) bool {
+		return slices.ContainsFunc(shown, func(dir string) bool { return view.Within(path, dir) })
+	}
+	for _, path := range s.paths {
+		if !within(path) {
+			shown = append(shown, path)
+			list = append(list, view.Seen{Path: path})
+		}
+	}
+	var links []view.Seen
+	for path, text := range s.links {
+		if !within(path) {
+			links = append(links, view.Seen{Path: path, Text: text})
+		}
+	}
+	slices.SortFunc(links, func(a, b view.Seen) int { return strings.Compare(a.Path, b.Path) })
+	return append(list, links...)
+}
