@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/riverlytech/art/internal/home"
 	"github.com/riverlytech/art/internal/packaging/completions"
 	"github.com/riverlytech/art/internal/sandbox"
 )
@@ -30,6 +31,7 @@ func TestCompletionsOfferEveryFlag(t *testing.T) {
 		"art rm":     of("force", "q", "quiet"),
 		"art config": configCommand(&o).FlagSet,
 		"art trust":  trustCommand().FlagSet,
+		"art home":   homeCommand(new(home.Options)),
 		"art doctor": doctor,
 	}); err != nil {
 		t.Error(err)

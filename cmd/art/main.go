@@ -47,6 +47,9 @@ func run(args []string) (int, error) {
 			return cli.ExitError, runSync(args)
 		}
 	}
+	if len(args) > 0 && args[0] == "home" {
+		return runHome(args[1:])
+	}
 	options := sandbox.Options{}
 	code := cli.OK
 	run := func(context.Context, []string) (err error) {

@@ -9,6 +9,7 @@ SYNOPSIS
   art diff | pull | push | reset [flags] [path...]
   art status | log | list | rm [flags]
   art [flags] [--] [command...]
+  art home ls | rm | seed | diff [flags] [NAME [path...]]
   art config [flags]
   art trust [--revoke] [--dry-run] [--json] [DIR]
   art doctor [--attack] [--json] [flags]
@@ -32,6 +33,11 @@ DESCRIPTION
 
   With --db, the same goes for the database DB. With neither, the command works on the
   host directory itself, and the rest of its home is gone afterwards.
+
+  home ls lists the homes that --home names, and rm removes some. home seed copies files
+  of your own home into one, once, and home diff shows what is different there since.
+  --force has rm ask nothing, and seed copy logins and replace what is there; --patch
+  prints a unified diff.
 
   doctor looks whether this host has what a session with these flags needs, and says
   what to do about what it lacks; with --attack it tries to break out of one in

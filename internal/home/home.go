@@ -1,8 +1,11 @@
 // Package home keeps the homes that guests share across workspaces: directories of the host, of the user's alone, each
 // with a name. What is in them guests have written, several at a time; nothing of it is followed or believed here.
 //
-//	homes/NAME      the home, which the guest has at /home/agent
-//	homes/.NAME     the sessions that use it have a lock on this file; in it are the mount points that art made in the home
+//	homes/NAME          the home, which the guest has at /home/agent
+//	homes/.NAME         the sessions that use it have a lock on this file; in it are the mount points that art made in
+//	                    the home, and its time is when it was last used
+//	homes/..seeded.NAME the paths that were copied from the user's own home
+//	homes/..gone.NAME   what is being removed
 package home
 
 import (
@@ -67,9 +70,6 @@ func Use(name string) (*Home, error) {
 }
 
 func use(name string) (*Home, error) {
-	if err := Check(name); err != nil {
-		return nil, err
-	}
 	homes, err := Directory()
 	if err != nil {
 		return nil, err
@@ -77,29 +77,45 @@ func use(name string) (*Home, error) {
 	if err := os.MkdirAll(homes, 0o700); err != nil {
 		return nil, err
 	}
-	parent, err := openOwn(unix.AT_FDCWD, homes, homes, unix.O_DIRECTORY)
+	parent, err := openHomes(homes)
 	if err != nil {
 		return nil, err
 	}
 	defer parent.Close()
-	h := &Home{Name: name}
-	if h.lock, err = lock(parent, homes, name, unix.LOCK_SH); err != nil {
+	return open(parent, name, true)
+}
+
+// openHomes opens the directory of the homes. Its name has no symbolic link.
+func openHomes(homes string) (*os.File, error) {
+	real, err := filepath.EvalSymlinks(homes)
+	if err != nil {
 		return nil, err
 	}
-	if err := unix.Mkdirat(int(parent.Fd()), name, 0o700); err != nil && err != unix.EEXIST {
-		h.Close()
-		return nil, fmt.Errorf("make %s: %w", filepath.Join(homes, name), err)
-	}
-	if h.Path, err = filepath.EvalSymlinks(homes); err != nil {
-		h.Close()
+	return openOwn(unix.AT_FDCWD, real, real, unix.O_DIRECTORY)
+}
+
+// open opens a home to use it, and makes it if it is to.
+func open(homes *os.File, name string, make bool) (h *Home, err error) {
+	if err := Check(name); err != nil {
 		return nil, err
 	}
-	h.Path = filepath.Join(h.Path, name)
-	if h.dir, err = openOwn(int(parent.Fd()), name, h.Path, unix.O_DIRECTORY|unix.O_NOFOLLOW); err != nil {
-		h.Close()
+	h = &Home{Name: name, Path: filepath.Join(homes.Name(), name)}
+	defer func() {
+		if err != nil {
+			h.Close()
+		}
+	}()
+	if h.lock, err = lock(homes, name, unix.LOCK_SH); err != nil {
 		return nil, err
 	}
-	return h, nil
+	if make {
+		if err := unix.Mkdirat(int(homes.Fd()), name, 0o700); err != nil && err != unix.EEXIST {
+			return nil, fmt.Errorf("make %s: %w", h.Path, err)
+		}
+		_ = hostdir.SetTimes(h.lock, nil) // now; who cannot write it still has the lock
+	}
+	h.dir, err = openOwn(int(homes.Fd()), name, h.Path, unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	return h, err
 }
 
 // openOwn opens what nobody but the caller may own, and keeps others out of it.
@@ -130,23 +146,27 @@ func openOwn(dir int, name, path string, flags int) (*os.File, error) {
 }
 
 // lock takes a lock on a home: a shared one to use it, one of its own to remove it.
-func lock(homes *os.File, path, name string, how int) (*os.File, error) {
-	fd, err := unix.Openat(int(homes.Fd()), "."+name, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", filepath.Join(path, "."+name), err)
-	}
-	f := os.NewFile(uintptr(fd), filepath.Join(path, "."+name))
+func lock(homes *os.File, name string, how int) (*os.File, error) {
+	path := filepath.Join(homes.Name(), "."+name)
 	for end := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
-		err := unix.Flock(fd, how|unix.LOCK_NB)
+		fd, err := unix.Openat(int(homes.Fd()), "."+name, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		f := os.NewFile(uintptr(fd), path)
+		err = unix.Flock(fd, how|unix.LOCK_NB)
+		if err == nil {
+			st, err := hostdir.Stat(f)
+			if err == nil && st.Nlink > 0 {
+				return f, nil
+			}
+		}
+		f.Close() // in the last case, whoever had the lock has removed the home
 		switch {
-		case err == nil:
-			return f, nil
-		case err == unix.EINTR:
+		case err == nil, err == unix.EINTR:
 		case err != unix.EWOULDBLOCK:
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+			return nil, fmt.Errorf("lock %s: %w", path, err)
 		case how == unix.LOCK_EX, time.Now().After(end):
-			f.Close()
 			return nil, errInUse
 		}
 	}

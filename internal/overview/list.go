@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -49,7 +50,7 @@ func List(databases string, o Options) error {
 		if o.JSON {
 			err = o.object(e)
 		} else {
-			err = o.line("%-*s  %8s  %-16s  %s", width, o.name(e.Name), bytes(e.Size), e.when(), e.where(&o))
+			err = o.line("%-*s  %8s  %-16s  %s", width, o.name(e.Name), cli.Bytes(e.Size), e.when(), e.where(&o))
 		}
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ package overview
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"time"
@@ -57,19 +56,6 @@ func sizeOf(path string) (size int64) {
 		}
 	}
 	return size
-}
-
-// bytes is a size for people.
-func bytes(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return fmt.Sprintf("%dB", n)
-	}
-	f, i := float64(n)/1024, 0
-	for ; math.Round(f*10) >= 10240 && i < len(units)-1; i++ {
-		f /= 1024
-	}
-	return fmt.Sprintf("%.1f%c", f, units[i])
 }
 
 // took is a span of time for people.

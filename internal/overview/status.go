@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/sync"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -158,7 +159,7 @@ func (s *status) pending() string {
 }
 
 func (s *status) show(running *session, o *Options) error {
-	err := o.line("workspace  %s\ndatabase   %s, %s", o.name(s.Workspace), o.name(s.Database), bytes(s.Size))
+	err := o.line("workspace  %s\ndatabase   %s, %s", o.name(s.Workspace), o.name(s.Database), cli.Bytes(s.Size))
 	switch {
 	case running != nil:
 		err = errors.Join(err, o.line("running    %s, process %d, for %s", command(running.Command), running.PID, running.took()))

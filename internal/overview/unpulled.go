@@ -119,7 +119,7 @@ func homeOf(tree *sqlvfs.Snapshot, isWorkspace map[string]bool) string {
 		case n.Attr.IsDir():
 			text += "/ (" + inside(tree, n).String() + ")"
 		case n.Attr.IsRegular():
-			text += " (" + bytes(n.Attr.Size) + ")"
+			text += " (" + cli.Bytes(n.Attr.Size) + ")"
 		}
 		names = append(names, text)
 	}
@@ -140,9 +140,9 @@ type amount struct {
 
 func (n amount) String() string {
 	if n.files == 1 {
-		return "1 file, " + bytes(n.size)
+		return "1 file, " + cli.Bytes(n.size)
 	}
-	return fmt.Sprintf("%d files, %s", n.files, bytes(n.size))
+	return fmt.Sprintf("%d files, %s", n.files, cli.Bytes(n.size))
 }
 
 // inside counts what is in a directory, each inode once, and what is removed from it.

@@ -98,6 +98,10 @@ _art() {
 			_art_trust
 			return
 			;;
+		home)
+			_art_home
+			return
+			;;
 		doctor) from=2 more='--mode --attack --json' offers= ;;
 		esac
 	fi
@@ -124,7 +128,7 @@ _art() {
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif [[ -n $offers ]]; then
 			local own=
-			((COMP_CWORD == 1)) && own=$(compgen -W "run $(_art_presets) diff pull push reset status log list rm config trust doctor" -- "$cur")
+			((COMP_CWORD == 1)) && own=$(compgen -W "run $(_art_presets) diff pull push reset status log list rm home config trust doctor" -- "$cur")
 			_art_command "$COMP_CWORD"
 			COMPREPLY+=($own)
 		fi
@@ -156,6 +160,26 @@ _art_kept() {
 		;;
 	esac
 	return 0
+}
+
+# _art_home completes what comes after art home.
+_art_home() {
+	local word=${COMP_WORDS[2]}
+	_art_scan 2 '' ''
+	if [[ $cur == -* && -z $noflags ]]; then
+		case $word in
+		ls) _art_reply --json --help ;;
+		rm | seed) _art_reply --force -q --quiet --help ;;
+		diff) _art_reply --patch --json --help ;;
+		*) _art_reply --force --json --patch -q --quiet --help ;;
+		esac
+	elif ((COMP_CWORD == 2)); then
+		_art_reply ls rm seed diff
+	elif ((COMP_CWORD == 3)) || [[ $word == rm ]]; then
+		_art_homes
+	else
+		_art_files -f
+	fi
 }
 
 # _art_trust completes what comes after art trust.

@@ -101,7 +101,7 @@ function __art_is
     contains -- "$(commandline -opc)[2]" $argv
 end
 
-complete -c art -n 'not __art_is push pull diff reset status log list rm config trust doctor' -x -a '(__art_payload $__art_valued)'
+complete -c art -n 'not __art_is push pull diff reset status log list rm home config trust doctor' -x -a '(__art_payload $__art_valued)'
 complete -c art -n __art_first -a run -d 'Run a command whose changes stay apart'
 complete -c art -n __art_first -a '(__art_presets)'
 complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
@@ -119,6 +119,13 @@ complete -c art -n '__art_is rm' -s q -l quiet -d 'Say nothing but errors'
 complete -c art -n '__art_is status log' -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
 complete -c art -n '__art_is status log' -s d -l db -r -F -d 'The database'
 complete -c art -n '__art_is status log list rm' -l help -d 'Print help'
+complete -c art -n __art_first -a home -d 'The homes that sessions share'
+complete -c art -n '__art_is home; and test (count (commandline -opc)) = 2' -f -a 'ls rm seed diff'
+complete -c art -n '__art_is home; and test (count (commandline -opc)) = 3; and not contains ls (commandline -opc)' -f -a '(__art_homes)'
+complete -c art -n '__art_is home' -l force -d 'Ask nothing, copy logins too'
+complete -c art -n '__art_is home' -l patch -d 'Print a unified diff'
+complete -c art -n '__art_is home' -s q -l quiet -d 'Say nothing but errors'
+complete -c art -n '__art_is home' -l help -d 'Print help'
 complete -c art -n __art_first -a config -d 'Show the settings of a session'
 complete -c art -n __art_first -a trust -d 'Allow what the settings of a workspace ask for'
 complete -c art -n __art_first -a doctor -d 'Look whether this host has what a session needs'
@@ -150,7 +157,7 @@ complete -c art -n __art_runs -s q -l quiet -d 'Say nothing but errors'
 complete -c art -n __art_runs -l version -d 'Print the version'
 complete -c art -n __art_runs -l help -d 'Print help'
 complete -c art -n '__art_is config' -l schema -d 'Print a JSON schema for editors'
-complete -c art -n '__art_is config trust doctor status log list' -l json -d 'Print an object'
+complete -c art -n '__art_is config trust doctor status log list home' -l json -d 'Print an object'
 complete -c art -n '__art_is doctor' -l attack -d 'Try to break out'
 
 # art push, pull, diff, and the same of art-sync

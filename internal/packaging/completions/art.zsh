@@ -84,6 +84,7 @@ _art_run() {
       'log:show the sessions there were'
       'list:show all databases of workspaces'
       'rm:remove the database of a workspace'
+      'home:the homes that sessions share'
       'config:show the settings of a session'
       'trust:allow what the settings of a workspace ask for'
       'doctor:look whether this host has what a session needs'
@@ -132,6 +133,10 @@ _art_sync_command() {
     rm)
       _arguments '--force[remove it whatever is in it]' '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' \
         '(- *)--help[print help]' '1:database:(${${(f)"$(_call_program databases art list 2>/dev/null)"}%% *})'
+      ;;
+    home)
+      _arguments '--force[ask nothing, copy logins too]' '--patch[print a unified diff]' '--json[print an object a line]' \
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' '(- *)--help[print help]' '1:word:(ls rm seed diff)' '2:home:_art_homes' '*:path:_files'
       ;;
     trust)
       _arguments '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' '--revoke[allow it no more]' \
@@ -191,7 +196,7 @@ _art() {
   case $service in
     art-trace) _art_trace; return ;;
     art)
-      [[ $words[2] == (push|pull|diff|reset|status|log|list|rm|trust) ]] && (( CURRENT > 2 )) || { _art_run; return }
+      [[ $words[2] == (push|pull|diff|reset|status|log|list|rm|home|trust) ]] && (( CURRENT > 2 )) || { _art_run; return }
       ;;
   esac
   if (( CURRENT > 2 )); then
