@@ -254,28 +254,6 @@ func TestClosedTerminalEndsTheSession(t *testing.T) {
 	s.wait()
 }
 
-func TestArtStopsAsAJob(t *testing.T) {
-	s := shell(t)
-	pid := s.cmd.Process.Pid
-	if err := s.cmd.Process.Signal(syscall.SIGTSTP); err != nil {
-		t.Fatal(err)
-	}
-	waitState(t, pid, "T")
-	if m := s.modes(); m.Lflag&unix.ICANON == 0 {
-		t.Error("the terminal is raw while art is stopped")
-	}
-	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(patience); s.modes().Lflag&unix.ICANON != 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the terminal is not raw again")
-		}
-	}
-	s.write("echo back\n")
-	s.expect("back\r\n>")
-}
-
 func TestOnlyTerminalsBecomeTheTerminal(t *testing.T) {
 	s := onScreen(t, "--", "sh", "-c", "for i in 0 1 2; do if [ -t $i ]; then echo $i tty; else echo $i no; fi; done >&2; exit 3")
 	s.expect("0 tty\r\n1 tty\r\n2 tty\r\n")
@@ -286,22 +264,5 @@ func TestOnlyTerminalsBecomeTheTerminal(t *testing.T) {
 	s.expect("0 no\r\n1 no\r\n2 no\r\n")
 	if got := s.wait(); got != 0 {
 		t.Errorf("exit code %d", got)
-	}
-}
-
-func waitState(t *testing.T, pid int, state string) {
-	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		if strings.HasPrefix(rest, state) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("process %d is in state %.1s, not %s", pid, rest, state)
-		}
 	}
 }

@@ -67,7 +67,8 @@ type session struct {
 	diagnosis  diagnosis
 	handover   *handover // the fallback's mount, until the stage has it
 
-	guest   *guest           // nil until the stub has reported
+	guest   *guest           // the payload, or the stub until that has started it; nil until that has reported
+	job     bool             // the guest is the payload, as a job of its terminal with the stub for its parent
 	group   *cgroup.Group    // the guest's, if its limits ask for one
 	master  *os.File         // the guest's terminal
 	ended   unix.Signal      // what ended the session before there was a guest
@@ -282,10 +283,19 @@ func (s *session) handle(m message) {
 		what, hint, _ := strings.Cut(rest, "\n")
 		s.fail(cli.WithHint(errors.New(what), hint))
 	case stub.Started:
-		if err := s.started(m); err != nil {
-			s.fail(err)
-			s.stage.Kill()
-		}
+		s.require(s.started(m))
+	case stub.Running:
+		s.require(s.running(m))
+	case stub.Stopped:
+		s.guestStopped()
+	}
+}
+
+// require ends a session that cannot be.
+func (s *session) require(err error) {
+	if err != nil {
+		s.fail(err)
+		s.stage.Kill()
 	}
 }
 
@@ -314,19 +324,15 @@ func (s *session) retry(why error) {
 	}
 }
 
-// started is called when the guest waits for its terminal to be set up.
+// started is called when the guest waits for its streams to be set up. On a terminal it does not wait, and is not the
+// payload yet.
 func (s *session) started(m message) error {
 	s.closeControl()
-	guest, err := newGuest(m.pid)
-	if err != nil {
+	if err := s.adoptGuest(m.pid); err != nil {
 		return err
 	}
-	s.guest = guest
 	if s.fuseError != nil {
 		s.fuseEnded(s.fuseError)
-	}
-	if err := s.limitGuest(m.pid); err != nil {
-		return err
 	}
 	if m.fd >= 0 {
 		// Not to block, so that it can be closed while it is being read.
@@ -344,6 +350,41 @@ func (s *session) started(m message) error {
 	s.streams.CloseGuest()
 	hungUp := s.hungUp
 	s.streams.Start(s.master, func() { close(hungUp) })
+	if s.master != nil {
+		return nil
+	}
+	return s.letGo(m.pid)
+}
+
+// running is called when the payload on a terminal, whose parent the stub is, waits to begin.
+func (s *session) running(m message) error {
+	if s.job {
+		return nil
+	}
+	s.job = true
+	if err := s.adoptGuest(m.pid); err != nil {
+		return err
+	}
+	return s.letGo(m.pid)
+}
+
+// adoptGuest makes the process pid the one that signals are for.
+func (s *session) adoptGuest(pid int) error {
+	guest, err := newGuest(pid)
+	if err == nil {
+		if s.guest != nil {
+			s.guest.close()
+		}
+		s.guest = guest
+	}
+	return err
+}
+
+// letGo limits the payload, and lets it begin.
+func (s *session) letGo(pid int) error {
+	if err := s.limitGuest(pid); err != nil {
+		return err
+	}
 	return libexec.SendFD(s.link, -1, []byte(stub.Go))
 }
 
@@ -351,6 +392,9 @@ func (s *session) started(m message) error {
 // kernel sends SIGHUP, and what stays after that is ended by force.
 func (s *session) hangup() {
 	s.streams.Hangup()
+	if s.job {
+		s.guest.hangUp()
+	}
 	s.kill = time.After(hangupGrace)
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,8 +43,12 @@ func (s *session) signal(received os.Signal) {
 	switch {
 	case sig == unix.SIGWINCH:
 		s.resize()
+	case sig == unix.SIGTSTP && s.job:
+		s.guest.signal(sig) // and when it has stopped, so does art
 	case sig == unix.SIGTSTP:
 		s.suspend()
+	case sig == unix.SIGCONT && s.job:
+		s.resume() // after a stop of art alone, as by SIGSTOP
 	case sig == unix.SIGHUP && s.master != nil:
 		s.hangup()
 	case s.guest != nil:
@@ -63,34 +68,73 @@ func (s *session) resize() {
 	}
 }
 
-// suspend stops art and the payload, as the job they are to the caller's shell,
-// until the shell continues art.
-func (s *session) suspend() {
+// guestStopped is called when the payload has been stopped, by a key or by itself, and the stub, which is its shell, has
+// nothing better for its terminal. It is the caller's shell that has: to that, art is the job that has stopped.
+func (s *session) guestStopped() {
+	s.streams.Settle()
 	s.streams.Terminal.Restore()
+	stop(true)
+	s.resume()
+}
+
+// resume goes on with the payload, and with the terminal as that has left it.
+func (s *session) resume() {
+	if err := s.streams.Terminal.Raw(); err != nil {
+		s.hangup()
+	}
+	s.resize()
+	s.guest.signal(unix.SIGCONT)
+}
+
+// suspend stops art and a guest that no key of a terminal stops, as the job they are to the caller's shell, until the
+// shell continues art.
+func (s *session) suspend() {
 	if s.guest != nil {
-		// Not SIGTSTP, which the kernel drops: the payload's group has no parent in
-		// its session that could continue it (setpgid(2), orphaned groups).
 		s.guest.signal(unix.SIGSTOP)
 	}
-	stop()
-	if s.master != nil {
-		if err := s.streams.Terminal.Raw(); err != nil {
-			s.hangup()
-		}
-		s.resize()
-	}
+	stop(false)
 	if s.guest != nil {
 		s.guest.signal(unix.SIGCONT)
 	}
 }
 
-// stop stops art until it is continued. The signal is for the thread that sends it, which
-// then does nothing before all of them have stopped; another one could not stop this one at
-// once (signal(7), process-directed signals).
-func stop() {
+// stop stops art until it is continued, and with job the whole process group that it is in, as the terminal would have
+// that stopped art. It returns at once where the kernel finds nobody who would continue it (setpgid(2), orphaned process
+// groups), or where the caller ignores the signal.
+//
+// Go's own handler is out of the way meanwhile. The signal is for the thread that sends it, which then does nothing
+// before all of them have stopped; another one could not stop this one at once (signal(7), process-directed signals).
+func stop(job bool) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP) // cannot fail
+	caught := dispose(unix.SIGTSTP, sigaction{handler: ignored})
+	defer dispose(unix.SIGTSTP, caught)
+	if caught.handler == ignored {
+		return
+	}
+	if job {
+		_ = unix.Kill(0, unix.SIGTSTP) // cannot fail: art may signal itself
+	}
+	// The continuation is no signal for the guest, who is continued once the terminal is its own again.
+	continued := dispose(unix.SIGCONT, sigaction{})
+	defer dispose(unix.SIGCONT, continued)
+	dispose(unix.SIGTSTP, sigaction{})
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGTSTP) // cannot fail
+}
+
+// sigaction is the kernel's struct of that name. Its zero is the default.
+type sigaction struct {
+	handler, flags, restorer uintptr
+	mask                     uint64
+}
+
+const ignored = 1 // SIG_IGN
+
+// dispose sets what a signal does, and returns what it did before.
+func dispose(sig unix.Signal, action sigaction) (before sigaction) {
+	// Fails for no signal that can be caught.
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), uintptr(unsafe.Pointer(&before)), unsafe.Sizeof(action.mask), 0, 0)
+	return before
 }
 
 // guest is the payload's process, which leads a session and a process group.
@@ -108,7 +152,7 @@ func newGuest(pid int) (*guest, error) {
 // caller's sends them to art alone, since the guest has a session of its own.
 func toGroup(sig unix.Signal) bool {
 	switch sig {
-	case unix.SIGINT, unix.SIGQUIT, unix.SIGSTOP, unix.SIGCONT:
+	case unix.SIGINT, unix.SIGQUIT, unix.SIGSTOP, unix.SIGTSTP, unix.SIGCONT:
 		return true
 	}
 	return false
@@ -116,13 +160,25 @@ func toGroup(sig unix.Signal) bool {
 
 // signal sends sig to the payload. It does nothing if that has ended.
 func (g *guest) signal(sig unix.Signal) {
-	const processGroup = 1 << 2 // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
 	if toGroup(sig) {
-		err := unix.PidfdSendSignal(g.pidfd, sig, nil, processGroup)
-		if errors.Is(err, unix.EINVAL) && unix.PidfdSendSignal(g.pidfd, 0, nil, 0) == nil {
-			_ = unix.Kill(-g.pid, sig)
-		}
+		g.signalGroup(sig)
 		return
 	}
 	_ = unix.PidfdSendSignal(g.pidfd, sig, nil, 0)
 }
+
+func (g *guest) signalGroup(sig unix.Signal) {
+	const processGroup = 1 << 2 // PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9
+	err := unix.PidfdSendSignal(g.pidfd, sig, nil, processGroup)
+	if errors.Is(err, unix.EINVAL) && unix.PidfdSendSignal(g.pidfd, 0, nil, 0) == nil {
+		_ = unix.Kill(-g.pid, sig)
+	}
+}
+
+// hangUp does to a job what a shell does whose terminal is gone.
+func (g *guest) hangUp() {
+	g.signalGroup(unix.SIGHUP)
+	g.signalGroup(unix.SIGCONT)
+}
+
+func (g *guest) close() { unix.Close(g.pidfd) }

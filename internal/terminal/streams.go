@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,6 +40,7 @@ type Streams struct {
 	relayed [3]*os.File // art's end of the pipe, where there is one
 	master  *os.File
 	ended   chan struct{} // closed when the guest has ended
+	shown   atomic.Int64  // how many pieces of output the terminal has been given
 
 	outputs sync.WaitGroup
 	mu      sync.Mutex
@@ -156,7 +158,7 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 			keys(master, s.host[0])
 			hangup()
 		}()
-		s.goOutput(reopening{master, s.ended}, s.screen(), "the terminal")
+		s.goOutput(reopening{master, s.ended}, counted{s.screen(), &s.shown}, "the terminal")
 	}
 	if own := s.relayed[0]; own != nil {
 		go func() {
@@ -188,7 +190,7 @@ type source interface {
 	SetReadDeadline(time.Time) error
 }
 
-func (s *Streams) goOutput(from source, to *os.File, name string) {
+func (s *Streams) goOutput(from source, to io.Writer, name string) {
 	s.outputs.Add(1)
 	go func() {
 		defer s.outputs.Done()
@@ -264,6 +266,33 @@ func (r reopening) Read(p []byte) (int, error) {
 			return n, err
 		case <-time.After(retryTime):
 		}
+	}
+}
+
+// counted is a writer whose writes are counted.
+type counted struct {
+	io.Writer
+	n *atomic.Int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.n.Add(1)
+	return n, err
+}
+
+// Settle waits until the terminal shows what the guest has written on its own. That takes the kernel a moment
+// (flush_to_ldisc in drivers/tty/tty_buffer.c), and there may always be more: so until nothing has come for a while.
+func (s *Streams) Settle() {
+	const quiet, limit = 20 * time.Millisecond, 500 * time.Millisecond
+	shown := s.shown.Load()
+	for end := time.Now().Add(limit); time.Now().Before(end); {
+		time.Sleep(quiet)
+		now := s.shown.Load()
+		if now == shown {
+			return
+		}
+		shown = now
 	}
 }
 

@@ -31,18 +31,18 @@ func New(file *os.File) *Terminal {
 	return &Terminal{file: file}
 }
 
-// Raw puts the terminal into raw mode: every key is the guest's.
+// Raw puts the terminal into raw mode: every key is the guest's. It may be called again, when somebody else may have
+// changed the mode.
 func (t *Terminal) Raw() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.saved != nil {
-		return nil
-	}
-	saved, err := term.MakeRaw(int(t.file.Fd()))
+	found, err := term.MakeRaw(int(t.file.Fd()))
 	if err != nil {
 		return fmt.Errorf("put the terminal into raw mode: %w", err)
 	}
-	t.saved = saved
+	if t.saved == nil {
+		t.saved = found
+	}
 	return nil
 }
 

@@ -28,8 +28,12 @@ func (p *Payload) exec() int {
 	if err := p.limitMemory(); err != nil {
 		return fail(err)
 	}
+	return p.notExecuted(p.search(p.Command[0]))
+}
+
+// notExecuted says why the command was not, and returns the exit code.
+func (p *Payload) notExecuted(err error) int {
 	name := p.Command[0]
-	err := p.search(name)
 	switch {
 	case errors.Is(err, unix.ENOENT) && !strings.Contains(name, "/"):
 		err := fmt.Errorf("%s: command not found", name)
@@ -71,20 +75,14 @@ func (p *Payload) loadFilter() error {
 }
 
 func (p *Payload) search(name string) error {
-	if name == "" {
-		return unix.ENOENT
-	}
-	if strings.Contains(name, "/") {
-		return p.execve(name)
-	}
 	result := error(unix.ENOENT)
-	for _, dir := range p.path() {
-		if dir == "" {
-			dir = "." // environ(7): an empty prefix is the current directory
-		}
-		err := p.execve(dir + "/" + name)
+	for _, path := range p.candidates(name) {
+		err := p.execve(path)
 		switch {
 		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+			if strings.Contains(name, "/") {
+				return err
+			}
 		case errors.Is(err, unix.EACCES):
 			result = err // a later directory may hold one that can be run
 		default:
@@ -94,23 +92,49 @@ func (p *Payload) search(name string) error {
 	return result
 }
 
-// limitMemory sets the limit of memory, which every program that comes after inherits. It comes last: Go reserves
-// more than some programs need, and ends where it does not get that.
-func (p *Payload) limitMemory() error {
-	if p.Memory == 0 {
+// candidates are the paths at which the command may be.
+func (p *Payload) candidates(name string) []string {
+	switch {
+	case name == "":
 		return nil
+	case strings.Contains(name, "/"):
+		return []string{name}
 	}
-	var limit unix.Rlimit
-	err := unix.Getrlimit(unix.RLIMIT_DATA, &limit)
-	if err == nil {
-		limit.Max = min(limit.Max, p.Memory)
-		limit.Cur = limit.Max
-		err = unix.Prlimit(0, unix.RLIMIT_DATA, &limit, nil)
+	var paths []string
+	for _, dir := range p.path() {
+		if dir == "" {
+			dir = "." // environ(7): an empty prefix is the current directory
+		}
+		paths = append(paths, dir+"/"+name)
+	}
+	return paths
+}
+
+// limitMemory sets the limit of memory, which every program that comes after inherits. It comes last: Go reserves more
+// than some programs need, and ends where it does not get that.
+func (p *Payload) limitMemory() error {
+	limit, err := p.memoryLimit()
+	if err == nil && limit != nil {
+		err = unix.Prlimit(0, unix.RLIMIT_DATA, limit, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("limit the memory: %w", err)
 	}
 	return nil
+}
+
+// memoryLimit returns the limit of memory to set, or nil.
+func (p *Payload) memoryLimit() (*unix.Rlimit, error) {
+	if p.Memory == 0 {
+		return nil, nil
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_DATA, &limit); err != nil {
+		return nil, err
+	}
+	limit.Max = min(limit.Max, p.Memory)
+	limit.Cur = limit.Max
+	return &limit, nil
 }
 
 func (p *Payload) execve(path string) error {
@@ -155,17 +179,22 @@ func closeOnExec() error {
 // resetSignals gives the payload the dispositions and the mask of a fresh login:
 // execve(2) keeps ignored and blocked signals, and the caller's are not the
 // guest's. SIGURG stays Go's until execve resets it: the runtime preempts with it.
+//
+//go:nosplit
+//go:norace
 func resetSignals() {
-	const maxSignal, setSize = 64, 8
 	var action [4]uintptr // struct sigaction of the kernel: SIG_DFL, no flags, no mask
-	for sig := 1; sig <= maxSignal; sig++ {
+	for sig := uintptr(1); sig <= maxSignal; sig++ {
 		switch unix.Signal(sig) {
 		case unix.SIGKILL, unix.SIGSTOP, unix.SIGURG:
 			continue
 		}
 		// Fails only for signals that the C library keeps; there is none here.
-		unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, setSize, 0, 0)
+		unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&action)), 0, signalSetSize, 0, 0)
 	}
-	var mask uint64
-	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&mask)), 0, setSize, 0, 0)
+	var none uint64
+	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&none)), 0, signalSetSize, 0, 0)
 }
+
+// Signals of the kernel, and the size of a set of them in bytes.
+const maxSignal, signalSetSize = 64, 8

@@ -41,40 +41,57 @@ func ruleset(abi int, mounts bool, sockets []string) (attr rulesetAttr, rules []
 	return attr, rules
 }
 
-// scope keeps the guest among its own processes, for the calling thread and for what that becomes. A kernel without
-// Landlock has no such thing.
+// scope keeps the guest among its own processes, for the calling thread and for what that becomes.
 func (p *Payload) scope() error {
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	switch errno {
-	case 0:
-	case unix.ENOSYS, unix.EOPNOTSUPP: // not built, not enabled
-		return nil
-	default:
-		return fmt.Errorf("scope the guest: %w", errno)
+	fd, err := p.openRuleset()
+	if err != nil || fd < 0 {
+		return err
 	}
-	attr, rules := ruleset(int(abi), p.Mounts, p.Sockets)
-	if attr == (rulesetAttr{}) {
-		return nil
-	}
-	if err := attr.enforce(rules); err != nil {
+	defer unix.Close(fd)
+	if err := restrict(fd); err != nil {
 		return fmt.Errorf("scope the guest: %w", err)
 	}
 	return nil
 }
 
-func (attr *rulesetAttr) enforce(rules []rule) error {
+// openRuleset returns the ruleset for the guest, or -1 on a kernel that has no such thing.
+func (p *Payload) openRuleset() (fd int, err error) {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	switch errno {
+	case 0:
+	case unix.ENOSYS, unix.EOPNOTSUPP: // not built, not enabled
+		return -1, nil
+	default:
+		return -1, fmt.Errorf("scope the guest: %w", errno)
+	}
+	attr, rules := ruleset(int(abi), p.Mounts, p.Sockets)
+	if attr == (rulesetAttr{}) {
+		return -1, nil
+	}
+	if fd, err = attr.open(rules); err != nil {
+		return -1, fmt.Errorf("scope the guest: %w", err)
+	}
+	return fd, nil
+}
+
+// open returns a ruleset of the kernel's that has the rules.
+func (attr *rulesetAttr) open(rules []rule) (int, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(attr)), unsafe.Sizeof(*attr), 0)
 	if errno != 0 {
-		return errno
+		return -1, errno
 	}
-	defer unix.Close(int(fd))
 	for _, r := range rules {
 		if err := r.add(int(fd)); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
-			return fmt.Errorf("%s: %w", r.path, err)
+			unix.Close(int(fd))
+			return -1, fmt.Errorf("%s: %w", r.path, err)
 		}
 	}
-	// bubblewrap has set no_new_privs, without which this is refused.
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
+	return int(fd), nil
+}
+
+// restrict holds the calling thread to the ruleset. bubblewrap has set no_new_privs, without which this is refused.
+func restrict(ruleset int) error {
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
 		return errno
 	}
 	return nil

@@ -61,7 +61,11 @@ func TestEnforce(t *testing.T) {
 		runtime.LockOSThread()
 		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		if err == nil {
-			err = attr.enforce(rules)
+			var fd int
+			if fd, err = attr.open(rules); err == nil {
+				err = restrict(fd)
+				unix.Close(fd)
+			}
 		}
 		if err == nil {
 			err = os.Rename(filepath.Join(dir, "a", name), filepath.Join(dir, "b", name))

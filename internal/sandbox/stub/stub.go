@@ -17,11 +17,15 @@ import (
 
 // Messages between the stub and art.
 const (
-	// Started goes to art, with the terminal's master if there is one. Its
-	// credentials tell art the process id of the payload.
+	// Started goes to art, with the terminal's master if there is one. Without a terminal its credentials
+	// tell art the process id of the payload, which then waits.
 	Started = "started"
-	// Go answers: art has set up the terminal.
+	// Running comes from the payload on a terminal, which waits. Its credentials tell its process id.
+	Running = "running"
+	// Go answers: art has set up the streams and the limits.
 	Go = "go"
+	// Stopped says that the payload has been stopped as a job of its terminal.
+	Stopped = "stopped"
 )
 
 // Main runs the stub. It returns only if that failed, with the exit code.
@@ -37,7 +41,8 @@ func Main() int {
 	if err != nil {
 		return fail(fmt.Errorf("read what to run: %w", err))
 	}
-	if err := p.prepare(); err != nil {
+	link := os.NewFile(stage.LinkFD, "link")
+	if err := p.prepare(link); err != nil {
 		return fail(err)
 	}
 	if len(p.Command) == 0 {
@@ -47,16 +52,22 @@ func Main() int {
 		}
 		p.Command = []string{shell}
 	}
+	if p.onTerminal() {
+		return p.runJob(link)
+	}
 	return p.exec()
 }
+
+// onTerminal says whether any of the streams is the terminal.
+func (p *Payload) onTerminal() bool { return p.Terminal != [3]bool{} }
 
 func fail(err error) int {
 	cli.Fail("art", err)
 	return cli.ExitArt
 }
 
-// prepare gives the process its session and streams, and waits for art.
-func (p *Payload) prepare() error {
+// prepare gives the process its session and streams. Without a terminal it waits for art; otherwise the payload does.
+func (p *Payload) prepare(link *os.File) error {
 	for i, terminal := range p.Terminal {
 		if !terminal {
 			if err := stream(i); err != nil {
@@ -67,16 +78,17 @@ func (p *Payload) prepare() error {
 	if _, err := unix.Setsid(); err != nil {
 		return fmt.Errorf("start a session: %w", err)
 	}
-	link := os.NewFile(stage.LinkFD, "link")
-	if p.Terminal == [3]bool{} {
+	if p.onTerminal() {
+		if err := p.terminal(link); err != nil {
+			return err
+		}
+	} else {
 		if err := libexec.SendFD(link, -1, []byte(Started)); err != nil {
 			return err
 		}
-	} else if err := p.terminal(link); err != nil {
-		return err
-	}
-	if _, _, err := libexec.RecvFD(link); err != nil {
-		return fmt.Errorf("wait for art: %w", err)
+		if _, _, err := libexec.RecvFD(link); err != nil {
+			return fmt.Errorf("wait for art: %w", err)
+		}
 	}
 	if err := p.enter(); err != nil {
 		return err

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/processes"
+)
+
+// face is a program with a terminal interface, which does with the terminal what agents do. By a key it stops itself.
+const face = `
+import fcntl, os, select, signal, struct, sys, termios, tty
+modes = termios.tcgetattr(0)
+def put(text): os.write(int(sys.argv[1]), text.encode())
+def size(): return "%dx%d" % struct.unpack("HHHH", fcntl.ioctl(0, termios.TIOCGWINSZ, bytes(8)))[:2]
+def begin(word):
+    tty.setraw(0)
+    put("\x1b[?1049h\x1b[?25l\x1b[?1000h\x1b[?1006h\x1b[?2004h\x1b[H\x1b[2J%s %s" % (word, size()))
+def end():
+    put("\x1b[?2004l\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?1049l")
+    termios.tcsetattr(0, termios.TCSADRAIN, modes)
+continued, wake = [], os.pipe()
+def on_continue(*_):
+    os.write(wake[1], b".")
+signal.signal(signal.SIGCONT, on_continue)
+begin("begun")
+while True:
+    ready = select.select([0, wake[0]], [], [])[0]
+    if wake[0] in ready:
+        os.read(wake[0], 100)
+        begin("continued")
+        continue
+    key = os.read(0, 1)
+    if key == b"\x1a":
+        end()
+        os.kill(0, signal.SIGTSTP)
+    elif key == b"s":
+        end()
+        os.kill(os.getpid(), signal.SIGSTOP)
+    elif key == b"k":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif key == b"q":
+        end()
+        sys.exit(7)
+    else:
+        put(" key %r" % key)
+`
+
+// faceWorkspace returns a workspace that holds the program face.
+func faceWorkspace(t *testing.T) string {
+	t.Helper()
+	ws := t.TempDir()
+	if err := os.WriteFile(filepath.Join(ws, "face.py"), []byte(face), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return ws
+}
+
+// TestSuspend stops the command itself, and not a job of a shell in the session: art is then the stopped job of the
+// caller's shell, and fg continues both.
+func TestSuspend(t *testing.T) {
+	for name, flags := range map[string]string{"overlay": " -d " + filepath.Join(t.TempDir(), "ws.db"), "direct": "", "traced": " --trace --trace-log /dev/null"} {
+		t.Run(name, func(t *testing.T) {
+			s, art := jobShell(t), "art -q -m "+faceWorkspace(t)+flags+" -- "
+			s.enter(art + "python3 face.py 1")
+			s.shows("begun 24x80")
+			for _, key := range []string{"\x1a", "s"} {
+				s.keys(key)
+				s.shows("Stopped")
+				s.prompt()
+				if s.emulator.IsAltScreen() {
+					t.Error("the shell is on the program's screen")
+				}
+				s.enter("echo so the sh''ell reads lines")
+				s.shows("\nso the shell reads lines")
+				s.resize(30, 100)
+				s.enter("fg")
+				s.shows("continued 30x100")
+				s.keys("x")
+				s.shows("key b'x'")
+			}
+			s.keys("q")
+			s.enter("echo so it ga''ve $?")
+			s.shows("\nso it gave 7")
+
+			// The terminal's own key.
+			s.enter(art + "sh -c 'echo sleeps; sleep 100; echo wo''ken'")
+			s.shows("\nsleeps")
+			s.keys("\x1a")
+			s.shows("Stopped")
+			s.enter("kill %1; echo killed; fg")
+			s.shows("\nkilled")
+			s.prompt()
+		})
+	}
+}
+
+// TestSuspendPipeline stops the whole job that art is one process of.
+func TestSuspendPipeline(t *testing.T) {
+	s := jobShell(t)
+	s.enter("art -q -m " + faceWorkspace(t) + " -- python3 face.py 2 | cat")
+	s.shows("begun 24x80")
+	s.keys("\x1a")
+	s.shows("Stopped")
+	s.enter("jobs; echo li''sted")
+	s.shows("\nlisted")
+	if text := s.text(); !strings.Contains(text, "Stopped") || strings.Contains(text, "Running") {
+		t.Errorf("the shell says\n%s", text)
+	}
+	s.enter("fg")
+	s.shows("continued 24x80")
+	s.keys("q")
+	s.prompt()
+}
+
+// TestNobodyContinues stops a command where there is no shell that could continue art: then it goes on.
+func TestNobodyContinues(t *testing.T) {
+	s := onScreen(t, "art", "-q", "-m", faceWorkspace(t), "--", "python3", "face.py", "1")
+	s.shows("begun 24x80")
+	s.keys("\x1a")
+	s.shows("continued 24x80")
+	s.keys("q")
+	if err := s.cmd.Wait(); s.cmd.ProcessState.ExitCode() != 7 {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestStopFromElsewhere stops art by the signal and not by the key, on a terminal and without one of its own.
+func TestStopFromElsewhere(t *testing.T) {
+	s, art := jobShell(t), "art -q -m "+faceWorkspace(t)
+	for _, flag := range []string{"", " -i=false"} {
+		s.enter(art + flag + " -- sh -c 'echo begun; while sleep 0.1; do test ! -e go || break; done; echo ended'")
+		s.shows("\nbegun")
+		i := slices.IndexFunc(processes.Tree(s.cmd.Process.Pid), func(p processes.Process) bool { return p.Comm == "art" })
+		if err := unix.Kill(processes.Tree(s.cmd.Process.Pid)[i].PID, unix.SIGTSTP); err != nil {
+			t.Fatal(err)
+		}
+		s.shows("Stopped")
+		s.enter("fg")
+		waitForeground(t, s.cmd.Process.Pid, "art")
+		if flag == "" {
+			s.keys("\x03")
+		} else {
+			// Without a terminal of the guest's own, the caller's has the key.
+			s.keys("\x1a")
+			s.shows("Stopped")
+			s.enter("fg")
+			waitForeground(t, s.cmd.Process.Pid, "art")
+			s.keys("\x03")
+		}
+	}
+	s.prompt()
+}

@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// screen is a person in front of a terminal emulator: what they see is what is on the screen, and not what was written.
+type screen struct {
+	t        *testing.T
+	master   *os.File
+	tty      *os.File
+	emulator *vt.SafeEmulator
+	cmd      *exec.Cmd
+	lines    int // the number of jobShell's next command
+}
+
+// onScreen starts the command on a terminal of 24 x 80.
+func onScreen(t *testing.T, name string, args ...string) *screen {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{t: t, master: master, tty: tty, emulator: vt.NewSafeEmulator(80, 24), cmd: exec.Command(name, args...)}
+	s.resize(24, 80)
+	s.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "HISTFILE=/dev/null")
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
+	s.cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+		tty.Close()
+		master.Close()
+		s.emulator.Close()
+	})
+	go io.Copy(s.emulator, master)
+	go io.Copy(master, s.emulator) // its answers to programs that ask the terminal
+	return s
+}
+
+// jobShell is a shell with job control, on a screen.
+func jobShell(t *testing.T) *screen {
+	t.Helper()
+	s := onScreen(t, "bash", "--norc", "--noprofile", "-i")
+	s.keys("PS1='host \\#; '\r")
+	s.lines = 2
+	return s
+}
+
+func (s *screen) keys(keys string) {
+	s.t.Helper()
+	if _, err := s.master.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *screen) resize(rows, cols int) {
+	s.t.Helper()
+	s.emulator.Resize(cols, rows)
+	if err := pty.Setsize(s.master, &pty.Winsize{Rows: uint16(rows), Cols: uint16(cols)}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// text is what is on the screen, lines without spaces at their ends.
+func (s *screen) text() string {
+	var text strings.Builder
+	for y := range s.emulator.Height() {
+		var line strings.Builder
+		for x := range s.emulator.Width() {
+			if cell := s.emulator.CellAt(x, y); cell != nil && cell.Content != "" {
+				line.WriteString(cell.Content)
+			} else {
+				line.WriteByte(' ')
+			}
+		}
+		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return text.String()
+}
+
+// shows waits until text, in which spaces before a new line do not count, is on the screen.
+func (s *screen) shows(text string) {
+	s.t.Helper()
+	s.until("the screen shows "+text, func() bool { return strings.Contains(s.text(), strings.TrimRight(text, " ")) })
+}
+
+func (s *screen) until(what string, is func() bool) {
+	s.t.Helper()
+	if !poll(20*time.Second, is) {
+		s.t.Fatalf("not so: %s; the screen is\n%s", what, s.text())
+	}
+}
+
+// enter types a line at the prompt of jobShell, on a screen that is cleared first.
+func (s *screen) enter(line string) {
+	s.t.Helper()
+	s.prompt()
+	s.keys("\x0c" + line + "\r")
+	s.lines++
+}
+
+// prompt waits until jobShell waits for a line.
+func (s *screen) prompt() {
+	s.t.Helper()
+	prompt := fmt.Sprintf("host %d;", s.lines)
+	s.until("a prompt", func() bool { return strings.HasSuffix(strings.TrimRight(s.text(), "\n"), prompt) })
+}

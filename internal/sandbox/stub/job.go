@@ -1,0 +1,80 @@
+package stub
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/libexec"
+)
+
+// runJob runs the command as a shell does that has job control: in a process group of its own, in the foreground of
+// the terminal. The kernel lets the keys of a terminal stop a process group only if a member has its parent in
+// another group of the same session (setpgid(2), orphaned process groups): somebody who continues it. This is that
+// parent. It tells art when the command stops, and art continues it. It returns the exit code.
+func (p *Payload) runJob(link *os.File) int {
+	// Whoever ends the session ends the command, and what the terminal does to its leader (SIGHUP) is not for this
+	// process, whose exit code becomes the session's.
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
+		unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
+	child, err := p.newChild(link)
+	if err != nil {
+		return fail(err)
+	}
+	pid, err := child.run()
+	if err != nil {
+		return fail(fmt.Errorf("start the command: %w", err))
+	}
+	// The guest is not to trace this process, nor to get at its descriptors (ptrace(2), dumpable).
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fail(fmt.Errorf("protect the link to art: %w", err))
+	}
+	failed, errno, err := child.outcome()
+	if err != nil {
+		return fail(fmt.Errorf("start the command: %w", err))
+	}
+	if failed {
+		_, _ = unix.Wait4(pid, nil, 0, nil)
+		return p.notStarted(child.step, errno)
+	}
+	for fd := range 3 { // the command's alone
+		unix.Close(fd)
+	}
+	return attend(pid, link)
+}
+
+// notStarted says why the child is not the command, and returns the exit code.
+func (p *Payload) notStarted(s step, errno unix.Errno) int {
+	if s == stepExec {
+		return p.notExecuted(errno)
+	}
+	return fail(fmt.Errorf("%s: %w", stepNames[s], errno))
+}
+
+// attend waits for the command's end, tells art each time that it stops, and returns its exit code.
+func attend(pid int, link *os.File) int {
+	for {
+		var status unix.WaitStatus
+		_, err := unix.Wait4(pid, &status, unix.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return cli.ExitArt
+		case status.Exited():
+			return status.ExitStatus()
+		case status.Signaled():
+			return cli.ExitSignal + int(status.Signal())
+		case status.Stopped():
+			// If art is gone so is the sandbox in a moment.
+			_ = libexec.SendFD(link, -1, []byte(Stopped))
+		}
+	}
+}
+
+// terminalStream returns a standard stream that is the terminal.
+func (p *Payload) terminalStream() int { return slices.Index(p.Terminal[:], true) }
