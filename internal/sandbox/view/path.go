@@ -35,6 +35,32 @@ func Resolve(path string) string {
 	return filepath.Join(Resolve(filepath.Dir(path)), filepath.Base(path))
 }
 
+// resolveOutside is Resolve, but for links that lie in one of the directories dirs: what the host has there, the guest
+// does not see.
+func resolveOutside(path string, dirs []string) string {
+	const most = 40 // as many links as the kernel follows (path_resolution(7))
+	at, rest := "/", filepath.Clean(path)
+	for links := 0; rest != "" && rest != "/"; {
+		if withinAny(at, dirs) {
+			return filepath.Join(at, rest)
+		}
+		name, after, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+		next := filepath.Join(at, name)
+		target, err := os.Readlink(next)
+		if err != nil || links == most {
+			at, rest = next, after
+			continue
+		}
+		links++
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		// Where a target goes back up, at is a path without links: ".." of it is what the kernel finds.
+		rest = target + "/" + after
+	}
+	return at
+}
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

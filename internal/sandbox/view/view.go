@@ -118,7 +118,7 @@ func (v *View) Tree() (*Tree, error) {
 	home := Resolve(Home)
 	homes := filepath.Dir(home)
 	scratch, hidden, own := v.emptied()
-	binds := v.resolvedBinds(home)
+	binds := v.resolvedBinds(home, own)
 	passwd, group := Resolve("/etc/passwd"), Resolve("/etc/group")
 
 	places, made := append([]string{passwd, group}, own...), own
@@ -290,7 +290,9 @@ func System(dir string) bool {
 	return false
 }
 
-func (v *View) resolvedBinds(home string) []Mount {
+// resolvedBinds returns the binds with their places as the guest finds them. own are the directories of which the guest
+// sees nothing of the host's.
+func (v *View) resolvedBinds(home string, own []string) []Mount {
 	var binds []Mount
 	for _, bind := range v.Binds {
 		if Within(bind.Guest, Home) {
@@ -298,7 +300,7 @@ func (v *View) resolvedBinds(home string) []Mount {
 			// bwrap keeps them within the view.
 			bind.Guest = home + bind.Guest[len(Home):]
 		} else {
-			bind.Guest = Resolve(bind.Guest)
+			bind.Guest = resolveOutside(bind.Guest, own)
 		}
 		binds = append(binds, bind)
 	}

@@ -270,6 +270,36 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// Links in what the guest does not see of the host lead nowhere.
+func TestResolveOutside(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	homes := filepath.Join(dir, "homes")
+	if err := os.MkdirAll(filepath.Join(homes, "me"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{
+		"home": "homes", "homes/me/tool": "/usr/bin/tool", "homes/me/bin": "../../usr", "bin": dir + "/usr/bin//", "loop": "loop", "up": "./homes/../homes/me",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{
+		"/home/me/tool": "/homes/me/tool", "/homes/me/bin/x": "/homes/me/bin/x", "/bin": "/usr/bin", "/bin/x": "/usr/bin/x",
+		"/loop/x": "/loop/x", "/up/tool/x": "/homes/me/tool/x", "/none/x": "/none/x", "": "",
+	} {
+		if got := resolveOutside(dir+path, []string{"/proc", homes}); got != dir+want {
+			t.Errorf("%s resolves to %s, want %s", path, strings.TrimPrefix(got, dir), want)
+		}
+	}
+	if got := resolveOutside("/", nil); got != "/" {
+		t.Errorf("/ resolves to %s", got)
+	}
+}
+
 func TestPasswdAndGroup(t *testing.T) {
 	host := []byte("root:x:0:0:root:/root:/bin/bash\nagent:x:77:77::/old:/bin/sh\nme:x:1000:1000::/home/me:/bin/zsh\nbroken\nlast:x:10000:1::/:/bin/sh")
 	want := "agent:x:1000:100:agent:/home/agent:/bin/zsh\nroot:x:0:0:root:/root:/bin/bash\nbroken\nlast:x:10000:1::/:/bin/sh\n"
