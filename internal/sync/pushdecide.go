@@ -225,7 +225,7 @@ func (p *pusher) takesLast(f *found) bool {
 
 // bringFile brings a host file, or a symbolic link, to those of its names that are given.
 func (p *pusher) bringFile(same []*found) error {
-	var take []*found
+	var take, keep []*found
 	for _, f := range same {
 		d := f.decision
 		if f.node != nil && !f.removed {
@@ -234,9 +234,7 @@ func (p *pusher) bringFile(same []*found) error {
 		switch {
 		case d.Kind == classify.Guest:
 		case d.Kind == classify.Agreed && d.Content == classify.Guest:
-			if err := p.keep(f); err != nil {
-				return err
-			}
+			keep = append(keep, f)
 		default:
 			take = append(take, f)
 			if f.here && f.node.Attr.IsDir() {
@@ -249,13 +247,19 @@ func (p *pusher) bringFile(same []*found) error {
 		// Of what the guest has under other names only, these get the content.
 		now := slices.DeleteFunc(slices.Clone(take), func(f *found) bool { return f.removed && f.node != row })
 		take = slices.DeleteFunc(take, func(f *found) bool { return slices.Contains(now, f) })
-		switch {
-		case len(now) == 0:
-			return nil
-		case now[0].there == unix.S_IFLNK:
+		if len(now) == 0 {
+			break
+		}
+		if now[0].there == unix.S_IFLNK {
 			return p.symlink(now[0])
 		}
 		if err := p.file(now, row); err != nil {
+			return err
+		}
+	}
+	// After the others, whose row it may be: then each tells the same in a dry run.
+	for _, f := range keep {
+		if err := p.keep(f); err != nil {
 			return err
 		}
 	}

@@ -229,3 +229,25 @@ func TestPushLinksNothingBelowAConflict(t *testing.T) {
 		}
 	})
 }
+
+// A mode that the host has changed of a file with several names comes to each of them, in a dry run too.
+func TestPushTellsModesOfAllNames(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "host")
+	b.push()
+	b.guest(func(g *guest) { g.link("a", "b") })
+	b.pull(b.ws)
+	b.push()
+	b.guest(func(g *guest) { g.link("a", "d") })
+	must(t, os.Chmod(b.path("b"), 0o755))
+	dry, _ := b.push(dryRun)
+	out, _ := b.push()
+	if dry != out || !strings.Contains(out, "FILE /ws/a ") || !strings.Contains(out, "FILE /ws/b ") {
+		t.Errorf("a dry run told\n%sand push\n%s", dry, out)
+	}
+	b.guest(func(g *guest) {
+		if is := g.portrait(); is["a"] != "executable host" || is["b"] != is["a"] || is["d"] != is["a"] {
+			t.Errorf("the guest has %v", is)
+		}
+	})
+}
