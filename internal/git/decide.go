@@ -398,10 +398,15 @@ func (o *objects) peel(id ID) ID {
 }
 
 func ignoreDamage(err error) error {
-	if errors.Is(err, errMissing) || errors.Is(err, errDamaged) || errors.Is(err, errLarge) {
+	if Damaged(err) {
 		return nil
 	}
 	return err
+}
+
+// Damaged tells whether an error is of an object that is missing, damaged or larger than what is read.
+func Damaged(err error) bool {
+	return errors.Is(err, errMissing) || errors.Is(err, errDamaged) || errors.Is(err, errLarge)
 }
 
 type dated struct {

@@ -360,17 +360,22 @@ func (p *puller) printRepos() {
 	}
 }
 
-// importObjects brings the objects of all repositories. Nothing on the host refers to them yet.
+// importObjects brings the objects of all repositories. Nothing on the host refers to them yet. A repository of which
+// one is damaged stays as it is.
 func (p *puller) importObjects() error {
 	for _, r := range p.sortedRepos() {
 		if r.plan == nil || r.plan.Left {
 			continue
 		}
 		if err := r.plan.Import(p.ctx); err != nil {
-			if p.ctx.Err() != nil {
+			switch {
+			case p.ctx.Err() != nil:
 				return errInterrupted
+			case !git.Damaged(err):
+				return fmt.Errorf("%s: %w", p.hostPath(r.dir), err)
 			}
-			return fmt.Errorf("%s: %w", p.hostPath(r.dir), err)
+			r.plan.Leave("left as it is: the guest's " + err.Error())
+			p.report.Stays(p.hostPath(r.dir), r.plan.Conflicts[0])
 		}
 	}
 	return nil
