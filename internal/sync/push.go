@@ -55,7 +55,7 @@ func Push(ctx context.Context, opt Options) error {
 	r := newReporter(&opt, "art-sync")
 	r.Doing = "push"
 	p := &pusher{planner: planner{ctx: ctx, opt: &opt, report: r, host: h, store: s, name: name}, own: settings.Own(abs),
-		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, replaced: map[string]bool{}, seen: map[string]bool{}}
+		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, written: map[sqlvfs.Ino]bool{}, replaced: map[string]bool{}, seen: map[string]bool{}}
 	err = p.run(abs)
 	if err == nil && s != nil && !opt.DryRun && r.Failures == 0 && len(opt.Paths) == 0 && len(opt.Exclude) == 0 && !opt.NoIgnored {
 		err = setWhole(s, name)
@@ -110,6 +110,7 @@ type pusher struct {
 	kins     map[object]*kin         // host files that are postponed
 	owner    map[sqlvfs.Ino]object   // which host file was stored in a row with several names
 	kept     map[sqlvfs.Ino]bool     // rows that have names which the host has
+	written  map[sqlvfs.Ino]bool     // rows that the host's content goes into, since the guest has not changed theirs
 	links    map[sqlvfs.Ino]uint32   // rows that sessions have made for host files with several names, and how many entries they have
 	copiedUp map[object]*sqlvfs.Node // rows of files by the host file that they were copied up from
 	paths    map[object]string       // see pathOf

@@ -119,6 +119,7 @@ func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
 		}
 		whole = whole || n.Origin != nil && n.Origin.Limit > 0
 		p.owner[n.Ino] = objectOf(&f.st)
+		p.written[n.Ino] = whole
 	}
 	changed := whole || row.Attr.Mtime != attr.Mtime || !guests && !sameOwnerAndMode(&row.Attr, &attr)
 	if !p.opt.DryRun {

@@ -194,7 +194,8 @@ func (p *pusher) states(a *item, removed bool) (base, host, guest classify.State
 		base = guest // whatever it agreed with, it has not been changed since
 	}
 	hostWrote := base.Kind != host.Kind || p.hostWrote(a)
-	guestWrote := base.Kind != guest.Kind || !untouched && (a.attr.IsDir() || p.guestWrote(a))
+	stored := a.node != nil && a.was != nil && a.was.Row == a.node.Ino && p.written[a.node.Ino]
+	guestWrote := base.Kind != guest.Kind || !untouched && !stored && (a.attr.IsDir() || p.guestWrote(a))
 	if host.Kind == classify.Dir && guest.Kind == classify.Dir {
 		return base, host, guest
 	}

@@ -251,3 +251,22 @@ func TestPushTellsModesOfAllNames(t *testing.T) {
 		}
 	})
 }
+
+// What push has just stored in a file is no change of the guest's, when another name of it goes.
+func TestPushDeletesANameOfWhatItStores(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "a")
+	b.write("b", "b")
+	b.guest(func(g *guest) { g.link("b", "c"); g.write("c", "guest") })
+	b.pull(b.ws)
+	b.push()
+	b.guest(func(g *guest) { g.rename("c", "a") })
+	b.write("b", "host")
+	must(t, os.Remove(b.path("a")))
+	must(t, os.Rename(b.path("b"), b.path("d")))
+	dry, dryTold, _ := b.run(Push, b.ws, dryRun)
+	out, told, err := b.run(Push, b.ws)
+	if dry != out || dryTold != told || !strings.Contains(out, "DEL  /ws/b\n") || !errors.Is(err, ErrConflicts) {
+		t.Errorf("%v: a dry run told\n%s%sand push\n%s%s", err, dry, dryTold, out, told)
+	}
+}
