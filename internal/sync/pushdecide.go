@@ -214,12 +214,16 @@ func (p *pusher) takesLast(f *found) bool {
 		st, err := p.host.stat(at)
 		return err == nil && !p.hostWrote(&item{path: at, was: p.base[at], there: kind(st.Mode), now: fingerprintOf(&st)})
 	}
+	left := func(at string) bool { // the host has it still, if with other content
+		st, err := p.host.stat(at)
+		return err == nil && (has(at) || p.written[n.Ino] && kind(st.Mode) == unix.S_IFREG)
+	}
 	if slices.ContainsFunc(p.names(n.Ino), func(at string) bool { return at != f.at && (p.base[at] == nil || has(at)) }) {
 		return false
 	}
 	return slices.ContainsFunc(p.basePaths(n.Ino), func(at string) bool {
 		m, _ := p.node(at)
-		return (m == nil || m.Ino != n.Ino) && has(at)
+		return (m == nil || m.Ino != n.Ino) && left(at)
 	})
 }
 

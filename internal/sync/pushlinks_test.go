@@ -3,6 +3,7 @@ package sync
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -268,5 +269,31 @@ func TestPushDeletesANameOfWhatItStores(t *testing.T) {
 	out, told, err := b.run(Push, b.ws)
 	if dry != out || dryTold != told || !strings.Contains(out, "DEL  /ws/b\n") || !errors.Is(err, ErrConflicts) {
 		t.Errorf("%v: a dry run told\n%s%sand push\n%s%s", err, dry, dryTold, out, told)
+	}
+}
+
+// Each side has removed another name of a file, and the host has written to the one that is left there: what it
+// wrote is stored, and the guest's name stays.
+func TestPushKeepsTheLastNameOfWhatItStores(t *testing.T) {
+	b := newBench(t)
+	b.write("c", "both")
+	must(t, os.Link(b.path("c"), b.path("b")))
+	b.push()
+	b.guest(func(g *guest) {
+		g.chmod("b", 0o755)
+		g.remove("c")
+	})
+	hostEditor{b}.append("c", "host")
+	must(t, os.Remove(b.path("b")))
+	for range 2 {
+		if _, told, err := b.run(Push, b.ws); !errors.Is(err, ErrConflicts) || !slices.Equal(conflicts(told), []string{"b"}) {
+			t.Errorf("%v\n%s", err, told)
+		}
+		b.run(Pull, b.ws)
+		b.guest(func(g *guest) {
+			if is := g.portrait(); is["b"] != "executable bothhost" {
+				t.Errorf("the guest has %v", is)
+			}
+		})
 	}
 }
