@@ -2,6 +2,7 @@ package sync
 
 import (
 	"errors"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -156,7 +157,7 @@ func (p *pusher) pathOf(o object) string {
 	return p.paths[o]
 }
 
-// names returns the names that a file's row has in the workspace.
+// names returns the names that a file's row has in the workspace, in order.
 func (p *pusher) names(ino sqlvfs.Ino) []string {
 	if p.rowNames == nil {
 		p.rowNames = map[sqlvfs.Ino][]string{}
@@ -164,6 +165,9 @@ func (p *pusher) names(ino sqlvfs.Ino) []string {
 			for _, e := range p.tree.Node(dir).Children {
 				p.rowNames[e.Ino] = append(p.rowNames[e.Ino], join(at, e.Name))
 			}
+		}
+		for _, names := range p.rowNames {
+			slices.Sort(names) // not by the order of a map
 		}
 	}
 	return p.rowNames[ino]
