@@ -257,6 +257,9 @@ func (p *pusher) bringFile(same []*found) error {
 		if now[0].there == unix.S_IFLNK {
 			return p.symlink(now[0])
 		}
+		if row != nil && slices.ContainsFunc(now, func(f *found) bool { return !f.removed }) {
+			p.kept[row.Ino] = true
+		}
 		if err := p.file(now, row); err != nil {
 			return err
 		}
