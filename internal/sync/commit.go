@@ -193,10 +193,11 @@ func (p *puller) dropOrigin(at string) error {
 		o := row.Origin
 		switch {
 		case o == nil || o.Path != at:
-		case !p.named[n.Ino] && !ownContent(n):
+		case p.named[n.Ino] == 0 && !ownContent(n):
 			row.Attr.Nlink = 0
 			p.store.Dirty(row)
-		case p.named[n.Ino] && o.Limit == 0:
+		case p.named[n.Ino] > 0 && o.Limit == 0:
+			row.Attr.Nlink = min(row.Attr.Nlink, p.named[n.Ino]) // it counted the host's other names too
 			p.store.SetOrigin(row, nil)
 		}
 		return nil

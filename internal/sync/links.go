@@ -169,7 +169,7 @@ func (p *planner) keepLast() {
 func (p *planner) livesOn(n *sqlvfs.Node, a *item, names []*item) bool {
 	another := func(at string) bool { return at != a.path }
 	switch {
-	case !p.named[n.Ino]:
+	case p.named[n.Ino] == 0:
 		return false
 	case !slices.ContainsFunc(p.basePaths(n.Ino), another) && (n.Origin == nil || !another(n.Origin.Path)):
 		return true // it had this name alone

@@ -41,7 +41,7 @@ type planner struct {
 	origins  map[string]*sqlvfs.Node     // by the path of their origin in this workspace
 	rowPaths map[sqlvfs.Ino]string       // paths that have a baseline, by its row
 	pathsOf  map[sqlvfs.Ino][]string     // see basePaths
-	named    map[sqlvfs.Ino]bool         // inodes that have an entry
+	named    map[sqlvfs.Ino]uint32       // how many entries an inode has
 	places   map[sqlvfs.Ino]string       // paths of the workspace's directories
 
 	items []*item      // in the order of the tree: a directory before what is in it, unless it is removed
@@ -116,7 +116,7 @@ func (p *planner) needOutside() {
 	for at, n := range p.origins {
 		switch {
 		case inside[n.Ino] || n.Ino == p.top.Ino:
-		case n.Attr.IsDir() || n.Origin.Limit > 0 && (p.named[n.Ino] || n.Holds):
+		case n.Attr.IsDir() || n.Origin.Limit > 0 && (p.named[n.Ino] > 0 || n.Holds):
 			p.needed[at] = true
 		}
 	}

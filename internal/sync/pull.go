@@ -203,20 +203,21 @@ func (p *planner) index() {
 		o = p.top.Origin
 	}
 	p.sameTree = !p.exports && (o == nil || o.Fingerprint.Ino == p.id.Ino)
-	p.named = map[sqlvfs.Ino]bool{}
+	p.named = map[sqlvfs.Ino]uint32{}
 	p.origins = map[string]*sqlvfs.Node{}
 	p.tree.All(func(n *sqlvfs.Node) {
 		for _, e := range n.Children {
-			p.named[e.Ino] = true
+			p.named[e.Ino]++
 		}
 	})
+	named := func(n *sqlvfs.Node) bool { return p.named[n.Ino] > 0 }
 	p.tree.All(func(n *sqlvfs.Node) {
 		if n.Origin == nil || n.Origin.Base != p.name {
 			return
 		}
 		// A row that still has a name tells more than one that tells of a removed one.
 		was := p.origins[n.Origin.Path]
-		if was == nil || p.named[n.Ino] && !p.named[was.Ino] || p.named[n.Ino] == p.named[was.Ino] && n.Ino < was.Ino {
+		if was == nil || named(n) && !named(was) || named(n) == named(was) && n.Ino < was.Ino {
 			p.origins[n.Origin.Path] = n
 		}
 	})

@@ -227,11 +227,11 @@ func (p *pusher) enter(f *found, row *sqlvfs.Inode, change func()) error {
 // the host's names only that are left as they are.
 func (p *pusher) countEntries(row *sqlvfs.Inode, names []*found) {
 	n, ok := p.links[row.Ino]
-	if !ok && (p.named[row.Ino] || p.tree.Node(row.Ino) == nil) {
+	if !ok && (p.named[row.Ino] > 0 || p.tree.Node(row.Ino) == nil) {
 		return
 	}
 	delete(p.links, row.Ino)
-	p.named[row.Ino] = true
+	p.named[row.Ino] = max(p.named[row.Ino], 1)
 	if p.limit != nil {
 		n += uint32(max(0, int(names[0].st.Nlink)-len(names)))
 	}

@@ -35,7 +35,7 @@ func (p *pusher) loadGuest() error {
 	}
 	p.copiedUp = map[object]*sqlvfs.Node{}
 	for _, n := range p.origins {
-		if o := n.Origin; p.sameTree && n.Attr.IsRegular() && (p.named[n.Ino] || ownContent(n)) && n.Attr.Nlink > 0 {
+		if o := n.Origin; p.sameTree && n.Attr.IsRegular() && (p.named[n.Ino] > 0 || ownContent(n)) && n.Attr.Nlink > 0 {
 			of := object{o.Dev, o.Fingerprint.Ino}
 			if was := p.copiedUp[of]; was == nil || n.Ino < was.Ino { // not by the order of a map
 				p.copiedUp[of] = n
@@ -91,7 +91,7 @@ func (p *pusher) elsewhere(a *item, removed bool) (*sqlvfs.Node, *sqlvfs.Baselin
 		return p.tree.Node(b.Row), b
 	}
 	n, was := p.copiedUp[object{a.now.Dev, a.now.Ino}], a.was
-	if stands(n) || n != nil && !removed && !p.named[n.Ino] { // it shows under the host's other names
+	if stands(n) || n != nil && !removed && p.named[n.Ino] == 0 { // it shows under the host's other names
 		if was == nil {
 			was = p.base[n.Origin.Path]
 		}

@@ -297,3 +297,24 @@ func TestPushKeepsTheLastNameOfWhatItStores(t *testing.T) {
 		})
 	}
 }
+
+// Once a file of the guest's has nothing to do with the host's any more, it has as many links as names.
+func TestPullCountsTheNamesThatAreLeft(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "host")
+	b.push()
+	b.guest(func(g *guest) { g.write("a", "guest") })
+	must(t, os.Link(b.path("a"), b.path("b")))
+	must(t, os.Truncate(b.path("b"), 0))
+	b.guest(func(g *guest) {
+		g.write("b", "guest, later")
+		g.rename("b", "a")
+	})
+	out, told, err := b.run(Pull, b.ws)
+	if !errors.Is(err, ErrConflicts) || !slices.Equal(conflicts(told), []string{"a"}) || !strings.Contains(out, "DEL  ws/b\n") {
+		t.Errorf("%v\n%s%s", err, out, told)
+	}
+	if found, err := sqlvfs.Check(b.db); err != nil || len(found) > 0 {
+		t.Errorf("the database is damaged: %v %v", found, err)
+	}
+}
