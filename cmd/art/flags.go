@@ -70,6 +70,7 @@ func runCommand(o *sandbox.Options, run func(context.Context, []string) error) *
 			given := map[string]bool{}
 			fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 			o.DefaultWorkspace = !given["mount"]
+			o.NoHome = given["home"] && o.Home == ""
 			switch {
 			case network == "host", network == "none", !given["network"]:
 				o.Network = network

@@ -12,6 +12,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/home"
+	"github.com/riverlytech/art/internal/preset"
 )
 
 // homeFlags are those of what art home does, by its name; "" has all.
@@ -60,6 +61,7 @@ func runHome(args []string) (int, error) {
 		}
 		return code, nil
 	case "seed":
+		o.Seeds = seeds(args[1])
 		err = home.Seed(args[1], args[2:], o)
 	case "diff":
 		differs, err := home.Diff(args[1], args[2:], o)
@@ -74,6 +76,18 @@ func runHome(args []string) (int, error) {
 		return cli.ExitError, err
 	}
 	return cli.OK, nil
+}
+
+// seeds returns the paths that presets say are safe to copy into their home.
+func seeds(name string) (paths []string) {
+	for _, n := range preset.Names() {
+		if p, err := preset.Load(n); err == nil && p.Home == name {
+			for _, s := range p.Seed {
+				paths = append(paths, s.Path)
+			}
+		}
+	}
+	return paths
 }
 
 // checkHome checks what follows art home.

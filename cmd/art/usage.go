@@ -54,7 +54,8 @@ FLAGS
                            direct; run is overlay)
       --name NAME          what the workspace is called in the guest (default: as the
                            directory)
-      --home NAME          a home that sessions in other workspaces share
+      --home NAME          a home that sessions in other workspaces share (default: that
+                           of the preset)
       --adopt              the workspace was moved here
   -i, --interactive=BOOL   a terminal for the command, if there is one (default: true)
       --network MODE       host or none (default: host, or what a sandbox.json says)

@@ -60,6 +60,7 @@ func ReadPreset(name, file, home string, text []byte, allowed []string) (*Preset
 	if len(p.Program) == 0 {
 		return nil, root.errorf(`the key "program" is missing`)
 	}
+	p.Settings.Home.Value = p.Home
 	p.Settings.cameFrom(p.Origin)
 	return p, nil
 }
@@ -69,6 +70,7 @@ func (p *Preset) keys(src *source) map[string]func(*node) error {
 	settings := src.keys(p.Settings, new(bool))
 	delete(settings, "enabled")
 	delete(settings, "$schema")
+	delete(settings, "home")
 	return map[string]func(*node) error{
 		"$schema":   text(new(string)),
 		"program":   texts(&p.Program, "the name of a program", isWord),
@@ -171,7 +173,7 @@ func isPattern(s string) bool {
 
 // cameFrom says of all settings where they came from.
 func (s *Settings) cameFrom(origin string) {
-	for _, e := range []*Entry{&s.Network, &s.Path} {
+	for _, e := range []*Entry{&s.Network, &s.Path, &s.Home} {
 		if e.Value != "" {
 			e.Origin = origin
 		}
@@ -201,6 +203,9 @@ func Stack(base, upper *Settings) *Settings {
 	}
 	if upper.Path.Value != "" {
 		out.Path = upper.Path
+	}
+	if upper.Home.Value != "" {
+		out.Home = upper.Home
 	}
 	out.Env = slices.Concat(base.Env, upper.Env)
 	out.Hide = slices.Concat(base.Hide, upper.Hide)

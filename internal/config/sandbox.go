@@ -104,6 +104,8 @@ type Settings struct {
 	// Databases is the directory of the databases that are kept for workspaces. Only the
 	// user's file has it.
 	Databases Entry
+	// Home is the name of the guest's home, if that is to be one that sessions share. Only the user's file has it.
+	Home Entry
 	// Files are those that these settings of a workspace come from.
 	Files []File
 	// Content stands for the text of the files that these settings of a workspace come
@@ -187,6 +189,14 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			s.Mode = Entry{word, n.origin()}
 			return err
 		},
+		"home": func(n *node) error {
+			name, err := n.text()
+			if err == nil && !IsPresetName(name) {
+				err = n.errorf("%q is not the name of a home: small letters, digits, dots, and - and _", name)
+			}
+			s.Home = Entry{name, n.origin()}
+			return err
+		},
 		"mounts": func(n *node) error {
 			s.Mounts = []Mount{}
 			return n.list(func(item *node) error {
@@ -208,7 +218,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		},
 	}
 	if !src.user {
-		for _, key := range []string{"workspace", "db", "mode"} {
+		for _, key := range []string{"workspace", "db", "mode", "home"} {
 			keys[key] = func(n *node) error { return n.errorf("%q can only be set in the user's file", key) }
 		}
 	}

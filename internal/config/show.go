@@ -88,6 +88,9 @@ func (s *Settings) list() (all []Setting) {
 	if s.Databases.Value != "" {
 		entries("db", []Entry{s.Databases})
 	}
+	if s.Home.Value != "" {
+		entries("home", []Entry{s.Home})
+	}
 	entries("network", []Entry{s.Network})
 	entries("path", []Entry{s.Path})
 	entries("env", s.Env)

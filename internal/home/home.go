@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,9 +21,6 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/hostdir"
 )
-
-// maxName bounds a home's name, which is a file name with a dot before it.
-const maxName = 100
 
 // lockWait is how long to wait for a home that is being removed, or of which mount points are.
 const lockWait = 2 * time.Second
@@ -41,12 +37,8 @@ type Home struct {
 
 // Check returns an error if name cannot be the name of a home.
 func Check(name string) error {
-	ok := name != "" && len(name) <= maxName && name[0] != '.' && name[0] != '-'
-	for _, c := range []byte(name) {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("._-", c) >= 0)
-	}
-	if !ok {
-		return cli.WithHint(fmt.Errorf("%q cannot be the name of a home", name), "use letters, digits, dots, dashes and underscores")
+	if !config.IsPresetName(name) {
+		return cli.WithHint(fmt.Errorf("%q cannot be the name of a home", name), "use small letters, digits, dots, and - and _")
 	}
 	return nil
 }

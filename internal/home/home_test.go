@@ -25,7 +25,7 @@ func useTest(t *testing.T, name string) *Home {
 
 func TestCheck(t *testing.T) {
 	for name, ok := range map[string]bool{
-		"claude": true, "a.b_C-9": true, "": false, ".": false, "..": false, ".x": false, "-x": false, "a/b": false, "a b": false, "ä": false, "a\x00": false,
+		"claude": true, "a.b_c-9": true, "A": false, "": false, ".": false, "..": false, ".x": false, "-x": false, "a/b": false, "a b": false, "ä": false, "a\x00": false,
 	} {
 		if err := Check(name); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)

@@ -15,11 +15,11 @@ import (
 )
 
 // useHome gives the session the home that is asked for, with a mount point for each thing that is mounted in it.
-func (p *prepared) useHome(o *Options, root *os.File, mounts []config.Mount) (err error) {
-	if o.Home == "" {
+func (p *prepared) useHome(o *Options, name string, root *os.File, mounts []config.Mount) (err error) {
+	if name == "" {
 		return nil
 	}
-	if p.home, err = home.Use(o.Home); err != nil {
+	if p.home, err = home.Use(name); err != nil {
 		return err
 	}
 	p.onRelease(p.home.Close)
@@ -30,7 +30,7 @@ func (p *prepared) useHome(o *Options, root *os.File, mounts []config.Mount) (er
 		return fmt.Errorf("show the workspace: %w", err)
 	}
 	if covers {
-		tell(o, "what the home %s has at ~/%s does not show in this session, since the workspace is there", o.Home, p.name)
+		tell(o, "what the home %s has at ~/%s does not show in this session, since the workspace is there", name, p.name)
 	}
 	places := []string{p.plan.View.Workspace}
 	for _, m := range mounts {

@@ -23,8 +23,10 @@ type Options struct {
 	Name string
 	// Adopt says that the workspace may have been another directory until now.
 	Adopt bool
-	// Home is the name of the home that the guest has; "" is one in the database, or one that is gone afterwards.
-	Home string
+	// Home is the name of the home that the guest has; "" leaves it to the settings, and with NoHome there is none: it is in
+	// the database, or gone afterwards.
+	Home   string
+	NoHome bool
 	// Database is the path of the database. Without one, Overlay takes that which is kept for the workspace.
 	Database string
 	// Interactive asks for a terminal in the guest if standard input is one.

@@ -119,7 +119,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		}
 		p.onRelease(release)
 	}
-	if err := p.useHome(o, root, mounts); err != nil {
+	if err := p.useHome(o, settings.Home.Value, root, mounts); err != nil {
 		return nil, err
 	}
 	if err := p.see(settings.See, view.Resolve(workspace)); err != nil {

@@ -79,6 +79,12 @@ func (o *Options) over(s *config.Settings) error {
 	case s.Path.Value == "":
 		s.Path = config.Entry{Value: "home", Origin: config.Default}
 	}
+	switch {
+	case o.Home != "":
+		s.Home = config.Entry{Value: o.Home, Origin: "--home"}
+	case o.NoHome:
+		s.Home = config.Entry{}
+	}
 	for _, env := range o.Env {
 		s.Env = append(s.Env, config.Entry{Value: env, Origin: "--env"})
 	}
