@@ -118,6 +118,17 @@ func TestSuspendPipeline(t *testing.T) {
 	s.prompt()
 }
 
+// TestPipelineLines shows lines that come to the terminal through another program: they begin at the left.
+func TestPipelineLines(t *testing.T) {
+	s, ws := jobShell(t), t.TempDir()
+	s.enter("art -q -m " + ws + " -- sh -c 'for i in one two; do echo $i; sleep 0.1; done; echo three >&2; sleep 0.2; echo four' | cat")
+	s.shows("\none\ntwo\nthree\nfour\n")
+	s.prompt()
+	// On a terminal of its own the command decides about its lines.
+	s.enter("art -q -m " + ws + " -- sh -c 'stty -opost; echo one; echo two; stty opost'")
+	s.shows("\none\n   two\n")
+}
+
 // TestNobodyContinues stops a command where there is no shell that could continue art: then it goes on.
 func TestNobodyContinues(t *testing.T) {
 	s := onScreen(t, "art", "-q", "-m", faceWorkspace(t), "--", "python3", "face.py", "1")

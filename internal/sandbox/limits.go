@@ -51,7 +51,11 @@ func (s *session) checkProcesses() error {
 func (s *session) limitGuest(pid int) error {
 	for name, resource := range processLimits {
 		if l, ok := s.limits[name]; ok {
-			if err := limit(pid, resource, l.Value); err != nil {
+			value := l.Value
+			if name == "processes" {
+				value += s.uncounted()
+			}
+			if err := limit(pid, resource, value); err != nil {
 				return fmt.Errorf("%s: limit %s: %w", l.Origin, name, err)
 			}
 		}
@@ -60,6 +64,16 @@ func (s *session) limitGuest(pid int) error {
 		s.timeout = time.After(time.Duration(l.Value) * time.Second)
 	}
 	return s.groupGuest(pid)
+}
+
+// uncounted is how many threads the stub has that stays with the payload on a terminal: the kernel counts them as the
+// guest's, and no limit of the user's means them. It starts none any more.
+func (s *session) uncounted() uint64 {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.shell))
+	if s.shell == 0 || err != nil {
+		return 0
+	}
+	return uint64(len(threads))
 }
 
 func groupLimits(limits map[string]config.Limit) cgroup.Limits {

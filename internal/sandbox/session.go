@@ -68,6 +68,7 @@ type session struct {
 	handover   *handover // the fallback's mount, until the stage has it
 
 	guest   *guest           // the payload, or the stub until that has started it; nil until that has reported
+	shell   int              // the process id of the stub, if that stays with the payload on a terminal; 0 otherwise
 	job     bool             // the guest is the payload, as a job of its terminal with the stub for its parent
 	group   *cgroup.Group    // the guest's, if its limits ask for one
 	master  *os.File         // the guest's terminal
@@ -351,6 +352,7 @@ func (s *session) started(m message) error {
 	hungUp := s.hungUp
 	s.streams.Start(s.master, func() { close(hungUp) })
 	if s.master != nil {
+		s.shell = m.pid
 		return nil
 	}
 	return s.letGo(m.pid)

@@ -65,6 +65,9 @@ func Open(interactive bool, host [3]*os.File) (*Streams, error) {
 			return nil, fmt.Errorf("set up %s: %w", streamNames[i], err)
 		}
 	}
+	if s.Terminal != nil {
+		s.Terminal.lines = !s.IsTerminal[1]
+	}
 	return s, nil
 }
 

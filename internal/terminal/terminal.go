@@ -18,9 +18,12 @@ import (
 // Terminal is the caller's terminal.
 type Terminal struct {
 	file *os.File
+	// lines says that lines appear on the terminal that are not of the guest's terminal, as of a pipeline, and need their
+	// carriage returns.
+	lines bool
 
 	mu    sync.Mutex
-	saved *term.State // GUARDED_BY(mu); what to go back to, nil when not raw
+	saved *unix.Termios // GUARDED_BY(mu); what to go back to, nil when not raw
 }
 
 // New returns the terminal that file is, or nil if it is none.
@@ -36,7 +39,10 @@ func New(file *os.File) *Terminal {
 func (t *Terminal) Raw() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	found, err := term.MakeRaw(int(t.file.Fd()))
+	found, err := unix.IoctlGetTermios(int(t.file.Fd()), unix.TCGETS)
+	if err == nil {
+		err = unix.IoctlSetTermios(int(t.file.Fd()), unix.TCSETS, t.raw(found))
+	}
 	if err != nil {
 		return fmt.Errorf("put the terminal into raw mode: %w", err)
 	}
@@ -44,6 +50,19 @@ func (t *Terminal) Raw() error {
 		t.saved = found
 	}
 	return nil
+}
+
+// raw returns the raw mode (cfmakeraw in termios(3)) for a terminal that has the given one.
+func (t *Terminal) raw(modes *unix.Termios) *unix.Termios {
+	raw := *modes
+	raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+	if !t.lines {
+		raw.Oflag &^= unix.OPOST
+	}
+	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+	raw.Cflag = raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
+	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
+	return &raw
 }
 
 // Restore puts the terminal back into the mode from before Raw. It may be called
@@ -56,7 +75,7 @@ func (t *Terminal) Restore() {
 	defer t.mu.Unlock()
 	if t.saved != nil {
 		// Fails if the terminal is gone; then there is nothing to restore.
-		_ = term.Restore(int(t.file.Fd()), t.saved)
+		_ = unix.IoctlSetTermios(int(t.file.Fd()), unix.TCSETS, t.saved)
 		t.saved = nil
 	}
 }
