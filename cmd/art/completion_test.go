@@ -23,16 +23,17 @@ func TestCompletionsOfferEveryFlag(t *testing.T) {
 		return set
 	}
 	if err := completions.Compare(map[string]*flag.FlagSet{
-		"art":        command(&o, nil).FlagSet,
-		"art run":    runCommand(&o, nil).FlagSet,
-		"art status": of("m", "mount", "d", "db", "json"),
-		"art log":    of("m", "mount", "d", "db", "json"),
-		"art list":   of("json"),
-		"art rm":     of("force", "q", "quiet"),
-		"art config": configCommand(&o).FlagSet,
-		"art trust":  trustCommand().FlagSet,
-		"art home":   homeCommand(new(home.Options)),
-		"art doctor": doctor,
+		"art":         command(&o, nil).FlagSet,
+		"art run":     runCommand(&o, nil).FlagSet,
+		"art status":  of("m", "mount", "d", "db", "json"),
+		"art log":     of("m", "mount", "d", "db", "json"),
+		"art list":    of("json"),
+		"art rm":      of("force", "q", "quiet"),
+		"art config":  configCommand(&o).FlagSet,
+		"art trust":   trustCommand().FlagSet,
+		"art presets": presetsCommand(nil).FlagSet,
+		"art home":    homeCommand(new(home.Options)),
+		"art doctor":  doctor,
 	}); err != nil {
 		t.Error(err)
 	}

@@ -70,6 +70,9 @@ func run(args []string) (int, error) {
 	if len(args) > 0 && args[0] == "trust" {
 		cmd, args = trustCommand(), args[1:]
 	}
+	if len(args) > 0 && args[0] == "presets" {
+		cmd, args = presetsCommand(&code), args[1:]
+	}
 	if len(args) > 0 && args[0] == "doctor" {
 		cmd, args = doctorCommand(&options, &code, args[1:])
 	}

@@ -5,13 +5,14 @@ const usage = `NAME
 
 SYNOPSIS
   art run [flags] [--] [command...]
-  art claude | codex [argument...]
+  art claude | codex | gemini | opencode | aider | mini [argument...]
   art diff | pull | push | reset [flags] [path...]
   art status | log | list | rm [flags]
   art [flags] [--] [command...]
   art home ls | rm | seed | diff [flags] [NAME [path...]]
   art config [flags]
   art trust [--revoke] [--dry-run] [--json] [DIR]
+  art presets [--json | --schema] [check NAME]
   art doctor [--attack] [--json] [flags]
 
 DESCRIPTION
@@ -38,6 +39,9 @@ DESCRIPTION
   of your own home into one, once, and home diff shows what is different there since.
   --force has rm ask nothing, and seed copy logins and replace what is there; --patch
   prints a unified diff.
+
+  presets lists the agents that art can be told to run by name, and where they are;
+  with check, it looks what one finds on this host (exit status 1 if it would not run).
 
   doctor looks whether this host has what a session with these flags needs, and says
   what to do about what it lacks; with --attack it tries to break out of one in
@@ -91,6 +95,8 @@ FILES
       also workspace, mode, and db, the directory of the databases. "art config"
       shows what comes of them (--json: an object a line), and "art config --schema" a
       JSON schema for editors. They are always read from the host.
+  $XDG_CONFIG_HOME/art/presets/NAME.json
+      Presets of your own, for "art NAME" ("art presets --schema", man art-config).
   $XDG_STATE_HOME/art/trust
       What "art trust" remembers.
   $XDG_STATE_HOME/art/NAME-HASH.db

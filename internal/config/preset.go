@@ -67,10 +67,7 @@ func ReadPreset(name, file, home string, text []byte, allowed []string) (*Preset
 
 // keys are the keys of a preset, each with what reads its value.
 func (p *Preset) keys(src *source) map[string]func(*node) error {
-	settings := src.keys(p.Settings, new(bool))
-	delete(settings, "enabled")
-	delete(settings, "$schema")
-	delete(settings, "home")
+	settings := presetSettings(src, p.Settings)
 	return map[string]func(*node) error{
 		"$schema":   text(new(string)),
 		"program":   texts(&p.Program, "the name of a program", isWord),
@@ -87,6 +84,15 @@ func (p *Preset) keys(src *source) map[string]func(*node) error {
 		"hooks":     text(&p.Hooks),
 		"limits":    text(&p.Limits),
 	}
+}
+
+// presetSettings are the keys of a preset's settings.
+func presetSettings(src *source, s *Settings) map[string]func(*node) error {
+	keys := src.keys(s, new(bool))
+	for _, key := range []string{"$schema", "enabled", "home"} {
+		delete(keys, key)
+	}
+	return keys
 }
 
 func (p *Preset) home(n *node) error {
@@ -224,4 +230,15 @@ func Stack(base, upper *Settings) *Settings {
 		}
 	}
 	return &out
+}
+
+// PresetKeys are the keys of a preset, and of its settings, sorted.
+func PresetKeys() (whole, settings []string) {
+	p := &Preset{Settings: &Settings{}}
+	src := &source{}
+	keys := presetSettings(src, p.Settings)
+	for _, key := range []string{"workspace", "db", "mode"} { // which an error explains
+		delete(keys, key)
+	}
+	return names(p.keys(src)), names(keys)
 }

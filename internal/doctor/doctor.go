@@ -78,17 +78,21 @@ func Run(o *Options, w io.Writer) (int, error) {
 	if o.Attack {
 		return attackAll(ctx, o, w)
 	}
-	code := cli.OK
 	findings := examine(ctx, o)
 	if ctx.Err() != nil {
 		return cli.ExitArt, errors.New("look at the host: interrupted")
 	}
+	return Tell(findings, o.JSON, w)
+}
+
+// Tell writes findings down, as JSON if asked to. It returns the exit code: 1 if one is a failure.
+func Tell(findings []Finding, asJSON bool, w io.Writer) (code int, err error) {
 	for _, f := range findings {
 		if f.State == Fail {
 			code = cli.ExitError
 		}
 		write := f.write
-		if o.JSON {
+		if asJSON {
 			write = func(w io.Writer) error { return json.NewEncoder(w).Encode(&f) }
 		}
 		if err := write(w); err != nil {

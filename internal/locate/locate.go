@@ -32,6 +32,8 @@ type Program struct {
 	Dirs []string
 	// Values are variables, NAME=VALUE, without which it looks for its files in the guest's home.
 	Values []string
+	// Missing is the interpreter that is not there, if one is not.
+	Missing string
 }
 
 // Host is where to look.
@@ -98,11 +100,13 @@ func (p *Program) follow(h *Host, path string, dirs []string, most int) {
 		beside := append(slices.Clone(p.Dirs), filepath.Join(root, "bin"))
 		if found := h.look(interpreter, append(beside, dirs...)); found != "" {
 			p.follow(h, found, dirs, most-1)
+		} else {
+			p.Missing = interpreter
 		}
+	case executable(interpreter):
+		p.run(h, interpreter, dirs, most-1)
 	default:
-		if executable(interpreter) {
-			p.run(h, interpreter, dirs, most-1)
-		}
+		p.Missing = interpreter
 	}
 }
 

@@ -38,11 +38,9 @@ func parseShebang(text []byte) (interpreter string, named bool) {
 	// _build_shebang).
 	if second, _, _ := bytes.Cut(rest, []byte("\n")); words[0] == "/bin/sh" {
 		if quoted, ok := bytes.CutPrefix(second, []byte("'''exec' ")); ok {
-			path := string(quoted)
-			if quoted[0] == '"' {
-				path, _, _ = strings.Cut(path[1:], `"`)
-			} else {
-				path, _, _ = strings.Cut(path, " ")
+			path, _, _ := strings.Cut(string(quoted), " ")
+			if inside, ok := bytes.CutPrefix(quoted, []byte(`"`)); ok {
+				path, _, _ = strings.Cut(string(inside), `"`)
 			}
 			if filepath.IsAbs(path) && !strings.ContainsRune(path, 0) {
 				return filepath.Clean(path), false

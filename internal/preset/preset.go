@@ -44,8 +44,7 @@ func Is(name string) bool {
 	if _, err := fs.Stat(embedded, path(name)); err == nil {
 		return true
 	}
-	_, err := os.Stat(filepath.Join(Directory(), name+".json"))
-	return err == nil && Directory() != ""
+	return Own(name)
 }
 
 func path(name string) string { return "presets/" + name + ".json" }
@@ -108,6 +107,12 @@ func unwrapped(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// Own says whether the preset of that name is the user's.
+func Own(name string) bool {
+	_, err := os.Stat(filepath.Join(Directory(), name+".json"))
+	return err == nil && Directory() != ""
 }
 
 // Names returns the names of all presets, sorted.

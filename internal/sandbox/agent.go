@@ -28,58 +28,90 @@ func (o *Options) under(user *config.Settings) *config.Settings {
 	return config.Stack(user, o.preset.Settings)
 }
 
-// findProgram finds the preset's program on the host, and adds to the settings what it needs. Without one the command is
-// as it is: the guest may have one of its own.
+// findProgram finds the preset's program on the host, makes it the command, and adds to the settings what it needs. Where
+// the host has none, the guest may have one of its own.
 func (o *Options) findProgram(s *config.Settings) error {
 	if o.preset == nil {
 		return nil
 	}
-	account, err := newAccount()
+	at, err := newPlaces(s.Workspace.Value)
 	if err != nil {
 		return err
 	}
-	hides := (&view.View{PersonalDirs: account.homes}).Hides()
-	host := &locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{view.Resolve(s.Workspace.Value)}}
-	program := host.Find(o.preset.Program...)
-	own := len(o.Command) == 0 || o.Command[0] == o.Preset
-	if own {
+	program := at.host.Find(o.preset.Program...)
+	if len(o.Command) == 0 || o.Command[0] == o.Preset {
 		name := o.preset.Program[0]
 		if program != nil {
 			name = filepath.Base(program.Path)
 		}
-		rest := o.Command
-		if len(rest) > 0 {
-			rest = rest[1:]
-		}
-		o.Command = slices.Concat([]string{name}, o.preset.Arguments, rest)
+		o.Command = slices.Concat([]string{name}, o.preset.Arguments, o.Command[min(1, len(o.Command)):])
 	}
 	if program == nil {
 		return nil
 	}
-	origin := o.preset.Origin
-	for _, path := range program.See {
-		if hidden(path, hides) {
-			s.See = append(s.See, config.Entry{Value: path, Origin: origin})
-		}
+	for _, path := range at.hidden(program.See) {
+		s.See = append(s.See, config.Entry{Value: path, Origin: o.preset.Origin})
 	}
-	var dirs []string
-	for _, dir := range program.Dirs {
-		if hidden(dir, hides) {
-			dirs = append(dirs, dir)
-		}
-	}
-	if dirs != nil {
-		s.Set = append(s.Set, config.Value{Name: "PATH", Value: strings.Join(append(dirs, view.Path), ":"), Origin: origin})
-	}
+	o.dirs = at.hidden(program.Dirs)
 	for _, kv := range program.Values {
 		name, value, _ := strings.Cut(kv, "=")
-		s.Set = append(s.Set, config.Value{Name: name, Value: value, Origin: origin})
+		s.Set = append(s.Set, config.Value{Name: name, Value: value, Origin: o.preset.Origin})
 	}
 	return nil
 }
 
-// hidden says whether the guest does not have all of what leads to a path.
-func hidden(path string, hides func(string) bool) bool {
-	links, real, err := locate.Hops(path)
-	return err == nil && (hides(real) || slices.ContainsFunc(links, func(l locate.Link) bool { return hides(l.Path) }))
+// addPath has the guest's PATH begin with the directories of the preset's program, and those of the caller's PATH of which
+// something is to be seen.
+func (o *Options) addPath(s *config.Settings) error {
+	if len(s.See) == 0 {
+		return nil
+	}
+	at, err := newPlaces(s.Workspace.Value)
+	if err != nil {
+		return err
+	}
+	dirs := o.dirs
+	for _, dir := range at.hidden(filepath.SplitList(os.Getenv("PATH"))) {
+		dir = filepath.Clean(dir)
+		if !slices.Contains(dirs, dir) && slices.ContainsFunc(s.See, func(e config.Entry) bool {
+			return view.Within(dir, e.Value) || view.Within(view.Resolve(dir), view.Resolve(e.Value)) || filepath.Dir(e.Value) == dir
+		}) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if len(dirs) > 0 {
+		path := config.Value{Name: "PATH", Value: strings.Join(append(slices.Clip(dirs), view.Path), ":"), Origin: s.See[0].Origin}
+		s.Set = append([]config.Value{path}, s.Set...)
+	}
+	return nil
+}
+
+// places knows where the caller's programs are, and what of the host the guest does not have.
+type places struct {
+	host  locate.Host
+	hides func(path string) bool
+	homes []string
+}
+
+func newPlaces(workspace string) (*places, error) {
+	account, err := newAccount()
+	if err != nil {
+		return nil, err
+	}
+	return &places{
+		host:  locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{view.Resolve(workspace)}},
+		hides: (&view.View{PersonalDirs: account.homes}).Hides(),
+		homes: account.homes,
+	}, nil
+}
+
+// hidden returns those of paths that the guest does not have, or does not have all of what leads there.
+func (p *places) hidden(paths []string) (list []string) {
+	for _, path := range paths {
+		links, real, err := locate.Hops(path)
+		if err == nil && filepath.IsAbs(path) && (p.hides(real) || slices.ContainsFunc(links, func(l locate.Link) bool { return p.hides(l.Path) })) {
+			list = append(list, path)
+		}
+	}
+	return list
 }

@@ -3,30 +3,75 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
-// tellMissing says why the guest had no program of a name that the caller has: it is in a home, and these are hidden.
+// tellMissing says why the guest had no program of a name that the caller has, or not what that is run by: it is in a
+// home, and these are hidden. What has to be seen for it is the caller's to say.
 func (s *session) tellMissing() {
-	if len(s.payload.Command) == 0 || strings.Contains(s.payload.Command[0], "/") {
+	if len(s.payload.Command) == 0 {
 		return
 	}
-	path, err := exec.LookPath(s.payload.Command[0])
+	name := s.payload.Command[0]
+	at, err := newPlaces(s.plan.Workspace)
 	if err != nil {
 		return
 	}
-	if path, err = filepath.Abs(path); err != nil {
+	var program *locate.Program
+	switch {
+	case !strings.Contains(name, "/"):
+		program = at.host.Find(name)
+	case filepath.IsAbs(name):
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			program = at.host.At(filepath.Clean(name))
+		}
+	}
+	switch {
+	case program != nil:
+		s.proposeSee(at, name, program)
+	case preset.Is(name):
+		fmt.Fprintf(os.Stderr, "art: hint: %s is not installed on this host; art presets check %[1]s says where art has looked\n", name)
+	}
+}
+
+// proposeSee says how to show a program.
+func (s *session) proposeSee(at *places, name string, program *locate.Program) {
+	see := at.hidden(program.See)
+	see = slices.DeleteFunc(see, func(path string) bool {
+		return slices.ContainsFunc(see, func(other string) bool { return other != path && view.Within(path, other) })
+	})
+	if len(see) == 0 || slices.ContainsFunc(s.plan.View.Seen, func(seen view.Seen) bool { return seen.Path == view.Resolve(see[0]) }) {
 		return
 	}
-	real := view.Resolve(path)
-	in := func(dir string) bool { return view.Within(path, dir) || view.Within(real, dir) }
-	if slices.ContainsFunc(s.plan.View.PersonalDirs, in) {
-		fmt.Fprintf(os.Stderr, "art: hint: yours is %s, and homes are hidden from the guest: install it for all users, or mount it (\"mounts\" in man art-config)\n", cli.Printable(real))
+	command := "art"
+	if s.known {
+		command = "art run"
 	}
+	found := &seeing{hides: at.hides, homes: at.homes, links: map[string]string{}}
+	for _, path := range see {
+		if err := found.add(config.Entry{Value: path}, view.Resolve(s.plan.Workspace)); err != nil {
+			fmt.Fprintf(os.Stderr, "art: hint: yours is %s, and homes are hidden from the guest: install it for all users, or mount it (\"mounts\" in man art-config)\n", cli.Printable(program.Path))
+			return
+		}
+		command += " --see " + inHome(path)
+	}
+	fmt.Fprintf(os.Stderr, "art: hint: %s is in %s, which the guest does not see: %s %s\n",
+		cli.Printable(filepath.Base(name)), cli.Printable(inHome(filepath.Dir(program.Path))), cli.Printable(command), cli.Printable(shellWord(name)))
+}
+
+// inHome is a path for a shell, with ~ for the caller's home.
+func inHome(path string) string {
+	home := os.Getenv("HOME")
+	if filepath.IsAbs(home) && filepath.Clean(home) != "/" && strings.HasPrefix(path, filepath.Clean(home)+"/") {
+		return "~/" + shellWord(path[len(filepath.Clean(home))+1:])
+	}
+	return shellWord(path)
 }

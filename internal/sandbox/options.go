@@ -56,6 +56,7 @@ type Options struct {
 	preset *config.Preset   // that of Preset, once it is read
 	known  bool             // Database is the one that is kept for Workspace
 	named  string           // with it: the workspace as the user wrote it, if at all
+	dirs   []string         // for the guest's PATH, of the preset's program
 	sub    string           // where in Workspace the command starts; "" is its top
 }
 

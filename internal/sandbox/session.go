@@ -54,6 +54,7 @@ type session struct {
 	log       *logged      // what it writes into the log of sessions; nil without one
 
 	quiet      bool
+	known      bool       // the database is the one that is kept for the workspace
 	flags      string     // with which art diff and art pull find the same workspace and database
 	spare      int        // the id on the host for a guest of root's; 0 for the caller's own
 	ids        *idmap.Map // shows the guest what is root's as its own; nil if nothing is to be shown so
@@ -97,7 +98,7 @@ func Run(o *Options) (code int, err error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	s.quiet, s.flags = o.Quiet, syncFlags(o)
+	s.quiet, s.known, s.flags = o.Quiet, o.known, syncFlags(o)
 	refusal := deviceRefusal()
 	if err := s.prepare(o, refusal); err != nil {
 		return cli.ExitArt, err
@@ -479,7 +480,7 @@ func (s *session) finish() (int, error) {
 		return cli.ExitArt, s.failed
 	}
 	if known {
-		if code == cli.ExitNotFound {
+		if code == cli.ExitNotFound || code == cli.ExitCannotExec {
 			s.tellMissing()
 		}
 		return code, drained

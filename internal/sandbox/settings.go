@@ -62,7 +62,10 @@ func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
 	if err := o.findProgram(s); err != nil {
 		return nil, nil, err
 	}
-	return s, root, o.over(s)
+	if err := o.over(s); err != nil {
+		return nil, nil, err
+	}
+	return s, root, o.addPath(s)
 }
 
 // over puts what the options say over the settings.

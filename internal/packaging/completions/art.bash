@@ -71,12 +71,18 @@ _art_inside() {
 }
 
 # _art_presets lists the presets.
-_art_presets() {
-	local file
-	echo claude codex
-	for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/art/presets/*.json; do
-		[[ -e $file ]] && file=${file##*/} && echo "${file%.json}"
-	done
+_art_presets() { art presets 2>/dev/null | cut -d ' ' -f 1; }
+
+# _art_presets_command completes what comes after art presets.
+_art_presets_command() {
+	_art_scan 2 '' ''
+	if [[ $cur == -* && -z $noflags ]]; then
+		_art_reply --json --schema --help
+	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == check ]]; then
+		_art_reply $(_art_presets)
+	else
+		_art_reply check
+	fi
 }
 
 _art() {
@@ -100,6 +106,10 @@ _art() {
 			;;
 		home)
 			_art_home
+			return
+			;;
+		presets)
+			_art_presets_command
 			return
 			;;
 		doctor) from=2 more='--mode --attack --json' offers= ;;
@@ -128,7 +138,7 @@ _art() {
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif [[ -n $offers ]]; then
 			local own=
-			((COMP_CWORD == 1)) && own=$(compgen -W "run $(_art_presets) diff pull push reset status log list rm home config trust doctor" -- "$cur")
+			((COMP_CWORD == 1)) && own=$(compgen -W "run $(_art_presets) diff pull push reset status log list rm home config trust presets doctor" -- "$cur")
 			_art_command "$COMP_CWORD"
 			COMPREPLY+=($own)
 		fi

@@ -86,10 +86,7 @@ end
 
 # __art_presets lists the presets.
 function __art_presets
-    set -l config $XDG_CONFIG_HOME
-    test -n "$config"; or set config ~/.config
-    set -l own $config/art/presets/*.json # none is no error here
-    printf '%s\tPreset\n' claude codex (string replace -r '.*/(.*)\.json$' '$1' -- $own)
+    command -q art; and art presets 2>/dev/null | string replace -r ' .*' '\tPreset'
 end
 
 function __art_first
@@ -101,7 +98,7 @@ function __art_is
     contains -- "$(commandline -opc)[2]" $argv
 end
 
-complete -c art -n 'not __art_is push pull diff reset status log list rm home config trust doctor' -x -a '(__art_payload $__art_valued)'
+complete -c art -n 'not __art_is push pull diff reset status log list rm home config trust presets doctor' -x -a '(__art_payload $__art_valued)'
 complete -c art -n __art_first -a run -d 'Run a command whose changes stay apart'
 complete -c art -n __art_first -a '(__art_presets)'
 complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
@@ -130,6 +127,10 @@ complete -c art -n __art_first -a config -d 'Show the settings of a session'
 complete -c art -n __art_first -a trust -d 'Allow what the settings of a workspace ask for'
 complete -c art -n __art_first -a doctor -d 'Look whether this host has what a session needs'
 complete -c art -n '__art_is config doctor' -f
+complete -c art -n __art_first -a presets -d 'List what agents need'
+complete -c art -n '__art_is presets' -f -a 'check (__art_presets)'
+complete -c art -n '__art_is presets' -l schema -d 'Print a JSON schema for editors'
+complete -c art -n '__art_is presets' -l help -d 'Print help'
 complete -c art -n '__art_is trust' -f -a '(__fish_complete_directories)'
 complete -c art -n '__art_is trust' -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
 complete -c art -n '__art_is trust' -l revoke -d 'Allow it no more'
@@ -157,7 +158,7 @@ complete -c art -n __art_runs -s q -l quiet -d 'Say nothing but errors'
 complete -c art -n __art_runs -l version -d 'Print the version'
 complete -c art -n __art_runs -l help -d 'Print help'
 complete -c art -n '__art_is config' -l schema -d 'Print a JSON schema for editors'
-complete -c art -n '__art_is config trust doctor status log list home' -l json -d 'Print an object'
+complete -c art -n '__art_is config trust presets doctor status log list home' -l json -d 'Print an object'
 complete -c art -n '__art_is doctor' -l attack -d 'Try to break out'
 
 # art push, pull, diff, and the same of art-sync

@@ -32,7 +32,7 @@ _art_homes() { _path_files -/ -W ${XDG_DATA_HOME:-$HOME/.local/share}/art/homes 
 
 # _art_presets lists the presets.
 _art_presets() {
-  local -a names=(claude codex ${XDG_CONFIG_HOME:-$HOME/.config}/art/presets/*.json(N:t:r))
+  local -a names=(${${(f)"$(_call_program presets art presets 2>/dev/null)"}%% *})
   compadd -a names
 }
 
@@ -86,6 +86,7 @@ _art_run() {
       'rm:remove the database of a workspace'
       'home:the homes that sessions share'
       'config:show the settings of a session'
+      'presets:list what agents need'
       'trust:allow what the settings of a workspace ask for'
       'doctor:look whether this host has what a session needs'
     )
@@ -137,6 +138,9 @@ _art_sync_command() {
     home)
       _arguments '--force[ask nothing, copy logins too]' '--patch[print a unified diff]' '--json[print an object a line]' \
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' '(- *)--help[print help]' '1:word:(ls rm seed diff)' '2:home:_art_homes' '*:path:_files'
+      ;;
+    presets)
+      _arguments '--json[print an object a line]' '--schema[print a JSON schema for editors]' '(- *)--help[print help]' '1:command:(check)' '2:preset:_art_presets'
       ;;
     trust)
       _arguments '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' '--revoke[allow it no more]' \
@@ -196,7 +200,7 @@ _art() {
   case $service in
     art-trace) _art_trace; return ;;
     art)
-      [[ $words[2] == (push|pull|diff|reset|status|log|list|rm|home|trust) ]] && (( CURRENT > 2 )) || { _art_run; return }
+      [[ $words[2] == (push|pull|diff|reset|status|log|list|rm|home|trust|presets) ]] && (( CURRENT > 2 )) || { _art_run; return }
       ;;
   esac
   if (( CURRENT > 2 )); then

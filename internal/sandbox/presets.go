@@ -1,0 +1,139 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/preset"
+)
+
+// ListPresets writes all presets down, a line for each, with where its program is. It returns the exit code: 1 if one
+// cannot be read, which it says on standard error.
+func ListPresets(w io.Writer, asJSON bool) (code int, err error) {
+	at, err := newPlaces(".")
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	at.host.Skip = nil
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for _, name := range preset.Names() {
+		p, err := preset.Load(name)
+		if err != nil {
+			cli.Fail("art", err)
+			code = cli.ExitError
+			continue
+		}
+		path := ""
+		if program := at.host.Find(p.Program...); program != nil {
+			path = program.Path
+		}
+		if asJSON {
+			err = e.Encode(struct {
+				Name  string  `json:"name"`
+				About string  `json:"about"`
+				Own   bool    `json:"own"`
+				Home  string  `json:"home"`
+				Path  *string `json:"path"`
+			}{name, p.About, preset.Own(name), p.Home, pointer(path)})
+		} else {
+			if path = inHome(path); path == "''" || path == "" {
+				path = "not installed"
+			}
+			_, err = fmt.Fprintf(w, "%-14s %-44s %s\n", name, cli.Printable(p.About), cli.Printable(path))
+		}
+		if err != nil {
+			return cli.ExitArt, fmt.Errorf("list the presets: %w", err)
+		}
+	}
+	return code, nil
+}
+
+func pointer(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// Check is what was found about one thing that a preset needs.
+type Check struct {
+	What, Says string
+	// Fix is what to do, or "".
+	Fix string
+	// Failed says that it does not run without.
+	Failed bool
+}
+
+// CheckPreset says what a preset finds on this host.
+func CheckPreset(name string) ([]Check, error) {
+	p, err := preset.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	at, err := newPlaces(".")
+	if err != nil {
+		return nil, err
+	}
+	at.host.Skip = nil
+	program := at.host.Find(p.Program...)
+	if program == nil {
+		return append([]Check{{
+			What: "program", Says: "there is no " + strings.Join(p.Program, " or ") + " in PATH, nor where installers put programs",
+			Fix: "install it, or put its directory into PATH", Failed: true,
+		}}, checkVariables(p)...), nil
+	}
+	checks := append([]Check{{What: "program", Says: program.Path}}, at.checkSeen(program)...)
+	return append(checks, checkVariables(p)...), nil
+}
+
+// checkSeen says what has to be seen of the host for a program.
+func (p *places) checkSeen(program *locate.Program) (checks []Check) {
+	s := &seeing{hides: p.hides, homes: p.homes, links: map[string]string{}}
+	for _, path := range p.hidden(program.See) {
+		if err := s.add(config.Entry{Value: path, Origin: "preset"}, "/nonexistent"); err != nil {
+			return append(checks, Check{What: "seen", Says: err.Error(), Fix: "install it for all users", Failed: true})
+		}
+	}
+	for _, seen := range s.seen() {
+		says := seen.Path
+		if seen.Text != "" {
+			says += " -> " + seen.Text
+		}
+		checks = append(checks, Check{What: "seen", Says: says})
+	}
+	if program.Missing != "" {
+		checks = append(checks, Check{What: "interpreter", Says: program.Missing + " is not there", Fix: "install it, or put its directory into PATH", Failed: true})
+	}
+	return checks
+}
+
+// checkVariables says which of the variables that the preset passes are there, and none of their values.
+func checkVariables(p *config.Preset) []Check {
+	var there, not []string
+	for _, e := range p.Settings.Env {
+		if _, ok := os.LookupEnv(e.Value); ok {
+			there = append(there, e.Value)
+		} else {
+			not = append(not, e.Value)
+		}
+	}
+	switch {
+	case there != nil:
+		return []Check{{What: "variables", Says: strings.Join(there, ", ")}}
+	case not != nil:
+		fix := p.Login
+		if fix == "" {
+			fix = "set the one with its key"
+		}
+		return []Check{{What: "variables", Says: "none is set of " + strings.Join(slices.Compact(not), ", "), Fix: fix}}
+	}
+	return nil
+}
