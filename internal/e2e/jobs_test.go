@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/processes"
@@ -147,10 +148,7 @@ func TestStopFromElsewhere(t *testing.T) {
 	for _, flag := range []string{"", " -i=false"} {
 		s.enter(art + flag + " -- sh -c 'echo begun; while sleep 0.1; do test ! -e go || break; done; echo ended'")
 		s.shows("\nbegun")
-		i := slices.IndexFunc(processes.Tree(s.cmd.Process.Pid), func(p processes.Process) bool { return p.Comm == "art" })
-		if err := unix.Kill(processes.Tree(s.cmd.Process.Pid)[i].PID, unix.SIGTSTP); err != nil {
-			t.Fatal(err)
-		}
+		s.signal("art", unix.SIGTSTP)
 		s.shows("Stopped")
 		s.enter("fg")
 		waitForeground(t, s.cmd.Process.Pid, "art")
@@ -166,4 +164,53 @@ func TestStopFromElsewhere(t *testing.T) {
 		}
 	}
 	s.prompt()
+}
+
+// TestScreenIsRestored ends a program with a face before it can restore the screen.
+func TestScreenIsRestored(t *testing.T) {
+	for _, test := range []struct {
+		name, limits string
+		end          func(s *screen)
+	}{
+		{"by a limit", `{"limits": {"time": "1s"}}`, func(*screen) {}},
+		{"by a signal", `{}`, func(s *screen) { s.keys("k") }},
+		{"by a signal to art", `{}`, func(s *screen) { s.signal("art", unix.SIGTERM) }},
+		{"with its file system", `{}`, func(s *screen) { s.signal("art-fuse", unix.SIGKILL) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ws := faceWorkspace(t)
+			config := filepath.Join(ws, ".art", "config")
+			if err := os.MkdirAll(config, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(config, "sandbox.json"), []byte(test.limits), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			s := jobShell(t)
+			s.enter("bind 'set enable-bracketed-paste off'")
+			s.enter("art -q -m " + ws + " -d " + filepath.Join(t.TempDir(), "ws.db") + " -- python3 face.py 1")
+			s.shows("begun 24x80")
+			test.end(s)
+			s.prompt()
+			if on, cursor := s.modes(); !cursor || slices.ContainsFunc(on, func(mode ansi.Mode) bool { return mode != ansi.ModeTextCursorEnable }) {
+				t.Errorf("left on: %v; the cursor is visible: %v", on, cursor)
+			}
+			if s.emulator.IsAltScreen() || !strings.Contains(s.text(), "art -q") {
+				t.Errorf("the screen is\n%s", s.text())
+			}
+		})
+	}
+}
+
+// signal sends sig to the program of that name that the shell has started.
+func (s *screen) signal(comm string, sig unix.Signal) {
+	s.t.Helper()
+	tree := processes.Tree(s.cmd.Process.Pid)
+	i := slices.IndexFunc(tree, func(p processes.Process) bool { return p.Comm == comm })
+	if i < 0 {
+		s.t.Fatalf("there is no %s: %v", comm, tree)
+	}
+	if err := unix.Kill(tree[i].PID, sig); err != nil {
+		s.t.Fatal(err)
+	}
 }

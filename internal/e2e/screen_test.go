@@ -3,12 +3,16 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -22,6 +26,31 @@ type screen struct {
 	emulator *vt.SafeEmulator
 	cmd      *exec.Cmd
 	lines    int // the number of jobShell's next command
+
+	mu     sync.Mutex
+	on     map[ansi.Mode]bool // GUARDED_BY(mu); the modes that are on
+	cursor bool               // GUARDED_BY(mu); whether it is visible
+}
+
+// modes returns the modes of the screen that are on, and whether the cursor is visible.
+func (s *screen) modes() (on []ansi.Mode, cursor bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.on)), s.cursor
+}
+
+func (s *screen) follow() {
+	with := func(f func()) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		f()
+	}
+	s.on, s.cursor = map[ansi.Mode]bool{}, true
+	s.emulator.SetCallbacks(vt.Callbacks{
+		EnableMode:       func(mode ansi.Mode) { with(func() { s.on[mode] = true }) },
+		DisableMode:      func(mode ansi.Mode) { with(func() { delete(s.on, mode) }) },
+		CursorVisibility: func(visible bool) { with(func() { s.cursor = visible }) },
+	})
 }
 
 // onScreen starts the command on a terminal of 24 x 80.
@@ -32,6 +61,7 @@ func onScreen(t *testing.T, name string, args ...string) *screen {
 		t.Fatal(err)
 	}
 	s := &screen{t: t, master: master, tty: tty, emulator: vt.NewSafeEmulator(80, 24), cmd: exec.Command(name, args...)}
+	s.follow()
 	s.resize(24, 80)
 	s.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "HISTFILE=/dev/null")
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty

@@ -462,10 +462,13 @@ func (s *session) finish() (int, error) {
 	if s.guest != nil {
 		drained = s.streams.Drain()
 	}
+	code, known := s.exitStatus()
+	if s.guest != nil && (s.failed != nil || !known || bySignal(code)) {
+		s.streams.Reset() // nobody in the guest could
+	}
 	s.streams.Terminal.Restore()
 	s.closeControl()
 	s.dropHandover()
-	code, known := s.exitStatus()
 	s.endLog(code, known)
 	if s.fuseDone != nil {
 		s.fuseError = <-s.fuseDone
@@ -489,6 +492,12 @@ func (s *session) finish() (int, error) {
 		return cli.ExitSignal + int(s.ended), nil
 	}
 	return cli.ExitArt, s.noExitCode()
+}
+
+// bySignal says whether a command with this exit code was ended by a signal, as far as that can be seen.
+func bySignal(code int) bool {
+	const maxSignal = 64
+	return code > cli.ExitSignal && code <= cli.ExitSignal+maxSignal
 }
 
 // tellReport names the files that the guest could not read any more, because the

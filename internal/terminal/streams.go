@@ -40,7 +40,7 @@ type Streams struct {
 	relayed [3]*os.File // art's end of the pipe, where there is one
 	master  *os.File
 	ended   chan struct{} // closed when the guest has ended
-	shown   atomic.Int64  // how many pieces of output the terminal has been given
+	shown   shown         // on the caller's terminal
 
 	outputs sync.WaitGroup
 	mu      sync.Mutex
@@ -161,7 +161,8 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 			keys(master, s.host[0])
 			hangup()
 		}()
-		s.goOutput(reopening{master, s.ended}, counted{s.screen(), &s.shown}, "the terminal")
+		s.shown.screen = s.screen()
+		s.goOutput(reopening{master, s.ended}, &s.shown, "the terminal")
 	}
 	if own := s.relayed[0]; own != nil {
 		go func() {
@@ -272,30 +273,39 @@ func (r reopening) Read(p []byte) (int, error) {
 	}
 }
 
-// counted is a writer whose writes are counted.
-type counted struct {
-	io.Writer
-	n *atomic.Int64
+// shown is the guest's terminal as it appears on the caller's.
+type shown struct {
+	screen io.Writer
+	pieces atomic.Int64 // of output that have been written
+	modes  screenModes  // the relay's until the streams are drained
 }
 
-func (c counted) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.n.Add(1)
+func (s *shown) Write(p []byte) (int, error) {
+	n, err := s.screen.Write(p)
+	s.modes.Write(p[:max(n, 0)])
+	s.pieces.Add(1)
 	return n, err
+}
+
+// Reset turns off what the guest has left on of its terminal, after Drain: the other screen, the mouse, and so on.
+func (s *Streams) Reset() {
+	if undo := s.shown.modes.undo(); s.master != nil && undo != "" {
+		_, _ = io.WriteString(s.shown.screen, undo) // fails if the terminal is gone
+	}
 }
 
 // Settle waits until the terminal shows what the guest has written on its own. That takes the kernel a moment
 // (flush_to_ldisc in drivers/tty/tty_buffer.c), and there may always be more: so until nothing has come for a while.
 func (s *Streams) Settle() {
 	const quiet, limit = 20 * time.Millisecond, 500 * time.Millisecond
-	shown := s.shown.Load()
+	before := s.shown.pieces.Load()
 	for end := time.Now().Add(limit); time.Now().Before(end); {
 		time.Sleep(quiet)
-		now := s.shown.Load()
-		if now == shown {
+		now := s.shown.pieces.Load()
+		if now == before {
 			return
 		}
-		shown = now
+		before = now
 	}
 }
 
