@@ -25,19 +25,24 @@ def begin(word):
 def end():
     put("\x1b[?2004l\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?1049l")
     termios.tcsetattr(0, termios.TCSADRAIN, modes)
-continued, wake = [], os.pipe()
-def on_continue(*_):
-    os.write(wake[1], b".")
-signal.signal(signal.SIGCONT, on_continue)
+wake = os.pipe()
+signal.signal(signal.SIGCONT, lambda *_: os.write(wake[1], b"c"))
+signal.signal(signal.SIGWINCH, lambda *_: os.write(wake[1], b"w"))
 begin("begun")
 while True:
     ready = select.select([0, wake[0]], [], [])[0]
     if wake[0] in ready:
-        os.read(wake[0], 100)
-        begin("continued")
+        if b"c" in os.read(wake[0], 100):
+            begin("continued")
+        else:
+            put(" size " + size())
         continue
     key = os.read(0, 1)
-    if key == b"\x1a":
+    if key == b"\x1b":
+        while not key.endswith(b"\x1b[201~"):
+            key += os.read(0, 1)
+        put(" pasted %r" % key[6:-6].decode())
+    elif key == b"\x1a":
         end()
         os.kill(0, signal.SIGTSTP)
     elif key == b"s":
