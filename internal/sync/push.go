@@ -117,6 +117,7 @@ type pusher struct {
 	rowNames map[sqlvfs.Ino][]string // see names
 	reopened []*folder               // directories whose rows are held after they were left
 	replaced map[string]bool         // directories that something else took the place of
+	spared   []*sqlvfs.Inode         // rows that are held to the end: see existing
 	late     bool                    // all of the workspace was met
 	begun    sqlvfs.Timespec         // when the storing of the file at hand began: see begin
 
@@ -148,6 +149,11 @@ func (p *pusher) run(workspace string) (err error) {
 	p.readers = reading.NewReaders()
 	defer p.readers.End()
 	defer p.expect()()
+	defer func() {
+		for _, row := range p.spared {
+			p.rows().Put(row)
+		}
+	}()
 	top := &folder{rel: ".", name: p.name, in: root}
 	if err := p.folder(top, &st); err != nil {
 		return p.storeFailed(err)

@@ -383,11 +383,12 @@ func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, hash io.Writer, off, e
 	})
 }
 
-// existing returns the row of an entry if it is of the given kind, held, or nil.
+// existing returns the row of an entry if it is of the given kind, held, or nil. One of another kind, in whose place
+// something is to come, is kept until all files were met: the host may have renamed that file.
 func (p *pusher) existing(dir *sqlvfs.Inode, name string, want uint32) (*sqlvfs.Inode, error) {
 	row, err := p.rows().Child(dir, name)
 	if row != nil && kind(row.Attr.Mode) != want {
-		p.rows().Put(row)
+		p.spared = append(p.spared, row)
 		row = nil
 	}
 	return row, err

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -316,5 +317,32 @@ func TestPullCountsTheNamesThatAreLeft(t *testing.T) {
 	}
 	if found, err := sqlvfs.Check(b.db); err != nil || len(found) > 0 {
 		t.Errorf("the database is damaged: %v %v", found, err)
+	}
+}
+
+// The host has renamed a file that the guest has made executable, and put something else in its place: it stays one
+// file. Of another file in that place, the name says more than the file does, as where an editor keeps the old one.
+func TestPushKeepsWhatTheHostHasRenamed(t *testing.T) {
+	for what, put := range map[string]func(at string) error{
+		"a directory": func(at string) error { return os.Mkdir(at, 0o755) },
+		"a link":      func(at string) error { return os.Symlink("d", at) },
+		"a file":      func(at string) error { return os.WriteFile(at, []byte("another"), 0o644) },
+	} {
+		b := newBench(t)
+		b.write("b", "host")
+		b.guest(func(g *guest) { g.chmod("b", 0o755) })
+		must(t, os.Rename(b.path("b"), b.path("d")))
+		must(t, put(b.path("b")))
+		b.push()
+		if found, err := sqlvfs.Check(b.db); err != nil || len(found) > 0 {
+			t.Errorf("%s: the database is damaged: %v %v", what, found, err)
+		}
+		b.pull(b.ws)
+		wantContent(t, b.path("d"), "host")
+		b.guest(func(g *guest) {
+			if is, host := g.portrait(), b.hostPortrait(); what != "a file" && is["d"] != "executable host" || !maps.Equal(is, host) {
+				t.Errorf("%s: the guest has %v, the host %v", what, is, host)
+			}
+		})
 	}
 }
