@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/riverlytech/art/internal/agent"
 	"github.com/riverlytech/art/internal/home"
 	"github.com/riverlytech/art/internal/packaging/completions"
 	"github.com/riverlytech/art/internal/sandbox"
@@ -32,6 +33,7 @@ func TestCompletionsOfferEveryFlag(t *testing.T) {
 		"art config":  configCommand(&o).FlagSet,
 		"art trust":   trustCommand().FlagSet,
 		"art presets": presetsCommand(nil).FlagSet,
+		"art agent":   agentCommand(new(agent.Options)),
 		"art home":    homeCommand(new(home.Options)),
 		"art doctor":  doctor,
 	}); err != nil {

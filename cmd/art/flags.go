@@ -40,6 +40,7 @@ func runCommand(o *sandbox.Options, run func(context.Context, []string) error) *
 	fs.StringVar(&o.Database, "db", "", "")
 	fs.StringVar(&o.Name, "name", "", "")
 	fs.StringVar(&o.Home, "home", "", "")
+	fs.StringVar(&o.Agent, "agent", "", "")
 	fs.BoolVar(&o.Adopt, "adopt", false, "")
 	fs.BoolVar(&o.Interactive, "interactive", true, "")
 	fs.BoolVar(&traced, "trace", false, "")

@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -15,7 +17,7 @@ import (
 	"github.com/riverlytech/art/internal/preset"
 )
 
-// homeFlags are those of what art home does, by its name; "" has all.
+// homeFlags are those of what art home does, by its name.
 var homeFlags = map[string][]string{"ls": {"json"}, "rm": {"force", "quiet"}, "seed": {"force", "quiet"}, "diff": {"patch", "json"}}
 
 // homeCommand returns the flags of art home. They have no environment variables.
@@ -45,7 +47,7 @@ func runHome(args []string) (int, error) {
 	if isTerminal(os.Stdin) && isTerminal(os.Stderr) {
 		o.Answer = os.Stdin
 	}
-	if err := checkHome(fs, args); err != nil {
+	if err := checkWords("art home", fs, args, homeFlags, "a home"); err != nil {
 		return cli.ExitArt, err
 	}
 	switch args[0] {
@@ -90,26 +92,29 @@ func seeds(name string) (paths []string) {
 	return paths
 }
 
-// checkHome checks what follows art home.
-func checkHome(fs *flag.FlagSet, args []string) (err error) {
+// checkWords checks what follows a command whose first word says what it does, to one of what it has; flags has what each
+// of these knows.
+func checkWords(command string, fs *flag.FlagSet, args []string, flags map[string][]string, one string) (err error) {
 	wrong := func(format string, a ...any) error {
 		return cli.WithHint(fmt.Errorf("read the command line: "+format, a...), "see art --help")
 	}
+	words := slices.Sorted(maps.Keys(flags))
+	all := strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 	if len(args) == 0 {
-		return wrong("art home does nothing without a word: ls, rm, seed or diff")
+		return wrong("%s does nothing without a word: %s", command, all)
 	}
-	flags, ok := homeFlags[args[0]]
+	known, ok := flags[args[0]]
 	switch {
 	case !ok:
-		return wrong("%q is nothing that art home does: ls, rm, seed or diff", args[0])
+		return wrong("%q is nothing that %s does: %s", args[0], command, all)
 	case args[0] == "ls" && len(args) > 1:
 		return wrong("%q is one word too many", args[1])
 	case args[0] != "ls" && len(args) == 1:
-		return wrong("art home %s needs the name of a home", args[0])
+		return wrong("%s %s needs the name of %s", command, args[0], one)
 	}
 	fs.Visit(func(f *flag.Flag) {
-		if len(f.Name) > 1 && !slices.Contains(flags, f.Name) {
-			err = wrong("art home %s has no flag --%s", args[0], f.Name)
+		if len(f.Name) > 1 && !slices.Contains(known, f.Name) {
+			err = wrong("%s %s has no flag --%s", command, args[0], f.Name)
 		}
 	})
 	return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/riverlytech/art/internal/agent"
 	"github.com/riverlytech/art/internal/attack"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/doctor"
@@ -50,6 +51,9 @@ func run(args []string) (int, error) {
 	if len(args) > 0 && args[0] == "home" {
 		return runHome(args[1:])
 	}
+	if len(args) > 0 && args[0] == "agent" {
+		return runAgent(args[1:])
+	}
 	options := sandbox.Options{}
 	code := cli.OK
 	run := func(context.Context, []string) (err error) {
@@ -86,8 +90,10 @@ func run(args []string) (int, error) {
 		}
 		return cli.ExitArt, err
 	}
-	if options.Preset == "" {
-		options.Preset = named(args, cmd.FlagSet.Args())
+	if word := named(args, cmd.FlagSet.Args()); agent.Is(word) && options.Agent == "" {
+		options.Agent = word
+	} else if options.Preset == "" && preset.Is(word) {
+		options.Preset = word
 	}
 	if err := cmd.Run(context.Background()); err != nil {
 		return cli.ExitArt, err
@@ -95,10 +101,11 @@ func run(args []string) (int, error) {
 	return code, nil
 }
 
-// named returns the preset that a command names, which is what args has after the flags: one after -- is no name of art's.
+// named returns the first word of a command, which is what args has after the flags, or "": one after -- is no name of
+// art's.
 func named(args, command []string) string {
 	flags := args[:len(args)-len(command)]
-	if len(command) == 0 || len(flags) > 0 && flags[len(flags)-1] == "--" || !preset.Is(command[0]) {
+	if len(command) == 0 || len(flags) > 0 && flags[len(flags)-1] == "--" {
 		return ""
 	}
 	return command[0]

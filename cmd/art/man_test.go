@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/riverlytech/art/internal/agent"
 	"github.com/riverlytech/art/internal/home"
 	"github.com/riverlytech/art/internal/packaging/man"
 	"github.com/riverlytech/art/internal/sandbox"
@@ -12,7 +13,7 @@ import (
 
 func TestUsageNamesEveryFlag(t *testing.T) {
 	var o sandbox.Options
-	for _, set := range []*flag.FlagSet{configCommand(&o).FlagSet, trustCommand().FlagSet, homeCommand(new(home.Options)), presetsCommand(nil).FlagSet} {
+	for _, set := range []*flag.FlagSet{configCommand(&o).FlagSet, trustCommand().FlagSet, homeCommand(new(home.Options)), agentCommand(new(agent.Options)), presetsCommand(nil).FlagSet} {
 		if missing := man.Unnamed(usage, set); missing != nil {
 			t.Errorf("the usage does not name %q", missing)
 		}
@@ -25,7 +26,7 @@ func TestReadmeNamesEveryFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	var o sandbox.Options
-	for _, set := range []*flag.FlagSet{configCommand(&o).FlagSet, trustCommand().FlagSet, homeCommand(new(home.Options)), presetsCommand(nil).FlagSet} {
+	for _, set := range []*flag.FlagSet{configCommand(&o).FlagSet, trustCommand().FlagSet, homeCommand(new(home.Options)), agentCommand(new(agent.Options)), presetsCommand(nil).FlagSet} {
 		if missing := man.Unnamed(string(readme), set); missing != nil {
 			t.Errorf("README.md does not name %q", missing)
 		}
@@ -51,7 +52,7 @@ func TestManPageHasEveryFlag(t *testing.T) {
 	doctor := flag.NewFlagSet("", flag.ContinueOnError)
 	doctor.Bool("attack", false, "")
 	doctor.Bool("json", false, "")
-	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config, "art trust": trustCommand().FlagSet, "art home": homeCommand(new(home.Options)), "art presets": presetsCommand(nil).FlagSet, "art doctor": doctor,
+	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config, "art trust": trustCommand().FlagSet, "art home": homeCommand(new(home.Options)), "art agent": agentCommand(new(agent.Options)), "art presets": presetsCommand(nil).FlagSet, "art doctor": doctor,
 		"art status": of("m", "mount", "d", "db", "json"), "art log": of("m", "mount", "d", "db", "json"), "art list": of("json"), "art rm": of("force", "q", "quiet")}); err != nil {
 		t.Error(err)
 	}

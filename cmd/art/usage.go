@@ -9,6 +9,7 @@ SYNOPSIS
   art diff | pull | push | reset [flags] [path...]
   art status | log | list | rm [flags]
   art [flags] [--] [command...]
+  art agent new | ls | show | rm [flags] [NAME]
   art home ls | rm | seed | diff [flags] [NAME [path...]]
   art config [flags]
   art trust [--revoke] [--dry-run] [--json] [DIR]
@@ -43,6 +44,10 @@ DESCRIPTION
   presets lists the agents that art can be told to run by name, and where they are;
   with check, it looks what one finds on this host (exit status 1 if it would not run).
 
+  agent new makes an agent of your own, which "art NAME" runs: settings, variables, a home
+  and a workspace of its own; --preset is what it builds on. agent ls lists these, show
+  shows what holds for one, and rm removes it; with --force also what is in its workspace.
+
   doctor looks whether this host has what a session with these flags needs, and says
   what to do about what it lacks; with --attack it tries to break out of one in
   every way it knows, and shows a table of what is enforced (exit status 1 if
@@ -60,6 +65,7 @@ FLAGS
                            directory)
       --home NAME          a home that sessions in other workspaces share (default: that
                            of the preset)
+      --agent NAME         an agent of your own; "art NAME" takes it, too
       --adopt              the workspace was moved here
   -i, --interactive=BOOL   a terminal for the command, if there is one (default: true)
       --network MODE       host or none (default: host, or what a sandbox.json says)
@@ -103,6 +109,11 @@ FILES
       The databases of workspaces.
   $XDG_DATA_HOME/art/homes/NAME
       What --home names.
+  $XDG_CONFIG_HOME/art/agents/NAME/sandbox.json, .env, .env.keys
+      The settings of an agent of your own: all of the above but db, preset, and
+      "enabled": false, which runs it without a sandbox.
+  $XDG_DATA_HOME/art/agents/NAME/workspace
+      Its workspace, where its settings name no other.
 
 EXIT STATUS
   The command's; 128+N if signal N ended it; 127 if it was not found; 126 if it

@@ -3,7 +3,7 @@ package cli
 import "slices"
 
 // Words are the subcommands of art. As its first word each is that, and no command for a guest.
-var Words = []string{"run", "diff", "pull", "push", "status", "log", "list", "reset", "rm", "config", "trust", "doctor", "home", "presets"}
+var Words = []string{"run", "diff", "pull", "push", "status", "log", "list", "reset", "rm", "config", "trust", "doctor", "home", "presets", "agent"}
 
 // Meant returns the word that somebody may have meant, who typed it or another one, or "". A letter more, one less, or two
 // that have changed places is near enough; in a word of six letters also another letter.

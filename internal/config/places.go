@@ -82,8 +82,12 @@ func stateDirs(getenv func(string) string) []string {
 	return own(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
 }
 
+func dataDirs(getenv func(string) string) []string {
+	return own(getenv, "XDG_DATA_HOME", filepath.Join(".local", "share"))
+}
+
 func homesDirs(getenv func(string) string) (dirs []string) {
-	for _, dir := range own(getenv, "XDG_DATA_HOME", filepath.Join(".local", "share")) {
+	for _, dir := range dataDirs(getenv) {
 		dirs = append(dirs, filepath.Join(dir, "homes"))
 	}
 	return dirs

@@ -104,6 +104,8 @@ type Settings struct {
 	// Databases is the directory of the databases that are kept for workspaces. Only the
 	// user's file has it.
 	Databases Entry
+	// Agent is the name of the agent of the user's own whose settings these are too, and its file.
+	Agent Entry
 	// Home is the name of the guest's home, if that is to be one that sessions share. Only the user's file has it.
 	Home Entry
 	// Files are those that these settings of a workspace come from.

@@ -81,6 +81,9 @@ func (s *Settings) list() (all []Setting) {
 			add(key, e.Value, strconv.Quote(e.Value), e.Origin)
 		}
 	}
+	if s.Agent.Value != "" {
+		entries("agent", []Entry{s.Agent})
+	}
 	entries("workspace", []Entry{s.Workspace})
 	if s.Mode.Value != "" {
 		entries("mode", []Entry{s.Mode})

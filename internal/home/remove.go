@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -121,11 +122,31 @@ func empty(homes *os.File, trash string) error {
 			return err
 		}
 		for _, name := range names {
-			if err := emptyOne(top, name, &count); err != nil {
+			err := unix.Unlinkat(int(top.Fd()), name, 0)
+			if err == unix.EISDIR {
+				err = emptyOne(top, name, &count)
+			}
+			if err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// RemoveTree removes a directory, if it is there, with all that guests have put in it.
+func RemoveTree(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	parent, err := os.Open(filepath.Dir(path))
+	if err == nil {
+		defer parent.Close()
+		err = empty(parent, filepath.Base(path))
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", path, hostdir.Unwrap(err))
+	}
+	return nil
 }
 
 // emptyOne removes the directory name of top, and brings the directories in it there.

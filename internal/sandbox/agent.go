@@ -14,18 +14,24 @@ import (
 
 // loadPreset reads the preset that the options name.
 func (o *Options) loadPreset() (err error) {
+	if err := o.loadAgent(); err != nil {
+		return err
+	}
 	if o.Preset != "" && o.preset == nil {
 		o.preset, err = preset.Load(o.Preset)
 	}
 	return err
 }
 
-// under returns the user's settings with those of the preset over them.
+// under returns the user's settings with those of the preset over them, and those of the agent over both.
 func (o *Options) under(user *config.Settings) *config.Settings {
-	if o.preset == nil {
-		return user
+	if o.preset != nil {
+		user = config.Stack(user, o.preset.Settings)
 	}
-	return config.Stack(user, o.preset.Settings)
+	if o.agent != nil {
+		user = config.Stack(user, o.agent.Settings)
+	}
+	return user
 }
 
 // findProgram finds the preset's program on the host, makes it the command, and adds to the settings what it needs. Where

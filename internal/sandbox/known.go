@@ -26,6 +26,9 @@ func (o *Options) choose() error {
 		return err
 	}
 	o.user = user
+	if err := o.loadPreset(); err != nil || o.bare() {
+		return err
+	}
 	mode := o.Mode
 	switch {
 	case o.Database != "" && mode == Direct:

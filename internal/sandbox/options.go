@@ -37,6 +37,8 @@ type Options struct {
 	Path string
 	// Env are variables for the guest, NAME or NAME=VALUE.
 	Env []string
+	// Agent is the name of the agent of the user's own whose session this is, or "".
+	Agent string
 	// Preset is the name of the preset of the session's program, or "".
 	Preset string
 	// See are host paths to show at their own places.
@@ -53,7 +55,9 @@ type Options struct {
 	Command []string
 
 	user   *config.Settings // the user's, once they are read
+	agent  *config.Agent    // that of Agent, once it is read
 	preset *config.Preset   // that of Preset, once it is read
+	placed bool             // the workspace is the agent's
 	known  bool             // Database is the one that is kept for Workspace
 	named  string           // with it: the workspace as the user wrote it, if at all
 	dirs   []string         // for the guest's PATH, of the preset's program

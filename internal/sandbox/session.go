@@ -84,6 +84,9 @@ type session struct {
 // itself failed.
 func Run(o *Options) (code int, err error) {
 	err = o.choose()
+	if err == nil && o.bare() {
+		return cli.ExitArt, o.runBare()
+	}
 	if err == nil {
 		err = o.begin()
 	}

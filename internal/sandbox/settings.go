@@ -53,7 +53,12 @@ func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
 	if err := guardSettings(o, workspace, s.Mounts); err != nil {
 		return nil, nil, err
 	}
-	if !o.DefaultWorkspace {
+	if o.agent != nil {
+		s.Agent = config.Entry{Value: o.Agent, Origin: o.agent.File}
+	}
+	if o.placed {
+		s.Workspace.Origin = o.agent.Settings.Workspace.Origin
+	} else if !o.DefaultWorkspace {
 		s.Workspace.Origin = "--mount"
 	} else if s.Workspace.Value == "" {
 		s.Workspace.Origin = config.Default

@@ -104,6 +104,10 @@ _art() {
 			_art_trust
 			return
 			;;
+		agent)
+			_art_agent
+			return
+			;;
 		home)
 			_art_home
 			return
@@ -115,7 +119,7 @@ _art() {
 		doctor) from=2 more='--mode --attack --json' offers= ;;
 		esac
 	fi
-	_art_scan $from stop '-m --mount -d --db --name --home -e --env --preset --see --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
+	_art_scan $from stop '-m --mount -d --db --name --home --agent -e --env --preset --see --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
 	case $flag in
 	-m | --mount) _art_files -d ;;
 	-d | --db | --trace-log | --see | --hide) _art_files -f ;;
@@ -126,6 +130,7 @@ _art() {
 	--mode) _art_reply direct overlay ;;
 	--name) ;;
 	--home) _art_homes ;;
+	--agent) _art_reply $(_art_agents) ;;
 	--preset) _art_reply $(_art_presets) ;;
 	--allow) _art_reply io_uring keys namespaces perf sockets userfaultfd ;;
 	--trace-syscalls) _art_list %file %desc %network %process %memory %signal %ipc %creds %clock %stat ;;
@@ -134,11 +139,11 @@ _art() {
 		if [[ -n $command ]]; then
 			_art_command "$command"
 		elif [[ $cur == -* && -z $noflags ]]; then
-			_art_reply -m --mount -d --db --name --home --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log \
+			_art_reply -m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log \
 				--trace-syscalls --trace-format -q --quiet --version --help $more
 		elif [[ -n $offers ]]; then
 			local own=
-			((COMP_CWORD == 1)) && own=$(compgen -W "run $(_art_presets) diff pull push reset status log list rm home config trust presets doctor" -- "$cur")
+			((COMP_CWORD == 1)) && own=$(compgen -W "run $(_art_presets) $(_art_agents) diff pull push reset status log list rm home agent config trust presets doctor" -- "$cur")
 			_art_command "$COMP_CWORD"
 			COMPREPLY+=($own)
 		fi
@@ -170,6 +175,29 @@ _art_kept() {
 		;;
 	esac
 	return 0
+}
+
+# _art_agents lists the agents of one's own.
+_art_agents() { art agent ls 2>/dev/null | cut -d ' ' -f 1; }
+
+# _art_agent completes what comes after art agent.
+_art_agent() {
+	local word=${COMP_WORDS[2]}
+	_art_scan 2 '' '--preset'
+	if [[ $flag == --preset ]]; then
+		_art_reply $(_art_presets)
+	elif [[ $cur == -* && -z $noflags ]]; then
+		case $word in
+		new) _art_reply --preset -q --quiet --help ;;
+		ls | show) _art_reply --json --help ;;
+		rm) _art_reply --force -q --quiet --help ;;
+		*) _art_reply --preset --force --json -q --quiet --help ;;
+		esac
+	elif ((COMP_CWORD == 2)); then
+		_art_reply new ls show rm
+	elif [[ $word != new ]]; then
+		_art_reply $(_art_agents)
+	fi
 }
 
 # _art_home completes what comes after art home.

@@ -67,6 +67,10 @@ function __art_calls
     end
 end
 
+function __art_agents
+    command -q art; and art agent ls 2>/dev/null | string replace -r ' .*' '\tAgent'
+end
+
 function __art_homes
     set -l data $XDG_DATA_HOME
     test -n "$data"; or set data ~/.local/share
@@ -75,7 +79,7 @@ end
 
 # art
 
-set -g __art_valued -m --mount -d --db --name -e --env --network --mode --path --preset --see --hide --allow --trace-log --trace-syscalls --trace-format
+set -g __art_valued -m --mount -d --db --name --home --agent -e --env --network --mode --path --preset --see --hide --allow --trace-log --trace-syscalls --trace-format
 
 # __art_runs tells whether a flag of a session may come: none of the commands with
 # other flags is there, and none for the guest yet.
@@ -98,9 +102,10 @@ function __art_is
     contains -- "$(commandline -opc)[2]" $argv
 end
 
-complete -c art -n 'not __art_is push pull diff reset status log list rm home config trust presets doctor' -x -a '(__art_payload $__art_valued)'
+complete -c art -n 'not __art_is push pull diff reset status log list rm home agent config trust presets doctor' -x -a '(__art_payload $__art_valued)'
 complete -c art -n __art_first -a run -d 'Run a command whose changes stay apart'
 complete -c art -n __art_first -a '(__art_presets)'
+complete -c art -n __art_first -a '(__art_agents)'
 complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
 complete -c art -n __art_first -a pull -d 'Bring what the guest changed to the host'
 complete -c art -n __art_first -a diff -d 'Show what the guest changed'
@@ -116,6 +121,13 @@ complete -c art -n '__art_is rm' -s q -l quiet -d 'Say nothing but errors'
 complete -c art -n '__art_is status log' -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
 complete -c art -n '__art_is status log' -s d -l db -r -F -d 'The database'
 complete -c art -n '__art_is status log list rm' -l help -d 'Print help'
+complete -c art -n __art_first -a agent -d 'Agents of your own'
+complete -c art -n '__art_is agent; and test (count (commandline -opc)) = 2' -f -a 'new ls show rm'
+complete -c art -n '__art_is agent; and test (count (commandline -opc)) -ge 3' -f -a '(__art_agents)'
+complete -c art -n '__art_is agent' -l preset -x -a '(__art_presets)' -d 'What a new one builds on'
+complete -c art -n '__art_is agent' -l force -d 'Remove its workspace whatever is in it'
+complete -c art -n '__art_is agent' -s q -l quiet -d 'Say nothing but errors'
+complete -c art -n '__art_is agent' -l help -d 'Print help'
 complete -c art -n __art_first -a home -d 'The homes that sessions share'
 complete -c art -n '__art_is home; and test (count (commandline -opc)) = 2' -f -a 'ls rm seed diff'
 complete -c art -n '__art_is home; and test (count (commandline -opc)) = 3; and not contains ls (commandline -opc)' -f -a '(__art_homes)'
@@ -140,6 +152,7 @@ complete -c art -n __art_runs -s m -l mount -x -a '(__fish_complete_directories)
 complete -c art -n __art_runs -s d -l db -r -F -d 'The database that takes what is written'
 complete -c art -n __art_runs -l name -x -d 'Name of the workspace'
 complete -c art -n __art_runs -l home -x -a '(__art_homes)' -d 'A home that sessions share'
+complete -c art -n __art_runs -l agent -x -a '(__art_agents)' -d 'An agent of your own'
 complete -c art -n __art_runs -l adopt -d 'The workspace was moved'
 complete -c art -n __art_runs -s i -l interactive -d 'A terminal for the command'
 complete -c art -n __art_runs -l network -x -a 'host none' -d 'The network of the command'
@@ -158,7 +171,7 @@ complete -c art -n __art_runs -s q -l quiet -d 'Say nothing but errors'
 complete -c art -n __art_runs -l version -d 'Print the version'
 complete -c art -n __art_runs -l help -d 'Print help'
 complete -c art -n '__art_is config' -l schema -d 'Print a JSON schema for editors'
-complete -c art -n '__art_is config trust presets doctor status log list home' -l json -d 'Print an object'
+complete -c art -n '__art_is config trust presets doctor status log list home agent' -l json -d 'Print an object'
 complete -c art -n '__art_is doctor' -l attack -d 'Try to break out'
 
 # art push, pull, diff, and the same of art-sync

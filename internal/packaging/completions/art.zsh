@@ -28,6 +28,11 @@ _art_workspace_paths() {
 
 _art_calls() { _values -s , 'system calls' %file %desc %network %process %memory %signal %ipc %creds %clock %stat }
 
+_art_agents() {
+  local -a names=(${${(f)"$(_call_program agents art agent ls 2>/dev/null)"}%% *})
+  compadd -a names
+}
+
 _art_homes() { _path_files -/ -W ${XDG_DATA_HOME:-$HOME/.local/share}/art/homes }
 
 # _art_presets lists the presets.
@@ -56,6 +61,7 @@ _art_run() {
     '(-d --db)'{-d,--db=}'[the database that takes what is written]:database:_files' \
     '--name=[name of the workspace]:name: ' \
     '--home=[a home that sessions share]:home:_art_homes' \
+    '--agent=[an agent of your own]:agent:_art_agents' \
     '--adopt[the workspace was moved]' \
     '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command]:on:(true false)' \
     '--network=[the network of the command]:network:(host none)' \
@@ -84,6 +90,7 @@ _art_run() {
       'log:show the sessions there were'
       'list:show all databases of workspaces'
       'rm:remove the database of a workspace'
+      'agent:agents of your own'
       'home:the homes that sessions share'
       'config:show the settings of a session'
       'presets:list what agents need'
@@ -92,6 +99,7 @@ _art_run() {
     )
     (( first )) && _describe -t commands 'command of art' own && ret=0
     (( first )) && _art_presets && ret=0
+    (( first )) && _art_agents && ret=0
     _normal && ret=0
   fi
   return ret
@@ -134,6 +142,11 @@ _art_sync_command() {
     rm)
       _arguments '--force[remove it whatever is in it]' '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' \
         '(- *)--help[print help]' '1:database:(${${(f)"$(_call_program databases art list 2>/dev/null)"}%% *})'
+      ;;
+    agent)
+      _arguments '--preset=[what a new one builds on]:preset:_art_presets' '--force[remove its workspace whatever is in it]' \
+        '--json[print an object a line]' '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' '(- *)--help[print help]' \
+        '1:word:(new ls show rm)' '2:agent:_art_agents'
       ;;
     home)
       _arguments '--force[ask nothing, copy logins too]' '--patch[print a unified diff]' '--json[print an object a line]' \
@@ -200,7 +213,7 @@ _art() {
   case $service in
     art-trace) _art_trace; return ;;
     art)
-      [[ $words[2] == (push|pull|diff|reset|status|log|list|rm|home|trust|presets) ]] && (( CURRENT > 2 )) || { _art_run; return }
+      [[ $words[2] == (push|pull|diff|reset|status|log|list|rm|home|agent|trust|presets) ]] && (( CURRENT > 2 )) || { _art_run; return }
       ;;
   esac
   if (( CURRENT > 2 )); then

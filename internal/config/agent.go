@@ -1,0 +1,108 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/riverlytech/art/internal/cli"
+)
+
+// Agent is one of the user's own: settings with a name.
+type Agent struct {
+	Name string
+	// File is its file of settings.
+	File string
+	// Preset is the name of the one that it builds on, or "".
+	Preset Entry
+	// Enabled says that it runs in a sandbox at all.
+	Enabled bool
+	// Settings are its settings, with the variables beside its file.
+	Settings *Settings
+}
+
+// AgentDir returns the directory of the settings of an agent of the user's own, given the environment, or "" if there is
+// no place for it. Without a name it is the one of all agents.
+func AgentDir(getenv func(string) string, name string) string {
+	for _, dir := range configDirs(getenv) {
+		return filepath.Join(dir, "agents", name)
+	}
+	return ""
+}
+
+// AgentWorkspace returns the workspace that an agent has where its settings name no other.
+func AgentWorkspace(getenv func(string) string, name string) string {
+	for _, dir := range dataDirs(getenv) {
+		return filepath.Join(dir, "agents", name, "workspace")
+	}
+	return ""
+}
+
+// ReadAgent reads the settings of an agent of the user's own from its directory. home is the caller's home directory and
+// allowed what Allow may have.
+func ReadAgent(dir, home string, allowed []string) (*Agent, error) {
+	name := filepath.Base(dir)
+	a := &Agent{Name: name, File: filepath.Join(dir, "sandbox.json"), Settings: &Settings{Limits: map[string]Limit{}}, Enabled: true}
+	text, err := readIfThere(a.File)
+	if text == nil && err == nil {
+		err = cli.WithHint(fmt.Errorf("read the agent %q: there is none", name), "`art agent new "+name+"` makes one")
+	}
+	if err != nil {
+		return nil, err
+	}
+	root, err := parse(a.File, text)
+	if err != nil {
+		return nil, err
+	}
+	src := &source{name: a.File, home: home, user: true, allowed: allowed}
+	if err := root.object(a.keys(src)); err != nil {
+		return nil, err
+	}
+	if root.member("project") != nil && root.member("workspace") != nil {
+		return nil, root.errorf(`"project" is another word for "workspace": leave one of the two out`)
+	}
+	if a.Settings.Home.Value == "" {
+		a.Settings.Home = Entry{name, "agent " + name}
+	}
+	a.Settings.Values, err = userValues(a.File)
+	return a, err
+}
+
+func (a *Agent) keys(src *source) map[string]func(*node) error {
+	keys := src.keys(a.Settings, &a.Enabled)
+	keys["project"] = keys["workspace"]
+	keys["db"] = func(n *node) error {
+		return n.errorf(`"db" can only be set in the user's settings: all databases are in one place`)
+	}
+	keys["preset"] = func(n *node) error {
+		name, err := n.text()
+		if err == nil && !IsPresetName(name) {
+			err = n.errorf("%q is not the name of a preset", name)
+		}
+		a.Preset = Entry{name, n.origin()}
+		return err
+	}
+	return keys
+}
+
+// Agents returns the names of the agents of the user's own, sorted.
+func Agents(getenv func(string) string) ([]string, error) {
+	const most = 1000
+	dir := AgentDir(getenv, "")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the agents: %w", err)
+	}
+	var names []string
+	for _, e := range entries[:min(len(entries), most)] {
+		if _, err := os.Stat(filepath.Join(dir, e.Name(), "sandbox.json")); err == nil && IsPresetName(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,129 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/dotenv"
+	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/sandbox/view"
+)
+
+// loadAgent reads the agent that the options name, and leaves to it what they do not say: the preset, the mode and the
+// workspace.
+func (o *Options) loadAgent() error {
+	if o.Agent == "" || o.agent != nil {
+		return nil
+	}
+	if !config.IsPresetName(o.Agent) {
+		return cli.WithHint(fmt.Errorf("read the agent %q: there is none", o.Agent), "`art agent ls` shows all")
+	}
+	a, err := config.ReadAgent(config.AgentDir(os.Getenv, o.Agent), os.Getenv("HOME"), seccomp.Options)
+	if err != nil {
+		return err
+	}
+	o.agent = a
+	o.Preset = cmp.Or(o.Preset, a.Preset.Value)
+	if o.Mode == "" && o.Database == "" {
+		o.Mode = cmp.Or(a.Settings.Mode.Value, Overlay)
+	}
+	// The agent's name stands for the program of its preset.
+	if len(o.Command) > 0 && o.Command[0] == o.Agent {
+		if o.Command = slices.Clone(o.Command); o.Preset == "" {
+			o.Command = o.Command[1:]
+		} else {
+			o.Command[0] = o.Preset
+		}
+	}
+	if !o.DefaultWorkspace {
+		return nil
+	}
+	if a.Settings.Workspace.Value == "" {
+		own := config.AgentWorkspace(os.Getenv, o.Agent)
+		if own == "" {
+			return cli.WithHint(errors.New("find the agent's workspace: neither XDG_DATA_HOME nor HOME is set"), "set HOME")
+		}
+		if err := os.MkdirAll(own, 0o700); err != nil {
+			return fmt.Errorf("make the agent's workspace %s: %w", own, unwrapped(err))
+		}
+		a.Settings.Workspace = config.Entry{Value: own, Origin: "agent " + o.Agent}
+	}
+	o.Workspace, o.DefaultWorkspace, o.placed = a.Settings.Workspace.Value, false, true
+	return nil
+}
+
+// bare says that the session is one without a sandbox: the user has said so of an agent of his own.
+func (o *Options) bare() bool { return o.agent != nil && !o.agent.Enabled }
+
+// runBare becomes the command, in the workspace on the host and with all that the caller may do. It returns only if that
+// fails. The preset's arguments and variables stay out: some tell a program that it is in a sandbox.
+func (o *Options) runBare() error {
+	for flag, given := range map[string]bool{
+		"--db": o.Database != "", "--home": o.Home != "", "--network": o.Network != "", "--path": o.Path != "",
+		"--hide": o.Hide != nil, "--see": o.See != nil, "--allow": o.Allow != nil, "--trace": o.Trace != nil,
+	} {
+		if given {
+			return cli.WithHint(fmt.Errorf("run the agent %s without a sandbox: %s is of sandboxes", o.Agent, flag),
+				`leave the flag out, or "enabled": false in `+o.agent.File)
+		}
+	}
+	workspace, err := workspacePath(o.Workspace)
+	if err != nil {
+		return err
+	}
+	path, args, err := o.hostCommand()
+	if err != nil {
+		return err
+	}
+	var env []string
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, dotenv.PrivateKey) && !strings.HasPrefix(kv, "PWD=") {
+			env = append(env, kv)
+		}
+	}
+	env = append(env, "PWD="+workspace)
+	for _, v := range slices.Concat(o.user.Values, o.agent.Settings.Values) {
+		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, v.Name+"=") })
+		env = append(env, v.Name+"="+v.Value)
+	}
+	if err := os.Chdir(workspace); err != nil {
+		return fmt.Errorf("open the workspace: %w", unwrapped(err))
+	}
+	// Also for who has asked for quiet.
+	fmt.Fprintf(os.Stderr, "art: the agent %s runs WITHOUT A SANDBOX, as %s says: \"enabled\": false\n", o.Agent, cli.Printable(o.agent.File))
+	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, args, env))
+}
+
+// hostCommand returns the path of the command on the host, and it with its arguments.
+func (o *Options) hostCommand() (string, []string, error) {
+	args := o.Command
+	if o.preset != nil && (len(args) == 0 || args[0] == o.Preset) {
+		host := &locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{view.Resolve(o.Workspace)}}
+		program := host.Find(o.preset.Program...)
+		if program == nil {
+			return "", nil, cli.WithHint(fmt.Errorf("%s: command not found", o.preset.Program[0]), "install it, or see art presets")
+		}
+		return program.Path, append([]string{program.Path}, args[min(len(args), 1):]...), nil
+	}
+	if len(args) == 0 {
+		args = []string{cmp.Or(os.Getenv("SHELL"), "/bin/sh")}
+	}
+	path, err := exec.LookPath(args[0])
+	if err == nil {
+		path, err = filepath.Abs(path) // the workspace is another directory
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("%s: %w", args[0], unwrapped(err))
+	}
+	return path, args, nil
+}
