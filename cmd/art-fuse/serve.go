@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,18 +19,21 @@ import (
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/confine"
+	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--adopt] [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] [--kept BYTES] --control FD
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--adopt] [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] [--kept BYTES] [--place KIND:PATH]... [--file MODE:PATH]... [--files FD] --control FD
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
 Of a directory in DIR that holds a PATH, relative to DIR, nothing else is shown.
 Each layer is another directory of the host, with a mount of its own that arrives
 after the first one: git, tree, of which only what INDEX tracks is shown, or mount.
+Each place is a mount point in the tree, file or dir; each file one of the host's,
+rw or overlay, that arrives over the socket of --files. They are gone at the end.
 On SIGUSR1 it prints how many operations of each kind the kernel asked for,
 and how long it polled for requests when none came.
 `
@@ -51,6 +56,9 @@ type serveConfig struct {
 	tracked        string
 	control        int
 	kept           int64
+	places         []files.Place
+	files          []files.File
+	sock           int // to the host's side of the files
 }
 
 func serveCommand() *ffcli.Command {
@@ -80,6 +88,17 @@ func serveCommand() *ffcli.Command {
 	set.StringVar(&cfg.tracked, "tracked", "", "")
 	set.Int64Var(&cfg.kept, "kept", keepWhole, "")
 	set.IntVar(&cfg.control, "control", -1, "")
+	set.Func("place", "", func(text string) error {
+		kind, path, err := pathOf(text, "file", "dir")
+		cfg.places = append(cfg.places, files.Place{Path: path, Directory: kind == "dir"})
+		return err
+	})
+	set.Func("file", "", func(text string) error {
+		kind, path, err := pathOf(text, "rw", "overlay")
+		cfg.files = append(cfg.files, files.File{Path: path, Overlay: kind == "overlay"})
+		return err
+	})
+	set.IntVar(&cfg.sock, "files", -1, "")
 	return &ffcli.Command{
 		Name:      "serve",
 		FlagSet:   set,
@@ -137,7 +156,11 @@ func serve(cfg serveConfig) error {
 	}
 	overlay.Appear(m.ids)
 	keep := overlay.Keep(fs.Keeping{Whole: cfg.kept, Last: keepLast})
-	mfs, err := fs.Serve(m.fd, overlay, logf)
+	tree, err := cfg.begin(overlay, m.ids)
+	var mfs *fs.Mounted
+	if err == nil {
+		mfs, err = fs.Serve(m.fd, tree, logf)
+	}
 	var beside servedLayers
 	if err == nil {
 		err = beside.serve(layers, mounts)
@@ -156,6 +179,9 @@ func serve(cfg serveConfig) error {
 	}
 	beside.join()
 	changed := store.Changed()
+	if tree, ok := tree.(*files.Tree); ok {
+		tree.End()
+	}
 	keep()
 	beside.end()
 	if err := log.end(); err != nil {
@@ -166,6 +192,23 @@ func serve(cfg serveConfig) error {
 	}
 	report(overlay.Broken(), changed)
 	return nil
+}
+
+// begin puts what is mounted in the home into the tree.
+func (cfg *serveConfig) begin(overlay *fs.Overlay, as fs.Caller) (fs.FileSystem, error) {
+	if len(cfg.places)+len(cfg.files) == 0 {
+		return overlay, nil
+	}
+	return files.Begin(overlay, as, cfg.places, cfg.files, os.NewFile(uintptr(cfg.sock), "files"), logf)
+}
+
+// pathOf takes the kind from a path of the tree that has it in front.
+func pathOf(text string, kinds ...string) (kind, path string, err error) {
+	kind, path, _ = strings.Cut(text, ":")
+	if !slices.Contains(kinds, kind) || !filepath.IsLocal(path) || filepath.Clean(path) != path {
+		err = fmt.Errorf("%q is not %s and a path", text, strings.Join(kinds, " or "))
+	}
+	return kind, path, err
 }
 
 // dirs are the directories of the host that are shown.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/stage"
@@ -39,36 +40,29 @@ func (p *prepared) addLayer(kind string, place gitdir.Place) (source string) {
 	return p.plan.Layer(i)
 }
 
-// addOverlay adds the layer of a mount of mode overlay. The workspace is open as root.
-func (p *prepared) addOverlay(root *os.File, m *config.Mount) (source string, err error) {
-	fail := func(err error) (string, error) {
-		return "", fmt.Errorf("%s: host path %q as an overlay: %w", m.Origin, m.Host, err)
-	}
+// addOverlay adds the layer of a mount of mode overlay, of which st is the host's.
+func (p *prepared) addOverlay(m *config.Mount, st *unix.Stat_t) (source string, err error) {
 	workspace := view.Resolve(p.plan.Workspace)
 	switch {
 	case p.plan.Database == "":
-		return fail(cli.WithHint(errors.New("this session has no database for what the guest writes there"),
-			"start one that has: art run, or --db DB; or make the mount's mode ro or rw"))
+		err = cli.WithHint(errors.New("this session has no database for what the guest writes there"),
+			"start one that has: art run, or --db DB; or make the mount's mode ro or rw")
 	case view.Within(m.On(workspace), workspace):
-		return fail(errors.New("it lies in the workspace, which is one already"))
+		err = errInWorkspace
 	case view.Within(workspace, m.Host):
-		return fail(cli.WithHint(errors.New("the workspace lies in it"), "name the directories in it that the guest needs"))
+		err = cli.WithHint(errors.New("the workspace lies in it"), "name the directories in it that the guest needs")
+	case st.Mode&unix.S_IFMT == unix.S_IFREG:
+		err = cli.WithHint(fmt.Errorf("a single file can be one only in the home that the database has, beside the workspace, and up to %d MiB", files.MaxSize>>20),
+			"let its guest path be in "+view.Home+", and leave --home out; or make the mount's mode ro or rw")
+	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
+		err = errors.New("it is neither a directory nor a regular file")
 	}
-	fd, err := config.OpenHost(int(root.Fd()), m.Host)
 	if err != nil {
-		return fail(err)
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return fail(err)
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return fail(errors.New("it is not a directory"))
+		return "", fmt.Errorf("%s: host path %q as an overlay: %w", m.Origin, m.Host, err)
 	}
 	private, err := stage.PrivateIn(m.Host, os.Getuid() == 0)
 	if err != nil {
-		return fail(err)
+		return "", err
 	}
 	p.layerHide = append(p.layerHide, private...)
 	return p.addLayer("mount", gitdir.Place{Path: m.Host, Dev: st.Dev, Ino: st.Ino}), nil

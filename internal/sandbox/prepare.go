@@ -13,6 +13,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/home"
 	"github.com/riverlytech/art/internal/sandbox/stage"
@@ -31,7 +32,9 @@ type prepared struct {
 	repository *gitdir.Dir
 	layers     []layer  // what the database lies over beside the workspace
 	layerHide  []string // what these do not show of the host's
-	adopt      bool     // it may have been another directory until now
+	places     []files.Place
+	files      []homeFile
+	adopt      bool // it may have been another directory until now
 	// hideBase are the paths in the workspace that an overlay does not show of the host's.
 	hideBase []string
 	limits   map[string]config.Limit
@@ -153,21 +156,6 @@ func prepare(o *Options) (_ *prepared, err error) {
 	}
 	p.plan.Command, v.Programs = []string{bwrap}, []string{bwrap}
 	return p, nil
-}
-
-// addMounts adds the mounts to the view.
-func (p *prepared) addMounts(root *os.File, mounts []config.Mount) (err error) {
-	for _, m := range mounts {
-		bind := view.Mount{Guest: m.Guest, ReadOnly: m.ReadOnly}
-		if !m.Overlay {
-			bind.Source = p.source(m.Host)
-			p.payload.Sockets = append(p.payload.Sockets, m.Guest)
-		} else if bind.Source, err = p.addOverlay(root, &m); err != nil {
-			return err
-		}
-		p.plan.View.Binds = append(p.plan.View.Binds, bind)
-	}
-	return nil
 }
 
 // source adds a host path to be bound, and returns it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/idmap"
 	"github.com/riverlytech/art/internal/sandbox/stage"
@@ -51,6 +52,7 @@ type session struct {
 	fuseDone  <-chan error // tells how art-fuse ended; nil without one, and after
 	fuseError error        // how it ended
 	report    bytes.Buffer // what art-fuse has written by its end
+	hostFiles *files.Host  // the host's side of single files; nil without
 	log       *logged      // what it writes into the log of sessions; nil without one
 
 	quiet      bool
@@ -476,6 +478,7 @@ func (s *session) finish() (int, error) {
 	if s.fuseDone != nil {
 		s.fuseError = <-s.fuseDone
 	}
+	s.tellFiles()
 	if s.fuseError != nil && s.guest != nil {
 		s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", s.fuseError))
 	}

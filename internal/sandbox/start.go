@@ -39,7 +39,7 @@ func (s *session) startFUSE() error {
 	if kept, ok := s.limits["kept"]; ok {
 		args = append(args, "--kept", strconv.FormatUint(kept.Value, 10))
 	}
-	args = append(args, s.layerArgs()...)
+	args = append(append(args, s.layerArgs()...), s.fileArgs("4")...)
 	cmd, err := libexec.Command("art-fuse", args...)
 	if err != nil {
 		return err
@@ -51,6 +51,14 @@ func (s *session) startFUSE() error {
 	defer stdin.Close()
 	cmd.Stdin = stdin
 	cmd.ExtraFiles = []*os.File{s.server}
+	sock, err := s.serveFiles()
+	if err != nil {
+		return fmt.Errorf("start art-fuse: %w", err)
+	}
+	if sock != nil {
+		defer sock.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, sock)
+	}
 	cmd.Stdout = &s.report
 	cmd.Stderr = os.Stderr
 	// Away from the terminal's signals: it ends after the guest, not with it.

@@ -1,0 +1,265 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/libexec"
+)
+
+// lookEvery is how often the host's files are looked at.
+const lookEvery = time.Second
+
+// Host is the host's side of the files of a session.
+type Host struct {
+	sock  *os.File
+	files []*hostFile
+	ended chan struct{}
+}
+
+// HostFile is a file of the host's, by its path, which is absolute and without symbolic links.
+type HostFile struct {
+	Path   string
+	Writes bool // the guest may write it
+}
+
+// hostFile is one in a directory that stays the same whatever is renamed.
+type hostFile struct {
+	HostFile
+	dir   *os.File // O_PATH
+	known version  // what the guest's side has
+	told  error    // what the user should know
+}
+
+// version is what changes when a file does.
+type version struct {
+	dev, ino     uint64
+	size         int64
+	mtime, ctime unix.Timespec
+}
+
+func versionOf(st *unix.Stat_t) version {
+	return version{st.Dev, st.Ino, st.Size, st.Mtim, st.Ctim}
+}
+
+func (f *hostFile) name() string { return filepath.Base(f.Path) }
+
+// Open opens the directories of the files.
+func Open(list []HostFile) (*Host, error) {
+	h := &Host{ended: make(chan struct{})}
+	for _, f := range list {
+		dir := filepath.Dir(f.Path)
+		fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
+			Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
+		})
+		if err != nil {
+			h.close()
+			return nil, fmt.Errorf("open %s: %w", dir, err)
+		}
+		h.files = append(h.files, &hostFile{HostFile: f, dir: os.NewFile(uintptr(fd), dir)})
+	}
+	return h, nil
+}
+
+func (h *Host) close() {
+	for _, f := range h.files {
+		f.dir.Close()
+	}
+}
+
+// Serve serves the other side of sock, and closes sock when that ends.
+func (h *Host) Serve(sock *os.File) {
+	h.sock = sock
+	messages := make(chan message)
+	go func() {
+		for {
+			fd, text, err := libexec.RecvFD(sock)
+			m := message{err: err}
+			if err == nil {
+				m, m.err = parseMessage(fd, text, len(h.files))
+			}
+			messages <- m
+			if m.err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		defer close(h.ended)
+		defer h.close()
+		defer sock.Close()
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for first := true; ; first = false {
+			h.look(first)
+			select {
+			case <-tick.C:
+			case m := <-messages:
+				if m.err != nil {
+					return
+				}
+				h.handle(&m)
+			}
+		}
+	}()
+}
+
+// Told waits for the end, and returns what the user should know.
+func (h *Host) Told() (told []error) {
+	<-h.ended
+	for _, f := range h.files {
+		if f.told != nil {
+			told = append(told, f.told)
+		}
+	}
+	return told
+}
+
+// look sends each file that is another than the one that was sent last. What is gone, or in the middle of being replaced,
+// the guest keeps; first, it is told that there is none.
+func (h *Host) look(first bool) {
+	for i, f := range h.files {
+		file, err := f.changed()
+		if file == nil && (err == nil || !first) {
+			continue
+		}
+		fd := -1
+		if file != nil {
+			fd = int(file.Fd())
+		}
+		err = libexec.SendFD(h.sock, fd, fmt.Appendf(nil, "file %d", i))
+		if file != nil {
+			file.Close()
+		}
+		if err != nil {
+			return // the other side has ended
+		}
+	}
+}
+
+// changed opens the file if it is another than the one that is known.
+func (f *hostFile) changed() (*os.File, error) {
+	st, err := hostdir.StatAt(f.dir, f.name())
+	if err != nil || versionOf(&st) == f.known {
+		return nil, err
+	}
+	file, err := hostdir.Open(f.dir, f.name(), unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	if st, err = hostdir.Stat(file); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = unix.EINVAL
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	f.known = versionOf(&st)
+	return file, nil
+}
+
+func (h *Host) handle(m *message) {
+	defer m.close()
+	f, answer := h.files[m.file], "done"
+	switch {
+	case m.kind == "removed":
+		f.told = fmt.Errorf("the guest removed its %s: the host's stays", f.Path)
+		return
+	case m.kind != "wrote" || m.fd == nil || !f.Writes:
+		return
+	}
+	data, _, err := content(m.fd)
+	if err == nil {
+		err = f.write(data)
+	}
+	f.told = nil
+	if err != nil {
+		f.told = fmt.Errorf("write %s: %w", f.Path, hostdir.Unwrap(err))
+		answer = "failed"
+	}
+	_ = libexec.SendFD(h.sock, -1, fmt.Appendf(nil, "%s %d", answer, m.file)) // or the other side has ended
+}
+
+// write writes the file, which others always see whole; where another file cannot take its place, it is written in place.
+func (f *hostFile) write(data []byte) error {
+	st, err := hostdir.StatAt(f.dir, f.name())
+	switch {
+	case err != nil:
+		return err
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return errors.New("it is no regular file any more")
+	case st.Nlink > 1 || hasACL(f):
+		err = f.overwrite(data)
+	default:
+		if err = f.replace(data, &st); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EROFS) {
+			err = f.overwrite(data)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if st, err = hostdir.StatAt(f.dir, f.name()); err == nil {
+		f.known = versionOf(&st)
+	}
+	return err
+}
+
+// hasACL says whether more than the mode tells who may read the file (acl(5)).
+func hasACL(f *hostFile) bool {
+	file, err := hostdir.Open(f.dir, f.name(), unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	_, err = unix.Fgetxattr(int(file.Fd()), "system.posix_acl_access", nil)
+	return err == nil
+}
+
+// replace puts another file with the same owner and mode in the file's place.
+func (f *hostFile) replace(data []byte, st *unix.Stat_t) error {
+	name := "." + f.name()
+	name = fmt.Sprintf("%s.art-%d", name[:min(len(name), 200)], os.Getpid())
+	file, err := hostdir.Create(f.dir, name, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err = file.Write(data); err == nil && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
+		err = file.Chown(int(st.Uid), int(st.Gid))
+	}
+	if err == nil {
+		err = unix.Fchmod(int(file.Fd()), st.Mode&0o777)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = unix.Renameat(int(f.dir.Fd()), name, int(f.dir.Fd()), f.name())
+	}
+	if err != nil {
+		_ = unix.Unlinkat(int(f.dir.Fd()), name, 0) // the error is told
+	}
+	return err
+}
+
+// overwrite writes into the file itself. What is there is cut last, so that a full disk takes nothing.
+func (f *hostFile) overwrite(data []byte) error {
+	file, err := hostdir.Open(f.dir, f.name(), unix.O_WRONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err = file.WriteAt(data, 0); err == nil {
+		err = file.Truncate(int64(len(data)))
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return err
+}

@@ -1,0 +1,365 @@
+package files
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+const (
+	// quiet is for how long nothing is to happen in the tree before what the guest has written is sent, and waitMost
+	// how long that may take.
+	quiet, waitMost = 20 * time.Millisecond, 500 * time.Millisecond
+	// answerWithin is how long the host may take to write at the end of a session.
+	answerWithin = 10 * time.Second
+)
+
+// File is a file of the host's in the tree.
+type File struct {
+	Path    string // in the tree, relative to its root
+	Overlay bool   // what the guest makes of it stays in the tree
+}
+
+// Place is a mount point.
+type Place struct {
+	Path      string
+	Directory bool
+}
+
+// Tree is a file system with such files.
+type Tree struct {
+	fs.FileSystem
+	as     fs.Caller
+	sock   *os.File
+	logf   func(string, ...any)
+	files  []*file
+	made   []Place // in the order in which they were made
+	cache  fs.Cache
+	change chan struct{} // holds a token if something has changed in the tree
+	answer chan message
+	stop   chan struct{}
+	ended  chan struct{}
+}
+
+// file is what is known of a File. It belongs to one goroutine at a time.
+type file struct {
+	File
+	agreed, sent state // with the host, the guest's that was sent; zero: nothing
+	sending      bool
+	failed       bool
+}
+
+// state is what changes when an entry of the tree is written or replaced.
+type state struct {
+	ino          fs.Ino
+	mode         uint32
+	size         int64
+	mtime, ctime sqlvfs.Timespec
+}
+
+func stateOf(e *fs.Entry) state {
+	return state{e.Ino, e.Attr.Mode, e.Attr.Size, e.Attr.Mtime, e.Attr.Ctime}
+}
+
+func (s state) regular() bool { return s.mode&unix.S_IFMT == unix.S_IFREG }
+
+// Begin puts mount points and files into a tree that is not served yet. The files arrive over sock. as is who owns them.
+func Begin(tree fs.FileSystem, as fs.Caller, places []Place, list []File, sock *os.File, logf func(string, ...any)) (*Tree, error) {
+	t := &Tree{
+		FileSystem: tree, as: as, sock: sock, logf: logf, cache: noCache{},
+		change: make(chan struct{}, 1), answer: make(chan message), stop: make(chan struct{}), ended: make(chan struct{}),
+	}
+	for _, p := range places {
+		if err := t.makePlace(p); err != nil {
+			return nil, fmt.Errorf("make a place for the mount at ~/%s: %w", p.Path, err)
+		}
+	}
+	for _, f := range list {
+		t.files = append(t.files, &file{File: f})
+	}
+	for range list {
+		fd, text, err := libexec.RecvFD(sock)
+		if err != nil {
+			return nil, err
+		}
+		m, err := parseMessage(fd, text, len(list))
+		if err == nil {
+			f := t.files[m.file]
+			if err = t.begin(f, m.fd); err != nil {
+				err = fmt.Errorf("show the host's file at ~/%s: %w", f.Path, err)
+			}
+			m.close()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// begin puts a file in its place. What is there of an earlier session is the guest's, and is not lost.
+func (t *Tree) begin(f *file, from *os.File) error {
+	if from == nil {
+		return errors.New("there is none")
+	}
+	if dir := path.Dir(f.Path); dir != "." {
+		if err := t.makePlace(Place{dir, true}); err != nil {
+			return err
+		}
+	}
+	data, st, err := content(from)
+	if err != nil {
+		return err
+	}
+	_, e, done, err := t.walk(f.Path)
+	own := err == nil && e.Ino != 0 && !isPlace(&e) && !t.holds(&e, data)
+	done()
+	if own && f.Overlay {
+		return nil
+	}
+	if own {
+		err = t.setAside(f.Path)
+	}
+	if err != nil {
+		return err
+	}
+	return t.put(f, data, &st)
+}
+
+// isPlace says whether an entry is a mount point for a file, which a session has left behind.
+func isPlace(e *fs.Entry) bool {
+	return stateOf(e).regular() && e.Attr.Mode&0o7777 == 0o444 && e.Attr.Size == 0
+}
+
+// holds says whether an entry is a file with that content.
+func (t *Tree) holds(e *fs.Entry, data []byte) bool {
+	if !stateOf(e).regular() || e.Attr.Size != int64(len(data)) {
+		return false
+	}
+	own, err := t.read(e.Ino)
+	return err == nil && string(own) == string(data)
+}
+
+// setAside gives what has a file's name another one.
+func (t *Tree) setAside(name string) error {
+	for n := range 100 {
+		to := name + ".art"
+		if n > 0 {
+			to += fmt.Sprint(n)
+		}
+		if moved, err := t.moveTo(name, to); moved || err != nil {
+			return err
+		}
+	}
+	return syscall.EEXIST
+}
+
+// moveTo gives a name of a directory another name there, if that is free.
+func (t *Tree) moveTo(name, to string) (moved bool, err error) {
+	parent, e, done, err := t.walk(to)
+	defer done()
+	if err != nil || e.Ino != 0 {
+		return false, err
+	}
+	if err := t.FileSystem.Rename(parent, path.Base(name), parent, path.Base(to)); err != nil {
+		return false, err
+	}
+	t.logf("~/%s in the database is ~/%s now, since the host's file is there", name, to)
+	return true, nil
+}
+
+// put puts the host's content into the tree, at once.
+func (t *Tree) put(f *file, data []byte, st *unix.Stat_t) error {
+	parent, _, done, err := t.walk(f.Path)
+	defer done()
+	if err != nil {
+		return err
+	}
+	name, temporary := path.Base(f.Path), fmt.Sprintf(".art-%x", sha256.Sum256([]byte(f.Path)))
+	_ = t.FileSystem.Unlink(parent, temporary) // of a session that was killed
+	e, err := t.FileSystem.Mknod(t.as, parent, temporary, unix.S_IFREG|st.Mode&0o777, 0)
+	if err != nil {
+		return err
+	}
+	defer t.Forget(e.Ino, 1)
+	if len(data) > 0 {
+		err = t.FileSystem.Write(t.as, e.Ino, data, 0)
+	}
+	if err == nil {
+		mtime := sqlvfs.Timespec{Sec: int64(st.Mtim.Sec), Nsec: int32(st.Mtim.Nsec)}
+		_, err = t.FileSystem.Setattr(t.as, e.Ino, fs.SetAttr{Mtime: &mtime})
+	}
+	if err == nil {
+		err = t.FileSystem.Rename(parent, temporary, parent, name)
+	}
+	if err != nil {
+		_ = t.FileSystem.Unlink(parent, temporary) // the error is told
+		return err
+	}
+	_ = t.cache.InvalidateEntry(parent, name) // where there is nothing cached, that is as well
+	_ = t.cache.InvalidateInode(parent)
+	if e, err = t.Getattr(e.Ino); err == nil {
+		f.agreed = stateOf(&e)
+	}
+	return err
+}
+
+// makePlace makes a mount point, and the directories above it.
+func (t *Tree) makePlace(p Place) error {
+	if dir := path.Dir(p.Path); dir != "." {
+		if err := t.makePlace(Place{dir, true}); err != nil {
+			return err
+		}
+	}
+	parent, e, done, err := t.walk(p.Path)
+	defer done()
+	if err != nil || e.Ino != 0 {
+		if err == nil && !p.Directory && isPlace(&e) {
+			t.made = append(t.made, p)
+		}
+		return err // what else is there, the mount finds
+	}
+	if p.Directory {
+		e, err = t.FileSystem.Mkdir(t.as, parent, path.Base(p.Path), 0o755)
+	} else {
+		e, err = t.FileSystem.Mknod(t.as, parent, path.Base(p.Path), unix.S_IFREG|0o444, 0)
+	}
+	if err == nil {
+		t.Forget(e.Ino, 1)
+		t.made = append(t.made, p)
+	}
+	return err
+}
+
+// walk finds a path, and the directory that it is in. done gives back what it holds of them. Ino is 0 if there is none.
+func (t *Tree) walk(name string) (parent fs.Ino, e fs.Entry, done func(), err error) {
+	var held []fs.Ino
+	done = func() {
+		for _, ino := range held {
+			t.Forget(ino, 1)
+		}
+	}
+	at := fs.RootIno
+	for name := range strings.SplitSeq(name, "/") {
+		if parent = at; len(held) > 0 && e.Attr.Mode&unix.S_IFMT != unix.S_IFDIR {
+			return 0, fs.Entry{}, done, syscall.ENOTDIR
+		}
+		if e.Ino == 0 && len(held) > 0 {
+			return 0, fs.Entry{}, done, syscall.ENOENT
+		}
+		if e, err = t.Lookup(at, name); err != nil {
+			return 0, fs.Entry{}, done, err
+		}
+		if e.Ino != 0 {
+			held = append(held, e.Ino)
+		}
+		at = e.Ino
+	}
+	return parent, e, done, nil
+}
+
+// find is walk for who only wants to know what is there; nothing where there is no such directory.
+func (t *Tree) find(name string) (state, error) {
+	_, e, done, err := t.walk(name)
+	done()
+	if errors.Is(err, syscall.ENOENT) {
+		err = nil
+	}
+	return stateOf(&e), err
+}
+
+// read reads a file that is held.
+func (t *Tree) read(ino fs.Ino) ([]byte, error) {
+	data := make([]byte, 0, 64<<10)
+	for len(data) <= MaxSize {
+		data = slices.Grow(data, 64<<10)
+		n, err := t.Read(ino, data[len(data):len(data)+64<<10], int64(len(data)))
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return data, nil
+		}
+		data = data[:len(data)+n]
+	}
+	return nil, errTooLarge
+}
+
+// Connect implements fs.FileSystem. From now on both sides are followed.
+func (t *Tree) Connect(c fs.Cache) (disconnect func()) {
+	t.cache = c
+	if len(t.files) > 0 {
+		go t.receive()
+		go t.run()
+	} else {
+		close(t.ended)
+	}
+	return t.FileSystem.Connect(c)
+}
+
+// End takes away what Begin has made, and what the host has by now. The tree was served, and is no more.
+func (t *Tree) End() {
+	close(t.stop)
+	<-t.ended
+	t.check()
+	timeout := time.After(answerWithin)
+	for slices.ContainsFunc(t.files, func(f *file) bool { return f.sending }) {
+		select {
+		case m := <-t.answer:
+			if m.kind == "file" {
+				m.close()
+				continue
+			}
+			t.handle(&m)
+		case <-timeout:
+			t.logf("the host's files are not written: it takes too long")
+			return
+		}
+	}
+	for _, f := range t.files {
+		now, err := t.find(f.Path)
+		switch {
+		case err != nil:
+		case now.ino == 0 && f.agreed.ino != 0 && !f.Overlay:
+			_ = t.send("removed", f, -1) // or nobody is there to be told
+		case now == f.agreed && !f.failed:
+			t.remove(Place{Path: f.Path})
+		}
+	}
+	for _, p := range slices.Backward(t.made) {
+		t.remove(p)
+	}
+}
+
+// remove takes a file away, or a directory if it is empty.
+func (t *Tree) remove(p Place) {
+	parent, e, done, err := t.walk(p.Path)
+	defer done()
+	switch {
+	case err != nil || e.Ino == 0:
+	case p.Directory:
+		_ = t.FileSystem.Rmdir(parent, path.Base(p.Path)) // it may hold something by now
+	case !stateOf(&e).regular():
+	default:
+		_ = t.FileSystem.Unlink(parent, path.Base(p.Path)) // or it stays
+	}
+}
+
+// noCache is the Cache of a tree that is not served.
+type noCache struct{}
+
+func (noCache) InvalidateEntry(fs.Ino, string) error { return nil }
+func (noCache) InvalidateInode(fs.Ino) error         { return nil }
+func (noCache) InvalidateAttr(fs.Ino) error          { return nil }

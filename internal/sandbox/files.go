@@ -1,0 +1,159 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/files"
+	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/libexec"
+)
+
+// What is mounted in a home that the database has needs a mount point there, which art-fuse makes and takes away again.
+// A single file that the guest may write is none: art-fuse has it among the home's own files (package files).
+
+// homeFile is such a file.
+type homeFile struct {
+	host string // absolute, without symbolic links
+	files.File
+}
+
+// addMounts adds the mounts to the view. The workspace is open as root.
+func (p *prepared) addMounts(root *os.File, mounts []config.Mount) error {
+	for i, m := range mounts {
+		st, err := lookAt(root, &m)
+		if err != nil {
+			return err
+		}
+		in := p.inTree(m.Guest, mounts[:i])
+		if in != "" && p.isHomeFile(&m, &st) {
+			if err := p.addFile(&m, in); err != nil {
+				return err
+			}
+			continue
+		}
+		bind := view.Mount{Guest: m.Guest, ReadOnly: m.ReadOnly}
+		if !m.Overlay {
+			bind.Source = p.source(m.Host)
+			p.payload.Sockets = append(p.payload.Sockets, m.Guest)
+		} else if bind.Source, err = p.addOverlay(&m, &st); err != nil {
+			return err
+		}
+		p.plan.View.Binds = append(p.plan.View.Binds, bind)
+		if in != "" {
+			p.places = append(p.places, files.Place{Path: in, Directory: st.Mode&unix.S_IFMT == unix.S_IFDIR})
+		}
+	}
+	return nil
+}
+
+func lookAt(root *os.File, m *config.Mount) (st unix.Stat_t, err error) {
+	fd, err := config.OpenHost(int(root.Fd()), m.Host)
+	if err == nil {
+		err = unix.Fstat(fd, &st)
+		unix.Close(fd)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: host path %q: %w", m.Origin, m.Host, err)
+	}
+	return st, err
+}
+
+// inTree returns where a path of the guest's is in the tree of the database, or "" if that does not show there. before
+// are the mounts that are there already.
+func (p *prepared) inTree(guest string, before []config.Mount) string {
+	v := &p.plan.View
+	covered := slices.ContainsFunc(before, func(m config.Mount) bool { return view.Within(guest, m.Guest) })
+	switch {
+	case p.plan.Database == "" || covered:
+	case v.HostPath != "" && view.Within(guest, v.HostPath):
+		return p.name + guest[len(v.HostPath):]
+	case view.Within(guest, v.Workspace), view.Within(guest, view.Home) && p.home == nil:
+		return guest[len(view.Home)+1:]
+	}
+	return ""
+}
+
+// isHomeFile says whether a mount is one that the guest can replace. The workspace's files are not: there a mount covers
+// what the workspace has.
+func (p *prepared) isHomeFile(m *config.Mount, st *unix.Stat_t) bool {
+	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size <= files.MaxSize && !m.ReadOnly &&
+		!view.Within(m.Guest, p.plan.View.Workspace) && view.Within(m.Guest, view.Home)
+}
+
+func (p *prepared) addFile(m *config.Mount, in string) error {
+	workspace := view.Resolve(p.plan.Workspace)
+	host := m.On(workspace)
+	err := unix.Access(host, unix.R_OK)
+	if err == nil && m.Overlay && view.Within(host, workspace) {
+		err = errInWorkspace
+	}
+	if err != nil {
+		return fmt.Errorf("%s: host path %q: %w", m.Origin, m.Host, err)
+	}
+	p.files = append(p.files, homeFile{host, files.File{Path: in, Overlay: m.Overlay}})
+	return nil
+}
+
+var errInWorkspace = errors.New("it lies in the workspace, which is an overlay already")
+
+// fileArgs are the arguments of art-fuse for all that. Its descriptor of the socket is fd.
+func (p *prepared) fileArgs(fd string) (args []string) {
+	for _, place := range p.places {
+		kind := "file"
+		if place.Directory {
+			kind = "dir"
+		}
+		args = append(args, "--place", kind+":"+place.Path)
+	}
+	for _, f := range p.files {
+		mode := "rw"
+		if f.Overlay {
+			mode = "overlay"
+		}
+		args = append(args, "--file", mode+":"+f.Path)
+	}
+	if len(p.files) > 0 {
+		args = append(args, "--files", fd)
+	}
+	return args
+}
+
+// serveFiles begins to serve the host's side of the files, and returns art-fuse's end of the socket; nil without files.
+func (s *session) serveFiles() (*os.File, error) {
+	if len(s.files) == 0 {
+		return nil, nil
+	}
+	var list []files.HostFile
+	for _, f := range s.files {
+		list = append(list, files.HostFile{Path: f.host, Writes: !f.Overlay})
+	}
+	host, err := files.Open(list)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs, err := libexec.Socketpair()
+	if err != nil {
+		return nil, err
+	}
+	host.Serve(ours)
+	s.hostFiles = host
+	return theirs, nil
+}
+
+// tellFiles tells what has become of the files that the host was to have. art-fuse has ended.
+func (s *session) tellFiles() {
+	if s.hostFiles == nil {
+		return
+	}
+	for _, err := range s.hostFiles.Told() {
+		cli.Fail("art", err)
+	}
+	s.hostFiles = nil
+}
