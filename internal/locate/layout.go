@@ -30,7 +30,7 @@ func (h *Host) root(real string) string {
 	switch filepath.Base(dir) {
 	case "bin", "sbin", "libexec":
 		// An installation has libraries beside its programs. Other directories of programs have many of them.
-		if isFile(filepath.Join(parent, "pyvenv.cfg")) || isDir(filepath.Join(parent, "lib")) && !h.shared(parent) {
+		if isFile(filepath.Join(parent, "pyvenv.cfg")) || isFile(filepath.Join(parent, "codex-package.json")) || isDir(filepath.Join(parent, "lib")) && !h.shared(parent) {
 			return parent
 		}
 		if filepath.Base(real) == "volta-shim" {
