@@ -19,7 +19,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # One C-free, relocatable build for every target; only the race detector needs C.
 export CGO_ENABLED := 0
 
-.PHONY: build demo test race test-arm64 fuzz cover lint bench install packages clean help
+.PHONY: build demo test race test-agents test-arm64 fuzz cover lint bench install packages clean help
 
 build: ## Build the four programs into .build/bin (static)
 	@mkdir -p $(BIN)
@@ -53,6 +53,15 @@ race: ## Run the tests and the stories under the race detector
 	cp -r $(TESTED)/bin $(TESTED)/race
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/race PREFIX=/nonexistent CGO_ENABLED=1 RACE=-race PROGRAMS='./cmd/art-fuse ./cmd/art-sync'
 	GORACE=atexit_sleep_ms=0 ART_TEST_BIN=$(CURDIR)/$(TESTED)/race go test -short -run TestScripts ./internal/e2e
+
+# The agents take 3 GiB, and network to come from. AGENTS_RUNS=5 gives better times.
+AGENTS      ?= $(CURDIR)/.build/agents
+AGENTS_RUNS ?= 1
+test-agents: ## Install six real agents below .build/agents, and run each in art, without their models
+	internal/packaging/deps agents
+	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
+	internal/e2e/agents/install '$(AGENTS)'
+	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_AGENTS='$(AGENTS)' ART_TEST_AGENTS_RUNS=$(AGENTS_RUNS) go test -count 1 -v -timeout 60m -run TestAgents ./internal/e2e/agents
 
 # qemu-user stands in for a machine, but neither for its kernel (version 7 knows no
 # openat2, and nothing of ptrace) nor for programs that a test starts. What differs

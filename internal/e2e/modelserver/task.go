@@ -2,6 +2,7 @@ package modelserver
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"strings"
@@ -57,9 +58,11 @@ func (t task) shellEdit() string {
 
 var lorem = strings.Fields("the line was replaced as asked and the command ran to its end so that nothing else is left to do here")
 
-// explanation is the long answer: so many words, in numbered paragraphs of fifty.
+// explanation is the long answer: so many words, in numbered paragraphs of fifty. It repeats itself no more than a text does,
+// since some programs end what they take for a loop.
 func (t task) explanation() string {
 	var b strings.Builder
+	random := rand.New(rand.NewPCG(1, 2)) // the same text each time
 	for i := range t.words {
 		switch {
 		case i%50 == 0 && i > 0:
@@ -69,7 +72,7 @@ func (t task) explanation() string {
 		default:
 			b.WriteByte(' ')
 		}
-		b.WriteString(lorem[i%len(lorem)])
+		b.WriteString(lorem[random.IntN(len(lorem))])
 	}
 	b.WriteString(".\n\nThe explanation is complete.\n")
 	return b.String()
