@@ -1,6 +1,9 @@
 package attack
 
 import (
+	"errors"
+	"os"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -9,8 +12,21 @@ import (
 func home() []Attempt {
 	return area("later sessions", []Attempt{
 		{Name: "lock later sessions out of the workspace", Only: Overlay, try: func(*Target) error { return lockOut(".", 0) }},
-		{Name: "lock later sessions out of the home", Only: Overlay, try: elsewhere(func(*Target) error { return lockOut("..", 0) })},
+		{Name: "lock later sessions out of the home", Only: Overlay, try: elsewhere(func(*Target) error { return lockOutOfHome() })},
 	})
+}
+
+// lockOutOfHome is lockOut of the home, where that is in the database: one that art keeps on the host it opens again for
+// each session.
+func lockOutOfHome() error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs("..", &fs); err != nil {
+		return err
+	}
+	if os.Getenv("ART_SANDBOX") != "" && fs.Type != unix.FUSE_SUPER_MAGIC {
+		return errors.New("each session opens it again")
+	}
+	return lockOut("..", 0)
 }
 
 // lockOut takes a directory's owner the permission to enter it, and gives it back. Both by a

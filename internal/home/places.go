@@ -15,7 +15,12 @@ import (
 )
 
 // What is mounted in a home needs a mount point there, which a guest of root's cannot make: in a mount that maps ids,
-// the stage's own id is nobody's. It is an empty directory or file that nobody may write, and other guests see it.
+// the stage's own id is nobody's. Other guests see it: an empty file, or a directory with nothing but one of a name that
+// says what it is. None of it may be written, so that `rm -r` leaves it there: with a mount point, the mount of another
+// session goes (fs/namespace.c, __detach_mounts).
+
+// inUse is in each directory that is a mount point.
+const inUse = ".used-by-a-session-of-art"
 
 // maxPlaces bounds the list of mount points that is read back, in bytes.
 const maxPlaces = 1 << 20
@@ -59,8 +64,8 @@ func (h *Home) Place(path string, directory bool) (covers bool, err error) {
 		}
 		return st.Size > 0, nil
 	}
-	_, err = f.Readdirnames(1)
-	return err == nil, nil
+	names, err := f.Readdirnames(2)
+	return err == nil && !slices.Equal(names, []string{inUse}), nil
 }
 
 // make makes a directory or an empty file of a path if there is nothing, and writes that down first.
@@ -77,23 +82,29 @@ func (h *Home) make(parts []string, directory, last bool) error {
 	if _, err := h.lock.WriteString(path + "\x00"); err != nil {
 		return hostdir.Unwrap(err)
 	}
-	mode := uint32(0o755)
-	switch {
-	case !directory:
+	if directory {
+		err = unix.Mkdirat(int(parent.Fd()), name, 0o755)
+	} else {
 		err = unix.Mknodat(int(parent.Fd()), name, unix.S_IFREG|0o444, 0)
-	case last:
-		mode = 0o555
-		fallthrough
-	default:
-		err = unix.Mkdirat(int(parent.Fd()), name, mode)
 	}
-	if errors.Is(err, unix.EEXIST) { // by another session
+	switch {
+	case errors.Is(err, unix.EEXIST): // by another session
 		return nil
+	case err != nil || !directory || !last:
+		return err
+	}
+	d, err := hostdir.Open(parent, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err = unix.Mknodat(int(d.Fd()), inUse, unix.S_IFREG|0o444, 0); err == nil || errors.Is(err, unix.EEXIST) {
+		err = hostdir.Chmod(d, 0o555)
 	}
 	return err
 }
 
-// removePlaces removes the mount points that are still as art made them: what is empty. Nobody else uses the home.
+// removePlaces removes the mount points that are still as art made them. Nobody else uses the home.
 func (h *Home) removePlaces() {
 	text, err := io.ReadAll(io.NewSectionReader(h.lock, 0, maxPlaces))
 	if err != nil || len(text) == 0 {
@@ -120,8 +131,22 @@ func (h *Home) removePlace(path string) {
 	switch {
 	case err != nil:
 	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		h.unmark(path)
 		_ = unix.Unlinkat(int(parent.Fd()), name, unix.AT_REMOVEDIR) // fails where something is in it
 	case st.Mode == unix.S_IFREG|0o444 && st.Size == 0:
 		_ = unix.Unlinkat(int(parent.Fd()), name, 0)
 	}
+}
+
+// unmark takes away what art has put into a mount point.
+func (h *Home) unmark(path string) {
+	d, err := hostdir.Open(h.dir, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	if st, err := hostdir.Stat(d); err == nil && st.Mode&0o7777 == 0o555 {
+		_ = hostdir.Chmod(d, 0o755)
+	}
+	_ = unix.Unlinkat(int(d.Fd()), inUse, 0) // where there is none, there is nothing to do
 }
