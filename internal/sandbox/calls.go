@@ -24,6 +24,12 @@ func (p *prepared) filterCalls(o *Options, settings *config.Settings) ([]byte, e
 		fmt.Fprintln(os.Stderr, "art: sandboxes within can mount nothing, since what they copy into files of the host could become a program with other rights (man 7 art)")
 	}
 	if !s.Written && !s.Home || !slices.Contains(s.Allowed, "io_uring") {
+		// A trace shows what is refused, and its process of bubblewrap's is not to be without a filter. Sandboxes within
+		// may listen themselves, of which the kernel allows one (has_duplicate_listener in kernel/seccomp.c).
+		s.Told = !o.Quiet && o.Trace == nil && !slices.Contains(s.Allowed, "namespaces")
+		if s.Told {
+			p.payload.Telling = string(filter.Marshal(seccomp.Telling(s)))
+		}
 		return filter.Marshal(seccomp.Program(s)), nil
 	}
 	// A request to open a file says which mode a new one gets, and is no call.

@@ -70,16 +70,17 @@ type session struct {
 	diagnosis  diagnosis
 	handover   *handover // the fallback's mount, until the stage has it
 
-	guest   *guest           // the payload, or the stub until that has started it; nil until that has reported
-	shell   int              // the process id of the stub, if that stays with the payload on a terminal; 0 otherwise
-	job     bool             // the guest is the payload, as a job of its terminal with the stub for its parent
-	group   *cgroup.Group    // the guest's, if its limits ask for one
-	master  *os.File         // the guest's terminal
-	ended   unix.Signal      // what ended the session before there was a guest
-	failed  error            // why the session cannot go on
-	hungUp  chan struct{}    // closed when the caller's terminal is gone
-	kill    <-chan time.Time // when to end the guest by force
-	timeout <-chan time.Time // when its time is over
+	guest    *guest           // the payload, or the stub until that has started it; nil until that has reported
+	shell    int              // the process id of the stub, if that stays with the payload on a terminal; 0 otherwise
+	job      bool             // the guest is the payload, as a job of its terminal with the stub for its parent
+	group    *cgroup.Group    // the guest's, if its limits ask for one
+	master   *os.File         // the guest's terminal
+	refusals *refusals        // of calls; nil if nobody counts them
+	ended    unix.Signal      // what ended the session before there was a guest
+	failed   error            // why the session cannot go on
+	hungUp   chan struct{}    // closed when the caller's terminal is gone
+	kill     <-chan time.Time // when to end the guest by force
+	timeout  <-chan time.Time // when its time is over
 }
 
 // Run runs a session and returns the payload's exit code, or an error if art
@@ -295,6 +296,8 @@ func (s *session) handle(m message) {
 		s.require(s.running(m))
 	case stub.Stopped:
 		s.guestStopped()
+	case stub.Listening:
+		s.require(s.listening(m))
 	}
 }
 
@@ -483,6 +486,7 @@ func (s *session) finish() (int, error) {
 		s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", s.fuseError))
 	}
 	if !s.quiet {
+		s.tellRefusals()
 		s.tellReport()
 	}
 	if s.failed != nil {

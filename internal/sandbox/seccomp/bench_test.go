@@ -19,6 +19,9 @@ func BenchmarkAllowed(b *testing.B) {
 	b.Run("getppid", func(b *testing.B) {
 		benchmarkAllowed(b, 50_000, func() { unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0) })
 	})
+	b.Run("ioctl", func(b *testing.B) { // every filter looks at its argument
+		benchmarkAllowed(b, 50_000, func() { unix.RawSyscall(unix.SYS_IOCTL, ^uintptr(0), unix.TCGETS, 0) })
+	})
 	b.Run("open+close", func(b *testing.B) {
 		cwd, null := unix.AT_FDCWD, unsafe.Pointer(unsafe.StringData("/dev/null\x00"))
 		benchmarkAllowed(b, 10_000, func() {
@@ -45,6 +48,7 @@ func benchmarkAllowed(b *testing.B, n int, call func()) {
 		{"none", nil},
 		{"shortest", [][]unix.SockFilter{shortest}},
 		{"policy", [][]unix.SockFilter{Program(Session{})}},
+		{"told", [][]unix.SockFilter{Program(Session{Told: true}), Refusing(Telling(Session{Told: true}))}},
 		{"written", [][]unix.SockFilter{Program(Session{Written: true})}},
 		{"trace", [][]unix.SockFilter{traced}},
 		{"both", [][]unix.SockFilter{Program(Session{}), traced}},

@@ -70,11 +70,16 @@ func sharedCode() []unix.SockFilter {
 
 // body returns what decides about a call that the rule is for.
 func (r *rule) body() []unix.SockFilter {
-	switch {
-	case r.code != nil:
+	if r.code != nil {
 		return r.code()
-	case len(r.only) == 0 && len(r.values) == 0 && r.bits == 0:
-		return refuse(r.errno)
+	}
+	return r.decide(refuse(r.errno))
+}
+
+// decide returns what does with the calls that the rule refuses what refused says, which is one instruction.
+func (r *rule) decide(refused []unix.SockFilter) []unix.SockFilter {
+	if len(r.only) == 0 && len(r.values) == 0 && r.bits == 0 {
+		return refused
 	}
 	var p []unix.SockFilter
 	if r.where.bits != 0 {
@@ -83,11 +88,11 @@ func (r *rule) body() []unix.SockFilter {
 	p = append(p, load(r.arg)...)
 	switch {
 	case len(r.only) > 0:
-		return slices.Concat(p, oneOf(r.only, allow), refuse(r.errno))
+		return slices.Concat(p, oneOf(r.only, allow), refused)
 	case len(r.values) > 0:
-		return slices.Concat(p, oneOf(r.values, refuse(r.errno)), allow)
+		return slices.Concat(p, oneOf(r.values, refused), allow)
 	}
-	return slices.Concat(p, skipUnless(unix.BPF_JSET, r.bits, 1), refuse(r.errno), allow)
+	return slices.Concat(p, skipUnless(unix.BPF_JSET, r.bits, 1), refused, allow)
 }
 
 // oneOf is a body for when what was loaded last is one of the values. It does not go on

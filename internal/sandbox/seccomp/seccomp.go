@@ -65,6 +65,8 @@ type Session struct {
 	// Root says that root's files on the host are the guest's own, by its id there or by those that
 	// mounts show: through such a mount, too, capabilities come to count for root.
 	Root bool
+	// Told says that the calls of which the user is told are left to a second filter (Telling).
+	Told bool
 }
 
 func (s *Session) allows(option string) bool { return slices.Contains(s.Allowed, option) }
@@ -99,7 +101,7 @@ func program(arch *sysnum.Arch, s Session) []unix.SockFilter {
 	)...)
 	for _, r := range rules {
 		body := allow
-		if r.holds(&s) {
+		if r.holds(&s) && !r.tells(&s) {
 			body = r.body()
 		}
 		for _, name := range r.calls {
@@ -112,7 +114,7 @@ func program(arch *sysnum.Arch, s Session) []unix.SockFilter {
 			}
 		}
 	}
-	return search(p, spans(actions))
+	return search(p, spans(actions, unknown))
 }
 
 // unknown is the answer to calls that the tables do not allow.
@@ -122,9 +124,9 @@ const unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 type span struct{ first, action uint32 }
 
 // spans ends with one without an end, of the calls that are newer than the tables.
-func spans(actions []uint32) []span {
+func spans(actions []uint32, newer uint32) []span {
 	var all []span
-	for nr, action := range append(actions, unknown) {
+	for nr, action := range append(actions, newer) {
 		if len(all) == 0 || all[len(all)-1].action != action {
 			all = append(all, span{uint32(nr), action})
 		}

@@ -311,3 +311,51 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// The two filters of a session in which the user is told refuse what the one of another does, with its errors.
+func TestTelling(t *testing.T) {
+	everything := [][6]uint64{{}}
+	for _, v := range []uint64{setID | makes | newNamespace, newNamespace, 0xffff, unix.CLONE_VM, unix.TIOCSTI, unix.AF_VSOCK} {
+		everything = append(everything, [6]uint64{v, v, v, v, v, v})
+	}
+	asked := map[string]bool{}
+	for _, arch := range arches {
+		for _, s := range []Session{{}, {Written: true, Root: true, Counted: true}, {Allowed: []string{namespaces}}, {Allowed: Options}} {
+			one := program(arch, s)
+			s.Told = true
+			first, second := program(arch, s), telling(arch, s)
+			third := Refusing(second)
+			for nr, name := range arch.All() {
+				for i := range everything {
+					c := call{arch.Audit, uint32(nr), &everything[i]}
+					want, got := decide(t, one, c), decide(t, first, c)
+					if got == unix.SECCOMP_RET_ALLOW {
+						got = decide(t, third, c)
+						if ask := decide(t, second, c); ask == unix.SECCOMP_RET_USER_NOTIF {
+							asked[name] = true
+							if Option(name) == "" {
+								t.Errorf("%s: no option permits it", name)
+							}
+						} else if ask != got {
+							t.Errorf("%s: %s%x: %#x or %#x", arch.GOARCH, name, c.args, ask, got)
+						}
+					}
+					if got != want {
+						t.Errorf("%s: %s%x in %+v: %#x, want %#x", arch.GOARCH, name, c.args, s, got, want)
+					}
+				}
+			}
+			if got := decide(t, second, call{arch: 0x40000003, nr: 3}); got != unix.SECCOMP_RET_ALLOW {
+				t.Errorf("%s: another architecture: %#x", arch.GOARCH, got)
+			}
+		}
+	}
+	for _, name := range []string{"unshare", "clone", "setns", "perf_event_open", "userfaultfd"} {
+		if !asked[name] {
+			t.Errorf("nobody is asked about %s", name)
+		}
+	}
+	if asked["clone3"] || asked["io_uring_setup"] || asked["openat"] {
+		t.Errorf("asked about %v", asked)
+	}
+}

@@ -34,6 +34,8 @@ type Payload struct {
 	Terminal [3]bool
 	// Filter, if set, is the marshalled seccomp filter (package filter) to load.
 	Filter string
+	// Telling, if set, is the marshalled seccomp filter that asks art about calls (seccomp.Telling).
+	Telling string
 	// Memory, if not 0, limits what each process writes to and does not share, in bytes (RLIMIT_DATA).
 	Memory uint64
 }
@@ -46,8 +48,8 @@ func (p *Payload) Marshal() []byte {
 			terminal[i] = "tty"
 		}
 	}
-	// In hexadecimal, since it holds NULs.
-	filter := []string{hex.EncodeToString([]byte(p.Filter))}
+	// In hexadecimal, since they hold NULs.
+	filter := []string{hex.EncodeToString([]byte(p.Filter)), hex.EncodeToString([]byte(p.Telling))}
 	return wire.Marshal(p.Command, p.Shells, p.Env, terminal, filter, []string{p.Workspace, p.Start, strconv.FormatBool(p.Mounts), strconv.FormatUint(p.Memory, 10)}, p.Sockets)
 }
 
@@ -61,6 +63,11 @@ func unmarshal(data []byte) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
+	telling, err := hex.DecodeString(filter[1])
+	if err != nil {
+		return nil, err
+	}
+	p.Telling = string(telling)
 	p.Filter, p.Workspace, p.Start, p.Mounts = string(program), single[0], single[1], single[2] == "true"
 	if p.Memory, err = strconv.ParseUint(single[3], 10, 64); err != nil {
 		return nil, err

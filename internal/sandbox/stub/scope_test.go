@@ -85,7 +85,7 @@ func TestEnforce(t *testing.T) {
 func TestPayload(t *testing.T) {
 	want := &Payload{
 		Command: []string{"sh", "-c", ""}, Shells: []string{"/bin/sh"}, Env: []string{"A=b"}, Workspace: "/w",
-		Sockets: []string{"/w", "/x"}, Mounts: true, Terminal: [3]bool{true, false, true}, Filter: "\x00f",
+		Sockets: []string{"/w", "/x"}, Mounts: true, Terminal: [3]bool{true, false, true}, Filter: "\x00f", Telling: "\x00t",
 	}
 	got, err := unmarshal(want.Marshal())
 	if err != nil || !reflect.DeepEqual(got, want) {

@@ -26,6 +26,8 @@ const (
 	Go = "go"
 	// Stopped says that the payload has been stopped as a job of its terminal.
 	Stopped = "stopped"
+	// Listening comes with the descriptor by which art is asked about calls.
+	Listening = "listening"
 )
 
 // Main runs the stub. It returns only if that failed, with the exit code.
@@ -51,6 +53,9 @@ func Main() int {
 			return fail(err)
 		}
 		p.Command = []string{shell}
+	}
+	if err := p.tell(link); err != nil {
+		return fail(err)
 	}
 	if p.onTerminal() {
 		return p.runJob(link)
