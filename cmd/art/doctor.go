@@ -15,7 +15,7 @@ import (
 // doctorCommand returns the command line of art doctor, which sets code, and args without
 // what is its own. The others are art's flags, for the sessions that it tries.
 func doctorCommand(o *sandbox.Options, code *int, args []string) (*ffcli.Command, []string) {
-	d := &doctor.Options{Settle: func() ([]string, error) { return sandbox.Allowed(o) }}
+	d := &doctor.Options{Settle: func() ([]string, error) { return sandbox.Allowed(o) }, Tools: sandbox.Tools}
 	for _, arg := range args {
 		switch arg {
 		case "--attack", "-attack":

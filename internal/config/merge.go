@@ -55,6 +55,9 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 	if workspace.Allow != nil {
 		out.Allow = m.among(workspace.Allow, user.Allow, "allow")
 	}
+	if workspace.Tools != nil {
+		out.Tools = m.among(workspace.Tools, user.Tools, "tools")
+	}
 	out.See = append(slices.Clip(user.See), m.see(workspace.See)...)
 	if mounts != nil {
 		out.Mounts = m.mounts(mounts, out.Mounts)

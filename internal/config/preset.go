@@ -184,7 +184,7 @@ func (s *Settings) cameFrom(origin string) {
 			e.Origin = origin
 		}
 	}
-	for _, list := range [][]Entry{s.Env, s.Hide, s.Allow, s.See} {
+	for _, list := range [][]Entry{s.Env, s.Hide, s.Allow, s.See, s.Tools} {
 		for i := range list {
 			list[i].Origin = origin
 		}
@@ -212,6 +212,9 @@ func Stack(base, upper *Settings) *Settings {
 	}
 	if upper.Home.Value != "" {
 		out.Home = upper.Home
+	}
+	if upper.Tools != nil {
+		out.Tools = upper.Tools
 	}
 	out.Env = slices.Concat(base.Env, upper.Env)
 	out.Hide = slices.Concat(base.Hide, upper.Hide)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/toolchain"
 )
 
 // Dir is the directory within a workspace that belongs to art.
@@ -91,6 +92,8 @@ type Settings struct {
 	Mounts []Mount
 	// See are absolute paths of the host to show at their own places, for reading, where they are hidden.
 	See []Entry
+	// Tools are names of what is installed in a home (package toolchain), or directories of programs.
+	Tools []Entry
 	// Set are variables with values that are no secrets; Values count more.
 	Set []Value
 	// Limits are by name (see limits.go).
@@ -184,6 +187,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"hide":      entries(&s.Hide, src.pattern),
 		"allow":     entries(&s.Allow, func(n *node, _ string) (string, error) { return n.word(src.allowed...) }),
 		"see":       entries(&s.See, src.path),
+		"tools":     entries(&s.Tools, tool),
 		"workspace": src.place(&s.Workspace),
 		"db":        src.place(&s.Databases),
 		"mode": func(n *node) error {
@@ -225,6 +229,15 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		}
 	}
 	return keys
+}
+
+// tool checks the name of a tool, or the path of a directory of programs.
+func tool(n *node, name string) (string, error) {
+	if !toolchain.Known(name) {
+		all := append(toolchain.Names(), toolchain.LocalBin)
+		return "", n.errorf("unknown tool %q: did you mean %q?", name, nearest(name, all))
+	}
+	return name, nil
 }
 
 // variable checks the name of a variable.

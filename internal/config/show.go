@@ -104,7 +104,10 @@ func (s *Settings) list() (all []Setting) {
 		add("env", v.Name+"="+v.Value, strconv.Quote(v.Name+"="+v.Value), v.Origin)
 	}
 	none("env", len(s.Env)+len(s.Values)+len(s.Set))
+	entries("tools", s.Tools)
+	none("tools", len(s.Tools))
 	entries("see", s.See)
+	none("see", len(s.See))
 	entries("hide", s.Hide)
 	none("hide", len(s.Hide))
 	entries("allow", s.Allow)

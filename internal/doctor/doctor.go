@@ -67,6 +67,8 @@ type Options struct {
 	// Settle reads the settings and returns what they allow: options of package seccomp,
 	// and attack.Network.
 	Settle func() (allowed []string, err error)
+	// Tools are those in the caller's home that sessions can have.
+	Tools func() []string
 }
 
 // Run tells on w what it finds. It returns the exit code: 0 if sessions work here and
@@ -151,6 +153,9 @@ func examine(ctx context.Context, o *Options) []Finding {
 	findings := append([]Finding{h.kernel(), h.where(), h.bubblewrap()}, h.namespaced()...)
 	findings = append(findings, h.fusermount(), h.ids(), seccomp(), landlock(), h.yama(), h.hidepid(), h.groups(cgroup.Find))
 	findings = append(findings, helpers()...)
+	if tools := o.Tools(); tools != nil {
+		findings = append(findings, Finding{What: "tools", Says: "in your home, for presets and the setting tools: " + strings.Join(tools, ", ")})
+	}
 	if _, err := o.Settle(); err != nil {
 		return append(findings, failure("settings", err))
 	}

@@ -44,10 +44,10 @@ func (h *Host) directories() (dirs []string) {
 	}
 	add(filepath.Join(home, ".local/bin"), filepath.Join(home, "bin"), filepath.Join(home, ".claude/local"), filepath.Join(home, ".opencode/bin"))
 	add(npmPrefix(home)...)
-	add(versions(filepath.Join(in("NVM_DIR", ".nvm"), "versions/node"), "bin")...)
+	add(Versions(filepath.Join(in("NVM_DIR", ".nvm"), "versions/node"), "bin")...)
 	fnm := in("FNM_DIR", ".local/share/fnm")
 	add(resolved(filepath.Join(fnm, "aliases/default/bin")))
-	add(versions(filepath.Join(fnm, "node-versions"), "installation/bin")...)
+	add(Versions(filepath.Join(fnm, "node-versions"), "installation/bin")...)
 	add(filepath.Join(in("VOLTA_HOME", ".volta"), "bin"), filepath.Join(in("BUN_INSTALL", ".bun"), "bin"), in("PNPM_HOME", ".local/share/pnpm"))
 	add(filepath.Join(home, ".yarn/bin"), filepath.Join(in("DENO_INSTALL", ".deno"), "bin"), filepath.Join(in("CARGO_HOME", ".cargo"), "bin"), in("GOBIN", "go/bin"))
 	add(filepath.Join(in("PYENV_ROOT", ".pyenv"), "shims"), in("MISE_DATA_DIR", ".local/share/mise")+"/shims", in("ASDF_DATA_DIR", ".asdf")+"/shims")
@@ -80,8 +80,8 @@ func npmPrefix(home string) (dirs []string) {
 	return dirs
 }
 
-// versions returns sub of each version in dir, the newest first.
-func versions(dir, sub string) (dirs []string) {
+// Versions returns sub of each version in dir, the newest first.
+func Versions(dir, sub string) (dirs []string) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/riverlytech/art/internal/locate"
 	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/toolchain"
 )
 
 // loadPreset reads the preset that the options name.
@@ -30,6 +31,13 @@ func (o *Options) under(user *config.Settings) *config.Settings {
 	}
 	if o.agent != nil {
 		user = config.Stack(user, o.agent.Settings)
+	}
+	if o.preset != nil && user.Tools == nil {
+		s := *user
+		for _, name := range append(toolchain.Names(), toolchain.LocalBin) {
+			s.Tools = append(s.Tools, config.Entry{Value: name, Origin: o.preset.Origin})
+		}
+		return &s
 	}
 	return user
 }
@@ -66,27 +74,56 @@ func (o *Options) findProgram(s *config.Settings) error {
 	return nil
 }
 
-// addPath has the guest's PATH begin with the directories of the preset's program, and those of the caller's PATH of which
-// something is to be seen.
+// addPath has the guest's PATH begin with the directories of the preset's program, and what the guest itself installs with
+// the tools. Of the caller's PATH come those directories of which something is to be seen, and with tools also those that
+// everyone sees.
 func (o *Options) addPath(s *config.Settings) error {
-	if len(s.See) == 0 {
+	wide := o.preset != nil || len(s.Tools) > 0
+	if len(s.See) == 0 && !wide {
 		return nil
 	}
 	at, err := newPlaces(s.Workspace.Value)
 	if err != nil {
 		return err
 	}
-	dirs := o.dirs
-	for _, dir := range at.hidden(filepath.SplitList(os.Getenv("PATH"))) {
-		dir = filepath.Clean(dir)
-		if !slices.Contains(dirs, dir) && slices.ContainsFunc(s.See, func(e config.Entry) bool {
-			return view.Within(dir, e.Value) || view.Within(view.Resolve(dir), view.Resolve(e.Value)) || filepath.Dir(e.Value) == dir
-		}) {
-			dirs = append(dirs, dir)
+	dirs := slices.Clone(o.dirs)
+	add := func(list ...string) {
+		for _, dir := range list {
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
 		}
 	}
-	if len(dirs) > 0 {
-		path := config.Value{Name: "PATH", Value: strings.Join(append(slices.Clip(dirs), view.Path), ":"), Origin: s.See[0].Origin}
+	// What the guest has installed comes before what it was installed with.
+	for _, dir := range o.toolDirs {
+		if view.Within(dir, view.Home) {
+			add(dir)
+		}
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		dir = filepath.Clean(dir)
+		info, err := os.Stat(dir)
+		switch {
+		case err != nil || !info.IsDir() || !filepath.IsAbs(dir):
+		case at.hidden([]string{dir}) == nil:
+			if wide && !view.Within(view.Resolve(dir), at.host.Skip[0]) {
+				add(dir)
+			}
+		case slices.ContainsFunc(s.See, func(e config.Entry) bool {
+			return view.Within(dir, e.Value) || view.Within(view.Resolve(dir), view.Resolve(e.Value)) || filepath.Dir(e.Value) == dir
+		}):
+			add(dir)
+		}
+	}
+	add(o.toolDirs...)
+	system := filepath.SplitList(view.Path)
+	if slices.ContainsFunc(dirs, func(dir string) bool { return !slices.Contains(system, dir) }) {
+		add(system...)
+		origin := config.Default
+		if len(s.See) > 0 {
+			origin = s.See[0].Origin
+		}
+		path := config.Value{Name: "PATH", Value: strings.Join(dirs, ":"), Origin: origin}
 		s.Set = append([]config.Value{path}, s.Set...)
 	}
 	return nil

@@ -61,7 +61,9 @@ type Options struct {
 	known  bool             // Database is the one that is kept for Workspace
 	named  string           // with it: the workspace as the user wrote it, if at all
 	dirs   []string         // for the guest's PATH, of the preset's program
-	sub    string           // where in Workspace the command starts; "" is its top
+	// toolDirs are for it, too, of the tools
+	toolDirs []string
+	sub      string // where in Workspace the command starts; "" is its top
 }
 
 // Trace says what to trace and where to.

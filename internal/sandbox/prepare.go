@@ -125,7 +125,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err := p.useHome(o, settings.Home.Value, root, mounts); err != nil {
 		return nil, err
 	}
-	if err := p.see(settings.See, view.Resolve(workspace)); err != nil {
+	if err := p.see(settings.See, mounts, view.Resolve(workspace)); err != nil {
 		return nil, err
 	}
 	if start != guest {

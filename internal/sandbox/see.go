@@ -29,19 +29,32 @@ var private = strings.Fields(`
 
 // see adds what is to be seen to the view, whose homes are known: each path that is hidden, and what the links on the way
 // to it lead through.
-func (p *prepared) see(entries []config.Entry, workspace string) error {
+func (p *prepared) see(entries []config.Entry, mounts []config.Mount, workspace string) error {
 	if len(entries) == 0 {
 		return nil
 	}
 	s := &seeing{hides: p.plan.View.Hides(), homes: p.plan.View.PersonalDirs, links: map[string]string{}}
+	hidden := func(path string) string {
+		i := slices.IndexFunc(p.plan.Hide, func(hidden string) bool { return view.Within(path, hidden) })
+		if i < 0 {
+			return ""
+		}
+		return p.plan.Hide[i]
+	}
 	for _, e := range entries {
+		if strings.HasPrefix(e.Origin, ofTool) && hidden(view.Resolve(e.Value)) != "" {
+			continue // nobody has named it
+		}
 		if err := s.add(e, workspace); err != nil {
 			return err
 		}
 	}
 	for _, seen := range s.seen() {
-		if i := slices.IndexFunc(p.plan.Hide, func(hidden string) bool { return view.Within(seen.Path, hidden) }); i >= 0 {
-			return cli.WithHint(fmt.Errorf("see %s: %s is to be hidden", seen.Path, p.plan.Hide[i]), "take one of the two out")
+		if slices.ContainsFunc(mounts, func(m config.Mount) bool { return view.Within(seen.Path, m.Guest) }) {
+			continue // a mount shows there what it is to show
+		}
+		if dir := hidden(seen.Path); dir != "" {
+			return cli.WithHint(fmt.Errorf("see %s: %s is to be hidden", seen.Path, dir), "take one of the two out")
 		}
 		if seen.Text == "" {
 			p.source(seen.Path)
