@@ -30,6 +30,8 @@ type Home struct {
 	Name string
 	// Path leads through no symbolic link.
 	Path string
+	// Made says that there was none before.
+	Made bool
 
 	dir  *os.File
 	lock *os.File
@@ -101,7 +103,8 @@ func open(homes *os.File, name string, make bool) (h *Home, err error) {
 		return nil, err
 	}
 	if make {
-		if err := unix.Mkdirat(int(homes.Fd()), name, 0o700); err != nil && err != unix.EEXIST {
+		err := unix.Mkdirat(int(homes.Fd()), name, 0o700)
+		if h.Made = err == nil; err != nil && err != unix.EEXIST {
 			return nil, fmt.Errorf("make %s: %w", h.Path, err)
 		}
 		_ = hostdir.SetTimes(h.lock, nil) // now; who cannot write it still has the lock
