@@ -115,6 +115,27 @@ func Own(name string) bool {
 	return err == nil && Directory() != ""
 }
 
+// Embedded returns the presets that come with art, sorted by their names.
+func Embedded() ([]*Preset, error) {
+	entries, err := embedded.ReadDir("presets")
+	if err != nil {
+		return nil, err
+	}
+	var presets []*Preset
+	for _, entry := range entries {
+		text, err := embedded.ReadFile("presets/" + entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		p, err := config.ReadPreset(strings.TrimSuffix(entry.Name(), ".json"), entry.Name(), "/home/agent", text, seccomp.Options)
+		if err != nil {
+			return nil, err
+		}
+		presets = append(presets, p)
+	}
+	return presets, nil
+}
+
 // Names returns the names of all presets, sorted.
 func Names() []string {
 	var names []string

@@ -1,5 +1,5 @@
-// Command generate writes the table of what pull holds back into art(7), in the directory that it is
-// run in. It is what `go generate ./internal/packaging/man` runs.
+// Command generate writes what other parts of the program say into pages, in the directory that it is run in: what pull
+// holds back into art(7), and the presets into art-agents(7). It is what `go generate ./internal/packaging/man` runs.
 package main
 
 import (
@@ -10,20 +10,22 @@ import (
 )
 
 func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
-		os.Exit(1)
+	for name, with := range map[string]func(string) (string, error){man.HeldPage: man.WithHeld, man.AgentsPage: man.WithAgents} {
+		if err := rewrite(name, with); err != nil {
+			fmt.Fprintln(os.Stderr, "generate:", err)
+			os.Exit(1)
+		}
 	}
 }
 
-func run() error {
-	old, err := os.ReadFile(man.HeldPage)
+func rewrite(name string, with func(string) (string, error)) error {
+	old, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
-	page, err := man.WithHeld(string(old))
+	page, err := with(string(old))
 	if err != nil || page == string(old) {
 		return err
 	}
-	return os.WriteFile(man.HeldPage, []byte(page), 0o644)
+	return os.WriteFile(name, []byte(page), 0o644)
 }
