@@ -70,8 +70,16 @@ func TestLaterSessionsKeepWhatEarlierOnesDidNot(t *testing.T) {
 	s.plant("f", noise[:300_000])
 	s.write("ws/f", []byte("mine"), 0)
 	s.remount(t)
+	ino := s.stat("ws/f").Ino
+	hashed := func() bool {
+		s.overlay.store.Lock()
+		defer s.overlay.store.Unlock()
+		return s.overlay.nodes[ino].in.Origin.Hash != ""
+	}
 	end := s.overlay.Keep(Keeping{Last: time.Minute})
-	time.Sleep(calm + calm/2)
+	for until := time.Now().Add(time.Minute); !hashed() && time.Now().Before(until); {
+		time.Sleep(calm / 100)
+	}
 	end()
 	s.remount(t)
 	time.Sleep(tick)
