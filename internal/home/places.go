@@ -34,6 +34,9 @@ func (h *Home) Place(path string, directory bool) (covers bool, err error) {
 		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) { // which of the two a link is depends on the flags
 			err = cli.WithHint(err, "a guest has put a link or a file there: remove it, if this home does not need it")
 		}
+		if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+			err = cli.WithHint(err, "make room there: `art home ls` shows how much each home has, and `art home rm` removes one")
+		}
 		return false, err
 	}
 	parts := strings.Split(path, "/")

@@ -81,18 +81,16 @@ func (o *Options) runBare() error {
 	if err != nil {
 		return err
 	}
-	path, args, err := o.hostCommand()
+	path, args, dirs, err := o.hostCommand()
 	if err != nil {
 		return err
 	}
-	var env []string
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, dotenv.PrivateKey) && !strings.HasPrefix(kv, "PWD=") {
-			env = append(env, kv)
-		}
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, dotenv.PrivateKey) })
+	set := []config.Value{{Name: "PWD", Value: workspace}}
+	if dirs != nil { // with the interpreter of a program that PATH does not lead to
+		set = append(set, config.Value{Name: "PATH", Value: strings.Join(append(dirs, os.Getenv("PATH")), ":")})
 	}
-	env = append(env, "PWD="+workspace)
-	for _, v := range slices.Concat(o.user.Values, o.agent.Settings.Values) {
+	for _, v := range slices.Concat(set, o.user.Values, o.agent.Settings.Values) {
 		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, v.Name+"=") })
 		env = append(env, v.Name+"="+v.Value)
 	}
@@ -104,26 +102,26 @@ func (o *Options) runBare() error {
 	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, args, env))
 }
 
-// hostCommand returns the path of the command on the host, and it with its arguments.
-func (o *Options) hostCommand() (string, []string, error) {
-	args := o.Command
+// hostCommand returns the path of the command on the host, it with its arguments, and what PATH has to have for it.
+func (o *Options) hostCommand() (path string, args, dirs []string, err error) {
+	args = o.Command
 	if o.preset != nil && (len(args) == 0 || args[0] == o.Preset) {
 		host := &locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{view.Resolve(o.Workspace)}}
 		program := host.Find(o.preset.Program...)
 		if program == nil {
-			return "", nil, cli.WithHint(fmt.Errorf("%s: command not found", o.preset.Program[0]), "install it, or see art presets")
+			return "", nil, nil, cli.WithHint(fmt.Errorf("%s: command not found", o.preset.Program[0]), "install it, or see art presets")
 		}
-		return program.Path, append([]string{program.Path}, args[min(len(args), 1):]...), nil
+		return program.Path, append([]string{program.Path}, args[min(len(args), 1):]...), slices.Clone(program.Dirs), nil
 	}
 	if len(args) == 0 {
 		args = []string{cmp.Or(os.Getenv("SHELL"), "/bin/sh")}
 	}
-	path, err := exec.LookPath(args[0])
+	path, err = exec.LookPath(args[0])
 	if err == nil {
 		path, err = filepath.Abs(path) // the workspace is another directory
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("%s: %w", args[0], unwrapped(err))
+		return "", nil, nil, fmt.Errorf("%s: %w", args[0], unwrapped(err))
 	}
-	return path, args, nil
+	return path, args, nil, nil
 }

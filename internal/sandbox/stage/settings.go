@@ -19,7 +19,8 @@ func (h *handles) coverSettings(p *Plan) (err error) {
 	switch {
 	case h.dotArt < 0:
 	case len(p.Settings) == 0:
-		err = h.coverFD(h.dotArt)
+		// A session in direct mode may just have removed one that it had made for itself.
+		err = h.coverOpen(h.dotArt, func() (int, error) { return openPath(p.DotArt) })
 	default:
 		err = h.showSettings(p)
 	}
