@@ -30,7 +30,7 @@ type difference struct {
 // It says whether there is a difference.
 func Diff(name string, paths []string, o *Options) (differs bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("compare the home %s: %w", name, err) }
-	homes, err := find(name)
+	homes, err := find(name, name)
 	if err != nil {
 		return fail(err)
 	}

@@ -161,8 +161,10 @@ func lock(homes *os.File, name string, how int) (*os.File, error) {
 		case err == nil, err == unix.EINTR:
 		case err != unix.EWOULDBLOCK:
 			return nil, fmt.Errorf("lock %s: %w", path, err)
-		case how == unix.LOCK_EX, time.Now().After(end):
+		case how == unix.LOCK_EX:
 			return nil, errInUse
+		case time.Now().After(end):
+			return nil, cli.WithHint(errors.New("it is being removed"), "wait for that, or name another home")
 		}
 	}
 }

@@ -122,3 +122,26 @@ func TestUseMends(t *testing.T) {
 		}
 	}
 }
+
+// A home whose removal was broken off can be removed for good.
+func TestRemoveWhatIsLeft(t *testing.T) {
+	h := useTest(t, "x")
+	homes := filepath.Dir(h.Path)
+	h.Close()
+	o := &Options{Force: true, Quiet: true}
+	if err := Remove("y", o); err == nil {
+		t.Error("a home was removed that was never there")
+	}
+	if err := os.MkdirAll(filepath.Join(homes, "..gone.x/1/a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(h.Path, filepath.Join(homes, "..gone.x/2")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove("x", o); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(homes); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

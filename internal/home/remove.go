@@ -19,7 +19,8 @@ import (
 // Remove removes a home, with all that guests have put there.
 func Remove(name string, o *Options) error {
 	fail := func(err error) error { return fmt.Errorf("remove the home %s: %w", name, err) }
-	homes, err := find(name)
+	trash := "..gone." + name
+	homes, err := find(name, name, trash)
 	if err != nil {
 		return fail(err)
 	}
@@ -37,13 +38,13 @@ func Remove(name string, o *Options) error {
 			return fail(err)
 		}
 	}
-	// At once it is no home any more. What is left of another that was being removed goes with it.
-	trash := "..gone." + name
+	// At once it is no home any more. What is left of one whose removal was broken off goes with it.
 	dir := int(homes.Fd())
 	if err := unix.Mkdirat(dir, trash, 0o700); err != nil && err != unix.EEXIST {
 		return fail(err)
 	}
-	if err := unix.Renameat(dir, name, dir, trash+"/"+strconv.Itoa(os.Getpid())); err != nil {
+	err = unix.Renameat2(dir, name, dir, trash+"/"+strconv.Itoa(os.Getpid()), unix.RENAME_NOREPLACE)
+	if err != nil && err != unix.ENOENT {
 		return fail(err)
 	}
 	if err := empty(homes, trash); err != nil {
@@ -60,8 +61,8 @@ func Remove(name string, o *Options) error {
 	return nil
 }
 
-// find opens the directory of the homes, if there is a home of that name in it.
-func find(name string) (*os.File, error) {
+// find opens the directory of the homes, if one of some directories of a home is in it.
+func find(name string, directories ...string) (*os.File, error) {
 	if err := Check(name); err != nil {
 		return nil, err
 	}
@@ -71,9 +72,14 @@ func find(name string) (*os.File, error) {
 	}
 	homes, err := openHomes(path)
 	if err == nil {
-		var st unix.Stat_t
-		if st, err = hostdir.StatAt(homes, name); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
-			err = unix.ENOTDIR
+		for _, dir := range directories {
+			var st unix.Stat_t
+			if st, err = hostdir.StatAt(homes, dir); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+				err = unix.ENOTDIR
+			}
+			if !errors.Is(err, os.ErrNotExist) {
+				break
+			}
 		}
 		if err != nil {
 			homes.Close()

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 
@@ -35,6 +36,8 @@ func (s *session) chooseIDs() error {
 		if err := s.streams.Give(s.spare, s.spare); err != nil {
 			return err
 		}
+	} else if s.spare != 0 && s.home != nil && !s.quiet {
+		fmt.Fprintln(os.Stderr, "art: the guest has root's id on the host, since a file system that it sees, as that of its home, cannot map ids (man 7 art); --home= may do without")
 	}
 	return s.checkProcesses()
 }
