@@ -165,9 +165,9 @@ func checkBase(store *sqlvfs.Store, db, base, name string) error {
 		return err
 	case base == "":
 		return cli.WithHint(fmt.Errorf("%s is not self-contained: %d of its files and directories have their content on the host", db, total),
-			"name the directory of the workspace "+names(origins)+" with --base")
+			"name the directory of the workspace "+names(store, origins)+" with --base")
 	}
-	return cli.WithHint(fmt.Errorf("%s lies over the workspace %s and not over %s", db, names(origins), name),
+	return cli.WithHint(fmt.Errorf("%s lies over the workspace %s and not over %s", db, names(store, origins), name),
 		"give the name with --name, if "+base+" is that directory")
 }
 
@@ -182,7 +182,7 @@ func othersLeft(db, name string) error {
 	if err != nil || total == 0 {
 		return err
 	}
-	return cli.WithHint(fmt.Errorf("%s lies over the workspace %s too: %d of its files and directories have their content there", db, names(origins), total),
+	return cli.WithHint(fmt.Errorf("%s lies over the workspace %s too: %d of its files and directories have their content there", db, names(store, origins), total),
 		"run the command again with that directory")
 }
 
@@ -196,6 +196,16 @@ func originsOf(store *sqlvfs.Store) (byName map[string]int, total int, err error
 	return byName, total, err
 }
 
-func names(origins map[string]int) string {
-	return strings.Join(slices.Sorted(maps.Keys(origins)), ", ")
+// names are the workspaces for people; of other directories of the host that the database lies over, the paths.
+func names(store *sqlvfs.Store, origins map[string]int) string {
+	store.Lock()
+	list, err := store.Workspaces()
+	store.Unlock()
+	words := slices.Sorted(maps.Keys(origins))
+	for i, name := range words {
+		if at := slices.IndexFunc(list, func(w sqlvfs.Workspace) bool { return w.Name == name }); err == nil && at >= 0 && sqlvfs.IsLayer(name) {
+			words[i] = quote.Name(list[at].Path, true)
+		}
+	}
+	return strings.Join(words, ", ")
 }

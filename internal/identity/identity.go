@@ -104,7 +104,8 @@ func pushed(s *sqlvfs.Store, name string) (bool, error) {
 	return top.Origin == nil, nil
 }
 
-// NamesOf returns the names of the workspaces that a path leads to, by what a database says.
+// NamesOf returns the names of the workspaces that a path leads to, by what a database says; those of mounts of mode
+// overlay last.
 func NamesOf(s *sqlvfs.Store, path string) ([]string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,13 +117,17 @@ func NamesOf(s *sqlvfs.Store, path string) ([]string, error) {
 	s.Lock()
 	defer s.Unlock()
 	list, err := s.Workspaces()
-	var names []string
+	var names, mounts []string
 	for _, w := range list {
-		if w.Path == real && !sqlvfs.IsLayer(w.Name) {
+		switch {
+		case w.Path != real:
+		case sqlvfs.IsMountLayer(w.Name):
+			mounts = append(mounts, w.Name)
+		case !sqlvfs.IsLayer(w.Name):
 			names = append(names, w.Name)
 		}
 	}
-	return names, err
+	return append(names, mounts...), err
 }
 
 // quoted is a name or a path of the database's in a form that is safe to print anywhere.

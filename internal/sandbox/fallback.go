@@ -43,6 +43,9 @@ func (s *session) fallBack(why error) error {
 	if missing != nil && os.Getuid() != 0 {
 		return fail(unwrapped(missing))
 	}
+	if err := s.requireLayers(why); err != nil {
+		return err
+	}
 	lock, err := lockRuntimeDir()
 	if err != nil {
 		return fail(err)

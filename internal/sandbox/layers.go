@@ -84,15 +84,20 @@ func (p *prepared) layerArgs() (args []string) {
 	return args
 }
 
-// dropLayers has art-fuse serve the home alone: fusermount3 has mounted nothing else. A session goes without the
-// repository's layers, but not without a mount that was asked for.
-func (s *session) dropLayers() error {
+// requireLayers refuses a session that cannot have more than one mount of FUSE. It goes without the repository's layers,
+// but not without a mount that was asked for.
+func (s *session) requireLayers(why error) error {
 	for _, l := range s.layers {
 		if l.kind == "mount" {
-			return cli.WithHint(fmt.Errorf("mount %s as an overlay: FUSE cannot be mounted in a user namespace", l.Path),
-				hint.Host{}.Namespaces())
+			return cli.WithHint(fmt.Errorf("mount %s as an overlay: FUSE cannot be mounted in a user namespace: %w", l.Path, why),
+				hint.Host{}.FUSE(true))
 		}
 	}
+	return nil
+}
+
+// dropLayers has art-fuse serve the home alone: fusermount3 has mounted nothing else.
+func (s *session) dropLayers() error {
 	for range s.layers {
 		if err := libexec.SendFD(s.control, -1, []byte(stage.NoMount)); err != nil {
 			return fmt.Errorf("start art-fuse: it ended: %w", err)

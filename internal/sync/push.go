@@ -43,6 +43,10 @@ func Push(ctx context.Context, opt Options) error {
 		return err
 	}
 	name, err := opt.workspaceName(s, abs)
+	if err == nil && sqlvfs.IsLayer(name) {
+		err = cli.WithHint(fmt.Errorf("workspace %s: %s has it as a mount of mode overlay, in which the guest sees the host's anyway", abs, opt.DB),
+			"to store it as a workspace too, give it another name with --name")
+	}
 	if err == nil && s != nil {
 		err = opt.claim(ctx, s, h, abs, name, true)
 	}

@@ -188,7 +188,7 @@ func (v *View) Tree() (*Tree, error) {
 	t.Looks = t.Looks || len(inHome) > 0
 
 	var beneath []Step // the workspace's second path
-	for _, bind := range binds {
+	for i, bind := range binds {
 		if err := v.checkMountPoint(bind, home, workspace); err != nil {
 			return nil, err
 		}
@@ -198,7 +198,9 @@ func (v *View) Tree() (*Tree, error) {
 		} else {
 			add(step)
 		}
-		t.Looks = t.Looks || Within(bind.Guest, home)
+		// What another holds that art-fuse serves may need a mount point there.
+		inside := slices.ContainsFunc(binds[:i], func(m Mount) bool { return Within(bind.Guest, m.Guest) })
+		t.Looks = t.Looks || inside || Within(bind.Guest, home)
 	}
 	// Last, so that both paths have the same covers and mounts. What they lie in comes before.
 	for _, layer := range v.Layers {
