@@ -97,8 +97,8 @@ FILES
       More paths for the command to see; another spelling of mounts.
   $XDG_CONFIG_HOME/art/sandbox.json, DIR/.art/config/sandbox.json
       Settings of the user and of the workspace, which may narrow the user's, and with
-      "art trust" widen them: network, env, mounts, see, tools, hide, allow, limits; in
-      the user's also workspace, mode, and db, the directory of the databases. "art config"
+      "art trust" widen them: network, env, mounts, see, tools, own, hide, allow, limits;
+      in the user's also workspace, mode, and db, the directory of the databases. "art config"
       shows what comes of them (--json: an object a line), and "art config --schema" a
       JSON schema for editors. They are always read from the host.
   $XDG_CONFIG_HOME/art/presets/NAME.json

@@ -58,6 +58,9 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 	if workspace.Tools != nil {
 		out.Tools = m.among(workspace.Tools, user.Tools, "tools")
 	}
+	if workspace.Own != nil {
+		out.Own = m.among(workspace.Own, user.Own, "own")
+	}
 	out.See = append(slices.Clip(user.See), m.see(workspace.See)...)
 	if mounts != nil {
 		out.Mounts = m.mounts(mounts, out.Mounts)

@@ -184,7 +184,7 @@ func (s *Settings) cameFrom(origin string) {
 			e.Origin = origin
 		}
 	}
-	for _, list := range [][]Entry{s.Env, s.Hide, s.Allow, s.See, s.Tools} {
+	for _, list := range [][]Entry{s.Env, s.Hide, s.Allow, s.See, s.Tools, s.Own} {
 		for i := range list {
 			list[i].Origin = origin
 		}
@@ -215,6 +215,9 @@ func Stack(base, upper *Settings) *Settings {
 	}
 	if upper.Tools != nil {
 		out.Tools = upper.Tools
+	}
+	if upper.Own != nil {
+		out.Own = upper.Own
 	}
 	out.Env = slices.Concat(base.Env, upper.Env)
 	out.Hide = slices.Concat(base.Hide, upper.Hide)

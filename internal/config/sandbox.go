@@ -35,7 +35,9 @@ type Mount struct {
 	ReadOnly bool
 	// Overlay has what the guest writes go to the database, and the host's stay as it is.
 	Overlay bool
-	Origin  string
+	// Optional leaves it out where the host has nothing at the path.
+	Optional bool
+	Origin   string
 }
 
 // modes are what a mount can be.
@@ -72,6 +74,10 @@ func (m *Mount) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", m.Origin, fmt.Errorf(format, args...))
 }
 
+// OwnWords are what a guest can have of the user's own: name and mail for git, the shell, the variables of proxies and of
+// certificates with the files that these name, the editor, languages, and what a terminal can do.
+var OwnWords = []string{"certificates", "editor", "git", "locale", "proxy", "shell", "terminal"}
+
 // Settings are what one file says, or several together. What is not said is the
 // zero value.
 type Settings struct {
@@ -94,6 +100,8 @@ type Settings struct {
 	See []Entry
 	// Tools are names of what is installed in a home (package toolchain), or directories of programs.
 	Tools []Entry
+	// Own are words for what the guest has of the user's own ([OwnWords]).
+	Own []Entry
 	// Set are variables with values that are no secrets; Values count more.
 	Set []Value
 	// Limits are by name (see limits.go).
@@ -188,6 +196,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"allow":     entries(&s.Allow, func(n *node, _ string) (string, error) { return n.word(src.allowed...) }),
 		"see":       entries(&s.See, src.path),
 		"tools":     entries(&s.Tools, tool),
+		"own":       entries(&s.Own, func(n *node, _ string) (string, error) { return n.word(OwnWords...) }),
 		"workspace": src.place(&s.Workspace),
 		"db":        src.place(&s.Databases),
 		"mode": func(n *node) error {
@@ -315,6 +324,10 @@ func (src *source) mount(n *node) (Mount, error) {
 		"mode": func(n *node) error {
 			mode, err := n.word(modes...)
 			m.ReadOnly, m.Overlay = mode == "ro", mode == "overlay"
+			return err
+		},
+		"optional": func(n *node) (err error) {
+			m.Optional, err = n.boolean()
 			return err
 		},
 		"readonly": func(n *node) (err error) {

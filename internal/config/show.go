@@ -104,6 +104,8 @@ func (s *Settings) list() (all []Setting) {
 		add("env", v.Name+"="+v.Value, strconv.Quote(v.Name+"="+v.Value), v.Origin)
 	}
 	none("env", len(s.Env)+len(s.Values)+len(s.Set))
+	entries("own", s.Own)
+	none("own", len(s.Own))
 	entries("tools", s.Tools)
 	none("tools", len(s.Tools))
 	entries("see", s.See)

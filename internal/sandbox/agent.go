@@ -32,14 +32,23 @@ func (o *Options) under(user *config.Settings) *config.Settings {
 	if o.agent != nil {
 		user = config.Stack(user, o.agent.Settings)
 	}
-	if o.preset != nil && user.Tools == nil {
-		s := *user
-		for _, name := range append(toolchain.Names(), toolchain.LocalBin) {
-			s.Tools = append(s.Tools, config.Entry{Value: name, Origin: o.preset.Origin})
-		}
-		return &s
+	if o.preset == nil {
+		return user
 	}
-	return user
+	s := *user
+	all := func(names ...string) (list []config.Entry) {
+		for _, name := range names {
+			list = append(list, config.Entry{Value: name, Origin: o.preset.Origin})
+		}
+		return list
+	}
+	if s.Tools == nil {
+		s.Tools = all(append(toolchain.Names(), toolchain.LocalBin)...)
+	}
+	if s.Own == nil {
+		s.Own = all(config.OwnWords...)
+	}
+	return &s
 }
 
 // findProgram finds the preset's program on the host, makes it the command, and adds to the settings what it needs. Where

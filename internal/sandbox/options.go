@@ -54,13 +54,14 @@ type Options struct {
 	// Command and its arguments; none is a shell.
 	Command []string
 
-	user   *config.Settings // the user's, once they are read
-	agent  *config.Agent    // that of Agent, once it is read
-	preset *config.Preset   // that of Preset, once it is read
-	placed bool             // the workspace is the agent's
-	known  bool             // Database is the one that is kept for Workspace
-	named  string           // with it: the workspace as the user wrote it, if at all
-	dirs   []string         // for the guest's PATH, of the preset's program
+	user      *config.Settings // the user's, once they are read
+	agent     *config.Agent    // that of Agent, once it is read
+	preset    *config.Preset   // that of Preset, once it is read
+	placed    bool             // the workspace is the agent's
+	known     bool             // Database is the one that is kept for Workspace
+	named     string           // with it: the workspace as the user wrote it, if at all
+	dirs      []string         // for the guest's PATH, of the preset's program
+	gitConfig string           // for the guest's git
 	// toolDirs are for it, too, of the tools
 	toolDirs []string
 	sub      string // where in Workspace the command starts; "" is its top

@@ -74,7 +74,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if p.plan.Database != "" {
 		go func() { beside <- databasesBeside(p.plan.Database) }()
 	}
-	mounts := settings.Mounts
+	mounts := present(settings.Mounts, workspace)
 	if err := checkMounts(root, mounts, guest); err != nil {
 		return nil, err
 	}
@@ -111,6 +111,9 @@ func prepare(o *Options) (_ *prepared, err error) {
 		PersonalDirs: account.homes,
 		Network:      settings.Network.Value == "host",
 		Nests:        slices.Contains(values(settings.Allow), "namespaces"),
+	}
+	if info, err := os.Lstat("/run"); o.gitConfig != "" && err == nil && info.IsDir() {
+		p.plan.GitConfig, v.GitConfig = o.gitConfig, p.plan.GitConfigPath()
 	}
 	if o.Database != "" {
 		v.HomeSource, p.payload.Workspace = p.plan.Home(), filepath.Join(guest, o.sub)
@@ -218,6 +221,14 @@ func databasePath(path string) (string, error) {
 			"make the directory with mkdir -p")
 	}
 	return abs, nil
+}
+
+// present returns mounts without those that may be missing and are.
+func present(mounts []config.Mount, workspace string) []config.Mount {
+	return slices.DeleteFunc(slices.Clone(mounts), func(m config.Mount) bool {
+		_, err := os.Stat(m.On(workspace))
+		return m.Optional && errors.Is(err, os.ErrNotExist)
+	})
 }
 
 // checkMounts checks that the mounts can be. The workspace is open as root, and is guest

@@ -70,6 +70,9 @@ func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
 	if err := o.over(s); err != nil {
 		return nil, nil, err
 	}
+	if err := o.addOwn(s); err != nil {
+		return nil, nil, err
+	}
 	if err := o.addTools(s); err != nil {
 		return nil, nil, err
 	}

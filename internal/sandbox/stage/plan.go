@@ -79,6 +79,8 @@ type Plan struct {
 	Drop bool
 	// Passwd and Group are the text of these files.
 	Passwd, Group string
+	// GitConfig is the text of that file, or "".
+	GitConfig string
 	// View is what the guest is to see.
 	View view.View
 	// Command is the program to end as: bubblewrap's path, after the tracer's and its
@@ -90,7 +92,7 @@ type Plan struct {
 func (p *Plan) Marshal() []byte {
 	v := &p.View
 	single := []string{
-		p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group,
+		p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group, p.GitConfig, v.GitConfig,
 		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.HomeDir, v.WorkspaceSource, v.WorkspaceHost, v.HostPath,
 		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
 		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
@@ -108,7 +110,7 @@ func unmarshal(data []byte) (*Plan, error) {
 	}
 	var uid, gid, root, network, traced, nests, memory, counted, drop, mounts string
 	for i, field := range []*string{
-		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group,
+		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group, &p.GitConfig, &v.GitConfig,
 		&uid, &gid, &v.Workspace, &v.HomeSource, &v.HomeDir, &v.WorkspaceSource, &v.WorkspaceHost, &v.HostPath,
 		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
 		&memory, &counted, &drop, &p.DotArt, &mounts,
@@ -171,6 +173,9 @@ func (p *Plan) Home() string { return p.staged("home") }
 
 // PasswdPath returns the path in the stage's namespace of the guest's passwd(5).
 func (p *Plan) PasswdPath() string { return p.staged("passwd") }
+
+// GitConfigPath returns the path in the stage's namespace of git's settings.
+func (p *Plan) GitConfigPath() string { return p.staged("gitconfig") }
 
 // GroupPath returns the path in the stage's namespace of the guest's group(5).
 func (p *Plan) GroupPath() string { return p.staged("group") }

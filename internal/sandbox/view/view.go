@@ -19,6 +19,9 @@ import (
 // Home is the guest's home directory.
 const Home = "/home/agent"
 
+// GitConfig is where the guest's git finds who the user is: in a directory that is the guest's own.
+const GitConfig = "/run/art/gitconfig"
+
 // Mount is one more path of the guest.
 type Mount struct {
 	Source   string // what the stage knows it by
@@ -53,6 +56,8 @@ type View struct {
 	Layers []Mount
 	// Passwd and Group are the files to show as /etc/passwd and /etc/group.
 	Passwd, Group string
+	// GitConfig, if set, is the file to show as [GitConfig], which GIT_CONFIG_SYSTEM then names.
+	GitConfig string
 	// CallerIsRoot says that the guest's ids stand for the host's root.
 	CallerIsRoot bool
 	// PersonalDirs are home directories, of whomever.
@@ -147,6 +152,9 @@ func (v *View) Tree() (*Tree, error) {
 	}
 	add(bringBack("/etc/resolv.conf", hidden)...)
 	add(Step{Do: Bind, Source: v.Passwd, Target: passwd}, Step{Do: Bind, Source: v.Group, Target: group})
+	if v.GitConfig != "" {
+		add(Step{Do: Bind, Source: v.GitConfig, Target: GitConfig})
+	}
 	if !v.Traced {
 		add(Step{Do: Proc, Target: "/proc"})
 	}
