@@ -27,7 +27,7 @@ type Agent struct {
 // no place for it. Without a name it is the one of all agents.
 func AgentDir(getenv func(string) string, name string) string {
 	for _, dir := range configDirs(getenv) {
-		return filepath.Join(dir, "agents", name)
+		return filepath.Join(dir, agentsDir, name)
 	}
 	return ""
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// PresetDir is the directory of the user's own presets beside his settings.
-const PresetDir = "presets"
+// PresetDir is the directory of the user's own presets beside his settings, and agentsDir that of his agents.
+const PresetDir, agentsDir = "presets", "agents"
 
 // UserFile returns the path of the user's settings, given the environment, or ""
 // if there is no place for them.
@@ -128,10 +128,10 @@ func UserHidden(getenv func(string) string) []string {
 // userLinks returns those of the user's files that are symbolic links.
 func userLinks(getenv func(string) string) (files []string) {
 	for _, dir := range configDirs(getenv) {
-		names := []string{"sandbox.json", ".env", ".env.keys", PresetDir}
-		presets, _ := os.ReadDir(filepath.Join(dir, PresetDir)) // there may be none
-		for _, entry := range presets {
-			names = append(names, filepath.Join(PresetDir, entry.Name()))
+		names := []string{"sandbox.json", ".env", ".env.keys", PresetDir, agentsDir}
+		names = append(names, namesIn(dir, PresetDir)...)
+		for _, agent := range namesIn(dir, agentsDir) {
+			names = append(names, agent, filepath.Join(agent, "sandbox.json"), filepath.Join(agent, ".env"), filepath.Join(agent, ".env.keys"))
 		}
 		for _, name := range names {
 			file := filepath.Join(dir, name)
@@ -141,6 +141,15 @@ func userLinks(getenv func(string) string) (files []string) {
 		}
 	}
 	return files
+}
+
+// namesIn returns what a directory of the user's has, each after its name.
+func namesIn(parent, dir string) (names []string) {
+	entries, _ := os.ReadDir(filepath.Join(parent, dir)) // there may be none
+	for _, entry := range entries {
+		names = append(names, filepath.Join(dir, entry.Name()))
+	}
+	return names
 }
 
 // maxLinks is how many links the kernel follows (path_resolution(7)).
