@@ -78,6 +78,10 @@ func (p *planner) planFile(a *item) {
 		}
 	}
 	d := a.decision
+	if first != nil && first.decision.Content == classify.Host && a.there == unix.S_IFREG && d.Kind == classify.Agreed && d.Content == classify.Agreed &&
+		!sameObject(a, first) {
+		first = nil // what both have here is not given up for what the host wrote under the other name
+	}
 	may := func() bool { return d.Pull() || p.asked(a) }
 	placed := first != nil && (first.op == nil || first.op.do == keep || first.op.do == attributes)
 	switch {

@@ -346,3 +346,24 @@ func TestPushKeepsWhatTheHostHasRenamed(t *testing.T) {
 		})
 	}
 }
+
+// The guest has linked a file to where the host has renamed it, and the host has made another one in its old place.
+func TestPullLinksNothingOverWhatBothHave(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "one")
+	b.push()
+	b.guest(func(g *guest) { g.link("a", "c") })
+	must(t, os.Rename(b.path("a"), b.path("c")))
+	b.write("a", "another")
+	for range 2 {
+		b.pull(b.ws)
+		b.push()
+	}
+	wantContent(t, b.path("a"), "another")
+	wantContent(t, b.path("c"), "one")
+	b.guest(func(g *guest) {
+		if is, host := g.portrait(), b.hostPortrait(); !maps.Equal(is, host) {
+			t.Errorf("the guest has %v, the host %v", is, host)
+		}
+	})
+}
