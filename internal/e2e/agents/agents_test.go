@@ -102,9 +102,7 @@ func TestAgents(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("ART_TEST_AGENTS_RUNS")); err == nil && n > 0 {
 		runs = n
 	}
-	if bin := os.Getenv("ART_TEST_BIN"); bin != "" {
-		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	}
+	onPath(t)
 	table := []string{fmt.Sprintf("%-9s %-8s %-7s %12s %12s", "agent", "version", "layout", "in art", "on the host")}
 	for _, a := range all {
 		for _, l := range a.layouts {
@@ -115,4 +113,41 @@ func TestAgents(t *testing.T) {
 		}
 	}
 	t.Log("time to the first prompt\n" + strings.Join(table, "\n"))
+}
+
+// TestLogin has a login in one workspace hold in another.
+func TestLogin(t *testing.T) {
+	dir := os.Getenv("ART_TEST_AGENTS")
+	if dir == "" {
+		t.Skip("ART_TEST_AGENTS names no directory with agents")
+	}
+	onPath(t)
+	codex := all[slices.IndexFunc(all, func(a agent) bool { return a.name == "codex" })]
+	tr := newTrial(t, codex, node[0], dir)
+	if got := tr.art(tr.workspace(), "run", "-q", "--preset", "codex", "sh", "-c", "echo sk-of-the-test-123 | codex login --with-api-key; codex login status"); !strings.Contains(got, "sk-of-th") {
+		t.Errorf("after the login, %q", got)
+	}
+	if got := tr.art(tr.workspace(), "run", "-q", "codex", "login", "status"); !strings.Contains(got, "sk-of-th") {
+		t.Errorf("in a second workspace, %q", got)
+	}
+}
+
+// onPath has the programs under test found.
+func onPath(t *testing.T) {
+	if bin := os.Getenv("ART_TEST_BIN"); bin != "" {
+		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	}
+}
+
+// TestReadme holds the versions that README.md says have passed to those that are tried.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Skip(err) // the compiled test runs elsewhere
+	}
+	for _, a := range all {
+		if row := "`art " + a.name + "` | " + pinned(a.name) + " |"; !strings.Contains(string(text), row) {
+			t.Errorf("README.md lacks %q", row)
+		}
+	}
 }

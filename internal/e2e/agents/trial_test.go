@@ -23,13 +23,14 @@ import (
 type entry = config.Entry
 
 // limit bounds a run of an agent: without a network some wait a while for what they look for there.
-const limit = 90 * time.Second
+const limit = 3 * time.Minute
 
 // A trial is an agent as one layout has it.
 type trial struct {
 	*testing.T
 	agent
 	home  string // of the caller
+	other string // the agent's on the host
 	path  string
 	state string // where art keeps databases and homes
 	url   string
@@ -39,7 +40,7 @@ type trial struct {
 }
 
 func newTrial(t *testing.T, a agent, l layout, dir string) *trial {
-	tr := &trial{T: t, agent: a, home: filepath.Join(dir, l.name), state: t.TempDir()}
+	tr := &trial{T: t, agent: a, home: filepath.Join(dir, l.name), other: t.TempDir(), state: t.TempDir()}
 	for _, sub := range strings.Split(l.path, ":") {
 		tr.path += filepath.Join(tr.home, sub) + ":"
 	}
@@ -137,12 +138,12 @@ func (tr *trial) inside() time.Duration {
 	return took
 }
 
-// outside runs the agent on the host, in a home of its own.
+// outside runs the agent on the host, in a home that it keeps too.
 func (tr *trial) outside() time.Duration {
 	tr.Helper()
-	work, home := tr.workspace(), tr.TempDir()
+	work := tr.workspace()
 	for name, text := range tr.files {
-		file := filepath.Join(home, name)
+		file := filepath.Join(tr.other, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			tr.Fatal(err)
 		}
@@ -154,7 +155,7 @@ func (tr *trial) outside() time.Duration {
 	if err != nil {
 		tr.Fatal(err)
 	}
-	env := tr.environment(home)
+	env := tr.environment(tr.other)
 	for _, v := range p.Settings.Set {
 		env = append(env, v.Name+"="+v.Value)
 	}
