@@ -22,6 +22,9 @@ type Preset struct {
 	Settings *Settings
 	// Arguments come before the caller's.
 	Arguments []string
+	// Unasked come after these where what the program changes stays apart: with them it does not ask before it does
+	// something.
+	Unasked []string
 	// Sandbox says why the program's own sandbox is off, or allowed.
 	Sandbox string
 	// Hosts are the names of the hosts that it talks to.
@@ -76,6 +79,7 @@ func (p *Preset) keys(src *source) map[string]func(*node) error {
 		"settings":  func(n *node) error { return n.object(settings) },
 		"set":       p.set,
 		"arguments": texts(&p.Arguments, "", nil),
+		"unasked":   texts(&p.Unasked, "", nil),
 		"sandbox":   text(&p.Sandbox),
 		"hosts":     texts(&p.Hosts, "the name of a host", isHost),
 		"hold":      texts(&p.Hold, "a pattern", isPattern),

@@ -119,6 +119,8 @@ type Settings struct {
 	Agent Entry
 	// Home is the name of the guest's home, if that is to be one that sessions share. Only the user's file has it.
 	Home Entry
+	// Preset is what a preset says besides, to be shown.
+	Preset []Setting
 	// Files are those that these settings of a workspace come from.
 	Files []File
 	// Content stands for the text of the files that these settings of a workspace come

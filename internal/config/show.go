@@ -67,7 +67,13 @@ func (m *Mount) setting(root string) Setting {
 	return Setting{"mounts", value, m.Origin, fmt.Sprintf("%q %s %q", m.On(root), mode, m.Guest)}
 }
 
+// Told is a setting that is shown as it is said.
+func Told(key, value, origin string) Setting {
+	return Setting{key, value, origin, strconv.Quote(value)}
+}
+
 func (s *Settings) list() (all []Setting) {
+	all = append(all, s.Preset...)
 	add := func(key string, value any, text, origin string) {
 		all = append(all, Setting{key, value, origin, text})
 	}

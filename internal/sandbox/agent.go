@@ -67,8 +67,13 @@ func (o *Options) findProgram(s *config.Settings) error {
 		if program != nil {
 			name = filepath.Base(program.Path)
 		}
-		o.Command = slices.Concat([]string{name}, o.preset.Arguments, o.Command[min(1, len(o.Command)):])
+		arguments := o.preset.Arguments
+		if o.Database != "" {
+			arguments = slices.Concat(arguments, o.preset.Unasked)
+		}
+		o.Command = slices.Concat([]string{name}, arguments, o.Command[min(1, len(o.Command)):])
 	}
+	o.tellPreset(s, program)
 	if program == nil {
 		return nil
 	}
@@ -81,6 +86,23 @@ func (o *Options) findProgram(s *config.Settings) error {
 		s.Set = append(s.Set, config.Value{Name: name, Value: value, Origin: o.preset.Origin})
 	}
 	return nil
+}
+
+// tellPreset adds to the settings what art config shows of the preset beside its settings.
+func (o *Options) tellPreset(s *config.Settings, program *locate.Program) {
+	tell := func(key string, values ...string) {
+		for _, value := range values {
+			s.Preset = append(s.Preset, config.Told(key, value, o.preset.Origin))
+		}
+	}
+	if program != nil {
+		tell("program", program.Path)
+	}
+	tell("command", o.Command...)
+	if o.preset.Sandbox != "" {
+		tell("sandbox", o.preset.Sandbox)
+	}
+	tell("hosts", o.preset.Hosts...)
 }
 
 // addPath has the guest's PATH begin with the directories of the preset's program, and what the guest itself installs with

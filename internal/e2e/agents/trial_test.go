@@ -159,7 +159,7 @@ func (tr *trial) outside() time.Duration {
 	for _, v := range p.Settings.Set {
 		env = append(env, v.Name+"="+v.Value)
 	}
-	took := tr.timed(func() { tr.run(work, env, p.Program[0], append(slices.Clone(p.Arguments), tr.task()...)...) })
+	took := tr.timed(func() { tr.run(work, env, p.Program[0], slices.Concat(p.Arguments, p.Unasked, tr.task())...) })
 	tr.done(work)
 	return took
 }

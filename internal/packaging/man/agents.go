@@ -55,6 +55,9 @@ func writeAgent(b *strings.Builder, p *preset.Preset) {
 	if len(p.Arguments) > 0 {
 		item("Arguments before yours", roff(strings.Join(p.Arguments, " ")))
 	}
+	if len(p.Unasked) > 0 {
+		item("And where changes stay apart", roff(strings.Join(p.Unasked, " ")))
+	}
 	texts("Its own sandbox", p.Sandbox)
 	var env, set []string
 	for _, e := range p.Settings.Env {
