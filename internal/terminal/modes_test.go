@@ -67,8 +67,6 @@ func TestUndoOnAScreen(t *testing.T) {
 		DisableMode:      func(mode ansi.Mode) { delete(on, mode) },
 		CursorVisibility: func(is bool) { visible = is },
 	})
-	go io.Copy(io.Discard, screen)
-	defer screen.Close()
 	m := &screenModes{}
 	for _, output := range []string{"\x1b[?1h\x1b[?1049h\x1b[?25l\x1b[?1002;1006;1004h\x1b[?2004h"} {
 		io.WriteString(screen, "before"+output)
