@@ -79,7 +79,7 @@ func TestSuspend(t *testing.T) {
 				s.keys(key)
 				s.shows("Stopped")
 				s.prompt()
-				if s.emulator.IsAltScreen() {
+				if s.other() {
 					t.Error("the shell is on the program's screen")
 				}
 				s.enter("echo so the sh''ell reads lines")
@@ -202,7 +202,7 @@ func TestScreenIsRestored(t *testing.T) {
 			if on, cursor := s.modes(); !cursor || slices.ContainsFunc(on, func(mode ansi.Mode) bool { return mode != ansi.ModeTextCursorEnable }) {
 				t.Errorf("left on: %v; the cursor is visible: %v", on, cursor)
 			}
-			if s.emulator.IsAltScreen() || !strings.Contains(s.text(), "art -q") {
+			if s.other() || !strings.Contains(s.text(), "art -q") {
 				t.Errorf("the screen is\n%s", s.text())
 			}
 		})

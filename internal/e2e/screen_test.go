@@ -23,10 +23,11 @@ type screen struct {
 	t        *testing.T
 	master   *os.File
 	tty      *os.File
-	emulator *vt.SafeEmulator
+	emulator *vt.Emulator // behind see
 	cmd      *exec.Cmd
 	lines    int // the number of jobShell's next command
 
+	seen   sync.Mutex // held for the emulator, whose own lock does not cover what it returns
 	mu     sync.Mutex
 	on     map[ansi.Mode]bool // GUARDED_BY(mu); the modes that are on
 	cursor bool               // GUARDED_BY(mu); whether it is visible
@@ -60,7 +61,7 @@ func onScreen(t *testing.T, name string, args ...string) *screen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &screen{t: t, master: master, tty: tty, emulator: vt.NewSafeEmulator(80, 24), cmd: exec.Command(name, args...)}
+	s := &screen{t: t, master: master, tty: tty, emulator: vt.NewEmulator(80, 24), cmd: exec.Command(name, args...)}
 	s.follow()
 	s.resize(24, 80)
 	s.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "HISTFILE=/dev/null")
@@ -74,9 +75,9 @@ func onScreen(t *testing.T, name string, args ...string) *screen {
 		s.cmd.Wait()
 		tty.Close()
 		master.Close()
-		s.emulator.Close()
+		s.emulator.InputPipe().(io.Closer).Close() // ends its answers
 	})
-	go io.Copy(s.emulator, master)
+	go io.Copy(s, master)
 	go io.Copy(master, s.emulator) // its answers to programs that ask the terminal
 	return s
 }
@@ -99,14 +100,34 @@ func (s *screen) keys(keys string) {
 
 func (s *screen) resize(rows, cols int) {
 	s.t.Helper()
-	s.emulator.Resize(cols, rows)
+	s.see(func() { s.emulator.Resize(cols, rows) })
 	if err := pty.Setsize(s.master, &pty.Winsize{Rows: uint16(rows), Cols: uint16(cols)}); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
+// Write shows what programs write.
+func (s *screen) Write(p []byte) (n int, err error) {
+	s.see(func() { n, err = s.emulator.Write(p) })
+	return n, err
+}
+
+func (s *screen) see(f func()) {
+	s.seen.Lock()
+	defer s.seen.Unlock()
+	f()
+}
+
+// other says whether the screen is not the one that shells have.
+func (s *screen) other() (is bool) {
+	s.see(func() { is = s.emulator.IsAltScreen() })
+	return is
+}
+
 // text is what is on the screen, lines without spaces at their ends.
 func (s *screen) text() string {
+	s.seen.Lock()
+	defer s.seen.Unlock()
 	var text strings.Builder
 	for y := range s.emulator.Height() {
 		var line strings.Builder
