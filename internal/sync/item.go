@@ -108,6 +108,12 @@ func (p *planner) contents(a *item, hostIs, guestIs classify.Kind) (host, guest 
 	return classify.Contents(hostChanged, guestChanged, equal)
 }
 
+// relinked tells whether the guest has made a name one of another file's: what the host changed of the file that was
+// there is not for the others.
+func (a *item) relinked() bool {
+	return a.node != nil && a.attr.IsRegular() && a.attr.Nlink > 1 && a.was.Row != 0 && a.was.Row != a.node.Ino
+}
+
 // attributes fills in what objects of one kind may differ in beside their content. What the base had is
 // known of the side that has not changed since. Of directories, no more is written down than their mode,
 // and a mode that nobody knows is the host's.
@@ -116,7 +122,7 @@ func (p *planner) attributes(a *item, base, host, guest *classify.State) {
 	if host.Kind != classify.Symlink {
 		host.Mode, guest.Mode = a.host.Mode&modeBits, a.attr.Mode&modeBits
 		base.Mode = host.Mode
-		if a.was != nil && kind(a.was.Mode) == a.there && a.was.Mode&0o7777 != 0 {
+		if a.was != nil && kind(a.was.Mode) == a.there && a.was.Mode&0o7777 != 0 && !a.relinked() {
 			base.Mode = a.was.Mode & modeBits
 		}
 	}

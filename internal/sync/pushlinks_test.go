@@ -367,3 +367,26 @@ func TestPullLinksNothingOverWhatBothHave(t *testing.T) {
 		}
 	})
 }
+
+// The host has changed the mode of a file that the guest has replaced by another name of one that it has written to.
+func TestPullKeepsOneModeOfAllNames(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "one")
+	b.write("d", "two")
+	must(t, os.Link(b.path("a"), b.path("b")))
+	b.push()
+	b.guest(func(g *guest) {
+		g.rename("a", "d")
+		g.write("b", "guest")
+	})
+	must(t, os.Chmod(b.path("d"), 0o755))
+	for range 2 {
+		b.pull(b.ws)
+		b.push()
+	}
+	b.guest(func(g *guest) {
+		if is, host := g.portrait(), b.hostPortrait(); !maps.Equal(is, host) || host["b"] != "file guest" || host["d"] != host["b"] {
+			t.Errorf("the guest has %v, the host %v", is, host)
+		}
+	})
+}
