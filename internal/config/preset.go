@@ -29,8 +29,6 @@ type Preset struct {
 	Sandbox string
 	// Hosts are the names of the hosts that it talks to.
 	Hosts []string
-	// Hold are patterns of what pull holds back for it.
-	Hold []string
 	// Seed are files of the caller's home that are of use in its own.
 	Seed []Seed
 	// Login, Hooks and Limits are paragraphs of the manual.
@@ -82,7 +80,6 @@ func (p *Preset) keys(src *source) map[string]func(*node) error {
 		"unasked":   texts(&p.Unasked, "", nil),
 		"sandbox":   text(&p.Sandbox),
 		"hosts":     texts(&p.Hosts, "the name of a host", isHost),
-		"hold":      texts(&p.Hold, "a pattern", isPattern),
 		"seed":      p.seeds,
 		"login":     text(&p.Login),
 		"hooks":     text(&p.Hooks),
@@ -175,11 +172,6 @@ func isWord(s string) bool {
 }
 
 func isHost(s string) bool { return !strings.ContainsAny(s, "/: \t\n") }
-
-func isPattern(s string) bool {
-	_, err := filepath.Match(s, "")
-	return err == nil && !filepath.IsAbs(s)
-}
 
 // cameFrom says of all settings where they came from.
 func (s *Settings) cameFrom(origin string) {
