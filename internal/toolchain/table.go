@@ -113,11 +113,9 @@ var table = map[string]func(*builder){
 		b.guest("go/bin")
 		b.path(b.in("bin"))
 		if cache := b.in("pkg/mod/cache/download"); isDir(cache) && !strings.ContainsAny(cache, ",|%?# ") {
-			proxy := b.Getenv("GOPROXY")
-			if proxy == "" {
-				proxy = "https://proxy.golang.org,direct"
+			if proxy := b.goProxy(); proxy != "" {
+				b.set("GOPROXY", "file://"+cache+","+proxy)
 			}
-			b.set("GOPROXY", "file://"+cache+","+proxy)
 		}
 	},
 	// https://sdkman.io/usage

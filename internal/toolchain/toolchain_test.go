@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,4 +87,34 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s is in the table alone", name)
 		}
 	}
+}
+
+// Without GOPROXY, go's own default is in its root, and `go env -w` writes to a file of the user's.
+func TestGoProxy(t *testing.T) {
+	home := t.TempDir()
+	write := func(file, text string) {
+		t.Helper()
+		file = filepath.Join(home, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := &builder{Host: &Host{Home: home, Getenv: func(name string) string {
+		return map[string]string{"PATH": filepath.Join(home, "bin")}[name]
+	}}, home: home}
+	want := func(proxy string) {
+		t.Helper()
+		if got := b.goProxy(); got != proxy {
+			t.Errorf("modules come from %q, want %q", got, proxy)
+		}
+	}
+	want("")
+	write("sdk/bin/go", "")
+	write("sdk/go.env", "# defaults\nGOSUMDB=off\nGOPROXY=https://modules.example.org,direct\n")
+	if err := os.Symlink("sdk/bin", filepath.Join(home, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	want("https://modules.example.org,direct")
+	write(".config/go/env", "GOPROXY=direct\n")
+	want("direct")
 }
