@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/libexec"
@@ -164,6 +166,9 @@ func (s *servedLayers) serve(overlays []*fs.Overlay, mounts <-chan received) err
 		overlay.Appear(m.ids)
 		s.ends = append(s.ends, overlay.Keep(fs.Keeping{Whole: keepWhole, Last: keepLast}))
 		mfs, err := fs.Serve(m.fd, overlay, logf)
+		if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) {
+			continue // a short session has ended without a look there: it is unmounted (fuse_dev_do_read and fuse_dev_do_write in fs/fuse/dev.c)
+		}
 		if err != nil {
 			return err
 		}
