@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha1"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -27,6 +28,11 @@ var (
 // Import writes the objects that the host lacks to one pack and its index (gitformat-pack(5)). All of them are there
 // with the last rename, or none: where the host has an object, it has all that this refers to.
 func (p *Plan) Import(ctx context.Context) error {
+	if p.keepsObjects() {
+		if err := p.shareDirectories(); err != nil {
+			return err
+		}
+	}
 	want := p.closure.want
 	if len(want) == 0 {
 		return nil
@@ -39,16 +45,6 @@ func (p *Plan) Import(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.keepsObjects() {
-		// The guest keeps its directories of objects: it sees what the host will have in those that the host has too.
-		for _, id := range want {
-			d, err := p.host.parent("objects/" + loosePath(id))
-			if err != nil {
-				return err
-			}
-			d.Close()
-		}
-	}
 	if err := p.writeShallow(); err != nil { // before there are commits without their parents
 		return fmt.Errorf("shallow: %w", err)
 	}
@@ -60,6 +56,26 @@ func (p *Plan) Import(ctx context.Context) error {
 		return err
 	}
 	return syncfs(int(p.host.dir.Fd())) // before anything refers to them
+}
+
+// shareDirectories makes the directories on the host in which the guest keeps objects: in those that both have, it sees
+// what the host is going to have.
+func (p *Plan) shareDirectories() error {
+	l, err := p.guest.List("objects")
+	if err != nil {
+		return nil // it has none of its own
+	}
+	for _, e := range l.Own {
+		if _, err := hex.DecodeString(e.Name); err != nil || len(e.Name) != 2 || !e.Dir {
+			continue
+		}
+		d, err := p.host.parent("objects/" + e.Name + "/_")
+		if err != nil {
+			return err
+		}
+		d.Close()
+	}
+	return nil
 }
 
 // writePack writes a pack and its index, and makes both durable.
