@@ -48,10 +48,11 @@ func Alive(tree []Process) []Process {
 	return left
 }
 
-// Foreground tells whether the process belongs to the foreground job of its terminal.
+// Foreground tells whether the process belongs to the foreground job of its terminal, and is not stopped: a shell gives a
+// job its terminal before it continues it.
 func (p Process) Foreground() bool {
 	fields, now, ok := look(p.PID)
-	return ok && now.start == p.start && fields[5-3] == fields[8-3] // process group, the terminal's
+	return ok && now.start == p.start && fields[0] != "T" && fields[5-3] == fields[8-3] // process group, the terminal's
 }
 
 // stat looks a process up; a zombie has ended. See proc_pid_stat(5): the
