@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
 )
 
 // maxLinks is how many links the kernel follows (path_resolution(7)).
@@ -40,19 +42,11 @@ func Hops(path string) (links []Link, real string, err error) {
 	}
 	if _, err := os.Lstat(at); err != nil {
 		if len(links) > 0 {
-			return links, at, fmt.Errorf("%s leads to %s: %w", path, at, unwrapped(err))
+			return links, at, fmt.Errorf("%s leads to %s: %w", path, at, hostdir.Unwrap(err))
 		}
-		return nil, at, fmt.Errorf("%s: %w", path, unwrapped(err))
+		return nil, at, fmt.Errorf("%s: %w", path, hostdir.Unwrap(err))
 	}
 	return links, at, nil
-}
-
-// unwrapped is why an operation on a path failed.
-func unwrapped(err error) error {
-	if p, ok := err.(*os.PathError); ok {
-		return p.Err
-	}
-	return err
 }
 
 // resolved is path without links, or as it is if it leads nowhere.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
 )
 
@@ -98,15 +99,7 @@ func readOwn(file string) ([]byte, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("read the preset %s: %w", file, unwrapped(err))
-}
-
-func unwrapped(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
+	return nil, fmt.Errorf("read the preset %s: %w", file, hostdir.Unwrap(err))
 }
 
 // Own says whether the preset of that name is the user's.
