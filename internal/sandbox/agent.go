@@ -137,7 +137,7 @@ func (o *Options) addPath(s *config.Settings) error {
 		switch {
 		case err != nil || !info.IsDir() || !filepath.IsAbs(dir):
 		case at.hidden([]string{dir}) == nil:
-			if wide && !view.Within(view.Resolve(dir), at.host.Skip[0]) {
+			if wide && !view.Within(view.Resolve(dir), at.workspace) {
 				add(dir)
 			}
 		case slices.ContainsFunc(s.See, func(e config.Entry) bool {
@@ -162,9 +162,10 @@ func (o *Options) addPath(s *config.Settings) error {
 
 // places knows where the caller's programs are, and what of the host the guest does not have.
 type places struct {
-	host  locate.Host
-	hides func(path string) bool
-	homes []string
+	host      locate.Host
+	hides     func(path string) bool
+	homes     []string
+	workspace string // without symbolic links
 }
 
 func newPlaces(workspace string) (*places, error) {
@@ -172,10 +173,12 @@ func newPlaces(workspace string) (*places, error) {
 	if err != nil {
 		return nil, err
 	}
+	workspace = view.Resolve(workspace)
 	return &places{
-		host:  locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{view.Resolve(workspace)}},
-		hides: (&view.View{PersonalDirs: account.homes}).Hides(),
-		homes: account.homes,
+		host:      locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{workspace}},
+		hides:     (&view.View{PersonalDirs: account.homes}).Hides(),
+		homes:     account.homes,
+		workspace: workspace,
 	}, nil
 }
 

@@ -57,7 +57,7 @@ func (s *session) proposeSee(at *places, name string, program *locate.Program) {
 	}
 	found := &seeing{hides: at.hides, homes: at.homes, links: map[string]string{}}
 	for _, path := range see {
-		if err := found.add(config.Entry{Value: path}, view.Resolve(s.plan.Workspace)); err != nil {
+		if err := found.add(config.Entry{Value: path}, at.workspace); err != nil {
 			fmt.Fprintf(os.Stderr, "art: hint: yours is %s, and homes are hidden from the guest: install it for all users, or mount it (\"mounts\" in man art-config)\n", cli.Printable(program.Path))
 			return
 		}

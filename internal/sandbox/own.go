@@ -68,12 +68,15 @@ func (o *Options) bare() bool { return o.agent != nil && !o.agent.Enabled }
 // runBare becomes the command, in the workspace on the host and with all that the caller may do. It returns only if that
 // fails. The preset's arguments and variables stay out: some tell a program that it is in a sandbox.
 func (o *Options) runBare() error {
-	for flag, given := range map[string]bool{
-		"--db": o.Database != "", "--home": o.Home != "", "--network": o.Network != "", "--path": o.Path != "",
-		"--hide": o.Hide != nil, "--see": o.See != nil, "--allow": o.Allow != nil, "--trace": o.Trace != nil,
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"--db", o.Database != ""}, {"--home", o.Home != ""}, {"--network", o.Network != ""}, {"--path", o.Path != ""},
+		{"--hide", o.Hide != nil}, {"--see", o.See != nil}, {"--allow", o.Allow != nil}, {"--trace", o.Trace != nil},
 	} {
-		if given {
-			return cli.WithHint(fmt.Errorf("run the agent %s without a sandbox: %s is of sandboxes", o.Agent, flag),
+		if flag.given {
+			return cli.WithHint(fmt.Errorf("run the agent %s without a sandbox: %s is of sandboxes", o.Agent, flag.name),
 				`leave the flag out, or "enabled": false in `+o.agent.File)
 		}
 	}

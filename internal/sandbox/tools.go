@@ -62,7 +62,7 @@ func (o *Options) addTools(s *config.Settings) error {
 func (p *places) showable(paths []string) (list []string) {
 	s := &seeing{hides: p.hides, homes: p.homes, links: map[string]string{}}
 	for _, path := range p.hidden(paths) {
-		if !slices.Contains(list, path) && s.add(config.Entry{Value: path}, p.host.Skip[0]) == nil {
+		if !slices.Contains(list, path) && s.add(config.Entry{Value: path}, p.workspace) == nil {
 			list = append(list, path)
 		}
 	}
