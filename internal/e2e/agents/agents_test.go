@@ -4,7 +4,9 @@ package agents
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -142,8 +144,8 @@ func onPath(t *testing.T) {
 // TestReadme holds the versions that README.md says have passed to those that are tried.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Skip(err) // the compiled test runs elsewhere
+	if errors.Is(err, fs.ErrNotExist) && os.Getenv("ART_TEST_AGENTS") != "" {
+		t.Skip(err) // make test-agents runs the compiled test elsewhere
 	}
 	for _, a := range all {
 		if row := "`art " + a.name + "` | " + pinned(a.name) + " |"; !strings.Contains(string(text), row) {
