@@ -1,0 +1,127 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hint"
+	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/libexec"
+)
+
+// What art tells about a session that has ended.
+
+// bySignal says whether a command with this exit code was ended by a signal, as far as that can be seen.
+func bySignal(code int) bool {
+	const maxSignal = 64
+	return code > cli.ExitSignal && code <= cli.ExitSignal+maxSignal
+}
+
+// tellReport names the files that the guest could not read any more, because the
+// host changed them when only part of them had been copied, and says what is
+// different from the host.
+func (s *session) tellReport() {
+	rest := s.report.String()
+	for {
+		path, more, ok := strings.Cut(rest, "\x00")
+		if !ok {
+			return
+		}
+		rest = more
+		if path == "" {
+			break
+		}
+		cli.Fail("art", fmt.Errorf("read %s: changed on the host after the guest had changed part of it", filepath.Join(s.plan.Workspace, path)))
+	}
+	if rest == "" {
+		return // nothing was changed
+	}
+	if summary, err := s.summary(); err != nil {
+		cli.Fail("art", err)
+	} else if summary != "" {
+		fmt.Fprintf(os.Stderr, "art: %s: art diff%s, art pull%[2]s\n", summary, s.flags)
+	}
+}
+
+// summary says in a few words what is different from the host. What goes wrong
+// with that, art-sync tells.
+func (s *session) summary() (string, error) {
+	cmd, err := libexec.Command("art-sync", "summary", "-m", s.plan.Workspace, "-d", s.plan.Database)
+	if err != nil {
+		return "", err
+	}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if errors.As(err, new(*exec.ExitError)) {
+		return "", nil
+	}
+	return string(out), err
+}
+
+// syncFlags returns the flags, each after a space, that name what o names, for a shell.
+func syncFlags(o *Options) (flags string) {
+	switch {
+	case !o.known && o.Workspace != ".":
+		flags = " -m " + shellWord(o.Workspace)
+	case o.named != "" && o.named != ".":
+		flags = " -m " + shellWord(o.named)
+	}
+	if !o.known {
+		flags += " -d " + shellWord(o.Database)
+	}
+	return flags
+}
+
+// shellWord quotes a word that a shell would not take as it is.
+func shellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("/._-+=:,@%", r) && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+	}) {
+		return s
+	}
+	if quoted := quote.Name(s, true); quoted != s {
+		return quoted
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// noExitCode returns why bubblewrap has no exit code to report. It cannot go to the
+// workspace if nobody serves that; whatever else it says came first.
+func (s *session) noExitCode() error {
+	if s.attending { // art-fuse has ended, so that there is an answer
+		s.unserved = <-s.served
+	}
+	switch text := s.diagnosis.String(); {
+	case s.guest == nil && s.unserved != nil && (text == "" || strings.Contains(text, "chdir")):
+		return s.unserved
+	case s.guest == nil && s.fuseError != nil && strings.Contains(text, "chdir"):
+		return s.servedNoMore()
+	case s.guest != nil:
+		return fmt.Errorf("run the sandbox: it was ended from outside: %v", s.stageError)
+	case text != "":
+		return cli.WithHint(fmt.Errorf("build the sandbox: %s", text), sandboxHint(text))
+	}
+	return fmt.Errorf("build the sandbox: bwrap ended: %v", s.stageError)
+}
+
+// sandboxHint returns what to do about what bubblewrap said.
+func sandboxHint(text string) string {
+	if strings.Contains(text, "mount proc") {
+		return hint.Proc()
+	}
+	for _, sign := range []string{"uid map", "namespace", "Operation not permitted", "Creating new"} {
+		if strings.Contains(text, sign) {
+			return hint.Host{}.Namespaces()
+		}
+	}
+	if strings.Contains(text, "Unknown option") {
+		return "install bubblewrap 0.8 or later"
+	}
+	return ""
+}
