@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -47,6 +48,9 @@ func run(path string, args []string, stdout io.Writer) error {
 	if len(args) == 0 {
 		return errors.New("attack: nothing was asked for")
 	}
+	// What the kernel ties to a thread, as being somebody's tracer is, an attempt must
+	// find again at its next call.
+	runtime.LockOSThread()
 	switch role, args := args[0], args[1:]; role {
 	case roleAll:
 		return everything(path, args, stdout)
