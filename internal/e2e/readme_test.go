@@ -79,43 +79,6 @@ func TestReadmeMake(t *testing.T) {
 	}
 }
 
-// TestReadmePromises holds the table of promises to stories and code that exist.
-func TestReadmePromises(t *testing.T) {
-	_, table, _ := strings.Cut(readme(t), "| promise | story | code |\n|---|---|---|\n")
-	table, _, found := strings.Cut(table, "\n\n")
-	if !found {
-		t.Fatal("README.md has no table of promises")
-	}
-	name := regexp.MustCompile("`([^`]+)`")
-	for row := range strings.Lines(table) {
-		cells := strings.Split(row, "|")
-		for _, story := range name.FindAllStringSubmatch(cells[2], -1) {
-			if files, err := filepath.Glob("testdata/*/" + story[1] + ".txtar"); err != nil || len(files) != 1 {
-				t.Errorf("of the story %s there is %q, %v", story[1], files, err)
-			}
-		}
-		for _, code := range name.FindAllStringSubmatch(cells[3], -1) {
-			if !exists(filepath.Join(repo, code[1])) {
-				t.Errorf("there is no directory %s", code[1])
-			}
-		}
-	}
-}
-
-// TestReadmeCode holds every file and directory of this project that README.md names
-// to be there.
-func TestReadmeCode(t *testing.T) {
-	paths := regexp.MustCompile("`((?:cmd|fs|internal|libexec|sqlvfs)/[^` ]*)`").FindAllStringSubmatch(readme(t), -1)
-	for _, path := range paths {
-		if !exists(filepath.Join(repo, path[1])) {
-			t.Errorf("README.md names %s, which is not there", path[1])
-		}
-	}
-	if len(paths) < 20 {
-		t.Errorf("only %d paths found", len(paths))
-	}
-}
-
 // TestReadmeSettings has art read the settings that README.md shows, as those of a
 // workspace that may allow what it likes.
 func TestReadmeSettings(t *testing.T) {
@@ -144,30 +107,6 @@ func TestReadmeSettings(t *testing.T) {
 	}
 	if err != nil || strings.Count(string(out), "/.art/config/sandbox.json:") < 10 {
 		t.Errorf("%v: %v\n%s", cmd, err, out)
-	}
-}
-
-// TestReadmeDependencies holds the table of dependencies to go.mod.
-func TestReadmeDependencies(t *testing.T) {
-	_, table, _ := strings.Cut(readme(t), "| module | for |\n|---|---|\n")
-	told := map[string]bool{}
-	for row := range strings.Lines(table) {
-		for _, module := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(strings.Split(row, "|")[1], -1) {
-			told[module[1]] = true
-		}
-	}
-	gomod, err := os.ReadFile(filepath.Join(repo, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, module := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(string(gomod), -1) {
-		if !told[module[1]] {
-			t.Errorf("README.md does not say what %s is for", module[1])
-		}
-		delete(told, module[1])
-	}
-	for module := range told {
-		t.Errorf("README.md tells of %s, which is not used", module)
 	}
 }
 
@@ -238,14 +177,20 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// readme returns README.md. What needs a checkout runs with `go test` only, not
-// with the compiled tests that the other users run.
+// readme returns README.md.
 func readme(t *testing.T) string {
+	t.Helper()
+	return document(t, "README.md")
+}
+
+// document returns a file of this project. What needs a checkout runs with `go test` only, not
+// with the compiled tests that the other users run.
+func document(t *testing.T, name string) string {
 	t.Helper()
 	if repo == "" {
 		t.Skip("not in a checkout: run by go test")
 	}
-	text, err := os.ReadFile(filepath.Join(repo, "README.md"))
+	text, err := os.ReadFile(filepath.Join(repo, name))
 	if err != nil {
 		t.Fatal(err)
 	}
