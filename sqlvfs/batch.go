@@ -19,6 +19,7 @@ type batch struct {
 	cuts       map[*Inode]int64    // stored chunks from this index on are gone; before chunks
 	baselines  map[baselineKey]baselineChange
 	workspaces map[string]Workspace // by name; nil: none
+	holds      []Hold               // that are remembered from now on
 	journal    *[][]byte            // nil: it stays as it is
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
 	bytes      int                  // of content, for the bound on memory
@@ -72,7 +73,9 @@ func newBatch(seq uint64) *batch {
 	}
 }
 
-func (b *batch) empty() bool { return !b.changes() && len(b.workspaces) == 0 && b.journal == nil }
+func (b *batch) empty() bool {
+	return !b.changes() && len(b.workspaces) == 0 && b.holds == nil && b.journal == nil
+}
 
 // changes tells whether anything of the tree is changed.
 func (b *batch) changes() bool { return len(b.inodes) > 0 || len(b.baselines) > 0 }
@@ -273,6 +276,7 @@ func (s *Store) merge(old *batch) {
 			s.SetWorkspace(w)
 		}
 	}
+	g.holds = append(old.holds, g.holds...)
 	if g.journal == nil {
 		g.journal = old.journal
 	}

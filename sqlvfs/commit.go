@@ -68,6 +68,9 @@ func (w *writer) commit(b *batch) (err error) {
 	if err := w.putWorkspaces(b); err != nil {
 		return err
 	}
+	if err := w.putHolds(b); err != nil {
+		return err
+	}
 	if err := w.putJournal(b); err != nil {
 		return err
 	}

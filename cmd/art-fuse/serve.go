@@ -20,12 +20,13 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/confine"
 	"github.com/riverlytech/art/internal/files"
+	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--adopt] [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] [--kept BYTES] [--place KIND:PATH]... [--file MODE:PATH]... [--files FD] --control FD
+const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--adopt] [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] [--kept BYTES] [--place KIND:PATH]... [--file MODE:PATH]... [--files FD] [--hold PATTERN<tab>WHY]... --control FD
 
 Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
 SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
@@ -34,6 +35,7 @@ Each layer is another directory of the host, with a mount of its own that arrive
 after the first one: git, tree, of which only what INDEX tracks is shown, or mount.
 Each place is a mount point in the tree, file or dir; each file one of the host's,
 rw or overlay, that arrives over the socket of --files. They are gone at the end.
+What fits a PATTERN, a pull from DB is to hold back from now on.
 On SIGUSR1 it prints how many operations of each kind the kernel asked for,
 and how long it polled for requests when none came.
 `
@@ -59,6 +61,7 @@ type serveConfig struct {
 	places         []files.Place
 	files          []files.File
 	sock           int // to the host's side of the files
+	hold           []sqlvfs.Hold
 }
 
 func serveCommand() *ffcli.Command {
@@ -99,6 +102,11 @@ func serveCommand() *ffcli.Command {
 		return err
 	})
 	set.IntVar(&cfg.sock, "files", -1, "")
+	set.Func("hold", "", func(text string) error {
+		p, err := hold.Parse(text)
+		cfg.hold = append(cfg.hold, sqlvfs.Hold{Pattern: p.Text, Why: p.Why})
+		return err
+	})
 	return &ffcli.Command{
 		Name:      "serve",
 		FlagSet:   set,
@@ -140,6 +148,9 @@ func serve(cfg serveConfig) error {
 		return reported{err}
 	}
 	layers, err := openLayers(store, cfg)
+	if err == nil {
+		err = store.AddHolds(cfg.hold)
+	}
 	if err == nil {
 		// Also while the mount is made. What arrives over the socket is not subject to it.
 		err = confine.Server(store.Path(), cfg.dirs()...)

@@ -123,8 +123,9 @@ DESCRIPTION
   link is followed. Set-user-ID and set-group-ID bits are dropped, devices are
   not made. Owners are set when root pulls. What the host's programs would run
   by themselves (git's hooks and configuration, .envrc, settings of editors and
-  agents, start-up files of shells, what package managers run), and links that
-  point out of DIR, are held back until they are allowed: "HELD path: why".
+  agents, start-up files of shells, what package managers run), what the presets
+  of its sessions name, and links that point out of DIR, are held back until they
+  are allowed: "HELD path: why".
 
   Where the file system of DIR cannot hold what is to be brought (names that
   differ only in case where that does not count, names too long, links, modes),

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/riverlytech/art/internal/hold"
 )
 
 // Preset is what a program needs of the host and of art, to be run by its name.
@@ -29,6 +31,8 @@ type Preset struct {
 	Sandbox string
 	// Hosts are the names of the hosts that it talks to.
 	Hosts []string
+	// Hold are the files of a workspace that pull holds back, beside those that it always does.
+	Hold []hold.Pattern
 	// Seed are files of the caller's home that are of use in its own.
 	Seed []Seed
 	// Login, Hooks and Limits are paragraphs of the manual.
@@ -80,6 +84,7 @@ func (p *Preset) keys(src *source) map[string]func(*node) error {
 		"unasked":   texts(&p.Unasked, "", nil),
 		"sandbox":   text(&p.Sandbox),
 		"hosts":     texts(&p.Hosts, "the name of a host", isHost),
+		"hold":      p.holds,
 		"seed":      p.seeds,
 		"login":     text(&p.Login),
 		"hooks":     text(&p.Hooks),
@@ -126,6 +131,35 @@ func (p *Preset) set(n *node) error {
 		p.Settings.Set = append(p.Settings.Set, Value{name, value, ""})
 	}
 	return nil
+}
+
+// holds reads patterns, several for a reason.
+func (p *Preset) holds(n *node) error {
+	return n.list(func(item *node) error {
+		var patterns []string
+		var why string
+		err := item.object(map[string]func(*node) error{"patterns": texts(&patterns, "", nil), "why": text(&why)})
+		switch {
+		case err != nil:
+			return err
+		case len(patterns) == 0:
+			return item.errorf(`the key "patterns" is missing`)
+		case why == "":
+			return item.errorf(`the key "why" is missing`)
+		case len(p.Hold)+len(patterns) > hold.MaxPatterns:
+			return item.errorf("there are more than %d patterns", hold.MaxPatterns)
+		}
+		if err := hold.CheckWhy(why); err != nil {
+			return item.errorf("the reason %.40q: %v", why, err)
+		}
+		for _, pattern := range patterns {
+			if err := hold.Check(pattern); err != nil {
+				return item.errorf("the pattern %.40q: %v", pattern, err)
+			}
+			p.Hold = append(p.Hold, hold.Pattern{Text: pattern, Why: why})
+		}
+		return nil
+	})
 }
 
 func (p *Preset) seeds(n *node) error {

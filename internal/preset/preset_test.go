@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
 )
 
@@ -24,7 +25,7 @@ func TestEmbedded(t *testing.T) {
 		p, err := Load(name)
 		if err != nil {
 			t.Error(err)
-		} else if p.About == "" || p.Sandbox == "" || p.Login == "" || len(p.Hosts) == 0 || p.Home != name {
+		} else if p.About == "" || p.Sandbox == "" || p.Login == "" || len(p.Hosts) == 0 || p.Home != name || len(p.Hold) == 0 {
 			t.Errorf("the preset %s leaves something out", name)
 		}
 	}
@@ -56,10 +57,14 @@ func FuzzRead(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(`{"program": ["x"], "set": {"A": 1}, "seed": [{"path": "/"}]}`))
+	f.Add([]byte(`{"program": ["x"], "hold": [{"patterns": ["a/", "*.b"], "why": "c"}, {"patterns": ["**"], "why": "\u0000"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := config.ReadPreset("x", "x.json", "/home/x", text, seccomp.Options)
 		if err == nil && (len(p.Program) == 0 || !config.IsPresetName(p.Home)) {
 			t.Errorf("%q was read as %+v", text, p)
+		}
+		if err == nil && (len(p.Hold) > hold.MaxPatterns || slices.ContainsFunc(p.Hold, func(h hold.Pattern) bool { return !h.By("x").Valid() })) {
+			t.Errorf("%q holds back %q", text, p.Hold)
 		}
 	})
 }

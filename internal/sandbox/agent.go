@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/locate"
 	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox/view"
@@ -103,6 +104,19 @@ func (o *Options) tellPreset(s *config.Settings, program *locate.Program) {
 		tell("sandbox", o.preset.Sandbox)
 	}
 	tell("hosts", o.preset.Hosts...)
+	for _, p := range o.preset.Hold {
+		tell("hold", p.Text)
+	}
+}
+
+// hold returns what pull is to hold back of the session's changes, as its preset says.
+func (o *Options) hold() (list []hold.Pattern) {
+	if o.preset != nil {
+		for _, p := range o.preset.Hold {
+			list = append(list, p.By(o.preset.Name))
+		}
+	}
+	return list
 }
 
 // addPath has the guest's PATH begin with the directories of the preset's program, and what the guest itself installs with

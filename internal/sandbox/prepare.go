@@ -15,6 +15,7 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/gitdir"
+	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/home"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
@@ -37,6 +38,7 @@ type prepared struct {
 	adopt      bool // it may have been another directory until now
 	// hideBase are the paths in the workspace that an overlay does not show of the host's.
 	hideBase []string
+	hold     []hold.Pattern // what pull is to hold back, as the preset says
 	limits   map[string]config.Limit
 	secrets  []string // that a trace keeps to itself
 	release  func()   // ends the protection of the configuration, and the use of the home
@@ -64,7 +66,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if p.name, err = workspaceName(o.Name, workspace); err != nil {
 		return nil, err
 	}
-	p.adopt = o.Adopt
+	p.adopt, p.hold = o.Adopt, o.hold()
 	guest := filepath.Join(view.Home, p.name)
 	p.plan.Workspace = workspace
 	if p.plan.Database, err = databasePath(o.Database); err != nil {

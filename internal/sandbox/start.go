@@ -39,6 +39,9 @@ func (s *session) startFUSE() error {
 	if kept, ok := s.limits["kept"]; ok {
 		args = append(args, "--kept", strconv.FormatUint(kept.Value, 10))
 	}
+	for _, p := range s.hold {
+		args = append(args, "--hold", p.String())
+	}
 	args = append(append(args, s.layerArgs()...), s.fileArgs("4")...)
 	cmd, err := libexec.Command("art-fuse", args...)
 	if err != nil {

@@ -20,12 +20,15 @@ func (p *planner) danger(a *item) string {
 	if why := p.settings.Why(a.path, isDir); why != "" {
 		return why
 	}
+	if why := p.byPreset.Why(a.path); why != "" && !isDir {
+		return why
+	}
 	switch {
 	case a.attr.IsSymlink():
 		if held.Outward(a.path, a.target, p.linksAt) {
 			return "it points out of the workspace"
 		}
-		if held.Above(a.path) != "" || held.Reads(a.path) {
+		if held.Above(a.path) != "" || held.Reads(a.path) || p.byPreset.Above(a.path) != "" {
 			return "a link in the place of what the host runs by itself"
 		}
 	case a.attr.IsRegular():

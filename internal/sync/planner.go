@@ -56,6 +56,7 @@ type planner struct {
 	renamed []*item // directories of the database that show a host directory of another path
 
 	settings *settings.Settings
+	byPreset *held.Asked
 
 	notDone []*item           // that are left
 	repos   map[string]*repo  // by git directory; nil: none that both sides have

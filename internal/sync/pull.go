@@ -11,8 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/identity"
+	"github.com/riverlytech/art/internal/sync/held"
 	"github.com/riverlytech/art/internal/sync/report"
 	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/internal/sync/settings"
@@ -192,6 +194,20 @@ func (p *planner) loadTree() (err error) {
 		p.top = p.tree.Child(p.tree.Node(sqlvfs.RootIno), p.name)
 		p.index()
 	}
+	if err == nil {
+		err = p.loadAsked()
+	}
+	return err
+}
+
+// loadAsked reads what presets have asked to be held back. The Store's lock must be held.
+func (p *planner) loadAsked() error {
+	holds, err := p.store.Holds()
+	var list []hold.Pattern
+	for _, h := range holds {
+		list = append(list, hold.Pattern{Text: h.Pattern, Why: h.Why})
+	}
+	p.byPreset = held.NewAsked(list)
 	return err
 }
 

@@ -79,6 +79,13 @@ func writeAgent(b *strings.Builder, p *preset.Preset) {
 	if len(seeds) > 0 {
 		item("Copied by art home seed "+p.Name, ".Pa "+strings.Join(seeds, " , "))
 	}
+	var held []string
+	for _, h := range p.Hold {
+		held = append(held, h.Text)
+	}
+	if len(held) > 0 {
+		item("Held back by pull, beside the table of \\&art(7)", ".Pa "+strings.Join(held, " , "))
+	}
 	texts("Hooks", p.Hooks)
 	if len(p.Hosts) > 0 {
 		item("Network", ".Li "+strings.Join(p.Hosts, " , "))

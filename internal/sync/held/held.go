@@ -2,7 +2,7 @@
 // asking for it: hooks, settings of editors and agents, start-up files of shells and interpreters,
 // what a package manager runs by itself. Whoever can write them runs code outside of the sandbox.
 //
-// What a file is called tells in most cases ([Why], by the [Table]), what is in it in some
+// What a file is called tells in most cases ([Why], by the [Table], and the [Asked] of presets), what is in it in some
 // ([Content]), what lies beside it in one ([Bare]), what the host's own settings say in others
 // ([Named]), and of a symbolic link where it leads ([Outward]). All of them are functions of what
 // they are given; what is on the host, and in the database, the caller finds out.
@@ -23,41 +23,48 @@ type pattern struct {
 	vendored bool
 }
 
-// index has the table's patterns: byName by their first name; byEnd those that begin with a wildcard, by how
-// that name ends; others have a wildcard later in it. There are as many paths as a workspace has files, and
-// hardly one of them fits.
+// index has the patterns of rows: byName by their first name; byEnd those whose first name has a wildcard, by how that
+// ends, where it says; others the rest. There are as many paths as a workspace has files, and hardly one of them fits.
 type index struct {
 	byName, byEnd map[string][]pattern
 	others        []pattern
 }
 
-// patterns is made when it is needed: that takes longer than a run that has nothing to bring.
-var patterns = sync.OnceValue(func() *index {
+func newIndex(rows []Row) *index {
 	x := &index{byName: map[string][]pattern{}, byEnd: map[string][]pattern{}}
-	for _, r := range Table {
+	for _, r := range rows {
 		for _, text := range r.Patterns {
-			text = strings.ToLower(text)
-			list := strings.Split(strings.TrimSuffix(text, "/"), "/")
-			p := pattern{r.Why, list, strings.HasSuffix(text, "/"), r.Vendored}
-			switch first := list[0]; {
-			case first[0] == '*':
-				x.byEnd[path.Ext(first)] = append(x.byEnd[path.Ext(first)], p)
-			case strings.Contains(first, "*"):
-				x.others = append(x.others, p)
-			default:
-				x.byName[first] = append(x.byName[first], p)
-			}
+			x.add(text, r.Why, r.Vendored)
 		}
 	}
 	return x
-})
+}
+
+func (x *index) add(text, why string, vendored bool) {
+	list := strings.Split(fold(strings.TrimSuffix(text, "/")), "/")
+	p := pattern{why, list, strings.HasSuffix(text, "/"), vendored}
+	first := list[0]
+	switch end := path.Ext(first); {
+	case !isGlob(first):
+		x.byName[first] = append(x.byName[first], p)
+	case end != "" && !isGlob(end):
+		x.byEnd[end] = append(x.byEnd[end], p)
+	default:
+		x.others = append(x.others, p)
+	}
+}
+
+// patterns is made when it is needed: that takes longer than a run that has nothing to bring.
+var patterns = sync.OnceValue(func() *index { return newIndex(Table) })
 
 // vendored are directories of what came with packages.
 var vendored = map[string]bool{"node_modules": true, "bower_components": true, "site-packages": true, "dist-packages": true}
 
 // Why says why the file at a path below the workspace, with slashes, is held back, or nothing.
-func Why(rel string) string {
-	return find(rel, func(p *pattern, names []string) bool {
+func Why(rel string) string { return patterns().why(rel) }
+
+func (x *index) why(rel string) string {
+	return x.find(rel, func(p *pattern, names []string) bool {
 		rest, ok := prefix(p.names, names)
 		return ok && (p.inside || len(rest) == 0) && !p.harmless(names, rest)
 	})
@@ -83,15 +90,16 @@ func (p *pattern) harmless(names, rest []string) bool {
 
 // Above says why nothing but a directory may come to a path: what is held back would be below it, and
 // a symbolic link brings a whole directory into its place.
-func Above(rel string) string {
-	return find(rel, func(p *pattern, names []string) bool { return len(names) < len(p.names) && fits(p.names, names) })
+func Above(rel string) string { return patterns().over(rel) }
+
+func (x *index) over(rel string) string {
+	return x.find(rel, func(p *pattern, names []string) bool { return len(names) < len(p.names) && fits(p.names, names) })
 }
 
 // find returns what the first pattern says that fits a path from one of its names on.
-func find(rel string, fits func(p *pattern, names []string) bool) string {
+func (x *index) find(rel string, fits func(p *pattern, names []string) bool) string {
 	names := strings.Split(fold(rel), "/")
 	inVendored := false
-	x := patterns()
 	for start, first := range names {
 		for _, list := range [2][]pattern{x.byName[first], x.byEnd[path.Ext(first)]} {
 			for i := range list {
@@ -101,7 +109,7 @@ func find(rel string, fits func(p *pattern, names []string) bool) string {
 			}
 		}
 		for i := range x.others {
-			if p := &x.others[i]; p.names[0][0] == first[0] && (p.vendored || !inVendored) && fits(p, names[start:]) {
+			if p := &x.others[i]; (p.names[0][0] == first[0] || isGlob(p.names[0][:1])) && (p.vendored || !inVendored) && fits(p, names[start:]) {
 				return p.why
 			}
 		}
@@ -155,7 +163,7 @@ func fits(want, names []string) bool {
 }
 
 func match(want, name string) bool {
-	if !strings.ContainsAny(want, "*?") {
+	if !isGlob(want) {
 		return want == name
 	}
 	ok, err := path.Match(want, name)
