@@ -142,12 +142,13 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 	// The environment comes first, by the long names, so that what is given on the command line
 	// counts more under either of its names.
 	env := newFlagSet(name)
-	longFlags(env, name, &opt)
+	var agent string
+	longFlags(env, name, &opt, &agent)
 	if err := ff.Parse(env, nil, ff.WithEnvVarPrefix("ART")); err != nil {
 		return nil, wrongUsage(name, err)
 	}
 	fs := newFlagSet(name)
-	longFlags(fs, name, &opt)
+	longFlags(fs, name, &opt, &agent)
 	fs.StringVar(&opt.Dir, "m", opt.Dir, "")
 	fs.StringVar(&opt.DB, "d", opt.DB, "")
 	fs.BoolVar(&opt.Quiet, "q", opt.Quiet, "")
@@ -160,10 +161,11 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 		switch {
 		case opt.Force && opt.KeepBoth:
 			return wrongUsage(name, errors.New("--force and --keep-both exclude each other"))
-		case opt.DB == "" && !asArt():
+		case opt.DB == "" && agent == "" && !asArt():
 			return wrongUsage(name, errors.New("no database was given (--db)"))
-		case opt.DB == "":
-			switch err := find(fs, &opt.Dir, &opt.DB, name == "push" && !opt.DryRun, opt.Adopt, name != "diff" && !opt.DryRun); {
+		case opt.DB == "" || agent != "":
+			p := place{set: fs, dir: &opt.Dir, db: &opt.DB, agent: agent, makes: name == "push" && !opt.DryRun, adopt: opt.Adopt, writes: name != "diff" && !opt.DryRun}
+			switch err := p.find(); {
 			case err != nil && name == "diff":
 				return troubleError{err}
 			case err != nil:
@@ -193,7 +195,8 @@ func summaryCommand() *ffcli.Command {
 	}}
 }
 
-func longFlags(fs *flag.FlagSet, command string, opt *sync.Options) {
+func longFlags(fs *flag.FlagSet, command string, opt *sync.Options, agent *string) {
+	fs.StringVar(agent, "agent", *agent, "")
 	fs.StringVar(&opt.Dir, "mount", opt.Dir, "")
 	fs.StringVar(&opt.Dir, "workspace", opt.Dir, "")
 	fs.StringVar(&opt.DB, "db", opt.DB, "")

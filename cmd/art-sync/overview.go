@@ -15,10 +15,10 @@ import (
 )
 
 // overviewCommands are those that show what there is in databases. They are art's: what it keeps is what they are
-// about. Their flags have no environment variables, but for the database and the workspace.
+// about. Their flags have no environment variables, but for the database, the workspace and the agent.
 func overviewCommands() []*ffcli.Command {
 	o := overview.Options{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: term.IsTerminal(int(os.Stdout.Fd()))}
-	dir, db := os.Getenv("ART_MOUNT"), os.Getenv("ART_DB")
+	dir, db, agent := os.Getenv("ART_MOUNT"), os.Getenv("ART_DB"), os.Getenv("ART_AGENT")
 	if dir == "" {
 		dir = "."
 	}
@@ -39,9 +39,11 @@ func overviewCommands() []*ffcli.Command {
 		for _, flag := range []string{"d", "db"} {
 			set.StringVar(&db, flag, db, "")
 		}
+		set.StringVar(&agent, "agent", agent, "")
 		return of(name, set, func(ctx context.Context) error {
-			if db == "" {
-				if err := find(set, &dir, &db, false, false, false); err != nil {
+			if db == "" || agent != "" {
+				p := place{set: set, dir: &dir, db: &db, agent: agent}
+				if err := p.find(); err != nil {
 					return err
 				}
 			}
@@ -77,7 +79,8 @@ func removeCommand(dir string) *ffcli.Command {
 		var db string
 		switch len(args) {
 		case 0:
-			err = find(set, &dir, &db, false, false, false)
+			p := place{set: set, dir: &dir, db: &db}
+			err = p.find()
 		case 1:
 			var databases string
 			if databases, err = databaseDir(); err == nil {
@@ -106,8 +109,8 @@ const usageOverview = `NAME
   art status, log, list, rm - show what there is in databases, and remove one
 
 SYNOPSIS
-  art status [-m DIR] [-d DB] [--json]
-  art log    [-m DIR] [-d DB] [--json]
+  art status [-m DIR | --agent NAME] [-d DB] [--json]
+  art log    [-m DIR | --agent NAME] [-d DB] [--json]
   art list   [--json]
   art rm     [--force] [-q] [NAME | DIR | DB]
 
@@ -116,7 +119,7 @@ DESCRIPTION
   who has the database. log shows the sessions, the latest first: when, how long,
   how each ended, how many files it made, changed and deleted, and its command.
   These are about the database of the workspace that the current directory lies in,
-  or DIR.
+  or DIR, or that of the agent NAME of your own.
 
   list shows the databases of workspaces, the one that was used last first: name,
   size, when it was used, workspace.
@@ -129,6 +132,7 @@ DESCRIPTION
 FLAGS
   -m, --mount DIR   the workspace
   -d, --db DB       the database
+      --agent NAME      an agent of your own, whose workspace it is
       --json        an object a line
       --force       remove it whatever it has
   -q, --quiet       say nothing but errors

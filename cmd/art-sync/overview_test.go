@@ -11,8 +11,8 @@ import (
 // TestOverviewFlags holds the flags to those that cmd/art's tests compare with manual and completions.
 func TestOverviewFlags(t *testing.T) {
 	want := map[string][]string{
-		"status": {"d", "db", "json", "m", "mount"},
-		"log":    {"d", "db", "json", "m", "mount"},
+		"status": {"agent", "d", "db", "json", "m", "mount"},
+		"log":    {"agent", "d", "db", "json", "m", "mount"},
 		"list":   {"json"},
 		"rm":     {"force", "q", "quiet"},
 	}

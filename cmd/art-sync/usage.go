@@ -67,6 +67,7 @@ DESCRIPTION
 
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
+      --agent NAME               an agent of your own, whose workspace it is
   -d, --db DB                    database
       --name NAME                the workspace's name in DB
       --adopt                    the workspace was moved here
@@ -137,6 +138,7 @@ DESCRIPTION
 
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
+      --agent NAME               an agent of your own, whose workspace it is
   -d, --db DB                    database; no session may be using it
       --name NAME                the workspace's name in DB
       --adopt                    the workspace was moved here
@@ -196,6 +198,7 @@ DESCRIPTION
 
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
+      --agent NAME               an agent of your own, whose workspace it is
   -d, --db DB                    database
       --name NAME                the workspace's name in DB
       --adopt                    the workspace was moved here
@@ -249,6 +252,7 @@ DESCRIPTION
 
 FLAGS
   -m, --mount, --workspace DIR   host directory (default: the current one)
+      --agent NAME               an agent of your own, whose workspace it is
   -d, --db DB                    database; no session may be using it
       --dry-run                  say what would be given up, and change nothing
       --force                    without paths, do not ask

@@ -26,8 +26,8 @@ func TestCompletionsOfferEveryFlag(t *testing.T) {
 	if err := completions.Compare(map[string]*flag.FlagSet{
 		"art":         command(&o, nil).FlagSet,
 		"art run":     runCommand(&o, nil).FlagSet,
-		"art status":  of("m", "mount", "d", "db", "json"),
-		"art log":     of("m", "mount", "d", "db", "json"),
+		"art status":  of("m", "mount", "d", "db", "agent", "json"),
+		"art log":     of("m", "mount", "d", "db", "agent", "json"),
 		"art list":    of("json"),
 		"art rm":      of("force", "q", "quiet"),
 		"art config":  configCommand(&o).FlagSet,

@@ -47,6 +47,7 @@ DESCRIPTION
   agent new makes an agent of your own, which "art NAME" runs: settings, variables, a home
   and a workspace of its own; --preset is what it builds on. agent ls lists these, show
   shows what holds for one, and rm removes it; with --force also what is in its workspace.
+  From wherever you are, diff, pull, status and the like take --agent NAME for its workspace.
 
   doctor looks whether this host has what a session with these flags needs, and says
   what to do about what it lacks; with --attack it tries to break out of one in

@@ -40,9 +40,41 @@ func AgentWorkspace(getenv func(string) string, name string) string {
 	return ""
 }
 
-// ReadAgent reads the settings of an agent of the user's own from its directory. home is the caller's home directory and
+// FindAgent reads the settings of the agent of the user's own that is called so, without its variables. It has a workspace,
+// which need not be there.
+func FindAgent(getenv func(string) string, name string, allowed []string) (*Agent, error) {
+	if !IsPresetName(name) {
+		return nil, cli.WithHint(fmt.Errorf("read the agent %q: there is none", name), "`art agent ls` shows all")
+	}
+	a, err := readAgent(AgentDir(getenv, name), getenv("HOME"), allowed)
+	if err != nil || a.Settings.Workspace.Value != "" {
+		return a, err
+	}
+	own := AgentWorkspace(getenv, name)
+	if own == "" {
+		return nil, cli.WithHint(errors.New("find the agent's workspace: neither XDG_DATA_HOME nor HOME is set"), "set HOME")
+	}
+	a.Settings.Workspace = Entry{own, "agent " + name}
+	return a, nil
+}
+
+// ReadValues reads the variables beside its file.
+func (a *Agent) ReadValues() (err error) {
+	a.Settings.Values, err = userValues(a.File)
+	return err
+}
+
+// ReadAgent reads the settings of an agent of the user's own from its directory, with its variables. home is the caller's home directory and
 // allowed what Allow may have.
 func ReadAgent(dir, home string, allowed []string) (*Agent, error) {
+	a, err := readAgent(dir, home, allowed)
+	if err == nil {
+		err = a.ReadValues()
+	}
+	return a, err
+}
+
+func readAgent(dir, home string, allowed []string) (*Agent, error) {
 	name := filepath.Base(dir)
 	a := &Agent{Name: name, File: filepath.Join(dir, "sandbox.json"), Settings: &Settings{Limits: map[string]Limit{}}, Enabled: true}
 	text, err := readIfThere(a.File)
@@ -66,8 +98,7 @@ func ReadAgent(dir, home string, allowed []string) (*Agent, error) {
 	if a.Settings.Home.Value == "" {
 		a.Settings.Home = Entry{name, "agent " + name}
 	}
-	a.Settings.Values, err = userValues(a.File)
-	return a, err
+	return a, nil
 }
 
 func (a *Agent) keys(src *source) map[string]func(*node) error {

@@ -67,6 +67,8 @@ func (s *session) summary() (string, error) {
 // syncFlags returns the flags, each after a space, that name what o names, for a shell.
 func syncFlags(o *Options) (flags string) {
 	switch {
+	case o.known && o.placed:
+		return " --agent " + o.Agent
 	case !o.known && o.Workspace != ".":
 		flags = " -m " + shellWord(o.Workspace)
 	case o.named != "" && o.named != ".":

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,10 +24,10 @@ func (o *Options) loadAgent() error {
 	if o.Agent == "" || o.agent != nil {
 		return nil
 	}
-	if !config.IsPresetName(o.Agent) {
-		return cli.WithHint(fmt.Errorf("read the agent %q: there is none", o.Agent), "`art agent ls` shows all")
+	a, err := config.FindAgent(os.Getenv, o.Agent, seccomp.Options)
+	if err == nil {
+		err = a.ReadValues()
 	}
-	a, err := config.ReadAgent(config.AgentDir(os.Getenv, o.Agent), os.Getenv("HOME"), seccomp.Options)
 	if err != nil {
 		return err
 	}
@@ -48,15 +47,10 @@ func (o *Options) loadAgent() error {
 	if !o.DefaultWorkspace {
 		return nil
 	}
-	if a.Settings.Workspace.Value == "" {
-		own := config.AgentWorkspace(os.Getenv, o.Agent)
-		if own == "" {
-			return cli.WithHint(errors.New("find the agent's workspace: neither XDG_DATA_HOME nor HOME is set"), "set HOME")
-		}
+	if own := a.Settings.Workspace.Value; own == config.AgentWorkspace(os.Getenv, o.Agent) {
 		if err := os.MkdirAll(own, 0o700); err != nil {
 			return fmt.Errorf("make the agent's workspace %s: %w", own, unwrapped(err))
 		}
-		a.Settings.Workspace = config.Entry{Value: own, Origin: "agent " + o.Agent}
 	}
 	o.Workspace, o.DefaultWorkspace, o.placed = a.Settings.Workspace.Value, false, true
 	return nil

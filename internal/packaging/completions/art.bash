@@ -159,13 +159,14 @@ _art_homes() {
 
 # _art_kept completes what comes after art status, log, list and rm.
 _art_kept() {
-	_art_scan 2 '' '-m --mount -d --db'
+	_art_scan 2 '' '-m --mount -d --db --agent'
 	case $flag:$cur in
+	--agent:*) _art_reply $(_art_agents) ;;
 	-m:* | --mount:*) _art_files -d ;;
 	-d:* | --db:*) _art_files -f ;;
 	:-*)
 		case ${COMP_WORDS[1]} in
-		status | log) _art_reply -m --mount -d --db --json --help ;;
+		status | log) _art_reply -m --mount -d --db --agent --json --help ;;
 		list) _art_reply --json --help ;;
 		rm) _art_reply --force -q --quiet --help ;;
 		esac
@@ -233,14 +234,15 @@ _art_trust() {
 # _art_sync_command INDEX completes push, pull, diff or reset, which stands at INDEX.
 _art_sync_command() {
 	local name=${COMP_WORDS[$1]} cur flag args command noflags i dir=. db=
-	_art_scan $(($1 + 1)) '' '-m --mount --workspace -d --db --name --exclude --allow'
+	_art_scan $(($1 + 1)) '' '-m --mount --workspace -d --db --agent --name --exclude --allow'
 	case $flag in
 	-m | --mount | --workspace) _art_files -d ;;
 	-d | --db | --exclude | --allow) _art_files -f ;;
+	--agent) _art_reply $(_art_agents) ;;
 	--name) ;;
 	'')
 		if [[ $cur == -* && -z $noflags ]]; then
-			local flags='-m --mount --workspace -d --db --name --adopt -q --quiet --help'
+			local flags='-m --mount --workspace -d --db --agent --name --adopt -q --quiet --help'
 			[[ $name == reset ]] || flags+=' --exclude --no-ignored'
 			case $name in
 			push) _art_reply "$flags" --dry-run --force ;;

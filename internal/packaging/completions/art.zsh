@@ -111,6 +111,7 @@ _art_sync_command() {
   local -a flags=(
     '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace]:directory:_files -/'
     '(-d --db)'{-d,--db=}'[the database]:database:_files'
+    '--agent=[an agent of your own]:agent:_art_agents'
     '--name=[name of the workspace in the database]:name: '
     '--adopt[the workspace was moved]'
     '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
@@ -136,7 +137,7 @@ _art_sync_command() {
       ;;
     status | log)
       _arguments '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' '(-d --db)'{-d,--db=}'[the database]:database:_files' \
-        '--json[print an object a line]' '(- *)--help[print help]'
+        '--agent=[an agent of your own]:agent:_art_agents' '--json[print an object a line]' '(- *)--help[print help]'
       ;;
     list) _arguments '--json[print an object a line]' '(- *)--help[print help]' ;;
     rm)
