@@ -7,60 +7,55 @@ import (
 )
 
 // Setattr implements FileSystem. A change of anything but the size copies no content up.
-func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (Entry, error) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	if err := o.store.Ready(); err != nil {
-		return Entry{}, err
-	}
-	n, err := o.get(ino)
-	if err != nil {
-		return Entry{}, err
-	}
-	n.holds++
-	defer func() { n.holds--; o.drop(n) }()
-	if n.gone && n.attr.IsDir() {
-		// Someone still stands in it, but nobody can find it again: there is nothing to write down.
-		return o.entry(n), nil
-	}
-	if err := o.copyUp(n); err != nil {
-		return Entry{}, err
-	}
-	now := sqlvfs.Now()
+func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (e Entry, err error) {
 	if set.Size != nil {
-		if !n.in.Attr.IsRegular() {
-			return Entry{}, syscall.EINVAL
-		}
-		if err := o.killPrivileges(n.in, o.privileged(c)); err != nil {
+		if err := o.resize(c, ino, *set.Size); err != nil {
 			return Entry{}, err
 		}
-		if err := o.follow(n); err != nil {
-			return Entry{}, err
-		}
-		if err := o.truncate(n, *set.Size, now); err != nil {
-			return Entry{}, err
-		}
-		o.keeper.note(n)
 	}
-	a := &n.in.Attr
+	err = o.update(func(t *tx) error {
+		n, err := t.get(ino)
+		if err != nil {
+			return err
+		}
+		if n.gone && n.attr.IsDir() {
+			// Someone still stands in it, but nobody can find it again: there is nothing to write down.
+			e = t.entry(n)
+			return nil
+		}
+		if err := t.copyUp(n); err != nil {
+			return err
+		}
+		if err := t.setAttr(c, n.in, set); err != nil {
+			return err
+		}
+		e = t.entry(n)
+		return nil
+	})
+	return e, err
+}
+
+// setAttr changes all attributes but the size.
+func (t *tx) setAttr(c Caller, in *sqlvfs.Inode, set SetAttr) error {
+	a := &in.Attr
 	// The kernel changes nothing at all for chown(f, -1, -1), which changes this much, and sends the
 	// same before a write that the caller may do. The right to it we must see to (fuse_setattr in
 	// fs/fuse/dir.c strips what the kernel would have asked for).
-	chown := set.UID != nil || set.GID != nil || set == SetAttr{} && (o.hostUID(c.UID) == a.UID || o.privileged(c))
+	chown := set.UID != nil || set.GID != nil || set == SetAttr{} && (t.hostUID(c.UID) == a.UID || t.privileged(c))
 	if chown && !a.IsDir() {
 		// Also when root does it (chown(2)).
-		if err := o.killPrivileges(n.in, false); err != nil {
-			return Entry{}, err
+		if err := t.killPrivileges(in, false); err != nil {
+			return err
 		}
 	}
 	if set.Mode != nil {
 		a.Mode = a.Mode&syscall.S_IFMT | *set.Mode&0o7777
 	}
 	if set.UID != nil {
-		a.UID = o.hostUID(*set.UID)
+		a.UID = t.hostUID(*set.UID)
 	}
 	if set.GID != nil {
-		a.GID = o.hostGID(*set.GID)
+		a.GID = t.hostGID(*set.GID)
 	}
 	if set.Atime != nil {
 		a.Atime = *set.Atime
@@ -68,16 +63,27 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (Entry, error) {
 	if set.Mtime != nil {
 		a.Mtime = *set.Mtime
 	}
-	a.Ctime = now
-	o.store.Dirty(n.in)
-	return o.entry(n), nil
+	a.Ctime = sqlvfs.Now()
+	t.db.Dirty(in)
+	return nil
+}
+
+// resize cuts or lengthens a file.
+func (o *Overlay) resize(c Caller, ino Ino, size int64) error {
+	n, err := o.writable(c, ino)
+	if err != nil {
+		return err
+	}
+	now := sqlvfs.Now()
+	err = o.withBase(n, func() error { return o.store.Truncate(n.in, size, originReader{o, n}, now) })
+	o.written(n)
+	return err
 }
 
 // accessed moves a node's access time after its content was read: as mount(8)'s relatime does, only
 // if that tells something new. What the kernel reads from its own cache it does not tell us.
-// Lock held.
-func (o *Overlay) accessed(n *node) {
-	if n.in == nil || o.store.ReadOnly() {
+func (t *tx) accessed(n *node) {
+	if n.in == nil || t.db.ReadOnly() {
 		return
 	}
 	const day = 24 * 60 * 60 // seconds
@@ -86,12 +92,5 @@ func (o *Overlay) accessed(n *node) {
 		return
 	}
 	a.Atime = now
-	o.store.Dirty(n.in)
-}
-
-// truncate sets a file's size. Lock held; it is let go of.
-func (o *Overlay) truncate(n *node, size int64, now sqlvfs.Timespec) error {
-	o.store.Unlock()
-	defer o.store.Lock()
-	return o.withBase(n, func() error { return o.store.Truncate(n.in, size, originReader{o, n}, now) })
+	t.db.Dirty(n.in)
 }

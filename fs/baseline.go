@@ -6,10 +6,10 @@ import "github.com/riverlytech/art/sqlvfs"
 // as its baseline, so that what the host makes of it later is not mistaken for what the guest has
 // removed. A copied-up inode needs no baseline, as long as it is there: its origin is one.
 
-// baseline is what a node showed of the base, or nil. Lock held.
-func (o *Overlay) baseline(n *node) *sqlvfs.Baseline {
+// baseline is what a node showed of the base, or nil.
+func (t *tx) baseline(n *node) *sqlvfs.Baseline {
 	switch {
-	case o.host == nil || !n.based:
+	case t.host == nil || !n.based:
 		return nil
 	case n.in == nil:
 		return &sqlvfs.Baseline{Mode: n.attr.Mode, Fingerprint: n.fp}
@@ -20,30 +20,30 @@ func (o *Overlay) baseline(n *node) *sqlvfs.Baseline {
 }
 
 // remember writes down what a node has shown, now that it has lost a name: of the base's entry
-// that is hidden by that, and of its origin when there is no inode left to tell of it. Lock held.
-func (o *Overlay) remember(p *node, name string, n *node, white bool, seen *sqlvfs.Baseline) {
+// that is hidden by that, and of its origin when there is no inode left to tell of it.
+func (t *tx) remember(p *node, name string, n *node, white bool, seen *sqlvfs.Baseline) {
 	if seen == nil {
 		return
 	}
 	if n.attrOf().Nlink == 0 {
-		o.store.AddBaseline(o.tree(), n.path, seen)
-		o.keeper.noteVersion(n.path, version{seen: seen})
+		t.db.AddBaseline(t.tree(), n.path, seen)
+		t.keeper.noteVersion(n.path, version{seen: seen})
 	}
-	if path, ok := o.baseChild(p, name); ok && white && path != n.path {
-		o.store.AddBaseline(o.tree(), path, seen)
-		o.keeper.noteVersion(path, version{seen: seen})
+	if path, ok := t.baseChild(p, name); ok && white && path != n.path {
+		t.db.AddBaseline(t.tree(), path, seen)
+		t.keeper.noteVersion(path, version{seen: seen})
 	}
 }
 
-// letGo ends an inode's dependence on its origin, which is its baseline from then on. Lock held.
-func (o *Overlay) letGo(in *sqlvfs.Inode) {
+// releaseOrigin ends an inode's dependence on its origin, which is its baseline from then on.
+func (t *tx) releaseOrigin(in *sqlvfs.Inode) {
 	if in.Origin == nil {
 		return
 	}
-	if in.Origin.Base == o.name {
-		o.store.AddBaseline(o.tree(), in.Origin.Path, in.Baseline())
+	if in.Origin.Base == t.name {
+		t.db.AddBaseline(t.tree(), in.Origin.Path, in.Baseline())
 	}
-	o.store.SetOrigin(in, nil)
+	t.db.SetOrigin(in, nil)
 }
 
 // tree is the workspace on the host.

@@ -25,55 +25,67 @@ func (o *Overlay) Symlink(c Caller, parent Ino, name, target string) (Entry, err
 }
 
 // make adds a new inode under a name that must not be taken.
-func (o *Overlay) make(c Caller, parent Ino, name string, attr sqlvfs.Attr, target string) (Entry, error) {
+func (o *Overlay) make(c Caller, parent Ino, name string, attr sqlvfs.Attr, target string) (e Entry, err error) {
 	if len(name) > sqlvfs.NameMax {
 		return Entry{}, syscall.ENAMETOOLONG
 	}
-	o.store.Lock()
-	defer o.store.Unlock()
-	p, err := o.writableDir(parent)
-	if err == nil && o.reserved(p, name) {
-		err = syscall.EPERM
-	}
-	if err != nil {
-		return Entry{}, err
-	}
-	if n, err := o.lookup(p, name, nil); err != syscall.ENOENT {
-		if err == nil {
-			o.drop(n)
-			err = syscall.EEXIST
+	err = o.update(func(t *tx) error {
+		p, err := t.dirFor(parent, name)
+		if err != nil {
+			return err
 		}
-		return Entry{}, err
-	}
-	now := sqlvfs.Now()
-	attr.UID, attr.GID = o.hostUID(c.UID), o.hostGID(c.GID)
-	// In a set-group-ID directory everything new belongs to its group (inode(7)).
-	if p.in.Attr.Mode&syscall.S_ISGID != 0 {
-		attr.GID = p.in.Attr.GID
+		attr := attr
+		attr.UID, attr.GID = t.hostUID(c.UID), t.hostGID(c.GID)
+		// In a set-group-ID directory everything new belongs to its group (inode(7)).
+		if p.in.Attr.Mode&syscall.S_ISGID != 0 {
+			attr.GID = p.in.Attr.GID
+			if attr.IsDir() {
+				attr.Mode |= syscall.S_ISGID
+			}
+		}
+		now := sqlvfs.Now()
+		attr.Atime, attr.Mtime, attr.Ctime = now, now, now
+		in, err := t.db.New(attr)
+		if err != nil {
+			return err
+		}
+		if attr.IsSymlink() {
+			t.db.SetTarget(in, target)
+		}
+		if err := t.db.Link(p.in, name, in); err != nil {
+			in.Attr.Nlink = 0
+			t.db.Put(in)
+			return err
+		}
 		if attr.IsDir() {
-			attr.Mode |= syscall.S_ISGID
+			addSubdirectory(p, 1)
 		}
-	}
-	attr.Atime, attr.Mtime, attr.Ctime = now, now, now
-	in, err := o.store.New(attr)
+		t.modified(p, now)
+		n := &node{ino: Ino(in.Ino), in: in, parentIno: p.ino}
+		t.add(n)
+		e = t.countLookup(n)
+		return nil
+	})
+	return e, err
+}
+
+// dirFor prepares a directory for a new entry, whose name must not be taken.
+func (t *tx) dirFor(parent Ino, name string) (*node, error) {
+	p, err := t.writableDir(parent)
 	if err != nil {
-		return Entry{}, err
+		return nil, err
 	}
-	if attr.IsSymlink() {
-		o.store.SetTarget(in, target)
+	if t.reserved(p, name) {
+		return nil, syscall.EPERM
 	}
-	if err := o.store.Link(p.in, name, in); err != nil {
-		in.Attr.Nlink = 0
-		o.store.Put(in)
-		return Entry{}, err
+	switch _, err := t.lookup(p, name); err {
+	case nil:
+		return nil, syscall.EEXIST
+	case syscall.ENOENT:
+		return p, nil
+	default:
+		return nil, err
 	}
-	if attr.IsDir() {
-		addSubdirectory(p, 1)
-	}
-	o.modified(p, now)
-	n := &node{ino: Ino(in.Ino), in: in, parentIno: p.ino}
-	o.nodes[n.ino] = n
-	return o.hold(n), nil
 }
 
 // addSubdirectory counts a directory's ".." entries. File systems that do not count them show 1,
@@ -85,48 +97,40 @@ func addSubdirectory(p *node, delta int) {
 }
 
 // Link implements FileSystem.
-func (o *Overlay) Link(ino Ino, parent Ino, name string) (Entry, error) {
+func (o *Overlay) Link(ino Ino, parent Ino, name string) (e Entry, err error) {
 	if len(name) > sqlvfs.NameMax {
 		return Entry{}, syscall.ENAMETOOLONG
 	}
-	o.store.Lock()
-	defer o.store.Unlock()
-	p, err := o.writableDir(parent)
-	if err == nil && o.reserved(p, name) {
-		err = syscall.EPERM
-	}
-	if err != nil {
-		return Entry{}, err
-	}
-	n, err := o.get(ino)
-	if err != nil {
-		return Entry{}, err
-	}
-	if n.attrOf().IsDir() {
-		return Entry{}, syscall.EPERM
-	}
-	if err := o.copyUp(n); err != nil {
-		return Entry{}, err
-	}
-	if n.in.Attr.Nlink == 0 {
-		return Entry{}, syscall.ENOENT
-	}
-	if other, err := o.lookup(p, name, nil); err != syscall.ENOENT {
-		if err == nil {
-			o.drop(other)
-			err = syscall.EEXIST
+	err = o.update(func(t *tx) error {
+		n, err := t.get(ino)
+		if err != nil {
+			return err
 		}
-		return Entry{}, err
-	}
-	if err := o.store.Link(p.in, name, n.in); err != nil {
-		return Entry{}, err
-	}
-	now := sqlvfs.Now()
-	n.in.Attr.Nlink++
-	n.in.Attr.Ctime = now
-	o.store.Dirty(n.in)
-	o.modified(p, now)
-	return o.hold(n), nil
+		if n.attrOf().IsDir() {
+			return syscall.EPERM
+		}
+		p, err := t.dirFor(parent, name)
+		if err != nil {
+			return err
+		}
+		if err := t.copyUp(n); err != nil {
+			return err
+		}
+		if n.in.Attr.Nlink == 0 {
+			return syscall.ENOENT
+		}
+		if err := t.db.Link(p.in, name, n.in); err != nil {
+			return err
+		}
+		now := sqlvfs.Now()
+		n.in.Attr.Nlink++
+		n.in.Attr.Ctime = now
+		t.db.Dirty(n.in)
+		t.modified(p, now)
+		e = t.countLookup(n)
+		return nil
+	})
+	return e, err
 }
 
 // Unlink implements FileSystem.
@@ -140,67 +144,59 @@ func (o *Overlay) Rmdir(parent Ino, name string) error {
 }
 
 func (o *Overlay) remove(parent Ino, name string, dir bool) error {
-	o.store.Lock()
-	defer o.store.Unlock()
-	if o.store.ReadOnly() {
-		return syscall.EROFS
-	}
-	o.store.Room()
-	p, err := o.get(parent)
-	if err != nil {
-		return err
-	}
-	n, err := o.lookup(p, name, nil)
-	if err != nil {
-		return err
-	}
-	n.holds++
-	defer func() { n.holds--; o.drop(n) }()
-	switch isDir := n.attrOf().IsDir(); {
-	case dir && !isDir:
-		return syscall.ENOTDIR
-	case !dir && isDir:
-		return syscall.EISDIR
-	case dir:
-		if err := o.checkEmpty(n); err != nil {
+	return o.reduce(func(t *tx) error {
+		p, err := t.get(parent)
+		if err != nil {
 			return err
 		}
-	}
-	white, err := o.inBase(p, name)
-	if err != nil {
-		return err
-	}
-	if err := o.copyUp(p); err != nil {
-		return err
-	}
-	if err := o.unlink(p, name, n, white); err != nil {
-		return err
-	}
-	now := sqlvfs.Now()
-	o.modified(p, now)
-	return nil
+		n, err := t.lookup(p, name)
+		if err != nil {
+			return err
+		}
+		switch isDir := n.attrOf().IsDir(); {
+		case dir && !isDir:
+			return syscall.ENOTDIR
+		case !dir && isDir:
+			return syscall.EISDIR
+		case dir:
+			if err := t.checkEmpty(n); err != nil {
+				return err
+			}
+		}
+		white, err := t.inBase(p, name)
+		if err != nil {
+			return err
+		}
+		if err := t.copyUp(p); err != nil {
+			return err
+		}
+		if err := t.unlink(p, name, n, white); err != nil {
+			return err
+		}
+		t.modified(p, sqlvfs.Now())
+		return nil
+	})
 }
 
 // unlink takes a name away from a node, and hides the base's entry of that name if there is one.
-// Lock held; it may be let go of before anything is changed.
-func (o *Overlay) unlink(p *node, name string, n *node, white bool) error {
+func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 	// A file that has other names lives on and needs a row of its own to say how many it has left.
 	if n.in == nil && !n.attr.IsDir() && n.attr.Nlink > 1 {
-		if err := o.copyUp(n); err != nil {
+		if err := t.copyUp(n); err != nil {
 			return err
 		}
 	}
-	seen := o.baseline(n)
+	seen := t.baseline(n)
 	if n.in == nil {
 		n.gone = true
 		n.attr.Nlink = 0
 	} else {
-		c, ok, _, err := o.store.Child(p.in, name)
+		c, ok, _, err := t.db.Child(p.in, name)
 		if err != nil {
 			return err
 		}
 		if ok && c.Ino == n.in.Ino {
-			if err := o.store.Unlink(p.in, name); err != nil {
+			if err := t.db.Unlink(p.in, name); err != nil {
 				return err
 			}
 		}
@@ -209,43 +205,36 @@ func (o *Overlay) unlink(p *node, name string, n *node, white bool) error {
 			// hiding any more, and no whiteout outlives the row.
 			n.in.Attr.Nlink = 0
 			n.based = false
-			if err := o.store.ClearWhiteouts(n.in); err != nil {
+			if err := t.db.ClearWhiteouts(n.in); err != nil {
 				return err
 			}
 		} else if n.in.Attr.Nlink > 0 {
 			n.in.Attr.Nlink--
 		}
 		n.in.Attr.Ctime = sqlvfs.Now()
-		o.store.Dirty(n.in)
+		t.db.Dirty(n.in)
 	}
 	if n.attrOf().IsDir() {
 		addSubdirectory(p, -1)
 	}
-	o.remember(p, name, n, white, seen)
+	t.remember(p, name, n, white, seen)
 	if white {
-		return o.store.SetWhiteout(p.in, name)
+		return t.db.SetWhiteout(p.in, name)
 	}
 	return nil
 }
 
 // checkEmpty returns ENOTEMPTY if a directory shows any entry.
-// Lock held; it is let go of while the host is asked.
-func (o *Overlay) checkEmpty(n *node) error {
-	host, err := o.openDir(n)
+func (t *tx) checkEmpty(n *node) error {
+	dir, err := t.openDir(n, false, true)
 	if err != nil {
 		return err
 	}
-	if host != nil {
-		defer host.Close()
+	list, err := t.list(n, dir)
+	if err == nil && len(list) > 0 {
+		err = syscall.ENOTEMPTY
 	}
-	list, err := o.list(n, host)
-	if err != nil {
-		return err
-	}
-	if len(list) > 0 {
-		return syscall.ENOTEMPTY
-	}
-	return nil
+	return err
 }
 
 // Rename implements FileSystem. The kernel has made sure that a directory is not moved below itself.
@@ -253,82 +242,90 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 	if len(newName) > sqlvfs.NameMax {
 		return syscall.ENAMETOOLONG
 	}
-	o.store.Lock()
-	defer o.store.Unlock()
-	op, err := o.writableDir(oldParent)
-	if err != nil {
-		return err
-	}
-	np, err := o.writableDir(newParent)
-	if err == nil && o.reserved(np, newName) {
-		err = syscall.EPERM
-	}
-	if err != nil {
-		return err
-	}
-	src, err := o.lookup(op, oldName, nil)
-	if err != nil {
-		return err
-	}
-	src.holds++
-	defer func() { src.holds--; o.drop(src) }()
-	dst, err := o.lookup(np, newName, nil)
-	if err != nil && err != syscall.ENOENT {
-		return err
-	}
-	if dst == src {
-		return nil // two names of one file: rename(2) does nothing
-	}
-	// At another place, what is not shown of it would be shown to who reads the database without knowing
-	// of that. Who moves files copies what he sees then (rename(2), EXDEV).
-	if o.host != nil && src.based && src.attrOf().IsDir() && o.host.hidden.part(src.path) {
-		return syscall.EXDEV
-	}
-	if dst != nil {
-		dst.holds++
-		defer func() { dst.holds--; o.drop(dst) }()
-		switch srcDir, dstDir := src.attrOf().IsDir(), dst.attrOf().IsDir(); {
-		case srcDir && !dstDir:
-			return syscall.ENOTDIR
-		case !srcDir && dstDir:
-			return syscall.EISDIR
-		case dstDir:
-			if err := o.checkEmpty(dst); err != nil {
+	return o.update(func(t *tx) error {
+		op, err := t.writableDir(oldParent)
+		if err != nil {
+			return err
+		}
+		np, err := t.writableDir(newParent)
+		if err == nil && t.reserved(np, newName) {
+			err = syscall.EPERM
+		}
+		if err != nil {
+			return err
+		}
+		src, err := t.lookup(op, oldName)
+		if err != nil {
+			return err
+		}
+		dst, err := t.lookup(np, newName)
+		if err != nil && err != syscall.ENOENT {
+			return err
+		}
+		if dst == src {
+			return nil // two names of one file: rename(2) does nothing
+		}
+		if err := t.mayReplace(src, dst); err != nil {
+			return err
+		}
+		white, err := t.inBase(op, oldName)
+		if err != nil {
+			return err
+		}
+		if err := t.copyUp(src); err != nil {
+			return err
+		}
+		if err := t.ownOrigin(src); err != nil {
+			return err
+		}
+		if dst != nil {
+			// The base's entry below needs no whiteout: the new entry hides it. Only the workspace's
+			// does, or attach would take what comes there for a pushed one, and lay it over the host's.
+			isWorkspace := t.host != nil && np.ino == RootIno && newName == t.name
+			if err := t.unlink(np, newName, dst, isWorkspace); err != nil {
 				return err
 			}
 		}
+		return t.move(op, oldName, np, newName, src, white)
+	})
+}
+
+// mayReplace tells what keeps a node from being renamed over another; nil: nothing has the new name.
+func (t *tx) mayReplace(src, dst *node) error {
+	// At another place, what is not shown of it would be shown to who reads the database without knowing
+	// of that. Who moves files copies what he sees then (rename(2), EXDEV).
+	if t.host != nil && src.based && src.attrOf().IsDir() && t.host.hidden.part(src.path) {
+		return syscall.EXDEV
 	}
-	white, err := o.inBase(op, oldName)
-	if err != nil {
-		return err
+	if dst == nil {
+		return nil
 	}
-	if err := o.copyUp(src); err != nil {
-		return err
+	switch srcDir, dstDir := src.attrOf().IsDir(), dst.attrOf().IsDir(); {
+	case srcDir && !dstDir:
+		return syscall.ENOTDIR
+	case !srcDir && dstDir:
+		return syscall.EISDIR
+	case dstDir:
+		return t.checkEmpty(dst)
 	}
-	if err := o.ownOrigin(src); err != nil {
-		return err
-	}
-	if dst != nil {
-		// The base's entry below needs no whiteout: the new entry hides it. Only the workspace's
-		// does, or attach would take what comes there for a pushed one, and lay it over the host's.
-		isWorkspace := o.host != nil && np.ino == RootIno && newName == o.name
-		if err := o.unlink(np, newName, dst, isWorkspace); err != nil {
-			return err
-		}
-	}
-	if c, ok, _, err := o.store.Child(op.in, oldName); err != nil {
+	return nil
+}
+
+// move gives a copied-up node another name. white: the base's entry of the old one is to be hidden.
+func (t *tx) move(op *node, oldName string, np *node, newName string, src *node, white bool) error {
+	if c, ok, _, err := t.db.Child(op.in, oldName); err != nil {
 		return err
 	} else if ok && c.Ino == src.in.Ino {
-		if err := o.store.Unlink(op.in, oldName); err != nil {
+		if err := t.db.Unlink(op.in, oldName); err != nil {
 			return err
 		}
 	}
 	if white {
-		if err := o.store.SetWhiteout(op.in, oldName); err != nil {
+		if err := t.db.SetWhiteout(op.in, oldName); err != nil {
 			return err
 		}
 	}
-	if err := o.store.Link(np.in, newName, src.in); err != nil {
+	if err := t.db.Link(np.in, newName, src.in); err != nil {
 		return err
 	}
 	if src.in.Attr.IsDir() {
@@ -338,22 +335,25 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 	}
 	now := sqlvfs.Now()
 	src.in.Attr.Ctime = now
-	o.store.Dirty(src.in)
-	o.modified(op, now)
-	o.modified(np, now)
+	t.db.Dirty(src.in)
+	t.modified(op, now)
+	t.modified(np, now)
 	return nil
 }
 
 // ownOrigin writes down an origin that so far followed from the node's place: the workspace's, when
-// it came from a push. Lock held.
-func (o *Overlay) ownOrigin(n *node) error {
+// it came from a push.
+func (t *tx) ownOrigin(n *node) error {
 	if !n.based || n.in.Origin != nil || n.ino == RootIno {
 		return nil
 	}
-	attr, fp, err := o.host.Lstat(n.path)
+	now, err := t.lstat(n.path)
+	if err == nil {
+		err = now.err
+	}
 	if err != nil {
 		return err
 	}
-	o.store.SetOrigin(n.in, &sqlvfs.Origin{Base: o.name, Path: n.path, Number: uint64(n.in.Ino), Fingerprint: fp, Mode: attr.Mode})
+	t.db.SetOrigin(n.in, &sqlvfs.Origin{Base: t.name, Path: n.path, Number: uint64(n.in.Ino), Fingerprint: now.fp, Mode: now.attr.Mode})
 	return nil
 }

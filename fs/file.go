@@ -21,95 +21,105 @@ func (o *Overlay) TryRead(ino Ino, p []byte, off int64) (int, bool) {
 	return n, ok && err == nil
 }
 
-func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (n int, ok bool, err error) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	x, err := o.get(ino)
-	if err != nil {
+func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bool, err error) {
+	var n *node
+	var f *opened
+	err = o.view(func(t *tx) (err error) {
+		if n, err = t.get(ino); err != nil {
+			return err
+		}
+		t.accessed(n)
+		if n.in == nil {
+			f, err = t.openUntouched(n)
+			return err
+		}
+		// A row of the database is sooner read than another thread is woken, even if it comes from the disk
+		// now and then.
+		ok = wait || !n.showsThrough() && int64(len(p)) <= o.store.ChunkSize()
+		return nil
+	})
+	switch {
+	case err != nil:
 		return 0, true, err
-	}
-	o.accessed(x)
-	if x.in == nil {
-		return o.readBase(x, p, off, wait)
-	}
-	// A row of the database is sooner read than another thread is woken, even if it comes from the disk
-	// now and then.
-	if !wait && (x.showsThrough() || int64(len(p)) > o.store.ChunkSize()) {
+	case f != nil:
+		return o.readBase(n, f, p, off, wait)
+	case !ok:
 		return 0, false, nil
 	}
-	x.holds++
-	o.store.Unlock()
-	err = o.withBase(x, func() (err error) {
-		n, err = o.store.ReadAt(x.in, p, off, originReader{o, x})
+	err = o.withBase(n, func() (err error) {
+		read, err = o.store.ReadAt(n.in, p, off, originReader{o, n})
 		return err
 	})
-	o.store.Lock()
-	x.holds--
 	if err == io.EOF {
 		err = nil
 	}
-	return n, true, err
+	return read, true, err
 }
 
-// showsThrough tells whether some of a file's content may be the origin's. Lock held.
+// showsThrough tells whether some of a file's content may be the origin's.
 func (n *node) showsThrough() bool {
 	return n.in == nil || n.in.Origin != nil && n.in.Origin.Limit > 0
 }
 
-// readBase reads an untouched file. Lock held; it is let go of while the host is asked.
-func (o *Overlay) readBase(n *node, p []byte, off int64, wait bool) (read int, ok bool, err error) {
-	f, err := o.openBase(n, n.fp)
+// openUntouched opens an untouched node's file in the base, in the version that the kernel takes it for.
+func (t *tx) openUntouched(n *node) (*opened, error) {
+	f, err := t.openBase(n, n.fp)
+	if err == errAsk {
+		return nil, err
+	}
 	if (err != nil || !sameObject(n.fp, f.Fingerprint)) && n.repath() {
 		if err == nil {
-			o.closeBase(f, true)
+			t.closeBase(f, true)
 		}
-		return o.readBase(n, p, off, wait)
+		return t.openUntouched(n)
 	}
 	switch err {
 	case nil:
 	case syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL:
-		return 0, true, syscall.ESTALE // there is no such file any more
+		return nil, syscall.ESTALE // there is no such file any more
 	default:
-		return 0, true, err
+		return nil, err
 	}
-	if err := o.sees(n, f); err != nil {
-		o.closeBase(f, true)
-		return 0, true, err
+	if err := t.checkVersion(n, f); err != nil {
+		t.closeBase(f, true)
+		return nil, err
 	}
-	n.holds++
-	o.store.Unlock()
-	ok = true
-	if wait {
+	return f, nil
+}
+
+// readBase reads an untouched file, which is open, and closes it.
+func (o *Overlay) readBase(n *node, f *opened, p []byte, off int64, wait bool) (read int, ok bool, err error) {
+	if ok = wait; wait {
 		if read, err = f.ReadAt(p, off); err == io.EOF {
 			err = nil
 		}
 	} else {
 		read, ok = f.TryReadAt(p, off)
 	}
-	o.store.Lock()
-	n.holds--
-	if ok {
-		n.content = f.Fingerprint
-	}
-	o.closeBase(f, ok && off == 0 && int64(read) >= f.Size)
+	o.view(func(t *tx) error {
+		if ok {
+			n.content = f.Fingerprint
+		}
+		t.closeBase(f, ok && off == 0 && int64(read) >= f.Size)
+		return nil
+	})
 	return read, ok, err
 }
 
-// sees makes sure that what is about to be read of an untouched node is what the kernel takes it for,
-// or corrects the kernel. Programs open files without our hearing of it, so the host may have changed the
-// file, or put another one in its place, since the kernel was told what it is.
-// Lock held.
-func (o *Overlay) sees(n *node, f *opened) error {
+// checkVersion makes sure that what is about to be read of an untouched node is what the kernel takes it for, or corrects
+// the kernel. Programs open files without our hearing of it, so the host may have changed the file, or put another one in
+// its place, since the kernel was told what it is.
+func (t *tx) checkVersion(n *node, f *opened) error {
 	if n.fp == f.Fingerprint {
 		return nil
 	}
 	if n.in != nil || n.gone || !sameObject(n.fp, f.Fingerprint) && n.content != (sqlvfs.Fingerprint{}) {
 		return syscall.ESTALE // the kernel may have parts of another file, which must not be mixed
 	}
-	o.update(n, f.attr, f.Fingerprint)
+	t.refreshNode(n, f.attr, f.Fingerprint)
 	// At the end of what the kernel takes for the file it will then ask for the size again
 	// (fuse_cache_read_iter in fs/fuse/file.c).
-	o.cache.InvalidateAttr(n.ino)
+	t.cache.InvalidateAttr(n.ino)
 	return nil
 }
 
@@ -119,41 +129,40 @@ func (o *Overlay) Write(c Caller, ino Ino, p []byte, off int64) error {
 	if err != nil {
 		return err
 	}
-	defer o.written(n)
-	return o.withBase(n, func() error { return o.store.WriteAt(n.in, p, off, originReader{o, n}, sqlvfs.Now()) })
+	err = o.withBase(n, func() error { return o.store.WriteAt(n.in, p, off, originReader{o, n}, sqlvfs.Now()) })
+	o.written(n)
+	return err
 }
 
-// writable prepares a file for a change of its content, and holds it for that.
-func (o *Overlay) writable(c Caller, ino Ino) (*node, error) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	if err := o.store.Ready(); err != nil {
-		return nil, err
-	}
-	n, err := o.get(ino)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.copyUp(n); err != nil {
-		return nil, err
-	}
-	if err := o.follow(n); err != nil {
-		return nil, err
-	}
-	if err := o.killPrivileges(n.in, o.privileged(c)); err != nil {
-		return nil, err
-	}
-	n.holds++
-	return n, nil
+// writable prepares a regular file for a change of its content.
+func (o *Overlay) writable(c Caller, ino Ino) (n *node, err error) {
+	err = o.update(func(t *tx) (err error) {
+		if n, err = t.get(ino); err != nil {
+			return err
+		}
+		if err := t.copyUp(n); err != nil {
+			return err
+		}
+		if !n.in.Attr.IsRegular() {
+			return syscall.EINVAL
+		}
+		if err := t.follow(n); err != nil {
+			return err
+		}
+		return t.killPrivileges(n.in, t.privileged(c))
+	})
+	return n, err
 }
 
-// written ends a change of a file's content.
+// written notes that the content of a file was changed.
 func (o *Overlay) written(n *node) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	o.keeper.note(n)
-	n.holds--
-	o.drop(n)
+	if o.host == nil {
+		return
+	}
+	o.view(func(t *tx) error {
+		t.keeper.note(n)
+		return nil
+	})
 }
 
 // Allocate implements FileSystem.
@@ -166,15 +175,16 @@ func (o *Overlay) Allocate(c Caller, ino Ino, mode uint32, off, length int64) er
 	if err != nil {
 		return err
 	}
-	defer o.written(n)
-	if err := o.withBase(n, func() error { return o.allocate(n, mode, off, length) }); err != nil {
+	err = o.withBase(n, func() error { return o.allocate(n, mode, off, length) })
+	o.written(n)
+	if err != nil {
 		return err
 	}
 	// Whatever it did or did not change, the times say that it may have (file_modified in fs/inode.c).
-	o.store.Lock()
-	defer o.store.Unlock()
-	o.modified(n, sqlvfs.Now())
-	return nil
+	return o.view(func(t *tx) error {
+		t.modified(n, sqlvfs.Now())
+		return nil
+	})
 }
 
 func (o *Overlay) allocate(n *node, mode uint32, off, length int64) error {
@@ -198,35 +208,42 @@ func (o *Overlay) allocate(n *node, mode uint32, off, length int64) error {
 // originReader is the origin's content for a file of the delta.
 type originReader struct {
 	o *Overlay
-	n *node // held by the caller
+	n *node
 }
 
 // ReadAt reads from the origin and makes sure that it is still the version that was copied up, and
 // still there: the next session could not read it otherwise.
 func (r originReader) ReadAt(p []byte, off int64) (int, error) {
-	o, n := r.o, r.n
-	o.store.Lock()
-	defer o.store.Unlock()
-	origin := n.in.Origin
-	if origin == nil {
-		return 0, sqlvfs.ErrNoBase // cut off meanwhile
-	}
-	f, err := o.openBase(n, origin.Fingerprint)
-	switch {
-	case err == sqlvfs.ErrNoBase || err == syscall.EACCES:
+	var f *opened
+	var version sqlvfs.Fingerprint
+	err := r.o.view(func(t *tx) (err error) {
+		origin := r.n.in.Origin
+		if origin == nil {
+			return sqlvfs.ErrNoBase // cut off meanwhile
+		}
+		version = origin.Fingerprint
+		f, err = t.openBase(r.n, version)
+		switch {
+		case err == errAsk || err == sqlvfs.ErrNoBase || err == syscall.EACCES:
+			return err
+		case err != nil:
+			return sqlvfs.ErrBaseChanged
+		case f.Fingerprint != version:
+			t.closeBase(f, true)
+			return sqlvfs.ErrBaseChanged
+		}
+		return nil
+	})
+	if err != nil {
 		return 0, err
-	case err != nil:
-		return 0, sqlvfs.ErrBaseChanged
-	case f.Fingerprint != origin.Fingerprint:
-		o.closeBase(f, true)
-		return 0, sqlvfs.ErrBaseChanged
 	}
-	o.store.Unlock()
 	read, err := f.ReadAt(p, off)
-	_, fp, serr := f.stat()
-	o.store.Lock()
-	o.closeBase(f, false)
-	if serr == nil && fp != origin.Fingerprint {
+	_, now, serr := f.stat()
+	r.o.view(func(t *tx) error {
+		t.closeBase(f, false)
+		return nil
+	})
+	if serr == nil && now != version {
 		return 0, sqlvfs.ErrBaseChanged
 	}
 	return read, err

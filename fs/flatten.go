@@ -36,7 +36,7 @@ func (o *Overlay) Flatten(ctx context.Context, opt FlattenOptions) error {
 	f := &flattener{Overlay: o, ctx: ctx, opt: opt, names: map[sqlvfs.Ino]uint32{}, entered: map[sqlvfs.Ino]bool{}}
 	whole, err := f.dir(RootIno, "")
 	if err == nil && whole {
-		err = f.settle()
+		err = f.finish()
 	}
 	return err
 }
@@ -97,15 +97,15 @@ func (f *flattener) dir(ino Ino, path string) (whole bool, err error) {
 
 // enters notes that a directory is entered, and tells whether it was before.
 func (f *flattener) enters(ino Ino) (again bool, err error) {
-	f.store.Lock()
-	defer f.store.Unlock()
-	n, err := f.get(ino)
-	if err != nil {
-		return false, err
-	}
-	again = f.entered[n.in.Ino]
-	f.entered[n.in.Ino] = true
-	return again, nil
+	err = f.view(func(t *tx) error {
+		n, err := t.get(ino)
+		if err == nil {
+			again = f.entered[n.in.Ino]
+			f.entered[n.in.Ino] = true
+		}
+		return err
+	})
+	return again, err
 }
 
 // failed tells of a path that could not be brought in, unless it is the database's fault, or the
@@ -114,9 +114,7 @@ func (f *flattener) failed(path string, err error) error {
 	if cerr := f.ctx.Err(); cerr != nil {
 		return cerr
 	}
-	f.store.Lock()
-	defer f.store.Unlock()
-	if rerr := f.store.Ready(); rerr != nil {
+	if rerr := f.update(func(*tx) error { return nil }); rerr != nil {
 		return rerr
 	}
 	f.opt.Failed(path, err)
@@ -164,58 +162,50 @@ func (f *flattener) entry(dir Ino, e *DirEntry, path string) (there bool, err er
 	if err != nil {
 		return true, err
 	}
-	f.store.Lock()
-	defer f.store.Unlock()
-	n, err := f.get(e.Entry.Ino)
-	if err == nil {
-		f.release(n)
-	}
-	return true, err
+	return true, f.view(func(t *tx) error {
+		n, err := t.get(e.Entry.Ino)
+		if err == nil {
+			f.done(t, n)
+		}
+		return err
+	})
 }
 
-func (f *flattener) isUntouched(ino Ino) (bool, error) {
-	f.store.Lock()
-	defer f.store.Unlock()
-	n, err := f.get(ino)
-	return err == nil && n.in == nil, err
+func (f *flattener) isUntouched(ino Ino) (untouched bool, err error) {
+	err = f.view(func(t *tx) error {
+		n, err := t.get(ino)
+		untouched = err == nil && n.in == nil
+		return err
+	})
+	return untouched, err
 }
 
 // row gives an entry a row, and the row this name.
 func (f *flattener) row(dir Ino, e *DirEntry) error {
-	f.store.Lock()
-	defer f.store.Unlock()
-	if err := f.store.Ready(); err != nil {
-		return err
-	}
-	n, err := f.get(e.Entry.Ino)
-	if err != nil {
-		return err
-	}
-	if n.in == nil {
-		if err := f.copyUp(n); err != nil {
+	return f.update(func(t *tx) error {
+		n, err := t.get(e.Entry.Ino)
+		if err != nil {
 			return err
 		}
-	}
-	p, err := f.get(dir)
-	if err != nil {
-		return err
-	}
-	return f.enter(p, e.Name, n)
+		if err := t.copyUp(n); err != nil {
+			return err
+		}
+		p, err := t.get(dir)
+		if err != nil {
+			return err
+		}
+		// An inode with several names in the base may have got its row by another one.
+		c, ok, _, err := t.db.Child(p.in, e.Name)
+		if err != nil || ok && c.Ino == n.in.Ino {
+			return err
+		}
+		return t.db.Link(p.in, e.Name, n.in)
+	})
 }
 
-// enter makes sure that an entry of a directory leads to a node's row. An inode with several
-// names in the base may have got its row by another one. Lock held.
-func (f *flattener) enter(p *node, name string, n *node) error {
-	c, ok, _, err := f.store.Child(p.in, name)
-	if err != nil || ok && c.Ino == n.in.Ino {
-		return err
-	}
-	return f.store.Link(p.in, name, n.in)
-}
-
-// release ends the dependence of an inode that has all of its content, which is no directory. One
-// with several names has to wait until all of them were met. Lock held.
-func (f *flattener) release(n *node) {
+// done ends the dependence of an inode that has all of its content, which is no directory. One
+// with several names has to wait until all of them were met.
+func (f *flattener) done(t *tx, n *node) {
 	if n.in.Origin == nil || !n.based {
 		return
 	}
@@ -224,29 +214,28 @@ func (f *flattener) release(n *node) {
 			return
 		}
 	} else {
-		f.letGo(n.in)
+		t.releaseOrigin(n.in)
 	}
 	f.opt.Progress(1, 0)
 }
 
 // fill completes the content of a file that has a row.
 func (f *flattener) fill(ino Ino) error {
-	f.store.Lock()
-	n, err := f.get(ino)
-	if err != nil || !n.based || !n.showsThrough() {
-		f.store.Unlock()
+	var n *node
+	var host *opened
+	err := f.view(func(t *tx) (err error) {
+		if n, err = t.get(ino); err == nil && n.based && n.showsThrough() {
+			host, err = t.openBase(n, n.in.Origin.Fingerprint)
+		}
+		return err
+	})
+	if err != nil || host == nil {
 		return err
 	}
-	host, err := f.openBase(n, n.in.Origin.Fingerprint)
-	f.store.Unlock()
-	if err != nil {
-		return err
-	}
-	defer func() {
-		f.store.Lock()
-		defer f.store.Unlock()
-		f.closeBase(host, true)
-	}()
+	defer f.view(func(t *tx) error {
+		t.closeBase(host, true)
+		return nil
+	})
 	return f.store.Fill(n.in, originReader{f.Overlay, n}, host.sparse(), f.step)
 }
 
@@ -271,16 +260,15 @@ func (f *flattener) bring(dir Ino, e *DirEntry) (err error) {
 }
 
 func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
-	f.store.Lock()
-	n, err := f.get(e.Entry.Ino)
+	var n *node
+	err := f.view(func(t *tx) (err error) {
+		n, err = t.get(e.Entry.Ino)
+		return err
+	})
 	if err != nil {
-		f.store.Unlock()
 		return err
 	}
-	path := n.path
-	f.store.Unlock()
-
-	host, err := f.host.Open(path)
+	host, err := f.host.Open(n.path)
 	if err != nil {
 		return err
 	}
@@ -289,11 +277,11 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 	if err != nil {
 		return err
 	}
-	xattrs, err := f.host.Xattrs(path)
+	xattrs, err := f.host.Xattrs(n.path)
 	if err != nil {
 		return err
 	}
-	in, err := f.nameless(attr, xattrs, &sqlvfs.Origin{Base: f.name, Path: path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode, Limit: attr.Size})
+	in, err := f.nameless(attr, xattrs, &sqlvfs.Origin{Base: f.name, Path: n.path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode, Limit: attr.Size})
 	if err != nil {
 		return err
 	}
@@ -304,102 +292,91 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 			err = sqlvfs.ErrBaseChanged
 		}
 	}
-
-	f.store.Lock()
-	defer f.store.Unlock()
-	p, perr := f.get(dir)
-	if err == nil {
-		err = perr
-	}
-	if err == nil {
-		if attr.Nlink <= 1 {
-			f.letGo(in)
-			f.opt.Progress(1, 0)
-		}
-		err = f.store.Link(p.in, e.Name, in)
-	}
 	if err != nil {
-		f.store.Put(in) // it has no name: it is deleted
+		f.release(in) // it has no name: it is deleted
 		return err
 	}
-	in.Attr.Nlink = max(attr.Nlink, 1)
-	f.store.Dirty(in)
-	// From here on the node is as after a copy-up.
-	parent := n.parent
-	n.in, n.parent = in, nil
-	parent.holds--
-	f.drop(parent)
-	f.release(n)
-	return nil
+	return f.view(func(t *tx) error {
+		p, err := t.get(dir)
+		if err == nil {
+			if attr.Nlink <= 1 {
+				t.releaseOrigin(in)
+				f.opt.Progress(1, 0)
+			}
+			err = t.db.Link(p.in, e.Name, in)
+		}
+		if err != nil {
+			t.db.Put(in) // same
+			return err
+		}
+		in.Attr.Nlink = max(attr.Nlink, 1)
+		t.db.Dirty(in)
+		// From here on the node is as after a copy-up.
+		n.in = in
+		t.setParent(n, nil)
+		f.done(t, n)
+		return nil
+	})
 }
 
 // nameless makes an inode that has no name yet.
-func (f *flattener) nameless(attr sqlvfs.Attr, xattrs map[string][]byte, origin *sqlvfs.Origin) (*sqlvfs.Inode, error) {
-	f.store.Lock()
-	defer f.store.Unlock()
-	if err := f.store.Ready(); err != nil {
-		return nil, err
-	}
+func (f *flattener) nameless(attr sqlvfs.Attr, xattrs map[string][]byte, origin *sqlvfs.Origin) (in *sqlvfs.Inode, err error) {
 	attr.Nlink = 0
-	in, err := f.store.New(attr)
-	if err != nil {
-		return nil, err
-	}
-	f.store.SetOrigin(in, origin)
-	for name, value := range xattrs {
-		if err := f.store.SetXattr(in, name, value); err != nil {
-			f.store.Put(in)
-			return nil, err
+	err = f.update(func(t *tx) (err error) {
+		if in, err = t.db.New(attr); err != nil {
+			return err
 		}
-	}
-	return in, nil
+		t.db.SetOrigin(in, origin)
+		for name, value := range xattrs {
+			if err := t.db.SetXattr(in, name, value); err != nil {
+				t.db.Put(in)
+				return err
+			}
+		}
+		return nil
+	})
+	return in, err
 }
 
 // seal makes a directory opaque that needs nothing of the base any more. The root has no origin,
 // and its whiteouts speak of workspaces.
 func (f *flattener) seal(ino Ino) error {
-	f.store.Lock()
-	defer f.store.Unlock()
-	n, err := f.get(ino)
-	switch {
-	case err != nil:
-		return err
-	case ino == RootIno:
-		return f.countSubdirectories(n)
-	case n.in.Origin != nil && !n.based:
-		return nil // it needs another workspace
-	}
-	white, err := f.store.Whiteouts(n.in)
-	if err != nil {
-		return err
-	}
-	for _, name := range white {
-		if err := f.store.ClearWhiteout(n.in, name); err != nil {
+	return f.view(func(t *tx) error {
+		n, err := t.get(ino)
+		switch {
+		case err != nil:
+			return err
+		case ino == RootIno:
+			return t.countSubdirectories(n)
+		case n.in.Origin != nil && !n.based:
+			return nil // it needs another workspace
+		}
+		if err := t.db.ClearWhiteouts(n.in); err != nil {
 			return err
 		}
-	}
-	if !n.based {
-		return nil
-	}
-	if err := f.countSubdirectories(n); err != nil {
-		return err
-	}
-	f.letGo(n.in)
-	n.based = false
-	f.opt.Progress(1, 0)
-	if n.path != "." {
-		return nil
-	}
-	return f.store.SetWhiteout(f.store.Root(), f.name)
+		if !n.based {
+			return nil
+		}
+		if err := t.countSubdirectories(n); err != nil {
+			return err
+		}
+		t.releaseOrigin(n.in)
+		n.based = false
+		f.opt.Progress(1, 0)
+		if n.path != "." {
+			return nil
+		}
+		return t.db.SetWhiteout(t.db.Root(), t.name)
+	})
 }
 
 // countSubdirectories sets a directory's link count to what its entries make it: on the host, some
-// may be hidden, and some have come to it since. Lock held.
-func (f *flattener) countSubdirectories(n *node) error {
+// may be hidden, and some have come to it since.
+func (t *tx) countSubdirectories(n *node) error {
 	if n.in.Attr.Nlink < 2 {
 		return nil // see addSubdirectory
 	}
-	children, err := f.store.Children(n.in)
+	children, err := t.db.Children(n.in)
 	if err != nil {
 		return err
 	}
@@ -409,17 +386,17 @@ func (f *flattener) countSubdirectories(n *node) error {
 			n.in.Attr.Nlink++
 		}
 	}
-	f.store.Dirty(n.in)
+	t.db.Dirty(n.in)
 	return nil
 }
 
-// settle ends what had to wait until the whole tree was seen: inodes with several names have
+// finish ends what had to wait until the whole tree was seen: inodes with several names have
 // exactly those that were met, and those of which none was met are gone.
-func (f *flattener) settle() error {
+func (f *flattener) finish() error {
 	for ino, names := range f.names {
-		err := f.change(ino, func(in *sqlvfs.Inode) {
+		err := f.change(ino, func(t *tx, in *sqlvfs.Inode) {
 			in.Attr.Nlink = names
-			f.letGo(in)
+			t.releaseOrigin(in)
 		})
 		if err != nil {
 			return err
@@ -428,31 +405,34 @@ func (f *flattener) settle() error {
 	if err := f.store.Sync(); err != nil {
 		return err
 	}
-	f.store.Lock()
-	unseen, err := f.store.Nameless(f.name)
-	f.store.Unlock()
+	var unseen []sqlvfs.Ino
+	err := f.view(func(t *tx) (err error) {
+		unseen, err = t.db.Nameless(t.name)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	for _, ino := range unseen {
-		if err := f.change(ino, func(in *sqlvfs.Inode) { in.Attr.Nlink = 0; f.store.Dirty(in) }); err != nil {
+		err := f.change(ino, func(t *tx, in *sqlvfs.Inode) {
+			in.Attr.Nlink = 0
+			t.db.Dirty(in)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *flattener) change(ino sqlvfs.Ino, do func(*sqlvfs.Inode)) error {
-	f.store.Lock()
-	defer f.store.Unlock()
-	if err := f.store.Ready(); err != nil {
-		return err
-	}
-	in, err := f.store.Get(ino)
-	if err != nil {
-		return err
-	}
-	do(in)
-	f.store.Put(in)
-	return nil
+func (f *flattener) change(ino sqlvfs.Ino, do func(*tx, *sqlvfs.Inode)) error {
+	return f.update(func(t *tx) error {
+		in, err := t.db.Get(ino)
+		if err != nil {
+			return err
+		}
+		do(t, in)
+		t.db.Put(in)
+		return nil
+	})
 }

@@ -20,7 +20,7 @@ import (
 //     their content before it comes to that, see keep.go.
 
 // withBase does what may need a file's origin, once more if it turns out that the host's new version
-// will do. The Store's lock must not be held.
+// will do. It is no part of a step.
 func (o *Overlay) withBase(n *node, do func() error) error {
 	err := do()
 	if !errors.Is(err, sqlvfs.ErrBaseChanged) {
@@ -30,59 +30,68 @@ func (o *Overlay) withBase(n *node, do func() error) error {
 		err = do()
 	}
 	if errors.Is(err, sqlvfs.ErrBaseChanged) {
-		o.store.Lock()
-		defer o.store.Unlock()
-		if n.in.Origin != nil {
-			err = o.baseChanged(n.path)
-		}
+		o.view(func(t *tx) error {
+			if n.in.Origin != nil {
+				err = t.baseChanged(n.path)
+			}
+			return nil
+		})
 	}
 	return err
 }
 
 // accept makes a file refer to the version that the host has now, if that will do, and tells whether
-// it does. Takes the Store's lock.
-func (o *Overlay) accept(n *node) bool {
+// it does.
+func (o *Overlay) accept(n *node) (accepted bool) {
 	// One after the other: who waits finds that it was accepted, or refused.
 	o.accepting.Lock()
 	defer o.accepting.Unlock()
-	o.store.Lock()
-	defer o.store.Unlock()
-	was := n.in.Origin
-	if was == nil || !n.based {
-		return false
+	var f *HostFile
+	var was *sqlvfs.Origin // to compare with f; nil: it is decided
+	var size int64
+	o.view(func(t *tx) error {
+		origin := n.in.Origin
+		if origin == nil || !n.based {
+			return nil
+		}
+		host, err := t.open(n.path)
+		if err != nil {
+			return err
+		}
+		f = host
+		follows, err := t.follows(n)
+		switch {
+		case origin.Fingerprint == f.Fingerprint:
+			accepted = true
+		case n.refused == f.Fingerprint:
+		case err == nil && follows:
+			t.show(n, f.attr, f.Fingerprint)
+			accepted = true
+		default:
+			was, size = origin, n.in.Attr.Size
+		}
+		return nil
+	})
+	if f != nil {
+		defer f.Close()
 	}
-	path := n.path
-	o.store.Unlock()
-	f, err := o.host.Open(path)
-	o.store.Lock()
-	if err != nil {
-		return false
+	if was == nil {
+		return accepted
 	}
-	defer f.Close()
-	switch {
-	case n.in.Origin == nil || n.in.Origin.Fingerprint == f.Fingerprint:
-		return true
-	case n.in.Origin.Fingerprint != was.Fingerprint || n.refused == f.Fingerprint:
-		return false
-	}
-	if follows, err := o.follows(n); err == nil && follows {
-		o.show(n, f.attr, f.Fingerprint)
-		return true
-	}
-	size := n.in.Attr.Size
-	o.store.Unlock()
 	same := f.same(was, size)
-	o.store.Lock()
-	if !same {
-		n.refused = f.Fingerprint
-	}
-	if !same || n.in.Origin == nil || n.in.Origin.Fingerprint != was.Fingerprint {
-		return false
-	}
-	now := *n.in.Origin
-	now.Fingerprint = f.Fingerprint
-	o.store.Refer(n.in, &now)
-	return true
+	o.view(func(t *tx) error {
+		switch {
+		case !same:
+			n.refused = f.Fingerprint
+		case n.in.Origin != nil && n.in.Origin.Fingerprint == was.Fingerprint:
+			now := *n.in.Origin
+			now.Fingerprint = f.Fingerprint
+			t.db.Refer(n.in, &now)
+			accepted = true
+		}
+		return nil
+	})
+	return accepted
 }
 
 // same tells whether a file has the content that an origin's had, as far as an inode of a size needs it.
@@ -121,64 +130,60 @@ func (f *HostFile) hash(ctx context.Context) (string, error) {
 	return string(h.Sum(nil)), nil
 }
 
-// follows tells whether all of a file's content is the host's. Lock held.
-func (o *Overlay) follows(n *node) (bool, error) {
+// follows tells whether all of a file's content is the host's.
+func (t *tx) follows(n *node) (bool, error) {
 	if n.in == nil || n.in.Origin == nil || !n.based || !n.in.Attr.IsRegular() {
 		return false, nil
 	}
-	return o.store.Follows(n.in)
+	return t.db.Follows(n.in)
 }
 
-// follow brings a file whose content is the host's up to date with the host's. Lock held; it is let go of
-// while the host is asked.
-func (o *Overlay) follow(n *node) error {
-	if follows, err := o.follows(n); !follows {
+// follow brings a file whose content is the host's up to date with the host's.
+func (t *tx) follow(n *node) error {
+	if follows, err := t.follows(n); !follows {
 		return err
 	}
-	path, was := n.path, n.in.Origin
-	n.holds++
-	o.store.Unlock()
-	attr, fp, err := o.host.Lstat(path)
-	o.store.Lock()
-	n.holds--
-	if err != nil || !attr.IsRegular() || fp == was.Fingerprint || n.in.Origin != was {
-		return nil // what is not there will be told when it is read
-	}
-	if follows, err := o.follows(n); !follows {
+	now, err := t.lstat(n.path)
+	if err != nil {
 		return err
 	}
-	o.show(n, attr, fp)
+	// What is not there will be told when it is read.
+	if now.err == nil && now.attr.IsRegular() && now.fp != n.in.Origin.Fingerprint {
+		t.show(n, now.attr, now.fp)
+	}
 	return nil
 }
 
-// show has a file show the host's version that is there now. Lock held.
-func (o *Overlay) show(n *node, attr sqlvfs.Attr, fp sqlvfs.Fingerprint) {
+// show has a file show the host's version that is there now.
+func (t *tx) show(n *node, attr sqlvfs.Attr, fp sqlvfs.Fingerprint) {
 	now := *n.in.Origin
 	if !sameContent(now.Fingerprint, fp) {
 		n.in.Attr.Size, n.in.Attr.Mtime = attr.Size, attr.Mtime
 		n.stale = true
-		o.doubts.inode(n)
-		o.cache.InvalidateAttr(n.ino)
+		t.pending.inode(n)
+		t.cache.InvalidateAttr(n.ino)
 	}
 	now.Fingerprint, now.Limit, now.Hash = fp, attr.Size, ""
-	o.store.Refer(n.in, &now)
+	t.db.Refer(n.in, &now)
 }
 
 // baseChanged notes that a partly copied file cannot be read any more, and returns the error for who
-// tried to. Lock held.
-func (o *Overlay) baseChanged(path string) error {
+// tried to.
+func (t *tx) baseChanged(path string) error {
 	err := fmt.Errorf("%w: %s", sqlvfs.ErrBaseChanged, path)
-	if !slices.Contains(o.broken, path) {
-		o.broken = append(o.broken, path)
-		o.logf("%v", err)
+	if !slices.Contains(t.broken, path) {
+		t.broken = append(t.broken, path)
+		t.logf("%v", err)
 	}
 	return err
 }
 
 // Broken returns the files, by their paths in the base, that were partly copied when the host changed
 // them, and could not be read for this reason.
-func (o *Overlay) Broken() []string {
-	o.store.Lock()
-	defer o.store.Unlock()
-	return slices.Clone(o.broken)
+func (o *Overlay) Broken() (paths []string) {
+	o.view(func(t *tx) error {
+		paths = slices.Clone(t.broken)
+		return nil
+	})
+	return paths
 }

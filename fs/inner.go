@@ -10,42 +10,45 @@ import (
 // (OverlayOptions.Inner), and a mount of its own: to the kernel they are file systems, between which nothing is renamed
 // or linked. They share the Store, and no inode.
 
-// innerRoot returns the database's directory for the base, held, and makes it if it is not there.
-func (o *Overlay) innerRoot() (*sqlvfs.Inode, error) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	root := o.store.Root()
-	c, ok, _, err := o.store.Child(root, o.name)
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		in, err := o.store.Get(c.Ino)
-		if err == nil && !in.Attr.IsDir() {
-			o.store.Put(in)
-			err = fmt.Errorf("%q in the database is not a directory", o.name)
+// innerRoot returns the database's directory for the base, acquired, and makes it if it is not there.
+func (o *Overlay) innerRoot() (in *sqlvfs.Inode, err error) {
+	err = o.view(func(t *tx) error {
+		root := t.db.Root()
+		c, ok, _, err := t.db.Child(root, t.name)
+		if err != nil {
+			return err
 		}
-		return in, err
-	}
-	attr, fp, err := o.host.Lstat(".")
-	if err != nil {
-		return nil, err
-	}
-	in, err := o.store.New(attr)
-	if err != nil {
-		return nil, err
-	}
-	o.store.SetOrigin(in, &sqlvfs.Origin{Base: o.name, Path: ".", Number: uint64(in.Ino), Fingerprint: fp, Mode: attr.Mode})
-	if err := o.store.Link(root, o.name, in); err != nil {
-		in.Attr.Nlink = 0
-		o.store.Put(in)
-		return nil, err
-	}
-	if root.Attr.Nlink > 1 { // see addSubdirectory
-		root.Attr.Nlink++
-		o.store.Dirty(root)
-	}
-	return in, nil
+		if ok {
+			in, err = t.db.Get(c.Ino)
+			if err == nil && !in.Attr.IsDir() {
+				t.db.Put(in)
+				err = fmt.Errorf("%q in the database is not a directory", t.name)
+			}
+			return err
+		}
+		now, err := t.lstat(".")
+		if err == nil {
+			err = now.err
+		}
+		if err != nil {
+			return err
+		}
+		if in, err = t.db.New(now.attr); err != nil {
+			return err
+		}
+		t.db.SetOrigin(in, &sqlvfs.Origin{Base: t.name, Path: ".", Number: uint64(in.Ino), Fingerprint: now.fp, Mode: now.attr.Mode})
+		if err := t.db.Link(root, t.name, in); err != nil {
+			in.Attr.Nlink = 0
+			t.db.Put(in)
+			return err
+		}
+		if root.Attr.Nlink > 1 { // see addSubdirectory
+			root.Attr.Nlink++
+			t.db.Dirty(root)
+		}
+		return nil
+	})
+	return in, err
 }
 
 // reserved tells whether a name in the root is that of another base, which is not shown there.

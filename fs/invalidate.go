@@ -11,67 +11,77 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// doubts are what the host may have changed since the kernel was told of it. They are gathered as
-// events come in, and settled by a goroutine of its own, because the kernel may hold up who tells
-// it to forget something until an operation under way is answered.
-type doubts struct {
-	names  map[entryOf]struct{}
+// pendingInvalidations are what the host may have changed since the kernel was told of it. They are
+// gathered as events come in, and flushed by a goroutine of its own, because the kernel may hold up who
+// tells it to forget something until an operation under way is answered.
+type pendingInvalidations struct {
+	names  map[dentry]struct{}
 	inodes map[Ino]bool  // value: is it a directory?
 	raised chan struct{} // holds a token if there may be any
 }
 
-type entryOf struct {
+type dentry struct {
 	dir  *node
 	name string
 }
 
-// entry doubts that a name still means what it meant, and that what it means is as it was.
-func (d *doubts) entry(dir *node, name string) {
-	if d != nil {
-		d.names[entryOf{dir, name}] = struct{}{}
-		d.raise()
+// entry enqueues a name: what it means may have changed, or what that is.
+func (p *pendingInvalidations) entry(dir *node, name string) {
+	if p != nil {
+		p.names[dentry{dir, name}] = struct{}{}
+		p.raise()
 	}
 }
 
-// inode doubts a node's attributes and content.
-func (d *doubts) inode(n *node) {
-	if d != nil {
-		d.inodes[n.ino] = n.attrOf().IsDir()
-		d.raise()
+// inode enqueues a node's attributes and content.
+func (p *pendingInvalidations) inode(n *node) {
+	if p != nil {
+		p.inodes[n.ino] = n.attrOf().IsDir()
+		p.raise()
 	}
 }
 
-func (d *doubts) raise() {
+func (p *pendingInvalidations) raise() {
 	select {
-	case d.raised <- struct{}{}:
+	case p.raised <- struct{}{}:
 	default:
 	}
+}
+
+// take returns what is pending, which is so no more.
+func (p *pendingInvalidations) take() (names map[dentry]struct{}, inodes map[Ino]bool) {
+	names, inodes = p.names, p.inodes
+	p.names, p.inodes = map[dentry]struct{}{}, map[Ino]bool{}
+	return names, inodes
 }
 
 // Connect implements FileSystem. Where inotify is not to be had, the kernel is not told of changes,
 // and keeps nothing of the base for longer than BaseTTL.
 func (o *Overlay) Connect(c Cache) (disconnect func()) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	d := &doubts{map[entryOf]struct{}{}, map[Ino]bool{}, make(chan struct{}, 1)}
-	o.doubts, o.cache = d, c
-	if o.host != nil && o.watchLimit > 0 && !o.store.ReadOnly() {
-		if ws, err := newWatches(&o.store.Mutex, o.host, o.watchLimit); err == nil {
-			o.watches = ws
-			go o.listen(ws)
+	pending := &pendingInvalidations{raised: make(chan struct{}, 1)}
+	pending.take()
+	o.view(func(t *tx) error {
+		t.pending, t.cache = pending, c
+		if t.host != nil && t.watchLimit > 0 && !t.db.ReadOnly() {
+			if ws, err := newWatches(t.host, t.watchLimit); err == nil {
+				t.watches = ws
+				go o.listen(ws)
+			}
 		}
-	}
+		return nil
+	})
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		o.settle(c, d, stop)
+		o.flush(c, pending, stop)
 	}()
 	return func() {
-		o.store.Lock()
-		if o.watches != nil {
-			o.watches.end()
-		}
-		o.store.Unlock()
+		o.view(func(t *tx) error {
+			if t.watches != nil {
+				t.watches.end()
+			}
+			return nil
+		})
 		close(stop)
 		<-stopped
 	}
@@ -97,17 +107,18 @@ func (o *Overlay) listen(ws *watches) {
 			time.Sleep(time.Millisecond)
 			return
 		}
-		o.store.Lock()
-		o.hear(ws, buf[:n])
-		o.store.Unlock()
+		o.view(func(t *tx) error {
+			t.hear(ws, buf[:n])
+			return nil
+		})
 		// Whatever writes does so again at once: hear of it once in a while, not each time. The
 		// kernel's queue takes much more than comes in a millisecond (inotify(7), max_queued_events).
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// hear takes in events. Lock held.
-func (o *Overlay) hear(ws *watches, events []byte) {
+// hear takes in events.
+func (t *tx) hear(ws *watches, events []byte) {
 	for len(events) > 0 {
 		// struct inotify_event of inotify(7): wd, mask, cookie, len, name.
 		id := int32(binary.NativeEndian.Uint32(events))
@@ -116,9 +127,9 @@ func (o *Overlay) hear(ws *watches, events []byte) {
 		name, _, _ := bytes.Cut(events[unix.SizeofInotifyEvent:end], []byte{0})
 		events = events[end:]
 		if mask&unix.IN_Q_OVERFLOW != 0 && ws.root != nil {
-			o.lose(ws, ws.root) // anything may have happened: begin anew
+			t.lose(ws, ws.root) // anything may have happened: begin anew
 		}
-		if o.isHidden(ws.byID[id], string(name)) {
+		if t.isHidden(ws.byID[id], string(name)) {
 			continue
 		}
 		if mask == unix.IN_IGNORED && len(ws.byID[id]) == 0 {
@@ -126,7 +137,7 @@ func (o *Overlay) hear(ws *watches, events []byte) {
 		}
 		for _, w := range slices.Clone(ws.byID[id]) {
 			if !w.lost {
-				o.happened(ws, w, mask, string(name))
+				t.happened(ws, w, mask, string(name))
 			}
 		}
 		ws.clock++ // also for what nobody knows yet that it is watched
@@ -134,64 +145,64 @@ func (o *Overlay) hear(ws *watches, events []byte) {
 }
 
 // isHidden tells whether an event is of a file that the base does not show, as the database is, which
-// changes all the time. Lock held.
-func (o *Overlay) isHidden(ws []*watch, name string) bool {
+// changes all the time.
+func (t *tx) isHidden(ws []*watch, name string) bool {
 	for _, w := range ws {
-		if !o.host.hidden.entry(join(w.path, name)) {
+		if !t.host.hidden.entry(join(w.path, name)) {
 			return false
 		}
 	}
 	return len(ws) > 0
 }
 
-// happened takes in what happened to a watched directory, or to an entry of it. Lock held.
-func (o *Overlay) happened(ws *watches, w *watch, mask uint32, name string) {
+// happened takes in what happened to a watched directory, or to an entry of it.
+func (t *tx) happened(ws *watches, w *watch, mask uint32, name string) {
 	switch {
 	case mask&endEvents != 0:
 		if w.parent != nil {
-			o.suspect(w.parent, w.name)
+			t.suspect(w.parent, w.name)
 		}
-		o.lose(ws, w)
+		t.lose(ws, w)
 	case name == "":
 		for _, n := range w.shown {
 			n.fresh = false
-			o.doubts.inode(n)
+			t.pending.inode(n)
 		}
 	case mask&entryEvents != 0:
 		for _, n := range w.shown {
 			n.fresh = false
-			o.dropList(n)
-			o.doubts.inode(n)
+			t.dropList(n)
+			t.pending.inode(n)
 		}
-		o.suspect(w, name)
+		t.suspect(w, name)
 		if kid := w.kids[name]; kid != nil {
-			o.lose(ws, kid)
+			t.lose(ws, kid)
 		}
 		if mask&(unix.IN_CREATE|unix.IN_ISDIR) == unix.IN_CREATE && len(w.shown) > 0 {
-			o.doubts.entry(w.shown[0], name) // it may be another name of something
+			t.pending.entry(w.shown[0], name) // it may be another name of something
 		}
 	default:
-		o.suspect(w, name)
+		t.suspect(w, name)
 	}
 }
 
-// suspect raises doubts about an entry of a directory, if the kernel was told of it. Lock held.
-func (o *Overlay) suspect(w *watch, name string) {
+// suspect has an entry of a directory revalidated, if the kernel was told of it.
+func (t *tx) suspect(w *watch, name string) {
 	for _, n := range w.shown {
-		if child, ok := n.handed[name]; ok {
+		if child, ok := n.dentries[name]; ok {
 			if child != nil {
 				child.fresh = false
 			}
-			o.doubts.entry(n, name)
+			t.pending.entry(n, name)
 		}
 	}
 }
 
-// lose gives up the watch of a directory, and those below. Lock held.
-func (o *Overlay) lose(ws *watches, w *watch) {
+// lose gives up the watch of a directory, and those below.
+func (t *tx) lose(ws *watches, w *watch) {
 	for _, n := range ws.lose(w) {
 		n.watch = nil
-		o.distrust(n)
+		t.revoke(n)
 	}
 }
 
@@ -201,18 +212,20 @@ func (o *Overlay) lose(ws *watches, w *watch) {
 // cache, iterate_dir in fs/readdir.c).
 const nobody = "\xff\xfe nobody"
 
-// settle settles doubts until it is told to stop.
-func (o *Overlay) settle(c Cache, d *doubts, stop <-chan struct{}) {
+// flush has the kernel forget what is pending, until it is told to stop.
+func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:
 			return
-		case <-d.raised:
+		case <-pending.raised:
 		}
-		o.store.Lock()
-		names, inodes := d.names, d.inodes
-		d.names, d.inodes = map[entryOf]struct{}{}, map[Ino]bool{}
-		o.store.Unlock()
+		var names map[dentry]struct{}
+		var inodes map[Ino]bool
+		o.view(func(*tx) error {
+			names, inodes = pending.take()
+			return nil
+		})
 		// What is not cached, or no more, is no error; nor is the end of the connection.
 		for ino, dir := range inodes {
 			if dir {
@@ -220,70 +233,89 @@ func (o *Overlay) settle(c Cache, d *doubts, stop <-chan struct{}) {
 			}
 			c.InvalidateInode(ino)
 		}
-		for e := range names {
-			o.check(c, e.dir, e.name)
+		for d := range names {
+			o.flushEntry(c, d)
 		}
 	}
 }
 
-// check asks the host what a name in the base means now, and has the kernel forget what is no
+// flushEntry asks the host what a name in the base means now, and has the kernel forget what is no
 // longer true. A name that means the same object as before stays, for forgetting a directory also
 // means forgetting what is mounted below it and where processes are.
-func (o *Overlay) check(c Cache, dir *node, name string) {
-	o.store.Lock()
-	if o.nodes[dir.ino] != dir {
-		o.store.Unlock()
-		return
-	}
-	if dir.in != nil {
-		// Where the delta has an entry of that name, or hides it, the base's is of no concern.
-		if _, ok, white, err := o.store.Child(dir.in, name); ok || white || err != nil {
-			o.unhand(dir, name)
-			o.store.Unlock()
-			return
-		}
-	}
-	dir.holds++
-	o.watchDir(dir, nil, 0)
-	path := join(dir.path, name)
-	o.store.Unlock()
-	attr, fp, err := o.host.Lstat(path)
-	o.store.Lock()
-	dir.holds--
-	child, handed := dir.handed[name]
-	same := dir.watch != nil &&
-		(child == nil && err == syscall.ENOENT || child != nil && err == nil && child.isObject(attr, fp))
-	if handed && !same {
-		o.unhand(dir, name)
-	}
-	if same && child != nil && child.repath() && attr.IsDir() {
-		o.distrust(child)
-	}
-	var twin *node
-	if err == nil && attr.Nlink > 1 && !attr.IsDir() {
-		// Of what has another name by now, not everything will be heard.
-		if twin = o.nodes[o.baseNumber(fp)]; twin != nil {
-			twin.fresh = false
-		}
-	}
-	o.drop(dir)
-	o.store.Unlock()
-	if twin != nil && twin != child {
-		c.InvalidateInode(twin.ino)
+func (o *Overlay) flushEntry(c Cache, d dentry) {
+	var v verdict
+	o.view(func(t *tx) (err error) {
+		v, err = t.revalidateEntry(d.dir, d.name)
+		return err
+	})
+	if v.twin != 0 {
+		c.InvalidateInode(v.twin)
 	}
 	switch {
-	case !handed || same && child == nil:
-	case same:
+	case !v.known || v.same && v.child == 0:
+	case v.same:
 		// The answer to a lookup may be on its way, with attributes from before; forgetting the entry
 		// waits for it, because both need the directory's lock (fuse_reverse_inval_entry in
 		// fs/fuse/dir.c, lookup_slow in fs/namei.c).
-		if err := c.InvalidateInode(child.ino); errors.Is(err, syscall.ENOENT) {
-			c.InvalidateEntry(dir.ino, name)
+		if err := c.InvalidateInode(v.child); errors.Is(err, syscall.ENOENT) {
+			c.InvalidateEntry(d.dir.ino, d.name)
 		}
 	default:
-		c.InvalidateEntry(dir.ino, name)
-		if child != nil {
-			c.InvalidateInode(child.ino) // it may be open
+		c.InvalidateEntry(d.dir.ino, d.name)
+		if v.child != 0 {
+			c.InvalidateInode(v.child) // it may be open
 		}
 	}
+}
+
+// verdict is what has become of a name that the kernel was told of.
+type verdict struct {
+	known bool // the kernel may have it
+	same  bool // it means what it meant
+	child Ino  // that; 0: nothing
+	twin  Ino  // has the same object by another name; 0: nobody
+}
+
+// revalidateEntry compares what the kernel was told of a name with what the host has there now.
+func (t *tx) revalidateEntry(dir *node, name string) (v verdict, err error) {
+	if t.nodes[dir.ino] != dir {
+		return v, nil
+	}
+	if dir.in != nil {
+		// Where the delta has an entry of that name, or hides it, the base's is of no concern.
+		if _, ok, white, err := t.db.Child(dir.in, name); ok || white || err != nil {
+			t.forgetDentry(dir, name)
+			return v, err
+		}
+	}
+	if err := t.watch(dir); err != nil {
+		return v, err
+	}
+	now, err := t.lstat(join(dir.path, name))
+	if err != nil {
+		return v, err
+	}
+	child, known := dir.dentries[name]
+	v.known = known
+	v.same = dir.watch != nil &&
+		(child == nil && now.err == syscall.ENOENT || child != nil && now.err == nil && child.isObject(now.attr, now.fp))
+	if child != nil {
+		v.child = child.ino
+	}
+	if known && !v.same {
+		t.forgetDentry(dir, name)
+	}
+	if v.same && child != nil && child.repath() && now.attr.IsDir() {
+		t.revoke(child)
+	}
+	if now.err == nil && now.attr.Nlink > 1 && !now.attr.IsDir() {
+		// Of what has another name by now, not everything will be heard.
+		if twin := t.nodes[t.baseNumber(now.fp)]; twin != nil {
+			twin.fresh = false
+			if twin != child {
+				v.twin = twin.ino
+			}
+		}
+	}
+	return v, nil
 }

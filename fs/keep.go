@@ -37,13 +37,14 @@ const (
 type keeper struct {
 	o      *Overlay
 	lim    Keeping
-	room   int64                   // for copies in this session, in bytes
-	hashes int64                   // for hashes of versions in this session, in bytes
-	ending bool                    // nobody but the user waits
-	raised chan struct{}           // holds a token if there may be any file that was noted
-	partly map[sqlvfs.Ino]struct{} // GUARDED_BY(o.store)
-	// versions are those to be hashed, by their paths in the base. GUARDED_BY(o.store)
-	versions map[string]version
+	room   int64         // for copies in this session, in bytes
+	hashes int64         // for hashes of versions in this session, in bytes
+	ending bool          // nobody but the user waits
+	raised chan struct{} // holds a token if there may be any file that was noted
+
+	// Changed in steps only.
+	partly   map[sqlvfs.Ino]struct{}
+	versions map[string]version // to be hashed, by their paths in the base
 }
 
 // Keep begins to keep what it can of the base's files that are changed in part. end finishes, and is to be
@@ -54,9 +55,10 @@ func (o *Overlay) Keep(lim Keeping) (end func()) {
 	}
 	k := &keeper{o: o, lim: lim, room: wholeFiles * lim.Whole, hashes: hashedBytes,
 		partly: map[sqlvfs.Ino]struct{}{}, versions: map[string]version{}, raised: make(chan struct{}, 1)}
-	o.store.Lock()
-	o.keeper = k
-	o.store.Unlock()
+	o.view(func(t *tx) error {
+		t.keeper = k
+		return nil
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -76,7 +78,7 @@ func (o *Overlay) Keep(lim Keeping) (end func()) {
 	}
 }
 
-// note notes a file that was changed. Lock held.
+// note notes a file that was changed.
 func (k *keeper) note(n *node) {
 	if k == nil || n.in == nil || !n.based || n.in.Origin == nil || n.in.Origin.Hash != "" || n.in.Origin.Base != k.o.name {
 		return
@@ -102,17 +104,18 @@ func (k *keeper) raise() {
 
 // earlier notes the files that earlier sessions had no time for.
 func (k *keeper) earlier() {
-	k.o.store.Lock()
-	defer k.o.store.Unlock()
-	list, err := k.o.store.Dependents(k.o.name)
-	if err != nil {
-		return // whoever needs them will be told
-	}
-	for _, n := range list {
-		if n.Holds && n.Origin.Hash == "" {
-			k.partly[n.Ino] = struct{}{}
+	k.o.view(func(t *tx) error {
+		list, err := t.db.Dependents(t.name)
+		if err != nil {
+			return err // whoever needs them will be told
 		}
-	}
+		for _, n := range list {
+			if n.Holds && n.Origin.Hash == "" {
+				k.partly[n.Ino] = struct{}{}
+			}
+		}
+		return nil
+	})
 }
 
 func (k *keeper) run(ctx context.Context) {
@@ -143,42 +146,36 @@ func (k *keeper) run(ctx context.Context) {
 // all looks at the files that were noted. What cannot be kept is given up: reading will tell.
 func (k *keeper) all(ctx context.Context) {
 	for {
-		k.o.store.Lock()
 		ino := sqlvfs.Ino(0)
-		for ino = range k.partly {
-			break
-		}
-		delete(k.partly, ino)
-		var in *sqlvfs.Inode
-		var err error
-		if ino != 0 {
-			in, err = k.o.store.Get(ino)
-		}
-		k.o.store.Unlock()
+		k.o.view(func(*tx) error {
+			for ino = range k.partly {
+				break
+			}
+			delete(k.partly, ino)
+			return nil
+		})
 		if ino == 0 {
 			return
 		}
-		if err == nil {
-			err = k.one(ctx, in)
-			k.o.store.Lock()
-			k.o.store.Put(in)
-			k.o.store.Unlock()
-		}
+		err := k.one(ctx, ino)
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-			k.o.store.Lock()
-			k.partly[ino] = struct{}{}
-			k.o.store.Unlock()
+			k.o.view(func(*tx) error {
+				k.partly[ino] = struct{}{}
+				return nil
+			})
 			return
 		}
 	}
 }
 
 // one keeps what it can of one file.
-func (k *keeper) one(ctx context.Context, in *sqlvfs.Inode) error {
+func (k *keeper) one(ctx context.Context, ino sqlvfs.Ino) error {
 	o := k.o
-	o.store.Lock()
-	was := in.Origin
-	o.store.Unlock()
+	in, was, err := o.acquire(ino)
+	if err != nil {
+		return err
+	}
+	defer o.release(in)
 	if was == nil || was.Limit == 0 || was.Base != o.name {
 		return nil
 	}
@@ -200,10 +197,29 @@ func (k *keeper) one(ctx context.Context, in *sqlvfs.Inode) error {
 	if err != nil {
 		return err
 	}
-	o.store.Lock()
-	defer o.store.Unlock()
-	o.setHash(in, f.Fingerprint, hash)
-	return nil
+	return o.view(func(t *tx) error {
+		t.setHash(in, f.Fingerprint, hash)
+		return nil
+	})
+}
+
+// acquire refers to an inode, and returns its origin too.
+func (o *Overlay) acquire(ino sqlvfs.Ino) (in *sqlvfs.Inode, origin *sqlvfs.Origin, err error) {
+	err = o.view(func(t *tx) (err error) {
+		if in, err = t.db.Get(ino); err == nil {
+			origin = in.Origin
+		}
+		return err
+	})
+	return in, origin, err
+}
+
+// release ends the reference.
+func (o *Overlay) release(in *sqlvfs.Inode) {
+	o.view(func(t *tx) error {
+		t.db.Put(in)
+		return nil
+	})
 }
 
 // copies tells whether a file is small enough to be copied.

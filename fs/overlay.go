@@ -18,8 +18,7 @@ import (
 // directory in the root; everything else is the delta's alone. Without a base it is the plain tree
 // of the database.
 //
-// The Store's lock guards the overlay's state as well, so that one step of the overlay is one step
-// of the database. It is never held while the host is asked for something.
+// One step of the overlay is one step of the database, see tx.
 type Overlay struct {
 	store *sqlvfs.Store
 	host  *Host // nil: no base
@@ -28,23 +27,22 @@ type Overlay struct {
 	owner *Caller
 	logf  func(string, ...any)
 
-	nodes map[Ino]*node // GUARDED_BY(store)
-
-	shown Caller // the owner, in the mount's user namespace; see Appear
-
-	broken    []string   // see Broken. GUARDED_BY(store)
-	accepting sync.Mutex // see accept; before the store's lock
-	keeper    *keeper    // nil: see Keep. GUARDED_BY(store)
-
+	shown      Caller     // the owner, in the mount's user namespace; see Appear
+	accepting  sync.Mutex // see accept; before any step
 	watchLimit int
-	watches    *watches // nil: none. GUARDED_BY(store)
-	doubts     *doubts  // nil: nobody to tell. GUARDED_BY(store)
-	cache      Cache    // the kernel's, in which doubts are settled. GUARDED_BY(store)
 
-	opened  []*opened // files of the base, those opened first before the others. GUARDED_BY(store)
-	listed  []*node   // those that have a list, same. GUARDED_BY(store)
-	entries int       // in these lists. GUARDED_BY(store)
-	absent  int       // names that the kernel was told not to be there. GUARDED_BY(store)
+	// The rest is changed in steps only.
+	tx       tx
+	nodes    map[Ino]*node
+	broken   []string              // see Broken
+	keeper   *keeper               // nil: see Keep
+	watches  *watches              // nil: none
+	pending  *pendingInvalidations // nil: nobody to tell
+	cache    Cache                 // the kernel's
+	opened   []*opened             // files of the base, those opened first before the others
+	listed   []*node               // those that have a list, same
+	entries  int                   // in these lists
+	negative int                   // negative dentries that the kernel may have of the base
 }
 
 var _ FileSystem = (*Overlay)(nil)
@@ -70,11 +68,12 @@ type OverlayOptions struct {
 // node is an inode that the kernel, or something here, refers to. One that was never changed has
 // no row in the database; it is known by its place in the base alone.
 type node struct {
-	ino     Ino
-	lookups uint64 // held by the kernel
-	holds   int    // held by operations and by untouched children
+	ino Ino
+	// The kernel refers to it until it forgets it, which it does not while it has an operation on it under way.
+	lookups  uint64
+	children int // untouched nodes that refer to it as their parent
 
-	in *sqlvfs.Inode // held; nil: untouched
+	in *sqlvfs.Inode // acquired; nil: untouched
 
 	// Where in the base the inode has its origin, if it has one. See (*Overlay).baseChild.
 	path  string
@@ -83,7 +82,7 @@ type node struct {
 	// Of an untouched node:
 	attr   sqlvfs.Attr        // when last looked at
 	fp     sqlvfs.Fingerprint // same
-	parent *node              // held; the directory it was found in
+	parent *node              // the directory it was found in
 	name   string             // its name there
 	gone   bool               // it has been removed from there
 	fresh  bool               // a watch tells if attr changes
@@ -91,9 +90,9 @@ type node struct {
 	// Of a directory with an origin:
 	watch       *watch           // nil: changes of its entries go unnoticed
 	unwatchable bool             // no use in trying
-	handed      map[string]*node // what the kernel was told of the base's names; nil: not there
-	absent      int              // how many of these are nil
-	list        []dirent         // for who reads on; nil: none
+	dentries    map[string]*node // what the kernel was told of the base's names; nil: not there
+	negative    int              // how many of these are nil
+	list        []dirent         // to be read on; nil: none
 	expiring    bool             // the kernel is going to be told to forget its list
 
 	parentIno Ino // for "..", of directories
@@ -111,6 +110,7 @@ const top = ""
 // NewOverlay puts an overlay together. It changes nothing, but that of an inner base the root is made in the database.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}}
+	o.tx = tx{Overlay: o, db: o.store}
 	if o.logf == nil {
 		o.logf = log.Printf
 	}
@@ -135,61 +135,82 @@ func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	return o, nil
 }
 
-// get returns a live node. The kernel only names nodes that it holds. Lock held.
-func (o *Overlay) get(ino Ino) (*node, error) {
-	n := o.nodes[ino]
+// get returns a live node. The kernel only names nodes that it refers to.
+func (t *tx) get(ino Ino) (*node, error) {
+	n := t.nodes[ino]
 	if n == nil {
 		return nil, syscall.ESTALE
 	}
 	if n.in != nil {
-		if err := o.store.Refresh(n.in); err != nil {
+		if err := t.db.Refresh(n.in); err != nil {
 			return nil, err
 		}
 	}
 	return n, nil
 }
 
-// drop gives up what holds a node in memory. Lock held.
-func (o *Overlay) drop(n *node) {
-	for n != nil && n.lookups == 0 && n.holds == 0 && n.ino != RootIno && o.nodes[n.ino] == n {
-		delete(o.nodes, n.ino)
-		o.absent -= n.absent
-		n.handed, n.absent = nil, 0
-		if n.opened != nil {
-			o.shut(n.opened)
+// add makes a node live, as long as something refers to it at the end of the step.
+func (t *tx) add(n *node) {
+	t.nodes[n.ino] = n
+	t.made = append(t.made, n)
+}
+
+// setParent has an untouched node refer to the directory that it is in; nil: it is untouched no more.
+func (t *tx) setParent(n, parent *node) {
+	was := n.parent
+	if was == parent {
+		return
+	}
+	if n.parent = parent; parent != nil {
+		parent.children++
+	}
+	if was != nil {
+		was.children--
+		t.drop(was)
+	}
+}
+
+// referenced tells whether anything refers to a node.
+func (n *node) referenced() bool { return n.lookups > 0 || n.children > 0 || n.ino == RootIno }
+
+// drop takes a node out of memory if nothing refers to it, and directories that only it has referred to.
+func (t *tx) drop(n *node) {
+	if n.referenced() || t.nodes[n.ino] != n {
+		return
+	}
+	delete(t.nodes, n.ino)
+	t.negative -= n.negative
+	n.dentries, n.negative = nil, 0
+	if n.opened != nil {
+		t.shut(n.opened)
+	}
+	t.dropList(n)
+	if n.watch != nil {
+		t.watches.unshow(n.watch, n)
+		n.watch = nil
+	}
+	if n.in != nil {
+		t.db.Put(n.in)
+	} else if parent := n.parent; parent != nil {
+		if parent.dentries[n.name] == n {
+			t.forgetDentry(parent, n.name)
 		}
-		o.dropList(n)
-		if n.watch != nil {
-			o.watches.unshow(n.watch, n)
-			n.watch = nil
-		}
-		if n.in != nil {
-			o.store.Put(n.in)
-			return
-		}
-		parent := n.parent
-		n.parent = nil
-		if parent != nil {
-			parent.holds--
-			if parent.handed[n.name] == n {
-				o.unhand(parent, n.name)
-			}
-		}
-		n = parent
+		t.setParent(n, nil)
 	}
 }
 
 // Forget implements FileSystem.
 func (o *Overlay) Forget(ino Ino, count uint64) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	if n := o.nodes[ino]; n != nil {
-		n.lookups -= min(count, n.lookups)
-		o.drop(n)
-	}
+	o.view(func(t *tx) error {
+		if n := t.nodes[ino]; n != nil {
+			n.lookups -= min(count, n.lookups)
+			t.drop(n)
+		}
+		return nil
+	})
 }
 
-// attrOf returns a node's attributes as known. Lock held.
+// attrOf returns a node's attributes as known.
 func (n *node) attrOf() *sqlvfs.Attr {
 	if n.in != nil {
 		return &n.in.Attr
@@ -197,19 +218,19 @@ func (n *node) attrOf() *sqlvfs.Attr {
 	return &n.attr
 }
 
-// entry makes what the kernel is told of a node. Lock held.
-func (o *Overlay) entry(n *node) Entry {
-	e := Entry{Ino: n.ino, Attr: *n.attrOf(), TTL: o.forever(), AttrTTL: o.forever()}
-	follows, err := o.follows(n)
+// entry makes what the kernel is told of a node.
+func (t *tx) entry(n *node) Entry {
+	e := Entry{Ino: n.ino, Attr: *n.attrOf(), TTL: t.forever(), AttrTTL: t.forever()}
+	follows, err := t.follows(n)
 	if n.in == nil && !n.gone && !n.fresh || follows || err != nil {
 		e.AttrTTL = BaseTTL
 	}
 	// Who shows as another owner could be refused by the kernel what it should have, and the other way
 	// round: what we may not read is not the guest's either.
-	if o.owner != nil && (n.in != nil || o.host.readable(&n.attr)) {
-		e.Attr.UID, e.Attr.GID = o.shown.UID, o.shown.GID
+	if t.owner != nil && (n.in != nil || t.host.readable(&n.attr)) {
+		e.Attr.UID, e.Attr.GID = t.shown.UID, t.shown.GID
 	}
-	if o.owner != nil && o.opens(n) {
+	if t.owner != nil && t.opens(n) {
 		e.Attr.Mode |= 0o700
 	}
 	return e
@@ -217,12 +238,11 @@ func (o *Overlay) entry(n *node) Entry {
 
 // opens tells whether a node is the guest's home, or the workspace in it. These open for their owner,
 // whatever mode the database keeps for them: a session begins there, and the one before could lock it out.
-// Lock held.
-func (o *Overlay) opens(n *node) bool {
+func (t *tx) opens(n *node) bool {
 	if n.in == nil || n.ino == RootIno || n.parentIno != RootIno || !n.in.Attr.IsDir() {
 		return n.ino == RootIno
 	}
-	c, ok, _, err := o.store.Child(o.store.Root(), o.name)
+	c, ok, _, err := t.db.Child(t.db.Root(), t.name)
 	return err == nil && ok && c.Ino == n.in.Ino
 }
 
@@ -254,10 +274,10 @@ func (o *Overlay) forever() time.Duration {
 	return Forever
 }
 
-// hold makes an entry that the kernel keeps. Lock held.
-func (o *Overlay) hold(n *node) Entry {
+// countLookup makes an entry with which the kernel refers to the node once more.
+func (t *tx) countLookup(n *node) Entry {
 	n.lookups++
-	return o.entry(n)
+	return t.entry(n)
 }
 
 // baseNumber is the inode number shown for an object of the base.
@@ -283,21 +303,24 @@ func (o *Overlay) Volatile() bool { return o.store.ReadOnly() }
 func (o *Overlay) Sync() error { return o.store.Sync() }
 
 // Readlink implements FileSystem.
-func (o *Overlay) Readlink(ino Ino) (string, error) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	n, err := o.get(ino)
-	if err != nil {
-		return "", err
+func (o *Overlay) Readlink(ino Ino) (target string, err error) {
+	path := ""
+	err = o.view(func(t *tx) error {
+		n, err := t.get(ino)
+		switch {
+		case err != nil:
+		case n.in != nil:
+			target, err = t.db.Target(n.in)
+		default:
+			path = n.path
+			n.content = n.fp // the kernel keeps it (fuse_get_link in fs/fuse/dir.c), and another link may get its inode number
+		}
+		return err
+	})
+	if path != "" {
+		return o.host.Readlink(path)
 	}
-	if n.in != nil {
-		return o.store.Target(n.in)
-	}
-	path := n.path
-	n.content = n.fp // the kernel keeps it (fuse_get_link in fs/fuse/dir.c), and another link may get its inode number
-	o.store.Unlock()
-	defer o.store.Lock()
-	return o.host.Readlink(path)
+	return target, err
 }
 
 var _ io.ReaderAt = (*HostFile)(nil)

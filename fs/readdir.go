@@ -58,79 +58,96 @@ func place(list []dirent) {
 
 // ReadDir implements FileSystem.
 func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry) bool) error {
-	o.store.Lock()
-	defer o.store.Unlock()
-	n, err := o.get(ino)
-	if err != nil {
-		return err
-	}
-	if !n.attrOf().IsDir() {
-		return syscall.ENOTDIR
-	}
-	n.holds++
-	defer func() { n.holds--; o.drop(n) }()
-	begins := offset == 0 || n.list == nil
+	var list []dirent // nil: not made yet
 	next := 0
-	if !begins {
-		next = n.after(offset)
-	}
-	var host *HostDir
-	if begins || plus && next < len(n.list) {
-		asked := o.clock()
-		if host, err = o.openDir(n); err != nil {
-			return err
-		}
-		if host != nil {
-			defer host.Close()
-			o.watchDir(n, host, asked)
-		}
-	}
-	if begins || n.list == nil { // somebody else may have come to the end meanwhile
-		list, err := o.list(n, host)
+	return o.view(func(t *tx) error {
+		n, err := t.get(ino)
 		if err != nil {
 			return err
 		}
-		place(list)
-		o.keepList(n, append([]dirent{
-			{name: ".", ino: n.ino, mode: syscall.S_IFDIR, offset: selfOffset},
-			{name: "..", ino: n.parentIno, mode: syscall.S_IFDIR, offset: parentOffset},
-		}, list...))
-		o.accessed(n)
-		o.expireList(n)
-	}
-	list := n.list
-	next = n.after(offset)
-	for _, ent := range list[next:] {
-		e := DirEntry{Name: ent.name, Ino: ent.ino, Mode: ent.mode, Offset: ent.offset}
-		var child *node
-		if plus && ent.offset >= firstOffset {
-			var lstat lstatFunc
-			if ent.base && host != nil {
-				lstat = func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return host.Lstat(ent.name) }
+		if !n.attrOf().IsDir() {
+			return syscall.ENOTDIR
+		}
+		begins := offset == 0 || n.list == nil
+		var host *HostDir
+		if list != nil || begins || plus && n.after(offset) < len(n.list) {
+			dir, err := t.openDir(n, true, list == nil && begins)
+			if err != nil {
+				return err
 			}
-			// An entry that cannot be looked up any more is still listed, as readdir(3) allows.
-			if c, ttl, err := o.find(n, ent.name, lstat); err == nil && !c.stale {
-				child = c
-				e.Entry = o.hold(c)
-				e.Entry.TTL = ttl
-				e.Ino, e.Mode = c.ino, e.Entry.Attr.Mode
+			if list == nil && begins {
+				if err := t.makeList(n, dir); err != nil {
+					return err
+				}
+			}
+			if dir != nil {
+				host = dir.dir
 			}
 		}
-		if !emit(e) {
-			if child != nil {
-				child.lookups--
-				o.drop(child)
-			}
-			return nil
+		if list == nil {
+			list, next = n.list, n.after(offset)
 		}
+		for ; next < len(list); next++ {
+			more, err := t.emit(n, &list[next], plus, host, emit)
+			if err != nil || !more {
+				return err
+			}
+			t.known.forgetStats()
+		}
+		if n.after(offset) == len(n.list) && n.list != nil {
+			t.dropList(n)
+		}
+		return nil
+	})
+}
+
+// makeList makes a directory's list anew.
+func (t *tx) makeList(n *node, dir *hostDir) error {
+	list, err := t.list(n, dir)
+	if err != nil {
+		return err
 	}
-	if next == len(list) && n.list != nil {
-		o.dropList(n)
-	}
+	place(list)
+	t.keepList(n, append([]dirent{
+		{name: ".", ino: n.ino, mode: syscall.S_IFDIR, offset: selfOffset},
+		{name: "..", ino: n.parentIno, mode: syscall.S_IFDIR, offset: parentOffset},
+	}, list...))
+	t.accessed(n)
+	t.expireList(n)
 	return nil
 }
 
-// after is where in a directory's list what follows an offset begins. Lock held.
+// emit passes an entry of a directory on, looked up with plus, and tells whether more can follow.
+func (t *tx) emit(n *node, ent *dirent, plus bool, host *HostDir, emit func(DirEntry) bool) (more bool, err error) {
+	e := DirEntry{Name: ent.name, Ino: ent.ino, Mode: ent.mode, Offset: ent.offset}
+	var child *node
+	if plus && ent.offset >= firstOffset {
+		if !ent.base {
+			host = nil
+		}
+		c, ttl, err := t.find(n, ent.name, host)
+		if err == errAsk {
+			return false, err
+		}
+		// An entry that cannot be looked up any more is still listed, as readdir(3) allows.
+		if err == nil && !c.stale {
+			child = c
+			e.Entry = t.countLookup(c)
+			e.Entry.TTL = ttl
+			e.Ino, e.Mode = c.ino, e.Entry.Attr.Mode
+		}
+	}
+	if !emit(e) {
+		if child != nil {
+			child.lookups--
+			t.drop(child)
+		}
+		return false, nil
+	}
+	return true, nil
+}
+
+// after is where in a directory's list what follows an offset begins.
 func (n *node) after(offset uint64) int {
 	i, _ := slices.BinarySearchFunc(n.list, offset, func(e dirent, offset uint64) int {
 		return cmp.Or(cmp.Compare(e.offset, offset), -1) // the first one behind it
@@ -138,72 +155,51 @@ func (n *node) after(offset uint64) int {
 	return i
 }
 
-// openDir opens a node's directory in the base; nil without an error says that the base supplies
-// nothing. Lock held; it is let go of while the host is asked.
-func (o *Overlay) openDir(n *node) (*HostDir, error) {
-	if !n.based || n.gone || n.path == top {
-		return nil, nil
+// keepList keeps a directory's list for who reads on.
+func (t *tx) keepList(n *node, list []dirent) {
+	t.dropList(n)
+	for len(t.listed) == maxLists || len(t.listed) > 0 && t.entries+len(list) > maxEntries {
+		t.dropList(t.listed[0])
 	}
-	path := n.path
-	o.store.Unlock()
-	dir, err := o.host.OpenDir(path)
-	o.store.Lock()
-	if n.in != nil && (err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.ELOOP) {
-		return nil, nil // it has vanished under a row of the delta
-	}
-	return dir, err
-}
-
-// keepList keeps a directory's list for who reads on. Lock held.
-func (o *Overlay) keepList(n *node, list []dirent) {
-	o.dropList(n)
-	for len(o.listed) == maxLists || len(o.listed) > 0 && o.entries+len(list) > maxEntries {
-		o.dropList(o.listed[0])
-	}
-	o.listed = append(o.listed, n)
-	o.entries += len(list)
+	t.listed = append(t.listed, n)
+	t.entries += len(list)
 	n.list = list
 }
 
-// dropList lets go of a directory's list. Lock held.
-func (o *Overlay) dropList(n *node) {
+// dropList lets go of a directory's list.
+func (t *tx) dropList(n *node) {
 	if n.list != nil {
-		i := slices.Index(o.listed, n)
-		o.listed = slices.Delete(o.listed, i, i+1)
-		o.entries -= len(n.list)
+		i := slices.Index(t.listed, n)
+		t.listed = slices.Delete(t.listed, i, i+1)
+		t.entries -= len(n.list)
 		n.list = nil
 	}
 }
 
-// list merges a directory's entries in the delta and in the base, which host, if not nil, is open to
-// read. Lock held; it is let go of while the host is asked.
-func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
+// list merges a directory's entries in the delta and in the base; dir is nil if that supplies none.
+func (t *tx) list(n *node, dir *hostDir) ([]dirent, error) {
 	if n.gone {
 		return nil, nil
 	}
 	var base []Dirent
 	switch {
 	case n.based && n.path == top:
-		base = []Dirent{{Name: o.name, Ino: o.host.ino, Type: syscall.S_IFDIR}}
-	case host != nil:
-		o.store.Unlock()
-		var err error
-		base, err = host.ReadAll()
-		o.store.Lock()
-		if err != nil {
-			return nil, err
-		}
+		base = []Dirent{{Name: t.name, Ino: t.host.ino, Type: syscall.S_IFDIR}}
+	case dir != nil && dir.readErr != nil:
+		return nil, dir.readErr
+	case dir != nil:
+		base = dir.entries
 	}
 	var list []dirent
 	hidden := map[string]bool{}
 	if n.in != nil {
-		children, err := o.store.Children(n.in)
+		children, err := t.db.Children(n.in)
 		if err != nil {
 			return nil, err
 		}
 		list = make([]dirent, 0, len(children)+len(base))
 		for _, c := range children {
-			if o.reserved(n, c.Name) {
+			if t.reserved(n, c.Name) {
 				continue
 			}
 			list = append(list, dirent{name: c.Name, ino: Ino(c.Number), mode: c.Mode})
@@ -212,7 +208,7 @@ func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
 			for _, c := range children {
 				hidden[c.Name] = true
 			}
-			white, err := o.store.Whiteouts(n.in)
+			white, err := t.db.Whiteouts(n.in)
 			if err != nil {
 				return nil, err
 			}
@@ -225,7 +221,7 @@ func (o *Overlay) list(n *node, host *HostDir) ([]dirent, error) {
 		if hidden[e.Name] {
 			continue
 		}
-		number := o.baseNumber(sqlvfs.Fingerprint{Dev: o.host.dev, Ino: e.Ino})
+		number := t.baseNumber(sqlvfs.Fingerprint{Dev: t.host.dev, Ino: e.Ino})
 		list = append(list, dirent{name: e.Name, ino: number, mode: e.Type, base: true})
 	}
 	return list, nil

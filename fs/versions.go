@@ -25,7 +25,7 @@ type version struct {
 	seen *sqlvfs.Baseline
 }
 
-// noteVersion notes that the guest has changed or hidden a file of the base. Lock held.
+// noteVersion notes that the guest has changed or hidden a file of the base.
 func (k *keeper) noteVersion(path string, v version) {
 	if k == nil || v.seen == nil || v.seen.Mode&unix.S_IFMT != unix.S_IFREG || v.seen.Hash != nil ||
 		v.seen.Size > hashedFile || v.seen.Size > k.hashes || len(k.versions) >= hashedFiles {
@@ -40,14 +40,15 @@ func (k *keeper) noteVersion(path string, v version) {
 // hashVersions takes the hashes of the files that were noted, until the context ends.
 func (k *keeper) hashVersions(ctx context.Context) {
 	for ctx.Err() == nil {
-		k.o.store.Lock()
 		var path string
 		var v version
-		for path, v = range k.versions {
-			break
-		}
-		delete(k.versions, path)
-		k.o.store.Unlock()
+		k.o.view(func(*tx) error {
+			for path, v = range k.versions {
+				break
+			}
+			delete(k.versions, path)
+			return nil
+		})
 		if v.seen == nil {
 			return
 		}
@@ -70,25 +71,26 @@ func (k *keeper) hashVersion(ctx context.Context, path string, v version) {
 	if err != nil {
 		return
 	}
-	k.o.store.Lock()
-	defer k.o.store.Unlock()
-	if v.ino != 0 {
-		if in, err := k.o.store.Get(v.ino); err == nil {
-			k.o.setHash(in, f.Fingerprint, sum)
-			k.o.store.Put(in)
-			return
+	k.o.view(func(t *tx) error {
+		if v.ino != 0 {
+			if in, err := t.db.Get(v.ino); err == nil {
+				t.setHash(in, f.Fingerprint, sum)
+				t.db.Put(in)
+				return nil
+			}
 		}
-	}
-	b := *v.seen
-	b.Hash = []byte(sum)
-	k.o.store.AddBaseline(k.o.tree(), path, &b)
+		b := *v.seen
+		b.Hash = []byte(sum)
+		t.db.AddBaseline(t.tree(), path, &b)
+		return nil
+	})
 }
 
-// setHash writes down the hash of an inode's origin, if that is the version. Lock held.
-func (o *Overlay) setHash(in *sqlvfs.Inode, version sqlvfs.Fingerprint, hash string) {
+// setHash writes down the hash of an inode's origin, if that is the version.
+func (t *tx) setHash(in *sqlvfs.Inode, version sqlvfs.Fingerprint, hash string) {
 	if now := in.Origin; now != nil && now.Fingerprint == version {
 		known := *now
 		known.Hash = hash
-		o.store.SetOrigin(in, &known)
+		t.db.SetOrigin(in, &known)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -22,30 +21,29 @@ import (
 // of it that is not watched, so a file with several names is never trusted to stay as it is; and what
 // is written through a shared mapping on the host, which shows when the file is unmapped and closed.
 //
-// The store's lock guards all of it, and is let go of while the host is asked. Every event, and
-// every change of the tree, moves the clock: who finds the clock where it was has missed nothing.
+// Every event, and every change of the tree, moves the clock: who finds the clock where it was has missed nothing.
 type watches struct {
-	lock  sync.Locker // the store's
 	host  *Host
 	fd    int      // of inotify
 	queue *os.File // the same, to read events from
 
-	limit int                // GUARDED_BY(lock)
-	count int                // never above limit. GUARDED_BY(lock)
-	clock uint64             // GUARDED_BY(lock)
-	root  *watch             // GUARDED_BY(lock)
-	byID  map[int32][]*watch // several, if the host has moved a directory just now. GUARDED_BY(lock)
+	// Changed in steps only.
+	limit int
+	count int // never above limit
+	clock uint64
+	root  *watch
+	byID  map[int32][]*watch // several, if the host has moved a directory just now
 }
 
-// watch is a watched directory of the base. The store's lock guards its fields.
+// watch is a watched directory of the base.
 type watch struct {
 	id     int32 // inotify's watch descriptor
 	path   string
 	name   string // last component of path
-	parent *watch // held; nil of the root
+	parent *watch // nil of the root
 	kids   map[string]*watch
 	shown  []*node // who shows this directory
-	refs   int     // shown, kids, and who is about to become one
+	refs   int     // shown, kids, and those about to become one
 	lost   bool    // no longer in the tree
 }
 
@@ -70,18 +68,18 @@ func WatchShare() int {
 	return min(limit/4, 1<<16)
 }
 
-func newWatches(lock sync.Locker, host *Host, limit int) (*watches, error) {
+func newWatches(host *Host, limit int) (*watches, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}
 	return &watches{
-		lock: lock, host: host, fd: fd, queue: os.NewFile(uintptr(fd), "inotify"),
+		host: host, fd: fd, queue: os.NewFile(uintptr(fd), "inotify"),
 		limit: limit, byID: map[int32][]*watch{},
 	}, nil
 }
 
-// end ends all watches, and who reads of them. Lock held.
+// end ends all watches, and who reads of them.
 func (ws *watches) end() {
 	for id := range ws.byID {
 		unix.InotifyRmWatch(ws.fd, uint32(id)) // fails if the directory is gone
@@ -93,47 +91,95 @@ func (ws *watches) end() {
 // errUnwatchable says that a directory cannot be watched now, nor later.
 var errUnwatchable = errors.New("the directory cannot be watched")
 
-// hold returns a directory's watch, making it if there is none, for the caller to put. It is nil if
-// there can be none at the moment. dir, if not nil, is the directory, opened when the clock showed
-// opened. Lock held; it is let go of while the host is asked.
-func (ws *watches) hold(path string, dir *HostDir, opened uint64) (*watch, error) {
-	var parent *watch
-	w, name := ws.root, path
-	if path != "." {
-		above := "."
-		if cut := strings.LastIndexByte(path, '/'); cut >= 0 {
-			above, name = path[:cut], path[cut+1:]
+// candidate is a directory that inotify is being asked to watch.
+type candidate struct {
+	path, name string
+	parent     *watch // nil of the root
+	clock      uint64 // before it was asked
+	id         int32
+	err        error
+}
+
+// watchDir has a node watch its base directory, and those above it. dir, if not nil, is the directory, opened when the
+// clock showed opened. It is no part of a step.
+func (o *Overlay) watchDir(n *node, path string, dir *HostDir, opened uint64) {
+	var c *candidate
+	for {
+		var ws *watches
+		o.view(func(t *tx) error {
+			ws = t.watches
+			c = t.nextWatch(n, path, c)
+			return nil
+		})
+		if c == nil {
+			return
 		}
-		var err error
-		if parent, err = ws.hold(above, nil, 0); parent == nil {
-			return nil, err
+		open := dir
+		if c.path != path || c.clock != opened {
+			open = nil // the path may lead elsewhere by now
 		}
-		w = parent.kids[name]
+		c.id, c.err = ws.add(c.path, open)
+	}
+}
+
+// nextWatch adds the last candidate to the tree of watches, and returns the next one on the way to a node's directory. It
+// is nil when the directory is watched, or cannot be at the moment.
+func (t *tx) nextWatch(n *node, path string, last *candidate) *candidate {
+	ws := t.watches
+	if last != nil {
+		added, err := ws.adopt(last)
+		if added == nil {
+			n.unwatchable = err != nil
+			return nil
+		}
+		defer ws.put(added)
+	}
+	if ws == nil || t.nodes[n.ino] != n || n.watch != nil || n.gone || n.path != path {
+		return nil
+	}
+	w, missing, name := ws.walk(path)
+	switch {
+	case missing == "":
+		w.show(n)
+		n.watch = w
+		return nil
+	case ws.count >= ws.limit:
+		return nil
 	}
 	if w != nil {
 		w.refs++
-		ws.put(parent)
-		return w, nil
-	}
-	if ws.count >= ws.limit {
-		ws.put(parent)
-		return nil, nil
 	}
 	ws.count++
-	before := ws.clock
-	if opened != before {
-		dir = nil // the path may lead elsewhere by now
+	return &candidate{path: missing, name: name, parent: w, clock: ws.clock}
+}
+
+// walk finds the watch of a directory, or the lowest one above it and the path of the next that is missing.
+func (ws *watches) walk(path string) (w *watch, missing, name string) {
+	if ws.root == nil {
+		return nil, ".", "."
 	}
-	ws.lock.Unlock()
-	id, err := ws.add(path, dir)
-	ws.lock.Lock()
-	if err != nil || ws.clock != before {
-		if err == nil {
-			ws.unuse(id)
+	w = ws.root
+	for rest := path; rest != "" && path != "."; {
+		name, rest, _ = strings.Cut(rest, "/")
+		kid := w.kids[name]
+		if kid == nil {
+			return w, join(w.path, name), name
+		}
+		w = kid
+	}
+	return w, "", ""
+}
+
+// adopt puts a directory that inotify watches into the tree, and returns its watch, for the caller to put. It is nil if it
+// cannot be watched at the moment; with an error, not later either.
+func (ws *watches) adopt(c *candidate) (*watch, error) {
+	if c.err != nil || ws.clock != c.clock {
+		if c.err == nil {
+			ws.unuse(c.id)
 		}
 		ws.count--
-		ws.put(parent)
-		switch err {
+		ws.put(c.parent)
+		switch c.err {
 		case syscall.ENOSPC, syscall.ENOMEM:
 			ws.limit = ws.count // the user's other programs have the rest
 		case syscall.EACCES, syscall.EPERM, errUnwatchable:
@@ -142,20 +188,20 @@ func (ws *watches) hold(path string, dir *HostDir, opened uint64) (*watch, error
 		return nil, nil // the host is changing the directory just now
 	}
 	ws.clock++
-	w = &watch{id: id, path: path, name: name, parent: parent, refs: 1}
-	ws.byID[id] = append(ws.byID[id], w)
-	if parent == nil {
+	w := &watch{id: c.id, path: c.path, name: c.name, parent: c.parent, refs: 1}
+	ws.byID[w.id] = append(ws.byID[w.id], w)
+	if w.parent == nil {
 		ws.root = w
 		return w, nil
 	}
-	if parent.kids == nil {
-		parent.kids = map[string]*watch{}
+	if w.parent.kids == nil {
+		w.parent.kids = map[string]*watch{}
 	}
-	parent.kids[name] = w // which has taken over the hold on parent
+	w.parent.kids[w.name] = w // which has taken over the reference to its parent
 	return w, nil
 }
 
-// put gives up a hold. Lock held.
+// put ends a reference.
 func (ws *watches) put(w *watch) {
 	for w != nil {
 		w.refs--
@@ -167,7 +213,7 @@ func (ws *watches) put(w *watch) {
 	}
 }
 
-// unlink takes a watch out of the tree, but leaves its hold on the parent. Lock held.
+// unlink takes a watch out of the tree, but leaves its reference to the parent.
 func (ws *watches) unlink(w *watch) {
 	w.lost = true
 	ws.clock++
@@ -186,7 +232,7 @@ func (ws *watches) unlink(w *watch) {
 }
 
 // lose takes a watch and all below it out of the tree, and returns the nodes that showed one of
-// these directories. They hold nothing any more. Lock held.
+// these directories. They refer to nothing any more.
 func (ws *watches) lose(w *watch) (shown []*node) {
 	w.refs++ // or its last kid would take it along
 	for _, kid := range w.kids {
@@ -200,10 +246,13 @@ func (ws *watches) lose(w *watch) (shown []*node) {
 	return shown
 }
 
-// show notes that a node shows the directory; the caller's hold becomes the node's. Lock held.
-func (w *watch) show(n *node) { w.shown = append(w.shown, n) }
+// show notes that a node shows the directory.
+func (w *watch) show(n *node) {
+	w.shown = append(w.shown, n)
+	w.refs++
+}
 
-// unshow is the opposite. Lock held.
+// unshow is the opposite.
 func (ws *watches) unshow(w *watch, n *node) {
 	w.shown = slices.DeleteFunc(w.shown, func(x *node) bool { return x == n })
 	ws.put(w)
@@ -227,7 +276,7 @@ func (ws *watches) add(path string, dir *HostDir) (int32, error) {
 	return int32(id), err
 }
 
-// unuse ends a watch that is in no use. Lock held.
+// unuse ends a watch that is in no use.
 func (ws *watches) unuse(id int32) {
 	if len(ws.byID[id]) == 0 {
 		ws.clock++ // another one may be about to use it

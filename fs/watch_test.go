@@ -277,11 +277,13 @@ func TestEventsOfNobodysWatch(t *testing.T) {
 	event = binary.NativeEndian.AppendUint32(event, unix.IN_CREATE)
 	event = binary.NativeEndian.AppendUint64(event, 8<<32)
 	event = append(event, "f\x00\x00\x00\x00\x00\x00\x00"...)
-	s.store.Lock()
-	before := ws.clock
-	s.overlay.hear(ws, event)
-	moved := ws.clock != before
-	s.store.Unlock()
+	moved := false
+	s.overlay.view(func(t *tx) error {
+		before := ws.clock
+		t.hear(ws, event)
+		moved = ws.clock != before
+		return nil
+	})
 	if !moved {
 		t.Error("who is about to watch a directory will not know that it has missed something")
 	}

@@ -32,21 +32,11 @@ func checkXattr(name string) error {
 }
 
 // Listxattr implements FileSystem.
-func (o *Overlay) Listxattr(c Caller, ino Ino) ([]string, error) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	n, err := o.get(ino)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	if n.in != nil {
-		names, err = o.store.Xattrs(n.in)
-	} else {
-		var xattrs map[string][]byte
-		xattrs, err = o.baseXattrs(n)
-		names = slices.Sorted(maps.Keys(xattrs))
-	}
+func (o *Overlay) Listxattr(c Caller, ino Ino) (names []string, err error) {
+	err = o.xattrs(ino, func(t *tx, in *sqlvfs.Inode) (err error) {
+		names, err = t.db.Xattrs(in)
+		return err
+	}, func(xattrs map[string][]byte) { names = slices.Sorted(maps.Keys(xattrs)) })
 	if o.privileged(c) {
 		return names, err
 	}
@@ -56,95 +46,89 @@ func (o *Overlay) Listxattr(c Caller, ino Ino) ([]string, error) {
 }
 
 // Getxattr implements FileSystem.
-func (o *Overlay) Getxattr(ino Ino, name string) ([]byte, error) {
+func (o *Overlay) Getxattr(ino Ino, name string) (value []byte, err error) {
 	if err := checkXattr(name); err != nil {
 		return nil, err
 	}
-	o.store.Lock()
-	defer o.store.Unlock()
-	n, err := o.get(ino)
-	if err != nil {
-		return nil, err
-	}
-	var value []byte
-	var ok bool
-	if n.in != nil {
-		value, ok, err = o.store.Xattr(n.in, name)
-	} else {
-		var xattrs map[string][]byte
-		xattrs, err = o.baseXattrs(n)
-		value, ok = xattrs[name]
-	}
+	ok := false
+	err = o.xattrs(ino, func(t *tx, in *sqlvfs.Inode) (err error) {
+		value, ok, err = t.db.Xattr(in, name)
+		return err
+	}, func(xattrs map[string][]byte) { value, ok = xattrs[name] })
 	if err == nil && !ok {
 		err = syscall.ENODATA
 	}
 	return value, err
 }
 
+// xattrs looks at an inode's attributes, where they are the delta's or where they are the base's.
+func (o *Overlay) xattrs(ino Ino, delta func(*tx, *sqlvfs.Inode) error, base func(map[string][]byte)) error {
+	path := ""
+	err := o.view(func(t *tx) error {
+		n, err := t.get(ino)
+		switch {
+		case err != nil || n.gone && n.attr.IsDir():
+			return err
+		case n.in != nil:
+			return delta(t, n.in)
+		}
+		path = n.path
+		return nil
+	})
+	if err != nil || path == "" {
+		return err
+	}
+	xattrs, err := o.host.Xattrs(path)
+	base(xattrs)
+	return err
+}
+
 // Setxattr implements FileSystem.
 func (o *Overlay) Setxattr(ino Ino, name string, value []byte, flags uint32) error {
-	return o.changeXattr(ino, name, func(in *sqlvfs.Inode, has bool) error {
+	return o.changeXattr(ino, name, func(t *tx, in *sqlvfs.Inode, has bool) error {
 		switch {
 		case flags&unix.XATTR_CREATE != 0 && has:
 			return syscall.EEXIST
 		case flags&unix.XATTR_REPLACE != 0 && !has:
 			return syscall.ENODATA
 		}
-		return o.store.SetXattr(in, name, slices.Clone(value))
+		return t.db.SetXattr(in, name, slices.Clone(value))
 	})
 }
 
 // Removexattr implements FileSystem.
 func (o *Overlay) Removexattr(ino Ino, name string) error {
-	return o.changeXattr(ino, name, func(in *sqlvfs.Inode, has bool) error {
+	return o.changeXattr(ino, name, func(t *tx, in *sqlvfs.Inode, has bool) error {
 		if !has {
 			return syscall.ENODATA
 		}
-		return o.store.RemoveXattr(in, name)
+		return t.db.RemoveXattr(in, name)
 	})
 }
 
-func (o *Overlay) changeXattr(ino Ino, name string, change func(in *sqlvfs.Inode, has bool) error) error {
+func (o *Overlay) changeXattr(ino Ino, name string, change func(t *tx, in *sqlvfs.Inode, has bool) error) error {
 	if err := checkXattr(name); err != nil {
 		return err
 	}
-	o.store.Lock()
-	defer o.store.Unlock()
-	if err := o.store.Ready(); err != nil {
-		return err
-	}
-	n, err := o.get(ino)
-	if err != nil {
-		return err
-	}
-	if err := o.copyUp(n); err != nil {
-		return err
-	}
-	_, has, err := o.store.Xattr(n.in, name)
-	if err != nil {
-		return err
-	}
-	if err := change(n.in, has); err != nil {
-		return err
-	}
-	n.in.Attr.Ctime = sqlvfs.Now()
-	o.store.Dirty(n.in)
-	return nil
-}
-
-// baseXattrs asks the host for an untouched node's attributes. Lock held; it is let go of meanwhile.
-func (o *Overlay) baseXattrs(n *node) (map[string][]byte, error) {
-	if n.gone && n.attr.IsDir() {
-		return nil, nil
-	}
-	path := n.path
-	n.holds++
-	o.store.Unlock()
-	xattrs, err := o.host.Xattrs(path)
-	o.store.Lock()
-	n.holds--
-	o.drop(n)
-	return xattrs, err
+	return o.update(func(t *tx) error {
+		n, err := t.get(ino)
+		if err != nil {
+			return err
+		}
+		if err := t.copyUp(n); err != nil {
+			return err
+		}
+		_, has, err := t.db.Xattr(n.in, name)
+		if err != nil {
+			return err
+		}
+		if err := change(t, n.in, has); err != nil {
+			return err
+		}
+		n.in.Attr.Ctime = sqlvfs.Now()
+		t.db.Dirty(n.in)
+		return nil
+	})
 }
 
 // privileged tells whether a caller may keep what a change of a file takes from others: only root
@@ -153,15 +137,15 @@ func (o *Overlay) privileged(c Caller) bool { return c.UID == 0 && o.owner == ni
 
 // killPrivileges takes away what made a program run with more rights than its caller's, before its
 // content or its owner changes (file_remove_privs in fs/inode.c; the kernel leaves it to us, see
-// handleKillpriv). Its mode may be spared. Lock held.
-func (o *Overlay) killPrivileges(in *sqlvfs.Inode, spareMode bool) error {
+// handleKillpriv). Its mode may be spared.
+func (t *tx) killPrivileges(in *sqlvfs.Inode, spareMode bool) error {
 	const group = syscall.S_ISGID | 0o010 // without the second, S_ISGID means nothing for a program
 	if mode := in.Attr.Mode; mode&(syscall.S_ISUID|syscall.S_ISGID) != 0 && !spareMode {
 		in.Attr.Mode &^= syscall.S_ISUID
 		if mode&group == group {
 			in.Attr.Mode &^= syscall.S_ISGID
 		}
-		o.store.Dirty(in)
+		t.db.Dirty(in)
 	}
-	return o.store.RemoveXattr(in, capability)
+	return t.db.RemoveXattr(in, capability)
 }
