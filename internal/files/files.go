@@ -1,15 +1,18 @@
 // Package files gives the guest single files of the host in its home, as files like any other there: programs replace
 // them by rename(2), which the kernel refuses for what is mounted (fs/namei.c, d_is_local_mountpoint in vfs_rename).
 //
-// A [Tree] is the guest's side, in art-fuse: it puts each file into the tree before a session, and takes it away
-// afterwards. A [Host] is the host's side, in art: it opens the files, looks whether somebody changes them, and writes
-// what the guest has written, since art-fuse has no rights on the host. Content goes between the two as open files, over
-// a socket:
+// In a home that the database has, a [Tree] is the guest's side, in art-fuse: it puts each file into the tree before a
+// session, and takes it away afterwards. A [Host] is the host's side, in art: it opens the files, looks whether somebody
+// changes them, and writes what the guest has written, since art-fuse has no rights on the host. Content goes between the
+// two as open files, over a socket:
 //
 //	art to art-fuse     file N        the host's file, first and whenever it has changed
 //	art-fuse to art     wrote N       what the guest has written; answered by
 //	art to art-fuse     done N, failed N
 //	art-fuse to art     removed N     the guest has removed the file
+//
+// In a home that is a plain directory a [Directory] is both sides, in art. It compares content, since other sessions may
+// follow the same file, and one that was killed may have left something to be done.
 package files
 
 import (
@@ -58,7 +61,7 @@ func content(f *os.File) (data []byte, st unix.Stat_t, err error) {
 	}
 	data, err = io.ReadAll(io.NewSectionReader(f, 0, MaxSize+1))
 	if err == nil && len(data) > MaxSize {
-		err = errTooLarge
+		data, err = nil, errTooLarge
 	}
 	return data, st, err
 }

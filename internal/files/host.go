@@ -54,17 +54,25 @@ func (f *hostFile) name() string { return filepath.Base(f.Path) }
 func Open(list []HostFile) (*Host, error) {
 	h := &Host{ended: make(chan struct{})}
 	for _, f := range list {
-		dir := filepath.Dir(f.Path)
-		fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
-			Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
-		})
+		file, err := openHostFile(f)
 		if err != nil {
 			h.close()
-			return nil, fmt.Errorf("open %s: %w", dir, err)
+			return nil, err
 		}
-		h.files = append(h.files, &hostFile{HostFile: f, dir: os.NewFile(uintptr(fd), dir)})
+		h.files = append(h.files, file)
 	}
 	return h, nil
+}
+
+func openHostFile(f HostFile) (*hostFile, error) {
+	dir := filepath.Dir(f.Path)
+	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, err)
+	}
+	return &hostFile{HostFile: f, dir: os.NewFile(uintptr(fd), dir)}, nil
 }
 
 func (h *Host) close() {

@@ -5,6 +5,7 @@
 //	homes/.NAME         the sessions that use it have a lock on this file; in it are the mount points that art made in
 //	                    the home, and its time is when it was last used
 //	homes/..seeded.NAME the paths that were copied from the user's own home
+//	homes/..files.NAME  what sessions have single files of the host's in the home for (package files)
 //	homes/..gone.NAME   what is being removed
 package home
 
@@ -33,8 +34,9 @@ type Home struct {
 	// Made says that there was none before.
 	Made bool
 
-	dir  *os.File
-	lock *os.File
+	dir     *os.File
+	lock    *os.File
+	records *os.File // of single files; nil until they are asked for
 }
 
 // Check returns an error if name cannot be the name of a home.
@@ -171,10 +173,39 @@ func lock(homes *os.File, name string, how int) (*os.File, error) {
 
 var errInUse = errors.New("it is in use")
 
+// Dir is the home's directory, which is open to be found alone (O_PATH).
+func (h *Home) Dir() *os.File { return h.dir }
+
+// Records opens the directory for the records of single files in the home. It returns nil if there is none, and it is not
+// to be made.
+func (h *Home) Records(make bool) (*os.File, error) {
+	if h.records != nil {
+		return h.records, nil
+	}
+	path := h.recordsPath()
+	if make {
+		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return nil, err
+		}
+	}
+	var err error
+	h.records, err = openOwn(unix.AT_FDCWD, path, path, unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	if errors.Is(err, os.ErrNotExist) && !make {
+		return nil, nil
+	}
+	return h.records, err
+}
+
+func (h *Home) recordsPath() string { return filepath.Join(filepath.Dir(h.Path), "..files."+h.Name) }
+
 // Close ends the use of a home. The last session to use it takes the mount points away.
 func (h *Home) Close() {
 	if h.dir != nil && unix.Flock(int(h.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 		h.removePlaces()
+		_ = unix.Rmdir(h.recordsPath()) // what could not be ended is still in there
+	}
+	if h.records != nil {
+		h.records.Close()
 	}
 	if h.dir != nil {
 		h.dir.Close()

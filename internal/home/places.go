@@ -29,15 +29,7 @@ const maxPlaces = 1 << 20
 // anything, which is not seen while something is mounted on it.
 func (h *Home) Place(path string, directory bool) (covers bool, err error) {
 	fail := func(err error) (bool, error) {
-		where := filepath.Join(h.Path, path)
-		err = fmt.Errorf("mount on %s: %w", where, err)
-		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) { // which of the two a link is depends on the flags
-			err = cli.WithHint(err, "a guest has put a link or a file there: remove it, if this home does not need it")
-		}
-		if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-			err = cli.WithHint(err, "make room there: `art home ls` shows how much each home has, and `art home rm` removes one")
-		}
-		return false, err
+		return false, hinted(fmt.Errorf("mount on %s: %w", filepath.Join(h.Path, path), err))
 	}
 	parts := strings.Split(path, "/")
 	for i := range parts {
@@ -69,6 +61,28 @@ func (h *Home) Place(path string, directory bool) (covers bool, err error) {
 	}
 	names, err := f.Readdirnames(2)
 	return err == nil && !slices.Equal(names, []string{inUse}), nil
+}
+
+// PlaceFile makes the directories for a file at a path in the home, and has put do the rest.
+func (h *Home) PlaceFile(path string, put func() error) error {
+	parts := strings.Split(path, "/")
+	for i := 1; i < len(parts); i++ {
+		if err := h.make(parts[:i], true, false); err != nil {
+			return hinted(err)
+		}
+	}
+	return hinted(put())
+}
+
+// hinted says what to do where something cannot be placed in a home.
+func hinted(err error) error {
+	switch {
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR): // which of the two a link is depends on the flags
+		return cli.WithHint(err, "a guest has put a link or a file there: remove it, if this home does not need it")
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return cli.WithHint(err, "make room there: `art home ls` shows how much each home has, and `art home rm` removes one")
+	}
+	return err
 }
 
 // make makes a directory or an empty file of a path if there is nothing, and writes that down first.

@@ -47,6 +47,10 @@ func Remove(name string, o *Options) error {
 	if err != nil && err != unix.ENOENT {
 		return fail(err)
 	}
+	err = unix.Renameat2(dir, "..files."+name, dir, trash+"/files."+strconv.Itoa(os.Getpid()), unix.RENAME_NOREPLACE)
+	if err != nil && err != unix.ENOENT {
+		return fail(err)
+	}
 	if err := empty(homes, trash); err != nil {
 		return fail(err)
 	}

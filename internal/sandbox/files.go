@@ -25,18 +25,22 @@ type homeFile struct {
 }
 
 // addMounts adds the mounts to the view. The workspace is open as root.
-func (p *prepared) addMounts(root *os.File, mounts []config.Mount) error {
+func (p *prepared) addMounts(o *Options, root *os.File, mounts []config.Mount) error {
 	for i, m := range mounts {
 		st, err := lookAt(root, &m)
 		if err != nil {
 			return err
 		}
 		in := p.inTree(m.Guest, mounts[:i])
-		if in != "" && p.isHomeFile(&m, &st) {
+		plain := p.inPlainHome(m.Guest, mounts[:i])
+		if (in != "" || plain) && p.isHomeFile(&m, &st) {
 			if err := p.addFile(&m, in); err != nil {
 				return err
 			}
 			continue
+		}
+		if (in != "" || plain) && p.isLargeFile(&m, &st) {
+			tell(o, "%s is larger than %d MiB: programs can write it in place, but not replace it", m.Host, files.MaxSize>>20)
 		}
 		bind := view.Mount{Guest: m.Guest, ReadOnly: m.ReadOnly}
 		if !m.Overlay {
@@ -80,24 +84,55 @@ func (p *prepared) inTree(guest string, before []config.Mount) string {
 	return ""
 }
 
+// inPlainHome says whether a path of the guest's is in a home that is a plain directory: one that sessions share, or one in
+// memory.
+func (p *prepared) inPlainHome(guest string, before []config.Mount) bool {
+	covered := slices.ContainsFunc(before, func(m config.Mount) bool { return view.Within(guest, m.Guest) })
+	return (p.home != nil || p.plan.Database == "") && !covered &&
+		view.Within(guest, view.Home) && !view.Within(guest, p.plan.View.Workspace)
+}
+
 // isHomeFile says whether a mount is one that the guest can replace. The workspace's files are not: there a mount covers
 // what the workspace has.
 func (p *prepared) isHomeFile(m *config.Mount, st *unix.Stat_t) bool {
-	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size <= files.MaxSize && !m.ReadOnly &&
+	return p.isOwnFile(m, st) && st.Size <= files.MaxSize
+}
+
+// isLargeFile says whether a mount is one that the guest could replace, if it were not too large to be copied each time
+// that it is written.
+func (p *prepared) isLargeFile(m *config.Mount, st *unix.Stat_t) bool {
+	return p.isOwnFile(m, st) && st.Size > files.MaxSize && !m.Overlay
+}
+
+func (p *prepared) isOwnFile(m *config.Mount, st *unix.Stat_t) bool {
+	return st.Mode&unix.S_IFMT == unix.S_IFREG && !m.ReadOnly &&
 		!view.Within(m.Guest, p.plan.View.Workspace) && view.Within(m.Guest, view.Home)
 }
 
+// addFile adds such a file, which is at in of the database's tree, or in a plain home.
 func (p *prepared) addFile(m *config.Mount, in string) error {
 	workspace := view.Resolve(p.plan.Workspace)
-	host := m.On(workspace)
-	err := unix.Access(host, unix.R_OK)
-	if err == nil && m.Overlay && view.Within(host, workspace) {
+	f := homeFile{m.On(workspace), files.File{Path: in, Overlay: m.Overlay}}
+	if in == "" {
+		f.Path = m.Guest[len(view.Home)+1:]
+	}
+	err := unix.Access(f.host, unix.R_OK)
+	if err == nil && m.Overlay && view.Within(f.host, workspace) {
 		err = errInWorkspace
+	}
+	if err == nil {
+		switch {
+		case in != "":
+			p.files = append(p.files, f)
+		case p.home != nil:
+			err = p.shareFile(f)
+		default:
+			err = p.lendFile(f)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: host path %q: %w", m.Origin, m.Host, err)
 	}
-	p.files = append(p.files, homeFile{host, files.File{Path: in, Overlay: m.Overlay}})
 	return nil
 }
 
@@ -132,7 +167,7 @@ func (s *session) serveFiles() (*os.File, error) {
 	}
 	var list []files.HostFile
 	for _, f := range s.files {
-		list = append(list, files.HostFile{Path: f.host, Writes: !f.Overlay})
+		list = append(list, f.hostFile())
 	}
 	host, err := files.Open(list)
 	if err != nil {
@@ -147,13 +182,17 @@ func (s *session) serveFiles() (*os.File, error) {
 	return theirs, nil
 }
 
-// tellFiles tells what has become of the files that the host was to have. art-fuse has ended.
+// tellFiles tells what has become of the files that the host was to have. The guest and art-fuse have ended.
 func (s *session) tellFiles() {
-	if s.hostFiles == nil {
-		return
+	var told []error
+	if s.hostFiles != nil {
+		told = s.hostFiles.Told()
 	}
-	for _, err := range s.hostFiles.Told() {
+	if s.plainHome != nil {
+		told = append(told, s.plainHome.End()...)
+	}
+	for _, err := range told {
 		cli.Fail("art", err)
 	}
-	s.hostFiles = nil
+	s.hostFiles, s.plainHome = nil, nil
 }

@@ -3,14 +3,12 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/home"
-	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
@@ -32,34 +30,36 @@ func (p *prepared) useHome(o *Options, name string, root *os.File, mounts []conf
 	if covers {
 		tell(o, "what the home %s has at ~/%s does not show in this session, since the workspace is there", name, p.name)
 	}
+	if err := p.sweepFiles(); err != nil {
+		return err
+	}
 	places := []string{p.plan.View.Workspace}
-	for _, m := range mounts {
+	for i, m := range mounts {
 		inside := slices.ContainsFunc(places, func(place string) bool { return view.Within(m.Guest, place) })
 		if !view.Within(m.Guest, view.Home) || inside {
 			continue // in the last case there is a mount point, or is going to be one
 		}
-		directory, err := isDirectory(root, m.Host)
+		st, err := lookAt(root, &m)
 		if err != nil {
-			return fmt.Errorf("%s: host path %q: %w", m.Origin, m.Host, err)
+			return err
 		}
-		if _, err := p.home.Place(m.Guest[len(view.Home)+1:], directory); err != nil {
+		if p.inPlainHome(m.Guest, mounts[:i]) && p.isHomeFile(&m, &st) {
+			continue // it is none
+		}
+		path := m.Guest[len(view.Home)+1:]
+		directory := st.Mode&unix.S_IFMT == unix.S_IFDIR
+		if !directory {
+			err = p.reserve(path)
+		}
+		if err == nil {
+			_, err = p.home.Place(path, directory)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", m.Origin, err)
 		}
 		places = append(places, m.Guest)
 	}
 	return nil
-}
-
-// isDirectory says whether a host path of a mount is a directory.
-func isDirectory(root *os.File, path string) (bool, error) {
-	fd, err := config.OpenHost(int(root.Fd()), path)
-	if err != nil {
-		return false, err
-	}
-	f := os.NewFile(uintptr(fd), filepath.Base(path))
-	defer f.Close()
-	st, err := hostdir.Stat(f)
-	return st.Mode&unix.S_IFMT == unix.S_IFDIR, err
 }
 
 // onRelease adds what is to be done when the session has ended.

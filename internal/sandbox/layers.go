@@ -52,8 +52,8 @@ func (p *prepared) addOverlay(m *config.Mount, st *unix.Stat_t) (source string, 
 	case view.Within(workspace, m.Host):
 		err = cli.WithHint(errors.New("the workspace lies in it"), "name the directories in it that the guest needs")
 	case st.Mode&unix.S_IFMT == unix.S_IFREG:
-		err = cli.WithHint(fmt.Errorf("a single file can be one only in the home that the database has, beside the workspace, and up to %d MiB", files.MaxSize>>20),
-			"let its guest path be in "+view.Home+", and leave --home out; or make the mount's mode ro or rw")
+		err = cli.WithHint(fmt.Errorf("a single file can be one only in the guest's home, beside the workspace and other mounts, and up to %d MiB", files.MaxSize>>20),
+			"let its guest path be in "+view.Home+", or make the mount's mode ro or rw")
 	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
 		err = errors.New("it is neither a directory nor a regular file")
 	}

@@ -35,7 +35,9 @@ type prepared struct {
 	layerHide  []string // what these do not show of the host's
 	places     []files.Place
 	files      []homeFile
-	adopt      bool // it may have been another directory until now
+	lent       []homeFile       // those in a home that is in memory, which is not there yet
+	plainHome  *files.Directory // the home if that is a plain directory and holds any; else nil
+	adopt      bool             // it may have been another directory until now
 	// hideBase are the paths in the workspace that an overlay does not show of the host's.
 	hideBase []string
 	hold     []hold.Pattern // what pull is to hold back, as the preset says
@@ -137,7 +139,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		v.HostPath, p.payload.Start = start, filepath.Join(start, o.sub)
 	}
 	p.addRepository()
-	if err := p.addMounts(root, mounts); err != nil {
+	if err := p.addMounts(o, root, mounts); err != nil {
 		return nil, err
 	}
 

@@ -178,6 +178,9 @@ func banner(o *Options, p *prepared, terminal bool) {
 func (s *session) run(refusal error) (int, error) {
 	defer s.streams.Terminal.Restore()
 	defer s.endGroup()
+	if s.plainHome != nil {
+		s.plainHome.Follow()
+	}
 	if err := s.start(refusal); err != nil {
 		s.abandon()
 		return cli.ExitArt, err
@@ -279,6 +282,8 @@ func (s *session) handle(m message) {
 		s.dropHandover()
 	case stage.Map:
 		s.mapIDs(m.fd)
+	case stage.Home:
+		s.require(s.fillHome(m.fd))
 	case stage.Leaving:
 		if rest != stage.Ready {
 			s.attend()

@@ -39,6 +39,11 @@ func newBuilder(p *Plan, tree *view.Tree, h *handles) (*builder, error) {
 				if b.sources[s], err = h.scratch.directory(s.Mode); err != nil {
 					return nil, fmt.Errorf("%v: %w", s, err)
 				}
+				if p.SendHome && s.Target == tree.Home {
+					if err := h.sendHome(); err != nil {
+						return nil, fmt.Errorf("%v: %w", s, err)
+					}
+				}
 			}
 			if s.Do != view.Bind && s.Do != view.Way {
 				continue

@@ -68,6 +68,8 @@ type Plan struct {
 	Settings []config.File
 	// Layers is how many mounts of FUSE there are beside the home's.
 	Layers int
+	// SendHome says that art is to get the home that is in memory, to put files into it.
+	SendHome bool
 	// HideHome are the paths to cover in the FUSE mount, relative to it.
 	HideHome []string
 	// Memory is how much of it the guest may have, in bytes; 0 is not limited.
@@ -96,7 +98,7 @@ func (p *Plan) Marshal() []byte {
 		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.HomeDir, v.WorkspaceSource, v.WorkspaceHost, v.HostPath,
 		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
 		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
-		strconv.FormatBool(p.Drop), p.DotArt, strconv.Itoa(p.Layers),
+		strconv.FormatBool(p.Drop), p.DotArt, strconv.Itoa(p.Layers), strconv.FormatBool(p.SendHome),
 	}
 	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command, v.PersonalDirs, v.Programs, marshalMounts(v.Binds), marshalMounts(v.Layers), marshalSeen(v.Seen), marshalSettings(p.Settings))
 }
@@ -108,12 +110,12 @@ func unmarshal(data []byte) (*Plan, error) {
 	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds, &layers, &seen, &settings); err != nil {
 		return nil, err
 	}
-	var uid, gid, root, network, traced, nests, memory, counted, drop, mounts string
+	var uid, gid, root, network, traced, nests, memory, counted, drop, mounts, send string
 	for i, field := range []*string{
 		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group, &p.GitConfig, &v.GitConfig,
 		&uid, &gid, &v.Workspace, &v.HomeSource, &v.HomeDir, &v.WorkspaceSource, &v.WorkspaceHost, &v.HostPath,
 		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
-		&memory, &counted, &drop, &p.DotArt, &mounts,
+		&memory, &counted, &drop, &p.DotArt, &mounts, &send,
 	} {
 		*field = single[i]
 	}
@@ -127,7 +129,7 @@ func unmarshal(data []byte) (*Plan, error) {
 	if p.Memory, err = strconv.ParseUint(memory, 10, 64); err != nil {
 		return nil, err
 	}
-	p.Counted, p.Drop = counted == "true", drop == "true"
+	p.Counted, p.Drop, p.SendHome = counted == "true", drop == "true", send == "true"
 	v.CallerIsRoot, v.Network, v.Traced, v.Nests = root == "true", network == "true", traced == "true", nests == "true"
 	if p.Layers, err = strconv.Atoi(mounts); err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/libexec"
 )
 
 // scratch is the one file system in memory whose directories the guest gets as /tmp, /var/tmp and /dev/shm, and in
@@ -60,4 +62,15 @@ func (s scratch) directory(mode uint32) (int, error) {
 		return -1, err
 	}
 	return clone(s.root, name)
+}
+
+// sendHome gives art the directory that was made last: a clone that has nothing mounted on it, whatever the guest's has.
+// Art has answered nothing to it when the stage goes on, but is done with it before it lets the guest begin.
+func (h *handles) sendHome() error {
+	fd, err := clone(h.scratch.root, strconv.Itoa(*h.scratch.count))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return libexec.SendFD(h.link, fd, []byte(Home))
 }

@@ -30,6 +30,8 @@ const (
 	// with Mapped, or with why it could not.
 	Map    = "map"
 	Mapped = "mapped"
+	// Home comes with the home that is in memory.
+	Home = "home"
 	// Failed begins an error.
 	Failed = "error"
 )

@@ -1,0 +1,282 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostdir"
+)
+
+// How a file comes into a home and goes out of it, whatever guests do there meanwhile. Nothing of theirs is deleted
+// unless it is the same as the host's: what is in the way is renamed, then looked at.
+
+// put puts the host's file where there is none.
+func (d *Directory) put(e *entry, parent *os.File, h *side) error {
+	new, err := d.make(e, h)
+	if err != nil {
+		return err
+	}
+	err = unix.Renameat2(int(d.aside.Fd()), new, int(parent.Fd()), e.name(), unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) { // NFS and others have no flags
+		err = unix.Renameat(int(d.aside.Fd()), new, int(parent.Fd()), e.name())
+	}
+	if err != nil {
+		_ = unix.Unlinkat(int(d.aside.Fd()), new, 0)
+		return err
+	}
+	return e.record.agree(h.sum)
+}
+
+// make makes a file with what the host has, outside of the home where that can be.
+func (d *Directory) make(e *entry, h *side) (name string, err error) {
+	name = d.keep(e, "making")
+	_ = unix.Unlinkat(int(d.aside.Fd()), name, 0) // of a session that was killed
+	f, err := hostdir.Create(d.aside, name, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if _, err = f.Write(h.data); err == nil && d.records == nil {
+		err = f.Chown(d.owner.UID, d.owner.GID)
+	}
+	if err == nil {
+		err = unix.Fchmod(int(f.Fd()), h.mode&0o777)
+	}
+	if err == nil {
+		err = hostdir.SetTimes(f, []unix.Timespec{h.st.Mtim, h.st.Mtim})
+	}
+	if err != nil {
+		_ = unix.Unlinkat(int(d.aside.Fd()), name, 0) // the error is told
+		return "", hostdir.Unwrap(err)
+	}
+	return name, nil
+}
+
+// renew puts what the host has by now in place of what both had. The two change places, so that what the guest has
+// written in the very moment is seen, and put back.
+func (d *Directory) renew(e *entry, h *side) error {
+	parent, err := d.parent(e.record.guest)
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	made, err := d.make(e, h)
+	if err != nil {
+		return fmt.Errorf("show %s: %w", e.record.host, err)
+	}
+	aside, old := int(d.aside.Fd()), d.keep(e, "old")
+	err = unix.Renameat(aside, made, aside, old)
+	if err == nil {
+		err = d.exchange(e, parent, old, h)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(aside, made, 0)
+		return fmt.Errorf("show %s: %w", e.record.host, err)
+	}
+	return nil
+}
+
+// exchanges is how often a guest may write while its file is being replaced.
+const exchanges = 100
+
+func (d *Directory) exchange(e *entry, parent *os.File, old string, h *side) error {
+	aside := int(d.aside.Fd())
+	swap := func() error { return unix.Renameat2(aside, old, int(parent.Fd()), e.name(), unix.RENAME_EXCHANGE) }
+	err := swap()
+	if errors.Is(err, unix.EINVAL) { // there is no such call on this file system
+		if err = unix.Renameat(aside, old, int(parent.Fd()), e.name()); err == nil {
+			err = e.record.agree(h.sum)
+		}
+		return err
+	}
+	if err != nil { // the guest has removed it
+		_ = unix.Unlinkat(aside, old, 0)
+		return ignore(err, unix.ENOENT)
+	}
+	out, err := readSide(d.aside, old)
+	if err == nil && out.regular() && out.sum == e.record.agreed {
+		_ = unix.Unlinkat(aside, old, 0)
+		return e.record.agree(h.sum)
+	}
+	// It was written in between, and goes back. If that brings out another than what it replaces, that is newer still.
+	in, expected := out.sum, h.sum
+	for range exchanges {
+		if err := swap(); err != nil {
+			break
+		}
+		if out, err = readSide(d.aside, old); err == nil && out.regular() && out.sum == expected {
+			return unix.Unlinkat(aside, old, 0)
+		}
+		in, expected = out.sum, in
+	}
+	return d.giveBack(e, old)
+}
+
+// finish is the end of an entry whose record is locked, and which nobody else uses. It returns what the user should know.
+func (d *Directory) finish(e *entry, killed bool) (told []error) {
+	if e.record.mode == modeMount {
+		e.record.remove()
+		return nil
+	}
+	if killed {
+		d.rescue(e)
+	}
+	err := d.agree(e, killed)
+	g, readErr := d.guest(e)
+	switch {
+	case err != nil:
+		told = append(told, d.lost(e, err))
+	case readErr == nil && e.record.mode == modeWrites && g.mode == 0 && e.record.agreed != digest{} && !killed:
+		told = append(told, fmt.Errorf("the guest removed its %s: the host's stays", e.record.host))
+	case readErr == nil && e.record.mode == modeWrites && g.mode != 0 && !g.regular() && !killed:
+		told = append(told, fmt.Errorf("the guest made a %s of its %s: the host's stays", hostdir.KindName(g.mode), e.record.host))
+	}
+	if d.records == nil {
+		return told // all of it goes away
+	}
+	if err = d.takeAway(e); err == nil {
+		err = d.restore(e)
+	}
+	if err != nil {
+		return append(told, fmt.Errorf("take %s out of the home: %w", e.record.guest, err)) // the next session tries again
+	}
+	e.record.remove()
+	return told
+}
+
+// lost says where what the guest has written is, if the host's file does not have it.
+func (d *Directory) lost(e *entry, why error) error {
+	if d.records != nil {
+		return cli.WithHint(why, fmt.Sprintf("what the guest wrote is at ~/%s in the home", e.record.guest))
+	}
+	path, err := d.save(e)
+	if err != nil {
+		return fmt.Errorf("%w; what the guest wrote is lost: %w", why, hostdir.Unwrap(err))
+	}
+	return cli.WithHint(why, "what the guest wrote is in "+path)
+}
+
+// save copies an entry of a home that is about to go away, however large it has become.
+func (d *Directory) save(e *entry) (path string, err error) {
+	from, err := hostdir.Open(d.home, e.record.guest, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	to, err := os.CreateTemp("", "art-*-"+e.name())
+	if err != nil {
+		return "", err
+	}
+	defer to.Close()
+	if _, err = io.Copy(to, from); err != nil {
+		_ = os.Remove(to.Name())
+	}
+	return to.Name(), err
+}
+
+// takeAway takes the host's file out of the home. What is another by now stays: it is the guest's own.
+func (d *Directory) takeAway(e *entry) error {
+	g, err := d.guest(e)
+	if err != nil || !g.regular() || g.sum != e.record.agreed {
+		return ignore(err, errTooLarge)
+	}
+	parent, err := d.parent(e.record.guest)
+	if err != nil {
+		return ignore(err, unix.ENOENT)
+	}
+	defer parent.Close()
+	out := d.keep(e, "out")
+	if err := unix.Renameat(int(parent.Fd()), e.name(), int(d.aside.Fd()), out); err != nil {
+		return ignore(err, unix.ENOENT)
+	}
+	return d.giveBack(e, out)
+}
+
+// giveBack deletes what is kept aside if both sides had it, and gives it back to the guests otherwise.
+func (d *Directory) giveBack(e *entry, name string) error {
+	s, err := readSide(d.aside, name)
+	switch {
+	case err == nil && s.mode == 0:
+		return nil
+	case err == nil && s.regular() && s.sum == e.record.agreed:
+		return unix.Unlinkat(int(d.aside.Fd()), name, 0)
+	}
+	return d.bring(e, name)
+}
+
+// restore brings back what the home had under the entry's name.
+func (d *Directory) restore(e *entry) error {
+	own := d.keep(e, "own")
+	if _, err := hostdir.StatAt(d.aside, own); err != nil {
+		return ignore(err, unix.ENOENT)
+	}
+	return d.bring(e, own)
+}
+
+// bring brings what is kept aside into the home, under the entry's name, or one like it if there is something.
+func (d *Directory) bring(e *entry, name string) error {
+	path := e.record.guest
+	parent, err := d.makeParent(path)
+	if err != nil { // guests have put something in the way
+		path = filepath.Base(path)
+		if parent, err = d.makeParent(path); err != nil {
+			return err
+		}
+	}
+	defer parent.Close()
+	for n := range 1000 {
+		to := filepath.Base(path)
+		switch {
+		case n == 1:
+			to += ".art"
+		case n > 1:
+			to += fmt.Sprint(".art", n-1)
+		}
+		err = unix.Renameat2(int(d.aside.Fd()), name, int(parent.Fd()), to, unix.RENAME_NOREPLACE)
+		if !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+	}
+	return err
+}
+
+// rescue looks at what a session has kept aside that was killed: what is not the host's is the guests'.
+func (d *Directory) rescue(e *entry) {
+	aside := int(d.aside.Fd())
+	_ = unix.Unlinkat(aside, d.keep(e, "making"), 0)
+	for _, what := range []string{"old", "out"} {
+		name := d.keep(e, what)
+		s, err := readSide(d.aside, name)
+		if err != nil || s.mode == 0 {
+			continue
+		}
+		if g, err := d.guest(e); err == nil && g.regular() && s.regular() && s.sum == g.sum {
+			_ = unix.Unlinkat(aside, name, 0)
+		} else if h, err := d.host(e); err == nil && s.regular() && s.sum == h.sum {
+			_ = unix.Unlinkat(aside, name, 0)
+		} else {
+			_ = d.giveBack(e, name) // or it stays where no guest is
+		}
+	}
+}
+
+func (d *Directory) host(e *entry) (side, error) {
+	if e.host == nil {
+		return side{}, unix.ENOENT
+	}
+	return readSide(e.host.dir, e.host.name())
+}
+
+// ignore returns an error that is not the one that may be.
+func ignore(err, may error) error {
+	if errors.Is(err, may) {
+		return nil
+	}
+	return err
+}
