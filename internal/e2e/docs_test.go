@@ -128,3 +128,24 @@ func TestDependencies(t *testing.T) {
 		t.Errorf("docs/CONTRIBUTING.md tells of %s, which is not used", module)
 	}
 }
+
+// TestMessages holds the messages that the guide explains to those in the code.
+func TestMessages(t *testing.T) {
+	code, messages := sources(t), 0
+	for _, cells := range table(document(t, "docs/guide.md"), "| message | what to do |") {
+		if strings.HasPrefix(cells[0], " in the session") {
+			continue // programs' own words
+		}
+		for _, message := range names(cells[0]) {
+			messages++
+			for part := range strings.SplitSeq(message, "...") {
+				if part = strings.TrimSpace(part); !strings.Contains(code, part) {
+					t.Errorf("the guide explains %q, which nothing says", part)
+				}
+			}
+		}
+	}
+	if messages < 5 {
+		t.Errorf("only %d messages found", messages)
+	}
+}

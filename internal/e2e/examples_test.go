@@ -36,6 +36,139 @@ func TestManExamples(t *testing.T) {
 	}
 }
 
+// TestSettings has art read the settings that the guide shows, as those of a workspace that may allow
+// what it likes, and those in docs/examples, as the user's.
+func TestSettings(t *testing.T) {
+	blocks := fenced(document(t, "docs/guide.md"), "json")
+	if len(blocks) != 2 || !strings.Contains(blocks[1], `"limits"`) {
+		t.Fatalf("the guide shows %d files of settings: %q", len(blocks), blocks)
+	}
+	for _, c := range []struct{ text, file, word string }{
+		{blocks[1], "project/.art/config/sandbox.json", "trust"},
+		{document(t, "docs/examples/sandbox.json"), ".config/art/sandbox.json", "config"},
+	} {
+		dir := exampleDir(t)
+		for _, made := range []string{"go/pkg/mod", filepath.Dir(c.file)} {
+			if err := os.MkdirAll(filepath.Join(dir, made), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out := ""
+		for _, word := range []string{c.word, "config"} {
+			cmd := exec.Command("art", word, "-m", filepath.Join(dir, "project"))
+			cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=")
+			out = must(t, cmd)
+		}
+		if strings.Count(out, filepath.Base(c.file)+":") < 10 {
+			t.Errorf("of %s, art config shows\n%s", c.file, out)
+		}
+	}
+}
+
+// TestAgentInCI runs the steps of docs/examples/agent.yml after those that install something, with a
+// program in the agent's place.
+func TestAgentInCI(t *testing.T) {
+	dir := exampleDir(t)
+	for name, content := range map[string]string{
+		".local/bin/claude": "#!/bin/sh\necho 'print(\"agent\")' >>main.py\necho \"$@\" >said\n",
+		"patched/main.py":   "print(\"hello\")\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := 0
+	for _, script := range scripts(document(t, "docs/examples/agent.yml")) {
+		if strings.Contains(script, "install") {
+			continue
+		}
+		steps++
+		cmd := exec.Command("bash", "-e", "-c", script)
+		cmd.Dir = filepath.Join(dir, "project")
+		cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME=", "RUNNER_TEMP="+dir, "TASK=say so", "ANTHROPIC_API_KEY=none")
+		must(t, cmd)
+	}
+	if steps != 2 {
+		t.Errorf("%d steps were run", steps)
+	}
+	must(t, exec.Command("git", "-C", filepath.Join(dir, "patched"), "apply", filepath.Join(dir, "agent.patch")))
+	if got := read(t, filepath.Join(dir, "patched/main.py")); got != "print(\"hello\")\nprint(\"agent\")\n" {
+		t.Errorf("the patch makes %q", got)
+	}
+	if got := read(t, filepath.Join(dir, "patched/said")); !strings.Contains(got, "-p say so") {
+		t.Errorf("the agent was called with %q", got)
+	}
+	if exists(filepath.Join(dir, "project/said")) {
+		t.Error("the agent has changed the checkout")
+	}
+}
+
+// scripts returns what the steps of a workflow run, in their order.
+func scripts(workflow string) (all []string) {
+	lines := strings.Split(workflow, "\n")
+	for i, line := range lines {
+		_, script, found := strings.Cut(line, "run: ")
+		if !found {
+			continue
+		}
+		if script != "|" {
+			all = append(all, script)
+			continue
+		}
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		script = ""
+		for _, more := range lines[i+1:] {
+			if strings.TrimSpace(more) != "" && len(more)-len(strings.TrimLeft(more, " ")) <= indent {
+				break
+			}
+			script += strings.TrimSpace(more) + "\n"
+		}
+		all = append(all, script)
+	}
+	return all
+}
+
+// TestPolicy runs docs/examples/offline: what it refuses fails, and what is reported has it.
+func TestPolicy(t *testing.T) {
+	readme(t)
+	dir := exampleDir(t)
+	cmd := exec.Command(filepath.Join(repo, "docs/examples/offline"), "sh", "-c", "cat main.py; chmod 600 main.py; python3 -c 'import socket; socket.socket()'")
+	cmd.Dir = filepath.Join(dir, "project")
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	out, _ := cmd.CombinedOutput() // what python3 exits with
+	for _, want := range []string{"hello", "Operation not permitted", "Network is unreachable"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the command does not print %q:\n%s", want, out)
+		}
+	}
+	report := read(t, filepath.Join(cmd.Dir, "offline.txt"))
+	for _, want := range []string{"executed", "main.py", "socket"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report does not have %q:\n%s", want, report)
+		}
+	}
+}
+
+// TestExamplesAreListed holds the table of docs/examples/README.md to the files beside it.
+func TestExamplesAreListed(t *testing.T) {
+	text := document(t, "docs/examples/README.md")
+	entries, err := os.ReadDir(filepath.Join(repo, "docs/examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != "README.md" && !strings.Contains(text, "("+name+")") {
+			t.Errorf("docs/examples/README.md does not tell of %s", name)
+		}
+	}
+}
+
 // exampleDir makes the directory in which the examples of the documentation run,
 // and the workspace project in it.
 func exampleDir(t *testing.T) string {

@@ -11,17 +11,20 @@ import (
 	"github.com/riverlytech/art/internal/packaging/man"
 )
 
-// TestReadme runs what README.md shows in blocks marked console, one after the other
-// in one directory.
-func TestReadme(t *testing.T) {
-	text := readme(t)
-	dir := exampleDir(t)
-	commands := 0
-	for _, block := range fenced(text, "console") {
-		commands += runSession(t, dir, block)
-	}
-	if commands < 10 {
-		t.Errorf("only %d commands found in README.md", commands)
+// TestDocuments runs what README.md and the guide show in blocks marked console, one after the
+// other in one directory for each.
+func TestDocuments(t *testing.T) {
+	for name, least := range map[string]int{"README.md": 3, "docs/guide.md": 10} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			text, dir := document(t, name), exampleDir(t)
+			commands := 0
+			for _, block := range fenced(text, "console") {
+				commands += runSession(t, dir, block)
+			}
+			if commands < least {
+				t.Errorf("only %d commands found in %s", commands, name)
+			}
+		})
 	}
 }
 
@@ -59,79 +62,21 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestReadmeMake holds every command in a block marked sh to be run somewhere.
-func TestReadmeMake(t *testing.T) {
-	text := readme(t)
-	ci, err := os.ReadFile(filepath.Join(repo, ".ci", "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestDocumentsMake holds every command in a block marked sh to be run somewhere.
+func TestDocumentsMake(t *testing.T) {
+	ci := document(t, ".ci/run")
 	tested := map[string]bool{
 		"make install": true, "make demo": true, // below
 		"make packages": true, // package_test.go
 	}
-	for _, block := range fenced(text, "sh") {
-		for line := range strings.Lines(block) {
-			if line = strings.TrimSpace(line); !tested[line] && !strings.Contains(string(ci), "\n"+line+"\n") {
-				t.Errorf("README.md says %q, which no test runs", line)
-			}
-		}
-	}
-}
-
-// TestReadmeSettings has art read the settings that README.md shows, as those of a
-// workspace that may allow what it likes.
-func TestReadmeSettings(t *testing.T) {
-	dir := exampleDir(t)
-	for _, made := range []string{"go/pkg/mod", ".config/art", "project/.art/config"} {
-		if err := os.MkdirAll(filepath.Join(dir, made), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	blocks := fenced(readme(t), "json")
-	if len(blocks) != 2 || !strings.Contains(blocks[1], `"limits"`) {
-		t.Fatalf("README.md shows %d files of settings: %q", len(blocks), blocks)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "project/.art/config/sandbox.json"), []byte(blocks[1]), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	var cmd *exec.Cmd
-	var out []byte
-	var err error
-	for _, word := range []string{"trust", "config"} {
-		cmd = exec.Command("art", word, "-m", filepath.Join(dir, "project"))
-		cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=")
-		if out, err = cmd.CombinedOutput(); err != nil {
-			break
-		}
-	}
-	if err != nil || strings.Count(string(out), "/.art/config/sandbox.json:") < 10 {
-		t.Errorf("%v: %v\n%s", cmd, err, out)
-	}
-}
-
-// TestReadmeMessages holds the messages that README.md explains to those in the code.
-func TestReadmeMessages(t *testing.T) {
-	code := sources(t)
-	_, table, _ := strings.Cut(readme(t), "| message | what to do |\n|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	messages := 0
-	for row := range strings.Lines(table) {
-		cell := strings.Split(row, "|")[1]
-		if strings.HasPrefix(cell, " in the session") {
-			continue // programs' own words
-		}
-		for _, message := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
-			messages++
-			for part := range strings.SplitSeq(message[1], "...") {
-				if part = strings.TrimSpace(part); !strings.Contains(code, part) {
-					t.Errorf("README.md explains %q, which nothing says", part)
+	for name, text := range documents(t) {
+		for _, block := range fenced(text, "sh") {
+			for line := range strings.Lines(block) {
+				if line = strings.TrimSpace(line); !tested[line] && !strings.Contains(ci, "\n"+line+"\n") {
+					t.Errorf("%s says %q, which no test runs", name, line)
 				}
 			}
 		}
-	}
-	if messages < 5 {
-		t.Errorf("only %d messages found", messages)
 	}
 }
 
