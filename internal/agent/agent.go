@@ -83,6 +83,8 @@ func New(name string, o *Options) error {
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir) // made just now
+		_ = os.Remove(own)    // these only if there is nothing in them
+		_ = os.Remove(filepath.Dir(own))
 		return fail(unwrapped(err))
 	}
 	if !o.Quiet {

@@ -60,7 +60,7 @@ func Directory() (string, error) {
 func Use(name string) (*Home, error) {
 	h, err := use(name)
 	if err != nil {
-		return nil, fmt.Errorf("open the home %s: %w", name, err)
+		return nil, withRoom(fmt.Errorf("open the home %s: %w", name, err))
 	}
 	return h, nil
 }
@@ -91,14 +91,14 @@ func openHomes(homes string) (*os.File, error) {
 }
 
 // open opens a home to use it, and makes it if it is to.
-func open(homes *os.File, name string, make bool) (h *Home, err error) {
+func open(homes *os.File, name string, make bool) (_ *Home, err error) {
 	if err := Check(name); err != nil {
 		return nil, err
 	}
-	h = &Home{Name: name, Path: filepath.Join(homes.Name(), name)}
+	h := &Home{Name: name, Path: filepath.Join(homes.Name(), name)}
 	defer func() {
 		if err != nil {
-			h.Close()
+			h.end(make)
 		}
 	}()
 	if h.lock, err = lock(homes, name, unix.LOCK_SH); err != nil {
@@ -199,18 +199,45 @@ func (h *Home) Records(make bool) (*os.File, error) {
 func (h *Home) recordsPath() string { return filepath.Join(filepath.Dir(h.Path), "..files."+h.Name) }
 
 // Close ends the use of a home. The last session to use it takes the mount points away.
-func (h *Home) Close() {
-	if h.dir != nil && unix.Flock(int(h.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-		h.removePlaces()
-		_ = unix.Rmdir(h.recordsPath()) // what could not be ended is still in there
+func (h *Home) Close() { h.end(false) }
+
+// Abandon is Close for a use that has come to nothing: a home that was made for it goes, too, if it is empty.
+func (h *Home) Abandon() { h.end(true) }
+
+func (h *Home) end(failed bool) {
+	if h.lock != nil && unix.Flock(int(h.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		if h.dir != nil {
+			h.removePlaces()
+			_ = unix.Rmdir(h.recordsPath()) // what could not be ended is still in there
+		}
+		if failed {
+			h.unmake()
+		}
 	}
-	if h.records != nil {
-		h.records.Close()
+	for _, f := range []*os.File{h.records, h.dir, h.lock} {
+		if f != nil {
+			f.Close()
+		}
 	}
-	if h.dir != nil {
-		h.dir.Close()
+	h.records, h.dir, h.lock = nil, nil, nil
+}
+
+// unmake removes an empty home that was made for this use, and where there is no home, what is beside it. Nobody else
+// uses it.
+func (h *Home) unmake() {
+	if h.Made {
+		_ = unix.Rmdir(h.Path) // fails where something is in it
 	}
-	if h.lock != nil {
-		h.lock.Close()
+	var st unix.Stat_t
+	if unix.Lstat(h.Path, &st) == unix.ENOENT {
+		_ = unix.Unlink(h.lock.Name())
 	}
+}
+
+// withRoom adds to an error that says that a disk is full what to do about it.
+func withRoom(err error) error {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return cli.WithHint(err, "make room there: `art home ls` shows how much each home has, and `art home rm` removes one")
+	}
+	return err
 }

@@ -76,13 +76,10 @@ func (h *Home) PlaceFile(path string, put func() error) error {
 
 // hinted says what to do where something cannot be placed in a home.
 func hinted(err error) error {
-	switch {
-	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR): // which of the two a link is depends on the flags
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) { // which of the two a link is depends on the flags
 		return cli.WithHint(err, "a guest has put a link or a file there: remove it, if this home does not need it")
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
-		return cli.WithHint(err, "make room there: `art home ls` shows how much each home has, and `art home rm` removes one")
 	}
-	return err
+	return withRoom(err)
 }
 
 // make makes a directory or an empty file of a path if there is nothing, and writes that down first.

@@ -32,7 +32,7 @@ const (
 // Seed copies files of the user's own home into a home, which it makes if there is none. What the home has already stays
 // as it is.
 func Seed(name string, paths []string, o *Options) error {
-	fail := func(err error) error { return fmt.Errorf("seed the home %s: %w", name, err) }
+	fail := func(err error) error { return withRoom(fmt.Errorf("seed the home %s: %w", name, err)) }
 	chosen := len(paths) > 0
 	if !chosen {
 		paths = o.Seeds
@@ -49,14 +49,32 @@ func Seed(name string, paths []string, o *Options) error {
 	if err != nil {
 		return err
 	}
-	defer h.Close()
 	s := &seeder{home: h, own: own, options: o, left: maxSeed}
-	for _, path := range paths {
-		rel, err := within(own, path)
-		if err != nil {
-			return fail(err)
+	err = s.all(paths, chosen)
+	if len(s.done) > 0 { // also of a seed that fails then
+		if e := h.remember(s.done); err == nil {
+			err = e
 		}
-		from, _, err := openOwnFile(own, rel)
+	}
+	if err != nil {
+		h.Abandon()
+		return fail(err)
+	}
+	h.Close()
+	if s.copied == 0 && !o.Quiet {
+		fmt.Fprintln(o.Stderr, "art: nothing was copied")
+	}
+	return nil
+}
+
+// all copies paths; one that was chosen has to be there.
+func (s *seeder) all(paths []string, chosen bool) error {
+	for _, path := range paths {
+		rel, err := within(s.own, path)
+		if err != nil {
+			return err
+		}
+		from, _, err := openOwnFile(s.own, rel)
 		if errors.Is(err, unix.ENOENT) && !chosen {
 			continue
 		}
@@ -64,14 +82,8 @@ func Seed(name string, paths []string, o *Options) error {
 			err = s.copy(from, rel, 0)
 		}
 		if err != nil {
-			return fail(fmt.Errorf("copy %s: %w", filepath.Join(own.Name(), rel), err))
+			return fmt.Errorf("copy %s: %w", filepath.Join(s.own.Name(), rel), err)
 		}
-	}
-	if s.copied == 0 && !o.Quiet {
-		fmt.Fprintln(o.Stderr, "art: nothing was copied")
-	}
-	if err := h.remember(s.done); err != nil {
-		return fail(err)
 	}
 	return nil
 }
@@ -271,10 +283,14 @@ func (h *Home) remember(paths []string) error {
 	slices.Sort(known)
 	text := strings.Join(slices.Compact(known), "\x00")
 	file := filepath.Join(filepath.Dir(h.Path), "..seeded."+h.Name)
-	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
-		return err
+	err = os.WriteFile(file+".new", []byte(text), 0o600)
+	if err == nil {
+		err = os.Rename(file+".new", file)
 	}
-	return os.Rename(file+".new", file)
+	if err != nil {
+		_ = os.Remove(file + ".new")
+	}
+	return err
 }
 
 // seeded returns the paths that were copied into the home.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,9 @@ func (o *Options) loadPreset() (err error) {
 	}
 	if o.Preset != "" && o.preset == nil {
 		o.preset, err = preset.Load(o.Preset)
+	}
+	if err != nil && o.agent != nil && o.agent.Preset.Value == o.Preset {
+		err = fmt.Errorf("%s: %w", o.agent.Preset.Origin, err)
 	}
 	return err
 }

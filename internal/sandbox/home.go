@@ -20,7 +20,13 @@ func (p *prepared) useHome(o *Options, name string, root *os.File, mounts []conf
 	if p.home, err = home.Use(name); err != nil {
 		return err
 	}
-	p.onRelease(p.home.Close)
+	p.onRelease(func() {
+		if p.failed {
+			p.home.Abandon()
+		} else {
+			p.home.Close()
+		}
+	})
 	p.plan.View.HomeDir = p.source(p.home.Path)
 	p.payload.Sockets = append(p.payload.Sockets, view.Home)
 	covers, err := p.home.Place(p.name, true)

@@ -35,6 +35,8 @@ func (s *session) tellMissing() {
 		}
 	}
 	switch {
+	case program != nil && program.Missing != "":
+		fmt.Fprintf(os.Stderr, "art: hint: %s is run by %s, which is not there\n", cli.Printable(inHome(program.Path)), cli.Printable(shellWord(program.Missing)))
 	case program != nil:
 		s.proposeSee(at, name, program)
 	case preset.Is(name):

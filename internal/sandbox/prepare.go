@@ -44,6 +44,7 @@ type prepared struct {
 	limits   map[string]config.Limit
 	secrets  []string // that a trace keeps to itself
 	release  func()   // ends the protection of the configuration, and the use of the home
+	failed   bool     // there will be no session
 	home     *home.Home
 }
 
@@ -51,6 +52,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	p := &prepared{release: func() {}}
 	defer func() {
 		if err != nil {
+			p.failed = true
 			p.release()
 		}
 	}()
