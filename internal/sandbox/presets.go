@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/locate"
 	"github.com/riverlytech/art/internal/preset"
+	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/toolchain"
 )
 
 // ListPresets writes all presets down, a line for each, with where its program is. It returns the exit code: 1 if one
@@ -91,7 +94,35 @@ func CheckPreset(name string) ([]Check, error) {
 		}}, checkVariables(p)...), nil
 	}
 	checks := append([]Check{{What: "program", Says: program.Path}}, at.checkSeen(program)...)
+	checks = append(checks, at.checkTools(p)...)
 	return append(checks, checkVariables(p)...), nil
+}
+
+// checkTools says which links in the directories of tools lead to what cannot be shown.
+func (p *places) checkTools(preset *config.Preset) (checks []Check) {
+	names := values(preset.Settings.Tools)
+	if preset.Settings.Tools == nil {
+		names = toolchain.Names()
+	}
+	host := &toolchain.Host{Getenv: os.Getenv, Home: view.Home}
+	s := &seeing{hides: p.hides, homes: p.homes, links: map[string]string{}}
+	for _, name := range names {
+		tool := host.Find(name)
+		if tool == nil {
+			continue
+		}
+		for _, link := range tool.Links {
+			if err := s.add(config.Entry{Value: link, Origin: ofTool + name}, p.workspace); err != nil {
+				fix := "let it lead elsewhere, or do without it in art"
+				var h cli.Hinted
+				if errors.As(err, &h) && h.Hint() != "" {
+					fix = h.Hint()
+				}
+				checks = append(checks, Check{What: "tools", Says: err.Error(), Fix: fix})
+			}
+		}
+	}
+	return checks
 }
 
 // checkSeen says what has to be seen of the host for a program.

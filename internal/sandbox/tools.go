@@ -36,11 +36,7 @@ func (o *Options) addTools(s *config.Settings) error {
 			continue
 		}
 		origin := ofTool + e.Value
-		paths := tool.See
-		for _, program := range tool.Programs {
-			paths = append(paths, at.host.At(program).See...)
-		}
-		for _, path := range at.showable(paths) {
+		for _, path := range at.showable(at.standsOn(tool)) {
 			s.See = append(s.See, config.Entry{Value: path, Origin: origin})
 		}
 		for _, kv := range tool.Values {
@@ -56,6 +52,22 @@ func (o *Options) addTools(s *config.Settings) error {
 	s.Tools = tools
 	s.Set = append(set, s.Set...) // what a preset sets counts more
 	return nil
+}
+
+// standsOn returns what has to be seen for a tool.
+func (p *places) standsOn(tool *toolchain.Tool) []string {
+	paths := slices.Clone(tool.See)
+	for _, program := range tool.Programs {
+		paths = append(paths, p.host.At(program).See...)
+	}
+	for _, link := range tool.Links {
+		if info, err := os.Stat(link); err == nil && info.Mode().IsRegular() {
+			paths = append(paths, p.host.At(link).See...)
+		} else {
+			paths = append(paths, link)
+		}
+	}
+	return paths
 }
 
 // showable returns those of paths that are hidden, lie in no other of them, and may be seen.

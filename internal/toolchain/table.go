@@ -17,6 +17,7 @@ var table = map[string]func(*builder){
 			return
 		}
 		b.see("")
+		b.links("versions/node")
 		b.set("NVM_DIR", b.tool.Dir)
 		b.node(b.current(b.in("versions/node"), locate.Versions(b.in("versions/node"), "bin")...))
 	},
@@ -58,6 +59,7 @@ var table = map[string]func(*builder){
 	"pyenv": func(b *builder) {
 		if b.root("PYENV_ROOT", ".pyenv") && isDir(b.in("versions")) {
 			b.see("")
+			b.links("versions", "bin")
 			b.set("PYENV_ROOT", b.tool.Dir)
 			b.guest(".local/bin")
 			b.path(b.in("shims"), b.in("bin"))
@@ -87,6 +89,7 @@ var table = map[string]func(*builder){
 	"rustup": func(b *builder) {
 		if b.root("RUSTUP_HOME", ".rustup") && isDir(b.in("toolchains")) {
 			b.see("toolchains", "settings.toml", "update-hashes")
+			b.links("toolchains") // rustup toolchain link
 			b.set("RUSTUP_HOME", b.tool.Dir)
 		}
 	},
@@ -94,6 +97,7 @@ var table = map[string]func(*builder){
 	"cargo": func(b *builder) {
 		if b.root("CARGO_HOME", ".cargo") {
 			b.see("bin")
+			b.links("bin")
 			b.guest(".cargo/bin")
 			b.path(b.in("bin"))
 		}
@@ -110,6 +114,7 @@ var table = map[string]func(*builder){
 			return
 		}
 		b.see("bin", "pkg/mod/cache/download")
+		b.links("bin")
 		b.guest("go/bin")
 		b.path(b.in("bin"))
 		if cache := b.in("pkg/mod/cache/download"); isDir(cache) && !strings.ContainsAny(cache, ",|%?# ") {
@@ -125,7 +130,11 @@ var table = map[string]func(*builder){
 		}
 		b.see("candidates", "bin", "src", "libexec")
 		b.set("SDKMAN_DIR", b.tool.Dir)
-		current, _ := filepath.Glob(b.in("candidates/*/current/bin")) // the pattern is well formed
+		candidates, _ := filepath.Glob(b.in("candidates/*")) // the pattern is well formed
+		for _, dir := range candidates {
+			b.links("candidates/" + filepath.Base(dir)) // sdk install CANDIDATE NAME PATH
+		}
+		current, _ := filepath.Glob(b.in("candidates/*/current/bin"))
 		b.path(current...)
 		if java := b.in("candidates/java/current"); isDir(java) {
 			b.set("JAVA_HOME", java)

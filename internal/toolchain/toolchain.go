@@ -20,6 +20,8 @@ type Tool struct {
 	Name, Dir string
 	// See are the paths that are shown, Programs those of programs, with what each stands on.
 	See, Programs []string
+	// Links are the symbolic links in what is shown that lead out of it: to a toolchain or a program of one's own.
+	Links []string
 	// Dirs are for PATH.
 	Dirs []string
 	// Values are variables, NAME=VALUE.
@@ -101,6 +103,32 @@ func (b *builder) see(paths ...string) {
 			b.tool.See = append(b.tool.See, path)
 		}
 	}
+}
+
+// links finds the symbolic links that lead out of the tool's directory, among the entries of those below it.
+func (b *builder) links(dirs ...string) {
+	root, err := filepath.EvalSymlinks(b.tool.Dir)
+	if err != nil {
+		return
+	}
+	for _, dir := range dirs {
+		f, err := os.Open(b.in(dir))
+		if err != nil {
+			continue
+		}
+		entries, _ := f.ReadDir(maxPrograms)
+		f.Close()
+		for _, e := range entries {
+			if e.Type()&os.ModeSymlink == 0 {
+				continue
+			}
+			path := b.in(filepath.Join(dir, e.Name()))
+			if to, err := filepath.EvalSymlinks(path); err == nil && to != root && !strings.HasPrefix(to, root+"/") {
+				b.tool.Links = append(b.tool.Links, path)
+			}
+		}
+	}
+	slices.Sort(b.tool.Links)
 }
 
 // path adds directories for PATH that are there.

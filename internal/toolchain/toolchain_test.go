@@ -89,6 +89,29 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// What leads out of a tool's directory is told apart from what stays in it, and from what leads nowhere.
+func TestLinks(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{".rustup/toolchains/stable", "src/stage1"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"dev": "../../src/stage1", "absolute": home + "/src", "same": "stable", "up": "..", "root": "../../.rustup", "gone": "none", "loop": "loop"} {
+		if err := os.Symlink(text, filepath.Join(home, ".rustup/toolchains", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := &Host{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	want := []string{home + "/.rustup/toolchains/absolute", home + "/.rustup/toolchains/dev"}
+	if got := h.Find("rustup").Links; !slices.Equal(got, want) {
+		t.Errorf("%q lead out", got)
+	}
+}
+
 // Without GOPROXY, go's own default is in its root, and `go env -w` writes to a file of the user's.
 func TestGoProxy(t *testing.T) {
 	home := t.TempDir()
