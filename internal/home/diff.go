@@ -61,8 +61,8 @@ func Diff(name string, paths []string, o *Options) (differs bool, err error) {
 	c := &comparer{own: own, home: h.dir, options: o}
 	for _, path := range paths {
 		at := path // where that is, behind links of the user's own
-		if f, real, err := openOwnFile(own, path); err == nil {
-			at = real
+		if f, names, err := openOwnFile(own, path); err == nil {
+			at = names[len(names)-1]
 			f.Close()
 		}
 		if err := c.compare(at, path, 0); err != nil {

@@ -13,15 +13,10 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/private"
 	"github.com/riverlytech/art/internal/sync/quote"
 )
-
-// logins are files and directories with what lets somebody in, by their name or the end of their path. Many of them
-// are renewed as they are used: then the copy locks out whoever has the original, or the other way round.
-var logins = []string{
-	".credentials.json", "auth.json", "oauth_creds.json", "credentials.json", "mcp-oauth-tokens.json", "credentials", "hosts.yml",
-	".netrc", ".git-credentials", ".npmrc", ".pypirc", ".ssh", ".gnupg", ".aws", ".azure", ".kube", "gcloud", ".docker/config.json", ".password-store", "keyrings",
-}
 
 // maxSeed bounds what is copied at a time, in bytes and in files.
 const (
@@ -74,12 +69,12 @@ func (s *seeder) all(paths []string, chosen bool) error {
 		if err != nil {
 			return err
 		}
-		from, _, err := openOwnFile(s.own, rel)
+		from, names, err := openOwnFile(s.own, rel)
 		if errors.Is(err, unix.ENOENT) && !chosen {
 			continue
 		}
 		if err == nil {
-			err = s.copy(from, rel, 0)
+			err = s.named(from, rel, names, chosen)
 		}
 		if err != nil {
 			return fmt.Errorf("copy %s: %w", filepath.Join(s.own.Name(), rel), err)
@@ -118,24 +113,29 @@ func within(own *os.File, path string) (string, error) {
 	return rel, nil
 }
 
-// openOwnFile opens what is at a path below the user's own home, and says where that is: a symbolic link on the way may
-// lead to another place below it, and no further.
-func openOwnFile(own *os.File, rel string) (*os.File, string, error) {
+// openOwnFile opens what is at a path below the user's own home, and returns the names that it has there: the one that is
+// given, those of links on the way, and at the end where it is. A link may lead to another place below the home, and no
+// further.
+func openOwnFile(own *os.File, rel string) (f *os.File, names []string, err error) {
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK
-	f, err := hostdir.Open(own, rel, flags)
+	names = []string{rel}
+	f, err = hostdir.Open(own, rel, flags)
 	if !errors.Is(err, unix.ELOOP) {
-		return f, rel, err
+		return f, names, err
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(own.Name(), rel))
+	links, real, err := locate.Hops(filepath.Join(own.Name(), rel))
 	if err != nil {
-		return nil, rel, hostdir.Unwrap(err)
+		return nil, names, hostdir.Unwrap(err)
+	}
+	for _, link := range links {
+		names = append(names, strings.TrimPrefix(link.Path, own.Name()+"/"))
 	}
 	below, ok := strings.CutPrefix(real, own.Name()+"/")
 	if !ok {
-		return nil, rel, fmt.Errorf("a symbolic link leads out of your home, to %s", real)
+		return nil, names, fmt.Errorf("a symbolic link leads out of your home, to %s", real)
 	}
 	f, err = hostdir.Open(own, below, flags)
-	return f, below, err
+	return f, append(names, below), err
 }
 
 // seeder copies.
@@ -149,15 +149,25 @@ type seeder struct {
 	done    []string
 }
 
-// copy copies what is open as from, which it closes, to the path in the home.
-func (s *seeder) copy(from *os.File, rel string, depth int) error {
+// named copies what is open as from, which it closes, to the path in the home, if it is private by none of its names.
+func (s *seeder) named(from *os.File, rel string, names []string, chosen bool) error {
+	if i := slices.IndexFunc(names, func(name string) bool { return private.Login(name) != "" }); i >= 0 && !s.options.Force {
+		from.Close()
+		if !chosen {
+			s.note("LEFT %s (private)", rel)
+			return nil
+		}
+		return cli.WithHint(fmt.Errorf("%s is private: it may let somebody in, and a copy of that may lock out the other side", private.Login(names[i])),
+			"log in within the home instead, or use --force")
+	}
+	return s.copy(from, rel, names[len(names)-1], 0)
+}
+
+// copy copies what is open as from, which it closes, and is at a path of the user's own home, to another path in the home.
+func (s *seeder) copy(from *os.File, rel, at string, depth int) error {
 	defer from.Close()
 	if s.files++; s.files > maxSeedFiles || depth > mostDepth {
 		return errors.New("there is too much of it")
-	}
-	if login(rel) && !s.options.Force {
-		return cli.WithHint(errors.New("it is, or holds, what lets somebody in, and a copy of that may lock out the other side"),
-			"log in within the home instead, or use --force")
 	}
 	st, err := hostdir.Stat(from)
 	if err != nil {
@@ -167,12 +177,12 @@ func (s *seeder) copy(from *os.File, rel string, depth int) error {
 	case unix.S_IFREG:
 		return s.file(from, rel, &st)
 	case unix.S_IFDIR:
-		return s.directory(from, rel, depth)
+		return s.directory(from, rel, at, depth)
 	}
 	return fmt.Errorf("it is a %s", hostdir.KindName(st.Mode))
 }
 
-func (s *seeder) directory(from *os.File, rel string, depth int) error {
+func (s *seeder) directory(from *os.File, rel, at string, depth int) error {
 	names, err := hostdir.Names(from)
 	if err != nil {
 		return err
@@ -185,12 +195,13 @@ func (s *seeder) directory(from *os.File, rel string, depth int) error {
 			continue
 		}
 		if err == nil {
-			if login(path) && !s.options.Force {
+			below := filepath.Join(at, name)
+			if private.Login(path)+private.Login(below) != "" && !s.options.Force {
 				sub.Close()
-				s.note("LEFT %s (a login)", path)
+				s.note("LEFT %s (private)", path)
 				continue
 			}
-			err = s.copy(sub, path, depth+1)
+			err = s.copy(sub, path, below, depth+1)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -261,16 +272,6 @@ func (h *Home) makeDirectories(path string) (*os.File, error) {
 		at = next
 	}
 	return at, nil
-}
-
-// login says whether a path is, or lies in, what lets somebody in.
-func login(rel string) bool {
-	for at := "/" + rel; at != "/"; at = filepath.Dir(at) {
-		if slices.ContainsFunc(logins, func(l string) bool { return strings.HasSuffix(at, "/"+l) }) {
-			return true
-		}
-	}
-	return false
 }
 
 // remember adds paths to those that were copied into the home.

@@ -11,21 +11,9 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/private"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
-
-// private are the names of files and directories of a user's that hold what lets somebody in elsewhere, or what he keeps
-// to himself: what lies in one of these is not shown by "see", nor is what one lies in. An entry with slashes is a path in
-// a home.
-var private = strings.Fields(`
-	.ssh .gnupg .pki .password-store .netrc .authinfo .authinfo.gpg .git-credentials .pgpass .my.cnf .aws .azure .boto .s3cfg
-	.kube .docker .oci .terraform.d .vault-token .npmrc .yarnrc.yml .pypirc .gem/credentials .cargo/credentials .cargo/credentials.toml
-	.m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .nuget/NuGet/NuGet.Config .composer/auth.json
-	.config/gcloud .config/gh .config/glab-cli .config/hub .config/git/credentials .config/op .config/sops .config/rclone .config/containers .config/doctl
-	.config/google-chrome .config/chromium .config/BraveSoftware .mozilla .thunderbird .config/Signal .config/Slack
-	.local/share/keyrings .local/share/kwalletd .electrum .bitcoin .ethereum
-	.claude/.credentials.json .claude.json .codex/auth.json .gemini/oauth_creds.json .local/share/opencode/auth.json .aider.conf.yml
-	.bash_history .zsh_history .python_history .node_repl_history .viminfo .lesshst .history .local/share/fish/fish_history`)
 
 // see adds what is to be seen to the view, whose homes are known: each path that is hidden, and what the links on the way
 // to it lead through.
@@ -101,7 +89,11 @@ func (s *seeing) add(e config.Entry, workspace string) error {
 	if !s.hides(real) && !slices.ContainsFunc(links, func(l locate.Link) bool { return s.hides(l.Path) }) {
 		return nil // it is seen anyway
 	}
-	if what, holds := s.private(real); what != "" {
+	named := []string{filepath.Clean(e.Value)} // by any of these names it may be private
+	for _, link := range links {
+		named = append(named, link.Path)
+	}
+	if what, holds := s.private(real, named...); what != "" {
 		const hint = "name what of it is needed, or mount it (\"mounts\" in man art-config), if that is meant"
 		if holds {
 			return fail(fmt.Errorf("it holds %s", what), hint)
@@ -119,8 +111,8 @@ func (s *seeing) add(e config.Entry, workspace string) error {
 	return nil
 }
 
-// private returns what of somebody's secrets a path lies in, or holds.
-func (s *seeing) private(path string) (what string, holds bool) {
+// private returns what of somebody's secrets a path lies in, or holds, or is one of by another name.
+func (s *seeing) private(path string, named ...string) (what string, holds bool) {
 	for _, home := range s.homes {
 		home = view.Resolve(home)
 		if view.System(home) {
@@ -129,12 +121,9 @@ func (s *seeing) private(path string) (what string, holds bool) {
 		if view.Within(home, path) {
 			return home, path != home
 		}
-		for _, name := range private {
+		for _, name := range private.Names() {
 			secret := filepath.Join(home, name)
-			if view.Within(path, secret) {
-				return secret, false
-			}
-			if _, err := os.Lstat(secret); err == nil && view.Within(secret, path) {
+			if _, err := os.Lstat(secret); err == nil && secret != path && view.Within(secret, path) {
 				return secret, true
 			}
 		}
@@ -144,9 +133,9 @@ func (s *seeing) private(path string) (what string, holds bool) {
 			return dir, false
 		}
 	}
-	for at := path; at != "/"; at = filepath.Dir(at) {
-		if slices.Contains(private, filepath.Base(at)) { // in a home that is not known to be one
-			return at, false
+	for _, at := range append([]string{path}, named...) {
+		if secret := private.Login(at); secret != "" {
+			return secret, false
 		}
 	}
 	return "", false
