@@ -24,6 +24,8 @@ type Directory struct {
 	prefix  string   // of their names
 	owner   Owner
 	entries []*entry
+	// sessions are the notes of this one.
+	sessions []*os.File
 
 	watch *watch // nil until it is followed
 	end   sync.Once
@@ -61,6 +63,7 @@ func sameMount(a, b *os.File) bool {
 
 // Sweep ends what sessions that were killed have left in the home, and returns what the user should know of that.
 func (d *Directory) Sweep() (told []error) {
+	d.awaitGuests()
 	list, err := hostdir.Open(d.records, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil
@@ -142,6 +145,7 @@ func (d *Directory) claim(u use) (e *entry, alone bool, err error) {
 		return nil, false, err
 	}
 	if alone && r.file != nil && r.guest != "" { // its session was killed a moment ago, or could not take it away
+		d.awaitGuests()
 		told := d.sweep(r)
 		r.close()
 		if !r.removed {
@@ -245,6 +249,7 @@ func (d *Directory) End() []error {
 		if d.records == nil {
 			d.home.Close()
 		}
+		d.ended()
 	})
 	return d.told
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,6 +70,9 @@ func (d *Directory) kill() {
 	for _, e := range d.entries {
 		e.close()
 	}
+	for _, f := range d.sessions {
+		f.Close()
+	}
 	d.close()
 }
 
@@ -77,7 +81,7 @@ func (d *Directory) close() {
 	d.records.Close()
 }
 
-func (d *Directory) ended(t failer, want ...string) {
+func (d *Directory) endedWith(t failer, want ...string) {
 	t.Helper()
 	told := d.End()
 	d.close()
@@ -158,7 +162,7 @@ func TestDirectoryFollows(t *testing.T) {
 	write(t, guest, "elsewhere")
 	is(t, host, "elsewhere")
 	replaceFile(t, guest, "last")
-	d.ended(t)
+	d.endedWith(t)
 	is(t, host, "last")
 	s.left(t, "home/a", "home/a/b", "home/c", "home/c/b", "home/c/b/file=again") // the directories are the caller's to make
 }
@@ -199,11 +203,11 @@ func TestDirectoryOverlay(t *testing.T) {
 	d := s.begin("file", HostFile{host, false})
 	replaceFile(t, host, "newer")
 	is(t, guest, "newer")
-	d.ended(t)
+	d.endedWith(t)
 	s.left(t)
 	d = s.begin("file", HostFile{host, false})
 	replaceFile(t, guest, "guest")
-	d.ended(t)
+	d.endedWith(t)
 	s.left(t, "home/file=guest")
 	d = s.begin("file", HostFile{host, false})
 	is(t, guest, "guest")
@@ -231,16 +235,16 @@ func TestDirectorySessions(t *testing.T) {
 		if err := d.Reserve("file"); err == nil {
 			t.Error("mounted")
 		}
-		d.ended(t)
+		d.endedWith(t)
 	}
-	one.ended(t)
+	one.endedWith(t)
 	replaceFile(t, guest, "two")
 	is(t, host, "two")
 	os.Remove(guest)
 	three := s.begin("file", HostFile{host, true})
 	is(t, guest, "two")
 	two.kill()
-	three.ended(t)
+	three.endedWith(t)
 	s.left(t)
 }
 
@@ -278,6 +282,33 @@ func TestDirectoryKilled(t *testing.T) {
 	}
 }
 
+// What is there after the machine was started again may be less than what was written: it is not the host's.
+func TestDirectoryRestarted(t *testing.T) {
+	s := newShared(t, t.TempDir())
+	guest, host := filepath.Join(s.home, "file"), filepath.Join(s.host, "file")
+	write(t, host, "host")
+	for _, text := range []string{"", "host"} {
+		s.begin("file", HostFile{host, true}).kill()
+		path := filepath.Join(s.records, recordName("file"))
+		record, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, strings.Replace(string(record), thisBoot(), "another", 1))
+		write(t, guest, text)
+		d := s.open()
+		told := d.Sweep()
+		d.close()
+		is(t, host, "host")
+		if text == "host" {
+			s.left(t)
+		} else if s.left(t, "home/file="); len(told) != 1 {
+			t.Errorf("told %q", told)
+		}
+		os.Remove(guest)
+	}
+}
+
 // Whatever was killed at whatever moment, what was kept aside comes back.
 func TestDirectoryRescue(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -307,6 +338,56 @@ func TestDirectoryRescue(t *testing.T) {
 	}
 }
 
+// The guest of a session that was killed has ended before its file is taken away.
+func TestDirectoryAwaitsGuest(t *testing.T) {
+	s := newShared(t, t.TempDir())
+	guest, host := filepath.Join(s.home, "file"), filepath.Join(s.host, "file")
+	write(t, host, "host")
+	d := s.begin("file", HostFile{host, true})
+	cmd := exec.Command("sh", "-c", "sleep 0.3; echo -n last >"+guest)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go cmd.Wait()
+	if err := d.Began(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	live := s.open()
+	begun := time.Now()
+	live.Sweep()
+	if took := time.Since(begun); took > 200*time.Millisecond {
+		t.Errorf("a session that lives was waited for: %v", took)
+	}
+	live.close()
+	d.kill()
+	next := s.open()
+	next.Sweep()
+	next.close()
+	is(t, host, "last")
+	s.left(t)
+}
+
+// A record that is damaged keeps what is aside for it.
+func TestDirectoryDamaged(t *testing.T) {
+	s := newShared(t, t.TempDir())
+	host := filepath.Join(s.host, "file")
+	write(t, host, "host")
+	name := filepath.Join(s.records, recordName("file"))
+	for _, text := range []string{"", "x", strings.Repeat("x", 1<<20), strings.Repeat("\x00", 4)} {
+		write(t, name, text)
+		write(t, name+".own", "own")
+		d := s.open()
+		d.Sweep()
+		is(t, name+".own", "own")
+		if err := d.Add("file", HostFile{host, true}); err != nil {
+			t.Fatal(err)
+		}
+		d.endedWith(t)
+		s.left(t, "home/file=own")
+		os.Remove(filepath.Join(s.home, "file"))
+	}
+}
+
 // What guests put in the way is neither followed nor opened, and what is not the host's is not deleted.
 func TestDirectoryInTheWay(t *testing.T) {
 	s := newShared(t, t.TempDir())
@@ -326,11 +407,11 @@ func TestDirectoryInTheWay(t *testing.T) {
 		}
 		write(t, host, "changed for "+kind)
 		time.Sleep(50 * time.Millisecond)
-		d.ended(t, "made a "+kind+" of its "+host)
+		d.endedWith(t, "made a "+kind+" of its "+host)
 		before := s.tree(t)
 		d = s.begin("d/file", HostFile{host, true}) // it is aside meanwhile
 		is(t, guest, "changed for "+kind)
-		d.ended(t)
+		d.endedWith(t)
 		s.left(t, before...)
 		os.Remove(guest)
 	}
@@ -339,7 +420,7 @@ func TestDirectoryInTheWay(t *testing.T) {
 	if err := d.Add("d/file", HostFile{host, true}); err != errDirectory {
 		t.Error(err)
 	}
-	d.ended(t)
+	d.endedWith(t)
 	os.RemoveAll(filepath.Dir(guest))
 	os.Symlink(s.host, filepath.Dir(guest))
 	d = s.open()
@@ -423,12 +504,12 @@ func TestDirectoryNothingIsLost(t *testing.T) {
 				d.kill()
 				sessions = append(sessions[:n], sessions[n+1:]...)
 			case 4:
-				d.ended(r)
+				d.endedWith(r)
 				sessions = append(sessions[:n], sessions[n+1:]...)
 			}
 		}
 		for _, d := range sessions {
-			d.ended(r)
+			d.endedWith(r)
 		}
 		d := s.open()
 		if told := d.Sweep(); len(told) > 0 {
@@ -450,7 +531,7 @@ func TestDirectoryNothingIsLost(t *testing.T) {
 
 func FuzzRecord(f *testing.F) {
 	d := digest{1}
-	good := fmt.Sprintf("%x\x00rw\x00a/b\x00/host", d)
+	good := fmt.Sprintf("%x\x00rw\x00a/b\x00/host\x00boot", d)
 	for _, text := range []string{good, "", "\x00\x00\x00", strings.Replace(good, "a/b", "../b", 1), good + "\x00"} {
 		f.Add([]byte(text))
 	}
@@ -460,7 +541,7 @@ func FuzzRecord(f *testing.F) {
 		if len(fields) > 2 {
 			name = recordName(fields[2])
 		}
-		u, sum := parseRecord(text, name)
+		u, sum, _ := parseRecord(text, name)
 		switch {
 		case u == use{} && sum == digest{}:
 		case !filepath.IsLocal(u.guest) || !filepath.IsAbs(u.host):

@@ -116,6 +116,9 @@ func (d *Directory) begin(e *entry, alone bool) error {
 	case !alone, e.record.mode == modeOverlay && g.Mode&unix.S_IFMT == unix.S_IFREG:
 		return nil // another session follows it, or it is the guest's own
 	}
+	if err := e.record.file.Sync(); err != nil { // it says where that belongs
+		return hostdir.Unwrap(err)
+	}
 	own := d.keep(e, "own")
 	if err := unix.Renameat2(int(parent.Fd()), e.name(), int(d.aside.Fd()), own, unix.RENAME_NOREPLACE); err != nil {
 		return err
@@ -172,7 +175,10 @@ func (d *Directory) versions(e *entry) (now [2]version, young bool) {
 	return now, young
 }
 
-var errBoth = errors.New("the host's was changed too, and stays")
+var (
+	errBoth      = errors.New("the host's was changed too, and stays")
+	errRestarted = errors.New("the machine was started again before that was done: the host's stays")
+)
 
 // agree brings both sides together. The record is locked. Where both have changed, the guest's counts; after a session
 // that was killed, which may have been long ago, the host's.
@@ -199,6 +205,8 @@ func (d *Directory) agree(e *entry, killed bool) error {
 		return d.renew(e, &h)
 	case e.record.mode == modeOverlay:
 		return nil
+	case killed && e.record.restarted():
+		return fmt.Errorf("write %s: %w", e.record.host, errRestarted)
 	case e.host == nil, killed && h.sum != e.record.agreed:
 		return fmt.Errorf("write %s: %w", e.record.host, errBoth)
 	}

@@ -51,6 +51,9 @@ func (d *Directory) make(e *entry, h *side) (name string, err error) {
 	if err == nil {
 		err = hostdir.SetTimes(f, []unix.Timespec{h.st.Mtim, h.st.Mtim})
 	}
+	if err == nil && d.records != nil {
+		err = f.Sync() // after a power cut, the file is to be there whole if its name is
+	}
 	if err != nil {
 		_ = unix.Unlinkat(int(d.aside.Fd()), name, 0) // the error is told
 		return "", hostdir.Unwrap(err)

@@ -49,6 +49,7 @@ type use struct {
 type record struct {
 	use
 	agreed digest // what both sides had last; zero: nothing
+	boot   string // which start of the machine that was in
 	dir    *os.File
 	file   *os.File // nil: nobody else uses the home, and there is none
 	// removed says that the file is there no more.
@@ -141,22 +142,35 @@ func (r *record) read() error {
 	if err != nil {
 		return hostdir.Unwrap(err)
 	}
-	r.use, r.agreed = parseRecord(text, r.file.Name())
+	r.use, r.agreed, r.boot = parseRecord(text, r.file.Name())
 	return nil
 }
 
-func parseRecord(text []byte, name string) (use, digest) {
+func parseRecord(text []byte, name string) (u use, agreed digest, boot string) {
 	fields := strings.Split(string(text), "\x00")
-	if len(fields) != 4 {
-		return use{}, digest{}
+	if len(fields) != 5 {
+		return use{}, digest{}, ""
 	}
-	u := use{fields[1], fields[2], fields[3]}
+	u = use{fields[1], fields[2], fields[3]}
 	sum, err := hex.DecodeString(fields[0])
 	if err != nil || len(sum) != sha256.Size || recordName(u.guest) != name || !filepath.IsLocal(u.guest) || !filepath.IsAbs(u.host) {
-		return use{}, digest{}
+		return use{}, digest{}, ""
 	}
-	return u, digest(sum)
+	return u, digest(sum), fields[4]
 }
+
+// thisBoot names this start of the machine. What is not on the disk yet when the next one comes is lost, as a program's
+// last writes may be: an empty file then is not what a guest has written.
+func thisBoot() string {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// restarted says whether the machine was started again since the record was begun.
+func (r *record) restarted() bool { return r.file != nil && r.boot != thisBoot() }
 
 // begin writes a record anew.
 func (r *record) begin(u use) error {
@@ -164,16 +178,14 @@ func (r *record) begin(u use) error {
 	if r.file == nil {
 		return nil
 	}
-	text := strings.Join([]string{hex.EncodeToString(r.agreed[:]), u.mode, u.guest, u.host}, "\x00")
+	r.boot = thisBoot()
+	text := strings.Join([]string{hex.EncodeToString(r.agreed[:]), u.mode, u.guest, u.host, r.boot}, "\x00")
 	if len(text) >= maxRecord {
 		return unix.ENAMETOOLONG
 	}
 	_, err := r.file.WriteAt([]byte(text), 0)
 	if err == nil {
 		err = r.file.Truncate(int64(len(text)))
-	}
-	if err == nil {
-		err = r.file.Sync() // what it says has to be known before anything is moved
 	}
 	return hostdir.Unwrap(err)
 }

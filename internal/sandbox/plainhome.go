@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -87,11 +86,14 @@ func (p *prepared) lendFile(f homeFile) error {
 	return nil
 }
 
-// fillHome puts the files into the home that the stage has made.
-func (s *session) fillHome(fd int) error {
-	home := os.NewFile(uintptr(fd), "home")
+// fillHome puts the files into the home that the stage has made, which has all its mount points by now. The guest has not
+// begun.
+func (s *session) fillHome() error {
+	if s.lentHome == nil {
+		return nil
+	}
 	uid, gid := s.hostIDs()
-	d := files.InMemory(home, files.Owner{UID: uid, GID: gid})
+	d := files.InMemory(s.lentHome, files.Owner{UID: uid, GID: gid})
 	s.plainHome = d
 	for _, f := range s.lent {
 		if err := d.Add(f.Path, f.hostFile()); err != nil {

@@ -48,6 +48,7 @@ type session struct {
 	fuseError error        // how it ended
 	report    bytes.Buffer // what art-fuse has written by its end
 	hostFiles *files.Host  // the host's side of single files; nil without
+	lentHome  *os.File     // the home that is in memory, if art has files for it
 	log       *logged      // what it writes into the log of sessions; nil without one
 
 	quiet      bool
@@ -283,8 +284,9 @@ func (s *session) handle(m message) {
 	case stage.Map:
 		s.mapIDs(m.fd)
 	case stage.Home:
-		s.require(s.fillHome(m.fd))
+		s.lentHome = os.NewFile(uintptr(m.fd), "home")
 	case stage.Leaving:
+		s.require(s.fillHome())
 		if rest != stage.Ready {
 			s.attend()
 		}

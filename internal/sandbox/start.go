@@ -144,6 +144,11 @@ func (s *session) brief() error {
 		return cli.WithHint(fmt.Errorf("make a user namespace: %w", unwrapped(err)), hint.Host{}.Namespaces())
 	}
 	s.stage, s.stageDone = st.cmd.Process, st.done
+	if s.plainHome != nil {
+		if err := s.plainHome.Began(s.stage.Pid); err != nil {
+			return err
+		}
+	}
 	for f, data := range st.files {
 		// The stage has the same offset, and finds it at the beginning.
 		if _, err := f.WriteAt(data(), 0); err != nil {

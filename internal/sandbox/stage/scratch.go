@@ -65,7 +65,6 @@ func (s scratch) directory(mode uint32) (int, error) {
 }
 
 // sendHome gives art the directory that was made last: a clone that has nothing mounted on it, whatever the guest's has.
-// Art has answered nothing to it when the stage goes on, but is done with it before it lets the guest begin.
 func (h *handles) sendHome() error {
 	fd, err := clone(h.scratch.root, strconv.Itoa(*h.scratch.count))
 	if err != nil {
