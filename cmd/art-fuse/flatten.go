@@ -125,7 +125,7 @@ func flatten(ctx context.Context, stdout io.Writer, db, base, name string) error
 		return cli.WithHint(fmt.Errorf("%d paths could not be copied; all others are in %s", c.failures, db),
 			"a file that was changed in part needs the version that it was taken from; in a session, replace or remove it")
 	}
-	if err := othersLeft(db, name); err != nil {
+	if err := othersLeft(db); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "%s is self-contained: %d files and directories and %d bytes came from the host\n", db, c.objects, c.bytes)
@@ -172,7 +172,7 @@ func checkBase(store *sqlvfs.Store, db, base, name string) error {
 }
 
 // othersLeft says that the database lies over another workspace too.
-func othersLeft(db, name string) error {
+func othersLeft(db string) error {
 	store, err := openStore(db, false)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -96,7 +97,7 @@ func (l *sessionLog) end() error {
 	select {
 	case err := <-done:
 		switch {
-		case err == io.EOF, err == nil && !l.begun:
+		case errors.Is(err, io.EOF), err == nil && !l.begun:
 			return nil
 		case err != nil:
 			return err

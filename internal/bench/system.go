@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -220,7 +221,7 @@ func unmount(dir string) error {
 		if err = unix.Unmount(dir, 0); err == nil {
 			return nil
 		}
-		if err == syscall.EPERM {
+		if errors.Is(err, syscall.EPERM) {
 			if err = command("fusermount3", "-u", dir); err == nil {
 				return nil
 			}

@@ -165,7 +165,8 @@ func examine(ctx context.Context, o *Options) []Finding {
 // failure is what an error of art's own says.
 func failure(what string, err error) Finding {
 	f := Finding{State: Fail, What: what, Says: err.Error()}
-	if hinted, ok := err.(cli.Hinted); ok {
+	var hinted cli.Hinted
+	if errors.As(err, &hinted) {
 		f.Fix = hinted.Hint()
 	}
 	return f

@@ -37,7 +37,7 @@ func newHost(dir *os.File) (*hostDir, error) {
 
 func (h *hostDir) open(at string, flags int) (*os.File, error) {
 	f, err := hostdir.Open(h.dir, in(h.own, at), flags)
-	if err == unix.ENOTDIR {
+	if errors.Is(err, unix.ENOTDIR) {
 		err = fs.ErrNotExist
 	}
 	return f, err
@@ -165,7 +165,7 @@ func (h *hostDir) give(f *os.File, mode uint32) error {
 }
 
 // rename renames a file within the git directory.
-func (h *hostDir) rename(from, to string, flags uint) error {
+func (h *hostDir) rename(from, to string) error {
 	a, err := h.parent(from)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (h *hostDir) rename(from, to string, flags uint) error {
 		return err
 	}
 	defer b.Close()
-	return unix.Renameat2(int(a.Fd()), path.Base(from), int(b.Fd()), path.Base(to), flags)
+	return unix.Renameat(int(a.Fd()), path.Base(from), int(b.Fd()), path.Base(to))
 }
 
 // remove removes a file, or an empty directory. What is not there is no error.
@@ -190,10 +190,10 @@ func (h *hostDir) remove(at string) error {
 	}
 	defer d.Close()
 	err = unix.Unlinkat(int(d.Fd()), path.Base(at), 0)
-	if err == unix.EISDIR {
+	if errors.Is(err, unix.EISDIR) {
 		err = unix.Unlinkat(int(d.Fd()), path.Base(at), unix.AT_REMOVEDIR)
 	}
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	return err
@@ -214,7 +214,7 @@ func (h *hostDir) replace(at string, data []byte) error {
 		return err
 	}
 	h.removeEmpty(at, 0) // git leaves such directories behind
-	err = h.rename(tmp, at, 0)
+	err = h.rename(tmp, at)
 	if err != nil {
 		h.remove(tmp)
 	}

@@ -49,10 +49,10 @@ func (p *Plan) Import(ctx context.Context) error {
 		return fmt.Errorf("shallow: %w", err)
 	}
 	name := "objects/pack/pack-" + sum.String()
-	if err := p.host.rename(pack, name+".pack", 0); err != nil {
+	if err := p.host.rename(pack, name+".pack"); err != nil {
 		return err
 	}
-	if err := p.host.rename(idx, name+".idx", 0); err != nil { // with it, git knows the pack
+	if err := p.host.rename(idx, name+".idx"); err != nil { // with it, git knows the pack
 		return err
 	}
 	return syncfs(int(p.host.dir.Fd())) // before anything refers to them

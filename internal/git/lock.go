@@ -75,7 +75,7 @@ func (t *transaction) lock(name string) (put func(data []byte) error, err error)
 
 // put has what was written take the place of what is locked.
 func (t *transaction) put(name string) error {
-	err := t.host.rename(name+".lock", name, 0)
+	err := t.host.rename(name+".lock", name)
 	if err == nil {
 		t.held[name].Close()
 		delete(t.held, name)

@@ -179,7 +179,7 @@ func (o *objects) read(id ID, limit int64) (object, error) {
 	for _, list := range [2][]*pack{o.hostPacks, o.packs} {
 		for _, p := range list {
 			obj, err := p.read(id, limit)
-			if err != errMissing {
+			if !errors.Is(err, errMissing) {
 				return checked(id, obj, err)
 			}
 		}
@@ -201,7 +201,7 @@ func (o *objects) kind(id ID) (kind plumbing.ObjectType, err error) {
 		return 0, err
 	}
 	for _, p := range o.packs {
-		if kind, err = p.kind(id); err != errMissing {
+		if kind, err = p.kind(id); !errors.Is(err, errMissing) {
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/binary"
+	"errors"
 	"io"
 )
 
@@ -62,7 +63,7 @@ func openIndex(f File, b *blocks) (*packIndex, error) {
 
 // damagedAt says what the end of a file means that should go on.
 func damagedAt(err error) error {
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return errDamaged
 	}
 	return err

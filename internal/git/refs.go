@@ -266,7 +266,7 @@ func readGuest(g Guest, at string, limit int64) ([]byte, error) {
 	}
 	data := make([]byte, f.Size())
 	n, err := f.ReadAt(data, 0)
-	if n == len(data) || err == io.EOF {
+	if n == len(data) || errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return data[:n], err

@@ -74,7 +74,7 @@ func Find(workspace string, homes []string) (*Dir, error) {
 	}
 	files, err := Files(d.Index())
 	switch {
-	case err == errSplit:
+	case errors.Is(err, errSplit):
 		return nil, fmt.Errorf("%s: %w", git, err)
 	case err != nil || !files[rel]:
 		return nil, nil // a directory that is merely within another's working tree

@@ -69,7 +69,7 @@ func Files(index string) (most map[string]bool, err error) {
 		if most == nil || err == nil || len(paths) > len(most) {
 			most = paths
 		}
-		if err == nil || err == errSplit {
+		if err == nil || errors.Is(err, errSplit) {
 			break
 		}
 	}

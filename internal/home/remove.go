@@ -44,11 +44,11 @@ func Remove(name string, o *Options) error {
 		return fail(err)
 	}
 	err = unix.Renameat2(dir, name, dir, trash+"/"+strconv.Itoa(os.Getpid()), unix.RENAME_NOREPLACE)
-	if err != nil && err != unix.ENOENT {
+	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return fail(err)
 	}
 	err = unix.Renameat2(dir, "..files."+name, dir, trash+"/files."+strconv.Itoa(os.Getpid()), unix.RENAME_NOREPLACE)
-	if err != nil && err != unix.ENOENT {
+	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return fail(err)
 	}
 	if err := empty(homes, trash); err != nil {
@@ -125,7 +125,7 @@ func empty(homes *os.File, trash string) error {
 			return err
 		}
 		names, err := top.Readdirnames(1000)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return unix.Unlinkat(int(homes.Fd()), trash, unix.AT_REMOVEDIR)
 		}
 		if err != nil {
@@ -133,7 +133,7 @@ func empty(homes *os.File, trash string) error {
 		}
 		for _, name := range names {
 			err := unix.Unlinkat(int(top.Fd()), name, 0)
-			if err == unix.EISDIR {
+			if errors.Is(err, unix.EISDIR) {
 				err = emptyOne(top, name, &count)
 			}
 			if err != nil {

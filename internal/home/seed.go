@@ -262,7 +262,7 @@ func (h *Home) makeDirectories(path string) (*os.File, error) {
 	for _, name := range strings.Split(path, "/") {
 		err := unix.Mkdirat(int(at.Fd()), name, 0o700)
 		var next *os.File
-		if err == nil || err == unix.EEXIST {
+		if err == nil || errors.Is(err, unix.EEXIST) {
 			next, err = hostdir.Open(at, name, unix.O_RDONLY|unix.O_DIRECTORY)
 		}
 		at.Close()

@@ -54,7 +54,7 @@ func Cat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 		case errors.Is(err, sqlvfs.ErrNoBase):
 			return cli.WithHint(pathError(path, opt, fmt.Errorf("part of it is on the host, in %s of workspace %s", in.Origin.Path, in.Origin.Base)),
 				"name the workspace's directory with --base")
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return end()
 		case err != nil:
 			return pathError(path, opt, err)

@@ -105,11 +105,11 @@ func (s *session) noExitCode() error {
 	case s.guest == nil && s.fuseError != nil && strings.Contains(text, "chdir"):
 		return s.servedNoMore()
 	case s.guest != nil:
-		return fmt.Errorf("run the sandbox: it was ended from outside: %v", s.stageError)
+		return fmt.Errorf("run the sandbox: it was ended from outside: %s", ending(s.stageError))
 	case text != "":
 		return cli.WithHint(fmt.Errorf("build the sandbox: %s", text), sandboxHint(text))
 	}
-	return fmt.Errorf("build the sandbox: bwrap ended: %v", s.stageError)
+	return fmt.Errorf("build the sandbox: bwrap ended: %s", ending(s.stageError))
 }
 
 // sandboxHint returns what to do about what bubblewrap said.

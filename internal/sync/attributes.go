@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path"
@@ -65,7 +66,7 @@ func (p *puller) setACL(f *os.File, a *item) (mode uint32, err error) {
 	mode = a.attr.Mode & modeBits
 	if a.there == unix.S_IFREG {
 		old, err := p.host.open(a.path, unix.O_PATH)
-		if err == unix.ENOENT {
+		if errors.Is(err, unix.ENOENT) {
 			return mode, nil
 		}
 		if err != nil {
@@ -142,7 +143,7 @@ func (d *defaults) find(h *host, dir string) ([]byte, error) {
 	case err == nil:
 		list, err = posixacl.Read(f, posixacl.Default)
 		f.Close()
-	case dir != "." && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP):
+	case dir != "." && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)):
 		list, err = d.find(h, path.Dir(dir))
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"io"
 	"path"
 	"slices"
@@ -54,7 +55,7 @@ func (p *puller) beside(a *item) bool {
 				return true
 			}
 			continue
-		case err != unix.ENOENT:
+		case !errors.Is(err, unix.ENOENT):
 			return false
 		}
 		if n, from := p.guestAt(b.path); n != nil || from != "" && from != b.path {

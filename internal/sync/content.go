@@ -193,7 +193,7 @@ func (p *planner) equalContent(a *item) (bool, error) {
 			return nil
 		})
 		if err != nil {
-			if err == errDiffer {
+			if errors.Is(err, errDiffer) {
 				err = nil
 			}
 			return false, err

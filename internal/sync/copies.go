@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,7 +19,7 @@ func (p *planner) gatherRenamed(a *item, o *sqlvfs.Origin, hidden map[string]boo
 		return nil
 	}
 	st, err := p.host.stat(o.Path)
-	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP || err == nil && kind(st.Mode) != unix.S_IFDIR {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || err == nil && kind(st.Mode) != unix.S_IFDIR {
 		p.settle.lacking(a, &goneError{p.hostPath(o.Path)})
 		return nil
 	}

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"io"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +35,7 @@ func (p *planner) danger(a *item) string {
 	case a.attr.IsRegular():
 		if held.Reads(a.path) {
 			after, err := p.guestHead(a)
-			if err != nil && err != io.EOF {
+			if err != nil && !errors.Is(err, io.EOF) {
 				return "" // the error will come again where it can be told
 			}
 			return held.Content(a.path, p.hostHead(a), after)

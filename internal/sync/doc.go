@@ -102,9 +102,9 @@ type Options struct {
 // PathError is about a path that the user has named and that cannot be meant: nothing was done.
 type PathError = selection.PathError
 
-func newReporter(opt *Options, prog string) *report.Reporter {
+func newReporter(opt *Options) *report.Reporter {
 	return report.New(report.Options{Quiet: opt.Quiet, Verbose: opt.Verbose, Total: opt.Total, DryRun: opt.DryRun, Stdout: opt.Stdout, Stderr: opt.Stderr,
-		StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal}, prog)
+		StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal}, "art-sync")
 }
 
 // waiting says on a terminal that another process is waited for.

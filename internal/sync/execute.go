@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"slices"
@@ -123,7 +124,7 @@ func (p *puller) carryOutOne(o *operation) {
 	case err == nil:
 		o.done = true
 		return
-	case err == errNeeded:
+	case errors.Is(err, errNeeded):
 		p.report.Conflict(p.hostPath(o.path), err.Error())
 		p.leave(o.item)
 	default:

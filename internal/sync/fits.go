@@ -94,5 +94,5 @@ func (p *puller) fitsIn(trials *staging.Trials, dir string, w *want) error {
 
 // refusedName tells whether an error says that a file system does not take a name.
 func refusedName(err error) bool {
-	return err == unix.ENAMETOOLONG || err == unix.EINVAL || err == unix.EILSEQ
+	return errors.Is(err, unix.ENAMETOOLONG) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EILSEQ)
 }

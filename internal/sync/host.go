@@ -94,7 +94,7 @@ func (d dir) stat(name string) (st unix.Stat_t, err error) {
 	if d.f != nil {
 		st, err = hostdir.StatAt(d.f, name)
 	}
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		return unix.Stat_t{}, nil
 	}
 	return st, err

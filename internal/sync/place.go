@@ -24,7 +24,7 @@ func (p *puller) place(o *operation) error {
 		return errNeeded
 	}
 	d, name, err := p.host.openParent(o.path)
-	if o.do == remove && err == unix.ENOENT {
+	if o.do == remove && errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *puller) placeFile(a *operation, d *os.File, name string) error {
 	if err := p.inheritGroup(a, from, tmp, d); err != nil {
 		return err
 	}
-	if err = a.enter(from, tmp, d, name); err == unix.EXDEV && a.do != hardLink {
+	if err = a.enter(from, tmp, d, name); errors.Is(err, unix.EXDEV) && a.do != hardLink {
 		return p.placeAcross(a, d, name)
 	}
 	return err
@@ -82,18 +82,18 @@ func (a *operation) enter(from *os.File, tmp string, to *os.File, name string) e
 		return unix.Renameat(int(from.Fd()), tmp, int(to.Fd()), name)
 	}
 	err := unix.Renameat2(int(from.Fd()), tmp, int(to.Fd()), name, unix.RENAME_NOREPLACE)
-	if err == unix.EINVAL { // the file system knows no flags (rename(2)); a link replaces nothing either (link(2))
+	if errors.Is(err, unix.EINVAL) { // the file system knows no flags (rename(2)); a link replaces nothing either (link(2))
 		if err = unix.Linkat(int(from.Fd()), tmp, int(to.Fd()), name, 0); err == nil {
 			return unix.Unlinkat(int(from.Fd()), tmp, 0)
 		}
 	}
-	if err == unix.EPERM || err == unix.EOPNOTSUPP || err == unix.ENOSYS { // nor links: what is left is a look
-		if _, err = hostdir.StatAt(to, name); err == unix.ENOENT {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) { // nor links: what is left is a look
+		if _, err = hostdir.StatAt(to, name); errors.Is(err, unix.ENOENT) {
 			return unix.Renameat(int(from.Fd()), tmp, int(to.Fd()), name)
 		}
 		return cmp.Or(err, errChanging)
 	}
-	if err == unix.EEXIST {
+	if errors.Is(err, unix.EEXIST) {
 		return errChanging
 	}
 	return err
@@ -178,7 +178,7 @@ func (p *puller) unlink(a *operation, d *os.File, name string, flags int) error 
 	if err == nil {
 		err = unix.Unlinkat(int(d.Fd()), name, flags)
 	}
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	return err
@@ -205,7 +205,7 @@ func (p *puller) inheritGroup(a *operation, from *os.File, tmp string, d *os.Fil
 		return err
 	}
 	err = unix.Fchownat(int(from.Fd()), tmp, -1, int(st.Gid), unix.AT_SYMLINK_NOFOLLOW)
-	if err == unix.EPERM { // the user is not in that group; as with cp(1), the file keeps its own
+	if errors.Is(err, unix.EPERM) { // the user is not in that group; as with cp(1), the file keeps its own
 		return nil
 	}
 	return err

@@ -74,7 +74,7 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (side, error
 	if err != nil {
 		return side{}, err
 	}
-	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt, "art-sync"), host: h, asRoot: os.Geteuid() == 0}
+	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt), host: h, asRoot: os.Geteuid() == 0}
 	p.dirName = filepath.Base(abs)
 	p.settings = settings.New(abs)
 	s := side{p}

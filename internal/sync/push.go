@@ -56,7 +56,7 @@ func Push(ctx context.Context, opt Options) error {
 		}
 		return err
 	}
-	r := newReporter(&opt, "art-sync")
+	r := newReporter(&opt)
 	r.Doing = "push"
 	p := &pusher{planner: planner{ctx: ctx, opt: &opt, report: r, host: h, store: s, name: name}, own: settings.Own(abs),
 		kins: map[object]*kin{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, written: map[sqlvfs.Ino]bool{}, replaced: map[string]bool{}, seen: map[string]bool{}}
@@ -129,7 +129,7 @@ type pusher struct {
 }
 
 func (p *pusher) run(workspace string) (err error) {
-	if err := p.load(p.opt.DB); err != nil {
+	if err := p.load(); err != nil {
 		return err
 	}
 	if len(p.opt.Paths) > 0 {
@@ -174,7 +174,7 @@ func (p *pusher) run(workspace string) (err error) {
 }
 
 // load reads what the database knows of the workspace.
-func (p *pusher) load(db string) (err error) {
+func (p *pusher) load() (err error) {
 	if err := p.join(); err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (p *pusher) bring(all []*found) error {
 // tell names a path that could not be stored, and returns what ends the run.
 func (p *pusher) tell(at string, err error) error {
 	switch {
-	case errors.As(err, new(*storeError)), err == errInterrupted:
+	case errors.As(err, new(*storeError)), errors.Is(err, errInterrupted):
 		return err
 	case errors.Is(err, unix.ENOENT):
 		// It was deleted since the directory was read: then it is not part of the workspace.

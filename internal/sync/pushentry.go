@@ -14,28 +14,28 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// putDir makes an entry a directory with the host's attributes, and d.row its row. changed tells
-// whether more than its times changed: those follow from its entries. A new directory has its origin
+// putDir makes an entry a directory with the host's attributes, and d.row its row. It tells of one of
+// which more than the times changed: those follow from its entries. A new directory has its origin
 // at the host's path, so that what appears there after the push still shows in a session.
-func (p *pusher) putDir(d *folder, st *unix.Stat_t) (changed bool, err error) {
+func (p *pusher) putDir(d *folder, st *unix.Stat_t) error {
 	if err := p.ensure(d.in); err != nil {
-		return false, err
+		return err
 	}
 	if err := p.resolve(d); err != nil {
-		return false, err
+		return err
 	}
 	attr := attrOf(st)
-	changed = d.row == nil || !sameOwnerAndMode(&d.row.Attr, &attr)
+	changed := d.row == nil || !sameOwnerAndMode(&d.row.Attr, &attr)
 	if !p.opt.DryRun {
 		if err := p.makeDir(d, st); err != nil {
-			return false, err
+			return err
 		}
 		p.agree(d.rel, st, d.row, nil)
 	}
 	if changed && d.rel != "." {
 		p.report.Line("DIR  %s (%s)", p.report.Name(p.guestPath(d.rel)), inoText(d.row))
 	}
-	return changed, nil
+	return nil
 }
 
 func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {

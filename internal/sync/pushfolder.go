@@ -46,8 +46,7 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 		d.hidden, d.live, d.left = d.hidden || !isDir, d.live || !isDir, d.left || !isDir
 		return nil
 	}
-	_, err = p.putDir(d, st)
-	return err
+	return p.putDir(d, st)
 }
 
 // ensure finds a directory's row, or makes it where the guest has none and it is to hold something.
@@ -66,8 +65,7 @@ func (p *pusher) ensure(d *folder) error {
 		return err
 	}
 	d.hidden, d.live = false, false
-	_, err = p.putDir(d, &st)
-	return err
+	return p.putDir(d, &st)
 }
 
 // resolve finds a directory's row.

@@ -140,7 +140,7 @@ func (p *planner) repoAt(dir string) *repo {
 		p.planRepo(r)
 	case n != nil && err == nil && kind(st.Mode) != unix.S_IFDIR:
 		r.err, r.replaced = errors.New("the guest has put a repository in the place of the file that leads to the host's"), true
-	case n != nil && err == unix.ENOENT && (own && p.sameTree || p.base[join(dir, "HEAD")] != nil):
+	case n != nil && errors.Is(err, unix.ENOENT) && (own && p.sameTree || p.base[join(dir, "HEAD")] != nil):
 		r.err, r.replaced = errors.New("the host has removed the repository"), true
 	default:
 		return nil // a new one, which comes as files

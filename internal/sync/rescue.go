@@ -41,7 +41,7 @@ func rescue(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name st
 	if err != nil || len(entries) == 0 || s.ReadOnly() {
 		return err
 	}
-	r := &rescuer{planner: planner{ctx: ctx, opt: opt, report: newReporter(opt, "art-sync"), host: h, store: s, name: name},
+	r := &rescuer{planner: planner{ctx: ctx, opt: opt, report: newReporter(opt), host: h, store: s, name: name},
 		copied: map[object]sqlvfs.Ino{}}
 	in := string(entries[0])
 	if !staging.Is(in) || path.Base(in) != in {
@@ -49,7 +49,7 @@ func rescue(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name st
 	}
 	r.staging, err = staging.Reopen(h.dir, in)
 	switch {
-	case err == unix.ENOENT:
+	case errors.Is(err, unix.ENOENT):
 		return nil
 	case err != nil:
 		return fmt.Errorf("workspace %s: open %s, which a pull that was killed has left: %w", h.dir.Name(), in, err)

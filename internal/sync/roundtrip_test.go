@@ -291,8 +291,8 @@ func TestPushKnowsWhatThereIsToDo(t *testing.T) {
 	s, err := openForPush(&opt)
 	must(t, err)
 	defer s.Close()
-	p := &pusher{planner: planner{ctx: t.Context(), opt: &opt, report: newReporter(&opt, "art-sync"), host: h, store: s, name: "ws"}}
-	must(t, p.load(b.db))
+	p := &pusher{planner: planner{ctx: t.Context(), opt: &opt, report: newReporter(&opt), host: h, store: s, name: "ws"}}
+	must(t, p.load())
 	files, bytes, err := p.count(t.Context())
 	must(t, err)
 	want := 0

@@ -205,7 +205,7 @@ func (h *handles) coverOpen(fd int, again func() (int, error)) error {
 	for range most {
 		err := h.coverFD(fd)
 		unix.Close(fd)
-		if err != unix.ENOENT {
+		if !errors.Is(err, unix.ENOENT) {
 			return err
 		}
 		if fd, err = again(); absent(err) {

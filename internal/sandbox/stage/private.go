@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -126,7 +127,7 @@ func (c *coverer) cover(path string) error {
 // open opens path; what is not to be covered is absent.
 func (c *coverer) open(path string) (int, error) {
 	fd, err := openPath(path)
-	if err == unix.EACCES {
+	if errors.Is(err, unix.EACCES) {
 		return -1, unix.ENOENT
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -141,7 +142,7 @@ func onlySockets(dir string) bool {
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(most)
-	if err != nil && err != io.EOF || len(entries) == most {
+	if err != nil && !errors.Is(err, io.EOF) || len(entries) == most {
 		return false
 	}
 	return !slices.ContainsFunc(entries, func(entry os.DirEntry) bool {

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,7 +49,7 @@ type Patterns struct {
 // NewFilter reads what there is in the workspace.
 func NewFilter(from Patterns) (*Filter, error) {
 	list, err := from.read(ignoreFile)
-	if err != nil && err != unix.ENOENT { // then nobody knows what is to be left out
+	if err != nil && !errors.Is(err, unix.ENOENT) { // then nobody knows what is to be left out
 		return nil, fmt.Errorf("read %s: %w", ignoreFile, hostdir.Unwrap(err))
 	}
 	f := &Filter{exclude: ignore.Parse(from.Exclude), ignored: list, dirs: map[string]string{".": ""}}

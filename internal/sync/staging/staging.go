@@ -200,7 +200,7 @@ func Sweep(in *os.File, owner string, left func(name, where string)) error {
 func ownerOf(d *os.File) (owner, where string, owned bool) {
 	f, err := hostdir.Open(d, ownerFile, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
-		return "", "", err != unix.ENOENT
+		return "", "", !errors.Is(err, unix.ENOENT)
 	}
 	defer f.Close()
 	text, _ := io.ReadAll(io.LimitReader(f, unix.PathMax)) // what cannot be read is another's

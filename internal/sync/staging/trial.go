@@ -137,7 +137,7 @@ func (t *Trial) Names(list []string) (string, error) {
 	made := map[uint64]string{} // by inode number
 	for _, name := range list {
 		f, err := t.Create(name)
-		if err == unix.EEXIST {
+		if errors.Is(err, unix.EEXIST) {
 			if st, err := hostdir.StatAt(t.File, name); err == nil {
 				return name, &OneNameError{made[st.Ino]}
 			}
@@ -207,7 +207,7 @@ func (t *Trials) place(dir string) (place, error) {
 	case err == nil:
 		at.rules, err = RulesOf(d)
 		d.Close()
-	case dir != "." && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP):
+	case dir != "." && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)):
 		at, err = t.place(path.Dir(dir))
 	}
 	if err == nil {
