@@ -120,6 +120,7 @@ func (m *merger) values(values []Value) []Value {
 	var out []Value
 	for _, v := range values {
 		replaces := slices.ContainsFunc(m.user.Values, func(u Value) bool { return u.Name == v.Name }) ||
+			slices.ContainsFunc(m.user.Set, func(u Value) bool { return u.Name == v.Name }) ||
 			slices.ContainsFunc(m.user.Env, func(e Entry) bool { return e.Value == v.Name })
 		if !replaces && !steers(v.Name) || m.widens(v.setting(), fmt.Sprintf("the variable %s", v.Name)) {
 			out = append(out, v)

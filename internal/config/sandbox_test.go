@@ -186,6 +186,8 @@ func TestSteers(t *testing.T) {
 	for name, want := range map[string]bool{
 		"PATH": true, "LD_PRELOAD": true, "BASH_ENV": true, "NODE_OPTIONS": true, "PYTHONSTARTUP": true, "http_proxy": true, "HTTPS_PROXY": true,
 		"ANTHROPIC_BASE_URL": true, "npm_config_registry": true, "GIT_SSH_COMMAND": true, "CLAUDE_CONFIG_DIR": true, "MANPAGER": true,
+		"VOLTA_HOME": true, "FNM_DIR": true, "SDKMAN_DIR": true, "GHCUP_INSTALL_BASE_PREFIX": true, "PIPX_HOME": true, "OPENCODE_CONFIG_CONTENT": true,
+		"GEMINI_CLI_SYSTEM_SETTINGS_PATH": true, "AIDER_TEST_CMD": true, "ANTHROPIC_CUSTOM_HEADERS": true, "SANDBOX": true, "ESBUILD_BINARY_PATH": true,
 		"TOKEN": false, "API_KEY": false, "DATABASE_URL": false, "DB_HOST": false, "NODE_ENV": false, "PLAIN": false, "DEBUG": false, "TZ": false, "MY_PATHS": false,
 	} {
 		if got := steers(name); got != want {
@@ -193,6 +195,11 @@ func TestSteers(t *testing.T) {
 		}
 	}
 	workspace := &Settings{Values: []Value{{"PATH", "/x", "e:1"}, {"A", "1", "e:2"}}}
+	for name, want := range map[string]bool{".codex": true, "go": true, "bin": true, "node_modules": true, "gopher": false, "project": false} {
+		if got := AskPlace(name, "/ws") != nil; got != want {
+			t.Errorf("a workspace called %s asks: %v", name, got)
+		}
+	}
 	for _, trusted := range []bool{true, false} {
 		merged, asks, err := Merge(&Settings{Values: []Value{{"PATH", "/mine", "u:1"}}}, workspace, "/ws", trusted)
 		if err != nil || len(asks) != 1 || asks[0].What != "the variable PATH" || len(merged.Values) != map[bool]int{true: 3, false: 2}[trusted] {

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/riverlytech/art/internal/sandbox/view"
@@ -29,11 +31,13 @@ var steering = strings.Fields(`
 	GIT_* SSH_* SSL_* CURL_* REQUESTS_CA_BUNDLE *_CA_BUNDLE *_CERT_FILE
 	OPENSSL_* VIM VIMINIT VIMRUNTIME GVIMINIT EXINIT NVIM_* EMACS* COMPILER_PATH GCC_* LIBRARY_PATH CPATH C_INCLUDE_PATH
 	CPLUS_INCLUDE_PATH CFLAGS CXXFLAGS CPPFLAGS LDFLAGS PKG_CONFIG* CMAKE_* PS0 PS1 PS2 PROMPT* INPUTRC LESS* WGETRC PSQL*
+	VOLTA_* FNM_* SDKMAN_* GHCUP_* PIPX_* N_PREFIX *_BIN_PATH *_BINARY_PATH *_EXECUTABLE_PATH
+	SANDBOX IS_SANDBOX CODEX_* GEMINI_CLI_* OPENCODE_* AIDER_* MSWEA_* *_CUSTOM_HEADERS *_API_HOST *_TEST_CMD *_LINT_CMD
 	HGRCPATH SVN_SSH RSYNC_* GNUPGHOME NETRC KUBECONFIG TF_CLI_* RIPGREP_CONFIG_PATH FZF_* BAT_* *_CONFIG_FILE *_CONFIG_PATH
 	DOTNET_* CORECLR_* ELECTRON_* GTK_* QT_* GIO_* GST_* GOCACHEPROG GOAUTH GODEBUG MAVEN_* MVNW_* GRADLE_* COREPACK_*
 	ERL_* ELIXIR_* JULIA_* GUILE_* OCAML* CAML_* MONO_* LEIN_* NVM_* PYENV_* RBENV_* ASDF_* MISE_* DIRENV_* NIX_* OPAM*
 	TAR_OPTIONS JJ_CONFIG CONFIG_SITE AWKPATH TCLLIBPATH GREP_OPTIONS PNPM_* CONDA_* POETRY_* *_PRELOAD *_STARTUP_HOOKS *_PLUGIN_PATH *_MODULE_PATH *_LOAD_PATH *_BEDROCK_URL
-	*_PROXY BASE_URL *_BASE_URL *API_BASE *_API_URL *ENDPOINT* DOCKER_HOST OLLAMA_HOST *CONFIG_DIR CODEX_HOME CLAUDE_CODE_*`)
+	*_PROXY BASE_URL *_BASE_URL *API_BASE *_API_URL *ENDPOINT* DOCKER_HOST OLLAMA_HOST *CONFIG_DIR CLAUDE_CODE_*`)
 
 // steers says whether a variable is one of these. Some programs take them in either case.
 func steers(name string) bool {
@@ -48,11 +52,26 @@ func steers(name string) bool {
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/nix", "/snap", "/var",
 	"/home", "/root"}
 
+// homeDirs are directories of a home that programs look into without being told, beside those whose names begin with a dot:
+// shells and Go for programs (bash's skel.profile, `go help install`), Node.js for modules, which it looks for in all
+// directories above a script (https://nodejs.org/api/modules.html).
+var homeDirs = []string{"bin", "go", "node_modules"}
+
+// AskPlace returns what a workspace of that name asks for by the place alone that it has in the guest's home, or nil: who
+// clones a repository may not have chosen its name.
+func AskPlace(name, workspace string) *Ask {
+	if !covers(filepath.Join(view.Home, name)) {
+		return nil
+	}
+	return &Ask{Setting{"name", name, workspace, strconv.Quote(name)}, fmt.Sprintf("a workspace at ~/%s", name)}
+}
+
 // covers says whether a mount at a place in the guest takes the place of a program, or of
 // what one is set up by, in the system, where the host has something, or in a home.
 func covers(guest string) bool {
 	if rest, ok := strings.CutPrefix(guest, view.Home+"/"); ok {
-		return strings.HasPrefix(rest, ".")
+		first, _, _ := strings.Cut(rest, "/")
+		return strings.HasPrefix(first, ".") || slices.Contains(homeDirs, first)
 	}
 	if _, err := os.Lstat(guest); err == nil {
 		return true

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,6 +23,9 @@ import (
 // settings he trusts. The file's name is the SHA-256 of the workspace's path without
 // links; in it is a JSON object, a [grant].
 const trustDir = "trust"
+
+// noContent is the content of a workspace without files of settings: its place in the guest may need trust too.
+const noContent = "none"
 
 // grant is trust of what a workspace's settings say: the content of their files, and
 // what came of it. The same text may come to allow more, by a link that leads elsewhere.
@@ -140,7 +144,7 @@ func (t *Trust) Has(content string, asks []Ask) (bool, error) {
 	if g.Workspace != spelled(t.workspace) {
 		return false, t.wrong(f.Name(), fmt.Errorf("it is of another workspace, %s", strconv.Quote(g.Workspace)))
 	}
-	return g.Content == content && !slices.ContainsFunc(asks, func(a Ask) bool { return !slices.Contains(g.Allows, spelled(a.What)) }), nil
+	return g.Content == cmp.Or(content, noContent) && !slices.ContainsFunc(asks, func(a Ask) bool { return !slices.Contains(g.Allows, spelled(a.What)) }), nil
 }
 
 // spelled is a text that may be no UTF-8, as paths are, for JSON.
@@ -183,7 +187,7 @@ func parseGrant(file string, text []byte) (*grant, error) {
 
 // Add makes the user trust settings with this content to allow what they ask for.
 func (t *Trust) Add(content string, asks []Ask) error {
-	g := grant{Workspace: spelled(t.workspace), Content: content}
+	g := grant{Workspace: spelled(t.workspace), Content: cmp.Or(content, noContent)}
 	for _, a := range asks {
 		g.Allows = append(g.Allows, spelled(a.What))
 	}

@@ -70,7 +70,7 @@ func (o *Options) findProgram(s *config.Settings) error {
 	if len(o.Command) == 0 || o.Command[0] == o.Preset {
 		name := o.preset.Program[0]
 		if program != nil {
-			name = filepath.Base(program.Path)
+			name = program.Path // not what else PATH may lead to by its name
 		}
 		arguments := o.preset.Arguments
 		if o.Database != "" {
@@ -123,9 +123,9 @@ func (o *Options) hold() (list []hold.Pattern) {
 	return list
 }
 
-// addPath has the guest's PATH begin with the directories of the preset's program, and what the guest itself installs with
-// the tools. Of the caller's PATH come those directories of which something is to be seen, and with tools also those that
-// everyone sees.
+// addPath has the guest's PATH begin with the directories of the preset's program. Of the caller's PATH come those
+// directories of which something is to be seen, and with tools also those that everyone sees. What a guest may have written
+// comes last: a program there takes the place of none of the host's.
 func (o *Options) addPath(s *config.Settings) error {
 	wide := o.preset != nil || len(s.Tools) > 0
 	if len(s.See) == 0 && !wide {
@@ -135,20 +135,19 @@ func (o *Options) addPath(s *config.Settings) error {
 	if err != nil {
 		return err
 	}
-	dirs := slices.Clone(o.dirs)
+	var dirs, last []string
 	add := func(list ...string) {
 		for _, dir := range list {
-			if !slices.Contains(dirs, dir) {
-				dirs = append(dirs, dir)
+			into := &dirs
+			if view.Within(dir, view.Home) && !slices.ContainsFunc(s.See, func(e config.Entry) bool { return view.Within(dir, e.Value) }) {
+				into = &last
+			}
+			if !slices.Contains(*into, dir) {
+				*into = append(*into, dir)
 			}
 		}
 	}
-	// What the guest has installed comes before what it was installed with.
-	for _, dir := range o.toolDirs {
-		if view.Within(dir, view.Home) {
-			add(dir)
-		}
-	}
+	add(o.dirs...)
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		dir = filepath.Clean(dir)
 		info, err := os.Stat(dir)
@@ -166,13 +165,13 @@ func (o *Options) addPath(s *config.Settings) error {
 	}
 	add(o.toolDirs...)
 	system := filepath.SplitList(view.Path)
-	if slices.ContainsFunc(dirs, func(dir string) bool { return !slices.Contains(system, dir) }) {
+	if last != nil || slices.ContainsFunc(dirs, func(dir string) bool { return !slices.Contains(system, dir) }) {
 		add(system...)
 		origin := config.Default
 		if len(s.See) > 0 {
 			origin = s.See[0].Origin
 		}
-		path := config.Value{Name: "PATH", Value: strings.Join(dirs, ":"), Origin: origin}
+		path := config.Value{Name: "PATH", Value: strings.Join(append(dirs, last...), ":"), Origin: origin}
 		s.Set = append([]config.Value{path}, s.Set...)
 	}
 	return nil

@@ -6,12 +6,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/gitdir"
+	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
@@ -24,6 +26,13 @@ func merged(o *Options, user, own *config.Settings, workspace string) (*config.S
 		fmt.Fprintf(os.Stderr, "art: warning: git tracks %s/%s: a commit can bring settings for your sessions\n", cli.Printable(workspace), config.Dir)
 	}
 	s, asks, err := config.Merge(user, own, workspace, false)
+	var place *config.Ask
+	if o.Name == "" {
+		place = config.AskPlace(filepath.Base(workspace), workspace)
+	}
+	if place != nil {
+		asks = append(asks, *place)
+	}
 	if err != nil || len(asks) == 0 {
 		return s, err
 	}
@@ -41,10 +50,13 @@ func merged(o *Options, user, own *config.Settings, workspace string) (*config.S
 		return s, err
 	}
 	hint := "if that is meant: art trust " + shellWord(workspace)
+	if place != nil {
+		hint = "let it have another name there: --name NAME; or " + hint
+	}
 	refused := func(a config.Ask) error {
 		return fmt.Errorf("%s: %s allows more than the user's settings do", a.Origin, a.What)
 	}
-	if o.Interactive && term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())) {
+	if place == nil && o.Interactive && term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())) {
 		for i, a := range asks {
 			err := fmt.Errorf("%w, and is left out", refused(a))
 			if i == len(asks)-1 {
@@ -122,9 +134,12 @@ func Trust(o *TrustOptions, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, asks, err := config.Merge(user, own, workspace, false)
+	_, asks, err := config.Merge(withPresets(user), own, workspace, false)
 	if err != nil {
 		return err
+	}
+	if place := config.AskPlace(filepath.Base(workspace), workspace); place != nil {
+		asks = append(asks, *place)
 	}
 	for _, a := range asks {
 		write := a.Write
@@ -147,6 +162,19 @@ func Trust(o *TrustOptions, w io.Writer) error {
 	}
 	done("art: the settings of %s are trusted, until they change\n", workspace)
 	return nil
+}
+
+// withPresets returns the user's settings with the variables of all presets: a workspace's own take the place of none in any
+// session without trust, and trust is of all sessions.
+func withPresets(user *config.Settings) *config.Settings {
+	s := *user
+	for _, name := range preset.Names() {
+		if p, err := preset.Load(name); err == nil { // one that cannot be read has no sessions
+			s.Env = slices.Concat(s.Env, p.Settings.Env)
+			s.Set = slices.Concat(s.Set, p.Settings.Set)
+		}
+	}
+	return &s
 }
 
 // done tells people, at a terminal, what a command that went well has done.
