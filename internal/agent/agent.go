@@ -20,6 +20,8 @@ import (
 	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
 	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/workspace"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // Options say how to make and show agents, and what may be done to them.
@@ -174,18 +176,23 @@ func Remove(name string, o *Options) error {
 	if !Is(name) {
 		return cli.WithHint(fail(errors.New("there is none")), "`art agent ls` shows all")
 	}
-	workspace := config.AgentWorkspace(os.Getenv, name)
-	left, err := os.ReadDir(workspace)
+	dir := config.AgentWorkspace(os.Getenv, name)
+	left, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(unwrapped(err))
 	}
+	if err == nil {
+		if err := idle(dir); err != nil {
+			return fail(err)
+		}
+	}
 	if len(left) > 0 && !o.Force {
-		if err := o.confirm(name, workspace); err != nil {
+		if err := o.confirm(name, dir); err != nil {
 			return fail(err)
 		}
 	}
 	// What a guest has written in the workspace goes first: where that fails, the agent is still there.
-	if err := home.RemoveTree(filepath.Dir(workspace)); err != nil {
+	if err := home.RemoveTree(filepath.Dir(dir)); err != nil {
 		return fail(err)
 	}
 	if err := os.RemoveAll(config.AgentDir(os.Getenv, name)); err != nil {
@@ -193,6 +200,30 @@ func Remove(name string, o *Options) error {
 	}
 	if !o.Quiet {
 		fmt.Fprintf(o.Stderr, "art: removed the agent %s; its home stays (art home rm), and so does its database (art list)\n", name)
+	}
+	return nil
+}
+
+// idle returns an error if a session works in a workspace: one whose changes stay apart, of which its database tells.
+func idle(dir string) error {
+	user, err := config.ReadUser(config.UserFile(os.Getenv), os.Getenv("HOME"), seccomp.Options)
+	if err != nil {
+		return err
+	}
+	databases, err := workspace.Directory(user)
+	if err != nil {
+		return err
+	}
+	w, err := workspace.At(databases, dir)
+	if err != nil || !w.Known {
+		return err
+	}
+	pid, open, err := sqlvfs.Writer(w.Database)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look whether a session has %s: %w", w.Database, err)
+	case open:
+		return cli.WithHint(fmt.Errorf("a session works in %s (process %d has its database)", dir, pid), "end that first")
 	}
 	return nil
 }
