@@ -9,8 +9,7 @@ MODULE   := github.com/riverlytech/art
 BIN      ?= .build/bin
 PROGRAMS ?= ./cmd/...
 RACE     ?=
-# A fixed length: git chooses one by how many objects the clone has.
-VERSION  := $(shell git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo devel)
+VERSION  := $(shell internal/packaging/version)
 STRIP    ?=
 LDFLAGS  := $(STRIP) -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/libexec.Dir=$(LIBEXECDIR)/art
 

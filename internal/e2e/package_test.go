@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -128,6 +129,61 @@ func TestPackageProfile(t *testing.T) {
 		if exists(filepath.Join(profiles, "art")) {
 			t.Errorf("with a parser that says %s, the profile stays", parser)
 		}
+	}
+}
+
+// TestVersion has internal/packaging/version say what builds of several trees are called.
+func TestVersion(t *testing.T) {
+	readme(t)
+	dir := filepath.Join(t.TempDir(), "tree")
+	version := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command(filepath.Join(dir, "internal/packaging/version"), args...)
+		cmd.Env = append(os.Environ(), "TZ=Asia/Tokyo")
+		return must(t, cmd)
+	}
+	git := func(at string, args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", at, "-c", "user.name=a", "-c", "user.email=a@b.c"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-03-01T23:00:00Z", "GIT_AUTHOR_DATE=2026-03-01T23:00:00Z")
+		must(t, cmd)
+	}
+	for name, content := range map[string]string{
+		"docs/CHANGELOG.md":          "# Changes\n\n## Unreleased\n\n- new\n\n## v1.2.0, 2026-01-01\n\n- this\n\n## v1.2.0-rc1\n\n- that\n",
+		"internal/packaging/version": read(t, filepath.Join(repo, "internal/packaging/version")),
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := version(); got != "v1.2.0\n" {
+		t.Errorf("without git it is %q", got)
+	}
+	git(filepath.Dir(dir), "init", "-q")
+	git(filepath.Dir(dir), "commit", "-q", "--allow-empty", "-m", "of another")
+	if got := version(); got != "v1.2.0\n" {
+		t.Errorf("in another's repository it is %q", got)
+	}
+	git(dir, "init", "-q")
+	git(dir, "add", ".")
+	git(dir, "commit", "-q", "-m", "first")
+	if got := version(); !like(regexp.MustCompile(`g[0-9a-f]{12}`).ReplaceAllString(got, "gHASH"), "v1.2.0-20260301-gHASH") {
+		t.Errorf("without a tag it is %q", got)
+	}
+	git(dir, "tag", "other")
+	git(dir, "tag", "v1.2.0")
+	git(dir, "commit", "-q", "--allow-empty", "-m", "second")
+	if got := version(); !like(regexp.MustCompile(`g[0-9a-f]{12}`).ReplaceAllString(got, "gHASH"), "v1.2.0-1-gHASH") {
+		t.Errorf("behind a tag it is %q", got)
+	}
+	if got := version("notes", "v1.2.0"); got != "- this\n\n" {
+		t.Errorf("of v1.2.0 the changelog says %q", got)
+	}
+	if out, err := exec.Command(filepath.Join(dir, "internal/packaging/version"), "notes", "v1.2.1").CombinedOutput(); err == nil {
+		t.Errorf("of a version that it does not name the changelog says %q", out)
 	}
 }
 
