@@ -10,6 +10,7 @@
 //	art-fuse to art     wrote N       what the guest has written; answered by
 //	art to art-fuse     done N, failed N
 //	art-fuse to art     removed N     the guest has removed the file
+//	art-fuse to art     other N       the guest has put something else there
 //
 // In a home that is a plain directory a [Directory] is both sides, in art. It compares content, since other sessions may
 // follow the same file, and one that was killed may have left something to be done.

@@ -275,6 +275,58 @@ func TestHost(t *testing.T) {
 	is(t, other, "guest")
 }
 
+// What is written while the last write is on its way to the host is not forgotten at the end.
+func TestLastWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for i := range 25 {
+		write(t, path, "host")
+		store := open(t, filepath.Join(t.TempDir(), "db"))
+		s := begin(t, store, []HostFile{{path, true}}, []File{{Path: "file"}})
+		s.replace("file", "first")
+		time.Sleep(quiet + time.Duration(i/5)*time.Millisecond)
+		s.replace("file", "last")
+		if told := s.end(); told != "" {
+			t.Error(told)
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != "last" {
+			t.Errorf("the host has %q, %v", data, err)
+		}
+		if got := s.cat("file"); got != "none" {
+			t.Errorf("%q is left", got)
+		}
+	}
+}
+
+// A file whose content the guest has not changed is the same one afterwards; one with several names too.
+func TestHostStays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	inode := func() uint64 {
+		var st unix.Stat_t
+		if err := unix.Stat(path, &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Ino
+	}
+	write(t, path, "host")
+	before := inode()
+	store := open(t, filepath.Join(t.TempDir(), "db"))
+	s := begin(t, store, []HostFile{{path, true}}, []File{{Path: "file"}})
+	s.replace("file", "host")
+	if told := s.end(); told != "" || inode() != before {
+		t.Errorf("the host's is another file; told %q", told)
+	}
+	s = begin(t, store, []HostFile{{path, true}}, []File{{Path: "file"}})
+	s.unlink("file")
+	parent, _, done, _ := s.walk("file")
+	if _, err := s.Mknod(guest, parent, "file", unix.S_IFIFO|0o600, 0); err != nil {
+		t.Fatal(err)
+	}
+	done()
+	if told := s.end(); !strings.Contains(told, "something else") {
+		t.Errorf("told %q", told)
+	}
+}
+
 // A server that has gone astray can write nothing that the guest may not.
 func TestHostRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")

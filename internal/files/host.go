@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -179,6 +180,9 @@ func (h *Host) handle(m *message) {
 	case m.kind == "removed":
 		f.told = fmt.Errorf("the guest removed its %s: the host's stays", f.Path)
 		return
+	case m.kind == "other":
+		f.told = fmt.Errorf("the guest made something else of its %s: the host's stays", f.Path)
+		return
 	case m.kind != "wrote" || m.fd == nil || !f.Writes:
 		return
 	}
@@ -202,20 +206,24 @@ func (f *hostFile) write(data []byte) error {
 		return err
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
 		return errors.New("it is no regular file any more")
+	case f.holds(data):
+		return nil // the guest has changed its mode or its times
 	case st.Nlink > 1 || hasACL(f):
-		err = f.overwrite(data)
-	default:
-		if err = f.replace(data, &st); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EROFS) {
-			err = f.overwrite(data)
+		return f.overwrite(data)
+	}
+	err = f.replace(data, &st)
+	for _, refused := range []error{unix.EACCES, unix.EPERM, unix.EROFS, unix.EBUSY} { // the last where something is mounted on it
+		if errors.Is(err, refused) {
+			return f.overwrite(data)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	if st, err = hostdir.StatAt(f.dir, f.name()); err == nil {
-		f.known = versionOf(&st)
-	}
 	return err
+}
+
+// holds says whether the file has that content.
+func (f *hostFile) holds(data []byte) bool {
+	s, err := readSide(f.dir, f.name())
+	return err == nil && s.regular() && bytes.Equal(s.data, data)
 }
 
 // hasACL says whether more than the mode tells who may read the file (acl(5)).
@@ -233,7 +241,7 @@ func hasACL(f *hostFile) bool {
 func (f *hostFile) replace(data []byte, st *unix.Stat_t) error {
 	name := "." + f.name()
 	name = fmt.Sprintf("%s.art-%d", name[:min(len(name), 200)], os.Getpid())
-	file, err := hostdir.Create(f.dir, name, 0o600)
+	file, named, err := f.create(name)
 	if err != nil {
 		return err
 	}
@@ -247,27 +255,67 @@ func (f *hostFile) replace(data []byte, st *unix.Stat_t) error {
 	if err == nil {
 		err = file.Sync()
 	}
+	if err == nil && !named {
+		_ = unix.Unlinkat(int(f.dir.Fd()), name, 0) // of a process of that number, which was killed in between
+		// open(2), O_TMPFILE: this takes no capability.
+		err = unix.Linkat(unix.AT_FDCWD, hostdir.Path(file), int(f.dir.Fd()), name, unix.AT_SYMLINK_FOLLOW)
+		named = err == nil
+	}
 	if err == nil {
 		err = unix.Renameat(int(f.dir.Fd()), name, int(f.dir.Fd()), f.name())
 	}
-	if err != nil {
+	if err != nil && named {
 		_ = unix.Unlinkat(int(f.dir.Fd()), name, 0) // the error is told
+	}
+	if err == nil {
+		f.wrote(file)
 	}
 	return err
 }
 
-// overwrite writes into the file itself. What is there is cut last, so that a full disk takes nothing.
+// create makes a file that has no name until it is written, where the file system can do that: nothing is left of it if art
+// is killed.
+func (f *hostFile) create(name string) (file *os.File, named bool, err error) {
+	fd, err := unix.Openat(int(f.dir.Fd()), ".", unix.O_RDWR|unix.O_TMPFILE|unix.O_CLOEXEC, 0o600)
+	if err == nil {
+		return os.NewFile(uintptr(fd), name), false, nil
+	}
+	file, err = hostdir.Create(f.dir, name, 0o600)
+	return file, true, err
+}
+
+// wrote notes the version that was written: what is under the name may be another's by now.
+func (f *hostFile) wrote(file *os.File) {
+	if st, err := hostdir.Stat(file); err == nil {
+		f.known = versionOf(&st)
+	}
+}
+
+// overwrite writes into the file itself. The room for that is taken before, and what is there is cut last, so that a full
+// disk takes nothing.
 func (f *hostFile) overwrite(data []byte) error {
 	file, err := hostdir.Open(f.dir, f.name(), unix.O_WRONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	if len(data) > 0 {
+		err = unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, int64(len(data)))
+	}
+	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+		if st, e := hostdir.Stat(file); e == nil {
+			_ = file.Truncate(st.Size) // gives back what was taken beyond the end
+		}
+		return err
+	}
 	if _, err = file.WriteAt(data, 0); err == nil {
 		err = file.Truncate(int64(len(data)))
 	}
 	if err == nil {
 		err = file.Sync()
+	}
+	if err == nil {
+		f.wrote(file)
 	}
 	return err
 }

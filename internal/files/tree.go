@@ -313,9 +313,12 @@ func (t *Tree) Connect(c fs.Cache) (disconnect func()) {
 func (t *Tree) End() {
 	close(t.stop)
 	<-t.ended
-	t.check()
 	timeout := time.After(answerWithin)
-	for slices.ContainsFunc(t.files, func(f *file) bool { return f.sending }) {
+	for {
+		// What was being sent may have been written again by the end.
+		if t.check(); !slices.ContainsFunc(t.files, func(f *file) bool { return f.sending }) {
+			break
+		}
 		select {
 		case m := <-t.answer:
 			if m.kind == "file" {
@@ -334,6 +337,8 @@ func (t *Tree) End() {
 		case err != nil:
 		case now.ino == 0 && f.agreed.ino != 0 && !f.Overlay:
 			_ = t.send("removed", f, -1) // or nobody is there to be told
+		case now.ino != 0 && !now.regular() && !f.Overlay:
+			_ = t.send("other", f, -1)
 		case now == f.agreed && !f.failed:
 			t.remove(Place{Path: f.Path})
 		}
