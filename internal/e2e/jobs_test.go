@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/e2e/screen"
 	"github.com/riverlytech/art/internal/processes"
 )
 
@@ -72,117 +74,117 @@ func faceWorkspace(t *testing.T) string {
 func TestSuspend(t *testing.T) {
 	for name, flags := range map[string]string{"overlay": " -d " + filepath.Join(t.TempDir(), "ws.db"), "direct": "", "traced": " --trace --trace-log /dev/null"} {
 		t.Run(name, func(t *testing.T) {
-			s, art := jobShell(t), "art -q -m "+faceWorkspace(t)+flags+" -- "
-			s.enter(art + "python3 face.py 1")
-			s.shows("begun 24x80")
+			s, art := screen.JobShell(t, "", nil), "art -q -m "+faceWorkspace(t)+flags+" -- "
+			s.Enter(art + "python3 face.py 1")
+			s.Shows("begun 24x80")
 			for _, key := range []string{"\x1a", "s"} {
-				s.keys(key)
-				s.shows("Stopped")
-				s.prompt()
-				if s.other() {
+				s.Keys(key)
+				s.Shows("Stopped")
+				s.Prompt()
+				if s.Other() {
 					t.Error("the shell is on the program's screen")
 				}
-				s.enter("echo so the sh''ell reads lines")
-				s.shows("\nso the shell reads lines")
-				s.resize(30, 100)
-				s.enter("fg")
-				s.shows("continued 30x100")
-				s.keys("x")
-				s.shows("key b'x'")
+				s.Enter("echo so the sh''ell reads lines")
+				s.Shows("\nso the shell reads lines")
+				s.Resize(30, 100)
+				s.Enter("fg")
+				s.Shows("continued 30x100")
+				s.Keys("x")
+				s.Shows("key b'x'")
 			}
-			s.keys("q")
-			s.enter("echo so it ga''ve $?")
-			s.shows("\nso it gave 7")
+			s.Keys("q")
+			s.Enter("echo so it ga''ve $?")
+			s.Shows("\nso it gave 7")
 
 			// The terminal's own key. The child is there before the word: one that is stopped between vfork and exec holds
 			// up its parent, which then does not stop.
-			s.enter(art + "sh -c 'sleep 100 & echo sleeps; wait'")
-			s.shows("\nsleeps")
-			s.keys("\x1a")
-			s.shows("Stopped")
-			s.enter("fg")
-			waitForeground(t, s.cmd.Process.Pid, "art")
-			s.keys("\x03")
-			s.prompt()
+			s.Enter(art + "sh -c 'sleep 100 & echo sleeps; wait'")
+			s.Shows("\nsleeps")
+			s.Keys("\x1a")
+			s.Shows("Stopped")
+			s.Enter("fg")
+			waitForeground(t, s.Cmd.Process.Pid, "art")
+			s.Keys("\x03")
+			s.Prompt()
 		})
 	}
 }
 
 // TestSuspendPipeline stops the whole job that art is one process of.
 func TestSuspendPipeline(t *testing.T) {
-	s := jobShell(t)
-	s.enter("art -q -m " + faceWorkspace(t) + " -- python3 face.py 2 | cat")
-	s.shows("begun 24x80")
-	s.keys("\x1a")
-	s.shows("Stopped")
-	s.enter("jobs; echo li''sted")
-	s.shows("\nlisted")
-	if text := s.text(); !strings.Contains(text, "Stopped") || strings.Contains(text, "Running") {
+	s := screen.JobShell(t, "", nil)
+	s.Enter("art -q -m " + faceWorkspace(t) + " -- python3 face.py 2 | cat")
+	s.Shows("begun 24x80")
+	s.Keys("\x1a")
+	s.Shows("Stopped")
+	s.Enter("jobs; echo li''sted")
+	s.Shows("\nlisted")
+	if text := s.Text(); !strings.Contains(text, "Stopped") || strings.Contains(text, "Running") {
 		t.Errorf("the shell says\n%s", text)
 	}
-	s.enter("fg")
-	s.shows("continued 24x80")
-	s.keys("q")
-	s.prompt()
+	s.Enter("fg")
+	s.Shows("continued 24x80")
+	s.Keys("q")
+	s.Prompt()
 }
 
 // TestPipelineLines shows lines that come to the terminal through another program: they begin at the left.
 func TestPipelineLines(t *testing.T) {
-	s, ws := jobShell(t), t.TempDir()
-	s.enter("art -q -m " + ws + " -- sh -c 'for i in one two; do echo $i; sleep 0.1; done; echo three >&2; sleep 0.2; echo four' | cat")
-	s.shows("\none\ntwo\nthree\nfour\n")
-	s.prompt()
+	s, ws := screen.JobShell(t, "", nil), t.TempDir()
+	s.Enter("art -q -m " + ws + " -- sh -c 'for i in one two; do echo $i; sleep 0.1; done; echo three >&2; sleep 0.2; echo four' | cat")
+	s.Shows("\none\ntwo\nthree\nfour\n")
+	s.Prompt()
 	// On a terminal of its own the command decides about its lines.
-	s.enter("art -q -m " + ws + " -- sh -c 'stty -opost; echo one; echo two; stty opost'")
-	s.shows("\none\n   two\n")
+	s.Enter("art -q -m " + ws + " -- sh -c 'stty -opost; echo one; echo two; stty opost'")
+	s.Shows("\none\n   two\n")
 }
 
 // TestNobodyContinues stops a command where there is no shell that could continue art: then it goes on.
 func TestNobodyContinues(t *testing.T) {
-	s := onScreen(t, "art", "-q", "-m", faceWorkspace(t), "--", "python3", "face.py", "1")
-	s.shows("begun 24x80")
-	s.keys("\x1a")
-	s.shows("continued 24x80")
-	s.keys("q")
-	if err := s.cmd.Wait(); s.cmd.ProcessState.ExitCode() != 7 {
+	s := screen.Start(t, exec.Command("art", "-q", "-m", faceWorkspace(t), "--", "python3", "face.py", "1"))
+	s.Shows("begun 24x80")
+	s.Keys("\x1a")
+	s.Shows("continued 24x80")
+	s.Keys("q")
+	if err := s.Cmd.Wait(); s.Cmd.ProcessState.ExitCode() != 7 {
 		t.Errorf("ended with %v", err)
 	}
 }
 
 // TestStopFromElsewhere stops art by the signal and not by the key, on a terminal and without one of its own.
 func TestStopFromElsewhere(t *testing.T) {
-	s, art := jobShell(t), "art -q -m "+faceWorkspace(t)
+	s, art := screen.JobShell(t, "", nil), "art -q -m "+faceWorkspace(t)
 	for _, flag := range []string{"", " -i=false"} {
-		s.enter(art + flag + " -- sh -c 'sleep 100 & echo begun; wait'")
-		s.shows("\nbegun")
-		s.signal("art", unix.SIGTSTP)
-		s.shows("Stopped")
-		s.enter("fg")
-		waitForeground(t, s.cmd.Process.Pid, "art")
+		s.Enter(art + flag + " -- sh -c 'sleep 100 & echo begun; wait'")
+		s.Shows("\nbegun")
+		signal(t, s, "art", unix.SIGTSTP)
+		s.Shows("Stopped")
+		s.Enter("fg")
+		waitForeground(t, s.Cmd.Process.Pid, "art")
 		if flag == "" {
-			s.keys("\x03")
+			s.Keys("\x03")
 		} else {
 			// Without a terminal of the guest's own, the caller's has the key.
-			s.keys("\x1a")
-			s.shows("Stopped")
-			s.enter("fg")
-			waitForeground(t, s.cmd.Process.Pid, "art")
-			s.keys("\x03")
+			s.Keys("\x1a")
+			s.Shows("Stopped")
+			s.Enter("fg")
+			waitForeground(t, s.Cmd.Process.Pid, "art")
+			s.Keys("\x03")
 		}
 	}
-	s.prompt()
+	s.Prompt()
 }
 
 // TestScreenIsRestored ends a program with a face before it can restore the screen.
 func TestScreenIsRestored(t *testing.T) {
 	for _, test := range []struct {
 		name, limits string
-		end          func(s *screen)
+		end          func(t *testing.T, s *screen.Screen)
 	}{
-		{"by a limit", `{"limits": {"time": "1s"}}`, func(*screen) {}},
-		{"by a signal", `{}`, func(s *screen) { s.keys("k") }},
-		{"by a signal to art", `{}`, func(s *screen) { s.signal("art", unix.SIGTERM) }},
-		{"with its file system", `{}`, func(s *screen) { s.signal("art-fuse", unix.SIGKILL) }},
+		{"by a limit", `{"limits": {"time": "1s"}}`, func(*testing.T, *screen.Screen) {}},
+		{"by a signal", `{}`, func(_ *testing.T, s *screen.Screen) { s.Keys("k") }},
+		{"by a signal to art", `{}`, func(t *testing.T, s *screen.Screen) { signal(t, s, "art", unix.SIGTERM) }},
+		{"with its file system", `{}`, func(t *testing.T, s *screen.Screen) { signal(t, s, "art-fuse", unix.SIGKILL) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ws := faceWorkspace(t)
@@ -193,31 +195,31 @@ func TestScreenIsRestored(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(config, "sandbox.json"), []byte(test.limits), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			s := jobShell(t)
-			s.enter("bind 'set enable-bracketed-paste off'")
-			s.enter("art -q -m " + ws + " -d " + filepath.Join(t.TempDir(), "ws.db") + " -- python3 face.py 1")
-			s.shows("begun 24x80")
-			test.end(s)
-			s.prompt()
-			if on, cursor := s.modes(); !cursor || slices.ContainsFunc(on, func(mode ansi.Mode) bool { return mode != ansi.ModeTextCursorEnable }) {
+			s := screen.JobShell(t, "", nil)
+			s.Enter("bind 'set enable-bracketed-paste off'")
+			s.Enter("art -q -m " + ws + " -d " + filepath.Join(t.TempDir(), "ws.db") + " -- python3 face.py 1")
+			s.Shows("begun 24x80")
+			test.end(t, s)
+			s.Prompt()
+			if on, cursor := s.Modes(); !cursor || slices.ContainsFunc(on, func(mode ansi.Mode) bool { return mode != ansi.ModeTextCursorEnable }) {
 				t.Errorf("left on: %v; the cursor is visible: %v", on, cursor)
 			}
-			if s.other() || !strings.Contains(s.text(), "art -q") {
-				t.Errorf("the screen is\n%s", s.text())
+			if s.Other() || !strings.Contains(s.Text(), "art -q") {
+				t.Errorf("the screen is\n%s", s.Text())
 			}
 		})
 	}
 }
 
 // signal sends sig to the program of that name that the shell has started.
-func (s *screen) signal(comm string, sig unix.Signal) {
-	s.t.Helper()
-	tree := processes.Tree(s.cmd.Process.Pid)
+func signal(t *testing.T, s *screen.Screen, comm string, sig unix.Signal) {
+	t.Helper()
+	tree := processes.Tree(s.Cmd.Process.Pid)
 	i := slices.IndexFunc(tree, func(p processes.Process) bool { return p.Comm == comm })
 	if i < 0 {
-		s.t.Fatalf("there is no %s: %v", comm, tree)
+		t.Fatalf("there is no %s: %v", comm, tree)
 	}
 	if err := unix.Kill(tree[i].PID, sig); err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 }
