@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// root returns the smallest directory that a program at the path real, which has no links, needs all of; or real itself,
-// if that is enough.
+// root returns the smallest directory that a program at the path real, which has no links, needs all of, where that is a
+// layout that installers make; or real itself. What lies beside a program in any other directory is its owner's, and none
+// of the guest's.
 func (h *Host) root(real string) string {
 	if at := strings.Index(real, "/.linuxbrew/"); at >= 0 {
 		return real[:at+len("/.linuxbrew")] // its libraries lead from one directory to another
@@ -29,36 +30,55 @@ func (h *Host) root(real string) string {
 	parent := filepath.Dir(dir)
 	switch filepath.Base(dir) {
 	case "bin", "sbin", "libexec":
-		// An installation has libraries beside its programs. Other directories of programs have many of them.
-		if isFile(filepath.Join(parent, "pyvenv.cfg")) || isFile(filepath.Join(parent, "codex-package.json")) || isDir(filepath.Join(parent, "lib")) && !h.shared(parent) {
-			return parent
-		}
-		if filepath.Base(real) == "volta-shim" {
+		if filepath.Base(real) == "volta-shim" || !h.shared(parent) && installed(parent) {
 			return parent
 		}
 		return real
 	case "shims": // which find the program in what is beside them
-		return parent
-	}
-	if h.shared(dir) {
+		if h.managed(parent) {
+			return parent
+		}
 		return real
 	}
-	return dir
+	if dir == filepath.Join(h.home(), ".claude/local") || filepath.Base(dir) == "pnpm" || dir == h.Getenv("PNPM_HOME") {
+		return dir // with scripts that start what is below it
+	}
+	return real
+}
+
+// marks are what a directory has beside bin where programs in that do not run without it, as patterns: a virtual
+// environment, a release of Codex, and installations of Node.js, Python, Ruby, Perl, PHP, R, Rust, Erlang, GHC, Java and Go.
+var marks = []string{"pyvenv.cfg", "codex-package.json", "lib/node_modules", "lib/python[23]*", "lib/ruby", "lib/perl5", "lib/php", "lib/R",
+	"lib/rustlib", "lib/erlang", "lib/ghc-[0-9]*", "lib/jvm.cfg", "lib/jrt-fs.jar", "jre/lib/rt.jar", "pkg/tool/*_*"}
+
+// installed says whether a directory is an installation, of which the programs in its bin need all.
+func installed(dir string) bool {
+	return slices.ContainsFunc(marks, func(mark string) bool {
+		found, _ := filepath.Glob(filepath.Join(escape(dir), mark)) // the patterns are well formed
+		return found != nil
+	})
+}
+
+// escape returns a path as a pattern that it alone matches.
+func escape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// managed says whether a directory is that of a version manager with shims.
+func (h *Host) managed(dir string) bool {
+	for _, variable := range []string{"PYENV_ROOT", "ASDF_DATA_DIR", "MISE_DATA_DIR", "RBENV_ROOT", "NODENV_ROOT"} {
+		if dir == h.Getenv(variable) {
+			return true
+		}
+	}
+	return slices.Contains([]string{".pyenv", ".asdf", ".rbenv", ".nodenv", "mise"}, filepath.Base(dir))
 }
 
 // shared says whether a directory holds what has nothing to do with each other.
 func (h *Host) shared(dir string) bool {
 	home := h.home()
-	if home == "" {
+	if home == "" || within(home, dir) || dir == filepath.Join(home, ".local") {
 		return true
-	}
-	if within(home, dir) {
-		return true
-	}
-	for _, known := range []string{".local", ".local/share", ".local/lib", ".local/state", ".config", ".cache", ".claude", ".codex", ".gemini", "bin", "opt", "src"} {
-		if dir == filepath.Join(home, known) {
-			return true
-		}
 	}
 	return slices.Contains([]string{"/usr", "/usr/local", "/opt", "/srv", "/tmp", "/var/tmp", "/home"}, dir)
 }

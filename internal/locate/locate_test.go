@@ -94,7 +94,7 @@ func TestFind(t *testing.T) {
 		},
 		"native": {
 			tree: []string{".local/share/agent/versions/2.1: ELF", ".local/bin/agent -> ~/.local/share/agent/versions/2.1"},
-			see:  "~/.local/bin/agent ~/.local/share/agent/versions",
+			see:  "~/.local/bin/agent ~/.local/share/agent/versions/2.1",
 			dirs: "~/.local/bin",
 		},
 		"native, beside its programs": {
@@ -109,17 +109,45 @@ func TestFind(t *testing.T) {
 			dirs: "~/.claude/local",
 		},
 		"pipx, with Python of pyenv": {
-			tree: []string{".pyenv/versions/3.12/bin/python3.12: ELF", ".pyenv/versions/3.12/lib/x: ", "venvs/agent/pyvenv.cfg: home = ~/.pyenv/versions/3.12/bin",
+			tree: []string{".pyenv/versions/3.12/bin/python3.12: ELF", ".pyenv/versions/3.12/lib/python3.12/x: ", "venvs/agent/pyvenv.cfg: home = ~/.pyenv/versions/3.12/bin",
 				"venvs/agent/bin/python -> ~/.pyenv/versions/3.12/bin/python3.12", "venvs/agent/bin/agent: #!~/venvs/agent/bin/python", ".local/bin/agent -> ~/venvs/agent/bin/agent"},
 			see:  "~/.local/bin/agent ~/venvs/agent ~/venvs/agent/bin/python ~/.pyenv/versions/3.12",
 			dirs: "~/.local/bin",
 		},
 		"uv, with a Python of uv's and a long path": {
-			tree: []string{"uv/python/cpython-3.12.1/bin/python3.12: ELF", "uv/python/cpython-3.12.1/lib/x: ", "uv/python/cpython-3.12 -> cpython-3.12.1", "uv/tools/agent/pyvenv.cfg: home = ~/uv/python/cpython-3.12/bin",
+			tree: []string{"uv/python/cpython-3.12.1/bin/python3.12: ELF", "uv/python/cpython-3.12.1/lib/python3.12/x: ", "uv/python/cpython-3.12 -> cpython-3.12.1", "uv/tools/agent/pyvenv.cfg: home = ~/uv/python/cpython-3.12/bin",
 				"uv/tools/agent/bin/python -> ~/uv/python/cpython-3.12/bin/python3.12", "uv/tools/agent/bin/agent: #!/bin/sh\n'''exec' '~/x' \"$0\"", ".local/bin/agent -> ~/uv/tools/agent/bin/agent",
 				"uv/tools/agent/bin/python3 -> python"},
 			see:  "~/.local/bin/agent ~/uv/tools/agent",
 			dirs: "~/.local/bin",
+		},
+		"a link into a directory of the user's": {
+			tree: []string{"Documents/backup.sh: #!/bin/sh", "Documents/tax: x", ".local/bin/agent -> ../../Documents/backup.sh"},
+			see:  "~/.local/bin/agent ~/Documents/backup.sh",
+			dirs: "~/.local/bin",
+		},
+		"a link into a project": {
+			tree: []string{"proj/bin/t: #!/bin/sh", "proj/lib/x: ", "proj/.env: KEY=x", ".local/bin/agent -> ~/proj/bin/t"},
+			see:  "~/.local/bin/agent ~/proj/bin/t",
+			dirs: "~/.local/bin",
+		},
+		"a directory in PATH": {
+			tree: []string{"notes/agent: ELF", "notes/diary: x"},
+			env:  []string{"PATH=~/notes"},
+			see:  "~/notes/agent",
+			dirs: "~/notes",
+		},
+		"somebody's shims": {
+			tree: []string{"work/shims/agent: ELF", "work/x: "},
+			env:  []string{"PATH=~/work/shims"},
+			see:  "~/work/shims/agent",
+			dirs: "~/work/shims",
+		},
+		"an installation with a name of patterns": {
+			tree: []string{"opt/py[1]/bin/agent: ELF", "opt/py[1]/lib/python3.12/x: "},
+			env:  []string{"PATH=~/opt/py[1]/bin"},
+			see:  "~/opt/py[1]/bin/agent ~/opt/py[1]",
+			dirs: "~/opt/py[1]/bin",
 		},
 		"pyenv's shim": {
 			tree:   []string{".pyenv/shims/agent: #!/usr/bin/env bash"},

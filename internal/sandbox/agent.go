@@ -62,7 +62,7 @@ func (o *Options) findProgram(s *config.Settings) error {
 	if o.preset == nil {
 		return nil
 	}
-	at, err := newPlaces(s.Workspace.Value)
+	at, err := newPlaces(s.Workspace.Value, s.Mounts)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (o *Options) addPath(s *config.Settings) error {
 	if len(s.See) == 0 && !wide {
 		return nil
 	}
-	at, err := newPlaces(s.Workspace.Value)
+	at, err := newPlaces(s.Workspace.Value, s.Mounts)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,8 @@ func (o *Options) addPath(s *config.Settings) error {
 	add := func(list ...string) {
 		for _, dir := range list {
 			into := &dirs
-			if view.Within(dir, view.Home) && !slices.ContainsFunc(s.See, func(e config.Entry) bool { return view.Within(dir, e.Value) }) {
+			written := slices.ContainsFunc(s.Mounts, func(m config.Mount) bool { return m.Writes() && view.Within(dir, m.Guest) })
+			if written || view.Within(dir, view.Home) && !slices.ContainsFunc(s.See, func(e config.Entry) bool { return view.Within(dir, e.Value) }) {
 				into = &last
 			}
 			if !slices.Contains(*into, dir) {
@@ -182,10 +183,11 @@ type places struct {
 	host      locate.Host
 	hides     func(path string) bool
 	homes     []string
-	workspace string // without symbolic links
+	workspace string   // without symbolic links
+	writes    []string // what the guest may write of the host
 }
 
-func newPlaces(workspace string) (*places, error) {
+func newPlaces(workspace string, mounts []config.Mount) (*places, error) {
 	account, err := newAccount()
 	if err != nil {
 		return nil, err
@@ -196,8 +198,12 @@ func newPlaces(workspace string) (*places, error) {
 		hides:     (&view.View{PersonalDirs: account.homes}).Hides(),
 		homes:     account.homes,
 		workspace: workspace,
+		writes:    writable(workspace, mounts),
 	}, nil
 }
+
+// seeing returns what finds out what has to be seen for a path.
+func (p *places) seeing() *seeing { return newSeeing(p.hides, p.homes, p.writes) }
 
 // hidden returns those of paths that the guest does not have, or does not have all of what leads there.
 func (p *places) hidden(paths []string) (list []string) {

@@ -21,7 +21,7 @@ func (s *session) tellMissing() {
 		return
 	}
 	name := s.payload.Command[0]
-	at, err := newPlaces(s.plan.Workspace)
+	at, err := newPlaces(s.plan.Workspace, nil)
 	if err != nil {
 		return
 	}
@@ -57,9 +57,9 @@ func (s *session) proposeSee(at *places, name string, program *locate.Program) {
 	if s.known {
 		command = "art run"
 	}
-	found := &seeing{hides: at.hides, homes: at.homes, links: map[string]string{}}
+	found := at.seeing()
 	for _, path := range see {
-		if err := found.add(config.Entry{Value: path}, at.workspace); err != nil {
+		if err := found.add(config.Entry{Value: path}); err != nil {
 			fmt.Fprintf(os.Stderr, "art: hint: yours is %s, and homes are hidden from the guest: install it for all users, or mount it (\"mounts\" in man art-config)\n", cli.Printable(program.Path))
 			return
 		}

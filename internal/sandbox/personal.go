@@ -37,7 +37,7 @@ func (o *Options) addOwn(s *config.Settings) error {
 	if len(s.Own) == 0 {
 		return nil
 	}
-	at, err := newPlaces(s.Workspace.Value)
+	at, err := newPlaces(s.Workspace.Value, s.Mounts)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,18 @@ func TestPrivate(t *testing.T) {
 		}
 	}
 	s := &seeing{homes: []string{home, "/usr/sbin"}}
+	elsewhere, err := filepath.EvalSymlinks(t.TempDir())
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(elsewhere, "copy/.ssh"), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(elsewhere, ".npmrc"), nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]string{
+		elsewhere + "/copy": elsewhere + "/copy/.ssh", elsewhere: "",
 		home: home, filepath.Dir(home): home, home + "/.ssh": home + "/.ssh", home + "/.ssh/id": home + "/.ssh",
 		home + "/.config": home + "/.config/gh", home + "/.config/tool": "", home + "/.cargo": home + "/.cargo/credentials.toml", home + "/.cargo/bin": "",
 		home + "/.claude": home + "/.claude/.credentials.json", home + "/.claude/local": "", home + "/.nvm": "", home + "/.sshx": "",

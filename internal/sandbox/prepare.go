@@ -131,6 +131,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		}
 		p.onRelease(release)
 	}
+	p.noteWritten(o, workspace, mounts)
 	if err := p.useHome(o, settings.Home.Value, root, mounts); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 // ListPresets writes all presets down, a line for each, with where its program is. It returns the exit code: 1 if one
 // cannot be read, which it says on standard error.
 func ListPresets(w io.Writer, asJSON bool) (code int, err error) {
-	at, err := newPlaces(".")
+	at, err := newPlaces("/nonexistent", nil)
 	if err != nil {
 		return cli.ExitArt, err
 	}
@@ -81,7 +81,7 @@ func CheckPreset(name string) ([]Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := newPlaces(".")
+	at, err := newPlaces("/nonexistent", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -105,14 +105,14 @@ func (p *places) checkTools(preset *config.Preset) (checks []Check) {
 		names = toolchain.Names()
 	}
 	host := &toolchain.Host{Getenv: os.Getenv, Home: view.Home}
-	s := &seeing{hides: p.hides, homes: p.homes, links: map[string]string{}}
+	s := p.seeing()
 	for _, name := range names {
 		tool := host.Find(name)
 		if tool == nil {
 			continue
 		}
 		for _, link := range tool.Links {
-			if err := s.add(config.Entry{Value: link, Origin: ofTool + name}, p.workspace); err != nil {
+			if err := s.add(config.Entry{Value: link, Origin: ofTool + name}); err != nil {
 				fix := "let it lead elsewhere, or do without it in art"
 				var h cli.Hinted
 				if errors.As(err, &h) && h.Hint() != "" {
@@ -127,9 +127,9 @@ func (p *places) checkTools(preset *config.Preset) (checks []Check) {
 
 // checkSeen says what has to be seen of the host for a program.
 func (p *places) checkSeen(program *locate.Program) (checks []Check) {
-	s := &seeing{hides: p.hides, homes: p.homes, links: map[string]string{}}
+	s := p.seeing()
 	for _, path := range p.hidden(program.See) {
-		if err := s.add(config.Entry{Value: path, Origin: "preset"}, "/nonexistent"); err != nil {
+		if err := s.add(config.Entry{Value: path, Origin: "preset"}); err != nil {
 			return append(checks, Check{What: "seen", Says: err.Error(), Fix: "install it for all users", Failed: true})
 		}
 	}

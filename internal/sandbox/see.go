@@ -21,7 +21,7 @@ func (p *prepared) see(entries []config.Entry, mounts []config.Mount, workspace 
 	if len(entries) == 0 {
 		return nil
 	}
-	s := &seeing{hides: p.plan.View.Hides(), homes: p.plan.View.PersonalDirs, links: map[string]string{}}
+	s := newSeeing(p.plan.View.Hides(), p.plan.View.PersonalDirs, writable(workspace, mounts))
 	hidden := func(path string) string {
 		i := slices.IndexFunc(p.plan.Hide, func(hidden string) bool { return view.Within(path, hidden) })
 		if i < 0 {
@@ -33,7 +33,7 @@ func (p *prepared) see(entries []config.Entry, mounts []config.Mount, workspace 
 		if strings.HasPrefix(e.Origin, ofTool) && hidden(view.Resolve(e.Value)) != "" {
 			continue // nobody has named it
 		}
-		if err := s.add(e, workspace); err != nil {
+		if err := s.add(e); err != nil {
 			return err
 		}
 	}
@@ -54,14 +54,57 @@ func (p *prepared) see(entries []config.Entry, mounts []config.Mount, workspace 
 
 // seeing is what has been found to be seen so far.
 type seeing struct {
-	hides func(path string) bool
-	homes []string
-	links map[string]string // what each says
-	paths []string          // without links
+	hides  func(path string) bool
+	homes  []string
+	writes []string // directories that this session's guest may write
+	state  string
+	links  map[string]string // what each says
+	paths  []string          // without links
+}
+
+func newSeeing(hides func(path string) bool, homes, writes []string) *seeing {
+	return &seeing{hides: hides, homes: homes, writes: writes, state: config.StateDir(os.Getenv), links: map[string]string{}}
+}
+
+// writable returns the directories of the host, without links, in which a guest may have made a link: the workspace, and
+// mounts that it writes.
+func writable(workspace string, mounts []config.Mount) []string {
+	dirs := []string{workspace}
+	for _, m := range mounts {
+		if m.Writes() {
+			dirs = append(dirs, view.Resolve(m.On(workspace)))
+		}
+	}
+	return dirs
+}
+
+// noteWritten remembers for later sessions what this one's guest may write of the host. Where that cannot be, they do not know,
+// which the user is told.
+func (p *prepared) noteWritten(o *Options, workspace string, mounts []config.Mount) {
+	dirs := writable(view.Resolve(workspace), mounts)
+	if o.Database != "" {
+		dirs = dirs[1:] // the workspace
+	}
+	for _, dir := range dirs {
+		if err := config.NoteWritten(config.StateDir(os.Getenv), dir); err != nil {
+			tell(o, "later sessions will not know that a guest could write %s, and follow links in it: %v", dir, unwrapped(err))
+			return
+		}
+	}
+}
+
+// planted returns the directory in which a link is that a guest may have made, or "".
+func (s *seeing) planted(link string) string {
+	for _, dir := range s.writes {
+		if view.Within(link, dir) {
+			return dir
+		}
+	}
+	return config.Written(s.state, link)
 }
 
 // add adds a path, and what it leads through.
-func (s *seeing) add(e config.Entry, workspace string) error {
+func (s *seeing) add(e config.Entry) error {
 	fail := func(err error, hint string) error {
 		return cli.WithHint(fmt.Errorf("%s: see %s: %w", e.Origin, e.Value, err), hint)
 	}
@@ -73,8 +116,9 @@ func (s *seeing) add(e config.Entry, workspace string) error {
 		return fail(err, "take it out, or see what is there")
 	}
 	for _, link := range links {
-		if view.Within(link.Path, workspace) {
-			return fail(fmt.Errorf("%s is a symbolic link in the workspace, which a guest may have made", link.Path), "write the path that it leads to: "+real)
+		if dir := s.planted(link.Path); dir != "" {
+			return fail(fmt.Errorf("%s is a symbolic link, which a guest may have made: guests write %s", link.Path, dir),
+				"if what it leads to is meant, write that path: "+real)
 		}
 	}
 	info, err := os.Lstat(real)
@@ -127,6 +171,9 @@ func (s *seeing) private(path string, named ...string) (what string, holds bool)
 				return secret, true
 			}
 		}
+	}
+	if secret := private.Inside(path); secret != "" {
+		return secret, true
 	}
 	for _, dir := range []string{"/home", "/root", "/run"} {
 		if path == dir {

@@ -20,7 +20,7 @@ func (o *Options) addTools(s *config.Settings) error {
 	if len(s.Tools) == 0 {
 		return nil
 	}
-	at, err := newPlaces(s.Workspace.Value)
+	at, err := newPlaces(s.Workspace.Value, s.Mounts)
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,9 @@ func (p *places) standsOn(tool *toolchain.Tool) []string {
 
 // showable returns those of paths that are hidden, lie in no other of them, and may be seen.
 func (p *places) showable(paths []string) (list []string) {
-	s := &seeing{hides: p.hides, homes: p.homes, links: map[string]string{}}
+	s := p.seeing()
 	for _, path := range p.hidden(paths) {
-		if !slices.Contains(list, path) && s.add(config.Entry{Value: path}, p.workspace) == nil {
+		if !slices.Contains(list, path) && s.add(config.Entry{Value: path}) == nil {
 			list = append(list, path)
 		}
 	}
