@@ -431,6 +431,36 @@ func TestDirectoryInTheWay(t *testing.T) {
 	is(t, outside, "outside")
 }
 
+// What a guest writes to a file that it has open is not lost when the host writes that too.
+func TestDirectoryOpen(t *testing.T) {
+	s := newShared(t, t.TempDir())
+	guest, host := filepath.Join(s.home, "log"), filepath.Join(s.host, "log")
+	write(t, host, "begun\n")
+	d := s.begin("log", HostFile{host, true})
+	log, err := os.OpenFile(guest, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	log.WriteString("guest 1\n")
+	is(t, host, "begun\nguest 1\n")
+	theirs, err := os.OpenFile(host, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs.WriteString("host\n")
+	theirs.Close()
+	is(t, guest, "begun\nguest 1\nhost\n")
+	log.WriteString("guest 2\n")
+	is(t, host, "begun\nguest 1\nhost\nguest 2\n")
+	replaceFile(t, host, "short\n")
+	is(t, guest, "short\n")
+	log.WriteString("guest 3\n")
+	d.endedWith(t)
+	is(t, host, "short\nguest 3\n")
+	s.left(t)
+}
+
 // A guest that writes while its file is being replaced keeps what it has written.
 func TestDirectoryExchange(t *testing.T) {
 	s := newShared(t, t.TempDir())

@@ -297,6 +297,48 @@ func TestLastWrite(t *testing.T) {
 	}
 }
 
+// What a server that was killed has left of the host's is not taken for the guest's.
+func TestKilled(t *testing.T) {
+	for _, overlay := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "file")
+		write(t, path, "host")
+		store := open(t, filepath.Join(t.TempDir(), "db"))
+		list, files := []HostFile{{path, !overlay}}, []File{{Path: "file", Overlay: overlay}}
+		kill := func(s *session) {
+			close(s.stop)
+			<-s.ended
+			unix.Shutdown(int(s.sock.Fd()), unix.SHUT_RDWR)
+			s.host.Told()
+		}
+		kill(begin(t, store, list, files))
+		write(t, path, "newer")
+		s := begin(t, store, list, files)
+		if got := s.cat("file") + s.cat("file.art"); got != "newernone" {
+			t.Errorf("overlay %v: the guest has %q", overlay, got)
+		}
+		if told := s.end(); told != "" || s.cat("file") != "none" {
+			t.Errorf("overlay %v: told %q", overlay, told)
+		}
+		// What the guest has written in place is its own.
+		s = begin(t, store, list, files)
+		_, e, done, err := s.walk("file")
+		if err == nil {
+			err = s.FileSystem.Write(guest, e.Ino, []byte("guest"), 0)
+		}
+		done()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kill(s)
+		write(t, path, "newest")
+		s = begin(t, store, list, files)
+		if got, want := s.cat("file")+s.cat("file.art"), map[bool]string{false: "newestguest", true: "guestnone"}[overlay]; got != want {
+			t.Errorf("overlay %v: the guest has %q, want %q", overlay, got, want)
+		}
+		s.end()
+	}
+}
+
 // A file whose content the guest has not changed is the same one afterwards; one with several names too.
 func TestHostStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")

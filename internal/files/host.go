@@ -291,27 +291,18 @@ func (f *hostFile) wrote(file *os.File) {
 	}
 }
 
-// overwrite writes into the file itself. The room for that is taken before, and what is there is cut last, so that a full
-// disk takes nothing.
+// overwrite writes into the file itself.
 func (f *hostFile) overwrite(data []byte) error {
+	has, err := readSide(f.dir, f.name())
+	if err != nil {
+		return err
+	}
 	file, err := hostdir.Open(f.dir, f.name(), unix.O_WRONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if len(data) > 0 {
-		err = unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, int64(len(data)))
-	}
-	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
-		if st, e := hostdir.Stat(file); e == nil {
-			_ = file.Truncate(st.Size) // gives back what was taken beyond the end
-		}
-		return err
-	}
-	if _, err = file.WriteAt(data, 0); err == nil {
-		err = file.Truncate(int64(len(data)))
-	}
-	if err == nil {
+	if err = rewrite(file, has.data, data); err == nil {
 		err = file.Sync()
 	}
 	if err == nil {

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -69,6 +70,10 @@ func (d *Directory) renew(e *entry, h *side) error {
 		return err
 	}
 	defer parent.Close()
+	if f := openWritten(parent, e.name()); f != nil {
+		defer f.Close()
+		return d.follow(e, f, h)
+	}
 	made, err := d.make(e, h)
 	if err != nil {
 		return fmt.Errorf("show %s: %w", e.record.host, err)
@@ -83,6 +88,72 @@ func (d *Directory) renew(e *entry, h *side) error {
 		return fmt.Errorf("show %s: %w", e.record.host, err)
 	}
 	return nil
+}
+
+// openWritten opens an entry that somebody has open to write it; nil if nobody has. What is written to it later would be lost
+// with another file in its place: a log for instance.
+func openWritten(parent *os.File, name string) *os.File {
+	at, err := hostdir.Open(parent, name, unix.O_PATH)
+	if err != nil {
+		return nil
+	}
+	defer at.Close()
+	if st, err := hostdir.Stat(at); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil
+	}
+	r, err := os.Open(hostdir.Path(at))
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	// A lease to read is refused if the file is open to be written (fcntl(2), F_SETLEASE).
+	if _, err = unix.FcntlInt(r.Fd(), unix.F_SETLEASE, unix.F_RDLCK); err == nil {
+		_, _ = unix.FcntlInt(r.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+		return nil
+	}
+	if !errors.Is(err, unix.EAGAIN) {
+		return nil
+	}
+	w, err := os.OpenFile(hostdir.Path(at), os.O_RDWR, 0)
+	if err != nil {
+		return nil
+	}
+	return w
+}
+
+// follow writes what the host has into an entry, from where that differs.
+func (d *Directory) follow(e *entry, f *os.File, h *side) error {
+	data, _, err := content(f)
+	if err != nil || sha256.Sum256(data) != e.record.agreed {
+		return ignore(err, errTooLarge) // it was written in between
+	}
+	if err := rewrite(f, data, h.data); err != nil {
+		return fmt.Errorf("show %s: %w", e.record.host, hostdir.Unwrap(err))
+	}
+	return e.record.agree(h.sum)
+}
+
+// rewrite makes a file hold other data than it does, in place. The room for that is taken before, so that a full disk takes
+// nothing of what is there, and what is too long is cut last.
+func rewrite(f *os.File, has, data []byte) error {
+	same := 0
+	for same < len(has) && same < len(data) && has[same] == data[same] {
+		same++
+	}
+	if len(data) > same {
+		err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, int64(same), int64(len(data)-same))
+		if err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+			_ = f.Truncate(int64(len(has))) // gives back what was taken beyond the end
+			return err
+		}
+		if _, err := f.WriteAt(data[same:], int64(same)); err != nil {
+			return err
+		}
+	}
+	if len(has) == len(data) {
+		return nil
+	}
+	return f.Truncate(int64(len(data)))
 }
 
 // exchanges is how often a guest may write while its file is being replaced.

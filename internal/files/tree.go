@@ -124,7 +124,7 @@ func (t *Tree) begin(f *file, from *os.File) error {
 		return err
 	}
 	_, e, done, err := t.walk(f.Path)
-	own := err == nil && e.Ino != 0 && !isPlace(&e) && !t.holds(&e, data)
+	own := err == nil && e.Ino != 0 && !isPlace(&e) && !t.holds(&e, data) && !t.untouched(&e)
 	done()
 	if own && f.Overlay {
 		return nil
@@ -141,6 +141,24 @@ func (t *Tree) begin(f *file, from *os.File) error {
 // isPlace says whether an entry is a mount point for a file, which a session has left behind.
 func isPlace(e *fs.Entry) bool {
 	return stateOf(e).regular() && e.Attr.Mode&0o7777 == 0o444 && e.Attr.Size == 0
+}
+
+// putAttribute is an extended attribute of each file that is put into a tree: the digest of what the host had. A server that
+// is killed leaves the file, and the next one finds by it whether that is still the host's.
+const putAttribute = "trusted.art.put"
+
+// untouched says whether an entry is a file that a session has put there, with what the host had then.
+func (t *Tree) untouched(e *fs.Entry) bool {
+	if !stateOf(e).regular() {
+		return false
+	}
+	put, err := t.Getxattr(e.Ino, putAttribute)
+	if err != nil {
+		return false
+	}
+	data, err := t.read(e.Ino)
+	sum := sha256.Sum256(data)
+	return err == nil && string(put) == string(sum[:])
 }
 
 // holds says whether an entry is a file with that content.
@@ -200,6 +218,10 @@ func (t *Tree) put(f *file, data []byte, st *unix.Stat_t) error {
 	if err == nil {
 		mtime := sqlvfs.Timespec{Sec: int64(st.Mtim.Sec), Nsec: int32(st.Mtim.Nsec)}
 		_, err = t.FileSystem.Setattr(t.as, e.Ino, fs.SetAttr{Mtime: &mtime})
+	}
+	if err == nil {
+		sum := sha256.Sum256(data)
+		err = t.FileSystem.Setxattr(e.Ino, putAttribute, sum[:], 0)
 	}
 	if err == nil {
 		err = t.FileSystem.Rename(parent, temporary, parent, name)
