@@ -18,6 +18,7 @@ import (
 
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -95,7 +96,11 @@ func flatten(ctx context.Context, stdout io.Writer, db, base, name string) error
 		_, err := fmt.Fprintf(stdout, "%s is self-contained: nothing of it is on the host\n", db)
 		return err
 	}
-	host, err := fs.OpenHost(base, db)
+	hidden, err := config.Hidden(os.Getenv, base)
+	if err != nil {
+		return err
+	}
+	host, err := fs.OpenHost(base, append(hidden, db)...)
 	if err != nil {
 		return fmt.Errorf("open workspace: %w", err)
 	}

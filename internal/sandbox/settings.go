@@ -1,13 +1,11 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
@@ -164,17 +162,7 @@ func values(entries []config.Entry) []string {
 // expanded returns the paths to hide, with what the patterns of settings match
 // now in their place. What --hide names is taken as it is.
 func expanded(entries []config.Entry) ([]string, error) {
-	var paths []string
-	for _, e := range entries {
-		if e.Origin == "--hide" || !strings.ContainsAny(e.Value, `*?[\`) {
-			paths = append(paths, e.Value)
-			continue
-		}
-		matches, err := filepath.Glob(e.Value)
-		if errors.Is(err, filepath.ErrBadPattern) {
-			return nil, fmt.Errorf("%s: hide %q: %w", e.Origin, e.Value, err)
-		}
-		paths = append(paths, matches...)
-	}
-	return paths, nil
+	named := slices.DeleteFunc(slices.Clone(entries), func(e config.Entry) bool { return e.Origin != "--hide" })
+	paths, err := config.Expand(slices.DeleteFunc(slices.Clone(entries), func(e config.Entry) bool { return e.Origin == "--hide" }))
+	return append(paths, values(named)...), err
 }

@@ -207,8 +207,12 @@ func (p *planner) openSource(a *item) (*os.File, error) {
 	f, err := p.host.openFile(a.source)
 	if err == nil {
 		var st unix.Stat_t
-		if st, err = hostdir.Stat(f); err == nil && fingerprintOf(&st) != a.version {
+		switch st, err = hostdir.Stat(f); {
+		case err != nil:
+		case fingerprintOf(&st) != a.version:
 			err = sqlvfs.ErrBaseChanged
+		case a.source != a.path && p.hides(a.source, a.version):
+			err = errHidden
 		}
 		if err != nil {
 			f.Close()

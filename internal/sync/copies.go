@@ -18,6 +18,10 @@ func (p *planner) gatherRenamed(a *item, o *sqlvfs.Origin, hidden map[string]boo
 		p.settle.lacking(a, fmt.Errorf("its entries are in another workspace: %s", o.Base))
 		return nil
 	}
+	if p.hidden.Has(o.Path) {
+		p.leaveHidden(a, o.Path)
+		return nil
+	}
 	st, err := p.host.stat(o.Path)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || err == nil && kind(st.Mode) != unix.S_IFDIR {
 		p.settle.lacking(a, &goneError{p.hostPath(o.Path)})
@@ -71,6 +75,10 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 		c.attr.Nlink = uint32(min(st.Nlink, 1<<31))
 		if err != nil {
 			p.settle.fail(c, err)
+			continue
+		}
+		if p.hides(c.source, c.version) { // the guest has not seen it: without, it has all
+			p.stays(c, c.source)
 			continue
 		}
 		if !p.look(c, d, name) {

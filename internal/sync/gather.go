@@ -130,6 +130,10 @@ func (p *planner) gatherFile(a *item) {
 			p.settle.fail(a, fmt.Errorf("its content is in another workspace: %s", o.Base))
 			return
 		}
+		if o.Path != a.path && p.hides(o.Path, o.Fingerprint) {
+			p.leaveHidden(a, o.Path)
+			return
+		}
 	}
 	p.follow(a)
 	p.addReplacing(a)
@@ -146,7 +150,7 @@ func (p *planner) follow(a *item) {
 		return // it has both names, or something else has the old one
 	}
 	st, err := p.host.stat(from)
-	if err != nil || kind(st.Mode) != unix.S_IFREG || fingerprintOf(&st) == was.Fingerprint {
+	if err != nil || p.hides(from, fingerprintOf(&st)) || kind(st.Mode) != unix.S_IFREG || fingerprintOf(&st) == was.Fingerprint {
 		return
 	}
 	old := *a

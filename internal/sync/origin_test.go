@@ -351,3 +351,39 @@ func TestRenamedDirectoryThatTheHostRemoves(t *testing.T) {
 	}
 	wantContent(t, b.path("e/y"), "of the guest")
 }
+
+// Wherever a database says that content comes from: what no guest sees is no source of it.
+func TestPullBringsNothingHidden(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	b := newBench(t)
+	b.write(".art/config/.env", "TOKEN=secret")
+	b.write(".art/config/sandbox.json", `{"hide": ["d/k*"]}`)
+	b.write("d/key", "secret")
+	must(t, os.Link(b.path("d/key"), b.path("another")))
+	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
+		for name, from := range map[string]string{"x": ".art/config/.env", "y": "d/key", "z": "another"} {
+			b.copyUp(s, ws, name, from, same)
+		}
+		s.Lock()
+		defer s.Unlock()
+		must(t, s.SetWhiteout(ws, "d"))
+		must(t, s.SetWhiteout(ws, "another"))
+	})
+	out, told, err := b.run(Pull, b.ws)
+	if !errors.Is(err, ErrConflicts) {
+		t.Error(err)
+	}
+	for _, name := range []string{"x", "y", "z"} {
+		if _, err := os.Lstat(b.path(name)); err == nil {
+			t.Errorf("%s was brought:\n%s", name, out)
+		}
+	}
+	for _, at := range []string{".art/config/.env", "d/key", "another"} {
+		if !strings.Contains(told, "HELD ws/"+at+": it is hidden from guests, and stays\n") {
+			t.Errorf("not named: %s:\n%s", at, told)
+		}
+		if _, err := os.Lstat(b.path(at)); err != nil {
+			t.Error(err)
+		}
+	}
+}

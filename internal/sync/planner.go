@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/sync/held"
+	"github.com/riverlytech/art/internal/sync/hidden"
 	"github.com/riverlytech/art/internal/sync/report"
 	"github.com/riverlytech/art/internal/sync/rows"
 	"github.com/riverlytech/art/internal/sync/selection"
@@ -57,6 +58,7 @@ type planner struct {
 
 	settings *settings.Settings
 	byPreset *held.Asked
+	hidden   *hidden.Paths // see hidden.go
 
 	notDone []*item           // that are left
 	repos   map[string]*repo  // by git directory; nil: none that both sides have
@@ -89,6 +91,8 @@ type settler interface {
 	fail(a *item, err error)
 	// lacking is told of a directory that cannot be complete.
 	lacking(a *item, err error)
+	// unseen is told of a path of the host that stays, since no guest sees it.
+	unseen(rel string)
 }
 
 // compare gathers all items, decides about them, and plans operations. The error is one that ends the run.

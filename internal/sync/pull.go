@@ -142,6 +142,9 @@ func (p *planner) join() (err error) {
 	if p.host.db, err = identity.FilesOf(p.database()); err != nil {
 		return fmt.Errorf("find %s: %w", p.opt.DB, err)
 	}
+	if err := p.loadHidden(); err != nil {
+		return err
+	}
 	if p.id, err = p.host.tree(p.name); err != nil || p.store == nil {
 		return err
 	}

@@ -319,6 +319,8 @@ func (p *pusher) entry(in dir, f *found) (*folder, error) {
 	why := skipped(at)
 	if p.own[at] {
 		why = "skipped: it holds the user's settings of art"
+	} else if why == "" && p.hides(at, fingerprintOf(st)) {
+		why = "skipped: " + errHidden.Error()
 	}
 	if why != "" {
 		p.report.Note(p.guestPath(at), why)

@@ -76,6 +76,10 @@ func (p *planner) gatherGone(in *item, d dir, names []string) error {
 		if skipped(a.path) != "" || d.hasDatabase(name, &st) {
 			continue
 		}
+		if p.hides(a.path, a.now) {
+			p.leaveHidden(a, a.path)
+			continue
+		}
 		if err := p.gatherRemoval(a, false); err != nil {
 			return err
 		}
@@ -115,6 +119,8 @@ func (p *planner) gatherRemoval(a *item, seen bool) error {
 		case st.Mode == 0: // it is gone meanwhile
 		case d.hasDatabase(name, &st) || skipped(c.path) != "" || p.ofGit(c.path):
 			p.leave(c)
+		case p.hides(c.path, fingerprintOf(&st)):
+			p.leaveHidden(c, c.path)
 		default:
 			p.meet(c, &st)
 			c.was = p.baselineOf(c)

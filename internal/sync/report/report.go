@@ -48,6 +48,7 @@ type Reporter struct {
 	conflicts int
 	stay      int // conflicts that no flag resolves
 	helds     []heldPath
+	hiddens   []heldPath     // of these nothing is allowed
 	outs      map[string]int // paths that were left out, by what did it
 
 	noting sync.Mutex // makes note one step, which several goroutines call
@@ -173,6 +174,13 @@ func (r *Reporter) Stays(path, why string) {
 // one directory.
 func (r *Reporter) Held(path, why string) { r.helds = append(r.helds, heldPath{path, why}) }
 
+// Hidden names a path that is held back, and that no permission brings. It may be met several times.
+func (r *Reporter) Hidden(path, why string) {
+	if h := (heldPath{path, why}); !slices.Contains(r.hiddens, h) {
+		r.hiddens = append(r.hiddens, h)
+	}
+}
+
 type heldPath struct{ path, why string }
 
 func (r *Reporter) leave(what, name, why string) {
@@ -262,6 +270,9 @@ func (r *Reporter) hint(held []heldPath) string {
 	if len(held) > 0 {
 		hints = append(hints, allowing(held))
 	}
+	if len(r.hiddens) > 0 {
+		hints = append(hints, "what is hidden is yours to move or remove on the host")
+	}
 	return strings.Join(hints, "; ")
 }
 
@@ -282,7 +293,8 @@ func (r *Reporter) End(err error) error {
 	r.Erase()
 	r.Flush()
 	helds := r.helds
-	held := len(helds)
+	held := len(helds) + len(r.hiddens)
+	r.helds = slices.Concat(helds, r.hiddens)
 	r.tellHeld()
 	if r.opt.Total && !r.opt.Quiet && err == nil {
 		r.total(held)

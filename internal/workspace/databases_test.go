@@ -1,4 +1,4 @@
-package sandbox
+package workspace
 
 import (
 	"encoding/binary"
@@ -33,10 +33,10 @@ func TestDatabasesBeside(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "directory"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := databasesBeside(filepath.Join(dir, "own.db")); !slices.Equal(got, []string{filepath.Join(dir, "other")}) {
+	if got := Beside(filepath.Join(dir, "own.db")); !slices.Equal(got, []string{filepath.Join(dir, "other")}) {
 		t.Errorf("%q", got)
 	}
-	if got := databasesBeside(filepath.Join(dir, "none", "x.db")); got != nil {
+	if got := Beside(filepath.Join(dir, "none", "x.db")); got != nil {
 		t.Errorf("%q", got)
 	}
 }
