@@ -333,6 +333,7 @@ func (s *session) retry(why error) {
 		s.stageDone = nil
 	}
 	<-s.status
+	s.status = nil // its next one makes another
 	s.link.Close()
 	if err := s.fallBack(why); err != nil {
 		s.fail(err)

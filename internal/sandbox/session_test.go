@@ -22,6 +22,11 @@ import (
 func TestMain(m *testing.M) {
 	switch {
 	case os.Args[0] == stage.Name:
+		if _, err := os.Stat(noFUSE); err == nil {
+			if err := unix.Mount(os.DevNull, "/dev/fuse", "", unix.MS_BIND, ""); err != nil {
+				panic(err)
+			}
+		}
 		os.Exit(stage.Main())
 	case os.Args[0] == stage.Stub:
 		os.Exit(stub.Main())
@@ -30,6 +35,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// noFUSE is a file in the working directory of a test, where the stage cannot mount FUSE.
+const noFUSE = "no-fuse"
 
 var errForced = errors.New("refused by the test")
 
@@ -178,6 +186,21 @@ func TestServerFailures(t *testing.T) {
 				t.Errorf("%s (%v): it took %v, and %v without a failure", test.mode, refusal, d, usual)
 			}
 		}
+	}
+}
+
+// What the kernel refuses in the stage, fusermount3 does; where it cannot either, the session ends.
+func TestRefusalInTheStage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(noFUSE, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code, err := overlay(t, serves, nil, "sh", "-c", "echo ran; exit 5"); code != 5 || err != nil || out != "ran\n" {
+		t.Errorf("%q, exit code %d, %v", out, code, err)
+	}
+	// Without art-fuse there is nobody to give the mount to.
+	if _, code, err := overlay(t, ends, nil, "true"); code != cli.ExitArt || err == nil || !strings.HasPrefix(err.Error(), "start art-fuse: it ended") {
+		t.Errorf("exit code %d, %v", code, err)
 	}
 }
 

@@ -26,6 +26,9 @@ func (s *session) newStatus() (*os.File, error) {
 
 // exitStatus returns the payload's exit code, once the sandbox has ended, if it ran.
 func (s *session) exitStatus() (code int, known bool) {
+	if s.status == nil {
+		return 0, false // there was none to the end
+	}
 	code, known = exitCode(<-s.status)
 	return code, known && s.guest != nil
 }
