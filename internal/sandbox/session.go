@@ -145,6 +145,11 @@ func (s *session) prepare(o *Options, refusal error) (err error) {
 		if err = begun; err == nil {
 			err = s.chooseIDs()
 		}
+		if err != nil {
+			s.prepared.failed = true
+			s.release()
+			s.closeIDs()
+		}
 	}
 	if err != nil {
 		s.dismiss()
