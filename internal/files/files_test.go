@@ -1,6 +1,8 @@
 package files
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -337,6 +339,31 @@ func TestKilled(t *testing.T) {
 		}
 		s.end()
 	}
+}
+
+// What a guest has put in the way of a file does not keep the next session from starting.
+func TestInTheWay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	write(t, path, "host")
+	store := open(t, filepath.Join(t.TempDir(), "db"))
+	s := begin(t, store, nil, nil)
+	names := []string{fmt.Sprintf(".art-%x", sha256.Sum256([]byte("file"))), "file", "file.art"}
+	for n := range 100 {
+		names = append(names, fmt.Sprint("file.art", n))
+	}
+	for _, name := range names {
+		e, err := s.Mkdir(guest, fs.RootIno, name, 0o755)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Forget(e.Ino, 1)
+	}
+	s.End()
+	s = begin(t, store, []HostFile{{path, true}}, []File{{Path: "file"}})
+	if got := s.cat("file"); got != "host" {
+		t.Errorf("the guest has %q", got)
+	}
+	s.end()
 }
 
 // A file whose content the guest has not changed is the same one afterwards; one with several names too.

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -83,7 +85,7 @@ func Begin(tree fs.FileSystem, as fs.Caller, places []Place, list []File, sock *
 	}
 	for _, p := range places {
 		if err := t.makePlace(p); err != nil {
-			return nil, fmt.Errorf("make a place for the mount at ~/%s: %w", p.Path, err)
+			return nil, hinted(fmt.Errorf("make a place for the mount at ~/%s: %w", p.Path, err))
 		}
 	}
 	for _, f := range list {
@@ -98,7 +100,7 @@ func Begin(tree fs.FileSystem, as fs.Caller, places []Place, list []File, sock *
 		if err == nil {
 			f := t.files[m.file]
 			if err = t.begin(f, m.fd); err != nil {
-				err = fmt.Errorf("show the host's file at ~/%s: %w", f.Path, err)
+				err = hinted(fmt.Errorf("show the host's file at ~/%s: %w", f.Path, err))
 			}
 			m.close()
 		}
@@ -107,6 +109,14 @@ func Begin(tree fs.FileSystem, as fs.Caller, places []Place, list []File, sock *
 		}
 	}
 	return t, nil
+}
+
+// hinted says what to do where a guest has put something on the way.
+func hinted(err error) error {
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EEXIST) {
+		err = cli.WithHint(err, "a guest has put something else in its way: start a session without this mount, and remove that there")
+	}
+	return err
 }
 
 // begin puts a file in its place. What is there of an earlier session is the guest's, and is not lost.
@@ -172,9 +182,12 @@ func (t *Tree) holds(e *fs.Entry, data []byte) bool {
 
 // setAside gives what has a file's name another one.
 func (t *Tree) setAside(name string) error {
-	for n := range 100 {
+	for n := range 101 {
 		to := name + ".art"
-		if n > 0 {
+		switch {
+		case n == 100: // a guest has taken the names
+			to += "-" + rand.Text()
+		case n > 0:
 			to += fmt.Sprint(n)
 		}
 		if moved, err := t.moveTo(name, to); moved || err != nil {
@@ -208,6 +221,10 @@ func (t *Tree) put(f *file, data []byte, st *unix.Stat_t) error {
 	name, temporary := path.Base(f.Path), fmt.Sprintf(".art-%x", sha256.Sum256([]byte(f.Path)))
 	_ = t.FileSystem.Unlink(parent, temporary) // of a session that was killed
 	e, err := t.FileSystem.Mknod(t.as, parent, temporary, unix.S_IFREG|st.Mode&0o777, 0)
+	if errors.Is(err, syscall.EEXIST) { // a guest has made a directory of that name
+		temporary = ".art-" + rand.Text()
+		e, err = t.FileSystem.Mknod(t.as, parent, temporary, unix.S_IFREG|st.Mode&0o777, 0)
+	}
 	if err != nil {
 		return err
 	}
