@@ -39,9 +39,7 @@ func TestWhatIsHiddenHasABaseline(t *testing.T) {
 	s.write("ws/again", []byte("x"), 0)
 	s.must(s.unlink("ws/again"))
 	s.must(s.store.Sync())
-	s.store.Lock()
-	got, err := s.store.Baselines(s.overlay.tree())
-	s.store.Unlock()
+	got, err := sqlvfs.Query(s.store, func(db *sqlvfs.Tx) (map[string]*sqlvfs.Baseline, error) { return db.Baselines(s.overlay.tree()) })
 	s.must(err)
 	delete(seen, "kept")
 	for path, fp := range seen {

@@ -11,44 +11,42 @@ import (
 // or linked. They share the Store, and no inode.
 
 // innerRoot returns the database's directory for the base, acquired, and makes it if it is not there.
-func (o *Overlay) innerRoot() (in *sqlvfs.Inode, err error) {
-	err = o.view(func(t *tx) error {
-		root := t.db.Root()
-		c, ok, _, err := t.db.Child(root, t.name)
-		if err != nil {
-			return err
-		}
-		if ok {
-			in, err = t.db.Get(c.Ino)
-			if err == nil && !in.Attr.IsDir() {
-				t.db.Put(in)
-				err = fmt.Errorf("%q in the database is not a directory", t.name)
-			}
-			return err
-		}
-		now, err := t.lstat(".")
-		if err == nil {
-			err = now.err
-		}
-		if err != nil {
-			return err
-		}
-		if in, err = t.db.New(now.attr); err != nil {
-			return err
-		}
-		t.db.SetOrigin(in, &sqlvfs.Origin{Base: t.name, Path: ".", Number: uint64(in.Ino), Fingerprint: now.fp, Mode: now.attr.Mode})
-		if err := t.db.Link(root, t.name, in); err != nil {
-			in.Attr.Nlink = 0
+func (t *tx) innerRoot() (*sqlvfs.Inode, error) {
+	root := t.db.Root()
+	c, ok, _, err := t.db.Child(root, t.name)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		in, err := t.db.Get(c.Ino)
+		if err == nil && !in.Attr.IsDir() {
 			t.db.Put(in)
-			return err
+			err = fmt.Errorf("%q in the database is not a directory", t.name)
 		}
-		if root.Attr.Nlink > 1 { // see addSubdirectory
-			root.Attr.Nlink++
-			t.db.Dirty(root)
-		}
-		return nil
-	})
-	return in, err
+		return in, err
+	}
+	now, err := t.lstat(".")
+	if err == nil {
+		err = now.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	in, err := t.db.New(now.attr)
+	if err != nil {
+		return nil, err
+	}
+	t.db.SetOrigin(in, &sqlvfs.Origin{Base: t.name, Path: ".", Number: uint64(in.Ino), Fingerprint: now.fp, Mode: now.attr.Mode})
+	if err := t.db.Link(root, t.name, in); err != nil {
+		in.Attr.Nlink = 0
+		t.db.Put(in)
+		return nil, err
+	}
+	if root.Attr.Nlink > 1 { // see addSubdirectory
+		root.Attr.Nlink++
+		t.db.Dirty(root)
+	}
+	return in, nil
 }
 
 // reserved tells whether a name in the root is that of another base, which is not shown there.

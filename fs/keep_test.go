@@ -71,10 +71,12 @@ func TestLaterSessionsKeepWhatEarlierOnesDidNot(t *testing.T) {
 	s.write("ws/f", []byte("mine"), 0)
 	s.remount(t)
 	ino := s.stat("ws/f").Ino
-	hashed := func() bool {
-		s.overlay.store.Lock()
-		defer s.overlay.store.Unlock()
-		return s.overlay.nodes[ino].in.Origin.Hash != ""
+	hashed := func() (is bool) {
+		s.overlay.view(func(x *tx) error {
+			is = x.nodes[ino].in.Origin.Hash != ""
+			return nil
+		})
+		return is
 	}
 	end := s.overlay.Keep(Keeping{Last: time.Minute})
 	for until := time.Now().Add(time.Minute); !hashed() && time.Now().Before(until); {

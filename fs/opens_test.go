@@ -20,7 +20,7 @@ func TestHomeAndWorkspaceOpen(t *testing.T) {
 			t.Errorf("%q shows mode %o, want %o", path, mode, want)
 		}
 	}
-	if mode := s.store.Root().Attr.Mode; mode != syscall.S_IFDIR {
+	if mode := s.overlay.nodes[RootIno].in.Attr.Mode; mode != syscall.S_IFDIR {
 		t.Errorf("the database keeps mode %o of the home", mode)
 	}
 	// What comes into the workspace's place opens too.

@@ -394,12 +394,14 @@ func TestHostChangesOfUntouchedObjectsShow(t *testing.T) {
 func TestPushedWorkspaceShowsTheHosts(t *testing.T) {
 	s := newSession(t)
 	s.plant("d/f", []byte("the host's"))
-	s.store.Lock()
-	in, err := s.store.New(sqlvfs.Attr{Mode: syscall.S_IFDIR | 0o755, Nlink: 2})
-	s.must(err)
-	s.must(s.store.Link(s.store.Root(), workspace, in))
-	s.store.Put(in)
-	s.store.Unlock()
+	s.must(s.store.Update(func(db *sqlvfs.Tx) error {
+		in, err := db.New(sqlvfs.Attr{Mode: syscall.S_IFDIR | 0o755, Nlink: 2})
+		if err != nil {
+			return err
+		}
+		defer db.Put(in)
+		return db.Link(db.Root(), workspace, in)
+	}))
 	s.remount(t)
 	s.reads("ws/d/f", []byte("the host's"))
 	s.must(s.rename("ws", "moved"))

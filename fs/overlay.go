@@ -110,7 +110,7 @@ const top = ""
 // NewOverlay puts an overlay together. It changes nothing, but that of an inner base the root is made in the database.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}}
-	o.tx = tx{Overlay: o, db: o.store}
+	o.tx = tx{Overlay: o}
 	if o.logf == nil {
 		o.logf = log.Printf
 	}
@@ -120,18 +120,21 @@ func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	if opt.Owner != nil {
 		o.shown = *opt.Owner
 	}
-	root := &node{
-		ino: RootIno, lookups: 1, in: opt.Store.Root(),
-		path: top, based: o.host != nil, parentIno: RootIno,
-	}
+	root := &node{ino: RootIno, lookups: 1, path: top, based: o.host != nil, parentIno: RootIno}
 	if o.inner {
-		var err error
-		if root.in, err = o.innerRoot(); err != nil {
-			return nil, err
-		}
 		root.path = "."
 	}
 	o.nodes[RootIno] = root
+	err := o.view(func(t *tx) (err error) {
+		root.in = t.db.Root()
+		if t.inner {
+			root.in, err = t.innerRoot()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	return o, nil
 }
 

@@ -76,14 +76,15 @@ func (s *inProcess) remount(t rapid.TB) {
 	plus := s.plus
 	s.forget()
 	s.disconnect() // what was in doubt is held until it is settled
-	s.store.Lock()
-	if n := len(s.overlay.nodes); n != 1 {
-		t.Errorf("%d nodes are live though the kernel has forgotten all but the root", n)
-	}
-	if ws := s.overlay.watches; ws != nil && (ws.count != 0 || len(ws.byID) != 0 || ws.root != nil) {
-		t.Errorf("%d directories are watched though the kernel has forgotten all but the root", ws.count)
-	}
-	s.store.Unlock()
+	s.overlay.view(func(*tx) error {
+		if n := len(s.overlay.nodes); n != 1 {
+			t.Errorf("%d nodes are live though the kernel has forgotten all but the root", n)
+		}
+		if ws := s.overlay.watches; ws != nil && (ws.count != 0 || len(ws.byID) != 0 || ws.root != nil) {
+			t.Errorf("%d directories are watched though the kernel has forgotten all but the root", ws.count)
+		}
+		return nil
+	})
 	if err := s.store.Close(); err != nil {
 		t.Error(err)
 	}

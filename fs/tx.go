@@ -15,7 +15,7 @@ import (
 // Methods of tx are parts of a step.
 type tx struct {
 	*Overlay
-	db       *sqlvfs.Store
+	db       *sqlvfs.Tx
 	known    *facts
 	question func(*facts)
 	made     []*node // by this try; those that nothing refers to at its end are dropped
@@ -24,23 +24,18 @@ type tx struct {
 // errAsk ends a try that needs to know more of the host.
 var errAsk = errors.New("the host is to be asked")
 
-// access is what a step does to the database.
+// access is how a step gets at the database, see [sqlvfs.Store].
 type access int
 
 const (
-	reads   access = iota // at most it sets times
-	adds                  // may make the tree larger: waits for room, and is refused while the disk has none
-	removes               // makes it smaller: waits, and is not refused
+	viewing access = iota
+	updating
+	reducing
 )
 
-// view runs a step that changes no more than times.
-func (o *Overlay) view(step func(*tx) error) error { return o.run(reads, step) }
-
-// update runs a step that may make the tree larger.
-func (o *Overlay) update(step func(*tx) error) error { return o.run(adds, step) }
-
-// reduce runs a step that makes the tree smaller.
-func (o *Overlay) reduce(step func(*tx) error) error { return o.run(removes, step) }
+func (o *Overlay) view(step func(*tx) error) error   { return o.run(viewing, step) }
+func (o *Overlay) update(step func(*tx) error) error { return o.run(updating, step) }
+func (o *Overlay) reduce(step func(*tx) error) error { return o.run(reducing, step) }
 
 func (o *Overlay) run(a access, step func(*tx) error) error {
 	question, err := o.try(a, nil, step)
@@ -58,27 +53,26 @@ func (o *Overlay) run(a access, step func(*tx) error) error {
 
 // try runs a step once. It returns what the host is to be asked before the next try; nil: the step has ended.
 func (o *Overlay) try(a access, known *facts, step func(*tx) error) (question func(*facts), err error) {
-	o.store.Lock()
-	defer o.store.Unlock()
-	switch {
-	case a == adds:
-		if err := o.store.Ready(); err != nil {
-			return nil, err
+	once := func(db *sqlvfs.Tx) error {
+		t := &o.tx
+		t.db, t.known = db, known
+		err := step(t)
+		for _, n := range t.made {
+			t.drop(n)
 		}
-	case a == removes && o.store.ReadOnly():
-		return nil, syscall.EROFS
-	case a == removes:
-		o.store.Room()
+		question = t.question
+		clear(t.made)
+		t.db, t.known, t.question, t.made = nil, nil, nil, t.made[:0]
+		return err
 	}
-	t := &o.tx
-	t.known = known
-	err = step(t)
-	for _, n := range t.made {
-		t.drop(n)
+	switch a {
+	case updating:
+		err = o.store.Update(once)
+	case reducing:
+		err = o.store.Reduce(once)
+	default:
+		err = o.store.View(once)
 	}
-	question = t.question
-	clear(t.made)
-	t.known, t.question, t.made = nil, nil, t.made[:0]
 	return question, err
 }
 

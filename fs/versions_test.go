@@ -66,11 +66,9 @@ func TestOtherVersionsAreNotHashed(t *testing.T) {
 func (s *session) hashes(t *testing.T) map[string]string {
 	t.Helper()
 	s.must(s.store.Sync())
-	s.store.Lock()
-	defer s.store.Unlock()
-	all, err := s.store.Baselines(s.overlay.tree())
+	all, err := sqlvfs.Query(s.store, func(db *sqlvfs.Tx) (map[string]*sqlvfs.Baseline, error) { return db.Baselines(s.overlay.tree()) })
 	s.must(err)
-	tree, err := s.store.Snapshot()
+	tree, err := sqlvfs.Query(s.store, (*sqlvfs.Tx).Snapshot)
 	s.must(err)
 	known := map[string]string{}
 	for path, b := range all {

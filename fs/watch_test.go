@@ -172,15 +172,16 @@ func TestOverflowOfTheQueue(t *testing.T) {
 	if a.AttrTTL != Forever {
 		t.Fatalf("kept for %v", a.AttrTTL)
 	}
-	s.store.Lock()                // nobody hears
-	for i := range limit + 5000 { // the first 64 KiB of which may have been read before
-		// Not the same twice: the queue would take them for one.
-		s.must(os.Chmod(filepath.Join(s.base, []string{"d/a", "d/b"}[i%2]), 0o600))
-	}
-	s.plant("d/absent", nil)
-	s.must(os.Chmod(filepath.Join(s.base, "d/sub/f"), 0o600))
-	s.must(os.Remove(filepath.Join(s.base, "d/a")))
-	s.store.Unlock()
+	s.overlay.view(func(*tx) error { // nobody hears
+		for i := range limit + 5000 { // the first 64 KiB of which may have been read before
+			// Not the same twice: the queue would take them for one.
+			s.must(os.Chmod(filepath.Join(s.base, []string{"d/a", "d/b"}[i%2]), 0o600))
+		}
+		s.plant("d/absent", nil)
+		s.must(os.Chmod(filepath.Join(s.base, "d/sub/f"), 0o600))
+		s.must(os.Remove(filepath.Join(s.base, "d/a")))
+		return nil
+	})
 	f := s.stat("ws/d/sub/f")
 	all := ""
 	soon(t, BaseTTL*5, func() string {

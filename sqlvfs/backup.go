@@ -32,7 +32,7 @@ func Backup(ctx context.Context, path, file string, step func(bytes int64)) (err
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("%s: %w", file, fs.ErrExist)
 	}
-	c, err := connectReadOnly(path, usual.query)
+	c, err := connectReadOnly(path, defaults.query)
 	if err != nil {
 		return storeError(err)
 	}
@@ -63,7 +63,7 @@ func copyPages(ctx context.Context, c *conn, to string, step func(bytes int64)) 
 	if err != nil {
 		return err
 	}
-	u := url.URL{Scheme: "file", OmitHost: true, Path: to, RawQuery: usual.query + "&_pragma=journal_mode(off)&_pragma=synchronous(off)"}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: to, RawQuery: defaults.query + "&_pragma=journal_mode(off)&_pragma=synchronous(off)"}
 	b, err := c.BackupInit("main", u.String())
 	if err != nil {
 		return err

@@ -76,44 +76,42 @@ func (was baselineChange) then(now baselineChange) baselineChange {
 }
 
 // SetBaseline writes down a baseline in place of the one that is there; nil removes it.
-// The Store's lock must be held.
-func (s *Store) SetBaseline(t Tree, path string, b *Baseline) {
-	s.changeBaseline(baselineKey{t, path}, baselineChange{b, false})
+func (tx *Tx) SetBaseline(t Tree, path string, b *Baseline) {
+	tx.changeBaseline(baselineKey{t, path}, baselineChange{b, false})
 }
 
 // AddBaseline writes down a baseline unless there is one already. If that is of the same version, but has no hash,
-// it gets the one given. The Store's lock must be held.
-func (s *Store) AddBaseline(t Tree, path string, b *Baseline) {
-	s.changeBaseline(baselineKey{t, path}, baselineChange{b, true})
+// it gets the one given.
+func (tx *Tx) AddBaseline(t Tree, path string, b *Baseline) {
+	tx.changeBaseline(baselineKey{t, path}, baselineChange{b, true})
 }
 
-func (s *Store) changeBaseline(k baselineKey, c baselineChange) {
-	s.begin()
-	if was, ok := s.gather.baselines[k]; ok {
+func (tx *Tx) changeBaseline(k baselineKey, c baselineChange) {
+	tx.begin()
+	if was, ok := tx.gather.baselines[k]; ok {
 		c = was.then(c)
 	}
-	s.gather.baselines[k] = c
-	s.gather.names += len(k.path)
+	tx.gather.baselines[k] = c
+	tx.gather.names += len(k.path)
 }
 
 // Baselines returns a workspace's baselines by path. Of changes, those that are committed count.
-// The Store's lock must be held.
-func (s *Store) Baselines(t Tree) (map[string]*Baseline, error) {
-	if s.moved != nil && s.moved.Workspace.Tree == t {
-		return maps.Clone(s.moved.Baselines), nil
+func (tx *Tx) Baselines(t Tree) (map[string]*Baseline, error) {
+	if tx.moved != nil && tx.moved.Workspace.Tree == t {
+		return maps.Clone(tx.moved.Baselines), nil
 	}
 	id := int64(-1)
-	q := s.meta.prep(qTrees)
+	q := tx.meta.prep(qTrees)
 	for q.Step() {
 		if t == scanTree(q) {
 			id = q.ColumnInt64(0)
 		}
 	}
-	if err := s.meta.done(q); err != nil || id < 0 {
+	if err := tx.meta.done(q); err != nil || id < 0 {
 		return nil, err
 	}
 	all := map[string]*Baseline{}
-	q = s.meta.prep(qBaselines)
+	q = tx.meta.prep(qBaselines)
 	q.BindInt64(1, id)
 	for q.Step() {
 		path := string(q.ColumnRawBlob(0))
@@ -137,7 +135,7 @@ func (s *Store) Baselines(t Tree) (map[string]*Baseline, error) {
 		}
 		all[path] = b
 	}
-	if err := s.meta.done(q); err != nil {
+	if err := tx.meta.done(q); err != nil {
 		return nil, fmt.Errorf("baselines: %w", err)
 	}
 	return all, nil
@@ -249,12 +247,12 @@ func (n *Node) Baseline() *Baseline {
 
 // Agreed returns, of every inode that a baseline of whatever directory speaks of, the change time
 // that it had then: one that still has it was not changed since. Of changes, those that are committed
-// count. The Store's lock must be held.
-func (s *Store) Agreed() (map[Ino]Timespec, error) {
+// count.
+func (tx *Tx) Agreed() (map[Ino]Timespec, error) {
 	all := map[Ino]Timespec{}
-	q := s.meta.prep(qAgreed)
+	q := tx.meta.prep(qAgreed)
 	for q.Step() {
 		all[Ino(q.ColumnInt64(0))] = Timespec{q.ColumnInt64(1), int32(q.ColumnInt64(2))}
 	}
-	return all, s.meta.done(q)
+	return all, tx.meta.done(q)
 }

@@ -9,9 +9,9 @@ import (
 func baselines(t *testing.T, s *Store, tree Tree) map[string]*Baseline {
 	t.Helper()
 	must(t, s.Sync())
-	s.Lock()
-	defer s.Unlock()
-	all, err := s.Baselines(tree)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.tx.Baselines(tree)
 	must(t, err)
 	return all
 }
@@ -26,20 +26,20 @@ func TestBaselines(t *testing.T) {
 		Hash:        []byte{8}, Row: 9, RowCtime: Timespec{10, 11},
 	}
 	other := &Baseline{Mode: 0o040755}
-	s.Lock()
-	s.SetBaseline(here, "a", b)
-	s.AddBaseline(here, "a", other) // one is there
-	s.AddBaseline(here, "d/\xff", other)
-	s.SetBaseline(there, "a", other)
-	s.SetBaseline(here, "gone", other)
-	s.Unlock()
+	s.mu.Lock()
+	s.tx.SetBaseline(here, "a", b)
+	s.tx.AddBaseline(here, "a", other) // one is there
+	s.tx.AddBaseline(here, "d/\xff", other)
+	s.tx.SetBaseline(there, "a", other)
+	s.tx.SetBaseline(here, "gone", other)
+	s.mu.Unlock()
 	must(t, s.Sync())
-	s.Lock()
-	s.AddBaseline(here, "d/\xff", b) // one is in the database
-	s.SetBaseline(here, "gone", nil)
-	s.SetBaseline(here, "a", nil)
-	s.AddBaseline(here, "a", b) // none is there any more
-	s.Unlock()
+	s.mu.Lock()
+	s.tx.AddBaseline(here, "d/\xff", b) // one is in the database
+	s.tx.SetBaseline(here, "gone", nil)
+	s.tx.SetBaseline(here, "a", nil)
+	s.tx.AddBaseline(here, "a", b) // none is there any more
+	s.mu.Unlock()
 	must(t, s.Close())
 	s = openTest(t, path)
 	defer s.Close()
@@ -66,20 +66,20 @@ func TestBaselinesGetHashes(t *testing.T) {
 	hashed := &Baseline{Mode: 0o100644, Fingerprint: version, Hash: []byte{8}}
 	another := &Baseline{Mode: 0o100644, Fingerprint: version}
 	another.Ctime.Nsec++
-	s.Lock()
+	s.mu.Lock()
 	for _, name := range []string{"pending", "committed"} {
-		s.AddBaseline(here, name, without)
-		s.AddBaseline(here, name+" other", another)
+		s.tx.AddBaseline(here, name, without)
+		s.tx.AddBaseline(here, name+" other", another)
 		if name == "committed" {
-			s.Unlock()
+			s.mu.Unlock()
 			must(t, s.Sync())
-			s.Lock()
+			s.mu.Lock()
 		}
-		s.AddBaseline(here, name, hashed)
-		s.AddBaseline(here, name, &Baseline{Mode: 0o100644, Fingerprint: version, Hash: []byte{9}})
-		s.AddBaseline(here, name+" other", hashed)
+		s.tx.AddBaseline(here, name, hashed)
+		s.tx.AddBaseline(here, name, &Baseline{Mode: 0o100644, Fingerprint: version, Hash: []byte{9}})
+		s.tx.AddBaseline(here, name+" other", hashed)
 	}
-	s.Unlock()
+	s.mu.Unlock()
 	got := baselines(t, s, here)
 	must(t, s.Close())
 	want := map[string]*Baseline{"pending": &known, "committed": &known, "pending other": another, "committed other": another}
@@ -112,9 +112,9 @@ func TestBaselinesOfAnOlderLayout(t *testing.T) {
 	must(t, r.Close())
 	s := openTest(t, path)
 	look(s)
-	s.Lock()
-	s.SetBaseline(Tree{Name: "ws"}, "part", &Baseline{})
-	s.Unlock()
+	s.mu.Lock()
+	s.tx.SetBaseline(Tree{Name: "ws"}, "part", &Baseline{})
+	s.mu.Unlock()
 	if got := baselines(t, s, Tree{Name: "ws"}); len(got) != 1 {
 		t.Errorf("baselines after bringing it up to date: %+v", got)
 	}

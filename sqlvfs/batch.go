@@ -6,8 +6,8 @@ import (
 )
 
 // batch is a set of changes that one transaction will commit. It holds what is to be true
-// afterwards, not how it came about. All fields are guarded by the Store's lock until the writer
-// takes the batch; from then on they do not change.
+// afterwards, not how it came about. Steps change it until the writer takes the batch; from then on it
+// does not change.
 type batch struct {
 	seq        uint64
 	since      time.Time           // when the first change came in
@@ -89,34 +89,34 @@ func (b *batch) size() int {
 func (b *batch) weight() int { return b.bytes + b.names }
 
 // touch notes that the next transaction is about this inode, and keeps it in memory until then.
-// row tells whether its own row changed. The Store's lock must be held.
-func (s *Store) touch(in *Inode, row bool) {
-	was, ok := s.gather.inodes[in]
+// row tells whether its own row changed.
+func (tx *Tx) touch(in *Inode, row bool) {
+	was, ok := tx.gather.inodes[in]
 	if !ok {
 		in.pins++
-		s.begin()
+		tx.begin()
 	}
 	if !ok || row && !was {
-		s.gather.inodes[in] = row || was
+		tx.gather.inodes[in] = row || was
 	}
 	if in.Origin != nil && in.originDirty {
-		if s.gather.numbers == nil {
-			s.gather.numbers = map[uint64]Ino{}
+		if tx.gather.numbers == nil {
+			tx.gather.numbers = map[uint64]Ino{}
 		}
-		s.gather.numbers[in.Origin.Number] = in.Ino
+		tx.gather.numbers[in.Origin.Number] = in.Ino
 	}
 }
 
-// begin has the writer take the batch a little after its first change. The Store's lock must be held.
-func (s *Store) begin() {
-	if s.gather.empty() {
-		s.gather.since = time.Now()
-		s.kickLater()
+// begin has the writer take the batch a little after its first change.
+func (tx *Tx) begin() {
+	if tx.gather.empty() {
+		tx.gather.since = time.Now()
+		tx.kickLater()
 	}
 }
 
 // freeze takes the values that the writer needs, so that it can work without the lock, and counts
-// the batch's rows as stored from now on. The Store's lock must be held.
+// the batch's rows as stored from now on.
 func (b *batch) freeze() {
 	b.rows = make([]inodeRow, 0, len(b.inodes))
 	for in, dirty := range b.inodes {
@@ -165,8 +165,8 @@ func (b *batch) freeze() {
 }
 
 // release ends a committed batch: its content can be read from the database now, and inodes that
-// nobody else holds may leave memory. The Store's lock must be held.
-func (s *Store) release(b *batch) {
+// nobody else holds may leave memory.
+func (tx *Tx) release(b *batch) {
 	for k, c := range b.chunks {
 		if k.in.chunks[k.index] == c {
 			delete(k.in.chunks, k.index)
@@ -181,27 +181,27 @@ func (s *Store) release(b *batch) {
 				k.in.own[k.index] = struct{}{}
 			}
 		}
-		s.pool.put(c)
+		tx.pool.put(c)
 	}
 	for in := range b.cuts {
 		// What this batch cut off is deleted, and what it wrote behind the cut is stored. Only a cut
 		// made since then still hides rows.
 		in.voidFrom = math.MaxInt64
-		if from, ok := s.gather.cuts[in]; ok {
+		if from, ok := tx.gather.cuts[in]; ok {
 			in.voidFrom = from
 		}
 	}
 	for in := range b.inodes {
 		in.pins--
-		s.keep(in)
-		s.evict(in)
+		tx.keep(in)
+		tx.evict(in)
 	}
 }
 
 // merge puts a batch that could not be committed back under the one that is gathering, so that the
-// next attempt writes both: what has changed since wins. The Store's lock must be held.
-func (s *Store) merge(old *batch) {
-	g := s.gather
+// next attempt writes both: what has changed since wins.
+func (tx *Tx) merge(old *batch) {
+	g := tx.gather
 	g.names += old.names
 	for in, row := range old.inodes {
 		if was, ok := g.inodes[in]; ok {
@@ -273,7 +273,7 @@ func (s *Store) merge(old *batch) {
 	}
 	for name, w := range old.workspaces {
 		if _, ok := g.workspaces[name]; !ok {
-			s.SetWorkspace(w)
+			tx.SetWorkspace(w)
 		}
 	}
 	g.holds = append(old.holds, g.holds...)

@@ -19,20 +19,20 @@ func TestWhatWaitsForTheDiskIsBounded(t *testing.T) {
 			return s.WriteAt(f, make([]byte, 64<<10), int64(i)<<16, nil, Now())
 		},
 		"names": func(s *Store, f *Inode, i int) error {
-			s.Lock()
-			defer s.Unlock()
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			for j := range 1000 {
-				if err := s.Ready(); err != nil {
+				if err := s.tx.awaitRoom(); err != nil {
 					return err
 				}
-				in, err := s.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
+				in, err := s.tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
 				if err == nil {
-					err = s.Link(s.Root(), fmt.Sprint(i, "-", j), in)
+					err = s.tx.Link(s.tx.Root(), fmt.Sprint(i, "-", j), in)
 				}
 				if err != nil {
 					return err
 				}
-				s.Put(in)
+				s.tx.Put(in)
 			}
 			return nil
 		},
@@ -60,11 +60,11 @@ func TestWhatWaitsForTheDiskIsBounded(t *testing.T) {
 				close(made)
 			}()
 			waiting := func() (bytes, rows int) {
-				s.Lock()
-				defer s.Unlock()
-				bytes, rows = s.gather.bytes, s.gather.size()
-				if s.inflight != nil {
-					bytes, rows = bytes+s.inflight.bytes, rows+s.inflight.size()
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				bytes, rows = s.tx.gather.bytes, s.tx.gather.size()
+				if s.tx.inflight != nil {
+					bytes, rows = bytes+s.tx.inflight.bytes, rows+s.tx.inflight.size()
 				}
 				return bytes, rows
 			}

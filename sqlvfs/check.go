@@ -26,7 +26,7 @@ func Check(path string) (_ []Finding, err error) {
 	if _, err := inspect(path, Options{ReadOnly: true}); err != nil {
 		return nil, err
 	}
-	c, err := connectReadOnly(path, usual.query)
+	c, err := connectReadOnly(path, defaults.query)
 	if err != nil {
 		return nil, storeError(err)
 	}

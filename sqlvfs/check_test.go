@@ -24,30 +24,30 @@ func sample(t *testing.T) string {
 	file := create(t, s, "file", syscall.S_IFREG|0o644)
 	must(t, s.WriteAt(file, make([]byte, 5*DefaultChunkSize/2), 0, nil, Now()))
 	dir := create(t, s, "dir", syscall.S_IFDIR|0o755)
-	s.Lock()
-	must(t, s.Link(s.Root(), "file2", file))
+	s.mu.Lock()
+	must(t, s.tx.Link(s.tx.Root(), "file2", file))
 	file.Attr.Nlink = 2
-	s.Dirty(file)
+	s.tx.Dirty(file)
 	dir.children, dir.whiteout = map[string]child{}, map[string]bool{}
 	dir.Attr.Nlink = 2
-	inner, err := s.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
+	inner, err := s.tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
 	must(t, err)
-	must(t, s.Link(dir, "inner", inner))
-	s.Unlock()
+	must(t, s.tx.Link(dir, "inner", inner))
+	s.mu.Unlock()
 	link := create(t, s, "link", syscall.S_IFLNK|0o777)
 	over := create(t, s, "over", syscall.S_IFDIR|0o755)
 	part := create(t, s, "part", syscall.S_IFREG|0o644)
 	twin := create(t, s, "twin", syscall.S_IFREG|0o644)
-	s.Lock()
-	s.SetTarget(link, "file")
-	s.SetOrigin(over, &Origin{Base: "ws", Path: "over", Number: uint64(MaxIno) + 6})
+	s.mu.Lock()
+	s.tx.SetTarget(link, "file")
+	s.tx.SetOrigin(over, &Origin{Base: "ws", Path: "over", Number: uint64(MaxIno) + 6})
 	over.children, over.whiteout = map[string]child{}, map[string]bool{}
-	must(t, s.SetWhiteout(over, "gone"))
+	must(t, s.tx.SetWhiteout(over, "gone"))
 	part.Attr.Size = 4 * DefaultChunkSize
-	s.SetOrigin(part, &Origin{Base: "ws", Path: "sub/part", Number: uint64(MaxIno) + 7, Limit: 2 * DefaultChunkSize})
+	s.tx.SetOrigin(part, &Origin{Base: "ws", Path: "sub/part", Number: uint64(MaxIno) + 7, Limit: 2 * DefaultChunkSize})
 	twin.Attr.Nlink = 2
-	s.SetOrigin(twin, &Origin{Base: "ws", Path: "twin", Number: uint64(MaxIno) + 8})
-	s.Unlock()
+	s.tx.SetOrigin(twin, &Origin{Base: "ws", Path: "twin", Number: uint64(MaxIno) + 8})
+	s.mu.Unlock()
 	must(t, s.Close())
 	return path
 }
@@ -95,11 +95,11 @@ func TestCheckWhileASessionRuns(t *testing.T) {
 	in := create(t, s, "new", syscall.S_IFREG|0o600)
 	must(t, s.WriteAt(in, []byte("x"), 0, nil, Now()))
 	must(t, s.Sync())
-	s.Lock()
-	must(t, s.Unlink(s.Root(), "new"))
+	s.mu.Lock()
+	must(t, s.tx.Unlink(s.tx.Root(), "new"))
 	in.Attr.Nlink = 0
-	s.Dirty(in)
-	s.Unlock()
+	s.tx.Dirty(in)
+	s.mu.Unlock()
 	must(t, s.Sync()) // an orphan now: its content has no inode
 	if got := findings(t, path); got != "" {
 		t.Error(got)

@@ -11,7 +11,7 @@ import (
 // anew. It takes as long as writing the log did, so it runs beside the writer, on a connection of its
 // own, and over again for what has come meanwhile, until so little is left that the writer makes the
 // last one itself: only while nobody writes can all of the log be copied. A writer that is faster than
-// the checkpoint waits for it when the log has become too long (habits.logMost).
+// the checkpoint waits for it when the log has become too long (tuning.logMost).
 //
 // Readers and operations go on meanwhile; what a reader still needs is left for the next time.
 
@@ -23,7 +23,7 @@ type passed struct {
 
 // checkpoint sees to it that the log does not grow without end.
 func (w *writer) checkpoint() error {
-	h, log := w.store.habits, w.logPages*w.pageSize
+	h, log := w.store.tuning, w.logPages*w.pageSize
 	if log < h.logLimit {
 		return nil
 	}

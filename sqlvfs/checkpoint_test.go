@@ -17,14 +17,14 @@ func fileContent(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%8d", i),
 
 // committed waits until a transaction, or more, has taken all that was written, and succeeded.
 func committed(s *Store) {
-	for s.Lock(); !s.gather.empty() || s.inflight != nil || s.failed != nil; s.done.Wait() {
+	for s.mu.Lock(); !s.tx.gather.empty() || s.tx.inflight != nil || s.tx.failed != nil; s.done.Wait() {
 	}
-	s.Unlock()
+	s.mu.Unlock()
 }
 
 // However much is written without a rest, the log does not grow with it, and all of it is there.
 func TestLogStaysShort(t *testing.T) {
-	h := usual.bulk()
+	h := defaults.bulk()
 	h.logLimit, h.logMost, h.linger = 200_000, 400_000, time.Microsecond
 	s, err := openStore(filepath.Join(memoryDir(t), "a.db"), Options{Create: true, Root: rootAttr}, h)
 	must(t, err)
@@ -61,7 +61,7 @@ func TestLogStaysShort(t *testing.T) {
 // written from then on, so the next one must not rely on it: the power may fail in its middle.
 func TestCheckpointAfterAFailedSync(t *testing.T) {
 	d, name := newDisk(t, honest)
-	h := usual
+	h := defaults
 	h.query, h.linger, h.retry, h.logLimit, h.logMost = "vfs="+name, time.Microsecond, time.Millisecond, 200_000, 1<<40
 	path := filepath.Join(memoryDir(t), "a.db")
 	s, err := openStore(path, Options{Create: true, Root: rootAttr}, h)

@@ -2,7 +2,7 @@ package sqlvfs
 
 // clean are the live inodes of which more is in memory than their own row, and nothing that is not
 // committed: entries of directories, extended attributes, targets. All of that can be read again. The
-// ones used last stay, up to a bound (habits.clean): otherwise a guest that makes a hundred thousand
+// ones used last stay, up to a bound (tuning.clean): otherwise a guest that makes a hundred thousand
 // long links would have all of their targets kept for as long as the kernel knows the links.
 type clean struct {
 	first, last *Inode // used last, used first
@@ -36,9 +36,9 @@ func (in *Inode) size() int {
 }
 
 // keep counts what was loaded of an inode, or has just been committed, as clean, and drops what was
-// used longest ago if that is too much. The Store's lock must be held.
-func (s *Store) keep(in *Inode) {
-	c := &s.clean
+// used longest ago if that is too much.
+func (tx *Tx) keep(in *Inode) {
+	c := &tx.clean
 	c.remove(in)
 	if in.pins > 0 {
 		return // it is kept when it is committed
@@ -47,19 +47,19 @@ func (s *Store) keep(in *Inode) {
 		return
 	}
 	c.add(in)
-	for c.bytes > s.habits.clean && c.count > keptAnyway {
+	for c.bytes > tx.tuning.clean && c.count > keptAnyway {
 		old := c.last
 		if old.pins > 0 {
 			c.remove(old) // same
 			continue
 		}
-		s.drop(old)
+		tx.drop(old)
 	}
 }
 
-// drop gives back what can be read again of an inode. The Store's lock must be held.
-func (s *Store) drop(in *Inode) {
-	s.clean.remove(in)
+// drop gives back what can be read again of an inode.
+func (tx *Tx) drop(in *Inode) {
+	tx.clean.remove(in)
 	in.children, in.whiteout, in.xattrs, in.own, in.target = nil, nil, nil, nil, ""
 }
 

@@ -13,13 +13,13 @@ import (
 // inMemory counts what a store holds beside its live inodes: what waits for the disk, and what could be
 // read again.
 func inMemory(s *Store) (bytes int) {
-	s.Lock()
-	defer s.Unlock()
-	bytes = s.gather.weight()
-	if s.inflight != nil {
-		bytes += s.inflight.weight()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes = s.tx.gather.weight()
+	if s.tx.inflight != nil {
+		bytes += s.tx.inflight.weight()
 	}
-	for _, in := range s.live {
+	for _, in := range s.tx.live {
 		bytes += in.size()
 	}
 	return bytes
@@ -40,60 +40,60 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 		same  func(s *Store, in *Inode, i int) error
 	}{
 		{"targets", 3000, 4000, func(s *Store, dir *Inode, i int) (*Inode, error) {
-			in, err := s.New(Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1})
+			in, err := s.tx.New(Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1})
 			if err == nil {
-				s.SetTarget(in, long+fmt.Sprint(i))
-				err = s.Link(dir, fmt.Sprint(i), in)
+				s.tx.SetTarget(in, long+fmt.Sprint(i))
+				err = s.tx.Link(dir, fmt.Sprint(i), in)
 			}
 			return in, err
 		}, func(s *Store, in *Inode, i int) error {
-			if got, err := s.Target(in); err != nil || got != long+fmt.Sprint(i) {
+			if got, err := s.tx.Target(in); err != nil || got != long+fmt.Sprint(i) {
 				return fmt.Errorf("target %d is %.20q, %v", i, got, err)
 			}
 			return nil
 		}},
 		{"attributes", 50, 5 * 61000, func(s *Store, dir *Inode, i int) (*Inode, error) {
-			in, err := s.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1})
+			in, err := s.tx.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1})
 			for j := 0; err == nil && j < 5; j++ {
-				err = s.SetXattr(in, fmt.Sprintf("user.%d", j), value(i+j))
+				err = s.tx.SetXattr(in, fmt.Sprintf("user.%d", j), value(i+j))
 			}
 			if err == nil {
-				err = s.Link(dir, fmt.Sprint(i), in)
+				err = s.tx.Link(dir, fmt.Sprint(i), in)
 			}
 			return in, err
 		}, func(s *Store, in *Inode, i int) error {
-			names, err := s.Xattrs(in)
+			names, err := s.tx.Xattrs(in)
 			if err != nil || len(names) != 5 {
 				return fmt.Errorf("attributes of %d: %q, %v", i, names, err)
 			}
 			for j := range 5 {
-				if got, _, err := s.Xattr(in, fmt.Sprintf("user.%d", j)); err != nil || string(got) != string(value(i+j)) {
+				if got, _, err := s.tx.Xattr(in, fmt.Sprintf("user.%d", j)); err != nil || string(got) != string(value(i+j)) {
 					return fmt.Errorf("attribute %d of %d is %.20q, %v", j, i, got, err)
 				}
 			}
 			return nil
 		}},
 		{"directories", 500, 20 * entryBytes, func(s *Store, dir *Inode, i int) (*Inode, error) {
-			in, err := s.New(Attr{Mode: syscall.S_IFDIR | 0o777, Nlink: 2})
+			in, err := s.tx.New(Attr{Mode: syscall.S_IFDIR | 0o777, Nlink: 2})
 			for j := 0; err == nil && j < 20; j++ {
 				var file *Inode
-				if file, err = s.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1}); err == nil {
-					err = s.Link(in, name(j), file)
-					s.Put(file)
+				if file, err = s.tx.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1}); err == nil {
+					err = s.tx.Link(in, name(j), file)
+					s.tx.Put(file)
 				}
 			}
 			if err == nil {
-				err = s.SetWhiteout(in, "white")
+				err = s.tx.SetWhiteout(in, "white")
 			}
 			if err == nil {
-				err = s.Link(dir, fmt.Sprint(i), in)
+				err = s.tx.Link(dir, fmt.Sprint(i), in)
 			}
 			return in, err
 		}, func(s *Store, in *Inode, i int) error {
-			if _, ok, _, err := s.Child(in, name(i%20)); err != nil || !ok {
+			if _, ok, _, err := s.tx.Child(in, name(i%20)); err != nil || !ok {
 				return fmt.Errorf("entry of %d: %v, %v", i, ok, err)
 			}
-			if _, _, white, err := s.Child(in, "white"); err != nil || !white {
+			if _, _, white, err := s.tx.Child(in, "white"); err != nil || !white {
 				return fmt.Errorf("whiteout in %d: %v, %v", i, white, err)
 			}
 			return nil
@@ -101,7 +101,7 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 	} {
 		t.Run(what.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.db")
-			h := usual
+			h := defaults
 			h.clean = limit
 			s, err := openStore(path, Options{Create: true, Root: rootAttr, MaxDirty: limit}, h)
 			must(t, err)
@@ -115,10 +115,10 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 			}
 			var all []*Inode // held, as by the kernel
 			for i := range what.count {
-				s.Lock()
-				must(t, s.Ready())
+				s.mu.Lock()
+				must(t, s.tx.awaitRoom())
 				in, err := what.make(s, dir, i)
-				s.Unlock()
+				s.mu.Unlock()
 				must(t, err)
 				all = append(all, in)
 				if i%50 == 0 {
@@ -129,34 +129,34 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 			check("when all are committed", clean)
 			for round := range 2 {
 				for i, in := range all {
-					s.Lock()
+					s.mu.Lock()
 					must(t, what.same(s, in, i))
-					s.Unlock()
+					s.mu.Unlock()
 				}
 				check(fmt.Sprint("read ", round), clean)
 			}
 			// What is changed meanwhile stays until it is committed.
-			s.Lock()
+			s.mu.Lock()
 			for _, in := range all {
-				s.Dirty(in)
+				s.tx.Dirty(in)
 			}
 			for i, in := range all {
 				must(t, what.same(s, in, i))
 			}
-			s.Unlock()
+			s.mu.Unlock()
 			must(t, s.Sync())
 			for i, in := range all {
-				s.Lock()
+				s.mu.Lock()
 				must(t, what.same(s, in, i))
-				s.Put(in)
-				s.Unlock()
+				s.tx.Put(in)
+				s.mu.Unlock()
 			}
 			put(s, dir)
-			s.Lock()
-			if s.clean.count > 1 { // the root
-				t.Errorf("%d inodes of which nobody holds one are kept", s.clean.count)
+			s.mu.Lock()
+			if s.tx.clean.count > 1 { // the root
+				t.Errorf("%d inodes of which nobody holds one are kept", s.tx.clean.count)
 			}
-			s.Unlock()
+			s.mu.Unlock()
 			must(t, s.Close())
 			must(t, checkClean(path))
 		})
@@ -169,24 +169,24 @@ func TestTargetOfANamelessLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)
 	link := create(t, s, "link", syscall.S_IFLNK|0o777)
-	s.Lock()
-	s.SetTarget(link, "target")
-	s.Unlock()
+	s.mu.Lock()
+	s.tx.SetTarget(link, "target")
+	s.mu.Unlock()
 	must(t, s.Sync())
-	s.Lock()
-	must(t, s.Unlink(s.Root(), "link"))
+	s.mu.Lock()
+	must(t, s.tx.Unlink(s.tx.Root(), "link"))
 	link.Attr.Nlink = 0
-	s.Dirty(link)
-	s.Unlock()
+	s.tx.Dirty(link)
+	s.mu.Unlock()
 	must(t, s.Sync())
 	must(t, checkClean(path))
-	s.Lock()
-	s.drop(link)
-	if target, err := s.Target(link); err != nil || target != "target" {
+	s.mu.Lock()
+	s.tx.drop(link)
+	if target, err := s.tx.Target(link); err != nil || target != "target" {
 		t.Errorf("it leads to %q, %v", target, err)
 	}
-	s.Put(link)
-	s.Unlock()
+	s.tx.Put(link)
+	s.mu.Unlock()
 	must(t, s.Close())
 	must(t, checkClean(path))
 

@@ -3,7 +3,7 @@ package sqlvfs
 import "github.com/ncruces/go-sqlite3"
 
 // Committed reads what the database holds of files' content, as one commit has left it. It neither
-// loads inodes nor takes the Store's lock, and asks for the database's locks once instead of for
+// loads inodes nor is a step, and asks for the database's locks once instead of for
 // each read, so it is for whoever reads many files that nobody changes. One goroutine at a time may
 // use it.
 type Committed struct {
@@ -48,12 +48,12 @@ func (r *Committed) Next(ino Ino, off, size int64) (int64, error) {
 // Close ends it.
 func (r *Committed) Close() error { return r.c.Close() }
 
-// Held returns how many chunks of a file's content the database holds.
-func (r *Committed) Held(ino Ino) (chunks int64, err error) {
-	q := r.c.prep("SELECT count(*) FROM fs_data WHERE ino=?")
+// Held returns how many chunks of a file's content the database holds, and how many bytes are in them.
+func (r *Committed) Held(ino Ino) (chunks, bytes int64, err error) {
+	q := r.c.prep("SELECT count(*), ifnull(sum(length(data)), 0) FROM fs_data WHERE ino=?")
 	q.BindInt64(1, int64(ino))
 	if q.Step() {
-		chunks = q.ColumnInt64(0)
+		chunks, bytes = q.ColumnInt64(0), q.ColumnInt64(1)
 	}
-	return chunks, r.c.done(q)
+	return chunks, bytes, r.c.done(q)
 }

@@ -12,37 +12,52 @@ import (
 type chunk struct {
 	data   []byte // empty: a hole, which has no row
 	*patch        // if not nil, instead of data: what has changed of a row
-	frozen bool   // being written: to change it, copy it. Guarded by the Store's lock.
+	frozen bool   // being written: to change it, copy it
 }
-
-// MaxSize is the largest file, in bytes: what FUSE can address (loff_t), cut down to whole chunks.
-func (s *Store) MaxSize() int64 { return maxSize(s.chunkSize) }
 
 func maxSize(chunkSize int64) int64 { return math.MaxInt64 / chunkSize * chunkSize }
 
 // ReadAt reads content at an offset into p, as io.ReaderAt does. base supplies what shows through
-// from the origin and may be nil when the inode has none. Takes the Store's lock; the caller must
-// hold the inode.
+// from the origin and may be nil when the inode has none. The caller must refer to the inode.
 func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, error) {
-	s.Lock()
-	if err := s.refresh(in); err != nil {
-		s.Unlock()
+	var r reading
+	if err := s.View(func(tx *Tx) error { return tx.read(in, p, off, &r) }); err != nil {
 		return 0, err
 	}
+	for _, run := range r.runs {
+		if err := s.fetch(in.Ino, run, base, r.limit); err != nil {
+			return 0, err
+		}
+	}
+	for _, apply := range r.patches {
+		apply()
+	}
+	return r.n, r.eof
+}
+
+// reading is what is left of a read when what is in memory was copied.
+type reading struct {
+	n       int // bytes there are
+	eof     error
+	runs    []run    // to be fetched
+	patches []func() // then to be applied
+	limit   int64    // of the origin
+}
+
+// read copies what is in memory, and notes the rest.
+func (tx *Tx) read(in *Inode, p []byte, off int64, r *reading) error {
+	if err := tx.refresh(in); err != nil {
+		return err
+	}
 	if off >= in.Attr.Size {
-		s.Unlock()
-		return 0, io.EOF
+		return io.EOF
 	}
-	var eof error
 	if rest := in.Attr.Size - off; int64(len(p)) > rest {
-		p, eof = p[:rest], io.EOF
+		p, r.eof = p[:rest], io.EOF
 	}
-	// What is in memory is copied under the lock; the rest is noted as runs to fetch without it.
-	var runs []run
-	var patches []func()
 	for done := int64(0); done < int64(len(p)); {
-		index, skip := (off+done)/s.chunkSize, (off+done)%s.chunkSize
-		n := min(s.chunkSize-skip, int64(len(p))-done)
+		index, skip := (off+done)/tx.chunkSize, (off+done)%tx.chunkSize
+		n := min(tx.chunkSize-skip, int64(len(p))-done)
 		dst := p[done : done+n]
 		if c := in.chunks[index]; c != nil && c.patch == nil {
 			copied := 0
@@ -51,37 +66,26 @@ func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, e
 			}
 			clear(dst[copied:])
 		} else {
-			src, err := s.source(in, index)
+			src, err := tx.source(in, index)
 			if err != nil {
-				s.Unlock()
-				return 0, err
+				return err
 			}
 			if c != nil {
 				patch := c.copyOf(skip, n)
-				patches = append(patches, func() { patch.applyTo(dst, skip) })
+				r.patches = append(r.patches, func() { patch.applyTo(dst, skip) })
 			}
-			if k := len(runs) - 1; k >= 0 && runs[k].src == src && runs[k].off+int64(len(runs[k].dst)) == off+done {
-				runs[k].dst = p[runs[k].off-off : done+n]
+			if k := len(r.runs) - 1; k >= 0 && r.runs[k].src == src && r.runs[k].off+int64(len(r.runs[k].dst)) == off+done {
+				r.runs[k].dst = p[r.runs[k].off-off : done+n]
 			} else {
-				runs = append(runs, run{src, off + done, dst})
+				r.runs = append(r.runs, run{src, off + done, dst})
 			}
 		}
 		done += n
 	}
-	ino, limit := in.Ino, int64(0)
-	if in.Origin != nil {
-		limit = in.Origin.Limit
+	if r.n = len(p); in.Origin != nil {
+		r.limit = in.Origin.Limit
 	}
-	s.Unlock()
-	for _, r := range runs {
-		if err := s.fetch(ino, r, base, limit); err != nil {
-			return 0, err
-		}
-	}
-	for _, apply := range patches {
-		apply()
-	}
-	return len(p), eof
+	return nil
 }
 
 // source says where a chunk that is not in memory comes from.
@@ -100,8 +104,8 @@ type run struct {
 	dst []byte
 }
 
-// source finds out where a chunk comes from. The Store's lock must be held.
-func (s *Store) source(in *Inode, index int64) (source, error) {
+// source finds out where a chunk comes from.
+func (tx *Tx) source(in *Inode, index int64) (source, error) {
 	stored := in.dataStored && index < in.voidFrom
 	if in.Origin == nil || in.Origin.Limit == 0 {
 		if stored {
@@ -111,7 +115,7 @@ func (s *Store) source(in *Inode, index int64) (source, error) {
 	}
 	if stored {
 		if in.own == nil {
-			if err := s.loadOwn(in); err != nil {
+			if err := tx.loadOwn(in); err != nil {
 				return 0, err
 			}
 		}
@@ -119,15 +123,15 @@ func (s *Store) source(in *Inode, index int64) (source, error) {
 			return fromDatabase, nil
 		}
 	}
-	if index*s.chunkSize < in.Origin.Limit {
+	if index*tx.chunkSize < in.Origin.Limit {
 		return fromBase, nil
 	}
 	return fromNowhere, nil
 }
 
-// loadOwn reads which chunks a file with an origin holds itself. The Store's lock must be held.
-func (s *Store) loadOwn(in *Inode) error {
-	list, err := s.storedChunks(in, 0, math.MaxInt64)
+// loadOwn reads which chunks a file with an origin holds itself.
+func (tx *Tx) loadOwn(in *Inode) error {
+	list, err := tx.storedChunks(in, 0, math.MaxInt64)
 	if err != nil {
 		return err
 	}
@@ -135,11 +139,11 @@ func (s *Store) loadOwn(in *Inode) error {
 	for _, index := range list {
 		in.own[index] = struct{}{}
 	}
-	s.keep(in)
+	tx.keep(in)
 	return nil
 }
 
-// fetch fills a run. The Store's lock must not be held.
+// fetch fills a run. It is no part of a step.
 func (s *Store) fetch(ino Ino, r run, base io.ReaderAt, limit int64) error {
 	switch r.src {
 	case fromDatabase:
@@ -210,126 +214,153 @@ func (s *Store) readRowsOf(c *conn, ino Ino, off int64, dst []byte) error {
 // WriteAt writes content at an offset and lets the file grow. It only changes memory, waiting when
 // too much of it is not committed yet. base is as for ReadAt: a chunk that is written in part is
 // completed from there. now becomes the file's modification time. The error is syscall.EFBIG beyond
-// [Store.MaxSize]. Takes the Store's lock; the caller must hold the inode.
+// [Store.MaxSize]. The caller must refer to the inode.
 func (s *Store) WriteAt(in *Inode, p []byte, off int64, base io.ReaderAt, now Timespec) error {
 	if off < 0 || off > s.MaxSize()-int64(len(p)) {
 		return syscall.EFBIG
 	}
-	s.Lock()
-	defer s.Unlock()
-	if err := s.Ready(); err != nil {
-		return err
+	return s.change(base, func(tx *Tx) (*missing, error) { return tx.write(in, p, off, now) })
+}
+
+// missing is content that a change needs in memory: a chunk, or one part of it.
+type missing struct {
+	in          *Inode
+	index, part int64 // part -1: all of the chunk
+	src         source
+	buf         *chunk
+	limit       int64 // of the origin
+	version     [4]int64
+}
+
+// change runs a step that changes content. What it misses is fetched with no lock held, and the step is run again.
+func (s *Store) change(base io.ReaderAt, step func(*Tx) (*missing, error)) error {
+	for {
+		var m *missing
+		err := s.Update(func(tx *Tx) (err error) {
+			m, err = step(tx)
+			return err
+		})
+		if err != nil || m == nil {
+			return err
+		}
+		if err := s.fetch(m.in.Ino, run{m.src, m.index * s.chunkSize, m.buf.data}, base, m.limit); err != nil {
+			return err
+		}
+		s.View(func(tx *Tx) error {
+			tx.supply(m)
+			return nil
+		})
 	}
+}
+
+func (tx *Tx) write(in *Inode, p []byte, off int64, now Timespec) (*missing, error) {
 	end := off + int64(len(p))
-	if err := s.complete(in, off, end, base, true); err != nil {
-		return err
+	if m, err := tx.complete(in, off, end, true); m != nil || err != nil {
+		return m, err
 	}
 	// The chunk that was the last and now is not must be full.
-	if last := in.Attr.Size / s.chunkSize; in.chunks[last] != nil && off/s.chunkSize > last {
-		s.writable(in, last, int(s.chunkSize))
+	if last := in.Attr.Size / tx.chunkSize; in.chunks[last] != nil && off/tx.chunkSize > last {
+		tx.writable(in, last, int(tx.chunkSize))
 	}
 	for done := int64(0); done < int64(len(p)); {
-		index, skip := (off+done)/s.chunkSize, (off+done)%s.chunkSize
-		n := min(s.chunkSize-skip, int64(len(p))-done)
-		if ok, err := s.patchable(in, index, off+done, off+done+n); err != nil {
-			return err
+		index, skip := (off+done)/tx.chunkSize, (off+done)%tx.chunkSize
+		n := min(tx.chunkSize-skip, int64(len(p))-done)
+		if ok, err := tx.patchable(in, index, off+done, off+done+n); err != nil {
+			return nil, err
 		} else if ok {
-			s.patchChunk(in, index, skip, p[done:done+n])
+			tx.patchChunk(in, index, skip, p[done:done+n])
 		} else {
 			if c := in.chunks[index]; c != nil && c.patch != nil {
-				s.discard(c) // all of it is replaced
+				tx.discard(c) // all of it is replaced
 				delete(in.chunks, index)
 			}
-			c := s.writable(in, index, int(skip+n))
+			c := tx.writable(in, index, int(skip+n))
 			copy(c.data[skip:], p[done:done+n])
 		}
 		done += n
 	}
 	in.Attr.Size = max(in.Attr.Size, end)
 	in.Attr.Mtime, in.Attr.Ctime = now, now
-	s.settleOrigin(in)
-	s.touch(in, true)
-	return nil
+	tx.outgrowOrigin(in)
+	tx.touch(in, true)
+	return nil, nil
 }
 
-// Truncate sets a file's size. Takes the Store's lock; the caller must hold the inode. base is as
-// for WriteAt.
+// Truncate sets a file's size. The caller must refer to the inode. base is as for WriteAt.
 func (s *Store) Truncate(in *Inode, size int64, base io.ReaderAt, now Timespec) error {
-	return s.resize(in, size, false, base, now)
+	if size < 0 || size > s.MaxSize() {
+		return syscall.EFBIG
+	}
+	return s.change(base, func(tx *Tx) (*missing, error) { return tx.resize(in, size, now) })
 }
 
 // Extend is Truncate for a file that is smaller, and does nothing to one that is not.
 func (s *Store) Extend(in *Inode, size int64, base io.ReaderAt, now Timespec) error {
-	return s.resize(in, size, true, base, now)
-}
-
-func (s *Store) resize(in *Inode, size int64, onlyUp bool, base io.ReaderAt, now Timespec) error {
 	if size < 0 || size > s.MaxSize() {
 		return syscall.EFBIG
 	}
-	s.Lock()
-	defer s.Unlock()
-	if err := s.Ready(); err != nil {
-		return err
-	}
+	return s.change(base, func(tx *Tx) (*missing, error) {
+		if in.Attr.Size >= size {
+			return nil, nil
+		}
+		return tx.resize(in, size, now)
+	})
+}
+
+func (tx *Tx) resize(in *Inode, size int64, now Timespec) (*missing, error) {
 	keep := min(size, in.Attr.Size)
 	// A chunk is always exactly as long as the file's size makes it: the one at the old or the new
 	// end is needed in memory if it is going to be cut or filled up.
-	if size != in.Attr.Size && keep%s.chunkSize != 0 {
-		if err := s.complete(in, keep, keep, base, false); err != nil {
-			return err
+	if size != in.Attr.Size && keep%tx.chunkSize != 0 {
+		if m, err := tx.complete(in, keep, keep, false); m != nil || err != nil {
+			return m, err
 		}
-		// complete may have let go of the lock.
-		keep = min(size, in.Attr.Size)
 	}
-	if onlyUp && keep == size {
-		return nil
-	}
-	if index := keep / s.chunkSize; size != in.Attr.Size && keep%s.chunkSize != 0 && in.chunks[index] != nil {
-		c := s.writable(in, index, 0)
+	if index := keep / tx.chunkSize; size != in.Attr.Size && keep%tx.chunkSize != 0 && in.chunks[index] != nil {
+		c := tx.writable(in, index, 0)
 		had := len(c.data)
-		if want := int(min(size-index*s.chunkSize, s.chunkSize)); want <= had {
+		if want := int(min(size-index*tx.chunkSize, tx.chunkSize)); want <= had {
 			c.data = c.data[:want]
 		} else {
-			c.grow(want, s.chunkSize)
+			c.grow(want, tx.chunkSize)
 		}
-		s.gather.bytes += len(c.data) - had
+		tx.gather.bytes += len(c.data) - had
 	}
 	if size < in.Attr.Size {
-		s.dropChunks(in, (size+s.chunkSize-1)/s.chunkSize)
+		tx.dropChunks(in, (size+tx.chunkSize-1)/tx.chunkSize)
 	}
 	if o := in.Origin; o != nil && o.Limit > size {
 		cut := *o
 		cut.Limit = size
-		s.SetOrigin(in, &cut)
+		tx.SetOrigin(in, &cut)
 	}
 	in.Attr.Size = size
 	in.Attr.Mtime, in.Attr.Ctime = now, now
-	s.touch(in, true)
-	return nil
+	tx.touch(in, true)
+	return nil, nil
 }
 
 // complete brings into memory what the change [off, end) leaves partly as it was: the chunks at its
 // edges, and the file's last one when the file is going to reach beyond it; with patches, only parts of
-// chunks where that will do. It lets go of the lock while it reads. The Store's lock must be held.
-func (s *Store) complete(in *Inode, off, end int64, base io.ReaderAt, patches bool) error {
+// chunks where that will do. What has to be fetched for that it returns, one at a time.
+func (tx *Tx) complete(in *Inode, off, end int64, patches bool) (*missing, error) {
 	for {
-		if err := s.refresh(in); err != nil {
-			return err
+		if err := tx.refresh(in); err != nil {
+			return nil, err
 		}
 		index, part := int64(-1), int64(-1)
 		need := func(i, from, to int64) error {
 			// [from, to) of chunk i is replaced; is there anything else in it?
-			start, stop := i*s.chunkSize, min((i+1)*s.chunkSize, in.Attr.Size)
-			from, to = max(from, start), min(to, start+s.chunkSize)
+			start, stop := i*tx.chunkSize, min((i+1)*tx.chunkSize, in.Attr.Size)
+			from, to = max(from, start), min(to, start+tx.chunkSize)
 			if c := in.chunks[i]; c != nil && c.patch == nil || start >= stop || start >= from && to >= stop {
 				return nil
 			}
 			if patches {
-				if ok, err := s.patchable(in, i, from, to); err != nil {
+				if ok, err := tx.patchable(in, i, from, to); err != nil {
 					return err
 				} else if ok {
-					if missing := s.missingPart(in, i, from, to); missing >= 0 {
+					if missing := tx.missingPart(in, i, from, to); missing >= 0 {
 						index, part = i, missing
 					}
 					return nil
@@ -338,60 +369,57 @@ func (s *Store) complete(in *Inode, off, end int64, base io.ReaderAt, patches bo
 			index, part = i, -1
 			return nil
 		}
-		err := need(off/s.chunkSize, off, end)
+		err := need(off/tx.chunkSize, off, end)
 		if end > off && err == nil {
-			err = need((end-1)/s.chunkSize, off, end)
+			err = need((end-1)/tx.chunkSize, off, end)
 		}
-		if size := in.Attr.Size; size%s.chunkSize != 0 && end > size && off/s.chunkSize > size/s.chunkSize && err == nil {
-			err = need(size/s.chunkSize, size, size+1)
+		if size := in.Attr.Size; size%tx.chunkSize != 0 && end > size && off/tx.chunkSize > size/tx.chunkSize && err == nil {
+			err = need(size/tx.chunkSize, size, size+1)
 		}
 		if err != nil || index < 0 {
-			return err
+			return nil, err
 		}
-		src, err := s.source(in, index)
+		src, err := tx.source(in, index)
 		if err != nil {
-			return err
+			return nil, err
 		}
+		length := int(min(tx.chunkSize, in.Attr.Size-index*tx.chunkSize))
 		if src == fromNowhere {
-			s.writable(in, index, int(min(s.chunkSize, in.Attr.Size-index*s.chunkSize)))
+			tx.writable(in, index, length)
 			continue
 		}
-		start := index * s.chunkSize
-		buf := s.pool.get(int(min(s.chunkSize, in.Attr.Size-start)))
-		ino, limit, version := in.Ino, int64(0), in.version()
+		m := &missing{in: in, index: index, part: part, src: src, buf: tx.pool.get(length), version: in.version()}
 		if in.Origin != nil {
-			limit = in.Origin.Limit
+			m.limit = in.Origin.Limit
 		}
-		s.Unlock()
-		err = s.fetch(ino, run{src, start, buf.data}, base, limit)
-		s.Lock()
-		if err != nil {
-			return err
-		}
-		// Someone else may have written or cut the chunk meanwhile; then what was read is old.
-		c := in.chunks[index]
-		if in.version() != version || c != nil && c.patch == nil {
-			continue
-		}
-		if part >= 0 {
-			from := part * partSize
-			s.addPart(in, s.ownPatch(in, index), part, slices.Clone(buf.data[from:min(from+partSize, int64(len(buf.data)))]))
-			s.pool.put(buf)
-			continue
-		}
-		if c != nil {
-			c.applyTo(buf.data, 0)
-			s.discard(c)
-		}
-		s.install(in, index, buf)
+		return m, nil
 	}
 }
 
-// discard gives up a chunk that is to be replaced. The Store's lock must be held.
-func (s *Store) discard(c *chunk) {
+// supply puts what was missing into memory. Not if someone else has written or cut the chunk meanwhile: then it is old.
+func (tx *Tx) supply(m *missing) {
+	in, c := m.in, m.in.chunks[m.index]
+	switch {
+	case in.version() != m.version || c != nil && c.patch == nil:
+		tx.pool.put(m.buf)
+	case m.part >= 0:
+		from := m.part * partSize
+		tx.addPart(in, tx.ownPatch(in, m.index), m.part, slices.Clone(m.buf.data[from:min(from+partSize, int64(len(m.buf.data)))]))
+		tx.pool.put(m.buf)
+	default:
+		if c != nil {
+			c.applyTo(m.buf.data, 0)
+			tx.discard(c)
+		}
+		tx.install(in, m.index, m.buf)
+	}
+}
+
+// discard gives up a chunk that is to be replaced.
+func (tx *Tx) discard(c *chunk) {
 	if !c.frozen {
-		s.gather.bytes -= c.size()
-		s.pool.put(c)
+		tx.gather.bytes -= c.size()
+		tx.pool.put(c)
 	}
 }
 
@@ -402,55 +430,55 @@ func (in *Inode) version() [4]int64 {
 }
 
 // writable returns the chunk in a state that may be changed, at least size bytes long, filled with
-// zeros where it was shorter. The Store's lock must be held.
-func (s *Store) writable(in *Inode, index int64, size int) *chunk {
+// zeros where it was shorter.
+func (tx *Tx) writable(in *Inode, index int64, size int) *chunk {
 	c := in.chunks[index]
 	if c != nil && c.patch != nil {
 		panic("sqlvfs: a part of a chunk is taken for all of it")
 	}
 	if c != nil && len(c.data) == 0 {
 		// A hole that is written to becomes a whole chunk.
-		size = max(size, int(min(s.chunkSize, in.Attr.Size-index*s.chunkSize)))
+		size = max(size, int(min(tx.chunkSize, in.Attr.Size-index*tx.chunkSize)))
 	}
 	switch {
 	case c == nil:
-		c = s.pool.get(size)
+		c = tx.pool.get(size)
 		clear(c.data)
-		s.install(in, index, c)
+		tx.install(in, index, c)
 		return c
 	case c.frozen:
-		n := s.pool.get(max(size, len(c.data)))
+		n := tx.pool.get(max(size, len(c.data)))
 		clear(n.data[copy(n.data, c.data):])
-		s.install(in, index, n)
+		tx.install(in, index, n)
 		return n
 	case size > len(c.data):
-		s.gather.bytes += size - len(c.data)
-		c.grow(size, s.chunkSize)
+		tx.gather.bytes += size - len(c.data)
+		c.grow(size, tx.chunkSize)
 	}
 	return c
 }
 
-func (s *Store) install(in *Inode, index int64, c *chunk) {
+func (tx *Tx) install(in *Inode, index int64, c *chunk) {
 	if in.chunks == nil {
 		in.chunks = map[int64]*chunk{}
 	}
 	in.chunks[index] = c
 	in.installs++
-	s.gather.chunks[chunkKey{in, index}] = c
-	s.gather.bytes += c.size()
-	s.touch(in, false)
+	tx.gather.chunks[chunkKey{in, index}] = c
+	tx.gather.bytes += c.size()
+	tx.touch(in, false)
 }
 
-// dropChunks removes all content from a chunk on. The Store's lock must be held.
-func (s *Store) dropChunks(in *Inode, from int64) {
+// dropChunks removes all content from a chunk on.
+func (tx *Tx) dropChunks(in *Inode, from int64) {
 	for index, c := range in.chunks {
 		if index < from {
 			continue
 		}
 		delete(in.chunks, index)
 		if !c.frozen {
-			delete(s.gather.chunks, chunkKey{in, index})
-			s.discard(c)
+			delete(tx.gather.chunks, chunkKey{in, index})
+			tx.discard(c)
 		}
 	}
 	for index := range in.own {
@@ -461,24 +489,24 @@ func (s *Store) dropChunks(in *Inode, from int64) {
 	if !in.dataStored || in.dead {
 		return
 	}
-	if have, ok := s.gather.cuts[in]; !ok || from < have {
-		s.gather.cuts[in] = from
-		s.touch(in, false)
+	if have, ok := tx.gather.cuts[in]; !ok || from < have {
+		tx.gather.cuts[in] = from
+		tx.touch(in, false)
 	}
 	in.voidFrom = min(in.voidFrom, from)
-	in.voidBatch = s.gather.seq
+	in.voidBatch = tx.gather.seq
 }
 
-// settleOrigin ends a file's dependence on its origin's content when it holds all of it itself,
-// which a small file does after its first write. The Store's lock must be held.
-func (s *Store) settleOrigin(in *Inode) {
+// outgrowOrigin ends a file's dependence on its origin's content when it holds all of it itself,
+// which a small file does after its first write.
+func (tx *Tx) outgrowOrigin(in *Inode) {
 	o := in.Origin
-	if o == nil || o.Limit == 0 || o.Limit > s.chunkSize || in.chunks[0] == nil {
+	if o == nil || o.Limit == 0 || o.Limit > tx.chunkSize || in.chunks[0] == nil {
 		return
 	}
 	own := *o
 	own.Limit = 0
-	s.SetOrigin(in, &own)
+	tx.SetOrigin(in, &own)
 }
 
 // grow lengthens a chunk with zeros. Short chunks grow in steps, so that a small file takes little

@@ -21,9 +21,8 @@ func ValidName(name string) bool {
 
 // Child looks an entry up. ok is false when the directory holds none of that name; whiteout then
 // tells whether a host tree's entry of that name is hidden too.
-// The Store's lock must be held.
-func (s *Store) Child(dir *Inode, name string) (c Child, ok, whiteout bool, err error) {
-	if err := s.loadDir(dir); err != nil {
+func (tx *Tx) Child(dir *Inode, name string) (c Child, ok, whiteout bool, err error) {
+	if err := tx.loadDir(dir); err != nil {
 		return Child{}, false, false, err
 	}
 	if e, found := dir.children[name]; found {
@@ -33,9 +32,9 @@ func (s *Store) Child(dir *Inode, name string) (c Child, ok, whiteout bool, err 
 	return Child{}, false, whiteout, nil
 }
 
-// Children returns all entries, in no order. The Store's lock must be held.
-func (s *Store) Children(dir *Inode) ([]Child, error) {
-	if err := s.loadDir(dir); err != nil {
+// Children returns all entries, in no order.
+func (tx *Tx) Children(dir *Inode) ([]Child, error) {
+	if err := tx.loadDir(dir); err != nil {
 		return nil, err
 	}
 	list := make([]Child, 0, len(dir.children))
@@ -46,9 +45,8 @@ func (s *Store) Children(dir *Inode) ([]Child, error) {
 }
 
 // Whiteouts returns the names of host entries that the directory hides.
-// The Store's lock must be held.
-func (s *Store) Whiteouts(dir *Inode) ([]string, error) {
-	if err := s.loadDir(dir); err != nil {
+func (tx *Tx) Whiteouts(dir *Inode) ([]string, error) {
+	if err := tx.loadDir(dir); err != nil {
 		return nil, err
 	}
 	list := make([]string, 0, len(dir.whiteout))
@@ -59,27 +57,26 @@ func (s *Store) Whiteouts(dir *Inode) ([]string, error) {
 }
 
 // Link gives an inode a name, replacing an entry that is there. Link counts are the caller's.
-// The Store's lock must be held.
-func (s *Store) Link(dir *Inode, name string, in *Inode) error {
-	if err := s.loadDir(dir); err != nil {
+func (tx *Tx) Link(dir *Inode, name string, in *Inode) error {
+	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
 	key := nameKey{dir, name}
-	was, pending := s.gather.dentries[key]
+	was, pending := tx.gather.dentries[key]
 	// A removal that is still to be committed means that there is a row to get rid of, should this
 	// entry be removed again before the commit.
 	stored := dir.children[name].stored || pending && was == 0
 	dir.children[name] = child{in.Ino, in.Number(), in.Attr.Mode, stored}
-	s.touch(dir, false)
-	s.touch(in, false)
-	s.gather.dentries[key] = in.Ino
-	s.gather.names += len(name)
+	tx.touch(dir, false)
+	tx.touch(in, false)
+	tx.gather.dentries[key] = in.Ino
+	tx.gather.names += len(name)
 	return nil
 }
 
-// Unlink removes a name. Link counts are the caller's. The Store's lock must be held.
-func (s *Store) Unlink(dir *Inode, name string) error {
-	if err := s.loadDir(dir); err != nil {
+// Unlink removes a name. Link counts are the caller's.
+func (tx *Tx) Unlink(dir *Inode, name string) error {
+	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
 	e, ok := dir.children[name]
@@ -88,35 +85,35 @@ func (s *Store) Unlink(dir *Inode, name string) error {
 	}
 	delete(dir.children, name)
 	if e.stored {
-		s.touch(dir, false)
-		s.gather.dentries[nameKey{dir, name}] = 0
-		s.gather.names += len(name)
+		tx.touch(dir, false)
+		tx.gather.dentries[nameKey{dir, name}] = 0
+		tx.gather.names += len(name)
 	} else {
-		delete(s.gather.dentries, nameKey{dir, name})
+		delete(tx.gather.dentries, nameKey{dir, name})
 	}
 	return nil
 }
 
-// SetWhiteout hides a host tree's entry. The Store's lock must be held.
-func (s *Store) SetWhiteout(dir *Inode, name string) error {
-	if err := s.loadDir(dir); err != nil {
+// SetWhiteout hides a host tree's entry.
+func (tx *Tx) SetWhiteout(dir *Inode, name string) error {
+	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
 	if _, ok := dir.whiteout[name]; ok {
 		return nil
 	}
 	key := nameKey{dir, name}
-	there, pending := s.gather.whiteouts[key]
+	there, pending := tx.gather.whiteouts[key]
 	dir.whiteout[name] = pending && !there // as in Link
-	s.touch(dir, false)
-	s.gather.whiteouts[key] = true
-	s.gather.names += len(name)
+	tx.touch(dir, false)
+	tx.gather.whiteouts[key] = true
+	tx.gather.names += len(name)
 	return nil
 }
 
-// ClearWhiteout lets a host tree's entry show again. The Store's lock must be held.
-func (s *Store) ClearWhiteout(dir *Inode, name string) error {
-	if err := s.loadDir(dir); err != nil {
+// ClearWhiteout lets a host tree's entry show again.
+func (tx *Tx) ClearWhiteout(dir *Inode, name string) error {
+	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
 	stored, ok := dir.whiteout[name]
@@ -124,55 +121,53 @@ func (s *Store) ClearWhiteout(dir *Inode, name string) error {
 		return nil
 	}
 	delete(dir.whiteout, name)
-	s.dropWhiteout(dir, name, stored)
+	tx.dropWhiteout(dir, name, stored)
 	return nil
 }
 
-// ClearWhiteouts lets all of a host tree's entries show again. The Store's lock must be held.
-func (s *Store) ClearWhiteouts(dir *Inode) error {
-	if err := s.loadDir(dir); err != nil {
+// ClearWhiteouts lets all of a host tree's entries show again.
+func (tx *Tx) ClearWhiteouts(dir *Inode) error {
+	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
-	s.dropNames(dir)
+	tx.dropNames(dir)
 	dir.whiteout = map[string]bool{}
 	return nil
 }
 
 // dropNames forgets the entries of a directory that is going away. It is empty but for whiteouts.
-// The Store's lock must be held.
-func (s *Store) dropNames(dir *Inode) {
+func (tx *Tx) dropNames(dir *Inode) {
 	for name, stored := range dir.whiteout {
-		s.dropWhiteout(dir, name, stored)
+		tx.dropWhiteout(dir, name, stored)
 	}
 	dir.whiteout = nil
 }
 
-func (s *Store) dropWhiteout(dir *Inode, name string, stored bool) {
+func (tx *Tx) dropWhiteout(dir *Inode, name string, stored bool) {
 	if stored {
-		s.touch(dir, false)
-		s.gather.whiteouts[nameKey{dir, name}] = false
-		s.gather.names += len(name)
+		tx.touch(dir, false)
+		tx.gather.whiteouts[nameKey{dir, name}] = false
+		tx.gather.names += len(name)
 	} else {
-		delete(s.gather.whiteouts, nameKey{dir, name})
+		delete(tx.gather.whiteouts, nameKey{dir, name})
 	}
 }
 
 // loadDir reads a directory's entries and whiteouts. A directory that was changed stays in memory
 // until the change is committed, so the rows are always the whole truth here.
-// The Store's lock must be held.
-func (s *Store) loadDir(dir *Inode) error {
+func (tx *Tx) loadDir(dir *Inode) error {
 	if !dir.Attr.IsDir() {
 		return syscall.ENOTDIR
 	}
-	if err := s.refresh(dir); err != nil {
+	if err := tx.refresh(dir); err != nil {
 		return err
 	}
 	if dir.children != nil {
-		s.clean.use(dir)
+		tx.clean.use(dir)
 		return nil
 	}
 	children := map[string]child{}
-	q := s.meta.prep(qChildren)
+	q := tx.meta.prep(qChildren)
 	q.BindInt64(1, int64(dir.Ino))
 	for q.Step() {
 		name := string(q.ColumnRawText(0))
@@ -185,19 +180,19 @@ func (s *Store) loadDir(dir *Inode) error {
 		}
 		children[name] = e
 	}
-	if err := s.meta.done(q); err != nil {
+	if err := tx.meta.done(q); err != nil {
 		return fmt.Errorf("entries of inode %d: %w", dir.Ino, err)
 	}
 	whiteout := map[string]bool{}
-	q = s.meta.prep(qWhiteouts)
+	q = tx.meta.prep(qWhiteouts)
 	q.BindInt64(1, int64(dir.Ino))
 	for q.Step() {
 		whiteout[string(q.ColumnRawText(0))] = true
 	}
-	if err := s.meta.done(q); err != nil {
+	if err := tx.meta.done(q); err != nil {
 		return fmt.Errorf("whiteouts of inode %d: %w", dir.Ino, err)
 	}
 	dir.children, dir.whiteout = children, whiteout
-	s.keep(dir)
+	tx.keep(dir)
 	return nil
 }

@@ -8,8 +8,8 @@
 //
 // # How it is fast
 //
-// Live inodes are Go objects in a table (inode.go). An operation changes them in memory, under one
-// lock, and notes what became dirty (batch.go). The writer (writer.go) takes the dirty set as a whole
+// Live inodes are Go objects in a table (inode.go). A step changes them in memory
+// (tx.go), and notes what became dirty (batch.go). The writer (writer.go) takes the dirty set as a whole
 // and commits it in one transaction while the next set gathers: a goroutine does every now and then,
 // and whoever calls Sync at once. The set holds states, not steps: what was created and deleted in
 // between, or written twice, reaches the disk once or never. Checkpoints run beside the writer
@@ -19,8 +19,8 @@
 // # What is promised
 //
 //   - A transaction holds everything that happened up to one moment, and nothing that happened
-//     later: after a crash the database is a prefix of the history, never a mixture. A step, which
-//     is what a caller does without letting go of the lock, is in it as a whole or not at all.
+//     later: after a crash the database is a prefix of the history, never a mixture. A step is in it as a
+//     whole or not at all.
 //   - When [Store.Sync] returns nil, everything that happened before the call survives the death
 //     of any process and a power cut: content, names and attributes, of whatever file. Calls that
 //     wait at the same time share one transaction.
@@ -55,10 +55,10 @@
 //
 // How the files of SQLite are synced for that is said in files.go. powercut_test.go proves it.
 //
-// # Locking
+// # Steps
 //
-// [Store.Lock] is the only lock of the tree. Methods that work on metadata expect it held, so that
-// a caller can make several of them one step (rename is an unlink, a link and a whiteout); the
-// writer takes the dirty set under the same lock, so a step is never split between two
-// transactions. Methods that move data take it themselves and never hold it while they read.
+// Metadata is read and changed in steps, which are functions of a [Tx] that [Store.View], [Store.Update] and
+// [Store.Reduce] run one at a time. A caller makes several changes one step (rename is an unlink, a link and a whiteout),
+// and the writer takes the dirty set between two steps, so a step is never split between two transactions. Methods of
+// Store that move data make steps of their own, and read from the disk and the host in between.
 package sqlvfs

@@ -38,38 +38,42 @@ func Example() {
 	store, err := sqlvfs.Open(path, sqlvfs.Options{Create: true, Root: attr(syscall.S_IFDIR | 0o755)})
 	check(err)
 
-	// What is done without letting go of the lock is one step: the database has all of it or
-	// nothing.
-	store.Lock()
-	file, err := store.New(attr(syscall.S_IFREG | 0o644))
-	check(err)
-	check(store.Link(store.Root(), "hello.txt", file))
-	store.Unlock()
+	// The database has all of a step or nothing.
+	var file *sqlvfs.Inode
+	check(store.Update(func(tx *sqlvfs.Tx) (err error) {
+		if file, err = tx.New(attr(syscall.S_IFREG | 0o644)); err != nil {
+			return err
+		}
+		return tx.Link(tx.Root(), "hello.txt", file)
+	}))
 
-	// Content is written without the lock.
+	// Content is written outside of steps.
 	check(store.WriteAt(file, []byte("hello, tree\n"), 0, nil, sqlvfs.Now()))
 	check(store.Sync()) // now it survives a power cut
 
 	reader, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
 	check(err)
-	reader.Lock()
-	child, ok, _, err := reader.Child(reader.Root(), "hello.txt")
-	check(err)
-	found, err := reader.Get(child.Ino)
-	check(err)
-	reader.Unlock()
+	var found *sqlvfs.Inode
+	check(reader.View(func(tx *sqlvfs.Tx) error {
+		child, _, _, err := tx.Child(tx.Root(), "hello.txt")
+		if err == nil {
+			found, err = tx.Get(child.Ino)
+		}
+		return err
+	}))
 	content := make([]byte, found.Attr.Size)
 	if _, err := reader.ReadAt(found, content, 0, nil); err != io.EOF {
 		check(err)
 	}
-	fmt.Printf("%v %o %s", ok, found.Attr.Mode, content)
+	fmt.Printf("%o %s", found.Attr.Mode, content)
 	check(reader.Close())
 
-	store.Lock()
-	store.Put(file) // it may leave memory now
-	store.Unlock()
+	check(store.View(func(tx *sqlvfs.Tx) error {
+		tx.Put(file) // it may leave memory now
+		return nil
+	}))
 	check(store.Close())
-	// Output: true 100644 hello, tree
+	// Output: 100644 hello, tree
 }
 
 // A database says what is wrong with it.

@@ -17,7 +17,7 @@ import (
 // failing opens a store on a disk that can be told to fail.
 func failing(t *testing.T) (*Store, *disk) {
 	d, name := newDisk(t, honest)
-	h := usual
+	h := defaults
 	h.query, h.retry = "vfs="+name, 5*time.Millisecond
 	s, err := openStore(filepath.Join(memoryDir(t), "a.db"), Options{Create: true, Root: rootAttr}, h)
 	must(t, err)
@@ -86,12 +86,12 @@ func TestDeletionInAFailedTransaction(t *testing.T) {
 	f := create(t, s, "f", syscall.S_IFREG|0o600)
 	must(t, s.Sync())
 	d.failWith(only(wrote, syscall.EIO))
-	s.Lock()
+	s.mu.Lock()
 	f.Attr.Nlink = 0
-	s.Dirty(f)
-	must(t, s.Unlink(s.Root(), "f"))
-	s.Put(f)
-	s.Unlock()
+	s.tx.Dirty(f)
+	must(t, s.tx.Unlink(s.tx.Root(), "f"))
+	s.tx.Put(f)
+	s.mu.Unlock()
 	if s.Sync() == nil {
 		t.Error("the disk takes nothing, but Sync succeeds")
 	}
@@ -106,10 +106,10 @@ func TestBaseInAFailedTransaction(t *testing.T) {
 	s, d := failing(t)
 	d.failWith(only(wrote, syscall.EIO))
 	dir := create(t, s, "d", syscall.S_IFDIR|0o700)
-	s.Lock()
-	s.SetOrigin(dir, &Origin{Base: "ws", Path: "d", Number: uint64(MaxIno)})
-	s.Put(dir)
-	s.Unlock()
+	s.mu.Lock()
+	s.tx.SetOrigin(dir, &Origin{Base: "ws", Path: "d", Number: uint64(MaxIno)})
+	s.tx.Put(dir)
+	s.mu.Unlock()
 	if s.Sync() == nil {
 		t.Error("the disk takes nothing, but Sync succeeds")
 	}
@@ -152,7 +152,7 @@ func TestSyncAfterAFailedSync(t *testing.T) {
 // that is no database stays one, also beside a journal.
 func TestMakingOfADatabaseIsInterrupted(t *testing.T) {
 	d, name := newDisk(t, honest)
-	h := usual
+	h := defaults
 	h.query = "vfs=" + name
 	s, err := openStore(filepath.Join(memoryDir(t), "a.db"), Options{Create: true, Root: rootAttr}, h)
 	must(t, err)
@@ -267,11 +267,11 @@ func TestNamelessFileNeedsNoRoom(t *testing.T) {
 	if got := Errno(s.Sync()); got != syscall.ENOSPC {
 		t.Errorf("sync on a full disk: %v", got)
 	}
-	s.Lock()
+	s.mu.Lock()
 	f.Attr.Nlink = 0
-	s.Dirty(f)
-	must(t, s.Unlink(s.Root(), "f"))
-	s.Unlock()
+	s.tx.Dirty(f)
+	must(t, s.tx.Unlink(s.tx.Root(), "f"))
+	s.mu.Unlock()
 	d.mu.Lock()
 	room = 1 << 20 // the checkpoint that followed the failure has made some
 	d.mu.Unlock()
@@ -288,12 +288,12 @@ func TestNamelessFileNeedsNoRoom(t *testing.T) {
 func TestNothingToCommit(t *testing.T) {
 	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
 	defer s.Close()
-	s.Lock()
-	defer s.Unlock()
-	if _, ok := s.writer.turn(); !ok {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.commitPending(); !ok {
 		t.Error("nothing was committed, and that failed")
 	}
-	if s.writer.conn != nil || !s.writer.rested {
+	if s.writer.conn != nil || !s.writer.maintained {
 		t.Error("it has a connection, or is to rest with none")
 	}
 }
@@ -301,7 +301,7 @@ func TestNothingToCommit(t *testing.T) {
 // A writer that cannot open its connection promises nothing, and tries again.
 func TestWriterCannotConnect(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	h := usual
+	h := defaults
 	h.retry = time.Millisecond
 	s, err := openStore(path, Options{Create: true, Root: rootAttr}, h)
 	must(t, err)

@@ -14,94 +14,110 @@ const fillBuffer = 1 << 20
 //
 // With holes, chunks of nothing but zeros are left out: a sparse file stays one. step is told
 // how many bytes came from base; an error of it, or of base, ends the work. Then the file is as it
-// was, with less of it showing through. Takes the Store's lock; the caller must hold the inode.
+// was, with less of it showing through. The caller must refer to the inode.
 func (s *Store) Fill(in *Inode, base io.ReaderAt, holes bool, step func(bytes int) error) error {
 	var buf []byte
 	count := max(fillBuffer/s.chunkSize, 1)
-	for first := int64(0); ; first += count {
-		s.Lock()
-		missing, err := s.missing(in, first, count)
-		if err != nil || missing == nil {
-			s.Unlock()
+	for first := int64(0); ; {
+		var f filling
+		if err := s.Update(func(tx *Tx) error { return tx.nextFilling(in, first, count, &f) }); err != nil || f.done {
 			return err
 		}
-		if len(missing) == 0 {
-			s.Unlock()
+		if len(f.chunks) == 0 {
+			first += count
 			continue
 		}
 		if buf == nil {
 			buf = make([]byte, count*s.chunkSize)
 		}
-		start := missing[0] * s.chunkSize
-		end := min((missing[len(missing)-1]+1)*s.chunkSize, in.Attr.Size)
-		ino, limit, version := in.Ino, in.Origin.Limit, in.version()
-		s.Unlock()
-		data := buf[:end-start]
-		if err := s.fetch(ino, run{fromBase, start, data}, base, limit); err != nil {
+		data := buf[:f.end-f.start]
+		if err := s.fetch(in.Ino, run{fromBase, f.start, data}, base, f.limit); err != nil {
 			return err
 		}
-		s.Lock()
-		if in.version() != version {
-			first -= count // it was cut meanwhile: look again
-			s.Unlock()
-			continue
+		filled := false
+		err := s.View(func(tx *Tx) (err error) {
+			filled, err = tx.fill(in, &f, data, holes)
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		for _, index := range missing {
-			at := index*s.chunkSize - start
-			part := data[at:min(at+s.chunkSize, int64(len(data)))]
-			// Someone may have written the chunk meanwhile.
-			if still, err := s.showsThrough(in, index); err != nil {
-				s.Unlock()
-				return err
-			} else if !still || holes && isZero(part) {
-				continue
-			}
-			c := s.pool.get(len(part))
-			copy(c.data, part)
-			s.install(in, index, c)
+		if !filled {
+			continue // it was cut meanwhile: look again
 		}
-		s.Unlock()
+		first += count
 		if err := step(len(data)); err != nil {
 			return err
 		}
 	}
 }
 
-// missing lists which of count chunks show through from the origin. nil says that no chunk from
-// first on does; then the others are taken to be filled, and the file's dependence ends.
-// The Store's lock must be held; it may be let go of.
-func (s *Store) missing(in *Inode, first, count int64) ([]int64, error) {
-	if err := s.Ready(); err != nil {
-		return nil, err
-	}
-	if in.Origin == nil || in.Origin.Limit == 0 {
-		return nil, nil
-	}
-	if first*s.chunkSize >= in.Origin.Limit {
-		own := *in.Origin
-		own.Limit = 0
-		s.SetOrigin(in, &own)
-		return nil, nil
-	}
-	list := []int64{}
-	for index := first; index < first+count && index*s.chunkSize < in.Origin.Limit; index++ {
-		through, err := s.showsThrough(in, index)
-		if err != nil {
-			return nil, err
-		}
-		if through {
-			list = append(list, index)
-		}
-	}
-	return list, nil
+// filling are chunks that show through from the origin, in a stretch of a file.
+type filling struct {
+	done       bool // none does from there on
+	chunks     []int64
+	start, end int64
+	limit      int64 // of the origin
+	version    [4]int64
 }
 
-// showsThrough tells whether a chunk comes from the origin. The Store's lock must be held.
-func (s *Store) showsThrough(in *Inode, index int64) (bool, error) {
+// nextFilling finds which of count chunks show through from the origin. When none from first on does, the others are
+// taken to be filled, and the file's dependence ends.
+func (tx *Tx) nextFilling(in *Inode, first, count int64, f *filling) error {
+	if f.done = in.Origin == nil || in.Origin.Limit == 0; f.done {
+		return nil
+	}
+	if f.limit = in.Origin.Limit; first*tx.chunkSize >= f.limit {
+		own := *in.Origin
+		own.Limit = 0
+		tx.SetOrigin(in, &own)
+		f.done = true
+		return nil
+	}
+	for index := first; index < first+count && index*tx.chunkSize < f.limit; index++ {
+		through, err := tx.showsThrough(in, index)
+		if err != nil {
+			return err
+		}
+		if through {
+			f.chunks = append(f.chunks, index)
+		}
+	}
+	if n := len(f.chunks); n > 0 {
+		f.start = f.chunks[0] * tx.chunkSize
+		f.end = min((f.chunks[n-1]+1)*tx.chunkSize, in.Attr.Size)
+		f.version = in.version()
+	}
+	return nil
+}
+
+// fill stores what was read of the origin, unless the file was cut meanwhile.
+func (tx *Tx) fill(in *Inode, f *filling, data []byte, holes bool) (filled bool, err error) {
+	if in.version() != f.version {
+		return false, nil
+	}
+	for _, index := range f.chunks {
+		at := index*tx.chunkSize - f.start
+		part := data[at:min(at+tx.chunkSize, int64(len(data)))]
+		// Someone may have written the chunk meanwhile.
+		if still, err := tx.showsThrough(in, index); err != nil {
+			return false, err
+		} else if !still || holes && isZero(part) {
+			continue
+		}
+		c := tx.pool.get(len(part))
+		copy(c.data, part)
+		tx.install(in, index, c)
+	}
+	return true, nil
+}
+
+// showsThrough tells whether a chunk comes from the origin.
+func (tx *Tx) showsThrough(in *Inode, index int64) (bool, error) {
 	if in.chunks[index] != nil {
 		return false, nil
 	}
-	src, err := s.source(in, index)
+	src, err := tx.source(in, index)
 	return src == fromBase, err
 }
 

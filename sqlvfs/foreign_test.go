@@ -54,18 +54,18 @@ func TestNewInodesInheritNothing(t *testing.T) {
 func TestFileThatGetsItsNameLate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)
-	s.Lock()
-	in, err := s.New(Attr{Mode: syscall.S_IFREG | 0o644})
-	s.Unlock()
+	s.mu.Lock()
+	in, err := s.tx.New(Attr{Mode: syscall.S_IFREG | 0o644})
+	s.mu.Unlock()
 	must(t, err)
 	data := bytes.Repeat([]byte("late"), DefaultChunkSize)
 	must(t, s.WriteAt(in, data, 0, nil, Now()))
 	must(t, s.Sync())
-	s.Lock()
+	s.mu.Lock()
 	in.Attr.Nlink = 1
-	s.Dirty(in)
-	must(t, s.Link(s.Root(), "late", in))
-	s.Unlock()
+	s.tx.Dirty(in)
+	must(t, s.tx.Link(s.tx.Root(), "late", in))
+	s.mu.Unlock()
 	must(t, s.Sync())
 	if got := findings(t, path); got != "" {
 		t.Error(got)
@@ -115,15 +115,15 @@ func treeOf(t *testing.T, s *Store) map[string]string {
 	tree := map[string]string{}
 	var walk func(path string, ino Ino)
 	walk = func(path string, ino Ino) {
-		s.Lock()
-		in, err := s.Get(ino)
+		s.mu.Lock()
+		in, err := s.tx.Get(ino)
 		must(t, err)
 		var children []Child
 		if in.Attr.IsDir() {
-			children, err = s.Children(in)
+			children, err = s.tx.Children(in)
 			must(t, err)
 		}
-		s.Unlock()
+		s.mu.Unlock()
 		defer put(s, in)
 		switch {
 		case in.Attr.IsRegular():
@@ -210,15 +210,15 @@ func TestDatabaseOfTheSDKIsChanged(t *testing.T) {
 	}
 	want["/fresh"] = strings.Repeat("new", 5000)
 	must(t, s.WriteAt(fresh, []byte(want["/fresh"]), 0, nil, Now()))
-	s.Lock()
+	s.mu.Lock()
 	link := s.root.children["link"].ino
-	gone, err := s.Get(link)
+	gone, err := s.tx.Get(link)
 	must(t, err)
-	must(t, s.Unlink(s.Root(), "link"))
+	must(t, s.tx.Unlink(s.tx.Root(), "link"))
 	gone.Attr.Nlink = 0
-	s.Dirty(gone)
-	s.Put(gone)
-	s.Unlock()
+	s.tx.Dirty(gone)
+	s.tx.Put(gone)
+	s.mu.Unlock()
 	delete(want, "/link")
 	must(t, s.Close())
 
@@ -249,18 +249,18 @@ func TestWhiteoutsOfOthers(t *testing.T) {
 			path := sdkDatabase(t, c.sql)
 			before := dump(t, path, "fs_whiteout")
 			s := openTest(t, path)
-			s.Lock()
+			s.mu.Lock()
 			for dir, want := range map[Ino]string{RootIno: "top", 7: "old", 8: "older", 2: ""} {
-				in, err := s.Get(dir)
+				in, err := s.tx.Get(dir)
 				must(t, err)
-				got, err := s.Whiteouts(in)
+				got, err := s.tx.Whiteouts(in)
 				must(t, err)
 				if strings.Join(got, " ") != want {
 					t.Errorf("inode %d has whiteouts %q, want %q", dir, got, want)
 				}
-				s.Put(in)
+				s.tx.Put(in)
 			}
-			s.Unlock()
+			s.mu.Unlock()
 			must(t, s.Close())
 			if got := dump(t, path, "fs_whiteout"); got != before {
 				t.Errorf("fs_whiteout holds\n%sand held\n%s", got, before)

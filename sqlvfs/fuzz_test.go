@@ -271,14 +271,15 @@ func (o *opener) open(in []byte) error {
 	if err != nil {
 		return storeError(err)
 	}
-	s := &Store{habits: usual, readOnly: true, live: map[Ino]*Inode{}, gather: newBatch(1), looked: time.Now().Add(time.Hour), meta: meta}
+	s := &Store{fixed: &fixed{tuning: defaults, readOnly: true}}
+	s.tx = Tx{fixed: s.fixed, live: map[Ino]*Inode{}, gather: newBatch(1), looked: time.Now().Add(time.Hour), meta: meta}
 	if in[1]&newSchema != 0 || !o.admitted {
 		err = o.admit(meta)
 		o.admitted = err == nil
 	}
 	if err == nil {
 		s.readers = newConnPool(1, func() (*conn, error) { return o.connection(&o.rows) })
-		err = s.start()
+		err = s.tx.start()
 	}
 	if err == nil {
 		o.opened++
@@ -317,19 +318,19 @@ func (o *opener) walk(s *Store) {
 			continue
 		}
 		seen[queue[0]] = true
-		s.Lock()
-		in, err := s.Get(queue[0])
+		s.mu.Lock()
+		in, err := s.tx.Get(queue[0])
 		if err != nil {
-			s.Unlock()
+			s.mu.Unlock()
 			continue
 		}
-		names, _ := s.Xattrs(in)
+		names, _ := s.tx.Xattrs(in)
 		for _, name := range names {
-			s.Xattr(in, name)
+			s.tx.Xattr(in, name)
 		}
-		children, _ := s.Children(in)
-		s.Whiteouts(in)
-		s.Unlock()
+		children, _ := s.tx.Children(in)
+		s.tx.Whiteouts(in)
+		s.mu.Unlock()
 		for _, c := range children {
 			if !ValidName(c.Name) {
 				panic(fmt.Sprintf("the directory has an entry %q", c.Name))

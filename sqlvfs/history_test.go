@@ -65,9 +65,9 @@ func readInode(s *Store, ino Ino, known map[Ino]*node) (*node, error) {
 	if n := known[ino]; n != nil {
 		return n, nil
 	}
-	s.Lock()
-	in, err := s.Get(ino)
-	s.Unlock()
+	s.mu.Lock()
+	in, err := s.tx.Get(ino)
+	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +83,20 @@ func readInode(s *Store, ino Ino, known map[Ino]*node) (*node, error) {
 			return nil, err
 		}
 	}
-	s.Lock()
-	names, err := s.Xattrs(in)
+	s.mu.Lock()
+	names, err := s.tx.Xattrs(in)
 	for _, name := range names {
-		value, _, xerr := s.Xattr(in, name)
+		value, _, xerr := s.tx.Xattr(in, name)
 		n.xattrs[name], err = string(value), errors.Join(err, xerr)
 	}
-	s.Unlock()
+	s.mu.Unlock()
 	if err != nil || !n.isDir() {
 		return n, err
 	}
-	s.Lock()
-	children, err := s.Children(in)
-	whiteouts, werr := s.Whiteouts(in)
-	s.Unlock()
+	s.mu.Lock()
+	children, err := s.tx.Children(in)
+	whiteouts, werr := s.tx.Whiteouts(in)
+	s.mu.Unlock()
 	if err = cmp.Or(err, werr); err != nil {
 		return nil, err
 	}
@@ -166,19 +166,19 @@ func (a *actor) anyDir() *node {
 
 // with runs a step under the Store's lock on inodes that it holds meanwhile.
 func (a *actor) with(step func(in ...*Inode) error, nodes ...*node) error {
-	a.s.Lock()
-	defer a.s.Unlock()
-	if err := a.s.Ready(); err != nil {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	if err := a.s.tx.awaitRoom(); err != nil {
 		return err
 	}
 	var held []*Inode
 	defer func() {
 		for _, in := range held {
-			a.s.Put(in)
+			a.s.tx.Put(in)
 		}
 	}()
 	for _, n := range nodes {
-		in, err := a.s.Get(n.ino)
+		in, err := a.s.tx.Get(n.ino)
 		if err != nil {
 			return err
 		}
@@ -234,20 +234,20 @@ func (a *actor) create() error {
 		n.attr.Mode, n.attr.Size = syscall.S_IFLNK|0o777, int64(len(n.target))
 	}
 	return a.with(func(in ...*Inode) error {
-		made, err := a.s.New(n.attr)
+		made, err := a.s.tx.New(n.attr)
 		if err != nil {
 			return err
 		}
-		defer a.s.Put(made)
+		defer a.s.tx.Put(made)
 		if n.target != "" {
-			a.s.SetTarget(made, n.target)
+			a.s.tx.SetTarget(made, n.target)
 		}
 		if n.origin != "" {
-			a.s.SetOrigin(made, &Origin{Base: fmt.Sprintf("ws%d", a.now%3), Path: n.origin, Number: uint64(MaxIno) + uint64(a.now)})
+			a.s.tx.SetOrigin(made, &Origin{Base: fmt.Sprintf("ws%d", a.now%3), Path: n.origin, Number: uint64(MaxIno) + uint64(a.now)})
 		}
 		n.ino = made.Ino
 		dir.kids[name] = n
-		return a.s.Link(in[0], name, made)
+		return a.s.tx.Link(in[0], name, made)
 	}, dir)
 }
 
@@ -258,7 +258,7 @@ func (a *actor) content() error {
 		return a.create()
 	}
 	var in *Inode
-	if err := a.with(func(held ...*Inode) error { in = held[0]; a.s.Hold(in); return nil }, n); err != nil {
+	if err := a.with(func(held ...*Inode) error { in = held[0]; in.refs++; return nil }, n); err != nil {
 		return err
 	}
 	defer put(a.s, in)
@@ -313,17 +313,17 @@ func (a *actor) unlink(p place, dir, in *Inode, hold bool) error {
 	delete(p.dir.kids, p.name)
 	if n.attr.Nlink--; n.isDir() {
 		n.attr.Nlink = 0
-		if err := a.s.ClearWhiteouts(in); err != nil {
+		if err := a.s.tx.ClearWhiteouts(in); err != nil {
 			return err
 		}
 	}
 	in.Attr.Nlink = n.attr.Nlink
-	a.s.Dirty(in)
+	a.s.tx.Dirty(in)
 	if hold && n.attr.Nlink == 0 && regular(n) {
-		a.s.Hold(in)
+		in.refs++
 		a.open = append(a.open, in)
 	}
-	return a.s.Unlink(dir, p.name)
+	return a.s.tx.Unlink(dir, p.name)
 }
 
 func (a *actor) remove() error {
@@ -359,13 +359,13 @@ func (a *actor) rename() error {
 		}
 		delete(from.dir.kids, from.name)
 		to.dir.kids[to.name] = n
-		if err := a.s.Unlink(in[0], from.name); err != nil {
+		if err := a.s.tx.Unlink(in[0], from.name); err != nil {
 			return err
 		}
 		n.attr.Ctime = a.time()
 		in[2].Attr.Ctime = n.attr.Ctime
-		a.s.Dirty(in[2])
-		return a.s.Link(in[1], to.name, in[2])
+		a.s.tx.Dirty(in[2])
+		return a.s.tx.Link(in[1], to.name, in[2])
 	}, nodes...)
 }
 
@@ -391,9 +391,9 @@ func (a *actor) link() error {
 	return a.with(func(in ...*Inode) error {
 		n.attr.Nlink++
 		in[0].Attr.Nlink++
-		a.s.Dirty(in[0])
+		a.s.tx.Dirty(in[0])
 		dir.kids[name] = n
-		return a.s.Link(in[1], name, in[0])
+		return a.s.tx.Link(in[1], name, in[0])
 	}, n, dir)
 }
 
@@ -406,10 +406,10 @@ func (a *actor) xattr() error {
 	return a.with(func(in ...*Inode) error {
 		if a.rnd.IntN(3) == 0 {
 			delete(n.xattrs, name)
-			return a.s.RemoveXattr(in[0], name)
+			return a.s.tx.RemoveXattr(in[0], name)
 		}
 		n.xattrs[name] = value
-		return a.s.SetXattr(in[0], name, []byte(value))
+		return a.s.tx.SetXattr(in[0], name, []byte(value))
 	}, n)
 }
 
@@ -418,10 +418,10 @@ func (a *actor) whiteout() error {
 	return a.with(func(in ...*Inode) error {
 		if dir.white[name] {
 			delete(dir.white, name)
-			return a.s.ClearWhiteout(in[0], name)
+			return a.s.tx.ClearWhiteout(in[0], name)
 		}
 		dir.white[name] = true
-		return a.s.SetWhiteout(in[0], name)
+		return a.s.tx.SetWhiteout(in[0], name)
 	}, dir)
 }
 
@@ -448,7 +448,7 @@ func (a *actor) chmod() error {
 		n.attr.Mode ^= 0o022
 		n.attr.UID = uint32(a.rnd.IntN(3))
 		in[0].Attr.Mode, in[0].Attr.UID = n.attr.Mode, n.attr.UID
-		a.s.Dirty(in[0])
+		a.s.tx.Dirty(in[0])
 		return nil
 	}, n)
 }

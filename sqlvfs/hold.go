@@ -23,20 +23,19 @@ const qHolds = `SELECT substr(CAST(key AS BLOB), 1, 600), substr(CAST(value AS B
 type Hold struct{ Pattern, Why string }
 
 // Holds returns the patterns that the database remembers, those too that are not committed yet. They are anybody's word.
-// The Store's lock must be held.
-func (s *Store) Holds() ([]Hold, error) {
+func (tx *Tx) Holds() ([]Hold, error) {
 	var list []Hold
-	q := s.meta.prep(qHolds)
+	q := tx.meta.prep(qHolds)
 	for q.Step() {
 		h := Hold{strings.TrimPrefix(string(q.ColumnRawBlob(0)), holdKey), string(q.ColumnRawBlob(1))}
 		if h.valid() {
 			list = append(list, h)
 		}
 	}
-	if err := s.meta.done(q); err != nil {
+	if err := tx.meta.done(q); err != nil {
 		return nil, err
 	}
-	for _, b := range []*batch{s.inflight, s.gather} {
+	for _, b := range []*batch{tx.inflight, tx.gather} {
 		if b != nil {
 			list = append(list, b.holds...)
 		}
@@ -49,17 +48,19 @@ func (h *Hold) valid() bool {
 }
 
 // AddHolds has the database remember patterns. The next transaction takes them, before which no change is committed that
-// comes afterwards. Alone they do not count as a change, see Changed. Takes the Store's lock.
+// comes afterwards. Alone they do not count as a change, see Changed.
 func (s *Store) AddHolds(list []Hold) error {
+	return s.View(func(tx *Tx) error { return tx.addHolds(list) })
+}
+
+func (tx *Tx) addHolds(list []Hold) error {
 	if len(list) == 0 {
 		return nil
 	}
-	s.Lock()
-	defer s.Unlock()
-	if s.readOnly {
+	if tx.readOnly {
 		return ErrReadOnly
 	}
-	known, err := s.Holds()
+	known, err := tx.Holds()
 	if err != nil {
 		return err
 	}
@@ -73,8 +74,8 @@ func (s *Store) AddHolds(list []Hold) error {
 			return fmt.Errorf("hold back %.40q: %d patterns are remembered, and no more can be", h.Pattern, maxHolds)
 		}
 		known = append(known, h)
-		s.begin()
-		s.gather.holds = append(s.gather.holds, h)
+		tx.begin()
+		tx.gather.holds = append(tx.gather.holds, h)
 	}
 	return nil
 }

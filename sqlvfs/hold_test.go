@@ -10,9 +10,9 @@ import (
 
 func holds(t *testing.T, s *Store) []Hold {
 	t.Helper()
-	s.Lock()
-	defer s.Unlock()
-	list, err := s.Holds()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list, err := s.tx.Holds()
 	must(t, err)
 	return list
 }

@@ -234,9 +234,9 @@ func visit(s *Store) map[string]bool {
 	names, seen := map[string]bool{}, map[Ino]bool{}
 	var walk func(ino Ino)
 	walk = func(ino Ino) {
-		s.Lock()
-		in, err := s.Get(ino)
-		s.Unlock()
+		s.mu.Lock()
+		in, err := s.tx.Get(ino)
+		s.mu.Unlock()
 		if err != nil || seen[ino] {
 			return
 		}
@@ -244,12 +244,12 @@ func visit(s *Store) map[string]bool {
 		seen[ino] = true
 		s.ReadAt(in, make([]byte, 3*DefaultChunkSize), 0, bytes.NewReader(nil))
 		s.ReadAt(in, make([]byte, DefaultChunkSize), max(in.Attr.Size-1, 0), io.NewSectionReader(bytes.NewReader(nil), 0, 0))
-		s.Lock()
-		children, _ := s.Children(in)
-		if xattrs, err := s.Xattrs(in); err == nil && len(xattrs) > 0 {
-			s.Xattr(in, xattrs[0])
+		s.mu.Lock()
+		children, _ := s.tx.Children(in)
+		if xattrs, err := s.tx.Xattrs(in); err == nil && len(xattrs) > 0 {
+			s.tx.Xattr(in, xattrs[0])
 		}
-		s.Unlock()
+		s.mu.Unlock()
 		for _, c := range children {
 			if ino == RootIno {
 				names[c.Name] = true

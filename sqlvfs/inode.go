@@ -94,13 +94,13 @@ type Origin struct {
 	Limit       int64  // host content shows through below this offset, in bytes; 0: none does
 }
 
-// Inode is a live inode. Fields are guarded by the Store's lock.
+// Inode is a live inode, which is read and changed in steps only.
 type Inode struct {
 	Ino    Ino
 	Attr   Attr    // call Store.Dirty after changing it
 	Origin *Origin // nil: the inode stands for itself (a directory is opaque)
 
-	holds    int               // callers that need it
+	refs     int               // callers that refer to it
 	pins     int               // batches that mention it
 	children map[string]child  // of a directory; nil until loaded
 	whiteout map[string]bool   // of a directory; loaded with children. value: is a row stored?
@@ -115,7 +115,7 @@ type Inode struct {
 	xattrStored bool // rows in art_xattr may exist
 	orphanRow   bool // a row in art_orphan exists
 	originDirty bool // art_origin is to be written with the row
-	dead        bool // no name, no holder: rows are to be deleted
+	dead        bool // no name, no reference: rows are to be deleted
 
 	// Stored chunks from voidFrom on are no longer this file's: a truncation that is part of batch
 	// voidBatch has cut them off. math.MaxInt64 when there is no such truncation.
@@ -152,52 +152,46 @@ func shownNumber(ino Ino, number uint64) uint64 {
 }
 
 // Root returns the root directory, which is always live. The caller need not put it.
-// The Store's lock must be held.
-func (s *Store) Root() *Inode { return s.root }
+func (tx *Tx) Root() *Inode { return tx.root }
 
-// Get returns the inode with the given row number and holds it until [Store.Put]. The error is
+// Get returns the inode with the given row number, to which the caller refers until [Tx.Put]. The error is
 // [ErrNotExist] when there is no such row, [ErrCorrupt] when the row makes no sense.
-// The Store's lock must be held.
-func (s *Store) Get(ino Ino) (*Inode, error) {
-	in := s.live[ino]
+func (tx *Tx) Get(ino Ino) (*Inode, error) {
+	in := tx.live[ino]
 	if in == nil {
 		in = &Inode{Ino: ino, voidFrom: math.MaxInt64}
-		if err := s.load(in); err != nil {
+		if err := tx.load(in); err != nil {
 			return nil, err
 		}
-		s.live[ino] = in
-	} else if err := s.refresh(in); err != nil {
+		tx.live[ino] = in
+	} else if err := tx.refresh(in); err != nil {
 		return nil, err
 	}
-	in.holds++
+	in.refs++
 	return in, nil
 }
 
-// Hold takes one more hold on a live inode. The Store's lock must be held.
-func (s *Store) Hold(in *Inode) { in.holds++ }
-
-// Put gives up a hold. An inode that has neither names nor holders any more is deleted with its
+// Put ends a reference. An inode that has neither names nor references any more is deleted with its
 // content; one that is merely not needed leaves memory as soon as it is committed.
-// The Store's lock must be held.
-func (s *Store) Put(in *Inode) {
-	in.holds--
-	if in.holds == 0 && in.Attr.Nlink == 0 && !in.dead && !s.readOnly {
+func (tx *Tx) Put(in *Inode) {
+	in.refs--
+	if in.refs == 0 && in.Attr.Nlink == 0 && !in.dead && !tx.readOnly {
 		in.dead = true
-		s.dropChunks(in, 0)
-		s.dropNames(in)
+		tx.dropChunks(in, 0)
+		tx.dropNames(in)
 		if in.onDisk() {
-			s.touch(in, true)
+			tx.touch(in, true)
 		}
 	}
-	s.evict(in)
+	tx.evict(in)
 }
 
-// dropNameless deletes inodes that only their holders have kept. The Store's lock must be held.
-func (s *Store) dropNameless() {
-	for _, in := range s.live {
-		if in.holds > 0 && in.Attr.Nlink == 0 && in != s.root {
-			in.holds = 1
-			s.Put(in)
+// dropNameless deletes inodes that only references have kept.
+func (tx *Tx) dropNameless() {
+	for _, in := range tx.live {
+		if in.refs > 0 && in.Attr.Nlink == 0 && in != tx.root {
+			in.refs = 1
+			tx.Put(in)
 		}
 	}
 }
@@ -208,61 +202,57 @@ func (in *Inode) onDisk() bool {
 }
 
 // evict takes an inode that nothing refers to any more out of memory.
-// The Store's lock must be held.
-func (s *Store) evict(in *Inode) {
-	if in.holds == 0 && in.pins == 0 && in != s.root {
-		delete(s.live, in.Ino)
-		s.clean.remove(in)
+func (tx *Tx) evict(in *Inode) {
+	if in.refs == 0 && in.pins == 0 && in != tx.root {
+		delete(tx.live, in.Ino)
+		tx.clean.remove(in)
 	}
 }
 
-// New makes an inode that has no name yet and holds it for the caller. Without a name and a link
-// count it is an orphan: its content is kept only as long as it is held.
-// The Store's lock must be held.
-func (s *Store) New(attr Attr) (*Inode, error) {
-	if s.nextIno >= MaxIno {
+// New makes an inode that has no name yet, to which the caller refers. Without a name and a link
+// count it is an orphan: its content is kept only as long as it is referred to.
+func (tx *Tx) New(attr Attr) (*Inode, error) {
+	if tx.nextIno >= MaxIno {
 		return nil, syscall.ENOSPC
 	}
-	in := &Inode{Ino: s.nextIno, Attr: attr, holds: 1, voidFrom: math.MaxInt64, xattrs: map[string][]byte{}}
-	s.nextIno++
+	in := &Inode{Ino: tx.nextIno, Attr: attr, refs: 1, voidFrom: math.MaxInt64, xattrs: map[string][]byte{}}
+	tx.nextIno++
 	if attr.IsDir() {
 		in.children = map[string]child{}
 		in.whiteout = map[string]bool{}
 	}
-	s.live[in.Ino] = in
-	s.touch(in, true)
+	tx.live[in.Ino] = in
+	tx.touch(in, true)
 	return in, nil
 }
 
-// Dirty says that in.Attr was changed. The Store's lock must be held.
-func (s *Store) Dirty(in *Inode) { s.touch(in, true) }
+// Dirty says that in.Attr was changed.
+func (tx *Tx) Dirty(in *Inode) { tx.touch(in, true) }
 
 // SetOrigin replaces the inode's origin; nil makes a directory opaque.
-// The Store's lock must be held.
-func (s *Store) SetOrigin(in *Inode, o *Origin) {
+func (tx *Tx) SetOrigin(in *Inode, o *Origin) {
 	in.Origin = o
 	in.originDirty = true
-	s.touch(in, true)
+	tx.touch(in, true)
 }
 
 // Refer is SetOrigin for a store that may be read-only, of which it changes what is in memory alone.
-func (s *Store) Refer(in *Inode, o *Origin) {
-	if s.readOnly {
+func (tx *Tx) Refer(in *Inode, o *Origin) {
+	if tx.readOnly {
 		in.Origin = o
 		return
 	}
-	s.SetOrigin(in, o)
+	tx.SetOrigin(in, o)
 }
 
-// Follows tells whether all of a file's content is its origin's, and nothing else. The Store's lock must
-// be held.
-func (s *Store) Follows(in *Inode) (bool, error) {
+// Follows tells whether all of a file's content is its origin's, and nothing else.
+func (tx *Tx) Follows(in *Inode) (bool, error) {
 	o := in.Origin
 	if o == nil || o.Limit == 0 || o.Limit != o.Size || in.Attr.Size != o.Size || len(in.chunks) > 0 {
 		return false, nil
 	}
 	if in.own == nil && in.dataStored {
-		if err := s.loadOwn(in); err != nil {
+		if err := tx.loadOwn(in); err != nil {
 			return false, err
 		}
 	}
@@ -270,33 +260,33 @@ func (s *Store) Follows(in *Inode) (bool, error) {
 }
 
 // FindNumber returns the row number of an inode that has an origin and shows the given number to
-// programs, or 0. The Store's lock must be held.
-func (s *Store) FindNumber(number uint64) (Ino, error) {
-	if s.gather.numbers != nil {
-		if ino, ok := s.gather.numbers[number]; ok {
+// programs, or 0.
+func (tx *Tx) FindNumber(number uint64) (Ino, error) {
+	if tx.gather.numbers != nil {
+		if ino, ok := tx.gather.numbers[number]; ok {
 			return ino, nil
 		}
 	}
-	if s.inflight != nil && s.inflight.numbers != nil {
-		if ino, ok := s.inflight.numbers[number]; ok {
+	if tx.inflight != nil && tx.inflight.numbers != nil {
+		if ino, ok := tx.inflight.numbers[number]; ok {
 			return ino, nil
 		}
 	}
-	q := s.meta.prep("SELECT min(delta_ino) FROM fs_origin WHERE base_ino=?")
+	q := tx.meta.prep("SELECT min(delta_ino) FROM fs_origin WHERE base_ino=?")
 	q.BindInt64(1, int64(number))
 	var ino Ino
 	if q.Step() {
 		ino = Ino(q.ColumnInt64(0))
 	}
-	return ino, s.meta.done(q)
+	return ino, tx.meta.done(q)
 }
 
-// load fills in an inode from its row. The Store's lock must be held.
-func (s *Store) load(in *Inode) error {
-	q := s.meta.prep(qInode)
+// load fills in an inode from its row.
+func (tx *Tx) load(in *Inode) error {
+	q := tx.meta.prep(qInode)
 	q.BindInt64(1, int64(in.Ino))
 	if !q.Step() {
-		if err := s.meta.done(q); err != nil {
+		if err := tx.meta.done(q); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: inode %d", ErrNotExist, in.Ino)
@@ -304,60 +294,60 @@ func (s *Store) load(in *Inode) error {
 	attr, err := scanAttr(q)
 	if err == nil {
 		in.Origin, err = scanOrigin(q)
-		in.Origin = s.moved.origin(in.Ino, in.Origin)
+		in.Origin = tx.moved.origin(in.Ino, in.Origin)
 	}
-	if derr := s.meta.done(q); err == nil {
+	if derr := tx.meta.done(q); err == nil {
 		err = derr
 	}
 	if err != nil {
 		return fmt.Errorf("inode %d: %w", in.Ino, err)
 	}
 	if attr.IsSymlink() {
-		if err := s.loadTarget(in); err != nil {
+		if err := tx.loadTarget(in); err != nil {
 			return err
 		}
 		attr.Size = int64(len(in.target))
 	}
 	in.Attr = attr
 	in.stored, in.dataStored, in.sideStored, in.xattrStored = true, true, true, true
-	in.epoch = s.epoch
+	in.epoch = tx.epoch
 	return nil
 }
 
-// Target returns where a symbolic link leads. The Store's lock must be held.
-func (s *Store) Target(in *Inode) (string, error) {
-	if err := s.refresh(in); err != nil {
+// Target returns where a symbolic link leads.
+func (tx *Tx) Target(in *Inode) (string, error) {
+	if err := tx.refresh(in); err != nil {
 		return "", err
 	}
 	if in.target == "" && in.Attr.IsSymlink() {
-		if err := s.loadTarget(in); err != nil {
+		if err := tx.loadTarget(in); err != nil {
 			return "", err
 		}
 	}
 	return in.target, nil
 }
 
-// SetTarget says where a symbolic link leads, which is its size too. The Store's lock must be held.
-func (s *Store) SetTarget(in *Inode, target string) {
+// SetTarget says where a symbolic link leads, which is its size too.
+func (tx *Tx) SetTarget(in *Inode, target string) {
 	in.target, in.Attr.Size = target, int64(len(target))
-	s.touch(in, true)
-	s.gather.names += len(target)
+	tx.touch(in, true)
+	tx.gather.names += len(target)
 }
 
-func (s *Store) loadTarget(in *Inode) error {
-	q := s.meta.prep(qTarget)
+func (tx *Tx) loadTarget(in *Inode) error {
+	q := tx.meta.prep(qTarget)
 	q.BindInt64(1, int64(in.Ino))
 	target := ""
 	if q.Step() {
 		target = string(q.ColumnRawText(0))
 	}
-	if err := s.meta.done(q); err != nil {
+	if err := tx.meta.done(q); err != nil {
 		return err
 	}
 	if target == "" || len(target) >= 4096 {
 		return fmt.Errorf("%w: inode %d: symbolic link without a target, or with one too long", ErrCorrupt, in.Ino)
 	}
 	in.target = target
-	s.keep(in)
+	tx.keep(in)
 	return nil
 }

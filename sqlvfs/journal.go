@@ -11,22 +11,20 @@ CREATE TABLE art_journal (
 
 const qJournal = `SELECT entry FROM art_journal ORDER BY seq`
 
-// Journal returns the journal's entries. Of changes, those that are committed count. The Store's lock must
-// be held.
-func (s *Store) Journal() ([][]byte, error) {
+// Journal returns the journal's entries. Of changes, those that are committed count.
+func (tx *Tx) Journal() ([][]byte, error) {
 	var entries [][]byte
-	q := s.meta.prep(qJournal)
+	q := tx.meta.prep(qJournal)
 	for q.Step() {
 		entries = append(entries, q.ColumnBlob(0, nil))
 	}
-	return entries, s.meta.done(q)
+	return entries, tx.meta.done(q)
 }
 
-// SetJournal writes a new journal in place of the one that is there; nil removes it. The Store's lock must be
-// held.
-func (s *Store) SetJournal(entries [][]byte) {
-	s.begin()
-	s.gather.journal = &entries
+// SetJournal writes a new journal in place of the one that is there; nil removes it.
+func (tx *Tx) SetJournal(entries [][]byte) {
+	tx.begin()
+	tx.gather.journal = &entries
 }
 
 func (w *writer) putJournal(b *batch) error {

@@ -31,18 +31,18 @@ func portrait(t *testing.T, s *Store) map[string]string {
 	tree := map[string]string{}
 	var walk func(path string, ino Ino)
 	walk = func(path string, ino Ino) {
-		s.Lock()
-		in, err := s.Get(ino)
+		s.mu.Lock()
+		in, err := s.tx.Get(ino)
 		must(t, err)
 		var children []Child
 		var whiteouts []string
 		if in.Attr.IsDir() {
-			children, err = s.Children(in)
+			children, err = s.tx.Children(in)
 			must(t, err)
-			whiteouts, err = s.Whiteouts(in)
+			whiteouts, err = s.tx.Whiteouts(in)
 			must(t, err)
 		}
-		s.Unlock()
+		s.mu.Unlock()
 		defer put(s, in)
 		switch {
 		case in.Origin != nil:

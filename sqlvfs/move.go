@@ -12,56 +12,56 @@ type Moved struct {
 }
 
 // Move makes a workspace another directory of the host, in one transaction. A read-only store shows
-// from then on what it would have written. The Store's lock must be held.
-func (s *Store) Move(m Moved) error {
-	if s.readOnly {
-		s.moved = &m
-		for ino, in := range s.live {
+// from then on what it would have written.
+func (tx *Tx) Move(m Moved) error {
+	if tx.readOnly {
+		tx.moved = &m
+		for ino, in := range tx.live {
 			in.Origin = m.origin(ino, in.Origin)
 		}
 		return nil
 	}
 	for ino, o := range m.Origins {
-		in, err := s.Get(ino)
+		in, err := tx.Get(ino)
 		switch {
 		case errors.Is(err, ErrCorrupt), errors.Is(err, ErrNotExist):
 			continue // as a session does, which cannot show it
 		case err != nil:
 			return err
 		}
-		s.SetOrigin(in, o)
-		s.Put(in)
+		tx.SetOrigin(in, o)
+		tx.Put(in)
 	}
 	for path, b := range m.Baselines {
-		s.SetBaseline(m.Workspace.Tree, path, b)
+		tx.SetBaseline(m.Workspace.Tree, path, b)
 	}
-	if err := s.dropTrees(m.Workspace.Tree, m.From); err != nil {
+	if err := tx.dropTrees(m.Workspace.Tree, m.From); err != nil {
 		return err
 	}
-	s.SetWorkspace(m.Workspace)
+	tx.SetWorkspace(m.Workspace)
 	return nil
 }
 
 // dropTrees takes back the baselines that a workspace has with directories other than two: who moves to
 // and fro finds those of both, and what is carried through many places does not grow with each.
-func (s *Store) dropTrees(now, was Tree) error {
+func (tx *Tx) dropTrees(now, was Tree) error {
 	var others []Tree
-	q := s.meta.prep(qTrees)
+	q := tx.meta.prep(qTrees)
 	for q.Step() {
 		if t := scanTree(q); t.Name == now.Name && t != now && t != was {
 			others = append(others, t)
 		}
 	}
-	if err := s.meta.done(q); err != nil {
+	if err := tx.meta.done(q); err != nil {
 		return err
 	}
 	for _, t := range others {
-		list, err := s.Baselines(t)
+		list, err := tx.Baselines(t)
 		if err != nil {
 			return err
 		}
 		for path := range list {
-			s.SetBaseline(t, path, nil)
+			tx.SetBaseline(t, path, nil)
 		}
 	}
 	return nil

@@ -39,54 +39,20 @@ type Options struct {
 	MaxDirty int
 }
 
-// Store is an open database and the live inodes of its tree. See the package documentation for
-// what its lock is for.
+// Store is an open database and the live inodes of its tree. Its methods may be called by several goroutines at once.
 type Store struct {
-	sync.Mutex
+	*fixed
+	mu sync.Mutex
+	tx Tx // GUARDED_BY(mu)
 
-	habits
-	path      string
-	readOnly  bool
-	fresh     bool // made by Open
-	chunkSize int64
-	pageSize  int64
-	maxDirty  int
-	lockFile  *os.File
-	scratch   *os.File // nil: the file system has none. See shrink
-	waiting   func(pid int)
-
-	readers *connPool // for content
-	meta    *conn     // for rows of metadata. GUARDED_BY(Mutex)
-
-	live     map[Ino]*Inode // GUARDED_BY(Mutex)
-	clean    clean          // GUARDED_BY(Mutex)
-	root     *Inode
-	nextIno  Ino    // GUARDED_BY(Mutex)
-	pool     pool   // GUARDED_BY(Mutex)
-	changed  bool   // something that a transaction took was of the tree. GUARDED_BY(Mutex)
-	moved    *Moved // read-only: what Move would have written; nil: nothing. GUARDED_BY(Mutex)
-	gather   *batch // what the next transaction will commit. GUARDED_BY(Mutex)
-	inflight *batch // what the writer is committing, or nil. GUARDED_BY(Mutex)
-	failed   error  // why the last transaction failed; nil once one succeeds. GUARDED_BY(Mutex)
-	durable  uint64 // the newest batch that survives a power cut. GUARDED_BY(Mutex)
-	closing  bool   // GUARDED_BY(Mutex)
-	turning  bool   // somebody has the writer, see its take. GUARDED_BY(Mutex)
-
-	session session // GUARDED_BY(Mutex)
-
-	writer *writer // nil: read-only
-
-	done    *sync.Cond // on Mutex: a batch was committed, or has failed
-	kick    chan struct{}
-	stopped chan struct{}
-
-	epoch   uint64    // read-only: counts changes made by the writer. GUARDED_BY(Mutex)
-	version int64     // read-only: data_version at the last look. GUARDED_BY(Mutex)
-	looked  time.Time // read-only: when that was. GUARDED_BY(Mutex)
+	lockFile *os.File
+	waiting  func(pid int)
+	writer   *writer       // nil: read-only
+	stopped  chan struct{} // closed when the writer has ended
 }
 
-// habits are what a Store stands on and how it spends that.
-type habits struct {
+// tuning is what a Store stands on and how it spends that.
+type tuning struct {
 	query    string        // parameters that connections are opened with: the VFS
 	linger   time.Duration // see Linger
 	retry    time.Duration // between attempts at what the disk does not take
@@ -96,13 +62,13 @@ type habits struct {
 	clean    int           // bound of what can be read again, see keep, in bytes
 }
 
-var usual = habits{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20, clean: 32 << 20}
+var defaults = tuning{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20, clean: 32 << 20}
 
-// bulk are the habits for what comes in at once, to stay. A long log pays where much of it is void by the
+// bulk is the tuning for what comes in at once, to stay. A long log pays where much of it is void by the
 // time it is copied; here nothing is.
-func (h habits) bulk() habits {
-	h.logLimit, h.logMost, h.cache = 16<<20, 64<<20, 8<<20
-	return h
+func (t tuning) bulk() tuning {
+	t.logLimit, t.logMost, t.cache = 16<<20, 64<<20, 8<<20
+	return t
 }
 
 // Open opens a database. A file that is no database, that belongs to another application, that a
@@ -111,12 +77,12 @@ func (h habits) bulk() habits {
 // changed in any of these cases.
 func Open(path string, opt Options) (*Store, error) {
 	if opt.Bulk {
-		return openStore(path, opt, usual.bulk())
+		return openStore(path, opt, defaults.bulk())
 	}
-	return openStore(path, opt, usual)
+	return openStore(path, opt, defaults)
 }
 
-func openStore(path string, opt Options, h habits) (_ *Store, err error) {
+func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 	defer outOfMemory(&err)
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -126,21 +92,22 @@ func openStore(path string, opt Options, h habits) (_ *Store, err error) {
 		return nil, err
 	}
 	s := &Store{
-		habits:   h,
-		path:     path,
-		readOnly: opt.ReadOnly,
-		fresh:    fresh,
-		maxDirty: opt.MaxDirty,
-		waiting:  opt.Waiting,
-		live:     map[Ino]*Inode{},
-		gather:   newBatch(1),
-		kick:     make(chan struct{}, 1),
-		stopped:  make(chan struct{}),
+		fixed: &fixed{
+			tuning:   t,
+			path:     path,
+			readOnly: opt.ReadOnly,
+			fresh:    fresh,
+			maxDirty: opt.MaxDirty,
+			kick:     make(chan struct{}, 1),
+		},
+		waiting: opt.Waiting,
+		stopped: make(chan struct{}),
 	}
 	if s.maxDirty == 0 {
 		s.maxDirty = 96 << 20
 	}
-	s.done = sync.NewCond(s)
+	s.done = sync.NewCond(&s.mu)
+	s.tx = Tx{fixed: s.fixed, live: map[Ino]*Inode{}, gather: newBatch(1)}
 	if err := s.open(fresh, opt); err != nil {
 		s.shut()
 		if fresh {
@@ -247,15 +214,15 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 		tellPlaced()
 	}
 	s.scratch = openScratch(s.path)
-	if s.meta, err = connect(s.path, sqlite3.OPEN_READWRITE, s.query); err != nil {
+	if s.tx.meta, err = connect(s.path, sqlite3.OPEN_READWRITE, s.query); err != nil {
 		return err
 	}
 	// The last connection to be closed copies the log into the file. One that someone else has left
 	// stays as it is until the database is accepted.
-	if _, err := s.meta.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
+	if _, err := s.tx.meta.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
 		return err
 	}
-	err = s.meta.cause(s.prepareFile(s.meta, fresh, opt.Root))
+	err = s.tx.meta.cause(s.prepareFile(s.tx.meta, fresh, opt.Root))
 	placed.release()
 	if err != nil {
 		return err
@@ -264,16 +231,16 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 		tellPlaced()
 	}
 	s.readers = newConnPool(runtime.GOMAXPROCS(0), s.connectReader)
-	if err := s.start(); err != nil {
+	if err := s.tx.start(); err != nil {
 		return err
 	}
 	if err := placed.check(s.path); err != nil {
 		return err
 	}
-	if _, err := s.meta.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, false); err != nil {
+	if _, err := s.tx.meta.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, false); err != nil {
 		return err
 	}
-	s.writer = &writer{store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), rested: true}
+	s.writer = &writer{store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), maintained: true}
 	go s.write()
 	return nil
 }
@@ -319,32 +286,22 @@ func (s *Store) setModes(c *conn) error {
 
 func (s *Store) openReadOnly() (err error) {
 	open := func() (*conn, error) { return connectReadOnly(s.path, s.query) }
-	if s.meta, err = open(); err != nil {
+	if s.tx.meta, err = open(); err != nil {
 		return err
 	}
-	app, version, err := admit(s.meta.Conn)
+	app, version, err := admit(s.tx.meta.Conn)
 	if err != nil {
 		return err
 	}
-	s.meta.subst = substitutes(app, version) // the other connections read content only
+	s.tx.meta.subst = substitutes(app, version) // the other connections read content only
 	s.readers = newConnPool(runtime.GOMAXPROCS(0), open)
-	s.version, err = pragmaInt(s.meta.Conn, "data_version")
+	s.tx.version, err = pragmaInt(s.tx.meta.Conn, "data_version")
 	if err != nil {
 		return err
 	}
-	s.looked = time.Now()
+	s.tx.looked = time.Now()
 	close(s.stopped)
-	return s.start()
-}
-
-// Connect opens a connection for reading rows of a database that Open has accepted, also beside a
-// writer, and returns what closes it. Nothing that the database's schema says is run.
-func Connect(path string) (c *sqlite3.Conn, close func() error, err error) {
-	r, err := connectReadOnly(path, usual.query)
-	if err != nil {
-		return nil, nil, err
-	}
-	return r.Conn, r.Close, nil
+	return s.tx.start()
 }
 
 // connectReadOnly opens a connection to a database that this process does not write to, and leaves
@@ -377,37 +334,37 @@ func connectReadOnly(path, query string) (*conn, error) {
 }
 
 // start reads what every tree needs in memory.
-func (s *Store) start() (err error) {
-	if s.chunkSize, err = readChunkSize(s.meta.Conn); err != nil {
+func (tx *Tx) start() (err error) {
+	if tx.chunkSize, err = readChunkSize(tx.meta.Conn); err != nil {
 		return err
 	}
-	s.pool.size = int(s.chunkSize)
-	if s.pageSize, err = pragmaInt(s.meta.Conn, "page_size"); err != nil {
+	tx.pool.size = int(tx.chunkSize)
+	if tx.pageSize, err = pragmaInt(tx.meta.Conn, "page_size"); err != nil {
 		return err
 	}
-	if !s.readOnly {
-		if s.nextIno, err = s.firstFree(); err != nil {
+	if !tx.readOnly {
+		if tx.nextIno, err = tx.firstFree(); err != nil {
 			return err
 		}
-		s.session = session{started: Now(), firstIno: s.nextIno}
+		tx.session = session{started: Now(), firstIno: tx.nextIno}
 	}
-	s.root = &Inode{Ino: RootIno, voidFrom: math.MaxInt64}
-	if err := s.load(s.root); errors.Is(err, ErrNotExist) {
+	tx.root = &Inode{Ino: RootIno, voidFrom: math.MaxInt64}
+	if err := tx.load(tx.root); errors.Is(err, ErrNotExist) {
 		return fmt.Errorf("%w: the root directory is not there", ErrCorrupt)
 	} else if err != nil {
 		return err
 	}
-	if !s.root.Attr.IsDir() {
+	if !tx.root.Attr.IsDir() {
 		return fmt.Errorf("%w: the root is no directory", ErrCorrupt)
 	}
-	s.root.holds = 1
-	s.live[RootIno] = s.root
+	tx.root.refs = 1
+	tx.live[RootIno] = tx.root
 	return nil
 }
 
 // firstFree is the first inode number that no row mentions, not even one that another tool of the
 // format has left behind when it deleted the inode.
-func (s *Store) firstFree() (Ino, error) {
+func (tx *Tx) firstFree() (Ino, error) {
 	var tops []string
 	for _, c := range []string{
 		"fs_inode.ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino",
@@ -416,7 +373,7 @@ func (s *Store) firstFree() (Ino, error) {
 		// The first column of an index: no table is scanned.
 		tops = append(tops, fmt.Sprintf("ifnull((SELECT max(%[1]s) FROM %[2]s WHERE %[1]s<%[3]d), 0)", column, table, MaxIno))
 	}
-	top, err := queryInt(s.meta.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
+	top, err := queryInt(tx.meta.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
 	return max(RootIno, Ino(top)) + 1, err
 }
 
@@ -441,9 +398,7 @@ func (s *Store) connectReader() (*conn, error) {
 // Discard closes the store and, if Open made the database and nothing was written to it since,
 // removes it: a run that came to nothing leaves nothing behind.
 func (s *Store) Discard() error {
-	s.Lock()
-	unused := s.fresh && !s.changed && !s.gather.changes()
-	s.Unlock()
+	unused := s.fresh && !s.Changed()
 	err := s.Close()
 	if unused {
 		removeDatabase(s.path)
@@ -453,28 +408,19 @@ func (s *Store) Discard() error {
 
 // Changed tells whether anything of the tree was changed since the store was opened.
 func (s *Store) Changed() bool {
-	s.Lock()
-	defer s.Unlock()
-	return s.changed || s.gather.changes()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tx.changed || s.tx.gather.changes()
 }
-
-// Path is the database's file.
-func (s *Store) Path() string { return s.path }
-
-// ChunkSize is the size of a full row of content, in bytes.
-func (s *Store) ChunkSize() int64 { return s.chunkSize }
-
-// ReadOnly tells whether the store was opened without write access.
-func (s *Store) ReadOnly() bool { return s.readOnly }
 
 func (s *Store) closeReaders() (err error) {
 	if s.readers != nil {
 		s.readers.close()
 		s.readers = nil
 	}
-	if s.meta != nil {
-		err = s.meta.Close()
-		s.meta = nil
+	if s.tx.meta != nil {
+		err = s.tx.meta.Close()
+		s.tx.meta = nil
 	}
 	return err
 }

@@ -34,25 +34,25 @@ func (c *chunk) size() int {
 }
 
 // patchable tells whether a change of bytes [from, to) of the file, within a chunk, can be made in a
-// patch. Not if it makes the chunk longer, or replaces all of it. The Store's lock must be held.
-func (s *Store) patchable(in *Inode, index, from, to int64) (bool, error) {
-	start := index * s.chunkSize
-	stop := min(start+s.chunkSize, in.Attr.Size)
-	if s.chunkSize <= partSize || to > stop || from <= start && to >= stop {
+// patch. Not if it makes the chunk longer, or replaces all of it.
+func (tx *Tx) patchable(in *Inode, index, from, to int64) (bool, error) {
+	start := index * tx.chunkSize
+	stop := min(start+tx.chunkSize, in.Attr.Size)
+	if tx.chunkSize <= partSize || to > stop || from <= start && to >= stop {
 		return false, nil
 	}
 	if c := in.chunks[index]; c != nil {
 		return c.patch != nil, nil
 	}
-	src, err := s.source(in, index)
+	src, err := tx.source(in, index)
 	return src == fromDatabase, err
 }
 
 // missingPart finds a part that a change of bytes [from, to) leaves partly as it was, and that is not
-// in memory: its place, or -1. The Store's lock must be held.
-func (s *Store) missingPart(in *Inode, index, from, to int64) int64 {
-	start := index * s.chunkSize
-	stop := min(start+s.chunkSize, in.Attr.Size)
+// in memory: its place, or -1.
+func (tx *Tx) missingPart(in *Inode, index, from, to int64) int64 {
+	start := index * tx.chunkSize
+	stop := min(start+tx.chunkSize, in.Attr.Size)
 	for _, at := range [2]int64{from, to - 1} {
 		i := (at - start) / partSize
 		first, end := start+i*partSize, min(start+(i+1)*partSize, stop)
@@ -67,9 +67,8 @@ func (s *Store) missingPart(in *Inode, index, from, to int64) int64 {
 }
 
 // patchChunk changes part of a stored chunk. Parts that are not replaced as a whole must be in memory.
-// The Store's lock must be held.
-func (s *Store) patchChunk(in *Inode, index, skip int64, p []byte) {
-	c := s.ownPatch(in, index)
+func (tx *Tx) patchChunk(in *Inode, index, skip int64, p []byte) {
+	c := tx.ownPatch(in, index)
 	for len(p) > 0 {
 		i, at := skip/partSize, skip%partSize
 		part := c.parts[i]
@@ -77,24 +76,23 @@ func (s *Store) patchChunk(in *Inode, index, skip int64, p []byte) {
 			own := make([]byte, min(partSize, c.length-int(i*partSize)))
 			copy(own, part)
 			part = own
-			s.addPart(in, c, i, part)
+			tx.addPart(in, c, i, part)
 		}
 		n := copy(part[at:], p)
 		p, skip = p[n:], skip+int64(n)
 	}
-	s.touch(in, false)
+	tx.touch(in, false)
 }
 
-// ownPatch returns the chunk's patch in a state to which parts may be added. The Store's lock must be
-// held.
-func (s *Store) ownPatch(in *Inode, index int64) *chunk {
+// ownPatch returns the chunk's patch in a state to which parts may be added.
+func (tx *Tx) ownPatch(in *Inode, index int64) *chunk {
 	c := in.chunks[index]
 	if c != nil && !c.frozen {
 		return c
 	}
 	n := &chunk{patch: &patch{parts: map[int64][]byte{}, dirty: map[int64]bool{}}}
 	if c == nil {
-		n.length = int(min(s.chunkSize, in.Attr.Size-index*s.chunkSize))
+		n.length = int(min(tx.chunkSize, in.Attr.Size-index*tx.chunkSize))
 	} else {
 		// What is on its way to the disk is not there yet, so it is still needed for reading.
 		n.length = c.length
@@ -102,13 +100,13 @@ func (s *Store) ownPatch(in *Inode, index int64) *chunk {
 			n.parts[i] = part
 		}
 	}
-	s.install(in, index, n)
+	tx.install(in, index, n)
 	return n
 }
 
-func (s *Store) addPart(in *Inode, c *chunk, i int64, part []byte) {
+func (tx *Tx) addPart(in *Inode, c *chunk, i int64, part []byte) {
 	c.parts[i], c.dirty[i] = part, true
-	s.gather.bytes += len(part)
+	tx.gather.bytes += len(part)
 	in.installs++ // what is read of the chunk's row meanwhile is old
 }
 

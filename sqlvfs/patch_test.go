@@ -61,10 +61,10 @@ func TestPatchesAreLikePlainWrites(t *testing.T) {
 					must(t, s.Zero(f, int64(off), int64(n), true, nil, Now()))
 					clear(want[off : off+n])
 				case what < 80:
-					s.Lock() // have the writer begin with what there is
-					s.gather.sync = true
-					s.Unlock()
-					s.kickLater()
+					s.mu.Lock() // have the writer begin with what there is
+					s.tx.gather.sync = true
+					s.mu.Unlock()
+					s.tx.kickLater()
 				case what < 82:
 					must(t, s.Sync())
 				case what < 83:
@@ -118,11 +118,11 @@ func TestPatchIsSmall(t *testing.T) {
 	before, err := os.Stat(path + "-wal")
 	must(t, err)
 	must(t, s.WriteAt(f, []byte("x"), 5*DefaultChunkSize+100, nil, Now()))
-	s.Lock()
-	if s.gather.bytes != partSize {
-		t.Errorf("%d bytes wait for the disk", s.gather.bytes)
+	s.mu.Lock()
+	if s.tx.gather.bytes != partSize {
+		t.Errorf("%d bytes wait for the disk", s.tx.gather.bytes)
 	}
-	s.Unlock()
+	s.mu.Unlock()
 	must(t, s.Sync())
 	after, err := os.Stat(path + "-wal")
 	must(t, err)

@@ -30,22 +30,22 @@ type process struct {
 }
 
 func (p *process) write(name string, data []byte, off int64) error {
-	p.s.Lock()
+	p.s.mu.Lock()
 	in, err := func() (*Inode, error) {
-		c, ok, _, err := p.s.Child(p.s.Root(), name)
+		c, ok, _, err := p.s.tx.Child(p.s.tx.Root(), name)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			return p.s.Get(c.Ino)
+			return p.s.tx.Get(c.Ino)
 		}
-		in, err := p.s.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
+		in, err := p.s.tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
 		if err != nil {
 			return nil, err
 		}
-		return in, p.s.Link(p.s.Root(), name, in)
+		return in, p.s.tx.Link(p.s.tx.Root(), name, in)
 	}()
-	p.s.Unlock()
+	p.s.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -56,35 +56,35 @@ func (p *process) write(name string, data []byte, off int64) error {
 // move renames; onto nothing it removes.
 func (p *process) move(from, to string) error {
 	s := p.s
-	s.Lock()
-	defer s.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	lose := func(name string) error {
-		c, ok, _, err := s.Child(s.Root(), name)
+		c, ok, _, err := s.tx.Child(s.tx.Root(), name)
 		if err != nil || !ok {
 			return err
 		}
-		in, err := s.Get(c.Ino)
+		in, err := s.tx.Get(c.Ino)
 		if err != nil {
 			return err
 		}
-		defer s.Put(in)
+		defer s.tx.Put(in)
 		in.Attr.Nlink = 0
-		s.Dirty(in)
-		return s.Unlink(s.Root(), name)
+		s.tx.Dirty(in)
+		return s.tx.Unlink(s.tx.Root(), name)
 	}
 	if to == "" {
 		return lose(from)
 	}
-	c, _, _, err := s.Child(s.Root(), from)
+	c, _, _, err := s.tx.Child(s.tx.Root(), from)
 	if err != nil {
 		return err
 	}
-	in, err := s.Get(c.Ino)
+	in, err := s.tx.Get(c.Ino)
 	if err != nil {
 		return err
 	}
-	defer s.Put(in)
-	return errors.Join(lose(to), s.Unlink(s.Root(), from), s.Link(s.Root(), to, in))
+	defer s.tx.Put(in)
+	return errors.Join(lose(to), s.tx.Unlink(s.tx.Root(), from), s.tx.Link(s.tx.Root(), to, in))
 }
 
 // promised notes that the program's step n, counted from 1, is durable.
@@ -218,7 +218,7 @@ func TestPatternsSurvivePowerCuts(t *testing.T) {
 		cuts = 40
 	}
 	d, name := newDisk(t, honest)
-	h := usual
+	h := defaults
 	h.query, h.linger, h.logLimit, h.logMost = "vfs="+name, 200*time.Microsecond, 300_000, 600_000
 	all := memoryDir(t)
 	s, err := openStore(filepath.Join(all, "a.db"), Options{Create: true, Root: rootAttr}, h)

@@ -44,10 +44,10 @@ func TestPlacedBesideReaders(t *testing.T) {
 				return
 			default:
 			}
-			c, closeReader, err := Connect(path)
+			c, err := connectReadOnly(path, defaults.query)
 			if err == nil {
-				_, err = queryInt(c, "SELECT count(*) FROM fs_inode")
-				err = errors.Join(err, closeReader())
+				_, err = queryInt(c.Conn, "SELECT count(*) FROM fs_inode")
+				err = errors.Join(err, c.Close())
 			}
 			if err != nil {
 				stopped <- err

@@ -1,7 +1,7 @@
 package sqlvfs
 
 // pool keeps the buffers of full-size chunks, which come and go at the speed of writes: without
-// it the garbage collector would do little else. Guarded by the Store's lock.
+// it the garbage collector would do little else.
 type pool struct {
 	size int // of a chunk, in bytes
 	free [][]byte

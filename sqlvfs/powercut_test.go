@@ -77,23 +77,23 @@ func TestPowerCutsFindWhatIsWrong(t *testing.T) {
 
 // delayOne puts a change that waits to be committed off until after the next transaction.
 func delayOne(s *Store, rnd *rand.Rand) {
-	s.Lock()
-	defer s.Unlock()
-	for k, ino := range s.gather.dentries {
-		b := s.gather
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, ino := range s.tx.gather.dentries {
+		b := s.tx.gather
 		delete(b.dentries, k)
-		k.dir.holds++
+		k.dir.refs++
 		go func() {
-			s.Lock()
-			defer s.Unlock()
-			for s.gather == b || s.inflight == b {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for s.tx.gather == b || s.tx.inflight == b {
 				s.done.Wait()
 			}
-			if _, ok := s.gather.dentries[k]; !ok {
-				s.touch(k.dir, false)
-				s.gather.dentries[k] = ino
+			if _, ok := s.tx.gather.dentries[k]; !ok {
+				s.tx.touch(k.dir, false)
+				s.tx.gather.dentries[k] = ino
 			}
-			s.Put(k.dir)
+			s.tx.Put(k.dir)
 		}()
 		return
 	}
@@ -104,7 +104,7 @@ type histories struct {
 	t        *testing.T
 	rnd      *rand.Rand
 	disk     *disk
-	habits   habits
+	tuning   tuning
 	dir      string // for everything that is on a disk
 	failing  bool   // so is the disk
 	sabotage func(*Store, *rand.Rand)
@@ -118,10 +118,10 @@ type histories struct {
 }
 
 func newHistories(t *testing.T, seed uint64, p plant) *histories {
-	h := &histories{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), habits: usual, dir: memoryDir(t)}
-	h.disk, h.habits.query = newDisk(t, p)
-	h.habits.query = "vfs=" + h.habits.query
-	h.habits.linger, h.habits.retry, h.habits.logLimit, h.habits.logMost = 300*time.Microsecond, time.Millisecond, 200_000, 400_000
+	h := &histories{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), tuning: defaults, dir: memoryDir(t)}
+	h.disk, h.tuning.query = newDisk(t, p)
+	h.tuning.query = "vfs=" + h.tuning.query
+	h.tuning.linger, h.tuning.retry, h.tuning.logLimit, h.tuning.logMost = 300*time.Microsecond, time.Millisecond, 200_000, 400_000
 	return h
 }
 
@@ -216,7 +216,7 @@ func (h *histories) live() error {
 
 // history is a random one. Steps follow one another; calls of Sync come in between.
 func (h *histories) history(path string) error {
-	s, err := openStore(path, Options{Create: true, Root: rootAttr}, h.habits)
+	s, err := openStore(path, Options{Create: true, Root: rootAttr}, h.tuning)
 	if err != nil {
 		return err
 	}

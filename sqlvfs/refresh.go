@@ -11,28 +11,28 @@ import (
 const staleAfter = time.Second
 
 // refresh reloads an inode of a read-only store when a writer has changed the database since it
-// was loaded. The Store's lock must be held.
-func (s *Store) refresh(in *Inode) error {
-	if !s.readOnly {
+// was loaded.
+func (tx *Tx) refresh(in *Inode) error {
+	if !tx.readOnly {
 		return nil
 	}
-	if time.Since(s.looked) > staleAfter {
-		v, err := pragmaInt(s.meta.Conn, "data_version")
+	if time.Since(tx.looked) > staleAfter {
+		v, err := pragmaInt(tx.meta.Conn, "data_version")
 		if err != nil {
 			return err
 		}
-		if v != s.version {
-			s.version = v
-			s.epoch++
+		if v != tx.version {
+			tx.version = v
+			tx.epoch++
 		}
-		s.looked = time.Now()
+		tx.looked = time.Now()
 	}
-	if in.epoch == s.epoch {
+	if in.epoch == tx.epoch {
 		return nil
 	}
 	in.Origin = nil
-	s.drop(in)
-	err := s.load(in)
+	tx.drop(in)
+	err := tx.load(in)
 	if errors.Is(err, ErrNotExist) {
 		return syscall.ESTALE
 	}
@@ -40,5 +40,5 @@ func (s *Store) refresh(in *Inode) error {
 }
 
 // Refresh makes sure that an inode's fields are not older than a second when another process
-// writes to the database. The Store's lock must be held.
-func (s *Store) Refresh(in *Inode) error { return s.refresh(in) }
+// writes to the database.
+func (tx *Tx) Refresh(in *Inode) error { return tx.refresh(in) }

@@ -81,7 +81,7 @@ func rebuild(path, tmp string, root Attr, report func(Finding)) (before os.FileI
 	if err != nil {
 		return nil, err
 	}
-	to, err := connect(tmp, sqlite3.OPEN_READWRITE, usual.query)
+	to, err := connect(tmp, sqlite3.OPEN_READWRITE, defaults.query)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func guessChunkSize(to *conn) (int64, error) {
 // connectExclusive opens a damaged database for reading, and nobody else can. A schema that makes no
 // sense in part is read as far as it does: nothing is written by it.
 func connectExclusive(path string) (*conn, error) {
-	c, err := connect(path, sqlite3.OPEN_READWRITE, usual.query)
+	c, err := connect(path, sqlite3.OPEN_READWRITE, defaults.query)
 	if err != nil {
 		return nil, err
 	}

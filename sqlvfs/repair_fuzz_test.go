@@ -82,16 +82,16 @@ func wholeFiles(t testing.TB, path string) map[string]string {
 	whole := map[string]string{}
 	var walk func(path string, ino Ino, depth int)
 	walk = func(path string, ino Ino, depth int) {
-		s.Lock()
-		in, err := s.Get(ino)
-		s.Unlock()
+		s.mu.Lock()
+		in, err := s.tx.Get(ino)
+		s.mu.Unlock()
 		if err != nil || bad[ino] || depth > 10 {
 			return
 		}
 		defer put(s, in)
-		s.Lock()
-		children, err := s.Children(in)
-		s.Unlock()
+		s.mu.Lock()
+		children, err := s.tx.Children(in)
+		s.mu.Unlock()
 		switch {
 		case in.Origin != nil:
 			whole[path] = "origin " + in.Origin.Path // the workspace may have a new name
@@ -154,9 +154,9 @@ func forest(t *testing.T) (path string, names []string) {
 		name := fmt.Sprintf("file%03d", i)
 		in := create(t, s, name, syscall.S_IFREG|0o644)
 		must(t, s.WriteAt(in, bytes.Repeat([]byte(name), 70), 0, nil, Now()))
-		s.Lock()
-		must(t, s.SetXattr(in, "user.name", []byte(name)))
-		s.Unlock()
+		s.mu.Lock()
+		must(t, s.tx.SetXattr(in, "user.name", []byte(name)))
+		s.mu.Unlock()
 		names = append(names, name)
 	}
 	must(t, s.Close())

@@ -46,11 +46,17 @@ type Session struct {
 	ExitCode, Made, Changed, Deleted *int64
 }
 
-// Sessions returns the log, the latest session first. Takes the Store's lock.
+// Sessions returns the log, the latest session first.
 func (s *Store) Sessions() (list []Session, err error) {
-	s.Lock()
-	defer s.Unlock()
-	q := s.meta.prep(qSessions)
+	err = s.View(func(tx *Tx) (err error) {
+		list, err = tx.sessions()
+		return err
+	})
+	return list, err
+}
+
+func (tx *Tx) sessions() (list []Session, err error) {
+	q := tx.meta.prep(qSessions)
 	number := func(i int) *int64 {
 		if q.ColumnType(i) != sqlite3.INTEGER {
 			return nil
@@ -70,7 +76,7 @@ func (s *Store) Sessions() (list []Session, err error) {
 		}
 		list = append(list, e)
 	}
-	return list, s.meta.done(q)
+	return list, tx.meta.done(q)
 }
 
 // session is what happened since a Store was opened.
@@ -82,38 +88,38 @@ type session struct {
 }
 
 // BeginSession writes into the log that a session began when the Store was opened. It is committed at once, but
-// survives a power cut only with what is committed later. Takes the Store's lock.
+// survives a power cut only with what is committed later.
 func (s *Store) BeginSession(pid int, command []string) error {
-	return s.log(func() error {
-		q := s.meta.prep("INSERT INTO art_session (pid, started, started_nsec, command) VALUES (?,?,?,?)")
+	return s.log(func(tx *Tx) error {
+		q := tx.meta.prep("INSERT INTO art_session (pid, started, started_nsec, command) VALUES (?,?,?,?)")
 		q.BindInt64(1, int64(pid))
-		q.BindInt64(2, s.session.started.Sec)
-		q.BindInt64(3, int64(s.session.started.Nsec))
+		q.BindInt64(2, tx.session.started.Sec)
+		q.BindInt64(3, int64(tx.session.started.Nsec))
 		q.BindBlob(4, []byte(join(command)))
-		if err := s.meta.run(q); err != nil {
+		if err := tx.meta.run(q); err != nil {
 			return err
 		}
-		s.session.id = s.meta.LastInsertRowID()
-		q = s.meta.prep("DELETE FROM art_session WHERE id<=?")
-		q.BindInt64(1, s.session.id-maxSessions)
-		return s.meta.run(q)
+		tx.session.id = tx.meta.LastInsertRowID()
+		q = tx.meta.prep("DELETE FROM art_session WHERE id<=?")
+		q.BindInt64(1, tx.session.id-maxSessions)
+		return tx.meta.run(q)
 	})
 }
 
 // EndSession writes into the log how the session ended that has begun; without an exit code if that is nil. Changes so
-// far are committed. Takes the Store's lock.
+// far are committed.
 func (s *Store) EndSession(exitCode *int) error {
-	return s.log(func() error {
-		if s.session.id == 0 {
+	return s.log(func(tx *Tx) error {
+		if tx.session.id == 0 {
 			return nil
 		}
-		made, changed, err := s.countFiles()
+		made, changed, err := tx.countFiles()
 		if err != nil {
 			return err
 		}
 		now := Now()
-		q := s.meta.prep("UPDATE art_session SET ended=?, ended_nsec=?, made=?, changed=?, deleted=?, exit_code=? WHERE id=?")
-		for i, v := range []int64{now.Sec, int64(now.Nsec), made, changed, s.session.deleted} {
+		q := tx.meta.prep("UPDATE art_session SET ended=?, ended_nsec=?, made=?, changed=?, deleted=?, exit_code=? WHERE id=?")
+		for i, v := range []int64{now.Sec, int64(now.Nsec), made, changed, tx.session.deleted} {
 			q.BindInt64(i+1, v)
 		}
 		if exitCode != nil {
@@ -121,61 +127,61 @@ func (s *Store) EndSession(exitCode *int) error {
 		} else {
 			q.BindNull(6)
 		}
-		q.BindInt64(7, s.session.id)
-		return s.meta.run(q)
+		q.BindInt64(7, tx.session.id)
+		return tx.meta.run(q)
 	})
 }
 
-// log has write change the log, when the writer has committed what there is and does not write.
-func (s *Store) log(write func() error) error {
-	s.Lock()
-	defer s.Unlock()
+// log has a step change the log, when the writer has committed what there is and does not write.
+func (s *Store) log(write func(*Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.readOnly {
 		return ErrReadOnly
 	}
-	if !s.gather.empty() {
-		if _, ok := s.writer.turn(); !ok {
-			return fmt.Errorf("log of sessions: %w", s.failed)
+	if !s.tx.gather.empty() {
+		if _, ok := s.commitPending(); !ok {
+			return fmt.Errorf("log of sessions: %w", s.tx.failed)
 		}
 	}
-	s.writer.take()
-	defer s.writer.give()
-	if err := s.meta.cause(write()); err != nil {
+	s.acquireWriter()
+	defer s.releaseWriter()
+	if err := s.tx.meta.cause(write(&s.tx)); err != nil {
 		return fmt.Errorf("log of sessions: %w", err)
 	}
 	return nil
 }
 
-// countFiles counts what the session has made and changed, of what is there. The Store's lock must be held.
-func (s *Store) countFiles() (made, changed int64, err error) {
-	if s.gather.seq == 1 {
+// countFiles counts what the session has made and changed, of what is there.
+func (tx *Tx) countFiles() (made, changed int64, err error) {
+	if tx.gather.seq == 1 {
 		return 0, 0, nil // nothing was committed
 	}
-	q := s.meta.prep(`SELECT ifnull(sum(ino>=?1 AND NOT EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=i.ino)), 0), count(*)
+	q := tx.meta.prep(`SELECT ifnull(sum(ino>=?1 AND NOT EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=i.ino)), 0), count(*)
 		FROM fs_inode i WHERE mode & 61440 <> 16384 AND (ino>=?1 OR ctime>?2 OR ctime=?2 AND ctime_nsec>=?3)`)
-	q.BindInt64(1, int64(s.session.firstIno))
-	q.BindInt64(2, s.session.started.Sec)
-	q.BindInt64(3, int64(s.session.started.Nsec))
+	q.BindInt64(1, int64(tx.session.firstIno))
+	q.BindInt64(2, tx.session.started.Sec)
+	q.BindInt64(3, int64(tx.session.started.Nsec))
 	if q.Step() {
 		made = q.ColumnInt64(0)
 		changed = q.ColumnInt64(1) - made
 	}
-	return made, changed, s.meta.done(q)
+	return made, changed, tx.meta.done(q)
 }
 
-// countDeleted counts what a batch deletes, before it is frozen. The Store's lock must be held.
-func (s *Store) countDeleted(b *batch) {
+// countDeleted counts what a batch deletes, before it is frozen.
+func (tx *Tx) countDeleted(b *batch) {
 	for k, there := range b.whiteouts {
 		switch {
 		case there && !k.dir.whiteout[k.name]:
-			s.session.deleted++
+			tx.session.deleted++
 		case !there:
-			s.session.deleted = max(0, s.session.deleted-1)
+			tx.session.deleted = max(0, tx.session.deleted-1)
 		}
 	}
 	for in, row := range b.inodes {
-		if row && in.stored && (in.dead || in.Attr.Nlink == 0) && in.Ino < s.session.firstIno && in.Origin == nil && !in.Attr.IsDir() {
-			s.session.deleted++
+		if row && in.stored && (in.dead || in.Attr.Nlink == 0) && in.Ino < tx.session.firstIno && in.Origin == nil && !in.Attr.IsDir() {
+			tx.session.deleted++
 		}
 	}
 }

@@ -20,8 +20,8 @@ const (
 	shrinkFrom = 16 << 20 // free space that is worth giving back, in bytes
 	// While nothing happens, a VACUUM is made if what is left can be copied in a moment, in bytes. Else
 	// it waits for the end of the session.
-	shrinkIdly = 64 << 20
-	restAfter  = 2 * time.Second
+	shrinkIdly    = 64 << 20
+	maintainAfter = 2 * time.Second
 )
 
 // shrink gives free space back to the disk if there is much of it, and no more than most bytes are

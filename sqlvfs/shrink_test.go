@@ -39,16 +39,16 @@ func TestFileShrinks(t *testing.T) {
 			s = openTest(t, path)
 			for i := range 10 {
 				in := lookup(t, s, fmt.Sprint(i))
-				s.Lock()
-				must(t, s.Unlink(s.Root(), fmt.Sprint(i)))
+				s.mu.Lock()
+				must(t, s.tx.Unlink(s.tx.Root(), fmt.Sprint(i)))
 				in.Attr.Nlink--
-				s.Dirty(in)
-				s.Put(in)
-				s.Unlock()
+				s.tx.Dirty(in)
+				s.tx.Put(in)
+				s.mu.Unlock()
 			}
 			if when == "idle" {
 				for start := time.Now(); size() > large/4; time.Sleep(20 * time.Millisecond) {
-					if time.Since(start) > 30*restAfter {
+					if time.Since(start) > 30*maintainAfter {
 						t.Fatalf("the file still has %d bytes", size())
 					}
 				}

@@ -78,17 +78,17 @@ const (
 )
 
 // Snapshot reads the whole tree. Of changes, those that are committed count; a session may be
-// running. The Store's lock must be held.
-func (s *Store) Snapshot() (*Snapshot, error) {
+// running.
+func (tx *Tx) Snapshot() (*Snapshot, error) {
 	// One transaction: all queries see the same commit.
-	if err := s.meta.Exec("BEGIN"); err != nil {
+	if err := tx.meta.Exec("BEGIN"); err != nil {
 		return nil, err
 	}
-	defer s.meta.Exec("COMMIT")
+	defer tx.meta.Exec("COMMIT")
 	t := &Snapshot{nodes: map[Ino]*Node{}}
 	broken := map[Ino]error{}
-	err := s.each(qAllInodes, func(q *sqlite3.Stmt) {
-		n, err := s.scanNode(q)
+	err := tx.each(qAllInodes, func(q *sqlite3.Stmt) {
+		n, err := tx.scanNode(q)
 		if err != nil {
 			broken[n.Ino] = err
 			return
@@ -96,7 +96,7 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 		t.nodes[n.Ino] = n
 	})
 	if err == nil {
-		err = s.each(qAllTargets, func(q *sqlite3.Stmt) {
+		err = tx.each(qAllTargets, func(q *sqlite3.Stmt) {
 			if n := t.nodes[Ino(q.ColumnInt64(0))]; n != nil {
 				n.Target = string(q.ColumnRawText(1))
 				n.Attr.Size = int64(len(n.Target))
@@ -110,19 +110,19 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 		}
 	}
 	if err == nil {
-		err = s.each(qAllEntries, func(q *sqlite3.Stmt) {
+		err = tx.each(qAllEntries, func(q *sqlite3.Stmt) {
 			t.enter(Ino(q.ColumnInt64(0)), string(q.ColumnRawText(1)), Ino(q.ColumnInt64(2)), broken)
 		})
 	}
 	if err == nil {
-		err = s.each(qAllWhiteouts, func(q *sqlite3.Stmt) {
+		err = tx.each(qAllWhiteouts, func(q *sqlite3.Stmt) {
 			if n := t.nodes[Ino(q.ColumnInt64(0))]; n != nil {
 				n.Whiteouts = append(n.Whiteouts, string(q.ColumnRawText(1)))
 			}
 		})
 	}
 	if err == nil {
-		err = s.each(qAllXattrs, func(q *sqlite3.Stmt) {
+		err = tx.each(qAllXattrs, func(q *sqlite3.Stmt) {
 			if n := t.nodes[Ino(q.ColumnInt64(0))]; n != nil {
 				if n.Xattrs == nil {
 					n.Xattrs = map[string]string{}
@@ -168,38 +168,38 @@ func (t *Snapshot) enter(dir Ino, name string, ino Ino, broken map[Ino]error) {
 	}
 }
 
-func (s *Store) each(query string, row func(*sqlite3.Stmt)) error {
-	q := s.meta.prep(query)
+func (tx *Tx) each(query string, row func(*sqlite3.Stmt)) error {
+	q := tx.meta.prep(query)
 	for q.Step() {
 		row(q)
 	}
-	return s.meta.done(q)
+	return tx.meta.done(q)
 }
 
 // qDependents are the files whose content is, in part, that of an origin in one workspace.
 const qDependents = qAllInodes + ` WHERE o.data_limit > 0 AND b.name=?`
 
 // Dependents returns the files of which some content may come from an origin in a workspace. Of changes,
-// those that are committed count. The Store's lock must be held.
-func (s *Store) Dependents(workspace string) ([]*Node, error) {
-	q := s.meta.prep(qDependents)
+// those that are committed count.
+func (tx *Tx) Dependents(workspace string) ([]*Node, error) {
+	q := tx.meta.prep(qDependents)
 	q.BindRawText(1, []byte(workspace))
 	var list []*Node
 	for q.Step() {
-		if n, err := s.scanNode(q); err == nil && n.Attr.IsRegular() {
+		if n, err := tx.scanNode(q); err == nil && n.Attr.IsRegular() {
 			list = append(list, n)
 		}
 	}
-	return list, s.meta.done(q)
+	return list, tx.meta.done(q)
 }
 
 // scanNode reads a row of qAllInodes.
-func (s *Store) scanNode(q *sqlite3.Stmt) (*Node, error) {
+func (tx *Tx) scanNode(q *sqlite3.Stmt) (*Node, error) {
 	n := &Node{Ino: Ino(q.ColumnInt64(26)), Holds: q.ColumnBool(27)}
 	var err error
 	if n.Attr, err = scanAttr(q); err == nil {
 		n.Origin, err = scanOrigin(q)
-		n.Origin = s.moved.origin(n.Ino, n.Origin)
+		n.Origin = tx.moved.origin(n.Ino, n.Origin)
 	}
 	return n, err
 }

@@ -11,9 +11,9 @@ func snapshot(t *testing.T, path string) *Snapshot {
 	s, err := Open(path, Options{ReadOnly: true})
 	must(t, err)
 	defer s.Close()
-	s.Lock()
-	defer s.Unlock()
-	all, err := s.Snapshot()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.tx.Snapshot()
 	must(t, err)
 	return all
 }
@@ -25,19 +25,19 @@ func TestSnapshot(t *testing.T) {
 			s, err := Open(path, Options{ReadOnly: true})
 			must(t, err)
 			defer s.Close()
-			s.Lock()
-			defer s.Unlock()
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			for ino := RootIno; ino <= 8; ino++ {
-				in, err := s.Get(ino)
+				in, err := s.tx.Get(ino)
 				must(t, err)
 				n := all.Node(ino)
 				if n.Attr != in.Attr || n.Target != in.target || !reflect.DeepEqual(n.Origin, in.Origin) {
 					t.Errorf("inode %d: %+v, want %+v", ino, n, in)
 				}
 				if in.Attr.IsDir() {
-					children, err := s.Children(in)
+					children, err := s.tx.Children(in)
 					must(t, err)
-					whiteouts, err := s.Whiteouts(in)
+					whiteouts, err := s.tx.Whiteouts(in)
 					must(t, err)
 					if len(children) != len(n.Children) || len(whiteouts) != len(n.Whiteouts) {
 						t.Errorf("inode %d: entries %v, whiteouts %v", ino, n.Children, n.Whiteouts)

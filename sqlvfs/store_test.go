@@ -33,32 +33,32 @@ func must(t testing.TB, err error) {
 // create makes an empty file in the root and returns it held.
 func create(t testing.TB, s *Store, name string, mode uint32) *Inode {
 	t.Helper()
-	s.Lock()
-	defer s.Unlock()
-	in, err := s.New(Attr{Mode: mode, Nlink: 1, Mtime: Timespec{5, 6}})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, err := s.tx.New(Attr{Mode: mode, Nlink: 1, Mtime: Timespec{5, 6}})
 	must(t, err)
-	must(t, s.Link(s.Root(), name, in))
+	must(t, s.tx.Link(s.tx.Root(), name, in))
 	return in
 }
 
 func lookup(t testing.TB, s *Store, name string) *Inode {
 	t.Helper()
-	s.Lock()
-	defer s.Unlock()
-	c, ok, _, err := s.Child(s.Root(), name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok, _, err := s.tx.Child(s.tx.Root(), name)
 	must(t, err)
 	if !ok {
 		t.Fatalf("%q is not there", name)
 	}
-	in, err := s.Get(c.Ino)
+	in, err := s.tx.Get(c.Ino)
 	must(t, err)
 	return in
 }
 
 func put(s *Store, in *Inode) {
-	s.Lock()
-	s.Put(in)
-	s.Unlock()
+	s.mu.Lock()
+	s.tx.Put(in)
+	s.mu.Unlock()
 }
 
 func content(t testing.TB, s *Store, in *Inode) []byte {
@@ -124,10 +124,10 @@ func TestContentAgainstModel(t *testing.T) {
 		if seed%2 == 1 {
 			model = bytes.Repeat([]byte("origin"), 1+rnd.IntN(50_000))
 			base = bytes.NewReader(bytes.Clone(model))
-			s.Lock()
+			s.mu.Lock()
 			in.Attr.Size = int64(len(model))
-			s.SetOrigin(in, &Origin{Base: "ws", Path: "f", Limit: in.Attr.Size})
-			s.Unlock()
+			s.tx.SetOrigin(in, &Origin{Base: "ws", Path: "f", Limit: in.Attr.Size})
+			s.mu.Unlock()
 		}
 		for range 150 {
 			switch rnd.IntN(7) {
@@ -176,10 +176,10 @@ func TestContentAgainstModel(t *testing.T) {
 		}
 		must(t, s.Close())
 		s = openTest(t, path)
-		s.Lock()
-		rows, err := queryInt(s.meta.Conn, `SELECT count(*) FROM fs_data d JOIN fs_inode i USING (ino)
+		s.mu.Lock()
+		rows, err := queryInt(s.tx.meta.Conn, `SELECT count(*) FROM fs_data d JOIN fs_inode i USING (ino)
 			WHERE length(d.data) <> min(65536, i.size - d.chunk_index*65536)`)
-		s.Unlock()
+		s.mu.Unlock()
 		must(t, err)
 		if rows != 0 {
 			t.Errorf("seed %d: %d chunks are not as long as the file's size makes them", seed, rows)
@@ -194,22 +194,22 @@ func TestUnlinkedFileKeepsItsContentWhileHeld(t *testing.T) {
 	in := create(t, s, "f", syscall.S_IFREG|0o600)
 	must(t, s.WriteAt(in, []byte("still here"), 0, nil, Now()))
 	must(t, s.Sync())
-	s.Lock()
-	must(t, s.Unlink(s.Root(), "f"))
+	s.mu.Lock()
+	must(t, s.tx.Unlink(s.tx.Root(), "f"))
 	in.Attr.Nlink = 0
-	s.Dirty(in)
-	s.Unlock()
+	s.tx.Dirty(in)
+	s.mu.Unlock()
 	must(t, s.Sync())
 	if got := content(t, s, in); string(got) != "still here" {
 		t.Errorf("content %q", got)
 	}
 	counts := func(s *Store) [3]int64 {
-		s.Lock()
-		defer s.Unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		var n [3]int64
 		for i, q := range []string{"SELECT count(*) FROM fs_inode", "SELECT count(*) FROM fs_data", "SELECT count(*) FROM art_orphan"} {
 			var err error
-			n[i], err = queryInt(s.meta.Conn, q)
+			n[i], err = queryInt(s.tx.meta.Conn, q)
 			must(t, err)
 		}
 		return n
@@ -232,22 +232,22 @@ func TestShortLivedFileNeverReachesTheDisk(t *testing.T) {
 	for range 100 {
 		in := create(t, s, "tmp", syscall.S_IFREG|0o600)
 		must(t, s.WriteAt(in, make([]byte, 1000), 0, nil, Now()))
-		s.Lock()
-		must(t, s.Unlink(s.Root(), "tmp"))
+		s.mu.Lock()
+		must(t, s.tx.Unlink(s.tx.Root(), "tmp"))
 		in.Attr.Nlink = 0
-		s.Dirty(in)
-		s.Put(in)
-		if len(s.gather.chunks) != 0 || len(s.gather.dentries) != 0 {
-			t.Fatalf("batch still holds %d chunks, %d names", len(s.gather.chunks), len(s.gather.dentries))
+		s.tx.Dirty(in)
+		s.tx.Put(in)
+		if len(s.tx.gather.chunks) != 0 || len(s.tx.gather.dentries) != 0 {
+			t.Fatalf("batch still holds %d chunks, %d names", len(s.tx.gather.chunks), len(s.tx.gather.dentries))
 		}
-		s.Unlock()
+		s.mu.Unlock()
 	}
 	must(t, s.Sync())
-	s.Lock()
-	if len(s.live) != 1 {
-		t.Errorf("%d inodes still live", len(s.live))
+	s.mu.Lock()
+	if len(s.tx.live) != 1 {
+		t.Errorf("%d inodes still live", len(s.tx.live))
 	}
-	s.Unlock()
+	s.mu.Unlock()
 	must(t, s.Close())
 }
 
@@ -257,19 +257,19 @@ func TestNameComesAndGoesWithinABatch(t *testing.T) {
 	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
 	defer s.Close()
 	remove := func(in *Inode) {
-		s.Lock()
-		defer s.Unlock()
-		must(t, s.Unlink(s.Root(), "f"))
-		must(t, s.ClearWhiteout(s.Root(), "w"))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		must(t, s.tx.Unlink(s.tx.Root(), "f"))
+		must(t, s.tx.ClearWhiteout(s.tx.Root(), "w"))
 		in.Attr.Nlink = 0
-		s.Dirty(in)
-		s.Put(in)
+		s.tx.Dirty(in)
+		s.tx.Put(in)
 	}
 	make := func() *Inode {
 		in := create(t, s, "f", syscall.S_IFREG|0o600)
-		s.Lock()
-		defer s.Unlock()
-		must(t, s.SetWhiteout(s.Root(), "w"))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		must(t, s.tx.SetWhiteout(s.tx.Root(), "w"))
 		return in
 	}
 	in := make()
@@ -281,9 +281,9 @@ func TestNameComesAndGoesWithinABatch(t *testing.T) {
 	remove(in)
 	must(t, s.Sync())
 	for _, q := range []string{"SELECT count(*) FROM fs_dentry", "SELECT count(*) FROM art_whiteout"} {
-		s.Lock()
-		n, err := queryInt(s.meta.Conn, q)
-		s.Unlock()
+		s.mu.Lock()
+		n, err := queryInt(s.tx.meta.Conn, q)
+		s.mu.Unlock()
 		must(t, err)
 		if n != 0 {
 			t.Errorf("%s: %d", q, n)
@@ -301,9 +301,9 @@ func TestReaderSeesCommitsOfAWriter(t *testing.T) {
 	in := create(t, s, "new", syscall.S_IFREG|0o600)
 	must(t, s.WriteAt(in, []byte("hello"), 0, nil, Now()))
 	must(t, s.Sync())
-	r.Lock()
-	r.looked = time.Time{}
-	r.Unlock()
+	r.mu.Lock()
+	r.tx.looked = time.Time{}
+	r.mu.Unlock()
 	if got := content(t, r, lookup(t, r, "new")); string(got) != "hello" {
 		t.Errorf("reader sees %q", got)
 	}

@@ -70,10 +70,9 @@ func WorkspaceAt(fd int, path, name string) (w Workspace, err error) {
 
 // Workspaces returns what is known of the workspaces, by name. Of changes, those that are committed
 // count. What a path says is the database's word: it is to be shown, and compared, but not followed.
-// The Store's lock must be held.
-func (s *Store) Workspaces() ([]Workspace, error) {
+func (tx *Tx) Workspaces() ([]Workspace, error) {
 	var list []Workspace
-	q := s.meta.prep(qWorkspaces)
+	q := tx.meta.prep(qWorkspaces)
 	for q.Step() {
 		w := Workspace{
 			Tree: Tree{
@@ -91,7 +90,24 @@ func (s *Store) Workspaces() ([]Workspace, error) {
 		}
 	}
 	slices.SortFunc(list, func(a, b Workspace) int { return strings.Compare(a.Name, b.Name) })
-	return list, s.meta.done(q)
+	return list, tx.meta.done(q)
+}
+
+// WorkspacePaths returns the paths of the workspaces of a database that Open would accept, at most a hundred, without
+// opening it as a whole. What they say is the database's word, as with [Tx.Workspaces].
+func WorkspacePaths(database string) (paths []string, err error) {
+	c, err := connectReadOnly(database, defaults.query)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer c.Close()
+	q := c.prep("SELECT CAST(path AS BLOB) FROM art_workspace WHERE length(path) < 4096 LIMIT 100")
+	for q.Step() {
+		if path := string(q.ColumnRawBlob(0)); validHostPath(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, c.done(q)
 }
 
 // validHostPath tells whether a path can be what Workspace.Path is.
@@ -100,9 +116,9 @@ func validHostPath(path string) bool {
 }
 
 // WorkspaceNames returns the names of all workspaces that there ever were, in order. Of changes, those
-// that are committed count. The Store's lock must be held.
-func (s *Store) WorkspaceNames() ([]string, error) {
-	list, err := s.Workspaces()
+// that are committed count.
+func (tx *Tx) WorkspaceNames() ([]string, error) {
+	list, err := tx.Workspaces()
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +126,7 @@ func (s *Store) WorkspaceNames() ([]string, error) {
 	for _, w := range list {
 		names = append(names, w.Name)
 	}
-	q := s.meta.prep(qNames)
+	q := tx.meta.prep(qNames)
 	for q.Step() {
 		if name := string(q.ColumnRawText(0)); ValidName(name) {
 			names = append(names, name)
@@ -118,17 +134,17 @@ func (s *Store) WorkspaceNames() ([]string, error) {
 	}
 	names = slices.DeleteFunc(names, IsLayer)
 	slices.Sort(names)
-	return slices.Compact(names), s.meta.done(q)
+	return slices.Compact(names), tx.meta.done(q)
 }
 
 // SetWorkspace writes down which directory of the host a workspace is. That alone does not count as a
-// change, see Changed. The Store's lock must be held.
-func (s *Store) SetWorkspace(w Workspace) {
-	s.begin()
-	if s.gather.workspaces == nil {
-		s.gather.workspaces = map[string]Workspace{}
+// change, see Changed.
+func (tx *Tx) SetWorkspace(w Workspace) {
+	tx.begin()
+	if tx.gather.workspaces == nil {
+		tx.gather.workspaces = map[string]Workspace{}
 	}
-	s.gather.workspaces[w.Name] = w
+	tx.gather.workspaces[w.Name] = w
 }
 
 func (w *writer) putWorkspaces(b *batch) error {

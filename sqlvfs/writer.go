@@ -23,80 +23,51 @@ const (
 )
 
 // kickLater lets the writer know that there is something to do soon.
-func (s *Store) kickLater() {
+func (tx *Tx) kickLater() {
 	select {
-	case s.kick <- struct{}{}:
+	case tx.kick <- struct{}{}:
 	default:
 	}
 }
 
-// Ready holds changes back while too many wait for the disk, and refuses them while the disk takes
-// none or the store is read-only. Whatever makes the tree larger calls it first. The Store's lock
-// must be held; it is let go of while waiting.
-func (s *Store) Ready() error {
-	if s.readOnly {
-		return ErrReadOnly
-	}
-	for {
-		if s.failed != nil {
-			return s.failed
-		}
-		if s.closing {
-			return ErrClosed
-		}
-		if !s.full() {
-			return nil
-		}
-		s.done.Wait()
-	}
-}
-
-// Room holds changes back as Ready does, but refuses none: for what makes the tree smaller. The
-// Store's lock must be held; it is let go of while waiting.
-func (s *Store) Room() {
-	for s.failed == nil && !s.closing && s.full() {
-		s.done.Wait()
-	}
-}
-
-// full tells whether so much waits for the disk that changes must wait too. The Store's lock must be
-// held.
-func (s *Store) full() bool {
-	bytes, rows := s.gather.weight(), s.gather.size()
+// full tells whether so much waits for the disk that changes must wait too.
+func (tx *Tx) full() bool {
+	bytes, rows := tx.gather.weight(), tx.gather.size()
 	if bytes >= batchBytes || rows >= batchRows {
-		s.kickLater()
+		tx.kickLater()
 	}
-	if s.inflight != nil {
-		bytes += s.inflight.weight()
-		rows += s.inflight.size()
+	if tx.inflight != nil {
+		bytes += tx.inflight.weight()
+		rows += tx.inflight.size()
 	}
-	return bytes >= s.maxDirty || rows >= maxRows
+	return bytes >= tx.maxDirty || rows >= maxRows
 }
 
 // Sync returns when everything that happened before the call is durable: it survives a power cut.
-// The error is the disk's. Takes the Store's lock.
+// The error is the disk's.
 func (s *Store) Sync() error {
-	s.Lock()
-	defer s.Unlock()
-	if s.readOnly || s.closing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tx := &s.tx
+	if s.readOnly || tx.closing {
 		return nil
 	}
 	// The batch that gathers now holds the last change, or follows the one that does: when it is
 	// durable, so is everything before it.
-	b := s.gather
+	b := tx.gather
 	b.sync = true
-	for seq := b.seq; s.durable < seq; {
+	for seq := b.seq; tx.durable < seq; {
 		switch {
-		case s.failed != nil:
-			s.kickLater()
-			return s.failed
-		case s.turning:
+		case tx.failed != nil:
+			tx.kickLater()
+			return tx.failed
+		case tx.writing:
 			s.done.Wait()
 		default:
 			// Here and now: to wake the writer's goroutine, and to be woken by it, takes about as long as
 			// a small transaction does.
-			if _, ok := s.writer.turn(); !ok {
-				s.kickLater()
+			if _, ok := s.commitPending(); !ok {
+				tx.kickLater()
 			}
 		}
 	}
@@ -104,22 +75,22 @@ func (s *Store) Sync() error {
 }
 
 // Close commits what is left, folds the log into the database file and closes it. Files without a name
-// are gone with it, whoever holds them. The store must not be used afterwards.
+// are gone with it, whoever refers to them. The store must not be used afterwards.
 func (s *Store) Close() error {
-	s.Lock()
-	if s.closing {
-		s.Unlock()
+	s.mu.Lock()
+	if s.tx.closing {
+		s.mu.Unlock()
 		return ErrClosed
 	}
-	s.closing = true
-	s.dropNameless()
-	s.Unlock()
+	s.tx.closing = true
+	s.tx.dropNameless()
+	s.mu.Unlock()
 	if s.lockFile != nil {
 		sayLeaving(s.lockFile)
 	}
-	s.kickLater()
+	s.tx.kickLater()
 	<-s.stopped
-	err := s.failed
+	err := s.tx.failed
 	s.shut()
 	return err
 }
@@ -129,12 +100,12 @@ func (s *Store) write() {
 	defer close(s.stopped)
 	w := s.writer
 	for {
-		switch wait := s.nextTurn(); {
+		switch wait := s.nextCommit(); {
 		case wait < 0:
 			select {
 			case <-s.kick:
 			case <-w.idle():
-				w.rest()
+				s.maintain()
 			}
 		case wait > 0:
 			select {
@@ -142,15 +113,15 @@ func (s *Store) write() {
 			case <-time.After(wait):
 			}
 		default:
-			s.Lock()
-			closing, ok := w.turn()
+			s.mu.Lock()
+			closing, ok := s.commitPending()
 			if closing {
 				if !ok {
-					w.turn() // there may be room now
+					s.commitPending() // there may be room now
 				}
-				w.take()
+				s.acquireWriter()
 			}
-			s.Unlock()
+			s.mu.Unlock()
 			switch {
 			case closing:
 				w.finish()
@@ -162,83 +133,83 @@ func (s *Store) write() {
 	}
 }
 
-// nextTurn says how long the writer may still wait before it takes the batch; negative: until
+// nextCommit says how long the writer may still wait before it takes the batch; negative: until
 // there is something in it.
-func (s *Store) nextTurn() time.Duration {
-	s.Lock()
-	defer s.Unlock()
+func (s *Store) nextCommit() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.tx.gather
 	switch {
-	case s.gather.sync || s.closing || s.gather.weight() >= batchBytes || s.gather.size() >= batchRows:
+	case b.sync || s.tx.closing || b.weight() >= batchBytes || b.size() >= batchRows:
 		return 0
-	case s.gather.empty():
+	case b.empty():
 		return -1
 	}
-	return max(0, s.linger-time.Since(s.gather.since))
+	return max(0, s.linger-time.Since(b.since))
 }
 
-// take has the writer for one's own, until it is given back. The Store's lock must be held.
-func (w *writer) take() {
-	s := w.store
-	for s.turning {
+// acquireWriter waits until nobody else has the writer. LOCKS_REQUIRED(mu), which it unlocks while it waits.
+func (s *Store) acquireWriter() {
+	for s.tx.writing {
 		s.done.Wait()
 	}
-	s.turning = true
+	s.tx.writing = true
 }
 
-// give lets others have the writer. The Store's lock must be held.
-func (w *writer) give() {
-	w.store.turning = false
-	w.store.done.Broadcast()
+// releaseWriter lets others have the writer. LOCKS_REQUIRED(mu)
+func (s *Store) releaseWriter() {
+	s.tx.writing = false
+	s.done.Broadcast()
 }
 
-// turn takes the gathered batch, commits it and lets everyone know. The Store's lock must be held; it is
-// let go of meanwhile.
-func (w *writer) turn() (closing, ok bool) {
-	s := w.store
-	w.take()
-	b := s.gather
-	closing = s.closing
-	s.gather = newBatch(b.seq + 1)
-	s.inflight = b
-	s.changed = s.changed || b.changes()
-	s.countDeleted(b)
+// commitPending takes the gathered batch, commits it and lets everyone know. LOCKS_REQUIRED(mu), which it unlocks
+// meanwhile.
+func (s *Store) commitPending() (closing, ok bool) {
+	w, tx := s.writer, &s.tx
+	s.acquireWriter()
+	b := tx.gather
+	closing = tx.closing
+	tx.gather = newBatch(b.seq + 1)
+	tx.inflight = b
+	tx.changed = tx.changed || b.changes()
+	tx.countDeleted(b)
 	b.freeze()
-	s.Unlock()
+	s.mu.Unlock()
 
 	err := w.apply(b)
 
-	s.Lock()
-	s.inflight = nil
-	if s.failed = err; err != nil {
-		s.merge(b)
-		s.gather.sync = s.gather.sync || b.sync
+	s.mu.Lock()
+	tx.inflight = nil
+	if tx.failed = err; err != nil {
+		tx.merge(b)
+		tx.gather.sync = tx.gather.sync || b.sync
 	} else {
 		if b.sync {
-			s.durable = b.seq
+			tx.durable = b.seq
 		}
-		s.release(b)
-		if w.latest = time.Now(); w.rested && w.conn != nil {
-			w.rested = false
-			s.kickLater() // for the next rest
+		tx.release(b)
+		if w.latest = time.Now(); w.maintained && w.conn != nil {
+			w.maintained = false
+			tx.kickLater() // for the next maintenance
 		}
 	}
-	w.give()
+	s.releaseWriter()
 	return closing, err == nil
 }
 
-// rest does what there is time for while nothing happens.
-func (w *writer) rest() {
-	s := w.store
-	s.Lock()
-	defer s.Unlock()
-	if w.rested = time.Since(w.latest) >= restAfter; !w.rested {
+// maintain does what there is time for while nothing happens.
+func (s *Store) maintain() {
+	w := s.writer
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.maintained = time.Since(w.latest) >= maintainAfter; !w.maintained {
 		return
 	}
-	w.take()
-	s.Unlock()
+	s.acquireWriter()
+	s.mu.Unlock()
 	w.shrink(shrinkIdly)
-	s.Lock()
-	w.give()
+	s.mu.Lock()
+	s.releaseWriter()
 }
 
 // apply does to the database what a batch asks for.
@@ -291,21 +262,21 @@ func isFull(err error) bool {
 	return errno == syscall.ENOSPC || errno == syscall.EDQUOT
 }
 
-// writer is what belongs to the writing connection. One goroutine at a time has it, see take.
+// writer is what belongs to the writing connection. One goroutine at a time has it, see acquireWriter.
 type writer struct {
-	*conn    // nil until there is something to write
-	store    *Store
-	bases    map[string]int64 // art_base, by name
-	trees    map[Tree]int64   // art_tree
-	wrote    bool             // anything at all was committed
-	logPages int              // length of the write-ahead log
-	copied   int              // so many of these are in the database too
-	beside   *conn            // for checkpoints beside this one; nil until there is one, and after one that failed
-	passing  chan passed      // of the checkpoint that runs there; nil: none
-	pageSize int              // of the database, in bytes
-	latest   time.Time        // when something was committed. GUARDED_BY(Store.Mutex)
-	rested   bool             // nothing was since the last rest, or ever. GUARDED_BY(Store.Mutex)
-	blob     *sqlite3.Blob    // a row that is being patched; nil: none
+	*conn      // nil until there is something to write
+	store      *Store
+	bases      map[string]int64 // art_base, by name
+	trees      map[Tree]int64   // art_tree
+	wrote      bool             // anything at all was committed
+	logPages   int              // length of the write-ahead log
+	copied     int              // so many of these are in the database too
+	beside     *conn            // for checkpoints beside this one; nil until there is one, and after one that failed
+	passing    chan passed      // of the checkpoint that runs there; nil: none
+	pageSize   int              // of the database, in bytes
+	latest     time.Time        // when something was committed. GUARDED_BY(Store.mu)
+	maintained bool             // nothing was since the last maintenance, or ever. GUARDED_BY(Store.mu)
+	blob       *sqlite3.Blob    // a row that is being patched; nil: none
 }
 
 // sync makes committed transactions durable, and the names of the database's files with them: the
@@ -324,14 +295,14 @@ func (w *writer) sync() error {
 }
 
 // idle is for waiting until nothing has been written for a while; nil when nothing was since the last
-// rest.
+// maintenance.
 func (w *writer) idle() <-chan time.Time {
-	w.store.Lock()
-	defer w.store.Unlock()
-	if w.rested {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	if w.maintained {
 		return nil
 	}
-	return time.After(restAfter - time.Since(w.latest))
+	return time.After(maintainAfter - time.Since(w.latest))
 }
 
 // finish leaves one durable file behind, if anything was written. The connection that wrote is the
@@ -339,7 +310,7 @@ func (w *writer) idle() <-chan time.Time {
 func (w *writer) finish() {
 	fail := func(err error) {
 		if err != nil {
-			w.store.failed = cmp.Or(w.store.failed, err)
+			w.store.tx.failed = cmp.Or(w.store.tx.failed, err)
 		}
 	}
 	if w.conn != nil {

@@ -19,18 +19,17 @@ const (
 )
 
 // Xattrs returns the names of an inode's extended attributes in order.
-// The Store's lock must be held.
-func (s *Store) Xattrs(in *Inode) ([]string, error) {
-	if err := s.loadXattrs(in); err != nil {
+func (tx *Tx) Xattrs(in *Inode) ([]string, error) {
+	if err := tx.loadXattrs(in); err != nil {
 		return nil, err
 	}
 	return slices.Sorted(maps.Keys(in.xattrs)), nil
 }
 
 // Xattr returns the value of an extended attribute, which must not be changed. ok is false if the
-// inode does not have it. The Store's lock must be held.
-func (s *Store) Xattr(in *Inode, name string) (value []byte, ok bool, err error) {
-	if err := s.loadXattrs(in); err != nil {
+// inode does not have it.
+func (tx *Tx) Xattr(in *Inode, name string) (value []byte, ok bool, err error) {
+	if err := tx.loadXattrs(in); err != nil {
 		return nil, false, err
 	}
 	value, ok = in.xattrs[name]
@@ -39,15 +38,15 @@ func (s *Store) Xattr(in *Inode, name string) (value []byte, ok bool, err error)
 
 // SetXattr gives an inode an extended attribute, whose value it keeps. The error is syscall.ENOSPC
 // when the names could not be listed any more, and syscall.ERANGE or syscall.E2BIG for a name or a
-// value that no file system has. The Store's lock must be held.
-func (s *Store) SetXattr(in *Inode, name string, value []byte) error {
+// value that no file system has.
+func (tx *Tx) SetXattr(in *Inode, name string, value []byte) error {
 	switch {
 	case name == "" || len(name) > XattrNameMax:
 		return syscall.ERANGE
 	case len(value) > XattrSizeMax:
 		return syscall.E2BIG
 	}
-	if err := s.loadXattrs(in); err != nil {
+	if err := tx.loadXattrs(in); err != nil {
 		return err
 	}
 	if _, ok := in.xattrs[name]; !ok {
@@ -63,42 +62,42 @@ func (s *Store) SetXattr(in *Inode, name string, value []byte) error {
 		value = []byte{}
 	}
 	in.xattrs[name] = value
-	s.putXattr(in, name, value)
+	tx.putXattr(in, name, value)
 	return nil
 }
 
-// RemoveXattr takes an extended attribute away, if it is there. The Store's lock must be held.
-func (s *Store) RemoveXattr(in *Inode, name string) error {
-	if err := s.loadXattrs(in); err != nil {
+// RemoveXattr takes an extended attribute away, if it is there.
+func (tx *Tx) RemoveXattr(in *Inode, name string) error {
+	if err := tx.loadXattrs(in); err != nil {
 		return err
 	}
 	if _, ok := in.xattrs[name]; ok {
 		delete(in.xattrs, name)
-		s.putXattr(in, name, nil)
+		tx.putXattr(in, name, nil)
 	}
 	return nil
 }
 
-func (s *Store) putXattr(in *Inode, name string, value []byte) {
-	s.touch(in, false)
+func (tx *Tx) putXattr(in *Inode, name string, value []byte) {
+	tx.touch(in, false)
 	key := xattrKey{in, name}
-	s.gather.bytes += len(value) - len(s.gather.xattrs[key])
-	s.gather.names += len(name)
-	s.gather.xattrs[key] = value
+	tx.gather.bytes += len(value) - len(tx.gather.xattrs[key])
+	tx.gather.names += len(name)
+	tx.gather.xattrs[key] = value
 }
 
-// loadXattrs reads an inode's extended attributes, once. The Store's lock must be held.
-func (s *Store) loadXattrs(in *Inode) error {
-	if err := s.refresh(in); err != nil {
+// loadXattrs reads an inode's extended attributes, once.
+func (tx *Tx) loadXattrs(in *Inode) error {
+	if err := tx.refresh(in); err != nil {
 		return err
 	}
 	if in.xattrs != nil {
-		s.clean.use(in)
+		tx.clean.use(in)
 		return nil
 	}
 	xattrs := map[string][]byte{}
 	if in.xattrStored {
-		q := s.meta.prep(qXattrs)
+		q := tx.meta.prep(qXattrs)
 		q.BindInt64(1, int64(in.Ino))
 		for q.Step() {
 			name, value := string(q.ColumnRawText(0)), q.ColumnBlob(1, []byte{})
@@ -107,11 +106,11 @@ func (s *Store) loadXattrs(in *Inode) error {
 				xattrs[name] = value
 			}
 		}
-		if err := s.meta.done(q); err != nil {
+		if err := tx.meta.done(q); err != nil {
 			return fmt.Errorf("extended attributes of inode %d: %w", in.Ino, err)
 		}
 	}
 	in.xattrs = xattrs
-	s.keep(in)
+	tx.keep(in)
 	return nil
 }

@@ -6,58 +6,70 @@ import (
 )
 
 // Zero makes a stretch of a file read as zeros and gives back the space of whole chunks. What lies
-// behind the end of the file makes the file longer, or nothing with keepSize. Takes the Store's
-// lock; the caller must hold the inode. base is as for WriteAt.
+// behind the end of the file makes the file longer, or nothing with keepSize. The caller must refer to the
+// inode. base is as for WriteAt.
 func (s *Store) Zero(in *Inode, off, length int64, keepSize bool, base io.ReaderAt, now Timespec) error {
 	if !keepSize {
 		if err := s.Extend(in, off+length, base, now); err != nil {
 			return err
 		}
 	}
-	s.Lock()
-	defer s.Unlock()
-	end := min(off+length, in.Attr.Size)
+	for end, next := off+length, off; ; off = next {
+		err := s.change(base, func(tx *Tx) (m *missing, err error) {
+			m, next, err = tx.zero(in, off, end, now)
+			return m, err
+		})
+		if err != nil || next >= end {
+			return err
+		}
+	}
+}
+
+// zero does Zero up to next: not all of it at once where that would take much memory.
+func (tx *Tx) zero(in *Inode, off, end int64, now Timespec) (m *missing, next int64, err error) {
+	next, end = end, min(end, in.Attr.Size)
 	if off >= end {
-		return nil
+		return nil, next, nil
 	}
-	if err := s.complete(in, off, end, base, false); err != nil {
-		return err
-	}
-	if end = min(end, in.Attr.Size); off >= end { // complete may have let go of the lock
-		return nil
+	if m, err := tx.complete(in, off, end, false); m != nil || err != nil {
+		return m, next, err
 	}
 	// Chunks from whole on, before part, have nothing else in them.
-	whole, part := (off+s.chunkSize-1)/s.chunkSize, end/s.chunkSize
+	whole, part := (off+tx.chunkSize-1)/tx.chunkSize, end/tx.chunkSize
 	if end == in.Attr.Size {
-		part = (end + s.chunkSize - 1) / s.chunkSize
+		part = (end + tx.chunkSize - 1) / tx.chunkSize
 	}
-	for _, index := range slices.Compact([]int64{off / s.chunkSize, (end - 1) / s.chunkSize}) {
+	for _, index := range slices.Compact([]int64{off / tx.chunkSize, (end - 1) / tx.chunkSize}) {
 		if (index < whole || index >= part) && in.chunks[index] != nil {
-			c := s.writable(in, index, 0)
-			start := index * s.chunkSize
+			c := tx.writable(in, index, 0)
+			start := index * tx.chunkSize
 			clear(c.data[min(max(off-start, 0), int64(len(c.data))):min(end-start, int64(len(c.data)))])
 		}
 	}
-	if err := s.punch(in, whole, part); err != nil {
-		return err
+	done, err := tx.punch(in, whole, part)
+	if err != nil {
+		return nil, next, err
+	}
+	if done < part {
+		next = done * tx.chunkSize
 	}
 	in.Attr.Mtime, in.Attr.Ctime = now, now
-	s.settleOrigin(in)
-	s.touch(in, true)
-	return nil
+	tx.outgrowOrigin(in)
+	tx.touch(in, true)
+	return nil, next, nil
 }
 
-// punch makes holes of the chunks [from, to). The Store's lock must be held; it is let go of while
-// too much is not committed.
-func (s *Store) punch(in *Inode, from, to int64) error {
-	if o := in.Origin; o != nil && o.Limit > from*s.chunkSize && o.Limit <= to*s.chunkSize {
+// punch makes holes of the chunks [from, to). It returns to, or where to go on when what is not committed has become
+// too much.
+func (tx *Tx) punch(in *Inode, from, to int64) (next int64, err error) {
+	if o := in.Origin; o != nil && o.Limit > from*tx.chunkSize && o.Limit <= to*tx.chunkSize {
 		cut := *o
-		cut.Limit = from * s.chunkSize
-		s.SetOrigin(in, &cut)
+		cut.Limit = from * tx.chunkSize
+		tx.SetOrigin(in, &cut)
 	}
-	stored, err := s.storedChunks(in, from, to)
+	stored, err := tx.storedChunks(in, from, to)
 	if err != nil {
-		return err
+		return from, err
 	}
 	for index := range in.chunks {
 		if index >= from && index < to {
@@ -66,33 +78,33 @@ func (s *Store) punch(in *Inode, from, to int64) error {
 	}
 	for _, index := range stored {
 		if c := in.chunks[index]; c != nil {
-			s.discard(c)
+			tx.discard(c)
 		}
-		s.install(in, index, &chunk{})
+		tx.install(in, index, &chunk{})
 	}
 	// Where the origin would show through a hole, zeros must stand.
-	for index := from; index < to && in.Origin != nil && index*s.chunkSize < in.Origin.Limit; index++ {
-		s.install(in, index, s.zeros(in, index))
-		if err := s.Ready(); err != nil {
-			return err
+	for index := from; index < to && in.Origin != nil && index*tx.chunkSize < in.Origin.Limit; index++ {
+		tx.install(in, index, tx.zeros(in, index))
+		if tx.full() {
+			return index + 1, nil
 		}
 	}
-	return nil
+	return to, nil
 }
 
-// zeros returns a full chunk of them. The Store's lock must be held.
-func (s *Store) zeros(in *Inode, index int64) *chunk {
-	c := s.pool.get(int(min(s.chunkSize, in.Attr.Size-index*s.chunkSize)))
+// zeros returns a full chunk of them.
+func (tx *Tx) zeros(in *Inode, index int64) *chunk {
+	c := tx.pool.get(int(min(tx.chunkSize, in.Attr.Size-index*tx.chunkSize)))
 	clear(c.data)
 	return c
 }
 
-// storedChunks lists which of the chunks [from, to) have a row. The Store's lock must be held.
-func (s *Store) storedChunks(in *Inode, from, to int64) ([]int64, error) {
+// storedChunks lists which of the chunks [from, to) have a row.
+func (tx *Tx) storedChunks(in *Inode, from, to int64) ([]int64, error) {
 	if !in.dataStored {
 		return nil, nil
 	}
-	q := s.meta.prep("SELECT chunk_index FROM fs_data WHERE ino=? AND chunk_index>=? AND chunk_index<?")
+	q := tx.meta.prep("SELECT chunk_index FROM fs_data WHERE ino=? AND chunk_index>=? AND chunk_index<?")
 	q.BindInt64(1, int64(in.Ino))
 	q.BindInt64(2, from)
 	q.BindInt64(3, min(to, in.voidFrom))
@@ -100,5 +112,5 @@ func (s *Store) storedChunks(in *Inode, from, to int64) ([]int64, error) {
 	for q.Step() {
 		list = append(list, q.ColumnInt64(0))
 	}
-	return list, s.meta.done(q)
+	return list, tx.meta.done(q)
 }

@@ -192,9 +192,7 @@ func othersLeft(db string) error {
 }
 
 func originsOf(store *sqlvfs.Store) (byName map[string]int, total int, err error) {
-	store.Lock()
-	defer store.Unlock()
-	byName, err = store.Origins()
+	byName, err = sqlvfs.Query(store, (*sqlvfs.Tx).Origins)
 	for _, n := range byName {
 		total += n
 	}
@@ -203,9 +201,7 @@ func originsOf(store *sqlvfs.Store) (byName map[string]int, total int, err error
 
 // names are the workspaces for people; of other directories of the host that the database lies over, the paths.
 func names(store *sqlvfs.Store, origins map[string]int) string {
-	store.Lock()
-	list, err := store.Workspaces()
-	store.Unlock()
+	list, err := sqlvfs.Query(store, (*sqlvfs.Tx).Workspaces)
 	words := slices.Sorted(maps.Keys(origins))
 	for i, name := range words {
 		if at := slices.IndexFunc(list, func(w sqlvfs.Workspace) bool { return w.Name == name }); err == nil && at >= 0 && sqlvfs.IsLayer(name) {

@@ -70,9 +70,7 @@ func openHint(path string, err error) string {
 // unfinished tells whether a workspace has what a pull that was killed had staged, so that rows may refer to
 // files of the host that are replaced already.
 func unfinished(s *sqlvfs.Store, workspace string) bool {
-	s.Lock()
-	defer s.Unlock()
-	entries, err := s.Journal()
+	entries, err := sqlvfs.Query(s, (*sqlvfs.Tx).Journal)
 	if err != nil || len(entries) == 0 {
 		return false
 	}

@@ -23,9 +23,9 @@ type carrier struct {
 	buf       []byte
 }
 
-// carry fills in what changes when the workspace is the new directory. The Store's lock must be held.
-func (c *carrier) carry(s *sqlvfs.Store, m *sqlvfs.Moved) error {
-	own, err := s.Baselines(c.here.Tree)
+// carry fills in what changes when the workspace is the new directory.
+func (c *carrier) carry(tx *sqlvfs.Tx, m *sqlvfs.Moved) error {
+	own, err := tx.Baselines(c.here.Tree)
 	if err != nil {
 		return err
 	}
@@ -33,11 +33,11 @@ func (c *carrier) carry(s *sqlvfs.Store, m *sqlvfs.Moved) error {
 	if c.empty() {
 		return nil // all of it is still to come: nothing was deleted
 	}
-	old, err := s.Baselines(c.was.Tree)
+	old, err := tx.Baselines(c.was.Tree)
 	if err != nil {
 		return err
 	}
-	tree, err := s.Snapshot()
+	tree, err := tx.Snapshot()
 	if err != nil {
 		return err
 	}

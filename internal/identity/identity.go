@@ -38,7 +38,7 @@ func Claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, path, name string
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", path, err)
 	}
-	moved, err := claim(ctx, s, dir, here, opt)
+	moved, err := sqlvfs.Query(s, func(tx *sqlvfs.Tx) (bool, error) { return claim(ctx, tx, dir, here, opt) })
 	if err == nil && moved {
 		err = s.Sync() // before anything is told that relies on it
 	}
@@ -48,10 +48,8 @@ func Claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, path, name string
 	return nil
 }
 
-func claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, here sqlvfs.Workspace, opt Options) (moved bool, err error) {
-	s.Lock()
-	defer s.Unlock()
-	list, err := s.Workspaces()
+func claim(ctx context.Context, tx *sqlvfs.Tx, dir *os.File, here sqlvfs.Workspace, opt Options) (moved bool, err error) {
+	list, err := tx.Workspaces()
 	if err != nil {
 		return false, err
 	}
@@ -67,9 +65,9 @@ func claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, here sqlvfs.Works
 	}
 	switch {
 	case was == nil:
-		if opt.Learn && !s.ReadOnly() {
-			here.Whole, err = pushed(s, here.Name)
-			s.SetWorkspace(here)
+		if opt.Learn && !tx.ReadOnly() {
+			here.Whole, err = pushed(tx, here.Name)
+			tx.SetWorkspace(here)
 		}
 		return false, err
 	case was.Path != here.Path && !opt.Adopt:
@@ -81,26 +79,26 @@ func claim(ctx context.Context, s *sqlvfs.Store, dir *os.File, here sqlvfs.Works
 	here.Whole = was.Whole
 	m := sqlvfs.Moved{Workspace: here, From: was.Tree}
 	if !was.SameDirectory(&here) {
-		c := carrier{ctx: ctx, dir: dir, was: was, here: &here, database: s.Path()}
-		if err := c.carry(s, &m); err != nil {
+		c := carrier{ctx: ctx, dir: dir, was: was, here: &here, database: tx.Path()}
+		if err := c.carry(tx, &m); err != nil {
 			return false, err
 		}
 	}
-	return true, s.Move(m)
+	return true, tx.Move(m)
 }
 
 // pushed tells whether a workspace came into a database by a push, as far as one tells that did not write
 // it down: the rows of sessions have an origin.
-func pushed(s *sqlvfs.Store, name string) (bool, error) {
-	c, ok, _, err := s.Child(s.Root(), name)
+func pushed(tx *sqlvfs.Tx, name string) (bool, error) {
+	c, ok, _, err := tx.Child(tx.Root(), name)
 	if !ok || err != nil {
 		return false, err
 	}
-	top, err := s.Get(c.Ino)
+	top, err := tx.Get(c.Ino)
 	if err != nil {
 		return false, err
 	}
-	defer s.Put(top)
+	defer tx.Put(top)
 	return top.Origin == nil, nil
 }
 
@@ -114,9 +112,7 @@ func NamesOf(s *sqlvfs.Store, path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Lock()
-	defer s.Unlock()
-	list, err := s.Workspaces()
+	list, err := sqlvfs.Query(s, (*sqlvfs.Tx).Workspaces)
 	var names, mounts []string
 	for _, w := range list {
 		switch {

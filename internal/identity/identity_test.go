@@ -65,18 +65,17 @@ func fingerprint(t testing.TB, path string) sqlvfs.Fingerprint {
 func (w bench) learn(t testing.TB, hash []byte, files ...string) {
 	s := w.open(t, false)
 	must(t, claimAt(t, s, w.a, Options{Learn: true}))
-	s.Lock()
-	for _, name := range files {
-		s.SetBaseline(here(t, w.a).Tree, name, &sqlvfs.Baseline{Mode: unix.S_IFREG | 0o644, Fingerprint: fingerprint(t, filepath.Join(w.a, name)), Hash: hash})
-	}
-	s.Unlock()
+	must(t, s.View(func(tx *sqlvfs.Tx) error {
+		for _, name := range files {
+			tx.SetBaseline(here(t, w.a).Tree, name, &sqlvfs.Baseline{Mode: unix.S_IFREG | 0o644, Fingerprint: fingerprint(t, filepath.Join(w.a, name)), Hash: hash})
+		}
+		return nil
+	}))
 	must(t, s.Close())
 }
 
 func baselines(t testing.TB, s *sqlvfs.Store, path string) map[string]*sqlvfs.Baseline {
-	s.Lock()
-	defer s.Unlock()
-	list, err := s.Baselines(here(t, path).Tree)
+	list, err := sqlvfs.Query(s, func(tx *sqlvfs.Tx) (map[string]*sqlvfs.Baseline, error) { return tx.Baselines(here(t, path).Tree) })
 	must(t, err)
 	return list
 }

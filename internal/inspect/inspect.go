@@ -51,18 +51,18 @@ func pathError(path string, opt Options, err error) error {
 }
 
 // resolve returns the inode that a path stands for, held. A symbolic link at its end is followed
-// if follow is set. The Store's lock must be held.
-func resolve(s *sqlvfs.Store, path string, follow bool) (*sqlvfs.Inode, error) {
+// if follow is set.
+func resolve(tx *sqlvfs.Tx, path string, follow bool) (*sqlvfs.Inode, error) {
 	trail := []sqlvfs.Ino{sqlvfs.RootIno} // the directories on the way, for ".."
 	todo, links := split(path), 0
 	for {
-		in, err := s.Get(trail[len(trail)-1])
+		in, err := tx.Get(trail[len(trail)-1])
 		if err != nil {
 			return nil, err
 		}
 		if in.Attr.IsSymlink() && (follow || len(todo) > 0) {
-			target, err := s.Target(in)
-			s.Put(in)
+			target, err := tx.Target(in)
+			tx.Put(in)
 			if err != nil {
 				return nil, err
 			}
@@ -87,7 +87,7 @@ func resolve(s *sqlvfs.Store, path string, follow bool) (*sqlvfs.Inode, error) {
 		todo = todo[1:]
 		if name == ".." {
 			isDir := in.Attr.IsDir()
-			s.Put(in)
+			tx.Put(in)
 			if !isDir {
 				return nil, syscall.ENOTDIR
 			}
@@ -96,8 +96,8 @@ func resolve(s *sqlvfs.Store, path string, follow bool) (*sqlvfs.Inode, error) {
 			}
 			continue
 		}
-		c, ok, _, err := s.Child(in, name)
-		s.Put(in)
+		c, ok, _, err := tx.Child(in, name)
+		tx.Put(in)
 		if err != nil {
 			return nil, err
 		}
@@ -115,9 +115,7 @@ func split(path string) []string {
 
 // find is resolve with the lock and in the words of the command line.
 func find(s *sqlvfs.Store, path string, follow bool, opt Options) (*sqlvfs.Inode, error) {
-	s.Lock()
-	defer s.Unlock()
-	in, err := resolve(s, path, follow)
+	in, err := sqlvfs.Query(s, func(tx *sqlvfs.Tx) (*sqlvfs.Inode, error) { return resolve(tx, path, follow) })
 	if err != nil {
 		err = pathError(path, opt, err)
 		if errors.Is(err, errNoEntry) && opt.Base == "" {
@@ -129,9 +127,10 @@ func find(s *sqlvfs.Store, path string, follow bool, opt Options) (*sqlvfs.Inode
 }
 
 func put(s *sqlvfs.Store, in *sqlvfs.Inode) {
-	s.Lock()
-	s.Put(in)
-	s.Unlock()
+	s.View(func(tx *sqlvfs.Tx) error {
+		tx.Put(in)
+		return nil
+	})
 }
 
 // item is an entry as it is shown.
@@ -142,38 +141,38 @@ type item struct {
 	attr         sqlvfs.Attr
 }
 
-// itemOf makes an item of an inode. The Store's lock must be held.
-func itemOf(s *sqlvfs.Store, name string, in *sqlvfs.Inode) (item, error) {
-	target, err := s.Target(in)
+// itemOf makes an item of an inode.
+func itemOf(tx *sqlvfs.Tx, name string, in *sqlvfs.Inode) (item, error) {
+	target, err := tx.Target(in)
 	return item{name, target, in.Ino, in.Number(), in.Attr}, err
 }
 
 // single makes an item of an inode.
 func single(s *sqlvfs.Store, name string, in *sqlvfs.Inode) (item, error) {
-	s.Lock()
-	defer s.Unlock()
-	return itemOf(s, name, in)
+	return sqlvfs.Query(s, func(tx *sqlvfs.Tx) (item, error) { return itemOf(tx, name, in) })
 }
 
 // list returns a directory's entries, sorted by name.
 func list(s *sqlvfs.Store, dir *sqlvfs.Inode) ([]item, error) {
-	s.Lock()
-	defer s.Unlock()
-	children, err := s.Children(dir)
+	return sqlvfs.Query(s, func(tx *sqlvfs.Tx) ([]item, error) { return itemsOf(tx, dir) })
+}
+
+func itemsOf(tx *sqlvfs.Tx, dir *sqlvfs.Inode) ([]item, error) {
+	children, err := tx.Children(dir)
 	if err != nil {
 		return nil, err
 	}
 	items := make([]item, 0, len(children))
 	for _, c := range children {
-		in, err := s.Get(c.Ino)
+		in, err := tx.Get(c.Ino)
 		if errors.Is(err, sqlvfs.ErrNotExist) {
 			continue // deleted by a session since the directory was read
 		}
 		if err != nil {
 			return nil, err
 		}
-		it, err := itemOf(s, c.Name, in)
-		s.Put(in)
+		it, err := itemOf(tx, c.Name, in)
+		tx.Put(in)
 		if err != nil {
 			return nil, err
 		}

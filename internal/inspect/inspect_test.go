@@ -216,12 +216,14 @@ func TestCatWithBase(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(ws, "partly"), []byte(host), 0o600))
 	rw, err := sqlvfs.Open(db, sqlvfs.Options{})
 	must(t, err)
-	rw.Lock()
-	in, err := rw.New(sqlvfs.Attr{Mode: 0o100600, Nlink: 1, Size: 100_000})
-	must(t, err)
-	rw.SetOrigin(in, originOf(t, ws, "partly"))
-	must(t, rw.Link(rw.Root(), "partly", in))
-	rw.Unlock()
+	var in *sqlvfs.Inode
+	must(t, rw.Update(func(tx *sqlvfs.Tx) (err error) {
+		if in, err = tx.New(sqlvfs.Attr{Mode: 0o100600, Nlink: 1, Size: 100_000}); err != nil {
+			return err
+		}
+		tx.SetOrigin(in, originOf(t, ws, "partly"))
+		return tx.Link(tx.Root(), "partly", in)
+	}))
 	f, err := os.Open(filepath.Join(ws, "partly"))
 	must(t, err)
 	must(t, rw.WriteAt(in, []byte("GUEST"), 70_000, f, sqlvfs.Now()))

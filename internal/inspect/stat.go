@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/riverlytech/art/internal/inspect/raw"
 	"github.com/riverlytech/art/internal/sync/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -83,13 +82,13 @@ func content(line func(string, string, ...any), s *sqlvfs.Store, in *sqlvfs.Inod
 }
 
 func storedContent(s *sqlvfs.Store, in *sqlvfs.Inode) (*stored, error) {
-	db, err := raw.Open(s.Path())
+	rows, err := s.Committed()
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close()
+	defer rows.Close()
 	c := &stored{}
-	c.Chunks, c.Bytes, err = db.Content(in.Ino)
+	c.Chunks, c.Bytes, err = rows.Held(in.Ino)
 	return c, err
 }
 
@@ -111,15 +110,17 @@ func entries(line func(string, string, ...any), s *sqlvfs.Store, in *sqlvfs.Inod
 }
 
 func storedEntries(s *sqlvfs.Store, in *sqlvfs.Inode) (own int, hidden []string, err error) {
-	s.Lock()
-	defer s.Unlock()
-	children, err := s.Children(in)
-	if err != nil {
-		return 0, nil, err
-	}
-	hidden, err = s.Whiteouts(in)
+	err = s.View(func(tx *sqlvfs.Tx) error {
+		children, err := tx.Children(in)
+		if err != nil {
+			return err
+		}
+		own = len(children)
+		hidden, err = tx.Whiteouts(in)
+		return err
+	})
 	slices.Sort(hidden)
-	return len(children), hidden, err
+	return own, hidden, err
 }
 
 // statJSON is Stat as JSON.

@@ -89,9 +89,7 @@ func (t *walk) dir(in *sqlvfs.Inode, above string, depth int) error {
 }
 
 func (t *walk) below(ino sqlvfs.Ino, above string, depth int) error {
-	t.store.Lock()
-	in, err := t.store.Get(ino)
-	t.store.Unlock()
+	in, err := sqlvfs.Query(t.store, func(tx *sqlvfs.Tx) (*sqlvfs.Inode, error) { return tx.Get(ino) })
 	if err != nil {
 		return err
 	}

@@ -95,26 +95,16 @@ func look(path string) *entry {
 // workspaceOf returns the directory whose database has this path, as the database says, or "": it may hold others,
 // and say anything.
 func workspaceOf(path string) string {
-	c, done, err := sqlvfs.Connect(path)
-	if err != nil {
-		return ""
+	paths, err := sqlvfs.WorkspacePaths(path)
+	if err != nil || len(paths) == 0 {
+		return "" // an older layout, for one
 	}
-	defer done()
-	q, _, err := c.Prepare("SELECT CAST(path AS BLOB) FROM art_workspace WHERE length(path) < 4096 LIMIT 100")
-	if err != nil {
-		return "" // an older layout
-	}
-	defer q.Close()
-	found := ""
-	for q.Step() {
-		switch dir := string(q.ColumnRawBlob(0)); {
-		case workspace.IsOf(filepath.Base(path), dir):
+	for _, dir := range paths {
+		if workspace.IsOf(filepath.Base(path), dir) {
 			return dir
-		case found == "" && filepath.IsAbs(dir) && !strings.Contains(dir, "\x00"):
-			found = dir // it was adopted
 		}
 	}
-	return found
+	return paths[0] // it was adopted
 }
 
 func (e *entry) used() time.Time {

@@ -78,13 +78,14 @@ func contents(database string) (*sqlvfs.Snapshot, []sqlvfs.Workspace, error) {
 		return nil, nil, err
 	}
 	defer s.Close()
-	s.Lock()
-	defer s.Unlock()
-	list, err := s.Workspaces()
-	if err != nil {
-		return nil, nil, err
-	}
-	tree, err := s.Snapshot()
+	var tree *sqlvfs.Snapshot
+	var list []sqlvfs.Workspace
+	err = s.View(func(tx *sqlvfs.Tx) (err error) {
+		if list, err = tx.Workspaces(); err == nil {
+			tree, err = tx.Snapshot()
+		}
+		return err
+	})
 	return tree, list, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/sync/rows"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -155,26 +156,26 @@ func (p *puller) giveUp(a *item) error {
 		p.outdate(a.path, a.node)
 		return nil
 	}
-	return p.rows().With(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
-		_, err := p.uncover(dir, path.Base(a.path), a.path)
+	return p.rows().With(a.in.node.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
+		_, err := p.uncover(tx, dir, path.Base(a.path), a.path)
 		return err
 	})
 }
 
 // uncover has the guest see the host's at a path, which is a name in the directory dir, and tells whether anything
-// hid that. The Store's lock must be held.
-func (p *planner) uncover(dir *sqlvfs.Inode, name, at string) (hidden bool, err error) {
-	p.forgetBelow(at)
-	c, ok, whiteout, err := p.store.Child(dir, name)
+// hid that.
+func (p *planner) uncover(tx *sqlvfs.Tx, dir *sqlvfs.Inode, name, at string) (hidden bool, err error) {
+	p.forgetBelow(tx, at)
+	c, ok, whiteout, err := tx.Child(dir, name)
 	if err == nil && ok {
 		links := dir.Attr.Nlink
-		err = p.rows().Drop(dir, name, c.Ino)
+		err = rows.Drop(tx, dir, name, c.Ino)
 		if st, serr := p.host.stat(at); serr == nil && kind(st.Mode) == unix.S_IFDIR {
 			dir.Attr.Nlink = links // the host's directory has the name now
 		}
 	}
 	if err == nil {
-		err = p.store.ClearWhiteout(dir, name)
+		err = tx.ClearWhiteout(dir, name)
 	}
 	return ok || whiteout, err
 }
@@ -191,11 +192,11 @@ func (p *puller) restore(a *item, kept map[*item]bool) error {
 		p.report.Conflict(p.hostPath(a.path), a.conflict)
 		return err
 	}
-	return p.rows().With(top.in.node.Ino, func(dir *sqlvfs.Inode) error {
+	return p.rows().With(top.in.node.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
 		for b := a; b != top.in; b = b.in {
-			p.store.SetBaseline(p.id, b.path, nil)
+			tx.SetBaseline(p.id, b.path, nil)
 		}
-		return p.store.ClearWhiteout(dir, path.Base(top.path))
+		return tx.ClearWhiteout(dir, path.Base(top.path))
 	})
 }
 

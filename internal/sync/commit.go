@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/sync/classify"
+	"github.com/riverlytech/art/internal/sync/rows"
 	"github.com/riverlytech/art/internal/sync/selection"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -37,9 +38,10 @@ func (p *puller) commit() error {
 		return fmt.Errorf("write %s: %w", p.opt.DB, err)
 	}
 	if p.sameTree && !p.unkept {
-		p.store.Lock()
-		defer p.store.Unlock()
-		p.store.SetJournal(nil)
+		return p.store.View(func(tx *sqlvfs.Tx) error {
+			tx.SetJournal(nil)
+			return nil
+		})
 	}
 	return nil
 }
@@ -69,8 +71,8 @@ func (p *puller) commitOne(a *operation) error {
 		return nil // the guest has it under another name; see commitKept
 	}
 	if !a.done && a.do == remove {
-		return p.rows().Do(func() error {
-			p.store.AddBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
+		return p.rows().Do(func(tx *sqlvfs.Tx) error {
+			tx.AddBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
 			return nil
 		})
 	}
@@ -86,14 +88,14 @@ func (p *puller) commitOne(a *operation) error {
 		return nil
 	}
 	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: a.node.Ino}
-	return p.rows().With(b.Row, func(row *sqlvfs.Inode) error {
+	return p.rows().With(b.Row, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
 		if a.part {
 			// Both agree about that part, and the guest has changed it: no row ever has a change time of zero.
-			p.store.SetBaseline(p.id, a.path, b)
+			tx.SetBaseline(p.id, a.path, b)
 			return nil
 		}
 		if a.xattrs != nil && a.decision.Xattrs == classify.Host {
-			if err := p.rows().SetXattrs(row, a.xattrs); err != nil {
+			if err := rows.SetXattrs(tx, row, a.xattrs); err != nil {
 				return err
 			}
 		}
@@ -105,38 +107,37 @@ func (p *puller) commitOne(a *operation) error {
 			b.Hash = a.was.Hash
 		}
 		if a.decision.Push() || a.base != nil {
-			p.takeHosts(a, row, b)
+			p.takeHosts(tx, a, row, b)
 		}
 		b.Mode = b.Mode&^modeBits | row.Attr.Mode&modeBits // a default access control list may have left less of it
-		p.store.SetBaseline(p.id, a.path, b)
-		p.referTo(a, row, &st)
+		tx.SetBaseline(p.id, a.path, b)
+		p.referTo(tx, a, row, &st)
 		return nil
 	})
 }
 
-// referTo has a row refer to what is in its place now. The Store's lock must be held.
-func (p *puller) referTo(a *operation, row *sqlvfs.Inode, st *unix.Stat_t) {
+// referTo has a row refer to what is in its place now.
+func (p *puller) referTo(tx *sqlvfs.Tx, a *operation, row *sqlvfs.Inode, st *unix.Stat_t) {
 	was := row.Origin
 	if was == nil || a.incomplete || a.do == hardLink {
 		return
 	}
 	if was.Path != a.path && was.Base == p.name {
-		p.store.AddBaseline(p.id, was.Path, row.Baseline())
+		tx.AddBaseline(p.id, was.Path, row.Baseline())
 	}
 	o := sqlvfs.Origin{Base: p.name, Path: a.path, Number: was.Number, Fingerprint: fingerprintOf(st), Mode: st.Mode}
 	if was.Limit > 0 {
 		o.Limit = row.Attr.Size
 	}
-	p.store.SetOrigin(row, &o)
+	tx.SetOrigin(row, &o)
 }
 
 // takeHosts gives a row what the host alone changed of an object that the guest changed in other respects.
-// Content that the row holds is left to the next push: the baseline is that of the row's then. The Store's
-// lock must be held.
-func (p *puller) takeHosts(a *operation, row *sqlvfs.Inode, b *sqlvfs.Baseline) {
+// Content that the row holds is left to the next push: the baseline is that of the row's then.
+func (p *puller) takeHosts(tx *sqlvfs.Tx, a *operation, row *sqlvfs.Inode, b *sqlvfs.Baseline) {
 	row.Attr.Mode = row.Attr.Mode&^modeBits | a.attr.Mode&modeBits
 	row.Attr.UID, row.Attr.GID = a.attr.UID, a.attr.GID
-	p.store.Dirty(row)
+	tx.Dirty(row)
 	switch {
 	case a.base == nil:
 	case row.Origin != nil && row.Origin.Limit > 0 && !a.node.Holds:
@@ -157,48 +158,47 @@ func (p *puller) placed(a *operation) (unix.Stat_t, error) {
 
 // forget takes back what is known of a path that is on neither side any more.
 func (p *puller) forget(a *operation) error {
-	return p.rows().Do(func() error {
-		p.store.SetBaseline(p.id, a.path, nil)
+	return p.rows().Do(func(tx *sqlvfs.Tx) error {
+		tx.SetBaseline(p.id, a.path, nil)
 		if a.there == 0 {
-			p.forgetBelow(a.path)
+			p.forgetBelow(tx, a.path)
 		}
-		if err := p.dropOrigin(a.path); err != nil || a.in.node == nil {
+		if err := p.dropOrigin(tx, a.path); err != nil || a.in.node == nil {
 			return err
 		}
-		return p.rows().Held(a.in.node.Ino, func(dir *sqlvfs.Inode) error {
-			return p.store.ClearWhiteout(dir, path.Base(a.path))
+		return rows.Held(tx, a.in.node.Ino, func(dir *sqlvfs.Inode) error {
+			return tx.ClearWhiteout(dir, path.Base(a.path))
 		})
 	})
 }
 
-// forgetBelow takes back what is known of a path and those below it. The Store's lock must be held.
-func (p *planner) forgetBelow(rel string) {
+// forgetBelow takes back what is known of a path and those below it.
+func (p *planner) forgetBelow(tx *sqlvfs.Tx, rel string) {
 	for at := range p.base {
 		if (selection.Limit{rel}).Has(at) {
-			p.store.SetBaseline(p.id, at, nil)
+			tx.SetBaseline(p.id, at, nil)
 		}
 	}
 }
 
 // dropOrigin cuts the tie between a host file that is gone and the row that was copied up from it: what the
 // host may make under that name later is another file. The row of a file that had several names on the host, of
-// which the guest removed this one, is deleted, so that the others are the host's again. The Store's lock must
-// be held.
-func (p *puller) dropOrigin(at string) error {
+// which the guest removed this one, is deleted, so that the others are the host's again.
+func (p *puller) dropOrigin(tx *sqlvfs.Tx, at string) error {
 	n := p.origins[at]
 	if n == nil || n.Attr.IsDir() {
 		return nil
 	}
-	return p.rows().Held(n.Ino, func(row *sqlvfs.Inode) error {
+	return rows.Held(tx, n.Ino, func(row *sqlvfs.Inode) error {
 		o := row.Origin
 		switch {
 		case o == nil || o.Path != at:
 		case p.named[n.Ino] == 0 && !ownContent(n):
 			row.Attr.Nlink = 0
-			p.store.Dirty(row)
+			tx.Dirty(row)
 		case p.named[n.Ino] > 0 && o.Limit == 0:
 			row.Attr.Nlink = min(row.Attr.Nlink, p.named[n.Ino]) // it counted the host's other names too
-			p.store.SetOrigin(row, nil)
+			tx.SetOrigin(row, nil)
 		}
 		return nil
 	})

@@ -281,7 +281,7 @@ func (p *planner) heldBytes(a *item) int64 {
 		return 0
 	}
 	defer rows.Close()
-	chunks, err := rows.Held(a.node.Ino)
+	chunks, _, err := rows.Held(a.node.Ino)
 	if err != nil {
 		return 0
 	}

@@ -93,13 +93,13 @@ func (b bench) belongs(dir string) {
 			return true // same
 		}
 		defer s.Close()
-		s.Lock()
-		defer s.Unlock()
-		list, _ := s.Workspaces()
+		tx, done := begin(s)
+		defer done()
+		list, _ := tx.Workspaces()
 		for _, was := range list {
 			if was.Name == w.Name && was.Path != w.Path {
 				if w.Whole = was.Whole; !readOnly {
-					s.SetWorkspace(w)
+					tx.SetWorkspace(w)
 				}
 				return false
 			}
@@ -109,6 +109,20 @@ func (b bench) belongs(dir string) {
 	if !belongs(true) {
 		belongs(false)
 	}
+}
+
+// begin begins a step of a store, which ends with done.
+func begin(s *sqlvfs.Store) (tx *sqlvfs.Tx, done func()) {
+	begun, end, ended := make(chan *sqlvfs.Tx), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.View(func(tx *sqlvfs.Tx) error {
+			begun <- tx
+			<-end
+			return nil
+		})
+	}()
+	return <-begun, func() { close(end); <-ended }
 }
 
 // keeps has the database be one that keeps what was pulled, as after a push of all.
@@ -122,9 +136,9 @@ func (b bench) keeps() {
 	w.Whole = true
 	s, err := sqlvfs.Open(b.db, sqlvfs.Options{})
 	must(b.t, err)
-	s.Lock()
-	s.SetWorkspace(w)
-	s.Unlock()
+	tx, done := begin(s)
+	tx.SetWorkspace(w)
+	done()
 	must(b.t, s.Close())
 }
 
@@ -171,24 +185,24 @@ func (b bench) session(f func(s *sqlvfs.Store, ws *sqlvfs.Inode)) {
 	b.t.Helper()
 	s, err := sqlvfs.Open(b.db, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{Mode: unix.S_IFDIR | 0o755, Nlink: 2}})
 	must(b.t, err)
-	s.Lock()
-	c, ok, _, err := s.Child(s.Root(), "ws")
+	tx, done := begin(s)
+	c, ok, _, err := tx.Child(tx.Root(), "ws")
 	must(b.t, err)
 	var ws *sqlvfs.Inode
 	if ok {
-		ws, err = s.Get(c.Ino)
+		ws, err = tx.Get(c.Ino)
 	} else {
 		st := b.stat(".")
 		attr := attrOf(&st)
 		attr.Nlink = 2
-		ws, err = s.New(attr)
-		must(b.t, s.Link(s.Root(), "ws", ws))
-		s.Root().Attr.Nlink++
-		s.Dirty(s.Root())
-		s.SetOrigin(ws, b.origin("."))
+		ws, err = tx.New(attr)
+		must(b.t, tx.Link(tx.Root(), "ws", ws))
+		tx.Root().Attr.Nlink++
+		tx.Dirty(tx.Root())
+		tx.SetOrigin(ws, b.origin("."))
 	}
 	must(b.t, err)
-	s.Unlock()
+	done()
 	f(s, ws)
 	must(b.t, s.Close())
 }
@@ -220,26 +234,26 @@ func (b bench) copyUp(s *sqlvfs.Store, dir *sqlvfs.Inode, name, rel string, chan
 		attr.Nlink = 2
 	}
 	change(&attr)
-	s.Lock()
-	defer s.Unlock()
-	in, err := s.New(attr)
+	tx, done := begin(s)
+	defer done()
+	in, err := tx.New(attr)
 	must(b.t, err)
-	s.SetOrigin(in, b.origin(rel))
-	must(b.t, s.Link(dir, name, in))
+	tx.SetOrigin(in, b.origin(rel))
+	must(b.t, tx.Link(dir, name, in))
 	return in
 }
 
 func same(*sqlvfs.Attr) {}
 
 // hide removes a host object from the guest's view, as a session does.
-func (b bench) hide(s *sqlvfs.Store, dir *sqlvfs.Inode, name, rel string) {
+func (b bench) hide(tx *sqlvfs.Tx, dir *sqlvfs.Inode, name, rel string) {
 	b.t.Helper()
-	must(b.t, s.SetWhiteout(dir, name))
-	b.seen(s, rel)
+	must(b.t, tx.SetWhiteout(dir, name))
+	b.seen(tx, rel)
 }
 
 // seen writes down what the guest has seen of a host object that it hides.
-func (b bench) seen(s *sqlvfs.Store, rel string) {
+func (b bench) seen(tx *sqlvfs.Tx, rel string) {
 	b.t.Helper()
 	h, err := openHost(b.ws)
 	must(b.t, err)
@@ -247,7 +261,7 @@ func (b bench) seen(s *sqlvfs.Store, rel string) {
 	tree, err := h.tree("ws")
 	must(b.t, err)
 	st := b.stat(rel)
-	s.AddBaseline(tree, rel, &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st)})
+	tx.AddBaseline(tree, rel, &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st)})
 }
 
 // tree describes everything below a directory that push and pull carry.

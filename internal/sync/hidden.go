@@ -21,9 +21,7 @@ var errHidden = errors.New("it is hidden from guests")
 func (p *planner) loadHidden() error {
 	workspaces := []string{p.host.dir.Name()}
 	if p.store != nil {
-		p.store.Lock()
-		list, err := p.store.Workspaces()
-		p.store.Unlock()
+		list, err := sqlvfs.Query(p.store, (*sqlvfs.Tx).Workspaces)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", p.opt.DB, err)
 		}

@@ -109,10 +109,10 @@ var announce = func(p *puller, a *operation) error {
 
 // until writes down until when a pull writes a row's chunks over the host's file, in seconds since 1970.
 func (p *puller) until(a *operation, end int64) error {
-	return p.rows().With(a.node.Ino, func(row *sqlvfs.Inode) error {
+	return p.rows().With(a.node.Ino, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
 		now := *row.Origin
 		now.Until = end
-		p.store.SetOrigin(row, &now)
+		tx.SetOrigin(row, &now)
 		return nil
 	})
 }

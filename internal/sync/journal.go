@@ -65,9 +65,10 @@ func (p *puller) writeJournal(order []*operation) error {
 			entries = append(entries, jsonOf(p.entry(&operation{item: a})))
 		}
 	}
-	p.store.Lock()
-	p.store.SetJournal(entries)
-	p.store.Unlock()
+	p.store.View(func(tx *sqlvfs.Tx) error {
+		tx.SetJournal(entries)
+		return nil
+	})
 	if err := p.store.Sync(); err != nil {
 		return fmt.Errorf("write %s: %w", p.opt.DB, err)
 	}

@@ -269,9 +269,9 @@ func TestHostileJournal(t *testing.T) {
 			if at == "out" {
 				tmp, mode = "3", unix.S_IFLNK|0o777
 			}
-			s.Lock()
-			s.SetJournal([][]byte{[]byte(".art-pull-AAAA"), e(write, at, tmp, mode), e(remove, "precious", "", 0)})
-			s.Unlock()
+			tx, done := begin(s)
+			tx.SetJournal([][]byte{[]byte(".art-pull-AAAA"), e(write, at, tmp, mode), e(remove, "precious", "", 0)})
+			done()
 			must(t, s.Close())
 			do(t)
 			b.wantUnchanged(maps.Clone(before))

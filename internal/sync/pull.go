@@ -152,14 +152,16 @@ func (p *planner) join() (err error) {
 		return err
 	}
 	if p.referred, err = refer(p.ctx, p.host, p.store, p.name); err == nil {
-		p.store.Lock()
-		defer p.store.Unlock()
-		p.base, err = p.store.Baselines(p.id)
+		err = p.store.View(func(tx *sqlvfs.Tx) (err error) {
+			if p.base, err = tx.Baselines(p.id); err == nil {
+				rebase(tx, p.id, p.base, p.referred)
+			}
+			return err
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
-	rebase(p.store, p.id, p.base, p.referred)
 	return nil
 }
 
@@ -176,9 +178,7 @@ func (p *planner) load() error {
 	if err := p.join(); err != nil {
 		return err
 	}
-	p.store.Lock()
-	defer p.store.Unlock()
-	if err := p.loadTree(); err != nil {
+	if err := p.store.View(p.loadTree); err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
 	if p.top == nil {
@@ -190,22 +190,22 @@ func (p *planner) load() error {
 	return nil
 }
 
-// loadTree reads the tree. The Store's lock must be held.
-func (p *planner) loadTree() (err error) {
-	if p.tree, err = p.store.Snapshot(); err == nil {
+// loadTree reads the tree.
+func (p *planner) loadTree(tx *sqlvfs.Tx) (err error) {
+	if p.tree, err = tx.Snapshot(); err == nil {
 		p.tree.Refer(newer(p.referred))
 		p.top = p.tree.Child(p.tree.Node(sqlvfs.RootIno), p.name)
 		p.index()
 	}
 	if err == nil {
-		err = p.loadAsked()
+		err = p.loadAsked(tx)
 	}
 	return err
 }
 
-// loadAsked reads what presets have asked to be held back. The Store's lock must be held.
-func (p *planner) loadAsked() error {
-	holds, err := p.store.Holds()
+// loadAsked reads what presets have asked to be held back.
+func (p *planner) loadAsked(tx *sqlvfs.Tx) error {
+	holds, err := tx.Holds()
 	var list []hold.Pattern
 	for _, h := range holds {
 		list = append(list, hold.Pattern{Text: h.Pattern, Why: h.Why})

@@ -181,9 +181,7 @@ func (p *pusher) load() (err error) {
 	if p.filter, err = selection.NewFilter(p.host.patterns(p.opt)); err != nil || p.store == nil {
 		return err
 	}
-	p.store.Lock()
-	p.supplied, err = p.store.Supplies(p.name)
-	p.store.Unlock()
+	p.supplied, err = sqlvfs.Query(p.store, func(tx *sqlvfs.Tx) (map[string]sqlvfs.Supplied, error) { return tx.Supplies(p.name) })
 	if err == nil {
 		p.links, err = p.rows().Linked(p.name)
 	}
@@ -261,7 +259,7 @@ func (p *pusher) finish(d *folder) error {
 	}
 	attr := attrOf(&st)
 	attr.Mode = d.row.Attr.Mode
-	err = p.rows().Update(d.in.row, d.name, d.row, func() { setAttr(d.row, attr) })
+	err = p.rows().Update(d.in.row, d.name, d.row, func(*sqlvfs.Tx) { setAttr(d.row, attr) })
 	if err == nil {
 		p.agree(d.rel, &st, d.row, nil)
 	}

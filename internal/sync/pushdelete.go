@@ -125,7 +125,8 @@ func (p *pusher) setBaseline(at string, b *sqlvfs.Baseline) {
 	if p.opt.DryRun {
 		return
 	}
-	p.store.Lock()
-	p.store.SetBaseline(p.id, at, b)
-	p.store.Unlock()
+	p.store.View(func(tx *sqlvfs.Tx) error {
+		tx.SetBaseline(p.id, at, b)
+		return nil
+	})
 }

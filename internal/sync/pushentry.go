@@ -11,6 +11,7 @@ import (
 	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/classify"
 	"github.com/riverlytech/art/internal/sync/reading"
+	"github.com/riverlytech/art/internal/sync/rows"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -49,10 +50,10 @@ func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
 		d.row = row
 	}
 	d.in.changed = d.in.changed || fresh
-	return p.rows().Update(d.in.row, d.name, d.row, func() {
+	return p.rows().Update(d.in.row, d.name, d.row, func(tx *sqlvfs.Tx) {
 		setAttr(d.row, attr)
 		if o := d.row.Origin; fresh || d.rel == "." && o != nil && o.Fingerprint.Ino != st.Ino {
-			p.store.SetOrigin(d.row, &sqlvfs.Origin{
+			tx.SetOrigin(d.row, &sqlvfs.Origin{
 				Base: p.name, Path: d.rel, Number: uint64(d.row.Ino), Fingerprint: fingerprintOf(st), Mode: st.Mode,
 			})
 		}
@@ -90,7 +91,7 @@ func (p *pusher) symlink(f *found) error {
 				return p.storeFailed(err)
 			}
 		}
-		if err := p.rows().Update(f.in.row, f.name, row, func() { setAttr(row, attr); p.store.SetTarget(row, target) }); err != nil {
+		if err := p.rows().Update(f.in.row, f.name, row, func(tx *sqlvfs.Tx) { setAttr(row, attr); tx.SetTarget(row, target) }); err != nil {
 			return p.storeFailed(err)
 		}
 		f.in.changed = true
@@ -175,12 +176,12 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 	if guests {
 		attr.Mode = attr.Mode&^modeBits | row.Attr.Mode&modeBits
 	}
-	if err := p.rows().Do(func() error { return p.rows().SetXattrs(row, content.Xattrs) }); err != nil {
+	if err := p.rows().Do(func(tx *sqlvfs.Tx) error { return rows.SetXattrs(tx, row, content.Xattrs) }); err != nil {
 		return row, p.storeFailed(err)
 	}
 	p.countEntries(row, take)
 	for _, g := range take {
-		if err := p.enter(g, row, func() { setAttr(row, attr) }); err != nil {
+		if err := p.enter(g, row, func(*sqlvfs.Tx) { setAttr(row, attr) }); err != nil {
 			return row, p.storeFailed(err)
 		}
 	}
@@ -212,7 +213,7 @@ func (p *pusher) reads(f *found) (content *reading.File, done func(), err error)
 }
 
 // enter makes a name stand for a row, unless the guest has taken it away, and runs a change of the row.
-func (p *pusher) enter(f *found, row *sqlvfs.Inode, change func()) error {
+func (p *pusher) enter(f *found, row *sqlvfs.Inode, change func(*sqlvfs.Tx)) error {
 	if f.removed {
 		return p.rows().Change(row, change)
 	}
@@ -255,7 +256,7 @@ func (p *pusher) keep(f *found) error {
 	defer p.rows().Put(row)
 	if !p.opt.DryRun {
 		p.countEntries(row, []*found{f})
-		if err := p.enter(f, row, func() {
+		if err := p.enter(f, row, func(*sqlvfs.Tx) {
 			if mode {
 				row.Attr.Mode, row.Attr.Ctime = row.Attr.Mode&^modeBits|f.st.Mode&modeBits, sqlvfs.Now()
 			}
@@ -406,8 +407,7 @@ func sameOwnerAndMode(a, b *sqlvfs.Attr) bool {
 	return a.Mode == b.Mode && a.UID == b.UID && a.GID == b.GID
 }
 
-// setAttr takes over a host object's attributes; the number of names is the tree's own. The
-// Store's lock must be held.
+// setAttr takes over a host object's attributes; the number of names is the tree's own.
 func setAttr(row *sqlvfs.Inode, attr sqlvfs.Attr) {
 	attr.Nlink = row.Attr.Nlink
 	row.Attr = attr

@@ -21,13 +21,13 @@ func (p *pusher) loadGuest() error {
 		p.index()
 		return nil
 	}
-	p.store.Lock()
-	defer p.store.Unlock()
-	var err error
-	if p.agreed, err = p.store.Agreed(); err != nil {
+	err := p.store.View(func(tx *sqlvfs.Tx) (err error) {
+		if p.agreed, err = tx.Agreed(); err == nil {
+			err = p.loadTree(tx)
+		}
 		return err
-	}
-	if err := p.loadTree(); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if p.top != nil && !p.top.Attr.IsDir() {

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -27,11 +26,13 @@ type referred struct {
 // refer brings the rows of a workspace up to date with the host's files, and returns those that it did. In a
 // store that is read-only, they are not.
 func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]referred, error) {
-	s.Lock()
-	list, err := s.Dependents(workspace)
-	nameless, nerr := s.Nameless(workspace)
-	s.Unlock()
-	err = cmp.Or(err, nerr)
+	var nameless []sqlvfs.Ino
+	list, err := sqlvfs.Query(s, func(tx *sqlvfs.Tx) (list []*sqlvfs.Node, err error) {
+		if nameless, err = tx.Nameless(workspace); err == nil {
+			list, err = tx.Dependents(workspace)
+		}
+		return list, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +81,9 @@ func referTo(n *sqlvfs.Node, st *unix.Stat_t) {
 }
 
 func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
-	return rows.Of(s).With(n.Ino, func(row *sqlvfs.Inode) error {
+	return rows.Of(s).With(n.Ino, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
 		row.Attr.Size, row.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
-		s.SetOrigin(row, n.Origin)
+		tx.SetOrigin(row, n.Origin)
 		return nil
 	})
 }
@@ -111,9 +112,8 @@ func referable(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bo
 	return err == nil && fingerprintOf(&after) == now
 }
 
-// rebase has what both sides last agreed about be the versions that rows refer to now. The Store's lock
-// must be held.
-func rebase(s *sqlvfs.Store, tree sqlvfs.Tree, base map[string]*sqlvfs.Baseline, list []referred) {
+// rebase has what both sides last agreed about be the versions that rows refer to now.
+func rebase(tx *sqlvfs.Tx, tree sqlvfs.Tree, base map[string]*sqlvfs.Baseline, list []referred) {
 	for _, r := range list {
 		at := r.Origin.Path
 		b := base[at]
@@ -127,8 +127,8 @@ func rebase(s *sqlvfs.Store, tree sqlvfs.Tree, base map[string]*sqlvfs.Baseline,
 			now.Hash = nil
 		}
 		base[at] = &now
-		if !s.ReadOnly() {
-			s.SetBaseline(tree, at, &now)
+		if !tx.ReadOnly() {
+			tx.SetBaseline(tree, at, &now)
 		}
 	}
 }

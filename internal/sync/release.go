@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/git"
+	"github.com/riverlytech/art/internal/sync/rows"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -45,14 +46,14 @@ func (p *puller) release() error {
 	if err := p.store.Sync(); err != nil { // what is on the host is durable already
 		return fmt.Errorf("write %s: %w", p.opt.DB, err)
 	}
-	p.store.Lock()
-	defer p.store.Unlock()
 	r := &releaser{puller: p, names: map[sqlvfs.Ino]int{}, agreed: map[sqlvfs.Ino]int{},
 		dirs: map[sqlvfs.Ino]*both{}, shown: map[sqlvfs.Ino]*sqlvfs.Origin{}}
-	var err error
-	if r.tree, err = p.store.Snapshot(); err == nil {
-		r.base, err = p.store.Baselines(p.id)
-	}
+	err := p.store.View(func(tx *sqlvfs.Tx) (err error) {
+		if r.tree, err = tx.Snapshot(); err == nil {
+			r.base, err = tx.Baselines(p.id)
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
@@ -73,7 +74,7 @@ func (p *puller) release() error {
 	}
 	r.look(top, ".")
 	r.dir(top, ".")
-	if err := r.apply(); err != nil {
+	if err := p.store.View(r.apply); err != nil {
 		return fmt.Errorf("write %s: %w", p.opt.DB, err)
 	}
 	return nil
@@ -84,8 +85,6 @@ func (p *puller) keepsRows() (bool, error) {
 	if p.exports || p.top == nil {
 		return true, nil
 	}
-	p.store.Lock()
-	defer p.store.Unlock()
 	w, known, err := workspaceOf(p.store, p.name)
 	return w.Whole || !known, err
 }
@@ -203,11 +202,11 @@ func (r *releaser) plain(n *sqlvfs.Node) bool {
 	return (st.Mode^n.Attr.Mode)&modeBits == 0 && (!r.asRoot || st.Uid == n.Attr.UID && st.Gid == n.Attr.GID)
 }
 
-// apply lets go of all of it in one transaction. The Store's lock must be held.
-func (r *releaser) apply() error {
+// apply lets go of all of it in one transaction.
+func (r *releaser) apply(tx *sqlvfs.Tx) error {
 	for ino, o := range r.shown {
-		err := r.rows().Held(ino, func(row *sqlvfs.Inode) error {
-			r.store.SetOrigin(row, o)
+		err := rows.Held(tx, ino, func(row *sqlvfs.Inode) error {
+			tx.SetOrigin(row, o)
 			return nil
 		})
 		if err != nil {
@@ -215,30 +214,29 @@ func (r *releaser) apply() error {
 		}
 	}
 	for _, s := range r.steps {
-		if err := r.let(s); err != nil {
+		if err := r.let(tx, s); err != nil {
 			return err
 		}
-		r.store.SetBaseline(r.id, s.path, nil)
+		tx.SetBaseline(r.id, s.path, nil)
 	}
 	return nil
 }
 
-func (r *releaser) let(s releasedEntry) error {
-	rows := r.rows()
-	return rows.Held(s.dir, func(dir *sqlvfs.Inode) error {
+func (r *releaser) let(tx *sqlvfs.Tx, s releasedEntry) error {
+	return rows.Held(tx, s.dir, func(dir *sqlvfs.Inode) error {
 		if s.row != 0 {
-			if err := r.store.Unlink(dir, s.name); err != nil {
+			if err := tx.Unlink(dir, s.name); err != nil {
 				return err
 			}
 		}
-		if err := r.store.ClearWhiteout(dir, s.name); err != nil || s.row == 0 {
+		if err := tx.ClearWhiteout(dir, s.name); err != nil || s.row == 0 {
 			return err
 		}
-		return rows.Held(s.row, func(row *sqlvfs.Inode) error {
+		return rows.Held(tx, s.row, func(row *sqlvfs.Inode) error {
 			// All of its names go. Until then, it is to stay.
 			if r.names[s.row]--; r.names[s.row] == 0 {
 				row.Attr.Nlink = 0
-				r.store.Dirty(row)
+				tx.Dirty(row)
 			}
 			return nil
 		})

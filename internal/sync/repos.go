@@ -467,9 +467,7 @@ func (g *guestRepo) Changed(rel string) time.Time {
 // absorb has the guest see the host's of what has come to the host's repositories: git's files of the guest that hold
 // it go. In a database that is to be whole without the host they stay until the next push replaces them.
 func (p *puller) absorb() error {
-	p.store.Lock()
 	w, _, err := workspaceOf(p.store, p.name)
-	p.store.Unlock()
 	if err != nil {
 		return err
 	}
@@ -532,9 +530,9 @@ func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, brought func(
 			p.outdate(at, c)
 		}
 	}
-	return p.rows().With(n.Ino, func(dir *sqlvfs.Inode) error {
+	return p.rows().With(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
 		for _, name := range names {
-			if _, err := p.uncover(dir, name, join(rel, name)); err != nil {
+			if _, err := p.uncover(tx, dir, name, join(rel, name)); err != nil {
 				return err
 			}
 		}
@@ -548,8 +546,8 @@ func (p *puller) reveal(n *sqlvfs.Node, at string) error {
 	if o := n.Origin; err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || o != nil && o.Base == p.name && o.Path == at {
 		return nil
 	}
-	return p.rows().With(n.Ino, func(dir *sqlvfs.Inode) error {
-		p.store.SetOrigin(dir, &sqlvfs.Origin{Base: p.name, Path: at, Number: number(n), Fingerprint: fingerprintOf(&st), Mode: st.Mode})
+	return p.rows().With(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
+		tx.SetOrigin(dir, &sqlvfs.Origin{Base: p.name, Path: at, Number: number(n), Fingerprint: fingerprintOf(&st), Mode: st.Mode})
 		return nil
 	})
 }
@@ -567,9 +565,10 @@ func (p *puller) outdate(at string, n *sqlvfs.Node) {
 	if b := p.base[at]; err == nil && b != nil && b.Fingerprint == fingerprintOf(&st) && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime {
 		return
 	}
-	p.store.Lock()
-	defer p.store.Unlock()
-	p.store.SetBaseline(p.id, at, &sqlvfs.Baseline{
-		Mode: n.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: n.Attr.Size, Mtime: n.Attr.Mtime}, Row: n.Ino, RowCtime: n.Attr.Ctime,
+	p.store.View(func(tx *sqlvfs.Tx) error {
+		tx.SetBaseline(p.id, at, &sqlvfs.Baseline{
+			Mode: n.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: n.Attr.Size, Mtime: n.Attr.Mtime}, Row: n.Ino, RowCtime: n.Attr.Ctime,
+		})
+		return nil
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/sync/reading"
+	"github.com/riverlytech/art/internal/sync/rows"
 	"github.com/riverlytech/art/internal/sync/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -35,9 +36,7 @@ type rescuer struct {
 
 // rescue finds what a pull that was killed has taken from rows.
 func rescue(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name string) error {
-	s.Lock()
-	entries, err := s.Journal()
-	s.Unlock()
+	entries, err := sqlvfs.Query(s, (*sqlvfs.Tx).Journal)
 	if err != nil || len(entries) == 0 || s.ReadOnly() {
 		return err
 	}
@@ -83,9 +82,10 @@ func (r *rescuer) forgetJournal(why error) error {
 	if why != nil {
 		r.report.Note(r.opt.DB, why.Error())
 	}
-	r.store.Lock()
-	r.store.SetJournal(nil)
-	r.store.Unlock()
+	r.store.View(func(tx *sqlvfs.Tx) error {
+		tx.SetJournal(nil)
+		return nil
+	})
 	if err := r.store.Sync(); err != nil {
 		return fmt.Errorf("write %s: %w", r.opt.DB, err)
 	}
@@ -136,11 +136,12 @@ func (r *rescuer) look() (err error) {
 	if r.id, err = r.host.tree(r.name); err != nil {
 		return err
 	}
-	r.store.Lock()
-	defer r.store.Unlock()
-	if r.base, err = r.store.Baselines(r.id); err == nil {
-		err = r.loadTree()
-	}
+	err = r.store.View(func(tx *sqlvfs.Tx) (err error) {
+		if r.base, err = tx.Baselines(r.id); err == nil {
+			err = r.loadTree(tx)
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("read %s: %w", r.opt.DB, err)
 	}
@@ -152,9 +153,10 @@ func (r *rescuer) entry(e *journalEntry) error {
 	at := string(e.Path)
 	st, placed := r.placed(e)
 	if e.Seen && !placed {
-		r.store.Lock()
-		r.store.AddBaseline(r.id, at, &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now})
-		r.store.Unlock()
+		r.store.View(func(tx *sqlvfs.Tx) error {
+			tx.AddBaseline(r.id, at, &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now})
+			return nil
+		})
 	}
 	switch {
 	case e.Do == remove:
@@ -294,7 +296,7 @@ func (r *rescuer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error {
 			return err
 		}
 		defer r.rows().Put(row)
-		return r.rows().Update(dir, name, row, func() {})
+		return r.rows().Update(dir, name, row, func(*sqlvfs.Tx) {})
 	}
 	row, err := r.rows().Create(attr)
 	if err != nil {
@@ -309,9 +311,9 @@ func (r *rescuer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error {
 		err = r.copySymlink(e, row, o, placed, d, tmp)
 	default:
 		o.Limit = is.Size
-		err = r.rows().Change(row, func() {
+		err = r.rows().Change(row, func(tx *sqlvfs.Tx) {
 			row.Attr.Size = is.Size
-			r.store.SetOrigin(row, o)
+			tx.SetOrigin(row, o)
 		})
 		if err == nil && !placed {
 			err = r.takeOver(row, d, tmp)
@@ -326,7 +328,7 @@ func (r *rescuer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error {
 	if err != nil {
 		return err
 	}
-	return r.rows().Update(dir, name, row, func() {})
+	return r.rows().Update(dir, name, row, func(*sqlvfs.Tx) {})
 }
 
 func (r *rescuer) copySymlink(e *journalEntry, row *sqlvfs.Inode, o *sqlvfs.Origin, placed bool, d *os.File, tmp string) (err error) {
@@ -339,10 +341,10 @@ func (r *rescuer) copySymlink(e *journalEntry, row *sqlvfs.Inode, o *sqlvfs.Orig
 	if err != nil {
 		return err
 	}
-	return r.rows().Change(row, func() {
-		r.store.SetTarget(row, target)
+	return r.rows().Change(row, func(tx *sqlvfs.Tx) {
+		tx.SetTarget(row, target)
 		if placed {
-			r.store.SetOrigin(row, o)
+			tx.SetOrigin(row, o)
 		}
 	})
 }
@@ -360,7 +362,7 @@ func (r *rescuer) copyXattrs(e *journalEntry, row *sqlvfs.Inode, placed bool, d 
 	if err != nil || len(attrs) == 0 {
 		return nil
 	}
-	return r.rows().Do(func() error { return r.rows().SetXattrs(row, attrs) })
+	return r.rows().Do(func(tx *sqlvfs.Tx) error { return rows.SetXattrs(tx, row, attrs) })
 }
 
 // nameless returns the row of the directory of a path at which the guest has no row, or nil.
@@ -370,10 +372,8 @@ func (r *rescuer) nameless(rel string) (*sqlvfs.Inode, string, error) {
 		return nil, "", err
 	}
 	name := path.Base(rel)
-	r.store.Lock()
-	_, ok, hidden, err := r.store.Child(dir, name)
-	r.store.Unlock()
-	if ok || hidden || err != nil {
+	c, hidden, err := r.child(dir, name)
+	if c.Ino != 0 || hidden || err != nil {
 		r.rows().Put(dir)
 		return nil, "", err
 	}
@@ -402,13 +402,11 @@ func (r *rescuer) dir(rel string) (*sqlvfs.Inode, error) {
 }
 
 func (r *rescuer) below(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error) {
-	r.store.Lock()
-	c, ok, hidden, err := r.store.Child(dir, name)
-	r.store.Unlock()
+	c, hidden, err := r.child(dir, name)
 	switch {
 	case err != nil:
 		return nil, err
-	case ok:
+	case c.Ino != 0:
 		return r.rows().Get(c.Ino)
 	case hidden || dir.Origin == nil || dir.Origin.Base != r.name:
 		return nil, nil
@@ -422,19 +420,29 @@ func (r *rescuer) below(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.store.Lock()
-	r.store.SetOrigin(row, &sqlvfs.Origin{Base: r.name, Path: at, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: fingerprintOf(&st), Mode: st.Mode})
-	r.store.Unlock()
+	r.store.View(func(tx *sqlvfs.Tx) error {
+		tx.SetOrigin(row, &sqlvfs.Origin{Base: r.name, Path: at, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: fingerprintOf(&st), Mode: st.Mode})
+		return nil
+	})
 	return row, r.link(dir, name, row)
+}
+
+// child is an entry of a directory; Ino 0 says that there is none, and hidden whether the host's is hidden too.
+func (r *rescuer) child(dir *sqlvfs.Inode, name string) (c sqlvfs.Child, hidden bool, err error) {
+	err = r.store.View(func(tx *sqlvfs.Tx) (err error) {
+		c, _, hidden, err = tx.Child(dir, name)
+		return err
+	})
+	return c, hidden, err
 }
 
 // link gives the row of a directory that the guest sees a name. Its parent counts it already.
 func (r *rescuer) link(dir *sqlvfs.Inode, name string, row *sqlvfs.Inode) error {
-	r.store.Lock()
-	defer r.store.Unlock()
-	row.Attr.Nlink = 2
-	r.store.Dirty(row)
-	return r.store.Link(dir, name, row)
+	return r.store.View(func(tx *sqlvfs.Tx) error {
+		row.Attr.Nlink = 2
+		tx.Dirty(row)
+		return tx.Link(dir, name, row)
+	})
 }
 
 // otherName gives a row that refers to a new file of the host the name of a file that is still the old one.
@@ -457,10 +465,10 @@ func (r *rescuer) otherName(e *journalEntry) error {
 		return err
 	}
 	defer r.rows().Put(dir)
-	r.store.Lock()
-	defer r.store.Unlock()
-	r.store.AddBaseline(r.id, string(e.Path), &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now})
-	return r.store.Link(dir, name, row)
+	return r.store.View(func(tx *sqlvfs.Tx) error {
+		tx.AddBaseline(r.id, string(e.Path), &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now})
+		return tx.Link(dir, name, row)
+	})
 }
 
 // removed has a directory that the guest has renamed show no more what is at its old path, if that is gone.
@@ -477,7 +485,7 @@ func (r *rescuer) removed(at string) error {
 		return err
 	}
 	defer r.rows().Put(row)
-	return r.rows().Change(row, func() { r.store.SetOrigin(row, nil) })
+	return r.rows().Change(row, func(tx *sqlvfs.Tx) { tx.SetOrigin(row, nil) })
 }
 
 // hide has a directory that the guest has renamed not show what the pull has made at its old path.
@@ -495,8 +503,6 @@ func (r *rescuer) hide(at string) error {
 			return err
 		}
 		defer r.rows().Put(in)
-		r.store.Lock()
-		defer r.store.Unlock()
-		return r.store.SetWhiteout(in, name)
+		return r.store.View(func(tx *sqlvfs.Tx) error { return tx.SetWhiteout(in, name) })
 	}
 }

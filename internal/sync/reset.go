@@ -188,18 +188,18 @@ func (r *resetter) giveUp(at string) error {
 		name = path.Base(at)
 	}
 	if dir == nil { // the guest has changed nothing there
-		r.store.Lock()
-		defer r.store.Unlock()
-		r.forgetBelow(at)
-		return nil
+		return r.store.View(func(tx *sqlvfs.Tx) error {
+			r.forgetBelow(tx, at)
+			return nil
+		})
 	}
 	defer rows.Put(dir)
 	st, _ := r.host.stat(at) // where there is nothing, nothing shows
-	err := rows.Do(func() error {
-		hidden, err := r.uncover(dir, name, at)
+	err := rows.Do(func(tx *sqlvfs.Tx) error {
+		hidden, err := r.uncover(tx, dir, name, at)
 		if hidden && kind(st.Mode) == unix.S_IFDIR {
 			dir.Attr.Nlink++ // a session counts what shows through, too
-			r.store.Dirty(dir)
+			tx.Dirty(dir)
 		}
 		return err
 	})
@@ -242,9 +242,7 @@ func (r *resetter) letGo() error {
 
 // independent gives a row all of its content, and no origin; without a name, it goes.
 func (r *resetter) independent(n *sqlvfs.Node, names uint32) error {
-	r.store.Lock()
-	row, err := r.store.Get(n.Ino)
-	r.store.Unlock()
+	row, err := r.rows().Get(n.Ino)
 	if names == 0 && errors.Is(err, sqlvfs.ErrNotExist) {
 		return nil
 	}
@@ -262,10 +260,10 @@ func (r *resetter) independent(n *sqlvfs.Node, names uint32) error {
 			return err
 		}
 	}
-	return r.rows().Change(row, func() {
+	return r.rows().Change(row, func(tx *sqlvfs.Tx) {
 		row.Attr.Nlink = names
 		if names > 0 {
-			r.store.SetOrigin(row, nil)
+			tx.SetOrigin(row, nil)
 		}
 	})
 }

@@ -52,9 +52,10 @@ func (o *Options) workspaceName(s *sqlvfs.Store, abs string) (string, error) {
 // learn says that a database that knows of no such workspace gets one.
 func (o *Options) claim(ctx context.Context, s *sqlvfs.Store, h *host, abs, name string, learn bool) error {
 	if !learn {
-		s.Lock()
-		_, ok, _, err := s.Child(s.Root(), name)
-		s.Unlock()
+		ok, err := sqlvfs.Query(s, func(tx *sqlvfs.Tx) (bool, error) {
+			_, ok, _, err := tx.Child(tx.Root(), name)
+			return ok, err
+		})
 		if err != nil {
 			return fmt.Errorf("read %s: %w", o.DB, err)
 		}
@@ -63,9 +64,9 @@ func (o *Options) claim(ctx context.Context, s *sqlvfs.Store, h *host, abs, name
 	return identity.Claim(ctx, s, h.dir, abs, name, identity.Options{Adopt: o.Adopt, Learn: learn})
 }
 
-// workspaceOf returns what a database knows of a workspace, if anything. The Store's lock must be held.
+// workspaceOf returns what a database knows of a workspace, if anything.
 func workspaceOf(s *sqlvfs.Store, name string) (w sqlvfs.Workspace, known bool, err error) {
-	list, err := s.Workspaces()
+	list, err := sqlvfs.Query(s, (*sqlvfs.Tx).Workspaces)
 	i := slices.IndexFunc(list, func(w sqlvfs.Workspace) bool { return w.Name == name })
 	if i < 0 {
 		return w, false, err
@@ -75,24 +76,22 @@ func workspaceOf(s *sqlvfs.Store, name string) (w sqlvfs.Workspace, known bool, 
 
 // setWhole writes down that all of a workspace is in the database: it can be carried away.
 func setWhole(s *sqlvfs.Store, name string) error {
-	s.Lock()
-	defer s.Unlock()
 	w, _, err := workspaceOf(s, name)
 	if err != nil || w.Whole {
 		return err
 	}
-	s.Unlock()
-	err = s.Sync() // what is to be set may be all that is new
-	s.Lock()
-	if err != nil {
+	if err := s.Sync(); err != nil { // what is to be set may be all that is new
 		return err
 	}
 	w, known, err := workspaceOf(s, name)
-	if known {
-		w.Whole = true
-		s.SetWorkspace(w)
+	if err != nil || !known {
+		return err
 	}
-	return err
+	return s.View(func(tx *sqlvfs.Tx) error {
+		w.Whole = true
+		tx.SetWorkspace(w)
+		return nil
+	})
 }
 
 // noWorkspace says what there is instead. A database without any workspace is that of a session that
@@ -134,9 +133,18 @@ func (o *Options) exportName(s *sqlvfs.Store, abs string) (string, error) {
 	if err != nil && o.Name != "" {
 		return "", err
 	}
-	s.Lock()
-	defer s.Unlock()
-	names, err := s.WorkspaceNames()
+	var names, there []string
+	err = s.View(func(tx *sqlvfs.Tx) (err error) {
+		if names, err = tx.WorkspaceNames(); err != nil {
+			return err
+		}
+		for _, name := range names {
+			if _, ok, _, err := tx.Child(tx.Root(), name); ok || err != nil {
+				there = append(there, name)
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", o.DB, err)
 	}
@@ -144,10 +152,7 @@ func (o *Options) exportName(s *sqlvfs.Store, abs string) (string, error) {
 		return name, nil
 	}
 	// Of what is not there any more, nothing can be exported.
-	names = slices.DeleteFunc(names, func(name string) bool {
-		_, there, _, err := s.Child(s.Root(), name)
-		return err == nil && !there
-	})
+	names = there
 	switch len(names) {
 	case 0:
 		return name, nil // what there is instead is told when it is looked for
@@ -162,9 +167,7 @@ func (o *Options) exportName(s *sqlvfs.Store, abs string) (string, error) {
 
 // tellExport says what an export cannot bring.
 func (p *puller) tellExport() error {
-	p.store.Lock()
 	w, known, err := workspaceOf(p.store, p.name)
-	p.store.Unlock()
 	if known && !w.Whole {
 		p.report.Note("/"+p.name+"/", "only what the guest changed is in the database; the rest is in "+quote.Name(w.Path, true))
 	}

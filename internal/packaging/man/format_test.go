@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -26,11 +28,11 @@ func TestDatabasePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	db, done, err := sqlvfs.Connect(path)
+	db, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READONLY)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer done()
+	defer db.Close()
 	q, _, err := db.Prepare(`SELECT t.name, group_concat(c.name) FROM sqlite_schema t, pragma_table_info(t.name) c
 		WHERE t.type = 'table' AND (t.name LIKE 'fs\_%' ESCAPE '\' OR t.name LIKE 'art\_%' ESCAPE '\') GROUP BY t.name`)
 	if err != nil {

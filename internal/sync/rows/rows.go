@@ -1,5 +1,4 @@
-// Package rows changes the tree of a database. A change is a step that takes the Store's lock, and keeps the link counts
-// right.
+// Package rows changes the tree of a database. A change is a step, and keeps the link counts right.
 package rows
 
 import (
@@ -17,47 +16,43 @@ type Rows struct{ store *sqlvfs.Store }
 // Of returns the tree of a store.
 func Of(s *sqlvfs.Store) Rows { return Rows{s} }
 
-// Root returns the root, held.
+// Root returns the root, acquired.
 func (t Rows) Root() *sqlvfs.Inode {
 	if t.store == nil {
 		return nil
 	}
-	t.store.Lock()
-	defer t.store.Unlock()
-	root := t.store.Root()
-	t.store.Hold(root)
+	root, _ := sqlvfs.Query(t.store, func(tx *sqlvfs.Tx) (*sqlvfs.Inode, error) { return tx.Get(sqlvfs.RootIno) })
 	return root
 }
 
-// Child returns the inode that a directory's entry stands for, held, or nil.
+// Child returns the inode that a directory's entry stands for, acquired, or nil.
 func (t Rows) Child(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error) {
 	if dir == nil {
 		return nil, nil
 	}
-	t.store.Lock()
-	defer t.store.Unlock()
-	c, ok, _, err := t.store.Child(dir, name)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return t.store.Get(c.Ino)
+	return sqlvfs.Query(t.store, func(tx *sqlvfs.Tx) (*sqlvfs.Inode, error) {
+		c, ok, _, err := tx.Child(dir, name)
+		if err != nil || !ok {
+			return nil, err
+		}
+		return tx.Get(c.Ino)
+	})
 }
 
-// Get returns an inode, held.
+// Get returns an inode, acquired.
 func (t Rows) Get(ino sqlvfs.Ino) (*sqlvfs.Inode, error) {
-	t.store.Lock()
-	defer t.store.Unlock()
-	return t.store.Get(ino)
+	return sqlvfs.Query(t.store, func(tx *sqlvfs.Tx) (*sqlvfs.Inode, error) { return tx.Get(ino) })
 }
 
-// Put gives up a hold, if there is one.
+// Put ends a reference, if there is one.
 func (t Rows) Put(in *sqlvfs.Inode) {
 	if in == nil {
 		return
 	}
-	t.store.Lock()
-	t.store.Put(in)
-	t.store.Unlock()
+	t.store.View(func(tx *sqlvfs.Tx) error {
+		tx.Put(in)
+		return nil
+	})
 }
 
 // Leads tells whether a symbolic link, if there is one, leads to a target.
@@ -65,70 +60,63 @@ func (t Rows) Leads(in *sqlvfs.Inode, target string) (bool, error) {
 	if in == nil {
 		return false, nil
 	}
-	t.store.Lock()
-	defer t.store.Unlock()
-	is, err := t.store.Target(in)
+	is, err := sqlvfs.Query(t.store, func(tx *sqlvfs.Tx) (string, error) { return tx.Target(in) })
 	return is == target, err
 }
 
-// Do runs a step that changes the database, under the Store's lock.
-func (t Rows) Do(step func() error) error {
-	t.store.Lock()
-	defer t.store.Unlock()
-	if err := t.store.Ready(); err != nil {
-		return err
-	}
-	return step()
-}
+// Do runs a step that changes the database.
+func (t Rows) Do(step func(*sqlvfs.Tx) error) error { return t.store.Update(step) }
 
 // With is Do for a step on one row.
-func (t Rows) With(ino sqlvfs.Ino, step func(*sqlvfs.Inode) error) error {
-	return t.Do(func() error { return t.Held(ino, step) })
+func (t Rows) With(ino sqlvfs.Ino, step func(*sqlvfs.Tx, *sqlvfs.Inode) error) error {
+	return t.Do(func(tx *sqlvfs.Tx) error {
+		return Held(tx, ino, func(row *sqlvfs.Inode) error { return step(tx, row) })
+	})
 }
 
-// Held runs a step on a row. The Store's lock must be held.
-func (t Rows) Held(ino sqlvfs.Ino, step func(*sqlvfs.Inode) error) error {
-	row, err := t.store.Get(ino)
+// Held does something with a row, as part of a step.
+func Held(tx *sqlvfs.Tx, ino sqlvfs.Ino, do func(*sqlvfs.Inode) error) error {
+	row, err := tx.Get(ino)
 	if err != nil {
 		return err
 	}
-	defer t.store.Put(row)
-	return step(row)
+	defer tx.Put(row)
+	return do(row)
 }
 
 // Create makes an inode without a name, held. Nothing of it stays if the process is killed before
 // it is linked: so a file appears with all of its content or not at all.
 func (t Rows) Create(attr sqlvfs.Attr) (row *sqlvfs.Inode, err error) {
-	err = t.Do(func() error {
+	err = t.Do(func(tx *sqlvfs.Tx) (err error) {
 		attr.Nlink, attr.Size = 0, 0
-		row, err = t.store.New(attr)
+		row, err = tx.New(attr)
 		return err
 	})
 	return row, err
 }
 
 // Update runs a change of an inode's fields and makes the entry stand for the inode, as one step.
-func (t Rows) Update(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode, change func()) error {
-	return t.Do(func() error {
-		change()
-		t.store.Dirty(in)
-		return t.enter(dir, name, in)
+func (t Rows) Update(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode, change func(*sqlvfs.Tx)) error {
+	return t.Do(func(tx *sqlvfs.Tx) (err error) {
+		change(tx)
+		tx.Dirty(in)
+		return enter(tx, dir, name, in)
 	})
 }
 
 // Change runs a change of an inode's fields.
-func (t Rows) Change(in *sqlvfs.Inode, change func()) error {
-	return t.Do(func() error {
-		change()
-		t.store.Dirty(in)
+func (t Rows) Change(in *sqlvfs.Inode, change func(*sqlvfs.Tx)) error {
+	return t.Do(func(tx *sqlvfs.Tx) (err error) {
+		change(tx)
+		tx.Dirty(in)
 		return nil
 	})
 }
 
 // enter makes an entry stand for an inode, in place of what it stood for, and keeps the link
-// counts right. The Store's lock must be held.
-func (t Rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
-	c, ok, whiteout, err := t.store.Child(dir, name)
+// counts right.
+func enter(tx *sqlvfs.Tx, dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
+	c, ok, whiteout, err := tx.Child(dir, name)
 	if err != nil {
 		return err
 	}
@@ -136,24 +124,24 @@ func (t Rows) enter(dir *sqlvfs.Inode, name string, in *sqlvfs.Inode) error {
 		return nil
 	}
 	if ok {
-		if err := t.Drop(dir, name, c.Ino); err != nil {
+		if err := Drop(tx, dir, name, c.Ino); err != nil {
 			return err
 		}
 	}
 	if whiteout {
-		if err := t.store.ClearWhiteout(dir, name); err != nil {
+		if err := tx.ClearWhiteout(dir, name); err != nil {
 			return err
 		}
 	}
 	if in.Attr.IsDir() {
 		in.Attr.Nlink = 2
 		dir.Attr.Nlink++
-		t.store.Dirty(dir)
+		tx.Dirty(dir)
 	} else {
 		in.Attr.Nlink++
 	}
-	t.store.Dirty(in)
-	return t.store.Link(dir, name, in)
+	tx.Dirty(in)
+	return tx.Link(dir, name, in)
 }
 
 // Linked finds the rows that sessions have made for files of the host with several names, and how many
@@ -162,9 +150,7 @@ func (t Rows) Linked(workspace string) (map[sqlvfs.Ino]uint32, error) {
 	if t.store == nil {
 		return nil, nil
 	}
-	t.store.Lock()
-	defer t.store.Unlock()
-	linked, err := t.store.LinkedFiles(workspace)
+	linked, err := sqlvfs.Query(t.store, func(tx *sqlvfs.Tx) ([]sqlvfs.Linked, error) { return tx.LinkedFiles(workspace) })
 	all := map[sqlvfs.Ino]uint32{}
 	for _, l := range linked {
 		all[l.Ino] = l.Names
@@ -176,76 +162,74 @@ func (t Rows) Linked(workspace string) (map[sqlvfs.Ino]uint32, error) {
 // session counts subdirectories too that are on the host only; entering their rows counted them
 // again.
 func (t Rows) CountSubdirectories(dir *sqlvfs.Inode) error {
-	t.store.Lock()
-	defer t.store.Unlock()
-	children, err := t.store.Children(dir)
-	if err != nil {
-		return err
-	}
-	n := uint32(2)
-	for _, c := range children {
-		if c.Mode&unix.S_IFMT == unix.S_IFDIR {
-			n++
+	return t.store.View(func(tx *sqlvfs.Tx) error {
+		children, err := tx.Children(dir)
+		if err != nil {
+			return err
 		}
-	}
-	if dir.Attr.Nlink != n {
-		dir.Attr.Nlink = n
-		t.store.Dirty(dir)
-	}
-	return nil
+		n := uint32(2)
+		for _, c := range children {
+			if c.Mode&unix.S_IFMT == unix.S_IFDIR {
+				n++
+			}
+		}
+		if dir.Attr.Nlink != n {
+			dir.Attr.Nlink = n
+			tx.Dirty(dir)
+		}
+		return nil
+	})
 }
 
 // Drop removes an entry and, if it was the last name of a directory, everything below. An entry is
 // gone before those below it are visited, so a directory that holds itself ends the descent too.
-// The Store's lock must be held.
-func (t Rows) Drop(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
-	if err := t.store.Unlink(dir, name); err != nil {
+func Drop(tx *sqlvfs.Tx, dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
+	if err := tx.Unlink(dir, name); err != nil {
 		return err
 	}
-	in, err := t.store.Get(ino)
+	in, err := tx.Get(ino)
 	if err != nil {
 		return err
 	}
-	defer t.store.Put(in)
-	defer t.store.Dirty(in)
+	defer tx.Put(in)
+	defer tx.Dirty(in)
 	if !in.Attr.IsDir() {
 		in.Attr.Nlink = less(in.Attr.Nlink)
 		return nil
 	}
-	children, err := t.store.Children(in)
+	children, err := tx.Children(in)
 	if err != nil {
 		return err
 	}
 	for _, c := range children {
-		if err := t.Drop(in, c.Name, c.Ino); err != nil {
+		if err := Drop(tx, in, c.Name, c.Ino); err != nil {
 			return err
 		}
 	}
 	in.Attr.Nlink = 0
 	dir.Attr.Nlink = max(less(dir.Attr.Nlink), 1) // it has a name still, and without a link it would go
-	t.store.Dirty(dir)
+	tx.Dirty(dir)
 	return nil
 }
 
 // less counts one link down. The count is the database's word and may be wrong.
 func less(n uint32) uint32 { return max(n, 1) - 1 }
 
-// SetXattrs gives a row the user's extended attributes of the host's file, and no others of these. The Store's lock
-// must be held.
-func (t Rows) SetXattrs(row *sqlvfs.Inode, want map[string]string) error {
-	have, err := t.store.Xattrs(row)
+// SetXattrs gives a row the user's extended attributes of the host's file, and no others of these.
+func SetXattrs(tx *sqlvfs.Tx, row *sqlvfs.Inode, want map[string]string) error {
+	have, err := tx.Xattrs(row)
 	if err != nil {
 		return err
 	}
 	for _, name := range have {
 		if _, ok := want[name]; !ok && strings.HasPrefix(name, "user.") {
-			if err := t.store.RemoveXattr(row, name); err != nil {
+			if err := tx.RemoveXattr(row, name); err != nil {
 				return err
 			}
 		}
 	}
 	for name, value := range want {
-		if err := t.store.SetXattr(row, name, []byte(value)); err != nil {
+		if err := tx.SetXattr(row, name, []byte(value)); err != nil {
 			return err
 		}
 	}
@@ -280,13 +264,11 @@ func (t Rows) Walk(workspace, rel string) (*sqlvfs.Inode, error) {
 
 // Empty tells whether a directory has no entries.
 func (t Rows) Empty(dir *sqlvfs.Inode) (bool, error) {
-	t.store.Lock()
-	defer t.store.Unlock()
-	children, err := t.store.Children(dir)
+	children, err := sqlvfs.Query(t.store, func(tx *sqlvfs.Tx) ([]sqlvfs.Child, error) { return tx.Children(dir) })
 	return len(children) == 0, err
 }
 
 // Remove removes an entry, as one step.
 func (t Rows) Remove(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
-	return t.Do(func() error { return t.Drop(dir, name, ino) })
+	return t.Do(func(tx *sqlvfs.Tx) error { return Drop(tx, dir, name, ino) })
 }

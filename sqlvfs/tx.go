@@ -1,0 +1,123 @@
+package sqlvfs
+
+import (
+	"os"
+	"sync"
+	"time"
+)
+
+// Tx is a step in memory: what it reads and changes is of one moment, and the writer takes all of its changes into one
+// transaction of the database, or none. It is good until the function returns to which [Store.View], [Store.Update] or
+// [Store.Reduce] gave it, and for the goroutine that called them, which must not call the Store meanwhile. A step neither
+// waits nor asks the host for anything.
+//
+// It is also where all is kept that steps share, so that nothing of it can be reached without a step.
+type Tx struct {
+	*fixed
+	meta     *conn // for rows of metadata
+	live     map[Ino]*Inode
+	clean    clean
+	nextIno  Ino
+	pool     pool
+	changed  bool   // something that a transaction took was of the tree
+	moved    *Moved // read-only: what Move would have written; nil: nothing
+	gather   *batch // what the next transaction will commit
+	inflight *batch // what the writer is committing, or nil
+	failed   error  // why the last transaction failed; nil once one succeeds
+	durable  uint64 // the newest batch that survives a power cut
+	closing  bool
+	writing  bool // somebody has the writer, see its acquire
+	session  session
+
+	epoch   uint64    // read-only: counts changes made by the writer
+	version int64     // read-only: data_version at the last look
+	looked  time.Time // read-only: when that was
+}
+
+// fixed is what does not change once a Store is open.
+type fixed struct {
+	tuning
+	path      string
+	readOnly  bool
+	fresh     bool // made by Open
+	chunkSize int64
+	pageSize  int64
+	maxDirty  int
+	scratch   *os.File // nil: the file system has none. See shrink
+	root      *Inode
+	readers   *connPool     // for content
+	done      *sync.Cond    // a batch was committed, or has failed
+	kick      chan struct{} // there is something to do for the writer
+}
+
+// View runs a step that makes the tree no larger. It may set attributes; what it sets is not waited for, and
+// lost in a store that is read-only.
+func (s *Store) View(step func(*Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return step(&s.tx)
+}
+
+// Query is View for a step that has a result, as every method of [Tx] that only asks.
+func Query[T any](s *Store, step func(*Tx) (T, error)) (result T, err error) {
+	err = s.View(func(tx *Tx) (err error) {
+		result, err = step(tx)
+		return err
+	})
+	return result, err
+}
+
+// Update runs a step that may make the tree larger. It waits while too much is not committed, and is refused while
+// the disk takes nothing, with the disk's error, and in a store that is read-only, with [ErrReadOnly].
+func (s *Store) Update(step func(*Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.tx.awaitRoom(); err != nil {
+		return err
+	}
+	return step(&s.tx)
+}
+
+// awaitRoom waits for room for changes. It unlocks the Store while it waits.
+func (tx *Tx) awaitRoom() error {
+	for {
+		switch {
+		case tx.readOnly:
+			return ErrReadOnly
+		case tx.failed != nil:
+			return tx.failed
+		case tx.closing:
+			return ErrClosed
+		case !tx.full():
+			return nil
+		}
+		tx.done.Wait()
+	}
+}
+
+// Reduce runs a step that makes the tree smaller. It waits as Update does, but is refused only by a store that is
+// read-only.
+func (s *Store) Reduce(step func(*Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tx := &s.tx
+	if tx.readOnly {
+		return ErrReadOnly
+	}
+	for tx.failed == nil && !tx.closing && tx.full() {
+		tx.done.Wait()
+	}
+	return step(tx)
+}
+
+// Path is the database's file.
+func (f *fixed) Path() string { return f.path }
+
+// ChunkSize is the size of a full row of content, in bytes.
+func (f *fixed) ChunkSize() int64 { return f.chunkSize }
+
+// ReadOnly tells whether the store was opened without write access.
+func (f *fixed) ReadOnly() bool { return f.readOnly }
+
+// MaxSize is the largest file, in bytes: what FUSE can address (loff_t), cut down to whole chunks.
+func (f *fixed) MaxSize() int64 { return maxSize(f.chunkSize) }
