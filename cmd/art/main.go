@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/peterbourgon/ff/v3/ffcli"
+
 	"github.com/riverlytech/art/internal/agent"
 	"github.com/riverlytech/art/internal/attack"
 	"github.com/riverlytech/art/internal/cli"
@@ -42,17 +44,9 @@ func main() {
 }
 
 func run(args []string) (int, error) {
+	word := ""
 	if len(args) > 0 {
-		switch args[0] {
-		case "push", "pull", "diff", "reset", "status", "log", "list", "rm":
-			return cli.ExitError, runSync(args)
-		}
-	}
-	if len(args) > 0 && args[0] == "home" {
-		return runHome(args[1:])
-	}
-	if len(args) > 0 && args[0] == "agent" {
-		return runAgent(args[1:])
+		word = args[0]
 	}
 	options := sandbox.Options{}
 	code := cli.OK
@@ -60,25 +54,31 @@ func run(args []string) (int, error) {
 		code, err = sandbox.Run(&options)
 		return err
 	}
-	cmd := command(&options, run)
-	isRun := len(args) > 0 && (args[0] == "run" || preset.Is(args[0]))
-	if isRun {
-		cmd = runCommand(&options, run)
-		if args[0] == "run" {
-			args = args[1:]
-		}
-	}
-	if len(args) > 0 && args[0] == "config" {
+	// What follows the first word is no subcommand: art run trust runs trust.
+	var cmd *ffcli.Command
+	isRun := false
+	switch word {
+	case "push", "pull", "diff", "reset", "status", "log", "list", "rm":
+		return cli.ExitError, runSync(args)
+	case "home":
+		return runHome(args[1:])
+	case "agent":
+		return runAgent(args[1:])
+	case "config":
 		cmd, args = configCommand(&options), args[1:]
-	}
-	if len(args) > 0 && args[0] == "trust" {
+	case "trust":
 		cmd, args = trustCommand(), args[1:]
-	}
-	if len(args) > 0 && args[0] == "presets" {
+	case "presets":
 		cmd, args = presetsCommand(&code), args[1:]
-	}
-	if len(args) > 0 && args[0] == "doctor" {
+	case "doctor":
 		cmd, args = doctorCommand(&options, &code, args[1:])
+	case "run":
+		cmd, args, isRun = runCommand(&options, run), args[1:], true
+	default:
+		cmd = command(&options, run)
+		if isRun = preset.Is(word); isRun {
+			cmd = runCommand(&options, run)
+		}
 	}
 	if err := cmd.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Print(usage)
@@ -90,10 +90,10 @@ func run(args []string) (int, error) {
 		}
 		return cli.ExitArt, err
 	}
-	if word := named(args, cmd.FlagSet.Args()); agent.Is(word) && options.Agent == "" {
-		options.Agent = word
-	} else if options.Preset == "" && preset.Is(word) {
-		options.Preset = word
+	if name := named(args, cmd.FlagSet.Args()); agent.Is(name) && options.Agent == "" {
+		options.Agent = name
+	} else if options.Preset == "" && preset.Is(name) {
+		options.Preset = name
 	}
 	if err := cmd.Run(context.Background()); err != nil {
 		return cli.ExitArt, err
