@@ -3,6 +3,10 @@ package sync
 import (
 	"errors"
 	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -12,7 +16,7 @@ import (
 // danger says why an item needs the user's permission, or nothing.
 func (p *planner) danger(a *item) string {
 	isDir := a.isDir()
-	if why := held.Why(a.path); why != "" && !isDir {
+	if why := p.byNames(a.path, held.Why); why != "" && !isDir {
 		return why
 	}
 	if why := held.Bare(a.path, isDir, p.repositoryParts); why != "" && !a.gone() {
@@ -21,7 +25,7 @@ func (p *planner) danger(a *item) string {
 	if why := p.settings.Why(a.path, isDir); why != "" {
 		return why
 	}
-	if why := p.byPreset.Why(a.path); why != "" && !isDir {
+	if why := p.byNames(a.path, p.byPreset.Why); why != "" && !isDir {
 		return why
 	}
 	switch {
@@ -29,7 +33,7 @@ func (p *planner) danger(a *item) string {
 		if held.Outward(a.path, a.target, p.linksAt) {
 			return "it points out of the workspace"
 		}
-		if held.Above(a.path) != "" || held.Reads(a.path) || p.byPreset.Above(a.path) != "" {
+		if p.byNames(a.path, held.Above) != "" || held.Reads(a.path) || p.byNames(a.path, p.byPreset.Above) != "" {
 			return "a link in the place of what the host runs by itself"
 		}
 	case a.attr.IsRegular():
@@ -42,6 +46,37 @@ func (p *planner) danger(a *item) string {
 		}
 	}
 	return ""
+}
+
+// byNames asks what the name of a path tells: below the workspace, and with the names of the directories above, which may be
+// the ones that a program looks for: of a mount of ~/.claude, settings.json.
+func (p *planner) byNames(rel string, why func(rel string) string) string {
+	text := why(rel)
+	for _, above := range p.above {
+		if text == "" {
+			text = why(join(above, rel))
+		}
+	}
+	return text
+}
+
+// worktree is where Claude Code has working trees of a repository: what is below is a project, and none of its settings
+// (https://code.claude.com/docs/en/common-workflows, "worktrees").
+var worktree = regexp.MustCompile(`^.*/\.claude/worktrees/[^/]+`)
+
+// namesAbove returns the names that lead to the workspace at a path, as that is written and without links.
+func namesAbove(abs string) (list []string) {
+	add := func(at string) {
+		at = worktree.ReplaceAllString(at, "")
+		if at = strings.Trim(at, "/"); at != "" && !slices.Contains(list, at) {
+			list = append(list, at)
+		}
+	}
+	add(abs)
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		add(real)
+	}
+	return list
 }
 
 // guestHead reads the beginning of the guest's file.

@@ -57,6 +57,7 @@ type planner struct {
 	renamed []*item // directories of the database that show a host directory of another path
 
 	settings *settings.Settings
+	above    []string // see namesAbove
 	byPreset *held.Asked
 	hidden   *hidden.Paths // see hidden.go
 

@@ -76,7 +76,7 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (side, error
 	}
 	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt), host: h, asRoot: os.Geteuid() == 0}
 	p.dirName = filepath.Base(abs)
-	p.settings = settings.New(abs)
+	p.settings, p.above = settings.New(abs), namesAbove(abs)
 	s := side{p}
 	if err = p.open(abs, readOnly, pulls); err != nil {
 		h.close()
