@@ -149,7 +149,11 @@ func (d *Directory) claim(u use) (e *entry, alone bool, err error) {
 		told := d.sweep(r)
 		r.close()
 		if !r.removed {
-			return nil, false, errors.Join(told...)
+			err := errors.New("the record of a session that was killed cannot be removed")
+			if len(told) > 0 {
+				err = told[len(told)-1]
+			}
+			return nil, false, err
 		}
 		d.told = append(d.told, told...)
 		return d.claim(u)

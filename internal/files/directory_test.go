@@ -461,6 +461,33 @@ func TestDirectoryOpen(t *testing.T) {
 	s.left(t)
 }
 
+// A guest that takes away rights, also those that root does not need, is in nobody's way afterwards.
+func TestDirectoryLocked(t *testing.T) {
+	s := newShared(t, t.TempDir())
+	guest, host := filepath.Join(s.home, "a/b/file"), filepath.Join(s.host, "file")
+	write(t, host, "host")
+	for _, killed := range []bool{false, true} {
+		for _, path := range []string{"a", "a/b", "a/b/file"} {
+			d := s.begin("a/b/file", HostFile{host, true})
+			is(t, guest, "host")
+			if err := os.Chmod(filepath.Join(s.home, path), 0); err != nil {
+				t.Fatal(err)
+			}
+			if killed {
+				d.kill()
+				next := s.open()
+				if told := next.Sweep(); len(told) > 0 {
+					t.Error(told)
+				}
+				next.close()
+			} else {
+				d.endedWith(t)
+			}
+			s.left(t, "home/a", "home/a/b")
+		}
+	}
+}
+
 // A guest that writes while its file is being replaced keeps what it has written.
 func TestDirectoryExchange(t *testing.T) {
 	s := newShared(t, t.TempDir())

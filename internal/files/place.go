@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -198,6 +199,7 @@ func (d *Directory) finish(e *entry, killed bool) (told []error) {
 		e.record.remove()
 		return nil
 	}
+	d.unlock(e)
 	if killed {
 		d.rescue(e)
 	}
@@ -222,6 +224,26 @@ func (d *Directory) finish(e *entry, killed bool) (told []error) {
 	}
 	e.record.remove()
 	return told
+}
+
+// unlock gives the owner of an entry, and of the directories that it is in, the rights to read it and to take it out, where a
+// guest has taken those away.
+func (d *Directory) unlock(e *entry) {
+	mend := func(path string, kind, rights uint32) {
+		f, err := hostdir.Open(d.home, path, unix.O_PATH)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		if st, err := hostdir.Stat(f); err == nil && st.Mode&unix.S_IFMT == kind && unix.Access(hostdir.Path(f), rights>>6) != nil {
+			_ = hostdir.Chmod(f, st.Mode&0o777|rights) // or what follows tells
+		}
+	}
+	parts := strings.Split(e.record.guest, "/")
+	for i := range parts[:len(parts)-1] {
+		mend(strings.Join(parts[:i+1], "/"), unix.S_IFDIR, 0o700)
+	}
+	mend(e.record.guest, unix.S_IFREG, 0o400)
 }
 
 // lost says where what the guest has written is, if the host's file does not have it.
