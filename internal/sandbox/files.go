@@ -46,7 +46,7 @@ func (p *prepared) addMounts(o *Options, root *os.File, mounts []config.Mount) e
 		if !m.Overlay {
 			bind.Source = p.source(m.Host)
 			p.payload.Sockets = append(p.payload.Sockets, m.Guest)
-		} else if bind.Source, err = p.addOverlay(&m, &st); err != nil {
+		} else if bind.Source, err = p.addOverlay(&m, &st, mounts); err != nil {
 			return err
 		}
 		p.plan.View.Binds = append(p.plan.View.Binds, bind)

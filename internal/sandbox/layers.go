@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -13,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/hint"
+	"github.com/riverlytech/art/internal/private"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/libexec"
@@ -41,7 +43,7 @@ func (p *prepared) addLayer(kind string, place gitdir.Place) (source string) {
 }
 
 // addOverlay adds the layer of a mount of mode overlay, of which st is the host's.
-func (p *prepared) addOverlay(m *config.Mount, st *unix.Stat_t) (source string, err error) {
+func (p *prepared) addOverlay(m *config.Mount, st *unix.Stat_t, mounts []config.Mount) (source string, err error) {
 	workspace := view.Resolve(p.plan.Workspace)
 	switch {
 	case p.plan.Database == "":
@@ -60,12 +62,28 @@ func (p *prepared) addOverlay(m *config.Mount, st *unix.Stat_t) (source string, 
 	if err != nil {
 		return "", fmt.Errorf("%s: host path %q as an overlay: %w", m.Origin, m.Host, err)
 	}
-	private, err := stage.PrivateIn(m.Host, os.Getuid() == 0)
+	hidden, err := stage.PrivateIn(m.Host, os.Getuid() == 0)
 	if err != nil {
 		return "", err
 	}
-	p.layerHide = append(p.layerHide, private...)
+	p.layerHide = append(p.layerHide, hidden...)
+	p.layerHide = append(p.layerHide, privateIn(m.Host, p.plan.View.PersonalDirs, mounts)...)
 	return p.addLayer("mount", gitdir.Place{Path: m.Host, Dev: st.Dev, Ino: st.Ino}), nil
+}
+
+// privateIn returns what of the homes' private files lies in a directory, whether it is there or not, but for those of which
+// a mount has something: that names them.
+func privateIn(dir string, homes []string, mounts []config.Mount) (paths []string) {
+	for _, home := range homes {
+		for _, name := range private.Names() {
+			path := filepath.Join(view.Resolve(home), name)
+			named := slices.ContainsFunc(mounts, func(m config.Mount) bool { return view.Within(m.Host, path) })
+			if path != dir && view.Within(path, dir) && !named {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
 }
 
 // layerArgs are the arguments of art-fuse for the layers.

@@ -117,6 +117,11 @@ var table = map[string]func(*builder){
 		b.links("bin")
 		b.guest("go/bin")
 		b.path(b.in("bin"))
+		for _, name := range []string{"GOPRIVATE", "GONOPROXY", "GONOSUMDB"} { // or the names of private modules are told to others
+			if value := b.goOwn(name); value != "" {
+				b.set(name, value)
+			}
+		}
 		if cache := b.in("pkg/mod/cache/download"); isDir(cache) && !strings.ContainsAny(cache, ",|%?# ") {
 			if proxy := b.goProxy(); proxy != "" {
 				b.set("GOPROXY", "file://"+cache+","+proxy)

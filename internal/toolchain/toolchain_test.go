@@ -122,9 +122,8 @@ func TestGoProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := &builder{Host: &Host{Home: home, Getenv: func(name string) string {
-		return map[string]string{"PATH": filepath.Join(home, "bin")}[name]
-	}}, home: home}
+	env := map[string]string{"PATH": filepath.Join(home, "bin")}
+	b := &builder{Host: &Host{Home: home, Getenv: func(name string) string { return env[name] }}, home: home}
 	want := func(proxy string) {
 		t.Helper()
 		if got := b.goProxy(); got != proxy {
@@ -140,4 +139,18 @@ func TestGoProxy(t *testing.T) {
 	want("https://modules.example.org,direct")
 	write(".config/go/env", "GOPROXY=direct\n")
 	want("direct")
+	write(".config/go/env", "GOPROXY=https://me:word@modules.example.org/x|https://b.example.org,direct\n")
+	want("https://modules.example.org/x|https://b.example.org,direct")
+	write(".config/go/env", "GOPROXY=https://me:%zz@modules.example.org,direct\n")
+	want("off,direct")
+	write("xdg/go/env", "GOPROXY=https://xdg.example.org\n")
+	env["XDG_CONFIG_HOME"] = filepath.Join(home, "xdg")
+	want("https://xdg.example.org")
+	write("goenv", "GOPROXY=https://goenv.example.org\n")
+	env["GOENV"] = filepath.Join(home, "goenv")
+	want("https://goenv.example.org")
+	env["GOENV"] = "off"
+	want("https://modules.example.org,direct")
+	env["GOPROXY"] = "https://token@modules.example.org"
+	want("https://modules.example.org")
 }
