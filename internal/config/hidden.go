@@ -28,7 +28,7 @@ func Hidden(getenv func(string) string, workspaces ...string) ([]string, error) 
 			files[filepath.Join(dir, agent, "sandbox.json")] = nil
 		}
 		for _, preset := range namesIn(dir, PresetDir) {
-			if strings.HasSuffix(preset, ".json") {
+			if name, ok := strings.CutSuffix(filepath.Base(preset), ".json"); ok && IsPresetName(name) {
 				files[filepath.Join(dir, preset)] = []string{"settings"}
 			}
 		}

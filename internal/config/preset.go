@@ -27,6 +27,8 @@ type Preset struct {
 	// Unasked come after these where what the program changes stays apart: with them it does not ask before it does
 	// something.
 	Unasked []string
+	// UnaskedSet are variables for the same.
+	UnaskedSet []Value
 	// Sandbox says why the program's own sandbox is off, or allowed.
 	Sandbox string
 	// Hosts are the names of the hosts that it talks to.
@@ -65,8 +67,10 @@ func ReadPreset(name, file, home string, text []byte, allowed []string) (*Preset
 	if len(p.Program) == 0 {
 		return nil, root.errorf(`the key "program" is missing`)
 	}
-	p.Settings.Home.Value = p.Home
 	p.Settings.cameFrom(p.Origin)
+	for i := range p.UnaskedSet {
+		p.UnaskedSet[i].Origin = p.Origin
+	}
 	return p, nil
 }
 
@@ -74,21 +78,22 @@ func ReadPreset(name, file, home string, text []byte, allowed []string) (*Preset
 func (p *Preset) keys(src *source) map[string]func(*node) error {
 	settings := presetSettings(src, p.Settings)
 	return map[string]func(*node) error{
-		"$schema":   text(new(string)),
-		"program":   texts(&p.Program, "the name of a program", isWord),
-		"about":     text(&p.About),
-		"home":      p.home,
-		"settings":  func(n *node) error { return n.object(settings) },
-		"set":       p.set,
-		"arguments": texts(&p.Arguments, "", nil),
-		"unasked":   texts(&p.Unasked, "", nil),
-		"sandbox":   text(&p.Sandbox),
-		"hosts":     texts(&p.Hosts, "the name of a host", isHost),
-		"hold":      p.holds,
-		"seed":      p.seeds,
-		"login":     text(&p.Login),
-		"hooks":     text(&p.Hooks),
-		"limits":    text(&p.Limits),
+		"$schema":     text(new(string)),
+		"program":     texts(&p.Program, "the name of a program", isWord),
+		"about":       text(&p.About),
+		"home":        p.home,
+		"settings":    func(n *node) error { return n.object(settings) },
+		"set":         p.variables(&p.Settings.Set),
+		"unasked_set": p.variables(&p.UnaskedSet),
+		"arguments":   texts(&p.Arguments, "", nil),
+		"unasked":     texts(&p.Unasked, "", nil),
+		"sandbox":     text(&p.Sandbox),
+		"hosts":       texts(&p.Hosts, "the name of a host", isHost),
+		"hold":        p.holds,
+		"seed":        p.seeds,
+		"login":       text(&p.Login),
+		"hooks":       text(&p.Hooks),
+		"limits":      text(&p.Limits),
 	}
 }
 
@@ -106,16 +111,22 @@ func (p *Preset) home(n *node) error {
 	if err == nil && !IsPresetName(name) {
 		err = n.errorf("%q is not the name of a home: small letters, digits, dots, and - and _", name)
 	}
-	p.Home = name
+	p.Home, p.Settings.Home.Value = name, name
 	return err
 }
 
-// set reads variables with their values.
-func (p *Preset) set(n *node) error {
-	members, ok := n.value.([]member)
-	if !ok {
-		return n.unexpected("an object")
+// variables returns what reads variables with their values.
+func (p *Preset) variables(into *[]Value) func(*node) error {
+	return func(n *node) error {
+		members, ok := n.value.([]member)
+		if !ok {
+			return n.unexpected("an object")
+		}
+		return readVariables(members, into)
 	}
+}
+
+func readVariables(members []member, into *[]Value) error {
 	for _, m := range members {
 		name, err := variable(m.value, m.key)
 		if err != nil {
@@ -128,7 +139,7 @@ func (p *Preset) set(n *node) error {
 		case name == "" || strings.ContainsRune(name+value, 0):
 			return m.value.errorf("the variable %q has no name, or holds a NUL character", name)
 		}
-		p.Settings.Set = append(p.Settings.Set, Value{name, value, ""})
+		*into = append(*into, Value{name, value, ""})
 	}
 	return nil
 }

@@ -33,6 +33,9 @@ func (o *Options) loadPreset() (err error) {
 func (o *Options) under(user *config.Settings) *config.Settings {
 	if o.preset != nil {
 		user = config.Stack(user, o.preset.Settings)
+		if user.Home.Value == "" {
+			user.Home = config.Entry{Value: o.preset.Home, Origin: o.preset.Origin}
+		}
 	}
 	if o.agent != nil {
 		user = config.Stack(user, o.agent.Settings)
@@ -73,10 +76,13 @@ func (o *Options) findProgram(s *config.Settings) error {
 			name = program.Path // not what else PATH may lead to by its name
 		}
 		arguments := o.preset.Arguments
-		if o.Database != "" {
+		if o.apart(s) {
 			arguments = slices.Concat(arguments, o.preset.Unasked)
 		}
 		o.Command = slices.Concat([]string{name}, arguments, o.Command[min(1, len(o.Command)):])
+	}
+	if o.apart(s) {
+		s.Set = append(s.Set, o.preset.UnaskedSet...)
 	}
 	o.tellPreset(s, program)
 	if program == nil {
@@ -91,6 +97,11 @@ func (o *Options) findProgram(s *config.Settings) error {
 		s.Set = append(s.Set, config.Value{Name: name, Value: value, Origin: o.preset.Origin})
 	}
 	return nil
+}
+
+// apart says whether all that the guest changes of the host's stays apart until it is pulled.
+func (o *Options) apart(s *config.Settings) bool {
+	return o.Database != "" && !slices.ContainsFunc(s.Mounts, func(m config.Mount) bool { return m.Writes() })
 }
 
 // tellPreset adds to the settings what art config shows of the preset beside its settings.

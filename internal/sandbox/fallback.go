@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,7 +36,11 @@ type handover struct {
 // Within that time a lock is held on the directory around it. So whoever has the
 // lock knows that any mount there is of a dead session, and sweeps it away.
 func (s *session) fallBack(why error) error {
-	_, missing := exec.LookPath("fusermount3")
+	_, missing := hostProgram("fusermount3", s.plan.Workspace)
+	// It is looked for again by what mounts and unmounts with it.
+	if err := os.Setenv("PATH", strings.Join(hostPath(s.plan.Workspace), ":")); err != nil {
+		return err
+	}
 	fail := func(err error) error {
 		return cli.WithHint(fmt.Errorf("mount FUSE: neither in a user namespace (%w) nor with fusermount3 (%w)", why, err), hint.Host{}.FUSE(missing == nil))
 	}

@@ -54,7 +54,7 @@ func (o *Options) addOwn(s *config.Settings) error {
 		}
 		switch e.Value {
 		case "git":
-			if o.gitConfig = identityOfGit(); o.gitConfig != "" {
+			if o.gitConfig = identityOfGit(s.Workspace.Value); o.gitConfig != "" {
 				s.Set = append(s.Set, config.Value{Name: "GIT_CONFIG_SYSTEM", Value: view.GitConfig, Origin: origin})
 			}
 		case "shell":
@@ -105,10 +105,14 @@ func (p *places) guestRuns(program string) bool {
 // identityOfGit returns a text for git's settings with the user's name and mail address, and nothing else of what he has
 // there, or "". Git reads it before all other settings, so that those of a repository, and of the guest, count more. What it
 // is asked about is the user's own file: in no directory of a guest's.
-func identityOfGit() string {
+func identityOfGit(workspace string) string {
+	git, err := hostProgram("git", workspace)
+	if err != nil {
+		return "" // there is none
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "config", "--global", "--includes", "--null", "--get-regexp", `^user\.(name|email)$`)
+	cmd := exec.CommandContext(ctx, git, "config", "--global", "--includes", "--null", "--get-regexp", `^user\.(name|email)$`)
 	cmd.Dir = "/"
 	for _, kv := range os.Environ() {
 		if !strings.HasPrefix(kv, "GIT_") || strings.HasPrefix(kv, "GIT_CONFIG_GLOBAL=") {
@@ -117,7 +121,7 @@ func identityOfGit() string {
 	}
 	out, err := cmd.Output()
 	if err != nil {
-		return "" // there is no git, or no identity
+		return "" // there is no identity
 	}
 	values := map[string]string{}
 	for entry := range strings.SplitSeq(string(out), "\x00") {

@@ -156,13 +156,10 @@ func prepare(o *Options) (_ *prepared, err error) {
 		return nil, err
 	}
 	p.secrets = secrets(p.payload.Env, settings.Values)
-	bwrap, err := exec.LookPath("bwrap")
+	bwrap, err := hostProgram("bwrap", workspace)
 	if err != nil {
 		return nil, cli.WithHint(fmt.Errorf("find bwrap: %w", unwrapped(err)),
 			"install bubblewrap: `sudo apt-get install bubblewrap`, `sudo dnf install bubblewrap` or `sudo pacman -S bubblewrap`")
-	}
-	if bwrap, err = filepath.Abs(bwrap); err != nil {
-		return nil, fmt.Errorf("find bwrap: %w", err)
 	}
 	p.plan.Command, v.Programs = []string{bwrap}, []string{bwrap}
 	return p, nil

@@ -47,8 +47,10 @@ func ListPresets(w io.Writer, asJSON bool) (code int, err error) {
 				Path  *string `json:"path"`
 			}{name, p.About, preset.Own(name), p.Home, pointer(path)})
 		} else {
-			if path = inHome(path); path == "''" || path == "" {
+			if path == "" {
 				path = "not installed"
+			} else {
+				path = inHome(path)
 			}
 			_, err = fmt.Fprintf(w, "%-14s %-44s %s\n", name, cli.Printable(p.About), cli.Printable(path))
 		}
@@ -150,6 +152,9 @@ func (p *places) checkSeen(program *locate.Program) (checks []Check) {
 func checkVariables(p *config.Preset) []Check {
 	var there, not []string
 	for _, e := range p.Settings.Env {
+		if slices.Contains(there, e.Value) || slices.Contains(not, e.Value) {
+			continue
+		}
 		if _, ok := os.LookupEnv(e.Value); ok {
 			there = append(there, e.Value)
 		} else {
@@ -164,7 +169,7 @@ func checkVariables(p *config.Preset) []Check {
 		if fix == "" {
 			fix = "set the one with its key"
 		}
-		return []Check{{What: "variables", Says: "none is set of " + strings.Join(slices.Compact(not), ", "), Fix: fix}}
+		return []Check{{What: "variables", Says: "none is set of " + strings.Join(not, ", "), Fix: fix}}
 	}
 	return nil
 }
