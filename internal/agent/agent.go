@@ -2,7 +2,6 @@
 package agent
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -12,16 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
-	"github.com/riverlytech/art/internal/home"
 	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
 	"github.com/riverlytech/art/internal/sync/quote"
-	"github.com/riverlytech/art/internal/workspace"
-	"github.com/riverlytech/art/sqlvfs"
 )
 
 // Options say how to make and show agents, and what may be done to them.
@@ -168,78 +163,6 @@ func look(name string) entry {
 		Name: name, Preset: a.Preset.Value, Enabled: a.Enabled, Home: a.Settings.Home.Value, File: a.File,
 		Workspace: cmp.Or(a.Settings.Workspace.Value, config.AgentWorkspace(os.Getenv, name)),
 	}
-}
-
-// Remove removes an agent, with the workspace that art has made for it.
-func Remove(name string, o *Options) error {
-	fail := func(err error) error { return fmt.Errorf("remove the agent %s: %w", name, err) }
-	if !Is(name) {
-		return cli.WithHint(fail(errors.New("there is none")), "`art agent ls` shows all")
-	}
-	dir := config.AgentWorkspace(os.Getenv, name)
-	left, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail(unwrapped(err))
-	}
-	if err == nil {
-		if err := idle(dir); err != nil {
-			return fail(err)
-		}
-	}
-	if len(left) > 0 && !o.Force {
-		if err := o.confirm(name, dir); err != nil {
-			return fail(err)
-		}
-	}
-	// What a guest has written in the workspace goes first: where that fails, the agent is still there.
-	if err := home.RemoveTree(filepath.Dir(dir)); err != nil {
-		return fail(err)
-	}
-	if err := os.RemoveAll(config.AgentDir(os.Getenv, name)); err != nil {
-		return fail(unwrapped(err))
-	}
-	if !o.Quiet {
-		fmt.Fprintf(o.Stderr, "art: removed the agent %s; its home stays (art home rm), and so does its database (art list)\n", name)
-	}
-	return nil
-}
-
-// idle returns an error if a session works in a workspace: one whose changes stay apart, of which its database tells.
-func idle(dir string) error {
-	user, err := config.ReadUser(config.UserFile(os.Getenv), os.Getenv("HOME"), seccomp.Options)
-	if err != nil {
-		return err
-	}
-	databases, err := workspace.Directory(user)
-	if err != nil {
-		return err
-	}
-	w, err := workspace.At(databases, dir)
-	if err != nil || !w.Known {
-		return err
-	}
-	pid, open, err := sqlvfs.Writer(w.Database)
-	switch {
-	case err != nil:
-		return fmt.Errorf("look whether a session has %s: %w", w.Database, err)
-	case open:
-		return cli.WithHint(fmt.Errorf("a session works in %s (process %d has its database)", dir, pid), "end that first")
-	}
-	return nil
-}
-
-// confirm asks whether a workspace is to go.
-func (o *Options) confirm(name, workspace string) error {
-	if o.Answer == nil {
-		return cli.WithHint(fmt.Errorf("there is something in its workspace %s", workspace), "--force removes that too")
-	}
-	fmt.Fprintf(o.Stderr, "art: remove the agent %s, and what is in %s? [y/N] ", name, cli.Printable(workspace))
-	answer, _ := bufio.NewReader(o.Answer).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	return errors.New("nothing was removed")
 }
 
 func unwrapped(err error) error {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/internal/cli"
 )
 
@@ -56,6 +58,28 @@ func FindAgent(getenv func(string) string, name string, allowed []string) (*Agen
 	}
 	a.Settings.Workspace = Entry{own, "agent " + name}
 	return a, nil
+}
+
+// LockAgent locks the directory of an agent: its sessions share one, and who is to remove it has one alone. The error is
+// EWOULDBLOCK where another has it.
+func LockAgent(dir string, how int) (fd int, err error) {
+	fail := func(err error) (int, error) { return -1, fmt.Errorf("lock %s: %w", dir, err) }
+	if fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return fail(err)
+	}
+	err = unix.Flock(fd, how|unix.LOCK_NB)
+	var st unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(fd, &st)
+	}
+	if err == nil && st.Nlink == 0 { // whoever had the lock has removed it
+		err = unix.ENOENT
+	}
+	if err != nil {
+		unix.Close(fd)
+		return fail(err)
+	}
+	return fd, nil
 }
 
 // ReadValues reads the variables beside its file.

@@ -1,14 +1,12 @@
 package home
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -100,10 +98,7 @@ func (o *Options) confirm(name string) error {
 	if o.Answer == nil {
 		return cli.WithHint(errors.New("what guests keep there is nowhere else"), "--force removes it")
 	}
-	fmt.Fprintf(o.Stderr, "art: remove the home %s, and all that guests keep there? [y/N] ", name)
-	answer, _ := bufio.NewReader(o.Answer).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
+	if cli.Confirm(o.Stderr, o.Answer, fmt.Sprintf("art: remove the home %s, and all that guests keep there?", name)) {
 		return nil
 	}
 	return errors.New("nothing was removed")

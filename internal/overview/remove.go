@@ -1,7 +1,6 @@
 package overview
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -76,10 +75,8 @@ func (o *RemoveOptions) confirm(database, what string) error {
 	if o.Answer == nil {
 		return cli.WithHint(err, "art pull brings changes to the workspace; --force removes it all the same")
 	}
-	fmt.Fprintf(o.Stderr, "art: %s %s\nart: remove it? [y/N] ", cli.Printable(database), cli.Printable(what))
-	answer, _ := bufio.NewReader(o.Answer).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
+	fmt.Fprintf(o.Stderr, "art: %s %s\n", cli.Printable(database), cli.Printable(what))
+	if cli.Confirm(o.Stderr, o.Answer, "art: remove it?") {
 		return nil
 	}
 	return errors.New("nothing was removed")

@@ -54,8 +54,10 @@ type Options struct {
 	// Command and its arguments; none is a shell.
 	Command []string
 
+	session   bool             // not only to show the settings
 	user      *config.Settings // the user's, once they are read
 	agent     *config.Agent    // that of Agent, once it is read
+	agentLock int              // a descriptor, with which it stays
 	preset    *config.Preset   // that of Preset, once it is read
 	placed    bool             // the workspace is the agent's
 	known     bool             // Database is the one that is kept for Workspace

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
@@ -25,6 +28,13 @@ func (o *Options) loadAgent() error {
 		return nil
 	}
 	a, err := config.FindAgent(os.Getenv, o.Agent, seccomp.Options)
+	if err == nil && o.session {
+		// Until art ends, or without a sandbox the command, so that nobody removes the agent meanwhile.
+		o.agentLock, err = config.LockAgent(filepath.Dir(a.File), unix.LOCK_SH)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = fmt.Errorf("run the agent %s: it is being removed", o.Agent)
+		}
+	}
 	if err == nil {
 		err = a.ReadValues()
 	}
@@ -93,6 +103,9 @@ func (o *Options) runBare() error {
 	}
 	if err := os.Chdir(workspace); err != nil {
 		return fmt.Errorf("open the workspace: %w", unwrapped(err))
+	}
+	if _, err := unix.FcntlInt(uintptr(o.agentLock), unix.F_SETFD, 0); err != nil {
+		return fmt.Errorf("keep the agent from being removed: %w", err)
 	}
 	// Also for who has asked for quiet.
 	fmt.Fprintf(os.Stderr, "art: the agent %s runs WITHOUT A SANDBOX, as %s says: \"enabled\": false\n", o.Agent, cli.Printable(o.agent.File))

@@ -82,6 +82,7 @@ type session struct {
 // Run runs a session and returns the payload's exit code, or an error if art
 // itself failed.
 func Run(o *Options) (code int, err error) {
+	o.session = true
 	err = o.choose()
 	if err == nil && o.bare() {
 		return cli.ExitArt, o.runBare()
