@@ -32,6 +32,14 @@ func doctorCommand(o *sandbox.Options, code *int, args []string) (*ffcli.Command
 		if len(rest) > 0 {
 			return cli.WithHint(fmt.Errorf("read the command line: %q is not a flag", rest[0]), "art doctor runs commands of its own")
 		}
+		dir, err := sandbox.TrialWorkspace(o)
+		if err != nil {
+			return err
+		}
+		if dir != "" {
+			defer os.RemoveAll(dir)
+			d.Args = append(d.Args, "--mount", dir)
+		}
 		*code, err = doctor.Run(d, os.Stdout)
 		return err
 	}

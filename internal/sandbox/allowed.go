@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"fmt"
+	"os"
 	"slices"
 )
 
@@ -21,4 +23,23 @@ func Allowed(o *Options) ([]string, error) {
 		allowed = append(allowed, "network host")
 	}
 	return allowed, nil
+}
+
+// TrialWorkspace makes an empty workspace for trials where nobody would start a session, and has o name it. It is the
+// caller's to remove. Elsewhere it returns "".
+func TrialWorkspace(o *Options) (string, error) {
+	user, err := readUser()
+	if err != nil {
+		return "", nil // the trial tells
+	}
+	tried := *o
+	if tried.user = user; tried.refuseHome() == nil {
+		return "", nil
+	}
+	dir, err := os.MkdirTemp("", "art-doctor-")
+	if err != nil {
+		return "", fmt.Errorf("make a workspace for trials: %w", unwrapped(err))
+	}
+	o.Workspace, o.DefaultWorkspace = dir, false
+	return dir, nil
 }

@@ -49,6 +49,19 @@ func (s *session) tellReport() {
 	}
 }
 
+// forget leaves nothing behind of a session whose command could not be run: neither the home nor the database that were
+// made for it, if nothing is in there.
+func (s *session) forget() {
+	s.prepared.failed = true
+	if !s.fresh || s.report.String() != "\x00" {
+		return
+	}
+	// Without --force it stays if another session has written to it by now.
+	if cmd, err := libexec.Command("art-sync", "rm", "--quiet", s.plan.Database); err == nil {
+		_ = cmd.Run() // what stays is an empty database
+	}
+}
+
 // summary says in a few words what is different from the host. What goes wrong
 // with that, art-sync tells.
 func (s *session) summary() (string, error) {

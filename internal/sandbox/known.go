@@ -9,6 +9,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/workspace"
 )
 
@@ -70,13 +71,34 @@ func (o *Options) find(user *config.Settings) error {
 	if !o.DefaultWorkspace {
 		o.named = o.Workspace
 	}
-	o.Workspace, o.Database, o.sub, o.known = w.Dir, w.Database, w.Sub, true
+	o.Workspace, o.Database, o.sub, o.known, o.fresh = w.Dir, w.Database, w.Sub, true, !w.Known
 	return nil
+}
+
+// refuseHome refuses the caller's home, and what it lies in, as the workspace of a session that happens to be started
+// there: the guest would have all that is in it, keys and tokens too. Who names it means it.
+func (o *Options) refuseHome() error {
+	if !o.DefaultWorkspace || o.user.Workspace.Value != "" {
+		return nil
+	}
+	dir, err := filepath.Abs(o.Workspace)
+	if err != nil || !workspace.HoldsHome(view.Resolve(dir)) {
+		return nil // what else there is to say of it comes later
+	}
+	what, named := "your home lies in it", shellWord(dir)
+	if view.Resolve(dir) == view.Resolve(os.Getenv("HOME")) {
+		what, named = "it is your home", "~"
+	}
+	return cli.WithHint(fmt.Errorf("open the workspace %s: %s, and the guest would have all that is there", cli.Printable(dir), what),
+		"cd to a project first, or name it if you mean it: -m "+named)
 }
 
 // begin makes ready for a session what find has found, and says which workspace it is if that is another than one may
 // think.
 func (o *Options) begin() error {
+	if err := o.refuseHome(); err != nil {
+		return err
+	}
 	if !o.known {
 		return nil
 	}

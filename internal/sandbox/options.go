@@ -61,6 +61,7 @@ type Options struct {
 	preset    *config.Preset   // that of Preset, once it is read
 	placed    bool             // the workspace is the agent's
 	known     bool             // Database is the one that is kept for Workspace
+	fresh     bool             // with it: it was not there yet
 	named     string           // with it: the workspace as the user wrote it, if at all
 	dirs      []string         // for the guest's PATH, of the preset's program
 	gitConfig string           // for the guest's git

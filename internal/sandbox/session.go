@@ -53,6 +53,7 @@ type session struct {
 
 	quiet      bool
 	known      bool       // the database is the one that is kept for the workspace
+	fresh      bool       // with it: it was made for this session
 	flags      string     // with which art diff and art pull find the same workspace and database
 	spare      int        // the id on the host for a guest of root's; 0 for the caller's own
 	ids        *idmap.Map // shows the guest what is root's as its own; nil if nothing is to be shown so
@@ -101,7 +102,7 @@ func Run(o *Options) (code int, err error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	s.quiet, s.known, s.flags = o.Quiet, o.known, syncFlags(o)
+	s.quiet, s.known, s.fresh, s.flags = o.Quiet, o.known, o.fresh, syncFlags(o)
 	refusal := deviceRefusal()
 	if err := s.prepare(o, refusal); err != nil {
 		return cli.ExitArt, err
@@ -507,6 +508,7 @@ func (s *session) finish() (int, error) {
 	if known {
 		if code == cli.ExitNotFound || code == cli.ExitCannotExec {
 			s.tellMissing()
+			s.forget()
 		}
 		return code, drained
 	}

@@ -70,19 +70,30 @@ func At(databases, dir string) (Workspace, error) {
 }
 
 // Nearest returns the workspace that the directory dir lies in, among those that have a database here: the innermost
-// one. If there is none, it is dir itself.
+// one. If there is none, it is dir itself. The user's home, and what it lies in, is nobody's workspace but its own: whoever
+// made it one has not meant all projects there.
 func Nearest(databases, dir string) (Workspace, error) {
 	real, err := resolve(dir)
 	if err != nil {
 		return Workspace{}, err
 	}
 	for up := real; up != "/"; up = filepath.Dir(up) {
-		if w := at(databases, up); w.Known {
+		if w := at(databases, up); w.Known && (up == real || !HoldsHome(up)) {
 			w.Sub, _ = filepath.Rel(up, real) // both are absolute
 			return w, nil
 		}
 	}
 	return at(databases, real), nil
+}
+
+// HoldsHome says whether the user's home is the directory dir, an absolute path without symbolic links, or lies in it.
+func HoldsHome(dir string) bool {
+	home, err := filepath.EvalSymlinks(os.Getenv("HOME"))
+	if err != nil || !filepath.IsAbs(home) {
+		return false
+	}
+	in, err := filepath.Rel(dir, home)
+	return err == nil && in != ".." && !strings.HasPrefix(in, "../")
 }
 
 func at(databases, dir string) Workspace {
