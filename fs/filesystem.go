@@ -83,7 +83,7 @@ type Cache interface {
 // operands are the kernel's to check (mount option default_permissions); names are not "." or "..".
 // Every error is a syscall.Errno, or one that sqlvfs.Errno translates.
 //
-// Entries that Lookup, the making operations and ReadDir with plus hand out are held by the kernel
+// To entries that Lookup, the making operations and ReadDir with plus hand out, the kernel refers
 // until it has given back as many with Forget.
 type FileSystem interface {
 	// Connect is called before anything else by who serves the file system to a kernel, to have
@@ -95,7 +95,7 @@ type FileSystem interface {
 
 	// Lookup finds a name in a directory, or returns an Entry of Ino 0 when there is none.
 	Lookup(parent Ino, name string) (Entry, error)
-	// Forget gives back n of the holds that the kernel has on an inode.
+	// Forget ends n of the references that the kernel has to an inode.
 	Forget(ino Ino, n uint64)
 	// Getattr returns an inode's attributes.
 	Getattr(ino Ino) (Entry, error)
@@ -121,7 +121,7 @@ type FileSystem interface {
 	Symlink(c Caller, parent Ino, name, target string) (Entry, error)
 	// Link gives an inode another name.
 	Link(ino Ino, parent Ino, name string) (Entry, error)
-	// Unlink removes the name of what is no directory. The inode goes with its last name and hold.
+	// Unlink removes the name of what is no directory. The inode goes with its last name and reference.
 	Unlink(parent Ino, name string) error
 	// Rmdir removes an empty directory, or returns syscall.ENOTEMPTY.
 	Rmdir(parent Ino, name string) error
@@ -139,7 +139,7 @@ type FileSystem interface {
 	Allocate(c Caller, ino Ino, mode uint32, off, length int64) error
 	// ReadDir passes a directory's entries to emit, starting behind the one whose Offset is given (0:
 	// from the start, looking afresh), until emit returns false or there are no more. With plus,
-	// entries are looked up, and those that emit takes are held as by Lookup.
+	// entries are looked up, and those that emit takes are referred to as by Lookup.
 	ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry) bool) error
 
 	// Statfs returns the state of the disk.
@@ -154,5 +154,5 @@ type DirEntry struct {
 	Ino    Ino
 	Mode   uint32 // the type bits are right
 	Offset uint64 // of what follows
-	Entry  Entry  // with plus; Ino 0 if there is nothing to hold
+	Entry  Entry  // with plus; Ino 0 if there is nothing to refer to
 }

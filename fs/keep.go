@@ -15,7 +15,7 @@ import (
 // A file that the guest has changed in part needs the rest of its content as the host had it. So that it
 // does not for long, a small one is copied into the delta soon after it was first written to, and of a
 // each the hash is taken, by which another version of the host's file with the same content is known
-// (follow.go, versions.go). Neither is done while the guest waits for a write.
+// (follow.go, hashes.go). Neither is done while the guest waits for a write.
 
 // Keeping bounds what is kept of the base's files.
 type Keeping struct {

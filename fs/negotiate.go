@@ -60,9 +60,9 @@ type Mounted struct {
 // separated by spaces.
 func (m *Mounted) Operations() string { return m.server.counts.String() }
 
-// PolledInVain says for how long the server has waited awake for requests when none came: processor
+// WastedPolls says for how long the server has waited awake for requests when none came: processor
 // time that others could have had.
-func (m *Mounted) PolledInVain() time.Duration {
+func (m *Mounted) WastedPolls() time.Duration {
 	return time.Duration(m.server.poller.wasted.Load())
 }
 

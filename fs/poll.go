@@ -33,7 +33,7 @@ import (
 // status with its twenty threads no faster, and took half as much processor time again.
 type poller struct {
 	fd      int
-	trust   int          // how likely it pays, from 0 to fullTrust
+	score   int          // how likely it pays, from 0 to fullScore
 	skipped int          // how often it was not tried since
 	barred  time.Time    // not before then: someone else wanted the processor
 	wasted  atomic.Int64 // time for which nothing came, in nanoseconds
@@ -43,7 +43,7 @@ const (
 	// pollFor is for how long to wait. A program that reads or makes one file after the other asks
 	// again within some 10 µs; one that computes or waits for a disk does not within many times that.
 	pollFor   = 50 * time.Microsecond
-	fullTrust = 16
+	fullScore = 16
 	retryPoll = 32 // how often not to try when it does not pay
 	// A gap in our time of this length means that someone else had the processor.
 	gap    = 20 * time.Microsecond
@@ -52,7 +52,7 @@ const (
 
 // wait returns when there is a request, or when it is better to sleep until there is one.
 func (p *poller) wait() {
-	if p.trust < fullTrust/2 {
+	if p.score < fullScore/2 {
 		if p.skipped++; p.skipped < retryPoll {
 			return
 		}
@@ -64,7 +64,7 @@ func (p *poller) wait() {
 	}
 	for last := begin; ; {
 		if p.ready() {
-			p.trust = min(p.trust+1, fullTrust)
+			p.score = min(p.score+1, fullScore)
 			return
 		}
 		now := time.Now()
@@ -73,7 +73,7 @@ func (p *poller) wait() {
 			p.barred = now.Add(barFor)
 		}
 		if waited := now.Sub(begin); preempted || waited > pollFor {
-			p.trust = max(p.trust-2, 0)
+			p.score = max(p.score-2, 0)
 			p.wasted.Add(int64(min(waited, pollFor)))
 			return
 		}

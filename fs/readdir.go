@@ -155,7 +155,7 @@ func (n *node) after(offset uint64) int {
 	return i
 }
 
-// keepList keeps a directory's list for who reads on.
+// keepList keeps a directory's list, to be read on.
 func (t *tx) keepList(n *node, list []dirent) {
 	t.dropList(n)
 	for len(t.listed) == maxLists || len(t.listed) > 0 && t.entries+len(list) > maxEntries {

@@ -40,7 +40,7 @@ var _ fuse.Server = (*Server)(nil)
 func newServer(fsys FileSystem, dev int, logf func(string, ...any)) *Server {
 	return &Server{
 		fs: fsys, dev: dev, logf: logf, begun: make(chan struct{}),
-		leadership: newLeadership(), poller: poller{fd: dev, trust: fullTrust},
+		leadership: newLeadership(), poller: poller{fd: dev, score: fullScore},
 	}
 }
 

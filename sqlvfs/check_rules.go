@@ -7,7 +7,7 @@ type rule struct {
 	// mended says what mend does to violations. It is tried on a copy of the database, and loses no
 	// content: what has no place any more comes to lost+found.
 	mended string
-	mend   mending
+	mend   repairStep
 }
 
 const (
@@ -60,15 +60,15 @@ var rules = []rule{
 	{"the root is no directory: mode %#o",
 		`SELECT ino, mode FROM fs_inode WHERE ino = 1 AND NOT ` + isDir,
 		"there is a root directory now; what was there, if it was a file, has another number",
-		(*mender).freeRoot},
+		(*repairer).freeRoot},
 	{"the root directory is not there",
 		`SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM fs_inode WHERE ino = 1)`,
 		"made anew",
-		(*mender).makeRoot},
+		(*repairer).makeRoot},
 	{"inode numbers go from 1 to 2^52-1",
 		`SELECT ino FROM fs_inode WHERE ino < 1 OR ino >= 1 << 52`,
 		"it has another number",
-		(*mender).renumber},
+		(*repairer).renumber},
 	{"mode %#o is of no known type",
 		`SELECT ino, mode FROM fs_inode WHERE mode & ~65535
 			OR (mode & 61440) NOT IN (4096, 8192, 16384, 24576, 32768, 40960, 49152)`,
@@ -111,7 +111,7 @@ var rules = []rule{
 		`SELECT d.ino, d.name, d.parent_ino FROM fs_dentry d
 			JOIN fs_inode p ON p.ino = d.parent_ino WHERE NOT ` + isDir,
 		"a new directory holds it",
-		(*mender).rehouse},
+		(*repairer).rehouse},
 	{"is not there, but has a chunk %d",
 		`SELECT ino, chunk_index FROM fs_data WHERE ino ` + notThere + ` AND NOT ino ` + orphan,
 		"the file was made anew",
@@ -135,7 +135,7 @@ var rules = []rule{
 		`SELECT d.ino, count(*) FROM fs_dentry d JOIN fs_inode i ON i.ino = d.ino
 			WHERE ` + isDir + ` GROUP BY d.ino HAVING count(*) > 1`,
 		"it keeps the one that is nearest to the root",
-		(*mender).onePlaceEach},
+		(*repairer).onePlaceEach},
 	{"directory cannot be reached from the root: it, or one above it, has no place or is inside itself",
 		`WITH RECURSIVE reached(ino) AS (
 			SELECT 1 UNION
@@ -143,14 +143,14 @@ var rules = []rule{
 				JOIN fs_inode i ON i.ino = d.ino WHERE ` + isDir + `)
 			SELECT ino FROM fs_inode WHERE ` + isDir + ` AND ino NOT IN reached AND ino IN (SELECT ino FROM fs_dentry)`,
 		"one name of each loop is gone",
-		(*mender).onePlaceEach},
+		(*repairer).onePlaceEach},
 	// A file of the host that has several names there, one of which was changed, keeps its row and
 	// its count when that name is removed: the others are still found on the host.
 	{"has no name",
 		`SELECT ino FROM fs_inode WHERE ino <> 1 AND ino NOT IN (SELECT ino FROM fs_dentry)
 			AND (nlink < 1 OR ` + isDir + ` OR ino NOT IN (SELECT delta_ino FROM fs_origin))`,
 		"it is in lost+found",
-		(*mender).nameLost},
+		(*repairer).nameLost},
 	{"directory has %d links",
 		`SELECT ino, nlink FROM fs_inode WHERE nlink NOT BETWEEN 1 AND 4294967295 AND ` + isDir,
 		"it has what its entries make it",
@@ -179,12 +179,12 @@ var rules = []rule{
 			FROM fs_data c JOIN fs_inode i ON i.ino = c.ino
 			WHERE ` + isRegular + ` AND c.chunk_index >= 0 AND want > 0 AND ` + dataLength + ` <> want`,
 		"zeros were added, or what is too much becomes a file",
-		(*mender).resizeChunks},
+		(*repairer).resizeChunks},
 
 	{"symbolic link has no target, or one that cannot be",
 		`SELECT i.ino FROM fs_inode i LEFT JOIN fs_symlink s ON s.ino = i.ino WHERE ` + isSymlink + ` AND (` + badTarget + `)`,
 		"it is a file that holds the target",
-		(*mender).keepTargets},
+		(*repairer).keepTargets},
 	// Some writers count the target's UTF-16 units, which are not less than its characters.
 	{"symbolic link has %d bytes, its target %d",
 		`SELECT i.ino, i.size, length(CAST(s.target AS BLOB)) AS n FROM fs_inode i JOIN fs_symlink s ON s.ino = i.ino

@@ -15,8 +15,8 @@ import (
 //
 // Readers and operations go on meanwhile; what a reader still needs is left for the next time.
 
-// passed is how a checkpoint went.
-type passed struct {
+// checkpointed is how a checkpoint went.
+type checkpointed struct {
 	copied int // pages of the log that are in the database
 	err    error
 }
@@ -27,22 +27,22 @@ func (w *writer) checkpoint() error {
 	if log < h.logLimit {
 		return nil
 	}
-	if w.passing != nil && len(w.passing) == 0 && log < h.logMost {
+	if w.checkpointing != nil && len(w.checkpointing) == 0 && log < h.logMost {
 		return nil
 	}
-	if err := w.settle(); err != nil {
+	if err := w.awaitCheckpoint(); err != nil {
 		return err
 	}
 	if left := (w.logPages - w.copied) * w.pageSize; left > h.logLimit/8 && log < h.logMost {
-		return w.pass()
+		return w.beginCheckpoint()
 	}
 	p := copyLog(w.conn)
 	w.copied = max(w.copied, p.copied)
 	return p.err
 }
 
-// pass begins a checkpoint beside the writer. None may be running.
-func (w *writer) pass() error {
+// beginCheckpoint begins a checkpoint beside the writer. None may be running.
+func (w *writer) beginCheckpoint() error {
 	log, err := w.log()
 	if err != nil {
 		return err
@@ -54,51 +54,51 @@ func (w *writer) pass() error {
 			return err
 		}
 	}
-	if w.beside == nil {
-		if w.beside, err = w.store.connectWriter(); err != nil {
+	if w.checkpointer == nil {
+		if w.checkpointer, err = w.store.connectWriter(); err != nil {
 			return err
 		}
 	}
-	c, done := w.beside, make(chan passed, 1)
-	w.passing = done
+	c, done := w.checkpointer, make(chan checkpointed, 1)
+	w.checkpointing = done
 	go func() { done <- copyLog(c) }()
 	return nil
 }
 
-// settle waits for the checkpoint that runs beside the writer, if one does.
-func (w *writer) settle() error {
-	if w.passing == nil {
+// awaitCheckpoint waits for the checkpoint that runs beside the writer, if one does.
+func (w *writer) awaitCheckpoint() error {
+	if w.checkpointing == nil {
 		return nil
 	}
-	p := <-w.passing
-	w.passing = nil
+	p := <-w.checkpointing
+	w.checkpointing = nil
 	w.copied = max(w.copied, p.copied)
 	if p.err != nil {
 		// Perhaps it was the log that could not be synced. See files for what that takes.
 		if log, err := w.log(); err == nil {
 			log.doubtful = true
 		}
-		w.leaveBeside()
+		w.closeCheckpointer()
 	}
 	return p.err
 }
 
-// leaveBeside closes the connection for checkpoints. None may be running.
-func (w *writer) leaveBeside() {
-	if w.beside != nil {
+// closeCheckpointer closes the connection for checkpoints. None may be running.
+func (w *writer) closeCheckpointer() {
+	if w.checkpointer != nil {
 		// All that is left to be done is the writer's to do, and to tell.
-		w.beside.Close()
-		w.beside = nil
+		w.checkpointer.Close()
+		w.checkpointer = nil
 	}
 }
 
 // copyLog makes a checkpoint that waits for nobody.
-func copyLog(c *conn) passed {
+func copyLog(c *conn) checkpointed {
 	_, copied, err := c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
 	if err != nil && !errors.Is(err, sqlite3.BUSY) {
-		return passed{copied, c.cause(fmt.Errorf("checkpoint: %w", err))}
+		return checkpointed{copied, c.cause(fmt.Errorf("checkpoint: %w", err))}
 	}
-	return passed{copied, nil}
+	return checkpointed{copied, nil}
 }
 
 // log is the write-ahead log as the writer has it open.
@@ -118,7 +118,7 @@ func (w *writer) log() (*file, error) {
 // in it goes back into the database, and the log begins anew.
 func (w *writer) makeRoom(err error) {
 	if isFull(err) {
-		w.settle()
+		w.awaitCheckpoint()
 		// If this fails for want of space too, only the host can make room.
 		w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
 	}

@@ -156,7 +156,7 @@ func (f *file) SharedMemory() vfs.SharedMemory {
 }
 
 // DeviceCharacteristics are the file system's, without batches of writes that it makes as one,
-// which need more than is passed on here. Only a rollback journal would gain from them.
+// which need more than is checkpointed on here. Only a rollback journal would gain from them.
 func (f *file) DeviceCharacteristics() vfs.DeviceCharacteristic {
 	return f.File.DeviceCharacteristics() &^ vfs.IOCAP_BATCH_ATOMIC
 }

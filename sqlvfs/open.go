@@ -196,7 +196,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if s.lockFile, err = lockWriter(s.path, s.waiting); err != nil {
 		return err
 	}
-	placed, err := placeBeside(s.lockFile, s.path)
+	placed, err := placeLogFiles(s.lockFile, s.path)
 	if err != nil {
 		return err
 	}

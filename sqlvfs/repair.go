@@ -89,7 +89,7 @@ func rebuild(path, tmp string, root Attr, report func(Finding)) (before os.FileI
 	if err := to.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536; PRAGMA temp_store=FILE; BEGIN", pageSize)); err != nil {
 		return nil, err
 	}
-	s := &salvager{from: from, to: to, report: report, dark: map[string]bool{}, some: map[string]bool{}}
+	s := &salvager{from: from, to: to, report: report, unreadable: map[string]bool{}, some: map[string]bool{}}
 	if err := s.run(); err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func mendAll(to *conn, root Attr, app int64, report func(Finding)) error {
 	if err := k.functions(); err != nil {
 		return err
 	}
-	if err := (&mender{checker: k, root: root}).mend(report); err != nil {
+	if err := (&repairer{checker: k, root: root}).mend(report); err != nil {
 		return err
 	}
 	if app != ApplicationID {

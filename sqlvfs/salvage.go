@@ -13,10 +13,10 @@ import (
 
 // salvager copies what can be read of a damaged database into a new one, table by table.
 type salvager struct {
-	from, to *conn
-	report   func(Finding)
-	dark     map[string]bool // tables of which something could not be read
-	some     map[string]bool // tables of which something was copied
+	from, to   *conn
+	report     func(Finding)
+	unreadable map[string]bool // tables of which something could not be read
+	some       map[string]bool // tables of which something was copied
 }
 
 // maxForeign is the longest row of a table of others that is copied, in bytes. Of the tree's
@@ -34,7 +34,7 @@ func (s *salvager) run() error {
 	err := forRows(s.from.Conn, "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'", func(q *sqlite3.Stmt) {
 		theirs = append(theirs, object{q.ColumnText(0), q.ColumnText(1), q.ColumnText(2)})
 	})
-	if err := s.unreadable(err, "the schema"); err != nil {
+	if err := s.tolerate(err, "the schema"); err != nil {
 		return err
 	}
 	// Tables first: they may be behind their indexes.
@@ -78,7 +78,7 @@ func (s *salvager) lost(format string, args ...any) {
 // holes names the files that lost content, if any was lost: those with less than their size. What is
 // not there reads as zeros, as the holes of sparse files do, which nothing tells apart.
 func (s *salvager) holes() error {
-	if !s.dark["fs_data"] {
+	if !s.unreadable["fs_data"] {
 		return nil
 	}
 	return forRows(s.to.Conn, `SELECT i.ino, i.size, ifnull((SELECT sum(`+dataLength+`) FROM fs_data c WHERE c.ino = i.ino), 0) AS have
@@ -89,8 +89,8 @@ func (s *salvager) holes() error {
 	})
 }
 
-// unreadable reports an error of the old database, and returns any other.
-func (s *salvager) unreadable(err error, what string) error {
+// tolerate reports an error of the old database, and returns any other.
+func (s *salvager) tolerate(err error, what string) error {
 	if err != nil && isDamage(err) {
 		s.lost("%s: %v", what, err)
 		return nil
@@ -183,7 +183,7 @@ func (s *salvager) table(name string) error {
 	err := forRows(s.from.Conn, "SELECT lower(name) FROM pragma_table_xinfo("+sqlite3.Quote(name)+") WHERE hidden = 0", func(q *sqlite3.Stmt) {
 		there[q.ColumnText(0)] = true
 	})
-	if err := s.unreadable(err, fmt.Sprintf("table %q", name)); err != nil || len(there) == 0 {
+	if err := s.tolerate(err, fmt.Sprintf("table %q", name)); err != nil || len(there) == 0 {
 		return err
 	}
 	var columns []column

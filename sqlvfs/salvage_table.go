@@ -43,18 +43,18 @@ func (t *tableCopy) byNumber() error {
 	from := ", _rowid_ FROM " + sqlite3.QuoteIdentifier(t.name) + " NOT INDEXED WHERE _rowid_ BETWEEN ? AND ? ORDER BY _rowid_"
 	up, down := t.selection(from), t.selection(from+" DESC")
 	if q, _, err := t.from.Prepare(up); err != nil {
-		t.dark[t.name] = true
-		return t.unreadable(err, fmt.Sprintf("table %q", t.name))
+		t.unreadable[t.name] = true
+		return t.tolerate(err, fmt.Sprintf("table %q", t.name))
 	} else {
 		q.Close()
 	}
-	var dark []numbers
+	var unreadable []numbers
 	probes := 0
 	for todo := []numbers{{math.MinInt64, math.MaxInt64}}; len(todo) > 0; {
 		g := todo[0]
 		todo = todo[1:]
 		if probes >= maxProbes {
-			dark = append(dark, g)
+			unreadable = append(unreadable, g)
 			continue
 		}
 		probes++
@@ -81,17 +81,17 @@ func (t *tableCopy) byNumber() error {
 			g.last = first - 1
 		}
 		if g.first == g.last {
-			dark = append(dark, g)
+			unreadable = append(unreadable, g)
 			continue
 		}
 		// Unsigned: a range may be longer than the largest number.
 		middle := g.first + int64((uint64(g.last)-uint64(g.first))/2)
 		todo = append(todo, numbers{g.first, middle}, numbers{middle + 1, g.last})
 	}
-	if len(dark) > 0 {
-		t.dark[t.name] = true
-		first, last := dark[0].first, dark[0].last
-		for _, g := range dark {
+	if len(unreadable) > 0 {
+		t.unreadable[t.name] = true
+		first, last := unreadable[0].first, unreadable[0].last
+		for _, g := range unreadable {
 			first, last = min(first, g.first), max(last, g.last)
 		}
 		t.lost("table %q: rows from %d to %d are in part on pages that cannot be read", t.name, first, last)

@@ -264,26 +264,26 @@ func isFull(err error) bool {
 
 // writer is what belongs to the writing connection. One goroutine at a time has it, see acquireWriter.
 type writer struct {
-	*conn      // nil until there is something to write
-	store      *Store
-	bases      map[string]int64 // art_base, by name
-	trees      map[Tree]int64   // art_tree
-	wrote      bool             // anything at all was committed
-	logPages   int              // length of the write-ahead log
-	copied     int              // so many of these are in the database too
-	beside     *conn            // for checkpoints beside this one; nil until there is one, and after one that failed
-	passing    chan passed      // of the checkpoint that runs there; nil: none
-	pageSize   int              // of the database, in bytes
-	latest     time.Time        // when something was committed. GUARDED_BY(Store.mu)
-	maintained bool             // nothing was since the last maintenance, or ever. GUARDED_BY(Store.mu)
-	blob       *sqlite3.Blob    // a row that is being patched; nil: none
+	*conn         // nil until there is something to write
+	store         *Store
+	bases         map[string]int64  // art_base, by name
+	trees         map[Tree]int64    // art_tree
+	wrote         bool              // anything at all was committed
+	logPages      int               // length of the write-ahead log
+	copied        int               // so many of these are in the database too
+	checkpointer  *conn             // for checkpoints beside this one; nil until there is one, and after one that failed
+	checkpointing chan checkpointed // of the checkpoint that runs there; nil: none
+	pageSize      int               // of the database, in bytes
+	latest        time.Time         // when something was committed. GUARDED_BY(Store.mu)
+	maintained    bool              // nothing was since the last maintenance, or ever. GUARDED_BY(Store.mu)
+	blob          *sqlite3.Blob     // a row that is being patched; nil: none
 }
 
 // sync makes committed transactions durable, and the names of the database's files with them: the
 // log's [file] sees to that.
 func (w *writer) sync() error {
 	// What a checkpoint failed of will fail the next one too. What it means for the log is known here.
-	w.settle()
+	w.awaitCheckpoint()
 	log, err := w.log()
 	if err != nil {
 		return err
@@ -314,8 +314,8 @@ func (w *writer) finish() {
 		}
 	}
 	if w.conn != nil {
-		w.settle() // the one below says whether all is well
-		w.leaveBeside()
+		w.awaitCheckpoint() // the one below says whether all is well
+		w.closeCheckpointer()
 	}
 	fail(w.store.closeReaders())
 	if w.conn == nil {

@@ -261,7 +261,7 @@ func tellOnSignal(mfs *fs.Mounted) {
 	signal.Notify(signals, syscall.SIGUSR1)
 	go func() {
 		for range signals {
-			fmt.Fprintf(os.Stderr, "%s: polled in vain: %v\n%[1]s: operations: %[3]s\n", prog, mfs.PolledInVain(), mfs.Operations())
+			fmt.Fprintf(os.Stderr, "%s: wasted polls: %v\n%[1]s: operations: %[3]s\n", prog, mfs.WastedPolls(), mfs.Operations())
 		}
 	}()
 }

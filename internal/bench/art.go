@@ -79,7 +79,7 @@ func artFuse(art int) (*process, error) {
 	return nil, errors.New("the session has no art-fuse")
 }
 
-var activities = regexp.MustCompile(`(?m)^art-fuse: polled in vain: (\S+)\nart-fuse: operations:(.*)\n`)
+var activities = regexp.MustCompile(`(?m)^art-fuse: wasted polls: (\S+)\nart-fuse: operations:(.*)\n`)
 
 // askActivity lets art-fuse tell what it has done.
 func askActivity(s *session) (a activity, err error) {

@@ -7,11 +7,11 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// mending makes violations of a rule go away.
-type mending func(*mender) error
+// repairStep makes violations of a rule go away.
+type repairStep func(*repairer) error
 
-// mender makes a tree sound, in a database that nobody else uses and that can be thrown away.
-type mender struct {
+// repairer makes a tree sound, in a database that nobody else uses and that can be thrown away.
+type repairer struct {
 	*checker
 	root  Attr // of a root directory that has to be made anew
 	next  Ino  // the next new inode's number
@@ -24,7 +24,7 @@ const maxPasses = 20
 
 // mend goes through the rules until no violation is left, and tells report of each with what was
 // done about it.
-func (m *mender) mend(report func(Finding)) error {
+func (m *repairer) mend(report func(Finding)) error {
 	// Deep in a transaction that is not kept unless all goes well: the index is for the rules.
 	if err := m.Exec("CREATE INDEX mend_names ON fs_dentry (ino)"); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (m *mender) mend(report func(Finding)) error {
 
 // number finds the first number for new inodes. A number near the end of the range is nobody's but
 // that of someone who means harm.
-func (m *mender) number() error {
+func (m *repairer) number() error {
 	n, err := queryInt(m.Conn, `SELECT max(ino) FROM (
 		SELECT ino FROM fs_inode UNION ALL SELECT parent_ino FROM fs_dentry UNION ALL SELECT ino FROM fs_dentry
 		UNION ALL SELECT ino FROM fs_data UNION ALL SELECT ino FROM fs_symlink UNION ALL SELECT delta_ino FROM fs_origin
@@ -70,14 +70,14 @@ func (m *mender) number() error {
 	return err
 }
 
-func (m *mender) newNumber() Ino {
+func (m *repairer) newNumber() Ino {
 	m.next++
 	return m.next - 1
 }
 
-// sql is a mending by statements.
-func sql(script string) mending {
-	return func(m *mender) error { return m.Exec(script) }
+// sql is a repairStep by statements.
+func sql(script string) repairStep {
+	return func(m *repairer) error { return m.Exec(script) }
 }
 
 // newInodes begins a statement that makes inodes, which belong to the owner of the root directory.
@@ -97,13 +97,13 @@ func originNumbers(format, sep string) string {
 }
 
 // inodes returns the numbers that a query yields.
-func (m *mender) inodes(query string) (list []Ino, err error) {
+func (m *repairer) inodes(query string) (list []Ino, err error) {
 	err = forRows(m.Conn, query, func(q *sqlite3.Stmt) { list = append(list, Ino(q.ColumnInt64(0))) })
 	return list, err
 }
 
 // exec runs a statement with numbers for its parameters.
-func (m *mender) exec(query string, args ...Ino) error {
+func (m *repairer) exec(query string, args ...Ino) error {
 	q := m.prep(query)
 	for i, v := range args {
 		q.BindInt64(i+1, int64(v))
@@ -112,7 +112,7 @@ func (m *mender) exec(query string, args ...Ino) error {
 }
 
 // move gives an inode another number, with all that is said of it.
-func (m *mender) move(from, to Ino) error {
+func (m *repairer) move(from, to Ino) error {
 	for _, column := range []string{
 		"fs_inode.ino", "fs_dentry.ino", "fs_dentry.parent_ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino",
 		"art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino", "art_baseline.row",
@@ -125,7 +125,7 @@ func (m *mender) move(from, to Ino) error {
 	return nil
 }
 
-func (m *mender) renumber() error {
+func (m *repairer) renumber() error {
 	list, err := m.inodes("SELECT ino FROM fs_inode WHERE ino < 1 OR ino >= 1 << 52")
 	for _, ino := range list {
 		if err == nil {
@@ -137,7 +137,7 @@ func (m *mender) renumber() error {
 
 // freeRoot makes number 1 a directory's: entries in it say that it was one, otherwise what is there
 // has come to it by mistake.
-func (m *mender) freeRoot() error {
+func (m *repairer) freeRoot() error {
 	entries, err := queryInt(m.Conn, "SELECT count(*) FROM (SELECT 1 FROM fs_dentry WHERE parent_ino = 1 LIMIT 1)")
 	if err != nil {
 		return err
@@ -151,14 +151,14 @@ func (m *mender) freeRoot() error {
 	return m.Exec("UPDATE fs_inode SET mode = 16384 | (mode & 511) | 448, nlink = 2 WHERE ino = 1")
 }
 
-func (m *mender) makeRoot() error {
+func (m *repairer) makeRoot() error {
 	q := m.prep(qPutInode)
 	bindInode(q, RootIno, &m.root)
 	return m.run(q)
 }
 
 // rehouse gives entries of what is no directory a new directory each, where they keep their names.
-func (m *mender) rehouse() error {
+func (m *repairer) rehouse() error {
 	list, err := m.inodes(`SELECT DISTINCT d.parent_ino FROM fs_dentry d JOIN fs_inode p ON p.ino = d.parent_ino WHERE NOT ` + isDir)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (m *mender) rehouse() error {
 }
 
 // nameLost gives what has no name one in lost+found.
-func (m *mender) nameLost() error {
+func (m *repairer) nameLost() error {
 	list, err := m.inodes(`SELECT ino FROM fs_inode WHERE ino <> 1 AND ino NOT IN (SELECT ino FROM fs_dentry)
 		AND (nlink < 1 OR ` + isDir + ` OR ino NOT IN (SELECT delta_ino FROM fs_origin))`)
 	if err != nil {
@@ -194,7 +194,7 @@ func (m *mender) nameLost() error {
 }
 
 // findLost sees to it that there is a directory lost+found.
-func (m *mender) findLost() error {
+func (m *repairer) findLost() error {
 	if m.found != 0 {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (m *mender) findLost() error {
 
 // enter gives an inode a name in a directory, or if there is one of that name already, a similar
 // one; and counts it.
-func (m *mender) enter(dir Ino, name string, ino Ino) error {
+func (m *repairer) enter(dir Ino, name string, ino Ino) error {
 	for i, try := 2, name; ; i, try = i+1, fmt.Sprintf("%s-%d", name, i) {
 		q := m.prep("INSERT OR IGNORE INTO fs_dentry (name, parent_ino, ino) VALUES (?,?,?)")
 		q.BindText(1, try)

@@ -38,7 +38,7 @@ func (w *writer) shrink(most int64) {
 	defer scratch.Unlock()
 	scratch.file = w.store.scratch
 	defer func() { scratch.file = nil }()
-	w.settle()
+	w.awaitCheckpoint()
 	if w.Exec("VACUUM") == nil {
 		w.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
 	}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beside are the files beside an open database, by which a sandbox's maker hides them. They are
+// logFiles are the files beside an open database, by which a sandbox's maker hides them. They are
 // made before SQLite is asked for anything, so that he need not wait for it. It uses the ones that it
 // finds, empty ones too, and removes them like its own: "the WAL file exists for as long as any
 // database connection has the database open" (https://www.sqlite.org/wal.html).
@@ -19,7 +19,7 @@ import (
 // Another connection that is closed, and believes to be the last, removes them. It needs the database
 // for itself for that, so it is held like a reader holds it until the store's own connection does
 // (https://www.sqlite.org/lockingv3.html, section 3: SHARED).
-type beside struct {
+type logFiles struct {
 	db    *os.File
 	files []os.FileInfo
 	made  []string
@@ -30,10 +30,10 @@ func sharedBytes(kind int16) *unix.Flock_t {
 	return &unix.Flock_t{Type: kind, Start: 0x40000002, Len: 510}
 }
 
-// placeBeside makes the log and its index for a database that is in WAL mode, which is open as db;
+// placeLogFiles makes the log and its index for a database that is in WAL mode, which is open as db;
 // for another it returns nil: SQLite would remove them. So it would beside a rollback journal that
 // takes the database back to when it was empty (https://www.sqlite.org/lockingv3.html, section 4.0).
-func placeBeside(db *os.File, path string) (*beside, error) {
+func placeLogFiles(db *os.File, path string) (*logFiles, error) {
 	if _, err := os.Lstat(path + "-journal"); !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func placeBeside(db *os.File, path string) (*beside, error) {
 	if err != nil {
 		return nil, unwrapPath(err)
 	}
-	b := &beside{db: db}
+	b := &logFiles{db: db}
 	for _, suffix := range []string{"-wal", "-shm"} {
 		name := path + suffix
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
@@ -87,14 +87,14 @@ func narrow(name string, db fs.FileMode) {
 }
 
 // release ends the hold: the store's own connection has the database open, or there will be none.
-func (b *beside) release() {
+func (b *logFiles) release() {
 	if b != nil {
 		_ = unix.FcntlFlock(b.db.Fd(), unix.F_OFD_SETLK, sharedBytes(unix.F_UNLCK)) // cannot fail
 	}
 }
 
 // check returns an error if SQLite, or anyone, has put other files in their place.
-func (b *beside) check(path string) error {
+func (b *logFiles) check(path string) error {
 	if b == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (b *beside) check(path string) error {
 
 // withdraw removes what was made and never used, unless another connection has the database open. The
 // writer's lock is held, and the store's connections are closed.
-func (b *beside) withdraw() {
+func (b *logFiles) withdraw() {
 	if b == nil {
 		return
 	}

@@ -14,7 +14,7 @@ type dirEntry struct {
 // onePlaceEach leaves each directory the one name that is nearest to the root, and of directories
 // that the root does not lead to, which then are all in or below loops, one that breaks the loop:
 // what is at the start of it has no name afterwards.
-func (m *mender) onePlaceEach() error {
+func (m *repairer) onePlaceEach() error {
 	below := map[Ino][]dirEntry{} // by parent
 	above := map[Ino][]dirEntry{} // by directory
 	err := forRows(m.Conn, `SELECT d.rowid, d.parent_ino, d.ino FROM fs_dentry d JOIN fs_inode i ON i.ino = d.ino

@@ -6,10 +6,10 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// setAside makes a mending that moves chunks, which query yields as id, ino and chunk_index, to
+// setAside makes a repairStep that moves chunks, which query yields as id, ino and chunk_index, to
 // files of their own: one for each inode that they were of. Empty ones are nothing to keep.
-func setAside(query string) mending {
-	return func(m *mender) error {
+func setAside(query string) repairStep {
+	return func(m *repairer) error {
 		if err := m.Exec("CREATE TEMP TABLE stray AS SELECT id, ino, row_number() OVER (PARTITION BY ino ORDER BY chunk_index) - 1 AS seq FROM (" + query + ")"); err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func setAside(query string) mending {
 
 // resizeChunks makes chunks as long as they should be. If there is something in what is too much,
 // the whole chunk becomes a file too: it may be the file's size that is wrong.
-func (m *mender) resizeChunks() error {
+func (m *repairer) resizeChunks() error {
 	type wrong struct{ id, want int64 }
 	var list []wrong
 	err := forRows(m.Conn, `SELECT c.rowid, min(chunk_size(), i.size - c.chunk_index * chunk_size()) AS want
@@ -72,7 +72,7 @@ func (m *mender) resizeChunks() error {
 }
 
 // keepTargets makes files of symbolic links whose targets cannot be.
-func (m *mender) keepTargets() error {
+func (m *repairer) keepTargets() error {
 	list, err := m.inodes(`SELECT i.ino FROM fs_inode i LEFT JOIN fs_symlink s ON s.ino = i.ino WHERE ` + isSymlink + ` AND (` + badTarget + `)`)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (m *mender) keepTargets() error {
 }
 
 // keep stores content of an inode that has none.
-func (m *mender) keep(ino Ino, data []byte) error {
+func (m *repairer) keep(ino Ino, data []byte) error {
 	for index := int64(0); len(data) > 0; index++ {
 		n := min(int(m.chunkSize), len(data))
 		q := m.prep("INSERT INTO fs_data (ino, chunk_index, data) VALUES (?,?,?)")
