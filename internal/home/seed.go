@@ -194,6 +194,11 @@ func (s *seeder) directory(from *os.File, rel, at string, depth int) error {
 			s.note("LEFT %s (no file)", path)
 			continue
 		}
+		if err == nil && !isFileOrDirectory(sub) {
+			sub.Close()
+			s.note("LEFT %s (no file)", path)
+			continue
+		}
 		if err == nil {
 			below := filepath.Join(at, name)
 			if private.Login(path)+private.Login(below) != "" && !s.options.Force {
@@ -208,6 +213,12 @@ func (s *seeder) directory(from *os.File, rel, at string, depth int) error {
 		}
 	}
 	return nil
+}
+
+func isFileOrDirectory(f *os.File) bool {
+	st, err := hostdir.Stat(f)
+	kind := st.Mode & unix.S_IFMT
+	return err == nil && (kind == unix.S_IFREG || kind == unix.S_IFDIR)
 }
 
 func (s *seeder) note(format, path string, args ...any) {
