@@ -78,6 +78,7 @@ func (o *Options) runBare() error {
 	}{
 		{"--db", o.Database != ""}, {"--home", o.Home != ""}, {"--network", o.Network != ""}, {"--path", o.Path != ""},
 		{"--hide", o.Hide != nil}, {"--see", o.See != nil}, {"--allow", o.Allow != nil}, {"--trace", o.Trace != nil},
+		{"--name", o.Name != ""}, {"--adopt", o.Adopt},
 	} {
 		if flag.given {
 			return cli.WithHint(fmt.Errorf("run the agent %s without a sandbox: %s is of sandboxes", o.Agent, flag.name),
@@ -97,7 +98,15 @@ func (o *Options) runBare() error {
 	if dirs != nil { // with the interpreter of a program that PATH does not lead to
 		set = append(set, config.Value{Name: "PATH", Value: strings.Join(append(dirs, os.Getenv("PATH")), ":")})
 	}
-	for _, v := range slices.Concat(set, o.user.Values, o.agent.Settings.Values) {
+	var named []config.Value // by --env, which counts more
+	for _, kv := range o.Env {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			named = append(named, config.Value{Name: name, Value: value})
+		} else if value, ok := os.LookupEnv(name); ok {
+			named = append(named, config.Value{Name: name, Value: value})
+		}
+	}
+	for _, v := range slices.Concat(set, o.user.Values, o.agent.Settings.Values, named) {
 		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, v.Name+"=") })
 		env = append(env, v.Name+"="+v.Value)
 	}

@@ -167,6 +167,9 @@ func (r *refusals) summary() string {
 // listening is called when the filter in the guest asks.
 func (s *session) listening(m message) error {
 	if s.refusals != nil || m.fd < 0 {
+		if m.fd >= 0 {
+			unix.Close(m.fd)
+		}
 		return errors.New("listen for refused calls: nobody asks")
 	}
 	s.refusals = &refusals{terminal: s.streams.Terminal != nil}
