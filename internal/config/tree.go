@@ -51,6 +51,17 @@ type parser struct {
 	file string
 	text []byte
 	d    *json.Decoder
+
+	counted, line int // how much of the text is counted, and its lines
+}
+
+// lineHere returns the line at which the decoder is. It counts on from the last: to count from the beginning for each
+// value would take time that grows with the square of the text.
+func (p *parser) lineHere() int {
+	at := min(int(p.d.InputOffset()), len(p.text))
+	p.line += bytes.Count(p.text[p.counted:at], []byte("\n"))
+	p.counted = at
+	return 1 + p.line
 }
 
 // next reads the next value; the syntax is known to be right.
@@ -59,7 +70,7 @@ func (p *parser) next() (*node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.file, err)
 	}
-	n := &node{file: p.file, line: lineAt(p.text, p.d.InputOffset())}
+	n := &node{file: p.file, line: p.lineHere()}
 	switch token {
 	case json.Delim('['):
 		items := []*node{}
