@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -79,8 +80,11 @@ func executable(path string) error {
 	return nil
 }
 
+// privateKey begins the names of variables with keys of secrets (dotenv.PrivateKey): art itself opens these.
+const privateKey = "DOTENV_PRIVATE_KEY"
+
 // Command returns the helper name ready to start with args. Its environment is
-// the caller's and the caller's version, which the helper compares with its own
+// the caller's, but for keys, and the caller's version, which the helper compares with its own
 // (CheckCaller).
 func Command(name string, args ...string) (*exec.Cmd, error) {
 	path, err := Find(name)
@@ -88,7 +92,7 @@ func Command(name string, args ...string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.Command(path, args...)
-	cmd.Env = Environ()
+	cmd.Env = slices.DeleteFunc(Environ(), func(kv string) bool { return strings.HasPrefix(kv, privateKey) })
 	return cmd, nil
 }
 

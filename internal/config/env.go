@@ -22,7 +22,12 @@ const (
 const ownPrefix = "ART_"
 
 // Value is a variable for the guest, with its value.
-type Value struct{ Name, Value, Origin string }
+type Value struct {
+	Name, Value, Origin string
+	// Opened says that it was encrypted, and that the caller's key has opened it, which does not lie beside the file. What
+	// else that key opens, whoever wrote the file may have copied from there.
+	Opened bool
+}
 
 // readValues reads a file of variables, and the one with its key where the caller's
 // environment has none. read returns the text of a file, or nil if there is none.
@@ -35,10 +40,17 @@ func readValues(file, keysFile string, read func(string) ([]byte, error)) ([]Val
 	if err != nil {
 		return nil, err
 	}
-	keys := os.Getenv(dotenv.PrivateKey)
-	if keys == "" && dotenv.Encrypted(vars) {
-		if keys, err = readKeys(keysFile, read); err != nil {
+	keys, opened := os.Getenv(dotenv.PrivateKey), map[int]bool{}
+	if dotenv.Encrypted(vars) {
+		own, err := readKeys(keysFile, read)
+		if err != nil {
 			return nil, err
+		}
+		if keys == "" {
+			keys = own
+		}
+		for _, v := range vars {
+			opened[v.Line] = !dotenv.Opens(v, own)
 		}
 	}
 	if vars, err = dotenv.Decrypt(file, vars, keys); err != nil {
@@ -49,7 +61,7 @@ func readValues(file, keysFile string, read func(string) ([]byte, error)) ([]Val
 		if strings.HasPrefix(v.Name, ownPrefix) {
 			return nil, fmt.Errorf("%s:%d: %s is a variable of art's own: its flags are environment variables", file, v.Line, v.Name)
 		}
-		values = append(values, Value{v.Name, v.Value, fmt.Sprintf("%s:%d", file, v.Line)})
+		values = append(values, Value{v.Name, v.Value, fmt.Sprintf("%s:%d", file, v.Line), opened[v.Line]})
 	}
 	return values, nil
 }

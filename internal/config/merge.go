@@ -122,7 +122,11 @@ func (m *merger) values(values []Value) []Value {
 		replaces := slices.ContainsFunc(m.user.Values, func(u Value) bool { return u.Name == v.Name }) ||
 			slices.ContainsFunc(m.user.Set, func(u Value) bool { return u.Name == v.Name }) ||
 			slices.ContainsFunc(m.user.Env, func(e Entry) bool { return e.Value == v.Name })
-		if !replaces && !steers(v.Name) || m.widens(v.setting(), fmt.Sprintf("the variable %s", v.Name)) {
+		what := fmt.Sprintf("the variable %s", v.Name)
+		if v.Opened {
+			what += " (which your key decrypts)"
+		}
+		if !replaces && !steers(v.Name) && !v.Opened || m.widens(v.setting(), what) {
 			out = append(out, v)
 		}
 	}

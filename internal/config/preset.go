@@ -139,7 +139,7 @@ func readVariables(members []member, into *[]Value) error {
 		case name == "" || strings.ContainsRune(name+value, 0):
 			return m.value.errorf("the variable %q has no name, or holds a NUL character", name)
 		}
-		*into = append(*into, Value{name, value, ""})
+		*into = append(*into, Value{Name: name, Value: value})
 	}
 	return nil
 }

@@ -416,7 +416,7 @@ func ReadWorkspace(root *os.File, home string, allowed []string) (*Settings, err
 		return nil, err
 	}
 	for _, v := range values {
-		if steers(v.Name) {
+		if steers(v.Name) || v.Opened {
 			fmt.Fprintf(digest, "%s %d\n%s=%s", EnvFile, len(v.Name)+1+len(v.Value), v.Name, v.Value)
 			s.Content = hex.EncodeToString(digest.Sum(nil))
 		}

@@ -194,14 +194,14 @@ func TestSteers(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	workspace := &Settings{Values: []Value{{"PATH", "/x", "e:1"}, {"A", "1", "e:2"}}}
+	workspace := &Settings{Values: []Value{{"PATH", "/x", "e:1", false}, {"A", "1", "e:2", false}}}
 	for name, want := range map[string]bool{".codex": true, "go": true, "bin": true, "node_modules": true, "gopher": false, "project": false} {
 		if got := AskPlace(name, "/ws") != nil; got != want {
 			t.Errorf("a workspace called %s asks: %v", name, got)
 		}
 	}
 	for _, trusted := range []bool{true, false} {
-		merged, asks, err := Merge(&Settings{Values: []Value{{"PATH", "/mine", "u:1"}}}, workspace, "/ws", trusted)
+		merged, asks, err := Merge(&Settings{Values: []Value{{"PATH", "/mine", "u:1", false}}}, workspace, "/ws", trusted)
 		if err != nil || len(asks) != 1 || asks[0].What != "the variable PATH" || len(merged.Values) != map[bool]int{true: 3, false: 2}[trusted] {
 			t.Errorf("%v: %+v, %+v, %v", trusted, merged, asks, err)
 		}
@@ -210,8 +210,8 @@ func TestSteers(t *testing.T) {
 
 // A workspace's .env does not take the place of a variable that the user's settings name.
 func TestWorkspaceReplacesNoVariable(t *testing.T) {
-	workspace := &Settings{Values: []Value{{"KEY", "theirs", "e:1"}, {"TOKEN", "theirs", "e:2"}, {"OTHER", "theirs", "e:3"}}}
-	user := &Settings{Values: []Value{{"KEY", "mine", "u:1"}}, Env: []Entry{{"TOKEN", "u:2"}}}
+	workspace := &Settings{Values: []Value{{"KEY", "theirs", "e:1", false}, {"TOKEN", "theirs", "e:2", false}, {"OTHER", "theirs", "e:3", false}}}
+	user := &Settings{Values: []Value{{"KEY", "mine", "u:1", false}}, Env: []Entry{{"TOKEN", "u:2"}}}
 	merged, asks, err := Merge(user, workspace, "/ws", false)
 	if err != nil || len(asks) != 2 || asks[0].What != "the variable KEY" || asks[1].What != "the variable TOKEN" {
 		t.Fatalf("%+v, %v", asks, err)

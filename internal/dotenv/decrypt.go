@@ -67,6 +67,12 @@ func Decrypt(name string, vars []Variable, keys string) ([]Variable, error) {
 	return out, nil
 }
 
+// Opens tells whether a variable is not encrypted, or one of keys opens it.
+func Opens(v Variable, keys string) bool {
+	_, err := Decrypt("", []Variable{v}, keys)
+	return err == nil
+}
+
 func open(sealed string, keys []*secp256k1.PrivateKey) (string, error) {
 	if len(keys) == 0 {
 		return "", fmt.Errorf("there is no key: neither %s is set nor a .env.keys there", PrivateKey)
