@@ -125,6 +125,27 @@ func UserHidden(getenv func(string) string) []string {
 	return append(UserDirs(getenv), userLinks(getenv)...)
 }
 
+// AgentsHidden returns where workspaces of the user's agents are, which no other guest is to see, but for what holds one of the
+// paths that a session uses, which have no links.
+func AgentsHidden(getenv func(string) string, used ...string) (dirs []string) {
+	free := func(dir string) bool {
+		real := resolved(dir)
+		return !slices.ContainsFunc(used, func(path string) bool { return within(path, real) || within(path, dir) })
+	}
+	for _, data := range dataDirs(getenv) {
+		if dir := filepath.Join(data, agentsDir); free(dir) {
+			dirs = append(dirs, dir)
+			continue
+		}
+		for _, agent := range namesIn(data, agentsDir) {
+			if dir := filepath.Join(data, agent); free(dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
 // userLinks returns those of the user's files that are symbolic links.
 func userLinks(getenv func(string) string) (files []string) {
 	for _, dir := range configDirs(getenv) {

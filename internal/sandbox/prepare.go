@@ -97,7 +97,8 @@ func prepare(o *Options) (_ *prepared, err error) {
 		return nil, err
 	}
 	hide = append(hide, namedSockets(os.Getenv, mounts)...)
-	if err := p.hide(append(hide, config.UserHidden(os.Getenv)...), mounts); err != nil {
+	hide = append(append(hide, config.UserHidden(os.Getenv)...), agentsHidden(settings, mounts)...)
+	if err := p.hide(hide, mounts); err != nil {
 		return nil, err
 	}
 	p.hideConfig(settings.Files)
@@ -284,6 +285,19 @@ func (p *prepared) hideConfig(files []config.File) {
 			p.plan.Settings = append(p.plan.Settings, f)
 		}
 	}
+}
+
+// agentsHidden returns the agents' workspaces that a session has nothing of.
+func agentsHidden(s *config.Settings, mounts []config.Mount) []string {
+	workspace := view.Resolve(s.Workspace.Value)
+	used := []string{workspace}
+	for _, m := range mounts {
+		used = append(used, view.Resolve(m.On(workspace)))
+	}
+	for _, e := range s.See {
+		used = append(used, view.Resolve(e.Value))
+	}
+	return config.AgentsHidden(os.Getenv, used...)
 }
 
 // hide sorts out the paths to hide. Relative ones are relative to the current
