@@ -12,7 +12,7 @@ func (t *tx) baseline(n *node) *sqlvfs.Baseline {
 	case t.host == nil || !n.based:
 		return nil
 	case n.in == nil:
-		return &sqlvfs.Baseline{Mode: n.attr.Mode, Fingerprint: n.fp}
+		return &sqlvfs.Baseline{Mode: n.attr.Mode, Fingerprint: n.fp, RowCtime: sqlvfs.Now()}
 	case n.in.Origin == nil:
 		return nil
 	}

@@ -25,7 +25,7 @@ type Baseline struct {
 	Hash        []byte // SHA-256 of its content, or of its target; nil: unknown
 
 	// Row is the inode that agreed with it, and RowCtime its change time then. 0: none did, the
-	// tree merely showed the host's object until it hid it.
+	// tree merely showed the host's object until it hid it, at RowCtime.
 	Row      Ino
 	RowCtime Timespec
 }

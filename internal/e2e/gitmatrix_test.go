@@ -63,20 +63,23 @@ var harmless = []string{"idle", "status", "prompt", "another", "gc", "tags"}
 // git finds nothing wrong, nothing is staged that nobody staged, and no commit of either side is lost. All pairs
 // take five minutes: they are tried where ART_TEST_LONG is set.
 func TestGitMatrix(t *testing.T) {
-	hosts, guests, rounds := keys(onHost), keys(inGuest), 3
+	hosts, guests, rounds, ways := keys(onHost), keys(inGuest), 3, []string{"after", "live", "pushed", "between"}
 	if os.Getenv("ART_TEST_LONG") == "" {
-		hosts, rounds = []string{"status", "commits", "stages", "gc"}, 2
+		hosts, rounds, ways = []string{"status", "commits", "stages", "gc"}, 2, ways[:3]
 		guests = []string{"commit", "amend", "gc", "stash"}
 		for _, row := range [][3]string{
 			{"commits", "staged", "after"}, {"switches", "staged", "after"}, {"commits", "merging", "after"}, {"idle", "linked", "after"},
-			{"stages", "linked", "after"}, {"locked", "commit", "after"}, {"locked", "branch", "after"}, {"during", "commit", "after"}, {"idle", "rebase", "pushed"},
+			{"stages", "linked", "after"}, {"commits", "staged", "between"}, {"locked", "commit", "after"}, {"locked", "branch", "after"}, {"during", "commit", "after"}, {"idle", "rebase", "pushed"},
 		} {
 			t.Run(strings.Join(row[:], "/"), func(t *testing.T) { t.Parallel(); runMatrix(t, row[0], row[1], row[2], rounds) })
 		}
 	}
 	for _, h := range hosts {
 		for _, g := range guests {
-			for _, how := range []string{"after", "live", "pushed"} {
+			for _, how := range ways {
+				if how == "between" && g != "staged" {
+					continue // that is about the index alone
+				}
 				t.Run(h+"/"+g+"/"+how, func(t *testing.T) {
 					t.Parallel()
 					runMatrix(t, h, g, how, rounds)
@@ -88,7 +91,7 @@ func TestGitMatrix(t *testing.T) {
 
 func runMatrix(t *testing.T, host, guest, how string, rounds int) {
 	m := newMatrix(t, host, guest)
-	m.live, m.pushed = how == "live", how == "pushed"
+	m.live, m.pushed, m.between = how == "live", how == "pushed", how == "between"
 	m.push()
 	for n := range rounds {
 		m.round(n + 1)
@@ -107,6 +110,7 @@ type matrix struct {
 	*testing.T
 	host, guest string
 	live        bool // the host works while the session runs, and the guest once more after that
+	between     bool // the host works between two sessions
 	ws, db      string
 	pushed      bool     // all of the host's is in the database
 	told        []string // commits that were made, on either side
@@ -162,6 +166,11 @@ func (m *matrix) round(n int) {
 	if !m.live {
 		m.sh(m.ws, onHost[m.host], n)
 	}
+	if m.between {
+		m.session(10*n + 1)
+		// The guest never stages the host's files, whatever its index makes of them.
+		m.staged = slices.DeleteFunc(m.staged, func(line string) bool { return strings.Contains(line, "host") })
+	}
 	after := strings.Fields(m.sh(m.ws, listHeld, n))
 	m.holds = slices.DeleteFunc(m.holds, func(id string) bool { // the host let go of it, as it may
 		return slices.Contains(before, id) && !slices.Contains(after, id)
@@ -210,6 +219,9 @@ if git rev-parse -q --verify refs/heads/main.art >/dev/null; then
 	git merge -q --no-edit -X ours main.art && git branch -q -D main.art
 fi
 git add -A; git commit -qm rest || true`, n)
+	if m.between && strings.Contains(onHost[m.host], "git commit") && strings.Contains(onHost[m.host], "host.txt") {
+		m.sh(m.ws, "git show HEAD:host.txt | grep -x host$N", n)
+	}
 	m.told = append(m.told, strings.Fields(m.sh(m.ws, listCommits, n))...)
 	m.push()
 }

@@ -2,6 +2,7 @@ package git
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -112,17 +113,15 @@ func (p *Plan) indexBase(tree ID) (upon ID, known bool) {
 	co := &p.co
 	upon = co.gAt
 	lines, _, own := p.logs.of("HEAD")
-	lines = lines[max(0, len(lines)-last):]
-	if wrote := p.guest.Changed("index").Unix(); co.stale && !own && len(lines) > 0 {
-		upon = lines[0].from
-		for _, l := range lines[:len(lines)-1] { // the last one has made it stale
-			if l.when() <= wrote {
-				upon = l.to
-			}
+	if co.stale && !own && len(lines) > 0 {
+		since, known := p.guest.Since("index")
+		if !known {
+			since = p.guest.Changed("index")
 		}
+		upon = p.nearest(p.checkedOutAt(since))
 	}
 	of := []ID{upon, co.gAt, co.hAt}
-	for _, l := range lines {
+	for _, l := range lines[max(0, len(lines)-last):] {
 		of = append(of, l.from, l.to)
 	}
 	for _, id := range of {
@@ -131,6 +130,32 @@ func (p *Plan) indexBase(tree ID) (upon ID, known bool) {
 		}
 	}
 	return upon, upon.IsZero() && len(co.gIndex) == 0
+}
+
+// nearest returns the first of those commits from which the guest's index differs least.
+func (p *Plan) nearest(commits []ID) (nearest ID) {
+	best := math.MaxInt
+	for _, id := range commits {
+		files, err := p.objects.filesOf(id)
+		if err != nil {
+			continue
+		}
+		n := len(files)
+		for j := range p.co.gIndex {
+			e := &p.co.gIndex[j]
+			t, ok := files[e.name]
+			switch {
+			case !ok || e.stage != 0:
+				n++
+			case t.id == e.id && t.mode == e.mode:
+				n--
+			}
+		}
+		if n < best {
+			nearest, best = id, n
+		}
+	}
+	return nearest
 }
 
 // makeTree makes the trees of an index.

@@ -27,6 +27,7 @@ type checkout struct {
 	hDoing   string       // what the host is in the middle of
 	bad      string       // why the guest's index cannot be taken
 	stale    bool         // the host's moved under the guest's, which still shows it
+	undoes   string       // a file of the host's newer commits that a commit of the guest's takes back
 }
 
 // stateFile is a file at the top of a git directory that says what git is in the middle of, or was.
@@ -83,38 +84,10 @@ func (p *Plan) readCheckout() error {
 	}
 	co.hAt, co.gAt = resolve(co.h, p.h.at), resolve(co.g, func(n string) (value, bool) { return p.g.at(n, p.h) })
 	p.findStale()
-	return p.readIndexes()
-}
-
-// findStale finds out whether the host has made a commit, or switched to another branch, after the guest
-// wrote its index: where the guest has no HEAD or no branch of its own, it shows the host's new one, which
-// its index does not fit.
-func (p *Plan) findStale() {
-	co := &p.co
-	wrote := p.guest.Changed("index")
-	if at := p.guest.Changed("logs/HEAD"); at.After(wrote) {
-		wrote = at
+	if err := p.readIndexes(); err != nil {
+		return err
 	}
-	if wrote.IsZero() {
-		return
-	}
-	host, guest, own := p.logs.of("HEAD")
-	if own && len(guest) > 0 && guest[len(guest)-1].to != co.gAt {
-		co.stale, co.gAt = true, guest[len(guest)-1].to
-		return
-	}
-	_, hasBranch := p.g.own[co.g.sym]
-	hasHead := !p.guest.Changed("HEAD").IsZero()
-	for name, shows := range map[string]bool{"HEAD": !hasHead, co.g.sym: !hasBranch && co.g.sym != ""} {
-		if !shows {
-			continue
-		}
-		if at, err := p.host.changed(name); err == nil {
-			co.stale = co.stale || at.After(wrote)
-		} else if len(host) > 0 {
-			co.stale = co.stale || host[len(host)-1].when() > wrote.Unix()
-		}
-	}
+	return p.findOlder()
 }
 
 // guestHas tells whether the guest has something, and whether that is its own.
@@ -248,6 +221,8 @@ func (p *Plan) hindrance(hostHead, guestHead bool) (why string, quiet bool, err 
 		return "both sides have switched to another branch", false, nil
 	case hostHead:
 		return "the host is on another branch", true, nil
+	case co.undoes != "":
+		return "the guest has committed from an index older than the host's commits, which takes back " + co.undoes, false, nil
 	case co.stale:
 		return "the host has moved on", true, nil
 	case guestHead && p.names.inTheWay(co.g.sym) != "":

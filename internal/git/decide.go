@@ -289,7 +289,10 @@ func (p *Plan) beside(c RefChange, why string) error {
 		}
 		p.diverted[c.Name] = at.Name
 		merge := ""
-		if strings.HasPrefix(c.Name, "refs/heads/") {
+		switch {
+		case p.co.undoes != "" && c.Name == p.co.h.sym:
+			merge = "; git diff " + short(c.Name) + " " + short(at.Name) + " shows what it would take back"
+		case strings.HasPrefix(c.Name, "refs/heads/"):
 			merge = "; git merge " + short(at.Name) + " joins them"
 		}
 		p.conflict(fmt.Sprintf("%s: %s: the guest's is %s%s", short(c.Name), why, short(at.Name), merge))

@@ -19,7 +19,8 @@
 //
 // HEAD, the branch that it is on and the index are one (checkout.go): all of the guest's are taken, or
 // none. They stay the host's where its index holds staged work, where it is on another branch, where the branch
-// has moved on both sides, and in the middle of a merge or a rebase. Then the guest's branch comes under the name
+// has moved on both sides, where its commits are newer than what the guest's index was made from (stale.go), and in the
+// middle of a merge or a rebase. Then the guest's branch comes under the name
 // NAME.art, and what it has staged as a commit upon it (apart.go).
 //
 // # What the guest keeps
@@ -52,6 +53,9 @@ type Guest interface {
 	Same(path string) (host, guest bool)
 	// Changed returns when the guest changed what it has at a path itself.
 	Changed(path string) time.Time
+	// Since returns until when the guest saw the host's at a path that it has changed; zero: the host had nothing
+	// there. known: that can be told.
+	Since(path string) (until time.Time, known bool)
 }
 
 // Listing is what the guest itself has in a directory.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -104,6 +105,15 @@ func (g guestDir) Changed(at string) time.Time {
 		return time.Time{}
 	}
 	return st.ModTime()
+}
+
+// Since is when the guest's copy was made.
+func (g guestDir) Since(at string) (time.Time, bool) {
+	st, err := os.Stat(g.base)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return time.Unix(0, st.Sys().(*syscall.Stat_t).Ctim.Nano()), true
 }
 
 var _ io.ReaderAt = memory{}

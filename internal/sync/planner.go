@@ -34,6 +34,7 @@ type planner struct {
 
 	dirName  string // of the workspace's directory on the host
 	exports  bool   // the host's directory is not the workspace's: what the database has is copied there
+	whole    bool   // all of the workspace is in the database
 	sameTree bool   // the origins of rows are in this directory, and not in another one of the same name
 
 	referred []referred                  // see refer
@@ -61,10 +62,11 @@ type planner struct {
 	byPreset *held.Asked
 	hidden   *hidden.Paths // see hidden.go
 
-	notDone []*item           // that are left
-	repos   map[string]*repo  // by git directory; nil: none that both sides have
-	repoOf  map[string]*repo  // by directory: what it is checked out from
-	gitDirs map[string]string // by directory: see gitDirOver
+	notDone  []*item           // that are left
+	repos    map[string]*repo  // by git directory; nil: none that both sides have
+	repoOf   map[string]*repo  // by directory: what it is checked out from
+	gitDirs  map[string]string // by directory: see gitDirOver
+	newRepos []string          // git directories that come as files
 
 	parts map[string][2]held.Parts // of repositories, by directory: what it has, and may have
 

@@ -178,7 +178,11 @@ func (p *planner) load() error {
 	if err := p.join(); err != nil {
 		return err
 	}
-	if err := p.store.View(p.loadTree); err != nil {
+	w, _, err := workspaceOf(p.store, p.name)
+	if p.whole = w.Whole; err == nil {
+		err = p.store.View(p.loadTree)
+	}
+	if err != nil {
 		return fmt.Errorf("read %s: %w", p.opt.DB, err)
 	}
 	if p.top == nil {

@@ -143,6 +143,9 @@ func (p *planner) repoAt(dir string) *repo {
 	case n != nil && errors.Is(err, unix.ENOENT) && (own && p.sameTree || p.base[join(dir, "HEAD")] != nil):
 		r.err, r.replaced = errors.New("the host has removed the repository"), true
 	default:
+		if n != nil {
+			p.newRepos = append(p.newRepos, dir)
+		}
 		return nil // a new one, which comes as files
 	}
 	if up, name := parent(dir); name == ".git" && r.plan == nil {
@@ -462,6 +465,22 @@ func (g *guestRepo) Changed(rel string) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(n.Attr.Ctime.Sec, int64(n.Attr.Ctime.Nsec))
+}
+
+func (g *guestRepo) Since(rel string) (until time.Time, known bool) {
+	at := g.at(rel)
+	n, _ := g.p.guestAt(at)
+	if !g.p.sameTree || g.p.whole { // the guest has seen what it was given, and not the host's
+		return until, false
+	}
+	if b := g.p.baselineOf(&item{path: at, node: n}); b != nil {
+		when := b.RowCtime
+		if when == (sqlvfs.Timespec{}) { // the host's is older than that
+			when = b.Ctime
+		}
+		until = time.Unix(when.Sec, int64(when.Nsec))
+	}
+	return until, true
 }
 
 // absorb has the guest see the host's of what has come to the host's repositories: git's files of the guest that hold
