@@ -3,6 +3,7 @@ package sync
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +30,8 @@ type releaser struct {
 	dirs   map[sqlvfs.Ino]*both
 	steps  []releasedEntry // what is in a directory comes before it
 	shown  map[sqlvfs.Ino]*sqlvfs.Origin
+
+	repositories map[string]bool // new ones, by directory: see came
 }
 
 // releasedEntry is a row that goes, or a whiteout.
@@ -47,7 +50,7 @@ func (p *puller) release() error {
 		return fmt.Errorf("write %s: %w", p.opt.DB, err)
 	}
 	r := &releaser{puller: p, names: map[sqlvfs.Ino]int{}, agreed: map[sqlvfs.Ino]int{},
-		dirs: map[sqlvfs.Ino]*both{}, shown: map[sqlvfs.Ino]*sqlvfs.Origin{}}
+		dirs: map[sqlvfs.Ino]*both{}, shown: map[sqlvfs.Ino]*sqlvfs.Origin{}, repositories: map[string]bool{}}
 	err := p.store.View(func(tx *sqlvfs.Tx) (err error) {
 		if r.tree, err = tx.Snapshot(); err == nil {
 			r.base, err = tx.Baselines(p.id)
@@ -136,11 +139,50 @@ func (r *releaser) both(n *sqlvfs.Node, at string) *both {
 }
 
 // unchanged tells whether the guest has what both sides agreed about at a path. What belongs to a
-// repository is not this file's to decide.
+// repository is not this file's to decide, but for one that has come as files.
 func (r *releaser) unchanged(n *sqlvfs.Node, at string) bool {
-	if dir, in := r.gitDir(at); dir != "" && in != "" && git.Owns(in) || skipped(at) != "" {
+	if dir, in := r.gitDir(at); dir != "" && in != "" && git.Owns(in) && !r.came(dir) || skipped(at) != "" {
 		return false
 	}
+	return r.agrees(n, at)
+}
+
+// came tells whether a repository that only the guest had is the host's as a whole.
+func (r *releaser) came(dir string) bool {
+	is, known := r.repositories[dir]
+	if !known && slices.Contains(r.newRepos, dir) {
+		n := r.tree.Child(r.tree.Node(sqlvfs.RootIno), r.name)
+		for name := range strings.SplitSeq(dir, "/") {
+			if n != nil {
+				n = r.tree.Child(n, name)
+			}
+		}
+		is = n != nil && r.allCame(dir, dir, n)
+	}
+	r.repositories[dir] = is
+	return is
+}
+
+// allCame tells whether all of git's own files below a directory are as both sides agreed, and all of the host's are
+// among them: references without their objects are a broken repository.
+func (r *releaser) allCame(dir, at string, n *sqlvfs.Node) bool {
+	if len(at) > maxPath || r.both(n, at) == nil {
+		return false
+	}
+	return !slices.ContainsFunc(n.Children, func(e sqlvfs.Entry) bool {
+		c, path := r.tree.Node(e.Ino), join(at, e.Name)
+		switch in := strings.TrimPrefix(path, dir+"/"); {
+		case !git.Owns(in):
+			return false
+		case c.Attr.IsDir():
+			return !r.allCame(dir, path, c)
+		}
+		return !r.agrees(c, path)
+	})
+}
+
+// agrees tells whether a row is as it was when both sides agreed.
+func (r *releaser) agrees(n *sqlvfs.Node, at string) bool {
 	b := r.base[at]
 	if o := n.Origin; b == nil && o != nil && o.Base == r.name && o.Path == at && r.sameTree {
 		b = n.Baseline()
