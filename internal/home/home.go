@@ -6,6 +6,7 @@
 //	                    the home, and its time is when it was last used
 //	homes/..seeded.NAME the paths that were copied from the user's own home
 //	homes/..files.NAME  what sessions have single files of the host's in the home for (package files)
+//	homes/..names.NAME  what the directories of workspaces are called in the home
 //	homes/..gone.NAME   what is being removed
 package home
 
@@ -230,6 +231,7 @@ func (h *Home) unmake() {
 	}
 	var st unix.Stat_t
 	if unix.Lstat(h.Path, &st) == unix.ENOENT {
+		_ = unix.Unlink(h.namesPath())
 		_ = unix.Unlink(h.lock.Name())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -38,6 +39,8 @@ type entry struct {
 	Used    *time.Time `json:"used"`
 	Running bool       `json:"running"`
 	Error   string     `json:"error,omitempty"`
+	// Workspaces are those that have had it.
+	Workspaces []Named `json:"workspaces"`
 }
 
 // List shows the homes, the one that was used last first.
@@ -95,6 +98,11 @@ func (e *entry) show(o *Options, width int) error {
 		when = e.Used.Local().Format("2006-01-02 15:04")
 	}
 	_, err := fmt.Fprintf(o.Stdout, "%-*s  %8s  %-16s  %s\n", width, e.Name, size, when, quote.Name(rest, o.Terminal))
+	for _, w := range e.Workspaces {
+		if err == nil && w.Name != filepath.Base(w.Path) {
+			_, err = fmt.Fprintf(o.Stdout, "%-*s  ~/%s is %s\n", width, "", quote.Name(w.Name, o.Terminal), quote.Name(w.Path, o.Terminal))
+		}
+	}
 	return err
 }
 
@@ -121,6 +129,10 @@ func look(homes *os.File, name string) *entry {
 		return &entry{Name: name, Error: err.Error()}
 	}
 	e := &entry{Name: name, Path: h.Path}
+	e.Workspaces, err = h.names()
+	if err != nil {
+		e.Error = err.Error()
+	}
 	if info, err := h.lock.Stat(); err == nil {
 		at := info.ModTime()
 		e.Used = &at

@@ -52,7 +52,7 @@ func Remove(name string, o *Options) error {
 	if err := empty(homes, trash); err != nil {
 		return fail(err)
 	}
-	for _, file := range []string{"..seeded." + name, "." + name} { // the lock last
+	for _, file := range []string{"..seeded." + name, "..names." + name, "." + name} { // the lock last
 		if err := unix.Unlinkat(dir, file, 0); err != nil && err != unix.ENOENT {
 			return fail(err)
 		}

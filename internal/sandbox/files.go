@@ -78,7 +78,9 @@ func (p *prepared) inTree(guest string, before []config.Mount) string {
 	case p.plan.Database == "" || covered:
 	case v.HostPath != "" && view.Within(guest, v.HostPath):
 		return p.name + guest[len(v.HostPath):]
-	case view.Within(guest, v.Workspace), view.Within(guest, view.Home) && p.home == nil:
+	case view.Within(guest, v.Workspace):
+		return p.name + guest[len(v.Workspace):]
+	case view.Within(guest, view.Home) && p.home == nil:
 		return guest[len(view.Home)+1:]
 	}
 	return ""

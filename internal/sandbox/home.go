@@ -12,8 +12,10 @@ import (
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
-// useHome gives the session the home that is asked for, with a mount point for each thing that is mounted in it.
-func (p *prepared) useHome(o *Options, name string, root *os.File, mounts []config.Mount) (err error) {
+// openHome opens the home that is asked for, and finds what the workspace is called there: what a program has there of
+// another workspace, which it knows by its path, is not this one's. Who gives a name has it.
+func (p *prepared) openHome(o *Options, name string) (err error) {
+	p.place = p.name
 	if name == "" {
 		return nil
 	}
@@ -27,14 +29,25 @@ func (p *prepared) useHome(o *Options, name string, root *os.File, mounts []conf
 			p.home.Close()
 		}
 	})
+	if o.Name == "" {
+		p.place, err = p.home.NameOf(view.Resolve(p.plan.Workspace), p.name)
+	}
+	return err
+}
+
+// useHome gives the session that home, with a mount point for each thing that is mounted in it.
+func (p *prepared) useHome(o *Options, root *os.File, mounts []config.Mount) error {
+	if p.home == nil {
+		return nil
+	}
 	p.plan.View.HomeDir = p.source(p.home.Path)
 	p.payload.Sockets = append(p.payload.Sockets, view.Home)
-	covers, err := p.home.Place(p.name, true)
+	covers, err := p.home.Place(p.place, true)
 	if err != nil {
 		return fmt.Errorf("show the workspace: %w", err)
 	}
 	if covers {
-		tell(o, "what the home %s has at ~/%s does not show in this session, since the workspace is there", name, p.name)
+		tell(o, "what the home %s has at ~/%s does not show in this session, since the workspace is there", p.home.Name, p.place)
 	}
 	if err := p.sweepFiles(); err != nil {
 		return err

@@ -28,7 +28,8 @@ type prepared struct {
 	plan    stage.Plan
 	payload stub.Payload
 	filter  []byte // of system calls, as bubblewrap reads it
-	name    string // the workspace's
+	name    string // the workspace's, in the database
+	place   string // what it is called in the guest's home
 	// repository is the workspace's git directory, if that lies outside of it and is shown.
 	repository *gitdir.Dir
 	layers     []layer  // what the database lies over beside the workspace
@@ -71,8 +72,11 @@ func prepare(o *Options) (_ *prepared, err error) {
 		return nil, err
 	}
 	p.adopt, p.hold = o.Adopt, o.hold()
-	guest := filepath.Join(view.Home, p.name)
 	p.plan.Workspace = workspace
+	if err := p.openHome(o, settings.Home.Value); err != nil {
+		return nil, err
+	}
+	guest := filepath.Join(view.Home, p.place)
 	if p.plan.Database, err = databasePath(o.Database); err != nil {
 		return nil, err
 	}
@@ -113,7 +117,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	v := &p.plan.View
 	*v = view.View{
 		UID: account.uid, GID: account.gid,
-		Workspace: guest, WorkspaceHost: workspace,
+		Workspace: guest, WorkspaceHost: workspace, Name: p.name,
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
 		PersonalDirs: account.homes,
 		Network:      settings.Network.Value == "host",
@@ -133,7 +137,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		p.onRelease(release)
 	}
 	p.noteWritten(o, workspace, mounts)
-	if err := p.useHome(o, settings.Home.Value, root, mounts); err != nil {
+	if err := p.useHome(o, root, mounts); err != nil {
 		return nil, err
 	}
 	if err := p.see(settings.See, mounts, view.Resolve(workspace)); err != nil {
@@ -330,7 +334,7 @@ func (p *prepared) hide(paths []string, mounts []config.Mount) error {
 		if p.plan.Database != "" && view.Within(abs, workspace) {
 			inside := strings.TrimPrefix(abs, workspace)
 			p.hideBase = append(p.hideBase, inside)
-			p.plan.HideHome = append(p.plan.HideHome, p.name+inside)
+			p.plan.HideHome = append(p.plan.HideHome, p.place+inside)
 		}
 		// A link too, in whose place the host may put something else.
 		if p.plan.Database != "" && named != abs && view.Within(named, workspace) {

@@ -174,7 +174,7 @@ func banner(o *Options, p *prepared, terminal bool) {
 	case o.Database == "":
 		fmt.Fprintf(os.Stderr, "art: changes go straight to %s\n", cli.Printable(p.plan.Workspace))
 	case terminal:
-		fmt.Fprintf(os.Stderr, "art: %s at ~/%s, changes go to %s\n", cli.Printable(p.plan.Workspace), cli.Printable(p.name), cli.Printable(p.plan.Database))
+		fmt.Fprintf(os.Stderr, "art: %s at ~/%s, changes go to %s\n", cli.Printable(p.plan.Workspace), cli.Printable(p.place), cli.Printable(p.plan.Database))
 	}
 	if terminal && p.home != nil && p.home.Made && o.preset != nil && len(o.preset.Seed) > 0 {
 		fmt.Fprintf(os.Stderr, "art: the home %s is new: `art home seed %[1]s` brings settings of yours there\n", p.home.Name)

@@ -129,7 +129,7 @@ func (b *builder) step(s view.Step) error {
 		return b.tmpfs(s.Target, s.Mode)
 	case view.Bind:
 		if s.Keep != "" {
-			return b.around(b.sources[s], s.Target, s.Keep)
+			return b.around(b.sources[s], s.Target, s.Keep, s.From)
 		}
 		return b.bind(b.sources[s], s.Target)
 	case view.Way:

@@ -70,7 +70,7 @@ type Plan struct {
 	Layers int
 	// SendHome says that art is to get the home that is in memory, to put files into it.
 	SendHome bool
-	// HideHome are the paths to cover in the FUSE mount, relative to it.
+	// HideHome are the paths to cover in the guest's home, relative to it.
 	HideHome []string
 	// Memory is how much of it the guest may have, in bytes; 0 is not limited.
 	Memory uint64
@@ -95,7 +95,7 @@ func (p *Plan) Marshal() []byte {
 	v := &p.View
 	single := []string{
 		p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group, p.GitConfig, v.GitConfig,
-		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.HomeDir, v.WorkspaceSource, v.WorkspaceHost, v.HostPath,
+		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.HomeDir, v.WorkspaceSource, v.WorkspaceHost, v.HostPath, v.Name,
 		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
 		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
 		strconv.FormatBool(p.Drop), p.DotArt, strconv.Itoa(p.Layers), strconv.FormatBool(p.SendHome),
@@ -113,7 +113,7 @@ func unmarshal(data []byte) (*Plan, error) {
 	var uid, gid, root, network, traced, nests, memory, counted, drop, mounts, send string
 	for i, field := range []*string{
 		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group, &p.GitConfig, &v.GitConfig,
-		&uid, &gid, &v.Workspace, &v.HomeSource, &v.HomeDir, &v.WorkspaceSource, &v.WorkspaceHost, &v.HostPath,
+		&uid, &gid, &v.Workspace, &v.HomeSource, &v.HomeDir, &v.WorkspaceSource, &v.WorkspaceHost, &v.HostPath, &v.Name,
 		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
 		&memory, &counted, &drop, &p.DotArt, &mounts, &send,
 	} {

@@ -36,12 +36,12 @@ func (b *builder) shown(path string) (int, error) {
 	return clone(fd, "")
 }
 
-// around mounts a clone at target, and in it what the guest had until then at the directory keep. Without that there
-// would be an empty directory in its place.
-func (b *builder) around(tree int, target, keep string) error {
-	kept, err := b.shown(keep)
+// around mounts a clone at target, and in it what the guest had until then at the directory from, now at keep. Without
+// that there would be an empty directory in its place.
+func (b *builder) around(tree int, target, keep, from string) error {
+	kept, err := b.shown(from)
 	if absent(err) || errors.Is(err, unix.ELOOP) {
-		err = cli.WithHint(fmt.Errorf("open %s: %w", keep, err), "an earlier session has moved or replaced it: move it back in one without --home")
+		err = cli.WithHint(fmt.Errorf("open %s: %w", from, err), "an earlier session has moved or replaced it: move it back in one without --home")
 	}
 	if err != nil {
 		unix.Close(tree)

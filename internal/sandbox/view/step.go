@@ -35,8 +35,9 @@ const (
 type Step struct {
 	Do             Action
 	Target, Source string
-	// Keep, of a Bind, is a directory in Target that shows there what it did before.
+	// Keep, of a Bind, is a directory in Target that shows there what From did before.
 	Keep  string
+	From  string
 	Mode  uint32
 	Write bool
 }
@@ -49,6 +50,9 @@ func (s Step) String() string {
 	case Tmpfs:
 		return fmt.Sprintf("tmpfs %s %04o", s.Target, s.Mode)
 	case Bind, Way:
+		if s.Keep != "" && s.From != s.Keep {
+			return fmt.Sprintf("bind %s %s around %s from %s", s.Source, s.Target, s.Keep, s.From)
+		}
 		if s.Keep != "" {
 			return fmt.Sprintf("bind %s %s around %s", s.Source, s.Target, s.Keep)
 		}

@@ -47,6 +47,8 @@ type View struct {
 	// HomeDir, if set, becomes Home in either mode, with the workspace in it, which it has a mount point for. Of
 	// HomeSource only the workspace shows then.
 	HomeDir string
+	// Name is what the workspace is called in HomeSource.
+	Name string
 	// WorkspaceHost is the workspace on the host.
 	WorkspaceHost string
 	// HostPath, if set, is where the workspace shows too: its path on the host, without links.
@@ -189,7 +191,7 @@ func (v *View) Tree() (*Tree, error) {
 	}
 	t.Steps, steps = steps, nil
 	if v.HomeSource != "" && v.HomeDir != "" {
-		dir.Keep, t.Looks = workspace, true
+		dir.Keep, dir.From, t.Looks = workspace, filepath.Join(home, v.Name), true
 		add(dir)
 	}
 	add(inHome...)

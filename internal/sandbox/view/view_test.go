@@ -95,6 +95,7 @@ func TestTreeHome(t *testing.T) {
 		t.Errorf("direct mode in a home: home at %d, workspace at %d: %q", dir, workspace, got)
 	}
 	v.HomeSource, v.WorkspaceSource = "/s/home", ""
+	v.Name = "ws"
 	v.Binds = []Mount{{"/s/2", Home + "/cache", false}}
 	got = steps(t, v)
 	database, dir, cache := slices.Index(got, "bind /s/home "+Home), slices.Index(got, "bind /homes/x "+Home+" around "+Home+"/ws"), slices.Index(got, "bind /s/2 "+Home+"/cache")
