@@ -44,6 +44,16 @@ func (s *session) tellMissing() {
 	}
 }
 
+// gitFatal is the exit code with which git gives up, as where it does not know whose a commit is (usage.c, die).
+const gitFatal = 128
+
+// tellIdentity says how the guest's git comes to know the user, if it was not told and the user's own knows.
+func (s *session) tellIdentity() {
+	if s.plan.GitConfig == "" && identityOfGit(s.plan.Workspace) != "" {
+		fmt.Fprintln(os.Stderr, `art: hint: git in the session knows your name and mail address where the settings say "own": ["git"]`)
+	}
+}
+
 // proposeSee says how to show a program.
 func (s *session) proposeSee(at *places, name string, program *locate.Program) {
 	see := at.hidden(program.See)

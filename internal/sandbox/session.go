@@ -501,6 +501,9 @@ func (s *session) finish() (int, error) {
 	if !s.quiet {
 		s.tellRefusals()
 		s.tellReport()
+		if known && code == gitFatal {
+			s.tellIdentity()
+		}
 	}
 	if s.failed != nil {
 		return cli.ExitArt, s.failed
