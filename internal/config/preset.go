@@ -27,6 +27,8 @@ type Preset struct {
 	// Unasked come after these where what the program changes stays apart: with them it does not ask before it does
 	// something.
 	Unasked []string
+	// Subcommands are first arguments with which the program does not take Unasked.
+	Subcommands []string
 	// UnaskedSet are variables for the same.
 	UnaskedSet []Value
 	// Sandbox says why the program's own sandbox is off, or allowed.
@@ -87,6 +89,7 @@ func (p *Preset) keys(src *source) map[string]func(*node) error {
 		"unasked_set": p.variables(&p.UnaskedSet),
 		"arguments":   texts(&p.Arguments, "", nil),
 		"unasked":     texts(&p.Unasked, "", nil),
+		"subcommands": texts(&p.Subcommands, "", nil),
 		"sandbox":     text(&p.Sandbox),
 		"hosts":       texts(&p.Hosts, "the name of a host", isHost),
 		"hold":        p.holds,

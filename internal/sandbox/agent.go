@@ -76,7 +76,8 @@ func (o *Options) findProgram(s *config.Settings) error {
 			name = program.Path // not what else PATH may lead to by its name
 		}
 		arguments := o.preset.Arguments
-		if o.apart(s) {
+		subcommand := len(o.Command) > 1 && slices.Contains(o.preset.Subcommands, o.Command[1])
+		if o.apart(s) && !subcommand {
 			arguments = slices.Concat(arguments, o.preset.Unasked)
 		}
 		o.Command = slices.Concat([]string{name}, arguments, o.Command[min(1, len(o.Command)):])
