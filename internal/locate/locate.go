@@ -59,6 +59,11 @@ func (h *Host) Find(names ...string) *Program {
 	return nil
 }
 
+// Looked returns the directories that Find looks in, as far as they are there.
+func (h *Host) Looked() []string {
+	return slices.DeleteFunc(h.directories(), func(dir string) bool { return !isDir(dir) })
+}
+
 // At returns what the program at path stands on.
 func (h *Host) At(path string) *Program {
 	p := &Program{Path: path}

@@ -91,13 +91,24 @@ func CheckPreset(name string) ([]Check, error) {
 	program := at.host.Find(p.Program...)
 	if program == nil {
 		return append([]Check{{
-			What: "program", Says: "there is no " + strings.Join(p.Program, " or ") + " in PATH, nor where installers put programs",
+			What: "program", Says: "there is no " + strings.Join(p.Program, " or ") + " in PATH, nor where installers put programs: not in " + lookedIn(&at.host),
 			Fix: "install it, or put its directory into PATH", Failed: true,
 		}}, checkVariables(p)...), nil
 	}
 	checks := append([]Check{{What: "program", Says: program.Path}}, at.checkSeen(program)...)
 	checks = append(checks, at.checkTools(p)...)
 	return append(checks, checkVariables(p)...), nil
+}
+
+// lookedIn names the directories in which programs are looked for.
+func lookedIn(host *locate.Host) string {
+	var dirs []string
+	for _, dir := range host.Looked() {
+		if dir = inHome(dir); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return strings.Join(dirs, ", ")
 }
 
 // checkTools says which links in the directories of tools lead to what cannot be shown.
