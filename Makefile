@@ -18,7 +18,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # One C-free, relocatable build for every target; only the race detector needs C.
 export CGO_ENABLED := 0
 
-.PHONY: build demo test race test-agents test-arm64 fuzz cover lint bench install packages clean help
+.PHONY: build demo test test-long tested test-agents test-arm64 fuzz cover lint bench install packages clean help
 
 build: ## Build the four programs into .build/bin (static)
 	@mkdir -p $(BIN)
@@ -28,30 +28,30 @@ demo: build ## Run a short overlay session and show what it did
 	@internal/packaging/deps demo
 	@internal/packaging/demo $(BIN)
 
-test: ## Run every test, as this user, as an ordinary one and as root
-	internal/packaging/deps test
-	go vet ./...
-	$(MAKE) --no-print-directory race
-	go test -c -o $(TESTED)/ ./internal/e2e ./internal/posix ./fs
-	internal/packaging/passes $(TESTED)
-	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin go test -p 1 -timeout 20m ./...
-
-# The programs under test know no installed helpers. Those with many goroutines
-# run once more under the race detector, which slows them tenfold, in their short
-# form.
+# Where the programs under test and the compiled tests are. They know no installed helpers. In race, those programs
+# that have many goroutines are built for the race detector.
 TESTED := .build/test
 # What one goroutine does alone has nothing to show the race detector, under
 # which SQLite takes fifteen times as long.
-ALONE := Repair|Hostile|Refused|Check|Making|Patterns|Fuzz|Damaged|Layout|Migration|Snapshot|Model|SDK
-race: ## Run the tests and the stories under the race detector
+ALONE := Repair|Hostile|Refused|Check|Making|Patterns|Fuzz|Damaged|Layout|Migration|Snapshot|Model|SDK|LastName|Random|EndsWithin|Killed|NoEdit|Aspect|Errors|Deep|Like|Large
+test: tested ## Run every test: the packages' under the race detector, then the stories as three users
+	CGO_ENABLED=1 go test -race -short -vet=off -skip '$(ALONE)' $$(go list ./... | grep -vE '/internal/(e2e|posix)$$')
+	go test -short -vet=off -run '$(ALONE)' $$(go list ./... | grep -v '/internal/e2e$$')
+	go test -short -vet=off ./internal/posix
+	internal/packaging/passes $(TESTED)
+
+test-long: tested ## Run also what takes long, and all stories as each user (under an hour; nightly)
+	CGO_ENABLED=1 go test -race -short -vet=off -skip '$(ALONE)' $$(go list ./... | grep -vE '/internal/(e2e|posix)$$')
+	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin go test -p 1 -timeout 30m -vet=off ./...
+	ART_TEST_LONG=1 internal/packaging/passes $(TESTED)
+
+tested:
 	internal/packaging/deps test
-	CGO_ENABLED=1 go test -race -short $$(go list ./... | grep -vE '/internal/(e2e|posix)$$|/sqlvfs$$')
-	CGO_ENABLED=1 go test -race -short -skip '$(ALONE)' ./sqlvfs
 	rm -rf $(TESTED)
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	cp -r $(TESTED)/bin $(TESTED)/race
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/race PREFIX=/nonexistent CGO_ENABLED=1 RACE=-race PROGRAMS='./cmd/art-fuse ./cmd/art-sync'
-	GORACE=atexit_sleep_ms=0 ART_TEST_BIN=$(CURDIR)/$(TESTED)/race go test -short -run TestScripts ./internal/e2e
+	go test -c -o $(TESTED)/ ./internal/e2e ./internal/posix ./fs
 
 # The agents take 3 GiB, and network to come from. AGENTS_RUNS=5 gives better times.
 AGENTS      ?= $(CURDIR)/.build/agents
