@@ -36,8 +36,8 @@ const (
 	textEscape
 )
 
-// maxSequence is more than any sequence that means something here.
-const maxSequence = 64
+// maxSequence is more than any sequence that means something here: xterm takes 30 parameters in one (ctlseqs(7), NPARAM).
+const maxSequence = 1024
 
 // initial are the private modes that programs change and leave behind, and what they are at first.
 var initial = map[int]bool{

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
@@ -24,6 +25,7 @@ func TestUndo(t *testing.T) {
 		{"a cancelled one", "\x1b[?25\x18l", ""},
 		{"one within another", "\x1b[?2\x1b[?25l", "\x1b[?25h"},
 		{"unknown modes", "\x1b[?4711h\x1b[?99999999999999999999h\x1b[?h\x1b[?;h", ""},
+		{"all at once", "\x1b[?" + strings.Repeat("1000;", 29) + "1049h", "\x1b[?1000l\x1b[?1049l"},
 	} {
 		whole, pieces := &screenModes{}, &screenModes{}
 		whole.Write([]byte(test.output))
