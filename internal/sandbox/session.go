@@ -341,6 +341,10 @@ func (s *session) retry(why error) {
 	}
 	<-s.status
 	s.status = nil // its next one makes another
+	if s.messages != nil {
+		for range s.messages { // up to the end, behind which nobody reads from the link
+		}
+	}
 	s.link.Close()
 	if err := s.fallBack(why); err != nil {
 		s.fail(err)
