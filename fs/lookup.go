@@ -74,12 +74,7 @@ func (t *tx) find(p *node, name string, host *HostDir) (n *node, ttl time.Durati
 	if err := t.watch(p); err != nil {
 		return nil, 0, err
 	}
-	var now stat
-	if host != nil {
-		now, err = t.lstatIn(host, path, name)
-	} else {
-		now, err = t.lstat(path)
-	}
+	now, err := t.lstatIn(host, path, name)
 	switch {
 	case err != nil:
 		return nil, 0, err

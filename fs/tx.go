@@ -2,6 +2,7 @@ package fs
 
 import (
 	"errors"
+	"sync"
 	"syscall"
 
 	"github.com/riverlytech/art/sqlvfs"
@@ -17,7 +18,7 @@ type tx struct {
 	*Overlay
 	db       *sqlvfs.Tx
 	known    *facts
-	question func(*facts)
+	question question
 	made     []*node // by this try; those that nothing refers to at its end are dropped
 }
 
@@ -38,21 +39,25 @@ func (o *Overlay) update(step func(*tx) error) error { return o.run(updating, st
 func (o *Overlay) reduce(step func(*tx) error) error { return o.run(reducing, step) }
 
 func (o *Overlay) run(a access, step func(*tx) error) error {
-	question, err := o.try(a, nil, step)
-	if question == nil {
+	q, err := o.try(a, nil, step)
+	if !q.open {
 		return err
 	}
-	known := &facts{}
-	defer known.close()
-	for question != nil {
-		question(known)
-		question, err = o.try(a, known, step)
+	known := knownPool.Get().(*facts)
+	for q.open {
+		q.answer(o.host, known)
+		q, err = o.try(a, known, step)
 	}
+	known.close()
+	knownPool.Put(known)
 	return err
 }
 
-// try runs a step once. It returns what the host is to be asked before the next try; nil: the step has ended.
-func (o *Overlay) try(a access, known *facts, step func(*tx) error) (question func(*facts), err error) {
+// knownPool spares each lookup in the base an allocation.
+var knownPool = sync.Pool{New: func() any { return &facts{} }}
+
+// try runs a step once. It returns what the host is to be asked before the next try.
+func (o *Overlay) try(a access, known *facts, step func(*tx) error) (q question, err error) {
 	once := func(db *sqlvfs.Tx) error {
 		t := &o.tx
 		t.db, t.known = db, known
@@ -60,9 +65,9 @@ func (o *Overlay) try(a access, known *facts, step func(*tx) error) (question fu
 		for _, n := range t.made {
 			t.drop(n)
 		}
-		question = t.question
+		q = t.question
 		clear(t.made)
-		t.db, t.known, t.question, t.made = nil, nil, nil, t.made[:0]
+		t.db, t.known, t.question, t.made = nil, nil, question{}, t.made[:0]
 		return err
 	}
 	switch a {
@@ -73,12 +78,35 @@ func (o *Overlay) try(a access, known *facts, step func(*tx) error) (question fu
 	default:
 		err = o.store.View(once)
 	}
-	return question, err
+	return q, err
+}
+
+// question is what the host is to be asked: what is at a path, most of the time.
+type question struct {
+	open       bool // there is a question
+	path, name string
+	dir        *HostDir // in which path is name; nil: not open
+	asked      uint64   // what the clock showed, see watches
+	other      func(*facts)
+}
+
+func (q *question) answer(h *Host, f *facts) {
+	if q.other != nil {
+		q.other(f)
+		return
+	}
+	s := stat{path: q.path, asked: q.asked}
+	if q.dir != nil {
+		s.attr, s.fp, s.err = q.dir.Lstat(q.name)
+	} else {
+		s.attr, s.fp, s.err = h.Lstat(q.path)
+	}
+	f.stats = append(f.stats, s)
 }
 
 // ask ends a try with a question to the host.
-func (t *tx) ask(question func(*facts)) error {
-	t.question = question
+func (t *tx) ask(other func(*facts)) error {
+	t.question = question{open: true, other: other}
 	return errAsk
 }
 
@@ -124,7 +152,7 @@ type hostFile struct {
 	err  error
 }
 
-// close closes what no step has taken.
+// close closes what no step has taken, and forgets everything.
 func (f *facts) close() {
 	for _, d := range f.dirs {
 		if d.dir != nil {
@@ -136,31 +164,22 @@ func (f *facts) close() {
 			h.file.Close()
 		}
 	}
+	clear(f.objects)
+	clear(f.dirs)
+	clear(f.files)
+	*f = facts{f.stats[:0], f.objects[:0], f.dirs[:0], f.files[:0], f.watched[:0]}
 }
 
 // lstat asks the host what is at a path of the base.
-func (t *tx) lstat(path string) (stat, error) {
-	if s := t.known.stat(path); s != nil {
-		return *s, nil
-	}
-	host := t.host
-	return stat{}, t.askStat(path, func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return host.Lstat(path) })
-}
+func (t *tx) lstat(path string) (stat, error) { return t.lstatIn(nil, path, "") }
 
-// lstatIn is lstat by way of the directory, which is open.
+// lstatIn is lstat of a name in a directory, which may be open: that is quicker.
 func (t *tx) lstatIn(dir *HostDir, path, name string) (stat, error) {
 	if s := t.known.stat(path); s != nil {
 		return *s, nil
 	}
-	return stat{}, t.askStat(path, func() (sqlvfs.Attr, sqlvfs.Fingerprint, error) { return dir.Lstat(name) })
-}
-
-func (t *tx) askStat(path string, lstat func() (sqlvfs.Attr, sqlvfs.Fingerprint, error)) error {
-	asked := t.clock()
-	return t.ask(func(f *facts) {
-		attr, fp, err := lstat()
-		f.stats = append(f.stats, stat{path, attr, fp, err, asked})
-	})
+	t.question = question{open: true, path: path, dir: dir, name: name, asked: t.clock()}
+	return stat{}, errAsk
 }
 
 func (f *facts) stat(path string) *stat {
