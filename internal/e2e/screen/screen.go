@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -70,7 +71,13 @@ func Start(t *testing.T, cmd *exec.Cmd) *Screen {
 	s.Cmd.Env = append(cmd.Environ(), "TERM=xterm-256color", "HISTFILE=/dev/null")
 	s.Cmd.Stdin, s.Cmd.Stdout, s.Cmd.Stderr = tty, tty, tty
 	s.Cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
-	if err := s.Cmd.Start(); err != nil {
+	// A shell ignores these for what it runs in the background, such as this test, and programs keep what is ignored
+	// (POSIX, Shell Command Language, 2.12). What is caught is as at first for another program.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, unix.SIGINT, unix.SIGQUIT)
+	err = s.Cmd.Start()
+	signal.Stop(caught)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
