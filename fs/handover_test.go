@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/riverlytech/art/internal/fusemount"
-	"github.com/riverlytech/art/sqlvfs"
 )
 
 // held is a file system in which a lookup of "held..." waits for one of "other...".
@@ -31,25 +29,8 @@ func (h *held) Lookup(parent Ino, name string) (Entry, error) {
 
 // An operation that has to wait for the host holds up nobody else, whatever it is.
 func TestWhoWaitsHoldsUpNobody(t *testing.T) {
-	store, err := sqlvfs.Open(filepath.Join(t.TempDir(), "a.db"), sqlvfs.Options{Create: true, Root: rootAttr()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	overlay, err := NewOverlay(OverlayOptions{Store: store})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	fd, err := fusemount.Mount(dir, fusemount.Options{Source: "art"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fsys := &held{overlay, make(chan struct{}, 1)}
-	mounted, err := Serve(fd, fsys, t.Errorf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fsys := &held{others: make(chan struct{}, 1)}
+	dir, mounted := serveWith(t, func(overlay FileSystem) FileSystem { fsys.FileSystem = overlay; return fsys })
 	if err := os.Mkdir(dir+"/d", 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -228,3 +228,26 @@ func (m *mounted) names(t *testing.T, path string) string {
 	}
 	return strings.Join(names, " ")
 }
+
+// serveWith mounts an overlay without a base, with what stands between it and the kernel.
+func serveWith(t *testing.T, between func(FileSystem) FileSystem) (dir string, mounted *Mounted) {
+	t.Helper()
+	store, err := sqlvfs.Open(filepath.Join(t.TempDir(), "a.db"), sqlvfs.Options{Create: true, Root: rootAttr()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	overlay, err := NewOverlay(OverlayOptions{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	fd, err := fusemount.Mount(dir, fusemount.Options{Source: "art"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mounted, err = Serve(fd, between(overlay), t.Errorf); err != nil {
+		t.Fatal(err)
+	}
+	return dir, mounted
+}

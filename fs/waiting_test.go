@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/fusemount"
-	"github.com/riverlytech/art/sqlvfs"
 )
 
 // slow is a file system in which reads wait.
@@ -35,25 +33,8 @@ func (s *slow) Read(ino Ino, p []byte, off int64) (int, error) {
 
 // However many threads read, so many requests have their memory at once; the others come later.
 func TestRequestsInMemoryAreBounded(t *testing.T) {
-	store, err := sqlvfs.Open(filepath.Join(t.TempDir(), "a.db"), sqlvfs.Options{Create: true, Root: rootAttr()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	overlay, err := NewOverlay(OverlayOptions{Store: store})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	fd, err := fusemount.Mount(dir, fusemount.Options{Source: "art"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fsys := &slow{FileSystem: overlay, release: make(chan struct{})}
-	mounted, err := Serve(fd, fsys, t.Errorf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fsys := &slow{release: make(chan struct{})}
+	dir, mounted := serveWith(t, func(overlay FileSystem) FileSystem { fsys.FileSystem = overlay; return fsys })
 	answerPoll(t, dir)
 	const threads = 3 * maxHeavy
 	for i := range threads {
