@@ -4,9 +4,7 @@ package agents
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -96,15 +94,11 @@ func pinned(name string) string {
 // host as it was, and do the same in a second workspace, by itself. It prints the versions, and the time from the start to the
 // first prompt that reaches the model beside the host's: the median of ART_TEST_AGENTS_RUNS (1).
 func TestAgents(t *testing.T) {
-	dir := os.Getenv("ART_TEST_AGENTS")
-	if dir == "" {
-		t.Skip("ART_TEST_AGENTS names no directory with agents: make test-agents installs them, and runs this")
-	}
+	dir := installed(t)
 	runs := 1
 	if n, err := strconv.Atoi(os.Getenv("ART_TEST_AGENTS_RUNS")); err == nil && n > 0 {
 		runs = n
 	}
-	onPath(t)
 	table := []string{fmt.Sprintf("%-9s %-8s %-7s %12s %12s", "agent", "version", "layout", "in art", "on the host")}
 	for _, a := range all {
 		for _, l := range a.layouts {
@@ -119,11 +113,7 @@ func TestAgents(t *testing.T) {
 
 // TestLogin has a login in one workspace hold in another.
 func TestLogin(t *testing.T) {
-	dir := os.Getenv("ART_TEST_AGENTS")
-	if dir == "" {
-		t.Skip("ART_TEST_AGENTS names no directory with agents")
-	}
-	onPath(t)
+	dir := installed(t)
 	codex := all[slices.IndexFunc(all, func(a agent) bool { return a.name == "codex" })]
 	tr := newTrial(t, codex, node[0], dir)
 	if got := tr.art(tr.workspace(), "run", "-q", "--preset", "codex", "sh", "-c", "echo sk-of-the-test-123 | codex login --with-api-key; codex login status"); !strings.Contains(got, "sk-of-th") {
@@ -134,18 +124,24 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// onPath has the programs under test found.
-func onPath(t *testing.T) {
+// installed returns the directory with the agents, and has the programs under test found.
+func installed(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("ART_TEST_AGENTS")
+	if dir == "" {
+		t.Skip("ART_TEST_AGENTS names no directory with agents: make test-agents installs them, and runs this")
+	}
 	if bin := os.Getenv("ART_TEST_BIN"); bin != "" {
 		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	}
+	return dir
 }
 
 // TestReadme holds the versions that README.md says have passed to those that are tried.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("../../../README.md")
-	if errors.Is(err, fs.ErrNotExist) && os.Getenv("ART_TEST_AGENTS") != "" {
-		t.Skip(err) // make test-agents runs the compiled test elsewhere
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, a := range all {
 		if row := "`art " + a.name + "` | " + pinned(a.name) + " |"; !strings.Contains(string(text), row) {

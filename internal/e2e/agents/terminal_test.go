@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -34,11 +33,7 @@ var faces = map[string]face{
 // TestTerminal has each agent that has a terminal interface suspended, continued on a screen of another size, and given words by
 // pasting, as a job of a shell.
 func TestTerminal(t *testing.T) {
-	dir := os.Getenv("ART_TEST_AGENTS")
-	if dir == "" {
-		t.Skip("ART_TEST_AGENTS names no directory with agents")
-	}
-	onPath(t)
+	dir := installed(t)
 	for _, a := range all {
 		f, ok := faces[a.name]
 		if !ok {
