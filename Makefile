@@ -65,8 +65,8 @@ test-agents: ## Install six real agents below .build/agents, and run each in art
 # qemu-user stands in for a machine, but neither for its kernel (version 7 knows no
 # openat2, and nothing of ptrace) nor for programs that a test starts. What differs
 # between architectures, the numbers and arguments of system calls, is among these.
-ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/sandbox/seccomp ./internal/sandbox/wire \
-	./internal/sync/held ./internal/sync/patch ./internal/sync/quote \
+ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/seccomp ./internal/sandbox/wire \
+	./internal/reconcile/held ./internal/reconcile/patch ./internal/quote \
 	$(addprefix ./internal/trace/,callset decode filter output policy redact report sysnum)
 NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall
 test-arm64: ## Vet for arm64, and run the tests that qemu-user can

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 

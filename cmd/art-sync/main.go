@@ -19,7 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/sync"
+	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/libexec"
 )
@@ -53,7 +53,7 @@ func run(args []string) int {
 	switch {
 	case err == nil:
 		return cli.OK
-	case errors.As(err, new(usageError)), errors.As(err, new(sync.PathError)):
+	case errors.As(err, new(usageError)), errors.As(err, new(reconcile.PathError)):
 		cli.Fail(prog, err)
 		return cli.ExitUsage
 	}
@@ -64,7 +64,7 @@ func run(args []string) int {
 	switch {
 	case errors.As(err, new(troubleError)):
 		return cli.ExitTrouble
-	case errors.Is(err, sync.ErrConflicts):
+	case errors.Is(err, reconcile.ErrConflicts):
 		return cli.ExitConflicts
 	}
 	return cli.ExitError
@@ -78,12 +78,12 @@ type troubleError struct{ error }
 
 func (e troubleError) Unwrap() error { return e.error }
 
-func diff(ctx context.Context, opt sync.Options) error {
+func diff(ctx context.Context, opt reconcile.Options) error {
 	opt.Colour = opt.StdoutTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	opt.Pager = opt.StdoutTerminal
 	// Who leaves the pager early has seen enough: that is no reason to die.
 	signal.Ignore(unix.SIGPIPE)
-	differ, err := sync.Diff(ctx, opt)
+	differ, err := reconcile.Diff(ctx, opt)
 	switch {
 	case err != nil:
 		return troubleError{err}
@@ -108,7 +108,7 @@ func dispatch(ctx context.Context, args []string) error {
 		}
 		return wrongUsage(prog, errors.New("no command was given"))
 	}
-	for name, do := range map[string]func(context.Context, sync.Options) error{"push": sync.Push, "pull": sync.Pull, "diff": diff, "reset": sync.Reset} {
+	for name, do := range map[string]func(context.Context, reconcile.Options) error{"push": reconcile.Push, "pull": reconcile.Pull, "diff": diff, "reset": reconcile.Reset} {
 		c, err := newSubcommand(name, do)
 		if err != nil {
 			return err
@@ -133,8 +133,8 @@ func dispatch(ctx context.Context, args []string) error {
 	return root.Run(ctx)
 }
 
-func newSubcommand(name string, do func(context.Context, sync.Options) error) (*ffcli.Command, error) {
-	opt := sync.Options{
+func newSubcommand(name string, do func(context.Context, reconcile.Options) error) (*ffcli.Command, error) {
+	opt := reconcile.Options{
 		Dir: ".", Umask: umask, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Total: true,
 		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
@@ -181,12 +181,12 @@ func newSubcommand(name string, do func(context.Context, sync.Options) error) (*
 // summaryCommand is what art calls at the end of a session: it prints in a few words how the
 // workspace in the database differs from the host's, or nothing.
 func summaryCommand() *ffcli.Command {
-	var opt sync.Options
+	var opt reconcile.Options
 	fs := newFlagSet("summary")
 	fs.StringVar(&opt.Dir, "m", ".", "")
 	fs.StringVar(&opt.DB, "d", "", "")
 	return &ffcli.Command{Name: "summary", FlagSet: fs, Exec: func(ctx context.Context, _ []string) error {
-		sum, err := sync.Summarize(ctx, opt)
+		sum, err := reconcile.Summarize(ctx, opt)
 		if err != nil {
 			return fmt.Errorf("compare the workspace with the host: %w", err)
 		}
@@ -195,7 +195,7 @@ func summaryCommand() *ffcli.Command {
 	}}
 }
 
-func longFlags(fs *flag.FlagSet, command string, opt *sync.Options, agent *string) {
+func longFlags(fs *flag.FlagSet, command string, opt *reconcile.Options, agent *string) {
 	fs.StringVar(agent, "agent", *agent, "")
 	fs.StringVar(&opt.Dir, "mount", opt.Dir, "")
 	fs.StringVar(&opt.Dir, "workspace", opt.Dir, "")
@@ -213,9 +213,9 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options, agent *strin
 	}
 	switch command {
 	case "diff":
-		fs.Var(form{&opt.Form, sync.Patch}, "patch", "")
-		fs.Var(form{&opt.Form, sync.Stat}, "stat", "")
-		fs.Var(form{&opt.Form, sync.JSON}, "json", "")
+		fs.Var(form{&opt.Form, reconcile.Patch}, "patch", "")
+		fs.Var(form{&opt.Form, reconcile.Stat}, "stat", "")
+		fs.Var(form{&opt.Form, reconcile.JSON}, "json", "")
 	case "pull":
 		fs.BoolVar(&opt.Verbose, "verbose", opt.Verbose, "")
 		fs.BoolVar(&opt.Pick, "pick", opt.Pick, "")
@@ -226,8 +226,8 @@ func longFlags(fs *flag.FlagSet, command string, opt *sync.Options, agent *strin
 
 // form is a flag that chooses how differences are shown; the last one counts.
 type form struct {
-	chosen *sync.Form
-	what   sync.Form
+	chosen *reconcile.Form
+	what   reconcile.Form
 }
 
 func (f form) String() string { return "" }
@@ -240,7 +240,7 @@ func (f form) Set(s string) error {
 	case on:
 		*f.chosen = f.what
 	case *f.chosen == f.what:
-		*f.chosen = sync.Names
+		*f.chosen = reconcile.Names
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/preset"
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // Options say how to make and show agents, and what may be done to them.

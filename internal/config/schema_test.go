@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // object is the part of a schema that says what keys there are.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostdir"
-	"github.com/riverlytech/art/internal/sync/patch"
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/internal/reconcile/patch"
 )
 
 // maxShown bounds the files that are compared line by line, in bytes.

@@ -15,7 +15,7 @@ import (
 	"github.com/riverlytech/art/internal/hostdir"
 	"github.com/riverlytech/art/internal/locate"
 	"github.com/riverlytech/art/internal/private"
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/quote"
 )
 
 // maxSeed bounds what is copied at a time, in bytes and in files.

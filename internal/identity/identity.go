@@ -21,7 +21,7 @@ import (
 	"path/filepath"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 

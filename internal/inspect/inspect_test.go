@@ -14,7 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/sync"
+	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -41,7 +41,7 @@ func sample(t *testing.T, sql string) (s *sqlvfs.Store, ws string) {
 	} {
 		must(t, os.Symlink(target, filepath.Join(ws, link)))
 	}
-	must(t, sync.Push(t.Context(), sync.Options{Dir: ws, DB: db, Quiet: true, Stdout: io.Discard, Stderr: os.Stderr}))
+	must(t, reconcile.Push(t.Context(), reconcile.Options{Dir: ws, DB: db, Quiet: true, Stdout: io.Discard, Stderr: os.Stderr}))
 	if sql != "" {
 		c, err := sqlite3.Open(db)
 		must(t, err)

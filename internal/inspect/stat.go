@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"path"
 
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 

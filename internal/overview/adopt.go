@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/sync/quote"
+	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/sync"
+	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -44,7 +44,7 @@ type besides struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// difference is what Status needs of a line that sync.Diff writes.
+// difference is what Status needs of a line that reconcile.Diff writes.
 type difference struct {
 	Status, Path, From, Kind, Why string
 	Bytes                         []byte `json:"path_bytes"`
@@ -86,7 +86,7 @@ func (s *status) compare(ctx context.Context, stderr io.Writer) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, err := sync.Diff(ctx, sync.Options{Dir: s.Workspace, DB: s.Database, Form: sync.JSON, Stdout: w, Stderr: stderr})
+		_, err := reconcile.Diff(ctx, reconcile.Options{Dir: s.Workspace, DB: s.Database, Form: reconcile.JSON, Stdout: w, Stderr: stderr})
 		w.CloseWithError(io.EOF)
 		done <- err
 	}()

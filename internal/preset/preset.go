@@ -16,7 +16,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/hostdir"
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // Preset is one of them.

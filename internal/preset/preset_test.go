@@ -8,7 +8,7 @@ import (
 
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/hold"
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // What comes with art can be read, and says what people want to know.

@@ -17,8 +17,8 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/dotenv"
 	"github.com/riverlytech/art/internal/locate"
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
 	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // loadAgent reads the agent that the options name, and leaves to it what they do not say: the preset, the mode and the

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/trace/sysnum"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/riverlytech/art/internal/config"
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // settle returns the settings of the session that o asks for, and its workspace,

@@ -14,8 +14,8 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/preset"
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
 	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // merged returns the user's settings with those of the workspace, as far as they are

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/riverlytech/art/internal/sync/held"
+	"github.com/riverlytech/art/internal/reconcile/held"
 )
 
 //go:generate go run ./generate
@@ -15,7 +15,7 @@ const HeldPage = "art.7"
 
 // The table is between these lines of it.
 const (
-	heldBegin = `.\" begin of what go generate writes from internal/sync/held/table.go`
+	heldBegin = `.\" begin of what go generate writes from internal/reconcile/held/table.go`
 	heldEnd   = `.\" end of it`
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/riverlytech/art/internal/sync/held"
+	"github.com/riverlytech/art/internal/reconcile/held"
 )
 
 // TestHeldTable holds the table of what pull holds back in art(7) to the one in package held.

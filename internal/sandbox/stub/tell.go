@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/sandbox/seccomp"
+	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/trace/filter"
 	"github.com/riverlytech/art/libexec"
 )

@@ -1,0 +1,224 @@
+package reconcile
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/reconcile/classify"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Names that are hard links of each other, on one of the sides, are one object: what is decided about the
+// content of one holds for all.
+//
+// A host file with several names is one inode in the guest too. When the guest changes it under one
+// name, the database has a row for that name alone; the others still show through from the host,
+// and show the change. Replacing one name on the host would tear them apart: so the others become
+// names of the new file.
+
+// gatherLinks finds the names that show through of files that the guest wrote to, in one walk over the
+// workspace, and has names of one object share what is in conflict.
+func (p *planner) gatherLinks(root *item) error {
+	first := map[object]*item{}
+	for _, a := range p.items {
+		if a.node == nil || !a.attr.IsRegular() || a.attr.Nlink < 2 && (a.there == 0 || a.host.Nlink < 2) {
+			continue
+		}
+		if o := a.node.Origin; o != nil && o.Base == p.name && p.sameTree && rewritten(a) {
+			first[object{o.Dev, o.Fingerprint.Ino}] = a
+		}
+	}
+	if len(first) > 0 {
+		if err := p.gatherNames(root, ".", first); err != nil {
+			return err
+		}
+	}
+	p.keepLast()
+	p.shareConflicts()
+	return nil
+}
+
+// rewritten tells whether the host's file is to be replaced, or would be but for a conflict.
+func rewritten(a *item) bool {
+	d := a.decision
+	return !a.gone() && (d.Pull() || d.Conflict())
+}
+
+// gatherNames finds the host's names of files that the guest sees.
+func (p *planner) gatherNames(root *item, rel string, first map[object]*item) error {
+	d, err := p.host.read(rel)
+	var names []string
+	if err == nil {
+		names, err = d.names()
+	}
+	if err != nil {
+		p.settle.lacking(&item{path: rel}, err)
+	}
+	var below []string
+	for _, name := range names {
+		if err := p.interrupted(); err != nil {
+			d.close()
+			return err
+		}
+		st, err := d.stat(name)
+		at := join(rel, name)
+		if err != nil || skipped(at) != "" || d.hasDatabase(name, &st) {
+			continue
+		}
+		if kind(st.Mode) == unix.S_IFDIR {
+			below = append(below, at)
+			continue
+		}
+		f := first[objectOf(&st)]
+		if f == nil || f.path == at {
+			continue
+		}
+		if n, from := p.guestAt(at); n != nil || from != at {
+			continue
+		}
+		a := &item{path: at, in: root, attr: f.attr, link: f}
+		p.meet(a, &st)
+		a.decision = f.decision
+		if o := f.node.Origin; o.Fingerprint.Size != st.Size || o.Fingerprint.Mtime != timespec(st.Mtim) {
+			a.decision.Content, a.decision.Host = classify.Conflict, classify.Written
+		}
+		p.items = append(p.items, a)
+	}
+	d.close()
+	for _, at := range below {
+		if err := p.gatherNames(root, at, first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shareConflicts has a conflict about the content of a file hold for all of its names whose content would
+// change.
+func (p *planner) shareConflicts() {
+	rows, objects := map[sqlvfs.Ino][]*item{}, map[object][]*item{}
+	var todo []*item
+	for _, a := range p.items {
+		if a.gone() || !a.attr.IsRegular() {
+			continue
+		}
+		if n := a.row(); n != nil && a.attr.Nlink > 1 {
+			rows[n.Ino] = append(rows[n.Ino], a)
+		}
+		if a.there == unix.S_IFREG && a.host.Nlink > 1 {
+			objects[object{a.now.Dev, a.now.Ino}] = append(objects[object{a.now.Dev, a.now.Ino}], a)
+		}
+		if d := a.decision; d.Kind == classify.Conflict || d.Content == classify.Conflict {
+			a.conflict = cmp.Or(a.conflict, p.why(a))
+			todo = append(todo, a)
+		}
+	}
+	for _, names := range rows {
+		p.shareAttributes(names)
+	}
+	for len(todo) > 0 {
+		a := todo[0]
+		todo = todo[1:]
+		var names []*item
+		if n := a.row(); n != nil {
+			names = append(names, rows[n.Ino]...)
+		}
+		names = append(names, objects[object{a.now.Dev, a.now.Ino}]...)
+		for _, b := range names {
+			if d := &b.decision; b.conflict == "" && (d.Kind == classify.Guest || d.Content == classify.Guest) {
+				b.conflict, d.Content = a.conflict, classify.Conflict
+				todo = append(todo, b)
+			}
+		}
+	}
+}
+
+// keepLast makes a conflict of what would take away the last name of a file on the host, one with several names
+// of which each side has removed or replaced some: neither meant to give up the content.
+func (p *planner) keepLast() {
+	rows := map[sqlvfs.Ino][]*item{}
+	for _, a := range p.items {
+		if n := a.row(); n != nil {
+			rows[n.Ino] = append(rows[n.Ino], a)
+		}
+	}
+	for _, a := range p.items {
+		d := &a.decision
+		if a.there != unix.S_IFREG || a.host.Nlink > 1 || a.was == nil || d.Kind != classify.Guest && d.Content != classify.Guest {
+			continue
+		}
+		n := p.tree.Node(a.was.Row)
+		if n == nil {
+			n = p.origins[a.path]
+		}
+		if n != nil && n != a.row() && n.Attr.IsRegular() && n.Attr.Nlink > 0 && !p.livesOn(n, a, rows[n.Ino]) {
+			a.conflict = manyNames
+			if d.Kind == classify.Guest {
+				d.Kind = classify.Conflict
+			} else {
+				d.Content = classify.Conflict
+			}
+		}
+	}
+}
+
+// livesOn tells whether what both sides had at a's path, of which the guest has removed this name, stays under
+// another one, or was given up by the guest, which has written to it.
+func (p *planner) livesOn(n *sqlvfs.Node, a *item, names []*item) bool {
+	another := func(at string) bool { return at != a.path }
+	switch {
+	case p.named[n.Ino] == 0:
+		return false
+	case !slices.ContainsFunc(p.basePaths(n.Ino), another) && (n.Origin == nil || !another(n.Origin.Path)):
+		return true // it had this name alone
+	case slices.ContainsFunc(names, func(b *item) bool { return b.decision.Guest&classify.Written != 0 }):
+		return true
+	case len(names) > 0 && !slices.ContainsFunc(names, func(b *item) bool {
+		return b.decision.Kind != classify.Host && b.decision.Content != classify.Host
+	}):
+		return false
+	}
+	b := &item{path: a.path, there: a.there, host: a.host, now: a.now}
+	b.has(n)
+	same, err := p.equalContent(b)
+	return err == nil && same
+}
+
+// basePaths returns the paths that have a baseline of a row.
+func (p *planner) basePaths(ino sqlvfs.Ino) []string {
+	if p.pathsOf == nil {
+		p.pathsOf = map[sqlvfs.Ino][]string{}
+		for at, b := range p.base {
+			p.pathsOf[b.Row] = append(p.pathsOf[b.Row], at)
+		}
+	}
+	return p.pathsOf[ino]
+}
+
+const manyNames = "it has several names, of which each side has removed others"
+
+// shareAttributes gives a row's new names what the host has changed of the object beside its content.
+func (p *planner) shareAttributes(names []*item) {
+	for _, a := range names {
+		d := a.decision
+		if a.there != unix.S_IFREG || d.Mode != classify.Host && d.Owner != classify.Host && d.Xattrs != classify.Host {
+			continue
+		}
+		for _, b := range names {
+			if b.there == 0 {
+				b.decision.Mode, b.decision.Owner, b.decision.Xattrs = d.Mode, d.Owner, d.Xattrs
+				p.mergeAttributes(b, a)
+			}
+		}
+	}
+}
+
+// row returns the row that an item shows, if any.
+func (a *item) row() *sqlvfs.Node {
+	if a.link != nil {
+		return a.link.node
+	}
+	return a.node
+}

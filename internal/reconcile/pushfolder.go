@@ -1,0 +1,86 @@
+package reconcile
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/reconcile/classify"
+)
+
+// folder decides about a directory of the host, and stores what changed of its own attributes.
+func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
+	d.hidden, d.live, d.left = d.in.hidden, d.in.live, d.in.left
+	b := p.base[d.rel]
+	if b != nil && b.Row != 0 && kind(b.Mode) == unix.S_IFDIR && b.Mode == st.Mode && !d.hidden {
+		return nil // its times follow from its entries
+	}
+	a, hidden, err := p.at(d.rel, st)
+	if err != nil {
+		return err
+	}
+	isDir := a.node != nil && a.node.Attr.IsDir()
+	hidden = hidden && a.was == nil && !d.in.fresh
+	n := p.origins[d.rel]
+	switch {
+	case isDir:
+		d.hidden, d.live = false, false
+	case n != nil && a.node == nil && n.Attr.IsDir():
+		d.hidden, d.live = true, true // the guest has renamed it
+		return nil
+	case d.live && a.was == nil:
+		return nil
+	case a.was != nil && kind(a.was.Mode) == unix.S_IFDIR || hidden || d.hidden:
+		d.hidden, d.live = true, false // the guest has removed or replaced it; its files tell the rest
+		return nil
+	}
+	d.fresh = !isDir
+	if !p.limit.Has(d.rel) {
+		return nil // it is made when it is to hold something
+	}
+	base, host, guest := p.states(a, a.node == nil && a.was != nil)
+	a.decision = classify.Classify(base, host, guest)
+	f := &found{item: a, at: d.rel}
+	p.settleAll([]*found{f})
+	if f.left || f.decision.Mode == classify.Guest {
+		d.hidden, d.live, d.left = d.hidden || !isDir, d.live || !isDir, d.left || !isDir
+		return nil
+	}
+	return p.putDir(d, st)
+}
+
+// ensure finds a directory's row, or makes it where the guest has none and it is to hold something.
+func (p *pusher) ensure(d *folder) error {
+	if d.in == nil {
+		return nil
+	}
+	if err := p.ensure(d.in); err != nil {
+		return err
+	}
+	if err := p.resolve(d); err != nil || d.row != nil || p.opt.DryRun {
+		return err
+	}
+	st, err := p.host.stat(d.rel)
+	if err != nil {
+		return err
+	}
+	d.hidden, d.live = false, false
+	return p.putDir(d, &st)
+}
+
+// resolve finds a directory's row.
+func (p *pusher) resolve(d *folder) error {
+	if d.looked || d.row != nil || d.in == nil {
+		return nil
+	}
+	if err := p.resolve(d.in); err != nil || d.in.row == nil {
+		return err
+	}
+	d.looked = true
+	if p.late && !slices.Contains(p.reopened, d) {
+		p.reopened = append(p.reopened, d)
+	}
+	var err error
+	d.row, err = p.existing(d.in.row, d.name, unix.S_IFDIR)
+	return err
+}

@@ -1,0 +1,143 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/reconcile/rows"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// A row of which some content is the host's refers to one version of a host file. Before anything is
+// compared, it is made to refer to the version that is there now, if that will do (see package fs,
+// follow.go): it has the same content, by its hash, or all of the row's content is the host's, or a pull
+// that was killed has made it of the one that was there (inplace.go).
+
+// referred is a row that refers to another version now.
+type referred struct {
+	*sqlvfs.Node
+	was  sqlvfs.Fingerprint // what it referred to
+	same bool               // the content is the same
+}
+
+// refer brings the rows of a workspace up to date with the host's files, and returns those that it did. In a
+// store that is read-only, they are not.
+func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]referred, error) {
+	var nameless []sqlvfs.Ino
+	list, err := sqlvfs.Query(s, func(tx *sqlvfs.Tx) (list []*sqlvfs.Node, err error) {
+		if nameless, err = tx.Nameless(workspace); err == nil {
+			list, err = tx.Dependents(workspace)
+		}
+		return list, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var done []referred
+	for _, n := range list {
+		st, err := h.stat(n.Origin.Path)
+		now := fingerprintOf(&st)
+		switch {
+		case err != nil || kind(st.Mode) != unix.S_IFREG:
+			continue // planning will say what is missing
+		case slices.Contains(nameless, n.Ino):
+			continue // it tells what the guest has seen of what it removed
+		case now == n.Origin.Fingerprint && n.Origin.Until != 0:
+			done = append(done, referred{n, now, true}) // a session has come upon it
+			continue
+		case now == n.Origin.Fingerprint || !referable(ctx, h, n, &st):
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, errInterrupted
+		}
+		r := referred{n, n.Origin.Fingerprint, !n.Follows()}
+		referTo(n, &st)
+		done = append(done, r)
+		if s.ReadOnly() {
+			continue
+		}
+		if err := setOrigin(s, n); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
+}
+
+// referTo makes a row refer to another version of a file.
+func referTo(n *sqlvfs.Node, st *unix.Stat_t) {
+	o := *n.Origin
+	if n.Follows() {
+		if o.Size != st.Size || o.Mtime != timespec(st.Mtim) {
+			n.Attr.Size, n.Attr.Mtime = st.Size, timespec(st.Mtim)
+		}
+		o.Limit, o.Hash = st.Size, ""
+	}
+	o.Fingerprint = fingerprintOf(st)
+	n.Origin = &o
+}
+
+func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
+	return rows.Of(s).With(n.Ino, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
+		row.Attr.Size, row.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
+		tx.SetOrigin(row, n.Origin)
+		return nil
+	})
+}
+
+// referable tells whether a row may refer to the version of a file that the host has now.
+func referable(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bool {
+	o, now := n.Origin, fingerprintOf(st)
+	switch {
+	case n.Follows() || o.Patched(now, n.Attr.Size):
+		return true
+	case o.Size != now.Size:
+		return false
+	case o.Hash == "":
+		// Its change time alone moves when it gets another name or mode.
+		return o.Dev == now.Dev && o.Fingerprint.Ino == now.Ino && o.Mtime == now.Mtime
+	}
+	f, err := h.openFile(o.Path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if hash, err := (&content{ReaderAt: f, size: now.Size}).hash(ctx); err != nil || string(hash) != o.Hash {
+		return false
+	}
+	after, err := hostdir.Stat(f)
+	return err == nil && fingerprintOf(&after) == now
+}
+
+// rebase has what both sides last agreed about be the versions that rows refer to now.
+func rebase(tx *sqlvfs.Tx, tree sqlvfs.Tree, base map[string]*sqlvfs.Baseline, list []referred) {
+	for _, r := range list {
+		at := r.Origin.Path
+		b := base[at]
+		patched := r.Origin.Until != 0
+		if b == nil || !r.same || b.Fingerprint != r.was && !patched {
+			continue
+		}
+		now := *b
+		now.Fingerprint = r.Origin.Fingerprint
+		if patched {
+			now.Hash = nil
+		}
+		base[at] = &now
+		if !tx.ReadOnly() {
+			tx.SetBaseline(tree, at, &now)
+		}
+	}
+}
+
+// newer returns the rows by their numbers, for who has read them before.
+func newer(list []referred) map[sqlvfs.Ino]*sqlvfs.Node {
+	nodes := map[sqlvfs.Ino]*sqlvfs.Node{}
+	for _, r := range list {
+		nodes[r.Ino] = r.Node
+	}
+	return nodes
+}
