@@ -3,6 +3,7 @@ package fs
 import (
 	"syscall"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -19,11 +20,11 @@ func (t *tx) copyUp(n *node) error {
 	switch {
 	case err != nil:
 		return err
-	case (now.err != nil || !sameObject(now.fp, n.fp)) && n.repath():
+	case (now.err != nil || !hostfs.SameObject(now.fp, n.fp)) && n.repath():
 		return t.copyUp(n)
 	case now.err != nil:
 		return now.err
-	case !sameObject(now.fp, n.fp):
+	case !hostfs.SameObject(now.fp, n.fp):
 		return syscall.ESTALE
 	}
 	parent, attr := n.parent, now.attr

@@ -4,6 +4,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -120,7 +121,7 @@ func (t *tx) invalidateStale(n *node) error {
 
 // isObject tells whether the host speaks of an untouched node's object.
 func (n *node) isObject(attr sqlvfs.Attr, fp sqlvfs.Fingerprint) bool {
-	return sameObject(n.fp, fp) && (n.attr.Mode^attr.Mode)&syscall.S_IFMT == 0
+	return hostfs.SameObject(n.fp, fp) && (n.attr.Mode^attr.Mode)&syscall.S_IFMT == 0
 }
 
 // expireList sees to it that the kernel does not keep a directory's list for longer than BaseTTL if nothing tells of

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // tree is what a program can do to a tree of files. Paths are relative to the root, whose own path
@@ -50,8 +52,7 @@ func statEntry(st *unix.Stat_t, err error) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	attr, _ := fromStat(st)
-	return Entry{Ino: Ino(st.Ino), Attr: attr}, nil
+	return Entry{Ino: Ino(st.Ino), Attr: hostfs.Attr(st)}, nil
 }
 
 func (d directory) lstat(path string) (Entry, error) {

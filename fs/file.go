@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -67,7 +68,7 @@ func (t *tx) openUntouched(n *node) (*opened, error) {
 	if err == errAsk {
 		return nil, err
 	}
-	if (err != nil || !sameObject(n.fp, f.Fingerprint)) && n.repath() {
+	if (err != nil || !hostfs.SameObject(n.fp, f.Fingerprint)) && n.repath() {
 		if err == nil {
 			t.closeBase(f, true)
 		}
@@ -113,7 +114,7 @@ func (t *tx) checkVersion(n *node, f *opened) error {
 	if n.fp == f.Fingerprint {
 		return nil
 	}
-	if n.in != nil || n.gone || !sameObject(n.fp, f.Fingerprint) && n.content != (sqlvfs.Fingerprint{}) {
+	if n.in != nil || n.gone || !hostfs.SameObject(n.fp, f.Fingerprint) && n.content != (sqlvfs.Fingerprint{}) {
 		return syscall.ESTALE // the kernel may have parts of another file, which must not be mixed
 	}
 	t.refreshNode(n, f.attr, f.Fingerprint)
@@ -254,6 +255,3 @@ func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 func sameContent(a, b sqlvfs.Fingerprint) bool {
 	return a.Size == b.Size && a.Mtime == b.Mtime
 }
-
-// sameObject tells whether two fingerprints are of one object, if of different versions.
-func sameObject(a, b sqlvfs.Fingerprint) bool { return a.Dev == b.Dev && a.Ino == b.Ino }

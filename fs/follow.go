@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -103,7 +104,7 @@ func (f *HostFile) same(was *sqlvfs.Origin, size int64) bool {
 		return false
 	case was.Hash == "":
 		// Its change time alone moves when it gets another name or mode.
-		return sameObject(f.Fingerprint, was.Fingerprint) && sameContent(f.Fingerprint, was.Fingerprint)
+		return hostfs.SameObject(f.Fingerprint, was.Fingerprint) && sameContent(f.Fingerprint, was.Fingerprint)
 	}
 	hash, err := f.hash(context.Background())
 	return err == nil && hash == was.Hash

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // hidden is what a host tree leaves out, with all that lies below it: by its path, whatever the host
@@ -200,10 +202,7 @@ func (d *hiddenDir) isAt(root int) bool {
 		err := unix.Fstatat(root, d.path, &st, unix.AT_SYMLINK_NOFOLLOW)
 		return err == nil && d.object == [2]uint64{st.Dev, st.Ino}
 	}
-	fd, err := unix.Openat2(root, d.path, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	})
+	fd, err := hostfs.OpenAt(root, d.path, unix.O_PATH|unix.O_NOFOLLOW, hostfs.NoSymlinks)
 	if err != nil {
 		return false
 	}

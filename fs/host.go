@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -100,12 +101,9 @@ func (h *Host) readable(a *sqlvfs.Attr) bool {
 	return a.Mode&0o004 != 0
 }
 
-// beneath are the rules by which every path is walked (openat2(2)).
-const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
-
 // open opens a path below the root. What is hidden is not there, nor is what lies below it: an origin
 // may be there, from before it was hidden.
-func (h *Host) open(path string, flags uint64) (int, error) {
+func (h *Host) open(path string, flags int) (int, error) {
 	if h.hidden.path(path) {
 		return -1, syscall.ENOENT
 	}
@@ -115,14 +113,11 @@ func (h *Host) open(path string, flags uint64) (int, error) {
 		if cut := cut(path, moved); cut > 0 {
 			path, rest = path[:cut], path[cut+1:]
 		}
-		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: beneath}
+		last := unix.O_PATH
 		if rest == "" {
-			how.Flags = flags | unix.O_CLOEXEC | unix.O_NOFOLLOW
+			last = flags | unix.O_NOFOLLOW
 		}
-		fd, err := unix.Openat2(at, path, &how)
-		for err == unix.EAGAIN || err == unix.EINTR {
-			fd, err = unix.Openat2(at, path, &how)
-		}
+		fd, err := hostfs.OpenAt(at, path, last, hostfs.Beneath)
 		if owned {
 			unix.Close(at)
 		}
@@ -150,7 +145,7 @@ func cut(path string, each bool) int {
 
 // openQuietly opens a path for reading without moving its access time, as far as that is allowed: on
 // what belongs to the caller (O_NOATIME in open(2)).
-func (h *Host) openQuietly(path string, flags uint64) (int, error) {
+func (h *Host) openQuietly(path string, flags int) (int, error) {
 	fd, err := h.open(path, flags|unix.O_NOATIME)
 	if err == unix.EPERM {
 		return h.open(path, flags)
@@ -204,8 +199,7 @@ func (h *Host) lstatAt(fd int, dir, name string) (sqlvfs.Attr, sqlvfs.Fingerprin
 	if err != nil {
 		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, err
 	}
-	attr, fp := fromStat(&st)
-	return attr, fp, nil
+	return hostfs.Attr(&st), hostfs.Fingerprint(&st), nil
 }
 
 // Readlink returns a symbolic link's target.
@@ -215,12 +209,17 @@ func (h *Host) Readlink(path string) (string, error) {
 		return "", err
 	}
 	defer done()
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(fd, name, buf)
+	return hostfs.ReadlinkAt(fd, name)
+}
+
+// Xattrs returns an object's extended attributes that an overlay shows.
+func (h *Host) Xattrs(path string) (map[string][]byte, error) {
+	fd, err := h.open(path, unix.O_PATH)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return string(buf[:n]), nil
+	defer unix.Close(fd)
+	return hostfs.Xattrs(fd, func(name string) bool { return checkXattr(name) == nil })
 }
 
 // Open opens a regular file for reading. Anything else gives syscall.ELOOP or syscall.EINVAL, and what
@@ -262,8 +261,7 @@ func (f *HostFile) stat() (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
 	if err := unix.Fstat(f.fd, &st); err != nil {
 		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, err
 	}
-	attr, fp := fromStat(&st)
-	return attr, fp, nil
+	return hostfs.Attr(&st), hostfs.Fingerprint(&st), nil
 }
 
 // sparse tells whether the file has holes (lseek(2), SEEK_HOLE: the end counts as one).
@@ -379,26 +377,4 @@ func join(path, name string) string {
 		return name
 	}
 	return path + "/" + name
-}
-
-func fromStat(st *unix.Stat_t) (sqlvfs.Attr, sqlvfs.Fingerprint) {
-	a := sqlvfs.Attr{
-		Mode:  st.Mode,
-		Nlink: uint32(st.Nlink),
-		UID:   st.Uid,
-		GID:   st.Gid,
-		Rdev:  encodeDev(uint64(st.Rdev)),
-		Size:  st.Size,
-		Atime: sqlvfs.Timespec{Sec: int64(st.Atim.Sec), Nsec: int32(st.Atim.Nsec)},
-		Mtime: sqlvfs.Timespec{Sec: int64(st.Mtim.Sec), Nsec: int32(st.Mtim.Nsec)},
-		Ctime: sqlvfs.Timespec{Sec: int64(st.Ctim.Sec), Nsec: int32(st.Ctim.Nsec)},
-	}
-	return a, sqlvfs.Fingerprint{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: a.Mtime, Ctime: a.Ctime}
-}
-
-// encodeDev packs a device number as FUSE and the kernel's 32-bit interfaces do (new_encode_dev in
-// linux/kdev_t.h).
-func encodeDev(dev uint64) uint32 {
-	major, minor := unix.Major(dev), unix.Minor(dev)
-	return minor&0xff | major<<8 | (minor&^0xff)<<12
 }

@@ -4,6 +4,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -275,7 +276,7 @@ func (t *tx) revalidate(n *node) error {
 	if err != nil {
 		return err
 	}
-	gone := now.err == syscall.ENOENT || now.err == syscall.ENOTDIR || now.err == nil && !sameObject(now.fp, n.fp)
+	gone := now.err == syscall.ENOENT || now.err == syscall.ENOTDIR || now.err == nil && !hostfs.SameObject(now.fp, n.fp)
 	switch {
 	case gone && n.repath():
 		return t.revalidate(n)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // watches are inotify(7) watches on directories of the base, so that the kernel may keep what it
@@ -272,7 +274,7 @@ func (ws *watches) add(path string, dir *HostDir) (int32, error) {
 	if !localFS(dir.fd) {
 		return 0, errUnwatchable
 	}
-	id, err := unix.InotifyAddWatch(ws.fd, "/proc/self/fd/"+strconv.Itoa(dir.fd), watchEvents)
+	id, err := unix.InotifyAddWatch(ws.fd, hostfs.ProcPath(dir.fd), watchEvents)
 	return int32(id), err
 }
 

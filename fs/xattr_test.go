@@ -13,25 +13,24 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
 // xattrs returns all extended attributes of a file as text.
 func xattrs(t *testing.T, path string) string {
 	t.Helper()
-	names, err := grown(func(buf []byte) (int, error) { return unix.Llistxattr(path, buf) })
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	all, err := hostfs.Xattrs(fd, func(name string) bool { return !strings.HasPrefix(name, "security.selinux") })
 	if err != nil {
 		t.Fatal(err)
 	}
 	var list []string
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
-		if name == "" || strings.HasPrefix(name, "security.selinux") {
-			continue
-		}
-		value, err := grown(func(buf []byte) (int, error) { return unix.Lgetxattr(path, name, buf) })
-		if err != nil {
-			t.Fatal(name, err)
-		}
+	for name, value := range all {
 		list = append(list, fmt.Sprintf("%s=%s", name, value))
 	}
 	slices.Sort(list)

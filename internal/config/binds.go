@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // BindsFile is the path of the file of binds within a workspace: another spelling
@@ -99,11 +101,11 @@ func within(p, dir string) bool {
 // since, perhaps by a guest. A relative path lies beneath the workspace, which is open
 // as root.
 func OpenHost(root int, host string) (fd int, err error) {
-	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	rules := uint64(hostfs.NoSymlinks)
 	if !filepath.IsAbs(host) {
-		how.Resolve |= unix.RESOLVE_BENEATH
+		rules = hostfs.Beneath
 	}
-	fd, err = unix.Openat2(root, host, how)
+	fd, err = hostfs.OpenAt(root, host, unix.O_PATH, rules)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EXDEV) {
 		return -1, errors.New("a symbolic link was put on the way to it")
 	}

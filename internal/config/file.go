@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // maxFile bounds a configuration file, in bytes.
@@ -54,10 +56,7 @@ func readSettings(root *os.File, path string) (*File, error) {
 }
 
 func openTrusted(root *os.File, path string) (*os.File, error) {
-	fd, err := unix.Openat2(int(root.Fd()), path, &unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
-	})
+	fd, err := hostfs.OpenAt(int(root.Fd()), path, unix.O_RDONLY|unix.O_NONBLOCK, hostfs.Beneath)
 	name := filepath.Join(root.Name(), path)
 	switch {
 	case errors.Is(err, unix.ENOENT):

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // trustDir is the directory in the user's state with a file for each workspace whose
@@ -72,12 +73,9 @@ func OpenTrust(state, workspace string) (*Trust, error) {
 // open opens a part of the store, of which the caller is the owner and nobody else has
 // the rights in mask. No link is followed: it could lead to where a guest writes. It
 // returns nil if there is nothing.
-func (t *Trust) open(dir *os.File, name string, flags uint64, mask uint32) (*os.File, error) {
+func (t *Trust) open(dir *os.File, name string, flags int, mask uint32) (*os.File, error) {
 	path := filepath.Join(dir.Name(), name)
-	fd, err := unix.Openat2(int(dir.Fd()), name, &unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | flags,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
-	})
+	fd, err := hostfs.OpenAt(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NONBLOCK|flags, hostfs.Beneath)
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return nil, nil

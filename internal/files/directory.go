@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // Directory is a home that is a plain directory, and the files of the host's that a session has in it. What else is in it
@@ -64,12 +64,12 @@ func sameMount(a, b *os.File) bool {
 // Sweep ends what sessions that were killed have left in the home, and returns what the user should know of that.
 func (d *Directory) Sweep() (told []error) {
 	d.awaitGuests()
-	list, err := hostdir.Open(d.records, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	list, err := hostfs.Open(d.records, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil
 	}
 	defer list.Close()
-	names, _ := hostdir.Names(list)
+	names, _ := hostfs.Names(list)
 	for _, name := range names {
 		if strings.Contains(name, ".") {
 			continue // what is kept aside for a record
@@ -89,7 +89,7 @@ func (d *Directory) Sweep() (told []error) {
 // sweep ends what a session has left that was killed. The record is locked.
 func (d *Directory) sweep(r *record) []error {
 	if r.guest == "" { // it was killed before anything was done, or the record is damaged
-		if _, err := hostdir.StatAt(d.aside, d.prefix+r.file.Name()+".own"); errors.Is(err, unix.ENOENT) {
+		if _, err := hostfs.StatAt(d.aside, d.prefix+r.file.Name()+".own"); errors.Is(err, unix.ENOENT) {
 			r.remove()
 		}
 		return nil
@@ -181,18 +181,18 @@ func (d *Directory) claim(u use) (e *entry, alone bool, err error) {
 
 // parent opens the directory of a path of the home.
 func (d *Directory) parent(path string) (*os.File, error) {
-	return hostdir.Open(d.home, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
+	return hostfs.Open(d.home, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
 }
 
 // makeParent opens the directory of a path of the home, and makes what there is not of it.
 func (d *Directory) makeParent(path string) (*os.File, error) {
-	at, err := hostdir.Open(d.home, ".", unix.O_PATH|unix.O_DIRECTORY)
+	at, err := hostfs.Open(d.home, ".", unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil || filepath.Dir(path) == "." {
 		return at, err
 	}
 	for _, name := range strings.Split(filepath.Dir(path), "/") {
 		made := unix.Mkdirat(int(at.Fd()), name, 0o755)
-		next, err := hostdir.Open(at, name, unix.O_PATH|unix.O_DIRECTORY)
+		next, err := hostfs.Open(at, name, unix.O_PATH|unix.O_DIRECTORY)
 		at.Close()
 		if err == nil && made == nil && d.records == nil {
 			err = unix.Fchownat(int(next.Fd()), "", d.owner.UID, d.owner.GID, unix.AT_EMPTY_PATH)

@@ -10,14 +10,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // entry is a file of the host's in a home.
 type entry struct {
 	record *record
-	host   *hostFile  // nil: something is mounted there, or the host's directory is gone
-	tried  [2]version // what the guest and the host had when they were compared last
+	host   *hostFile             // nil: something is mounted there, or the host's directory is gone
+	tried  [2]sqlvfs.Fingerprint // what the guest and the host had when they were compared last
 }
 
 func newEntry(r *record) (*entry, error) {
@@ -51,7 +52,7 @@ func (s *side) regular() bool { return s.mode&unix.S_IFMT == unix.S_IFREG }
 
 // readSide reads what a directory has under a name. Only a regular file is opened: what else a guest has made may act.
 func readSide(dir *os.File, name string) (s side, err error) {
-	f, err := hostdir.Open(dir, name, unix.O_PATH)
+	f, err := hostfs.Open(dir, name, unix.O_PATH)
 	if errors.Is(err, unix.ENOENT) {
 		return side{}, nil
 	}
@@ -59,15 +60,15 @@ func readSide(dir *os.File, name string) (s side, err error) {
 		return side{}, err
 	}
 	defer f.Close()
-	if s.st, err = hostdir.Stat(f); err != nil {
+	if s.st, err = hostfs.Stat(f); err != nil {
 		return side{}, err
 	}
 	if s.mode = s.st.Mode; !s.regular() {
 		return s, nil
 	}
-	r, err := os.Open(hostdir.Path(f))
+	r, err := os.Open(hostfs.Path(f))
 	if err != nil {
-		return s, hostdir.Unwrap(err)
+		return s, hostfs.Unwrap(err)
 	}
 	defer r.Close()
 	if s.data, s.st, err = content(r); err == nil {
@@ -103,7 +104,7 @@ func (d *Directory) begin(e *entry, alone bool) error {
 		return err
 	}
 	defer parent.Close()
-	g, err := hostdir.StatAt(parent, e.name())
+	g, err := hostfs.StatAt(parent, e.name())
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return d.put(e, parent, &h)
@@ -112,12 +113,12 @@ func (d *Directory) begin(e *entry, alone bool) error {
 	case g.Mode&unix.S_IFMT == unix.S_IFDIR:
 		return errDirectory
 	case !alone && g.Mode&unix.S_IFMT != unix.S_IFREG:
-		return fmt.Errorf("there is a %s in its place", hostdir.KindName(g.Mode))
+		return fmt.Errorf("there is a %s in its place", hostfs.KindName(g.Mode))
 	case !alone, e.record.mode == modeOverlay && g.Mode&unix.S_IFMT == unix.S_IFREG:
 		return nil // another session follows it, or it is the guest's own
 	}
 	if err := e.record.file.Sync(); err != nil { // it says where that belongs
-		return hostdir.Unwrap(err)
+		return hostfs.Unwrap(err)
 	}
 	own := d.keep(e, "own")
 	if err := unix.Renameat2(int(parent.Fd()), e.name(), int(d.aside.Fd()), own, unix.RENAME_NOREPLACE); err != nil {
@@ -158,14 +159,14 @@ func (d *Directory) look(e *entry) {
 const moment = 20 * time.Millisecond
 
 // versions says what both sides have, and whether one of them has it for less than a moment.
-func (d *Directory) versions(e *entry) (now [2]version, young bool) {
-	of := func(dir *os.File, name string) version {
-		st, err := hostdir.StatAt(dir, name)
+func (d *Directory) versions(e *entry) (now [2]sqlvfs.Fingerprint, young bool) {
+	of := func(dir *os.File, name string) sqlvfs.Fingerprint {
+		st, err := hostfs.StatAt(dir, name)
 		if err != nil {
-			return version{}
+			return sqlvfs.Fingerprint{}
 		}
 		young = young || time.Since(time.Unix(st.Ctim.Unix())).Abs() < moment
-		return versionOf(&st)
+		return hostfs.Fingerprint(&st)
 	}
 	if parent, err := d.parent(e.record.guest); err == nil {
 		now[0] = of(parent, e.name())
@@ -211,7 +212,7 @@ func (d *Directory) agree(e *entry, killed bool) error {
 		return fmt.Errorf("write %s: %w", e.record.host, errBoth)
 	}
 	if err := e.host.write(g.data); err != nil {
-		return fmt.Errorf("write %s: %w", e.record.host, hostdir.Unwrap(err))
+		return fmt.Errorf("write %s: %w", e.record.host, hostfs.Unwrap(err))
 	}
 	return e.record.agree(g.sum)
 }

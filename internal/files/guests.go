@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // When art is killed, its locks go at once, but its guest a moment later. Until then it may write to a file that another
@@ -30,10 +30,10 @@ func (d *Directory) Began(pid int) error {
 	if d.records == nil {
 		return nil
 	}
-	fail := func(err error) error { return fmt.Errorf("note the session in the home: %w", hostdir.Unwrap(err)) }
+	fail := func(err error) error { return fmt.Errorf("note the session in the home: %w", hostfs.Unwrap(err)) }
 	name := sessionPrefix + strconv.Itoa(pid)
 	_ = unix.Unlinkat(int(d.records.Fd()), name, 0) // of a process of that number before
-	f, err := hostdir.Create(d.records, name, 0o600)
+	f, err := hostfs.Create(d.records, name, 0o600)
 	if err != nil {
 		return fail(err)
 	}
@@ -58,12 +58,12 @@ func (d *Directory) ended() {
 
 // awaitGuests waits for the guests of sessions that were killed.
 func (d *Directory) awaitGuests() {
-	list, err := hostdir.Open(d.records, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	list, err := hostfs.Open(d.records, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return
 	}
 	defer list.Close()
-	names, _ := hostdir.Names(list)
+	names, _ := hostfs.Names(list)
 	for _, name := range names {
 		number, ok := strings.CutPrefix(name, sessionPrefix)
 		if pid, err := strconv.Atoi(number); ok && err == nil && pid > 0 {
@@ -73,7 +73,7 @@ func (d *Directory) awaitGuests() {
 }
 
 func (d *Directory) awaitGuest(name string, pid int) {
-	f, err := hostdir.Open(d.records, name, unix.O_RDONLY|unix.O_NONBLOCK)
+	f, err := hostfs.Open(d.records, name, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return
 	}

@@ -10,8 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // lookEvery is how often the host's files are looked at.
@@ -33,20 +34,9 @@ type HostFile struct {
 // hostFile is one in a directory that stays the same whatever is renamed.
 type hostFile struct {
 	HostFile
-	dir   *os.File // O_PATH
-	known version  // what the guest's side has
-	told  error    // what the user should know
-}
-
-// version is what changes when a file does.
-type version struct {
-	dev, ino     uint64
-	size         int64
-	mtime, ctime unix.Timespec
-}
-
-func versionOf(st *unix.Stat_t) version {
-	return version{st.Dev, st.Ino, st.Size, st.Mtim, st.Ctim}
+	dir   *os.File           // O_PATH
+	known sqlvfs.Fingerprint // what the guest's side has
+	told  error              // what the user should know
 }
 
 func (f *hostFile) name() string { return filepath.Base(f.Path) }
@@ -67,9 +57,7 @@ func Open(list []HostFile) (*Host, error) {
 
 func openHostFile(f HostFile) (*hostFile, error) {
 	dir := filepath.Dir(f.Path)
-	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
-	})
+	fd, err := hostfs.OpenAt(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY, hostfs.NoSymlinks)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
@@ -154,22 +142,22 @@ func (h *Host) look(first bool) {
 
 // changed opens the file if it is another than the one that is known.
 func (f *hostFile) changed() (*os.File, error) {
-	st, err := hostdir.StatAt(f.dir, f.name())
-	if err != nil || versionOf(&st) == f.known {
+	st, err := hostfs.StatAt(f.dir, f.name())
+	if err != nil || hostfs.Fingerprint(&st) == f.known {
 		return nil, err
 	}
-	file, err := hostdir.Open(f.dir, f.name(), unix.O_RDONLY|unix.O_NONBLOCK)
+	file, err := hostfs.Open(f.dir, f.name(), unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}
-	if st, err = hostdir.Stat(file); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if st, err = hostfs.Stat(file); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
 		err = unix.EINVAL
 	}
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
-	f.known = versionOf(&st)
+	f.known = hostfs.Fingerprint(&st)
 	return file, nil
 }
 
@@ -192,7 +180,7 @@ func (h *Host) handle(m *message) {
 	}
 	f.told = nil
 	if err != nil {
-		f.told = fmt.Errorf("write %s: %w", f.Path, hostdir.Unwrap(err))
+		f.told = fmt.Errorf("write %s: %w", f.Path, hostfs.Unwrap(err))
 		answer = "failed"
 	}
 	_ = libexec.SendFD(h.sock, -1, fmt.Appendf(nil, "%s %d", answer, m.file)) // or the other side has ended
@@ -200,7 +188,7 @@ func (h *Host) handle(m *message) {
 
 // write writes the file, which others always see whole; where another file cannot take its place, it is written in place.
 func (f *hostFile) write(data []byte) error {
-	st, err := hostdir.StatAt(f.dir, f.name())
+	st, err := hostfs.StatAt(f.dir, f.name())
 	switch {
 	case err != nil:
 		return err
@@ -228,7 +216,7 @@ func (f *hostFile) holds(data []byte) bool {
 
 // hasACL says whether more than the mode tells who may read the file (acl(5)).
 func hasACL(f *hostFile) bool {
-	file, err := hostdir.Open(f.dir, f.name(), unix.O_RDONLY|unix.O_NONBLOCK)
+	file, err := hostfs.Open(f.dir, f.name(), unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return true
 	}
@@ -258,7 +246,7 @@ func (f *hostFile) replace(data []byte, st *unix.Stat_t) error {
 	if err == nil && !named {
 		_ = unix.Unlinkat(int(f.dir.Fd()), name, 0) // of a process of that number, which was killed in between
 		// open(2), O_TMPFILE: this takes no capability.
-		err = unix.Linkat(unix.AT_FDCWD, hostdir.Path(file), int(f.dir.Fd()), name, unix.AT_SYMLINK_FOLLOW)
+		err = unix.Linkat(unix.AT_FDCWD, hostfs.Path(file), int(f.dir.Fd()), name, unix.AT_SYMLINK_FOLLOW)
 		named = err == nil
 	}
 	if err == nil {
@@ -280,14 +268,14 @@ func (f *hostFile) create(name string) (file *os.File, named bool, err error) {
 	if err == nil {
 		return os.NewFile(uintptr(fd), name), false, nil
 	}
-	file, err = hostdir.Create(f.dir, name, 0o600)
+	file, err = hostfs.Create(f.dir, name, 0o600)
 	return file, true, err
 }
 
 // wrote notes the version that was written: what is under the name may be another's by now.
 func (f *hostFile) wrote(file *os.File) {
-	if st, err := hostdir.Stat(file); err == nil {
-		f.known = versionOf(&st)
+	if st, err := hostfs.Stat(file); err == nil {
+		f.known = hostfs.Fingerprint(&st)
 	}
 }
 
@@ -297,7 +285,7 @@ func (f *hostFile) overwrite(data []byte) error {
 	if err != nil {
 		return err
 	}
-	file, err := hostdir.Open(f.dir, f.name(), unix.O_WRONLY|unix.O_NONBLOCK)
+	file, err := hostfs.Open(f.dir, f.name(), unix.O_WRONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return err
 	}

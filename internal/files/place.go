@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // How a file comes into a home and goes out of it, whatever guests do there meanwhile. Nothing of theirs is deleted
@@ -39,7 +39,7 @@ func (d *Directory) put(e *entry, parent *os.File, h *side) error {
 func (d *Directory) make(e *entry, h *side) (name string, err error) {
 	name = d.keep(e, "making")
 	_ = unix.Unlinkat(int(d.aside.Fd()), name, 0) // of a session that was killed
-	f, err := hostdir.Create(d.aside, name, 0o600)
+	f, err := hostfs.Create(d.aside, name, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -51,14 +51,14 @@ func (d *Directory) make(e *entry, h *side) (name string, err error) {
 		err = unix.Fchmod(int(f.Fd()), h.mode&0o777)
 	}
 	if err == nil {
-		err = hostdir.SetTimes(f, []unix.Timespec{h.st.Mtim, h.st.Mtim})
+		err = hostfs.SetTimes(f, []unix.Timespec{h.st.Mtim, h.st.Mtim})
 	}
 	if err == nil && d.records != nil {
 		err = f.Sync() // after a power cut, the file is to be there whole if its name is
 	}
 	if err != nil {
 		_ = unix.Unlinkat(int(d.aside.Fd()), name, 0) // the error is told
-		return "", hostdir.Unwrap(err)
+		return "", hostfs.Unwrap(err)
 	}
 	return name, nil
 }
@@ -94,15 +94,15 @@ func (d *Directory) renew(e *entry, h *side) error {
 // openWritten opens an entry that somebody has open to write it; nil if nobody has. What is written to it later would be lost
 // with another file in its place: a log for instance.
 func openWritten(parent *os.File, name string) *os.File {
-	at, err := hostdir.Open(parent, name, unix.O_PATH)
+	at, err := hostfs.Open(parent, name, unix.O_PATH)
 	if err != nil {
 		return nil
 	}
 	defer at.Close()
-	if st, err := hostdir.Stat(at); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if st, err := hostfs.Stat(at); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil
 	}
-	r, err := os.Open(hostdir.Path(at))
+	r, err := os.Open(hostfs.Path(at))
 	if err != nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func openWritten(parent *os.File, name string) *os.File {
 	if !errors.Is(err, unix.EAGAIN) {
 		return nil
 	}
-	w, err := os.OpenFile(hostdir.Path(at), os.O_RDWR, 0)
+	w, err := os.OpenFile(hostfs.Path(at), os.O_RDWR, 0)
 	if err != nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (d *Directory) follow(e *entry, f *os.File, h *side) error {
 		return ignore(err, errTooLarge) // it was written in between
 	}
 	if err := rewrite(f, data, h.data); err != nil {
-		return fmt.Errorf("show %s: %w", e.record.host, hostdir.Unwrap(err))
+		return fmt.Errorf("show %s: %w", e.record.host, hostfs.Unwrap(err))
 	}
 	return e.record.agree(h.sum)
 }
@@ -211,7 +211,7 @@ func (d *Directory) finish(e *entry, killed bool) (told []error) {
 	case readErr == nil && e.record.mode == modeWrites && g.mode == 0 && e.record.agreed != digest{} && !killed:
 		told = append(told, fmt.Errorf("the guest removed its %s: the host's stays", e.record.host))
 	case readErr == nil && e.record.mode == modeWrites && g.mode != 0 && !g.regular() && !killed:
-		told = append(told, fmt.Errorf("the guest made a %s of its %s: the host's stays", hostdir.KindName(g.mode), e.record.host))
+		told = append(told, fmt.Errorf("the guest made a %s of its %s: the host's stays", hostfs.KindName(g.mode), e.record.host))
 	}
 	if d.records == nil {
 		return told // all of it goes away
@@ -230,13 +230,13 @@ func (d *Directory) finish(e *entry, killed bool) (told []error) {
 // guest has taken those away.
 func (d *Directory) unlock(e *entry) {
 	mend := func(path string, kind, rights uint32) {
-		f, err := hostdir.Open(d.home, path, unix.O_PATH)
+		f, err := hostfs.Open(d.home, path, unix.O_PATH)
 		if err != nil {
 			return
 		}
 		defer f.Close()
-		if st, err := hostdir.Stat(f); err == nil && st.Mode&unix.S_IFMT == kind && unix.Access(hostdir.Path(f), rights>>6) != nil {
-			_ = hostdir.Chmod(f, st.Mode&0o777|rights) // or what follows tells
+		if st, err := hostfs.Stat(f); err == nil && st.Mode&unix.S_IFMT == kind && unix.Access(hostfs.Path(f), rights>>6) != nil {
+			_ = hostfs.Chmod(f, st.Mode&0o777|rights) // or what follows tells
 		}
 	}
 	parts := strings.Split(e.record.guest, "/")
@@ -253,14 +253,14 @@ func (d *Directory) lost(e *entry, why error) error {
 	}
 	path, err := d.save(e)
 	if err != nil {
-		return fmt.Errorf("%w; what the guest wrote is lost: %w", why, hostdir.Unwrap(err))
+		return fmt.Errorf("%w; what the guest wrote is lost: %w", why, hostfs.Unwrap(err))
 	}
 	return cli.WithHint(why, "what the guest wrote is in "+path)
 }
 
 // save copies an entry of a home that is about to go away, however large it has become.
 func (d *Directory) save(e *entry) (path string, err error) {
-	from, err := hostdir.Open(d.home, e.record.guest, unix.O_RDONLY|unix.O_NONBLOCK)
+	from, err := hostfs.Open(d.home, e.record.guest, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return "", err
 	}
@@ -309,7 +309,7 @@ func (d *Directory) giveBack(e *entry, name string) error {
 // restore brings back what the home had under the entry's name.
 func (d *Directory) restore(e *entry) error {
 	own := d.keep(e, "own")
-	if _, err := hostdir.StatAt(d.aside, own); err != nil {
+	if _, err := hostfs.StatAt(d.aside, own); err != nil {
 		return ignore(err, unix.ENOENT)
 	}
 	return d.bring(e, own)

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // Sessions that share a home agree on its files by records beside it, where no guest writes: one for each path in the
@@ -74,7 +74,7 @@ func openRecord(dir *os.File, name string, flags int) (r *record, alone bool, er
 		err = r.lock(time.Until(end))
 		if err == nil {
 			var st unix.Stat_t
-			if st, err = hostdir.Stat(r.file); err == nil && st.Nlink == 0 {
+			if st, err = hostfs.Stat(r.file); err == nil && st.Nlink == 0 {
 				r.file.Close() // whoever had the lock has removed it
 				continue
 			}
@@ -140,7 +140,7 @@ func (r *record) alone() (bool, error) {
 func (r *record) read() error {
 	text, err := io.ReadAll(io.NewSectionReader(r.file, 0, maxRecord))
 	if err != nil {
-		return hostdir.Unwrap(err)
+		return hostfs.Unwrap(err)
 	}
 	r.use, r.agreed, r.boot = parseRecord(text, r.file.Name())
 	return nil
@@ -187,7 +187,7 @@ func (r *record) begin(u use) error {
 	if err == nil {
 		err = r.file.Truncate(int64(len(text)))
 	}
-	return hostdir.Unwrap(err)
+	return hostfs.Unwrap(err)
 }
 
 // agree notes what both sides have. This comes after both have it: who is killed in between leaves two sides that are
@@ -201,7 +201,7 @@ func (r *record) agree(sum digest) error {
 		return nil
 	}
 	if _, err := r.file.WriteAt([]byte(hex.EncodeToString(sum[:])), 0); err != nil {
-		return fmt.Errorf("note what the home has: %w", hostdir.Unwrap(err))
+		return fmt.Errorf("note what the home has: %w", hostfs.Unwrap(err))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // watch hears when something changes in the directories of a home that have files of a session's. What it misses, the
@@ -59,7 +59,7 @@ func (w *watch) add(d *Directory, e *entry) {
 	before, known := w.of[e]
 	wd := -1
 	if parent, err := d.parent(e.record.guest); err == nil {
-		if wd, err = unix.InotifyAddWatch(w.fd, hostdir.Path(parent), watched|unix.IN_ONLYDIR); err != nil {
+		if wd, err = unix.InotifyAddWatch(w.fd, hostfs.Path(parent), watched|unix.IN_ONLYDIR); err != nil {
 			wd = -1
 		}
 		parent.Close()

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // hostDir is the host's git directory (package hostdir).
@@ -36,7 +36,7 @@ func newHost(dir *os.File) (*hostDir, error) {
 }
 
 func (h *hostDir) open(at string, flags int) (*os.File, error) {
-	f, err := hostdir.Open(h.dir, in(h.own, at), flags)
+	f, err := hostfs.Open(h.dir, in(h.own, at), flags)
 	if errors.Is(err, unix.ENOTDIR) {
 		err = fs.ErrNotExist
 	}
@@ -142,7 +142,7 @@ func (h *hostDir) create(at string, mode uint32) (*os.File, error) {
 		return nil, err
 	}
 	defer d.Close()
-	f, err := hostdir.Create(d, path.Base(at), mode)
+	f, err := hostfs.Create(d, path.Base(at), mode)
 	if err != nil {
 		return nil, err
 	}

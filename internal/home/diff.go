@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/patch"
 )
@@ -123,14 +123,14 @@ func (c *comparer) compare(at, rel string, depth int) error {
 
 // openSide opens what is at a path.
 func openSide(root *os.File, rel string) (*side, error) {
-	f, err := hostdir.Open(root, rel, unix.O_PATH)
+	f, err := hostfs.Open(root, rel, unix.O_PATH)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
 		return nil, nil // a link on the way: there is nothing that this path would name in a copy
 	case err != nil:
 		return nil, err
 	}
-	st, err := hostdir.Stat(f)
+	st, err := hostfs.Stat(f)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -138,10 +138,10 @@ func openSide(root *os.File, rel string) (*side, error) {
 	s := &side{mode: st.Mode, size: st.Size}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFLNK:
-		s.link, err = hostdir.Readlink(f, "")
+		s.link, err = hostfs.Readlink(f, "")
 	case unix.S_IFREG, unix.S_IFDIR:
-		s.file, err = os.Open(hostdir.Path(f))
-		err = hostdir.Unwrap(err)
+		s.file, err = os.Open(hostfs.Path(f))
+		err = hostfs.Unwrap(err)
 	}
 	f.Close()
 	return s, err
@@ -161,7 +161,7 @@ func both(sides ...*side) (all []string, err error) {
 		if !s.is(unix.S_IFDIR) {
 			continue
 		}
-		names, err := hostdir.Names(s.file)
+		names, err := hostfs.Names(s.file)
 		if err != nil {
 			return nil, err
 		}
@@ -195,11 +195,11 @@ func sameContent(a, b *os.File) (bool, error) {
 	for at := int64(0); ; {
 		n, err := a.ReadAt(one, at)
 		if err != nil && err != io.EOF {
-			return false, hostdir.Unwrap(err)
+			return false, hostfs.Unwrap(err)
 		}
 		m, errB := b.ReadAt(two, at)
 		if errB != nil && errB != io.EOF {
-			return false, hostdir.Unwrap(errB)
+			return false, hostfs.Unwrap(errB)
 		}
 		if !bytes.Equal(one[:n], two[:m]) {
 			return false, nil
@@ -235,7 +235,7 @@ func (s *side) content() (data []byte, ok bool, err error) {
 		return nil, false, err
 	}
 	data, err = io.ReadAll(io.LimitReader(s.file, maxShown+1))
-	return data, len(data) <= maxShown, hostdir.Unwrap(err)
+	return data, len(data) <= maxShown, hostfs.Unwrap(err)
 }
 
 func (c *comparer) show(rel string, own, home *side) error {

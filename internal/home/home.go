@@ -21,7 +21,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // lockWait is how long to wait for a home that is being removed, or of which mount points are.
@@ -110,7 +110,7 @@ func open(homes *os.File, name string, make bool) (_ *Home, err error) {
 		if h.Made = err == nil; err != nil && err != unix.EEXIST {
 			return nil, fmt.Errorf("make %s: %w", h.Path, err)
 		}
-		_ = hostdir.SetTimes(h.lock, nil) // now; who cannot write it still has the lock
+		_ = hostfs.SetTimes(h.lock, nil) // now; who cannot write it still has the lock
 	}
 	h.dir, err = openOwn(int(homes.Fd()), name, h.Path, unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	return h, err
@@ -126,13 +126,13 @@ func openOwn(dir int, name, path string, flags int) (*os.File, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	f := os.NewFile(uintptr(fd), path)
-	st, err := hostdir.Stat(f)
+	st, err := hostfs.Stat(f)
 	switch {
 	case err != nil:
 	case int(st.Uid) != os.Getuid():
 		err = cli.WithHint(fmt.Errorf("%s belongs to another user (%d)", path, st.Uid), "a home is the caller's own: choose another name, or another XDG_DATA_HOME")
 	case st.Mode&0o7777 != 0o700:
-		if err = hostdir.Chmod(f, 0o700); err != nil {
+		if err = hostfs.Chmod(f, 0o700); err != nil {
 			err = fmt.Errorf("keep others out of %s: %w", path, err)
 		}
 	}
@@ -154,7 +154,7 @@ func lock(homes *os.File, name string, how int) (*os.File, error) {
 		f := os.NewFile(uintptr(fd), path)
 		err = unix.Flock(fd, how|unix.LOCK_NB)
 		if err == nil {
-			st, err := hostdir.Stat(f)
+			st, err := hostfs.Stat(f)
 			if err == nil && st.Nlink > 0 {
 				return f, nil
 			}

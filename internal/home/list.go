@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/quote"
 )
 
@@ -137,7 +137,7 @@ func look(homes *os.File, name string) *entry {
 		at := info.ModTime()
 		e.Used = &at
 	}
-	if root, err := hostdir.Open(h.dir, ".", unix.O_RDONLY|unix.O_DIRECTORY); err != nil {
+	if root, err := hostfs.Open(h.dir, ".", unix.O_RDONLY|unix.O_DIRECTORY); err != nil {
 		e.Error = err.Error()
 	} else {
 		m := measure{left: mostEntries}
@@ -168,13 +168,13 @@ type measure struct {
 // directory adds what is in a directory, which it closes, and says whether that is all.
 func (m *measure) directory(d *os.File, depth int) (whole bool) {
 	defer d.Close()
-	names, err := hostdir.Names(d)
+	names, err := hostfs.Names(d)
 	whole = err == nil
 	for _, name := range names {
 		if m.left--; m.left < 0 {
 			return false
 		}
-		st, err := hostdir.StatAt(d, name)
+		st, err := hostfs.StatAt(d, name)
 		if err != nil {
 			continue // gone meanwhile
 		}
@@ -182,7 +182,7 @@ func (m *measure) directory(d *os.File, depth int) (whole bool) {
 		if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			continue
 		}
-		sub, err := hostdir.Open(d, name, unix.O_RDONLY|unix.O_DIRECTORY)
+		sub, err := hostfs.Open(d, name, unix.O_RDONLY|unix.O_DIRECTORY)
 		if err != nil || depth == mostDepth {
 			if err == nil {
 				sub.Close()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // Programs keep what they know of a project by its path in the guest, in the home too: two workspaces of one base name may
@@ -67,10 +67,10 @@ func (h *Home) nameOf(workspace, base string) (string, error) {
 		return "", cli.WithHint(errors.New("it has had too many workspaces"), "use another home, or remove this one with art home rm")
 	}
 	if err := f.Truncate(int64(whole)); err != nil { // a record that was broken off
-		return "", hostdir.Unwrap(err)
+		return "", hostfs.Unwrap(err)
 	}
 	if _, err := f.WriteString(record); err != nil {
-		return "", hostdir.Unwrap(err)
+		return "", hostfs.Unwrap(err)
 	}
 	return name, nil
 }

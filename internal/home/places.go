@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // What is mounted in a home needs a mount point there, which a guest of root's cannot make: in a mount that maps ids,
@@ -42,13 +42,13 @@ func (h *Home) Place(path string, directory bool) (covers bool, err error) {
 	if directory {
 		flags = unix.O_RDONLY | unix.O_DIRECTORY
 	}
-	f, err := hostdir.Open(h.dir, path, flags)
+	f, err := hostfs.Open(h.dir, path, flags)
 	if err != nil {
 		return fail(err)
 	}
 	defer f.Close()
 	if !directory {
-		st, err := hostdir.Stat(f)
+		st, err := hostfs.Stat(f)
 		switch {
 		case err != nil:
 			return fail(err)
@@ -85,16 +85,16 @@ func hinted(err error) error {
 // make makes a directory or an empty file of a path if there is nothing, and writes that down first.
 func (h *Home) make(parts []string, directory, last bool) error {
 	path, name := strings.Join(parts, "/"), parts[len(parts)-1]
-	parent, err := hostdir.Open(h.dir, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
+	parent, err := hostfs.Open(h.dir, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
 	defer parent.Close()
-	if _, err := hostdir.StatAt(parent, name); !errors.Is(err, unix.ENOENT) {
+	if _, err := hostfs.StatAt(parent, name); !errors.Is(err, unix.ENOENT) {
 		return err
 	}
 	if _, err := h.lock.WriteString(path + "\x00"); err != nil {
-		return hostdir.Unwrap(err)
+		return hostfs.Unwrap(err)
 	}
 	if directory {
 		err = unix.Mkdirat(int(parent.Fd()), name, 0o755)
@@ -107,13 +107,13 @@ func (h *Home) make(parts []string, directory, last bool) error {
 	case err != nil || !directory || !last:
 		return err
 	}
-	d, err := hostdir.Open(parent, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	d, err := hostfs.Open(parent, name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	if err = unix.Mknodat(int(d.Fd()), inUse, unix.S_IFREG|0o444, 0); err == nil || errors.Is(err, unix.EEXIST) {
-		err = hostdir.Chmod(d, 0o555)
+		err = hostfs.Chmod(d, 0o555)
 	}
 	return err
 }
@@ -135,13 +135,13 @@ func (h *Home) removePlaces() {
 }
 
 func (h *Home) removePlace(path string) {
-	parent, err := hostdir.Open(h.dir, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
+	parent, err := hostfs.Open(h.dir, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return
 	}
 	defer parent.Close()
 	name := filepath.Base(path)
-	st, err := hostdir.StatAt(parent, name)
+	st, err := hostfs.StatAt(parent, name)
 	switch {
 	case err != nil:
 	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
@@ -154,13 +154,13 @@ func (h *Home) removePlace(path string) {
 
 // unmark takes away what art has put into a mount point.
 func (h *Home) unmark(path string) {
-	d, err := hostdir.Open(h.dir, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	d, err := hostfs.Open(h.dir, path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return
 	}
 	defer d.Close()
-	if st, err := hostdir.Stat(d); err == nil && st.Mode&0o7777 == 0o555 {
-		_ = hostdir.Chmod(d, 0o755)
+	if st, err := hostfs.Stat(d); err == nil && st.Mode&0o7777 == 0o555 {
+		_ = hostfs.Chmod(d, 0o755)
 	}
 	_ = unix.Unlinkat(int(d.Fd()), inUse, 0) // where there is none, there is nothing to do
 }

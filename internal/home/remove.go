@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // Remove removes a home, with all that guests have put there.
@@ -76,7 +76,7 @@ func find(name string, directories ...string) (*os.File, error) {
 	if err == nil {
 		for _, dir := range directories {
 			var st unix.Stat_t
-			if st, err = hostdir.StatAt(homes, dir); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+			if st, err = hostfs.StatAt(homes, dir); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
 				err = unix.ENOTDIR
 			}
 			if !errors.Is(err, os.ErrNotExist) {
@@ -149,7 +149,7 @@ func RemoveTree(path string) error {
 		err = empty(parent, filepath.Base(path))
 	}
 	if err != nil {
-		return fmt.Errorf("remove %s: %w", path, hostdir.Unwrap(err))
+		return fmt.Errorf("remove %s: %w", path, hostfs.Unwrap(err))
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func emptyOne(top *os.File, name string, count *int) error {
 		return err
 	}
 	defer d.Close()
-	names, err := hostdir.Names(d)
+	names, err := hostfs.Names(d)
 	if err != nil {
 		return err
 	}
@@ -188,15 +188,15 @@ func openAll(parent *os.File, name string) (*os.File, error) {
 	if err := unlock(parent, name); err != nil {
 		return nil, err
 	}
-	return hostdir.Open(parent, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	return hostfs.Open(parent, name, unix.O_RDONLY|unix.O_DIRECTORY)
 }
 
 // unlock gives its owner all rights over a directory: without that to write it, it cannot change its place either.
 func unlock(parent *os.File, name string) error {
-	d, err := hostdir.Open(parent, name, unix.O_PATH|unix.O_DIRECTORY)
+	d, err := hostfs.Open(parent, name, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return hostdir.Chmod(d, 0o700)
+	return hostfs.Chmod(d, 0o700)
 }

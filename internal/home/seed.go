@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/locate"
 	"github.com/riverlytech/art/internal/private"
 	"github.com/riverlytech/art/internal/quote"
@@ -119,13 +119,13 @@ func within(own *os.File, path string) (string, error) {
 func openOwnFile(own *os.File, rel string) (f *os.File, names []string, err error) {
 	const flags = unix.O_RDONLY | unix.O_NONBLOCK
 	names = []string{rel}
-	f, err = hostdir.Open(own, rel, flags)
+	f, err = hostfs.Open(own, rel, flags)
 	if !errors.Is(err, unix.ELOOP) {
 		return f, names, err
 	}
 	links, real, err := locate.Hops(filepath.Join(own.Name(), rel))
 	if err != nil {
-		return nil, names, hostdir.Unwrap(err)
+		return nil, names, hostfs.Unwrap(err)
 	}
 	for _, link := range links {
 		names = append(names, strings.TrimPrefix(link.Path, own.Name()+"/"))
@@ -134,7 +134,7 @@ func openOwnFile(own *os.File, rel string) (f *os.File, names []string, err erro
 	if !ok {
 		return nil, names, fmt.Errorf("a symbolic link leads out of your home, to %s", real)
 	}
-	f, err = hostdir.Open(own, below, flags)
+	f, err = hostfs.Open(own, below, flags)
 	return f, append(names, below), err
 }
 
@@ -169,7 +169,7 @@ func (s *seeder) copy(from *os.File, rel, at string, depth int) error {
 	if s.files++; s.files > maxSeedFiles || depth > mostDepth {
 		return errors.New("there is too much of it")
 	}
-	st, err := hostdir.Stat(from)
+	st, err := hostfs.Stat(from)
 	if err != nil {
 		return err
 	}
@@ -179,17 +179,17 @@ func (s *seeder) copy(from *os.File, rel, at string, depth int) error {
 	case unix.S_IFDIR:
 		return s.directory(from, rel, at, depth)
 	}
-	return fmt.Errorf("it is a %s", hostdir.KindName(st.Mode))
+	return fmt.Errorf("it is a %s", hostfs.KindName(st.Mode))
 }
 
 func (s *seeder) directory(from *os.File, rel, at string, depth int) error {
-	names, err := hostdir.Names(from)
+	names, err := hostfs.Names(from)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		path := filepath.Join(rel, name)
-		sub, err := hostdir.Open(from, name, unix.O_RDONLY|unix.O_NONBLOCK)
+		sub, err := hostfs.Open(from, name, unix.O_RDONLY|unix.O_NONBLOCK)
 		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) { // a link, a socket
 			s.note("LEFT %s (no file)", path)
 			continue
@@ -216,7 +216,7 @@ func (s *seeder) directory(from *os.File, rel, at string, depth int) error {
 }
 
 func isFileOrDirectory(f *os.File) bool {
-	st, err := hostdir.Stat(f)
+	st, err := hostfs.Stat(f)
 	kind := st.Mode & unix.S_IFMT
 	return err == nil && (kind == unix.S_IFREG || kind == unix.S_IFDIR)
 }
@@ -238,13 +238,13 @@ func (s *seeder) file(from *os.File, rel string, st *unix.Stat_t) error {
 	}
 	defer parent.Close()
 	name := filepath.Base(rel)
-	if _, err := hostdir.StatAt(parent, name); err == nil && !s.options.Force {
+	if _, err := hostfs.StatAt(parent, name); err == nil && !s.options.Force {
 		s.note("KEPT %s (it is there)", rel)
 		s.done = append(s.done, rel)
 		return nil
 	}
 	temporary := fmt.Sprintf(".art-seed-%d", os.Getpid())
-	to, err := hostdir.Create(parent, temporary, 0o600|st.Mode&0o700)
+	to, err := hostfs.Create(parent, temporary, 0o600|st.Mode&0o700)
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func (s *seeder) file(from *os.File, rel string, st *unix.Stat_t) error {
 	}
 	if err != nil {
 		_ = unix.Unlinkat(int(parent.Fd()), temporary, 0)
-		return hostdir.Unwrap(err)
+		return hostfs.Unwrap(err)
 	}
 	s.copied++
 	s.done = append(s.done, rel)
@@ -266,7 +266,7 @@ func (s *seeder) file(from *os.File, rel string, st *unix.Stat_t) error {
 
 // makeDirectories makes a directory of the home, and those above it, and opens it.
 func (h *Home) makeDirectories(path string) (*os.File, error) {
-	at, err := hostdir.Open(h.dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	at, err := hostfs.Open(h.dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil || path == "." {
 		return at, err
 	}
@@ -274,7 +274,7 @@ func (h *Home) makeDirectories(path string) (*os.File, error) {
 		err := unix.Mkdirat(int(at.Fd()), name, 0o700)
 		var next *os.File
 		if err == nil || errors.Is(err, unix.EEXIST) {
-			next, err = hostdir.Open(at, name, unix.O_RDONLY|unix.O_DIRECTORY)
+			next, err = hostfs.Open(at, name, unix.O_RDONLY|unix.O_DIRECTORY)
 		}
 		at.Close()
 		if err != nil {

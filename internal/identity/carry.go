@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -86,21 +86,19 @@ func (c *carrier) origin(n *sqlvfs.Node, o *sqlvfs.Origin) *sqlvfs.Origin {
 // same tells whether the new directory has at a path what the old one had, and returns the
 // fingerprint that it has there. exactMode says that permissions count, unless they are unknown.
 func (c *carrier) same(path string, mode uint32, was sqlvfs.Fingerprint, hash []byte, exactMode bool) (now sqlvfs.Fingerprint, ok bool) {
-	f, err := hostdir.Open(c.dir, path, unix.O_PATH)
+	f, err := hostfs.Open(c.dir, path, unix.O_PATH)
 	if err != nil {
 		return now, false
 	}
 	defer f.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil || (st.Mode^mode)&unix.S_IFMT != 0 {
+	st, err := hostfs.Stat(f)
+	if err != nil || (st.Mode^mode)&unix.S_IFMT != 0 {
 		return now, false
 	}
 	if exactMode && mode&0o7777 != 0 && st.Mode != mode {
 		return now, false
 	}
-	now = sqlvfs.Fingerprint{Dev: st.Dev, Ino: st.Ino, Size: st.Size,
-		Mtime: sqlvfs.Timespec{Sec: st.Mtim.Sec, Nsec: int32(st.Mtim.Nsec)},
-		Ctime: sqlvfs.Timespec{Sec: st.Ctim.Sec, Nsec: int32(st.Ctim.Nsec)}}
+	now = hostfs.Fingerprint(&st)
 	switch {
 	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
 		return now, true
@@ -116,7 +114,7 @@ func (c *carrier) same(path string, mode uint32, was sqlvfs.Fingerprint, hash []
 func (c *carrier) hash(path string, st *unix.Stat_t) []byte {
 	h := sha256.New()
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
-		d, err := hostdir.Open(c.dir, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
+		d, err := hostfs.Open(c.dir, filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY)
 		if err != nil {
 			return nil
 		}
@@ -130,7 +128,7 @@ func (c *carrier) hash(path string, st *unix.Stat_t) []byte {
 		return h.Sum(nil)
 	}
 	// O_NONBLOCK: should a fifo be there meanwhile, opening it must not wait.
-	f, err := hostdir.Open(c.dir, path, unix.O_RDONLY|unix.O_NONBLOCK)
+	f, err := hostfs.Open(c.dir, path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil
 	}

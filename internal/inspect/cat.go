@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -83,8 +84,8 @@ func openBase(o *sqlvfs.Origin, opt Options) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := versionOf(f)
-	if err == nil && version != o.Fingerprint {
+	st, err := hostfs.Stat(f)
+	if err == nil && hostfs.Fingerprint(&st) != o.Fingerprint {
 		err = sqlvfs.ErrBaseChanged
 	}
 	if err != nil {
@@ -92,17 +93,4 @@ func openBase(o *sqlvfs.Origin, opt Options) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// versionOf returns an open file's fingerprint.
-func versionOf(f *os.File) (sqlvfs.Fingerprint, error) {
-	var st syscall.Stat_t
-	if err := syscall.Fstat(int(f.Fd()), &st); err != nil {
-		return sqlvfs.Fingerprint{}, err
-	}
-	return sqlvfs.Fingerprint{
-		Dev: st.Dev, Ino: st.Ino, Size: st.Size,
-		Mtime: sqlvfs.Timespec{Sec: st.Mtim.Sec, Nsec: int32(st.Mtim.Nsec)},
-		Ctime: sqlvfs.Timespec{Sec: st.Ctim.Sec, Nsec: int32(st.Ctim.Nsec)},
-	}, nil
 }

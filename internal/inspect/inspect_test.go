@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -268,7 +269,8 @@ func originOf(t *testing.T, ws, rel string) *sqlvfs.Origin {
 	f, err := os.Open(filepath.Join(ws, rel))
 	must(t, err)
 	defer f.Close()
-	o, err := versionOf(f)
+	st, err := hostfs.Stat(f)
 	must(t, err)
+	o := hostfs.Fingerprint(&st)
 	return &sqlvfs.Origin{Base: "ws", Path: rel, Number: uint64(sqlvfs.MaxIno) + o.Ino, Fingerprint: o, Limit: o.Size}
 }

@@ -63,7 +63,7 @@ type stored struct {
 // kinds are the words of `art diff --json`, by the letters of ls(1).
 var kinds = map[byte]string{
 	'-': "file", 'd': "directory", 'l': "symbolic link", 's': "socket", 'p': "named pipe",
-	'b': "device", 'c': "device", '?': "thing of an unknown kind",
+	'b': "device", 'c': "device", '?': "unknown file type",
 }
 
 // object describes an entry of the directory dir.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // maxLinks is how many links the kernel follows (path_resolution(7)).
@@ -42,9 +42,9 @@ func Hops(path string) (links []Link, real string, err error) {
 	}
 	if _, err := os.Lstat(at); err != nil {
 		if len(links) > 0 {
-			return links, at, fmt.Errorf("%s leads to %s: %w", path, at, hostdir.Unwrap(err))
+			return links, at, fmt.Errorf("%s leads to %s: %w", path, at, hostfs.Unwrap(err))
 		}
-		return nil, at, fmt.Errorf("%s: %w", path, hostdir.Unwrap(err))
+		return nil, at, fmt.Errorf("%s: %w", path, hostfs.Unwrap(err))
 	}
 	return links, at, nil
 }

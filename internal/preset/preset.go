@@ -15,7 +15,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/seccomp"
 )
 
@@ -99,7 +99,7 @@ func readOwn(file string) ([]byte, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("read the preset %s: %w", file, hostdir.Unwrap(err))
+	return nil, fmt.Errorf("read the preset %s: %w", file, hostfs.Unwrap(err))
 }
 
 // Own says whether the preset of that name is the user's.

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/trace/callset"
@@ -68,7 +69,7 @@ func openTrace(o *Options) (*tracing, error) {
 // openLog opens a trace's log, empty. In the workspace no symbolic link is followed: a guest may have made it, and what
 // it leads to would be overwritten.
 func openLog(log, workspace string) (*os.File, error) {
-	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | unix.O_CLOEXEC
+	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND
 	path, err := filepath.Abs(log)
 	if err != nil {
 		return nil, err
@@ -78,14 +79,14 @@ func openLog(log, workspace string) (*os.File, error) {
 		return nil, err
 	}
 	root, dir := view.Resolve(named), view.Resolve(filepath.Dir(path))
-	how := &unix.OpenHow{Flags: flags, Mode: 0o600}
+	var rules uint64
 	switch inside := view.Within(dir, root); {
 	case inside:
-		how.Resolve, path = unix.RESOLVE_NO_SYMLINKS, filepath.Join(dir, filepath.Base(path))
+		rules, path = hostfs.NoSymlinks, filepath.Join(dir, filepath.Base(path))
 	case view.Within(path, named):
 		return nil, unix.ELOOP
 	}
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, how)
+	fd, err := hostfs.OpenAt(unix.AT_FDCWD, path, flags, rules)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
@@ -168,8 +169,7 @@ func readLink(dir int, name string) string {
 // place returns path in the guest's tree, making it if it is not there, for something to be
 // mounted on it: a directory, or an empty file. No symbolic link is followed, wherever it is.
 func (b *builder) place(path string, directory bool) (int, error) {
-	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS}
-	fd, err := unix.Openat2(b.root, path, how)
+	fd, err := hostfs.OpenAt(b.root, path, unix.O_PATH, hostfs.InRoot)
 	if !errors.Is(err, unix.ENOENT) {
 		return fd, err
 	}
@@ -191,7 +191,7 @@ func (b *builder) place(path string, directory bool) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	return unix.Openat2(b.root, path, how)
+	return hostfs.OpenAt(b.root, path, unix.O_PATH, hostfs.InRoot)
 }
 
 // bind mounts a clone at target, and closes it.

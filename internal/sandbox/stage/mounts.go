@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // handles are the host's paths as O_PATH descriptors. A mount over a path does
@@ -238,10 +239,7 @@ func openBeneath(dir, path string) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(root)
-	return unix.Openat2(root, path, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
-	})
+	return hostfs.OpenAt(root, path, unix.O_PATH, hostfs.Beneath)
 }
 
 // isDirectory asks no file system: the kernel knows what kind of file it has open, and art-fuse

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // same shows at target the directory that the guest has at source, with all that is mounted there by now: a second
@@ -26,9 +27,7 @@ func (b *builder) same(source, target string) error {
 
 // shown returns a clone of the directory that the guest has at path, with all that is mounted there by now.
 func (b *builder) shown(path string) (int, error) {
-	fd, err := unix.Openat2(b.root, path, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
-	})
+	fd, err := hostfs.OpenAt(b.root, path, unix.O_PATH|unix.O_DIRECTORY, hostfs.InRoot)
 	if err != nil {
 		return -1, err
 	}
@@ -81,9 +80,7 @@ func (b *builder) open(dir string) (opened []string, err error) {
 	if opened, err = b.open(filepath.Dir(dir)); err != nil || opened != nil {
 		return opened, err
 	}
-	fd, err := unix.Openat2(b.root, dir, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
-	})
+	fd, err := hostfs.OpenAt(b.root, dir, unix.O_PATH, hostfs.InRoot)
 	if errors.Is(err, unix.ENOENT) {
 		return nil, nil // it is going to be made
 	}

@@ -1,0 +1,67 @@
+package hostfs
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Stat returns the attributes of an open object.
+func Stat(f *os.File) (st unix.Stat_t, err error) {
+	err = unix.Fstat(int(f.Fd()), &st)
+	return st, err
+}
+
+// StatAt returns the attributes of a directory's entry; a symbolic link's own.
+func StatAt(d *os.File, name string) (st unix.Stat_t, err error) {
+	err = unix.Fstatat(int(d.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return st, err
+}
+
+// Attr is what the kernel says of an object, as the database has it.
+func Attr(st *unix.Stat_t) sqlvfs.Attr {
+	return sqlvfs.Attr{
+		Mode: st.Mode, Nlink: uint32(st.Nlink), UID: st.Uid, GID: st.Gid, Rdev: encodeDev(uint64(st.Rdev)), Size: st.Size,
+		Atime: timespec(st.Atim), Mtime: timespec(st.Mtim), Ctime: timespec(st.Ctim),
+	}
+}
+
+// Fingerprint is by what a version of an object is known.
+func Fingerprint(st *unix.Stat_t) sqlvfs.Fingerprint {
+	return sqlvfs.Fingerprint{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: timespec(st.Mtim), Ctime: timespec(st.Ctim)}
+}
+
+// SameObject tells whether two fingerprints are of one object, if of different versions.
+func SameObject(a, b sqlvfs.Fingerprint) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
+
+func timespec(t unix.Timespec) sqlvfs.Timespec {
+	return sqlvfs.Timespec{Sec: int64(t.Sec), Nsec: int32(t.Nsec)}
+}
+
+// encodeDev packs a device number as FUSE and the kernel's 32-bit interfaces do (new_encode_dev in
+// linux/kdev_t.h).
+func encodeDev(dev uint64) uint32 {
+	major, minor := unix.Major(dev), unix.Minor(dev)
+	return minor&0xff | major<<8 | (minor&^0xff)<<12
+}
+
+// KindName says what an object with a mode is.
+func KindName(mode uint32) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return "directory"
+	case unix.S_IFREG:
+		return "file"
+	case unix.S_IFLNK:
+		return "symbolic link"
+	case unix.S_IFSOCK:
+		return "socket"
+	case unix.S_IFIFO:
+		return "named pipe"
+	case unix.S_IFBLK, unix.S_IFCHR:
+		return "device"
+	}
+	return "unknown file type"
+}

@@ -1,0 +1,57 @@
+package hostfs
+
+import (
+	"bytes"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Xattrs returns those extended attributes of an open object whose names are wanted, but those that the caller may not
+// read. It is nil where there are none, as on a file system that has none at all.
+func Xattrs(fd int, wanted func(name string) bool) (map[string][]byte, error) {
+	object := ProcPath(fd) // the calls on descriptors refuse those of O_PATH
+	names, err := grow(func(buf []byte) (int, error) { return unix.Listxattr(object, buf) })
+	if err == unix.EOPNOTSUPP {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var xattrs map[string][]byte
+	for name := range bytes.SplitSeq(names, []byte{0}) {
+		name := string(name)
+		if name == "" || !wanted(name) {
+			continue
+		}
+		value, err := grow(func(buf []byte) (int, error) { return unix.Getxattr(object, name, buf) })
+		switch {
+		case err == unix.ENODATA, err == unix.EPERM, err == unix.EACCES:
+			continue // removed meanwhile, or not ours to read
+		case err != nil:
+			return nil, err
+		}
+		if xattrs == nil {
+			xattrs = map[string][]byte{}
+		}
+		xattrs[name] = value
+	}
+	return xattrs, nil
+}
+
+// grow makes a call that fills a buffer, with one that is large enough.
+func grow(call func([]byte) (int, error)) ([]byte, error) {
+	buf := make([]byte, 256)
+	for {
+		n, err := call(buf)
+		if err == unix.ERANGE && len(buf) < sqlvfs.XattrSizeMax {
+			buf = make([]byte, sqlvfs.XattrSizeMax)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return buf[:n:n], nil
+	}
+}
