@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -68,8 +69,22 @@ func Query[T any](s *Store, step func(*Tx) (T, error)) (result T, err error) {
 }
 
 // Update runs a step that may make the tree larger. It waits while too much is not committed, and is refused while
-// the disk takes nothing, with the disk's error, and in a store that is read-only, with [ErrReadOnly].
+// the disk takes nothing, with the disk's error, and in a store that is read-only, with [ErrReadOnly]. A step that ends
+// in [*Missing] is run again when the content is in memory, unless that is the origin's.
 func (s *Store) Update(step func(*Tx) error) error {
+	for {
+		err := s.update(step)
+		m, ok := errors.AsType[*Missing](err)
+		if !ok || m.src == fromBase {
+			return err
+		}
+		if err := s.Supply(m, nil); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) update(step func(*Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.tx.awaitRoom(); err != nil {

@@ -5,34 +5,23 @@ import (
 	"slices"
 )
 
-// Zero makes a stretch of a file read as zeros and gives back the space of whole chunks. What lies
-// behind the end of the file makes the file longer, or nothing with keepSize. The caller must refer to the
-// inode. base is as for WriteAt.
-func (s *Store) Zero(in *Inode, off, length int64, keepSize bool, base io.ReaderAt, now Timespec) error {
-	if !keepSize {
-		if err := s.Extend(in, off+length, base, now); err != nil {
-			return err
+// Zero makes a stretch of a file read as zeros and gives back the space of whole chunks. off and length are in bytes.
+// What lies behind the end of the file makes the file longer, or nothing with keepSize. Times and errors are as for
+// [Tx.WriteAt]. It may end early, so that no step takes too much memory: another one is to go on at next until that is
+// off+length. The caller must refer to the inode.
+func (tx *Tx) Zero(in *Inode, off, length int64, keepSize bool, now Timespec) (next int64, err error) {
+	next = off + length
+	if !keepSize && in.Attr.Size < next {
+		if err := tx.Truncate(in, next, now); err != nil {
+			return off, err
 		}
 	}
-	for end, next := off+length, off; ; off = next {
-		err := s.change(base, func(tx *Tx) (m *missing, err error) {
-			m, next, err = tx.zero(in, off, end, now)
-			return m, err
-		})
-		if err != nil || next >= end {
-			return err
-		}
-	}
-}
-
-// zero does Zero up to next: not all of it at once where that would take much memory.
-func (tx *Tx) zero(in *Inode, off, end int64, now Timespec) (m *missing, next int64, err error) {
-	next, end = end, min(end, in.Attr.Size)
+	end := min(next, in.Attr.Size)
 	if off >= end {
-		return nil, next, nil
+		return next, nil
 	}
-	if m, err := tx.complete(in, off, end, false); m != nil || err != nil {
-		return m, next, err
+	if err := tx.complete(in, off, end, false); err != nil {
+		return off, err
 	}
 	// Chunks from whole on, before part, have nothing else in them.
 	whole, part := (off+tx.chunkSize-1)/tx.chunkSize, end/tx.chunkSize
@@ -48,7 +37,7 @@ func (tx *Tx) zero(in *Inode, off, end int64, now Timespec) (m *missing, next in
 	}
 	done, err := tx.punch(in, whole, part)
 	if err != nil {
-		return nil, next, err
+		return off, err
 	}
 	if done < part {
 		next = done * tx.chunkSize
@@ -56,7 +45,21 @@ func (tx *Tx) zero(in *Inode, off, end int64, now Timespec) (m *missing, next in
 	in.Attr.Mtime, in.Attr.Ctime = now, now
 	tx.outgrowOrigin(in)
 	tx.touch(in, true)
-	return nil, next, nil
+	return next, nil
+}
+
+// Zero is [Tx.Zero] as steps of its own. base is as for [Store.ReadAt].
+func (s *Store) Zero(in *Inode, off, length int64, keepSize bool, base io.ReaderAt, now Timespec) error {
+	for end := off + length; off < end; {
+		err := s.change(base, func(tx *Tx) (err error) {
+			off, err = tx.Zero(in, off, end-off, keepSize, now)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // punch makes holes of the chunks [from, to). It returns to, or where to go on when what is not committed has become

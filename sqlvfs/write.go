@@ -1,0 +1,102 @@
+package sqlvfs
+
+import (
+	"io"
+	"syscall"
+)
+
+// WriteAt writes content at an offset, in bytes, and lets the file grow. It keeps nothing of p. now becomes the file's
+// modification and change time. The errors are syscall.EFBIG beyond [Store.MaxSize], [*Missing], and what reading the
+// database ends in; then nothing is changed. The caller must refer to the inode.
+func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
+	if off < 0 || off > tx.MaxSize()-int64(len(p)) {
+		return syscall.EFBIG
+	}
+	end := off + int64(len(p))
+	if err := tx.complete(in, off, end, true); err != nil {
+		return err
+	}
+	// The chunk that was the last and now is not must be full.
+	if last := in.Attr.Size / tx.chunkSize; in.chunks[last] != nil && off/tx.chunkSize > last {
+		tx.writable(in, last, int(tx.chunkSize))
+	}
+	for done := int64(0); done < int64(len(p)); {
+		index, skip := (off+done)/tx.chunkSize, (off+done)%tx.chunkSize
+		n := min(tx.chunkSize-skip, int64(len(p))-done)
+		if ok, err := tx.patchable(in, index, off+done, off+done+n); err != nil {
+			return err
+		} else if ok {
+			tx.patchChunk(in, index, skip, p[done:done+n])
+		} else {
+			if c := in.chunks[index]; c != nil && c.patch != nil {
+				tx.discard(c) // all of it is replaced
+				delete(in.chunks, index)
+			}
+			c := tx.writable(in, index, int(skip+n))
+			copy(c.data[skip:], p[done:done+n])
+		}
+		done += n
+	}
+	in.Attr.Size = max(in.Attr.Size, end)
+	in.Attr.Mtime, in.Attr.Ctime = now, now
+	tx.outgrowOrigin(in)
+	tx.touch(in, true)
+	return nil
+}
+
+// Truncate sets a file's size, in bytes. Times and errors are as for [Tx.WriteAt]. The caller must refer to the inode.
+func (tx *Tx) Truncate(in *Inode, size int64, now Timespec) error {
+	if size < 0 || size > tx.MaxSize() {
+		return syscall.EFBIG
+	}
+	keep := min(size, in.Attr.Size)
+	// A chunk is always exactly as long as the file's size makes it: the one at the old or the new
+	// end is needed in memory if it is going to be cut or filled up.
+	if size != in.Attr.Size && keep%tx.chunkSize != 0 {
+		if err := tx.complete(in, keep, keep, false); err != nil {
+			return err
+		}
+	}
+	if index := keep / tx.chunkSize; size != in.Attr.Size && keep%tx.chunkSize != 0 && in.chunks[index] != nil {
+		c := tx.writable(in, index, 0)
+		had := len(c.data)
+		if want := int(min(size-index*tx.chunkSize, tx.chunkSize)); want <= had {
+			c.data = c.data[:want]
+		} else {
+			c.grow(want, tx.chunkSize)
+		}
+		tx.gather.bytes += len(c.data) - had
+	}
+	if size < in.Attr.Size {
+		tx.dropChunks(in, (size+tx.chunkSize-1)/tx.chunkSize)
+	}
+	if o := in.Origin; o != nil && o.Limit > size {
+		cut := *o
+		cut.Limit = size
+		tx.SetOrigin(in, &cut)
+	}
+	in.Attr.Size = size
+	in.Attr.Mtime, in.Attr.Ctime = now, now
+	tx.touch(in, true)
+	return nil
+}
+
+// WriteAt is [Tx.WriteAt] as a step of its own. base is as for [Store.ReadAt].
+func (s *Store) WriteAt(in *Inode, p []byte, off int64, base io.ReaderAt, now Timespec) error {
+	return s.change(base, func(tx *Tx) error { return tx.WriteAt(in, p, off, now) })
+}
+
+// Truncate is [Tx.Truncate] as a step of its own. base is as for [Store.ReadAt].
+func (s *Store) Truncate(in *Inode, size int64, base io.ReaderAt, now Timespec) error {
+	return s.change(base, func(tx *Tx) error { return tx.Truncate(in, size, now) })
+}
+
+// Extend is Truncate for a file that is smaller, and does nothing to one that is not.
+func (s *Store) Extend(in *Inode, size int64, base io.ReaderAt, now Timespec) error {
+	return s.change(base, func(tx *Tx) error {
+		if in.Attr.Size >= size {
+			return nil
+		}
+		return tx.Truncate(in, size, now)
+	})
+}
