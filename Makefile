@@ -66,9 +66,9 @@ test-agents: ## Install six real agents below .build/agents, and run each in art
 # openat2, and nothing of ptrace) nor for programs that a test starts. What differs
 # between architectures, the numbers and arguments of system calls, is among these.
 ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/seccomp ./internal/sandbox/wire \
-	./internal/reconcile/held ./internal/reconcile/patch ./internal/quote \
-	$(addprefix ./internal/trace/,callset decode filter output policy redact report sysnum)
-NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall
+	./internal/reconcile/held ./internal/reconcile/patch ./internal/quote ./internal/syscalls \
+	$(addprefix ./internal/trace/,decode output policy redact report)
+NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall|TestTable
 test-arm64: ## Vet for arm64, and run the tests that qemu-user can
 	internal/packaging/deps arm64
 	GOARCH=arm64 go vet ./...

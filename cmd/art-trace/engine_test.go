@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/filter"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // roleVariable makes the test program one of the programs that the tests trace.
@@ -86,9 +86,9 @@ var roles = map[string]func(){
 		bytes, err := os.ReadFile("filter")
 		if err == nil {
 			var prog []unix.SockFilter
-			if prog, err = filter.Unmarshal(bytes); err == nil {
+			if prog, err = seccomp.Unmarshal(bytes); err == nil {
 				runtime.LockOSThread()
-				err = filter.Install(prog)
+				err = seccomp.Install(prog)
 			}
 		}
 		if err == nil {
@@ -245,11 +245,11 @@ func TestExecAmongThreads(t *testing.T) {
 // Only the payload of a sandbox shows, from its own exec on.
 func TestFilterByPayload(t *testing.T) {
 	cmd := tracer(t, "payload", []string{"--filter-by", "payload"}, "self")
-	prog, err := filter.Program([]string{"write", "execve", "exit_group"})
+	prog, err := seccomp.Trace([]string{"write", "execve", "exit_group"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "filter"), filter.Marshal(prog), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "filter"), seccomp.Marshal(prog), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := cmd.CombinedOutput()

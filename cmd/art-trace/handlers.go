@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/internal/trace"
-	"github.com/riverlytech/art/internal/trace/callset"
 	"github.com/riverlytech/art/internal/trace/output"
 	"github.com/riverlytech/art/internal/trace/policy"
 	"github.com/riverlytech/art/internal/trace/report"
-	"github.com/riverlytech/art/internal/trace/report/calls"
 )
 
 // The formats, by the names that --format takes.
@@ -40,14 +39,13 @@ func (o *options) chosenFormat() (string, error) {
 }
 
 // calls are those to trace. What a policy refuses is always in the trace.
-func (o *options) calls(format string, p *policy.Policy) (callset.Set, error) {
-	list := o.syscalls
-	if list == "" && format == formatReport {
-		list = calls.List()
+func (o *options) calls(format string, p *policy.Policy) (syscalls.Set, error) {
+	set, err := syscalls.Parse(o.syscalls)
+	if o.syscalls == "" && format == formatReport {
+		set = syscalls.Report()
 	}
-	set, err := callset.Parse(list)
 	if err != nil {
-		return callset.Set{}, err
+		return syscalls.Set{}, err
 	}
 	return set.Union(p.Names()), nil
 }

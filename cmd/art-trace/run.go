@@ -8,9 +8,9 @@ import (
 	"os/exec"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/seccomp"
+	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/internal/trace"
-	"github.com/riverlytech/art/internal/trace/callset"
-	"github.com/riverlytech/art/internal/trace/filter"
 	"github.com/riverlytech/art/internal/trace/redact"
 	"github.com/riverlytech/art/internal/version"
 )
@@ -74,11 +74,11 @@ func (o *options) run(args []string) (int, error) {
 }
 
 // start runs the command and returns its exit code, or what to exit with and why.
-func (o *options) start(args []string, calls callset.Set, handler trace.Handler) (int, error) {
+func (o *options) start(args []string, calls syscalls.Set, handler trace.Handler) (int, error) {
 	cmd := &trace.Command{Args: args, Env: os.Environ(), Selected: calls.Has}
 	var err error
 	if o.filterBy == "self" {
-		if cmd.Filter, err = filter.Program(calls.Names()); err != nil {
+		if cmd.Filter, err = seccomp.Trace(calls.Names()); err != nil {
 			return cli.ExitArt, err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/seccomp"
-	"github.com/riverlytech/art/internal/trace/filter"
 )
 
 // filterCalls returns the filter of the guest's system calls, as bubblewrap reads it. That
@@ -26,11 +25,11 @@ func (p *prepared) filterCalls(o *Options, settings *config.Settings) ([]byte, e
 	if !s.Written && !s.Home || !slices.Contains(s.Allowed, "io_uring") {
 		// A trace shows what is refused, and its process of bubblewrap's is not to be without a filter. Sandboxes within
 		// may listen themselves, of which the kernel allows one (has_duplicate_listener in kernel/seccomp.c).
-		s.Told = !o.Quiet && o.Trace == nil && !slices.Contains(s.Allowed, "namespaces")
-		if s.Told {
-			p.payload.Telling = string(filter.Marshal(seccomp.Telling(s)))
+		s.Notified = !o.Quiet && o.Trace == nil && !slices.Contains(s.Allowed, "namespaces")
+		if s.Notified {
+			p.payload.Telling = string(seccomp.Marshal(seccomp.Notify(s)))
 		}
-		return filter.Marshal(seccomp.Program(s)), nil
+		return seccomp.Marshal(seccomp.Program(s)), nil
 	}
 	// A request to open a file says which mode a new one gets, and is no call.
 	where, hint := "the workspace", "keep what is written apart with --db DB"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/seccomp"
-	"github.com/riverlytech/art/internal/trace/sysnum"
+	"github.com/riverlytech/art/internal/syscalls"
 )
 
 // refusals answers for the filter that asks about calls which an option would permit: it refuses and counts them. Only
@@ -97,7 +97,7 @@ func (r *refusals) answer(fd uintptr) bool {
 		// ENOENT: who asked has been killed.
 		return errno == unix.EINTR || errno == unix.ENOENT
 	}
-	r.count(refusal{sysnum.Native.Name(uint64(n.nr)), programName(n.pid)})
+	r.count(refusal{syscalls.Native.Name(uint64(n.nr)), programName(n.pid)})
 	a := answer{id: n.id, err: -int32(unix.EPERM)}
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
 	return errno == 0 || errno == unix.EINTR || errno == unix.ENOENT

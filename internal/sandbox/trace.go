@@ -12,9 +12,8 @@ import (
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/view"
-	"github.com/riverlytech/art/internal/trace/callset"
-	"github.com/riverlytech/art/internal/trace/filter"
-	"github.com/riverlytech/art/internal/trace/report/calls"
+	"github.com/riverlytech/art/internal/seccomp"
+	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/libexec"
 )
 
@@ -38,23 +37,18 @@ func openTrace(o *Options) (*tracing, error) {
 	if err != nil {
 		return nil, err
 	}
-	selection := t.Syscalls
-	switch {
-	case selection != "":
-	case t.Format == "report":
-		selection = calls.List()
-	default:
-		selection = "all"
+	set, err := syscalls.Parse(t.Syscalls)
+	if t.Format == "report" && t.Syscalls == "" { // as art-trace decides
+		set = syscalls.Report()
 	}
-	set, err := callset.Parse(selection)
 	if err != nil {
 		return nil, fmt.Errorf("read --trace-syscalls: %w", err)
 	}
-	program, err := filter.Program(set.Names())
+	program, err := seccomp.Trace(set.Names())
 	if err != nil {
 		return nil, fmt.Errorf("read --trace-syscalls: %w", err)
 	}
-	tr := &tracing{log: os.Stderr, filter: string(filter.Marshal(program))}
+	tr := &tracing{log: os.Stderr, filter: string(seccomp.Marshal(program))}
 	if t.Log != "" {
 		if tr.log, err = openLog(t.Log, o.Workspace); err != nil {
 			return nil, fmt.Errorf("open the trace's log %s: %w", t.Log, unwrapped(err))
@@ -62,7 +56,7 @@ func openTrace(o *Options) (*tracing, error) {
 	}
 	tr.command = []string{path, "--filter-by", "payload", "--log-fd", strconv.Itoa(stage.ExtraFD),
 		"--secrets-fd", strconv.Itoa(stage.ExtraFD + 1),
-		"--syscalls", selection, "--format", t.Format, "--"}
+		"--syscalls", t.Syscalls, "--format", t.Format, "--"}
 	return tr, nil
 }
 

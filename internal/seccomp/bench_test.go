@@ -7,8 +7,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/riverlytech/art/internal/trace/filter"
 )
 
 // What calls that no rule is about take under our filters, alone and together: as
@@ -36,7 +34,7 @@ func BenchmarkAllowed(b *testing.B) {
 
 // benchmarkAllowed reports the medians of what call takes, made n times in a turn.
 func benchmarkAllowed(b *testing.B, n int, call func()) {
-	traced, err := filter.Program([]string{"connect"})
+	traced, err := Trace([]string{"connect"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -48,7 +46,7 @@ func benchmarkAllowed(b *testing.B, n int, call func()) {
 		{"none", nil},
 		{"shortest", [][]unix.SockFilter{shortest}},
 		{"policy", [][]unix.SockFilter{Program(Session{})}},
-		{"told", [][]unix.SockFilter{Program(Session{Told: true}), Refusing(Telling(Session{Told: true}))}},
+		{"told", [][]unix.SockFilter{Program(Session{Notified: true}), Refusing(Notify(Session{Notified: true}))}},
 		{"written", [][]unix.SockFilter{Program(Session{Written: true})}},
 		{"trace", [][]unix.SockFilter{traced}},
 		{"both", [][]unix.SockFilter{Program(Session{}), traced}},
@@ -64,7 +62,7 @@ func benchmarkAllowed(b *testing.B, n int, call func()) {
 			var err error
 			for _, f := range c.filters {
 				if err == nil {
-					err = filter.Install(f)
+					err = Install(f)
 				}
 			}
 			for answer := range turns[i] {

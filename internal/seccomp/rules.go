@@ -25,9 +25,9 @@ type rule struct {
 	where argument
 	// code, if set, decides in the place of all these.
 	code func() []unix.SockFilter
-	// told says that whoever makes the calls gets no further without them, and that the user is told which option
+	// notify says that whoever makes the calls gets no further without them, and that the user is told which option
 	// permits them. Of ENOSYS nobody is: programs do without what older kernels do not have.
-	told bool
+	notify bool
 }
 
 type argument struct {
@@ -77,7 +77,7 @@ var rules = []rule{
 	// In a user namespace of its own the guest has every capability, and with them
 	// reaches much of the kernel that was written for root alone. The flags of
 	// clone3 are in memory, which a filter cannot read.
-	{option: namespaces, calls: []string{"clone"}, arg: 0, bits: newNamespace, errno: unix.EPERM, told: true},
+	{option: namespaces, calls: []string{"clone"}, arg: 0, bits: newNamespace, errno: unix.EPERM, notify: true},
 
 	{option: "sockets", calls: []string{"setsockopt"}, code: optionCode},
 	{option: "sockets", calls: []string{"socket", "socketpair"}, code: socketCode},
@@ -106,8 +106,8 @@ var rules = []rule{
 	{when: counted, calls: []string{"memfd_create", "msgget", "shmget"}, errno: unix.ENOSYS},
 
 	{option: namespaces, calls: []string{"clone3"}, errno: unix.ENOSYS},
-	{option: namespaces, calls: []string{"unshare"}, arg: 0, bits: newNamespace | unix.CLONE_NEWTIME, errno: unix.EPERM, told: true},
-	{option: namespaces, errno: unix.EPERM, told: true, calls: []string{
+	{option: namespaces, calls: []string{"unshare"}, arg: 0, bits: newNamespace | unix.CLONE_NEWTIME, errno: unix.EPERM, notify: true},
+	{option: namespaces, errno: unix.EPERM, notify: true, calls: []string{
 		"setns", "chroot", "pivot_root", "umount2", "mount_setattr", "move_mount",
 		"open_tree", "open_tree_attr", "fspick", "fsconfig", "fsmount", "sethostname", "setdomainname",
 	}},
@@ -118,9 +118,9 @@ var rules = []rule{
 	// Keyrings know no user namespace's bounds for what the caller's session holds
 	// (keyrings(7)).
 	{option: "keys", calls: []string{"add_key", "request_key", "keyctl"}, errno: unix.ENOSYS},
-	{option: "perf", calls: []string{"perf_event_open"}, errno: unix.EPERM, told: true},
+	{option: "perf", calls: []string{"perf_event_open"}, errno: unix.EPERM, notify: true},
 	// It stops the kernel in the middle of reading a program's memory.
-	{option: "userfaultfd", calls: []string{"userfaultfd"}, errno: unix.EPERM, told: true},
+	{option: "userfaultfd", calls: []string{"userfaultfd"}, errno: unix.EPERM, notify: true},
 
 	// The whole machine's, and root's. The guest has no capability for them; what
 	// is refused here does not depend on every one of them asking for it. Programs
@@ -132,8 +132,8 @@ var rules = []rule{
 	}},
 }
 
-// tells says whether the rule's calls are left to the second filter.
-func (r *rule) tells(s *Session) bool { return s.Told && r.told && r.holds(s) }
+// notifies says whether the rule's calls are left to the second filter.
+func (r *rule) notifies(s *Session) bool { return s.Notified && r.notify && r.holds(s) }
 
 // written is for what could leave a program on the host that runs with somebody else's
 // rights.

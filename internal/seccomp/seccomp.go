@@ -1,14 +1,15 @@
-// Package seccomp is the filter of the system calls that a guest may not make.
+// Package seccomp makes art's filters of system calls, and loads them.
 //
-// A call that nobody has listed is refused in the kernel before any of its code runs:
+//	seccomp.go       the guest's filter: which calls it may make
+//	rules.go         those of them that depend on arguments, on options or on the session
+//	notify.go        a filter that asks art about refused calls
+//	trace.go         a filter that selects what a tracer sees
+//	instructions.go  the instructions that decide
+//	load.go          filters as bytes, and in a thread
 //
-//	allow.go  the calls that are allowed
-//	rules.go  those that depend on arguments, on options or on the session
-//	code.go   the instructions that decide
-//
-// The calls that every program makes cost nothing more for it: the kernel works out
-// once which numbers a filter always allows, and does not run it for those
-// (seccomp_cache_prepare in kernel/seccomp.c, since 5.11).
+// A call that nobody has listed (package syscalls) is refused in the kernel before any of its code runs. The calls that
+// every program makes cost nothing more for it: the kernel works out once which numbers a filter always allows, and does
+// not run it for those (seccomp_cache_prepare in kernel/seccomp.c, since 5.11).
 package seccomp
 
 import (
@@ -19,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/trace/sysnum"
+	"github.com/riverlytech/art/internal/syscalls"
 )
 
 // Options are the names of what Program can be asked to allow.
@@ -65,60 +66,68 @@ type Session struct {
 	// Root says that root's files on the host are the guest's own, by its id there or by those that
 	// mounts show: through such a mount, too, capabilities come to count for root.
 	Root bool
-	// Told says that the calls of which the user is told are left to a second filter (Telling).
-	Told bool
+	// Notified says that the calls of which the user is told are left to a second filter (Notify).
+	Notified bool
 }
 
 func (s *Session) allows(option string) bool { return slices.Contains(s.Allowed, option) }
 
 // Program returns the filter for the architecture that this program was built for.
 func Program(s Session) []unix.SockFilter {
-	return program(sysnum.Native, s)
+	return program(syscalls.Native, s)
 }
 
-func program(arch *sysnum.Arch, s Session) []unix.SockFilter {
-	const about = 512 // numbers, and instructions
-	numbers := make(map[string]int, about)
+func program(arch *syscalls.Arch, s Session) []unix.SockFilter {
+	const about = 512                   // numbers, and instructions
 	actions := make([]uint32, 0, about) // by number, of calls of which no argument matters
-	for nr, name := range arch.All() {
-		numbers[name] = nr
-		for len(actions) <= nr {
-			actions = append(actions, unknown)
+	for nr, c := range arch.All() {
+		action := unknown
+		if c.Guest() {
+			action = unix.SECCOMP_RET_ALLOW
 		}
-	}
-	for name := range strings.FieldsSeq(allowed) {
-		if nr, ok := numbers[name]; ok { // or one of the two architectures never had it
-			actions[nr] = unix.SECCOMP_RET_ALLOW
-		}
+		actions = answer(actions, nr, action, unknown)
 	}
 	// Another architecture's calls have other numbers. A program of it cannot do
 	// anything at all, not even say so: better it ends at once. The numbers of x32
 	// are unknown to most kernels, and programs know that.
-	p := make([]unix.SockFilter, 0, about)
-	p = append(p, slices.Concat(
-		loadAt(offArch), skip(unix.BPF_JEQ, arch.Audit, 1), ret(unix.SECCOMP_RET_KILL_PROCESS),
-		loadAt(offNr), skipUnless(unix.BPF_JGE, sysnum.X32Bit, 1), ret(unknown),
-	)...)
+	p := append(make([]unix.SockFilter, 0, about), begin(arch, ret(unix.SECCOMP_RET_KILL_PROCESS), ret(unknown))...)
 	for _, r := range rules {
 		body := allow
-		if r.holds(&s) && !r.tells(&s) {
+		if r.holds(&s) && !r.notifies(&s) {
 			body = r.body()
 		}
-		for _, name := range r.calls {
-			nr, ok := numbers[name]
-			switch {
-			case ok && len(body) == 1:
-				actions[nr] = body[0].K
-			case ok:
-				p = append(p, oneOf([]uint32{uint32(nr)}, body)...)
-			}
-		}
+		p, actions = r.add(arch, body, p, actions, unknown)
 	}
 	return search(p, spans(actions, unknown))
 }
 
-// unknown is the answer to calls that the tables do not allow.
+// add lets body decide about the rule's calls: in the table of actions if it is one instruction, which asks for no
+// argument, and else behind the instructions of p.
+func (r *rule) add(arch *syscalls.Arch, body, p []unix.SockFilter, actions []uint32, otherwise uint32) ([]unix.SockFilter, []uint32) {
+	for _, name := range r.calls {
+		nr, ok := arch.Number(name)
+		switch {
+		case !ok: // one of the two architectures never had it
+		case len(body) == 1:
+			actions = answer(actions, nr, body[0].K, otherwise)
+		default:
+			p = append(p, oneOf([]uint32{uint32(nr)}, body)...)
+		}
+	}
+	return p, actions
+}
+
+// unknown is the answer to calls that nobody has listed.
 const unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+
+// answer sets the action for a call in a table that is otherwise for those before it.
+func answer(actions []uint32, nr int, action, otherwise uint32) []uint32 {
+	for len(actions) <= nr {
+		actions = append(actions, otherwise)
+	}
+	actions[nr] = action
+	return actions
+}
 
 // span are calls with numbers that follow each other, and the same answer.
 type span struct{ first, action uint32 }
@@ -141,6 +150,7 @@ func search(p []unix.SockFilter, all []span) []unix.SockFilter {
 		return append(p, ret(all[0].action)...)
 	}
 	half := len(all) / 2
-	p = append(p, skip(unix.BPF_JGE, all[half].first, 2*half-1)...) // over what half of them take
-	return search(search(p, all[:half]), all[half:])
+	lower := search(nil, all[:half])
+	p = append(p, skip(unix.BPF_JGE, all[half].first, len(lower))...)
+	return search(append(p, lower...), all[half:])
 }

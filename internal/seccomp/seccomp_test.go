@@ -2,12 +2,11 @@ package seccomp
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/sysnum"
+	"github.com/riverlytech/art/internal/syscalls"
 )
 
 // call is one as a filter sees it.
@@ -40,6 +39,9 @@ func decide(t *testing.T, program []unix.SockFilter, c call) uint32 {
 		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
 			a &= ins.K
 			continue
+		case unix.BPF_JMP | unix.BPF_JA:
+			pc += int(ins.K)
+			continue
 		case unix.BPF_RET | unix.BPF_K:
 			return ins.K
 		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
@@ -61,7 +63,7 @@ func decide(t *testing.T, program []unix.SockFilter, c call) uint32 {
 	return 0
 }
 
-var arches = []*sysnum.Arch{&sysnum.AMD64, &sysnum.ARM64}
+var arches = []*syscalls.Arch{&syscalls.AMD64, &syscalls.ARM64}
 
 func TestArguments(t *testing.T) {
 	const high = 0xdead << 32
@@ -180,12 +182,12 @@ func TestOptions(t *testing.T) {
 		if err := Check(option); err != nil {
 			t.Error(err)
 		}
-		with := program(&sysnum.AMD64, Session{Allowed: []string{option}, Written: true, Root: true})
+		with := program(&syscalls.AMD64, Session{Allowed: []string{option}, Written: true, Root: true})
 		for _, r := range rules {
 			for _, name := range r.calls {
-				nr, ok := sysnum.AMD64.Number(name)
+				nr, ok := syscalls.AMD64.Number(name)
 				refused := slices.ContainsFunc(everything, func(args [6]uint64) bool {
-					c := call{sysnum.AMD64.Audit, uint32(nr), &args}
+					c := call{syscalls.AMD64.Audit, uint32(nr), &args}
 					return decide(t, with, c) != unix.SECCOMP_RET_ALLOW
 				})
 				s := Session{Allowed: []string{option}, Written: true, Root: true}
@@ -241,7 +243,7 @@ func TestForeign(t *testing.T) {
 		for _, test := range []struct{ arch, nr, want uint32 }{
 			{0x40000003, 3, unix.SECCOMP_RET_KILL_PROCESS}, // i386
 			{0x40000028, 3, unix.SECCOMP_RET_KILL_PROCESS}, // arm
-			{arch.Audit, sysnum.X32Bit | 1, unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
+			{arch.Audit, syscalls.X32Bit | 1, unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
 		} {
 			if got := decide(t, p, call{arch: test.arch, nr: test.nr}); got != test.want {
 				t.Errorf("%s: call %x/%x: %#x, want %#x", arch.GOARCH, test.arch, test.nr, got, test.want)
@@ -256,19 +258,20 @@ func TestForeign(t *testing.T) {
 func TestNumberAlone(t *testing.T) {
 	for _, arch := range arches {
 		p := program(arch, Session{Written: true})
-		for nr, name := range arch.All() {
+		for nr, c := range arch.All() {
+			name := c.Name
 			if slices.ContainsFunc(rules, func(r rule) bool { return slices.Contains(r.calls, name) }) {
 				continue
 			}
 			want := unknown
-			if slices.Contains(strings.Fields(allowed), name) {
+			if c.Guest() {
 				want = unix.SECCOMP_RET_ALLOW
 			}
 			if got := decide(t, p, call{arch: arch.Audit, nr: uint32(nr)}); got != want {
 				t.Errorf("%s: %s: %#x, want %#x", arch.GOARCH, name, got, want)
 			}
 		}
-		for _, nr := range []uint32{400, 600, sysnum.X32Bit - 1} { // nobody's
+		for _, nr := range []uint32{400, 600, syscalls.X32Bit - 1} { // nobody's
 			if got := decide(t, p, call{arch: arch.Audit, nr: nr}); got != unknown {
 				t.Errorf("%s: number %d: %#x", arch.GOARCH, nr, got)
 			}
@@ -297,13 +300,20 @@ func TestSize(t *testing.T) {
 // A misspelt name would silently be refused, or a rule for it be none. No call is in two
 // places, of which one would be without effect.
 func TestNames(t *testing.T) {
-	names := strings.Fields(allowed)
+	var names []string
+	for _, arch := range arches {
+		for _, c := range arch.All() {
+			if c.Guest() && !slices.Contains(names, c.Name) {
+				names = append(names, c.Name)
+			}
+		}
+	}
 	for _, r := range rules {
 		names = append(names, r.calls...)
 	}
 	slices.Sort(names)
 	for i, name := range names {
-		if !slices.ContainsFunc(arches, func(a *sysnum.Arch) bool { _, ok := a.Number(name); return ok }) {
+		if !slices.ContainsFunc(arches, func(a *syscalls.Arch) bool { _, ok := a.Number(name); return ok }) {
 			t.Errorf("no architecture has a call %q", name)
 		}
 		if i > 0 && names[i-1] == name {
@@ -313,7 +323,7 @@ func TestNames(t *testing.T) {
 }
 
 // The two filters of a session in which the user is told refuse what the one of another does, with its errors.
-func TestTelling(t *testing.T) {
+func TestNotify(t *testing.T) {
 	everything := [][6]uint64{{}}
 	for _, v := range []uint64{setID | makes | newNamespace, newNamespace, 0xffff, unix.CLONE_VM, unix.TIOCSTI, unix.AF_VSOCK} {
 		everything = append(everything, [6]uint64{v, v, v, v, v, v})
@@ -322,10 +332,11 @@ func TestTelling(t *testing.T) {
 	for _, arch := range arches {
 		for _, s := range []Session{{}, {Written: true, Root: true, Counted: true}, {Allowed: []string{namespaces}}, {Allowed: Options}} {
 			one := program(arch, s)
-			s.Told = true
-			first, second := program(arch, s), telling(arch, s)
+			s.Notified = true
+			first, second := program(arch, s), notify(arch, s)
 			third := Refusing(second)
-			for nr, name := range arch.All() {
+			for nr, c := range arch.All() {
+				name := c.Name
 				for i := range everything {
 					c := call{arch.Audit, uint32(nr), &everything[i]}
 					want, got := decide(t, one, c), decide(t, first, c)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/trace/filter"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // LauncherName is argv[0] of the process that becomes the command. A program
@@ -54,7 +54,7 @@ func launch(cmd *Command) (pid int, report int, err error) {
 	if err == nil {
 		// A byte in front tells "no filter" from the end of file that the
 		// launcher sees when we are dead.
-		err = unix.Send(pair[0], append([]byte{0}, filter.Marshal(cmd.Filter)...), unix.MSG_NOSIGNAL)
+		err = unix.Send(pair[0], append([]byte{0}, seccomp.Marshal(cmd.Filter)...), unix.MSG_NOSIGNAL)
 	}
 	if err != nil {
 		unix.Close(pair[0]) // the launcher reads end of file, and exits
@@ -85,9 +85,9 @@ func Launch(args []string) {
 		os.Exit(cli.ExitArt)
 	}
 	if n > 1 {
-		prog, err := filter.Unmarshal(message[1:n])
+		prog, err := seccomp.Unmarshal(message[1:n])
 		if err == nil {
-			err = filter.Install(prog)
+			err = seccomp.Install(prog)
 		}
 		if err != nil {
 			fail(stageFilter, err)

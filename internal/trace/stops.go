@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/internal/trace/decode"
-	"github.com/riverlytech/art/internal/trace/sysnum"
 )
 
 // resume lets a thread go on and delivers sig, if not 0. In a call whose exit is
@@ -56,7 +56,7 @@ func (t *tracer) enter(tk *task, info *syscallInfo) error {
 	c.Reset()
 	c.Pid, c.Arch, c.Nr, c.Args, c.SP = tk.pid, info.Arch, info.nr(), info.args(), info.SP
 	c.Start, c.Mem, c.Files, c.Resumes = time.Now(), &tk.process, &tk.process, tk.resumes
-	c.Name = sysnum.Native.Name(c.Nr)
+	c.Name = syscalls.Native.Name(c.Nr)
 	if c.Foreign() {
 		c.Name = fmt.Sprintf("syscall_%#x", c.Nr)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/trace"
 	"github.com/riverlytech/art/internal/trace/decode"
-	"github.com/riverlytech/art/internal/trace/filter"
 )
 
 func init() { runtime.LockOSThread() } // the launcher needs the first thread
@@ -37,7 +37,7 @@ func run(t *testing.T, script, calls string, handler trace.Handler) (string, int
 		t.Fatal(err)
 	}
 	names := strings.Fields(calls)
-	prog, err := filter.Program(names)
+	prog, err := seccomp.Trace(names)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/filter"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // child is what becomes the command: a copy of this process that has this one thread only, and in which Go's
@@ -64,7 +64,7 @@ func (p *Payload) newChild(link *os.File) (*child, error) {
 		return nil, fmt.Errorf("limit the memory: %w", err)
 	}
 	if p.Filter != "" {
-		program, err := filter.Unmarshal([]byte(p.Filter))
+		program, err := seccomp.Unmarshal([]byte(p.Filter))
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/trace/filter"
+	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // exec becomes the command, found as execvp(3) finds it. It returns only if that
@@ -67,11 +67,11 @@ func (p *Payload) loadFilter() error {
 	if p.Filter == "" {
 		return nil
 	}
-	program, err := filter.Unmarshal([]byte(p.Filter))
+	program, err := seccomp.Unmarshal([]byte(p.Filter))
 	if err != nil {
 		return err
 	}
-	return filter.Install(program)
+	return seccomp.Install(program)
 }
 
 func (p *Payload) search(name string) error {

@@ -1,7 +1,7 @@
 // Package decode turns a system call's registers and the memory they point to
 // into text, in the notation of strace(1).
 //
-// What a call's arguments are stands in calls.tbl, one line a call; each word
+// What a call's arguments are stands in package syscalls' table, one line a call; each word
 // there is a kind of argument, and each kind is one function of this package.
 // Whatever the memory holds, the text is printable ASCII and of bounded length.
 package decode
@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/sysnum"
+	"github.com/riverlytech/art/internal/syscalls"
 )
 
 // Memory reads the memory of a tracee.
@@ -65,7 +65,7 @@ type Call struct {
 // architecture than this program's: by a 32-bit program, or in the x32 ABI. Its
 // number and arguments then mean something else and are shown as numbers.
 func (c *Call) Foreign() bool {
-	return c.Arch != sysnum.Native.Audit || (c.Nr&sysnum.X32Bit != 0 && uint32(c.Nr) != ^uint32(0))
+	return c.Arch != syscalls.Native.Audit || (c.Nr&syscalls.X32Bit != 0 && uint32(c.Nr) != ^uint32(0))
 }
 
 // errno returns the call's error, or 0.

@@ -23,7 +23,7 @@ func (s *flagSet) has(v uint32) bool {
 	return slices.ContainsFunc(s.flags, func(f flag) bool { return uint32(f.value) == v })
 }
 
-// flagSets are all sets by their names in calls.tbl.
+// flagSets are all sets by their names in package syscalls' table.
 var flagSets = func() map[string]*flagSet {
 	all := map[string]*flagSet{}
 	for _, part := range []map[string]*flagSet{fileFlags, processFlags, networkFlags} {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kinds are the kinds of argument by their names in calls.tbl.
+// kinds are the kinds of argument by their names in package syscalls' table.
 var kinds = map[string]kind{
 	"int": printInt, "fd": printFd, "long": printLong, "off": printLong,
 	"uint": printUint, "ulong": printUlong, "size": printUlong,

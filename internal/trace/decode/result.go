@@ -23,7 +23,7 @@ var restartTexts = map[unix.Errno]string{
 }
 
 // results print the result of a call that has not failed, by their names in
-// calls.tbl.
+// package syscalls' table.
 var results = map[string]func(p *printer, v int64){
 	"":       func(p *printer, v int64) { p.dec(v) },
 	"fd":     func(p *printer, v int64) { p.fd(int32(v)) },

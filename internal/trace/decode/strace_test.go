@@ -13,8 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/callset"
-	"github.com/riverlytech/art/internal/trace/sysnum"
+	"github.com/riverlytech/art/internal/syscalls"
 )
 
 // callerVariable makes the test program a process that makes every system call.
@@ -37,10 +36,10 @@ var testArgs = [6]uint64{0x7001, 0x7002, 0x7003, 0x7004, 0x7005, 0x7006}
 // either, so the filter too is loaded with a raw call.
 func makeEveryCall() {
 	runtime.LockOSThread()
-	exit, _ := sysnum.Native.Number("exit_group")
+	exit, _ := syscalls.Native.Number("exit_group")
 	var numbers []uintptr
-	for _, name := range sysnum.Native.Names() {
-		nr, _ := sysnum.Native.Number(name)
+	for _, name := range syscalls.Native.Names() {
+		nr, _ := syscalls.Native.Number(name)
 		if nr != exit && name != "uprobe" && name != "uretprobe" {
 			numbers = append(numbers, uintptr(nr))
 		}
@@ -135,7 +134,7 @@ func TestClassesAgainstStrace(t *testing.T) {
 		if len(want) == 0 {
 			continue // this architecture has none
 		}
-		set, err := callset.Parse(class)
+		set, err := syscalls.Parse(class)
 		if err != nil {
 			t.Errorf("%s: %v", class, err)
 			continue
@@ -158,14 +157,14 @@ func TestAgainstStrace(t *testing.T) {
 	for _, line := range traced(t) {
 		line, found := unimplemented(line)
 		name, _, _ := strings.Cut(line, "(")
-		nr, known := sysnum.Native.Number(name)
+		nr, known := syscalls.Native.Number(name)
 		if !found || !known || seen[name] {
 			continue
 		}
 		seen[name] = true
 		want := strings.TrimSpace(comment.ReplaceAllString(line, ""))
 		got, _ := text(&Call{
-			Arch: sysnum.Native.Audit, Nr: uint64(nr), Name: name, Args: testArgs, Mem: nothing{},
+			Arch: syscalls.Native.Audit, Nr: uint64(nr), Name: name, Args: testArgs, Mem: nothing{},
 			Ret: -int64(unix.ENOSYS), Failed: true,
 		})
 		got = comment.ReplaceAllString(got, "")

@@ -1,13 +1,14 @@
 package decode
 
 import (
-	_ "embed"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/syscalls"
 )
 
 // signature is what is known of one call's arguments and result.
@@ -40,15 +41,28 @@ var notes = map[string]func(c *Call, v uint64){
 	"socklen": noteLength(0), "msghdr_out": noteLength(msgNamelen),
 }
 
-//go:embed calls.tbl
-var callsTable string
+// variants are the signatures of calls for some of their arguments, see signatureOf.
+var variants = map[string]string{
+	"fcntl(get)": "fd enum/fcntl >flock",
+	"clone(ids)": "clone >0@clone_ids",
+}
 
 var signatures = sync.OnceValue(func() map[string]*signature {
-	table, err := parseTable(callsTable)
-	if err != nil {
-		panic(err) // the table is part of the program, and a test reads it
+	all := map[string]*signature{}
+	add := func(name, text string) {
+		s, err := parseSignature(text)
+		if err != nil {
+			panic(fmt.Errorf("arguments of %s: %w", name, err)) // the table is part of the program, and a test reads it
+		}
+		all[name] = s
 	}
-	return table
+	for _, c := range syscalls.Native.All() {
+		add(c.Name, c.Args)
+	}
+	for name, text := range variants {
+		add(name, text)
+	}
+	return all
 })
 
 // unknown is a call that the table does not have, or whose registers mean
@@ -78,28 +92,19 @@ func signatureOf(c *Call) *signature {
 	return unknown
 }
 
-// parseTable reads the format that the head of calls.tbl describes.
-func parseTable(text string) (map[string]*signature, error) {
-	table := map[string]*signature{}
-	for i, line := range strings.Split(text, "\n") {
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		names, rest, _ := strings.Cut(line, ":")
-		s, err := parseSignature(rest)
-		if err != nil {
-			return nil, fmt.Errorf("calls.tbl line %d: %w", i+1, err)
-		}
-		for _, name := range strings.Fields(names) {
-			if table[name] != nil {
-				return nil, fmt.Errorf("calls.tbl line %d: %s again", i+1, name)
-			}
-			table[name] = s
-		}
-	}
-	return table, nil
-}
-
+// parseSignature reads the arguments of a call, as package syscalls' table has them:
+//
+//	argument... [= result]
+//
+// An argument is [>][register@]kind[/parameter]:
+//
+//	>          filled in by the kernel: it and what follows is printed at the exit
+//	register   0 to 5, where it is not the argument's own position
+//	kind       a key of kinds.go
+//	parameter  a number (of the argument that holds the length, of a fixed length, of the argument that decides) or a key
+//	           of flags.go
+//
+// A result is a key of result.go; without one it is a signed number.
 func parseSignature(text string) (*signature, error) {
 	text, result, _ := strings.Cut(text, "=")
 	s := &signature{result: strings.TrimSpace(result), output: -1}

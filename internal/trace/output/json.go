@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/internal/trace"
 	"github.com/riverlytech/art/internal/trace/decode"
-	"github.com/riverlytech/art/internal/trace/sysnum"
 )
 
 // Record is one line of the JSON format. Every record has time, pid and event;
@@ -122,10 +122,10 @@ func (j *JSON) call(c *decode.Call, event string) Record {
 
 // archName names the interface through which a foreign call was made.
 func archName(c *decode.Call) string {
-	if c.Arch == sysnum.Native.Audit {
+	if c.Arch == syscalls.Native.Audit {
 		return "x32"
 	}
-	return sysnum.ArchName(c.Arch)
+	return syscalls.ArchName(c.Arch)
 }
 
 // Enter implements trace.Handler.

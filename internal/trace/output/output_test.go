@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/internal/trace"
 	"github.com/riverlytech/art/internal/trace/decode"
-	"github.com/riverlytech/art/internal/trace/sysnum"
 )
 
 type noMemory struct{}
@@ -19,8 +19,8 @@ type noMemory struct{}
 func (noMemory) Read(uint64, []byte) int { return 0 }
 
 func call(pid int, name string, args ...uint64) *decode.Call {
-	nr, _ := sysnum.Native.Number(name)
-	c := &decode.Call{Pid: pid, Arch: sysnum.Native.Audit, Nr: uint64(nr), Name: name, Mem: noMemory{}}
+	nr, _ := syscalls.Native.Number(name)
+	c := &decode.Call{Pid: pid, Arch: syscalls.Native.Audit, Nr: uint64(nr), Name: name, Mem: noMemory{}}
 	copy(c.Args[:], args)
 	return c
 }

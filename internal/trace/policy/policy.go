@@ -13,10 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/internal/trace"
-	"github.com/riverlytech/art/internal/trace/callset"
 	"github.com/riverlytech/art/internal/trace/decode"
-	"github.com/riverlytech/art/internal/trace/sysnum"
 )
 
 // Policy is a trace.Handler that refuses calls. The zero value refuses none.
@@ -31,7 +30,7 @@ type Policy struct {
 
 var _ trace.Handler = (*Policy)(nil)
 
-// Refuse adds a rule: CALLS[=ERRNO], where CALLS is a list that callset.Parse
+// Refuse adds a rule: CALLS[=ERRNO], where CALLS is a list that syscalls.Parse
 // reads, and ERRNO a name such as ENOENT; without one it is EPERM. Of two rules
 // for a call, the later counts.
 func (p *Policy) Refuse(rule string) error {
@@ -46,7 +45,7 @@ func (p *Policy) Refuse(rule string) error {
 			return fmt.Errorf("deny %s: %w", list, err)
 		}
 	}
-	calls, err := callset.Parse(list)
+	calls, err := syscalls.Parse(list)
 	if err != nil {
 		return fmt.Errorf("deny: %w", err)
 	}
@@ -57,7 +56,7 @@ func (p *Policy) Refuse(rule string) error {
 	}
 	if p.errnos == nil {
 		p.errnos = map[string]unix.Errno{}
-		if _, ok := sysnum.Native.Number("io_uring_setup"); ok {
+		if _, ok := syscalls.Native.Number("io_uring_setup"); ok {
 			p.errnos["io_uring_setup"] = unix.ENOSYS
 		}
 	}

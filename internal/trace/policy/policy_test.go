@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/internal/trace/decode"
-	"github.com/riverlytech/art/internal/trace/sysnum"
 )
 
 // answer returns what p says of a call.
@@ -23,7 +23,7 @@ func answer(t *testing.T, p *Policy, c decode.Call) string {
 }
 
 func TestPolicy(t *testing.T) {
-	native := func(name string) decode.Call { return decode.Call{Arch: sysnum.Native.Audit, Name: name} }
+	native := func(name string) decode.Call { return decode.Call{Arch: syscalls.Native.Audit, Name: name} }
 	foreign := decode.Call{Arch: 0x40000003, Nr: 5, Name: "syscall_0x5"}
 	for _, tc := range []struct {
 		rules string

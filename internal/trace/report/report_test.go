@@ -2,16 +2,13 @@ package report
 
 import (
 	"encoding/binary"
-	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/callset"
+	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/internal/trace/decode"
-	"github.com/riverlytech/art/internal/trace/report/calls"
-	"github.com/riverlytech/art/internal/trace/sysnum"
 )
 
 // tracee is a process with strings in its memory, one a page, that works in /work
@@ -57,7 +54,7 @@ func (p *tracee) Dir() string { return "/work" }
 // call makes a call of thread 1, which returns ret, and reports it to r.
 func (p *tracee) call(t *testing.T, r *Report, ret int64, name string, args ...uint64) {
 	t.Helper()
-	c := &decode.Call{Pid: 1, Arch: sysnum.Native.Audit, Name: name, Mem: p, Files: p}
+	c := &decode.Call{Pid: 1, Arch: syscalls.Native.Audit, Name: name, Mem: p, Files: p}
 	copy(c.Args[:], args)
 	if err := r.Enter(c); err != nil {
 		t.Fatal(err)
@@ -150,24 +147,18 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Every call that the report knows exists on some architecture.
-func TestCalls(t *testing.T) {
-	if _, err := callset.Parse(calls.List()); err != nil {
-		t.Error(err)
-	}
-}
-
-// Who selects the calls does not have this package, only their names.
+// Who selects the calls does not have this package, only the table.
 func TestCallsAreNamed(t *testing.T) {
-	told := strings.Fields(calls.Told)
-	for _, name := range told {
-		if _, ok := actions[name]; !ok {
-			t.Errorf("%s is selected, and not told of", name)
+	for _, arch := range []*syscalls.Arch{&syscalls.AMD64, &syscalls.ARM64} {
+		for _, c := range arch.All() {
+			if _, told := actions[c.Name]; told != c.Reported() {
+				t.Errorf("%s: in a report %v, selected %v", c.Name, told, c.Reported())
+			}
 		}
 	}
 	for name := range actions {
-		if !slices.Contains(told, name) {
-			t.Errorf("%s would be told of, and is not selected", name)
+		if syscalls.Lookup(name) == nil {
+			t.Errorf("there is no call %s", name)
 		}
 	}
 }

@@ -1,6 +1,4 @@
-// Package callset reads the lists of system calls that users write, such as
-// "%file,!stat,execve".
-package callset
+package syscalls
 
 import (
 	"fmt"
@@ -9,11 +7,61 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/trace/sysnum"
 )
+
+// set says what a call belongs to: strace's classes, by the lists that `strace -e trace=%class` of version 6 goes by and
+// with the calls that are newer than it, and sets of art's own.
+type set uint16
+
+const (
+	file    set = 1 << iota // takes the name of a file
+	desc                    // takes or makes a file descriptor
+	network                 // is about sockets
+	process                 // the life of processes: start, execution, waiting, signals, end
+	memory                  // mappings and memory policy
+	signal                  // sends or handles signals, or waits for them
+	ipc                     // System V shared memory, semaphores and messages
+	creds                   // user and group ids, and capabilities
+	clock                   // the system's clocks
+	pure                    // always succeeds and has no arguments
+
+	guest      // every guest may make it, whatever its arguments
+	report     // a report tells of it
+	privileged // a report tells of it if it is refused
+)
+
+var classes = map[string]set{
+	"file": file, "desc": desc, "network": network, "process": process, "memory": memory, "signal": signal,
+	"ipc": ipc, "creds": creds, "clock": clock, "pure": pure,
+}
+
+// small are the classes of a few calls: attributes of files by path, without following links and by descriptor, and of
+// file systems.
+var small = map[string][]string{
+	"stat": {"stat"}, "lstat": {"lstat"}, "fstat": {"fstat", "newfstatat", "statx"},
+	"%stat":  {"fstat", "lstat", "newfstatat", "stat", "statx"},
+	"statfs": {"statfs"}, "fstatfs": {"fstatfs"}, "%statfs": {"fstatfs", "statfs", "ustat"},
+}
+
+// Guest reports whether every guest may make the call, whatever its arguments.
+func (c *Call) Guest() bool { return c.sets&guest != 0 }
+
+// Reported reports whether a report tells of the call even if it is not refused.
+func (c *Call) Reported() bool { return c.sets&report != 0 }
 
 // Set is a set of system calls of one architecture.
 type Set struct{ names map[string]bool }
+
+// Report returns the calls that a report is made of.
+func Report() Set {
+	s := Set{names: map[string]bool{}}
+	for _, c := range Native.All() {
+		if c.sets&(report|privileged) != 0 {
+			s.names[c.Name] = true
+		}
+	}
+	return s
+}
 
 // Has reports whether the call is in the set.
 func (s Set) Has(name string) bool { return s.names[name] }
@@ -28,14 +76,7 @@ func (s Set) Union(names []string) Set {
 }
 
 // Names returns the members in alphabetical order.
-func (s Set) Names() []string {
-	names := make([]string, 0, len(s.names))
-	for name := range s.names {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.names)) }
 
 // Parse reads a comma-separated list of names, of classes (%file) and of "all".
 // An item with ! in front is taken out of what stands before it; a list that
@@ -45,9 +86,9 @@ func (s Set) Names() []string {
 //
 // A call that only the other architecture has is accepted and never occurs. A
 // name that none has, and a list that leaves no call, is an error.
-func Parse(list string) (Set, error) { return parse(sysnum.Native, list) }
+func Parse(list string) (Set, error) { return parse(Native, list) }
 
-func parse(arch *sysnum.Arch, list string) (Set, error) {
+func parse(arch *Arch, list string) (Set, error) {
 	set := Set{names: map[string]bool{}}
 	all := arch.Names()
 	if strings.TrimSpace(list) == "" {
@@ -66,7 +107,7 @@ func parse(arch *sysnum.Arch, list string) (Set, error) {
 			return Set{}, cli.WithHint(fmt.Errorf("select system calls: %q: the list starts with !, but this item does not", name),
 				"write ! in front of every item to leave it out, or put the items without ! first")
 		}
-		members, err := members(all, name)
+		members, err := members(arch, all, name)
 		if err != nil {
 			return Set{}, fmt.Errorf("select system calls: %w", err)
 		}
@@ -85,20 +126,25 @@ func parse(arch *sysnum.Arch, list string) (Set, error) {
 }
 
 // members returns the calls that one item stands for.
-func members(all []string, name string) ([]string, error) {
+func members(arch *Arch, all []string, name string) ([]string, error) {
+	class, isClass := strings.CutPrefix(name, "%")
 	switch {
 	case name == "all" || name == "%all":
 		return all, nil
-	case strings.HasPrefix(name, "%"):
-		if class, ok := classes[name[1:]]; ok {
-			return strings.Fields(class), nil
+	case isClass && small[class] != nil:
+		return small[class], nil
+	case isClass && classes[class] != 0:
+		var names []string
+		for _, c := range arch.All() {
+			if c.sets&classes[class] != 0 {
+				names = append(names, c.Name)
+			}
 		}
+		return names, nil
+	case isClass:
 		return nil, unknown("class", name, classNames())
-	}
-	for _, arch := range []*sysnum.Arch{&sysnum.AMD64, &sysnum.ARM64} {
-		if _, ok := arch.Number(name); ok {
-			return []string{name}, nil
-		}
+	case Lookup(name) != nil:
+		return []string{name}, nil
 	}
 	return nil, unknown("system call", name, append(slices.Clone(all), classNames()...))
 }
@@ -106,6 +152,9 @@ func members(all []string, name string) ([]string, error) {
 func classNames() []string {
 	names := []string{"all"}
 	for name := range classes {
+		names = append(names, "%"+name)
+	}
+	for name := range small {
 		names = append(names, "%"+name)
 	}
 	slices.Sort(names)

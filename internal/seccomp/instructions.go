@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/syscalls"
 )
 
 // socketCode decides about socket(2) and socketpair(2) by family, type and protocol.
@@ -128,8 +130,21 @@ func and(bits uint32) []unix.SockFilter {
 	return []unix.SockFilter{{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits}}
 }
 
+// begin are a filter's first instructions: foreign is the answer to the calls of other architectures, and x32, if there is
+// one, to those of the x32 ABI. The call's number is loaded then.
+func begin(arch *syscalls.Arch, foreign, x32 []unix.SockFilter) []unix.SockFilter {
+	p := slices.Concat(loadAt(offArch), skip(unix.BPF_JEQ, arch.Audit, len(foreign)), foreign, loadAt(offNr))
+	if x32 != nil {
+		p = slices.Concat(p, skipUnless(unix.BPF_JGE, syscalls.X32Bit, len(x32)), x32)
+	}
+	return p
+}
+
 // skip leaves out the next n instructions if the comparison holds.
 func skip(comparison uint16, k uint32, n int) []unix.SockFilter {
+	if n > 0xff { // more than can be written down beside a comparison
+		return append(skipUnless(comparison, k, 1), unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(n)})
+	}
 	return []unix.SockFilter{{Code: unix.BPF_JMP | comparison | unix.BPF_K, Jt: distance(n), K: k}}
 }
 

@@ -1,0 +1,46 @@
+package seccomp
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/syscalls"
+)
+
+// Trace returns a filter for the architecture that this program was built for, which
+// selects, inside the kernel, the calls that a tracer sees.
+//
+// It answers SECCOMP_RET_TRACE for the calls that are named and SECCOMP_RET_ALLOW for
+// all others, which therefore run at native speed. The kernel hands a chosen call to the
+// ptrace tracer that set PTRACE_O_TRACESECCOMP; a process with the filter but without
+// such a tracer gets ENOSYS (seccomp(2)), so nothing selected ever runs unseen.
+//
+// execve and execveat are always selected: they are how the tracer knows where
+// the command begins. Every call made through another architecture's interface
+// (a 32-bit program) is selected too, because its numbers mean something else:
+// the tracer reports such calls instead of misreading or missing them.
+//
+// A name that the architecture does not have is an error.
+func Trace(calls []string) ([]unix.SockFilter, error) {
+	return traceProgram(syscalls.Native, calls)
+}
+
+func traceProgram(arch *syscalls.Arch, calls []string) ([]unix.SockFilter, error) {
+	const trace, allow = unix.SECCOMP_RET_TRACE, unix.SECCOMP_RET_ALLOW
+	selected := map[int]bool{}
+	var actions []uint32
+	for _, name := range append([]string{"execve", "execveat"}, calls...) {
+		nr, ok := arch.Number(name)
+		if !ok {
+			return nil, fmt.Errorf("select system calls: %s has no call named %q", arch.GOARCH, name)
+		}
+		selected[nr] = true
+		actions = answer(actions, nr, trace, allow)
+	}
+	p := begin(arch, ret(trace), ret(trace))
+	if len(selected) == len(arch.Names()) {
+		return append(p, ret(trace)...), nil // numbers without a name too
+	}
+	return search(p, spans(actions, allow)), nil
+}
