@@ -1,6 +1,5 @@
-// Package man holds the manual pages, which are written by hand in mdoc(7), and
-// reads out of them what tests compare with the programs: which flags a page
-// names, and which sessions its examples show.
+// Package man holds the manual pages, in mdoc(7), and reads out of them what tests compare with the programs, such as the
+// sessions that their examples show.
 package man
 
 import (
@@ -49,17 +48,6 @@ func (p Page) Section(heading string) (Page, error) {
 		rest = rest[:end]
 	}
 	return rest, nil
-}
-
-// Described returns the flags that are heads of list items, without their hyphens.
-func (p Page) Described() []string {
-	var items Page
-	for _, line := range p {
-		if strings.HasPrefix(line, ".It ") {
-			items = append(items, line)
-		}
-	}
-	return items.Flags()
 }
 
 // Flags returns all flags, without their hyphens, sorted.

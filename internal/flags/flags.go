@@ -1,0 +1,188 @@
+// Package flags is the one specification of the command lines of art, art-fuse, art-sync and art-trace. The programs
+// parse with it and print their help from it; `go generate ./internal/packaging/generate` writes it into the manual
+// pages, the README and the completions of the shells.
+//
+// Texts are plain. What stands between double quotes is as somebody types it: one word is printed without the quotes in
+// help, and each document marks it in its own way.
+package flags
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/riverlytech/art/internal/cli"
+)
+
+// Flag is a flag of a command.
+type Flag struct {
+	Name    string // the long one, or one letter that has no long one
+	Short   string // another spelling, behind one hyphen
+	Also    string // another long one
+	Arg     string // the name of its value in texts; "" is a flag that is on or off
+	Switch  bool   // it is on or off, and Arg names that
+	Offer   Offer  // what shells offer for its value
+	Default string // where it is not obvious
+	Repeat  bool   // it may be given several times
+	Says    string // what it does, in a line: a phrase without a full stop
+	More    string // what the manual page says beside that, in sentences
+}
+
+// Offer is what the completions of shells offer for a word: one of these, or the words themselves.
+type Offer string
+
+// These have a function of their name in the completions of each shell.
+const (
+	Nothing     Offer = ""
+	Files       Offer = "files"
+	Directories Offer = "directories"
+	Variables   Offer = "variables"
+	Homes       Offer = "homes"
+	Agents      Offer = "agents"
+	Presets     Offer = "presets"
+	Databases   Offer = "databases"
+	Calls       Offer = "calls" // system calls, between commas
+	Processes   Offer = "processes"
+	InDatabase  Offer = "in_database"  // paths in the database that the first word names
+	InWorkspace Offer = "in_workspace" // paths in the workspace of --db
+)
+
+// Command is a program, or what it does by a word.
+type Command struct {
+	Name     string   // "art pull"
+	Says     string   // what it does, in a line
+	Synopsis []string // what follows the name
+	Text     string   // the description in help
+	Notes    string   // what comes behind the flags there, with headings
+	Flags    []Flag
+	Words    []Offer // what shells offer for its words; the last one stays
+	Payload  bool    // its words are a command, with flags of its own
+	Env      bool    // each flag is an environment variable, too
+	Hidden   bool    // shells do not offer it
+}
+
+// Help returns the text for --help.
+func (c *Command) Help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "NAME\n  %s - %s\n\nSYNOPSIS\n", c.Name, c.Says)
+	for _, s := range c.Synopsis {
+		fmt.Fprintf(&b, "  %s\n", strings.TrimSpace(c.Name+" "+s))
+	}
+	if c.Text != "" {
+		fmt.Fprintf(&b, "\nDESCRIPTION\n%s", c.Text)
+	}
+	b.WriteString("\nFLAGS\n")
+	for _, f := range c.Flags {
+		writeFlag(&b, f)
+	}
+	b.WriteString("      --help              print this text\n")
+	if c.Env {
+		b.WriteString("\n  Every flag with a long name is an environment variable, too: --" + c.Flags[0].Name + " is " + c.Flags[0].Variable() + ".\n  What stands on the command line counts more.\n")
+	}
+	if c.Notes != "" {
+		b.WriteString("\n" + c.Notes)
+	}
+	return b.String()
+}
+
+// Spellings returns all spellings of a flag, with their hyphens, the short ones first.
+func (f Flag) Spellings() (all []string) {
+	if f.Short != "" {
+		all = append(all, "-"+f.Short)
+	}
+	if len(f.Name) == 1 {
+		return append(all, "-"+f.Name)
+	}
+	all = append(all, "--"+f.Name)
+	if f.Also != "" {
+		all = append(all, "--"+f.Also)
+	}
+	return all
+}
+
+// Variable is the environment variable of a flag.
+func (f Flag) Variable() string {
+	return "ART_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+}
+
+// Sentence says what a flag does, with its default, as one without a full stop.
+func (f Flag) Sentence() string {
+	text := f.Says
+	if f.Default != "" {
+		text += " (default: " + f.Default + ")"
+	}
+	if f.Repeat {
+		text += "; may be repeated"
+	}
+	return text
+}
+
+// Plain removes the quotes around single words.
+func Plain(text string) string {
+	parts := strings.Split(text, `"`)
+	for i := 1; i+1 < len(parts); i += 2 {
+		if strings.Contains(parts[i], " ") {
+			parts[i] = `"` + parts[i] + `"`
+		}
+	}
+	return strings.Join(parts, "")
+}
+
+// The help of a flag begins in this column, and no line is longer than width.
+const (
+	column = 26
+	width  = 80
+)
+
+func writeFlag(b *strings.Builder, f Flag) {
+	head := "  " + strings.Join(f.Spellings(), ", ")
+	if strings.HasPrefix(head, "  --") {
+		head = "    " + head // below the long names of those that have a short one
+	}
+	switch {
+	case f.Switch:
+		head += "=" + f.Arg
+	case f.Arg != "":
+		head += " " + f.Arg
+	}
+	if len(head)+2 > column {
+		b.WriteString(head + "\n")
+		head = ""
+	}
+	line := fmt.Sprintf("%-*s", column, head)
+	for _, word := range strings.Fields(Plain(f.Sentence())) {
+		if len(line)+len(word)+1 > width {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = strings.Repeat(" ", column)
+		}
+		if !strings.HasSuffix(line, " ") {
+			line += " "
+		}
+		line += word
+	}
+	b.WriteString(line + "\n")
+}
+
+// UsageError is a command line that makes no sense.
+type UsageError struct{ error }
+
+// Unwrap returns what makes no sense in it.
+func (e UsageError) Unwrap() error { return e.error }
+
+// Wrong returns the error of a command line that makes no sense. The hint says what to do.
+func (c *Command) Wrong(format string, args ...any) error {
+	err := fmt.Errorf("read the command line: "+format, args...)
+	return cli.WithHint(UsageError{err}, "see "+c.Name+" --help")
+}
+
+// Commands are all that there are.
+var Commands = []*Command{Trace}
+
+// Find returns the command of a name, or nil.
+func Find(name string) *Command {
+	for _, c := range Commands {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}

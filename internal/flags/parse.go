@@ -1,0 +1,143 @@
+package flags
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/peterbourgon/ff/v3"
+)
+
+// Line is a command line that was read.
+type Line struct {
+	Words []string        // what is no flag
+	Ended bool            // -- ended the flags before them
+	given map[string]bool // the flags that somebody has set
+}
+
+// Given tells whether a flag was given, on the command line or by its variable.
+func (l *Line) Given(name string) bool { return l.given[name] }
+
+// helpError asks for help.
+type helpError struct{ text string }
+
+func (helpError) Error() string { return "help is wanted" }
+
+// Help returns the text that an error of Parse asks for.
+func Help(err error) (text string, wanted bool) {
+	var help helpError
+	wanted = errors.As(err, &help)
+	return help.text, wanted
+}
+
+// Parse reads a command line into variables, which keep their values where it says nothing. There is one for each flag, by
+// its name: a *string, *bool, *int, *int64 or *[]string, or a function that takes the value. Flags may stand anywhere among
+// the words, but for a command whose words are a command: there, they end with the first word.
+func (c *Command) Parse(args []string, variables map[string]any) (*Line, error) {
+	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	set.SetOutput(io.Discard) // errors are told in art's own words
+	for _, f := range c.Flags {
+		bind(set, f.Name, variables[f.Name])
+	}
+	if len(variables) != len(c.Flags) {
+		panic("flags: " + c.Name + " has fewer flags than variables")
+	}
+	ordered, ended, err := c.ordered(args)
+	if err != nil {
+		return nil, err
+	}
+	var options []ff.Option
+	if c.Env {
+		options = append(options, ff.WithEnvVarPrefix("ART"))
+	}
+	if err := ff.Parse(set, ordered, options...); err != nil {
+		return nil, c.Wrong("%s", reason(err))
+	}
+	l := &Line{Words: set.Args(), Ended: ended, given: map[string]bool{}}
+	set.Visit(func(f *flag.Flag) { l.given[f.Name] = true })
+	for _, f := range c.Flags {
+		value := os.Getenv(Flag{Name: f.Also}.Variable())
+		if c.Env && f.Also != "" && value != "" && !l.given[f.Name] {
+			if err := set.Set(f.Name, value); err != nil {
+				return nil, c.Wrong("%s: %v", Flag{Name: f.Also}.Variable(), err)
+			}
+			l.given[f.Name] = true
+		}
+	}
+	return l, nil
+}
+
+func bind(set *flag.FlagSet, name string, variable any) {
+	switch v := variable.(type) {
+	case *string:
+		set.StringVar(v, name, *v, "")
+	case *bool:
+		set.BoolVar(v, name, *v, "")
+	case *int:
+		set.IntVar(v, name, *v, "")
+	case *int64:
+		set.Int64Var(v, name, *v, "")
+	case *[]string:
+		set.Func(name, "", func(s string) error { *v = append(*v, s); return nil })
+	case func(string) error:
+		set.Func(name, "", v)
+	default:
+		panic(fmt.Sprintf("flags: no variable takes --%s of %s", name, set.Name()))
+	}
+}
+
+// ordered returns the command line with the flags first, under their long names, and tells whether -- ended them.
+func (c *Command) ordered(args []string) (ordered []string, ended bool, err error) {
+	var words []string
+	for len(args) > 0 && !(c.Payload && len(words) > 0) {
+		arg := args[0]
+		args = args[1:]
+		if ended = arg == "--"; ended {
+			break
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			words = append(words, arg)
+			continue
+		}
+		name, value, valued := strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
+		if name == "help" || name == "h" {
+			return nil, false, helpError{c.Help()}
+		}
+		f := c.find(name)
+		switch {
+		case f == nil:
+			return nil, false, c.Wrong("there is no flag %s", strings.SplitN(arg, "=", 2)[0])
+		case valued:
+		case f.Arg == "" || f.Switch:
+			value = "true"
+		case len(args) == 0:
+			return nil, false, c.Wrong("the flag %s needs a value", arg)
+		default:
+			value, args = args[0], args[1:]
+		}
+		ordered = append(ordered, "--"+f.Name+"="+value)
+	}
+	return append(append(append(ordered, "--"), words...), args...), ended, nil
+}
+
+// find returns the flag of a spelling.
+func (c *Command) find(name string) *Flag {
+	for i, f := range c.Flags {
+		if name != "" && (name == f.Name || name == f.Short || name == f.Also) {
+			return &c.Flags[i]
+		}
+	}
+	return nil
+}
+
+// reason is what an error of packages ff and flag says, without what they have put before it.
+func reason(err error) string {
+	text := err.Error()
+	for _, before := range []string{"error parsing commandline arguments: ", "error parsing environment variables: "} {
+		text = strings.TrimPrefix(text, before)
+	}
+	return text
+}

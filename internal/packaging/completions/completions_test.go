@@ -1,0 +1,42 @@
+package completions
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/riverlytech/art/internal/flags"
+)
+
+// TestShellsOfferEveryFlag asks each shell for the flags of each command.
+func TestShellsOfferEveryFlag(t *testing.T) {
+	var commands []*flags.Command
+	var lines []string
+	for _, c := range flags.Commands {
+		if !c.Hidden {
+			commands = append(commands, c)
+			// One hyphen alone gets the short flags from some shells, two the long ones.
+			lines = append(lines, c.Name+" -", c.Name+" --")
+		}
+	}
+	for _, shell := range Shells {
+		offers, err := Ask(shell, lines...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range commands {
+			want := []string{"--help"}
+			for _, f := range c.Flags {
+				want = append(want, f.Spellings()...)
+			}
+			got := slices.DeleteFunc(slices.Concat(offers[2*i], offers[2*i+1]), func(offer string) bool {
+				return !strings.HasPrefix(offer, "-") || strings.Trim(offer, "-") == ""
+			})
+			slices.Sort(want)
+			slices.Sort(got)
+			if got = slices.Compact(got); !slices.Equal(got, want) {
+				t.Errorf("%s offers for %s\n%q, and not\n%q", shell, c.Name, got, want)
+			}
+		}
+	}
+}
