@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,49 +10,21 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/peterbourgon/ff/v3/ffcli"
 	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const backupUsage = `usage: art-fuse backup DB FILE
-
-Copy a database into the new file FILE, which only you may read. A session may
-be running: then what its last commit left is copied, which is at most a moment
-old, and the session goes on meanwhile. FILE appears when it is whole and safe
-on the disk. A file that is there already is left alone.
-
-What the database still has on the host is not part of the copy; 'art-fuse
-flatten' makes one that holds all.
-
-Exit 0 when all was copied, 1 on an error, 2 on wrong usage.
-
-example:
-  art-fuse backup work.db work-monday.db
-`
-
-func backupCommand(stdout io.Writer) *ffcli.Command {
-	set := flag.NewFlagSet("art-fuse backup", flag.ContinueOnError)
-	return &ffcli.Command{
-		Name:      "backup",
-		FlagSet:   set,
-		Options:   options,
-		UsageFunc: func(*ffcli.Command) string { return backupUsage },
-		Exec: func(ctx context.Context, args []string) error {
-			args, err := flagsAnywhere(set, args)
-			if err != nil {
-				return err
-			}
-			if len(args) != 2 {
-				return usageError("backup needs a database and the name of a new file")
-			}
-			ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-			defer stop()
-			return backup(ctx, stdout, args[0], args[1])
-		},
+func runBackup(c *flags.Command, args []string, stdout io.Writer) error {
+	line, err := c.Parse(args, nil)
+	if err != nil {
+		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	return backup(ctx, stdout, line.Words[0], line.Words[1])
 }
 
 // backup copies a database.

@@ -8,6 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/flags"
 )
 
 func TestCheck(t *testing.T) {
@@ -32,7 +33,7 @@ func TestCheck(t *testing.T) {
 	check(cli.ExitUsage, "", db, db)
 	check(cli.ExitUsage, "", "--no-such-flag", db)
 	check(cli.ExitError, "", db+".missing")
-	check(cli.OK, checkUsage, "--help")
+	check(cli.OK, flags.Find("art-fuse check").Help(), "--help")
 
 	c, err := sqlite3.Open(db)
 	if err != nil {

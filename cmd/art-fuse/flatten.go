@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -13,70 +12,28 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/peterbourgon/ff/v3/ffcli"
 	"golang.org/x/term"
 
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const flattenUsage = `usage: art-fuse flatten DB [--base DIR [--name NAME]]
-
-Make a database self-contained: copy into it all that a session would show and
-that is on the host only. Afterwards the tree is the same, with the workspace
-below /NAME as after 'art push'; other tools that read the Agent Filesystem
-format see all of it; and what changes in the workspace on the host does not
-show any more in a session.
-
-  --base DIR   workspace on the host that the database lies over; needed if
-               anything in the database refers to it
-  --name NAME  name of the workspace in the database (default: base name
-               of DIR)
-
-No session may run. The work may be interrupted at any time, and goes on where
-it was when it is run again. What came from the host shows another inode number
-afterwards; what was made in a session keeps its own. Holes of sparse files stay
-holes.
-
-Exit 0 when all was copied, 1 when something could not be (each path is named,
-and the rest is done), 2 on wrong usage.
-
-examples:
-  art-fuse flatten work.db --base ~/work
-  art-fuse flatten copy.db --base ~/elsewhere --name work
-`
-
-func flattenCommand(stdout io.Writer) *ffcli.Command {
+func runFlatten(c *flags.Command, args []string, stdout io.Writer) error {
 	var base, name string
-	set := flag.NewFlagSet("art-fuse flatten", flag.ContinueOnError)
-	set.StringVar(&base, "base", "", "")
-	set.StringVar(&name, "name", "", "")
-	return &ffcli.Command{
-		Name:      "flatten",
-		FlagSet:   set,
-		Options:   options,
-		UsageFunc: func(*ffcli.Command) string { return flattenUsage },
-		Exec: func(ctx context.Context, args []string) error {
-			args, err := flagsAnywhere(set, args)
-			if err != nil {
-				return err
-			}
-			if len(args) != 1 {
-				return usageError("flatten needs a database, and only that")
-			}
-			if base != "" {
-				if base, name, err = workspace(base, name); err != nil {
-					return err
-				}
-			}
-			ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-			defer stop()
-			return flatten(ctx, stdout, args[0], base, name)
-		},
+	line, err := c.Parse(args, map[string]any{"base": &base, "name": &name})
+	if err != nil {
+		return err
 	}
+	if base, name, err = workspace(base, name); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	return flatten(ctx, stdout, line.Words[0], base, name)
 }
 
 // guestFiles are what guests see of a workspace's .art. The secrets beside them are in no database.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -12,73 +11,35 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/peterbourgon/ff/v3/ffcli"
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/sqlvfs"
 )
-
-const mountUsage = `usage: art-fuse mount DB DIR [flags]
-
-Show the tree of a database as the directory DIR, until 'umount DIR' (or
-'fusermount3 -u DIR' for an ordinary user). It is read-only unless told
-otherwise, and may be looked at while a session runs.
-
-  --base DIR      workspace on the host that the database lies over
-  --name NAME     name of the workspace in the database (default: base name
-                  of the --base directory)
-  --read-write    let the tree be changed; no session may run then
-  --allow-other   let other users in too
-  --fsname NAME   name in the list of mounts (default: DB)
-  --foreground    do not go to the background
-
-examples:
-  art-fuse mount work.db /mnt/look
-  art-fuse mount work.db /mnt/look --base ~/work
-`
 
 type mountConfig struct {
 	db, dir, base, name, fsname       string
 	readWrite, allowOther, foreground bool
 }
 
-func mountCommand() *ffcli.Command {
+func runMount(c *flags.Command, args []string, _ io.Writer) error {
 	var cfg mountConfig
-	set := flag.NewFlagSet("art-fuse mount", flag.ContinueOnError)
-	set.StringVar(&cfg.base, "base", "", "")
-	set.StringVar(&cfg.name, "name", "", "")
-	set.StringVar(&cfg.fsname, "fsname", "", "")
-	set.BoolVar(&cfg.readWrite, "read-write", false, "")
-	set.BoolVar(&cfg.allowOther, "allow-other", false, "")
-	set.BoolVar(&cfg.foreground, "foreground", false, "")
-	return &ffcli.Command{
-		Name:      "mount",
-		FlagSet:   set,
-		Options:   options,
-		UsageFunc: func(*ffcli.Command) string { return mountUsage },
-		Exec: func(_ context.Context, args []string) error {
-			args, err := flagsAnywhere(set, args)
-			if err != nil {
-				return err
-			}
-			if len(args) != 2 {
-				return usageError("mount needs a database and a directory")
-			}
-			cfg.db, cfg.dir = args[0], args[1]
-			if cfg.base != "" {
-				if cfg.base, cfg.name, err = workspace(cfg.base, cfg.name); err != nil {
-					return err
-				}
-			}
-			if !cfg.foreground {
-				return inBackground()
-			}
-			return mount(cfg)
-		},
+	line, err := c.Parse(args, map[string]any{"base": &cfg.base, "name": &cfg.name, "fsname": &cfg.fsname,
+		"read-write": &cfg.readWrite, "allow-other": &cfg.allowOther, "foreground": &cfg.foreground})
+	if err != nil {
+		return err
 	}
+	cfg.db, cfg.dir = line.Words[0], line.Words[1]
+	if cfg.base, cfg.name, err = workspace(cfg.base, cfg.name); err != nil {
+		return err
+	}
+	if !cfg.foreground {
+		return inBackground()
+	}
+	return mount(cfg)
 }
 
 // readyVariable names the descriptor on which a background server reports: one line "ready", or

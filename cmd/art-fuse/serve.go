@@ -113,7 +113,7 @@ func serveCommand() *ffcli.Command {
 		UsageFunc: func(*ffcli.Command) string { return serveUsage },
 		Exec: func(context.Context, []string) error {
 			if cfg.db == "" || cfg.control < 3 {
-				return usageError("serve needs --db and --control")
+				return errors.New("serve needs --db and --control")
 			}
 			return serve(cfg)
 		},

@@ -8,6 +8,8 @@ package flags
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -46,6 +48,9 @@ const (
 	InWorkspace Offer = "in_workspace" // paths in the workspace of --db
 )
 
+// Any is no bound for the words of a command.
+const Any = math.MaxInt
+
 // Command is a program, or what it does by a word.
 type Command struct {
 	Name     string   // "art pull"
@@ -55,6 +60,8 @@ type Command struct {
 	Notes    string   // what comes behind the flags there, with headings
 	Flags    []Flag
 	Words    []Offer // what shells offer for its words; the last one stays
+	Least    int     // words, at least
+	Most     int     // and at most
 	Payload  bool    // its words are a command, with flags of its own
 	Env      bool    // each flag is an environment variable, too
 	Hidden   bool    // shells do not offer it
@@ -70,13 +77,20 @@ func (c *Command) Help() string {
 	if c.Text != "" {
 		fmt.Fprintf(&b, "\nDESCRIPTION\n%s", c.Text)
 	}
+	if words := c.Commands(); words != nil {
+		b.WriteString("\nCOMMANDS\n")
+		for _, w := range words {
+			fmt.Fprintf(&b, "  %-*s%s\n", column-12, w.Name[len(c.Name)+1:], w.Says)
+		}
+		fmt.Fprintf(&b, "\n  \"%s COMMAND --help\" tells more.\n", c.Name)
+	}
 	b.WriteString("\nFLAGS\n")
 	for _, f := range c.Flags {
 		writeFlag(&b, f)
 	}
 	b.WriteString("      --help              print this text\n")
-	if c.Env {
-		b.WriteString("\n  Every flag with a long name is an environment variable, too: --" + c.Flags[0].Name + " is " + c.Flags[0].Variable() + ".\n  What stands on the command line counts more.\n")
+	if i := slices.IndexFunc(c.Flags, func(f Flag) bool { return len(f.Name) > 1 }); c.Env && i >= 0 {
+		fmt.Fprintf(&b, "\n  Every flag with a long name is an environment variable, too: --%s is\n  %s. What stands on the command line counts more.\n", c.Flags[i].Name, c.Flags[i].Variable())
 	}
 	if c.Notes != "" {
 		b.WriteString("\n" + c.Notes)
@@ -175,7 +189,17 @@ func (c *Command) Wrong(format string, args ...any) error {
 }
 
 // Commands are all that there are.
-var Commands = []*Command{Trace}
+var Commands = slices.Concat([]*Command{Fuse}, fuseCommands, []*Command{Trace})
+
+// Commands returns what a command does by a word.
+func (c *Command) Commands() (all []*Command) {
+	for _, other := range Commands {
+		if word, found := strings.CutPrefix(other.Name, c.Name+" "); found && !strings.Contains(word, " ") {
+			all = append(all, other)
+		}
+	}
+	return all
+}
 
 // Find returns the command of a name, or nil.
 func Find(name string) *Command {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var test = &Command{Name: "art test", Says: "be tested", Synopsis: []string{"[flags] [path...]"}, Env: true, Flags: []Flag{
+var test = &Command{Name: "art test", Says: "be tested", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: 3, Flags: []Flag{
 	{Name: "mount", Short: "m", Also: "workspace", Arg: "DIR", Default: "the current one", Says: "where it is"},
 	{Name: "list", Short: "l", Arg: "X", Repeat: true, Says: `"a", or "b c"`},
 	{Name: "on", Short: "o", Arg: "BOOL", Switch: true, Default: "true", Says: "switch"},
@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for args, reason := range map[string]string{
-		"--nosuch=1": "there is no flag --nosuch", "a -m": "the flag -m needs a value", "--on=maybe": "maybe", "-n x": `"x"`, "--=": "no flag --",
+		"--nosuch=1": "there is no flag --nosuch", "a -m": "the flag -m needs a value", "--on=maybe": "maybe", "-n x": `"x"`, "--=": "no flag --", "1 2 3 4": `"4" is one word too many`,
 	} {
 		if _, err := parse(test, args); !errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%q: %v", args, err)
@@ -68,6 +68,11 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	few := *test
+	few.Least = 1
+	if _, err := parse(&few, "-q"); err == nil || !strings.Contains(err.Error(), "art test [flags] [path...]") {
+		t.Errorf("too few words: %v", err)
+	}
 	_, err := parse(test, "a --help --nosuch")
 	text, wanted := Help(err)
 	if want := `NAME
@@ -86,8 +91,8 @@ FLAGS
   -n N                    count
       --help              print this text
 
-  Every flag with a long name is an environment variable, too: --mount is ART_MOUNT.
-  What stands on the command line counts more.
+  Every flag with a long name is an environment variable, too: --mount is
+  ART_MOUNT. What stands on the command line counts more.
 `; !wanted || text != want {
 		t.Errorf("%v, %s", err, text)
 	}

@@ -34,16 +34,13 @@ func Help(err error) (text string, wanted bool) {
 }
 
 // Parse reads a command line into variables, which keep their values where it says nothing. There is one for each flag, by
-// its name: a *string, *bool, *int, *int64 or *[]string, or a function that takes the value. Flags may stand anywhere among
+// its name, and may be others: a *string, *bool, *int, *int64 or *[]string, or a function that takes the value. Flags may stand anywhere among
 // the words, but for a command whose words are a command: there, they end with the first word.
 func (c *Command) Parse(args []string, variables map[string]any) (*Line, error) {
 	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	set.SetOutput(io.Discard) // errors are told in art's own words
 	for _, f := range c.Flags {
 		bind(set, f.Name, variables[f.Name])
-	}
-	if len(variables) != len(c.Flags) {
-		panic("flags: " + c.Name + " has fewer flags than variables")
 	}
 	ordered, ended, err := c.ordered(args)
 	if err != nil {
@@ -58,6 +55,13 @@ func (c *Command) Parse(args []string, variables map[string]any) (*Line, error) 
 	}
 	l := &Line{Words: set.Args(), Ended: ended, given: map[string]bool{}}
 	set.Visit(func(f *flag.Flag) { l.given[f.Name] = true })
+	switch n := len(l.Words); {
+	case c.Payload:
+	case n < c.Least:
+		return nil, c.Wrong("this is not all: %s %s", c.Name, c.Synopsis[0])
+	case n > c.Most:
+		return nil, c.Wrong("%q is one word too many", l.Words[c.Most])
+	}
 	for _, f := range c.Flags {
 		value := os.Getenv(Flag{Name: f.Also}.Variable())
 		if c.Env && f.Also != "" && value != "" && !l.given[f.Name] {
