@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 // specimen makes a base, and a database over it with something of everything.
@@ -227,7 +228,7 @@ func FuzzDamagedDatabase(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		begin := time.Now()
 
-		sqlvfs.Check(path)
+		fsck.Check(path)
 		s := &inProcess{base: base, db: path, disconnect: func() {}}
 		s.store, err = sqlvfs.Open(path, sqlvfs.Options{ReadOnly: readOnly})
 		if err == nil {
@@ -242,7 +243,7 @@ func FuzzDamagedDatabase(f *testing.F) {
 			use(s, false)
 			use(s, !readOnly)
 			s.end()
-			sqlvfs.Check(path)
+			fsck.Check(path)
 		}
 
 		runtime.ReadMemStats(&after)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 // inProcess is an overlay of a base and a database that is asked without a kernel.
@@ -105,7 +106,7 @@ func (s *inProcess) end() {
 // sound proves that a database keeps the rules of its format.
 func sound(t rapid.TB, db string) {
 	t.Helper()
-	found, err := sqlvfs.Check(db)
+	found, err := fsck.Check(db)
 	if err != nil {
 		t.Error(err)
 	}

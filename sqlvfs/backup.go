@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // backupStep is how much is copied at a time, in bytes.
@@ -19,8 +21,8 @@ const backupStep = 4 << 20
 //
 // Damage is copied too; [Check] finds it.
 func Backup(ctx context.Context, path, file string, step func(bytes int64)) (err error) {
-	defer outOfMemory(&err)
-	if _, err := inspect(path, Options{ReadOnly: true}); err != nil {
+	defer database.CatchOutOfMemory(&err)
+	if _, err := database.Inspect(path, true, false); err != nil {
 		return err
 	}
 	if path, err = filepath.Abs(path); err != nil {
@@ -32,38 +34,38 @@ func Backup(ctx context.Context, path, file string, step func(bytes int64)) (err
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("%s: %w", file, fs.ErrExist)
 	}
-	c, err := connectReadOnly(path, defaults.query)
+	c, err := database.ConnectReadOnly(path, database.HostFiles)
 	if err != nil {
-		return storeError(err)
+		return database.Explain(err)
 	}
 	defer c.Close()
 	// One read transaction: otherwise the copy starts anew when a session commits meanwhile
 	// (https://sqlite.org/backup.html, "Using the API").
 	if err := c.Exec("BEGIN"); err != nil {
-		return storeError(err)
+		return database.Explain(err)
 	}
-	if _, _, err := marks(c.Conn); err != nil {
-		return storeError(err)
+	if _, _, err := database.Marks(c.Conn); err != nil {
+		return database.Explain(err)
 	}
-	n, err := makeNew(file)
+	n, err := database.MakeNew(file)
 	if err != nil {
 		return err
 	}
-	defer n.discard()
-	if err := copyPages(ctx, c, n.tmp, step); err != nil {
-		return storeError(err)
+	defer n.Discard()
+	if err := copyPages(ctx, c, n.Tmp, step); err != nil {
+		return database.Explain(err)
 	}
-	return n.place(false)
+	return n.Place(false)
 }
 
 // copyPages copies a database into an empty file. Whether that survives a power cut is the
 // caller's care.
 func copyPages(ctx context.Context, c *conn, to string, step func(bytes int64)) error {
-	pageSize, err := pragmaInt(c.Conn, "page_size")
+	pageSize, err := database.PragmaInt(c.Conn, "page_size")
 	if err != nil {
 		return err
 	}
-	u := url.URL{Scheme: "file", OmitHost: true, Path: to, RawQuery: defaults.query + "&_pragma=journal_mode(off)&_pragma=synchronous(off)"}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: to, RawQuery: database.HostFiles + "&_pragma=journal_mode(off)&_pragma=synchronous(off)"}
 	b, err := c.BackupInit("main", u.String())
 	if err != nil {
 		return err

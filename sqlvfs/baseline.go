@@ -6,6 +6,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // Tree is a directory of the host that is a workspace. Device numbers are not part of it: they
@@ -101,21 +103,21 @@ func (tx *Tx) Baselines(t Tree) (map[string]*Baseline, error) {
 		return maps.Clone(tx.moved.Baselines), nil
 	}
 	id := int64(-1)
-	q := tx.meta.prep(qTrees)
+	q := tx.meta.Prep(qTrees)
 	for q.Step() {
 		if t == scanTree(q) {
 			id = q.ColumnInt64(0)
 		}
 	}
-	if err := tx.meta.done(q); err != nil || id < 0 {
+	if err := tx.meta.Done(q); err != nil || id < 0 {
 		return nil, err
 	}
 	all := map[string]*Baseline{}
-	q = tx.meta.prep(qBaselines)
+	q = tx.meta.Prep(qBaselines)
 	q.BindInt64(1, id)
 	for q.Step() {
 		path := string(q.ColumnRawBlob(0))
-		if !validOriginPath(path) {
+		if !database.ValidPath(path) {
 			continue // as with names that no directory can hold
 		}
 		b := &Baseline{
@@ -135,7 +137,7 @@ func (tx *Tx) Baselines(t Tree) (map[string]*Baseline, error) {
 		}
 		all[path] = b
 	}
-	if err := tx.meta.done(q); err != nil {
+	if err := tx.meta.Done(q); err != nil {
 		return nil, fmt.Errorf("baselines: %w", err)
 	}
 	return all, nil
@@ -168,16 +170,16 @@ const sameVersion = ` ON CONFLICT DO UPDATE SET hash=excluded.hash WHERE hash IS
 
 func (w *writer) putBaseline(tree int64, path string, c baselineChange) error {
 	if c.Baseline == nil {
-		q := w.prep("DELETE FROM art_baseline WHERE tree=? AND path=?")
+		q := w.Prep("DELETE FROM art_baseline WHERE tree=? AND path=?")
 		q.BindInt64(1, tree)
 		q.BindBlob(2, []byte(path))
-		return w.run(q)
+		return w.Run(q)
 	}
 	verb, also := "INSERT OR REPLACE", ""
 	if c.onlyIfNone {
 		verb, also = "INSERT", sameVersion
 	}
-	q := w.prep(verb + ` INTO art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
+	q := w.Prep(verb + ` INTO art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
 		row, row_ctime, row_ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)` + also)
 	q.BindInt64(1, tree)
 	q.BindBlob(2, []byte(path))
@@ -194,7 +196,7 @@ func (w *writer) putBaseline(tree int64, path string, c baselineChange) error {
 	q.BindInt64(12, int64(c.Row))
 	q.BindInt64(13, c.RowCtime.Sec)
 	q.BindInt64(14, int64(c.RowCtime.Nsec))
-	return w.run(q)
+	return w.Run(q)
 }
 
 // tree returns the number of a workspace's directory, giving it one when it is new.
@@ -209,16 +211,16 @@ func (w *writer) tree(t Tree) (int64, error) {
 		}
 		return q
 	}
-	err := w.run(bind(w.prep("INSERT OR IGNORE INTO art_tree (name, ino, birth, birth_nsec) VALUES (?,?,?,?)")))
+	err := w.Run(bind(w.Prep("INSERT OR IGNORE INTO art_tree (name, ino, birth, birth_nsec) VALUES (?,?,?,?)")))
 	if err != nil {
 		return 0, err
 	}
-	q := bind(w.prep("SELECT id FROM art_tree WHERE name=? AND ino=? AND birth=? AND birth_nsec=?"))
+	q := bind(w.Prep("SELECT id FROM art_tree WHERE name=? AND ino=? AND birth=? AND birth_nsec=?"))
 	var id int64
 	if q.Step() {
 		id = q.ColumnInt64(0)
 	}
-	if err := w.done(q); err != nil {
+	if err := w.Done(q); err != nil {
 		return 0, err
 	}
 	w.trees[t] = id
@@ -250,9 +252,9 @@ func (n *Node) Baseline() *Baseline {
 // count.
 func (tx *Tx) Agreed() (map[Ino]Timespec, error) {
 	all := map[Ino]Timespec{}
-	q := tx.meta.prep(qAgreed)
+	q := tx.meta.Prep(qAgreed)
 	for q.Step() {
 		all[Ino(q.ColumnInt64(0))] = Timespec{q.ColumnInt64(1), int32(q.ColumnInt64(2))}
 	}
-	return all, tx.meta.done(q)
+	return all, tx.meta.Done(q)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // inMemory counts what a store holds beside its live inodes: what waits for the disk, and what could be
@@ -195,7 +197,7 @@ func TestTargetOfANamelessLink(t *testing.T) {
 	defer c.Close()
 	targets := func(want int64) {
 		t.Helper()
-		if n, err := queryInt(c, "SELECT count(*) FROM fs_symlink"); err != nil || n != want {
+		if n, err := database.QueryInt(c, "SELECT count(*) FROM fs_symlink"); err != nil || n != want {
 			t.Errorf("%d targets are left, %v", n, err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
 )
 
 // A checkpoint copies the log back into the database, after which the next transaction begins the log
@@ -43,11 +45,11 @@ func (w *writer) checkpoint() error {
 
 // beginCheckpoint begins a checkpoint beside the writer. None may be running.
 func (w *writer) beginCheckpoint() error {
-	log, err := w.log()
+	log, err := diskvfs.Log(w.Conn)
 	if err != nil {
 		return err
 	}
-	if log.doubtful {
+	if log.SyncFailed {
 		// Only the writer may write it once more, so a checkpoint must not find it like this: it would
 		// take for durable what is not.
 		if err := w.sync(); err != nil {
@@ -74,9 +76,9 @@ func (w *writer) awaitCheckpoint() error {
 	w.checkpointing = nil
 	w.copied = max(w.copied, p.copied)
 	if p.err != nil {
-		// Perhaps it was the log that could not be synced. See files for what that takes.
-		if log, err := w.log(); err == nil {
-			log.doubtful = true
+		// Perhaps it was the log that could not be synced. See diskvfs for what that takes.
+		if log, err := diskvfs.Log(w.Conn); err == nil {
+			log.SyncFailed = true
 		}
 		w.closeCheckpointer()
 	}
@@ -96,22 +98,9 @@ func (w *writer) closeCheckpointer() {
 func copyLog(c *conn) checkpointed {
 	_, copied, err := c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
 	if err != nil && !errors.Is(err, sqlite3.BUSY) {
-		return checkpointed{copied, c.cause(fmt.Errorf("checkpoint: %w", err))}
+		return checkpointed{copied, c.Cause(fmt.Errorf("checkpoint: %w", err))}
 	}
 	return checkpointed{copied, nil}
-}
-
-// log is the write-ahead log as the writer has it open.
-func (w *writer) log() (*file, error) {
-	p, err := w.FileControl("main", sqlite3.FCNTL_JOURNAL_POINTER)
-	if err != nil {
-		return nil, err
-	}
-	log, ok := p.(*file)
-	if !ok {
-		return nil, errors.New("the database has no write-ahead log")
-	}
-	return log, nil
 }
 
 // makeRoom gives the space that the log takes to the next attempt, when there is none left: what is

@@ -1,15 +1,11 @@
 package sqlvfs
 
-import "math"
-
 // chunk is the content of one row of fs_data that is not committed yet.
 type chunk struct {
 	data   []byte // empty: a hole, which has no row
 	*patch        // if not nil, instead of data: what has changed of a row
 	frozen bool   // being written: to change it, copy it
 }
-
-func maxSize(chunkSize int64) int64 { return math.MaxInt64 / chunkSize * chunkSize }
 
 // discard gives up a chunk that is to be replaced.
 func (tx *Tx) discard(c *chunk) {

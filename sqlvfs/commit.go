@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 const (
@@ -39,7 +41,7 @@ func (w *writer) commit(b *batch) (err error) {
 	}
 	defer func() {
 		err = w.closeBlob(err)
-		if err = end(w.Conn, err); err != nil {
+		if err = database.End(w.Conn, err); err != nil {
 			clear(w.bases) // the rows of those that were new are not there
 			clear(w.trees)
 		}
@@ -99,27 +101,27 @@ func (w *writer) commit(b *batch) (err error) {
 }
 
 func (w *writer) exec(query string, args ...int64) error {
-	q := w.prep(query)
+	q := w.Prep(query)
 	for i, v := range args {
 		q.BindInt64(i+1, v)
 	}
-	return w.run(q)
+	return w.Run(q)
 }
 
 // putRow brings an inode's rows to what they were when the batch was taken.
 func (w *writer) putRow(r *inodeRow) error {
 	ino := int64(r.in.Ino)
 	if r.put {
-		q := w.prep(qPutInode)
+		q := w.Prep(qPutInode)
 		bindInode(q, r.in.Ino, &r.attr)
-		if err := w.run(q); err != nil {
+		if err := w.Run(q); err != nil {
 			return err
 		}
 		if r.target != "" {
-			q := w.prep("INSERT OR REPLACE INTO fs_symlink (ino, target) VALUES (?,?)")
+			q := w.Prep("INSERT OR REPLACE INTO fs_symlink (ino, target) VALUES (?,?)")
 			q.BindInt64(1, ino)
 			q.BindRawText(2, []byte(r.target))
-			if err := w.run(q); err != nil {
+			if err := w.Run(q); err != nil {
 				return err
 			}
 		}
@@ -170,7 +172,7 @@ func (w *writer) putOrigin(ino int64, o *Origin) error {
 	if err != nil {
 		return err
 	}
-	q := w.prep(qPutOrigin)
+	q := w.Prep(qPutOrigin)
 	q.BindInt64(1, ino)
 	q.BindInt64(2, base)
 	q.BindBlob(3, []byte(o.Path))
@@ -179,7 +181,7 @@ func (w *writer) putOrigin(ino int64, o *Origin) error {
 	}
 	bindHash(q, 13, o.Hash)
 	q.BindInt64(14, o.Until)
-	if err := w.run(q); err != nil {
+	if err := w.Run(q); err != nil {
 		return err
 	}
 	return w.exec("INSERT OR REPLACE INTO fs_origin (delta_ino, base_ino) VALUES (?,?)", ino, int64(o.Number))
@@ -190,18 +192,18 @@ func (w *writer) base(name string) (int64, error) {
 	if id, ok := w.bases[name]; ok {
 		return id, nil
 	}
-	q := w.prep("INSERT INTO art_base (name) VALUES (?) ON CONFLICT (name) DO NOTHING")
+	q := w.Prep("INSERT INTO art_base (name) VALUES (?) ON CONFLICT (name) DO NOTHING")
 	q.BindRawText(1, []byte(name))
-	if err := w.run(q); err != nil {
+	if err := w.Run(q); err != nil {
 		return 0, err
 	}
-	q = w.prep("SELECT id FROM art_base WHERE name=?")
+	q = w.Prep("SELECT id FROM art_base WHERE name=?")
 	q.BindRawText(1, []byte(name))
 	var id int64
 	if q.Step() {
 		id = q.ColumnInt64(0)
 	}
-	if err := w.done(q); err != nil {
+	if err := w.Done(q); err != nil {
 		return 0, err
 	}
 	w.bases[name] = id
@@ -243,13 +245,13 @@ func (w *writer) putXattrs(b *batch) error {
 		if value == nil {
 			query = "DELETE FROM art_xattr WHERE ino=? AND name=?"
 		}
-		q := w.prep(query)
+		q := w.Prep(query)
 		q.BindInt64(1, int64(k.in.Ino))
 		q.BindRawText(2, []byte(k.name))
 		if value != nil {
 			q.BindBlob(3, value)
 		}
-		if err := w.run(q); err != nil {
+		if err := w.Run(q); err != nil {
 			return err
 		}
 	}
@@ -258,11 +260,11 @@ func (w *writer) putXattrs(b *batch) error {
 
 // name runs a statement on an entry. Names are bound as raw text: they are bytes, not characters.
 func (w *writer) name(query string, k nameKey, ino int64) error {
-	q := w.prep(query)
+	q := w.Prep(query)
 	q.BindRawText(1, []byte(k.name))
 	q.BindInt64(2, int64(k.dir.Ino))
 	if ino != 0 {
 		q.BindInt64(3, ino)
 	}
-	return w.run(q)
+	return w.Run(q)
 }

@@ -33,7 +33,7 @@ func (r *Committed) ReadAt(ino Ino, p []byte, off int64) error {
 // Next returns the first offset from off on, before size, that lies in a chunk which has a row, or size
 // if there is none: what is in between is a hole.
 func (r *Committed) Next(ino Ino, off, size int64) (int64, error) {
-	q := r.c.prep("SELECT min(chunk_index) FROM fs_data WHERE ino=? AND chunk_index BETWEEN ? AND ?")
+	q := r.c.Prep("SELECT min(chunk_index) FROM fs_data WHERE ino=? AND chunk_index BETWEEN ? AND ?")
 	q.BindInt64(1, int64(ino))
 	q.BindInt64(2, off/r.s.chunkSize)
 	q.BindInt64(3, (size-1)/r.s.chunkSize)
@@ -42,7 +42,7 @@ func (r *Committed) Next(ino Ino, off, size int64) (int64, error) {
 		// A damaged index finds rows that were not asked for.
 		next = min(max(q.ColumnInt64(0), off/r.s.chunkSize), (size-1)/r.s.chunkSize) * r.s.chunkSize
 	}
-	return max(next, off), r.c.done(q)
+	return max(next, off), r.c.Done(q)
 }
 
 // Close ends it.
@@ -50,10 +50,10 @@ func (r *Committed) Close() error { return r.c.Close() }
 
 // Held returns how many chunks of a file's content the database holds, and how many bytes are in them.
 func (r *Committed) Held(ino Ino) (chunks, bytes int64, err error) {
-	q := r.c.prep("SELECT count(*), ifnull(sum(length(data)), 0) FROM fs_data WHERE ino=?")
+	q := r.c.Prep("SELECT count(*), ifnull(sum(length(data)), 0) FROM fs_data WHERE ino=?")
 	q.BindInt64(1, int64(ino))
 	if q.Step() {
 		chunks, bytes = q.ColumnInt64(0), q.ColumnInt64(1)
 	}
-	return chunks, bytes, r.c.done(q)
+	return chunks, bytes, r.c.Done(q)
 }

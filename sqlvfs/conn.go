@@ -2,13 +2,13 @@ package sqlvfs
 
 import (
 	"fmt"
-	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 const (
@@ -56,8 +56,8 @@ func substitutes(app, version int64) map[string]string {
 			subst[q] = withoutColumns(q, version)
 		}
 	}
-	if app != ApplicationID || version < 4 {
-		for _, q := range notBefore4 {
+	if app != ApplicationID || version < 4 { // what came with layout 4
+		for _, q := range []string{qWorkspaces, qSessions, qJournal} {
 			subst[q] = qNoRows
 		}
 	}
@@ -72,128 +72,8 @@ func withoutColumns(q string, version int64) string {
 	return strings.NewReplacer("o.hash", "NULL", "o.until", "0").Replace(q)
 }
 
-// qNothing yields nothing. It stands in for what could not be prepared, so that callers need one
-// error path only; later nothing may be prepared at all. An unknown pragma does nothing
-// (https://sqlite.org/pragma.html) and does not read the schema, which may be damaged.
-const qNothing = `PRAGMA art_nothing`
-
-// conn is a connection with its prepared statements. One goroutine at a time may use it.
-type conn struct {
-	*sqlite3.Conn
-	stmts map[string]*sqlite3.Stmt
-	subst map[string]string // statements that this database needs in another form
-	err   error             // of the last prep, for done
-	reads string            // the database's path, if the connection may write and is not to
-}
-
-// maxRow is the longest row that is read, in bytes. The longest that is written is a chunk.
-const maxRow = maxChunkSize + 1<<20
-
-// connect opens a connection that runs no code of the database's: no triggers, no views, no
-// constraints, and only functions that are safe whatever arguments a hostile schema gives them.
-// Expressions of indexes and computed columns cannot be turned off; admit refuses them. query are
-// parameters of the URI (https://sqlite.org/uri.html); they name the VFS.
-func connect(path string, flags sqlite3.OpenFlag, query string) (*conn, error) {
-	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}
-	c, err := sqlite3.OpenFlags(u.String(), flags|sqlite3.OPEN_URI)
-	if err != nil {
-		return nil, err
-	}
-	for op, on := range map[sqlite3.DBConfig]bool{
-		sqlite3.DBCONFIG_DEFENSIVE:      true,
-		sqlite3.DBCONFIG_TRUSTED_SCHEMA: false,
-		sqlite3.DBCONFIG_ENABLE_TRIGGER: false,
-		sqlite3.DBCONFIG_ENABLE_VIEW:    false,
-		sqlite3.DBCONFIG_ENABLE_FKEY:    false,
-		sqlite3.DBCONFIG_DQS_DML:        false,
-		sqlite3.DBCONFIG_DQS_DDL:        false,
-	} {
-		if _, err := c.Config(op, on); err != nil {
-			c.Close()
-			return nil, err
-		}
-	}
-	c.Limit(sqlite3.LIMIT_LENGTH, maxRow)
-	if err := c.Exec("PRAGMA busy_timeout=10000; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA ignore_check_constraints=ON"); err != nil {
-		c.Close()
-		return nil, err
-	}
-	nothing, _, err := c.Prepare(qNothing)
-	if err != nil {
-		c.Close()
-		return nil, err
-	}
-	return &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{qNothing: nothing}}, nil
-}
-
-// prep returns the statement for a query, prepared once. Use of it ends with done or run, which
-// also report what went wrong here.
-func (c *conn) prep(q string) *sqlite3.Stmt {
-	if s, ok := c.stmts[q]; ok {
-		return s
-	}
-	text := q
-	if t, ok := c.subst[q]; ok {
-		text = t
-	}
-	s, _, err := c.Prepare(text)
-	if err != nil {
-		c.err = fmt.Errorf("%w: %v", ErrCorrupt, err)
-		return c.stmts[qNothing]
-	}
-	c.stmts[q] = s
-	return s
-}
-
-// Close finalizes the prepared statements and closes the connection. The last one to be closed
-// copies the log into the database and removes it; one that only reads leaves it alone if there is
-// anything in it, as a session leaves it that was killed.
-func (c *conn) Close() error {
-	if c.reads != "" {
-		log, err := os.Stat(c.reads + "-wal")
-		if _, err := c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, err == nil && log.Size() > 0); err != nil {
-			return err
-		}
-	}
-	for _, s := range c.stmts {
-		s.Close()
-	}
-	return c.Conn.Close()
-}
-
-// done ends the use of a statement that was stepped through.
-func (c *conn) done(s *sqlite3.Stmt) error {
-	err := s.Err()
-	if rerr := s.Reset(); err == nil {
-		err = rerr
-	}
-	if c.err != nil {
-		err, c.err = c.err, nil
-	}
-	return err
-}
-
-// run executes a statement that yields no rows.
-func (c *conn) run(s *sqlite3.Stmt) error {
-	err := s.Exec()
-	if c.err != nil {
-		err, c.err = c.err, nil
-	}
-	return err
-}
-
-// end ends a connection's transaction: it commits, unless err says that something went wrong in it.
-func end(c *sqlite3.Conn, err error) error {
-	if err == nil {
-		err = c.Exec("COMMIT")
-	}
-	// SQLite has rolled back by itself after most errors. It always ends the transaction, so an error
-	// of ROLLBACK has nothing to say that the next BEGIN does not.
-	if err != nil && !c.GetAutocommit() {
-		c.Exec("ROLLBACK")
-	}
-	return err
-}
+// conn is a connection with its prepared statements.
+type conn = database.Conn
 
 // connPool lends connections for reading content, so that reads run beside one another and beside
 // the writer. They are opened when first needed.
@@ -295,7 +175,7 @@ func scanOrigin(q *sqlite3.Stmt) (*Origin, error) {
 		Hash:  scanHash(q, 24),
 		Until: q.ColumnInt64(25),
 	}
-	if !validOriginPath(o.Path) || o.Limit < 0 {
+	if !database.ValidPath(o.Path) || o.Limit < 0 {
 		return nil, fmt.Errorf("%w: origin %q", ErrCorrupt, o.Path)
 	}
 	return o, nil

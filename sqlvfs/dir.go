@@ -2,8 +2,9 @@ package sqlvfs
 
 import (
 	"fmt"
-	"strings"
 	"syscall"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // Child is an entry of a directory.
@@ -15,9 +16,7 @@ type Child struct {
 }
 
 // ValidName tells whether a string can name a directory entry.
-func ValidName(name string) bool {
-	return name != "" && name != "." && name != ".." && len(name) <= NameMax && !strings.ContainsAny(name, "/\x00")
-}
+func ValidName(name string) bool { return database.ValidName(name) }
 
 // Child looks an entry up. ok is false when the directory holds none of that name; whiteout then
 // tells whether a host tree's entry of that name is hidden too.
@@ -167,7 +166,7 @@ func (tx *Tx) loadDir(dir *Inode) error {
 		return nil
 	}
 	children := map[string]child{}
-	q := tx.meta.prep(qChildren)
+	q := tx.meta.Prep(qChildren)
 	q.BindInt64(1, int64(dir.Ino))
 	for q.Step() {
 		name := string(q.ColumnRawText(0))
@@ -180,16 +179,16 @@ func (tx *Tx) loadDir(dir *Inode) error {
 		}
 		children[name] = e
 	}
-	if err := tx.meta.done(q); err != nil {
+	if err := tx.meta.Done(q); err != nil {
 		return fmt.Errorf("entries of inode %d: %w", dir.Ino, err)
 	}
 	whiteout := map[string]bool{}
-	q = tx.meta.prep(qWhiteouts)
+	q = tx.meta.Prep(qWhiteouts)
 	q.BindInt64(1, int64(dir.Ino))
 	for q.Step() {
 		whiteout[string(q.ColumnRawText(0))] = true
 	}
-	if err := tx.meta.done(q); err != nil {
+	if err := tx.meta.Done(q); err != nil {
 		return fmt.Errorf("whiteouts of inode %d: %w", dir.Ino, err)
 	}
 	dir.children, dir.whiteout = children, whiteout

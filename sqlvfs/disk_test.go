@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
 )
 
 // disk is a file system that writes down what it is asked to do, so that afterwards every moment at
@@ -62,7 +64,7 @@ type event struct {
 func newDisk(t testing.TB, p plant) (*disk, string) {
 	d := &disk{VFSFilename: vfs.Find("os").(vfs.VFSFilename), plant: p, names: map[string]int{}}
 	name := "disk of " + t.Name()
-	vfs.Register(name, files{d, func(string) error {
+	vfs.Register(name, diskvfs.FS{VFSFilename: d, SyncDir: func(string) error {
 		if d.plant == forgetsNames {
 			return nil
 		}

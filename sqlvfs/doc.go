@@ -53,7 +53,7 @@
 //	umount(2), the end   are a Sync: [Store.Close] leaves one durable file behind, and says if it
 //	of a session         could not.
 //
-// How the files of SQLite are synced for that is said in files.go. powercut_test.go proves it.
+// How the files of SQLite are synced for that is said in internal/diskvfs. powercut_test.go proves it.
 //
 // # Steps
 //

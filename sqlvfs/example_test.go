@@ -11,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 // attr are the attributes of a new object of the caller's.
@@ -92,7 +93,7 @@ func ExampleCheck() {
 	check(db.Exec("INSERT INTO fs_dentry (name, parent_ino, ino) VALUES ('lost', 1, 7)"))
 	check(db.Close())
 
-	findings, err := sqlvfs.Check(path)
+	findings, err := fsck.Check(path)
 	check(err)
 	for _, f := range findings {
 		fmt.Printf("inode %d: %s\n", f.Ino, f.Text)

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/ncruces/go-sqlite3/vfs"
 )
 
 // failing opens a store on a disk that can be told to fail.
@@ -199,25 +197,6 @@ func TestMakingOfADatabaseIsInterrupted(t *testing.T) {
 		if data, _ := os.ReadFile(p); !bytes.Equal(data, text) {
 			t.Errorf("%s was changed", p)
 		}
-	}
-}
-
-// A log whose name could not be synced is not durable; the next sync tries again.
-func TestNameIsSyncedUntilItIs(t *testing.T) {
-	fail := errors.New("no")
-	calls := 0
-	f := &file{File: &diskFile{d: &disk{}}, syncName: func() error {
-		calls++
-		return fail
-	}}
-	if err := f.Sync(vfs.SYNC_FULL); !errors.Is(err, fail) {
-		t.Errorf("sync: %v", err)
-	}
-	fail = nil
-	must(t, f.Sync(vfs.SYNC_FULL))
-	must(t, f.Sync(vfs.SYNC_FULL))
-	if calls != 2 {
-		t.Errorf("the name was synced %d times", calls)
 	}
 }
 

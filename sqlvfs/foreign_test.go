@@ -2,7 +2,6 @@ package sqlvfs
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // What other tools of the format can write to: no pointer map, which their engines do not maintain,
@@ -20,15 +21,15 @@ func TestOthersMayWriteToOurFile(t *testing.T) {
 	c, err := sqlite3.Open(path)
 	must(t, err)
 	defer c.Close()
-	if mode, err := pragmaInt(c, "auto_vacuum"); err != nil || mode != 0 {
+	if mode, err := database.PragmaInt(c, "auto_vacuum"); err != nil || mode != 0 {
 		t.Errorf("auto_vacuum is %d, %v", mode, err)
 	}
 	// As the agentfs-sdk does it: it knows neither origins nor whiteouts.
-	top, err := queryInt(c, "SELECT max(ino) FROM fs_inode")
+	top, err := database.QueryInt(c, "SELECT max(ino) FROM fs_inode")
 	must(t, err)
 	must(t, c.Exec("DELETE FROM fs_inode WHERE ino=(SELECT max(ino) FROM fs_inode)"))
 	must(t, c.Exec("INSERT INTO fs_inode (mode, atime, mtime, ctime) VALUES (16877, 1, 1, 1)"))
-	if again, err := queryInt(c, "SELECT max(ino) FROM fs_inode"); err != nil || again <= top {
+	if again, err := database.QueryInt(c, "SELECT max(ino) FROM fs_inode"); err != nil || again <= top {
 		t.Errorf("number %d was given again after %d was deleted (%v)", again, top, err)
 	}
 }
@@ -80,92 +81,13 @@ func TestFileThatGetsItsNameLate(t *testing.T) {
 	must(t, s.Close())
 }
 
-// sdkDatabase copies a database that agentfs-sdk has made (testdata/agentfs-sdk.mjs), and gives it
-// what other tools of the format add.
-func sdkDatabase(t *testing.T, sql string) string {
-	t.Helper()
-	data, err := os.ReadFile("testdata/agentfs-sdk.db")
-	must(t, err)
-	path := filepath.Join(t.TempDir(), "sdk.db")
-	must(t, os.WriteFile(path, data, 0o600))
-	alter(t, path, sql)
-	return path
-}
-
-// sdkTree is what the SDK has put into it.
-var sdkTree = map[string]string{
-	"/big.bin": func() string {
-		var b strings.Builder
-		for i := range 10000 {
-			b.WriteByte(byte(i*7 + i>>8))
-		}
-		return b.String()
-	}(),
-	"/dir/sub/full":     strings.Repeat("x", 4096),
-	"/link":             "-> notes/today.txt",
-	"/notes/empty":      "",
-	"/notes/today.txt":  "hello FROM the sdk\n",
-	"/notes/\U0001F4D3": "a name of four bytes\n",
-	"/wide":             "-> notes/\U0001F4D3",
-}
-
-// treeOf reads all of a tree but its directories.
-func treeOf(t *testing.T, s *Store) map[string]string {
-	t.Helper()
-	tree := map[string]string{}
-	var walk func(path string, ino Ino)
-	walk = func(path string, ino Ino) {
-		s.mu.Lock()
-		in, err := s.tx.Get(ino)
-		must(t, err)
-		var children []Child
-		if in.Attr.IsDir() {
-			children, err = s.tx.Children(in)
-			must(t, err)
-		}
-		s.mu.Unlock()
-		defer put(s, in)
-		switch {
-		case in.Attr.IsRegular():
-			tree[path] = string(content(t, s, in))
-		case in.Attr.IsSymlink():
-			tree[path] = "-> " + in.target
-		}
-		for _, c := range children {
-			walk(path+"/"+c.Name, c.Ino)
-		}
-	}
-	walk("", RootIno)
-	return tree
-}
-
-// dump returns all rows of a table.
-func dump(t *testing.T, path, table string) string {
-	t.Helper()
-	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READONLY)
-	must(t, err)
-	defer c.Close()
-	q, _, err := c.Prepare("SELECT * FROM " + table)
-	must(t, err)
-	defer q.Close()
-	var b strings.Builder
-	for q.Step() {
-		for i := range q.ColumnCount() {
-			fmt.Fprintf(&b, "%s=%q ", q.ColumnName(i), q.ColumnRawText(i))
-		}
-		b.WriteByte('\n')
-	}
-	must(t, q.Err())
-	return b.String()
-}
-
 func TestDatabaseOfTheSDKIsReadAsItIs(t *testing.T) {
 	path := sdkDatabase(t, "")
 	before, err := os.ReadFile(path)
 	must(t, err)
 	s, err := Open(path, Options{ReadOnly: true})
 	must(t, err)
-	if got := treeOf(t, s); !maps.Equal(got, sdkTree) {
+	if got := portrait(t, s); !maps.Equal(got, sdkTree) {
 		t.Errorf("the tree is %q", got)
 	}
 	must(t, s.Close())
@@ -198,7 +120,7 @@ func TestDatabaseOfTheSDKIsChanged(t *testing.T) {
 	if got := s.ChunkSize(); got != 4096 {
 		t.Errorf("chunks of %d bytes", got)
 	}
-	if got := treeOf(t, s); !maps.Equal(got, want) {
+	if got := portrait(t, s); !maps.Equal(got, want) {
 		t.Errorf("the tree is %q", got)
 	}
 	in := lookup(t, s, "big.bin")
@@ -223,7 +145,7 @@ func TestDatabaseOfTheSDKIsChanged(t *testing.T) {
 	must(t, s.Close())
 
 	s = openTest(t, path)
-	if got := treeOf(t, s); !maps.Equal(got, want) {
+	if got := portrait(t, s); !maps.Equal(got, want) {
 		t.Errorf("the tree is %q", got)
 	}
 	must(t, s.Close())

@@ -18,6 +18,10 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/riverlytech/art/sqlvfs/fsck"
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+	"github.com/riverlytech/art/sqlvfs/internal/dbtest"
 )
 
 var executions = flag.Int("executions", 20_000, "how many damaged databases to open")
@@ -69,10 +73,7 @@ var images = sync.OnceValues(func() (list [][]byte, err error) {
 		}
 		list = append(list, data)
 	}
-	sdk, err := os.ReadFile("testdata/agentfs-sdk.db")
-	if err != nil {
-		return nil, err
-	}
+	sdk := dbtest.SDKFile()
 	sdk[18], sdk[19] = 1, 1 // no log (https://sqlite.org/fileformat2.html, section 1.3.3)
 	return append(list, sdk), nil
 })
@@ -83,7 +84,7 @@ func makeImage(path, sql string) error {
 		return err
 	}
 	defer c.Close()
-	err = c.Exec("PRAGMA page_size=512;" + formatTables + artTables + `
+	err = c.Exec("PRAGMA page_size=512;" + database.FormatTables + database.ArtTables + `
 		INSERT INTO fs_config VALUES ('chunk_size', '512');
 		INSERT INTO fs_inode (ino, mode, nlink, size, atime, mtime, ctime) VALUES
 			(1, 16877, 3, 0, 1, 1, 1), (2, 33188, 2, 1500, 1, 1, 1), (3, 16877, 2, 0, 1, 1, 1),
@@ -186,7 +187,7 @@ func (o *opener) close() {
 // connection returns a connection that is open already, or a new one.
 func (o *opener) connection(c **conn) (_ *conn, err error) {
 	if *c == nil {
-		*c, err = connect("/a.db", sqlite3.OPEN_READONLY, o.query)
+		*c, err = database.Connect("/a.db", sqlite3.OPEN_READONLY, o.query)
 	}
 	return *c, err
 }
@@ -269,7 +270,7 @@ func (o *opener) open(in []byte) error {
 	}
 	meta, err := o.connection(&o.meta)
 	if err != nil {
-		return storeError(err)
+		return database.Explain(err)
 	}
 	s := &Store{fixed: &fixed{tuning: defaults, readOnly: true}}
 	s.tx = Tx{fixed: s.fixed, live: map[Ino]*Inode{}, gather: newBatch(1), looked: time.Now().Add(time.Hour), meta: meta}
@@ -288,7 +289,7 @@ func (o *opener) open(in []byte) error {
 	if in[1]&alsoCheck != 0 {
 		o.check()
 	}
-	return storeError(err)
+	return database.Explain(err)
 }
 
 // admit does what depends on the schema, and so is not done again while that is not read again.
@@ -297,14 +298,9 @@ func (o *opener) admit(meta *conn) error {
 	if err != nil {
 		return err
 	}
-	if subst := substitutes(app, version); len(subst) != len(meta.subst) {
-		for q, stmt := range meta.stmts {
-			if q != qNothing {
-				stmt.Close()
-				delete(meta.stmts, q)
-			}
-		}
-		meta.subst = subst
+	if subst := substitutes(app, version); len(subst) != len(meta.Subst) {
+		meta.Forget()
+		meta.Subst = subst
 	}
 	return nil
 }
@@ -351,8 +347,7 @@ func (o *opener) check() {
 	if err != nil {
 		return
 	}
-	k := &checker{conn: c}
-	k.check()
+	fsck.CheckConn(c)
 	c.Exec("ROLLBACK; PRAGMA query_only=OFF") // or there was no transaction
 }
 

@@ -25,14 +25,14 @@ type Hold struct{ Pattern, Why string }
 // Holds returns the patterns that the database remembers, those too that are not committed yet. They are anybody's word.
 func (tx *Tx) Holds() ([]Hold, error) {
 	var list []Hold
-	q := tx.meta.prep(qHolds)
+	q := tx.meta.Prep(qHolds)
 	for q.Step() {
 		h := Hold{strings.TrimPrefix(string(q.ColumnRawBlob(0)), holdKey), string(q.ColumnRawBlob(1))}
 		if h.valid() {
 			list = append(list, h)
 		}
 	}
-	if err := tx.meta.done(q); err != nil {
+	if err := tx.meta.Done(q); err != nil {
 		return nil, err
 	}
 	for _, b := range []*batch{tx.inflight, tx.gather} {
@@ -82,10 +82,10 @@ func (tx *Tx) addHolds(list []Hold) error {
 
 func (w *writer) putHolds(b *batch) error {
 	for _, h := range b.holds {
-		q := w.prep("INSERT OR IGNORE INTO fs_config (key, value) VALUES (?,?)")
+		q := w.Prep("INSERT OR IGNORE INTO fs_config (key, value) VALUES (?,?)")
 		q.BindRawText(1, []byte(holdKey+h.Pattern))
 		q.BindRawText(2, []byte(h.Why))
-		if err := w.run(q); err != nil {
+		if err := w.Run(q); err != nil {
 			return err
 		}
 	}

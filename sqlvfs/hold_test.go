@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 func holds(t *testing.T, s *Store) []Hold {
@@ -51,7 +53,9 @@ func TestHoldsAreRemembered(t *testing.T) {
 	create(t, s, "file", syscall.S_IFREG|0o644)
 	must(t, s.Close())
 	alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
-	repair(t, path)
+	if _, err := fsck.Repair(path, func(fsck.Finding) {}); err != nil {
+		t.Fatal(err)
+	}
 	s = openTest(t, path)
 	if got := holds(t, s); !slices.Equal(got, append(want, Hold{"c", "y"})) {
 		t.Errorf("afterwards: %q", got)

@@ -12,32 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
+	"github.com/riverlytech/art/sqlvfs/fsck"
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
-
-// alterInLog changes a database and leaves the change in the log, as a process does that is killed.
-func alterInLog(t *testing.T, path, sql string) {
-	t.Helper()
-	c, err := sqlite3.Open(path)
-	must(t, err)
-	defer c.Close()
-	_, err = c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
-	must(t, err)
-	must(t, c.Exec("PRAGMA wal_autocheckpoint=0;"+sql))
-}
-
-func bytesOf(t *testing.T, path string) string {
-	t.Helper()
-	var all []byte
-	for _, suffix := range []string{"", "-wal"} {
-		data, err := os.ReadFile(path + suffix)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		all = append(append(all, data...), '|')
-	}
-	return string(all)
-}
 
 // filesBeside returns what there is of a database besides the file itself.
 func filesBeside(t *testing.T, path string) []string {
@@ -68,7 +45,7 @@ func TestRefusedStaysAsItIs(t *testing.T) {
 		{"no root", "DELETE FROM fs_inode", ErrCorrupt},
 		{"root is a file", "UPDATE fs_inode SET mode=33188", ErrCorrupt},
 	} {
-		for where, alter := range map[string]func(*testing.T, string, string){"": alter, " in the log": alterInLog} {
+		for where, alter := range map[string]func(testing.TB, string, string){"": alter, " in the log": alterInLog} {
 			t.Run(c.name+where, func(t *testing.T) {
 				path := sample(t)
 				alter(t, path, c.sql)
@@ -87,7 +64,7 @@ func TestRefusedStaysAsItIs(t *testing.T) {
 						t.Errorf("opened read-only %v: there is %q, and was %q", readOnly, now, beside)
 					}
 				}
-				Check(path)
+				fsck.Check(path)
 				if bytesOf(t, path) != before {
 					t.Error("checked: the file has changed")
 				}
@@ -113,7 +90,7 @@ func TestNoDatabase(t *testing.T) {
 		"device":          "/dev/null",
 		"text":            path("text", "hello"),
 		"a header":        path("header", string(header[:100])),
-		"half a page":     path("half", string(header[:pageSize/2])),
+		"half a page":     path("half", string(header[:database.PageSize/2])),
 		"zeros":           path("zeros", string(make([]byte, 1<<16))),
 		"header, garbage": path("garbage", string(header[:100])+strings.Repeat("garbage ", 1<<13)),
 	} {
@@ -146,7 +123,7 @@ func TestEmptyFile(t *testing.T) {
 			t.Errorf("%+v: %v", opt, err)
 		}
 	}
-	if _, err := Repair(path, rootAttr, func(Finding) {}); !errors.Is(err, ErrNotDatabase) {
+	if _, err := fsck.Repair(path, func(fsck.Finding) {}); !errors.Is(err, ErrNotDatabase) {
 		t.Errorf("repaired: %v", err)
 	}
 	if bytesOf(t, path) != "||" {
@@ -222,7 +199,7 @@ func TestHostileRows(t *testing.T) {
 				}
 				must(t, s.Close())
 			}
-			if _, err := Check(path); err != nil {
+			if _, err := fsck.Check(path); err != nil {
 				t.Error(err)
 			}
 		})
@@ -259,44 +236,4 @@ func visit(s *Store) map[string]bool {
 	}
 	walk(RootIno)
 	return names
-}
-
-// The schema of nearly every database is recognized at a glance.
-func TestOwnSchemaIsFamiliar(t *testing.T) {
-	c, err := sqlite3.Open(sample(t))
-	must(t, err)
-	defer c.Close()
-	if known, _, err := familiar(c); err != nil || !known {
-		t.Error(known, err)
-	}
-	must(t, c.Exec("CREATE TABLE x (y)"))
-	if known, _, err := familiar(c); err != nil || known {
-		t.Error(known, err)
-	}
-	if list, _, err := deviations(c); err != nil || len(list) > 0 {
-		t.Errorf("%v, %v", list, err)
-	}
-}
-
-// The library gives up when a connection has no memory left. For the caller, that is an error.
-func TestOutOfMemoryIsAnError(t *testing.T) {
-	c, err := sqlite3.Open(":memory:")
-	must(t, err)
-	err = func() (err error) {
-		defer outOfMemory(&err)
-		_, err = queryInt(c, "SELECT length(group_concat(x, '')) FROM (SELECT zeroblob(100000000) AS x UNION ALL SELECT zeroblob(100000000) UNION ALL SELECT zeroblob(100000000))")
-		return err
-	}()
-	if !errors.Is(err, ErrCorrupt) {
-		t.Errorf("got %v", err)
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("another panic is kept quiet")
-		}
-	}()
-	func() {
-		defer outOfMemory(&err)
-		panic(errors.New("something else"))
-	}()
 }

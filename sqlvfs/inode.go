@@ -5,6 +5,8 @@ import (
 	"math"
 	"syscall"
 	"time"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // Ino is a row number of fs_inode. The root directory is RootIno.
@@ -15,9 +17,9 @@ const (
 	RootIno Ino = 1
 	// MaxIno is the first number that is not given to new inodes. Numbers from here to 2^53, the
 	// last that a JavaScript reader of the format holds exactly, stand for objects of a host tree.
-	MaxIno Ino = 1 << 52
+	MaxIno Ino = database.MaxIno
 	// NameMax is the longest name of a directory entry in bytes, as on Linux (limits.h).
-	NameMax = 255
+	NameMax = database.NameMax
 )
 
 // Timespec is a moment as the kernel counts it: seconds since 1970 and nanoseconds from 0 to
@@ -272,21 +274,21 @@ func (tx *Tx) FindNumber(number uint64) (Ino, error) {
 			return ino, nil
 		}
 	}
-	q := tx.meta.prep("SELECT min(delta_ino) FROM fs_origin WHERE base_ino=?")
+	q := tx.meta.Prep("SELECT min(delta_ino) FROM fs_origin WHERE base_ino=?")
 	q.BindInt64(1, int64(number))
 	var ino Ino
 	if q.Step() {
 		ino = Ino(q.ColumnInt64(0))
 	}
-	return ino, tx.meta.done(q)
+	return ino, tx.meta.Done(q)
 }
 
 // load fills in an inode from its row.
 func (tx *Tx) load(in *Inode) error {
-	q := tx.meta.prep(qInode)
+	q := tx.meta.Prep(qInode)
 	q.BindInt64(1, int64(in.Ino))
 	if !q.Step() {
-		if err := tx.meta.done(q); err != nil {
+		if err := tx.meta.Done(q); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: inode %d", ErrNotExist, in.Ino)
@@ -296,7 +298,7 @@ func (tx *Tx) load(in *Inode) error {
 		in.Origin, err = scanOrigin(q)
 		in.Origin = tx.moved.origin(in.Ino, in.Origin)
 	}
-	if derr := tx.meta.done(q); err == nil {
+	if derr := tx.meta.Done(q); err == nil {
 		err = derr
 	}
 	if err != nil {
@@ -335,13 +337,13 @@ func (tx *Tx) SetTarget(in *Inode, target string) {
 }
 
 func (tx *Tx) loadTarget(in *Inode) error {
-	q := tx.meta.prep(qTarget)
+	q := tx.meta.Prep(qTarget)
 	q.BindInt64(1, int64(in.Ino))
 	target := ""
 	if q.Step() {
 		target = string(q.ColumnRawText(0))
 	}
-	if err := tx.meta.done(q); err != nil {
+	if err := tx.meta.Done(q); err != nil {
 		return err
 	}
 	if target == "" || len(target) >= 4096 {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 func TestSecondWriterIsToldTheFirst(t *testing.T) {
@@ -57,10 +59,10 @@ func TestLeavingWriterIsWaitedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)
 	must(t, s.Close())
-	f, err := lockWriter(path, nil)
+	f, err := database.LockWriter(path, nil)
 	must(t, err)
-	sayLeaving(f)
-	const long = 2 * graceful
+	database.SayLeaving(f)
+	const long = 2 * database.Grace
 	told, start := 0, time.Now()
 	time.AfterFunc(long, func() { f.Close() })
 	s, err = Open(path, Options{Waiting: func(pid int) {

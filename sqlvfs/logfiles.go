@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // logFiles are the files beside an open database, by which a sandbox's maker hides them. They are
@@ -47,7 +49,7 @@ func placeLogFiles(db *os.File, path string) (*logFiles, error) {
 	}
 	whole, err := db.Stat()
 	if err != nil {
-		return nil, unwrapPath(err)
+		return nil, database.UnwrapPath(err)
 	}
 	b := &logFiles{db: db}
 	for _, suffix := range []string{"-wal", "-shm"} {
@@ -59,14 +61,14 @@ func placeLogFiles(db *os.File, path string) (*logFiles, error) {
 			f.Close()
 		case !errors.Is(err, fs.ErrExist):
 			b.withdraw()
-			return nil, unwrapPath(err)
+			return nil, database.UnwrapPath(err)
 		default:
 			narrow(name, whole.Mode())
 		}
 		info, err := os.Lstat(name)
 		if err != nil {
 			b.withdraw()
-			return nil, unwrapPath(err)
+			return nil, database.UnwrapPath(err)
 		}
 		b.files = append(b.files, info)
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // A power cut while a new database goes over to WAL mode leaves it in that mode, and beside it
@@ -44,9 +46,9 @@ func TestPlacedBesideReaders(t *testing.T) {
 				return
 			default:
 			}
-			c, err := connectReadOnly(path, defaults.query)
+			c, err := database.ConnectReadOnly(path, defaults.query)
 			if err == nil {
-				_, err = queryInt(c.Conn, "SELECT count(*) FROM fs_inode")
+				_, err = database.QueryInt(c.Conn, "SELECT count(*) FROM fs_inode")
 				err = errors.Join(err, c.Close())
 			}
 			if err != nil {

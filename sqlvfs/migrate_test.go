@@ -9,21 +9,9 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
-
-// fixture makes a database as a layout had it. Every layout that ever was has a file in testdata,
-// written by the program of its time.
-func fixture(t *testing.T, layout int) string {
-	t.Helper()
-	sql, err := os.ReadFile(fmt.Sprintf("testdata/layout-%d.sql", layout))
-	must(t, err)
-	path := filepath.Join(t.TempDir(), "old.db")
-	alter(t, path, string(sql))
-	return path
-}
-
-// fixtureTree is what is in each.
-var fixtureTree = map[string]string{"/file": "hi", "/file2": "hi", "/dir/inner": "", "/link": "-> file", "/part": "sub/part", "/twin": "twin", "/over": "over but gone"}
 
 // portrait is what of a tree must survive a migration: names, content, origins and whiteouts.
 func portrait(t *testing.T, s *Store) map[string]string {
@@ -65,7 +53,7 @@ func TestFixtureIsTheNewestLayout(t *testing.T) {
 	c, err := sqlite3.Open(fixture(t, SchemaVersion))
 	must(t, err)
 	defer c.Close()
-	if _, whole, err := familiar(c); err != nil || !whole {
+	if _, whole, err := database.Deviations(c); err != nil || !whole {
 		t.Errorf("whole: %v, %v", whole, err)
 	}
 }
@@ -104,28 +92,10 @@ func TestEveryLayoutIsReadAndBroughtUpToDate(t *testing.T) {
 			c, err := sqlite3.Open(path)
 			must(t, err)
 			defer c.Close()
-			if v, err := pragmaInt(c, "user_version"); err != nil || v != SchemaVersion {
+			if v, err := database.PragmaInt(c, "user_version"); err != nil || v != SchemaVersion {
 				t.Errorf("layout is %d, %v", v, err)
 			}
 		})
-	}
-}
-
-// A repair brings an older layout up to date too, and cures the pointer map of the first.
-func TestRepairOfEveryLayout(t *testing.T) {
-	for layout := 1; layout <= SchemaVersion; layout++ {
-		path := fixture(t, layout)
-		alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
-		repair(t, path)
-		if got := findings(t, path); got != "" {
-			t.Errorf("layout %d: %s", layout, got)
-		}
-		s, err := Open(path, Options{ReadOnly: true})
-		must(t, err)
-		if got := portrait(t, s); !maps.Equal(got, fixtureTree) {
-			t.Errorf("layout %d: the tree is %q", layout, got)
-		}
-		must(t, s.Close())
 	}
 }
 
@@ -170,7 +140,7 @@ func isAsItWas(t *testing.T, path string, layout int) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	must(t, err)
 	defer c.Close()
-	if v, err := pragmaInt(c, "user_version"); err != nil || v != int64(layout) {
+	if v, err := database.PragmaInt(c, "user_version"); err != nil || v != int64(layout) {
 		t.Errorf("layout is %d, %v", v, err)
 	}
 	if got, want := dump(t, path, "sqlite_schema"), dump(t, want, "sqlite_schema"); got != want {

@@ -1,11 +1,8 @@
 package sqlvfs
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,10 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
 )
 
 // Options say how a database is opened.
@@ -62,7 +61,7 @@ type tuning struct {
 	clean    int           // bound of what can be read again, see keep, in bytes
 }
 
-var defaults = tuning{query: "vfs=" + hostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20, clean: 32 << 20}
+var defaults = tuning{query: database.HostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20, clean: 32 << 20}
 
 // bulk is the tuning for what comes in at once, to stay. A long log pays where much of it is void by the
 // time it is copied; here nothing is.
@@ -83,11 +82,11 @@ func Open(path string, opt Options) (*Store, error) {
 }
 
 func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
-	defer outOfMemory(&err)
+	defer database.CatchOutOfMemory(&err)
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	fresh, err := inspect(path, opt)
+	fresh, err := database.Inspect(path, opt.ReadOnly, opt.Create)
 	if err != nil {
 		return nil, err
 	}
@@ -111,79 +110,11 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 	if err := s.open(fresh, opt); err != nil {
 		s.shut()
 		if fresh {
-			removeDatabase(path)
+			database.RemoveFiles(path)
 		}
-		return nil, storeError(err)
+		return nil, database.Explain(err)
 	}
 	return s, nil
-}
-
-// inspect looks at the file before SQLite does, and creates it if asked. It reports whether there
-// is no tree in it yet.
-func inspect(path string, opt Options) (fresh bool, err error) {
-	mode := os.O_RDWR
-	if opt.ReadOnly {
-		mode = os.O_RDONLY
-	}
-	f, err := os.OpenFile(path, mode|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) && opt.Create && !opt.ReadOnly {
-		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
-	}
-	if !opt.ReadOnly && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
-		if _, statErr := os.Stat(path); statErr == nil {
-			return false, fmt.Errorf("%w: %v", ErrReadOnly, unwrapPath(err))
-		}
-	}
-	if errors.Is(err, syscall.EISDIR) {
-		return false, fmt.Errorf("%w: it is a directory", ErrNotDatabase)
-	}
-	if err != nil {
-		return false, unwrapPath(err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	if !st.Mode().IsRegular() {
-		return false, fmt.Errorf("%w: it is not a regular file", ErrNotDatabase)
-	}
-	if st.Size() == 0 {
-		if !opt.Create {
-			return false, errEmpty
-		}
-		return true, nil
-	}
-	// The header's offsets are those of https://sqlite.org/fileformat2.html, section 1.3.
-	var h [100]byte
-	if _, err := io.ReadFull(f, h[:]); err != nil || string(h[:16]) != "SQLite format 3\x00" {
-		if opt.Create && wasEmpty(path) {
-			return true, nil
-		}
-		return false, ErrNotDatabase
-	}
-	app, version := binary.BigEndian.Uint32(h[68:]), binary.BigEndian.Uint32(h[60:])
-	switch {
-	case app == ApplicationID && version > SchemaVersion:
-		return false, newerError(int64(version))
-	case app != ApplicationID && app != 0:
-		return false, foreignError(int64(app))
-	}
-	return false, nil
-}
-
-// wasEmpty tells whether the database was just being made when the power failed, or the process was
-// killed: then a rollback journal says that the file had no pages, and SQLite will empty it again.
-// The journal's header is that of https://sqlite.org/fileformat2.html, section 3.
-func wasEmpty(path string) bool {
-	f, err := os.OpenFile(path+"-journal", os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var h [20]byte
-	_, err = io.ReadFull(f, h[:])
-	return err == nil && string(h[:8]) == "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" && binary.BigEndian.Uint32(h[16:]) == 0
 }
 
 func (s *Store) open(fresh bool, opt Options) (err error) {
@@ -193,7 +124,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if real, err := filepath.EvalSymlinks(s.path); err == nil {
 		s.path = real
 	}
-	if s.lockFile, err = lockWriter(s.path, s.waiting); err != nil {
+	if s.lockFile, err = database.LockWriter(s.path, s.waiting); err != nil {
 		return err
 	}
 	placed, err := placeLogFiles(s.lockFile, s.path)
@@ -213,8 +144,8 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if placed != nil {
 		tellPlaced()
 	}
-	s.scratch = openScratch(s.path)
-	if s.tx.meta, err = connect(s.path, sqlite3.OPEN_READWRITE, s.query); err != nil {
+	s.scratch = diskvfs.OpenScratch(s.path)
+	if s.tx.meta, err = database.Connect(s.path, sqlite3.OPEN_READWRITE, s.query); err != nil {
 		return err
 	}
 	// The last connection to be closed copies the log into the file. One that someone else has left
@@ -222,7 +153,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if _, err := s.tx.meta.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
 		return err
 	}
-	err = s.tx.meta.cause(s.prepareFile(s.tx.meta, fresh, opt.Root))
+	err = s.tx.meta.Cause(s.prepareFile(s.tx.meta, fresh, opt.Root))
 	placed.release()
 	if err != nil {
 		return err
@@ -250,13 +181,13 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	// An empty one was being made by a process that was killed.
 	app, version, err := admit(w.Conn)
-	if err != nil && err != errEmpty {
+	if err != nil && err != database.ErrEmpty {
 		return err
 	}
 	if fresh {
 		// No auto_vacuum: other tools' engines do not maintain the pointer map that comes with it
 		// (https://sqlite.org/fileformat2.html, section 1.8), and leave a damaged file behind.
-		if err := w.Exec(fmt.Sprintf("PRAGMA page_size=%d", pageSize)); err != nil {
+		if err := w.Exec(fmt.Sprintf("PRAGMA page_size=%d", database.PageSize)); err != nil {
 			return err
 		}
 	}
@@ -266,7 +197,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	if err := initSchema(w.Conn, app, version, root); err != nil {
 		return err
 	}
-	orphans, err := queryInt(w.Conn, "SELECT count(*) FROM art_orphan")
+	orphans, err := database.QueryInt(w.Conn, "SELECT count(*) FROM art_orphan")
 	if err != nil || orphans == 0 {
 		return err
 	}
@@ -285,7 +216,7 @@ func (s *Store) setModes(c *conn) error {
 }
 
 func (s *Store) openReadOnly() (err error) {
-	open := func() (*conn, error) { return connectReadOnly(s.path, s.query) }
+	open := func() (*conn, error) { return database.ConnectReadOnly(s.path, s.query) }
 	if s.tx.meta, err = open(); err != nil {
 		return err
 	}
@@ -293,9 +224,9 @@ func (s *Store) openReadOnly() (err error) {
 	if err != nil {
 		return err
 	}
-	s.tx.meta.subst = substitutes(app, version) // the other connections read content only
+	s.tx.meta.Subst = substitutes(app, version) // the other connections read content only
 	s.readers = newConnPool(runtime.GOMAXPROCS(0), open)
-	s.tx.version, err = pragmaInt(s.tx.meta.Conn, "data_version")
+	s.tx.version, err = database.PragmaInt(s.tx.meta.Conn, "data_version")
 	if err != nil {
 		return err
 	}
@@ -304,42 +235,13 @@ func (s *Store) openReadOnly() (err error) {
 	return s.tx.start()
 }
 
-// connectReadOnly opens a connection to a database that this process does not write to, and leaves
-// nothing beside it.
-func connectReadOnly(path, query string) (*conn, error) {
-	if syscall.Access(filepath.Dir(path), 2) != nil {
-		// Without a writer there may be no -wal, and here none can be made: then nobody else can
-		// change the file either.
-		if _, err := os.Stat(path + "-wal"); err != nil {
-			return connect(path, sqlite3.OPEN_READONLY, query+"&immutable=1")
-		}
-		return connect(path, sqlite3.OPEN_READONLY, query)
-	}
-	if syscall.Access(path, 2) != nil {
-		return connect(path, sqlite3.OPEN_READONLY, query)
-	}
-	// SQLite makes its log and index for readers too, and only a connection that may write removes
-	// them again. So it may, where it can; query_only keeps it from doing anything else, and Close
-	// from copying a log into the file.
-	c, err := connect(path, sqlite3.OPEN_READWRITE, query)
-	if err != nil {
-		return nil, err
-	}
-	c.reads = path
-	if err := c.Exec("PRAGMA query_only=ON"); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
 // start reads what every tree needs in memory.
 func (tx *Tx) start() (err error) {
-	if tx.chunkSize, err = readChunkSize(tx.meta.Conn); err != nil {
+	if tx.chunkSize, err = database.ReadChunkSize(tx.meta.Conn); err != nil {
 		return err
 	}
 	tx.pool.size = int(tx.chunkSize)
-	if tx.pageSize, err = pragmaInt(tx.meta.Conn, "page_size"); err != nil {
+	if tx.pageSize, err = database.PragmaInt(tx.meta.Conn, "page_size"); err != nil {
 		return err
 	}
 	if !tx.readOnly {
@@ -373,18 +275,18 @@ func (tx *Tx) firstFree() (Ino, error) {
 		// The first column of an index: no table is scanned.
 		tops = append(tops, fmt.Sprintf("ifnull((SELECT max(%[1]s) FROM %[2]s WHERE %[1]s<%[3]d), 0)", column, table, MaxIno))
 	}
-	top, err := queryInt(tx.meta.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
+	top, err := database.QueryInt(tx.meta.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
 	return max(RootIno, Ino(top)) + 1, err
 }
 
 // connectWriter opens a connection that writes, which a session that only reads never needs.
 func (s *Store) connectWriter() (*conn, error) {
-	c, err := connect(s.path, sqlite3.OPEN_READWRITE, s.query)
+	c, err := database.Connect(s.path, sqlite3.OPEN_READWRITE, s.query)
 	if err != nil {
 		return nil, err
 	}
 	if err = s.setModes(c); err != nil {
-		err = c.cause(err)
+		err = c.Cause(err)
 		c.Close()
 		return nil, err
 	}
@@ -392,7 +294,7 @@ func (s *Store) connectWriter() (*conn, error) {
 }
 
 func (s *Store) connectReader() (*conn, error) {
-	return connect(s.path, sqlite3.OPEN_READONLY, s.query)
+	return database.Connect(s.path, sqlite3.OPEN_READONLY, s.query)
 }
 
 // Discard closes the store and, if Open made the database and nothing was written to it since,
@@ -401,7 +303,7 @@ func (s *Store) Discard() error {
 	unused := s.fresh && !s.Changed()
 	err := s.Close()
 	if unused {
-		removeDatabase(s.path)
+		database.RemoveFiles(s.path)
 	}
 	return err
 }
@@ -433,44 +335,4 @@ func (s *Store) shut() {
 	if s.lockFile != nil {
 		s.lockFile.Close()
 	}
-}
-
-func removeDatabase(path string) {
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		os.Remove(path + suffix)
-	}
-}
-
-// storeError puts SQLite's own words behind ours where they mean the same.
-func storeError(err error) error {
-	switch {
-	case errors.Is(err, sqlite3.NOTADB):
-		return fmt.Errorf("%w: %v", ErrNotDatabase, err)
-	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.TOOBIG):
-		return fmt.Errorf("%w: %v", ErrCorrupt, err)
-	case errors.Is(err, sqlite3.READONLY):
-		return fmt.Errorf("%w: %v", ErrReadOnly, err)
-	}
-	return err
-}
-
-func unwrapPath(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
-}
-
-// validOriginPath accepts a clean relative path that stays below its root.
-func validOriginPath(p string) bool {
-	if p == "." {
-		return true
-	}
-	for _, name := range strings.Split(p, "/") {
-		if !ValidName(name) {
-			return false
-		}
-	}
-	return true
 }

@@ -3,26 +3,26 @@ package sqlvfs
 // Origins counts the inodes that have an origin, by the name of the workspace that it is in. Of
 // changes, those that are committed count.
 func (tx *Tx) Origins() (map[string]int, error) {
-	q := tx.meta.prep("SELECT b.name, count(*) FROM art_origin o JOIN art_base b ON b.id=o.base GROUP BY b.id")
+	q := tx.meta.Prep("SELECT b.name, count(*) FROM art_origin o JOIN art_base b ON b.id=o.base GROUP BY b.id")
 	counts := map[string]int{}
 	for q.Step() {
 		counts[string(q.ColumnRawText(0))] = q.ColumnInt(1)
 	}
-	return counts, tx.meta.done(q)
+	return counts, tx.meta.Done(q)
 }
 
 // Nameless returns the inodes without a name that have an origin in a workspace: files of the host
 // that had several names there, of which the tree held some and holds none any more. Of changes,
 // those that are committed count.
 func (tx *Tx) Nameless(workspace string) ([]Ino, error) {
-	q := tx.meta.prep(`SELECT o.ino FROM art_origin o JOIN art_base b ON b.id=o.base
+	q := tx.meta.Prep(`SELECT o.ino FROM art_origin o JOIN art_base b ON b.id=o.base
 		WHERE b.name=? AND o.ino<>1 AND o.ino NOT IN (SELECT ino FROM fs_dentry)`)
 	q.BindRawText(1, []byte(workspace))
 	var list []Ino
 	for q.Step() {
 		list = append(list, Ino(q.ColumnInt64(0)))
 	}
-	return list, tx.meta.done(q)
+	return list, tx.meta.Done(q)
 }
 
 // Supplied is an inode whose origin is at a path of a workspace.
@@ -34,13 +34,13 @@ type Supplied struct {
 // Supplies returns the inodes that have an origin in a workspace, by the origin's path. Of changes,
 // those that are committed count.
 func (tx *Tx) Supplies(workspace string) (map[string]Supplied, error) {
-	q := tx.meta.prep("SELECT o.path, o.ino, o.data_limit FROM art_origin o JOIN art_base b ON b.id=o.base WHERE b.name=?")
+	q := tx.meta.Prep("SELECT o.path, o.ino, o.data_limit FROM art_origin o JOIN art_base b ON b.id=o.base WHERE b.name=?")
 	q.BindRawText(1, []byte(workspace))
 	all := map[string]Supplied{}
 	for q.Step() {
 		all[string(q.ColumnRawBlob(0))] = Supplied{Ino(q.ColumnInt64(1)), q.ColumnInt64(2)}
 	}
-	return all, tx.meta.done(q)
+	return all, tx.meta.Done(q)
 }
 
 // Linked is a file of a host tree that a session has copied up, and that has several names.
@@ -52,7 +52,7 @@ type Linked struct {
 
 // LinkedFiles returns these files of one workspace. Of changes, those that are committed count.
 func (tx *Tx) LinkedFiles(workspace string) ([]Linked, error) {
-	q := tx.meta.prep(`SELECT o.ino, o.dev, o.base_ino, (SELECT count(*) FROM fs_dentry d WHERE d.ino=o.ino) AS names
+	q := tx.meta.Prep(`SELECT o.ino, o.dev, o.base_ino, (SELECT count(*) FROM fs_dentry d WHERE d.ino=o.ino) AS names
 		FROM art_origin o JOIN art_base b ON b.id=o.base JOIN fs_inode i ON i.ino=o.ino
 		WHERE b.name=? AND i.nlink>1 AND i.mode&61440=32768 AND names>0`)
 	q.BindRawText(1, []byte(workspace))
@@ -64,5 +64,5 @@ func (tx *Tx) LinkedFiles(workspace string) ([]Linked, error) {
 		}
 		list = append(list, l)
 	}
-	return list, tx.meta.done(q)
+	return list, tx.meta.Done(q)
 }

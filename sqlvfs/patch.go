@@ -141,14 +141,14 @@ func (p *patch) copyOf(skip, n int64) *patch {
 // putPatch writes the changed parts of a chunk into its row. A row that is not as long as the chunk,
 // as other tools may have left it, is written anew.
 func (w *writer) putPatch(k chunkKey, c *chunk) error {
-	q := w.prep("SELECT rowid, iif(typeof(data)='blob', length(data), 0) FROM fs_data WHERE ino=? AND chunk_index=?")
+	q := w.Prep("SELECT rowid, iif(typeof(data)='blob', length(data), 0) FROM fs_data WHERE ino=? AND chunk_index=?")
 	q.BindInt64(1, int64(k.in.Ino))
 	q.BindInt64(2, k.index)
 	var row, length int64
 	if q.Step() {
 		row, length = q.ColumnInt64(0), q.ColumnInt64(1)
 	}
-	if err := w.done(q); err != nil {
+	if err := w.Done(q); err != nil {
 		return err
 	}
 	if length != int64(c.length) {
@@ -181,22 +181,22 @@ func (w *writer) putPatch(k chunkKey, c *chunk) error {
 
 // readChunk reads the beginning of a stored chunk. The rest of dst stays as it is.
 func (w *writer) readChunk(k chunkKey, dst []byte) error {
-	q := w.prep(qChunks)
+	q := w.Prep(qChunks)
 	q.BindInt64(1, int64(k.in.Ino))
 	q.BindInt64(2, k.index)
 	q.BindInt64(3, k.index)
 	if q.Step() {
 		copy(dst, q.ColumnRawBlob(1))
 	}
-	return w.done(q)
+	return w.Done(q)
 }
 
 func (w *writer) putChunk(k chunkKey, data []byte) error {
-	q := w.prep("INSERT OR REPLACE INTO fs_data (ino, chunk_index, data) VALUES (?,?,?)")
+	q := w.Prep("INSERT OR REPLACE INTO fs_data (ino, chunk_index, data) VALUES (?,?,?)")
 	q.BindInt64(1, int64(k.in.Ino))
 	q.BindInt64(2, k.index)
 	q.BindBlob(3, data)
-	return w.run(q)
+	return w.Run(q)
 }
 
 // closeBlob ends the patching of rows, which a transaction must not outlive. err is what came of that so

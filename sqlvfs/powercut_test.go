@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/fsck"
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 var cuts = flag.Int("cuts", 1500, "how many power cuts to simulate, of each kind")
@@ -161,7 +164,7 @@ var smallPages = func() func(t testing.TB) image {
 			path := filepath.Join(memoryDir(t), "a.db")
 			c, err := sqlite3.Open(path)
 			must(t, err)
-			must(t, c.Exec("PRAGMA page_size=512; PRAGMA journal_mode=WAL;"+formatTables+
+			must(t, c.Exec("PRAGMA page_size=512; PRAGMA journal_mode=WAL;"+database.FormatTables+
 				"INSERT INTO fs_config VALUES ('chunk_size', '512')"))
 			must(t, c.Close())
 			must(t, openTest(t, path).Close())
@@ -366,7 +369,7 @@ func (h *histories) verify(img image, first, last int) (*node, error) {
 
 // checkClean checks a database.
 func checkClean(path string) error {
-	findings, err := Check(path)
+	findings, err := fsck.Check(path)
 	for _, f := range findings {
 		err = errors.Join(err, fmt.Errorf("check: inode %d: %s", f.Ino, f.Text))
 	}

@@ -176,7 +176,7 @@ func (s *Store) readRowsOf(c *conn, ino Ino, off int64, dst []byte) error {
 		return nil
 	}
 	first, last := off/s.chunkSize, (off+int64(len(dst))-1)/s.chunkSize
-	q := c.prep(qChunks)
+	q := c.Prep(qChunks)
 	q.BindInt64(1, int64(ino))
 	q.BindInt64(2, first)
 	q.BindInt64(3, last)
@@ -197,5 +197,5 @@ func (s *Store) readRowsOf(c *conn, ino Ino, off int64, dst []byte) error {
 		}
 		copy(dst[start-off:], data)
 	}
-	return c.done(q)
+	return c.Done(q)
 }

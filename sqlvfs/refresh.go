@@ -4,6 +4,8 @@ import (
 	"errors"
 	"syscall"
 	"time"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // staleAfter is for how long a read-only store may show what was true before the writer's last
@@ -17,7 +19,7 @@ func (tx *Tx) refresh(in *Inode) error {
 		return nil
 	}
 	if time.Since(tx.looked) > staleAfter {
-		v, err := pragmaInt(tx.meta.Conn, "data_version")
+		v, err := database.PragmaInt(tx.meta.Conn, "data_version")
 		if err != nil {
 			return err
 		}

@@ -46,13 +46,13 @@ func (tx *Tx) Move(m Moved) error {
 // and fro finds those of both, and what is carried through many places does not grow with each.
 func (tx *Tx) dropTrees(now, was Tree) error {
 	var others []Tree
-	q := tx.meta.prep(qTrees)
+	q := tx.meta.Prep(qTrees)
 	for q.Step() {
 		if t := scanTree(q); t.Name == now.Name && t != now && t != was {
 			others = append(others, t)
 		}
 	}
-	if err := tx.meta.done(q); err != nil {
+	if err := tx.meta.Done(q); err != nil {
 		return err
 	}
 	for _, t := range others {

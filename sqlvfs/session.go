@@ -7,24 +7,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// sessionTable is the log of the sessions that had the database: the process that ran each, when it began and ended,
-// the command with its arguments, each ended by a NUL, the exit code, and how many files it made, changed and
-// deleted. What is NULL is unknown: a session that was killed has no end.
-const sessionTable = `
-CREATE TABLE art_session (
-	id INTEGER PRIMARY KEY,
-	pid INTEGER NOT NULL,
-	started INTEGER NOT NULL,
-	started_nsec INTEGER NOT NULL,
-	command BLOB NOT NULL,
-	ended INTEGER,
-	ended_nsec INTEGER,
-	exit_code INTEGER,
-	made INTEGER,
-	changed INTEGER,
-	deleted INTEGER);
-`
-
 const (
 	maxSessions = 1000    // that the log keeps
 	maxCommand  = 4 << 10 // bytes of one command in it
@@ -56,7 +38,7 @@ func (s *Store) Sessions() (list []Session, err error) {
 }
 
 func (tx *Tx) sessions() (list []Session, err error) {
-	q := tx.meta.prep(qSessions)
+	q := tx.meta.Prep(qSessions)
 	number := func(i int) *int64 {
 		if q.ColumnType(i) != sqlite3.INTEGER {
 			return nil
@@ -76,7 +58,7 @@ func (tx *Tx) sessions() (list []Session, err error) {
 		}
 		list = append(list, e)
 	}
-	return list, tx.meta.done(q)
+	return list, tx.meta.Done(q)
 }
 
 // session is what happened since a Store was opened.
@@ -91,18 +73,18 @@ type session struct {
 // survives a power cut only with what is committed later.
 func (s *Store) BeginSession(pid int, command []string) error {
 	return s.log(func(tx *Tx) error {
-		q := tx.meta.prep("INSERT INTO art_session (pid, started, started_nsec, command) VALUES (?,?,?,?)")
+		q := tx.meta.Prep("INSERT INTO art_session (pid, started, started_nsec, command) VALUES (?,?,?,?)")
 		q.BindInt64(1, int64(pid))
 		q.BindInt64(2, tx.session.started.Sec)
 		q.BindInt64(3, int64(tx.session.started.Nsec))
 		q.BindBlob(4, []byte(join(command)))
-		if err := tx.meta.run(q); err != nil {
+		if err := tx.meta.Run(q); err != nil {
 			return err
 		}
 		tx.session.id = tx.meta.LastInsertRowID()
-		q = tx.meta.prep("DELETE FROM art_session WHERE id<=?")
+		q = tx.meta.Prep("DELETE FROM art_session WHERE id<=?")
 		q.BindInt64(1, tx.session.id-maxSessions)
-		return tx.meta.run(q)
+		return tx.meta.Run(q)
 	})
 }
 
@@ -118,7 +100,7 @@ func (s *Store) EndSession(exitCode *int) error {
 			return err
 		}
 		now := Now()
-		q := tx.meta.prep("UPDATE art_session SET ended=?, ended_nsec=?, made=?, changed=?, deleted=?, exit_code=? WHERE id=?")
+		q := tx.meta.Prep("UPDATE art_session SET ended=?, ended_nsec=?, made=?, changed=?, deleted=?, exit_code=? WHERE id=?")
 		for i, v := range []int64{now.Sec, int64(now.Nsec), made, changed, tx.session.deleted} {
 			q.BindInt64(i+1, v)
 		}
@@ -128,7 +110,7 @@ func (s *Store) EndSession(exitCode *int) error {
 			q.BindNull(6)
 		}
 		q.BindInt64(7, tx.session.id)
-		return tx.meta.run(q)
+		return tx.meta.Run(q)
 	})
 }
 
@@ -146,7 +128,7 @@ func (s *Store) log(write func(*Tx) error) error {
 	}
 	s.acquireWriter()
 	defer s.releaseWriter()
-	if err := s.tx.meta.cause(write(&s.tx)); err != nil {
+	if err := s.tx.meta.Cause(write(&s.tx)); err != nil {
 		return fmt.Errorf("log of sessions: %w", err)
 	}
 	return nil
@@ -157,7 +139,7 @@ func (tx *Tx) countFiles() (made, changed int64, err error) {
 	if tx.gather.seq == 1 {
 		return 0, 0, nil // nothing was committed
 	}
-	q := tx.meta.prep(`SELECT ifnull(sum(ino>=?1 AND NOT EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=i.ino)), 0), count(*)
+	q := tx.meta.Prep(`SELECT ifnull(sum(ino>=?1 AND NOT EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=i.ino)), 0), count(*)
 		FROM fs_inode i WHERE mode & 61440 <> 16384 AND (ino>=?1 OR ctime>?2 OR ctime=?2 AND ctime_nsec>=?3)`)
 	q.BindInt64(1, int64(tx.session.firstIno))
 	q.BindInt64(2, tx.session.started.Sec)
@@ -166,7 +148,7 @@ func (tx *Tx) countFiles() (made, changed int64, err error) {
 		made = q.ColumnInt64(0)
 		changed = q.ColumnInt64(1) - made
 	}
-	return made, changed, tx.meta.done(q)
+	return made, changed, tx.meta.Done(q)
 }
 
 // countDeleted counts what a batch deletes, before it is frozen.

@@ -3,13 +3,19 @@ package sqlvfs
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/riverlytech/art/sqlvfs/fsck"
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+	"github.com/riverlytech/art/sqlvfs/internal/dbtest"
 )
 
 var rootAttr = Attr{Mode: syscall.S_IFDIR | 0o755, Nlink: 2}
@@ -28,6 +34,24 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+var (
+	alter, alterInLog, bytesOf, dump = dbtest.Alter, dbtest.AlterInLog, dbtest.Bytes, dbtest.Dump
+	sample, fixture, sdkDatabase     = dbtest.Sample, dbtest.Layout, dbtest.SDK
+	fixtureTree, sdkTree             = dbtest.LayoutTree, dbtest.SDKTree
+)
+
+// findings are what fsck says about a database, a line each.
+func findings(t testing.TB, path string) string {
+	t.Helper()
+	list, err := fsck.Check(path)
+	must(t, err)
+	var b strings.Builder
+	for _, f := range list {
+		fmt.Fprintf(&b, "%d %s\n", f.Ino, f.Text)
+	}
+	return b.String()
 }
 
 // create makes an empty file in the root and returns it held.
@@ -177,7 +201,7 @@ func TestContentAgainstModel(t *testing.T) {
 		must(t, s.Close())
 		s = openTest(t, path)
 		s.mu.Lock()
-		rows, err := queryInt(s.tx.meta.Conn, `SELECT count(*) FROM fs_data d JOIN fs_inode i USING (ino)
+		rows, err := database.QueryInt(s.tx.meta.Conn, `SELECT count(*) FROM fs_data d JOIN fs_inode i USING (ino)
 			WHERE length(d.data) <> min(65536, i.size - d.chunk_index*65536)`)
 		s.mu.Unlock()
 		must(t, err)
@@ -209,7 +233,7 @@ func TestUnlinkedFileKeepsItsContentWhileHeld(t *testing.T) {
 		var n [3]int64
 		for i, q := range []string{"SELECT count(*) FROM fs_inode", "SELECT count(*) FROM fs_data", "SELECT count(*) FROM art_orphan"} {
 			var err error
-			n[i], err = queryInt(s.tx.meta.Conn, q)
+			n[i], err = database.QueryInt(s.tx.meta.Conn, q)
 			must(t, err)
 		}
 		return n
@@ -282,7 +306,7 @@ func TestNameComesAndGoesWithinABatch(t *testing.T) {
 	must(t, s.Sync())
 	for _, q := range []string{"SELECT count(*) FROM fs_dentry", "SELECT count(*) FROM art_whiteout"} {
 		s.mu.Lock()
-		n, err := queryInt(s.tx.meta.Conn, q)
+		n, err := database.QueryInt(s.tx.meta.Conn, q)
 		s.mu.Unlock()
 		must(t, err)
 		if n != 0 {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // Tx is a step in memory: what it reads and changes is of one moment, and the writer takes all of its changes into one
@@ -135,4 +137,4 @@ func (f *fixed) ChunkSize() int64 { return f.chunkSize }
 func (f *fixed) ReadOnly() bool { return f.readOnly }
 
 // MaxSize is the largest file, in bytes: what FUSE can address (loff_t), cut down to whole chunks.
-func (f *fixed) MaxSize() int64 { return maxSize(f.chunkSize) }
+func (f *fixed) MaxSize() int64 { return database.MaxSize(f.chunkSize) }

@@ -6,21 +6,9 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-)
 
-// workspaceTable says which directory of the host each workspace of the tree is: its path, and what
-// file system, device and inode that was. whole is 1 once all that the host had there is in the tree.
-const workspaceTable = `
-CREATE TABLE art_workspace (
-	name TEXT PRIMARY KEY,
-	path BLOB NOT NULL,
-	fsid INTEGER NOT NULL,
-	dev INTEGER NOT NULL,
-	ino INTEGER NOT NULL,
-	birth INTEGER NOT NULL,
-	birth_nsec INTEGER NOT NULL,
-	whole INTEGER NOT NULL DEFAULT 0);
-`
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
 
 const (
 	qWorkspaces = `SELECT name, path, fsid, dev, ino, birth, birth_nsec, whole FROM art_workspace`
@@ -47,7 +35,7 @@ func (w *Workspace) SameDirectory(other *Workspace) bool {
 // WorkspaceAt says which directory is open as fd. path leads to it.
 func WorkspaceAt(fd int, path, name string) (w Workspace, err error) {
 	if w.Path, err = filepath.EvalSymlinks(path); err != nil {
-		return Workspace{}, unwrapPath(err)
+		return Workspace{}, database.UnwrapPath(err)
 	}
 	if w.Path, err = filepath.Abs(w.Path); err != nil {
 		return Workspace{}, err
@@ -72,7 +60,7 @@ func WorkspaceAt(fd int, path, name string) (w Workspace, err error) {
 // count. What a path says is the database's word: it is to be shown, and compared, but not followed.
 func (tx *Tx) Workspaces() ([]Workspace, error) {
 	var list []Workspace
-	q := tx.meta.prep(qWorkspaces)
+	q := tx.meta.Prep(qWorkspaces)
 	for q.Step() {
 		w := Workspace{
 			Tree: Tree{
@@ -90,24 +78,24 @@ func (tx *Tx) Workspaces() ([]Workspace, error) {
 		}
 	}
 	slices.SortFunc(list, func(a, b Workspace) int { return strings.Compare(a.Name, b.Name) })
-	return list, tx.meta.done(q)
+	return list, tx.meta.Done(q)
 }
 
 // WorkspacePaths returns the paths of the workspaces of a database that Open would accept, at most a hundred, without
 // opening it as a whole. What they say is the database's word, as with [Tx.Workspaces].
-func WorkspacePaths(database string) (paths []string, err error) {
-	c, err := connectReadOnly(database, defaults.query)
+func WorkspacePaths(path string) (paths []string, err error) {
+	c, err := database.ConnectReadOnly(path, database.HostFiles)
 	if err != nil {
-		return nil, storeError(err)
+		return nil, database.Explain(err)
 	}
 	defer c.Close()
-	q := c.prep("SELECT CAST(path AS BLOB) FROM art_workspace WHERE length(path) < 4096 LIMIT 100")
+	q := c.Prep("SELECT CAST(path AS BLOB) FROM art_workspace WHERE length(path) < 4096 LIMIT 100")
 	for q.Step() {
-		if path := string(q.ColumnRawBlob(0)); validHostPath(path) {
-			paths = append(paths, path)
+		if p := string(q.ColumnRawBlob(0)); validHostPath(p) {
+			paths = append(paths, p)
 		}
 	}
-	return paths, c.done(q)
+	return paths, c.Done(q)
 }
 
 // validHostPath tells whether a path can be what Workspace.Path is.
@@ -126,7 +114,7 @@ func (tx *Tx) WorkspaceNames() ([]string, error) {
 	for _, w := range list {
 		names = append(names, w.Name)
 	}
-	q := tx.meta.prep(qNames)
+	q := tx.meta.Prep(qNames)
 	for q.Step() {
 		if name := string(q.ColumnRawText(0)); ValidName(name) {
 			names = append(names, name)
@@ -134,7 +122,7 @@ func (tx *Tx) WorkspaceNames() ([]string, error) {
 	}
 	names = slices.DeleteFunc(names, IsLayer)
 	slices.Sort(names)
-	return slices.Compact(names), tx.meta.done(q)
+	return slices.Compact(names), tx.meta.Done(q)
 }
 
 // SetWorkspace writes down which directory of the host a workspace is. That alone does not count as a
@@ -149,14 +137,14 @@ func (tx *Tx) SetWorkspace(w Workspace) {
 
 func (w *writer) putWorkspaces(b *batch) error {
 	for _, ws := range b.workspaces {
-		q := w.prep("INSERT OR REPLACE INTO art_workspace (name, path, fsid, dev, ino, birth, birth_nsec, whole) VALUES (?,?,?,?,?,?,?,?)")
+		q := w.Prep("INSERT OR REPLACE INTO art_workspace (name, path, fsid, dev, ino, birth, birth_nsec, whole) VALUES (?,?,?,?,?,?,?,?)")
 		q.BindRawText(1, []byte(ws.Name))
 		q.BindBlob(2, []byte(ws.Path))
 		for i, v := range [...]int64{int64(ws.FS), int64(ws.Dev), int64(ws.Ino), ws.Birth.Sec, int64(ws.Birth.Nsec)} {
 			q.BindInt64(3+i, v)
 		}
 		q.BindBool(8, ws.Whole)
-		if err := w.run(q); err != nil {
+		if err := w.Run(q); err != nil {
 			return err
 		}
 	}

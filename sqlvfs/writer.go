@@ -10,6 +10,9 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
 )
 
 const (
@@ -86,7 +89,7 @@ func (s *Store) Close() error {
 	s.tx.dropNameless()
 	s.mu.Unlock()
 	if s.lockFile != nil {
-		sayLeaving(s.lockFile)
+		database.SayLeaving(s.lockFile)
 	}
 	s.tx.kickLater()
 	<-s.stopped
@@ -227,7 +230,7 @@ func (w *writer) apply(b *batch) error {
 	if err == nil {
 		err = w.checkpoint()
 	}
-	if err = w.cause(err); err != nil {
+	if err = w.Cause(err); err != nil {
 		w.makeRoom(err)
 	}
 	return err
@@ -280,11 +283,11 @@ type writer struct {
 }
 
 // sync makes committed transactions durable, and the names of the database's files with them: the
-// log's [file] sees to that.
+// log's [diskvfs.File] sees to that.
 func (w *writer) sync() error {
 	// What a checkpoint failed of will fail the next one too. What it means for the log is known here.
 	w.awaitCheckpoint()
-	log, err := w.log()
+	log, err := diskvfs.Log(w.Conn)
 	if err != nil {
 		return err
 	}
@@ -324,7 +327,7 @@ func (w *writer) finish() {
 	if w.wrote {
 		w.shrink(math.MaxInt64)
 		_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
-		if err = w.cause(err); errors.Is(err, sqlite3.BUSY) || isFull(err) {
+		if err = w.Cause(err); errors.Is(err, sqlite3.BUSY) || isFull(err) {
 			// A reader needs the log, or the database cannot grow: all is in the log, which stays.
 			err = w.sync()
 		}

@@ -97,7 +97,7 @@ func (tx *Tx) loadXattrs(in *Inode) error {
 	}
 	xattrs := map[string][]byte{}
 	if in.xattrStored {
-		q := tx.meta.prep(qXattrs)
+		q := tx.meta.Prep(qXattrs)
 		q.BindInt64(1, int64(in.Ino))
 		for q.Step() {
 			name, value := string(q.ColumnRawText(0)), q.ColumnBlob(1, []byte{})
@@ -106,7 +106,7 @@ func (tx *Tx) loadXattrs(in *Inode) error {
 				xattrs[name] = value
 			}
 		}
-		if err := tx.meta.done(q); err != nil {
+		if err := tx.meta.Done(q); err != nil {
 			return fmt.Errorf("extended attributes of inode %d: %w", in.Ino, err)
 		}
 	}

@@ -107,7 +107,7 @@ func (tx *Tx) storedChunks(in *Inode, from, to int64) ([]int64, error) {
 	if !in.dataStored {
 		return nil, nil
 	}
-	q := tx.meta.prep("SELECT chunk_index FROM fs_data WHERE ino=? AND chunk_index>=? AND chunk_index<?")
+	q := tx.meta.Prep("SELECT chunk_index FROM fs_data WHERE ino=? AND chunk_index>=? AND chunk_index<?")
 	q.BindInt64(1, int64(in.Ino))
 	q.BindInt64(2, from)
 	q.BindInt64(3, min(to, in.voidFrom))
@@ -115,5 +115,5 @@ func (tx *Tx) storedChunks(in *Inode, from, to int64) ([]int64, error) {
 	for q.Step() {
 		list = append(list, q.ColumnInt64(0))
 	}
-	return list, tx.meta.done(q)
+	return list, tx.meta.Done(q)
 }

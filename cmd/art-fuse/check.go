@@ -8,6 +8,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 func runCheck(c *flags.Command, args []string, stdout io.Writer) error {
@@ -28,7 +29,7 @@ func runCheck(c *flags.Command, args []string, stdout io.Writer) error {
 
 // check prints what is wrong with a database.
 func check(tell teller, path string) error {
-	findings, err := sqlvfs.Check(path)
+	findings, err := fsck.Check(path)
 	if err != nil {
 		return cli.WithHint(fmt.Errorf("check database %s: %w", path, err), openHint(path, err))
 	}
@@ -46,7 +47,7 @@ func check(tell teller, path string) error {
 // repair mends a database and prints what was wrong with it.
 func repair(tell teller, path string) error {
 	var printing error
-	backup, err := sqlvfs.Repair(path, newRoot(), func(f sqlvfs.Finding) {
+	backup, err := fsck.Repair(path, func(f fsck.Finding) {
 		if printing == nil {
 			printing = tell.finding(f)
 		}

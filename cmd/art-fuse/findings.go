@@ -5,12 +5,12 @@ import (
 	"io"
 
 	"github.com/riverlytech/art/internal/quote"
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 // teller says what was found and done.
 type teller interface {
-	finding(sqlvfs.Finding) error
+	finding(fsck.Finding) error
 	repaired(path, before string) error
 }
 
@@ -23,7 +23,7 @@ func (l *lines) repaired(path, before string) error {
 }
 
 // finding prints a finding, and what was done about it, as one line.
-func (l *lines) finding(f sqlvfs.Finding) error {
+func (l *lines) finding(f fsck.Finding) error {
 	line := f.Text
 	if f.Ino != 0 {
 		line = fmt.Sprintf("inode %d: %s", f.Ino, f.Text)
@@ -38,11 +38,11 @@ func (l *lines) finding(f sqlvfs.Finding) error {
 // objects are a teller for scripts.
 type objects struct{ w io.Writer }
 
-func (o *objects) finding(f sqlvfs.Finding) error {
+func (o *objects) finding(f fsck.Finding) error {
 	return o.print(struct {
-		Ino    sqlvfs.Ino `json:"ino,omitempty"`
-		Text   string     `json:"text"`
-		Mended string     `json:"mended,omitempty"`
+		Ino    int64  `json:"ino,omitempty"`
+		Text   string `json:"text"`
+		Mended string `json:"mended,omitempty"`
 	}{f.Ino, f.Text, f.Mended})
 }
 

@@ -252,7 +252,7 @@ func TestDiagnostics(t *testing.T) {
 func sources(t *testing.T) string {
 	readme(t)
 	var code strings.Builder
-	for _, pattern := range []string{"cmd/*/*.go", "libexec/*.go", "sqlvfs/*.go", "fs/*.go", "internal/*/*.go", "internal/*/*/*.go"} {
+	for _, pattern := range []string{"cmd/*/*.go", "libexec/*.go", "sqlvfs/*.go", "sqlvfs/*/*.go", "sqlvfs/internal/*/*.go", "fs/*.go", "internal/*/*.go", "internal/*/*/*.go"} {
 		names, err := filepath.Glob(filepath.Join(repo, pattern))
 		if err != nil {
 			t.Fatal(err)

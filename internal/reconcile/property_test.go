@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 // editor is one side, as random edits see it. What cannot be done is not done.
@@ -236,7 +236,7 @@ func tell(t *testing.T, rt *rapid.T, links bool) {
 		}
 		s.syncAndCompare(rt, b)
 	}
-	if found, err := sqlvfs.Check(b.db); err != nil || len(found) > 0 {
+	if found, err := fsck.Check(b.db); err != nil || len(found) > 0 {
 		rt.Fatalf("the database is damaged: %v %v\n%s", found, err, &s.log)
 	}
 }

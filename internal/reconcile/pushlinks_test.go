@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 // What the guest wrote under one of a host file's names is in conflict with what the host wrote under
@@ -118,7 +118,7 @@ func TestPullOfALinkToWhatTheHostWrote(t *testing.T) {
 	b.guest(func(g *guest) { g.link("a", "d") })
 	b.write("a", "host")
 	b.pull(b.ws)
-	if damage, err := sqlvfs.Check(b.db); len(damage) > 0 || err != nil {
+	if damage, err := fsck.Check(b.db); len(damage) > 0 || err != nil {
 		t.Errorf("the database is damaged: %v %v", damage, err)
 	}
 	if got := b.hostPortrait(); got["a"] != "file host" || got["d"] != "file host" {
@@ -315,7 +315,7 @@ func TestPullCountsTheNamesThatAreLeft(t *testing.T) {
 	if !errors.Is(err, ErrConflicts) || !slices.Equal(conflicts(told), []string{"a"}) || !strings.Contains(out, "DEL  ws/b\n") {
 		t.Errorf("%v\n%s%s", err, out, told)
 	}
-	if found, err := sqlvfs.Check(b.db); err != nil || len(found) > 0 {
+	if found, err := fsck.Check(b.db); err != nil || len(found) > 0 {
 		t.Errorf("the database is damaged: %v %v", found, err)
 	}
 }
@@ -334,7 +334,7 @@ func TestPushKeepsWhatTheHostHasRenamed(t *testing.T) {
 		must(t, os.Rename(b.path("b"), b.path("d")))
 		must(t, put(b.path("b")))
 		b.push()
-		if found, err := sqlvfs.Check(b.db); err != nil || len(found) > 0 {
+		if found, err := fsck.Check(b.db); err != nil || len(found) > 0 {
 			t.Errorf("%s: the database is damaged: %v %v", what, found, err)
 		}
 		b.pull(b.ws)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 // What is reset is the host's again, and the rest stays the guest's.
@@ -73,7 +73,7 @@ func TestReset(t *testing.T) {
 		if pushed {
 			b.checkRows()
 		}
-		if found, err := sqlvfs.Check(b.db); err != nil || len(found) > 0 {
+		if found, err := fsck.Check(b.db); err != nil || len(found) > 0 {
 			t.Errorf("pushed %v: %v, %v", pushed, found, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
 // Workspace is the directory of the mount that lies over the base.
@@ -139,7 +140,7 @@ func (o *Overlay) unmount(t *testing.T) {
 		t.Errorf("server: %v: %s", err, &o.log)
 	}
 	o.server = nil
-	found, err := sqlvfs.Check(o.db)
+	found, err := fsck.Check(o.db)
 	if err != nil {
 		t.Error(err)
 	}

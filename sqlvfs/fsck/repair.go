@@ -1,4 +1,4 @@
-package sqlvfs
+package fsck
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // Repair makes a database sound that [Check] finds something in. It copies what can be read into a
@@ -19,20 +21,19 @@ import (
 // old one, which stays beside it under the name that is returned. No other process may have the
 // database open. When Repair is cut off at any point, the file is the old one or the new one.
 //
-// report is told each finding and what was done about it. root are the attributes of a root
-// directory that has to be made anew. The name is "" when there was nothing to do.
-func Repair(path string, root Attr, report func(Finding)) (backup string, err error) {
-	defer outOfMemory(&err)
+// report is told each finding and what was done about it. The name is "" when there was nothing to do.
+func Repair(path string, report func(Finding)) (backup string, err error) {
+	defer database.CatchOutOfMemory(&err)
 	if path, err = filepath.Abs(path); err != nil {
 		return "", err
 	}
-	if _, err := inspect(path, Options{}); err != nil {
+	if _, err := database.Inspect(path, false, false); err != nil {
 		return "", err
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return "", err
 	}
-	lock, err := lockWriter(path, nil)
+	lock, err := database.LockWriter(path, nil)
 	if err != nil {
 		return "", err
 	}
@@ -47,26 +48,26 @@ func Repair(path string, root Attr, report func(Finding)) (backup string, err er
 			report(f)
 		}
 	}
-	n, err := makeNew(path)
+	n, err := database.MakeNew(path)
 	if err != nil {
 		return "", err
 	}
-	defer n.discard()
-	before, err := rebuild(path, n.tmp, root, report)
+	defer n.Discard()
+	before, err := rebuild(path, n.Tmp, report)
 	if err != nil {
-		return "", storeError(err)
+		return "", database.Explain(err)
 	}
-	if left, err := Check(n.tmp); err != nil {
+	if left, err := Check(n.Tmp); err != nil {
 		return "", err
 	} else if len(left) > 0 {
-		return "", fmt.Errorf("%w: it cannot be mended: inode %d %s", ErrCorrupt, left[0].Ino, left[0].Text)
+		return "", fmt.Errorf("%w: it cannot be mended: inode %d %s", database.ErrCorrupt, left[0].Ino, left[0].Text)
 	}
 	return replace(n, lock, before)
 }
 
 // rebuild makes a sound database of a damaged one, and returns how the damaged file looked when it
 // was closed. Nobody can look into that meanwhile.
-func rebuild(path, tmp string, root Attr, report func(Finding)) (before os.FileInfo, err error) {
+func rebuild(path, tmp string, report func(Finding)) (before os.FileInfo, err error) {
 	from, err := connectExclusive(path)
 	if err != nil {
 		return nil, err
@@ -77,23 +78,23 @@ func rebuild(path, tmp string, root Attr, report func(Finding)) (before os.FileI
 			from.Close()
 		}
 	}()
-	app, err := pragmaInt(from.Conn, "application_id")
+	app, err := database.PragmaInt(from.Conn, "application_id")
 	if err != nil {
 		return nil, err
 	}
-	to, err := connect(tmp, sqlite3.OPEN_READWRITE, defaults.query)
+	to, err := database.Connect(tmp, sqlite3.OPEN_READWRITE, database.HostFiles)
 	if err != nil {
 		return nil, err
 	}
 	defer to.Close()
-	if err := to.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536; PRAGMA temp_store=FILE; BEGIN", pageSize)); err != nil {
+	if err := to.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536; PRAGMA temp_store=FILE; BEGIN", database.PageSize)); err != nil {
 		return nil, err
 	}
 	s := &salvager{from: from, to: to, report: report, unreadable: map[string]bool{}, some: map[string]bool{}}
 	if err := s.run(); err != nil {
 		return nil, err
 	}
-	if err := mendAll(to, root, app, report); err != nil {
+	if err := mendAll(to, app, report); err != nil {
 		return nil, err
 	}
 	if err := s.holes(); err != nil {
@@ -114,9 +115,9 @@ func rebuild(path, tmp string, root Attr, report func(Finding)) (before os.FileI
 }
 
 // mendAll mends the tree of a database that holds what was saved of another.
-func mendAll(to *conn, root Attr, app int64, report func(Finding)) error {
-	chunkSize, err := readChunkSize(to.Conn)
-	if errors.Is(err, ErrCorrupt) {
+func mendAll(to *conn, app int64, report func(Finding)) error {
+	chunkSize, err := database.ReadChunkSize(to.Conn)
+	if errors.Is(err, database.ErrCorrupt) {
 		report(Finding{Text: err.Error(), Mended: "it is that of the longest chunk"})
 		chunkSize, err = guessChunkSize(to)
 	}
@@ -127,27 +128,27 @@ func mendAll(to *conn, root Attr, app int64, report func(Finding)) error {
 	if err := k.functions(); err != nil {
 		return err
 	}
-	if err := (&repairer{checker: k, root: root}).mend(report); err != nil {
+	if err := (&repairer{checker: k}).mend(report); err != nil {
 		return err
 	}
-	if app != ApplicationID {
-		if err := adoptWhiteouts(to.Conn); err != nil {
+	if app != database.ApplicationID {
+		if err := database.AdoptWhiteouts(to.Conn); err != nil {
 			return err
 		}
 	}
 	return to.Exec(fmt.Sprintf("INSERT OR IGNORE INTO fs_config (key, value) VALUES ('schema_version', '%s'); PRAGMA application_id=%d; PRAGMA user_version=%d",
-		FormatVersion, ApplicationID, SchemaVersion))
+		database.FormatVersion, database.ApplicationID, database.SchemaVersion))
 }
 
 // guessChunkSize sets the size of chunks to that of the longest, which is the right one if any file
 // has more than one.
 func guessChunkSize(to *conn) (int64, error) {
-	n, err := queryInt(to.Conn, "SELECT max("+dataLength+") FROM fs_data c")
+	n, err := database.QueryInt(to.Conn, "SELECT max("+dataLength+") FROM fs_data c")
 	if err != nil {
 		return 0, err
 	}
-	if n < 512 || n > maxChunkSize {
-		n = DefaultChunkSize
+	if n < 512 || n > database.MaxChunkSize {
+		n = database.DefaultChunkSize
 	}
 	return n, to.Exec(fmt.Sprintf("INSERT OR REPLACE INTO fs_config (key, value) VALUES ('chunk_size', '%d')", n))
 }
@@ -155,7 +156,7 @@ func guessChunkSize(to *conn) (int64, error) {
 // connectExclusive opens a damaged database for reading, and nobody else can. A schema that makes no
 // sense in part is read as far as it does: nothing is written by it.
 func connectExclusive(path string) (*conn, error) {
-	c, err := connect(path, sqlite3.OPEN_READWRITE, defaults.query)
+	c, err := database.Connect(path, sqlite3.OPEN_READWRITE, database.HostFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -163,12 +164,12 @@ func connectExclusive(path string) (*conn, error) {
 		err = c.Exec("PRAGMA query_only=ON; PRAGMA writable_schema=ON; PRAGMA busy_timeout=3000; PRAGMA locking_mode=EXCLUSIVE")
 	}
 	if err == nil {
-		_, err = queryInt(c.Conn, "SELECT count(*) FROM sqlite_schema")
+		_, err = database.QueryInt(c.Conn, "SELECT count(*) FROM sqlite_schema")
 	}
 	if err != nil {
 		c.Close()
 		if errors.Is(err, sqlite3.BUSY) {
-			return nil, fmt.Errorf("%w: %v", ErrBeingRead, err)
+			return nil, fmt.Errorf("%w: %v", database.ErrBeingRead, err)
 		}
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func connectExclusive(path string) (*conn, error) {
 }
 
 // replace puts a new database in the place of an old one, which keeps another name.
-func replace(n *newFile, old *os.File, before os.FileInfo) (backup string, err error) {
+func replace(n *database.NewFile, old *os.File, before os.FileInfo) (backup string, err error) {
 	if err := keepOthersOut(old); err != nil {
 		return "", err
 	}
@@ -184,26 +185,26 @@ func replace(n *newFile, old *os.File, before os.FileInfo) (backup string, err e
 	if err != nil {
 		return "", err
 	}
-	log, err := os.Stat(n.path + "-wal")
+	log, err := os.Stat(n.Path + "-wal")
 	if !os.SameFile(now, before) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime()) || err == nil && log.Size() > 0 {
 		return "", errors.New("another program has changed the database meanwhile")
 	}
 	// An empty log may be left of a reader. It must not be taken for the new file's.
 	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Remove(n.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(n.Path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 	}
-	if err := os.Chmod(n.tmp, now.Mode().Perm()); err != nil {
+	if err := os.Chmod(n.Tmp, now.Mode().Perm()); err != nil {
 		return "", err
 	}
 	if st, ok := now.Sys().(*syscall.Stat_t); ok {
-		_ = os.Chown(n.tmp, int(st.Uid), int(st.Gid)) // only root can, and only root needs to
+		_ = os.Chown(n.Tmp, int(st.Uid), int(st.Gid)) // only root can, and only root needs to
 	}
-	if backup, err = keepOld(n.path, old); err != nil {
+	if backup, err = keepOld(n.Path, old); err != nil {
 		return "", err
 	}
-	return backup, n.place(true)
+	return backup, n.Place(true)
 }
 
 // keepOthersOut waits, a moment at most, until no process has the database open, and lets none open
@@ -220,7 +221,7 @@ func keepOthersOut(f *os.File) error {
 		case err != unix.EAGAIN && err != unix.EACCES:
 			return fmt.Errorf("lock: %w", err)
 		case time.Now().After(deadline):
-			return ErrBeingRead
+			return database.ErrBeingRead
 		}
 	}
 }

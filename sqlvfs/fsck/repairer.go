@@ -1,10 +1,13 @@
-package sqlvfs
+package fsck
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // repairStep makes violations of a rule go away.
@@ -13,9 +16,8 @@ type repairStep func(*repairer) error
 // repairer makes a tree sound, in a database that nobody else uses and that can be thrown away.
 type repairer struct {
 	*checker
-	root  Attr // of a root directory that has to be made anew
-	next  Ino  // the next new inode's number
-	found Ino  // the directory lost+found; 0 as long as there is none
+	next  int64 // the next new inode's number
+	found int64 // the directory lost+found; 0 as long as there is none
 }
 
 // maxPasses bounds how often the rules are gone through. What one of them mends may be a violation
@@ -55,22 +57,22 @@ func (m *repairer) mend(report func(Finding)) error {
 			return m.Exec("DROP INDEX mend_names")
 		}
 	}
-	return fmt.Errorf("%w: it has more faults than can be mended", ErrCorrupt)
+	return fmt.Errorf("%w: it has more faults than can be mended", database.ErrCorrupt)
 }
 
 // number finds the first number for new inodes. A number near the end of the range is nobody's but
 // that of someone who means harm.
 func (m *repairer) number() error {
-	n, err := queryInt(m.Conn, `SELECT max(ino) FROM (
+	n, err := database.QueryInt(m.Conn, `SELECT max(ino) FROM (
 		SELECT ino FROM fs_inode UNION ALL SELECT parent_ino FROM fs_dentry UNION ALL SELECT ino FROM fs_dentry
 		UNION ALL SELECT ino FROM fs_data UNION ALL SELECT ino FROM fs_symlink UNION ALL SELECT delta_ino FROM fs_origin
 		UNION ALL SELECT ino FROM art_origin UNION ALL SELECT parent_ino FROM art_whiteout UNION ALL SELECT ino FROM art_xattr
 		UNION ALL SELECT ino FROM art_orphan) WHERE typeof(ino) = 'integer' AND ino < 1 << 51`)
-	m.next = max(Ino(n), RootIno) + 1
+	m.next = max(int64(n), 1) + 1
 	return err
 }
 
-func (m *repairer) newNumber() Ino {
+func (m *repairer) newNumber() int64 {
 	m.next++
 	return m.next - 1
 }
@@ -97,22 +99,22 @@ func originNumbers(format, sep string) string {
 }
 
 // inodes returns the numbers that a query yields.
-func (m *repairer) inodes(query string) (list []Ino, err error) {
-	err = forRows(m.Conn, query, func(q *sqlite3.Stmt) { list = append(list, Ino(q.ColumnInt64(0))) })
+func (m *repairer) inodes(query string) (list []int64, err error) {
+	err = database.ForRows(m.Conn, query, func(q *sqlite3.Stmt) { list = append(list, int64(q.ColumnInt64(0))) })
 	return list, err
 }
 
 // exec runs a statement with numbers for its parameters.
-func (m *repairer) exec(query string, args ...Ino) error {
-	q := m.prep(query)
+func (m *repairer) exec(query string, args ...int64) error {
+	q := m.Prep(query)
 	for i, v := range args {
 		q.BindInt64(i+1, int64(v))
 	}
-	return m.run(q)
+	return m.Run(q)
 }
 
 // move gives an inode another number, with all that is said of it.
-func (m *repairer) move(from, to Ino) error {
+func (m *repairer) move(from, to int64) error {
 	for _, column := range []string{
 		"fs_inode.ino", "fs_dentry.ino", "fs_dentry.parent_ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino",
 		"art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino", "art_baseline.row",
@@ -138,12 +140,12 @@ func (m *repairer) renumber() error {
 // freeRoot makes number 1 a directory's: entries in it say that it was one, otherwise what is there
 // has come to it by mistake.
 func (m *repairer) freeRoot() error {
-	entries, err := queryInt(m.Conn, "SELECT count(*) FROM (SELECT 1 FROM fs_dentry WHERE parent_ino = 1 LIMIT 1)")
+	entries, err := database.QueryInt(m.Conn, "SELECT count(*) FROM (SELECT 1 FROM fs_dentry WHERE parent_ino = 1 LIMIT 1)")
 	if err != nil {
 		return err
 	}
 	if entries == 0 {
-		if err := m.move(RootIno, m.newNumber()); err != nil {
+		if err := m.move(1, m.newNumber()); err != nil {
 			return err
 		}
 		return m.makeRoot()
@@ -151,10 +153,10 @@ func (m *repairer) freeRoot() error {
 	return m.Exec("UPDATE fs_inode SET mode = 16384 | (mode & 511) | 448, nlink = 2 WHERE ino = 1")
 }
 
+// makeRoot makes a root directory that belongs to who repairs, as that of a new database does.
 func (m *repairer) makeRoot() error {
-	q := m.prep(qPutInode)
-	bindInode(q, RootIno, &m.root)
-	return m.run(q)
+	return m.exec(`INSERT INTO fs_inode (ino, mode, nlink, uid, gid, size, atime, mtime, ctime)
+		VALUES (1, 16877, 2, ?, ?, 0, unixepoch(), unixepoch(), unixepoch())`, int64(os.Getuid()), int64(os.Getgid()))
 }
 
 // rehouse gives entries of what is no directory a new directory each, where they keep their names.
@@ -211,18 +213,18 @@ func (m *repairer) findLost() error {
 	if err := m.exec(newInodes("?1", 0o040700, 2, "0"), m.found); err != nil {
 		return err
 	}
-	return m.enter(RootIno, "lost+found", m.found)
+	return m.enter(1, "lost+found", m.found)
 }
 
 // enter gives an inode a name in a directory, or if there is one of that name already, a similar
 // one; and counts it.
-func (m *repairer) enter(dir Ino, name string, ino Ino) error {
+func (m *repairer) enter(dir int64, name string, ino int64) error {
 	for i, try := 2, name; ; i, try = i+1, fmt.Sprintf("%s-%d", name, i) {
-		q := m.prep("INSERT OR IGNORE INTO fs_dentry (name, parent_ino, ino) VALUES (?,?,?)")
+		q := m.Prep("INSERT OR IGNORE INTO fs_dentry (name, parent_ino, ino) VALUES (?,?,?)")
 		q.BindText(1, try)
 		q.BindInt64(2, int64(dir))
 		q.BindInt64(3, int64(ino))
-		if err := m.run(q); err != nil {
+		if err := m.Run(q); err != nil {
 			return err
 		}
 		if m.Changes() > 0 {

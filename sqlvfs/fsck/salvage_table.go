@@ -1,4 +1,4 @@
-package sqlvfs
+package fsck
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // tableCopy copies the rows of one table.
@@ -145,7 +147,7 @@ type newError struct{ text string }
 func (e newError) Error() string { return e.text }
 
 func (t *tableCopy) copyRow(q *sqlite3.Stmt) error {
-	in := t.to.prep(t.insert)
+	in := t.to.Prep(t.insert)
 	for i, c := range t.columns {
 		switch kind := q.ColumnType(i); {
 		case kind == sqlite3.INTEGER:
@@ -156,13 +158,13 @@ func (t *tableCopy) copyRow(q *sqlite3.Stmt) error {
 			in.BindRawText(i+1, q.ColumnRawText(i))
 		case kind == sqlite3.BLOB:
 			in.BindBlob(i+1, q.ColumnRawBlob(i))
-		case c.required && isTreeTable(t.name):
+		case c.required && database.IsTreeTable(t.name):
 			in.BindInt64(i+1, 0) // the rules see to the rest
 		default:
 			in.BindNull(i + 1)
 		}
 	}
-	if err := t.to.run(in); err != nil {
+	if err := t.to.Run(in); err != nil {
 		return newError{fmt.Sprintf("copy a row of table %q: %v", t.name, err)}
 	}
 	if t.to.Changes() == 0 {

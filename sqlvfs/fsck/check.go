@@ -1,15 +1,21 @@
-package sqlvfs
+// Package fsck checks a database of package sqlvfs as fsck(8) does a file system, and repairs it.
+package fsck
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
+
+// conn is a connection with its prepared statements.
+type conn = database.Conn
 
 // Finding is a violation of the format's rules.
 type Finding struct {
-	Ino    Ino    // the inode that it is about; 0 when it is about none
+	Ino    int64  // the inode that it is about; 0 when it is about none
 	Text   string // one line; names in it are quoted
 	Mended string // what was done about it; "" by Check
 
@@ -17,28 +23,33 @@ type Finding struct {
 }
 
 // Check reads a database and returns every violation of the rules that a tree in it must keep:
-// those of SQLite, of the Agent Filesystem format, and of the art_ tables (check_rules.go lists
+// those of SQLite, of the Agent Filesystem format, and of the art_ tables (rules.go lists
 // them). Nothing is changed, and a session may be running: what its last commit left is checked.
 // The error says that the file cannot be checked at all: it cannot be read, or is refused as by
-// [Open].
+// sqlvfs.Open.
 func Check(path string) (_ []Finding, err error) {
-	defer outOfMemory(&err)
-	if _, err := inspect(path, Options{ReadOnly: true}); err != nil {
+	defer database.CatchOutOfMemory(&err)
+	if _, err := database.Inspect(path, true, false); err != nil {
 		return nil, err
 	}
-	c, err := connectReadOnly(path, defaults.query)
+	c, err := database.ConnectReadOnly(path, database.HostFiles)
 	if err != nil {
-		return nil, storeError(err)
+		return nil, database.Explain(err)
 	}
 	defer c.Close()
+	return CheckConn(c)
+}
+
+// CheckConn is Check of a connection that only reads.
+func CheckConn(c *database.Conn) ([]Finding, error) {
 	// What a query gathers of a large tree does not fit in memory.
 	if err := c.Exec("PRAGMA temp_store=FILE"); err != nil {
 		return nil, err
 	}
 	k := &checker{conn: c}
-	err = k.check()
+	err := database.Explain(k.check())
 	// Damage that stops a query is what was looked for, not a reason to give up what was found.
-	if err = storeError(err); errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, database.ErrCorrupt) {
 		k.add(0, "%v", err)
 		err = nil
 	}
@@ -51,7 +62,7 @@ type checker struct {
 	findings  []Finding
 }
 
-func (k *checker) add(ino Ino, format string, args ...any) {
+func (k *checker) add(ino int64, format string, args ...any) {
 	k.findings = append(k.findings, Finding{Ino: ino, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -60,31 +71,31 @@ func (k *checker) check() error {
 	if err := k.Exec("BEGIN"); err != nil {
 		return err
 	}
-	app, version, err := marks(k.Conn)
+	app, version, err := database.Marks(k.Conn)
 	if err != nil {
 		return err
 	}
 	if err := k.missing(app, version); err != nil {
 		return err
 	}
-	deviations, _, err := deviations(k.Conn)
+	deviations, _, err := database.Deviations(k.Conn)
 	if err != nil {
 		return err
 	}
 	for _, d := range deviations {
-		if d.runs == "" || !d.harmless { // others may have computed columns in tables of their own
-			k.add(0, "%s", d.text)
+		if d.Runs == "" || !d.Harmless { // others may have computed columns in tables of their own
+			k.add(0, "%s", d.Text)
 		}
 	}
 	if err := k.integrity(deviations); err != nil {
 		return err
 	}
-	if mode, err := pragmaInt(k.Conn, "auto_vacuum"); err != nil {
+	if mode, err := database.PragmaInt(k.Conn, "auto_vacuum"); err != nil {
 		return err
 	} else if mode != 0 {
 		k.add(0, "the file has a pointer map (auto_vacuum), which other tools of the format do not maintain and leave damaged")
 	}
-	if k.chunkSize, err = readChunkSize(k.Conn); err != nil {
+	if k.chunkSize, err = database.ReadChunkSize(k.Conn); err != nil {
 		return err
 	}
 	if err := k.functions(); err != nil {
@@ -104,10 +115,10 @@ func (k *checker) check() error {
 // missing looks for tables that are not there.
 func (k *checker) missing(app, version int64) error {
 	there := map[string]bool{}
-	err := forRows(k.Conn, "SELECT lower(name) FROM sqlite_schema", func(q *sqlite3.Stmt) { there[q.ColumnText(0)] = true })
-	for _, table := range treeTables {
+	err := database.ForRows(k.Conn, "SELECT lower(name) FROM sqlite_schema", func(q *sqlite3.Stmt) { there[q.ColumnText(0)] = true })
+	for _, table := range database.TreeTables {
 		// marks has seen to it that those are there without which a database is not one of the format.
-		if !there[table] && app == ApplicationID && version >= since[table] {
+		if !there[table] && app == database.ApplicationID && version >= database.Since[table] {
 			k.add(0, "there is no table %q", table)
 		}
 	}
@@ -116,18 +127,18 @@ func (k *checker) missing(app, version int64) error {
 
 // integrity asks SQLite for its own opinion. That evaluates expressions of indexes and computed
 // columns; tables that have some are left out.
-func (k *checker) integrity(deviations []deviation) error {
+func (k *checker) integrity(list []database.Deviation) error {
 	runs := map[string]bool{}
-	for _, d := range deviations {
-		if d.runs != "" {
-			runs[d.runs] = true
+	for _, d := range list {
+		if d.Runs != "" {
+			runs[d.Runs] = true
 		}
 	}
 	if len(runs) == 0 {
 		return k.integrityOf("")
 	}
 	var tables []string
-	err := forRows(k.Conn, "SELECT name FROM sqlite_schema WHERE type='table'", func(q *sqlite3.Stmt) {
+	err := database.ForRows(k.Conn, "SELECT name FROM sqlite_schema WHERE type='table'", func(q *sqlite3.Stmt) {
 		if name := q.ColumnText(0); !runs[name] {
 			tables = append(tables, name)
 		}
@@ -141,7 +152,7 @@ func (k *checker) integrity(deviations []deviation) error {
 }
 
 func (k *checker) integrityOf(table string) error {
-	return forRows(k.Conn, "PRAGMA integrity_check"+table, func(q *sqlite3.Stmt) {
+	return database.ForRows(k.Conn, "PRAGMA integrity_check"+table, func(q *sqlite3.Stmt) {
 		if text := q.ColumnText(0); text != "ok" {
 			k.add(0, "integrity check: %q", text) // it may hold names from the file
 		}
@@ -159,10 +170,10 @@ func (k *checker) functions() error {
 		return k.CreateFunction(name, 0, sqlite3.DETERMINISTIC, func(ctx sqlite3.Context, _ ...sqlite3.Value) { ctx.ResultInt64(n) })
 	}
 	return errors.Join(
-		predicate("valid_name", ValidName),
-		predicate("valid_path", validOriginPath),
+		predicate("valid_name", database.ValidName),
+		predicate("valid_path", database.ValidPath),
 		number("chunk_size", k.chunkSize),
-		number("max_size", maxSize(k.chunkSize)),
+		number("max_size", database.MaxSize(k.chunkSize)),
 	)
 }
 
@@ -185,7 +196,7 @@ func (k *checker) standIns() error {
 		"art_orphan":   "ino",
 		"art_xattr":    "ino, name, value",
 	} {
-		n, err := queryInt(k.Conn, "SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='"+name+"'")
+		n, err := database.QueryInt(k.Conn, "SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='"+name+"'")
 		if err != nil {
 			return err
 		}
@@ -199,13 +210,13 @@ func (k *checker) standIns() error {
 }
 
 // maxText is how much of a name or a target a finding tells, in bytes.
-const maxText = 2 * NameMax
+const maxText = 2 * database.NameMax
 
 // apply adds a finding for each row that a rule's query yields.
 func (k *checker) apply(r rule) error {
 	q, _, err := k.Prepare(r.query)
 	if err != nil {
-		return fmt.Errorf("%w: %v", ErrCorrupt, err)
+		return fmt.Errorf("%w: %v", database.ErrCorrupt, err)
 	}
 	defer q.Close()
 	for q.Step() {
@@ -218,7 +229,7 @@ func (k *checker) apply(r rule) error {
 				args = append(args, string(text[:min(len(text), maxText)]))
 			}
 		}
-		k.add(Ino(q.ColumnInt64(0)), r.text, args...)
+		k.add(int64(q.ColumnInt64(0)), r.text, args...)
 		k.findings[len(k.findings)-1].ofTree = true
 	}
 	return q.Err()

@@ -1,4 +1,4 @@
--- What layout 1 has made of the tree that sample in check_test.go describes, with less content.
+-- What layout 1 has made of the tree that sample in dbtest.go describes, with less content.
 PRAGMA page_size=16384;
 PRAGMA auto_vacuum=INCREMENTAL;
 PRAGMA application_id=1634890801;

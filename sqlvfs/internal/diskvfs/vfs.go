@@ -1,4 +1,5 @@
-package sqlvfs
+// Package diskvfs is what SQLite reaches the files of the host through: the library's own VFS, and what that leaves out.
+package diskvfs
 
 import (
 	"errors"
@@ -12,28 +13,28 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// hostFiles is the name under which SQLite knows the files of the host.
-const hostFiles = "art"
+// Name is the name under which SQLite knows the files of the host.
+const Name = "art"
 
 func init() {
-	vfs.Register(hostFiles, files{vfs.Find("os").(vfs.VFSFilename), syncDir})
+	vfs.Register(Name, FS{vfs.Find("os").(vfs.VFSFilename), SyncDir})
 }
 
-// files is SQLite's way to the database and its logs: the library's own, with what it leaves out.
+// FS is SQLite's way to the database and its logs: the library's own, with what it leaves out.
 //
 //   - A log whose file was just made is not safe before its name is. The library means to sync the
 //     directory and does not (vfs/file.go in v0.35.6 syncs the file again).
 //   - After a failed sync, the kernel takes what it could not write for written, and the next sync
 //     has nothing to do (fsync(2), NOTES; LWN 752063): the log must be written once more.
-//   - Why a file could not be written is known to its connection (conn.cause). The library forgets
+//   - Why a file could not be written is known to its connection ([Cause]). The library forgets
 //     the error when the next call succeeds, which is often an unlock on the way out.
-type files struct {
+type FS struct {
 	vfs.VFSFilename
-	syncDir func(dir string) error
+	SyncDir func(dir string) error
 }
 
-// syncDir makes the names in a directory durable.
-func syncDir(dir string) error {
+// SyncDir makes the names in a directory durable.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+func (v FS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	if name == nil {
 		f, err := openTemporary()
 		return f, flags, err
@@ -51,55 +52,55 @@ func (v files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, v
 	if err != nil {
 		return nil, got, err
 	}
-	f := &file{File: inner, isLog: flags&vfs.OPEN_WAL != 0}
+	f := &File{File: inner, isLog: flags&vfs.OPEN_WAL != 0}
 	if flags&vfs.OPEN_CREATE != 0 && flags&(vfs.OPEN_MAIN_JOURNAL|vfs.OPEN_WAL) != 0 {
 		dir := filepath.Dir(name.String())
-		f.syncName = func() error { return v.syncDir(dir) }
+		f.syncName = func() error { return v.SyncDir(dir) }
 	}
 	return f, got, nil
 }
 
-// file is a file of the database, as one connection has it open.
-type file struct {
+// File is a file of the database, as one connection has it open.
+type File struct {
 	vfs.File
-	isLog    bool         // a write-ahead log
-	syncName func() error // makes the file's name durable; nil when it is
-	doubtful bool         // a sync has failed, and none succeeded since
-	failure  error        // of the last change, nil if it was made
+	isLog      bool         // a write-ahead log
+	syncName   func() error // makes the file's name durable; nil when it is
+	SyncFailed bool         // a sync has failed, and none succeeded since
+	failure    error        // of the last change, nil if it was made
 }
 
 var (
-	_ vfs.FileSharedMemory = (*file)(nil)
-	_ vfs.FileSizeHint     = (*file)(nil)
-	_ vfs.FileHasMoved     = (*file)(nil)
+	_ vfs.FileSharedMemory = (*File)(nil)
+	_ vfs.FileSizeHint     = (*File)(nil)
+	_ vfs.FileHasMoved     = (*File)(nil)
 )
 
-func (f *file) WriteAt(p []byte, off int64) (n int, err error) {
+func (f *File) WriteAt(p []byte, off int64) (n int, err error) {
 	n, f.failure = f.File.WriteAt(p, off)
 	return n, f.failure
 }
 
-func (f *file) Truncate(size int64) error {
+func (f *File) Truncate(size int64) error {
 	f.failure = f.File.Truncate(size)
 	return f.failure
 }
 
 // Sync makes the file's content durable, and its name.
-func (f *file) Sync(flags vfs.SyncFlag) error {
+func (f *File) Sync(flags vfs.SyncFlag) error {
 	f.failure = f.sync(flags)
 	return f.failure
 }
 
-func (f *file) sync(flags vfs.SyncFlag) error {
+func (f *File) sync(flags vfs.SyncFlag) error {
 	// The database itself need not be written again here: SQLite goes on from the log until a
 	// checkpoint has succeeded as a whole.
-	if f.doubtful && f.isLog {
+	if f.SyncFailed && f.isLog {
 		if err := f.rewrite(); err != nil {
 			return err
 		}
 	}
 	err := f.File.Sync(flags)
-	if f.doubtful = err != nil; f.doubtful {
+	if f.SyncFailed = err != nil; f.SyncFailed {
 		return err
 	}
 	if f.syncName != nil {
@@ -112,7 +113,7 @@ func (f *file) sync(flags vfs.SyncFlag) error {
 }
 
 // rewrite writes what the file holds once more, so that the kernel has it to write.
-func (f *file) rewrite() error {
+func (f *File) rewrite() error {
 	buf := make([]byte, 1<<20)
 	for off := int64(0); ; {
 		n, err := f.File.ReadAt(buf, off)
@@ -130,7 +131,7 @@ func (f *file) rewrite() error {
 }
 
 // SizeHint lets the file system find the space for a checkpoint beforehand.
-func (f *file) SizeHint(size int64) error {
+func (f *File) SizeHint(size int64) error {
 	h, ok := f.File.(vfs.FileSizeHint)
 	if !ok {
 		return nil
@@ -140,7 +141,7 @@ func (f *file) SizeHint(size int64) error {
 }
 
 // HasMoved tells whether the database's file is no longer found under its name.
-func (f *file) HasMoved() (bool, error) {
+func (f *File) HasMoved() (bool, error) {
 	if m, ok := f.File.(vfs.FileHasMoved); ok {
 		return m.HasMoved()
 	}
@@ -148,7 +149,7 @@ func (f *file) HasMoved() (bool, error) {
 }
 
 // SharedMemory is the index of the write-ahead log.
-func (f *file) SharedMemory() vfs.SharedMemory {
+func (f *File) SharedMemory() vfs.SharedMemory {
 	if m, ok := f.File.(vfs.FileSharedMemory); ok {
 		return m.SharedMemory()
 	}
@@ -157,13 +158,13 @@ func (f *file) SharedMemory() vfs.SharedMemory {
 
 // DeviceCharacteristics are the file system's, without batches of writes that it makes as one,
 // which need more than is checkpointed on here. Only a rollback journal would gain from them.
-func (f *file) DeviceCharacteristics() vfs.DeviceCharacteristic {
+func (f *File) DeviceCharacteristics() vfs.DeviceCharacteristic {
 	return f.File.DeviceCharacteristics() &^ vfs.IOCAP_BATCH_ATOMIC
 }
 
-// cause puts what the error of the system call that failed means for the payload before an error of
-// the connection's, for [Errno] to find.
-func (c *conn) cause(err error) error {
+// Cause puts what the error of the system call that failed means for the payload before an error of
+// the connection's.
+func Cause(c *sqlite3.Conn, err error) error {
 	var errno syscall.Errno
 	switch {
 	case err == nil:
@@ -172,7 +173,7 @@ func (c *conn) cause(err error) error {
 	case errors.Is(err, sqlite3.IOERR_SHMSIZE):
 		errno = syscall.ENOSPC // the log's index, which is made larger before it is used, is out of reach
 	case errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.CANTOPEN):
-		errno = c.failure()
+		errno = failure(c)
 	}
 	if errno == 0 {
 		return err
@@ -181,17 +182,30 @@ func (c *conn) cause(err error) error {
 }
 
 // failure is why the last change of one of the connection's files was not made, or 0.
-func (c *conn) failure() (errno syscall.Errno) {
+func failure(c *sqlite3.Conn) (errno syscall.Errno) {
 	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_JOURNAL_POINTER, sqlite3.FCNTL_FILE_POINTER} {
 		p, _ := c.FileControl("main", op)
 		if u, ok := p.(vfs.FileUnwrap); ok {
 			p = u.Unwrap()
 		}
-		if f, ok := p.(*file); ok && errors.As(f.failure, &errno) {
+		if f, ok := p.(*File); ok && errors.As(f.failure, &errno) {
 			return errno
 		}
 	}
 	return 0
+}
+
+// Log is the write-ahead log of the database, as a connection has it open.
+func Log(c *sqlite3.Conn) (*File, error) {
+	p, err := c.FileControl("main", sqlite3.FCNTL_JOURNAL_POINTER)
+	if err != nil {
+		return nil, err
+	}
+	log, ok := p.(*File)
+	if !ok {
+		return nil, errors.New("the database has no write-ahead log")
+	}
+	return log, nil
 }
 
 // storageErrno is what an error of the database's file means for the files in it.

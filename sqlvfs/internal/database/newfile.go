@@ -1,4 +1,4 @@
-package sqlvfs
+package database
 
 import (
 	"errors"
@@ -6,26 +6,28 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
 )
 
-// newFile is a database file in the making, for its owner alone. It has another name until it is
+// NewFile is a database file in the making, for its owner alone. It has another name until it is
 // whole, and never takes the place of a file that is there without being told to.
-type newFile struct{ tmp, path string }
+type NewFile struct{ Tmp, Path string }
 
-// makeNew begins a file that is to be path one day.
-func makeNew(path string) (*newFile, error) {
+// MakeNew begins a file that is to be path one day.
+func MakeNew(path string) (*NewFile, error) {
 	dir, name := filepath.Split(path)
 	f, err := os.CreateTemp(filepath.Clean(dir+"."), "."+name+".*") // 0600
 	if err != nil {
-		return nil, unwrapPath(err)
+		return nil, UnwrapPath(err)
 	}
-	return &newFile{f.Name(), path}, f.Close()
+	return &NewFile{f.Name(), path}, f.Close()
 }
 
-// place gives the file its name, durably. With replace it takes the place of the one that has it;
+// Place gives the file its name, durably. With replace it takes the place of the one that has it;
 // otherwise the error is fs.ErrExist when there is one.
-func (n *newFile) place(replace bool) error {
-	f, err := os.Open(n.tmp)
+func (n *NewFile) Place(replace bool) error {
+	f, err := os.Open(n.Tmp)
 	if err != nil {
 		return err
 	}
@@ -35,20 +37,20 @@ func (n *newFile) place(replace bool) error {
 		return err
 	}
 	if replace {
-		err = os.Rename(n.tmp, n.path)
+		err = os.Rename(n.Tmp, n.Path)
 	} else {
-		err = renameNew(n.tmp, n.path)
+		err = renameNew(n.Tmp, n.Path)
 	}
 	if err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(n.path))
+	return diskvfs.SyncDir(filepath.Dir(n.Path))
 }
 
-// discard removes what was made, if it has not got its name.
-func (n *newFile) discard() {
+// Discard removes what was made, if it has not got its name.
+func (n *NewFile) Discard() {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		os.Remove(n.tmp + suffix)
+		os.Remove(n.Tmp + suffix)
 	}
 }
 

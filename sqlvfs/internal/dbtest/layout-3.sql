@@ -1,4 +1,4 @@
--- What layout 3 has made of the tree that sample in check_test.go describes, with less content.
+-- What layout 3 has made of the tree that sample in dbtest.go describes, with less content.
 PRAGMA application_id=1634890801;
 PRAGMA user_version=3;
 BEGIN TRANSACTION;

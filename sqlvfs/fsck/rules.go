@@ -1,4 +1,4 @@
-package sqlvfs
+package fsck
 
 // rule is a property that every tree has. Its query yields a row for each violation: the inode
 // that is at fault, and what the text has verbs for.

@@ -1,4 +1,4 @@
-package sqlvfs
+package fsck
 
 import (
 	"bytes"
@@ -11,13 +11,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+	"github.com/riverlytech/art/sqlvfs/internal/dbtest"
 )
 
 // repair repairs a database and returns what was told.
 func repair(t *testing.T, path string) (backup, told string) {
 	t.Helper()
 	var b strings.Builder
-	backup, err := Repair(path, rootAttr, func(f Finding) {
+	backup, err := Repair(path, func(f Finding) {
 		fmt.Fprintf(&b, "%d %s: %s\n", f.Ino, f.Text, f.Mended)
 		if f.Mended == "" {
 			t.Errorf("nothing was done about %q", f.Text)
@@ -43,7 +47,7 @@ func TestRepairLeavesASoundDatabaseAlone(t *testing.T) {
 // Each violation is mended, the old file stays, and what has nothing to do with it is as it was.
 func TestRepairMendsEachViolation(t *testing.T) {
 	sound := sample(t)
-	s, err := Open(sound, Options{ReadOnly: true})
+	s, err := sqlvfs.Open(sound, sqlvfs.Options{ReadOnly: true})
 	must(t, err)
 	want := portrait(t, s)
 	must(t, s.Close())
@@ -62,7 +66,7 @@ func TestRepairMendsEachViolation(t *testing.T) {
 			if bytesOf(t, backup) != damaged {
 				t.Errorf("%s is not the old file", backup)
 			}
-			s, err := Open(path, Options{})
+			s, err := sqlvfs.Open(path, sqlvfs.Options{})
 			must(t, err)
 			got := portrait(t, s)
 			must(t, s.Close())
@@ -115,7 +119,7 @@ func TestRepairFindsWhatWasLost(t *testing.T) {
 			// Content that is no zeros.
 			alter(t, path, "UPDATE fs_data SET data=CAST(replace(hex(zeroblob(length(data)/2)), '0', 'A') AS BLOB);"+c.sql)
 			_, told := repair(t, path)
-			s, err := Open(path, Options{})
+			s, err := sqlvfs.Open(path, sqlvfs.Options{})
 			must(t, err)
 			defer s.Close()
 			got := portrait(t, s)
@@ -153,18 +157,18 @@ func TestRepairNeedsTheDatabaseAlone(t *testing.T) {
 	alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
 	before := bytesOf(t, path)
 	try := func() error {
-		_, err := Repair(path, rootAttr, func(Finding) {})
+		_, err := Repair(path, func(Finding) {})
 		return err
 	}
 	s := openTest(t, path)
-	var used *InUseError
+	var used *sqlvfs.InUseError
 	if err := try(); !errors.As(err, &used) || used.PID != os.Getpid() {
 		t.Errorf("while a session runs: %v", err)
 	}
 	must(t, s.Close())
-	r, err := Open(path, Options{ReadOnly: true})
+	r, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
 	must(t, err)
-	if err := try(); !errors.Is(err, ErrBeingRead) {
+	if err := try(); !errors.Is(err, sqlvfs.ErrBeingRead) {
 		t.Errorf("while it is read: %v", err)
 	}
 	must(t, r.Close())
@@ -180,9 +184,9 @@ func TestRepairOfALog(t *testing.T) {
 	alterInLog(t, path, "UPDATE fs_inode SET uid=4711, nlink=77 WHERE ino=2")
 	backup, _ := repair(t, path)
 	for _, p := range []string{path, backup} {
-		s, err := Open(p, Options{ReadOnly: true})
+		s, err := sqlvfs.Open(p, sqlvfs.Options{ReadOnly: true})
 		must(t, err)
-		if uid := lookup(t, s, "file").Attr.UID; uid != 4711 {
+		if uid := ownerOf(s, "/file"); uid != 4711 {
 			t.Errorf("%s: owner is %d", p, uid)
 		}
 		must(t, s.Close())
@@ -190,6 +194,17 @@ func TestRepairOfALog(t *testing.T) {
 	if got := findings(t, path); got != "" {
 		t.Error(got)
 	}
+}
+
+// ownerOf is the owner of what has a path.
+func ownerOf(s *sqlvfs.Store, path string) (uid uint32) {
+	walk(s, func(p string, o object) bool {
+		if p == path {
+			uid = o.Attr.UID
+		}
+		return true
+	})
+	return uid
 }
 
 // Tables of others come along with their rows and keys; what would run code does not.
@@ -229,7 +244,7 @@ func TestRepairKeepsWhatIsOthers(t *testing.T) {
 		t.Errorf("the schema is\n%s", schema)
 	}
 	s := openTest(t, path)
-	if got := treeOf(t, s); !maps.Equal(got, sdkTree) {
+	if got := portrait(t, s); !maps.Equal(got, sdkTree) {
 		t.Errorf("the tree is %q", got)
 	}
 	must(t, s.Close())
@@ -237,11 +252,9 @@ func TestRepairKeepsWhatIsOthers(t *testing.T) {
 
 // Text in another encoding has no room for every name; a repair brings it into the one that has.
 func TestTextOfAnotherEncoding(t *testing.T) {
-	sql, err := os.ReadFile(fmt.Sprintf("testdata/layout-%d.sql", SchemaVersion))
-	must(t, err)
 	path := filepath.Join(t.TempDir(), "a.db")
-	alter(t, path, "PRAGMA encoding='UTF-16le';"+string(sql))
-	if _, err := Open(path, Options{}); !errors.Is(err, ErrCorrupt) {
+	alter(t, path, "PRAGMA encoding='UTF-16le';"+dbtest.LayoutSQL(t, database.SchemaVersion))
+	if _, err := sqlvfs.Open(path, sqlvfs.Options{}); !errors.Is(err, sqlvfs.ErrCorrupt) {
 		t.Errorf("opened: %v", err)
 	}
 	if got := findings(t, path); !strings.Contains(got, "UTF-16le") {
@@ -271,7 +284,7 @@ func TestRepairOfASchema(t *testing.T) {
 			if got := findings(t, path); got != "" {
 				t.Error(got)
 			}
-			s, err := Open(path, Options{ReadOnly: true})
+			s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
 			must(t, err)
 			if got := portrait(t, s); len(got) != 7 {
 				t.Errorf("there are %v", keys(got))
@@ -286,11 +299,11 @@ func TestRepairOfNothingIsRefused(t *testing.T) {
 	path := sample(t)
 	data, err := os.ReadFile(path)
 	must(t, err)
-	for i := 100; i < pageSize; i++ { // the schema, behind the header
+	for i := 100; i < database.PageSize; i++ { // the schema, behind the header
 		data[i] = 0xff
 	}
 	must(t, os.WriteFile(path, data, 0o600))
-	if _, err := Repair(path, rootAttr, func(Finding) {}); !errors.Is(err, ErrCorrupt) {
+	if _, err := Repair(path, func(Finding) {}); !errors.Is(err, sqlvfs.ErrCorrupt) {
 		t.Errorf("got %v", err)
 	}
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, data) {
@@ -304,7 +317,7 @@ func TestRepairOfNothingIsRefused(t *testing.T) {
 // A repair that is killed leaves the old file or the new one.
 func TestRepairIsWholeOrNone(t *testing.T) {
 	if path := os.Getenv("ART_TEST_REPAIR"); path != "" {
-		_, err := Repair(path, rootAttr, func(Finding) {})
+		_, err := Repair(path, func(Finding) {})
 		must(t, err)
 		return
 	}
@@ -336,5 +349,23 @@ func TestRepairIsWholeOrNone(t *testing.T) {
 	}
 	if got := findings(t, path); got != "" || killed == 0 {
 		t.Errorf("killed %d times; in the end: %s", killed, got)
+	}
+}
+
+// A repair brings an older layout up to date too, and cures the pointer map of the first.
+func TestRepairOfEveryLayout(t *testing.T) {
+	for layout := 1; layout <= database.SchemaVersion; layout++ {
+		path := fixture(t, layout)
+		alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
+		repair(t, path)
+		if got := findings(t, path); got != "" {
+			t.Errorf("layout %d: %s", layout, got)
+		}
+		s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
+		must(t, err)
+		if got := portrait(t, s); !maps.Equal(got, fixtureTree) {
+			t.Errorf("layout %d: the tree is %q", layout, got)
+		}
+		must(t, s.Close())
 	}
 }

@@ -1,4 +1,4 @@
-package sqlvfs
+package fsck
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // salvager copies what can be read of a damaged database into a new one, table by table.
@@ -31,7 +33,7 @@ const maxProbes = 1 << 16
 func (s *salvager) run() error {
 	type object struct{ kind, name, sql string }
 	var theirs []object
-	err := forRows(s.from.Conn, "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'", func(q *sqlite3.Stmt) {
+	err := database.ForRows(s.from.Conn, "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'", func(q *sqlite3.Stmt) {
 		theirs = append(theirs, object{q.ColumnText(0), q.ColumnText(1), q.ColumnText(2)})
 	})
 	if err := s.tolerate(err, "the schema"); err != nil {
@@ -41,7 +43,7 @@ func (s *salvager) run() error {
 	slices.SortStableFunc(theirs, func(x, y object) int { return -cmp.Compare(x.kind, y.kind) })
 	var tables []string
 	for _, o := range theirs {
-		if o.kind == "table" && !isTreeTable(o.name) {
+		if o.kind == "table" && !database.IsTreeTable(o.name) {
 			if err := s.defineTable(o.name, o.sql); err != nil {
 				s.lost("table %q: %v", o.name, err)
 				continue
@@ -49,18 +51,18 @@ func (s *salvager) run() error {
 			tables = append(tables, o.name)
 		}
 	}
-	if err := s.to.Exec(formatTables + artTables); err != nil {
+	if err := s.to.Exec(database.FormatTables + database.ArtTables); err != nil {
 		return err
 	}
-	for _, table := range append(treeTables, tables...) {
+	for _, table := range append(database.TreeTables, tables...) {
 		if err := s.table(table); err != nil {
 			return err
 		}
 	}
 	if !s.some["fs_inode"] && !s.some["fs_dentry"] {
-		return fmt.Errorf("%w: nothing of its tree can be read", ErrCorrupt) // an empty one would be no repair
+		return fmt.Errorf("%w: nothing of its tree can be read", database.ErrCorrupt) // an empty one would be no repair
 	}
-	ours := schemaTexts()
+	ours := database.SchemaTexts()
 	for _, o := range theirs {
 		if o.kind == "index" && !slices.Contains(ours, o.sql) {
 			if err := s.defineIndex(o.name, o.sql); err != nil {
@@ -81,10 +83,10 @@ func (s *salvager) holes() error {
 	if !s.unreadable["fs_data"] {
 		return nil
 	}
-	return forRows(s.to.Conn, `SELECT i.ino, i.size, ifnull((SELECT sum(`+dataLength+`) FROM fs_data c WHERE c.ino = i.ino), 0) AS have
+	return database.ForRows(s.to.Conn, `SELECT i.ino, i.size, ifnull((SELECT sum(`+dataLength+`) FROM fs_data c WHERE c.ino = i.ino), 0) AS have
 		FROM fs_inode i LEFT JOIN art_origin o ON o.ino = i.ino
 		WHERE `+isRegular+` AND have < i.size AND ifnull(o.data_limit, 0) = 0`, func(q *sqlite3.Stmt) {
-		s.report(Finding{Ino: Ino(q.ColumnInt64(0)), Text: fmt.Sprintf("%d of %d bytes are not there", q.ColumnInt64(1)-q.ColumnInt64(2), q.ColumnInt64(1)),
+		s.report(Finding{Ino: int64(q.ColumnInt64(0)), Text: fmt.Sprintf("%d of %d bytes are not there", q.ColumnInt64(1)-q.ColumnInt64(2), q.ColumnInt64(1)),
 			Mended: "zeros are in their place, which is as it should be in a sparse file"})
 	})
 }
@@ -115,7 +117,7 @@ func (s *salvager) defineTable(name, sql string) error {
 	if err := s.define(sql, "CREATE TABLE "); err != nil {
 		return err
 	}
-	stored, err := queryInt(s.to.Conn, "SELECT count(*) FROM pragma_table_xinfo("+sqlite3.Quote(name)+") WHERE hidden = 3")
+	stored, err := database.QueryInt(s.to.Conn, "SELECT count(*) FROM pragma_table_xinfo("+sqlite3.Quote(name)+") WHERE hidden = 3")
 	if err != nil || stored == 0 {
 		return err
 	}
@@ -130,11 +132,11 @@ func (s *salvager) defineIndex(name, sql string) error {
 	}
 	var table string
 	wrong := false
-	err := forRows(s.to.Conn, `SELECT s.tbl_name, i."unique", i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) x WHERE x.cid = -2)
+	err := database.ForRows(s.to.Conn, `SELECT s.tbl_name, i."unique", i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) x WHERE x.cid = -2)
 			OR EXISTS (SELECT 1 FROM pragma_table_xinfo(s.tbl_name) c WHERE c.hidden <> 0)
 		FROM sqlite_schema s, pragma_index_list(s.tbl_name) i WHERE i.name = s.name AND s.name = `+sqlite3.Quote(name), func(q *sqlite3.Stmt) {
 		table = q.ColumnText(0)
-		wrong = q.ColumnBool(2) || q.ColumnBool(1) && isTreeTable(table)
+		wrong = q.ColumnBool(2) || q.ColumnBool(1) && database.IsTreeTable(table)
 	})
 	if err != nil || !wrong {
 		return err
@@ -180,7 +182,7 @@ type column struct {
 // table copies a table's rows.
 func (s *salvager) table(name string) error {
 	there := map[string]bool{}
-	err := forRows(s.from.Conn, "SELECT lower(name) FROM pragma_table_xinfo("+sqlite3.Quote(name)+") WHERE hidden = 0", func(q *sqlite3.Stmt) {
+	err := database.ForRows(s.from.Conn, "SELECT lower(name) FROM pragma_table_xinfo("+sqlite3.Quote(name)+") WHERE hidden = 0", func(q *sqlite3.Stmt) {
 		there[q.ColumnText(0)] = true
 	})
 	if err := s.tolerate(err, fmt.Sprintf("table %q", name)); err != nil || len(there) == 0 {
@@ -188,7 +190,7 @@ func (s *salvager) table(name string) error {
 	}
 	var columns []column
 	var key []string // of a table without row numbers
-	err = forRows(s.to.Conn, `SELECT x.name, x."notnull", x.pk AND l.wr FROM pragma_table_xinfo(`+sqlite3.Quote(name)+`) x, pragma_table_list(`+sqlite3.Quote(name)+`) l
+	err = database.ForRows(s.to.Conn, `SELECT x.name, x."notnull", x.pk AND l.wr FROM pragma_table_xinfo(`+sqlite3.Quote(name)+`) x, pragma_table_list(`+sqlite3.Quote(name)+`) l
 		WHERE x.hidden = 0 AND l.schema = 'main' ORDER BY x.pk`, func(q *sqlite3.Stmt) {
 		c := column{q.ColumnText(0), q.ColumnBool(1)}
 		if there[strings.ToLower(c.name)] {
@@ -201,7 +203,7 @@ func (s *salvager) table(name string) error {
 	if err != nil || len(columns) == 0 {
 		return err
 	}
-	if !isTreeTable(name) {
+	if !database.IsTreeTable(name) {
 		for _, c := range []*conn{s.from, s.to} {
 			defer c.Limit(sqlite3.LIMIT_LENGTH, c.Limit(sqlite3.LIMIT_LENGTH, maxForeign))
 		}
@@ -221,7 +223,7 @@ func (s *salvager) sequences() error {
 		last  int64
 	}
 	var list []sequence
-	err := forRows(s.from.Conn, "SELECT name, seq FROM sqlite_sequence", func(q *sqlite3.Stmt) {
+	err := database.ForRows(s.from.Conn, "SELECT name, seq FROM sqlite_sequence", func(q *sqlite3.Stmt) {
 		list = append(list, sequence{q.ColumnText(0), q.ColumnInt64(1)})
 	})
 	if err != nil && isDamage(err) { // there may be none
@@ -229,19 +231,19 @@ func (s *salvager) sequences() error {
 	}
 	for _, l := range list {
 		// The largest number there is would leave none to give.
-		if err != nil || l.last == math.MaxInt64 || strings.EqualFold(l.table, "fs_inode") && l.last >= int64(MaxIno) {
+		if err != nil || l.last == math.MaxInt64 || strings.EqualFold(l.table, "fs_inode") && l.last >= database.MaxIno {
 			continue
 		}
-		q := s.to.prep(`INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 WHERE ?1 NOT IN (SELECT name FROM sqlite_sequence)
+		q := s.to.Prep(`INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 WHERE ?1 NOT IN (SELECT name FROM sqlite_sequence)
 			AND ?1 IN (SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%')`)
 		q.BindText(1, l.table)
-		if err = s.to.run(q); err != nil {
+		if err = s.to.Run(q); err != nil {
 			break
 		}
-		q = s.to.prep("UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1")
+		q = s.to.Prep("UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1")
 		q.BindText(1, l.table)
 		q.BindInt64(2, l.last)
-		err = s.to.run(q)
+		err = s.to.Run(q)
 	}
 	return err
 }

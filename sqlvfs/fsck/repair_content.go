@@ -1,9 +1,11 @@
-package sqlvfs
+package fsck
 
 import (
 	"bytes"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // setAside makes a repairStep that moves chunks, which query yields as id, ino and chunk_index, to
@@ -37,7 +39,7 @@ func setAside(query string) repairStep {
 func (m *repairer) resizeChunks() error {
 	type wrong struct{ id, want int64 }
 	var list []wrong
-	err := forRows(m.Conn, `SELECT c.rowid, min(chunk_size(), i.size - c.chunk_index * chunk_size()) AS want
+	err := database.ForRows(m.Conn, `SELECT c.rowid, min(chunk_size(), i.size - c.chunk_index * chunk_size()) AS want
 		FROM fs_data c JOIN fs_inode i ON i.ino = c.ino
 		WHERE `+isRegular+` AND c.chunk_index >= 0 AND want > 0 AND `+dataLength+` <> want`, func(q *sqlite3.Stmt) {
 		list = append(list, wrong{q.ColumnInt64(0), q.ColumnInt64(1)})
@@ -46,25 +48,25 @@ func (m *repairer) resizeChunks() error {
 		return err
 	}
 	for _, w := range list {
-		q := m.prep("SELECT data FROM fs_data WHERE rowid = ?")
+		q := m.Prep("SELECT data FROM fs_data WHERE rowid = ?")
 		q.BindInt64(1, w.id)
 		var data []byte
 		if q.Step() {
 			data = bytes.Clone(q.ColumnRawBlob(0))
 		}
-		if err := m.done(q); err != nil {
+		if err := m.Done(q); err != nil {
 			return err
 		}
 		right := make([]byte, w.want)
-		if n := copy(right, data); !isZero(data[n:]) {
+		if n := copy(right, data); len(bytes.TrimLeft(data[n:], "\x00")) > 0 {
 			if err := m.keep(m.newNumber(), data); err != nil {
 				return err
 			}
 		}
-		q = m.prep("UPDATE fs_data SET data = ?2 WHERE rowid = ?1")
+		q = m.Prep("UPDATE fs_data SET data = ?2 WHERE rowid = ?1")
 		q.BindInt64(1, w.id)
 		q.BindBlob(2, right)
-		if err := m.run(q); err != nil {
+		if err := m.Run(q); err != nil {
 			return err
 		}
 	}
@@ -78,13 +80,13 @@ func (m *repairer) keepTargets() error {
 		return err
 	}
 	for _, ino := range list {
-		q := m.prep(qTarget)
+		q := m.Prep("SELECT target FROM fs_symlink WHERE ino=?")
 		q.BindInt64(1, int64(ino))
 		var target []byte
 		if q.Step() {
 			target = bytes.Clone(q.ColumnRawBlob(0))
 		}
-		if err := m.done(q); err != nil {
+		if err := m.Done(q); err != nil {
 			return err
 		}
 		if err := m.exec("DELETE FROM fs_data WHERE ino = ?", ino); err != nil {
@@ -96,7 +98,7 @@ func (m *repairer) keepTargets() error {
 		if err := m.exec("DELETE FROM fs_symlink WHERE ino = ?", ino); err != nil {
 			return err
 		}
-		if err := m.exec("UPDATE fs_inode SET mode = 33152, size = ?2 WHERE ino = ?1", ino, Ino(len(target))); err != nil {
+		if err := m.exec("UPDATE fs_inode SET mode = 33152, size = ?2 WHERE ino = ?1", ino, int64(len(target))); err != nil {
 			return err
 		}
 	}
@@ -104,14 +106,14 @@ func (m *repairer) keepTargets() error {
 }
 
 // keep stores content of an inode that has none.
-func (m *repairer) keep(ino Ino, data []byte) error {
+func (m *repairer) keep(ino int64, data []byte) error {
 	for index := int64(0); len(data) > 0; index++ {
 		n := min(int(m.chunkSize), len(data))
-		q := m.prep("INSERT INTO fs_data (ino, chunk_index, data) VALUES (?,?,?)")
+		q := m.Prep("INSERT INTO fs_data (ino, chunk_index, data) VALUES (?,?,?)")
 		q.BindInt64(1, int64(ino))
 		q.BindInt64(2, index)
 		q.BindBlob(3, data[:n])
-		if err := m.run(q); err != nil {
+		if err := m.Run(q); err != nil {
 			return err
 		}
 		data = data[n:]

@@ -1,35 +1,37 @@
-package sqlvfs
+package fsck
 
 import (
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // dirEntry is an entry that stands for a directory.
 type dirEntry struct {
-	id, parent, dir Ino // id is of the entry
+	id, parent, dir int64 // id is of the entry
 }
 
 // onePlaceEach leaves each directory the one name that is nearest to the root, and of directories
 // that the root does not lead to, which then are all in or below loops, one that breaks the loop:
 // what is at the start of it has no name afterwards.
 func (m *repairer) onePlaceEach() error {
-	below := map[Ino][]dirEntry{} // by parent
-	above := map[Ino][]dirEntry{} // by directory
-	err := forRows(m.Conn, `SELECT d.rowid, d.parent_ino, d.ino FROM fs_dentry d JOIN fs_inode i ON i.ino = d.ino
+	below := map[int64][]dirEntry{} // by parent
+	above := map[int64][]dirEntry{} // by directory
+	err := database.ForRows(m.Conn, `SELECT d.rowid, d.parent_ino, d.ino FROM fs_dentry d JOIN fs_inode i ON i.ino = d.ino
 		WHERE `+isDir+` AND d.ino <> 1 ORDER BY d.ino, d.rowid`, func(q *sqlite3.Stmt) {
-		p := dirEntry{Ino(q.ColumnInt64(0)), Ino(q.ColumnInt64(1)), Ino(q.ColumnInt64(2))}
+		p := dirEntry{q.ColumnInt64(0), q.ColumnInt64(1), q.ColumnInt64(2)}
 		below[p.parent] = append(below[p.parent], p)
 		above[p.dir] = append(above[p.dir], p)
 	})
 	if err != nil {
 		return err
 	}
-	kept := map[Ino]Ino{} // the entry of each directory that was reached; 0: none
-	reach := func(from Ino) {
-		for level := []Ino{from}; len(level) > 0; {
-			var next []Ino
+	kept := map[int64]int64{} // the entry of each directory that was reached; 0: none
+	reach := func(from int64) {
+		for level := []int64{from}; len(level) > 0; {
+			var next []int64
 			for _, parent := range level {
 				for _, p := range below[parent] {
 					if _, ok := kept[p.dir]; !ok {
@@ -41,7 +43,7 @@ func (m *repairer) onePlaceEach() error {
 			level = next
 		}
 	}
-	reach(RootIno)
+	reach(1)
 	nameless, err := m.inodes("SELECT ino FROM fs_inode WHERE ino NOT IN (SELECT ino FROM fs_dentry) AND " + isDir)
 	if err != nil {
 		return err
@@ -49,7 +51,7 @@ func (m *repairer) onePlaceEach() error {
 	for _, ino := range nameless {
 		reach(ino)
 	}
-	dirs := make([]Ino, 0, len(above))
+	dirs := make([]int64, 0, len(above))
 	for dir := range above {
 		dirs = append(dirs, dir)
 	}
@@ -59,7 +61,7 @@ func (m *repairer) onePlaceEach() error {
 			continue
 		}
 		// Upwards from here, a directory comes again sooner or later: it is on a loop.
-		for seen := map[Ino]bool{}; !seen[dir] && len(above[dir]) > 0; dir = above[dir][0].parent {
+		for seen := map[int64]bool{}; !seen[dir] && len(above[dir]) > 0; dir = above[dir][0].parent {
 			seen[dir] = true
 		}
 		kept[dir] = 0

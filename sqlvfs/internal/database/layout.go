@@ -1,4 +1,4 @@
-package sqlvfs
+package database
 
 import (
 	"fmt"
@@ -8,37 +8,37 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// treeTables are the tables that a tree is made of, which are read and written here. What others
+// TreeTables are the tables that a tree is made of, which are read and written here. What others
 // keep in the same file is theirs.
-var treeTables = []string{
+var TreeTables = []string{
 	"fs_config", "fs_inode", "fs_dentry", "fs_data", "fs_symlink", "fs_whiteout", "fs_origin",
 	"art_base", "art_origin", "art_whiteout", "art_orphan", "art_xattr",
 	"art_tree", "art_baseline", "art_workspace", "art_session", "art_journal",
 }
 
-// since says with which layout of ours a table or a column came, if not with the first.
-var since = map[string]int64{
+// Since says with which layout of ours a table or a column came, if not with the first.
+var Since = map[string]int64{
 	"art_xattr": 2,
 	"art_tree":  3, "art_baseline": 3, "art_origin.base_mode": 3,
 	"art_workspace": 4, "art_origin.hash": 4, "art_origin.until": 4, "art_session": 4, "art_journal": 4,
 }
 
-// deviation is what a schema has that the format has not, or lacks that it has.
-type deviation struct {
-	text string
+// Deviation is what a schema has that the format has not, or lacks that it has.
+type Deviation struct {
+	Text string
 	// table that cannot be looked into without running an expression of the schema's author; "" if
 	// it is not that.
-	runs string
-	// harmless: the tree can be read and written all the same.
-	harmless bool
+	Runs string
+	// Harmless: the tree can be read and written all the same.
+	Harmless bool
 }
 
-// deviations compares a database's schema with the format's. It runs nothing that the schema says.
-func deviations(c *sqlite3.Conn) (list []deviation, whole bool, err error) {
-	add := func(d deviation) { list = append(list, d) }
-	err = forRows(c, "PRAGMA encoding", func(q *sqlite3.Stmt) {
+// Deviations compares a database's schema with the format's. It runs nothing that the schema says.
+func Deviations(c *sqlite3.Conn) (list []Deviation, whole bool, err error) {
+	add := func(d Deviation) { list = append(list, d) }
+	err = ForRows(c, "PRAGMA encoding", func(q *sqlite3.Stmt) {
 		if e := q.ColumnText(0); e != "UTF-8" {
-			add(deviation{text: fmt.Sprintf("text is kept as %s, which has no room for names that are no Unicode", e)})
+			add(Deviation{Text: fmt.Sprintf("text is kept as %s, which has no room for names that are no Unicode", e)})
 		}
 	})
 	if err != nil {
@@ -48,29 +48,29 @@ func deviations(c *sqlite3.Conn) (list []deviation, whole bool, err error) {
 	if err != nil || known {
 		return list, whole, err
 	}
-	err = forRows(c, `SELECT type, name FROM sqlite_schema
+	err = ForRows(c, `SELECT type, name FROM sqlite_schema
 		WHERE NOT (type = 'table' AND sql LIKE 'CREATE TABLE %' OR type = 'index' AND (sql IS NULL OR sql LIKE 'CREATE INDEX %' OR sql LIKE 'CREATE UNIQUE INDEX %'))`, func(q *sqlite3.Stmt) {
 		kind := q.ColumnText(0)
 		if kind == "table" {
 			kind = "virtual table"
 		}
-		add(deviation{text: fmt.Sprintf("there is a %s %q, which this format has not", kind, q.ColumnRawText(1))})
+		add(Deviation{Text: fmt.Sprintf("there is a %s %q, which this format has not", kind, q.ColumnRawText(1))})
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	err = forRows(c, `SELECT t.name, x.name FROM sqlite_schema t, pragma_table_xinfo(t.name) x
+	err = ForRows(c, `SELECT t.name, x.name FROM sqlite_schema t, pragma_table_xinfo(t.name) x
 		WHERE `+isTable+` AND x.hidden <> 0`, func(q *sqlite3.Stmt) {
-		add(deviation{text: fmt.Sprintf("column %q of table %q is computed", q.ColumnRawText(1), q.ColumnRawText(0)),
-			runs: q.ColumnText(0), harmless: !isTreeTable(q.ColumnText(0))})
+		add(Deviation{Text: fmt.Sprintf("column %q of table %q is computed", q.ColumnRawText(1), q.ColumnRawText(0)),
+			Runs: q.ColumnText(0), Harmless: !IsTreeTable(q.ColumnText(0))})
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	err = forRows(c, `SELECT DISTINCT t.name, i.name FROM sqlite_schema t, pragma_index_list(t.name) i
+	err = ForRows(c, `SELECT DISTINCT t.name, i.name FROM sqlite_schema t, pragma_index_list(t.name) i
 		WHERE `+isTable+` AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) x WHERE x.cid = -2))`, func(q *sqlite3.Stmt) {
-		add(deviation{text: fmt.Sprintf("index %q of table %q has an expression", q.ColumnRawText(1), q.ColumnRawText(0)),
-			runs: q.ColumnText(0), harmless: !isTreeTable(q.ColumnText(0))})
+		add(Deviation{Text: fmt.Sprintf("index %q of table %q has an expression", q.ColumnRawText(1), q.ColumnRawText(0)),
+			Runs: q.ColumnText(0), Harmless: !IsTreeTable(q.ColumnText(0))})
 	})
 	if err != nil {
 		return nil, false, err
@@ -79,11 +79,11 @@ func deviations(c *sqlite3.Conn) (list []deviation, whole bool, err error) {
 	return append(list, columns...), false, err
 }
 
-// isTable leaves out virtual tables, which a pragma would connect to their modules.
+// isTable leaves out virtual tables, which a pragma would Connect to their modules.
 const isTable = "t.type = 'table' AND t.sql LIKE 'CREATE TABLE %'"
 
-func isTreeTable(name string) bool {
-	return slices.ContainsFunc(treeTables, func(t string) bool { return strings.EqualFold(t, name) })
+func IsTreeTable(name string) bool {
+	return slices.ContainsFunc(TreeTables, func(t string) bool { return strings.EqualFold(t, name) })
 }
 
 // familiar tells whether a schema is, word for word, what this package writes, and whether all of
@@ -91,11 +91,11 @@ func isTreeTable(name string) bool {
 func familiar(c *sqlite3.Conn) (known, whole bool, err error) {
 	texts := map[string]bool{"": true, "CREATE TABLE sqlite_sequence(name,seq)": true}
 	missing := map[string]bool{}
-	for _, text := range schemaTexts() {
+	for _, text := range SchemaTexts() {
 		texts[text], missing[text] = true, true
 	}
 	known = true
-	err = forRows(c, "SELECT sql, type FROM sqlite_schema", func(q *sqlite3.Stmt) {
+	err = ForRows(c, "SELECT sql, type FROM sqlite_schema", func(q *sqlite3.Stmt) {
 		text := q.ColumnText(0)
 		known = known && texts[text] && (q.ColumnText(1) == "table" || q.ColumnText(1) == "index")
 		delete(missing, text)
@@ -103,12 +103,12 @@ func familiar(c *sqlite3.Conn) (known, whole bool, err error) {
 	return known, known && len(missing) == 0, err
 }
 
-// schemaTexts returns what sqlite_schema holds of the tables that this package makes: statements
+// SchemaTexts returns what sqlite_schema holds of the tables that this package makes: statements
 // without IF NOT EXISTS, and with columns that were added before their last parenthesis
 // (https://sqlite.org/schematab.html).
-func schemaTexts() []string {
+func SchemaTexts() []string {
 	var texts []string
-	for _, s := range strings.Split(formatTables+artTables, ";\n") {
+	for _, s := range strings.Split(FormatTables+ArtTables, ";\n") {
 		s = strings.Replace(strings.TrimSpace(s), " IF NOT EXISTS", "", 1)
 		rest, isAlter := strings.CutPrefix(s, "ALTER TABLE ")
 		if !isAlter {
@@ -126,22 +126,22 @@ func schemaTexts() []string {
 }
 
 // compareColumns compares the columns and keys of the tree's tables with those of tables that this
-// package has just made. A table that is not there at all is no deviation.
-func compareColumns(c *sqlite3.Conn) ([]deviation, error) {
+// package has just made. A table that is not there at all is no Deviation.
+func compareColumns(c *sqlite3.Conn) ([]Deviation, error) {
 	model, err := sqlite3.OpenFlags(":memory:", sqlite3.OPEN_READWRITE|sqlite3.OPEN_MEMORY)
 	if err != nil {
 		return nil, err
 	}
 	defer model.Close()
-	if err := model.Exec(formatTables + artTables); err != nil {
+	if err := model.Exec(FormatTables + ArtTables); err != nil {
 		return nil, err
 	}
-	version, err := pragmaInt(c, "user_version")
+	version, err := PragmaInt(c, "user_version")
 	if err != nil {
 		return nil, err
 	}
-	var list []deviation
-	for _, table := range treeTables {
+	var list []Deviation
+	for _, table := range TreeTables {
 		have, err := columnsOf(c, table)
 		if err != nil {
 			return nil, err
@@ -155,13 +155,13 @@ func compareColumns(c *sqlite3.Conn) ([]deviation, error) {
 		}
 		for name := range want {
 			// One widely used writer of the format has no parent_path.
-			if _, ok := have[name]; !ok && name != "parent_path" && version >= since[table+"."+name] {
-				list = append(list, deviation{text: fmt.Sprintf("table %q has no column %q", table, name)})
+			if _, ok := have[name]; !ok && name != "parent_path" && version >= Since[table+"."+name] {
+				list = append(list, Deviation{Text: fmt.Sprintf("table %q has no column %q", table, name)})
 			}
 		}
 		for name, required := range have {
 			if _, ok := want[name]; !ok {
-				list = append(list, deviation{text: fmt.Sprintf("table %q has a column %q, which this format has not", table, name), harmless: !required})
+				list = append(list, Deviation{Text: fmt.Sprintf("table %q has a column %q, which this format has not", table, name), Harmless: !required})
 			}
 		}
 		haveKeys, err := keysOf(c, table)
@@ -174,23 +174,23 @@ func compareColumns(c *sqlite3.Conn) ([]deviation, error) {
 		}
 		for key := range wantKeys {
 			if !haveKeys[key] {
-				list = append(list, deviation{text: fmt.Sprintf("table %q may hold the same %s twice", table, key)})
+				list = append(list, Deviation{Text: fmt.Sprintf("table %q may hold the same %s twice", table, key)})
 			}
 		}
 		for key := range haveKeys {
 			if !wantKeys[key] {
-				list = append(list, deviation{text: fmt.Sprintf("table %q may not hold the same %s twice", table, key)})
+				list = append(list, Deviation{Text: fmt.Sprintf("table %q may not hold the same %s twice", table, key)})
 			}
 		}
 	}
-	slices.SortFunc(list, func(x, y deviation) int { return strings.Compare(x.text, y.text) })
+	slices.SortFunc(list, func(x, y Deviation) int { return strings.Compare(x.Text, y.Text) })
 	return list, nil
 }
 
 // columnsOf returns a table's columns, and for each whether a row cannot be written without it.
 func columnsOf(c *sqlite3.Conn, table string) (map[string]bool, error) {
 	columns := map[string]bool{}
-	err := forRows(c, `SELECT name, "notnull" AND dflt_value IS NULL AND NOT pk FROM pragma_table_xinfo('`+table+`')`, func(q *sqlite3.Stmt) {
+	err := ForRows(c, `SELECT name, "notnull" AND dflt_value IS NULL AND NOT pk FROM pragma_table_xinfo('`+table+`')`, func(q *sqlite3.Stmt) {
 		columns[strings.ToLower(q.ColumnText(0))] = q.ColumnBool(1)
 	})
 	return columns, err
@@ -200,24 +200,11 @@ func columnsOf(c *sqlite3.Conn, table string) (map[string]bool, error) {
 func keysOf(c *sqlite3.Conn, table string) (map[string]bool, error) {
 	keys := map[string]bool{}
 	// The first is the key of an ordinary table that is the row's number.
-	err := forRows(c, `SELECT lower(name) FROM pragma_table_xinfo('`+table+`') WHERE pk AND upper(type) = 'INTEGER'
+	err := ForRows(c, `SELECT lower(name) FROM pragma_table_xinfo('`+table+`') WHERE pk AND upper(type) = 'INTEGER'
 			AND (SELECT count(*) FROM pragma_table_xinfo('`+table+`') WHERE pk) = 1
 		UNION SELECT group_concat(lower(x.name) || CASE WHEN x.coll = 'BINARY' THEN '' ELSE ' (' || x.coll || ')' END, ', ' ORDER BY x.seqno)
 			FROM pragma_index_list('`+table+`') i, pragma_index_xinfo(i.name) x WHERE i."unique" AND x.key GROUP BY i.name`, func(q *sqlite3.Stmt) {
 		keys[q.ColumnText(0)] = true
 	})
 	return keys, err
-}
-
-// forRows runs a query and calls see for each row.
-func forRows(c *sqlite3.Conn, query string, see func(*sqlite3.Stmt)) error {
-	q, _, err := c.Prepare(query)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	for q.Step() {
-		see(q)
-	}
-	return q.Err()
 }

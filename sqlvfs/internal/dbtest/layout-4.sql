@@ -1,6 +1,6 @@
--- What layout 2 has made of the tree that sample in check_test.go describes, with less content.
+-- What layout 4 has made of the tree that sample in dbtest.go describes, with less content.
 PRAGMA application_id=1634890801;
-PRAGMA user_version=2;
+PRAGMA user_version=4;
 BEGIN TRANSACTION;
 CREATE TABLE fs_config (
 	key TEXT PRIMARY KEY,
@@ -22,7 +22,7 @@ CREATE TABLE fs_inode (
 	mtime_nsec INTEGER NOT NULL DEFAULT 0,
 	ctime_nsec INTEGER NOT NULL DEFAULT 0);
 INSERT INTO fs_inode VALUES(1,16877,2,0,0,0,0,0,0,0,0,0,0);
-INSERT INTO fs_inode VALUES(2,33188,2,0,0,2,0,1795252301,1795252301,0,0,406993834,406993834);
+INSERT INTO fs_inode VALUES(2,33188,2,0,0,2,0,1795252792,1795252792,0,0,709244940,709244940);
 INSERT INTO fs_inode VALUES(3,16877,2,0,0,0,0,5,0,0,0,6,0);
 INSERT INTO fs_inode VALUES(4,33152,1,0,0,0,0,0,0,0,0,0,0);
 INSERT INTO fs_inode VALUES(5,41471,1,0,0,4,0,5,0,0,0,6,0);
@@ -93,10 +93,10 @@ CREATE TABLE art_origin (
 	mtime_nsec INTEGER NOT NULL,
 	ctime INTEGER NOT NULL,
 	ctime_nsec INTEGER NOT NULL,
-	data_limit INTEGER NOT NULL);
-INSERT INTO art_origin VALUES(6,1,X'6f766572',0,0,0,0,0,0,0,0);
-INSERT INTO art_origin VALUES(7,1,X'7375622f70617274',0,0,0,0,0,0,0,131072);
-INSERT INTO art_origin VALUES(8,1,X'7477696e',0,0,0,0,0,0,0,0);
+	data_limit INTEGER NOT NULL, base_mode INTEGER NOT NULL DEFAULT 0, hash BLOB, until INTEGER NOT NULL DEFAULT 0);
+INSERT INTO art_origin VALUES(6,1,X'6f766572',0,0,0,0,0,0,0,0,0,NULL,0);
+INSERT INTO art_origin VALUES(7,1,X'7375622f70617274',0,0,0,0,0,0,0,131072,0,NULL,0);
+INSERT INTO art_origin VALUES(8,1,X'7477696e',0,0,0,0,0,0,0,0,0,NULL,0);
 CREATE TABLE art_whiteout (
 	parent_ino INTEGER NOT NULL,
 	name TEXT NOT NULL,
@@ -109,7 +109,55 @@ CREATE TABLE art_xattr (
 	name TEXT NOT NULL,
 	value BLOB NOT NULL,
 	PRIMARY KEY (ino, name));
-INSERT INTO art_xattr VALUES(4,'user.colour',X'626c7565');
+CREATE TABLE art_tree (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL,
+	ino INTEGER NOT NULL,
+	birth INTEGER NOT NULL,
+	birth_nsec INTEGER NOT NULL,
+	UNIQUE (name, ino, birth, birth_nsec));
+CREATE TABLE art_baseline (
+	tree INTEGER NOT NULL,
+	path BLOB NOT NULL,
+	mode INTEGER NOT NULL,
+	dev INTEGER NOT NULL,
+	base_ino INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	mtime INTEGER NOT NULL,
+	mtime_nsec INTEGER NOT NULL,
+	ctime INTEGER NOT NULL,
+	ctime_nsec INTEGER NOT NULL,
+	hash BLOB,
+	row INTEGER NOT NULL,
+	row_ctime INTEGER NOT NULL,
+	row_ctime_nsec INTEGER NOT NULL,
+	PRIMARY KEY (tree, path)) WITHOUT ROWID;
+CREATE TABLE art_workspace (
+	name TEXT PRIMARY KEY,
+	path BLOB NOT NULL,
+	fsid INTEGER NOT NULL,
+	dev INTEGER NOT NULL,
+	ino INTEGER NOT NULL,
+	birth INTEGER NOT NULL,
+	birth_nsec INTEGER NOT NULL,
+	whole INTEGER NOT NULL DEFAULT 0);
+INSERT INTO art_workspace VALUES('ws',X'2f7372762f7773',0,0,0,0,0,0);
+CREATE TABLE art_session (
+	id INTEGER PRIMARY KEY,
+	pid INTEGER NOT NULL,
+	started INTEGER NOT NULL,
+	started_nsec INTEGER NOT NULL,
+	command BLOB NOT NULL,
+	ended INTEGER,
+	ended_nsec INTEGER,
+	exit_code INTEGER,
+	made INTEGER,
+	changed INTEGER,
+	deleted INTEGER);
+INSERT INTO art_session VALUES(1,4711,1795252792,709244940,X'7472756500',1795252793,0,0,7,1,1);
+CREATE TABLE art_journal (
+	seq INTEGER PRIMARY KEY,
+	entry BLOB NOT NULL);
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES('fs_inode',8);
 CREATE INDEX art_origin_number ON fs_origin (base_ino);

@@ -1,4 +1,4 @@
-package sqlvfs
+package fsck
 
 import (
 	"bytes"
@@ -7,58 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
-	"github.com/ncruces/go-sqlite3"
+	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
-
-// sample makes a database with one of everything: a file of two and a half chunks with two names
-// (inode 2), a directory (3) with a file in it (4), a symbolic link (5), a directory with an origin
-// (6) and a whiteout, a file with an origin (7) that supplies its first half, and a file whose
-// origin has one more name on the host (8).
-func sample(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "a.db")
-	s := openTest(t, path)
-	file := create(t, s, "file", syscall.S_IFREG|0o644)
-	must(t, s.WriteAt(file, make([]byte, 5*DefaultChunkSize/2), 0, nil, Now()))
-	dir := create(t, s, "dir", syscall.S_IFDIR|0o755)
-	s.mu.Lock()
-	must(t, s.tx.Link(s.tx.Root(), "file2", file))
-	file.Attr.Nlink = 2
-	s.tx.Dirty(file)
-	dir.children, dir.whiteout = map[string]child{}, map[string]bool{}
-	dir.Attr.Nlink = 2
-	inner, err := s.tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
-	must(t, err)
-	must(t, s.tx.Link(dir, "inner", inner))
-	s.mu.Unlock()
-	link := create(t, s, "link", syscall.S_IFLNK|0o777)
-	over := create(t, s, "over", syscall.S_IFDIR|0o755)
-	part := create(t, s, "part", syscall.S_IFREG|0o644)
-	twin := create(t, s, "twin", syscall.S_IFREG|0o644)
-	s.mu.Lock()
-	s.tx.SetTarget(link, "file")
-	s.tx.SetOrigin(over, &Origin{Base: "ws", Path: "over", Number: uint64(MaxIno) + 6})
-	over.children, over.whiteout = map[string]child{}, map[string]bool{}
-	must(t, s.tx.SetWhiteout(over, "gone"))
-	part.Attr.Size = 4 * DefaultChunkSize
-	s.tx.SetOrigin(part, &Origin{Base: "ws", Path: "sub/part", Number: uint64(MaxIno) + 7, Limit: 2 * DefaultChunkSize})
-	twin.Attr.Nlink = 2
-	s.tx.SetOrigin(twin, &Origin{Base: "ws", Path: "twin", Number: uint64(MaxIno) + 8})
-	s.mu.Unlock()
-	must(t, s.Close())
-	return path
-}
-
-func alter(t *testing.T, path, sql string) {
-	t.Helper()
-	c, err := sqlite3.Open(path)
-	must(t, err)
-	defer c.Close()
-	must(t, c.Exec(sql))
-}
 
 func findings(t *testing.T, path string) string {
 	t.Helper()
@@ -92,14 +45,13 @@ func TestCheckWhileASessionRuns(t *testing.T) {
 	path := sample(t)
 	s := openTest(t, path)
 	defer s.Close()
-	in := create(t, s, "new", syscall.S_IFREG|0o600)
-	must(t, s.WriteAt(in, []byte("x"), 0, nil, Now()))
+	in := create(t, s, "new", []byte("x"))
 	must(t, s.Sync())
-	s.mu.Lock()
-	must(t, s.tx.Unlink(s.tx.Root(), "new"))
-	in.Attr.Nlink = 0
-	s.tx.Dirty(in)
-	s.mu.Unlock()
+	must(t, s.Reduce(func(tx *sqlvfs.Tx) error {
+		in.Attr.Nlink = 0
+		tx.Dirty(in)
+		return tx.Unlink(tx.Root(), "new")
+	}))
 	must(t, s.Sync()) // an orphan now: its content has no inode
 	if got := findings(t, path); got != "" {
 		t.Error(got)
@@ -220,7 +172,7 @@ func TestCheckOfADamagedFile(t *testing.T) {
 	path := sample(t)
 	data, err := os.ReadFile(path)
 	must(t, err)
-	for i := 5 * pageSize; i < len(data); i += pageSize {
+	for i := 5 * database.PageSize; i < len(data); i += database.PageSize {
 		copy(data[i:], "no page of a tree begins like this")
 	}
 	must(t, os.WriteFile(path, data, 0o600))
@@ -232,7 +184,7 @@ func TestCheckOfADamagedFile(t *testing.T) {
 func TestCheckRefusesWhatIsNoDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "text")
 	must(t, os.WriteFile(path, []byte("hello"), 0o600))
-	if _, err := Check(path); !errors.Is(err, ErrNotDatabase) {
+	if _, err := Check(path); !errors.Is(err, sqlvfs.ErrNotDatabase) {
 		t.Error(err)
 	}
 	if _, err := Check(path + "2"); !errors.Is(err, os.ErrNotExist) {

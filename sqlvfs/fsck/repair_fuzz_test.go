@@ -1,4 +1,4 @@
-package sqlvfs
+package fsck
 
 import (
 	"bytes"
@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // nasty are values that a column can be damaged to, as SQL.
@@ -30,8 +32,8 @@ func damageRows(t testing.TB, path string, r *rand.Rand) (done []string) {
 	for range 1 + r.IntN(6) {
 		table := pick([]string{"fs_inode", "fs_inode", "fs_dentry", "fs_dentry", "fs_dentry", "fs_data", "fs_data", "fs_symlink", "fs_origin", "art_origin", "art_whiteout", "art_base", "art_orphan", "art_xattr", "fs_config"})
 		var columns []string
-		must(t, forRows(c, "SELECT name FROM pragma_table_xinfo('"+table+"')", func(q *sqlite3.Stmt) { columns = append(columns, q.ColumnText(0)) }))
-		n, err := queryInt(c, "SELECT count(*) FROM "+table)
+		must(t, database.ForRows(c, "SELECT name FROM pragma_table_xinfo('"+table+"')", func(q *sqlite3.Stmt) { columns = append(columns, q.ColumnText(0)) }))
+		n, err := database.QueryInt(c, "SELECT count(*) FROM "+table)
 		must(t, err)
 		// The rows of a table without row numbers are found by their key.
 		key, row := "rowid", ""
@@ -70,46 +72,33 @@ func wholeFiles(t testing.TB, path string) map[string]string {
 	t.Helper()
 	list, err := Check(path)
 	must(t, err)
-	bad := map[Ino]bool{}
+	bad := map[int64]bool{}
 	for _, f := range list {
 		bad[f.Ino] = true
 	}
-	s, err := Open(path, Options{ReadOnly: true})
+	s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
 	if err != nil {
 		return nil // the root itself, or the chunk size
 	}
 	defer s.Close()
 	whole := map[string]string{}
-	var walk func(path string, ino Ino, depth int)
-	walk = func(path string, ino Ino, depth int) {
-		s.mu.Lock()
-		in, err := s.tx.Get(ino)
-		s.mu.Unlock()
-		if err != nil || bad[ino] || depth > 10 {
-			return
+	walk(s, func(path string, o object) bool {
+		if bad[int64(o.Ino)] || strings.Count(path, "/") > 10 {
+			return false
 		}
-		defer put(s, in)
-		s.mu.Lock()
-		children, err := s.tx.Children(in)
-		s.mu.Unlock()
 		switch {
-		case in.Origin != nil:
-			whole[path] = "origin " + in.Origin.Path // the workspace may have a new name
-		case in.Attr.IsRegular() && in.Attr.Size < 1<<24:
-			data := make([]byte, in.Attr.Size)
-			if _, err := s.ReadAt(in, data, 0, nil); err == nil || len(data) == 0 {
+		case o.Origin != nil:
+			whole[path] = "origin " + o.Origin.Path // the workspace may have a new name
+		case o.Attr.IsRegular() && o.Attr.Size < 1<<24:
+			data := make([]byte, o.Attr.Size)
+			if _, err := s.ReadAt(o.Inode, data, 0, nil); err == nil || len(data) == 0 {
 				whole[path] = string(data)
 			}
-		case in.Attr.IsSymlink():
-			whole[path] = "-> " + in.target
+		case o.Attr.IsSymlink():
+			whole[path] = "-> " + o.target
 		}
-		if err == nil {
-			for _, c := range children {
-				walk(path+"/"+c.Name, c.Ino, depth+1)
-			}
-		}
-	}
-	walk("", RootIno, 0)
+		return true
+	})
 	return whole
 }
 
@@ -138,7 +127,7 @@ func FuzzRepairOfRows(f *testing.F) {
 				t.Errorf("after\n%s\nand\n%s\n%s has %d bytes and had %d", strings.Join(done, "\n"), told, name, len(got[name]), len(content))
 			}
 		}
-		s, err := Open(path, Options{})
+		s, err := sqlvfs.Open(path, sqlvfs.Options{})
 		must(t, err)
 		must(t, s.Close())
 	})
@@ -152,11 +141,8 @@ func forest(t *testing.T) (path string, names []string) {
 	s := openTest(t, path)
 	for i := range 150 {
 		name := fmt.Sprintf("file%03d", i)
-		in := create(t, s, name, syscall.S_IFREG|0o644)
-		must(t, s.WriteAt(in, bytes.Repeat([]byte(name), 70), 0, nil, Now()))
-		s.mu.Lock()
-		must(t, s.tx.SetXattr(in, "user.name", []byte(name)))
-		s.mu.Unlock()
+		in := create(t, s, name, bytes.Repeat([]byte(name), 70))
+		must(t, s.Update(func(tx *sqlvfs.Tx) error { return tx.SetXattr(in, "user.name", []byte(name)) }))
 		names = append(names, name)
 	}
 	must(t, s.Close())
@@ -179,7 +165,7 @@ func TestRepairAroundUnreadablePages(t *testing.T) {
 		damaged := bytes.Clone(whole)
 		copy(damaged[n*page:], bytes.Repeat([]byte("no page of a tree is like this. "), page/32))
 		must(t, os.WriteFile(path, damaged, 0o600))
-		backup, err := Repair(path, rootAttr, func(Finding) {})
+		backup, err := Repair(path, func(Finding) {})
 		if err != nil {
 			refused++
 			if now, _ := os.ReadFile(path); !bytes.Equal(now, damaged) {
@@ -194,7 +180,7 @@ func TestRepairAroundUnreadablePages(t *testing.T) {
 			continue // a page that is not used
 		}
 		found := 0
-		s, err := Open(path, Options{ReadOnly: true})
+		s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
 		must(t, err)
 		for name, content := range portrait(t, s) {
 			base := filepath.Base(name)

@@ -1,0 +1,179 @@
+// Package database is what the store and fsck share of a database's file: connections that run no code of a hostile
+// schema's, the tables of every layout, what deviates from them, the writer's lock, files in the making, and errors.
+package database
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
+)
+
+// qNothing yields nothing. It stands in for what could not be prepared, so that callers need one
+// error path only; later nothing may be prepared at all. An unknown pragma does nothing
+// (https://sqlite.org/pragma.html) and does not read the schema, which may be damaged.
+const qNothing = `PRAGMA art_nothing`
+
+// Conn is a connection with its prepared statements. One goroutine at a time may use it.
+type Conn struct {
+	*sqlite3.Conn
+	stmts map[string]*sqlite3.Stmt
+	Subst map[string]string // statements that this database needs in another form
+	err   error             // of the last prep, for done
+	reads string            // the database's path, if the connection may write and is not to
+}
+
+// maxRow is the longest row that is read, in bytes. The longest that is written is a chunk.
+const maxRow = MaxChunkSize + 1<<20
+
+// HostFiles are the parameters of [Connect] for files of the host.
+const HostFiles = "vfs=" + diskvfs.Name
+
+// Connect opens a connection that runs no code of the database's: no triggers, no views, no
+// constraints, and only functions that are safe whatever arguments a hostile schema gives them.
+// Expressions of indexes and computed columns cannot be turned off; admit refuses them. query are
+// parameters of the URI (https://sqlite.org/uri.html); they name the VFS.
+func Connect(path string, flags sqlite3.OpenFlag, query string) (*Conn, error) {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query}
+	c, err := sqlite3.OpenFlags(u.String(), flags|sqlite3.OPEN_URI)
+	if err != nil {
+		return nil, err
+	}
+	for op, on := range map[sqlite3.DBConfig]bool{
+		sqlite3.DBCONFIG_DEFENSIVE:      true,
+		sqlite3.DBCONFIG_TRUSTED_SCHEMA: false,
+		sqlite3.DBCONFIG_ENABLE_TRIGGER: false,
+		sqlite3.DBCONFIG_ENABLE_VIEW:    false,
+		sqlite3.DBCONFIG_ENABLE_FKEY:    false,
+		sqlite3.DBCONFIG_DQS_DML:        false,
+		sqlite3.DBCONFIG_DQS_DDL:        false,
+	} {
+		if _, err := c.Config(op, on); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	c.Limit(sqlite3.LIMIT_LENGTH, maxRow)
+	if err := c.Exec("PRAGMA busy_timeout=10000; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA ignore_check_constraints=ON"); err != nil {
+		c.Close()
+		return nil, err
+	}
+	nothing, _, err := c.Prepare(qNothing)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &Conn{Conn: c, stmts: map[string]*sqlite3.Stmt{qNothing: nothing}}, nil
+}
+
+// prep returns the statement for a query, prepared once. Use of it ends with done or run, which
+// also report what went wrong here.
+func (c *Conn) Prep(q string) *sqlite3.Stmt {
+	if s, ok := c.stmts[q]; ok {
+		return s
+	}
+	text := q
+	if t, ok := c.Subst[q]; ok {
+		text = t
+	}
+	s, _, err := c.Prepare(text)
+	if err != nil {
+		c.err = fmt.Errorf("%w: %v", ErrCorrupt, err)
+		return c.stmts[qNothing]
+	}
+	c.stmts[q] = s
+	return s
+}
+
+// Forget finalizes the prepared statements.
+func (c *Conn) Forget() {
+	for q, s := range c.stmts {
+		if q != qNothing {
+			s.Close()
+			delete(c.stmts, q)
+		}
+	}
+}
+
+// Close finalizes the prepared statements and closes the connection. The last one to be closed
+// copies the log into the database and removes it; one that only reads leaves it alone if there is
+// anything in it, as a session leaves it that was killed.
+func (c *Conn) Close() error {
+	if c.reads != "" {
+		log, err := os.Stat(c.reads + "-wal")
+		if _, err := c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, err == nil && log.Size() > 0); err != nil {
+			return err
+		}
+	}
+	c.Forget()
+	c.stmts[qNothing].Close()
+	return c.Conn.Close()
+}
+
+// done ends the use of a statement that was stepped through.
+func (c *Conn) Done(s *sqlite3.Stmt) error {
+	err := s.Err()
+	if rerr := s.Reset(); err == nil {
+		err = rerr
+	}
+	if c.err != nil {
+		err, c.err = c.err, nil
+	}
+	return err
+}
+
+// run executes a statement that yields no rows.
+func (c *Conn) Run(s *sqlite3.Stmt) error {
+	err := s.Exec()
+	if c.err != nil {
+		err, c.err = c.err, nil
+	}
+	return err
+}
+
+// Cause is [diskvfs.Cause] for this connection.
+func (c *Conn) Cause(err error) error { return diskvfs.Cause(c.Conn, err) }
+
+// End ends a connection's transaction: it commits, unless err says that something went wrong in it.
+func End(c *sqlite3.Conn, err error) error {
+	if err == nil {
+		err = c.Exec("COMMIT")
+	}
+	// SQLite has rolled back by itself after most errors. It always ends the transaction, so an error
+	// of ROLLBACK has nothing to say that the next BEGIN does not.
+	if err != nil && !c.GetAutocommit() {
+		c.Exec("ROLLBACK")
+	}
+	return err
+}
+
+func PragmaInt(c *sqlite3.Conn, name string) (int64, error) { return QueryInt(c, "PRAGMA "+name) }
+
+func QueryInt(c *sqlite3.Conn, q string) (int64, error) {
+	s, _, err := c.Prepare(q)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	var n int64
+	if s.Step() {
+		n = s.ColumnInt64(0)
+	}
+	return n, s.Err()
+}
+
+// ForRows runs a query and calls see for each row.
+func ForRows(c *sqlite3.Conn, query string, see func(*sqlite3.Stmt)) error {
+	q, _, err := c.Prepare(query)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	for q.Step() {
+		see(q)
+	}
+	return q.Err()
+}

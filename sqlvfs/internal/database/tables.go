@@ -1,0 +1,194 @@
+package database
+
+// FormatTables are the Agent Filesystem format's own, column for column. Readers of that format
+// expect nothing else of them, but for tool_calls: the SDKs write calls down when they begin, and so
+// need a status, and no NOT NULL where there is no result yet.
+//
+// Inode numbers grow (AUTOINCREMENT): other tools do not know our tables and leave rows of them
+// behind when they delete an inode. A number that came back would find these, and a new directory
+// show what the deleted one had shown.
+const FormatTables = `
+CREATE TABLE IF NOT EXISTS fs_config (
+	key TEXT PRIMARY KEY,
+	value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS fs_inode (
+	ino INTEGER PRIMARY KEY AUTOINCREMENT,
+	mode INTEGER NOT NULL,
+	nlink INTEGER NOT NULL DEFAULT 0,
+	uid INTEGER NOT NULL DEFAULT 0,
+	gid INTEGER NOT NULL DEFAULT 0,
+	size INTEGER NOT NULL DEFAULT 0,
+	atime INTEGER NOT NULL,
+	mtime INTEGER NOT NULL,
+	ctime INTEGER NOT NULL,
+	rdev INTEGER NOT NULL DEFAULT 0,
+	atime_nsec INTEGER NOT NULL DEFAULT 0,
+	mtime_nsec INTEGER NOT NULL DEFAULT 0,
+	ctime_nsec INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS fs_dentry (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL,
+	parent_ino INTEGER NOT NULL,
+	ino INTEGER NOT NULL,
+	UNIQUE (parent_ino, name));
+CREATE TABLE IF NOT EXISTS fs_data (
+	ino INTEGER NOT NULL,
+	chunk_index INTEGER NOT NULL,
+	data BLOB NOT NULL,
+	PRIMARY KEY (ino, chunk_index));
+CREATE TABLE IF NOT EXISTS fs_symlink (
+	ino INTEGER PRIMARY KEY,
+	target TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS fs_whiteout (
+	path TEXT PRIMARY KEY,
+	parent_path TEXT NOT NULL,
+	created_at INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS fs_origin (
+	delta_ino INTEGER PRIMARY KEY,
+	base_ino INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS kv_store (
+	key TEXT PRIMARY KEY,
+	value TEXT NOT NULL,
+	created_at INTEGER DEFAULT (unixepoch()),
+	updated_at INTEGER DEFAULT (unixepoch()));
+CREATE TABLE IF NOT EXISTS tool_calls (
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	name TEXT NOT NULL,
+	parameters TEXT,
+	result TEXT,
+	error TEXT,
+	status TEXT NOT NULL DEFAULT 'pending',
+	started_at INTEGER NOT NULL,
+	completed_at INTEGER,
+	duration_ms INTEGER);
+`
+
+// ArtTables are ours.
+//
+// A whiteout belongs to a directory, not to a path as in fs_whiteout: so it moves with the
+// directory when that, or one above it, is renamed, without a row being touched.
+//
+// art_origin says which object of which host tree supplies what the inode does not hold itself,
+// and how that object looked then. data_limit is where the host's content ends to show through.
+const ArtTables = `
+CREATE TABLE art_base (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE);
+CREATE TABLE art_origin (
+	ino INTEGER PRIMARY KEY,
+	base INTEGER NOT NULL,
+	path BLOB NOT NULL,
+	dev INTEGER NOT NULL,
+	base_ino INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	mtime INTEGER NOT NULL,
+	mtime_nsec INTEGER NOT NULL,
+	ctime INTEGER NOT NULL,
+	ctime_nsec INTEGER NOT NULL,
+	data_limit INTEGER NOT NULL);
+CREATE TABLE art_whiteout (
+	parent_ino INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	PRIMARY KEY (parent_ino, name)) WITHOUT ROWID;
+CREATE TABLE art_orphan (
+	ino INTEGER PRIMARY KEY);
+CREATE INDEX IF NOT EXISTS art_origin_number ON fs_origin (base_ino);
+` + xattrTable + baselineTables + layout4Tables
+
+// xattrTable came with layout 2. An inode of the delta has the extended attributes that are here,
+// and no others: those of an origin are copied with it.
+const xattrTable = `
+CREATE TABLE art_xattr (
+	ino INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	value BLOB NOT NULL,
+	PRIMARY KEY (ino, name));
+`
+
+// baselineTables came with layout 3. art_baseline remembers what the host's object at a path of a
+// workspace was when the tree here and the host's agreed, or when the tree last showed it; row and
+// row_ctime are the inode that agreed with it, and its change time then. A directory of the host is
+// known by its number and the moment it was made (art_tree): another one of the same name has
+// baselines of its own.
+//
+// An origin's mode is the object's when it was copied up; 0 is unknown.
+const baselineTables = `
+ALTER TABLE art_origin ADD COLUMN base_mode INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE art_tree (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL,
+	ino INTEGER NOT NULL,
+	birth INTEGER NOT NULL,
+	birth_nsec INTEGER NOT NULL,
+	UNIQUE (name, ino, birth, birth_nsec));
+CREATE TABLE art_baseline (
+	tree INTEGER NOT NULL,
+	path BLOB NOT NULL,
+	mode INTEGER NOT NULL,
+	dev INTEGER NOT NULL,
+	base_ino INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	mtime INTEGER NOT NULL,
+	mtime_nsec INTEGER NOT NULL,
+	ctime INTEGER NOT NULL,
+	ctime_nsec INTEGER NOT NULL,
+	hash BLOB,
+	row INTEGER NOT NULL,
+	row_ctime INTEGER NOT NULL,
+	row_ctime_nsec INTEGER NOT NULL,
+	PRIMARY KEY (tree, path)) WITHOUT ROWID;
+`
+
+// Migrations[v] brings layout v to layout v+1.
+var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables}
+
+// layout4Tables came with layout 4.
+const layout4Tables = workspaceTable + sessionTable + journalTable + versionColumns
+
+// workspaceTable says which directory of the host each workspace of the tree is: its path, and what
+// file system, device and inode that was. whole is 1 once all that the host had there is in the tree.
+const workspaceTable = `
+CREATE TABLE art_workspace (
+	name TEXT PRIMARY KEY,
+	path BLOB NOT NULL,
+	fsid INTEGER NOT NULL,
+	dev INTEGER NOT NULL,
+	ino INTEGER NOT NULL,
+	birth INTEGER NOT NULL,
+	birth_nsec INTEGER NOT NULL,
+	whole INTEGER NOT NULL DEFAULT 0);
+`
+
+// sessionTable is the log of the sessions that had the database: the process that ran each, when it began and ended,
+// the command with its arguments, each ended by a NUL, the exit code, and how many files it made, changed and
+// deleted. What is NULL is unknown: a session that was killed has no End.
+const sessionTable = `
+CREATE TABLE art_session (
+	id INTEGER PRIMARY KEY,
+	pid INTEGER NOT NULL,
+	started INTEGER NOT NULL,
+	started_nsec INTEGER NOT NULL,
+	command BLOB NOT NULL,
+	ended INTEGER,
+	ended_nsec INTEGER,
+	exit_code INTEGER,
+	made INTEGER,
+	changed INTEGER,
+	deleted INTEGER);
+`
+
+// journalTable is what a pull writes down before it changes the workspace, in order, so that whoever opens
+// the database after it was killed can finish that. It is empty but for then. What an entry says is package
+// sync's.
+const journalTable = `
+CREATE TABLE art_journal (
+	seq INTEGER PRIMARY KEY,
+	entry BLOB NOT NULL);
+`
+
+// versionColumns came with layout 4. They say which other version of a host's file than the one that was
+// copied up will do for its origin: one with the same content, by its SHA-256 (NULL is unknown), and one
+// that a pull has made of it, up to a moment in seconds (see [Origin].Until; 0: there is none).
+const versionColumns = `ALTER TABLE art_origin ADD COLUMN hash BLOB;
+ALTER TABLE art_origin ADD COLUMN until INTEGER NOT NULL DEFAULT 0;
+`
