@@ -66,12 +66,10 @@ func dispatch(args []string, stdout io.Writer) error {
 		}
 	}
 	var showVersion bool
-	line, err := flags.Fuse.Parse(args, map[string]any{"version": &showVersion})
+	_, err := flags.Fuse.Parse(args, map[string]any{"version": &showVersion})
 	switch {
 	case err != nil:
 		return err
-	case len(line.Words) > 0:
-		return flags.Fuse.Wrong("%q is no command", line.Words[0])
 	case !showVersion:
 		return flags.Fuse.Wrong("no command was given")
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 
@@ -17,81 +16,89 @@ func asArt() bool { return len(os.Args) > 0 && os.Args[0] == "art" }
 
 // place is what a command line says of where to work.
 type place struct {
-	set     *flag.FlagSet
-	dir, db *string
+	dir, db string
 	agent   string // of the user's own; "" is none
 	makes   bool   // a database that is not there may be made
 	adopt   bool   // the database may be that of a workspace that was moved,
 	writes  bool   // which then becomes this one's
 }
 
+// variables are what the flags about a place set.
+func (p *place) variables() map[string]any {
+	return map[string]any{"mount": &p.dir, "db": &p.db, "agent": &p.agent}
+}
+
 // find fills in what the command line leaves out: the database that is kept for a workspace, and that workspace, which is
 // the agent's, or the one that the directory lies in.
 func (p *place) find() error {
+	named := p.dir != ""
+	if !named {
+		p.dir = "."
+	}
+	if p.db != "" && p.agent == "" {
+		return nil
+	}
 	user, err := readUser()
 	if err != nil {
 		return err
 	}
-	var agent *config.Agent
+	var agent *config.Agent // whose workspace it is
 	if p.agent != "" {
 		if agent, err = config.FindAgent(os.Getenv, p.agent, seccomp.Options); err != nil {
 			return err
 		}
 	}
-	ofAgent := agent != nil && !p.named()
-	if ofAgent {
-		*p.dir = agent.Settings.Workspace.Value
+	switch {
+	case named:
+		agent = nil
+	case agent != nil:
+		p.dir = agent.Settings.Workspace.Value
+	case user.Workspace.Value != "":
+		p.dir = user.Workspace.Value
 	}
-	if *p.db != "" {
+	if p.db != "" {
 		return nil
 	}
 	databases, err := workspace.Directory(user)
 	if err != nil {
 		return err
 	}
-	var w workspace.Workspace
-	if ofAgent {
-		w, err = workspace.At(databases, *p.dir)
-	} else {
-		if !p.named() && user.Workspace.Value != "" {
-			*p.dir = user.Workspace.Value
-		}
-		w, err = workspace.Nearest(databases, *p.dir)
+	look := workspace.Nearest
+	if agent != nil {
+		look = workspace.At
 	}
-	if err == nil && !w.Known && p.adopt {
-		var moved string
-		if moved, err = overview.Moved(databases, w); err == nil && p.writes {
-			err = overview.Adopt(moved, w)
-		} else {
-			w.Database = moved
-		}
-		w.Known = err == nil
+	w, err := look(databases, p.dir)
+	if err == nil && !w.Known {
+		err = p.unknown(databases, &w, agent)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !w.Known && ofAgent && (!agent.Enabled || agent.Settings.Mode.Value == "direct"):
-		return cli.WithHint(fmt.Errorf("find the database of the agent %s: what it does is in %s at once, as %s says", p.agent, w.Dir, agent.File),
-			"there is nothing to bring there, or to give up; --db DB names a database")
-	case !w.Known && !p.makes && ofAgent:
-		return cli.WithHint(fmt.Errorf("find the database of the agent %s: nothing was run in %s yet", p.agent, w.Dir), "`art "+p.agent+"` makes one")
-	case !w.Known && !p.makes:
-		return cli.WithHint(fmt.Errorf("find the database of %s: nothing was run here yet", w.Dir), "`art run` makes one; --db DB names another, `art list` shows all, and if the workspace was moved here, `art pull --adopt` takes its own")
-	case !w.Known:
-		if err := workspace.Make(databases); err != nil {
-			return err
-		}
 	}
-	*p.dir, *p.db = w.Dir, w.Database
+	p.dir, p.db = w.Dir, w.Database
 	// The workspace has no links in its path now, and so must the current directory, which paths are relative to.
 	return os.Unsetenv("PWD")
 }
 
-// named says whether the command line, or the environment, names a directory.
-func (p *place) named() bool {
-	named := os.Getenv("ART_MOUNT") != "" || os.Getenv("ART_WORKSPACE") != ""
-	p.set.Visit(func(f *flag.Flag) { named = named || f.Name == "m" || f.Name == "mount" || f.Name == "workspace" })
-	return named
+// unknown is what becomes of a workspace that no database is kept for: it takes that of one that was moved, or it gets a
+// new one, or there is nothing to work on.
+func (p *place) unknown(databases string, w *workspace.Workspace, agent *config.Agent) (err error) {
+	switch {
+	case p.adopt:
+		moved, err := overview.Moved(databases, *w)
+		if err == nil && p.writes {
+			return overview.Adopt(moved, *w)
+		}
+		w.Database = moved
+		return err
+	case agent != nil && (!agent.Enabled || agent.Settings.Mode.Value == "direct"):
+		return cli.WithHint(fmt.Errorf("find the database of the agent %s: what it does is in %s at once, as %s says", p.agent, w.Dir, agent.File),
+			"there is nothing to bring there, or to give up; --db DB names a database")
+	case p.makes:
+		return workspace.Make(databases)
+	case agent != nil:
+		return cli.WithHint(fmt.Errorf("find the database of the agent %s: nothing was run in %s yet", p.agent, w.Dir), "`art "+p.agent+"` makes one")
+	}
+	return cli.WithHint(fmt.Errorf("find the database of %s: nothing was run here yet", w.Dir), "`art run` makes one; --db DB names another, `art list` shows all, and if the workspace was moved here, `art pull --adopt` takes its own")
 }
 
 func readUser() (*config.Settings, error) {

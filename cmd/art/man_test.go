@@ -53,7 +53,7 @@ func TestManPageHasEveryFlag(t *testing.T) {
 	doctor.Bool("attack", false, "")
 	doctor.Bool("json", false, "")
 	if err := man.Compare("art.1", map[string]*flag.FlagSet{"art": own, "art config": config, "art trust": trustCommand().FlagSet, "art home": homeCommand(new(home.Options)), "art agent": agentCommand(new(agent.Options)), "art presets": presetsCommand(nil).FlagSet, "art doctor": doctor,
-		"art status": of("m", "mount", "d", "db", "agent", "json"), "art log": of("m", "mount", "d", "db", "agent", "json"), "art list": of("json"), "art rm": of("force", "q", "quiet")}); err != nil {
+		"art status": of("m", "mount", "workspace", "d", "db", "agent", "json"), "art log": of("m", "mount", "workspace", "d", "db", "agent", "json"), "art list": of("json"), "art rm": of("force", "q", "quiet")}); err != nil {
 		t.Error(err)
 	}
 }

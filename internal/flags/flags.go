@@ -189,12 +189,12 @@ func (c *Command) Wrong(format string, args ...any) error {
 }
 
 // Commands are all that there are.
-var Commands = slices.Concat([]*Command{Fuse}, fuseCommands, []*Command{Trace})
+var Commands = slices.Concat(syncCommands, []*Command{Fuse}, fuseCommands, []*Command{Sync}, inSync(syncCommands), []*Command{summary, Trace})
 
-// Commands returns what a command does by a word.
+// Commands returns what a command does by a word, but for what is hidden.
 func (c *Command) Commands() (all []*Command) {
 	for _, other := range Commands {
-		if word, found := strings.CutPrefix(other.Name, c.Name+" "); found && !strings.Contains(word, " ") {
+		if word, found := strings.CutPrefix(other.Name, c.Name+" "); found && !strings.Contains(word, " ") && !other.Hidden {
 			all = append(all, other)
 		}
 	}

@@ -59,6 +59,8 @@ func (c *Command) Parse(args []string, variables map[string]any) (*Line, error) 
 	case c.Payload:
 	case n < c.Least:
 		return nil, c.Wrong("this is not all: %s %s", c.Name, c.Synopsis[0])
+	case n > c.Most && c.Commands() != nil:
+		return nil, c.Wrong("there is no command %q", l.Words[0])
 	case n > c.Most:
 		return nil, c.Wrong("%q is one word too many", l.Words[c.Most])
 	}

@@ -16,7 +16,7 @@ import (
 
 // files have generated parts. Their names are relative to this directory.
 var files = []string{
-	"../man/art-fuse.1", "../man/art-trace.1", "../man/art.7", "../man/art-agents.7",
+	"../man/art.1", "../man/art-fuse.1", "../man/art-sync.1", "../man/art-trace.1", "../man/art.7", "../man/art-agents.7",
 }
 
 // part returns what is generated under a name, which may end in that of a command.
