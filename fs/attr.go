@@ -18,7 +18,7 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (e Entry, err error) {
 		if err != nil {
 			return err
 		}
-		if n.gone && n.attr.IsDir() {
+		if n.in == nil && n.base.gone && n.base.attr.IsDir() {
 			// Someone still stands in it, but nobody can find it again: there is nothing to write down.
 			e = t.entry(n)
 			return nil

@@ -9,10 +9,10 @@ import "github.com/riverlytech/art/sqlvfs"
 // baseline is what a node showed of the base, or nil.
 func (t *tx) baseline(n *node) *sqlvfs.Baseline {
 	switch {
-	case t.host == nil || !n.based:
+	case t.host == nil || n.base == nil || n.base.gone:
 		return nil
 	case n.in == nil:
-		return &sqlvfs.Baseline{Mode: n.attr.Mode, Fingerprint: n.fp, RowCtime: sqlvfs.Now()}
+		return &sqlvfs.Baseline{Mode: n.base.attr.Mode, Fingerprint: n.base.fp, RowCtime: sqlvfs.Now()}
 	case n.in.Origin == nil:
 		return nil
 	}
@@ -26,10 +26,10 @@ func (t *tx) remember(p *node, name string, n *node, white bool, seen *sqlvfs.Ba
 		return
 	}
 	if n.attrOf().Nlink == 0 {
-		t.db.AddBaseline(t.tree(), n.path, seen)
-		t.keeper.noteVersion(n.path, version{seen: seen})
+		t.db.AddBaseline(t.tree(), n.base.path, seen)
+		t.keeper.noteVersion(n.base.path, version{seen: seen})
 	}
-	if path, ok := t.baseChild(p, name); ok && white && path != n.path {
+	if path, ok := t.baseChild(p, name); ok && white && path != n.base.path {
 		t.db.AddBaseline(t.tree(), path, seen)
 		t.keeper.noteVersion(path, version{seen: seen})
 	}

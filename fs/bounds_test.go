@@ -19,13 +19,13 @@ func TestAbsentNamesAreBounded(t *testing.T) {
 		defer func() { o.watches = nil }()
 		var dirs []*node
 		for d := range maxNegativeAll/maxNegative + 3 {
-			n := &node{ino: Ino(1<<60 + d), path: fmt.Sprint(d), watch: &watch{}, in: &sqlvfs.Inode{}}
+			n := &node{ino: Ino(1<<60 + d), in: &sqlvfs.Inode{}, base: &base{path: fmt.Sprint(d), watch: &watch{}}}
 			dirs = append(dirs, n)
 			for i := range maxNegative + 10 {
 				x.grantTTL(n, fmt.Sprint(i), nil, 0)
 			}
-			if n.negative > maxNegative || o.negative > maxNegativeAll {
-				t.Fatalf("%d names are remembered, %d of them of one directory", o.negative, n.negative)
+			if n.base.negative > maxNegative || o.negative > maxNegativeAll {
+				t.Fatalf("%d names are remembered, %d of them of one directory", o.negative, n.base.negative)
 			}
 		}
 		if ttl := x.grantTTL(dirs[len(dirs)-1], "x", nil, 0); ttl != BaseTTL {
@@ -34,12 +34,12 @@ func TestAbsentNamesAreBounded(t *testing.T) {
 		if ttl := x.grantTTL(dirs[0], "1", nil, 0); ttl != Forever {
 			t.Errorf("the kernel may keep what is remembered for %v", ttl)
 		}
-		x.grantTTL(dirs[0], "1", &node{attr: file}, 0) // it is there now
+		x.grantTTL(dirs[0], "1", &node{base: &base{attr: file}}, 0) // it is there now
 		if o.negative != maxNegativeAll-1 {
 			t.Errorf("%d names are remembered", o.negative)
 		}
 		for _, n := range dirs {
-			for name := range n.dentries {
+			for name := range n.base.dentries {
 				x.forgetDentry(n, name)
 			}
 		}

@@ -13,22 +13,22 @@ func (t *tx) copyUp(n *node) error {
 	if n.in != nil {
 		return nil
 	}
-	if n.gone && n.attr.IsDir() {
+	if n.base.gone && n.base.attr.IsDir() {
 		return syscall.ENOENT
 	}
-	now, err := t.object(n.path)
+	now, err := t.ask(fact{kind: objectFact, path: n.base.path})
 	switch {
 	case err != nil:
 		return err
-	case (now.err != nil || !hostfs.SameObject(now.fp, n.fp)) && n.repath():
+	case (now.err != nil || !hostfs.SameObject(now.fp, n.base.fp)) && n.repath():
 		return t.copyUp(n)
 	case now.err != nil:
 		return now.err
-	case !hostfs.SameObject(now.fp, n.fp):
+	case !hostfs.SameObject(now.fp, n.base.fp):
 		return syscall.ESTALE
 	}
-	parent, attr := n.parent, now.attr
-	if !n.gone {
+	parent, attr := n.base.parent, now.attr
+	if !n.base.gone {
 		if err := t.copyUp(parent); err != nil {
 			return err
 		}
@@ -53,18 +53,18 @@ func (t *tx) copyUp(n *node) error {
 			err = t.db.SetXattr(in, name, value)
 		}
 	}
-	if err == nil && !n.gone {
-		err = t.db.Link(parent.in, n.name, in)
+	if err == nil && !n.base.gone {
+		err = t.db.Link(parent.in, n.base.name, in)
 	}
 	if err != nil {
 		in.Attr.Nlink = 0
 		t.db.Put(in)
 		return err
 	}
-	if parent.dentries[n.name] == n {
-		t.forgetDentry(parent, n.name) // the kernel may keep it now, whatever the host does
+	if parent.base.dentries[n.base.name] == n {
+		t.forgetDentry(parent, n.base.name) // the kernel may keep it now, whatever the host does
 	}
-	n.in, n.gone = in, false
+	n.in, n.base.gone = in, false
 	t.setParent(n, nil)
 	return nil
 }
@@ -84,8 +84,8 @@ func (t *tx) writableDir(ino Ino) (*node, error) {
 	return p, nil
 }
 
-// inBase tells whether the base has an entry that would show if the delta's were not there.
-func (t *tx) inBase(p *node, name string) (bool, error) {
+// baseHas tells whether the base has an entry that would show if the delta's were not there.
+func (t *tx) baseHas(p *node, name string) (bool, error) {
 	path, ok := t.baseChild(p, name)
 	if !ok {
 		return false, nil

@@ -20,14 +20,14 @@ const (
 
 // revoke gives up a directory's watch, and has all that the kernel was told of the directory revalidated.
 func (t *tx) revoke(n *node) {
-	if n.watch != nil {
-		t.watches.unshow(n.watch, n)
+	if n.base.watch != nil {
+		t.watches.unshow(n.base.watch, n)
 	}
-	n.watch, n.unwatchable, n.fresh = nil, false, false
+	n.base.watch, n.base.unwatchable, n.base.fresh = nil, false, false
 	t.pending.inode(n)
-	for name, child := range n.dentries {
+	for name, child := range n.base.dentries {
 		if child != nil {
-			child.fresh = false
+			child.base.fresh = false
 		}
 		t.pending.entry(n, name)
 	}
@@ -46,28 +46,28 @@ func (t *tx) clock() uint64 {
 // of an untouched node, or, with nil, that there is no such name. The host was asked when the clock showed asked.
 func (t *tx) grantTTL(p *node, name string, n *node, asked uint64) time.Duration {
 	missed := asked != t.clock() || t.db.ReadOnly()
-	if n != nil && n.attr.IsDir() {
-		n.fresh = !missed && n.watch != nil
+	if n != nil && n.base.attr.IsDir() {
+		n.base.fresh = !missed && n.base.watch != nil
 	}
 	switch {
-	case p.path == top:
+	case p.base.path == top:
 		return Forever // the workspace has no other place
-	case missed || p.watch == nil:
+	case missed || p.base.watch == nil:
 	case n == nil:
-		if _, ok := p.dentries[name]; ok || p.negative < maxNegative && t.negative < maxNegativeAll {
+		if _, ok := p.base.dentries[name]; ok || p.base.negative < maxNegative && t.negative < maxNegativeAll {
 			t.recordDentry(p, name, nil)
 			return Forever
 		}
-	case n.attr.IsDir():
+	case n.base.attr.IsDir():
 		t.recordDentry(p, name, n)
 		return Forever
-	case n.attr.Nlink == 1:
-		n.fresh = true
+	case n.base.attr.Nlink == 1:
+		n.base.fresh = true
 		t.recordDentry(p, name, n)
 		return Forever
 	}
-	if n != nil && !n.attr.IsDir() {
-		n.fresh = false
+	if n != nil && !n.base.attr.IsDir() {
+		n.base.fresh = false
 	}
 	return BaseTTL
 }
@@ -75,45 +75,48 @@ func (t *tx) grantTTL(p *node, name string, n *node, asked uint64) time.Duration
 // recordDentry notes what the kernel was told of a name.
 func (t *tx) recordDentry(p *node, name string, child *node) {
 	t.forgetDentry(p, name)
-	if p.dentries == nil {
-		p.dentries = map[string]*node{}
+	if p.base.dentries == nil {
+		p.base.dentries = map[string]*node{}
 	}
-	p.dentries[name] = child
+	p.base.dentries[name] = child
 	if child == nil {
-		p.negative++
+		p.base.negative++
 		t.negative++
 	}
 }
 
 func (t *tx) forgetDentry(p *node, name string) {
-	if child, ok := p.dentries[name]; ok && child == nil {
-		p.negative--
+	if child, ok := p.base.dentries[name]; ok && child == nil {
+		p.base.negative--
 		t.negative--
 	}
-	delete(p.dentries, name)
+	delete(p.base.dentries, name)
 }
 
 // refreshNode takes in what the host says of an untouched node's object.
 func (t *tx) refreshNode(n *node, attr sqlvfs.Attr, fp sqlvfs.Fingerprint) {
-	if n.content != (sqlvfs.Fingerprint{}) && !sameContent(n.fp, fp) {
-		n.stale = true
+	if n.base.content != (sqlvfs.Fingerprint{}) && !sameContent(n.base.fp, fp) {
+		n.base.stale = true
 		t.pending.inode(n)
 	}
-	n.attr, n.fp = attr, fp
+	n.base.attr, n.base.fp = attr, fp
 }
+
+// stale tells whether the kernel has content of a node that is of an earlier version than the attributes.
+func (n *node) stale() bool { return n.base != nil && n.base.stale }
 
 // invalidateStale has the kernel forget the content that it has of a node, if that is of an earlier version than the
 // attributes that it is about to learn.
 func (t *tx) invalidateStale(n *node) error {
-	if !n.stale {
+	if !n.stale() {
 		return nil
 	}
 	o, cache := t.Overlay, t.cache
-	return t.ask(func(f *facts) {
-		f.forgetStats() // what was true may be so no more when this is done
+	return t.outside(func(k *facts) error {
+		k.forgetStats() // what was true may be so no more when this is done
 		cache.InvalidateInode(n.ino)
-		o.view(func(*tx) error {
-			n.stale, n.content = false, sqlvfs.Fingerprint{}
+		return o.view(func(*tx) error {
+			n.base.stale, n.base.content = false, sqlvfs.Fingerprint{}
 			return nil
 		})
 	})
@@ -121,21 +124,21 @@ func (t *tx) invalidateStale(n *node) error {
 
 // isObject tells whether the host speaks of an untouched node's object.
 func (n *node) isObject(attr sqlvfs.Attr, fp sqlvfs.Fingerprint) bool {
-	return hostfs.SameObject(n.fp, fp) && (n.attr.Mode^attr.Mode)&syscall.S_IFMT == 0
+	return hostfs.SameObject(n.base.fp, fp) && (n.base.attr.Mode^attr.Mode)&syscall.S_IFMT == 0
 }
 
 // expireList sees to it that the kernel does not keep a directory's list for longer than BaseTTL if nothing tells of
 // changes of it. The kernel keeps every list until it is told otherwise, and knows itself when the guest changes the
 // directory.
 func (t *tx) expireList(n *node) {
-	if !n.based || n.gone || n.path == top || n.watch != nil || n.expiring {
+	if !n.inBase() || n.base.watch != nil || n.base.expiring {
 		return
 	}
-	n.expiring = true
-	o := t.Overlay
+	n.base.expiring = true
+	o, b := t.Overlay, n.base
 	time.AfterFunc(BaseTTL, func() {
 		o.view(func(t *tx) error {
-			n.expiring = false
+			b.expiring = false
 			if t.nodes[n.ino] == n {
 				t.pending.inode(n)
 			}

@@ -163,7 +163,7 @@ func (o *Overlay) remove(parent Ino, name string, dir bool) error {
 				return err
 			}
 		}
-		white, err := t.inBase(p, name)
+		white, err := t.baseHas(p, name)
 		if err != nil {
 			return err
 		}
@@ -181,15 +181,15 @@ func (o *Overlay) remove(parent Ino, name string, dir bool) error {
 // unlink takes a name away from a node, and hides the base's entry of that name if there is one.
 func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 	// A file that has other names lives on and needs a row of its own to say how many it has left.
-	if n.in == nil && !n.attr.IsDir() && n.attr.Nlink > 1 {
+	if n.in == nil && !n.base.attr.IsDir() && n.base.attr.Nlink > 1 {
 		if err := t.copyUp(n); err != nil {
 			return err
 		}
 	}
 	seen := t.baseline(n)
 	if n.in == nil {
-		n.gone = true
-		n.attr.Nlink = 0
+		n.base.gone = true
+		n.base.attr.Nlink = 0
 	} else {
 		c, ok, _, err := t.db.Child(p.in, name)
 		if err != nil {
@@ -204,7 +204,9 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 			// Whoever still stands in it finds it empty, whatever the base holds; so nothing needs
 			// hiding any more, and no whiteout outlives the row.
 			n.in.Attr.Nlink = 0
-			n.based = false
+			if n.base != nil {
+				n.base.gone = true
+			}
 			if err := t.db.ClearWhiteouts(n.in); err != nil {
 				return err
 			}
@@ -268,7 +270,7 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 		if err := t.mayReplace(src, dst); err != nil {
 			return err
 		}
-		white, err := t.inBase(op, oldName)
+		white, err := t.baseHas(op, oldName)
 		if err != nil {
 			return err
 		}
@@ -294,7 +296,7 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 func (t *tx) mayReplace(src, dst *node) error {
 	// At another place, what is not shown of it would be shown to who reads the database without knowing
 	// of that. Who moves files copies what he sees then (rename(2), EXDEV).
-	if t.host != nil && src.based && src.attrOf().IsDir() && t.host.hidden.part(src.path) {
+	if t.host != nil && src.base != nil && src.attrOf().IsDir() && t.host.hidden.part(src.base.path) {
 		return syscall.EXDEV
 	}
 	if dst == nil {
@@ -344,16 +346,13 @@ func (t *tx) move(op *node, oldName string, np *node, newName string, src *node,
 // ownOrigin writes down an origin that so far followed from the node's place: the workspace's, when
 // it came from a push.
 func (t *tx) ownOrigin(n *node) error {
-	if !n.based || n.in.Origin != nil || n.ino == RootIno {
+	if !n.inBase() || n.in.Origin != nil || n.ino == RootIno {
 		return nil
 	}
-	now, err := t.lstat(n.path)
-	if err == nil {
-		err = now.err
-	}
+	now, err := t.mustLstat(n.base.path)
 	if err != nil {
 		return err
 	}
-	t.db.SetOrigin(n.in, &sqlvfs.Origin{Base: t.name, Path: n.path, Number: uint64(n.in.Ino), Fingerprint: now.fp, Mode: now.attr.Mode})
+	t.db.SetOrigin(n.in, &sqlvfs.Origin{Base: t.name, Path: n.base.path, Number: uint64(n.in.Ino), Fingerprint: now.fp, Mode: now.attr.Mode})
 	return nil
 }

@@ -24,7 +24,7 @@ func (o *Overlay) TryRead(ino Ino, p []byte, off int64) (int, bool) {
 
 func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bool, err error) {
 	var n *node
-	var f *opened
+	var f *HostFile
 	err = o.view(func(t *tx) (err error) {
 		if n, err = t.get(ino); err != nil {
 			return err
@@ -63,14 +63,14 @@ func (n *node) showsThrough() bool {
 }
 
 // openUntouched opens an untouched node's file in the base, in the version that the kernel takes it for.
-func (t *tx) openUntouched(n *node) (*opened, error) {
-	f, err := t.openBase(n, n.fp)
+func (t *tx) openUntouched(n *node) (*HostFile, error) {
+	f, err := t.openBase(n, n.base.fp)
 	if err == errAsk {
 		return nil, err
 	}
-	if (err != nil || !hostfs.SameObject(n.fp, f.Fingerprint)) && n.repath() {
+	if (err != nil || !hostfs.SameObject(n.base.fp, f.Fingerprint)) && n.repath() {
 		if err == nil {
-			t.closeBase(f, true)
+			f.Close()
 		}
 		return t.openUntouched(n)
 	}
@@ -82,14 +82,15 @@ func (t *tx) openUntouched(n *node) (*opened, error) {
 		return nil, err
 	}
 	if err := t.checkVersion(n, f); err != nil {
-		t.closeBase(f, true)
+		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
 // readBase reads an untouched file, which is open, and closes it.
-func (o *Overlay) readBase(n *node, f *opened, p []byte, off int64, wait bool) (read int, ok bool, err error) {
+func (o *Overlay) readBase(n *node, f *HostFile, p []byte, off int64, wait bool) (read int, ok bool, err error) {
+	defer f.Close()
 	if ok = wait; wait {
 		if read, err = f.ReadAt(p, off); err == io.EOF {
 			err = nil
@@ -99,9 +100,11 @@ func (o *Overlay) readBase(n *node, f *opened, p []byte, off int64, wait bool) (
 	}
 	o.view(func(t *tx) error {
 		if ok {
-			n.content = f.Fingerprint
+			n.base.content = f.Fingerprint
 		}
-		t.closeBase(f, ok && off == 0 && int64(read) >= f.Size)
+		if ok && off == 0 && int64(read) >= f.Size && n.base.file == f {
+			t.closeFile(n)
+		}
 		return nil
 	})
 	return read, ok, err
@@ -110,11 +113,11 @@ func (o *Overlay) readBase(n *node, f *opened, p []byte, off int64, wait bool) (
 // checkVersion makes sure that what is about to be read of an untouched node is what the kernel takes it for, or corrects
 // the kernel. Programs open files without our hearing of it, so the host may have changed the file, or put another one in
 // its place, since the kernel was told what it is.
-func (t *tx) checkVersion(n *node, f *opened) error {
-	if n.fp == f.Fingerprint {
+func (t *tx) checkVersion(n *node, f *HostFile) error {
+	if n.base.fp == f.Fingerprint {
 		return nil
 	}
-	if n.in != nil || n.gone || !hostfs.SameObject(n.fp, f.Fingerprint) && n.content != (sqlvfs.Fingerprint{}) {
+	if n.in != nil || n.base.gone || !hostfs.SameObject(n.base.fp, f.Fingerprint) && n.base.content != (sqlvfs.Fingerprint{}) {
 		return syscall.ESTALE // the kernel may have parts of another file, which must not be mixed
 	}
 	t.refreshNode(n, f.attr, f.Fingerprint)
@@ -215,7 +218,7 @@ type originReader struct {
 // ReadAt reads from the origin and makes sure that it is still the version that was copied up, and
 // still there: the next session could not read it otherwise.
 func (r originReader) ReadAt(p []byte, off int64) (int, error) {
-	var f *opened
+	var f *HostFile
 	var version sqlvfs.Fingerprint
 	err := r.o.view(func(t *tx) (err error) {
 		origin := r.n.in.Origin
@@ -230,7 +233,7 @@ func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 		case err != nil:
 			return sqlvfs.ErrBaseChanged
 		case f.Fingerprint != version:
-			t.closeBase(f, true)
+			f.Close()
 			return sqlvfs.ErrBaseChanged
 		}
 		return nil
@@ -238,12 +241,9 @@ func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	defer f.Close()
 	read, err := f.ReadAt(p, off)
 	_, now, serr := f.stat()
-	r.o.view(func(t *tx) error {
-		t.closeBase(f, false)
-		return nil
-	})
 	if serr == nil && now != version {
 		return 0, sqlvfs.ErrBaseChanged
 	}

@@ -206,7 +206,7 @@ func (f *flattener) row(dir Ino, e *DirEntry) error {
 // done ends the dependence of an inode that has all of its content, which is no directory. One
 // with several names has to wait until all of them were met.
 func (f *flattener) done(t *tx, n *node) {
-	if n.in.Origin == nil || !n.based {
+	if n.in.Origin == nil || n.base == nil {
 		return
 	}
 	if n.in.Attr.Nlink > 1 {
@@ -222,9 +222,9 @@ func (f *flattener) done(t *tx, n *node) {
 // fill completes the content of a file that has a row.
 func (f *flattener) fill(ino Ino) error {
 	var n *node
-	var host *opened
+	var host *HostFile
 	err := f.view(func(t *tx) (err error) {
-		if n, err = t.get(ino); err == nil && n.based && n.showsThrough() {
+		if n, err = t.get(ino); err == nil && n.base != nil && n.showsThrough() {
 			host, err = t.openBase(n, n.in.Origin.Fingerprint)
 		}
 		return err
@@ -232,10 +232,7 @@ func (f *flattener) fill(ino Ino) error {
 	if err != nil || host == nil {
 		return err
 	}
-	defer f.view(func(t *tx) error {
-		t.closeBase(host, true)
-		return nil
-	})
+	defer host.Close()
 	return f.store.Fill(n.in, originReader{f.Overlay, n}, host.sparse(), f.step)
 }
 
@@ -268,7 +265,7 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 	if err != nil {
 		return err
 	}
-	host, err := f.host.Open(n.path)
+	host, err := f.host.Open(n.base.path)
 	if err != nil {
 		return err
 	}
@@ -277,11 +274,11 @@ func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
 	if err != nil {
 		return err
 	}
-	xattrs, err := f.host.Xattrs(n.path)
+	xattrs, err := f.host.Xattrs(n.base.path)
 	if err != nil {
 		return err
 	}
-	in, err := f.nameless(attr, xattrs, &sqlvfs.Origin{Base: f.name, Path: n.path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode, Limit: attr.Size})
+	in, err := f.nameless(attr, xattrs, &sqlvfs.Origin{Base: f.name, Path: n.base.path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode, Limit: attr.Size})
 	if err != nil {
 		return err
 	}
@@ -348,22 +345,24 @@ func (f *flattener) seal(ino Ino) error {
 			return err
 		case ino == RootIno:
 			return t.countSubdirectories(n)
-		case n.in.Origin != nil && !n.based:
+		case n.in.Origin != nil && n.base == nil:
 			return nil // it needs another workspace
 		}
 		if err := t.db.ClearWhiteouts(n.in); err != nil {
 			return err
 		}
-		if !n.based {
+		if n.base == nil {
 			return nil
 		}
 		if err := t.countSubdirectories(n); err != nil {
 			return err
 		}
 		t.releaseOrigin(n.in)
-		n.based = false
 		f.opt.Progress(1, 0)
-		if n.path != "." {
+		path := n.base.path
+		t.leaveBase(n)
+		n.base = nil
+		if path != "." {
 			return nil
 		}
 		return t.db.SetWhiteout(t.db.Root(), t.name)

@@ -33,7 +33,7 @@ func (o *Overlay) withBase(n *node, do func() error) error {
 	if errors.Is(err, sqlvfs.ErrBaseChanged) {
 		o.view(func(t *tx) error {
 			if n.in.Origin != nil {
-				err = t.baseChanged(n.path)
+				err = t.baseChanged(n.in.Origin.Path)
 			}
 			return nil
 		})
@@ -52,10 +52,10 @@ func (o *Overlay) accept(n *node) (accepted bool) {
 	var size int64
 	o.view(func(t *tx) error {
 		origin := n.in.Origin
-		if origin == nil || !n.based {
+		if origin == nil || n.base == nil {
 			return nil
 		}
-		host, err := t.open(n.path)
+		host, err := t.openFile(n.base.path)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (o *Overlay) accept(n *node) (accepted bool) {
 		switch {
 		case origin.Fingerprint == f.Fingerprint:
 			accepted = true
-		case n.refused == f.Fingerprint:
+		case n.base.refused == f.Fingerprint:
 		case err == nil && follows:
 			t.show(n, f.attr, f.Fingerprint)
 			accepted = true
@@ -83,7 +83,7 @@ func (o *Overlay) accept(n *node) (accepted bool) {
 	o.view(func(t *tx) error {
 		switch {
 		case !same:
-			n.refused = f.Fingerprint
+			n.base.refused = f.Fingerprint
 		case n.in.Origin != nil && n.in.Origin.Fingerprint == was.Fingerprint:
 			now := *n.in.Origin
 			now.Fingerprint = f.Fingerprint
@@ -133,7 +133,7 @@ func (f *HostFile) hash(ctx context.Context) (string, error) {
 
 // follows tells whether all of a file's content is the host's.
 func (t *tx) follows(n *node) (bool, error) {
-	if n.in == nil || n.in.Origin == nil || !n.based || !n.in.Attr.IsRegular() {
+	if n.in == nil || n.in.Origin == nil || n.base == nil || !n.in.Attr.IsRegular() {
 		return false, nil
 	}
 	return t.db.Follows(n.in)
@@ -144,7 +144,7 @@ func (t *tx) follow(n *node) error {
 	if follows, err := t.follows(n); !follows {
 		return err
 	}
-	now, err := t.lstat(n.path)
+	now, err := t.lstat(n.base.path)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (t *tx) show(n *node, attr sqlvfs.Attr, fp sqlvfs.Fingerprint) {
 	now := *n.in.Origin
 	if !sameContent(now.Fingerprint, fp) {
 		n.in.Attr.Size, n.in.Attr.Mtime = attr.Size, attr.Mtime
-		n.stale = true
+		n.base.stale = true
 		t.pending.inode(n)
 		t.cache.InvalidateAttr(n.ino)
 	}

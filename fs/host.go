@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -234,6 +235,7 @@ func (h *Host) Open(path string) (*HostFile, error) {
 		return nil, err
 	}
 	f := &HostFile{fd: fd}
+	f.refs.Store(1)
 	attr, fp, err := f.stat()
 	if err == nil && !attr.IsRegular() {
 		err = syscall.EINVAL
@@ -249,9 +251,10 @@ func (h *Host) Open(path string) (*HostFile, error) {
 	return f, nil
 }
 
-// HostFile is an open regular file of a host tree.
+// HostFile is an open regular file of a host tree. Its methods may be called by several goroutines at once.
 type HostFile struct {
 	fd                 int
+	refs               atomic.Int32
 	attr               sqlvfs.Attr // when it was opened
 	sqlvfs.Fingerprint             // same
 }
@@ -294,8 +297,19 @@ func (f *HostFile) TryReadAt(p []byte, off int64) (n int, ok bool) {
 	return max(n, 0), err == nil && (n == len(p) || off+int64(n) >= f.Size)
 }
 
-// Close closes the file.
-func (f *HostFile) Close() error { return unix.Close(f.fd) }
+// acquire returns the file for one more user, who is to close it too.
+func (f *HostFile) acquire() *HostFile {
+	f.refs.Add(1)
+	return f
+}
+
+// Close closes the file, if no other user has it.
+func (f *HostFile) Close() error {
+	if f.refs.Add(-1) > 0 {
+		return nil
+	}
+	return unix.Close(f.fd)
+}
 
 // HostDir is an open directory of a host tree.
 type HostDir struct {

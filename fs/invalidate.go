@@ -165,12 +165,12 @@ func (t *tx) happened(ws *watches, w *watch, mask uint32, name string) {
 		t.lose(ws, w)
 	case name == "":
 		for _, n := range w.shown {
-			n.fresh = false
+			n.base.fresh = false
 			t.pending.inode(n)
 		}
 	case mask&entryEvents != 0:
 		for _, n := range w.shown {
-			n.fresh = false
+			n.base.fresh = false
 			t.dropList(n)
 			t.pending.inode(n)
 		}
@@ -189,9 +189,9 @@ func (t *tx) happened(ws *watches, w *watch, mask uint32, name string) {
 // suspect has an entry of a directory revalidated, if the kernel was told of it.
 func (t *tx) suspect(w *watch, name string) {
 	for _, n := range w.shown {
-		if child, ok := n.dentries[name]; ok {
+		if child, ok := n.base.dentries[name]; ok {
 			if child != nil {
-				child.fresh = false
+				child.base.fresh = false
 			}
 			t.pending.entry(n, name)
 		}
@@ -201,7 +201,7 @@ func (t *tx) suspect(w *watch, name string) {
 // lose gives up the watch of a directory, and those below.
 func (t *tx) lose(ws *watches, w *watch) {
 	for _, n := range ws.lose(w) {
-		n.watch = nil
+		n.base.watch = nil
 		t.revoke(n)
 	}
 }
@@ -278,7 +278,7 @@ type verdict struct {
 
 // revalidateEntry compares what the kernel was told of a name with what the host has there now.
 func (t *tx) revalidateEntry(dir *node, name string) (v verdict, err error) {
-	if t.nodes[dir.ino] != dir {
+	if t.nodes[dir.ino] != dir || dir.base == nil {
 		return v, nil
 	}
 	if dir.in != nil {
@@ -291,13 +291,13 @@ func (t *tx) revalidateEntry(dir *node, name string) (v verdict, err error) {
 	if err := t.watch(dir); err != nil {
 		return v, err
 	}
-	now, err := t.lstat(join(dir.path, name))
+	now, err := t.lstat(join(dir.base.path, name))
 	if err != nil {
 		return v, err
 	}
-	child, known := dir.dentries[name]
+	child, known := dir.base.dentries[name]
 	v.known = known
-	v.same = dir.watch != nil &&
+	v.same = dir.base.watch != nil &&
 		(child == nil && now.err == syscall.ENOENT || child != nil && now.err == nil && child.isObject(now.attr, now.fp))
 	if child != nil {
 		v.child = child.ino
@@ -310,8 +310,8 @@ func (t *tx) revalidateEntry(dir *node, name string) (v verdict, err error) {
 	}
 	if now.err == nil && now.attr.Nlink > 1 && !now.attr.IsDir() {
 		// Of what has another name by now, not everything will be heard.
-		if twin := t.nodes[t.baseNumber(now.fp)]; twin != nil {
-			twin.fresh = false
+		if twin := t.nodes[t.baseNumber(now.fp)]; twin != nil && twin.base != nil {
+			twin.base.fresh = false
 			if twin != child {
 				v.twin = twin.ino
 			}

@@ -80,7 +80,7 @@ func (o *Overlay) Keep(lim Keeping) (end func()) {
 
 // note notes a file that was changed.
 func (k *keeper) note(n *node) {
-	if k == nil || n.in == nil || !n.based || n.in.Origin == nil || n.in.Origin.Hash != "" || n.in.Origin.Base != k.o.name {
+	if k == nil || n.in == nil || n.base == nil || n.in.Origin == nil || n.in.Origin.Hash != "" || n.in.Origin.Base != k.o.name {
 		return
 	}
 	if !n.showsThrough() {

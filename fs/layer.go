@@ -25,10 +25,7 @@ func (t *tx) innerRoot() (*sqlvfs.Inode, error) {
 		}
 		return in, err
 	}
-	now, err := t.lstat(".")
-	if err == nil {
-		err = now.err
-	}
+	now, err := t.mustLstat(".")
 	if err != nil {
 		return nil, err
 	}

@@ -45,12 +45,12 @@ func (o *Overlay) Lookup(parent Ino, name string) (e Entry, err error) {
 // baseChild is where in the base an entry of a directory would be.
 func (t *tx) baseChild(p *node, name string) (path string, ok bool) {
 	switch {
-	case !p.based:
+	case p.base == nil || p.base.gone:
 		return "", false
-	case p.path == top:
+	case p.base.path == top:
 		return ".", name == t.name
 	}
-	return join(p.path, name), true
+	return join(p.base.path, name), true
 }
 
 // lookup finds the node of a name without granting the kernel a timeout.
@@ -62,7 +62,7 @@ func (t *tx) lookup(p *node, name string) (*node, error) {
 // find finds the node of a name, making it if it is not live. host, if not nil, is the directory, open: a quicker way to
 // the host. ttl is for how long the kernel may keep the name, also with ENOENT.
 func (t *tx) find(p *node, name string, host *HostDir) (n *node, ttl time.Duration, err error) {
-	if p.gone || t.reserved(p, name) {
+	if p.gone() || t.reserved(p, name) {
 		return nil, t.forever(), syscall.ENOENT
 	}
 	if n, err := t.deltaChild(p, name); n != nil || err != nil {
@@ -75,7 +75,7 @@ func (t *tx) find(p *node, name string, host *HostDir) (n *node, ttl time.Durati
 	if err := t.watch(p); err != nil {
 		return nil, 0, err
 	}
-	now, err := t.lstatIn(host, path, name)
+	now, err := t.ask(fact{kind: statFact, path: path, dir: host, name: name})
 	switch {
 	case err != nil:
 		return nil, 0, err
@@ -149,7 +149,9 @@ func (t *tx) attach(p *node, name string, n *node) error {
 		return nil
 	}
 	if org := n.in.Origin; org != nil {
-		n.path, n.based = org.Path, org.Base == t.name
+		if org.Base == t.name {
+			n.base = &base{path: org.Path}
+		}
 		return nil
 	}
 	if t.inner || p.ino != RootIno || name != t.name || !n.in.Attr.IsDir() {
@@ -164,7 +166,7 @@ func (t *tx) attach(p *node, name string, n *node) error {
 			return nil
 		}
 	}
-	n.path, n.based = ".", true
+	n.base = &base{path: "."}
 	return nil
 }
 
@@ -178,27 +180,20 @@ func (t *tx) untouched(p *node, name, path string, attr sqlvfs.Attr, fp sqlvfs.F
 		}
 	}
 	n := t.nodes[number]
-	if n != nil && (n.in != nil || n.gone || n.path != path && attr.Nlink == 1) {
+	for n != nil && (n.in != nil || n.base.gone || n.base.path != path && attr.Nlink == 1) {
 		// The number is taken by what used to have it on the host, before it was removed there.
-		if n.in == nil && !n.gone && !n.referenced() {
-			delete(t.nodes, number)
-			n = nil
-		} else {
-			for n != nil && (n.in != nil || n.path != path) {
-				number = number&^(1<<51-1) | 1<<51 | (number*0x9e3779b97f4a7c15>>13)&(1<<51-1)
-				n = t.nodes[number]
-			}
-		}
+		number = number&^(1<<51-1) | 1<<51 | (number*0x9e3779b97f4a7c15>>13)&(1<<51-1)
+		n = t.nodes[number]
 	}
 	if n == nil {
-		n = &node{ino: number}
+		n = &node{ino: number, base: &base{}}
 		t.add(n)
 	}
 	t.setParent(n, p)
-	if n.watch != nil && n.path != path {
+	if n.base.watch != nil && n.base.path != path {
 		t.revoke(n) // moved by the host
 	}
-	n.name, n.path, n.based, n.parentIno = name, path, true, p.ino
+	n.base.name, n.base.path, n.parentIno = name, path, p.ino
 	t.refreshNode(n, attr, fp)
 	return n, nil
 }
@@ -206,15 +201,15 @@ func (t *tx) untouched(p *node, name, path string, attr sqlvfs.Attr, fp sqlvfs.F
 // repath corrects where an untouched node is in the base, if the host has moved a directory above it,
 // and tells whether it had to.
 func (n *node) repath() bool {
-	if n.in != nil || n.gone || n.parent == nil || n.parent.path == top {
+	if n.in != nil || n.base.gone || n.base.parent == nil || !n.base.parent.inBase() {
 		return false
 	}
-	n.parent.repath()
-	path := join(n.parent.path, n.name)
-	if path == n.path {
+	n.base.parent.repath()
+	path := join(n.base.parent.base.path, n.base.name)
+	if path == n.base.path {
 		return false
 	}
-	n.path = path
+	n.base.path = path
 	return true
 }
 
@@ -241,7 +236,7 @@ func (t *tx) copiedUp(p *node, number Ino, fp sqlvfs.Fingerprint) (*node, error)
 		t.db.Put(in)
 		return nil, nil
 	}
-	n := &node{ino: number, in: in, path: in.Origin.Path, based: in.Origin.Base == t.name, parentIno: p.ino}
+	n := &node{ino: number, in: in, base: &base{path: in.Origin.Path}, parentIno: p.ino}
 	t.add(n)
 	return n, nil
 }
@@ -269,26 +264,26 @@ func (o *Overlay) Getattr(ino Ino) (e Entry, err error) {
 
 // revalidate brings an untouched node's attributes up to date.
 func (t *tx) revalidate(n *node) error {
-	if n.in != nil || n.gone {
+	if n.in != nil || n.base.gone {
 		return nil
 	}
-	now, err := t.lstat(n.path)
+	now, err := t.lstat(n.base.path)
 	if err != nil {
 		return err
 	}
-	gone := now.err == syscall.ENOENT || now.err == syscall.ENOTDIR || now.err == nil && !hostfs.SameObject(now.fp, n.fp)
+	gone := now.err == syscall.ENOENT || now.err == syscall.ENOTDIR || now.err == nil && !hostfs.SameObject(now.fp, n.base.fp)
 	switch {
 	case gone && n.repath():
 		return t.revalidate(n)
 	case gone:
 		// The name is another object's now, which a new lookup finds. For who has this one open, what it
 		// was when last seen is the best answer there is.
-		n.fresh = false
+		n.base.fresh = false
 		return nil
 	case now.err != nil:
 		return now.err
 	}
 	t.refreshNode(n, now.attr, now.fp)
-	t.grantTTL(n.parent, n.name, n, now.asked)
+	t.grantTTL(n.base.parent, n.base.name, n, now.asked)
 	return nil
 }

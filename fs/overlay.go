@@ -39,7 +39,7 @@ type Overlay struct {
 	watches  *watches              // nil: none
 	pending  *pendingInvalidations // nil: nobody to tell
 	cache    Cache                 // the kernel's
-	opened   []*opened             // files of the base, those opened first before the others
+	opened   []*node               // those whose file of the base is open, in the order of opening
 	listed   []*node               // those that have a list, same
 	entries  int                   // in these lists
 	negative int                   // negative dentries that the kernel may have of the base
@@ -69,35 +69,39 @@ type OverlayOptions struct {
 // no row in the database; it is known by its place in the base alone.
 type node struct {
 	ino Ino
-	// The kernel refers to it until it forgets it, which it does not while it has an operation on it under way.
-	lookups  uint64
-	children int // untouched nodes that refer to it as their parent
+	// The kernel's references, which it keeps while it has an operation on the node under way; those of untouched nodes
+	// to the directory that they are in; and that of the try of a step in which the node was made.
+	refs uint64
 
-	in *sqlvfs.Inode // acquired; nil: untouched
+	in        *sqlvfs.Inode // acquired; nil: untouched
+	base      *base         // nil: the delta has it alone
+	parentIno Ino           // for "..", of directories
+	list      []dirent      // of a directory: to be read on; nil: none
+}
 
-	// Where in the base the inode has its origin, if it has one. See (*Overlay).baseChild.
-	path  string
-	based bool
+// base is what the base adds to a node: where the node's origin is, what the host has said of that, and what the kernel
+// was told of it.
+type base struct {
+	path string // see (*tx).baseChild
 
 	// Of an untouched node:
 	attr   sqlvfs.Attr        // when last looked at
 	fp     sqlvfs.Fingerprint // same
 	parent *node              // the directory it was found in
 	name   string             // its name there
-	gone   bool               // it has been removed from there
 	fresh  bool               // a watch tells if attr changes
+
+	gone bool // the guest has removed it
 
 	// Of a directory with an origin:
 	watch       *watch           // nil: changes of its entries go unnoticed
 	unwatchable bool             // no use in trying
 	dentries    map[string]*node // what the kernel was told of the base's names; nil: not there
 	negative    int              // how many of these are nil
-	list        []dirent         // to be read on; nil: none
 	expiring    bool             // the kernel is going to be told to forget its list
 
-	parentIno Ino // for "..", of directories
-
-	opened  *opened            // its file in the base; nil: not open
+	// Of a file:
+	file    *HostFile          // in the base; nil: not open
 	content sqlvfs.Fingerprint // the version of which the kernel may have content; zero: none
 	stale   bool               // what it has is not of fp's version
 	refused sqlvfs.Fingerprint // a version of the base's file that cannot stand in for the origin's
@@ -120,9 +124,12 @@ func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	if opt.Owner != nil {
 		o.shown = *opt.Owner
 	}
-	root := &node{ino: RootIno, lookups: 1, path: top, based: o.host != nil, parentIno: RootIno}
-	if o.inner {
-		root.path = "."
+	root := &node{ino: RootIno, refs: 1, parentIno: RootIno}
+	switch {
+	case o.inner:
+		root.base = &base{path: "."}
+	case o.host != nil:
+		root.base = &base{path: top}
 	}
 	o.nodes[RootIno] = root
 	err := o.view(func(t *tx) (err error) {
@@ -152,51 +159,55 @@ func (t *tx) get(ino Ino) (*node, error) {
 	return n, nil
 }
 
-// add makes a node live, as long as something refers to it at the end of the step.
+// add makes a node live, as long as something refers to it at the end of the try.
 func (t *tx) add(n *node) {
+	n.refs++
 	t.nodes[n.ino] = n
 	t.made = append(t.made, n)
 }
 
 // setParent has an untouched node refer to the directory that it is in; nil: it is untouched no more.
 func (t *tx) setParent(n, parent *node) {
-	was := n.parent
+	was := n.base.parent
 	if was == parent {
 		return
 	}
-	if n.parent = parent; parent != nil {
-		parent.children++
+	if n.base.parent = parent; parent != nil {
+		parent.refs++
 	}
 	if was != nil {
-		was.children--
-		t.drop(was)
+		t.release(was, 1)
 	}
 }
 
-// referenced tells whether anything refers to a node.
-func (n *node) referenced() bool { return n.lookups > 0 || n.children > 0 || n.ino == RootIno }
-
-// drop takes a node out of memory if nothing refers to it, and directories that only it has referred to.
-func (t *tx) drop(n *node) {
-	if n.referenced() || t.nodes[n.ino] != n {
+// release ends references to a node. With the last one it goes out of memory, as do directories that only it has
+// referred to.
+func (t *tx) release(n *node, refs uint64) {
+	n.refs -= min(refs, n.refs)
+	if n.refs > 0 || t.nodes[n.ino] != n {
 		return
 	}
 	delete(t.nodes, n.ino)
-	t.negative -= n.negative
-	n.dentries, n.negative = nil, 0
-	if n.opened != nil {
-		t.shut(n.opened)
-	}
 	t.dropList(n)
-	if n.watch != nil {
-		t.watches.unshow(n.watch, n)
-		n.watch = nil
-	}
 	if n.in != nil {
 		t.db.Put(n.in)
-	} else if parent := n.parent; parent != nil {
-		if parent.dentries[n.name] == n {
-			t.forgetDentry(parent, n.name)
+	}
+	t.leaveBase(n)
+}
+
+// leaveBase ends what was noted of what the base adds to a node.
+func (t *tx) leaveBase(n *node) {
+	if n.base == nil {
+		return
+	}
+	t.closeFile(n)
+	t.negative -= n.base.negative
+	if n.base.watch != nil {
+		t.watches.unshow(n.base.watch, n)
+	}
+	if parent := n.base.parent; parent != nil {
+		if parent.base.dentries[n.base.name] == n {
+			t.forgetDentry(parent, n.base.name)
 		}
 		t.setParent(n, nil)
 	}
@@ -205,32 +216,37 @@ func (t *tx) drop(n *node) {
 // Forget implements FileSystem.
 func (o *Overlay) Forget(ino Ino, count uint64) {
 	o.view(func(t *tx) error {
-		if n := t.nodes[ino]; n != nil {
-			n.lookups -= min(count, n.lookups)
-			t.drop(n)
+		if n := t.nodes[ino]; n != nil && n.ino != RootIno {
+			t.release(n, count)
 		}
 		return nil
 	})
 }
+
+// gone tells whether the base adds nothing to a node any more, since the guest has removed it. Somebody may have it open.
+func (n *node) gone() bool { return n.base != nil && n.base.gone }
+
+// inBase tells whether a node has a place in the base.
+func (n *node) inBase() bool { return n.base != nil && !n.base.gone && n.base.path != top }
 
 // attrOf returns a node's attributes as known.
 func (n *node) attrOf() *sqlvfs.Attr {
 	if n.in != nil {
 		return &n.in.Attr
 	}
-	return &n.attr
+	return &n.base.attr
 }
 
 // entry makes what the kernel is told of a node.
 func (t *tx) entry(n *node) Entry {
 	e := Entry{Ino: n.ino, Attr: *n.attrOf(), TTL: t.forever(), AttrTTL: t.forever()}
 	follows, err := t.follows(n)
-	if n.in == nil && !n.gone && !n.fresh || follows || err != nil {
+	if n.in == nil && !n.base.gone && !n.base.fresh || follows || err != nil {
 		e.AttrTTL = BaseTTL
 	}
 	// Who shows as another owner could be refused by the kernel what it should have, and the other way
 	// round: what we may not read is not the guest's either.
-	if t.owner != nil && (n.in != nil || t.host.readable(&n.attr)) {
+	if t.owner != nil && (n.in != nil || t.host.readable(&n.base.attr)) {
 		e.Attr.UID, e.Attr.GID = t.shown.UID, t.shown.GID
 	}
 	if t.owner != nil && t.opens(n) {
@@ -279,7 +295,7 @@ func (o *Overlay) forever() time.Duration {
 
 // countLookup makes an entry with which the kernel refers to the node once more.
 func (t *tx) countLookup(n *node) Entry {
-	n.lookups++
+	n.refs++
 	return t.entry(n)
 }
 
@@ -315,8 +331,8 @@ func (o *Overlay) Readlink(ino Ino) (target string, err error) {
 		case n.in != nil:
 			target, err = t.db.Target(n.in)
 		default:
-			path = n.path
-			n.content = n.fp // the kernel keeps it (fuse_get_link in fs/fuse/dir.c), and another link may get its inode number
+			path = n.base.path
+			n.base.content = n.base.fp // the kernel keeps it (fuse_get_link in fs/fuse/dir.c), and another link may get its inode number
 		}
 		return err
 	})

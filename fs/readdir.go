@@ -59,7 +59,7 @@ func place(list []dirent) {
 // ReadDir implements FileSystem.
 func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry) bool) error {
 	var list []dirent // nil: not made yet
-	next := 0
+	next, reads := 0, false
 	return o.view(func(t *tx) error {
 		n, err := t.get(ino)
 		if err != nil {
@@ -68,14 +68,15 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 		if !n.attrOf().IsDir() {
 			return syscall.ENOTDIR
 		}
-		begins := offset == 0 || n.list == nil
+		begins := list == nil && (offset == 0 || n.list == nil)
+		reads = reads || begins
 		var host *HostDir
-		if list != nil || begins || plus && n.after(offset) < len(n.list) {
-			dir, err := t.openDir(n, true, list == nil && begins)
+		if reads || plus && (list != nil || n.after(offset) < len(n.list)) {
+			dir, err := t.openDir(n, true, reads)
 			if err != nil {
 				return err
 			}
-			if list == nil && begins {
+			if begins {
 				if err := t.makeList(n, dir); err != nil {
 					return err
 				}
@@ -102,7 +103,7 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 }
 
 // makeList makes a directory's list anew.
-func (t *tx) makeList(n *node, dir *hostDir) error {
+func (t *tx) makeList(n *node, dir *fact) error {
 	list, err := t.list(n, dir)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (t *tx) emit(n *node, ent *dirent, plus bool, host *HostDir, emit func(DirE
 			return false, err
 		}
 		// An entry that cannot be looked up any more is still listed, as readdir(3) allows.
-		if err == nil && !c.stale {
+		if err == nil && !c.stale() {
 			child = c
 			e.Entry = t.countLookup(c)
 			e.Entry.TTL = ttl
@@ -139,8 +140,7 @@ func (t *tx) emit(n *node, ent *dirent, plus bool, host *HostDir, emit func(DirE
 	}
 	if !emit(e) {
 		if child != nil {
-			child.lookups--
-			t.drop(child)
+			t.release(child, 1)
 		}
 		return false, nil
 	}
@@ -177,13 +177,13 @@ func (t *tx) dropList(n *node) {
 }
 
 // list merges a directory's entries in the delta and in the base; dir is nil if that supplies none.
-func (t *tx) list(n *node, dir *hostDir) ([]dirent, error) {
-	if n.gone {
+func (t *tx) list(n *node, dir *fact) ([]dirent, error) {
+	if n.gone() {
 		return nil, nil
 	}
 	var base []Dirent
 	switch {
-	case n.based && n.path == top:
+	case n.base != nil && n.base.path == top:
 		base = []Dirent{{Name: t.name, Ino: t.host.ino, Type: syscall.S_IFDIR}}
 	case dir != nil && dir.readErr != nil:
 		return nil, dir.readErr

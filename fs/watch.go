@@ -131,19 +131,19 @@ func (t *tx) nextWatch(n *node, path string, last *candidate) *candidate {
 	if last != nil {
 		added, err := ws.adopt(last)
 		if added == nil {
-			n.unwatchable = err != nil
+			n.base.unwatchable = err != nil
 			return nil
 		}
 		defer ws.put(added)
 	}
-	if ws == nil || t.nodes[n.ino] != n || n.watch != nil || n.gone || n.path != path {
+	if ws == nil || t.nodes[n.ino] != n || n.base.watch != nil || n.base.gone || n.base.path != path {
 		return nil
 	}
 	w, missing, name := ws.walk(path)
 	switch {
 	case missing == "":
 		w.show(n)
-		n.watch = w
+		n.base.watch = w
 		return nil
 	case ws.count >= ws.limit:
 		return nil

@@ -67,12 +67,12 @@ func (o *Overlay) xattrs(ino Ino, delta func(*tx, *sqlvfs.Inode) error, base fun
 	err := o.view(func(t *tx) error {
 		n, err := t.get(ino)
 		switch {
-		case err != nil || n.gone && n.attr.IsDir():
+		case err != nil || n.in == nil && n.base.gone && n.base.attr.IsDir():
 			return err
 		case n.in != nil:
 			return delta(t, n.in)
 		}
-		path = n.path
+		path = n.base.path
 		return nil
 	})
 	if err != nil || path == "" {
