@@ -65,7 +65,7 @@ test-agents: ## Install six real agents below .build/agents, and run each in art
 # qemu-user stands in for a machine, but neither for its kernel (version 7 knows no
 # openat2, and nothing of ptrace) nor for programs that a test starts. What differs
 # between architectures, the numbers and arguments of system calls, is among these.
-ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/seccomp ./internal/sandbox/wire \
+ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/seccomp ./internal/control \
 	./internal/reconcile/held ./internal/reconcile/patch ./internal/quote ./internal/syscalls \
 	$(addprefix ./internal/trace/,decode output policy redact report)
 NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall|TestTable

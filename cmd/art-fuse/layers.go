@@ -6,95 +6,72 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/gitdir"
-	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// layer is one more directory of the host under the database, with a mount of its own.
-type layer struct {
-	kind     string // git: a git directory; tree: the working tree around the workspace; mount: any other directory
-	dev, ino uint64 // which directory it was when art looked
-	dir      string
-}
-
-func parseLayer(text string) (l layer, err error) {
-	fields := strings.SplitN(text, ":", 4)
-	if len(fields) < 4 || !slices.Contains([]string{"git", "tree", "mount"}, fields[0]) {
-		return l, fmt.Errorf("%q is not a layer", text)
-	}
-	l.kind, l.dir = fields[0], fields[3]
-	if l.dev, err = strconv.ParseUint(fields[1], 10, 64); err == nil {
-		l.ino, err = strconv.ParseUint(fields[2], 10, 64)
-	}
-	return l, err
-}
-
 // openLayers opens the layers beside the workspace.
-func openLayers(store *sqlvfs.Store, cfg serveConfig) (overlays []*fs.Overlay, err error) {
-	for _, l := range cfg.layers {
-		var only map[string]bool
-		if l.kind == "tree" {
-			if only, err = gitdir.Files(cfg.tracked); err != nil {
-				return nil, fmt.Errorf("read %s: %w", cfg.tracked, err)
-			}
-			only[".git"] = true // a file, or where the git directory is mounted
-		}
-		overlay, err := l.open(store, cfg, only)
+func openLayers(store *sqlvfs.Store, what *control.Serve) (overlays []*fs.Overlay, err error) {
+	for _, l := range what.Layers {
+		overlay, err := openLayer(store, what, &l)
 		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", l.what(), err)
+			return nil, fmt.Errorf("open %s: %w", describe(&l), err)
 		}
 		overlays = append(overlays, overlay)
 	}
 	return overlays, nil
 }
 
-// what is a layer for people.
-func (l *layer) what() string {
-	if l.kind == "mount" {
-		return "the directory of the mount " + l.dir
+// describe is a layer for people.
+func describe(l *control.Layer) string {
+	if l.Kind == control.Other {
+		return "the directory of the mount " + l.Dir
 	}
-	return "the repository of the workspace, " + l.dir
+	return "the repository of the workspace, " + l.Dir
 }
 
-// name is the layer's in the database.
-func (l *layer) name(workspace string) string {
-	switch l.kind {
-	case "git":
+// layerName is a layer's name in the database.
+func layerName(l *control.Layer, workspace string) string {
+	switch l.Kind {
+	case control.Git:
 		return sqlvfs.GitLayer(workspace)
-	case "tree":
+	case control.Tree:
 		return sqlvfs.TreeLayer(workspace)
 	}
-	return sqlvfs.MountLayer(l.dir)
+	return sqlvfs.MountLayer(l.Dir)
 }
 
-// open opens a layer. It may have been replaced since art found it to be what it is taken for.
-func (l *layer) open(store *sqlvfs.Store, cfg serveConfig, only map[string]bool) (*fs.Overlay, error) {
-	host, err := fs.OpenHost(l.dir, append(cfg.layerHide, cfg.db)...)
-	if err == nil && (host.Dir() != l.dir || !host.Is(l.dev, l.ino)) {
+// openLayer opens a layer. It may have been replaced since art found it to be what it is taken for.
+func openLayer(store *sqlvfs.Store, what *control.Serve, l *control.Layer) (*fs.Overlay, error) {
+	host, err := fs.OpenHost(l.Dir, append(slices.Clone(what.LayerHide), store.Path())...)
+	if err == nil && (host.Dir() != l.Dir || !host.Is(l.Dev, l.Ino)) {
 		err = errors.New("another directory has been put in its place")
 	}
 	if err == nil {
-		err = host.ShowOnly(cfg.show...)
+		err = host.ShowOnly(what.Show...)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if only != nil {
-		host.Only(only)
+	if l.Kind == control.Tree {
+		tracked, err := gitdir.Files(what.Tracked)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", what.Tracked, err)
+		}
+		tracked[".git"] = true // a file, or where the git directory is mounted
+		host.Only(tracked)
 	}
-	name := l.name(cfg.name)
-	if err := claim(store, l.dir, name, cfg.adopt); err != nil {
+	name := layerName(l, what.Name)
+	if err := claim(store, l.Dir, name, what.Adopt); err != nil {
 		return nil, err
 	}
 	return fs.NewOverlay(fs.OverlayOptions{
-		Store: store, Base: host, Name: name, Inner: true, Watches: fs.WatchShare() / (1 + len(cfg.layers)), Logf: logf,
+		Store: store, Base: host, Name: name, Inner: true, Watches: fs.WatchShare() / (1 + len(what.Layers)), Logf: logf,
 		Owner: &fs.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())},
 	})
 }
@@ -107,20 +84,14 @@ type received struct {
 }
 
 // receive receives mounts over the control socket.
-func receive(control *os.File, count int) <-chan received {
+func receive(sock *os.File, count int) <-chan received {
 	mounts := make(chan received, count)
 	go func() {
 		for range count {
-			fd, msg, err := libexec.RecvFD(control)
-			m := received{fd: fd}
-			switch {
-			case err != nil:
-				m.err = err
-			case fd < 0 && string(msg) == "no mount":
-			default:
-				if _, err = fmt.Sscanf(string(msg), "mount %d %d", &m.ids.UID, &m.ids.GID); err != nil || fd < 0 {
-					m.err = fmt.Errorf("receive the mount: message %q", msg)
-				}
+			msg, err := control.Receive(sock)
+			m := received{fd: msg.FD, ids: fs.Caller{UID: uint32(msg.UID), GID: uint32(msg.GID)}, err: err}
+			if err == nil && msg.Kind != control.Mount && msg.Kind != control.NoMount {
+				m.err = fmt.Errorf("receive the mount: message %q", msg.Kind)
 			}
 			mounts <- m
 			if m.err != nil {
@@ -164,7 +135,7 @@ func (s *servedLayers) serve(overlays []*fs.Overlay, mounts <-chan received) err
 			continue
 		}
 		overlay.Appear(m.ids)
-		s.ends = append(s.ends, overlay.Keep(fs.Keeping{Whole: keepWhole, Last: keepLast}))
+		s.ends = append(s.ends, overlay.Keep(fs.Keeping{Whole: control.KeepWhole, Last: keepLast}))
 		mfs, err := fs.Serve(m.fd, overlay, logf)
 		if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) {
 			continue // a short session has ended without a look there: it is unmounted (fuse_dev_do_read and fuse_dev_do_write in fs/fuse/dev.c)

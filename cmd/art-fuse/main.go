@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +58,7 @@ func run(args []string, stdout io.Writer) int {
 func dispatch(args []string, stdout io.Writer) error {
 	if len(args) > 0 {
 		if args[0] == "serve" {
-			return serveCommand().ParseAndRun(context.Background(), args[1:])
+			return runServe(args[1:])
 		}
 		if do := commands[args[0]]; do != nil {
 			return do(flags.Find(prog+" "+args[0]), args[1:], stdout)

@@ -3,160 +3,85 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/peterbourgon/ff/v3/ffcli"
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/confine"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/files"
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/identity"
-	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const serveUsage = `usage: art-fuse serve --db FILE [--base DIR --name NAME [--adopt] [--hide FILE]... [--show PATH]... [--layer KIND:DEV:INO:DIR]... [--layer-hide FILE]... [--tracked INDEX]] [--kept BYTES] [--place KIND:PATH]... [--file MODE:PATH]... [--files FD] [--hold PATTERN<tab>WHY]... --control FD
+// What is left of files that the guest has changed in part, and of the hashes of larger ones, may take keepLast at the end
+// of a session: without its hash a large one cannot be read any more once the host has touched it.
+const keepLast = 5 * time.Second
 
-Serve an overlay on a mounted /dev/fuse descriptor that arrives over the
-SOCK_SEQPACKET socket FD. This is how art uses it; see 'art-fuse mount'.
-Of a directory in DIR that holds a PATH, relative to DIR, nothing else is shown.
-Each layer is another directory of the host, with a mount of its own that arrives
-after the first one: git, tree, of which only what INDEX tracks is shown, or mount.
-Each place is a mount point in the tree, file or dir; each file one of the host's,
-rw or overlay, that arrives over the socket of --files. They are gone at the end.
-What fits a PATTERN, a pull from DB is to hold back from now on.
-On SIGUSR1 it prints how many operations of each kind the kernel asked for,
-and how long it polled for requests when none came.
-`
-
-// Of files that the guest has changed in part, those of up to keepWhole bytes are copied into the database, if
-// the settings say nothing else.
-// What is left of that, and of the hashes of larger ones, may take keepLast at the end of a session: without its hash a
-// large one cannot be read any more once the host has touched it.
-const (
-	keepWhole = 16 << 20
-	keepLast  = 5 * time.Second
-)
-
-type serveConfig struct {
-	db, base, name string
-	adopt          bool
-	hide, show     []string
-	layers         []layer
-	layerHide      []string
-	tracked        string
-	control        int
-	kept           int64
-	places         []files.Place
-	files          []files.File
-	sock           int // to the host's side of the files
-	hold           []sqlvfs.Hold
-}
-
-func serveCommand() *ffcli.Command {
-	var cfg serveConfig
-	set := flag.NewFlagSet("art-fuse serve", flag.ContinueOnError)
-	set.StringVar(&cfg.db, "db", "", "")
-	set.StringVar(&cfg.base, "base", "", "")
-	set.StringVar(&cfg.name, "name", "", "")
-	set.BoolVar(&cfg.adopt, "adopt", false, "")
-	set.Func("hide", "", func(path string) error {
-		cfg.hide = append(cfg.hide, path)
-		return nil
-	})
-	set.Func("show", "", func(path string) error {
-		cfg.show = append(cfg.show, path)
-		return nil
-	})
-	set.Func("layer", "", func(text string) error {
-		l, err := parseLayer(text)
-		cfg.layers = append(cfg.layers, l)
-		return err
-	})
-	set.Func("layer-hide", "", func(path string) error {
-		cfg.layerHide = append(cfg.layerHide, path)
-		return nil
-	})
-	set.StringVar(&cfg.tracked, "tracked", "", "")
-	set.Int64Var(&cfg.kept, "kept", keepWhole, "")
-	set.IntVar(&cfg.control, "control", -1, "")
-	set.Func("place", "", func(text string) error {
-		kind, path, err := pathOf(text, "file", "dir")
-		cfg.places = append(cfg.places, files.Place{Path: path, Directory: kind == "dir"})
-		return err
-	})
-	set.Func("file", "", func(text string) error {
-		kind, path, err := pathOf(text, "rw", "overlay")
-		cfg.files = append(cfg.files, files.File{Path: path, Overlay: kind == "overlay"})
-		return err
-	})
-	set.IntVar(&cfg.sock, "files", -1, "")
-	set.Func("hold", "", func(text string) error {
-		p, err := hold.Parse(text)
-		cfg.hold = append(cfg.hold, sqlvfs.Hold{Pattern: p.Text, Why: p.Why})
-		return err
-	})
-	return &ffcli.Command{
-		Name:      "serve",
-		FlagSet:   set,
-		UsageFunc: func(*ffcli.Command) string { return serveUsage },
-		Exec: func(context.Context, []string) error {
-			if cfg.db == "" || cfg.control < 3 {
-				return errors.New("serve needs --db and --control")
-			}
-			return serve(cfg)
-		},
+// runServe serves what art has left it.
+func runServe(args []string) error {
+	if len(args) != 1 {
+		return flags.Fuse.Wrong("serve is for art alone")
 	}
+	what := &control.Serve{}
+	err := control.ReadFile(os.NewFile(control.ServeFD, "serve"), what)
+	if err == nil {
+		err = what.Check()
+	}
+	if err != nil {
+		return fmt.Errorf("read what to serve: %w", err)
+	}
+	return serve(args[0], what)
 }
 
 // serve is the life of an overlay session's server. It ends when the mount does, not by signals: a
 // Ctrl-C meant for the payload must not take the payload's files away.
-func serve(cfg serveConfig) error {
+func serve(db string, what *control.Serve) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	control := os.NewFile(uintptr(cfg.control), "control")
-	unix.CloseOnExec(cfg.control)
+	sock := os.NewFile(control.SocketFD, "control")
+	unix.CloseOnExec(control.SocketFD)
+	if len(what.Files) > 0 {
+		unix.CloseOnExec(control.FilesFD)
+	}
 
 	// Opening the database and waiting for the mount take about as long; do both at once. The stage is
 	// told when it can hide the database's files, and again when it can have the guest's looked at.
-	mounts := receive(control, 1+len(cfg.layers))
-	tell := func(what string) func() {
+	mounts := receive(sock, 1+len(what.Layers))
+	tell := func(kind control.Kind) func() {
 		return func() {
-			if err := libexec.SendFD(control, -1, []byte(what)); err != nil {
+			if err := control.Send(sock, -1, control.Message{Kind: kind}); err != nil {
 				logf("%v", err)
 			}
 		}
 	}
-	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{Create: true, Placed: tell("opened")}, true, cfg.hide, cfg.show)
-	if err == nil && cfg.base != "" {
-		if err = claim(store, cfg.base, cfg.name, cfg.adopt); err != nil {
+	store, overlay, err := openOverlay(db, what.Base, what.Name, sqlvfs.Options{Create: true, Placed: tell(control.Opened)}, true, what.Hide, what.Show)
+	if err == nil {
+		if err = claim(store, what.Base, what.Name, what.Adopt); err != nil {
 			store.Discard()
 		}
 	}
 	if err != nil {
-		refuse(control, err)
+		refuse(sock, err)
 		return reported{err}
 	}
-	layers, err := openLayers(store, cfg)
+	layers, err := openLayers(store, what)
 	if err == nil {
-		err = store.AddHolds(cfg.hold)
+		err = store.AddHolds(holds(what.Hold))
 	}
 	if err == nil {
 		// Also while the mount is made. What arrives over the socket is not subject to it.
-		err = confine.Server(store.Path(), cfg.dirs()...)
+		err = confine.Server(store.Path(), dirs(what)...)
 	}
 	if err != nil {
-		refuse(control, err)
+		refuse(sock, err)
 		store.Discard()
 		return reported{err}
 	}
@@ -166,8 +91,8 @@ func serve(cfg serveConfig) error {
 		return errors.Join(reported{m.err}, store.Discard())
 	}
 	overlay.Appear(m.ids)
-	keep := overlay.Keep(fs.Keeping{Whole: cfg.kept, Last: keepLast})
-	tree, err := cfg.begin(overlay, m.ids)
+	keep := overlay.Keep(fs.Keeping{Whole: int64(what.Kept), Last: keepLast})
+	tree, err := begin(what, overlay, m.ids)
 	var mfs *fs.Mounted
 	if err == nil {
 		mfs, err = fs.Serve(m.fd, tree, logf)
@@ -177,13 +102,13 @@ func serve(cfg serveConfig) error {
 		err = beside.serve(layers, mounts)
 	}
 	if err != nil {
-		refuse(control, err)
+		refuse(sock, err)
 		store.Discard()
 		return reported{err}
 	}
-	tell("ready")()
-	control.Close()
-	log := logSession(store, os.Stdin)
+	tell(control.Ready)()
+	sock.Close()
+	log := logSession(store, what.PID, what.Command, os.Stdin)
 	tellOnSignal(mfs)
 	if err := mfs.Join(context.Background()); err != nil {
 		logf("serve: %v", err)
@@ -199,38 +124,34 @@ func serve(cfg serveConfig) error {
 		logf("%v", err)
 	}
 	if err := store.Close(); err != nil {
-		return fmt.Errorf("commit to %s: %w", cfg.db, err)
+		return fmt.Errorf("commit to %s: %w", db, err)
 	}
-	report(overlay.Broken(), changed)
-	return nil
+	_, err = os.Stdout.Write(control.Marshal(&control.Report{Broken: overlay.Broken(), Changed: changed}))
+	return err
 }
 
 // begin puts what is mounted in the home into the tree.
-func (cfg *serveConfig) begin(overlay *fs.Overlay, as fs.Caller) (fs.FileSystem, error) {
-	if len(cfg.places)+len(cfg.files) == 0 {
+func begin(what *control.Serve, overlay *fs.Overlay, as fs.Caller) (fs.FileSystem, error) {
+	if len(what.Places)+len(what.Files) == 0 {
 		return overlay, nil
 	}
-	return files.Begin(overlay, as, cfg.places, cfg.files, os.NewFile(uintptr(cfg.sock), "files"), logf)
-}
-
-// pathOf takes the kind from a path of the tree that has it in front.
-func pathOf(text string, kinds ...string) (kind, path string, err error) {
-	kind, path, _ = strings.Cut(text, ":")
-	if !slices.Contains(kinds, kind) || !filepath.IsLocal(path) || filepath.Clean(path) != path {
-		err = fmt.Errorf("%q is not %s and a path", text, strings.Join(kinds, " or "))
-	}
-	return kind, path, err
+	return files.Begin(overlay, as, what.Places, what.Files, os.NewFile(control.FilesFD, "files"), logf)
 }
 
 // dirs are the directories of the host that are shown.
-func (cfg *serveConfig) dirs() (dirs []string) {
-	if cfg.base != "" {
-		dirs = append(dirs, cfg.base)
-	}
-	for _, l := range cfg.layers {
-		dirs = append(dirs, l.dir)
+func dirs(what *control.Serve) []string {
+	dirs := []string{what.Base}
+	for _, l := range what.Layers {
+		dirs = append(dirs, l.Dir)
 	}
 	return dirs
+}
+
+func holds(patterns []hold.Pattern) (all []sqlvfs.Hold) {
+	for _, p := range patterns {
+		all = append(all, sqlvfs.Hold{Pattern: p.Text, Why: p.Why})
+	}
+	return all
 }
 
 // claim makes sure that a base is the directory that it was, of the workspace or of a layer.
@@ -241,18 +162,6 @@ func claim(store *sqlvfs.Store, base, name string, adopt bool) error {
 	}
 	defer dir.Close()
 	return identity.Claim(context.Background(), store, dir, base, name, identity.Options{Adopt: adopt, Learn: true})
-}
-
-// report tells art what to say at the end: the files that the host has broken, each followed by NUL,
-// then an empty one, and after it whether anything was changed.
-func report(broken []string, changed bool) {
-	for _, path := range broken {
-		fmt.Printf("%s\x00", path)
-	}
-	fmt.Print("\x00")
-	if changed {
-		fmt.Print("changed")
-	}
 }
 
 // tellOnSignal writes on SIGUSR1, to standard error, what the kernel has asked for so far.
@@ -268,20 +177,16 @@ func tellOnSignal(mfs *fs.Mounted) {
 
 // refuse tells the stage why there will be no file system; the stage tells the user. It stays until
 // the stage has gone, which may only be about to send the mount.
-func refuse(control *os.File, err error) {
-	hint := ""
-	var h cli.Hinted
-	if errors.As(err, &h) {
-		hint = h.Hint()
-	}
-	oneLine := strings.NewReplacer("\n", " ").Replace
-	libexec.SendFD(control, -1, []byte("error\n"+oneLine(err.Error())+"\n"+oneLine(hint)))
+func refuse(sock *os.File, err error) {
+	_ = control.Send(sock, -1, control.Failure(err))
 	for {
-		fd, _, err := libexec.RecvFD(control)
+		m, err := control.Receive(sock)
 		if err != nil {
 			return
 		}
-		unix.Close(fd)
+		if m.FD >= 0 {
+			unix.Close(m.FD)
+		}
 	}
 }
 

@@ -66,19 +66,6 @@ func (p Pattern) By(preset string) Pattern {
 // Valid says whether a pattern can be one that a database was told to remember.
 func (p Pattern) Valid() bool { return Check(p.Text) == nil && checkWhy(p.Why, maxRemembered) == nil }
 
-// String is the pattern in one line, which Parse reads.
-func (p Pattern) String() string { return p.Text + "\t" + p.Why }
-
-// Parse reads what String returns for one that a database is to remember.
-func Parse(line string) (Pattern, error) {
-	text, why, _ := strings.Cut(line, "\t")
-	p := Pattern{text, why}
-	if !p.Valid() {
-		return Pattern{}, fmt.Errorf("%q is not a pattern and a reason", line)
-	}
-	return p, nil
-}
-
 func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }

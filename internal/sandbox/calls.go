@@ -27,7 +27,7 @@ func (p *prepared) filterCalls(o *Options, settings *config.Settings) ([]byte, e
 		// may listen themselves, of which the kernel allows one (has_duplicate_listener in kernel/seccomp.c).
 		s.Notified = !o.Quiet && o.Trace == nil && !slices.Contains(s.Allowed, "namespaces")
 		if s.Notified {
-			p.payload.Telling = string(seccomp.Marshal(seccomp.Notify(s)))
+			p.payload.Notify = seccomp.Marshal(seccomp.Notify(s))
 		}
 		return seccomp.Marshal(seccomp.Program(s)), nil
 	}

@@ -22,7 +22,7 @@ func (p *prepared) hideDatabases(beside <-chan []string, mounts []config.Mount) 
 			continue
 		}
 		if view.Within(path, workspace) {
-			p.hideBase = append(p.hideBase, strings.TrimPrefix(path, workspace))
+			p.hideInWorkspace(strings.TrimPrefix(path, workspace))
 		}
 		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 			p.plan.Hide = append(p.plan.Hide, path+suffix)

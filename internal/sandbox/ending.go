@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/libexec"
@@ -27,20 +28,12 @@ func bySignal(code int) bool {
 // host changed them when only part of them had been copied, and says what is
 // different from the host.
 func (s *session) tellReport() {
-	rest := s.report.String()
-	for {
-		path, more, ok := strings.Cut(rest, "\x00")
-		if !ok {
-			return
-		}
-		rest = more
-		if path == "" {
-			break
-		}
+	report, known := s.fuseReport()
+	for _, path := range report.Broken {
 		cli.Fail("art", fmt.Errorf("read %s: changed on the host after the guest had changed part of it", filepath.Join(s.plan.Workspace, path)))
 	}
-	if rest == "" {
-		return // nothing was changed
+	if !known || !report.Changed {
+		return
 	}
 	if summary, err := s.summary(); err != nil {
 		cli.Fail("art", err)
@@ -49,11 +42,18 @@ func (s *session) tellReport() {
 	}
 }
 
+// fuseReport returns what art-fuse has said at its end, if it has.
+func (s *session) fuseReport() (report control.Report, known bool) {
+	err := control.Unmarshal(s.report.Bytes(), &report)
+	return report, err == nil
+}
+
 // forget leaves nothing behind of a session whose command could not be run: neither the home nor the database that were
 // made for it, if nothing is in there.
 func (s *session) forget() {
 	s.prepared.failed = true
-	if !s.fresh || s.report.String() != "\x00" {
+	report, known := s.fuseReport()
+	if !s.fresh || !known || report.Changed || len(report.Broken) > 0 {
 		return
 	}
 	// Without --force it stays if another session has written to it by now.

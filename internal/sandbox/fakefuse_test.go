@@ -2,10 +2,9 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 	"github.com/jacobsa/fuse/fuseutil"
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/sandbox/stage"
-	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 )
 
 // How the stand-in for art-fuse behaves.
@@ -34,51 +33,55 @@ const (
 // fakeFUSE is art-fuse as far as art knows it: the serve protocol, and a file
 // system that holds one empty directory, the workspace.
 func fakeFUSE(args []string) int {
-	flags := map[string]string{}
-	for i := 1; i+1 < len(args); i += 2 {
-		flags[args[i]] = args[i+1]
+	var what control.Serve
+	err := control.ReadFile(os.NewFile(control.ServeFD, "serve"), &what)
+	if err == nil {
+		err = what.Check()
 	}
-	fd, err := strconv.Atoi(flags["--control"])
-	if err != nil {
+	if err != nil || len(args) != 2 || args[0] != "serve" {
 		panic(err)
 	}
-	control := os.NewFile(uintptr(fd), "control")
+	sock := os.NewFile(control.SocketFD, "control")
 	mode := os.Getenv(behaviour)
 	if mode == ends {
 		return 1
 	}
-	fd, msg, err := libexec.RecvFD(control)
-	if err != nil || !strings.HasPrefix(string(msg), "mount ") || fd < 0 {
+	mount, err := control.Receive(sock)
+	if err != nil || mount.Kind != control.Mount {
 		return 1 // the session ended before it had a mount
 	}
-	if flags["--layer"] != "" {
-		fd, msg, err := libexec.RecvFD(control)
-		if err != nil || (fd < 0) != (string(msg) == stage.NoMount) {
+	for range what.Layers {
+		m, err := control.Receive(sock)
+		if err != nil || m.Kind != control.Mount && m.Kind != control.NoMount {
 			return 1
 		}
 	}
+	say := func(m control.Message) { _ = control.Send(sock, -1, m) }
+	broken := func(what string) {
+		say(control.Failure(cli.WithHint(errors.New(what+": it is broken"), "mend it")))
+	}
 	if mode == refuses {
-		libexec.SendFD(control, -1, []byte("error\nopen the database: it is broken\nmend it"))
+		broken("open the database")
 		return 1
 	}
-	libexec.SendFD(control, -1, []byte(stage.Opened))
+	say(control.Message{Kind: control.Opened})
 	switch mode {
 	case refusesLate:
 		time.Sleep(100 * time.Millisecond)
-		libexec.SendFD(control, -1, []byte("error\nserve: it is broken\nmend it"))
+		broken("serve")
 		return 1
 	case endsLate:
 		time.Sleep(100 * time.Millisecond)
 		return 1
 	}
-	root := &oneDirectory{name: flags["--name"], entered: make(chan struct{})}
+	root := &oneDirectory{name: what.Name, entered: make(chan struct{})}
 	server := fuseutil.NewFileSystemServer(root)
-	mfs, err := fuse.Mount(fmt.Sprintf("/dev/fd/%d", fd), server, &fuse.MountConfig{})
+	mfs, err := fuse.Mount(fmt.Sprintf("/dev/fd/%d", mount.FD), server, &fuse.MountConfig{})
 	if err != nil {
 		panic(err)
 	}
-	libexec.SendFD(control, -1, []byte(stage.Ready))
-	control.Close()
+	say(control.Message{Kind: control.Ready})
+	sock.Close()
 	if mode == dies || mode == leaves {
 		<-root.entered // on a busy machine, the guest takes long to come
 		time.Sleep(300 * time.Millisecond)

@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/internal/hint"
-	"github.com/riverlytech/art/internal/sandbox/stage"
-	"github.com/riverlytech/art/libexec"
 )
 
 // lockWait is how long to wait for other sessions that start at the same time.
@@ -69,7 +68,8 @@ func (s *session) fallBack(why error) error {
 		return fail(err)
 	}
 	defer unix.Close(fd)
-	if err := libexec.SendFD(s.control, fd, stage.Mounted(s.hostIDs())); err != nil {
+	uid, gid := s.hostIDs()
+	if err := control.Send(s.control, fd, control.Message{Kind: control.Mount, UID: uid, GID: gid}); err != nil {
 		s.dropHandover()
 		return fmt.Errorf("start art-fuse: it ended: %w", err)
 	}

@@ -51,7 +51,7 @@ func (p *prepared) addMounts(o *Options, root *os.File, mounts []config.Mount) e
 		}
 		p.plan.View.Binds = append(p.plan.View.Binds, bind)
 		if in != "" {
-			p.places = append(p.places, files.Place{Path: in, Directory: st.Mode&unix.S_IFMT == unix.S_IFDIR})
+			p.serve.Places = append(p.serve.Places, files.Place{Path: in, Directory: st.Mode&unix.S_IFMT == unix.S_IFDIR})
 		}
 	}
 	return nil
@@ -77,9 +77,9 @@ func (p *prepared) inTree(guest string, before []config.Mount) string {
 	switch {
 	case p.plan.Database == "" || covered:
 	case v.HostPath != "" && view.Within(guest, v.HostPath):
-		return p.name + guest[len(v.HostPath):]
+		return p.serve.Name + guest[len(v.HostPath):]
 	case view.Within(guest, v.Workspace):
-		return p.name + guest[len(v.Workspace):]
+		return p.serve.Name + guest[len(v.Workspace):]
 	case view.Within(guest, view.Home) && p.home == nil:
 		return guest[len(view.Home)+1:]
 	}
@@ -139,28 +139,6 @@ func (p *prepared) addFile(m *config.Mount, in string) error {
 }
 
 var errInWorkspace = errors.New("it lies in the workspace, which is an overlay already")
-
-// fileArgs are the arguments of art-fuse for all that. Its descriptor of the socket is fd.
-func (p *prepared) fileArgs(fd string) (args []string) {
-	for _, place := range p.places {
-		kind := "file"
-		if place.Directory {
-			kind = "dir"
-		}
-		args = append(args, "--place", kind+":"+place.Path)
-	}
-	for _, f := range p.files {
-		mode := "rw"
-		if f.Overlay {
-			mode = "overlay"
-		}
-		args = append(args, "--file", mode+":"+f.Path)
-	}
-	if len(p.files) > 0 {
-		args = append(args, "--files", fd)
-	}
-	return args
-}
 
 // serveFiles begins to serve the host's side of the files, and returns art-fuse's end of the socket; nil without files.
 func (s *session) serveFiles() (*os.File, error) {

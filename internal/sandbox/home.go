@@ -15,7 +15,7 @@ import (
 // openHome opens the home that is asked for, and finds what the workspace is called there: what a program has there of
 // another workspace, which it knows by its path, is not this one's. Who gives a name has it.
 func (p *prepared) openHome(o *Options, name string) (err error) {
-	p.place = p.name
+	p.place = p.serve.Name
 	if name == "" {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (p *prepared) openHome(o *Options, name string) (err error) {
 		}
 	})
 	if o.Name == "" {
-		p.place, err = p.home.NameOf(view.Resolve(p.plan.Workspace), p.name)
+		p.place, err = p.home.NameOf(view.Resolve(p.plan.Workspace), p.serve.Name)
 	}
 	return err
 }

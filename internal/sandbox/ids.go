@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/sandbox/idmap"
-	"github.com/riverlytech/art/internal/sandbox/stage"
-	"github.com/riverlytech/art/libexec"
 )
 
 // mappings are the ids of the stage: the caller's, with which it looks at the host, and beside root's an
@@ -71,13 +70,13 @@ func (s *session) mappable() bool {
 // mapIDs has a tree of the stage's show root's files as the guest's, which takes the rights that the
 // caller has over the file system.
 func (s *session) mapIDs(tree int) {
-	answer := stage.Mapped
+	answer := control.Message{Kind: control.MappedIDs}
 	if err := s.ids.Apply(tree); err != nil {
-		answer = err.Error()
+		answer = control.Failure(err)
 	}
 	unix.Close(tree)
 	// If the stage has gone, it has said why.
-	_ = libexec.SendFD(s.link, -1, []byte(answer))
+	_ = control.Send(s.link, -1, answer)
 }
 
 func (s *session) closeIDs() {

@@ -11,32 +11,26 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/private"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/view"
-	"github.com/riverlytech/art/libexec"
 )
 
 // The database may lie over more directories of the host than the workspace. Each of these layers has a mount of FUSE of
 // its own, which the view binds where the guest is to see it.
 
-// layer is one of them.
-type layer struct {
-	kind string // git, tree: the repository's (repository.go); mount: a mount of mode overlay
-	gitdir.Place
-}
-
 // addLayer adds a layer, and returns what the view knows its mount by. The same directory is the same tree, wherever
 // it shows.
-func (p *prepared) addLayer(kind string, place gitdir.Place) (source string) {
-	l := layer{kind, place}
-	i := slices.Index(p.layers, l)
+func (p *prepared) addLayer(kind control.LayerKind, place gitdir.Place) (source string) {
+	l := control.Layer{Kind: kind, Dev: place.Dev, Ino: place.Ino, Dir: place.Path}
+	i := slices.Index(p.serve.Layers, l)
 	if i < 0 {
-		i = len(p.layers)
-		p.layers = append(p.layers, l)
+		i = len(p.serve.Layers)
+		p.serve.Layers = append(p.serve.Layers, l)
 		p.plan.Layers++
 	}
 	return p.plan.Layer(i)
@@ -66,9 +60,9 @@ func (p *prepared) addOverlay(m *config.Mount, st *unix.Stat_t, mounts []config.
 	if err != nil {
 		return "", err
 	}
-	p.layerHide = append(p.layerHide, hidden...)
-	p.layerHide = append(p.layerHide, privateIn(m.Host, p.plan.View.PersonalDirs, mounts)...)
-	return p.addLayer("mount", gitdir.Place{Path: m.Host, Dev: st.Dev, Ino: st.Ino}), nil
+	p.serve.LayerHide = append(p.serve.LayerHide, hidden...)
+	p.serve.LayerHide = append(p.serve.LayerHide, privateIn(m.Host, p.plan.View.PersonalDirs, mounts)...)
+	return p.addLayer(control.Other, gitdir.Place{Path: m.Host, Dev: st.Dev, Ino: st.Ino}), nil
 }
 
 // privateIn returns what of the homes' private files lies in a directory, whether it is there or not, but for those of which
@@ -86,28 +80,12 @@ func privateIn(dir string, homes []string, mounts []config.Mount) (paths []strin
 	return paths
 }
 
-// layerArgs are the arguments of art-fuse for the layers.
-func (p *prepared) layerArgs() (args []string) {
-	for _, l := range p.layers {
-		args = append(args, "--layer", fmt.Sprintf("%s:%d:%d:%s", l.kind, l.Dev, l.Ino, l.Path))
-	}
-	if len(p.layers) > 0 {
-		for _, path := range slices.Concat(p.plan.Hide, p.layerHide) {
-			args = append(args, "--layer-hide", path)
-		}
-	}
-	if p.within() {
-		args = append(args, "--tracked", p.repository.Index())
-	}
-	return args
-}
-
 // requireLayers refuses a session that cannot have more than one mount of FUSE. It goes without the repository's layers,
 // but not without a mount that was asked for.
 func (s *session) requireLayers(why error) error {
-	for _, l := range s.layers {
-		if l.kind == "mount" {
-			return cli.WithHint(fmt.Errorf("mount %s as an overlay: FUSE cannot be mounted in a user namespace: %w", l.Path, why),
+	for _, l := range s.serve.Layers {
+		if l.Kind == control.Other {
+			return cli.WithHint(fmt.Errorf("mount %s as an overlay: FUSE cannot be mounted in a user namespace: %w", l.Dir, why),
 				hint.Host{}.FUSE(true))
 		}
 	}
@@ -116,14 +94,14 @@ func (s *session) requireLayers(why error) error {
 
 // dropLayers has art-fuse serve the home alone: fusermount3 has mounted nothing else.
 func (s *session) dropLayers() error {
-	for range s.layers {
-		if err := libexec.SendFD(s.control, -1, []byte(stage.NoMount)); err != nil {
+	for range s.serve.Layers {
+		if err := control.Send(s.control, -1, control.Message{Kind: control.NoMount}); err != nil {
 			return fmt.Errorf("start art-fuse: it ended: %w", err)
 		}
 	}
-	if len(s.layers) > 0 && !s.quiet {
+	if len(s.serve.Layers) > 0 && !s.quiet {
 		fmt.Fprintln(os.Stderr, "art: git does not find its directory in this session, since FUSE cannot be mounted in a user namespace (see art doctor)")
 	}
-	s.layers, s.plan.Layers, s.plan.View.Layers = nil, 0, nil
+	s.serve.Layers, s.plan.Layers, s.plan.View.Layers = nil, 0, nil
 	return nil
 }

@@ -3,10 +3,8 @@
 // payload's exit code.
 //
 //	view     what the guest sees, as arguments of bubblewrap
-//	seccomp  the system calls that the guest may not make
 //	stage    what runs with privilege in the session's own namespace
 //	stub     the first program in the guest
-//	wire     how these get what they need
 package sandbox
 
 import "github.com/riverlytech/art/internal/config"

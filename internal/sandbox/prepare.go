@@ -13,9 +13,9 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/gitdir"
-	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/home"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
@@ -27,26 +27,19 @@ import (
 type prepared struct {
 	plan    stage.Plan
 	payload stub.Payload
+	serve   control.Serve
 	filter  []byte // of system calls, as bubblewrap reads it
-	name    string // the workspace's, in the database
-	place   string // what it is called in the guest's home
+	place   string // what the workspace is called in the guest's home
 	// repository is the workspace's git directory, if that lies outside of it and is shown.
 	repository *gitdir.Dir
-	layers     []layer  // what the database lies over beside the workspace
-	layerHide  []string // what these do not show of the host's
-	places     []files.Place
 	files      []homeFile
 	lent       []homeFile       // those in a home that is in memory, which is not there yet
 	plainHome  *files.Directory // the home if that is a plain directory and holds any; else nil
-	adopt      bool             // it may have been another directory until now
-	// hideBase are the paths in the workspace that an overlay does not show of the host's.
-	hideBase []string
-	hold     []hold.Pattern // what pull is to hold back, as the preset says
-	limits   map[string]config.Limit
-	secrets  []string // that a trace keeps to itself
-	release  func()   // ends the protection of the configuration, and the use of the home
-	failed   bool     // there will be no session
-	home     *home.Home
+	limits     map[string]config.Limit
+	secrets    []string // that a trace keeps to itself
+	release    func()   // ends the protection of the configuration, and the use of the home
+	failed     bool     // there will be no session
+	home       *home.Home
 }
 
 func prepare(o *Options) (_ *prepared, err error) {
@@ -68,10 +61,11 @@ func prepare(o *Options) (_ *prepared, err error) {
 	}
 	p.limits, p.plan.Memory, p.plan.Counted = settings.Limits, settings.Limits["memory"].Value, counted(settings.Limits)
 	workspace := settings.Workspace.Value
-	if p.name, err = workspaceName(o.Name, workspace); err != nil {
+	if p.serve.Name, err = workspaceName(o.Name, workspace); err != nil {
 		return nil, err
 	}
-	p.adopt, p.hold = o.Adopt, o.hold()
+	p.serve.Base, p.serve.Adopt, p.serve.Hold = workspace, o.Adopt, o.hold()
+	p.serve.Show = config.GuestFiles
 	p.plan.Workspace = workspace
 	if err := p.openHome(o, settings.Home.Value); err != nil {
 		return nil, err
@@ -117,7 +111,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	v := &p.plan.View
 	*v = view.View{
 		UID: account.uid, GID: account.gid,
-		Workspace: guest, WorkspaceHost: workspace, Name: p.name,
+		Workspace: guest, WorkspaceHost: workspace, Name: p.serve.Name,
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
 		PersonalDirs: account.homes,
 		Network:      settings.Network.Value == "host",
@@ -333,17 +327,23 @@ func (p *prepared) hide(paths []string, mounts []config.Mount) error {
 		}
 		if p.plan.Database != "" && view.Within(abs, workspace) {
 			inside := strings.TrimPrefix(abs, workspace)
-			p.hideBase = append(p.hideBase, inside)
+			p.hideInWorkspace(inside)
 			p.plan.HideHome = append(p.plan.HideHome, p.place+inside)
 		}
 		// A link too, in whose place the host may put something else.
 		if p.plan.Database != "" && named != abs && view.Within(named, workspace) {
-			p.hideBase = append(p.hideBase, strings.TrimPrefix(named, workspace))
+			p.hideInWorkspace(strings.TrimPrefix(named, workspace))
 		}
 		// Also then: a bind may show the path at another place.
 		p.plan.Hide = append(p.plan.Hide, abs)
 	}
 	return nil
+}
+
+// hideInWorkspace has art-fuse not show a path in the workspace. What the stage mounts over it to hide it goes away when
+// the host replaces what is there (d_invalidate in fs/dcache.c).
+func (p *prepared) hideInWorkspace(path string) {
+	p.serve.Hide = append(p.serve.Hide, filepath.Join(p.plan.Workspace, path))
 }
 
 // stagingDir returns a directory for the stage to mount over: one that the guest

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/syscalls"
 )
@@ -165,15 +166,15 @@ func (r *refusals) summary() string {
 }
 
 // listening is called when the filter in the guest asks.
-func (s *session) listening(m message) error {
-	if s.refusals != nil || m.fd < 0 {
-		if m.fd >= 0 {
-			unix.Close(m.fd)
+func (s *session) listening(m control.Received) error {
+	if s.refusals != nil || m.FD < 0 {
+		if m.FD >= 0 {
+			unix.Close(m.FD)
 		}
 		return errors.New("listen for refused calls: nobody asks")
 	}
 	s.refusals = &refusals{terminal: s.streams.Terminal != nil}
-	return s.refusals.listen(m.fd)
+	return s.refusals.listen(m.FD)
 }
 
 // tellRefusals sums up what the guest was refused.

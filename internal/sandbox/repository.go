@@ -7,6 +7,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
@@ -75,9 +76,9 @@ func (p *prepared) addRepository() {
 	case p.plan.Database == "":
 		v.Layers = []view.Mount{{Source: p.source(dir.Common.Path), Guest: dir.Common.Path, ReadOnly: true}}
 	default:
-		v.Layers = append(v.Layers, view.Mount{Source: p.addLayer("git", dir.Common), Guest: dir.Common.Path})
+		v.Layers = append(v.Layers, view.Mount{Source: p.addLayer(control.Git, dir.Common), Guest: dir.Common.Path})
 		if p.within() {
-			v.Layers = append(v.Layers, view.Mount{Source: p.addLayer("tree", dir.Root), Guest: dir.Root.Path})
+			v.Layers = append(v.Layers, view.Mount{Source: p.addLayer(control.Tree, dir.Root), Guest: dir.Root.Path})
 		}
 	}
 }

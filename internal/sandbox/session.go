@@ -2,20 +2,18 @@ package sandbox
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cgroup"
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/sandbox/idmap"
 	"github.com/riverlytech/art/internal/sandbox/stage"
-	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/terminal"
 	"github.com/riverlytech/art/libexec"
 )
@@ -49,7 +47,7 @@ type session struct {
 	report    bytes.Buffer // what art-fuse has written by its end
 	hostFiles *files.Host  // the host's side of single files; nil without
 	lentHome  *os.File     // the home that is in memory, if art has files for it
-	log       *logged      // what it writes into the log of sessions; nil without one
+	log       *os.File     // where its exit code goes, for the log of sessions; nil without one
 
 	quiet      bool
 	known      bool       // the database is the one that is kept for the workspace
@@ -62,7 +60,7 @@ type session struct {
 	stageDone  <-chan error
 	stageError error // how it ended
 	link       *os.File
-	messages   <-chan message
+	messages   <-chan control.Received
 	status     chan []byte
 	diagnosis  diagnosis
 	handover   *handover // the fallback's mount, until the stage has it
@@ -283,32 +281,30 @@ func (s *session) closeControl() {
 }
 
 // handle acts on a message of the stage or the stub.
-func (s *session) handle(m message) {
-	kind, rest, _ := strings.Cut(m.text, "\n")
-	switch kind {
-	case stage.TakenOver:
+func (s *session) handle(m control.Received) {
+	switch m.Kind {
+	case control.TakenOver:
 		s.dropHandover()
-	case stage.Map:
-		s.mapIDs(m.fd)
-	case stage.Home:
-		s.lentHome = os.NewFile(uintptr(m.fd), "home")
-	case stage.Leaving:
+	case control.MapIDs:
+		s.mapIDs(m.FD)
+	case control.Home:
+		s.lentHome = os.NewFile(uintptr(m.FD), "home")
+	case control.Leaving:
 		s.require(s.fillHome())
-		if rest != stage.Ready {
+		if !m.Ready {
 			s.attend()
 		}
-	case stage.Refused:
-		s.retry(errors.New(rest))
-	case stage.Failed:
-		what, hint, _ := strings.Cut(rest, "\n")
-		s.fail(cli.WithHint(errors.New(what), hint))
-	case stub.Started:
+	case control.Refused:
+		s.retry(m.Err())
+	case control.Failed:
+		s.fail(m.Err())
+	case control.Started:
 		s.require(s.started(m))
-	case stub.Running:
+	case control.Running:
 		s.require(s.running(m))
-	case stub.Stopped:
+	case control.Stopped:
 		s.guestStopped()
-	case stub.Listening:
+	case control.Listening:
 		s.require(s.listening(m))
 	}
 }
@@ -326,9 +322,9 @@ func (s *session) attend() {
 	if s.control == nil {
 		return // there is none
 	}
-	go func(control *os.File, heard chan<- error) {
-		defer control.Close()
-		heard <- stage.Await(control, stage.Ready)
+	go func(sock *os.File, heard chan<- error) {
+		defer sock.Close()
+		heard <- control.Await(sock, control.Ready)
 	}(s.control, s.served)
 	s.control, s.attending = nil, true
 }
@@ -353,20 +349,20 @@ func (s *session) retry(why error) {
 
 // started is called when the guest waits for its streams to be set up. On a terminal it does not wait, and is not the
 // payload yet.
-func (s *session) started(m message) error {
+func (s *session) started(m control.Received) error {
 	s.closeControl()
-	if err := s.adoptGuest(m.pid); err != nil {
+	if err := s.adoptGuest(m.PID); err != nil {
 		return err
 	}
 	if s.fuseError != nil {
 		s.fuseEnded(s.fuseError)
 	}
-	if m.fd >= 0 {
+	if m.FD >= 0 {
 		// Not to block, so that it can be closed while it is being read.
-		if err := unix.SetNonblock(m.fd, true); err != nil {
+		if err := unix.SetNonblock(m.FD, true); err != nil {
 			return fmt.Errorf("set up the terminal: %w", err)
 		}
-		s.master = os.NewFile(uintptr(m.fd), "terminal")
+		s.master = os.NewFile(uintptr(m.FD), "terminal")
 		if err := s.streams.Terminal.Imprint(s.master); err != nil {
 			return err
 		}
@@ -378,22 +374,22 @@ func (s *session) started(m message) error {
 	hungUp := s.hungUp
 	s.streams.Start(s.master, func() { close(hungUp) })
 	if s.master != nil {
-		s.shell = m.pid
+		s.shell = m.PID
 		return nil
 	}
-	return s.letGo(m.pid)
+	return s.letGo(m.PID)
 }
 
 // running is called when the payload on a terminal, whose parent the stub is, waits to begin.
-func (s *session) running(m message) error {
+func (s *session) running(m control.Received) error {
 	if s.job {
 		return nil
 	}
 	s.job = true
-	if err := s.adoptGuest(m.pid); err != nil {
+	if err := s.adoptGuest(m.PID); err != nil {
 		return err
 	}
-	return s.letGo(m.pid)
+	return s.letGo(m.PID)
 }
 
 // adoptGuest makes the process pid the one that signals are for.
@@ -413,7 +409,7 @@ func (s *session) letGo(pid int) error {
 	if err := s.limitGuest(pid); err != nil {
 		return err
 	}
-	return libexec.SendFD(s.link, -1, []byte(stub.Go))
+	return control.Send(s.link, -1, control.Message{Kind: control.Go})
 }
 
 // hangup ends the session whose terminal is gone, as a terminal's end does: the

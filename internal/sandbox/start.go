@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/libexec"
@@ -24,36 +22,25 @@ import (
 // startFUSE starts art-fuse with its end of the control socket.
 func (s *session) startFUSE() error {
 	defer s.closeServer()
-	args := []string{"serve", "--db", s.plan.Database, "--base", s.plan.Workspace, "--name", s.name, "--control", "3"}
-	if s.adopt {
-		args = append(args, "--adopt")
-	}
-	// What the stage mounts over a path to hide it goes away when the host replaces what is there
-	// (d_invalidate in fs/dcache.c), so the server must not show the host's in the first place.
-	for _, path := range s.hideBase {
-		args = append(args, "--hide", filepath.Join(s.plan.Workspace, path))
-	}
-	for _, path := range config.GuestFiles {
-		args = append(args, "--show", path)
-	}
-	if kept, ok := s.limits["kept"]; ok {
-		args = append(args, "--kept", strconv.FormatUint(kept.Value, 10))
-	}
-	for _, p := range s.hold {
-		args = append(args, "--hold", p.String())
-	}
-	args = append(append(args, s.layerArgs()...), s.fileArgs("4")...)
-	cmd, err := libexec.Command("art-fuse", args...)
+	cmd, err := libexec.Command("art-fuse", "serve", s.plan.Database)
 	if err != nil {
 		return err
 	}
-	stdin, err := s.beginLog()
+	document, err := memoryFile("serve")
+	if err == nil {
+		defer document.Close()
+		_, err = document.WriteAt(s.serveDocument(), 0) // which art-fuse reads from the beginning
+	}
+	var stdin *os.File
+	if err == nil {
+		stdin, s.log, err = os.Pipe()
+	}
 	if err != nil {
 		return fmt.Errorf("start art-fuse: %w", unwrapped(err))
 	}
 	defer stdin.Close()
 	cmd.Stdin = stdin
-	cmd.ExtraFiles = []*os.File{s.server}
+	cmd.ExtraFiles = []*os.File{s.server, document}
 	sock, err := s.serveFiles()
 	if err != nil {
 		return fmt.Errorf("start art-fuse: %w", err)
@@ -73,6 +60,25 @@ func (s *session) startFUSE() error {
 	s.fuseDone = done
 	go func() { done <- cmd.Wait() }()
 	return s.limitDatabase(cmd.Process.Pid)
+}
+
+// serveDocument completes what art-fuse is told.
+func (s *session) serveDocument() []byte {
+	v := &s.serve
+	if v.Kept = control.KeepWhole; s.limits["kept"].Origin != "" {
+		v.Kept = s.limits["kept"].Value
+	}
+	if len(v.Layers) > 0 {
+		v.LayerHide = slices.Concat(s.plan.Hide, v.LayerHide)
+	}
+	if s.within() {
+		v.Tracked = s.repository.Index()
+	}
+	for _, f := range s.files {
+		v.Files = append(v.Files, f.File)
+	}
+	v.PID, v.Command = os.Getpid(), logged(s.payload.Command)
+	return control.Marshal(v)
 }
 
 // starting is a stage that has not been briefed yet.
@@ -155,7 +161,7 @@ func (s *session) brief() error {
 			return fmt.Errorf("start the sandbox: %w", unwrapped(err))
 		}
 	}
-	if _, err := st.plan.Write(s.plan.Marshal()); err != nil {
+	if _, err := st.plan.Write(control.Marshal(&s.plan)); err != nil {
 		return fmt.Errorf("start the sandbox: %w", unwrapped(err))
 	}
 	return nil
@@ -223,7 +229,7 @@ func (s *session) stageFiles(st *starting) (files []*os.File, err error) {
 	add(s.newLink())
 	add(s.newStatus())
 	add(os.Open("/proc/self/exe"))
-	add(st.memory("payload", func() []byte { return s.payload.Marshal() }))
+	add(st.memory("payload", func() []byte { return control.Marshal(&s.payload) }))
 	add(st.memory("filter", func() []byte { return s.filter }))
 	if s.traceLog != nil {
 		// In memory: a command line or an environment could be read by others.
@@ -241,11 +247,10 @@ func (s *session) stageFiles(st *starting) (files []*os.File, err error) {
 
 // memory returns an empty file in memory for the stage, which data fills when it is briefed.
 func (st *starting) memory(name string, data func() []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	f, err := memoryFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("make a file in memory: %w", err)
+		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), name)
 	own, err := duplicate(f)
 	if err != nil {
 		f.Close()
@@ -253,6 +258,14 @@ func (st *starting) memory(name string, data func() []byte) (*os.File, error) {
 	}
 	st.files[own] = data
 	return f, nil
+}
+
+func memoryFile(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make a file in memory: %w", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // traceFiles are the tracer's, after all others.
@@ -301,26 +314,16 @@ func (s *session) newLink() (*os.File, error) {
 	return theirs, nil
 }
 
-// message is one datagram from the stage or the stub.
-type message struct {
-	text string
-	fd   int // the terminal's master, or -1
-	pid  int
-}
-
-// receive returns the messages that come over link, up to its end.
-func receive(link *os.File) <-chan message {
-	messages := make(chan message, 4)
+// receive returns the messages that come over link, up to its end: that of the last process that holds the other side, or a
+// message that is none.
+func receive(link *os.File) <-chan control.Received {
+	messages := make(chan control.Received, 4)
 	go func() {
 		defer close(messages)
 		for {
-			fd, text, sender, err := libexec.RecvFrom(link)
+			m, err := control.Receive(link)
 			if err != nil {
-				return // the end of the last process that held the other side
-			}
-			m := message{text: string(text), fd: fd}
-			if sender != nil {
-				m.pid = int(sender.Pid)
+				return
 			}
 			messages <- m
 		}

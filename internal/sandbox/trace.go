@@ -20,7 +20,7 @@ import (
 // tracing is what a session with a trace needs.
 type tracing struct {
 	log     *os.File
-	filter  string   // the calls, as the stub loads it
+	filter  []byte   // the calls, as the stub loads it
 	command []string // art-trace, up to what it runs
 }
 
@@ -48,7 +48,7 @@ func openTrace(o *Options) (*tracing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read --trace-syscalls: %w", err)
 	}
-	tr := &tracing{log: os.Stderr, filter: string(seccomp.Marshal(program))}
+	tr := &tracing{log: os.Stderr, filter: seccomp.Marshal(program)}
 	if t.Log != "" {
 		if tr.log, err = openLog(t.Log, o.Workspace); err != nil {
 			return nil, fmt.Errorf("open the trace's log %s: %w", t.Log, unwrapped(err))

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/internal/control"
 )
 
 // ids are the guest's in the stage's user namespace.
@@ -20,12 +20,12 @@ func (p *Plan) ids() (uid, gid int) {
 
 // mapIDs has art show root's files in a tree as the guest's.
 func (h *handles) mapIDs(tree int) error {
-	if err := libexec.SendFD(h.link, tree, []byte(Map)); err != nil {
+	if err := control.Send(h.link, tree, control.Message{Kind: control.MapIDs}); err != nil {
 		return err
 	}
-	_, answer, err := libexec.RecvFD(h.link)
-	if err == nil && string(answer) != Mapped {
-		err = fmt.Errorf("map ids: %s", answer)
+	answer, err := control.Receive(h.link)
+	if err == nil && answer.Kind != control.MappedIDs {
+		err = fmt.Errorf("map ids: %w", answer.Err())
 	}
 	return err
 }

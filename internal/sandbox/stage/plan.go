@@ -8,12 +8,10 @@ package stage
 
 import (
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/sandbox/view"
-	"github.com/riverlytech/art/internal/sandbox/wire"
 )
 
 // Name as the zeroth argument makes art the stage.
@@ -88,83 +86,6 @@ type Plan struct {
 	// Command is the program to end as: bubblewrap's path, after the tracer's and its
 	// arguments if there is one.
 	Command []string
-}
-
-// Marshal returns the plan as bytes.
-func (p *Plan) Marshal() []byte {
-	v := &p.View
-	single := []string{
-		p.Staging, p.FUSE, p.Workspace, p.Database, p.Passwd, p.Group, p.GitConfig, v.GitConfig,
-		strconv.Itoa(v.UID), strconv.Itoa(v.GID), v.Workspace, v.HomeSource, v.HomeDir, v.WorkspaceSource, v.WorkspaceHost, v.HostPath, v.Name,
-		v.Passwd, v.Group, strconv.FormatBool(v.CallerIsRoot), strconv.FormatBool(v.Network), strconv.FormatBool(v.Traced), strconv.FormatBool(v.Nests),
-		strconv.FormatUint(p.Memory, 10), strconv.FormatBool(p.Counted),
-		strconv.FormatBool(p.Drop), p.DotArt, strconv.Itoa(p.Layers), strconv.FormatBool(p.SendHome),
-	}
-	return wire.Marshal(single, p.Sources, p.Hide, p.HideHome, p.Command, v.PersonalDirs, v.Programs, marshalMounts(v.Binds), marshalMounts(v.Layers), marshalSeen(v.Seen), marshalSettings(p.Settings))
-}
-
-func unmarshal(data []byte) (*Plan, error) {
-	var p Plan
-	v := &p.View
-	var single, binds, layers, seen, settings []string
-	if err := wire.Unmarshal(data, &single, &p.Sources, &p.Hide, &p.HideHome, &p.Command, &v.PersonalDirs, &v.Programs, &binds, &layers, &seen, &settings); err != nil {
-		return nil, err
-	}
-	var uid, gid, root, network, traced, nests, memory, counted, drop, mounts, send string
-	for i, field := range []*string{
-		&p.Staging, &p.FUSE, &p.Workspace, &p.Database, &p.Passwd, &p.Group, &p.GitConfig, &v.GitConfig,
-		&uid, &gid, &v.Workspace, &v.HomeSource, &v.HomeDir, &v.WorkspaceSource, &v.WorkspaceHost, &v.HostPath, &v.Name,
-		&v.Passwd, &v.Group, &root, &network, &traced, &nests,
-		&memory, &counted, &drop, &p.DotArt, &mounts, &send,
-	} {
-		*field = single[i]
-	}
-	var err error
-	if v.UID, err = strconv.Atoi(uid); err != nil {
-		return nil, err
-	}
-	if v.GID, err = strconv.Atoi(gid); err != nil {
-		return nil, err
-	}
-	if p.Memory, err = strconv.ParseUint(memory, 10, 64); err != nil {
-		return nil, err
-	}
-	p.Counted, p.Drop, p.SendHome = counted == "true", drop == "true", send == "true"
-	v.CallerIsRoot, v.Network, v.Traced, v.Nests = root == "true", network == "true", traced == "true", nests == "true"
-	if p.Layers, err = strconv.Atoi(mounts); err != nil {
-		return nil, err
-	}
-	v.Binds, v.Layers, v.Seen = unmarshalMounts(binds), unmarshalMounts(layers), unmarshalSeen(seen)
-	p.Settings, err = unmarshalSettings(settings)
-	return &p, err
-}
-
-func marshalMounts(mounts []view.Mount) (list []string) {
-	for _, m := range mounts {
-		list = append(list, m.Source, m.Guest, strconv.FormatBool(m.ReadOnly))
-	}
-	return list
-}
-
-func unmarshalMounts(list []string) (mounts []view.Mount) {
-	for m := range slices.Chunk(list, 3) {
-		mounts = append(mounts, view.Mount{Source: m[0], Guest: m[1], ReadOnly: m[2] == "true"})
-	}
-	return mounts
-}
-
-func marshalSeen(seen []view.Seen) (list []string) {
-	for _, s := range seen {
-		list = append(list, s.Path, s.Text)
-	}
-	return list
-}
-
-func unmarshalSeen(list []string) (seen []view.Seen) {
-	for s := range slices.Chunk(list, 2) {
-		seen = append(seen, view.Seen{Path: s[0], Text: s[1]})
-	}
-	return seen
 }
 
 // Layer returns the path in the stage's namespace of a FUSE mount beside the home's.

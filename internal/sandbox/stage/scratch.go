@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/internal/control"
 )
 
 // scratch is the one file system in memory whose directories the guest gets as /tmp, /var/tmp and /dev/shm, and in
@@ -71,5 +71,5 @@ func (h *handles) sendHome() error {
 		return err
 	}
 	defer unix.Close(fd)
-	return libexec.SendFD(h.link, fd, []byte(Home))
+	return control.Send(h.link, fd, control.Message{Kind: control.Home})
 }

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -60,26 +57,4 @@ func copySettings(path string, f *config.File) error {
 		return err
 	}
 	return os.Chtimes(path, f.Modified, f.Modified)
-}
-
-func marshalSettings(files []config.File) (list []string) {
-	for _, f := range files {
-		list = append(list, f.Path, string(f.Text), strconv.FormatUint(uint64(f.Mode), 8), strconv.FormatInt(f.Modified.UnixNano(), 10))
-	}
-	return list
-}
-
-func unmarshalSettings(list []string) (files []config.File, err error) {
-	for f := range slices.Chunk(list, 4) {
-		mode, err := strconv.ParseUint(f[2], 8, 32)
-		if err != nil {
-			return nil, err
-		}
-		modified, err := strconv.ParseInt(f[3], 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, config.File{Path: f[0], Text: []byte(f[1]), Mode: os.FileMode(mode), Modified: time.Unix(0, modified)})
-	}
-	return files, nil
 }

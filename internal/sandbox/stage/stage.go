@@ -6,34 +6,14 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/libexec"
-)
-
-// Messages of the stage over the link. An error is "error\nwhat failed: why\nhint".
-const (
-	// TakenOver says that the host may unmount what it mounted for the session.
-	TakenOver = "taken over"
-	// Leaving says that the stage becomes bubblewrap. Unless Ready stands on the next
-	// line, that is still to come, and art's to hear.
-	Leaving = "leaving"
-	// Refused says that the kernel does not let the stage mount FUSE; what
-	// follows on the next line is why. The stage then ends.
-	Refused = "refused"
-	// Map comes with a tree of mounts, in which art is to show root's files as the guest's. Art answers
-	// with Mapped, or with why it could not.
-	Map    = "map"
-	Mapped = "mapped"
-	// Home comes with the home that is in memory.
-	Home = "home"
-	// Failed begins an error.
-	Failed = "error"
 )
 
 // Main runs the stage. It returns only if that failed, with the exit code, after
@@ -44,17 +24,13 @@ func Main() int {
 	runtime.LockOSThread()
 	link := os.NewFile(LinkFD, "link")
 	err := run(link)
+	message := control.Failure(err)
 	var refused *refusedError
-	message := Failed + "\n" + err.Error() + "\n"
-	var h cli.Hinted
-	switch {
-	case errors.As(err, &refused):
-		message = Refused + "\n" + err.Error()
-	case errors.As(err, &h):
-		message += h.Hint()
+	if errors.As(err, &refused) {
+		message.Kind = control.Refused
 	}
 	// If art is gone there is nobody to tell.
-	_ = libexec.SendFD(link, -1, []byte(message))
+	_ = control.Send(link, -1, message)
 	return cli.ExitArt
 }
 
@@ -65,14 +41,11 @@ func run(link *os.File) error {
 	// The program to end as must get neither.
 	unix.CloseOnExec(PlanFD)
 	unix.CloseOnExec(ControlFD)
-	data, err := io.ReadAll(os.NewFile(PlanFD, "plan"))
-	if err != nil {
-		return fmt.Errorf("read the plan: %w", err)
-	}
-	if len(data) == 0 {
+	p := &Plan{}
+	err := control.ReadFile(os.NewFile(PlanFD, "plan"), p)
+	if errors.Is(err, io.EOF) {
 		return errors.New("there is no plan") // and nobody who asks
 	}
-	p, err := unmarshal(data)
 	if err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
@@ -120,7 +93,7 @@ func run(link *os.File) error {
 		if err := h.takeOver(p); err != nil {
 			return err
 		}
-		if err := libexec.SendFD(link, -1, []byte(TakenOver)); err != nil {
+		if err := control.Send(link, -1, control.Message{Kind: control.TakenOver}); err != nil {
 			return err
 		}
 	}
@@ -129,11 +102,7 @@ func run(link *os.File) error {
 		return err
 	}
 	args = append(append(p.Command, args...), "--", Stub)
-	message := Leaving
-	if h.served {
-		message += "\n" + Ready
-	}
-	if err := libexec.SendFD(link, -1, []byte(message)); err != nil {
+	if err := control.Send(link, -1, control.Message{Kind: control.Leaving, Ready: h.served}); err != nil {
 		return err
 	}
 
@@ -202,7 +171,7 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	if err := h.coverPrivate(p, tree, &found); err != nil {
 		return nil, err
 	}
-	if err := h.await(p, Opened); err != nil {
+	if err := h.await(p, control.Opened); err != nil {
 		return nil, err
 	}
 	if err := h.cover(p); err != nil {
@@ -220,9 +189,9 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	if err := b.take(tree.Steps); err != nil {
 		return nil, err
 	}
-	// Otherwise, whoever comes to look at the home waits in the kernel until it is served.
+	// Lookups in the FUSE mount block until art-fuse serves it.
 	if p.FUSE != NoFUSE && (tree.Looks || len(p.HideHome) > 0) {
-		if err := h.await(p, Ready); err != nil {
+		if err := h.await(p, control.Ready); err != nil {
 			return nil, err
 		}
 		h.served = true
@@ -251,48 +220,16 @@ func (h *handles) mountFUSE(p *Plan, dir string) error {
 	if err := unix.Mount("art", dir, "fuse.art", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return &refusedError{fmt.Errorf("mount FUSE: %w", err)}
 	}
-	if err := libexec.SendFD(h.control, fd, Mounted(uid, gid)); err != nil {
+	if err := control.Send(h.control, fd, control.Message{Kind: control.Mount, UID: uid, GID: gid}); err != nil {
 		return fmt.Errorf("start art-fuse: it ended: %w", err)
 	}
 	return nil
 }
 
-// Mounted is the message with which art-fuse gets its mount: it says which ids the guest has there.
-func Mounted(uid, gid int) []byte { return fmt.Appendf(nil, "mount %d %d", uid, gid) }
-
-// NoMount is the message in place of a mount that there is none of.
-const NoMount = "no mount"
-
-// Messages of art-fuse over the control socket, in this order. Instead of any there
-// may be an error, as the stage's own.
-const (
-	// Opened says that the files of the database are all there.
-	Opened = "opened"
-	// Ready says that the mount is served.
-	Ready = "ready"
-)
-
 // await waits for a message of art-fuse, if there is one in this session.
-func (h *handles) await(p *Plan, want string) error {
+func (h *handles) await(p *Plan, want control.Kind) error {
 	if p.FUSE == NoFUSE {
 		return nil
 	}
-	return Await(h.control, want)
-}
-
-// Await waits for a message of art-fuse, and returns the error that it says instead.
-func Await(control *os.File, want string) error {
-	_, message, err := libexec.RecvFD(control)
-	if err != nil {
-		return fmt.Errorf("start art-fuse: it ended: %w", err)
-	}
-	kind, rest, _ := strings.Cut(string(message), "\n")
-	switch kind {
-	case want:
-		return nil
-	case Failed:
-		what, hint, _ := strings.Cut(rest, "\n")
-		return cli.WithHint(errors.New(what), hint)
-	}
-	return fmt.Errorf("start art-fuse: it answered %q", kind)
+	return control.Await(h.control, want)
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/seccomp"
 )
 
@@ -59,12 +60,12 @@ func (p *Payload) newChild(link *os.File) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{link: link.Fd(), tty: uintptr(p.terminalStream()), ruleset: uintptr(ruleset), message: []byte(Running)}
+	c := &child{link: link.Fd(), tty: uintptr(p.terminalStream()), ruleset: uintptr(ruleset), message: control.Marshal(&control.Message{Kind: control.Running})}
 	if c.memory, err = p.memoryLimit(); err != nil {
 		return nil, fmt.Errorf("limit the memory: %w", err)
 	}
-	if p.Filter != "" {
-		program, err := seccomp.Unmarshal([]byte(p.Filter))
+	if p.Filter != nil {
+		program, err := seccomp.Unmarshal(p.Filter)
 		if err != nil {
 			return nil, err
 		}

@@ -64,10 +64,10 @@ func (p *Payload) notExecuted(err error) int {
 // loadFilter loads the tracer's filter into this thread. From then on it makes
 // none of the calls that art-trace shows but execve.
 func (p *Payload) loadFilter() error {
-	if p.Filter == "" {
+	if p.Filter == nil {
 		return nil
 	}
-	program, err := seccomp.Unmarshal([]byte(p.Filter))
+	program, err := seccomp.Unmarshal(p.Filter)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/internal/control"
 )
 
 // runJob runs the command as a shell does that has job control: in a process group of its own, in the foreground of
@@ -71,7 +71,7 @@ func attend(pid int, link *os.File) int {
 			return cli.ExitSignal + int(status.Signal())
 		case status.Stopped():
 			// If art is gone so is the sandbox in a moment.
-			_ = libexec.SendFD(link, -1, []byte(Stopped))
+			_ = control.Send(link, -1, control.Message{Kind: control.Stopped})
 		}
 	}
 }

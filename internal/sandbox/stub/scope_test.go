@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/control"
 )
 
 // What kernels without a right do not know, they refuse with the whole ruleset.
@@ -85,10 +87,10 @@ func TestEnforce(t *testing.T) {
 func TestPayload(t *testing.T) {
 	want := &Payload{
 		Command: []string{"sh", "-c", ""}, Shells: []string{"/bin/sh"}, Env: []string{"A=b"}, Workspace: "/w",
-		Sockets: []string{"/w", "/x"}, Mounts: true, Terminal: [3]bool{true, false, true}, Filter: "\x00f", Telling: "\x00t",
+		Sockets: []string{"/w", "/x"}, Mounts: true, Terminal: [3]bool{true, false, true}, Filter: []byte("\x00f"), Notify: []byte("\x00t"),
 	}
-	got, err := unmarshal(want.Marshal())
-	if err != nil || !reflect.DeepEqual(got, want) {
+	got := &Payload{}
+	if err := control.Unmarshal(control.Marshal(want), got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -2,7 +2,6 @@ package stub
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"runtime"
@@ -11,23 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/sandbox/stage"
-	"github.com/riverlytech/art/libexec"
-)
-
-// Messages between the stub and art.
-const (
-	// Started goes to art, with the terminal's master if there is one. Without a terminal its credentials
-	// tell art the process id of the payload, which then waits.
-	Started = "started"
-	// Running comes from the payload on a terminal, which waits. Its credentials tell its process id.
-	Running = "running"
-	// Go answers: art has set up the streams and the limits.
-	Go = "go"
-	// Stopped says that the payload has been stopped as a job of its terminal.
-	Stopped = "stopped"
-	// Listening comes with the descriptor by which art is asked about calls.
-	Listening = "listening"
 )
 
 // Main runs the stub. It returns only if that failed, with the exit code.
@@ -35,12 +19,8 @@ func Main() int {
 	// The signal mask belongs to the thread; it is that of the one that calls
 	// execve that the payload gets.
 	runtime.LockOSThread()
-	data, err := io.ReadAll(os.NewFile(stage.PayloadFD, "payload"))
-	if err != nil {
-		return fail(fmt.Errorf("read what to run: %w", err))
-	}
-	p, err := unmarshal(data)
-	if err != nil {
+	p := &Payload{}
+	if err := control.ReadFile(os.NewFile(stage.PayloadFD, "payload"), p); err != nil {
 		return fail(fmt.Errorf("read what to run: %w", err))
 	}
 	link := os.NewFile(stage.LinkFD, "link")
@@ -54,7 +34,7 @@ func Main() int {
 		}
 		p.Command = []string{shell}
 	}
-	if err := p.tell(link); err != nil {
+	if err := p.notify(link); err != nil {
 		return fail(err)
 	}
 	if p.onTerminal() {
@@ -88,10 +68,10 @@ func (p *Payload) prepare(link *os.File) error {
 			return err
 		}
 	} else {
-		if err := libexec.SendFD(link, -1, []byte(Started)); err != nil {
+		if err := control.Send(link, -1, control.Message{Kind: control.Started}); err != nil {
 			return err
 		}
-		if _, _, err := libexec.RecvFD(link); err != nil {
+		if _, err := control.Receive(link); err != nil {
 			return fmt.Errorf("wait for art: %w", err)
 		}
 	}
@@ -189,7 +169,7 @@ func (p *Payload) terminal(link *os.File) error {
 			}
 		}
 	}
-	if err := libexec.SendFD(link, int(master.Fd()), []byte(Started)); err != nil {
+	if err := control.Send(link, int(master.Fd()), control.Message{Kind: control.Started}); err != nil {
 		return err
 	}
 	// Held by art alone, so that its end is the end of the terminal.

@@ -7,17 +7,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/seccomp"
-	"github.com/riverlytech/art/libexec"
 )
 
-// tell loads the filter that asks about calls that are refused, for the calling thread and for what that becomes, and
+// notify loads the filter that asks about calls that are refused, for the calling thread and for what that becomes, and
 // sends art what it is asked by.
-func (p *Payload) tell(link *os.File) error {
-	if p.Telling == "" {
+func (p *Payload) notify(link *os.File) error {
+	if p.Notify == nil {
 		return nil
 	}
-	program, err := seccomp.Unmarshal([]byte(p.Telling))
+	program, err := seccomp.Unmarshal(p.Notify)
 	if err != nil {
 		return err
 	}
@@ -30,5 +30,5 @@ func (p *Payload) tell(link *os.File) error {
 		return fmt.Errorf("load the filter of refused calls: %w", err)
 	}
 	defer unix.Close(listener)
-	return libexec.SendFD(link, listener, []byte(Listening))
+	return control.Send(link, listener, control.Message{Kind: control.Listening})
 }

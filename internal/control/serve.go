@@ -1,0 +1,106 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/riverlytech/art/internal/files"
+	"github.com/riverlytech/art/internal/hold"
+)
+
+// Descriptors that art-fuse is started with, to serve.
+const (
+	SocketFD = 3 + iota // for messages
+	ServeFD             // a Serve, in memory
+	FilesFD             // the socket to the host's side of single files, if there are any
+)
+
+// Serve is what art-fuse is to serve, beside the database, which its command line names.
+type Serve struct {
+	// Base is the workspace on the host, Name is what it is called in the database, and Adopt says that it may have been
+	// another directory until now.
+	Base, Name string
+	Adopt      bool
+	// Hide are files of the workspace that the guest does not see. Of a directory at the workspace's top that holds one of
+	// Show, relative to it, the guest sees nothing else.
+	Hide, Show []string
+	// Layers are more directories of the host, with mounts of their own that come after the first one.
+	Layers []Layer
+	// LayerHide are files that do not show there.
+	LayerHide []string
+	// Tracked is the index of git whose files are all that shows of the layer Tree.
+	Tracked string
+	// Kept is the size up to which a file of the host is copied whole once the guest has changed a part of it.
+	Kept uint64
+	// Places are mount points in the tree, and Files single files of the host's, which come over FilesFD. Both are gone at
+	// the end.
+	Places []files.Place
+	Files  []files.File
+	// Hold are the patterns of what a pull from the database is to hold back from now on.
+	Hold []hold.Pattern
+	// PID and Command are what the log of sessions says of this one. At the end art writes its exit code to art-fuse's
+	// standard input. No command line, which everybody can read, has the command.
+	PID     int
+	Command []string
+}
+
+// KeepWhole is Kept where the settings say nothing else.
+const KeepWhole = 16 << 20
+
+// Report is what art-fuse leaves on its standard output when a session has ended.
+type Report struct {
+	Broken  []string // files of the workspace that the host has broken
+	Changed bool     // whether the guest has changed anything
+}
+
+// LayerKind says what a layer is.
+type LayerKind uint8
+
+const (
+	// Git is a git directory outside of the workspace.
+	Git LayerKind = iota
+	// Tree is the working tree around the workspace.
+	Tree
+	// Other is any other directory, of a mount of mode overlay.
+	Other
+	layerKinds
+)
+
+// Layer is one more directory of the host under the database.
+type Layer struct {
+	Kind     LayerKind
+	Dev, Ino uint64 // which directory it was when art looked
+	Dir      string
+}
+
+// Check returns an error if art cannot have meant that.
+func (s *Serve) Check() error {
+	if s.Base == "" || s.Name == "" {
+		return errors.New("there is no workspace")
+	}
+	for _, l := range s.Layers {
+		if l.Kind >= layerKinds || !filepath.IsAbs(l.Dir) {
+			return fmt.Errorf("%q is not a layer", l.Dir)
+		}
+	}
+	paths := slices.Clone(s.Show)
+	for _, p := range s.Places {
+		paths = append(paths, p.Path)
+	}
+	for _, f := range s.Files {
+		paths = append(paths, f.Path)
+	}
+	for _, path := range paths {
+		if !filepath.IsLocal(path) || filepath.Clean(path) != path {
+			return fmt.Errorf("%q is not the path of a file in the tree", path)
+		}
+	}
+	for _, p := range s.Hold {
+		if !p.Valid() {
+			return fmt.Errorf("%q is not a pattern and a reason", p)
+		}
+	}
+	return nil
+}
