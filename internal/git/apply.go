@@ -30,7 +30,7 @@ func (p *Plan) Finish() error {
 		return err == nil
 	}
 	p.Refs = slices.DeleteFunc(p.Refs, func(c RefChange) bool {
-		return !p.ofCheckout(c.Name) && !try(c.Name, func() error { return p.atOnce(func(t *transaction) error { return p.move(t, c) }) })
+		return !p.ofCheckout(c.Name) && !try(c.Name, func() error { return p.atomically(func(t *transaction) error { return p.move(t, c) }) })
 	})
 	if p.stash != nil && !try(stashRef, p.moveStash) {
 		p.stash = nil
@@ -38,7 +38,7 @@ func (p *Plan) Finish() error {
 	if p.Index {
 		p.refresh()
 	}
-	if try("HEAD and index", func() error { return p.atOnce(p.moveCheckout) }) {
+	if try("HEAD and index", func() error { return p.atomically(p.moveCheckout) }) {
 		for _, f := range p.files {
 			try(f.name, func() error { return p.writeState(f) })
 		}
@@ -169,7 +169,7 @@ func (p *Plan) moveCheckout(t *transaction) error {
 
 // moveStash replaces the list of stashes.
 func (p *Plan) moveStash() error {
-	return p.atOnce(func(t *transaction) error {
+	return p.atomically(func(t *transaction) error {
 		s := p.stash
 		put, err := t.lock(stashRef)
 		if err != nil {
@@ -219,7 +219,7 @@ func (p *Plan) writeShallow() error {
 	if len(p.closure.shallow) == 0 {
 		return nil
 	}
-	return p.atOnce(func(t *transaction) error {
+	return p.atomically(func(t *transaction) error {
 		put, err := t.lock("shallow")
 		if err != nil {
 			return err

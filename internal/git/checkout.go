@@ -1,16 +1,13 @@
 package git
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"golang.org/x/sys/unix"
 )
 
 // checkout is what each side has checked out: HEAD, where that leads, and the index.
@@ -29,28 +26,6 @@ type checkout struct {
 	stale    bool         // the host's moved under the guest's, which still shows it
 	undoes   string       // a file of the host's newer commits that a commit of the guest's takes back
 }
-
-// stateFile is a file at the top of a git directory that says what git is in the middle of, or was.
-type stateFile struct {
-	name string
-	data []byte // nil: it is removed
-	was  []byte // what the host has; nil: nothing
-}
-
-// inProgress are the marks of what git is in the middle of. Those whose files tell git which commands to run
-// never come over.
-var inProgress = []struct {
-	name, what string
-	commands   bool
-}{
-	{"rebase-merge", "a rebase", true}, {"rebase-apply", "a rebase", true}, {"sequencer", "a series of commits", true},
-	{"MERGE_HEAD", "a merge", false}, {"CHERRY_PICK_HEAD", "a cherry-pick", false}, {"REVERT_HEAD", "a revert", false}, {"BISECT_LOG", "a bisection", true},
-}
-
-// stateNames are the files that come with HEAD and the index.
-var stateNames = []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "AUTO_MERGE", "SQUASH_MSG", "ORIG_HEAD"}
-
-const maxState = 1 << 20 // bytes of such a file
 
 // readCheckout reads what both sides have checked out.
 func (p *Plan) readCheckout() error {
@@ -88,25 +63,6 @@ func (p *Plan) readCheckout() error {
 		return err
 	}
 	return p.findOlder()
-}
-
-// guestHas tells whether the guest has something, and whether that is its own.
-func (p *Plan) guestHas(name string) (there, own bool) {
-	l, err := p.guest.List(".")
-	if err != nil {
-		return false, false
-	}
-	if i := slices.IndexFunc(l.Own, func(e Entry) bool { return e.Name == name }); i >= 0 {
-		if !l.Own[i].Dir {
-			return true, true
-		}
-		below, err := p.guest.List(name)
-		return true, err == nil && len(below.Own) > 0
-	}
-	if l.Opaque || slices.Contains(l.Hidden, name) {
-		return false, true
-	}
-	return p.host.exists(name), false
 }
 
 // leave says why the guest's repository is left as it is.
@@ -188,7 +144,7 @@ func (p *Plan) decideCheckout() error {
 		p.stateFiles()
 		return p.wantIndex()
 	}
-	return p.apart(why, quiet)
+	return p.keepHead(why, quiet)
 }
 
 // movedHead tells which sides have made HEAD another one.
@@ -247,22 +203,6 @@ func (p *Plan) hindrance(hostHead, guestHead bool) (why string, quiet bool, err 
 	return "the host has staged changes", false, nil
 }
 
-// sawProgress tells whether the host is in the middle of what the guest saw it in.
-func (p *Plan) sawProgress() bool {
-	for _, s := range inProgress {
-		if !p.host.exists(s.name) {
-			continue
-		}
-		if s.commands {
-			return false
-		}
-		if same, _ := p.guest.Same(s.name); !same {
-			return false
-		}
-	}
-	return true
-}
-
 // stagedOnHost tells whether the host's index holds anything that neither its commit nor the guest's index
 // has.
 func (p *Plan) stagedOnHost() (bool, error) {
@@ -318,110 +258,6 @@ func (p *Plan) wantIndex() error {
 	}
 	takeStat(co.gIndex, co.hIndex)
 	return nil
-}
-
-// stateFiles plans what git says it is, or was, in the middle of.
-func (p *Plan) stateFiles() {
-	for _, name := range stateNames {
-		there, own := p.guestHas(name)
-		if !own {
-			continue
-		}
-		was, err := p.host.read(name, maxState)
-		if err != nil {
-			was = nil
-		}
-		var data []byte
-		if there {
-			if data, err = readGuest(p.guest, name, maxState); err != nil {
-				continue
-			}
-			if strings.HasSuffix(name, "_HEAD") || name == "AUTO_MERGE" {
-				if data = p.headFile(data); data == nil {
-					continue
-				}
-			}
-		} else if same, _ := p.guest.Same(name); !same {
-			continue
-		}
-		if !bytes.Equal(data, was) || (data == nil) != (was == nil) {
-			p.files = append(p.files, stateFile{name, data, was})
-		}
-	}
-}
-
-// headFile reads a file that holds the names of objects, a line each.
-func (p *Plan) headFile(data []byte) (out []byte) {
-	for line := range strings.Lines(string(data)) {
-		id, ok := parseID(strings.TrimSpace(line))
-		if !ok || p.closure.add(id, plumbing.AnyObject) != nil {
-			return nil
-		}
-		out = append(out, id.String()+"\n"...)
-	}
-	return out
-}
-
-// Original tells whether the guest has at a path what the host has committed there: it has not changed it, though
-// git has written it anew.
-func (p *Plan) Original(at string, mode uint32, content io.Reader, size int64) bool {
-	return p.has(p.co.hAt, &p.co.hTree, at, mode, content, size)
-}
-
-// Committed tells whether the guest has at a path of what is checked out exactly what it has committed there: a
-// file with a content, or nothing.
-func (p *Plan) Committed(at string, mode uint32, content io.Reader, size int64) bool {
-	return p.has(p.co.gAt, &p.co.gTree, at, mode, content, size)
-}
-
-// has tells whether a commit has exactly that at a path. tree is its tree, once it is known.
-func (p *Plan) has(commit ID, tree *ID, at string, mode uint32, content io.Reader, size int64) bool {
-	if commit.IsZero() {
-		return false
-	}
-	if tree.IsZero() {
-		c, err := p.objects.commit(commit)
-		if err != nil {
-			return false
-		}
-		*tree = c.tree
-	}
-	e, ok, err := p.objects.find(*tree, at)
-	if err != nil {
-		return false
-	}
-	if mode == 0 {
-		return !ok
-	}
-	want := filemode.Regular
-	switch {
-	case mode&unix.S_IFMT == unix.S_IFLNK:
-		want = filemode.Symlink
-	case mode&0o100 != 0:
-		want = filemode.Executable
-	}
-	return ok && e.mode == want && hashBlob(content, size) == e.id
-}
-
-// Takes tells whether the index that the plan takes from the guest has another file at a path than the host's.
-func (p *Plan) Takes(at string) bool {
-	find := func(list []indexEntry) (e indexEntry) {
-		i, _ := slices.BinarySearchFunc(list, at, func(e indexEntry, at string) int { return strings.Compare(e.name, at) })
-		if i < len(list) && list[i].name == at {
-			e = list[i]
-		}
-		return e
-	}
-	h, g := find(p.co.hIndex), find(p.co.gIndex)
-	return p.Index && !h.same(&g)
-}
-
-func hashBlob(content io.Reader, size int64) ID {
-	h := plumbing.NewHasher(plumbing.BlobObject, size)
-	if _, err := io.Copy(h, content); err != nil {
-		return ID{}
-	}
-	return h.Sum()
 }
 
 // refresh gives the entries of files that the pull has placed their stat data.

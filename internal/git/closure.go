@@ -214,52 +214,65 @@ func (c *closure) refersTo(e expected, push func(expected) error) (err error) {
 	if obj.kind != e.kind {
 		return fmt.Errorf("object %s: %w: a %s in the place of a %s", e.id, errDamaged, obj.kind, e.kind)
 	}
+	refers, err := c.references(e.id, obj)
+	if err != nil {
+		return fmt.Errorf("object %s: %w", e.id, err)
+	}
+	for _, r := range refers {
+		if err := push(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// references returns what an object names.
+func (c *closure) references(id ID, obj object) (list []expected, err error) {
 	switch obj.kind {
 	case plumbing.CommitObject:
 		m, err := parseCommit(obj.data)
 		if err != nil {
-			return fmt.Errorf("object %s: %w", e.id, err)
+			return nil, err
 		}
-		c.commits = append(c.commits, e.id)
-		if c.grafted[e.id] {
-			c.shallow = append(c.shallow, e.id)
-			m.parents = nil
-		}
-		if err := push(expected{m.tree, plumbing.TreeObject}); err != nil {
-			return err
+		c.commits = append(c.commits, id)
+		list = append(list, expected{m.tree, plumbing.TreeObject})
+		if c.grafted[id] {
+			c.shallow = append(c.shallow, id)
+			return list, nil
 		}
 		for _, p := range m.parents {
-			if err := push(expected{p, plumbing.CommitObject}); err != nil {
-				return err
-			}
+			list = append(list, expected{p, plumbing.CommitObject})
 		}
 	case plumbing.TreeObject:
-		list, err := parseTree(obj.data)
+		entries, err := parseTree(obj.data)
 		if err != nil {
-			return fmt.Errorf("object %s: %w", e.id, err)
+			return nil, err
 		}
-		for _, t := range list {
-			kind := plumbing.BlobObject
+		for _, t := range entries {
 			switch t.mode {
 			case filemode.Submodule:
-				continue
 			case filemode.Dir:
-				kind = plumbing.TreeObject
-			}
-			if err := push(expected{t.id, kind}); err != nil {
-				return err
+				list = append(list, expected{t.id, plumbing.TreeObject})
+			default:
+				list = append(list, expected{t.id, plumbing.BlobObject})
 			}
 		}
 	case plumbing.TagObject:
-		rest, ok := strings.CutPrefix(string(obj.data), "object ")
-		hex, _, _ := strings.Cut(rest, "\n")
-		id, isID := parseID(hex)
-		if !ok || !isID {
-			return fmt.Errorf("object %s: %w", e.id, errDamaged)
+		target, ok := tagTarget(obj.data)
+		if !ok {
+			return nil, errDamaged
 		}
-		return push(expected{id, plumbing.AnyObject})
+		list = append(list, expected{target, plumbing.AnyObject})
 	}
-	return nil
+	return list, nil
+}
+
+// tagTarget returns what an annotated tag leads to.
+func tagTarget(data []byte) (ID, bool) {
+	rest, ok := strings.CutPrefix(string(data), "object ")
+	hex, _, _ := strings.Cut(rest, "\n")
+	id, is := parseID(hex)
+	return id, ok && is
 }
 
 // has tells whether the guest has an object, without reading it.

@@ -2,11 +2,9 @@ package git
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,18 +12,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
-
-// RefChange is what becomes of a reference of the host.
-type RefChange struct {
-	Name    string
-	Old     ID     // what the host has; zero: nothing
-	New     ID     // zero: it is deleted
-	For     string // the name that the guest has it under, if both sides have moved it
-	Rewound bool   // New does not descend from Old
-
-	sym string // it is a name of this one
-	was value
-}
 
 // moved tells which sides have moved a reference since both had the same.
 func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) {
@@ -254,8 +240,8 @@ type aside struct {
 	why    string
 }
 
-// beside brings a reference that cannot have its name under another: one that nothing has, or that leads to it.
-func (p *Plan) beside(c RefChange, why string) error {
+// divert brings a reference that cannot have its name under another: one that nothing has, or that leads to it.
+func (p *Plan) divert(c RefChange, why string) error {
 	for i := range 100 {
 		suffix := ".art"
 		if i > 0 {
@@ -303,103 +289,6 @@ func (p *Plan) beside(c RefChange, why string) error {
 	return nil
 }
 
-// leadsTo tells whether a reference that is an object, or none, can become another, and whether it holds that already.
-func (p *Plan) leadsTo(is, other ID) (free, there bool, err error) {
-	if is.IsZero() {
-		return true, false, nil
-	}
-	if there, err = p.objects.isAncestor(other, is); there || err != nil {
-		return false, there, err
-	}
-	free, err = p.objects.isAncestor(is, other)
-	return free, false, err
-}
-
-// short is a reference's name as git shows it.
-func short(name string) string {
-	for _, prefix := range []string{"refs/heads/", "refs/tags/", "refs/remotes/"} {
-		if s, ok := strings.CutPrefix(name, prefix); ok {
-			return s
-		}
-	}
-	return name
-}
-
-// maxWalk bounds how many commits are looked at to find whether one is older than another.
-const maxWalk = 200_000
-
-// isAncestor tells whether one commit can be reached from another. What is not there, or no commit, reaches
-// nothing.
-func (o *objects) isAncestor(old, from ID) (bool, error) {
-	reached, err := o.reached(map[ID]bool{old: true}, []ID{from})
-	return reached[old], err
-}
-
-// reached tells which of some commits can be reached from others.
-func (o *objects) reached(targets map[ID]bool, tips []ID) (map[ID]bool, error) {
-	const slack = 86400 // clocks are not all right
-	reached, seen, queue := map[ID]bool{}, map[ID]bool{}, &byDate{}
-	oldest, commits := int64(math.MaxInt64), 0
-	for id := range targets {
-		c, err := o.commit(id)
-		if err == nil {
-			oldest, commits = min(oldest, c.when-slack), commits+1
-		} else if ignoreDamage(err) != nil {
-			return reached, err
-		}
-	}
-	push := func(id ID) error {
-		if seen[id] {
-			return nil
-		}
-		seen[id] = true
-		if targets[id] {
-			reached[id] = true
-		}
-		if commits == 0 || len(reached) == len(targets) {
-			return nil
-		}
-		c, err := o.commit(id)
-		if err == nil && c.when >= oldest {
-			heap.Push(queue, dated{c.parents, c.when})
-		}
-		return ignoreDamage(err)
-	}
-	for _, id := range tips {
-		if err := push(id); err != nil {
-			return reached, err
-		}
-	}
-	for queue.Len() > 0 && len(seen) < maxWalk && len(reached) < len(targets) {
-		for _, id := range heap.Pop(queue).(dated).parents {
-			if err := push(id); err != nil {
-				return reached, err
-			}
-		}
-	}
-	return reached, nil
-}
-
-// peel returns what an annotated tag leads to; of anything else, that itself.
-func (o *objects) peel(id ID) ID {
-	for range 5 {
-		if id.IsZero() {
-			break
-		}
-		obj, err := o.read(id, maxMeta)
-		if err != nil || obj.kind != plumbing.TagObject {
-			break
-		}
-		hex, _, _ := strings.Cut(strings.TrimPrefix(string(obj.data), "object "), "\n")
-		target, ok := parseID(hex)
-		if !ok {
-			break
-		}
-		id = target
-	}
-	return id
-}
-
 func ignoreDamage(err error) error {
 	if Damaged(err) {
 		return nil
@@ -411,45 +300,6 @@ func ignoreDamage(err error) error {
 func Damaged(err error) bool {
 	return errors.Is(err, errMissing) || errors.Is(err, errDamaged) || errors.Is(err, errLarge)
 }
-
-type dated struct {
-	parents []ID
-	when    int64
-}
-
-// byDate is a heap of commits, the youngest first.
-type byDate []dated
-
-func (q byDate) Len() int           { return len(q) }
-func (q byDate) Less(i, j int) bool { return q[i].when > q[j].when }
-func (q byDate) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *byDate) Push(x any)        { *q = append(*q, x.(dated)) }
-func (q *byDate) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
-}
-
-// Deleted tells whether the reference goes.
-func (c RefChange) Deleted() bool { return c.New.IsZero() && c.sym == "" }
-
-// String tells a change as git-fetch(1) does.
-func (c RefChange) String() string {
-	name := short(c.Name)
-	switch {
-	case c.sym != "":
-		return name + " -> " + short(c.sym)
-	case c.New.IsZero():
-		return name + " deleted (was " + abbreviated(c.Old) + ")"
-	case c.Old.IsZero():
-		return name + " new at " + abbreviated(c.New)
-	case c.Rewound:
-		return name + " " + abbreviated(c.Old) + "..." + abbreviated(c.New)
-	}
-	return name + " " + abbreviated(c.Old) + ".." + abbreviated(c.New)
-}
-
-func abbreviated(id ID) string { return id.String()[:10] }
 
 // String tells a commit as git log --oneline does.
 func (c Commit) String() string { return abbreviated(c.ID) + " " + c.Subject }

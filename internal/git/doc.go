@@ -21,12 +21,12 @@
 // none. They stay the host's where its index holds staged work, where it is on another branch, where the branch
 // has moved on both sides, where its commits are newer than what the guest's index was made from (stale.go), and in the
 // middle of a merge or a rebase. Then the guest's branch comes under the name
-// NAME.art, and what it has staged as a commit upon it (apart.go).
+// NAME.art, and what it has staged as a commit upon it (keephead.go).
 //
 // # What the guest keeps
 //
 // Once the host has what the guest had, the guest's own goes, and it sees the host's. What could not be brought stays
-// in the guest, with all that it refers to (brought.go).
+// in the guest, with all that it refers to (obsolete.go).
 package git
 
 import (

@@ -22,8 +22,8 @@ type transaction struct {
 	steps []func() error
 }
 
-// atOnce runs a function that prepares a transaction, and carries that out.
-func (p *Plan) atOnce(prepare func(*transaction) error) error {
+// atomically runs a function that prepares a transaction, and carries that out.
+func (p *Plan) atomically(prepare func(*transaction) error) error {
 	t := &transaction{host: p.host, held: map[string]*os.File{}}
 	defer t.unlock()
 	if err := prepare(t); err != nil {

@@ -36,9 +36,9 @@ type Plan struct {
 	Conflicts []string // what both sides have changed, and what was made of it
 	Notes     []string
 	Left      bool // the guest's repository is left as it is, for another pull: nothing moves
-	// Apart says that the host's HEAD and index stay, though the guest has changed something: what the
+	// HeadStays says that the host's HEAD and index stay, though the guest has changed something: what the
 	// guest has committed does not belong into the files that are checked out.
-	Apart bool
+	HeadStays bool
 	// Kept says that what the guest has checked out stays in the guest: it could not come in any form.
 	Kept bool
 
@@ -132,7 +132,7 @@ func (p *Plan) plan() error {
 	}
 	p.decideNames()
 	for _, a := range p.aside { // now that it is known which names are taken
-		if err := p.beside(a.change, a.why); err != nil {
+		if err := p.divert(a.change, a.why); err != nil {
 			return err
 		}
 	}
@@ -262,7 +262,7 @@ func (p *Plan) decideLog(name string) {
 	}
 	to, last := name, false
 	if name == "HEAD" {
-		last = p.Apart || p.Head == "" && p.co.h != p.co.g
+		last = p.HeadStays || p.Head == "" && p.co.h != p.co.g
 	} else {
 		c, changed := p.change(name)
 		_, there := p.h.at(name)
@@ -345,8 +345,7 @@ func (p *Plan) Commits(c RefChange) (list []Commit) {
 			continue
 		}
 		if obj.kind == plumbing.TagObject {
-			hex, _, _ := strings.Cut(strings.TrimPrefix(string(obj.data), "object "), "\n")
-			target, _ := parseID(hex)
+			target, _ := tagTarget(obj.data)
 			todo = append(todo, target)
 			continue
 		}

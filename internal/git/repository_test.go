@@ -170,7 +170,7 @@ func TestIndexAsCommit(t *testing.T) {
 		if err := p.carryOut(plan); err != nil {
 			t.Fatal(err)
 		}
-		if !plan.Apart || plan.Kept || plan.Brought("index") != All || plan.Brought("objects") != All {
+		if !plan.HeadStays || plan.Kept || plan.Obsolete("index") != All || plan.Obsolete("objects") != All {
 			t.Errorf("%+v", plan)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/posixacl"
 	"github.com/riverlytech/art/internal/reconcile/reading"
 )
@@ -27,7 +27,7 @@ import (
 
 // setOwnerAndMode gives an open file what it does not have yet, and returns what it has become.
 func (p *puller) setOwnerAndMode(f *os.File, a *item) (unix.Stat_t, error) {
-	st, err := hostdir.Stat(f)
+	st, err := hostfs.Stat(f)
 	if err != nil {
 		return st, err
 	}
@@ -38,13 +38,13 @@ func (p *puller) setOwnerAndMode(f *os.File, a *item) (unix.Stat_t, error) {
 	if err != nil {
 		return st, err
 	}
-	if st, err = hostdir.Stat(f); err != nil || st.Mode&0o7777 == mode {
+	if st, err = hostfs.Stat(f); err != nil || st.Mode&0o7777 == mode {
 		return st, err
 	}
 	if err := unix.Fchmod(int(f.Fd()), mode); err != nil {
 		return st, err
 	}
-	return hostdir.Stat(f)
+	return hostfs.Stat(f)
 }
 
 // setFileOwner gives a new file its owner. Everybody else than root can give it the group at most, if in it.

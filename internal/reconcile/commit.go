@@ -67,7 +67,7 @@ func (p *puller) commitDirs() error {
 }
 
 func (p *puller) commitOne(a *operation) error {
-	if a.beside != nil {
+	if a.copyOf != nil {
 		return nil // the guest has it under another name; see commitKept
 	}
 	if !a.done && a.do == remove {
@@ -111,13 +111,13 @@ func (p *puller) commitOne(a *operation) error {
 		}
 		b.Mode = b.Mode&^modeBits | row.Attr.Mode&modeBits // a default access control list may have left less of it
 		tx.SetBaseline(p.id, a.path, b)
-		p.referTo(tx, a, row, &st)
+		p.moveOrigin(tx, a, row, &st)
 		return nil
 	})
 }
 
-// referTo has a row refer to what is in its place now.
-func (p *puller) referTo(tx *sqlvfs.Tx, a *operation, row *sqlvfs.Inode, st *unix.Stat_t) {
+// moveOrigin has a row refer to what is in its place now.
+func (p *puller) moveOrigin(tx *sqlvfs.Tx, a *operation, row *sqlvfs.Inode, st *unix.Stat_t) {
 	was := row.Origin
 	if was == nil || a.incomplete || a.do == hardLink {
 		return

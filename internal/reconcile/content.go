@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -117,7 +117,7 @@ func (c *content) head(limit int64) ([]byte, error) {
 	if n == len(data) {
 		return data, nil
 	}
-	return data[:n], cmp.Or(hostdir.Unwrap(err), errChanging)
+	return data[:n], cmp.Or(hostfs.Unwrap(err), errChanging)
 }
 
 // hash is the content's hash, in a baseline's way.
@@ -185,7 +185,7 @@ func (p *planner) equalContent(a *item) (bool, error) {
 		end = min(off+reading.BufferSize, a.attr.Size)
 		err := reading.Pieces(p.ctx, guest, off, end, func(data []byte, off int64) error {
 			if n, err := host.ReadAt(there[:len(data)], off); n < len(data) {
-				return cmp.Or(hostdir.Unwrap(err), errDiffer)
+				return cmp.Or(hostfs.Unwrap(err), errDiffer)
 			}
 			if !bytes.Equal(data, there[:len(data)]) {
 				return errDiffer
@@ -207,7 +207,7 @@ func (p *planner) openSource(a *item) (*os.File, error) {
 	f, err := p.host.openFile(a.source)
 	if err == nil {
 		var st unix.Stat_t
-		switch st, err = hostdir.Stat(f); {
+		switch st, err = hostfs.Stat(f); {
 		case err != nil:
 		case fingerprintOf(&st) != a.version:
 			err = sqlvfs.ErrBaseChanged
@@ -288,14 +288,14 @@ func (p *planner) heldBytes(a *item) int64 {
 	return min(chunks*p.store.ChunkSize(), a.attr.Size)
 }
 
-// broken implements settler.
+// broken implements policy.
 func (p *puller) broken(a *item) {
 	p.report.Stays(p.hostPath(a.path), a.conflict+
 		"; --force cannot bring it: --keep-both puts what there is beside it, and art reset gives it up")
 }
 
-// besideInPart has what the guest wrote of a file go beside the host's, each byte in its place.
-func (p *puller) besideInPart(b *item) {
+// keepPart has what the guest wrote of a file go beside the host's, each byte in its place.
+func (p *puller) keepPart(b *item) {
 	p.report.Note(p.hostPath(b.path), fmt.Sprintf("it has the %d bytes that the guest wrote, and zeros for the rest, which was in the host's version before", p.heldBytes(b)))
 	b.source = ""
 }

@@ -35,11 +35,11 @@ func (p *planner) decide() error {
 			p.leave(a) // the user did not name it
 		}
 	}
-	if err := p.settle.choose(); err != nil {
+	if err := p.policy.choose(); err != nil {
 		return err
 	}
 	p.keepNeeded()
-	p.keepTogether()
+	p.leaveSplit()
 	for _, a := range p.items {
 		if o := a.op; o != nil && !a.left {
 			p.ops = append(p.ops, o)
@@ -60,7 +60,7 @@ func (p *planner) permitted(a *item) bool {
 			return false
 		}
 		a.conflict = cmp.Or(a.conflict, p.why(a))
-		if !p.settle.conflict(a) {
+		if !p.policy.conflict(a) {
 			p.leave(a)
 			return false
 		}
@@ -69,13 +69,13 @@ func (p *planner) permitted(a *item) bool {
 	if !a.gone() {
 		p.merge(a)
 	}
-	a.held = p.danger(a)
+	a.held = p.holdReason(a)
 	if a.held != "" && p.timesAlone(a) {
 		a.held = ""
 		p.agree(a)
 		return false
 	}
-	if a.held != "" && !p.settle.held(a) {
+	if a.held != "" && !p.policy.held(a) {
 		p.leave(a)
 		return false
 	}
@@ -161,7 +161,7 @@ func (p *planner) keepNeeded() {
 			switch {
 			case o.replaces() && p.needs(a.path):
 				a.conflict = errNeeded.Error()
-				p.settle.needed(a)
+				p.policy.needed(a)
 			case o.do == remove && a.incomplete, a.instead != nil && a.instead.left, o.other != nil && o.other.left,
 				a.in != nil && a.in.left && a.in.there != unix.S_IFDIR:
 			default:

@@ -39,7 +39,7 @@ func Diff(ctx context.Context, opt Options) (differ bool, err error) {
 		return false, err
 	}
 	d := &comparer{planner: *s.planner}
-	d.settle = d
+	d.policy = d
 	defer d.closeRepos()
 	err = d.run()
 	return len(d.changes) > 0 || len(d.refLines()) > 0, d.report.End(s.close(err))
@@ -85,7 +85,7 @@ func (d *comparer) broken(a *item) {
 
 func (d *comparer) run() error {
 	if d.top == nil { // the guest has changed no file
-		if err := d.openOutside(); err != nil {
+		if err := d.openExternal(); err != nil {
 			return err
 		}
 		return d.show()
@@ -278,7 +278,7 @@ func Summarize(ctx context.Context, opt Options) (Summary, error) {
 		return Summary{}, err
 	}
 	d := &comparer{planner: *s.planner}
-	d.settle = d
+	d.policy = d
 	defer d.closeRepos()
 	if d.top != nil {
 		err = d.compare()

@@ -1,8 +1,6 @@
 package reconcile
 
-import (
-	"github.com/riverlytech/art/internal/git"
-)
+import "github.com/riverlytech/art/internal/git"
 
 // A repository's part of what the guest changed are references and the commits that come with them.
 

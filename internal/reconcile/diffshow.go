@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/patch"
 	"github.com/riverlytech/art/internal/reconcile/report"
@@ -212,7 +212,7 @@ func (d *comparer) showJSON() error {
 		}
 		old := c.was
 		if a := c.now; a != nil {
-			o.NewMode, o.NewSize, o.Kind = fmt.Sprintf("%06o", a.attr.Mode), a.attr.Size, hostdir.KindName(a.attr.Mode)
+			o.NewMode, o.NewSize, o.Kind = fmt.Sprintf("%06o", a.attr.Mode), a.attr.Size, hostfs.KindName(a.attr.Mode)
 			if a.there != 0 && old == nil {
 				old = a
 			}
@@ -220,7 +220,7 @@ func (d *comparer) showJSON() error {
 		if old != nil {
 			o.OldMode, o.OldSize = fmt.Sprintf("%06o", old.host.Mode), old.host.Size
 			if o.Kind == "" {
-				o.Kind = hostdir.KindName(old.host.Mode)
+				o.Kind = hostfs.KindName(old.host.Mode)
 			}
 		}
 		o.Conflict, o.Held, o.Why = c.conflict() != "", c.held() != "", cmp.Or(c.conflict(), c.held())

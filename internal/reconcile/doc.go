@@ -17,7 +17,7 @@
 //
 // Neither side trusts the other's names. The host directory may change while it is read, and the
 // database may have been written by the program that was kept in the sandbox. So every access to
-// the host is relative to a descriptor of the workspace and follows no symbolic link (package hostdir);
+// the host is relative to a descriptor of the workspace and follows no symbolic link (package hostfs);
 // the names in a database are checked, a directory is entered once, set-user-ID and set-group-ID
 // bits are dropped, and only files, directories and symbolic links are made.
 //
@@ -26,21 +26,21 @@
 // (package staging).
 //
 // What the host would run by itself, and links that point out of the workspace, are held back until
-// the user allows them (danger.go, packages held and settings).
+// the user allows them (hold.go, packages held and settings).
 //
 // # Pull in four steps
 //
-//  1. gather (gather.go, removal.go, copies.go, links.go): find the items, walking the rows of the database;
+//  1. gather (gather.go, removal.go, renamed.go, links.go): find the items, walking the rows of the database;
 //     the host is asked about these paths only.
 //  2. decide (decide.go, operation.go): from each decision, what the user asked for and what is held back,
 //     operations follow. A dry run and diff (diff.go) end here. Nothing changes, and nothing will if the
-//     host's file system cannot hold all of it (fits.go, package staging).
+//     host's file system cannot hold all of it (preflight.go, package staging).
 //  3. stage (stage.go): write each new file into a hidden directory of the workspace. All content
 //     that comes from host files is read now, while they are what the database refers to. A disk
 //     that fills up is noticed here, with the workspace still untouched.
 //  4. execute (execute.go, place.go): carry out the operations in the order of their dependencies,
 //     with a journal by which the next push or pull finds what the guest has after a kill (journal.go,
-//     rescue.go), and write down the new baselines (commit.go).
+//     recover.go), and write down the new baselines (commit.go).
 //
 // # The packages below
 //

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // execute carries out all operations: those that others depend on first. What is about to be done is written
@@ -142,7 +142,7 @@ func (p *puller) keepContent(o *operation) error {
 	if o.node == nil || o.source == "" || o.tmp == "" || o.whole {
 		return nil
 	}
-	f, err := hostdir.Open(p.staging.File, o.tmp, unix.O_RDONLY)
+	f, err := hostfs.Open(p.staging.File, o.tmp, unix.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (p *puller) finishDir(a *operation) error {
 		return err
 	}
 	defer f.Close()
-	st, err := hostdir.Stat(f)
+	st, err := hostfs.Stat(f)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (p *puller) setDirMode(a *operation) error {
 		return err
 	}
 	defer f.Close()
-	if err := hostdir.Chmod(f, a.attr.Mode&modeBits|a.is.Mode&^uint32(unix.S_IFMT|modeBits)); err != nil {
+	if err := hostfs.Chmod(f, a.attr.Mode&modeBits|a.is.Mode&^uint32(unix.S_IFMT|modeBits)); err != nil {
 		return err
 	}
 	return a.note(f)
@@ -242,7 +242,7 @@ func (p *puller) setDirMode(a *operation) error {
 
 // note notes what is in an action's place.
 func (a *operation) note(f *os.File) error {
-	st, err := hostdir.Stat(f)
+	st, err := hostfs.Stat(f)
 	if err == nil {
 		a.is = &st
 	}

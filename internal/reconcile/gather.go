@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -18,7 +18,7 @@ var errLoop = errors.New("directory has more than one place in the database")
 // directory that it renamed. The error is one that ends the run.
 func (p *planner) gather() error {
 	root := &item{path: ".", attr: p.top.Attr, node: p.top}
-	st, err := hostdir.Stat(p.host.dir)
+	st, err := hostfs.Stat(p.host.dir)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
@@ -51,13 +51,13 @@ func (p *planner) gatherDir(a *item) error {
 	// Linux knows no hard links to directories, so whatever comes twice is made up: a loop, or a
 	// tree that unfolds without end.
 	if p.entered[a.node.Ino] != nil {
-		p.settle.fail(a, errLoop)
+		p.policy.fail(a, errLoop)
 		return nil
 	}
 	p.entered[a.node.Ino] = a
 	d, err := p.openThere(a)
 	if err != nil {
-		p.settle.fail(a, err)
+		p.policy.fail(a, err)
 		return nil
 	}
 	hidden := make(map[string]bool, len(a.node.Children)+len(a.node.Whiteouts))
@@ -112,7 +112,7 @@ func (p *planner) gatherEntry(in *item, d dir, name string, n *sqlvfs.Node) *ite
 			p.addReplacing(a)
 		}
 	default:
-		p.report.Note(p.hostPath(a.path), "skipped: it is a "+hostdir.KindName(a.attr.Mode))
+		p.report.Note(p.hostPath(a.path), "skipped: it is a "+hostfs.KindName(a.attr.Mode))
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (p *planner) gatherFile(a *item) {
 	if o := a.node.Origin; o != nil && o.Limit > 0 {
 		a.source, a.version = o.Path, o.Fingerprint
 		if o.Base != p.name {
-			p.settle.fail(a, fmt.Errorf("its content is in another workspace: %s", o.Base))
+			p.policy.fail(a, fmt.Errorf("its content is in another workspace: %s", o.Base))
 			return
 		}
 		if o.Path != a.path && p.hides(o.Path, o.Fingerprint) {
@@ -195,7 +195,7 @@ func (p *planner) openThere(a *item) (dir, error) {
 // to be touched.
 func (p *planner) look(a *item, d dir, name string) bool {
 	if len(a.path) > maxPath {
-		p.settle.fail(a, errTooLong)
+		p.policy.fail(a, errTooLong)
 		return false
 	}
 	if p.ofGit(a.path) {
@@ -210,7 +210,7 @@ func (p *planner) look(a *item, d dir, name string) bool {
 		if refusedName(err) && p.wants(a) {
 			p.refused = cmp.Or(p.refused, fmt.Errorf("%s: %w", p.hostPath(a.path), err))
 		}
-		p.settle.fail(a, err)
+		p.policy.fail(a, err)
 		return false
 	}
 	if d.hasDatabase(name, &st) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	artfs "github.com/riverlytech/art/fs"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -232,18 +232,18 @@ func (b bench) hostPortrait() map[string]string {
 		d, err := h.openDir(rel)
 		must(b.t, err)
 		defer d.Close()
-		names, err := hostdir.Names(d)
+		names, err := hostfs.Names(d)
 		must(b.t, err)
 		for _, n := range names {
 			at := join(rel, n)
-			st, err := hostdir.StatAt(d, n)
+			st, err := hostfs.StatAt(d, n)
 			must(b.t, err)
 			switch kind(st.Mode) {
 			case unix.S_IFDIR:
 				all[at] = "dir"
 				walk(at)
 			case unix.S_IFLNK:
-				target, err := hostdir.Readlink(d, n)
+				target, err := hostfs.Readlink(d, n)
 				must(b.t, err)
 				all[at] = "-> " + target
 			default:

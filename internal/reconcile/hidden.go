@@ -53,15 +53,15 @@ func (p *planner) leaveHidden(a *item, source string) {
 // stays tells that what an item would come from stays where it is.
 func (p *planner) stays(a *item, source string) {
 	if p.limit.Has(a.path) || p.limit.Has(source) {
-		p.settle.unseen(source)
+		p.policy.unseen(source)
 	}
 	p.needed[source] = true
 }
 
-// unseen implements settler.
+// unseen implements policy.
 func (p *puller) unseen(rel string) {
 	p.report.Hidden(p.hostPath(rel), errHidden.Error()+", and stays")
 }
 
-// unseen implements settler: it is no difference that the guest has made.
+// unseen implements policy: it is no difference that the guest has made.
 func (d *comparer) unseen(string) {}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/internal/reconcile/selection"
 	"github.com/riverlytech/art/sqlvfs"
@@ -35,7 +35,7 @@ func openHost(dir string) (*host, error) {
 	if err == nil {
 		return &host{dir: f}, nil
 	}
-	err = fmt.Errorf("workspace %s: %w", dir, hostdir.Unwrap(err))
+	err = fmt.Errorf("workspace %s: %w", dir, hostfs.Unwrap(err))
 	if errors.Is(err, unix.ENOENT) {
 		err = cli.WithHint(err, "make the directory first: mkdir "+dir)
 	}
@@ -53,8 +53,8 @@ func (h *host) tree(name string) (sqlvfs.Tree, error) {
 	return t, err
 }
 
-// open opens a path below the workspace (package hostdir).
-func (h *host) open(rel string, flags int) (*os.File, error) { return hostdir.Open(h.dir, rel, flags) }
+// open opens a path below the workspace (package hostfs).
+func (h *host) open(rel string, flags int) (*os.File, error) { return hostfs.Open(h.dir, rel, flags) }
 
 // openDir opens a directory for reading its entries and for work on them.
 func (h *host) openDir(rel string) (*os.File, error) {
@@ -73,7 +73,7 @@ func (h *host) read(rel string) (dir, error) {
 	if err != nil {
 		return dir{}, err
 	}
-	st, err := hostdir.Stat(f)
+	st, err := hostfs.Stat(f)
 	if err != nil {
 		f.Close()
 		return dir{}, err
@@ -86,13 +86,13 @@ func (d dir) names() ([]string, error) {
 	if d.f == nil {
 		return nil, nil
 	}
-	return hostdir.Names(d.f)
+	return hostfs.Names(d.f)
 }
 
 // stat returns the attributes of an entry, or none when there is no such entry.
 func (d dir) stat(name string) (st unix.Stat_t, err error) {
 	if d.f != nil {
-		st, err = hostdir.StatAt(d.f, name)
+		st, err = hostfs.StatAt(d.f, name)
 	}
 	if errors.Is(err, unix.ENOENT) {
 		return unix.Stat_t{}, nil
@@ -126,7 +126,7 @@ func (h *host) openRegular(rel string, flags int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := hostdir.Stat(f)
+	st, err := hostfs.Stat(f)
 	if err == nil && kind(st.Mode) != unix.S_IFREG {
 		err = errChanging
 	}
@@ -149,7 +149,7 @@ func (h *host) readlink(rel string) (string, error) {
 		return "", err
 	}
 	defer d.Close()
-	return hostdir.Readlink(d, name)
+	return hostfs.Readlink(d, name)
 }
 
 // stat returns the attributes of a path; a symbolic link's own.
@@ -159,12 +159,12 @@ func (h *host) stat(rel string) (unix.Stat_t, error) {
 		return unix.Stat_t{}, err
 	}
 	defer f.Close()
-	return hostdir.Stat(f)
+	return hostfs.Stat(f)
 }
 
 // setTimes sets access and modification time of an open object, which may have been opened with O_PATH.
 func setTimes(f *os.File, a *sqlvfs.Attr) error {
-	return unix.UtimesNanoAt(unix.AT_FDCWD, hostdir.Path(f), times(a), 0)
+	return unix.UtimesNanoAt(unix.AT_FDCWD, hostfs.Path(f), times(a), 0)
 }
 
 func times(a *sqlvfs.Attr) []unix.Timespec {

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -53,7 +53,7 @@ func TestHugeFile(t *testing.T) {
 				t.Errorf("%s holds %q at %d, want %q (%v)", name, got, at, want, err)
 			}
 		}
-		st, err := hostdir.Stat(f)
+		st, err := hostfs.Stat(f)
 		if must(t, err); st.Size != size || st.Blocks > 1<<10 {
 			t.Errorf("%s has %d bytes in %d blocks", name, st.Size, st.Blocks)
 		}

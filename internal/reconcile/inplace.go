@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -21,7 +21,7 @@ import (
 //
 // To be killed meanwhile does no harm: the chunks are in the database, and what is between them stays as it
 // was. The row's origin says beforehand, durably, until when somebody writes, and a version of the file from
-// that time will do for the row as the one before did (refer.go).
+// that time will do for the row as the one before did (revalidate.go).
 
 const (
 	patchFrom = 8 << 20 // of a smaller file, a copy costs nothing, in bytes
@@ -32,7 +32,7 @@ const (
 // patches tells whether a file is to be changed in place.
 func (p *puller) patches(a *operation) bool {
 	n := a.node
-	if a.do != write || a.bytes != nil || a.beside != nil || n == nil || a.whole || n.Origin == nil || !n.Holds {
+	if a.do != write || a.bytes != nil || a.copyOf != nil || n == nil || a.whole || n.Origin == nil || !n.Holds {
 		return false
 	}
 	if a.there != unix.S_IFREG || a.source != a.path || a.version != a.now || n.Origin.Limit != a.now.Size || a.attr.Size < a.now.Size {
@@ -83,7 +83,7 @@ func (p *puller) patch(a *operation) error {
 	if err := announce(p, a); err != nil {
 		return err
 	}
-	if now, err := hostdir.Stat(f); err != nil || fingerprintOf(&now) != a.now { // that took its time
+	if now, err := hostfs.Stat(f); err != nil || fingerprintOf(&now) != a.now { // that took its time
 		return cmp.Or(p.until(a, 0), err, errChanging)
 	}
 	w := &patcher{p: p, a: a, rows: rows, f: f, until: time.Now().Add((patchTime - patchAway) * time.Second), compare: true}
@@ -180,15 +180,15 @@ func (w *patcher) overlay() error {
 			}
 		}
 		_, err := w.f.WriteAt(data[:n], off)
-		return hostdir.Unwrap(err)
+		return hostfs.Unwrap(err)
 	})
 	if err != nil {
 		return err
 	}
-	if st, err := hostdir.Stat(w.f); err != nil || st.Size == w.a.attr.Size {
+	if st, err := hostfs.Stat(w.f); err != nil || st.Size == w.a.attr.Size {
 		return err
 	}
-	return hostdir.Unwrap(w.f.Truncate(w.a.attr.Size))
+	return hostfs.Unwrap(w.f.Truncate(w.a.attr.Size))
 }
 
 // clone begins a new file as a clone of the host file that the rest of its content comes from, and brings the
@@ -205,7 +205,7 @@ func (w *writer) clone(f *os.File, a *operation) (bool, error) {
 	if unix.IoctlFileClone(int(f.Fd()), int(from.Fd())) != nil {
 		return false, nil
 	}
-	if st, err := hostdir.Stat(from); err != nil || fingerprintOf(&st) != a.version {
+	if st, err := hostfs.Stat(from); err != nil || fingerprintOf(&st) != a.version {
 		return false, errors.Join(err, &sourceError{w.p.hostPath(a.source), sqlvfs.ErrBaseChanged})
 	}
 	w.p.report.Add(0, a.attr.Size)
@@ -214,7 +214,7 @@ func (w *writer) clone(f *os.File, a *operation) (bool, error) {
 	}
 	if limit := min(a.node.Origin.Limit, a.attr.Size); limit < a.version.Size {
 		if err := f.Truncate(limit); err != nil {
-			return false, hostdir.Unwrap(err)
+			return false, hostfs.Unwrap(err)
 		}
 	}
 	if err := w.openContent(); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -16,7 +16,7 @@ import (
 // guest has renamed shows what is in the host's. Should the pull be killed in between, nobody could tell any
 // more what is where. So before the workspace is changed, the database has a journal: the name of the staging
 // directory, and the operations in their order. The next push or pull of the workspace that has that directory
-// finds by it what the guest has (rescue.go), removes the journal, and plans anew; a session waits for that.
+// finds by it what the guest has (recover.go), removes the journal, and plans anew; a session waits for that.
 // Where there is no such directory, the journal says nothing.
 
 // journalEntry is an operation, or an item that there is nothing to do about. Names are bytes, since JSON has
@@ -54,7 +54,7 @@ func (p *puller) writeJournal(order []*operation) error {
 		}
 	}
 	if err := p.staging.Own(p.host.db.ID(), p.store.Path()); err != nil {
-		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), hostdir.Unwrap(err))
+		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), hostfs.Unwrap(err))
 	}
 	entries := [][]byte{[]byte(p.staging.Name)}
 	for _, o := range order {
@@ -89,7 +89,7 @@ func (p *puller) entry(o *operation) *journalEntry {
 		e.There = 0
 	}
 	switch {
-	case o.beside != nil:
+	case o.copyOf != nil:
 	case o.node != nil:
 		e.Row = o.node.Ino
 	case o.link != nil && o.link.node != nil:
@@ -119,7 +119,7 @@ func (p *puller) stagedStat(o *operation) (st unix.Stat_t, err error) {
 		return st, err
 	}
 	defer p.staging.Done(d)
-	return hostdir.StatAt(d, name)
+	return hostfs.StatAt(d, name)
 }
 
 // endJournal makes sure that the journal is gone before what was staged is.

@@ -25,7 +25,7 @@ func (b bench) stoppedPull(n int) int {
 	s, err := openForReading(&opt, false)
 	must(b.t, err)
 	p := &puller{planner: *s.planner}
-	p.settle = p
+	p.policy = p
 	must(b.t, p.compare())
 	must(b.t, p.stage())
 	order := p.inOrder()

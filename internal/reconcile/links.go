@@ -54,7 +54,7 @@ func (p *planner) gatherNames(root *item, rel string, first map[object]*item) er
 		names, err = d.names()
 	}
 	if err != nil {
-		p.settle.lacking(&item{path: rel}, err)
+		p.policy.lacking(&item{path: rel}, err)
 	}
 	var below []string
 	for _, name := range names {

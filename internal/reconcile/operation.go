@@ -29,7 +29,7 @@ type operation struct {
 	other  *item  // of a hard link: the file that it is another name of
 	part   bool   // a part of the guest's changes is brought: the rest stays the guest's
 	bytes  []byte // of that: the content
-	beside *item  // it goes beside this one, which is in conflict
+	copyOf *item  // it goes under another name, beside this one, which is in conflict
 	agreed bool   // keep: also where nothing of the guest's was brought
 
 	patch bool // of a file: its changed chunks are written into the host's
@@ -121,7 +121,7 @@ func (p *planner) planFile(a *item) {
 func (p *planner) planWrite(a *item) {
 	if a.source != "" && !p.sourceThere(a) {
 		a.conflict = cmp.Or(a.conflict, p.lostText(a))
-		p.settle.broken(a)
+		p.policy.broken(a)
 		p.leave(a)
 		return
 	}

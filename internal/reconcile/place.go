@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/staging"
 )
 
@@ -31,7 +31,7 @@ func (p *puller) place(o *operation) error {
 		return err
 	}
 	defer d.Close()
-	st, err := hostdir.Stat(d)
+	st, err := hostfs.Stat(d)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (a *operation) enter(from *os.File, tmp string, to *os.File, name string) e
 		}
 	}
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) { // nor links: what is left is a look
-		if _, err = hostdir.StatAt(to, name); errors.Is(err, unix.ENOENT) {
+		if _, err = hostfs.StatAt(to, name); errors.Is(err, unix.ENOENT) {
 			return unix.Renameat(int(from.Fd()), tmp, int(to.Fd()), name)
 		}
 		return cmp.Or(err, errChanging)
@@ -129,13 +129,13 @@ func (p *puller) stageAcross(a *operation, d *os.File, tmp string) error {
 		return err
 	}
 	defer from.Close()
-	to, err := hostdir.Create(d, tmp, 0o600)
+	to, err := hostfs.Create(d, tmp, 0o600)
 	if err != nil {
 		return err
 	}
 	defer to.Close()
 	if _, err := io.Copy(to, from); err != nil {
-		return hostdir.Unwrap(err)
+		return hostfs.Unwrap(err)
 	}
 	if a.node == nil || len(a.xattrs) > 0 {
 		if err := p.setXattrs(to, a.item); err != nil {
@@ -145,7 +145,7 @@ func (p *puller) stageAcross(a *operation, d *os.File, tmp string) error {
 	if _, err := p.setOwnerAndMode(to, a.item); err != nil {
 		return err
 	}
-	return hostdir.Unwrap(to.Sync())
+	return hostfs.Unwrap(to.Sync())
 }
 
 // unchanged makes sure that what is about to be replaced or removed is what was planned for, and
@@ -154,7 +154,7 @@ func (p *puller) unchanged(a *operation, d *os.File, name string) error {
 	if p.needs(a.path) {
 		return errNeeded
 	}
-	st, err := hostdir.StatAt(d, name)
+	st, err := hostfs.StatAt(d, name)
 	if err == nil && fingerprintOf(&st) != a.now && (kind(st.Mode) != unix.S_IFDIR || st.Ino != a.now.Ino) &&
 		!p.relinked(a, &st) {
 		err = errChanging
@@ -200,7 +200,7 @@ func (p *puller) inheritGroup(a *operation, from *os.File, tmp string, d *os.Fil
 	if p.asRoot || a.do == hardLink || a.there == unix.S_IFREG {
 		return nil
 	}
-	st, err := hostdir.Stat(d)
+	st, err := hostfs.Stat(d)
 	if err != nil || st.Mode&unix.S_ISGID == 0 {
 		return err
 	}
@@ -216,7 +216,7 @@ func (p *puller) openPlanned(a *operation, flags int) (f *os.File, st unix.Stat_
 	if f, err = p.host.openRegular(a.path, flags); err != nil {
 		return nil, st, err
 	}
-	if st, err = hostdir.Stat(f); err == nil && (fingerprintOf(&st) != a.now || st.Nlink != 1) {
+	if st, err = hostfs.Stat(f); err == nil && (fingerprintOf(&st) != a.now || st.Nlink != 1) {
 		err = errChanging
 	}
 	if err != nil {
@@ -245,7 +245,7 @@ func (p *puller) setAttributes(f *os.File, st *unix.Stat_t, a *operation) error 
 		return err
 	}
 	// A program of the host's stays one, unless the guest has changed its content (see patches).
-	if err := hostdir.Chmod(f, a.attr.Mode&(modeBits|st.Mode&setID)); err != nil {
+	if err := hostfs.Chmod(f, a.attr.Mode&(modeBits|st.Mode&setID)); err != nil {
 		return err
 	}
 	if err := setTimes(f, &a.attr); err != nil {
@@ -320,7 +320,7 @@ func (p *puller) placeTrees(ops []*operation) {
 		d, err := p.host.open(path.Dir(a.path), unix.O_PATH|unix.O_DIRECTORY)
 		if err == nil {
 			err = unix.Renameat2(int(p.staging.Fd()), a.tmp, int(d.Fd()), path.Base(a.path), unix.RENAME_NOREPLACE)
-			if st, serr := hostdir.Stat(d); serr == nil {
+			if st, serr := hostfs.Stat(d); serr == nil {
 				p.wrote(st.Dev, path.Dir(a.path))
 			}
 			d.Close()

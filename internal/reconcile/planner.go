@@ -30,14 +30,14 @@ type planner struct {
 	asRoot bool        // owners are set too, and count when files are compared
 	limit  selection.Limit
 	filter *selection.Filter
-	settle settler
+	policy policy
 
 	dirName  string // of the workspace's directory on the host
 	exports  bool   // the host's directory is not the workspace's: what the database has is copied there
 	whole    bool   // all of the workspace is in the database
 	sameTree bool   // the origins of rows are in this directory, and not in another one of the same name
 
-	referred []referred                  // see refer
+	revalidated []revalidated                  // see revalidate
 	base     map[string]*sqlvfs.Baseline // by path; see baselineOf for what is not in it
 	byDir    map[string][]string         // names that have a baseline, by directory
 	origins  map[string]*sqlvfs.Node     // by the path of their origin in this workspace
@@ -77,8 +77,8 @@ type planner struct {
 	needed map[string]bool
 }
 
-// settler decides about what is not simply done.
-type settler interface {
+// policy decides about what is not simply done.
+type policy interface {
 	// conflict is told of an item that both sides changed; it returns whether the guest's is taken.
 	conflict(a *item) bool
 	// needed is told of an item that stays because others need what the host has there.
@@ -103,18 +103,18 @@ func (p *planner) compare() error {
 	p.report.Phase("compare")
 	p.entered, p.files, p.moved = map[sqlvfs.Ino]*item{}, map[sqlvfs.Ino]*item{}, map[string]*item{}
 	p.copies, p.needed = map[sqlvfs.Fingerprint]*item{}, map[string]bool{}
-	if err := p.openOutside(); err != nil {
+	if err := p.openExternal(); err != nil {
 		return err
 	}
 	if err := p.gather(); err != nil {
 		return err
 	}
-	p.needOutside()
+	p.needMovedOut()
 	return p.decide()
 }
 
-// needOutside notes what the host must keep for files that the guest has moved out of the workspace.
-func (p *planner) needOutside() {
+// needMovedOut notes what the host must keep for files that the guest has moved out of the workspace.
+func (p *planner) needMovedOut() {
 	inside := map[sqlvfs.Ino]bool{}
 	p.tree.All(func(n *sqlvfs.Node) {
 		for _, e := range n.Children {

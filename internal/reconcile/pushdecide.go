@@ -54,8 +54,8 @@ func (p *pusher) find(f *found) (err error) {
 	return nil
 }
 
-// kin are names of host files and rows that belong together: what is decided about one is decided about all.
-type kin struct{ all []*found }
+// linkGroup are names of host files and rows that belong together: what is decided about one is decided about all.
+type linkGroup struct{ all []*found }
 
 // shared tells whether a file has other names on one of the sides, or the guest's had another one.
 func (p *pusher) shared(f *found) bool {
@@ -72,20 +72,20 @@ func (p *pusher) shared(f *found) bool {
 // postpone keeps a file until all of the workspace was met, with those that share a file or a row with it.
 func (p *pusher) postpone(f *found) {
 	f.dir, f.content = nil, nil
-	k := p.kins[objectOf(&f.st)]
+	k := p.groups[objectOf(&f.st)]
 	if k == nil {
-		k = &kin{}
-		p.kins[objectOf(&f.st)] = k
+		k = &linkGroup{}
+		p.groups[objectOf(&f.st)] = k
 	}
 	k.all = append(k.all, f)
 }
 
 // postponed brings what was postponed, in the order of the tree.
 func (p *pusher) postponed() error {
-	rows := map[sqlvfs.Ino]*kin{}
-	for o, k := range p.kins {
+	rows := map[sqlvfs.Ino]*linkGroup{}
+	for o, k := range p.groups {
 		if !slices.ContainsFunc(k.all, func(f *found) bool { return !p.known(f) }) {
-			delete(p.kins, o)
+			delete(p.groups, o)
 			continue
 		}
 		for _, f := range k.all {
@@ -100,7 +100,7 @@ func (p *pusher) postponed() error {
 			if other := rows[f.node.Ino]; other != nil {
 				k.all = append(k.all, other.all...)
 				for _, g := range other.all {
-					p.kins[objectOf(&g.st)] = k
+					p.groups[objectOf(&g.st)] = k
 				}
 			}
 			for _, g := range k.all {
@@ -110,17 +110,17 @@ func (p *pusher) postponed() error {
 			}
 		}
 	}
-	distinct := map[*kin]bool{}
-	for _, k := range p.kins {
+	distinct := map[*linkGroup]bool{}
+	for _, k := range p.groups {
 		slices.SortFunc(k.all, func(f, g *found) int { return cmp.Compare(f.at, g.at) })
 		distinct[k] = true
 	}
-	order := slices.SortedFunc(maps.Keys(distinct), func(k, l *kin) int { return cmp.Compare(k.all[0].at, l.all[0].at) })
+	order := slices.SortedFunc(maps.Keys(distinct), func(k, l *linkGroup) int { return cmp.Compare(k.all[0].at, l.all[0].at) })
 	for _, k := range order {
 		if p.ctx.Err() != nil {
 			return errInterrupted
 		}
-		if err := p.bring(k.all); err != nil {
+		if err := p.storeGroup(k.all); err != nil {
 			return err
 		}
 	}
@@ -133,9 +133,9 @@ func (p *pusher) known(f *found) bool {
 	return b != nil && b.Fingerprint == fingerprintOf(&f.st)
 }
 
-// bring does what was decided about files that belong together.
-func (p *pusher) bring(all []*found) error {
-	p.settleAll(all)
+// storeGroup does what was decided about files that belong together.
+func (p *pusher) storeGroup(all []*found) error {
+	p.resolveConflicts(all)
 	for i, f := range all {
 		var same []*found // names of one host file
 		for _, g := range all[i:] {
@@ -149,15 +149,15 @@ func (p *pusher) bring(all []*found) error {
 		if len(same) == 0 {
 			continue
 		}
-		if err := p.tell(f.at, p.bringFile(same)); err != nil {
+		if err := p.reportError(f.at, p.storeNames(same)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell names a path that could not be stored, and returns what ends the run.
-func (p *pusher) tell(at string, err error) error {
+// reportError names a path that could not be stored, and returns what ends the run.
+func (p *pusher) reportError(at string, err error) error {
 	switch {
 	case errors.As(err, new(*storeError)), errors.Is(err, errInterrupted):
 		return err
@@ -169,9 +169,9 @@ func (p *pusher) tell(at string, err error) error {
 	return nil
 }
 
-// settleAll decides about conflicts: one name's is that of all that would change with it. A name that the
+// resolveConflicts decides about conflicts: one name's is that of all that would change with it. A name that the
 // guest removed is none, if it kept others.
-func (p *pusher) settleAll(all []*found) {
+func (p *pusher) resolveConflicts(all []*found) {
 	why := ""
 	for _, f := range all {
 		f.left = p.gitKeeps(f) || f.left
@@ -227,8 +227,8 @@ func (p *pusher) takesLast(f *found) bool {
 	})
 }
 
-// bringFile brings a host file, or a symbolic link, to those of its names that are given.
-func (p *pusher) bringFile(same []*found) error {
+// storeNames brings a host file, or a symbolic link, to those of its names that are given.
+func (p *pusher) storeNames(same []*found) error {
 	var take, keep []*found
 	for _, f := range same {
 		d := f.decision

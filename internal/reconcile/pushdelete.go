@@ -69,7 +69,7 @@ func (p *pusher) delete(at string, less map[sqlvfs.Ino]int) error {
 		f := &found{item: a, at: at}
 		// What the guest changed lives on under the names that the host has left.
 		if !p.kept[n.Ino] {
-			p.settleAll([]*found{f})
+			p.resolveConflicts([]*found{f})
 		}
 		if f.left {
 			return nil

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/reconcile/classify"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // folder decides about a directory of the host, and stores what changed of its own attributes.
@@ -41,7 +42,7 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 	base, host, guest := p.states(a, a.node == nil && a.was != nil)
 	a.decision = classify.Classify(base, host, guest)
 	f := &found{item: a, at: d.rel}
-	p.settleAll([]*found{f})
+	p.resolveConflicts([]*found{f})
 	if f.left || f.decision.Mode == classify.Guest {
 		d.hidden, d.live, d.left = d.hidden || !isDir, d.live || !isDir, d.left || !isDir
 		return nil
@@ -83,4 +84,49 @@ func (p *pusher) resolve(d *folder) error {
 	var err error
 	d.row, err = p.existing(d.in.row, d.name, unix.S_IFDIR)
 	return err
+}
+
+// putDir makes an entry a directory with the host's attributes, and d.row its row. It tells of one of
+// which more than the times changed: those follow from its entries. A new directory has its origin
+// at the host's path, so that what appears there after the push still shows in a session.
+func (p *pusher) putDir(d *folder, st *unix.Stat_t) error {
+	if err := p.ensure(d.in); err != nil {
+		return err
+	}
+	if err := p.resolve(d); err != nil {
+		return err
+	}
+	attr := attrOf(st)
+	changed := d.row == nil || !sameOwnerAndMode(&d.row.Attr, &attr)
+	if !p.opt.DryRun {
+		if err := p.makeDir(d, st); err != nil {
+			return err
+		}
+		p.agree(d.rel, st, d.row, nil)
+	}
+	if changed && d.rel != "." {
+		p.report.Line("DIR  %s (%s)", p.report.Name(p.guestPath(d.rel)), inoText(d.row))
+	}
+	return nil
+}
+
+func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
+	attr := attrOf(st)
+	fresh := d.row == nil
+	if fresh {
+		row, err := p.rows().Create(attr)
+		if err != nil {
+			return err
+		}
+		d.row = row
+	}
+	d.in.changed = d.in.changed || fresh
+	return p.rows().Update(d.in.row, d.name, d.row, func(tx *sqlvfs.Tx) {
+		setAttr(d.row, attr)
+		if o := d.row.Origin; fresh || d.rel == "." && o != nil && o.Fingerprint.Ino != st.Ino {
+			tx.SetOrigin(d.row, &sqlvfs.Origin{
+				Base: p.name, Path: d.rel, Number: uint64(d.row.Ino), Fingerprint: fingerprintOf(st), Mode: st.Mode,
+			})
+		}
+	})
 }

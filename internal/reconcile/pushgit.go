@@ -28,7 +28,7 @@ func (p *pusher) gitKeeps(f *found) bool {
 	}
 	d := f.decision
 	if (d.Push() || d.Conflict()) && f.there != 0 && (in == "HEAD" || in == "packed-refs" || strings.HasPrefix(in, "refs/")) && p.bothGit[dir] == gitChanged {
-		p.bothGit[dir] = gitTold
+		p.bothGit[dir] = gitReported
 		p.report.Stays(p.guestPath(dir), "both sides have changed the repository: pull first, which joins them")
 	}
 	return d.Push() || d.Conflict() || d.Kind == classify.Host
@@ -45,7 +45,7 @@ const (
 	gitUnknown = iota
 	gitSame    // the guest has not changed it
 	gitChanged // it has
-	gitTold    // and the host too, which was told
+	gitReported    // and the host too, which was told
 )
 
 // gitTouched tells whether the guest has changed a repository, but for its objects.

@@ -60,7 +60,7 @@ func (p *planner) gatherGone(in *item, d dir, names []string) error {
 			continue
 		}
 		if err != nil {
-			p.settle.fail(a, err)
+			p.policy.fail(a, err)
 			continue
 		}
 		p.meet(a, &st)
@@ -100,13 +100,13 @@ func (p *planner) gatherRemoval(a *item, seen bool) error {
 	}
 	d, err := p.openThere(a)
 	if err != nil {
-		p.settle.fail(a, err)
+		p.policy.fail(a, err)
 		return nil
 	}
 	names, err := d.names()
 	if err != nil {
 		d.close()
-		p.settle.fail(a, err)
+		p.policy.fail(a, err)
 		return nil
 	}
 	var below []*item
@@ -115,7 +115,7 @@ func (p *planner) gatherRemoval(a *item, seen bool) error {
 		st, err := d.stat(name)
 		switch {
 		case err != nil:
-			p.settle.fail(c, err)
+			p.policy.fail(c, err)
 		case st.Mode == 0: // it is gone meanwhile
 		case d.hasDatabase(name, &st) || skipped(c.path) != "" || p.ofGit(c.path):
 			p.leave(c)

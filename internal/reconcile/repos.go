@@ -4,19 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/git"
 	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/internal/reconcile/selection"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -34,64 +32,9 @@ type repo struct {
 	done     bool     // what the guest had in it is on the host
 	replaced bool     // only one side has the directory: that is left as it is too
 
-	// Of one whose git directory is outside of the workspace, that is p.repos[outside]:
+	// Of one whose git directory is outside of the workspace, that is p.repos[external]:
 	on     *planner // what reads its layer of the database; nil: it is in the workspace
 	within string   // where the workspace is in what is checked out
-}
-
-// gitDir returns the git directory that a path is in, and the path in there: the innermost directory that is called .git,
-// or that is one on the host, as those of submodules and bare repositories are. What is git's own in one is no other.
-func (p *planner) gitDir(rel string) (dir, in string) {
-	up, name := parent(rel)
-	if dir = p.gitDirOver(up); dir != "" {
-		in = strings.TrimPrefix(rel, dir+"/")
-	}
-	if name == ".git" && !git.Owns(in) {
-		return rel, ""
-	}
-	return dir, in
-}
-
-// gitDirOver returns the git directory that a directory is, or is in.
-func (p *planner) gitDirOver(at string) (dir string) {
-	if at == "." {
-		return ""
-	}
-	dir, ok := p.gitDirs[at]
-	if ok {
-		return dir
-	}
-	dir, in := p.gitDir(at)
-	if (dir == "" || in != "" && !git.Owns(in)) && p.isOther(at, dir != "") {
-		dir = at
-	}
-	if p.gitDirs == nil {
-		p.gitDirs = map[string]string{}
-	}
-	p.gitDirs[at] = dir
-	return dir
-}
-
-// isOther tells whether a directory of the host that is not called .git is a git directory, by its configuration too.
-// Others that look like one are files: of a project, as those that programs for git are tested with, or of a repository
-// that is new and whose configuration was held back.
-func (p *planner) isOther(dir string, within bool) bool {
-	if !p.isRepo(dir) {
-		return false
-	}
-	bare, top, err := p.worktree(dir)
-	return err == nil && (within || bare || top != "")
-}
-
-// worktree returns what the host's configuration says of what is checked out from a git directory.
-func (p *planner) worktree(dir string) (bare bool, top string, err error) {
-	f, err := p.host.openFile(join(dir, "config"))
-	if err != nil {
-		return false, "", err
-	}
-	defer f.Close()
-	bare, top = git.Worktree(f)
-	return bare, top, nil
 }
 
 // ofGit tells whether a path belongs to a repository, so that it is no file. Of one that is left as it is, all that is
@@ -155,16 +98,6 @@ func (p *planner) repoAt(dir string) *repo {
 	return r
 }
 
-// isRepo tells whether a directory of the host is a git directory (gitrepository-layout(5)).
-func (p *planner) isRepo(dir string) bool {
-	for _, part := range []string{"HEAD", "objects", "refs"} {
-		if _, err := p.host.stat(join(dir, part)); err != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // limitTo takes the paths that the user named. What is git's own in a repository is none by itself: references without
 // their objects, or without the index, are a broken repository.
 func (p *planner) limitTo(workspace string) (err error) {
@@ -197,51 +130,6 @@ func (p *planner) planRepo(r *repo) {
 	}
 }
 
-// checkedOut returns the directory with what is checked out from a git directory; "" is none. As git itself, it takes
-// another one than that which .git lies in only where each of the two leads to the other (git-submodule(1)).
-func (p *planner) checkedOut(dir string) (top string, err error) {
-	up, name := parent(dir)
-	bare, at, _ := p.worktree(dir)
-	switch {
-	case at == "" && name == ".git":
-		return up, nil
-	case at == "" && bare:
-		return "", nil
-	case at == "":
-		return "", errors.New("the host's configuration does not say where its working tree is")
-	}
-	if top, err = p.below(dir, at); err != nil {
-		return "", fmt.Errorf("its working tree, %s, is outside of the workspace", quote.Name(at, true))
-	}
-	if name == ".git" {
-		return top, nil
-	}
-	f, err := p.host.openFile(join(top, ".git"))
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxPath))
-	back, _ := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
-	if back, berr := p.below(top, back); err != nil || berr != nil || back != dir {
-		return "", fmt.Errorf("its working tree, %s, belongs to another repository", quote.Name(top, true))
-	}
-	return top, nil
-}
-
-// below returns the path below the workspace that a path means which the host names in a directory.
-func (p *planner) below(dir, at string) (rel string, err error) {
-	if path.IsAbs(at) {
-		rel, err = filepath.Rel(p.host.dir.Name(), at)
-	} else {
-		rel = path.Join(dir, at)
-	}
-	if err == nil && !filepath.IsLocal(rel) {
-		err = errors.New("it is outside of the workspace")
-	}
-	return rel, err
-}
-
 // committed tells whether the guest has at a path only what it has committed, in a repository of which the host
 // has something else checked out: then it comes with the commit.
 func (p *planner) committed(rel string, n *sqlvfs.Node) bool {
@@ -251,7 +139,7 @@ func (p *planner) committed(rel string, n *sqlvfs.Node) bool {
 // apart tells whether a path is in a repository of which the host has something else checked out.
 func (p *planner) apart(rel string) bool {
 	r := p.repoOver(rel)
-	return r != nil && r.plan.Apart
+	return r != nil && r.plan.HeadStays
 }
 
 // original tells whether the guest has at a path what the host has committed there: whatever the host has, the
@@ -323,8 +211,8 @@ func (p *planner) sortedRepos() (list []*repo) {
 	return list
 }
 
-// tellRepos says what is in conflict.
-func (p *planner) tellRepos() {
+// reportRepos says what is in conflict.
+func (p *planner) reportRepos() {
 	for _, r := range p.sortedRepos() {
 		at := p.hostPath(r.dir)
 		if r.err != nil {
@@ -386,7 +274,7 @@ func (p *puller) importObjects() error {
 
 // finishRepos moves references and indexes, now that the files are in place.
 func (p *puller) finishRepos() {
-	for _, r := range p.keepTogether() { // some files could not be placed
+	for _, r := range p.leaveSplit() { // some files could not be placed
 		for _, text := range r.plan.Conflicts {
 			p.report.Conflict(p.hostPath(r.dir), text)
 		}
@@ -406,188 +294,26 @@ func (p *puller) finishRepos() {
 	p.printRepos()
 }
 
-// guestRepo is a git directory of the guest (package git).
-type guestRepo struct {
-	p   *planner
-	dir string
-}
+// The references, the index and HEAD of a repository are one change, and one with the files that the guest has
+// committed: where the index came and such a file did not, the user's next `git commit -a` would take back what
+// the guest has done to it. So then none of them comes.
 
-func (g *guestRepo) at(rel string) string { return path.Join(g.dir, rel) }
-
-func (g *guestRepo) List(rel string) (l git.Listing, err error) {
-	n, from := g.p.guestAt(g.at(rel))
-	switch {
-	case n == nil && from == "":
-		return l, fs.ErrNotExist
-	case n == nil:
-		return l, nil
-	case !n.Attr.IsDir():
-		return l, fs.ErrNotExist
-	}
-	for _, e := range n.Children {
-		if c := g.p.tree.Node(e.Ino); c.Attr.IsDir() || c.Attr.IsRegular() {
-			l.Own = append(l.Own, git.Entry{Name: e.Name, Dir: c.Attr.IsDir()})
-		} else {
-			l.Hidden = append(l.Hidden, e.Name)
-		}
-	}
-	l.Hidden = append(l.Hidden, n.Whiteouts...)
-	l.Opaque = n.Origin == nil || n.Origin.Base != g.p.name || n.Origin.Path != g.at(rel)
-	return l, nil
-}
-
-func (g *guestRepo) Open(rel string) (git.File, error) {
-	n, _ := g.p.guestAt(g.at(rel))
-	if n == nil || !n.Attr.IsRegular() {
-		return nil, fs.ErrNotExist
-	}
-	return g.p.rowContent(n)
-}
-
-func (g *guestRepo) Same(rel string) (host, guest bool) {
-	at := g.at(rel)
-	n, from := g.p.guestAt(at)
-	if n == nil && from == at {
-		return true, true
-	}
-	b := g.p.baselineOf(&item{path: at, node: n})
-	st, err := g.p.host.stat(at)
-	there := err == nil
-	if b == nil {
-		return !there, n == nil
-	}
-	return there && fingerprintOf(&st) == b.Fingerprint, n != nil && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime
-}
-
-func (g *guestRepo) Changed(rel string) time.Time {
-	n, _ := g.p.guestAt(g.at(rel))
-	if n == nil {
-		return time.Time{}
-	}
-	return time.Unix(n.Attr.Ctime.Sec, int64(n.Attr.Ctime.Nsec))
-}
-
-func (g *guestRepo) Since(rel string) (until time.Time, known bool) {
-	at := g.at(rel)
-	n, _ := g.p.guestAt(at)
-	if !g.p.sameTree || g.p.whole { // the guest has seen what it was given, and not the host's
-		return until, false
-	}
-	if b := g.p.baselineOf(&item{path: at, node: n}); b != nil {
-		when := b.RowCtime
-		if when == (sqlvfs.Timespec{}) { // the host's is older than that
-			when = b.Ctime
-		}
-		until = time.Unix(when.Sec, int64(when.Nsec))
-	}
-	return until, true
-}
-
-// absorb has the guest see the host's of what has come to the host's repositories: git's files of the guest that hold
-// it go. In a database that is to be whole without the host they stay until the next push replaces them.
-func (p *puller) absorb() error {
-	w, _, err := workspaceOf(p.store, p.name)
-	if err != nil {
-		return err
-	}
-	for _, r := range p.sortedRepos() {
-		if !r.done {
+// leaveSplit leaves the repositories as they are whose index would come without a file in it. It returns those
+// that it leaves.
+func (p *planner) leaveSplit() (left []*repo) {
+	for _, a := range p.notDone {
+		r := p.repoOver(a.path)
+		if r == nil || r.plan.Left || !p.splits(r, a) {
 			continue
 		}
-		if r.on != nil {
-			if err := r.absorbOutside(); err != nil {
-				return err
-			}
-		} else if n, _ := p.guestAt(r.dir); n == nil {
-			continue
-		} else if err := p.absorbDir(r.dir, n, w.Whole, func(rel string) git.Share { return r.plan.Brought(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
-			return err
-		}
-		if r.plan.Kept {
-			continue // these files are a part of what stays
-		}
-		for _, rel := range r.skipped {
-			dir, _ := p.guestAt(path.Dir(rel))
-			if dir == nil {
-				continue
-			}
-			if err := p.absorbDir(path.Dir(rel), dir, w.Whole, func(at string) git.Share {
-				if at == rel {
-					return git.All
-				}
-				return git.None
-			}); err != nil {
-				return err
-			}
-		}
+		r.plan.Leave("left as it is: the guest has committed " + p.report.ErrName(a.path) + ", which does not come: pull both together")
+		left = append(left, r)
 	}
-	return nil
+	return left
 }
 
-// absorbDir has the guest see the host's of what was brought of a directory.
-func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, brought func(string) git.Share) error {
-	var names []string
-	for _, name := range n.Whiteouts {
-		if brought(join(rel, name)) != git.None && (!whole || p.tree.Child(n, name) == nil) {
-			names = append(names, name)
-		}
-	}
-	for _, e := range n.Children {
-		at, c := join(rel, e.Name), p.tree.Node(e.Ino)
-		switch share := brought(at); {
-		case share == git.None:
-		case share == git.All && !whole:
-			names = append(names, e.Name)
-		case c.Attr.IsDir():
-			if err := p.absorbDir(at, c, whole, brought); err != nil {
-				return err
-			}
-			if err := p.reveal(c, at); err != nil {
-				return err
-			}
-		case whole:
-			p.outdate(at, c)
-		}
-	}
-	return p.rows().With(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
-		for _, name := range names {
-			if _, err := p.uncover(tx, dir, name, join(rel, name)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// reveal has the guest see what the host has in a directory beside what is left of its own.
-func (p *puller) reveal(n *sqlvfs.Node, at string) error {
-	st, err := p.host.stat(at)
-	if o := n.Origin; err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || o != nil && o.Base == p.name && o.Path == at {
-		return nil
-	}
-	return p.rows().With(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
-		tx.SetOrigin(dir, &sqlvfs.Origin{Base: p.name, Path: at, Number: number(n), Fingerprint: fingerprintOf(&st), Mode: st.Mode})
-		return nil
-	})
-}
-
-// outdate writes down that a row is as it was when both sides last agreed, and that the host's is not: so the
-// next push brings the host's.
-func (p *puller) outdate(at string, n *sqlvfs.Node) {
-	if n.Attr.IsDir() {
-		return
-	}
-	if _, in := p.gitDir(at); strings.HasPrefix(in, "objects/") {
-		return // those never change
-	}
-	st, err := p.host.stat(at)
-	if b := p.base[at]; err == nil && b != nil && b.Fingerprint == fingerprintOf(&st) && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime {
-		return
-	}
-	p.store.View(func(tx *sqlvfs.Tx) error {
-		tx.SetBaseline(p.id, at, &sqlvfs.Baseline{
-			Mode: n.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: n.Attr.Size, Mtime: n.Attr.Mtime}, Row: n.Ino, RowCtime: n.Attr.Ctime,
-		})
-		return nil
-	})
+// splits tells whether the index of a repository must not come without an item.
+func (p *planner) splits(r *repo, a *item) bool {
+	d := a.decision
+	return !a.isDir() && (d == classify.Decision{} || d.Pull() || d.Conflict()) && !a.resolved && r.plan.Takes(r.pathOf(a.path))
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -36,7 +36,7 @@ func Reset(ctx context.Context, opt Options) error {
 		return err
 	}
 	r := &resetter{comparer{planner: *s.planner}}
-	r.settle, r.filter = r, nil // also what is left out elsewhere is given up
+	r.policy, r.filter = r, nil // also what is left out elsewhere is given up
 	defer r.closeRepos()
 	if err := r.takeNames(); err != nil {
 		return s.close(err)
@@ -91,7 +91,7 @@ func (r *resetter) takeNames() error {
 		if err != nil {
 			continue
 		}
-		names, _ := hostdir.Names(d)
+		names, _ := hostfs.Names(d)
 		d.Close()
 		for _, name := range names {
 			todo = append(todo, join(at, name))
@@ -112,7 +112,7 @@ func (r *resetter) broken(a *item) {
 // run tells whether anything was given up.
 func (r *resetter) run() (done bool, err error) {
 	if r.top == nil {
-		if err := r.openOutside(); err != nil || r.repos[outside] == nil {
+		if err := r.openExternal(); err != nil || r.repos[external] == nil {
 			return false, err
 		}
 	} else if err := r.compare(); err != nil {
@@ -142,7 +142,7 @@ func (r *resetter) run() (done bool, err error) {
 		}
 	}
 	if err == nil {
-		err = r.giveUpOutside()
+		err = r.discardExternal()
 	}
 	if err == nil {
 		err = r.letGo()

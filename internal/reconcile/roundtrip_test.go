@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/staging"
 )
 
@@ -189,7 +189,7 @@ func TestSparse(t *testing.T) {
 	g, err := os.Open(filepath.Join(dir, "big"))
 	must(t, err)
 	defer g.Close()
-	st, err := hostdir.Stat(g)
+	st, err := hostfs.Stat(g)
 	must(t, err)
 	if st.Size != size || st.Blocks*512 > 1<<20 {
 		t.Errorf("size %d, %d bytes on disk", st.Size, st.Blocks*512)

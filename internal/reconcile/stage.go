@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/staging"
 )
 
@@ -57,10 +57,10 @@ func (p *puller) stage() error {
 // then links those that have another name.
 func (p *puller) stageAll(todo []*operation) error {
 	trees := treeParents{p: p, known: map[*item]bool{}}
-	crew := p.newCrew()
+	writers := p.startWriters()
 	var links []*operation
 	for _, a := range todo {
-		if crew.stopped() || p.interrupted() != nil {
+		if writers.stopped() || p.interrupted() != nil {
 			break
 		}
 		if a.in.left && a.in.there != unix.S_IFDIR {
@@ -85,9 +85,9 @@ func (p *puller) stageAll(todo []*operation) error {
 			links = append(links, a)
 			continue
 		}
-		crew.write(a)
+		writers.write(a)
 	}
-	if err := crew.wait(); err != nil {
+	if err := writers.wait(); err != nil {
 		return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
 	}
 	for _, a := range todo {
@@ -167,12 +167,12 @@ func (p *puller) makeDir(d *os.File, name string, a *operation) error {
 	if err := unix.Mkdirat(int(d.Fd()), name, mode); err != nil {
 		return err
 	}
-	f, err := hostdir.Open(d, name, unix.O_PATH|unix.O_DIRECTORY)
+	f, err := hostfs.Open(d, name, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := hostdir.Stat(f)
+	st, err := hostfs.Stat(f)
 	if err != nil {
 		return err
 	}
@@ -182,10 +182,10 @@ func (p *puller) makeDir(d *os.File, name string, a *operation) error {
 	}
 	a.attr.Mode = a.attr.Mode&^modeBits | left
 	mode = left | 0o700 | st.Mode&unix.S_ISGID // that bit it has inherited
-	if st, err = hostdir.Stat(f); err != nil || st.Mode&0o7777 == mode {
+	if st, err = hostfs.Stat(f); err != nil || st.Mode&0o7777 == mode {
 		return err
 	}
-	return hostdir.Chmod(f, mode)
+	return hostfs.Chmod(f, mode)
 }
 
 // stageHardLink gives a file another name: one that is staged too, or one that is in place.
@@ -221,7 +221,7 @@ func (p *puller) stageHardLink(a *operation) error {
 	if err := unix.Linkat(int(from.Fd()), name, int(to.Fd()), tmp, 0); err != nil {
 		return err
 	}
-	st, err := hostdir.StatAt(to, tmp)
+	st, err := hostfs.StatAt(to, tmp)
 	if err == nil && (st.Dev != first.now.Dev || st.Ino != first.now.Ino) {
 		err = errChanging
 	}

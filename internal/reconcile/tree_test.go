@@ -84,7 +84,7 @@ func TestTreeIsNotPlacedOverAnything(t *testing.T) {
 	s, err := openForReading(&opt, false)
 	must(t, err)
 	p := &puller{planner: *s.planner}
-	p.settle = p
+	p.policy = p
 	must(t, p.compare())
 	must(t, p.stage())
 	must(t, os.Mkdir(dir+"/m", 0o700))

@@ -165,8 +165,8 @@ func (o *Options) exportName(s *sqlvfs.Store, abs string) (string, error) {
 	return "", cli.WithHint(fmt.Errorf("%s: several workspaces are in it: %s", o.DB, strings.Join(names, ", ")), "name one of them with --name")
 }
 
-// tellExport says what an export cannot bring.
-func (p *puller) tellExport() error {
+// noteExport says what an export cannot bring.
+func (p *puller) noteExport() error {
 	w, known, err := workspaceOf(p.store, p.name)
 	if known && !w.Whole {
 		p.report.Note("/"+p.name+"/", "only what the guest changed is in the database; the rest is in "+quote.Name(w.Path, true))

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -21,7 +21,7 @@ const holeSize = 64 << 10
 // short, and file systems like tmpfs and XFS take it.
 const unhashed = 64 << 30
 
-// writer is one of a crew. Files of a directory come one after the other, so it keeps that open.
+// writer is one of the goroutines that stage. Files of a directory come one after the other, so it keeps that open.
 type writer struct {
 	p   *puller
 	at  string
@@ -70,9 +70,9 @@ func (w *writer) make(a *operation, name string) (st unix.Stat_t, err error) {
 		if err := w.setTimes(a, name); err != nil {
 			return st, err
 		}
-		return hostdir.StatAt(w.dir, name)
+		return hostfs.StatAt(w.dir, name)
 	}
-	f, err := hostdir.Create(w.dir, name, a.attr.Mode&0o777|0o600)
+	f, err := hostfs.Create(w.dir, name, a.attr.Mode&0o777|0o600)
 	if err != nil {
 		return st, err
 	}
@@ -112,7 +112,7 @@ func (w *writer) fill(f *os.File, a *operation) error {
 	if size > reading.BufferSize {
 		// At once, so that a size that no file can have is refused before anything is read.
 		if err := f.Truncate(size); err != nil {
-			return hostdir.Unwrap(err)
+			return hostfs.Unwrap(err)
 		}
 		end = size
 	}
@@ -131,7 +131,7 @@ func (w *writer) fill(f *os.File, a *operation) error {
 			end = max(end, last)
 			hash.Write(data)
 			w.p.report.Add(0, int64(len(data)))
-			return hostdir.Unwrap(err)
+			return hostfs.Unwrap(err)
 		})
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func (w *writer) fill(f *os.File, a *operation) error {
 		a.hash = hash.Sum(nil)
 	}
 	if end < size { // it ends in a hole
-		return hostdir.Unwrap(f.Truncate(size))
+		return hostfs.Unwrap(f.Truncate(size))
 	}
 	return nil
 }

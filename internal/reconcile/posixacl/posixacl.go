@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // The extended attributes that hold the lists.
@@ -37,7 +37,7 @@ var errACL = errors.New("access control list of an unknown form")
 // Read reads a list, or another attribute, of an object, which may be open with O_PATH; nil: it has none.
 func Read(f *os.File, which string) ([]byte, error) {
 	buf := make([]byte, 256)
-	object := hostdir.Path(f)
+	object := hostfs.Path(f)
 	n, err := unix.Getxattr(object, which, buf)
 	if err == unix.ERANGE {
 		buf = make([]byte, maxACL)
@@ -119,14 +119,14 @@ func Inherit(f *os.File, list []byte, mode uint32) (uint32, error) {
 	if err != nil {
 		return mode, err
 	}
-	if st, err := hostdir.Stat(f); err != nil {
+	if st, err := hostfs.Stat(f); err != nil {
 		return mode, err
 	} else if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		if err := unix.Setxattr(hostdir.Path(f), Default, list, 0); err != nil {
+		if err := unix.Setxattr(hostfs.Path(f), Default, list, 0); err != nil {
 			return mode, err
 		}
 	}
-	return left, unix.Setxattr(hostdir.Path(f), Access, own, 0)
+	return left, unix.Setxattr(hostfs.Path(f), Access, own, 0)
 }
 
 // TakeOver gives a file, which is open, the list of the one that it is going to replace, and returns the mode that it

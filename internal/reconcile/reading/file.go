@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // File is a file that is read, ahead or when it is its turn.
@@ -41,7 +41,7 @@ func (f *File) load() error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return ErrChanging
 		}
-		return hostdir.Unwrap(err)
+		return hostfs.Unwrap(err)
 	}
 	hash := sha256.Sum256(f.Data)
 	f.Hash = hash[:]
@@ -69,7 +69,7 @@ func (f *File) Finish(file *os.File) (err error) {
 	if f.Xattrs, err = Xattrs(file); err != nil {
 		return err
 	}
-	after, err := hostdir.Stat(file)
+	after, err := hostfs.Stat(file)
 	if err == nil && !same(&after, &f.St) {
 		err = ErrChanging
 	}
@@ -88,7 +88,7 @@ func (f *File) Open() (*os.File, error) {
 		return nil, err
 	}
 	file := os.NewFile(uintptr(fd), f.Name)
-	now, err := hostdir.Stat(file)
+	now, err := hostfs.Stat(file)
 	if err == nil && (now.Dev != f.St.Dev || now.Ino != f.St.Ino || now.Mode&unix.S_IFMT != unix.S_IFREG) {
 		err = ErrChanging
 	}

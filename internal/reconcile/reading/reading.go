@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -37,7 +37,7 @@ func Pieces(ctx context.Context, r io.ReaderAt, off, end int64, f func(data []by
 		n, err := r.ReadAt(buf[:min(BufferSize-off%BufferSize, end-off)], off)
 		switch {
 		case err != nil && err != io.EOF:
-			return hostdir.Unwrap(err)
+			return hostfs.Unwrap(err)
 		case n == 0:
 			return ErrChanging
 		}

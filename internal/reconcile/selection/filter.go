@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/ignore"
 	"github.com/riverlytech/art/internal/reconcile/settings"
 )
@@ -50,7 +50,7 @@ type Patterns struct {
 func NewFilter(from Patterns) (*Filter, error) {
 	list, err := from.read(ignoreFile)
 	if err != nil && !errors.Is(err, unix.ENOENT) { // then nobody knows what is to be left out
-		return nil, fmt.Errorf("read %s: %w", ignoreFile, hostdir.Unwrap(err))
+		return nil, fmt.Errorf("read %s: %w", ignoreFile, hostfs.Unwrap(err))
 	}
 	f := &Filter{exclude: ignore.Parse(from.Exclude), ignored: list, dirs: map[string]string{".": ""}}
 	if from.NoIgnored {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // Destination is the directory of a pull, made if it was not there.
@@ -44,7 +44,7 @@ func MakeDestination(abs string, umask os.FileMode, dryRun bool) (d Destination,
 		if err := os.Mkdir(dir, 0o777&^umask); err != nil {
 			d.made = d.made[:i]
 			d.Remove()
-			return d, fmt.Errorf("workspace %s: make %s: %w", abs, dir, hostdir.Unwrap(err))
+			return d, fmt.Errorf("workspace %s: make %s: %w", abs, dir, hostfs.Unwrap(err))
 		}
 	}
 	return d, nil

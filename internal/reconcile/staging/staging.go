@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/posixacl"
 )
 
@@ -39,7 +39,7 @@ type Dir struct {
 // New makes one in a directory.
 func New(in *os.File) (*Dir, error) {
 	s := &Dir{in: in, Name: Prefix + rand.Text()}
-	st, err := hostdir.Stat(in)
+	st, err := hostfs.Stat(in)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func Reopen(in *os.File, name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := hostdir.Stat(in)
+	st, err := hostfs.Stat(in)
 	if err == nil {
 		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
@@ -99,7 +99,7 @@ func (s *Dir) Parent(tmp string) (*os.File, string, error) {
 	if at == "" {
 		return s.File, name, nil
 	}
-	d, err := hostdir.Open(s.File, at, unix.O_PATH|unix.O_DIRECTORY)
+	d, err := hostfs.Open(s.File, at, unix.O_PATH|unix.O_DIRECTORY)
 	return d, name, err
 }
 
@@ -111,7 +111,7 @@ func (s *Dir) Done(d *os.File) {
 }
 
 // Create makes an empty file that only its owner can open.
-func (s *Dir) Create(name string) (*os.File, error) { return hostdir.Create(s.File, name, 0o600) }
+func (s *Dir) Create(name string) (*os.File, error) { return hostfs.Create(s.File, name, 0o600) }
 
 // Discard removes what was staged under a name, if anything was.
 func (s *Dir) Discard(tmp string) {
@@ -129,12 +129,12 @@ func (s *Dir) Remove() {
 	clear(s.File)
 	unix.Unlinkat(int(s.in.Fd()), s.Name, unix.AT_REMOVEDIR)
 	s.File.Close()
-	hostdir.SetTimes(s.in, s.was)
+	hostfs.SetTimes(s.in, s.was)
 }
 
 // KeepTimes has the directory that it is in keep the times that it has now.
 func (s *Dir) KeepTimes() {
-	if st, err := hostdir.Stat(s.in); err == nil {
+	if st, err := hostfs.Stat(s.in); err == nil {
 		s.was = timesOf(&st)
 	}
 }
@@ -142,7 +142,7 @@ func (s *Dir) KeepTimes() {
 // clear empties a staging directory, or one in it. No link is followed.
 func clear(dir *os.File) {
 	dir.Seek(0, 0)
-	names, _ := hostdir.Names(dir)
+	names, _ := hostfs.Names(dir)
 	for _, n := range names {
 		if unix.Unlinkat(int(dir.Fd()), n, 0) != unix.EISDIR {
 			continue
@@ -171,7 +171,7 @@ func (s *Dir) Own(owner, where string) error {
 // Sweep removes what pulls that were killed left in a directory, unless somebody else owns it: left is told of that.
 func Sweep(in *os.File, owner string, left func(name, where string)) error {
 	in.Seek(0, 0)
-	names, err := hostdir.Names(in)
+	names, err := hostfs.Names(in)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func Sweep(in *os.File, owner string, left func(name, where string)) error {
 
 // ownerOf returns who owns a directory, if anybody does.
 func ownerOf(d *os.File) (owner, where string, owned bool) {
-	f, err := hostdir.Open(d, ownerFile, unix.O_RDONLY|unix.O_NONBLOCK)
+	f, err := hostfs.Open(d, ownerFile, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return "", "", !errors.Is(err, unix.ENOENT)
 	}

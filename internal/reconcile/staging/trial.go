@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -25,7 +25,7 @@ const foldFlag = 0x40000000
 
 // RulesOf returns those of a directory.
 func RulesOf(d *os.File) (Rules, error) {
-	st, err := hostdir.Stat(d)
+	st, err := hostfs.Stat(d)
 	if err != nil {
 		return Rules{}, err
 	}
@@ -83,7 +83,7 @@ func (t *Trial) Holds(symlink, hardLink bool) error {
 	if err := unix.Fchmod(int(f.Fd()), mode); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoModes, err)
 	}
-	if st, err := hostdir.Stat(f); err != nil || st.Mode&0o7777 != mode {
+	if st, err := hostfs.Stat(f); err != nil || st.Mode&0o7777 != mode {
 		return errors.Join(ErrNoModes, err)
 	}
 	t.modes = true
@@ -116,7 +116,7 @@ func (t *Trial) takesAnyName() bool {
 		}
 		f.Close()
 		t.File.Seek(0, 0)
-		names, err := hostdir.Names(t.File)
+		names, err := hostfs.Names(t.File)
 		t.Discard(long)
 		if err != nil || len(names) != 1 || names[0] != long {
 			return false
@@ -138,14 +138,14 @@ func (t *Trial) Names(list []string) (string, error) {
 	for _, name := range list {
 		f, err := t.Create(name)
 		if errors.Is(err, unix.EEXIST) {
-			if st, err := hostdir.StatAt(t.File, name); err == nil {
+			if st, err := hostfs.StatAt(t.File, name); err == nil {
 				return name, &OneNameError{made[st.Ino]}
 			}
 		}
 		if err != nil {
 			return name, err
 		}
-		st, err := hostdir.Stat(f)
+		st, err := hostfs.Stat(f)
 		f.Close()
 		if err != nil {
 			return name, err

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/rows"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -16,16 +16,16 @@ import (
 // follow.go): it has the same content, by its hash, or all of the row's content is the host's, or a pull
 // that was killed has made it of the one that was there (inplace.go).
 
-// referred is a row that refers to another version now.
-type referred struct {
+// revalidated is a row that refers to another version now.
+type revalidated struct {
 	*sqlvfs.Node
-	was  sqlvfs.Fingerprint // what it referred to
+	was  sqlvfs.Fingerprint // what it revalidated to
 	same bool               // the content is the same
 }
 
-// refer brings the rows of a workspace up to date with the host's files, and returns those that it did. In a
+// revalidate brings the rows of a workspace up to date with the host's files, and returns those that it did. In a
 // store that is read-only, they are not.
-func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]referred, error) {
+func revalidate(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]revalidated, error) {
 	var nameless []sqlvfs.Ino
 	list, err := sqlvfs.Query(s, func(tx *sqlvfs.Tx) (list []*sqlvfs.Node, err error) {
 		if nameless, err = tx.Nameless(workspace); err == nil {
@@ -36,7 +36,7 @@ func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]r
 	if err != nil {
 		return nil, err
 	}
-	var done []referred
+	var done []revalidated
 	for _, n := range list {
 		st, err := h.stat(n.Origin.Path)
 		now := fingerprintOf(&st)
@@ -46,16 +46,16 @@ func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]r
 		case slices.Contains(nameless, n.Ino):
 			continue // it tells what the guest has seen of what it removed
 		case now == n.Origin.Fingerprint && n.Origin.Until != 0:
-			done = append(done, referred{n, now, true}) // a session has come upon it
+			done = append(done, revalidated{n, now, true}) // a session has come upon it
 			continue
-		case now == n.Origin.Fingerprint || !referable(ctx, h, n, &st):
+		case now == n.Origin.Fingerprint || !stillValid(ctx, h, n, &st):
 			continue
 		}
 		if ctx.Err() != nil {
 			return nil, errInterrupted
 		}
-		r := referred{n, n.Origin.Fingerprint, !n.Follows()}
-		referTo(n, &st)
+		r := revalidated{n, n.Origin.Fingerprint, !n.Follows()}
+		updateOrigin(n, &st)
 		done = append(done, r)
 		if s.ReadOnly() {
 			continue
@@ -67,8 +67,8 @@ func refer(ctx context.Context, h *host, s *sqlvfs.Store, workspace string) ([]r
 	return done, nil
 }
 
-// referTo makes a row refer to another version of a file.
-func referTo(n *sqlvfs.Node, st *unix.Stat_t) {
+// updateOrigin makes a row refer to another version of a file.
+func updateOrigin(n *sqlvfs.Node, st *unix.Stat_t) {
 	o := *n.Origin
 	if n.Follows() {
 		if o.Size != st.Size || o.Mtime != timespec(st.Mtim) {
@@ -88,8 +88,8 @@ func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
 	})
 }
 
-// referable tells whether a row may refer to the version of a file that the host has now.
-func referable(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bool {
+// stillValid tells whether a row may refer to the version of a file that the host has now.
+func stillValid(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bool {
 	o, now := n.Origin, fingerprintOf(st)
 	switch {
 	case n.Follows() || o.Patched(now, n.Attr.Size):
@@ -108,12 +108,12 @@ func referable(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bo
 	if hash, err := (&content{ReaderAt: f, size: now.Size}).hash(ctx); err != nil || string(hash) != o.Hash {
 		return false
 	}
-	after, err := hostdir.Stat(f)
+	after, err := hostfs.Stat(f)
 	return err == nil && fingerprintOf(&after) == now
 }
 
 // rebase has what both sides last agreed about be the versions that rows refer to now.
-func rebase(tx *sqlvfs.Tx, tree sqlvfs.Tree, base map[string]*sqlvfs.Baseline, list []referred) {
+func rebase(tx *sqlvfs.Tx, tree sqlvfs.Tree, base map[string]*sqlvfs.Baseline, list []revalidated) {
 	for _, r := range list {
 		at := r.Origin.Path
 		b := base[at]
@@ -134,7 +134,7 @@ func rebase(tx *sqlvfs.Tx, tree sqlvfs.Tree, base map[string]*sqlvfs.Baseline, l
 }
 
 // newer returns the rows by their numbers, for who has read them before.
-func newer(list []referred) map[sqlvfs.Ino]*sqlvfs.Node {
+func newer(list []revalidated) map[sqlvfs.Ino]*sqlvfs.Node {
 	nodes := map[sqlvfs.Ino]*sqlvfs.Node{}
 	for _, r := range list {
 		nodes[r.Ino] = r.Node

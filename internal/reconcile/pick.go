@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/riverlytech/art/internal/git"
 	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/internal/reconcile/hunks"
 	"github.com/riverlytech/art/internal/reconcile/patch"
@@ -20,7 +21,7 @@ import (
 
 // choose has the user pick. The error is one that ends the run.
 func (p *puller) choose() error {
-	p.besideBlocked()
+	p.keepBlocked()
 	if !p.opt.Pick {
 		return nil
 	}
@@ -99,7 +100,7 @@ func follows(o *operation) bool { return o.do == hardLink && o.there != 0 }
 // has a share in it.
 func (c *chooser) inHunks(ch *change, f *patch.File) bool {
 	a := ch.now
-	return ch.letter == 'M' && a.op.do == write && a.op.beside == nil && a.node != nil && a.attr.Nlink <= 1 && a.host.Nlink == 1 && !f.Binary()
+	return ch.letter == 'M' && a.op.do == write && a.op.copyOf == nil && a.node != nil && a.attr.Nlink <= 1 && a.host.Nlink == 1 && !f.Binary()
 }
 
 func (c *chooser) askHunks(ch *change, f *patch.File) error {
@@ -241,4 +242,46 @@ func (c *change) item() *item {
 		return c.now
 	}
 	return c.was
+}
+
+// askRepos asks about repositories.
+func (c *chooser) askRepos() error {
+	for _, r := range c.leaveSplit() {
+		for _, text := range r.plan.Conflicts {
+			c.report.Note(c.hostPath(r.dir), text) // the user has said so
+		}
+		r.plan.Leave("")
+	}
+	for _, r := range c.sortedRepos() {
+		if r.plan == nil || r.plan.Left || r.plan.Empty() {
+			continue
+		}
+		taken, _, err := c.asker.Ask(c.ctx, pick.Change{Head: c.headOf(r), What: "references"})
+		if err != nil {
+			return err
+		}
+		if !taken {
+			r.plan.Leave("")
+		}
+	}
+	return nil
+}
+
+// headOf is what is shown of a repository that is asked about.
+func (c *chooser) headOf(r *repo) string {
+	var b strings.Builder
+	for _, l := range c.refLines() {
+		if l.repo != r || l.conflict {
+			continue
+		}
+		b.WriteString("REF " + c.report.Name(r.dir) + " " + c.report.Name(l.text) + "\n")
+		var commits []git.Commit
+		if l.ref != nil {
+			commits = r.plan.Commits(*l.ref)
+		}
+		for _, commit := range commits {
+			b.WriteString("    " + c.report.Name(commit.String()) + "\n")
+		}
+	}
+	return b.String()
 }

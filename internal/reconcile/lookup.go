@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/held"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -96,7 +96,7 @@ func (p *planner) addHostParts(parts *held.Parts, dir string) {
 		return // it is not there, or nothing that a program could enter
 	}
 	defer d.Close()
-	names, _ := hostdir.Names(d)
+	names, _ := hostfs.Names(d)
 	for _, name := range names {
 		parts.Add(name)
 	}

@@ -14,10 +14,10 @@ import (
 // another name, and what it has staged as one more commit upon that. What cannot become a commit, because it is not
 // merged, for example, stays in the guest.
 
-// apart brings what the guest has checked out beside what the host has, which stays; why says for what reason. quiet:
+// keepHead brings what the guest has checked out beside what the host has, which stays; why says for what reason. quiet:
 // the reason was told, or is none to tell.
-func (p *Plan) apart(why string, quiet bool) error {
-	p.Apart = true
+func (p *Plan) keepHead(why string, quiet bool) error {
+	p.HeadStays = true
 	stays, tip, err := p.commitIndex()
 	if err != nil {
 		return err
@@ -31,32 +31,32 @@ func (p *Plan) apart(why string, quiet bool) error {
 	if staged {
 		about += ", and what the guest has staged comes as a commit"
 	}
-	name, told := p.co.g.sym, false
+	name, diverted := p.co.g.sym, false
 	if name == "" {
 		name, about = "refs/heads/detached", "the guest is on no branch"
 	}
 	if c, changed := p.change(p.co.h.sym); changed && p.co.h.sym != "" {
 		p.drop(c.Name)
 		if c.Name == name && !c.Deleted() {
-			c.New, told = tip, true
+			c.New, diverted = tip, true
 		}
-		if told || !c.Deleted() {
+		if diverted || !c.Deleted() {
 			c.Rewound = false
 			reason := why
-			if told {
+			if diverted {
 				reason = about
 			}
-			if err := p.beside(c, reason); err != nil {
+			if err := p.divert(c, reason); err != nil {
 				return err
 			}
 		}
 		quiet = true
 	}
 	switch {
-	case told:
+	case diverted:
 		return nil
 	case staged, p.co.g.sym == "" && !p.hasOrBrings(p.co.gAt):
-		return p.beside(RefChange{Name: name, New: tip}, about)
+		return p.divert(RefChange{Name: name, New: tip}, about)
 	case !quiet:
 		p.conflict(why + ": its branch and its index stay")
 	}

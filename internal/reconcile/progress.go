@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // countAfter is how long a push goes on before it is worth while to count what it has to do.
@@ -50,7 +50,7 @@ func (p *pusher) count(ctx context.Context) (files int, bytes int64, err error) 
 		names, _ := f.Readdirnames(-1)
 		files += len(names)
 		for _, name := range names {
-			st, err := hostdir.StatAt(f, name)
+			st, err := hostfs.StatAt(f, name)
 			at := join(dir, name)
 			if err != nil || len(at) > maxPath || !p.limit.Meets(at) || skipped(at) != "" || p.filter.By(at, kind(st.Mode) == unix.S_IFDIR) != "" {
 				continue

@@ -11,7 +11,7 @@ import (
 
 	"github.com/riverlytech/art/internal/git"
 	"github.com/riverlytech/art/internal/gitdir"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -19,11 +19,11 @@ import (
 // then, over the directory of the host, and the workspace's repository all the same. Where it is, the host says and
 // not the database.
 
-// outside is the place in planner.repos of that repository.
-const outside = ""
+// external is the place in planner.repos of that repository.
+const external = ""
 
-// openOutside opens the repository of the workspace whose git directory lies outside of it, if the guest had one.
-func (p *planner) openOutside() error {
+// openExternal opens the repository of the workspace whose git directory lies outside of it, if the guest had one.
+func (p *planner) openExternal() error {
 	n := p.tree.Child(p.tree.Node(sqlvfs.RootIno), sqlvfs.GitLayer(p.name))
 	if p.exports || n == nil || len(n.Children)+len(n.Whiteouts) == 0 || !p.limit.Has(".git") {
 		return nil
@@ -36,10 +36,10 @@ func (p *planner) openOutside() error {
 	if p.repos == nil {
 		p.repos, p.repoOf = map[string]*repo{}, map[string]*repo{}
 	}
-	p.repos[outside] = r
+	p.repos[external] = r
 	workspace, err := filepath.EvalSymlinks(p.host.dir.Name())
 	if err != nil {
-		return hostdir.Unwrap(err)
+		return hostfs.Unwrap(err)
 	}
 	found, err := gitdir.Find(workspace, p.settings.Homes)
 	switch {
@@ -48,7 +48,7 @@ func (p *planner) openOutside() error {
 	case found == nil:
 		r.err = errors.New("the host has no git directory for it outside of the workspace any more")
 	default:
-		r.err = p.planOutside(r, found, workspace)
+		r.err = p.planExternal(r, found, workspace)
 	}
 	if r.err == nil {
 		p.repoOf["."] = r
@@ -56,7 +56,7 @@ func (p *planner) openOutside() error {
 	return p.interrupted()
 }
 
-func (p *planner) planOutside(r *repo, found *gitdir.Dir, workspace string) (err error) {
+func (p *planner) planExternal(r *repo, found *gitdir.Dir, workspace string) (err error) {
 	up, err := filepath.Rel(workspace, found.Root.Path)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (p *planner) planOutside(r *repo, found *gitdir.Dir, workspace string) (err
 
 // isPlace makes sure that a directory is the one that was looked at.
 func isPlace(dir *os.File, place gitdir.Place) error {
-	st, err := hostdir.Stat(dir)
+	st, err := hostfs.Stat(dir)
 	if err == nil && (uint64(st.Dev) != place.Dev || st.Ino != place.Ino) {
 		err = fmt.Errorf("%s: another directory has been put in its place", place.Path)
 	}
@@ -138,9 +138,9 @@ func (p *planner) changedBelow(n *sqlvfs.Node, depth int) bool {
 	return false
 }
 
-// pullOutside brings what the guest did in such a repository, where it has changed no file of the workspace.
-func (p *puller) pullOutside() error {
-	if err := p.openOutside(); err != nil {
+// pullExternal brings what the guest did in such a repository, where it has changed no file of the workspace.
+func (p *puller) pullExternal() error {
+	if err := p.openExternal(); err != nil {
 		return err
 	}
 	if p.opt.Pick {
@@ -148,7 +148,7 @@ func (p *puller) pullOutside() error {
 			return err
 		}
 	}
-	p.tellRepos()
+	p.reportRepos()
 	if p.opt.DryRun {
 		p.printRepos()
 		return nil
@@ -163,9 +163,9 @@ func (p *puller) pullOutside() error {
 	return p.absorb()
 }
 
-// giveUpOutside has the guest see the host's repository again, and what is around the workspace.
-func (p *planner) giveUpOutside() error {
-	if p.repos[outside] == nil {
+// discardExternal has the guest see the host's repository again, and what is around the workspace.
+func (p *planner) discardExternal() error {
+	if p.repos[external] == nil {
 		return nil
 	}
 	for _, name := range []string{sqlvfs.GitLayer(p.name), sqlvfs.TreeLayer(p.name)} {
@@ -174,7 +174,7 @@ func (p *planner) giveUpOutside() error {
 			continue
 		}
 		q := &puller{planner: planner{name: name, store: p.store, tree: p.tree, host: p.host}}
-		if r := p.repos[outside]; r.on != nil && r.on.name == name {
+		if r := p.repos[external]; r.on != nil && r.on.name == name {
 			q.planner = *r.on
 		}
 		if err := q.absorbDir(".", n, false, func(string) git.Share { return git.All }); err != nil {
@@ -184,8 +184,8 @@ func (p *planner) giveUpOutside() error {
 	return nil
 }
 
-// absorbOutside has the guest see the host's repository again.
-func (r *repo) absorbOutside() error {
+// absorbExternal has the guest see the host's repository again.
+func (r *repo) absorbExternal() error {
 	q := &puller{planner: *r.on}
-	return q.absorbDir(".", q.top, false, r.plan.Brought)
+	return q.absorbDir(".", q.top, false, r.plan.Obsolete)
 }

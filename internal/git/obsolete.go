@@ -15,9 +15,9 @@ const (
 	All
 )
 
-// Brought tells how much of what the guest has at a path of the git directory it need not have any more, once the
+// Obsolete tells how much of what the guest has at a path of the git directory it need not have any more, once the
 // plan is carried out.
-func (p *Plan) Brought(at string) Share {
+func (p *Plan) Obsolete(at string) Share {
 	if p.Left || !Owns(at) {
 		return None
 	}
@@ -32,9 +32,9 @@ func (p *Plan) Brought(at string) Share {
 		worktree, _, _ := strings.Cut(rest, "/")
 		return unless(p.foreign[worktree])
 	case name == "refs":
-		return p.broughtRef(at)
+		return p.obsoleteRef(at)
 	case name == "logs" && rest != "HEAD":
-		return p.broughtRef(rest)
+		return p.obsoleteRef(rest)
 	case name == "packed-refs":
 		for name := range p.pinned {
 			if _, own := p.g.own[name]; !own {
@@ -58,8 +58,8 @@ func (p *Plan) Brought(at string) Share {
 // keepsObjects tells whether anything stays that refers to objects.
 func (p *Plan) keepsObjects() bool { return p.Kept || len(p.foreign)+len(p.pinned) > 0 }
 
-// broughtRef is Brought of a reference, or of a directory with references.
-func (p *Plan) broughtRef(at string) Share {
+// obsoleteRef is Obsolete of a reference, or of a directory with references.
+func (p *Plan) obsoleteRef(at string) Share {
 	if p.pinned[at] {
 		return None
 	}

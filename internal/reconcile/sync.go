@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // What a pull has done on the host is durable before the database says so, and lets go of the guest's: the two
@@ -40,7 +40,7 @@ func (h *host) syncAt(rel string, dev uint64) error {
 		return h.syncAt(path.Dir(rel), dev)
 	}
 	defer f.Close()
-	if st, err := hostdir.Stat(f); err != nil || st.Dev != dev {
+	if st, err := hostfs.Stat(f); err != nil || st.Dev != dev {
 		return errors.Join(err, errors.New("what was mounted in it is gone"))
 	}
 	return syncfs(int(f.Fd()))
@@ -60,7 +60,7 @@ func (p *puller) sync() error {
 		if !r.done {
 			continue
 		}
-		st, err := hostdir.Stat(r.dirs[0])
+		st, err := hostfs.Stat(r.dirs[0])
 		switch {
 		case err == nil && r.on == nil:
 			p.wrote(st.Dev, r.dir)

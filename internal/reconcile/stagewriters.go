@@ -12,10 +12,10 @@ import (
 // staged: so there is less to wait for at the end.
 const flushEvery = 32 << 20
 
-// crew are the goroutines that write what is staged. Each action is written by one of them, which
+// stageWriters are the goroutines that write what is staged. Each action is written by one of them, which
 // leaves in it what came of it. What goes into one directory goes to one of them, since the kernel lets
 // one at a time make an entry there (Documentation/filesystems/directory-locking.rst).
-type crew struct {
+type stageWriters struct {
 	p    *puller
 	todo chan []*operation // each list is of one directory
 
@@ -30,10 +30,10 @@ type crew struct {
 	flushErr error // GUARDED_BY(flushing)
 }
 
-// newCrew has as many as there are processors, but not more than a disk can use.
-func (p *puller) newCrew() *crew {
+// startWriters has as many as there are processors, but not more than a disk can use.
+func (p *puller) startWriters() *stageWriters {
 	n := min(runtime.GOMAXPROCS(0), 8)
-	c := &crew{p: p, todo: make(chan []*operation, 4*n)}
+	c := &stageWriters{p: p, todo: make(chan []*operation, 4*n)}
 	for range n {
 		w := &writer{p: p}
 		c.all.Go(func() {
@@ -57,7 +57,7 @@ func (p *puller) newCrew() *crew {
 
 // flush counts what is staged, and starts to write it to the disk when it has become much. That something could
 // not be written is told once to each open file (fs/sync.c, syncfs; lib/errseq.c), so this one is kept.
-func (c *crew) flush(bytes int64) {
+func (c *stageWriters) flush(bytes int64) {
 	if c.staged.Add(bytes) < flushEvery || !c.flushing.TryLock() {
 		return
 	}
@@ -73,7 +73,7 @@ func (c *crew) flush(bytes int64) {
 
 // write has an action written with those before it that are of the same directory, unless these are
 // much work already.
-func (c *crew) write(a *operation) {
+func (c *stageWriters) write(a *operation) {
 	if len(c.next) > 0 && (a.in != c.next[0].in || c.nextBytes >= reading.BufferSize) {
 		c.send()
 	}
@@ -81,15 +81,15 @@ func (c *crew) write(a *operation) {
 	c.nextBytes += a.attr.Size
 }
 
-func (c *crew) send() {
+func (c *stageWriters) send() {
 	c.todo <- c.next
 	c.next, c.nextBytes = nil, 0
 }
 
-func (c *crew) stopped() bool { return c.end.Load() }
+func (c *stageWriters) stopped() bool { return c.end.Load() }
 
 // wait waits until all is written. The error is about the disk.
-func (c *crew) wait() error {
+func (c *stageWriters) wait() error {
 	c.send()
 	close(c.todo)
 	c.all.Wait()

@@ -13,8 +13,8 @@ import (
 	"github.com/riverlytech/art/internal/reconcile/held"
 )
 
-// danger says why an item needs the user's permission, or nothing.
-func (p *planner) danger(a *item) string {
+// holdReason says why an item needs the user's permission, or nothing.
+func (p *planner) holdReason(a *item) string {
 	isDir := a.isDir()
 	if why := p.byNames(a.path, held.Why); why != "" && !isDir {
 		return why

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/staging"
 )
 
@@ -19,8 +19,8 @@ import (
 // too long or have characters that it refuses, and there may be no links, or no modes. All of this
 // is found out by trying, in a hidden directory, before anything is changed (package staging).
 
-// fits finds out whether the host can hold what is planned. The error says what it cannot.
-func (p *puller) fits() error {
+// preflight finds out whether the host can hold what is planned. The error says what it cannot.
+func (p *puller) preflight() error {
 	wants := map[string]*want{} // by directory
 	for _, a := range p.ops {
 		if a.left || a.do != mkdir && a.do != write && a.do != symlink && a.do != hardLink {
@@ -43,7 +43,7 @@ func (p *puller) fits() error {
 		if err != nil {
 			break
 		}
-		err = p.fitsIn(trials, dir, wants[dir])
+		err = p.preflightIn(trials, dir, wants[dir])
 	}
 	return cli.WithHint(err, "nothing was changed; name the paths to pull, or pull into a directory of that name on another file system")
 }
@@ -54,9 +54,9 @@ type want struct {
 	symlink, hardLink bool // one of them is to be such a link
 }
 
-// fitsIn tries what is to be made in a directory. What cannot be tried will be told when it is
+// preflightIn tries what is to be made in a directory. What cannot be tried will be told when it is
 // done.
-func (p *puller) fitsIn(trials *staging.Trials, dir string, w *want) error {
+func (p *puller) preflightIn(trials *staging.Trials, dir string, w *want) error {
 	t, at, err := trials.In(dir)
 	if err != nil {
 		return nil
@@ -73,7 +73,7 @@ func (p *puller) fitsIn(trials *staging.Trials, dir string, w *want) error {
 		if err != nil {
 			return nil
 		}
-		there, err := hostdir.Names(d)
+		there, err := hostfs.Names(d)
 		d.Close()
 		if err != nil {
 			return nil

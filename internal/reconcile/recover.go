@@ -12,9 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
-	"github.com/riverlytech/art/internal/reconcile/reading"
-	"github.com/riverlytech/art/internal/reconcile/rows"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -27,20 +25,20 @@ import (
 
 var errJournal = errors.New("its journal of a pull is damaged: it is left out")
 
-// rescuer brings the guest's tree back to what it was before a pull that was killed.
-type rescuer struct {
+// recoverer brings the guest's tree back to what it was before a pull that was killed.
+type recoverer struct {
 	planner
 	staging *staging.Dir
 	copied  map[object]sqlvfs.Ino // rows of copies that have several names
 }
 
-// rescue finds what a pull that was killed has taken from rows.
-func rescue(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name string) error {
+// recoverJournal finds what a pull that was killed has taken from rows.
+func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name string) error {
 	entries, err := sqlvfs.Query(s, (*sqlvfs.Tx).Journal)
 	if err != nil || len(entries) == 0 || s.ReadOnly() {
 		return err
 	}
-	r := &rescuer{planner: planner{ctx: ctx, opt: opt, report: newReporter(opt), host: h, store: s, name: name},
+	r := &recoverer{planner: planner{ctx: ctx, opt: opt, report: newReporter(opt), host: h, store: s, name: name},
 		copied: map[object]sqlvfs.Ino{}}
 	in := string(entries[0])
 	if !staging.Is(in) || path.Base(in) != in {
@@ -78,7 +76,7 @@ func rescue(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name st
 }
 
 // forgetJournal removes the journal and what was staged. why says what is wrong with it, if anything is.
-func (r *rescuer) forgetJournal(why error) error {
+func (r *recoverer) forgetJournal(why error) error {
 	if why != nil {
 		r.report.Note(r.opt.DB, why.Error())
 	}
@@ -96,7 +94,7 @@ func (r *rescuer) forgetJournal(why error) error {
 }
 
 // read reads the journal's entries.
-func (r *rescuer) read(entries [][]byte) (list []*journalEntry, err error) {
+func (r *recoverer) read(entries [][]byte) (list []*journalEntry, err error) {
 	for _, data := range entries {
 		e := &journalEntry{}
 		if json.Unmarshal(data, e) != nil || !r.carries(string(e.Path)) || len(e.Source) > 0 && !r.carries(string(e.Source)) {
@@ -108,7 +106,7 @@ func (r *rescuer) read(entries [][]byte) (list []*journalEntry, err error) {
 }
 
 // carries tells whether push and pull have to do with a path.
-func (r *rescuer) carries(rel string) bool {
+func (r *recoverer) carries(rel string) bool {
 	if rel == "." || len(rel) > maxPath {
 		return rel == "."
 	}
@@ -123,16 +121,16 @@ func (r *rescuer) carries(rel string) bool {
 		return true // nothing is there
 	}
 	defer d.Close()
-	self, err := hostdir.Stat(d)
+	self, err := hostfs.Stat(d)
 	if err != nil {
 		return false
 	}
-	st, err := hostdir.StatAt(d, name)
+	st, err := hostfs.StatAt(d, name)
 	return err != nil || !r.host.db.Has(&self, name, &st)
 }
 
 // look reads what the database holds.
-func (r *rescuer) look() (err error) {
+func (r *recoverer) look() (err error) {
 	if r.id, err = r.host.tree(r.name); err != nil {
 		return err
 	}
@@ -149,7 +147,7 @@ func (r *rescuer) look() (err error) {
 }
 
 // entry looks at what became of an operation.
-func (r *rescuer) entry(e *journalEntry) error {
+func (r *recoverer) entry(e *journalEntry) error {
 	at := string(e.Path)
 	st, placed := r.placed(e)
 	if e.Seen && !placed {
@@ -178,7 +176,7 @@ func (r *rescuer) entry(e *journalEntry) error {
 }
 
 // placed tells whether a path has what was to come there.
-func (r *rescuer) placed(e *journalEntry) (unix.Stat_t, bool) {
+func (r *recoverer) placed(e *journalEntry) (unix.Stat_t, bool) {
 	st, err := r.host.stat(string(e.Path))
 	switch {
 	case err != nil || e.Do == remove || kind(st.Mode) != kind(e.Attr.Mode):
@@ -195,7 +193,7 @@ func (e *journalEntry) known(st *unix.Stat_t) bool {
 }
 
 // lost tells whether the host has no more what the guest has of it.
-func (r *rescuer) lost(e *journalEntry) bool {
+func (r *recoverer) lost(e *journalEntry) bool {
 	st, err := r.host.stat(string(e.Source))
 	if err == nil && e.Attr.IsDir() {
 		return kind(st.Mode) != unix.S_IFDIR || st.Ino != e.Version.Ino
@@ -204,7 +202,7 @@ func (r *rescuer) lost(e *journalEntry) bool {
 }
 
 // staged opens the directory of what is staged, if it is what was staged.
-func (r *rescuer) staged(e *journalEntry) (d *os.File, name string, st unix.Stat_t) {
+func (r *recoverer) staged(e *journalEntry) (d *os.File, name string, st unix.Stat_t) {
 	if len(e.Tmp) == 0 {
 		return nil, "", st
 	}
@@ -212,7 +210,7 @@ func (r *rescuer) staged(e *journalEntry) (d *os.File, name string, st unix.Stat
 	if err != nil {
 		return nil, "", st
 	}
-	if st, err = hostdir.StatAt(d, name); err == nil && e.known(&st) && kind(st.Mode) == kind(e.Attr.Mode) {
+	if st, err = hostfs.StatAt(d, name); err == nil && e.known(&st) && kind(st.Mode) == kind(e.Attr.Mode) {
 		return d, name, st
 	}
 	r.staging.Done(d)
@@ -220,7 +218,7 @@ func (r *rescuer) staged(e *journalEntry) (d *os.File, name string, st unix.Stat
 }
 
 // refer has a row refer to what is in place, or take over what is staged.
-func (r *rescuer) refer(e *journalEntry, st *unix.Stat_t, placed bool) error {
+func (r *recoverer) refer(e *journalEntry, st *unix.Stat_t, placed bool) error {
 	n := r.tree.Node(e.Row)
 	if n == nil || !n.Attr.IsRegular() || n.Origin == nil || n.Origin.Limit == 0 || n.Origin.Base != r.name ||
 		n.Origin.Path != string(e.Source) || n.Origin.Fingerprint != e.Version && !n.Follows() {
@@ -262,8 +260,8 @@ func (r *rescuer) refer(e *journalEntry, st *unix.Stat_t, placed bool) error {
 }
 
 // takeOver brings the content of what is staged into the database.
-func (r *rescuer) takeOver(row *sqlvfs.Inode, d *os.File, name string) error {
-	f, err := hostdir.Open(d, name, unix.O_RDONLY|unix.O_NONBLOCK)
+func (r *recoverer) takeOver(row *sqlvfs.Inode, d *os.File, name string) error {
+	f, err := hostfs.Open(d, name, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return err
 	}
@@ -271,182 +269,8 @@ func (r *rescuer) takeOver(row *sqlvfs.Inode, d *os.File, name string) error {
 	return r.store.Fill(row, f, false, func(int) error { return r.interrupted() })
 }
 
-// copyUp gives what shows through from the host a row, since the host has it elsewhere now.
-func (r *rescuer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error {
-	dir, name, err := r.nameless(string(e.Path))
-	if err != nil || dir == nil {
-		return err
-	}
-	defer r.rows().Put(dir)
-	attr := e.Attr
-	d, tmp, is := r.staged(e)
-	switch {
-	case placed:
-		is, attr = *st, attrOf(st)
-	case e.Attr.IsDir():
-	case d == nil:
-		return nil // planning will say what is missing
-	}
-	if d != nil {
-		defer r.staging.Done(d)
-	}
-	if ino, ok := r.copied[objectOf(&is)]; ok && attr.IsRegular() {
-		row, err := r.rows().Get(ino)
-		if err != nil {
-			return err
-		}
-		defer r.rows().Put(row)
-		return r.rows().Update(dir, name, row, func(*sqlvfs.Tx) {})
-	}
-	row, err := r.rows().Create(attr)
-	if err != nil {
-		return err
-	}
-	defer r.rows().Put(row)
-	o := &sqlvfs.Origin{Base: r.name, Path: string(e.Path), Number: uint64(sqlvfs.MaxIno) + e.Version.Ino, Fingerprint: fingerprintOf(&is), Mode: is.Mode}
-	switch {
-	case attr.IsDir():
-		return r.link(dir, name, row)
-	case attr.IsSymlink():
-		err = r.copySymlink(e, row, o, placed, d, tmp)
-	default:
-		o.Limit = is.Size
-		err = r.rows().Change(row, func(tx *sqlvfs.Tx) {
-			row.Attr.Size = is.Size
-			tx.SetOrigin(row, o)
-		})
-		if err == nil && !placed {
-			err = r.takeOver(row, d, tmp)
-		}
-		if err == nil {
-			err = r.copyXattrs(e, row, placed, d, tmp)
-		}
-		if is.Nlink > 1 {
-			r.copied[objectOf(&is)] = row.Ino
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return r.rows().Update(dir, name, row, func(*sqlvfs.Tx) {})
-}
-
-func (r *rescuer) copySymlink(e *journalEntry, row *sqlvfs.Inode, o *sqlvfs.Origin, placed bool, d *os.File, tmp string) (err error) {
-	target := ""
-	if placed {
-		target, err = r.host.readlink(string(e.Path))
-	} else {
-		target, err = hostdir.Readlink(d, tmp)
-	}
-	if err != nil {
-		return err
-	}
-	return r.rows().Change(row, func(tx *sqlvfs.Tx) {
-		tx.SetTarget(row, target)
-		if placed {
-			tx.SetOrigin(row, o)
-		}
-	})
-}
-
-func (r *rescuer) copyXattrs(e *journalEntry, row *sqlvfs.Inode, placed bool, d *os.File, tmp string) error {
-	f, err := r.host.openFile(string(e.Path))
-	if !placed {
-		f, err = hostdir.Open(d, tmp, unix.O_RDONLY|unix.O_NONBLOCK)
-	}
-	if err != nil {
-		return nil // who cannot read it sees none
-	}
-	defer f.Close()
-	attrs, err := reading.Xattrs(f)
-	if err != nil || len(attrs) == 0 {
-		return nil
-	}
-	return r.rows().Do(func(tx *sqlvfs.Tx) error { return rows.SetXattrs(tx, row, attrs) })
-}
-
-// nameless returns the row of the directory of a path at which the guest has no row, or nil.
-func (r *rescuer) nameless(rel string) (*sqlvfs.Inode, string, error) {
-	dir, err := r.dir(path.Dir(rel))
-	if err != nil || dir == nil {
-		return nil, "", err
-	}
-	name := path.Base(rel)
-	c, hidden, err := r.child(dir, name)
-	if c.Ino != 0 || hidden || err != nil {
-		r.rows().Put(dir)
-		return nil, "", err
-	}
-	return dir, name, nil
-}
-
-// dir returns the row of a directory of the guest, or nil. One that shows through from the host gets one.
-func (r *rescuer) dir(rel string) (*sqlvfs.Inode, error) {
-	dir, err := r.rows().Get(r.top.Ino)
-	if err != nil || rel == "." {
-		return dir, err
-	}
-	for name := range strings.SplitSeq(rel, "/") {
-		next, err := r.below(dir, name)
-		r.rows().Put(dir)
-		if err != nil || next == nil {
-			return nil, err
-		}
-		if !next.Attr.IsDir() {
-			r.rows().Put(next)
-			return nil, nil
-		}
-		dir = next
-	}
-	return dir, nil
-}
-
-func (r *rescuer) below(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error) {
-	c, hidden, err := r.child(dir, name)
-	switch {
-	case err != nil:
-		return nil, err
-	case c.Ino != 0:
-		return r.rows().Get(c.Ino)
-	case hidden || dir.Origin == nil || dir.Origin.Base != r.name:
-		return nil, nil
-	}
-	at := join(dir.Origin.Path, name)
-	st, err := r.host.stat(at)
-	if err != nil || kind(st.Mode) != unix.S_IFDIR {
-		return nil, nil
-	}
-	row, err := r.rows().Create(attrOf(&st))
-	if err != nil {
-		return nil, err
-	}
-	r.store.View(func(tx *sqlvfs.Tx) error {
-		tx.SetOrigin(row, &sqlvfs.Origin{Base: r.name, Path: at, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: fingerprintOf(&st), Mode: st.Mode})
-		return nil
-	})
-	return row, r.link(dir, name, row)
-}
-
-// child is an entry of a directory; Ino 0 says that there is none, and hidden whether the host's is hidden too.
-func (r *rescuer) child(dir *sqlvfs.Inode, name string) (c sqlvfs.Child, hidden bool, err error) {
-	err = r.store.View(func(tx *sqlvfs.Tx) (err error) {
-		c, _, hidden, err = tx.Child(dir, name)
-		return err
-	})
-	return c, hidden, err
-}
-
-// link gives the row of a directory that the guest sees a name. Its parent counts it already.
-func (r *rescuer) link(dir *sqlvfs.Inode, name string, row *sqlvfs.Inode) error {
-	return r.store.View(func(tx *sqlvfs.Tx) error {
-		row.Attr.Nlink = 2
-		tx.Dirty(row)
-		return tx.Link(dir, name, row)
-	})
-}
-
 // otherName gives a row that refers to a new file of the host the name of a file that is still the old one.
-func (r *rescuer) otherName(e *journalEntry) error {
+func (r *recoverer) otherName(e *journalEntry) error {
 	row, err := r.rows().Get(e.Other)
 	if err != nil {
 		return err
@@ -472,7 +296,7 @@ func (r *rescuer) otherName(e *journalEntry) error {
 }
 
 // removed has a directory that the guest has renamed show no more what is at its old path, if that is gone.
-func (r *rescuer) removed(at string) error {
+func (r *recoverer) removed(at string) error {
 	n := r.origins[at]
 	if n == nil || !n.Attr.IsDir() || r.places[n.Ino] == at {
 		return nil
@@ -489,7 +313,7 @@ func (r *rescuer) removed(at string) error {
 }
 
 // hide has a directory that the guest has renamed not show what the pull has made at its old path.
-func (r *rescuer) hide(at string) error {
+func (r *recoverer) hide(at string) error {
 	for dir := path.Dir(at); ; dir = path.Dir(dir) {
 		n := r.origins[dir]
 		if n == nil && dir != "." {

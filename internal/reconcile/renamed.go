@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostdir"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -15,7 +15,7 @@ import (
 // in the workspace, since the guest renamed it: all of it but what the rows override or hide.
 func (p *planner) gatherRenamed(a *item, o *sqlvfs.Origin, hidden map[string]bool) error {
 	if o.Base != p.name {
-		p.settle.lacking(a, fmt.Errorf("its entries are in another workspace: %s", o.Base))
+		p.policy.lacking(a, fmt.Errorf("its entries are in another workspace: %s", o.Base))
 		return nil
 	}
 	if p.hidden.Has(o.Path) {
@@ -24,11 +24,11 @@ func (p *planner) gatherRenamed(a *item, o *sqlvfs.Origin, hidden map[string]boo
 	}
 	st, err := p.host.stat(o.Path)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || err == nil && kind(st.Mode) != unix.S_IFDIR {
-		p.settle.lacking(a, &goneError{p.hostPath(o.Path)})
+		p.policy.lacking(a, &goneError{p.hostPath(o.Path)})
 		return nil
 	}
 	if err != nil {
-		p.settle.lacking(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(o.Path), err))
+		p.policy.lacking(a, fmt.Errorf("its entries are in %s on the host: %w", p.hostPath(o.Path), err))
 		return nil
 	}
 	return p.gatherCopies(a, o.Path, hidden)
@@ -45,7 +45,7 @@ func (e *goneError) Error() string {
 func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) error {
 	// Should a copy fail, all of the directory must stay where it is.
 	lacking := func(err error) error {
-		p.settle.lacking(a, err)
+		p.policy.lacking(a, err)
 		p.needed[source] = true
 		return nil
 	}
@@ -67,40 +67,11 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 		if err := p.interrupted(); err != nil {
 			return err
 		}
-		st, err := from.stat(name)
-		if err == nil && st.Mode == 0 || hidden[name] || from.hasDatabase(name, &st) {
+		if hidden[name] {
 			continue
 		}
-		c := &item{path: join(a.path, name), in: a, attr: attrOf(&st), source: join(source, name), from: join(source, name), version: fingerprintOf(&st)}
-		c.attr.Nlink = uint32(min(st.Nlink, 1<<31))
-		if err != nil {
-			p.settle.fail(c, err)
-			continue
-		}
-		if p.hides(c.source, c.version) { // the guest has not seen it: without, it has all
-			p.stays(c, c.source)
-			continue
-		}
-		if !p.look(c, d, name) {
-			continue
-		}
-		c.was = p.baselineOf(c)
-		switch kind(st.Mode) {
-		case unix.S_IFDIR:
-			p.addItem(c)
-			if err := p.gatherCopies(c, c.source, nil); err != nil {
-				return err
-			}
-		case unix.S_IFLNK:
-			if c.target, err = hostdir.Readlink(from.f, name); err != nil {
-				p.settle.fail(c, err)
-				continue
-			}
-			p.addReplacing(c)
-		case unix.S_IFREG:
-			p.addReplacing(c)
-		default:
-			p.report.Note(p.hostPath(c.path), "skipped: it is a "+hostdir.KindName(st.Mode))
+		if err := p.gatherCopy(a, from, d, source, name); err != nil {
+			return err
 		}
 	}
 	if hidden != nil {
@@ -111,4 +82,42 @@ func (p *planner) gatherCopies(a *item, source string, hidden map[string]bool) e
 		_, comes := slices.BinarySearch(names, name)
 		return comes
 	}))
+}
+
+// gatherCopy gathers one entry of such a directory, and what is below it. The error is one that ends the run.
+func (p *planner) gatherCopy(in *item, from, d dir, source, name string) (err error) {
+	st, err := from.stat(name)
+	if err == nil && st.Mode == 0 || from.hasDatabase(name, &st) {
+		return nil
+	}
+	source = join(source, name)
+	c := &item{path: join(in.path, name), in: in, attr: attrOf(&st), source: source, from: source, version: fingerprintOf(&st)}
+	c.attr.Nlink = uint32(min(st.Nlink, 1<<31))
+	switch {
+	case err != nil:
+		p.policy.fail(c, err)
+		return nil
+	case p.hides(source, c.version): // the guest has not seen it: without, it has all
+		p.stays(c, source)
+		return nil
+	case !p.look(c, d, name):
+		return nil
+	}
+	c.was = p.baselineOf(c)
+	switch kind(st.Mode) {
+	case unix.S_IFDIR:
+		p.addItem(c)
+		return p.gatherCopies(c, source, nil)
+	case unix.S_IFLNK:
+		if c.target, err = hostfs.Readlink(from.f, name); err != nil {
+			p.policy.fail(c, err)
+			return nil
+		}
+		p.addReplacing(c)
+	case unix.S_IFREG:
+		p.addReplacing(c)
+	default:
+		p.report.Note(p.hostPath(c.path), "skipped: it is a "+hostfs.KindName(st.Mode))
+	}
+	return nil
 }

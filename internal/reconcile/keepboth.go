@@ -18,12 +18,12 @@ import (
 // at that path too. Where one side has removed what the other has changed, there is nothing to put beside:
 // what was changed stays, or comes back.
 
-// besideSuffix is added to the name under which the guest's version is put beside the host's; a number
+// copySuffix is added to the name under which the guest's version is put beside the host's; a number
 // follows where that name is taken.
-const besideSuffix = ".art"
+const copySuffix = ".art"
 
-// besides bounds the numbers that are tried.
-const besides = 100
+// maxCopies bounds the numbers that are tried.
+const maxCopies = 100
 
 // keepBoth resolves a conflict. taken says that the guest's version takes the path itself, ok that the
 // conflict is none any more.
@@ -37,14 +37,14 @@ func (p *puller) keepBoth(a *item) (taken, ok bool) {
 		p.kept = append(p.kept, a)
 		return false, true
 	}
-	return false, p.beside(a)
+	return false, p.keepUnderOtherName(a)
 }
 
-// beside plans to write the guest's version of a file beside the host's. It returns false if that cannot be.
-func (p *puller) beside(a *item) bool {
-	for n := range besides {
+// keepUnderOtherName plans to write the guest's version of a file beside the host's. It returns false if that cannot be.
+func (p *puller) keepUnderOtherName(a *item) bool {
+	for n := range maxCopies {
 		b := *a
-		b.path, b.was, b.there, b.conflict, b.instead = a.path+besideSuffix, nil, 0, "", nil
+		b.path, b.was, b.there, b.conflict, b.instead = a.path+copySuffix, nil, 0, "", nil
 		if n > 0 {
 			b.path += strconv.Itoa(n + 1)
 		}
@@ -62,14 +62,14 @@ func (p *puller) beside(a *item) bool {
 		if n, from := p.guestAt(b.path); n != nil || from != "" && from != b.path {
 			continue // the guest has its own
 		}
-		return p.planBeside(a, &b)
+		return p.planCopy(a, &b)
 	}
 	return false
 }
 
-// besideBlocked puts beside the host's what would take the place of a directory that stays, since what is in it
+// keepBlocked puts beside the host's what would take the place of a directory that stays, since what is in it
 // was in conflict.
-func (p *puller) besideBlocked() {
+func (p *puller) keepBlocked() {
 	if !p.opt.KeepBoth {
 		return
 	}
@@ -78,14 +78,14 @@ func (p *puller) besideBlocked() {
 			continue
 		}
 		a.conflict = "the directory that it would take the place of stays"
-		if !p.beside(a) {
+		if !p.keepUnderOtherName(a) {
 			p.report.Conflict(p.hostPath(a.path), a.conflict)
 		}
 		p.leave(a)
 	}
 }
 
-func (p *puller) planBeside(a, b *item) bool {
+func (p *puller) planCopy(a, b *item) bool {
 	p.classify(b)
 	do := write
 	if b.attr.IsSymlink() {
@@ -98,9 +98,9 @@ func (p *puller) planBeside(a, b *item) bool {
 		if !b.node.Holds {
 			return false
 		}
-		p.besideInPart(b)
+		p.keepPart(b)
 	}
-	p.plan(b, &operation{do: do, beside: a})
+	p.plan(b, &operation{do: do, copyOf: a})
 	p.items = append(p.items, b)
 	return !b.left
 }
@@ -108,8 +108,8 @@ func (p *puller) planBeside(a, b *item) bool {
 // commitKept writes down what was resolved: the guest's version is given up where it was.
 func (p *puller) commitKept() error {
 	for _, o := range p.ops {
-		if o.beside != nil && o.done {
-			p.kept = append(p.kept, o.beside)
+		if o.copyOf != nil && o.done {
+			p.kept = append(p.kept, o.copyOf)
 		}
 	}
 	kept := map[*item]bool{}

@@ -1,0 +1,188 @@
+package reconcile
+
+import (
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostfs"
+	"github.com/riverlytech/art/internal/reconcile/reading"
+	"github.com/riverlytech/art/internal/reconcile/rows"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// copyUp gives what shows through from the host a row, since the host has it elsewhere now.
+func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error {
+	dir, name, err := r.nameless(string(e.Path))
+	if err != nil || dir == nil {
+		return err
+	}
+	defer r.rows().Put(dir)
+	attr := e.Attr
+	d, tmp, is := r.staged(e)
+	switch {
+	case placed:
+		is, attr = *st, attrOf(st)
+	case e.Attr.IsDir():
+	case d == nil:
+		return nil // planning will say what is missing
+	}
+	if d != nil {
+		defer r.staging.Done(d)
+	}
+	if ino, ok := r.copied[objectOf(&is)]; ok && attr.IsRegular() {
+		row, err := r.rows().Get(ino)
+		if err != nil {
+			return err
+		}
+		defer r.rows().Put(row)
+		return r.rows().Update(dir, name, row, func(*sqlvfs.Tx) {})
+	}
+	row, err := r.rows().Create(attr)
+	if err != nil {
+		return err
+	}
+	defer r.rows().Put(row)
+	o := &sqlvfs.Origin{Base: r.name, Path: string(e.Path), Number: uint64(sqlvfs.MaxIno) + e.Version.Ino, Fingerprint: fingerprintOf(&is), Mode: is.Mode}
+	switch {
+	case attr.IsDir():
+		return r.link(dir, name, row)
+	case attr.IsSymlink():
+		err = r.copySymlink(e, row, o, placed, d, tmp)
+	default:
+		o.Limit = is.Size
+		err = r.rows().Change(row, func(tx *sqlvfs.Tx) {
+			row.Attr.Size = is.Size
+			tx.SetOrigin(row, o)
+		})
+		if err == nil && !placed {
+			err = r.takeOver(row, d, tmp)
+		}
+		if err == nil {
+			err = r.copyXattrs(e, row, placed, d, tmp)
+		}
+		if is.Nlink > 1 {
+			r.copied[objectOf(&is)] = row.Ino
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return r.rows().Update(dir, name, row, func(*sqlvfs.Tx) {})
+}
+
+func (r *recoverer) copySymlink(e *journalEntry, row *sqlvfs.Inode, o *sqlvfs.Origin, placed bool, d *os.File, tmp string) (err error) {
+	target := ""
+	if placed {
+		target, err = r.host.readlink(string(e.Path))
+	} else {
+		target, err = hostfs.Readlink(d, tmp)
+	}
+	if err != nil {
+		return err
+	}
+	return r.rows().Change(row, func(tx *sqlvfs.Tx) {
+		tx.SetTarget(row, target)
+		if placed {
+			tx.SetOrigin(row, o)
+		}
+	})
+}
+
+func (r *recoverer) copyXattrs(e *journalEntry, row *sqlvfs.Inode, placed bool, d *os.File, tmp string) error {
+	f, err := r.host.openFile(string(e.Path))
+	if !placed {
+		f, err = hostfs.Open(d, tmp, unix.O_RDONLY|unix.O_NONBLOCK)
+	}
+	if err != nil {
+		return nil // who cannot read it sees none
+	}
+	defer f.Close()
+	attrs, err := reading.Xattrs(f)
+	if err != nil || len(attrs) == 0 {
+		return nil
+	}
+	return r.rows().Do(func(tx *sqlvfs.Tx) error { return rows.SetXattrs(tx, row, attrs) })
+}
+
+// nameless returns the row of the directory of a path at which the guest has no row, or nil.
+func (r *recoverer) nameless(rel string) (*sqlvfs.Inode, string, error) {
+	dir, err := r.dir(path.Dir(rel))
+	if err != nil || dir == nil {
+		return nil, "", err
+	}
+	name := path.Base(rel)
+	c, hidden, err := r.child(dir, name)
+	if c.Ino != 0 || hidden || err != nil {
+		r.rows().Put(dir)
+		return nil, "", err
+	}
+	return dir, name, nil
+}
+
+// dir returns the row of a directory of the guest, or nil. One that shows through from the host gets one.
+func (r *recoverer) dir(rel string) (*sqlvfs.Inode, error) {
+	dir, err := r.rows().Get(r.top.Ino)
+	if err != nil || rel == "." {
+		return dir, err
+	}
+	for name := range strings.SplitSeq(rel, "/") {
+		next, err := r.below(dir, name)
+		r.rows().Put(dir)
+		if err != nil || next == nil {
+			return nil, err
+		}
+		if !next.Attr.IsDir() {
+			r.rows().Put(next)
+			return nil, nil
+		}
+		dir = next
+	}
+	return dir, nil
+}
+
+func (r *recoverer) below(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error) {
+	c, hidden, err := r.child(dir, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Ino != 0:
+		return r.rows().Get(c.Ino)
+	case hidden || dir.Origin == nil || dir.Origin.Base != r.name:
+		return nil, nil
+	}
+	at := join(dir.Origin.Path, name)
+	st, err := r.host.stat(at)
+	if err != nil || kind(st.Mode) != unix.S_IFDIR {
+		return nil, nil
+	}
+	row, err := r.rows().Create(attrOf(&st))
+	if err != nil {
+		return nil, err
+	}
+	r.store.View(func(tx *sqlvfs.Tx) error {
+		tx.SetOrigin(row, &sqlvfs.Origin{Base: r.name, Path: at, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: fingerprintOf(&st), Mode: st.Mode})
+		return nil
+	})
+	return row, r.link(dir, name, row)
+}
+
+// child is an entry of a directory; Ino 0 says that there is none, and hidden whether the host's is hidden too.
+func (r *recoverer) child(dir *sqlvfs.Inode, name string) (c sqlvfs.Child, hidden bool, err error) {
+	err = r.store.View(func(tx *sqlvfs.Tx) (err error) {
+		c, _, hidden, err = tx.Child(dir, name)
+		return err
+	})
+	return c, hidden, err
+}
+
+// link gives the row of a directory that the guest sees a name. Its parent counts it already.
+func (r *recoverer) link(dir *sqlvfs.Inode, name string, row *sqlvfs.Inode) error {
+	return r.store.View(func(tx *sqlvfs.Tx) error {
+		row.Attr.Nlink = 2
+		tx.Dirty(row)
+		return tx.Link(dir, name, row)
+	})
+}

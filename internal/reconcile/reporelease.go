@@ -1,0 +1,120 @@
+package reconcile
+
+import (
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/git"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// absorb has the guest see the host's of what has come to the host's repositories: git's files of the guest that hold
+// it go. In a database that is to be whole without the host they stay until the next push replaces them.
+func (p *puller) absorb() error {
+	w, _, err := workspaceOf(p.store, p.name)
+	if err != nil {
+		return err
+	}
+	for _, r := range p.sortedRepos() {
+		if !r.done {
+			continue
+		}
+		if r.on != nil {
+			if err := r.absorbExternal(); err != nil {
+				return err
+			}
+		} else if n, _ := p.guestAt(r.dir); n == nil {
+			continue
+		} else if err := p.absorbDir(r.dir, n, w.Whole, func(rel string) git.Share { return r.plan.Obsolete(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
+			return err
+		}
+		if r.plan.Kept {
+			continue // these files are a part of what stays
+		}
+		for _, rel := range r.skipped {
+			dir, _ := p.guestAt(path.Dir(rel))
+			if dir == nil {
+				continue
+			}
+			if err := p.absorbDir(path.Dir(rel), dir, w.Whole, func(at string) git.Share {
+				if at == rel {
+					return git.All
+				}
+				return git.None
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// absorbDir has the guest see the host's of what was brought of a directory.
+func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, brought func(string) git.Share) error {
+	var names []string
+	for _, name := range n.Whiteouts {
+		if brought(join(rel, name)) != git.None && (!whole || p.tree.Child(n, name) == nil) {
+			names = append(names, name)
+		}
+	}
+	for _, e := range n.Children {
+		at, c := join(rel, e.Name), p.tree.Node(e.Ino)
+		switch share := brought(at); {
+		case share == git.None:
+		case share == git.All && !whole:
+			names = append(names, e.Name)
+		case c.Attr.IsDir():
+			if err := p.absorbDir(at, c, whole, brought); err != nil {
+				return err
+			}
+			if err := p.reveal(c, at); err != nil {
+				return err
+			}
+		case whole:
+			p.outdate(at, c)
+		}
+	}
+	return p.rows().With(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
+		for _, name := range names {
+			if _, err := p.uncover(tx, dir, name, join(rel, name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// reveal has the guest see what the host has in a directory beside what is left of its own.
+func (p *puller) reveal(n *sqlvfs.Node, at string) error {
+	st, err := p.host.stat(at)
+	if o := n.Origin; err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || o != nil && o.Base == p.name && o.Path == at {
+		return nil
+	}
+	return p.rows().With(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
+		tx.SetOrigin(dir, &sqlvfs.Origin{Base: p.name, Path: at, Number: number(n), Fingerprint: fingerprintOf(&st), Mode: st.Mode})
+		return nil
+	})
+}
+
+// outdate writes down that a row is as it was when both sides last agreed, and that the host's is not: so the
+// next push brings the host's.
+func (p *puller) outdate(at string, n *sqlvfs.Node) {
+	if n.Attr.IsDir() {
+		return
+	}
+	if _, in := p.gitDir(at); strings.HasPrefix(in, "objects/") {
+		return // those never change
+	}
+	st, err := p.host.stat(at)
+	if b := p.base[at]; err == nil && b != nil && b.Fingerprint == fingerprintOf(&st) && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime {
+		return
+	}
+	p.store.View(func(tx *sqlvfs.Tx) error {
+		tx.SetBaseline(p.id, at, &sqlvfs.Baseline{
+			Mode: n.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: n.Attr.Size, Mtime: n.Attr.Mtime}, Row: n.Ino, RowCtime: n.Attr.Ctime,
+		})
+		return nil
+	})
+}
