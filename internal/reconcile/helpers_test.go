@@ -93,36 +93,56 @@ func (b bench) belongs(dir string) {
 			return true // same
 		}
 		defer s.Close()
-		tx, done := begin(s)
-		defer done()
-		list, _ := tx.Workspaces()
-		for _, was := range list {
-			if was.Name == w.Name && was.Path != w.Path {
-				if w.Whole = was.Whole; !readOnly {
-					tx.SetWorkspace(w)
+		same := true
+		step(b.t, s, func(tx *sqlvfs.Tx) {
+			list, _ := tx.Workspaces()
+			for _, was := range list {
+				if was.Name == w.Name && was.Path != w.Path {
+					if w.Whole = was.Whole; !readOnly {
+						tx.SetWorkspace(w)
+					}
+					same = false
 				}
-				return false
 			}
-		}
-		return true
+		})
+		return same
 	}
 	if !belongs(true) {
 		belongs(false)
 	}
 }
 
-// begin begins a step of a store, which ends with done.
-func begin(s *sqlvfs.Store) (tx *sqlvfs.Tx, done func()) {
-	begun, end, ended := make(chan *sqlvfs.Tx), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.View(func(tx *sqlvfs.Tx) error {
-			begun <- tx
-			<-end
-			return nil
-		})
-	}()
-	return <-begun, func() { close(end); <-ended }
+// step runs a step on a store.
+func step(t testing.TB, s *sqlvfs.Store, do func(tx *sqlvfs.Tx)) {
+	t.Helper()
+	must(t, s.View(func(tx *sqlvfs.Tx) error {
+		do(tx)
+		return nil
+	}))
+}
+
+// lookup returns the row that a name stands for.
+func lookup(t testing.TB, s *sqlvfs.Store, dir *sqlvfs.Inode, name string) (row *sqlvfs.Inode) {
+	t.Helper()
+	step(t, s, func(tx *sqlvfs.Tx) {
+		c, _, _, err := tx.Child(dir, name)
+		must(t, err)
+		row, err = tx.Get(c.Ino)
+		must(t, err)
+	})
+	return row
+}
+
+// newRow gives a name a row without an origin.
+func newRow(t testing.TB, s *sqlvfs.Store, dir *sqlvfs.Inode, name string, attr sqlvfs.Attr) (row *sqlvfs.Inode) {
+	t.Helper()
+	step(t, s, func(tx *sqlvfs.Tx) {
+		var err error
+		row, err = tx.New(attr)
+		must(t, err)
+		must(t, tx.Link(dir, name, row))
+	})
+	return row
 }
 
 // keeps has the database be one that keeps what was pulled, as after a push of all.
@@ -136,9 +156,7 @@ func (b bench) keeps() {
 	w.Whole = true
 	s, err := sqlvfs.Open(b.db, sqlvfs.Options{})
 	must(b.t, err)
-	tx, done := begin(s)
-	tx.SetWorkspace(w)
-	done()
+	step(b.t, s, func(tx *sqlvfs.Tx) { tx.SetWorkspace(w) })
 	must(b.t, s.Close())
 }
 
@@ -185,24 +203,25 @@ func (b bench) session(f func(s *sqlvfs.Store, ws *sqlvfs.Inode)) {
 	b.t.Helper()
 	s, err := sqlvfs.Open(b.db, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{Mode: unix.S_IFDIR | 0o755, Nlink: 2}})
 	must(b.t, err)
-	tx, done := begin(s)
-	c, ok, _, err := tx.Child(tx.Root(), "ws")
-	must(b.t, err)
 	var ws *sqlvfs.Inode
-	if ok {
-		ws, err = tx.Get(c.Ino)
-	} else {
+	step(b.t, s, func(tx *sqlvfs.Tx) {
+		c, ok, _, err := tx.Child(tx.Root(), "ws")
+		must(b.t, err)
+		if ok {
+			ws, err = tx.Get(c.Ino)
+			must(b.t, err)
+			return
+		}
 		st := b.stat(".")
 		attr := attrOf(&st)
 		attr.Nlink = 2
 		ws, err = tx.New(attr)
+		must(b.t, err)
 		must(b.t, tx.Link(tx.Root(), "ws", ws))
 		tx.Root().Attr.Nlink++
 		tx.Dirty(tx.Root())
 		tx.SetOrigin(ws, b.origin("."))
-	}
-	must(b.t, err)
-	done()
+	})
 	f(s, ws)
 	must(b.t, s.Close())
 }
@@ -234,12 +253,8 @@ func (b bench) copyUp(s *sqlvfs.Store, dir *sqlvfs.Inode, name, rel string, chan
 		attr.Nlink = 2
 	}
 	change(&attr)
-	tx, done := begin(s)
-	defer done()
-	in, err := tx.New(attr)
-	must(b.t, err)
-	tx.SetOrigin(in, b.origin(rel))
-	must(b.t, tx.Link(dir, name, in))
+	in := newRow(b.t, s, dir, name, attr)
+	step(b.t, s, func(tx *sqlvfs.Tx) { tx.SetOrigin(in, b.origin(rel)) })
 	return in
 }
 

@@ -269,9 +269,9 @@ func TestHostileJournal(t *testing.T) {
 			if at == "out" {
 				tmp, mode = "3", unix.S_IFLNK|0o777
 			}
-			tx, done := begin(s)
-			tx.SetJournal([][]byte{[]byte(".art-pull-AAAA"), e(write, at, tmp, mode), e(remove, "precious", "", 0)})
-			done()
+			step(t, s, func(tx *sqlvfs.Tx) {
+				tx.SetJournal([][]byte{[]byte(".art-pull-AAAA"), e(write, at, tmp, mode), e(remove, "precious", "", 0)})
+			})
 			must(t, s.Close())
 			do(t)
 			b.wantUnchanged(maps.Clone(before))

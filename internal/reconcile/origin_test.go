@@ -36,11 +36,7 @@ func TestPullFileThatIsPartlyOnTheHost(t *testing.T) {
 	}
 	// The row still is what the guest wrote, now on top of the new file.
 	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
-		tx, done := begin(s)
-		c, _, _, _ := tx.Child(ws, "big")
-		in, err := tx.Get(c.Ino)
-		done()
-		must(t, err)
+		in := lookup(t, s, ws, "big")
 		o := b.origin("big")
 		o.Number = in.Origin.Number
 		if *in.Origin != *o {
@@ -129,11 +125,7 @@ func TestPullRenamedFiles(t *testing.T) {
 		b.copyUp(s, ws, "a", "b", same)
 		b.copyUp(s, ws, "b", "a", same)
 		b.copyUp(s, ws, "moved", "c", same)
-		tx, done := begin(s)
-		in, err := tx.New(sqlvfs.Attr{Mode: 0o100600, Nlink: 1})
-		must(t, err)
-		must(t, tx.Link(ws, "c", in))
-		done()
+		in := newRow(t, s, ws, "c", sqlvfs.Attr{Mode: 0o100600, Nlink: 1})
 		must(t, s.WriteAt(in, []byte("new"), 0, nil, sqlvfs.Now()))
 	})
 	b.keeps()
@@ -143,12 +135,7 @@ func TestPullRenamedFiles(t *testing.T) {
 	}
 	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
 		for _, name := range []string{"a", "b", "moved"} {
-			tx, done := begin(s)
-			c, _, _, err := tx.Child(ws, name)
-			must(t, err)
-			in, err := tx.Get(c.Ino)
-			must(t, err)
-			done()
+			in := lookup(t, s, ws, name)
 			if st := b.stat(name); in.Origin.Path != name || in.Origin.Fingerprint != fingerprintOf(&st) {
 				t.Errorf("origin of %s: %+v", name, in.Origin)
 			}
@@ -166,11 +153,7 @@ func TestPullKeepsWhatIsNeeded(t *testing.T) {
 	b.write("full/x", "in the way")
 	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
 		b.copyUp(s, ws, "full", "c", same)
-		tx, done := begin(s)
-		in, err := tx.New(sqlvfs.Attr{Mode: 0o100600, Nlink: 1})
-		must(t, err)
-		must(t, tx.Link(ws, "c", in))
-		done()
+		in := newRow(t, s, ws, "c", sqlvfs.Attr{Mode: 0o100600, Nlink: 1})
 		must(t, s.WriteAt(in, []byte("new"), 0, nil, sqlvfs.Now()))
 	})
 	_, told, err := b.run(Pull, b.ws)
@@ -197,17 +180,17 @@ func TestPullRenamedDirectory(t *testing.T) {
 	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
 		moved := b.copyUp(s, ws, "moved", "d", func(a *sqlvfs.Attr) { a.Mtime.Sec = 99 })
 		must(t, s.WriteAt(b.copyUp(s, moved, "changed", "d/changed", same), []byte("new"), 0, nil, sqlvfs.Now()))
-		tx, done := begin(s)
-		defer done()
-		b.hide(tx, moved, "gone", "d/gone")
-		fresh, err := tx.New(sqlvfs.Attr{Mode: 0o40755, Nlink: 2})
-		must(t, err)
-		must(t, tx.Link(ws, "d", fresh))
-		file, err := tx.New(sqlvfs.Attr{Mode: 0o100644, Nlink: 1})
-		must(t, err)
-		must(t, tx.Link(fresh, "kept", file))
-		ws.Attr.Nlink += 2
-		tx.Dirty(ws)
+		step(t, s, func(tx *sqlvfs.Tx) {
+			b.hide(tx, moved, "gone", "d/gone")
+			fresh, err := tx.New(sqlvfs.Attr{Mode: 0o40755, Nlink: 2})
+			must(t, err)
+			must(t, tx.Link(ws, "d", fresh))
+			file, err := tx.New(sqlvfs.Attr{Mode: 0o100644, Nlink: 1})
+			must(t, err)
+			must(t, tx.Link(fresh, "kept", file))
+			ws.Attr.Nlink += 2
+			tx.Dirty(ws)
+		})
 	})
 	dry, _ := b.pull(b.ws, dryRun)
 	out, told := b.pull(b.ws)
@@ -253,9 +236,9 @@ func TestPushCompletesWhatASessionBegan(t *testing.T) {
 	b.write("gone", "1")
 	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
 		b.copyUp(s, ws, "big", "big", same)
-		tx, done := begin(s)
-		defer done()
-		b.hide(tx, ws, "gone", "gone")
+		step(t, s, func(tx *sqlvfs.Tx) {
+			b.hide(tx, ws, "gone", "gone")
+		})
 	})
 	number := b.count("SELECT base_ino FROM fs_origin o JOIN fs_dentry d ON d.ino=o.delta_ino WHERE d.name='big'")
 	b.push()
@@ -282,13 +265,13 @@ func TestHostHardLinksStayTogether(t *testing.T) {
 		d := b.copyUp(s, ws, "d", "d", same)
 		a := b.copyUp(s, d, "a", "d/a", func(a *sqlvfs.Attr) { a.Nlink = 2 })
 		must(t, s.WriteAt(a, []byte("NEW"), 0, strings.NewReader("old content"), sqlvfs.Now()))
-		tx, done := begin(s)
-		defer done()
-		b.hide(tx, ws, "gone", "gone")
-		b.seen(tx, "replaced")
-		other, err := tx.New(sqlvfs.Attr{Mode: 0o100644, Nlink: 1})
-		must(t, err)
-		must(t, tx.Link(ws, "replaced", other))
+		step(t, s, func(tx *sqlvfs.Tx) {
+			b.hide(tx, ws, "gone", "gone")
+			b.seen(tx, "replaced")
+			other, err := tx.New(sqlvfs.Attr{Mode: 0o100644, Nlink: 1})
+			must(t, err)
+			must(t, tx.Link(ws, "replaced", other))
+		})
 	})
 	dry, _ := b.pull(b.ws, dryRun)
 	out, _ := b.pull(b.ws)
@@ -319,18 +302,18 @@ func TestPushCountsLinksOnce(t *testing.T) {
 		d := b.copyUp(s, ws, "d", "d", func(a *sqlvfs.Attr) { a.Mode = 0o40700 })
 		sub := b.copyUp(s, d, "sub", "d/sub", same)
 		b.copyUp(s, sub, "x", "d/sub/x", same)
-		tx, done := begin(s)
-		defer done()
-		d.Attr.Nlink = 4
-		tx.Dirty(d)
-		x, _, _, err := tx.Child(sub, "x")
-		must(t, err)
-		in, err := tx.Get(x.Ino)
-		must(t, err)
-		in.Attr.Nlink = 2
-		tx.Dirty(in)
-		ws.Attr.Nlink = 3
-		tx.Dirty(ws)
+		step(t, s, func(tx *sqlvfs.Tx) {
+			d.Attr.Nlink = 4
+			tx.Dirty(d)
+			x, _, _, err := tx.Child(sub, "x")
+			must(t, err)
+			in, err := tx.Get(x.Ino)
+			must(t, err)
+			in.Attr.Nlink = 2
+			tx.Dirty(in)
+			ws.Attr.Nlink = 3
+			tx.Dirty(ws)
+		})
 	})
 	b.push()
 	b.checkRows()

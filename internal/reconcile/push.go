@@ -109,7 +109,7 @@ type pusher struct {
 	seen     map[string]bool                // paths that the host has
 	bothGit  map[string]int                 // what is known of repositories, by git directory
 
-	groups     map[object]*linkGroup         // host files that are postponed
+	groups   map[object]*linkGroup   // host files that are postponed
 	owner    map[sqlvfs.Ino]object   // which host file was stored in a row with several names
 	kept     map[sqlvfs.Ino]bool     // rows that have names which the host has
 	written  map[sqlvfs.Ino]bool     // rows that the host's content goes into, since the guest has not changed theirs

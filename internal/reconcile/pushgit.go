@@ -42,10 +42,10 @@ func unchanging(in string) bool {
 
 // What is known of a repository during a push.
 const (
-	gitUnknown = iota
-	gitSame    // the guest has not changed it
-	gitChanged // it has
-	gitReported    // and the host too, which was told
+	gitUnknown  = iota
+	gitSame     // the guest has not changed it
+	gitChanged  // it has
+	gitReported // and the host too, which was told
 )
 
 // gitTouched tells whether the guest has changed a repository, but for its objects.
