@@ -8,12 +8,16 @@ import (
 
 // Setattr implements FileSystem. A change of anything but the size copies no content up.
 func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (e Entry, err error) {
-	if set.Size != nil {
-		if err := o.resize(c, ino, *set.Size); err != nil {
-			return Entry{}, err
-		}
-	}
 	err = o.update(func(t *tx) error {
+		if set.Size != nil {
+			n, err := t.writable(c, ino)
+			if err == nil {
+				err = t.wrote(n, t.db.Truncate(n.in, *set.Size, sqlvfs.Now()))
+			}
+			if err != nil {
+				return err
+			}
+		}
 		n, err := t.get(ino)
 		if err != nil {
 			return err
@@ -66,18 +70,6 @@ func (t *tx) setAttr(c Caller, in *sqlvfs.Inode, set SetAttr) error {
 	a.Ctime = sqlvfs.Now()
 	t.db.Dirty(in)
 	return nil
-}
-
-// resize cuts or lengthens a file.
-func (o *Overlay) resize(c Caller, ino Ino, size int64) error {
-	n, err := o.writable(c, ino)
-	if err != nil {
-		return err
-	}
-	now := sqlvfs.Now()
-	err = o.withBase(n, func() error { return o.store.Truncate(n.in, size, originReader{o, n}, now) })
-	o.written(n)
-	return err
 }
 
 // accessed moves a node's access time after its content was read: as mount(8)'s relatime does, only

@@ -52,8 +52,9 @@ const (
 
 // facts are all that the host has said to one operation. The last is a question if asks.
 type facts struct {
-	list []fact
-	asks bool
+	list     []fact
+	asks     bool
+	accepted bool // another version of a file's origin, which is done once
 }
 
 // factsPool spares each lookup in the base an allocation.

@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"errors"
 	"io"
 	"syscall"
 
@@ -129,84 +130,98 @@ func (t *tx) checkVersion(n *node, f *HostFile) error {
 
 // Write implements FileSystem.
 func (o *Overlay) Write(c Caller, ino Ino, p []byte, off int64) error {
-	n, err := o.writable(c, ino)
-	if err != nil {
-		return err
-	}
-	err = o.withBase(n, func() error { return o.store.WriteAt(n.in, p, off, originReader{o, n}, sqlvfs.Now()) })
-	o.written(n)
-	return err
+	return o.update(func(t *tx) error {
+		n, err := t.writable(c, ino)
+		if err != nil {
+			return err
+		}
+		return t.wrote(n, t.db.WriteAt(n.in, p, off, sqlvfs.Now()))
+	})
 }
 
 // writable prepares a regular file for a change of its content.
-func (o *Overlay) writable(c Caller, ino Ino) (n *node, err error) {
-	err = o.update(func(t *tx) (err error) {
-		if n, err = t.get(ino); err != nil {
-			return err
-		}
-		if err := t.copyUp(n); err != nil {
-			return err
-		}
-		if !n.in.Attr.IsRegular() {
-			return syscall.EINVAL
-		}
-		if err := t.follow(n); err != nil {
-			return err
-		}
-		return t.killPrivileges(n.in, t.privileged(c))
-	})
+func (t *tx) writable(c Caller, ino Ino) (*node, error) {
+	n, err := t.get(ino)
+	if err == nil {
+		err = t.copyUp(n)
+	}
+	if err == nil && !n.in.Attr.IsRegular() {
+		err = syscall.EINVAL
+	}
+	if err == nil {
+		err = t.follow(n)
+	}
+	if err == nil {
+		err = t.killPrivileges(n.in, t.privileged(c))
+	}
 	return n, err
 }
 
-// written notes that the content of a file was changed.
-func (o *Overlay) written(n *node) {
-	if o.host == nil {
-		return
-	}
-	o.view(func(t *tx) error {
+// wrote takes in the result of a change of a file's content. If that needs some of the origin's content first, the try
+// ends to have it read.
+func (t *tx) wrote(n *node, err error) error {
+	m, ok := errors.AsType[*sqlvfs.Missing](err)
+	switch {
+	case err == nil:
 		t.keeper.note(n)
 		return nil
+	case !ok:
+		return err
+	}
+	o := t.Overlay
+	return t.outside(func(k *facts) error {
+		err := o.store.Supply(m, originReader{o, n})
+		if errors.Is(err, sqlvfs.ErrBaseChanged) && !k.accepted && o.accept(n) {
+			k.accepted = true
+			return nil
+		}
+		return o.noteChanged(n, err)
 	})
 }
 
 // Allocate implements FileSystem.
 func (o *Overlay) Allocate(c Caller, ino Ino, mode uint32, off, length int64) error {
-	const known = unix.FALLOC_FL_KEEP_SIZE | unix.FALLOC_FL_PUNCH_HOLE | unix.FALLOC_FL_ZERO_RANGE
-	if mode&^known != 0 {
+	const zeros = unix.FALLOC_FL_PUNCH_HOLE | unix.FALLOC_FL_ZERO_RANGE
+	if mode&^(unix.FALLOC_FL_KEEP_SIZE|zeros) != 0 {
 		return syscall.EOPNOTSUPP
 	}
-	n, err := o.writable(c, ino)
-	if err != nil {
-		return err
+	if mode&zeros == 0 {
+		// Space cannot be set aside in a database; but if there is too little now, that is known now.
+		st, err := o.Statfs()
+		if err != nil {
+			return err
+		}
+		if uint64(length)/uint64(st.BlockSize) > st.BlocksAvailable {
+			return syscall.ENOSPC
+		}
 	}
-	err = o.withBase(n, func() error { return o.allocate(n, mode, off, length) })
-	o.written(n)
-	if err != nil {
-		return err
+	keepSize, end := mode&unix.FALLOC_FL_KEEP_SIZE != 0, off+length
+	for {
+		err := o.update(func(t *tx) error {
+			n, err := t.writable(c, ino)
+			if err != nil {
+				return err
+			}
+			now := sqlvfs.Now()
+			switch {
+			case mode&zeros != 0:
+				off, err = t.db.Zero(n.in, off, end-off, keepSize, now)
+			case !keepSize && n.in.Attr.Size < end:
+				off, err = end, t.db.Truncate(n.in, end, now)
+			default:
+				off = end
+			}
+			if err = t.wrote(n, err); err != nil {
+				return err
+			}
+			// Whatever it did or did not change, the times say that it may have (file_modified in fs/inode.c).
+			t.modified(n, now)
+			return nil
+		})
+		if err != nil || off >= end {
+			return err
+		}
 	}
-	// Whatever it did or did not change, the times say that it may have (file_modified in fs/inode.c).
-	return o.view(func(t *tx) error {
-		t.modified(n, sqlvfs.Now())
-		return nil
-	})
-}
-
-func (o *Overlay) allocate(n *node, mode uint32, off, length int64) error {
-	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) != 0 {
-		return o.store.Zero(n.in, off, length, mode&unix.FALLOC_FL_KEEP_SIZE != 0, originReader{o, n}, sqlvfs.Now())
-	}
-	// Space cannot be set aside in a database; but if there is too little now, that is known now.
-	st, err := o.Statfs()
-	if err != nil {
-		return err
-	}
-	if uint64(length)/uint64(st.BlockSize) > st.BlocksAvailable {
-		return syscall.ENOSPC
-	}
-	if mode&unix.FALLOC_FL_KEEP_SIZE != 0 {
-		return nil
-	}
-	return o.store.Extend(n.in, off+length, originReader{o, n}, sqlvfs.Now())
 }
 
 // originReader is the origin's content for a file of the delta.

@@ -24,20 +24,30 @@ import (
 // will do. It is no part of a step.
 func (o *Overlay) withBase(n *node, do func() error) error {
 	err := do()
+	if errors.Is(err, sqlvfs.ErrBaseChanged) && o.accept(n) {
+		err = do()
+	}
+	return o.noteChanged(n, err)
+}
+
+// noteChanged notes that a partly copied file cannot be read any more, if that is what an error says, and returns the
+// error for who tried to.
+func (o *Overlay) noteChanged(n *node, err error) error {
 	if !errors.Is(err, sqlvfs.ErrBaseChanged) {
 		return err
 	}
-	if o.accept(n) {
-		err = do()
-	}
-	if errors.Is(err, sqlvfs.ErrBaseChanged) {
-		o.view(func(t *tx) error {
-			if n.in.Origin != nil {
-				err = t.baseChanged(n.in.Origin.Path)
-			}
+	o.view(func(t *tx) error {
+		if n.in.Origin == nil {
 			return nil
-		})
-	}
+		}
+		path := n.in.Origin.Path
+		err = fmt.Errorf("%w: %s", sqlvfs.ErrBaseChanged, path)
+		if !slices.Contains(t.broken, path) {
+			t.broken = append(t.broken, path)
+			t.logf("%v", err)
+		}
+		return nil
+	})
 	return err
 }
 
@@ -166,17 +176,6 @@ func (t *tx) show(n *node, attr sqlvfs.Attr, fp sqlvfs.Fingerprint) {
 	}
 	now.Fingerprint, now.Limit, now.Hash = fp, attr.Size, ""
 	t.db.Refer(n.in, &now)
-}
-
-// baseChanged notes that a partly copied file cannot be read any more, and returns the error for who
-// tried to.
-func (t *tx) baseChanged(path string) error {
-	err := fmt.Errorf("%w: %s", sqlvfs.ErrBaseChanged, path)
-	if !slices.Contains(t.broken, path) {
-		t.broken = append(t.broken, path)
-		t.logf("%v", err)
-	}
-	return err
 }
 
 // Broken returns the files, by their paths in the base, that were partly copied when the host changed

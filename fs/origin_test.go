@@ -473,3 +473,41 @@ func TestHiddenFilesNumbersStayTheirs(t *testing.T) {
 		}
 	}
 }
+
+// A row that says of an origin that it is longer than the host's file of that version is an error to who needs the rest,
+// also where that is found out in the middle of a change.
+func TestOriginThatIsShorterThanItsRowSays(t *testing.T) {
+	s := newSession(t)
+	s.plant("f", []byte("ten bytes."))
+	path := workspace + "/f"
+	ino, private := s.stat(path).Ino, uint32(0o600)
+	_, err := s.overlay.Setattr(Caller{}, ino, SetAttr{Mode: &private})
+	s.must(err)
+	s.must(s.overlay.view(func(x *tx) error {
+		in := x.nodes[ino].in
+		in.Attr.Size = 200_000
+		o := *in.Origin
+		o.Limit = in.Attr.Size
+		x.db.SetOrigin(in, &o)
+		return nil
+	}))
+	size, mode := int64(150_001), uint32(0o640)
+	for what, change := range map[string]func() error{
+		"read":  func() error { _, err := s.overlay.Read(ino, make([]byte, 10), 100); return err },
+		"write": func() error { return s.overlay.Write(Caller{}, ino, []byte("x"), 70_000) },
+		"truncate": func() error {
+			_, err := s.overlay.Setattr(Caller{}, ino, SetAttr{Size: &size, Mode: &mode})
+			return err
+		},
+		"zero": func() error {
+			return s.overlay.Allocate(Caller{}, ino, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 70_000, 10)
+		},
+	} {
+		if err := change(); !errors.Is(err, sqlvfs.ErrBaseChanged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if e := s.stat(path); e.Attr.Size != 200_000 || e.Attr.Mode != syscall.S_IFREG|0o600 {
+		t.Errorf("it has %d bytes and mode %o", e.Attr.Size, e.Attr.Mode)
+	}
+}
