@@ -13,7 +13,8 @@ VERSION  := $(shell internal/packaging/version)
 STRIP    ?=
 LDFLAGS  := $(STRIP) -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/libexec.Dir=$(LIBEXECDIR)/art
 
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# Tools have a module of their own, since art needs none of the hundreds that they are made of.
+TOOL := go tool -modfile=internal/tools/go.mod
 
 # One C-free, relocatable build for every target; only the race detector needs C.
 export CGO_ENABLED := 0
@@ -89,10 +90,11 @@ cover: ## Measure what the unit tests run; .build/cover.html shows it
 	go tool cover -html .build/cover.out -o .build/cover.html
 	go tool cover -func .build/cover.out | tail -n 1
 
-lint: ## Check formatting, and what vet and staticcheck find
+# .golangci.yml says what, among it vet and staticcheck, and what not, each with its reason. The tool is built the first
+# time, which takes some minutes.
+lint: ## Check formatting, and what golangci-lint finds
 	@unformatted=$$(gofmt -l cmd fs internal libexec sqlvfs); if [ -n "$$unformatted" ]; then echo "gofmt needed:"; echo "$$unformatted"; exit 1; fi
-	go vet ./...
-	go run $(STATICCHECK) ./...
+	$(TOOL) golangci-lint run ./...
 
 # BENCH=-help tells what else can be asked for, such as BENCH='-run git -n 1'.
 BENCH ?=

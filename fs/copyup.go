@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"errors"
 	"syscall"
 
 	"github.com/riverlytech/art/internal/hostfs"
@@ -94,7 +95,7 @@ func (t *tx) baseHas(p *node, name string) (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case now.err == syscall.ENOENT || now.err == syscall.ENOTDIR:
+	case errors.Is(now.err, syscall.ENOENT) || errors.Is(now.err, syscall.ENOTDIR):
 		return false, nil
 	}
 	return now.err == nil, now.err

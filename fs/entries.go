@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"errors"
 	"syscall"
 
 	"github.com/riverlytech/art/sqlvfs"
@@ -78,10 +79,10 @@ func (t *tx) dirFor(parent Ino, name string) (*node, error) {
 	if t.reserved(p, name) {
 		return nil, syscall.EPERM
 	}
-	switch _, err := t.lookup(p, name); err {
-	case nil:
+	switch _, err := t.lookup(p, name); {
+	case err == nil:
 		return nil, syscall.EEXIST
-	case syscall.ENOENT:
+	case errors.Is(err, syscall.ENOENT):
 		return p, nil
 	default:
 		return nil, err
@@ -261,7 +262,7 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 			return err
 		}
 		dst, err := t.lookup(np, newName)
-		if err != nil && err != syscall.ENOENT {
+		if err != nil && !errors.Is(err, syscall.ENOENT) {
 			return err
 		}
 		if dst == src {

@@ -52,7 +52,7 @@ func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bo
 		read, err = o.store.ReadAt(n.in, p, off, originReader{o, n})
 		return err
 	})
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return read, true, err
@@ -66,7 +66,7 @@ func (n *node) showsThrough() bool {
 // openUntouched opens an untouched node's file in the base, in the version that the kernel takes it for.
 func (t *tx) openUntouched(n *node) (*HostFile, error) {
 	f, err := t.openBase(n, n.base.fp)
-	if err == errAsk {
+	if errors.Is(err, errAsk) {
 		return nil, err
 	}
 	if (err != nil || !hostfs.SameObject(n.base.fp, f.Fingerprint)) && n.repath() {
@@ -75,9 +75,9 @@ func (t *tx) openUntouched(n *node) (*HostFile, error) {
 		}
 		return t.openUntouched(n)
 	}
-	switch err {
-	case nil:
-	case syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL:
+	switch {
+	case err == nil:
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EINVAL):
 		return nil, syscall.ESTALE // there is no such file any more
 	default:
 		return nil, err
@@ -93,7 +93,7 @@ func (t *tx) openUntouched(n *node) (*HostFile, error) {
 func (o *Overlay) readBase(n *node, f *HostFile, p []byte, off int64, wait bool) (read int, ok bool, err error) {
 	defer f.Close()
 	if ok = wait; wait {
-		if read, err = f.ReadAt(p, off); err == io.EOF {
+		if read, err = f.ReadAt(p, off); errors.Is(err, io.EOF) {
 			err = nil
 		}
 	} else {
@@ -243,7 +243,7 @@ func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 		version = origin.Fingerprint
 		f, err = t.openBase(r.n, version)
 		switch {
-		case err == errAsk || err == sqlvfs.ErrNoBase || err == syscall.EACCES:
+		case errors.Is(err, errAsk) || errors.Is(err, sqlvfs.ErrNoBase) || errors.Is(err, syscall.EACCES):
 			return err
 		case err != nil:
 			return sqlvfs.ErrBaseChanged

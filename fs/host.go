@@ -3,6 +3,7 @@ package fs
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -148,7 +149,7 @@ func cut(path string, each bool) int {
 // what belongs to the caller (O_NOATIME in open(2)).
 func (h *Host) openQuietly(path string, flags int) (int, error) {
 	fd, err := h.open(path, flags|unix.O_NOATIME)
-	if err == unix.EPERM {
+	if errors.Is(err, unix.EPERM) {
 		return h.open(path, flags)
 	}
 	return fd, err
@@ -165,7 +166,7 @@ func (h *Host) parent(path string) (fd int, name string, done func(), err error)
 		return h.root, path, func() {}, nil
 	}
 	fd, err = h.open(path[:cut], unix.O_PATH|unix.O_DIRECTORY)
-	if err == unix.ENOTDIR || err == unix.ELOOP {
+	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		err = unix.ENOENT // something else is there now than the directory
 	}
 	return fd, path[cut+1:], func() { unix.Close(fd) }, err
@@ -278,7 +279,7 @@ func (f *HostFile) ReadAt(p []byte, off int64) (int, error) {
 	for done := 0; done < len(p); {
 		n, err := unix.Pread(f.fd, p[done:], off+int64(done))
 		switch {
-		case err == unix.EINTR:
+		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return done, err
 		case n == 0:
@@ -350,7 +351,7 @@ func (d *HostDir) ReadAll() ([]Dirent, error) {
 	buf := *pooled
 	for {
 		n, err := unix.Getdents(d.fd, buf)
-		if err == unix.EINTR {
+		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil || n <= 0 {

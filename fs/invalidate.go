@@ -298,7 +298,7 @@ func (t *tx) revalidateEntry(dir *node, name string) (v verdict, err error) {
 	child, known := dir.base.dentries[name]
 	v.known = known
 	v.same = dir.base.watch != nil &&
-		(child == nil && now.err == syscall.ENOENT || child != nil && now.err == nil && child.isObject(now.attr, now.fp))
+		(child == nil && errors.Is(now.err, syscall.ENOENT) || child != nil && now.err == nil && child.isObject(now.attr, now.fp))
 	if child != nil {
 		v.child = child.ino
 	}

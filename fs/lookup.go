@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"errors"
 	"syscall"
 	"time"
 
@@ -19,7 +20,7 @@ func (o *Overlay) Lookup(parent Ino, name string) (e Entry, err error) {
 			return err
 		}
 		n, ttl, err := t.find(p, name, nil)
-		if err == syscall.ENOENT {
+		if errors.Is(err, syscall.ENOENT) {
 			e = Entry{TTL: ttl}
 			return nil
 		}
@@ -79,7 +80,7 @@ func (t *tx) find(p *node, name string, host *HostDir) (n *node, ttl time.Durati
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case now.err == syscall.ENOENT:
+	case errors.Is(now.err, syscall.ENOENT):
 		return nil, t.grantTTL(p, name, nil, now.asked), now.err
 	case now.err != nil:
 		return nil, 0, now.err
@@ -271,7 +272,7 @@ func (t *tx) revalidate(n *node) error {
 	if err != nil {
 		return err
 	}
-	gone := now.err == syscall.ENOENT || now.err == syscall.ENOTDIR || now.err == nil && !hostfs.SameObject(now.fp, n.base.fp)
+	gone := errors.Is(now.err, syscall.ENOENT) || errors.Is(now.err, syscall.ENOTDIR) || now.err == nil && !hostfs.SameObject(now.fp, n.base.fp)
 	switch {
 	case gone && n.repath():
 		return t.revalidate(n)

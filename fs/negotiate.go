@@ -130,7 +130,7 @@ func relayInit(dev, library int, volatile bool) error {
 
 func retry(call func() (int, error)) (int, error) {
 	for {
-		if n, err := call(); err != unix.EINTR {
+		if n, err := call(); !errors.Is(err, unix.EINTR) {
 			return n, err
 		}
 	}

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"encoding/binary"
+	"errors"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -51,7 +52,7 @@ func (c kernelCache) notify(code uint32, body []byte) error {
 	msg = binary.NativeEndian.AppendUint32(msg, code)
 	msg = binary.NativeEndian.AppendUint64(msg, 0)
 	for {
-		if _, err := unix.Write(int(c), append(msg, body...)); err != syscall.EINTR {
+		if _, err := unix.Write(int(c), append(msg, body...)); !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}

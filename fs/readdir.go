@@ -2,6 +2,7 @@ package fs
 
 import (
 	"cmp"
+	"errors"
 	"hash/fnv"
 	"slices"
 	"syscall"
@@ -127,7 +128,7 @@ func (t *tx) emit(n *node, ent *dirent, plus bool, host *HostDir, emit func(DirE
 			host = nil
 		}
 		c, ttl, err := t.find(n, ent.name, host)
-		if err == errAsk {
+		if errors.Is(err, errAsk) {
 			return false, err
 		}
 		// An entry that cannot be looked up any more is still listed, as readdir(3) allows.

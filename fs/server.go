@@ -89,7 +89,7 @@ func (s *Server) lead(c *fuse.Connection) {
 			if numbered(op) {
 				s.last = op
 			}
-		case err == io.EOF || errors.As(err, &read):
+		case errors.Is(err, io.EOF) || errors.As(err, &read):
 			// Unmounted, or aborted: the connection is gone.
 			close(s.ended)
 			return

@@ -181,10 +181,10 @@ func (ws *watches) adopt(c *candidate) (*watch, error) {
 		}
 		ws.count--
 		ws.put(c.parent)
-		switch c.err {
-		case syscall.ENOSPC, syscall.ENOMEM:
+		switch {
+		case errors.Is(c.err, syscall.ENOSPC), errors.Is(c.err, syscall.ENOMEM):
 			ws.limit = ws.count // the user's other programs have the rest
-		case syscall.EACCES, syscall.EPERM, errUnwatchable:
+		case errors.Is(c.err, syscall.EACCES), errors.Is(c.err, syscall.EPERM), errors.Is(c.err, errUnwatchable):
 			return nil, errUnwatchable
 		}
 		return nil, nil // the host is changing the directory just now

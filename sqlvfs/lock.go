@@ -20,7 +20,7 @@ func Writer(path string) (pid int, open bool, err error) {
 	}
 	defer f.Close()
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if err == syscall.EWOULDBLOCK {
+	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return database.LockHolder(f), true, nil
 	}
 	return 0, false, err

@@ -181,7 +181,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	// An empty one was being made by a process that was killed.
 	app, version, err := admit(w.Conn)
-	if err != nil && err != database.ErrEmpty {
+	if err != nil && !errors.Is(err, database.ErrEmpty) {
 		return err
 	}
 	if fresh {

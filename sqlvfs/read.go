@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -147,7 +148,7 @@ func (s *Store) fetch(ino Ino, r run, base io.ReaderAt, limit int64) error {
 		}
 		n, err := base.ReadAt(want, r.off)
 		if n < len(want) {
-			if err == nil || err == io.EOF {
+			if err == nil || errors.Is(err, io.EOF) {
 				err = fmt.Errorf("%w: inode %d: host file is shorter than it was", ErrBaseChanged, ino)
 			}
 			return err

@@ -2,6 +2,7 @@ package hostfs
 
 import (
 	"bytes"
+	"errors"
 
 	"golang.org/x/sys/unix"
 
@@ -13,7 +14,7 @@ import (
 func Xattrs(fd int, wanted func(name string) bool) (map[string][]byte, error) {
 	object := ProcPath(fd) // the calls on descriptors refuse those of O_PATH
 	names, err := grow(func(buf []byte) (int, error) { return unix.Listxattr(object, buf) })
-	if err == unix.EOPNOTSUPP {
+	if errors.Is(err, unix.EOPNOTSUPP) {
 		return nil, nil
 	}
 	if err != nil {
@@ -27,7 +28,7 @@ func Xattrs(fd int, wanted func(name string) bool) (map[string][]byte, error) {
 		}
 		value, err := grow(func(buf []byte) (int, error) { return unix.Getxattr(object, name, buf) })
 		switch {
-		case err == unix.ENODATA, err == unix.EPERM, err == unix.EACCES:
+		case errors.Is(err, unix.ENODATA), errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 			continue // removed meanwhile, or not ours to read
 		case err != nil:
 			return nil, err
@@ -45,7 +46,7 @@ func grow(call func([]byte) (int, error)) ([]byte, error) {
 	buf := make([]byte, 256)
 	for {
 		n, err := call(buf)
-		if err == unix.ERANGE && len(buf) < sqlvfs.XattrSizeMax {
+		if errors.Is(err, unix.ERANGE) && len(buf) < sqlvfs.XattrSizeMax {
 			buf = make([]byte, sqlvfs.XattrSizeMax)
 			continue
 		}

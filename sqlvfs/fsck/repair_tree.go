@@ -1,6 +1,7 @@
 package fsck
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
@@ -28,35 +29,15 @@ func (m *repairer) onePlaceEach() error {
 	if err != nil {
 		return err
 	}
-	kept := map[int64]int64{} // the entry of each directory that was reached; 0: none
-	reach := func(from int64) {
-		for level := []int64{from}; len(level) > 0; {
-			var next []int64
-			for _, parent := range level {
-				for _, p := range below[parent] {
-					if _, ok := kept[p.dir]; !ok {
-						kept[p.dir] = p.id
-						next = append(next, p.dir)
-					}
-				}
-			}
-			level = next
-		}
-	}
-	reach(1)
-	nameless, err := m.inodes("SELECT ino FROM fs_inode WHERE ino NOT IN (SELECT ino FROM fs_dentry) AND " + isDir)
+	starts, err := m.inodes("SELECT ino FROM fs_inode WHERE ino NOT IN (SELECT ino FROM fs_dentry) AND ino <> 1 AND " + isDir)
 	if err != nil {
 		return err
 	}
-	for _, ino := range nameless {
-		reach(ino)
+	kept := map[int64]int64{} // the entry of each directory that was reached; 0: none
+	for _, ino := range append([]int64{1}, starts...) {
+		reach(ino, below, kept)
 	}
-	dirs := make([]int64, 0, len(above))
-	for dir := range above {
-		dirs = append(dirs, dir)
-	}
-	slices.Sort(dirs)
-	for _, dir := range dirs {
+	for _, dir := range slices.Sorted(maps.Keys(above)) {
 		if _, ok := kept[dir]; ok {
 			continue
 		}
@@ -65,16 +46,33 @@ func (m *repairer) onePlaceEach() error {
 			seen[dir] = true
 		}
 		kept[dir] = 0
-		reach(dir)
+		reach(dir, below, kept)
 	}
-	for _, dir := range dirs {
-		for _, p := range above[dir] {
-			if p.id != kept[dir] {
-				if err := m.exec("DELETE FROM fs_dentry WHERE rowid = ?", p.id); err != nil {
-					return err
-				}
+	for dir, entries := range above {
+		for _, p := range entries {
+			if p.id == kept[dir] {
+				continue
+			}
+			if err := m.exec("DELETE FROM fs_dentry WHERE rowid = ?", p.id); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// reach keeps, of each directory below one that none was kept of, the entry that is nearest to it.
+func reach(from int64, below map[int64][]dirEntry, kept map[int64]int64) {
+	for level := []int64{from}; len(level) > 0; {
+		var next []int64
+		for _, parent := range level {
+			for _, p := range below[parent] {
+				if _, ok := kept[p.dir]; !ok {
+					kept[p.dir] = p.id
+					next = append(next, p.dir)
+				}
+			}
+		}
+		level = next
+	}
 }

@@ -2,6 +2,7 @@ package database
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -46,7 +47,7 @@ func LockWriter(path string, waiting func(pid int)) (*os.File, error) {
 		switch {
 		case err == nil:
 			continue
-		case err != syscall.EWOULDBLOCK:
+		case !errors.Is(err, syscall.EWOULDBLOCK):
 			return nil, fmt.Errorf("lock: %w", err)
 		case waited > leavingTime || waited > Grace && !leaving:
 			return nil, &InUseError{PID: pid}

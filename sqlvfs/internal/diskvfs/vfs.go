@@ -117,10 +117,10 @@ func (f *File) rewrite() error {
 	buf := make([]byte, 1<<20)
 	for off := int64(0); ; {
 		n, err := f.File.ReadAt(buf, off)
-		if n == 0 && err == io.EOF {
+		if n == 0 && errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		if _, err := f.File.WriteAt(buf[:n], off); err != nil {
