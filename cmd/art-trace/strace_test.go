@@ -273,7 +273,7 @@ var (
 		{regexp.MustCompile(`\\x[0-9a-f]{2}`), `\xNN`},
 		{regexp.MustCompile(`f_(blocks|bfree|bavail|files|ffree)=\d+`), "f_$1=N"},
 		{regexp.MustCompile(`^getppid\(\) = \d+`), "getppid() = N"},
-		{regexp.MustCompile(`^sysinfo\(.*procs=.*\)`), "sysinfo(...)"},
+		{regexp.MustCompile(`^(sysinfo|ptrace)\(.*\) =`), "$1(...) ="}, // art-trace shows their arguments as numbers
 		{regexp.MustCompile(` /\* \d{4}-\d\d-\d\dT[^*]* \*/`), " DATE"},
 		{regexp.MustCompile(`(socket|pipe):\[\d+\]`), "$1:[N]"},
 		{regexp.MustCompile(`tmp_obj_\w+|\.git/t\w{6}"`), "TEMPORARY"},

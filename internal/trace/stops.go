@@ -54,7 +54,7 @@ func (t *tracer) enter(tk *task, info *syscallInfo) error {
 	c := &tk.current
 	tk.process = process(tk.pid)
 	c.Reset()
-	c.Pid, c.Arch, c.Nr, c.Args, c.SP = tk.pid, info.Arch, info.nr(), info.args(), info.SP
+	c.Pid, c.Arch, c.Nr, c.Args = tk.pid, info.Arch, info.nr(), info.args()
 	c.Start, c.Mem, c.Files, c.Resumes = time.Now(), &tk.process, &tk.process, tk.resumes
 	c.Name = syscalls.Native.Name(c.Nr)
 	if c.Foreign() {

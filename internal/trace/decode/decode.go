@@ -37,7 +37,6 @@ type Call struct {
 	Nr   uint64
 	Name string
 	Args [6]uint64
-	SP   uint64 // stack pointer at the call
 	Mem  Memory
 
 	Files Files

@@ -261,7 +261,7 @@ func FuzzDecode(f *testing.F) {
 	names := syscalls.Native.Names()
 	f.Fuzz(func(t *testing.T, call uint, a, b, c, d uint64, ret int64, full bool, memory []byte) {
 		x := native(names[call%uint(len(names))])
-		x.Args, x.SP = [6]uint64{a, b, c, d, b, c}, a
+		x.Args = [6]uint64{a, b, c, d, b, c}
 		x.Mem, x.Ret, x.Failed = image{0x1000, memory}, ret, ret < 0 && ret > -4096
 		if full {
 			x.Mem, x.ShowFiles, x.Files = everywhere(memory), true, named(memory[:min(len(memory), 100)])

@@ -1,6 +1,10 @@
 package decode
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // fileFlags are the flags and names of files and descriptors.
 var fileFlags = map[string]*flagSet{
@@ -14,24 +18,9 @@ var fileFlags = map[string]*flagSet{
 	"access": {"?_OK", []flag{
 		{0, "F_OK"}, {4, "R_OK"}, {2, "W_OK"}, {1, "X_OK"},
 	}},
-	"at": {"AT_???", []flag{
-		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"},
-		{unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"}, {unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
-	}},
-	"at_eaccess": {"AT_???", []flag{
-		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_EACCESS, "AT_EACCESS"},
-		{unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"}, {unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"},
-		{unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
-	}},
-	"unlinkat": {"AT_???", []flag{
-		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_REMOVEDIR, "AT_REMOVEDIR"},
-		{unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"}, {unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"},
-		{unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
-	}},
-	"linkat": {"AT_???", []flag{
-		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"},
-		{unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"}, {unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
-	}},
+	"at":         at(),
+	"at_eaccess": at(flag{unix.AT_EACCESS, "AT_EACCESS"}),
+	"unlinkat":   at(flag{unix.AT_REMOVEDIR, "AT_REMOVEDIR"}),
 	"statx_at": {"AT_???", []flag{
 		{unix.AT_STATX_SYNC_AS_STAT, "AT_STATX_SYNC_AS_STAT"}, {unix.AT_STATX_FORCE_SYNC, "AT_STATX_FORCE_SYNC"},
 		{unix.AT_STATX_DONT_SYNC, "AT_STATX_DONT_SYNC"},
@@ -66,36 +55,6 @@ var fileFlags = map[string]*flagSet{
 		{unix.MNT_FORCE, "MNT_FORCE"}, {unix.MNT_DETACH, "MNT_DETACH"}, {unix.MNT_EXPIRE, "MNT_EXPIRE"},
 		{unix.UMOUNT_NOFOLLOW, "UMOUNT_NOFOLLOW"},
 	}},
-	"open_tree": {"OPEN_TREE_???", []flag{
-		{unix.OPEN_TREE_CLONE, "OPEN_TREE_CLONE"}, {unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLOEXEC"},
-		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"},
-		{unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"}, {unix.AT_RECURSIVE, "AT_RECURSIVE"},
-	}},
-	"move_mount": {"MOVE_MOUNT_???", []flag{
-		{unix.MOVE_MOUNT_F_SYMLINKS, "MOVE_MOUNT_F_SYMLINKS"}, {unix.MOVE_MOUNT_F_AUTOMOUNTS, "MOVE_MOUNT_F_AUTOMOUNTS"},
-		{unix.MOVE_MOUNT_F_EMPTY_PATH, "MOVE_MOUNT_F_EMPTY_PATH"}, {unix.MOVE_MOUNT_T_SYMLINKS, "MOVE_MOUNT_T_SYMLINKS"},
-		{unix.MOVE_MOUNT_T_AUTOMOUNTS, "MOVE_MOUNT_T_AUTOMOUNTS"}, {unix.MOVE_MOUNT_T_EMPTY_PATH, "MOVE_MOUNT_T_EMPTY_PATH"},
-		{unix.MOVE_MOUNT_SET_GROUP, "MOVE_MOUNT_SET_GROUP"},
-	}},
-	"fsopen": {"FSOPEN_???", []flag{
-		{unix.FSOPEN_CLOEXEC, "FSOPEN_CLOEXEC"},
-	}},
-	"fsmount": {"FSMOUNT_???", []flag{
-		{unix.FSMOUNT_CLOEXEC, "FSMOUNT_CLOEXEC"},
-	}},
-	"mount_attr": {"MOUNT_ATTR_???", []flag{
-		{unix.MOUNT_ATTR_RDONLY, "MOUNT_ATTR_RDONLY"}, {unix.MOUNT_ATTR_NOSUID, "MOUNT_ATTR_NOSUID"},
-		{unix.MOUNT_ATTR_NODEV, "MOUNT_ATTR_NODEV"}, {unix.MOUNT_ATTR_NOEXEC, "MOUNT_ATTR_NOEXEC"},
-		{unix.MOUNT_ATTR_NOATIME, "MOUNT_ATTR_NOATIME"}, {unix.MOUNT_ATTR_STRICTATIME, "MOUNT_ATTR_STRICTATIME"},
-		{unix.MOUNT_ATTR_NODIRATIME, "MOUNT_ATTR_NODIRATIME"}, {unix.MOUNT_ATTR_IDMAP, "MOUNT_ATTR_IDMAP"},
-		{unix.MOUNT_ATTR_NOSYMFOLLOW, "MOUNT_ATTR_NOSYMFOLLOW"},
-	}},
-	"fsconfig": {"FSCONFIG_???", []flag{
-		{unix.FSCONFIG_SET_FLAG, "FSCONFIG_SET_FLAG"}, {unix.FSCONFIG_SET_STRING, "FSCONFIG_SET_STRING"},
-		{unix.FSCONFIG_SET_BINARY, "FSCONFIG_SET_BINARY"}, {unix.FSCONFIG_SET_PATH, "FSCONFIG_SET_PATH"},
-		{unix.FSCONFIG_SET_PATH_EMPTY, "FSCONFIG_SET_PATH_EMPTY"}, {unix.FSCONFIG_SET_FD, "FSCONFIG_SET_FD"},
-		{unix.FSCONFIG_CMD_CREATE, "FSCONFIG_CMD_CREATE"}, {unix.FSCONFIG_CMD_RECONFIGURE, "FSCONFIG_CMD_RECONFIGURE"},
-	}},
 	"inotify": {"IN_???", []flag{
 		{unix.IN_ACCESS, "IN_ACCESS"}, {unix.IN_MODIFY, "IN_MODIFY"}, {unix.IN_ATTRIB, "IN_ATTRIB"},
 		{unix.IN_CLOSE_WRITE, "IN_CLOSE_WRITE"}, {unix.IN_CLOSE_NOWRITE, "IN_CLOSE_NOWRITE"}, {unix.IN_OPEN, "IN_OPEN"},
@@ -125,10 +84,6 @@ var fileFlags = map[string]*flagSet{
 	"fadvise": {"POSIX_FADV_???", []flag{
 		{0, "POSIX_FADV_NORMAL"}, {1, "POSIX_FADV_RANDOM"}, {2, "POSIX_FADV_SEQUENTIAL"}, {3, "POSIX_FADV_WILLNEED"},
 		{4, "POSIX_FADV_DONTNEED"}, {5, "POSIX_FADV_NOREUSE"},
-	}},
-	"sync_range": {"SYNC_FILE_RANGE_???", []flag{
-		{unix.SYNC_FILE_RANGE_WAIT_BEFORE, "SYNC_FILE_RANGE_WAIT_BEFORE"}, {unix.SYNC_FILE_RANGE_WRITE, "SYNC_FILE_RANGE_WRITE"},
-		{unix.SYNC_FILE_RANGE_WAIT_AFTER, "SYNC_FILE_RANGE_WAIT_AFTER"},
 	}},
 	"lock": {"LOCK_???", []flag{
 		{unix.LOCK_SH, "LOCK_SH"}, {unix.LOCK_EX, "LOCK_EX"}, {unix.LOCK_UN, "LOCK_UN"}, {unix.LOCK_NB, "LOCK_NB"},
@@ -163,23 +118,6 @@ var fileFlags = map[string]*flagSet{
 		{1, "TFD_TIMER_ABSTIME"}, {2, "TFD_TIMER_CANCEL_ON_SET"}, {unix.TFD_CLOEXEC, "TFD_CLOEXEC"},
 		{unix.TFD_NONBLOCK, "TFD_NONBLOCK"},
 	}},
-	"userfault": {"UFFD_???", []flag{
-		{1, "UFFD_USER_MODE_ONLY"}, {unix.O_NONBLOCK, "O_NONBLOCK"}, {unix.O_CLOEXEC, "O_CLOEXEC"},
-	}},
-	"cloexec": {"O_???", []flag{
-		{unix.O_CLOEXEC, "O_CLOEXEC"},
-	}},
-	"nonblock_trunc": {"O_???", []flag{
-		{unix.O_NONBLOCK, "O_NONBLOCK"}, {unix.O_TRUNC, "O_TRUNC"},
-	}},
-	"fspick": {"FSPICK_???", []flag{
-		{unix.FSPICK_CLOEXEC, "FSPICK_CLOEXEC"}, {unix.FSPICK_SYMLINK_NOFOLLOW, "FSPICK_SYMLINK_NOFOLLOW"},
-		{unix.FSPICK_NO_AUTOMOUNT, "FSPICK_NO_AUTOMOUNT"}, {unix.FSPICK_EMPTY_PATH, "FSPICK_EMPTY_PATH"},
-	}},
-	"at_recursive": {"AT_???", []flag{
-		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"},
-		{unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"}, {unix.AT_RECURSIVE, "AT_RECURSIVE"},
-	}},
 	"sfd": {"SFD_???", []flag{
 		{unix.SFD_CLOEXEC, "SFD_CLOEXEC"}, {unix.SFD_NONBLOCK, "SFD_NONBLOCK"},
 	}},
@@ -204,9 +142,6 @@ var fileFlags = map[string]*flagSet{
 		{unix.EPOLLEXCLUSIVE, "EPOLLEXCLUSIVE"}, {unix.EPOLLWAKEUP, "EPOLLWAKEUP"}, {unix.EPOLLONESHOT, "EPOLLONESHOT"},
 		{unix.EPOLLET, "EPOLLET"},
 	}},
-	"uring_enter": {"IORING_ENTER_???", []flag{
-		{1, "IORING_ENTER_GETEVENTS"}, {2, "IORING_ENTER_SQ_WAKEUP"}, {4, "IORING_ENTER_SQ_WAIT"}, {8, "IORING_ENTER_EXT_ARG"},
-	}},
 	"statfs": {"ST_???", []flag{
 		{0x20, "ST_VALID"}, {1, "ST_RDONLY"}, {2, "ST_NOSUID"}, {4, "ST_NODEV"}, {8, "ST_NOEXEC"}, {16, "ST_SYNCHRONOUS"},
 		{64, "ST_MANDLOCK"}, {1024, "ST_NOATIME"}, {2048, "ST_NODIRATIME"}, {4096, "ST_RELATIME"},
@@ -215,4 +150,11 @@ var fileFlags = map[string]*flagSet{
 		{unix.S_IFSOCK, "S_IFSOCK"}, {unix.S_IFLNK, "S_IFLNK"}, {unix.S_IFREG, "S_IFREG"}, {unix.S_IFBLK, "S_IFBLK"},
 		{unix.S_IFDIR, "S_IFDIR"}, {unix.S_IFCHR, "S_IFCHR"}, {unix.S_IFIFO, "S_IFIFO"},
 	}},
+}
+
+// at are the flags of calls that take a directory and a name, with one that is a call's own.
+func at(own ...flag) *flagSet {
+	return &flagSet{"AT_???", slices.Concat([]flag{{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}}, own, []flag{
+		{unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"}, {unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"}, {unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
+	})}
 }

@@ -29,13 +29,6 @@ func printOpenMode(p *printer, a *argument, v uint64) bool {
 	return printMode(p, a, v)
 }
 
-func printMqAttr(p *printer, a *argument, v uint64) bool {
-	if p.call.Args[a.number]&unix.O_CREAT == 0 {
-		return false
-	}
-	return printAddr(p, a, v)
-}
-
 func printOpenHow(p *printer, a *argument, v uint64) bool {
 	b := p.read(a, v, 24)
 	if b == nil {
@@ -59,11 +52,6 @@ func (p *printer) device(v uint64) {
 	p.str(", ")
 	p.hex(uint64(unix.Minor(v)))
 	p.str(")")
-}
-
-func printDev(p *printer, _ *argument, v uint64) bool {
-	p.device(v)
-	return true
 }
 
 // printStat prints what strace prints of a struct stat: the mode, and the size,

@@ -8,11 +8,6 @@ const (
 	statBytes = 48
 )
 
-// sigframeMask is the distance from the stack pointer at rt_sigreturn to the
-// signal mask: struct ucontext (arch/x86/include/uapi/asm/ucontext.h) begins
-// there, with 40 bytes and struct sigcontext of 256 before the mask.
-const sigframeMask = 296
-
 // The registers of clone's last two arguments (clone(2), "C library/kernel differences").
 const (
 	cloneChildTid = 3

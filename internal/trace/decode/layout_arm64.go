@@ -8,11 +8,6 @@ const (
 	statBytes = 48
 )
 
-// sigframeMask is the distance from the stack pointer at rt_sigreturn to the
-// signal mask: struct rt_sigframe (arch/arm64/kernel/signal.c) is a siginfo of 128
-// bytes and a ucontext, with 40 bytes before the mask.
-const sigframeMask = 168
-
 // The registers of clone's last two arguments (clone(2), "C library/kernel differences").
 const (
 	cloneTLS      = 3

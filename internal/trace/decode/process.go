@@ -287,31 +287,3 @@ func printRestart(p *printer, _ *argument, _ uint64) bool {
 	p.str("<... resuming interrupted " + cmp.Or(p.call.Resumes, "system call") + " ...>")
 	return true
 }
-
-// printPtraceArg prints the arguments of ptrace behind the request.
-func printPtraceArg(p *printer, a *argument, v uint64) bool {
-	request := p.call.Args[0]
-	switch {
-	case request == unix.PTRACE_TRACEME:
-		return false
-	case a.number == 1:
-		p.dec(int64(int32(v)))
-	case a.number == 2:
-		p.addr(v)
-	case request == unix.PTRACE_SEIZE, request == unix.PTRACE_SETOPTIONS:
-		p.printSet(processFlags["ptrace_options"], v)
-	case request == unix.PTRACE_CONT, request == unix.PTRACE_SYSCALL, request == unix.PTRACE_SINGLESTEP,
-		request == unix.PTRACE_DETACH:
-		if v == 0 {
-			p.str("0")
-		} else {
-			p.str(SignalName(int(int32(v))))
-		}
-	case request == unix.PTRACE_ATTACH, request == unix.PTRACE_INTERRUPT, request == unix.PTRACE_KILL,
-		request == unix.PTRACE_LISTEN:
-		return false
-	default:
-		p.addr(v)
-	}
-	return true
-}

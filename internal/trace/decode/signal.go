@@ -109,17 +109,6 @@ func printSigaction(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
-func printSigframe(p *printer, _ *argument, _ uint64) bool {
-	var b [8]byte
-	if p.call.Mem.Read(p.call.SP+sigframeMask, b[:]) < len(b) {
-		return false
-	}
-	p.str("{mask=")
-	p.sigset(u64(b[:], 0))
-	p.str("}")
-	return true
-}
-
 func printStack(p *printer, a *argument, v uint64) bool {
 	if b := p.read(a, v, 24); b != nil {
 		p.str("{ss_sp=")
