@@ -70,7 +70,7 @@ func dispatch(args []string, stdout io.Writer) error {
 	case err != nil:
 		return err
 	case !showVersion:
-		return flags.Fuse.Wrong("no command was given")
+		return flags.Fuse.NoCommand()
 	}
 	_, err = fmt.Fprintf(stdout, "%s %s\n", prog, version.Version)
 	return err

@@ -89,7 +89,7 @@ func dispatch(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	case !showVersion:
-		return flags.Sync.Wrong("no command was given")
+		return flags.Sync.NoCommand()
 	}
 	_, err = fmt.Println(prog, version.Version)
 	return err

@@ -27,8 +27,6 @@ func (o *options) run(args []string) (int, error) {
 		return cli.ExitArt, cli.WithHint(errors.New("start: no command"), "run `art-trace --help`")
 	case len(args) > 0 && o.attach != 0:
 		return cli.ExitArt, errors.New("start: both a command and --attach are given")
-	case o.filterBy != "self" && o.filterBy != "payload":
-		return cli.ExitArt, fmt.Errorf("read --filter-by: %q is neither self nor payload", o.filterBy)
 	}
 	policy, err := o.policy()
 	if err != nil {

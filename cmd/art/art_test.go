@@ -314,8 +314,8 @@ func TestBadInput(t *testing.T) {
 		"-m / true":             "art: open the workspace: / cannot be one",
 		"-m /etc/passwd true":   "art: open the workspace: /etc/passwd is not a directory\nart: hint: ",
 		"-d /no/such/x.db true": "art: open the database /no/such/x.db: its directory does not exist\nart: hint: ",
-		"--bogus":               "art: read the command line: flag provided but not defined: -bogus\nart: hint: see art --help\n",
-		"--network off true":    "art: read --network: \"off\" is not a network\nart: hint: ",
+		"--bogus":               "art: read the command line: there is no flag --bogus\nart: hint: see art --help\n",
+		"--network off true":    "art: read the command line: --network is host or none, and not \"off\"\nart: hint: ",
 		"--hide / true":         "art: hide /: ",
 	} {
 		cmd, _ := art(t, strings.Fields(args)...)

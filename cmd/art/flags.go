@@ -1,180 +1,93 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
+	"maps"
 	"os"
 	"strings"
 
-	"github.com/peterbourgon/ff/v3"
-	"github.com/peterbourgon/ff/v3/ffcli"
-
+	"github.com/riverlytech/art/internal/agent"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/flags"
+	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox"
 	"github.com/riverlytech/art/internal/version"
 )
 
-// command returns the command line of art, which fills o and then calls run.
-func command(o *sandbox.Options, run func(context.Context, []string) error) *ffcli.Command {
-	cmd := runCommand(o, run)
-	cmd.FlagSet.StringVar(&o.Mode, "mode", "", "")
-	return cmd
-}
-
-// runCommand returns the command line of art run, which fills o and then calls run.
-func runCommand(o *sandbox.Options, run func(context.Context, []string) error) *ffcli.Command {
-	fs := flag.NewFlagSet("art", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // errors are told in art's own words
-	var (
-		trace       sandbox.Trace
-		traced      bool
-		network     string
-		path        string
-		showVersion bool
-	)
-	fs.StringVar(&o.Workspace, "mount", ".", "")
-	fs.StringVar(&o.Database, "db", "", "")
-	fs.StringVar(&o.Name, "name", "", "")
-	fs.StringVar(&o.Home, "home", "", "")
-	fs.StringVar(&o.Agent, "agent", "", "")
-	fs.BoolVar(&o.Adopt, "adopt", false, "")
-	fs.BoolVar(&o.Interactive, "interactive", true, "")
-	fs.BoolVar(&traced, "trace", false, "")
-	fs.StringVar(&trace.Log, "trace-log", "", "")
-	fs.StringVar(&trace.Syscalls, "trace-syscalls", "", "")
-	fs.StringVar(&trace.Format, "trace-format", "text", "")
-	fs.StringVar(&network, "network", "", "")
-	fs.StringVar(&path, "path", "", "")
-	fs.Var((*list)(&o.Env), "env", "")
-	fs.StringVar(&o.Preset, "preset", "", "")
-	fs.Var((*list)(&o.See), "see", "")
-	fs.Var((*list)(&o.Hide), "hide", "")
-	fs.Var((*list)(&o.Allow), "allow", "")
-	fs.BoolVar(&o.Quiet, "quiet", false, "")
-	fs.BoolVar(&showVersion, "version", false, "")
-	short(fs, map[string]string{"m": "mount", "d": "db", "i": "interactive", "e": "env", "q": "quiet"})
-
-	return &ffcli.Command{
-		Name:      "art",
-		FlagSet:   fs,
-		UsageFunc: func(*ffcli.Command) string { return usage },
-		Options:   []ff.Option{ff.WithEnvVarPrefix("ART")},
-		Exec: func(ctx context.Context, args []string) error {
-			if showVersion {
-				fmt.Println("art", version.Version)
-				return nil
-			}
-			given := map[string]bool{}
-			fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
-			o.DefaultWorkspace = !given["mount"]
-			o.NoHome = given["home"] && o.Home == ""
-			switch {
-			case network == "host", network == "none", !given["network"]:
-				o.Network = network
-			default:
-				return cli.WithHint(fmt.Errorf("read --network: %q is not a network", network), "use host or none")
-			}
-			switch {
-			case path == "home", path == "host", !given["path"]:
-				o.Path = path
-			default:
-				return cli.WithHint(fmt.Errorf("read --path: %q is neither home nor host", path), "use home, or host for the workspace at its own path too")
-			}
-			switch trace.Format {
-			case "text", "json", "summary", "report":
-			default:
-				return cli.WithHint(fmt.Errorf("read --trace-format: %q is not a format", trace.Format), "use text, json, summary or report")
-			}
-			switch {
-			case fs.Lookup("mode") == nil:
-				o.Mode = sandbox.Overlay
-			case o.Mode != "" && o.Mode != sandbox.Direct && o.Mode != sandbox.Overlay:
-				return cli.WithHint(fmt.Errorf("read --mode: %q is not a mode", o.Mode), "use direct or overlay")
-			}
-			if traced {
-				o.Trace = &trace
-			}
-			o.Command = args
-			return run(ctx, args)
-		},
+// session reads a command line with the flags of a session. What the command has beside them goes into more.
+func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Options, *flags.Line, error) {
+	o := &sandbox.Options{Workspace: ".", Interactive: true}
+	trace := sandbox.Trace{Format: "text"}
+	var traced bool
+	variables := map[string]any{
+		"mount": &o.Workspace, "db": &o.Database, "mode": &o.Mode, "name": &o.Name, "home": &o.Home, "agent": &o.Agent, "adopt": &o.Adopt,
+		"interactive": &o.Interactive, "network": &o.Network, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
+		"hide": &o.Hide, "allow": &o.Allow, "quiet": &o.Quiet,
+		"trace": &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
 	}
+	maps.Copy(variables, more)
+	line, err := c.Parse(args, variables)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.DefaultWorkspace = !line.Given("mount")
+	o.NoHome = line.Given("home") && o.Home == ""
+	if c == flags.Run {
+		o.Mode = sandbox.Overlay
+	}
+	if traced {
+		o.Trace = &trace
+	}
+	if c.Payload {
+		o.Command = line.Words
+	}
+	return o, line, nil
 }
 
-// configCommand returns the command line of art config: art's own, to which a command does not
-// belong.
-func configCommand(o *sandbox.Options) *ffcli.Command {
+// runSession runs a command in a sandbox, or an agent by its name.
+func runSession(c *flags.Command, args []string) (int, error) {
+	var showVersion bool
+	o, line, err := session(c, args, map[string]any{"version": &showVersion})
+	if err != nil {
+		if c == flags.Run && strings.Contains(err.Error(), "no flag --mode") {
+			err = cli.WithHint(err, "run is overlay; art -m . COMMAND is direct")
+		}
+		return cli.ExitArt, err
+	}
+	if showVersion {
+		fmt.Println("art", version.Version)
+		return cli.OK, nil
+	}
+	if len(o.Command) > 0 && !line.Ended { // one after -- is no name of art's
+		if name := o.Command[0]; agent.Is(name) && o.Agent == "" {
+			o.Agent = name
+		} else if o.Preset == "" && preset.Is(name) {
+			o.Preset = name
+		}
+	}
+	code, err := sandbox.Run(o)
+	return max(code, codeOf(err, cli.ExitArt)), err
+}
+
+// runConfig shows the settings of a session.
+func runConfig(c *flags.Command, args []string) (int, error) {
 	var schema, asJSON bool
-	cmd := command(o, func(_ context.Context, args []string) error {
-		switch {
-		case len(args) > 0:
-			return cli.WithHint(fmt.Errorf("read the command line: %q is no flag", args[0]), "see art --help")
-		case schema:
-			_, err := fmt.Print(config.Schema)
-			return err
-		}
-		return sandbox.Show(o, os.Stdout, asJSON)
-	})
-	cmd.FlagSet.BoolVar(&schema, "schema", false, "")
-	cmd.FlagSet.BoolVar(&asJSON, "json", false, "")
-	return cmd
-}
-
-// list is a flag that may be given several times.
-type list []string
-
-func (l *list) String() string { return strings.Join(*l, ",") }
-
-func (l *list) Set(s string) error {
-	*l = append(*l, s)
-	return nil
-}
-
-// alias is another name of a flag. Setting it sets that flag, which then counts
-// as given, so that no environment variable overrides it.
-type alias struct {
-	fs     *flag.FlagSet
-	target *flag.Flag
-	primed *bool
-}
-
-func (a alias) String() string { return "" }
-
-func (a alias) Set(s string) error {
-	if !*a.primed {
-		return nil
+	o, _, err := session(c, args, map[string]any{"schema": &schema, "json": &asJSON})
+	switch {
+	case err != nil:
+	case schema:
+		_, err = fmt.Print(config.Schema)
+	default:
+		err = sandbox.Show(o, os.Stdout, asJSON)
 	}
-	return a.fs.Set(a.target.Name, s)
+	return codeOf(err, cli.ExitArt), err
 }
 
-func (a alias) IsBoolFlag() bool {
-	b, ok := a.target.Value.(interface{ IsBoolFlag() bool })
-	return ok && b.IsBoolFlag()
-}
-
-// short gives flags a second name. The second names have no environment variable:
-// ff looks for those of flags that were not set, so each is set once, to nothing.
-func short(fs *flag.FlagSet, names map[string]string) {
-	primed := new(bool)
-	for name, long := range names {
-		fs.Var(alias{fs, fs.Lookup(long), primed}, name, "")
-		if err := fs.Set(name, ""); err != nil {
-			panic(err) // alias.Set does not fail before it is primed
-		}
+// codeOf is the exit code of what has failed, or not.
+func codeOf(err error, failed int) int {
+	if err != nil {
+		return failed
 	}
-	*primed = true
-}
-
-// usageError makes of an error of package flag, which names neither art nor what
-// to do, one of art's.
-func usageError(err error) error {
-	var text string
-	if text = err.Error(); strings.HasPrefix(text, "error parsing ") {
-		_, text, _ = strings.Cut(text, ": ")
-		return cli.WithHint(errors.New("read the command line: "+text), "see art --help")
-	}
-	return err
+	return cli.OK
 }

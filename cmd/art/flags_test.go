@@ -1,22 +1,17 @@
 package main
 
 import (
-	"context"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/sandbox"
 )
 
-func parse(t *testing.T, args ...string) (sandbox.Options, error) {
-	t.Helper()
-	var o sandbox.Options
-	cmd := command(&o, func(context.Context, []string) error { return nil })
-	if err := cmd.Parse(args); err != nil {
-		return o, usageError(err)
-	}
-	return o, cmd.Run(context.Background())
+func parse(args ...string) (*sandbox.Options, error) {
+	o, _, err := session(flags.Art, args, map[string]any{"version": new(bool)})
+	return o, err
 }
 
 func TestFlags(t *testing.T) {
@@ -28,21 +23,18 @@ func TestFlags(t *testing.T) {
 		args []string
 		want sandbox.Options
 	}{
-		{nil, sandbox.Options{Workspace: "from-env", Interactive: true, Quiet: true}},
-		{[]string{"-m", "ws", "-i=false", "-q=false"}, sandbox.Options{Workspace: "ws"}},
+		{nil, sandbox.Options{Workspace: "from-env", Interactive: true, Quiet: true, Command: []string{}}},
+		{[]string{"-m", "ws", "-i=false", "-q=false"}, sandbox.Options{Workspace: "ws", Command: []string{}}},
 		{[]string{"--mount=ws", "-d", "x.db", "ls", "-l", "--db"},
 			sandbox.Options{Workspace: "ws", Database: "x.db", Interactive: true, Quiet: true, Command: []string{"ls", "-l", "--db"}}},
 		{[]string{"-q", "-e", "A", "--env", "B=1", "--hide", "x", "--hide", "y", "--allow", "perf", "--", "push"},
 			sandbox.Options{Workspace: "from-env", Interactive: true, Quiet: true,
 				Env: []string{"A", "B=1"}, Hide: []string{"x", "y"}, Allow: []string{"perf"}, Command: []string{"push"}}},
 		{[]string{"--network", "none", "--trace", "--trace-log", "l", "--trace-syscalls", "%file", "--trace-format", "json"},
-			sandbox.Options{Workspace: "from-env", Interactive: true, Network: "none", Quiet: true, Trace: trace}},
+			sandbox.Options{Workspace: "from-env", Interactive: true, Network: "none", Quiet: true, Trace: trace, Command: []string{}}},
 	} {
-		got, err := parse(t, test.args...)
-		if len(got.Command) == 0 {
-			got.Command = nil
-		}
-		if err != nil || !reflect.DeepEqual(got, test.want) {
+		got, err := parse(test.args...)
+		if err != nil || !reflect.DeepEqual(*got, test.want) {
 			t.Errorf("%q:\n%+v, %v, want\n%+v", test.args, got, err, test.want)
 		}
 	}
@@ -55,12 +47,26 @@ func TestFlagsRefuse(t *testing.T) {
 		"--network=":            `""`,
 		"--trace-format xml":    `"xml"`,
 		"-i=maybe":              "maybe",
-		"--db":                  "needs an argument",
+		"--db":                  "needs a value",
 		"--interactive=perhaps": "perhaps",
 	} {
-		o, err := parse(t, strings.Fields(text)...)
+		o, err := parse(strings.Fields(text)...)
 		if err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %+v, %v", text, o, err)
+		}
+	}
+}
+
+// TestCommands has each command know a variable for each of its flags, without which Parse panics.
+func TestCommands(t *testing.T) {
+	for name, do := range commands {
+		c := flags.Find("art " + name)
+		words := append([]*flags.Command{c}, c.Commands()...)
+		for _, word := range words {
+			args := strings.Fields(strings.TrimPrefix(word.Name, c.Name))
+			if _, err := do(c, append(args, "--no-such-flag")); err == nil || !strings.Contains(err.Error(), "there is no flag --no-such-flag") {
+				t.Errorf("%s: %v", word.Name, err)
+			}
 		}
 	}
 }

@@ -1,47 +1,26 @@
 package main
 
 import (
-	"context"
-	"flag"
-	"fmt"
-	"io"
 	"os"
-	"slices"
-	"strings"
-
-	"github.com/peterbourgon/ff/v3/ffcli"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/sandbox"
 )
 
-// trustCommand returns the command line of art trust. Its flags have no environment
-// variables: trust is given by who types it.
-func trustCommand() *ffcli.Command {
-	var o sandbox.TrustOptions
-	fs := flag.NewFlagSet("art trust", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.StringVar(&o.Workspace, "mount", ".", "")
-	fs.BoolVar(&o.Revoke, "revoke", false, "")
-	fs.BoolVar(&o.DryRun, "dry-run", false, "")
-	fs.BoolVar(&o.JSON, "json", false, "")
-	short(fs, map[string]string{"m": "mount"})
-	return &ffcli.Command{
-		Name:      "art trust",
-		FlagSet:   fs,
-		UsageFunc: func(*ffcli.Command) string { return usage },
-		Exec: func(_ context.Context, args []string) error {
-			given := false
-			fs.Visit(func(f *flag.Flag) { given = given || f.Name == "mount" })
-			switch {
-			case slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }):
-				return cli.WithHint(fmt.Errorf("read the command line: the flag %s comes after the directory", args[len(args)-1]), "put flags before it: art trust "+args[len(args)-1]+" DIR")
-			case len(args) > 1, len(args) == 1 && given:
-				return cli.WithHint(fmt.Errorf("read the command line: %q is one directory too many", args[len(args)-1]), "see art --help")
-			case len(args) == 1:
-				o.Workspace = args[0]
-			}
-			return sandbox.Trust(&o, os.Stdout)
-		},
+// runTrust shows what the settings of a workspace ask for, and allows it. Its flags have no environment variables: trust
+// is given by who types it.
+func runTrust(c *flags.Command, args []string) (int, error) {
+	o := sandbox.TrustOptions{Workspace: "."}
+	line, err := c.Parse(args, map[string]any{"mount": &o.Workspace, "revoke": &o.Revoke, "dry-run": &o.DryRun, "json": &o.JSON})
+	switch {
+	case err != nil:
+		return cli.ExitArt, err
+	case len(line.Words) > 0 && line.Given("mount"):
+		return cli.ExitArt, c.Wrong("%q is one directory too many", line.Words[0])
+	case len(line.Words) > 0:
+		o.Workspace = line.Words[0]
 	}
+	err = sandbox.Trust(&o, os.Stdout)
+	return codeOf(err, cli.ExitArt), err
 }

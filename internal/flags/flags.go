@@ -23,6 +23,7 @@ type Flag struct {
 	Arg     string // the name of its value in texts; "" is a flag that is on or off
 	Switch  bool   // it is on or off, and Arg names that
 	Offer   Offer  // what shells offer for its value
+	Choices string // all that the value can be, which is what shells offer
 	Default string // where it is not obvious
 	Repeat  bool   // it may be given several times
 	Says    string // what it does, in a line: a phrase without a full stop
@@ -189,7 +190,7 @@ func (c *Command) Wrong(format string, args ...any) error {
 }
 
 // Commands are all that there are.
-var Commands = slices.Concat(syncCommands, []*Command{Fuse}, fuseCommands, []*Command{Sync}, inSync(syncCommands), []*Command{summary, Trace})
+var Commands = slices.Concat(artCommands, []*Command{Fuse}, fuseCommands, []*Command{Sync}, inSync(syncCommands), []*Command{summary, Trace})
 
 // Commands returns what a command does by a word, but for what is hidden.
 func (c *Command) Commands() (all []*Command) {
@@ -203,10 +204,32 @@ func (c *Command) Commands() (all []*Command) {
 
 // Find returns the command of a name, or nil.
 func Find(name string) *Command {
-	for _, c := range Commands {
-		if c.Name == name {
-			return c
+	i := slices.IndexFunc(Commands, func(c *Command) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return Commands[i]
+}
+
+// Word returns the command that a command line begins with, and the rest of it.
+func (c *Command) Word(args []string) (*Command, []string, error) {
+	if len(args) > 0 {
+		if word := Find(c.Name + " " + args[0]); word != nil {
+			return word, args[1:], nil
 		}
 	}
-	return nil
+	_, err := c.Parse(args, nil)
+	if err == nil {
+		err = c.NoCommand()
+	}
+	return nil, nil, err
+}
+
+// NoCommand returns the error of a command line that ends where the word for a command has to be.
+func (c *Command) NoCommand() error {
+	var words []string
+	for _, w := range c.Commands() {
+		words = append(words, w.Name[len(c.Name)+1:])
+	}
+	return c.Wrong("no command was given: %s", either(words))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/peterbourgon/ff/v3"
@@ -15,7 +16,8 @@ import (
 type Line struct {
 	Words []string        // what is no flag
 	Ended bool            // -- ended the flags before them
-	given map[string]bool // the flags that somebody has set
+	Flags []string        // those of the command line, as --name=value
+	given map[string]bool // those that somebody has set
 }
 
 // Given tells whether a flag was given, on the command line or by its variable.
@@ -54,6 +56,7 @@ func (c *Command) Parse(args []string, variables map[string]any) (*Line, error) 
 		return nil, c.Wrong("%s", reason(err))
 	}
 	l := &Line{Words: set.Args(), Ended: ended, given: map[string]bool{}}
+	l.Flags = ordered[:len(ordered)-len(l.Words)-1]
 	set.Visit(func(f *flag.Flag) { l.given[f.Name] = true })
 	switch n := len(l.Words); {
 	case c.Payload:
@@ -72,8 +75,18 @@ func (c *Command) Parse(args []string, variables map[string]any) (*Line, error) 
 			}
 			l.given[f.Name] = true
 		}
+		choices := strings.Fields(f.Choices)
+		if value := set.Lookup(f.Name).Value.String(); len(choices) > 0 && l.given[f.Name] && !slices.Contains(choices, value) {
+			return nil, c.Wrong("--%s is %s, and not %q", f.Name, either(choices), value)
+		}
 	}
 	return l, nil
+}
+
+// either is all of some words but one.
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 func bind(set *flag.FlagSet, name string, variable any) {

@@ -19,7 +19,7 @@ var Trace = &Command{
 		{Name: "syscalls", Arg: "LIST", Offer: Calls, Default: "all",
 			Says: `what to trace, between commas: names ("openat"), classes of strace ("%file"), and either with "!" in front to leave it out`,
 			More: `The classes are "%file", "%desc", "%network", "%process", "%memory", "%signal", "%ipc", "%creds", "%clock", "%stat" and the others of strace(1).`},
-		{Name: "format", Arg: "FORMAT", Offer: "text json summary report", Default: "text",
+		{Name: "format", Arg: "FORMAT", Choices: traceFormats, Default: "text",
 			Says: `"text", as strace writes it, "json", an object a line, "summary" or "report"`,
 			More: `The last two are the same as the flags of these names.`},
 		{Name: "summary", Says: "write only a table at the end: how often each call was made, how often it failed, how long it took"},
@@ -29,7 +29,7 @@ var Trace = &Command{
 			Says: `let calls, named as for --syscalls, fail with ERRNO, such as ENOENT`},
 		{Name: "secrets-fd", Arg: "N", Says: "show what is in the open descriptor N as asterisks: values with a NUL between them",
 			More: "Those shorter than six bytes are shown."},
-		{Name: "filter-by", Arg: "WHO", Offer: "self payload", Default: "self",
+		{Name: "filter-by", Arg: "WHO", Choices: "self payload", Default: "self",
 			Says: `"self": trace from the command on; "payload": the command is a sandbox, and its payload loads the filter itself`},
 		{Name: "decode-fds", Short: "y", Says: "show what descriptors refer to"},
 		{Name: "relative-timestamps", Short: "r", Says: "begin each line with the time since the one before"},
@@ -58,5 +58,7 @@ EXAMPLES
   art-trace --deny %network=ENETUNREACH -- make test
 `,
 }
+
+const traceFormats = "text json summary report"
 
 var version = Flag{Name: "version", Says: "print the version"}

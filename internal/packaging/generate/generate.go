@@ -16,18 +16,24 @@ import (
 
 // files have generated parts. Their names are relative to this directory.
 var files = []string{
+	"../../../README.md",
 	"../man/art.1", "../man/art-fuse.1", "../man/art-sync.1", "../man/art-trace.1", "../man/art.7", "../man/art-agents.7",
 }
 
 // part returns what is generated under a name, which may end in that of a command.
 func part(name string) (string, error) {
-	switch kind, command, _ := strings.Cut(name, " of "); kind {
+	kind, command, _ := strings.Cut(name, " of art")
+	switch kind {
 	case "held":
 		return heldTable(), nil
 	case "agents":
 		return agents()
+	case "table of flags":
+		return flagTable(), nil
+	case "table of commands":
+		return commandTable(), nil
 	case "flags":
-		if c := flags.Find(command); c != nil {
+		if c := flags.Find("art" + command); c != nil {
 			return manList(c), nil
 		}
 	}

@@ -2,16 +2,29 @@ package generate
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/riverlytech/art/internal/flags"
 )
 
+// ownFlags are what a command's part of a page describes: not the flags of a session, which are described once, but those
+// of commands that it leads to.
+func ownFlags(c *flags.Command) []flags.Flag {
+	switch {
+	case c.Flags == nil:
+		return flagsOf(c.Commands())
+	case c != flags.Art && len(c.Flags) >= len(flags.Run.Flags):
+		return c.Flags[len(flags.Run.Flags):]
+	}
+	return c.Flags
+}
+
 // manList is the list of a command's flags for its manual page.
 func manList(c *flags.Command) string {
 	var b strings.Builder
 	b.WriteString(".Bl -tag -width Ds\n")
-	for _, f := range c.Flags {
+	for _, f := range ownFlags(c) {
 		for i, s := range f.Spellings() {
 			b.WriteString([]string{".It Fl ", " , Fl "}[min(i, 1)] + s[1:])
 			switch {
@@ -33,6 +46,24 @@ func manList(c *flags.Command) string {
 	}
 	b.WriteString(".El\n")
 	return b.String()
+}
+
+// flagsOf are the flags of several commands. What is said of one of the same name is joined.
+func flagsOf(commands []*flags.Command) (all []flags.Flag) {
+	for _, c := range commands {
+		for _, f := range c.Flags {
+			i := slices.IndexFunc(all, func(of flags.Flag) bool { return of.Name == f.Name })
+			switch {
+			case i < 0:
+				all = append(all, f)
+			case all[i].Says != f.Says:
+				all[i].Says += ", or " + f.Says
+			case f.More != "":
+				all[i].More += " " + f.More
+			}
+		}
+	}
+	return all
 }
 
 var optional = strings.NewReplacer("[=", " Ns Op = Ns Ar ", "]", "")
