@@ -94,7 +94,7 @@ func (tx *Tx) changeBaseline(k baselineKey, c baselineChange) {
 		c = was.then(c)
 	}
 	tx.gather.baselines[k] = c
-	tx.gather.names += len(k.path)
+	tx.gather.bytes += len(k.path)
 }
 
 // Baselines returns a workspace's baselines by path. Of changes, those that are committed count.

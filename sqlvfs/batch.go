@@ -1,20 +1,20 @@
 package sqlvfs
 
 import (
-	"math"
+	"maps"
 	"time"
 )
 
 // batch is a set of changes that one transaction will commit. It holds what is to be true
-// afterwards, not how it came about. Steps change it until the writer takes the batch; from then on it
-// does not change.
+// afterwards, not how it came about, so that it may be written more than once, and two that follow one
+// another are one in which the newer changes win. Steps change it until the writer takes it.
 type batch struct {
-	seq        uint64
-	since      time.Time           // when the first change came in
-	inodes     map[*Inode]bool     // every inode mentioned, held; true: its row changed
-	dentries   map[nameKey]Ino     // 0: the entry is gone
-	whiteouts  map[nameKey]bool    // false: the whiteout is gone
-	xattrs     map[xattrKey][]byte // nil: the attribute is gone
+	seq        uint64           // one more than that of the batch before
+	since      time.Time        // when the first change came in
+	inodes     map[*Inode]dirty // every inode mentioned
+	dentries   edits[nameKey, Ino]
+	whiteouts  edits[nameKey, struct{}]
+	xattrs     edits[xattrKey, []byte]
 	chunks     map[chunkKey]*chunk // new content
 	cuts       map[*Inode]int64    // stored chunks from this index on are gone; before chunks
 	baselines  map[baselineKey]baselineChange
@@ -22,11 +22,18 @@ type batch struct {
 	holds      []Hold               // that are remembered from now on
 	journal    *[][]byte            // nil: it stays as it is
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
-	bytes      int                  // of content, for the bound on memory
-	names      int                  // bytes of names, paths and targets that came in, same; also of those that are void by now
+	bytes      int                  // of content and names that came in, for the bound on memory
 	sync       bool                 // someone waits for this batch to be durable
-	rows       []inodeRow           // made by freeze
+	rows       []inodeRow           // of inodes, made by take
 }
+
+// dirty is what is to be written of an inode itself.
+type dirty uint8
+
+const (
+	dirtyRow    dirty = 1 << iota
+	dirtyOrigin       // with the row
+)
 
 type nameKey struct {
 	dir  *Inode
@@ -49,24 +56,18 @@ type inodeRow struct {
 	attr   Attr
 	target string
 	origin *Origin
-
-	put        bool // write the rows of fs_inode and, as needed, fs_symlink
-	putOrigin  bool // write or delete the origin's rows
-	orphan     bool // the inode has no name but is open: keep its content apart
-	named      bool // with put: it was such an orphan until now
-	drop       bool // delete every row of it
-	dropData   bool // with drop: there may be content to delete
-	dropXattrs bool // with drop: same
-	dropSide   bool // with drop or orphan: there may be rows in side tables
+	dead   bool
+	dirty  dirty
+	tables tables // that may have had rows of it before
 }
 
 func newBatch(seq uint64) *batch {
 	return &batch{
 		seq:       seq,
-		inodes:    map[*Inode]bool{},
-		dentries:  map[nameKey]Ino{},
-		whiteouts: map[nameKey]bool{},
-		xattrs:    map[xattrKey][]byte{},
+		inodes:    map[*Inode]dirty{},
+		dentries:  edits[nameKey, Ino]{},
+		whiteouts: edits[nameKey, struct{}]{},
+		xattrs:    edits[xattrKey, []byte]{},
 		chunks:    map[chunkKey]*chunk{},
 		cuts:      map[*Inode]int64{},
 		baselines: map[baselineKey]baselineChange{},
@@ -85,27 +86,19 @@ func (b *batch) size() int {
 	return len(b.inodes) + len(b.dentries) + len(b.whiteouts) + len(b.xattrs) + len(b.chunks) + len(b.baselines)
 }
 
-// weight is how many bytes wait to be written.
-func (b *batch) weight() int { return b.bytes + b.names }
-
 // touch notes that the next transaction is about this inode, and keeps it in memory until then.
-// row tells whether its own row changed.
-func (tx *Tx) touch(in *Inode, row bool) {
-	was, ok := tx.gather.inodes[in]
-	if !ok {
-		in.pins++
+func (tx *Tx) touch(in *Inode, what dirty) {
+	if in.changed != tx.gather.seq {
 		tx.begin()
+		in.changed = tx.gather.seq
+	} else if what == 0 {
+		return
 	}
-	if !ok || row && !was {
-		tx.gather.inodes[in] = row || was
-	}
-	if in.Origin != nil && in.originDirty {
-		if tx.gather.numbers == nil {
-			tx.gather.numbers = map[uint64]Ino{}
-		}
-		tx.gather.numbers[in.Origin.Number] = in.Ino
-	}
+	tx.gather.inodes[in] |= what
 }
+
+// uncommitted tells whether changes of an inode are not committed.
+func (tx *Tx) uncommitted(in *Inode) bool { return in.changed > tx.committed }
 
 // begin has the writer take the batch a little after its first change.
 func (tx *Tx) begin() {
@@ -115,63 +108,56 @@ func (tx *Tx) begin() {
 	}
 }
 
-// freeze takes the values that the writer needs, so that it can work without the lock, and counts
-// the batch's rows as stored from now on.
-func (b *batch) freeze() {
+// take ends the gathering of a batch, and copies of live inodes what the writer needs, so that it can work without the
+// lock. From now on there may be rows of what is in the batch.
+func (tx *Tx) take() *batch {
+	b := tx.gather
+	tx.gather, tx.inflight = newBatch(b.seq+1), b
+	tx.changed = tx.changed || b.changes()
 	b.rows = make([]inodeRow, 0, len(b.inodes))
-	for in, dirty := range b.inodes {
-		if !dirty || in.dead && !in.onDisk() {
-			continue
+	for in, what := range b.inodes {
+		if in.dead && in.tables == 0 {
+			continue // none of it was ever written
 		}
-		r := inodeRow{in: in, attr: in.Attr, target: in.target, origin: in.Origin}
-		switch {
-		case in.dead:
-			r.drop, r.dropData, r.dropXattrs, r.dropSide = true, in.dataStored, in.xattrStored, in.sideStored
-			in.stored, in.dataStored, in.xattrStored, in.sideStored, in.orphanRow = false, false, false, false, false
-		case in.Attr.Nlink == 0:
-			// A target is content, which whoever holds the link may still ask for.
-			r.orphan, r.dropSide = true, in.sideStored
-			in.stored, in.sideStored, in.orphanRow = false, in.sideStored && in.Attr.IsSymlink(), true
-		default:
-			r.put = true
-			r.putOrigin, r.named = in.originDirty, in.orphanRow
-			in.stored, in.originDirty, in.orphanRow = true, false, false
-			in.sideStored = in.sideStored || in.Origin != nil || in.Attr.IsSymlink()
+		if what != 0 {
+			b.rows = append(b.rows, inodeRow{in, in.Attr, in.target, in.Origin, in.dead, what, in.tables})
 		}
-		b.rows = append(b.rows, r)
+		tx.expectRows(in)
 	}
-	for k, ino := range b.dentries {
-		if e, ok := k.dir.children[k.name]; ok && ino != 0 {
-			e.stored = true
-			k.dir.children[k.name] = e
+	return b
+}
+
+// expectRows notes which tables may have rows of an inode when what is dirty of it is written.
+func (tx *Tx) expectRows(in *Inode) {
+	switch {
+	case in.Attr.Nlink > 0:
+		in.tables |= inodeRows
+		if in.Origin != nil || in.Attr.IsSymlink() {
+			in.tables |= sideRows
 		}
-	}
-	for k, there := range b.whiteouts {
-		if there {
-			k.dir.whiteout[k.name] = true
+	case in.tables&orphanRows == 0:
+		in.tables |= orphanRows
+		if in.Ino < tx.session.firstIno && in.Origin == nil && !in.Attr.IsDir() {
+			tx.session.deleted++
 		}
 	}
-	for k := range b.xattrs {
-		if k.in.dead {
-			delete(b.xattrs, k)
-			continue
-		}
-		k.in.xattrStored = true
+	if len(in.chunks) > 0 {
+		in.tables |= dataRows
 	}
-	for k, c := range b.chunks {
-		c.frozen = true
-		k.in.dataStored = true
+	if len(in.xattrs) > 0 {
+		in.tables |= xattrRows
 	}
 }
 
 // release ends a committed batch: its content can be read from the database now, and inodes that
 // nobody else holds may leave memory.
 func (tx *Tx) release(b *batch) {
+	tx.committed = b.seq
 	for k, c := range b.chunks {
 		if k.in.chunks[k.index] == c {
 			delete(k.in.chunks, k.index)
 			if c.patch != nil {
-				k.in.installs++ // what was read of the row before lacks the patch
+				k.in.version++ // what was read of the row before lacks the patch
 			}
 			switch {
 			case k.in.own == nil:
@@ -183,109 +169,62 @@ func (tx *Tx) release(b *batch) {
 		}
 		tx.pool.put(c)
 	}
-	for in := range b.cuts {
-		// What this batch cut off is deleted, and what it wrote behind the cut is stored. Only a cut
-		// made since then still hides rows.
-		in.voidFrom = math.MaxInt64
-		if from, ok := tx.gather.cuts[in]; ok {
-			in.voidFrom = from
-		}
-	}
 	for in := range b.inodes {
-		in.pins--
 		tx.keep(in)
 		tx.evict(in)
 	}
 }
 
-// merge puts a batch that could not be committed back under the one that is gathering, so that the
-// next attempt writes both: what has changed since wins.
+// merge puts a batch that could not be committed under the one that is gathering: the next
+// attempt writes what both say, and what the newer one says where they differ.
 func (tx *Tx) merge(old *batch) {
 	g := tx.gather
-	g.names += old.names
-	for in, row := range old.inodes {
-		if was, ok := g.inodes[in]; ok {
-			g.inodes[in] = was || row
-			in.pins-- // both batches held it
-		} else {
-			g.inodes[in] = row
+	for in, what := range old.inodes {
+		g.inodes[in] |= what
+	}
+	for k := range old.xattrs {
+		if k.in.dead {
+			delete(old.xattrs, k)
 		}
 	}
-	for _, r := range old.rows {
-		if r.putOrigin {
-			r.in.originDirty = true
-		}
-		if r.named {
-			r.in.orphanRow = true
-		}
-		// Whatever state the rows are in, the next attempt must delete all that may exist.
-		if r.drop || r.orphan {
-			r.in.stored = true
-			r.in.dataStored = r.in.dataStored || r.dropData
-			r.in.xattrStored = r.in.xattrStored || r.dropXattrs
-			r.in.sideStored = r.in.sideStored || r.dropSide
-		}
-	}
-	for k, ino := range old.dentries {
-		if _, ok := g.dentries[k]; !ok {
-			g.dentries[k] = ino
-		}
-	}
-	for k, there := range old.whiteouts {
-		if _, ok := g.whiteouts[k]; !ok {
-			g.whiteouts[k] = there
-		}
-	}
-	for k, value := range old.xattrs {
-		if _, ok := g.xattrs[k]; !ok {
-			g.xattrs[k] = value
-			g.bytes += len(value)
-		}
-	}
+	g.dentries = old.dentries.then(g.dentries)
+	g.whiteouts = old.whiteouts.then(g.whiteouts)
+	g.xattrs = old.xattrs.then(g.xattrs)
 	for k, c := range old.chunks {
 		switch now := k.in.chunks[k.index]; {
 		case now == c:
-			c.frozen = false
+			c.batch = g.seq
 			g.chunks[k] = c
-			g.bytes += c.size()
 		case now != nil && now.patch != nil:
 			// It was begun with the older one's parts, which are still to be written.
-			for i := range c.dirty {
-				if !now.dirty[i] {
-					now.dirty[i] = true
-					g.bytes += len(now.parts[i])
-				}
-			}
+			maps.Copy(now.dirty, c.dirty)
 		}
 	}
 	for in, from := range old.cuts {
 		if have, ok := g.cuts[in]; !ok || from < have {
 			g.cuts[in] = from
 		}
-		if in.voidBatch == old.seq {
-			in.voidBatch = g.seq
-		}
 	}
-	for k, was := range old.baselines {
-		if now, ok := g.baselines[k]; !ok || now.onlyIfNone {
-			g.baselines[k] = was.then(now)
+	for k, c := range old.baselines {
+		if now, ok := g.baselines[k]; ok {
+			c = c.then(now)
 		}
+		g.baselines[k] = c
 	}
-	for name, w := range old.workspaces {
-		if _, ok := g.workspaces[name]; !ok {
-			tx.SetWorkspace(w)
-		}
-	}
+	g.workspaces = over(old.workspaces, g.workspaces)
+	g.numbers = over(old.numbers, g.numbers)
 	g.holds = append(old.holds, g.holds...)
 	if g.journal == nil {
 		g.journal = old.journal
 	}
-	for n, ino := range old.numbers {
-		if g.numbers == nil {
-			g.numbers = map[uint64]Ino{}
-		}
-		if _, ok := g.numbers[n]; !ok {
-			g.numbers[n] = ino
-		}
+	g.since, g.bytes, g.sync = old.since, g.bytes+old.bytes, g.sync || old.sync
+}
+
+// over is the union of two maps, in which the newer one wins.
+func over[K comparable, V any](old, now map[K]V) map[K]V {
+	if old == nil {
+		return now
 	}
+	maps.Copy(old, now)
+	return old
 }

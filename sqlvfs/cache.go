@@ -40,7 +40,7 @@ func (in *Inode) size() int {
 func (tx *Tx) keep(in *Inode) {
 	c := &tx.clean
 	c.remove(in)
-	if in.pins > 0 {
+	if tx.uncommitted(in) {
 		return // it is kept when it is committed
 	}
 	if in.kept.bytes = in.size(); in.kept.bytes == 0 {
@@ -49,7 +49,7 @@ func (tx *Tx) keep(in *Inode) {
 	c.add(in)
 	for c.bytes > tx.tuning.clean && c.count > keptAnyway {
 		old := c.last
-		if old.pins > 0 {
+		if tx.uncommitted(old) {
 			c.remove(old) // same
 			continue
 		}

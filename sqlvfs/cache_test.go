@@ -17,9 +17,9 @@ import (
 func inMemory(s *Store) (bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	bytes = s.tx.gather.weight()
+	bytes = s.tx.gather.bytes
 	if s.tx.inflight != nil {
-		bytes += s.tx.inflight.weight()
+		bytes += s.tx.inflight.bytes
 	}
 	for _, in := range s.tx.live {
 		bytes += in.size()

@@ -1,24 +1,20 @@
 package sqlvfs
 
+import "math"
+
 // chunk is the content of one row of fs_data that is not committed yet.
 type chunk struct {
 	data   []byte // empty: a hole, which has no row
 	*patch        // if not nil, instead of data: what has changed of a row
-	frozen bool   // being written: to change it, copy it
+	batch  uint64 // that it is a change of; to change it in another, copy it
 }
 
 // discard gives up a chunk that is to be replaced.
 func (tx *Tx) discard(c *chunk) {
-	if !c.frozen {
+	if c.batch == tx.gather.seq {
 		tx.gather.bytes -= c.size()
 		tx.pool.put(c)
 	}
-}
-
-// version changes whenever a chunk of the file is written that was not in memory, stored content is
-// cut off, or the size changes: then what was read of the file's content before may be old.
-func (in *Inode) version() [4]int64 {
-	return [4]int64{in.Attr.Size, in.voidFrom, int64(in.voidBatch), int64(in.installs)}
 }
 
 // writable returns the chunk in a state that may be changed, at least size bytes long, filled with
@@ -38,7 +34,7 @@ func (tx *Tx) writable(in *Inode, index int64, size int) *chunk {
 		clear(c.data)
 		tx.install(in, index, c)
 		return c
-	case c.frozen:
+	case c.batch != tx.gather.seq:
 		n := tx.pool.get(max(size, len(c.data)))
 		clear(n.data[copy(n.data, c.data):])
 		tx.install(in, index, n)
@@ -55,10 +51,11 @@ func (tx *Tx) install(in *Inode, index int64, c *chunk) {
 		in.chunks = map[int64]*chunk{}
 	}
 	in.chunks[index] = c
-	in.installs++
+	in.version++
+	c.batch = tx.gather.seq
 	tx.gather.chunks[chunkKey{in, index}] = c
 	tx.gather.bytes += c.size()
-	tx.touch(in, false)
+	tx.touch(in, 0)
 }
 
 // dropChunks removes all content from a chunk on.
@@ -68,7 +65,7 @@ func (tx *Tx) dropChunks(in *Inode, from int64) {
 			continue
 		}
 		delete(in.chunks, index)
-		if !c.frozen {
+		if c.batch == tx.gather.seq {
 			delete(tx.gather.chunks, chunkKey{in, index})
 			tx.discard(c)
 		}
@@ -78,15 +75,29 @@ func (tx *Tx) dropChunks(in *Inode, from int64) {
 			delete(in.own, index)
 		}
 	}
-	if !in.dataStored || in.dead {
+	in.version++
+	if in.tables&dataRows == 0 || in.dead {
 		return
 	}
 	if have, ok := tx.gather.cuts[in]; !ok || from < have {
 		tx.gather.cuts[in] = from
-		tx.touch(in, false)
+		tx.touch(in, 0)
 	}
-	in.voidFrom = min(in.voidFrom, from)
-	in.voidBatch = tx.gather.seq
+}
+
+// voidFrom is where the stored chunks begin that are no longer the file's: a truncation that is not committed has cut
+// them off.
+func (tx *Tx) voidFrom(in *Inode) int64 {
+	from := int64(math.MaxInt64)
+	if cut, ok := tx.gather.cuts[in]; ok {
+		from = cut
+	}
+	if tx.inflight != nil {
+		if cut, ok := tx.inflight.cuts[in]; ok {
+			from = min(from, cut)
+		}
+	}
+	return from
 }
 
 // outgrowOrigin ends a file's dependence on its origin's content when it holds all of it itself,

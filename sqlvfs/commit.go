@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
@@ -30,7 +31,7 @@ func bindInode(q *sqlite3.Stmt, ino Ino, a *Attr) {
 	}
 }
 
-// commit writes a batch in one transaction. The batch is frozen, so no lock is needed. Rows go in
+// commit writes a batch in one transaction. The batch was taken, so no lock is needed. Rows go in
 // the order of their keys, which is the order of the tree's pages.
 func (w *writer) commit(b *batch) (err error) {
 	if b.empty() {
@@ -47,53 +48,10 @@ func (w *writer) commit(b *batch) (err error) {
 		}
 	}()
 	w.wrote = true
-	for in, from := range b.cuts {
-		if err := w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index>=?", int64(in.Ino), from); err != nil {
-			return err
-		}
-	}
-	slices.SortFunc(b.rows, func(x, y inodeRow) int { return cmp.Compare(x.in.Ino, y.in.Ino) })
-	for i := range b.rows {
-		if err := w.putRow(&b.rows[i]); err != nil {
-			return err
-		}
-	}
-	if err := w.putNames(b); err != nil {
-		return err
-	}
-	if err := w.putXattrs(b); err != nil {
-		return err
-	}
-	if err := w.putBaselines(b); err != nil {
-		return err
-	}
-	if err := w.putWorkspaces(b); err != nil {
-		return err
-	}
-	if err := w.putHolds(b); err != nil {
-		return err
-	}
-	if err := w.putJournal(b); err != nil {
-		return err
-	}
-	keys := make([]chunkKey, 0, len(b.chunks))
-	for k := range b.chunks {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(x, y chunkKey) int {
-		return cmp.Or(cmp.Compare(x.in.Ino, y.in.Ino), cmp.Compare(x.index, y.index))
-	})
-	for _, k := range keys {
-		var err error
-		switch c := b.chunks[k]; {
-		case c.patch != nil:
-			err = w.putPatch(k, c)
-		case len(c.data) == 0:
-			err = w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index=?", int64(k.in.Ino), k.index)
-		default:
-			err = w.putChunk(k, c.data)
-		}
-		if err != nil {
+	for _, put := range [...]func(*batch) error{
+		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks,
+	} {
+		if err := put(b); err != nil {
 			return err
 		}
 	}
@@ -108,57 +66,84 @@ func (w *writer) exec(query string, args ...int64) error {
 	return w.Run(q)
 }
 
-// putRow brings an inode's rows to what they were when the batch was taken.
-func (w *writer) putRow(r *inodeRow) error {
-	ino := int64(r.in.Ino)
-	if r.put {
-		q := w.Prep(qPutInode)
-		bindInode(q, r.in.Ino, &r.attr)
-		if err := w.Run(q); err != nil {
-			return err
-		}
-		if r.target != "" {
-			q := w.Prep("INSERT OR REPLACE INTO fs_symlink (ino, target) VALUES (?,?)")
-			q.BindInt64(1, ino)
-			q.BindRawText(2, []byte(r.target))
-			if err := w.Run(q); err != nil {
-				return err
-			}
-		}
-		if r.named {
-			if err := w.exec("DELETE FROM art_orphan WHERE ino=?", ino); err != nil {
-				return err
-			}
-		}
-		if r.putOrigin {
-			return w.putOrigin(ino, r.origin)
-		}
-		return nil
-	}
-	queries := []string{"DELETE FROM fs_inode WHERE ino=?"}
-	if r.dropSide {
-		queries = append(queries, "DELETE FROM fs_origin WHERE delta_ino=?", "DELETE FROM art_origin WHERE ino=?")
-	}
-	if r.orphan {
-		queries = append(queries, "INSERT OR IGNORE INTO art_orphan (ino) VALUES (?)")
-	} else {
-		queries = append(queries, "DELETE FROM art_orphan WHERE ino=?")
-		if r.dropSide {
-			queries = append(queries, "DELETE FROM fs_symlink WHERE ino=?")
-		}
-		if r.dropData {
-			queries = append(queries, "DELETE FROM fs_data WHERE ino=?")
-		}
-		if r.dropXattrs {
-			queries = append(queries, "DELETE FROM art_xattr WHERE ino=?")
-		}
-	}
-	for _, q := range queries {
-		if err := w.exec(q, ino); err != nil {
+func (w *writer) putCuts(b *batch) error {
+	for in, from := range b.cuts {
+		if err := w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index>=?", int64(in.Ino), from); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// putRows brings inodes' rows to what they were when the batch was taken.
+func (w *writer) putRows(b *batch) error {
+	slices.SortFunc(b.rows, func(x, y inodeRow) int { return cmp.Compare(x.in.Ino, y.in.Ino) })
+	for i := range b.rows {
+		put := w.putInode
+		if r := &b.rows[i]; r.dead || r.attr.Nlink == 0 {
+			put = w.dropInode
+		}
+		if err := put(&b.rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) putInode(r *inodeRow) error {
+	ino := int64(r.in.Ino)
+	q := w.Prep(qPutInode)
+	bindInode(q, r.in.Ino, &r.attr)
+	if err := w.Run(q); err != nil {
+		return err
+	}
+	if r.target != "" {
+		q := w.Prep("INSERT OR REPLACE INTO fs_symlink (ino, target) VALUES (?,?)")
+		q.BindInt64(1, ino)
+		q.BindRawText(2, []byte(r.target))
+		if err := w.Run(q); err != nil {
+			return err
+		}
+	}
+	wasOrphan := r.tables&orphanRows != 0
+	if wasOrphan {
+		if err := w.exec("DELETE FROM art_orphan WHERE ino=?", ino); err != nil {
+			return err
+		}
+	}
+	if wasOrphan || r.dirty&dirtyOrigin != 0 {
+		return w.putOrigin(ino, r.origin)
+	}
+	return nil
+}
+
+// dropInode deletes an inode's rows. When it has no name but is open, it becomes an orphan, which has its
+// content still; a target is content, which whoever holds the link may ask for.
+func (w *writer) dropInode(r *inodeRow) error {
+	ino := int64(r.in.Ino)
+	for _, d := range [...]struct {
+		tables    tables
+		ofOrphans bool
+		query     string
+	}{
+		{inodeRows, true, "DELETE FROM fs_inode WHERE ino=?"},
+		{sideRows, true, "DELETE FROM fs_origin WHERE delta_ino=?"},
+		{sideRows, true, "DELETE FROM art_origin WHERE ino=?"},
+		{sideRows, false, "DELETE FROM fs_symlink WHERE ino=?"},
+		{dataRows, false, "DELETE FROM fs_data WHERE ino=?"},
+		{xattrRows, false, "DELETE FROM art_xattr WHERE ino=?"},
+		{orphanRows, false, "DELETE FROM art_orphan WHERE ino=?"},
+	} {
+		if r.tables&d.tables != 0 && (r.dead || d.ofOrphans) {
+			if err := w.exec(d.query, ino); err != nil {
+				return err
+			}
+		}
+	}
+	if r.dead {
+		return nil
+	}
+	return w.exec("INSERT OR IGNORE INTO art_orphan (ino) VALUES (?)", ino)
 }
 
 func (w *writer) putOrigin(ino int64, o *Origin) error {
@@ -211,26 +196,22 @@ func (w *writer) base(name string) (int64, error) {
 }
 
 func (w *writer) putNames(b *batch) error {
-	keys := make([]nameKey, 0, len(b.dentries))
-	for k := range b.dentries {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(x, y nameKey) int {
+	keys := slices.SortedFunc(maps.Keys(b.dentries), func(x, y nameKey) int {
 		return cmp.Or(cmp.Compare(x.dir.Ino, y.dir.Ino), cmp.Compare(x.name, y.name))
 	})
 	for _, k := range keys {
-		ino, query := b.dentries[k], qPutDentry
-		if ino == 0 {
+		e, query := b.dentries[k], qPutDentry
+		if e.gone {
 			query = "DELETE FROM fs_dentry WHERE name=? AND parent_ino=?"
 		}
-		if err := w.name(query, k, int64(ino)); err != nil {
+		if err := w.name(query, k, int64(e.value)); err != nil {
 			return err
 		}
 	}
-	for k, there := range b.whiteouts {
-		query := "DELETE FROM art_whiteout WHERE name=? AND parent_ino=?"
-		if there {
-			query = "INSERT OR IGNORE INTO art_whiteout (name, parent_ino) VALUES (?,?)"
+	for k, e := range b.whiteouts {
+		query := "INSERT OR IGNORE INTO art_whiteout (name, parent_ino) VALUES (?,?)"
+		if e.gone {
+			query = "DELETE FROM art_whiteout WHERE name=? AND parent_ino=?"
 		}
 		if err := w.name(query, k, 0); err != nil {
 			return err
@@ -240,18 +221,39 @@ func (w *writer) putNames(b *batch) error {
 }
 
 func (w *writer) putXattrs(b *batch) error {
-	for k, value := range b.xattrs {
+	for k, e := range b.xattrs {
 		query := "INSERT OR REPLACE INTO art_xattr (ino, name, value) VALUES (?,?,?)"
-		if value == nil {
+		if e.gone {
 			query = "DELETE FROM art_xattr WHERE ino=? AND name=?"
 		}
 		q := w.Prep(query)
 		q.BindInt64(1, int64(k.in.Ino))
 		q.BindRawText(2, []byte(k.name))
-		if value != nil {
-			q.BindBlob(3, value)
+		if !e.gone {
+			q.BindBlob(3, e.value)
 		}
 		if err := w.Run(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) putChunks(b *batch) error {
+	keys := slices.SortedFunc(maps.Keys(b.chunks), func(x, y chunkKey) int {
+		return cmp.Or(cmp.Compare(x.in.Ino, y.in.Ino), cmp.Compare(x.index, y.index))
+	})
+	for _, k := range keys {
+		var err error
+		switch c := b.chunks[k]; {
+		case c.patch != nil:
+			err = w.putPatch(k, c)
+		case len(c.data) == 0:
+			err = w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index=?", int64(k.in.Ino), k.index)
+		default:
+			err = w.putChunk(k, c.data)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -27,8 +27,7 @@ func (tx *Tx) Child(dir *Inode, name string) (c Child, ok, whiteout bool, err er
 	if e, found := dir.children[name]; found {
 		return Child{name, e.ino, e.number, e.mode}, true, false, nil
 	}
-	_, whiteout = dir.whiteout[name]
-	return Child{}, false, whiteout, nil
+	return Child{}, false, dir.whiteout[name], nil
 }
 
 // Children returns all entries, in no order.
@@ -60,16 +59,13 @@ func (tx *Tx) Link(dir *Inode, name string, in *Inode) error {
 	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
+	tx.touch(dir, 0)
+	tx.touch(in, 0)
 	key := nameKey{dir, name}
-	was, pending := tx.gather.dentries[key]
-	// A removal that is still to be committed means that there is a row to get rid of, should this
-	// entry be removed again before the commit.
-	stored := dir.children[name].stored || pending && was == 0
-	dir.children[name] = child{in.Ino, in.Number(), in.Attr.Mode, stored}
-	tx.touch(dir, false)
-	tx.touch(in, false)
-	tx.gather.dentries[key] = in.Ino
-	tx.gather.names += len(name)
+	_, there := dir.children[name]
+	tx.gather.dentries.put(key, in.Ino, there || tx.inflight != nil && has(tx.inflight.dentries, key))
+	tx.gather.bytes += len(name)
+	dir.children[name] = child{in.Ino, in.Number(), in.Attr.Mode}
 	return nil
 }
 
@@ -78,18 +74,13 @@ func (tx *Tx) Unlink(dir *Inode, name string) error {
 	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
-	e, ok := dir.children[name]
-	if !ok {
+	if _, ok := dir.children[name]; !ok {
 		return syscall.ENOENT
 	}
 	delete(dir.children, name)
-	if e.stored {
-		tx.touch(dir, false)
-		tx.gather.dentries[nameKey{dir, name}] = 0
-		tx.gather.names += len(name)
-	} else {
-		delete(tx.gather.dentries, nameKey{dir, name})
-	}
+	tx.touch(dir, 0)
+	tx.gather.dentries.remove(nameKey{dir, name})
+	tx.gather.bytes += len(name)
 	return nil
 }
 
@@ -98,15 +89,15 @@ func (tx *Tx) SetWhiteout(dir *Inode, name string) error {
 	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
-	if _, ok := dir.whiteout[name]; ok {
+	if dir.whiteout[name] {
 		return nil
 	}
+	tx.touch(dir, 0)
 	key := nameKey{dir, name}
-	there, pending := tx.gather.whiteouts[key]
-	dir.whiteout[name] = pending && !there // as in Link
-	tx.touch(dir, false)
-	tx.gather.whiteouts[key] = true
-	tx.gather.names += len(name)
+	tx.gather.whiteouts.put(key, struct{}{}, tx.inflight != nil && has(tx.inflight.whiteouts, key))
+	tx.gather.bytes += len(name)
+	tx.session.deleted++
+	dir.whiteout[name] = true
 	return nil
 }
 
@@ -115,12 +106,10 @@ func (tx *Tx) ClearWhiteout(dir *Inode, name string) error {
 	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
-	stored, ok := dir.whiteout[name]
-	if !ok {
-		return nil
+	if dir.whiteout[name] {
+		delete(dir.whiteout, name)
+		tx.dropWhiteout(dir, name)
 	}
-	delete(dir.whiteout, name)
-	tx.dropWhiteout(dir, name, stored)
 	return nil
 }
 
@@ -136,20 +125,17 @@ func (tx *Tx) ClearWhiteouts(dir *Inode) error {
 
 // dropNames forgets the entries of a directory that is going away. It is empty but for whiteouts.
 func (tx *Tx) dropNames(dir *Inode) {
-	for name, stored := range dir.whiteout {
-		tx.dropWhiteout(dir, name, stored)
+	for name := range dir.whiteout {
+		tx.dropWhiteout(dir, name)
 	}
 	dir.whiteout = nil
 }
 
-func (tx *Tx) dropWhiteout(dir *Inode, name string, stored bool) {
-	if stored {
-		tx.touch(dir, false)
-		tx.gather.whiteouts[nameKey{dir, name}] = false
-		tx.gather.names += len(name)
-	} else {
-		delete(tx.gather.whiteouts, nameKey{dir, name})
-	}
+func (tx *Tx) dropWhiteout(dir *Inode, name string) {
+	tx.touch(dir, 0)
+	tx.gather.whiteouts.remove(nameKey{dir, name})
+	tx.gather.bytes += len(name)
+	tx.session.deleted = max(0, tx.session.deleted-1)
 }
 
 // loadDir reads a directory's entries and whiteouts. A directory that was changed stays in memory
@@ -170,7 +156,7 @@ func (tx *Tx) loadDir(dir *Inode) error {
 	q.BindInt64(1, int64(dir.Ino))
 	for q.Step() {
 		name := string(q.ColumnRawText(0))
-		e := child{ino: Ino(q.ColumnInt64(1)), mode: uint32(q.ColumnInt64(2)), stored: true}
+		e := child{ino: Ino(q.ColumnInt64(1)), mode: uint32(q.ColumnInt64(2))}
 		e.number = shownNumber(e.ino, uint64(q.ColumnInt64(3)))
 		// A name that no directory can hold, or an entry that leads back to the root, was written
 		// by someone who means harm: it is not shown. check reports it.

@@ -12,7 +12,8 @@
 // (tx.go), and notes what became dirty (batch.go). The writer (writer.go) takes the dirty set as a whole
 // and commits it in one transaction while the next set gathers: a goroutine does every now and then,
 // and whoever calls Sync at once. The set holds states, not steps: what was created and deleted in
-// between, or written twice, reaches the disk once or never. Checkpoints run beside the writer
+// between, or written twice, reaches the disk once or never; and what could not be committed is the older half of
+// the next set. Checkpoints run beside the writer
 // (checkpoint.go). Reads of rows that are not in memory go to connections of their own (conn.go) and
 // never wait for the writer.
 //

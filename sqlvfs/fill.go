@@ -58,7 +58,7 @@ type filling struct {
 	chunks     []int64
 	start, end int64
 	limit      int64 // of the origin
-	version    [4]int64
+	version    uint64
 }
 
 // nextFilling finds which of count chunks show through from the origin. When none from first on does, the others are
@@ -86,14 +86,14 @@ func (tx *Tx) nextFilling(in *Inode, first, count int64, f *filling) error {
 	if n := len(f.chunks); n > 0 {
 		f.start = f.chunks[0] * tx.chunkSize
 		f.end = min((f.chunks[n-1]+1)*tx.chunkSize, in.Attr.Size)
-		f.version = in.version()
+		f.version = in.version
 	}
 	return nil
 }
 
 // fill stores what was read of the origin, unless the file was cut meanwhile.
 func (tx *Tx) fill(in *Inode, f *filling, data []byte, holes bool) (filled bool, err error) {
-	if in.version() != f.version {
+	if in.version != f.version {
 		return false, nil
 	}
 	for _, index := range f.chunks {

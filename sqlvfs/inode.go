@@ -2,7 +2,6 @@ package sqlvfs
 
 import (
 	"fmt"
-	"math"
 	"syscall"
 	"time"
 
@@ -103,37 +102,36 @@ type Inode struct {
 	Origin *Origin // nil: the inode stands for itself (a directory is opaque)
 
 	refs     int               // callers that refer to it
-	pins     int               // batches that mention it
+	changed  uint64            // the newest batch that mentions it: it stays in memory until that is committed
+	tables   tables            // in which there may be rows of it, now or when the batch in flight is committed
 	children map[string]child  // of a directory; nil until loaded
-	whiteout map[string]bool   // of a directory; loaded with children. value: is a row stored?
+	whiteout map[string]bool   // of a directory, all true; loaded with children
 	xattrs   map[string][]byte // nil until loaded; values are never changed, only replaced
 	target   string            // of a symbolic link; empty until loaded
 	chunks   map[int64]*chunk  // content that is not committed yet, by chunk index
-	installs uint64            // how often a chunk was put there
-
-	stored      bool // a row in fs_inode exists, or is part of the batch in flight
-	dataStored  bool // rows in fs_data may exist
-	sideStored  bool // rows in fs_symlink, fs_origin or art_origin may exist
-	xattrStored bool // rows in art_xattr may exist
-	orphanRow   bool // a row in art_orphan exists
-	originDirty bool // art_origin is to be written with the row
-	dead        bool // no name, no reference: rows are to be deleted
-
-	// Stored chunks from voidFrom on are no longer this file's: a truncation that is part of batch
-	// voidBatch has cut them off. math.MaxInt64 when there is no such truncation.
-	voidFrom  int64
-	voidBatch uint64
+	dead     bool              // no name, no reference: rows are to be deleted
+	version  uint64            // changes when content that is stored, or the origin's, is no longer the file's
 
 	own   map[int64]struct{} // stored chunks of a file with an origin; nil until loaded
 	kept  kept               // in memory, though it can be read again
 	epoch uint64             // read-only stores: the database version that the fields are from
 }
 
+// tables are those that may have rows of an inode beside the one in fs_inode.
+type tables uint8
+
+const (
+	inodeRows  tables = 1 << iota // fs_inode
+	dataRows                      // fs_data
+	sideRows                      // fs_symlink, fs_origin, art_origin
+	xattrRows                     // art_xattr
+	orphanRows                    // art_orphan
+)
+
 type child struct {
 	ino    Ino
 	number uint64 // shown to programs; equal to ino for what has no origin
 	mode   uint32
-	stored bool // a row exists, or is part of the batch in flight
 }
 
 // Number is the inode number shown to programs. It stays the same across copy-up, rename and
@@ -161,7 +159,7 @@ func (tx *Tx) Root() *Inode { return tx.root }
 func (tx *Tx) Get(ino Ino) (*Inode, error) {
 	in := tx.live[ino]
 	if in == nil {
-		in = &Inode{Ino: ino, voidFrom: math.MaxInt64}
+		in = &Inode{Ino: ino}
 		if err := tx.load(in); err != nil {
 			return nil, err
 		}
@@ -181,8 +179,11 @@ func (tx *Tx) Put(in *Inode) {
 		in.dead = true
 		tx.dropChunks(in, 0)
 		tx.dropNames(in)
-		if in.onDisk() {
-			tx.touch(in, true)
+		for name := range in.xattrs {
+			delete(tx.gather.xattrs, xattrKey{in, name})
+		}
+		if in.tables != 0 {
+			tx.touch(in, dirtyRow)
 		}
 	}
 	tx.evict(in)
@@ -198,14 +199,9 @@ func (tx *Tx) dropNameless() {
 	}
 }
 
-// onDisk tells whether there may be rows to delete when the inode goes away.
-func (in *Inode) onDisk() bool {
-	return in.stored || in.dataStored || in.sideStored || in.xattrStored || in.orphanRow
-}
-
 // evict takes an inode that nothing refers to any more out of memory.
 func (tx *Tx) evict(in *Inode) {
-	if in.refs == 0 && in.pins == 0 && in != tx.root {
+	if in.refs == 0 && !tx.uncommitted(in) && in != tx.root {
 		delete(tx.live, in.Ino)
 		tx.clean.remove(in)
 	}
@@ -217,25 +213,31 @@ func (tx *Tx) New(attr Attr) (*Inode, error) {
 	if tx.nextIno >= MaxIno {
 		return nil, syscall.ENOSPC
 	}
-	in := &Inode{Ino: tx.nextIno, Attr: attr, refs: 1, voidFrom: math.MaxInt64, xattrs: map[string][]byte{}}
+	in := &Inode{Ino: tx.nextIno, Attr: attr, refs: 1, xattrs: map[string][]byte{}}
 	tx.nextIno++
 	if attr.IsDir() {
 		in.children = map[string]child{}
 		in.whiteout = map[string]bool{}
 	}
 	tx.live[in.Ino] = in
-	tx.touch(in, true)
+	tx.touch(in, dirtyRow)
 	return in, nil
 }
 
 // Dirty says that in.Attr was changed.
-func (tx *Tx) Dirty(in *Inode) { tx.touch(in, true) }
+func (tx *Tx) Dirty(in *Inode) { tx.touch(in, dirtyRow) }
 
 // SetOrigin replaces the inode's origin; nil makes a directory opaque.
 func (tx *Tx) SetOrigin(in *Inode, o *Origin) {
 	in.Origin = o
-	in.originDirty = true
-	tx.touch(in, true)
+	in.version++
+	tx.touch(in, dirtyRow|dirtyOrigin)
+	if o != nil {
+		if tx.gather.numbers == nil {
+			tx.gather.numbers = map[uint64]Ino{}
+		}
+		tx.gather.numbers[o.Number] = in.Ino
+	}
 }
 
 // Refer is SetOrigin for a store that may be read-only, of which it changes what is in memory alone.
@@ -253,7 +255,7 @@ func (tx *Tx) Follows(in *Inode) (bool, error) {
 	if o == nil || o.Limit == 0 || o.Limit != o.Size || in.Attr.Size != o.Size || len(in.chunks) > 0 {
 		return false, nil
 	}
-	if in.own == nil && in.dataStored {
+	if in.own == nil && in.tables&dataRows != 0 {
 		if err := tx.loadOwn(in); err != nil {
 			return false, err
 		}
@@ -264,12 +266,10 @@ func (tx *Tx) Follows(in *Inode) (bool, error) {
 // FindNumber returns the row number of an inode that has an origin and shows the given number to
 // programs, or 0.
 func (tx *Tx) FindNumber(number uint64) (Ino, error) {
-	if tx.gather.numbers != nil {
-		if ino, ok := tx.gather.numbers[number]; ok {
-			return ino, nil
-		}
+	if ino, ok := tx.gather.numbers[number]; ok {
+		return ino, nil
 	}
-	if tx.inflight != nil && tx.inflight.numbers != nil {
+	if tx.inflight != nil {
 		if ino, ok := tx.inflight.numbers[number]; ok {
 			return ino, nil
 		}
@@ -311,7 +311,7 @@ func (tx *Tx) load(in *Inode) error {
 		attr.Size = int64(len(in.target))
 	}
 	in.Attr = attr
-	in.stored, in.dataStored, in.sideStored, in.xattrStored = true, true, true, true
+	in.tables = inodeRows | dataRows | sideRows | xattrRows
 	in.epoch = tx.epoch
 	return nil
 }
@@ -332,8 +332,8 @@ func (tx *Tx) Target(in *Inode) (string, error) {
 // SetTarget says where a symbolic link leads, which is its size too.
 func (tx *Tx) SetTarget(in *Inode, target string) {
 	in.target, in.Attr.Size = target, int64(len(target))
-	tx.touch(in, true)
-	tx.gather.names += len(target)
+	tx.touch(in, dirtyRow)
+	tx.gather.bytes += len(target)
 }
 
 func (tx *Tx) loadTarget(in *Inode) error {

@@ -17,7 +17,7 @@ type Missing struct {
 	src         source
 	buf         *chunk
 	limit       int64 // of the origin
-	version     [4]int64
+	version     uint64
 }
 
 func (m *Missing) Error() string {
@@ -94,7 +94,7 @@ func (tx *Tx) need(in *Inode, index, from, to int64, patches bool) error {
 		tx.writable(in, index, int(stop-start))
 		return nil
 	}
-	m := &Missing{Inode: in, index: index, part: part, src: src, buf: tx.pool.get(int(stop - start)), version: in.version()}
+	m := &Missing{Inode: in, index: index, part: part, src: src, buf: tx.pool.get(int(stop - start)), version: in.version}
 	if in.Origin != nil {
 		m.limit = in.Origin.Limit
 	}
@@ -105,7 +105,7 @@ func (tx *Tx) need(in *Inode, index, from, to int64, patches bool) error {
 func (tx *Tx) supply(m *Missing) {
 	in, c := m.Inode, m.Inode.chunks[m.index]
 	switch {
-	case in.dead || in.version() != m.version || c != nil && c.patch == nil:
+	case in.dead || in.version != m.version || c != nil && c.patch == nil:
 		tx.pool.put(m.buf)
 	case m.part >= 0:
 		from := m.part * partSize

@@ -3,7 +3,6 @@ package sqlvfs
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -250,7 +249,7 @@ func (tx *Tx) start() (err error) {
 		}
 		tx.session = session{started: Now(), firstIno: tx.nextIno}
 	}
-	tx.root = &Inode{Ino: RootIno, voidFrom: math.MaxInt64}
+	tx.root = &Inode{Ino: RootIno}
 	if err := tx.load(tx.root); errors.Is(err, ErrNotExist) {
 		return fmt.Errorf("%w: the root directory is not there", ErrCorrupt)
 	} else if err != nil {

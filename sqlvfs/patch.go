@@ -81,13 +81,13 @@ func (tx *Tx) patchChunk(in *Inode, index, skip int64, p []byte) {
 		n := copy(part[at:], p)
 		p, skip = p[n:], skip+int64(n)
 	}
-	tx.touch(in, false)
+	tx.touch(in, 0)
 }
 
 // ownPatch returns the chunk's patch in a state to which parts may be added.
 func (tx *Tx) ownPatch(in *Inode, index int64) *chunk {
 	c := in.chunks[index]
-	if c != nil && !c.frozen {
+	if c != nil && c.batch == tx.gather.seq {
 		return c
 	}
 	n := &chunk{patch: &patch{parts: map[int64][]byte{}, dirty: map[int64]bool{}}}
@@ -107,7 +107,7 @@ func (tx *Tx) ownPatch(in *Inode, index int64) *chunk {
 func (tx *Tx) addPart(in *Inode, c *chunk, i int64, part []byte) {
 	c.parts[i], c.dirty[i] = part, true
 	tx.gather.bytes += len(part)
-	in.installs++ // what is read of the chunk's row meanwhile is old
+	in.version++ // what is read of the chunk's row meanwhile is old
 }
 
 // applyTo puts a patch over what is stored of the chunk. dst begins skip bytes behind the chunk's

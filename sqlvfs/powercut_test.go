@@ -93,7 +93,7 @@ func delayOne(s *Store, rnd *rand.Rand) {
 				s.done.Wait()
 			}
 			if _, ok := s.tx.gather.dentries[k]; !ok {
-				s.tx.touch(k.dir, false)
+				s.tx.touch(k.dir, 0)
 				s.tx.gather.dentries[k] = ino
 			}
 			s.tx.Put(k.dir)

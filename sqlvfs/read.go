@@ -96,7 +96,7 @@ type run struct {
 
 // source finds out where a chunk comes from.
 func (tx *Tx) source(in *Inode, index int64) (source, error) {
-	stored := in.dataStored && index < in.voidFrom
+	stored := in.tables&dataRows != 0 && index < tx.voidFrom(in)
 	if in.Origin == nil || in.Origin.Limit == 0 {
 		if stored {
 			return fromDatabase, nil

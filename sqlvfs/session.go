@@ -151,23 +151,6 @@ func (tx *Tx) countFiles() (made, changed int64, err error) {
 	return made, changed, tx.meta.Done(q)
 }
 
-// countDeleted counts what a batch deletes, before it is frozen.
-func (tx *Tx) countDeleted(b *batch) {
-	for k, there := range b.whiteouts {
-		switch {
-		case there && !k.dir.whiteout[k.name]:
-			tx.session.deleted++
-		case !there:
-			tx.session.deleted = max(0, tx.session.deleted-1)
-		}
-	}
-	for in, row := range b.inodes {
-		if row && in.stored && (in.dead || in.Attr.Nlink == 0) && in.Ino < tx.session.firstIno && in.Origin == nil && !in.Attr.IsDir() {
-			tx.session.deleted++
-		}
-	}
-}
-
 // join returns a command as the log keeps it. What is too long is cut off.
 func join(command []string) string {
 	var b strings.Builder

@@ -17,20 +17,21 @@ import (
 // It is also where all is kept that steps share, so that nothing of it can be reached without a step.
 type Tx struct {
 	*fixed
-	meta     *conn // for rows of metadata
-	live     map[Ino]*Inode
-	clean    clean
-	nextIno  Ino
-	pool     pool
-	changed  bool   // something that a transaction took was of the tree
-	moved    *Moved // read-only: what Move would have written; nil: nothing
-	gather   *batch // what the next transaction will commit
-	inflight *batch // what the writer is committing, or nil
-	failed   error  // why the last transaction failed; nil once one succeeds
-	durable  uint64 // the newest batch that survives a power cut
-	closing  bool
-	writing  bool // somebody has the writer, see its acquire
-	session  session
+	meta      *conn // for rows of metadata
+	live      map[Ino]*Inode
+	clean     clean
+	nextIno   Ino
+	pool      pool
+	changed   bool   // something that a transaction took was of the tree
+	moved     *Moved // read-only: what Move would have written; nil: nothing
+	gather    *batch // what the next transaction will commit
+	inflight  *batch // what the writer is committing, or nil
+	failed    error  // why the last transaction failed; nil once one succeeds
+	durable   uint64 // the newest batch that survives a power cut
+	committed uint64 // the newest batch that is in the database
+	closing   bool
+	writing   bool // somebody has the writer, see its acquire
+	session   session
 
 	epoch   uint64    // read-only: counts changes made by the writer
 	version int64     // read-only: data_version at the last look

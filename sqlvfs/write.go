@@ -37,10 +37,13 @@ func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 		}
 		done += n
 	}
-	in.Attr.Size = max(in.Attr.Size, end)
+	if end > in.Attr.Size {
+		in.Attr.Size = end
+		in.version++
+	}
 	in.Attr.Mtime, in.Attr.Ctime = now, now
 	tx.outgrowOrigin(in)
-	tx.touch(in, true)
+	tx.touch(in, dirtyRow)
 	return nil
 }
 
@@ -76,8 +79,9 @@ func (tx *Tx) Truncate(in *Inode, size int64, now Timespec) error {
 		tx.SetOrigin(in, &cut)
 	}
 	in.Attr.Size = size
+	in.version++
 	in.Attr.Mtime, in.Attr.Ctime = now, now
-	tx.touch(in, true)
+	tx.touch(in, dirtyRow)
 	return nil
 }
 

@@ -35,12 +35,12 @@ func (tx *Tx) kickLater() {
 
 // full tells whether so much waits for the disk that changes must wait too.
 func (tx *Tx) full() bool {
-	bytes, rows := tx.gather.weight(), tx.gather.size()
+	bytes, rows := tx.gather.bytes, tx.gather.size()
 	if bytes >= batchBytes || rows >= batchRows {
 		tx.kickLater()
 	}
 	if tx.inflight != nil {
-		bytes += tx.inflight.weight()
+		bytes += tx.inflight.bytes
 		rows += tx.inflight.size()
 	}
 	return bytes >= tx.maxDirty || rows >= maxRows
@@ -143,7 +143,7 @@ func (s *Store) nextCommit() time.Duration {
 	defer s.mu.Unlock()
 	b := s.tx.gather
 	switch {
-	case b.sync || s.tx.closing || b.weight() >= batchBytes || b.size() >= batchRows:
+	case b.sync || s.tx.closing || b.bytes >= batchBytes || b.size() >= batchRows:
 		return 0
 	case b.empty():
 		return -1
@@ -170,13 +170,8 @@ func (s *Store) releaseWriter() {
 func (s *Store) commitPending() (closing, ok bool) {
 	w, tx := s.writer, &s.tx
 	s.acquireWriter()
-	b := tx.gather
 	closing = tx.closing
-	tx.gather = newBatch(b.seq + 1)
-	tx.inflight = b
-	tx.changed = tx.changed || b.changes()
-	tx.countDeleted(b)
-	b.freeze()
+	b := tx.take()
 	s.mu.Unlock()
 
 	err := w.apply(b)
@@ -185,7 +180,6 @@ func (s *Store) commitPending() (closing, ok bool) {
 	tx.inflight = nil
 	if tx.failed = err; err != nil {
 		tx.merge(b)
-		tx.gather.sync = tx.gather.sync || b.sync
 	} else {
 		if b.sync {
 			tx.durable = b.seq

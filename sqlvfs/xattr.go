@@ -61,8 +61,12 @@ func (tx *Tx) SetXattr(in *Inode, name string, value []byte) error {
 	if value == nil {
 		value = []byte{}
 	}
+	tx.touch(in, 0)
+	key := xattrKey{in, name}
+	_, there := in.xattrs[name]
+	tx.gather.xattrs.put(key, value, there || tx.inflight != nil && has(tx.inflight.xattrs, key))
+	tx.gather.bytes += len(name) + len(value)
 	in.xattrs[name] = value
-	tx.putXattr(in, name, value)
 	return nil
 }
 
@@ -73,17 +77,11 @@ func (tx *Tx) RemoveXattr(in *Inode, name string) error {
 	}
 	if _, ok := in.xattrs[name]; ok {
 		delete(in.xattrs, name)
-		tx.putXattr(in, name, nil)
+		tx.touch(in, 0)
+		tx.gather.xattrs.remove(xattrKey{in, name})
+		tx.gather.bytes += len(name)
 	}
 	return nil
-}
-
-func (tx *Tx) putXattr(in *Inode, name string, value []byte) {
-	tx.touch(in, false)
-	key := xattrKey{in, name}
-	tx.gather.bytes += len(value) - len(tx.gather.xattrs[key])
-	tx.gather.names += len(name)
-	tx.gather.xattrs[key] = value
 }
 
 // loadXattrs reads an inode's extended attributes, once.
@@ -96,7 +94,7 @@ func (tx *Tx) loadXattrs(in *Inode) error {
 		return nil
 	}
 	xattrs := map[string][]byte{}
-	if in.xattrStored {
+	if in.tables&xattrRows != 0 {
 		q := tx.meta.Prep(qXattrs)
 		q.BindInt64(1, int64(in.Ino))
 		for q.Step() {

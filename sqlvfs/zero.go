@@ -44,7 +44,7 @@ func (tx *Tx) Zero(in *Inode, off, length int64, keepSize bool, now Timespec) (n
 	}
 	in.Attr.Mtime, in.Attr.Ctime = now, now
 	tx.outgrowOrigin(in)
-	tx.touch(in, true)
+	tx.touch(in, dirtyRow)
 	return next, nil
 }
 
@@ -104,13 +104,13 @@ func (tx *Tx) zeros(in *Inode, index int64) *chunk {
 
 // storedChunks lists which of the chunks [from, to) have a row.
 func (tx *Tx) storedChunks(in *Inode, from, to int64) ([]int64, error) {
-	if !in.dataStored {
+	if in.tables&dataRows == 0 {
 		return nil, nil
 	}
 	q := tx.meta.Prep("SELECT chunk_index FROM fs_data WHERE ino=? AND chunk_index>=? AND chunk_index<?")
 	q.BindInt64(1, int64(in.Ino))
 	q.BindInt64(2, from)
-	q.BindInt64(3, min(to, in.voidFrom))
+	q.BindInt64(3, min(to, tx.voidFrom(in)))
 	var list []int64
 	for q.Step() {
 		list = append(list, q.ColumnInt64(0))
