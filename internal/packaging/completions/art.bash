@@ -3,31 +3,255 @@
 #
 # Where a function below says cur, it is the word being typed; flag, the flag
 # whose value that is, or nothing; args, the arguments before it that are no flags.
-# These are variables of the function that completion calls (_art and so on).
+# These are variables of _art, as is what _art_spec sets: of a command its flags,
+# what is offered for their values and for its words, and the commands it leads to.
 
-# _art_scan FROM STOP VALUED reads COMP_WORDS from index FROM. VALUED are the
-# flags that take a value, between spaces. If STOP is not empty, flags end with
-# the first argument, and the index of that is in command.
+# _art_spec COMMAND tells what a command has, and fails if there is none of the name.
+_art_spec() {
+	# generated: bash
+	case $1 in
+	'art')
+		payload=yes commands='run diff pull push reset status log list rm presets agent home config trust doctor' words=''
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
+		;;
+	'art run')
+		payload=yes commands='' words=''
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report'
+		;;
+	'art diff')
+		payload= commands='' words='in_workspace'
+		flags='-m --mount --workspace --agent -d --db --name --adopt --patch --stat --json --exclude --no-ignored -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --exclude=files'
+		;;
+	'art pull')
+		payload= commands='' words='in_workspace'
+		flags='-m --mount --workspace --agent -d --db -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run -q --quiet -v --verbose --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --allow=files --exclude=files'
+		;;
+	'art push')
+		payload= commands='' words='files'
+		flags='-m --mount --workspace --agent -d --db --name --adopt --force --exclude --no-ignored --dry-run -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --exclude=files'
+		;;
+	'art reset')
+		payload= commands='' words='in_workspace'
+		flags='-m --mount --workspace --agent -d --db --dry-run --force --name --adopt -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing'
+		;;
+	'art status')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art log')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art list')
+		payload= commands='' words=''
+		flags='--json --help'
+		offers=''
+		;;
+	'art rm')
+		payload= commands='' words='databases'
+		flags='--force -q --quiet --help'
+		offers=''
+		;;
+	'art presets')
+		payload= commands='' words='check presets'
+		flags='--json --schema --help'
+		offers=''
+		;;
+	'art agent')
+		payload= commands='new ls show rm' words=''
+		flags='--help'
+		offers=''
+		;;
+	'art agent new')
+		payload= commands='' words=''
+		flags='--preset -q --quiet --help'
+		offers='--preset=presets'
+		;;
+	'art agent ls')
+		payload= commands='' words=''
+		flags='--json --help'
+		offers=''
+		;;
+	'art agent show')
+		payload= commands='' words='agents'
+		flags='--json --help'
+		offers=''
+		;;
+	'art agent rm')
+		payload= commands='' words='agents'
+		flags='--force -q --quiet --help'
+		offers=''
+		;;
+	'art home')
+		payload= commands='ls rm seed diff' words=''
+		flags='--help'
+		offers=''
+		;;
+	'art home ls')
+		payload= commands='' words=''
+		flags='--json --help'
+		offers=''
+		;;
+	'art home rm')
+		payload= commands='' words='homes'
+		flags='--force -q --quiet --help'
+		offers=''
+		;;
+	'art home seed')
+		payload= commands='' words='homes files'
+		flags='--force -q --quiet --help'
+		offers=''
+		;;
+	'art home diff')
+		payload= commands='' words='homes files'
+		flags='--patch --json --help'
+		offers=''
+		;;
+	'art config')
+		payload= commands='' words=''
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
+		;;
+	'art trust')
+		payload= commands='' words='directories'
+		flags='-m --mount --dry-run --revoke --json --help'
+		offers='-m=directories --mount=directories'
+		;;
+	'art doctor')
+		payload= commands='' words=''
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
+		;;
+	'art-fuse')
+		payload= commands='ls cat stat tree mount check backup flatten' words=''
+		flags='--version --help'
+		offers=''
+		;;
+	'art-fuse ls')
+		payload= commands='' words='files in_database'
+		flags='-l -p --json --help'
+		offers=''
+		;;
+	'art-fuse cat')
+		payload= commands='' words='files in_database'
+		flags='--base --name --help'
+		offers='--base=directories --name=nothing'
+		;;
+	'art-fuse stat')
+		payload= commands='' words='files in_database'
+		flags='--json --help'
+		offers=''
+		;;
+	'art-fuse tree')
+		payload= commands='' words='files in_database'
+		flags='--json --help'
+		offers=''
+		;;
+	'art-fuse mount')
+		payload= commands='' words='files directories'
+		flags='--base --name --read-write --allow-other --fsname --foreground --help'
+		offers='--base=directories --name=nothing --fsname=nothing'
+		;;
+	'art-fuse check')
+		payload= commands='' words='files nothing'
+		flags='--repair --json --help'
+		offers=''
+		;;
+	'art-fuse backup')
+		payload= commands='' words='files files'
+		flags='--help'
+		offers=''
+		;;
+	'art-fuse flatten')
+		payload= commands='' words='files nothing'
+		flags='--base --name --help'
+		offers='--base=directories --name=nothing'
+		;;
+	'art-sync')
+		payload= commands='diff pull push reset status log list rm' words=''
+		flags='--version --help'
+		offers=''
+		;;
+	'art-sync diff')
+		payload= commands='' words='in_workspace'
+		flags='-m --mount --workspace --agent -d --db --name --adopt --patch --stat --json --exclude --no-ignored -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --exclude=files'
+		;;
+	'art-sync pull')
+		payload= commands='' words='in_workspace'
+		flags='-m --mount --workspace --agent -d --db -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run -q --quiet -v --verbose --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --allow=files --exclude=files'
+		;;
+	'art-sync push')
+		payload= commands='' words='files'
+		flags='-m --mount --workspace --agent -d --db --name --adopt --force --exclude --no-ignored --dry-run -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --exclude=files'
+		;;
+	'art-sync reset')
+		payload= commands='' words='in_workspace'
+		flags='-m --mount --workspace --agent -d --db --dry-run --force --name --adopt -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing'
+		;;
+	'art-sync status')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync log')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync list')
+		payload= commands='' words=''
+		flags='--json --help'
+		offers=''
+		;;
+	'art-sync rm')
+		payload= commands='' words='databases'
+		flags='--force -q --quiet --help'
+		offers=''
+		;;
+	'art-trace')
+		payload=yes commands='' words=''
+		flags='--log --log-fd --syscalls --format --summary --report --attach --deny --secrets-fd --filter-by -y --decode-fds -r --relative-timestamps -tt --absolute-timestamps -T --syscall-times --version --help'
+		offers='--log=files --log-fd=nothing --syscalls=calls --format=text|json|summary|report --attach=processes --deny=calls --secrets-fd=nothing --filter-by=self|payload'
+		;;
+	*) return 1 ;;
+	esac
+	# generated: end
+}
+
+# _art_scan FROM reads COMP_WORDS from index FROM. Where the words are a command,
+# flags end with the first one, and the index of that is in command.
 _art_scan() {
-	local from=$1 stop=$2 valued=" $3 " ended= i word
-	cur=${COMP_WORDS[COMP_CWORD]} flag= args=() command=
-	for ((i = from; i < COMP_CWORD; i++)); do
+	local i word ended=
+	cur=${COMP_WORDS[COMP_CWORD]} flag= args=() command= noflags=
+	for ((i = $1; i < COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
 		if [[ -n $ended || $word != -?* ]]; then
 			args+=("$word")
-			[[ -n $stop && -z $command ]] && command=$i ended=yes
+			[[ -n $payload && -z $command ]] && command=$i ended=yes
 		elif [[ $word == -- ]]; then
 			ended=yes
 		elif [[ ${COMP_WORDS[i + 1]} == = ]]; then # readline makes three words of --flag=value
 			((i + 2 >= COMP_CWORD)) && flag=$word
 			((i + 1 == COMP_CWORD)) && cur=
 			((i += 2))
-		elif [[ $valued == *" $word "* ]]; then
+		elif [[ " $offers " == *" $word="* ]]; then
 			((i + 1 == COMP_CWORD)) && flag=$word
 			((i += 1))
 		fi
 	done
-	[[ -n $ended && $cur == -* ]] && noflags=yes || noflags=
+	[[ -n $ended || $cur != -* ]] && noflags=yes
 }
 
 # _art_reply WORD... offers those of the words that begin with cur.
@@ -70,270 +294,73 @@ _art_inside() {
 	[[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == */ ]] && compopt -o nospace
 }
 
-# _art_presets lists the presets.
-_art_presets() { art presets 2>/dev/null | cut -d ' ' -f 1; }
+# _art_first COMMAND... lists the first words of what a command prints.
+_art_first() { "$@" 2>/dev/null | cut -d ' ' -f 1; }
 
-# _art_presets_command completes what comes after art presets.
-_art_presets_command() {
-	_art_scan 2 '' ''
-	if [[ $cur == -* && -z $noflags ]]; then
-		_art_reply --json --schema --help
-	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == check ]]; then
-		_art_reply $(_art_presets)
-	else
-		_art_reply check
-	fi
+# _art_in_workspace offers paths inside of the database of the workspace.
+_art_in_workspace() {
+	local i value dir=. db=
+	for ((i = 2; i + 1 < COMP_CWORD; i++)); do
+		value=${COMP_WORDS[i + 1]}
+		[[ $value == = ]] && value=${COMP_WORDS[i + 2]}
+		case ${COMP_WORDS[i]} in
+		-m | --mount | --workspace) dir=$value ;;
+		-d | --db) db=$value ;;
+		esac
+	done
+	dir=$(cd -- "${dir/#\~\//$HOME/}" 2>/dev/null && pwd)
+	_art_inside "${db:-${ART_DB-}}" "/${dir##*/}"
+}
+
+# _art_offer WHAT offers what _art_spec names, or words between bars.
+_art_offer() {
+	case $1 in
+	nothing | '') ;;
+	files) _art_files -f ;;
+	directories) _art_files -d ;;
+	variables) COMPREPLY=($(compgen -e -- "$cur")) ;;
+	agents) _art_reply $(_art_first art agent ls) ;;
+	databases) _art_reply $(_art_first art list) ;;
+	presets) _art_reply $(_art_first art presets) ;;
+	homes) COMPREPLY=($(cd "${XDG_DATA_HOME:-$HOME/.local/share}/art/homes" 2>/dev/null && compgen -d -- "$cur")) ;;
+	calls) _art_list %file %desc %network %process %memory %signal %ipc %creds %clock %stat ;;
+	processes) _art_reply "$(cd /proc && echo [0-9]*)" ;;
+	in_database) _art_inside "${args[0]}" '' ;;
+	in_workspace) _art_in_workspace ;;
+	*) _art_reply ${1//|/ } ;;
+	esac
 }
 
 _art() {
-	local cur flag args command noflags
-	case ${COMP_WORDS[1]} in
-	push | pull | diff | reset)
-		((COMP_CWORD > 1)) && _art_sync_command 1 && return
-		;;
-	status | log | list | rm)
-		((COMP_CWORD > 1)) && _art_kept && return
-		;;
-	esac
-	local from=1 more=--mode offers=yes
-	if ((COMP_CWORD > 1)); then
-		case ${COMP_WORDS[1]} in
-		run) from=2 more= ;;
-		config) from=2 more='--mode --schema --json' offers= ;;
-		trust)
-			_art_trust
-			return
-			;;
-		agent)
-			_art_agent
-			return
-			;;
-		home)
-			_art_home
-			return
-			;;
-		presets)
-			_art_presets_command
-			return
-			;;
-		doctor) from=2 more='--mode --attack --json' offers= ;;
-		esac
-	fi
-	_art_scan $from stop '-m --mount -d --db --name --home --agent -e --env --preset --see --hide --allow --network --mode --path --trace-log --trace-syscalls --trace-format'
-	case $flag in
-	-m | --mount) _art_files -d ;;
-	-d | --db | --trace-log | --see | --hide) _art_files -f ;;
-	-i | --interactive | --trace | -q | --quiet) _art_reply true false ;;
-	-e | --env) COMPREPLY=($(compgen -e -- "$cur")) ;;
-	--network) _art_reply host none ;;
-	--path) _art_reply home host ;;
-	--mode) _art_reply direct overlay ;;
-	--name) ;;
-	--home) _art_homes ;;
-	--agent) _art_reply $(_art_agents) ;;
-	--preset) _art_reply $(_art_presets) ;;
-	--allow) _art_reply io_uring keys namespaces perf sockets userfaultfd ;;
-	--trace-syscalls) _art_list %file %desc %network %process %memory %signal %ipc %creds %clock %stat ;;
-	--trace-format) _art_reply text json summary report ;;
-	'')
-		if [[ -n $command ]]; then
-			_art_command "$command"
-		elif [[ $cur == -* && -z $noflags ]]; then
-			_art_reply -m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log \
-				--trace-syscalls --trace-format -q --quiet --version --help $more
-		elif [[ -n $offers ]]; then
-			local own=
-			((COMP_CWORD == 1)) && own=$(compgen -W "run $(_art_presets) $(_art_agents) diff pull push reset status log list rm home agent config trust presets doctor" -- "$cur")
-			_art_command "$COMP_CWORD"
-			COMPREPLY+=($own)
-		fi
-		;;
-	esac
-}
-
-# _art_homes offers the names of homes.
-_art_homes() {
-	local dir=${XDG_DATA_HOME:-$HOME/.local/share}/art/homes
-	COMPREPLY=($(cd "$dir" 2>/dev/null && compgen -d -- "$cur"))
-}
-
-# _art_kept completes what comes after art status, log, list and rm.
-_art_kept() {
-	_art_scan 2 '' '-m --mount -d --db --agent'
-	case $flag:$cur in
-	--agent:*) _art_reply $(_art_agents) ;;
-	-m:* | --mount:*) _art_files -d ;;
-	-d:* | --db:*) _art_files -f ;;
-	:-*)
-		case ${COMP_WORDS[1]} in
-		status | log) _art_reply -m --mount -d --db --agent --json --help ;;
-		list) _art_reply --json --help ;;
-		rm) _art_reply --force -q --quiet --help ;;
-		esac
-		;;
-	*)
-		[[ ${COMP_WORDS[1]} == rm ]] && _art_reply "$(art list 2>/dev/null | cut -d ' ' -f 1)"
-		;;
-	esac
-	return 0
-}
-
-# _art_agents lists the agents of one's own.
-_art_agents() { art agent ls 2>/dev/null | cut -d ' ' -f 1; }
-
-# _art_agent completes what comes after art agent.
-_art_agent() {
-	local word=${COMP_WORDS[2]}
-	_art_scan 2 '' '--preset'
-	if [[ $flag == --preset ]]; then
-		_art_reply $(_art_presets)
-	elif [[ $cur == -* && -z $noflags ]]; then
-		case $word in
-		new) _art_reply --preset -q --quiet --help ;;
-		ls | show) _art_reply --json --help ;;
-		rm) _art_reply --force -q --quiet --help ;;
-		*) _art_reply --preset --force --json -q --quiet --help ;;
-		esac
-	elif ((COMP_CWORD == 2)); then
-		_art_reply new ls show rm
-	elif [[ $word != new ]]; then
-		_art_reply $(_art_agents)
+	local name=${COMP_WORDS[0]##*/} from=1 cur flag args command noflags flags offers words commands payload offer
+	while ((from < COMP_CWORD)) && _art_spec "$name ${COMP_WORDS[from]}"; do
+		name+=" ${COMP_WORDS[from]}"
+		((from++))
+	done
+	_art_spec "$name" || return
+	_art_scan $from
+	if [[ -n $flag ]]; then
+		for offer in $offers; do
+			[[ $offer == "$flag"[=:]* ]] && _art_offer "${offer#*[=:]}"
+		done
+	elif [[ -n $command ]]; then
+		_art_command "$command"
+	elif [[ -z $noflags ]]; then
+		_art_reply $flags
+	elif [[ -n $payload ]]; then
+		local own=
+		[[ -n $commands ]] && ((COMP_CWORD == 1)) &&
+			own=$(compgen -W "$commands $(_art_first art presets) $(_art_first art agent ls)" -- "$cur")
+		_art_command "$COMP_CWORD"
+		COMPREPLY+=($own)
+	elif [[ -n $commands ]]; then
+		_art_reply $commands
+	elif [[ -n $words ]]; then
+		words=($words)
+		local at=${#args[@]}
+		((at < ${#words[@]})) || at=$((${#words[@]} - 1))
+		_art_offer "${words[at]}"
 	fi
 }
 
-# _art_home completes what comes after art home.
-_art_home() {
-	local word=${COMP_WORDS[2]}
-	_art_scan 2 '' ''
-	if [[ $cur == -* && -z $noflags ]]; then
-		case $word in
-		ls) _art_reply --json --help ;;
-		rm | seed) _art_reply --force -q --quiet --help ;;
-		diff) _art_reply --patch --json --help ;;
-		*) _art_reply --force --json --patch -q --quiet --help ;;
-		esac
-	elif ((COMP_CWORD == 2)); then
-		_art_reply ls rm seed diff
-	elif ((COMP_CWORD == 3)) || [[ $word == rm ]]; then
-		_art_homes
-	else
-		_art_files -f
-	fi
-}
-
-# _art_trust completes what comes after art trust.
-_art_trust() {
-	_art_scan 2 '' '-m --mount'
-	if [[ -z $flag && $cur == -* && -z $noflags ]]; then
-		_art_reply -m --mount --revoke --dry-run --json --help
-	else
-		_art_files -d
-	fi
-}
-
-# _art_sync_command INDEX completes push, pull, diff or reset, which stands at INDEX.
-_art_sync_command() {
-	local name=${COMP_WORDS[$1]} cur flag args command noflags i dir=. db=
-	_art_scan $(($1 + 1)) '' '-m --mount --workspace -d --db --agent --name --exclude --allow'
-	case $flag in
-	-m | --mount | --workspace) _art_files -d ;;
-	-d | --db | --exclude | --allow) _art_files -f ;;
-	--agent) _art_reply $(_art_agents) ;;
-	--name) ;;
-	'')
-		if [[ $cur == -* && -z $noflags ]]; then
-			local flags='-m --mount --workspace -d --db --agent --name --adopt -q --quiet --help'
-			[[ $name == reset ]] || flags+=' --exclude --no-ignored'
-			case $name in
-			push) _art_reply "$flags" --dry-run --force ;;
-			pull) _art_reply "$flags" --dry-run --force --keep-both --allow -p --pick -v --verbose ;;
-			diff) _art_reply "$flags" --patch --stat --json ;;
-			reset) _art_reply "$flags" --dry-run --force ;;
-			esac
-		elif [[ $name == push ]]; then
-			_art_files -f
-		else
-			for ((i = $1 + 1; i + 1 < COMP_CWORD; i++)); do
-				local value=${COMP_WORDS[i + 1]}
-				[[ $value == = ]] && value=${COMP_WORDS[i + 2]}
-				case ${COMP_WORDS[i]} in
-				-m | --mount | --workspace) dir=$value ;;
-				-d | --db) db=$value ;;
-				esac
-			done
-			dir=$(cd -- "${dir/#\~\//$HOME/}" 2>/dev/null && pwd)
-			_art_inside "${db:-${ART_DB-}}" "/${dir##*/}"
-		fi
-		;;
-	esac
-	return 0
-}
-
-_art_sync() {
-	case ${COMP_WORDS[1]} in
-	push | pull | diff | reset) ((COMP_CWORD > 1)) && _art_sync_command 1 && return ;;
-	esac
-	local cur=${COMP_WORDS[COMP_CWORD]}
-	((COMP_CWORD == 1)) && _art_reply push pull diff reset --version --help
-}
-
-_art_fuse() {
-	local cur=${COMP_WORDS[COMP_CWORD]} flag args command noflags
-	if ((COMP_CWORD == 1)); then
-		_art_reply mount ls cat stat tree check backup flatten --version --help
-		return
-	fi
-	_art_scan 2 '' '--base --name --fsname'
-	case $flag in
-	--base) _art_files -d ;;
-	--name | --fsname) ;;
-	'')
-		if [[ $cur == -* && -z $noflags ]]; then
-			case ${COMP_WORDS[1]} in
-			mount) _art_reply --base --name --read-write --allow-other --fsname --foreground --help ;;
-			ls) _art_reply -l -p --json --help ;;
-			cat | flatten) _art_reply --base --name --help ;;
-			check) _art_reply --repair --json --help ;;
-			stat | tree) _art_reply --json --help ;;
-			*) _art_reply --help ;;
-			esac
-		elif ((${#args[@]} == 0)); then
-			_art_files -f
-		else
-			case ${COMP_WORDS[1]} in
-			mount) _art_files -d ;;
-			backup) _art_files -f ;;
-			ls | cat | stat | tree) _art_inside "${args[0]}" '' ;;
-			esac
-		fi
-		;;
-	esac
-}
-
-_art_trace() {
-	local cur flag args command noflags
-	local classes='%file %desc %network %process %memory %signal %ipc %creds %clock %stat'
-	_art_scan 1 stop '--log --log-fd --secrets-fd --syscalls --format --attach --deny --filter-by'
-	case $flag in
-	--log) _art_files -f ;;
-	--syscalls | --deny) _art_list $classes ;;
-	--format) _art_reply text json summary report ;;
-	--filter-by) _art_reply self payload ;;
-	--attach) _art_reply "$(cd /proc && echo [0-9]*)" ;;
-	'')
-		if [[ -n $command ]]; then
-			_art_command "$command"
-		elif [[ $cur == -* && -z $noflags ]]; then
-			_art_reply --log --log-fd --secrets-fd --syscalls --format --summary --report --attach --deny --filter-by --version --help \
-				-y --decode-fds -r --relative-timestamps -tt --absolute-timestamps -T --syscall-times
-		else
-			_art_command "$COMP_CWORD"
-		fi
-		;;
-	esac
-}
-
-complete -F _art art
-complete -F _art_fuse art-fuse
-complete -F _art_sync art-sync
-complete -F _art_trace art-trace
+complete -F _art art art-fuse art-sync art-trace

@@ -4,15 +4,21 @@
 # stands under the name of each program, since fish looks for it by that.
 functions -q __art_inside; and exit
 
-# __art_arguments VALUED... prints the arguments so far that are no flags. VALUED
-# are the flags that take a value.
-function __art_arguments
-    set -l tokens (commandline -opc)[2..]
+# __art_line prints the command of the line, and then its arguments so far that are no flags, a line each.
+function __art_line
+    set -l tokens (commandline -opc)
+    set -l name (path basename -- $tokens[1])
+    set -e tokens[1]
+    while set -q tokens[1]; and contains -- "$name $tokens[1]" $__art_commands
+        set name "$name $tokens[1]"
+        set -e tokens[1]
+    end
+    echo -- $name
     set -l skip 0
     for token in $tokens
         if test $skip = 1
             set skip 0
-        else if contains -- $token $argv
+        else if contains -- $token $__art_valued
             set skip 1
         else if not string match -qr '^-.' -- $token
             echo -- $token
@@ -20,8 +26,25 @@ function __art_arguments
     end
 end
 
-# __art_payload VALUED... completes the command that comes after the flags, as if it
-# stood alone.
+# __art_at COMMAND [N [more]] tells whether a flag of this command may come; with N, whether its Nth argument, or a later
+# one.
+function __art_at
+    set -l line (__art_line)
+    test "$line[1]" = "$argv[1]"; or return
+    if set -q argv[2]
+        test (count $line) = $argv[2]; or set -q argv[3]; and test (count $line) -ge $argv[2]
+    else
+        # Where the arguments are a command, flags end with the first.
+        not contains -- $line[1] $__art_payloads; or test (count $line) = 1
+    end
+end
+
+# __art_runs tells whether the arguments of the line are a command.
+function __art_runs
+    contains -- (__art_line)[1] $__art_payloads
+end
+
+# __art_payload completes the command that comes after the flags, as if it stood alone.
 function __art_payload
     set -l tokens (commandline -opc)[2..]
     test "$tokens[1]" = run; and set -e tokens[1]
@@ -30,7 +53,7 @@ function __art_payload
             set -e tokens[1]
             break
         end
-        contains -- $tokens[1] $argv; and set -e tokens[1]
+        contains -- $tokens[1] $__art_valued; and set -e tokens[1]
         set -e tokens[1]
     end
     complete --do-complete=(string join ' ' -- (string escape -- $tokens) (commandline -ct))
@@ -59,7 +82,19 @@ function __art_inside --argument-names db top
     end
 end
 
-# Lists of system calls.
+function __art_in_database
+    __art_inside (__art_line)[2] ""
+end
+
+function __art_in_workspace
+    set -l db (__art_value -d --db)
+    set -l dir (__art_value -m --mount --workspace | string replace -r '^~/' "$HOME/")
+    test -n "$db"; or set db $ART_DB
+    test -n "$dir"; or set dir .
+    __art_inside "$db" /(path resolve -- $dir | path basename)
+end
+
+# __art_calls prints what a list of system calls may go on with.
 function __art_calls
     set -l done (string replace -r '[^,]*$' '' -- (commandline -ct | string replace -r '^--[a-z-]*=' ''))
     for class in %file %desc %network %process %memory %signal %ipc %creds %clock %stat
@@ -71,204 +106,391 @@ function __art_agents
     command -q art; and art agent ls 2>/dev/null | string replace -r ' .*' '\tAgent'
 end
 
+function __art_databases
+    command -q art; and art list 2>/dev/null | string replace -r ' .*' ''
+end
+
+function __art_presets
+    command -q art; and art presets 2>/dev/null | string replace -r ' .*' '\tPreset'
+end
+
 function __art_homes
     set -l data $XDG_DATA_HOME
     test -n "$data"; or set data ~/.local/share
     path basename -- $data/art/homes/*/
 end
 
-# art
-
-set -g __art_valued -m --mount -d --db --name --home --agent -e --env --network --mode --path --preset --see --hide --allow --trace-log --trace-syscalls --trace-format
-
-# __art_runs tells whether a flag of a session may come: none of the commands with
-# other flags is there, and none for the guest yet.
-function __art_runs
-    set -l args (__art_arguments $__art_valued)
-    test -z "$args"; or contains -- "$args" run config doctor
+for program in art art-fuse art-sync art-trace
+    complete -c $program -f
+    complete -c $program -n __art_runs -x -a '(__art_payload)'
 end
+complete -c art -n '__art_at art 1' -a '(__art_presets)'
+complete -c art -n '__art_at art 1' -a '(__art_agents)'
 
-# __art_presets lists the presets.
-function __art_presets
-    command -q art; and art presets 2>/dev/null | string replace -r ' .*' '\tPreset'
-end
-
-function __art_first
-    test (count (commandline -opc)) = 1
-end
-
-# __art_is NAME... tells whether the line has one of these commands.
-function __art_is
-    contains -- "$(commandline -opc)[2]" $argv
-end
-
-complete -c art -n 'not __art_is push pull diff reset status log list rm home agent config trust presets doctor' -x -a '(__art_payload $__art_valued)'
-complete -c art -n __art_first -a run -d 'Run a command whose changes stay apart'
-complete -c art -n __art_first -a '(__art_presets)'
-complete -c art -n __art_first -a '(__art_agents)'
-complete -c art -n __art_first -a push -d 'Bring what the host changed into a database'
-complete -c art -n __art_first -a pull -d 'Bring what the guest changed to the host'
-complete -c art -n __art_first -a diff -d 'Show what the guest changed'
-complete -c art -n __art_first -a reset -d 'Give up what the guest changed'
-complete -c art -n __art_first -a status -d 'Show what is pending'
-complete -c art -n __art_first -a log -d 'Show the sessions there were'
-complete -c art -n __art_first -a list -d 'Show all databases of workspaces'
-complete -c art -n __art_first -a rm -d 'Remove the database of a workspace'
-complete -c art -n '__art_is status log list rm' -f
-complete -c art -n '__art_is rm' -a "(command -q art; and art list 2>/dev/null | string replace -r ' .*' '')"
-complete -c art -n '__art_is rm' -l force -d 'Remove it whatever is in it'
-complete -c art -n '__art_is rm' -s q -l quiet -d 'Say nothing but errors'
-complete -c art -n '__art_is status log' -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
-complete -c art -n '__art_is status log' -s d -l db -r -F -d 'The database'
-complete -c art -n '__art_is status log' -l agent -x -a '(__art_agents)' -d 'An agent of your own'
-complete -c art -n '__art_is status log list rm' -l help -d 'Print help'
-complete -c art -n __art_first -a agent -d 'Agents of your own'
-complete -c art -n '__art_is agent; and test (count (commandline -opc)) = 2' -f -a 'new ls show rm'
-complete -c art -n '__art_is agent; and test (count (commandline -opc)) -ge 3' -f -a '(__art_agents)'
-complete -c art -n '__art_is agent' -l preset -x -a '(__art_presets)' -d 'What a new one builds on'
-complete -c art -n '__art_is agent' -l force -d 'Remove its workspace whatever is in it'
-complete -c art -n '__art_is agent' -s q -l quiet -d 'Say nothing but errors'
-complete -c art -n '__art_is agent' -l help -d 'Print help'
-complete -c art -n __art_first -a home -d 'The homes that sessions share'
-complete -c art -n '__art_is home; and test (count (commandline -opc)) = 2' -f -a 'ls rm seed diff'
-complete -c art -n '__art_is home; and test (count (commandline -opc)) = 3; and not contains ls (commandline -opc)' -f -a '(__art_homes)'
-complete -c art -n '__art_is home' -l force -d 'Ask nothing, copy logins too'
-complete -c art -n '__art_is home' -l patch -d 'Print a unified diff'
-complete -c art -n '__art_is home' -s q -l quiet -d 'Say nothing but errors'
-complete -c art -n '__art_is home' -l help -d 'Print help'
-complete -c art -n __art_first -a config -d 'Show the settings of a session'
-complete -c art -n __art_first -a trust -d 'Allow what the settings of a workspace ask for'
-complete -c art -n __art_first -a doctor -d 'Look whether this host has what a session needs'
-complete -c art -n '__art_is config doctor' -f
-complete -c art -n __art_first -a presets -d 'List what agents need'
-complete -c art -n '__art_is presets' -f -a 'check (__art_presets)'
-complete -c art -n '__art_is presets' -l schema -d 'Print a JSON schema for editors'
-complete -c art -n '__art_is presets' -l help -d 'Print help'
-complete -c art -n '__art_is trust' -f -a '(__fish_complete_directories)'
-complete -c art -n '__art_is trust' -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
-complete -c art -n '__art_is trust' -l revoke -d 'Allow it no more'
-complete -c art -n '__art_is trust' -l dry-run -d 'Only show it'
-complete -c art -n '__art_is trust' -l help -d 'Print help'
-complete -c art -n __art_runs -s m -l mount -x -a '(__fish_complete_directories)' -d 'The workspace'
-complete -c art -n __art_runs -s d -l db -r -F -d 'The database that takes what is written'
-complete -c art -n __art_runs -l name -x -d 'Name of the workspace'
-complete -c art -n __art_runs -l home -x -a '(__art_homes)' -d 'A home that sessions share'
-complete -c art -n __art_runs -l agent -x -a '(__art_agents)' -d 'An agent of your own'
-complete -c art -n __art_runs -l adopt -d 'The workspace was moved'
-complete -c art -n __art_runs -s i -l interactive -d 'A terminal for the command'
-complete -c art -n __art_runs -l network -x -a 'host none' -d 'The network of the command'
-complete -c art -n __art_runs -l path -x -a 'home host' -d 'Where the workspace is'
-complete -c art -n '__art_runs; and not __art_is run' -l mode -x -a 'direct overlay' -d 'Where changes go'
-complete -c art -n __art_runs -s e -l env -x -a '(set -xn)' -d 'Pass on or set a variable'
-complete -c art -n __art_runs -l preset -x -a '(__art_presets)' -d 'What an agent needs'
-complete -c art -n __art_runs -l see -r -F -d 'Show a path of a home'
-complete -c art -n __art_runs -l hide -r -F -d 'Hide a path of the host'
-complete -c art -n __art_runs -l allow -x -a 'io_uring keys namespaces perf sockets userfaultfd' -d 'Allow system calls'
-complete -c art -n __art_runs -l trace -d 'Trace system calls'
-complete -c art -n __art_runs -l trace-log -r -F -d 'Where the trace goes'
-complete -c art -n __art_runs -l trace-syscalls -x -a '(__art_calls)' -d 'What to trace'
-complete -c art -n __art_runs -l trace-format -x -a 'text json summary report' -d 'What a trace looks like'
-complete -c art -n __art_runs -s q -l quiet -d 'Say nothing but errors'
-complete -c art -n __art_runs -l version -d 'Print the version'
-complete -c art -n __art_runs -l help -d 'Print help'
-complete -c art -n '__art_is config' -l schema -d 'Print a JSON schema for editors'
-complete -c art -n '__art_is config trust presets doctor status log list home agent' -l json -d 'Print an object'
-complete -c art -n '__art_is doctor' -l attack -d 'Try to break out'
-
-# art push, pull, diff, and the same of art-sync
-
-function __art_workspace_paths
-    set -l db (__art_value -d --db)
-    set -l dir (__art_value -m --mount --workspace | string replace -r '^~/' "$HOME/")
-    test -n "$db"; or set db $ART_DB
-    test -n "$dir"; or set dir .
-    __art_inside "$db" /(path resolve -- $dir | path basename)
-end
-
-for program in art art-sync
-    complete -c $program -n '__art_is pull diff reset' -f
-    complete -c $program -n '__art_is pull diff reset' -a '(__art_workspace_paths)'
-    complete -c $program -n '__art_is push pull diff reset' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'The workspace'
-    complete -c $program -n '__art_is push pull diff reset' -s d -l db -r -F -d 'The database'
-    complete -c $program -n '__art_is push pull diff reset' -l agent -x -a '(__art_agents)' -d 'An agent of your own'
-    complete -c $program -n '__art_is push pull diff reset' -l name -x -d 'Name of the workspace in the database'
-    complete -c $program -n '__art_is push pull diff reset' -l adopt -d 'The workspace was moved'
-    complete -c $program -n '__art_is push pull diff reset' -s q -l quiet -d 'Say nothing but errors'
-    complete -c $program -n '__art_is push pull diff reset' -l help -d 'Print help'
-    complete -c $program -n '__art_is push pull reset' -l dry-run -d 'Change nothing'
-    complete -c $program -n '__art_is push pull reset' -l force -d 'Settle conflicts, or do not ask'
-    complete -c $program -n '__art_is push pull diff' -l exclude -r -F -d 'Leave paths out'
-    complete -c $program -n '__art_is push pull diff' -l no-ignored -d 'Leave out what git ignores'
-    complete -c $program -n '__art_is pull' -l keep-both -d 'Write what the guest has as NAME.art in a conflict'
-    complete -c $program -n '__art_is pull' -s p -l pick -d 'Ask about each change'
-    complete -c $program -n '__art_is pull' -s v -l verbose -d 'Name each path that is held back'
-    complete -c $program -n '__art_is pull' -l allow -r -F -d 'Bring what is held back'
-    complete -c $program -n '__art_is diff' -l patch -d 'Print a unified diff'
-    complete -c $program -n '__art_is diff' -l stat -d 'Count lines'
-    complete -c $program -n '__art_is diff' -l json -d 'Print an object a line'
-end
-complete -c art-sync -n __art_first -x -a 'push pull diff reset'
-complete -c art-sync -n __art_first -l version -d 'Print the version'
-complete -c art-sync -n __art_first -l help -d 'Print help'
-
-# art-fuse
-
-# __art_fuse_at N NAME... tells whether the Nth argument is being typed of one of
-# these commands.
-function __art_fuse_at
-    set -l args (__art_arguments --base --name --fsname)
-    test (count $args) = $argv[1]; and contains -- $args[1] $argv[2..]
-end
-
-complete -c art-fuse -f
-complete -c art-fuse -n __art_first -a mount -d 'Show a database as a directory'
-complete -c art-fuse -n __art_first -a ls -d 'List a directory'
-complete -c art-fuse -n __art_first -a cat -d 'Print files'
-complete -c art-fuse -n __art_first -a stat -d 'Print attributes'
-complete -c art-fuse -n __art_first -a tree -d 'List everything below a directory'
-complete -c art-fuse -n __art_first -a check -d 'Look for damage, and mend it'
-complete -c art-fuse -n __art_first -a backup -d 'Copy a database'
-complete -c art-fuse -n __art_first -a flatten -d 'Make a database self-contained'
-complete -c art-fuse -n __art_first -l version -d 'Print the version'
-complete -c art-fuse -l help -d 'Print help'
-complete -c art-fuse -n '__art_fuse_at 1 mount ls cat stat tree check backup flatten' -F
-complete -c art-fuse -n '__art_fuse_at 2 mount' -a '(__fish_complete_directories)'
-complete -c art-fuse -n '__art_fuse_at 2 backup' -F
-complete -c art-fuse -n '__art_is ls cat stat tree; and not __art_fuse_at 1 ls cat stat tree' \
-    -a '(__art_inside (__art_arguments --base --name)[2] "")'
-complete -c art-fuse -n '__art_is mount cat flatten' -l base -x -a '(__fish_complete_directories)' -d 'The workspace on the host'
-complete -c art-fuse -n '__art_is mount cat flatten' -l name -x -d 'The name of the workspace'
-complete -c art-fuse -n '__art_is mount' -l read-write -d 'Let the tree be changed'
-complete -c art-fuse -n '__art_is mount' -l allow-other -d 'Let other users in'
-complete -c art-fuse -n '__art_is mount' -l fsname -x -d 'The name in the list of mounts'
-complete -c art-fuse -n '__art_is mount' -l foreground -d 'Do not go to the background'
-complete -c art-fuse -n '__art_is ls' -s l -d 'Show attributes'
-complete -c art-fuse -n '__art_is ls' -s p -d 'Mark directories with a slash'
-complete -c art-fuse -n '__art_is ls stat tree check' -l json -d 'Print an object a line'
-complete -c art-fuse -n '__art_is check' -l repair -d 'Mend what was found'
-
-# art-trace
-
-set -g __art_trace_valued --log --log-fd --secrets-fd --syscalls --format --attach --deny --filter-by
-
-function __art_traces
-    test -z "$(__art_arguments $__art_trace_valued)"
-end
-
-complete -c art-trace -x -a '(__art_payload $__art_trace_valued)'
-complete -c art-trace -n __art_traces -l log -r -F -d 'Where the trace goes'
-complete -c art-trace -n __art_traces -l log-fd -x -d 'The descriptor where the trace goes'
-complete -c art-trace -n __art_traces -l secrets-fd -x -d 'The descriptor that tells what to hide'
-complete -c art-trace -n __art_traces -l syscalls -x -a '(__art_calls)' -d 'What to trace'
-complete -c art-trace -n __art_traces -l format -x -a 'text json summary report' -d 'What the trace looks like'
-complete -c art-trace -n __art_traces -l summary -d 'Count the calls'
-complete -c art-trace -n __art_traces -l report -d 'Tell what was run, read, written, connected to'
-complete -c art-trace -n __art_traces -l attach -x -a '(__fish_complete_pids)' -d 'Trace a running process'
-complete -c art-trace -n __art_traces -l deny -x -a '(__art_calls)' -d 'Let calls fail'
-complete -c art-trace -n __art_traces -l filter-by -x -a 'self payload' -d 'Who loads the filter'
-complete -c art-trace -n __art_traces -s y -l decode-fds -d 'Say what descriptors refer to'
-complete -c art-trace -n __art_traces -s r -l relative-timestamps -d 'The time since the line before'
-complete -c art-trace -n __art_traces -o tt -l absolute-timestamps -d 'The time of day'
-complete -c art-trace -n __art_traces -s T -l syscall-times -d 'The time spent in each call'
-complete -c art-trace -n __art_traces -l version -d 'Print the version'
-complete -c art-trace -n __art_traces -l help -d 'Print help'
+# generated: fish
+set -g __art_commands 'art' 'art run' 'art diff' 'art pull' 'art push' 'art reset' 'art status' 'art log' 'art list' 'art rm' 'art presets' 'art agent' 'art agent new' 'art agent ls' 'art agent show' 'art agent rm' 'art home' 'art home ls' 'art home rm' 'art home seed' 'art home diff' 'art config' 'art trust' 'art doctor' 'art-fuse' 'art-fuse ls' 'art-fuse cat' 'art-fuse stat' 'art-fuse tree' 'art-fuse mount' 'art-fuse check' 'art-fuse backup' 'art-fuse flatten' 'art-sync' 'art-sync diff' 'art-sync pull' 'art-sync push' 'art-sync reset' 'art-sync status' 'art-sync log' 'art-sync list' 'art-sync rm' 'art-trace'
+set -g __art_payloads 'art' 'art run' 'art-trace'
+set -g __art_valued -m --mount -d --db --name --home --agent --network --path -e --env --preset --see --hide --allow --trace-log --trace-syscalls --trace-format --mode --workspace --exclude --base --fsname --log --log-fd --syscalls --format --attach --deny --secrets-fd --filter-by
+complete -c art -n '__art_at "art" 1' -a run -d 'run a command whose changes stay apart'
+complete -c art -n '__art_at "art" 1' -a diff -d 'show what the guest changed'
+complete -c art -n '__art_at "art" 1' -a pull -d 'bring what the guest changed to the host'
+complete -c art -n '__art_at "art" 1' -a push -d 'bring what the host changed into the database'
+complete -c art -n '__art_at "art" 1' -a reset -d 'give up what the guest changed'
+complete -c art -n '__art_at "art" 1' -a status -d 'show what is pending'
+complete -c art -n '__art_at "art" 1' -a log -d 'show the sessions there were'
+complete -c art -n '__art_at "art" 1' -a list -d 'show all databases of workspaces'
+complete -c art -n '__art_at "art" 1' -a rm -d 'remove the database of a workspace'
+complete -c art -n '__art_at "art" 1' -a presets -d 'list the agents that art knows, and where they are'
+complete -c art -n '__art_at "art" 1' -a agent -d 'agents of your own'
+complete -c art -n '__art_at "art" 1' -a home -d 'the homes that --home names'
+complete -c art -n '__art_at "art" 1' -a config -d 'show the settings of a session, and where each was said'
+complete -c art -n '__art_at "art" 1' -a trust -d 'allow what the settings of a workspace ask for'
+complete -c art -n '__art_at "art" 1' -a doctor -d 'look whether this host has what a session needs'
+complete -c art -n '__art_at "art"' -s m -l mount -x -a '(__fish_complete_directories)' -d 'the workspace, a directory of the host'
+complete -c art -n '__art_at "art"' -s d -l db -r -F -d 'the database that takes what is written'
+complete -c art -n '__art_at "art"' -l name -x -d 'what the workspace is called in the guest and in the database'
+complete -c art -n '__art_at "art"' -l home -x -a '(__art_homes)' -d 'a home that sessions in other workspaces share'
+complete -c art -n '__art_at "art"' -l agent -x -a '(__art_agents)' -d 'an agent of your own'
+complete -c art -n '__art_at "art"' -l adopt -d 'the workspace was moved here'
+complete -c art -n '__art_at "art"' -s i -l interactive -d 'a terminal for the command, if there is one'
+complete -c art -n '__art_at "art"' -l network -x -a 'host none' -d 'host or none'
+complete -c art -n '__art_at "art"' -l path -x -a 'home host' -d 'with host, the workspace is at its own path on the host too, and the command starts there'
+complete -c art -n '__art_at "art"' -s e -l env -x -a '(set -xn)' -d 'pass on a variable, or set one'
+complete -c art -n '__art_at "art"' -l preset -x -a '(__art_presets)' -d 'what the agent NAME needs'
+complete -c art -n '__art_at "art"' -l see -r -F -d 'show a path of the host at its own place, read-only, although homes are hidden'
+complete -c art -n '__art_at "art"' -l hide -r -F -d 'hide a path of the host'
+complete -c art -n '__art_at "art"' -l allow -x -a 'io_uring keys namespaces perf sockets userfaultfd' -d 'system calls that are refused otherwise'
+complete -c art -n '__art_at "art"' -l trace -d 'trace system calls with art-trace(1)'
+complete -c art -n '__art_at "art"' -l trace-log -r -F -d 'where the trace goes'
+complete -c art -n '__art_at "art"' -l trace-syscalls -x -a '(__art_calls)' -d 'the system calls to trace, between commas'
+complete -c art -n '__art_at "art"' -l trace-format -x -a 'text json summary report' -d 'text, as strace writes it, json, an object a line'
+complete -c art -n '__art_at "art"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art"' -l version -d 'print the version'
+complete -c art -n '__art_at "art"' -l mode -x -a 'direct overlay' -d 'direct or overlay, where no database is named'
+complete -c art -n '__art_at "art"' -l help -d 'print help'
+complete -c art -n '__art_at "art run"' -s m -l mount -x -a '(__fish_complete_directories)' -d 'the workspace, a directory of the host'
+complete -c art -n '__art_at "art run"' -s d -l db -r -F -d 'the database that takes what is written'
+complete -c art -n '__art_at "art run"' -l name -x -d 'what the workspace is called in the guest and in the database'
+complete -c art -n '__art_at "art run"' -l home -x -a '(__art_homes)' -d 'a home that sessions in other workspaces share'
+complete -c art -n '__art_at "art run"' -l agent -x -a '(__art_agents)' -d 'an agent of your own'
+complete -c art -n '__art_at "art run"' -l adopt -d 'the workspace was moved here'
+complete -c art -n '__art_at "art run"' -s i -l interactive -d 'a terminal for the command, if there is one'
+complete -c art -n '__art_at "art run"' -l network -x -a 'host none' -d 'host or none'
+complete -c art -n '__art_at "art run"' -l path -x -a 'home host' -d 'with host, the workspace is at its own path on the host too, and the command starts there'
+complete -c art -n '__art_at "art run"' -s e -l env -x -a '(set -xn)' -d 'pass on a variable, or set one'
+complete -c art -n '__art_at "art run"' -l preset -x -a '(__art_presets)' -d 'what the agent NAME needs'
+complete -c art -n '__art_at "art run"' -l see -r -F -d 'show a path of the host at its own place, read-only, although homes are hidden'
+complete -c art -n '__art_at "art run"' -l hide -r -F -d 'hide a path of the host'
+complete -c art -n '__art_at "art run"' -l allow -x -a 'io_uring keys namespaces perf sockets userfaultfd' -d 'system calls that are refused otherwise'
+complete -c art -n '__art_at "art run"' -l trace -d 'trace system calls with art-trace(1)'
+complete -c art -n '__art_at "art run"' -l trace-log -r -F -d 'where the trace goes'
+complete -c art -n '__art_at "art run"' -l trace-syscalls -x -a '(__art_calls)' -d 'the system calls to trace, between commas'
+complete -c art -n '__art_at "art run"' -l trace-format -x -a 'text json summary report' -d 'text, as strace writes it, json, an object a line'
+complete -c art -n '__art_at "art run"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art run"' -l version -d 'print the version'
+complete -c art -n '__art_at "art run"' -l help -d 'print help'
+complete -c art -n '__art_at "art diff" 1 more' -x -a '(__art_in_workspace)'
+complete -c art -n '__art_at "art diff"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art -n '__art_at "art diff"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art -n '__art_at "art diff"' -s d -l db -r -F -d 'the database'
+complete -c art -n '__art_at "art diff"' -l name -x -d 'the name of the workspace in the database'
+complete -c art -n '__art_at "art diff"' -l adopt -d 'the workspace was moved here, or is a copy that takes its place'
+complete -c art -n '__art_at "art diff"' -l patch -d 'a unified diff that "git apply" and "patch -p1" take'
+complete -c art -n '__art_at "art diff"' -l stat -d 'how many lines changed'
+complete -c art -n '__art_at "art diff"' -l json -d 'an object a line'
+complete -c art -n '__art_at "art diff"' -l exclude -r -F -d 'leave paths out, in the syntax of gitignore(5)'
+complete -c art -n '__art_at "art diff"' -l no-ignored -d 'leave out what git ignores'
+complete -c art -n '__art_at "art diff"' -s q -l quiet -d 'only the exit status'
+complete -c art -n '__art_at "art diff"' -l help -d 'print help'
+complete -c art -n '__art_at "art pull" 1 more' -x -a '(__art_in_workspace)'
+complete -c art -n '__art_at "art pull"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art -n '__art_at "art pull"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art -n '__art_at "art pull"' -s d -l db -r -F -d 'the database'
+complete -c art -n '__art_at "art pull"' -s p -l pick -d 'ask about each change, and about each hunk of a text, as "git add -p" does'
+complete -c art -n '__art_at "art pull"' -l name -x -d 'the name of the workspace in the database'
+complete -c art -n '__art_at "art pull"' -l adopt -d 'the workspace was moved here, or is a copy that takes its place'
+complete -c art -n '__art_at "art pull"' -l force -d 'in a conflict, take what the guest has'
+complete -c art -n '__art_at "art pull"' -l keep-both -d 'in a conflict, keep what the host has, and write what the guest has as NAME.art'
+complete -c art -n '__art_at "art pull"' -l allow -r -F -d 'bring what is held back and fits the pattern, in the syntax of gitignore(5)'
+complete -c art -n '__art_at "art pull"' -l exclude -r -F -d 'leave paths out, in the syntax of gitignore(5)'
+complete -c art -n '__art_at "art pull"' -l no-ignored -d 'leave out what git ignores'
+complete -c art -n '__art_at "art pull"' -l dry-run -d 'say what would be done, and change nothing'
+complete -c art -n '__art_at "art pull"' -s q -l quiet -d 'say nothing but errors, conflicts and what is held back'
+complete -c art -n '__art_at "art pull"' -s v -l verbose -d 'name each path that is held back, also where many of one directory are, for one reason'
+complete -c art -n '__art_at "art pull"' -l help -d 'print help'
+complete -c art -n '__art_at "art push" 1 more' -F
+complete -c art -n '__art_at "art push"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art -n '__art_at "art push"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art -n '__art_at "art push"' -s d -l db -r -F -d 'the database'
+complete -c art -n '__art_at "art push"' -l name -x -d 'the name of the workspace in the database'
+complete -c art -n '__art_at "art push"' -l adopt -d 'the workspace was moved here, or is a copy that takes its place'
+complete -c art -n '__art_at "art push"' -l force -d 'in a conflict, take what the host has'
+complete -c art -n '__art_at "art push"' -l exclude -r -F -d 'leave paths out, in the syntax of gitignore(5)'
+complete -c art -n '__art_at "art push"' -l no-ignored -d 'leave out what git ignores'
+complete -c art -n '__art_at "art push"' -l dry-run -d 'say what would be done, and change nothing'
+complete -c art -n '__art_at "art push"' -s q -l quiet -d 'say nothing but errors and conflicts'
+complete -c art -n '__art_at "art push"' -l help -d 'print help'
+complete -c art -n '__art_at "art reset" 1 more' -x -a '(__art_in_workspace)'
+complete -c art -n '__art_at "art reset"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art -n '__art_at "art reset"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art -n '__art_at "art reset"' -s d -l db -r -F -d 'the database'
+complete -c art -n '__art_at "art reset"' -l dry-run -d 'say what would be done, and change nothing'
+complete -c art -n '__art_at "art reset"' -l force -d 'without paths, do not ask'
+complete -c art -n '__art_at "art reset"' -l name -x -d 'the name of the workspace in the database'
+complete -c art -n '__art_at "art reset"' -l adopt -d 'the workspace was moved here, or is a copy that takes its place'
+complete -c art -n '__art_at "art reset"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art reset"' -l help -d 'print help'
+complete -c art -n '__art_at "art status"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art -n '__art_at "art status"' -s d -l db -r -F -d 'the database'
+complete -c art -n '__art_at "art status"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art -n '__art_at "art status"' -l json -d 'print an object'
+complete -c art -n '__art_at "art status"' -l help -d 'print help'
+complete -c art -n '__art_at "art log"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art -n '__art_at "art log"' -s d -l db -r -F -d 'the database'
+complete -c art -n '__art_at "art log"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art -n '__art_at "art log"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art log"' -l help -d 'print help'
+complete -c art -n '__art_at "art list"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art list"' -l help -d 'print help'
+complete -c art -n '__art_at "art rm" 1' -x -a '(__art_databases)'
+complete -c art -n '__art_at "art rm"' -l force -d 'remove it whatever is in it'
+complete -c art -n '__art_at "art rm"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art rm"' -l help -d 'print help'
+complete -c art -n '__art_at "art presets" 1' -x -a 'check'
+complete -c art -n '__art_at "art presets" 2' -x -a '(__art_presets)'
+complete -c art -n '__art_at "art presets"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art presets"' -l schema -d 'print a JSON schema of a preset, for editors'
+complete -c art -n '__art_at "art presets"' -l help -d 'print help'
+complete -c art -n '__art_at "art agent" 1' -a new -d 'make an agent of your own'
+complete -c art -n '__art_at "art agent" 1' -a ls -d 'list the agents of your own'
+complete -c art -n '__art_at "art agent" 1' -a show -d 'show the settings that hold for an agent'
+complete -c art -n '__art_at "art agent" 1' -a rm -d 'remove an agent, with the workspace that was made for it'
+complete -c art -n '__art_at "art agent"' -l help -d 'print help'
+complete -c art -n '__art_at "art agent new"' -l preset -x -a '(__art_presets)' -d 'what a new one builds on'
+complete -c art -n '__art_at "art agent new"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art agent new"' -l help -d 'print help'
+complete -c art -n '__art_at "art agent ls"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art agent ls"' -l help -d 'print help'
+complete -c art -n '__art_at "art agent show" 1' -x -a '(__art_agents)'
+complete -c art -n '__art_at "art agent show"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art agent show"' -l help -d 'print help'
+complete -c art -n '__art_at "art agent rm" 1' -x -a '(__art_agents)'
+complete -c art -n '__art_at "art agent rm"' -l force -d 'remove also what is in the workspace'
+complete -c art -n '__art_at "art agent rm"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art agent rm"' -l help -d 'print help'
+complete -c art -n '__art_at "art home" 1' -a ls -d 'list the homes'
+complete -c art -n '__art_at "art home" 1' -a rm -d 'remove homes, with all that guests keep there'
+complete -c art -n '__art_at "art home" 1' -a seed -d 'copy files of your own home into a home'
+complete -c art -n '__art_at "art home" 1' -a diff -d 'show how files in a home differ from your own'
+complete -c art -n '__art_at "art home"' -l help -d 'print help'
+complete -c art -n '__art_at "art home ls"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art home ls"' -l help -d 'print help'
+complete -c art -n '__art_at "art home rm" 1 more' -x -a '(__art_homes)'
+complete -c art -n '__art_at "art home rm"' -l force -d 'ask nothing'
+complete -c art -n '__art_at "art home rm"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art home rm"' -l help -d 'print help'
+complete -c art -n '__art_at "art home seed" 1' -x -a '(__art_homes)'
+complete -c art -n '__art_at "art home seed" 2 more' -F
+complete -c art -n '__art_at "art home seed"' -l force -d 'copy logins too, and replace what is there'
+complete -c art -n '__art_at "art home seed"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art home seed"' -l help -d 'print help'
+complete -c art -n '__art_at "art home diff" 1' -x -a '(__art_homes)'
+complete -c art -n '__art_at "art home diff" 2 more' -F
+complete -c art -n '__art_at "art home diff"' -l patch -d 'print a unified diff'
+complete -c art -n '__art_at "art home diff"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art home diff"' -l help -d 'print help'
+complete -c art -n '__art_at "art config"' -s m -l mount -x -a '(__fish_complete_directories)' -d 'the workspace, a directory of the host'
+complete -c art -n '__art_at "art config"' -s d -l db -r -F -d 'the database that takes what is written'
+complete -c art -n '__art_at "art config"' -l name -x -d 'what the workspace is called in the guest and in the database'
+complete -c art -n '__art_at "art config"' -l home -x -a '(__art_homes)' -d 'a home that sessions in other workspaces share'
+complete -c art -n '__art_at "art config"' -l agent -x -a '(__art_agents)' -d 'an agent of your own'
+complete -c art -n '__art_at "art config"' -l adopt -d 'the workspace was moved here'
+complete -c art -n '__art_at "art config"' -s i -l interactive -d 'a terminal for the command, if there is one'
+complete -c art -n '__art_at "art config"' -l network -x -a 'host none' -d 'host or none'
+complete -c art -n '__art_at "art config"' -l path -x -a 'home host' -d 'with host, the workspace is at its own path on the host too, and the command starts there'
+complete -c art -n '__art_at "art config"' -s e -l env -x -a '(set -xn)' -d 'pass on a variable, or set one'
+complete -c art -n '__art_at "art config"' -l preset -x -a '(__art_presets)' -d 'what the agent NAME needs'
+complete -c art -n '__art_at "art config"' -l see -r -F -d 'show a path of the host at its own place, read-only, although homes are hidden'
+complete -c art -n '__art_at "art config"' -l hide -r -F -d 'hide a path of the host'
+complete -c art -n '__art_at "art config"' -l allow -x -a 'io_uring keys namespaces perf sockets userfaultfd' -d 'system calls that are refused otherwise'
+complete -c art -n '__art_at "art config"' -l trace -d 'trace system calls with art-trace(1)'
+complete -c art -n '__art_at "art config"' -l trace-log -r -F -d 'where the trace goes'
+complete -c art -n '__art_at "art config"' -l trace-syscalls -x -a '(__art_calls)' -d 'the system calls to trace, between commas'
+complete -c art -n '__art_at "art config"' -l trace-format -x -a 'text json summary report' -d 'text, as strace writes it, json, an object a line'
+complete -c art -n '__art_at "art config"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art config"' -l mode -x -a 'direct overlay' -d 'direct or overlay, where no database is named'
+complete -c art -n '__art_at "art config"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art config"' -l schema -d 'print a JSON schema of the settings, for editors'
+complete -c art -n '__art_at "art config"' -l help -d 'print help'
+complete -c art -n '__art_at "art trust" 1' -x -a '(__fish_complete_directories)'
+complete -c art -n '__art_at "art trust"' -s m -l mount -x -a '(__fish_complete_directories)' -d 'the workspace'
+complete -c art -n '__art_at "art trust"' -l dry-run -d 'only show it'
+complete -c art -n '__art_at "art trust"' -l revoke -d 'allow it no more'
+complete -c art -n '__art_at "art trust"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art trust"' -l help -d 'print help'
+complete -c art -n '__art_at "art doctor"' -s m -l mount -x -a '(__fish_complete_directories)' -d 'the workspace, a directory of the host'
+complete -c art -n '__art_at "art doctor"' -s d -l db -r -F -d 'the database that takes what is written'
+complete -c art -n '__art_at "art doctor"' -l name -x -d 'what the workspace is called in the guest and in the database'
+complete -c art -n '__art_at "art doctor"' -l home -x -a '(__art_homes)' -d 'a home that sessions in other workspaces share'
+complete -c art -n '__art_at "art doctor"' -l agent -x -a '(__art_agents)' -d 'an agent of your own'
+complete -c art -n '__art_at "art doctor"' -l adopt -d 'the workspace was moved here'
+complete -c art -n '__art_at "art doctor"' -s i -l interactive -d 'a terminal for the command, if there is one'
+complete -c art -n '__art_at "art doctor"' -l network -x -a 'host none' -d 'host or none'
+complete -c art -n '__art_at "art doctor"' -l path -x -a 'home host' -d 'with host, the workspace is at its own path on the host too, and the command starts there'
+complete -c art -n '__art_at "art doctor"' -s e -l env -x -a '(set -xn)' -d 'pass on a variable, or set one'
+complete -c art -n '__art_at "art doctor"' -l preset -x -a '(__art_presets)' -d 'what the agent NAME needs'
+complete -c art -n '__art_at "art doctor"' -l see -r -F -d 'show a path of the host at its own place, read-only, although homes are hidden'
+complete -c art -n '__art_at "art doctor"' -l hide -r -F -d 'hide a path of the host'
+complete -c art -n '__art_at "art doctor"' -l allow -x -a 'io_uring keys namespaces perf sockets userfaultfd' -d 'system calls that are refused otherwise'
+complete -c art -n '__art_at "art doctor"' -l trace -d 'trace system calls with art-trace(1)'
+complete -c art -n '__art_at "art doctor"' -l trace-log -r -F -d 'where the trace goes'
+complete -c art -n '__art_at "art doctor"' -l trace-syscalls -x -a '(__art_calls)' -d 'the system calls to trace, between commas'
+complete -c art -n '__art_at "art doctor"' -l trace-format -x -a 'text json summary report' -d 'text, as strace writes it, json, an object a line'
+complete -c art -n '__art_at "art doctor"' -s q -l quiet -d 'say nothing but errors'
+complete -c art -n '__art_at "art doctor"' -l mode -x -a 'direct overlay' -d 'direct or overlay, where no database is named'
+complete -c art -n '__art_at "art doctor"' -l attack -d 'try to break out of a session, in every way that art knows, and show a table of what is enforced'
+complete -c art -n '__art_at "art doctor"' -l json -d 'print an object a line'
+complete -c art -n '__art_at "art doctor"' -l help -d 'print help'
+complete -c art-fuse -n '__art_at "art-fuse" 1' -a ls -d 'list directories'
+complete -c art-fuse -n '__art_at "art-fuse" 1' -a cat -d 'print files'
+complete -c art-fuse -n '__art_at "art-fuse" 1' -a stat -d 'print attributes'
+complete -c art-fuse -n '__art_at "art-fuse" 1' -a tree -d 'list everything below a directory'
+complete -c art-fuse -n '__art_at "art-fuse" 1' -a mount -d 'show a database as a directory'
+complete -c art-fuse -n '__art_at "art-fuse" 1' -a check -d 'look for damage, and repair it'
+complete -c art-fuse -n '__art_at "art-fuse" 1' -a backup -d 'copy a database'
+complete -c art-fuse -n '__art_at "art-fuse" 1' -a flatten -d 'make a database self-contained'
+complete -c art-fuse -n '__art_at "art-fuse"' -l version -d 'print the version'
+complete -c art-fuse -n '__art_at "art-fuse"' -l help -d 'print help'
+complete -c art-fuse -n '__art_at "art-fuse ls" 1' -F
+complete -c art-fuse -n '__art_at "art-fuse ls" 2 more' -x -a '(__art_in_database)'
+complete -c art-fuse -n '__art_at "art-fuse ls"' -s l -d 'attributes, one line an entry, as "ls -l" shows them'
+complete -c art-fuse -n '__art_at "art-fuse ls"' -s p -d 'a slash after the name of a directory'
+complete -c art-fuse -n '__art_at "art-fuse ls"' -l json -d 'print an object a line'
+complete -c art-fuse -n '__art_at "art-fuse ls"' -l help -d 'print help'
+complete -c art-fuse -n '__art_at "art-fuse cat" 1' -F
+complete -c art-fuse -n '__art_at "art-fuse cat" 2 more' -x -a '(__art_in_database)'
+complete -c art-fuse -n '__art_at "art-fuse cat"' -l base -x -a '(__fish_complete_directories)' -d 'the workspace on the host that the database lies over'
+complete -c art-fuse -n '__art_at "art-fuse cat"' -l name -x -d 'the name of the workspace in the database'
+complete -c art-fuse -n '__art_at "art-fuse cat"' -l help -d 'print help'
+complete -c art-fuse -n '__art_at "art-fuse stat" 1' -F
+complete -c art-fuse -n '__art_at "art-fuse stat" 2 more' -x -a '(__art_in_database)'
+complete -c art-fuse -n '__art_at "art-fuse stat"' -l json -d 'print an object a line'
+complete -c art-fuse -n '__art_at "art-fuse stat"' -l help -d 'print help'
+complete -c art-fuse -n '__art_at "art-fuse tree" 1' -F
+complete -c art-fuse -n '__art_at "art-fuse tree" 2 more' -x -a '(__art_in_database)'
+complete -c art-fuse -n '__art_at "art-fuse tree"' -l json -d 'print an object a line'
+complete -c art-fuse -n '__art_at "art-fuse tree"' -l help -d 'print help'
+complete -c art-fuse -n '__art_at "art-fuse mount" 1' -F
+complete -c art-fuse -n '__art_at "art-fuse mount" 2' -x -a '(__fish_complete_directories)'
+complete -c art-fuse -n '__art_at "art-fuse mount"' -l base -x -a '(__fish_complete_directories)' -d 'the workspace on the host that the database lies over'
+complete -c art-fuse -n '__art_at "art-fuse mount"' -l name -x -d 'the name of the workspace in the database'
+complete -c art-fuse -n '__art_at "art-fuse mount"' -l read-write -d 'let the tree be changed'
+complete -c art-fuse -n '__art_at "art-fuse mount"' -l allow-other -d 'let other users in too'
+complete -c art-fuse -n '__art_at "art-fuse mount"' -l fsname -x -d 'the name in the list of mounts'
+complete -c art-fuse -n '__art_at "art-fuse mount"' -l foreground -d 'do not go to the background'
+complete -c art-fuse -n '__art_at "art-fuse mount"' -l help -d 'print help'
+complete -c art-fuse -n '__art_at "art-fuse check" 1' -F
+complete -c art-fuse -n '__art_at "art-fuse check"' -l repair -d 'repair what was found, and say what was done'
+complete -c art-fuse -n '__art_at "art-fuse check"' -l json -d 'print an object a line for each violation'
+complete -c art-fuse -n '__art_at "art-fuse check"' -l help -d 'print help'
+complete -c art-fuse -n '__art_at "art-fuse backup" 1' -F
+complete -c art-fuse -n '__art_at "art-fuse backup" 2' -F
+complete -c art-fuse -n '__art_at "art-fuse backup"' -l help -d 'print help'
+complete -c art-fuse -n '__art_at "art-fuse flatten" 1' -F
+complete -c art-fuse -n '__art_at "art-fuse flatten"' -l base -x -a '(__fish_complete_directories)' -d 'the workspace on the host that the database lies over'
+complete -c art-fuse -n '__art_at "art-fuse flatten"' -l name -x -d 'the name of the workspace in the database'
+complete -c art-fuse -n '__art_at "art-fuse flatten"' -l help -d 'print help'
+complete -c art-sync -n '__art_at "art-sync" 1' -a diff -d 'show what the guest changed'
+complete -c art-sync -n '__art_at "art-sync" 1' -a pull -d 'bring what the guest changed to the host'
+complete -c art-sync -n '__art_at "art-sync" 1' -a push -d 'bring what the host changed into the database'
+complete -c art-sync -n '__art_at "art-sync" 1' -a reset -d 'give up what the guest changed'
+complete -c art-sync -n '__art_at "art-sync" 1' -a status -d 'show what is pending'
+complete -c art-sync -n '__art_at "art-sync" 1' -a log -d 'show the sessions there were'
+complete -c art-sync -n '__art_at "art-sync" 1' -a list -d 'show all databases of workspaces'
+complete -c art-sync -n '__art_at "art-sync" 1' -a rm -d 'remove the database of a workspace'
+complete -c art-sync -n '__art_at "art-sync"' -l version -d 'print the version'
+complete -c art-sync -n '__art_at "art-sync"' -l help -d 'print help'
+complete -c art-sync -n '__art_at "art-sync diff" 1 more' -x -a '(__art_in_workspace)'
+complete -c art-sync -n '__art_at "art-sync diff"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art-sync -n '__art_at "art-sync diff"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art-sync -n '__art_at "art-sync diff"' -s d -l db -r -F -d 'the database'
+complete -c art-sync -n '__art_at "art-sync diff"' -l name -x -d 'the name of the workspace in the database'
+complete -c art-sync -n '__art_at "art-sync diff"' -l adopt -d 'the workspace was moved here, or is a copy that takes its place'
+complete -c art-sync -n '__art_at "art-sync diff"' -l patch -d 'a unified diff that "git apply" and "patch -p1" take'
+complete -c art-sync -n '__art_at "art-sync diff"' -l stat -d 'how many lines changed'
+complete -c art-sync -n '__art_at "art-sync diff"' -l json -d 'an object a line'
+complete -c art-sync -n '__art_at "art-sync diff"' -l exclude -r -F -d 'leave paths out, in the syntax of gitignore(5)'
+complete -c art-sync -n '__art_at "art-sync diff"' -l no-ignored -d 'leave out what git ignores'
+complete -c art-sync -n '__art_at "art-sync diff"' -s q -l quiet -d 'only the exit status'
+complete -c art-sync -n '__art_at "art-sync diff"' -l help -d 'print help'
+complete -c art-sync -n '__art_at "art-sync pull" 1 more' -x -a '(__art_in_workspace)'
+complete -c art-sync -n '__art_at "art-sync pull"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art-sync -n '__art_at "art-sync pull"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art-sync -n '__art_at "art-sync pull"' -s d -l db -r -F -d 'the database'
+complete -c art-sync -n '__art_at "art-sync pull"' -s p -l pick -d 'ask about each change, and about each hunk of a text, as "git add -p" does'
+complete -c art-sync -n '__art_at "art-sync pull"' -l name -x -d 'the name of the workspace in the database'
+complete -c art-sync -n '__art_at "art-sync pull"' -l adopt -d 'the workspace was moved here, or is a copy that takes its place'
+complete -c art-sync -n '__art_at "art-sync pull"' -l force -d 'in a conflict, take what the guest has'
+complete -c art-sync -n '__art_at "art-sync pull"' -l keep-both -d 'in a conflict, keep what the host has, and write what the guest has as NAME.art'
+complete -c art-sync -n '__art_at "art-sync pull"' -l allow -r -F -d 'bring what is held back and fits the pattern, in the syntax of gitignore(5)'
+complete -c art-sync -n '__art_at "art-sync pull"' -l exclude -r -F -d 'leave paths out, in the syntax of gitignore(5)'
+complete -c art-sync -n '__art_at "art-sync pull"' -l no-ignored -d 'leave out what git ignores'
+complete -c art-sync -n '__art_at "art-sync pull"' -l dry-run -d 'say what would be done, and change nothing'
+complete -c art-sync -n '__art_at "art-sync pull"' -s q -l quiet -d 'say nothing but errors, conflicts and what is held back'
+complete -c art-sync -n '__art_at "art-sync pull"' -s v -l verbose -d 'name each path that is held back, also where many of one directory are, for one reason'
+complete -c art-sync -n '__art_at "art-sync pull"' -l help -d 'print help'
+complete -c art-sync -n '__art_at "art-sync push" 1 more' -F
+complete -c art-sync -n '__art_at "art-sync push"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art-sync -n '__art_at "art-sync push"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art-sync -n '__art_at "art-sync push"' -s d -l db -r -F -d 'the database'
+complete -c art-sync -n '__art_at "art-sync push"' -l name -x -d 'the name of the workspace in the database'
+complete -c art-sync -n '__art_at "art-sync push"' -l adopt -d 'the workspace was moved here, or is a copy that takes its place'
+complete -c art-sync -n '__art_at "art-sync push"' -l force -d 'in a conflict, take what the host has'
+complete -c art-sync -n '__art_at "art-sync push"' -l exclude -r -F -d 'leave paths out, in the syntax of gitignore(5)'
+complete -c art-sync -n '__art_at "art-sync push"' -l no-ignored -d 'leave out what git ignores'
+complete -c art-sync -n '__art_at "art-sync push"' -l dry-run -d 'say what would be done, and change nothing'
+complete -c art-sync -n '__art_at "art-sync push"' -s q -l quiet -d 'say nothing but errors and conflicts'
+complete -c art-sync -n '__art_at "art-sync push"' -l help -d 'print help'
+complete -c art-sync -n '__art_at "art-sync reset" 1 more' -x -a '(__art_in_workspace)'
+complete -c art-sync -n '__art_at "art-sync reset"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art-sync -n '__art_at "art-sync reset"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art-sync -n '__art_at "art-sync reset"' -s d -l db -r -F -d 'the database'
+complete -c art-sync -n '__art_at "art-sync reset"' -l dry-run -d 'say what would be done, and change nothing'
+complete -c art-sync -n '__art_at "art-sync reset"' -l force -d 'without paths, do not ask'
+complete -c art-sync -n '__art_at "art-sync reset"' -l name -x -d 'the name of the workspace in the database'
+complete -c art-sync -n '__art_at "art-sync reset"' -l adopt -d 'the workspace was moved here, or is a copy that takes its place'
+complete -c art-sync -n '__art_at "art-sync reset"' -s q -l quiet -d 'say nothing but errors'
+complete -c art-sync -n '__art_at "art-sync reset"' -l help -d 'print help'
+complete -c art-sync -n '__art_at "art-sync status"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art-sync -n '__art_at "art-sync status"' -s d -l db -r -F -d 'the database'
+complete -c art-sync -n '__art_at "art-sync status"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art-sync -n '__art_at "art-sync status"' -l json -d 'print an object'
+complete -c art-sync -n '__art_at "art-sync status"' -l help -d 'print help'
+complete -c art-sync -n '__art_at "art-sync log"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
+complete -c art-sync -n '__art_at "art-sync log"' -s d -l db -r -F -d 'the database'
+complete -c art-sync -n '__art_at "art-sync log"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
+complete -c art-sync -n '__art_at "art-sync log"' -l json -d 'print an object a line'
+complete -c art-sync -n '__art_at "art-sync log"' -l help -d 'print help'
+complete -c art-sync -n '__art_at "art-sync list"' -l json -d 'print an object a line'
+complete -c art-sync -n '__art_at "art-sync list"' -l help -d 'print help'
+complete -c art-sync -n '__art_at "art-sync rm" 1' -x -a '(__art_databases)'
+complete -c art-sync -n '__art_at "art-sync rm"' -l force -d 'remove it whatever is in it'
+complete -c art-sync -n '__art_at "art-sync rm"' -s q -l quiet -d 'say nothing but errors'
+complete -c art-sync -n '__art_at "art-sync rm"' -l help -d 'print help'
+complete -c art-trace -n '__art_at "art-trace"' -l log -r -F -d 'where the trace goes'
+complete -c art-trace -n '__art_at "art-trace"' -l log-fd -x -d 'write to the open descriptor N instead'
+complete -c art-trace -n '__art_at "art-trace"' -l syscalls -x -a '(__art_calls)' -d 'what to trace, between commas'
+complete -c art-trace -n '__art_at "art-trace"' -l format -x -a 'text json summary report' -d 'text, as strace writes it, json, an object a line, summary or report'
+complete -c art-trace -n '__art_at "art-trace"' -l summary -d 'write only a table at the end'
+complete -c art-trace -n '__art_at "art-trace"' -l report -d 'write only a digest at the end'
+complete -c art-trace -n '__art_at "art-trace"' -l attach -x -a '(__fish_complete_pids)' -d 'trace a running process and what it starts, until it ends or art-trace is interrupted'
+complete -c art-trace -n '__art_at "art-trace"' -l deny -x -a '(__art_calls)' -d 'let calls, named as for --syscalls, fail with ERRNO, such as ENOENT'
+complete -c art-trace -n '__art_at "art-trace"' -l secrets-fd -x -d 'show what is in the open descriptor N as asterisks'
+complete -c art-trace -n '__art_at "art-trace"' -l filter-by -x -a 'self payload' -d 'self'
+complete -c art-trace -n '__art_at "art-trace"' -s y -l decode-fds -d 'show what descriptors refer to'
+complete -c art-trace -n '__art_at "art-trace"' -s r -l relative-timestamps -d 'begin each line with the time since the one before'
+complete -c art-trace -n '__art_at "art-trace"' -o tt -l absolute-timestamps -d 'begin each line with the time of day'
+complete -c art-trace -n '__art_at "art-trace"' -s T -l syscall-times -d 'end each line with the time spent in the call'
+complete -c art-trace -n '__art_at "art-trace"' -l version -d 'print the version'
+complete -c art-trace -n '__art_at "art-trace"' -l help -d 'print help'
+# generated: end

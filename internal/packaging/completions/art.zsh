@@ -19,7 +19,9 @@ _art_inside() {
   compadd -a files
 }
 
-_art_workspace_paths() {
+_art_in_database() { _art_inside "$line[1]" "" }
+
+_art_in_workspace() {
   local db=${opt_args[-d]:-${opt_args[--db]:-$ART_DB}}
   local dir=${opt_args[-m]:-${opt_args[--mount]:-${opt_args[--workspace]:-.}}}
   dir=${${(Q)dir}/#\~\//$HOME/}
@@ -28,207 +30,631 @@ _art_workspace_paths() {
 
 _art_calls() { _values -s , 'system calls' %file %desc %network %process %memory %signal %ipc %creds %clock %stat }
 
-_art_agents() {
-  local -a names=(${${(f)"$(_call_program agents art agent ls 2>/dev/null)"}%% *})
-  compadd -a names
-}
-
 _art_homes() { _path_files -/ -W ${XDG_DATA_HOME:-$HOME/.local/share}/art/homes }
 
-# _art_presets lists the presets.
-_art_presets() {
-  local -a names=(${${(f)"$(_call_program presets art presets 2>/dev/null)"}%% *})
+# _art_first COMMAND... offers the first words of what a command prints.
+_art_first() {
+  local -a names=(${${(f)"$(_call_program names "$@" 2>/dev/null)"}%% *})
   compadd -a names
 }
 
-_art_run() {
-  local curcontext=$curcontext state ret=1
-  local -A opt_args
-  local -a line more
-  local first=$(( CURRENT == 2 )) offers=1
-  more=('--mode=[where changes go]:mode:(direct overlay)')
-  if [[ $words[2] == (run|config|doctor) ]] && (( CURRENT > 2 )); then
-    shift words
-    (( CURRENT-- ))
-    case $words[1] in
-      run) more=() ;;
-      config) offers=0 more+=('--schema[print a JSON schema for editors]' '--json[print an object]') ;;
-      doctor) offers=0 more+=('--attack[try to break out]' '--json[print an object]') ;;
-    esac
-  fi
-  _arguments -C -S -A '-*' $more \
-    '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' \
-    '(-d --db)'{-d,--db=}'[the database that takes what is written]:database:_files' \
-    '--name=[name of the workspace]:name: ' \
-    '--home=[a home that sessions share]:home:_art_homes' \
-    '--agent=[an agent of your own]:agent:_art_agents' \
-    '--adopt[the workspace was moved]' \
-    '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command]:on:(true false)' \
-    '--network=[the network of the command]:network:(host none)' \
-    '--path=[where the workspace is]:where:(home host)' \
-    '*'{-e,--env=}'[pass on or set a variable]:variable:_parameters -g "*export*"' \
-    '--preset=[what an agent needs]:preset:_art_presets' \
-    '*--see=[show a path of a home]:path:_files' \
-    '*--hide=[hide a path of the host]:path:_files' \
-    '*--allow=[allow system calls]:calls:(io_uring keys namespaces perf sockets userfaultfd)' \
-    '--trace[trace system calls]' \
-    '--trace-log=[where the trace goes]:file:_files' \
-    '--trace-syscalls=[what to trace]:calls:_art_calls' \
-    '--trace-format=[what the trace looks like]:format:(text json summary report)' \
-    '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' \
-    '(- *)--version[print the version]' \
-    '(- *)--help[print help]' \
-    '*::command:->command' && ret=0
-  if [[ $state == command ]] && (( offers )); then
-    local -a own=(
-      'run:run a command whose changes stay apart'
-      'push:bring what the host changed into a database'
-      'pull:bring what the guest changed to the host'
-      'diff:show what the guest changed'
-      'reset:give up what the guest changed'
-      'status:show what is pending'
-      'log:show the sessions there were'
-      'list:show all databases of workspaces'
-      'rm:remove the database of a workspace'
-      'agent:agents of your own'
-      'home:the homes that sessions share'
-      'config:show the settings of a session'
-      'presets:list what agents need'
-      'trust:allow what the settings of a workspace ask for'
-      'doctor:look whether this host has what a session needs'
-    )
-    (( first )) && _describe -t commands 'command of art' own && ret=0
-    (( first )) && _art_presets && ret=0
-    (( first )) && _art_agents && ret=0
-    _normal && ret=0
-  fi
-  return ret
-}
+_art_agents() { _art_first art agent ls }
+_art_databases() { _art_first art list }
+_art_presets() { _art_first art presets }
 
-# _art_sync_command completes push, pull, diff and others, which is the first word.
-_art_sync_command() {
-  local -A opt_args
-  local -a flags=(
-    '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace]:directory:_files -/'
-    '(-d --db)'{-d,--db=}'[the database]:database:_files'
-    '--agent=[an agent of your own]:agent:_art_agents'
-    '--name=[name of the workspace in the database]:name: '
-    '--adopt[the workspace was moved]'
-    '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
-    '(- *)--help[print help]'
-  )
-  [[ $words[1] == reset ]] || flags+=('*--exclude=[leave paths out]:pattern:_files' '--no-ignored[leave out what git ignores]')
-  case $words[1] in
-    push)
-      _arguments $flags '--dry-run[change nothing]' '--force[take what the host has in a conflict]' '*:path:_files'
+# _art_spec COMMAND tells what a command has, for _arguments, and fails if there is none of the name.
+_art_spec() {
+  # generated: zsh
+  case $1 in
+    'art')
+      payload=true
+      own=(
+        'run:run a command whose changes stay apart'
+        'diff:show what the guest changed'
+        'pull:bring what the guest changed to the host'
+        'push:bring what the host changed into the database'
+        'reset:give up what the guest changed'
+        'status:show what is pending'
+        'log:show the sessions there were'
+        'list:show all databases of workspaces'
+        'rm:remove the database of a workspace'
+        'presets:list the agents that art knows, and where they are'
+        'agent:agents of your own'
+        'home:the homes that --home names'
+        'config:show the settings of a session, and where each was said'
+        'trust:allow what the settings of a workspace ask for'
+        'doctor:look whether this host has what a session needs')
+      specs=(
+        '(-m --mount)'{-m,--mount=}'[the workspace, a directory of the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database that takes what is written]:DB:_files'
+        --name='[what the workspace is called in the guest and in the database]:NAME: '
+        --home='[a home that sessions in other workspaces share]:NAME: _art_homes'
+        --agent='[an agent of your own]:NAME: _art_agents'
+        --adopt'[the workspace was moved here]'
+        '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command, if there is one]:BOOL:(true false)'
+        --network='[host or none]:MODE:(host none)'
+        --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
+        '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
+        --preset='[what the agent NAME needs]:NAME: _art_presets'
+        '*'--see='[show a path of the host at its own place, read-only, although homes are hidden]:PATH:_files'
+        '*'--hide='[hide a path of the host]:PATH:_files'
+        '*'--allow='[system calls that are refused otherwise]:CALLS:(io_uring keys namespaces perf sockets userfaultfd)'
+        --trace'[trace system calls with art-trace(1)]'
+        --trace-log='[where the trace goes]:FILE:_files'
+        --trace-syscalls='[the system calls to trace, between commas]:LIST: _art_calls'
+        --trace-format='[text, as strace writes it, json, an object a line]:FORMAT:(text json summary report)'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--version'[print the version]'
+        --mode='[direct or overlay, where no database is named]:MODE:(direct overlay)'
+        '(- *)'--help'[print help]')
       ;;
-    pull)
-      _arguments $flags '--dry-run[change nothing]' '(--keep-both)--force[take what the guest has in a conflict]' \
-        '(--force)--keep-both[write what the guest has as NAME.art in a conflict]' \
-        '(-p --pick)'{-p,--pick}'[ask about each change]' '(-v --verbose)'{-v,--verbose}'[name each path that is held back]' \
-        '*--allow=[bring what is held back]:pattern:_files' '*:path: _art_workspace_paths'
+    'art run')
+      payload=true
+      own=()
+      specs=(
+        '(-m --mount)'{-m,--mount=}'[the workspace, a directory of the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database that takes what is written]:DB:_files'
+        --name='[what the workspace is called in the guest and in the database]:NAME: '
+        --home='[a home that sessions in other workspaces share]:NAME: _art_homes'
+        --agent='[an agent of your own]:NAME: _art_agents'
+        --adopt'[the workspace was moved here]'
+        '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command, if there is one]:BOOL:(true false)'
+        --network='[host or none]:MODE:(host none)'
+        --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
+        '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
+        --preset='[what the agent NAME needs]:NAME: _art_presets'
+        '*'--see='[show a path of the host at its own place, read-only, although homes are hidden]:PATH:_files'
+        '*'--hide='[hide a path of the host]:PATH:_files'
+        '*'--allow='[system calls that are refused otherwise]:CALLS:(io_uring keys namespaces perf sockets userfaultfd)'
+        --trace'[trace system calls with art-trace(1)]'
+        --trace-log='[where the trace goes]:FILE:_files'
+        --trace-syscalls='[the system calls to trace, between commas]:LIST: _art_calls'
+        --trace-format='[text, as strace writes it, json, an object a line]:FORMAT:(text json summary report)'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--version'[print the version]'
+        '(- *)'--help'[print help]')
       ;;
-    diff)
-      _arguments $flags '(--stat --json)--patch[print a unified diff]' '(--patch --json)--stat[count lines]' \
-        '(--patch --stat)--json[print an object a line]' '*:path: _art_workspace_paths'
+    'art diff')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --name='[the name of the workspace in the database]:NAME: '
+        --adopt'[the workspace was moved here, or is a copy that takes its place]'
+        --patch'[a unified diff that "git apply" and "patch -p1" take]'
+        --stat'[how many lines changed]'
+        --json'[an object a line]'
+        '*'--exclude='[leave paths out, in the syntax of gitignore(5)]:PATTERN:_files'
+        --no-ignored'[leave out what git ignores]'
+        '(-q --quiet)'{-q,--quiet}'[only the exit status]'
+        '(- *)'--help'[print help]'
+        '*:word: _art_in_workspace')
       ;;
-    reset)
-      _arguments $flags '--dry-run[change nothing]' '--force[do not ask]' '*:path: _art_workspace_paths'
+    'art pull')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-p --pick)'{-p,--pick}'[ask about each change, and about each hunk of a text, as "git add -p" does]'
+        --name='[the name of the workspace in the database]:NAME: '
+        --adopt'[the workspace was moved here, or is a copy that takes its place]'
+        --force'[in a conflict, take what the guest has]'
+        --keep-both'[in a conflict, keep what the host has, and write what the guest has as NAME.art]'
+        '*'--allow='[bring what is held back and fits the pattern, in the syntax of gitignore(5)]:PATTERN:_files'
+        '*'--exclude='[leave paths out, in the syntax of gitignore(5)]:PATTERN:_files'
+        --no-ignored'[leave out what git ignores]'
+        --dry-run'[say what would be done, and change nothing]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors, conflicts and what is held back]'
+        '(-v --verbose)'{-v,--verbose}'[name each path that is held back, also where many of one directory are, for one reason]'
+        '(- *)'--help'[print help]'
+        '*:word: _art_in_workspace')
       ;;
-    status | log)
-      _arguments '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' '(-d --db)'{-d,--db=}'[the database]:database:_files' \
-        '--agent=[an agent of your own]:agent:_art_agents' '--json[print an object a line]' '(- *)--help[print help]'
+    'art push')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --name='[the name of the workspace in the database]:NAME: '
+        --adopt'[the workspace was moved here, or is a copy that takes its place]'
+        --force'[in a conflict, take what the host has]'
+        '*'--exclude='[leave paths out, in the syntax of gitignore(5)]:PATTERN:_files'
+        --no-ignored'[leave out what git ignores]'
+        --dry-run'[say what would be done, and change nothing]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors and conflicts]'
+        '(- *)'--help'[print help]'
+        '*:word:_files')
       ;;
-    list) _arguments '--json[print an object a line]' '(- *)--help[print help]' ;;
-    rm)
-      _arguments '--force[remove it whatever is in it]' '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' \
-        '(- *)--help[print help]' '1:database:(${${(f)"$(_call_program databases art list 2>/dev/null)"}%% *})'
+    'art reset')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --dry-run'[say what would be done, and change nothing]'
+        --force'[without paths, do not ask]'
+        --name='[the name of the workspace in the database]:NAME: '
+        --adopt'[the workspace was moved here, or is a copy that takes its place]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '*:word: _art_in_workspace')
       ;;
-    agent)
-      _arguments '--preset=[what a new one builds on]:preset:_art_presets' '--force[remove its workspace whatever is in it]' \
-        '--json[print an object a line]' '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' '(- *)--help[print help]' \
-        '1:word:(new ls show rm)' '2:agent:_art_agents'
+    'art status')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(- *)'--help'[print help]')
       ;;
-    home)
-      _arguments '--force[ask nothing, copy logins too]' '--patch[print a unified diff]' '--json[print an object a line]' \
-        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]' '(- *)--help[print help]' '1:word:(ls rm seed diff)' '2:home:_art_homes' '*:path:_files'
+    'art log')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]')
       ;;
-    presets)
-      _arguments '--json[print an object a line]' '--schema[print a JSON schema for editors]' '(- *)--help[print help]' '1:command:(check)' '2:preset:_art_presets'
+    'art list')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]')
       ;;
-    trust)
-      _arguments '(-m --mount)'{-m,--mount=}'[the workspace]:directory:_files -/' '--revoke[allow it no more]' \
-        '--dry-run[only show it]' '--json[print an object a line]' '(- *)--help[print help]' '1:directory:_files -/'
+    'art rm')
+      payload=false
+      own=()
+      specs=(
+        --force'[remove it whatever is in it]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_databases')
       ;;
+    'art presets')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        --schema'[print a JSON schema of a preset, for editors]'
+        '(- *)'--help'[print help]'
+        '1:word:(check)'
+        '2:word: _art_presets')
+      ;;
+    'art agent')
+      payload=false
+      own=(
+        'new:make an agent of your own'
+        'ls:list the agents of your own'
+        'show:show the settings that hold for an agent'
+        'rm:remove an agent, with the workspace that was made for it')
+      specs=(
+        '(- *)'--help'[print help]')
+      ;;
+    'art agent new')
+      payload=false
+      own=()
+      specs=(
+        --preset='[what a new one builds on]:PRESET: _art_presets'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art agent ls')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art agent show')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_agents')
+      ;;
+    'art agent rm')
+      payload=false
+      own=()
+      specs=(
+        --force'[remove also what is in the workspace]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_agents')
+      ;;
+    'art home')
+      payload=false
+      own=(
+        'ls:list the homes'
+        'rm:remove homes, with all that guests keep there'
+        'seed:copy files of your own home into a home'
+        'diff:show how files in a home differ from your own')
+      specs=(
+        '(- *)'--help'[print help]')
+      ;;
+    'art home ls')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art home rm')
+      payload=false
+      own=()
+      specs=(
+        --force'[ask nothing]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '*:word: _art_homes')
+      ;;
+    'art home seed')
+      payload=false
+      own=()
+      specs=(
+        --force'[copy logins too, and replace what is there]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_homes'
+        '*:word:_files')
+      ;;
+    'art home diff')
+      payload=false
+      own=()
+      specs=(
+        --patch'[print a unified diff]'
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_homes'
+        '*:word:_files')
+      ;;
+    'art config')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount)'{-m,--mount=}'[the workspace, a directory of the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database that takes what is written]:DB:_files'
+        --name='[what the workspace is called in the guest and in the database]:NAME: '
+        --home='[a home that sessions in other workspaces share]:NAME: _art_homes'
+        --agent='[an agent of your own]:NAME: _art_agents'
+        --adopt'[the workspace was moved here]'
+        '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command, if there is one]:BOOL:(true false)'
+        --network='[host or none]:MODE:(host none)'
+        --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
+        '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
+        --preset='[what the agent NAME needs]:NAME: _art_presets'
+        '*'--see='[show a path of the host at its own place, read-only, although homes are hidden]:PATH:_files'
+        '*'--hide='[hide a path of the host]:PATH:_files'
+        '*'--allow='[system calls that are refused otherwise]:CALLS:(io_uring keys namespaces perf sockets userfaultfd)'
+        --trace'[trace system calls with art-trace(1)]'
+        --trace-log='[where the trace goes]:FILE:_files'
+        --trace-syscalls='[the system calls to trace, between commas]:LIST: _art_calls'
+        --trace-format='[text, as strace writes it, json, an object a line]:FORMAT:(text json summary report)'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        --mode='[direct or overlay, where no database is named]:MODE:(direct overlay)'
+        --json'[print an object a line]'
+        --schema'[print a JSON schema of the settings, for editors]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art trust')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount)'{-m,--mount=}'[the workspace]:DIR:_files -/'
+        --dry-run'[only show it]'
+        --revoke'[allow it no more]'
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word:_files -/')
+      ;;
+    'art doctor')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount)'{-m,--mount=}'[the workspace, a directory of the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database that takes what is written]:DB:_files'
+        --name='[what the workspace is called in the guest and in the database]:NAME: '
+        --home='[a home that sessions in other workspaces share]:NAME: _art_homes'
+        --agent='[an agent of your own]:NAME: _art_agents'
+        --adopt'[the workspace was moved here]'
+        '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command, if there is one]:BOOL:(true false)'
+        --network='[host or none]:MODE:(host none)'
+        --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
+        '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
+        --preset='[what the agent NAME needs]:NAME: _art_presets'
+        '*'--see='[show a path of the host at its own place, read-only, although homes are hidden]:PATH:_files'
+        '*'--hide='[hide a path of the host]:PATH:_files'
+        '*'--allow='[system calls that are refused otherwise]:CALLS:(io_uring keys namespaces perf sockets userfaultfd)'
+        --trace'[trace system calls with art-trace(1)]'
+        --trace-log='[where the trace goes]:FILE:_files'
+        --trace-syscalls='[the system calls to trace, between commas]:LIST: _art_calls'
+        --trace-format='[text, as strace writes it, json, an object a line]:FORMAT:(text json summary report)'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        --mode='[direct or overlay, where no database is named]:MODE:(direct overlay)'
+        --attack'[try to break out of a session, in every way that art knows, and show a table of what is enforced]'
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art-fuse')
+      payload=false
+      own=(
+        'ls:list directories'
+        'cat:print files'
+        'stat:print attributes'
+        'tree:list everything below a directory'
+        'mount:show a database as a directory'
+        'check:look for damage, and repair it'
+        'backup:copy a database'
+        'flatten:make a database self-contained')
+      specs=(
+        '(- *)'--version'[print the version]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art-fuse ls')
+      payload=false
+      own=()
+      specs=(
+        -l'[attributes, one line an entry, as "ls -l" shows them]'
+        -p'[a slash after the name of a directory]'
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word:_files'
+        '*:word: _art_in_database')
+      ;;
+    'art-fuse cat')
+      payload=false
+      own=()
+      specs=(
+        --base='[the workspace on the host that the database lies over]:DIR:_files -/'
+        --name='[the name of the workspace in the database]:NAME: '
+        '(- *)'--help'[print help]'
+        '1:word:_files'
+        '*:word: _art_in_database')
+      ;;
+    'art-fuse stat')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word:_files'
+        '*:word: _art_in_database')
+      ;;
+    'art-fuse tree')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word:_files'
+        '*:word: _art_in_database')
+      ;;
+    'art-fuse mount')
+      payload=false
+      own=()
+      specs=(
+        --base='[the workspace on the host that the database lies over]:DIR:_files -/'
+        --name='[the name of the workspace in the database]:NAME: '
+        --read-write'[let the tree be changed]'
+        --allow-other'[let other users in too]'
+        --fsname='[the name in the list of mounts]:NAME: '
+        --foreground'[do not go to the background]'
+        '(- *)'--help'[print help]'
+        '1:word:_files'
+        '2:word:_files -/')
+      ;;
+    'art-fuse check')
+      payload=false
+      own=()
+      specs=(
+        --repair'[repair what was found, and say what was done]'
+        --json'[print an object a line for each violation]'
+        '(- *)'--help'[print help]'
+        '1:word:_files'
+        '2:word: ')
+      ;;
+    'art-fuse backup')
+      payload=false
+      own=()
+      specs=(
+        '(- *)'--help'[print help]'
+        '1:word:_files'
+        '2:word:_files')
+      ;;
+    'art-fuse flatten')
+      payload=false
+      own=()
+      specs=(
+        --base='[the workspace on the host that the database lies over]:DIR:_files -/'
+        --name='[the name of the workspace in the database]:NAME: '
+        '(- *)'--help'[print help]'
+        '1:word:_files'
+        '2:word: ')
+      ;;
+    'art-sync')
+      payload=false
+      own=(
+        'diff:show what the guest changed'
+        'pull:bring what the guest changed to the host'
+        'push:bring what the host changed into the database'
+        'reset:give up what the guest changed'
+        'status:show what is pending'
+        'log:show the sessions there were'
+        'list:show all databases of workspaces'
+        'rm:remove the database of a workspace')
+      specs=(
+        '(- *)'--version'[print the version]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art-sync diff')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --name='[the name of the workspace in the database]:NAME: '
+        --adopt'[the workspace was moved here, or is a copy that takes its place]'
+        --patch'[a unified diff that "git apply" and "patch -p1" take]'
+        --stat'[how many lines changed]'
+        --json'[an object a line]'
+        '*'--exclude='[leave paths out, in the syntax of gitignore(5)]:PATTERN:_files'
+        --no-ignored'[leave out what git ignores]'
+        '(-q --quiet)'{-q,--quiet}'[only the exit status]'
+        '(- *)'--help'[print help]'
+        '*:word: _art_in_workspace')
+      ;;
+    'art-sync pull')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        '(-p --pick)'{-p,--pick}'[ask about each change, and about each hunk of a text, as "git add -p" does]'
+        --name='[the name of the workspace in the database]:NAME: '
+        --adopt'[the workspace was moved here, or is a copy that takes its place]'
+        --force'[in a conflict, take what the guest has]'
+        --keep-both'[in a conflict, keep what the host has, and write what the guest has as NAME.art]'
+        '*'--allow='[bring what is held back and fits the pattern, in the syntax of gitignore(5)]:PATTERN:_files'
+        '*'--exclude='[leave paths out, in the syntax of gitignore(5)]:PATTERN:_files'
+        --no-ignored'[leave out what git ignores]'
+        --dry-run'[say what would be done, and change nothing]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors, conflicts and what is held back]'
+        '(-v --verbose)'{-v,--verbose}'[name each path that is held back, also where many of one directory are, for one reason]'
+        '(- *)'--help'[print help]'
+        '*:word: _art_in_workspace')
+      ;;
+    'art-sync push')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --name='[the name of the workspace in the database]:NAME: '
+        --adopt'[the workspace was moved here, or is a copy that takes its place]'
+        --force'[in a conflict, take what the host has]'
+        '*'--exclude='[leave paths out, in the syntax of gitignore(5)]:PATTERN:_files'
+        --no-ignored'[leave out what git ignores]'
+        --dry-run'[say what would be done, and change nothing]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors and conflicts]'
+        '(- *)'--help'[print help]'
+        '*:word:_files')
+      ;;
+    'art-sync reset')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --dry-run'[say what would be done, and change nothing]'
+        --force'[without paths, do not ask]'
+        --name='[the name of the workspace in the database]:NAME: '
+        --adopt'[the workspace was moved here, or is a copy that takes its place]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '*:word: _art_in_workspace')
+      ;;
+    'art-sync status')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art-sync log')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art-sync list')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art-sync rm')
+      payload=false
+      own=()
+      specs=(
+        --force'[remove it whatever is in it]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_databases')
+      ;;
+    'art-trace')
+      payload=true
+      own=()
+      specs=(
+        --log='[where the trace goes]:FILE:_files'
+        --log-fd='[write to the open descriptor N instead]:N: '
+        --syscalls='[what to trace, between commas]:LIST: _art_calls'
+        --format='[text, as strace writes it, json, an object a line, summary or report]:FORMAT:(text json summary report)'
+        --summary'[write only a table at the end]'
+        --report'[write only a digest at the end]'
+        --attach='[trace a running process and what it starts, until it ends or art-trace is interrupted]:PID:_pids'
+        '*'--deny='[let calls, named as for --syscalls, fail with ERRNO, such as ENOENT]:CALLS[=ERRNO]: _art_calls'
+        --secrets-fd='[show what is in the open descriptor N as asterisks]:N: '
+        --filter-by='[self]:WHO:(self payload)'
+        '(-y --decode-fds)'{-y,--decode-fds}'[show what descriptors refer to]'
+        '(-r --relative-timestamps)'{-r,--relative-timestamps}'[begin each line with the time since the one before]'
+        '(-tt --absolute-timestamps)'{-tt,--absolute-timestamps}'[begin each line with the time of day]'
+        '(-T --syscall-times)'{-T,--syscall-times}'[end each line with the time spent in the call]'
+        '(- *)'--version'[print the version]'
+        '(- *)'--help'[print help]')
+      ;;
+    *) return 1 ;;
   esac
-}
-
-_art_fuse() {
-  local -a base=('--base=[the workspace on the host]:directory:_files -/' '--name=[the name of the workspace]:name: ')
-  local -a help=('(- *)--help[print help]') json=('--json[print an object a line]')
-  local database='1:database:_files' paths='*:path: _art_inside "$line[1]" ""'
-  local -A opt_args
-  local -a line
-  case $words[1] in
-    mount)
-      _arguments $help $base '--read-write[let the tree be changed]' '--allow-other[let other users in]' \
-        '--fsname=[the name in the list of mounts]:name: ' '--foreground[do not go to the background]' \
-        $database '2:directory:_files -/'
-      ;;
-    ls) _arguments $help $json '-l[show attributes]' '-p[mark directories with a slash]' $database $paths ;;
-    cat) _arguments $help $base $database $paths ;;
-    stat | tree) _arguments $help $json $database $paths ;;
-    check) _arguments $help $json '--repair[mend what was found]' $database ;;
-    backup) _arguments $help $database '2:file:_files' ;;
-    flatten) _arguments $help $base $database ;;
-  esac
-}
-
-_art_trace() {
-  _arguments -S -A '-*' \
-    '--log=[where the trace goes]:file:_files' \
-    '--log-fd=[the descriptor where the trace goes]:descriptor: ' \
-    '--secrets-fd=[the descriptor that tells what to hide]:descriptor: ' \
-    '--syscalls=[what to trace]:calls:_art_calls' \
-    '--format=[what the trace looks like]:format:(text json summary report)' \
-    '--summary[count the calls]' \
-    '--report[tell what was run, read, written, connected to]' \
-    '--attach=[trace a running process]:process:_pids' \
-    '*--deny=[let calls fail]:calls:_art_calls' \
-    '--filter-by=[who loads the filter]:who:(self payload)' \
-    '(-y --decode-fds)'{-y,--decode-fds}'[say what descriptors refer to]' \
-    '(-r --relative-timestamps)'{-r,--relative-timestamps}'[the time since the line before]' \
-    '(-tt --absolute-timestamps)'{-tt,--absolute-timestamps}'[the time of day]' \
-    '(-T --syscall-times)'{-T,--syscall-times}'[the time spent in each call]' \
-    '(- *)--version[print the version]' \
-    '(- *)--help[print help]' \
-    '*:: :_normal'
-}
-
-# _art_next COMMANDS... offers the commands of a program that does nothing by itself.
-_art_next() {
-  _arguments '(- *)--version[print the version]' '(- *)--help[print help]' "1:command:(($*))"
+  # generated: end
 }
 
 _art() {
-  case $service in
-    art-trace) _art_trace; return ;;
-    art)
-      [[ $words[2] == (push|pull|diff|reset|status|log|list|rm|home|agent|trust|presets) ]] && (( CURRENT > 2 )) || { _art_run; return }
-      ;;
-  esac
-  if (( CURRENT > 2 )); then
+  local curcontext=$curcontext state name=$service payload ret=1
+  local -A opt_args
+  local -a line specs own
+  while (( CURRENT > 2 )) && _art_spec "$name $words[2]"; do
+    name+=" $words[2]"
     shift words
     (( CURRENT-- ))
-    if [[ $service == art-fuse ]]; then _art_fuse; else _art_sync_command; fi
-  elif [[ $service == art-fuse ]]; then
-    _art_next 'mount\:"show a database as a directory"' 'ls\:"list a directory"' 'cat\:"print files"' \
-      'stat\:"print attributes"' 'tree\:"list everything below a directory"' 'check\:"look for damage, and mend it"' \
-      'backup\:"copy a database"' 'flatten\:"make a database self-contained"'
+  done
+  _art_spec $name || return
+  local first=$(( CURRENT == 2 ))
+  if [[ $payload == true ]]; then
+    _arguments -C -S -A '-*' $specs '*::command:->command' && ret=0
+  elif (( $#own )); then
+    _arguments -C $specs '1:command:->word' && ret=0
   else
-    _art_next 'push\:"bring what the host changed into a database"' \
-      'pull\:"bring what the guest changed to the host"' 'diff\:"show what the guest changed"' 'reset\:"give up what the guest changed"'
+    _arguments $specs && ret=0
   fi
+  if [[ -n $state ]] && (( first && $#own )); then
+    _describe -t commands command own && ret=0
+    [[ $state == command ]] && _art_presets && ret=0
+    [[ $state == command ]] && _art_agents && ret=0
+  fi
+  [[ $state == command ]] && _normal && ret=0
+  return ret
 }
 
 _art "$@"

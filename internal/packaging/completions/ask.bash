@@ -15,7 +15,7 @@ for line; do
 	IFS=' ' read -ra COMP_WORDS <<<"$line"
 	[[ $line == *' ' ]] && COMP_WORDS+=('')
 	COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
-	"_${COMP_WORDS[0]//-/_}"
+	_art
 	((${#COMPREPLY[@]} == 0)) || printf '%s\n' "${COMPREPLY[@]}"
 	printf '\f\n'
 done

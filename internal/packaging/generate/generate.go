@@ -16,7 +16,7 @@ import (
 
 // files have generated parts. Their names are relative to this directory.
 var files = []string{
-	"../../../README.md",
+	"../../../README.md", "../completions/art.bash", "../completions/art.fish", "../completions/art.zsh",
 	"../man/art.1", "../man/art-fuse.1", "../man/art-sync.1", "../man/art-trace.1", "../man/art.7", "../man/art-agents.7",
 }
 
@@ -28,6 +28,12 @@ func part(name string) (string, error) {
 		return heldTable(), nil
 	case "agents":
 		return agents()
+	case "bash":
+		return bashCases(), nil
+	case "zsh":
+		return zshCases(), nil
+	case "fish":
+		return fishLines(), nil
 	case "table of flags":
 		return flagTable(), nil
 	case "table of commands":
