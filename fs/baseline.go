@@ -19,19 +19,19 @@ func (t *tx) baseline(n *node) *sqlvfs.Baseline {
 	return n.in.Baseline()
 }
 
-// remember writes down what a node has shown, now that it has lost a name: of the base's entry
+// recordBaseline writes down what a node has shown, now that it has lost a name: of the base's entry
 // that is hidden by that, and of its origin when there is no inode left to tell of it.
-func (t *tx) remember(p *node, name string, n *node, white bool, seen *sqlvfs.Baseline) {
+func (t *tx) recordBaseline(p *node, name string, n *node, white bool, seen *sqlvfs.Baseline) {
 	if seen == nil {
 		return
 	}
 	if n.attrOf().Nlink == 0 {
 		t.db.AddBaseline(t.tree(), n.base.path, seen)
-		t.keeper.noteVersion(n.base.path, version{seen: seen})
+		t.backfiller.enqueueHash(n.base.path, version{seen: seen})
 	}
 	if path, ok := t.baseChild(p, name); ok && white && path != n.base.path {
 		t.db.AddBaseline(t.tree(), path, seen)
-		t.keeper.noteVersion(path, version{seen: seen})
+		t.backfiller.enqueueHash(path, version{seen: seen})
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 // revoke gives up a directory's watch, and has all that the kernel was told of the directory revalidated.
 func (t *tx) revoke(n *node) {
 	if n.base.watch != nil {
-		t.watches.unshow(n.base.watch, n)
+		t.watches.removeNode(n.base.watch, n)
 	}
 	n.base.watch, n.base.unwatchable, n.base.fresh = nil, false, false
 	t.pending.inode(n)

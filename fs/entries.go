@@ -9,12 +9,12 @@ import (
 
 // Mknod implements FileSystem.
 func (o *Overlay) Mknod(c Caller, parent Ino, name string, mode, rdev uint32) (Entry, error) {
-	return o.make(c, parent, name, sqlvfs.Attr{Mode: mode, Rdev: rdev, Nlink: 1}, "")
+	return o.create(c, parent, name, sqlvfs.Attr{Mode: mode, Rdev: rdev, Nlink: 1}, "")
 }
 
 // Mkdir implements FileSystem.
 func (o *Overlay) Mkdir(c Caller, parent Ino, name string, mode uint32) (Entry, error) {
-	return o.make(c, parent, name, sqlvfs.Attr{Mode: syscall.S_IFDIR | mode&0o7777, Nlink: 2}, "")
+	return o.create(c, parent, name, sqlvfs.Attr{Mode: syscall.S_IFDIR | mode&0o7777, Nlink: 2}, "")
 }
 
 // Symlink implements FileSystem.
@@ -22,16 +22,16 @@ func (o *Overlay) Symlink(c Caller, parent Ino, name, target string) (Entry, err
 	if target == "" {
 		return Entry{}, syscall.ENOENT
 	}
-	return o.make(c, parent, name, sqlvfs.Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1}, target)
+	return o.create(c, parent, name, sqlvfs.Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1}, target)
 }
 
-// make adds a new inode under a name that must not be taken.
-func (o *Overlay) make(c Caller, parent Ino, name string, attr sqlvfs.Attr, target string) (e Entry, err error) {
+// create adds a new inode under a name that must not be taken.
+func (o *Overlay) create(c Caller, parent Ino, name string, attr sqlvfs.Attr, target string) (e Entry, err error) {
 	if len(name) > sqlvfs.NameMax {
 		return Entry{}, syscall.ENAMETOOLONG
 	}
 	err = o.update(func(t *tx) error {
-		p, err := t.dirFor(parent, name)
+		p, err := t.dirForNew(parent, name)
 		if err != nil {
 			return err
 		}
@@ -64,14 +64,14 @@ func (o *Overlay) make(c Caller, parent Ino, name string, attr sqlvfs.Attr, targ
 		t.modified(p, now)
 		n := &node{ino: Ino(in.Ino), in: in, parentIno: p.ino}
 		t.add(n)
-		e = t.countLookup(n)
+		e = t.acquireEntry(n)
 		return nil
 	})
 	return e, err
 }
 
-// dirFor prepares a directory for a new entry, whose name must not be taken.
-func (t *tx) dirFor(parent Ino, name string) (*node, error) {
+// dirForNew prepares a directory for a new entry, whose name must not be taken.
+func (t *tx) dirForNew(parent Ino, name string) (*node, error) {
 	p, err := t.writableDir(parent)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (o *Overlay) Link(ino Ino, parent Ino, name string) (e Entry, err error) {
 		if n.attrOf().IsDir() {
 			return syscall.EPERM
 		}
-		p, err := t.dirFor(parent, name)
+		p, err := t.dirForNew(parent, name)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (o *Overlay) Link(ino Ino, parent Ino, name string) (e Entry, err error) {
 		n.in.Attr.Ctime = now
 		t.db.Dirty(n.in)
 		t.modified(p, now)
-		e = t.countLookup(n)
+		e = t.acquireEntry(n)
 		return nil
 	})
 	return e, err
@@ -220,7 +220,7 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 	if n.attrOf().IsDir() {
 		addSubdirectory(p, -1)
 	}
-	t.remember(p, name, n, white, seen)
+	t.recordBaseline(p, name, n, white, seen)
 	if white {
 		return t.db.SetWhiteout(p.in, name)
 	}
@@ -278,7 +278,7 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 		if err := t.copyUp(src); err != nil {
 			return err
 		}
-		if err := t.ownOrigin(src); err != nil {
+		if err := t.recordOrigin(src); err != nil {
 			return err
 		}
 		if dst != nil {
@@ -344,9 +344,9 @@ func (t *tx) move(op *node, oldName string, np *node, newName string, src *node,
 	return nil
 }
 
-// ownOrigin writes down an origin that so far followed from the node's place: the workspace's, when
+// recordOrigin writes down an origin that so far followed from the node's place: the workspace's, when
 // it came from a push.
-func (t *tx) ownOrigin(n *node) error {
+func (t *tx) recordOrigin(n *node) error {
 	if !n.inBase() || n.in.Origin != nil || n.ino == RootIno {
 		return nil
 	}

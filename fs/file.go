@@ -37,7 +37,7 @@ func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bo
 		}
 		// A row of the database is sooner read than another thread is woken, even if it comes from the disk
 		// now and then.
-		ok = wait || !n.showsThrough() && int64(len(p)) <= o.store.ChunkSize()
+		ok = wait || !n.needsOrigin() && int64(len(p)) <= o.store.ChunkSize()
 		return nil
 	})
 	switch {
@@ -48,7 +48,7 @@ func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bo
 	case !ok:
 		return 0, false, nil
 	}
-	err = o.withBase(n, func() (err error) {
+	err = o.withOrigin(n, func() (err error) {
 		read, err = o.store.ReadAt(n.in, p, off, originReader{o, n})
 		return err
 	})
@@ -58,8 +58,8 @@ func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bo
 	return read, true, err
 }
 
-// showsThrough tells whether some of a file's content may be the origin's.
-func (n *node) showsThrough() bool {
+// needsOrigin tells whether some of a file's content may be the origin's.
+func (n *node) needsOrigin() bool {
 	return n.in == nil || n.in.Origin != nil && n.in.Origin.Limit > 0
 }
 
@@ -163,7 +163,7 @@ func (t *tx) wrote(n *node, err error) error {
 	m, ok := errors.AsType[*sqlvfs.Missing](err)
 	switch {
 	case err == nil:
-		t.keeper.note(n)
+		t.backfiller.enqueue(n)
 		return nil
 	case !ok:
 		return err

@@ -2,19 +2,17 @@ package fs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"syscall"
 
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// FlattenOptions say whom to tell of a flattening.
+// FlattenOptions say whom to tell of a flattening. Both functions have to be there.
 type FlattenOptions struct {
 	// Progress is told of objects that need nothing of the base any more, and of bytes of content
 	// that have come in from there.
 	Progress func(objects int, bytes int64)
-	// Failed is told of each path that could not be brought in. The rest goes on.
+	// Failed is told of each path that could not be brought in, and why. The rest goes on.
 	Failed func(path string, err error)
 }
 
@@ -24,18 +22,19 @@ type FlattenOptions struct {
 // the workspace in the root: otherwise the base would be laid over it again.
 //
 // The tree stays the same at each step, so it may be interrupted at any, and taken up again. It
-// goes from the leaves to the root: a directory lets go of its origin when all that it shows has a
+// goes from the leaves to the root: a directory loses its origin when all that it shows has a
 // row. Objects that have an origin until now show the number of their row afterwards; the others
 // keep theirs. Nothing else may use the overlay meanwhile.
 //
-// The error is one that ends the work: the context's, or that of a database that takes no changes.
+// The error is one that ends the work: the context's, that of a database that takes no changes, or
+// [sqlvfs.ErrNoBase] where there is no base.
 func (o *Overlay) Flatten(ctx context.Context, opt FlattenOptions) error {
 	if o.host == nil {
 		return sqlvfs.ErrNoBase
 	}
 	f := &flattener{Overlay: o, ctx: ctx, opt: opt, names: map[sqlvfs.Ino]uint32{}, entered: map[sqlvfs.Ino]bool{}}
-	whole, err := f.dir(RootIno, "")
-	if err == nil && whole {
+	complete, err := f.dir(RootIno, "")
+	if err == nil && complete {
 		err = f.finish()
 	}
 	return err
@@ -55,8 +54,8 @@ type flattener struct {
 
 // dir brings in all that a directory shows. It tells whether everything below has a row now. The
 // directory itself has one.
-func (f *flattener) dir(ino Ino, path string) (whole bool, err error) {
-	if again, err := f.enters(ino); again || err != nil {
+func (f *flattener) dir(ino Ino, path string) (complete bool, err error) {
+	if again, err := f.enter(ino); again || err != nil {
 		return true, err
 	}
 	list, err := f.entries(ino)
@@ -70,7 +69,7 @@ func (f *flattener) dir(ino Ino, path string) (whole bool, err error) {
 			}
 		}
 	}()
-	whole = true
+	complete = true
 	for i := range list {
 		if err := f.ctx.Err(); err != nil {
 			return false, err
@@ -83,29 +82,28 @@ func (f *flattener) dir(ino Ino, path string) (whole bool, err error) {
 				return false, err
 			}
 		}
-		whole = whole && there
+		complete = complete && there
 		if e.Entry.Ino != 0 {
 			f.Forget(e.Entry.Ino, 1)
 			e.Entry.Ino = 0
 		}
 	}
-	if whole {
-		err = f.seal(ino)
+	if complete {
+		err = f.makeOpaque(ino)
 	}
-	return whole, err
+	return complete, err
 }
 
-// enters notes that a directory is entered, and tells whether it was before.
-func (f *flattener) enters(ino Ino) (again bool, err error) {
-	err = f.view(func(t *tx) error {
+// enter notes that a directory is entered, and tells whether it was before.
+func (f *flattener) enter(ino Ino) (again bool, err error) {
+	return query(f.Overlay, func(t *tx) (bool, error) {
 		n, err := t.get(ino)
 		if err == nil {
 			again = f.entered[n.in.Ino]
 			f.entered[n.in.Ino] = true
 		}
-		return err
+		return again, err
 	})
-	return again, err
 }
 
 // failed tells of a path that could not be brought in, unless it is the database's fault, or the
@@ -121,7 +119,7 @@ func (f *flattener) failed(path string, err error) error {
 	return nil
 }
 
-// entries lists a directory. The entries that could be looked up are held.
+// entries lists a directory. The entries that could be looked up are referred to.
 func (f *flattener) entries(ino Ino) ([]DirEntry, error) {
 	var list []DirEntry
 	err := f.ReadDir(ino, 0, true, func(e DirEntry) bool {
@@ -143,14 +141,16 @@ func (f *flattener) entry(dir Ino, e *DirEntry, path string) (there bool, err er
 		}
 	}
 	if e.Entry.Attr.IsRegular() {
-		if untouched, err := f.isUntouched(e.Entry.Ino); err != nil {
+		n, err := query(f.Overlay, func(t *tx) (*node, error) { return t.get(e.Entry.Ino) })
+		if err != nil {
 			return false, err
-		} else if untouched {
-			err := f.bring(dir, e)
+		}
+		if n.in == nil {
+			err := f.copyFile(dir, e)
 			return err == nil, err
 		}
 	}
-	if err := f.row(dir, e); err != nil {
+	if err := f.addRow(dir, e); err != nil {
 		return false, err
 	}
 	switch {
@@ -171,17 +171,8 @@ func (f *flattener) entry(dir Ino, e *DirEntry, path string) (there bool, err er
 	})
 }
 
-func (f *flattener) isUntouched(ino Ino) (untouched bool, err error) {
-	err = f.view(func(t *tx) error {
-		n, err := t.get(ino)
-		untouched = err == nil && n.in == nil
-		return err
-	})
-	return untouched, err
-}
-
-// row gives an entry a row, and the row this name.
-func (f *flattener) row(dir Ino, e *DirEntry) error {
+// addRow gives an entry a row, and the row this name.
+func (f *flattener) addRow(dir Ino, e *DirEntry) error {
 	return f.update(func(t *tx) error {
 		n, err := t.get(e.Entry.Ino)
 		if err != nil {
@@ -203,141 +194,9 @@ func (f *flattener) row(dir Ino, e *DirEntry) error {
 	})
 }
 
-// done ends the dependence of an inode that has all of its content, which is no directory. One
-// with several names has to wait until all of them were met.
-func (f *flattener) done(t *tx, n *node) {
-	if n.in.Origin == nil || n.base == nil {
-		return
-	}
-	if n.in.Attr.Nlink > 1 {
-		if f.names[n.in.Ino]++; f.names[n.in.Ino] > 1 {
-			return
-		}
-	} else {
-		t.releaseOrigin(n.in)
-	}
-	f.opt.Progress(1, 0)
-}
-
-// fill completes the content of a file that has a row.
-func (f *flattener) fill(ino Ino) error {
-	var n *node
-	var host *HostFile
-	err := f.view(func(t *tx) (err error) {
-		if n, err = t.get(ino); err == nil && n.base != nil && n.showsThrough() {
-			host, err = t.openBase(n, n.in.Origin.Fingerprint)
-		}
-		return err
-	})
-	if err != nil || host == nil {
-		return err
-	}
-	defer host.Close()
-	return f.store.Fill(n.in, originReader{f.Overlay, n}, host.sparse(), f.step)
-}
-
-func (f *flattener) step(bytes int) error {
-	f.opt.Progress(0, int64(bytes))
-	return f.ctx.Err()
-}
-
-// tries is how often a file that changes while it is read is read again.
-const tries = 3
-
-// bring gives a file that was never changed a row, with all of its content. The row gets its name
-// last: until then, it is the base's file that shows, so that a change of it on the host, or our
-// death, does no harm.
-func (f *flattener) bring(dir Ino, e *DirEntry) (err error) {
-	for range tries {
-		if err = f.bringOnce(dir, e); !errors.Is(err, sqlvfs.ErrBaseChanged) {
-			return err
-		}
-	}
-	return fmt.Errorf("it changes while it is read")
-}
-
-func (f *flattener) bringOnce(dir Ino, e *DirEntry) error {
-	var n *node
-	err := f.view(func(t *tx) (err error) {
-		n, err = t.get(e.Entry.Ino)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	host, err := f.host.Open(n.base.path)
-	if err != nil {
-		return err
-	}
-	defer host.Close()
-	attr, fp, err := host.stat()
-	if err != nil {
-		return err
-	}
-	xattrs, err := f.host.Xattrs(n.base.path)
-	if err != nil {
-		return err
-	}
-	in, err := f.nameless(attr, xattrs, &sqlvfs.Origin{Base: f.name, Path: n.base.path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode, Limit: attr.Size})
-	if err != nil {
-		return err
-	}
-	err = f.store.Fill(in, host, host.sparse(), f.step)
-	if err == nil {
-		var after sqlvfs.Fingerprint
-		if _, after, err = host.stat(); err == nil && after != fp {
-			err = sqlvfs.ErrBaseChanged
-		}
-	}
-	if err != nil {
-		f.release(in) // it has no name: it is deleted
-		return err
-	}
-	return f.view(func(t *tx) error {
-		p, err := t.get(dir)
-		if err == nil {
-			if attr.Nlink <= 1 {
-				t.releaseOrigin(in)
-				f.opt.Progress(1, 0)
-			}
-			err = t.db.Link(p.in, e.Name, in)
-		}
-		if err != nil {
-			t.db.Put(in) // same
-			return err
-		}
-		in.Attr.Nlink = max(attr.Nlink, 1)
-		t.db.Dirty(in)
-		// From here on the node is as after a copy-up.
-		n.in = in
-		t.setParent(n, nil)
-		f.done(t, n)
-		return nil
-	})
-}
-
-// nameless makes an inode that has no name yet.
-func (f *flattener) nameless(attr sqlvfs.Attr, xattrs map[string][]byte, origin *sqlvfs.Origin) (in *sqlvfs.Inode, err error) {
-	attr.Nlink = 0
-	err = f.update(func(t *tx) (err error) {
-		if in, err = t.db.New(attr); err != nil {
-			return err
-		}
-		t.db.SetOrigin(in, origin)
-		for name, value := range xattrs {
-			if err := t.db.SetXattr(in, name, value); err != nil {
-				t.db.Put(in)
-				return err
-			}
-		}
-		return nil
-	})
-	return in, err
-}
-
-// seal makes a directory opaque that needs nothing of the base any more. The root has no origin,
+// makeOpaque makes a directory opaque that needs nothing of the base any more. The root has no origin,
 // and its whiteouts speak of workspaces.
-func (f *flattener) seal(ino Ino) error {
+func (f *flattener) makeOpaque(ino Ino) error {
 	return f.view(func(t *tx) error {
 		n, err := t.get(ino)
 		switch {
@@ -404,24 +263,16 @@ func (f *flattener) finish() error {
 	if err := f.store.Sync(); err != nil {
 		return err
 	}
-	var unseen []sqlvfs.Ino
-	err := f.view(func(t *tx) (err error) {
-		unseen, err = t.db.Nameless(t.name)
-		return err
-	})
-	if err != nil {
-		return err
-	}
+	unseen, err := query(f.Overlay, func(t *tx) ([]sqlvfs.Ino, error) { return t.db.Nameless(t.name) })
 	for _, ino := range unseen {
-		err := f.change(ino, func(t *tx, in *sqlvfs.Inode) {
-			in.Attr.Nlink = 0
-			t.db.Dirty(in)
-		})
-		if err != nil {
-			return err
+		if err == nil {
+			err = f.change(ino, func(t *tx, in *sqlvfs.Inode) {
+				in.Attr.Nlink = 0
+				t.db.Dirty(in)
+			})
 		}
 	}
-	return nil
+	return err
 }
 
 func (f *flattener) change(ino sqlvfs.Ino, do func(*tx, *sqlvfs.Inode)) error {

@@ -25,20 +25,20 @@ type version struct {
 	seen *sqlvfs.Baseline
 }
 
-// noteVersion notes that the guest has changed or hidden a file of the base.
-func (k *keeper) noteVersion(path string, v version) {
+// enqueueHash notes that the guest has changed or hidden a file of the base.
+func (k *backfiller) enqueueHash(path string, v version) {
 	if k == nil || v.seen == nil || v.seen.Mode&unix.S_IFMT != unix.S_IFREG || v.seen.Hash != nil ||
 		v.seen.Size > hashedFile || v.seen.Size > k.hashes || len(k.versions) >= hashedFiles {
 		return
 	}
 	if was, ok := k.versions[path]; !ok || was.ino != v.ino {
 		k.versions[path] = v
-		k.raise()
+		k.signal()
 	}
 }
 
 // hashVersions takes the hashes of the files that were noted, until the context ends.
-func (k *keeper) hashVersions(ctx context.Context) {
+func (k *backfiller) hashVersions(ctx context.Context) {
 	for ctx.Err() == nil {
 		var path string
 		var v version
@@ -57,7 +57,7 @@ func (k *keeper) hashVersions(ctx context.Context) {
 }
 
 // hashVersion takes the hash of a file, if the base has it still.
-func (k *keeper) hashVersion(ctx context.Context, path string, v version) {
+func (k *backfiller) hashVersion(ctx context.Context, path string, v version) {
 	f, err := k.o.host.Open(path)
 	if err != nil {
 		return

@@ -34,7 +34,7 @@ func TestVersionsAreHashed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t)
-			end := s.overlay.Keep(Keeping{Last: time.Minute})
+			end := s.overlay.Backfill(BackfillLimits{AtEnd: time.Minute})
 			s.plant("f", noise[:5000])
 			s.plant("untouched", noise[:10])
 			change(s)
@@ -49,7 +49,7 @@ func TestVersionsAreHashed(t *testing.T) {
 // What the host has changed by then is another version.
 func TestOtherVersionsAreNotHashed(t *testing.T) {
 	s := newSession(t)
-	end := s.overlay.Keep(Keeping{Last: time.Minute})
+	end := s.overlay.Backfill(BackfillLimits{AtEnd: time.Minute})
 	s.plant("f", noise[:5000])
 	s.plant("g", noise[:5000])
 	s.write("ws/f", []byte("mine"), 0)

@@ -15,9 +15,9 @@ import (
 // gathered as events come in, and flushed by a goroutine of its own, because the kernel may hold up who
 // tells it to forget something until an operation under way is answered.
 type pendingInvalidations struct {
-	names  map[dentry]struct{}
-	inodes map[Ino]bool  // value: is it a directory?
-	raised chan struct{} // holds a token if there may be any
+	names   map[dentry]struct{}
+	inodes  map[Ino]bool  // value: is it a directory?
+	signals chan struct{} // holds a token if there may be any
 }
 
 type dentry struct {
@@ -29,7 +29,7 @@ type dentry struct {
 func (p *pendingInvalidations) entry(dir *node, name string) {
 	if p != nil {
 		p.names[dentry{dir, name}] = struct{}{}
-		p.raise()
+		p.signal()
 	}
 }
 
@@ -37,19 +37,19 @@ func (p *pendingInvalidations) entry(dir *node, name string) {
 func (p *pendingInvalidations) inode(n *node) {
 	if p != nil {
 		p.inodes[n.ino] = n.attrOf().IsDir()
-		p.raise()
+		p.signal()
 	}
 }
 
-func (p *pendingInvalidations) raise() {
+func (p *pendingInvalidations) signal() {
 	select {
-	case p.raised <- struct{}{}:
+	case p.signals <- struct{}{}:
 	default:
 	}
 }
 
-// take returns what is pending, which is so no more.
-func (p *pendingInvalidations) take() (names map[dentry]struct{}, inodes map[Ino]bool) {
+// drain returns what is pending, which is so no more.
+func (p *pendingInvalidations) drain() (names map[dentry]struct{}, inodes map[Ino]bool) {
 	names, inodes = p.names, p.inodes
 	p.names, p.inodes = map[dentry]struct{}{}, map[Ino]bool{}
 	return names, inodes
@@ -58,14 +58,14 @@ func (p *pendingInvalidations) take() (names map[dentry]struct{}, inodes map[Ino
 // Connect implements FileSystem. Where inotify is not to be had, the kernel is not told of changes,
 // and keeps nothing of the base for longer than BaseTTL.
 func (o *Overlay) Connect(c Cache) (disconnect func()) {
-	pending := &pendingInvalidations{raised: make(chan struct{}, 1)}
-	pending.take()
+	pending := &pendingInvalidations{signals: make(chan struct{}, 1)}
+	pending.drain()
 	o.view(func(t *tx) error {
 		t.pending, t.cache = pending, c
 		if t.host != nil && t.watchLimit > 0 && !t.db.ReadOnly() {
 			if ws, err := newWatches(t.host, t.watchLimit); err == nil {
 				t.watches = ws
-				go o.listen(ws)
+				go o.readEvents(ws)
 			}
 		}
 		return nil
@@ -94,11 +94,11 @@ func (noCache) InvalidateEntry(Ino, string) error { return syscall.ENOENT }
 func (noCache) InvalidateInode(Ino) error         { return syscall.ENOENT }
 func (noCache) InvalidateAttr(Ino) error          { return syscall.ENOENT }
 
-// listen hears what inotify has to tell until the watches end. Nobody waits for it then: the kernel
+// readEvents hears what inotify has to tell until the watches end. Nobody waits for it then: the kernel
 // takes its time to close a queue (fsnotify_destroy_group in fs/notify/group.c). It frees what was
 // watched, and the watches, each after a grace period of its own; two at once take 14 ms, one after the
 // other a fifth of one (srcu_might_be_idle in kernel/rcu/srcutree.c). Hence the moment in between.
-func (o *Overlay) listen(ws *watches) {
+func (o *Overlay) readEvents(ws *watches) {
 	defer ws.queue.Close()
 	buf := make([]byte, 64<<10)
 	for {
@@ -108,7 +108,7 @@ func (o *Overlay) listen(ws *watches) {
 			return
 		}
 		o.view(func(t *tx) error {
-			t.hear(ws, buf[:n])
+			t.handleEvents(ws, buf[:n])
 			return nil
 		})
 		// Whatever writes does so again at once: hear of it once in a while, not each time. The
@@ -117,8 +117,8 @@ func (o *Overlay) listen(ws *watches) {
 	}
 }
 
-// hear takes in events.
-func (t *tx) hear(ws *watches, events []byte) {
+// handleEvents takes in events.
+func (t *tx) handleEvents(ws *watches, events []byte) {
 	for len(events) > 0 {
 		// struct inotify_event of inotify(7): wd, mask, cookie, len, name.
 		id := int32(binary.NativeEndian.Uint32(events))
@@ -127,7 +127,7 @@ func (t *tx) hear(ws *watches, events []byte) {
 		name, _, _ := bytes.Cut(events[unix.SizeofInotifyEvent:end], []byte{0})
 		events = events[end:]
 		if mask&unix.IN_Q_OVERFLOW != 0 && ws.root != nil {
-			t.lose(ws, ws.root) // anything may have happened: begin anew
+			t.loseWatch(ws, ws.root) // anything may have happened: begin anew
 		}
 		if t.isHidden(ws.byID[id], string(name)) {
 			continue
@@ -136,11 +136,11 @@ func (t *tx) hear(ws *watches, events []byte) {
 			continue // we ended the watch; a directory that vanishes says so before
 		}
 		for _, w := range slices.Clone(ws.byID[id]) {
-			if !w.lost {
-				t.happened(ws, w, mask, string(name))
+			if !w.removed {
+				t.handleEvent(ws, w, mask, string(name))
 			}
 		}
-		ws.clock++ // also for what nobody knows yet that it is watched
+		ws.clock++ // also for what noSuchName knows yet that it is watched
 	}
 }
 
@@ -155,40 +155,40 @@ func (t *tx) isHidden(ws []*watch, name string) bool {
 	return len(ws) > 0
 }
 
-// happened takes in what happened to a watched directory, or to an entry of it.
-func (t *tx) happened(ws *watches, w *watch, mask uint32, name string) {
+// handleEvent takes in what happened to a watched directory, or to an entry of it.
+func (t *tx) handleEvent(ws *watches, w *watch, mask uint32, name string) {
 	switch {
 	case mask&endEvents != 0:
 		if w.parent != nil {
-			t.suspect(w.parent, w.name)
+			t.enqueueChanged(w.parent, w.name)
 		}
-		t.lose(ws, w)
+		t.loseWatch(ws, w)
 	case name == "":
-		for _, n := range w.shown {
+		for _, n := range w.nodes {
 			n.base.fresh = false
 			t.pending.inode(n)
 		}
 	case mask&entryEvents != 0:
-		for _, n := range w.shown {
+		for _, n := range w.nodes {
 			n.base.fresh = false
 			t.dropList(n)
 			t.pending.inode(n)
 		}
-		t.suspect(w, name)
-		if kid := w.kids[name]; kid != nil {
-			t.lose(ws, kid)
+		t.enqueueChanged(w, name)
+		if kid := w.children[name]; kid != nil {
+			t.loseWatch(ws, kid)
 		}
-		if mask&(unix.IN_CREATE|unix.IN_ISDIR) == unix.IN_CREATE && len(w.shown) > 0 {
-			t.pending.entry(w.shown[0], name) // it may be another name of something
+		if mask&(unix.IN_CREATE|unix.IN_ISDIR) == unix.IN_CREATE && len(w.nodes) > 0 {
+			t.pending.entry(w.nodes[0], name) // it may be another name of something
 		}
 	default:
-		t.suspect(w, name)
+		t.enqueueChanged(w, name)
 	}
 }
 
-// suspect has an entry of a directory revalidated, if the kernel was told of it.
-func (t *tx) suspect(w *watch, name string) {
-	for _, n := range w.shown {
+// enqueueChanged has an entry of a directory revalidated, if the kernel was told of it.
+func (t *tx) enqueueChanged(w *watch, name string) {
+	for _, n := range w.nodes {
 		if child, ok := n.base.dentries[name]; ok {
 			if child != nil {
 				child.base.fresh = false
@@ -198,19 +198,19 @@ func (t *tx) suspect(w *watch, name string) {
 	}
 }
 
-// lose gives up the watch of a directory, and those below.
-func (t *tx) lose(ws *watches, w *watch) {
-	for _, n := range ws.lose(w) {
+// loseWatch gives up the watch of a directory, and those below.
+func (t *tx) loseWatch(ws *watches, w *watch) {
+	for _, n := range ws.removeTree(w) {
 		n.base.watch = nil
 		t.revoke(n)
 	}
 }
 
-// nobody is a name that no entry is likely to have. Forgetting it does nothing but wait until nobody reads
+// noSuchName is a name that no entry is likely to have. Forgetting it does nothing but wait until noSuchName reads
 // the directory any more: an old list may be on its way, and would be kept if it came after the
 // forgetting of the list (the directory's lock is held from the request until the answer is in the
 // cache, iterate_dir in fs/readdir.c).
-const nobody = "\xff\xfe nobody"
+const noSuchName = "\xff\xfe noSuchName"
 
 // flush has the kernel forget what is pending, until it is told to stop.
 func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan struct{}) {
@@ -218,18 +218,18 @@ func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan stru
 		select {
 		case <-stop:
 			return
-		case <-pending.raised:
+		case <-pending.signals:
 		}
 		var names map[dentry]struct{}
 		var inodes map[Ino]bool
 		o.view(func(*tx) error {
-			names, inodes = pending.take()
+			names, inodes = pending.drain()
 			return nil
 		})
 		// What is not cached, or no more, is no error; nor is the end of the connection.
 		for ino, dir := range inodes {
 			if dir {
-				c.InvalidateEntry(ino, nobody)
+				c.InvalidateEntry(ino, noSuchName)
 			}
 			c.InvalidateInode(ino)
 		}
@@ -273,7 +273,7 @@ type verdict struct {
 	known bool // the kernel may have it
 	same  bool // it means what it meant
 	child Ino  // that; 0: nothing
-	twin  Ino  // has the same object by another name; 0: nobody
+	twin  Ino  // has the same object by another name; 0: noSuchName
 }
 
 // revalidateEntry compares what the kernel was told of a name with what the host has there now.

@@ -36,7 +36,7 @@ func (o *Overlay) Lookup(parent Ino, name string) (e Entry, err error) {
 		if err != nil {
 			return err
 		}
-		e = t.countLookup(n)
+		e = t.acquireEntry(n)
 		e.TTL = ttl
 		return nil
 	})
@@ -134,7 +134,7 @@ func (t *tx) deltaNode(p *node, name string, c sqlvfs.Child) (*node, error) {
 		t.db.Put(in)
 		return nil, syscall.EIO
 	}
-	if err := t.attach(p, name, n); err != nil {
+	if err := t.attachBase(p, name, n); err != nil {
 		t.db.Put(in)
 		return nil, err
 	}
@@ -142,10 +142,10 @@ func (t *tx) deltaNode(p *node, name string, c sqlvfs.Child) (*node, error) {
 	return n, nil
 }
 
-// attach tells a node of the delta where its origin is, if the base it is in is the one we have.
+// attachBase tells a node of the delta where its origin is, if the base it is in is the one we have.
 // The workspace itself, made by a push and so without an origin, is laid over the host's, unless
 // the guest has removed that one before.
-func (t *tx) attach(p *node, name string, n *node) error {
+func (t *tx) attachBase(p *node, name string, n *node) error {
 	if t.host == nil {
 		return nil
 	}
@@ -187,7 +187,11 @@ func (t *tx) untouched(p *node, name, path string, attr sqlvfs.Attr, fp sqlvfs.F
 		n = t.nodes[number]
 	}
 	if n == nil {
-		n = &node{ino: number, base: &base{}}
+		both := &struct {
+			node
+			own base
+		}{node: node{ino: number}} // one allocation for each file that is found
+		n, both.base = &both.node, &both.own
 		t.add(n)
 	}
 	t.setParent(n, p)

@@ -32,17 +32,17 @@ type Overlay struct {
 	watchLimit int
 
 	// The rest is changed in steps only.
-	tx       tx
-	nodes    map[Ino]*node
-	broken   []string              // see Broken
-	keeper   *keeper               // nil: see Keep
-	watches  *watches              // nil: none
-	pending  *pendingInvalidations // nil: nobody to tell
-	cache    Cache                 // the kernel's
-	opened   []*node               // those whose file of the base is open, in the order of opening
-	listed   []*node               // those that have a list, same
-	entries  int                   // in these lists
-	negative int                   // negative dentries that the kernel may have of the base
+	tx         tx
+	nodes      map[Ino]*node
+	broken     []string              // see Broken
+	backfiller *backfiller           // nil: see Keep
+	watches    *watches              // nil: none
+	pending    *pendingInvalidations // nil: nobody to tell
+	cache      Cache                 // the kernel's
+	opened     []*node               // those whose file of the base is open, in the order of opening
+	listed     []*node               // those that have a list, same
+	entries    int                   // in these lists
+	negative   int                   // negative dentries that the kernel may have of the base
 }
 
 var _ FileSystem = (*Overlay)(nil)
@@ -203,7 +203,7 @@ func (t *tx) leaveBase(n *node) {
 	t.closeFile(n)
 	t.negative -= n.base.negative
 	if n.base.watch != nil {
-		t.watches.unshow(n.base.watch, n)
+		t.watches.removeNode(n.base.watch, n)
 	}
 	if parent := n.base.parent; parent != nil {
 		if parent.base.dentries[n.base.name] == n {
@@ -293,8 +293,8 @@ func (o *Overlay) forever() time.Duration {
 	return Forever
 }
 
-// countLookup makes an entry with which the kernel refers to the node once more.
-func (t *tx) countLookup(n *node) Entry {
+// acquireEntry makes an entry with which the kernel refers to the node once more.
+func (t *tx) acquireEntry(n *node) Entry {
 	n.refs++
 	return t.entry(n)
 }

@@ -134,7 +134,7 @@ func (t *tx) emit(n *node, ent *dirent, plus bool, host *HostDir, emit func(DirE
 		// An entry that cannot be looked up any more is still listed, as readdir(3) allows.
 		if err == nil && !c.stale() {
 			child = c
-			e.Entry = t.countLookup(c)
+			e.Entry = t.acquireEntry(c)
 			e.Entry.TTL = ttl
 			e.Ino, e.Mode = c.ino, e.Entry.Attr.Mode
 		}

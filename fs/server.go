@@ -26,7 +26,7 @@ type Server struct {
 	logf func(string, ...any)
 
 	begun    chan struct{} // closed when dev is the device
-	waiting  waiting
+	inflight inflight
 	counts   counts
 	syncTook atomic.Int64 // nanoseconds of the last sync
 
@@ -70,16 +70,16 @@ func (s *Server) ServeOps(c *fuse.Connection) {
 	<-s.begun
 	disconnect := s.fs.Connect(kernelCache(s.dev))
 	defer disconnect()
-	go s.look(c)
+	go s.watchLeader(c)
 	s.lead(c)
 	<-s.ended
-	s.waiting.Wait()
+	s.inflight.Wait()
 }
 
 // lead reads requests and serves them until the connection is gone or somebody else leads.
 func (s *Server) lead(c *fuse.Connection) {
 	for {
-		s.waiting.await()
+		s.inflight.await()
 		s.poller.wait()
 		ctx, op, err := c.ReadOp()
 		var read *fs.PathError
@@ -94,7 +94,7 @@ func (s *Server) lead(c *fuse.Connection) {
 			close(s.ended)
 			return
 		default:
-			if !answerLost(s.dev, s.last, &s.waiting) {
+			if !rejectUnparsed(s.dev, s.last, &s.inflight) {
 				s.logf("a request cannot be answered: %v", err)
 			}
 			continue
@@ -102,7 +102,7 @@ func (s *Server) lead(c *fuse.Connection) {
 		t := s.leadership.begin(op)
 		s.take(ctx, c, op)
 		if !s.leadership.end(t) {
-			s.waiting.end(op)
+			s.inflight.end(op)
 			return
 		}
 	}
@@ -154,9 +154,9 @@ func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
 
 // handOff has another goroutine answer an operation.
 func (s *Server) handOff(op any, answer func()) {
-	s.waiting.begin(op)
+	s.inflight.begin(op)
 	go func() {
-		defer s.waiting.end(op)
+		defer s.inflight.end(op)
 		answer()
 	}()
 }
@@ -189,18 +189,6 @@ func (s *Server) do(ctx context.Context, op any) error {
 		for _, e := range op.Entries {
 			s.fs.Forget(Ino(e.Inode), e.N)
 		}
-	case *fuseops.GetInodeAttributesOp:
-		e, err := s.fs.Getattr(Ino(op.Inode))
-		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
-		return err
-	case *fuseops.SetInodeAttributesOp:
-		e, err := s.fs.Setattr(by(op.OpContext), Ino(op.Inode), setAttr(op))
-		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
-		return err
-	case *fuseops.ReadSymlinkOp:
-		var err error
-		op.Target, err = s.fs.Readlink(Ino(op.Inode))
-		return err
 	case *fuseops.MkNodeOp:
 		return reply(&op.Entry)(s.fs.Mknod(caller(ctx), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
 	case *fuseops.MkDirOp:
@@ -215,10 +203,38 @@ func (s *Server) do(ctx context.Context, op any) error {
 		return s.fs.Rmdir(Ino(op.Parent), op.Name)
 	case *fuseops.RenameOp:
 		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName)
-	case *fuseops.ReadFileOp:
-		var err error
-		op.BytesRead, err = s.fs.Read(Ino(op.Inode), op.Dst[:op.Size], op.Offset)
+	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
+		begin := time.Now()
+		err := s.fs.Sync()
+		s.syncTook.Store(int64(time.Since(begin)))
 		return err
+	case *fuseops.StatFSOp:
+		st, err := s.fs.Statfs()
+		op.BlockSize, op.IoSize = st.BlockSize, st.BlockSize
+		op.Blocks, op.BlocksFree, op.BlocksAvailable = st.Blocks, st.BlocksFree, st.BlocksAvailable
+		op.Inodes, op.InodesFree = st.Inodes, st.InodesFree
+		return err
+	default:
+		return s.doInode(op)
+	}
+	return nil
+}
+
+// doInode is do for operations on one inode.
+func (s *Server) doInode(op any) (err error) {
+	switch op := op.(type) {
+	case *fuseops.GetInodeAttributesOp:
+		e, err := s.fs.Getattr(Ino(op.Inode))
+		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
+		return err
+	case *fuseops.SetInodeAttributesOp:
+		e, err := s.fs.Setattr(by(op.OpContext), Ino(op.Inode), setAttr(op))
+		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
+		return err
+	case *fuseops.ReadSymlinkOp:
+		op.Target, err = s.fs.Readlink(Ino(op.Inode))
+	case *fuseops.ReadFileOp:
+		op.BytesRead, err = s.fs.Read(Ino(op.Inode), op.Dst[:op.Size], op.Offset)
 	case *fuseops.WriteFileOp:
 		return s.fs.Write(by(op.OpContext), Ino(op.Inode), op.Data, op.Offset)
 	case *fuseops.FallocateOp:
@@ -226,11 +242,6 @@ func (s *Server) do(ctx context.Context, op any) error {
 			return syscall.EFBIG
 		}
 		return s.fs.Allocate(by(op.OpContext), Ino(op.Inode), op.Mode, int64(op.Offset), int64(op.Length))
-	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
-		begin := time.Now()
-		err := s.fs.Sync()
-		s.syncTook.Store(int64(time.Since(begin)))
-		return err
 	case *fuseops.ReadDirOp:
 		return s.readDir(op, false)
 	case *fuseops.ReadDirPlusOp:
@@ -251,14 +262,8 @@ func (s *Server) do(ctx context.Context, op any) error {
 		return s.fs.Setxattr(Ino(op.Inode), op.Name, op.Value, op.Flags)
 	case *fuseops.RemoveXattrOp:
 		return s.fs.Removexattr(Ino(op.Inode), op.Name)
-	case *fuseops.StatFSOp:
-		st, err := s.fs.Statfs()
-		op.BlockSize, op.IoSize = st.BlockSize, st.BlockSize
-		op.Blocks, op.BlocksFree, op.BlocksAvailable = st.Blocks, st.BlocksFree, st.BlocksAvailable
-		op.Inodes, op.InodesFree = st.Inodes, st.InodesFree
-		return err
 	default:
 		return syscall.ENOSYS
 	}
-	return nil
+	return err
 }

@@ -39,14 +39,14 @@ type watches struct {
 
 // watch is a watched directory of the base.
 type watch struct {
-	id     int32 // inotify's watch descriptor
-	path   string
-	name   string // last component of path
-	parent *watch // nil of the root
-	kids   map[string]*watch
-	shown  []*node // who shows this directory
-	refs   int     // shown, kids, and those about to become one
-	lost   bool    // no longer in the tree
+	id       int32 // inotify's watch descriptor
+	path     string
+	name     string // last component of path
+	parent   *watch // nil of the root
+	children map[string]*watch
+	nodes    []*node // who shows this directory
+	refs     int     // shown, kids, and those about to become one
+	removed  bool    // no longer in the tree
 }
 
 const (
@@ -134,7 +134,7 @@ func (t *tx) nextWatch(n *node, path string, last *candidate) *candidate {
 			n.base.unwatchable = err != nil
 			return nil
 		}
-		defer ws.put(added)
+		defer ws.release(added)
 	}
 	if ws == nil || t.nodes[n.ino] != n || n.base.watch != nil || n.base.gone || n.base.path != path {
 		return nil
@@ -142,7 +142,7 @@ func (t *tx) nextWatch(n *node, path string, last *candidate) *candidate {
 	w, missing, name := ws.walk(path)
 	switch {
 	case missing == "":
-		w.show(n)
+		w.addNode(n)
 		n.base.watch = w
 		return nil
 	case ws.count >= ws.limit:
@@ -163,7 +163,7 @@ func (ws *watches) walk(path string) (w *watch, missing, name string) {
 	w = ws.root
 	for rest := path; rest != "" && path != "."; {
 		name, rest, _ = strings.Cut(rest, "/")
-		kid := w.kids[name]
+		kid := w.children[name]
 		if kid == nil {
 			return w, join(w.path, name), name
 		}
@@ -177,10 +177,10 @@ func (ws *watches) walk(path string) (w *watch, missing, name string) {
 func (ws *watches) adopt(c *candidate) (*watch, error) {
 	if c.err != nil || ws.clock != c.clock {
 		if c.err == nil {
-			ws.unuse(c.id)
+			ws.removeUnused(c.id)
 		}
 		ws.count--
-		ws.put(c.parent)
+		ws.release(c.parent)
 		switch {
 		case errors.Is(c.err, syscall.ENOSPC), errors.Is(c.err, syscall.ENOMEM):
 			ws.limit = ws.count // the user's other programs have the rest
@@ -196,18 +196,18 @@ func (ws *watches) adopt(c *candidate) (*watch, error) {
 		ws.root = w
 		return w, nil
 	}
-	if w.parent.kids == nil {
-		w.parent.kids = map[string]*watch{}
+	if w.parent.children == nil {
+		w.parent.children = map[string]*watch{}
 	}
-	w.parent.kids[w.name] = w // which has taken over the reference to its parent
+	w.parent.children[w.name] = w // which has taken over the reference to its parent
 	return w, nil
 }
 
-// put ends a reference.
-func (ws *watches) put(w *watch) {
+// release ends a reference.
+func (ws *watches) release(w *watch) {
 	for w != nil {
 		w.refs--
-		if w.refs > 0 || w.lost {
+		if w.refs > 0 || w.removed {
 			return
 		}
 		ws.unlink(w)
@@ -217,47 +217,47 @@ func (ws *watches) put(w *watch) {
 
 // unlink takes a watch out of the tree, but leaves its reference to the parent.
 func (ws *watches) unlink(w *watch) {
-	w.lost = true
+	w.removed = true
 	ws.clock++
 	ws.count--
 	if w.parent == nil {
 		ws.root = nil
 	} else {
-		delete(w.parent.kids, w.name)
+		delete(w.parent.children, w.name)
 	}
 	if rest := slices.DeleteFunc(ws.byID[w.id], func(x *watch) bool { return x == w }); len(rest) > 0 {
 		ws.byID[w.id] = rest
 	} else {
 		delete(ws.byID, w.id)
 	}
-	ws.unuse(w.id)
+	ws.removeUnused(w.id)
 }
 
-// lose takes a watch and all below it out of the tree, and returns the nodes that showed one of
+// removeTree takes a watch and all below it out of the tree, and returns the nodes that showed one of
 // these directories. They refer to nothing any more.
-func (ws *watches) lose(w *watch) (shown []*node) {
+func (ws *watches) removeTree(w *watch) (shown []*node) {
 	w.refs++ // or its last kid would take it along
-	for _, kid := range w.kids {
-		shown = append(shown, ws.lose(kid)...)
+	for _, kid := range w.children {
+		shown = append(shown, ws.removeTree(kid)...)
 	}
-	shown = append(shown, w.shown...)
-	w.refs -= len(w.shown) + 1
-	w.shown = nil
+	shown = append(shown, w.nodes...)
+	w.refs -= len(w.nodes) + 1
+	w.nodes = nil
 	ws.unlink(w)
-	ws.put(w.parent)
+	ws.release(w.parent)
 	return shown
 }
 
-// show notes that a node shows the directory.
-func (w *watch) show(n *node) {
-	w.shown = append(w.shown, n)
+// addNode notes that a node shows the directory.
+func (w *watch) addNode(n *node) {
+	w.nodes = append(w.nodes, n)
 	w.refs++
 }
 
-// unshow is the opposite.
-func (ws *watches) unshow(w *watch, n *node) {
-	w.shown = slices.DeleteFunc(w.shown, func(x *node) bool { return x == n })
-	ws.put(w)
+// removeNode is the opposite.
+func (ws *watches) removeNode(w *watch, n *node) {
+	w.nodes = slices.DeleteFunc(w.nodes, func(x *node) bool { return x == n })
+	ws.release(w)
 }
 
 // add has inotify watch a directory, and returns the watch descriptor, which is the same as long as
@@ -278,8 +278,8 @@ func (ws *watches) add(path string, dir *HostDir) (int32, error) {
 	return int32(id), err
 }
 
-// unuse ends a watch that is in no use.
-func (ws *watches) unuse(id int32) {
+// removeUnused ends a watch that is in no use.
+func (ws *watches) removeUnused(id int32) {
 	if len(ws.byID[id]) == 0 {
 		ws.clock++ // another one may be about to use it
 		// It fails if the watch has ended by itself, with its directory.

@@ -22,7 +22,7 @@ type cache struct {
 var _ Cache = (*cache)(nil)
 
 func (c *cache) InvalidateEntry(parent Ino, name string) error {
-	if name == nobody {
+	if name == noSuchName {
 		return nil
 	}
 	return c.say(fmt.Sprintf("%d/%s", parent, name))
@@ -281,7 +281,7 @@ func TestEventsOfNobodysWatch(t *testing.T) {
 	moved := false
 	s.overlay.view(func(t *tx) error {
 		before := ws.clock
-		t.hear(ws, event)
+		t.handleEvents(ws, event)
 		moved = ws.clock != before
 		return nil
 	})

@@ -117,7 +117,7 @@ func (s *servedLayers) join() {
 	}
 }
 
-// end keeps what is left to be kept of the host's files (fs.Keeping).
+// end copies what is left to be copied of the host's files (fs.BackfillLimits).
 func (s *servedLayers) end() {
 	for _, end := range s.ends {
 		end()
@@ -135,7 +135,7 @@ func (s *servedLayers) serve(overlays []*fs.Overlay, mounts <-chan received) err
 			continue
 		}
 		overlay.Appear(m.ids)
-		s.ends = append(s.ends, overlay.Keep(fs.Keeping{Whole: control.KeepWhole, Last: keepLast}))
+		s.ends = append(s.ends, overlay.Backfill(fs.BackfillLimits{MaxFile: control.KeepWhole, AtEnd: keepLast}))
 		mfs, err := fs.Serve(m.fd, overlay, logf)
 		if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) {
 			continue // a short session has ended without a look there: it is unmounted (fuse_dev_do_read and fuse_dev_do_write in fs/fuse/dev.c)

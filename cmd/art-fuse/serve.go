@@ -91,7 +91,7 @@ func serve(db string, what *control.Serve) error {
 		return errors.Join(reported{m.err}, store.Discard())
 	}
 	overlay.Appear(m.ids)
-	keep := overlay.Keep(fs.Keeping{Whole: int64(what.Kept), Last: keepLast})
+	keep := overlay.Backfill(fs.BackfillLimits{MaxFile: int64(what.Kept), AtEnd: keepLast})
 	tree, err := begin(what, overlay, m.ids)
 	var mfs *fs.Mounted
 	if err == nil {

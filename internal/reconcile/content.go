@@ -249,7 +249,7 @@ func (e *sourceError) Unwrap() error { return e.err }
 func brokenSource(err error) bool { return errors.As(err, new(*sourceError)) }
 
 // A large file that both sides have changed, the guest in part, cannot be put together any more: the rest of
-// the guest's version was in a version of the host's that is gone (see package fs, keep.go, for what is done
+// the guest's version was in a version of the host's that is gone (see package fs, backfill.go, for what is done
 // before it comes to that). The two are never mixed. So not even the user's word brings it; what the guest
 // wrote may be put beside, or given up.
 

@@ -13,7 +13,7 @@ import (
 
 // A row of which some content is the host's refers to one version of a host file. Before anything is
 // compared, it is made to refer to the version that is there now, if that will do (see package fs,
-// follow.go): it has the same content, by its hash, or all of the row's content is the host's, or a pull
+// origin.go): it has the same content, by its hash, or all of the row's content is the host's, or a pull
 // that was killed has made it of the one that was there (inplace.go).
 
 // revalidated is a row that refers to another version now.

@@ -22,8 +22,8 @@ func heavy(op any) bool {
 	return false
 }
 
-// waiting are the requests that others than the leader serve.
-type waiting struct {
+// inflight are the requests that others than the leader serve.
+type inflight struct {
 	sync.WaitGroup
 	mu    sync.Mutex
 	ops   map[any]int   // how many wait for its end. GUARDED_BY(mu)
@@ -31,7 +31,7 @@ type waiting struct {
 	room  chan struct{} // closed when there is room again; nil: there is. GUARDED_BY(mu)
 }
 
-func (w *waiting) begin(op any) {
+func (w *inflight) begin(op any) {
 	w.Add(1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +43,7 @@ func (w *waiting) begin(op any) {
 	}
 }
 
-func (w *waiting) end(op any) {
+func (w *inflight) end(op any) {
 	w.mu.Lock()
 	if w.ops[op]--; w.ops[op] == 0 {
 		delete(w.ops, op)
@@ -60,7 +60,7 @@ func (w *waiting) end(op any) {
 }
 
 // await returns when there is room for another request.
-func (w *waiting) await() {
+func (w *inflight) await() {
 	for {
 		w.mu.Lock()
 		if w.heavy < maxHeavy {
@@ -76,7 +76,7 @@ func (w *waiting) await() {
 	}
 }
 
-func (w *waiting) has(n uint64) bool {
+func (w *inflight) has(n uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for op := range w.ops {

@@ -13,9 +13,9 @@ import (
 )
 
 // partly makes a file of which the delta holds one chunk, in an overlay that keeps what it may.
-func partly(t *testing.T, lim Keeping) (s *session, want []byte) {
+func partly(t *testing.T, lim BackfillLimits) (s *session, want []byte) {
 	s = newSession(t)
-	end := s.overlay.Keep(lim)
+	end := s.overlay.Backfill(lim)
 	s.plant("f", noise[:300_000])
 	s.write("ws/f", []byte("mine"), 150_000)
 	end()
@@ -28,7 +28,7 @@ func partly(t *testing.T, lim Keeping) (s *session, want []byte) {
 }
 
 func TestSmallFilesNeedNothingOfTheHost(t *testing.T) {
-	s, want := partly(t, Keeping{Whole: 1 << 20, Last: time.Minute})
+	s, want := partly(t, BackfillLimits{MaxFile: 1 << 20, AtEnd: time.Minute})
 	s.must(os.Remove(filepath.Join(s.base, "f")))
 	for range 2 {
 		s.reads("ws/f", want)
@@ -46,7 +46,7 @@ func TestLargeFilesNeedTheSameContent(t *testing.T) {
 		"linked": func(s *session, path string) error { return os.Link(path, path+"2") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, want := partly(t, Keeping{Last: time.Minute})
+			s, want := partly(t, BackfillLimits{AtEnd: time.Minute})
 			s.must(change(s, filepath.Join(s.base, "f")))
 			for range 2 {
 				s.reads("ws/f", want)
@@ -78,9 +78,9 @@ func TestLaterSessionsKeepWhatEarlierOnesDidNot(t *testing.T) {
 		})
 		return is
 	}
-	end := s.overlay.Keep(Keeping{Last: time.Minute})
+	end := s.overlay.Backfill(BackfillLimits{AtEnd: time.Minute})
 	for until := time.Now().Add(time.Minute); !hashed() && time.Now().Before(until); {
-		time.Sleep(calm / 100)
+		time.Sleep(quiet / 100)
 	}
 	end()
 	s.remount(t)

@@ -16,16 +16,16 @@ import (
 // ending. So the number is found by trying: the kernel ignores an answer to a number that waits for
 // none (fuse_dev_do_write: ENOENT), and of those that wait all others are known.
 
-// answerLost gives EOPNOTSUPP to the request that could not be read, whose number is near that of the
+// rejectUnparsed gives EOPNOTSUPP to the request that could not be read, whose number is near that of the
 // request before it: the kernel counts them up in steps (fuse_get_unique in fs/fuse/dev.c). It
 // reports whether there was one.
-func answerLost(dev int, last any, waiting *waiting) bool {
+func rejectUnparsed(dev int, last any, inflight *inflight) bool {
 	const step, reach = 2, 1 << 14
 	from := number(last)
 	errno := -int32(syscall.EOPNOTSUPP)
 	for distance := uint64(step); distance <= reach; distance += step {
 		for _, n := range [2]uint64{from + distance, from - distance} {
-			if n > from+reach || waiting.has(n) {
+			if n > from+reach || inflight.has(n) {
 				continue // below the first of all, or one of ours
 			}
 			var answer [16]byte // struct fuse_out_header in linux/fuse.h

@@ -18,11 +18,11 @@ import (
 //   - if the content is the same, since the file was only touched, or copied over itself, the new version
 //     is the one that the file refers to from then on.
 //   - otherwise what the delta does not hold is lost, and reading it is an error. Most files hold all of
-//     their content before it comes to that, see keep.go.
+//     their content before it comes to that, see backfill.go.
 
-// withBase does what may need a file's origin, once more if it turns out that the host's new version
+// withOrigin does what may need a file's origin, once more if it turns out that the host's new version
 // will do. It is no part of a step.
-func (o *Overlay) withBase(n *node, do func() error) error {
+func (o *Overlay) withOrigin(n *node, do func() error) error {
 	err := do()
 	if errors.Is(err, sqlvfs.ErrBaseChanged) && o.accept(n) {
 		err = do()

@@ -49,8 +49,8 @@ func (l *leadership) begin(op any) *turn {
 // end is the leader's, after an operation. It returns false if another one leads by now.
 func (l *leadership) end(t *turn) bool { return l.turn.CompareAndSwap(t, nil) }
 
-// look looks after the leader until the connection is gone.
-func (s *Server) look(c *fuse.Connection) {
+// watchLeader looks after the leader until the connection is gone.
+func (s *Server) watchLeader(c *fuse.Connection) {
 	l := &s.leadership
 	tick := time.NewTicker(leadFor)
 	defer tick.Stop()
@@ -79,11 +79,11 @@ func (s *Server) look(c *fuse.Connection) {
 				idle = 0
 			}
 		case t == last:
-			s.waiting.begin(t.op)
+			s.inflight.begin(t.op)
 			if l.turn.CompareAndSwap(t, nil) {
 				go s.lead(c)
 			} else {
-				s.waiting.end(t.op) // it has just ended
+				s.inflight.end(t.op) // it has just ended
 			}
 			t = nil
 			fallthrough
