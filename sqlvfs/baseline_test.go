@@ -9,11 +9,7 @@ import (
 func baselines(t *testing.T, s *Store, tree Tree) map[string]*Baseline {
 	t.Helper()
 	must(t, s.Sync())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all, err := s.tx.Baselines(tree)
-	must(t, err)
-	return all
+	return ask(t, s, func(tx *Tx) (map[string]*Baseline, error) { return tx.Baselines(tree) })
 }
 
 func TestBaselines(t *testing.T) {
@@ -26,20 +22,20 @@ func TestBaselines(t *testing.T) {
 		Hash:        []byte{8}, Row: 9, RowCtime: Timespec{10, 11},
 	}
 	other := &Baseline{Mode: 0o040755}
-	s.mu.Lock()
-	s.tx.SetBaseline(here, "a", b)
-	s.tx.AddBaseline(here, "a", other) // one is there
-	s.tx.AddBaseline(here, "d/\xff", other)
-	s.tx.SetBaseline(there, "a", other)
-	s.tx.SetBaseline(here, "gone", other)
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		tx.SetBaseline(here, "a", b)
+		tx.AddBaseline(here, "a", other) // one is there
+		tx.AddBaseline(here, "d/\xff", other)
+		tx.SetBaseline(there, "a", other)
+		tx.SetBaseline(here, "gone", other)
+	})
 	must(t, s.Sync())
-	s.mu.Lock()
-	s.tx.AddBaseline(here, "d/\xff", b) // one is in the database
-	s.tx.SetBaseline(here, "gone", nil)
-	s.tx.SetBaseline(here, "a", nil)
-	s.tx.AddBaseline(here, "a", b) // none is there any more
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		tx.AddBaseline(here, "d/\xff", b) // one is in the database
+		tx.SetBaseline(here, "gone", nil)
+		tx.SetBaseline(here, "a", nil)
+		tx.AddBaseline(here, "a", b) // none is there any more
+	})
 	must(t, s.Close())
 	s = openTest(t, path)
 	defer s.Close()
@@ -66,20 +62,22 @@ func TestBaselinesGetHashes(t *testing.T) {
 	hashed := &Baseline{Mode: 0o100644, Fingerprint: version, Hash: []byte{8}}
 	another := &Baseline{Mode: 0o100644, Fingerprint: version}
 	another.Ctime.Nsec++
-	s.mu.Lock()
-	for _, name := range []string{"pending", "committed"} {
-		s.tx.AddBaseline(here, name, without)
-		s.tx.AddBaseline(here, name+" other", another)
-		if name == "committed" {
-			s.mu.Unlock()
-			must(t, s.Sync())
-			s.mu.Lock()
-		}
-		s.tx.AddBaseline(here, name, hashed)
-		s.tx.AddBaseline(here, name, &Baseline{Mode: 0o100644, Fingerprint: version, Hash: []byte{9}})
-		s.tx.AddBaseline(here, name+" other", hashed)
+	before := func(tx *Tx, name string) {
+		tx.AddBaseline(here, name, without)
+		tx.AddBaseline(here, name+" other", another)
 	}
-	s.mu.Unlock()
+	then := func(tx *Tx, name string) {
+		tx.AddBaseline(here, name, hashed)
+		tx.AddBaseline(here, name, &Baseline{Mode: 0o100644, Fingerprint: version, Hash: []byte{9}})
+		tx.AddBaseline(here, name+" other", hashed)
+	}
+	step(s, func(tx *Tx) { before(tx, "committed") })
+	must(t, s.Sync())
+	step(s, func(tx *Tx) {
+		then(tx, "committed")
+		before(tx, "pending")
+		then(tx, "pending")
+	})
 	got := baselines(t, s, here)
 	must(t, s.Close())
 	want := map[string]*Baseline{"pending": &known, "committed": &known, "pending other": another, "committed other": another}
@@ -112,9 +110,7 @@ func TestBaselinesOfAnOlderLayout(t *testing.T) {
 	must(t, r.Close())
 	s := openTest(t, path)
 	look(s)
-	s.mu.Lock()
-	s.tx.SetBaseline(Tree{Name: "ws"}, "part", &Baseline{})
-	s.mu.Unlock()
+	step(s, func(tx *Tx) { tx.SetBaseline(Tree{Name: "ws"}, "part", &Baseline{}) })
 	if got := baselines(t, s, Tree{Name: "ws"}); len(got) != 1 {
 		t.Errorf("baselines after bringing it up to date: %+v", got)
 	}

@@ -19,20 +19,18 @@ func TestWhatWaitsForTheDiskIsBounded(t *testing.T) {
 			return s.WriteAt(f, make([]byte, 64<<10), int64(i)<<16, nil, Now())
 		},
 		"names": func(s *Store, f *Inode, i int) error {
-			s.mu.Lock()
-			defer s.mu.Unlock()
 			for j := range 1000 {
-				if err := s.tx.awaitRoom(); err != nil {
-					return err
-				}
-				in, err := s.tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
-				if err == nil {
-					err = s.tx.Link(s.tx.Root(), fmt.Sprint(i, "-", j), in)
-				}
+				err := s.Update(func(tx *Tx) error {
+					in, err := tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
+					if err != nil {
+						return err
+					}
+					defer tx.Put(in)
+					return tx.Link(tx.Root(), fmt.Sprint(i, "-", j), in)
+				})
 				if err != nil {
 					return err
 				}
-				s.tx.Put(in)
 			}
 			return nil
 		},
@@ -60,12 +58,12 @@ func TestWhatWaitsForTheDiskIsBounded(t *testing.T) {
 				close(made)
 			}()
 			waiting := func() (bytes, rows int) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				bytes, rows = s.tx.gather.bytes, s.tx.gather.size()
-				if s.tx.inflight != nil {
-					bytes, rows = bytes+s.tx.inflight.bytes, rows+s.tx.inflight.size()
-				}
+				step(s, func(tx *Tx) {
+					bytes, rows = tx.gather.bytes, tx.gather.size()
+					if tx.inflight != nil {
+						bytes, rows = bytes+tx.inflight.bytes, rows+tx.inflight.size()
+					}
+				})
 				return bytes, rows
 			}
 			for last := 0; last == 0 || last != len(made); time.Sleep(500 * time.Millisecond) {

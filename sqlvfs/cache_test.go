@@ -15,15 +15,15 @@ import (
 // inMemory counts what a store holds beside its live inodes: what waits for the disk, and what could be
 // read again.
 func inMemory(s *Store) (bytes int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	bytes = s.tx.gather.bytes
-	if s.tx.inflight != nil {
-		bytes += s.tx.inflight.bytes
-	}
-	for _, in := range s.tx.live {
-		bytes += in.size()
-	}
+	step(s, func(tx *Tx) {
+		bytes = tx.gather.bytes
+		if tx.inflight != nil {
+			bytes += tx.inflight.bytes
+		}
+		for _, in := range tx.live {
+			bytes += in.size()
+		}
+	})
 	return bytes
 }
 
@@ -38,64 +38,64 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 		name  string
 		count int
 		most  int // of one inode, in bytes
-		make  func(s *Store, dir *Inode, i int) (*Inode, error)
-		same  func(s *Store, in *Inode, i int) error
+		make  func(tx *Tx, dir *Inode, i int) (*Inode, error)
+		same  func(tx *Tx, in *Inode, i int) error
 	}{
-		{"targets", 3000, 4000, func(s *Store, dir *Inode, i int) (*Inode, error) {
-			in, err := s.tx.New(Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1})
+		{"targets", 3000, 4000, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
+			in, err := tx.New(Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1})
 			if err == nil {
-				s.tx.SetTarget(in, long+fmt.Sprint(i))
-				err = s.tx.Link(dir, fmt.Sprint(i), in)
+				tx.SetTarget(in, long+fmt.Sprint(i))
+				err = tx.Link(dir, fmt.Sprint(i), in)
 			}
 			return in, err
-		}, func(s *Store, in *Inode, i int) error {
-			if got, err := s.tx.Target(in); err != nil || got != long+fmt.Sprint(i) {
+		}, func(tx *Tx, in *Inode, i int) error {
+			if got, err := tx.Target(in); err != nil || got != long+fmt.Sprint(i) {
 				return fmt.Errorf("target %d is %.20q, %v", i, got, err)
 			}
 			return nil
 		}},
-		{"attributes", 50, 5 * 61000, func(s *Store, dir *Inode, i int) (*Inode, error) {
-			in, err := s.tx.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1})
+		{"attributes", 50, 5 * 61000, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
+			in, err := tx.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1})
 			for j := 0; err == nil && j < 5; j++ {
-				err = s.tx.SetXattr(in, fmt.Sprintf("user.%d", j), value(i+j))
+				err = tx.SetXattr(in, fmt.Sprintf("user.%d", j), value(i+j))
 			}
 			if err == nil {
-				err = s.tx.Link(dir, fmt.Sprint(i), in)
+				err = tx.Link(dir, fmt.Sprint(i), in)
 			}
 			return in, err
-		}, func(s *Store, in *Inode, i int) error {
-			names, err := s.tx.Xattrs(in)
+		}, func(tx *Tx, in *Inode, i int) error {
+			names, err := tx.Xattrs(in)
 			if err != nil || len(names) != 5 {
 				return fmt.Errorf("attributes of %d: %q, %v", i, names, err)
 			}
 			for j := range 5 {
-				if got, _, err := s.tx.Xattr(in, fmt.Sprintf("user.%d", j)); err != nil || string(got) != string(value(i+j)) {
+				if got, _, err := tx.Xattr(in, fmt.Sprintf("user.%d", j)); err != nil || string(got) != string(value(i+j)) {
 					return fmt.Errorf("attribute %d of %d is %.20q, %v", j, i, got, err)
 				}
 			}
 			return nil
 		}},
-		{"directories", 500, 20 * entryBytes, func(s *Store, dir *Inode, i int) (*Inode, error) {
-			in, err := s.tx.New(Attr{Mode: syscall.S_IFDIR | 0o777, Nlink: 2})
+		{"directories", 500, 20 * entryBytes, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
+			in, err := tx.New(Attr{Mode: syscall.S_IFDIR | 0o777, Nlink: 2})
 			for j := 0; err == nil && j < 20; j++ {
 				var file *Inode
-				if file, err = s.tx.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1}); err == nil {
-					err = s.tx.Link(in, name(j), file)
-					s.tx.Put(file)
+				if file, err = tx.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1}); err == nil {
+					err = tx.Link(in, name(j), file)
+					tx.Put(file)
 				}
 			}
 			if err == nil {
-				err = s.tx.SetWhiteout(in, "white")
+				err = tx.SetWhiteout(in, "white")
 			}
 			if err == nil {
-				err = s.tx.Link(dir, fmt.Sprint(i), in)
+				err = tx.Link(dir, fmt.Sprint(i), in)
 			}
 			return in, err
-		}, func(s *Store, in *Inode, i int) error {
-			if _, ok, _, err := s.tx.Child(in, name(i%20)); err != nil || !ok {
+		}, func(tx *Tx, in *Inode, i int) error {
+			if _, ok, _, err := tx.Child(in, name(i%20)); err != nil || !ok {
 				return fmt.Errorf("entry of %d: %v, %v", i, ok, err)
 			}
-			if _, _, white, err := s.tx.Child(in, "white"); err != nil || !white {
+			if _, _, white, err := tx.Child(in, "white"); err != nil || !white {
 				return fmt.Errorf("whiteout in %d: %v, %v", i, white, err)
 			}
 			return nil
@@ -117,12 +117,11 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 			}
 			var all []*Inode // held, as by the kernel
 			for i := range what.count {
-				s.mu.Lock()
-				must(t, s.tx.awaitRoom())
-				in, err := what.make(s, dir, i)
-				s.mu.Unlock()
-				must(t, err)
-				all = append(all, in)
+				must(t, s.Update(func(tx *Tx) error {
+					in, err := what.make(tx, dir, i)
+					all = append(all, in)
+					return err
+				}))
 				if i%50 == 0 {
 					check("while they are made", clean+2*limit) // what is to be written counts twice
 				}
@@ -131,34 +130,32 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 			check("when all are committed", clean)
 			for round := range 2 {
 				for i, in := range all {
-					s.mu.Lock()
-					must(t, what.same(s, in, i))
-					s.mu.Unlock()
+					step(s, func(tx *Tx) { must(t, what.same(tx, in, i)) })
 				}
 				check(fmt.Sprint("read ", round), clean)
 			}
 			// What is changed meanwhile stays until it is committed.
-			s.mu.Lock()
-			for _, in := range all {
-				s.tx.Dirty(in)
-			}
-			for i, in := range all {
-				must(t, what.same(s, in, i))
-			}
-			s.mu.Unlock()
+			step(s, func(tx *Tx) {
+				for _, in := range all {
+					tx.Dirty(in)
+				}
+				for i, in := range all {
+					must(t, what.same(tx, in, i))
+				}
+			})
 			must(t, s.Sync())
 			for i, in := range all {
-				s.mu.Lock()
-				must(t, what.same(s, in, i))
-				s.tx.Put(in)
-				s.mu.Unlock()
+				step(s, func(tx *Tx) {
+					must(t, what.same(tx, in, i))
+					tx.Put(in)
+				})
 			}
 			put(s, dir)
-			s.mu.Lock()
-			if s.tx.clean.count > 1 { // the root
-				t.Errorf("%d inodes of which nobody holds one are kept", s.tx.clean.count)
-			}
-			s.mu.Unlock()
+			step(s, func(tx *Tx) {
+				if tx.clean.count > 1 { // the root
+					t.Errorf("%d inodes of which nobody holds one are kept", tx.clean.count)
+				}
+			})
 			must(t, s.Close())
 			must(t, checkClean(path))
 		})
@@ -171,24 +168,22 @@ func TestTargetOfANamelessLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)
 	link := create(t, s, "link", syscall.S_IFLNK|0o777)
-	s.mu.Lock()
-	s.tx.SetTarget(link, "target")
-	s.mu.Unlock()
+	step(s, func(tx *Tx) { tx.SetTarget(link, "target") })
 	must(t, s.Sync())
-	s.mu.Lock()
-	must(t, s.tx.Unlink(s.tx.Root(), "link"))
-	link.Attr.Nlink = 0
-	s.tx.Dirty(link)
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		must(t, tx.Unlink(tx.Root(), "link"))
+		link.Attr.Nlink = 0
+		tx.Dirty(link)
+	})
 	must(t, s.Sync())
 	must(t, checkClean(path))
-	s.mu.Lock()
-	s.tx.drop(link)
-	if target, err := s.tx.Target(link); err != nil || target != "target" {
-		t.Errorf("it leads to %q, %v", target, err)
-	}
-	s.tx.Put(link)
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		tx.drop(link)
+		if target, err := tx.Target(link); err != nil || target != "target" {
+			t.Errorf("it leads to %q, %v", target, err)
+		}
+		tx.Put(link)
+	})
 	must(t, s.Close())
 	must(t, checkClean(path))
 

@@ -31,9 +31,7 @@ func TestCutWhileAnEarlierCutIsCommitted(t *testing.T) {
 	synced := make(chan error, 1)
 	go func() { synced <- s.Sync() }()
 	for committing := false; !committing; time.Sleep(time.Millisecond) {
-		s.mu.Lock()
-		committing = s.tx.inflight != nil
-		s.mu.Unlock()
+		step(s, func(tx *Tx) { committing = tx.inflight != nil })
 	}
 	must(t, s.Truncate(in, 2*DefaultChunkSize, nil, Now()))
 	must(t, blocker.Exec("ROLLBACK"))

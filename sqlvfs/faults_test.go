@@ -84,12 +84,12 @@ func TestDeletionInAFailedTransaction(t *testing.T) {
 	f := create(t, s, "f", syscall.S_IFREG|0o600)
 	must(t, s.Sync())
 	d.failWith(only(wrote, syscall.EIO))
-	s.mu.Lock()
-	f.Attr.Nlink = 0
-	s.tx.Dirty(f)
-	must(t, s.tx.Unlink(s.tx.Root(), "f"))
-	s.tx.Put(f)
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		f.Attr.Nlink = 0
+		tx.Dirty(f)
+		must(t, tx.Unlink(tx.Root(), "f"))
+		tx.Put(f)
+	})
 	if s.Sync() == nil {
 		t.Error("the disk takes nothing, but Sync succeeds")
 	}
@@ -104,10 +104,10 @@ func TestBaseInAFailedTransaction(t *testing.T) {
 	s, d := failing(t)
 	d.failWith(only(wrote, syscall.EIO))
 	dir := create(t, s, "d", syscall.S_IFDIR|0o700)
-	s.mu.Lock()
-	s.tx.SetOrigin(dir, &Origin{Base: "ws", Path: "d", Number: uint64(MaxIno)})
-	s.tx.Put(dir)
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		tx.SetOrigin(dir, &Origin{Base: "ws", Path: "d", Number: uint64(MaxIno)})
+		tx.Put(dir)
+	})
 	if s.Sync() == nil {
 		t.Error("the disk takes nothing, but Sync succeeds")
 	}
@@ -246,11 +246,11 @@ func TestNamelessFileNeedsNoRoom(t *testing.T) {
 	if got := Errno(s.Sync()); got != syscall.ENOSPC {
 		t.Errorf("sync on a full disk: %v", got)
 	}
-	s.mu.Lock()
-	f.Attr.Nlink = 0
-	s.tx.Dirty(f)
-	must(t, s.tx.Unlink(s.tx.Root(), "f"))
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		f.Attr.Nlink = 0
+		tx.Dirty(f)
+		must(t, tx.Unlink(tx.Root(), "f"))
+	})
 	d.mu.Lock()
 	room = 1 << 20 // the checkpoint that followed the failure has made some
 	d.mu.Unlock()

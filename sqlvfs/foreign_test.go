@@ -55,18 +55,15 @@ func TestNewInodesInheritNothing(t *testing.T) {
 func TestFileThatGetsItsNameLate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)
-	s.mu.Lock()
-	in, err := s.tx.New(Attr{Mode: syscall.S_IFREG | 0o644})
-	s.mu.Unlock()
-	must(t, err)
+	in := ask(t, s, func(tx *Tx) (*Inode, error) { return tx.New(Attr{Mode: syscall.S_IFREG | 0o644}) })
 	data := bytes.Repeat([]byte("late"), DefaultChunkSize)
 	must(t, s.WriteAt(in, data, 0, nil, Now()))
 	must(t, s.Sync())
-	s.mu.Lock()
-	in.Attr.Nlink = 1
-	s.tx.Dirty(in)
-	must(t, s.tx.Link(s.tx.Root(), "late", in))
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		in.Attr.Nlink = 1
+		tx.Dirty(in)
+		must(t, tx.Link(tx.Root(), "late", in))
+	})
 	must(t, s.Sync())
 	if got := findings(t, path); got != "" {
 		t.Error(got)
@@ -132,15 +129,13 @@ func TestDatabaseOfTheSDKIsChanged(t *testing.T) {
 	}
 	want["/fresh"] = strings.Repeat("new", 5000)
 	must(t, s.WriteAt(fresh, []byte(want["/fresh"]), 0, nil, Now()))
-	s.mu.Lock()
-	link := s.root.children["link"].ino
-	gone, err := s.tx.Get(link)
-	must(t, err)
-	must(t, s.tx.Unlink(s.tx.Root(), "link"))
-	gone.Attr.Nlink = 0
-	s.tx.Dirty(gone)
-	s.tx.Put(gone)
-	s.mu.Unlock()
+	gone := lookup(t, s, "link")
+	step(s, func(tx *Tx) {
+		must(t, tx.Unlink(tx.Root(), "link"))
+		gone.Attr.Nlink = 0
+		tx.Dirty(gone)
+		tx.Put(gone)
+	})
 	delete(want, "/link")
 	must(t, s.Close())
 
@@ -171,18 +166,18 @@ func TestWhiteoutsOfOthers(t *testing.T) {
 			path := sdkDatabase(t, c.sql)
 			before := dump(t, path, "fs_whiteout")
 			s := openTest(t, path)
-			s.mu.Lock()
-			for dir, want := range map[Ino]string{RootIno: "top", 7: "old", 8: "older", 2: ""} {
-				in, err := s.tx.Get(dir)
-				must(t, err)
-				got, err := s.tx.Whiteouts(in)
-				must(t, err)
-				if strings.Join(got, " ") != want {
-					t.Errorf("inode %d has whiteouts %q, want %q", dir, got, want)
+			step(s, func(tx *Tx) {
+				for dir, want := range map[Ino]string{RootIno: "top", 7: "old", 8: "older", 2: ""} {
+					in, err := tx.Get(dir)
+					must(t, err)
+					got, err := tx.Whiteouts(in)
+					must(t, err)
+					if strings.Join(got, " ") != want {
+						t.Errorf("inode %d has whiteouts %q, want %q", dir, got, want)
+					}
+					tx.Put(in)
 				}
-				s.tx.Put(in)
-			}
-			s.mu.Unlock()
+			})
 			must(t, s.Close())
 			if got := dump(t, path, "fs_whiteout"); got != before {
 				t.Errorf("fs_whiteout holds\n%sand held\n%s", got, before)

@@ -314,19 +314,23 @@ func (o *opener) walk(s *Store) {
 			continue
 		}
 		seen[queue[0]] = true
-		s.mu.Lock()
-		in, err := s.tx.Get(queue[0])
+		var in *Inode
+		var children []Child
+		err := s.View(func(tx *Tx) (err error) {
+			if in, err = tx.Get(queue[0]); err != nil {
+				return err
+			}
+			names, _ := tx.Xattrs(in)
+			for _, name := range names {
+				tx.Xattr(in, name)
+			}
+			children, _ = tx.Children(in)
+			tx.Whiteouts(in)
+			return nil
+		})
 		if err != nil {
-			s.mu.Unlock()
 			continue
 		}
-		names, _ := s.tx.Xattrs(in)
-		for _, name := range names {
-			s.tx.Xattr(in, name)
-		}
-		children, _ := s.tx.Children(in)
-		s.tx.Whiteouts(in)
-		s.mu.Unlock()
 		for _, c := range children {
 			if !ValidName(c.Name) {
 				panic(fmt.Sprintf("the directory has an entry %q", c.Name))

@@ -1,7 +1,6 @@
 package sqlvfs
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -65,9 +64,7 @@ func readInode(s *Store, ino Ino, known map[Ino]*node) (*node, error) {
 	if n := known[ino]; n != nil {
 		return n, nil
 	}
-	s.mu.Lock()
-	in, err := s.tx.Get(ino)
-	s.mu.Unlock()
+	in, err := Query(s, func(tx *Tx) (*Inode, error) { return tx.Get(ino) })
 	if err != nil {
 		return nil, err
 	}
@@ -83,26 +80,28 @@ func readInode(s *Store, ino Ino, known map[Ino]*node) (*node, error) {
 			return nil, err
 		}
 	}
-	s.mu.Lock()
-	names, err := s.tx.Xattrs(in)
-	for _, name := range names {
-		value, _, xerr := s.tx.Xattr(in, name)
-		n.xattrs[name], err = string(value), errors.Join(err, xerr)
-	}
-	s.mu.Unlock()
-	if err != nil || !n.isDir() {
-		return n, err
-	}
-	s.mu.Lock()
-	children, err := s.tx.Children(in)
-	whiteouts, werr := s.tx.Whiteouts(in)
-	s.mu.Unlock()
-	if err = cmp.Or(err, werr); err != nil {
+	var children []Child
+	err = s.View(func(tx *Tx) error {
+		names, err := tx.Xattrs(in)
+		for _, name := range names {
+			value, _, xerr := tx.Xattr(in, name)
+			n.xattrs[name], err = string(value), errors.Join(err, xerr)
+		}
+		if err != nil || !n.isDir() {
+			return err
+		}
+		n.kids, n.white = map[string]*node{}, map[string]bool{}
+		whiteouts, err := tx.Whiteouts(in)
+		for _, name := range whiteouts {
+			n.white[name] = true
+		}
+		if err == nil {
+			children, err = tx.Children(in)
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
-	}
-	n.kids, n.white = map[string]*node{}, map[string]bool{}
-	for _, name := range whiteouts {
-		n.white[name] = true
 	}
 	for _, c := range children {
 		if n.kids[c.Name], err = readInode(s, c.Ino, known); err != nil {
@@ -164,27 +163,20 @@ func (a *actor) anyDir() *node {
 	return a.root
 }
 
-// with runs a step under the Store's lock on inodes that it holds meanwhile.
-func (a *actor) with(step func(in ...*Inode) error, nodes ...*node) error {
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
-	if err := a.s.tx.awaitRoom(); err != nil {
-		return err
-	}
-	var held []*Inode
-	defer func() {
-		for _, in := range held {
-			a.s.tx.Put(in)
+// with runs a step on inodes that it holds meanwhile.
+func (a *actor) with(step func(tx *Tx, in ...*Inode) error, nodes ...*node) error {
+	return a.s.Update(func(tx *Tx) error {
+		var held []*Inode
+		for _, n := range nodes {
+			in, err := tx.Get(n.ino)
+			if err != nil {
+				return err
+			}
+			defer tx.Put(in)
+			held = append(held, in)
 		}
-	}()
-	for _, n := range nodes {
-		in, err := a.s.tx.Get(n.ino)
-		if err != nil {
-			return err
-		}
-		held = append(held, in)
-	}
-	return step(held...)
+		return step(tx, held...)
+	})
 }
 
 func regular(n *node) bool   { return n.attr.IsRegular() }
@@ -233,21 +225,21 @@ func (a *actor) create() error {
 		n.target = strings.Repeat("t", 1+a.rnd.IntN(100))
 		n.attr.Mode, n.attr.Size = syscall.S_IFLNK|0o777, int64(len(n.target))
 	}
-	return a.with(func(in ...*Inode) error {
-		made, err := a.s.tx.New(n.attr)
+	return a.with(func(tx *Tx, in ...*Inode) error {
+		made, err := tx.New(n.attr)
 		if err != nil {
 			return err
 		}
-		defer a.s.tx.Put(made)
+		defer tx.Put(made)
 		if n.target != "" {
-			a.s.tx.SetTarget(made, n.target)
+			tx.SetTarget(made, n.target)
 		}
 		if n.origin != "" {
-			a.s.tx.SetOrigin(made, &Origin{Base: fmt.Sprintf("ws%d", a.now%3), Path: n.origin, Number: uint64(MaxIno) + uint64(a.now)})
+			tx.SetOrigin(made, &Origin{Base: fmt.Sprintf("ws%d", a.now%3), Path: n.origin, Number: uint64(MaxIno) + uint64(a.now)})
 		}
 		n.ino = made.Ino
 		dir.kids[name] = n
-		return a.s.tx.Link(in[0], name, made)
+		return tx.Link(in[0], name, made)
 	}, dir)
 }
 
@@ -258,7 +250,7 @@ func (a *actor) content() error {
 		return a.create()
 	}
 	var in *Inode
-	if err := a.with(func(held ...*Inode) error { in = held[0]; in.refs++; return nil }, n); err != nil {
+	if err := a.with(func(tx *Tx, held ...*Inode) error { in = held[0]; in.refs++; return nil }, n); err != nil {
 		return err
 	}
 	defer put(a.s, in)
@@ -280,7 +272,7 @@ func (a *actor) content() error {
 		}
 		data = slices.Clone(n.data)
 		clear(data[off:end])
-		err = a.s.Zero(in, off, length, true, nil, a.time())
+		err = zero(a.s, in, off, length, true, nil, a.time())
 	case 2: // append
 		off = int64(len(n.data))
 		fallthrough
@@ -308,22 +300,22 @@ func resizedTo(data []byte, size int64) []byte {
 }
 
 // unlink takes a name away, inside a step. hold keeps the inode open.
-func (a *actor) unlink(p place, dir, in *Inode, hold bool) error {
+func (a *actor) unlink(tx *Tx, p place, dir, in *Inode, hold bool) error {
 	n := p.dir.kids[p.name]
 	delete(p.dir.kids, p.name)
 	if n.attr.Nlink--; n.isDir() {
 		n.attr.Nlink = 0
-		if err := a.s.tx.ClearWhiteouts(in); err != nil {
+		if err := tx.ClearWhiteouts(in); err != nil {
 			return err
 		}
 	}
 	in.Attr.Nlink = n.attr.Nlink
-	a.s.tx.Dirty(in)
+	tx.Dirty(in)
 	if hold && n.attr.Nlink == 0 && regular(n) {
 		in.refs++
 		a.open = append(a.open, in)
 	}
-	return a.s.tx.Unlink(dir, p.name)
+	return tx.Unlink(dir, p.name)
 }
 
 func (a *actor) remove() error {
@@ -331,7 +323,7 @@ func (a *actor) remove() error {
 	if n == nil {
 		return a.create()
 	}
-	return a.with(func(in ...*Inode) error { return a.unlink(p, in[0], in[1], a.rnd.IntN(3) == 0) }, p.dir, n)
+	return a.with(func(tx *Tx, in ...*Inode) error { return a.unlink(tx, p, in[0], in[1], a.rnd.IntN(3) == 0) }, p.dir, n)
 }
 
 func (a *actor) rename() error {
@@ -351,21 +343,21 @@ func (a *actor) rename() error {
 	if victim != nil {
 		nodes = append(nodes, victim)
 	}
-	return a.with(func(in ...*Inode) error {
+	return a.with(func(tx *Tx, in ...*Inode) error {
 		if victim != nil {
-			if err := a.unlink(to, in[1], in[3], false); err != nil {
+			if err := a.unlink(tx, to, in[1], in[3], false); err != nil {
 				return err
 			}
 		}
 		delete(from.dir.kids, from.name)
 		to.dir.kids[to.name] = n
-		if err := a.s.tx.Unlink(in[0], from.name); err != nil {
+		if err := tx.Unlink(in[0], from.name); err != nil {
 			return err
 		}
 		n.attr.Ctime = a.time()
 		in[2].Attr.Ctime = n.attr.Ctime
-		a.s.tx.Dirty(in[2])
-		return a.s.tx.Link(in[1], to.name, in[2])
+		tx.Dirty(in[2])
+		return tx.Link(in[1], to.name, in[2])
 	}, nodes...)
 }
 
@@ -388,12 +380,12 @@ func (a *actor) link() error {
 	if n == nil || dir.kids[name] != nil {
 		return nil
 	}
-	return a.with(func(in ...*Inode) error {
+	return a.with(func(tx *Tx, in ...*Inode) error {
 		n.attr.Nlink++
 		in[0].Attr.Nlink++
-		a.s.tx.Dirty(in[0])
+		tx.Dirty(in[0])
 		dir.kids[name] = n
-		return a.s.tx.Link(in[1], name, in[0])
+		return tx.Link(in[1], name, in[0])
 	}, n, dir)
 }
 
@@ -403,25 +395,25 @@ func (a *actor) xattr() error {
 		return nil
 	}
 	name, value := fmt.Sprintf("user.%d", a.rnd.IntN(3)), strings.Repeat("v", a.rnd.IntN(60))
-	return a.with(func(in ...*Inode) error {
+	return a.with(func(tx *Tx, in ...*Inode) error {
 		if a.rnd.IntN(3) == 0 {
 			delete(n.xattrs, name)
-			return a.s.tx.RemoveXattr(in[0], name)
+			return tx.RemoveXattr(in[0], name)
 		}
 		n.xattrs[name] = value
-		return a.s.tx.SetXattr(in[0], name, []byte(value))
+		return tx.SetXattr(in[0], name, []byte(value))
 	}, n)
 }
 
 func (a *actor) whiteout() error {
 	dir, name := a.anyDir(), fmt.Sprintf("w%d", a.rnd.IntN(4))
-	return a.with(func(in ...*Inode) error {
+	return a.with(func(tx *Tx, in ...*Inode) error {
 		if dir.white[name] {
 			delete(dir.white, name)
-			return a.s.tx.ClearWhiteout(in[0], name)
+			return tx.ClearWhiteout(in[0], name)
 		}
 		dir.white[name] = true
-		return a.s.tx.SetWhiteout(in[0], name)
+		return tx.SetWhiteout(in[0], name)
 	}, dir)
 }
 
@@ -444,11 +436,11 @@ func (a *actor) chmod() error {
 	if n == nil {
 		n = a.root
 	}
-	return a.with(func(in ...*Inode) error {
+	return a.with(func(tx *Tx, in ...*Inode) error {
 		n.attr.Mode ^= 0o022
 		n.attr.UID = uint32(a.rnd.IntN(3))
 		in[0].Attr.Mode, in[0].Attr.UID = n.attr.Mode, n.attr.UID
-		a.s.tx.Dirty(in[0])
+		tx.Dirty(in[0])
 		return nil
 	}, n)
 }

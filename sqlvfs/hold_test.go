@@ -12,11 +12,7 @@ import (
 
 func holds(t *testing.T, s *Store) []Hold {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list, err := s.tx.Holds()
-	must(t, err)
-	return list
+	return ask(t, s, (*Tx).Holds)
 }
 
 func TestHoldsAreRemembered(t *testing.T) {

@@ -211,9 +211,7 @@ func visit(s *Store) map[string]bool {
 	names, seen := map[string]bool{}, map[Ino]bool{}
 	var walk func(ino Ino)
 	walk = func(ino Ino) {
-		s.mu.Lock()
-		in, err := s.tx.Get(ino)
-		s.mu.Unlock()
+		in, err := Query(s, func(tx *Tx) (*Inode, error) { return tx.Get(ino) })
 		if err != nil || seen[ino] {
 			return
 		}
@@ -221,12 +219,13 @@ func visit(s *Store) map[string]bool {
 		seen[ino] = true
 		s.ReadAt(in, make([]byte, 3*DefaultChunkSize), 0, bytes.NewReader(nil))
 		s.ReadAt(in, make([]byte, DefaultChunkSize), max(in.Attr.Size-1, 0), io.NewSectionReader(bytes.NewReader(nil), 0, 0))
-		s.mu.Lock()
-		children, _ := s.tx.Children(in)
-		if xattrs, err := s.tx.Xattrs(in); err == nil && len(xattrs) > 0 {
-			s.tx.Xattr(in, xattrs[0])
-		}
-		s.mu.Unlock()
+		var children []Child
+		step(s, func(tx *Tx) {
+			children, _ = tx.Children(in)
+			if xattrs, err := tx.Xattrs(in); err == nil && len(xattrs) > 0 {
+				tx.Xattr(in, xattrs[0])
+			}
+		})
 		for _, c := range children {
 			if ino == RootIno {
 				names[c.Name] = true

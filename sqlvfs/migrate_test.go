@@ -19,18 +19,19 @@ func portrait(t *testing.T, s *Store) map[string]string {
 	tree := map[string]string{}
 	var walk func(path string, ino Ino)
 	walk = func(path string, ino Ino) {
-		s.mu.Lock()
-		in, err := s.tx.Get(ino)
-		must(t, err)
+		var in *Inode
 		var children []Child
 		var whiteouts []string
-		if in.Attr.IsDir() {
-			children, err = s.tx.Children(in)
+		must(t, s.View(func(tx *Tx) (err error) {
+			in, err = tx.Get(ino)
 			must(t, err)
-			whiteouts, err = s.tx.Whiteouts(in)
-			must(t, err)
-		}
-		s.mu.Unlock()
+			if in.Attr.IsDir() {
+				children, err = tx.Children(in)
+				must(t, err)
+				whiteouts, err = tx.Whiteouts(in)
+			}
+			return err
+		}))
 		defer put(s, in)
 		switch {
 		case in.Origin != nil:

@@ -30,11 +30,11 @@ func TestWriteWhileAnotherReadsTheRestOfItsChunk(t *testing.T) {
 	defer s.Close()
 	in := create(t, s, "f", syscall.S_IFREG|0o600)
 	old := bytes.Repeat([]byte("old"), DefaultChunkSize)
-	s.mu.Lock()
-	s.tx.SetOrigin(in, &Origin{Base: "ws", Path: "f", Limit: int64(len(old))})
-	in.Attr.Size = int64(len(old))
-	s.tx.Dirty(in)
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		tx.SetOrigin(in, &Origin{Base: "ws", Path: "f", Limit: int64(len(old))})
+		in.Attr.Size = int64(len(old))
+		tx.Dirty(in)
+	})
 
 	base := &slowBase{ReaderAt: bytes.NewReader(old)}
 	want := bytes.Clone(old)

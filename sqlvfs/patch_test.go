@@ -58,13 +58,13 @@ func TestPatchesAreLikePlainWrites(t *testing.T) {
 				case what < 72 && size > 0:
 					off := rnd.IntN(size)
 					n := min(1+rnd.IntN(2*DefaultChunkSize), size-off)
-					must(t, s.Zero(f, int64(off), int64(n), true, nil, Now()))
+					must(t, zero(s, f, int64(off), int64(n), true, nil, Now()))
 					clear(want[off : off+n])
 				case what < 80:
-					s.mu.Lock() // have the writer begin with what there is
-					s.tx.gather.sync = true
-					s.mu.Unlock()
-					s.tx.kickLater()
+					step(s, func(tx *Tx) { // have the writer begin with what there is
+						tx.gather.sync = true
+						tx.kickLater()
+					})
 				case what < 82:
 					must(t, s.Sync())
 				case what < 83:
@@ -118,11 +118,11 @@ func TestPatchIsSmall(t *testing.T) {
 	before, err := os.Stat(path + "-wal")
 	must(t, err)
 	must(t, s.WriteAt(f, []byte("x"), 5*DefaultChunkSize+100, nil, Now()))
-	s.mu.Lock()
-	if s.tx.gather.bytes != partSize {
-		t.Errorf("%d bytes wait for the disk", s.tx.gather.bytes)
-	}
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		if tx.gather.bytes != partSize {
+			t.Errorf("%d bytes wait for the disk", tx.gather.bytes)
+		}
+	})
 	must(t, s.Sync())
 	after, err := os.Stat(path + "-wal")
 	must(t, err)

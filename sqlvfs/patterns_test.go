@@ -30,22 +30,20 @@ type process struct {
 }
 
 func (p *process) write(name string, data []byte, off int64) error {
-	p.s.mu.Lock()
-	in, err := func() (*Inode, error) {
-		c, ok, _, err := p.s.tx.Child(p.s.tx.Root(), name)
+	in, err := Query(p.s, func(tx *Tx) (*Inode, error) {
+		c, ok, _, err := tx.Child(tx.Root(), name)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			return p.s.tx.Get(c.Ino)
+			return tx.Get(c.Ino)
 		}
-		in, err := p.s.tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
+		in, err := tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
 		if err != nil {
 			return nil, err
 		}
-		return in, p.s.tx.Link(p.s.tx.Root(), name, in)
-	}()
-	p.s.mu.Unlock()
+		return in, tx.Link(tx.Root(), name, in)
+	})
 	if err != nil {
 		return err
 	}
@@ -55,36 +53,37 @@ func (p *process) write(name string, data []byte, off int64) error {
 
 // move renames; onto nothing it removes.
 func (p *process) move(from, to string) error {
-	s := p.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lose := func(name string) error {
-		c, ok, _, err := s.tx.Child(s.tx.Root(), name)
-		if err != nil || !ok {
-			return err
+	return p.s.View(func(tx *Tx) error {
+		if to == "" {
+			return lose(tx, from)
 		}
-		in, err := s.tx.Get(c.Ino)
+		c, _, _, err := tx.Child(tx.Root(), from)
 		if err != nil {
 			return err
 		}
-		defer s.tx.Put(in)
-		in.Attr.Nlink = 0
-		s.tx.Dirty(in)
-		return s.tx.Unlink(s.tx.Root(), name)
+		in, err := tx.Get(c.Ino)
+		if err != nil {
+			return err
+		}
+		defer tx.Put(in)
+		return errors.Join(lose(tx, to), tx.Unlink(tx.Root(), from), tx.Link(tx.Root(), to, in))
+	})
+}
+
+// lose removes a file, if there is one.
+func lose(tx *Tx, name string) error {
+	c, ok, _, err := tx.Child(tx.Root(), name)
+	if err != nil || !ok {
+		return err
 	}
-	if to == "" {
-		return lose(from)
-	}
-	c, _, _, err := s.tx.Child(s.tx.Root(), from)
+	in, err := tx.Get(c.Ino)
 	if err != nil {
 		return err
 	}
-	in, err := s.tx.Get(c.Ino)
-	if err != nil {
-		return err
-	}
-	defer s.tx.Put(in)
-	return errors.Join(lose(to), s.tx.Unlink(s.tx.Root(), from), s.tx.Link(s.tx.Root(), to, in))
+	defer tx.Put(in)
+	in.Attr.Nlink = 0
+	tx.Dirty(in)
+	return tx.Unlink(tx.Root(), name)
 }
 
 // promised notes that the program's step n, counted from 1, is durable.

@@ -52,13 +52,13 @@ func TestSessionsAreLogged(t *testing.T) {
 	must(t, s.WriteAt(one, []byte("y"), 0, nil, Now()))
 	put(s, one)
 	two := lookup(t, s, "two")
-	s.mu.Lock()
-	must(t, s.tx.SetWhiteout(s.tx.Root(), "host"))
-	must(t, s.tx.Unlink(s.tx.Root(), "two"))
-	two.Attr.Nlink = 0
-	s.tx.Dirty(two)
-	s.tx.Put(two)
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		must(t, tx.SetWhiteout(tx.Root(), "host"))
+		must(t, tx.Unlink(tx.Root(), "two"))
+		two.Attr.Nlink = 0
+		tx.Dirty(two)
+		tx.Put(two)
+	})
 	must(t, s.EndSession(nil))
 	must(t, s.Close())
 

@@ -11,11 +11,7 @@ func snapshot(t *testing.T, path string) *Snapshot {
 	s, err := Open(path, Options{ReadOnly: true})
 	must(t, err)
 	defer s.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all, err := s.tx.Snapshot()
-	must(t, err)
-	return all
+	return ask(t, s, (*Tx).Snapshot)
 }
 
 func TestSnapshot(t *testing.T) {
@@ -25,20 +21,15 @@ func TestSnapshot(t *testing.T) {
 			s, err := Open(path, Options{ReadOnly: true})
 			must(t, err)
 			defer s.Close()
-			s.mu.Lock()
-			defer s.mu.Unlock()
 			for ino := RootIno; ino <= 8; ino++ {
-				in, err := s.tx.Get(ino)
-				must(t, err)
+				in := ask(t, s, func(tx *Tx) (*Inode, error) { return tx.Get(ino) })
 				n := all.Node(ino)
 				if n.Attr != in.Attr || n.Target != in.target || !reflect.DeepEqual(n.Origin, in.Origin) {
 					t.Errorf("inode %d: %+v, want %+v", ino, n, in)
 				}
 				if in.Attr.IsDir() {
-					children, err := s.tx.Children(in)
-					must(t, err)
-					whiteouts, err := s.tx.Whiteouts(in)
-					must(t, err)
+					children := ask(t, s, func(tx *Tx) ([]Child, error) { return tx.Children(in) })
+					whiteouts := ask(t, s, func(tx *Tx) ([]string, error) { return tx.Whiteouts(in) })
 					if len(children) != len(n.Children) || len(whiteouts) != len(n.Whiteouts) {
 						t.Errorf("inode %d: entries %v, whiteouts %v", ino, n.Children, n.Whiteouts)
 					}

@@ -57,32 +57,60 @@ func findings(t testing.TB, path string) string {
 // create makes an empty file in the root and returns it held.
 func create(t testing.TB, s *Store, name string, mode uint32) *Inode {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	in, err := s.tx.New(Attr{Mode: mode, Nlink: 1, Mtime: Timespec{5, 6}})
-	must(t, err)
-	must(t, s.tx.Link(s.tx.Root(), name, in))
-	return in
+	return ask(t, s, func(tx *Tx) (*Inode, error) {
+		in, err := tx.New(Attr{Mode: mode, Nlink: 1, Mtime: Timespec{5, 6}})
+		must(t, err)
+		return in, tx.Link(tx.Root(), name, in)
+	})
 }
 
 func lookup(t testing.TB, s *Store, name string) *Inode {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, ok, _, err := s.tx.Child(s.tx.Root(), name)
+	return ask(t, s, func(tx *Tx) (*Inode, error) {
+		c, ok, _, err := tx.Child(tx.Root(), name)
+		must(t, err)
+		if !ok {
+			t.Fatalf("%q is not there", name)
+		}
+		return tx.Get(c.Ino)
+	})
+}
+
+// ask returns what a step has found.
+func ask[T any](t testing.TB, s *Store, question func(*Tx) (T, error)) T {
+	t.Helper()
+	answer, err := Query(s, question)
 	must(t, err)
-	if !ok {
-		t.Fatalf("%q is not there", name)
+	return answer
+}
+
+// count is the number that an SQL query yields of what is committed.
+func count(t testing.TB, s *Store, query string) int64 {
+	t.Helper()
+	return ask(t, s, func(tx *Tx) (int64, error) { return database.QueryInt(tx.meta.Conn, query) })
+}
+
+// step runs what cannot fail, or fails the test itself, as a step.
+func step(s *Store, do func(*Tx)) {
+	s.View(func(tx *Tx) error {
+		do(tx)
+		return nil
+	})
+}
+
+// zero makes a stretch of a file read as zeros, in as many steps as that takes.
+func zero(s *Store, in *Inode, off, length int64, keepSize bool, base io.ReaderAt, now Timespec) (err error) {
+	for end := off + length; off < end && err == nil; {
+		err = s.change(base, func(tx *Tx) (err error) {
+			off, err = tx.Zero(in, off, end-off, keepSize, now)
+			return err
+		})
 	}
-	in, err := s.tx.Get(c.Ino)
-	must(t, err)
-	return in
+	return err
 }
 
 func put(s *Store, in *Inode) {
-	s.mu.Lock()
-	s.tx.Put(in)
-	s.mu.Unlock()
+	step(s, func(tx *Tx) { tx.Put(in) })
 }
 
 func content(t testing.TB, s *Store, in *Inode) []byte {
@@ -148,10 +176,10 @@ func TestContentAgainstModel(t *testing.T) {
 		if seed%2 == 1 {
 			model = bytes.Repeat([]byte("origin"), 1+rnd.IntN(50_000))
 			base = bytes.NewReader(bytes.Clone(model))
-			s.mu.Lock()
-			in.Attr.Size = int64(len(model))
-			s.tx.SetOrigin(in, &Origin{Base: "ws", Path: "f", Limit: in.Attr.Size})
-			s.mu.Unlock()
+			step(s, func(tx *Tx) {
+				in.Attr.Size = int64(len(model))
+				tx.SetOrigin(in, &Origin{Base: "ws", Path: "f", Limit: in.Attr.Size})
+			})
 		}
 		for range 150 {
 			switch rnd.IntN(7) {
@@ -177,7 +205,7 @@ func TestContentAgainstModel(t *testing.T) {
 			case 6:
 				off, n := rnd.IntN(5*DefaultChunkSize), 1+rnd.IntN([]int{100, 3 * DefaultChunkSize}[rnd.IntN(2)])
 				keep := rnd.IntN(2) == 0
-				must(t, s.Zero(in, int64(off), int64(n), keep, base, Now()))
+				must(t, zero(s, in, int64(off), int64(n), keep, base, Now()))
 				if end := off + n; end > len(model) && !keep {
 					model = append(model, make([]byte, end-len(model))...)
 				}
@@ -200,11 +228,8 @@ func TestContentAgainstModel(t *testing.T) {
 		}
 		must(t, s.Close())
 		s = openTest(t, path)
-		s.mu.Lock()
-		rows, err := database.QueryInt(s.tx.meta.Conn, `SELECT count(*) FROM fs_data d JOIN fs_inode i USING (ino)
+		rows := count(t, s, `SELECT count(*) FROM fs_data d JOIN fs_inode i USING (ino)
 			WHERE length(d.data) <> min(65536, i.size - d.chunk_index*65536)`)
-		s.mu.Unlock()
-		must(t, err)
 		if rows != 0 {
 			t.Errorf("seed %d: %d chunks are not as long as the file's size makes them", seed, rows)
 		}
@@ -218,25 +243,17 @@ func TestUnlinkedFileKeepsItsContentWhileHeld(t *testing.T) {
 	in := create(t, s, "f", syscall.S_IFREG|0o600)
 	must(t, s.WriteAt(in, []byte("still here"), 0, nil, Now()))
 	must(t, s.Sync())
-	s.mu.Lock()
-	must(t, s.tx.Unlink(s.tx.Root(), "f"))
-	in.Attr.Nlink = 0
-	s.tx.Dirty(in)
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		must(t, tx.Unlink(tx.Root(), "f"))
+		in.Attr.Nlink = 0
+		tx.Dirty(in)
+	})
 	must(t, s.Sync())
 	if got := content(t, s, in); string(got) != "still here" {
 		t.Errorf("content %q", got)
 	}
 	counts := func(s *Store) [3]int64 {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		var n [3]int64
-		for i, q := range []string{"SELECT count(*) FROM fs_inode", "SELECT count(*) FROM fs_data", "SELECT count(*) FROM art_orphan"} {
-			var err error
-			n[i], err = database.QueryInt(s.tx.meta.Conn, q)
-			must(t, err)
-		}
-		return n
+		return [3]int64{count(t, s, "SELECT count(*) FROM fs_inode"), count(t, s, "SELECT count(*) FROM fs_data"), count(t, s, "SELECT count(*) FROM art_orphan")}
 	}
 	if got := counts(s); got != [3]int64{1, 1, 1} {
 		t.Errorf("inodes, chunks, orphans while open: %v", got)
@@ -256,22 +273,22 @@ func TestShortLivedFileNeverReachesTheDisk(t *testing.T) {
 	for range 100 {
 		in := create(t, s, "tmp", syscall.S_IFREG|0o600)
 		must(t, s.WriteAt(in, make([]byte, 1000), 0, nil, Now()))
-		s.mu.Lock()
-		must(t, s.tx.Unlink(s.tx.Root(), "tmp"))
-		in.Attr.Nlink = 0
-		s.tx.Dirty(in)
-		s.tx.Put(in)
-		if len(s.tx.gather.chunks) != 0 || len(s.tx.gather.dentries) != 0 {
-			t.Fatalf("batch still holds %d chunks, %d names", len(s.tx.gather.chunks), len(s.tx.gather.dentries))
-		}
-		s.mu.Unlock()
+		step(s, func(tx *Tx) {
+			must(t, tx.Unlink(tx.Root(), "tmp"))
+			in.Attr.Nlink = 0
+			tx.Dirty(in)
+			tx.Put(in)
+			if len(tx.gather.chunks) != 0 || len(tx.gather.dentries) != 0 {
+				t.Fatalf("batch still holds %d chunks, %d names", len(tx.gather.chunks), len(tx.gather.dentries))
+			}
+		})
 	}
 	must(t, s.Sync())
-	s.mu.Lock()
-	if len(s.tx.live) != 1 {
-		t.Errorf("%d inodes still live", len(s.tx.live))
-	}
-	s.mu.Unlock()
+	step(s, func(tx *Tx) {
+		if len(tx.live) != 1 {
+			t.Errorf("%d inodes still live", len(tx.live))
+		}
+	})
 	must(t, s.Close())
 }
 
@@ -281,19 +298,17 @@ func TestNameComesAndGoesWithinABatch(t *testing.T) {
 	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
 	defer s.Close()
 	remove := func(in *Inode) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		must(t, s.tx.Unlink(s.tx.Root(), "f"))
-		must(t, s.tx.ClearWhiteout(s.tx.Root(), "w"))
-		in.Attr.Nlink = 0
-		s.tx.Dirty(in)
-		s.tx.Put(in)
+		step(s, func(tx *Tx) {
+			must(t, tx.Unlink(tx.Root(), "f"))
+			must(t, tx.ClearWhiteout(tx.Root(), "w"))
+			in.Attr.Nlink = 0
+			tx.Dirty(in)
+			tx.Put(in)
+		})
 	}
 	make := func() *Inode {
 		in := create(t, s, "f", syscall.S_IFREG|0o600)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		must(t, s.tx.SetWhiteout(s.tx.Root(), "w"))
+		step(s, func(tx *Tx) { must(t, tx.SetWhiteout(tx.Root(), "w")) })
 		return in
 	}
 	in := make()
@@ -305,11 +320,7 @@ func TestNameComesAndGoesWithinABatch(t *testing.T) {
 	remove(in)
 	must(t, s.Sync())
 	for _, q := range []string{"SELECT count(*) FROM fs_dentry", "SELECT count(*) FROM art_whiteout"} {
-		s.mu.Lock()
-		n, err := database.QueryInt(s.tx.meta.Conn, q)
-		s.mu.Unlock()
-		must(t, err)
-		if n != 0 {
+		if n := count(t, s, q); n != 0 {
 			t.Errorf("%s: %d", q, n)
 		}
 	}
@@ -325,9 +336,7 @@ func TestReaderSeesCommitsOfAWriter(t *testing.T) {
 	in := create(t, s, "new", syscall.S_IFREG|0o600)
 	must(t, s.WriteAt(in, []byte("hello"), 0, nil, Now()))
 	must(t, s.Sync())
-	r.mu.Lock()
-	r.tx.looked = time.Time{}
-	r.mu.Unlock()
+	step(r, func(tx *Tx) { tx.looked = time.Time{} })
 	if got := content(t, r, lookup(t, r, "new")); string(got) != "hello" {
 		t.Errorf("reader sees %q", got)
 	}

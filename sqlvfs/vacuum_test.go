@@ -39,12 +39,12 @@ func TestFileShrinks(t *testing.T) {
 			s = openTest(t, path)
 			for i := range 10 {
 				in := lookup(t, s, fmt.Sprint(i))
-				s.mu.Lock()
-				must(t, s.tx.Unlink(s.tx.Root(), fmt.Sprint(i)))
-				in.Attr.Nlink--
-				s.tx.Dirty(in)
-				s.tx.Put(in)
-				s.mu.Unlock()
+				step(s, func(tx *Tx) {
+					must(t, tx.Unlink(tx.Root(), fmt.Sprint(i)))
+					in.Attr.Nlink--
+					tx.Dirty(in)
+					tx.Put(in)
+				})
 			}
 			if when == "idle" {
 				for start := time.Now(); size() > large/4; time.Sleep(20 * time.Millisecond) {

@@ -94,13 +94,3 @@ func (s *Store) WriteAt(in *Inode, p []byte, off int64, base io.ReaderAt, now Ti
 func (s *Store) Truncate(in *Inode, size int64, base io.ReaderAt, now Timespec) error {
 	return s.change(base, func(tx *Tx) error { return tx.Truncate(in, size, now) })
 }
-
-// Extend is Truncate for a file that is smaller, and does nothing to one that is not.
-func (s *Store) Extend(in *Inode, size int64, base io.ReaderAt, now Timespec) error {
-	return s.change(base, func(tx *Tx) error {
-		if in.Attr.Size >= size {
-			return nil
-		}
-		return tx.Truncate(in, size, now)
-	})
-}

@@ -1,9 +1,6 @@
 package sqlvfs
 
-import (
-	"io"
-	"slices"
-)
+import "slices"
 
 // Zero makes a stretch of a file read as zeros and gives back the space of whole chunks. off and length are in bytes.
 // What lies behind the end of the file makes the file longer, or nothing with keepSize. Times and errors are as for
@@ -46,20 +43,6 @@ func (tx *Tx) Zero(in *Inode, off, length int64, keepSize bool, now Timespec) (n
 	tx.outgrowOrigin(in)
 	tx.touch(in, dirtyRow)
 	return next, nil
-}
-
-// Zero is [Tx.Zero] as steps of its own. base is as for [Store.ReadAt].
-func (s *Store) Zero(in *Inode, off, length int64, keepSize bool, base io.ReaderAt, now Timespec) error {
-	for end := off + length; off < end; {
-		err := s.change(base, func(tx *Tx) (err error) {
-			off, err = tx.Zero(in, off, end-off, keepSize, now)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // punch makes holes of the chunks [from, to). It returns to, or where to go on when what is not committed has become
