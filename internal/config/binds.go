@@ -7,11 +7,11 @@ package config
 import (
 	"errors"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // BindsFile is the path of the file of binds within a workspace: another spelling
@@ -68,32 +68,27 @@ func CheckGuests(mounts []Mount, home, workspace string) error {
 
 func (m *Mount) checkGuest(home, workspace string, others []Mount) error {
 	for _, dir := range []string{"/proc", "/dev", "/sys"} {
-		if within(m.Guest, dir) {
+		if paths.Within(m.Guest, dir) {
 			return m.errorf("guest %q lies in %s, which is the sandbox's own", m.Guest, dir)
 		}
 	}
 	for _, dir := range []string{"/etc/passwd", "/etc/group", "/tmp", "/var/tmp", "/run", workspace, home} {
-		if within(dir, m.Guest) {
+		if paths.Within(dir, m.Guest) {
 			return m.errorf("guest %q would cover %s, which is the sandbox's own", m.Guest, dir)
 		}
 	}
-	if within(m.Guest, filepath.Join(workspace, Dir)) {
+	if paths.Within(m.Guest, filepath.Join(workspace, Dir)) {
 		return m.errorf("guest %q lies in the configuration", m.Guest)
 	}
 	for _, other := range others {
 		switch {
 		case m.Guest == other.Guest:
 			return m.errorf("guest %q is that of %s too", m.Guest, other.Origin)
-		case within(other.Guest, m.Guest):
+		case paths.Within(other.Guest, m.Guest):
 			return m.errorf("guest %q would cover that of %s: put it before that one", m.Guest, other.Origin)
 		}
 	}
 	return nil
-}
-
-// within says whether p is dir or lies in it; both are clean and absolute.
-func within(p, dir string) bool {
-	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 }
 
 // OpenHost opens the host path of a mount with O_PATH, which needs no permission on it.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/paths"
 )
 
 const home, workspace = "/home/agent", "/home/agent/ws"
@@ -230,7 +232,7 @@ func FuzzBinds(f *testing.F) {
 				t.Errorf("%s: host %q", text, m.Host)
 			}
 			for _, dir := range []string{home, workspace, "/etc/passwd", "/tmp"} {
-				if within(dir, m.Guest) {
+				if paths.Within(dir, m.Guest) {
 					t.Errorf("%s: guest %q covers %s", text, m.Guest, dir)
 				}
 			}

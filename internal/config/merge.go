@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
@@ -107,7 +108,7 @@ func (m *merger) see(entries []Entry) []Entry {
 	var out []Entry
 	for _, e := range entries {
 		real := resolved(e.Value)
-		if slices.ContainsFunc(m.user.See, func(u Entry) bool { return within(e.Value, u.Value) && within(real, resolved(u.Value)) }) ||
+		if slices.ContainsFunc(m.user.See, func(u Entry) bool { return paths.Within(e.Value, u.Value) && paths.Within(real, resolved(u.Value)) }) ||
 			m.widens(Setting{"see", e.Value, e.Origin, strconv.Quote(e.Value)}, fmt.Sprintf("to see %s", real)) {
 			out = append(out, e)
 		}
@@ -140,10 +141,10 @@ func (m *merger) mounts(mounts, allowed []Mount) []Mount {
 		host := mount.On(m.real)
 		// What the workspace holds the guest has anyway. To write it is another thing: in an
 		// overlay that is the host's own.
-		inside := mount.ReadOnly && within(host, m.real) && !covers(mount.Guest)
+		inside := mount.ReadOnly && paths.Within(host, m.real) && !covers(mount.Guest)
 		covered := inside || slices.ContainsFunc(allowed, func(u Mount) bool {
 			at, err := filepath.Rel(u.On(m.real), host)
-			return err == nil && within(host, u.On(m.real)) && u.permits(&mount) &&
+			return err == nil && paths.Within(host, u.On(m.real)) && u.permits(&mount) &&
 				(!covers(mount.Guest) || filepath.Join(u.Guest, at) == mount.Guest)
 		})
 		what := fmt.Sprintf("the mount of %s", host)
@@ -171,18 +172,18 @@ func (m *merger) resolve(mounts []Mount, outside func(m *Mount, path string) err
 	for i := range out {
 		mount := &out[i]
 		host := mount.On(m.real)
-		if !within(host, m.real) && !within(host, m.root) {
+		if !paths.Within(host, m.real) && !paths.Within(host, m.root) {
 			if err := outside(mount, host); err != nil {
 				return nil, err
 			}
 		} else if real, err := filepath.EvalSymlinks(host); err != nil {
 			continue // it cannot be opened either
-		} else if !within(real, m.real) {
+		} else if !paths.Within(real, m.real) {
 			return nil, mount.errorf("path %q: a symbolic link leads out of the workspace", mount.Host)
 		} else {
 			mount.Host = real
 		}
-		if within(mount.Host, m.real) {
+		if paths.Within(mount.Host, m.real) {
 			mount.Host, _ = filepath.Rel(m.real, mount.Host) // both are absolute
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // PresetDir is the directory of the user's own presets beside his settings, and agentsDir that of his agents.
@@ -130,7 +132,7 @@ func UserHidden(getenv func(string) string) []string {
 func AgentsHidden(getenv func(string) string, used ...string) (dirs []string) {
 	free := func(dir string) bool {
 		real := resolved(dir)
-		return !slices.ContainsFunc(used, func(path string) bool { return within(path, real) || within(path, dir) })
+		return !slices.ContainsFunc(used, func(path string) bool { return paths.Within(path, real) || paths.Within(path, dir) })
 	}
 	for _, data := range dataDirs(getenv) {
 		if dir := filepath.Join(data, agentsDir); free(dir) {

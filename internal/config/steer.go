@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
@@ -77,6 +78,6 @@ func covers(guest string) bool {
 		return true
 	}
 	return slices.ContainsFunc(systemDirs, func(dir string) bool {
-		return within(guest, dir) || within(view.Resolve(guest), view.Resolve(dir)) || within(dir, guest)
+		return paths.Within(guest, dir) || paths.Within(paths.Resolve(guest), paths.Resolve(dir)) || paths.Within(dir, guest)
 	})
 }

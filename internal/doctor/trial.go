@@ -93,11 +93,7 @@ func try(trial string) error {
 	}
 	err := cmd.Start()
 	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		return fmt.Errorf("make a user namespace: %w", err)
+		return fmt.Errorf("make a user namespace: %w", cli.Reason(err))
 	}
 	if err := cmd.Wait(); err != nil {
 		return said(strings.TrimSpace(out.String()), err)

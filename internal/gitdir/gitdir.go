@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // Dir is a git directory outside of the workspace that uses it. Its paths are absolute and without symbolic links.
@@ -56,7 +58,7 @@ func Find(workspace string, homes []string) (*Dir, error) {
 	default:
 		return nil, nil
 	}
-	if err == nil && (within(d.Common.Path, workspace) || above(root, d.Common.Path, homes)) {
+	if err == nil && (paths.Within(d.Common.Path, workspace) || above(root, d.Common.Path, homes)) {
 		return nil, nil
 	}
 	if err == nil {
@@ -85,7 +87,7 @@ func Find(workspace string, homes []string) (*Dir, error) {
 // above says whether a home lies in the working tree or in the git directory.
 func above(root, common string, homes []string) bool {
 	for _, home := range homes {
-		if within(home, root) || within(home, common) {
+		if paths.Within(home, root) || paths.Within(home, common) {
 			return true
 		}
 	}
@@ -254,8 +256,4 @@ func read(file string) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, most))
 	return string(text), err
-}
-
-func within(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }

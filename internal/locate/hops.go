@@ -56,8 +56,3 @@ func resolved(path string) string {
 	}
 	return path
 }
-
-// within says whether path is dir or lies in it; both are clean.
-func within(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
-}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // root returns the smallest directory that a program at the path real, which has no links, needs all of, where that is a
@@ -77,7 +79,7 @@ func (h *Host) managed(dir string) bool {
 // shared says whether a directory holds what has nothing to do with each other.
 func (h *Host) shared(dir string) bool {
 	home := h.home()
-	if home == "" || within(home, dir) || dir == filepath.Join(home, ".local") {
+	if home == "" || paths.Within(home, dir) || dir == filepath.Join(home, ".local") {
 		return true
 	}
 	return slices.Contains([]string{"/usr", "/usr/local", "/opt", "/srv", "/tmp", "/var/tmp", "/home"}, dir)

@@ -17,6 +17,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // maxInterpreters is how many interpreters the kernel follows from a script (fs/exec.c, exec_binprm).
@@ -76,7 +78,7 @@ func (h *Host) look(name string, dirs []string) string {
 	for _, dir := range dirs {
 		path := filepath.Join(dir, name)
 		if executable(path) && !slices.ContainsFunc(h.Skip, func(skip string) bool {
-			return within(path, skip) || within(resolved(path), skip)
+			return paths.Within(path, skip) || paths.Within(resolved(path), skip)
 		}) {
 			return path
 		}

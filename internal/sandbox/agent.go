@@ -10,6 +10,7 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/toolchain"
@@ -151,8 +152,8 @@ func (o *Options) addPath(s *config.Settings) error {
 	add := func(list ...string) {
 		for _, dir := range list {
 			into := &dirs
-			written := slices.ContainsFunc(s.Mounts, func(m config.Mount) bool { return m.Writes() && view.Within(dir, m.Guest) })
-			if written || view.Within(dir, view.Home) && !slices.ContainsFunc(s.See, func(e config.Entry) bool { return view.Within(dir, e.Value) }) {
+			written := slices.ContainsFunc(s.Mounts, func(m config.Mount) bool { return m.Writes() && paths.Within(dir, m.Guest) })
+			if written || paths.Within(dir, view.Home) && !slices.ContainsFunc(s.See, func(e config.Entry) bool { return paths.Within(dir, e.Value) }) {
 				into = &last
 			}
 			if !slices.Contains(*into, dir) {
@@ -167,11 +168,11 @@ func (o *Options) addPath(s *config.Settings) error {
 		switch {
 		case err != nil || !info.IsDir() || !filepath.IsAbs(dir):
 		case at.hidden([]string{dir}) == nil:
-			if wide && !view.Within(view.Resolve(dir), at.workspace) {
+			if wide && !paths.Within(paths.Resolve(dir), at.workspace) {
 				add(dir)
 			}
 		case slices.ContainsFunc(s.See, func(e config.Entry) bool {
-			return view.Within(dir, e.Value) || view.Within(view.Resolve(dir), view.Resolve(e.Value)) || filepath.Dir(e.Value) == dir
+			return paths.Within(dir, e.Value) || paths.Within(paths.Resolve(dir), paths.Resolve(e.Value)) || filepath.Dir(e.Value) == dir
 		}):
 			add(dir)
 		}
@@ -204,7 +205,7 @@ func newPlaces(workspace string, mounts []config.Mount) (*places, error) {
 	if err != nil {
 		return nil, err
 	}
-	workspace = view.Resolve(workspace)
+	workspace = paths.Resolve(workspace)
 	return &places{
 		host:      locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{workspace}},
 		hides:     (&view.View{PersonalDirs: account.homes}).Hides(),

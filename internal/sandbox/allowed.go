@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/riverlytech/art/internal/cli"
 )
 
 // Allowed returns what the settings of the session that o asks for allow its guest
@@ -38,7 +40,7 @@ func TrialWorkspace(o *Options) (string, error) {
 	}
 	dir, err := os.MkdirTemp("", "art-doctor-")
 	if err != nil {
-		return "", fmt.Errorf("make a workspace for trials: %w", unwrapped(err))
+		return "", fmt.Errorf("make a workspace for trials: %w", cli.Reason(err))
 	}
 	o.Workspace, o.DefaultWorkspace = dir, false
 	return dir, nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/config"
-	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/workspace"
 )
 
@@ -13,15 +13,15 @@ import (
 // all. One that the user mounts stays. A directory that is hidden as a whole, as art's own is, hides also what comes
 // there later.
 func (p *prepared) hideDatabases(beside <-chan []string, mounts []config.Mount) {
-	if slices.ContainsFunc(p.plan.Hide, func(hidden string) bool { return view.Within(p.plan.Database, hidden) }) {
+	if slices.ContainsFunc(p.plan.Hide, func(hidden string) bool { return paths.Within(p.plan.Database, hidden) }) {
 		return
 	}
-	workspace := view.Resolve(p.plan.Workspace)
+	workspace := paths.Resolve(p.plan.Workspace)
 	for _, path := range <-beside {
-		if slices.ContainsFunc(mounts, func(m config.Mount) bool { return view.Resolve(m.On(workspace)) == path }) {
+		if slices.ContainsFunc(mounts, func(m config.Mount) bool { return paths.Resolve(m.On(workspace)) == path }) {
 			continue
 		}
-		if view.Within(path, workspace) {
+		if paths.Within(path, workspace) {
 			p.hideInWorkspace(strings.TrimPrefix(path, workspace))
 		}
 		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {

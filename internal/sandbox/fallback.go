@@ -44,7 +44,7 @@ func (s *session) fallBack(why error) error {
 		return cli.WithHint(fmt.Errorf("mount FUSE: neither in a user namespace (%w) nor with fusermount3 (%w)", why, err), hint.Host{}.FUSE(missing == nil))
 	}
 	if missing != nil && os.Getuid() != 0 {
-		return fail(unwrapped(missing))
+		return fail(cli.Reason(missing))
 	}
 	if err := s.requireLayers(why); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/files"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/libexec"
 )
@@ -73,14 +74,14 @@ func lookAt(root *os.File, m *config.Mount) (st unix.Stat_t, err error) {
 // are the mounts that are there already.
 func (p *prepared) inTree(guest string, before []config.Mount) string {
 	v := &p.plan.View
-	covered := slices.ContainsFunc(before, func(m config.Mount) bool { return view.Within(guest, m.Guest) })
+	covered := slices.ContainsFunc(before, func(m config.Mount) bool { return paths.Within(guest, m.Guest) })
 	switch {
 	case p.plan.Database == "" || covered:
-	case v.HostPath != "" && view.Within(guest, v.HostPath):
+	case v.HostPath != "" && paths.Within(guest, v.HostPath):
 		return p.serve.Name + guest[len(v.HostPath):]
-	case view.Within(guest, v.Workspace):
+	case paths.Within(guest, v.Workspace):
 		return p.serve.Name + guest[len(v.Workspace):]
-	case view.Within(guest, view.Home) && p.home == nil:
+	case paths.Within(guest, view.Home) && p.home == nil:
 		return guest[len(view.Home)+1:]
 	}
 	return ""
@@ -89,9 +90,9 @@ func (p *prepared) inTree(guest string, before []config.Mount) string {
 // inPlainHome says whether a path of the guest's is in a home that is a plain directory: one that sessions share, or one in
 // memory.
 func (p *prepared) inPlainHome(guest string, before []config.Mount) bool {
-	covered := slices.ContainsFunc(before, func(m config.Mount) bool { return view.Within(guest, m.Guest) })
+	covered := slices.ContainsFunc(before, func(m config.Mount) bool { return paths.Within(guest, m.Guest) })
 	return (p.home != nil || p.plan.Database == "") && !covered &&
-		view.Within(guest, view.Home) && !view.Within(guest, p.plan.View.Workspace)
+		paths.Within(guest, view.Home) && !paths.Within(guest, p.plan.View.Workspace)
 }
 
 // isHomeFile says whether a mount is one that the guest can replace. The workspace's files are not: there a mount covers
@@ -108,18 +109,18 @@ func (p *prepared) isLargeFile(m *config.Mount, st *unix.Stat_t) bool {
 
 func (p *prepared) isOwnFile(m *config.Mount, st *unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFREG && !m.ReadOnly &&
-		!view.Within(m.Guest, p.plan.View.Workspace) && view.Within(m.Guest, view.Home)
+		!paths.Within(m.Guest, p.plan.View.Workspace) && paths.Within(m.Guest, view.Home)
 }
 
 // addFile adds such a file, which is at in of the database's tree, or in a plain home.
 func (p *prepared) addFile(m *config.Mount, in string) error {
-	workspace := view.Resolve(p.plan.Workspace)
+	workspace := paths.Resolve(p.plan.Workspace)
 	f := homeFile{m.On(workspace), files.File{Path: in, Overlay: m.Overlay}}
 	if in == "" {
 		f.Path = m.Guest[len(view.Home)+1:]
 	}
 	err := unix.Access(f.host, unix.R_OK)
-	if err == nil && m.Overlay && view.Within(f.host, workspace) {
+	if err == nil && m.Overlay && paths.Within(f.host, workspace) {
 		err = errInWorkspace
 	}
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
-	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // guardSettings refuses a session whose guest could write what the next one reads as
@@ -18,18 +18,18 @@ import (
 // are in, mount and all, and make another one (rename(2) refuses only what is itself a
 // mount point).
 func guardSettings(o *Options, workspace string, mounts []config.Mount) error {
-	workspace = view.Resolve(workspace)
+	workspace = paths.Resolve(workspace)
 	for _, place := range config.UserPlaces(os.Getenv) {
-		if view.Within(workspace, place) {
+		if paths.Within(workspace, place) {
 			return fmt.Errorf("open the workspace: it lies in %s, which is art's own", place)
 		}
-		if o.Database == "" && view.Within(place, workspace) {
+		if o.Database == "" && paths.Within(place, workspace) {
 			return cli.WithHint(fmt.Errorf("protect %s: it lies in the workspace, where the guest could change it for the next session", place),
 				"choose another workspace, or keep what is written apart with --db DB")
 		}
 		for _, m := range mounts {
 			host := m.On(workspace)
-			if view.Within(host, place) || m.Writes() && view.Within(place, host) {
+			if paths.Within(host, place) || m.Writes() && paths.Within(place, host) {
 				return exposes(m, place)
 			}
 		}
@@ -37,7 +37,7 @@ func guardSettings(o *Options, workspace string, mounts []config.Mount) error {
 	own := filepath.Join(workspace, config.Dir)
 	for _, m := range mounts {
 		host := m.On(workspace)
-		if view.Within(host, own) || m.Writes() && view.Within(own, host) {
+		if paths.Within(host, own) || m.Writes() && paths.Within(own, host) {
 			return exposes(m, own)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/home"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
@@ -30,7 +31,7 @@ func (p *prepared) openHome(o *Options, name string) (err error) {
 		}
 	})
 	if o.Name == "" {
-		p.place, err = p.home.NameOf(view.Resolve(p.plan.Workspace), p.serve.Name)
+		p.place, err = p.home.NameOf(paths.Resolve(p.plan.Workspace), p.serve.Name)
 	}
 	return err
 }
@@ -54,8 +55,8 @@ func (p *prepared) useHome(o *Options, root *os.File, mounts []config.Mount) err
 	}
 	places := []string{p.plan.View.Workspace}
 	for i, m := range mounts {
-		inside := slices.ContainsFunc(places, func(place string) bool { return view.Within(m.Guest, place) })
-		if !view.Within(m.Guest, view.Home) || inside {
+		inside := slices.ContainsFunc(places, func(place string) bool { return paths.Within(m.Guest, place) })
+		if !paths.Within(m.Guest, view.Home) || inside {
 			continue // in the last case there is a mount point, or is going to be one
 		}
 		st, err := lookAt(root, &m)

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // hostPath returns the directories of the caller's PATH that do not lie in the workspace: a program there may be a guest's, and
 // art runs some by their names on the host.
 func hostPath(workspace string) []string {
-	workspace = view.Resolve(workspace)
+	workspace = paths.Resolve(workspace)
 	return slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
-		return !filepath.IsAbs(dir) || view.Within(view.Resolve(dir), workspace)
+		return !filepath.IsAbs(dir) || paths.Within(paths.Resolve(dir), workspace)
 	})
 }
 
@@ -22,7 +22,7 @@ func hostPath(workspace string) []string {
 func hostProgram(name, workspace string) (string, error) {
 	for _, dir := range hostPath(workspace) {
 		path := filepath.Join(dir, name)
-		if found, err := exec.LookPath(path); err == nil && !view.Within(view.Resolve(found), view.Resolve(workspace)) {
+		if found, err := exec.LookPath(path); err == nil && !paths.Within(paths.Resolve(found), paths.Resolve(workspace)) {
 			return path, nil
 		}
 	}

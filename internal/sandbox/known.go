@@ -8,7 +8,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
-	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/workspace"
 )
@@ -82,11 +82,11 @@ func (o *Options) refuseHome() error {
 		return nil
 	}
 	dir, err := filepath.Abs(o.Workspace)
-	if err != nil || !workspace.HoldsHome(view.Resolve(dir)) {
+	if err != nil || !workspace.HoldsHome(paths.Resolve(dir)) {
 		return nil // what else there is to say of it comes later
 	}
 	what, named := "your home lies in it", shellWord(dir)
-	if view.Resolve(dir) == view.Resolve(os.Getenv("HOME")) {
+	if paths.Resolve(dir) == paths.Resolve(os.Getenv("HOME")) {
 		what, named = "it is your home", "~"
 	}
 	return cli.WithHint(fmt.Errorf("open the workspace %s: %s, and the guest would have all that is there", cli.Printable(dir), what),

@@ -15,6 +15,7 @@ import (
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/hint"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/private"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/view"
@@ -38,14 +39,14 @@ func (p *prepared) addLayer(kind control.LayerKind, place gitdir.Place) (source 
 
 // addOverlay adds the layer of a mount of mode overlay, of which st is the host's.
 func (p *prepared) addOverlay(m *config.Mount, st *unix.Stat_t, mounts []config.Mount) (source string, err error) {
-	workspace := view.Resolve(p.plan.Workspace)
+	workspace := paths.Resolve(p.plan.Workspace)
 	switch {
 	case p.plan.Database == "":
 		err = cli.WithHint(errors.New("this session has no database for what the guest writes there"),
 			"start one that has: art run, or --db DB; or make the mount's mode ro or rw")
-	case view.Within(m.On(workspace), workspace):
+	case paths.Within(m.On(workspace), workspace):
 		err = errInWorkspace
-	case view.Within(workspace, m.Host):
+	case paths.Within(workspace, m.Host):
 		err = cli.WithHint(errors.New("the workspace lies in it"), "name the directories in it that the guest needs")
 	case st.Mode&unix.S_IFMT == unix.S_IFREG:
 		err = cli.WithHint(fmt.Errorf("a single file can be one only in the guest's home, beside the workspace and other mounts, and up to %d MiB", files.MaxSize>>20),
@@ -67,17 +68,17 @@ func (p *prepared) addOverlay(m *config.Mount, st *unix.Stat_t, mounts []config.
 
 // privateIn returns what of the homes' private files lies in a directory, whether it is there or not, but for those of which
 // a mount has something: that names them.
-func privateIn(dir string, homes []string, mounts []config.Mount) (paths []string) {
+func privateIn(dir string, homes []string, mounts []config.Mount) (found []string) {
 	for _, home := range homes {
 		for _, name := range private.Names() {
-			path := filepath.Join(view.Resolve(home), name)
-			named := slices.ContainsFunc(mounts, func(m config.Mount) bool { return view.Within(m.Host, path) })
-			if path != dir && view.Within(path, dir) && !named {
-				paths = append(paths, path)
+			path := filepath.Join(paths.Resolve(home), name)
+			named := slices.ContainsFunc(mounts, func(m config.Mount) bool { return paths.Within(m.Host, path) })
+			if path != dir && paths.Within(path, dir) && !named {
+				found = append(found, path)
 			}
 		}
 	}
-	return paths
+	return found
 }
 
 // requireLayers refuses a session that cannot have more than one mount of FUSE. It goes without the repository's layers,

@@ -10,6 +10,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
@@ -58,9 +59,9 @@ func (s *session) tellIdentity() {
 func (s *session) proposeSee(at *places, name string, program *locate.Program) {
 	see := at.hidden(program.See)
 	see = slices.DeleteFunc(see, func(path string) bool {
-		return slices.ContainsFunc(see, func(other string) bool { return other != path && view.Within(path, other) })
+		return slices.ContainsFunc(see, func(other string) bool { return other != path && paths.Within(path, other) })
 	})
-	if len(see) == 0 || slices.ContainsFunc(s.plan.View.Seen, func(seen view.Seen) bool { return seen.Path == view.Resolve(see[0]) }) {
+	if len(see) == 0 || slices.ContainsFunc(s.plan.View.Seen, func(seen view.Seen) bool { return seen.Path == paths.Resolve(see[0]) }) {
 		return
 	}
 	command := "art"

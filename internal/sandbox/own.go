@@ -17,6 +17,7 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/dotenv"
 	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/seccomp"
 )
@@ -59,7 +60,7 @@ func (o *Options) loadAgent() error {
 	}
 	if own := a.Settings.Workspace.Value; own == config.AgentWorkspace(os.Getenv, o.Agent) {
 		if err := os.MkdirAll(own, 0o700); err != nil {
-			return fmt.Errorf("make the agent's workspace %s: %w", own, unwrapped(err))
+			return fmt.Errorf("make the agent's workspace %s: %w", own, cli.Reason(err))
 		}
 	}
 	o.Workspace, o.DefaultWorkspace, o.placed = a.Settings.Workspace.Value, false, true
@@ -111,7 +112,7 @@ func (o *Options) runBare() error {
 		env = append(env, v.Name+"="+v.Value)
 	}
 	if err := os.Chdir(workspace); err != nil {
-		return fmt.Errorf("open the workspace: %w", unwrapped(err))
+		return fmt.Errorf("open the workspace: %w", cli.Reason(err))
 	}
 	if _, err := unix.FcntlInt(uintptr(o.agentLock), unix.F_SETFD, 0); err != nil {
 		return fmt.Errorf("keep the agent from being removed: %w", err)
@@ -125,7 +126,7 @@ func (o *Options) runBare() error {
 func (o *Options) hostCommand() (path string, args, dirs []string, err error) {
 	args = o.Command
 	if o.preset != nil && (len(args) == 0 || args[0] == o.Preset) {
-		host := &locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{view.Resolve(o.Workspace)}}
+		host := &locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{paths.Resolve(o.Workspace)}}
 		program := host.Find(o.preset.Program...)
 		if program == nil {
 			return "", nil, nil, cli.WithHint(fmt.Errorf("%s: command not found", o.preset.Program[0]), "install it, or see art presets")
@@ -140,7 +141,7 @@ func (o *Options) hostCommand() (path string, args, dirs []string, err error) {
 		path, err = filepath.Abs(path) // the workspace is another directory
 	}
 	if err != nil {
-		return "", nil, nil, fmt.Errorf("%s: %w", args[0], unwrapped(err))
+		return "", nil, nil, fmt.Errorf("%s: %w", args[0], cli.Reason(err))
 	}
 	return path, args, nil, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/home"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/sandbox/view"
@@ -134,7 +134,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err := p.useHome(o, root, mounts); err != nil {
 		return nil, err
 	}
-	if err := p.see(settings.See, mounts, view.Resolve(workspace)); err != nil {
+	if err := p.see(settings.See, mounts, paths.Resolve(workspace)); err != nil {
 		return nil, err
 	}
 	if start != guest {
@@ -157,7 +157,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 	p.secrets = secrets(p.payload.Env, settings.Values)
 	bwrap, err := hostProgram("bwrap", workspace)
 	if err != nil {
-		return nil, cli.WithHint(fmt.Errorf("find bwrap: %w", unwrapped(err)),
+		return nil, cli.WithHint(fmt.Errorf("find bwrap: %w", cli.Reason(err)),
 			"install bubblewrap: `sudo apt-get install bubblewrap`, `sudo dnf install bubblewrap` or `sudo pacman -S bubblewrap`")
 	}
 	p.plan.Command, v.Programs = []string{bwrap}, []string{bwrap}
@@ -186,12 +186,12 @@ func workspacePath(path string) (string, error) {
 		return "", cli.WithHint(fmt.Errorf("open the workspace: %s does not exist", path),
 			"make it with mkdir, or name another with --mount DIR")
 	case err != nil:
-		return "", fmt.Errorf("open the workspace %s: %w", path, unwrapped(err))
+		return "", fmt.Errorf("open the workspace %s: %w", path, cli.Reason(err))
 	case !info.IsDir():
 		return "", cli.WithHint(fmt.Errorf("open the workspace: %s is not a directory", path),
 			"name a directory with --mount DIR")
 	}
-	if real := view.Resolve(abs); abs == "/" || real == "/" {
+	if real := paths.Resolve(abs); abs == "/" || real == "/" {
 		return "", cli.WithHint(errors.New("open the workspace: / cannot be one: it has no name, and holds the whole system"),
 			"name a directory with --mount DIR")
 	}
@@ -218,7 +218,7 @@ func databasePath(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open the database: %w", err)
 	}
-	abs = view.Resolve(abs)
+	abs = paths.Resolve(abs)
 	if info, err := os.Stat(filepath.Dir(abs)); err != nil || !info.IsDir() {
 		return "", cli.WithHint(fmt.Errorf("open the database %s: its directory does not exist", path),
 			"make the directory with mkdir -p")
@@ -255,14 +255,14 @@ func checkPath(s *config.Settings, guest, path string) error {
 	}
 	own := config.Mount{Host: ".", Guest: path, Origin: s.Path.Origin}
 	err := config.CheckGuests([]config.Mount{own}, view.Home, guest)
-	if err == nil && view.Within(path, guest) {
+	if err == nil && paths.Within(path, guest) {
 		err = fmt.Errorf("%s: the workspace's path %q lies in the workspace as the guest has it", own.Origin, path)
 	}
 	if err != nil {
 		return cli.WithHint(err, "let the workspace be in the guest's home alone: --path home")
 	}
 	for _, m := range s.Mounts {
-		if m.Guest == path || view.Within(m.Guest, filepath.Join(path, config.Dir)) {
+		if m.Guest == path || paths.Within(m.Guest, filepath.Join(path, config.Dir)) {
 			return fmt.Errorf("%s: guest %q is the workspace's own path on the host, or lies in its configuration", m.Origin, m.Guest)
 		}
 	}
@@ -275,11 +275,11 @@ func checkPath(s *config.Settings, guest, path string) error {
 // in its place, as editors do, which also leave copies beside it. An overlay shows only these
 // files; what a guest has there is its own: push and pull leave the configuration out.
 func (p *prepared) hideConfig(files []config.File) {
-	workspace := view.Resolve(p.plan.Workspace)
+	workspace := paths.Resolve(p.plan.Workspace)
 	p.plan.DotArt = filepath.Join(workspace, config.Dir)
 	for _, f := range files {
 		at := filepath.Join(workspace, f.Path)
-		if !slices.ContainsFunc(p.plan.Hide, func(hidden string) bool { return view.Within(at, hidden) }) {
+		if !slices.ContainsFunc(p.plan.Hide, func(hidden string) bool { return paths.Within(at, hidden) }) {
 			p.plan.Settings = append(p.plan.Settings, f)
 		}
 	}
@@ -287,13 +287,13 @@ func (p *prepared) hideConfig(files []config.File) {
 
 // agentsHidden returns the agents' workspaces that a session has nothing of.
 func agentsHidden(s *config.Settings, mounts []config.Mount) []string {
-	workspace := view.Resolve(s.Workspace.Value)
+	workspace := paths.Resolve(s.Workspace.Value)
 	used := []string{workspace}
 	for _, m := range mounts {
-		used = append(used, view.Resolve(m.On(workspace)))
+		used = append(used, paths.Resolve(m.On(workspace)))
 	}
 	for _, e := range s.See {
-		used = append(used, view.Resolve(e.Value))
+		used = append(used, paths.Resolve(e.Value))
 	}
 	return config.AgentsHidden(os.Getenv, used...)
 }
@@ -301,8 +301,8 @@ func agentsHidden(s *config.Settings, mounts []config.Mount) []string {
 // hide sorts out the paths to hide. Relative ones are relative to the current
 // directory. Of those in the workspace, neither what the host nor what the database has
 // is shown.
-func (p *prepared) hide(paths []string, mounts []config.Mount) error {
-	for _, path := range paths {
+func (p *prepared) hide(list []string, mounts []config.Mount) error {
+	for _, path := range list {
 		if path == "" {
 			return errors.New("hide: an empty path was given")
 		}
@@ -310,28 +310,28 @@ func (p *prepared) hide(paths []string, mounts []config.Mount) error {
 		if err != nil {
 			return fmt.Errorf("hide %s: %w", path, err)
 		}
-		workspace := view.Resolve(p.plan.Workspace)
-		named := filepath.Join(view.Resolve(filepath.Dir(abs)), filepath.Base(abs))
-		abs = view.Resolve(abs)
+		workspace := paths.Resolve(p.plan.Workspace)
+		named := filepath.Join(paths.Resolve(filepath.Dir(abs)), filepath.Base(abs))
+		abs = paths.Resolve(abs)
 		switch {
 		case abs == "/" || abs == workspace:
 			return fmt.Errorf("hide %s: nothing of use would be left", path)
-		case view.Within(abs, "/proc"), view.Within(abs, "/dev"):
+		case paths.Within(abs, "/proc"), paths.Within(abs, "/dev"):
 			continue // the guest has its own
 		}
 		for _, m := range mounts {
-			if view.Within(m.On(workspace), abs) {
+			if paths.Within(m.On(workspace), abs) {
 				return cli.WithHint(fmt.Errorf("hide %s: %s mounts %s of it", path, m.Origin, m.Host),
 					"take one of the two out")
 			}
 		}
-		if p.plan.Database != "" && view.Within(abs, workspace) {
+		if p.plan.Database != "" && paths.Within(abs, workspace) {
 			inside := strings.TrimPrefix(abs, workspace)
 			p.hideInWorkspace(inside)
 			p.plan.HideHome = append(p.plan.HideHome, p.place+inside)
 		}
 		// A link too, in whose place the host may put something else.
-		if p.plan.Database != "" && named != abs && view.Within(named, workspace) {
+		if p.plan.Database != "" && named != abs && paths.Within(named, workspace) {
 			p.hideInWorkspace(strings.TrimPrefix(named, workspace))
 		}
 		// Also then: a bind may show the path at another place.
@@ -358,20 +358,4 @@ func stagingDir() (string, error) {
 		return "", fmt.Errorf("prepare the sandbox: none of %s exists", strings.Join(dirs, ", "))
 	}
 	return dirs[i], nil
-}
-
-// unwrapped returns the reason alone of an error that also says what failed.
-func unwrapped(err error) error {
-	var path *os.PathError
-	var command *exec.Error
-	var errno unix.Errno
-	switch {
-	case errors.As(err, &errno):
-		return errno
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &command):
-		return command.Err
-	}
-	return err
 }

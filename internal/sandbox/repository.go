@@ -9,6 +9,7 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/gitdir"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
@@ -19,7 +20,7 @@ import (
 // findRepository looks for such a git directory, and decides where the workspace is to be: it returns the path at which
 // the command starts.
 func (p *prepared) findRepository(o *Options, s *config.Settings, guest string, homes []string) (start string, err error) {
-	real := view.Resolve(p.plan.Workspace)
+	real := paths.Resolve(p.plan.Workspace)
 	if s.Path.Value == "home" && s.Path.Origin != config.Default {
 		return guest, nil
 	}
@@ -85,7 +86,7 @@ func (p *prepared) addRepository() {
 
 // within says whether the workspace is a directory within a repository.
 func (p *prepared) within() bool {
-	return p.repository != nil && p.repository.Root.Path != view.Resolve(p.plan.Workspace)
+	return p.repository != nil && p.repository.Root.Path != paths.Resolve(p.plan.Workspace)
 }
 
 // gitEnv are variables for git: the workspace is a mount of its own, which it takes for the end of the working tree.

@@ -11,6 +11,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/locate"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/private"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
@@ -23,14 +24,14 @@ func (p *prepared) see(entries []config.Entry, mounts []config.Mount, workspace 
 	}
 	s := newSeeing(p.plan.View.Hides(), p.plan.View.PersonalDirs, writable(workspace, mounts))
 	hidden := func(path string) string {
-		i := slices.IndexFunc(p.plan.Hide, func(hidden string) bool { return view.Within(path, hidden) })
+		i := slices.IndexFunc(p.plan.Hide, func(hidden string) bool { return paths.Within(path, hidden) })
 		if i < 0 {
 			return ""
 		}
 		return p.plan.Hide[i]
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Origin, ofTool) && hidden(view.Resolve(e.Value)) != "" {
+		if strings.HasPrefix(e.Origin, ofTool) && hidden(paths.Resolve(e.Value)) != "" {
 			continue // nobody has named it
 		}
 		if err := s.add(e); err != nil {
@@ -38,7 +39,7 @@ func (p *prepared) see(entries []config.Entry, mounts []config.Mount, workspace 
 		}
 	}
 	for _, seen := range s.seen() {
-		if slices.ContainsFunc(mounts, func(m config.Mount) bool { return view.Within(seen.Path, m.Guest) }) {
+		if slices.ContainsFunc(mounts, func(m config.Mount) bool { return paths.Within(seen.Path, m.Guest) }) {
 			continue // a mount shows there what it is to show
 		}
 		if dir := hidden(seen.Path); dir != "" {
@@ -72,7 +73,7 @@ func writable(workspace string, mounts []config.Mount) []string {
 	dirs := []string{workspace}
 	for _, m := range mounts {
 		if m.Writes() {
-			dirs = append(dirs, view.Resolve(m.On(workspace)))
+			dirs = append(dirs, paths.Resolve(m.On(workspace)))
 		}
 	}
 	return dirs
@@ -81,13 +82,13 @@ func writable(workspace string, mounts []config.Mount) []string {
 // noteWritten remembers for later sessions what this one's guest may write of the host. Where that cannot be, they do not know,
 // which the user is told.
 func (p *prepared) noteWritten(o *Options, workspace string, mounts []config.Mount) {
-	dirs := writable(view.Resolve(workspace), mounts)
+	dirs := writable(paths.Resolve(workspace), mounts)
 	if o.Database != "" {
 		dirs = dirs[1:] // the workspace
 	}
 	for _, dir := range dirs {
 		if err := config.NoteWritten(config.StateDir(os.Getenv), dir); err != nil {
-			tell(o, "later sessions will not know that a guest could write %s, and follow links in it: %v", dir, unwrapped(err))
+			tell(o, "later sessions will not know that a guest could write %s, and follow links in it: %v", dir, cli.Reason(err))
 			return
 		}
 	}
@@ -96,7 +97,7 @@ func (p *prepared) noteWritten(o *Options, workspace string, mounts []config.Mou
 // planted returns the directory in which a link is that a guest may have made, or "".
 func (s *seeing) planted(link string) string {
 	for _, dir := range s.writes {
-		if view.Within(link, dir) {
+		if paths.Within(link, dir) {
 			return dir
 		}
 	}
@@ -124,10 +125,10 @@ func (s *seeing) add(e config.Entry) error {
 	info, err := os.Lstat(real)
 	switch {
 	case err != nil:
-		return fail(unwrapped(err), "")
+		return fail(cli.Reason(err), "")
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return fail(errors.New("it is neither a directory nor a regular file"), "")
-	case view.Within(real, "/proc") || view.Within(real, "/dev"):
+	case paths.Within(real, "/proc") || paths.Within(real, "/dev"):
 		return fail(errors.New("the guest has its own"), "")
 	}
 	if !s.hides(real) && !slices.ContainsFunc(links, func(l locate.Link) bool { return s.hides(l.Path) }) {
@@ -158,16 +159,16 @@ func (s *seeing) add(e config.Entry) error {
 // private returns what of somebody's secrets a path lies in, or holds, or is one of by another name.
 func (s *seeing) private(path string, named ...string) (what string, holds bool) {
 	for _, home := range s.homes {
-		home = view.Resolve(home)
+		home = paths.Resolve(home)
 		if view.System(home) {
 			continue
 		}
-		if view.Within(home, path) {
+		if paths.Within(home, path) {
 			return home, path != home
 		}
 		for _, name := range private.Names() {
 			secret := filepath.Join(home, name)
-			if _, err := os.Lstat(secret); err == nil && secret != path && view.Within(secret, path) {
+			if _, err := os.Lstat(secret); err == nil && secret != path && paths.Within(secret, path) {
 				return secret, true
 			}
 		}
@@ -193,7 +194,7 @@ func (s *seeing) seen() (list []view.Seen) {
 	slices.Sort(s.paths)
 	var shown []string
 	within := func(path string) bool {
-		return slices.ContainsFunc(shown, func(dir string) bool { return view.Within(path, dir) })
+		return slices.ContainsFunc(shown, func(dir string) bool { return paths.Within(path, dir) })
 	}
 	for _, path := range s.paths {
 		if !within(path) {

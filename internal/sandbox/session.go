@@ -117,7 +117,7 @@ func Run(o *Options) (code int, err error) {
 func newSession(interactive bool, host [3]*os.File, tracing *tracing) (s *session, err error) {
 	s = &session{served: make(chan error, 1), hungUp: make(chan struct{})}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
-		return nil, fmt.Errorf("open %s: %w", os.DevNull, unwrapped(err))
+		return nil, fmt.Errorf("open %s: %w", os.DevNull, cli.Reason(err))
 	}
 	if tracing != nil {
 		s.traceLog, s.diagnosis.told = tracing.log, os.Stderr

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/config"
-	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // socketVariables tell programs of the caller where agents, engines and desktops
@@ -20,7 +20,7 @@ var socketVariables = []string{
 // namedSockets returns the sockets that the caller's environment names, but for
 // those that the user binds.
 func namedSockets(getenv func(string) string, mounts []config.Mount) []string {
-	var paths []string
+	var found []string
 	for _, name := range socketVariables {
 		path := socketPath(getenv(name))
 		if path == "" {
@@ -31,13 +31,13 @@ func namedSockets(getenv func(string) string, mounts []config.Mount) []string {
 		}
 		bound := false
 		for _, m := range mounts {
-			bound = bound || m.Host == view.Resolve(path)
+			bound = bound || m.Host == paths.Resolve(path)
 		}
 		if !bound {
-			paths = append(paths, path)
+			found = append(found, path)
 		}
 	}
-	return paths
+	return found
 }
 
 // socketPath returns the path in an address such as /path, unix:///path,

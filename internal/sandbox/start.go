@@ -36,7 +36,7 @@ func (s *session) startFUSE() error {
 		stdin, s.log, err = os.Pipe()
 	}
 	if err != nil {
-		return fmt.Errorf("start art-fuse: %w", unwrapped(err))
+		return fmt.Errorf("start art-fuse: %w", cli.Reason(err))
 	}
 	defer stdin.Close()
 	cmd.Stdin = stdin
@@ -54,7 +54,7 @@ func (s *session) startFUSE() error {
 	// Away from the terminal's signals: it ends after the guest, not with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start art-fuse: %w", unwrapped(err))
+		return fmt.Errorf("start art-fuse: %w", cli.Reason(err))
 	}
 	done := make(chan error, 1)
 	s.fuseDone = done
@@ -147,7 +147,7 @@ func (s *session) brief() error {
 	s.starting = nil
 	defer st.close()
 	if err := <-st.begun; err != nil {
-		return cli.WithHint(fmt.Errorf("make a user namespace: %w", unwrapped(err)), hint.Host{}.Namespaces())
+		return cli.WithHint(fmt.Errorf("make a user namespace: %w", cli.Reason(err)), hint.Host{}.Namespaces())
 	}
 	s.stage, s.stageDone = st.cmd.Process, st.done
 	if s.plainHome != nil {
@@ -158,11 +158,11 @@ func (s *session) brief() error {
 	for f, data := range st.files {
 		// The stage has the same offset, and finds it at the beginning.
 		if _, err := f.WriteAt(data(), 0); err != nil {
-			return fmt.Errorf("start the sandbox: %w", unwrapped(err))
+			return fmt.Errorf("start the sandbox: %w", cli.Reason(err))
 		}
 	}
 	if _, err := st.plan.Write(control.Marshal(&s.plan)); err != nil {
-		return fmt.Errorf("start the sandbox: %w", unwrapped(err))
+		return fmt.Errorf("start the sandbox: %w", cli.Reason(err))
 	}
 	return nil
 }

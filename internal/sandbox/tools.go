@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/toolchain"
 )
@@ -44,7 +45,7 @@ func (o *Options) addTools(s *config.Settings) error {
 			set = append(set, config.Value{Name: name, Value: value, Origin: origin})
 		}
 		for _, dir := range tool.Dirs {
-			if view.Within(dir, view.Home) || at.hidden([]string{dir}) != nil {
+			if paths.Within(dir, view.Home) || at.hidden([]string{dir}) != nil {
 				o.toolDirs = append(o.toolDirs, dir)
 			}
 		}

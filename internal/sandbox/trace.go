@@ -9,9 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostfs"
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/stage"
-	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/libexec"
@@ -51,7 +52,7 @@ func openTrace(o *Options) (*tracing, error) {
 	tr := &tracing{log: os.Stderr, filter: seccomp.Marshal(program)}
 	if t.Log != "" {
 		if tr.log, err = openLog(t.Log, o.Workspace); err != nil {
-			return nil, fmt.Errorf("open the trace's log %s: %w", t.Log, unwrapped(err))
+			return nil, fmt.Errorf("open the trace's log %s: %w", t.Log, cli.Reason(err))
 		}
 	}
 	tr.command = []string{path, "--filter-by", "payload", "--log-fd", strconv.Itoa(stage.ExtraFD),
@@ -72,12 +73,12 @@ func openLog(log, workspace string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, dir := view.Resolve(named), view.Resolve(filepath.Dir(path))
+	root, dir := paths.Resolve(named), paths.Resolve(filepath.Dir(path))
 	var rules uint64
-	switch inside := view.Within(dir, root); {
+	switch inside := paths.Within(dir, root); {
 	case inside:
 		rules, path = hostfs.NoSymlinks, filepath.Join(dir, filepath.Base(path))
-	case view.Within(path, named):
+	case paths.Within(path, named):
 		return nil, unix.ELOOP
 	}
 	fd, err := hostfs.OpenAt(unix.AT_FDCWD, path, flags, rules)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
@@ -74,28 +75,28 @@ func (h *handles) coverPrivate(p *Plan, tree *view.Tree, found *findings) error 
 
 // findPrivate returns what there is on this machine only: the entries of the scanned directories that root keeps to
 // itself, if the guest's ids are root's, and the processors' throttling.
-func findPrivate(v *view.View) (paths []string, err error) {
+func findPrivate(v *view.View) (found []string, err error) {
 	// Where the first processor has none, no other has: to look for all takes a good part of a millisecond.
 	if _, err := os.Lstat(filepath.Join(processors, "cpu0", throttling)); err == nil {
-		if paths, err = filepath.Glob(filepath.Join(processors, "cpu[0-9]*", throttling)); err != nil {
+		if found, err = filepath.Glob(filepath.Join(processors, "cpu[0-9]*", throttling)); err != nil {
 			return nil, err
 		}
 	}
 	if !v.CallerIsRoot {
-		return paths, nil
+		return found, nil
 	}
-	return scanAll(paths, scanned)
+	return scanAll(found, scanned)
 }
 
 // PrivateIn returns what of that, and of the credentials, lies in a directory whose files the guest gets by art-fuse's
 // rights: root's, if the caller is root.
-func PrivateIn(dir string, root bool) (paths []string, err error) {
+func PrivateIn(dir string, root bool) (found []string, err error) {
 	if root {
-		if paths, err = scanAll(nil, slices.DeleteFunc(slices.Clone(scanned), func(s string) bool { return !view.Within(s, dir) })); err != nil {
+		if found, err = scanAll(nil, slices.DeleteFunc(slices.Clone(scanned), func(s string) bool { return !paths.Within(s, dir) })); err != nil {
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(append(paths, credentials...), func(path string) bool { return path == dir || !view.Within(path, dir) }), nil
+	return slices.DeleteFunc(append(found, credentials...), func(path string) bool { return path == dir || !paths.Within(path, dir) }), nil
 }
 
 func scanAll(paths, dirs []string) (_ []string, err error) {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
 
@@ -71,8 +72,8 @@ func escaped(path string) string {
 // coverSockets hides sockets that the guest would see: in a directory that holds nothing else, the directory, so that
 // what a service makes when it is started again stays hidden too. One that the user binds by its name, or whose
 // directory he does, stays, and those in the workspace.
-func (c *coverer) coverSockets(paths []string, v *view.View, tree *view.Tree) error {
-	for _, path := range paths {
+func (c *coverer) coverSockets(sockets []string, v *view.View, tree *view.Tree) error {
+	for _, path := range sockets {
 		if tree.Emptied(path) {
 			continue
 		}
@@ -81,7 +82,7 @@ func (c *coverer) coverSockets(paths []string, v *view.View, tree *view.Tree) er
 			continue // removed, or not the guest's to pass through
 		}
 		path = filepath.Join(dir, filepath.Base(path))
-		if tree.Emptied(path) || view.Within(path, c.workspace) {
+		if tree.Emptied(path) || paths.Within(path, c.workspace) {
 			continue
 		}
 		if err := c.coverSocket(path, v); err != nil {
@@ -105,7 +106,7 @@ func (c *coverer) coverSocket(path string, v *view.View) error {
 		}
 		unix.Close(fd)
 	}
-	stays := slices.ContainsFunc(v.Binds, func(m view.Mount) bool { return view.Within(m.Guest, dir) })
+	stays := slices.ContainsFunc(v.Binds, func(m view.Mount) bool { return paths.Within(m.Guest, dir) })
 	if !stays && onlySockets(dir) {
 		return c.handles.coverPath(openDir)
 	}

@@ -5,43 +5,17 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"github.com/riverlytech/art/internal/paths"
 )
 
-// Within says whether path is dir or lies in it; both are clean and absolute.
-func Within(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
-}
-
-func withinAny(path string, dirs []string) bool {
-	for _, dir := range dirs {
-		if Within(path, dir) {
-			return true
-		}
-	}
-	return false
-}
-
-// Resolve returns path with the symbolic links of its existing part resolved.
-// The guest has the host's links, and bwrap does not mount through one that is
-// absolute: while it builds the view, such a link leads elsewhere.
-func Resolve(path string) string {
-	path = filepath.Clean(path)
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if path == "/" || path == "." {
-		return path
-	}
-	return filepath.Join(Resolve(filepath.Dir(path)), filepath.Base(path))
-}
-
-// resolveOutside is Resolve, but for links that lie in one of the directories dirs: what the host has there, the guest
+// resolveOutside is paths.Resolve, but for links that lie in one of the directories dirs: what the host has there, the guest
 // does not see.
 func resolveOutside(path string, dirs []string) string {
 	const most = 40 // as many links as the kernel follows (path_resolution(7))
 	at, rest := "/", filepath.Clean(path)
 	for links := 0; rest != "" && rest != "/"; {
-		if withinAny(at, dirs) {
+		if paths.WithinAny(at, dirs) {
 			return filepath.Join(at, rest)
 		}
 		name, after, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
@@ -77,7 +51,7 @@ func isDir(path string) bool {
 func shadows(places, own []string) []string {
 	set := map[string]bool{}
 	for _, place := range places {
-		if exists(place) || withinAny(filepath.Dir(place), own) {
+		if exists(place) || paths.WithinAny(filepath.Dir(place), own) {
 			continue
 		}
 		dir := filepath.Dir(place)

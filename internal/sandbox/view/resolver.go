@@ -3,6 +3,8 @@ package view
 import (
 	"os"
 	"path/filepath"
+
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // maxLinks is the kernel's own limit of symbolic links in a path
@@ -18,16 +20,16 @@ func bringBack(path string, hidden []string) (steps []Step) {
 		if err != nil {
 			break
 		}
-		if withinAny(path, hidden) {
+		if paths.WithinAny(path, hidden) {
 			steps = append(steps, Step{Do: Symlink, Source: target, Target: path})
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(path), target)
 		}
 		// A link among the directories, such as /var/run, is the host's root's.
-		path = filepath.Join(Resolve(filepath.Dir(target)), filepath.Base(target))
+		path = filepath.Join(paths.Resolve(filepath.Dir(target)), filepath.Base(target))
 	}
-	if withinAny(path, hidden) && exists(path) {
+	if paths.WithinAny(path, hidden) && exists(path) {
 		steps = append(steps, Step{Do: Bind, Source: path, Target: path})
 	}
 	return steps

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // Home is the guest's home directory.
@@ -103,30 +105,30 @@ type Tree struct {
 
 // Emptied says that the guest does not see what the host has at path.
 func (t *Tree) Emptied(path string) bool {
-	return withinAny(path, t.emptied) && !withinAny(path, t.shown)
+	return paths.WithinAny(path, t.emptied) && !paths.WithinAny(path, t.shown)
 }
 
 // emptied returns the directories in which the guest has nothing of the host's: those that it writes, those that are
 // hidden, and all of them.
 func (v *View) emptied() (scratch, hidden, all []string) {
-	scratch = []string{Resolve("/tmp"), Resolve("/var/tmp")}
+	scratch = []string{paths.Resolve("/tmp"), paths.Resolve("/var/tmp")}
 	hidden = v.hidden(scratch)
-	return scratch, hidden, slices.Concat([]string{"/proc", "/dev", Resolve(filepath.Dir(Home))}, scratch, hidden)
+	return scratch, hidden, slices.Concat([]string{"/proc", "/dev", paths.Resolve(filepath.Dir(Home))}, scratch, hidden)
 }
 
 // Hides returns what says whether the guest does not have what the host has at a path without links.
 func (v *View) Hides() func(path string) bool {
 	_, _, all := v.emptied()
-	return func(path string) bool { return withinAny(path, all) }
+	return func(path string) bool { return paths.WithinAny(path, all) }
 }
 
 // Tree returns the steps from the host's tree, as it is now, to the guest's.
 func (v *View) Tree() (*Tree, error) {
-	home := Resolve(Home)
+	home := paths.Resolve(Home)
 	homes := filepath.Dir(home)
 	scratch, hidden, own := v.emptied()
 	binds := v.resolvedBinds(home, own)
-	passwd, group := Resolve("/etc/passwd"), Resolve("/etc/group")
+	passwd, group := paths.Resolve("/etc/passwd"), paths.Resolve("/etc/group")
 
 	places, made := append([]string{passwd, group}, own...), own
 	for _, bind := range binds {
@@ -136,7 +138,7 @@ func (v *View) Tree() (*Tree, error) {
 	shadowed := shadows(places, made)
 	t := &Tree{Home: home, emptied: own, Apart: len(shadowed) > 0 && shadowed[0] == "/"}
 	for _, program := range v.Programs {
-		if !t.Apart && withinAny(Resolve(program), own) {
+		if !t.Apart && paths.WithinAny(paths.Resolve(program), own) {
 			t.Apart, shadowed = true, append([]string{"/"}, shadowed...)
 		}
 	}
@@ -183,7 +185,7 @@ func (v *View) Tree() (*Tree, error) {
 		} else {
 			t.shown = append(t.shown, seen.Path)
 		}
-		if Within(seen.Path, home) { // the caller is called agent too
+		if paths.Within(seen.Path, home) { // the caller is called agent too
 			inHome = append(inHome, step)
 		} else {
 			add(step)
@@ -203,19 +205,19 @@ func (v *View) Tree() (*Tree, error) {
 			return nil, err
 		}
 		step := Step{Do: Bind, Source: bind.Source, Target: bind.Guest, Write: !bind.ReadOnly}
-		if v.HostPath != "" && Within(bind.Guest, v.HostPath) || v.inLayer(bind.Guest) {
+		if v.HostPath != "" && paths.Within(bind.Guest, v.HostPath) || v.inLayer(bind.Guest) {
 			beneath = append(beneath, step)
 		} else {
 			add(step)
 		}
 		// What another holds that art-fuse serves may need a mount point there.
-		inside := slices.ContainsFunc(binds[:i], func(m Mount) bool { return Within(bind.Guest, m.Guest) })
-		t.Looks = t.Looks || inside || Within(bind.Guest, home)
+		inside := slices.ContainsFunc(binds[:i], func(m Mount) bool { return paths.Within(bind.Guest, m.Guest) })
+		t.Looks = t.Looks || inside || paths.Within(bind.Guest, home)
 	}
 	// Last, so that both paths have the same covers and mounts. What they lie in comes before.
 	for _, layer := range v.Layers {
 		step := Step{Do: Way, Source: layer.Source, Target: layer.Guest, Write: !layer.ReadOnly}
-		if Within(v.HostPath, layer.Guest) {
+		if paths.Within(v.HostPath, layer.Guest) {
 			add(step)
 		} else {
 			beneath = append([]Step{step}, beneath...)
@@ -241,7 +243,7 @@ func (v *View) Tree() (*Tree, error) {
 }
 
 func (v *View) inLayer(path string) bool {
-	return slices.ContainsFunc(v.Layers, func(m Mount) bool { return Within(path, m.Guest) })
+	return slices.ContainsFunc(v.Layers, func(m Mount) bool { return paths.Within(path, m.Guest) })
 }
 
 // Args returns the options of bwrap that make a guest of the finished tree at root. Where it is
@@ -273,15 +275,15 @@ func (v *View) Args(root string, p *ProcCovers, statusFD, filterFD int) []string
 // sockets of the system's and the caller's own homes. /home is not among them,
 // the guest's home replaces it.
 func (v *View) hidden(scratch []string) []string {
-	covered := append([]string{Resolve(filepath.Dir(Home)), "/proc", "/dev"}, scratch...)
+	covered := append([]string{paths.Resolve(filepath.Dir(Home)), "/proc", "/dev"}, scratch...)
 	var dirs []string
 	candidates := append([]string{"/run", "/var/run"}, v.PersonalDirs...)
 	for i, dir := range candidates {
-		candidates[i] = Resolve(dir)
+		candidates[i] = paths.Resolve(dir)
 	}
 	sort.Strings(candidates)
 	for _, dir := range candidates {
-		if !isDir(dir) || System(dir) || withinAny(dir, covered) {
+		if !isDir(dir) || System(dir) || paths.WithinAny(dir, covered) {
 			continue
 		}
 		covered = append(covered, dir)
@@ -295,7 +297,7 @@ func (v *View) hidden(scratch []string) []string {
 // without it nothing runs.
 func System(dir string) bool {
 	for _, sys := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/sys", "/nix/store"} {
-		if Within(dir, sys) || Within(sys, dir) {
+		if paths.Within(dir, sys) || paths.Within(sys, dir) {
 			return true
 		}
 	}
@@ -307,7 +309,7 @@ func System(dir string) bool {
 func (v *View) resolvedBinds(home string, own []string) []Mount {
 	var binds []Mount
 	for _, bind := range v.Binds {
-		if Within(bind.Guest, Home) {
+		if paths.Within(bind.Guest, Home) {
 			// Links in the guest's home are the guest's, not to be followed here;
 			// bwrap keeps them within the view.
 			bind.Guest = home + bind.Guest[len(Home):]
@@ -326,9 +328,9 @@ func (v *View) checkMountPoint(bind Mount, home, workspace string) error {
 	switch {
 	case v.HomeSource != "":
 		return nil
-	case Within(bind.Guest, workspace):
+	case paths.Within(bind.Guest, workspace):
 		shown, path = Home+bind.Guest[len(home):], bind.Guest[len(workspace):]
-	case v.HostPath != "" && Within(bind.Guest, v.HostPath):
+	case v.HostPath != "" && paths.Within(bind.Guest, v.HostPath):
 		path = bind.Guest[len(v.HostPath):]
 	default:
 		return nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/riverlytech/art/internal/paths"
 )
 
 // steps returns all steps of a view, in words.
@@ -151,7 +153,7 @@ func TestTreeHidesHomes(t *testing.T) {
 	}
 	for dir, hidden := range map[string]bool{
 		"/srv": true, "/": false, "/usr/sbin": false, "/bin": false, "/home/me": false, // by /home
-		"/nonexistent": false, home: !Within(home, "/tmp") && !Within(home, "/var/tmp"),
+		"/nonexistent": false, home: !paths.Within(home, "/tmp") && !paths.Within(home, "/var/tmp"),
 	} {
 		v := direct(t)
 		v.PersonalDirs = []string{dir}
@@ -263,9 +265,9 @@ func TestResolve(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"/": "/", dir + "/link/bin/no/such": Resolve("/usr/bin") + "/no/such", dir + "/none/..": dir, dir + "/link": "/usr",
+		"/": "/", dir + "/link/bin/no/such": paths.Resolve("/usr/bin") + "/no/such", dir + "/none/..": dir, dir + "/link": "/usr",
 	} {
-		if got := Resolve(path); got != want {
+		if got := paths.Resolve(path); got != want {
 			t.Errorf("%s resolves to %s, want %s", path, got, want)
 		}
 	}
