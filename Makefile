@@ -34,7 +34,7 @@ demo: build ## Run a short overlay session and show what it did
 TESTED := .build/test
 # What one goroutine does alone has nothing to show the race detector, under
 # which SQLite takes fifteen times as long.
-ALONE := Repair|Hostile|Refused|Check|Making|Patterns|Fuzz|Damaged|Layout|Migration|Snapshot|Model|SDK|LastName|Random|EndsWithin|Killed|NoEdit|Aspect|Errors|Deep|Like|Large
+ALONE := Repair|Hostile|Refused|Check|Making|Patterns|Fuzz|Damaged|Layout|Migration|Snapshot|Model|SDK|LastName|Random|EndsWithin|Killed|NoEdit|Aspect|Errors|Deep|Like|Large|PowerCuts
 test: tested ## Run every test: the packages' under the race detector, then the stories as three users
 	CGO_ENABLED=1 go test -race -short -vet=off -skip '$(ALONE)' $$(go list ./... | grep -vE '/internal/(e2e|posix)$$')
 	go test -short -vet=off -run '$(ALONE)' $$(go list ./... | grep -v '/internal/e2e$$')

@@ -30,7 +30,7 @@ func inMemory(s *Store) (bytes int) {
 // However much a guest puts into what is not content, and however many inodes the kernel holds, what is
 // in memory of it is bounded. All of it can be read again.
 func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
-	const limit = 1 << 20 // of both kinds
+	const limit = 1 << 18 // of both kinds
 	long := strings.Repeat("x", 4000)
 	name := func(i int) string { return fmt.Sprintf("%0200d", i) }
 	value := func(i int) []byte { return []byte(strings.Repeat(fmt.Sprint(i%10), 60000)) }
@@ -41,7 +41,7 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 		make  func(tx *Tx, dir *Inode, i int) (*Inode, error)
 		same  func(tx *Tx, in *Inode, i int) error
 	}{
-		{"targets", 3000, 4000, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
+		{"targets", 750, 4000, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
 			in, err := tx.New(Attr{Mode: syscall.S_IFLNK | 0o777, Nlink: 1})
 			if err == nil {
 				tx.SetTarget(in, long+fmt.Sprint(i))
@@ -54,7 +54,7 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 			}
 			return nil
 		}},
-		{"attributes", 50, 5 * 61000, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
+		{"attributes", 40, 5 * 61000, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
 			in, err := tx.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1})
 			for j := 0; err == nil && j < 5; j++ {
 				err = tx.SetXattr(in, fmt.Sprintf("user.%d", j), value(i+j))
@@ -75,7 +75,7 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 			}
 			return nil
 		}},
-		{"directories", 500, 20 * entryBytes, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
+		{"directories", 125, 20 * entryBytes, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
 			in, err := tx.New(Attr{Mode: syscall.S_IFDIR | 0o777, Nlink: 2})
 			for j := 0; err == nil && j < 20; j++ {
 				var file *Inode

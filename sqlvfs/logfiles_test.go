@@ -57,7 +57,7 @@ func TestPlacedBesideReaders(t *testing.T) {
 			}
 		}
 	}()
-	for range 100 {
+	for range 40 {
 		open()
 	}
 	close(stop)

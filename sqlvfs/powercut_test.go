@@ -33,6 +33,9 @@ func TestPowerCuts(t *testing.T) { cutThePower(t, *cuts, false) }
 // The same on a disk that now and then takes nothing, is full, or loses what it should have synced.
 func TestPowerCutsOfAFailingDisk(t *testing.T) { cutThePower(t, *cuts/2, true) }
 
+// A few of them for the race detector, under which SQLite takes fifteen times as long.
+func TestCutsForTheRaceDetector(t *testing.T) { cutThePower(t, 30, true) }
+
 func cutThePower(t *testing.T, cuts int, failing bool) {
 	if testing.Short() {
 		cuts = min(cuts, 200)

@@ -20,7 +20,7 @@ func TestFileShrinks(t *testing.T) {
 			s := openTest(t, path)
 			kept := bytes.Repeat([]byte("content"), 100_000)
 			must(t, s.WriteAt(create(t, s, "kept", syscall.S_IFREG|0o600), kept, 0, nil, Now()))
-			const large = 40 << 20
+			const large = 20 << 20
 			for i := range 10 {
 				in := create(t, s, fmt.Sprint(i), syscall.S_IFREG|0o600)
 				must(t, s.WriteAt(in, make([]byte, large/10), 0, nil, Now()))
