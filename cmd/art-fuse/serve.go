@@ -55,24 +55,55 @@ func serve(db string, what *control.Serve) error {
 	// Opening the database and waiting for the mount take about as long; do both at once. The stage is
 	// told when it can hide the database's files, and again when it can have the guest's looked at.
 	mounts := receive(sock, 1+len(what.Layers))
-	tell := func(kind control.Kind) func() {
-		return func() {
-			if err := control.Send(sock, -1, control.Message{Kind: kind}); err != nil {
-				logf("%v", err)
-			}
+	tell := func(kind control.Kind) {
+		if err := control.Send(sock, -1, control.Message{Kind: kind}); err != nil {
+			logf("%v", err)
 		}
 	}
-	store, overlay, err := openOverlay(db, what.Base, what.Name, sqlvfs.Options{Create: true, Placed: tell(control.Opened)}, true, what.Hide, what.Show)
-	if err == nil {
-		if err = claim(store, what.Base, what.Name, what.Adopt); err != nil {
-			store.Discard()
-		}
-	}
+	s, err := openServer(db, what, func() { tell(control.Opened) })
 	if err != nil {
 		refuse(sock, err)
 		return reported{err}
 	}
-	layers, err := openLayers(store, what)
+	m := <-mounts
+	if m.err != nil {
+		// The stage died before it had mounted anything; it has said why.
+		return errors.Join(reported{m.err}, s.store.Discard())
+	}
+	if err := s.mount(m, mounts); err != nil {
+		refuse(sock, err)
+		s.store.Discard()
+		return reported{err}
+	}
+	tell(control.Ready)
+	sock.Close()
+	return s.run(db)
+}
+
+// server serves an overlay session.
+type server struct {
+	what    *control.Serve
+	store   *sqlvfs.Store
+	overlay *fs.Overlay
+	layers  []*fs.Overlay
+	tree    fs.FileSystem // the overlay, with what is mounted in the home
+	mfs     *fs.Mounted
+	beside  servedLayers
+	// backfilled ends the copying of what the database needs of the host's files.
+	backfilled func()
+}
+
+// openServer opens the database over the workspace and the layers beside it.
+func openServer(db string, what *control.Serve, opened func()) (*server, error) {
+	store, overlay, err := openOverlay(db, what.Base, what.Name, sqlvfs.Options{Create: true, Placed: opened}, true, what.Hide, what.Show)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{what: what, store: store, overlay: overlay}
+	err = claim(store, what.Base, what.Name, what.Adopt)
+	if err == nil {
+		s.layers, err = openLayers(store, what)
+	}
 	if err == nil {
 		err = store.AddHolds(holds(what.Hold))
 	}
@@ -81,52 +112,46 @@ func serve(db string, what *control.Serve) error {
 		err = confine.Server(store.Path(), dirs(what)...)
 	}
 	if err != nil {
-		refuse(sock, err)
 		store.Discard()
-		return reported{err}
+		return nil, err
 	}
-	m := <-mounts
-	if m.err != nil {
-		// The stage died before it had mounted anything; it has said why.
-		return errors.Join(reported{m.err}, store.Discard())
+	return s, nil
+}
+
+// mount serves the tree on a mount, and the layers on those that arrive after it.
+func (s *server) mount(m received, mounts <-chan received) (err error) {
+	s.overlay.Appear(m.ids)
+	s.backfilled = s.overlay.Backfill(fs.BackfillLimits{MaxFile: int64(s.what.Kept), AtEnd: keepLast})
+	if s.tree, err = begin(s.what, s.overlay, m.ids); err != nil {
+		return err
 	}
-	overlay.Appear(m.ids)
-	keep := overlay.Backfill(fs.BackfillLimits{MaxFile: int64(what.Kept), AtEnd: keepLast})
-	tree, err := begin(what, overlay, m.ids)
-	var mfs *fs.Mounted
-	if err == nil {
-		mfs, err = fs.Serve(m.fd, tree, logf)
+	if s.mfs, err = fs.Serve(m.fd, s.tree, logf); err != nil {
+		return err
 	}
-	var beside servedLayers
-	if err == nil {
-		err = beside.serve(layers, mounts)
-	}
-	if err != nil {
-		refuse(sock, err)
-		store.Discard()
-		return reported{err}
-	}
-	tell(control.Ready)()
-	sock.Close()
-	log := logSession(store, what.PID, what.Command, os.Stdin)
-	tellOnSignal(mfs)
-	if err := mfs.Join(context.Background()); err != nil {
+	return s.beside.serve(s.layers, mounts)
+}
+
+// run waits until all is unmounted, and commits what is left.
+func (s *server) run(db string) error {
+	log := logSession(s.store, s.what.PID, s.what.Command, os.Stdin)
+	tellOnSignal(s.mfs)
+	if err := s.mfs.Join(context.Background()); err != nil {
 		logf("serve: %v", err)
 	}
-	beside.join()
-	changed := store.Changed()
-	if tree, ok := tree.(*files.Tree); ok {
+	s.beside.join()
+	changed := s.store.Changed()
+	if tree, ok := s.tree.(*files.Tree); ok {
 		tree.End()
 	}
-	keep()
-	beside.end()
+	s.backfilled()
+	s.beside.end()
 	if err := log.end(); err != nil {
 		logf("%v", err)
 	}
-	if err := store.Close(); err != nil {
+	if err := s.store.Close(); err != nil {
 		return fmt.Errorf("commit to %s: %w", db, err)
 	}
-	_, err = os.Stdout.Write(control.Marshal(&control.Report{Broken: overlay.Broken(), Changed: changed}))
+	_, err := os.Stdout.Write(control.Marshal(&control.Report{Broken: s.overlay.Broken(), Changed: changed}))
 	return err
 }
 

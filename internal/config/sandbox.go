@@ -21,113 +21,6 @@ const SandboxFile = ".art/config/sandbox.json"
 // GuestFiles are what guests see of a workspace's [Dir].
 var GuestFiles = []string{SandboxFile, BindsFile}
 
-// Entry is one thing that was said, and where.
-type Entry struct{ Value, Origin string }
-
-// Mount is a host path that the guest sees at a place of its own.
-type Mount struct {
-	// Host is the path on the host: absolute, or relative to the workspace, and
-	// then beneath it.
-	Host string
-	// Guest is the absolute, clean path in the guest.
-	Guest string
-	// ReadOnly denies the guest writing.
-	ReadOnly bool
-	// Overlay has what the guest writes go to the database, and the host's stay as it is.
-	Overlay bool
-	// Optional leaves it out where the host has nothing at the path.
-	Optional bool
-	Origin   string
-}
-
-// modes are what a mount can be.
-var modes = []string{"ro", "rw", "overlay"}
-
-// Mode is how a mount is written.
-func (m *Mount) Mode() string {
-	switch {
-	case m.Overlay:
-		return "overlay"
-	case m.ReadOnly:
-		return "ro"
-	}
-	return "rw"
-}
-
-// Writes says whether the guest can write to the host's.
-func (m *Mount) Writes() bool { return !m.ReadOnly && !m.Overlay }
-
-// permits says whether who allows the mount allows what the other lets the guest do with the same path.
-func (m *Mount) permits(other *Mount) bool {
-	return other.ReadOnly || m.Writes() || m.Overlay && other.Overlay
-}
-
-// On returns the absolute path on the host, the workspace being at root.
-func (m *Mount) On(root string) string {
-	if filepath.IsAbs(m.Host) {
-		return m.Host
-	}
-	return filepath.Join(root, m.Host)
-}
-
-func (m *Mount) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", m.Origin, fmt.Errorf(format, args...))
-}
-
-// OwnWords are what a guest can have of the user's own: name and mail for git, the shell, the variables of proxies and of
-// certificates with the files that these name, the editor, languages, and what a terminal can do.
-var OwnWords = []string{"certificates", "editor", "git", "locale", "proxy", "shell", "terminal"}
-
-// Settings are what one file says, or several together. What is not said is the
-// zero value.
-type Settings struct {
-	// Network is "host" or "none".
-	Network Entry
-	// Path is "home", or "host" for the workspace at its own path too.
-	Path Entry
-	// Env are names of variables of the caller's to pass on.
-	Env []Entry
-	// Values are variables from the .env beside the file. The caller's own value
-	// counts more, where Env names it.
-	Values []Value
-	// Hide are absolute paths or patterns (filepath.Match) of the host.
-	Hide []Entry
-	// Allow are options of package seccomp.
-	Allow []Entry
-	// Mounts are further paths for the guest.
-	Mounts []Mount
-	// See are absolute paths of the host to show at their own places, for reading, where they are hidden.
-	See []Entry
-	// Tools are names of what is installed in a home (package toolchain), or directories of programs.
-	Tools []Entry
-	// Own are words for what the guest has of the user's own ([OwnWords]).
-	Own []Entry
-	// Set are variables with values that are no secrets; Values count more.
-	Set []Value
-	// Limits are by name (see limits.go).
-	Limits map[string]Limit
-	// Workspace is the directory to take for the workspace if none is named. Only
-	// the user's file has it.
-	Workspace Entry
-	// Mode is "direct" or "overlay": what a session is that names no database. Only the
-	// user's file has it.
-	Mode Entry
-	// Databases is the directory of the databases that are kept for workspaces. Only the
-	// user's file has it.
-	Databases Entry
-	// Agent is the name of the agent of the user's own whose settings these are too, and its file.
-	Agent Entry
-	// Home is the name of the guest's home, if that is to be one that sessions share. Only the user's file has it.
-	Home Entry
-	// Preset is what a preset says besides, to be shown.
-	Preset []Setting
-	// Files are those that these settings of a workspace come from.
-	Files []File
-	// Content stands for the text of the files that these settings of a workspace come
-	// from, and for those of its variables that need trust, or is "" if there are none.
-	Content string
-}
-
 // source is what it depends on how a file is read.
 type source struct {
 	name string // of the file, for people
@@ -161,19 +54,6 @@ func (src *source) read(text []byte) (*Settings, error) {
 
 // keys are the keys of a file, each with what reads its value.
 func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error {
-	entries := func(into *[]Entry, check func(*node, string) (string, error)) func(*node) error {
-		return func(n *node) error {
-			*into = []Entry{} // an empty list is not the same as none
-			return n.list(func(item *node) error {
-				text, err := item.text()
-				if err == nil {
-					text, err = check(item, text)
-				}
-				*into = append(*into, Entry{text, item.origin()})
-				return err
-			})
-		}
-	}
 	keys := map[string]func(*node) error{
 		"$schema": func(n *node) error { // for editors
 			_, err := n.text()
@@ -183,37 +63,18 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			*enabled, err = n.boolean()
 			return err
 		},
-		"network": func(n *node) error {
-			word, err := n.word("host", "none")
-			s.Network = Entry{word, n.origin()}
-			return err
-		},
-		"path": func(n *node) error {
-			word, err := n.word("home", "host")
-			s.Path = Entry{word, n.origin()}
-			return err
-		},
-		"env":       entries(&s.Env, variable),
-		"hide":      entries(&s.Hide, src.pattern),
-		"allow":     entries(&s.Allow, func(n *node, _ string) (string, error) { return n.word(src.allowed...) }),
-		"see":       entries(&s.See, src.path),
-		"tools":     entries(&s.Tools, tool),
-		"own":       entries(&s.Own, func(n *node, _ string) (string, error) { return n.word(OwnWords...) }),
+		"network":   word(&s.Network, "host", "none"),
+		"path":      word(&s.Path, "home", "host"),
+		"mode":      word(&s.Mode, "direct", "overlay"),
+		"env":       list(&s.Env, variable),
+		"hide":      list(&s.Hide, src.pattern),
+		"allow":     list(&s.Allow, func(n *node, _ string) (string, error) { return n.word(src.allowed...) }),
+		"see":       list(&s.See, src.path),
+		"tools":     list(&s.Tools, tool),
+		"own":       list(&s.Own, func(n *node, _ string) (string, error) { return n.word(OwnWords...) }),
 		"workspace": src.place(&s.Workspace),
 		"db":        src.place(&s.Databases),
-		"mode": func(n *node) error {
-			word, err := n.word("direct", "overlay")
-			s.Mode = Entry{word, n.origin()}
-			return err
-		},
-		"home": func(n *node) error {
-			name, err := n.text()
-			if err == nil && !IsPresetName(name) {
-				err = n.errorf("%q is not the name of a home: small letters, digits, dots, and - and _", name)
-			}
-			s.Home = Entry{name, n.origin()}
-			return err
-		},
+		"home":      entry(&s.Home, homeName),
 		"mounts": func(n *node) error {
 			s.Mounts = []Mount{}
 			return n.list(func(item *node) error {
@@ -242,6 +103,44 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 	return keys
 }
 
+// word returns what reads one of some words.
+func word(into *Entry, words ...string) func(*node) error {
+	return entry(into, func(n *node, _ string) (string, error) { return n.word(words...) })
+}
+
+// entry returns what reads a text that check passes.
+func entry(into *Entry, check func(*node, string) (string, error)) func(*node) error {
+	return func(n *node) error {
+		text, err := n.text()
+		if err == nil {
+			text, err = check(n, text)
+		}
+		*into = Entry{text, n.origin()}
+		return err
+	}
+}
+
+// list returns what reads a list of texts that check passes.
+func list(into *[]Entry, check func(*node, string) (string, error)) func(*node) error {
+	return func(n *node) error {
+		*into = []Entry{} // an empty list is not the same as none
+		return n.list(func(item *node) error {
+			var e Entry
+			err := entry(&e, check)(item)
+			*into = append(*into, e)
+			return err
+		})
+	}
+}
+
+// homeName checks the name of a home.
+func homeName(n *node, name string) (string, error) {
+	if !IsPresetName(name) {
+		return "", n.errorf("%q is not the name of a home: small letters, digits, dots, and - and _", name)
+	}
+	return name, nil
+}
+
 // tool checks the name of a tool, or the path of a directory of programs.
 func tool(n *node, name string) (string, error) {
 	if !toolchain.Known(name) {
@@ -263,16 +162,7 @@ func variable(n *node, name string) (string, error) {
 }
 
 // place returns what reads an absolute path.
-func (src *source) place(into *Entry) func(*node) error {
-	return func(n *node) error {
-		text, err := n.text()
-		if err == nil {
-			text, err = src.path(n, text)
-		}
-		*into = Entry{text, n.origin()}
-		return err
-	}
-}
+func (src *source) place(into *Entry) func(*node) error { return entry(into, src.path) }
 
 // path returns the absolute path that was written as p.
 func (src *source) path(n *node, p string) (string, error) {
@@ -308,73 +198,6 @@ func (src *source) pattern(n *node, p string) (string, error) {
 		return "", n.errorf("%q is not a pattern: %w", p, err)
 	}
 	return src.path(n, p)
-}
-
-// mount reads a mount. It is "path" and "mode" in sandbox.json, "host" and "readonly" in binds.json; each file may use the
-// other's words.
-func (src *source) mount(n *node) (Mount, error) {
-	m := Mount{ReadOnly: true, Origin: n.origin()}
-	for _, same := range [][2]string{{"path", "host"}, {"mode", "readonly"}} {
-		if n.member(same[0]) != nil && n.member(same[1]) != nil {
-			return m, n.errorf("the keys %q and %q say the same: leave one out", same[0], same[1])
-		}
-	}
-	err := n.object(map[string]func(*node) error{
-		"path":  src.host(&m),
-		"host":  src.host(&m),
-		"guest": guest(&m),
-		"mode": func(n *node) error {
-			mode, err := n.word(modes...)
-			m.ReadOnly, m.Overlay = mode == "ro", mode == "overlay"
-			return err
-		},
-		"optional": func(n *node) (err error) {
-			m.Optional, err = n.boolean()
-			return err
-		},
-		"readonly": func(n *node) (err error) {
-			m.ReadOnly, err = n.boolean()
-			return err
-		},
-	})
-	return m, err
-}
-
-// ownPath reads a mount that is at the host's own path if nothing else is said.
-func (src *source) ownPath(n *node) (Mount, error) {
-	m, err := src.mount(n)
-	switch {
-	case err != nil:
-		return m, err
-	case m.Host == "":
-		return m, n.errorf(`the key "path" is missing`)
-	case m.Guest == "":
-		m.Guest = m.On(src.dir)
-	}
-	return m, nil
-}
-
-// host returns what reads the host's path of a mount.
-func (src *source) host(m *Mount) func(*node) error {
-	return func(n *node) error {
-		text, err := n.text()
-		if err == nil {
-			m.Host, err = src.written(n, text)
-		}
-		return err
-	}
-}
-
-// guest returns what reads the guest's path of a mount.
-func guest(m *Mount) func(*node) error {
-	return func(n *node) error {
-		text, err := n.text()
-		if err == nil && !filepath.IsAbs(text) {
-			err = n.errorf("%q is not an absolute path", text)
-		}
-		m.Guest = filepath.Clean(text)
-		return err
-	}
 }
 
 // ReadWorkspace reads the settings of the workspace whose root directory is open

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -72,64 +73,58 @@ func Told(key, value, origin string) Setting {
 	return Setting{key, value, origin, strconv.Quote(value)}
 }
 
-func (s *Settings) list() (all []Setting) {
-	all = append(all, s.Preset...)
-	add := func(key string, value any, text, origin string) {
-		all = append(all, Setting{key, value, origin, text})
-	}
-	none := func(key string, n int) {
-		if n == 0 {
-			add(key, nil, "none", Default)
+func (s *Settings) list() []Setting {
+	all := slices.Clone(s.Preset)
+	several := func(key string, list []Setting) {
+		if len(list) == 0 {
+			list = []Setting{{key, nil, Default, "none"}}
 		}
-	}
-	entries := func(key string, entries []Entry) {
-		for _, e := range entries {
-			add(key, e.Value, strconv.Quote(e.Value), e.Origin)
-		}
+		all = append(all, list...)
 	}
 	if s.Agent.Value != "" {
-		entries("agent", []Entry{s.Agent})
+		all = append(all, s.Agent.setting("agent"))
 	}
-	entries("workspace", []Entry{s.Workspace})
-	if s.Mode.Value != "" {
-		entries("mode", []Entry{s.Mode})
+	all = append(all, s.Workspace.setting("workspace"))
+	for _, x := range []Setting{s.Mode.setting("mode"), s.Databases.setting("db"), s.Home.setting("home")} {
+		if x.Value != "" {
+			all = append(all, x)
+		}
 	}
-	if s.Databases.Value != "" {
-		entries("db", []Entry{s.Databases})
-	}
-	if s.Home.Value != "" {
-		entries("home", []Entry{s.Home})
-	}
-	entries("network", []Entry{s.Network})
-	entries("path", []Entry{s.Path})
-	entries("env", s.Env)
+	all = append(all, s.Network.setting("network"), s.Path.setting("path"))
+	env := settings("env", s.Env)
 	for _, v := range s.Values {
-		all = append(all, v.setting())
+		env = append(env, v.setting())
 	}
 	for _, v := range s.Set {
-		add("env", v.Name+"="+v.Value, strconv.Quote(v.Name+"="+v.Value), v.Origin)
+		env = append(env, Told("env", v.Name+"="+v.Value, v.Origin))
 	}
-	none("env", len(s.Env)+len(s.Values)+len(s.Set))
-	entries("own", s.Own)
-	none("own", len(s.Own))
-	entries("tools", s.Tools)
-	none("tools", len(s.Tools))
-	entries("see", s.See)
-	none("see", len(s.See))
-	entries("hide", s.Hide)
-	none("hide", len(s.Hide))
-	entries("allow", s.Allow)
-	none("allow", len(s.Allow))
+	several("env", env)
+	several("own", settings("own", s.Own))
+	several("tools", settings("tools", s.Tools))
+	several("see", settings("see", s.See))
+	several("hide", settings("hide", s.Hide))
+	several("allow", settings("allow", s.Allow))
+	var mounts []Setting
 	for _, m := range s.Mounts {
-		all = append(all, m.setting(s.Workspace.Value))
+		mounts = append(mounts, m.setting(s.Workspace.Value))
 	}
-	none("mounts", len(s.Mounts))
+	several("mounts", mounts)
 	for _, name := range names(limits) {
+		var list []Setting
 		if limit, ok := s.Limits[name]; ok {
-			add("limits."+name, limit.Value, describe(name, limit.Value), limit.Origin)
-		} else {
-			none("limits."+name, 0)
+			list = []Setting{{"limits." + name, limit.Value, limit.Origin, describe(name, limit.Value)}}
 		}
+		several("limits."+name, list)
+	}
+	return all
+}
+
+// setting is the entry as it is shown.
+func (e Entry) setting(key string) Setting { return Told(key, e.Value, e.Origin) }
+
+func settings(key string, entries []Entry) (all []Setting) {
+	for _, e := range entries {
+		all = append(all, e.setting(key))
 	}
 	return all
 }

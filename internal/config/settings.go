@@ -1,0 +1,58 @@
+package config
+
+// Entry is one thing that was said, and where.
+type Entry struct{ Value, Origin string }
+
+// OwnWords are what a guest can have of the user's own: name and mail for git, the shell, the variables of proxies and of
+// certificates with the files that these name, the editor, languages, and what a terminal can do.
+var OwnWords = []string{"certificates", "editor", "git", "locale", "proxy", "shell", "terminal"}
+
+// Settings are what one file says, or several together. What is not said is the
+// zero value.
+type Settings struct {
+	// Network is "host" or "none".
+	Network Entry
+	// Path is "home", or "host" for the workspace at its own path too.
+	Path Entry
+	// Env are names of variables of the caller's to pass on.
+	Env []Entry
+	// Values are variables from the .env beside the file. The caller's own value
+	// counts more, where Env names it.
+	Values []Value
+	// Hide are absolute paths or patterns (filepath.Match) of the host.
+	Hide []Entry
+	// Allow are options of package seccomp.
+	Allow []Entry
+	// Mounts are further paths for the guest.
+	Mounts []Mount
+	// See are absolute paths of the host to show at their own places, for reading, where they are hidden.
+	See []Entry
+	// Tools are names of what is installed in a home (package toolchain), or directories of programs.
+	Tools []Entry
+	// Own are words for what the guest has of the user's own ([OwnWords]).
+	Own []Entry
+	// Set are variables with values that are no secrets; Values count more.
+	Set []Value
+	// Limits are by name (see limits.go).
+	Limits map[string]Limit
+	// Workspace is the directory to take for the workspace if none is named. Only
+	// the user's file has it.
+	Workspace Entry
+	// Mode is "direct" or "overlay": what a session is that names no database. Only the
+	// user's file has it.
+	Mode Entry
+	// Databases is the directory of the databases that are kept for workspaces. Only the
+	// user's file has it.
+	Databases Entry
+	// Agent is the name of the agent of the user's own whose settings these are too, and its file.
+	Agent Entry
+	// Home is the name of the guest's home, if that is to be one that sessions share. Only the user's file has it.
+	Home Entry
+	// Preset is what a preset says besides, to be shown.
+	Preset []Setting
+	// Files are those that these settings of a workspace come from.
+	Files []File
+	// Content stands for the text of the files that these settings of a workspace come
+	// from, and for those of its variables that need trust, or is "" if there are none.
+	Content string
+}
