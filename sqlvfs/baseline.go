@@ -103,52 +103,35 @@ func (tx *Tx) Baselines(t Tree) (map[string]*Baseline, error) {
 		return maps.Clone(tx.moved.Baselines), nil
 	}
 	id := int64(-1)
-	q := tx.meta.Prep(qTrees)
-	for q.Step() {
+	err := tx.each(qTrees, func(q *sqlite3.Stmt) {
 		if t == scanTree(q) {
 			id = q.ColumnInt64(0)
 		}
-	}
-	if err := tx.meta.Done(q); err != nil || id < 0 {
+	})
+	if err != nil || id < 0 {
 		return nil, err
 	}
 	all := map[string]*Baseline{}
-	q = tx.meta.Prep(qBaselines)
-	q.BindInt64(1, id)
-	for q.Step() {
+	err = tx.each(qBaselines, func(q *sqlite3.Stmt) {
 		path := string(q.ColumnRawBlob(0))
 		if !database.ValidPath(path) {
-			continue // as with names that no directory can hold
+			return // as with names that no directory can hold
 		}
 		b := &Baseline{
-			Mode: uint32(q.ColumnInt64(1)),
-			Fingerprint: Fingerprint{
-				Dev:   uint64(q.ColumnInt64(2)),
-				Ino:   uint64(q.ColumnInt64(3)),
-				Size:  q.ColumnInt64(4),
-				Mtime: Timespec{q.ColumnInt64(5), int32(q.ColumnInt64(6))},
-				Ctime: Timespec{q.ColumnInt64(7), int32(q.ColumnInt64(8))},
-			},
-			Row:      Ino(q.ColumnInt64(10)),
-			RowCtime: Timespec{q.ColumnInt64(11), int32(q.ColumnInt64(12))},
+			Mode:        uint32(q.ColumnInt64(1)),
+			Fingerprint: scanFingerprint(q, 2),
+			Row:         Ino(q.ColumnInt64(10)),
+			RowCtime:    scanTime(q, 11),
 		}
 		if q.ColumnType(9) == sqlite3.BLOB {
 			b.Hash = q.ColumnBlob(9, nil)
 		}
 		all[path] = b
-	}
-	if err := tx.meta.Done(q); err != nil {
+	}, id)
+	if err != nil {
 		return nil, fmt.Errorf("baselines: %w", err)
 	}
 	return all, nil
-}
-
-func scanTree(q *sqlite3.Stmt) Tree {
-	return Tree{
-		Name:  string(q.ColumnRawText(1)),
-		Ino:   uint64(q.ColumnInt64(2)),
-		Birth: Timespec{q.ColumnInt64(3), int32(q.ColumnInt64(4))},
-	}
 }
 
 func (w *writer) putBaselines(b *batch) error {
@@ -170,33 +153,15 @@ const sameVersion = ` ON CONFLICT DO UPDATE SET hash=excluded.hash WHERE hash IS
 
 func (w *writer) putBaseline(tree int64, path string, c baselineChange) error {
 	if c.Baseline == nil {
-		q := w.Prep("DELETE FROM art_baseline WHERE tree=? AND path=?")
-		q.BindInt64(1, tree)
-		q.BindBlob(2, []byte(path))
-		return w.Run(q)
+		return do(w.conn, "DELETE FROM art_baseline WHERE tree=? AND path=?", tree, []byte(path))
 	}
 	verb, also := "INSERT OR REPLACE", ""
 	if c.onlyIfNone {
 		verb, also = "INSERT", sameVersion
 	}
-	q := w.Prep(verb + ` INTO art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
-		row, row_ctime, row_ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)` + also)
-	q.BindInt64(1, tree)
-	q.BindBlob(2, []byte(path))
-	for i, v := range [...]int64{
-		int64(c.Mode), int64(c.Dev), int64(c.Ino), c.Size, c.Mtime.Sec, int64(c.Mtime.Nsec), c.Ctime.Sec, int64(c.Ctime.Nsec),
-	} {
-		q.BindInt64(3+i, v)
-	}
-	if c.Hash == nil {
-		q.BindNull(11)
-	} else {
-		q.BindBlob(11, c.Hash)
-	}
-	q.BindInt64(12, int64(c.Row))
-	q.BindInt64(13, c.RowCtime.Sec)
-	q.BindInt64(14, int64(c.RowCtime.Nsec))
-	return w.Run(q)
+	return do(w.conn, verb+` INTO art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
+		row, row_ctime, row_ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`+also,
+		tree, []byte(path), c.Mode, c.Fingerprint, c.Hash, c.Row, c.RowCtime)
 }
 
 // tree returns the number of a workspace's directory, giving it one when it is new.
@@ -204,27 +169,14 @@ func (w *writer) tree(t Tree) (int64, error) {
 	if id, ok := w.trees[t]; ok {
 		return id, nil
 	}
-	bind := func(q *sqlite3.Stmt) *sqlite3.Stmt {
-		q.BindRawText(1, []byte(t.Name))
-		for i, v := range [...]int64{int64(t.Ino), t.Birth.Sec, int64(t.Birth.Nsec)} {
-			q.BindInt64(2+i, v)
-		}
-		return q
-	}
-	err := w.Run(bind(w.Prep("INSERT OR IGNORE INTO art_tree (name, ino, birth, birth_nsec) VALUES (?,?,?,?)")))
-	if err != nil {
+	if err := do(w.conn, "INSERT OR IGNORE INTO art_tree (name, ino, birth, birth_nsec) VALUES (?,?,?,?)", t.Name, t.Ino, t.Birth); err != nil {
 		return 0, err
 	}
-	q := bind(w.Prep("SELECT id FROM art_tree WHERE name=? AND ino=? AND birth=? AND birth_nsec=?"))
-	var id int64
-	if q.Step() {
-		id = q.ColumnInt64(0)
+	id, err := queryNumber(w.conn, "SELECT id FROM art_tree WHERE name=? AND ino=? AND birth=? AND birth_nsec=?", t.Name, t.Ino, t.Birth)
+	if err == nil {
+		w.trees[t] = id
 	}
-	if err := w.Done(q); err != nil {
-		return 0, err
-	}
-	w.trees[t] = id
-	return id, nil
+	return id, err
 }
 
 // TreeOf says which workspace the open directory fd is, under a name.
@@ -252,9 +204,6 @@ func (n *Node) Baseline() *Baseline {
 // count.
 func (tx *Tx) Agreed() (map[Ino]Timespec, error) {
 	all := map[Ino]Timespec{}
-	q := tx.meta.Prep(qAgreed)
-	for q.Step() {
-		all[Ino(q.ColumnInt64(0))] = Timespec{q.ColumnInt64(1), int32(q.ColumnInt64(2))}
-	}
-	return all, tx.meta.Done(q)
+	err := tx.each(qAgreed, func(q *sqlite3.Stmt) { all[Ino(q.ColumnInt64(0))] = scanTime(q, 1) })
+	return all, err
 }

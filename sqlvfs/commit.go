@@ -98,10 +98,7 @@ func (w *writer) putInode(r *inodeRow) error {
 		return err
 	}
 	if r.target != "" {
-		q := w.Prep("INSERT OR REPLACE INTO fs_symlink (ino, target) VALUES (?,?)")
-		q.BindInt64(1, ino)
-		q.BindRawText(2, []byte(r.target))
-		if err := w.Run(q); err != nil {
+		if err := do(w.conn, "INSERT OR REPLACE INTO fs_symlink (ino, target) VALUES (?,?)", ino, r.target); err != nil {
 			return err
 		}
 	}
@@ -157,16 +154,11 @@ func (w *writer) putOrigin(ino int64, o *Origin) error {
 	if err != nil {
 		return err
 	}
-	q := w.Prep(qPutOrigin)
-	q.BindInt64(1, ino)
-	q.BindInt64(2, base)
-	q.BindBlob(3, []byte(o.Path))
-	for i, v := range [...]int64{int64(o.Dev), int64(o.Ino), o.Size, o.Mtime.Sec, int64(o.Mtime.Nsec), o.Ctime.Sec, int64(o.Ctime.Nsec), o.Limit, int64(o.Mode)} {
-		q.BindInt64(4+i, v)
+	var hash []byte
+	if o.Hash != "" {
+		hash = []byte(o.Hash)
 	}
-	bindHash(q, 13, o.Hash)
-	q.BindInt64(14, o.Until)
-	if err := w.Run(q); err != nil {
+	if err := do(w.conn, qPutOrigin, ino, base, []byte(o.Path), o.Fingerprint, o.Limit, o.Mode, hash, o.Until); err != nil {
 		return err
 	}
 	return w.exec("INSERT OR REPLACE INTO fs_origin (delta_ino, base_ino) VALUES (?,?)", ino, int64(o.Number))
@@ -177,22 +169,14 @@ func (w *writer) base(name string) (int64, error) {
 	if id, ok := w.bases[name]; ok {
 		return id, nil
 	}
-	q := w.Prep("INSERT INTO art_base (name) VALUES (?) ON CONFLICT (name) DO NOTHING")
-	q.BindRawText(1, []byte(name))
-	if err := w.Run(q); err != nil {
+	if err := do(w.conn, "INSERT INTO art_base (name) VALUES (?) ON CONFLICT (name) DO NOTHING", name); err != nil {
 		return 0, err
 	}
-	q = w.Prep("SELECT id FROM art_base WHERE name=?")
-	q.BindRawText(1, []byte(name))
-	var id int64
-	if q.Step() {
-		id = q.ColumnInt64(0)
+	id, err := queryNumber(w.conn, "SELECT id FROM art_base WHERE name=?", name)
+	if err == nil {
+		w.bases[name] = id
 	}
-	if err := w.Done(q); err != nil {
-		return 0, err
-	}
-	w.bases[name] = id
-	return id, nil
+	return id, err
 }
 
 func (w *writer) putNames(b *batch) error {
@@ -222,17 +206,13 @@ func (w *writer) putNames(b *batch) error {
 
 func (w *writer) putXattrs(b *batch) error {
 	for k, e := range b.xattrs {
-		query := "INSERT OR REPLACE INTO art_xattr (ino, name, value) VALUES (?,?,?)"
+		var err error
 		if e.gone {
-			query = "DELETE FROM art_xattr WHERE ino=? AND name=?"
+			err = do(w.conn, "DELETE FROM art_xattr WHERE ino=? AND name=?", k.in.Ino, k.name)
+		} else {
+			err = do(w.conn, "INSERT OR REPLACE INTO art_xattr (ino, name, value) VALUES (?,?,?)", k.in.Ino, k.name, e.value)
 		}
-		q := w.Prep(query)
-		q.BindInt64(1, int64(k.in.Ino))
-		q.BindRawText(2, []byte(k.name))
-		if !e.gone {
-			q.BindBlob(3, e.value)
-		}
-		if err := w.Run(q); err != nil {
+		if err != nil {
 			return err
 		}
 	}

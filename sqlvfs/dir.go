@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
@@ -152,29 +154,21 @@ func (tx *Tx) loadDir(dir *Inode) error {
 		return nil
 	}
 	children := map[string]child{}
-	q := tx.meta.Prep(qChildren)
-	q.BindInt64(1, int64(dir.Ino))
-	for q.Step() {
+	err := tx.each(qChildren, func(q *sqlite3.Stmt) {
 		name := string(q.ColumnRawText(0))
 		e := child{ino: Ino(q.ColumnInt64(1)), mode: uint32(q.ColumnInt64(2))}
 		e.number = shownNumber(e.ino, uint64(q.ColumnInt64(3)))
 		// A name that no directory can hold, or an entry that leads back to the root, was written
 		// by someone who means harm: it is not shown. check reports it.
-		if !ValidName(name) || e.ino == RootIno || e.ino == dir.Ino {
-			continue
+		if ValidName(name) && e.ino != RootIno && e.ino != dir.Ino {
+			children[name] = e
 		}
-		children[name] = e
-	}
-	if err := tx.meta.Done(q); err != nil {
+	}, dir.Ino)
+	if err != nil {
 		return fmt.Errorf("entries of inode %d: %w", dir.Ino, err)
 	}
 	whiteout := map[string]bool{}
-	q = tx.meta.Prep(qWhiteouts)
-	q.BindInt64(1, int64(dir.Ino))
-	for q.Step() {
-		whiteout[string(q.ColumnRawText(0))] = true
-	}
-	if err := tx.meta.Done(q); err != nil {
+	if err := tx.each(qWhiteouts, func(q *sqlite3.Stmt) { whiteout[string(q.ColumnRawText(0))] = true }, dir.Ino); err != nil {
 		return fmt.Errorf("whiteouts of inode %d: %w", dir.Ino, err)
 	}
 	dir.children, dir.whiteout = children, whiteout

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 // Patterns of files that a pull is to hold back, beside those that it always does, are rows of fs_config: the key is
@@ -25,14 +27,13 @@ type Hold struct{ Pattern, Why string }
 // Holds returns the patterns that the database remembers, those too that are not committed yet. They are anybody's word.
 func (tx *Tx) Holds() ([]Hold, error) {
 	var list []Hold
-	q := tx.meta.Prep(qHolds)
-	for q.Step() {
+	err := tx.each(qHolds, func(q *sqlite3.Stmt) {
 		h := Hold{strings.TrimPrefix(string(q.ColumnRawBlob(0)), holdKey), string(q.ColumnRawBlob(1))}
 		if h.valid() {
 			list = append(list, h)
 		}
-	}
-	if err := tx.meta.Done(q); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, b := range []*batch{tx.inflight, tx.gather} {
@@ -82,10 +83,7 @@ func (tx *Tx) addHolds(list []Hold) error {
 
 func (w *writer) putHolds(b *batch) error {
 	for _, h := range b.holds {
-		q := w.Prep("INSERT OR IGNORE INTO fs_config (key, value) VALUES (?,?)")
-		q.BindRawText(1, []byte(holdKey+h.Pattern))
-		q.BindRawText(2, []byte(h.Why))
-		if err := w.Run(q); err != nil {
+		if err := do(w.conn, "INSERT OR IGNORE INTO fs_config (key, value) VALUES (?,?)", holdKey+h.Pattern, h.Why); err != nil {
 			return err
 		}
 	}

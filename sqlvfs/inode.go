@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
@@ -274,13 +276,8 @@ func (tx *Tx) FindNumber(number uint64) (Ino, error) {
 			return ino, nil
 		}
 	}
-	q := tx.meta.Prep("SELECT min(delta_ino) FROM fs_origin WHERE base_ino=?")
-	q.BindInt64(1, int64(number))
-	var ino Ino
-	if q.Step() {
-		ino = Ino(q.ColumnInt64(0))
-	}
-	return ino, tx.meta.Done(q)
+	ino, err := queryNumber(tx.meta, "SELECT min(delta_ino) FROM fs_origin WHERE base_ino=?", number)
+	return Ino(ino), err
 }
 
 // load fills in an inode from its row.
@@ -337,13 +334,8 @@ func (tx *Tx) SetTarget(in *Inode, target string) {
 }
 
 func (tx *Tx) loadTarget(in *Inode) error {
-	q := tx.meta.Prep(qTarget)
-	q.BindInt64(1, int64(in.Ino))
 	target := ""
-	if q.Step() {
-		target = string(q.ColumnRawText(0))
-	}
-	if err := tx.meta.Done(q); err != nil {
+	if err := tx.each(qTarget, func(q *sqlite3.Stmt) { target = string(q.ColumnRawText(0)) }, in.Ino); err != nil {
 		return err
 	}
 	if target == "" || len(target) >= 4096 {

@@ -1,15 +1,14 @@
 package sqlvfs
 
+import "github.com/ncruces/go-sqlite3"
+
 const qJournal = `SELECT entry FROM art_journal ORDER BY seq`
 
 // Journal returns the journal's entries. Of changes, those that are committed count.
 func (tx *Tx) Journal() ([][]byte, error) {
 	var entries [][]byte
-	q := tx.meta.Prep(qJournal)
-	for q.Step() {
-		entries = append(entries, q.ColumnBlob(0, nil))
-	}
-	return entries, tx.meta.Done(q)
+	err := tx.each(qJournal, func(q *sqlite3.Stmt) { entries = append(entries, q.ColumnBlob(0, nil)) })
+	return entries, err
 }
 
 // SetJournal writes a new journal in place of the one that is there; nil removes it.
@@ -26,10 +25,7 @@ func (w *writer) putJournal(b *batch) error {
 		return err
 	}
 	for i, entry := range *b.journal {
-		q := w.Prep("INSERT INTO art_journal (seq, entry) VALUES (?,?)")
-		q.BindInt64(1, int64(i))
-		q.BindBlob(2, entry)
-		if err := w.Run(q); err != nil {
+		if err := do(w.conn, "INSERT INTO art_journal (seq, entry) VALUES (?,?)", int64(i), entry); err != nil {
 			return err
 		}
 	}

@@ -1,28 +1,26 @@
 package sqlvfs
 
+import "github.com/ncruces/go-sqlite3"
+
 // Origins counts the inodes that have an origin, by the name of the workspace that it is in. Of
 // changes, those that are committed count.
 func (tx *Tx) Origins() (map[string]int, error) {
-	q := tx.meta.Prep("SELECT b.name, count(*) FROM art_origin o JOIN art_base b ON b.id=o.base GROUP BY b.id")
 	counts := map[string]int{}
-	for q.Step() {
+	err := tx.each("SELECT b.name, count(*) FROM art_origin o JOIN art_base b ON b.id=o.base GROUP BY b.id", func(q *sqlite3.Stmt) {
 		counts[string(q.ColumnRawText(0))] = q.ColumnInt(1)
-	}
-	return counts, tx.meta.Done(q)
+	})
+	return counts, err
 }
 
 // Nameless returns the inodes without a name that have an origin in a workspace: files of the host
 // that had several names there, of which the tree held some and holds none any more. Of changes,
 // those that are committed count.
 func (tx *Tx) Nameless(workspace string) ([]Ino, error) {
-	q := tx.meta.Prep(`SELECT o.ino FROM art_origin o JOIN art_base b ON b.id=o.base
-		WHERE b.name=? AND o.ino<>1 AND o.ino NOT IN (SELECT ino FROM fs_dentry)`)
-	q.BindRawText(1, []byte(workspace))
 	var list []Ino
-	for q.Step() {
-		list = append(list, Ino(q.ColumnInt64(0)))
-	}
-	return list, tx.meta.Done(q)
+	err := tx.each(`SELECT o.ino FROM art_origin o JOIN art_base b ON b.id=o.base
+		WHERE b.name=? AND o.ino<>1 AND o.ino NOT IN (SELECT ino FROM fs_dentry)`,
+		func(q *sqlite3.Stmt) { list = append(list, Ino(q.ColumnInt64(0))) }, workspace)
+	return list, err
 }
 
 // Supplied is an inode whose origin is at a path of a workspace.
@@ -34,13 +32,11 @@ type Supplied struct {
 // Supplies returns the inodes that have an origin in a workspace, by the origin's path. Of changes,
 // those that are committed count.
 func (tx *Tx) Supplies(workspace string) (map[string]Supplied, error) {
-	q := tx.meta.Prep("SELECT o.path, o.ino, o.data_limit FROM art_origin o JOIN art_base b ON b.id=o.base WHERE b.name=?")
-	q.BindRawText(1, []byte(workspace))
 	all := map[string]Supplied{}
-	for q.Step() {
+	err := tx.each("SELECT o.path, o.ino, o.data_limit FROM art_origin o JOIN art_base b ON b.id=o.base WHERE b.name=?", func(q *sqlite3.Stmt) {
 		all[string(q.ColumnRawBlob(0))] = Supplied{Ino(q.ColumnInt64(1)), q.ColumnInt64(2)}
-	}
-	return all, tx.meta.Done(q)
+	}, workspace)
+	return all, err
 }
 
 // Linked is a file of a host tree that a session has copied up, and that has several names.
@@ -52,17 +48,15 @@ type Linked struct {
 
 // LinkedFiles returns these files of one workspace. Of changes, those that are committed count.
 func (tx *Tx) LinkedFiles(workspace string) ([]Linked, error) {
-	q := tx.meta.Prep(`SELECT o.ino, o.dev, o.base_ino, (SELECT count(*) FROM fs_dentry d WHERE d.ino=o.ino) AS names
-		FROM art_origin o JOIN art_base b ON b.id=o.base JOIN fs_inode i ON i.ino=o.ino
-		WHERE b.name=? AND i.nlink>1 AND i.mode&61440=32768 AND names>0`)
-	q.BindRawText(1, []byte(workspace))
 	var list []Linked
-	for q.Step() {
+	err := tx.each(`SELECT o.ino, o.dev, o.base_ino, (SELECT count(*) FROM fs_dentry d WHERE d.ino=o.ino) AS names
+		FROM art_origin o JOIN art_base b ON b.id=o.base JOIN fs_inode i ON i.ino=o.ino
+		WHERE b.name=? AND i.nlink>1 AND i.mode&61440=32768 AND names>0`, func(q *sqlite3.Stmt) {
 		l := Linked{Ino(q.ColumnInt64(0)), uint64(q.ColumnInt64(1)), uint64(q.ColumnInt64(2)), uint32(q.ColumnInt64(3))}
 		if o := tx.moved.origin(l.Ino, nil); o != nil {
 			l.Dev, l.BaseIno = o.Dev, o.Ino
 		}
 		list = append(list, l)
-	}
-	return list, tx.meta.Done(q)
+	}, workspace)
+	return list, err
 }

@@ -1,6 +1,10 @@
 package sqlvfs
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/ncruces/go-sqlite3"
+)
 
 // Moved is what has to change when a workspace is another directory of the host than it was: the
 // fingerprints of what is the same there, see package identity.
@@ -46,13 +50,12 @@ func (tx *Tx) Move(m Moved) error {
 // and fro finds those of both, and what is carried through many places does not grow with each.
 func (tx *Tx) dropTrees(now, was Tree) error {
 	var others []Tree
-	q := tx.meta.Prep(qTrees)
-	for q.Step() {
+	err := tx.each(qTrees, func(q *sqlite3.Stmt) {
 		if t := scanTree(q); t.Name == now.Name && t != now && t != was {
 			others = append(others, t)
 		}
-	}
-	if err := tx.meta.Done(q); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	for _, t := range others {

@@ -29,36 +29,30 @@ type Session struct {
 }
 
 // Sessions returns the log, the latest session first.
-func (s *Store) Sessions() (list []Session, err error) {
-	err = s.View(func(tx *Tx) (err error) {
-		list, err = tx.sessions()
-		return err
-	})
-	return list, err
-}
+func (s *Store) Sessions() ([]Session, error) { return Query(s, (*Tx).sessions) }
 
 func (tx *Tx) sessions() (list []Session, err error) {
-	q := tx.meta.Prep(qSessions)
-	number := func(i int) *int64 {
+	number := func(q *sqlite3.Stmt, i int) *int64 {
 		if q.ColumnType(i) != sqlite3.INTEGER {
 			return nil
 		}
 		n := q.ColumnInt64(i)
 		return &n
 	}
-	for q.Step() {
+	err = tx.each(qSessions, func(q *sqlite3.Stmt) {
 		e := Session{
 			ID: q.ColumnInt64(0), PID: int(q.ColumnInt64(1)),
-			Started:  Timespec{q.ColumnInt64(2), int32(q.ColumnInt64(3))},
+			Started:  scanTime(q, 2),
 			Command:  split(string(q.ColumnRawBlob(4))),
-			ExitCode: number(7), Made: number(8), Changed: number(9), Deleted: number(10),
+			ExitCode: number(q, 7), Made: number(q, 8), Changed: number(q, 9), Deleted: number(q, 10),
 		}
-		if at := number(5); at != nil {
-			e.Ended = &Timespec{*at, int32(q.ColumnInt64(6))}
+		if number(q, 5) != nil {
+			ended := scanTime(q, 5)
+			e.Ended = &ended
 		}
 		list = append(list, e)
-	}
-	return list, tx.meta.Done(q)
+	})
+	return list, err
 }
 
 // session is what happened since a Store was opened.
@@ -73,18 +67,13 @@ type session struct {
 // survives a power cut only with what is committed later.
 func (s *Store) BeginSession(pid int, command []string) error {
 	return s.log(func(tx *Tx) error {
-		q := tx.meta.Prep("INSERT INTO art_session (pid, started, started_nsec, command) VALUES (?,?,?,?)")
-		q.BindInt64(1, int64(pid))
-		q.BindInt64(2, tx.session.started.Sec)
-		q.BindInt64(3, int64(tx.session.started.Nsec))
-		q.BindBlob(4, []byte(join(command)))
-		if err := tx.meta.Run(q); err != nil {
+		err := do(tx.meta, "INSERT INTO art_session (pid, started, started_nsec, command) VALUES (?,?,?,?)",
+			int64(pid), tx.session.started, []byte(join(command)))
+		if err != nil {
 			return err
 		}
 		tx.session.id = tx.meta.LastInsertRowID()
-		q = tx.meta.Prep("DELETE FROM art_session WHERE id<=?")
-		q.BindInt64(1, tx.session.id-maxSessions)
-		return tx.meta.Run(q)
+		return do(tx.meta, "DELETE FROM art_session WHERE id<=?", tx.session.id-maxSessions)
 	})
 }
 
@@ -99,18 +88,12 @@ func (s *Store) EndSession(exitCode *int) error {
 		if err != nil {
 			return err
 		}
-		now := Now()
-		q := tx.meta.Prep("UPDATE art_session SET ended=?, ended_nsec=?, made=?, changed=?, deleted=?, exit_code=? WHERE id=?")
-		for i, v := range []int64{now.Sec, int64(now.Nsec), made, changed, tx.session.deleted} {
-			q.BindInt64(i+1, v)
-		}
+		var code any
 		if exitCode != nil {
-			q.BindInt64(6, int64(*exitCode))
-		} else {
-			q.BindNull(6)
+			code = int64(*exitCode)
 		}
-		q.BindInt64(7, tx.session.id)
-		return tx.meta.Run(q)
+		return do(tx.meta, "UPDATE art_session SET ended=?, ended_nsec=?, made=?, changed=?, deleted=?, exit_code=? WHERE id=?",
+			Now(), made, changed, tx.session.deleted, code, tx.session.id)
 	})
 }
 
@@ -139,16 +122,12 @@ func (tx *Tx) countFiles() (made, changed int64, err error) {
 	if tx.gather.seq == 1 {
 		return 0, 0, nil // nothing was committed
 	}
-	q := tx.meta.Prep(`SELECT ifnull(sum(ino>=?1 AND NOT EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=i.ino)), 0), count(*)
-		FROM fs_inode i WHERE mode & 61440 <> 16384 AND (ino>=?1 OR ctime>?2 OR ctime=?2 AND ctime_nsec>=?3)`)
-	q.BindInt64(1, int64(tx.session.firstIno))
-	q.BindInt64(2, tx.session.started.Sec)
-	q.BindInt64(3, int64(tx.session.started.Nsec))
-	if q.Step() {
+	err = tx.each(`SELECT ifnull(sum(ino>=?1 AND NOT EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=i.ino)), 0), count(*)
+		FROM fs_inode i WHERE mode & 61440 <> 16384 AND (ino>=?1 OR ctime>?2 OR ctime=?2 AND ctime_nsec>=?3)`, func(q *sqlite3.Stmt) {
 		made = q.ColumnInt64(0)
 		changed = q.ColumnInt64(1) - made
-	}
-	return made, changed, tx.meta.Done(q)
+	}, tx.session.firstIno, tx.session.started)
+	return made, changed, err
 }
 
 // join returns a command as the log keeps it. What is too long is cut off.

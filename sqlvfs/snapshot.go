@@ -168,29 +168,19 @@ func (t *Snapshot) enter(dir Ino, name string, ino Ino, broken map[Ino]error) {
 	}
 }
 
-func (tx *Tx) each(query string, row func(*sqlite3.Stmt)) error {
-	q := tx.meta.Prep(query)
-	for q.Step() {
-		row(q)
-	}
-	return tx.meta.Done(q)
-}
-
 // qDependents are the files whose content is, in part, that of an origin in one workspace.
 const qDependents = qAllInodes + ` WHERE o.data_limit > 0 AND b.name=?`
 
 // Dependents returns the files of which some content may come from an origin in a workspace. Of changes,
 // those that are committed count.
 func (tx *Tx) Dependents(workspace string) ([]*Node, error) {
-	q := tx.meta.Prep(qDependents)
-	q.BindRawText(1, []byte(workspace))
 	var list []*Node
-	for q.Step() {
+	err := tx.each(qDependents, func(q *sqlite3.Stmt) {
 		if n, err := tx.scanNode(q); err == nil && n.Attr.IsRegular() {
 			list = append(list, n)
 		}
-	}
-	return list, tx.meta.Done(q)
+	}, workspace)
+	return list, err
 }
 
 // scanNode reads a row of qAllInodes.

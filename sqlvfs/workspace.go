@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
@@ -60,13 +61,12 @@ func WorkspaceAt(fd int, path, name string) (w Workspace, err error) {
 // count. What a path says is the database's word: it is to be shown, and compared, but not followed.
 func (tx *Tx) Workspaces() ([]Workspace, error) {
 	var list []Workspace
-	q := tx.meta.Prep(qWorkspaces)
-	for q.Step() {
+	err := tx.each(qWorkspaces, func(q *sqlite3.Stmt) {
 		w := Workspace{
 			Tree: Tree{
 				Name:  string(q.ColumnRawText(0)),
 				Ino:   uint64(q.ColumnInt64(4)),
-				Birth: Timespec{q.ColumnInt64(5), int32(q.ColumnInt64(6))},
+				Birth: scanTime(q, 5),
 			},
 			Path:  string(q.ColumnRawBlob(1)),
 			FS:    uint64(q.ColumnInt64(2)),
@@ -76,9 +76,9 @@ func (tx *Tx) Workspaces() ([]Workspace, error) {
 		if ValidName(w.Name) && validHostPath(w.Path) {
 			list = append(list, w)
 		}
-	}
+	})
 	slices.SortFunc(list, func(a, b Workspace) int { return strings.Compare(a.Name, b.Name) })
-	return list, tx.meta.Done(q)
+	return list, err
 }
 
 // WorkspacePaths returns the paths of the workspaces of a database that Open would accept, at most a hundred, without
@@ -114,15 +114,14 @@ func (tx *Tx) WorkspaceNames() ([]string, error) {
 	for _, w := range list {
 		names = append(names, w.Name)
 	}
-	q := tx.meta.Prep(qNames)
-	for q.Step() {
+	err = tx.each(qNames, func(q *sqlite3.Stmt) {
 		if name := string(q.ColumnRawText(0)); ValidName(name) {
 			names = append(names, name)
 		}
-	}
+	})
 	names = slices.DeleteFunc(names, IsLayer)
 	slices.Sort(names)
-	return slices.Compact(names), tx.meta.Done(q)
+	return slices.Compact(names), err
 }
 
 // SetWorkspace writes down which directory of the host a workspace is. That alone does not count as a
@@ -137,14 +136,9 @@ func (tx *Tx) SetWorkspace(w Workspace) {
 
 func (w *writer) putWorkspaces(b *batch) error {
 	for _, ws := range b.workspaces {
-		q := w.Prep("INSERT OR REPLACE INTO art_workspace (name, path, fsid, dev, ino, birth, birth_nsec, whole) VALUES (?,?,?,?,?,?,?,?)")
-		q.BindRawText(1, []byte(ws.Name))
-		q.BindBlob(2, []byte(ws.Path))
-		for i, v := range [...]int64{int64(ws.FS), int64(ws.Dev), int64(ws.Ino), ws.Birth.Sec, int64(ws.Birth.Nsec)} {
-			q.BindInt64(3+i, v)
-		}
-		q.BindBool(8, ws.Whole)
-		if err := w.Run(q); err != nil {
+		err := do(w.conn, "INSERT OR REPLACE INTO art_workspace (name, path, fsid, dev, ino, birth, birth_nsec, whole) VALUES (?,?,?,?,?,?,?,?)",
+			ws.Name, []byte(ws.Path), ws.FS, ws.Dev, ws.Ino, ws.Birth, ws.Whole)
+		if err != nil {
 			return err
 		}
 	}

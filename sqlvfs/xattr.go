@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 const (
@@ -95,16 +97,14 @@ func (tx *Tx) loadXattrs(in *Inode) error {
 	}
 	xattrs := map[string][]byte{}
 	if in.tables&xattrRows != 0 {
-		q := tx.meta.Prep(qXattrs)
-		q.BindInt64(1, int64(in.Ino))
-		for q.Step() {
+		err := tx.each(qXattrs, func(q *sqlite3.Stmt) {
 			name, value := string(q.ColumnRawText(0)), q.ColumnBlob(1, []byte{})
 			// Like names that no directory can hold: not shown.
 			if name != "" && len(name) <= XattrNameMax && len(value) <= XattrSizeMax {
 				xattrs[name] = value
 			}
-		}
-		if err := tx.meta.Done(q); err != nil {
+		}, in.Ino)
+		if err != nil {
 			return fmt.Errorf("extended attributes of inode %d: %w", in.Ino, err)
 		}
 	}

@@ -1,6 +1,10 @@
 package sqlvfs
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+)
 
 // Zero makes a stretch of a file read as zeros and gives back the space of whole chunks. off and length are in bytes.
 // What lies behind the end of the file makes the file longer, or nothing with keepSize. Times and errors are as for
@@ -90,13 +94,8 @@ func (tx *Tx) storedChunks(in *Inode, from, to int64) ([]int64, error) {
 	if in.tables&dataRows == 0 {
 		return nil, nil
 	}
-	q := tx.meta.Prep("SELECT chunk_index FROM fs_data WHERE ino=? AND chunk_index>=? AND chunk_index<?")
-	q.BindInt64(1, int64(in.Ino))
-	q.BindInt64(2, from)
-	q.BindInt64(3, min(to, tx.voidFrom(in)))
 	var list []int64
-	for q.Step() {
-		list = append(list, q.ColumnInt64(0))
-	}
-	return list, tx.meta.Done(q)
+	err := tx.each("SELECT chunk_index FROM fs_data WHERE ino=? AND chunk_index>=? AND chunk_index<?",
+		func(q *sqlite3.Stmt) { list = append(list, q.ColumnInt64(0)) }, in.Ino, from, min(to, tx.voidFrom(in)))
+	return list, err
 }
