@@ -100,7 +100,9 @@ lint: ## Check formatting, and what golangci-lint finds
 BENCH ?=
 bench: build ## Measure art against the host's file system and other overlays; then single parts
 	@internal/packaging/deps bench
-	go run ./internal/bench -bin $(BIN) -json .build/bench.json -svg .build/bench.svg $(BENCH)
+	@rm -f .build/bench.txt
+	go run ./internal/bench -bin $(BIN) -o .build/bench.txt -svg .build/bench.svg $(BENCH)
+	@[ ! -s .build/bench.txt ] || $(TOOL) benchstat -col '/system@(overlayfs host fuse-overlayfs art)' .build/bench.txt
 	go test -p 1 -run '^$$' -bench . ./...
 
 # The helpers are art's own, so they go where a shell does not look; those that

@@ -6,7 +6,7 @@
 //	system.go, art.go           how each system shows such a tree to a worker
 //	worker.go                   the process inside that runs commands and takes the time
 //	run.go                      the order of things
-//	result.go, stats.go         what was found; table.go, svg.go show it
+//	result.go                   what was found, in the format that benchstat reads; svg.go draws it
 //
 // Every repetition of a workload starts on every system, in turn and in rotating order, with a tree
 // as it was made: what one system leaves behind, and what else the machine does meanwhile, falls on

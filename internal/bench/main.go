@@ -21,25 +21,26 @@ Measure art against the host's file system, the kernel's overlayfs and
 fuse-overlayfs. As root all of it; as another user without overlayfs and
 without what needs cold caches. Anything else that runs on the machine shows
 in the figures. It takes an hour or so; SIGINT ends it early, and what it has
-found by then is shown.
+found by then is shown, in the format of Go's benchmarks, a line for each
+sample: benchstat -col /system FILE makes a table of it.
 
   -run REGEXP     only the workloads whose name matches
-  -n N            repetitions (default 5)
+  -n N            repetitions (default 6: benchstat needs them)
   -systems LIST   of host,overlayfs,fuse-overlayfs,art (default: all there are)
   -bin DIR        where the programs are (default .build/bin)
   -dir DIR        where fixtures are kept and the work is done: some 5 GB, on
                   the file system to measure (default: art-bench in the
                   user's cache directory)
-  -json FILE      write every sample
+  -o FILE        write the samples there instead of to standard output
   -svg FILE       draw the medians
   -keep           keep the fixtures for the next run (default true)
   -list           name the workloads and stop
 `
 
 type options struct {
-	run, systems, bin, dir, json, svg string
-	repetitions                       int
-	keep, list                        bool
+	run, systems, bin, dir, out, svg string
+	repetitions                      int
+	keep, list                       bool
 }
 
 func main() {
@@ -53,9 +54,9 @@ func main() {
 	set.StringVar(&o.systems, "systems", "", "")
 	set.StringVar(&o.bin, "bin", ".build/bin", "")
 	set.StringVar(&o.dir, "dir", "", "")
-	set.StringVar(&o.json, "json", "", "")
+	set.StringVar(&o.out, "o", "", "")
 	set.StringVar(&o.svg, "svg", "", "")
-	set.IntVar(&o.repetitions, "n", 5, "")
+	set.IntVar(&o.repetitions, "n", 6, "")
 	set.BoolVar(&o.keep, "keep", true, "")
 	set.BoolVar(&o.list, "list", false, "")
 	switch err := set.Parse(os.Args[1:]); {
@@ -114,6 +115,17 @@ func bench(ctx context.Context, o options, out io.Writer) (err error) {
 		if len(w.steps) > 0 {
 			left = append(left, w)
 		}
+	}
+	if o.out != "" {
+		f, err := os.Create(o.out)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		out = f
+	}
+	if err := r.report.writeHeader(out); err != nil {
+		return err
 	}
 	errs := r.rounds(ctx, left, o.bin, chosen.MatchString)
 	if err := r.show(&o, out); err != nil {
@@ -243,15 +255,11 @@ func (r *runner) has(name string) bool {
 	return false
 }
 
-// show prints the table, and writes the files that were asked for.
+// show prints the samples, and draws the chart if that was asked for.
 func (r *runner) show(o *options, out io.Writer) error {
 	rep := r.report
-	fmt.Fprintf(out, "%s, Linux %s, %d CPUs, %s, load %s, up to %d repetitions\n\n", rep.Version, rep.Kernel, rep.CPUs, rep.Go, rep.Load, r.repetitions)
-	if err := rep.writeTable(out); err != nil {
-		return err
-	}
-	if o.json != "" {
-		if err := rep.writeJSON(o.json); err != nil {
+	for _, s := range rep.Samples {
+		if err := s.write(out); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,50 +14,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sample is one repetition of a workload's step on a system. Times are in nanoseconds, sizes in bytes.
+// sample is one repetition of a workload's step on a system. Sizes are in bytes.
 type sample struct {
-	Workload string        `json:"workload"`
-	System   string        `json:"system"`
-	Wall     time.Duration `json:"wall_ns"` // taken inside, where there is an inside
-	User     time.Duration `json:"user_ns"`
-	Sys      time.Duration `json:"system_ns"`
-
-	// Of a session's last step only: until the session has ended and all is on the disk.
-	ToDisk time.Duration `json:"to_disk_ns,omitempty"`
+	Workload, System string
+	Wall             time.Duration // taken inside, where there is an inside
+	User, Sys        time.Duration
+	ToDisk           time.Duration // of a session's last step only: until the session has ended and all is on the disk
 
 	// Of the process that serves the file system; 0 without one.
-	ServerCPU   time.Duration    `json:"server_cpu_ns,omitempty"`   // during the step
-	ServerTotal time.Duration    `json:"server_total_ns,omitempty"` // up to the end of the session, of its last step
-	ServerPeak  int64            `json:"server_peak,omitempty"`     // resident at most, during the step; of the last one up to the end
-	Database    int64            `json:"database_bytes,omitempty"`  // after it
-	Operations  map[string]int64 `json:"fuse_operations,omitempty"` // during the step, by kind
-	Polling     time.Duration    `json:"polling_ns,omitempty"`      // same: waited awake in vain
+	ServerCPU   time.Duration    // during the step
+	ServerTotal time.Duration    // up to the end of the session, of its last step
+	ServerPeak  int64            // resident at most, during the step; of the last one up to the end
+	Database    int64            // after it
+	Operations  map[string]int64 // FUSE's during the step, by kind
+	Polling     time.Duration    // same: waited awake in vain
 }
 
 // report is all that a run has found, and where.
 type report struct {
-	Time    time.Time `json:"time"`
-	Version string    `json:"version"` // what art says
-	Kernel  string    `json:"kernel"`
-	CPUs    int       `json:"cpus"`
-	Go      string    `json:"go"`
-	Load    string    `json:"load"` // of the machine when the run began (proc_loadavg(5))
-	Systems []string  `json:"systems"`
-	Samples []sample  `json:"samples"`
+	Version string // what art says
+	Systems []string
+	Samples []sample
 }
 
 func newReport(bin string, systems []*system) *report {
-	r := &report{Time: time.Now(), CPUs: runtime.NumCPU(), Go: runtime.Version()}
-	var name unix.Utsname
-	if unix.Uname(&name) == nil {
-		r.Kernel = unix.ByteSliceToString(name.Release[:])
-	}
+	r := &report{}
 	// The tree may be measured without art too.
 	if out, err := exec.Command(filepath.Join(bin, "art"), "--version").Output(); err == nil {
 		r.Version = strings.TrimSpace(string(out))
-	}
-	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
-		r.Load = strings.TrimSpace(string(load))
 	}
 	for _, s := range systems {
 		r.Systems = append(r.Systems, s.name)
@@ -76,8 +60,55 @@ func (r *report) workloads() []string {
 	return titles
 }
 
-func (r *report) of(workload, system string) []sample {
-	var found []sample
+// writeHeader writes what holds for all samples, as configuration lines of Go's benchmark format.
+func (r *report) writeHeader(w io.Writer) error {
+	kernel, load := "", ""
+	var name unix.Utsname
+	if unix.Uname(&name) == nil {
+		kernel = unix.ByteSliceToString(name.Release[:])
+	}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		load = strings.TrimSpace(string(text)) // when the run began (proc_loadavg(5))
+	}
+	_, err := fmt.Fprintf(w, "goos: linux\ngoarch: %s\nversion: %s\nkernel: %s\ncpus: %d\ngo: %s\nload: %s\n",
+		runtime.GOARCH, r.Version, kernel, runtime.NumCPU(), runtime.Version(), load)
+	return err
+}
+
+// write writes a sample as a line of Go's benchmark format (https://go.dev/design/14313-benchmark-format), which benchstat reads.
+func (s sample) write(w io.Writer) error {
+	title := strings.ReplaceAll(s.Workload, " ", "_")
+	line := fmt.Sprintf("Benchmark%s%s/system=%s 1", strings.ToUpper(title[:1]), title[1:], s.System)
+	operations := int64(0)
+	for _, n := range s.Operations {
+		operations += n
+	}
+	for _, m := range []struct {
+		value int64
+		unit  string
+	}{
+		{int64(s.Wall), "ns/op"}, {int64(s.User), "user-ns/op"}, {int64(s.Sys), "system-ns/op"}, {int64(s.ToDisk), "to-disk-ns/op"},
+		{int64(s.ServerCPU), "server-ns/op"}, {int64(s.ServerTotal), "server-to-disk-ns/op"}, {int64(s.Polling), "polling-ns/op"},
+		{s.ServerPeak, "peak-B/op"}, {s.Database, "database-B/op"}, {operations, "requests/op"},
+	} {
+		if m.value != 0 {
+			line += fmt.Sprintf(" %d %s", m.value, m.unit)
+		}
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}
+
+// median of times; 0 without any.
+func median(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return (times[(len(times)-1)/2] + times[len(times)/2]) / 2
+}
+
+func (r *report) of(workload, system string) (found []sample) {
 	for _, s := range r.Samples {
 		if s.Workload == workload && s.System == system {
 			found = append(found, s)
@@ -86,43 +117,20 @@ func (r *report) of(workload, system string) []sample {
 	return found
 }
 
+func (r *report) median(workload, system string) time.Duration {
+	var walls []time.Duration
+	for _, s := range r.of(workload, system) {
+		walls = append(walls, s.Wall)
+	}
+	return median(walls)
+}
+
 // ratio is how many times as long system takes as another: the ratio of the medians. ok is false
 // if one of the two has not run.
 func (r *report) ratio(workload, system, other string) (ratio float64, ok bool) {
-	ours, theirs := median(walls(r.of(workload, system))), median(walls(r.of(workload, other)))
+	ours, theirs := r.median(workload, system), r.median(workload, other)
 	if ours == 0 || theirs == 0 {
 		return 0, false
 	}
 	return float64(ours) / float64(theirs), true
-}
-
-// meanRatio is the geometric mean of ratio over all workloads that both have run.
-func (r *report) meanRatio(system, other string) (mean float64, ok bool) {
-	var ratios []float64
-	for _, w := range r.workloads() {
-		if ratio, ok := r.ratio(w, system, other); ok {
-			ratios = append(ratios, ratio)
-		}
-	}
-	return geometricMean(ratios), len(ratios) > 0
-}
-
-func (r *report) writeJSON(name string) error {
-	text, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return os.WriteFile(name, append(text, '\n'), 0o644)
-}
-
-func walls(samples []sample) []time.Duration {
-	return each(samples, func(s sample) time.Duration { return s.Wall })
-}
-
-func each[T any](samples []sample, f func(sample) T) []T {
-	var all []T
-	for _, s := range samples {
-		all = append(all, f(s))
-	}
-	return all
 }

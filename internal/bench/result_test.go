@@ -32,34 +32,33 @@ func sampled() *report {
 	return r
 }
 
-func TestTable(t *testing.T) {
+func TestBenchmarkFormat(t *testing.T) {
+	r := sampled()
 	var b bytes.Buffer
-	if err := sampled().writeTable(&b); err != nil {
+	if err := r.writeHeader(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `seconds (spread)  host       overlayfs   art        art/host  art/overlayfs
-tar & <go>        0.100 ±0%  0.200 ±25%  0.400 ±0%  4.00      2.00
-cp                12.3 ±0%   -           3.08 ±0%   0.25      -
-geometric mean                                      1.00      2.00
-
-art         to disk    art-fuse CPU  to the end  polling  peak MB  database MB  FUSE operations
-tar & <go>  0.800 ±0%  0.010         0.020       0.005    50.0     3.0          15: B 5, E 4, D 3, C 2
-cp          6.17 ±0%   0.010         0.020       0.005    50.0     3.0          15: B 5, E 4, D 3, C 2
-`
-	if got := b.String(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	for _, s := range r.Samples {
+		if err := s.write(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{
+		"\ngoarch: ", "\ncpus: ",
+		"\nBenchmarkTar_&_<go>/system=host 1 100000000 ns/op 200000000 to-disk-ns/op\n",
+		"\nBenchmarkCp/system=art 1 3085000000 ns/op 6170000000 to-disk-ns/op 10000000 server-ns/op 20000000 server-to-disk-ns/op 5000000 polling-ns/op 50000000 peak-B/op 3000000 database-B/op 15 requests/op\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
 	}
 }
 
-func TestTableWithoutArt(t *testing.T) {
-	r := sampled()
-	r.Systems = []string{hostName, overlayName}
-	var b bytes.Buffer
-	if err := r.writeTable(&b); err != nil {
-		t.Fatal(err)
-	}
-	if got := b.String(); strings.Contains(got, "art") {
-		t.Errorf("art is named:\n%s", got)
+func TestMedian(t *testing.T) {
+	for want, times := range map[time.Duration][]time.Duration{250: {9000, 100, 300, 200}, 300: {9000, 100, 300}, 0: nil} {
+		if got := median(times); got != want {
+			t.Errorf("%d, want %d", got, want)
+		}
 	}
 }
 
