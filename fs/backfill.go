@@ -169,7 +169,7 @@ func (k *backfiller) backfillAll(ctx context.Context) {
 func (k *backfiller) backfillOne(ctx context.Context, ino sqlvfs.Ino) error {
 	o := k.o
 	var was *sqlvfs.Origin
-	in, err := query(o, func(t *tx) (*sqlvfs.Inode, error) {
+	in, err := query(o, viewing, func(t *tx) (*sqlvfs.Inode, error) {
 		in, err := t.db.Get(ino)
 		if err == nil {
 			was = in.Origin

@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"errors"
 	"syscall"
 
 	"github.com/riverlytech/art/internal/hostfs"
@@ -95,7 +94,7 @@ func (t *tx) baseHas(p *node, name string) (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case errors.Is(now.err, syscall.ENOENT) || errors.Is(now.err, syscall.ENOTDIR):
+	case oneOf(now.err, syscall.ENOENT, syscall.ENOTDIR):
 		return false, nil
 	}
 	return now.err == nil, now.err

@@ -105,6 +105,14 @@ func (t *tx) refreshNode(n *node, attr sqlvfs.Attr, fp sqlvfs.Fingerprint) {
 // stale tells whether the kernel has content of a node that is of an earlier version than the attributes.
 func (n *node) stale() bool { return n.base != nil && n.base.stale }
 
+// refresh brings a file up to date whose content is the host's, and the kernel with it.
+func (t *tx) refresh(n *node) error {
+	if err := t.follow(n); err != nil {
+		return err
+	}
+	return t.invalidateStale(n)
+}
+
 // invalidateStale has the kernel forget the content that it has of a node, if that is of an earlier version than the
 // attributes that it is about to learn.
 func (t *tx) invalidateStale(n *node) error {
@@ -127,7 +135,7 @@ func (n *node) isObject(attr sqlvfs.Attr, fp sqlvfs.Fingerprint) bool {
 	return hostfs.SameObject(n.base.fp, fp) && (n.base.attr.Mode^attr.Mode)&syscall.S_IFMT == 0
 }
 
-// expireList sees to it that the kernel does not keep a directory's list for longer than BaseTTL if nothing tells of
+// expireList bounds how long the kernel keeps a directory's list, to BaseTTL, if nothing tells of
 // changes of it. The kernel keeps every list until it is told otherwise, and knows itself when the guest changes the
 // directory.
 func (t *tx) expireList(n *node) {

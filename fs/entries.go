@@ -295,8 +295,8 @@ func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName s
 
 // mayReplace tells what keeps a node from being renamed over another; nil: nothing has the new name.
 func (t *tx) mayReplace(src, dst *node) error {
-	// At another place, what is not shown of it would be shown to who reads the database without knowing
-	// of that. Who moves files copies what he sees then (rename(2), EXDEV).
+	// Part of it is hidden here, and a reader of the database who does not know that would see it at another place.
+	// With EXDEV, programs copy what they see (rename(2)).
 	if t.host != nil && src.base != nil && src.attrOf().IsDir() && t.host.hidden.part(src.base.path) {
 		return syscall.EXDEV
 	}

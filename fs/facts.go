@@ -169,7 +169,7 @@ func (t *tx) openDir(n *node, watch, read bool) (*fact, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.in != nil && (errors.Is(d.err, syscall.ENOENT) || errors.Is(d.err, syscall.ENOTDIR) || errors.Is(d.err, syscall.ELOOP)) {
+	if n.in != nil && oneOf(d.err, syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP) {
 		return nil, nil // it has vanished under a row of the delta
 	}
 	return d, d.err

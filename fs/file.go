@@ -77,7 +77,7 @@ func (t *tx) openUntouched(n *node) (*HostFile, error) {
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EINVAL):
+	case oneOf(err, syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL):
 		return nil, syscall.ESTALE // there is no such file any more
 	default:
 		return nil, err

@@ -79,67 +79,82 @@ type Cache interface {
 
 // FileSystem is what the kernel asks of a file system through FUSE. Files and directories are not
 // opened: the kernel does that by itself, and holds an inode for as long as anyone has it open, also
-// when it has no name any more. Permissions and the types of
-// operands are the kernel's to check (mount option default_permissions); names are not "." or "..".
-// Every error is a syscall.Errno, or one that sqlvfs.Errno translates.
+// when it has no name any more. Permissions and the types of operands are the kernel's to check
+// (mount option default_permissions); names are not "." or "..".
 //
 // To entries that Lookup, the making operations and ReadDir with plus hand out, the kernel refers
 // until it has given back as many with Forget.
+//
+// All methods may be called at once by several goroutines. Sizes and offsets are in bytes.
+//
+// Every error is a syscall.Errno, or one that [sqlvfs.Errno] translates. Those that any method may return are not named
+// below: ESTALE for an inode that is not live, or whose object in the base is another by now; EACCES for what of the base
+// this process may not read; [sqlvfs.ErrBaseChanged] and [sqlvfs.ErrNoBase] for a file whose content is partly in a version
+// of the base that is gone; and EIO for what a disk could not read. Methods that change something also return EROFS, or
+// what the disk said to the last commit, as ENOSPC; they wait while too much is not committed. Then nothing was changed,
+// but that a file may have lost its set-user-ID bit to an attempt to change its content.
 type FileSystem interface {
 	// Connect is called before anything else by who serves the file system to a kernel, to have
-	// its cache follow changes that are made elsewhere, and disconnect afterwards.
+	// its cache follow changes that are made elsewhere, and disconnect, once, afterwards.
 	Connect(c Cache) (disconnect func())
 	// Volatile tells whether content may change without the cache being told. Then that may only be
 	// used for as long as attributes may be kept.
 	Volatile() bool
 
-	// Lookup finds a name in a directory, or returns an Entry of Ino 0 when there is none.
+	// Lookup finds a name in a directory, or returns an Entry of Ino 0 when there is none. ENAMETOOLONG.
 	Lookup(parent Ino, name string) (Entry, error)
 	// Forget ends n of the references that the kernel has to an inode.
 	Forget(ino Ino, n uint64)
 	// Getattr returns an inode's attributes.
 	Getattr(ino Ino) (Entry, error)
-	// Setattr changes attributes, and cuts or lengthens a file, as one step.
+	// Setattr changes attributes, and cuts or lengthens a file, as one step. EINVAL for the size of what is no regular
+	// file, EFBIG beyond the largest.
 	Setattr(c Caller, ino Ino, set SetAttr) (Entry, error)
 	// Readlink returns a symbolic link's target.
 	Readlink(ino Ino) (string, error)
 
 	// Listxattr returns the names of an inode's extended attributes, those that c may see.
 	Listxattr(c Caller, ino Ino) ([]string, error)
-	// Getxattr returns an extended attribute's value, or syscall.ENODATA.
+	// Getxattr returns an extended attribute's value. ENODATA if there is none, EOPNOTSUPP in a namespace that there is
+	// not, EINVAL for the name of a namespace alone.
 	Getxattr(ino Ino, name string) ([]byte, error)
-	// Setxattr sets an extended attribute; flags are those of setxattr(2).
+	// Setxattr sets an extended attribute; flags are those of setxattr(2). Errors as for Getxattr, EEXIST with
+	// XATTR_CREATE, ENODATA with XATTR_REPLACE, ENOSPC for more names than an inode can have, E2BIG for a value.
 	Setxattr(ino Ino, name string, value []byte, flags uint32) error
-	// Removexattr removes an extended attribute, or returns syscall.ENODATA.
+	// Removexattr removes an extended attribute. Errors as for Getxattr.
 	Removexattr(ino Ino, name string) error
 
-	// Mknod makes a regular file, a fifo, a socket or a device; mode has type and permissions.
+	// Mknod makes a regular file, a fifo, a socket or a device; mode has type and permissions. As all that make a name:
+	// EEXIST, ENAMETOOLONG, ENOENT in a directory that was removed, EPERM for a name that is not to be had.
 	Mknod(c Caller, parent Ino, name string, mode, rdev uint32) (Entry, error)
 	// Mkdir makes a directory; mode has permissions only.
 	Mkdir(c Caller, parent Ino, name string, mode uint32) (Entry, error)
-	// Symlink makes a symbolic link.
+	// Symlink makes a symbolic link. ENOENT for an empty target.
 	Symlink(c Caller, parent Ino, name, target string) (Entry, error)
-	// Link gives an inode another name.
+	// Link gives an inode another name. EPERM for a directory, ENOENT for what has no name left.
 	Link(ino Ino, parent Ino, name string) (Entry, error)
-	// Unlink removes the name of what is no directory. The inode goes with its last name and reference.
+	// Unlink removes the name of what is no directory. The inode goes with its last name and reference. ENOENT, EISDIR.
 	Unlink(parent Ino, name string) error
-	// Rmdir removes an empty directory, or returns syscall.ENOTEMPTY.
+	// Rmdir removes an empty directory. ENOENT, ENOTDIR, ENOTEMPTY.
 	Rmdir(parent Ino, name string) error
-	// Rename moves a name, over what has the new one, as rename(2) does, in one step.
+	// Rename moves a name, over what has the new one, as rename(2) does, in one step. ENOENT, ENOTDIR, EISDIR, ENOTEMPTY,
+	// ENAMETOOLONG; EPERM for a name that is not to be had, EXDEV for a directory that can only be copied.
 	Rename(oldParent Ino, oldName string, newParent Ino, newName string) error
 
 	// Read reads a regular file like io.ReaderAt, but without an error at its end.
 	Read(ino Ino, p []byte, off int64) (int, error)
-	// TryRead is Read for a caller that must not wait long: ok is false if it would.
+	// TryRead is Read for a caller that must not wait long: ok is false if it would, or if there is an error.
 	TryRead(ino Ino, p []byte, off int64) (n int, ok bool)
-	// Write writes all of p. What made the file run with more rights than its caller's is taken away
-	// if c may not keep it.
+	// Write writes all of p, and keeps nothing of it. What made the file run with more rights than its caller's is taken
+	// away if c may not keep it. EFBIG beyond the largest size, EINVAL for what is no regular file.
 	Write(c Caller, ino Ino, p []byte, off int64) error
-	// Allocate is fallocate(2), with its modes.
+	// Allocate is fallocate(2). EOPNOTSUPP for modes other than KEEP_SIZE, PUNCH_HOLE and ZERO_RANGE; otherwise as
+	// Write. A large range is zeroed in more than one step.
 	Allocate(c Caller, ino Ino, mode uint32, off, length int64) error
 	// ReadDir passes a directory's entries to emit, starting behind the one whose Offset is given (0:
 	// from the start, looking afresh), until emit returns false or there are no more. With plus,
-	// entries are looked up, and those that emit takes are referred to as by Lookup.
+	// entries are looked up, and those that emit takes are referred to as by Lookup. emit must not call the file system.
+	// ENOTDIR.
 	ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry) bool) error
 
 	// Statfs returns the state of the disk.

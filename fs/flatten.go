@@ -96,7 +96,7 @@ func (f *flattener) dir(ino Ino, path string) (complete bool, err error) {
 
 // enter notes that a directory is entered, and tells whether it was before.
 func (f *flattener) enter(ino Ino) (again bool, err error) {
-	return query(f.Overlay, func(t *tx) (bool, error) {
+	return query(f.Overlay, viewing, func(t *tx) (bool, error) {
 		n, err := t.get(ino)
 		if err == nil {
 			again = f.entered[n.in.Ino]
@@ -141,7 +141,7 @@ func (f *flattener) entry(dir Ino, e *DirEntry, path string) (there bool, err er
 		}
 	}
 	if e.Entry.Attr.IsRegular() {
-		n, err := query(f.Overlay, func(t *tx) (*node, error) { return t.get(e.Entry.Ino) })
+		n, err := query(f.Overlay, viewing, func(t *tx) (*node, error) { return t.get(e.Entry.Ino) })
 		if err != nil {
 			return false, err
 		}
@@ -263,7 +263,7 @@ func (f *flattener) finish() error {
 	if err := f.store.Sync(); err != nil {
 		return err
 	}
-	unseen, err := query(f.Overlay, func(t *tx) ([]sqlvfs.Ino, error) { return t.db.Nameless(t.name) })
+	unseen, err := query(f.Overlay, viewing, func(t *tx) ([]sqlvfs.Ino, error) { return t.db.Nameless(t.name) })
 	for _, ino := range unseen {
 		if err == nil {
 			err = f.change(ino, func(t *tx, in *sqlvfs.Inode) {

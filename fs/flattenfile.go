@@ -27,7 +27,7 @@ func (f *flattener) done(t *tx, n *node) {
 // fill completes the content of a file that has a row.
 func (f *flattener) fill(ino Ino) error {
 	var n *node
-	host, err := query(f.Overlay, func(t *tx) (host *HostFile, err error) {
+	host, err := query(f.Overlay, viewing, func(t *tx) (host *HostFile, err error) {
 		if n, err = t.get(ino); err == nil && n.base != nil && n.needsOrigin() {
 			host, err = t.openBase(n, n.in.Origin.Fingerprint)
 		}
@@ -61,7 +61,7 @@ func (f *flattener) copyFile(dir Ino, e *DirEntry) (err error) {
 }
 
 func (f *flattener) tryCopy(dir Ino, e *DirEntry) error {
-	n, err := query(f.Overlay, func(t *tx) (*node, error) { return t.get(e.Entry.Ino) })
+	n, err := query(f.Overlay, viewing, func(t *tx) (*node, error) { return t.get(e.Entry.Ino) })
 	if err != nil {
 		return err
 	}
@@ -117,20 +117,20 @@ func (f *flattener) tryCopy(dir Ino, e *DirEntry) error {
 }
 
 // newOrphan makes an inode that has no name yet.
-func (f *flattener) newOrphan(attr sqlvfs.Attr, xattrs map[string][]byte, origin *sqlvfs.Origin) (in *sqlvfs.Inode, err error) {
+func (f *flattener) newOrphan(attr sqlvfs.Attr, xattrs map[string][]byte, origin *sqlvfs.Origin) (*sqlvfs.Inode, error) {
 	attr.Nlink = 0
-	err = f.update(func(t *tx) (err error) {
-		if in, err = t.db.New(attr); err != nil {
-			return err
+	return query(f.Overlay, updating, func(t *tx) (*sqlvfs.Inode, error) {
+		in, err := t.db.New(attr)
+		if err != nil {
+			return nil, err
 		}
 		t.db.SetOrigin(in, origin)
 		for name, value := range xattrs {
 			if err := t.db.SetXattr(in, name, value); err != nil {
 				t.db.Put(in)
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return in, nil
 	})
-	return in, err
 }

@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,10 +113,16 @@ func (h *hidden) showOnly(root int, files []string) error {
 // unreachable tells whether an error says that there is nothing, or nothing that this process gets at: any other may
 // be of the moment, and what could not be pinned would show.
 func unreachable(err error) bool {
-	return slices.Contains([]error{unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.ELOOP}, err)
+	return oneOf(err, unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.ELOOP)
 }
 
-// pinShown sees to it that a directory of which only a part is shown shows nothing where the host may
+// oneOf tells whether an error is one of those.
+func oneOf(err error, list ...syscall.Errno) bool {
+	errno, ok := errors.AsType[syscall.Errno](err)
+	return ok && slices.Contains(list, errno)
+}
+
+// pinShown has a directory of which only a part is shown show nothing where the host may
 // move it. One that comes later is known by its path.
 func (h *hidden) pinShown(root int, path string) error {
 	var above *hiddenDir

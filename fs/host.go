@@ -22,6 +22,9 @@ import (
 // Host is a directory tree of the host that is only ever read. Paths are relative to its root,
 // clean, and "." is the root itself. No symbolic link is ever followed on the way, so nothing
 // outside the tree can be reached, whatever the host or a database does to the paths.
+//
+// What takes a path may be called at once by several goroutines, until Close. Its errors are syscall.Errno: ENOENT for what
+// is not there or hidden, ELOOP where a symbolic link is on the way, and what else the host says.
 type Host struct {
 	root   int         // O_PATH descriptor
 	dev    uint64      // of the root
@@ -34,7 +37,8 @@ type Host struct {
 }
 
 // OpenHost opens a tree. What is named in hide, all that lies below it, and everything that SQLite
-// keeps beside it are left out of the tree, under these names and under any other.
+// keeps beside it are left out of the tree, under these names and under any other. The error is an *os.PathError, also for
+// something to hide of which it cannot be told what it is.
 func OpenHost(dir string, hide ...string) (*Host, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -166,7 +170,7 @@ func (h *Host) parent(path string) (fd int, name string, done func(), err error)
 		return h.root, path, func() {}, nil
 	}
 	fd, err = h.open(path[:cut], unix.O_PATH|unix.O_DIRECTORY)
-	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+	if oneOf(err, unix.ENOTDIR, unix.ELOOP) {
 		err = unix.ENOENT // something else is there now than the directory
 	}
 	return fd, path[cut+1:], func() { unix.Close(fd) }, err
@@ -214,7 +218,7 @@ func (h *Host) Readlink(path string) (string, error) {
 	return hostfs.ReadlinkAt(fd, name)
 }
 
-// Xattrs returns an object's extended attributes that an overlay shows.
+// Xattrs returns an object's extended attributes that an overlay shows; nil if there are none.
 func (h *Host) Xattrs(path string) (map[string][]byte, error) {
 	fd, err := h.open(path, unix.O_PATH)
 	if err != nil {
@@ -340,7 +344,8 @@ type Dirent struct {
 // tree leaves to the garbage collector.
 var direntBuffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-// ReadAll returns all entries but "." and "..", in the host's order.
+// ReadAll returns all entries but "." and "..", in the host's order, from the beginning each time. One goroutine at a time
+// may read a directory.
 func (d *HostDir) ReadAll() ([]Dirent, error) {
 	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
 		return nil, err

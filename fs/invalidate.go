@@ -94,7 +94,7 @@ func (noCache) InvalidateEntry(Ino, string) error { return syscall.ENOENT }
 func (noCache) InvalidateInode(Ino) error         { return syscall.ENOENT }
 func (noCache) InvalidateAttr(Ino) error          { return syscall.ENOENT }
 
-// readEvents hears what inotify has to tell until the watches end. Nobody waits for it then: the kernel
+// readEvents reads inotify's events until the watches end. Nothing waits for it then: the kernel
 // takes its time to close a queue (fsnotify_destroy_group in fs/notify/group.c). It frees what was
 // watched, and the watches, each after a grace period of its own; two at once take 14 ms, one after the
 // other a fifth of one (srcu_might_be_idle in kernel/rcu/srcutree.c). Hence the moment in between.

@@ -7,14 +7,13 @@ import (
 	"github.com/jacobsa/fuse"
 )
 
-// leadership passes the reading of requests on when it is needed. The goroutine that reads also
-// serves, which is fast as long as nothing waits. But the host's disk may keep a lookup waiting, or a
-// directory may be long, and nobody can tell before. So someone looks after the leader: if that is
-// still at the same operation after a while, another one leads from then on, and the first ends with
-// its operation.
+// leadership passes the reading of requests on to another goroutine. The leader, which reads, also serves: that is fast as
+// long as nothing waits. But a lookup may wait for the host's disk, or a directory may be long, which cannot be told
+// before. So a watchdog looks at the leader: if that is still at the same operation after leadFor, another goroutine leads
+// from then on, and the first ends with its operation.
 type leadership struct {
 	turn   atomic.Pointer[turn] // the leader's operation; nil while it waits for one
-	parked atomic.Bool          // nobody looks, because nothing has happened for a while
+	parked atomic.Bool          // the watchdog sleeps, because nothing has happened for a while
 	wake   chan struct{}
 	ended  chan struct{} // closed when the connection is gone
 }
@@ -24,8 +23,7 @@ type turn struct{ op any }
 const (
 	// leadFor is for how long an operation may hold up the others.
 	leadFor = 5 * time.Millisecond
-	// parkAfter is how often nothing has to be found at work before nobody looks any more: an idle
-	// session must cost nothing.
+	// parkAfter is how often the watchdog has to find no operation before it sleeps: an idle session must cost nothing.
 	parkAfter = 100
 )
 
@@ -49,7 +47,7 @@ func (l *leadership) begin(op any) *turn {
 // end is the leader's, after an operation. It returns false if another one leads by now.
 func (l *leadership) end(t *turn) bool { return l.turn.CompareAndSwap(t, nil) }
 
-// watchLeader looks after the leader until the connection is gone.
+// watchLeader is the watchdog. It ends with the connection.
 func (s *Server) watchLeader(c *fuse.Connection) {
 	l := &s.leadership
 	tick := time.NewTicker(leadFor)

@@ -10,37 +10,29 @@ import (
 )
 
 // Lookup implements FileSystem.
-func (o *Overlay) Lookup(parent Ino, name string) (e Entry, err error) {
+func (o *Overlay) Lookup(parent Ino, name string) (Entry, error) {
 	if len(name) > sqlvfs.NameMax {
 		return Entry{}, syscall.ENAMETOOLONG
 	}
-	err = o.view(func(t *tx) error {
+	return query(o, viewing, func(t *tx) (Entry, error) {
 		p, err := t.get(parent)
 		if err != nil {
-			return err
+			return Entry{}, err
 		}
 		n, ttl, err := t.find(p, name, nil)
 		if errors.Is(err, syscall.ENOENT) {
-			e = Entry{TTL: ttl}
-			return nil
+			return Entry{TTL: ttl}, nil
 		}
 		if err == nil {
-			err = t.invalidateStale(n)
-		}
-		if err == nil {
-			err = t.follow(n)
-		}
-		if err == nil {
-			err = t.invalidateStale(n)
+			err = t.refresh(n)
 		}
 		if err != nil {
-			return err
+			return Entry{}, err
 		}
-		e = t.acquireEntry(n)
+		e := t.acquireEntry(n)
 		e.TTL = ttl
-		return nil
+		return e, nil
 	})
-	return e, err
 }
 
 // baseChild is where in the base an entry of a directory would be.
@@ -247,24 +239,20 @@ func (t *tx) copiedUp(p *node, number Ino, fp sqlvfs.Fingerprint) (*node, error)
 }
 
 // Getattr implements FileSystem.
-func (o *Overlay) Getattr(ino Ino) (e Entry, err error) {
-	err = o.view(func(t *tx) error {
+func (o *Overlay) Getattr(ino Ino) (Entry, error) {
+	return query(o, viewing, func(t *tx) (Entry, error) {
 		n, err := t.get(ino)
 		if err == nil {
 			err = t.revalidate(n)
 		}
 		if err == nil {
-			err = t.follow(n)
+			err = t.refresh(n)
 		}
-		if err == nil {
-			err = t.invalidateStale(n)
+		if err != nil {
+			return Entry{}, err
 		}
-		if err == nil {
-			e = t.entry(n)
-		}
-		return err
+		return t.entry(n), nil
 	})
-	return e, err
 }
 
 // revalidate brings an untouched node's attributes up to date.
@@ -276,12 +264,12 @@ func (t *tx) revalidate(n *node) error {
 	if err != nil {
 		return err
 	}
-	gone := errors.Is(now.err, syscall.ENOENT) || errors.Is(now.err, syscall.ENOTDIR) || now.err == nil && !hostfs.SameObject(now.fp, n.base.fp)
+	gone := oneOf(now.err, syscall.ENOENT, syscall.ENOTDIR) || now.err == nil && !hostfs.SameObject(now.fp, n.base.fp)
 	switch {
 	case gone && n.repath():
 		return t.revalidate(n)
 	case gone:
-		// The name is another object's now, which a new lookup finds. For who has this one open, what it
+		// The name is another object's now, which a new lookup finds. To those who have this one open, what it
 		// was when last seen is the best answer there is.
 		n.base.fresh = false
 		return nil

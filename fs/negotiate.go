@@ -15,7 +15,7 @@ import (
 // returns when the kernel has been answered for the first time. logf receives what the kernel is
 // not told.
 //
-// The library settles with the kernel what the two can do in the first exchange, FUSE_INIT, and
+// The library negotiates with the kernel in the first exchange, FUSE_INIT, and
 // leaves out some of what we need. So it has this one exchange over a socket, where it can be
 // amended, and gets the device itself under the same descriptor before the second.
 func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error) {

@@ -54,7 +54,7 @@ func (o *Overlay) noteChanged(n *node, err error) error {
 // accept makes a file refer to the version that the host has now, if that will do, and tells whether
 // it does.
 func (o *Overlay) accept(n *node) (accepted bool) {
-	// One after the other: who waits finds that it was accepted, or refused.
+	// One after the other: the next one finds that the version was accepted, or refused.
 	o.accepting.Lock()
 	defer o.accepting.Unlock()
 	var f *HostFile

@@ -18,7 +18,8 @@ import (
 // directory in the root; everything else is the delta's alone. Without a base it is the plain tree
 // of the database.
 //
-// One step of the overlay is one step of the database, see tx.
+// One step of the overlay is one step of the database, see tx. Methods may be called at once by several goroutines,
+// but for Appear, Backfill and Flatten, which say when.
 type Overlay struct {
 	store *sqlvfs.Store
 	host  *Host // nil: no base
@@ -111,7 +112,9 @@ type base struct {
 // only entry is the workspace.
 const top = ""
 
-// NewOverlay puts an overlay together. It changes nothing, but that of an inner base the root is made in the database.
+// NewOverlay puts an overlay together. It changes nothing, but that of an inner base the root is made in the database. Store
+// and Base stay the caller's to close, when the overlay is not used any more. The error tells of a name that cannot be a
+// workspace's, or of a database or a base that could not be read.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}}
 	o.tx = tx{Overlay: o}

@@ -10,9 +10,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// A directory is read in portions, and the kernel says neither who reads nor when he ends. The list
-// that was made for the first portion is kept for the others, as long as few directories were begun
-// since.
+// A directory is read in portions, and the kernel says neither for which open directory nor when its reader ends. The
+// list that was made for the first portion is kept for the others, until enough directories were begun since.
 //
 // An entry's offset follows from its name alone. So a list may be made anew in the middle, and the
 // kernel may have the beginning of a directory from its cache and ask for the rest here: every entry
@@ -167,7 +166,7 @@ func (t *tx) keepList(n *node, list []dirent) {
 	n.list = list
 }
 
-// dropList lets go of a directory's list.
+// dropList frees a directory's list.
 func (t *tx) dropList(n *node) {
 	if n.list != nil {
 		i := slices.Index(t.listed, n)

@@ -76,7 +76,7 @@ func (s *Server) ServeOps(c *fuse.Connection) {
 	s.inflight.Wait()
 }
 
-// lead reads requests and serves them until the connection is gone or somebody else leads.
+// lead reads requests and serves them until the connection is gone or another goroutine leads.
 func (s *Server) lead(c *fuse.Connection) {
 	for {
 		s.inflight.await()
@@ -123,7 +123,7 @@ func (s *Server) take(ctx context.Context, c *fuse.Connection, op any) {
 	s.serve(ctx, c, op)
 }
 
-// brief is how long a sync may take for the next one to be served by who reads.
+// brief is how long a sync may take for the next one to be served by the leader.
 const brief = 2 * time.Millisecond
 
 // mayWait tells whether an operation waits for a disk as a matter of course. A sync does not where the

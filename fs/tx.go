@@ -28,9 +28,9 @@ func (o *Overlay) view(step func(*tx) error) error   { return o.run(viewing, ste
 func (o *Overlay) update(step func(*tx) error) error { return o.run(updating, step) }
 func (o *Overlay) reduce(step func(*tx) error) error { return o.run(reducing, step) }
 
-// query is view for a step that has a result.
-func query[T any](o *Overlay, step func(*tx) (T, error)) (result T, err error) {
-	err = o.view(func(t *tx) (err error) {
+// query runs a step that has a result.
+func query[T any](o *Overlay, a access, step func(*tx) (T, error)) (result T, err error) {
+	err = o.run(a, func(t *tx) (err error) {
 		result, err = step(t)
 		return err
 	})

@@ -81,7 +81,7 @@ func newWatches(host *Host, limit int) (*watches, error) {
 	}, nil
 }
 
-// end ends all watches, and who reads of them.
+// end ends all watches, and the goroutine that reads their events.
 func (ws *watches) end() {
 	for id := range ws.byID {
 		unix.InotifyRmWatch(ws.fd, uint32(id)) // fails if the directory is gone
@@ -172,7 +172,7 @@ func (ws *watches) walk(path string) (w *watch, missing, name string) {
 	return w, "", ""
 }
 
-// adopt puts a directory that inotify watches into the tree, and returns its watch, for the caller to put. It is nil if it
+// adopt puts a directory that inotify watches into the tree, and returns its watch, for the caller to release. It is nil if it
 // cannot be watched at the moment; with an error, not later either.
 func (ws *watches) adopt(c *candidate) (*watch, error) {
 	if c.err != nil || ws.clock != c.clock {
@@ -182,9 +182,9 @@ func (ws *watches) adopt(c *candidate) (*watch, error) {
 		ws.count--
 		ws.release(c.parent)
 		switch {
-		case errors.Is(c.err, syscall.ENOSPC), errors.Is(c.err, syscall.ENOMEM):
+		case oneOf(c.err, syscall.ENOSPC, syscall.ENOMEM):
 			ws.limit = ws.count // the user's other programs have the rest
-		case errors.Is(c.err, syscall.EACCES), errors.Is(c.err, syscall.EPERM), errors.Is(c.err, errUnwatchable):
+		case oneOf(c.err, syscall.EACCES, syscall.EPERM), errors.Is(c.err, errUnwatchable):
 			return nil, errUnwatchable
 		}
 		return nil, nil // the host is changing the directory just now

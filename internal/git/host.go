@@ -14,7 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/hostfs"
 )
 
-// hostDir is the host's git directory (package hostdir).
+// hostDir is the host's git directory (package hostfs).
 type hostDir struct {
 	dir      *os.File
 	own      string // of a linked worktree, below dir
