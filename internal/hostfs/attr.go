@@ -24,19 +24,20 @@ func StatAt(d *os.File, name string) (st unix.Stat_t, err error) {
 func Attr(st *unix.Stat_t) sqlvfs.Attr {
 	return sqlvfs.Attr{
 		Mode: st.Mode, Nlink: uint32(st.Nlink), UID: st.Uid, GID: st.Gid, Rdev: encodeDev(uint64(st.Rdev)), Size: st.Size,
-		Atime: timespec(st.Atim), Mtime: timespec(st.Mtim), Ctime: timespec(st.Ctim),
+		Atime: Timespec(st.Atim), Mtime: Timespec(st.Mtim), Ctime: Timespec(st.Ctim),
 	}
 }
 
 // Fingerprint is by what a version of an object is known.
 func Fingerprint(st *unix.Stat_t) sqlvfs.Fingerprint {
-	return sqlvfs.Fingerprint{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: timespec(st.Mtim), Ctime: timespec(st.Ctim)}
+	return sqlvfs.Fingerprint{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: Timespec(st.Mtim), Ctime: Timespec(st.Ctim)}
 }
 
 // SameObject tells whether two fingerprints are of one object, if of different versions.
 func SameObject(a, b sqlvfs.Fingerprint) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
 
-func timespec(t unix.Timespec) sqlvfs.Timespec {
+// Timespec is a time of the kernel as the database has it.
+func Timespec(t unix.Timespec) sqlvfs.Timespec {
 	return sqlvfs.Timespec{Sec: int64(t.Sec), Nsec: int32(t.Nsec)}
 }
 

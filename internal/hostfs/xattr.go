@@ -3,6 +3,7 @@ package hostfs
 import (
 	"bytes"
 	"errors"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -39,6 +40,16 @@ func Xattrs(fd int, wanted func(name string) bool) (map[string][]byte, error) {
 		xattrs[name] = value
 	}
 	return xattrs, nil
+}
+
+// Xattr returns one extended attribute of an open object, which may have been opened with O_PATH, or nil if it has none of
+// that name.
+func Xattr(f *os.File, name string) ([]byte, error) {
+	value, err := grow(func(buf []byte) (int, error) { return unix.Getxattr(Path(f), name, buf) })
+	if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EOPNOTSUPP) {
+		return nil, nil
+	}
+	return value, err
 }
 
 // grow makes a call that fills a buffer, with one that is large enough.

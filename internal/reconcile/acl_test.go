@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/posixacl"
 )
 
@@ -49,7 +50,7 @@ func (b bench) wantACL(rel, which, text string) {
 	f, err := os.Open(b.path(rel))
 	must(b.t, err)
 	defer f.Close()
-	got, err := posixacl.Read(f, which)
+	got, err := hostfs.Xattr(f, which)
 	must(b.t, err)
 	var want []byte
 	if text != "" {

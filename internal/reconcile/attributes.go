@@ -13,7 +13,6 @@ import (
 
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/posixacl"
-	"github.com/riverlytech/art/internal/reconcile/reading"
 )
 
 // A file that replaces one of the host's is the same file to the host's users. What the guest has no say in,
@@ -113,7 +112,7 @@ func (p *puller) hostCapable(rel string) bool {
 		return false
 	}
 	defer f.Close()
-	value, err := posixacl.Read(f, capabilities)
+	value, err := hostfs.Xattr(f, capabilities)
 	return err == nil && value != nil
 }
 
@@ -141,7 +140,7 @@ func (d *defaults) find(h *host, dir string) ([]byte, error) {
 	var list []byte
 	switch {
 	case err == nil:
-		list, err = posixacl.Read(f, posixacl.Default)
+		list, err = hostfs.Xattr(f, posixacl.Default)
 		f.Close()
 	case dir != "." && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)):
 		list, err = d.find(h, path.Dir(dir))
@@ -172,10 +171,10 @@ func (p *planner) setXattrs(f *os.File, a *item) error {
 	var err error
 	if a.node != nil {
 		want = a.xattrs
-	} else if want, err = reading.XattrsOf(p.openSource(a)); err != nil {
+	} else if want, err = userXattrsOf(p.openSource(a)); err != nil {
 		return err
 	}
-	have, err := reading.Xattrs(f)
+	have, err := userXattrs(f)
 	if err != nil || maps.Equal(have, want) {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/classify"
-	"github.com/riverlytech/art/internal/reconcile/rows"
 	"github.com/riverlytech/art/internal/reconcile/selection"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -71,7 +71,7 @@ func (p *puller) commitOne(a *operation) error {
 		return nil // the guest has it under another name; see commitKept
 	}
 	if !a.done && a.do == remove {
-		return p.rows().Do(func(tx *sqlvfs.Tx) error {
+		return p.rows().do(func(tx *sqlvfs.Tx) error {
 			tx.AddBaseline(p.id, a.path, &sqlvfs.Baseline{Mode: a.host.Mode, Fingerprint: a.now})
 			return nil
 		})
@@ -87,19 +87,19 @@ func (p *puller) commitOne(a *operation) error {
 		p.fail(a.item, err)
 		return nil
 	}
-	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st), Hash: a.hash, Row: a.node.Ino}
-	return p.rows().With(b.Row, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
+	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st), Hash: a.hash, Row: a.node.Ino}
+	return p.rows().with(b.Row, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
 		if a.part {
 			// Both agree about that part, and the guest has changed it: no row ever has a change time of zero.
 			tx.SetBaseline(p.id, a.path, b)
 			return nil
 		}
 		if a.xattrs != nil && a.decision.Xattrs == classify.Host {
-			if err := rows.SetXattrs(tx, row, a.xattrs); err != nil {
+			if err := setRowXattrs(tx, row, a.xattrs); err != nil {
 				return err
 			}
 		}
-		if a.attr.IsRegular() && (st.Size != a.attr.Size || !a.agreed && timespec(st.Mtim) != a.attr.Mtime) {
+		if a.attr.IsRegular() && (st.Size != a.attr.Size || !a.agreed && hostfs.Timespec(st.Mtim) != a.attr.Mtime) {
 			return nil // someone changed the host's file already: the next pull will see it
 		}
 		b.RowCtime = row.Attr.Ctime
@@ -125,7 +125,7 @@ func (p *puller) moveOrigin(tx *sqlvfs.Tx, a *operation, row *sqlvfs.Inode, st *
 	if was.Path != a.path && was.Base == p.name {
 		tx.AddBaseline(p.id, was.Path, row.Baseline())
 	}
-	o := sqlvfs.Origin{Base: p.name, Path: a.path, Number: was.Number, Fingerprint: fingerprintOf(st), Mode: st.Mode}
+	o := sqlvfs.Origin{Base: p.name, Path: a.path, Number: was.Number, Fingerprint: hostfs.Fingerprint(st), Mode: st.Mode}
 	if was.Limit > 0 {
 		o.Limit = row.Attr.Size
 	}
@@ -158,7 +158,7 @@ func (p *puller) placed(a *operation) (unix.Stat_t, error) {
 
 // forget takes back what is known of a path that is on neither side any more.
 func (p *puller) forget(a *operation) error {
-	return p.rows().Do(func(tx *sqlvfs.Tx) error {
+	return p.rows().do(func(tx *sqlvfs.Tx) error {
 		tx.SetBaseline(p.id, a.path, nil)
 		if a.there == 0 {
 			p.forgetBelow(tx, a.path)
@@ -166,7 +166,7 @@ func (p *puller) forget(a *operation) error {
 		if err := p.dropOrigin(tx, a.path); err != nil || a.in.node == nil {
 			return err
 		}
-		return rows.Held(tx, a.in.node.Ino, func(dir *sqlvfs.Inode) error {
+		return withRow(tx, a.in.node.Ino, func(dir *sqlvfs.Inode) error {
 			return tx.ClearWhiteout(dir, path.Base(a.path))
 		})
 	})
@@ -189,7 +189,7 @@ func (p *puller) dropOrigin(tx *sqlvfs.Tx, at string) error {
 	if n == nil || n.Attr.IsDir() {
 		return nil
 	}
-	return rows.Held(tx, n.Ino, func(row *sqlvfs.Inode) error {
+	return withRow(tx, n.Ino, func(row *sqlvfs.Inode) error {
 		o := row.Origin
 		switch {
 		case o == nil || o.Path != at:

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/reconcile/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -68,7 +67,7 @@ func (p *planner) guestContent(a *item) (*content, error) {
 		c.ReaderAt = source
 		return c, nil
 	}
-	row, err := p.rows().Get(a.node.Ino)
+	row, err := p.rows().get(a.node.Ino)
 	if err != nil {
 		c.close()
 		return nil, err
@@ -76,7 +75,7 @@ func (p *planner) guestContent(a *item) (*content, error) {
 	closeSource := c.close
 	c.close = func() {
 		closeSource()
-		p.rows().Put(row)
+		p.rows().put(row)
 	}
 	c.ReaderAt = rowContent{p.store, row, source}
 	return c, nil
@@ -123,7 +122,7 @@ func (c *content) head(limit int64) ([]byte, error) {
 // hash is the content's hash, in a baseline's way.
 func (c *content) hash(ctx context.Context) ([]byte, error) {
 	h := sha256.New()
-	err := reading.Pieces(ctx, c, 0, c.size, func(data []byte, _ int64) error {
+	err := pieces(ctx, c, 0, c.size, func(data []byte, _ int64) error {
 		h.Write(data)
 		return nil
 	})
@@ -174,16 +173,16 @@ func (p *planner) equalContent(a *item) (bool, error) {
 		}
 		defer held.Close()
 	}
-	there := reading.TakeBuffer(min(reading.BufferSize, a.attr.Size))
-	defer reading.DropBuffer(there)
+	there := takeBuffer(min(bufferSize, a.attr.Size))
+	defer dropBuffer(there)
 	for off, end := int64(0), int64(0); off < a.attr.Size; off = end {
 		if off < limit {
 			if off, err = held.Next(a.node.Ino, off, limit); err != nil {
 				return false, err
 			}
 		}
-		end = min(off+reading.BufferSize, a.attr.Size)
-		err := reading.Pieces(p.ctx, guest, off, end, func(data []byte, off int64) error {
+		end = min(off+bufferSize, a.attr.Size)
+		err := pieces(p.ctx, guest, off, end, func(data []byte, off int64) error {
 			if n, err := host.ReadAt(there[:len(data)], off); n < len(data) {
 				return cmp.Or(hostfs.Unwrap(err), errDiffer)
 			}
@@ -209,7 +208,7 @@ func (p *planner) openSource(a *item) (*os.File, error) {
 		var st unix.Stat_t
 		switch st, err = hostfs.Stat(f); {
 		case err != nil:
-		case fingerprintOf(&st) != a.version:
+		case hostfs.Fingerprint(&st) != a.version:
 			err = sqlvfs.ErrBaseChanged
 		case a.source != a.path && p.hides(a.source, a.version):
 			err = errHidden
@@ -230,7 +229,7 @@ func (p *planner) sourceThere(a *item) bool {
 		return a.now == a.version
 	}
 	st, err := p.host.stat(a.source)
-	return err == nil && fingerprintOf(&st) == a.version
+	return err == nil && hostfs.Fingerprint(&st) == a.version
 }
 
 // sourceError says why content that is on the host only cannot be had.

@@ -45,8 +45,8 @@
 // # The packages below
 //
 // What knows nothing of a workspace and its database is apart: classify (who changed what), selection (which
-// paths the user means), held and settings (what the host would run), reading, staging and posixacl (files of the
-// host), rows (steps of changes in the database), report, patch, hunks, pick and quote (what the user sees).
+// paths the user means), held and settings (what the host would run), staging and posixacl (files of the
+// host), report, patch, pick and quote (what the user sees).
 package reconcile
 
 import (

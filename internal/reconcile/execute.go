@@ -152,11 +152,11 @@ func (p *puller) keepContent(o *operation) error {
 
 // fill brings all of a file's content into the database. from has what the row does not hold.
 func (p *planner) fill(a *item, from *os.File) error {
-	row, err := p.rows().Get(a.node.Ino)
+	row, err := p.rows().get(a.node.Ino)
 	if err != nil {
 		return err
 	}
-	defer p.rows().Put(row)
+	defer p.rows().put(row)
 	return p.store.Fill(row, from, false, func(int) error { return p.interrupted() })
 }
 
@@ -218,7 +218,7 @@ func (p *puller) finishDir(a *operation) error {
 			return err
 		}
 	}
-	if timespec(st.Mtim) != a.attr.Mtime {
+	if hostfs.Timespec(st.Mtim) != a.attr.Mtime {
 		if err := setTimes(f, &a.attr); err != nil {
 			return err
 		}

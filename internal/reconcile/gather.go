@@ -150,7 +150,7 @@ func (p *planner) follow(a *item) {
 		return // it has both names, or something else has the old one
 	}
 	st, err := p.host.stat(from)
-	if err != nil || p.hides(from, fingerprintOf(&st)) || kind(st.Mode) != unix.S_IFREG || fingerprintOf(&st) == was.Fingerprint {
+	if err != nil || p.hides(from, hostfs.Fingerprint(&st)) || kind(st.Mode) != unix.S_IFREG || hostfs.Fingerprint(&st) == was.Fingerprint {
 		return
 	}
 	old := *a
@@ -224,7 +224,7 @@ func (p *planner) look(a *item, d dir, name string) bool {
 // meet notes what the host has at an item's path.
 func (p *planner) meet(a *item, st *unix.Stat_t) {
 	if a.there = kind(st.Mode); a.there != 0 {
-		a.host, a.now = attrOf(st), fingerprintOf(st)
+		a.host, a.now = attrOf(st), hostfs.Fingerprint(st)
 		a.host.Nlink = uint32(min(st.Nlink, 1<<31))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/git"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -59,7 +60,7 @@ func (g *guestRepo) Same(rel string) (host, guest bool) {
 	if b == nil {
 		return !there, n == nil
 	}
-	return there && fingerprintOf(&st) == b.Fingerprint, n != nil && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime
+	return there && hostfs.Fingerprint(&st) == b.Fingerprint, n != nil && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime
 }
 
 func (g *guestRepo) Changed(rel string) time.Time {

@@ -16,6 +16,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -235,7 +236,7 @@ func (b bench) stat(rel string) (st unix.Stat_t) {
 // origin is what a row gets whose content is in a file of the host.
 func (b bench) origin(rel string) *sqlvfs.Origin {
 	st := b.stat(rel)
-	o := &sqlvfs.Origin{Base: "ws", Path: rel, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: fingerprintOf(&st), Mode: st.Mode}
+	o := &sqlvfs.Origin{Base: "ws", Path: rel, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: hostfs.Fingerprint(&st), Mode: st.Mode}
 	if kind(st.Mode) == unix.S_IFREG {
 		o.Limit = st.Size
 	}
@@ -276,7 +277,7 @@ func (b bench) seen(tx *sqlvfs.Tx, rel string) {
 	tree, err := h.tree("ws")
 	must(b.t, err)
 	st := b.stat(rel)
-	tx.AddBaseline(tree, rel, &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(&st)})
+	tx.AddBaseline(tree, rel, &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st)})
 }
 
 // tree describes everything below a directory that push and pull carry.

@@ -181,26 +181,13 @@ func objectOf(st *unix.Stat_t) object { return object{st.Dev, st.Ino} }
 
 func kind(mode uint32) uint32 { return mode & unix.S_IFMT }
 
-// attrOf converts a host object's attributes to what the database keeps of it.
+// attrOf is what the database keeps of a host object's attributes.
 func attrOf(st *unix.Stat_t) sqlvfs.Attr {
-	a := sqlvfs.Attr{
-		Mode: st.Mode, UID: st.Uid, GID: st.Gid,
-		Atime: timespec(st.Atim), Mtime: timespec(st.Mtim), Ctime: timespec(st.Ctim),
-	}
-	if !a.IsDir() {
-		a.Size = st.Size
+	a := hostfs.Attr(st)
+	if a.Nlink, a.Rdev = 0, 0; a.IsDir() {
+		a.Size = 0
 	}
 	return a
-}
-
-func timespec(t unix.Timespec) sqlvfs.Timespec {
-	return sqlvfs.Timespec{Sec: t.Sec, Nsec: int32(t.Nsec)}
-}
-
-func fingerprintOf(st *unix.Stat_t) sqlvfs.Fingerprint {
-	return sqlvfs.Fingerprint{
-		Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: timespec(st.Mtim), Ctime: timespec(st.Ctim),
-	}
 }
 
 // parent returns the directory that a path is in, and its name there. path.Dir would read the whole of a deep path.

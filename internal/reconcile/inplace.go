@@ -83,7 +83,7 @@ func (p *puller) patch(a *operation) error {
 	if err := announce(p, a); err != nil {
 		return err
 	}
-	if now, err := hostfs.Stat(f); err != nil || fingerprintOf(&now) != a.now { // that took its time
+	if now, err := hostfs.Stat(f); err != nil || hostfs.Fingerprint(&now) != a.now { // that took its time
 		return cmp.Or(p.until(a, 0), err, errChanging)
 	}
 	w := &patcher{p: p, a: a, rows: rows, f: f, until: time.Now().Add((patchTime - patchAway) * time.Second), compare: true}
@@ -109,7 +109,7 @@ var announce = func(p *puller, a *operation) error {
 
 // until writes down until when a pull writes a row's chunks over the host's file, in seconds since 1970.
 func (p *puller) until(a *operation, end int64) error {
-	return p.rows().With(a.node.Ino, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
+	return p.rows().with(a.node.Ino, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
 		now := *row.Origin
 		now.Until = end
 		tx.SetOrigin(row, &now)
@@ -205,7 +205,7 @@ func (w *writer) clone(f *os.File, a *operation) (bool, error) {
 	if unix.IoctlFileClone(int(f.Fd()), int(from.Fd())) != nil {
 		return false, nil
 	}
-	if st, err := hostfs.Stat(from); err != nil || fingerprintOf(&st) != a.version {
+	if st, err := hostfs.Stat(from); err != nil || hostfs.Fingerprint(&st) != a.version {
 		return false, errors.Join(err, &sourceError{w.p.hostPath(a.source), sqlvfs.ErrBaseChanged})
 	}
 	w.p.report.Add(0, a.attr.Size)

@@ -4,7 +4,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/reconcile/classify"
-	"github.com/riverlytech/art/internal/reconcile/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -142,7 +141,7 @@ func (p *planner) attributes(a *item, base, host, guest *classify.State) {
 		return
 	}
 	a.xattrs = a.node.Xattrs
-	there, err := reading.XattrsOf(p.host.openFile(a.path))
+	there, err := userXattrsOf(p.host.openFile(a.path))
 	if err != nil {
 		return // what cannot be read cannot be compared either
 	}
@@ -184,7 +183,7 @@ func (p *planner) mergeAttributes(a, from *item) {
 		a.attr.UID, a.attr.GID = from.host.UID, from.host.GID
 	}
 	if d.Xattrs == classify.Host || d.Xattrs == classify.Conflict {
-		a.xattrs, _ = reading.XattrsOf(p.host.openFile(from.path))
+		a.xattrs, _ = userXattrsOf(p.host.openFile(from.path))
 	}
 }
 

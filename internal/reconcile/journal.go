@@ -103,7 +103,7 @@ func (p *puller) entry(o *operation) *journalEntry {
 	case o.tmp != "" && o.do != mkdir:
 		e.Tmp = []byte(o.tmp)
 		if st, err := p.stagedStat(o); err == nil {
-			e.Is = fingerprintOf(&st)
+			e.Is = hostfs.Fingerprint(&st)
 		}
 	}
 	return e

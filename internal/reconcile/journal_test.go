@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -252,7 +253,7 @@ func TestHostileJournal(t *testing.T) {
 		if unix.Lstat(b.path(rel), &st) != nil {
 			return sqlvfs.Fingerprint{}
 		}
-		return fingerprintOf(&st)
+		return hostfs.Fingerprint(&st)
 	}
 	e := func(do verb, at, tmp string, mode uint32) []byte {
 		return jsonOf(journalEntry{Do: do, Path: []byte(at), Tmp: []byte(tmp), Attr: sqlvfs.Attr{Mode: mode}, Now: now(at), Is: now(".art-pull-AAAA/" + tmp),

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/reconcile/rows"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -156,7 +155,7 @@ func (p *puller) giveUp(a *item) error {
 		p.outdate(a.path, a.node)
 		return nil
 	}
-	return p.rows().With(a.in.node.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
+	return p.rows().with(a.in.node.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
 		_, err := p.uncover(tx, dir, path.Base(a.path), a.path)
 		return err
 	})
@@ -169,7 +168,7 @@ func (p *planner) uncover(tx *sqlvfs.Tx, dir *sqlvfs.Inode, name, at string) (hi
 	c, ok, whiteout, err := tx.Child(dir, name)
 	if err == nil && ok {
 		links := dir.Attr.Nlink
-		err = rows.Drop(tx, dir, name, c.Ino)
+		err = dropEntry(tx, dir, name, c.Ino)
 		if st, serr := p.host.stat(at); serr == nil && kind(st.Mode) == unix.S_IFDIR {
 			dir.Attr.Nlink = links // the host's directory has the name now
 		}
@@ -192,7 +191,7 @@ func (p *puller) restore(a *item, kept map[*item]bool) error {
 		p.report.Conflict(p.hostPath(a.path), a.conflict)
 		return err
 	}
-	return p.rows().With(top.in.node.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
+	return p.rows().with(top.in.node.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
 		for b := a; b != top.in; b = b.in {
 			tx.SetBaseline(p.id, b.path, nil)
 		}
@@ -216,12 +215,12 @@ func (p *puller) showsHost(dir *item) (bool, error) {
 		if dir.node == nil {
 			return false, nil
 		}
-		row, err := p.rows().Get(dir.node.Ino)
+		row, err := p.rows().get(dir.node.Ino)
 		if err != nil {
 			return false, err
 		}
 		o := row.Origin
-		p.rows().Put(row)
+		p.rows().put(row)
 		if o == nil || o.Base != p.name || o.Path != dir.path {
 			return false, nil
 		}

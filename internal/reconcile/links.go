@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -81,7 +82,7 @@ func (p *planner) gatherNames(root *item, rel string, first map[object]*item) er
 		a := &item{path: at, in: root, attr: f.attr, link: f}
 		p.meet(a, &st)
 		a.decision = f.decision
-		if o := f.node.Origin; o.Fingerprint.Size != st.Size || o.Fingerprint.Mtime != timespec(st.Mtim) {
+		if o := f.node.Origin; o.Fingerprint.Size != st.Size || o.Fingerprint.Mtime != hostfs.Timespec(st.Mtim) {
 			a.decision.Content, a.decision.Host = classify.Conflict, classify.Written
 		}
 		p.items = append(p.items, a)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -136,7 +137,7 @@ func TestPullRenamedFiles(t *testing.T) {
 	b.session(func(s *sqlvfs.Store, ws *sqlvfs.Inode) {
 		for _, name := range []string{"a", "b", "moved"} {
 			in := lookup(t, s, ws, name)
-			if st := b.stat(name); in.Origin.Path != name || in.Origin.Fingerprint != fingerprintOf(&st) {
+			if st := b.stat(name); in.Origin.Path != name || in.Origin.Fingerprint != hostfs.Fingerprint(&st) {
 				t.Errorf("origin of %s: %+v", name, in.Origin)
 			}
 		}
@@ -209,11 +210,11 @@ func TestPullRenamedDirectory(t *testing.T) {
 	if objectOf(&kept) != objectOf(&linked) {
 		t.Error("the hard link is lost")
 	}
-	if !timespec(kept.Mtim).Time().Equal(longAgo) {
+	if !hostfs.Timespec(kept.Mtim).Time().Equal(longAgo) {
 		t.Errorf("mtime %v", kept.Mtim)
 	}
 	sub, moved := b.stat("moved/sub"), b.stat("moved")
-	if sub.Mode&0o777 != 0o750 || !timespec(sub.Mtim).Time().Equal(longAgo) || moved.Mtim.Sec != 99 {
+	if sub.Mode&0o777 != 0o750 || !hostfs.Timespec(sub.Mtim).Time().Equal(longAgo) || moved.Mtim.Sec != 99 {
 		t.Errorf("sub: mode %o, mtime %v; moved: mtime %v", sub.Mode, sub.Mtim, moved.Mtim)
 	}
 	// The old name is not needed any more.

@@ -7,10 +7,8 @@ import (
 
 	"github.com/riverlytech/art/internal/git"
 	"github.com/riverlytech/art/internal/reconcile/classify"
-	"github.com/riverlytech/art/internal/reconcile/hunks"
 	"github.com/riverlytech/art/internal/reconcile/patch"
 	"github.com/riverlytech/art/internal/reconcile/pick"
-	"github.com/riverlytech/art/internal/reconcile/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -115,11 +113,11 @@ func (c *chooser) askHunks(ch *change, f *patch.File) error {
 		head = ""
 	}
 	old := string(f.Old)
-	_, picked, err := c.asker.Ask(c.ctx, pick.Change{Head: head, Hunks: hunks.Of(old, string(f.New))})
+	_, picked, err := c.asker.Ask(c.ctx, pick.Change{Head: head, Hunks: patch.Hunks(old, string(f.New))})
 	if err != nil {
 		return err
 	}
-	content := hunks.Apply(old, picked)
+	content := patch.Apply(old, picked)
 	kept := a.decision.Mode == classify.Guest && !mode
 	switch {
 	case content == string(f.New) && !kept:
@@ -161,7 +159,7 @@ func (c *chooser) takePart(ch *change, content string, hostMode bool) error {
 	c.notDone = append(c.notDone, a)
 	a.source, a.attr.Size = "", int64(len(content))
 	a.attr.Mtime = sqlvfs.Now()
-	a.xattrs, _ = reading.XattrsOf(c.host.openFile(a.path))
+	a.xattrs, _ = userXattrsOf(c.host.openFile(a.path))
 	if hostMode {
 		a.attr.Mode = a.attr.Mode&^modeBits | a.host.Mode&modeBits
 	}

@@ -155,7 +155,7 @@ func (p *puller) unchanged(a *operation, d *os.File, name string) error {
 		return errNeeded
 	}
 	st, err := hostfs.StatAt(d, name)
-	if err == nil && fingerprintOf(&st) != a.now && (kind(st.Mode) != unix.S_IFDIR || st.Ino != a.now.Ino) &&
+	if err == nil && hostfs.Fingerprint(&st) != a.now && (kind(st.Mode) != unix.S_IFDIR || st.Ino != a.now.Ino) &&
 		!p.relinked(a, &st) {
 		err = errChanging
 	}
@@ -165,7 +165,7 @@ func (p *puller) unchanged(a *operation, d *os.File, name string) error {
 // relinked tells whether a file differs from what was planned for only by what this run has done to
 // its other names, which moves its change time.
 func (p *puller) relinked(a *operation, st *unix.Stat_t) bool {
-	now := fingerprintOf(st)
+	now := hostfs.Fingerprint(st)
 	now.Ctime = a.now.Ctime
 	return now == a.now && a.host.Nlink > 1
 }
@@ -216,7 +216,7 @@ func (p *puller) openPlanned(a *operation, flags int) (f *os.File, st unix.Stat_
 	if f, err = p.host.openRegular(a.path, flags); err != nil {
 		return nil, st, err
 	}
-	if st, err = hostfs.Stat(f); err == nil && (fingerprintOf(&st) != a.now || st.Nlink != 1) {
+	if st, err = hostfs.Stat(f); err == nil && (hostfs.Fingerprint(&st) != a.now || st.Nlink != 1) {
 		err = errChanging
 	}
 	if err != nil {

@@ -8,9 +8,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/reconcile/held"
-	"github.com/riverlytech/art/internal/reconcile/hidden"
 	"github.com/riverlytech/art/internal/reconcile/report"
-	"github.com/riverlytech/art/internal/reconcile/rows"
 	"github.com/riverlytech/art/internal/reconcile/selection"
 	"github.com/riverlytech/art/internal/reconcile/settings"
 	"github.com/riverlytech/art/sqlvfs"
@@ -60,7 +58,7 @@ type planner struct {
 	settings *settings.Settings
 	above    []string // see namesAbove
 	byPreset *held.Asked
-	hidden   *hidden.Paths // see hidden.go
+	hidden   *hiddenPaths // see hidden.go
 
 	notDone  []*item           // that are left
 	repos    map[string]*repo  // by git directory; nil: none that both sides have
@@ -131,7 +129,7 @@ func (p *planner) needMovedOut() {
 }
 
 // rows is what the database has, to be changed.
-func (p *planner) rows() rows.Rows { return rows.Of(p.store) }
+func (p *planner) rows() rows { return rows{p.store} }
 
 // hostPath is how a path of the workspace is called in what pull prints.
 func (p *planner) hostPath(rel string) string {

@@ -58,7 +58,7 @@ func (p *pusher) count(ctx context.Context) (files int, bytes int64, err error) 
 			switch b := p.base[at]; {
 			case kind(st.Mode) == unix.S_IFDIR:
 				dirs = append(dirs, at)
-			case kind(st.Mode) == unix.S_IFREG && (b == nil || b.Fingerprint != fingerprintOf(&st)):
+			case kind(st.Mode) == unix.S_IFREG && (b == nil || b.Fingerprint != hostfs.Fingerprint(&st)):
 				bytes += st.Size
 			}
 		}

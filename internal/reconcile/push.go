@@ -12,7 +12,6 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/reconcile/reading"
 	"github.com/riverlytech/art/internal/reconcile/selection"
 	"github.com/riverlytech/art/internal/reconcile/settings"
 	"github.com/riverlytech/art/sqlvfs"
@@ -123,7 +122,7 @@ type pusher struct {
 	late     bool                    // all of the workspace was met
 	begun    sqlvfs.Timespec         // when the storing of the file at hand began: see begin
 
-	readers *reading.Readers
+	readers *readers
 }
 
 func (p *pusher) run(workspace string) (err error) {
@@ -146,14 +145,14 @@ func (p *pusher) run(workspace string) (err error) {
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
 	}
-	root := &folder{row: p.rows().Root()}
-	defer p.rows().Put(root.row)
-	p.readers = reading.NewReaders()
+	root := &folder{row: p.rows().root()}
+	defer p.rows().put(root.row)
+	p.readers = newReaders()
 	defer p.readers.End()
 	defer p.expect()()
 	defer func() {
 		for _, row := range p.spared {
-			p.rows().Put(row)
+			p.rows().put(row)
 		}
 	}()
 	top := &folder{rel: ".", name: p.name, in: root}
@@ -181,7 +180,7 @@ func (p *pusher) load() (err error) {
 	}
 	p.supplied, err = sqlvfs.Query(p.store, func(tx *sqlvfs.Tx) (map[string]sqlvfs.Supplied, error) { return tx.Supplies(p.name) })
 	if err == nil {
-		p.links, err = p.rows().Linked(p.name)
+		p.links, err = p.rows().linked(p.name)
 	}
 	return p.storeFailed(err)
 }
@@ -214,5 +213,3 @@ func (p *pusher) storeFailed(err error) error {
 	}
 	return &storeError{fmt.Errorf("write %s: %w", p.opt.DB, err)}
 }
-
-var errInterrupted, errChanging = reading.ErrInterrupted, reading.ErrChanging

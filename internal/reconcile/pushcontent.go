@@ -8,13 +8,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/reconcile/reading"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
 // storeContent brings the content of a host file into a row, a new one if row is nil, which it returns. Of one that was
 // not read ahead, it notes what there is to know.
-func (p *pusher) storeContent(f *reading.File, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
+func (p *pusher) storeContent(f *hostFile, row *sqlvfs.Inode) (*sqlvfs.Inode, error) {
 	if f.Data != nil {
 		row, err := p.emptied(row, attrOf(&f.St))
 		if err == nil && len(f.Data) > 0 {
@@ -51,7 +51,7 @@ func (p *pusher) emptied(row *sqlvfs.Inode, attr sqlvfs.Attr) (*sqlvfs.Inode, er
 	if row != nil {
 		return row, p.storeFailed(p.store.Truncate(row, 0, nil, p.begun))
 	}
-	row, err := p.rows().Create(attr)
+	row, err := p.rows().create(attr)
 	return row, p.storeFailed(err)
 }
 
@@ -59,7 +59,7 @@ func (p *pusher) emptied(row *sqlvfs.Inode, attr sqlvfs.Attr) (*sqlvfs.Inode, er
 // zero is stored, since not every reader of the format knows holes.
 func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.Writer) error {
 	// st_blocks counts units of 512 bytes whatever the file system's block is (stat(2)).
-	if st.Size < reading.BufferSize || st.Blocks*512 >= st.Size {
+	if st.Size < bufferSize || st.Blocks*512 >= st.Size {
 		return p.copyRange(f, row, hash, 0, st.Size)
 	}
 	hashed := int64(0)
@@ -102,7 +102,7 @@ func (p *pusher) copyIn(f *os.File, st *unix.Stat_t, row *sqlvfs.Inode, hash io.
 }
 
 func (p *pusher) copyRange(f *os.File, row *sqlvfs.Inode, hash io.Writer, off, end int64) error {
-	return reading.Pieces(p.ctx, f, off, end, func(data []byte, off int64) error {
+	return pieces(p.ctx, f, off, end, func(data []byte, off int64) error {
 		hash.Write(data)
 		p.report.Add(0, int64(len(data)))
 		return p.storeFailed(p.store.WriteAt(row, data, off, nil, p.begun))
@@ -124,12 +124,12 @@ func (p *pusher) complete(at string, st *unix.Stat_t) error {
 	if !ok || s.Limit == 0 || p.opt.DryRun || kind(st.Mode) != unix.S_IFREG {
 		return nil
 	}
-	row, err := p.rows().Get(s.Ino)
+	row, err := p.rows().get(s.Ino)
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer p.rows().Put(row)
-	if row.Origin == nil || row.Origin.Fingerprint != fingerprintOf(st) {
+	defer p.rows().put(row)
+	if row.Origin == nil || row.Origin.Fingerprint != hostfs.Fingerprint(st) {
 		return nil
 	}
 	f, err := p.host.openFile(at)

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/classify"
-	"github.com/riverlytech/art/internal/reconcile/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -19,9 +19,9 @@ type found struct {
 	in       *folder
 	at, name string
 	st       unix.Stat_t
-	err      error         // why there is none of it
-	dir      *os.File      // that it is in, while that one is read
-	content  *reading.File // nil: it was not read ahead
+	err      error     // why there is none of it
+	dir      *os.File  // that it is in, while that one is read
+	content  *hostFile // nil: it was not read ahead
 
 	*item        // what both sides have; nil: it was not looked for yet
 	here    bool // the guest has a row at its path
@@ -130,7 +130,7 @@ func (p *pusher) postponed() error {
 // known tells whether the host's file is as it was when both sides last agreed.
 func (p *pusher) known(f *found) bool {
 	b := p.base[f.at]
-	return b != nil && b.Fingerprint == fingerprintOf(&f.st)
+	return b != nil && b.Fingerprint == hostfs.Fingerprint(&f.st)
 }
 
 // storeGroup does what was decided about files that belong together.
@@ -212,7 +212,7 @@ func (p *pusher) takesLast(f *found) bool {
 	}
 	has := func(at string) bool { // the host has what both had there
 		st, err := p.host.stat(at)
-		return err == nil && !p.hostWrote(&item{path: at, was: p.base[at], there: kind(st.Mode), now: fingerprintOf(&st)})
+		return err == nil && !p.hostWrote(&item{path: at, was: p.base[at], there: kind(st.Mode), now: hostfs.Fingerprint(&st)})
 	}
 	left := func(at string) bool { // the host has it still, if with other content
 		st, err := p.host.stat(at)

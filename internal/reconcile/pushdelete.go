@@ -101,23 +101,23 @@ func (p *pusher) within(at string) bool {
 
 // deleteEntry removes an entry, unless another one has taken its place, or it holds something.
 func (p *pusher) deleteEntry(at string, ino sqlvfs.Ino) (removed bool, err error) {
-	dir, err := p.rows().Walk(p.name, path.Dir(at))
+	dir, err := p.rows().walk(p.name, path.Dir(at))
 	if err != nil || dir == nil {
 		return false, err
 	}
-	defer p.rows().Put(dir)
-	row, err := p.rows().Child(dir, path.Base(at))
+	defer p.rows().put(dir)
+	row, err := p.rows().child(dir, path.Base(at))
 	if err != nil || row == nil || row.Ino != ino {
-		p.rows().Put(row)
+		p.rows().put(row)
 		return false, err
 	}
-	defer p.rows().Put(row)
+	defer p.rows().put(row)
 	if row.Attr.IsDir() {
-		if empty, err := p.rows().Empty(row); err != nil || !empty {
+		if empty, err := p.rows().empty(row); err != nil || !empty {
 			return false, err
 		}
 	}
-	return true, p.rows().Remove(dir, path.Base(at), ino)
+	return true, p.rows().remove(dir, path.Base(at), ino)
 }
 
 // setBaseline writes down what both sides agree about; nil says that there is nothing any more.

@@ -5,8 +5,6 @@ import (
 
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/classify"
-	"github.com/riverlytech/art/internal/reconcile/reading"
-	"github.com/riverlytech/art/internal/reconcile/rows"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -23,10 +21,10 @@ func (p *pusher) symlink(f *found) error {
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer func() { p.rows().Put(row) }()
+	defer func() { p.rows().put(row) }()
 	attr := attrOf(&f.st)
 	attr.Size = int64(len(target))
-	same, err := p.rows().Leads(row, target)
+	same, err := p.rows().leadsTo(row, target)
 	if err != nil {
 		return p.storeFailed(err)
 	}
@@ -36,12 +34,12 @@ func (p *pusher) symlink(f *found) error {
 	}
 	if !p.opt.DryRun {
 		if row == nil || row.Attr.Nlink > 1 {
-			p.rows().Put(row)
-			if row, err = p.rows().Create(attr); err != nil {
+			p.rows().put(row)
+			if row, err = p.rows().create(attr); err != nil {
 				return p.storeFailed(err)
 			}
 		}
-		if err := p.rows().Update(f.in.row, f.name, row, func(tx *sqlvfs.Tx) { setAttr(row, attr); tx.SetTarget(row, target) }); err != nil {
+		if err := p.rows().update(f.in.row, f.name, row, func(tx *sqlvfs.Tx) { setAttr(row, attr); tx.SetTarget(row, target) }); err != nil {
 			return p.storeFailed(err)
 		}
 		f.in.changed = true
@@ -63,9 +61,9 @@ func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
 	}
 	attr := attrOf(&f.st)
 	var row *sqlvfs.Inode
-	defer func() { p.rows().Put(row) }()
+	defer func() { p.rows().put(row) }()
 	if n != nil {
-		if row, err = p.rows().Get(n.Ino); err != nil {
+		if row, err = p.rows().get(n.Ino); err != nil {
 			return p.storeFailed(err)
 		}
 		whole = whole || n.Origin != nil && n.Origin.Limit > 0
@@ -126,7 +124,7 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 	if guests {
 		attr.Mode = attr.Mode&^modeBits | row.Attr.Mode&modeBits
 	}
-	if err := p.rows().Do(func(tx *sqlvfs.Tx) error { return rows.SetXattrs(tx, row, content.Xattrs) }); err != nil {
+	if err := p.rows().do(func(tx *sqlvfs.Tx) error { return setRowXattrs(tx, row, content.Xattrs) }); err != nil {
 		return row, p.storeFailed(err)
 	}
 	p.countEntries(row, take)
@@ -147,7 +145,7 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 }
 
 // reads returns what reads a file, ahead or now.
-func (p *pusher) reads(f *found) (content *reading.File, done func(), err error) {
+func (p *pusher) reads(f *found) (content *hostFile, done func(), err error) {
 	if f.content != nil {
 		return f.content, func() {}, nil
 	}
@@ -159,19 +157,19 @@ func (p *pusher) reads(f *found) (content *reading.File, done func(), err error)
 		}
 		done = func() { dir.Close() }
 	}
-	return &reading.File{Dir: dir, Name: f.name, St: f.st}, done, nil
+	return &hostFile{Dir: dir, Name: f.name, St: f.st}, done, nil
 }
 
 // enter makes a name stand for a row, unless the guest has taken it away, and runs a change of the row.
 func (p *pusher) enter(f *found, row *sqlvfs.Inode, change func(*sqlvfs.Tx)) error {
 	if f.removed {
-		return p.rows().Change(row, change)
+		return p.rows().change(row, change)
 	}
 	if err := p.ensure(f.in); err != nil {
 		return err
 	}
 	f.in.changed = true
-	return p.rows().Update(f.in.row, f.name, row, change)
+	return p.rows().update(f.in.row, f.name, row, change)
 }
 
 // countEntries has a row that a session has made for a host file with several names count entries, and those of
@@ -199,11 +197,11 @@ func (p *pusher) keep(f *found) error {
 	if f.removed && !mode {
 		return nil
 	}
-	row, err := p.rows().Get(n.Ino)
+	row, err := p.rows().get(n.Ino)
 	if err != nil {
 		return p.storeFailed(err)
 	}
-	defer p.rows().Put(row)
+	defer p.rows().put(row)
 	if !p.opt.DryRun {
 		p.countEntries(row, []*found{f})
 		if err := p.enter(f, row, func(*sqlvfs.Tx) {
@@ -240,7 +238,7 @@ func (p *pusher) begin(take []*found, row *sqlvfs.Inode) {
 // existing returns the row of an entry if it is of the given kind, held, or nil. One of another kind, in whose place
 // something is to come, is kept until all files were met: the host may have renamed that file.
 func (p *pusher) existing(dir *sqlvfs.Inode, name string, want uint32) (*sqlvfs.Inode, error) {
-	row, err := p.rows().Child(dir, name)
+	row, err := p.rows().child(dir, name)
 	if row != nil && kind(row.Attr.Mode) != want {
 		p.spared = append(p.spared, row)
 		row = nil
@@ -259,7 +257,7 @@ func setAttr(row *sqlvfs.Inode, attr sqlvfs.Attr) {
 }
 
 func baselineOf(st *unix.Stat_t, row *sqlvfs.Inode, hash []byte) *sqlvfs.Baseline {
-	return &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: fingerprintOf(st), Hash: hash, Row: row.Ino, RowCtime: row.Attr.Ctime}
+	return &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(st), Hash: hash, Row: row.Ino, RowCtime: row.Attr.Ctime}
 }
 
 // agree writes down that a row is what the host has at a path.

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -114,18 +115,18 @@ func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
 	attr := attrOf(st)
 	fresh := d.row == nil
 	if fresh {
-		row, err := p.rows().Create(attr)
+		row, err := p.rows().create(attr)
 		if err != nil {
 			return err
 		}
 		d.row = row
 	}
 	d.in.changed = d.in.changed || fresh
-	return p.rows().Update(d.in.row, d.name, d.row, func(tx *sqlvfs.Tx) {
+	return p.rows().update(d.in.row, d.name, d.row, func(tx *sqlvfs.Tx) {
 		setAttr(d.row, attr)
 		if o := d.row.Origin; fresh || d.rel == "." && o != nil && o.Fingerprint.Ino != st.Ino {
 			tx.SetOrigin(d.row, &sqlvfs.Origin{
-				Base: p.name, Path: d.rel, Number: uint64(d.row.Ino), Fingerprint: fingerprintOf(st), Mode: st.Mode,
+				Base: p.name, Path: d.rel, Number: uint64(d.row.Ino), Fingerprint: hostfs.Fingerprint(st), Mode: st.Mode,
 			})
 		}
 	})

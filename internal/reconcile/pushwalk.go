@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/reconcile/reading"
 	"github.com/riverlytech/art/internal/reconcile/staging"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -45,7 +44,7 @@ func (p *pusher) dir(d *folder) error {
 
 // letGo lets go of a directory's row. A file that is postponed may have it looked for again.
 func (p *pusher) letGo(d *folder) {
-	p.rows().Put(d.row)
+	p.rows().put(d.row)
 	d.row, d.looked = nil, false
 }
 
@@ -65,7 +64,7 @@ func (p *pusher) finishAgain() (err error) {
 // finish brings up to date what follows from a directory's entries.
 func (p *pusher) finish(d *folder) error {
 	d.changed = false
-	if err := p.rows().CountSubdirectories(d.row); err != nil {
+	if err := p.rows().countSubdirectories(d.row); err != nil {
 		return err
 	}
 	st, err := p.host.stat(d.rel)
@@ -74,7 +73,7 @@ func (p *pusher) finish(d *folder) error {
 	}
 	attr := attrOf(&st)
 	attr.Mode = d.row.Attr.Mode
-	err = p.rows().Update(d.in.row, d.name, d.row, func(*sqlvfs.Tx) { setAttr(d.row, attr) })
+	err = p.rows().update(d.in.row, d.name, d.row, func(*sqlvfs.Tx) { setAttr(d.row, attr) })
 	if err == nil {
 		p.agree(d.rel, &st, d.row, nil)
 	}
@@ -93,7 +92,7 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !p.limit.Meets(join(d.rel, name)) })
 	all := make([]found, len(names))
-	ahead := p.readers.Ahead()
+	ahead := p.readers.readAhead()
 	defer ahead.End()
 	for i, name := range names {
 		f := &all[i]
@@ -132,7 +131,7 @@ func (p *pusher) entry(in dir, f *found) (*folder, error) {
 	why := skipped(at)
 	if p.own[at] {
 		why = "skipped: it holds the user's settings of art"
-	} else if why == "" && p.hides(at, fingerprintOf(st)) {
+	} else if why == "" && p.hides(at, hostfs.Fingerprint(st)) {
 		why = "skipped: " + errHidden.Error()
 	}
 	if why != "" {
@@ -170,11 +169,11 @@ func (p *pusher) entry(in dir, f *found) (*folder, error) {
 // for long ones, whose content is moved piece by piece, and for those with several names, which are
 // read once.
 func (p *pusher) readsAhead(at string, st *unix.Stat_t) bool {
-	if p.opt.DryRun || kind(st.Mode) != unix.S_IFREG || st.Size >= reading.BufferSize || st.Nlink > 1 || skipped(at) != "" {
+	if p.opt.DryRun || kind(st.Mode) != unix.S_IFREG || st.Size >= bufferSize || st.Nlink > 1 || skipped(at) != "" {
 		return false
 	}
 	b := p.base[at]
-	return (b == nil || b.Fingerprint != fingerprintOf(st)) && p.filter.By(at, false) == ""
+	return (b == nil || b.Fingerprint != hostfs.Fingerprint(st)) && p.filter.By(at, false) == ""
 }
 
 // met brings a file or a link, or postpones it. Most did not change, and of these nothing but the attributes

@@ -184,12 +184,12 @@ func (r *recoverer) placed(e *journalEntry) (unix.Stat_t, bool) {
 	case e.Attr.IsDir():
 		return st, true
 	}
-	return st, e.known(&st) || st.Dev != e.Is.Dev && st.Size == e.Is.Size && timespec(st.Mtim) == e.Is.Mtime
+	return st, e.known(&st) || st.Dev != e.Is.Dev && st.Size == e.Is.Size && hostfs.Timespec(st.Mtim) == e.Is.Mtime
 }
 
 // known tells whether a file is the one that was staged. Its change time moves with its names.
 func (e *journalEntry) known(st *unix.Stat_t) bool {
-	return st.Ino == e.Is.Ino && st.Size == e.Is.Size && timespec(st.Mtim) == e.Is.Mtime
+	return st.Ino == e.Is.Ino && st.Size == e.Is.Size && hostfs.Timespec(st.Mtim) == e.Is.Mtime
 }
 
 // lost tells whether the host has no more what the guest has of it.
@@ -198,7 +198,7 @@ func (r *recoverer) lost(e *journalEntry) bool {
 	if err == nil && e.Attr.IsDir() {
 		return kind(st.Mode) != unix.S_IFDIR || st.Ino != e.Version.Ino
 	}
-	return err != nil || fingerprintOf(&st) != e.Version
+	return err != nil || hostfs.Fingerprint(&st) != e.Version
 }
 
 // staged opens the directory of what is staged, if it is what was staged.
@@ -236,21 +236,21 @@ func (r *recoverer) refer(e *journalEntry, st *unix.Stat_t, placed bool) error {
 	}
 	o := *n.Origin
 	if placed {
-		o.Path, o.Fingerprint, o.Mode, o.Hash = string(e.Path), fingerprintOf(&is), is.Mode, ""
+		o.Path, o.Fingerprint, o.Mode, o.Hash = string(e.Path), hostfs.Fingerprint(&is), is.Mode, ""
 	}
 	if n.Follows() {
-		n.Attr.Size, n.Attr.Mtime = is.Size, timespec(is.Mtim)
+		n.Attr.Size, n.Attr.Mtime = is.Size, hostfs.Timespec(is.Mtim)
 	}
 	o.Limit = n.Attr.Size
 	n.Origin = &o
 	if placed {
 		return setOrigin(r.store, n)
 	}
-	row, err := r.rows().Get(n.Ino)
+	row, err := r.rows().get(n.Ino)
 	if err != nil {
 		return err
 	}
-	defer r.rows().Put(row)
+	defer r.rows().put(row)
 	if n.Follows() {
 		if err := setOrigin(r.store, n); err != nil {
 			return err
@@ -271,24 +271,24 @@ func (r *recoverer) takeOver(row *sqlvfs.Inode, d *os.File, name string) error {
 
 // otherName gives a row that refers to a new file of the host the name of a file that is still the old one.
 func (r *recoverer) otherName(e *journalEntry) error {
-	row, err := r.rows().Get(e.Other)
+	row, err := r.rows().get(e.Other)
 	if err != nil {
 		return err
 	}
-	defer r.rows().Put(row)
+	defer r.rows().put(row)
 	o := row.Origin
 	if o == nil || o.Base != r.name || !row.Attr.IsRegular() {
 		return nil
 	}
 	st, err := r.host.stat(string(e.Path))
-	if err != nil || fingerprintOf(&st) == o.Fingerprint || st.Ino != e.Now.Ino {
+	if err != nil || hostfs.Fingerprint(&st) == o.Fingerprint || st.Ino != e.Now.Ino {
 		return nil
 	}
 	dir, name, err := r.nameless(string(e.Path))
 	if err != nil || dir == nil {
 		return err
 	}
-	defer r.rows().Put(dir)
+	defer r.rows().put(dir)
 	return r.store.View(func(tx *sqlvfs.Tx) error {
 		tx.AddBaseline(r.id, string(e.Path), &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now})
 		return tx.Link(dir, name, row)
@@ -304,12 +304,12 @@ func (r *recoverer) removed(at string) error {
 	if st, err := r.host.stat(at); err == nil && kind(st.Mode) == unix.S_IFDIR {
 		return nil
 	}
-	row, err := r.rows().Get(n.Ino)
+	row, err := r.rows().get(n.Ino)
 	if err != nil {
 		return err
 	}
-	defer r.rows().Put(row)
-	return r.rows().Change(row, func(tx *sqlvfs.Tx) { tx.SetOrigin(row, nil) })
+	defer r.rows().put(row)
+	return r.rows().change(row, func(tx *sqlvfs.Tx) { tx.SetOrigin(row, nil) })
 }
 
 // hide has a directory that the guest has renamed not show what the pull has made at its old path.
@@ -326,7 +326,7 @@ func (r *recoverer) hide(at string) error {
 		if err != nil || in == nil {
 			return err
 		}
-		defer r.rows().Put(in)
+		defer r.rows().put(in)
 		return r.store.View(func(tx *sqlvfs.Tx) error { return tx.SetWhiteout(in, name) })
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/reconcile/reading"
-	"github.com/riverlytech/art/internal/reconcile/rows"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -19,7 +17,7 @@ func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error 
 	if err != nil || dir == nil {
 		return err
 	}
-	defer r.rows().Put(dir)
+	defer r.rows().put(dir)
 	attr := e.Attr
 	d, tmp, is := r.staged(e)
 	switch {
@@ -33,19 +31,19 @@ func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error 
 		defer r.staging.Done(d)
 	}
 	if ino, ok := r.copied[objectOf(&is)]; ok && attr.IsRegular() {
-		row, err := r.rows().Get(ino)
+		row, err := r.rows().get(ino)
 		if err != nil {
 			return err
 		}
-		defer r.rows().Put(row)
-		return r.rows().Update(dir, name, row, func(*sqlvfs.Tx) {})
+		defer r.rows().put(row)
+		return r.rows().update(dir, name, row, func(*sqlvfs.Tx) {})
 	}
-	row, err := r.rows().Create(attr)
+	row, err := r.rows().create(attr)
 	if err != nil {
 		return err
 	}
-	defer r.rows().Put(row)
-	o := &sqlvfs.Origin{Base: r.name, Path: string(e.Path), Number: uint64(sqlvfs.MaxIno) + e.Version.Ino, Fingerprint: fingerprintOf(&is), Mode: is.Mode}
+	defer r.rows().put(row)
+	o := &sqlvfs.Origin{Base: r.name, Path: string(e.Path), Number: uint64(sqlvfs.MaxIno) + e.Version.Ino, Fingerprint: hostfs.Fingerprint(&is), Mode: is.Mode}
 	switch {
 	case attr.IsDir():
 		return r.link(dir, name, row)
@@ -53,7 +51,7 @@ func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error 
 		err = r.copySymlink(e, row, o, placed, d, tmp)
 	default:
 		o.Limit = is.Size
-		err = r.rows().Change(row, func(tx *sqlvfs.Tx) {
+		err = r.rows().change(row, func(tx *sqlvfs.Tx) {
 			row.Attr.Size = is.Size
 			tx.SetOrigin(row, o)
 		})
@@ -70,7 +68,7 @@ func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error 
 	if err != nil {
 		return err
 	}
-	return r.rows().Update(dir, name, row, func(*sqlvfs.Tx) {})
+	return r.rows().update(dir, name, row, func(*sqlvfs.Tx) {})
 }
 
 func (r *recoverer) copySymlink(e *journalEntry, row *sqlvfs.Inode, o *sqlvfs.Origin, placed bool, d *os.File, tmp string) (err error) {
@@ -83,7 +81,7 @@ func (r *recoverer) copySymlink(e *journalEntry, row *sqlvfs.Inode, o *sqlvfs.Or
 	if err != nil {
 		return err
 	}
-	return r.rows().Change(row, func(tx *sqlvfs.Tx) {
+	return r.rows().change(row, func(tx *sqlvfs.Tx) {
 		tx.SetTarget(row, target)
 		if placed {
 			tx.SetOrigin(row, o)
@@ -100,11 +98,11 @@ func (r *recoverer) copyXattrs(e *journalEntry, row *sqlvfs.Inode, placed bool, 
 		return nil // who cannot read it sees none
 	}
 	defer f.Close()
-	attrs, err := reading.Xattrs(f)
+	attrs, err := userXattrs(f)
 	if err != nil || len(attrs) == 0 {
 		return nil
 	}
-	return r.rows().Do(func(tx *sqlvfs.Tx) error { return rows.SetXattrs(tx, row, attrs) })
+	return r.rows().do(func(tx *sqlvfs.Tx) error { return setRowXattrs(tx, row, attrs) })
 }
 
 // nameless returns the row of the directory of a path at which the guest has no row, or nil.
@@ -116,7 +114,7 @@ func (r *recoverer) nameless(rel string) (*sqlvfs.Inode, string, error) {
 	name := path.Base(rel)
 	c, hidden, err := r.child(dir, name)
 	if c.Ino != 0 || hidden || err != nil {
-		r.rows().Put(dir)
+		r.rows().put(dir)
 		return nil, "", err
 	}
 	return dir, name, nil
@@ -124,18 +122,18 @@ func (r *recoverer) nameless(rel string) (*sqlvfs.Inode, string, error) {
 
 // dir returns the row of a directory of the guest, or nil. One that shows through from the host gets one.
 func (r *recoverer) dir(rel string) (*sqlvfs.Inode, error) {
-	dir, err := r.rows().Get(r.top.Ino)
+	dir, err := r.rows().get(r.top.Ino)
 	if err != nil || rel == "." {
 		return dir, err
 	}
 	for name := range strings.SplitSeq(rel, "/") {
 		next, err := r.below(dir, name)
-		r.rows().Put(dir)
+		r.rows().put(dir)
 		if err != nil || next == nil {
 			return nil, err
 		}
 		if !next.Attr.IsDir() {
-			r.rows().Put(next)
+			r.rows().put(next)
 			return nil, nil
 		}
 		dir = next
@@ -149,7 +147,7 @@ func (r *recoverer) below(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error)
 	case err != nil:
 		return nil, err
 	case c.Ino != 0:
-		return r.rows().Get(c.Ino)
+		return r.rows().get(c.Ino)
 	case hidden || dir.Origin == nil || dir.Origin.Base != r.name:
 		return nil, nil
 	}
@@ -158,12 +156,12 @@ func (r *recoverer) below(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error)
 	if err != nil || kind(st.Mode) != unix.S_IFDIR {
 		return nil, nil
 	}
-	row, err := r.rows().Create(attrOf(&st))
+	row, err := r.rows().create(attrOf(&st))
 	if err != nil {
 		return nil, err
 	}
 	r.store.View(func(tx *sqlvfs.Tx) error {
-		tx.SetOrigin(row, &sqlvfs.Origin{Base: r.name, Path: at, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: fingerprintOf(&st), Mode: st.Mode})
+		tx.SetOrigin(row, &sqlvfs.Origin{Base: r.name, Path: at, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: hostfs.Fingerprint(&st), Mode: st.Mode})
 		return nil
 	})
 	return row, r.link(dir, name, row)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/git"
-	"github.com/riverlytech/art/internal/reconcile/rows"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -219,7 +219,7 @@ func (r *releaser) dir(n *sqlvfs.Node, at string) (empty bool) {
 		}
 	}
 	if !b.shows && len(r.steps) > before {
-		r.shown[n.Ino] = &sqlvfs.Origin{Base: r.name, Path: at, Number: number(n), Fingerprint: fingerprintOf(&b.st), Mode: b.st.Mode}
+		r.shown[n.Ino] = &sqlvfs.Origin{Base: r.name, Path: at, Number: number(n), Fingerprint: hostfs.Fingerprint(&b.st), Mode: b.st.Mode}
 	}
 	return empty
 }
@@ -247,7 +247,7 @@ func (r *releaser) plain(n *sqlvfs.Node) bool {
 // apply lets go of all of it in one transaction.
 func (r *releaser) apply(tx *sqlvfs.Tx) error {
 	for ino, o := range r.shown {
-		err := rows.Held(tx, ino, func(row *sqlvfs.Inode) error {
+		err := withRow(tx, ino, func(row *sqlvfs.Inode) error {
 			tx.SetOrigin(row, o)
 			return nil
 		})
@@ -265,7 +265,7 @@ func (r *releaser) apply(tx *sqlvfs.Tx) error {
 }
 
 func (r *releaser) let(tx *sqlvfs.Tx, s releasedEntry) error {
-	return rows.Held(tx, s.dir, func(dir *sqlvfs.Inode) error {
+	return withRow(tx, s.dir, func(dir *sqlvfs.Inode) error {
 		if s.row != 0 {
 			if err := tx.Unlink(dir, s.name); err != nil {
 				return err
@@ -274,7 +274,7 @@ func (r *releaser) let(tx *sqlvfs.Tx, s releasedEntry) error {
 		if err := tx.ClearWhiteout(dir, s.name); err != nil || s.row == 0 {
 			return err
 		}
-		return rows.Held(tx, s.row, func(row *sqlvfs.Inode) error {
+		return withRow(tx, s.row, func(row *sqlvfs.Inode) error {
 			// All of its names go. Until then, it is to stay.
 			if r.names[s.row]--; r.names[s.row] == 0 {
 				row.Attr.Nlink = 0

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -119,7 +120,7 @@ func (p *planner) gatherRemoval(a *item, seen bool) error {
 		case st.Mode == 0: // it is gone meanwhile
 		case d.hasDatabase(name, &st) || skipped(c.path) != "" || p.ofGit(c.path):
 			p.leave(c)
-		case p.hides(c.path, fingerprintOf(&st)):
+		case p.hides(c.path, hostfs.Fingerprint(&st)):
 			p.leaveHidden(c, c.path)
 		default:
 			p.meet(c, &st)

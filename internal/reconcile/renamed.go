@@ -18,7 +18,7 @@ func (p *planner) gatherRenamed(a *item, o *sqlvfs.Origin, hidden map[string]boo
 		p.policy.lacking(a, fmt.Errorf("its entries are in another workspace: %s", o.Base))
 		return nil
 	}
-	if p.hidden.Has(o.Path) {
+	if p.hidden.has(o.Path) {
 		p.leaveHidden(a, o.Path)
 		return nil
 	}
@@ -91,7 +91,7 @@ func (p *planner) gatherCopy(in *item, from, d dir, source, name string) (err er
 		return nil
 	}
 	source = join(source, name)
-	c := &item{path: join(in.path, name), in: in, attr: attrOf(&st), source: source, from: source, version: fingerprintOf(&st)}
+	c := &item{path: join(in.path, name), in: in, attr: attrOf(&st), source: source, from: source, version: hostfs.Fingerprint(&st)}
 	c.attr.Nlink = uint32(min(st.Nlink, 1<<31))
 	switch {
 	case err != nil:

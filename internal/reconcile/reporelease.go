@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/git"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -76,7 +77,7 @@ func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, brought func(
 			p.outdate(at, c)
 		}
 	}
-	return p.rows().With(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
+	return p.rows().with(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
 		for _, name := range names {
 			if _, err := p.uncover(tx, dir, name, join(rel, name)); err != nil {
 				return err
@@ -92,8 +93,8 @@ func (p *puller) reveal(n *sqlvfs.Node, at string) error {
 	if o := n.Origin; err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || o != nil && o.Base == p.name && o.Path == at {
 		return nil
 	}
-	return p.rows().With(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
-		tx.SetOrigin(dir, &sqlvfs.Origin{Base: p.name, Path: at, Number: number(n), Fingerprint: fingerprintOf(&st), Mode: st.Mode})
+	return p.rows().with(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
+		tx.SetOrigin(dir, &sqlvfs.Origin{Base: p.name, Path: at, Number: number(n), Fingerprint: hostfs.Fingerprint(&st), Mode: st.Mode})
 		return nil
 	})
 }
@@ -108,7 +109,7 @@ func (p *puller) outdate(at string, n *sqlvfs.Node) {
 		return // those never change
 	}
 	st, err := p.host.stat(at)
-	if b := p.base[at]; err == nil && b != nil && b.Fingerprint == fingerprintOf(&st) && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime {
+	if b := p.base[at]; err == nil && b != nil && b.Fingerprint == hostfs.Fingerprint(&st) && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime {
 		return
 	}
 	p.store.View(func(tx *sqlvfs.Tx) error {

@@ -178,11 +178,11 @@ func (r *resetter) reachable(at string) error {
 // giveUp removes what the database has of a path, and of what is below it.
 func (r *resetter) giveUp(at string) error {
 	rows := r.rows()
-	dir, name := rows.Root(), r.name
+	dir, name := rows.root(), r.name
 	if at != "." {
-		rows.Put(dir)
+		rows.put(dir)
 		var err error
-		if dir, err = rows.Walk(r.name, path.Dir(at)); err != nil {
+		if dir, err = rows.walk(r.name, path.Dir(at)); err != nil {
 			return err
 		}
 		name = path.Base(at)
@@ -193,9 +193,9 @@ func (r *resetter) giveUp(at string) error {
 			return nil
 		})
 	}
-	defer rows.Put(dir)
+	defer rows.put(dir)
 	st, _ := r.host.stat(at) // where there is nothing, nothing shows
-	err := rows.Do(func(tx *sqlvfs.Tx) error {
+	err := rows.do(func(tx *sqlvfs.Tx) error {
 		hidden, err := r.uncover(tx, dir, name, at)
 		if hidden && kind(st.Mode) == unix.S_IFDIR {
 			dir.Attr.Nlink++ // a session counts what shows through, too
@@ -204,7 +204,7 @@ func (r *resetter) giveUp(at string) error {
 		return err
 	})
 	if at == "." && err == nil {
-		err = rows.CountSubdirectories(dir) // but for the workspace itself
+		err = rows.countSubdirectories(dir) // but for the workspace itself
 	}
 	return err
 }
@@ -242,14 +242,14 @@ func (r *resetter) letGo() error {
 
 // independent gives a row all of its content, and no origin; without a name, it goes.
 func (r *resetter) independent(n *sqlvfs.Node, names uint32) error {
-	row, err := r.rows().Get(n.Ino)
+	row, err := r.rows().get(n.Ino)
 	if names == 0 && errors.Is(err, sqlvfs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer r.rows().Put(row)
+	defer r.rows().put(row)
 	if o := row.Origin; names > 0 && o != nil && o.Limit > 0 {
 		f, err := r.openSource(&item{source: o.Path, version: o.Fingerprint})
 		if err != nil {
@@ -260,7 +260,7 @@ func (r *resetter) independent(n *sqlvfs.Node, names uint32) error {
 			return err
 		}
 	}
-	return r.rows().Change(row, func(tx *sqlvfs.Tx) {
+	return r.rows().change(row, func(tx *sqlvfs.Tx) {
 		row.Attr.Nlink = names
 		if names > 0 {
 			tx.SetOrigin(row, nil)

@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/reconcile/rows"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -39,7 +38,7 @@ func revalidate(ctx context.Context, h *host, s *sqlvfs.Store, workspace string)
 	var done []revalidated
 	for _, n := range list {
 		st, err := h.stat(n.Origin.Path)
-		now := fingerprintOf(&st)
+		now := hostfs.Fingerprint(&st)
 		switch {
 		case err != nil || kind(st.Mode) != unix.S_IFREG:
 			continue // planning will say what is missing
@@ -71,17 +70,17 @@ func revalidate(ctx context.Context, h *host, s *sqlvfs.Store, workspace string)
 func updateOrigin(n *sqlvfs.Node, st *unix.Stat_t) {
 	o := *n.Origin
 	if n.Follows() {
-		if o.Size != st.Size || o.Mtime != timespec(st.Mtim) {
-			n.Attr.Size, n.Attr.Mtime = st.Size, timespec(st.Mtim)
+		if o.Size != st.Size || o.Mtime != hostfs.Timespec(st.Mtim) {
+			n.Attr.Size, n.Attr.Mtime = st.Size, hostfs.Timespec(st.Mtim)
 		}
 		o.Limit, o.Hash = st.Size, ""
 	}
-	o.Fingerprint = fingerprintOf(st)
+	o.Fingerprint = hostfs.Fingerprint(st)
 	n.Origin = &o
 }
 
 func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
-	return rows.Of(s).With(n.Ino, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
+	return rows{s}.with(n.Ino, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
 		row.Attr.Size, row.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
 		tx.SetOrigin(row, n.Origin)
 		return nil
@@ -90,7 +89,7 @@ func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
 
 // stillValid tells whether a row may refer to the version of a file that the host has now.
 func stillValid(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bool {
-	o, now := n.Origin, fingerprintOf(st)
+	o, now := n.Origin, hostfs.Fingerprint(st)
 	switch {
 	case n.Follows() || o.Patched(now, n.Attr.Size):
 		return true
@@ -109,7 +108,7 @@ func stillValid(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) b
 		return false
 	}
 	after, err := hostfs.Stat(f)
-	return err == nil && fingerprintOf(&after) == now
+	return err == nil && hostfs.Fingerprint(&after) == now
 }
 
 // rebase has what both sides last agreed about be the versions that rows refer to now.

@@ -4,8 +4,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-
-	"github.com/riverlytech/art/internal/reconcile/reading"
 )
 
 // flushEvery is how much is staged before the kernel is made to write it, in bytes, while more is
@@ -74,7 +72,7 @@ func (c *stageWriters) flush(bytes int64) {
 // write has an action written with those before it that are of the same directory, unless these are
 // much work already.
 func (c *stageWriters) write(a *operation) {
-	if len(c.next) > 0 && (a.in != c.next[0].in || c.nextBytes >= reading.BufferSize) {
+	if len(c.next) > 0 && (a.in != c.next[0].in || c.nextBytes >= bufferSize) {
 		c.send()
 	}
 	c.next = append(c.next, a)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // grown is a database with a directory of several levels that no host has.
@@ -122,8 +124,8 @@ func TestBaselinesOfATree(t *testing.T) {
 		if err := cmp.Or(err, unix.Lstat(at, &st)); err != nil {
 			return err
 		}
-		if got := s.base[rel]; got == nil || got.Mode != st.Mode || got.Fingerprint != fingerprintOf(&st) {
-			t.Errorf("%s: baseline %+v, there is %o %+v", rel, got, st.Mode, fingerprintOf(&st))
+		if got := s.base[rel]; got == nil || got.Mode != st.Mode || got.Fingerprint != hostfs.Fingerprint(&st) {
+			t.Errorf("%s: baseline %+v, there is %o %+v", rel, got, st.Mode, hostfs.Fingerprint(&st))
 		}
 		return nil
 	}))

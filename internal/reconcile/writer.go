@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/reconcile/reading"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -109,7 +108,7 @@ func (w *writer) fill(f *os.File, a *operation) error {
 	}
 	defer c.close()
 	size, end := a.attr.Size, int64(0)
-	if size > reading.BufferSize {
+	if size > bufferSize {
 		// At once, so that a size that no file can have is refused before anything is read.
 		if err := f.Truncate(size); err != nil {
 			return hostfs.Unwrap(err)
@@ -124,9 +123,9 @@ func (w *writer) fill(f *os.File, a *operation) error {
 				return err
 			}
 			w.p.report.Add(0, next-off)
-			off, to = next, min(next+reading.BufferSize, size)
+			off, to = next, min(next+bufferSize, size)
 		}
-		err := reading.Pieces(w.p.ctx, c, off, to, func(data []byte, off int64) error {
+		err := pieces(w.p.ctx, c, off, to, func(data []byte, off int64) error {
 			last, err := writeSparse(f, data, off)
 			end = max(end, last)
 			hash.Write(data)

@@ -92,12 +92,12 @@ func (f *File) String() string {
 		literal(&b, f.New)
 		literal(&b, f.Old)
 	default:
-		b.WriteString(f.hunks(oldName, newName))
+		b.WriteString(f.unified(oldName, newName))
 	}
 	return b.String()
 }
 
-func (f *File) hunks(oldName, newName string) string {
+func (f *File) unified(oldName, newName string) string {
 	label := func(name string, mode uint32) string {
 		if mode == None {
 			return "/dev/null"
@@ -107,7 +107,6 @@ func (f *File) hunks(oldName, newName string) string {
 		}
 		return name
 	}
-	const context = 3 // lines
 	before, after := string(f.Old), string(f.New)
 	text, err := udiff.ToUnified(label(oldName, f.OldMode), label(newName, f.NewMode), before, udiff.Lines(before, after), context)
 	if err != nil {
@@ -121,7 +120,7 @@ func (f *File) Count() (added, removed int) {
 	if f.Binary() {
 		return 0, 0
 	}
-	for i, line := range strings.Split(f.hunks("", ""), "\n") {
+	for i, line := range strings.Split(f.unified("", ""), "\n") {
 		switch {
 		case i < 2: // the names
 		case strings.HasPrefix(line, "+"):

@@ -13,14 +13,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/riverlytech/art/internal/reconcile/hunks"
+	"github.com/riverlytech/art/internal/reconcile/patch"
 )
 
 // Change is what is asked about: as a whole, or hunk by hunk.
 type Change struct {
 	Head  string // is shown first
 	What  string // what the question calls it, if it is taken as a whole: "deletion", "mode change"
-	Hunks []hunks.Hunk
+	Hunks []patch.Hunk
 }
 
 // Asker asks. Its zero value is not ready: In and Out are needed.
@@ -36,7 +36,7 @@ type Asker struct {
 }
 
 // Ask asks about a change, and returns whether it is taken, and of its hunks those that are.
-func (a *Asker) Ask(ctx context.Context, c Change) (taken bool, picked []hunks.Hunk, err error) {
+func (a *Asker) Ask(ctx context.Context, c Change) (taken bool, picked []patch.Hunk, err error) {
 	if a.quit {
 		return false, nil, nil
 	}
@@ -73,7 +73,7 @@ const (
 )
 
 type item struct {
-	hunk   hunks.Hunk
+	hunk   patch.Hunk
 	answer answer
 }
 
@@ -128,7 +128,7 @@ func (q *questions) commands() string {
 	return b.String()
 }
 
-func (q *questions) here() hunks.Hunk { return q.list[q.at].hunk }
+func (q *questions) here() patch.Hunk { return q.list[q.at].hunk }
 
 func (q *questions) prompt() string {
 	if q.whole {
@@ -231,7 +231,7 @@ func (q *questions) move(command, rest string) (show bool) {
 		return q.search(rest)
 	case "s":
 		parts := q.here().Split()
-		fmt.Fprintf(q.asker.Out, "Split into %d hunks.\n", len(parts))
+		fmt.Fprintf(q.asker.Out, "Split into %d patch.\n", len(parts))
 		items := make([]item, len(parts))
 		for i, h := range parts {
 			items[i].hunk = h

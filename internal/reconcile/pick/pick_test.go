@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/riverlytech/art/internal/reconcile/hunks"
+	"github.com/riverlytech/art/internal/reconcile/patch"
 )
 
 const before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n"
@@ -30,7 +30,7 @@ func ask(t *testing.T, answers string, changes ...Change) (taken []bool, texts [
 		if err != nil {
 			t.Fatal(err)
 		}
-		taken, texts = append(taken, ok), append(texts, hunks.Apply(before, picked))
+		taken, texts = append(taken, ok), append(texts, patch.Apply(before, picked))
 	}
 	return taken, texts, b.String()
 }
@@ -38,7 +38,7 @@ func ask(t *testing.T, answers string, changes ...Change) (taken []bool, texts [
 func with(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(before) }
 
 func TestAnswers(t *testing.T) {
-	file := Change{Head: "file\n", Hunks: hunks.Of(before, after)}
+	file := Change{Head: "file\n", Hunks: patch.Hunks(before, after)}
 	two, five, twelve, end := []string{"1\n2\n", "1\ntwo\n"}, []string{"\n5\n", "\nfive\n"}, []string{"\n13\n", "\n"}, []string{"20\n", "20\n21\n"}
 	for _, c := range []struct {
 		answers string
@@ -76,7 +76,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestPrompts(t *testing.T) {
-	file := Change{Head: "head\n", Hunks: hunks.Of(before, after)}
+	file := Change{Head: "head\n", Hunks: patch.Hunks(before, after)}
 	_, _, out := ask(t, "y\ns\nq\n", file)
 	for _, want := range []string{
 		"head\n@@ -1,8 +1,8 @@\n 1\n-2\n",

@@ -15,8 +15,6 @@ import (
 const (
 	Access  = "system.posix_acl_access"
 	Default = "system.posix_acl_default"
-
-	maxACL = 64 << 10 // XATTR_SIZE_MAX in linux/limits.h
 )
 
 // Of struct posix_acl_xattr_entry in linux/posix_acl_xattr.h: tag and permissions of 16 bits each, then an
@@ -33,24 +31,6 @@ const (
 )
 
 var errACL = errors.New("access control list of an unknown form")
-
-// Read reads a list, or another attribute, of an object, which may be open with O_PATH; nil: it has none.
-func Read(f *os.File, which string) ([]byte, error) {
-	buf := make([]byte, 256)
-	object := hostfs.Path(f)
-	n, err := unix.Getxattr(object, which, buf)
-	if err == unix.ERANGE {
-		buf = make([]byte, maxACL)
-		n, err = unix.Getxattr(object, which, buf)
-	}
-	switch err {
-	case nil:
-		return buf[:n], nil
-	case unix.ENODATA, unix.ENOTSUP:
-		return nil, nil
-	}
-	return nil, err
-}
 
 // entries calls f for the tag and the permissions of each entry of a list, which it may change.
 func entries(list []byte, f func(tag, perm uint16) uint16) error {
@@ -132,7 +112,7 @@ func Inherit(f *os.File, list []byte, mode uint32) (uint32, error) {
 // TakeOver gives a file, which is open, the list of the one that it is going to replace, and returns the mode that it
 // may have.
 func TakeOver(f, old *os.File, mode uint32) (uint32, error) {
-	list, err := Read(old, Access)
+	list, err := hostfs.Xattr(old, Access)
 	if list == nil || err != nil {
 		return mode, err
 	}

@@ -1,4 +1,4 @@
-package reading
+package reconcile
 
 import (
 	"crypto/sha256"
@@ -12,8 +12,8 @@ import (
 	"github.com/riverlytech/art/internal/hostfs"
 )
 
-// File is a file that is read, ahead or when it is its turn.
-type File struct {
+// hostFile is a file that is read, ahead or when it is its turn.
+type hostFile struct {
 	Dir  *os.File
 	Name string
 	size int64       // as it was met
@@ -27,19 +27,19 @@ type File struct {
 	done sync.WaitGroup
 }
 
-func (f *File) load() error {
+func (f *hostFile) load() error {
 	file, err := f.Open()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if f.St.Size >= BufferSize {
-		return ErrChanging // it has grown
+	if f.St.Size >= bufferSize {
+		return errChanging // it has grown
 	}
-	f.Data = TakeBuffer(f.St.Size)
+	f.Data = takeBuffer(f.St.Size)
 	if _, err := io.ReadFull(file, f.Data); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return ErrChanging
+			return errChanging
 		}
 		return hostfs.Unwrap(err)
 	}
@@ -49,7 +49,7 @@ func (f *File) load() error {
 }
 
 // Look reads what else is moved of a file whose content is known.
-func (f *File) Look() error {
+func (f *hostFile) Look() error {
 	file, err := f.Open()
 	if err != nil {
 		return err
@@ -59,29 +59,25 @@ func (f *File) Look() error {
 }
 
 // Drop gives up the content.
-func (f *File) Drop() {
-	DropBuffer(f.Data)
+func (f *hostFile) Drop() {
+	dropBuffer(f.Data)
 	f.Data = nil
 }
 
 // Finish reads what else is moved of a file, and makes sure that it was the same all the time.
-func (f *File) Finish(file *os.File) (err error) {
-	if f.Xattrs, err = Xattrs(file); err != nil {
+func (f *hostFile) Finish(file *os.File) (err error) {
+	if f.Xattrs, err = userXattrs(file); err != nil {
 		return err
 	}
 	after, err := hostfs.Stat(file)
-	if err == nil && !same(&after, &f.St) {
-		err = ErrChanging
+	if err == nil && hostfs.Fingerprint(&after) != hostfs.Fingerprint(&f.St) {
+		err = errChanging
 	}
 	return err
 }
 
-func same(a, b *unix.Stat_t) bool {
-	return a.Dev == b.Dev && a.Ino == b.Ino && a.Size == b.Size && a.Mtim == b.Mtim && a.Ctim == b.Ctim
-}
-
 // Open opens it, as long as it is the one that was met.
-func (f *File) Open() (*os.File, error) {
+func (f *hostFile) Open() (*os.File, error) {
 	// O_NONBLOCK: should the name have become a fifo meanwhile, opening it must not wait.
 	fd, err := unix.Openat(int(f.Dir.Fd()), f.Name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -90,7 +86,7 @@ func (f *File) Open() (*os.File, error) {
 	file := os.NewFile(uintptr(fd), f.Name)
 	now, err := hostfs.Stat(file)
 	if err == nil && (now.Dev != f.St.Dev || now.Ino != f.St.Ino || now.Mode&unix.S_IFMT != unix.S_IFREG) {
-		err = ErrChanging
+		err = errChanging
 	}
 	if err != nil {
 		file.Close()

@@ -1,4 +1,4 @@
-package reading
+package reconcile
 
 import (
 	"os"
@@ -16,15 +16,15 @@ const (
 	aheadFiles = 64
 )
 
-// Readers are the goroutines that read ahead.
-type Readers struct {
-	todo chan *File
+// readers are the goroutines that read ahead.
+type readers struct {
+	todo chan *hostFile
 	all  sync.WaitGroup
 }
 
-// NewReaders begins to read. More of them than processors, since they wait for the disk.
-func NewReaders() *Readers {
-	r := &Readers{todo: make(chan *File, aheadFiles)}
+// newReaders begins to read. More of them than processors, since they wait for the disk.
+func newReaders() *readers {
+	r := &readers{todo: make(chan *hostFile, aheadFiles)}
 	for range max(4, min(2*runtime.GOMAXPROCS(0), 16)) {
 		r.all.Go(func() {
 			for f := range r.todo {
@@ -37,29 +37,31 @@ func NewReaders() *Readers {
 }
 
 // End ends them.
-func (r *Readers) End() {
+func (r *readers) End() {
 	close(r.todo)
 	r.all.Wait()
 }
 
-// Ahead is what is read of one directory.
-type Ahead struct {
-	readers *Readers
-	queue   []*File // not asked for yet
-	waiting map[string]*File
+// readAhead is what is read of one directory.
+type readAhead struct {
+	readers *readers
+	queue   []*hostFile // not asked for yet
+	waiting map[string]*hostFile
 	bytes   int64 // of those in waiting
 }
 
-// Ahead begins with a directory.
-func (r *Readers) Ahead() *Ahead { return &Ahead{readers: r, waiting: map[string]*File{}} }
+// readAhead begins with a directory.
+func (r *readers) readAhead() *readAhead {
+	return &readAhead{readers: r, waiting: map[string]*hostFile{}}
+}
 
 // Add adds a file to those that are read, in this order.
-func (a *Ahead) Add(dir *os.File, name string, st *unix.Stat_t) {
-	a.queue = append(a.queue, &File{Dir: dir, Name: name, St: *st, size: st.Size})
+func (a *readAhead) Add(dir *os.File, name string, st *unix.Stat_t) {
+	a.queue = append(a.queue, &hostFile{Dir: dir, Name: name, St: *st, size: st.Size})
 }
 
 // ask has as much read as there may be.
-func (a *Ahead) ask() {
+func (a *readAhead) ask() {
 	for len(a.queue) > 0 && len(a.waiting) < aheadFiles && (len(a.waiting) == 0 || a.bytes+a.queue[0].size <= aheadBytes) {
 		f := a.queue[0]
 		a.queue = a.queue[1:]
@@ -71,7 +73,7 @@ func (a *Ahead) ask() {
 }
 
 // Take returns a file that was read, or nil for one that was not to be.
-func (a *Ahead) Take(name string) *File {
+func (a *readAhead) Take(name string) *hostFile {
 	a.ask()
 	f := a.waiting[name]
 	if f != nil {
@@ -83,7 +85,7 @@ func (a *Ahead) Take(name string) *File {
 }
 
 // End waits for what nobody has taken.
-func (a *Ahead) End() {
+func (a *readAhead) End() {
 	for _, f := range a.waiting {
 		f.done.Wait()
 	}

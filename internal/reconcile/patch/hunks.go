@@ -1,6 +1,4 @@
-// Package hunks takes the change of a text apart, as git-add(1) does with --patch, so that some of it can
-// be applied and the rest stays.
-package hunks
+package patch
 
 import (
 	"fmt"
@@ -29,8 +27,9 @@ type Hunk struct {
 	edits    []edit   // in order, at least one; between two of them is a line that stays
 }
 
-// Of returns the hunks of a change, in order.
-func Of(before, after string) []Hunk {
+// Hunks takes the change of a text apart, as git-add(1) does with --patch, so that some of it can be applied and the rest
+// stays. They are in order.
+func Hunks(before, after string) []Hunk {
 	old := lines(before)
 	var list []Hunk
 	for _, e := range edits(before, after) {
@@ -79,17 +78,17 @@ func Apply(before string, picked []Hunk) string {
 	var b strings.Builder
 	at := 0
 	for _, e := range all {
-		write(&b, old[at:e.start])
-		write(&b, e.add)
+		writeLines(&b, old[at:e.start])
+		writeLines(&b, e.add)
 		at = e.end
 	}
-	write(&b, old[at:])
+	writeLines(&b, old[at:])
 	return b.String()
 }
 
-// write appends lines. One without a newline that is not the last any more gets one: what was behind the
+// writeLines appends lines. One without a newline that is not the last any more gets one: what was behind the
 // end of the text is a line of its own.
-func write(b *strings.Builder, lines []string) {
+func writeLines(b *strings.Builder, lines []string) {
 	for _, line := range lines {
 		if s := b.String(); s != "" && s[len(s)-1] != '\n' {
 			b.WriteByte('\n')

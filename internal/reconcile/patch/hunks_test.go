@@ -1,4 +1,4 @@
-package hunks
+package patch
 
 import (
 	"math/rand/v2"
@@ -43,7 +43,7 @@ func TestAllIsTheNewText(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		before := text(r)
 		after := change(r, before)
-		list := Of(before, after)
+		list := Hunks(before, after)
 		if got := Apply(before, list); got != after {
 			t.Fatalf("seed %d: all of\n%q\n%q\nis %q", seed, before, after, got)
 		}
@@ -67,7 +67,7 @@ func TestTheRestBringsTheRest(t *testing.T) {
 		before := text(r)
 		after := change(r, before)
 		var picked []Hunk
-		for _, h := range Of(before, after) {
+		for _, h := range Hunks(before, after) {
 			for _, part := range h.Split() {
 				if r.IntN(2) == 0 {
 					picked = append(picked, part)
@@ -75,7 +75,7 @@ func TestTheRestBringsTheRest(t *testing.T) {
 			}
 		}
 		half := Apply(before, picked)
-		if got := Apply(half, Of(half, after)); got != after {
+		if got := Apply(half, Hunks(half, after)); got != after {
 			t.Fatalf("seed %d: %q, then %q, want %q", seed, half, got, after)
 		}
 	}
@@ -87,7 +87,7 @@ func TestGitAppliesWhatIsShown(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		before := text(r)
 		after := change(r, before)
-		for _, h := range Of(before, after) {
+		for _, h := range Hunks(before, after) {
 			for _, part := range append(h.Split(), h) {
 				dir := t.TempDir()
 				file := filepath.Join(dir, "f")
@@ -126,7 +126,7 @@ func header(h Hunk) string {
 func TestString(t *testing.T) {
 	before := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\nend"
 	after := "1\n2\n3\n4\nfive\n6\n7\n8\n9\nnine\n10\n11\n12\n13\n14\nEND\n"
-	list := Of(before, after)
+	list := Hunks(before, after)
 	want := "@@ -2,14 +2,15 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n 9\n+nine\n 10\n 11\n 12\n 13\n 14\n-end\n\\ No newline at end of file\n+END\n"
 	if len(list) != 1 || list[0].String() != want {
 		t.Fatalf("%q", list)
@@ -139,7 +139,7 @@ func TestString(t *testing.T) {
 
 func TestEdit(t *testing.T) {
 	before, after := "a\nb\nc\n", "a\nB\nc\nd\n"
-	h := Of(before, after)[0]
+	h := Hunks(before, after)[0]
 	for _, c := range []struct{ edited, want, err string }{
 		{" a\n-b\n+B\n c\n+d\n", after, ""},
 		{"# no matter\n@@ -1 +1 @@\n a\n b\n c\n+d\n", "a\nb\nc\nd\n", ""},
@@ -172,7 +172,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nB\nc\nd\n", " a\n-b\n+B\n c\n+d\n")
 	f.Add("", "x", "+x\n\\ No newline at end of file\n")
 	f.Fuzz(func(t *testing.T, before, after, edited string) {
-		list := Of(before, after)
+		list := Hunks(before, after)
 		if got := Apply(before, list); got != after {
 			t.Fatalf("all of %q, %q is %q", before, after, got)
 		}
