@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"fmt"
 	"path"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +26,7 @@ func (p *puller) commit() error {
 			continue
 		}
 		if err := p.commitOne(a); err != nil {
-			return fmt.Errorf("write %s: %w", p.opt.DB, err)
+			return p.opt.writing(err)
 		}
 	}
 	err := p.commitDirs()
@@ -35,13 +34,10 @@ func (p *puller) commit() error {
 		err = p.commitKept()
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", p.opt.DB, err)
+		return p.opt.writing(err)
 	}
 	if p.sameTree && !p.unkept {
-		return p.store.View(func(tx *sqlvfs.Tx) error {
-			tx.SetJournal(nil)
-			return nil
-		})
+		p.rows().set(func(tx *sqlvfs.Tx) { tx.SetJournal(nil) })
 	}
 	return nil
 }

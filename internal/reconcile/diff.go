@@ -38,7 +38,7 @@ func Diff(ctx context.Context, opt Options) (differ bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	d := &comparer{planner: *s.planner}
+	d := &comparer{planner: *s}
 	d.policy = d
 	defer d.closeRepos()
 	err = d.run()
@@ -277,7 +277,7 @@ func Summarize(ctx context.Context, opt Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	d := &comparer{planner: *s.planner}
+	d := &comparer{planner: *s}
 	d.policy = d
 	defer d.closeRepos()
 	if d.top != nil {

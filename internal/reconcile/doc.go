@@ -149,6 +149,18 @@ func openError(path string, err error) error {
 	return cli.WithHint(fmt.Errorf("open %s: %w", path, err), hint)
 }
 
+// reading and writing say of an error, if there is one, that it is of the database.
+func (o *Options) reading(err error) error { return about("read "+o.DB, err) }
+func (o *Options) writing(err error) error { return about("write "+o.DB, err) }
+
+// about says what an error is about, if there is one.
+func about(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return err
+}
+
 // isFull tells whether an error says that a disk has no room.
 func isFull(err error) bool {
 	errno := sqlvfs.Errno(err)

@@ -20,7 +20,7 @@ func (p *planner) gather() error {
 	root := &item{path: ".", attr: p.top.Attr, node: p.top}
 	st, err := hostfs.Stat(p.host.dir)
 	if err != nil {
-		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
+		return p.host.failed(err)
 	}
 	p.meet(root, &st)
 	root.was = p.baselineOf(root)

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -26,7 +25,7 @@ func (p *planner) loadHidden() error {
 	if p.store != nil {
 		list, err := sqlvfs.Query(p.store, (*sqlvfs.Tx).Workspaces)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", p.opt.DB, err)
+			return p.opt.reading(err)
 		}
 		for _, w := range list { // it may be a mount of theirs
 			if !sqlvfs.IsLayer(w.Name) && w.Path != "" {

@@ -47,11 +47,11 @@ func (h *host) close() { h.dir.Close() }
 // tree says which directory the workspace is.
 func (h *host) tree(name string) (sqlvfs.Tree, error) {
 	t, err := sqlvfs.TreeOf(int(h.dir.Fd()), name)
-	if err != nil {
-		err = fmt.Errorf("workspace %s: %w", h.dir.Name(), err)
-	}
-	return t, err
+	return t, h.failed(err)
 }
+
+// failed says of an error, if there is one, that it is of the workspace.
+func (h *host) failed(err error) error { return about("workspace "+h.dir.Name(), err) }
 
 // open opens a path below the workspace (package hostfs).
 func (h *host) open(rel string, flags int) (*os.File, error) { return hostfs.Open(h.dir, rel, flags) }

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 
 	"golang.org/x/sys/unix"
 
@@ -50,11 +49,11 @@ func (p *puller) writeJournal(order []*operation) error {
 	if p.staging == nil { // nothing but removals
 		var err error
 		if p.staging, err = staging.New(p.host.dir); err != nil {
-			return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
+			return p.host.failed(err)
 		}
 	}
 	if err := p.staging.Own(p.host.db.ID(), p.store.Path()); err != nil {
-		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), hostfs.Unwrap(err))
+		return p.host.failed(hostfs.Unwrap(err))
 	}
 	entries := [][]byte{[]byte(p.staging.Name)}
 	for _, o := range order {
@@ -65,12 +64,9 @@ func (p *puller) writeJournal(order []*operation) error {
 			entries = append(entries, jsonOf(p.entry(&operation{item: a})))
 		}
 	}
-	p.store.View(func(tx *sqlvfs.Tx) error {
-		tx.SetJournal(entries)
-		return nil
-	})
+	p.rows().set(func(tx *sqlvfs.Tx) { tx.SetJournal(entries) })
 	if err := p.store.Sync(); err != nil {
-		return fmt.Errorf("write %s: %w", p.opt.DB, err)
+		return p.opt.writing(err)
 	}
 	p.journaled = true
 	return nil
@@ -128,7 +124,7 @@ func (p *puller) endJournal() error {
 		return nil
 	}
 	if err := p.store.Sync(); err != nil {
-		return fmt.Errorf("write %s: %w", p.opt.DB, err)
+		return p.opt.writing(err)
 	}
 	if p.unkept {
 		p.leaveStaging()

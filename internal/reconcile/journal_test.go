@@ -25,7 +25,7 @@ func (b bench) stoppedPull(n int) int {
 	opt := Options{Dir: b.ws, DB: b.db, Stdout: io.Discard, Stderr: io.Discard, Allow: []string{"*"}, ctx: b.t.(*testing.T).Context()}
 	s, err := openForReading(&opt, false)
 	must(b.t, err)
-	p := &puller{planner: *s.planner}
+	p := &puller{planner: *s}
 	p.policy = p
 	must(b.t, p.compare())
 	must(b.t, p.stage())

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"errors"
 	"io"
 	"path"
@@ -135,12 +136,17 @@ func (p *puller) storeKept() error {
 	if b := p.base["."]; len(p.kept) == 0 || p.opt.DryRun || b == nil || b.Row == 0 {
 		return nil
 	}
-	opt := *p.opt
-	opt.Paths, opt.Stdout, opt.Quiet, opt.Total = nil, io.Discard, true, false
+	var paths []string
 	for _, a := range p.kept {
-		opt.Paths = append(opt.Paths, path.Join(p.host.dir.Name(), a.path))
+		paths = append(paths, path.Join(p.host.dir.Name(), a.path))
 	}
-	return Push(p.ctx, opt)
+	return p.opt.pushAgain(p.ctx, paths)
+}
+
+// pushAgain pushes paths after the guest's version of them was given up. Nothing is printed of it.
+func (o Options) pushAgain(ctx context.Context, paths []string) error {
+	o.Paths, o.Stdout, o.Quiet, o.Total = paths, io.Discard, true, false
+	return Push(ctx, o)
 }
 
 // giveUp has the guest see the host's object again where its row was. Where it would not, since the guest's

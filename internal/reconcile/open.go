@@ -17,32 +17,28 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// side is both sides, open.
-type side struct{ *planner }
-
 // openForReading opens the workspace and the database, and reads what is in the latter.
-func openForReading(opt *Options, readOnly bool) (side, error) {
+func openForReading(opt *Options, readOnly bool) (*planner, error) {
 	abs, err := opt.workspacePath()
 	if err != nil {
-		return side{}, err
+		return nil, err
 	}
 	return openSides(opt, abs, abs, readOnly, false)
 }
 
 // openSides is openForReading of a workspace at a path, for which the directory dir stands. A pull may
 // turn out to be an export, for which the database is only read.
-func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (side, error) {
+func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (*planner, error) {
 	h, err := openHost(dir)
 	if err != nil {
-		return side{}, err
+		return nil, err
 	}
 	p := &planner{opt: opt, ctx: opt.ctx, report: newReporter(opt), host: h, asRoot: os.Geteuid() == 0}
 	p.dirName = filepath.Base(abs)
 	p.settings, p.above = settings.New(abs), namesAbove(abs)
-	s := side{p}
 	if err = p.open(abs, readOnly, pulls); err != nil {
 		h.close()
-		return side{}, err
+		return nil, err
 	}
 	if p.exports {
 		p.name, err = opt.exportName(p.store, abs)
@@ -59,9 +55,9 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (side, error
 		p.filter, err = selection.NewFilter(h.patterns(opt))
 	}
 	if err != nil {
-		return side{}, s.close(err)
+		return nil, p.close(err)
 	}
-	return s, nil
+	return p, nil
 }
 
 // open opens the database.
@@ -91,11 +87,11 @@ func (p *planner) open(abs string, readOnly, pulls bool) (err error) {
 }
 
 // close closes both sides; err is what the run has come to.
-func (s side) close(err error) error {
-	if cerr := s.store.Close(); err == nil && cerr != nil {
-		err = fmt.Errorf("write %s: %w", s.opt.DB, cerr)
+func (p *planner) close(err error) error {
+	if cerr := p.opt.writing(p.store.Close()); err == nil {
+		err = cerr
 	}
-	s.host.close()
+	p.host.close()
 	return err
 }
 
@@ -121,10 +117,7 @@ func (p *planner) join() (err error) {
 			return err
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", p.opt.DB, err)
-	}
-	return nil
+	return p.opt.reading(err)
 }
 
 // database is the path of the database, which may not be there yet.
@@ -145,7 +138,7 @@ func (p *planner) load() error {
 		err = p.store.View(p.loadTree)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", p.opt.DB, err)
+		return p.opt.reading(err)
 	}
 	if p.top == nil {
 		return p.noWorkspace(p.tree.Node(sqlvfs.RootIno))

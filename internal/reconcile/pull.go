@@ -35,7 +35,7 @@ func Pull(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
-	p := &puller{planner: *s.planner}
+	p := &puller{planner: *s}
 	p.policy, p.report.Doing = p, "pull"
 	defer p.closeRepos()
 	err = p.report.End(p.roomHint(s.close(p.run())))
@@ -79,7 +79,7 @@ func (p *puller) run() error {
 		return nil
 	}
 	if err := staging.Sweep(p.host.dir, p.host.db.ID(), p.leftByAnother); err != nil {
-		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
+		return p.host.failed(err)
 	}
 	if err := p.preflight(); err != nil {
 		return err

@@ -63,7 +63,7 @@ func Push(ctx context.Context, opt Options) error {
 	}
 	if s != nil {
 		if cerr := s.Close(); err == nil && cerr != nil {
-			err = fmt.Errorf("write %s: %w", opt.DB, cerr)
+			err = opt.writing(cerr)
 		}
 	}
 	if err != nil && isFull(err) {
@@ -143,7 +143,7 @@ func (p *pusher) run(workspace string) (err error) {
 	p.report.Line("Files will be stored under: %s", p.report.Name("/"+p.name+"/"))
 	st, err := hostfs.Stat(p.host.dir)
 	if err != nil {
-		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
+		return p.host.failed(err)
 	}
 	root := &folder{row: p.rows().root()}
 	defer p.rows().put(root.row)
@@ -211,5 +211,5 @@ func (p *pusher) storeFailed(err error) error {
 	if err == nil || errors.As(err, new(*storeError)) {
 		return err
 	}
-	return &storeError{fmt.Errorf("write %s: %w", p.opt.DB, err)}
+	return &storeError{p.opt.writing(err)}
 }

@@ -125,8 +125,5 @@ func (p *pusher) setBaseline(at string, b *sqlvfs.Baseline) {
 	if p.opt.DryRun {
 		return
 	}
-	p.store.View(func(tx *sqlvfs.Tx) error {
-		tx.SetBaseline(p.id, at, b)
-		return nil
-	})
+	p.rows().set(func(tx *sqlvfs.Tx) { tx.SetBaseline(p.id, at, b) })
 }

@@ -69,7 +69,7 @@ func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store,
 	}
 	for _, e := range list {
 		if err := cmp.Or(r.interrupted(), r.entry(e)); err != nil {
-			return fmt.Errorf("write %s: %w", opt.DB, err)
+			return opt.writing(err)
 		}
 	}
 	return r.forgetJournal(nil)
@@ -80,12 +80,9 @@ func (r *recoverer) forgetJournal(why error) error {
 	if why != nil {
 		r.report.Note(r.opt.DB, why.Error())
 	}
-	r.store.View(func(tx *sqlvfs.Tx) error {
-		tx.SetJournal(nil)
-		return nil
-	})
+	r.rows().set(func(tx *sqlvfs.Tx) { tx.SetJournal(nil) })
 	if err := r.store.Sync(); err != nil {
-		return fmt.Errorf("write %s: %w", r.opt.DB, err)
+		return r.opt.writing(err)
 	}
 	if r.staging != nil {
 		r.staging.Remove()
@@ -140,10 +137,7 @@ func (r *recoverer) look() (err error) {
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("read %s: %w", r.opt.DB, err)
-	}
-	return nil
+	return r.opt.reading(err)
 }
 
 // entry looks at what became of an operation.
@@ -151,10 +145,7 @@ func (r *recoverer) entry(e *journalEntry) error {
 	at := string(e.Path)
 	st, placed := r.placed(e)
 	if e.Seen && !placed {
-		r.store.View(func(tx *sqlvfs.Tx) error {
-			tx.AddBaseline(r.id, at, &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now})
-			return nil
-		})
+		r.rows().set(func(tx *sqlvfs.Tx) { tx.AddBaseline(r.id, at, &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now}) })
 	}
 	switch {
 	case e.Do == remove:

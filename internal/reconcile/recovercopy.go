@@ -160,10 +160,8 @@ func (r *recoverer) below(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error)
 	if err != nil {
 		return nil, err
 	}
-	r.store.View(func(tx *sqlvfs.Tx) error {
-		tx.SetOrigin(row, &sqlvfs.Origin{Base: r.name, Path: at, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: hostfs.Fingerprint(&st), Mode: st.Mode})
-		return nil
-	})
+	o := &sqlvfs.Origin{Base: r.name, Path: at, Number: uint64(sqlvfs.MaxIno) + st.Ino, Fingerprint: hostfs.Fingerprint(&st), Mode: st.Mode}
+	r.rows().set(func(tx *sqlvfs.Tx) { tx.SetOrigin(row, o) })
 	return row, r.link(dir, name, row)
 }
 

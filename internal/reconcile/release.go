@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -47,7 +46,7 @@ func (p *puller) release() error {
 		return err
 	}
 	if err := p.store.Sync(); err != nil { // what is on the host is durable already
-		return fmt.Errorf("write %s: %w", p.opt.DB, err)
+		return p.opt.writing(err)
 	}
 	r := &releaser{puller: p, names: map[sqlvfs.Ino]int{}, agreed: map[sqlvfs.Ino]int{},
 		dirs: map[sqlvfs.Ino]*both{}, shown: map[sqlvfs.Ino]*sqlvfs.Origin{}, repositories: map[string]bool{}}
@@ -58,7 +57,7 @@ func (p *puller) release() error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read %s: %w", p.opt.DB, err)
+		return p.opt.reading(err)
 	}
 	top := r.tree.Child(r.tree.Node(sqlvfs.RootIno), p.name)
 	if top == nil || !top.Attr.IsDir() {
@@ -77,10 +76,7 @@ func (p *puller) release() error {
 	}
 	r.look(top, ".")
 	r.dir(top, ".")
-	if err := p.store.View(r.apply); err != nil {
-		return fmt.Errorf("write %s: %w", p.opt.DB, err)
-	}
-	return nil
+	return p.opt.writing(p.store.View(r.apply))
 }
 
 // keepsRows tells whether all of the workspace is in the database, to stay.

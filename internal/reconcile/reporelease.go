@@ -112,10 +112,6 @@ func (p *puller) outdate(at string, n *sqlvfs.Node) {
 	if b := p.base[at]; err == nil && b != nil && b.Fingerprint == hostfs.Fingerprint(&st) && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime {
 		return
 	}
-	p.store.View(func(tx *sqlvfs.Tx) error {
-		tx.SetBaseline(p.id, at, &sqlvfs.Baseline{
-			Mode: n.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: n.Attr.Size, Mtime: n.Attr.Mtime}, Row: n.Ino, RowCtime: n.Attr.Ctime,
-		})
-		return nil
-	})
+	agreed := &sqlvfs.Baseline{Mode: n.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: n.Attr.Size, Mtime: n.Attr.Mtime}, Row: n.Ino, RowCtime: n.Attr.Ctime}
+	p.rows().set(func(tx *sqlvfs.Tx) { tx.SetBaseline(p.id, at, agreed) })
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ func Reset(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
-	r := &resetter{comparer{planner: *s.planner}}
+	r := &resetter{comparer{planner: *s}}
 	r.policy, r.filter = r, nil // also what is left out elsewhere is given up
 	defer r.closeRepos()
 	if err := r.takeNames(); err != nil {
@@ -52,8 +51,7 @@ func Reset(ctx context.Context, opt Options) error {
 	if err = r.report.End(s.close(err)); err != nil || !done || !pushed || len(r.limit) > 0 && again == nil {
 		return err
 	}
-	opt.Paths, opt.Stdout, opt.Quiet, opt.Total = again, io.Discard, true, false
-	return Push(ctx, opt)
+	return opt.pushAgain(ctx, again)
 }
 
 // takeNames adds to the paths the other names of host files that are among them and that the guest changed
@@ -105,9 +103,6 @@ type resetter struct{ comparer }
 
 func (r *resetter) fail(a *item, _ error) { r.leave(a) }
 func (r *resetter) lacking(*item, error)  {}
-func (r *resetter) broken(a *item) {
-	r.changes = append(r.changes, &change{letter: 'M', path: a.path, now: a})
-}
 
 // run tells whether anything was given up.
 func (r *resetter) run() (done bool, err error) {
@@ -148,7 +143,7 @@ func (r *resetter) run() (done bool, err error) {
 		err = r.letGo()
 	}
 	if err != nil {
-		return false, fmt.Errorf("write %s: %w", r.opt.DB, err)
+		return false, r.opt.writing(err)
 	}
 	return true, nil
 }

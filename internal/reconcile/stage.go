@@ -40,7 +40,7 @@ func (p *puller) stage() error {
 	p.report.Expect(files, bytes)
 	var err error
 	if p.staging, err = staging.New(p.host.dir); err != nil {
-		return fmt.Errorf("workspace %s: %w", p.host.dir.Name(), err)
+		return p.host.failed(err)
 	}
 	if err := p.stageAll(todo); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (p *puller) stage() error {
 	// One call for all files, instead of an fsync for each: a rename must never become durable
 	// before the content does.
 	if err := syncfs(int(p.staging.Fd())); err != nil {
-		return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
+		return p.host.failed(fmt.Errorf("sync: %w", err))
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (p *puller) stageAll(todo []*operation) error {
 		writers.write(a)
 	}
 	if err := writers.wait(); err != nil {
-		return fmt.Errorf("workspace %s: sync: %w", p.host.dir.Name(), err)
+		return p.host.failed(fmt.Errorf("sync: %w", err))
 	}
 	for _, a := range todo {
 		if err := p.staged(a); err != nil {

@@ -24,7 +24,7 @@ type devices map[uint64]string
 func (d devices) sync(h *host) error {
 	for dev, rel := range d {
 		if err := h.syncAt(rel, dev); err != nil {
-			return fmt.Errorf("workspace %s: sync: %w", h.dir.Name(), err)
+			return h.failed(fmt.Errorf("sync: %w", err))
 		}
 	}
 	return nil

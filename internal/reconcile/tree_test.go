@@ -85,7 +85,7 @@ func TestTreeIsNotPlacedOverAnything(t *testing.T) {
 	opt := Options{Dir: dir, DB: b.db, Stdout: io.Discard, Stderr: io.Discard, ctx: t.Context()}
 	s, err := openForReading(&opt, false)
 	must(t, err)
-	p := &puller{planner: *s.planner}
+	p := &puller{planner: *s}
 	p.policy = p
 	must(t, p.compare())
 	must(t, p.stage())

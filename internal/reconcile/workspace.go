@@ -32,7 +32,7 @@ func (o *Options) workspaceName(s *sqlvfs.Store, abs string) (string, error) {
 	if o.Name == "" && s != nil {
 		known, err := identity.NamesOf(s, abs)
 		if err != nil {
-			return "", fmt.Errorf("read %s: %w", o.DB, err)
+			return "", o.reading(err)
 		}
 		if len(known) > 0 && !slices.Contains(known, name) {
 			name = known[0]
@@ -57,7 +57,7 @@ func (o *Options) claim(ctx context.Context, s *sqlvfs.Store, h *host, abs, name
 			return ok, err
 		})
 		if err != nil {
-			return fmt.Errorf("read %s: %w", o.DB, err)
+			return o.reading(err)
 		}
 		learn = ok
 	}
@@ -146,7 +146,7 @@ func (o *Options) exportName(s *sqlvfs.Store, abs string) (string, error) {
 		return nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("read %s: %w", o.DB, err)
+		return "", o.reading(err)
 	}
 	if o.Name != "" || slices.Contains(names, name) {
 		return name, nil
