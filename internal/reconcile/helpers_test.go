@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,6 +79,10 @@ func (b bench) run(do func(context.Context, Options) error, dir string, change .
 	return out.String(), told.String(), err
 }
 
+// belonged are directories that a database knew as its workspace when a test last ran on it, by database: to open it once
+// more only to look takes as long as a small push.
+var belonged sync.Map
+
 // belongs makes another directory the workspace, without its being looked at.
 func (b bench) belongs(dir string) {
 	b.t.Helper()
@@ -88,6 +93,20 @@ func (b bench) belongs(dir string) {
 	defer d.Close()
 	w, err := sqlvfs.WorkspaceAt(int(d.Fd()), dir, filepath.Base(dir))
 	must(b.t, err)
+	type both struct {
+		dir, db os.FileInfo
+		path    string
+	}
+	info, err := os.Stat(b.db)
+	if err != nil {
+		return // there is none yet
+	}
+	is, err := d.Stat()
+	must(b.t, err)
+	now := both{is, info, dir}
+	if was, ok := belonged.Load(b.db); ok && was.(both).path == dir && os.SameFile(was.(both).dir, is) && os.SameFile(was.(both).db, info) {
+		return
+	}
 	belongs := func(readOnly bool) bool {
 		s, err := sqlvfs.Open(b.db, sqlvfs.Options{ReadOnly: readOnly})
 		if err != nil {
@@ -111,6 +130,7 @@ func (b bench) belongs(dir string) {
 	if !belongs(true) {
 		belongs(false)
 	}
+	belonged.Store(b.db, now)
 }
 
 // step runs a step on a store.
