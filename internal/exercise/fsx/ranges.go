@@ -6,55 +6,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fallocate asks for a mode of fallocate(2) over some range and returns the range.
-func (r *run) fallocate(f *file, mode uint32) (off, n int64, err error) {
-	d, err := r.descriptor(f, descriptor.writable)
-	if err != nil {
-		return 0, 0, err
-	}
-	off, n = r.extent(f, false)
-	r.note(f, "fallocate mode %#x, %d at %d, descriptor %d (%#x)", mode, n, off, d.fd, d.flags)
-	if err := unix.Fallocate(d.fd, mode, off, n); err != nil {
-		return 0, 0, fmt.Errorf("fallocate: %w", err)
-	}
-	return off, n, nil
-}
-
-func (r *run) allocate(f *file) error {
-	off, n, err := r.fallocate(f, 0)
-	if err == nil {
-		f.Image.Size = max(f.Image.Size, off+n)
-	}
-	return err
-}
-
-func (r *run) allocateKeep(f *file) error {
-	_, _, err := r.fallocate(f, unix.FALLOC_FL_KEEP_SIZE)
-	return err
-}
-
-func (r *run) punch(f *file) error {
-	off, n, err := r.fallocate(f, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE)
-	if err == nil {
-		f.Image.zero(off, n)
-	}
-	return err
-}
-
-func (r *run) zeroRange(f *file) error {
-	mode := uint32(unix.FALLOC_FL_ZERO_RANGE)
-	keep := r.rng.IntN(2) == 0
-	if keep {
-		mode |= unix.FALLOC_FL_KEEP_SIZE
-	}
-	off, n, err := r.fallocate(f, mode)
-	if err == nil {
-		f.Image.zero(off, n)
-		if !keep {
+// fallocate is fallocate(2) in a mode over some range.
+func fallocate(mode uint32) func(*run, *file) error {
+	return func(r *run, f *file) error {
+		d, err := r.descriptor(f, descriptor.writable)
+		if err != nil {
+			return err
+		}
+		off, n := r.extent(f, false)
+		r.note(f, "fallocate mode %#x, %d at %d, descriptor %d (%#x)", mode, n, off, d.fd, d.flags)
+		if err := unix.Fallocate(d.fd, mode, off, n); err != nil {
+			return fmt.Errorf("fallocate: %w", err)
+		}
+		if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) != 0 {
+			f.Image.zero(off, n)
+		}
+		if mode&unix.FALLOC_FL_KEEP_SIZE == 0 {
 			f.Image.Size = max(f.Image.Size, off+n)
 		}
+		return nil
 	}
-	return err
 }
 
 // copyRange copies from one of the files to this one, without the data passing through here.

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -80,7 +78,7 @@ func (r *run) exercise(files int, duration time.Duration) error {
 
 // step does one operation on one of the files.
 func (r *run) step() error {
-	f, op := r.files[r.rng.IntN(len(r.files))], r.pick()
+	f, op := r.files[r.rng.IntN(len(r.files))], exercise.Pick(r.rng, operations, func(op operation) int { return op.weight })
 	if r.without[op.name] {
 		return nil
 	}
@@ -97,20 +95,6 @@ func (r *run) step() error {
 		return fmt.Errorf("%s %v: %w", op.name, f, err)
 	}
 	return nil
-}
-
-func (r *run) pick() operation {
-	sum := 0
-	for _, op := range operations {
-		sum += op.weight
-	}
-	n := r.rng.IntN(sum)
-	for _, op := range operations {
-		if n -= op.weight; n < 0 {
-			return op
-		}
-	}
-	panic("unreachable: n is less than the sum")
 }
 
 func (r *run) note(f *file, format string, args ...any) {
@@ -189,16 +173,9 @@ func (r *run) compareAll(f *file) error {
 
 // load takes up where the last run in this directory ended, and proves that all is as it left it.
 func (r *run) load() error {
-	text, err := os.ReadFile(filepath.Join(r.dir, stateName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	var st state
-	if err == nil {
-		err = json.Unmarshal(text, &st)
-	}
-	if err != nil {
-		return fmt.Errorf("what the last run left: %w", err)
+	if found, err := exercise.Load(filepath.Join(r.dir, stateName), &st); err != nil || !found {
+		return err
 	}
 	r.Named, r.files = st.Named, st.Files
 	for _, f := range r.files {
@@ -232,9 +209,5 @@ func (r *run) save() error {
 			return err
 		}
 	}
-	text, err := json.Marshal(state{r.Named, r.files})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(r.dir, stateName), text, 0o644)
+	return exercise.Save(filepath.Join(r.dir, stateName), state{r.Named, r.files})
 }

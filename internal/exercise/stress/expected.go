@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/riverlytech/art/internal/exercise"
 )
 
 const stateName = "stress.state"
@@ -47,21 +45,11 @@ func (e *expected) add(r *report) {
 
 // load returns what the last run wrote down, or nil if there was none.
 func load(dir string) (*expected, error) {
-	text, err := os.ReadFile(filepath.Join(dir, stateName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	e := new(expected)
+	if found, err := exercise.Load(filepath.Join(dir, stateName), e); err != nil || !found {
 		return nil, err
 	}
-	e := new(expected)
-	return e, json.Unmarshal(text, e)
+	return e, nil
 }
 
-func (e *expected) save(dir string) error {
-	text, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, stateName), text, 0o644)
-}
+func (e *expected) save(dir string) error { return exercise.Save(filepath.Join(dir, stateName), e) }

@@ -71,7 +71,7 @@ func work(text string) int {
 }
 
 func (w *worker) step() error {
-	op := w.pick()
+	op := exercise.Pick(w.rng, operations, func(op operation) int { return op.weight })
 	if w.without[op.name] {
 		return nil
 	}
@@ -88,20 +88,6 @@ func (w *worker) step() error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", op.name, err)
-}
-
-func (w *worker) pick() operation {
-	sum := 0
-	for _, op := range operations {
-		sum += op.weight
-	}
-	n := w.rng.IntN(sum)
-	for _, op := range operations {
-		if n -= op.weight; n < 0 {
-			return op
-		}
-	}
-	panic("unreachable: n is less than the sum")
 }
 
 func (w *worker) at(path ...string) string {
