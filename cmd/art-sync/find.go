@@ -91,7 +91,7 @@ func (p *place) unknown(databases string, w *workspace.Workspace, agent *config.
 		w.Database = moved
 		return err
 	case agent != nil && (!agent.Enabled || agent.Settings.Mode.Value == "direct"):
-		return cli.WithHint(fmt.Errorf("find the database of the agent %s: what it does is in %s at once, as %s says", p.agent, w.Dir, agent.File),
+		return cli.WithHint(fmt.Errorf("find the database of the agent %s: it has none, and works in %s itself, as %s says", p.agent, w.Dir, agent.File),
 			"there is nothing to bring there, or to give up; --db DB names a database")
 	case p.makes:
 		return workspace.Make(databases)

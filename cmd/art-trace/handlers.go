@@ -27,7 +27,7 @@ func (o *options) chosenFormat() (string, error) {
 			continue
 		}
 		if format != formatText && format != name {
-			return "", fmt.Errorf("read --%s: the format is to be %s already", name, format)
+			return "", fmt.Errorf("read --%s: the format is %s already", name, format)
 		}
 		format = name
 	}

@@ -52,7 +52,7 @@ func New(name string, o *Options) error {
 	case !config.IsPresetName(name):
 		return cli.WithHint(fmt.Errorf("make an agent: %q cannot be its name", name), "use small letters, digits, dots, and - and _")
 	case slices.Contains(cli.Words, name):
-		return fail(errors.New("this is a word of art's"))
+		return fail(errors.New("art has a command of that name"))
 	case preset.Is(name):
 		return cli.WithHint(fail(errors.New("there is a preset of that name")), "choose another, and --preset "+name+" to build on it")
 	case dir == "" || own == "":

@@ -24,7 +24,7 @@ func Remove(name string, o *Options) error {
 	fail := func(err error) error { return fmt.Errorf("remove the agent %s: %w", name, err) }
 	dir, place := config.AgentDir(os.Getenv, name), config.AgentWorkspace(os.Getenv, name)
 	if !config.IsPresetName(name) || !isDirectory(dir) {
-		return cli.WithHint(fail(errors.New("there is none")), "`art agent ls` shows all")
+		return cli.WithHint(fail(errors.New("there is no such agent")), "`art agent ls` shows all")
 	}
 	if isDirectory(place) {
 		if err := idle(place); err != nil {
@@ -46,7 +46,7 @@ func Remove(name string, o *Options) error {
 	if len(lost) > 0 && !o.Force {
 		what := strings.Join(lost, ", ")
 		if o.Answer == nil {
-			return cli.WithHint(fail(fmt.Errorf("what is in it is nowhere else: %s", what)), "--force removes that too")
+			return cli.WithHint(fail(fmt.Errorf("this would be lost: %s", what)), "--force removes that too")
 		}
 		if !cli.Confirm(o.Stderr, o.Answer, fmt.Sprintf("art: remove the agent %s, with %s?", name, what)) {
 			return fail(errors.New("nothing was removed"))

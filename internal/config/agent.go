@@ -46,7 +46,7 @@ func AgentWorkspace(getenv func(string) string, name string) string {
 // which need not be there.
 func FindAgent(getenv func(string) string, name string, allowed []string) (*Agent, error) {
 	if !IsPresetName(name) {
-		return nil, cli.WithHint(fmt.Errorf("read the agent %q: there is none", name), "`art agent ls` shows all")
+		return nil, cli.WithHint(fmt.Errorf("read the agent %q: there is no such agent", name), "`art agent ls` shows all")
 	}
 	a, err := readAgent(AgentDir(getenv, name), getenv("HOME"), allowed)
 	if err != nil || a.Settings.Workspace.Value != "" {
@@ -103,7 +103,7 @@ func readAgent(dir, home string, allowed []string) (*Agent, error) {
 	a := &Agent{Name: name, File: filepath.Join(dir, "sandbox.json"), Settings: &Settings{Limits: map[string]Limit{}}, Enabled: true}
 	text, err := readIfThere(a.File)
 	if text == nil && err == nil {
-		err = cli.WithHint(fmt.Errorf("read the agent %q: there is none", name), "`art agent new "+name+"` makes one")
+		err = cli.WithHint(fmt.Errorf("read the agent %q: there is no such agent", name), "`art agent new "+name+"` makes one")
 	}
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestReadAgent(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := ReadAgent(filepath.Join(t.TempDir(), "none"), "", nil); err == nil || !strings.Contains(err.Error(), "there is none") {
+	if _, err := ReadAgent(filepath.Join(t.TempDir(), "none"), "", nil); err == nil || !strings.Contains(err.Error(), "there is no such agent") {
 		t.Error(err)
 	}
 }

@@ -183,7 +183,7 @@ func TestReadWorkspaceWaitsForNoPipe(t *testing.T) {
 	if err := unix.Mkfifo(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadWorkspace(root, home, calls); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := ReadWorkspace(root, home, calls); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a named pipe: %v", err)
 	}
 }

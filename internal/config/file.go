@@ -74,7 +74,7 @@ func readBounded(f *os.File) ([]byte, error) {
 	if info, err := f.Stat(); err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
 	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: it is no regular file", f.Name())
+		return nil, fmt.Errorf("read %s: it is not a regular file", f.Name())
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {

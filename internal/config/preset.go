@@ -183,7 +183,7 @@ func (p *Preset) seeds(n *node) error {
 		switch {
 		case err != nil:
 		case !filepath.IsLocal(s.Path) || s.Path == ".":
-			err = item.errorf("the path %q is none below the home", s.Path)
+			err = item.errorf("the path %q is not below the home", s.Path)
 		case s.Why == "":
 			err = item.errorf(`the key "why" is missing`)
 		}

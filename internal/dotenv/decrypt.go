@@ -86,7 +86,7 @@ func open(sealed string, keys []*secp256k1.PrivateKey) (string, error) {
 			return value, nil
 		}
 	}
-	return "", errors.New("no key opens it")
+	return "", errors.New("none of the keys decrypts it")
 }
 
 // unseal opens a message of eciesjs (https://ecies.org): the sender's public key,

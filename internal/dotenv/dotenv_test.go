@@ -101,9 +101,9 @@ func TestDecryptRefuses(t *testing.T) {
 	}{
 		{vars, "", "there is no key"},
 		{vars, "abc", "is not 32 bytes in hexadecimal"},
-		{vars, strings.Repeat("1", 64), "decrypt PLAIN: no key opens it"},
-		{broken, key, "decrypt PLAIN: no key opens it"},
-		{[]Variable{{"A", "encrypted:", 7}}, key, ".env:7: decrypt A: no key opens it"},
+		{vars, strings.Repeat("1", 64), "decrypt PLAIN: none of the keys decrypts it"},
+		{broken, key, "decrypt PLAIN: none of the keys decrypts it"},
+		{[]Variable{{"A", "encrypted:", 7}}, key, ".env:7: decrypt A: none of the keys decrypts it"},
 		{[]Variable{{"A", "encrypted:!", 7}}, key, "it is not in base64"},
 	} {
 		if got, err := Decrypt(".env", test.vars, test.keys); err == nil || !strings.Contains(err.Error(), test.reason) {

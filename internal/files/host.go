@@ -193,7 +193,7 @@ func (f *hostFile) write(data []byte) error {
 	case err != nil:
 		return err
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return errors.New("it is no regular file any more")
+		return errors.New("it is not a regular file any more")
 	case f.holds(data):
 		return nil // the guest has changed its mode or its times
 	case st.Nlink > 1 || hasACL(f):

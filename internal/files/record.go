@@ -112,7 +112,7 @@ func (r *record) lock(wait time.Duration) error {
 		case !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EINTR):
 			return err
 		case time.Now().After(end):
-			return errors.New("another session works on it for too long")
+			return errors.New("another session did not finish with it in time")
 		}
 	}
 }

@@ -90,7 +90,7 @@ type side struct {
 // compare compares what both homes have at a path, and below it; in the user's own that is at another one.
 func (c *comparer) compare(at, rel string, depth int) error {
 	if c.seen++; c.seen > mostEntries || depth > mostDepth {
-		return errors.New("there is too much of it")
+		return errors.New("it is too large")
 	}
 	own, err := openSide(c.own, at)
 	if err != nil {

@@ -64,7 +64,7 @@ func (h *Home) nameOf(workspace, base string) (string, error) {
 	}
 	record := name + "\x00" + workspace + "\x00"
 	if whole+len(record) > maxNames {
-		return "", cli.WithHint(errors.New("it has had too many workspaces"), "use another home, or remove this one with art home rm")
+		return "", cli.WithHint(errors.New("too many workspaces have used it"), "use another home, or remove this one with art home rm")
 	}
 	if err := f.Truncate(int64(whole)); err != nil { // a record that was broken off
 		return "", hostfs.Unwrap(err)

@@ -88,7 +88,7 @@ func find(name string, directories ...string) (*os.File, error) {
 		}
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		err = cli.WithHint(errors.New("there is none of that name"), "`art home ls` shows all")
+		err = cli.WithHint(errors.New("there is no home of that name"), "`art home ls` shows all")
 	}
 	return homes, err
 }
@@ -96,7 +96,7 @@ func find(name string, directories ...string) (*os.File, error) {
 // confirm asks whether a home is to go.
 func (o *Options) confirm(name string) error {
 	if o.Answer == nil {
-		return cli.WithHint(errors.New("what guests keep there is nowhere else"), "--force removes it")
+		return cli.WithHint(errors.New("what guests keep there would be lost"), "--force removes it")
 	}
 	if cli.Confirm(o.Stderr, o.Answer, fmt.Sprintf("art: remove the home %s, and all that guests keep there?", name)) {
 		return nil

@@ -167,7 +167,7 @@ func (s *seeder) named(from *os.File, rel string, names []string, chosen bool) e
 func (s *seeder) copy(from *os.File, rel, at string, depth int) error {
 	defer from.Close()
 	if s.files++; s.files > maxSeedFiles || depth > mostDepth {
-		return errors.New("there is too much of it")
+		return errors.New("it is too large")
 	}
 	st, err := hostfs.Stat(from)
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *seeder) note(format, path string, args ...any) {
 // file copies a file, which appears whole.
 func (s *seeder) file(from *os.File, rel string, st *unix.Stat_t) error {
 	if s.left -= st.Size; s.left < 0 {
-		return fmt.Errorf("there is too much of it: more than %s", cli.Bytes(maxSeed))
+		return fmt.Errorf("it is too large: more than %s", cli.Bytes(maxSeed))
 	}
 	parent, err := s.home.makeDirectories(filepath.Dir(rel))
 	if err != nil {

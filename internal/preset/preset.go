@@ -63,7 +63,7 @@ func Load(name string) (*Preset, error) {
 }
 
 func unknown(name string) error {
-	return cli.WithHint(fmt.Errorf("read the preset %q: there is none", name), "art presets lists them; yours go to "+filepath.Join(Directory(), "NAME.json"))
+	return cli.WithHint(fmt.Errorf("read the preset %q: there is no such preset", name), "art presets lists them; yours go to "+filepath.Join(Directory(), "NAME.json"))
 }
 
 // read returns the text of a preset, and how that is called.
@@ -87,7 +87,7 @@ func readOwn(file string) ([]byte, error) {
 		return nil, nil
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
+		err = errors.New("it is not a regular file")
 	}
 	if err == nil {
 		var f *os.File

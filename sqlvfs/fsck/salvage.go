@@ -149,7 +149,7 @@ func (s *salvager) defineIndex(name, sql string) error {
 // for every row.
 func (s *salvager) define(sql string, kinds ...string) error {
 	if !slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(strings.ToUpper(sql), k) }) {
-		return errors.New("it is no such thing")
+		return errors.New("unexpected statement")
 	}
 	isIndex := kinds[0] != "CREATE TABLE "
 	err := s.to.SetAuthorizer(func(action sqlite3.AuthorizerActionCode, _, _, _, _ string) sqlite3.AuthorizerReturnCode {
