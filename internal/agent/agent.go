@@ -10,10 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/seccomp"
@@ -34,7 +34,7 @@ type Options struct {
 // Is says whether there is an agent of the user's own of that name.
 func Is(name string) bool {
 	dir := config.AgentDir(os.Getenv, "")
-	if dir == "" || !config.IsPresetName(name) || slices.Contains(cli.Words, name) {
+	if dir == "" || !config.IsPresetName(name) || flags.IsWord(name) {
 		return false
 	}
 	_, err := os.Stat(filepath.Join(dir, name, "sandbox.json"))
@@ -51,7 +51,7 @@ func New(name string, o *Options) error {
 	switch {
 	case !config.IsPresetName(name):
 		return cli.WithHint(fmt.Errorf("make an agent: %q cannot be its name", name), "use small letters, digits, dots, and - and _")
-	case slices.Contains(cli.Words, name):
+	case flags.IsWord(name):
 		return fail(errors.New("art has a command of that name"))
 	case preset.Is(name):
 		return cli.WithHint(fail(errors.New("there is a preset of that name")), "choose another, and --preset "+name+" to build on it")

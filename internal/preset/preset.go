@@ -15,6 +15,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/seccomp"
 )
@@ -39,7 +40,7 @@ func Directory() string {
 
 // Is says whether there is a preset of that name. A word of art's is none.
 func Is(name string) bool {
-	if !config.IsPresetName(name) || slices.Contains(cli.Words, name) {
+	if !config.IsPresetName(name) || flags.IsWord(name) {
 		return false
 	}
 	if _, err := fs.Stat(embedded, path(name)); err == nil {
@@ -52,7 +53,7 @@ func path(name string) string { return "presets/" + name + ".json" }
 
 // Load returns the preset of that name.
 func Load(name string) (*Preset, error) {
-	if slices.Contains(cli.Words, name) || !config.IsPresetName(name) {
+	if flags.IsWord(name) || !config.IsPresetName(name) {
 		return nil, unknown(name)
 	}
 	file, text, err := read(name)
@@ -134,7 +135,7 @@ func Names() []string {
 	var names []string
 	add := func(file string) {
 		name, ok := strings.CutSuffix(file, ".json")
-		if ok && config.IsPresetName(name) && !slices.Contains(names, name) && !slices.Contains(cli.Words, name) {
+		if ok && config.IsPresetName(name) && !slices.Contains(names, name) && !flags.IsWord(name) {
 			names = append(names, name)
 		}
 	}

@@ -20,23 +20,26 @@ func TestShellsOfferEveryFlag(t *testing.T) {
 		}
 	}
 	for _, shell := range Shells {
-		offers, err := Ask(shell, lines...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, c := range commands {
-			want := []string{"--help"}
-			for _, f := range c.Flags {
-				want = append(want, f.Spellings()...)
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			offers, err := Ask(shell, lines...)
+			if err != nil {
+				t.Fatal(err)
 			}
-			got := slices.DeleteFunc(slices.Concat(offers[2*i], offers[2*i+1]), func(offer string) bool {
-				return !strings.HasPrefix(offer, "-") || strings.Trim(offer, "-") == ""
-			})
-			slices.Sort(want)
-			slices.Sort(got)
-			if got = slices.Compact(got); !slices.Equal(got, want) {
-				t.Errorf("%s offers for %s\n%q, and not\n%q", shell, c.Name, got, want)
+			for i, c := range commands {
+				want := []string{"--help"}
+				for _, f := range c.Flags {
+					want = append(want, f.Spellings()...)
+				}
+				got := slices.DeleteFunc(slices.Concat(offers[2*i], offers[2*i+1]), func(offer string) bool {
+					return !strings.HasPrefix(offer, "-") || strings.Trim(offer, "-") == ""
+				})
+				slices.Sort(want)
+				slices.Sort(got)
+				if got = slices.Compact(got); !slices.Equal(got, want) {
+					t.Errorf("%s offers\n%q, and not\n%q", c.Name, got, want)
+				}
 			}
-		}
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/seccomp"
 )
 
@@ -37,7 +38,7 @@ func (p *Payload) notExecuted(err error) int {
 	switch {
 	case errors.Is(err, unix.ENOENT) && !strings.Contains(name, "/"):
 		err := fmt.Errorf("%s: command not found", name)
-		switch word := cli.Meant(name); {
+		switch word := flags.Meant(name); {
 		case name == "help" || name == "version":
 			err = cli.WithHint(err, "did you mean art --"+name+"?")
 		case word == "":
