@@ -143,15 +143,8 @@ func (k *backfiller) run(ctx context.Context) {
 // backfillAll empties the queue of files. What cannot be read is given up: reading will tell.
 func (k *backfiller) backfillAll(ctx context.Context) {
 	for {
-		ino := sqlvfs.Ino(0)
-		k.o.view(func(*tx) error {
-			for ino = range k.partial {
-				break
-			}
-			delete(k.partial, ino)
-			return nil
-		})
-		if ino == 0 {
+		ino, _, ok := pop(k.o, k.partial)
+		if !ok {
 			return
 		}
 		err := k.backfillOne(ctx, ino)
@@ -183,14 +176,11 @@ func (k *backfiller) backfillOne(ctx context.Context, ino sqlvfs.Ino) error {
 	if was == nil || was.Limit == 0 || was.Base != o.name {
 		return nil
 	}
-	f, err := o.host.Open(was.Path)
+	f, err := k.open(was.Path, was.Fingerprint)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if f.Fingerprint != was.Fingerprint {
-		return sqlvfs.ErrBaseChanged
-	}
 	if k.mayCopy(f.Size) {
 		k.room -= f.Size
 		if err := o.store.Fill(in, stableFile{f}, f.sparse(), func(int) error { return ctx.Err() }); err != nil {
@@ -205,6 +195,29 @@ func (k *backfiller) backfillOne(ctx context.Context, ino sqlvfs.Ino) error {
 		t.setHash(in, f.Fingerprint, hash)
 		return nil
 	})
+}
+
+// open opens a file of the base, if it is there in that version.
+func (k *backfiller) open(path string, version sqlvfs.Fingerprint) (*HostFile, error) {
+	f, err := k.o.host.Open(path)
+	if err == nil && f.Fingerprint != version {
+		f.Close()
+		return nil, sqlvfs.ErrBaseChanged
+	}
+	return f, err
+}
+
+// pop takes anything out of a queue, unless that is empty.
+func pop[K comparable, V any](o *Overlay, queue map[K]V) (key K, value V, ok bool) {
+	o.view(func(*tx) error {
+		for key, value = range queue {
+			ok = true
+			break
+		}
+		delete(queue, key)
+		return nil
+	})
+	return key, value, ok
 }
 
 // put ends a reference to an inode.

@@ -40,16 +40,8 @@ func (k *backfiller) enqueueHash(path string, v version) {
 // hashVersions takes the hashes of the files that were noted, until the context ends.
 func (k *backfiller) hashVersions(ctx context.Context) {
 	for ctx.Err() == nil {
-		var path string
-		var v version
-		k.o.view(func(*tx) error {
-			for path, v = range k.versions {
-				break
-			}
-			delete(k.versions, path)
-			return nil
-		})
-		if v.seen == nil {
+		path, v, ok := pop(k.o, k.versions)
+		if !ok {
 			return
 		}
 		k.hashVersion(ctx, path, v)
@@ -58,14 +50,11 @@ func (k *backfiller) hashVersions(ctx context.Context) {
 
 // hashVersion takes the hash of a file, if the base has it still.
 func (k *backfiller) hashVersion(ctx context.Context, path string, v version) {
-	f, err := k.o.host.Open(path)
+	f, err := k.open(path, v.seen.Fingerprint)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if f.Fingerprint != v.seen.Fingerprint {
-		return
-	}
 	k.hashes -= f.Size
 	sum, err := k.hash(ctx, f)
 	if err != nil {

@@ -10,27 +10,8 @@ import (
 
 // poller waits for requests without sleeping, as long as that pays. Being woken costs more than
 // most operations: the next request of a busy program comes before we would be asleep. But on a
-// machine with few processors, to wait like this takes time from the programs that we wait for.
-//
-// What was tried, on two virtual processors where it takes 12 to 30 µs to wake a thread on the other
-// one. First single operations, in µs, one thread, nothing cached by the kernel:
-//
-//	a goroutine for each operation (the library's own server)      40
-//	served by who reads, sleeping in read(2)                       26-38
-//	the same, pinned to the processor of the program               60: the program moves to the idle one
-//	the same, and the program pinned there too                     12: not ours to demand
-//	served by who reads, polling up to 50 µs first                 17-21
-//	hanwen/go-fuse, an in-memory file system, in the same runs     1.4 to 2 times as long as the last
-//
-// Then work, in seconds, the median of three by turns:
-//
-//	                                          sleeping   polling
-//	untar and cp -r of 12,800 files           1.9, 2.3   2.1, 1.9
-//	make, read, delete 10,000 small files     1.21, 0.53, 0.66   1.07, 0.49, 0.57
-//	find over 12,800 files, cold              0.68       0.63
-//
-// Handing lookups that need the disk to other goroutines, while more requests wait, made a cold git
-// status with its twenty threads no faster, and took half as much processor time again.
+// machine with few processors, to wait like this takes time from the programs that we wait for. docs/speed.md
+// has what was tried.
 type poller struct {
 	fd      int
 	score   int          // how likely it pays, from 0 to fullScore

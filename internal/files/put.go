@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/internal/hostfs"
 )
 
 // begin puts a file in its place. What is there of an earlier session is the guest's, and is not lost.
@@ -129,7 +129,7 @@ func (t *Tree) put(f *file, data []byte, st *unix.Stat_t) error {
 		err = t.FileSystem.Write(t.as, e.Ino, data, 0)
 	}
 	if err == nil {
-		mtime := sqlvfs.Timespec{Sec: int64(st.Mtim.Sec), Nsec: int32(st.Mtim.Nsec)}
+		mtime := hostfs.Attr(st).Mtime
 		_, err = t.FileSystem.Setattr(t.as, e.Ino, fs.SetAttr{Mtime: &mtime})
 	}
 	if err == nil {

@@ -119,12 +119,11 @@ func (c *carrier) hash(path string, st *unix.Stat_t) []byte {
 			return nil
 		}
 		defer d.Close()
-		var target [unix.PathMax]byte
-		n, err := unix.Readlinkat(int(d.Fd()), filepath.Base(path), target[:])
+		target, err := hostfs.Readlink(d, filepath.Base(path))
 		if err != nil {
 			return nil
 		}
-		h.Write(target[:n])
+		h.Write([]byte(target))
 		return h.Sum(nil)
 	}
 	// O_NONBLOCK: should a fifo be there meanwhile, opening it must not wait.

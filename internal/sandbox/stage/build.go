@@ -144,7 +144,7 @@ func (b *builder) step(s view.Step) error {
 		}
 		defer unix.Close(dir)
 		err = unix.Symlinkat(s.Source, dir, filepath.Base(s.Target))
-		if errors.Is(err, unix.EEXIST) && readLink(dir, filepath.Base(s.Target)) == s.Source {
+		if there, _ := hostfs.ReadlinkAt(dir, filepath.Base(s.Target)); errors.Is(err, unix.EEXIST) && there == s.Source {
 			return nil // of the session before, in a home that persists
 		}
 		return err
@@ -155,15 +155,6 @@ func (b *builder) step(s view.Step) error {
 	default:
 		return b.seal(s.Target)
 	}
-}
-
-func readLink(dir int, name string) string {
-	text := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(dir, name, text)
-	if err != nil {
-		return ""
-	}
-	return string(text[:n])
 }
 
 // place returns path in the guest's tree, making it if it is not there, for something to be
