@@ -19,7 +19,7 @@ const backupStep = 4 << 20
 // not at all; one that has the name already is left alone, and the error is fs.ErrExist. step is
 // told how many bytes were copied since the last call. An end of ctx ends the work.
 //
-// Damage is copied too; [Check] finds it.
+// Damage is copied too; fsck.Check finds it.
 func Backup(ctx context.Context, path, file string, step func(bytes int64)) (err error) {
 	defer database.CatchOutOfMemory(&err)
 	if _, err := database.Inspect(path, true, false); err != nil {

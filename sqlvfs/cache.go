@@ -1,19 +1,20 @@
 package sqlvfs
 
+import "container/list"
+
 // clean are the live inodes of which more is in memory than their own row, and nothing that is not
 // committed: entries of directories, extended attributes, targets. All of that can be read again. The
 // ones used last stay, up to a bound (tuning.clean): otherwise a guest that makes a hundred thousand
 // long links would have all of their targets kept for as long as the kernel knows the links.
 type clean struct {
-	first, last *Inode // used last, used first
-	count       int
-	bytes       int
+	used  list.List // of *Inode, the one used last first
+	bytes int
 }
 
 // kept is an inode's place among the clean ones.
 type kept struct {
-	before, after *Inode
-	bytes         int // 0: it is not among them
+	at    *list.Element // nil: it is not among them
+	bytes int
 }
 
 const (
@@ -46,9 +47,10 @@ func (tx *Tx) keep(in *Inode) {
 	if in.kept.bytes = in.size(); in.kept.bytes == 0 {
 		return
 	}
-	c.add(in)
-	for c.bytes > tx.tuning.clean && c.count > keptAnyway {
-		old := c.last
+	in.kept.at = c.used.PushFront(in)
+	c.bytes += in.kept.bytes
+	for c.bytes > tx.tuning.clean && c.used.Len() > keptAnyway {
+		old := c.used.Back().Value.(*Inode)
 		if tx.uncommitted(old) {
 			c.remove(old) // same
 			continue
@@ -65,42 +67,15 @@ func (tx *Tx) drop(in *Inode) {
 
 // use notes that a clean inode is in use.
 func (c *clean) use(in *Inode) {
-	if in.kept.bytes > 0 && c.first != in {
-		n := in.kept.bytes
-		c.remove(in)
-		in.kept.bytes = n
-		c.add(in)
+	if in.kept.at != nil {
+		c.used.MoveToFront(in.kept.at)
 	}
-}
-
-func (c *clean) add(in *Inode) {
-	in.kept.before, in.kept.after = nil, c.first
-	if c.first != nil {
-		c.first.kept.before = in
-	} else {
-		c.last = in
-	}
-	c.first = in
-	c.bytes += in.kept.bytes
-	c.count++
 }
 
 func (c *clean) remove(in *Inode) {
-	k := &in.kept
-	if k.bytes == 0 {
-		return
+	if in.kept.at != nil {
+		c.used.Remove(in.kept.at)
+		c.bytes -= in.kept.bytes
+		in.kept = kept{}
 	}
-	if k.before != nil {
-		k.before.kept.after = k.after
-	} else {
-		c.first = k.after
-	}
-	if k.after != nil {
-		k.after.kept.before = k.before
-	} else {
-		c.last = k.before
-	}
-	c.bytes -= k.bytes
-	c.count--
-	*k = kept{}
 }

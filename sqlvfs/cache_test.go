@@ -152,8 +152,8 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 			}
 			put(s, dir)
 			step(s, func(tx *Tx) {
-				if tx.clean.count > 1 { // the root
-					t.Errorf("%d inodes of which nobody holds one are kept", tx.clean.count)
+				if tx.clean.used.Len() > 1 { // the root
+					t.Errorf("%d inodes of which nobody holds one are kept", tx.clean.used.Len())
 				}
 			})
 			must(t, s.Close())

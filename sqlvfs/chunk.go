@@ -100,9 +100,9 @@ func (tx *Tx) voidFrom(in *Inode) int64 {
 	return from
 }
 
-// outgrowOrigin ends a file's dependence on its origin's content when it holds all of it itself,
+// detachOrigin ends a file's dependence on its origin's content when it holds all of it itself,
 // which a small file does after its first write.
-func (tx *Tx) outgrowOrigin(in *Inode) {
+func (tx *Tx) detachOrigin(in *Inode) {
 	o := in.Origin
 	if o == nil || o.Limit == 0 || o.Limit > tx.chunkSize || in.chunks[0] == nil {
 		return

@@ -115,7 +115,7 @@ func (w *writer) putInode(r *inodeRow) error {
 }
 
 // dropInode deletes an inode's rows. When it has no name but is open, it becomes an orphan, which has its
-// content still; a target is content, which whoever holds the link may ask for.
+// content still; a target is content, which is asked for by what has the link open.
 func (w *writer) dropInode(r *inodeRow) error {
 	ino := int64(r.in.Ino)
 	for _, d := range [...]struct {

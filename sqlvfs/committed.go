@@ -4,8 +4,8 @@ import "github.com/ncruces/go-sqlite3"
 
 // Committed reads what the database holds of files' content, as one commit has left it. It neither
 // loads inodes nor is a step, and asks for the database's locks once instead of for
-// each read, so it is for whoever reads many files that nobody changes. One goroutine at a time may
-// use it.
+// each read, so it is for reading many files that do not change. One goroutine at a time may
+// use it, beside others that use the Store. Errors are the database's.
 type Committed struct {
 	s *Store
 	c *conn

@@ -32,7 +32,7 @@ func (tx *Tx) Child(dir *Inode, name string) (c Child, ok, whiteout bool, err er
 	return Child{}, false, dir.whiteout[name], nil
 }
 
-// Children returns all entries, in no order.
+// Children returns all entries, in no order. It makes a new list each time.
 func (tx *Tx) Children(dir *Inode) ([]Child, error) {
 	if err := tx.loadDir(dir); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (tx *Tx) Whiteouts(dir *Inode) ([]string, error) {
 	return list, nil
 }
 
-// Link gives an inode a name, replacing an entry that is there. Link counts are the caller's.
+// Link gives an inode a name, which must be a [ValidName], replacing an entry that is there. Link counts are the caller's.
 func (tx *Tx) Link(dir *Inode, name string, in *Inode) error {
 	if err := tx.loadDir(dir); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (tx *Tx) Link(dir *Inode, name string, in *Inode) error {
 	return nil
 }
 
-// Unlink removes a name. Link counts are the caller's.
+// Unlink removes a name. Link counts are the caller's. The error is syscall.ENOENT when it is not there.
 func (tx *Tx) Unlink(dir *Inode, name string) error {
 	if err := tx.loadDir(dir); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (tx *Tx) Unlink(dir *Inode, name string) error {
 	return nil
 }
 
-// SetWhiteout hides a host tree's entry.
+// SetWhiteout hides a host tree's entry of that name, if it is not hidden yet.
 func (tx *Tx) SetWhiteout(dir *Inode, name string) error {
 	if err := tx.loadDir(dir); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (tx *Tx) SetWhiteout(dir *Inode, name string) error {
 	return nil
 }
 
-// ClearWhiteout lets a host tree's entry show again.
+// ClearWhiteout lets a host tree's entry show again, if it is hidden.
 func (tx *Tx) ClearWhiteout(dir *Inode, name string) error {
 	if err := tx.loadDir(dir); err != nil {
 		return err

@@ -60,6 +60,19 @@
 //
 // Metadata is read and changed in steps, which are functions of a [Tx] that [Store.View], [Store.Update] and
 // [Store.Reduce] run one at a time. A caller makes several changes one step (rename is an unlink, a link and a whiteout),
-// and the writer takes the dirty set between two steps, so a step is never split between two transactions. Methods of
-// Store that move data make steps of their own, and read from the disk and the host in between.
+// and the writer takes the dirty set between two steps, so a step is never split between two transactions. Content is
+// changed in a step too; what a step misses of it is read from the disk and the host in between ([Missing]).
+//
+// # Errors, units, and what may be called at once
+//
+// A method of [Tx] that returns an error may have had to read the database. Then that error is SQLite's, for which [Errno]
+// has the system call's, or wraps [ErrCorrupt] where rows make no sense; in a read-only store it is syscall.ESTALE for an
+// inode that the writer has deleted meanwhile. A method of a directory returns syscall.ENOTDIR for what is none. Other errors
+// are said with each method.
+//
+// Sizes, offsets and lengths are in bytes, indexes of chunks in units of [Store.ChunkSize], and times as in [Timespec].
+//
+// Methods of [Store] may be called by several goroutines at once, but not in a step, until [Store.Close] is called. Those of
+// a [Tx], and the fields of an [Inode], are for the step. What a method returns is the caller's, but for values that are
+// said to be replaced only: these everybody may read and nobody change.
 package sqlvfs

@@ -14,7 +14,8 @@ const fillBuffer = 1 << 20
 //
 // With holes, chunks of nothing but zeros are left out: a sparse file stays one. step is told
 // how many bytes came from base; an error of it, or of base, ends the work. Then the file is as it
-// was, with less of it showing through. The caller must refer to the inode.
+// was, with less of it showing through. Other errors are those of [Store.ReadAt] and [Store.Update]. The file may be
+// written meanwhile. The caller must refer to the inode.
 func (s *Store) Fill(in *Inode, base io.ReaderAt, holes bool, step func(bytes int) error) error {
 	var buf []byte
 	count := max(fillBuffer/s.chunkSize, 1)
@@ -75,7 +76,7 @@ func (tx *Tx) nextFilling(in *Inode, first, count int64, f *filling) error {
 		return nil
 	}
 	for index := first; index < first+count && index*tx.chunkSize < f.limit; index++ {
-		through, err := tx.showsThrough(in, index)
+		through, err := tx.isFromOrigin(in, index)
 		if err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func (tx *Tx) fill(in *Inode, f *filling, data []byte, holes bool) (filled bool,
 		at := index*tx.chunkSize - f.start
 		part := data[at:min(at+tx.chunkSize, int64(len(data)))]
 		// Someone may have written the chunk meanwhile.
-		if still, err := tx.showsThrough(in, index); err != nil {
+		if still, err := tx.isFromOrigin(in, index); err != nil {
 			return false, err
 		} else if !still || holes && isZero(part) {
 			continue
@@ -112,8 +113,8 @@ func (tx *Tx) fill(in *Inode, f *filling, data []byte, holes bool) (filled bool,
 	return true, nil
 }
 
-// showsThrough tells whether a chunk comes from the origin.
-func (tx *Tx) showsThrough(in *Inode, index int64) (bool, error) {
+// isFromOrigin tells whether a chunk comes from the origin.
+func (tx *Tx) isFromOrigin(in *Inode, index int64) (bool, error) {
 	if in.chunks[index] != nil {
 		return false, nil
 	}

@@ -100,7 +100,7 @@ type Origin struct {
 // Inode is a live inode, which is read and changed in steps only.
 type Inode struct {
 	Ino    Ino
-	Attr   Attr    // call Store.Dirty after changing it
+	Attr   Attr    // call Tx.Dirty after changing it
 	Origin *Origin // nil: the inode stands for itself (a directory is opaque)
 
 	refs     int               // callers that refer to it
@@ -209,8 +209,9 @@ func (tx *Tx) evict(in *Inode) {
 	}
 }
 
-// New makes an inode that has no name yet, to which the caller refers. Without a name and a link
-// count it is an orphan: its content is kept only as long as it is referred to.
+// New makes an inode that has no name yet, to which the caller refers until [Tx.Put]. Without a name and a link
+// count it is an orphan: its content is kept only as long as it is referred to. The error is syscall.ENOSPC when
+// all numbers are used up.
 func (tx *Tx) New(attr Attr) (*Inode, error) {
 	if tx.nextIno >= MaxIno {
 		return nil, syscall.ENOSPC
@@ -226,7 +227,7 @@ func (tx *Tx) New(attr Attr) (*Inode, error) {
 	return in, nil
 }
 
-// Dirty says that in.Attr was changed.
+// Dirty says that in.Attr was changed. Every change must be followed by it in the same step.
 func (tx *Tx) Dirty(in *Inode) { tx.touch(in, dirtyRow) }
 
 // SetOrigin replaces the inode's origin; nil makes a directory opaque.
@@ -266,7 +267,7 @@ func (tx *Tx) Follows(in *Inode) (bool, error) {
 }
 
 // FindNumber returns the row number of an inode that has an origin and shows the given number to
-// programs, or 0.
+// programs, or 0 if there is none. Of changes, those that are not committed count too.
 func (tx *Tx) FindNumber(number uint64) (Ino, error) {
 	if ino, ok := tx.gather.numbers[number]; ok {
 		return ino, nil
@@ -313,7 +314,7 @@ func (tx *Tx) load(in *Inode) error {
 	return nil
 }
 
-// Target returns where a symbolic link leads.
+// Target returns where a symbolic link leads, and "" for what is none.
 func (tx *Tx) Target(in *Inode) (string, error) {
 	if err := tx.refresh(in); err != nil {
 		return "", err

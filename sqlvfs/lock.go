@@ -12,7 +12,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// Writer tells whether a process has a database open for writing, and which that is (0: unknown).
+// Writer tells whether a process has a database open for writing, and which that is (0: unknown). The error is that of
+// opening the file.
 func Writer(path string) (pid int, open bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -43,8 +44,9 @@ func Remove(path string) error {
 	return nil
 }
 
-// Rename gives a database that no process has open for writing another path in the same file system, where there is
-// nothing yet.
+// Rename gives a database another path in the same file system, where there is nothing yet (else syscall.EEXIST). The
+// error is an [*InUseError] when a process has it open for writing, and [ErrBeingRead] when a session that was killed has
+// left its log.
 func Rename(path, to string) error {
 	f, err := database.LockWriter(path, nil)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // logFiles are the files beside an open database, by which a sandbox's maker hides them. They are
-// made before SQLite is asked for anything, so that he need not wait for it. It uses the ones that it
+// made before SQLite is asked for anything, so that the maker need not wait for it. It uses the ones that it
 // finds, empty ones too, and removes them like its own: "the WAL file exists for as long as any
 // database connection has the database open" (https://www.sqlite.org/wal.html).
 //
@@ -45,7 +45,7 @@ func placeLogFiles(db *os.File, path string) (*logFiles, error) {
 		return nil, nil // SQLite tells what is wrong with it, if something is
 	}
 	if err := unix.FcntlFlock(db.Fd(), unix.F_OFD_SETLK, sharedBytes(unix.F_RDLCK)); err != nil {
-		return nil, nil // somebody is closing it just now
+		return nil, nil // another process is closing it
 	}
 	whole, err := db.Stat()
 	if err != nil {
@@ -76,7 +76,7 @@ func placeLogFiles(db *os.File, path string) (*logFiles, error) {
 }
 
 // narrow takes from a file beside a database the permissions that the database itself does not give: a
-// killed process may have left them. Where that is another user's file, it is his to decide.
+// killed process may have left them. Another user's file keeps them.
 func narrow(name string, db fs.FileMode) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

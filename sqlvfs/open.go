@@ -49,7 +49,7 @@ type Store struct {
 	stopped  chan struct{} // closed when the writer has ended
 }
 
-// tuning is what a Store stands on and how it spends that.
+// tuning are the VFS, the delays and the sizes that a Store works with.
 type tuning struct {
 	query    string        // parameters that connections are opened with: the VFS
 	linger   time.Duration // see Linger
@@ -296,7 +296,7 @@ func (s *Store) connectReader() (*conn, error) {
 	return database.Connect(s.path, sqlite3.OPEN_READONLY, s.query)
 }
 
-// Discard closes the store and, if Open made the database and nothing was written to it since,
+// Discard is [Store.Close]; if Open made the database and nothing was written to it since, it also
 // removes it: a run that came to nothing leaves nothing behind.
 func (s *Store) Discard() error {
 	unused := s.fresh && !s.Changed()

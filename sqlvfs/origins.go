@@ -46,7 +46,7 @@ type Linked struct {
 	Names        uint32 // entries that lead to the row
 }
 
-// LinkedFiles returns these files of one workspace. Of changes, those that are committed count.
+// LinkedFiles returns the [Linked] files of one workspace. Of changes, those that are committed count.
 func (tx *Tx) LinkedFiles(workspace string) ([]Linked, error) {
 	var list []Linked
 	err := tx.each(`SELECT o.ino, o.dev, o.base_ino, (SELECT count(*) FROM fs_dentry d WHERE d.ino=o.ino) AS names

@@ -7,8 +7,10 @@ import (
 	"math"
 )
 
-// ReadAt reads content at an offset into p, as io.ReaderAt does. base supplies what shows through
-// from the origin and may be nil when the inode has none. The caller must refer to the inode.
+// ReadAt reads content at an offset into p, as io.ReaderAt does: the error is io.EOF when it ends before p does. base
+// supplies what shows through from the origin and may be nil when the inode has none; then, and when it is shorter than
+// the origin was, the error is [ErrNoBase] or [ErrBaseChanged], else its own or the database's. Of a file that is written
+// meanwhile each byte is what it was before or after. The caller must refer to the inode.
 func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, error) {
 	var r reading
 	if err := s.View(func(tx *Tx) error { return tx.read(in, p, off, &r) }); err != nil {

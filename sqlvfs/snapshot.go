@@ -194,7 +194,7 @@ func (tx *Tx) scanNode(q *sqlite3.Stmt) (*Node, error) {
 	return n, err
 }
 
-// Follows tells whether all of a file's content is its origin's, as [Store.Follows].
+// Follows tells whether all of a file's content is its origin's, as [Tx.Follows].
 func (n *Node) Follows() bool {
 	o := n.Origin
 	return o != nil && o.Limit > 0 && o.Limit == o.Size && n.Attr.Size == o.Size && !n.Holds

@@ -30,7 +30,7 @@ type Tx struct {
 	durable   uint64 // the newest batch that survives a power cut
 	committed uint64 // the newest batch that is in the database
 	closing   bool
-	writing   bool // somebody has the writer, see its acquire
+	writing   bool // a goroutine has the writer, see acquireWriter
 	session   session
 
 	epoch   uint64    // read-only: counts changes made by the writer
@@ -54,8 +54,8 @@ type fixed struct {
 	kick      chan struct{} // there is something to do for the writer
 }
 
-// View runs a step that makes the tree no larger. It may set attributes; what it sets is not waited for, and
-// lost in a store that is read-only.
+// View runs a step that makes the tree no larger, and returns its error. It may set attributes; what it sets is not
+// waited for, and lost in a store that is read-only.
 func (s *Store) View(step func(*Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 )
 
 // WriteAt writes content at an offset, in bytes, and lets the file grow. It keeps nothing of p. now becomes the file's
-// modification and change time. The errors are syscall.EFBIG beyond [Store.MaxSize], [*Missing], and what reading the
-// database ends in; then nothing is changed. The caller must refer to the inode.
+// modification and change time. The errors are syscall.EFBIG beyond [Store.MaxSize], and [*Missing], with which the file
+// is as it was. The caller must refer to the inode.
 func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 	if off < 0 || off > tx.MaxSize()-int64(len(p)) {
 		return syscall.EFBIG
@@ -42,7 +42,7 @@ func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 		in.version++
 	}
 	in.Attr.Mtime, in.Attr.Ctime = now, now
-	tx.outgrowOrigin(in)
+	tx.detachOrigin(in)
 	tx.touch(in, dirtyRow)
 	return nil
 }

@@ -47,7 +47,8 @@ func (tx *Tx) full() bool {
 }
 
 // Sync returns when everything that happened before the call is durable: it survives a power cut.
-// The error is the disk's.
+// The error is the disk's; then nothing is promised, and nothing lost: the next call tries again. Of a store that is
+// read-only or closed there is nothing to make durable.
 func (s *Store) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +78,9 @@ func (s *Store) Sync() error {
 	return nil
 }
 
-// Close commits what is left, folds the log into the database file and closes it. Files without a name
-// are gone with it, whoever refers to them. The store must not be used afterwards.
+// Close commits what is left, copies the log into the database file and closes it. Files without a name
+// are deleted, even those that are referred to. The error is the disk's when not all could be committed, made durable or
+// copied, and [ErrClosed] the second time. No other method may be running, or be called afterwards.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.tx.closing {
