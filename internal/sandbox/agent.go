@@ -1,18 +1,24 @@
 package sandbox
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/locate"
 	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/toolchain"
 )
 
@@ -227,4 +233,49 @@ func (p *places) hidden(paths []string) (list []string) {
 		}
 	}
 	return list
+}
+
+// loadAgent reads the agent that the options name, and leaves to it what they do not say: the preset, the mode and the
+// workspace.
+func (o *Options) loadAgent() error {
+	if o.Agent == "" || o.agent != nil {
+		return nil
+	}
+	a, err := config.FindAgent(os.Getenv, o.Agent, seccomp.Options)
+	if err == nil && o.session {
+		// Until art ends, or without a sandbox the command, so that nobody removes the agent meanwhile.
+		o.agentLock, err = config.LockAgent(filepath.Dir(a.File), unix.LOCK_SH)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = fmt.Errorf("run the agent %s: it is being removed", o.Agent)
+		}
+	}
+	if err == nil {
+		err = a.ReadValues()
+	}
+	if err != nil {
+		return err
+	}
+	o.agent = a
+	o.Preset = cmp.Or(o.Preset, a.Preset.Value)
+	if o.Mode == "" && o.Database == "" {
+		o.Mode = cmp.Or(a.Settings.Mode.Value, Overlay)
+	}
+	// The agent's name stands for the program of its preset.
+	if len(o.Command) > 0 && o.Command[0] == o.Agent {
+		if o.Command = slices.Clone(o.Command); o.Preset == "" {
+			o.Command = o.Command[1:]
+		} else {
+			o.Command[0] = o.Preset
+		}
+	}
+	if !o.DefaultWorkspace {
+		return nil
+	}
+	if own := a.Settings.Workspace.Value; own == config.AgentWorkspace(os.Getenv, o.Agent) {
+		if err := os.MkdirAll(own, 0o700); err != nil {
+			return fmt.Errorf("make the agent's workspace %s: %w", own, cli.Reason(err))
+		}
+	}
+	o.Workspace, o.DefaultWorkspace, o.placed = a.Settings.Workspace.Value, false, true
+	return nil
 }
