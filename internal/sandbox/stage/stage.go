@@ -78,24 +78,8 @@ func run(link *os.File) error {
 	if err := h.makeStaging(p); err != nil {
 		return err
 	}
-	switch p.FUSE {
-	case NoFUSE:
-	case MountFUSE:
-		if err := h.mountFUSE(p, p.Home()); err != nil {
-			return err
-		}
-		for i := range p.Layers {
-			if err := h.mountFUSE(p, p.Layer(i)); err != nil {
-				return errors.New(err.Error()) // art-fuse has the first: there is no other way any more
-			}
-		}
-	default:
-		if err := h.takeOver(p); err != nil {
-			return err
-		}
-		if err := control.Send(link, -1, control.Message{Kind: control.TakenOver}); err != nil {
-			return err
-		}
+	if err := h.mount(p); err != nil {
+		return err
 	}
 	args, err := h.show(p, l)
 	if err != nil {
@@ -105,7 +89,11 @@ func run(link *os.File) error {
 	if err := control.Send(link, -1, control.Message{Kind: control.Leaving, Ready: h.served}); err != nil {
 		return err
 	}
+	return becomeBubblewrap(p, args, link)
+}
 
+// becomeBubblewrap gives up all rights and executes it, or the tracer around it.
+func becomeBubblewrap(p *Plan, args []string, link *os.File) error {
 	programs, err := openPrograms(p)
 	if err != nil {
 		return err
@@ -122,6 +110,28 @@ func run(link *os.File) error {
 	}
 	err = unix.Exec(args[0], args, env)
 	return fmt.Errorf("run %s: %w", p.Command[0], err)
+}
+
+// mount has art-fuse get the session's mounts of FUSE.
+func (h *handles) mount(p *Plan) error {
+	switch p.FUSE {
+	case NoFUSE:
+		return nil
+	case MountFUSE:
+		if err := h.mountFUSE(p, p.Home()); err != nil {
+			return err
+		}
+		for i := range p.Layers {
+			if err := h.mountFUSE(p, p.Layer(i)); err != nil {
+				return errors.New(err.Error()) // art-fuse has the first: there is no other way any more
+			}
+		}
+		return nil
+	}
+	if err := h.takeOver(p); err != nil {
+		return err
+	}
+	return control.Send(h.link, -1, control.Message{Kind: control.TakenOver})
 }
 
 // limitCores keeps the memory of a process that crashes from whatever the host has for that: a file, or a program that
