@@ -6,18 +6,17 @@ import (
 
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/paths"
-	"github.com/riverlytech/art/internal/workspace"
 )
 
 // hideDatabases hides the databases of other sessions that lie beside this one's, as they do where one directory is for
 // all. One that the user mounts stays. A directory that is hidden as a whole, as art's own is, hides also what comes
 // there later.
-func (p *prepared) hideDatabases(beside <-chan []string, mounts []config.Mount) {
+func (p *prepared) hideDatabases(mounts []config.Mount) {
 	if slices.ContainsFunc(p.plan.Hide, func(hidden string) bool { return paths.Within(p.plan.Database, hidden) }) {
 		return
 	}
 	workspace := paths.Resolve(p.plan.Workspace)
-	for _, path := range <-beside {
+	for _, path := range <-p.beside {
 		if slices.ContainsFunc(mounts, func(m config.Mount) bool { return paths.Resolve(m.On(workspace)) == path }) {
 			continue
 		}
@@ -29,5 +28,3 @@ func (p *prepared) hideDatabases(beside <-chan []string, mounts []config.Mount) 
 		}
 	}
 }
-
-func databasesBeside(database string) []string { return workspace.Beside(database) }

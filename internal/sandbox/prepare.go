@@ -20,6 +20,7 @@ import (
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/internal/sandbox/view"
+	"github.com/riverlytech/art/internal/workspace"
 )
 
 // prepared is a session that could start: everything the user asked for has been
@@ -40,6 +41,7 @@ type prepared struct {
 	release    func()   // ends the protection of the configuration, and the use of the home
 	failed     bool     // there will be no session
 	home       *home.Home
+	beside     <-chan []string // the other databases beside the session's
 }
 
 func prepare(o *Options) (_ *prepared, err error) {
@@ -56,29 +58,10 @@ func prepare(o *Options) (_ *prepared, err error) {
 		return nil, err
 	}
 	defer root.Close()
-	if err := checkLimits(o, settings.Limits); err != nil {
+	if err := p.begin(o, settings); err != nil {
 		return nil, err
 	}
-	p.limits, p.plan.Memory, p.plan.Counted = settings.Limits, settings.Limits["memory"].Value, counted(settings.Limits)
-	workspace := settings.Workspace.Value
-	if p.serve.Name, err = workspaceName(o.Name, workspace); err != nil {
-		return nil, err
-	}
-	p.serve.Base, p.serve.Adopt, p.serve.Hold = workspace, o.Adopt, o.hold()
-	p.serve.Show = config.GuestFiles
-	p.plan.Workspace = workspace
-	if err := p.openHome(o, settings.Home.Value); err != nil {
-		return nil, err
-	}
-	guest := filepath.Join(view.Home, p.place)
-	if p.plan.Database, err = databasePath(o.Database); err != nil {
-		return nil, err
-	}
-	beside := make(chan []string, 1) // it takes longer the more there is
-	if p.plan.Database != "" {
-		go func() { beside <- databasesBeside(p.plan.Database) }()
-	}
-	mounts := present(settings.Mounts, workspace)
+	mounts, guest := present(settings.Mounts, p.plan.Workspace), filepath.Join(view.Home, p.place)
 	if err := checkMounts(root, mounts, guest); err != nil {
 		return nil, err
 	}
@@ -90,78 +73,123 @@ func prepare(o *Options) (_ *prepared, err error) {
 	if err != nil {
 		return nil, err
 	}
-	hide, err := expanded(settings.Hide)
-	if err != nil {
+	if err := p.hideAll(settings, mounts); err != nil {
 		return nil, err
 	}
-	hide = append(hide, namedSockets(os.Getenv, mounts)...)
-	hide = append(append(hide, config.UserHidden(os.Getenv)...), agentsHidden(settings, mounts)...)
-	if err := p.hide(hide, mounts); err != nil {
-		return nil, err
-	}
-	p.hideConfig(settings.Files)
-	if p.plan.Database != "" {
-		p.hideDatabases(beside, mounts)
-	}
-	p.plan.Passwd, p.plan.Group = account.passwd, account.group
 	if p.plan.Staging, err = stagingDir(); err != nil {
 		return nil, err
 	}
+	p.makeView(o, settings, account, guest)
+	if err := p.showWorkspace(o, root, guest); err != nil {
+		return nil, err
+	}
+	p.noteWritten(o, p.plan.Workspace, mounts)
+	if err := p.useHome(o, root, mounts); err != nil {
+		return nil, err
+	}
+	if err := p.see(settings.See, mounts, paths.Resolve(p.plan.Workspace)); err != nil {
+		return nil, err
+	}
+	if start != guest {
+		p.plan.View.HostPath, p.payload.Start = start, filepath.Join(start, o.sub)
+	}
+	p.addRepository()
+	if err := p.addMounts(o, root, mounts); err != nil {
+		return nil, err
+	}
+	if p.filter, err = p.filterCalls(o, settings); err != nil {
+		return nil, err
+	}
+	return p, p.addCommand(o, settings, account, start)
+}
 
-	v := &p.plan.View
-	*v = view.View{
+// begin opens the home, and finds the names of the workspace and of the database.
+func (p *prepared) begin(o *Options, settings *config.Settings) (err error) {
+	if err := checkLimits(o, settings.Limits); err != nil {
+		return err
+	}
+	p.limits, p.plan.Memory, p.plan.Counted = settings.Limits, settings.Limits["memory"].Value, counted(settings.Limits)
+	p.plan.Workspace = settings.Workspace.Value
+	if p.serve.Name, err = workspaceName(o.Name, p.plan.Workspace); err != nil {
+		return err
+	}
+	p.serve.Base, p.serve.Adopt, p.serve.Hold, p.serve.Show = p.plan.Workspace, o.Adopt, o.hold(), config.GuestFiles
+	if err := p.openHome(o, settings.Home.Value); err != nil {
+		return err
+	}
+	if p.plan.Database, err = databasePath(o.Database); err != nil {
+		return err
+	}
+	if p.plan.Database != "" {
+		beside := make(chan []string, 1) // it takes longer the more there is
+		p.beside = beside
+		go func() { beside <- workspace.Beside(p.plan.Database) }()
+	}
+	return nil
+}
+
+// hideAll notes all that the guest is not to see.
+func (p *prepared) hideAll(settings *config.Settings, mounts []config.Mount) error {
+	hide, err := expanded(settings.Hide)
+	if err != nil {
+		return err
+	}
+	hide = slices.Concat(hide, namedSockets(os.Getenv, mounts), config.UserHidden(os.Getenv), agentsHidden(settings, mounts))
+	if err := p.hide(hide, mounts); err != nil {
+		return err
+	}
+	p.hideConfig(settings.Files)
+	if p.plan.Database != "" {
+		p.hideDatabases(mounts)
+	}
+	return nil
+}
+
+// makeView says what the guest sees but for the workspace and what is mounted.
+func (p *prepared) makeView(o *Options, settings *config.Settings, account *account, guest string) {
+	p.plan.Passwd, p.plan.Group = account.passwd, account.group
+	p.plan.View = view.View{
 		UID: account.uid, GID: account.gid,
-		Workspace: guest, WorkspaceHost: workspace, Name: p.serve.Name,
+		Workspace: guest, WorkspaceHost: p.plan.Workspace, Name: p.serve.Name,
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
 		PersonalDirs: account.homes,
 		Network:      settings.Network.Value == "host",
 		Nests:        slices.Contains(values(settings.Allow), "namespaces"),
 	}
 	if info, err := os.Lstat("/run"); o.gitConfig != "" && err == nil && info.IsDir() {
-		p.plan.GitConfig, v.GitConfig = o.gitConfig, p.plan.GitConfigPath()
+		p.plan.GitConfig, p.plan.View.GitConfig = o.gitConfig, p.plan.GitConfigPath()
 	}
-	if o.Database != "" {
-		v.HomeSource, p.payload.Workspace = p.plan.Home(), filepath.Join(guest, o.sub)
-	} else {
-		v.WorkspaceSource, p.payload.Sockets = p.source("."), []string{guest}
-		release, err := protectConfig(root)
-		if err != nil {
-			return nil, err
-		}
+}
+
+// showWorkspace has the guest's workspace come from art-fuse or from the host.
+func (p *prepared) showWorkspace(o *Options, root *os.File, guest string) error {
+	if p.plan.Database != "" {
+		p.plan.View.HomeSource, p.payload.Workspace = p.plan.Home(), filepath.Join(guest, o.sub)
+		return nil
+	}
+	p.plan.View.WorkspaceSource, p.payload.Sockets = p.source("."), []string{guest}
+	release, err := protectConfig(root)
+	if err == nil {
 		p.onRelease(release)
 	}
-	p.noteWritten(o, workspace, mounts)
-	if err := p.useHome(o, root, mounts); err != nil {
-		return nil, err
-	}
-	if err := p.see(settings.See, mounts, paths.Resolve(workspace)); err != nil {
-		return nil, err
-	}
-	if start != guest {
-		v.HostPath, p.payload.Start = start, filepath.Join(start, o.sub)
-	}
-	p.addRepository()
-	if err := p.addMounts(o, root, mounts); err != nil {
-		return nil, err
-	}
+	return err
+}
 
-	if p.filter, err = p.filterCalls(o, settings); err != nil {
-		return nil, err
-	}
-
-	p.payload.Command, p.payload.Shells, p.payload.Mounts = o.Command, account.shells, v.Nests
+// addCommand says what runs in the guest, with which environment and limits, and what runs that.
+func (p *prepared) addCommand(o *Options, settings *config.Settings, account *account, start string) (err error) {
+	p.payload.Command, p.payload.Shells, p.payload.Mounts = o.Command, account.shells, p.plan.View.Nests
 	p.payload.Memory = settings.Limits["memory"].Value
 	if p.payload.Env, err = view.Environ(os.Environ(), append(p.gitEnv(), environment(settings)...), filepath.Join(start, o.sub)); err != nil {
-		return nil, err
+		return err
 	}
 	p.secrets = secrets(p.payload.Env, settings.Values)
-	bwrap, err := hostProgram("bwrap", workspace)
+	bwrap, err := hostProgram("bwrap", p.plan.Workspace)
 	if err != nil {
-		return nil, cli.WithHint(fmt.Errorf("find bwrap: %w", cli.Reason(err)),
+		return cli.WithHint(fmt.Errorf("find bwrap: %w", cli.Reason(err)),
 			"install bubblewrap: `sudo apt-get install bubblewrap`, `sudo dnf install bubblewrap` or `sudo pacman -S bubblewrap`")
 	}
-	p.plan.Command, v.Programs = []string{bwrap}, []string{bwrap}
-	return p, nil
+	p.plan.Command, p.plan.View.Programs = []string{bwrap}, []string{bwrap}
+	return nil
 }
 
 // source adds a host path to be bound, and returns it.
