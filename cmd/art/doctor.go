@@ -28,6 +28,7 @@ func runDoctor(c *flags.Command, args []string) (int, error) {
 	}
 	if dir != "" {
 		defer os.RemoveAll(dir)
+		o.Workspace, o.DefaultWorkspace = dir, false
 		d.Args = append(d.Args, "--mount", dir)
 	}
 	code, err := doctor.Run(d, os.Stdout)

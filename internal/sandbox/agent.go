@@ -23,7 +23,7 @@ import (
 )
 
 // loadPreset reads the preset that the options name.
-func (o *Options) loadPreset() (err error) {
+func (o *request) loadPreset() (err error) {
 	if err := o.loadAgent(); err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (o *Options) loadPreset() (err error) {
 }
 
 // under returns the user's settings with those of the preset over them, and those of the agent over both.
-func (o *Options) under(user *config.Settings) *config.Settings {
+func (o *request) under(user *config.Settings) *config.Settings {
 	if o.preset != nil {
 		user = config.Stack(user, o.preset.Settings)
 		if user.Home.Value == "" {
@@ -68,7 +68,7 @@ func (o *Options) under(user *config.Settings) *config.Settings {
 
 // findProgram finds the preset's program on the host, makes it the command, and adds to the settings what it needs. Where
 // the host has none, the guest may have one of its own.
-func (o *Options) findProgram(s *config.Settings) error {
+func (o *request) findProgram(s *config.Settings) error {
 	if o.preset == nil {
 		return nil
 	}
@@ -108,12 +108,12 @@ func (o *Options) findProgram(s *config.Settings) error {
 }
 
 // apart says whether all that the guest changes of the host's stays apart until it is pulled.
-func (o *Options) apart(s *config.Settings) bool {
+func (o *request) apart(s *config.Settings) bool {
 	return o.Database != "" && !slices.ContainsFunc(s.Mounts, func(m config.Mount) bool { return m.Writes() })
 }
 
 // tellPreset adds to the settings what art config shows of the preset beside its settings.
-func (o *Options) tellPreset(s *config.Settings, program *locate.Program) {
+func (o *request) tellPreset(s *config.Settings, program *locate.Program) {
 	tell := func(key string, values ...string) {
 		for _, value := range values {
 			s.Preset = append(s.Preset, config.Told(key, value, o.preset.Origin))
@@ -133,7 +133,7 @@ func (o *Options) tellPreset(s *config.Settings, program *locate.Program) {
 }
 
 // hold returns what pull is to hold back of the session's changes, as its preset says.
-func (o *Options) hold() (list []hold.Pattern) {
+func (o *request) hold() (list []hold.Pattern) {
 	if o.preset != nil {
 		for _, p := range o.preset.Hold {
 			list = append(list, p.By(o.preset.Name))
@@ -145,7 +145,7 @@ func (o *Options) hold() (list []hold.Pattern) {
 // addPath has the guest's PATH begin with the directories of the preset's program. Of the caller's PATH come those
 // directories of which something is to be seen, and with tools also those that everyone sees. What a guest may have written
 // comes last: a program there takes the place of none of the host's.
-func (o *Options) addPath(s *config.Settings) error {
+func (o *request) addPath(s *config.Settings) error {
 	wide := o.preset != nil || len(s.Tools) > 0
 	if len(s.See) == 0 && !wide {
 		return nil
@@ -237,7 +237,7 @@ func (p *places) hidden(paths []string) (list []string) {
 
 // loadAgent reads the agent that the options name, and leaves to it what they do not say: the preset, the mode and the
 // workspace.
-func (o *Options) loadAgent() error {
+func (o *request) loadAgent() error {
 	if o.Agent == "" || o.agent != nil {
 		return nil
 	}

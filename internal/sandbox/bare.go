@@ -21,11 +21,11 @@ import (
 )
 
 // bare says that the session is one without a sandbox: the user has said so of an agent of his own.
-func (o *Options) bare() bool { return o.agent != nil && !o.agent.Enabled }
+func (o *request) bare() bool { return o.agent != nil && !o.agent.Enabled }
 
 // runBare becomes the command, in the workspace on the host and with all that the caller may do. It returns only if that
 // fails. The preset's arguments and variables stay out: some tell a program that it is in a sandbox.
-func (o *Options) runBare() error {
+func (o *request) runBare() error {
 	for _, flag := range []struct {
 		name  string
 		given bool
@@ -76,7 +76,7 @@ func (o *Options) runBare() error {
 }
 
 // hostCommand returns the path of the command on the host, it with its arguments, and what PATH has to have for it.
-func (o *Options) hostCommand() (path string, args, dirs []string, err error) {
+func (o *request) hostCommand() (path string, args, dirs []string, err error) {
 	args = o.Command
 	if o.preset != nil && (len(args) == 0 || args[0] == o.Preset) {
 		host := &locate.Host{Getenv: os.Getenv, System: filepath.SplitList(view.Path), Skip: []string{paths.Resolve(o.Workspace)}}

@@ -11,8 +11,9 @@ import (
 // Allowed returns what the settings of the session that o asks for allow its guest
 // beyond the default: options of package seccomp, and "network host". It is an error if
 // there could be no such session.
-func Allowed(o *Options) ([]string, error) {
-	s, root, err := settle(o)
+func Allowed(options *Options) ([]string, error) {
+	o := &request{Options: *options}
+	s, root, err := loadSettings(o)
 	if err != nil {
 		return nil, err
 	}
@@ -27,21 +28,19 @@ func Allowed(o *Options) ([]string, error) {
 	return allowed, nil
 }
 
-// TrialWorkspace makes an empty workspace for trials where nobody would start a session, and has o name it. It is the
-// caller's to remove. Elsewhere it returns "".
-func TrialWorkspace(o *Options) (string, error) {
+// TrialWorkspace makes an empty workspace for trials where nobody would start a session. It is the caller's to name in the
+// options and to remove. Elsewhere it returns "".
+func TrialWorkspace(options *Options) (string, error) {
 	user, err := readUser()
 	if err != nil {
 		return "", nil // the trial tells
 	}
-	tried := *o
-	if tried.user = user; tried.refuseHome() == nil {
+	if (&request{Options: *options, user: user}).refuseHome() == nil {
 		return "", nil
 	}
 	dir, err := os.MkdirTemp("", "art-doctor-")
 	if err != nil {
 		return "", fmt.Errorf("make a workspace for trials: %w", cli.Reason(err))
 	}
-	o.Workspace, o.DefaultWorkspace = dir, false
 	return dir, nil
 }

@@ -13,7 +13,7 @@ import (
 // filterCalls returns the filter of the guest's system calls, as bubblewrap reads it. That
 // loads it: with a tracer it has a process in the guest and filters that as well, which the guest
 // could make call for it (ptrace(2)).
-func (p *prepared) filterCalls(o *Options, settings *config.Settings) ([]byte, error) {
+func (p *prepared) filterCalls(o *request, settings *config.Settings) ([]byte, error) {
 	s := seccomp.Session{Allowed: values(settings.Allow), Home: p.home != nil, Root: os.Getuid() == 0}
 	s.Kept = o.Database != "" || s.Home
 	s.Counted = p.plan.Counted

@@ -17,7 +17,7 @@ import (
 // Where it writes, a mount over them would not do. It can rename the directory that they
 // are in, mount and all, and make another one (rename(2) refuses only what is itself a
 // mount point).
-func guardSettings(o *Options, workspace string, mounts []config.Mount) error {
+func guardSettings(o *request, workspace string, mounts []config.Mount) error {
 	workspace = paths.Resolve(workspace)
 	for _, place := range config.UserPlaces(os.Getenv) {
 		if paths.Within(workspace, place) {

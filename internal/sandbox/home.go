@@ -15,7 +15,7 @@ import (
 
 // openHome opens the home that is asked for, and finds what the workspace is called there: what a program has there of
 // another workspace, which it knows by its path, is not this one's. Who gives a name has it.
-func (p *prepared) openHome(o *Options, name string) (err error) {
+func (p *prepared) openHome(o *request, name string) (err error) {
 	p.place = p.serve.Name
 	if name == "" {
 		return nil
@@ -37,7 +37,7 @@ func (p *prepared) openHome(o *Options, name string) (err error) {
 }
 
 // useHome gives the session that home, with a mount point for each thing that is mounted in it.
-func (p *prepared) useHome(o *Options, root *os.File, mounts []config.Mount) error {
+func (p *prepared) useHome(o *request, root *os.File, mounts []config.Mount) error {
 	if p.home == nil {
 		return nil
 	}

@@ -26,7 +26,7 @@ var processLimits = map[string]int{
 }
 
 // checkLimits returns an error for a limit that cannot be kept.
-func checkLimits(o *Options, limits map[string]config.Limit) error {
+func checkLimits(o *request, limits map[string]config.Limit) error {
 	if l, ok := limits["database"]; ok && o.Database == "" {
 		return cli.WithHint(fmt.Errorf("%s: limit the database: there is none", l.Origin), "name one with --db DB")
 	}

@@ -21,7 +21,7 @@ const (
 
 // choose decides which mode the session has. An overlay that names no database gets the one that is kept for its
 // workspace.
-func (o *Options) choose() error {
+func (o *request) choose() error {
 	user, err := readUser()
 	if err != nil {
 		return err
@@ -42,12 +42,12 @@ func (o *Options) choose() error {
 	if mode != Overlay || o.Database != "" {
 		return nil
 	}
-	return o.find(user)
+	return o.findDatabase(user)
 }
 
-// find makes the session that of the workspace which the directory lies in, among those that have a database, or else
+// findDatabase makes the session that of the workspace which the directory lies in, among those that have a database, or else
 // of the directory itself. A directory that was named is the workspace.
-func (o *Options) find(user *config.Settings) error {
+func (o *request) findDatabase(user *config.Settings) error {
 	databases, err := workspace.Directory(user)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (o *Options) find(user *config.Settings) error {
 
 // refuseHome refuses the caller's home, and what it lies in, as the workspace of a session that happens to be started
 // there: the guest would have all that is in it, keys and tokens too. Who names it means it.
-func (o *Options) refuseHome() error {
+func (o *request) refuseHome() error {
 	if !o.DefaultWorkspace || o.user.Workspace.Value != "" {
 		return nil
 	}
@@ -93,9 +93,9 @@ func (o *Options) refuseHome() error {
 		"cd to a project first, or name it if you mean it: -m "+named)
 }
 
-// begin makes ready for a session what find has found, and says which workspace it is if that is another than one may
+// begin makes ready for a session what findDatabase has found, and says which workspace it is if that is another than one may
 // think.
-func (o *Options) begin() error {
+func (o *request) begin() error {
 	if err := o.refuseHome(); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type homeFile struct {
 }
 
 // addMounts adds the mounts to the view. The workspace is open as root.
-func (p *prepared) addMounts(o *Options, root *os.File, mounts []config.Mount) error {
+func (p *prepared) addMounts(o *request, root *os.File, mounts []config.Mount) error {
 	for i, m := range mounts {
 		st, err := lookAt(root, &m)
 		if err != nil {

@@ -7,8 +7,6 @@
 //	stub     the first program in the guest
 package sandbox
 
-import "github.com/riverlytech/art/internal/config"
-
 // Options are what the user asks for.
 type Options struct {
 	// Workspace is the host directory that is the workspace.
@@ -51,21 +49,6 @@ type Options struct {
 	Trace *Trace
 	// Command and its arguments; none is a shell.
 	Command []string
-
-	session   bool             // not only to show the settings
-	user      *config.Settings // the user's, once they are read
-	agent     *config.Agent    // that of Agent, once it is read
-	agentLock int              // a descriptor, with which it stays
-	preset    *config.Preset   // that of Preset, once it is read
-	placed    bool             // the workspace is the agent's
-	known     bool             // Database is the one that is kept for Workspace
-	fresh     bool             // with it: it was not there yet
-	named     string           // with it: the workspace as the user wrote it, if at all
-	dirs      []string         // for the guest's PATH, of the preset's program
-	gitConfig string           // for the guest's git
-	// toolDirs are for it, too, of the tools
-	toolDirs []string
-	sub      string // where in Workspace the command starts; "" is its top
 }
 
 // Trace says what to trace and where to.

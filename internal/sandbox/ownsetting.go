@@ -33,7 +33,7 @@ var certificates = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERT
 var editors = []string{"EDITOR", "VISUAL", "GIT_EDITOR", "PAGER"}
 
 // addOwn adds to the settings what they have of the user's own.
-func (o *Options) addOwn(s *config.Settings) error {
+func (o *request) addOwn(s *config.Settings) error {
 	if len(s.Own) == 0 {
 		return nil
 	}

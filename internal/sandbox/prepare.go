@@ -44,7 +44,7 @@ type prepared struct {
 	beside     <-chan []string // the other databases beside the session's
 }
 
-func prepare(o *Options) (_ *prepared, err error) {
+func prepare(o *request) (_ *prepared, err error) {
 	p := &prepared{release: func() {}}
 	defer func() {
 		if err != nil {
@@ -53,7 +53,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 		}
 	}()
 
-	settings, root, err := settle(o)
+	settings, root, err := loadSettings(o)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func prepare(o *Options) (_ *prepared, err error) {
 }
 
 // begin opens the home, and finds the names of the workspace and of the database.
-func (p *prepared) begin(o *Options, settings *config.Settings) (err error) {
+func (p *prepared) begin(o *request, settings *config.Settings) (err error) {
 	if err := checkLimits(o, settings.Limits); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (p *prepared) hideAll(settings *config.Settings, mounts []config.Mount) err
 }
 
 // makeView says what the guest sees but for the workspace and what is mounted.
-func (p *prepared) makeView(o *Options, settings *config.Settings, account *account, guest string) {
+func (p *prepared) makeView(o *request, settings *config.Settings, account *account, guest string) {
 	p.plan.Passwd, p.plan.Group = account.passwd, account.group
 	p.plan.View = view.View{
 		UID: account.uid, GID: account.gid,
@@ -162,7 +162,7 @@ func (p *prepared) makeView(o *Options, settings *config.Settings, account *acco
 }
 
 // showWorkspace has the guest's workspace come from art-fuse or from the host.
-func (p *prepared) showWorkspace(o *Options, root *os.File, guest string) error {
+func (p *prepared) showWorkspace(o *request, root *os.File, guest string) error {
 	if p.plan.Database != "" {
 		p.plan.View.HomeSource, p.payload.Workspace = p.plan.Home(), filepath.Join(guest, o.sub)
 		return nil
@@ -176,7 +176,7 @@ func (p *prepared) showWorkspace(o *Options, root *os.File, guest string) error 
 }
 
 // addCommand says what runs in the guest, with which environment and limits, and what runs that.
-func (p *prepared) addCommand(o *Options, settings *config.Settings, account *account, start string) (err error) {
+func (p *prepared) addCommand(o *request, settings *config.Settings, account *account, start string) (err error) {
 	p.payload.Command, p.payload.Shells, p.payload.Mounts = o.Command, account.shells, p.plan.View.Nests
 	p.payload.Memory = settings.Limits["memory"].Value
 	if p.payload.Env, err = view.Environ(os.Environ(), append(p.gitEnv(), environment(settings)...), filepath.Join(start, o.sub)); err != nil {

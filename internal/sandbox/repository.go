@@ -19,7 +19,7 @@ import (
 
 // findRepository looks for such a git directory, and decides where the workspace is to be: it returns the path at which
 // the command starts.
-func (p *prepared) findRepository(o *Options, s *config.Settings, guest string, homes []string) (start string, err error) {
+func (p *prepared) findRepository(o *request, s *config.Settings, guest string, homes []string) (start string, err error) {
 	real := paths.Resolve(p.plan.Workspace)
 	if s.Path.Value == "home" && s.Path.Origin != config.Default {
 		return guest, nil
@@ -50,7 +50,7 @@ func (p *prepared) findRepository(o *Options, s *config.Settings, guest string, 
 }
 
 // tell says what somebody should know who has not asked for quiet.
-func tell(o *Options, format string, args ...any) {
+func tell(o *request, format string, args ...any) {
 	if !o.Quiet {
 		fmt.Fprintf(os.Stderr, "art: %s\n", cli.Printable(fmt.Sprintf(format, args...)))
 	}

@@ -69,8 +69,8 @@ type session struct {
 
 // Run runs a session and returns the payload's exit code, or an error if art
 // itself failed.
-func Run(o *Options) (code int, err error) {
-	o.session = true
+func Run(options *Options) (code int, err error) {
+	o := &request{Options: *options, session: true}
 	err = o.choose()
 	if err == nil && o.bare() {
 		return cli.ExitArt, o.runBare()
@@ -116,7 +116,7 @@ func newSession(interactive bool, host [3]*os.File, tracing *tracing) (s *sessio
 }
 
 // prepare finds out what to do, while the stage begins; with a refusal that comes later.
-func (s *session) prepare(o *Options, refusal error) (err error) {
+func (s *session) prepare(o *request, refusal error) (err error) {
 	if o.Database != "" {
 		if s.server, s.control, err = libexec.Socketpair(); err != nil {
 			return err
@@ -156,7 +156,7 @@ func deviceRefusal() error {
 }
 
 // banner says where changes go. An overlay leaves that to the end where nobody may be looking.
-func banner(o *Options, p *prepared, terminal bool) {
+func banner(o *request, p *prepared, terminal bool) {
 	switch {
 	case o.Database == "":
 		fmt.Fprintf(os.Stderr, "art: changes go straight to %s\n", cli.Printable(p.plan.Workspace))

@@ -84,7 +84,7 @@ func overlayOf(t *testing.T, workspace, mode string, refusal error, command ...s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.prepare(&Options{Workspace: workspace, Database: filepath.Join(filepath.Dir(workspace), "x.db"), Command: command}, refusal); err != nil {
+	if err := s.prepare(&request{Options: Options{Workspace: workspace, Database: filepath.Join(filepath.Dir(workspace), "x.db"), Command: command}}, refusal); err != nil {
 		t.Fatal(err)
 	}
 	defer s.release()

@@ -11,11 +11,10 @@ import (
 	"github.com/riverlytech/art/internal/seccomp"
 )
 
-// settle returns the settings of the session that o asks for, and its workspace,
+// loadSettings returns the settings of the session that o asks for, and its workspace,
 // open: those of the user's file, with the workspace's in their place, and over
 // both what o says.
-func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
-	home := os.Getenv("HOME")
+func loadSettings(o *request) (_ *config.Settings, root *os.File, err error) {
 	user := o.user
 	if user == nil {
 		if user, err = readUser(); err != nil {
@@ -32,53 +31,60 @@ func settle(o *Options) (_ *config.Settings, root *os.File, err error) {
 	if root, err = os.Open(workspace); err != nil {
 		return nil, nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			root.Close()
-		}
-	}()
-	own, err := readWorkspace(root, home)
+	s, err := o.mergeSettings(user, root, workspace)
+	if err == nil {
+		err = o.completeSettings(s)
+	}
 	if err != nil {
+		root.Close()
 		return nil, nil, err
 	}
+	return s, root, nil
+}
+
+// mergeSettings returns the user's settings with those of the workspace, which is open as root.
+func (o *request) mergeSettings(user *config.Settings, root *os.File, workspace string) (*config.Settings, error) {
+	own, err := readWorkspace(root, os.Getenv("HOME"))
+	if err != nil {
+		return nil, err
+	}
 	if err := o.loadPreset(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s, err := merged(o, o.under(user), own, workspace)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := guardSettings(o, workspace, s.Mounts); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if o.agent != nil {
 		s.Agent = config.Entry{Value: o.Agent, Origin: o.agent.File}
 	}
-	if o.placed {
+	switch {
+	case o.placed:
 		s.Workspace.Origin = o.agent.Settings.Workspace.Origin
-	} else if !o.DefaultWorkspace {
+	case !o.DefaultWorkspace:
 		s.Workspace.Origin = "--mount"
-	} else if s.Workspace.Value == "" {
+	case s.Workspace.Value == "":
 		s.Workspace.Origin = config.Default
 	}
 	s.Workspace.Value = workspace
-	if err := o.findProgram(s); err != nil {
-		return nil, nil, err
+	return s, nil
+}
+
+// completeSettings adds what the options say, and what the host has of what the settings name.
+func (o *request) completeSettings(s *config.Settings) error {
+	for _, add := range []func(*config.Settings) error{o.findProgram, o.over, o.addOwn, o.addTools, o.addPath} {
+		if err := add(s); err != nil {
+			return err
+		}
 	}
-	if err := o.over(s); err != nil {
-		return nil, nil, err
-	}
-	if err := o.addOwn(s); err != nil {
-		return nil, nil, err
-	}
-	if err := o.addTools(s); err != nil {
-		return nil, nil, err
-	}
-	return s, root, o.addPath(s)
+	return nil
 }
 
 // over puts what the options say over the settings.
-func (o *Options) over(s *config.Settings) error {
+func (o *request) over(s *config.Settings) error {
 	switch {
 	case o.Network != "":
 		s.Network = config.Entry{Value: o.Network, Origin: "--network"}
@@ -119,13 +125,14 @@ func (o *Options) over(s *config.Settings) error {
 	return nil
 }
 
-// Show writes down the settings of the session that o asks for, and where each was
+// Show writes down the settings of the session that is asked for, and where each was
 // said, as JSON if asked to.
-func Show(o *Options, w io.Writer, asJSON bool) error {
+func Show(options *Options, w io.Writer, asJSON bool) error {
+	o := &request{Options: *options}
 	if err := o.choose(); err != nil {
 		return err
 	}
-	s, root, err := settle(o)
+	s, root, err := loadSettings(o)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (s *session) summary() (string, error) {
 }
 
 // syncFlags returns the flags, each after a space, that name what o names, for a shell.
-func syncFlags(o *Options) (flags string) {
+func syncFlags(o *request) (flags string) {
 	switch {
 	case o.known && o.placed:
 		return " --agent " + o.Agent

@@ -17,7 +17,7 @@ const ofTool = "tools "
 
 // addTools adds to the settings what the tools of the settings need that the host has. A program among them that stands on
 // what nobody else is to see is left out.
-func (o *Options) addTools(s *config.Settings) error {
+func (o *request) addTools(s *config.Settings) error {
 	if len(s.Tools) == 0 {
 		return nil
 	}

@@ -29,7 +29,7 @@ type tracing struct {
 // it returns nil. The log is opened here because art-trace runs where the caller's
 // files may be covered, and before the session's view is made, because the guest
 // must not see a file that exists only then.
-func openTrace(o *Options) (*tracing, error) {
+func openTrace(o *request) (*tracing, error) {
 	t := o.Trace
 	if t == nil {
 		return nil, nil
@@ -90,7 +90,7 @@ func openLog(log, workspace string) (*os.File, error) {
 
 // hidden are the paths to hide from the guest: those asked for, and the log of a
 // trace, which is not the guest's to see or to change.
-func (o *Options) hidden() []string {
+func (o *request) hidden() []string {
 	if o.Trace == nil || o.Trace.Log == "" {
 		return o.Hide
 	}

@@ -21,7 +21,7 @@ import (
 // merged returns the user's settings with those of the workspace, as far as they are
 // allowed. What is not is left out where somebody sees it at a terminal; otherwise there
 // is no session.
-func merged(o *Options, user, own *config.Settings, workspace string) (*config.Settings, error) {
+func merged(o *request, user, own *config.Settings, workspace string) (*config.Settings, error) {
 	if !o.Quiet && (own.Content != "" || own.Values != nil) && gitdir.Tracks(workspace, config.Dir) {
 		fmt.Fprintf(os.Stderr, "art: warning: git tracks %s/%s: a commit can bring settings for your sessions\n", cli.Printable(workspace), config.Dir)
 	}
@@ -111,35 +111,11 @@ func Trust(o *TrustOptions, w io.Writer) error {
 	}
 	defer store.Close()
 	if o.Revoke {
-		there, err := store.Remove()
-		if err == nil && !there {
-			err = errors.New("forget what the user trusts: " + workspace + " was not trusted")
-		}
-		if err == nil {
-			done("art: the settings of %s are not trusted any more\n", workspace)
-		}
-		return err
+		return revoke(store, workspace)
 	}
-	root, err := os.Open(workspace)
-	if err != nil {
-		return fmt.Errorf("open the workspace: %w", err)
-	}
-	defer root.Close()
-	home := os.Getenv("HOME")
-	user, err := readUser()
+	content, asks, err := asked(workspace)
 	if err != nil {
 		return err
-	}
-	own, err := readWorkspace(root, home)
-	if err != nil {
-		return err
-	}
-	_, asks, err := config.Merge(withPresets(user), own, workspace, false)
-	if err != nil {
-		return err
-	}
-	if place := config.AskPlace(filepath.Base(workspace), workspace); place != nil {
-		asks = append(asks, *place)
 	}
 	for _, a := range asks {
 		write := a.Write
@@ -157,11 +133,47 @@ func Trust(o *TrustOptions, w io.Writer) error {
 	case o.DryRun:
 		return nil
 	}
-	if err := store.Add(own.Content, asks); err != nil {
+	if err := store.Add(content, asks); err != nil {
 		return err
 	}
 	done("art: the settings of %s are trusted, until they change\n", workspace)
 	return nil
+}
+
+func revoke(store *config.Trust, workspace string) error {
+	there, err := store.Remove()
+	if err != nil {
+		return err
+	}
+	if !there {
+		return errors.New("forget what the user trusts: " + workspace + " was not trusted")
+	}
+	done("art: the settings of %s are not trusted any more\n", workspace)
+	return nil
+}
+
+// asked returns what the settings of a workspace ask for that the user's do not allow, and their content.
+func asked(workspace string) (content string, asks []config.Ask, err error) {
+	root, err := os.Open(workspace)
+	if err != nil {
+		return "", nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	defer root.Close()
+	user, err := readUser()
+	if err != nil {
+		return "", nil, err
+	}
+	own, err := readWorkspace(root, os.Getenv("HOME"))
+	if err != nil {
+		return "", nil, err
+	}
+	if _, asks, err = config.Merge(withPresets(user), own, workspace, false); err != nil {
+		return "", nil, err
+	}
+	if place := config.AskPlace(filepath.Base(workspace), workspace); place != nil {
+		asks = append(asks, *place)
+	}
+	return own.Content, asks, nil
 }
 
 // withPresets returns the user's settings with the variables of all presets: a workspace's own take the place of none in any

@@ -81,7 +81,7 @@ func writable(workspace string, mounts []config.Mount) []string {
 
 // noteWritten remembers for later sessions what this one's guest may write of the host. Where that cannot be, they do not know,
 // which the user is told.
-func (p *prepared) noteWritten(o *Options, workspace string, mounts []config.Mount) {
+func (p *prepared) noteWritten(o *request, workspace string, mounts []config.Mount) {
 	dirs := writable(paths.Resolve(workspace), mounts)
 	if o.Database != "" {
 		dirs = dirs[1:] // the workspace
