@@ -45,35 +45,38 @@ func made(t *testing.T, own string, files map[string]string) (tree, string) {
 			}
 			return os.RemoveAll(dir)
 		},
-		write: func(dir, file, text string) error {
-			if file == "cgroup.procs" { // a process is in one group
-				groups, _ := filepath.Glob(mount + "/*/cgroup.procs")
-				deeper, _ := filepath.Glob(mount + "/*/*/cgroup.procs")
-				for _, path := range append(groups, deeper...) {
-					pids, err := os.ReadFile(path)
-					if err != nil {
-						return err
-					}
-					if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(pids), text+"\n", "")), 0o600); err != nil {
-						return err
-					}
-				}
-				text += "\n"
-			}
-			f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY|os.O_APPEND, 0)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			_, err = f.WriteString(text)
-			return err
-		},
+		write: func(dir, file, text string) error { return writeAsKernel(mount, dir, file, text) },
 		writable: func(dir string) bool {
 			_, err := os.Stat(filepath.Join(dir, "delegated"))
 			return err == nil
 		},
 		below: func(pid int) bool { return pid == 100 },
 	}, mount
+}
+
+// writeAsKernel writes to a group's file as the kernel takes it: a process is in one group.
+func writeAsKernel(mount, dir, file, text string) error {
+	if file == "cgroup.procs" {
+		groups, _ := filepath.Glob(mount + "/*/cgroup.procs")
+		deeper, _ := filepath.Glob(mount + "/*/*/cgroup.procs")
+		for _, path := range append(groups, deeper...) {
+			pids, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(pids), text+"\n", "")), 0o600); err != nil {
+				return err
+			}
+		}
+		text += "\n"
+	}
+	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(text)
+	return err
 }
 
 var both = Limits{Memory: 64 << 20, Processes: 20}

@@ -52,43 +52,46 @@ func TestPackage(t *testing.T) {
 		}
 	})
 
-	t.Run("Installed", func(t *testing.T) {
-		dpkg(t, root, "--install", deb)
-		for _, dir := range []string{"usr/local/bin", "usr/local/libexec/art"} {
-			if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		must(t, exec.Command("cp", filepath.Join(bin, "art"), filepath.Join(root, "usr/local/bin/")))
-		must(t, exec.Command("cp", filepath.Join(bin, "art-fuse"), filepath.Join(root, "usr/local/libexec/art/")))
-		got := installed(t, root, `
-			art=/usr/bin/art
-			mkdir ws && echo old >ws/file
-			$art --version
-			$art -q -m ws -d ws.db -- sh -c 'echo new >file; cat file'
-			cat ws/file
-			$art diff -m ws -d ws.db || test $? = 1
-			art-fuse ls ws.db /ws
-			$art pull -q -m ws -d ws.db
-			cat ws/file
-			art-trace --log trace true && art-sync --version
-			/usr/local/bin/art -q -m ws -d ws.db -- echo the other
-			export ART_LIBEXEC_DIR=/usr/local/libexec/art
-			$art -q -m ws -d ws.db -- true 2>&1 || true
-		`)
-		other := strings.TrimPrefix(strings.TrimSpace(must(t, exec.Command("art", "--version"))), "art ")
-		if want := "art " + packageVersion + "\nnew\nold\nM file\nfile\nnew\nart-sync " + packageVersion + "\nthe other\n...\n" +
-			"art-fuse: start: art-fuse is version " + other + ", its caller is version " + packageVersion + "\n..."; !like(got, want) {
-			t.Errorf("the session prints\n%s\nand not\n%s", got, want)
-		}
-		if err := os.RemoveAll(filepath.Join(root, "usr/local")); err != nil {
+	t.Run("Installed", func(t *testing.T) { installedBeside(t, root, deb) })
+}
+
+// installedBeside installs a package in root beside what was installed otherwise, and removes it.
+func installedBeside(t *testing.T, root, deb string) {
+	dpkg(t, root, "--install", deb)
+	for _, dir := range []string{"usr/local/bin", "usr/local/libexec/art"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		dpkg(t, root, "--remove", "art")
-		if left := tree(t, root); len(left) > 0 {
-			t.Errorf("removing the package leaves %q", left)
-		}
-	})
+	}
+	must(t, exec.Command("cp", filepath.Join(bin, "art"), filepath.Join(root, "usr/local/bin/")))
+	must(t, exec.Command("cp", filepath.Join(bin, "art-fuse"), filepath.Join(root, "usr/local/libexec/art/")))
+	got := installed(t, root, `
+		art=/usr/bin/art
+		mkdir ws && echo old >ws/file
+		$art --version
+		$art -q -m ws -d ws.db -- sh -c 'echo new >file; cat file'
+		cat ws/file
+		$art diff -m ws -d ws.db || test $? = 1
+		art-fuse ls ws.db /ws
+		$art pull -q -m ws -d ws.db
+		cat ws/file
+		art-trace --log trace true && art-sync --version
+		/usr/local/bin/art -q -m ws -d ws.db -- echo the other
+		export ART_LIBEXEC_DIR=/usr/local/libexec/art
+		$art -q -m ws -d ws.db -- true 2>&1 || true
+	`)
+	other := strings.TrimPrefix(strings.TrimSpace(must(t, exec.Command("art", "--version"))), "art ")
+	if want := "art " + packageVersion + "\nnew\nold\nM file\nfile\nnew\nart-sync " + packageVersion + "\nthe other\n...\n" +
+		"art-fuse: start: art-fuse is version " + other + ", its caller is version " + packageVersion + "\n..."; !like(got, want) {
+		t.Errorf("the session prints\n%s\nand not\n%s", got, want)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "usr/local")); err != nil {
+		t.Fatal(err)
+	}
+	dpkg(t, root, "--remove", "art")
+	if left := tree(t, root); len(left) > 0 {
+		t.Errorf("removing the package leaves %q", left)
+	}
 }
 
 // TestPackageProfile runs the package's scripts as dpkg does for the directory of

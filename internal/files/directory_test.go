@@ -527,36 +527,21 @@ func TestDirectoryNothingIsLost(t *testing.T) {
 			if len(sessions) == 0 {
 				d := s.open()
 				d.Sweep()
-				if err := d.Add("file", HostFile{host, true}); err != nil {
-					r.Fatal(err)
-				}
-				sessions = append(sessions, d)
+				sessions = append(sessions, d.with(r, host))
 			}
 			n := rapid.IntRange(0, len(sessions)-1).Draw(r, "session")
 			d := sessions[n]
-			agree := func() { // before the other side writes: where both do, the guest's counts, or after a kill the host's
-				e := d.entries[0]
-				if err := e.record.lock(lockWait); err != nil {
-					r.Fatal(err)
-				}
-				_ = d.agree(e, false)
-				e.record.unlock()
-			}
 			switch rapid.IntRange(0, 4).Draw(r, "what") {
 			case 0:
-				agree()
+				agree(r, d)
 				last = fmt.Sprint("guest ", i)
 				replaceFile(r, guest, last)
 			case 1:
-				agree()
+				agree(r, d)
 				last = fmt.Sprint("host ", i)
 				replaceFile(r, host, last)
 			case 2:
-				two := s.open()
-				if err := two.Add("file", HostFile{host, true}); err != nil {
-					r.Fatal(err)
-				}
-				sessions = append(sessions, two)
+				sessions = append(sessions, s.open().with(r, host))
 			case 3:
 				d.kill()
 				sessions = append(sessions[:n], sessions[n+1:]...)
@@ -568,11 +553,7 @@ func TestDirectoryNothingIsLost(t *testing.T) {
 		for _, d := range sessions {
 			d.endedWith(r)
 		}
-		d := s.open()
-		if told := d.Sweep(); len(told) > 0 {
-			r.Error(told)
-		}
-		d.close()
+		nothingToSweep(r, s)
 		if text, err := os.ReadFile(host); err != nil || string(text) != last {
 			r.Errorf("the host has %q, %v, want %q", text, err, last)
 		}
@@ -584,6 +565,32 @@ func TestDirectoryNothingIsLost(t *testing.T) {
 			r.Errorf("left %q, want %q", got, want)
 		}
 	})
+}
+
+func nothingToSweep(r *rapid.T, s *shared) {
+	d := s.open()
+	if told := d.Sweep(); len(told) > 0 {
+		r.Error(told)
+	}
+	d.close()
+}
+
+// with adds the file of the host that is shared.
+func (d *Directory) with(r *rapid.T, host string) *Directory {
+	if err := d.Add("file", HostFile{host, true}); err != nil {
+		r.Fatal(err)
+	}
+	return d
+}
+
+// agree is to be called before the other side writes: where both do, the guest's counts, or after a kill the host's.
+func agree(r *rapid.T, d *Directory) {
+	e := d.entries[0]
+	if err := e.record.lock(lockWait); err != nil {
+		r.Fatal(err)
+	}
+	_ = d.agree(e, false)
+	e.record.unlock()
 }
 
 func FuzzRecord(f *testing.F) {

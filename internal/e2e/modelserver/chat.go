@@ -6,43 +6,49 @@ import (
 	"time"
 )
 
-// chat serves POST /v1/chat/completions (https://platform.openai.com/docs/api-reference/chat).
-func (s *Server) chat(w http.ResponseWriter, body []byte) string {
-	var req struct {
-		Model         string
-		Stream        bool
-		StreamOptions struct {
-			IncludeUsage bool `json:"include_usage"`
-		} `json:"stream_options"`
-		Messages []struct {
-			Role    string
-			Content content
-		}
-		Tools []struct {
-			Function struct {
-				Name       string
-				Parameters json.RawMessage
-			}
-		}
-		ResponseFormat struct {
-			JSONSchema struct{ Schema json.RawMessage } `json:"json_schema"`
-		} `json:"response_format"`
+type chatRequest struct {
+	Model         string
+	Stream        bool
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Messages []struct {
+		Role    string
+		Content content
 	}
-	if err := json.Unmarshal(body, &req); err != nil {
-		return refuse(w, err)
+	Tools []struct {
+		Function struct {
+			Name       string
+			Parameters json.RawMessage
+		}
 	}
-	t := turn{protocol: "chat", model: req.Model, stream: req.Stream, schema: req.ResponseFormat.JSONSchema.Schema}
-	for _, m := range req.Messages {
+	ResponseFormat struct {
+		JSONSchema struct{ Schema json.RawMessage } `json:"json_schema"`
+	} `json:"response_format"`
+}
+
+func (q *chatRequest) turn() turn {
+	t := turn{protocol: "chat", model: q.Model, stream: q.Stream, schema: q.ResponseFormat.JSONSchema.Schema}
+	for _, m := range q.Messages {
 		n := message{role: m.Role, text: m.Content.text()}
 		if m.Role == "tool" {
 			n = message{role: "tool", results: 1}
 		}
 		t.history = append(t.history, n)
 	}
-	for _, o := range req.Tools {
+	for _, o := range q.Tools {
 		t.tools = append(t.tools, tool{name: o.Function.Name, takes: parameters(o.Function.Parameters)})
 	}
-	r, step := t.answer()
+	return t
+}
+
+// chat serves POST /v1/chat/completions (https://platform.openai.com/docs/api-reference/chat).
+func (s *Server) chat(w http.ResponseWriter, body []byte) string {
+	var req chatRequest
+	if err := json.Unmarshal(body, &req); err != nil {
+		return refuse(w, err)
+	}
+	r, step := req.turn().answer()
 
 	said := object{"role": "assistant", "content": r.text}
 	reason := "stop"

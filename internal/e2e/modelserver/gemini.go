@@ -6,39 +6,37 @@ import (
 	"strings"
 )
 
-// gemini serves POST /v1beta/models/MODEL:generateContent and :streamGenerateContent (https://ai.google.dev/api/generate-content).
-func (s *Server) gemini(w http.ResponseWriter, path string, body []byte) string {
-	type contents struct {
-		Role  string
-		Parts []struct {
-			Text             string
-			FunctionResponse json.RawMessage
+type geminiRequest struct {
+	Contents          []geminiContents
+	SystemInstruction geminiContents
+	Tools             []struct {
+		FunctionDeclarations []struct {
+			Name                 string
+			Parameters           json.RawMessage
+			ParametersJSONSchema json.RawMessage `json:"parametersJsonSchema"`
 		}
 	}
-	var req struct {
-		Contents          []contents
-		SystemInstruction contents
-		Tools             []struct {
-			FunctionDeclarations []struct {
-				Name                 string
-				Parameters           json.RawMessage
-				ParametersJSONSchema json.RawMessage `json:"parametersJsonSchema"`
-			}
-		}
-		GenerationConfig struct {
-			ResponseSchema     json.RawMessage
-			ResponseJSONSchema json.RawMessage `json:"responseJsonSchema"`
-		}
+	GenerationConfig struct {
+		ResponseSchema     json.RawMessage
+		ResponseJSONSchema json.RawMessage `json:"responseJsonSchema"`
 	}
-	if err := json.Unmarshal(body, &req); err != nil {
-		return refuse(w, err)
+}
+
+type geminiContents struct {
+	Role  string
+	Parts []struct {
+		Text             string
+		FunctionResponse json.RawMessage
 	}
+}
+
+func (q *geminiRequest) turn(path string) turn {
 	_, model, _ := strings.Cut(path, "/models/")
 	model, _, _ = strings.Cut(model, ":")
 	t := turn{protocol: "gemini", model: model, stream: strings.Contains(path, ":stream")}
-	t.schema = append(req.GenerationConfig.ResponseSchema, req.GenerationConfig.ResponseJSONSchema...)
-	req.SystemInstruction.Role = "system"
-	for _, c := range append([]contents{req.SystemInstruction}, req.Contents...) {
+	t.schema = append(q.GenerationConfig.ResponseSchema, q.GenerationConfig.ResponseJSONSchema...)
+	q.SystemInstruction.Role = "system"
+	for _, c := range append([]geminiContents{q.SystemInstruction}, q.Contents...) {
 		m := message{role: geminiRole(c.Role)}
 		for _, p := range c.Parts {
 			m.text += p.Text + "\n"
@@ -48,7 +46,7 @@ func (s *Server) gemini(w http.ResponseWriter, path string, body []byte) string 
 		}
 		t.history = append(t.history, m)
 	}
-	for _, o := range req.Tools {
+	for _, o := range q.Tools {
 		for _, f := range o.FunctionDeclarations {
 			schema := f.ParametersJSONSchema
 			if len(schema) == 0 {
@@ -57,6 +55,16 @@ func (s *Server) gemini(w http.ResponseWriter, path string, body []byte) string 
 			t.tools = append(t.tools, tool{name: f.Name, takes: parameters(schema)})
 		}
 	}
+	return t
+}
+
+// gemini serves POST /v1beta/models/MODEL:generateContent and :streamGenerateContent (https://ai.google.dev/api/generate-content).
+func (s *Server) gemini(w http.ResponseWriter, path string, body []byte) string {
+	var req geminiRequest
+	if err := json.Unmarshal(body, &req); err != nil {
+		return refuse(w, err)
+	}
+	t := req.turn(path)
 	r, step := t.answer()
 
 	id := newID("")
@@ -65,7 +73,7 @@ func (s *Server) gemini(w http.ResponseWriter, path string, body []byte) string 
 		if reason != nil {
 			candidate["finishReason"] = reason
 		}
-		return object{"candidates": []object{candidate}, "modelVersion": model, "responseId": id,
+		return object{"candidates": []object{candidate}, "modelVersion": t.model, "responseId": id,
 			"usageMetadata": object{"promptTokenCount": tokens(body), "candidatesTokenCount": 1 + len(r.text)/4, "totalTokenCount": tokens(body) + 1 + len(r.text)/4}}
 	}
 	var calls []object
