@@ -24,7 +24,7 @@ var (
   With --db, the same goes for the database DB. With neither, the command works on the
   host directory itself, and the rest of its home is gone afterwards.
 `,
-		Flags: append(sessionFlags(), version, mode),
+		Flags: slices.Concat(session, []Flag{version, mode}),
 		Notes: `FILES
   DIR/.art/config/sandbox.json, DIR/.art/config/binds.json
       What a workspace asks for: settings, and paths for the command to see.
@@ -57,7 +57,7 @@ EXAMPLES
 	}
 	Run = &Command{
 		Name: "art run", Says: "run a command whose changes stay apart", Synopsis: []string{"[flags] [--] [command...]"}, Payload: true, Env: true,
-		Flags: append(sessionFlags(), version),
+		Flags: slices.Concat(session, []Flag{version}),
 		Notes: `EXAMPLES
   art run make test
   art run --network none -- sh
@@ -68,98 +68,98 @@ EXAMPLES
 var mode = Flag{Name: "mode", Arg: "MODE", Choices: "direct overlay", Default: "direct; run is overlay",
 	Says: `"direct" or "overlay", where no database is named`, More: "Your settings can say otherwise."}
 
-// sessionFlags are what a session can be told.
-func sessionFlags() []Flag {
-	return []Flag{
-		{Name: "mount", Short: "m", Arg: "DIR", Offer: Directories, Default: "the current directory", Says: "the workspace, a directory of the host",
-			More: "The settings of the user can name another one."},
-		{Name: "db", Short: "d", Arg: "DB", Offer: Files, Says: `the database that takes what is written; "art run" has one for each workspace`,
-			More: "It is made, readable by its owner alone, if it is not there. One session at a time may use it."},
-		{Name: "name", Arg: "NAME", Default: "as the directory", Says: "what the workspace is called in the guest and in the database"},
-		{Name: "home", Arg: "NAME", Offer: Homes, Default: "that of the preset", Says: "a home that sessions in other workspaces share: logins, settings and caches",
-			More: `It is kept on the host, and made if there is none, in either mode. An empty "NAME" is no such home. Sessions in other workspaces, and several at a time, share it: what is in it stays out of the databases of workspaces. Of a database, only the workspace shows in it. What belongs to the workspace is not shared. Nobody but the caller can get at a home, and no set-user-ID program can be made there. In place of what is mounted in one session, the others have a file or directory that cannot be written, and that "rm -r" leaves there; one that removes it all the same, or renames it, takes the mount away from the first.`},
-		{Name: "agent", Arg: "NAME", Offer: Agents, Says: `an agent of your own; "art NAME" takes it, too`},
-		{Name: "adopt", Says: "the workspace was moved here", More: adopt.More},
-		{Name: "interactive", Short: "i", Arg: "BOOL", Switch: true, Default: "true", Says: "a terminal for the command, if there is one",
-			More: `False connects it with pipes, which art does by itself where there is no terminal. On a terminal the command is a job of it: where Ctrl-Z, or the command itself, stops it, art stops with the rest of its own job, and "fg" continues all of it. Where nobody could continue it, it goes on at once. Of a command that a signal or a limit has ended, art turns off what that had turned on of the terminal: its other screen, the mouse, a hidden cursor.`},
-		{Name: "network", Arg: "MODE", Choices: "host none", Default: "host", Says: `"host" or "none"`,
-			More: `Settings can say otherwise. With "none" there is a network of its own with nothing in it but the loopback interface.`},
-		{Name: "path", Arg: "WHERE", Choices: "home host", Default: "home", Says: `with "host", the workspace is at its own path on the host too, and the command starts there`,
-			More: `So what writes that path down, such as virtual environments, linked worktrees and build caches, works on both sides. The path is without symbolic links. It is one tree with two paths, and the directories that lead there are empty but for the way. Where neither this flag nor the settings say so, and the workspace has a git directory that lies outside of it, that is "host", see art(7).`},
-		{Name: "env", Short: "e", Arg: "NAME[=VALUE]", Offer: Variables, Repeat: true, Says: "pass on a variable, or set one"},
-		{Name: "preset", Arg: "NAME", Offer: Presets, Says: `what the agent "NAME" needs; "art NAME" takes it, too`,
-			More: "That is its settings, variables, and what has to be seen of the host to run it. Without a command the agent is run."},
-		{Name: "see", Arg: "PATH", Offer: Files, Repeat: true, Says: "show a path of the host at its own place, read-only, although homes are hidden",
-			More: `Links on the way to it are there too. What holds credentials, such as "~/.ssh" or a whole home, is not shown.`},
-		{Name: "hide", Arg: "PATH", Offer: Files, Repeat: true, Says: "hide a path of the host", More: "A directory is empty then, and a file too."},
-		{Name: "allow", Arg: "CALLS", Offer: "io_uring keys namespaces perf sockets userfaultfd", Repeat: true,
-			Says: `system calls that are refused otherwise: "io_uring", "keys", "namespaces" (sandboxes within: browsers, containers), "perf", "sockets" or "userfaultfd"`,
-			More: `The first is not to be had where the guest can write files of the host; "keys" are the kernel's keyrings; art(7) tells what sandboxes within may mount; "sockets" are families and protocols beside the usual local and internet ones.`},
-		{Name: "trace", Says: "trace system calls with art-trace(1)"},
-		{Name: "trace-log", Arg: "FILE", Offer: Files, Default: "standard error", Says: "where the trace goes", More: "The guest does not see the file, wherever it lies."},
-		{Name: "trace-syscalls", Arg: "LIST", Offer: Calls, Default: "all", Says: "the system calls to trace, between commas"},
-		{Name: "trace-format", Arg: "FORMAT", Choices: traceFormats, Default: "text",
-			Says: `"text", as strace writes it, "json", an object a line; or, at the end, "summary" (counts and times) or "report" (what was run, read, written, connected to)`},
-		{Name: "quiet", Short: "q", Says: "say nothing but errors: no banner, no summary"},
-	}
+// session are the flags of a session.
+var session = []Flag{
+	{Name: "mount", Short: "m", Arg: "DIR", Offer: Directories, Default: "the current directory", Says: "the workspace, a directory of the host",
+		More: "The settings of the user can name another one."},
+	{Name: "db", Short: "d", Arg: "DB", Offer: Files, Says: `the database that takes what is written; "art run" has one for each workspace`,
+		More: "It is made, readable by its owner alone, if it is not there. One session at a time may use it."},
+	{Name: "name", Arg: "NAME", Default: "as the directory", Says: "what the workspace is called in the guest and in the database"},
+	{Name: "home", Arg: "NAME", Offer: Homes, Default: "that of the preset", Says: "a home that sessions in other workspaces share: logins, settings and caches",
+		More: `It is kept on the host, and made if there is none, in either mode. An empty "NAME" is no such home. Sessions in other workspaces, and several at a time, share it: what is in it stays out of the databases of workspaces. Of a database, only the workspace shows in it. What belongs to the workspace is not shared. Nobody but the caller can get at a home, and no set-user-ID program can be made there. In place of what is mounted in one session, the others have a file or directory that cannot be written, and that "rm -r" leaves there; one that removes it all the same, or renames it, takes the mount away from the first.`},
+	{Name: "agent", Arg: "NAME", Offer: Agents, Says: `an agent of your own; "art NAME" takes it, too`},
+	{Name: "adopt", Says: "the workspace was moved here", More: adoptMore},
+	{Name: "interactive", Short: "i", Arg: "BOOL", Switch: true, Default: "true", Says: "a terminal for the command, if there is one",
+		More: `False connects it with pipes, which art does by itself where there is no terminal. On a terminal the command is a job of it: where Ctrl-Z, or the command itself, stops it, art stops with the rest of its own job, and "fg" continues all of it. Where nobody could continue it, it goes on at once. Of a command that a signal or a limit has ended, art turns off what that had turned on of the terminal: its other screen, the mouse, a hidden cursor.`},
+	{Name: "network", Arg: "MODE", Choices: "host none", Default: "host", Says: `"host" or "none"`,
+		More: `Settings can say otherwise. With "none" there is a network of its own with nothing in it but the loopback interface.`},
+	{Name: "path", Arg: "WHERE", Choices: "home host", Default: "home", Says: `with "host", the workspace is at its own path on the host too, and the command starts there`,
+		More: `So what writes that path down, such as virtual environments, linked worktrees and build caches, works on both sides. The path is without symbolic links. It is one tree with two paths, and the directories that lead there are empty but for the way. Where neither this flag nor the settings say so, and the workspace has a git directory that lies outside of it, that is "host", see art(7).`},
+	{Name: "env", Short: "e", Arg: "NAME[=VALUE]", Offer: Variables, Repeat: true, Says: "pass on a variable, or set one"},
+	{Name: "preset", Arg: "NAME", Offer: Presets, Says: `what the agent "NAME" needs; "art NAME" takes it, too`,
+		More: "That is its settings, variables, and what has to be seen of the host to run it. Without a command the agent is run."},
+	{Name: "see", Arg: "PATH", Offer: Files, Repeat: true, Says: "show a path of the host at its own place, read-only, although homes are hidden",
+		More: `Links on the way to it are there too. What holds credentials, such as "~/.ssh" or a whole home, is not shown.`},
+	{Name: "hide", Arg: "PATH", Offer: Files, Repeat: true, Says: "hide a path of the host", More: "A directory is empty then, and a file too."},
+	{Name: "allow", Arg: "CALLS", Offer: "io_uring keys namespaces perf sockets userfaultfd", Repeat: true,
+		Says: `system calls that are refused otherwise: "io_uring", "keys", "namespaces" (sandboxes within: browsers, containers), "perf", "sockets" or "userfaultfd"`,
+		More: `The first is not to be had where the guest can write files of the host; "keys" are the kernel's keyrings; art(7) tells what sandboxes within may mount; "sockets" are families and protocols beside the usual local and internet ones.`},
+	{Name: "trace", Says: "trace system calls with art-trace(1)"},
+	{Name: "trace-log", Arg: "FILE", Offer: Files, Default: "standard error", Says: "where the trace goes", More: "The guest does not see the file, wherever it lies."},
+	{Name: "trace-syscalls", Arg: "LIST", Offer: Calls, Default: "all", Says: "the system calls to trace, between commas"},
+	{Name: "trace-format", Arg: "FORMAT", Choices: traceFormats, Default: "text",
+		Says: `"text", as strace writes it, "json", an object a line; or, at the end, "summary" (counts and times) or "report" (what was run, read, written, connected to)`},
+	{Name: "quiet", Short: "q", Says: "say nothing but errors: no banner, no summary"},
 }
 
 var nameNeeded = []string{"NAME [flags]"}
 
-var artCommands = slices.Concat([]*Command{Art, Run}, syncCommands, []*Command{
-	{Name: "art presets", Says: "list the agents that art knows, and where they are", Synopsis: []string{"[--json | --schema] [check NAME]"}, Most: 2, Words: []Offer{"check", Presets},
-		Text: `  With check, it looks what a preset finds on this host; the exit status is 1 if it
+func artCommands() []*Command {
+	return []*Command{
+		{Name: "art presets", Says: "list the agents that art knows, and where they are", Synopsis: []string{"[--json | --schema] [check NAME]"}, Most: 2, Words: []Offer{"check", Presets},
+			Text: `  With check, it looks what a preset finds on this host; the exit status is 1 if it
   would not run.
 `,
-		Flags: []Flag{
-			{Name: "json", Says: asJSON.Says,
-				More: `Its keys are "name", "about", "own", "home" and "path", which is null for what is not installed; with check as of "art doctor".`},
-			{Name: "schema", Says: "print a JSON schema of a preset, for editors", More: "See art-config(5)."},
-		}},
-	{Name: "art agent", Says: "agents of your own: settings with a name", Synopsis: []string{"new | ls | show | rm [NAME] [flags]"}},
-	{Name: "art agent new", Says: "make an agent of your own", Synopsis: nameNeeded, Least: 1, Most: 1,
-		Flags: []Flag{{Name: "preset", Arg: "PRESET", Offer: Presets, Says: "what a new one builds on"}, quiet}},
-	{Name: "art agent ls", Says: "list the agents of your own", Synopsis: []string{"[--json]"},
-		Flags: []Flag{{Name: "json", Says: asJSON.Says, More: `The keys of ls are "name", "preset", "enabled", "home", "workspace" and "file".`}}},
-	{Name: "art agent show", Says: "show the settings that hold for an agent", Synopsis: nameNeeded, Least: 1, Most: 1, Words: []Offer{Agents}, Flags: []Flag{asJSON}},
-	{Name: "art agent rm", Says: "remove an agent, with the workspace that was made for it", Synopsis: nameNeeded, Least: 1, Most: 1, Words: []Offer{Agents},
-		Flags: []Flag{{Name: "force", Says: "remove also what is in the workspace"}, quiet}},
-	{Name: "art home", Says: "the homes that --home names", Synopsis: []string{"ls | rm | seed | diff [NAME [path...]] [flags]"}},
-	{Name: "art home ls", Says: "list the homes", Synopsis: []string{"[--json]"},
-		Flags: []Flag{{Name: "json", Says: asJSON.Says, More: `The keys of ls are "name", "path", "size", "whole" (false where there is more than could be looked at), "used", "running" and "workspaces".`}}},
-	{Name: "art home rm", Says: "remove homes, with all that guests keep there", Synopsis: []string{"NAME... [flags]"}, Least: 1, Most: Any, Words: []Offer{Homes},
-		Flags: []Flag{{Name: "force", Says: "ask nothing"}, quiet}},
-	{Name: "art home seed", Says: "copy files of your own home into a home", Synopsis: []string{"NAME [path...] [flags]"}, Least: 1, Most: Any, Words: []Offer{Homes, Files},
-		Flags: []Flag{{Name: "force", Says: "copy logins too, and replace what is there"}, quiet}},
-	{Name: "art home diff", Says: "show how files in a home differ from your own", Synopsis: []string{"NAME [path...] [flags]"}, Least: 1, Most: Any, Words: []Offer{Homes, Files},
-		Flags: []Flag{
-			{Name: "patch", Says: "print a unified diff"},
-			{Name: "json", Says: asJSON.Says, More: `Those of diff are "change" and "path".`},
-		}},
-	{Name: "art config", Says: "show the settings of a session, and where each was said", Synopsis: []string{"[flags]"}, Env: true,
-		Text: `  The flags are those of the session.
+			Flags: []Flag{
+				{Name: "json", Says: asJSON.Says,
+					More: `Its keys are "name", "about", "own", "home" and "path", which is null for what is not installed; with check as of "art doctor".`},
+				{Name: "schema", Says: "print a JSON schema of a preset, for editors", More: "See art-config(5)."},
+			}},
+		{Name: "art agent", Says: "agents of your own: settings with a name", Synopsis: []string{"new | ls | show | rm [NAME] [flags]"}},
+		{Name: "art agent new", Says: "make an agent of your own", Synopsis: nameNeeded, Least: 1, Most: 1,
+			Flags: []Flag{{Name: "preset", Arg: "PRESET", Offer: Presets, Says: "what a new one builds on"}, quiet}},
+		{Name: "art agent ls", Says: "list the agents of your own", Synopsis: []string{"[--json]"},
+			Flags: []Flag{{Name: "json", Says: asJSON.Says, More: `The keys of ls are "name", "preset", "enabled", "home", "workspace" and "file".`}}},
+		{Name: "art agent show", Says: "show the settings that hold for an agent", Synopsis: nameNeeded, Least: 1, Most: 1, Words: []Offer{Agents}, Flags: []Flag{asJSON}},
+		{Name: "art agent rm", Says: "remove an agent, with the workspace that was made for it", Synopsis: nameNeeded, Least: 1, Most: 1, Words: []Offer{Agents},
+			Flags: []Flag{{Name: "force", Says: "remove also what is in the workspace"}, quiet}},
+		{Name: "art home", Says: "the homes that --home names", Synopsis: []string{"ls | rm | seed | diff [NAME [path...]] [flags]"}},
+		{Name: "art home ls", Says: "list the homes", Synopsis: []string{"[--json]"},
+			Flags: []Flag{{Name: "json", Says: asJSON.Says, More: `The keys of ls are "name", "path", "size", "whole" (false where there is more than could be looked at), "used", "running" and "workspaces".`}}},
+		{Name: "art home rm", Says: "remove homes, with all that guests keep there", Synopsis: []string{"NAME... [flags]"}, Least: 1, Most: Any, Words: []Offer{Homes},
+			Flags: []Flag{{Name: "force", Says: "ask nothing"}, quiet}},
+		{Name: "art home seed", Says: "copy files of your own home into a home", Synopsis: []string{"NAME [path...] [flags]"}, Least: 1, Most: Any, Words: []Offer{Homes, Files},
+			Flags: []Flag{{Name: "force", Says: "copy logins too, and replace what is there"}, quiet}},
+		{Name: "art home diff", Says: "show how files in a home differ from your own", Synopsis: []string{"NAME [path...] [flags]"}, Least: 1, Most: Any, Words: []Offer{Homes, Files},
+			Flags: []Flag{
+				{Name: "patch", Says: "print a unified diff"},
+				{Name: "json", Says: asJSON.Says, More: `Those of diff are "change" and "path".`},
+			}},
+		{Name: "art config", Says: "show the settings of a session, and where each was said", Synopsis: []string{"[flags]"}, Env: true,
+			Text: `  The flags are those of the session.
 `,
-		Flags: append(sessionFlags(), mode,
-			Flag{Name: "json", Says: asJSON.Says, More: `Its keys are "key", "value" (null where nobody set it; limits in bytes, seconds or pieces) and "origin".`},
-			Flag{Name: "schema", Says: "print a JSON schema of the settings, for editors"},
-		)},
-	{Name: "art trust", Says: "allow what the settings of a workspace ask for", Synopsis: []string{"[--revoke] [--dry-run] [--json] [DIR]"}, Most: 1, Words: []Offer{Directories},
-		Text: `  Shows what the settings of the workspace DIR ask for that yours do not allow, and
+			Flags: slices.Concat(session, []Flag{mode,
+				{Name: "json", Says: asJSON.Says, More: `Its keys are "key", "value" (null where nobody set it; limits in bytes, seconds or pieces) and "origin".`},
+				{Name: "schema", Says: "print a JSON schema of the settings, for editors"},
+			})},
+		{Name: "art trust", Says: "allow what the settings of a workspace ask for", Synopsis: []string{"[--revoke] [--dry-run] [--json] [DIR]"}, Most: 1, Words: []Offer{Directories},
+			Text: `  Shows what the settings of the workspace DIR ask for that yours do not allow, and
   allows it, until they change.
 `,
-		Flags: []Flag{
-			{Name: "mount", Short: "m", Arg: "DIR", Offer: Directories, Default: "the current directory", Says: "the workspace; the same as the word DIR"},
-			{Name: "dry-run", Says: "only show it"},
-			{Name: "revoke", Says: "allow it no more"},
-			{Name: "json", Says: asJSON.Says, More: `Its keys are "key", "value" and "origin".`},
-		}},
-	{Name: "art doctor", Says: "look whether this host has what a session needs", Synopsis: []string{"[--attack] [--json] [flags]"}, Env: true,
-		Text: `  Says what to do about what is lacking. The flags are those of the sessions that it
+			Flags: []Flag{
+				{Name: "mount", Short: "m", Arg: "DIR", Offer: Directories, Default: "the current directory", Says: "the workspace; the same as the word DIR"},
+				{Name: "dry-run", Says: "only show it"},
+				{Name: "revoke", Says: "allow it no more"},
+				{Name: "json", Says: asJSON.Says, More: `Its keys are "key", "value" and "origin".`},
+			}},
+		{Name: "art doctor", Says: "look whether this host has what a session needs", Synopsis: []string{"[--attack] [--json] [flags]"}, Env: true,
+			Text: `  Says what to do about what is lacking. The flags are those of the sessions that it
   tries. The exit status is 1 if something fails, or breaks out.
 `,
-		Flags: append(sessionFlags(), mode,
-			Flag{Name: "attack", Says: "try to break out of a session, in every way that art knows, and show a table of what is enforced"},
-			Flag{Name: "json", Says: asJSON.Says,
-				More: `Its keys are "state" ("ok", "note" or "fail"), "what", "says" and "fix"; of attempts "area", "attempt", and how it went on the "host" and in "direct" and "overlay" mode ("succeeds", "fails" or "allowed").`},
-		)},
-})
+			Flags: slices.Concat(session, []Flag{mode,
+				{Name: "attack", Says: "try to break out of a session, in every way that art knows, and show a table of what is enforced"},
+				{Name: "json", Says: asJSON.Says,
+					More: `Its keys are "state" ("ok", "note" or "fail"), "what", "says" and "fix"; of attempts "area", "attempt", and how it went on the "host" and in "direct" and "overlay" mode ("succeeds", "fails" or "allowed").`},
+			})},
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/riverlytech/art/internal/cli"
 )
@@ -189,12 +190,15 @@ func (c *Command) Wrong(format string, args ...any) error {
 	return cli.WithHint(UsageError{err}, "see "+c.Name+" --help")
 }
 
-// Commands are all that there are.
-var Commands = slices.Concat(artCommands, []*Command{Fuse}, fuseCommands, []*Command{Sync}, inSync(syncCommands), []*Command{summary, Trace})
+// Commands returns all that there are. They are made when they are first asked for: most starts need one or none.
+var Commands = sync.OnceValue(func() []*Command {
+	bySync := syncCommands()
+	return slices.Concat([]*Command{Art, Run}, bySync, artCommands(), []*Command{Fuse}, fuseCommands(), []*Command{Sync}, inSync(bySync), []*Command{summary, Trace})
+})
 
 // Commands returns what a command does by a word, but for what is hidden.
 func (c *Command) Commands() (all []*Command) {
-	for _, other := range Commands {
+	for _, other := range Commands() {
 		if word, found := strings.CutPrefix(other.Name, c.Name+" "); found && !strings.Contains(word, " ") && !other.Hidden {
 			all = append(all, other)
 		}
@@ -204,11 +208,12 @@ func (c *Command) Commands() (all []*Command) {
 
 // Find returns the command of a name, or nil.
 func Find(name string) *Command {
-	i := slices.IndexFunc(Commands, func(c *Command) bool { return c.Name == name })
-	if i < 0 {
-		return nil
+	for _, c := range Commands() {
+		if c.Name == name {
+			return c
+		}
 	}
-	return Commands[i]
+	return nil
 }
 
 // Word returns the command that a command line begins with, and the rest of it.

@@ -101,7 +101,7 @@ FLAGS
 // TestCommands holds what the texts of the commands are made of to what the documents are made from.
 func TestCommands(t *testing.T) {
 	names := map[string]bool{}
-	for _, c := range Commands {
+	for _, c := range Commands() {
 		if names[c.Name] || c.Says == "" || len(c.Synopsis) == 0 {
 			t.Errorf("%s is there twice, or says nothing", c.Name)
 		}

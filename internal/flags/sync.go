@@ -46,12 +46,14 @@ var (
 		More: `Without it, art takes the one that "art run" keeps for the workspace.`}
 	agent = Flag{Name: "agent", Arg: "NAME", Offer: Agents, Says: "an agent of your own, whose workspace and database these are"}
 	adopt = Flag{Name: "adopt", Says: "the workspace was moved here, or is a copy that takes its place",
-		More: "The database remembers the path of its workspace, and a directory of another path is refused without this."}
+		More: adoptMore}
 	quiet   = Flag{Name: "quiet", Short: "q", Says: "say nothing but errors"}
 	dryRun  = Flag{Name: "dry-run", Says: "say what would be done, and change nothing"}
 	exclude = Flag{Name: "exclude", Arg: "PATTERN", Offer: Files, Repeat: true, Says: "leave paths out, in the syntax of gitignore(5)"}
 	ignored = Flag{Name: "no-ignored", Says: "leave out what git ignores"}
 )
+
+const adoptMore = "The database remembers the path of its workspace, and a directory of another path is refused without this."
 
 const leftOut = `
   Left out is what --exclude, or the file .artignore at the top of DIR, name in
@@ -59,22 +61,23 @@ const leftOut = `
   files with patterns count, not the guest's; how much they leave out is said.
 `
 
-var syncCommands = []*Command{
-	{Name: "art diff", Says: "show what the guest changed", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
-		Text: `  Shows what the guest has changed in /NAME/ of DB against DIR, NAME being the
+func syncCommands() []*Command {
+	return []*Command{
+		{Name: "art diff", Says: "show what the guest changed", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
+			Text: `  Shows what the guest has changed in /NAME/ of DB against DIR, NAME being the
   base name of DIR; with paths, only there. Nothing is changed. A session may be
   running: what it has committed, at most a moment ago, is shown.
 ` + leftOut,
-		Flags: []Flag{workspace, agent, database, name, adopt,
-			{Name: "patch", Says: `a unified diff that "git apply" and "patch -p1" take`,
-				More: "Binary files are git's binary patches. On a terminal, and in the pager, what is no text (control characters, what changes the direction of text) is made visible, in bold."},
-			{Name: "stat", Says: "how many lines changed"},
-			{Name: "json", Says: "an object a line",
-				More: `Its keys are "status" (the letter), "path", "from" of what was renamed, "kind", "old_mode" and "new_mode" (octal digits, with the type), "old_size" and "new_size" (bytes), "conflict" or "held" if pull would leave it, with "why"; of a reference "ref", "old", "new" and "commits"; and "path_bytes" (base64) of a path that is not UTF-8.`},
-			exclude, ignored,
-			{Name: "quiet", Short: "q", Says: "only the exit status"},
-		},
-		Notes: `OUTPUT
+			Flags: []Flag{workspace, agent, database, name, adopt,
+				{Name: "patch", Says: `a unified diff that "git apply" and "patch -p1" take`,
+					More: "Binary files are git's binary patches. On a terminal, and in the pager, what is no text (control characters, what changes the direction of text) is made visible, in bold."},
+				{Name: "stat", Says: "how many lines changed"},
+				{Name: "json", Says: "an object a line",
+					More: `Its keys are "status" (the letter), "path", "from" of what was renamed, "kind", "old_mode" and "new_mode" (octal digits, with the type), "old_size" and "new_size" (bytes), "conflict" or "held" if pull would leave it, with "why"; of a reference "ref", "old", "new" and "commits"; and "path_bytes" (base64) of a path that is not UTF-8.`},
+				exclude, ignored,
+				{Name: "quiet", Short: "q", Says: "only the exit status"},
+			},
+			Notes: `OUTPUT
   A path            added
   M path            modified
   D path            deleted
@@ -94,8 +97,8 @@ EXAMPLES
   art diff
   art diff -m workspace -d workspace.db --patch src >changes.patch
 `},
-	{Name: "art pull", Says: "bring what the guest changed to the host", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
-		Text: `  Brings what the guest has changed in /NAME/ of DB into DIR; NAME is the base
+		{Name: "art pull", Says: "bring what the guest changed to the host", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
+			Text: `  Brings what the guest has changed in /NAME/ of DB into DIR; NAME is the base
   name of DIR, or what --name says. Deletions and renames are brought too. With
   paths, only these, and what is below them. Files are written beside and renamed
   into place, so that none is ever half there; a pull that was interrupted can be
@@ -113,19 +116,19 @@ EXAMPLES
   agents, start-up files of shells, what package managers run), and links that
   point out of DIR, are held back until they are allowed: "HELD path: why".
 ` + leftOut,
-		Flags: []Flag{workspace, agent, database,
-			{Name: "pick", Short: "p", Says: `ask about each change, and about each hunk of a text, as "git add -p" does`,
-				More: `The answers are read from standard input, one a line: "y" and "n" take and leave one, "a" and "d" it and all later ones of the file, "q" leaves the rest, "s" splits a hunk, "e" opens it in GIT_EDITOR, VISUAL or EDITOR, and "?" tells of the others. Without an answer, nothing is taken. What is not picked stays in the database: diff still shows it, and another pull brings it, without a conflict as long as the host does not change the same file.`},
-			name, adopt,
-			{Name: "force", Says: "in a conflict, take what the guest has"},
-			{Name: "keep-both", Says: "in a conflict, keep what the host has, and write what the guest has as NAME.art",
-				More: `That is "NAME.art2" and so on where it is taken, and from then on the guest has the host's as "NAME" too. Where one side has removed a file that the other has changed, the changed one stays, or comes back. Conflicts about directories' modes, and about a directory against a file of the host, are left. That resolves it: the next push brings the host's into the database.`},
-			{Name: "allow", Arg: "PATTERN", Offer: Files, Repeat: true, Says: "bring what is held back and fits the pattern, in the syntax of gitignore(5)"},
-			exclude, ignored, dryRun,
-			{Name: "quiet", Short: "q", Says: "say nothing but errors, conflicts and what is held back"},
-			{Name: "verbose", Short: "v", Says: "name each path that is held back, also where many of one directory are, for one reason"},
-		},
-		Notes: `OUTPUT
+			Flags: []Flag{workspace, agent, database,
+				{Name: "pick", Short: "p", Says: `ask about each change, and about each hunk of a text, as "git add -p" does`,
+					More: `The answers are read from standard input, one a line: "y" and "n" take and leave one, "a" and "d" it and all later ones of the file, "q" leaves the rest, "s" splits a hunk, "e" opens it in GIT_EDITOR, VISUAL or EDITOR, and "?" tells of the others. Without an answer, nothing is taken. What is not picked stays in the database: diff still shows it, and another pull brings it, without a conflict as long as the host does not change the same file.`},
+				name, adopt,
+				{Name: "force", Says: "in a conflict, take what the guest has"},
+				{Name: "keep-both", Says: "in a conflict, keep what the host has, and write what the guest has as NAME.art",
+					More: `That is "NAME.art2" and so on where it is taken, and from then on the guest has the host's as "NAME" too. Where one side has removed a file that the other has changed, the changed one stays, or comes back. Conflicts about directories' modes, and about a directory against a file of the host, are left. That resolves it: the next push brings the host's into the database.`},
+				{Name: "allow", Arg: "PATTERN", Offer: Files, Repeat: true, Says: "bring what is held back and fits the pattern, in the syntax of gitignore(5)"},
+				exclude, ignored, dryRun,
+				{Name: "quiet", Short: "q", Says: "say nothing but errors, conflicts and what is held back"},
+				{Name: "verbose", Short: "v", Says: "name each path that is held back, also where many of one directory are, for one reason"},
+			},
+			Notes: `OUTPUT
   FILE NAME/path (N bytes)
   DIR  NAME/path
   LINK NAME/path -> target
@@ -141,8 +144,8 @@ EXAMPLES
   art pull --allow .vscode/
   art pull --no-ignored --exclude '*.log'
 `},
-	{Name: "art push", Says: "bring what the host changed into the database", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{Files},
-		Text: `  Stores files, directories and symbolic links of DIR under /NAME/ in DB, where
+		{Name: "art push", Says: "bring what the host changed into the database", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{Files},
+			Text: `  Stores files, directories and symbolic links of DIR under /NAME/ in DB, where
   NAME is the base name of DIR: with modes, owners, times, hard links and the
   user's extended attributes. DB is made if it does not exist. With paths, only
   these, and what is below them.
@@ -155,12 +158,12 @@ EXAMPLES
   Not stored: sockets, named pipes and devices, .art/ at the top of DIR, the
   database's own files, and what is left out.
 ` + leftOut,
-		Flags: []Flag{workspace, agent, database, name, adopt,
-			{Name: "force", Says: "in a conflict, take what the host has"},
-			exclude, ignored, dryRun,
-			{Name: "quiet", Short: "q", Says: "say nothing but errors and conflicts"},
-		},
-		Notes: `OUTPUT
+			Flags: []Flag{workspace, agent, database, name, adopt,
+				{Name: "force", Says: "in a conflict, take what the host has"},
+				exclude, ignored, dryRun,
+				{Name: "quiet", Short: "q", Says: "say nothing but errors and conflicts"},
+			},
+			Notes: `OUTPUT
   FILE /NAME/path (N bytes, ino I)
   DIR  /NAME/path (ino I)
   LINK /NAME/path -> target (ino I)
@@ -171,8 +174,8 @@ EXAMPLES
   art push -m workspace -d workspace.db
   art push --dry-run --exclude node_modules/
 `},
-	{Name: "art reset", Says: "give up what the guest changed", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
-		Text: `  Gives up what the guest has changed at the paths in /NAME/ of DB, and below them,
+		{Name: "art reset", Says: "give up what the guest changed", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
+			Text: `  Gives up what the guest has changed at the paths in /NAME/ of DB, and below them,
   NAME being the base name of DIR: the guest has there again what the host has. A
   file with hard links is given up under all of the host's names. What lies in the
   guest's home beside the workspace stays. DIR is not changed. No session may be
@@ -181,41 +184,42 @@ EXAMPLES
   Without paths, it is all of the workspace. That is asked about on a terminal, and
   needs --force elsewhere.
 `,
-		Flags: []Flag{workspace, agent, database, dryRun, {Name: "force", Says: "without paths, do not ask"}, name, adopt, quiet},
-		Notes: `EXAMPLES
+			Flags: []Flag{workspace, agent, database, dryRun, {Name: "force", Says: "without paths, do not ask"}, name, adopt, quiet},
+			Notes: `EXAMPLES
   art reset --dry-run
   art reset -m workspace -d workspace.db src/main.py
 `},
-	{Name: "art status", Says: "show what is pending", Synopsis: []string{"[flags]"}, Env: true,
-		Text: `  Shows what art pull would bring to the workspace, what it would leave, and who
+		{Name: "art status", Says: "show what is pending", Synopsis: []string{"[flags]"}, Env: true,
+			Text: `  Shows what art pull would bring to the workspace, what it would leave, and who
   has the database: that of the workspace in which the current directory, or DIR,
   lies.
 `,
-		Flags: []Flag{workspace, database, agent,
-			{Name: "json", Says: "print an object",
-				More: `Its keys are "workspace", "database", "size", "running", "pid", the numbers of files "changed", "deleted", "held" and "conflicts", and that of "directories", and, if there is something, "beside": for each mount of mode overlay "path", "files" and "bytes".`},
-		}},
-	{Name: "art log", Says: "show the sessions there were", Synopsis: []string{"[flags]"}, Env: true,
-		Text: `  Shows the sessions, the latest first: when, how long, how each ended, how many
+			Flags: []Flag{workspace, database, agent,
+				{Name: "json", Says: "print an object",
+					More: `Its keys are "workspace", "database", "size", "running", "pid", the numbers of files "changed", "deleted", "held" and "conflicts", and that of "directories", and, if there is something, "beside": for each mount of mode overlay "path", "files" and "bytes".`},
+			}},
+		{Name: "art log", Says: "show the sessions there were", Synopsis: []string{"[flags]"}, Env: true,
+			Text: `  Shows the sessions, the latest first: when, how long, how each ended, how many
   files it made, changed and deleted, and its command.
 `,
-		Flags: []Flag{workspace, database, agent,
-			{Name: "json", Says: asJSON.Says,
-				More: `Its keys are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted"; null is unknown.`},
-		}},
-	{Name: "art list", Says: "show all databases of workspaces", Synopsis: []string{"[--json]"},
-		Text: `  Shows the databases of workspaces, the one that was used last first: name, size,
+			Flags: []Flag{workspace, database, agent,
+				{Name: "json", Says: asJSON.Says,
+					More: `Its keys are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted"; null is unknown.`},
+			}},
+		{Name: "art list", Says: "show all databases of workspaces", Synopsis: []string{"[--json]"},
+			Text: `  Shows the databases of workspaces, the one that was used last first: name, size,
   when it was used, workspace.
 `,
-		Flags: []Flag{
-			{Name: "json", Says: asJSON.Says,
-				More: `Its keys are "name", "workspace", "gone", "database", "size", "used", "running", "pid" and "error".`},
-		}},
-	{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB]"}, Most: 1, Words: []Offer{Databases},
-		Text: `  Removes the database of the workspace that the current directory lies in, or the
+			Flags: []Flag{
+				{Name: "json", Says: asJSON.Says,
+					More: `Its keys are "name", "workspace", "gone", "database", "size", "used", "running", "pid" and "error".`},
+			}},
+		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB]"}, Most: 1, Words: []Offer{Databases},
+			Text: `  Removes the database of the workspace that the current directory lies in, or the
   one that is named: by a name that art list shows, by the base name of its
   workspace or the path of that, or by its own path. It asks if that has what the
   workspace has not; where nobody can be asked, that needs --force.
 `,
-		Flags: []Flag{{Name: "force", Says: "remove it whatever is in it"}, quiet}},
+			Flags: []Flag{{Name: "force", Says: "remove it whatever is in it"}, quiet}},
+	}
 }

@@ -12,7 +12,7 @@ import (
 func TestShellsOfferEveryFlag(t *testing.T) {
 	var commands []*flags.Command
 	var lines []string
-	for _, c := range flags.Commands {
+	for _, c := range flags.Commands() {
 		if !c.Hidden {
 			commands = append(commands, c)
 			// One hyphen alone gets the short flags from some shells, two the long ones.

@@ -10,7 +10,7 @@ import (
 
 // offered are the commands that shells complete.
 func offered() []*flags.Command {
-	return slices.DeleteFunc(slices.Clone(flags.Commands), func(c *flags.Command) bool { return c.Hidden })
+	return slices.DeleteFunc(slices.Clone(flags.Commands()), func(c *flags.Command) bool { return c.Hidden })
 }
 
 // withHelp are the flags of a command, with the one that all have.
