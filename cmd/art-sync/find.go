@@ -11,7 +11,7 @@ import (
 	"github.com/riverlytech/art/internal/workspace"
 )
 
-// asArt tells whether art has become this program. Then a database need not be named.
+// asArt reports whether art has become this program. Then a database need not be named.
 func asArt() bool { return len(os.Args) > 0 && os.Args[0] == "art" }
 
 // place is what a command line says of where to work.

@@ -7,7 +7,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// leadsTo tells whether a reference that is an object, or none, can become another, and whether it holds that already.
+// leadsTo reports whether a reference that is an object, or none, can become another, and whether it holds that already.
 func (p *Plan) leadsTo(is, other ID) (free, there bool, err error) {
 	if is.IsZero() {
 		return true, false, nil
@@ -22,14 +22,14 @@ func (p *Plan) leadsTo(is, other ID) (free, there bool, err error) {
 // maxWalk bounds how many commits are looked at to find whether one is older than another.
 const maxWalk = 200_000
 
-// isAncestor tells whether one commit can be reached from another. What is not there, or no commit, reaches
+// isAncestor reports whether one commit can be reached from another. What is not there, or no commit, reaches
 // nothing.
 func (o *objects) isAncestor(old, from ID) (bool, error) {
 	reached, err := o.reached(map[ID]bool{old: true}, []ID{from})
 	return reached[old], err
 }
 
-// reached tells which of some commits can be reached from others.
+// reached reports which of some commits can be reached from others.
 func (o *objects) reached(targets map[ID]bool, tips []ID) (map[ID]bool, error) {
 	const slack = 86400 // clocks are not all right
 	reached, seen, queue := map[ID]bool{}, map[ID]bool{}, &byDate{}

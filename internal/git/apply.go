@@ -120,7 +120,7 @@ func (p *Plan) unpack(t *transaction, name string) error {
 	return put(b.Bytes())
 }
 
-// ofCheckout tells whether a reference moves with HEAD and the index: the host is on it, or will be.
+// ofCheckout reports whether a reference moves with HEAD and the index: the host is on it, or will be.
 func (p *Plan) ofCheckout(name string) bool {
 	return name == p.co.h.sym || p.Head != "" && name == p.co.g.sym
 }

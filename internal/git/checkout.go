@@ -147,7 +147,7 @@ func (p *Plan) decideCheckout() error {
 	return p.keepHead(why, quiet)
 }
 
-// movedHead tells which sides have made HEAD another one.
+// movedHead reports which sides have made HEAD another one.
 func (p *Plan) movedHead() (host, guest bool) {
 	co := &p.co
 	if co.h == co.g {
@@ -157,7 +157,7 @@ func (p *Plan) movedHead() (host, guest bool) {
 	return !hostSame, !guestSame
 }
 
-// hindrance says why the guest's HEAD and index cannot be taken, or nothing. quiet: the reason was told, or
+// hindrance says why the guest's HEAD and index cannot be taken, or nothing. quiet: the reason was reported, or
 // is none to tell.
 func (p *Plan) hindrance(hostHead, guestHead bool) (why string, quiet bool, err error) {
 	co := &p.co
@@ -203,7 +203,7 @@ func (p *Plan) hindrance(hostHead, guestHead bool) (why string, quiet bool, err 
 	return "the host has staged changes", false, nil
 }
 
-// stagedOnHost tells whether the host's index holds anything that neither its commit nor the guest's index
+// stagedOnHost reports whether the host's index holds anything that neither its commit nor the guest's index
 // has.
 func (p *Plan) stagedOnHost() (bool, error) {
 	co := &p.co

@@ -81,7 +81,7 @@ func parseTree(data []byte) (list []treeEntry, err error) {
 	return list, nil
 }
 
-// validPath tells whether git would check out a path: nothing above, nothing in a git directory (verify_path
+// validPath reports whether git would check out a path: nothing above, nothing in a git directory (verify_path
 // in git's read-cache.c).
 func validPath(name string) bool {
 	if name == "" || len(name) >= 4096 {
@@ -275,7 +275,7 @@ func tagTarget(data []byte) (ID, bool) {
 	return id, ok && is
 }
 
-// has tells whether the guest has an object, without reading it.
+// has reports whether the guest has an object, without reading it.
 func (c *closure) has(id ID) error {
 	if _, made := c.made[id]; made {
 		return nil

@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Original tells whether the guest has at a path what the host has committed there: it has not changed it, though
+// Original reports whether the guest has at a path what the host has committed there: it has not changed it, though
 // git has written it anew.
 func (p *Plan) Original(at string, mode uint32, content io.Reader, size int64) bool {
 	return p.has(p.co.hAt, &p.co.hTree, at, mode, content, size)
 }
 
-// Committed tells whether the guest has at a path of what is checked out exactly what it has committed there: a
+// Committed reports whether the guest has at a path of what is checked out exactly what it has committed there: a
 // file with a content, or nothing.
 func (p *Plan) Committed(at string, mode uint32, content io.Reader, size int64) bool {
 	return p.has(p.co.gAt, &p.co.gTree, at, mode, content, size)
 }
 
-// has tells whether a commit has exactly that at a path. tree is its tree, once it is known.
+// has reports whether a commit has exactly that at a path. tree is its tree, once it is known.
 func (p *Plan) has(commit ID, tree *ID, at string, mode uint32, content io.Reader, size int64) bool {
 	if commit.IsZero() {
 		return false
@@ -51,7 +51,7 @@ func (p *Plan) has(commit ID, tree *ID, at string, mode uint32, content io.Reade
 	return ok && e.mode == want && hashBlob(content, size) == e.id
 }
 
-// Takes tells whether the index that the plan takes from the guest has another file at a path than the host's.
+// Takes reports whether the index that the plan takes from the guest has another file at a path than the host's.
 func (p *Plan) Takes(at string) bool {
 	find := func(list []indexEntry) (e indexEntry) {
 		i, _ := slices.BinarySearchFunc(list, at, func(e indexEntry, at string) int { return strings.Compare(e.name, at) })

@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// moved tells which sides have moved a reference since both had the same.
+// moved reports which sides have moved a reference since both had the same.
 func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) {
 	hostSame, guestSame := p.guest.Same(name)
 	hl, gl, own := p.logs.of(name)
@@ -42,7 +42,7 @@ func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) 
 	return host, guest
 }
 
-// packedBefore tells whether the guest saw the host's packed-refs as it is: it was so already when the
+// packedBefore reports whether the guest saw the host's packed-refs as it is: it was so already when the
 // guest changed the reference, or when it replaced the file by one of its own.
 func (p *Plan) packedBefore(name string) bool {
 	if p.g.packed != nil {
@@ -198,7 +198,7 @@ func (p *Plan) decideGone() error {
 	return nil
 }
 
-// heldElsewhere tells which of the references that the guest has deleted lead to what can be reached without all of
+// heldElsewhere reports which of the references that the guest has deleted lead to what can be reached without all of
 // them, or to what the host's HEAD was at.
 func (p *Plan) heldElsewhere() (map[string]bool, error) {
 	held := map[string]bool{}
@@ -296,7 +296,7 @@ func ignoreDamage(err error) error {
 	return err
 }
 
-// Damaged tells whether an error is of an object that is missing, damaged or larger than what is read.
+// Damaged reports whether an error is of an object that is missing, damaged or larger than what is read.
 func Damaged(err error) bool {
 	return errors.Is(err, errMissing) || errors.Is(err, errDamaged) || errors.Is(err, errLarge)
 }

@@ -25,7 +25,7 @@
 //
 // # What the guest keeps
 //
-// Once the host has what the guest had, the guest's own goes, and it sees the host's. What could not be brought stays
+// Once the host has what the guest had, the guest's own goes, and it sees the host's. What could not come stays
 // in the guest, with all that it refers to (obsolete.go).
 package git
 
@@ -48,13 +48,13 @@ type Guest interface {
 	List(dir string) (Listing, error)
 	// Open opens a regular file that the guest itself has.
 	Open(path string) (File, error)
-	// Same tells whether each side has at a path what it had when the guest last saw the host's, or
+	// Same reports whether each side has at a path what it had when the guest last saw the host's, or
 	// when both last agreed.
 	Same(path string) (host, guest bool)
 	// Changed returns when the guest changed what it has at a path itself.
 	Changed(path string) time.Time
 	// Since returns until when the guest saw the host's at a path that it has changed; zero: the host had nothing
-	// there. known: that can be told.
+	// there. known: that can be reported.
 	Since(path string) (until time.Time, known bool)
 }
 
@@ -84,7 +84,7 @@ var (
 	errLarge   = errors.New("it is too large")
 )
 
-// Owns tells whether a path of a git directory is one that this package understands. What else is there,
+// Owns reports whether a path of a git directory is one that this package understands. What else is there,
 // as configuration, hooks and what other programs keep, are ordinary files.
 func Owns(rel string) bool {
 	name, _, _ := strings.Cut(rel, "/")

@@ -15,7 +15,7 @@ import (
 // merged, for example, stays in the guest.
 
 // keepHead brings what the guest has checked out beside what the host has, which stays; why says for what reason. quiet:
-// the reason was told, or is none to tell.
+// the reason was reported, or there is none.
 func (p *Plan) keepHead(why string, quiet bool) error {
 	p.HeadStays = true
 	stays, tip, err := p.commitIndex()
@@ -68,7 +68,7 @@ func (p *Plan) drop(name string) {
 	p.Refs = slices.DeleteFunc(p.Refs, func(c RefChange) bool { return c.Name == name })
 }
 
-// hasOrBrings tells whether the host has an object, or will have it.
+// hasOrBrings reports whether the host has an object, or will have it.
 func (p *Plan) hasOrBrings(id ID) bool {
 	there, err := p.objects.onHost(id)
 	return err != nil || there || p.closure.done[id]

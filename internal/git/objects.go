@@ -122,7 +122,7 @@ func (o *objects) close() {
 	}
 }
 
-// onHost tells whether the host has an object.
+// onHost reports whether the host has an object.
 func (o *objects) onHost(id ID) (bool, error) {
 	if known, ok := o.known[id]; ok {
 		return known, nil

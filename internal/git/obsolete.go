@@ -2,7 +2,7 @@ package git
 
 import "strings"
 
-// What a pull has brought to the host need not stay in the guest, which then sees the host's. All else stays: what
+// What was pulled to the host need not stay in the guest, which then sees the host's. All else stays: what
 // the guest has checked out where that could not come (Plan.Kept), its linked worktrees, which have no place on the
 // host, the references that these are on, and those that are no references of the host's.
 
@@ -15,7 +15,7 @@ const (
 	All
 )
 
-// Obsolete tells how much of what the guest has at a path of the git directory it need not have any more, once the
+// Obsolete reports how much of what the guest has at a path of the git directory it need not have any more, once the
 // plan is carried out.
 func (p *Plan) Obsolete(at string) Share {
 	if p.Left || !Owns(at) {
@@ -55,7 +55,7 @@ func (p *Plan) Obsolete(at string) Share {
 	return All
 }
 
-// keepsObjects tells whether anything stays that refers to objects.
+// keepsObjects reports whether anything stays that refers to objects.
 func (p *Plan) keepsObjects() bool { return p.Kept || len(p.foreign)+len(p.pinned) > 0 }
 
 // obsoleteRef is Obsolete of a reference, or of a directory with references.
@@ -78,7 +78,7 @@ func unless(stays bool) Share {
 	return All
 }
 
-// hasLoose tells whether a path below objects is that of an object that the host has by now. What the guest has there
+// hasLoose reports whether a path below objects is that of an object that the host has by now. What the guest has there
 // may be no more than newer times of a file that the host has packed since.
 func (p *Plan) hasLoose(at string) bool {
 	id, ok := parseID(strings.Replace(at, "/", "", 1))

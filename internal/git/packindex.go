@@ -115,7 +115,7 @@ func (x *packIndex) number(id ID) (n int64, ok bool, err error) {
 	return 0, false, nil
 }
 
-// has tells whether the pack holds an object.
+// has reports whether the pack holds an object.
 func (x *packIndex) has(id ID) (bool, error) {
 	_, ok, err := x.number(id)
 	return ok, err

@@ -155,7 +155,7 @@ func (p *Plan) plan() error {
 	return nil
 }
 
-// Leave has nothing of the guest's repository move. why is told as a conflict, if there is anything to tell.
+// Leave has nothing of the guest's repository move. why is reported as a conflict, if there is anything to tell.
 func (p *Plan) Leave(why string) {
 	p.Left, p.Conflicts = true, nil
 	if why != "" {
@@ -298,7 +298,7 @@ func (p *Plan) change(name string) (RefChange, bool) {
 	return p.Refs[i], true
 }
 
-// Empty tells whether there is nothing to do.
+// Empty reports whether there is nothing to do.
 func (p *Plan) Empty() bool {
 	return len(p.Refs) == 0 && p.Head == "" && !p.Index && p.stash == nil && len(p.logLines) == 0 && len(p.files) == 0 && len(p.closure.want) == 0
 }

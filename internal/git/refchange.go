@@ -14,7 +14,7 @@ type RefChange struct {
 	was value
 }
 
-// Deleted tells whether the reference goes.
+// Deleted reports whether the reference goes.
 func (c RefChange) Deleted() bool { return c.New.IsZero() && c.sym == "" }
 
 // String tells a change as git-fetch(1) does.

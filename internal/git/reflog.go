@@ -81,8 +81,8 @@ func joinLogs(host, guest []logLine, hostLast bool) []logLine {
 	return slices.Insert(slices.Clone(host), at, guest...)
 }
 
-// seenLast tells whether a list ends in a line that the other has too, with the value that the
-// reference has: then the other side knows of all that happened to it. known tells whether the lists can
+// seenLast reports whether a list ends in a line that the other has too, with the value that the
+// reference has: then the other side knows of all that happened to it. known reports whether the lists can
 // tell.
 func seenLast(list, other []logLine, is ID) (seen, known bool) {
 	if len(list) == 0 || list[len(list)-1].to != is || len(other) == 0 {

@@ -53,7 +53,7 @@ func parseID(text string) (ID, bool) {
 	return plumbing.NewHash(text), true
 }
 
-// validRef tells whether a reference below refs/ can have a name (git-check-ref-format(1)).
+// validRef reports whether a reference below refs/ can have a name (git-check-ref-format(1)).
 func validRef(name string) bool {
 	if !strings.HasPrefix(name, "refs/") || name == "refs/heads/HEAD" || len(name) > 1024 || strings.Contains(name, "..") || path.Clean(name) != name {
 		return false
@@ -66,7 +66,7 @@ func validRef(name string) bool {
 	return plumbing.ReferenceName(name).Validate() == nil
 }
 
-// ours tells whether a reference is one that comes and goes. Of those that are a worktree's own, none does;
+// ours reports whether a reference is one that comes and goes. Of those that are a worktree's own, none does;
 // and one below refs/replace has git show other objects than there are.
 func ours(name string) bool {
 	for _, p := range []string{"refs/bisect/", "refs/rewritten/", "refs/worktree/", "refs/replace/", "refs/stash"} {
@@ -219,7 +219,7 @@ func (r *guestRefs) walk(g Guest, dir string, depth int) error {
 	return nil
 }
 
-// shows tells whether the guest sees the host's file of a reference.
+// shows reports whether the guest sees the host's file of a reference.
 func (r *guestRefs) shows(name string) bool {
 	for at := name; at != "."; at = path.Dir(at) {
 		if r.hidden[at] || r.opaque[path.Dir(at)] {
@@ -245,7 +245,7 @@ func (r *guestRefs) at(name string, h *hostRefs) (value, bool) {
 	return v, ok
 }
 
-// changed tells whether the guest has references of its own, or has removed some.
+// changed reports whether the guest has references of its own, or has removed some.
 func (r *guestRefs) changed() bool {
 	opaque := false
 	for _, o := range r.opaque {

@@ -29,7 +29,7 @@ func (p *Plan) findStale() {
 	co.stale = !hasHead && p.movedAfter("HEAD", wrote) || !hasBranch && co.g.sym != "" && p.movedAfter(co.g.sym, wrote)
 }
 
-// movedAfter tells whether the host's HEAD, or the branch that it is on, has become another one after a time.
+// movedAfter reports whether the host's HEAD, or the branch that it is on, has become another one after a time.
 func (p *Plan) movedAfter(name string, when time.Time) bool {
 	if at, err := p.host.changed(name); err == nil {
 		return at.After(when)
@@ -78,7 +78,7 @@ func (p *Plan) findOlder() error {
 	return nil
 }
 
-// commitsUpon tells whether the guest's commits on the branch that both have checked out follow one of the host's.
+// commitsUpon reports whether the guest's commits on the branch that both have checked out follow one of the host's.
 func (p *Plan) commitsUpon(id ID) bool {
 	host, guest, own := p.logs.of("HEAD")
 	if more := lacks(host, guest); !own || p.co.g != p.co.h || len(more) == 0 || more[0].from != id {

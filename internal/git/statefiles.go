@@ -30,7 +30,7 @@ var stateNames = []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_
 
 const maxState = 1 << 20 // bytes of such a file
 
-// guestHas tells whether the guest has something, and whether that is its own.
+// guestHas reports whether the guest has something, and whether that is its own.
 func (p *Plan) guestHas(name string) (there, own bool) {
 	l, err := p.guest.List(".")
 	if err != nil {
@@ -49,7 +49,7 @@ func (p *Plan) guestHas(name string) (there, own bool) {
 	return p.host.exists(name), false
 }
 
-// sawProgress tells whether the host is in the middle of what the guest saw it in.
+// sawProgress reports whether the host is in the middle of what the guest saw it in.
 func (p *Plan) sawProgress() bool {
 	for _, s := range inProgress {
 		if !p.host.exists(s.name) {

@@ -19,7 +19,7 @@ var common = map[string]bool{
 	"gc.pid": true, "packed-refs": true, "shallow": true,
 }
 
-// perWorktree tells whether a path of a git directory is each worktree's own.
+// perWorktree reports whether a path of a git directory is each worktree's own.
 func perWorktree(at string) bool {
 	at = strings.TrimSuffix(path.Clean(at), ".lock")
 	for _, own := range []string{"logs/HEAD", "logs/refs/bisect", "refs/bisect", "refs/rewritten", "refs/worktree"} {
@@ -80,7 +80,7 @@ func (g worktreeGuest) Same(at string) (host, guest bool)  { return g.Guest.Same
 func (g worktreeGuest) Changed(at string) (when time.Time) { return g.Guest.Changed(in(g.own, at)) }
 func (g worktreeGuest) Since(at string) (time.Time, bool)  { return g.Guest.Since(in(g.own, at)) }
 
-// isBare tells whether the main worktree is none.
+// isBare reports whether the main worktree is none.
 func (h *hostDir) isBare() bool {
 	text, _ := h.read("config", 1<<20)
 	bare, _ := Worktree(bytes.NewReader(text))

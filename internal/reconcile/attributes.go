@@ -105,7 +105,7 @@ func (p *puller) sayDropped(a *item) {
 	}
 }
 
-// hostCapable tells whether a program of the host has capabilities of its own (capabilities(7)).
+// hostCapable reports whether a program of the host has capabilities of its own (capabilities(7)).
 func (p *puller) hostCapable(rel string) bool {
 	f, err := p.host.open(rel, unix.O_PATH)
 	if err != nil {

@@ -30,7 +30,7 @@ func (p *planner) baselineOf(a *item) *sqlvfs.Baseline {
 	return nil
 }
 
-// guestChanged tells whether the guest has anything else at a path than when both sides agreed. A
+// guestChanged reports whether the guest has anything else at a path than when both sides agreed. A
 // change of a row moves its change time, which nobody in the guest can set.
 func (p *planner) guestChanged(a *item) bool {
 	b, n := a.was, a.node
@@ -38,7 +38,7 @@ func (p *planner) guestChanged(a *item) bool {
 		kind(b.Mode) != kind(n.Attr.Mode) || b.Mode&0o7777 != 0 && (b.Mode^n.Attr.Mode)&modeBits != 0 || b.Size != n.Attr.Size || b.Mtime != n.Attr.Mtime
 }
 
-// hostChanged tells whether the host has anything else at a path than when both sides agreed.
+// hostChanged reports whether the host has anything else at a path than when both sides agreed.
 func (p *planner) hostChanged(a *item) bool {
 	b := a.was
 	switch {
@@ -54,7 +54,7 @@ func (p *planner) hostChanged(a *item) bool {
 	return b.Mode != a.host.Mode || p.hostWrote(a)
 }
 
-// hostWrote tells whether the host's content is another one than when both sides agreed.
+// hostWrote reports whether the host's content is another one than when both sides agreed.
 func (p *planner) hostWrote(a *item) bool {
 	b := a.was
 	switch {
@@ -74,7 +74,7 @@ func (p *planner) hostWrote(a *item) bool {
 	return err != nil || !host.hashes(p.ctx, b.Hash)
 }
 
-// guestWrote tells whether the guest's content is another one than when both sides agreed. Where only the
+// guestWrote reports whether the guest's content is another one than when both sides agreed. Where only the
 // guest changed something, a file whose time is another one counts as written, without a look at it.
 func (p *planner) guestWrote(a *item) bool {
 	b, n := a.was, a.node
@@ -100,7 +100,7 @@ func (p *planner) guestWrote(a *item) bool {
 
 func sameObject(a, b *item) bool { return a.now.Dev == b.now.Dev && a.now.Ino == b.now.Ino }
 
-// equal tells whether the host has exactly the guest's file, whatever their times.
+// equal reports whether the host has exactly the guest's file, whatever their times.
 func (p *planner) equal(a *item) (bool, error) {
 	if a.there != kind(a.attr.Mode) || (a.host.Mode^a.attr.Mode)&modeBits != 0 || a.host.Size != a.attr.Size {
 		return false, nil

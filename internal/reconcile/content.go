@@ -129,7 +129,7 @@ func (c *content) hash(ctx context.Context) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// hashes closes the content, and tells whether it has a hash.
+// hashes closes the content, and reports whether it has a hash.
 func (c *content) hashes(ctx context.Context, want []byte) bool {
 	defer c.close()
 	hash, err := c.hash(ctx)
@@ -143,7 +143,7 @@ func hashOf(target string) []byte {
 
 var errDiffer = errors.New("the contents differ")
 
-// equalContent tells whether the host has the guest's content.
+// equalContent reports whether the host has the guest's content.
 func (p *planner) equalContent(a *item) (bool, error) {
 	own := a.node != nil && !a.whole && a.source == a.path && a.version == a.now // what the row does not hold is the host's
 	switch {
@@ -223,7 +223,7 @@ func (p *planner) openSource(a *item) (*os.File, error) {
 	return f, nil
 }
 
-// sourceThere tells whether the host file that content comes from is the version that is meant.
+// sourceThere reports whether the host file that content comes from is the version that is meant.
 func (p *planner) sourceThere(a *item) bool {
 	if a.source == a.path {
 		return a.now == a.version
@@ -243,7 +243,7 @@ func (e *sourceError) Error() string {
 }
 func (e *sourceError) Unwrap() error { return e.err }
 
-// brokenSource tells whether an error means that the host has changed or removed a file of which the
+// brokenSource reports whether an error means that the host has changed or removed a file of which the
 // guest had changed a part.
 func brokenSource(err error) bool { return errors.As(err, new(*sourceError)) }
 
@@ -252,7 +252,7 @@ func brokenSource(err error) bool { return errors.As(err, new(*sourceError)) }
 // before it comes to that). The two are never mixed. So not even the user's word brings it; what the guest
 // wrote may be put beside, or given up.
 
-// lost tells whether the rest of a file's content is gone.
+// lost reports whether the rest of a file's content is gone.
 func (p *planner) lost(a *item) bool {
 	return a.node != nil && !a.whole && a.source != "" && !p.sourceThere(a)
 }

@@ -51,7 +51,7 @@ func (p *planner) decide() error {
 	return nil
 }
 
-// permitted tells whether an item may be done: if it is in conflict or needs the user's permission, that
+// permitted reports whether an item may be done: if it is in conflict or needs the user's permission, that
 // must have been given.
 func (p *planner) permitted(a *item) bool {
 	if a.decision.Conflict() {
@@ -82,7 +82,7 @@ func (p *planner) permitted(a *item) bool {
 	return true
 }
 
-// timesAlone tells whether the host has all of what the guest has, but for its times: git makes its configuration anew
+// timesAlone reports whether the host has all of what the guest has, but for its times: git makes its configuration anew
 // without a change of it. Of what is held back, that is none.
 func (p *planner) timesAlone(a *item) bool {
 	if a.gone() || !a.attr.IsRegular() || a.decision.Mode == classify.Guest || a.decision.Owner == classify.Guest || a.decision.Xattrs == classify.Guest {
@@ -92,7 +92,7 @@ func (p *planner) timesAlone(a *item) bool {
 	return err == nil && same
 }
 
-// asked tells whether the user wants an item, and permits it.
+// asked reports whether the user wants an item, and permits it.
 func (p *planner) asked(a *item) bool {
 	if !p.wants(a) {
 		p.leave(a)
@@ -197,7 +197,7 @@ func (a *item) lacks() {
 	}
 }
 
-// needBelow notes what the host must keep for a directory of the guest that is not brought.
+// needBelow notes what the host must keep for a directory of the guest that is not pulled.
 func (p *planner) needBelow(n *sqlvfs.Node, seen map[sqlvfs.Ino]bool) {
 	if o := n.Origin; o != nil && o.Base == p.name && (n.Attr.IsDir() || o.Limit > 0) {
 		p.needed[o.Path] = true
@@ -211,7 +211,7 @@ func (p *planner) needBelow(n *sqlvfs.Node, seen map[sqlvfs.Ino]bool) {
 	}
 }
 
-// needs tells whether something that was not done, or is not complete, still needs what the host has
+// needs reports whether something that was not done, or is not complete, still needs what the host has
 // at a path.
 func (p *planner) needs(rel string) bool {
 	for at := rel; at != "."; at = path.Dir(at) {

@@ -31,7 +31,7 @@ const (
 // against the workspace opt.Dir, and returns whether there is anything. It changes neither, and works
 // while a session runs: then it shows what was last committed.
 //
-// [ErrIncomplete] means that some paths could not be compared; each was told on standard error.
+// [ErrIncomplete] means that some paths could not be compared; each was reported on standard error.
 func Diff(ctx context.Context, opt Options) (differ bool, err error) {
 	opt.ctx = ctx
 	s, err := openForReading(&opt, true)
@@ -45,7 +45,7 @@ func Diff(ctx context.Context, opt Options) (differ bool, err error) {
 	return len(d.changes) > 0 || len(d.refLines()) > 0, d.report.End(s.close(err))
 }
 
-// comparer is one run of Diff. It settles for the guest's everywhere.
+// comparer is one run of Diff. It takes the guest's version everywhere.
 type comparer struct {
 	planner
 	changes []*change
@@ -154,7 +154,7 @@ func (d *comparer) foldRepos() {
 	})
 }
 
-// attributesDiffer tells whether the guest's mode, owner or extended attributes are news to the host.
+// attributesDiffer reports whether the guest's mode, owner or extended attributes are news to the host.
 func (d *comparer) attributesDiffer(a *item) bool {
 	return a.decision.Mode == classify.Guest || a.decision.Owner == classify.Guest || a.decision.Xattrs == classify.Guest
 }
@@ -176,7 +176,7 @@ func (d *comparer) origin(a *item, removed map[string]*item, byRow map[sqlvfs.In
 	return nil
 }
 
-// sameThere tells whether the host has the guest's content.
+// sameThere reports whether the host has the guest's content.
 func (d *comparer) sameThere(a *item) bool {
 	if a.decision.Content != classify.Guest || a.attr.IsSymlink() {
 		return a.decision.Content != classify.Guest

@@ -62,8 +62,8 @@ func (d *comparer) showNames() {
 	}
 }
 
-// each calls show for each change that a patch has words for. A file that could not be read is told
-// of.
+// each calls show for each change that a patch has words for. A file that could not be read is
+// reported.
 func (d *comparer) each(show func(*patch.File)) error {
 	for _, c := range d.changes {
 		if err := d.interrupted(); err != nil {

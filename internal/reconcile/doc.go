@@ -72,10 +72,10 @@ type Options struct {
 	Umask  os.FileMode // pull: of directories that it makes on the way to the workspace
 	Adopt  bool        // the workspace may have been another directory until now
 	DryRun bool        // say what would be done, change nothing
-	Quiet  bool        // only errors, conflicts and what is held back are told
+	Quiet  bool        // only errors, conflicts and what is held back are reported
 
-	Total   bool // how much was done is told at the end
-	Verbose bool // pull: each path that is held back is told, however many there are
+	Total   bool // how much was done is reported at the end
+	Verbose bool // pull: each path that is held back is reported, however many there are
 
 	Pick  bool      // pull: the user is asked about each change, and each hunk
 	Stdin io.Reader // pull: where the answers come from
@@ -122,7 +122,7 @@ var ErrIncomplete = report.ErrIncomplete
 // need the user's permission. Each was named on standard error.
 var ErrConflicts = report.ErrConflicts
 
-// allows tells whether a path need not be held back.
+// allows reports whether a path need not be held back.
 func (o *Options) allows(rel string, isDir bool) bool {
 	return ignore.Parse(o.Allow).Within(rel, isDir) == ignore.Out
 }
@@ -161,7 +161,7 @@ func about(what string, err error) error {
 	return err
 }
 
-// isFull tells whether an error says that a disk has no room.
+// isFull reports whether an error says that a disk has no room.
 func isFull(err error) bool {
 	errno := sqlvfs.Errno(err)
 	return errno == syscall.ENOSPC || errno == syscall.EDQUOT

@@ -92,7 +92,7 @@ const (
 	queued
 )
 
-// waits tells whether an operation has to go after one that waits itself.
+// waits reports whether an operation has to go after one that waits itself.
 func (o *operation) waits() bool {
 	return slices.ContainsFunc(o.after, func(first *operation) bool {
 		return first.turn == waiting || first.turn == untouched && first.waits()
@@ -107,9 +107,9 @@ func (p *puller) carryOut(order []*operation) {
 		switch {
 		case o.left || o.done || o.do == keep || o.do == chmodDir:
 		case o.instead != nil && !o.instead.op.done:
-			p.leave(o.item) // it was told why the directory stays
+			p.leave(o.item) // it was reported why the directory stays
 		case o.in != nil && o.in.left && o.in.there != unix.S_IFDIR && o.do != remove:
-			// The directory's own failure was told.
+			// The directory's own failure was reported.
 			p.leave(o.item)
 			p.report.Failures++
 		default:

@@ -124,7 +124,7 @@ func (p *planner) around() string {
 	return "the guest has changed files around the workspace, which stay in the database"
 }
 
-// changedBelow tells whether a directory that has an origin has anything in it that is more than a directory with one.
+// changedBelow reports whether a directory that has an origin has anything in it that is more than a directory with one.
 func (p *planner) changedBelow(n *sqlvfs.Node, depth int) bool {
 	if len(n.Whiteouts) > 0 || depth > maxPath {
 		return true

@@ -45,7 +45,7 @@ func (p *planner) gitDirOver(at string) (dir string) {
 	return dir
 }
 
-// isOther tells whether a directory of the host that is not called .git is a git directory, by its configuration too.
+// isOther reports whether a directory of the host that is not called .git is a git directory, by its configuration too.
 // Others that look like one are files: of a project, as those that programs for git are tested with, or of a repository
 // that is new and whose configuration was held back.
 func (p *planner) isOther(dir string, within bool) bool {
@@ -67,7 +67,7 @@ func (p *planner) worktree(dir string) (bare bool, top string, err error) {
 	return bare, top, nil
 }
 
-// isRepo tells whether a directory of the host is a git directory (gitrepository-layout(5)).
+// isRepo reports whether a directory of the host is a git directory (gitrepository-layout(5)).
 func (p *planner) isRepo(dir string) bool {
 	for _, part := range []string{"HEAD", "objects", "refs"} {
 		if _, err := p.host.stat(join(dir, part)); err != nil {

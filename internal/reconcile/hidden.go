@@ -41,7 +41,7 @@ func (p *planner) loadHidden() error {
 	return err
 }
 
-// hides tells whether a path of the host is hidden where the guest does not have it at the same one.
+// hides reports whether a path of the host is hidden where the guest does not have it at the same one.
 func (p *planner) hides(rel string, version sqlvfs.Fingerprint) bool {
 	return p.hidden.has(rel) || p.hidden.is(version)
 }
@@ -111,7 +111,7 @@ func (p *hiddenPaths) add(dir, path string) {
 	}
 }
 
-// has tells whether a path is hidden, or lies below what is.
+// has reports whether a path is hidden, or lies below what is.
 func (p *hiddenPaths) has(rel string) bool {
 	if p == nil {
 		return true
@@ -124,7 +124,7 @@ func (p *hiddenPaths) has(rel string) bool {
 	return p.below[rel]
 }
 
-// is tells whether a file is hidden under another of its names.
+// is reports whether a file is hidden under another of its names.
 func (p *hiddenPaths) is(file sqlvfs.Fingerprint) bool {
 	return p == nil || p.objects[object{file.Dev, file.Ino}]
 }

@@ -40,7 +40,7 @@ func (p *planner) holdReason(a *item) string {
 		if held.Reads(a.path) {
 			after, err := p.guestHead(a)
 			if err != nil && !errors.Is(err, io.EOF) {
-				return "" // the error will come again where it can be told
+				return "" // the error will come again where it can be reported
 			}
 			return held.Content(a.path, p.hostHead(a), after)
 		}

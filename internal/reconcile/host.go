@@ -100,7 +100,7 @@ func (d dir) stat(name string) (st unix.Stat_t, err error) {
 	return st, err
 }
 
-// hasDatabase tells whether an entry is one of the database's files.
+// hasDatabase reports whether an entry is one of the database's files.
 func (d dir) hasDatabase(name string, st *unix.Stat_t) bool {
 	return d.f != nil && d.host.db.Has(&d.st, name, st)
 }

@@ -29,7 +29,7 @@ const (
 	patchAway = 5       // so long before the end, it announces it again
 )
 
-// patches tells whether a file is to be changed in place.
+// patches reports whether a file is to be changed in place.
 func (p *puller) patches(a *operation) bool {
 	n := a.node
 	if a.do != write || a.bytes != nil || a.copyOf != nil || n == nil || a.whole || n.Origin == nil || !n.Holds {
@@ -53,7 +53,7 @@ func (p *puller) patches(a *operation) bool {
 	return !p.clones(f)
 }
 
-// clones tells whether the staging directory can hold a clone of a file.
+// clones reports whether the staging directory can hold a clone of a file.
 func (p *puller) clones(f *os.File) bool {
 	name := p.staging.Next()
 	probe, err := p.staging.Create(name)
@@ -192,7 +192,7 @@ func (w *patcher) overlay() error {
 }
 
 // clone begins a new file as a clone of the host file that the rest of its content comes from, and brings the
-// row's own content into it. It tells whether that is possible.
+// row's own content into it. It reports whether that is possible.
 func (w *writer) clone(f *os.File, a *operation) (bool, error) {
 	if a.bytes != nil || a.source == "" || a.attr.Size < patchFrom {
 		return false, nil

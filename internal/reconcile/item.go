@@ -46,10 +46,10 @@ type item struct {
 	op *operation // what is to be done; nil: nothing
 }
 
-// gone tells whether the guest has nothing at the path.
+// gone reports whether the guest has nothing at the path.
 func (a *item) gone() bool { return a.attr.Mode == 0 }
 
-// isDir tells whether it is a directory, or was before the guest removed it.
+// isDir reports whether it is a directory, or was before the guest removed it.
 func (a *item) isDir() bool { return a.attr.IsDir() || a.gone() && a.there == unix.S_IFDIR }
 
 // modeBits are what pull takes over of a mode. Set-user-ID and set-group-ID are not among them: on
@@ -107,7 +107,7 @@ func (p *planner) contents(a *item, hostIs, guestIs classify.Kind) (host, guest 
 	return classify.Contents(hostChanged, guestChanged, equal)
 }
 
-// relinked tells whether the guest has made a name one of another file's: what the host changed of the file that was
+// relinked reports whether the guest has made a name one of another file's: what the host changed of the file that was
 // there is not for the others.
 func (a *item) relinked() bool {
 	return a.node != nil && a.attr.IsRegular() && a.attr.Nlink > 1 && a.was.Row != 0 && a.was.Row != a.node.Ino
@@ -187,7 +187,7 @@ func (p *planner) mergeAttributes(a, from *item) {
 	}
 }
 
-// within tells whether a directory came to its place by being renamed, or is all new: then it is
+// within reports whether a directory came to its place by being renamed, or is all new: then it is
 // made even if it is empty.
 func (p *planner) within(a *item) bool {
 	return a.was == nil || a.node == nil || a.was.Row != a.node.Ino

@@ -72,7 +72,7 @@ func (p *puller) writeJournal(order []*operation) error {
 	return nil
 }
 
-// leftByAnother tells of what a pull from another database has left, which its rows may need.
+// leftByAnother notes what a pull from another database has left, which its rows may need.
 func (p *planner) leftByAnother(name, where string) {
 	p.report.Note(p.hostPath(name), "left as it is: a pull from "+p.report.Name(where)+" was killed, and another from there needs it; if that is gone, remove it")
 }
@@ -135,7 +135,7 @@ func (p *puller) endJournal() error {
 func jsonOf(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // numbers and bytes can be told
+		panic(err) // numbers and bytes can be reported
 	}
 	return data
 }

@@ -167,7 +167,7 @@ func (p *puller) giveUp(a *item) error {
 	})
 }
 
-// uncover has the guest see the host's at a path, which is a name in the directory dir, and tells whether anything
+// uncover has the guest see the host's at a path, which is a name in the directory dir, and reports whether anything
 // hid that.
 func (p *planner) uncover(tx *sqlvfs.Tx, dir *sqlvfs.Inode, name, at string) (hidden bool, err error) {
 	p.forgetBelow(tx, at)
@@ -205,7 +205,7 @@ func (p *puller) restore(a *item, kept map[*item]bool) error {
 	})
 }
 
-// within tells whether an item is at or below another one.
+// within reports whether an item is at or below another one.
 func within(top, a *item) bool {
 	for ; a != nil; a = a.in {
 		if a == top {
@@ -215,7 +215,7 @@ func within(top, a *item) bool {
 	return false
 }
 
-// showsHost tells whether what a directory of the guest has no row of is what the host has there.
+// showsHost reports whether what a directory of the guest has no row of is what the host has there.
 func (p *puller) showsHost(dir *item) (bool, error) {
 	for ; dir != nil; dir = dir.in {
 		if dir.node == nil {

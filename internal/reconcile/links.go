@@ -41,7 +41,7 @@ func (p *planner) gatherLinks(root *item) error {
 	return nil
 }
 
-// rewritten tells whether the host's file is to be replaced, or would be but for a conflict.
+// rewritten reports whether the host's file is to be replaced, or would be but for a conflict.
 func rewritten(a *item) bool {
 	d := a.decision
 	return !a.gone() && (d.Pull() || d.Conflict())
@@ -165,7 +165,7 @@ func (p *planner) keepLast() {
 	}
 }
 
-// livesOn tells whether what both sides had at a's path, of which the guest has removed this name, stays under
+// livesOn reports whether what both sides had at a's path, of which the guest has removed this name, stays under
 // another one, or was given up by the guest, which has written to it.
 func (p *planner) livesOn(n *sqlvfs.Node, a *item, names []*item) bool {
 	another := func(at string) bool { return at != a.path }

@@ -27,7 +27,7 @@ func (p *planner) walk(rel string) (n, dir *sqlvfs.Node, rest string) {
 	return n, n, ""
 }
 
-// hides tells whether a row keeps the host's from showing through at what is not in it.
+// hides reports whether a row keeps the host's from showing through at what is not in it.
 func hides(dir *sqlvfs.Node, rest string) bool {
 	name, _, _ := strings.Cut(rest, "/")
 	return !dir.Attr.IsDir() || slices.Contains(dir.Whiteouts, name)

@@ -27,10 +27,10 @@ type operation struct {
 	*item
 	do     verb
 	other  *item  // of a hard link: the file that it is another name of
-	part   bool   // a part of the guest's changes is brought: the rest stays the guest's
+	part   bool   // a part of the guest's changes is pulled: the rest stays the guest's
 	bytes  []byte // of that: the content
 	copyOf *item  // it goes under another name, beside this one, which is in conflict
-	agreed bool   // keep: also where nothing of the guest's was brought
+	agreed bool   // keep: also where nothing of the guest's was pulled
 
 	patch bool // of a file: its changed chunks are written into the host's
 
@@ -46,7 +46,7 @@ type operation struct {
 	touched bool // of a directory: an entry was changed
 }
 
-// replaces tells whether what the host has at the path goes.
+// replaces reports whether what the host has at the path goes.
 func (o *operation) replaces() bool {
 	return o.there != 0 && o.do != keep && o.do != chmodDir && o.do != attributes && (o.do != mkdir || o.there != unix.S_IFDIR)
 }
@@ -128,7 +128,7 @@ func (p *planner) planWrite(a *item) {
 	p.plan(a, &operation{do: write})
 }
 
-// retimed tells whether nothing but the guest's time of a file is news to the host.
+// retimed reports whether nothing but the guest's time of a file is news to the host.
 func (p *planner) retimed(a *item) bool {
 	return a.there == kind(a.attr.Mode) && a.was != nil && a.was.Fingerprint == a.now && a.host.Mtime != a.attr.Mtime && p.guestChanged(a) &&
 		!a.decision.Push()

@@ -15,7 +15,7 @@ import (
 // With Options.Pick the user picks what is pulled (package pick), out of what would be. What is not picked is
 // left, as if it had not been named; of a file of which some hunks are, the host gets its own version with
 // these. What both sides agree about is then that new version, and that the guest has changed it: so the rest
-// is still shown by diff, and brought by the next pull (commitPart).
+// is still shown by diff, and comes with the next pull (commitPart).
 
 // choose has the user pick. The error is one that ends the run.
 func (p *puller) choose() error {
@@ -84,17 +84,17 @@ func (c *chooser) ask(ch *change) error {
 	return c.askHunks(ch, f)
 }
 
-// holds tells whether there are changes below a directory.
+// holds reports whether there are changes below a directory.
 func (c *chooser) holds(dir *change) bool {
 	return slices.ContainsFunc(c.shown.changes, func(ch *change) bool {
 		return ch != dir && (strings.HasPrefix(ch.path, dir.path+"/") || dir.from != "" && strings.HasPrefix(ch.from, dir.from+"/"))
 	})
 }
 
-// follows tells whether an operation only keeps a file's names together, of which one is asked about.
+// follows reports whether an operation only keeps a file's names together, of which one is asked about.
 func follows(o *operation) bool { return o.do == hardLink && o.there != 0 }
 
-// inHunks tells whether parts of a change can be picked: it is one of a text's content, and no other name
+// inHunks reports whether parts of a change can be picked: it is one of a text's content, and no other name
 // has a share in it.
 func (c *chooser) inHunks(ch *change, f *patch.File) bool {
 	a := ch.now

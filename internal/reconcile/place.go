@@ -162,7 +162,7 @@ func (p *puller) unchanged(a *operation, d *os.File, name string) error {
 	return err
 }
 
-// relinked tells whether a file differs from what was planned for only by what this run has done to
+// relinked reports whether a file differs from what was planned for only by what this run has done to
 // its other names, which moves its change time.
 func (p *puller) relinked(a *operation, st *unix.Stat_t) bool {
 	now := hostfs.Fingerprint(st)
@@ -263,7 +263,7 @@ type treeParents struct {
 	known map[*item]bool
 }
 
-// startsIn tells whether a directory that is to be made can be staged: it is in one that is staged, or
+// startsIn reports whether a directory that is to be made can be staged: it is in one that is staged, or
 // in one of the host that gives what is made in it nothing but what the staging directory gives too.
 func (t *treeParents) startsIn(a *operation) bool {
 	switch in := a.in; {
@@ -281,7 +281,7 @@ func (t *treeParents) startsIn(a *operation) bool {
 	}
 }
 
-// alike tells whether what is made in a directory is as if it had been made in the staging directory:
+// alike reports whether what is made in a directory is as if it had been made in the staging directory:
 // on the same file system, with the same rules for names, and nothing passed on by a set-group-ID
 // bit (inode(7)) or a default access control list (acl(5)).
 func (t *treeParents) alike(rel string) bool {

@@ -75,24 +75,24 @@ type planner struct {
 	needed map[string]bool
 }
 
-// policy decides about what is not simply done.
+// policy decides about what is not simply done: pull, diff and reset each have one.
 type policy interface {
-	// conflict is told of an item that both sides changed; it returns whether the guest's is taken.
+	// conflict is called for an item that both sides changed; it returns whether the guest's is taken.
 	conflict(a *item) bool
-	// needed is told of an item that stays because others need what the host has there.
+	// needed is called for an item that stays because others need what the host has there.
 	needed(a *item)
-	// broken is told of a file of which the guest has only a part, because the host has changed or
+	// broken is called for a file of which the guest has only a part, because the host has changed or
 	// removed the file that held the rest.
 	broken(a *item)
-	// held is told of an item that needs the user's permission; it returns whether it is given.
+	// held is called for an item that needs the user's permission; it returns whether it is given.
 	held(a *item) bool
 	// choose may leave some of what is planned.
 	choose() error
-	// fail is told of an item that cannot be done.
+	// fail is called for an item that cannot be done.
 	fail(a *item, err error)
-	// lacking is told of a directory that cannot be complete.
+	// lacking is called for a directory that cannot be complete.
 	lacking(a *item, err error)
-	// unseen is told of a path of the host that stays, since no guest sees it.
+	// unseen is called for a path of the host that stays, since no guest sees it.
 	unseen(rel string)
 }
 
@@ -139,7 +139,7 @@ func (p *planner) hostPath(rel string) string {
 	return cmp.Or(p.dirName, p.name) + "/" + rel
 }
 
-// interrupted tells whether the run is to end.
+// interrupted reports whether the run is to end.
 func (p *planner) interrupted() error {
 	if p.ctx.Err() != nil {
 		return errInterrupted
@@ -147,7 +147,7 @@ func (p *planner) interrupted() error {
 	return nil
 }
 
-// wants tells whether the user asked for a path: with those that were named, and without those that
+// wants reports whether the user asked for a path: with those that were named, and without those that
 // patterns leave out, which are counted.
 func (p *planner) wants(a *item) bool {
 	if !p.limit.Has(a.path) {
@@ -160,7 +160,7 @@ func (p *planner) wants(a *item) bool {
 	return by == ""
 }
 
-// knows tells whether either side has something at a path, or had when both last agreed.
+// knows reports whether either side has something at a path, or had when both last agreed.
 func (p *planner) knows(rel string) bool {
 	if _, err := p.host.stat(rel); err == nil || p.base[rel] != nil || p.origins[rel] != nil {
 		return true

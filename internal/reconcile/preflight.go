@@ -54,7 +54,7 @@ type want struct {
 	symlink, hardLink bool // one of them is to be such a link
 }
 
-// preflightIn tries what is to be made in a directory. What cannot be tried will be told when it is
+// preflightIn tries what is to be made in a directory. What cannot be tried will be reported when it is
 // done.
 func (p *puller) preflightIn(trials *staging.Trials, dir string, w *want) error {
 	t, at, err := trials.In(dir)
@@ -92,7 +92,7 @@ func (p *puller) preflightIn(trials *staging.Trials, dir string, w *want) error 
 	return nil
 }
 
-// refusedName tells whether an error says that a file system does not take a name.
+// refusedName reports whether an error says that a file system does not take a name.
 func refusedName(err error) bool {
 	return errors.Is(err, unix.ENAMETOOLONG) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EILSEQ)
 }

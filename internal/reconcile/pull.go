@@ -18,7 +18,7 @@ import (
 // package documentation for the steps and for what a hostile database can not do.
 //
 // [ErrConflicts] means that some paths were left alone, [ErrIncomplete] that some could not be done;
-// each was told on standard error. After any other error that comes before the first line of output,
+// each was reported on standard error. After any other error that comes before the first line of output,
 // the workspace is as it was.
 func Pull(ctx context.Context, opt Options) error {
 	opt.ctx = ctx
@@ -108,7 +108,7 @@ func (p *puller) run() error {
 	return p.release()
 }
 
-// print tells of one operation.
+// print prints one operation.
 func (p *puller) print(a *operation) {
 	name := p.report.Name(p.hostPath(a.path))
 	switch a.do {
@@ -168,7 +168,7 @@ func (p *puller) lacking(a *item, err error) {
 	a.lacks()
 }
 
-// fatal tells whether an error would hit all the other files too.
+// fatal reports whether an error would hit all the other files too.
 func fatal(err error) bool {
 	for _, e := range []error{unix.ENOSPC, unix.EDQUOT, unix.EROFS, errInterrupted} {
 		if errors.Is(err, e) {

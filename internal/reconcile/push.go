@@ -24,7 +24,7 @@ import (
 // equal. Of what did not change since, nothing is read but its attributes.
 //
 // [ErrConflicts] means that some paths were left alone, [ErrIncomplete] that some could not be
-// stored; each was told on standard error.
+// stored; each was reported on standard error.
 func Push(ctx context.Context, opt Options) error {
 	abs, err := opt.workspacePath()
 	if err != nil {

@@ -57,7 +57,7 @@ func (p *pusher) find(f *found) (err error) {
 // linkGroup are names of host files and rows that belong together: what is decided about one is decided about all.
 type linkGroup struct{ all []*found }
 
-// shared tells whether a file has other names on one of the sides, or the guest's had another one.
+// shared reports whether a file has other names on one of the sides, or the guest's had another one.
 func (p *pusher) shared(f *found) bool {
 	n := f.node
 	switch {
@@ -127,7 +127,7 @@ func (p *pusher) postponed() error {
 	return p.finishAgain()
 }
 
-// known tells whether the host's file is as it was when both sides last agreed.
+// known reports whether the host's file is as it was when both sides last agreed.
 func (p *pusher) known(f *found) bool {
 	b := p.base[f.at]
 	return b != nil && b.Fingerprint == hostfs.Fingerprint(&f.st)

@@ -89,7 +89,7 @@ func (p *pusher) delete(at string, less map[sqlvfs.Ino]int) error {
 	return nil
 }
 
-// within tells whether a path was in a directory that something else took the place of.
+// within reports whether a path was in a directory that something else took the place of.
 func (p *pusher) within(at string) bool {
 	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
 		if p.replaced[dir] {

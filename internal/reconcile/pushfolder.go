@@ -87,7 +87,7 @@ func (p *pusher) resolve(d *folder) error {
 	return err
 }
 
-// putDir makes an entry a directory with the host's attributes, and d.row its row. It tells of one of
+// putDir makes an entry a directory with the host's attributes, and d.row its row. It prints one of
 // which more than the times changed: those follow from its entries. A new directory has its origin
 // at the host's path, so that what appears there after the push still shows in a session.
 func (p *pusher) putDir(d *folder, st *unix.Stat_t) error {

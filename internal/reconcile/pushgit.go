@@ -13,7 +13,7 @@ import (
 // the host's. Of one that both have changed, only objects are added, so that it never has new references with
 // an old index; pull joins the two.
 
-// gitKeeps tells whether a file of git's stays what it is in the guest.
+// gitKeeps reports whether a file of git's stays what it is in the guest.
 func (p *pusher) gitKeeps(f *found) bool {
 	dir, in := p.gitDir(f.at)
 	if in == "" || !git.Owns(in) || p.opt.Force || f.left {
@@ -34,7 +34,7 @@ func (p *pusher) gitKeeps(f *found) bool {
 	return d.Push() || d.Conflict() || d.Kind == classify.Host
 }
 
-// unchanging tells whether a file of git's alone says nothing of what a repository is: logs beside those of stashes,
+// unchanging reports whether a file of git's alone says nothing of what a repository is: logs beside those of stashes,
 // which are a list, and worktrees, which each side has for itself.
 func unchanging(in string) bool {
 	return strings.HasPrefix(in, "logs/") && in != "logs/refs/stash" || strings.HasPrefix(in, "worktrees/")
@@ -45,10 +45,10 @@ const (
 	gitUnknown  = iota
 	gitSame     // the guest has not changed it
 	gitChanged  // it has
-	gitReported // and the host too, which was told
+	gitReported // and the host too, which was reported
 )
 
-// gitTouched tells whether the guest has changed a repository, but for its objects.
+// gitTouched reports whether the guest has changed a repository, but for its objects.
 func (p *pusher) gitTouched(dir string) bool {
 	if p.bothGit == nil {
 		p.bothGit = map[string]int{}
@@ -97,7 +97,7 @@ func (p *pusher) gitChangedBelow(dir, at string, n *sqlvfs.Node, depth int) bool
 	return false
 }
 
-// equalToHost tells whether the host has what the guest has.
+// equalToHost reports whether the host has what the guest has.
 func (p *pusher) equalToHost(a *item) bool {
 	st, err := p.host.stat(a.path)
 	if err != nil {

@@ -46,7 +46,7 @@ func (p *pusher) loadGuest() error {
 }
 
 // at returns what the guest has at a path, what both sides last agreed about it, and what the host
-// has; hidden tells whether the host's does not show through there.
+// has; hidden reports whether the host's does not show through there.
 func (p *pusher) at(rel string, st *unix.Stat_t) (a *item, hidden bool, err error) {
 	if err := p.loadGuest(); err != nil {
 		return nil, false, err
@@ -59,7 +59,7 @@ func (p *pusher) at(rel string, st *unix.Stat_t) (a *item, hidden bool, err erro
 	return a, hidden, nil
 }
 
-// node returns the row at a path, or nil; hidden tells whether the host's does not show through there.
+// node returns the row at a path, or nil; hidden reports whether the host's does not show through there.
 func (p *pusher) node(rel string) (n *sqlvfs.Node, hidden bool) {
 	if p.top == nil {
 		return nil, false
@@ -116,19 +116,19 @@ func (p *pusher) elsewhere(a *item, removed bool) (*sqlvfs.Node, *sqlvfs.Baselin
 	return nil, nil
 }
 
-// ownContent tells whether a row has other content than the host file that it was copied up from had.
+// ownContent reports whether a row has other content than the host file that it was copied up from had.
 func ownContent(n *sqlvfs.Node) bool {
 	o := n.Origin
 	return n.Holds || o.Limit < n.Attr.Size || o.Size != n.Attr.Size
 }
 
-// nameOf tells whether a path is another name of a file of the host.
+// nameOf reports whether a path is another name of a file of the host.
 func (p *pusher) nameOf(at string, a *item) bool {
 	st, err := p.host.stat(at)
 	return err == nil && objectOf(&st) == object{a.now.Dev, a.now.Ino}
 }
 
-// movedFrom tells whether a file is one that both sides knew under another name. The number alone does not:
+// movedFrom reports whether a file is one that both sides knew under another name. The number alone does not:
 // file systems use it again.
 func (p *pusher) movedFrom(a *item, was *sqlvfs.Baseline) bool {
 	if a.now.Size != was.Size || a.now.Mtime != was.Mtime {
@@ -173,7 +173,7 @@ func (p *pusher) names(ino sqlvfs.Ino) []string {
 	return p.rowNames[ino]
 }
 
-// states returns what there is to classify. removed tells whether the guest has no such name, though both
+// states returns what there is to classify. removed reports whether the guest has no such name, though both
 // sides had it.
 func (p *pusher) states(a *item, removed bool) (base, host, guest classify.State) {
 	host.Kind, guest.Kind = classify.KindOf(a.there), classify.KindOf(a.attr.Mode)
@@ -210,7 +210,7 @@ func (p *pusher) states(a *item, removed bool) (base, host, guest classify.State
 	return base, host, guest
 }
 
-// untouched tells whether the guest has changed nothing of what it has at a path, since it agreed with
+// untouched reports whether the guest has changed nothing of what it has at a path, since it agreed with
 // the host or with another directory of the host. seen guards against directories that hold
 // themselves.
 func (p *pusher) untouched(a *item, seen map[sqlvfs.Ino]bool) bool {
@@ -233,7 +233,7 @@ func (p *pusher) untouched(a *item, seen map[sqlvfs.Ino]bool) bool {
 	return true
 }
 
-// gone tells whether an error says that the host has nothing at a path.
+// gone reports whether an error says that the host has nothing at a path.
 func gone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }

@@ -165,7 +165,7 @@ func (p *pusher) entry(in dir, f *found) (*folder, error) {
 	return nil, nil
 }
 
-// readsAhead tells whether a file is read before it is its turn: one that seems new or changed, but
+// readsAhead reports whether a file is read before it is its turn: one that seems new or changed, but
 // for long ones, whose content is moved piece by piece, and for those with several names, which are
 // read once.
 func (p *pusher) readsAhead(at string, st *unix.Stat_t) bool {

@@ -102,7 +102,7 @@ func (r *recoverer) read(entries [][]byte) (list []*journalEntry, err error) {
 	return list, nil
 }
 
-// carries tells whether push and pull have to do with a path.
+// carries reports whether push and pull have to do with a path.
 func (r *recoverer) carries(rel string) bool {
 	if rel == "." || len(rel) > maxPath {
 		return rel == "."
@@ -166,7 +166,7 @@ func (r *recoverer) entry(e *journalEntry) error {
 	return r.refer(e, &st, placed)
 }
 
-// placed tells whether a path has what was to come there.
+// placed reports whether a path has what was to come there.
 func (r *recoverer) placed(e *journalEntry) (unix.Stat_t, bool) {
 	st, err := r.host.stat(string(e.Path))
 	switch {
@@ -178,12 +178,12 @@ func (r *recoverer) placed(e *journalEntry) (unix.Stat_t, bool) {
 	return st, e.known(&st) || st.Dev != e.Is.Dev && st.Size == e.Is.Size && hostfs.Timespec(st.Mtim) == e.Is.Mtime
 }
 
-// known tells whether a file is the one that was staged. Its change time moves with its names.
+// known reports whether a file is the one that was staged. Its change time moves with its names.
 func (e *journalEntry) known(st *unix.Stat_t) bool {
 	return st.Ino == e.Is.Ino && st.Size == e.Is.Size && hostfs.Timespec(st.Mtim) == e.Is.Mtime
 }
 
-// lost tells whether the host has no more what the guest has of it.
+// lost reports whether the host has no more what the guest has of it.
 func (r *recoverer) lost(e *journalEntry) bool {
 	st, err := r.host.stat(string(e.Source))
 	if err == nil && e.Attr.IsDir() {

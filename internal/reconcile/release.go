@@ -11,7 +11,7 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// What a pull has brought is on the host now, so the guest need not have it of the database: without a
+// What was pulled is on the host now, so the guest need not have it of the database: without a
 // row, the host's shows through, and with it what the host changes later. So these rows go, unless a push
 // has stored the whole workspace: such a database can be carried away, and stays whole.
 //
@@ -79,7 +79,7 @@ func (p *puller) release() error {
 	return p.opt.writing(p.store.View(r.apply))
 }
 
-// keepsRows tells whether all of the workspace is in the database, to stay.
+// keepsRows reports whether all of the workspace is in the database, to stay.
 func (p *puller) keepsRows() (bool, error) {
 	if p.exports || p.top == nil {
 		return true, nil
@@ -134,7 +134,7 @@ func (r *releaser) both(n *sqlvfs.Node, at string) *both {
 	return b
 }
 
-// unchanged tells whether the guest has what both sides agreed about at a path. What belongs to a
+// unchanged reports whether the guest has what both sides agreed about at a path. What belongs to a
 // repository is not this file's to decide, but for one that has come as files.
 func (r *releaser) unchanged(n *sqlvfs.Node, at string) bool {
 	if dir, in := r.gitDir(at); dir != "" && in != "" && git.Owns(in) && !r.came(dir) || skipped(at) != "" {
@@ -143,7 +143,7 @@ func (r *releaser) unchanged(n *sqlvfs.Node, at string) bool {
 	return r.agrees(n, at)
 }
 
-// came tells whether a repository that only the guest had is the host's as a whole.
+// came reports whether a repository that only the guest had is the host's as a whole.
 func (r *releaser) came(dir string) bool {
 	is, known := r.repositories[dir]
 	if !known && slices.Contains(r.newRepos, dir) {
@@ -159,7 +159,7 @@ func (r *releaser) came(dir string) bool {
 	return is
 }
 
-// allCame tells whether all of git's own files below a directory are as both sides agreed, and all of the host's are
+// allCame reports whether all of git's own files below a directory are as both sides agreed, and all of the host's are
 // among them: references without their objects are a broken repository.
 func (r *releaser) allCame(dir, at string, n *sqlvfs.Node) bool {
 	if len(at) > maxPath || r.both(n, at) == nil {
@@ -177,7 +177,7 @@ func (r *releaser) allCame(dir, at string, n *sqlvfs.Node) bool {
 	})
 }
 
-// agrees tells whether a row is as it was when both sides agreed.
+// agrees reports whether a row is as it was when both sides agreed.
 func (r *releaser) agrees(n *sqlvfs.Node, at string) bool {
 	b := r.base[at]
 	if o := n.Origin; b == nil && o != nil && o.Base == r.name && o.Path == at && r.sameTree {
@@ -186,7 +186,7 @@ func (r *releaser) agrees(n *sqlvfs.Node, at string) bool {
 	return b != nil && b.Row == n.Ino && b.RowCtime == n.Attr.Ctime && kind(b.Mode) == kind(n.Attr.Mode)
 }
 
-// dir finds what can go of a directory's entries, and tells whether nothing is left in it.
+// dir finds what can go of a directory's entries, and reports whether nothing is left in it.
 func (r *releaser) dir(n *sqlvfs.Node, at string) (empty bool) {
 	b := r.dirs[n.Ino]
 	if b == nil {
@@ -225,7 +225,7 @@ func number(n *sqlvfs.Node) uint64 {
 	return (&sqlvfs.Inode{Ino: n.Ino, Origin: n.Origin}).Number()
 }
 
-// hasAll tells whether a directory of the guest has, or hides, all names that the host's has.
+// hasAll reports whether a directory of the guest has, or hides, all names that the host's has.
 func (r *releaser) hasAll(n *sqlvfs.Node, names []string) bool {
 	hidden := map[string]bool{}
 	for _, name := range n.Whiteouts {
@@ -234,7 +234,7 @@ func (r *releaser) hasAll(n *sqlvfs.Node, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !hidden[name] && r.tree.Child(n, name) == nil })
 }
 
-// plain tells whether a directory says no more of itself than the host's does.
+// plain reports whether a directory says no more of itself than the host's does.
 func (r *releaser) plain(n *sqlvfs.Node) bool {
 	st := &r.dirs[n.Ino].st
 	return (st.Mode^n.Attr.Mode)&modeBits == 0 && (!r.asRoot || st.Uid == n.Attr.UID && st.Gid == n.Attr.GID)

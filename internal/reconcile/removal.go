@@ -30,7 +30,7 @@ func (p *planner) gone(a *item, d dir, shown map[string]bool) []string {
 	return slices.Compact(names)
 }
 
-// come tells which names a directory shows of the host's, from where the guest has renamed it.
+// come reports which names a directory shows of the host's, from where the guest has renamed it.
 func (p *planner) come(n *sqlvfs.Node, at string) map[string]bool {
 	come := map[string]bool{}
 	o := n.Origin
@@ -39,7 +39,7 @@ func (p *planner) come(n *sqlvfs.Node, at string) map[string]bool {
 	}
 	from, err := p.host.read(o.Path)
 	if err != nil {
-		return come // that is told when they are gathered
+		return come // that is reported when they are gathered
 	}
 	defer from.close()
 	names, _ := from.names()
@@ -144,7 +144,7 @@ func (p *planner) gatherRemoval(a *item, seen bool) error {
 	return nil
 }
 
-// live tells whether the guest sees an untouched object of the host, in a directory that it has
+// live reports whether the guest sees an untouched object of the host, in a directory that it has
 // renamed.
 func (p *planner) live(rel string) bool {
 	for rel != "." && p.sameTree {

@@ -52,22 +52,22 @@ func (p *puller) absorb() error {
 	return nil
 }
 
-// absorbDir has the guest see the host's of what was brought of a directory.
-func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, brought func(string) git.Share) error {
+// absorbDir has the guest see the host's of what was pulled of a directory.
+func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, shareOf func(string) git.Share) error {
 	var names []string
 	for _, name := range n.Whiteouts {
-		if brought(join(rel, name)) != git.None && (!whole || p.tree.Child(n, name) == nil) {
+		if shareOf(join(rel, name)) != git.None && (!whole || p.tree.Child(n, name) == nil) {
 			names = append(names, name)
 		}
 	}
 	for _, e := range n.Children {
 		at, c := join(rel, e.Name), p.tree.Node(e.Ino)
-		switch share := brought(at); {
+		switch share := shareOf(at); {
 		case share == git.None:
 		case share == git.All && !whole:
 			names = append(names, e.Name)
 		case c.Attr.IsDir():
-			if err := p.absorbDir(at, c, whole, brought); err != nil {
+			if err := p.absorbDir(at, c, whole, shareOf); err != nil {
 				return err
 			}
 			if err := p.reveal(c, at); err != nil {

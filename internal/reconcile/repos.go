@@ -37,7 +37,7 @@ type repo struct {
 	within string   // where the workspace is in what is checked out
 }
 
-// ofGit tells whether a path belongs to a repository, so that it is no file. Of one that is left as it is, all that is
+// ofGit reports whether a path belongs to a repository, so that it is no file. Of one that is left as it is, all that is
 // in its git directory does.
 func (p *planner) ofGit(rel string) bool {
 	dir, in := p.gitDir(rel)
@@ -51,7 +51,7 @@ func (p *planner) ofGit(rel string) bool {
 	return in != "" && git.Owns(in) && (r != nil || !p.limit.Has(dir))
 }
 
-// left tells whether a repository is left as it is, for another pull.
+// left reports whether a repository is left as it is, for another pull.
 func (r *repo) left() bool { return r.plan == nil || r.plan.Left }
 
 // repoAt returns the repository with a git directory that the guest has changed, or nil.
@@ -130,19 +130,19 @@ func (p *planner) planRepo(r *repo) {
 	}
 }
 
-// committed tells whether the guest has at a path only what it has committed, in a repository of which the host
+// committed reports whether the guest has at a path only what it has committed, in a repository of which the host
 // has something else checked out: then it comes with the commit.
 func (p *planner) committed(rel string, n *sqlvfs.Node) bool {
 	return p.apart(rel) && p.gitHas(p.repoOver(rel), rel, n, p.repoOver(rel).plan.Committed)
 }
 
-// apart tells whether a path is in a repository of which the host has something else checked out.
+// apart reports whether a path is in a repository of which the host has something else checked out.
 func (p *planner) apart(rel string) bool {
 	r := p.repoOver(rel)
 	return r != nil && r.plan.HeadStays
 }
 
-// original tells whether the guest has at a path what the host has committed there: whatever the host has, the
+// original reports whether the guest has at a path what the host has committed there: whatever the host has, the
 // guest has not changed it.
 func (p *planner) original(rel string, n *sqlvfs.Node) bool {
 	r := p.repoOver(rel)
@@ -312,7 +312,7 @@ func (p *planner) leaveSplit() (left []*repo) {
 	return left
 }
 
-// splits tells whether the index of a repository must not come without an item.
+// splits reports whether the index of a repository must not come without an item.
 func (p *planner) splits(r *repo, a *item) bool {
 	d := a.decision
 	return !a.isDir() && (d == classify.Decision{} || d.Pull() || d.Conflict()) && !a.resolved && r.plan.Takes(r.pathOf(a.path))

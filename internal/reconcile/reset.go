@@ -104,7 +104,7 @@ type resetter struct{ comparer }
 func (r *resetter) fail(a *item, _ error) { r.leave(a) }
 func (r *resetter) lacking(*item, error)  {}
 
-// run tells whether anything was given up.
+// run reports whether anything was given up.
 func (r *resetter) run() (done bool, err error) {
 	if r.top == nil {
 		if err := r.openExternal(); err != nil || r.repos[external] == nil {

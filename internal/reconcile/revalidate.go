@@ -87,7 +87,7 @@ func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
 	})
 }
 
-// stillValid tells whether a row may refer to the version of a file that the host has now.
+// stillValid reports whether a row may refer to the version of a file that the host has now.
 func stillValid(ctx context.Context, h *host, n *sqlvfs.Node, st *unix.Stat_t) bool {
 	o, now := n.Origin, hostfs.Fingerprint(st)
 	switch {

@@ -48,7 +48,7 @@ func (t rows) put(in *sqlvfs.Inode) {
 	t.set(func(tx *sqlvfs.Tx) { tx.Put(in) })
 }
 
-// leadsTo tells whether a symbolic link, if there is one, leads to a target.
+// leadsTo reports whether a symbolic link, if there is one, leads to a target.
 func (t rows) leadsTo(in *sqlvfs.Inode, target string) (bool, error) {
 	if in == nil {
 		return false, nil
@@ -263,7 +263,7 @@ func (t rows) walk(workspace, rel string) (*sqlvfs.Inode, error) {
 	return dir, nil
 }
 
-// empty tells whether a directory has no entries.
+// empty reports whether a directory has no entries.
 func (t rows) empty(dir *sqlvfs.Inode) (bool, error) {
 	children, err := sqlvfs.Query(t.store, func(tx *sqlvfs.Tx) ([]sqlvfs.Child, error) { return tx.Children(dir) })
 	return len(children) == 0, err

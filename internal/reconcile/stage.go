@@ -64,7 +64,7 @@ func (p *puller) stageAll(todo []*operation) error {
 			break
 		}
 		if a.in.left && a.in.there != unix.S_IFDIR {
-			continue // that was told
+			continue // that was reported
 		}
 		if a.do == mkdir {
 			if !trees.startsIn(a) {
@@ -72,7 +72,7 @@ func (p *puller) stageAll(todo []*operation) error {
 			}
 			p.nameStaged(a)
 			if p.stageDir(a) != nil {
-				a.tmp, a.tree = "", nil // it will be told when the directory cannot be made in its place
+				a.tmp, a.tree = "", nil // it will be reported when the directory cannot be made in its place
 			}
 			continue
 		}

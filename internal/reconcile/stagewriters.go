@@ -54,7 +54,7 @@ func (p *puller) startWriters() *stageWriters {
 }
 
 // flush counts what is staged, and starts to write it to the disk when it has become much. That something could
-// not be written is told once to each open file (fs/sync.c, syncfs; lib/errseq.c), so this one is kept.
+// not be written is reported once to each open file (fs/sync.c, syncfs; lib/errseq.c), so this one is kept.
 func (c *stageWriters) flush(bytes int64) {
 	if c.staged.Add(bytes) < flushEvery || !c.flushing.TryLock() {
 		return

@@ -117,7 +117,7 @@ func (p *planner) noWorkspace(root *sqlvfs.Node) error {
 // An export is a pull into a new or empty directory that is not the workspace's: a copy out. It changes
 // nothing in the database, which goes on to belong to the directory that it knows.
 
-// exports tells whether a pull to a directory, which is open, is an export.
+// exports reports whether a pull to a directory, which is open, is an export.
 func (o *Options) exports(s *sqlvfs.Store, h *host, abs string) (bool, error) {
 	empty, err := identity.Empty(h.dir, s.Path())
 	if err != nil || !empty || o.Adopt {
@@ -155,7 +155,7 @@ func (o *Options) exportName(s *sqlvfs.Store, abs string) (string, error) {
 	names = there
 	switch len(names) {
 	case 0:
-		return name, nil // what there is instead is told when it is looked for
+		return name, nil // what there is instead is reported when it is looked for
 	case 1:
 		return names[0], nil
 	}

@@ -199,13 +199,13 @@ func (d Decision) any(side Side) bool {
 	return false
 }
 
-// Conflict tells whether both sides changed the same aspect.
+// Conflict reports whether both sides changed the same aspect.
 func (d Decision) Conflict() bool { return d.any(Conflict) }
 
-// Pull tells whether the host is to get something of the guest's, once conflicts are resolved.
+// Pull reports whether the host is to get something of the guest's, once conflicts are resolved.
 func (d Decision) Pull() bool { return d.any(Guest) }
 
-// Push tells whether the guest is to get something of the host's, once conflicts are resolved.
+// Push reports whether the guest is to get something of the host's, once conflicts are resolved.
 func (d Decision) Push() bool { return d.any(Host) }
 
 // Resolve returns the decision with a side's version where there is a conflict.

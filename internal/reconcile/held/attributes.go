@@ -14,7 +14,7 @@ var harmless = map[string]bool{"text": true, "eol": true, "crlf": true, "ident":
 // that may uncover what the macro took away.
 var nothing = []string{"-filter", "!filter", "-diff", "!diff", "-merge", "!merge", "binary"}
 
-// newDrivers tells whether a .gitattributes may have git run a filter, a diff or a merge driver that it
+// newDrivers reports whether a .gitattributes may have git run a filter, a diff or a merge driver that it
 // did not run before: lines that choose one must be the same, in the same order, since the last that fits
 // counts. Between them may come new lines that choose none, which can only take a driver away.
 func newDrivers(before, after []byte) bool {

@@ -9,7 +9,7 @@ import (
 // readNames are the files whose content decides.
 var readNames = []string{"package.json", "composer.json", ".gitattributes", ".tool-versions"}
 
-// Reads tells whether [Content] wants to see a file.
+// Reads reports whether [Content] wants to see a file.
 func Reads(rel string) bool {
 	switch name := path.Base(fold(rel)); name {
 	case "package.json":

@@ -96,7 +96,7 @@ var noPrograms = []string{"user", "author", "committer", "color", "column", "ini
 	"core.sparsecheckout", "blame", "commit.template", "pretty", "format", "log", "push", "pull", "fetch", "status", "help", "http", "advice", "i18n",
 	"extensions", "index", "pack", "rerere", "svn-remote"}
 
-// names tells whether a value may name a program. One of several words has some that are files; an alias is a
+// names reports whether a value may name a program. One of several words has some that are files; an alias is a
 // command of a shell if it begins so.
 func (v gitValue) names() bool {
 	if slices.Contains(noPrograms, v.section) || slices.Contains(noPrograms, v.section+"."+v.key) {

@@ -118,7 +118,7 @@ func (x *index) find(rel string, fits func(p *pattern, names []string) bool) str
 	return ""
 }
 
-// inVendored tells whether a path lies in what came with packages.
+// inVendored reports whether a path lies in what came with packages.
 func inVendored(rel string) bool {
 	for name := range strings.SplitSeq(path.Dir(fold(rel)), "/") {
 		if vendored[name] {
@@ -147,7 +147,7 @@ func prefix(want, names []string) ([]string, bool) {
 	return names[len(want):], true
 }
 
-// fits tells whether a pattern's first names are these, so that what it is about may be below them.
+// fits reports whether a pattern's first names are these, so that what it is about may be below them.
 func fits(want, names []string) bool {
 	for i, name := range names {
 		switch {

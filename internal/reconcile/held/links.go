@@ -9,7 +9,7 @@ const (
 	maxWays  = 1000
 )
 
-// Outward tells whether a symbolic link leads, or may come to lead, out of the workspace. rel is where it
+// Outward reports whether a symbolic link leads, or may come to lead, out of the workspace. rel is where it
 // will be, and links returns the targets of the links that may be at a path once the pull is done: the
 // host's, the guest's, or none.
 //
@@ -37,7 +37,7 @@ type walk struct {
 	left  int // links that may still be looked at; then the answer is yes
 }
 
-// follow tells whether a link's target leads out, and the names that come after the link. followed are
+// follow reports whether a link's target leads out, and the names that come after the link. followed are
 // the links on the way so far.
 func (w *walk) follow(dir []string, target string, rest []string, followed int) bool {
 	if w.left--; w.left < 0 {
@@ -70,7 +70,7 @@ func climb(dir []string, target string) (at, down []string, ok bool) {
 	return at, down, true
 }
 
-// descend tells whether names lead out, one after the other, from a directory on.
+// descend reports whether names lead out, one after the other, from a directory on.
 func (w *walk) descend(at, down []string, followed int) bool {
 	for i, name := range down {
 		here := append(at[:len(at):len(at)], name)

@@ -33,7 +33,7 @@ var (
 		"init", "command", "pre-file-download", "post-file-download", "pre-command-run", "pre-pool-create"}}
 )
 
-// samePackage tells whether what a package manager runs by itself is the same in two versions of its file. It
+// samePackage reports whether what a package manager runs by itself is the same in two versions of its file. It
 // answers no for whatever programs may read in different ways.
 func (d decides) samePackage(before, after []byte) bool {
 	if bytes.Equal(before, after) {
@@ -85,7 +85,7 @@ func (d decides) readPackage(data []byte) (p packageJSON, ok bool) {
 	return p, true
 }
 
-// object decodes a JSON object's keys. twice tells whether two keys are the same but for their case, or
+// object decodes a JSON object's keys. twice reports whether two keys are the same but for their case, or
 // one is the same as a known one in this way: of such, programs may take one or the other.
 func object(data []byte, known []string) (values map[string]json.RawMessage, twice, ok bool) {
 	if !json.Valid(data) {

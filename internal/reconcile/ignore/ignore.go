@@ -101,7 +101,7 @@ func one(pattern, name string) bool {
 	return err == nil && ok
 }
 
-// all tells whether names fit the parts of a pattern. Only the last "**" is ever tried with more names,
+// all reports whether names fit the parts of a pattern. Only the last "**" is ever tried with more names,
 // since what fitted before it fits with the fewest.
 func all(parts, names []string) bool {
 	i, j, star, from := 0, 0, -1, 0

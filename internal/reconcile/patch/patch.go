@@ -27,7 +27,7 @@ type File struct {
 	Old, New         []byte
 }
 
-// Binary tells whether a change is not shown as text: git's own rule is a zero byte near the start. Nor is one of so
+// Binary reports whether a change is not shown as text: git's own rule is a zero byte near the start. Nor is one of so
 // many lines that to compare them takes gigabytes.
 func (f *File) Binary() bool { return binary(f.Old) || binary(f.New) }
 

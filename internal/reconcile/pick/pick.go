@@ -174,7 +174,7 @@ func (q *questions) rest(as answer) {
 	q.at = len(q.list)
 }
 
-// do does what was answered. show tells whether there is another hunk to be shown.
+// do does what was answered. show reports whether there is another hunk to be shown.
 func (q *questions) do(line string) (show bool) {
 	line = strings.TrimSpace(line)
 	if line == "" {

@@ -170,7 +170,7 @@ func (r *Reporter) Stays(path, why string) {
 	r.Conflict(path, why)
 }
 
-// Held names a path that needs the user's permission. It is told at the end, since many of them may be of
+// Held names a path that needs the user's permission. It is reported at the end, since many of them may be of
 // one directory.
 func (r *Reporter) Held(path, why string) { r.helds = append(r.helds, heldPath{path, why}) }
 
@@ -188,7 +188,7 @@ func (r *Reporter) leave(what, name, why string) {
 }
 
 // manyHeld is from how many on the paths that a directory holds, and that are held back for one reason,
-// are told as one: a virtual environment has a dozen of programs.
+// are reported as one: a virtual environment has a dozen of programs.
 const manyHeld = 4
 
 // tellHeld names what is held back, and forgets it.
@@ -250,7 +250,7 @@ func (r *Reporter) total(held int) {
 	}
 	switch {
 	case parts == nil && r.Doing == "":
-		return // of a diff, only what is left out is told
+		return // of a diff, only what is left out is reported
 	case parts == nil:
 		parts = []string{"nothing to " + r.Doing}
 	}

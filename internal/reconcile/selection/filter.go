@@ -21,7 +21,7 @@ import (
 //
 // All of them are read on the host. What a guest writes into its own .artignore or .gitignore leaves nothing
 // out until the user has pulled it: otherwise it could take its changes out of a review. How much was left
-// out, and by what, is told at the end.
+// out, and by what, is reported at the end.
 
 // ignoreFile at the top of a workspace names, in the syntax of gitignore(5), what is left out.
 const ignoreFile = ".artignore"

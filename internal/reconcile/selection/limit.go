@@ -1,4 +1,4 @@
-// Package selection tells which paths of a workspace the user means: those that were named, without those that patterns
+// Package selection reports which paths of a workspace the user means: those that were named, without those that patterns
 // leave out.
 package selection
 
@@ -16,14 +16,14 @@ import (
 // Limit are the paths that the user has named; none means all.
 type Limit []string
 
-// Has tells whether a path is one of these, or below one.
+// Has reports whether a path is one of these, or below one.
 func (l Limit) Has(rel string) bool {
 	return len(l) == 0 || slices.ContainsFunc(l, func(at string) bool {
 		return at == "." || rel == at || strings.HasPrefix(rel, at+"/")
 	})
 }
 
-// Meets tells whether a path is one of these, or leads to one.
+// Meets reports whether a path is one of these, or leads to one.
 func (l Limit) Meets(rel string) bool {
 	return l.Has(rel) || slices.ContainsFunc(l, func(at string) bool { return strings.HasPrefix(at, rel+"/") })
 }
@@ -35,7 +35,7 @@ func (e PathError) Error() string { return e.Err.Error() }
 func (e PathError) Unwrap() error { return e.Err }
 
 // To turns the paths that the user gives into paths below the workspace: relative to the current
-// directory, or else to the workspace. known tells whether either side has, or had, such a path; one
+// directory, or else to the workspace. known reports whether either side has, or had, such a path; one
 // that neither knows is most likely a slip of the fingers.
 func To(workspace string, paths []string, known func(rel string) bool) (Limit, error) {
 	if len(paths) == 0 {

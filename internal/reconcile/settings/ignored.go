@@ -41,14 +41,14 @@ func NewIgnored(workspace string, patterns func(rel string) (ignore.List, error)
 	}
 }
 
-// Has tells whether git ignores a path of the workspace. It never ignores what it tracks, and its own
+// Has reports whether git ignores a path of the workspace. It never ignores what it tracks, and its own
 // directory is none of its business.
 func (g *Ignored) Has(rel string, isDir bool) bool {
 	at := path.Join(g.prefix, rel)
 	return !slices.Contains(strings.Split(rel, "/"), ".git") && g.fits(at, isDir) && !g.tracks(at)
 }
 
-// fits tells whether the patterns fit a path: the nearest file counts most, and what is in a directory that
+// fits reports whether the patterns fit a path: the nearest file counts most, and what is in a directory that
 // is ignored is ignored too.
 func (g *Ignored) fits(at string, isDir bool) (out bool) {
 	if out, known := g.dirs[at]; known {

@@ -22,7 +22,7 @@ type Destination struct {
 func MakeDestination(abs string, umask os.FileMode, dryRun bool) (d Destination, err error) {
 	d.Path = abs
 	if _, err := os.Stat(abs); !errors.Is(err, fs.ErrNotExist) {
-		return d, nil // what else is wrong is told when it is opened
+		return d, nil // what else is wrong is reported when it is opened
 	}
 	if _, err := os.Lstat(abs); err == nil {
 		return d, nil // a link that leads nowhere

@@ -22,7 +22,7 @@ import (
 // systems.
 const Prefix = ".art-pull-"
 
-// Is tells whether a path below the workspace is such a directory. There is one elsewhere only
+// Is reports whether a path below the workspace is such a directory. There is one elsewhere only
 // for a moment, where another file system is mounted (Trial).
 func Is(rel string) bool { return strings.HasPrefix(path.Base(rel), Prefix) }
 
@@ -168,7 +168,7 @@ func (s *Dir) Own(owner, where string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Sweep removes what pulls that were killed left in a directory, unless somebody else owns it: left is told of that.
+// Sweep removes what pulls that were killed left in a directory, unless somebody else owns it: left is called for those.
 func Sweep(in *os.File, owner string, left func(name, where string)) error {
 	in.Seek(0, 0)
 	names, err := hostfs.Names(in)
