@@ -11,24 +11,24 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// copyUp gives what shows through from the host a row, since the host has it elsewhere now.
+// copyUp gives what shows through from the host a row, since the host has it elsewhere now: in place, or staged.
 func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error {
 	dir, name, err := r.nameless(string(e.Path))
 	if err != nil || dir == nil {
 		return err
 	}
 	defer r.rows().put(dir)
-	attr := e.Attr
-	d, tmp, is := r.staged(e)
-	switch {
-	case placed:
-		is, attr = *st, attrOf(st)
-	case e.Attr.IsDir():
-	case d == nil:
+	attr, from, at, is := e.Attr, (*os.File)(nil), "", unix.Stat_t{}
+	if placed {
+		attr, is = attrOf(st), *st
+		if from, at, err = r.host.openParent(string(e.Path)); err != nil {
+			return err
+		}
+		defer from.Close()
+	} else if from, at, is = r.staged(e); from != nil {
+		defer r.staging.Done(from)
+	} else if !attr.IsDir() {
 		return nil // planning will say what is missing
-	}
-	if d != nil {
-		defer r.staging.Done(d)
 	}
 	if ino, ok := r.copied[objectOf(&is)]; ok && attr.IsRegular() {
 		row, err := r.rows().get(ino)
@@ -48,19 +48,10 @@ func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error 
 	case attr.IsDir():
 		return r.link(dir, name, row)
 	case attr.IsSymlink():
-		err = r.copySymlink(e, row, o, placed, d, tmp)
+		err = r.copySymlink(row, from, at, o, placed)
 	default:
 		o.Limit = is.Size
-		err = r.rows().change(row, func(tx *sqlvfs.Tx) {
-			row.Attr.Size = is.Size
-			tx.SetOrigin(row, o)
-		})
-		if err == nil && !placed {
-			err = r.takeOver(row, d, tmp)
-		}
-		if err == nil {
-			err = r.copyXattrs(e, row, placed, d, tmp)
-		}
+		err = r.copyFile(row, from, at, o, placed)
 		if is.Nlink > 1 {
 			r.copied[objectOf(&is)] = row.Ino
 		}
@@ -71,13 +62,8 @@ func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error 
 	return r.rows().update(dir, name, row, func(*sqlvfs.Tx) {})
 }
 
-func (r *recoverer) copySymlink(e *journalEntry, row *sqlvfs.Inode, o *sqlvfs.Origin, placed bool, d *os.File, tmp string) (err error) {
-	target := ""
-	if placed {
-		target, err = r.host.readlink(string(e.Path))
-	} else {
-		target, err = hostfs.Readlink(d, tmp)
-	}
+func (r *recoverer) copySymlink(row *sqlvfs.Inode, from *os.File, at string, o *sqlvfs.Origin, placed bool) error {
+	target, err := hostfs.Readlink(from, at)
 	if err != nil {
 		return err
 	}
@@ -89,18 +75,20 @@ func (r *recoverer) copySymlink(e *journalEntry, row *sqlvfs.Inode, o *sqlvfs.Or
 	})
 }
 
-func (r *recoverer) copyXattrs(e *journalEntry, row *sqlvfs.Inode, placed bool, d *os.File, tmp string) error {
-	f, err := r.host.openFile(string(e.Path))
-	if !placed {
-		f, err = hostfs.Open(d, tmp, unix.O_RDONLY|unix.O_NONBLOCK)
+func (r *recoverer) copyFile(row *sqlvfs.Inode, from *os.File, at string, o *sqlvfs.Origin, placed bool) error {
+	err := r.rows().change(row, func(tx *sqlvfs.Tx) {
+		row.Attr.Size = o.Limit
+		tx.SetOrigin(row, o)
+	})
+	if err == nil && !placed {
+		err = r.takeOver(row, from, at)
 	}
 	if err != nil {
-		return nil // who cannot read it sees none
+		return err
 	}
-	defer f.Close()
-	attrs, err := userXattrs(f)
+	attrs, err := userXattrsOf(hostfs.Open(from, at, unix.O_RDONLY|unix.O_NONBLOCK))
 	if err != nil || len(attrs) == 0 {
-		return nil
+		return nil // who cannot read it sees none
 	}
 	return r.rows().do(func(tx *sqlvfs.Tx) error { return setRowXattrs(tx, row, attrs) })
 }
