@@ -2,7 +2,6 @@ package sqlvfs
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
@@ -114,23 +113,26 @@ func (w *writer) putInode(r *inodeRow) error {
 	return nil
 }
 
+// deletions are the statements that delete an inode, and whether they are for one that becomes an orphan too.
+var deletions = [...]struct {
+	tables    tables
+	ofOrphans bool
+	query     string
+}{
+	{inodeRows, true, "DELETE FROM fs_inode WHERE ino=?"},
+	{sideRows, true, "DELETE FROM fs_origin WHERE delta_ino=?"},
+	{sideRows, true, "DELETE FROM art_origin WHERE ino=?"},
+	{sideRows, false, "DELETE FROM fs_symlink WHERE ino=?"},
+	{dataRows, false, "DELETE FROM fs_data WHERE ino=?"},
+	{xattrRows, false, "DELETE FROM art_xattr WHERE ino=?"},
+	{orphanRows, false, "DELETE FROM art_orphan WHERE ino=?"},
+}
+
 // dropInode deletes an inode's rows. When it has no name but is open, it becomes an orphan, which has its
 // content still; a target is content, which is asked for by what has the link open.
 func (w *writer) dropInode(r *inodeRow) error {
 	ino := int64(r.in.Ino)
-	for _, d := range [...]struct {
-		tables    tables
-		ofOrphans bool
-		query     string
-	}{
-		{inodeRows, true, "DELETE FROM fs_inode WHERE ino=?"},
-		{sideRows, true, "DELETE FROM fs_origin WHERE delta_ino=?"},
-		{sideRows, true, "DELETE FROM art_origin WHERE ino=?"},
-		{sideRows, false, "DELETE FROM fs_symlink WHERE ino=?"},
-		{dataRows, false, "DELETE FROM fs_data WHERE ino=?"},
-		{xattrRows, false, "DELETE FROM art_xattr WHERE ino=?"},
-		{orphanRows, false, "DELETE FROM art_orphan WHERE ino=?"},
-	} {
+	for _, d := range &deletions {
 		if r.tables&d.tables != 0 && (r.dead || d.ofOrphans) {
 			if err := w.exec(d.query, ino); err != nil {
 				return err
@@ -180,7 +182,7 @@ func (w *writer) base(name string) (int64, error) {
 }
 
 func (w *writer) putNames(b *batch) error {
-	keys := slices.SortedFunc(maps.Keys(b.dentries), func(x, y nameKey) int {
+	keys := sortedKeys(b.dentries, func(x, y nameKey) int {
 		return cmp.Or(cmp.Compare(x.dir.Ino, y.dir.Ino), cmp.Compare(x.name, y.name))
 	})
 	for _, k := range keys {
@@ -220,7 +222,7 @@ func (w *writer) putXattrs(b *batch) error {
 }
 
 func (w *writer) putChunks(b *batch) error {
-	keys := slices.SortedFunc(maps.Keys(b.chunks), func(x, y chunkKey) int {
+	keys := sortedKeys(b.chunks, func(x, y chunkKey) int {
 		return cmp.Or(cmp.Compare(x.in.Ino, y.in.Ino), cmp.Compare(x.index, y.index))
 	})
 	for _, k := range keys {

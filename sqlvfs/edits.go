@@ -1,6 +1,9 @@
 package sqlvfs
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // edits are changes to the rows of a table, by their keys: what is to be true of each afterwards.
 type edits[K comparable, V any] map[K]edit[V]
@@ -40,4 +43,14 @@ func (e edits[K, V]) then(later edits[K, V]) edits[K, V] {
 func has[K comparable, V any](m map[K]V, key K) bool {
 	_, ok := m[key]
 	return ok
+}
+
+// sortedKeys are a map's keys in order.
+func sortedKeys[K comparable, V any](m map[K]V, order func(a, b K) int) []K {
+	keys := make([]K, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, order)
+	return keys
 }
