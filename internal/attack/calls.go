@@ -3,6 +3,7 @@ package attack
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -14,7 +15,12 @@ import (
 const namespaces = "namespaces"
 
 func calls() []Attempt {
-	return area("calls of the kernel", []Attempt{
+	return area("calls of the kernel", slices.Concat(namespaceCalls(), otherCalls()))
+}
+
+// namespaceCalls make namespaces, and mounts in them or without.
+func namespaceCalls() []Attempt {
+	return []Attempt{
 		{Name: "make a user namespace by unshare", Option: namespaces, try: func(t *Target) error {
 			return t.sub("nothing", &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWUSER})
 		}},
@@ -54,18 +60,13 @@ func calls() []Attempt {
 			}
 			return unix.Setns(fd, 0)
 		}},
-		{Name: "open a file by its handle", Needs: Root, try: func(*Target) error {
-			handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, "/usr", 0)
-			if err != nil {
-				return err
-			}
-			dir, err := unix.Open("/usr", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				return err
-			}
-			fd, err := unix.OpenByHandleAt(dir, handle, unix.O_RDONLY)
-			return closed(fd, err)
-		}},
+		{Name: "open a file by its handle", Needs: Root, try: openByHandle},
+	}
+}
+
+// otherCalls are calls that a guest has no use for, or not with these arguments.
+func otherCalls() []Attempt {
+	return []Attempt{
 		{Name: "use io_uring", Needs: Host, Option: "io_uring", try: func(*Target) error {
 			var params [120]byte
 			return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
@@ -101,20 +102,12 @@ func calls() []Attempt {
 		{Name: "put input into the terminal", Needs: Host, try: input(unix.TIOCSTI)},
 		// The kernel takes the lower half of the number alone.
 		{Name: "put input into the terminal by another number", Needs: Host, try: input(0xdead<<32 | unix.TIOCSTI)},
-		{Name: "load a module", Needs: Host, try: func(*Target) error {
-			fd, err := unix.Open("/proc/self/exe", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				return err
-			}
-			defer unix.Close(fd)
-			// It is none, which the kernel only says to those who may load one.
-			return refusedOnly(unix.FinitModule(fd, "", 0), unix.ENOEXEC)
-		}},
+		{Name: "load a module", Needs: Host, try: loadModule},
 		{Name: "end swapping", Needs: Root, try: func(*Target) error {
 			path := []byte("/proc/self/art-attack\x00")
 			return refusedOnly(call(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(&path[0]))), unix.ENOENT)
 		}},
-	})
+	}
 }
 
 // subs are what attempts start in namespaces of their own.
@@ -217,4 +210,29 @@ func withTerminal(try func(fd uintptr) error) error {
 		return err
 	}
 	return try(slave.Fd())
+}
+
+// openByHandle opens a directory by what name_to_handle_at(2) says of it.
+func openByHandle(*Target) error {
+	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, "/usr", 0)
+	if err != nil {
+		return err
+	}
+	dir, err := unix.Open("/usr", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.OpenByHandleAt(dir, handle, unix.O_RDONLY)
+	return closed(fd, err)
+}
+
+// loadModule has the kernel load what is no module, which it only says to those who may load one.
+func loadModule(*Target) error {
+	fd, err := unix.Open("/proc/self/exe", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	// It is none, which the kernel only says to those who may load one.
+	return refusedOnly(unix.FinitModule(fd, "", 0), unix.ENOEXEC)
 }

@@ -45,25 +45,8 @@ func kernel() []Attempt {
 			at := uintptr(unsafe.Pointer(&pages[0])) &^ (pageSize - 1)
 			return call(unix.SYS_MBIND, at, pageSize, 0, 0, 0, 0) // MPOL_DEFAULT
 		}},
-		{Name: "advise on another process's memory", Needs: Host, try: func(*Target) error {
-			fd, err := unix.PidfdOpen(os.Getpid(), 0)
-			if err != nil {
-				return err
-			}
-			defer unix.Close(fd)
-			at := unix.Iovec{Base: &pages[0]}
-			at.SetLen(0)
-			return call(unix.SYS_PROCESS_MADVISE, uintptr(fd), uintptr(unsafe.Pointer(&at)), 1, unix.MADV_COLD, 0)
-		}},
-		{Name: "take a descriptor of another process", Needs: Host, try: func(*Target) error {
-			pid, err := unix.PidfdOpen(os.Getpid(), 0)
-			if err != nil {
-				return err
-			}
-			defer unix.Close(pid)
-			fd, err := unix.PidfdGetfd(pid, 0, 0)
-			return closed(fd, err)
-		}},
+		{Name: "advise on another process's memory", Needs: Host, try: adviseProcess},
+		{Name: "take a descriptor of another process", Needs: Host, try: takeDescriptor},
 		{Name: "ask for quotas", Needs: Host, try: func(*Target) error {
 			const sync = 0x800001 << 8 // Q_SYNC of all file systems
 			return call(unix.SYS_QUOTACTL, sync, 0, 0, 0)
@@ -78,15 +61,7 @@ func kernel() []Attempt {
 		{Name: "start another kernel", Needs: Host, try: func(*Target) error {
 			return refusedOnly(call(unix.SYS_KEXEC_LOAD, 0, 0, 0, 0xffff), unix.EINVAL) // with flags that there are not
 		}},
-		{Name: "tune the clock", Needs: Root, try: func(*Target) error {
-			var t unix.Timex
-			if _, err := unix.Adjtimex(&t); err != nil {
-				return err
-			}
-			t.Modes = unix.ADJ_TICK // to what it is
-			_, err := unix.Adjtimex(&t)
-			return err
-		}},
+		{Name: "tune the clock", Needs: Root, try: tuneClock},
 		{Name: "give a terminal a line discipline", try: lineDiscipline(unix.TIOCSETD)},
 		// The kernel takes the lower half of the number alone.
 		{Name: "give it one by another number", try: lineDiscipline(0xdead<<32 | unix.TIOCSETD)},
@@ -106,4 +81,38 @@ func lineDiscipline(command uintptr) func(*Target) error {
 			return call(unix.SYS_IOCTL, fd, command, uintptr(unsafe.Pointer(&ordinary)))
 		})
 	}
+}
+
+// adviseProcess advises on memory of this process as on another's.
+func adviseProcess(*Target) error {
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	at := unix.Iovec{Base: &pages[0]}
+	at.SetLen(0)
+	return call(unix.SYS_PROCESS_MADVISE, uintptr(fd), uintptr(unsafe.Pointer(&at)), 1, unix.MADV_COLD, 0)
+}
+
+// takeDescriptor takes one of this process as of another.
+func takeDescriptor(*Target) error {
+	pid, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(pid)
+	fd, err := unix.PidfdGetfd(pid, 0, 0)
+	return closed(fd, err)
+}
+
+// tuneClock sets the clock's tick to what it is.
+func tuneClock(*Target) error {
+	var t unix.Timex
+	if _, err := unix.Adjtimex(&t); err != nil {
+		return err
+	}
+	t.Modes = unix.ADJ_TICK // to what it is
+	_, err := unix.Adjtimex(&t)
+	return err
 }

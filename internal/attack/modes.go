@@ -21,51 +21,18 @@ func modes() []Attempt {
 		{Name: "leave one with the rights of the caller's group", Only: Direct, try: onFile(func(path string) error {
 			return unix.Chmod(path, unix.S_ISGID|0o710)
 		})},
-		{Name: "leave one through a descriptor", Only: Direct, try: onFile(func(path string) error {
-			fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				return err
-			}
-			defer unix.Close(fd)
+		{Name: "leave one through a descriptor", Only: Direct, try: onOpenFile(func(fd int) error {
 			return unix.Fchmod(fd, unix.S_ISUID|0o700)
 		})},
-		{Name: "leave one by fchmodat2", Needs: Host, Only: Direct, try: onFile(func(path string) error {
-			p, err := unix.BytePtrFromString(path)
-			if err != nil {
-				return err
-			}
-			cwd := unix.AT_FDCWD
-			return call(unix.SYS_FCHMODAT2, uintptr(cwd), uintptr(unsafe.Pointer(p)), unix.S_ISUID|0o700, unix.AT_SYMLINK_NOFOLLOW)
+		{Name: "leave one by fchmodat2", Needs: Host, Only: Direct, try: onName(func(p *byte) error {
+			return call(unix.SYS_FCHMODAT2, currentDir, uintptr(unsafe.Pointer(p)), unix.S_ISUID|0o700, unix.AT_SYMLINK_NOFOLLOW)
 		})},
-		{Name: "leave one with garbage in the mode", Only: Direct, try: onFile(func(path string) error {
-			p, err := unix.BytePtrFromString(path)
-			if err != nil {
-				return err
-			}
-			cwd := unix.AT_FDCWD
-			return call(unix.SYS_FCHMODAT, uintptr(cwd), uintptr(unsafe.Pointer(p)), 0xdead<<32|unix.S_ISUID|0o700)
+		{Name: "leave one with garbage in the mode", Only: Direct, try: onName(func(p *byte) error {
+			return call(unix.SYS_FCHMODAT, currentDir, uintptr(unsafe.Pointer(p)), 0xdead<<32|unix.S_ISUID|0o700)
 		})},
 		{Name: "make a program with the caller's rights", Only: Direct, try: byOpening(unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY)},
-		{Name: "leave one in a writable mount", Needs: Host, try: func(*Target) error {
-			return any(writableMounts(), func(dir string) error {
-				path := own(dir)
-				if err := os.WriteFile(path, nil, 0o600); err != nil {
-					return err
-				}
-				defer os.Remove(path)
-				return unix.Chmod(path, unix.S_ISUID|0o700)
-			})
-		}},
-		{Name: "make one by openat2", Needs: Host, Only: Direct, try: func(*Target) error {
-			path := own(".")
-			fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
-				Flags: unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC, Mode: unix.S_ISUID | 0o700})
-			if err != nil {
-				return err
-			}
-			defer os.Remove(path)
-			return setUserID(fd)
-		}},
+		{Name: "leave one in a writable mount", Needs: Host, try: inWritableMount},
+		{Name: "make one by openat2", Needs: Host, Only: Direct, try: byOpenat2},
 		{Name: "make one without a name", Needs: Host, Only: Direct, try: func(*Target) error {
 			fd, err := unix.Open(".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, unix.S_ISUID|0o700)
 			if err != nil {
@@ -73,18 +40,7 @@ func modes() []Attempt {
 			}
 			return setUserID(fd)
 		}},
-		{Name: "make one as a device is made", Only: Direct, try: func(*Target) error {
-			path := own(".")
-			if err := unix.Mknod(path, unix.S_IFREG|unix.S_ISUID|0o700, 0); err != nil {
-				return err
-			}
-			defer os.Remove(path)
-			fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				return err
-			}
-			return setUserID(fd)
-		}},
+		{Name: "make one as a device is made", Only: Direct, try: byMknod},
 		{Name: "make one by io_uring", Needs: Host, Option: "io_uring", Only: Direct, try: ringOpen},
 		{Name: "give a program capabilities", Needs: Root, Only: Direct, try: onFile(giveCapability)},
 		{Name: "give one capabilities as root of a namespace", Needs: Host, Option: namespaces, Only: Direct, try: func(t *Target) error {
@@ -93,36 +49,8 @@ func modes() []Attempt {
 		{Name: "have the kernel copy one for an overlay", Needs: Root, Option: namespaces, Only: Direct, try: func(t *Target) error {
 			return t.sub("overlay", asRoot(unix.CLONE_NEWUSER|unix.CLONE_NEWNS))
 		}},
-		{Name: "leave a file that nobody can remove", Needs: Host, Only: Direct, try: onFile(func(path string) error {
-			fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				return err
-			}
-			defer unix.Close(fd)
-			flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
-			if err != nil {
-				return err
-			}
-			if err := unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|unix.STATX_ATTR_IMMUTABLE); err != nil {
-				return err
-			}
-			return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags)
-		})},
-		{Name: "leave one by file_setattr", Needs: Host, Only: Direct, try: onFile(func(path string) error {
-			p, err := unix.BytePtrFromString(path)
-			if err != nil {
-				return err
-			}
-			set := func(flags uint64) error {
-				attr := [3]uint64{flags} // struct file_attr
-				cwd := unix.AT_FDCWD
-				return call(unix.SYS_FILE_SETATTR, uintptr(cwd), uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-			}
-			if err := set(0x8); err != nil { // FS_XFLAG_IMMUTABLE
-				return err
-			}
-			return set(0)
-		})},
+		{Name: "leave a file that nobody can remove", Needs: Host, Only: Direct, try: onOpenFile(makeImmutable)},
+		{Name: "leave one by file_setattr", Needs: Host, Only: Direct, try: onName(setImmutable)},
 		{Name: "leave a directory that gives its group away", Only: Direct, try: func(*Target) error {
 			path := own(".")
 			if err := os.Mkdir(path, 0o700); err != nil {
@@ -164,6 +92,32 @@ func onFile(try func(path string) error) func(*Target) error {
 		return try(path)
 	}
 }
+
+// onOpenFile is onFile with the file open.
+func onOpenFile(try func(fd int) error) func(*Target) error {
+	return onFile(func(path string) error {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return try(fd)
+	})
+}
+
+// onName is onFile with the name as a call takes it, beside currentDir.
+func onName(try func(name *byte) error) func(*Target) error {
+	return onFile(func(path string) error {
+		name, err := unix.BytePtrFromString(path)
+		if err != nil {
+			return err
+		}
+		return try(name)
+	})
+}
+
+// currentDir is AT_FDCWD.
+const currentDir = ^uintptr(99)
 
 // byOpening makes a file that has the mode that open(2) was given.
 func byOpening(flags int) func(*Target) error {
@@ -228,4 +182,66 @@ func copyUp() error {
 		}
 		return found(info.Mode()&os.ModeSetuid != 0)
 	})
+}
+
+// makeImmutable makes a file one that nobody changes, and takes that back.
+func makeImmutable(fd int) error {
+	flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|unix.STATX_ATTR_IMMUTABLE); err != nil {
+		return err
+	}
+	return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags)
+}
+
+// setImmutable is makeImmutable by file_setattr(2).
+func setImmutable(p *byte) error {
+	set := func(flags uint64) error {
+		attr := [3]uint64{flags} // struct file_attr
+		return call(unix.SYS_FILE_SETATTR, currentDir, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	}
+	if err := set(0x8); err != nil { // FS_XFLAG_IMMUTABLE
+		return err
+	}
+	return set(0)
+}
+
+// inWritableMount leaves a program with its owner's rights in one of the mounts that are written.
+func inWritableMount(*Target) error {
+	return any(writableMounts(), func(dir string) error {
+		path := own(dir)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			return err
+		}
+		defer os.Remove(path)
+		return unix.Chmod(path, unix.S_ISUID|0o700)
+	})
+}
+
+// byOpenat2 makes such a program with a mode that is in memory.
+func byOpenat2(*Target) error {
+	path := own(".")
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+		Flags: unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC, Mode: unix.S_ISUID | 0o700})
+	if err != nil {
+		return err
+	}
+	defer os.Remove(path)
+	return setUserID(fd)
+}
+
+// byMknod makes such a program by mknod(2).
+func byMknod(*Target) error {
+	path := own(".")
+	if err := unix.Mknod(path, unix.S_IFREG|unix.S_ISUID|0o700, 0); err != nil {
+		return err
+	}
+	defer os.Remove(path)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	return setUserID(fd)
 }

@@ -56,26 +56,8 @@ func rights() []Attempt {
 			}
 			return crashes(limit.Max)
 		}},
-		{Name: "choose the limit that lets a crash through", Needs: Host, try: func(*Target) error {
-			limit := unix.Rlimit{}
-			if err := unix.Setrlimit(unix.RLIMIT_CORE, &limit); err != nil {
-				return err
-			}
-			if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
-				return err
-			}
-			return found(limit.Max == 0)
-		}},
-		{Name: "raise the limit of what it leaves in a crash", Needs: Host, try: func(*Target) error {
-			limit := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
-			if err := unix.Setrlimit(unix.RLIMIT_CORE, &limit); err != nil {
-				return err
-			}
-			if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
-				return err
-			}
-			return crashes(limit.Max)
-		}},
+		{Name: "choose the limit that lets a crash through", Needs: Host, try: chooseCrashLimit},
+		{Name: "raise the limit of what it leaves in a crash", Needs: Host, try: raiseCrashLimit},
 	})
 }
 
@@ -91,4 +73,28 @@ func crashes(limit uint64) error {
 		return found(limit != 1)
 	}
 	return found(limit >= least)
+}
+
+// raiseCrashLimit raises the limit of core dumps.
+func raiseCrashLimit(*Target) error {
+	limit := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+		return err
+	}
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+		return err
+	}
+	return crashes(limit.Max)
+}
+
+// chooseCrashLimit sets the limit of core dumps to the one with which the host's program for them is started.
+func chooseCrashLimit(*Target) error {
+	limit := unix.Rlimit{}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+		return err
+	}
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
+		return err
+	}
+	return found(limit.Max == 0)
 }
