@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -57,7 +58,7 @@ func inBackground() error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, append(os.Args[1:], "--foreground")...)
+	cmd := exec.Command(self, slices.Insert(os.Args[1:], 1, "--foreground")...) // it comes before any --
 	cmd.Env = append(os.Environ(), readyVariable+"=3")
 	cmd.ExtraFiles = []*os.File{report}
 	cmd.Stderr = os.Stderr

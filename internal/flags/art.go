@@ -123,7 +123,7 @@ func artCommands() []*Command {
 		{Name: "art agent show", Says: "show the settings that hold for an agent", Synopsis: nameNeeded, Least: 1, Most: 1, Words: []Offer{Agents}, Flags: []Flag{asJSON}},
 		{Name: "art agent rm", Says: "remove an agent, with the workspace that was made for it", Synopsis: nameNeeded, Least: 1, Most: 1, Words: []Offer{Agents},
 			Flags: []Flag{{Name: "force", Says: "remove also what is in the workspace"}, quiet}},
-		{Name: "art home", Says: "the homes that --home names", Synopsis: []string{"ls | rm | seed | diff [NAME [path...]] [flags]"}},
+		{Name: "art home", Says: `the homes that "--home" names`, Synopsis: []string{"ls | rm | seed | diff [NAME [path...]] [flags]"}},
 		{Name: "art home ls", Says: "list the homes", Synopsis: []string{"[--json]"},
 			Flags: []Flag{{Name: "json", Says: asJSON.Says, More: `The keys of ls are "name", "path", "size", "whole" (false where there is more than could be looked at), "used", "running" and "workspaces".`}}},
 		{Name: "art home rm", Says: "remove homes, with all that guests keep there", Synopsis: []string{"NAME... [flags]"}, Least: 1, Most: Any, Words: []Offer{Homes},
