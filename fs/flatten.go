@@ -197,7 +197,7 @@ func (f *flattener) addRow(dir Ino, e *DirEntry) error {
 // makeOpaque makes a directory opaque that needs nothing of the base any more. The root has no origin,
 // and its whiteouts speak of workspaces.
 func (f *flattener) makeOpaque(ino Ino) error {
-	return f.view(func(t *tx) error {
+	return f.update(func(t *tx) error {
 		n, err := t.get(ino)
 		switch {
 		case err != nil:

@@ -55,7 +55,10 @@ func (k *backfiller) hashVersion(ctx context.Context, path string, v version) {
 		return
 	}
 	defer f.Close()
-	k.hashes -= f.Size
+	k.o.view(func(*tx) error {
+		k.hashes -= f.Size
+		return nil
+	})
 	sum, err := k.hash(ctx, f)
 	if err != nil {
 		return

@@ -76,14 +76,14 @@ func (o *Overlay) Connect(c Cache) (disconnect func()) {
 		o.flush(c, pending, stop)
 	}()
 	return func() {
+		close(stop)
+		<-stopped // it adds watches
 		o.view(func(t *tx) error {
 			if t.watches != nil {
 				t.watches.end()
 			}
 			return nil
 		})
-		close(stop)
-		<-stopped
 	}
 }
 
@@ -140,7 +140,7 @@ func (t *tx) handleEvents(ws *watches, events []byte) {
 				t.handleEvent(ws, w, mask, string(name))
 			}
 		}
-		ws.clock++ // also for what noSuchName knows yet that it is watched
+		ws.clock++ // also for what nobody knows yet that it is watched
 	}
 }
 
@@ -206,11 +206,11 @@ func (t *tx) loseWatch(ws *watches, w *watch) {
 	}
 }
 
-// noSuchName is a name that no entry is likely to have. Forgetting it does nothing but wait until noSuchName reads
+// noSuchName is a name that no entry is likely to have. Forgetting it does nothing but wait until nobody reads
 // the directory any more: an old list may be on its way, and would be kept if it came after the
 // forgetting of the list (the directory's lock is held from the request until the answer is in the
 // cache, iterate_dir in fs/readdir.c).
-const noSuchName = "\xff\xfe noSuchName"
+const noSuchName = "\xff\xfe nobody"
 
 // flush has the kernel forget what is pending, until it is told to stop.
 func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan struct{}) {
@@ -273,7 +273,7 @@ type verdict struct {
 	known bool // the kernel may have it
 	same  bool // it means what it meant
 	child Ino  // that; 0: nothing
-	twin  Ino  // has the same object by another name; 0: noSuchName
+	twin  Ino  // has the same object by another name; 0: nobody
 }
 
 // revalidateEntry compares what the kernel was told of a name with what the host has there now.

@@ -135,7 +135,11 @@ func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 		root.base = &base{path: top}
 	}
 	o.nodes[RootIno] = root
-	err := o.view(func(t *tx) (err error) {
+	change := o.view
+	if o.inner {
+		change = o.update
+	}
+	err := change(func(t *tx) (err error) {
 		root.in = t.db.Root()
 		if t.inner {
 			root.in, err = t.innerRoot()

@@ -58,6 +58,9 @@ func (tx *Tx) Whiteouts(dir *Inode) ([]string, error) {
 
 // Link gives an inode a name, which must be a [ValidName], replacing an entry that is there. Link counts are the caller's.
 func (tx *Tx) Link(dir *Inode, name string, in *Inode) error {
+	if !tx.changing {
+		return errViewing
+	}
 	if err := tx.loadDir(dir); err != nil {
 		return err
 	}
@@ -88,6 +91,9 @@ func (tx *Tx) Unlink(dir *Inode, name string) error {
 
 // SetWhiteout hides a host tree's entry of that name, if it is not hidden yet.
 func (tx *Tx) SetWhiteout(dir *Inode, name string) error {
+	if !tx.changing {
+		return errViewing
+	}
 	if err := tx.loadDir(dir); err != nil {
 		return err
 	}

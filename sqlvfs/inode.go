@@ -213,6 +213,9 @@ func (tx *Tx) evict(in *Inode) {
 // count it is an orphan: its content is kept only as long as it is referred to. The error is syscall.ENOSPC when
 // all numbers are used up.
 func (tx *Tx) New(attr Attr) (*Inode, error) {
+	if !tx.changing {
+		return nil, errViewing
+	}
 	if tx.nextIno >= MaxIno {
 		return nil, syscall.ENOSPC
 	}

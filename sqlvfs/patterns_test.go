@@ -30,19 +30,20 @@ type process struct {
 }
 
 func (p *process) write(name string, data []byte, off int64) error {
-	in, err := Query(p.s, func(tx *Tx) (*Inode, error) {
+	var in *Inode
+	err := p.s.Update(func(tx *Tx) error {
 		c, ok, _, err := tx.Child(tx.Root(), name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if ok {
-			return tx.Get(c.Ino)
+			in, err = tx.Get(c.Ino)
+			return err
 		}
-		in, err := tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1})
-		if err != nil {
-			return nil, err
+		if in, err = tx.New(Attr{Mode: syscall.S_IFREG | 0o600, Nlink: 1}); err != nil {
+			return err
 		}
-		return in, tx.Link(tx.Root(), name, in)
+		return tx.Link(tx.Root(), name, in)
 	})
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (p *process) write(name string, data []byte, off int64) error {
 
 // move renames; onto nothing it removes.
 func (p *process) move(from, to string) error {
-	return p.s.View(func(tx *Tx) error {
+	return p.s.Update(func(tx *Tx) error {
 		if to == "" {
 			return lose(tx, from)
 		}

@@ -57,11 +57,14 @@ func findings(t testing.TB, path string) string {
 // create makes an empty file in the root and returns it held.
 func create(t testing.TB, s *Store, name string, mode uint32) *Inode {
 	t.Helper()
-	return ask(t, s, func(tx *Tx) (*Inode, error) {
-		in, err := tx.New(Attr{Mode: mode, Nlink: 1, Mtime: Timespec{5, 6}})
+	var in *Inode
+	step(s, func(tx *Tx) {
+		var err error
+		in, err = tx.New(Attr{Mode: mode, Nlink: 1, Mtime: Timespec{5, 6}})
 		must(t, err)
-		return in, tx.Link(tx.Root(), name, in)
+		must(t, tx.Link(tx.Root(), name, in))
 	})
+	return in
 }
 
 func lookup(t testing.TB, s *Store, name string) *Inode {
@@ -90,11 +93,13 @@ func count(t testing.TB, s *Store, query string) int64 {
 	return ask(t, s, func(tx *Tx) (int64, error) { return database.QueryInt(tx.meta.Conn, query) })
 }
 
-// step runs what cannot fail, or fails the test itself, as a step.
+// step runs what cannot fail, or fails the test itself, as a step, without waiting for the disk.
 func step(s *Store, do func(*Tx)) {
 	s.View(func(tx *Tx) error {
-		do(tx)
-		return nil
+		return tx.run(func(tx *Tx) error {
+			do(tx)
+			return nil
+		})
 	})
 }
 

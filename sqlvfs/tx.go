@@ -30,6 +30,7 @@ type Tx struct {
 	durable   uint64 // the newest batch that survives a power cut
 	committed uint64 // the newest batch that is in the database
 	closing   bool
+	changing  bool // a step runs that may add to the tree
 	writing   bool // a goroutine has the writer, see acquireWriter
 	session   session
 
@@ -54,12 +55,22 @@ type fixed struct {
 	kick      chan struct{} // there is something to do for the writer
 }
 
-// View runs a step that makes the tree no larger, and returns its error. It may set attributes; what it sets is not
-// waited for, and lost in a store that is read-only.
+// View runs a step that adds nothing to the tree, and returns its error: [Tx.New], [Tx.Link] and [Tx.SetWhiteout] fail in
+// it. It may set attributes; what it sets is not waited for, and lost in a store that is read-only.
 func (s *Store) View(step func(*Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return step(&s.tx)
+}
+
+// errViewing is what adding to the tree ends in where nothing has waited for room.
+var errViewing = errors.New("a step of View adds to the tree")
+
+// run runs a step that changes the tree.
+func (tx *Tx) run(step func(*Tx) error) error {
+	tx.changing = true
+	defer func() { tx.changing = false }()
+	return step(tx)
 }
 
 // Query is View for a step that has a result, as every method of [Tx] that only asks.
@@ -93,7 +104,7 @@ func (s *Store) update(step func(*Tx) error) error {
 	if err := s.tx.awaitRoom(); err != nil {
 		return err
 	}
-	return step(&s.tx)
+	return s.tx.run(step)
 }
 
 // awaitRoom waits for room for changes. It unlocks the Store while it waits.
@@ -125,7 +136,7 @@ func (s *Store) Reduce(step func(*Tx) error) error {
 	for tx.failed == nil && !tx.closing && tx.full() {
 		tx.done.Wait()
 	}
-	return step(tx)
+	return tx.run(step)
 }
 
 // Path is the database's file.

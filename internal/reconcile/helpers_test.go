@@ -136,7 +136,11 @@ func (b bench) belongs(dir string) {
 // step runs a step on a store.
 func step(t testing.TB, s *sqlvfs.Store, do func(tx *sqlvfs.Tx)) {
 	t.Helper()
-	must(t, s.View(func(tx *sqlvfs.Tx) error {
+	run := s.Update
+	if s.ReadOnly() {
+		run = s.View
+	}
+	must(t, run(func(tx *sqlvfs.Tx) error {
 		do(tx)
 		return nil
 	}))

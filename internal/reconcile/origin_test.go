@@ -348,7 +348,7 @@ func TestPullBringsNothingHidden(t *testing.T) {
 		for name, from := range map[string]string{"x": ".art/config/.env", "y": "d/key", "z": "another"} {
 			b.copyUp(s, ws, name, from, same)
 		}
-		must(t, s.View(func(tx *sqlvfs.Tx) error {
+		must(t, s.Update(func(tx *sqlvfs.Tx) error {
 			return errors.Join(tx.SetWhiteout(ws, "d"), tx.SetWhiteout(ws, "another"))
 		}))
 	})

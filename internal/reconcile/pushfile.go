@@ -127,9 +127,14 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 	if err := p.rows().do(func(tx *sqlvfs.Tx) error { return setRowXattrs(tx, row, content.Xattrs) }); err != nil {
 		return row, p.storeFailed(err)
 	}
-	p.countEntries(row, take)
+	entries, counted := p.countEntries(row.Ino, take)
 	for _, g := range take {
-		if err := p.enter(g, row, func(*sqlvfs.Tx) { setAttr(row, attr) }); err != nil {
+		if err := p.enter(g, row, func(*sqlvfs.Tx) {
+			if counted {
+				row.Attr.Nlink, counted = entries, false // entering the names counts on from there
+			}
+			setAttr(row, attr)
+		}); err != nil {
 			return row, p.storeFailed(err)
 		}
 	}
@@ -172,19 +177,20 @@ func (p *pusher) enter(f *found, row *sqlvfs.Inode, change func(*sqlvfs.Tx)) err
 	return p.rows().update(f.in.row, f.name, row, change)
 }
 
-// countEntries has a row that a session has made for a host file with several names count entries, and those of
-// the host's names only that are left as they are.
-func (p *pusher) countEntries(row *sqlvfs.Inode, names []*found) {
-	n, ok := p.links[row.Ino]
-	if !ok && (p.named[row.Ino] > 0 || p.tree.Node(row.Ino) == nil) {
-		return
+// countEntries returns the link count of a row that a session has made for a host file with several names, before its
+// names are entered: it is to count entries, and those of the host's names only that are left as they are. Once that was
+// said of a row, its count is right.
+func (p *pusher) countEntries(ino sqlvfs.Ino, names []*found) (n uint32, ok bool) {
+	n, ok = p.links[ino]
+	if !ok && (p.named[ino] > 0 || p.tree.Node(ino) == nil) {
+		return 0, false
 	}
-	delete(p.links, row.Ino)
-	p.named[row.Ino] = max(p.named[row.Ino], 1)
+	delete(p.links, ino)
+	p.named[ino] = max(p.named[ino], 1)
 	if p.limit != nil {
 		n += uint32(max(0, int(names[0].st.Nlink)-len(names)))
 	}
-	row.Attr.Nlink = n
+	return n, true
 }
 
 // keep has the guest's content stay. The name may be new to it, and the mode may be the host's.
@@ -203,8 +209,11 @@ func (p *pusher) keep(f *found) error {
 	}
 	defer p.rows().put(row)
 	if !p.opt.DryRun {
-		p.countEntries(row, []*found{f})
+		entries, counted := p.countEntries(row.Ino, []*found{f})
 		if err := p.enter(f, row, func(*sqlvfs.Tx) {
+			if counted {
+				row.Attr.Nlink = entries
+			}
 			if mode {
 				row.Attr.Mode, row.Attr.Ctime = row.Attr.Mode&^modeBits|f.st.Mode&modeBits, sqlvfs.Now()
 			}

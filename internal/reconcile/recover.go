@@ -280,7 +280,7 @@ func (r *recoverer) otherName(e *journalEntry) error {
 		return err
 	}
 	defer r.rows().put(dir)
-	return r.store.View(func(tx *sqlvfs.Tx) error {
+	return r.store.Update(func(tx *sqlvfs.Tx) error {
 		tx.AddBaseline(r.id, string(e.Path), &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now})
 		return tx.Link(dir, name, row)
 	})
@@ -318,6 +318,6 @@ func (r *recoverer) hide(at string) error {
 			return err
 		}
 		defer r.rows().put(in)
-		return r.store.View(func(tx *sqlvfs.Tx) error { return tx.SetWhiteout(in, name) })
+		return r.store.Update(func(tx *sqlvfs.Tx) error { return tx.SetWhiteout(in, name) })
 	}
 }

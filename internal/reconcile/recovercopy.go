@@ -164,7 +164,7 @@ func (r *recoverer) child(dir *sqlvfs.Inode, name string) (c sqlvfs.Child, hidde
 
 // link gives the row of a directory that the guest sees a name. Its parent counts it already.
 func (r *recoverer) link(dir *sqlvfs.Inode, name string, row *sqlvfs.Inode) error {
-	return r.store.View(func(tx *sqlvfs.Tx) error {
+	return r.store.Update(func(tx *sqlvfs.Tx) error {
 		row.Attr.Nlink = 2
 		tx.Dirty(row)
 		return tx.Link(dir, name, row)

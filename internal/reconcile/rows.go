@@ -60,7 +60,6 @@ func (t rows) leadsTo(in *sqlvfs.Inode, target string) (bool, error) {
 // do runs a step that changes the database.
 func (t rows) do(step func(*sqlvfs.Tx) error) error { return t.store.Update(step) }
 
-// with is do for a step on one row.
 // set runs a step that makes the tree no larger, and cannot fail.
 func (t rows) set(step func(*sqlvfs.Tx)) {
 	t.store.View(func(tx *sqlvfs.Tx) error {
@@ -69,6 +68,7 @@ func (t rows) set(step func(*sqlvfs.Tx)) {
 	})
 }
 
+// with is do for a step on one row.
 func (t rows) with(ino sqlvfs.Ino, step func(*sqlvfs.Tx, *sqlvfs.Inode) error) error {
 	return t.do(func(tx *sqlvfs.Tx) error {
 		return withRow(tx, ino, func(row *sqlvfs.Inode) error { return step(tx, row) })
