@@ -189,7 +189,7 @@ func TreeOf(fd int, name string) (Tree, error) {
 	}
 	t := Tree{Name: name, Ino: st.Ino}
 	if st.Mask&unix.STATX_BTIME != 0 {
-		t.Birth = Timespec{st.Btime.Sec, int32(st.Btime.Nsec)}
+		t.Birth = Timespec{Sec: st.Btime.Sec, Nsec: int32(st.Btime.Nsec)}
 	}
 	return t, nil
 }

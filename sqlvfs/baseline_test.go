@@ -15,11 +15,11 @@ func baselines(t *testing.T, s *Store, tree Tree) map[string]*Baseline {
 func TestBaselines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)
-	here, there := Tree{"ws", 7, Timespec{1, 2}}, Tree{"ws", 7, Timespec{1, 3}}
+	here, there := Tree{"ws", 7, Timespec{Sec: 1, Nsec: 2}}, Tree{"ws", 7, Timespec{Sec: 1, Nsec: 3}}
 	b := &Baseline{
 		Mode:        0o100644,
-		Fingerprint: Fingerprint{1, 1 << 63, 3, Timespec{-4, 5}, Timespec{6, 7}},
-		Hash:        []byte{8}, Row: 9, RowCtime: Timespec{10, 11},
+		Fingerprint: Fingerprint{Dev: 1, Ino: 1 << 63, Size: 3, Mtime: Timespec{Sec: -4, Nsec: 5}, Ctime: Timespec{Sec: 6, Nsec: 7}},
+		Hash:        []byte{8}, Row: 9, RowCtime: Timespec{Sec: 10, Nsec: 11},
 	}
 	other := &Baseline{Mode: 0o040755}
 	step(s, func(tx *Tx) {
@@ -54,9 +54,9 @@ func TestBaselines(t *testing.T) {
 func TestBaselinesGetHashes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)
-	here := Tree{"ws", 7, Timespec{1, 2}}
-	version := Fingerprint{1, 1 << 63, 3, Timespec{-4, 5}, Timespec{6, 7}}
-	without := &Baseline{Mode: 0o100644, Fingerprint: version, Row: 9, RowCtime: Timespec{10, 11}}
+	here := Tree{"ws", 7, Timespec{Sec: 1, Nsec: 2}}
+	version := Fingerprint{Dev: 1, Ino: 1 << 63, Size: 3, Mtime: Timespec{Sec: -4, Nsec: 5}, Ctime: Timespec{Sec: 6, Nsec: 7}}
+	without := &Baseline{Mode: 0o100644, Fingerprint: version, Row: 9, RowCtime: Timespec{Sec: 10, Nsec: 11}}
 	known := *without
 	known.Hash = []byte{8}
 	hashed := &Baseline{Mode: 0o100644, Fingerprint: version, Hash: []byte{8}}

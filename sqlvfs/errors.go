@@ -7,6 +7,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
+	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
 // Errors that opening or using a database can end in. They are wrapped with what was found.
@@ -24,7 +25,7 @@ var (
 )
 
 // InUseError is returned by [Open] when another process has the database open for writing.
-type InUseError = database.InUseError
+type InUseError = lock.InUseError
 
 // Errno is the system call error that stands for a storage error: ENOSPC when the disk is full,
 // EROFS when it is read-only, ESTALE where the host's part of a file is not what it was, and EIO

@@ -127,7 +127,7 @@ type actor struct {
 	open []*Inode // have lost their names
 }
 
-func (a *actor) time() Timespec { return Timespec{a.now, int32(a.now % 1000)} }
+func (a *actor) time() Timespec { return Timespec{Sec: a.now, Nsec: int32(a.now % 1000)} }
 
 // places lists all names that a filter lets pass, in an order that does not depend on the maps'.
 func (a *actor) places(pass func(*node) bool) (list []place) {

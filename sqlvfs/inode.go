@@ -3,10 +3,10 @@ package sqlvfs
 import (
 	"fmt"
 	"syscall"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/riverlytech/art/sqlvfs/inode"
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
@@ -18,71 +18,23 @@ const (
 	RootIno Ino = 1
 	// MaxIno is the first number that is not given to new inodes. Numbers from here to 2^53, the
 	// last that a JavaScript reader of the format holds exactly, stand for objects of a host tree.
-	MaxIno Ino = database.MaxIno
+	MaxIno Ino = inode.MaxIno
 	// NameMax is the longest name of a directory entry in bytes, as on Linux (limits.h).
 	NameMax = database.NameMax
 )
 
-// Timespec is a moment as the kernel counts it: seconds since 1970 and nanoseconds from 0 to
-// 999,999,999.
-type Timespec struct {
-	Sec  int64
-	Nsec int32
-}
+// What is known of any inode, of a database or of the host.
+type (
+	// Timespec is a moment as the kernel counts it.
+	Timespec = inode.Timespec
+	// Attr are an inode's attributes, with stat(2)'s meaning.
+	Attr = inode.Attr
+	// Fingerprint tells one version of a host file from the next.
+	Fingerprint = inode.Fingerprint
+)
 
 // Now is the present moment.
-func Now() Timespec {
-	t := time.Now()
-	return Timespec{t.Unix(), int32(t.Nanosecond())}
-}
-
-// Time converts to the standard library's form.
-func (t Timespec) Time() time.Time { return time.Unix(t.Sec, int64(t.Nsec)) }
-
-// After tells whether t is later than u.
-func (t Timespec) After(u Timespec) bool { return t.Sec > u.Sec || t.Sec == u.Sec && t.Nsec > u.Nsec }
-
-// Attr are an inode's attributes, with stat(2)'s meaning. Mode holds type and permission bits as
-// the kernel does. UID and GID are the host's numbers.
-type Attr struct {
-	Mode                uint32
-	Nlink               uint32
-	UID, GID            uint32
-	Rdev                uint32
-	Size                int64 // bytes
-	Atime, Mtime, Ctime Timespec
-}
-
-// IsDir tells whether the attributes are a directory's.
-func (a *Attr) IsDir() bool { return a.Mode&syscall.S_IFMT == syscall.S_IFDIR }
-
-// IsRegular tells whether the attributes are a regular file's.
-func (a *Attr) IsRegular() bool { return a.Mode&syscall.S_IFMT == syscall.S_IFREG }
-
-// IsSymlink tells whether the attributes are a symbolic link's.
-func (a *Attr) IsSymlink() bool { return a.Mode&syscall.S_IFMT == syscall.S_IFLNK }
-
-// Fingerprint tells one version of a host file from the next.
-type Fingerprint struct {
-	Dev, Ino     uint64
-	Size         int64
-	Mtime, Ctime Timespec
-}
-
-// Number is the inode number shown for a host object of a tree whose root is on a device: the host's
-// own, out of the way of the database's numbers, and below 2^53 (see MaxIno). Objects of other devices
-// mounted in the tree, and numbers that do not fit, are folded into a space of their own.
-func (f *Fingerprint) Number(root uint64) uint64 {
-	const folded = 1 << 51
-	if f.Dev == root && f.Ino < folded {
-		return uint64(MaxIno) | f.Ino
-	}
-	x := f.Ino ^ f.Dev*0x9e3779b97f4a7c15
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	x ^= x >> 32
-	return uint64(MaxIno) | folded | x&(folded-1)
-}
+func Now() Timespec { return inode.Now() }
 
 // Origin is the object of a host tree that supplies what an inode does not hold itself: a
 // directory's other entries, a regular file's other chunks. Values are never changed, only replaced.

@@ -5,32 +5,21 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
+	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
 // Writer tells whether a process has a database open for writing, and which that is (0: unknown). The error is that of
 // opening the file.
-func Writer(path string) (pid int, open bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return 0, false, database.UnwrapPath(err)
-	}
-	defer f.Close()
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return database.LockHolder(f), true, nil
-	}
-	return 0, false, err
-}
+func Writer(path string) (pid int, open bool, err error) { return lock.Writer(path) }
 
 // Remove removes a database and what SQLite keeps beside it, unless a process has it open for writing: then the error
 // is an [*InUseError].
 func Remove(path string) error {
-	f, err := database.LockWriter(path, nil)
+	f, err := lock.Take(path, nil)
 	if err != nil {
 		return database.UnwrapPath(err)
 	}
@@ -48,7 +37,7 @@ func Remove(path string) error {
 // error is an [*InUseError] when a process has it open for writing, and [ErrBeingRead] when a session that was killed has
 // left its log.
 func Rename(path, to string) error {
-	f, err := database.LockWriter(path, nil)
+	f, err := lock.Take(path, nil)
 	if err != nil {
 		return database.UnwrapPath(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverlytech/art/sqlvfs/internal/database"
+	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
 func TestSecondWriterIsToldTheFirst(t *testing.T) {
@@ -59,10 +59,10 @@ func TestLeavingWriterIsWaitedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	s := openTest(t, path)
 	must(t, s.Close())
-	f, err := database.LockWriter(path, nil)
+	f, err := lock.Take(path, nil)
 	must(t, err)
-	database.SayLeaving(f)
-	const long = 2 * database.Grace
+	lock.SayLeaving(f)
+	const long = 2 * lock.Grace
 	told, start := 0, time.Now()
 	time.AfterFunc(long, func() { f.Close() })
 	s, err = Open(path, Options{Waiting: func(pid int) {

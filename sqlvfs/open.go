@@ -15,6 +15,7 @@ import (
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
+	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
 // Options say how a database is opened.
@@ -123,7 +124,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if real, err := filepath.EvalSymlinks(s.path); err == nil {
 		s.path = real
 	}
-	if s.lockFile, err = database.LockWriter(s.path, s.waiting); err != nil {
+	if s.lockFile, err = lock.Take(s.path, s.waiting); err != nil {
 		return err
 	}
 	placed, err := placeLogFiles(s.lockFile, s.path)

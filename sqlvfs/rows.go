@@ -78,7 +78,7 @@ func bind(q *sqlite3.Stmt, values ...any) *sqlite3.Stmt {
 }
 
 func scanTime(q *sqlite3.Stmt, column int) Timespec {
-	return Timespec{q.ColumnInt64(column), int32(q.ColumnInt64(column + 1))}
+	return Timespec{Sec: q.ColumnInt64(column), Nsec: int32(q.ColumnInt64(column + 1))}
 }
 
 func scanFingerprint(q *sqlite3.Stmt, column int) Fingerprint {

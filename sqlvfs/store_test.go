@@ -60,7 +60,7 @@ func create(t testing.TB, s *Store, name string, mode uint32) *Inode {
 	var in *Inode
 	step(s, func(tx *Tx) {
 		var err error
-		in, err = tx.New(Attr{Mode: mode, Nlink: 1, Mtime: Timespec{5, 6}})
+		in, err = tx.New(Attr{Mode: mode, Nlink: 1, Mtime: Timespec{Sec: 5, Nsec: 6}})
 		must(t, err)
 		must(t, tx.Link(tx.Root(), name, in))
 	})
@@ -147,7 +147,7 @@ func TestFileComesBackAfterReopen(t *testing.T) {
 	for i := range data {
 		data[i] = byte(i * 7)
 	}
-	must(t, s.WriteAt(in, data, 0, nil, Timespec{7, 8}))
+	must(t, s.WriteAt(in, data, 0, nil, Timespec{Sec: 7, Nsec: 8}))
 	must(t, s.Close())
 	if ents, _ := os.ReadDir(filepath.Dir(path)); len(ents) != 1 {
 		t.Errorf("files left beside the database: %v", ents)
@@ -161,7 +161,7 @@ func TestFileComesBackAfterReopen(t *testing.T) {
 	if !bytes.Equal(content(t, s, in), data) {
 		t.Error("content differs")
 	}
-	want := Attr{Mode: syscall.S_IFREG | 0o640, Nlink: 1, Size: int64(len(data)), Mtime: Timespec{7, 8}, Ctime: Timespec{7, 8}}
+	want := Attr{Mode: syscall.S_IFREG | 0o640, Nlink: 1, Size: int64(len(data)), Mtime: Timespec{Sec: 7, Nsec: 8}, Ctime: Timespec{Sec: 7, Nsec: 8}}
 	if in.Attr != want {
 		t.Errorf("attributes %+v, want %+v", in.Attr, want)
 	}

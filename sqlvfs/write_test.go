@@ -29,7 +29,7 @@ func TestContentIsChangedInAStep(t *testing.T) {
 	tries := 0
 	step := func(tx *Tx) error {
 		tries++
-		now := Timespec{7, 8}
+		now := Timespec{Sec: 7, Nsec: 8}
 		if err := tx.WriteAt(stored, []byte("x"), 10, now); err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
 
-	"github.com/riverlytech/art/sqlvfs/internal/database"
 	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
+	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
 const (
@@ -91,7 +91,7 @@ func (s *Store) Close() error {
 	s.tx.dropNameless()
 	s.mu.Unlock()
 	if s.lockFile != nil {
-		database.SayLeaving(s.lockFile)
+		lock.SayLeaving(s.lockFile)
 	}
 	s.tx.kickLater()
 	<-s.stopped

@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/inode"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 	// linux/limits.h).
 	XattrNameMax = 255
 	// XattrSizeMax is the largest value of an extended attribute, in bytes (XATTR_SIZE_MAX).
-	XattrSizeMax = 64 << 10
+	XattrSizeMax = inode.XattrSizeMax
 	// XattrListMax bounds the names of one inode together, with a zero byte behind each, in bytes
 	// (XATTR_LIST_MAX): no program could list more.
 	XattrListMax = 64 << 10

@@ -16,7 +16,7 @@ import (
 	"github.com/riverlytech/art/internal/home"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/workspace"
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
 // Remove removes an agent, with the workspace that art has made for it; also one that was not made to the end.
@@ -79,7 +79,7 @@ func idle(dir string) error {
 	if err != nil || !w.Known {
 		return err
 	}
-	pid, open, err := sqlvfs.Writer(w.Database)
+	pid, open, err := lock.Writer(w.Database)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look whether a session has %s: %w", w.Database, err)

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/inode"
 )
 
 // Stat returns the attributes of an open object.
@@ -21,24 +21,24 @@ func StatAt(d *os.File, name string) (st unix.Stat_t, err error) {
 }
 
 // Attr is what the kernel says of an object, as the database has it.
-func Attr(st *unix.Stat_t) sqlvfs.Attr {
-	return sqlvfs.Attr{
+func Attr(st *unix.Stat_t) inode.Attr {
+	return inode.Attr{
 		Mode: st.Mode, Nlink: uint32(st.Nlink), UID: st.Uid, GID: st.Gid, Rdev: encodeDev(uint64(st.Rdev)), Size: st.Size,
 		Atime: Timespec(st.Atim), Mtime: Timespec(st.Mtim), Ctime: Timespec(st.Ctim),
 	}
 }
 
 // Fingerprint is by what a version of an object is known.
-func Fingerprint(st *unix.Stat_t) sqlvfs.Fingerprint {
-	return sqlvfs.Fingerprint{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: Timespec(st.Mtim), Ctime: Timespec(st.Ctim)}
+func Fingerprint(st *unix.Stat_t) inode.Fingerprint {
+	return inode.Fingerprint{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: Timespec(st.Mtim), Ctime: Timespec(st.Ctim)}
 }
 
 // SameObject tells whether two fingerprints are of one object, if of different versions.
-func SameObject(a, b sqlvfs.Fingerprint) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
+func SameObject(a, b inode.Fingerprint) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
 
 // Timespec is a time of the kernel as the database has it.
-func Timespec(t unix.Timespec) sqlvfs.Timespec {
-	return sqlvfs.Timespec{Sec: int64(t.Sec), Nsec: int32(t.Nsec)}
+func Timespec(t unix.Timespec) inode.Timespec {
+	return inode.Timespec{Sec: int64(t.Sec), Nsec: int32(t.Nsec)}
 }
 
 // encodeDev packs a device number as FUSE and the kernel's 32-bit interfaces do (new_encode_dev in

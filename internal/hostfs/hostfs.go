@@ -1,6 +1,6 @@
 // Package hostfs is how art reads and changes files of the host that others, a guest among them, may change meanwhile, by
 // names that nobody vouches for. It is the one place that calls openat2(2), and that turns what the kernel says of a file
-// into a [sqlvfs.Attr], a [sqlvfs.Fingerprint] and extended attributes.
+// into a [inode.Attr], a [inode.Fingerprint] and extended attributes.
 //
 // [OpenAt] works on descriptors, for whoever holds many; [Open] and the others on an *os.File, which may have been opened
 // with O_PATH. Errors name no path, since the caller's own text does. Everything may be called by several goroutines at once.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/inode"
 )
 
 // Xattrs returns those extended attributes of an open object whose names are wanted, but those that the caller may not
@@ -57,8 +57,8 @@ func grow(call func([]byte) (int, error)) ([]byte, error) {
 	buf := make([]byte, 256)
 	for {
 		n, err := call(buf)
-		if errors.Is(err, unix.ERANGE) && len(buf) < sqlvfs.XattrSizeMax {
-			buf = make([]byte, sqlvfs.XattrSizeMax)
+		if errors.Is(err, unix.ERANGE) && len(buf) < inode.XattrSizeMax {
+			buf = make([]byte, inode.XattrSizeMax)
 			continue
 		}
 		if err != nil {

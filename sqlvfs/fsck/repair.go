@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
+	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
 // Repair makes a database sound that [Check] finds something in. It copies what can be read into a
@@ -33,11 +34,11 @@ func Repair(path string, report func(Finding)) (backup string, err error) {
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return "", err
 	}
-	lock, err := database.LockWriter(path, nil)
+	held, err := lock.Take(path, nil)
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close()
+	defer held.Close()
 	findings, err := Check(path)
 	if err != nil || len(findings) == 0 {
 		return "", err
@@ -62,7 +63,7 @@ func Repair(path string, report func(Finding)) (backup string, err error) {
 	} else if len(left) > 0 {
 		return "", fmt.Errorf("%w: it cannot be mended: inode %d %s", database.ErrCorrupt, left[0].Ino, left[0].Text)
 	}
-	return replace(n, lock, before)
+	return replace(n, held, before)
 }
 
 // rebuild makes a sound database of a damaged one, and returns how the damaged file looked when it

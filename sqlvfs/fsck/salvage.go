@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/riverlytech/art/sqlvfs/inode"
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
@@ -231,7 +232,7 @@ func (s *salvager) sequences() error {
 	}
 	for _, l := range list {
 		// The largest number there is would leave none to give.
-		if err != nil || l.last == math.MaxInt64 || strings.EqualFold(l.table, "fs_inode") && l.last >= database.MaxIno {
+		if err != nil || l.last == math.MaxInt64 || strings.EqualFold(l.table, "fs_inode") && l.last >= inode.MaxIno {
 			continue
 		}
 		q := s.to.Prep(`INSERT INTO sqlite_sequence (name, seq) SELECT ?1, 0 WHERE ?1 NOT IN (SELECT name FROM sqlite_sequence)

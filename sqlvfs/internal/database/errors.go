@@ -42,18 +42,6 @@ func CatchOutOfMemory(err *error) {
 	}
 }
 
-// InUseError is returned by [Open] when another process has the database open for writing.
-type InUseError struct {
-	PID int // of that process; 0 when it cannot be told
-}
-
-func (e *InUseError) Error() string {
-	if e.PID == 0 {
-		return "database is in use by another session"
-	}
-	return fmt.Sprintf("database is in use by another session (process %d)", e.PID)
-}
-
 // Explain puts SQLite's own words behind ours where they mean the same.
 func Explain(err error) error {
 	switch {

@@ -16,9 +16,6 @@ const (
 	// FormatVersion is the version of the Agent Filesystem format that is written.
 	FormatVersion = "0.4"
 
-	// MaxIno is the first number that is not given to inodes.
-	MaxIno = 1 << 52
-
 	// DefaultChunkSize is the size of a row of file content in new databases, in bytes. Larger
 	// chunks stream faster, smaller ones make a changed byte of a large file cheaper.
 	DefaultChunkSize = 64 << 10

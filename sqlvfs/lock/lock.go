@@ -1,4 +1,6 @@
-package database
+// Package lock is who writes a database. It works on the file alone, so that a program that only asks does not carry SQLite
+// along.
+package lock
 
 import (
 	"bufio"
@@ -26,11 +28,38 @@ const (
 	leavingTime = time.Minute
 )
 
-// LockWriter makes this process the database's only writer, until the file is closed or the
+// InUseError says that another process has a database open for writing.
+type InUseError struct {
+	PID int // of that process; 0 when it cannot be told
+}
+
+func (e *InUseError) Error() string {
+	if e.PID == 0 {
+		return "database is in use by another session"
+	}
+	return fmt.Sprintf("database is in use by another session (process %d)", e.PID)
+}
+
+// Writer tells whether a process has a database open for writing, and which that is (0: unknown). The error is that of
+// opening the file.
+func Writer(path string) (pid int, open bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return 0, false, errors.Unwrap(err) // without the path
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return holder(f), true, nil
+	}
+	return 0, false, err
+}
+
+// Take makes this process the database's only writer, until the file is closed or the
 // process dies in whatever way: nothing is left that could be stale. flock(2) does not mix with the
 // byte-range locks that SQLite takes on the same file (flock(2), NOTES), so readers are not
 // affected. A writer that is leaving is waited for; waiting, which may be nil, is told once.
-func LockWriter(path string, waiting func(pid int)) (*os.File, error) {
+func Take(path string, waiting func(pid int)) (*os.File, error) {
 	for start := time.Now(); ; {
 		f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 		if err != nil {
@@ -41,7 +70,7 @@ func LockWriter(path string, waiting func(pid int)) (*os.File, error) {
 		if err == nil && isAt(f, path) {
 			return f, nil
 		}
-		pid, leaving := LockHolder(f), isLeaving(f)
+		pid, leaving := holder(f), isLeaving(f)
 		f.Close()
 		waited := time.Since(start)
 		switch {
@@ -81,9 +110,9 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(have, there)
 }
 
-// LockHolder finds who holds the flock on a file, or returns 0. A line of /proc/locks reads
+// holder finds who holds the flock on a file, or returns 0. A line of /proc/locks reads
 // "1: FLOCK  ADVISORY  WRITE 4711 fd:01:131 0 EOF" (proc(5)).
-func LockHolder(f *os.File) int {
+func holder(f *os.File) int {
 	var st syscall.Stat_t
 	if syscall.Fstat(int(f.Fd()), &st) != nil {
 		return 0
