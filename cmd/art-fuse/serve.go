@@ -15,7 +15,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/confine"
 	"github.com/riverlytech/art/internal/control"
-	"github.com/riverlytech/art/internal/files"
+	"github.com/riverlytech/art/internal/filetree"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/identity"
@@ -140,7 +140,7 @@ func (s *server) run(db string) error {
 	}
 	s.beside.join()
 	changed := s.store.Changed()
-	if tree, ok := s.tree.(*files.Tree); ok {
+	if tree, ok := s.tree.(*filetree.Tree); ok {
 		tree.End()
 	}
 	s.backfilled()
@@ -160,7 +160,7 @@ func begin(what *control.Serve, overlay *fs.Overlay, as fs.Caller) (fs.FileSyste
 	if len(what.Places)+len(what.Files) == 0 {
 		return overlay, nil
 	}
-	return files.Begin(overlay, as, what.Places, what.Files, os.NewFile(control.FilesFD, "files"), logf)
+	return filetree.Begin(overlay, as, what.Places, what.Files, os.NewFile(control.FilesFD, "files"), logf)
 }
 
 // dirs are the directories of the host that are shown.

@@ -227,7 +227,7 @@ func (d *Directory) Follow() {
 				return
 			case <-tick.C:
 			case <-d.watch.changed:
-				d.watch.settle()
+				Settle(d.watch.changed, d.watch.stop)
 			}
 		}
 	}()

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/inode"
 )
 
 // entry is a file of the host's in a home.
 type entry struct {
 	record *record
-	host   *hostFile             // nil: something is mounted there, or the host's directory is gone
-	tried  [2]sqlvfs.Fingerprint // what the guest and the host had when they were compared last
+	host   *hostFile            // nil: something is mounted there, or the host's directory is gone
+	tried  [2]inode.Fingerprint // what the guest and the host had when they were compared last
 }
 
 func newEntry(r *record) (*entry, error) {
@@ -71,7 +71,7 @@ func readSide(dir *os.File, name string) (s side, err error) {
 		return s, hostfs.Unwrap(err)
 	}
 	defer r.Close()
-	if s.data, s.st, err = content(r); err == nil {
+	if s.data, s.st, err = Content(r); err == nil {
 		s.sum = sha256.Sum256(s.data)
 	}
 	return s, err
@@ -159,11 +159,11 @@ func (d *Directory) look(e *entry) {
 const moment = 20 * time.Millisecond
 
 // versions says what both sides have, and whether one of them has it for less than a moment.
-func (d *Directory) versions(e *entry) (now [2]sqlvfs.Fingerprint, young bool) {
-	of := func(dir *os.File, name string) sqlvfs.Fingerprint {
+func (d *Directory) versions(e *entry) (now [2]inode.Fingerprint, young bool) {
+	of := func(dir *os.File, name string) inode.Fingerprint {
 		st, err := hostfs.StatAt(dir, name)
 		if err != nil {
-			return sqlvfs.Fingerprint{}
+			return inode.Fingerprint{}
 		}
 		young = young || time.Since(time.Unix(st.Ctim.Unix())).Abs() < moment
 		return hostfs.Fingerprint(&st)

@@ -1,10 +1,10 @@
 // Package files gives the guest single files of the host in its home, as files like any other there: programs replace
 // them by rename(2), which the kernel refuses for what is mounted (fs/namei.c, d_is_local_mountpoint in vfs_rename).
 //
-// In a home that the database has, a [Tree] is the guest's side, in art-fuse: it puts each file into the tree before a
-// session, and takes it away afterwards. A [Host] is the host's side, in art: it opens the files, looks whether somebody
+// In a home that the database has, package filetree is the guest's side, in art-fuse: it puts each file into the tree before
+// a session, and takes it away afterwards. A [Host] is the host's side, in art: it opens the files, looks whether somebody
 // changes them, and writes what the guest has written, since art-fuse has no rights on the host. Content goes between the
-// two as open files, over a socket:
+// two as open files, over a socket, as a [Message] each:
 //
 //	art to art-fuse     file N        the host's file, first and whenever it has changed
 //	art-fuse to art     wrote N       what the guest has written; answered by
@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,33 +28,43 @@ import (
 // MaxSize is how large a file may be, which is copied whole each time.
 const MaxSize = 16 << 20
 
-// message is what goes over the socket.
-type message struct {
-	kind string
-	file int
-	fd   *os.File // nil: none
-	err  error    // the end of the other side
-}
+const (
+	// Quiet is for how long nothing is to change in a home before what has changed is looked at, and waitMost for how long
+	// that may be put off.
+	Quiet, waitMost = 20 * time.Millisecond, 500 * time.Millisecond
+)
 
-func (m *message) close() {
-	if m.fd != nil {
-		m.fd.Close()
+// Settle waits until nothing has changed for a moment, or until it is stopped.
+func Settle(changed, stop <-chan struct{}) {
+	end := time.After(waitMost)
+	for {
+		select {
+		case <-changed:
+		case <-stop:
+			return
+		case <-end:
+			return
+		case <-time.After(Quiet):
+			return
+		}
+		time.Sleep(time.Millisecond) // who writes all the time is not followed step by step
 	}
 }
 
-func parseMessage(fd int, text []byte, files int) (m message, err error) {
-	if fd >= 0 {
-		m.fd = os.NewFile(uintptr(fd), "file")
-	}
-	if n, err := fmt.Sscanf(string(text), "%s %d", &m.kind, &m.file); n != 2 || err != nil || m.file < 0 || m.file >= files {
-		m.close()
-		return message{}, fmt.Errorf("message %q", text)
-	}
-	return m, nil
+// File is a file of the host's in a tree of the database.
+type File struct {
+	Path    string // in the tree, relative to its root
+	Overlay bool   // what the guest makes of it stays in the tree
 }
 
-// content reads a file from its beginning, if that is not too large.
-func content(f *os.File) (data []byte, st unix.Stat_t, err error) {
+// Place is a mount point in a tree of the database.
+type Place struct {
+	Path      string
+	Directory bool
+}
+
+// Content reads a file from its beginning, if that is not too large.
+func Content(f *os.File) (data []byte, st unix.Stat_t, err error) {
 	if err = unix.Fstat(int(f.Fd()), &st); err != nil {
 		return nil, st, err
 	}
@@ -62,9 +73,10 @@ func content(f *os.File) (data []byte, st unix.Stat_t, err error) {
 	}
 	data, err = io.ReadAll(io.NewSectionReader(f, 0, MaxSize+1))
 	if err == nil && len(data) > MaxSize {
-		data, err = nil, errTooLarge
+		data, err = nil, ErrTooLarge
 	}
 	return data, st, err
 }
 
-var errTooLarge = fmt.Errorf("it is larger than %d MiB", MaxSize>>20)
+// ErrTooLarge is the error of a file larger than MaxSize.
+var ErrTooLarge = fmt.Errorf("it is larger than %d MiB", MaxSize>>20)

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/libexec"
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/inode"
 )
 
 // lookEvery is how often the host's files are looked at.
@@ -34,9 +33,9 @@ type HostFile struct {
 // hostFile is one in a directory that stays the same whatever is renamed.
 type hostFile struct {
 	HostFile
-	dir   *os.File           // O_PATH
-	known sqlvfs.Fingerprint // what the guest's side has
-	told  error              // what the user should know
+	dir   *os.File          // O_PATH
+	known inode.Fingerprint // what the guest's side has
+	told  error             // what the user should know
 }
 
 func (f *hostFile) name() string { return filepath.Base(f.Path) }
@@ -73,20 +72,8 @@ func (h *Host) close() {
 // Serve serves the other side of sock, and closes sock when that ends.
 func (h *Host) Serve(sock *os.File) {
 	h.sock = sock
-	messages := make(chan message)
-	go func() {
-		for {
-			fd, text, err := libexec.RecvFD(sock)
-			m := message{err: err}
-			if err == nil {
-				m, m.err = parseMessage(fd, text, len(h.files))
-			}
-			messages <- m
-			if m.err != nil {
-				return
-			}
-		}
-	}()
+	messages := make(chan Message)
+	go ReceiveAll(sock, len(h.files), messages)
 	go func() {
 		defer close(h.ended)
 		defer h.close()
@@ -98,7 +85,7 @@ func (h *Host) Serve(sock *os.File) {
 			select {
 			case <-tick.C:
 			case m := <-messages:
-				if m.err != nil {
+				if m.Err != nil {
 					return
 				}
 				h.handle(&m)
@@ -130,7 +117,7 @@ func (h *Host) look(first bool) {
 		if file != nil {
 			fd = int(file.Fd())
 		}
-		err = libexec.SendFD(h.sock, fd, fmt.Appendf(nil, "file %d", i))
+		err = Send(h.sock, fd, "file", i)
 		if file != nil {
 			file.Close()
 		}
@@ -161,20 +148,20 @@ func (f *hostFile) changed() (*os.File, error) {
 	return file, nil
 }
 
-func (h *Host) handle(m *message) {
-	defer m.close()
-	f, answer := h.files[m.file], "done"
+func (h *Host) handle(m *Message) {
+	defer m.Close()
+	f, answer := h.files[m.File], "done"
 	switch {
-	case m.kind == "removed":
+	case m.Kind == "removed":
 		f.told = fmt.Errorf("the guest removed its %s: the host's stays", f.Path)
 		return
-	case m.kind == "other":
+	case m.Kind == "other":
 		f.told = fmt.Errorf("the guest made something else of its %s: the host's stays", f.Path)
 		return
-	case m.kind != "wrote" || m.fd == nil || !f.Writes:
+	case m.Kind != "wrote" || m.FD == nil || !f.Writes:
 		return
 	}
-	data, _, err := content(m.fd)
+	data, _, err := Content(m.FD)
 	if err == nil {
 		err = f.write(data)
 	}
@@ -183,7 +170,7 @@ func (h *Host) handle(m *message) {
 		f.told = fmt.Errorf("write %s: %w", f.Path, hostfs.Unwrap(err))
 		answer = "failed"
 	}
-	_ = libexec.SendFD(h.sock, -1, fmt.Appendf(nil, "%s %d", answer, m.file)) // or the other side has ended
+	_ = Send(h.sock, -1, answer, m.File) // or the other side has ended
 }
 
 // write writes the file, which others always see whole; where another file cannot take its place, it is written in place.

@@ -124,9 +124,9 @@ func openWritten(parent *os.File, name string) *os.File {
 
 // follow writes what the host has into an entry, from where that differs.
 func (d *Directory) follow(e *entry, f *os.File, h *side) error {
-	data, _, err := content(f)
+	data, _, err := Content(f)
 	if err != nil || sha256.Sum256(data) != e.record.agreed {
-		return ignore(err, errTooLarge) // it was written in between
+		return ignore(err, ErrTooLarge) // it was written in between
 	}
 	if err := rewrite(f, data, h.data); err != nil {
 		return fmt.Errorf("show %s: %w", e.record.host, hostfs.Unwrap(err))
@@ -280,7 +280,7 @@ func (d *Directory) save(e *entry) (path string, err error) {
 func (d *Directory) takeAway(e *entry) error {
 	g, err := d.guest(e)
 	if err != nil || !g.regular() || g.sum != e.record.agreed {
-		return ignore(err, errTooLarge)
+		return ignore(err, ErrTooLarge)
 	}
 	parent, err := d.parent(e.record.guest)
 	if err != nil {

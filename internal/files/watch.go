@@ -76,22 +76,6 @@ func (w *watch) add(d *Directory, e *entry) {
 	_, _ = unix.InotifyRmWatch(w.fd, uint32(before)) // gone with its directory
 }
 
-// settle waits until nothing has changed for a moment, or for as long as that may take.
-func (w *watch) settle() {
-	end := time.After(waitMost)
-	for {
-		select {
-		case <-w.changed:
-		case <-w.stop:
-			return
-		case <-end:
-			return
-		case <-time.After(quiet):
-			return
-		}
-	}
-}
-
 func (w *watch) close() {
 	close(w.stop)
 	<-w.ended

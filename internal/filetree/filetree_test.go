@@ -1,11 +1,10 @@
-package files
+package filetree
 
 import (
 	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -23,18 +23,18 @@ var guest = fs.Caller{UID: 1000, GID: 1000}
 type session struct {
 	*Tree
 	t       *testing.T
-	host    *Host
+	host    *files.Host
 	overlay *fs.Overlay
 	logged  []string
 }
 
-func begin(t *testing.T, store *sqlvfs.Store, list []HostFile, files []File, places ...Place) *session {
+func begin(t *testing.T, store *sqlvfs.Store, list []files.HostFile, own []files.File, places ...files.Place) *session {
 	t.Helper()
 	overlay, err := fs.NewOverlay(fs.OverlayOptions{Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := Open(list)
+	host, err := files.Open(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func begin(t *testing.T, store *sqlvfs.Store, list []HostFile, files []File, pla
 	}
 	host.Serve(ours)
 	s := &session{t: t, host: host, overlay: overlay}
-	s.Tree, err = Begin(overlay, guest, places, files, theirs, func(format string, args ...any) { s.logged = append(s.logged, format) })
+	s.Tree, err = Begin(overlay, guest, places, own, theirs, func(format string, args ...any) { s.logged = append(s.logged, format) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,8 @@ func TestFile(t *testing.T) {
 	path := filepath.Join(dir, "file")
 	write(t, path, "host")
 	store := open(t, filepath.Join(t.TempDir(), "db"))
-	s := begin(t, store, []HostFile{{path, true}}, []File{{Path: "a/b/file"}}, Place{"mnt/dir", true}, Place{"mnt/point", false})
+	list, own := []files.HostFile{{Path: path, Writes: true}}, []files.File{{Path: "a/b/file"}}
+	s := begin(t, store, list, own, files.Place{Path: "mnt/dir", Directory: true}, files.Place{Path: "mnt/point"})
 	if got := s.cat("a/b/file") + s.cat("mnt/point"); got != "host" {
 		t.Errorf("the guest has %q", got)
 	}
@@ -190,18 +191,18 @@ func TestOverlay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	write(t, path, "host")
 	store := open(t, filepath.Join(t.TempDir(), "db"))
-	list, files := []HostFile{{path, false}}, []File{{Path: "file", Overlay: true}}
-	s := begin(t, store, list, files)
+	list, own := []files.HostFile{{Path: path}}, []files.File{{Path: "file", Overlay: true}}
+	s := begin(t, store, list, own)
 	if told := s.end(); told != "" || s.cat("file") != "none" {
 		t.Errorf("unchanged it is left: %s", told)
 	}
-	s = begin(t, store, list, files)
+	s = begin(t, store, list, own)
 	s.replace("file", "guest")
 	if told := s.end(); told != "" {
 		t.Error(told)
 	}
 	write(t, path, "host again")
-	s = begin(t, store, list, files)
+	s = begin(t, store, list, own)
 	if got := s.cat("file"); got != "guest" {
 		t.Errorf("the guest has %q", got)
 	}
@@ -217,12 +218,12 @@ func TestSetAside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	write(t, path, "host")
 	store := open(t, filepath.Join(t.TempDir(), "db"))
-	files := []File{{Path: "d/file"}}
+	own := []files.File{{Path: "d/file"}}
 	for i, name := range []string{"d/file.art", "d/file.art1"} {
-		s := begin(t, store, nil, nil, Place{"d", true})
+		s := begin(t, store, nil, nil, files.Place{Path: "d", Directory: true})
 		s.replace("d/file", name)
 		s.End()
-		s = begin(t, store, []HostFile{{path, true}}, files)
+		s = begin(t, store, []files.HostFile{{Path: path, Writes: true}}, own)
 		if got := s.cat(name); got != name || s.cat("d/file") != "host" || len(s.logged) != 1 {
 			t.Errorf("%d: %q, logged %q", i, got, s.logged)
 		}
@@ -242,8 +243,8 @@ func TestHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := open(t, filepath.Join(t.TempDir(), "db"))
-	list, files := []HostFile{{path, true}}, []File{{Path: "file"}}
-	s := begin(t, store, list, files)
+	list, own := []files.HostFile{{Path: path, Writes: true}}, []files.File{{Path: "file"}}
+	s := begin(t, store, list, own)
 	s.replace("file", "guest")
 	if told := s.end(); told != "" {
 		t.Error(told)
@@ -252,7 +253,7 @@ func TestHost(t *testing.T) {
 
 	for name, spoil := range map[string]func(*session){
 		"no such file": func(*session) { os.Remove(path) },
-		"no regular file": func(*session) {
+		"not a regular file": func(*session) {
 			os.Remove(path)
 			os.Symlink(other, path)
 		},
@@ -260,7 +261,7 @@ func TestHost(t *testing.T) {
 	} {
 		os.Remove(path)
 		write(t, path, "host")
-		s = begin(t, store, list, files)
+		s = begin(t, store, list, own)
 		spoil(s)
 		if s.cat("file") != "none" {
 			s.replace("file", "lost?")
@@ -283,9 +284,9 @@ func TestLastWrite(t *testing.T) {
 	for i := range 25 {
 		write(t, path, "host")
 		store := open(t, filepath.Join(t.TempDir(), "db"))
-		s := begin(t, store, []HostFile{{path, true}}, []File{{Path: "file"}})
+		s := begin(t, store, []files.HostFile{{Path: path, Writes: true}}, []files.File{{Path: "file"}})
 		s.replace("file", "first")
-		time.Sleep(quiet + time.Duration(i/5)*time.Millisecond)
+		time.Sleep(files.Quiet + time.Duration(i/5)*time.Millisecond)
 		s.replace("file", "last")
 		if told := s.end(); told != "" {
 			t.Error(told)
@@ -305,16 +306,16 @@ func TestKilled(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "file")
 		write(t, path, "host")
 		store := open(t, filepath.Join(t.TempDir(), "db"))
-		list, files := []HostFile{{path, !overlay}}, []File{{Path: "file", Overlay: overlay}}
+		list, own := []files.HostFile{{Path: path, Writes: !overlay}}, []files.File{{Path: "file", Overlay: overlay}}
 		kill := func(s *session) {
 			close(s.stop)
 			<-s.ended
 			unix.Shutdown(int(s.sock.Fd()), unix.SHUT_RDWR)
 			s.host.Told()
 		}
-		kill(begin(t, store, list, files))
+		kill(begin(t, store, list, own))
 		write(t, path, "newer")
-		s := begin(t, store, list, files)
+		s := begin(t, store, list, own)
 		if got := s.cat("file") + s.cat("file.art"); got != "newernone" {
 			t.Errorf("overlay %v: the guest has %q", overlay, got)
 		}
@@ -322,7 +323,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("overlay %v: told %q", overlay, told)
 		}
 		// What the guest has written in place is its own.
-		s = begin(t, store, list, files)
+		s = begin(t, store, list, own)
 		_, e, done, err := s.walk("file")
 		if err == nil {
 			err = s.FileSystem.Write(guest, e.Ino, []byte("guest"), 0)
@@ -333,7 +334,7 @@ func TestKilled(t *testing.T) {
 		}
 		kill(s)
 		write(t, path, "newest")
-		s = begin(t, store, list, files)
+		s = begin(t, store, list, own)
 		if got, want := s.cat("file")+s.cat("file.art"), map[bool]string{false: "newestguest", true: "guestnone"}[overlay]; got != want {
 			t.Errorf("overlay %v: the guest has %q, want %q", overlay, got, want)
 		}
@@ -359,7 +360,7 @@ func TestInTheWay(t *testing.T) {
 		s.Forget(e.Ino, 1)
 	}
 	s.End()
-	s = begin(t, store, []HostFile{{path, true}}, []File{{Path: "file"}})
+	s = begin(t, store, []files.HostFile{{Path: path, Writes: true}}, []files.File{{Path: "file"}})
 	if got := s.cat("file"); got != "host" {
 		t.Errorf("the guest has %q", got)
 	}
@@ -379,12 +380,12 @@ func TestHostStays(t *testing.T) {
 	write(t, path, "host")
 	before := inode()
 	store := open(t, filepath.Join(t.TempDir(), "db"))
-	s := begin(t, store, []HostFile{{path, true}}, []File{{Path: "file"}})
+	s := begin(t, store, []files.HostFile{{Path: path, Writes: true}}, []files.File{{Path: "file"}})
 	s.replace("file", "host")
 	if told := s.end(); told != "" || inode() != before {
 		t.Errorf("the host's is another file; told %q", told)
 	}
-	s = begin(t, store, []HostFile{{path, true}}, []File{{Path: "file"}})
+	s = begin(t, store, []files.HostFile{{Path: path, Writes: true}}, []files.File{{Path: "file"}})
 	s.unlink("file")
 	parent, _, done, _ := s.walk("file")
 	if _, err := s.Mknod(guest, parent, "file", unix.S_IFIFO|0o600, 0); err != nil {
@@ -394,45 +395,4 @@ func TestHostStays(t *testing.T) {
 	if told := s.end(); !strings.Contains(told, "something else") {
 		t.Errorf("told %q", told)
 	}
-}
-
-// A server that has gone astray can write nothing that the guest may not.
-func TestHostRefuses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	write(t, path, "host")
-	host, err := Open([]HostFile{{path, false}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, theirs, err := libexec.Socketpair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	host.Serve(ours)
-	fd, err := unix.MemfdCreate("file", unix.MFD_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(fd)
-	unix.Write(fd, []byte("astray"))
-	for _, text := range []string{"wrote 0", "file 0", "wrote 1", "wrote -1"} {
-		libexec.SendFD(theirs, fd, []byte(text)) // the last ends it
-	}
-	theirs.Close()
-	if told := host.Told(); told != nil {
-		t.Error(told)
-	}
-	is(t, path, "host")
-}
-
-func FuzzMessage(f *testing.F) {
-	for _, text := range []string{"file 0", "wrote 99999999999999999999", "done -1", "", "x", "failed 1 2"} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		m, err := parseMessage(-1, text, 2)
-		if err == nil && (m.file < 0 || m.file > 1 || slices.Contains([]byte(m.kind), ' ')) {
-			t.Errorf("%q is %+v", text, m)
-		}
-	})
 }

@@ -1,32 +1,15 @@
-package files
+package filetree
 
 import (
-	"fmt"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
-	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/internal/files"
 )
 
 // What changes in the tree is looked at a moment later: nobody waits for it.
-
-// receive receives what the host's side says until that ends.
-func (t *Tree) receive() {
-	for {
-		fd, text, err := libexec.RecvFD(t.sock)
-		m := message{err: err}
-		if err == nil {
-			m, m.err = parseMessage(fd, text, len(t.files))
-		}
-		t.answer <- m
-		if m.err != nil {
-			return
-		}
-	}
-}
 
 // run follows both sides until it is stopped.
 func (t *Tree) run() {
@@ -40,25 +23,8 @@ func (t *Tree) run() {
 			continue
 		case <-t.change:
 		}
-		t.settle()
+		files.Settle(t.change, t.stop)
 		t.check()
-	}
-}
-
-// settle waits until nothing has changed in the tree for a moment.
-func (t *Tree) settle() {
-	end := time.After(waitMost)
-	for {
-		select {
-		case <-t.change:
-		case <-t.stop:
-			return
-		case <-end:
-			return
-		case <-time.After(quiet):
-			return
-		}
-		time.Sleep(time.Millisecond) // who writes all the time is not followed step by step
 	}
 }
 
@@ -110,24 +76,24 @@ func (t *Tree) write(f *file, ino fs.Ino) error {
 func (t *Tree) send(kind string, f *file, fd int) error {
 	for i := range t.files {
 		if t.files[i] == f {
-			return libexec.SendFD(t.sock, fd, fmt.Appendf(nil, "%s %d", kind, i))
+			return files.Send(t.sock, fd, kind, i)
 		}
 	}
 	return nil
 }
 
 // handle acts on a message of the host's side.
-func (t *Tree) handle(m *message) {
-	if m.err != nil { // art has ended
+func (t *Tree) handle(m *files.Message) {
+	if m.Err != nil { // art has ended
 		for _, f := range t.files {
 			f.failed = f.failed || f.sending
 			f.sending = false
 		}
 		return
 	}
-	defer m.close()
-	f := t.files[m.file]
-	switch m.kind {
+	defer m.Close()
+	f := t.files[m.File]
+	switch m.Kind {
 	case "done":
 		f.agreed, f.sending, f.failed = f.sent, false, false
 		t.touch() // it may have been written meanwhile
@@ -135,7 +101,7 @@ func (t *Tree) handle(m *message) {
 		f.sending, f.failed = false, true
 		t.touch()
 	case "file":
-		t.renew(f, m.fd)
+		t.renew(f, m.FD)
 	}
 }
 
@@ -145,7 +111,7 @@ func (t *Tree) renew(f *file, from *os.File) {
 	if err != nil || from == nil || now != f.agreed || f.sending {
 		return
 	}
-	data, st, err := content(from)
+	data, st, err := files.Content(from)
 	if err == nil {
 		err = t.put(f, data, &st)
 	}

@@ -1,4 +1,4 @@
-package files
+package filetree
 
 import (
 	"crypto/rand"
@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/hostfs"
 )
 
@@ -21,11 +22,11 @@ func (t *Tree) begin(f *file, from *os.File) error {
 		return errors.New("there is none")
 	}
 	if dir := path.Dir(f.Path); dir != "." {
-		if err := t.makePlace(Place{dir, true}); err != nil {
+		if err := t.makePlace(files.Place{Path: dir, Directory: true}); err != nil {
 			return err
 		}
 	}
-	data, st, err := content(from)
+	data, st, err := files.Content(from)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,6 @@
-package files
+// Package filetree puts single files of the host into a tree of the database, and mount points: the guest's side of what
+// package files has the host's side of.
+package filetree
 
 import (
 	"errors"
@@ -14,29 +16,12 @@ import (
 
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/libexec"
-	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/internal/files"
+	"github.com/riverlytech/art/sqlvfs/inode"
 )
 
-const (
-	// quiet is for how long nothing is to happen in the tree before what the guest has written is sent, and waitMost
-	// how long that may take.
-	quiet, waitMost = 20 * time.Millisecond, 500 * time.Millisecond
-	// answerWithin is how long the host may take to write at the end of a session.
-	answerWithin = 10 * time.Second
-)
-
-// File is a file of the host's in the tree.
-type File struct {
-	Path    string // in the tree, relative to its root
-	Overlay bool   // what the guest makes of it stays in the tree
-}
-
-// Place is a mount point.
-type Place struct {
-	Path      string
-	Directory bool
-}
+// answerWithin is how long the host may take to write at the end of a session.
+const answerWithin = 10 * time.Second
 
 // Tree is a file system with such files.
 type Tree struct {
@@ -45,17 +30,17 @@ type Tree struct {
 	sock   *os.File
 	logf   func(string, ...any)
 	files  []*file
-	made   []Place // in the order in which they were made
+	made   []files.Place // in the order in which they were made
 	cache  fs.Cache
 	change chan struct{} // holds a token if something has changed in the tree
-	answer chan message
+	answer chan files.Message
 	stop   chan struct{}
 	ended  chan struct{}
 }
 
-// file is what is known of a File. It belongs to one goroutine at a time.
+// file is what is known of a file of the host's. It belongs to one goroutine at a time.
 type file struct {
-	File
+	files.File
 	agreed, sent state // with the host, the guest's that was sent; zero: nothing
 	sending      bool
 	failed       bool
@@ -66,7 +51,7 @@ type state struct {
 	ino          fs.Ino
 	mode         uint32
 	size         int64
-	mtime, ctime sqlvfs.Timespec
+	mtime, ctime inode.Timespec
 }
 
 func stateOf(e *fs.Entry) state {
@@ -76,10 +61,10 @@ func stateOf(e *fs.Entry) state {
 func (s state) regular() bool { return s.mode&unix.S_IFMT == unix.S_IFREG }
 
 // Begin puts mount points and files into a tree that is not served yet. The files arrive over sock. as is who owns them.
-func Begin(tree fs.FileSystem, as fs.Caller, places []Place, list []File, sock *os.File, logf func(string, ...any)) (*Tree, error) {
+func Begin(tree fs.FileSystem, as fs.Caller, places []files.Place, list []files.File, sock *os.File, logf func(string, ...any)) (*Tree, error) {
 	t := &Tree{
 		FileSystem: tree, as: as, sock: sock, logf: logf, cache: noCache{},
-		change: make(chan struct{}, 1), answer: make(chan message), stop: make(chan struct{}), ended: make(chan struct{}),
+		change: make(chan struct{}, 1), answer: make(chan files.Message), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	for _, p := range places {
 		if err := t.makePlace(p); err != nil {
@@ -90,20 +75,15 @@ func Begin(tree fs.FileSystem, as fs.Caller, places []Place, list []File, sock *
 		t.files = append(t.files, &file{File: f})
 	}
 	for range list {
-		fd, text, err := libexec.RecvFD(sock)
-		if err != nil {
-			return nil, err
+		m := files.Receive(sock, len(list))
+		if m.Err != nil {
+			return nil, m.Err
 		}
-		m, err := parseMessage(fd, text, len(list))
-		if err == nil {
-			f := t.files[m.file]
-			if err = t.begin(f, m.fd); err != nil {
-				err = hinted(fmt.Errorf("show the host's file at ~/%s: %w", f.Path, err))
-			}
-			m.close()
-		}
+		f := t.files[m.File]
+		err := t.begin(f, m.FD)
+		m.Close()
 		if err != nil {
-			return nil, err
+			return nil, hinted(fmt.Errorf("show the host's file at ~/%s: %w", f.Path, err))
 		}
 	}
 	return t, nil
@@ -118,9 +98,9 @@ func hinted(err error) error {
 }
 
 // makePlace makes a mount point, and the directories above it.
-func (t *Tree) makePlace(p Place) error {
+func (t *Tree) makePlace(p files.Place) error {
 	if dir := path.Dir(p.Path); dir != "." {
-		if err := t.makePlace(Place{dir, true}); err != nil {
+		if err := t.makePlace(files.Place{Path: dir, Directory: true}); err != nil {
 			return err
 		}
 	}
@@ -184,7 +164,7 @@ func (t *Tree) find(name string) (state, error) {
 // read reads a file that is held.
 func (t *Tree) read(ino fs.Ino) ([]byte, error) {
 	data := make([]byte, 0, 64<<10)
-	for len(data) <= MaxSize {
+	for len(data) <= files.MaxSize {
 		data = slices.Grow(data, 64<<10)
 		n, err := t.Read(ino, data[len(data):len(data)+64<<10], int64(len(data)))
 		if err != nil {
@@ -195,14 +175,14 @@ func (t *Tree) read(ino fs.Ino) ([]byte, error) {
 		}
 		data = data[:len(data)+n]
 	}
-	return nil, errTooLarge
+	return nil, files.ErrTooLarge
 }
 
 // Connect implements fs.FileSystem. From now on both sides are followed.
 func (t *Tree) Connect(c fs.Cache) (disconnect func()) {
 	t.cache = c
 	if len(t.files) > 0 {
-		go t.receive()
+		go files.ReceiveAll(t.sock, len(t.files), t.answer)
 		go t.run()
 	} else {
 		close(t.ended)
@@ -222,8 +202,8 @@ func (t *Tree) End() {
 		}
 		select {
 		case m := <-t.answer:
-			if m.kind == "file" {
-				m.close()
+			if m.Kind == "file" {
+				m.Close()
 				continue
 			}
 			t.handle(&m)
@@ -241,7 +221,7 @@ func (t *Tree) End() {
 		case now.ino != 0 && !now.regular() && !f.Overlay:
 			_ = t.send("other", f, -1)
 		case now == f.agreed && !f.failed:
-			t.remove(Place{Path: f.Path})
+			t.remove(files.Place{Path: f.Path})
 		}
 	}
 	for _, p := range slices.Backward(t.made) {
@@ -250,7 +230,7 @@ func (t *Tree) End() {
 }
 
 // remove takes a file away, or a directory if it is empty.
-func (t *Tree) remove(p Place) {
+func (t *Tree) remove(p files.Place) {
 	parent, e, done, err := t.walk(p.Path)
 	defer done()
 	switch {

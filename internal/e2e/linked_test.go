@@ -1,0 +1,37 @@
+package e2e
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLinked holds programs that open no database to be linked without SQLite, FUSE and what is built on them: art starts
+// itself several times in each session, and the kernel maps and the runtime sets up what is linked each time.
+func TestLinked(t *testing.T) {
+	without := []string{"github.com/ncruces/", "github.com/jacobsa/", "github.com/riverlytech/art/fs"}
+	for _, program := range []string{"art", "art-trace"} {
+		cmd := exec.Command("go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./cmd/"+program)
+		cmd.Dir = repo
+		list, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(list)) {
+			importer, imported, _ := strings.Cut(strings.TrimSpace(line), " ")
+			isWithout := func(path string) bool {
+				return path == "github.com/riverlytech/art/sqlvfs" ||
+					slices.ContainsFunc(without, func(p string) bool { return strings.HasPrefix(path, p) })
+			}
+			if isWithout(importer) {
+				continue
+			}
+			for path := range strings.FieldsSeq(imported) {
+				if isWithout(path) {
+					t.Errorf("%s is linked with %s, since %s imports it", program, path, importer)
+				}
+			}
+		}
+	}
+}
