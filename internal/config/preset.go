@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,11 +45,12 @@ type Preset struct {
 // Seed is a file below the caller's home, and why it is safe to copy.
 type Seed struct{ Path, Why string }
 
-// presetName is what a preset may be called: also a file, a home and a word of a command line.
-var presetName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-
-// IsPresetName says whether a preset may have that name.
-func IsPresetName(name string) bool { return presetName.MatchString(name) }
+// IsPresetName says whether a preset may have that name: also a file, a home and a word of a command line. A regular
+// expression would be compiled at each start of each program.
+func IsPresetName(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	return name != "" && len(name) <= 64 && strings.IndexByte(letters, name[0]) >= 0 && strings.Trim(name, letters+"._-") == ""
+}
 
 // ReadPreset reads the text of a preset, which errors name as file. home is the caller's home directory and allowed
 // what its settings may allow.
