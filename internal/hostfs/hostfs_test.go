@@ -79,8 +79,14 @@ func TestOpenAwaitsALease(t *testing.T) {
 	}
 	const held = 50 * time.Millisecond
 	begin := time.Now()
-	time.AfterFunc(held, func() { unix.FcntlInt(holder.Fd(), unix.F_SETLEASE, unix.F_UNLCK) })
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		time.Sleep(held)
+		unix.FcntlInt(holder.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+	}()
 	f, err := Open(d, "file", unix.O_RDONLY|unix.O_NONBLOCK)
+	<-released
 	if err != nil {
 		t.Fatal(err)
 	}
