@@ -41,7 +41,7 @@ func story(t *testing.T, o trace.Handler) {
 			}
 		}
 	}
-	closing, reading, sleeping := call(10, "close", 3), call(11, "read", 4, 0x10, 5), call(12, "pause")
+	closing, reading, sleeping := call(10, "close", 3), call(11, "read", 4, 0x10, 5), call(12, "sched_yield")
 	executing, exiting := call(12, "execve", 0x10, 0, 0), call(10, "exit_group", 7)
 	foreign := &decode.Call{Pid: 10, Arch: 0x40000003, Nr: 20, Name: "syscall_0x14", Mem: noMemory{}}
 	var signal decode.Siginfo
@@ -73,9 +73,9 @@ func TestText(t *testing.T) {
 10    close(3)                          = -1 EBADF (Bad file descriptor)
 11    <... read resumed>0x10, 5)        = -1 EFAULT (Bad address)
 10    i386:syscall_0x14(0, 0, 0, 0, 0, 0) = 10
-12    pause( <unfinished ...>
+12    sched_yield( <unfinished ...>
 12    --- SIGTERM {si_signo=SIGTERM, si_code=SI_USER, si_pid=0, si_uid=0} ---
-12    <... pause resumed>)              = ? ERESTARTNOHAND (To be restarted if no handler)
+12    <... sched_yield resumed>)        = ? ERESTARTNOHAND (To be restarted if no handler)
 12    --- stopped by SIGTSTP ---
 12    execve(0x10, NULL, NULL <pid changed to 11 ...>
 11    +++ superseded by execve in pid 12 +++
@@ -101,7 +101,7 @@ func TestJSON(t *testing.T) {
 		`{"pid":11,"event":"call","call":"read","args":["4","0x10","5"],"ret":-1,"error":"EFAULT"}`,
 		`{"pid":10,"event":"call","call":"syscall_0x14","arch":"i386","args":["0","0","0","0","0","0"],"ret":10}`,
 		`{"pid":12,"event":"signal","signal":"SIGTERM","info":"{si_signo=SIGTERM, si_code=SI_USER, si_pid=0, si_uid=0}"}`,
-		`{"pid":12,"event":"call","call":"pause","ret":-1,"error":"ERESTARTNOHAND"}`,
+		`{"pid":12,"event":"call","call":"sched_yield","ret":-1,"error":"ERESTARTNOHAND"}`,
 		`{"pid":12,"event":"stopped","signal":"SIGTSTP"}`,
 		`{"pid":11,"event":"superseded","by":12}`,
 		`{"pid":11,"event":"call","call":"execve","args":["0x10","NULL","NULL"],"ret":0}`,

@@ -1,4 +1,4 @@
-package e2e
+package main
 
 import (
 	"os/exec"
@@ -13,7 +13,7 @@ func TestLinked(t *testing.T) {
 	without := []string{"github.com/ncruces/", "github.com/jacobsa/", "github.com/riverlytech/art/fs"}
 	for _, program := range []string{"art", "art-trace"} {
 		cmd := exec.Command("go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./cmd/"+program)
-		cmd.Dir = repo
+		cmd.Dir = "../.."
 		list, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)
