@@ -47,8 +47,8 @@ func (tx *Tx) full() bool {
 }
 
 // Sync returns when everything that happened before the call is durable: it survives a power cut.
-// The error is the disk's; then nothing is promised, and nothing lost: the next call tries again. Of a store that is
-// read-only or closed there is nothing to make durable.
+// The error is the disk's; then nothing is promised, and nothing lost: the writer tries again within a second, and calls
+// until then have the same error. Of a store that is read-only or closed there is nothing to make durable.
 func (s *Store) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
