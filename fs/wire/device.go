@@ -1,0 +1,130 @@
+package wire
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Conn is a connection to the kernel: an open and mounted /dev/fuse. Its methods may be called by several goroutines at
+// once.
+type Conn struct {
+	dev   int
+	flags Flags
+}
+
+// Open has the first exchange with the kernel. The descriptor is the caller's, and must be in blocking mode.
+func Open(dev int, opt Options) (*Conn, error) {
+	flags, err := negotiate(dev, &opt)
+	if err != nil {
+		return nil, err
+	}
+	return &Conn{dev, flags}, nil
+}
+
+// Flags are what both sides agreed on.
+func (c *Conn) Flags() Flags { return c.flags }
+
+// Request is a request of the kernel. It has to be answered once.
+type Request struct {
+	// Op is what is asked for, an operation of fuseops or of this package. The kernel's own buffers are part of it, and
+	// are the kernel's again with the answer.
+	Op any
+	// UID and GID are the ids of the process that asks, in the mount's user namespace.
+	UID, GID uint32
+	// Blocks is the number of 512 bytes that the inode takes which the reply is about; below 0, what its size takes.
+	Blocks int64
+
+	header header
+	memory []byte // of a request by /dev/fuse
+	conn   *Conn
+	entry  *entry // of a request by a ring
+}
+
+// Requests by /dev/fuse lie in memory as the kernel wrote them. A reply is written over them from replyAt on, its header
+// before that: no part of a request that serving it may need (content that is written, values of attributes) begins
+// before the reply's largest fixed part ends, but a buffer to be read into may lie over the request's arguments, which
+// are decoded by then.
+const replyAt = outHeaderSize
+
+var (
+	// large has the memory of requests, as long as the longest. What is short is moved to memory of its own where it is to
+	// wait: see Keep.
+	large = sync.Pool{New: func() any { return make([]byte, maxPayload+os.Getpagesize()) }}
+)
+
+// Read returns the next request by /dev/fuse. The error is io.EOF when the connection has ended. Requests that are
+// malformed are answered with an error, and the next one is returned.
+func (c *Conn) Read() (*Request, error) {
+	memory := large.Get().([]byte)
+	for {
+		n, err := unix.Read(c.dev, memory)
+		switch {
+		case err == unix.EINTR || err == unix.ENOENT: // ENOENT: the request was interrupted before it was read
+			continue
+		case err != nil:
+			large.Put(memory)
+			return nil, ended(err)
+		}
+		h, err := decodeHeader(memory[:n])
+		if err != nil || int(h.length) != n {
+			continue // there is nothing to answer
+		}
+		if h.opcode == opInterrupt {
+			continue // nothing that waits can be interrupted, and the kernel asks no further
+		}
+		r, err := c.request(&h, memory, n)
+		if err != nil {
+			answer(c.dev, h.unique, syscall.EIO, nil)
+			continue
+		}
+		return r, nil
+	}
+}
+
+// ended is io.EOF for the error of a connection that is no more: unmounted, or aborted.
+func ended(err error) error {
+	if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ECONNABORTED) {
+		return io.EOF
+	}
+	return &os.PathError{Op: "read", Path: "/dev/fuse", Err: err}
+}
+
+func (c *Conn) request(h *header, memory []byte, n int) (*Request, error) {
+	arg := memory[inHeaderSize:n]
+	var payload []byte
+	if fixed := h.fixed(); len(arg) > fixed {
+		arg, payload = arg[:fixed], arg[fixed:]
+	}
+	op, err := decode(h, arg, payload, memory[replyAt:replyAt+maxPayload])
+	if err != nil {
+		return nil, err
+	}
+	return &Request{Op: op, UID: h.uid, GID: h.gid, Blocks: -1, header: *h, memory: memory, conn: c}, nil
+}
+
+// Reply answers a request: with what its operation holds, or with an error. It must not be used afterwards. An
+// error says that the connection has ended.
+func (r *Request) Reply(errno syscall.Errno) error {
+	if r.entry != nil {
+		return r.entry.reply(r, errno)
+	}
+	defer large.Put(r.memory)
+	if silent(r.Op) {
+		return nil
+	}
+	n := 0
+	if errno == 0 {
+		n = encode(r.Op, r.memory[replyAt:], r.Blocks)
+	}
+	putOutHeader(r.memory, replyAt+n, errno, r.header.unique)
+	_, err := retry(func() (int, error) { return unix.Write(r.conn.dev, r.memory[:replyAt+n]) })
+	if err == unix.ENOENT { // who asked was killed
+		return nil
+	}
+	return err
+}

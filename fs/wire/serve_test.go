@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jacobsa/fuse/fuseops"
+	"github.com/jacobsa/fuse/fuseutil"
+	"golang.org/x/sys/unix"
+)
+
+// tiny is a directory with one file, of which the kernel may keep nothing.
+type tiny struct{ content []byte }
+
+func (t *tiny) serve(r *Request) {
+	var errno syscall.Errno
+	file := fuseops.InodeAttributes{Size: uint64(len(t.content)), Nlink: 1, Mode: 0o644, Mtime: time.Unix(1, 2)}
+	switch op := r.Op.(type) {
+	case *fuseops.LookUpInodeOp:
+		if op.Name != "file" {
+			errno = syscall.ENOENT
+			break
+		}
+		op.Entry = fuseops.ChildInodeEntry{Child: 2, Attributes: file}
+	case *fuseops.GetInodeAttributesOp:
+		op.Attributes = file
+		if op.Inode == 1 {
+			op.Attributes = fuseops.InodeAttributes{Nlink: 2, Mode: os.ModeDir | 0o755}
+		}
+	case *fuseops.ReadFileOp:
+		if op.Offset < int64(len(t.content)) {
+			op.BytesRead = copy(op.Dst, t.content[op.Offset:])
+		}
+	case *fuseops.WriteFileOp:
+		t.content = append(t.content[:op.Offset], op.Data...)
+	case *fuseops.SetInodeAttributesOp:
+		op.Attributes = file
+		if op.Size != nil {
+			t.content = t.content[:*op.Size]
+			op.Attributes.Size = *op.Size
+		}
+	case *fuseops.ReadDirOp:
+		if op.Offset == 0 {
+			op.BytesRead = AppendDirent(op.Dst, fuseutil.Dirent{Offset: 1, Inode: 2, Name: "file", Type: fuseutil.DT_File})
+		}
+	case *fuseops.ForgetInodeOp, *fuseops.BatchForgetOp:
+	default:
+		errno = syscall.ENOSYS
+	}
+	r.Reply(errno)
+}
+
+// mountTiny mounts it, with rings or without.
+func mountTiny(tb testing.TB, rings bool) string {
+	dir := tb.TempDir()
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := unix.Mount("tiny", dir, "fuse.tiny", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)); err != nil {
+		tb.Fatal(err)
+	}
+	c, err := Open(fd, Options{Want: NoOpenSupport | NoOpendirSupport | AsyncRead | ParallelDirOps, MaxBackground: 64, NoRings: !rings})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	fsys := &tiny{}
+	done := make(chan error, 2)
+	go func() {
+		for {
+			r, err := c.Read()
+			if err != nil {
+				done <- err
+				return
+			}
+			fsys.serve(r)
+		}
+	}()
+	if rings {
+		go func() { done <- c.ServeRings(fsys.serve) }()
+	}
+	tb.Cleanup(func() {
+		unix.Unmount(dir, unix.MNT_DETACH)
+		for range cap(done) - 1 {
+			tb.Log(<-done)
+		}
+		unix.Close(fd)
+	})
+	return dir
+}
+
+func BenchmarkFstat(b *testing.B) {
+	for _, rings := range []bool{false, true} {
+		b.Run(fmt.Sprintf("rings=%v", rings), func(b *testing.B) {
+			f, err := os.OpenFile(filepath.Join(mountTiny(b, rings), "file"), os.O_RDWR, 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			var st unix.Stat_t
+			for b.Loop() {
+				if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func TestContent(t *testing.T) {
+	for _, rings := range []bool{false, true} {
+		path := filepath.Join(mountTiny(t, rings), "file")
+		big := make([]byte, 3<<20)
+		for i := range big {
+			big[i] = byte(i * 7 / 3)
+		}
+		if err := os.WriteFile(path, big, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != string(big) {
+			t.Fatal(len(got), err)
+		}
+		names, err := os.ReadDir(filepath.Dir(path))
+		if err != nil || len(names) != 1 {
+			t.Fatal(names, err)
+		}
+	}
+}
