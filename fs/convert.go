@@ -10,6 +10,7 @@ import (
 	"github.com/jacobsa/fuse/fuseops"
 	"github.com/jacobsa/fuse/fuseutil"
 
+	"github.com/riverlytech/art/fs/wire"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -40,25 +41,12 @@ func attributes(e Entry) fuseops.InodeAttributes {
 		Nlink: e.Attr.Nlink,
 		Mode:  fuse.ConvertFileMode(e.Attr.Mode),
 		Rdev:  e.Attr.Rdev,
-		Atime: goTime(e.Attr.Atime),
-		Mtime: goTime(e.Attr.Mtime),
-		Ctime: goTime(e.Attr.Ctime),
+		Atime: e.Attr.Atime.Time(),
+		Mtime: e.Attr.Mtime.Time(),
+		Ctime: e.Attr.Ctime.Time(),
 		Uid:   e.Attr.UID,
 		Gid:   e.Attr.GID,
 	}
-}
-
-// goTime fits a time into what the library can pass on: it counts nanoseconds since 1970 in 64
-// bits, and splits negative counts the wrong way round unless they are whole seconds.
-func goTime(t sqlvfs.Timespec) time.Time {
-	const limit = math.MaxInt64 / int64(time.Second)
-	switch {
-	case t.Sec < 0:
-		return time.Unix(max(t.Sec, -limit), 0)
-	case t.Sec >= limit:
-		return time.Unix(limit, 0)
-	}
-	return t.Time()
 }
 
 // permissions are the permission bits of a mode that may carry a stray type.
@@ -95,9 +83,10 @@ func (s *Server) readDir(op *fuseops.ReadDirOp, plus bool) error {
 		}
 		var n int
 		if plus {
-			n = fuseutil.WriteDirentPlus(op.Dst[op.BytesRead:], fuseutil.DirentPlus{Dirent: ent, Entry: childEntry(e.Entry)})
+			entry := childEntry(e.Entry)
+			n = wire.AppendDirentPlus(op.Dst[op.BytesRead:], ent, &entry, -1)
 		} else {
-			n = fuseutil.WriteDirent(op.Dst[op.BytesRead:], ent)
+			n = wire.AppendDirent(op.Dst[op.BytesRead:], ent)
 		}
 		op.BytesRead += n
 		return n > 0

@@ -1,11 +1,12 @@
 package fs
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/jacobsa/fuse/fuseops"
+
+	"github.com/riverlytech/art/fs/wire"
 )
 
 // kept is a file system whose names last and whose attributes do not.
@@ -20,10 +21,10 @@ func (kept) Setattr(Caller, Ino, SetAttr) (Entry, error) { return lasting, nil }
 // Whichever way the kernel learns of attributes, it keeps them for as long as they last, not for
 // as long as the name.
 func TestAttributesExpireByTheirOwnTime(t *testing.T) {
-	s := newServer(kept{}, -1, t.Logf)
+	s := newServer(kept{}, nil, -1, t.Logf)
 	lookup, get, set := &fuseops.LookUpInodeOp{}, &fuseops.GetInodeAttributesOp{}, &fuseops.SetInodeAttributesOp{}
 	for _, op := range []any{lookup, get, set} {
-		if err := s.do(context.Background(), op); err != nil {
+		if err := s.do(&wire.Request{Op: op}); err != nil {
 			t.Fatalf("%T: %v", op, err)
 		}
 	}

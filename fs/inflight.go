@@ -75,14 +75,3 @@ func (w *inflight) await() {
 		<-room
 	}
 }
-
-func (w *inflight) has(n uint64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for op := range w.ops {
-		if number(op) == n {
-			return true
-		}
-	}
-	return false
-}

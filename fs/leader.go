@@ -3,8 +3,6 @@ package fs
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/jacobsa/fuse"
 )
 
 // leadership passes the reading of requests on to another goroutine. The leader, which reads, also serves: that is fast as
@@ -48,7 +46,7 @@ func (l *leadership) begin(op any) *turn {
 func (l *leadership) end(t *turn) bool { return l.turn.CompareAndSwap(t, nil) }
 
 // watchLeader is the watchdog. It ends with the connection.
-func (s *Server) watchLeader(c *fuse.Connection) {
+func (s *Server) watchLeader() {
 	l := &s.leadership
 	tick := time.NewTicker(leadFor)
 	defer tick.Stop()
@@ -79,7 +77,7 @@ func (s *Server) watchLeader(c *fuse.Connection) {
 		case t == last:
 			s.inflight.begin(t.op)
 			if l.turn.CompareAndSwap(t, nil) {
-				go s.lead(c)
+				go s.lead()
 			} else {
 				s.inflight.end(t.op) // it has just ended
 			}

@@ -3,124 +3,178 @@ package fs
 import (
 	"context"
 	"errors"
-	"io"
-	"io/fs"
-	"math"
+	"fmt"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/jacobsa/fuse"
 	"github.com/jacobsa/fuse/fuseops"
+	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/fs/wire"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// Server serves a FileSystem to the kernel. It is the library's fuse.Server with a loop of its own:
-// operations run on the goroutine that read them, because waking another one up costs more than
-// most operations take; only those that wait for a disk as a matter of course are handed to others,
-// and whoever waits unexpectedly is succeeded (see leadership).
+// Server serves a FileSystem to the kernel. Operations run on the thread that got them, because waking another one up
+// costs more than most operations take; only those that wait for a disk as a matter of course are handed to others. Over
+// /dev/fuse, a goroutine that waits unexpectedly is succeeded (see leadership); by rings, the next requests are handed to others for
+// a while (see lag).
 type Server struct {
 	fs   FileSystem
-	dev  int // descriptor of the connection
+	conn *wire.Conn
 	logf func(string, ...any)
 
-	begun    chan struct{} // closed when dev is the device
 	inflight inflight
 	counts   counts
 	syncTook atomic.Int64 // nanoseconds of the last sync
+	lag      lag
+	done     chan struct{} // closed when nothing is served any more
+	failed   error         // why, if not because of an unmount; not before done
 
 	leadership
-	last   any // operation that has a number; the leader's
 	poller poller
 }
 
-var _ fuse.Server = (*Server)(nil)
-
-func newServer(fsys FileSystem, dev int, logf func(string, ...any)) *Server {
-	return &Server{
-		fs: fsys, dev: dev, logf: logf, begun: make(chan struct{}),
-		leadership: newLeadership(), poller: poller{fd: dev, score: fullScore},
-	}
-}
-
-// mountConfig is how the connection must be set up for the server.
+// handleKillpriv: we clear set-user-ID bits and capabilities when a file changes. Without it the kernel asks for
+// security.capability before every write, once there are extended attributes at all (file_remove_privs in fs/inode.c).
 //
 // The kernel's write-back cache is off: with it on, the kernel believes its own idea of a file's size
 // and times over ours for as long as the inode lives (fuse_get_cache_mask in fs/fuse/inode.c), and
 // changes that the host makes to the base would never show.
 //
-// Opening and closing is the kernel's own business (see do): so O_TRUNC comes as a change of size.
-func mountConfig() *fuse.MountConfig {
-	return &fuse.MountConfig{
-		DisableWritebackCaching: true,
-		EnableSymlinkCaching:    true,
-		EnableNoOpenSupport:     true,
-		EnableNoOpendirSupport:  true,
-		EnableParallelDirOps:    true,
-		EnableAsyncReads:        true,
-		EnableReaddirplus:       true,
-		EnableAutoReaddirplus:   true,
+// Opening and closing is the kernel's own business (see do): so O_TRUNC comes as a change of size. That came with Linux 5.1.
+func wireOptions(volatile bool) wire.Options {
+	opt := wire.Options{
+		Need: wire.NoOpenSupport | wire.NoOpendirSupport,
+		Want: wire.CacheSymlinks | wire.ParallelDirOps | wire.AsyncRead | wire.DoReaddirplus | wire.ReaddirplusAuto | wire.HandleKillprivV2,
+		// The kernel's own default is 12.
+		MaxBackground: 64,
+	}
+	if volatile {
+		// The kernel asks for a file's time of change, if what it knows has expired, before it uses content that it has of it.
+		opt.Want |= wire.AutoInvalData
+	}
+	return opt
+}
+
+// Serve serves a file system on an open and mounted /dev/fuse, which it owns from now on. It
+// returns when the kernel has been answered for the first time. logf receives what the kernel is
+// not told.
+func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error) {
+	// A thread waits in each read.
+	err := unix.SetNonblock(fd, false)
+	var conn *wire.Conn
+	if err == nil {
+		conn, err = wire.Open(fd, wireOptions(fsys.Volatile()))
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("serve: %w", err)
+	}
+	s := newServer(fsys, conn, fd, logf)
+	disconnect := fsys.Connect(kernelCache(fd))
+	go func() {
+		s.failed = s.serve()
+		disconnect()
+		if s.failed == nil {
+			unix.Close(fd)
+		} // else a thread still reads from it
+		close(s.done)
+	}()
+	return &Mounted{s}, nil
+}
+
+func newServer(fsys FileSystem, conn *wire.Conn, dev int, logf func(string, ...any)) *Server {
+	return &Server{
+		fs: fsys, conn: conn, logf: logf, done: make(chan struct{}),
+		leadership: newLeadership(), poller: poller{fd: dev, score: fullScore},
 	}
 }
 
-// ServeOps implements fuse.Server. The descriptor is ours until it returns: nothing may be written to
-// it afterwards.
-func (s *Server) ServeOps(c *fuse.Connection) {
-	<-s.begun
-	disconnect := s.fs.Connect(kernelCache(s.dev))
-	defer disconnect()
-	go s.watchLeader(c)
-	s.lead(c)
-	<-s.ended
-	s.inflight.Wait()
+// Mounted is a file system that is being served.
+type Mounted struct{ server *Server }
+
+// Join waits until the file system is unmounted, and all requests are answered. After an error the process has to end, and
+// the connection with it: requests of the guest wait for answers that do not come.
+func (m *Mounted) Join(ctx context.Context) error {
+	select {
+	case <-m.server.done:
+		return m.server.failed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// lead reads requests and serves them until the connection is gone or another goroutine leads.
-func (s *Server) lead(c *fuse.Connection) {
+// Operations says how many operations of each kind the kernel has asked for so far, as "Kind=N",
+// separated by spaces.
+func (m *Mounted) Operations() string { return m.server.counts.String() }
+
+// WastedPolls says for how long the server has waited awake for requests when none came: processor
+// time that others could have had.
+func (m *Mounted) WastedPolls() time.Duration {
+	return time.Duration(m.server.poller.wasted.Load())
+}
+
+// serve returns at the end of the connection, when all requests are answered, or with the error after which they never will.
+func (s *Server) serve() error {
+	go s.watchLeader()
+	go s.lead()
+	switch err := s.conn.ServeRings(s.takeRing); {
+	case errors.Is(err, wire.ErrLost):
+		return err
+	case err != nil && !errors.Is(err, errors.ErrUnsupported):
+		s.logf("no FUSE over io_uring: %v", err)
+	}
+	<-s.ended
+	s.inflight.Wait()
+	return nil
+}
+
+// lead reads requests and serves them until the connection is gone or somebody else leads.
+func (s *Server) lead() {
 	for {
 		s.inflight.await()
 		s.poller.wait()
-		ctx, op, err := c.ReadOp()
-		var read *fs.PathError
-		switch {
-		case err == nil:
-			s.counts.add(op)
-			if numbered(op) {
-				s.last = op
-			}
-		case errors.Is(err, io.EOF) || errors.As(err, &read):
-			// Unmounted, or aborted: the connection is gone.
+		r, err := s.conn.Read()
+		if err != nil { // unmounted, or aborted
 			close(s.ended)
 			return
-		default:
-			if !rejectUnparsed(s.dev, s.last, &s.inflight) {
-				s.logf("a request cannot be answered: %v", err)
-			}
-			continue
 		}
-		t := s.leadership.begin(op)
-		s.take(ctx, c, op)
+		t := s.leadership.begin(r.Op)
+		s.take(r)
 		if !s.leadership.end(t) {
-			s.inflight.end(op)
+			s.inflight.end(t.op)
 			return
 		}
 	}
 }
 
+// takeRing serves a request that came by a ring.
+func (s *Server) takeRing(r *wire.Request) {
+	if s.lag.now() && !quick(r.Op) {
+		s.counts.add(r.Op)
+		s.handOff(r)
+		return
+	}
+	begin := time.Now()
+	s.take(r)
+	s.lag.note(time.Since(begin))
+}
+
 // take serves a request, or has it served.
-func (s *Server) take(ctx context.Context, c *fuse.Connection, op any) {
-	if read, ok := op.(*fuseops.ReadFileOp); ok {
+func (s *Server) take(r *wire.Request) {
+	s.counts.add(r.Op)
+	if read, ok := r.Op.(*fuseops.ReadFileOp); ok {
 		if read.BytesRead, ok = s.fs.TryRead(Ino(read.Inode), read.Dst[:read.Size], read.Offset); ok {
-			c.Reply(ctx, nil)
+			r.Reply(0)
 			return
 		}
 	}
-	if s.mayWait(op) {
-		s.handOff(op, func() { s.serve(ctx, c, op) })
+	if s.mayWait(r.Op) {
+		s.handOff(r)
 		return
 	}
-	s.serve(ctx, c, op)
+	s.answer(r)
 }
 
 // brief is how long a sync may take for the next one to be served by the leader.
@@ -139,131 +193,54 @@ func (s *Server) mayWait(op any) bool {
 	return false
 }
 
-func (s *Server) serve(ctx context.Context, c *fuse.Connection, op any) {
-	err := s.do(ctx, op)
-	if err != nil {
-		errno := sqlvfs.Errno(err)
+func (s *Server) answer(r *wire.Request) {
+	var errno syscall.Errno
+	if err := s.do(r); err != nil {
+		errno = sqlvfs.Errno(err)
 		if errno == syscall.EIO && !errors.Is(err, sqlvfs.ErrBaseChanged) { // of which the overlay tells
-			s.logf("%T: %v", op, err)
+			s.logf("%T: %v", r.Op, err)
 		}
-		err = errno
 	}
 	// An error here says that the connection is gone, which the next read finds out as well.
-	c.Reply(ctx, err)
+	r.Reply(errno)
 }
 
-// handOff has another goroutine answer an operation.
-func (s *Server) handOff(op any, answer func()) {
+// handOff has another goroutine answer a request.
+func (s *Server) handOff(r *wire.Request) {
+	r.HandOff()
+	op := r.Op
 	s.inflight.begin(op)
 	go func() {
 		defer s.inflight.end(op)
-		answer()
+		s.answer(r)
 	}()
 }
 
-// caller finds out who asked. The library passes on the uid only; the rest of the request's header
-// is behind its context.
-func caller(ctx context.Context) Caller {
-	var mfs *fuse.MountedFileSystem
-	uid, gid, _, err := mfs.GetFuseContext(ctx)
-	if err != nil {
-		panic(err) // the context is not from ReadOp
+// lag tells when operations that should be brief were not, because the host's disk or network is slow: then those of
+// a processor must not wait for one another.
+type lag struct{ until atomic.Int64 }
+
+const (
+	slowFrom = 2 * time.Millisecond
+	slowFor  = 100 * time.Millisecond
+)
+
+func (l *lag) note(took time.Duration) {
+	if took > slowFrom {
+		l.until.Store(time.Now().Add(slowFor).UnixNano())
 	}
-	return Caller{uid, gid}
 }
 
-// by is the caller as far as most operations need it: without the group.
-func by(c fuseops.OpContext) Caller { return Caller{UID: c.Uid} }
-
-// do executes an operation and fills in its reply. Operations that the file system does not have
-// give ENOSYS, and the kernel does not ask for them again: not for opening and closing files and
-// directories, which it then does by itself, nor for creating and opening in one, which it makes of
-// mknod (fuse_file_open in fs/fuse/file.c, fuse_atomic_open in fs/fuse/dir.c), nor for flushing.
-func (s *Server) do(ctx context.Context, op any) error {
-	switch op := op.(type) {
-	case *fuseops.LookUpInodeOp:
-		return reply(&op.Entry)(s.fs.Lookup(Ino(op.Parent), op.Name))
-	case *fuseops.ForgetInodeOp:
-		s.fs.Forget(Ino(op.Inode), op.N)
-	case *fuseops.BatchForgetOp:
-		for _, e := range op.Entries {
-			s.fs.Forget(Ino(e.Inode), e.N)
-		}
-	case *fuseops.MkNodeOp:
-		return reply(&op.Entry)(s.fs.Mknod(caller(ctx), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
-	case *fuseops.MkDirOp:
-		return reply(&op.Entry)(s.fs.Mkdir(caller(ctx), Ino(op.Parent), op.Name, permissions(op.Mode)))
-	case *fuseops.CreateSymlinkOp:
-		return reply(&op.Entry)(s.fs.Symlink(caller(ctx), Ino(op.Parent), op.Name, op.Target))
-	case *fuseops.CreateLinkOp:
-		return reply(&op.Entry)(s.fs.Link(Ino(op.Target), Ino(op.Parent), op.Name))
-	case *fuseops.UnlinkOp:
-		return s.fs.Unlink(Ino(op.Parent), op.Name)
-	case *fuseops.RmDirOp:
-		return s.fs.Rmdir(Ino(op.Parent), op.Name)
-	case *fuseops.RenameOp:
-		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName)
-	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
-		begin := time.Now()
-		err := s.fs.Sync()
-		s.syncTook.Store(int64(time.Since(begin)))
-		return err
-	case *fuseops.StatFSOp:
-		st, err := s.fs.Statfs()
-		op.BlockSize, op.IoSize = st.BlockSize, st.BlockSize
-		op.Blocks, op.BlocksFree, op.BlocksAvailable = st.Blocks, st.BlocksFree, st.BlocksAvailable
-		op.Inodes, op.InodesFree = st.Inodes, st.InodesFree
-		return err
-	default:
-		return s.doInode(op)
-	}
-	return nil
+func (l *lag) now() bool {
+	until := l.until.Load()
+	return until != 0 && time.Now().UnixNano() < until
 }
 
-// doInode is do for operations on one inode.
-func (s *Server) doInode(op any) (err error) {
-	switch op := op.(type) {
-	case *fuseops.GetInodeAttributesOp:
-		e, err := s.fs.Getattr(Ino(op.Inode))
-		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
-		return err
-	case *fuseops.SetInodeAttributesOp:
-		e, err := s.fs.Setattr(by(op.OpContext), Ino(op.Inode), setAttr(op))
-		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
-		return err
-	case *fuseops.ReadSymlinkOp:
-		op.Target, err = s.fs.Readlink(Ino(op.Inode))
-	case *fuseops.ReadFileOp:
-		op.BytesRead, err = s.fs.Read(Ino(op.Inode), op.Dst[:op.Size], op.Offset)
-	case *fuseops.WriteFileOp:
-		return s.fs.Write(by(op.OpContext), Ino(op.Inode), op.Data, op.Offset)
-	case *fuseops.FallocateOp:
-		if op.Offset > math.MaxInt64 || op.Length > math.MaxInt64-op.Offset {
-			return syscall.EFBIG
-		}
-		return s.fs.Allocate(by(op.OpContext), Ino(op.Inode), op.Mode, int64(op.Offset), int64(op.Length))
-	case *fuseops.ReadDirOp:
-		return s.readDir(op, false)
-	case *fuseops.ReadDirPlusOp:
-		return s.readDir(&op.ReadDirOp, true)
-	case *fuseops.ListXattrOp:
-		names, err := s.fs.Listxattr(by(op.OpContext), Ino(op.Inode))
-		if err == nil {
-			op.BytesRead, err = fill(op.Dst, nameList(names))
-		}
-		return err
-	case *fuseops.GetXattrOp:
-		value, err := s.fs.Getxattr(Ino(op.Inode), op.Name)
-		if err == nil {
-			op.BytesRead, err = fill(op.Dst, value)
-		}
-		return err
-	case *fuseops.SetXattrOp:
-		return s.fs.Setxattr(Ino(op.Inode), op.Name, op.Value, op.Flags)
-	case *fuseops.RemoveXattrOp:
-		return s.fs.Removexattr(Ino(op.Inode), op.Name)
-	default:
-		return syscall.ENOSYS
+// quick tells whether an operation never waits for the host.
+func quick(op any) bool {
+	switch op.(type) {
+	case *fuseops.ForgetInodeOp, *fuseops.BatchForgetOp, *fuseops.StatFSOp:
+		return true
 	}
-	return err
+	return false
 }

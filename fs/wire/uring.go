@@ -46,8 +46,9 @@ type queue struct {
 	pin    bool
 	ring   *ring
 	memory []byte
-	live   int // entries that the kernel has or will have
-	wake   int // eventfd, to have the thread commit what others have answered
+	live   int  // entries that the kernel has or will have
+	used   bool // by the kernel, for a request
+	wake   int  // eventfd, to have the thread commit what others have answered
 
 	entries []entry
 	counter [8]byte // where the ring reads wake to
@@ -67,10 +68,14 @@ type entry struct {
 	away    bool // others than the thread answer
 }
 
+// ErrLost says that rings have failed while the kernel used them: requests may wait for ever, unless the connection is
+// ended, by closing its descriptor.
+var ErrLost = errors.New("requests are lost")
+
 // ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. handle is
 // called with each request on a thread that serves no other meanwhile: what may take long is to be handed on, see
-// Request.HandOff. ready is called once the kernel uses the rings. The error is nil at the end of the connection, and
-// otherwise one of setting the rings up, after which the kernel goes on by /dev/fuse.
+// [Request.HandOff]. The error is nil at the end of the connection, [errors.ErrUnsupported] without an agreement, and
+// otherwise of the rings: with [ErrLost] or, without it, the kernel goes on by /dev/fuse.
 //
 // Forgets and interruptions still come by /dev/fuse: Read has to be called as well.
 func (c *Conn) ServeRings(handle func(*Request)) error {
@@ -81,16 +86,29 @@ func (c *Conn) ServeRings(handle func(*Request)) error {
 	if err != nil {
 		return err
 	}
-	result := make(chan error, len(queues))
+	// The kernel uses no ring before each of its queues has an entry. So all that may fail is done first.
+	opened := make(chan error, len(queues))
+	begin := make(chan bool)
+	ended := make(chan error, len(queues))
 	for _, q := range queues {
-		go func() { result <- q.serve(handle) }()
+		go func() { ended <- q.run(handle, opened, begin) }()
 	}
 	for range queues {
-		if qerr := <-result; err == nil {
-			err = qerr
+		err = errors.Join(err, <-opened)
+	}
+	if err != nil {
+		close(begin)
+		return err
+	}
+	for range queues {
+		begin <- true
+	}
+	for range queues {
+		if err := <-ended; err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // queues plans a queue for each processor that this process may use, and one for the others.
@@ -107,11 +125,11 @@ func (c *Conn) queues() ([]*queue, error) {
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		return nil, fmt.Errorf("sched_getaffinity: %w", err)
 	}
-	others := &queue{conn: c}
+	others := &queue{conn: c, wake: -1}
 	var list []*queue
 	for cpu := range n {
 		if allowed.IsSet(cpu) {
-			list = append(list, &queue{conn: c, cpus: []int{cpu}, pin: true})
+			list = append(list, &queue{conn: c, cpus: []int{cpu}, pin: true, wake: -1})
 		} else {
 			others.cpus = append(others.cpus, cpu)
 		}
@@ -133,32 +151,48 @@ func countCPUs(list string) (int, error) {
 	return n + 1, nil
 }
 
-func (q *queue) serve(handle func(*Request)) (err error) {
+// run is the life of a queue's thread.
+func (q *queue) run(handle func(*Request), opened chan<- error, begin <-chan bool) error {
 	runtime.LockOSThread() // and never unlocked: the pinned thread ends with the goroutine
-	if err := q.open(); err != nil {
+	defer q.close()
+	err := q.open()
+	opened <- err
+	if err != nil || !<-begin {
+		return nil // it was told already
+	}
+	q.register()
+	for q.live > 0 {
+		if err = q.step(handle); err != nil {
+			break
+		}
+	}
+	if err != nil && q.used {
+		err = fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	return err
+}
+
+// step gives the kernel what there is for it, waits for requests, and serves them.
+func (q *queue) step(handle func(*Request)) error {
+	if err := q.ring.enter(); err != nil {
 		return err
 	}
-	defer q.close()
-	for q.live > 0 {
-		if err := q.ring.enter(); err != nil {
-			return err
-		}
-		for {
-			c, ok := q.ring.completion()
-			if !ok {
-				break
-			}
-			if c.userData == 0 {
-				q.woken()
-			} else if err := q.complete(&q.entries[c.userData-1], c.result, handle); err != nil {
+	for {
+		c, ok := q.ring.completion()
+		switch {
+		case !ok:
+			return nil
+		case c.userData == 0:
+			q.woken()
+		default:
+			if err := q.complete(&q.entries[c.userData-1], c.result, handle); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
 }
 
-// open makes the ring and gives the kernel its entries.
+// open gets all that the queue needs.
 func (q *queue) open() (err error) {
 	if q.pin {
 		var set unix.CPUSet
@@ -172,6 +206,7 @@ func (q *queue) open() (err error) {
 		n = len(q.cpus) // nothing runs there
 	}
 	if q.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
+		q.wake = -1
 		return fmt.Errorf("eventfd: %w", err)
 	}
 	if q.ring, err = newRing(uint32(n + 1)); err != nil {
@@ -189,18 +224,29 @@ func (q *queue) open() (err error) {
 		m := q.memory[i*size:][:size]
 		*e = entry{queue: q, cpu: q.cpus[i%len(q.cpus)], index: i, header: m[:ringHeaderSize], payload: m[page:]}
 		e.iov = [2]unix.Iovec{{Base: &e.header[0], Len: ringHeaderSize}, {Base: &e.payload[0], Len: uint64(maxPayload)}}
+	}
+	return nil
+}
+
+// register gives the kernel the entries, with the next enter.
+func (q *queue) register() {
+	for i := range q.entries {
+		e := &q.entries[i]
 		s := e.command(cmdRegister)
 		s.addr, s.length = uint64(uintptr(unsafe.Pointer(&e.iov))), 2
 		q.live++
 	}
 	q.listen()
-	return nil
 }
 
 func (q *queue) close() {
-	q.ring.close()
+	if q.ring != nil {
+		q.ring.close()
+	}
+	if q.memory != nil {
+		unix.Munmap(q.memory)
+	}
 	unix.Close(q.wake)
-	unix.Munmap(q.memory)
 }
 
 // command is a submission of a command about an entry.
@@ -242,6 +288,7 @@ func (q *queue) complete(e *entry, result int32, handle func(*Request)) error {
 	default:
 		return fmt.Errorf("a queue of FUSE over io_uring: %w", errno)
 	}
+	q.used = true
 	r, err := e.request()
 	if err != nil {
 		e.finish(syscall.EIO, 0)

@@ -1,0 +1,128 @@
+package fs
+
+import (
+	"math"
+	"syscall"
+	"time"
+
+	"github.com/jacobsa/fuse"
+	"github.com/jacobsa/fuse/fuseops"
+
+	"github.com/riverlytech/art/fs/wire"
+)
+
+// do executes an operation and fills in its reply. Operations that the file system does not have
+// give ENOSYS, and the kernel does not ask for them again: not for opening and closing files and
+// directories, which it then does by itself, nor for creating and opening in one, which it makes of
+// mknod (fuse_file_open in fs/fuse/file.c, fuse_atomic_open in fs/fuse/dir.c), nor for flushing.
+func (s *Server) do(r *wire.Request) error {
+	switch op := r.Op.(type) {
+	case *fuseops.LookUpInodeOp:
+		return reply(&op.Entry)(s.fs.Lookup(Ino(op.Parent), op.Name))
+	case *fuseops.ForgetInodeOp:
+		s.fs.Forget(Ino(op.Inode), op.N)
+	case *fuseops.BatchForgetOp:
+		for _, e := range op.Entries {
+			s.fs.Forget(Ino(e.Inode), e.N)
+		}
+	case *fuseops.GetInodeAttributesOp:
+		e, err := s.fs.Getattr(Ino(op.Inode))
+		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
+		return err
+	case *fuseops.SetInodeAttributesOp:
+		e, err := s.fs.Setattr(caller(r), Ino(op.Inode), setAttr(op))
+		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
+		return err
+	case *fuseops.ReadSymlinkOp:
+		var err error
+		op.Target, err = s.fs.Readlink(Ino(op.Inode))
+		return err
+	case *fuseops.StatFSOp:
+		st, err := s.fs.Statfs()
+		op.BlockSize, op.IoSize = st.BlockSize, st.BlockSize
+		op.Blocks, op.BlocksFree, op.BlocksAvailable = st.Blocks, st.BlocksFree, st.BlocksAvailable
+		op.Inodes, op.InodesFree = st.Inodes, st.InodesFree
+		return err
+	case *fuseops.ReadFileOp, *fuseops.WriteFileOp, *fuseops.FallocateOp, *fuseops.SyncFileOp, *fuseops.SyncFSOp, *fuseops.ReadDirOp, *fuseops.ReadDirPlusOp:
+		return s.doContent(r)
+	case *fuseops.ListXattrOp, *fuseops.GetXattrOp, *fuseops.SetXattrOp, *fuseops.RemoveXattrOp:
+		return s.doXattr(r)
+	default:
+		return s.doName(r)
+	}
+	return nil
+}
+
+// caller is the process that asks.
+func caller(r *wire.Request) Caller { return Caller{r.UID, r.GID} }
+
+// doName makes, moves and removes names.
+func (s *Server) doName(r *wire.Request) error {
+	switch op := r.Op.(type) {
+	case *fuseops.MkNodeOp:
+		return reply(&op.Entry)(s.fs.Mknod(caller(r), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
+	case *fuseops.MkDirOp:
+		return reply(&op.Entry)(s.fs.Mkdir(caller(r), Ino(op.Parent), op.Name, permissions(op.Mode)))
+	case *fuseops.CreateSymlinkOp:
+		return reply(&op.Entry)(s.fs.Symlink(caller(r), Ino(op.Parent), op.Name, op.Target))
+	case *fuseops.CreateLinkOp:
+		return reply(&op.Entry)(s.fs.Link(Ino(op.Target), Ino(op.Parent), op.Name))
+	case *fuseops.UnlinkOp:
+		return s.fs.Unlink(Ino(op.Parent), op.Name)
+	case *fuseops.RmDirOp:
+		return s.fs.Rmdir(Ino(op.Parent), op.Name)
+	case *fuseops.RenameOp:
+		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName)
+	}
+	return syscall.ENOSYS
+}
+
+// doContent reads and writes.
+func (s *Server) doContent(r *wire.Request) error {
+	switch op := r.Op.(type) {
+	case *fuseops.ReadFileOp:
+		var err error
+		op.BytesRead, err = s.fs.Read(Ino(op.Inode), op.Dst[:op.Size], op.Offset)
+		return err
+	case *fuseops.WriteFileOp:
+		return s.fs.Write(caller(r), Ino(op.Inode), op.Data, op.Offset)
+	case *fuseops.FallocateOp:
+		if op.Offset > math.MaxInt64 || op.Length > math.MaxInt64-op.Offset {
+			return syscall.EFBIG
+		}
+		return s.fs.Allocate(caller(r), Ino(op.Inode), op.Mode, int64(op.Offset), int64(op.Length))
+	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
+		begin := time.Now()
+		err := s.fs.Sync()
+		s.syncTook.Store(int64(time.Since(begin)))
+		return err
+	case *fuseops.ReadDirOp:
+		return s.readDir(op, false)
+	case *fuseops.ReadDirPlusOp:
+		return s.readDir(&op.ReadDirOp, true)
+	}
+	return syscall.ENOSYS
+}
+
+// doXattr is about extended attributes.
+func (s *Server) doXattr(r *wire.Request) error {
+	switch op := r.Op.(type) {
+	case *fuseops.ListXattrOp:
+		names, err := s.fs.Listxattr(caller(r), Ino(op.Inode))
+		if err == nil {
+			op.BytesRead, err = fill(op.Dst, nameList(names))
+		}
+		return err
+	case *fuseops.GetXattrOp:
+		value, err := s.fs.Getxattr(Ino(op.Inode), op.Name)
+		if err == nil {
+			op.BytesRead, err = fill(op.Dst, value)
+		}
+		return err
+	case *fuseops.SetXattrOp:
+		return s.fs.Setxattr(Ino(op.Inode), op.Name, op.Value, op.Flags)
+	case *fuseops.RemoveXattrOp:
+		return s.fs.Removexattr(Ino(op.Inode), op.Name)
+	}
+	return syscall.ENOSYS
+}
