@@ -13,17 +13,19 @@ import (
 // Conn is a connection to the kernel: an open and mounted /dev/fuse. Its methods may be called by several goroutines at
 // once.
 type Conn struct {
-	dev   int
-	flags Flags
+	dev     int
+	flags   Flags
+	rings   *rings // nil without
+	noRings error  // why
 }
 
 // Open has the first exchange with the kernel. The descriptor is the caller's, and must be in blocking mode.
 func Open(dev int, opt Options) (*Conn, error) {
-	flags, err := negotiate(dev, &opt)
-	if err != nil {
+	c := &Conn{dev: dev}
+	if err := c.negotiate(&opt); err != nil {
 		return nil, err
 	}
-	return &Conn{dev, flags}, nil
+	return c, nil
 }
 
 // Flags are what both sides agreed on.

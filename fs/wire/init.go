@@ -56,17 +56,17 @@ const (
 // maxPayload is the most content that a request or a reply carries, in bytes.
 var maxPayload = maxPages * os.Getpagesize()
 
-// negotiate answers the first request of a connection, FUSE_INIT. It returns what both sides agreed on.
-func negotiate(dev int, opt *Options) (Flags, error) {
+// negotiate answers the first request of a connection, FUSE_INIT.
+func (c *Conn) negotiate(opt *Options) error {
 	buf := make([]byte, maxPayload+os.Getpagesize()) // the device wants room for the longest request there is
-	n, err := retry(func() (int, error) { return unix.Read(dev, buf) })
+	n, err := retry(func() (int, error) { return unix.Read(c.dev, buf) })
 	if err != nil {
-		return 0, fmt.Errorf("read from /dev/fuse: %w", err)
+		return fmt.Errorf("read from /dev/fuse: %w", err)
 	}
 	h, err := decodeHeader(buf[:n])
 	// struct fuse_init_in had 16 bytes before FUSE_INIT_EXT.
 	if err != nil || h.opcode != opInit || n < inHeaderSize+16 {
-		return 0, errors.New("read from /dev/fuse: the first request is not FUSE_INIT")
+		return errors.New("read from /dev/fuse: the first request is not FUSE_INIT")
 	}
 	f := fields{buf[inHeaderSize:n]}
 	theirMajor, theirMinor, readahead, offered := f.u32(), f.u32(), f.u32(), Flags(f.u32())
@@ -74,14 +74,21 @@ func negotiate(dev int, opt *Options) (Flags, error) {
 		offered |= Flags(f.u32()) << 32
 	}
 	if missing := opt.Need &^ offered; theirMajor != major || missing != 0 {
-		answer(dev, h.unique, syscall.EPROTO, nil)
-		return 0, fmt.Errorf("the kernel is too old: it speaks FUSE %d.%d, and lacks %#x", theirMajor, theirMinor, uint64(missing))
+		answer(c.dev, h.unique, syscall.EPROTO, nil)
+		return fmt.Errorf("the kernel is too old: it speaks FUSE %d.%d, and lacks %#x", theirMajor, theirMinor, uint64(missing))
 	}
-	granted := offered & (opt.Want | opt.Need | BigWrites | MaxPages | initExt)
-	if !opt.NoRings {
-		granted |= offered & overIOUring
+	c.flags = offered & (opt.Want | opt.Need | BigWrites | MaxPages | initExt)
+	c.noRings = errors.ErrUnsupported
+	if offered&overIOUring != 0 && !opt.NoRings {
+		if c.rings, c.noRings = openRings(c.dev); c.rings != nil {
+			c.flags |= overIOUring
+		}
 	}
-	return granted, answer(dev, h.unique, 0, initReply(opt, granted, min(readahead, maxReadahead), min(theirMinor, minor)))
+	err = answer(c.dev, h.unique, 0, initReply(opt, c.flags, min(readahead, maxReadahead), min(theirMinor, minor)))
+	if err != nil && c.rings != nil {
+		c.rings.abandon()
+	}
+	return err
 }
 
 // initReply is struct fuse_init_out.

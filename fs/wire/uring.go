@@ -41,7 +41,7 @@ const depth = 8
 // queue is what one thread serves: the rings' requests of one processor; or, for processors on which nothing can run, of
 // all of these.
 type queue struct {
-	conn   *Conn
+	dev    int
 	cpus   []int // numbers of the kernel's queues
 	pin    bool
 	ring   *ring
@@ -72,47 +72,61 @@ type entry struct {
 // ended, by closing its descriptor.
 var ErrLost = errors.New("requests are lost")
 
-// ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. handle is
-// called with each request on a thread that serves no other meanwhile: what may take long is to be handed on, see
-// [Request.HandOff]. The error is nil at the end of the connection, [errors.ErrUnsupported] without an agreement, and
-// otherwise of the rings: with [ErrLost] or, without it, the kernel goes on by /dev/fuse.
-//
-// Forgets and interruptions still come by /dev/fuse: Read has to be called as well.
-func (c *Conn) ServeRings(handle func(*Request)) error {
-	if c.flags&overIOUring == 0 {
-		return errors.ErrUnsupported
-	}
-	queues, err := c.queues()
+// rings are the queues of a connection, each with a thread that waits for the handler.
+type rings struct {
+	queues []*queue
+	begin  chan func(*Request)
+	ended  chan error
+}
+
+// openRings gets all that the queues need. That is done before the kernel is told that there are rings: from then on it
+// holds requests back until each of its queues has an entry (fuse_block_alloc in fs/fuse/dev.c).
+func openRings(dev int) (*rings, error) {
+	queues, err := planQueues(dev)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	// The kernel uses no ring before each of its queues has an entry. So all that may fail is done first.
+	r := &rings{queues: queues, begin: make(chan func(*Request)), ended: make(chan error, len(queues))}
 	opened := make(chan error, len(queues))
-	begin := make(chan bool)
-	ended := make(chan error, len(queues))
 	for _, q := range queues {
-		go func() { ended <- q.run(handle, opened, begin) }()
+		go func() { r.ended <- q.run(opened, r.begin) }()
 	}
 	for range queues {
 		err = errors.Join(err, <-opened)
 	}
 	if err != nil {
-		close(begin)
-		return err
+		r.abandon()
+		return nil, err
 	}
-	for range queues {
-		begin <- true
+	return r, nil
+}
+
+// abandon ends the threads of rings that are not to serve.
+func (r *rings) abandon() { close(r.begin) }
+
+// ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. handle is
+// called with each request on a thread that serves no other meanwhile: what may take long is to be handed on, see
+// [Request.HandOff]. The error is nil at the end of the connection, and otherwise why there are no rings, or none any
+// more: with [ErrLost] or, without it, the kernel goes on by /dev/fuse.
+//
+// Forgets and interruptions still come by /dev/fuse: Read has to be called as well.
+func (c *Conn) ServeRings(handle func(*Request)) error {
+	if c.rings == nil {
+		return c.noRings
 	}
-	for range queues {
-		if err := <-ended; err != nil {
+	for range c.rings.queues {
+		c.rings.begin <- handle
+	}
+	for range c.rings.queues {
+		if err := <-c.rings.ended; err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// queues plans a queue for each processor that this process may use, and one for the others.
-func (c *Conn) queues() ([]*queue, error) {
+// planQueues plans a queue for each processor that this process may use, and one for the others.
+func planQueues(dev int) ([]*queue, error) {
 	text, err := os.ReadFile("/sys/devices/system/cpu/possible")
 	if err != nil {
 		return nil, err
@@ -125,11 +139,11 @@ func (c *Conn) queues() ([]*queue, error) {
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		return nil, fmt.Errorf("sched_getaffinity: %w", err)
 	}
-	others := &queue{conn: c, wake: -1}
+	others := &queue{dev: dev, wake: -1}
 	var list []*queue
 	for cpu := range n {
 		if allowed.IsSet(cpu) {
-			list = append(list, &queue{conn: c, cpus: []int{cpu}, pin: true, wake: -1})
+			list = append(list, &queue{dev: dev, cpus: []int{cpu}, pin: true, wake: -1})
 		} else {
 			others.cpus = append(others.cpus, cpu)
 		}
@@ -152,13 +166,14 @@ func countCPUs(list string) (int, error) {
 }
 
 // run is the life of a queue's thread.
-func (q *queue) run(handle func(*Request), opened chan<- error, begin <-chan bool) error {
+func (q *queue) run(opened chan<- error, begin <-chan func(*Request)) error {
 	runtime.LockOSThread() // and never unlocked: the pinned thread ends with the goroutine
 	defer q.close()
 	err := q.open()
 	opened <- err
-	if err != nil || !<-begin {
-		return nil // it was told already
+	handle, ok := <-begin
+	if !ok {
+		return nil
 	}
 	q.register()
 	for q.live > 0 {
@@ -252,7 +267,7 @@ func (q *queue) close() {
 // command is a submission of a command about an entry.
 func (e *entry) command(number uint64) *sqe {
 	s := e.queue.ring.next()
-	s.opcode, s.fd, s.off = opUringCmd, int32(e.queue.conn.dev), number
+	s.opcode, s.fd, s.off = opUringCmd, int32(e.queue.dev), number
 	s.userData = uint64(e.index + 1)
 	// struct fuse_uring_cmd_req: flags, number of the request, queue.
 	binary.NativeEndian.PutUint16(s.command[16:], uint16(e.cpu))
@@ -314,7 +329,7 @@ func (e *entry) request() (*Request, error) {
 		return nil, err
 	}
 	e.away = false
-	return &Request{Op: op, UID: h.uid, GID: h.gid, Blocks: -1, header: h, conn: e.queue.conn, entry: e}, nil
+	return &Request{Op: op, UID: h.uid, GID: h.gid, Blocks: -1, header: h, entry: e}, nil
 }
 
 // HandOff is to be called on the thread that got a request, before others are to answer it.

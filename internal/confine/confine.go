@@ -28,6 +28,8 @@ func Server(database string, bases ...string) error {
 	}
 	rules := []landlock.Rule{
 		landlock.RWFiles(files...),
+		// For the rings of FUSE, of which there is one for each processor.
+		landlock.ROFiles("/sys/devices/system/cpu/possible").IgnoreIfMissing(),
 		landlock.PathAccess(llsys.AccessFSRemoveFile|llsys.AccessFSReadDir, filepath.Dir(database)),
 	}
 	if len(bases) > 0 {
