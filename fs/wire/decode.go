@@ -9,6 +9,8 @@ import (
 
 	"github.com/jacobsa/fuse"
 	"github.com/jacobsa/fuse/fuseops"
+
+	"github.com/riverlytech/art/sqlvfs/inode"
 )
 
 // errMalformed says that a request is not what linux/fuse.h says it is.
@@ -224,12 +226,24 @@ func decodeSetattr(h *header, f fields) any {
 		m := fuse.ConvertFileMode(mode)
 		op.Mode = &m
 	}
+	// For "now" the kernel sends its own time, which may be a little ahead of the one that other files get from us
+	// (ktime_get_coarse_real_ts64_mg in kernel/time/timekeeping.c).
+	now := time.Time{}
+	if valid&(setAtimeNow|setMtimeNow) != 0 {
+		now = inode.Now().Time()
+	}
 	if valid&setAtime != 0 {
 		t := time.Unix(asec, ansec)
+		if valid&setAtimeNow != 0 {
+			t = now
+		}
 		op.Atime = &t
 	}
 	if valid&setMtime != 0 {
 		t := time.Unix(msec, mnsec)
+		if valid&setMtimeNow != 0 {
+			t = now
+		}
 		op.Mtime = &t
 	}
 	return op

@@ -108,4 +108,6 @@ const (
 	setAtime
 	setMtime
 	setHandle
+	setAtimeNow
+	setMtimeNow
 )
