@@ -3,6 +3,7 @@ LIBEXECDIR ?= $(PREFIX)/libexec
 DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
 ZSHDIR     ?= $(DATADIR)/zsh/site-functions
+BOOTDIR    ?= $(PREFIX)/lib
 DESTDIR    ?=
 
 MODULE   := github.com/riverlytech/art
@@ -112,14 +113,14 @@ bench: build ## Measure art against the host's file system and other overlays; t
 # people use by themselves too are linked into bin. sudo often drops Go from
 # PATH: then what `make build` left is installed.
 HELPERS := art-fuse art-sync art-trace
-install: ## Install under PREFIX (/usr/local), honours DESTDIR, LIBEXECDIR and MANDIR
+install: ## Install under PREFIX (/usr/local), honours DESTDIR, LIBEXECDIR, MANDIR and BOOTDIR
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory build; \
 	elif [ ! -x $(BIN)/art ]; then echo "make: nothing is built and go is not in PATH: run make build first" >&2; exit 1; fi
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(LIBEXECDIR)/art'
 	install -m 755 $(BIN)/art '$(DESTDIR)$(PREFIX)/bin/art'
 	install -m 755 $(HELPERS:%=$(BIN)/%) '$(DESTDIR)$(LIBEXECDIR)/art/'
 	ln -srf $(HELPERS:%='$(DESTDIR)$(LIBEXECDIR)/art/%') '$(DESTDIR)$(PREFIX)/bin/'
-	internal/packaging/data '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(MANDIR)' '$(DESTDIR)$(ZSHDIR)'
+	internal/packaging/data '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(MANDIR)' '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(BOOTDIR)'
 
 packages: ## Make .deb, .rpm and .tar.gz for amd64 and arm64, with checksums, in .build/packages
 	internal/packaging/packages .build/packages

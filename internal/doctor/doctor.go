@@ -4,6 +4,7 @@
 //	doctor.go    what is found, and how it is told
 //	kernel.go    the kernel and what it is set to
 //	programs.go  bubblewrap, fusermount3 and art's own helpers
+//	wire.go      how requests of overlays come
 //	trial.go     namespaces and mounts, tried in a process of its own
 //	session.go   whole sessions, tried
 //	attack.go    attempts to break out of them
@@ -127,6 +128,8 @@ type host struct {
 	// can be shown to one as its own.
 	spare  func() (int, error)
 	mapped func(id int, dir string) error
+	// ring makes an io_uring, and closes it.
+	ring func() error
 	// mount mounts FUSE with fusermount3, and unmounts it.
 	mount func() error
 }
@@ -142,6 +145,7 @@ func thisHost() *host {
 		try:    try,
 		spare:  idmap.Spare,
 		mapped: mapped,
+		ring:   ring,
 		mount:  fusermount,
 	}
 }

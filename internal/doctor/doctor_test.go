@@ -42,6 +42,7 @@ func made(t *testing.T, files map[string]string) *host {
 		},
 		run:   func(string, ...string) (string, error) { return "", refuse },
 		try:   func(string) error { return refuse },
+		ring:  func() error { return nil },
 		mount: func() error { return refuse },
 	}
 }
@@ -87,6 +88,16 @@ func TestFindings(t *testing.T) {
 		{"no FUSE", nil, (*host).fuse, Fail, "no overlay mode", "sudo modprobe fuse"},
 		{"no FUSE in docker", map[string]string{"/.dockerenv": ""}, (*host).fuse, Fail, "no overlay mode", "--device /dev/fuse"},
 		{"FUSE that may not be opened", map[string]string{"/dev/fuse": ""}, (*host).fuse, Fail, "denied", "sudo chmod 0666 /dev/fuse"},
+
+		{"io_uring", map[string]string{uringParameter: "Y\n", release: "6.14.0"}, (*host).wire, OK, "over io_uring", ""},
+		{"a kernel without", map[string]string{release: "6.12.43+deb13-amd64"}, (*host).wire, Note, "/dev/fuse, which is slower than io_uring: the kernel is older than 6.14", "6.14"},
+		{"a kernel built without", map[string]string{release: "7.1.0"}, (*host).wire, Note, "there is no /sys/module", "CONFIG_FUSE_IO_URING"},
+		{"not enabled", map[string]string{uringParameter: "N\n", release: "6.18.0"}, (*host).wire, Note, "enable_uring is N",
+			"run `echo w- " + uringParameter + " - - - - Y | sudo tee /etc/tmpfiles.d/art.conf | sudo systemd-tmpfiles --create -`"},
+		{"not enabled in a module", map[string]string{uringParameter: "N\n", "/sys/module/fuse/initstate": "live\n"}, (*host).wire, Note, "enable_uring is N",
+			"run `echo options fuse enable_uring=1 | sudo tee /etc/modprobe.d/art.conf && echo Y | sudo tee " + uringParameter + "`"},
+		{"enabled at the next start", map[string]string{uringParameter: "N\n", "/usr/lib/tmpfiles.d/art.conf": ""}, (*host).wire, Note, "enable_uring is N", "run `echo Y | sudo tee " + uringParameter + "`"},
+		{"not enabled in docker", map[string]string{uringParameter: "N\n", "/.dockerenv": ""}, (*host).wire, Note, "enable_uring is N", "on the host"},
 
 		{"no Yama", nil, (*host).yama, OK, "may trace", ""},
 		{"Yama", map[string]string{yama: "1\n"}, (*host).yama, OK, "--attach", ""},
@@ -153,6 +164,18 @@ func TestFuseByFusermount(t *testing.T) {
 	}
 }
 
+// Where the kernel offers requests over io_uring, but io_uring itself is refused, that is named.
+func TestNoRing(t *testing.T) {
+	h := made(t, map[string]string{uringParameter: "Y"})
+	h.ring = func() error { return unix.EPERM }
+	if f := h.wire(); f.State != Note || !strings.Contains(f.Says, "operation not permitted") || !strings.Contains(f.Fix, "sudo sysctl kernel.io_uring_disabled=0") {
+		t.Errorf("%v", f)
+	}
+	if err := ring(); err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.ENOSYS) {
+		t.Error(err)
+	}
+}
+
 func TestLandlock(t *testing.T) {
 	for _, c := range []struct {
 		version int
@@ -172,7 +195,7 @@ func TestOneCause(t *testing.T) {
 		t.Errorf("%v", found)
 	}
 	h.try = func(string) error { return nil }
-	if found := h.namespaced(); len(found) != 3 || found[1].State != OK || found[2].State != OK {
+	if found := h.namespaced(); len(found) != 4 || found[1].State != OK || found[2].State != OK || found[3].State != Note {
 		t.Errorf("%v", found)
 	}
 }

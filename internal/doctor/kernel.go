@@ -17,17 +17,23 @@ const oldestMajor, oldestMinor = 5, 12
 
 func (h *host) kernel() Finding {
 	f := Finding{What: "kernel", Says: "Linux " + h.Read("/proc/sys/kernel/osrelease")}
-	var major, minor int
-	if _, err := fmt.Sscanf(f.Says, "Linux %d.%d", &major, &minor); err != nil {
+	if h.olderThan(1, 0) {
 		f.State, f.Says = Fail, f.Says+": its version cannot be read"
 		f.Fix = "mount /proc with `" + h.sudo("mount -t proc proc /proc") + "`"
 		return f
 	}
-	if major < oldestMajor || major == oldestMajor && minor < oldestMinor {
+	if h.olderThan(oldestMajor, oldestMinor) {
 		f.State, f.Says = Fail, fmt.Sprintf("%s is older than %d.%d", f.Says, oldestMajor, oldestMinor)
 		f.Fix = h.newerKernel()
 	}
 	return f
+}
+
+// olderThan says whether the kernel is older than a version, as one is that cannot be read.
+func (h *host) olderThan(major, minor int) bool {
+	var is, isMinor int
+	fmt.Sscanf(h.Read("/proc/sys/kernel/osrelease"), "%d.%d", &is, &isMinor) //nolint:errcheck // then it is 0.0
+	return is < major || is == major && isMinor < minor
 }
 
 // newerKernel returns what brings a kernel that is young enough. The releases whose own is

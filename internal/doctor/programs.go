@@ -122,10 +122,14 @@ func (h *host) install(what, deb, rpm, arch string) string {
 // which nobody can tell where there are none.
 func (h *host) namespaced() []Finding {
 	f := h.namespaces()
-	if f.State == OK {
-		return []Finding{f, h.proc(), h.fuse()}
+	if f.State != OK {
+		return []Finding{f}
 	}
-	return []Finding{f}
+	found := []Finding{f, h.proc(), h.fuse()}
+	if found[2].State == OK {
+		found = append(found, h.wire())
+	}
+	return found
 }
 
 func (h *host) namespaces() Finding {

@@ -178,6 +178,9 @@ func condition(cond string) (bool, error) {
 		return groups(), nil
 	case "fusermount": // mounts FUSE: not the session, in its user namespace
 		return os.Getuid() != 0 && unix.Access("/dev/fuse", unix.R_OK|unix.W_OK) != nil, nil
+	case "uring": // the kernel can pass FUSE requests over io_uring, if a parameter says so
+		_, err := os.Stat("/sys/module/fuse/parameters/enable_uring")
+		return err == nil, nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
 }

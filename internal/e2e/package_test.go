@@ -88,9 +88,45 @@ func installedBeside(t *testing.T, root, deb string) {
 	if err := os.RemoveAll(filepath.Join(root, "usr/local")); err != nil {
 		t.Fatal(err)
 	}
+	for reader, want := range map[string]string{"tmpfiles.d": "\nw- /sys/module/fuse/parameters/enable_uring - - - - Y\n", "modprobe.d": "\noptions fuse enable_uring=1\n"} {
+		if text := read(t, filepath.Join(root, "usr/lib", reader, "art.conf")); !strings.Contains(text, want) {
+			t.Errorf("the package has for %s %q", reader, text)
+		}
+	}
 	dpkg(t, root, "--remove", "art")
 	if left := tree(t, root); len(left) > 0 {
 		t.Errorf("removing the package leaves %q", left)
+	}
+}
+
+// TestPackageParameter has the parameter of FUSE set as at the start of a machine, in a directory that stands for one.
+func TestPackageParameter(t *testing.T) {
+	readme(t)
+	if _, err := exec.LookPath("systemd-tmpfiles"); err != nil {
+		t.Skip(err)
+	}
+	root := t.TempDir()
+	dir := filepath.Join(root, "usr/lib/tmpfiles.d")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	must(t, exec.Command("cp", filepath.Join(repo, "internal/packaging/boot/tmpfiles.conf"), filepath.Join(dir, "art.conf")))
+	create := func() { must(t, exec.Command("systemd-tmpfiles", "--root="+root, "--create", "art.conf")) }
+	create() // an older kernel has no such parameter
+
+	parameter := filepath.Join(root, "sys/module/fuse/parameters/enable_uring")
+	if exists(parameter) {
+		t.Error("the parameter was made")
+	}
+	if err := os.MkdirAll(filepath.Dir(parameter), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(parameter, []byte("N\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	create()
+	if got := strings.TrimSpace(read(t, parameter)); got != "Y" {
+		t.Errorf("the parameter is %q", got)
 	}
 }
 

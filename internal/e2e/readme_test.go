@@ -98,6 +98,11 @@ func TestInstall(t *testing.T) {
 			t.Errorf("there is no %s", file)
 		}
 	}
+	for _, reader := range []string{"tmpfiles.d", "modprobe.d"} {
+		if !exists(filepath.Join(dest, "opt/art/lib", reader, "art.conf")) {
+			t.Errorf("there is nothing for %s", reader)
+		}
+	}
 	// Moved as a whole, art still finds its helpers: they do not depend on PREFIX.
 	out, err := exec.Command(filepath.Join(dest, "opt/art/bin/art"), "-m", dest, "-d", filepath.Join(t.TempDir(), "db"), "--", "echo", "found").CombinedOutput()
 	if err != nil || string(out) != "found\n" {
