@@ -42,6 +42,10 @@ func TestRequestsInMemoryAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	fewest := int64(maxHeavy)
+	if mounted.server.conn.Rings() {
+		fewest = 4 // those of one processor: all may run there
+	}
 	ended := make(chan error, threads)
 	for i := range threads {
 		go func() {
@@ -52,12 +56,12 @@ func TestRequestsInMemoryAreBounded(t *testing.T) {
 			ended <- err
 		}()
 	}
-	for until := time.Now().Add(time.Minute); fsys.now.Load() < maxHeavy && time.Now().Before(until); {
+	for until := time.Now().Add(time.Minute); fsys.now.Load() < fewest && time.Now().Before(until); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	time.Sleep(300 * time.Millisecond)
-	// One that is being handed over comes on top.
-	if now := fsys.now.Load(); now < maxHeavy || now > maxHeavy+1 {
+	// One that is being handed over comes on top. Rings have so many for all processors together.
+	if now := fsys.now.Load(); now < fewest || now > maxHeavy+1 {
 		t.Errorf("%d reads wait at once, want %d", now, maxHeavy)
 	}
 	close(fsys.release)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,9 +17,8 @@ import (
 )
 
 // Server serves a FileSystem to the kernel. Operations run on the thread that got them, because waking another one up
-// costs more than most operations take; only those that wait for a disk as a matter of course are handed to others. Over
-// /dev/fuse, a goroutine that waits unexpectedly is succeeded (see leadership); by rings, the next requests are handed to others for
-// a while (see lag).
+// costs more than most operations take; only those that wait for a disk as a matter of course are handed to others. One
+// that waits unexpectedly is succeeded (see watchdog).
 type Server struct {
 	fs   FileSystem
 	conn *wire.Conn
@@ -26,13 +26,13 @@ type Server struct {
 
 	inflight inflight
 	counts   counts
-	syncTook atomic.Int64 // nanoseconds of the last sync
-	lag      lag
+	syncTook atomic.Int64  // nanoseconds of the last sync
+	ended    chan struct{} // closed when the connection is gone
 	done     chan struct{} // closed when nothing is served any more
 	failed   error         // why, if not because of an unmount; not before done
 
-	leadership
-	poller poller
+	watchdog watchdog
+	poller   poller // of who reads /dev/fuse
 }
 
 // handleKillpriv: we clear set-user-ID bits and capabilities when a file changes. Without it the kernel asks for
@@ -59,13 +59,19 @@ func wireOptions(volatile bool) wire.Options {
 
 // Serve serves a file system on an open and mounted /dev/fuse, which it owns from now on. It
 // returns when the kernel has been answered for the first time. logf receives what the kernel is
-// not told.
+// not told. In the environment, ART_WIRE forces one of the ways for requests: "device" or "io_uring".
 func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error) {
 	// A thread waits in each read.
 	err := unix.SetNonblock(fd, false)
+	var transport wire.Transport
+	if err == nil {
+		transport, err = wire.ParseTransport(os.Getenv("ART_WIRE"))
+	}
 	var conn *wire.Conn
 	if err == nil {
-		conn, err = wire.Open(fd, wireOptions(fsys.Volatile()))
+		opt := wireOptions(fsys.Volatile())
+		opt.Transport = transport
+		conn, err = wire.Open(fd, opt)
 	}
 	if err != nil {
 		unix.Close(fd)
@@ -86,8 +92,8 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 
 func newServer(fsys FileSystem, conn *wire.Conn, dev int, logf func(string, ...any)) *Server {
 	return &Server{
-		fs: fsys, conn: conn, logf: logf, done: make(chan struct{}),
-		leadership: newLeadership(), poller: poller{fd: dev, score: fullScore},
+		fs: fsys, conn: conn, logf: logf, ended: make(chan struct{}), done: make(chan struct{}),
+		watchdog: watchdog{wake: make(chan struct{}, 1)}, poller: poller{fd: dev, score: fullScore},
 	}
 }
 
@@ -117,9 +123,9 @@ func (m *Mounted) WastedPolls() time.Duration {
 
 // serve returns at the end of the connection, when all requests are answered, or with the error after which they never will.
 func (s *Server) serve() error {
-	go s.watchLeader()
-	go s.lead()
-	switch err := s.conn.ServeRings(s.takeRing); {
+	go s.watchdog.run(s.ended)
+	go s.lead(s.watchReader())
+	switch err := s.conn.ServeRings(s.attend); {
 	case errors.Is(err, wire.ErrLost):
 		return err
 	case err != nil && !errors.Is(err, errors.ErrUnsupported):
@@ -130,35 +136,53 @@ func (s *Server) serve() error {
 	return nil
 }
 
+// watchReader is the post of who reads /dev/fuse. With a successor, the first ends with its operation.
+func (s *Server) watchReader() (reader *post) {
+	reader = s.watchdog.watch(func(t *turn) {
+		s.inflight.begin(t.op)
+		if reader.end(t) {
+			go s.lead(reader)
+		} else {
+			s.inflight.end(t.op) // it has just ended
+		}
+	})
+	return reader
+}
+
 // lead reads requests and serves them until the connection is gone or somebody else leads.
-func (s *Server) lead() {
+func (s *Server) lead(reader *post) {
 	for {
 		s.inflight.await()
-		s.poller.wait()
+		if !s.conn.Rings() {
+			s.poller.wait()
+		}
 		r, err := s.conn.Read()
 		if err != nil { // unmounted, or aborted
 			close(s.ended)
 			return
 		}
-		t := s.leadership.begin(r.Op)
+		t := reader.begin(r.Op)
 		s.take(r)
-		if !s.leadership.end(t) {
+		if !reader.end(t) {
 			s.inflight.end(t.op)
 			return
 		}
 	}
 }
 
-// takeRing serves a request that came by a ring.
-func (s *Server) takeRing(r *wire.Request) {
-	if s.lag.now() && !quick(r.Op) {
-		s.counts.add(r.Op)
-		s.handOff(r)
-		return
+// attend is the post of a thread of rings.
+func (s *Server) attend(q *wire.Queue) func(*wire.Request) {
+	var thread *post
+	thread = s.watchdog.watch(func(t *turn) {
+		if thread.end(t) {
+			q.Succeed()
+		}
+	})
+	return func(r *wire.Request) {
+		t := thread.begin(r.Op)
+		s.take(r)
+		thread.end(t)
 	}
-	begin := time.Now()
-	s.take(r)
-	s.lag.note(time.Since(begin))
 }
 
 // take serves a request, or has it served.
@@ -214,33 +238,4 @@ func (s *Server) handOff(r *wire.Request) {
 		defer s.inflight.end(op)
 		s.answer(r)
 	}()
-}
-
-// lag tells when operations that should be brief were not, because the host's disk or network is slow: then those of
-// a processor must not wait for one another.
-type lag struct{ until atomic.Int64 }
-
-const (
-	slowFrom = 2 * time.Millisecond
-	slowFor  = 100 * time.Millisecond
-)
-
-func (l *lag) note(took time.Duration) {
-	if took > slowFrom {
-		l.until.Store(time.Now().Add(slowFor).UnixNano())
-	}
-}
-
-func (l *lag) now() bool {
-	until := l.until.Load()
-	return until != 0 && time.Now().UnixNano() < until
-}
-
-// quick tells whether an operation never waits for the host.
-func quick(op any) bool {
-	switch op.(type) {
-	case *fuseops.ForgetInodeOp, *fuseops.BatchForgetOp, *fuseops.StatFSOp:
-		return true
-	}
-	return false
 }

@@ -28,6 +28,9 @@ func Open(dev int, opt Options) (*Conn, error) {
 	return c, nil
 }
 
+// Rings tells whether requests come by rings.
+func (c *Conn) Rings() bool { return c.rings != nil }
+
 // Flags are what both sides agreed on.
 func (c *Conn) Flags() Flags { return c.flags }
 

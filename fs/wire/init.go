@@ -40,9 +40,29 @@ type Options struct {
 	Need Flags
 	// MaxBackground is how many requests that nobody waits for (readahead, releases) may be on their way at once.
 	MaxBackground uint16
-	// NoRings keeps to /dev/fuse, also where the kernel has more.
-	NoRings bool
+	Transport     Transport
 }
+
+// Transport is a way for requests and replies.
+type Transport string
+
+const (
+	Any    Transport = ""         // rings where the kernel grants them, otherwise the device
+	Device Transport = "device"   // read(2) and write(2) on /dev/fuse
+	Rings  Transport = "io_uring" // FUSE over io_uring, or no connection
+)
+
+// ParseTransport takes what a user has written.
+func ParseTransport(s string) (Transport, error) {
+	switch t := Transport(s); t {
+	case Any, Device, Rings:
+		return t, nil
+	}
+	return "", fmt.Errorf("wire %q: it is %q or %q", s, Device, Rings)
+}
+
+// errNotOffered is why there are no rings on most machines.
+var errNotOffered = fmt.Errorf("the kernel offers no FUSE over io_uring: it takes Linux 6.14, and Y in /sys/module/fuse/parameters/enable_uring: %w", errors.ErrUnsupported)
 
 const (
 	major, minor = 7, 41
@@ -78,11 +98,15 @@ func (c *Conn) negotiate(opt *Options) error {
 		return fmt.Errorf("the kernel is too old: it speaks FUSE %d.%d, and lacks %#x", theirMajor, theirMinor, uint64(missing))
 	}
 	c.flags = offered & (opt.Want | opt.Need | BigWrites | MaxPages | initExt)
-	c.noRings = errors.ErrUnsupported
-	if offered&overIOUring != 0 && !opt.NoRings {
+	c.noRings = errNotOffered
+	if offered&overIOUring != 0 && opt.Transport != Device {
 		if c.rings, c.noRings = openRings(c.dev); c.rings != nil {
 			c.flags |= overIOUring
 		}
+	}
+	if opt.Transport == Rings && c.rings == nil {
+		answer(c.dev, h.unique, syscall.EPROTO, nil)
+		return c.noRings
 	}
 	err = answer(c.dev, h.unique, 0, initReply(opt, c.flags, min(readahead, maxReadahead), min(theirMinor, minor)))
 	if err != nil && c.rings != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -14,9 +15,14 @@ import (
 )
 
 // tiny is a directory with one file, of which the kernel may keep nothing.
-type tiny struct{ content []byte }
+type tiny struct {
+	mu      sync.Mutex
+	content []byte
+}
 
 func (t *tiny) serve(r *Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var errno syscall.Errno
 	file := fuseops.InodeAttributes{Size: uint64(len(t.content)), Nlink: 1, Mode: 0o644, Mtime: time.Unix(1, 2)}
 	switch op := r.Op.(type) {
@@ -55,7 +61,7 @@ func (t *tiny) serve(r *Request) {
 }
 
 // mountTiny mounts it, with rings or without.
-func mountTiny(tb testing.TB, rings bool) string {
+func mountTiny(tb testing.TB, transport Transport) string {
 	dir := tb.TempDir()
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -64,7 +70,7 @@ func mountTiny(tb testing.TB, rings bool) string {
 	if err := unix.Mount("tiny", dir, "fuse.tiny", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)); err != nil {
 		tb.Fatal(err)
 	}
-	c, err := Open(fd, Options{Want: NoOpenSupport | NoOpendirSupport | AsyncRead | ParallelDirOps, MaxBackground: 64, NoRings: !rings})
+	c, err := Open(fd, Options{Want: NoOpenSupport | NoOpendirSupport | AsyncRead | ParallelDirOps, MaxBackground: 64, Transport: transport})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -80,8 +86,8 @@ func mountTiny(tb testing.TB, rings bool) string {
 			fsys.serve(r)
 		}
 	}()
-	if rings {
-		go func() { done <- c.ServeRings(fsys.serve) }()
+	if transport == Rings {
+		go func() { done <- c.ServeRings(func(*Queue) func(*Request) { return fsys.serve }) }()
 	}
 	tb.Cleanup(func() {
 		unix.Unmount(dir, unix.MNT_DETACH)
@@ -94,9 +100,9 @@ func mountTiny(tb testing.TB, rings bool) string {
 }
 
 func BenchmarkFstat(b *testing.B) {
-	for _, rings := range []bool{false, true} {
-		b.Run(fmt.Sprintf("rings=%v", rings), func(b *testing.B) {
-			f, err := os.OpenFile(filepath.Join(mountTiny(b, rings), "file"), os.O_RDWR, 0)
+	for _, transport := range []Transport{Device, Rings} {
+		b.Run(string(transport), func(b *testing.B) {
+			f, err := os.OpenFile(filepath.Join(mountTiny(b, transport), "file"), os.O_RDWR, 0)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -112,8 +118,8 @@ func BenchmarkFstat(b *testing.B) {
 }
 
 func TestContent(t *testing.T) {
-	for _, rings := range []bool{false, true} {
-		path := filepath.Join(mountTiny(t, rings), "file")
+	for _, transport := range []Transport{Device, Rings} {
+		path := filepath.Join(mountTiny(t, transport), "file")
 		big := make([]byte, 3<<20)
 		for i := range big {
 			big[i] = byte(i * 7 / 3)

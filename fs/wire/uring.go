@@ -35,31 +35,38 @@ const (
 	ringPayload    = ringInOut + 16
 )
 
-// depth is how many requests of a processor may wait for an answer at once. More of them wait in the kernel.
-const depth = 8
+// Requests that may wait for an answer at once: more of them wait in the kernel. Each entry has room for the longest
+// request, in memory that stays in use once it was used, so there are fewer for a processor where there are many.
+const (
+	maxWaiting = 64
+	minDepth   = 4
+	maxDepth   = 32
+)
 
-// queue is what one thread serves: the rings' requests of one processor; or, for processors on which nothing can run, of
-// all of these.
-type queue struct {
+// Queue is what one thread serves: the rings' requests of one processor; or, for processors on which nothing can run, of
+// all of these. A processor has more of them once a thread was held up, see [Queue.Succeed].
+type Queue struct {
+	rings  *rings
 	dev    int
 	cpus   []int // numbers of the kernel's queues
 	pin    bool
+	depth  int // entries for each
 	ring   *ring
 	memory []byte
 	live   int  // entries that the kernel has or will have
 	used   bool // by the kernel, for a request
-	wake   int  // eventfd, to have the thread commit what others have answered
 
 	entries []entry
 	counter [8]byte // where the ring reads wake to
 
 	mu       sync.Mutex
+	wake     int      // eventfd, to have the thread commit what others have answered; -1 without. GUARDED_BY(mu)
 	answered []*entry // by others than the thread. GUARDED_BY(mu)
 }
 
 // entry is the place of one request in a queue.
 type entry struct {
-	queue   *queue
+	queue   *Queue
 	cpu     int
 	index   int
 	iov     [2]unix.Iovec // read by the kernel when it is registered
@@ -72,11 +79,16 @@ type entry struct {
 // ended, by closing its descriptor.
 var ErrLost = errors.New("requests are lost")
 
-// rings are the queues of a connection, each with a thread that waits for the handler.
+// rings are the queues of a connection. Their threads wait for begin.
 type rings struct {
-	queues []*queue
-	begin  chan func(*Request)
-	ended  chan error
+	begin  chan struct{}
+	attend func(*Queue) func(*Request) // not before begin; nil: abandoned
+	live   sync.WaitGroup              // threads
+	failed chan error
+
+	mu      sync.Mutex
+	threads int // in all. GUARDED_BY(mu)
+	most    int
 }
 
 // openRings gets all that the queues need. That is done before the kernel is told that there are rings: from then on it
@@ -86,10 +98,11 @@ func openRings(dev int) (*rings, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rings{queues: queues, begin: make(chan func(*Request)), ended: make(chan error, len(queues))}
+	r := &rings{begin: make(chan struct{}), failed: make(chan error, 1), most: len(queues) + maxSuccessors}
 	opened := make(chan error, len(queues))
 	for _, q := range queues {
-		go func() { r.ended <- q.run(opened, r.begin) }()
+		q.rings = r
+		r.start(q, opened)
 	}
 	for range queues {
 		err = errors.Join(err, <-opened)
@@ -101,32 +114,73 @@ func openRings(dev int) (*rings, error) {
 	return r, nil
 }
 
+func (r *rings) start(q *Queue, opened chan<- error) {
+	r.threads++
+	r.live.Add(1)
+	go func() {
+		defer r.live.Done()
+		if err := q.run(opened); err != nil {
+			select {
+			case r.failed <- err:
+			default:
+			}
+		}
+	}()
+}
+
 // abandon ends the threads of rings that are not to serve.
 func (r *rings) abandon() { close(r.begin) }
 
-// ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. handle is
-// called with each request on a thread that serves no other meanwhile: what may take long is to be handed on, see
-// [Request.HandOff]. The error is nil at the end of the connection, and otherwise why there are no rings, or none any
-// more: with [ErrLost] or, without it, the kernel goes on by /dev/fuse.
+// ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. attend is
+// called on each thread that serves, and returns what to call there with each request. What waits there holds up the
+// requests of a processor: it is to be handed on, see [Request.HandOff], or to be succeeded, see [Queue.Succeed]. The
+// error is nil at the end of the connection, and otherwise why there are no rings, or none any more: with [ErrLost] or,
+// without it, the kernel goes on by /dev/fuse.
 //
 // Forgets and interruptions still come by /dev/fuse: Read has to be called as well.
-func (c *Conn) ServeRings(handle func(*Request)) error {
-	if c.rings == nil {
+func (c *Conn) ServeRings(attend func(*Queue) func(*Request)) error {
+	r := c.rings
+	if r == nil {
 		return c.noRings
 	}
-	for range c.rings.queues {
-		c.rings.begin <- handle
+	r.attend = attend
+	close(r.begin)
+	ended := make(chan struct{})
+	go func() {
+		r.live.Wait()
+		close(ended)
+	}()
+	select {
+	case err := <-r.failed:
+		return err
+	case <-ended:
 	}
-	for range c.rings.queues {
-		if err := <-c.rings.ended; err != nil {
-			return err
-		}
+	select {
+	case err := <-r.failed:
+		return err
+	default:
+		return nil
 	}
-	return nil
+}
+
+// maxSuccessors is how many threads may take the place of ones that wait, in all. They stay.
+const maxSuccessors = 64
+
+// Succeed has another thread serve the processor's next requests, because this one waits. The kernel prefers the entries
+// that it got last (fuse_uring_ent_avail in fs/fuse/dev_uring.c), which are those of the new thread.
+func (q *Queue) Succeed() {
+	r := q.rings
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.threads == r.most {
+		return
+	}
+	// The thread that waits keeps live above 0.
+	r.start(&Queue{rings: r, dev: q.dev, cpus: q.cpus, pin: q.pin, depth: minDepth, wake: -1}, make(chan error, 1))
 }
 
 // planQueues plans a queue for each processor that this process may use, and one for the others.
-func planQueues(dev int) ([]*queue, error) {
+func planQueues(dev int) ([]*Queue, error) {
 	text, err := os.ReadFile("/sys/devices/system/cpu/possible")
 	if err != nil {
 		return nil, err
@@ -139,11 +193,11 @@ func planQueues(dev int) ([]*queue, error) {
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		return nil, fmt.Errorf("sched_getaffinity: %w", err)
 	}
-	others := &queue{dev: dev, wake: -1}
-	var list []*queue
+	others := &Queue{dev: dev, depth: 1, wake: -1}
+	var list []*Queue
 	for cpu := range n {
 		if allowed.IsSet(cpu) {
-			list = append(list, &queue{dev: dev, cpus: []int{cpu}, pin: true, wake: -1})
+			list = append(list, &Queue{dev: dev, cpus: []int{cpu}, pin: true, depth: min(max(maxWaiting/n, minDepth), maxDepth), wake: -1})
 		} else {
 			others.cpus = append(others.cpus, cpu)
 		}
@@ -166,15 +220,16 @@ func countCPUs(list string) (int, error) {
 }
 
 // run is the life of a queue's thread.
-func (q *queue) run(opened chan<- error, begin <-chan func(*Request)) error {
+func (q *Queue) run(opened chan<- error) error {
 	runtime.LockOSThread() // and never unlocked: the pinned thread ends with the goroutine
 	defer q.close()
 	err := q.open()
 	opened <- err
-	handle, ok := <-begin
-	if !ok {
+	<-q.rings.begin
+	if err != nil || q.rings.attend == nil {
 		return nil
 	}
+	handle := q.rings.attend(q)
 	q.register()
 	for q.live > 0 {
 		if err = q.step(handle); err != nil {
@@ -188,7 +243,7 @@ func (q *queue) run(opened chan<- error, begin <-chan func(*Request)) error {
 }
 
 // step gives the kernel what there is for it, waits for requests, and serves them.
-func (q *queue) step(handle func(*Request)) error {
+func (q *Queue) step(handle func(*Request)) error {
 	if err := q.ring.enter(); err != nil {
 		return err
 	}
@@ -208,7 +263,7 @@ func (q *queue) step(handle func(*Request)) error {
 }
 
 // open gets all that the queue needs.
-func (q *queue) open() (err error) {
+func (q *Queue) open() (err error) {
 	if q.pin {
 		var set unix.CPUSet
 		set.Set(q.cpus[0])
@@ -216,14 +271,12 @@ func (q *queue) open() (err error) {
 			return fmt.Errorf("sched_setaffinity: %w", err)
 		}
 	}
-	n := depth * len(q.cpus)
-	if !q.pin {
-		n = len(q.cpus) // nothing runs there
-	}
-	if q.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
-		q.wake = -1
+	n := q.depth * len(q.cpus)
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
 		return fmt.Errorf("eventfd: %w", err)
 	}
+	q.wake = wake
 	if q.ring, err = newRing(uint32(n + 1)); err != nil {
 		return err
 	}
@@ -244,7 +297,7 @@ func (q *queue) open() (err error) {
 }
 
 // register gives the kernel the entries, with the next enter.
-func (q *queue) register() {
+func (q *Queue) register() {
 	for i := range q.entries {
 		e := &q.entries[i]
 		s := e.command(cmdRegister)
@@ -254,14 +307,17 @@ func (q *queue) register() {
 	q.listen()
 }
 
-func (q *queue) close() {
+func (q *Queue) close() {
 	if q.ring != nil {
 		q.ring.close()
 	}
 	if q.memory != nil {
 		unix.Munmap(q.memory)
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	unix.Close(q.wake)
+	q.wake = -1 // who has answered the last request may still be about to write to it
 }
 
 // command is a submission of a command about an entry.
@@ -275,14 +331,14 @@ func (e *entry) command(number uint64) *sqe {
 }
 
 // listen has the ring complete when others have answered.
-func (q *queue) listen() {
+func (q *Queue) listen() {
 	s := q.ring.next()
 	s.opcode, s.fd = opReadFixedSize, int32(q.wake)
 	s.addr, s.length = uint64(uintptr(unsafe.Pointer(&q.counter))), uint32(len(q.counter))
 }
 
 // woken commits what others have answered.
-func (q *queue) woken() {
+func (q *Queue) woken() {
 	q.mu.Lock()
 	answered := q.answered
 	q.answered = nil
@@ -294,7 +350,7 @@ func (q *queue) woken() {
 }
 
 // complete serves the request that an entry has got.
-func (q *queue) complete(e *entry, result int32, handle func(*Request)) error {
+func (q *Queue) complete(e *entry, result int32, handle func(*Request)) error {
 	switch errno := syscall.Errno(-result); errno {
 	case 0:
 	case unix.ENOTCONN, unix.ECONNABORTED, unix.ENODEV:
@@ -352,10 +408,9 @@ func (e *entry) reply(r *Request, errno syscall.Errno) error {
 	}
 	q := e.queue
 	q.mu.Lock()
-	first := len(q.answered) == 0
+	defer q.mu.Unlock()
 	q.answered = append(q.answered, e)
-	q.mu.Unlock()
-	if !first {
+	if len(q.answered) > 1 {
 		return nil
 	}
 	var one [8]byte

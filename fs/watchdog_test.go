@@ -60,7 +60,7 @@ func TestWhoWaitsHoldsUpNobody(t *testing.T) {
 			}
 		}
 		if round == 1 {
-			time.Sleep((parkAfter + 20) * leadFor) // until nobody looks any more
+			time.Sleep((parkAfter + 20) * takeFor) // until nobody looks any more
 		}
 	}
 	if err := fusemount.Unmount(dir, false); err != nil {
