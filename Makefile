@@ -56,7 +56,7 @@ tested:
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	cp -r $(TESTED)/bin $(TESTED)/race
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/race PREFIX=/nonexistent CGO_ENABLED=1 RACE='$(RACE_DETECTOR)' PROGRAMS='./cmd/art-fuse ./cmd/art-sync'
-	go test -c -o $(TESTED)/ ./internal/e2e ./internal/posix ./fs
+	go test -c -o $(TESTED)/ ./internal/e2e ./internal/posix ./fs ./fs/wire
 
 # The agents take 3 GiB, and network to come from. AGENTS_RUNS=5 gives better times.
 AGENTS      ?= $(CURDIR)/.build/agents

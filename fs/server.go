@@ -30,6 +30,7 @@ type Server struct {
 	ended    chan struct{} // closed when the connection is gone
 	done     chan struct{} // closed when nothing is served any more
 	failed   error         // why, if not because of an unmount; not before done
+	lost     atomic.Bool   // the connection has to end: nothing is served any more
 
 	watchdog watchdog
 	poller   poller // of who reads /dev/fuse
@@ -127,9 +128,10 @@ func (s *Server) serve() error {
 	go s.lead(s.watchReader())
 	switch err := s.conn.ServeRings(s.attend); {
 	case errors.Is(err, wire.ErrLost):
+		s.lost.Store(true)
 		return err
 	case err != nil && !errors.Is(err, errors.ErrUnsupported):
-		s.logf("no FUSE over io_uring: %v", err)
+		s.logf("FUSE over io_uring has failed, /dev/fuse takes over: %v", err)
 	}
 	<-s.ended
 	s.inflight.Wait()
@@ -187,6 +189,10 @@ func (s *Server) attend(q *wire.Queue) func(*wire.Request) {
 
 // take serves a request, or has it served.
 func (s *Server) take(r *wire.Request) {
+	if s.lost.Load() {
+		r.Reply(syscall.ENOTCONN) // as the kernel does afterwards
+		return
+	}
 	s.counts.add(r.Op)
 	if read, ok := r.Op.(*fuseops.ReadFileOp); ok {
 		if read.BytesRead, ok = s.fs.TryRead(Ino(read.Inode), read.Dst[:read.Size], read.Offset); ok {

@@ -135,9 +135,7 @@ func (s *server) mount(m received, mounts <-chan received) (err error) {
 func (s *server) run(db string) error {
 	log := logSession(s.store, s.what.PID, s.what.Command, os.Stdin)
 	tellOnSignal(s.mfs)
-	if err := s.mfs.Join(context.Background()); err != nil {
-		logf("serve: %v", err)
-	}
+	lost := s.mfs.Join(context.Background())
 	s.beside.join()
 	changed := s.store.Changed()
 	if tree, ok := s.tree.(*filetree.Tree); ok {
@@ -152,6 +150,9 @@ func (s *server) run(db string) error {
 		return fmt.Errorf("commit to %s: %w", db, err)
 	}
 	_, err := os.Stdout.Write(control.Marshal(&control.Report{Broken: s.overlay.Broken(), Changed: changed}))
+	if lost != nil {
+		return fmt.Errorf("serve: %w", lost)
+	}
 	return err
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -60,43 +61,77 @@ func (t *tiny) serve(r *Request) {
 	r.Reply(errno)
 }
 
-// mountTiny mounts it, with rings or without.
+// mountTiny mounts it, and serves it by one way.
 func mountTiny(tb testing.TB, transport Transport) string {
-	dir := tb.TempDir()
+	return mountAs(tb, transport, func(open func()) { open() }).path
+}
+
+type tinyMount struct {
+	path   string
+	conn   *Conn
+	served chan error // has what ServeRings returned
+}
+
+// mountAs has a function around Open.
+func mountAs(tb testing.TB, transport Transport, around func(open func())) *tinyMount {
+	tb.Helper()
+	if os.Getuid() != 0 {
+		tb.Skip("only root may mount here: `make test` runs it with sudo")
+	}
+	needRings(tb, transport)
+	m := &tinyMount{path: tb.TempDir(), served: make(chan error, 2)}
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := unix.Mount("tiny", dir, "fuse.tiny", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)); err != nil {
+	if err := unix.Mount("tiny", m.path, "fuse.tiny", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)); err != nil {
 		tb.Fatal(err)
 	}
-	c, err := Open(fd, Options{Want: NoOpenSupport | NoOpendirSupport | AsyncRead | ParallelDirOps, MaxBackground: 64, Transport: transport})
+	around(func() {
+		m.conn, err = Open(fd, Options{Want: NoOpenSupport | NoOpendirSupport | AsyncRead | ParallelDirOps, MaxBackground: 64, Transport: transport})
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	fsys := &tiny{}
-	done := make(chan error, 2)
+	read := make(chan error, 1)
 	go func() {
 		for {
-			r, err := c.Read()
+			r, err := m.conn.Read()
 			if err != nil {
-				done <- err
+				read <- err
 				return
 			}
 			fsys.serve(r)
 		}
 	}()
-	if transport == Rings {
-		go func() { done <- c.ServeRings(func(*Queue) func(*Request) { return fsys.serve }) }()
-	}
+	ended := make(chan struct{})
+	go func() {
+		m.served <- m.conn.ServeRings(func(*Queue) func(*Request) { return fsys.serve })
+		close(ended)
+	}()
 	tb.Cleanup(func() {
-		unix.Unmount(dir, unix.MNT_DETACH)
-		for range cap(done) - 1 {
-			tb.Log(<-done)
+		unix.Unmount(m.path, unix.MNT_DETACH)
+		if err := <-read; err != io.EOF {
+			tb.Error(err)
 		}
+		<-ended
 		unix.Close(fd)
 	})
-	return dir
+	return m
+}
+
+// needRings has the kernel grant FUSE over io_uring to those who ask for it, which takes root once.
+func needRings(tb testing.TB, transport Transport) {
+	const parameter = "/sys/module/fuse/parameters/enable_uring"
+	now, err := os.ReadFile(parameter)
+	if transport != Rings || err == nil && string(now) == "Y\n" {
+		return
+	}
+	if err := os.WriteFile(parameter, []byte("Y"), 0); err != nil {
+		tb.Skipf("NOT TESTED, this kernel has no FUSE over io_uring (Linux 6.14): %v", err)
+	}
+	tb.Cleanup(func() { os.WriteFile(parameter, now, 0) })
 }
 
 func BenchmarkFstat(b *testing.B) {
@@ -117,7 +152,7 @@ func BenchmarkFstat(b *testing.B) {
 	}
 }
 
-func TestContent(t *testing.T) {
+func TestAsRootContent(t *testing.T) {
 	for _, transport := range []Transport{Device, Rings} {
 		path := filepath.Join(mountTiny(t, transport), "file")
 		big := make([]byte, 3<<20)

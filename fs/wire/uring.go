@@ -86,9 +86,9 @@ type rings struct {
 	live   sync.WaitGroup              // threads
 	failed chan error
 
-	mu      sync.Mutex
-	threads int // in all. GUARDED_BY(mu)
-	most    int
+	mu     sync.Mutex
+	queues []*Queue // GUARDED_BY(mu)
+	most   int      // of them
 }
 
 // openRings gets all that the queues need. That is done before the kernel is told that there are rings: from then on it
@@ -96,12 +96,11 @@ type rings struct {
 func openRings(dev int) (*rings, error) {
 	queues, err := planQueues(dev)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	r := &rings{begin: make(chan struct{}), failed: make(chan error, 1), most: len(queues) + maxSuccessors}
 	opened := make(chan error, len(queues))
 	for _, q := range queues {
-		q.rings = r
 		r.start(q, opened)
 	}
 	for range queues {
@@ -109,13 +108,16 @@ func openRings(dev int) (*rings, error) {
 	}
 	if err != nil {
 		r.abandon()
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	return r, nil
 }
 
 func (r *rings) start(q *Queue, opened chan<- error) {
-	r.threads++
+	q.rings = r
+	r.mu.Lock()
+	r.queues = append(r.queues, q)
+	r.mu.Unlock()
 	r.live.Add(1)
 	go func() {
 		defer r.live.Done()
@@ -134,8 +136,8 @@ func (r *rings) abandon() { close(r.begin) }
 // ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. attend is
 // called on each thread that serves, and returns what to call there with each request. What waits there holds up the
 // requests of a processor: it is to be handed on, see [Request.HandOff], or to be succeeded, see [Queue.Succeed]. The
-// error is nil at the end of the connection, and otherwise why there are no rings, or none any more: with [ErrLost] or,
-// without it, the kernel goes on by /dev/fuse.
+// error is nil at the end of the connection, [errors.ErrUnsupported] where there are no rings, [ErrLost] when they have
+// failed; and anything else when the kernel has not taken them, and goes on by /dev/fuse.
 //
 // Forgets and interruptions still come by /dev/fuse: Read has to be called as well.
 func (c *Conn) ServeRings(attend func(*Queue) func(*Request)) error {
@@ -169,14 +171,12 @@ const maxSuccessors = 64
 // Succeed has another thread serve the processor's next requests, because this one waits. The kernel prefers the entries
 // that it got last (fuse_uring_ent_avail in fs/fuse/dev_uring.c), which are those of the new thread.
 func (q *Queue) Succeed() {
-	r := q.rings
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.threads == r.most {
-		return
+	q.rings.mu.Lock()
+	room := len(q.rings.queues) < q.rings.most
+	q.rings.mu.Unlock()
+	if room { // the thread that waits keeps live above 0
+		q.rings.start(&Queue{dev: q.dev, cpus: q.cpus, pin: q.pin, depth: minDepth, wake: -1}, make(chan error, 1))
 	}
-	// The thread that waits keeps live above 0.
-	r.start(&Queue{rings: r, dev: q.dev, cpus: q.cpus, pin: q.pin, depth: minDepth, wake: -1}, make(chan error, 1))
 }
 
 // planQueues plans a queue for each processor that this process may use, and one for the others.
