@@ -24,6 +24,7 @@ func (t *tx) revoke(n *node) {
 		t.watches.removeNode(n.base.watch, n)
 	}
 	n.base.watch, n.base.unwatchable, n.base.fresh = nil, false, false
+	t.closeDir(n)
 	t.pending.inode(n)
 	for name, child := range n.base.dentries {
 		if child != nil {

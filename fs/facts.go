@@ -28,7 +28,7 @@ type fact struct {
 
 	dir     *HostDir // of a directory or a list; of a stat, in which name is; nil: not open
 	name    string
-	node    *node    // who is to watch the directory; nil: nobody
+	node    *node    // who is to watch the directory, or, of a stat, to keep it open; nil: nobody
 	entries []Dirent // of a list
 	readErr error    // same
 
@@ -66,7 +66,7 @@ func (k *facts) close() {
 		switch f := &k.list[i]; {
 		case f.file != nil:
 			f.file.Close()
-		case f.dir != nil && f.kind != statFact:
+		case f.dir != nil:
 			f.dir.Close()
 		}
 	}
@@ -77,9 +77,15 @@ func (k *facts) close() {
 
 // forgetStats has the host asked again.
 func (k *facts) forgetStats() {
-	if k != nil {
-		k.list = slices.DeleteFunc(k.list, func(f fact) bool { return f.kind == statFact })
+	if k == nil {
+		return
 	}
+	k.list = slices.DeleteFunc(k.list, func(f fact) bool {
+		if f.kind == statFact && f.dir != nil {
+			f.dir.Close()
+		}
+		return f.kind == statFact
+	})
 }
 
 // ask returns what the host has said, or ends the try with the question.
@@ -91,6 +97,9 @@ func (t *tx) ask(q fact) (*fact, error) {
 		if f := &t.known.list[i]; f.kind == q.kind && f.path == q.path && f.kind != errand {
 			return f, nil
 		}
+	}
+	if q.dir != nil {
+		q.dir.acquire()
 	}
 	q.asked = t.clock()
 	t.known.list, t.known.asks = append(t.known.list, q), true
@@ -108,9 +117,14 @@ func (o *Overlay) answer(k *facts) error {
 	f := &k.list[len(k.list)-1]
 	switch f.kind {
 	case statFact:
-		if f.dir != nil {
+		if f.dir == nil && f.node != nil {
+			f.dir, f.err = o.host.openForLookups(dirOf(f.path))
+		}
+		switch {
+		case f.err != nil:
+		case f.dir != nil:
 			f.attr, f.fp, f.err = f.dir.Lstat(f.name)
-		} else {
+		default:
 			f.attr, f.fp, f.err = o.host.Lstat(f.path)
 		}
 	case objectFact:

@@ -320,6 +320,7 @@ func (f *HostFile) Close() error {
 type HostDir struct {
 	h     *Host
 	fd    int
+	refs  atomic.Int32
 	path  string
 	hides bool // some entries
 }
@@ -330,7 +331,25 @@ func (h *Host) OpenDir(path string) (*HostDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HostDir{h, fd, path, h.hidden.only != nil || h.hidden.in[path]}, nil
+	return h.newDir(fd, path), nil
+}
+
+// openForLookups opens a directory whose entries are only looked up, for which it need not be readable.
+func (h *Host) openForLookups(path string) (*HostDir, error) {
+	fd, err := h.open(path, unix.O_PATH|unix.O_DIRECTORY)
+	if oneOf(err, unix.ENOTDIR, unix.ELOOP) {
+		err = unix.ENOENT // something else is there now than the directory
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.newDir(fd, path), nil
+}
+
+func (h *Host) newDir(fd int, path string) *HostDir {
+	d := &HostDir{h: h, fd: fd, path: path, hides: h.hidden.only != nil || h.hidden.in[path]}
+	d.refs.Store(1)
+	return d
 }
 
 // Dirent is a name in a host directory, with the inode number and type bits of what it names.
@@ -388,8 +407,19 @@ func (d *HostDir) Lstat(name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
 	return d.h.lstatAt(d.fd, d.path, name)
 }
 
-// Close closes the directory.
-func (d *HostDir) Close() error { return unix.Close(d.fd) }
+// acquire returns the directory for one more user, who is to close it too.
+func (d *HostDir) acquire() *HostDir {
+	d.refs.Add(1)
+	return d
+}
+
+// Close closes the directory, if no other user has it.
+func (d *HostDir) Close() error {
+	if d.refs.Add(-1) > 0 {
+		return nil
+	}
+	return unix.Close(d.fd)
+}
 
 // join appends a name to a path of a host tree.
 func join(path, name string) string {

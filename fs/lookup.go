@@ -68,7 +68,7 @@ func (t *tx) find(p *node, name string, host *HostDir) (n *node, ttl time.Durati
 	if err := t.watch(p); err != nil {
 		return nil, 0, err
 	}
-	now, err := t.ask(fact{kind: statFact, path: path, dir: host, name: name})
+	now, err := t.lstatIn(p, name, path, host)
 	switch {
 	case err != nil:
 		return nil, 0, err
@@ -260,7 +260,7 @@ func (t *tx) revalidate(n *node) error {
 	if n.in != nil || n.base.gone {
 		return nil
 	}
-	now, err := t.lstat(n.base.path)
+	now, err := t.lstatIn(n.base.parent, n.base.name, n.base.path, nil)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type Overlay struct {
 	opened     []*node               // those whose file of the base is open, in the order of opening
 	listed     []*node               // those that have a list, same
 	entries    int                   // in these lists
+	opendirs   []*node               // those whose directory of the base is open, in the order of opening
 	negative   int                   // negative dentries that the kernel may have of the base
 }
 
@@ -100,6 +101,7 @@ type base struct {
 	dentries    map[string]*node // what the kernel was told of the base's names; nil: not there
 	negative    int              // how many of these are nil
 	expiring    bool             // the kernel is going to be told to forget its list
+	dir         *HostDir         // open; nil: not. See lstatIn
 
 	// Of a file:
 	file    *HostFile          // in the base; nil: not open
@@ -208,6 +210,7 @@ func (t *tx) leaveBase(n *node) {
 		return
 	}
 	t.closeFile(n)
+	t.closeDir(n)
 	t.negative -= n.base.negative
 	if n.base.watch != nil {
 		t.watches.removeNode(n.base.watch, n)

@@ -1,0 +1,76 @@
+package fs
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// How many directories of the base stay open between two lookups in them, and for how long, at most. A lookup in an open
+// one takes a single system call, and no walk along its path.
+//
+// What is open is the directory wherever the host moves it, and whatever the host mounts over it, and keeps what it is
+// mounted with from being unmounted. So only watched directories stay open, which tell when they, or one above, are
+// moved; and none for longer than the kernel keeps what nothing tells of.
+const (
+	maxOpendirs = 64
+	opendirTTL  = BaseTTL
+)
+
+// lstatIn asks the host what an entry of a directory of the base is, at path. host, if not nil, is the directory, open.
+// The path's own error is in the answer.
+func (t *tx) lstatIn(p *node, name, path string, host *HostDir) (*fact, error) {
+	q := fact{kind: statFact, path: path, dir: host, name: name}
+	if host == nil && p.inBase() && p.base.watch != nil && p.base.path == dirOf(path) {
+		if q.node, q.dir = p, p.base.dir; q.dir != nil && q.dir.path != p.base.path {
+			q.node, q.dir = nil, nil // the host has moved it
+		}
+	}
+	now, err := t.ask(q)
+	if err == nil && now.dir != nil && now.node == p && now.asked == t.clock() {
+		t.keepDir(p, now.dir)
+	}
+	return now, err
+}
+
+// keepDir keeps a node's directory of the base open, if that is watched.
+func (t *tx) keepDir(n *node, dir *HostDir) {
+	if n.base.dir != nil || n.base.watch == nil || n.base.path != dir.path || t.nodes[n.ino] != n {
+		return
+	}
+	if len(t.opendirs) == maxOpendirs {
+		t.closeDir(t.opendirs[0])
+	}
+	if len(t.opendirs) == 0 {
+		o := t.Overlay
+		time.AfterFunc(opendirTTL, func() {
+			o.view(func(t *tx) error {
+				for len(t.opendirs) > 0 {
+					t.closeDir(t.opendirs[0])
+				}
+				return nil
+			})
+		})
+	}
+	n.base.dir = dir.acquire()
+	t.opendirs = append(t.opendirs, n)
+}
+
+// closeDir closes a node's directory of the base, for those who have it only when they are done.
+func (t *tx) closeDir(n *node) {
+	if n.base.dir == nil {
+		return
+	}
+	i := slices.Index(t.opendirs, n)
+	t.opendirs = slices.Delete(t.opendirs, i, i+1)
+	n.base.dir.Close()
+	n.base.dir = nil
+}
+
+// dirOf is the directory that a path of a host tree is in.
+func dirOf(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		return path[:i]
+	}
+	return "."
+}
