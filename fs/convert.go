@@ -15,10 +15,10 @@ import (
 )
 
 // reply returns a function that puts the result of an operation on a name into its reply.
-func reply(out *fuseops.ChildInodeEntry) func(Entry, error) error {
+func reply(r *wire.Request, out *fuseops.ChildInodeEntry) func(Entry, error) error {
 	return func(e Entry, err error) error {
 		if err == nil {
-			*out = childEntry(e)
+			*out, r.Blocks = childEntry(e), e.Blocks
 		}
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *Server) readDir(op *fuseops.ReadDirOp, plus bool) error {
 		var n int
 		if plus {
 			entry := childEntry(e.Entry)
-			n = wire.AppendDirentPlus(op.Dst[op.BytesRead:], ent, &entry, -1)
+			n = wire.AppendDirentPlus(op.Dst[op.BytesRead:], ent, &entry, e.Entry.Blocks)
 		} else {
 			n = wire.AppendDirent(op.Dst[op.BytesRead:], ent)
 		}

@@ -37,6 +37,7 @@ type treeFile interface {
 	ReadAt(p []byte, off int64) (int, error)
 	WriteAt(p []byte, off int64) error
 	truncate(size int64) error
+	seek(off int64, hole bool) (int64, error)
 	stat() (Entry, error)
 	Release()
 }
@@ -147,7 +148,16 @@ func (d descriptor) WriteAt(p []byte, off int64) error {
 }
 
 func (d descriptor) truncate(size int64) error { return unix.Ftruncate(int(d), size) }
-func (d descriptor) Release()                  { unix.Close(int(d)) }
+
+func (d descriptor) seek(off int64, hole bool) (int64, error) {
+	whence := unix.SEEK_DATA
+	if hole {
+		whence = unix.SEEK_HOLE
+	}
+	return unix.Seek(int(d), off, whence)
+}
+
+func (d descriptor) Release() { unix.Close(int(d)) }
 
 func (d descriptor) stat() (Entry, error) {
 	var st unix.Stat_t

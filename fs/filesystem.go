@@ -40,6 +40,7 @@ const (
 type Entry struct {
 	Ino     Ino
 	Attr    sqlvfs.Attr
+	Blocks  int64 // of 512 bytes, that it takes; below 0: what its size takes
 	TTL     time.Duration
 	AttrTTL time.Duration
 }
@@ -151,6 +152,9 @@ type FileSystem interface {
 	// Allocate is fallocate(2). EOPNOTSUPP for modes other than KEEP_SIZE, PUNCH_HOLE and ZERO_RANGE; otherwise as
 	// Write. A large range is zeroed in more than one step.
 	Allocate(c Caller, ino Ino, mode uint32, off, length int64) error
+	// Seek is lseek(2) with SEEK_DATA, or with SEEK_HOLE: where the next of these begins, not before off. ENXIO if off
+	// is not before the end, and where there is no more data; EINVAL for what is no regular file.
+	Seek(ino Ino, off int64, hole bool) (int64, error)
 	// ReadDir passes a directory's entries to emit, starting behind the one whose Offset is given (0:
 	// from the start, looking afresh), until emit returns false or there are no more. With plus,
 	// entries are looked up, and those that emit takes are referred to as by Lookup. emit must not call the file system.

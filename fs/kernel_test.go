@@ -156,6 +156,11 @@ func (f *kernelFile) truncate(size int64) error {
 	return errnoOf(err)
 }
 
+func (f *kernelFile) seek(off int64, hole bool) (int64, error) {
+	found, err := f.k.fs.Seek(f.ino, off, hole)
+	return found, errnoOf(err)
+}
+
 func (f *kernelFile) stat() (Entry, error) {
 	e, err := f.k.fs.Getattr(f.ino)
 	return e, errnoOf(err)

@@ -82,6 +82,45 @@ func (m *model) pread(t *rapid.T) {
 	}
 }
 
+// holes looks at where a file has holes: what there is of data in it lies outside of them.
+func (m *model) holes(t *rapid.T) {
+	h := m.handle(t)
+	if h == nil {
+		return
+	}
+	want, err := readAll(h.want, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(len(want))
+	m.say(t, "holes of %q", h.path)
+	for off := int64(0); off < size; {
+		data, err := h.got.seek(off, false)
+		if err == syscall.ENXIO {
+			data, err = size, nil
+		}
+		if err != nil || data < off || data > size {
+			t.Fatalf("data of %q from %d on: %d, %v", h.path, off, data, err)
+		}
+		if !isZero(want[off:data]) {
+			t.Fatalf("%q has data in a hole [%d, %d)", h.path, off, data)
+		}
+		if off = data; off == size {
+			break
+		}
+		if off, err = h.got.seek(data, true); err != nil || off <= data || off > size {
+			t.Fatalf("hole of %q from %d on: %d, %v", h.path, data, off, err)
+		}
+	}
+	for _, hole := range []bool{false, true} {
+		if found, err := h.got.seek(size, hole); err != syscall.ENXIO {
+			t.Fatalf("behind the end of %q: %d, %v", h.path, found, err)
+		}
+	}
+}
+
+func isZero(p []byte) bool { return len(bytes.TrimLeft(p, "\x00")) == 0 }
+
 func (m *model) sameContent(t *rapid.T, h *handle) {
 	want, err := readAll(h.want, 1<<20)
 	if err != nil {

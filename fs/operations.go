@@ -7,6 +7,7 @@ import (
 
 	"github.com/jacobsa/fuse"
 	"github.com/jacobsa/fuse/fuseops"
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/fs/wire"
 )
@@ -18,7 +19,7 @@ import (
 func (s *Server) do(r *wire.Request) error {
 	switch op := r.Op.(type) {
 	case *fuseops.LookUpInodeOp:
-		return reply(&op.Entry)(s.fs.Lookup(Ino(op.Parent), op.Name))
+		return reply(r, &op.Entry)(s.fs.Lookup(Ino(op.Parent), op.Name))
 	case *fuseops.ForgetInodeOp:
 		s.fs.Forget(Ino(op.Inode), op.N)
 	case *fuseops.BatchForgetOp:
@@ -27,11 +28,11 @@ func (s *Server) do(r *wire.Request) error {
 		}
 	case *fuseops.GetInodeAttributesOp:
 		e, err := s.fs.Getattr(Ino(op.Inode))
-		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
+		op.Attributes, op.AttributesExpiration, r.Blocks = attributes(e), expiration(e.AttrTTL), e.Blocks
 		return err
 	case *fuseops.SetInodeAttributesOp:
 		e, err := s.fs.Setattr(caller(r), Ino(op.Inode), setAttr(op))
-		op.Attributes, op.AttributesExpiration = attributes(e), expiration(e.AttrTTL)
+		op.Attributes, op.AttributesExpiration, r.Blocks = attributes(e), expiration(e.AttrTTL), e.Blocks
 		return err
 	case *fuseops.ReadSymlinkOp:
 		var err error
@@ -43,7 +44,7 @@ func (s *Server) do(r *wire.Request) error {
 		op.Blocks, op.BlocksFree, op.BlocksAvailable = st.Blocks, st.BlocksFree, st.BlocksAvailable
 		op.Inodes, op.InodesFree = st.Inodes, st.InodesFree
 		return err
-	case *fuseops.ReadFileOp, *fuseops.WriteFileOp, *fuseops.FallocateOp, *fuseops.SyncFileOp, *fuseops.SyncFSOp, *fuseops.ReadDirOp, *fuseops.ReadDirPlusOp:
+	case *fuseops.ReadFileOp, *fuseops.WriteFileOp, *fuseops.FallocateOp, *wire.SeekOp, *fuseops.SyncFileOp, *fuseops.SyncFSOp, *fuseops.ReadDirOp, *fuseops.ReadDirPlusOp:
 		return s.doContent(r)
 	case *fuseops.ListXattrOp, *fuseops.GetXattrOp, *fuseops.SetXattrOp, *fuseops.RemoveXattrOp:
 		return s.doXattr(r)
@@ -60,13 +61,13 @@ func caller(r *wire.Request) Caller { return Caller{r.UID, r.GID} }
 func (s *Server) doName(r *wire.Request) error {
 	switch op := r.Op.(type) {
 	case *fuseops.MkNodeOp:
-		return reply(&op.Entry)(s.fs.Mknod(caller(r), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
+		return reply(r, &op.Entry)(s.fs.Mknod(caller(r), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
 	case *fuseops.MkDirOp:
-		return reply(&op.Entry)(s.fs.Mkdir(caller(r), Ino(op.Parent), op.Name, permissions(op.Mode)))
+		return reply(r, &op.Entry)(s.fs.Mkdir(caller(r), Ino(op.Parent), op.Name, permissions(op.Mode)))
 	case *fuseops.CreateSymlinkOp:
-		return reply(&op.Entry)(s.fs.Symlink(caller(r), Ino(op.Parent), op.Name, op.Target))
+		return reply(r, &op.Entry)(s.fs.Symlink(caller(r), Ino(op.Parent), op.Name, op.Target))
 	case *fuseops.CreateLinkOp:
-		return reply(&op.Entry)(s.fs.Link(Ino(op.Target), Ino(op.Parent), op.Name))
+		return reply(r, &op.Entry)(s.fs.Link(Ino(op.Target), Ino(op.Parent), op.Name))
 	case *fuseops.UnlinkOp:
 		return s.fs.Unlink(Ino(op.Parent), op.Name)
 	case *fuseops.RmDirOp:
@@ -91,6 +92,13 @@ func (s *Server) doContent(r *wire.Request) error {
 			return syscall.EFBIG
 		}
 		return s.fs.Allocate(caller(r), Ino(op.Inode), op.Mode, int64(op.Offset), int64(op.Length))
+	case *wire.SeekOp:
+		if op.Whence != unix.SEEK_DATA && op.Whence != unix.SEEK_HOLE {
+			return syscall.EINVAL
+		}
+		var err error
+		op.Found, err = s.fs.Seek(Ino(op.Inode), op.Offset, op.Whence == unix.SEEK_HOLE)
+		return err
 	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
 		begin := time.Now()
 		err := s.fs.Sync()

@@ -158,6 +158,7 @@ func (t *tx) follow(n *node) error {
 	if err != nil {
 		return err
 	}
+	n.in.Attr.Pages = now.attr.Pages
 	// What is not there will be told when it is read.
 	if now.err == nil && now.attr.IsRegular() && now.fp != n.in.Origin.Fingerprint {
 		t.show(n, now.attr, now.fp)

@@ -249,8 +249,8 @@ func (n *node) attrOf() *sqlvfs.Attr {
 
 // entry makes what the kernel is told of a node.
 func (t *tx) entry(n *node) Entry {
-	e := Entry{Ino: n.ino, Attr: *n.attrOf(), TTL: t.forever(), AttrTTL: t.forever()}
 	follows, err := t.follows(n)
+	e := Entry{Ino: n.ino, Attr: *n.attrOf(), Blocks: t.blocks(n, follows), TTL: t.forever(), AttrTTL: t.forever()}
 	if n.in == nil && !n.base.gone && !n.base.fresh || follows || err != nil {
 		e.AttrTTL = BaseTTL
 	}

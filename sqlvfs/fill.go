@@ -103,7 +103,10 @@ func (tx *Tx) fill(in *Inode, f *filling, data []byte, holes bool) (filled bool,
 		// Someone may have written the chunk meanwhile.
 		if still, err := tx.isFromOrigin(in, index); err != nil {
 			return false, err
-		} else if !still || holes && isZero(part) {
+		} else if !still {
+			continue
+		} else if holes && isZero(part) {
+			in.whole = false
 			continue
 		}
 		c := tx.pool.get(len(part))

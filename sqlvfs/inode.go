@@ -64,6 +64,7 @@ type Inode struct {
 	target   string            // of a symbolic link; empty until loaded
 	chunks   map[int64]*chunk  // content that is not committed yet, by chunk index
 	dead     bool              // no name, no reference: rows are to be deleted
+	whole    bool              // it has no hole, but perhaps its origin's; false: not known
 	version  uint64            // changes when content that is stored, or the origin's, is no longer the file's
 
 	own   map[int64]struct{} // stored chunks of a file with an origin; nil until loaded
@@ -171,7 +172,7 @@ func (tx *Tx) New(attr Attr) (*Inode, error) {
 	if tx.nextIno >= MaxIno {
 		return nil, syscall.ENOSPC
 	}
-	in := &Inode{Ino: tx.nextIno, Attr: attr, refs: 1, xattrs: map[string][]byte{}}
+	in := &Inode{Ino: tx.nextIno, Attr: attr, refs: 1, xattrs: map[string][]byte{}, whole: true}
 	tx.nextIno++
 	if attr.IsDir() {
 		in.children = map[string]child{}
@@ -263,7 +264,7 @@ func (tx *Tx) load(in *Inode) error {
 		}
 		attr.Size = int64(len(in.target))
 	}
-	in.Attr = attr
+	in.Attr, in.whole = attr, false
 	in.tables = inodeRows | dataRows | sideRows | xattrRows
 	in.epoch = tx.epoch
 	return nil

@@ -16,6 +16,9 @@ func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 	if err := tx.complete(in, off, end, true); err != nil {
 		return err
 	}
+	if chunks := (in.Attr.Size + tx.chunkSize - 1) / tx.chunkSize; off/tx.chunkSize > chunks {
+		in.whole = false
+	}
 	// The chunk that was the last and now is not must be full.
 	if last := in.Attr.Size / tx.chunkSize; in.chunks[last] != nil && off/tx.chunkSize > last {
 		tx.writable(in, last, int(tx.chunkSize))
@@ -77,6 +80,12 @@ func (tx *Tx) Truncate(in *Inode, size int64, now Timespec) error {
 		cut := *o
 		cut.Limit = size
 		tx.SetOrigin(in, &cut)
+	}
+	switch had := in.Attr.Size; {
+	case size == 0:
+		in.whole = true
+	case had == 0 || (size-1)/tx.chunkSize > (had-1)/tx.chunkSize:
+		in.whole = false
 	}
 	in.Attr.Size = size
 	in.version++

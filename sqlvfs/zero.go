@@ -61,6 +61,9 @@ func (tx *Tx) punch(in *Inode, from, to int64) (next int64, err error) {
 	if err != nil {
 		return from, err
 	}
+	if from < to {
+		in.whole = false
+	}
 	for index := range in.chunks {
 		if index >= from && index < to {
 			stored = append(stored, index)

@@ -1,6 +1,7 @@
 package hostfs
 
 import (
+	"math"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +25,7 @@ func StatAt(d *os.File, name string) (st unix.Stat_t, err error) {
 func Attr(st *unix.Stat_t) inode.Attr {
 	return inode.Attr{
 		Mode: st.Mode, Nlink: uint32(st.Nlink), UID: st.Uid, GID: st.Gid, Rdev: encodeDev(uint64(st.Rdev)), Size: st.Size,
+		Pages: uint32(min((st.Blocks+7)/8, math.MaxUint32)),
 		Atime: Timespec(st.Atim), Mtime: Timespec(st.Mtim), Ctime: Timespec(st.Ctim),
 	}
 }

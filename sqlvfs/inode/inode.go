@@ -49,7 +49,8 @@ type Attr struct {
 	Nlink               uint32
 	UID, GID            uint32
 	Rdev                uint32
-	Size                int64 // bytes
+	Pages               uint32 // 4096 bytes each, that an object of the host takes; of the database's it is not kept
+	Size                int64  // bytes
 	Atime, Mtime, Ctime Timespec
 }
 
