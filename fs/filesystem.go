@@ -76,6 +76,9 @@ type Cache interface {
 	InvalidateInode(ino Ino) error
 	// InvalidateAttr has the kernel forget an inode's attributes only, and waits for nobody.
 	InvalidateAttr(ino Ino) error
+	// Prune has the kernel let go of those inodes that nobody uses. A Forget of each comes afterwards. The error is
+	// syscall.EINVAL when it cannot be told that.
+	Prune(inos []Ino) error
 }
 
 // FileSystem is what the kernel asks of a file system through FUSE. Files and directories are not

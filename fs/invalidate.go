@@ -17,6 +17,7 @@ import (
 type pendingInvalidations struct {
 	names   map[dentry]struct{}
 	inodes  map[Ino]bool  // value: is it a directory?
+	prune   []Ino         // see ages; nil: none
 	signals chan struct{} // holds a token if there may be any
 }
 
@@ -41,6 +42,12 @@ func (p *pendingInvalidations) inode(n *node) {
 	}
 }
 
+// letGo enqueues inodes that the kernel is to let go of, if nobody uses them.
+func (p *pendingInvalidations) letGo(inos []Ino) {
+	p.prune = inos
+	p.signal()
+}
+
 func (p *pendingInvalidations) signal() {
 	select {
 	case p.signals <- struct{}{}:
@@ -49,10 +56,10 @@ func (p *pendingInvalidations) signal() {
 }
 
 // drain returns what is pending, which is so no more.
-func (p *pendingInvalidations) drain() (names map[dentry]struct{}, inodes map[Ino]bool) {
-	names, inodes = p.names, p.inodes
-	p.names, p.inodes = map[dentry]struct{}{}, map[Ino]bool{}
-	return names, inodes
+func (p *pendingInvalidations) drain() (names map[dentry]struct{}, inodes map[Ino]bool, prune []Ino) {
+	names, inodes, prune = p.names, p.inodes, p.prune
+	p.names, p.inodes, p.prune = map[dentry]struct{}{}, map[Ino]bool{}, nil
+	return names, inodes, prune
 }
 
 // Connect implements FileSystem. Where inotify is not to be had, the kernel is not told of changes,
@@ -93,6 +100,7 @@ type noCache struct{}
 func (noCache) InvalidateEntry(Ino, string) error { return syscall.ENOENT }
 func (noCache) InvalidateInode(Ino) error         { return syscall.ENOENT }
 func (noCache) InvalidateAttr(Ino) error          { return syscall.ENOENT }
+func (noCache) Prune([]Ino) error                 { return nil }
 
 // readEvents reads inotify's events until the watches end. Nothing waits for it then: the kernel
 // takes its time to close a queue (fsnotify_destroy_group in fs/notify/group.c). It frees what was
@@ -222,8 +230,9 @@ func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan stru
 		}
 		var names map[dentry]struct{}
 		var inodes map[Ino]bool
+		var prune []Ino
 		o.view(func(*tx) error {
-			names, inodes = pending.drain()
+			names, inodes, prune = pending.drain()
 			return nil
 		})
 		// What is not cached, or no more, is no error; nor is the end of the connection.
@@ -235,6 +244,9 @@ func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan stru
 		}
 		for d := range names {
 			o.flushEntry(c, d)
+		}
+		if len(prune) > 0 {
+			c.Prune(prune)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +28,7 @@ type mounted struct {
 	base, db string
 
 	deaf   bool // watch nothing
+	nodes  int  // that the kernel may hold; 0: as many as usual
 	server *exec.Cmd
 	log    bytes.Buffer // what the server had to say
 }
@@ -43,7 +45,8 @@ var helpers = map[string]func(args []string) error{
 
 const (
 	helperKey = "ART_FS_TEST_HELPER"
-	deafKey   = "ART_FS_TEST_DEAF" // if set, nothing is watched
+	deafKey   = "ART_FS_TEST_DEAF"  // if set, nothing is watched
+	nodesKey  = "ART_FS_TEST_NODES" // if set, how many the kernel may hold
 )
 
 // TestMain clears the umask: what the tests make on a host directory must get the modes asked for,
@@ -77,6 +80,7 @@ func helper(name string, args ...string) *exec.Cmd {
 
 // serveMount serves an overlay until it is unmounted.
 func serveMount(args []string) error {
+	BoundMemory()
 	base, db, dir := args[0], args[1], args[2]
 	store, err := sqlvfs.Open(db, sqlvfs.Options{Create: true, Root: rootAttr()})
 	if err != nil {
@@ -94,6 +98,9 @@ func serveMount(args []string) error {
 	overlay, err := NewOverlay(OverlayOptions{Store: store, Base: host, Name: workspace, Watches: watches, Logf: logf})
 	if err != nil {
 		return err
+	}
+	if n, err := strconv.Atoi(os.Getenv(nodesKey)); err == nil {
+		overlay.ages.limit = n
 	}
 	fd, err := fusemount.Mount(dir, fusemount.Options{Source: "art"})
 	if err != nil {
@@ -132,6 +139,9 @@ func (m *mounted) begin(t rapid.TB) {
 	m.server.Stderr = &m.log
 	if m.deaf {
 		m.server.Env = append(m.server.Env, deafKey+"=yes")
+	}
+	if m.nodes > 0 {
+		m.server.Env = append(m.server.Env, fmt.Sprintf("%s=%d", nodesKey, m.nodes))
 	}
 	out, err := m.server.StdoutPipe()
 	if err == nil {

@@ -45,6 +45,7 @@ type Overlay struct {
 	entries    int                   // in these lists
 	opendirs   []*node               // those whose directory of the base is open, in the order of opening
 	negative   int                   // negative dentries that the kernel may have of the base
+	ages       ages                  // of nodes
 }
 
 var _ FileSystem = (*Overlay)(nil)
@@ -75,6 +76,7 @@ type node struct {
 	// to the directory that they are in; and that of the try of a step in which the node was made.
 	refs uint64
 
+	age       uint32        // see ages
 	in        *sqlvfs.Inode // acquired; nil: untouched
 	base      *base         // nil: the delta has it alone
 	parentIno Ino           // for "..", of directories
@@ -118,7 +120,7 @@ const top = ""
 // and Base stay the caller's to close, when the overlay is not used any more. The error tells of a name that cannot be a
 // workspace's, or of a database or a base that could not be read.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
-	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}}
+	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}, ages: newAges(maxNodes)}
 	o.tx = tx{Overlay: o}
 	if o.logf == nil {
 		o.logf = log.Printf
@@ -137,6 +139,7 @@ func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 		root.base = &base{path: top}
 	}
 	o.nodes[RootIno] = root
+	o.ages.come(root)
 	change := o.view
 	if o.inner {
 		change = o.update
@@ -160,6 +163,7 @@ func (t *tx) get(ino Ino) (*node, error) {
 	if n == nil {
 		return nil, syscall.ESTALE
 	}
+	t.use(n)
 	if n.in != nil {
 		if err := t.db.Refresh(n.in); err != nil {
 			return nil, err
@@ -173,6 +177,8 @@ func (t *tx) add(n *node) {
 	n.refs++
 	t.nodes[n.ino] = n
 	t.made = append(t.made, n)
+	t.ages.come(n)
+	t.prune()
 }
 
 // setParent has an untouched node refer to the directory that it is in; nil: it is untouched no more.
@@ -197,6 +203,7 @@ func (t *tx) release(n *node, refs uint64) {
 		return
 	}
 	delete(t.nodes, n.ino)
+	t.ages.leave(n)
 	t.dropList(n)
 	if n.in != nil {
 		t.db.Put(n.in)
@@ -306,6 +313,7 @@ func (o *Overlay) forever() time.Duration {
 // acquireEntry makes an entry with which the kernel refers to the node once more.
 func (t *tx) acquireEntry(n *node) Entry {
 	n.refs++
+	t.use(n)
 	return t.entry(n)
 }
 

@@ -79,7 +79,7 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	s := newServer(fsys, conn, fd, logf)
-	disconnect := fsys.Connect(kernelCache(fd))
+	disconnect := fsys.Connect(kernelCache{conn})
 	go func() {
 		s.failed = s.serve()
 		disconnect()

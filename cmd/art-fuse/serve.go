@@ -46,6 +46,7 @@ func runServe(args []string) error {
 // Ctrl-C meant for the payload must not take the payload's files away.
 func serve(db string, what *control.Serve) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	fs.BoundMemory()
 	sock := os.NewFile(control.SocketFD, "control")
 	unix.CloseOnExec(control.SocketFD)
 	if len(what.Files) > 0 {
