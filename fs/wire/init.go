@@ -52,17 +52,23 @@ const (
 	Rings  Transport = "io_uring" // FUSE over io_uring, or no connection
 )
 
-// ParseTransport takes what a user has written.
+// ParseTransport takes what a user has written into the variable ART_WIRE.
 func ParseTransport(s string) (Transport, error) {
 	switch t := Transport(s); t {
 	case Any, Device, Rings:
 		return t, nil
 	}
-	return "", fmt.Errorf("wire %q: it is %q or %q", s, Device, Rings)
+	return "", fmt.Errorf("the variable ART_WIRE is %q: it may be %q or %q", s, Device, Rings)
 }
 
+// unsupported is an error that is errors.ErrUnsupported and does not say so.
+type unsupported struct{ error }
+
+func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
+func (u unsupported) Unwrap() error      { return u.error }
+
 // errNotOffered is why there are no rings on most machines.
-var errNotOffered = fmt.Errorf("the kernel offers no FUSE over io_uring: it takes Linux 6.14, and Y in /sys/module/fuse/parameters/enable_uring: %w", errors.ErrUnsupported)
+var errNotOffered = unsupported{errors.New("the kernel offers no FUSE over io_uring: it takes Linux 6.14, and Y in /sys/module/fuse/parameters/enable_uring")}
 
 const (
 	major, minor = 7, 41

@@ -96,7 +96,7 @@ type rings struct {
 func openRings(dev int) (*rings, error) {
 	queues, err := planQueues(dev)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+		return nil, unsupported{err}
 	}
 	r := &rings{begin: make(chan struct{}), failed: make(chan error, 1), most: len(queues) + maxSuccessors}
 	opened := make(chan error, len(queues))
@@ -108,7 +108,7 @@ func openRings(dev int) (*rings, error) {
 	}
 	if err != nil {
 		r.abandon()
-		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+		return nil, unsupported{err}
 	}
 	return r, nil
 }
