@@ -254,17 +254,19 @@ func TestStrangeTimes(t *testing.T) {
 }
 
 // FuzzDecode has any bytes for a request: it is an operation or malformed, and its reply is one of a length that there is
-// room for.
+// room for. In a ring's entry, whose memory is the payload and the room for the reply in one, it is the same operation,
+// unless the kernel says that the payload has another size, which is not trusted either.
 func FuzzDecode(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, code := range decodedByBoth {
-		f.Add(message(code, randomArg(r, code), []byte(payloads[code])))
+		f.Add(message(code, randomArg(r, code), []byte(payloads[code])), uint32(0))
 	}
-	for _, code := range []opcode{opTmpfile, opStatx, opLseek, opCopyFileRange, opRename2, opIoctl, opAccess, opDestroy, 999} {
-		f.Add(message(code, make([]byte, 56), []byte("a\x00b\x00")))
+	for i, code := range []opcode{opTmpfile, opStatx, opLseek, opCopyFileRange, opRename2, opIoctl, opAccess, opDestroy, 999} {
+		f.Add(message(code, make([]byte, 56), []byte("a\x00b\x00")), uint32(i*maxPayload/4))
 	}
 	memory := make([]byte, maxPayload)
-	f.Fuzz(func(t *testing.T, msg []byte) {
+	e := &entry{header: make([]byte, ringHeaderSize), payload: make([]byte, maxPayload)}
+	f.Fuzz(func(t *testing.T, msg []byte, size uint32) {
 		h, err := decodeHeader(msg)
 		if err != nil {
 			return
@@ -275,11 +277,35 @@ func FuzzDecode(f *testing.F) {
 			arg, payload = arg[:n], arg[n:]
 		}
 		op, err := decode(&h, arg, payload, memory)
+		inRing, ringErr := e.requestOf(msg, arg, payload, size)
+		if ringErr == nil {
+			if n := encode(inRing.Op, e.payload, -1); n < 0 || n > len(e.payload) {
+				t.Fatalf("%T: a reply of %d bytes by a ring", inRing.Op, n)
+			}
+		}
 		if err != nil {
 			return
+		}
+		if size == 0 && len(payload) <= len(e.payload) {
+			if ringErr != nil || reflect.TypeOf(inRing.Op) != reflect.TypeOf(op) {
+				t.Fatalf("%T: by a ring %+v %v", op, inRing, ringErr)
+			}
 		}
 		if n := encode(op, memory, -1); n < 0 || n > len(memory) {
 			t.Fatalf("%T: a reply of %d bytes", op, n)
 		}
 	})
+}
+
+// requestOf decodes a message that the kernel has put into an entry, with the size of its payload or, if it is not 0, any.
+func (e *entry) requestOf(msg, arg, payload []byte, size uint32) (*Request, error) {
+	clear(e.header)
+	copy(e.header, msg[:inHeaderSize])
+	copy(e.header[ringArg:ringInOut], arg)
+	copy(e.payload, payload)
+	if size == 0 {
+		size = uint32(len(payload))
+	}
+	binary.NativeEndian.PutUint32(e.header[ringPayload:], size)
+	return e.request()
 }
