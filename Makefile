@@ -100,13 +100,14 @@ lint: ## Check formatting, and what golangci-lint finds
 	@unformatted=$$(gofmt -l cmd fs internal libexec sqlvfs); if [ -n "$$unformatted" ]; then echo "gofmt needed:"; echo "$$unformatted"; exit 1; fi
 	$(TOOL) golangci-lint run ./...
 
-# BENCH=-help tells what else can be asked for, such as BENCH='-run git -n 1'.
+# BENCH=-help tells what else can be asked for, such as BENCH='-run git -n 1'. docs/speed.md shows .build/bench.svg, and
+# internal/bench/results.txt is .build/results.txt.
 BENCH ?=
 bench: build ## Measure art against the host's file system and other overlays; then single parts
 	@internal/packaging/deps bench
 	@rm -f .build/bench.txt
 	go run ./internal/bench -bin $(BIN) -o .build/bench.txt -svg .build/bench.svg $(BENCH)
-	@[ ! -s .build/bench.txt ] || $(TOOL) benchstat -col '/system@(overlayfs host fuse-overlayfs art)' .build/bench.txt
+	@[ ! -s .build/bench.txt ] || $(TOOL) benchstat -col '/system@(overlayfs host fuse-overlayfs libfuse libfuse-device art art-device)' .build/bench.txt | tee .build/results.txt
 	go test -p 1 -run '^$$' -bench . ./...
 
 # The helpers are art's own, so they go where a shell does not look; those that

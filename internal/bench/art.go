@@ -16,32 +16,36 @@ import (
 
 const guestHome = "/home/agent"
 
+// artVariable forces the way on which art's requests go.
+const artVariable = "ART_WIRE="
+
 // artSystem is a session of art with a new database in scratch.
-func artSystem(bin string) *system {
+func artSystem(name, bin, wire string) *system {
 	art := filepath.Join(bin, "art")
 	return &system{
-		name: artName,
+		name: name, wire: wire, uncached: artUncached(wire),
 		missing: func() string {
 			if _, err := os.Stat(art); err != nil {
 				return art + " is missing: run make build"
 			}
-			return ""
+			return missingRings(wire)
 		},
 		open: func(base, scratch string) (*session, error) {
 			s := &session{home: guestHome, goroot: guestGoroot}
 			worker := guestHome + "/" + workspaceName + "/" + workerName
 			ws := filepath.Join(base, workspaceName)
-			// The workspace's settings mount Go.
-			trust, cmd := exec.Command(art, "trust", ws), exec.Command(art, "-q", "-i=false",
+			cmd := exec.Command(art, "-q", "-i=false",
 				"-m", ws, "-d", filepath.Join(scratch, databaseName), "--", worker, "worker")
-			trust.Env = append(os.Environ(), "XDG_STATE_HOME="+scratch)
-			cmd.Env = trust.Env
-			if out, err := trust.CombinedOutput(); err != nil {
-				return nil, fmt.Errorf("trust the workspace: %w: %s", err, out)
+			cmd.Env = artEnvironment(scratch, wire)
+			err := trust(art, ws, cmd.Env)
+			if err == nil {
+				err = s.startWorker(cmd)
 			}
-			err := s.startWorker(cmd)
 			if err == nil {
 				s.server, err = artFuse(s.worker.Process.Pid)
+			}
+			if err == nil {
+				err = checkWire(s.server.pid, wire)
 			}
 			if err != nil {
 				s.close()
@@ -54,6 +58,21 @@ func artSystem(bin string) *system {
 }
 
 const databaseName = "ws.db"
+
+// artEnvironment has art keep what it knows of workspaces in scratch.
+func artEnvironment(scratch, wire string) []string {
+	return append(os.Environ(), "XDG_STATE_HOME="+scratch, artVariable+wire)
+}
+
+// trust lets the workspace's settings mount Go.
+func trust(art, ws string, env []string) error {
+	cmd := exec.Command(art, "trust", ws)
+	cmd.Env = env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("trust the workspace: %w: %s", err, out)
+	}
+	return nil
+}
 
 // artFuse finds the art-fuse of a session by the pid of its art.
 func artFuse(art int) (*process, error) {

@@ -15,16 +15,11 @@ import (
 // TestMain lets the test be the worker, which is a copy of the running program, and the server that
 // a benchmark needs.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == workerName {
-		finish(workerMain(os.Args[1:]))
-	}
-	if kind := os.Getenv(serverVariable); kind != "" {
-		finish(serveMain(kind, os.Args[1:]))
-	}
+	others()
 	os.Exit(m.Run())
 }
 
-// TestRun runs a workload on every system that is there; art always is.
+// TestRun runs a workload on every system that is there; art over /dev/fuse always is.
 func TestRun(t *testing.T) {
 	bin := os.Getenv("ART_TEST_BIN")
 	if bin == "" {
@@ -48,10 +43,13 @@ func TestRun(t *testing.T) {
 	for _, err := range r.rounds(context.Background(), []workload{w}, bin, func(string) bool { return false }) {
 		t.Error(err)
 	}
-	if !r.has(artName) || !r.has(hostName) {
+	if !r.has(artDeviceName) || !r.has(hostName) {
 		t.Errorf("measured %v", r.report.Systems)
 	}
 	for _, s := range r.systems {
+		if s.open == nil {
+			continue
+		}
 		if samples := r.report.of("first", s.name); len(samples) != 2 || samples[0].Wall == 0 || samples[0].ToDisk != 0 {
 			t.Errorf("%s: the first step: %+v", s.name, samples)
 		}
@@ -63,7 +61,7 @@ func TestRun(t *testing.T) {
 			if f.Wall < 20*time.Millisecond || f.ToDisk < f.Wall {
 				t.Errorf("%s: %v inside, %v to disk", s.name, f.Wall, f.ToDisk)
 			}
-			if s.name == artName && (f.ServerPeak == 0 || f.Database < 100000 || f.Operations["WriteFile"] == 0) {
+			if s.wire != "" && (f.ServerPeak == 0 || f.Database < 100000 || f.Operations["WriteFile"] == 0) {
 				t.Errorf("art-fuse is not watched: %+v", f)
 			}
 		}
@@ -87,7 +85,7 @@ func TestFailingStepIsNoSample(t *testing.T) {
 	}
 	defer r.lock.Close()
 	wrong := workload{fixture: "empty", steps: []step{{name: "right", script: "true"}, {name: "wrong", script: `echo why it failed >&2; false; true`}}}
-	errs := r.rounds(context.Background(), []workload{wrong}, "", nil)
+	errs := r.rounds(context.Background(), []workload{wrong}, "", func(string) bool { return false })
 	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "why it failed") {
 		t.Errorf("errors: %v", errs)
 	}
@@ -185,5 +183,31 @@ func TestOperations(t *testing.T) {
 	}
 	if _, err := parseOperations("LookUpInode"); err == nil {
 		t.Error("takes a kind without a number")
+	}
+}
+
+func TestEnableRings(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may set a kernel's parameter")
+	}
+	parameter := filepath.Join(t.TempDir(), "enable_uring")
+	for _, old := range []string{"", "N\n", "Y\n"} { // without one first
+		if old != "" {
+			if err := os.WriteFile(parameter, []byte(old), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		restore, err := enableRings(parameter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		during, _ := os.ReadFile(parameter)
+		if err := restore(); err != nil {
+			t.Fatal(err)
+		}
+		after, _ := os.ReadFile(parameter)
+		if (old != "") != strings.HasPrefix(string(during), "Y") || string(after) != old {
+			t.Errorf("%q: %q during the run, %q after it", old, during, after)
+		}
 	}
 }

@@ -1,10 +1,13 @@
-// Command bench measures what an agent does all day on four file systems: the host's own (ext4), the
-// kernel's overlayfs on it, fuse-overlayfs on it, and a session of art whose database lies on it.
+// Command bench measures what an agent does all day on five file systems: the host's own (ext4), the
+// kernel's overlayfs on it, fuse-overlayfs on it, and a session of art whose database lies on it, with its requests over
+// io_uring and over /dev/fuse. Single operations are measured beside libfuse's.
 //
 //	workload.go, workloads.go   what is measured
 //	fixture.go, fixtures/       the trees that the workloads start from, made once and kept
 //	system.go, art.go           how each system shows such a tree to a worker
 //	worker.go                   the process inside that runs commands and takes the time
+//	operation.go, wire.go       single operations with caches off, and the ways on which requests go
+//	start.go                    sessions that do nothing
 //	run.go                      the order of things
 //	result.go                   what was found, in the format that benchstat reads; svg.go draws it
 //

@@ -78,16 +78,13 @@ func randomAccess(args []string) error {
 	return f.Close()
 }
 
-const (
-	smallCount = 10_000
-	smallSize  = 1 << 10
-)
+const smallSize = 1 << 10
 
-// smallFilesMain is "files -threads N create|read|delete DIR". Each thread has a directory of its
+// smallFilesMain is "files -threads N -n FILES create|read|delete DIR". Each thread has a directory of its
 // own, and an equal share of the files.
 func smallFilesMain(args []string) error {
 	set := flag.NewFlagSet("files", flag.ContinueOnError)
-	threads := set.Int("threads", 1, "")
+	threads, files := set.Int("threads", 1, ""), set.Int("n", 0, "")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -99,7 +96,7 @@ func smallFilesMain(args []string) error {
 		"delete": os.Remove,
 	}[set.Arg(0)]
 	if !ok {
-		return errors.New("usage: files -threads N create|read|delete DIR")
+		return errors.New("usage: files -threads N -n FILES create|read|delete DIR")
 	}
 	errs := make([]error, *threads)
 	var all sync.WaitGroup
@@ -107,7 +104,7 @@ func smallFilesMain(args []string) error {
 		all.Go(func() {
 			dir := filepath.Join(set.Arg(1), fmt.Sprint(i))
 			errs[i] = os.MkdirAll(dir, 0o755)
-			for j := 0; j < smallCount / *threads && errs[i] == nil; j++ {
+			for j := 0; j < *files / *threads && errs[i] == nil; j++ {
 				errs[i] = do(filepath.Join(dir, fmt.Sprint(j)))
 			}
 		})

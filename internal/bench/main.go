@@ -13,20 +13,27 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 )
 
 const help = `usage: bench [flags]
 
-Measure art against the host's file system, the kernel's overlayfs and
-fuse-overlayfs. As root all of it; as another user without overlayfs and
-without what needs cold caches. Anything else that runs on the machine shows
-in the figures. It takes an hour or so; SIGINT ends it early, and what it has
-found by then is shown, in the format of Go's benchmarks, a line for each
-sample: benchstat -col /system FILE makes a table of it.
+Measure art, with its requests over io_uring (art) and over /dev/fuse
+(art-device), against the host's file system, the kernel's overlayfs and
+fuse-overlayfs; and single operations with caches off against libfuse's
+passthrough_ll on both, where LIBFUSE_PASSTHROUGH says where that is. As root
+all of it; as another user without overlayfs and without what needs cold
+caches. Root turns FUSE over io_uring on for as long as the run takes.
+Anything else that runs on the machine shows in the figures. SIGINT ends it
+early, and what it has found by then is shown, in the format of Go's
+benchmarks, a line for each sample: benchstat -col /system FILE makes a table
+of it.
 
-  -run REGEXP     only the workloads whose name matches
-  -n N            repetitions (default 6: benchstat needs them)
-  -systems LIST   of host,overlayfs,fuse-overlayfs,art (default: all there are)
+  -run REGEXP     only the workloads whose name matches; those that take long,
+                  which -list shows in brackets, run only if it names them
+  -n N            repetitions (default 5)
+  -systems LIST   of host,overlayfs,fuse-overlayfs,art,art-device,libfuse,
+                  libfuse-device (default: all there are)
   -bin DIR        where the programs are (default .build/bin)
   -dir DIR        where fixtures are kept and the work is done: some 5 GB, on
                   the file system to measure (default: art-bench in the
@@ -44,9 +51,7 @@ type options struct {
 }
 
 func main() {
-	if filepath.Base(os.Args[0]) == workerName {
-		finish(workerMain(os.Args[1:]))
-	}
+	others()
 	var o options
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -56,7 +61,7 @@ func main() {
 	set.StringVar(&o.dir, "dir", "", "")
 	set.StringVar(&o.out, "o", "", "")
 	set.StringVar(&o.svg, "svg", "", "")
-	set.IntVar(&o.repetitions, "n", 6, "")
+	set.IntVar(&o.repetitions, "n", 5, "")
 	set.BoolVar(&o.keep, "keep", true, "")
 	set.BoolVar(&o.list, "list", false, "")
 	switch err := set.Parse(os.Args[1:]); {
@@ -67,8 +72,18 @@ func main() {
 		fmt.Fprint(os.Stderr, help)
 		os.Exit(2)
 	}
-	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	finish(bench(ctx, o, os.Stdout))
+}
+
+// others is what this program is besides the one that measures.
+func others() {
+	if filepath.Base(os.Args[0]) == workerName {
+		finish(workerMain(os.Args[1:]))
+	}
+	if len(os.Args) == 4 && os.Args[1] == serverName {
+		finish(serveMain(os.Args[2:]))
+	}
 }
 
 // finish ends the program.
@@ -88,11 +103,23 @@ func bench(ctx context.Context, o options, out io.Writer) (err error) {
 	if o.list {
 		for _, w := range workloads {
 			for _, s := range w.steps {
-				fmt.Fprintln(out, s.title())
+				if w.alone {
+					fmt.Fprintf(out, "[%s]\n", s.title())
+				} else {
+					fmt.Fprintln(out, s.title())
+				}
 			}
+		}
+		for _, op := range operations {
+			fmt.Fprintln(out, op.title())
 		}
 		return nil
 	}
+	restore, err := enableRings(ringParameter)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
 	r, err := newRunner(&o)
 	if err != nil {
 		return err
@@ -109,6 +136,9 @@ func bench(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	var left []workload
 	for _, w := range workloads {
+		if w.alone && o.run == "" {
+			continue
+		}
 		w = w.only(func(title string) bool {
 			return chosen.MatchString(title) && (os.Getuid() == 0 || !strings.HasSuffix(title, ", "+cold.String()))
 		})
@@ -128,6 +158,7 @@ func bench(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	errs := r.rounds(ctx, left, o.bin, chosen.MatchString)
+	fmt.Fprintf(os.Stderr, "bench: done after %s\n%s", r.elapsed(), r.report.means(r.reference()))
 	if err := r.show(&o, out); err != nil {
 		return err
 	}
@@ -147,7 +178,7 @@ func (r *runner) rounds(ctx context.Context, chosen []workload, bin string, star
 	}
 	for i := range r.repetitions {
 		for _, w := range chosen {
-			fmt.Fprintf(os.Stderr, "bench: %d of %d: %s\n", i+1, r.repetitions, w)
+			fmt.Fprintf(os.Stderr, "bench: %s: %d of %d: %s\n", r.elapsed(), i+1, r.repetitions, w)
 			for _, err := range r.round(ctx, w, i) {
 				tell(err)
 			}
@@ -155,10 +186,15 @@ func (r *runner) rounds(ctx context.Context, chosen []workload, bin string, star
 				return errs
 			}
 		}
-		if r.has(artName) {
-			if err := r.measureStart(ctx, bin, start); err != nil {
-				tell(err)
-			}
+		fmt.Fprintf(os.Stderr, "bench: %s: %d of %d: single operations, starts\n", r.elapsed(), i+1, r.repetitions)
+		for _, err := range r.measureOperations(ctx, i, start) {
+			tell(err)
+		}
+		if err := r.measureStart(ctx, bin, start); err != nil {
+			tell(err)
+		}
+		if ctx.Err() != nil {
+			return errs
 		}
 	}
 	return errs
@@ -195,7 +231,9 @@ func newRunner(o *options) (*runner, error) {
 		return nil, err
 	}
 	systems, err := choose([]*system{
-		hostSystem(goroot), overlaySystem(goroot), fuseOverlaySystem(goroot), artSystem(o.bin),
+		hostSystem(goroot), overlaySystem(goroot), fuseOverlaySystem(goroot),
+		artSystem(artName, o.bin, ringWire), artSystem(artDeviceName, o.bin, deviceWire),
+		libfuseSystem(libfuseName, ringWire), libfuseSystem(libfuseDevice, deviceWire),
 	}, o.systems)
 	if err != nil {
 		return nil, err
@@ -213,7 +251,7 @@ func newRunner(o *options) (*runner, error) {
 	}
 	return &runner{
 		fixtures: &fixtures{dir: filepath.Join(o.dir, "fixtures"), goroot: goroot, modcache: modcache, goproxy: goproxy, repo: repo},
-		scratch:  scratch, lock: lock, systems: systems, repetitions: o.repetitions, report: newReport(o.bin, systems),
+		scratch:  scratch, lock: lock, systems: systems, repetitions: o.repetitions, report: newReport(o.bin, systems), began: time.Now(),
 	}, nil
 }
 
@@ -257,11 +295,8 @@ func (r *runner) has(name string) bool {
 
 // show prints the samples, and draws the chart if that was asked for.
 func (r *runner) show(o *options, out io.Writer) error {
-	rep := r.report
-	for _, s := range rep.Samples {
-		if err := s.write(out); err != nil {
-			return err
-		}
+	if err := r.report.write(out); err != nil {
+		return err
 	}
 	if o.svg == "" {
 		return nil
@@ -271,15 +306,21 @@ func (r *runner) show(o *options, out io.Writer) error {
 		return err
 	}
 	defer f.Close()
-	reference := overlayName
-	if !r.has(reference) {
-		reference = hostName
-	}
-	if err := rep.writeSVG(f, reference); err != nil {
+	if err := r.report.writeSVG(f, r.reference()); err != nil {
 		return err
 	}
 	return f.Close()
 }
+
+// reference is the system with which the others are compared.
+func (r *runner) reference() string {
+	if r.has(overlayName) {
+		return overlayName
+	}
+	return hostName
+}
+
+func (r *runner) elapsed() time.Duration { return time.Since(r.began).Round(time.Second) }
 
 func goEnv(name string) (string, error) {
 	out, err := exec.Command("go", "env", name).Output()

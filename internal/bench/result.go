@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 // sample is one repetition of a workload's step on a system. Sizes are in bytes.
 type sample struct {
+	Part             string // of the table: one with means of its own
 	Workload, System string
 	Wall             time.Duration // taken inside, where there is an inside
 	User, Sys        time.Duration
@@ -49,11 +51,11 @@ func newReport(bin string, systems []*system) *report {
 	return r
 }
 
-// workloads are the titles, in the order of their samples.
+// workloads are the titles of work, in the order of their samples.
 func (r *report) workloads() []string {
 	var titles []string
 	for _, s := range r.Samples {
-		if !slices.Contains(titles, s.Workload) {
+		if s.Part == workPart && !slices.Contains(titles, s.Workload) {
 			titles = append(titles, s.Workload)
 		}
 	}
@@ -99,6 +101,31 @@ func (s sample) write(w io.Writer) error {
 	return err
 }
 
+// write writes all samples, those of a part behind a line that configures benchstat to make a table of them.
+func (r *report) write(w io.Writer) error {
+	for _, part := range []string{workPart, operationPart, startPart} {
+		if _, err := fmt.Fprintf(w, "part: %s\n", part); err != nil {
+			return err
+		}
+		for _, s := range r.Samples {
+			if s.Part != part {
+				continue
+			}
+			if err := s.write(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// The parts of a report.
+const (
+	workPart      = "work"
+	operationPart = "operations"
+	startPart     = "start"
+)
+
 // median of times; 0 without any.
 func median(times []time.Duration) time.Duration {
 	if len(times) == 0 {
@@ -133,4 +160,29 @@ func (r *report) ratio(workload, system, other string) (ratio float64, ok bool) 
 		return 0, false
 	}
 	return float64(ours) / float64(theirs), true
+}
+
+// mean is the geometric mean of a system's ratios to another; 0 without any.
+func (r *report) mean(system, other string) float64 {
+	sum, n := 0.0, 0
+	for _, title := range r.workloads() {
+		if ratio, ok := r.ratio(title, system, other); ok {
+			sum, n = sum+math.Log(ratio), n+1
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return math.Exp(sum / float64(n))
+}
+
+// means says how long each system takes on the whole.
+func (r *report) means(reference string) string {
+	var b strings.Builder
+	for _, s := range r.Systems {
+		if m := r.mean(s, reference); m != 0 && s != reference {
+			fmt.Fprintf(&b, "bench: %s: %.2f of %s\n", s, m, reference)
+		}
+	}
+	return b.String()
 }

@@ -15,7 +15,7 @@ func sampled() *report {
 	r := &report{Systems: []string{hostName, overlayName, artName}}
 	add := func(workload, system string, ms ...time.Duration) {
 		for _, n := range ms {
-			s := sample{Workload: workload, System: system, Wall: n * time.Millisecond, ToDisk: 2 * n * time.Millisecond}
+			s := sample{Part: workPart, Workload: workload, System: system, Wall: n * time.Millisecond, ToDisk: 2 * n * time.Millisecond}
 			if system == artName {
 				s.ServerPeak, s.Database = 50e6, 3e6
 				s.ServerCPU, s.ServerTotal, s.Polling = 10*time.Millisecond, 20*time.Millisecond, 5*time.Millisecond
@@ -38,10 +38,8 @@ func TestBenchmarkFormat(t *testing.T) {
 	if err := r.writeHeader(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range r.Samples {
-		if err := s.write(&b); err != nil {
-			t.Fatal(err)
-		}
+	if err := r.write(&b); err != nil {
+		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"\ngoarch: ", "\ncpus: ",

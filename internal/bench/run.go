@@ -20,6 +20,7 @@ type runner struct {
 	repetitions int
 	report      *report
 	failed      map[trial]bool
+	began       time.Time
 }
 
 // trial is a workload, by its first step, on a system.
@@ -38,7 +39,7 @@ func (r *runner) round(ctx context.Context, w workload, i int) (errs []error) {
 		}
 		s := r.systems[(i+j)%len(r.systems)]
 		this := trial{w.steps[0].title(), s.name}
-		if r.failed[this] {
+		if s.open == nil || r.failed[this] {
 			continue
 		}
 		found, err := r.once(s, w, base)
@@ -82,7 +83,7 @@ func (r *runner) once(sys *system, w workload, base string) (found []sample, err
 		return nil, err
 	}
 	for i, step := range w.steps {
-		one := sample{Workload: step.title(), System: sys.name}
+		one := sample{Part: workPart, Workload: step.title(), System: sys.name}
 		err := s.prepare(step)
 		if err == nil {
 			err = s.time(step.script, scratch, i == len(w.steps)-1, &one)
@@ -108,6 +109,9 @@ func (s *session) prepare(step step) error {
 				return err
 			}
 		}
+	}
+	if step.atOnce {
+		return nil
 	}
 	return settle(step.cache == cold)
 }

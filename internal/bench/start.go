@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,8 +28,17 @@ func starts(base, scratch string) []start {
 	}
 }
 
-// measureStart measures both kinds of session once, by turns with bubblewrap.
-func (r *runner) measureStart(ctx context.Context, bin string, chosen func(string) bool) error {
+// measureStart measures both kinds of session once on each wire, by turns with bubblewrap.
+func (r *runner) measureStart(ctx context.Context, bin string, chosen func(string) bool) (err error) {
+	var arts []*system
+	for _, s := range r.systems {
+		if s.open != nil && s.wire != "" {
+			arts = append(arts, s)
+		}
+	}
+	if len(arts) == 0 {
+		return nil
+	}
 	base, err := r.fixtures.get("empty")
 	if err != nil {
 		return err
@@ -37,40 +47,51 @@ func (r *runner) measureStart(ctx context.Context, bin string, chosen func(strin
 	if err := os.Mkdir(scratch, 0o755); err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, removeScratch(scratch)) }()
+	art := filepath.Join(bin, "art")
+	if err := trust(art, filepath.Join(base, workspaceName), artEnvironment(scratch, arts[0].wire)); err != nil {
+		return err
+	}
 	bare := []string{"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "true"}
 	for _, s := range starts(base, scratch) {
 		if !chosen(s.title) {
 			continue
 		}
-		session := append([]string{filepath.Join(bin, "art")}, s.args...)
+		session := append([]string{art}, s.args...)
+		var theirs, first time.Duration
 		// The first one creates the database.
-		if err := command(session[0], session[1:]...); err != nil {
+		if err := timeCommand(session, artEnvironment(scratch, arts[0].wire), &first); err != nil {
 			return fmt.Errorf("%s: %w", s.title, err)
 		}
-		var theirs, ours time.Duration
+		ours := make([]time.Duration, len(arts))
 		for range startRuns {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err := timeCommand(bare, &theirs); err != nil {
+			if err := timeCommand(bare, os.Environ(), &theirs); err != nil {
 				return err
 			}
-			if err := timeCommand(session, &ours); err != nil {
-				return err
+			for i, art := range arts {
+				if err := timeCommand(session, artEnvironment(scratch, art.wire), &ours[i]); err != nil {
+					return err
+				}
 			}
 		}
 		r.add(s.title, hostName, theirs/startRuns)
-		r.add(s.title, artName, ours/startRuns)
+		for i, art := range arts {
+			r.add(s.title, art.name, ours[i]/startRuns)
+		}
 	}
-	return removeScratch(scratch)
+	return nil
 }
 
 func (r *runner) add(title, system string, wall time.Duration) {
-	r.report.Samples = append(r.report.Samples, sample{Workload: title, System: system, Wall: wall, ToDisk: wall})
+	r.report.Samples = append(r.report.Samples, sample{Part: startPart, Workload: title, System: system, Wall: wall, ToDisk: wall})
 }
 
-func timeCommand(args []string, sum *time.Duration) error {
+func timeCommand(args []string, env []string, sum *time.Duration) error {
 	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = env
 	begin := time.Now()
 	err := cmd.Run()
 	*sum += time.Since(begin)

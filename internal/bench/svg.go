@@ -26,16 +26,19 @@ const (
 	mostRatio  = 16.0
 )
 
-var colours = map[string]string{artName: "#0b7285", fuseOverlayName: "#e8590c", overlayName: "#868e96", hostName: "#adb5bd"}
+const meanTitle = "geometric mean"
+
+var colours = map[string]string{artName: "#0b7285", artDeviceName: "#66a5ad", fuseOverlayName: "#e8590c", overlayName: "#868e96", hostName: "#adb5bd"}
 
 // writeSVG draws the time of each system as a multiple of the reference's, a bar that grows from
 // 1 to the left where it is faster and to the right where it is slower, on a logarithmic axis.
 func (r *report) writeSVG(w io.Writer, reference string) error {
-	systems := slices.DeleteFunc(slices.Clone(r.Systems), func(s string) bool { return s == reference })
+	systems := slices.DeleteFunc(slices.Clone(r.Systems), func(s string) bool { return s == reference || r.mean(s, reference) == 0 })
 	slices.Reverse(systems) // art first
 	titles := slices.DeleteFunc(r.workloads(), func(title string) bool {
 		return !slices.ContainsFunc(systems, func(s string) bool { _, ok := r.ratio(title, s, reference); return ok })
 	})
+	titles = append(titles, meanTitle)
 	group := len(systems)*barHeight + groupGap
 	height := headHeight + len(titles)*group + footHeight
 	width := labelWidth + chartWidth + rightMargin
@@ -59,6 +62,9 @@ func (r *report) writeSVG(w io.Writer, reference string) error {
 		text(&b, labelWidth-8, float64(top)+float64(len(systems)*barHeight)/2+4, "end", "#212529", title)
 		for j, s := range systems {
 			ratio, ok := r.ratio(title, s, reference)
+			if title == meanTitle {
+				ratio, ok = r.mean(s, reference), true
+			}
 			if !ok {
 				continue
 			}

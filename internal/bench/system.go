@@ -18,11 +18,14 @@ import (
 // system is a way to give processes a tree of their own over a fixture.
 type system struct {
 	name string
+	wire string // by which its requests go, if that is known
 	// missing says why it cannot be used here; "" if it can.
 	missing func() string
 	// open shows the fixture in base, which it leaves as it is. What it writes goes to scratch, an
-	// empty directory. It cleans up after itself if it fails.
+	// empty directory. It cleans up after itself if it fails. It is nil where only operations are measured.
 	open func(base, scratch string) (*session, error)
+	// uncached is a server that mounts a new file system at dir, of which the kernel may keep nothing; or nil.
+	uncached func(dir, memory string) *exec.Cmd
 }
 
 // The systems' names.
@@ -30,7 +33,10 @@ const (
 	hostName        = "host"
 	overlayName     = "overlayfs"
 	fuseOverlayName = "fuse-overlayfs"
-	artName         = "art"
+	artName         = "art" // over io_uring
+	artDeviceName   = "art-device"
+	libfuseName     = "libfuse" // same
+	libfuseDevice   = "libfuse-device"
 )
 
 // session is a system in use. A worker runs inside.
@@ -163,24 +169,9 @@ func fuseOverlaySystem(goroot string) *system {
 				return nil, err
 			}
 			server := exec.Command("fuse-overlayfs", "-f", "-o", options, merged)
-			var said told
-			server.Stderr = &said
-			if err := server.Start(); err != nil {
-				return nil, fmt.Errorf("start fuse-overlayfs: %w", err)
-			}
-			end := func() error {
-				err := unmount(merged)
-				if werr := server.Wait(); err == nil && werr != nil {
-					err = fmt.Errorf("fuse-overlayfs: %w: %s", werr, &said)
-				}
-				return err
-			}
-			for begin := time.Now(); !mountPoint(merged); time.Sleep(time.Millisecond) {
-				if time.Since(begin) > 10*time.Second {
-					server.Process.Kill()
-					end()
-					return nil, fmt.Errorf("fuse-overlayfs does not mount: %s", &said)
-				}
+			end, err := startServer(server, merged)
+			if err != nil {
+				return nil, err
 			}
 			s, err := mounted(merged, goroot, end)
 			if err == nil {

@@ -23,6 +23,7 @@ type workload struct {
 	fixture string
 	setup   string // not timed
 	steps   []step
+	alone   bool // takes long: only if it is asked for
 }
 
 // step is something that is measured.
@@ -32,6 +33,7 @@ type step struct {
 	script  string
 	cache   cache
 	untold  bool // only there for what comes after it
+	atOnce  bool // begins when the one before it has ended, and not when that is on the disk
 }
 
 // title is the name by which a step is chosen and shown.

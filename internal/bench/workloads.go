@@ -1,12 +1,14 @@
 package main
 
+import "fmt"
+
 const readAll = `find src -type f -exec cat {} + >/dev/null`
 
 const (
 	find     = `find src -printf '%s %T@\n' >/dev/null`
 	grep     = `grep -rq 'no line is like this one' src || test $? = 1`
 	status   = `git -C repo status --short`
-	goBuild  = `cd art; go build -o /dev/null ./...`
+	goBuild  = `cd art; go build -o /dev/null ./cmd/art-trace`
 	readBig  = `cat big >/dev/null`
 	readSome = `"$WORKER" random -n 20000 big`
 )
@@ -57,6 +59,7 @@ var workloads = []workload{
 	smallFiles("1", " small files, 1 thread"),
 	smallFiles("4", " small files, 4 threads"),
 	{fixture: "empty", steps: []step{{name: "SQLite, 1,000 commits", script: sqliteCommits}}},
+	million(),
 }
 
 const sqliteCommits = `python3 -c '
@@ -68,11 +71,24 @@ for i in range(1000):
     db.execute("INSERT INTO t (v) VALUES (?)", ("value %d" % i,))
 '`
 
-// smallFiles makes, reads and deletes 10,000 files of 1 KiB.
+// million makes 1,000,000 files in one session, whose rate and memory should be the same from first to last.
+func million() workload {
+	w := workload{fixture: "empty", alone: true}
+	for i := range 10 {
+		w.steps = append(w.steps, step{
+			name:   fmt.Sprintf("1,000,000 files, tenth %d", i+1),
+			script: fmt.Sprintf(`"$WORKER" files -n 100000 create many/%d`, i),
+			atOnce: i > 0,
+		})
+	}
+	return w
+}
+
+// smallFiles makes, reads and deletes 5,000 files of 1 KiB.
 func smallFiles(threads, suffix string) workload {
 	w := workload{fixture: "empty"}
 	for _, what := range []string{"create", "read", "delete"} {
-		w.steps = append(w.steps, step{name: what + suffix, script: `"$WORKER" files -threads ` + threads + ` ` + what + ` small`})
+		w.steps = append(w.steps, step{name: what + suffix, script: `"$WORKER" files -threads ` + threads + ` -n 5000 ` + what + ` small`})
 	}
 	return w
 }
