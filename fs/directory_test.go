@@ -25,6 +25,7 @@ type tree interface {
 	unlink(path string) error
 	rmdir(path string) error
 	rename(from, to string) error
+	renameWith(from, to string, flags uint32) error
 	setattr(path string, set SetAttr) error
 	// readdir lists a directory, "." and ".." included, in portions of about n entries; after each
 	// it calls pause with all that has come so far. Entries need not carry attributes.
@@ -80,6 +81,10 @@ func (d directory) link(from, to string) error           { return unix.Link(d.at
 func (d directory) unlink(path string) error             { return unix.Unlink(d.at(path)) }
 func (d directory) rmdir(path string) error              { return unix.Rmdir(d.at(path)) }
 func (d directory) rename(from, to string) error         { return unix.Rename(d.at(from), d.at(to)) }
+
+func (d directory) renameWith(from, to string, flags uint32) error {
+	return unix.Renameat2(unix.AT_FDCWD, d.at(from), unix.AT_FDCWD, d.at(to), uint(flags))
+}
 
 func (d directory) setattr(path string, set SetAttr) error {
 	path = d.at(path)

@@ -187,7 +187,7 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 			return err
 		}
 	}
-	seen := t.baseline(n)
+	seen, moved := t.baseline(n), false
 	if n.in == nil {
 		n.base.gone = true
 		n.base.attr.Nlink = 0
@@ -196,7 +196,7 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 		if err != nil {
 			return err
 		}
-		if ok && c.Ino == n.in.Ino {
+		if moved = ok && c.Ino == n.in.Ino; moved {
 			if err := t.db.Unlink(p.in, name); err != nil {
 				return err
 			}
@@ -220,7 +220,8 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 	if n.attrOf().IsDir() {
 		addSubdirectory(p, -1)
 	}
-	t.recordBaseline(p, name, n, white, seen)
+	// A row of its own that is not where its origin is has been moved here. What the base has here it never was.
+	t.recordBaseline(p, name, n, white && !moved, seen)
 	if white {
 		return t.db.SetWhiteout(p.in, name)
 	}
@@ -238,122 +239,4 @@ func (t *tx) checkEmpty(n *node) error {
 		err = syscall.ENOTEMPTY
 	}
 	return err
-}
-
-// Rename implements FileSystem. The kernel has made sure that a directory is not moved below itself.
-func (o *Overlay) Rename(oldParent Ino, oldName string, newParent Ino, newName string) error {
-	if len(newName) > sqlvfs.NameMax {
-		return syscall.ENAMETOOLONG
-	}
-	return o.update(func(t *tx) error {
-		op, err := t.writableDir(oldParent)
-		if err != nil {
-			return err
-		}
-		np, err := t.writableDir(newParent)
-		if err == nil && t.reserved(np, newName) {
-			err = syscall.EPERM
-		}
-		if err != nil {
-			return err
-		}
-		src, err := t.lookup(op, oldName)
-		if err != nil {
-			return err
-		}
-		dst, err := t.lookup(np, newName)
-		if err != nil && !errors.Is(err, syscall.ENOENT) {
-			return err
-		}
-		if dst == src {
-			return nil // two names of one file: rename(2) does nothing
-		}
-		if err := t.mayReplace(src, dst); err != nil {
-			return err
-		}
-		white, err := t.baseHas(op, oldName)
-		if err != nil {
-			return err
-		}
-		if err := t.copyUp(src); err != nil {
-			return err
-		}
-		if err := t.recordOrigin(src); err != nil {
-			return err
-		}
-		if dst != nil {
-			// The base's entry below needs no whiteout: the new entry hides it. Only the workspace's
-			// does, or attach would take what comes there for a pushed one, and lay it over the host's.
-			isWorkspace := t.host != nil && np.ino == RootIno && newName == t.name
-			if err := t.unlink(np, newName, dst, isWorkspace); err != nil {
-				return err
-			}
-		}
-		return t.move(op, oldName, np, newName, src, white)
-	})
-}
-
-// mayReplace tells what keeps a node from being renamed over another; nil: nothing has the new name.
-func (t *tx) mayReplace(src, dst *node) error {
-	// Part of it is hidden here, and a reader of the database who does not know that would see it at another place.
-	// With EXDEV, programs copy what they see (rename(2)).
-	if t.host != nil && src.base != nil && src.attrOf().IsDir() && t.host.hidden.part(src.base.path) {
-		return syscall.EXDEV
-	}
-	if dst == nil {
-		return nil
-	}
-	switch srcDir, dstDir := src.attrOf().IsDir(), dst.attrOf().IsDir(); {
-	case srcDir && !dstDir:
-		return syscall.ENOTDIR
-	case !srcDir && dstDir:
-		return syscall.EISDIR
-	case dstDir:
-		return t.checkEmpty(dst)
-	}
-	return nil
-}
-
-// move gives a copied-up node another name. white: the base's entry of the old one is to be hidden.
-func (t *tx) move(op *node, oldName string, np *node, newName string, src *node, white bool) error {
-	if c, ok, _, err := t.db.Child(op.in, oldName); err != nil {
-		return err
-	} else if ok && c.Ino == src.in.Ino {
-		if err := t.db.Unlink(op.in, oldName); err != nil {
-			return err
-		}
-	}
-	if white {
-		if err := t.db.SetWhiteout(op.in, oldName); err != nil {
-			return err
-		}
-	}
-	if err := t.db.Link(np.in, newName, src.in); err != nil {
-		return err
-	}
-	if src.in.Attr.IsDir() {
-		addSubdirectory(op, -1)
-		addSubdirectory(np, 1)
-		src.parentIno = np.ino
-	}
-	now := sqlvfs.Now()
-	src.in.Attr.Ctime = now
-	t.db.Dirty(src.in)
-	t.modified(op, now)
-	t.modified(np, now)
-	return nil
-}
-
-// recordOrigin writes down an origin that so far followed from the node's place: the workspace's, when
-// it came from a push.
-func (t *tx) recordOrigin(n *node) error {
-	if !n.inBase() || n.in.Origin != nil || n.ino == RootIno {
-		return nil
-	}
-	now, err := t.mustLstat(n.base.path)
-	if err != nil {
-		return err
-	}
-	t.db.SetOrigin(n.in, &sqlvfs.Origin{Base: t.name, Path: n.base.path, Number: uint64(n.in.Ino), Fingerprint: now.fp, Mode: now.attr.Mode})
-	return nil
 }

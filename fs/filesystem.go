@@ -142,8 +142,10 @@ type FileSystem interface {
 	// Rmdir removes an empty directory. ENOENT, ENOTDIR, ENOTEMPTY.
 	Rmdir(parent Ino, name string) error
 	// Rename moves a name, over what has the new one, as rename(2) does, in one step. ENOENT, ENOTDIR, EISDIR, ENOTEMPTY,
-	// ENAMETOOLONG; EPERM for a name that is not to be had, EXDEV for a directory that can only be copied.
-	Rename(oldParent Ino, oldName string, newParent Ino, newName string) error
+	// ENAMETOOLONG; EPERM for a name that is not to be had, EXDEV for a directory that can only be copied. flags are those of
+	// renameat2(2): with RENAME_NOREPLACE, EEXIST for a name that is taken; with RENAME_EXCHANGE, both names change places.
+	// EINVAL for others.
+	Rename(oldParent Ino, oldName string, newParent Ino, newName string, flags uint32) error
 
 	// Read reads a regular file like io.ReaderAt, but without an error at its end.
 	Read(ino Ino, p []byte, off int64) (int, error)

@@ -150,9 +150,13 @@ func TestShowOnly(t *testing.T) {
 	// The guest may change what it sees, but takes no directory along to where more of it would show.
 	s.write("ws/.art/config/sandbox.json", []byte("own"), 0)
 	s.write("ws/.art/config/.env", []byte("own"), 0)
+	s.must(s.mknod("ws/none", syscall.S_IFREG|0o644))
 	for _, path := range []string{"ws/.art", "ws/.art/config"} {
 		if err := s.rename(path, "ws/moved"); err != syscall.EXDEV {
 			t.Errorf("rename %s: %v", path, err)
+		}
+		if err := s.renameWith("ws/none", path, unix.RENAME_EXCHANGE); err != syscall.EXDEV {
+			t.Errorf("exchange with %s: %v", path, err)
 		}
 	}
 	s.must(s.rename("ws/.art/config/binds.json", "ws/binds.json"))

@@ -243,7 +243,9 @@ func (k *kernel) rmdir(path string) error {
 	return errnoOf(k.fs.Rmdir(dir.Ino, name))
 }
 
-func (k *kernel) rename(from, to string) error {
+func (k *kernel) rename(from, to string) error { return k.renameWith(from, to, 0) }
+
+func (k *kernel) renameWith(from, to string, flags uint32) error {
 	fromDir, fromName, src, err := k.place(from)
 	if err != nil {
 		return err
@@ -254,18 +256,25 @@ func (k *kernel) rename(from, to string) error {
 		return err
 	case src.Ino == 0:
 		return syscall.ENOENT
+	case flags == unix.RENAME_NOREPLACE && dst.Ino != 0:
+		return syscall.EEXIST
+	case flags == unix.RENAME_EXCHANGE && dst.Ino == 0:
+		return syscall.ENOENT
 	case strings.HasPrefix(to, from+"/"):
+		return syscall.EINVAL
+	case strings.HasPrefix(from, to+"/") && flags == unix.RENAME_EXCHANGE:
 		return syscall.EINVAL
 	case strings.HasPrefix(from, to+"/"):
 		return syscall.ENOTEMPTY
 	case dst.Ino == src.Ino:
 		return nil
+	case flags == unix.RENAME_EXCHANGE:
 	case dst.Ino != 0 && src.Attr.IsDir() && !dst.Attr.IsDir():
 		return syscall.ENOTDIR
 	case dst.Ino != 0 && !src.Attr.IsDir() && dst.Attr.IsDir():
 		return syscall.EISDIR
 	}
-	return errnoOf(k.fs.Rename(fromDir.Ino, fromName, toDir.Ino, toName))
+	return errnoOf(k.fs.Rename(fromDir.Ino, fromName, toDir.Ino, toName, flags))
 }
 
 func (k *kernel) setattr(path string, set SetAttr) error {

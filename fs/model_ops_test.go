@@ -258,6 +258,13 @@ func (m *model) rename(t *rapid.T) {
 	m.same(t, m.got.rename(from, to), m.want.rename(from, to), "rename %q to %q", from, to)
 }
 
+// renameWith renames with a flag of renameat2(2).
+func (m *model) renameWith(t *rapid.T) {
+	from, to := m.old(t), m.old(t)
+	flags := rapid.SampledFrom([]uint32{unix.RENAME_EXCHANGE, unix.RENAME_EXCHANGE, unix.RENAME_NOREPLACE}).Draw(t, "flags")
+	m.same(t, m.got.renameWith(from, to, flags), m.want.renameWith(from, to, flags), "rename %q to %q, flags %d", from, to, flags)
+}
+
 func (m *model) setattr(t *rapid.T, path string, set SetAttr, format string, args ...any) bool {
 	want := m.want.setattr(path, set)
 	return m.same(t, m.got.setattr(path, set), want, format, args...)

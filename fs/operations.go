@@ -73,7 +73,9 @@ func (s *Server) doName(r *wire.Request) error {
 	case *fuseops.RmDirOp:
 		return s.fs.Rmdir(Ino(op.Parent), op.Name)
 	case *fuseops.RenameOp:
-		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName)
+		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName, 0)
+	case *wire.Rename2Op:
+		return s.fs.Rename(Ino(op.OldParent), op.OldName, Ino(op.NewParent), op.NewName, op.Flags)
 	}
 	return syscall.ENOSYS
 }

@@ -104,7 +104,7 @@ func (s *session) replace(name, text string) {
 		}
 	}
 	if err == nil {
-		err = s.Rename(parent, "temporary", parent, filepath.Base(name))
+		err = s.Rename(parent, "temporary", parent, filepath.Base(name), 0)
 	}
 	if err != nil {
 		s.t.Fatal(err)

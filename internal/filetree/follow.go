@@ -147,9 +147,9 @@ func (t *Tree) Link(ino, parent fs.Ino, name string) (fs.Entry, error) {
 }
 
 // Rename implements fs.FileSystem.
-func (t *Tree) Rename(oldParent fs.Ino, oldName string, newParent fs.Ino, newName string) error {
+func (t *Tree) Rename(oldParent fs.Ino, oldName string, newParent fs.Ino, newName string, flags uint32) error {
 	defer t.touch()
-	return t.FileSystem.Rename(oldParent, oldName, newParent, newName)
+	return t.FileSystem.Rename(oldParent, oldName, newParent, newName, flags)
 }
 
 // Write implements fs.FileSystem.

@@ -101,7 +101,7 @@ func (t *Tree) moveTo(name, to string) (moved bool, err error) {
 	if err != nil || e.Ino != 0 {
 		return false, err
 	}
-	if err := t.FileSystem.Rename(parent, path.Base(name), parent, path.Base(to)); err != nil {
+	if err := t.FileSystem.Rename(parent, path.Base(name), parent, path.Base(to), 0); err != nil {
 		return false, err
 	}
 	t.logf("~/%s in the database is ~/%s now, since the host's file is there", name, to)
@@ -138,7 +138,7 @@ func (t *Tree) put(f *file, data []byte, st *unix.Stat_t) error {
 		err = t.FileSystem.Setxattr(e.Ino, putAttribute, sum[:], 0)
 	}
 	if err == nil {
-		err = t.FileSystem.Rename(parent, temporary, parent, name)
+		err = t.FileSystem.Rename(parent, temporary, parent, name, 0)
 	}
 	if err != nil {
 		_ = t.FileSystem.Unlink(parent, temporary) // the error is told

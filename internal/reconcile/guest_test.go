@@ -152,7 +152,15 @@ func (g *guest) rename(from, to string) {
 	g.t.Helper()
 	fromDir, fromName := g.parent(from)
 	toDir, toName := g.parent(to)
-	g.must(g.overlay.Rename(fromDir, fromName, toDir, toName))
+	g.must(g.overlay.Rename(fromDir, fromName, toDir, toName, 0))
+}
+
+// exchange has two names change places.
+func (g *guest) exchange(a, b string) {
+	g.t.Helper()
+	aDir, aName := g.parent(a)
+	bDir, bName := g.parent(b)
+	g.must(g.overlay.Rename(aDir, aName, bDir, bName, unix.RENAME_EXCHANGE))
 }
 
 // names lists a directory.

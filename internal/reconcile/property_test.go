@@ -31,6 +31,7 @@ type editor interface {
 	symlink(target, rel string)
 	link(from, to string)
 	rename(from, to string)
+	exchange(a, b string)
 	remove(rel string)
 	chmod(rel string, mode uint32)
 }
@@ -44,7 +45,10 @@ func (h hostEditor) mkdir(rel string)           { must(h.t, os.Mkdir(h.path(rel)
 func (h hostEditor) symlink(target, rel string) { must(h.t, os.Symlink(target, h.path(rel))) }
 func (h hostEditor) link(from, to string)       { must(h.t, os.Link(h.path(from), h.path(to))) }
 func (h hostEditor) rename(from, to string)     { must(h.t, unix.Rename(h.path(from), h.path(to))) }
-func (h hostEditor) remove(rel string)          { must(h.t, os.RemoveAll(h.path(rel))) }
+func (h hostEditor) exchange(a, b string) {
+	must(h.t, unix.Renameat2(unix.AT_FDCWD, h.path(a), unix.AT_FDCWD, h.path(b), unix.RENAME_EXCHANGE))
+}
+func (h hostEditor) remove(rel string) { must(h.t, os.RemoveAll(h.path(rel))) }
 func (h hostEditor) chmod(rel string, mode uint32) {
 	must(h.t, os.Chmod(h.path(rel), os.FileMode(mode)))
 }
@@ -97,16 +101,17 @@ func (s *story) change(t *rapid.T, side editor, who string, all map[string]strin
 	if s.links {
 		places = few
 	}
-	at, to := rapid.SampledFrom(places).Draw(t, who+" at"), ""
+	at, to, swaps := rapid.SampledFrom(places).Draw(t, who+" at"), "", false
 	is, there := all[at]
 	if !isDir(path.Dir(at)) {
 		return ""
 	}
 	isFile, free := strings.Contains(is, "file ") || strings.Contains(is, "executable "), false
-	op := rapid.IntRange(0, 15).Draw(t, who+" does")
-	if op >= 9 && op < 15 && there {
+	op := rapid.IntRange(0, 17).Draw(t, who+" does")
+	if op >= 9 && op < 17 && there {
 		to = rapid.SampledFrom(places).Draw(t, who+" to")
 		_, taken := all[to]
+		swaps = taken && op >= 15 && !strings.HasPrefix(at, to+"/") && !strings.HasPrefix(to, at+"/")
 		free = !taken && at != to && isDir(path.Dir(to)) && !strings.HasPrefix(to, at+"/")
 	}
 	s.count++
@@ -139,6 +144,9 @@ func (s *story) change(t *rapid.T, side editor, who string, all map[string]strin
 	case op < 15 && free || s.links && to != "" && isFile && all[to] != "" && !isDir(to):
 		side.rename(at, to)
 		return "mv " + at + " " + to
+	case swaps:
+		side.exchange(at, to)
+		return "exchange " + at + " and " + to
 	case there:
 		side.remove(at)
 		return "rm -r " + at

@@ -88,7 +88,7 @@ func (s smaller) Unlink(parent artfs.Ino, name string) error {
 	return s.FileSystem.Unlink(parent, name)
 }
 
-func (s smaller) Rename(oldParent artfs.Ino, oldName string, newParent artfs.Ino, newName string) error {
+func (s smaller) Rename(oldParent artfs.Ino, oldName string, newParent artfs.Ino, newName string, flags uint32) error {
 	oldName, err := s.name(oldParent, oldName)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s smaller) Rename(oldParent artfs.Ino, oldName string, newParent artfs.Ino
 	if newName, err = s.name(newParent, newName); err != nil {
 		return err
 	}
-	return s.FileSystem.Rename(oldParent, oldName, newParent, newName)
+	return s.FileSystem.Rename(oldParent, oldName, newParent, newName, flags)
 }
 
 func (s smaller) Symlink(c artfs.Caller, parent artfs.Ino, name, target string) (artfs.Entry, error) {
