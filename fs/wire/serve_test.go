@@ -63,7 +63,7 @@ func (t *tiny) serve(r *Request) {
 
 // mountTiny mounts it, and serves it by one way.
 func mountTiny(tb testing.TB, transport Transport) string {
-	return mountAs(tb, transport, func(open func()) { open() }).path
+	return mountAs(tb, transport, func(_ *tinyMount, open func()) { open() }).path
 }
 
 type tinyMount struct {
@@ -73,7 +73,7 @@ type tinyMount struct {
 }
 
 // mountAs has a function around Open.
-func mountAs(tb testing.TB, transport Transport, around func(open func())) *tinyMount {
+func mountAs(tb testing.TB, transport Transport, around func(m *tinyMount, open func())) *tinyMount {
 	tb.Helper()
 	if os.Getuid() != 0 {
 		tb.Skip("only root may mount here: `make test` runs it with sudo")
@@ -87,7 +87,7 @@ func mountAs(tb testing.TB, transport Transport, around func(open func())) *tiny
 	if err := unix.Mount("tiny", m.path, "fuse.tiny", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)); err != nil {
 		tb.Fatal(err)
 	}
-	around(func() {
+	around(m, func() {
 		m.conn, err = Open(fd, Options{Want: NoOpenSupport | NoOpendirSupport | AsyncRead | ParallelDirOps, MaxBackground: 64, Transport: transport})
 	})
 	if err != nil {

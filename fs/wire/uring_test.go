@@ -17,7 +17,7 @@ func TestAsRootNoRoomForRings(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)
 	}
-	dir := mountAs(t, Any, func(open func()) {
+	dir := mountAs(t, Any, func(_ *tinyMount, open func()) {
 		low := was
 		low.Cur = 3 // the standard streams
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
@@ -34,10 +34,33 @@ func TestAsRootNoRoomForRings(t *testing.T) {
 	}
 }
 
+// Where the kernel refuses what a queue gives it, it goes on by /dev/fuse.
+func TestAsRootEntriesRefused(t *testing.T) {
+	dir := mountAs(t, Rings, func(m *tinyMount, open func()) {
+		open()
+		for _, q := range m.conn.rings.queues {
+			for i := range q.entries {
+				q.entries[i].iov[1].Len = 4096 // less than the longest request
+			}
+		}
+	})
+	select {
+	case err := <-dir.served:
+		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("rings: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("entries were accepted")
+	}
+	if err := os.WriteFile(filepath.Join(dir.path, "file"), []byte("by the device"), 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
 // A queue that fails while the kernel uses it ends the service with an error, and who waits for an answer gets one once
 // the descriptors are closed, as they are at the end of the process.
 func TestAsRootQueueFails(t *testing.T) {
-	dir := mountAs(t, Rings, func(open func()) { open() })
+	dir := mountAs(t, Rings, func(_ *tinyMount, open func()) { open() })
 	file := filepath.Join(dir.path, "file")
 	if _, err := os.Stat(file); err != nil {
 		t.Fatal(err)
