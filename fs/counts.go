@@ -12,7 +12,7 @@ import (
 // counts says how many operations of each kind were served. The zero value is ready for use, by
 // several goroutines at once. Counting takes some 50 ns, where an operation takes microseconds.
 type counts struct {
-	kinds sync.Map // reflect.Type of an operation of the library -> *atomic.Int64
+	kinds sync.Map // reflect.Type of an operation -> *atomic.Int64
 }
 
 func (c *counts) add(op any) {

@@ -2,8 +2,8 @@
 // fulfils it, the read-only host tree beneath, and the bridge that serves it through FUSE.
 //
 // [FileSystem] is the contract. [Overlay] implements it: a tree in a database (package sqlvfs, the
-// delta) laid over a directory of the host ([Host], the base). [Server] speaks FUSE for any
-// FileSystem. Nothing here knows of sandboxes.
+// delta) laid over a directory of the host ([Host], the base). [Server] serves any
+// FileSystem to the kernel, by package wire. Nothing here knows of sandboxes.
 //
 // # The origin
 //

@@ -6,9 +6,8 @@ import (
 	"github.com/jacobsa/fuse/fuseops"
 )
 
-// maxHeavy is how many of the requests that come with much memory may wait at once. The library has
-// 1 MiB for each way of a request, and never gives it back: a guest with ten thousand threads that read
-// would have as many. No disk gains from more.
+// maxHeavy is how many of the requests that come with much memory may wait at once. One by /dev/fuse has 1 MiB: a guest
+// with ten thousand threads that read would have as many. No disk gains from more. Those by rings wait in the kernel.
 const maxHeavy = 64
 
 // heavy tells whether an operation comes with much memory, or makes much of it. None of these asks the
