@@ -178,5 +178,5 @@ type DirEntry struct {
 	Ino    Ino
 	Mode   uint32 // the type bits are right
 	Offset uint64 // of what follows
-	Entry  Entry  // with plus; Ino 0 if there is nothing to refer to
+	Entry  Entry  // with plus; Ino 0 if there is nothing to refer to, or nothing new to say
 }

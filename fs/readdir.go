@@ -122,7 +122,7 @@ func (t *tx) makeList(n *node, dir *fact) error {
 func (t *tx) emit(n *node, ent *dirent, plus bool, host *HostDir, emit func(DirEntry) bool) (more bool, err error) {
 	e := DirEntry{Name: ent.name, Ino: ent.ino, Mode: ent.mode, Offset: ent.offset}
 	var child *node
-	if plus && ent.offset >= firstOffset {
+	if plus && ent.offset >= firstOffset && !n.knows(ent) {
 		if !ent.base {
 			host = nil
 		}
@@ -145,6 +145,18 @@ func (t *tx) emit(n *node, ent *dirent, plus bool, host *HostDir, emit func(DirE
 		return false, nil
 	}
 	return true, nil
+}
+
+// knows tells whether the kernel has all that there is to say of an entry of the base, and is told if that changes: as
+// when a program has looked at all files of a directory before it reads it, as git does. What the kernel has read, or
+// stands in, it wants to know the access time of again.
+func (n *node) knows(ent *dirent) bool {
+	if !ent.base || !n.inBase() {
+		return false
+	}
+	c := n.base.dentries[ent.name]
+	return c != nil && c.in == nil && !c.base.gone && c.base.fresh && c.ino == ent.ino && c.base.parent == n &&
+		c.base.content == (sqlvfs.Fingerprint{}) && !c.base.attr.IsDir()
 }
 
 // after is where in a directory's list what follows an offset begins.
