@@ -31,7 +31,9 @@ of it.
 
   -run REGEXP     only the workloads whose name matches; those that take long,
                   which -list shows in brackets, run only if it names them
-  -n N            repetitions (default 5)
+  -n N            repetitions (default 5); the host's file system and
+                  fuse-overlayfs take part in every other
+  -limit TIME     begin no repetition that would end later (default 22m)
   -systems LIST   of host,overlayfs,fuse-overlayfs,art,art-device,libfuse,
                   libfuse-device (default: all there are)
   -bin DIR        where the programs are (default .build/bin)
@@ -47,6 +49,7 @@ of it.
 type options struct {
 	run, systems, bin, dir, out, svg string
 	repetitions                      int
+	limit                            time.Duration
 	keep, list                       bool
 }
 
@@ -62,6 +65,7 @@ func main() {
 	set.StringVar(&o.out, "o", "", "")
 	set.StringVar(&o.svg, "svg", "", "")
 	set.IntVar(&o.repetitions, "n", 5, "")
+	set.DurationVar(&o.limit, "limit", 22*time.Minute, "")
 	set.BoolVar(&o.keep, "keep", true, "")
 	set.BoolVar(&o.list, "list", false, "")
 	switch err := set.Parse(os.Args[1:]); {
@@ -177,6 +181,10 @@ func (r *runner) rounds(ctx context.Context, chosen []workload, bin string, star
 		errs = append(errs, err)
 	}
 	for i := range r.repetitions {
+		if i > 0 && time.Since(r.began)/time.Duration(i)*time.Duration(i+1) > r.limit {
+			fmt.Fprintf(os.Stderr, "bench: %s: no repetition after %d: another would end later than -limit\n", r.elapsed(), i)
+			break
+		}
 		for _, w := range chosen {
 			fmt.Fprintf(os.Stderr, "bench: %s: %d of %d: %s\n", r.elapsed(), i+1, r.repetitions, w)
 			for _, err := range r.round(ctx, w, i) {
@@ -251,7 +259,7 @@ func newRunner(o *options) (*runner, error) {
 	}
 	return &runner{
 		fixtures: &fixtures{dir: filepath.Join(o.dir, "fixtures"), goroot: goroot, modcache: modcache, goproxy: goproxy, repo: repo},
-		scratch:  scratch, lock: lock, systems: systems, repetitions: o.repetitions, report: newReport(o.bin, systems), began: time.Now(),
+		scratch:  scratch, lock: lock, systems: systems, repetitions: o.repetitions, limit: o.limit, report: newReport(o.bin, systems), began: time.Now(),
 	}, nil
 }
 

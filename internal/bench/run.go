@@ -21,6 +21,7 @@ type runner struct {
 	report      *report
 	failed      map[trial]bool
 	began       time.Time
+	limit       time.Duration // for all repetitions
 }
 
 // trial is a workload, by its first step, on a system.
@@ -39,7 +40,7 @@ func (r *runner) round(ctx context.Context, w workload, i int) (errs []error) {
 		}
 		s := r.systems[(i+j)%len(r.systems)]
 		this := trial{w.steps[0].title(), s.name}
-		if s.open == nil || r.failed[this] {
+		if s.open == nil || s.seldom && i%2 != 0 || r.failed[this] {
 			continue
 		}
 		found, err := r.once(s, w, base)

@@ -19,6 +19,8 @@ import (
 type system struct {
 	name string
 	wire string // by which its requests go, if that is known
+	// seldom: measured in every other repetition, because it is there to set art's figures in relation.
+	seldom bool
 	// missing says why it cannot be used here; "" if it can.
 	missing func() string
 	// open shows the fixture in base, which it leaves as it is. What it writes goes to scratch, an
@@ -124,6 +126,7 @@ func outside(home, goroot string) (*session, error) {
 func hostSystem(goroot string) *system {
 	return &system{
 		name:    hostName,
+		seldom:  true,
 		missing: func() string { return "" },
 		open: func(base, scratch string) (*session, error) {
 			home := filepath.Join(scratch, "home")
@@ -162,6 +165,7 @@ func overlaySystem(goroot string) *system {
 func fuseOverlaySystem(goroot string) *system {
 	return &system{
 		name:    fuseOverlayName,
+		seldom:  true,
 		missing: func() string { return notFound("fuse-overlayfs") },
 		open: func(base, scratch string) (*session, error) {
 			merged, options, err := layers(base, scratch)

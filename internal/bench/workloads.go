@@ -8,7 +8,7 @@ const (
 	find     = `find src -printf '%s %T@\n' >/dev/null`
 	grep     = `grep -rq 'no line is like this one' src || test $? = 1`
 	status   = `git -C repo status --short`
-	goBuild  = `cd art; go build -o /dev/null ./cmd/art-trace`
+	goBuild  = `cd art; go build -o /dev/null ./internal/cli`
 	readBig  = `cat big >/dev/null`
 	readSome = `"$WORKER" random -n 20000 big`
 )
@@ -51,7 +51,7 @@ var workloads = []workload{
 		{name: "read 1 GiB", script: readBig, cache: cold},
 		{name: "read 1 GiB", script: readBig, cache: warm},
 	}},
-	{fixture: "empty", setup: `"$WORKER" write -size 268435456 big`, steps: []step{
+	{fixture: "empty", setup: `"$WORKER" write -size 134217728 big`, steps: []step{
 		{name: "random 4 KiB writes", script: `"$WORKER" random -write -n 20000 big`},
 		{name: "random 4 KiB reads", script: readSome, cache: cold},
 		{name: "random 4 KiB reads", script: readSome, cache: warm},
