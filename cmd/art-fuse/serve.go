@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -33,6 +34,9 @@ func runServe(args []string) error {
 	}
 	what := &control.Serve{}
 	err := control.ReadFile(os.NewFile(control.ServeFD, "serve"), what)
+	if errors.Is(err, io.EOF) {
+		return reported{err} // art has found a reason for no session, and tells it
+	}
 	if err == nil {
 		err = what.Check()
 	}
@@ -49,9 +53,7 @@ func serve(db string, what *control.Serve) error {
 	fs.BoundMemory()
 	sock := os.NewFile(control.SocketFD, "control")
 	unix.CloseOnExec(control.SocketFD)
-	if len(what.Files) > 0 {
-		unix.CloseOnExec(control.FilesFD)
-	}
+	unix.CloseOnExec(control.FilesFD)
 
 	// Opening the database and waiting for the mount take about as long; do both at once. The stage is
 	// told when it can hide the database's files, and again when it can have the guest's looked at.

@@ -13,8 +13,8 @@ import (
 // Descriptors that art-fuse is started with, to serve.
 const (
 	SocketFD = 3 + iota // for messages
-	ServeFD             // a Serve, in memory
-	FilesFD             // the socket to the host's side of single files, if there are any
+	ServeFD             // a pipe, in which a Serve comes once art knows it
+	FilesFD             // the socket to the host's side of single files
 )
 
 // Serve is what art-fuse is to serve, beside the database, which its command line names.

@@ -23,9 +23,6 @@ const (
 // abandon ends what was started of a session that cannot be.
 func (s *session) abandon() {
 	s.dismiss()
-	if s.server != nil {
-		s.closeServer()
-	}
 	s.streams.CloseGuest()
 	s.closeControl()
 	s.endLog(0, false)
@@ -37,11 +34,6 @@ func (s *session) abandon() {
 	if s.fuseDone != nil {
 		<-s.fuseDone
 	}
-}
-
-func (s *session) closeServer() {
-	s.server.Close()
-	s.server = nil
 }
 
 func (s *session) closeControl() {

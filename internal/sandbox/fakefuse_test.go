@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -35,6 +36,9 @@ const (
 func fakeFUSE(args []string) int {
 	var what control.Serve
 	err := control.ReadFile(os.NewFile(control.ServeFD, "serve"), &what)
+	if errors.Is(err, io.EOF) {
+		return 1 // there is no session
+	}
 	if err == nil {
 		err = what.Check()
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
-	"github.com/riverlytech/art/libexec"
 )
 
 // What is mounted in a home that the database has needs a mount point there, which art-fuse makes and takes away again.
@@ -141,10 +140,10 @@ func (p *prepared) addFile(m *config.Mount, in string) error {
 
 var errInWorkspace = errors.New("it lies in the workspace, which is an overlay already")
 
-// serveFiles begins to serve the host's side of the files, and returns art-fuse's end of the socket; nil without files.
-func (s *session) serveFiles() (*os.File, error) {
+// serveFiles begins to serve the host's side of the files, if there are any.
+func (s *session) serveFiles(st *startingFUSE) error {
 	if len(s.files) == 0 {
-		return nil, nil
+		return nil
 	}
 	var list []files.HostFile
 	for _, f := range s.files {
@@ -152,15 +151,11 @@ func (s *session) serveFiles() (*os.File, error) {
 	}
 	host, err := files.Open(list)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ours, theirs, err := libexec.Socketpair()
-	if err != nil {
-		return nil, err
-	}
-	host.Serve(ours)
-	s.hostFiles = host
-	return theirs, nil
+	host.Serve(st.files)
+	s.hostFiles, st.files = host, nil
+	return nil
 }
 
 // tellFiles tells what has become of the files that the host was to have. The guest and art-fuse have ended.

@@ -117,10 +117,7 @@ func (p *prepared) begin(o *request, settings *config.Settings) (err error) {
 	if err := p.openHome(o, settings.Home.Value); err != nil {
 		return err
 	}
-	if p.plan.Database, err = databasePath(o.Database); err != nil {
-		return err
-	}
-	if p.plan.Database != "" {
+	if p.plan.Database = o.database; p.plan.Database != "" {
 		beside := make(chan []string, 1) // it takes longer the more there is
 		p.beside = beside
 		go func() { beside <- workspace.Beside(p.plan.Database) }()

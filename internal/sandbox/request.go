@@ -15,6 +15,7 @@ type request struct {
 	known     bool             // Database is the one that is kept for Workspace
 	fresh     bool             // with it: it was not there yet
 	named     string           // with it: the workspace as the user wrote it, if at all
+	database  string           // the absolute path of Database, behind links
 	sub       string           // where in Workspace the command starts; "" is its top
 	dirs      []string         // for the guest's PATH, of the preset's program
 	toolDirs  []string         // for it, too, of the tools

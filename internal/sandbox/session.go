@@ -27,7 +27,6 @@ type session struct {
 	redacted *os.File // what it keeps to itself, for art-trace; nil without one
 
 	control   *os.File     // art's copy of the stage's end of the socket to art-fuse
-	server    *os.File     // art-fuse's end, until that has it
 	served    chan error   // tells that art-fuse serves the mount, or why not
 	unserved  error        // why it does not
 	attending bool         // whether that is still to be told
@@ -38,21 +37,22 @@ type session struct {
 	lentHome  *os.File     // the home that is in memory, if art has files for it
 	log       *os.File     // where its exit code goes, for the log of sessions; nil without one
 
-	quiet      bool
-	known      bool       // the database is the one that is kept for the workspace
-	fresh      bool       // with it: it was made for this session
-	flags      string     // with which art diff and art pull find the same workspace and database
-	spare      int        // the id on the host for a guest of root's; 0 for the caller's own
-	ids        *idmap.Map // shows the guest what is root's as its own; nil if nothing is to be shown so
-	starting   *starting  // the stage, until it is briefed
-	stage      *os.Process
-	stageDone  <-chan error
-	stageError error // how it ended
-	link       *os.File
-	messages   <-chan control.Received
-	status     chan []byte
-	diagnosis  diagnosis
-	handover   *handover // the fallback's mount, until the stage has it
+	quiet        bool
+	known        bool          // the database is the one that is kept for the workspace
+	fresh        bool          // with it: it was made for this session
+	flags        string        // with which art diff and art pull find the same workspace and database
+	spare        int           // the id on the host for a guest of root's; 0 for the caller's own
+	ids          *idmap.Map    // shows the guest what is root's as its own; nil if nothing is to be shown so
+	starting     *starting     // the stage, until it is briefed
+	startingFUSE *startingFUSE // the same of art-fuse
+	stage        *os.Process
+	stageDone    <-chan error
+	stageError   error // how it ended
+	link         *os.File
+	messages     <-chan control.Received
+	status       chan []byte
+	diagnosis    diagnosis
+	handover     *handover // the fallback's mount, until the stage has it
 
 	guest    *guest           // the payload, or the stub until that has started it; nil until that has reported
 	shell    int              // the process id of the stub, if that stays with the payload on a terminal; 0 otherwise
@@ -117,8 +117,12 @@ func newSession(interactive bool, host [3]*os.File, tracing *tracing) (s *sessio
 
 // prepare finds out what to do, while the stage begins; with a refusal that comes later.
 func (s *session) prepare(o *request, refusal error) (err error) {
+	var server *os.File
 	if o.Database != "" {
-		if s.server, s.control, err = libexec.Socketpair(); err != nil {
+		if o.database, err = databasePath(o.Database); err != nil {
+			return err
+		}
+		if server, s.control, err = libexec.Socketpair(); err != nil {
 			return err
 		}
 	}
@@ -128,6 +132,9 @@ func (s *session) prepare(o *request, refusal error) (err error) {
 	var begun error
 	if o.Database == "" || refusal == nil {
 		begun = s.startStage()
+	}
+	if server != nil {
+		s.startFUSE(o.database, server)
 	}
 	if s.prepared, err = prepare(o); err == nil {
 		s.payload.Terminal = s.streams.IsTerminal
@@ -219,13 +226,13 @@ func (s *session) run(refusal error) (int, error) {
 	return s.finish()
 }
 
-// start starts art-fuse, and has the stage do its work.
+// start has art-fuse and the stage do their work.
 func (s *session) start(refusal error) error {
 	if s.plan.Database == "" {
 		return s.brief()
 	}
 	if refusal != nil {
-		if err := s.startFUSE(); err != nil {
+		if err := s.briefFUSE(); err != nil {
 			return err
 		}
 		return s.fallBack(refusal)
@@ -235,7 +242,7 @@ func (s *session) start(refusal error) error {
 	if err := s.brief(); err != nil {
 		return err
 	}
-	return s.startFUSE()
+	return s.briefFUSE()
 }
 
 // finish is called when the sandbox has ended.

@@ -111,6 +111,34 @@ func ownRuntime(t *testing.T) string {
 	return dir
 }
 
+// Where there is a reason for no session, art-fuse and the stage, which wait by then, have ended when it is told.
+func TestRefusedWhileOthersWait(t *testing.T) {
+	t.Setenv("ART_LIBEXEC_DIR", t.TempDir())
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(os.Getenv("ART_LIBEXEC_DIR"), "art-fuse")); err != nil {
+		t.Fatal(err)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	s, err := newSession(false, [3]*os.File{null, null, null}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Workspace: t.TempDir(), Database: filepath.Join(t.TempDir(), "x.db"), Hide: []string{""}, Command: []string{"true"}}
+	if err := s.prepare(&request{Options: o}, nil); err == nil || !strings.Contains(err.Error(), "empty path") {
+		t.Error(err)
+	}
+	if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); err != unix.ECHILD {
+		t.Errorf("process %d is left: %v", pid, err)
+	}
+}
+
 func TestBothWaysToMount(t *testing.T) {
 	for name, refusal := range map[string]error{"in the stage": nil, "by fusermount3": errForced} {
 		for range 10 { // the second way has several programs that wait for each other

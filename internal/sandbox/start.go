@@ -19,68 +19,6 @@ import (
 	"github.com/riverlytech/art/libexec"
 )
 
-// startFUSE starts art-fuse with its end of the control socket.
-func (s *session) startFUSE() error {
-	defer s.closeServer()
-	cmd, err := libexec.Command("art-fuse", "serve", s.plan.Database)
-	if err != nil {
-		return err
-	}
-	document, err := memoryFile("serve")
-	if err == nil {
-		defer document.Close()
-		_, err = document.WriteAt(s.serveDocument(), 0) // which art-fuse reads from the beginning
-	}
-	var stdin *os.File
-	if err == nil {
-		stdin, s.log, err = os.Pipe()
-	}
-	if err != nil {
-		return fmt.Errorf("start art-fuse: %w", cli.Reason(err))
-	}
-	defer stdin.Close()
-	cmd.Stdin = stdin
-	cmd.ExtraFiles = []*os.File{s.server, document}
-	sock, err := s.serveFiles()
-	if err != nil {
-		return fmt.Errorf("start art-fuse: %w", err)
-	}
-	if sock != nil {
-		defer sock.Close()
-		cmd.ExtraFiles = append(cmd.ExtraFiles, sock)
-	}
-	cmd.Stdout = &s.report
-	cmd.Stderr = os.Stderr
-	// Away from the terminal's signals: it ends after the guest, not with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start art-fuse: %w", cli.Reason(err))
-	}
-	done := make(chan error, 1)
-	s.fuseDone = done
-	go func() { done <- cmd.Wait() }()
-	return s.limitDatabase(cmd.Process.Pid)
-}
-
-// serveDocument completes what art-fuse is told.
-func (s *session) serveDocument() []byte {
-	v := &s.serve
-	if v.Kept = control.KeepWhole; s.limits["kept"].Origin != "" {
-		v.Kept = s.limits["kept"].Value
-	}
-	if len(v.Layers) > 0 {
-		v.LayerHide = slices.Concat(s.plan.Hide, v.LayerHide)
-	}
-	if s.within() {
-		v.Tracked = s.repository.Index()
-	}
-	for _, f := range s.files {
-		v.Files = append(v.Files, f.File)
-	}
-	v.PID, v.Command = os.Getpid(), logged(s.payload.Command)
-	return control.Marshal(v)
-}
-
 // starting is a stage that has not been briefed yet.
 type starting struct {
 	cmd   *exec.Cmd
@@ -167,8 +105,9 @@ func (s *session) brief() error {
 	return nil
 }
 
-// dismiss ends a stage that is not going to be briefed, if there is one.
+// dismiss ends a stage and an art-fuse that are not going to be briefed, if there are any.
 func (s *session) dismiss() {
+	s.dismissFUSE()
 	st := s.starting
 	if st == nil {
 		return
