@@ -2,6 +2,7 @@ package fs
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,8 @@ type tree interface {
 	lstat(path string) (Entry, error)
 	readlink(path string) (string, error)
 	open(path string, flags int, mode uint32) (treeFile, error)
+	// tmpfile makes a file without a name for a directory.
+	tmpfile(dir string, mode uint32) (treeFile, error)
 	mknod(path string, mode uint32) error
 	mkdir(path string, mode uint32) error
 	symlink(target, path string) error
@@ -40,6 +43,8 @@ type treeFile interface {
 	truncate(size int64) error
 	seek(off int64, hole bool) (int64, error)
 	stat() (Entry, error)
+	// link gives the file a name in the tree that it is of.
+	link(t tree, path string) error
 	Release()
 }
 
@@ -71,6 +76,11 @@ func (d directory) readlink(path string) (string, error) {
 
 func (d directory) open(path string, flags int, mode uint32) (treeFile, error) {
 	fd, err := unix.Open(d.at(path), flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+	return descriptor(fd), err
+}
+
+func (d directory) tmpfile(dir string, mode uint32) (treeFile, error) {
+	fd, err := unix.Open(d.at(dir), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, mode)
 	return descriptor(fd), err
 }
 
@@ -160,6 +170,11 @@ func (d descriptor) seek(off int64, hole bool) (int64, error) {
 		whence = unix.SEEK_HOLE
 	}
 	return unix.Seek(int(d), off, whence)
+}
+
+func (d descriptor) link(t tree, path string) error {
+	to := t.(interface{ at(string) string }).at(path)
+	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", d), unix.AT_FDCWD, to, unix.AT_SYMLINK_FOLLOW)
 }
 
 func (d descriptor) Release() { unix.Close(int(d)) }

@@ -35,18 +35,7 @@ func (o *Overlay) create(c Caller, parent Ino, name string, attr sqlvfs.Attr, ta
 		if err != nil {
 			return err
 		}
-		attr := attr
-		attr.UID, attr.GID = t.hostUID(c.UID), t.hostGID(c.GID)
-		// In a set-group-ID directory everything new belongs to its group (inode(7)).
-		if p.in.Attr.Mode&syscall.S_ISGID != 0 {
-			attr.GID = p.in.Attr.GID
-			if attr.IsDir() {
-				attr.Mode |= syscall.S_ISGID
-			}
-		}
-		now := sqlvfs.Now()
-		attr.Atime, attr.Mtime, attr.Ctime = now, now, now
-		in, err := t.db.New(attr)
+		in, err := t.newInode(c, p, attr)
 		if err != nil {
 			return err
 		}
@@ -61,8 +50,42 @@ func (o *Overlay) create(c Caller, parent Ino, name string, attr sqlvfs.Attr, ta
 		if attr.IsDir() {
 			addSubdirectory(p, 1)
 		}
-		t.modified(p, now)
+		t.modified(p, in.Attr.Ctime)
 		n := &node{ino: Ino(in.Ino), in: in, parentIno: p.ino}
+		t.add(n)
+		e = t.acquireEntry(n)
+		return nil
+	})
+	return e, err
+}
+
+// newInode makes an inode that is new in a directory, without a name.
+func (t *tx) newInode(c Caller, dir *node, attr sqlvfs.Attr) (*sqlvfs.Inode, error) {
+	attr.UID, attr.GID = t.hostUID(c.UID), t.hostGID(c.GID)
+	// In a set-group-ID directory everything new belongs to its group (inode(7)).
+	if p := dir.attrOf(); p.Mode&syscall.S_ISGID != 0 {
+		attr.GID = p.GID
+		if attr.IsDir() {
+			attr.Mode |= syscall.S_ISGID
+		}
+	}
+	now := sqlvfs.Now()
+	attr.Atime, attr.Mtime, attr.Ctime = now, now, now
+	return t.db.New(attr)
+}
+
+// Tmpfile implements FileSystem. What is committed before the file has a name is an orphan's.
+func (o *Overlay) Tmpfile(c Caller, parent Ino, mode uint32) (e Entry, err error) {
+	err = o.update(func(t *tx) error {
+		p, err := t.get(parent)
+		if err != nil {
+			return err
+		}
+		in, err := t.newInode(c, p, sqlvfs.Attr{Mode: syscall.S_IFREG | mode&0o7777})
+		if err != nil {
+			return err
+		}
+		n := &node{ino: Ino(in.Ino), in: in, linkable: true}
 		t.add(n)
 		e = t.acquireEntry(n)
 		return nil
@@ -117,7 +140,7 @@ func (o *Overlay) Link(ino Ino, parent Ino, name string) (e Entry, err error) {
 		if err := t.copyUp(n); err != nil {
 			return err
 		}
-		if n.in.Attr.Nlink == 0 {
+		if n.in.Attr.Nlink == 0 && !n.linkable {
 			return syscall.ENOENT
 		}
 		if err := t.db.Link(p.in, name, n.in); err != nil {
@@ -125,6 +148,7 @@ func (o *Overlay) Link(ino Ino, parent Ino, name string) (e Entry, err error) {
 		}
 		now := sqlvfs.Now()
 		n.in.Attr.Nlink++
+		n.linkable = false
 		n.in.Attr.Ctime = now
 		t.db.Dirty(n.in)
 		t.modified(p, now)

@@ -131,6 +131,9 @@ type FileSystem interface {
 	// Mknod makes a regular file, a fifo, a socket or a device; mode has type and permissions. As all that make a name:
 	// EEXIST, ENAMETOOLONG, ENOENT in a directory that was removed, EPERM for a name that is not to be had.
 	Mknod(c Caller, parent Ino, name string, mode, rdev uint32) (Entry, error)
+	// Tmpfile makes a regular file that has no name, for a directory; mode has permissions. Link may give it one, once. A file
+	// that has none goes with its last reference.
+	Tmpfile(c Caller, parent Ino, mode uint32) (Entry, error)
 	// Mkdir makes a directory; mode has permissions only.
 	Mkdir(c Caller, parent Ino, name string, mode uint32) (Entry, error)
 	// Symlink makes a symbolic link. ENOENT for an empty target.

@@ -166,6 +166,15 @@ func (f *kernelFile) stat() (Entry, error) {
 	return e, errnoOf(err)
 }
 
+func (f *kernelFile) link(_ tree, path string) error {
+	dir, name, err := f.k.vacant(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.k.got(f.k.fs.Link(f.ino, dir, name))
+	return err
+}
+
 func (f *kernelFile) Release() {
 	if f.k.files[f.ino]--; f.k.files[f.ino] == 0 {
 		delete(f.k.files, f.ino)
@@ -173,6 +182,19 @@ func (f *kernelFile) Release() {
 }
 
 func (k *kernel) sync() error { return errnoOf(k.fs.Sync()) }
+
+func (k *kernel) tmpfile(path string, mode uint32) (treeFile, error) {
+	dir, err := k.walk(path)
+	if err != nil {
+		return nil, err
+	}
+	e, err := k.got(k.fs.Tmpfile(k.caller, dir.Ino, mode))
+	if err != nil {
+		return nil, err
+	}
+	k.files[e.Ino]++
+	return &kernelFile{k, e.Ino}, nil
+}
 
 func (k *kernel) mknod(path string, mode uint32) error {
 	dir, name, err := k.vacant(path)

@@ -189,6 +189,25 @@ func (m *model) drop(h *handle) {
 	h.got.Release()
 }
 
+// tmpfile makes a file without a name, and often gives it one.
+func (m *model) tmpfile(t *rapid.T) {
+	if len(m.open) >= 4 {
+		m.release(t)
+	}
+	dir := pick(t, m.dirs, "dir")
+	want, errWant := m.want.tmpfile(dir, 0o640)
+	got, errGot := m.got.tmpfile(dir, 0o640)
+	if !m.same(t, errGot, errWant, "tmpfile in %q", dir) {
+		return
+	}
+	h := &handle{"(tmpfile)", got, want}
+	m.open = append(m.open, h)
+	m.writeAt(t, h, int64(chunkEdge(t, "offset")))
+	if path := m.fresh(t); rapid.Bool().Draw(t, "link") {
+		m.same(t, got.link(m.got, path), want.link(m.want, path), "link the tmpfile as %q", path)
+	}
+}
+
 func (m *model) mkdir(t *rapid.T) {
 	path, mode := m.fresh(t), rapid.SampledFrom([]uint32{0o755, 0o700, 0o1755}).Draw(t, "mode")
 	m.same(t, m.got.mkdir(path, mode), m.want.mkdir(path, mode), "mkdir %q %o", path, mode)

@@ -62,6 +62,10 @@ func (s *Server) doName(r *wire.Request) error {
 	switch op := r.Op.(type) {
 	case *fuseops.MkNodeOp:
 		return reply(r, &op.Entry)(s.fs.Mknod(caller(r), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
+	case *wire.IoctlOp:
+		return syscall.ENOTTY // what a file system says that has none
+	case *wire.TmpfileOp:
+		return reply(r, &op.Entry)(s.fs.Tmpfile(caller(r), Ino(op.Parent), op.Mode))
 	case *fuseops.MkDirOp:
 		return reply(r, &op.Entry)(s.fs.Mkdir(caller(r), Ino(op.Parent), op.Name, permissions(op.Mode)))
 	case *fuseops.CreateSymlinkOp:

@@ -81,6 +81,7 @@ type node struct {
 	base      *base         // nil: the delta has it alone
 	parentIno Ino           // for "..", of directories
 	list      []dirent      // of a directory: to be read on; nil: none
+	linkable  bool          // it had no name yet
 }
 
 // base is what the base adds to a node: where the node's origin is, what the host has said of that, and what the kernel

@@ -108,6 +108,7 @@ func name(b []byte, longest int) (s string, rest []byte, err error) {
 // decodeNames decodes what is done to names in directories.
 func decodeNames(h *header, f fields, payload []byte) (any, error) {
 	if h.opcode == opTmpfile { // its name is empty
+		f.skip(4) // open flags
 		mode := f.u32()
 		return &TmpfileOp{Parent: h.inode(), Mode: mode, OpContext: h.context()}, nil
 	}
