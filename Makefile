@@ -107,7 +107,7 @@ bench: build ## Measure art against the host's file system and other overlays; t
 	@internal/packaging/deps bench
 	@rm -f .build/bench.txt
 	go run ./internal/bench -bin $(BIN) -o .build/bench.txt -svg .build/bench.svg $(BENCH)
-	@[ ! -s .build/bench.txt ] || $(TOOL) benchstat -col '/system@(overlayfs host fuse-overlayfs libfuse libfuse-device art art-device)' .build/bench.txt | tee .build/results.txt
+	@[ ! -s .build/bench.txt ] || $(TOOL) benchstat -confidence 0.9 -col '/system@(overlayfs host fuse-overlayfs libfuse libfuse-device art art-device)' .build/bench.txt | tee .build/results.txt
 	go test -p 1 -run '^$$' -bench . $$(grep -lr '^func Benchmark' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
 
 # The helpers are art's own, so they go where a shell does not look; those that

@@ -51,7 +51,7 @@ func artSystem(name, bin, wire string) *system {
 				s.close()
 				return nil, err
 			}
-			s.server.activity = func() (activity, error) { return askActivity(s) }
+			s.server.requests = func() (int64, error) { return askRequests(s) }
 			return s, nil
 		},
 	}
@@ -98,38 +98,33 @@ func artFuse(art int) (*process, error) {
 	return nil, errors.New("the session has no art-fuse")
 }
 
-var activities = regexp.MustCompile(`(?m)^art-fuse: wasted polls: (\S+)\nart-fuse: operations:(.*)\n`)
+var operationsLine = regexp.MustCompile(`(?m)^art-fuse: operations:(.*)\n`)
 
-// askActivity lets art-fuse tell what it has done.
-func askActivity(s *session) (a activity, err error) {
+// askRequests lets art-fuse tell what it has served.
+func askRequests(s *session) (int64, error) {
 	said := len(s.told.String())
 	if err := syscall.Kill(s.server.pid, syscall.SIGUSR1); err != nil {
-		return a, fmt.Errorf("ask art-fuse: %w", err)
+		return 0, fmt.Errorf("ask art-fuse: %w", err)
 	}
 	for begin := time.Now(); time.Since(begin) < 5*time.Second; time.Sleep(time.Millisecond) {
-		if m := activities.FindStringSubmatch(s.told.String()[said:]); m != nil {
-			if a.polling, err = time.ParseDuration(m[1]); err != nil {
-				return a, err
-			}
-			a.operations, err = parseOperations(m[2])
-			return a, err
+		if m := operationsLine.FindStringSubmatch(s.told.String()[said:]); m != nil {
+			return sumOperations(m[1])
 		}
 	}
-	return a, fmt.Errorf("art-fuse does not tell its operations: %s", s.told)
+	return 0, fmt.Errorf("art-fuse does not tell its operations: %s", s.told)
 }
 
-// parseOperations reads "Kind=N Kind=N".
-func parseOperations(text string) (map[string]int64, error) {
-	counts := map[string]int64{}
+// sumOperations adds up "Kind=N Kind=N".
+func sumOperations(text string) (sum int64, err error) {
 	for _, field := range strings.Fields(text) {
-		kind, count, _ := strings.Cut(field, "=")
+		_, count, _ := strings.Cut(field, "=")
 		n, err := strconv.ParseInt(count, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("read the count of operations %q: %w", field, err)
+			return 0, fmt.Errorf("read the count of operations %q: %w", field, err)
 		}
-		counts[kind] = n
+		sum += n
 	}
-	return counts, nil
+	return sum, nil
 }
 
 // told is what a process has written to its standard error so far.

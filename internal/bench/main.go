@@ -180,8 +180,11 @@ func (r *runner) rounds(ctx context.Context, chosen []workload, bin string, star
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		errs = append(errs, err)
 	}
+	begins := make([]time.Time, r.repetitions)
 	for i := range r.repetitions {
-		if i > 0 && time.Since(r.began)/time.Duration(i)*time.Duration(i+1) > r.limit {
+		begins[i] = time.Now()
+		// The one before the last had the same systems.
+		if j := max(0, i-2); i > 0 && time.Since(r.began)+begins[j+1].Sub(begins[j]) > r.limit {
 			fmt.Fprintf(os.Stderr, "bench: %s: no repetition after %d: another would end later than -limit\n", r.elapsed(), i)
 			break
 		}

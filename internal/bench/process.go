@@ -12,14 +12,8 @@ import (
 // process is what serves a file system.
 type process struct {
 	pid int
-	// activity tells what it has done so far; nil if it cannot.
-	activity func() (activity, error)
-}
-
-// activity is what a FUSE server knows of its own work.
-type activity struct {
-	operations map[string]int64 // how many of each kind it has served
-	polling    time.Duration    // for how long it has waited awake when nothing came
+	// requests tells how many it has served so far; nil if it cannot.
+	requests func() (int64, error)
 }
 
 // usage is what a process has used up to a moment.
@@ -69,23 +63,4 @@ func parseUsage(status string, stat []byte) (u usage, err error) {
 		ticks += n
 	}
 	return usage{kib << 10, time.Duration(ticks) * 10 * time.Millisecond}, nil
-}
-
-// watch notes the usage of a process until it ends; the function returned waits for that, and
-// returns the last that was seen.
-func (p *process) watch() func() usage {
-	last := make(chan usage)
-	go func() {
-		var seen usage
-		for {
-			u, err := p.usage()
-			if err != nil {
-				last <- seen
-				return
-			}
-			seen = u
-			time.Sleep(2 * time.Millisecond)
-		}
-	}()
-	return func() usage { return <-last }
 }

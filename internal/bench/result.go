@@ -20,16 +20,13 @@ type sample struct {
 	Part             string // of the table: one with means of its own
 	Workload, System string
 	Wall             time.Duration // taken inside, where there is an inside
-	User, Sys        time.Duration
 	ToDisk           time.Duration // of a session's last step only: until the session has ended and all is on the disk
 
-	// Of the process that serves the file system; 0 without one.
-	ServerCPU   time.Duration    // during the step
-	ServerTotal time.Duration    // up to the end of the session, of its last step
-	ServerPeak  int64            // resident at most, during the step; of the last one up to the end
-	Database    int64            // after it
-	Operations  map[string]int64 // FUSE's during the step, by kind
-	Polling     time.Duration    // same: waited awake in vain
+	// Of the process that serves the file system, during the step; 0 without one.
+	ServerCPU  time.Duration
+	ServerPeak int64 // resident at most
+	Requests   int64 // FUSE's
+	Database   int64 // its size after the step
 }
 
 // report is all that a run has found, and where.
@@ -81,17 +78,12 @@ func (r *report) writeHeader(w io.Writer) error {
 func (s sample) write(w io.Writer) error {
 	title := strings.ReplaceAll(s.Workload, " ", "_")
 	line := fmt.Sprintf("Benchmark%s%s/system=%s 1", strings.ToUpper(title[:1]), title[1:], s.System)
-	operations := int64(0)
-	for _, n := range s.Operations {
-		operations += n
-	}
 	for _, m := range []struct {
 		value int64
 		unit  string
 	}{
-		{int64(s.Wall), "ns/op"}, {int64(s.User), "user-ns/op"}, {int64(s.Sys), "system-ns/op"}, {int64(s.ToDisk), "to-disk-ns/op"},
-		{int64(s.ServerCPU), "server-ns/op"}, {int64(s.ServerTotal), "server-to-disk-ns/op"}, {int64(s.Polling), "polling-ns/op"},
-		{s.ServerPeak, "peak-B/op"}, {s.Database, "database-B/op"}, {operations, "requests/op"},
+		{int64(s.Wall), "ns/op"}, {int64(s.ToDisk), "to-disk-ns/op"}, {int64(s.ServerCPU), "server-ns/op"},
+		{s.ServerPeak, "peak-B/op"}, {s.Database, "database-B/op"}, {s.Requests, "requests/op"},
 	} {
 		if m.value != 0 {
 			line += fmt.Sprintf(" %d %s", m.value, m.unit)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -134,7 +135,7 @@ func (s *session) time(script, scratch string, last bool, found *sample) error {
 	if err != nil {
 		return err
 	}
-	found.Wall, found.User, found.Sys = a.Wall, a.User, a.System
+	found.Wall = a.Wall
 	after, err := s.serverState(false)
 	if err != nil {
 		return err
@@ -142,14 +143,14 @@ func (s *session) time(script, scratch string, last bool, found *sample) error {
 	if s.server != nil {
 		found.ServerCPU = after.cpu - before.cpu
 		found.ServerPeak = after.peak
-		found.Operations = difference(after.operations, before.operations)
-		found.Polling = after.polling - before.polling
+		found.Requests = after.requests - before.requests
 	}
 	if last {
-		if err := s.timeEnd(scratch, before, found); err != nil {
+		begin := time.Now()
+		if err := errors.Join(s.close(), syncFS(scratch)); err != nil {
 			return err
 		}
-		found.ToDisk += outside
+		found.ToDisk = outside + time.Since(begin)
 	}
 	if st, err := os.Stat(filepath.Join(scratch, databaseName)); err == nil {
 		found.Database = st.Size()
@@ -157,31 +158,10 @@ func (s *session) time(script, scratch string, last bool, found *sample) error {
 	return nil
 }
 
-// timeEnd ends the session and notes what that took, until all is on the disk.
-func (s *session) timeEnd(scratch string, before serverState, found *sample) error {
-	end := func() usage { return usage{} }
-	if s.server != nil {
-		end = s.server.watch()
-	}
-	begin := time.Now()
-	if err := s.close(); err != nil {
-		return err
-	}
-	if err := syncFS(scratch); err != nil {
-		return err
-	}
-	found.ToDisk = time.Since(begin)
-	if s.server != nil {
-		end := end()
-		found.ServerTotal, found.ServerPeak = end.cpu-before.cpu, max(end.peak, found.ServerPeak)
-	}
-	return nil
-}
-
 // serverState is what the server has done so far. With reset, its peak of memory counts from now on.
 type serverState struct {
 	usage
-	activity
+	requests int64
 }
 
 func (s *session) serverState(reset bool) (st serverState, err error) {
@@ -193,23 +173,13 @@ func (s *session) serverState(reset bool) (st serverState, err error) {
 			return st, err
 		}
 	}
-	if s.server.activity != nil {
-		if st.activity, err = s.server.activity(); err != nil {
+	if s.server.requests != nil {
+		if st.requests, err = s.server.requests(); err != nil {
 			return st, err
 		}
 	}
 	st.usage, err = s.server.usage()
 	return st, err
-}
-
-func difference(after, before map[string]int64) map[string]int64 {
-	d := map[string]int64{}
-	for kind, n := range after {
-		if n -= before[kind]; n != 0 {
-			d[kind] = n
-		}
-	}
-	return d
 }
 
 // settle lets the disk finish what went before. With drop it also empties the kernel's caches of

@@ -19,10 +19,8 @@ type request struct {
 
 // answer is what became of it. Times are those of the command and all that it waited for.
 type answer struct {
-	Wall   time.Duration `json:"wall_ns"`
-	User   time.Duration `json:"user_ns"`
-	System time.Duration `json:"system_ns"`
-	Error  string        `json:"error,omitempty"` // with what the command had to say
+	Wall  time.Duration `json:"wall_ns"`
+	Error string        `json:"error,omitempty"` // with what the command had to say
 }
 
 // work answers requests until there are no more.
@@ -49,9 +47,6 @@ func carryOut(r request) answer {
 	begin := time.Now()
 	err := cmd.Run()
 	a := answer{Wall: time.Since(begin)}
-	if cmd.ProcessState != nil {
-		a.User, a.System = cmd.ProcessState.UserTime(), cmd.ProcessState.SystemTime()
-	}
 	if err != nil {
 		a.Error = fmt.Sprintf("%v: %s", err, said)
 	}
