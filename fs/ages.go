@@ -11,7 +11,7 @@ const (
 	// maxNodes is how many inodes the kernel is let hold, all of which are held here too.
 	maxNodes = 256 << 20 / nodeBytes
 	// nodeBytes is what one takes that is resident, of an empty file: BenchmarkSession measures it.
-	nodeBytes = 900
+	nodeBytes = 600
 	// goMemory is for all that Go allocates. Some 40 MiB are SQLite's, programs' text, and buffers that the kernel shares.
 	goMemory = 216 << 20
 )

@@ -71,8 +71,8 @@ func TestListsAreBounded(t *testing.T) {
 		huge := &node{}
 		x.keepList(huge, list(2*maxEntries))
 		x.keepList(huge, list(2*maxEntries)) // made anew
-		if len(o.listed) != 1 || o.entries != 2*maxEntries || huge.list == nil {
-			t.Errorf("%d lists of %d entries are kept, %v", len(o.listed), o.entries, huge.list == nil)
+		if len(o.listed) != 1 || o.entries != 2*maxEntries || o.lists[huge] == nil {
+			t.Errorf("%d lists of %d entries are kept, %v", len(o.listed), o.entries, o.lists[huge] == nil)
 		}
 		x.dropList(huge)
 		if o.entries != 0 || len(o.listed) != 0 {

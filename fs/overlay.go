@@ -42,6 +42,7 @@ type Overlay struct {
 	cache      Cache                 // the kernel's
 	opened     []*node               // those whose file of the base is open, in the order of opening
 	listed     []*node               // those that have a list, same
+	lists      map[*node][]dirent    // of directories, to be read on
 	entries    int                   // in these lists
 	opendirs   []*node               // those whose directory of the base is open, in the order of opening
 	negative   int                   // negative dentries that the kernel may have of the base
@@ -77,11 +78,10 @@ type node struct {
 	refs uint64
 
 	age       uint32        // see ages
+	linkable  bool          // it had no name yet
 	in        *sqlvfs.Inode // acquired; nil: untouched
 	base      *base         // nil: the delta has it alone
 	parentIno Ino           // for "..", of directories
-	list      []dirent      // of a directory: to be read on; nil: none
-	linkable  bool          // it had no name yet
 }
 
 // base is what the base adds to a node: where the node's origin is, what the host has said of that, and what the kernel
@@ -121,7 +121,7 @@ const top = ""
 // and Base stay the caller's to close, when the overlay is not used any more. The error tells of a name that cannot be a
 // workspace's, or of a database or a base that could not be read.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
-	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}, ages: newAges(maxNodes)}
+	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}, lists: map[*node][]dirent{}, ages: newAges(maxNodes)}
 	o.tx = tx{Overlay: o}
 	if o.logf == nil {
 		o.logf = log.Printf

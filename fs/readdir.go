@@ -68,10 +68,11 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 		if !n.attrOf().IsDir() {
 			return syscall.ENOTDIR
 		}
-		begins := list == nil && (offset == 0 || n.list == nil)
+		kept := t.lists[n]
+		begins := list == nil && (offset == 0 || kept == nil)
 		reads = reads || begins
 		var host *HostDir
-		if reads || plus && (list != nil || n.after(offset) < len(n.list)) {
+		if reads || plus && (list != nil || after(kept, offset) < len(kept)) {
 			dir, err := t.openDir(n, true, reads)
 			if err != nil {
 				return err
@@ -86,7 +87,8 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 			}
 		}
 		if list == nil {
-			list, next = n.list, n.after(offset)
+			list = t.lists[n]
+			next = after(list, offset)
 		}
 		for ; next < len(list); next++ {
 			more, err := t.emit(n, &list[next], plus, host, emit)
@@ -95,7 +97,7 @@ func (o *Overlay) ReadDir(ino Ino, offset uint64, plus bool, emit func(DirEntry)
 			}
 			t.known.forgetStats()
 		}
-		if n.after(offset) == len(n.list) && n.list != nil {
+		if kept := t.lists[n]; kept != nil && after(kept, offset) == len(kept) {
 			t.dropList(n)
 		}
 		return nil
@@ -159,9 +161,9 @@ func (n *node) knows(ent *dirent) bool {
 		c.base.content == (sqlvfs.Fingerprint{}) && !c.base.attr.IsDir()
 }
 
-// after is where in a directory's list what follows an offset begins.
-func (n *node) after(offset uint64) int {
-	i, _ := slices.BinarySearchFunc(n.list, offset, func(e dirent, offset uint64) int {
+// after is where in a list what follows an offset begins.
+func after(list []dirent, offset uint64) int {
+	i, _ := slices.BinarySearchFunc(list, offset, func(e dirent, offset uint64) int {
 		return cmp.Or(cmp.Compare(e.offset, offset), -1) // the first one behind it
 	})
 	return i
@@ -175,16 +177,16 @@ func (t *tx) keepList(n *node, list []dirent) {
 	}
 	t.listed = append(t.listed, n)
 	t.entries += len(list)
-	n.list = list
+	t.lists[n] = list
 }
 
 // dropList frees a directory's list.
 func (t *tx) dropList(n *node) {
-	if n.list != nil {
+	if list, ok := t.lists[n]; ok {
 		i := slices.Index(t.listed, n)
 		t.listed = slices.Delete(t.listed, i, i+1)
-		t.entries -= len(n.list)
-		n.list = nil
+		t.entries -= len(list)
+		delete(t.lists, n)
 	}
 }
 

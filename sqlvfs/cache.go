@@ -44,11 +44,12 @@ func (tx *Tx) keep(in *Inode) {
 	if tx.uncommitted(in) {
 		return // it is kept when it is committed
 	}
-	if in.kept.bytes = in.size(); in.kept.bytes == 0 {
+	bytes := in.size()
+	if bytes == 0 {
 		return
 	}
-	in.kept.at = c.used.PushFront(in)
-	c.bytes += in.kept.bytes
+	in.hold().kept = kept{c.used.PushFront(in), bytes}
+	c.bytes += bytes
 	for c.bytes > tx.tuning.clean && c.used.Len() > keptAnyway {
 		old := c.used.Back().Value.(*Inode)
 		if tx.uncommitted(old) {
@@ -62,7 +63,7 @@ func (tx *Tx) keep(in *Inode) {
 // drop gives back what can be read again of an inode.
 func (tx *Tx) drop(in *Inode) {
 	tx.clean.remove(in)
-	in.children, in.whiteout, in.xattrs, in.own, in.target = nil, nil, nil, nil, ""
+	in.loaded = &nothing
 }
 
 // use notes that a clean inode is in use.

@@ -127,7 +127,7 @@ func (tx *Tx) ClearWhiteouts(dir *Inode) error {
 		return err
 	}
 	tx.dropNames(dir)
-	dir.whiteout = map[string]bool{}
+	dir.hold().whiteout = map[string]bool{}
 	return nil
 }
 
@@ -136,7 +136,9 @@ func (tx *Tx) dropNames(dir *Inode) {
 	for name := range dir.whiteout {
 		tx.dropWhiteout(dir, name)
 	}
-	dir.whiteout = nil
+	if dir.whiteout != nil {
+		dir.whiteout = nil
+	}
 }
 
 func (tx *Tx) dropWhiteout(dir *Inode, name string) {
@@ -177,7 +179,8 @@ func (tx *Tx) loadDir(dir *Inode) error {
 	if err := tx.each(qWhiteouts, func(q *sqlite3.Stmt) { whiteout[string(q.ColumnRawText(0))] = true }, dir.Ino); err != nil {
 		return fmt.Errorf("whiteouts of inode %d: %w", dir.Ino, err)
 	}
-	dir.children, dir.whiteout = children, whiteout
+	l := dir.hold()
+	l.children, l.whiteout = children, whiteout
 	tx.keep(dir)
 	return nil
 }

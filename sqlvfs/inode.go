@@ -55,21 +55,36 @@ type Inode struct {
 	Attr   Attr    // call Tx.Dirty after changing it
 	Origin *Origin // nil: the inode stands for itself (a directory is opaque)
 
-	refs     int               // callers that refer to it
-	changed  uint64            // the newest batch that mentions it: it stays in memory until that is committed
-	tables   tables            // in which there may be rows of it, now or when the batch in flight is committed
-	children map[string]child  // of a directory; nil until loaded
-	whiteout map[string]bool   // of a directory, all true; loaded with children
-	xattrs   map[string][]byte // nil until loaded; values are never changed, only replaced
-	target   string            // of a symbolic link; empty until loaded
-	chunks   map[int64]*chunk  // content that is not committed yet, by chunk index
-	dead     bool              // no name, no reference: rows are to be deleted
-	whole    bool              // it has no hole, but perhaps its origin's; false: not known
-	version  uint64            // changes when content that is stored, or the origin's, is no longer the file's
+	*loaded                  // never nil; see hold
+	chunks  map[int64]*chunk // content that is not committed yet, by chunk index
+	changed uint64           // the newest batch that mentions it: it stays in memory until that is committed
+	version uint64           // changes when content that is stored, or the origin's, is no longer the file's
+	refs    int32            // callers that refer to it
+	epoch   uint32           // read-only stores: the database version that the fields are from
+	tables  tables           // in which there may be rows of it, now or when the batch in flight is committed
+	dead    bool             // no name, no reference: rows are to be deleted
+	whole   bool             // it has no hole, but perhaps its origin's; false: not known
+}
 
-	own   map[int64]struct{} // stored chunks of a file with an origin; nil until loaded
-	kept  kept               // in memory, though it can be read again
-	epoch uint64             // read-only stores: the database version that the fields are from
+// loaded is what most inodes have none of in memory.
+type loaded struct {
+	children map[string]child   // of a directory; nil until loaded
+	whiteout map[string]bool    // of a directory, all true; loaded with children
+	xattrs   map[string][]byte  // nil until loaded, and where there are none; values are never changed, only replaced
+	target   string             // of a symbolic link; empty until loaded
+	own      map[int64]struct{} // stored chunks of a file with an origin; nil until loaded
+	kept     kept               // in memory, though it can be read again
+}
+
+// nothing is what those inodes share that have nothing loaded. It is never changed.
+var nothing loaded
+
+// hold returns what is loaded of an inode, to be changed.
+func (in *Inode) hold() *loaded {
+	if in.loaded == &nothing {
+		in.loaded = &loaded{}
+	}
+	return in.loaded
 }
 
 // tables are those that may have rows of an inode beside the one in fs_inode.
@@ -114,7 +129,7 @@ func (tx *Tx) Root() *Inode { return tx.root }
 func (tx *Tx) Get(ino Ino) (*Inode, error) {
 	in := tx.live[ino]
 	if in == nil {
-		in = &Inode{Ino: ino}
+		in = &Inode{Ino: ino, loaded: &nothing}
 		if err := tx.load(in); err != nil {
 			return nil, err
 		}
@@ -172,11 +187,10 @@ func (tx *Tx) New(attr Attr) (*Inode, error) {
 	if tx.nextIno >= MaxIno {
 		return nil, syscall.ENOSPC
 	}
-	in := &Inode{Ino: tx.nextIno, Attr: attr, refs: 1, xattrs: map[string][]byte{}, whole: true}
+	in := &Inode{Ino: tx.nextIno, Attr: attr, refs: 1, loaded: &nothing, whole: true}
 	tx.nextIno++
 	if attr.IsDir() {
-		in.children = map[string]child{}
-		in.whiteout = map[string]bool{}
+		in.loaded = &loaded{children: map[string]child{}, whiteout: map[string]bool{}}
 	}
 	tx.live[in.Ino] = in
 	tx.touch(in, dirtyRow)
@@ -285,7 +299,7 @@ func (tx *Tx) Target(in *Inode) (string, error) {
 
 // SetTarget says where a symbolic link leads, which is its size too.
 func (tx *Tx) SetTarget(in *Inode, target string) {
-	in.target, in.Attr.Size = target, int64(len(target))
+	in.hold().target, in.Attr.Size = target, int64(len(target))
 	tx.touch(in, dirtyRow)
 	tx.gather.bytes += len(target)
 }
@@ -298,7 +312,7 @@ func (tx *Tx) loadTarget(in *Inode) error {
 	if target == "" || len(target) >= 4096 {
 		return fmt.Errorf("%w: inode %d: symbolic link without a target, or with one too long", ErrCorrupt, in.Ino)
 	}
-	in.target = target
+	in.hold().target = target
 	tx.keep(in)
 	return nil
 }

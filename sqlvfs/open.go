@@ -250,7 +250,7 @@ func (tx *Tx) start() (err error) {
 		}
 		tx.session = session{started: Now(), firstIno: tx.nextIno}
 	}
-	tx.root = &Inode{Ino: RootIno}
+	tx.root = &Inode{Ino: RootIno, loaded: &nothing}
 	if err := tx.load(tx.root); errors.Is(err, ErrNotExist) {
 		return fmt.Errorf("%w: the root directory is not there", ErrCorrupt)
 	} else if err != nil {

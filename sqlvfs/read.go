@@ -127,7 +127,7 @@ func (tx *Tx) loadOwn(in *Inode) error {
 	if err != nil {
 		return err
 	}
-	in.own = make(map[int64]struct{}, len(list))
+	in.hold().own = make(map[int64]struct{}, len(list))
 	for _, index := range list {
 		in.own[index] = struct{}{}
 	}

@@ -34,7 +34,7 @@ type Tx struct {
 	writing   bool // a goroutine has the writer, see acquireWriter
 	session   session
 
-	epoch   uint64    // read-only: counts changes made by the writer
+	epoch   uint32    // read-only: counts changes made by the writer
 	version int64     // read-only: data_version at the last look
 	looked  time.Time // read-only: when that was
 }

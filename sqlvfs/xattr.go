@@ -70,6 +70,9 @@ func (tx *Tx) SetXattr(in *Inode, name string, value []byte) error {
 	_, there := in.xattrs[name]
 	tx.gather.xattrs.put(key, value, there || tx.inflight != nil && has(tx.inflight.xattrs, key))
 	tx.gather.bytes += len(name) + len(value)
+	if in.xattrs == nil {
+		in.hold().xattrs = map[string][]byte{}
+	}
 	in.xattrs[name] = value
 	return nil
 }
@@ -88,29 +91,32 @@ func (tx *Tx) RemoveXattr(in *Inode, name string) error {
 	return nil
 }
 
-// loadXattrs reads an inode's extended attributes, once.
+// loadXattrs reads an inode's extended attributes, once. Where there are none, nothing is kept of that but that.
 func (tx *Tx) loadXattrs(in *Inode) error {
 	if err := tx.refresh(in); err != nil {
 		return err
 	}
-	if in.xattrs != nil {
+	if in.xattrs != nil || in.tables&xattrRows == 0 {
 		tx.clean.use(in)
 		return nil
 	}
-	xattrs := map[string][]byte{}
-	if in.tables&xattrRows != 0 {
-		err := tx.each(qXattrs, func(q *sqlite3.Stmt) {
-			name, value := string(q.ColumnRawText(0)), q.ColumnBlob(1, []byte{})
-			// Like names that no directory can hold: not shown.
-			if name != "" && len(name) <= XattrNameMax && len(value) <= XattrSizeMax {
-				xattrs[name] = value
-			}
-		}, in.Ino)
-		if err != nil {
-			return fmt.Errorf("extended attributes of inode %d: %w", in.Ino, err)
+	xattrs, none := map[string][]byte{}, true
+	err := tx.each(qXattrs, func(q *sqlite3.Stmt) {
+		name, value := string(q.ColumnRawText(0)), q.ColumnBlob(1, []byte{})
+		none = false
+		// Like names that no directory can hold: not shown.
+		if name != "" && len(name) <= XattrNameMax && len(value) <= XattrSizeMax {
+			xattrs[name] = value
 		}
+	}, in.Ino)
+	if err != nil {
+		return fmt.Errorf("extended attributes of inode %d: %w", in.Ino, err)
 	}
-	in.xattrs = xattrs
+	if none {
+		in.tables &^= xattrRows
+		return nil
+	}
+	in.hold().xattrs = xattrs
 	tx.keep(in)
 	return nil
 }
