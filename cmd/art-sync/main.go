@@ -39,7 +39,7 @@ type command func(ctx context.Context, c *flags.Command, args []string) error
 
 var commands = map[string]command{
 	"push": synchronize(reconcile.Push), "pull": synchronize(reconcile.Pull), "diff": synchronize(diff), "reset": synchronize(reconcile.Reset),
-	"summary": summarize, "status": status, "log": showLog, "list": list, "rm": remove,
+	"summary": summarize, "status": status, "log": showLog, "list": list, "rm": remove, "home diff": homeDiff,
 }
 
 func run(args []string) int {
@@ -65,7 +65,7 @@ func run(args []string) int {
 	switch {
 	case errors.As(err, new(flags.UsageError)), errors.As(err, new(reconcile.PathError)):
 		return cli.ExitUsage
-	case args[0] == "diff":
+	case args[0] == "diff" || args[0] == "home diff":
 		return cli.ExitTrouble
 	case errors.Is(err, reconcile.ErrConflicts):
 		return cli.ExitConflicts
@@ -80,7 +80,9 @@ func dispatch(ctx context.Context, args []string) error {
 			if asArt() {
 				name = "art"
 			}
-			return do(ctx, flags.Find(name+" "+args[0]), args[1:])
+			if c := flags.Find(name + " " + args[0]); c != nil {
+				return do(ctx, c, args[1:])
+			}
 		}
 	}
 	var showVersion bool

@@ -18,8 +18,11 @@ func runHome(c *flags.Command, args []string) (int, error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
+	if c.Name == "art home diff" { // which art is not linked with
+		return cli.ExitTrouble, runSync(append([]string{"home diff"}, args...))
+	}
 	o := &home.Options{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: isTerminal(os.Stdout), Answer: answers()}
-	line, err := c.Parse(args, map[string]any{"json": &o.JSON, "force": &o.Force, "patch": &o.Patch, "quiet": &o.Quiet})
+	line, err := c.Parse(args, map[string]any{"json": &o.JSON, "force": &o.Force, "quiet": &o.Quiet})
 	if err != nil {
 		return cli.ExitArt, err
 	}
@@ -35,15 +38,9 @@ func runHome(c *flags.Command, args []string) (int, error) {
 			}
 		}
 		return code, nil
-	case "art home seed":
+	default:
 		o.Seeds = seeds(line.Words[0])
 		err = home.Seed(line.Words[0], line.Words[1:], o)
-	default:
-		differs, err := home.Diff(line.Words[0], line.Words[1:], o)
-		if err == nil && differs {
-			return cli.ExitDiffers, nil
-		}
-		return codeOf(err, cli.ExitTrouble), err
 	}
 	return codeOf(err, cli.ExitError), err
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/quote"
-	"github.com/riverlytech/art/internal/reconcile/patch"
 )
 
 // maxShown bounds the files that are compared line by line, in bytes.
@@ -24,6 +23,13 @@ const maxShown = 8 << 20
 type difference struct {
 	Change string `json:"change"` // A: only the home has it, D: only the user's own home does, M: they differ
 	Path   string `json:"path"`
+}
+
+// Change is one file of the user's own home, and what a home has in its place. The modes are git's, 0 where there is none.
+type Change struct {
+	Path             string
+	OldMode, NewMode uint32
+	Old, New         []byte
 }
 
 // Diff shows how files in a home differ from those of the user's own; without paths those that were copied from there.
@@ -210,17 +216,17 @@ func sameContent(a, b *os.File) (bool, error) {
 	}
 }
 
-// git is the mode as git has it.
+// git is the mode as git has it, 0 of what git does not keep.
 func (s *side) git() uint32 {
 	switch {
 	case s.is(unix.S_IFLNK):
-		return patch.Symlink
+		return unix.S_IFLNK
 	case s.is(unix.S_IFREG) && s.mode&0o100 != 0:
-		return patch.Executable
+		return unix.S_IFREG | 0o755
 	case s.is(unix.S_IFREG):
-		return patch.Regular
+		return unix.S_IFREG | 0o644
 	}
-	return patch.None
+	return 0
 }
 
 // content is what git would keep of it, if that is not too large.
@@ -250,7 +256,7 @@ func (c *comparer) show(rel string, own, home *side) error {
 	switch {
 	case o.JSON:
 		return o.object(d)
-	case !o.Patch:
+	case o.Patch == nil:
 		_, err := fmt.Fprintf(o.Stdout, "%s %s\n", d.Change, quote.Name(rel, o.Terminal))
 		return err
 	}
@@ -266,11 +272,7 @@ func (c *comparer) show(rel string, own, home *side) error {
 		_, err := fmt.Fprintf(o.Stdout, "Binary files a/%s and b/%[1]s differ\n", quote.Name(rel, o.Terminal))
 		return err
 	}
-	change := patch.File{OldName: rel, NewName: rel, OldMode: own.git(), NewMode: home.git(), Old: before, New: after}
-	text := ""
-	for _, f := range change.Split() {
-		text += f.String()
-	}
+	text := o.Patch(&Change{Path: rel, OldMode: own.git(), NewMode: home.git(), Old: before, New: after})
 	if o.Terminal {
 		text = quote.Text(text, nil)
 	}

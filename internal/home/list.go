@@ -22,7 +22,7 @@ type Options struct {
 	Stdout, Stderr io.Writer
 	Terminal       bool // Stdout is one
 	JSON           bool
-	Patch          bool
+	Patch          func(*Change) string // shows the lines of a change; nil: its name is enough
 	Force, Quiet   bool
 	// Answer is where to read the answer to a question from; nil: nobody can be asked.
 	Answer io.Reader
