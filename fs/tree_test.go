@@ -50,17 +50,13 @@ func chunkEdge(t *rapid.T, label string) int {
 	return max(0, n+rapid.IntRange(-2, 2).Draw(t, "more"))
 }
 
-// somewhen draws a moment in the past. Before 1970 it is a whole second: others do not pass through
-// the FUSE library.
+// somewhen draws a moment that is not today: also before 1970, and after 2262, where nanoseconds since 1970 need more than
+// 64 bits. All of them are moments that ext4 knows.
 func somewhen(t *rapid.T) sqlvfs.Timespec {
-	ts := sqlvfs.Timespec{
-		Sec:  rapid.SampledFrom([]int64{-86400, 0, 1, 1_000_000_000, 1_234_567_890}).Draw(t, "sec"),
+	return sqlvfs.Timespec{
+		Sec:  rapid.SampledFrom([]int64{-2_000_000_000, -86400, -1, 0, 1, 1_000_000_000, 1_234_567_890, 1 << 33, 15_000_000_000}).Draw(t, "sec"),
 		Nsec: rapid.SampledFrom([]int32{0, 1, 123_456_789, 999_999_999}).Draw(t, "nsec"),
 	}
-	if ts.Sec < 0 {
-		ts.Nsec = 0
-	}
-	return ts
 }
 
 // drawTree draws a tree of a few directories, files, links and a fifo. Directories come before

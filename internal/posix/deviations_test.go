@@ -23,12 +23,6 @@ var deviations = []deviation{
 		}
 		return linkOrDirectory.MatchString(d.got) || strings.Contains(d.story.do, " read ")
 	}},
-	{"before-1970", "reg x 0644", "root utimens x -1.500000000 -1.500000000", func(d difference) bool {
-		want, _, ok := d.changes()
-		return ok && !slices.ContainsFunc(want, func(s string) bool {
-			return !strings.HasPrefix(s, "a=-") && !strings.HasPrefix(s, "m=-")
-		})
-	}},
 	{"device", "chr x 0666", "root open f x RDONLY", func(d difference) bool {
 		device := regexp.MustCompile(`\b(blk|chr)\b`).MatchString(d.story.setup + d.story.do)
 		return device && d.called("open") && d.got == "EACCES"
@@ -36,15 +30,9 @@ var deviations = []deviation{
 	{"owner-unchanged", "reg x 2644 owner owner", "other chown x -1 -1", func(d difference) bool {
 		return d.called("chown", "lchown") && slices.Equal(d.call[3:], []string{"-1", "-1"}) && d.want == "EPERM" && d.got == "ok"
 	}},
-	{"renameat2", "reg x 0644; reg y 0644", "root renameat2 x y EXCHANGE", func(d difference) bool {
-		return d.called("renameat2") && d.got == "EINVAL"
-	}},
 	{"set-group-id", "reg x 2666 owner owner", "other truncate x 3", func(d difference) bool {
 		want, got, ok := d.changes()
 		return ok && len(want) == 1 && d.story.area != "create" && setGroupID.MatchString(got[0]) && setGroupID.ReplaceAllString(got[0], "${1}0$2") == want[0]
-	}},
-	{"tmpfile", "dir d 0777", "other open f d TMPFILE|RDWR 0600", func(d difference) bool {
-		return d.called("open") && strings.Contains(d.call[4], "TMPFILE") && d.got == "ENOTSUP"
 	}},
 }
 
