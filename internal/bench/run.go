@@ -44,7 +44,7 @@ func (r *runner) round(ctx context.Context, w workload, i int) (errs []error) {
 		if s.open == nil || s.seldom && i%2 != 0 || r.failed[this] {
 			continue
 		}
-		found, err := r.once(s, w, base)
+		found, err := r.once(ctx, s, w, base)
 		if err != nil {
 			if r.failed == nil {
 				r.failed = map[trial]bool{}
@@ -59,7 +59,7 @@ func (r *runner) round(ctx context.Context, w workload, i int) (errs []error) {
 }
 
 // once is one repetition on one system, in a session of its own.
-func (r *runner) once(sys *system, w workload, base string) (found []sample, err error) {
+func (r *runner) once(ctx context.Context, sys *system, w workload, base string) (found []sample, err error) {
 	if err := load(base); err != nil {
 		return nil, fmt.Errorf("read the fixture: %w", err)
 	}
@@ -85,6 +85,9 @@ func (r *runner) once(sys *system, w workload, base string) (found []sample, err
 		return nil, err
 	}
 	for i, step := range w.steps {
+		if ctx.Err() != nil {
+			return found, nil
+		}
 		one := sample{Part: workPart, Workload: step.title(), System: sys.name}
 		err := s.prepare(step)
 		if err == nil {
