@@ -8,10 +8,10 @@ import (
 // How much memory a session may have resident that makes files without end: 256 MiB, but for what it takes to write a large
 // file at the same time.
 const (
-	// maxNodes is how many inodes the kernel is let hold, all of which are held here too.
-	maxNodes = 256 << 20 / nodeBytes
-	// nodeBytes is what one takes that is resident, of an empty file: BenchmarkSession measures it.
-	nodeBytes = 600
+	// maxNodes is how many inodes the kernel is let hold, all of which are held here too, with some 350 bytes of the heap each
+	// (BenchmarkHeld). With that, half of goMemory is room for the collector: for 447,000 nodes, it took twice the
+	// processor time for each new file.
+	maxNodes = 280_000
 	// goMemory is for all that Go allocates. Some 40 MiB are SQLite's, programs' text, and buffers that the kernel shares.
 	goMemory = 216 << 20
 )

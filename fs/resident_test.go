@@ -16,7 +16,7 @@ import (
 // What a session holds that makes many files: resident bytes of its server for each of them, and how many it makes in a
 // second.
 func BenchmarkSession(b *testing.B) {
-	for _, files := range []int{100_000, 400_000} {
+	for _, files := range []int{100_000, 250_000} {
 		b.Run(strconv.Itoa(files), func(b *testing.B) {
 			for b.Loop() {
 				m := &mounted{directory: directory(b.TempDir()), base: b.TempDir(), db: filepath.Join(b.TempDir(), "a.db")}
