@@ -140,6 +140,22 @@ func (r *run) replace(f *file) error {
 	return victim.check()
 }
 
+// exchange has names of two files change places.
+func (r *run) exchange(f *file) error {
+	other := r.files[r.rng.IntN(len(r.files))]
+	if other == f || len(f.Names) == 0 || len(other.Names) == 0 {
+		return nil
+	}
+	i, j := r.rng.IntN(len(f.Names)), r.rng.IntN(len(other.Names))
+	r.note(f, "exchange %s and %s", f.Names[i], other.Names[j])
+	err := unix.Renameat2(unix.AT_FDCWD, filepath.Join(r.dir, f.Names[i]), unix.AT_FDCWD, filepath.Join(r.dir, other.Names[j]), unix.RENAME_EXCHANGE)
+	if err != nil {
+		return fmt.Errorf("exchange: %w", err)
+	}
+	f.Names[i], other.Names[j] = other.Names[j], f.Names[i]
+	return other.check()
+}
+
 // prepareToLose makes sure that a file can still be used when it loses a name.
 func (r *run) prepareToLose(f *file) error {
 	if len(f.Names) > 1 {

@@ -39,6 +39,7 @@ var operations = []operation{
 	{"change attributes", 3, false, (*run).touch},
 	{"rename", 4, false, (*run).rename},
 	{"replace", 1, false, (*run).replace},
+	{"exchange", 2, false, (*run).exchange},
 	{"link", 2, false, (*run).link},
 	{"unlink", 3, false, (*run).unlink},
 	{"verify", 1, false, (*run).verify},
