@@ -5,17 +5,17 @@ import "testing"
 // An owner with other ids in the mount than on the host shows with the former, and is kept with the latter.
 func TestOwnerAppearsAsAnother(t *testing.T) {
 	s := newSession(t)
-	host, guest, other := Caller{7, 8}, Caller{1000, 1001}, Caller{33, 34}
+	host, guest, other := Caller{UID: 7, GID: 8}, Caller{UID: 1000, GID: 1001}, Caller{UID: 33, GID: 34}
 	s.overlay.owner = &host
 	s.overlay.Appear(guest)
 	kept := func(ino Ino) Caller {
 		a := s.overlay.nodes[ino].in.Attr
-		return Caller{a.UID, a.GID}
+		return Caller{UID: a.UID, GID: a.GID}
 	}
-	for _, c := range []struct{ by, want Caller }{{guest, host}, {other, other}, {Caller{1000, 34}, Caller{7, 34}}} {
+	for _, c := range []struct{ by, want Caller }{{guest, host}, {other, other}, {Caller{UID: 1000, GID: 34}, Caller{UID: 7, GID: 34}}} {
 		e, err := s.overlay.Mkdir(c.by, RootIno, "d", 0o755)
 		s.must(err)
-		if shown := (Caller{e.Attr.UID, e.Attr.GID}); shown != guest || kept(e.Ino) != c.want {
+		if shown := (Caller{UID: e.Attr.UID, GID: e.Attr.GID}); shown != guest || kept(e.Ino) != c.want {
 			t.Errorf("by %v: shown as %v, kept as %v, want %v", c.by, shown, kept(e.Ino), c.want)
 		}
 		// chown(2), by whoever may.

@@ -54,6 +54,9 @@ func (t *tx) setAttr(c Caller, in *sqlvfs.Inode, set SetAttr) error {
 	}
 	if set.Mode != nil {
 		a.Mode = a.Mode&syscall.S_IFMT | *set.Mode&0o7777
+		if err := t.chmodACL(in); err != nil {
+			return err
+		}
 	}
 	if set.UID != nil {
 		a.UID = t.hostUID(*set.UID)

@@ -71,7 +71,18 @@ func (t *tx) newInode(c Caller, dir *node, attr sqlvfs.Attr) (*sqlvfs.Inode, err
 	}
 	now := sqlvfs.Now()
 	attr.Atime, attr.Mtime, attr.Ctime = now, now, now
-	return t.db.New(attr)
+	lists, err := t.inherit(dir, &attr, c.Umask)
+	if err != nil {
+		return nil, err
+	}
+	in, err := t.db.New(attr)
+	if err == nil {
+		if err = t.setInherited(in, lists); err != nil {
+			in.Attr.Nlink = 0
+			t.db.Put(in)
+		}
+	}
+	return in, err
 }
 
 // Tmpfile implements FileSystem. What is committed before the file has a name is an orphan's.

@@ -45,9 +45,9 @@ type Entry struct {
 	AttrTTL time.Duration
 }
 
-// Caller is the process that asks, by its ids in the mount's user namespace.
+// Caller is the process that asks, by its ids in the mount's user namespace, and with the umask for what it makes.
 type Caller struct {
-	UID, GID uint32
+	UID, GID, Umask uint32
 }
 
 // SetAttr says which attributes to change; nil leaves one alone. Mode holds permission bits only.
@@ -104,6 +104,8 @@ type FileSystem interface {
 	// Volatile tells whether content may change without the cache being told. Then that may only be
 	// used for as long as attributes may be kept.
 	Volatile() bool
+	// HasACL tells whether there may be access control lists, which the kernel then asks for when it checks permissions.
+	HasACL() bool
 
 	// Lookup finds a name in a directory, or returns an Entry of Ino 0 when there is none. ENAMETOOLONG.
 	Lookup(parent Ino, name string) (Entry, error)
@@ -122,7 +124,7 @@ type FileSystem interface {
 	// Getxattr returns an extended attribute's value. ENODATA if there is none, EOPNOTSUPP in a namespace that there is
 	// not, EINVAL for the name of a namespace alone.
 	Getxattr(ino Ino, name string) ([]byte, error)
-	// Setxattr sets an extended attribute; flags are those of setxattr(2). Errors as for Getxattr, EEXIST with
+	// Setxattr sets an extended attribute; flags are those of setxattr(2), and wire.SetxattrKillSGID. Errors as for Getxattr, EEXIST with
 	// XATTR_CREATE, ENODATA with XATTR_REPLACE, ENOSPC for more names than an inode can have, E2BIG for a value.
 	Setxattr(ino Ino, name string, value []byte, flags uint32) error
 	// Removexattr removes an extended attribute. Errors as for Getxattr.

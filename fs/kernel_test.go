@@ -25,7 +25,7 @@ var _ tree = (*kernel)(nil)
 
 func newKernel(fsys FileSystem) *kernel {
 	return &kernel{
-		fs: fsys, caller: Caller{uint32(os.Getuid()), uint32(os.Getgid())},
+		fs: fsys, caller: Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())},
 		owed: map[Ino]uint64{}, files: map[Ino]int{},
 	}
 }

@@ -9,7 +9,7 @@ import (
 // keeps that mode.
 func TestHomeAndWorkspaceOpen(t *testing.T) {
 	s := newSession(t)
-	s.overlay.owner = &Caller{1000, 1000}
+	s.overlay.owner = &Caller{UID: 1000, GID: 1000}
 	s.must(s.mkdir("other", 0o755))
 	s.must(s.mkdir("other/"+workspace, 0o755))
 	s.must(s.mkdir(workspace+"/sub", 0o755))

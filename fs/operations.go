@@ -55,7 +55,7 @@ func (s *Server) do(r *wire.Request) error {
 }
 
 // caller is the process that asks.
-func caller(r *wire.Request) Caller { return Caller{r.UID, r.GID} }
+func caller(r *wire.Request) Caller { return Caller{r.UID, r.GID, r.Umask} }
 
 // doName makes, moves and removes names.
 func (s *Server) doName(r *wire.Request) error {

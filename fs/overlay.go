@@ -26,6 +26,7 @@ type Overlay struct {
 	name  string
 	inner bool // the root is the base's own, not the database's
 	owner *Caller
+	acl   bool // see HasACL
 	logf  func(string, ...any)
 
 	shown      Caller     // the owner, in the mount's user namespace; see Appear
@@ -132,6 +133,7 @@ func NewOverlay(opt OverlayOptions) (*Overlay, error) {
 	if opt.Owner != nil {
 		o.shown = *opt.Owner
 	}
+	o.acl = o.wantsACL()
 	root := &node{ino: RootIno, refs: 1, parentIno: RootIno}
 	switch {
 	case o.inner:

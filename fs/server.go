@@ -44,16 +44,20 @@ type Server struct {
 // changes that the host makes to the base would never show.
 //
 // Opening and closing is the kernel's own business (see do): so O_TRUNC comes as a change of size. That came with Linux 5.1.
-func wireOptions(volatile bool) wire.Options {
+func wireOptions(volatile, acl bool) wire.Options {
 	opt := wire.Options{
 		Need: wire.NoOpenSupport | wire.NoOpendirSupport,
-		Want: wire.CacheSymlinks | wire.ParallelDirOps | wire.AsyncRead | wire.DoReaddirplus | wire.ReaddirplusAuto | wire.HandleKillprivV2,
+		Want: wire.CacheSymlinks | wire.ParallelDirOps | wire.AsyncRead | wire.DoReaddirplus | wire.ReaddirplusAuto | wire.HandleKillprivV2 |
+			wire.DontMask | wire.SetxattrExt,
 		// The kernel's own default is 12.
 		MaxBackground: 64,
 	}
 	if volatile {
 		// The kernel asks for a file's time of change, if what it knows has expired, before it uses content that it has of it.
 		opt.Want |= wire.AutoInvalData
+	}
+	if acl {
+		opt.Want |= wire.PosixACL
 	}
 	return opt
 }
@@ -70,7 +74,7 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 	}
 	var conn *wire.Conn
 	if err == nil {
-		opt := wireOptions(fsys.Volatile())
+		opt := wireOptions(fsys.Volatile(), fsys.HasACL())
 		opt.Transport = transport
 		conn, err = wire.Open(fd, opt)
 	}

@@ -19,24 +19,52 @@ import (
 const capability = "security.capability"
 
 // checkXattr refuses names that an overlay has no attributes of. It has those of programs, those of
-// the system's administrator, and a program's capabilities. What else there is (labels of security
-// modules, access control lists) is about the host's rules, which are not a guest's.
+// the system's administrator, a program's capabilities, and access control lists. What else there is (labels of security
+// modules) is about the host's rules, which are not a guest's.
 func checkXattr(name string) error {
 	switch {
 	case name == "user." || name == "trusted.":
 		return syscall.EINVAL // as in xattr_resolve_name in fs/xattr.c
-	case strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "trusted.") || name == capability:
+	case strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "trusted.") || name == capability || isACL(name):
 		return nil
 	}
 	return syscall.EOPNOTSUPP
 }
 
+func (o *Overlay) checkXattr(name string) error {
+	if isACL(name) && !o.acl {
+		return syscall.EOPNOTSUPP
+	}
+	return checkXattr(name)
+}
+
 // Listxattr implements FileSystem.
 func (o *Overlay) Listxattr(c Caller, ino Ino) (names []string, err error) {
-	err = o.xattrs(ino, func(t *tx, in *sqlvfs.Inode) (err error) {
-		names, err = t.db.Xattrs(in)
+	list := func(name string, value []byte) {
+		shown := true
+		if isACL(name) {
+			_, shown = o.showACL(value)
+		}
+		if shown {
+			names = append(names, name)
+		}
+	}
+	err = o.xattrs(ino, func(t *tx, in *sqlvfs.Inode) error {
+		names = nil
+		all, err := t.db.Xattrs(in)
+		for _, name := range all {
+			value, _, err := t.db.Xattr(in, name)
+			if err != nil {
+				return err
+			}
+			list(name, value)
+		}
 		return err
-	}, func(xattrs map[string][]byte) { names = slices.Sorted(maps.Keys(xattrs)) })
+	}, func(xattrs map[string][]byte) {
+		for _, name := range slices.Sorted(maps.Keys(xattrs)) {
+			list(name, xattrs[name])
+		}
+	})
 	if o.privileged(c) {
 		return names, err
 	}
@@ -47,7 +75,7 @@ func (o *Overlay) Listxattr(c Caller, ino Ino) (names []string, err error) {
 
 // Getxattr implements FileSystem.
 func (o *Overlay) Getxattr(ino Ino, name string) (value []byte, err error) {
-	if err := checkXattr(name); err != nil {
+	if err := o.checkXattr(name); err != nil {
 		return nil, err
 	}
 	ok := false
@@ -55,6 +83,9 @@ func (o *Overlay) Getxattr(ino Ino, name string) (value []byte, err error) {
 		value, ok, err = t.db.Xattr(in, name)
 		return err
 	}, func(xattrs map[string][]byte) { value, ok = xattrs[name] })
+	if err == nil && ok && isACL(name) {
+		value, ok = o.showACL(value)
+	}
 	if err == nil && !ok {
 		err = syscall.ENODATA
 	}
@@ -92,6 +123,9 @@ func (o *Overlay) Setxattr(ino Ino, name string, value []byte, flags uint32) err
 		case flags&unix.XATTR_REPLACE != 0 && !has:
 			return syscall.ENODATA
 		}
+		if isACL(name) {
+			return t.setACL(in, name, value, flags, has)
+		}
 		return t.db.SetXattr(in, name, slices.Clone(value))
 	})
 }
@@ -99,7 +133,10 @@ func (o *Overlay) Setxattr(ino Ino, name string, value []byte, flags uint32) err
 // Removexattr implements FileSystem.
 func (o *Overlay) Removexattr(ino Ino, name string) error {
 	return o.changeXattr(ino, name, func(t *tx, in *sqlvfs.Inode, has bool) error {
-		if !has {
+		switch {
+		case !has && isACL(name):
+			return errUnchanged
+		case !has:
 			return syscall.ENODATA
 		}
 		return t.db.RemoveXattr(in, name)
@@ -107,7 +144,7 @@ func (o *Overlay) Removexattr(ino Ino, name string) error {
 }
 
 func (o *Overlay) changeXattr(ino Ino, name string, change func(t *tx, in *sqlvfs.Inode, has bool) error) error {
-	if err := checkXattr(name); err != nil {
+	if err := o.checkXattr(name); err != nil {
 		return err
 	}
 	return o.update(func(t *tx) error {
@@ -122,7 +159,9 @@ func (o *Overlay) changeXattr(ino Ino, name string, change func(t *tx, in *sqlvf
 		if err != nil {
 			return err
 		}
-		if err := change(t, n.in, has); err != nil {
+		if err := change(t, n.in, has); err == errUnchanged {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		n.in.Attr.Ctime = sqlvfs.Now()

@@ -24,6 +24,9 @@ type header struct {
 	node     uint64
 	uid, gid uint32
 	pid      uint32
+
+	flags Flags  // of the connection
+	umask uint32 // of the process, in a request that makes something
 }
 
 func decodeHeader(b []byte) (h header, err error) {
@@ -43,6 +46,9 @@ func (h *header) context() fuseops.OpContext {
 
 // fixed returns the size of the fixed part behind the header.
 func (h *header) fixed() int {
+	if h.opcode == opSetxattr && h.flags&SetxattrExt == 0 {
+		return 8 // FUSE_COMPAT_SETXATTR_IN_SIZE
+	}
 	if int(h.opcode) < len(argSize) {
 		return int(argSize[h.opcode])
 	}
@@ -110,6 +116,7 @@ func decodeNames(h *header, f fields, payload []byte) (any, error) {
 	if h.opcode == opTmpfile { // its name is empty
 		f.skip(4) // open flags
 		mode := f.u32()
+		h.umask = f.u32()
 		return &TmpfileOp{Parent: h.inode(), Mode: mode, OpContext: h.context()}, nil
 	}
 	first, rest, err := name(payload, maxName)
@@ -127,14 +134,17 @@ func decodeNames(h *header, f fields, payload []byte) (any, error) {
 		return &fuseops.RemoveXattrOp{Inode: h.inode(), Name: first, OpContext: h.context()}, nil
 	case opMknod:
 		mode, rdev := f.u32(), f.u32()
+		h.umask = f.u32()
 		return &fuseops.MkNodeOp{Parent: h.inode(), Name: first, Mode: fuse.ConvertFileMode(mode), Rdev: rdev, OpContext: h.context()}, nil
 	case opMkdir:
 		const directory = 0o040000
 		mode := f.u32()&0o7777 | directory
+		h.umask = f.u32()
 		return &fuseops.MkDirOp{Parent: h.inode(), Name: first, Mode: fuse.ConvertFileMode(mode), OpContext: h.context()}, nil
 	case opCreate:
 		f.skip(4) // open flags
 		mode := f.u32()
+		h.umask = f.u32()
 		return &fuseops.CreateFileOp{Parent: h.inode(), Name: first, Mode: fuse.ConvertFileMode(mode), OpContext: h.context()}, nil
 	case opLink:
 		return &fuseops.CreateLinkOp{Parent: h.inode(), Name: first, Target: fuseops.InodeID(f.u64()), OpContext: h.context()}, nil
@@ -300,11 +310,20 @@ func decodeContent(h *header, f fields, payload, dst []byte) (any, error) {
 	return &fuseops.SyncFileOp{Inode: h.inode(), Handle: handle, OpContext: ctx}, nil
 }
 
+// SetxattrKillSGID in the flags of fuseops.SetXattrOp says that the set-group-ID bit goes with a new access control list, since the
+// caller is not in the file's group.
+const SetxattrKillSGID = 1 << 31
+
+const aclKillSGID = 1 << 0 // FUSE_SETXATTR_ACL_KILL_SGID in linux/fuse.h
+
 // decodeXattr decodes what is done with extended attributes, but for their removal.
 func decodeXattr(h *header, f fields, payload, dst []byte) (any, error) {
 	size := f.u32()
 	if h.opcode == opSetxattr {
 		flags := f.u32()
+		if h.flags&SetxattrExt != 0 && f.u32()&aclKillSGID != 0 {
+			flags |= SetxattrKillSGID
+		}
 		key, value, err := name(payload, maxName)
 		if err != nil || uint64(size) > uint64(len(value)) {
 			return nil, errMalformed

@@ -41,6 +41,8 @@ type Request struct {
 	Op any
 	// UID and GID are the ids of the process that asks, in the mount's user namespace.
 	UID, GID uint32
+	// Umask is that process's, of an operation that makes something.
+	Umask uint32
 	// Blocks is the number of 512 bytes that the inode takes which the reply is about; below 0, what its size takes.
 	Blocks int64
 
@@ -100,6 +102,7 @@ func ended(err error) error {
 }
 
 func (c *Conn) request(h *header, memory []byte, n int) (*Request, error) {
+	h.flags = c.flags
 	arg := memory[inHeaderSize:n]
 	var payload []byte
 	if fixed := h.fixed(); len(arg) > fixed {
@@ -109,7 +112,7 @@ func (c *Conn) request(h *header, memory []byte, n int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{Op: op, UID: h.uid, GID: h.gid, Blocks: -1, header: *h, memory: memory, conn: c}, nil
+	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1, header: *h, memory: memory, conn: c}, nil
 }
 
 // Reply answers a request: with what its operation holds, or with an error. It must not be used afterwards. An

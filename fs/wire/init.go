@@ -18,6 +18,7 @@ type Flags uint64
 const (
 	AsyncRead        Flags = 1 << 0
 	BigWrites        Flags = 1 << 5
+	DontMask         Flags = 1 << 6
 	AutoInvalData    Flags = 1 << 12
 	DoReaddirplus    Flags = 1 << 13
 	ReaddirplusAuto  Flags = 1 << 14
@@ -28,6 +29,7 @@ const (
 	CacheSymlinks    Flags = 1 << 23
 	NoOpendirSupport Flags = 1 << 24
 	HandleKillprivV2 Flags = 1 << 28
+	SetxattrExt      Flags = 1 << 29
 	initExt          Flags = 1 << 30
 	overIOUring      Flags = 1 << 41
 )

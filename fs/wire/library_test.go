@@ -104,7 +104,7 @@ var decodedByBoth = []opcode{
 
 // randomArg is a fixed part whose sizes fit what follows.
 func randomArg(r *rand.Rand, code opcode) []byte {
-	arg := make([]byte, argSize[code])
+	arg := make([]byte, (&header{opcode: code}).fixed())
 	for i := range arg {
 		arg[i] = byte(r.Uint32())
 	}
@@ -265,12 +265,15 @@ func FuzzDecode(f *testing.F) {
 		f.Add(message(code, make([]byte, 56), []byte("a\x00b\x00")), uint32(i*maxPayload/4))
 	}
 	memory := make([]byte, maxPayload)
-	e := &entry{header: make([]byte, ringHeaderSize), payload: make([]byte, maxPayload)}
+	connection := &rings{}
+	e := &entry{queue: &Queue{rings: connection}, header: make([]byte, ringHeaderSize), payload: make([]byte, maxPayload)}
 	f.Fuzz(func(t *testing.T, msg []byte, size uint32) {
 		h, err := decodeHeader(msg)
 		if err != nil {
 			return
 		}
+		h.flags = Flags(h.unique) & SetxattrExt
+		connection.flags = h.flags
 		arg := msg[inHeaderSize:]
 		var payload []byte
 		if n := h.fixed(); len(arg) > n {

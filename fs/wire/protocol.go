@@ -63,7 +63,7 @@ var argSize = [...]uint8{
 	opWrite:         40,
 	opRelease:       24,
 	opFsync:         16,
-	opSetxattr:      8, // FUSE_COMPAT_SETXATTR_IN_SIZE: FUSE_SETXATTR_EXT is not asked for
+	opSetxattr:      16, // see header.fixed
 	opGetxattr:      8,
 	opListxattr:     8,
 	opFlush:         24,

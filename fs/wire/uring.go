@@ -81,6 +81,7 @@ var ErrLost = errors.New("requests are lost")
 
 // rings are the queues of a connection. Their threads wait for begin.
 type rings struct {
+	flags  Flags // of the connection
 	begin  chan struct{}
 	attend func(*Queue) func(*Request) // not before begin; nil: abandoned
 	live   sync.WaitGroup              // threads
@@ -145,7 +146,7 @@ func (c *Conn) ServeRings(attend func(*Queue) func(*Request)) error {
 	if r == nil {
 		return c.noRings
 	}
-	r.attend = attend
+	r.flags, r.attend = c.flags, attend
 	close(r.begin)
 	ended := make(chan struct{})
 	go func() {
@@ -376,6 +377,7 @@ func (e *entry) request() (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.flags = e.queue.rings.flags
 	size := binary.NativeEndian.Uint32(e.header[ringPayload:])
 	if uint64(size) > uint64(len(e.payload)) {
 		return nil, errMalformed
@@ -385,7 +387,7 @@ func (e *entry) request() (*Request, error) {
 		return nil, err
 	}
 	e.away = false
-	return &Request{Op: op, UID: h.uid, GID: h.gid, Blocks: -1, header: h, entry: e}, nil
+	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1, header: h, entry: e}, nil
 }
 
 // HandOff is to be called on the thread that got a request, before others are to answer it.

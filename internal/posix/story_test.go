@@ -25,6 +25,7 @@ type adder func(setup, do string)
 
 // areas are the stories, by what they are about.
 var areas = map[string]func(add adder){
+	"acl":         aclStories,
 	"allocate":    allocateStories,
 	"attributes":  attributeStories,
 	"create":      createStories,

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/reconcile/posixacl"
+	"github.com/riverlytech/art/internal/posixacl"
 )
 
 // acl makes a list of entries as setfacl(1) takes them: u::rw,u:99:r,g::-,m::r,o::-

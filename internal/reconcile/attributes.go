@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/reconcile/posixacl"
+	"github.com/riverlytech/art/internal/posixacl"
 )
 
 // A file that replaces one of the host's is the same file to the host's users. What the guest has no say in,

@@ -45,7 +45,7 @@
 // # The packages below
 //
 // What knows nothing of a workspace and its database is apart: classify (who changed what), selection (which
-// paths the user means), held and settings (what the host would run), staging and posixacl (files of the
+// paths the user means), held and settings (what the host would run), staging (files of the
 // host), report, patch, pick and quote (what the user sees).
 package reconcile
 

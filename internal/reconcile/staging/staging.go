@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/internal/reconcile/posixacl"
+	"github.com/riverlytech/art/internal/posixacl"
 )
 
 // Prefix begins the name of the directory. It is at the top of the workspace, because a rename cannot cross file

@@ -1,0 +1,50 @@
+package wire
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/jacobsa/fuse/fuseops"
+)
+
+// TestUmask decodes what the library drops: the umask of who makes something.
+func TestUmask(t *testing.T) {
+	for _, c := range []struct {
+		code opcode
+		at   int
+	}{{opMknod, 8}, {opMkdir, 4}, {opCreate, 8}, {opTmpfile, 8}} {
+		arg := make([]byte, argSize[c.code])
+		binary.NativeEndian.PutUint32(arg[c.at:], 0o27)
+		h := header{opcode: c.code}
+		if _, err := decode(&h, arg, []byte("name\x00"), nil); err != nil || h.umask != 0o27 {
+			t.Errorf("operation %d: umask %o, %v", c.code, h.umask, err)
+		}
+	}
+}
+
+// TestSetxattrExt decodes both forms of struct fuse_setxattr_in.
+func TestSetxattrExt(t *testing.T) {
+	for _, c := range []struct {
+		flags  Flags
+		killed uint32
+		want   uint32
+	}{{0, 0, 1}, {SetxattrExt, 0, 1}, {SetxattrExt, aclKillSGID, 1 | SetxattrKillSGID}} {
+		h := header{opcode: opSetxattr, flags: c.flags}
+		arg := binary.NativeEndian.AppendUint32(nil, 5)
+		arg = binary.NativeEndian.AppendUint32(arg, 1)
+		if c.flags != 0 {
+			arg = binary.NativeEndian.AppendUint32(arg, c.killed)
+			arg = binary.NativeEndian.AppendUint32(arg, 0)
+		}
+		if len(arg) != h.fixed() {
+			t.Fatalf("a fixed part of %d bytes", h.fixed())
+		}
+		op, err := decode(&h, arg, []byte("user.a\x00value"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set := op.(*fuseops.SetXattrOp); set.Flags != c.want || set.Name != "user.a" || string(set.Value) != "value" {
+			t.Errorf("flags %#x, name %q, value %q", set.Flags, set.Name, set.Value)
+		}
+	}
+}
