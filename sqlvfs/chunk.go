@@ -20,6 +20,12 @@ func (tx *Tx) discard(c *chunk) {
 // writable returns the chunk in a state that may be changed, at least size bytes long, filled with
 // zeros where it was shorter.
 func (tx *Tx) writable(in *Inode, index int64, size int) *chunk {
+	return tx.replaceable(in, index, size, size)
+}
+
+// replaceable is writable for who replaces all from an offset in the chunk up to size: if the chunk is new, no zeros are
+// put there first.
+func (tx *Tx) replaceable(in *Inode, index int64, from, size int) *chunk {
 	c := in.chunks[index]
 	if c != nil && c.patch != nil {
 		panic("sqlvfs: a part of a chunk is taken for all of it")
@@ -31,7 +37,7 @@ func (tx *Tx) writable(in *Inode, index int64, size int) *chunk {
 	switch {
 	case c == nil:
 		c = tx.pool.get(size)
-		clear(c.data)
+		clear(c.data[:from])
 		tx.install(in, index, c)
 		return c
 	case c.batch != tx.gather.seq:

@@ -35,7 +35,7 @@ func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 				tx.discard(c) // all of it is replaced
 				delete(in.chunks, index)
 			}
-			c := tx.writable(in, index, int(skip+n))
+			c := tx.replaceable(in, index, int(skip), int(skip+n))
 			copy(c.data[skip:], p[done:done+n])
 		}
 		done += n
