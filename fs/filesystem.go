@@ -162,6 +162,10 @@ type FileSystem interface {
 	// Allocate is fallocate(2). EOPNOTSUPP for modes other than KEEP_SIZE, PUNCH_HOLE and ZERO_RANGE; otherwise as
 	// Write. A large range is zeroed in more than one step.
 	Allocate(c Caller, ino Ino, mode uint32, off, length int64) error
+	// CopyRange is copy_file_range(2): length bytes of a regular file, from off on, become content of another one, or of
+	// another place of it, as if they were read and written. It returns how many were copied, which may be fewer. Errors
+	// as for Write, if there are none that were copied.
+	CopyRange(c Caller, from Ino, off int64, to Ino, at, length int64) (int64, error)
 	// Seek is lseek(2) with SEEK_DATA, or with SEEK_HOLE: where the next of these begins, not before off. ENXIO if off
 	// is not before the end, and where there is no more data; EINVAL for what is no regular file.
 	Seek(ino Ino, off int64, hole bool) (int64, error)

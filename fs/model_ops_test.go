@@ -82,6 +82,45 @@ func (m *model) pread(t *rapid.T) {
 	}
 }
 
+// copyRange copies within a file, or from one to another.
+func (m *model) copyRange(t *rapid.T) {
+	from, to := m.handle(t), m.handle(t)
+	if from == nil {
+		return
+	}
+	off, at, n := int64(chunkEdge(t, "offset")), int64(chunkEdge(t, "target")), chunkEdge(t, "length")
+	a, err := from.want.stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := to.want.stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Ino == b.Ino && off < at+int64(n) && at < off+int64(n) {
+		return // the kernel refuses it
+	}
+	p := make([]byte, n)
+	n, err = from.want.ReadAt(p, off)
+	if err == nil && n > 0 {
+		err = to.want.WriteAt(p[:n], at)
+	}
+	copied := 0
+	var errGot error
+	switch got := from.got.(type) {
+	case *kernelFile:
+		k, err := got.k.fs.CopyRange(Caller{}, got.ino, off, to.got.(*kernelFile).ino, at, int64(len(p)))
+		copied, errGot = int(k), errnoOf(err)
+	case descriptor:
+		o, a := off, at
+		copied, errGot = unix.CopyFileRange(int(got), &o, int(to.got.(descriptor)), &a, len(p), 0)
+	}
+	if m.same(t, errGot, err, "copy %q [%d, %d) to %q at %d", from.path, off, off+int64(len(p)), to.path, at) && copied != n {
+		t.Fatalf("copied %d bytes, want %d", copied, n)
+	}
+	m.sameContent(t, to)
+}
+
 // holes looks at where a file has holes: what there is of data in it lies outside of them.
 func (m *model) holes(t *rapid.T) {
 	h := m.handle(t)

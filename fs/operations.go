@@ -44,7 +44,7 @@ func (s *Server) do(r *wire.Request) error {
 		op.Blocks, op.BlocksFree, op.BlocksAvailable = st.Blocks, st.BlocksFree, st.BlocksAvailable
 		op.Inodes, op.InodesFree = st.Inodes, st.InodesFree
 		return err
-	case *fuseops.ReadFileOp, *fuseops.WriteFileOp, *fuseops.FallocateOp, *wire.SeekOp, *fuseops.SyncFileOp, *fuseops.SyncFSOp, *fuseops.ReadDirOp, *fuseops.ReadDirPlusOp:
+	case *fuseops.ReadFileOp, *fuseops.WriteFileOp, *fuseops.FallocateOp, *wire.SeekOp, *wire.CopyRangeOp, *fuseops.SyncFileOp, *fuseops.SyncFSOp, *fuseops.ReadDirOp, *fuseops.ReadDirPlusOp:
 		return s.doContent(r)
 	case *fuseops.ListXattrOp, *fuseops.GetXattrOp, *fuseops.SetXattrOp, *fuseops.RemoveXattrOp:
 		return s.doXattr(r)
@@ -98,6 +98,10 @@ func (s *Server) doContent(r *wire.Request) error {
 			return syscall.EFBIG
 		}
 		return s.fs.Allocate(caller(r), Ino(op.Inode), op.Mode, int64(op.Offset), int64(op.Length))
+	case *wire.CopyRangeOp:
+		var err error
+		op.Copied, err = s.fs.CopyRange(caller(r), Ino(op.From), op.FromOffset, Ino(op.To), op.ToOffset, op.Length)
+		return err
 	case *wire.SeekOp:
 		if op.Whence != unix.SEEK_DATA && op.Whence != unix.SEEK_HOLE {
 			return syscall.EINVAL

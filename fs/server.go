@@ -219,7 +219,7 @@ const brief = 2 * time.Millisecond
 // good part of its time.
 func (s *Server) mayWait(op any) bool {
 	switch op.(type) {
-	case *fuseops.ReadFileOp:
+	case *fuseops.ReadFileOp, *wire.CopyRangeOp:
 		return true
 	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
 		return s.syncTook.Load() >= int64(brief) || s.poller.ready()
