@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/riverlytech/art/internal/fusemount"
 )
 
 // The kernel lets go of what nobody uses when there are too many nodes, of the oldest first, and of nothing that is
@@ -80,6 +80,6 @@ func TestKernelLetsGo(t *testing.T) {
 	open.Close()
 	gone.Close()
 	within.Close()
-	must(unix.Unmount(dir, 0))
+	must(fusemount.Unmount(dir, false))
 	must(mounted.Join(t.Context()))
 }
