@@ -104,6 +104,8 @@ type FileSystem interface {
 	// Volatile tells whether content may change without the cache being told. Then that may only be
 	// used for as long as attributes may be kept.
 	Volatile() bool
+	// MayHang tells whether operations may wait for something beyond this machine's disks, such as a network.
+	MayHang() bool
 	// HasACL tells whether there may be access control lists, which the kernel then asks for when it checks permissions.
 	HasACL() bool
 

@@ -339,6 +339,9 @@ func (o *Overlay) Statfs() (Statfs, error) {
 // Volatile implements FileSystem: another process may be changing the database.
 func (o *Overlay) Volatile() bool { return o.store.ReadOnly() }
 
+// MayHang implements FileSystem: of the base.
+func (o *Overlay) MayHang() bool { return o.host != nil && !localFS(o.host.root) }
+
 // Sync implements FileSystem.
 func (o *Overlay) Sync() error { return o.store.Sync() }
 

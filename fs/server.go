@@ -75,7 +75,10 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 	var conn *wire.Conn
 	if err == nil {
 		opt := wireOptions(fsys.Volatile(), fsys.HasACL())
-		opt.Transport = transport
+		if opt.Transport = transport; transport == wire.Any && fsys.MayHang() {
+			// A ring's requests that the kernel has put behind one that waits are not to be had back from there.
+			opt.Transport = wire.Device
+		}
 		conn, err = wire.Open(fd, opt)
 	}
 	if err != nil {

@@ -39,7 +39,7 @@ const (
 // request, in memory that stays in use once it was used, so there are fewer for a processor where there are many.
 const (
 	maxWaiting = 64
-	minDepth   = 4
+	minDepth   = 8
 	maxDepth   = 32
 )
 
