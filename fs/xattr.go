@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -159,7 +160,7 @@ func (o *Overlay) changeXattr(ino Ino, name string, change func(t *tx, in *sqlvf
 		if err != nil {
 			return err
 		}
-		if err := change(t, n.in, has); err == errUnchanged {
+		if err := change(t, n.in, has); errors.Is(err, errUnchanged) {
 			return nil
 		} else if err != nil {
 			return err

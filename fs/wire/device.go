@@ -47,7 +47,7 @@ type Request struct {
 	Blocks int64
 
 	header header
-	memory []byte // of a request by /dev/fuse
+	memory *[]byte // of a request by /dev/fuse
 	conn   *Conn
 	entry  *entry // of a request by a ring
 }
@@ -58,26 +58,26 @@ type Request struct {
 // are decoded by then.
 const replyAt = outHeaderSize
 
-var (
-	// large has the memory of requests, as long as the longest. What is short is moved to memory of its own where it is to
-	// wait: see Keep.
-	large = sync.Pool{New: func() any { return make([]byte, maxPayload+os.Getpagesize()) }}
-)
+// large has the memory of requests, as long as the longest.
+var large = sync.Pool{New: func() any {
+	memory := make([]byte, maxPayload+os.Getpagesize())
+	return &memory
+}}
 
 // Read returns the next request by /dev/fuse. The error is io.EOF when the connection has ended. Requests that are
 // malformed are answered with an error, and the next one is returned.
 func (c *Conn) Read() (*Request, error) {
-	memory := large.Get().([]byte)
+	memory := large.Get().(*[]byte)
 	for {
-		n, err := unix.Read(c.dev, memory)
+		n, err := unix.Read(c.dev, *memory)
 		switch {
-		case err == unix.EINTR || err == unix.ENOENT: // ENOENT: the request was interrupted before it was read
+		case errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT): // ENOENT: the request was interrupted before it was read
 			continue
 		case err != nil:
 			large.Put(memory)
 			return nil, ended(err)
 		}
-		h, err := decodeHeader(memory[:n])
+		h, err := decodeHeader((*memory)[:n])
 		if err != nil || int(h.length) != n {
 			continue // there is nothing to answer
 		}
@@ -101,7 +101,8 @@ func ended(err error) error {
 	return &os.PathError{Op: "read", Path: "/dev/fuse", Err: err}
 }
 
-func (c *Conn) request(h *header, memory []byte, n int) (*Request, error) {
+func (c *Conn) request(h *header, lent *[]byte, n int) (*Request, error) {
+	memory := *lent
 	h.flags = c.flags
 	arg := memory[inHeaderSize:n]
 	var payload []byte
@@ -112,7 +113,7 @@ func (c *Conn) request(h *header, memory []byte, n int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1, header: *h, memory: memory, conn: c}, nil
+	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1, header: *h, memory: lent, conn: c}, nil
 }
 
 // Reply answers a request: with what its operation holds, or with an error. It must not be used afterwards. An
@@ -125,13 +126,13 @@ func (r *Request) Reply(errno syscall.Errno) error {
 	if silent(r.Op) {
 		return nil
 	}
-	n := 0
+	memory, n := *r.memory, 0
 	if errno == 0 {
-		n = encode(r.Op, r.memory[replyAt:], r.Blocks)
+		n = encode(r.Op, memory[replyAt:], r.Blocks)
 	}
-	putOutHeader(r.memory, replyAt+n, errno, r.header.unique)
-	_, err := retry(func() (int, error) { return unix.Write(r.conn.dev, r.memory[:replyAt+n]) })
-	if err == unix.ENOENT { // who asked was killed
+	putOutHeader(memory, replyAt+n, errno, r.header.unique)
+	_, err := retry(func() (int, error) { return unix.Write(r.conn.dev, memory[:replyAt+n]) })
+	if errors.Is(err, unix.ENOENT) { // who asked was killed
 		return nil
 	}
 	return err

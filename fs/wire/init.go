@@ -157,7 +157,7 @@ func putOutHeader(b []byte, length int, errno syscall.Errno, unique uint64) {
 
 func retry(call func() (int, error)) (int, error) {
 	for {
-		if n, err := call(); err != unix.EINTR {
+		if n, err := call(); !errors.Is(err, unix.EINTR) {
 			return n, err
 		}
 	}
