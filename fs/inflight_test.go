@@ -1,14 +1,11 @@
 package fs
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/fusemount"
 )
@@ -35,7 +32,6 @@ func (s *slow) Read(ino Ino, p []byte, off int64) (int, error) {
 func TestRequestsInMemoryAreBounded(t *testing.T) {
 	fsys := &slow{release: make(chan struct{})}
 	dir, mounted := serveWith(t, func(overlay FileSystem) FileSystem { fsys.FileSystem = overlay; return fsys })
-	answerPoll(t, dir)
 	const threads = 3 * maxHeavy
 	for i := range threads {
 		if err := os.WriteFile(fmt.Sprint(dir, "/", i), []byte("x"), 0o644); err != nil {
@@ -83,21 +79,5 @@ func TestRequestsInMemoryAreBounded(t *testing.T) {
 	}
 	if err := mounted.Join(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// answerPoll has the kernel learn that the server of a mount knows no poll, which it asks once (fuse_file_poll in
-// fs/fuse/file.c). The runtime adds each file that it opens to an epoll instance without giving up its thread: in the
-// process that serves the mount it would wait for itself as soon as the garbage collector stops the world.
-func answerPoll(t *testing.T, dir string) {
-	t.Helper()
-	file := dir + "/polled"
-	fd, err := unix.Open(file, unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
-	if err == nil {
-		_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-		err = errors.Join(err, unix.Close(fd), unix.Unlink(file))
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -259,5 +260,22 @@ func serveWith(t *testing.T, between func(FileSystem) FileSystem) (dir string, m
 	if mounted, err = Serve(fd, between(overlay), t.Errorf); err != nil {
 		t.Fatal(err)
 	}
+	answerPoll(t, dir)
 	return dir, mounted
+}
+
+// answerPoll has the kernel learn that the server of a mount knows no poll, which it asks once (fuse_file_poll in
+// fs/fuse/file.c). The runtime adds each file that it opens to an epoll instance without giving up its thread: in the
+// process that serves the mount it would wait for itself as soon as the garbage collector stops the world.
+func answerPoll(t *testing.T, dir string) {
+	t.Helper()
+	file := dir + "/polled"
+	fd, err := unix.Open(file, unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err == nil {
+		_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		err = errors.Join(err, unix.Close(fd), unix.Unlink(file))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

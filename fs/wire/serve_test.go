@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -118,7 +119,22 @@ func mountAs(tb testing.TB, transport Transport, around func(m *tinyMount, open 
 		<-ended
 		unix.Close(fd)
 	})
+	answerPoll(tb, filepath.Join(m.path, "file"))
 	return m
+}
+
+// answerPoll has the kernel learn that this file system knows no poll, which it asks once (fuse_file_poll in
+// fs/fuse/file.c). The runtime adds each file that it opens to an epoll instance without giving up its thread: here, where
+// it is served too, it would wait for itself as soon as the garbage collector stops the world.
+func answerPoll(tb testing.TB, file string) {
+	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		err = errors.Join(err, unix.Close(fd))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // needRings has the kernel grant FUSE over io_uring to those who ask for it, which takes root once.
