@@ -223,11 +223,11 @@ func countCPUs(list string) (int, error) {
 // run is the life of a queue's thread.
 func (q *Queue) run(opened chan<- error) error {
 	runtime.LockOSThread() // and never unlocked: the pinned thread ends with the goroutine
-	defer q.close()
 	err := q.open()
 	opened <- err
 	<-q.rings.begin
 	if err != nil || q.rings.attend == nil {
+		q.close()
 		return nil
 	}
 	handle := q.rings.attend(q)
@@ -238,8 +238,10 @@ func (q *Queue) run(opened chan<- error) error {
 		}
 	}
 	if err != nil && q.used {
-		err = fmt.Errorf("%w: %w", ErrLost, err)
+		// The memory stays: others may be about to answer what they were handed.
+		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
+	q.close()
 	return err
 }
 
