@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/posixacl"
 )
@@ -191,9 +192,25 @@ func (p *planner) setXattrs(f *os.File, a *item) error {
 			p.report.Note(p.hostPath(a.path), "extended attributes are left out: its file system has none")
 			return nil
 		}
+		if tooLarge(f, err) {
+			p.report.Note(p.hostPath(a.path), "the extended attribute "+cli.Printable(name)+" is left out: it is too large for its file system")
+			continue
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// roomForAttributes is how much a file system has free for ENOSPC to say that the attribute is too large for it: a value has
+// 64 KiB at most (XATTR_SIZE_MAX in linux/limits.h).
+const roomForAttributes = 1 << 20
+
+// tooLarge tells whether an extended attribute could not be set because file systems differ in how much a file's may take, of
+// ext4 a block. That is ENOSPC as well (xattr(7)), as on a full disk.
+func tooLarge(f *os.File, err error) bool {
+	var fs unix.Statfs_t
+	return errors.Is(err, unix.E2BIG) || errors.Is(err, unix.ERANGE) ||
+		errors.Is(err, unix.ENOSPC) && unix.Fstatfs(int(f.Fd()), &fs) == nil && fs.Bavail*uint64(fs.Bsize) >= roomForAttributes
 }
