@@ -202,3 +202,26 @@ func FuzzServe(f *testing.F) {
 		}
 	})
 }
+
+// What others ask a session, and what it answers.
+func FuzzAsk(f *testing.F) {
+	f.Add(Marshal(&Ask{Protocol: SessionProtocol, Version: "1", Kind: AskKill, Body: Marshal(&KillAsk{15})}))
+	f.Add(Marshal(&Answer{Protocol: SessionProtocol, Version: "1", What: "x", Hint: "y", Body: Marshal(&SessionInfo{ID: "x", Command: []string{"sh"}})}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzzed(t, data, &Ask{}, &Ask{})
+		fuzzed(t, data, &Answer{}, &Answer{})
+		fuzzed(t, data, &SessionInfo{}, &SessionInfo{})
+		fuzzed(t, data, &SessionEnd{}, &SessionEnd{})
+		fuzzed(t, data, &KillAsk{}, &KillAsk{})
+	})
+}
+
+// fuzzed is bytes that are an error, or the same when they are sent again.
+func fuzzed(t *testing.T, data []byte, v, again any) {
+	if Unmarshal(data, v) != nil {
+		return
+	}
+	if err := Unmarshal(Marshal(v), again); err != nil || !reflect.DeepEqual(v, again) {
+		t.Errorf("%+v became %+v, %v", v, again, err)
+	}
+}

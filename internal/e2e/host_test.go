@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/riverlytech/art/internal/processes"
+	sessions "github.com/riverlytech/art/internal/session"
 )
 
 // leftovers names what a session that used files below work has left: its
@@ -31,6 +32,7 @@ func leftovers(work string) []string {
 	for _, dir := range processes.Mounts(work) {
 		found = append(found, "mount "+dir)
 	}
+	sessions.List([]string{work + "run/art"}) // whoever looks for sessions sweeps the sockets of killed ones
 	for _, dir := range []string{"run", ".tmp"} {
 		filepath.WalkDir(work+dir, func(path string, d os.DirEntry, err error) error {
 			// Directories that one session makes for all to come may stay.

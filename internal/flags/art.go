@@ -105,7 +105,7 @@ var session = []Flag{
 var nameNeeded = []string{"NAME [flags]"}
 
 func artCommands() []*Command {
-	return []*Command{
+	return append(sessionCommands(), []*Command{
 		{Name: "art presets", Says: "list the agents that art knows, and where they are", Synopsis: []string{"[--json | --schema] [check NAME]"}, Most: 2, Words: []Offer{"check", Presets},
 			Text: `  With check, it looks what a preset finds on this host; the exit status is 1 if it
   would not run.
@@ -161,5 +161,5 @@ func artCommands() []*Command {
 				{Name: "json", Says: asJSON.Says,
 					More: `Its keys are "state" ("ok", "note" or "fail"), "what", "says" and "fix"; of attempts "area", "attempt", and how it went on the "host" and in "direct" and "overlay" mode ("succeeds", "fails" or "allowed").`},
 			})},
-	}
+	}...)
 }

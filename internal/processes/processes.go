@@ -1,4 +1,4 @@
-// Package processes tells tests what a program has started, and what of that is still there.
+// Package processes tells what a program has started, what of that is still there, and what it uses.
 package processes
 
 import (

@@ -140,5 +140,7 @@ func (s *session) letGo(pid int) error {
 	if err := s.limitGuest(pid); err != nil {
 		return err
 	}
-	return control.Send(s.link, -1, control.Message{Kind: control.Go})
+	err := control.Send(s.link, -1, control.Message{Kind: control.Go})
+	s.register()
+	return err
 }

@@ -131,7 +131,7 @@ func (p *prepared) hideAll(settings *config.Settings, mounts []config.Mount) err
 	if err != nil {
 		return err
 	}
-	hide = slices.Concat(hide, namedSockets(os.Getenv, mounts), config.UserHidden(os.Getenv), agentsHidden(settings, mounts))
+	hide = slices.Concat(hide, namedSockets(os.Getenv, mounts), config.UserHidden(os.Getenv), sessionsHidden(), agentsHidden(settings, mounts))
 	if err := p.hide(hide, mounts); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type session struct {
 	hostFiles *files.Host  // the host's side of single files; nil without
 	lentHome  *os.File     // the home that is in memory, if art has files for it
 	log       *os.File     // where its exit code goes, for the log of sessions; nil without one
+	registry  registry     // what others find of it
 
 	quiet        bool
 	known        bool          // the database is the one that is kept for the workspace
@@ -100,11 +101,13 @@ func Run(options *Options) (code int, err error) {
 	if !o.Quiet {
 		banner(o, s.prepared, s.streams.Terminal != nil)
 	}
-	return s.run(refusal)
+	code, err = s.run(refusal)
+	s.unregister(code, err)
+	return code, err
 }
 
 func newSession(interactive bool, host [3]*os.File, tracing *tracing) (s *session, err error) {
-	s = &session{served: make(chan error, 1), hungUp: make(chan struct{})}
+	s = &session{served: make(chan error, 1), hungUp: make(chan struct{}), registry: newRegistry()}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, fmt.Errorf("open %s: %w", os.DevNull, cli.Reason(err))
 	}
@@ -219,6 +222,8 @@ func (s *session) run(refusal error) (int, error) {
 			s.end()
 		case <-s.timeout:
 			s.timeUp()
+		case ask := <-s.registry.asks:
+			ask()
 		case s.stageError = <-s.stageDone:
 			s.stageEnded()
 		}

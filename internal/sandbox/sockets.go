@@ -7,6 +7,7 @@ import (
 
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/paths"
+	sessions "github.com/riverlytech/art/internal/session"
 )
 
 // socketVariables tell programs of the caller where agents, engines and desktops
@@ -50,4 +51,11 @@ func socketPath(address string) string {
 	path, _, _ := strings.Cut(address, ",")
 	path, _, _ = strings.Cut(path, ";")
 	return filepath.Clean(path)
+}
+
+// sessionsHidden returns the directories where sessions listen. The one for new sessions is made, so that it is there to be
+// hidden when this session begins to.
+func sessionsHidden() []string {
+	_, _ = sessions.Make(os.Getenv) // who listens there is told
+	return sessions.Directories(os.Getenv)
 }

@@ -58,6 +58,7 @@ _art_spec() {
         'log:show the sessions there were'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace'
+        'ps:list the sessions that run'
         'presets:list the agents that art knows, and where they are'
         'agent:agents of your own'
         'home:the homes that --home names'
@@ -220,6 +221,14 @@ _art_spec() {
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
         '1:word: _art_databases')
+      ;;
+    'art ps')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        --watch'[show it again every second, until a key is pressed]'
+        '(- *)'--help'[print help]')
       ;;
     'art presets')
       payload=false

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/flags"
+	"github.com/riverlytech/art/internal/quote"
+	sessions "github.com/riverlytech/art/internal/session"
+	"github.com/riverlytech/art/internal/terminal"
+)
+
+// runPs lists the sessions that run.
+func runPs(c *flags.Command, args []string) (int, error) {
+	var asJSON, watch bool
+	if _, err := c.Parse(args, map[string]any{"json": &asJSON, "watch": &watch}); err != nil {
+		return cli.ExitArt, err
+	}
+	if watch {
+		err := watchSessions()
+		return codeOf(err, cli.ExitError), err
+	}
+	var out strings.Builder
+	list := sessions.List(sessions.Directories(os.Getenv))
+	var err error
+	switch {
+	case asJSON:
+		err = sessionsAsJSON(&out, list)
+	case len(list) == 0:
+		fmt.Fprintln(os.Stderr, "art: no session runs")
+	default:
+		sessionTable(&out, list, isTerminal(os.Stdout))
+	}
+	if err == nil {
+		_, err = io.WriteString(os.Stdout, out.String())
+	}
+	return codeOf(err, cli.ExitError), err
+}
+
+// watchSessions shows the list until a key is pressed.
+func watchSessions() error {
+	t := terminal.New(os.Stdin)
+	if t == nil || !isTerminal(os.Stdout) {
+		return errors.New("watch the sessions: standard input and output are not a terminal")
+	}
+	if err := t.Raw(); err != nil {
+		return err
+	}
+	defer t.Restore()
+	fmt.Print("\x1b[?1049h\x1b[?25l")
+	defer fmt.Print("\x1b[?25h\x1b[?1049l")
+	for {
+		var out strings.Builder
+		sessionTable(&out, sessions.List(sessions.Directories(os.Getenv)), true)
+		// Over what is there, so that nothing flickers.
+		fmt.Print("\x1b[H" + strings.ReplaceAll(out.String(), "\n", "\x1b[K\r\n") + "\x1b[J")
+		keys := []unix.PollFd{{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN}}
+		if n, err := unix.Poll(keys, 1000); n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			return nil
+		}
+	}
+}
+
+// sessionObject is a session as JSON has it.
+type sessionObject struct {
+	ID        string     `json:"id"`
+	PID       int        `json:"pid"`
+	Workspace string     `json:"workspace"`
+	Database  *string    `json:"database"`
+	Command   []string   `json:"command"`
+	Started   *time.Time `json:"started"`
+	State     string     `json:"state"`
+	Stopped   bool       `json:"stopped"`
+	Terminal  bool       `json:"terminal"`
+	Processes int        `json:"processes"`
+	Memory    int64      `json:"memory"`
+	CPU       float64    `json:"cpu"`
+	Error     string     `json:"error,omitempty"`
+}
+
+func sessionsAsJSON(out io.Writer, list []sessions.Listed) error {
+	for _, l := range list {
+		o := sessionObject{ID: l.ID, State: "unknown", Command: []string{}}
+		if l.Err != nil {
+			o.Error = l.Err.Error()
+		} else {
+			o.PID, o.Workspace, o.Started, o.State, o.Stopped, o.Terminal = l.PID, l.Workspace, &l.Started, l.State.String(), l.Stopped, l.Terminal
+			o.Command = append(o.Command, l.Command...)
+			o.Processes, o.Memory, o.CPU = l.Usage.Processes, l.Usage.Memory, l.Usage.CPU.Seconds()
+			if l.Database != "" {
+				o.Database = &l.Database
+			}
+		}
+		line, err := quote.JSON(&o)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, line)
+	}
+	return nil
+}
+
+// sessionTable writes a line for each session, below headings, with columns that begin below each other.
+func sessionTable(out io.Writer, list []sessions.Listed, terminal bool) {
+	rows := [][]string{{"ID", "STATE", "STARTED", "MEMORY", "CPU", "WORKSPACE", "COMMAND"}}
+	for _, l := range list {
+		rows = append(rows, sessionRow(&l, terminal))
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i == 3 || i == 4 { // numbers
+				cell, pad = pad+cell, ""
+			}
+			line += cell + pad + "  "
+		}
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
+	}
+}
+
+func sessionRow(l *sessions.Listed, terminal bool) []string {
+	if l.Err != nil {
+		return []string{l.ID, "?", "", "", "", "", cli.Printable(l.Err.Error())}
+	}
+	state, started := l.State.String(), l.Started.Local().Format("2006-01-02 15:04")
+	if l.Stopped {
+		state = "stopped"
+	}
+	if l.Started.Local().Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
+		started = l.Started.Local().Format("15:04:05")
+	}
+	command := make([]string, len(l.Command))
+	for i, word := range l.Command {
+		command[i] = quote.Name(word, terminal)
+	}
+	if len(command) == 0 {
+		command = []string{"(a shell)"}
+	}
+	const longest = 60
+	text := strings.Join(command, " ")
+	if utf8.RuneCountInString(text) > longest {
+		text = string([]rune(text)[:longest-3]) + "..."
+	}
+	return []string{l.ID, state, started, cli.Bytes(l.Usage.Memory), cpuTime(l.Usage.CPU), quote.Name(l.Workspace, terminal), text}
+}
+
+// cpuTime is a time as ps has it: minutes and seconds, behind hours.
+func cpuTime(d time.Duration) string {
+	seconds := int(d / time.Second)
+	if seconds < 3600 {
+		return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+}

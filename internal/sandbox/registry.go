@@ -1,0 +1,175 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/control"
+	sessions "github.com/riverlytech/art/internal/session"
+)
+
+// registry is what others find of a session: its socket, and what it answers there.
+type registry struct {
+	asks chan func()   // what is asked of the goroutine of Run
+	over chan struct{} // closed when that takes no more
+
+	timer     *time.Timer      // begins to listen
+	listening chan struct{}    // closed when server and refused are set; nil before register
+	server    *sessions.Server // nil if nobody can connect
+	refused   error            // why
+
+	mu      sync.Mutex
+	info    control.SessionInfo     // GUARDED_BY(mu)
+	end     *control.SessionEnd     // GUARDED_BY(mu); how it ended, once it has
+	waiting map[*sessions.Conn]bool // GUARDED_BY(mu); whom to tell
+}
+
+func newRegistry() registry {
+	return registry{asks: make(chan func()), over: make(chan struct{}), waiting: map[*sessions.Conn]bool{}}
+}
+
+// shortest is how long a session has to run before anyone can find it: one that ends before that is not slowed down by it.
+const shortest = 30 * time.Millisecond
+
+// register begins to listen in a moment.
+func (s *session) register() {
+	r := &s.registry
+	if r.listening != nil {
+		return
+	}
+	r.listening = make(chan struct{})
+	r.info = control.SessionInfo{
+		PID: os.Getpid(), Workspace: s.plan.Workspace, Database: s.plan.Database, Command: logged(s.payload.Command),
+		Started: time.Now(), Terminal: s.streams.Terminal != nil,
+	}
+	r.timer = time.AfterFunc(shortest, func() {
+		defer close(r.listening)
+		var dir string
+		if dir, r.refused = sessions.Make(os.Getenv); r.refused != nil {
+			return
+		}
+		if r.server, r.refused = sessions.Listen(dir, s.answer); r.refused != nil {
+			return
+		}
+		r.mu.Lock()
+		r.info.ID = r.server.ID
+		r.mu.Unlock()
+	})
+}
+
+// unregister tells who waits how the session ended, and that it is none any more.
+func (s *session) unregister(code int, err error) {
+	r := &s.registry
+	close(r.over)
+	if r.listening == nil || r.timer.Stop() {
+		return
+	}
+	<-r.listening
+	if r.server == nil {
+		return
+	}
+	r.mu.Lock()
+	r.end = &control.SessionEnd{Code: code}
+	if err != nil {
+		r.end.Why = err.Error()
+	}
+	for c := range r.waiting {
+		_ = c.Answer(r.end) // who has gone need not know
+	}
+	r.mu.Unlock()
+	r.server.Close()
+}
+
+// do has the goroutine of Run do something, and says whether it has.
+func (r *registry) do(f func()) bool {
+	done := make(chan struct{})
+	select {
+	case r.asks <- func() { f(); close(done) }:
+		<-done
+		return true
+	case <-r.over:
+		return false
+	}
+}
+
+var errEnded = errors.New("it is ending")
+
+// answer answers what is asked on a connection, which is closed afterwards.
+func (s *session) answer(c *sessions.Conn, ask *control.Ask) {
+	var err error
+	switch ask.Kind {
+	case control.AskInfo:
+		s.registry.mu.Lock()
+		info := s.registry.info
+		s.registry.mu.Unlock()
+		err = c.Answer(&info)
+	case control.AskKill:
+		err = s.answerKill(c, ask)
+	case control.AskWait:
+		err = s.answerWait(c)
+	default:
+		err = errors.New("this session cannot do that")
+	}
+	if err != nil {
+		c.Refuse(err)
+	}
+}
+
+// answerKill sends the guest a signal.
+func (s *session) answerKill(c *sessions.Conn, ask *control.Ask) error {
+	var kill control.KillAsk
+	if err := control.Unmarshal(ask.Body, &kill); err != nil {
+		return fmt.Errorf("send a signal: %w", err)
+	}
+	sig := unix.Signal(kill.Signal)
+	if unix.SignalName(sig) == "" {
+		return fmt.Errorf("send a signal: there is no signal %d", kill.Signal)
+	}
+	if !s.registry.do(func() { s.sendSignal(sig) }) {
+		return errEnded
+	}
+	return c.Answer(nil)
+}
+
+// sendSignal does with the guest what a signal to art would; SIGKILL ends the session.
+func (s *session) sendSignal(sig unix.Signal) {
+	switch {
+	case sig == unix.SIGKILL:
+		if s.ended == 0 {
+			s.ended = sig
+		}
+		s.stage.Kill()
+	case s.guest != nil:
+		s.guest.signal(sig)
+		if s.job && sig != unix.SIGSTOP && sig != unix.SIGTSTP {
+			s.guest.signal(unix.SIGCONT)
+		}
+	}
+}
+
+// answerWait answers when the session has ended.
+func (s *session) answerWait(c *sessions.Conn) error {
+	if err := c.Answer(nil); err != nil {
+		return err
+	}
+	r := &s.registry
+	r.mu.Lock()
+	end := r.end
+	if end == nil {
+		r.waiting[c] = true
+	}
+	r.mu.Unlock()
+	if end != nil {
+		return c.Answer(end)
+	}
+	_, _ = c.Receive() // it says no more, until it goes or the session does
+	r.mu.Lock()
+	delete(r.waiting, c)
+	r.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,184 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/version"
+)
+
+// listening returns a session in a directory whose path is longer than the address of a socket may be.
+func listening(t *testing.T, dir string) *Server {
+	t.Helper()
+	s, err := Listen(dir, func(c *Conn, ask *control.Ask) {
+		if ask.Kind != control.AskInfo {
+			c.Refuse(errors.New("no"))
+			return
+		}
+		if err := c.Answer(&control.SessionInfo{Workspace: "/ws"}); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func directory(t *testing.T) string {
+	t.Helper()
+	run := filepath.Join(t.TempDir(), strings.Repeat("long", 40))
+	if err := os.Mkdir(run, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"XDG_RUNTIME_DIR": run}
+	dir, err := Make(func(name string) string { return env[name] })
+	if err != nil || dir != filepath.Join(run, "art") {
+		t.Fatalf("%s, %v", dir, err)
+	}
+	return dir
+}
+
+func TestAsk(t *testing.T) {
+	dir := directory(t)
+	s := listening(t, dir)
+	if info, err := os.Lstat(s.Path()); err != nil || info.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("the socket is %v, %v", info.Mode(), err)
+	}
+	var info control.SessionInfo
+	conn, err := Dial([]string{"/nonexistent", dir}, s.ID, control.AskInfo, nil, &info)
+	if err != nil || info.Workspace != "/ws" {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	conn.Close()
+	for kind, want := range map[control.AskKind]string{control.AskKill: "no", 0: "nobody knows", 200: "nobody knows"} {
+		if _, err := Dial([]string{dir}, s.ID, kind, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %v, want %s", kind, err, want)
+		}
+	}
+	for _, id := range []string{"", "zzzz", "../" + s.ID, s.ID + "\x00", strings.Repeat("a", 100)} {
+		if _, err := Dial([]string{dir}, id, control.AskInfo, nil, nil); err == nil {
+			t.Errorf("there is a session %q", id)
+		}
+	}
+}
+
+func TestOtherVersion(t *testing.T) {
+	dir := directory(t)
+	s := listening(t, dir)
+	conn, err := dial([]string{dir}, s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Send(&control.Ask{Protocol: 1, Version: "another", Kind: control.AskKill}); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Answered(nil); err == nil || !strings.Contains(err.Error(), "it is art "+version.Version+", and this is art another") {
+		t.Errorf("answered %v", err)
+	}
+}
+
+func TestOtherBytes(t *testing.T) {
+	dir := directory(t)
+	s := listening(t, dir)
+	for _, text := range []string{"x", strings.Repeat("x", 60<<10), string(control.Marshal(&control.Message{Kind: control.Go}))} {
+		conn, err := dial([]string{dir}, s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.File.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Answered(nil); err == nil || !strings.Contains(err.Error(), "read what is asked") {
+			t.Errorf("%.20q: answered %v", text, err)
+		}
+		conn.Close()
+	}
+}
+
+// What a killed session has left is swept by who looks, and what somebody else has put there is no session.
+func TestSweep(t *testing.T) {
+	dir := directory(t)
+	s := listening(t, dir)
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := openOwn(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(at)
+	if err := unix.Bind(fd, address(at, "dead.sock")); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(fd)
+	if err := os.WriteFile(filepath.Join(dir, "README"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list := List([]string{dir}); len(list) != 1 || list[0].ID != s.ID && list[0].Workspace != "/ws" {
+		t.Errorf("there are %+v", list)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "dead.sock")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a dead socket is left: %v", err)
+	}
+	s.Close()
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Errorf("left are %v, %v", names, err)
+	}
+}
+
+// Nobody else may get at the sockets, nor have put the directory there.
+func TestDirectory(t *testing.T) {
+	dir := directory(t)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := openOwn(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(fd)
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory is %v, %v", info.Mode(), err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openOwn(link); err == nil {
+		t.Error("a link was taken for the directory")
+	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(dir, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openOwn(dir); err == nil {
+			t.Error("the directory of somebody else was taken")
+		}
+	}
+}
+
+// Ids are not what is at hand for other words, and there are enough of them.
+func TestIDs(t *testing.T) {
+	dir := directory(t)
+	seen := map[string]bool{}
+	for range 40 {
+		s := listening(t, dir)
+		if seen[s.ID] || !IsID(s.ID) || len(s.ID) != 4 {
+			t.Errorf("the id %q", s.ID)
+		}
+		seen[s.ID] = true
+	}
+	if list := List([]string{dir}); len(list) != 40 {
+		t.Errorf("%d of 40 sessions are listed", len(list))
+	}
+}
