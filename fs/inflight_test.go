@@ -38,9 +38,10 @@ func TestRequestsInMemoryAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fewest := int64(maxHeavy)
+	// One that is being handed over comes on top.
+	fewest, most := int64(maxHeavy), int64(maxHeavy+1)
 	if mounted.server.conn.Rings() {
-		fewest = 4 // those of one processor: all may run there
+		fewest, most = 2, threads // of one processor, where all may run; package wire has its own bound
 	}
 	ended := make(chan error, threads)
 	for i := range threads {
@@ -56,9 +57,8 @@ func TestRequestsInMemoryAreBounded(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	time.Sleep(300 * time.Millisecond)
-	// One that is being handed over comes on top. Rings have so many for all processors together.
-	if now := fsys.now.Load(); now < fewest || now > maxHeavy+1 {
-		t.Errorf("%d reads wait at once, want %d", now, maxHeavy)
+	if now := fsys.now.Load(); now < fewest || now > most {
+		t.Errorf("%d reads wait at once, want %d to %d", now, fewest, most)
 	}
 	close(fsys.release)
 	for range threads {
@@ -71,8 +71,8 @@ func TestRequestsInMemoryAreBounded(t *testing.T) {
 			t.Fatal("reads are left behind")
 		}
 	}
-	if most := fsys.most.Load(); most > maxHeavy+1 {
-		t.Errorf("%d reads waited at once", most)
+	if at := fsys.most.Load(); at > most {
+		t.Errorf("%d reads waited at once", at)
 	}
 	if err := fusemount.Unmount(dir, false); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,8 +18,9 @@ import (
 )
 
 // Server serves a FileSystem to the kernel. Operations run on the thread that got them, because waking another one up
-// costs more than most operations take; only those that wait for a disk as a matter of course are handed to others. One
-// that waits unexpectedly is succeeded (see watchdog).
+// costs more than most operations take. Rings have a thread for each request. Of /dev/fuse one goroutine reads: it hands
+// what waits for a disk as a matter of course to others, and where it waits unexpectedly another one reads on (see
+// watchdog).
 type Server struct {
 	fs   FileSystem
 	conn *wire.Conn
@@ -75,15 +77,17 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 	var conn *wire.Conn
 	if err == nil {
 		opt := wireOptions(fsys.Volatile(), fsys.HasACL())
-		if opt.Transport = transport; transport == wire.Any && fsys.MayHang() {
-			// A ring's requests that the kernel has put behind one that waits are not to be had back from there.
-			opt.Transport = wire.Device
-		}
+		opt.Transport = transport
 		conn, err = wire.Open(fd, opt)
 	}
 	if err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("serve: %w", err)
+	}
+	if conn.Rings() {
+		// A thread that waits in io_uring_enter may keep its place with Go's scheduler for a moment. With twice as many
+		// places those of other requests need not wait for it.
+		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2*runtime.NumCPU()))
 	}
 	s := newServer(fsys, conn, fd, logf)
 	disconnect := fsys.Connect(kernelCache{conn})
@@ -131,9 +135,9 @@ func (m *Mounted) WastedPolls() time.Duration {
 
 // serve returns at the end of the connection, when all requests are answered, or with the error after which they never will.
 func (s *Server) serve() error {
-	go s.watchdog.run(s.ended)
-	go s.lead(s.watchReader())
-	switch err := s.conn.ServeRings(s.attend); {
+	go s.watchdog.run(s.ended, s.succeed)
+	go s.lead()
+	switch err := s.conn.ServeRings(s.answer); {
 	case errors.Is(err, wire.ErrLost):
 		s.lost.Store(true)
 		return err
@@ -145,21 +149,18 @@ func (s *Server) serve() error {
 	return nil
 }
 
-// watchReader is the post of who reads /dev/fuse. With a successor, the first ends with its operation.
-func (s *Server) watchReader() (reader *post) {
-	reader = s.watchdog.watch(func(t *turn) {
-		s.inflight.begin(t.op)
-		if reader.end(t) {
-			go s.lead(reader)
-		} else {
-			s.inflight.end(t.op) // it has just ended
-		}
-	})
-	return reader
+// succeed has another goroutine read /dev/fuse. The one that did ends with its operation.
+func (s *Server) succeed(t *turn) {
+	s.inflight.begin(t.op)
+	if s.watchdog.end(t) {
+		go s.lead()
+	} else {
+		s.inflight.end(t.op) // it has just ended
+	}
 }
 
 // lead reads requests and serves them until the connection is gone or somebody else leads.
-func (s *Server) lead(reader *post) {
+func (s *Server) lead() {
 	for {
 		s.inflight.await()
 		if !s.conn.Rings() {
@@ -170,39 +171,20 @@ func (s *Server) lead(reader *post) {
 			close(s.ended)
 			return
 		}
-		t := reader.begin(r.Op)
+		t := s.watchdog.begin(r.Op)
 		s.take(r)
-		if !reader.end(t) {
+		if !s.watchdog.end(t) {
 			s.inflight.end(t.op)
 			return
 		}
 	}
 }
 
-// attend is the post of a thread of rings.
-func (s *Server) attend(q *wire.Queue) func(*wire.Request) {
-	var thread *post
-	thread = s.watchdog.watch(func(t *turn) {
-		if thread.end(t) {
-			q.Succeed()
-		}
-	})
-	return func(r *wire.Request) {
-		t := thread.begin(r.Op)
-		s.take(r)
-		thread.end(t)
-	}
-}
-
-// take serves a request, or has it served.
+// take serves a request by /dev/fuse, or has it served.
 func (s *Server) take(r *wire.Request) {
-	if s.lost.Load() {
-		r.Reply(syscall.ENOTCONN) // as the kernel does afterwards
-		return
-	}
-	s.counts.add(r.Op)
 	if read, ok := r.Op.(*fuseops.ReadFileOp); ok {
 		if read.BytesRead, ok = s.fs.TryRead(Ino(read.Inode), read.Dst[:read.Size], read.Offset); ok {
+			s.counts.add(r.Op)
 			r.Reply(0)
 			return
 		}
@@ -230,7 +212,13 @@ func (s *Server) mayWait(op any) bool {
 	return false
 }
 
+// answer serves a request.
 func (s *Server) answer(r *wire.Request) {
+	if s.lost.Load() {
+		r.Reply(syscall.ENOTCONN) // as the kernel does afterwards
+		return
+	}
+	s.counts.add(r.Op)
 	var errno syscall.Errno
 	if err := s.do(r); err != nil {
 		errno = sqlvfs.Errno(err)
@@ -244,7 +232,6 @@ func (s *Server) answer(r *wire.Request) {
 
 // handOff has another goroutine answer a request.
 func (s *Server) handOff(r *wire.Request) {
-	r.HandOff()
 	op := r.Op
 	s.inflight.begin(op)
 	go func() {

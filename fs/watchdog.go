@@ -1,30 +1,18 @@
 package fs
 
 import (
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Requests are served where they are taken: by the goroutine that reads /dev/fuse, and by the threads of rings. That is
-// fast as long as nothing waits. But a lookup may wait for the host's disk, or a directory may be long, which cannot be
-// told before. So a watchdog looks at these posts: where the same operation goes on after takeFor, another goroutine or
-// thread takes the next requests.
+// Requests by /dev/fuse are served by the goroutine that reads them. That is fast as long as nothing waits. But a lookup
+// may wait for the host's disk, or a directory may be long, which cannot be told before. So a watchdog looks at the
+// reader: where the same operation goes on after takeFor, another goroutine reads the next requests.
 type watchdog struct {
-	parked atomic.Bool // it sleeps, because nothing has happened for a while
+	turn   atomic.Pointer[turn] // the operation that is being served; nil: the reader waits for one
+	last   *turn                // what run saw last
+	parked atomic.Bool          // run sleeps, because nothing has happened for a while
 	wake   chan struct{}
-
-	mu    sync.Mutex
-	posts []*post // GUARDED_BY(mu)
-}
-
-// post is where requests are taken.
-type post struct {
-	dog     *watchdog
-	turn    atomic.Pointer[turn] // the operation that is being served; nil: it waits for one
-	last    *turn                // what the watchdog saw last
-	succeed func(*turn)
 }
 
 type turn struct{ op any }
@@ -36,22 +24,13 @@ const (
 	parkAfter = 100
 )
 
-// watch adds a post, where succeed is called on the watchdog's goroutine with an operation that goes on.
-func (w *watchdog) watch(succeed func(*turn)) *post {
-	p := &post{dog: w, succeed: succeed}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.posts = append(w.posts, p)
-	return p
-}
-
 // begin is to be called before an operation.
-func (p *post) begin(op any) *turn {
+func (w *watchdog) begin(op any) *turn {
 	t := &turn{op}
-	p.turn.Store(t)
-	if p.dog.parked.Load() {
+	w.turn.Store(t)
+	if w.parked.Load() {
 		select {
-		case p.dog.wake <- struct{}{}:
+		case w.wake <- struct{}{}:
 		default:
 		}
 	}
@@ -59,10 +38,10 @@ func (p *post) begin(op any) *turn {
 }
 
 // end is to be called after an operation, and by who succeeds meanwhile. It returns false if another one was first.
-func (p *post) end(t *turn) bool { return p.turn.CompareAndSwap(t, nil) }
+func (w *watchdog) end(t *turn) bool { return w.turn.CompareAndSwap(t, nil) }
 
-// run looks at the posts until the connection has ended.
-func (w *watchdog) run(ended <-chan struct{}) {
+// run looks at the reader until the connection has ended. succeed is called with an operation that goes on.
+func (w *watchdog) run(ended <-chan struct{}, succeed func(*turn)) {
 	tick := time.NewTicker(takeFor)
 	defer tick.Stop()
 	for idle := 0; ; {
@@ -71,7 +50,7 @@ func (w *watchdog) run(ended <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		if w.look() {
+		if w.look(succeed) {
 			idle = 0
 			continue
 		}
@@ -80,7 +59,7 @@ func (w *watchdog) run(ended <-chan struct{}) {
 		}
 		tick.Stop()
 		w.parked.Store(true)
-		if !w.look() { // or one began before it could see that
+		if !w.look(succeed) { // or one began before it could see that
 			select {
 			case <-ended:
 				return
@@ -94,19 +73,11 @@ func (w *watchdog) run(ended <-chan struct{}) {
 }
 
 // look looks once. It tells whether anything goes on.
-func (w *watchdog) look() (busy bool) {
-	w.mu.Lock()
-	posts := slices.Clone(w.posts)
-	w.mu.Unlock()
-	for _, p := range posts {
-		t := p.turn.Load()
-		if t != nil {
-			busy = true
-			if t == p.last {
-				p.succeed(t)
-			}
-		}
-		p.last = t
+func (w *watchdog) look(succeed func(*turn)) (busy bool) {
+	t := w.turn.Load()
+	if t != nil && t == w.last {
+		succeed(t)
 	}
-	return busy
+	w.last = t
+	return t != nil
 }

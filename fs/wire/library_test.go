@@ -266,7 +266,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	memory := make([]byte, maxPayload)
 	connection := &rings{}
-	e := &entry{queue: &Queue{rings: connection}, header: make([]byte, ringHeaderSize), payload: make([]byte, maxPayload)}
+	e := &entry{thread: &thread{rings: connection}, header: make([]byte, ringHeaderSize), payload: make([]byte, maxPayload)}
 	f.Fuzz(func(t *testing.T, msg []byte, size uint32) {
 		h, err := decodeHeader(msg)
 		if err != nil {

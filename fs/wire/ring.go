@@ -34,8 +34,7 @@ const (
 	enterGetEvents    = 1 << 0
 	offsetSQEs        = 0x10000000
 
-	opReadFixedSize = 22 // IORING_OP_READ
-	opUringCmd      = 46 // IORING_OP_URING_CMD
+	opUringCmd = 46 // IORING_OP_URING_CMD
 
 	sqeSize = 128
 	cqeSize = 16

@@ -108,7 +108,7 @@ func mountAs(tb testing.TB, transport Transport, around func(m *tinyMount, open 
 	}()
 	ended := make(chan struct{})
 	go func() {
-		m.served <- m.conn.ServeRings(func(*Queue) func(*Request) { return fsys.serve })
+		m.served <- m.conn.ServeRings(fsys.serve)
 		close(ended)
 	}()
 	tb.Cleanup(func() {

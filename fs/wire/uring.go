@@ -1,17 +1,15 @@
 package wire
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,92 +17,91 @@ import (
 // The kernel has a queue for each processor, and puts a request into that of the processor on which it is made. A
 // thread that is pinned there answers it and waits for the next by one system call, without another processor being
 // woken (fs/fuse/dev_uring.c; Documentation/filesystems/fuse/fuse-io-uring.rst).
+//
+// A request that waits, for a disk or for a network, has its thread for itself: the thread's ring has one entry, so that
+// the kernel has put no other request there. The next one finds another entry of that queue, which has to be there
+// already: one that is registered later gets no request that is queued (fuse_uring_do_register), only one that commits
+// an answer does (fuse_uring_next_fuse_req). So each processor that is used has threads to spare. The kernel prefers the
+// entry that became available last (fuse_uring_ent_avail): as long as nothing waits, one thread serves.
 
-// Commands, by IORING_OP_URING_CMD (enum fuse_uring_cmd in linux/fuse.h).
+// Threads. Each has room for the longest request, in memory that is in use once it was used.
 const (
-	cmdRegister       = 1
-	cmdCommitAndFetch = 2
+	// maxAhead is how many threads a processor has as soon as it is used, if all processors have at most maxEarly then.
+	maxAhead, minAhead = 8, 3
+	maxEarly           = 512
+	// fewRequests are no such use: to have two threads is enough for a session that ends soon, and takes 2 ms less.
+	fewRequests = 200
+	// maxMore is how many there may be in addition, for processors on which most wait.
+	maxMore = 128
 )
-
-// Memory of an entry that the kernel shares (struct fuse_uring_req_header).
-const (
-	ringHeaderSize = 288
-	ringArg        = 128 // where the request's fixed part begins
-	ringInOut      = 256 // struct fuse_uring_ent_in_out: flags, number of the request, size of the payload
-	ringCommitID   = ringInOut + 8
-	ringPayload    = ringInOut + 16
-)
-
-// Requests that may wait for an answer at once: more of them wait in the kernel. Each entry has room for the longest
-// request, in memory that stays in use once it was used, so there are fewer for a processor where there are many.
-const (
-	maxWaiting = 64
-	minDepth   = 8
-	maxDepth   = 32
-)
-
-// Queue is what one thread serves: the rings' requests of one processor; or, for processors on which nothing can run, of
-// all of these. A processor has more of them once a thread was held up, see [Queue.Succeed].
-type Queue struct {
-	rings  *rings
-	dev    int
-	cpus   []int // numbers of the kernel's queues
-	pin    bool
-	depth  int // entries for each
-	ring   *ring
-	memory []byte
-	live   int  // entries that the kernel has or will have
-	used   bool // by the kernel, for a request
-
-	entries []entry
-	counter [8]byte // where the ring reads wake to
-
-	mu       sync.Mutex
-	wake     int      // eventfd, to have the thread commit what others have answered; -1 without. GUARDED_BY(mu)
-	answered []*entry // by others than the thread. GUARDED_BY(mu)
-}
-
-// entry is the place of one request in a queue.
-type entry struct {
-	queue   *Queue
-	cpu     int
-	index   int
-	iov     [2]unix.Iovec // read by the kernel when it is registered
-	header  []byte
-	payload []byte
-	away    bool // others than the thread answer
-}
 
 // ErrLost says that rings have failed while the kernel used them: requests may wait for ever, unless the connection is
 // ended, by closing its descriptor.
 var ErrLost = errors.New("requests are lost")
 
-// rings are the queues of a connection. Their threads wait for begin.
+// rings are the queues of a connection, and the threads that serve them. These wait for begin.
 type rings struct {
+	dev    int
 	flags  Flags // of the connection
 	begin  chan struct{}
-	attend func(*Queue) func(*Request) // not before begin; nil: abandoned
-	live   sync.WaitGroup              // threads
+	serve  func(*Request) // not before begin; nil: abandoned
+	live   sync.WaitGroup // threads
 	failed chan error
+	used   atomic.Bool // by the kernel, for a request
+	ahead  int32       // threads for each processor that is used
 
-	mu     sync.Mutex
-	queues []*Queue // GUARDED_BY(mu)
-	most   int      // of them
+	mu      sync.Mutex
+	threads []*thread // GUARDED_BY(mu)
+	more    int32     // that may be started beyond ahead. GUARDED_BY(mu)
 }
 
-// openRings gets all that the queues need. That is done before the kernel is told that there are rings: from then on it
-// holds requests back until each of its queues has an entry (fuse_block_alloc in fs/fuse/dev.c).
+// processor is one of the kernel's queues.
+type processor struct {
+	number  int
+	pin     bool // its threads can run there
+	threads atomic.Int32
+	busy    atomic.Int32 // of these
+}
+
+// thread serves a queue by a ring with one entry; or, in the beginning, those of all processors on which nothing can run,
+// with an entry for each.
+type thread struct {
+	rings   *rings
+	queues  []*processor
+	spare   bool // there is another one for its queue
+	ring    *ring
+	memory  []byte
+	entries []entry
+}
+
+// openRings gets all that the first threads need. That is done before the kernel is told that there are rings: from then
+// on it holds requests back until each of its queues has an entry (fuse_block_alloc in fs/fuse/dev.c).
 func openRings(dev int) (*rings, error) {
-	queues, err := planQueues(dev)
+	processors, err := listProcessors()
 	if err != nil {
 		return nil, unsupported{err}
 	}
-	r := &rings{begin: make(chan struct{}), failed: make(chan error, 1), most: len(queues) + maxSuccessors}
-	opened := make(chan error, len(queues))
-	for _, q := range queues {
-		r.start(q, opened)
+	r := &rings{
+		dev: dev, begin: make(chan struct{}), failed: make(chan error, 1),
+		ahead: int32(min(max(maxEarly/len(processors), minAhead), maxAhead)), more: maxMore,
 	}
-	for range queues {
+	opened := make(chan error)
+	var others []*processor
+	threads := 0
+	for _, p := range processors {
+		p.threads.Store(1)
+		if !p.pin {
+			others = append(others, p)
+			continue
+		}
+		r.start(&thread{rings: r, queues: []*processor{p}}, opened)
+		threads++
+	}
+	if len(others) > 0 {
+		r.start(&thread{rings: r, queues: others}, opened)
+		threads++
+	}
+	for range threads {
 		err = errors.Join(err, <-opened)
 	}
 	if err != nil {
@@ -114,15 +111,15 @@ func openRings(dev int) (*rings, error) {
 	return r, nil
 }
 
-func (r *rings) start(q *Queue, opened chan<- error) {
-	q.rings = r
+// start starts a thread, which says on opened whether it has all that it needs.
+func (r *rings) start(t *thread, opened chan<- error) {
 	r.mu.Lock()
-	r.queues = append(r.queues, q)
+	r.threads = append(r.threads, t)
 	r.mu.Unlock()
 	r.live.Add(1)
 	go func() {
 		defer r.live.Done()
-		if err := q.run(opened); err != nil {
+		if err := t.run(opened); err != nil {
 			select {
 			case r.failed <- err:
 			default:
@@ -131,22 +128,41 @@ func (r *rings) start(q *Queue, opened chan<- error) {
 	}()
 }
 
+// grow starts threads for a processor that is used, or of which most wait. Without memory or descriptors for them there
+// are none.
+func (r *rings) grow(p *processor) {
+	r.mu.Lock()
+	n, threads := int32(1), p.threads.Load()
+	switch {
+	case threads == 1:
+	case threads < r.ahead:
+		n = r.ahead - threads
+	default:
+		n = min(r.ahead/2, r.more)
+		r.more -= n
+	}
+	p.threads.Add(n)
+	r.mu.Unlock()
+	for range n {
+		r.start(&thread{rings: r, queues: []*processor{p}, spare: true}, make(chan error, 1))
+	}
+}
+
 // abandon ends the threads of rings that are not to serve.
 func (r *rings) abandon() { close(r.begin) }
 
-// ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. attend is
-// called on each thread that serves, and returns what to call there with each request. What waits there holds up the
-// requests of a processor: it is to be handed on, see [Request.HandOff], or to be succeeded, see [Queue.Succeed]. The
-// error is nil at the end of the connection, [errors.ErrUnsupported] where there are no rings, [ErrLost] when they have
-// failed; and anything else when the kernel has not taken them, and goes on by /dev/fuse.
+// ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. serve
+// is called with each request on the thread that got it, and has to answer it before it returns. What waits there holds
+// up no other request. The error is nil at the end of the connection, [errors.ErrUnsupported] where there are no rings,
+// [ErrLost] when they have failed; and anything else when the kernel has not taken them, and goes on by /dev/fuse.
 //
 // Forgets and interruptions still come by /dev/fuse: Read has to be called as well.
-func (c *Conn) ServeRings(attend func(*Queue) func(*Request)) error {
+func (c *Conn) ServeRings(serve func(*Request)) error {
 	r := c.rings
 	if r == nil {
 		return c.noRings
 	}
-	r.flags, r.attend = c.flags, attend
+	r.flags, r.serve = c.flags, serve
 	close(r.begin)
 	ended := make(chan struct{})
 	go func() {
@@ -166,22 +182,8 @@ func (c *Conn) ServeRings(attend func(*Queue) func(*Request)) error {
 	}
 }
 
-// maxSuccessors is how many threads may take the place of ones that wait, in all. They stay.
-const maxSuccessors = 64
-
-// Succeed has another thread serve the processor's next requests, because this one waits. The kernel prefers the entries
-// that it got last (fuse_uring_ent_avail in fs/fuse/dev_uring.c), which are those of the new thread.
-func (q *Queue) Succeed() {
-	q.rings.mu.Lock()
-	room := len(q.rings.queues) < q.rings.most
-	q.rings.mu.Unlock()
-	if room { // the thread that waits keeps live above 0
-		q.rings.start(&Queue{dev: q.dev, cpus: q.cpus, pin: q.pin, depth: minDepth, wake: -1}, make(chan error, 1))
-	}
-}
-
-// planQueues plans a queue for each processor that this process may use, and one for the others.
-func planQueues(dev int) ([]*Queue, error) {
+// listProcessors lists all that the kernel has queues for, with those to pin threads to that this process may use.
+func listProcessors() ([]*processor, error) {
 	text, err := os.ReadFile("/sys/devices/system/cpu/possible")
 	if err != nil {
 		return nil, err
@@ -194,17 +196,9 @@ func planQueues(dev int) ([]*Queue, error) {
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		return nil, fmt.Errorf("sched_getaffinity: %w", err)
 	}
-	others := &Queue{dev: dev, depth: 1, wake: -1}
-	var list []*Queue
-	for cpu := range n {
-		if allowed.IsSet(cpu) {
-			list = append(list, &Queue{dev: dev, cpus: []int{cpu}, pin: true, depth: min(max(maxWaiting/n, minDepth), maxDepth), wake: -1})
-		} else {
-			others.cpus = append(others.cpus, cpu)
-		}
-	}
-	if len(others.cpus) > 0 {
-		list = append(list, others)
+	list := make([]*processor, n)
+	for i := range list {
+		list[i] = &processor{number: i, pin: allowed.IsSet(i)}
 	}
 	return list, nil
 }
@@ -220,221 +214,80 @@ func countCPUs(list string) (int, error) {
 	return n + 1, nil
 }
 
-// run is the life of a queue's thread.
-func (q *Queue) run(opened chan<- error) error {
+// run is the life of a thread.
+func (t *thread) run(opened chan<- error) error {
 	runtime.LockOSThread() // and never unlocked: the pinned thread ends with the goroutine
-	err := q.open()
+	err := t.open()
 	opened <- err
-	<-q.rings.begin
-	if err != nil || q.rings.attend == nil {
-		q.close()
+	<-t.rings.begin
+	if err != nil || t.rings.serve == nil {
+		t.close()
 		return nil
 	}
-	handle := q.rings.attend(q)
-	q.register()
-	for q.live > 0 {
-		if err = q.step(handle); err != nil {
+	for i := range t.entries {
+		t.entries[i].register()
+	}
+	refused := false
+	for live := len(t.entries); live > 0 && err == nil; {
+		if err = t.ring.enter(); err != nil {
 			break
 		}
+		for c, ok := t.ring.completion(); ok; c, ok = t.ring.completion() {
+			e := &t.entries[c.userData]
+			switch errno := syscall.Errno(-c.result); errno {
+			case 0:
+				e.serve()
+				continue
+			case unix.ENOTCONN, unix.ECONNABORTED, unix.ENODEV: // the connection has ended
+			default:
+				err = fmt.Errorf("a queue of FUSE over io_uring: %w", errno)
+				refused = e.served == 0
+			}
+			live--
+		}
 	}
-	if err != nil && q.used {
-		// The memory stays: others may be about to answer what they were handed.
+	t.close()
+	switch {
+	case err == nil || refused && t.spare:
+		return nil
+	case t.rings.used.Load():
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
-	q.close()
 	return err
 }
 
-// step gives the kernel what there is for it, waits for requests, and serves them.
-func (q *Queue) step(handle func(*Request)) error {
-	if err := q.ring.enter(); err != nil {
-		return err
-	}
-	for {
-		c, ok := q.ring.completion()
-		switch {
-		case !ok:
-			return nil
-		case c.userData == 0:
-			q.woken()
-		default:
-			if err := q.complete(&q.entries[c.userData-1], c.result, handle); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// open gets all that the queue needs.
-func (q *Queue) open() (err error) {
-	if q.pin {
+// open gets all that the thread needs.
+func (t *thread) open() (err error) {
+	if t.queues[0].pin {
 		var set unix.CPUSet
-		set.Set(q.cpus[0])
+		set.Set(t.queues[0].number)
 		if err := unix.SchedSetaffinity(0, &set); err != nil {
 			return fmt.Errorf("sched_setaffinity: %w", err)
 		}
 	}
-	n := q.depth * len(q.cpus)
-	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
-	if err != nil {
-		return fmt.Errorf("eventfd: %w", err)
-	}
-	q.wake = wake
-	if q.ring, err = newRing(uint32(n + 1)); err != nil {
+	n := len(t.queues)
+	if t.ring, err = newRing(uint32(n)); err != nil {
 		return err
 	}
 	page := os.Getpagesize()
 	size := page + maxPayload
 	// Pages that are never used cost nothing.
-	if q.memory, err = unix.Mmap(-1, 0, n*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE); err != nil {
+	if t.memory, err = unix.Mmap(-1, 0, n*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE); err != nil {
 		return fmt.Errorf("memory for requests: %w", err)
 	}
-	q.entries = make([]entry, n)
-	for i := range q.entries {
-		e := &q.entries[i]
-		m := q.memory[i*size:][:size]
-		*e = entry{queue: q, cpu: q.cpus[i%len(q.cpus)], index: i, header: m[:ringHeaderSize], payload: m[page:]}
-		e.iov = [2]unix.Iovec{{Base: &e.header[0], Len: ringHeaderSize}, {Base: &e.payload[0], Len: uint64(maxPayload)}}
+	t.entries = make([]entry, n)
+	for i := range t.entries {
+		m := t.memory[i*size:][:size]
+		t.entries[i].init(t, i, m[:ringHeaderSize], m[page:])
 	}
 	return nil
 }
 
-// register gives the kernel the entries, with the next enter.
-func (q *Queue) register() {
-	for i := range q.entries {
-		e := &q.entries[i]
-		s := e.command(cmdRegister)
-		s.addr, s.length = uint64(uintptr(unsafe.Pointer(&e.iov))), 2
-		q.live++
+func (t *thread) close() {
+	if t.ring != nil {
+		t.ring.close()
 	}
-	q.listen()
-}
-
-func (q *Queue) close() {
-	if q.ring != nil {
-		q.ring.close()
+	if t.memory != nil {
+		unix.Munmap(t.memory)
 	}
-	if q.memory != nil {
-		unix.Munmap(q.memory)
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	unix.Close(q.wake)
-	q.wake = -1 // who has answered the last request may still be about to write to it
-}
-
-// command is a submission of a command about an entry.
-func (e *entry) command(number uint64) *sqe {
-	s := e.queue.ring.next()
-	s.opcode, s.fd, s.off = opUringCmd, int32(e.queue.dev), number
-	s.userData = uint64(e.index + 1)
-	// struct fuse_uring_cmd_req: flags, number of the request, queue.
-	binary.NativeEndian.PutUint16(s.command[16:], uint16(e.cpu))
-	return s
-}
-
-// listen has the ring complete when others have answered.
-func (q *Queue) listen() {
-	s := q.ring.next()
-	s.opcode, s.fd = opReadFixedSize, int32(q.wake)
-	s.addr, s.length = uint64(uintptr(unsafe.Pointer(&q.counter))), uint32(len(q.counter))
-}
-
-// woken commits what others have answered.
-func (q *Queue) woken() {
-	q.mu.Lock()
-	answered := q.answered
-	q.answered = nil
-	q.mu.Unlock()
-	for _, e := range answered {
-		e.commit()
-	}
-	q.listen()
-}
-
-// complete serves the request that an entry has got.
-func (q *Queue) complete(e *entry, result int32, handle func(*Request)) error {
-	switch errno := syscall.Errno(-result); errno {
-	case 0:
-	case unix.ENOTCONN, unix.ECONNABORTED, unix.ENODEV:
-		q.live--
-		return nil
-	default:
-		return fmt.Errorf("a queue of FUSE over io_uring: %w", errno)
-	}
-	q.used = true
-	r, err := e.request()
-	if err != nil {
-		e.finish(syscall.EIO, 0)
-		e.commit()
-		return nil
-	}
-	handle(r)
-	return nil
-}
-
-// request decodes what the kernel has put into an entry.
-func (e *entry) request() (*Request, error) {
-	h, err := decodeHeader(e.header)
-	if err != nil {
-		return nil, err
-	}
-	h.flags = e.queue.rings.flags
-	size := binary.NativeEndian.Uint32(e.header[ringPayload:])
-	if uint64(size) > uint64(len(e.payload)) {
-		return nil, errMalformed
-	}
-	op, err := decode(&h, e.header[ringArg:ringInOut], e.payload[:size], e.payload)
-	if err != nil {
-		return nil, err
-	}
-	e.away = false
-	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1, header: h, entry: e}, nil
-}
-
-// HandOff is to be called on the thread that got a request, before others are to answer it.
-func (r *Request) HandOff() {
-	if r.entry != nil {
-		r.entry.away = true
-	}
-}
-
-// reply answers a request that came by a ring.
-func (e *entry) reply(r *Request, errno syscall.Errno) error {
-	n := 0
-	if errno == 0 {
-		n = encode(r.Op, e.payload, r.Blocks)
-	}
-	e.finish(errno, n)
-	if !e.away {
-		e.commit()
-		return nil
-	}
-	q := e.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.answered = append(q.answered, e)
-	if len(q.answered) > 1 {
-		return nil
-	}
-	var one [8]byte
-	binary.NativeEndian.PutUint64(one[:], 1)
-	if _, err := unix.Write(q.wake, one[:]); err != nil {
-		return io.ErrClosedPipe
-	}
-	return nil
-}
-
-// finish writes the header of a reply, whose payload of n bytes is in place. What was the request's header becomes the
-// reply's.
-func (e *entry) finish(errno syscall.Errno, n int) {
-	unique := binary.NativeEndian.Uint64(e.header[8:])
-	putOutHeader(e.header, outHeaderSize+n, errno, unique)
-	binary.NativeEndian.PutUint32(e.header[ringPayload:], uint32(n))
-}
-
-// commit has the kernel take the answer with the next enter, which waits for another request.
-func (e *entry) commit() {
-	s := e.command(cmdCommitAndFetch)
-	copy(s.command[8:16], e.header[ringCommitID:ringCommitID+8])
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,9 +39,9 @@ func TestAsRootNoRoomForRings(t *testing.T) {
 func TestAsRootEntriesRefused(t *testing.T) {
 	dir := mountAs(t, Rings, func(m *tinyMount, open func()) {
 		open()
-		for _, q := range m.conn.rings.queues {
-			for i := range q.entries {
-				q.entries[i].iov[1].Len = 4096 // less than the longest request
+		for _, thread := range m.conn.rings.threads {
+			for i := range thread.entries {
+				thread.entries[i].iov[1].Len = 4096 // less than the longest request
 			}
 		}
 	})
@@ -70,11 +71,8 @@ func TestAsRootQueueFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	dir.conn.rings.mu.Lock()
-	queues := dir.conn.rings.queues
-	dir.conn.rings.mu.Unlock()
-	for _, q := range queues {
-		if err := unix.Dup2(int(null.Fd()), q.ring.fd); err != nil {
+	for _, fd := range dir.conn.rings.descriptors(t) {
+		if err := unix.Dup2(int(null.Fd()), fd); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,5 +100,34 @@ func TestAsRootQueueFails(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("who asked waits for ever")
+	}
+}
+
+// descriptors are those of all threads, once each has its own.
+func (r *rings) descriptors(t *testing.T) (list []int) {
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		list = nil
+		open, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range open {
+			if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && to == "anon_inode:[io_uring]" {
+				fd, err := strconv.Atoi(e.Name())
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, fd)
+			}
+		}
+		r.mu.Lock()
+		threads := len(r.threads)
+		r.mu.Unlock()
+		if len(list) == threads {
+			return list
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("%d threads have %d rings", threads, len(list))
+		}
 	}
 }
