@@ -39,7 +39,7 @@ func main() {
 // commands are what art does by a word, but for what art-sync does.
 var commands = map[string]func(*flags.Command, []string) (int, error){
 	"run": runSession, "config": runConfig, "trust": runTrust, "presets": runPresets, "doctor": runDoctor, "home": runHome, "agent": runAgent,
-	"ps": runPs,
+	"ps": runPs, "kill": runKill, "wait": runWait,
 }
 
 func run(args []string) (int, error) {

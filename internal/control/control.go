@@ -21,6 +21,7 @@
 //	 |<-Running-------|        |       the payload on a terminal, which waits
 //	 |-Go------------>|        |
 //	 |<-Stopped-------|        |       the payload was stopped as a job of its terminal
+//	 |-Client---------|------->|       who has connected to the session, for the tree
 //
 // Instead of any of the stage's and art-fuse's there may be Failed, and of the stage's Refused.
 package control
@@ -71,6 +72,8 @@ const (
 	Go
 	// Stopped is sent by the payload's parent.
 	Stopped
+	// Client comes with the connection of who wants something of the tree that is served (AskTree).
+	Client
 )
 
 // kinds are their names, and whether one comes with a descriptor.
@@ -82,7 +85,7 @@ var kinds = [...]struct {
 	TakenOver: {"taken over", absent}, MapIDs: {"map ids", required}, MappedIDs: {"mapped ids", absent},
 	Home: {"home", required}, Leaving: {"leaving", absent}, Refused: {"refused", absent}, Failed: {"failed", absent},
 	Listening: {"listening", required}, Started: {"started", optional}, Running: {"running", absent},
-	Go: {"go", absent}, Stopped: {"stopped", absent},
+	Go: {"go", absent}, Stopped: {"stopped", absent}, Client: {"client", required},
 }
 
 type descriptor int

@@ -30,7 +30,7 @@ const (
 	AskAttach
 	// AskExec runs another program.
 	AskExec
-	// AskTree hands the connection on to art-fuse.
+	// AskTree hands the connection on to art-fuse: nothing, nothing. What follows is between the two.
 	AskTree
 	askKinds
 )

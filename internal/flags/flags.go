@@ -46,6 +46,7 @@ const (
 	Databases   Offer = "databases"
 	Calls       Offer = "calls" // system calls, between commas
 	Processes   Offer = "processes"
+	Sessions    Offer = "sessions"
 	InDatabase  Offer = "in_database"  // paths in the database that the first word names
 	InWorkspace Offer = "in_workspace" // paths in the workspace of --db
 )

@@ -54,10 +54,9 @@ func (s *session) attend() {
 		return // there is none
 	}
 	go func(sock *os.File, heard chan<- error) {
-		defer sock.Close()
 		heard <- control.Await(sock, control.Ready)
 	}(s.control, s.served)
-	s.control, s.attending = nil, true
+	s.attending = true
 }
 
 // retry starts the stage once more, this time with a mount made by fusermount3.
@@ -81,7 +80,6 @@ func (s *session) retry(why error) {
 // started is called when the guest waits for its streams to be set up. On a terminal it does not wait, and is not the
 // payload yet.
 func (s *session) started(m control.Received) error {
-	s.closeControl()
 	if err := s.adoptGuest(m.PID); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type session struct {
 	traceLog *os.File // where a trace goes, or nil
 	redacted *os.File // what it keeps to itself, for art-trace; nil without one
 
-	control   *os.File     // art's copy of the stage's end of the socket to art-fuse
+	control   *os.File     // the socket to art-fuse, which the stage has, too
 	served    chan error   // tells that art-fuse serves the mount, or why not
 	unserved  error        // why it does not
 	attending bool         // whether that is still to be told
@@ -101,9 +101,7 @@ func Run(options *Options) (code int, err error) {
 	if !o.Quiet {
 		banner(o, s.prepared, s.streams.Terminal != nil)
 	}
-	code, err = s.run(refusal)
-	s.unregister(code, err)
-	return code, err
+	return s.run(refusal)
 }
 
 func newSession(interactive bool, host [3]*os.File, tracing *tracing) (s *session, err error) {
@@ -180,7 +178,8 @@ func banner(o *request, p *prepared, terminal bool) {
 
 // run runs what is prepared. With a refusal it does not try to mount FUSE in the
 // stage.
-func (s *session) run(refusal error) (int, error) {
+func (s *session) run(refusal error) (code int, err error) {
+	defer func() { s.unregister(code, err) }()
 	defer s.streams.Terminal.Restore()
 	defer s.endGroup()
 	if s.plainHome != nil {

@@ -11,7 +11,7 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log list rm ps presets agent home config trust doctor' words=''
+		payload=yes commands='run diff pull push reset status log list rm ps kill wait presets agent home config trust doctor' words=''
 		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
@@ -63,6 +63,16 @@ _art_spec() {
 	'art ps')
 		payload= commands='' words=''
 		flags='--json --watch --help'
+		offers=''
+		;;
+	'art kill')
+		payload= commands='' words='sessions'
+		flags='-s --signal --help'
+		offers='-s=nothing --signal=nothing'
+		;;
+	'art wait')
+		payload= commands='' words='sessions'
+		flags='--help'
 		offers=''
 		;;
 	'art presets')
@@ -328,6 +338,7 @@ _art_offer() {
 	databases) _art_reply $(_art_first art list) ;;
 	presets) _art_reply $(_art_first art presets) ;;
 	homes) COMPREPLY=($(cd "${XDG_DATA_HOME:-$HOME/.local/share}/art/homes" 2>/dev/null && compgen -d -- "$cur")) ;;
+	sessions) _art_reply $(_art_first art ps | sed 1d) ;;
 	calls) _art_list %file %desc %network %process %memory %signal %ipc %creds %clock %stat ;;
 	processes) _art_reply "$(cd /proc && echo [0-9]*)" ;;
 	in_database) _art_inside "${args[0]}" '' ;;

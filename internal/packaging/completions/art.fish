@@ -114,6 +114,10 @@ function __art_presets
     command -q art; and art presets 2>/dev/null | string replace -r ' .*' '\tPreset'
 end
 
+function __art_sessions
+    command -q art; and art ps 2>/dev/null | string replace -rf '^([a-z]+) .*' '$1'
+end
+
 function __art_homes
     set -l data $XDG_DATA_HOME
     test -n "$data"; or set data ~/.local/share
@@ -128,9 +132,9 @@ complete -c art -n '__art_at art 1' -a '(__art_presets)'
 complete -c art -n '__art_at art 1' -a '(__art_agents)'
 
 # generated: fish
-set -g __art_commands 'art' 'art run' 'art diff' 'art pull' 'art push' 'art reset' 'art status' 'art log' 'art list' 'art rm' 'art ps' 'art presets' 'art agent' 'art agent new' 'art agent ls' 'art agent show' 'art agent rm' 'art home' 'art home ls' 'art home rm' 'art home seed' 'art home diff' 'art config' 'art trust' 'art doctor' 'art-fuse' 'art-fuse ls' 'art-fuse cat' 'art-fuse stat' 'art-fuse tree' 'art-fuse mount' 'art-fuse check' 'art-fuse backup' 'art-fuse flatten' 'art-sync' 'art-sync diff' 'art-sync pull' 'art-sync push' 'art-sync reset' 'art-sync status' 'art-sync log' 'art-sync list' 'art-sync rm' 'art-trace'
+set -g __art_commands 'art' 'art run' 'art diff' 'art pull' 'art push' 'art reset' 'art status' 'art log' 'art list' 'art rm' 'art ps' 'art kill' 'art wait' 'art presets' 'art agent' 'art agent new' 'art agent ls' 'art agent show' 'art agent rm' 'art home' 'art home ls' 'art home rm' 'art home seed' 'art home diff' 'art config' 'art trust' 'art doctor' 'art-fuse' 'art-fuse ls' 'art-fuse cat' 'art-fuse stat' 'art-fuse tree' 'art-fuse mount' 'art-fuse check' 'art-fuse backup' 'art-fuse flatten' 'art-sync' 'art-sync diff' 'art-sync pull' 'art-sync push' 'art-sync reset' 'art-sync status' 'art-sync log' 'art-sync list' 'art-sync rm' 'art-trace'
 set -g __art_payloads 'art' 'art run' 'art-trace'
-set -g __art_valued -m --mount -d --db --name --home --agent --network --path -e --env --preset --see --hide --allow --trace-log --trace-syscalls --trace-format --mode --workspace --exclude --base --fsname --log --log-fd --syscalls --format --attach --deny --secrets-fd --filter-by
+set -g __art_valued -m --mount -d --db --name --home --agent --network --path -e --env --preset --see --hide --allow --trace-log --trace-syscalls --trace-format --mode --workspace --exclude -s --signal --base --fsname --log --log-fd --syscalls --format --attach --deny --secrets-fd --filter-by
 complete -c art -n '__art_at "art" 1' -a run -d 'run a command whose changes stay apart'
 complete -c art -n '__art_at "art" 1' -a diff -d 'show what the guest changed'
 complete -c art -n '__art_at "art" 1' -a pull -d 'bring what the guest changed to the host'
@@ -141,6 +145,8 @@ complete -c art -n '__art_at "art" 1' -a log -d 'show the sessions there were'
 complete -c art -n '__art_at "art" 1' -a list -d 'show all databases of workspaces'
 complete -c art -n '__art_at "art" 1' -a rm -d 'remove the database of a workspace'
 complete -c art -n '__art_at "art" 1' -a ps -d 'list the sessions that run'
+complete -c art -n '__art_at "art" 1' -a kill -d 'send the command of a session a signal'
+complete -c art -n '__art_at "art" 1' -a wait -d 'wait for the end of a session'
 complete -c art -n '__art_at "art" 1' -a presets -d 'list the agents that art knows, and where they are'
 complete -c art -n '__art_at "art" 1' -a agent -d 'agents of your own'
 complete -c art -n '__art_at "art" 1' -a home -d 'the homes that --home names'
@@ -260,6 +266,11 @@ complete -c art -n '__art_at "art rm"' -l help -d 'print help'
 complete -c art -n '__art_at "art ps"' -l json -d 'print an object a line'
 complete -c art -n '__art_at "art ps"' -l watch -d 'show it again every second, until a key is pressed'
 complete -c art -n '__art_at "art ps"' -l help -d 'print help'
+complete -c art -n '__art_at "art kill" 1' -x -a 'sessions'
+complete -c art -n '__art_at "art kill"' -s s -l signal -x -d 'which one, by its name or number'
+complete -c art -n '__art_at "art kill"' -l help -d 'print help'
+complete -c art -n '__art_at "art wait" 1' -x -a 'sessions'
+complete -c art -n '__art_at "art wait"' -l help -d 'print help'
 complete -c art -n '__art_at "art presets" 1' -x -a 'check'
 complete -c art -n '__art_at "art presets" 2' -x -a '(__art_presets)'
 complete -c art -n '__art_at "art presets"' -l json -d 'print an object a line'

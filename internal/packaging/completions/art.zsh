@@ -35,10 +35,12 @@ _art_homes() { _path_files -/ -W ${XDG_DATA_HOME:-$HOME/.local/share}/art/homes 
 # _art_first COMMAND... offers the first words of what a command prints.
 _art_first() {
   local -a names=(${${(f)"$(_call_program names "$@" 2>/dev/null)"}%% *})
+  names=(${names:#ID}) # a heading
   compadd -a names
 }
 
 _art_agents() { _art_first art agent ls }
+_art_sessions() { _art_first art ps }
 _art_databases() { _art_first art list }
 _art_presets() { _art_first art presets }
 
@@ -59,6 +61,8 @@ _art_spec() {
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace'
         'ps:list the sessions that run'
+        'kill:send the command of a session a signal'
+        'wait:wait for the end of a session'
         'presets:list the agents that art knows, and where they are'
         'agent:agents of your own'
         'home:the homes that --home names'
@@ -229,6 +233,21 @@ _art_spec() {
         --json'[print an object a line]'
         --watch'[show it again every second, until a key is pressed]'
         '(- *)'--help'[print help]')
+      ;;
+    'art kill')
+      payload=false
+      own=()
+      specs=(
+        '(-s --signal)'{-s,--signal=}'[which one, by its name or number]:SIGNAL: '
+        '(- *)'--help'[print help]'
+        '1:word:(sessions)')
+      ;;
+    'art wait')
+      payload=false
+      own=()
+      specs=(
+        '(- *)'--help'[print help]'
+        '1:word:(sessions)')
       ;;
     'art presets')
       payload=false

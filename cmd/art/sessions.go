@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/flags"
+	"github.com/riverlytech/art/internal/paths"
+	sessions "github.com/riverlytech/art/internal/session"
+)
+
+// chosenSession returns the id of the session that is named, or else of the one in the workspace that the current directory
+// lies in.
+func chosenSession(words []string) (string, error) {
+	if len(words) > 0 {
+		return words[0], nil
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the session of this workspace: %w", err)
+	}
+	here = paths.Resolve(here)
+	var found []sessions.Listed
+	deepest := ""
+	for _, l := range sessions.List(sessions.Directories(os.Getenv)) {
+		workspace := paths.Resolve(filepath.Clean(l.Workspace))
+		if l.Err != nil || !paths.Within(here, workspace) || len(workspace) < len(deepest) {
+			continue
+		}
+		if len(workspace) > len(deepest) {
+			deepest, found = workspace, nil
+		}
+		found = append(found, l)
+	}
+	switch len(found) {
+	case 0:
+		return "", cli.WithHint(errors.New("find the session of this workspace: none runs here"), "art ps lists all sessions; name one by its id")
+	case 1:
+		return found[0].ID, nil
+	}
+	var list []string
+	for _, l := range found {
+		list = append(list, strings.TrimSpace(l.ID+" "+strings.Join(l.Command, " ")))
+	}
+	return "", cli.WithHint(fmt.Errorf("find the session of this workspace: there are several: %s", strings.Join(list, "; ")), "name one by its id")
+}
+
+// askSession asks the chosen session.
+func askSession(words []string, kind control.AskKind, what, body any) (*sessions.Conn, error) {
+	id, err := chosenSession(words)
+	if err != nil {
+		return nil, err
+	}
+	return sessions.Dial(sessions.Directories(os.Getenv), id, kind, what, body)
+}
+
+// runKill sends the guest of a session a signal.
+func runKill(c *flags.Command, args []string) (int, error) {
+	name := "TERM"
+	line, err := c.Parse(args, map[string]any{"signal": &name})
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	number := int(unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")))
+	if n, err := strconv.Atoi(name); err == nil && unix.SignalName(unix.Signal(n)) != "" {
+		number = n
+	}
+	if number == 0 {
+		return cli.ExitArt, c.Wrong("--signal: there is no signal %q", name)
+	}
+	conn, err := askSession(line.Words, control.AskKill, &control.KillAsk{Signal: number}, nil)
+	if err == nil {
+		conn.Close()
+	}
+	return codeOf(err, cli.ExitError), err
+}
+
+// runWait waits for the end of a session, and returns its exit code.
+func runWait(c *flags.Command, args []string) (int, error) {
+	line, err := c.Parse(args, nil)
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	conn, err := askSession(line.Words, control.AskWait, nil, nil)
+	if err != nil {
+		return cli.ExitArt, err
+	}
+	defer conn.Close()
+	var end control.SessionEnd
+	if err := conn.Answered(&end); err != nil {
+		return cli.ExitArt, fmt.Errorf("wait for the session: it was killed: %w", err)
+	}
+	if end.Why != "" {
+		return end.Code, errors.New(end.Why)
+	}
+	return end.Code, nil
+}
