@@ -28,6 +28,7 @@ func init() {
 //     has nothing to do (fsync(2), NOTES; LWN 752063): the log must be written once more.
 //   - Why a file could not be written is known to its connection ([Cause]). The library forgets
 //     the error when the next call succeeds, which is often an unlock on the way out.
+//   - Each page of a transaction is two writes to the log, which are gathered ([gather]).
 type FS struct {
 	vfs.VFSFilename
 	SyncDir func(dir string) error
@@ -67,6 +68,7 @@ type File struct {
 	syncName   func() error // makes the file's name durable; nil when it is
 	SyncFailed bool         // a sync has failed, and none succeeded since
 	failure    error        // of the last change, nil if it was made
+	gather     gather       // of a log
 }
 
 var (
@@ -76,12 +78,63 @@ var (
 )
 
 func (f *File) WriteAt(p []byte, off int64) (n int, err error) {
-	n, f.failure = f.File.WriteAt(p, off)
+	n, f.failure = f.writeAt(p, off)
 	return n, f.failure
 }
 
+func (f *File) writeAt(p []byte, off int64) (int, error) {
+	if !f.isLog {
+		return f.File.WriteAt(p, off)
+	}
+	switch taken, full := f.gather.take(p, off); {
+	case full:
+		return len(p), f.flush()
+	case taken:
+		return len(p), nil
+	}
+	if err := f.flush(); err != nil {
+		return 0, err
+	}
+	f.gather.pass(p, off)
+	return f.File.WriteAt(p, off)
+}
+
+// flush writes what was gathered. If that fails, SQLite begins the transaction again, and all of it is written again.
+func (f *File) flush() error {
+	g := &f.gather
+	if len(g.frames) == 0 {
+		return nil
+	}
+	_, err := f.File.WriteAt(g.frames, g.off)
+	if g.frames = g.frames[:0]; err != nil {
+		g.end, g.header = 0, false
+	}
+	return err
+}
+
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	if f.gather.overlaps(len(p), off) {
+		if err := f.flush(); err != nil {
+			f.failure = err
+			return 0, err
+		}
+	}
+	return f.File.ReadAt(p, off)
+}
+
+// Size is the file's, with what was gathered.
+func (f *File) Size() (int64, error) {
+	if err := f.flush(); err != nil {
+		f.failure = err
+		return 0, err
+	}
+	return f.File.Size()
+}
+
 func (f *File) Truncate(size int64) error {
-	f.failure = f.File.Truncate(size)
+	if f.failure = f.flush(); f.failure == nil {
+		f.failure = f.File.Truncate(size)
+	}
 	return f.failure
 }
 
@@ -92,6 +145,9 @@ func (f *File) Sync(flags vfs.SyncFlag) error {
 }
 
 func (f *File) sync(flags vfs.SyncFlag) error {
+	if err := f.flush(); err != nil {
+		return err
+	}
 	// The database itself need not be written again here: SQLite goes on from the log until a
 	// checkpoint has succeeded as a whole.
 	if f.SyncFailed && f.isLog {
