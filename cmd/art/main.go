@@ -12,6 +12,7 @@ import (
 	"github.com/riverlytech/art/internal/doctor"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/preset"
+	"github.com/riverlytech/art/internal/sandbox/join"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 	"github.com/riverlytech/art/libexec"
@@ -22,6 +23,8 @@ func main() {
 	switch os.Args[0] {
 	case stage.Name:
 		os.Exit(stage.Main())
+	case join.Name:
+		os.Exit(join.Main())
 	case stage.Stub:
 		os.Exit(stub.Main())
 	case doctor.TrialName:

@@ -16,6 +16,7 @@
 //	 |<-Home |        |        |       the home that is in memory
 //	 |       |<-------|-Ready--|       the mount is served; art hears it if the stage does not wait for it
 //	 |<-Leaving       |        |       the stage becomes bubblewrap
+//	 |<-Ruleset-------|        |       for programs that join the guest later
 //	 |<-Listening-----|        |       by what art is asked about refused calls
 //	 |<-Started-------|        |       the terminal, or the payload, which waits
 //	 |<-Running-------|        |       the payload on a terminal, which waits
@@ -56,7 +57,8 @@ const (
 	MappedIDs
 	// Home comes with the directory.
 	Home
-	// Leaving says whether art-fuse was Ready, or whether that is still to come and art's to hear.
+	// Leaving says whether art-fuse was Ready, or whether that is still to come and art's to hear. It comes with art's
+	// own program, as the guest may have it.
 	Leaving
 	// Refused says that the kernel does not let the stage mount FUSE. The stage then ends.
 	Refused
@@ -74,6 +76,8 @@ const (
 	Stopped
 	// Client comes with the connection of who wants something of the tree that is served (AskTree).
 	Client
+	// Ruleset comes with the one that keeps the guest from sockets of the host, where the kernel has such.
+	Ruleset
 )
 
 // kinds are their names, and whether one comes with a descriptor.
@@ -83,9 +87,10 @@ var kinds = [...]struct {
 }{
 	Mount: {"mount", required}, NoMount: {"no mount", absent}, Opened: {"opened", absent}, Ready: {"ready", absent},
 	TakenOver: {"taken over", absent}, MapIDs: {"map ids", required}, MappedIDs: {"mapped ids", absent},
-	Home: {"home", required}, Leaving: {"leaving", absent}, Refused: {"refused", absent}, Failed: {"failed", absent},
+	Home: {"home", required}, Leaving: {"leaving", required}, Refused: {"refused", absent}, Failed: {"failed", absent},
 	Listening: {"listening", required}, Started: {"started", optional}, Running: {"running", absent},
 	Go: {"go", absent}, Stopped: {"stopped", absent}, Client: {"client", required},
+	Ruleset: {"ruleset", required},
 }
 
 type descriptor int

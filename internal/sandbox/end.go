@@ -97,6 +97,7 @@ func (s *session) fail(err error) {
 // stageEnded is called when bubblewrap, or what came before it, has ended.
 func (s *session) stageEnded() {
 	s.stageDone = nil
+	s.joinable.end()
 	if s.messages == nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -49,31 +50,62 @@ func (s *session) checkProcesses() error {
 
 // limitGuest sets the limits of the guest's first process, which waits for that.
 func (s *session) limitGuest(pid int) error {
+	if l, ok := s.limits["time"]; ok {
+		s.timeout = time.After(time.Duration(l.Value) * time.Second)
+	}
+	if err := s.makeGroup(); err != nil {
+		return err
+	}
+	return s.limitProcess(pid, s.shell)
+}
+
+// limitProcess sets the limits of a process of the guest's, which all that it starts has. Stubs are those that stay with
+// programs. It may be called by any goroutine when there is a guest.
+func (s *session) limitProcess(pid int, stubs ...int) error {
 	for name, resource := range processLimits {
 		if l, ok := s.limits[name]; ok {
 			value := l.Value
 			if name == "processes" {
-				value += s.uncounted()
+				value += uncounted(stubs)
 			}
 			if err := limit(pid, resource, value); err != nil {
 				return fmt.Errorf("%s: limit %s: %w", l.Origin, name, err)
 			}
 		}
 	}
-	if l, ok := s.limits["time"]; ok {
-		s.timeout = time.After(time.Duration(l.Value) * time.Second)
+	if err := s.limitFiles(pid, stubs); err != nil {
+		return fmt.Errorf("limit files: %w", err)
 	}
-	return s.groupGuest(pid)
+	if s.group == nil {
+		return nil
+	}
+	return s.group.Add(pid)
 }
 
-// uncounted is how many threads the stub has that stays with the payload on a terminal: the kernel counts them as the
-// guest's, and no limit of the user's means them. It starts none any more.
-func (s *session) uncounted() uint64 {
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.shell))
-	if s.shell == 0 || err != nil {
-		return 0
+// limitFiles gives the child of a stub the soft limit of open files that the session was started with. Go raises its own
+// to the hard one, and only its own execve takes that back (adjustFileLimit in os/rlimit.go).
+func (s *session) limitFiles(pid int, stubs []int) error {
+	if !slices.ContainsFunc(stubs, func(stub int) bool { return stub != 0 }) || s.traceLog != nil {
+		return nil
 	}
-	return uint64(len(threads))
+	var first, own unix.Rlimit // of bubblewrap, which is no Go
+	if err := errors.Join(unix.Prlimit(s.stage.Pid, unix.RLIMIT_NOFILE, nil, &first), unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &own)); err != nil {
+		return err
+	}
+	own.Cur = min(first.Cur, own.Max)
+	return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &own, nil)
+}
+
+// uncounted is how many threads stubs have that stay with programs: the kernel counts them as the guest's, and no limit of
+// the user's means them. They start none any more.
+func uncounted(stubs []int) (n uint64) {
+	for _, pid := range stubs {
+		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if pid != 0 && err == nil {
+			n += uint64(len(threads))
+		}
+	}
+	return n
 }
 
 func groupLimits(limits map[string]config.Limit) cgroup.Limits {
@@ -89,9 +121,8 @@ func counted(limits map[string]config.Limit) bool {
 	return errors.Is(err, cgroup.ErrNone)
 }
 
-// groupGuest puts the guest's first process into a control group, if one can be had that
-// keeps its limits.
-func (s *session) groupGuest(pid int) error {
+// makeGroup makes a control group for the guest, if one can be had that keeps its limits.
+func (s *session) makeGroup() error {
 	l := groupLimits(s.limits)
 	if l == (cgroup.Limits{}) {
 		return nil
@@ -103,10 +134,8 @@ func (s *session) groupGuest(pid int) error {
 	if err != nil {
 		return err
 	}
-	if s.group, err = place.Make(l); err != nil {
-		return err
-	}
-	return s.group.Add(pid)
+	s.group, err = place.Make(l)
+	return err
 }
 
 // endGroup removes the guest's control group, after the guest has ended.

@@ -21,6 +21,7 @@ func (s *session) handle(m control.Received) {
 	case control.Home:
 		s.lentHome = os.NewFile(uintptr(m.FD), "home")
 	case control.Leaving:
+		s.self = os.NewFile(uintptr(m.FD), "art")
 		s.require(s.fillHome())
 		if !m.Ready {
 			s.attend()
@@ -33,6 +34,8 @@ func (s *session) handle(m control.Received) {
 		s.require(s.started(m))
 	case control.Running:
 		s.require(s.running(m))
+	case control.Ruleset:
+		s.ruleset = os.NewFile(uintptr(m.FD), "ruleset")
 	case control.Stopped:
 		s.guestStopped()
 	case control.Listening:
@@ -83,6 +86,12 @@ func (s *session) started(m control.Received) error {
 	if err := s.adoptGuest(m.PID); err != nil {
 		return err
 	}
+	if m.FD >= 0 {
+		s.shell = m.PID
+	}
+	if err := s.makeJoinable(m.PID); err != nil {
+		return err
+	}
 	if s.fuseError != nil {
 		s.fuseEnded(s.fuseError)
 	}
@@ -103,7 +112,6 @@ func (s *session) started(m control.Received) error {
 	hungUp := s.hungUp
 	s.streams.Start(s.master, func() { close(hungUp) })
 	if s.master != nil {
-		s.shell = m.PID
 		return nil
 	}
 	return s.letGo(m.PID)
@@ -137,6 +145,9 @@ func (s *session) adoptGuest(pid int) error {
 func (s *session) letGo(pid int) error {
 	if err := s.limitGuest(pid); err != nil {
 		return err
+	}
+	if s.begun != nil {
+		s.begun()
 	}
 	err := control.Send(s.link, -1, control.Message{Kind: control.Go})
 	s.register()

@@ -5,6 +5,8 @@
 //	view     what the guest sees, as arguments of bubblewrap
 //	stage    what runs with privilege in the session's own namespace
 //	stub     the first program in the guest
+//	join     another program that comes into the guest later
+//	scope    what Landlock keeps the guest from
 package sandbox
 
 // Options are what the user asks for.

@@ -167,21 +167,16 @@ func (r *refusals) summary() string {
 
 // listening is called when the filter in the guest asks.
 func (s *session) listening(m control.Received) error {
-	if s.refusals != nil || m.FD < 0 {
-		if m.FD >= 0 {
-			unix.Close(m.FD)
-		}
-		return errors.New("listen for refused calls: nobody asks")
+	if s.asked {
+		unix.Close(m.FD)
+		return errors.New("listen for refused calls: somebody does")
 	}
-	s.refusals = &refusals{terminal: s.streams.Terminal != nil}
+	s.asked = true
 	return s.refusals.listen(m.FD)
 }
 
 // tellRefusals sums up what the guest was refused.
 func (s *session) tellRefusals() {
-	if s.refusals == nil {
-		return
-	}
 	if text := s.refusals.summary(); text != "" {
 		fmt.Fprintf(os.Stderr, "art: %s\n", text)
 	}

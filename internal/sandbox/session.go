@@ -60,7 +60,13 @@ type session struct {
 	job      bool             // the guest is the payload, as a job of its terminal with the stub for its parent
 	group    *cgroup.Group    // the guest's, if its limits ask for one
 	master   *os.File         // the guest's terminal
-	refusals *refusals        // of calls; nil if nobody counts them
+	refusals *refusals        // of calls
+	asked    bool             // the first program's filter asks of them
+	thread   *guestThread     // starts the stage; nil until it does
+	self     *os.File         // art's program, as the guest may have it
+	ruleset  *os.File         // what keeps the first program from sockets of the host, or nil
+	joinable *joinable        // for programs that join the guest; nil if none can
+	begun    func()           // called when the first program is about to begin, unless it is nil
 	ended    unix.Signal      // what ended the session before there was a guest
 	failed   error            // why the session cannot go on
 	hungUp   chan struct{}    // closed when the caller's terminal is gone
@@ -105,7 +111,7 @@ func Run(options *Options) (code int, err error) {
 }
 
 func newSession(interactive bool, host [3]*os.File, tracing *tracing) (s *session, err error) {
-	s = &session{served: make(chan error, 1), hungUp: make(chan struct{}), registry: newRegistry()}
+	s = &session{served: make(chan error, 1), hungUp: make(chan struct{}), registry: newRegistry(), refusals: &refusals{}}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, fmt.Errorf("open %s: %w", os.DevNull, cli.Reason(err))
 	}
@@ -113,6 +119,7 @@ func newSession(interactive bool, host [3]*os.File, tracing *tracing) (s *sessio
 		s.traceLog, s.diagnosis.told = tracing.log, os.Stderr
 	}
 	s.streams, err = terminal.Open(interactive, host)
+	s.refusals.terminal = s.streams != nil && s.streams.Terminal != nil
 	return s, err
 }
 
@@ -182,6 +189,7 @@ func (s *session) run(refusal error) (code int, err error) {
 	defer func() { s.unregister(code, err) }()
 	defer s.streams.Terminal.Restore()
 	defer s.endGroup()
+	defer s.endThread()
 	if s.plainHome != nil {
 		s.plainHome.Follow()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/internal/processes"
+	"github.com/riverlytech/art/internal/sandbox/join"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
 )
@@ -28,6 +29,8 @@ func TestMain(m *testing.M) {
 			}
 		}
 		os.Exit(stage.Main())
+	case os.Args[0] == join.Name:
+		os.Exit(join.Main())
 	case os.Args[0] == stage.Stub:
 		os.Exit(stub.Main())
 	case filepath.Base(os.Args[0]) == "art-fuse":

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -65,11 +64,11 @@ func (s *session) startStage() error {
 		},
 	}
 	s.starting = st
+	if s.thread == nil {
+		s.thread = newGuestThread()
+	}
 	go func() {
-		// The kernel kills the stage when the thread ends that started it (prctl(2), PR_SET_PDEATHSIG),
-		// and bubblewrap, which the stage becomes, takes the guest with it. So this thread stays.
-		runtime.LockOSThread()
-		err := st.cmd.Start()
+		err := s.thread.start(st.cmd)
 		closeAll()
 		st.begun <- err
 		if err == nil {

@@ -50,7 +50,7 @@ func run(link *os.File) error {
 		return fmt.Errorf("read the plan: %w", err)
 	}
 
-	if err := limitCores(); err != nil {
+	if err := LimitCores(); err != nil {
 		return err
 	}
 
@@ -86,7 +86,7 @@ func run(link *os.File) error {
 		return err
 	}
 	args = append(append(p.Command, args...), "--", Stub)
-	if err := control.Send(link, -1, control.Message{Kind: control.Leaving, Ready: h.served}); err != nil {
+	if err := control.Send(link, SelfFD, control.Message{Kind: control.Leaving, Ready: h.served}); err != nil {
 		return err
 	}
 	return becomeBubblewrap(p, args, link)
@@ -134,10 +134,10 @@ func (h *handles) mount(p *Plan) error {
 	return control.Send(h.link, -1, control.Message{Kind: control.TakenOver})
 }
 
-// limitCores keeps the memory of a process that crashes from whatever the host has for that: a file, or a program that
+// LimitCores keeps the memory of a process that crashes from whatever the host has for that: a file, or a program that
 // core(5) starts with root's rights and all that memory for input. Only a limit of exactly 1 byte stops the latter
 // (fs/coredump.c, coredump_pipe), and nobody below can raise it. Where the caller's own limit is 0 it stays so.
-func limitCores() error {
+func LimitCores() error {
 	err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
 	var limit unix.Rlimit
 	if err != nil && unix.Getrlimit(unix.RLIMIT_CORE, &limit) == nil && limit.Max == 0 {

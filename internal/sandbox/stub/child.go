@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/sandbox/scope"
 	"github.com/riverlytech/art/internal/seccomp"
 )
 
@@ -20,6 +21,7 @@ import (
 // allocates nothing, grows no stack and changes no pointer of the collector's.
 type child struct {
 	link, report, tty, ruleset uintptr
+	joins                      bool            // a guest that is there already, and must not trace it
 	memory                     *unix.Rlimit    // or nil
 	filter                     *unix.SockFprog // or nil
 	paths                      []uintptr       // of the command, with a NUL at the end of each
@@ -55,12 +57,9 @@ var stepNames = [...]string{
 // noDescriptor is -1.
 const noDescriptor = ^uintptr(0)
 
-func (p *Payload) newChild(link *os.File) (*child, error) {
-	ruleset, err := p.openRuleset()
-	if err != nil {
-		return nil, err
-	}
-	c := &child{link: link.Fd(), tty: uintptr(p.terminalStream()), ruleset: uintptr(ruleset), message: control.Marshal(&control.Message{Kind: control.Running})}
+func (p *Payload) newChild(link *os.File, set scope.Ruleset) (c *child, err error) {
+	c = &child{link: link.Fd(), tty: uintptr(p.terminalStream()), ruleset: uintptr(set), joins: p.Joined,
+		message: control.Marshal(&control.Message{Kind: control.Running})}
 	if c.memory, err = p.memoryLimit(); err != nil {
 		return nil, fmt.Errorf("limit the memory: %w", err)
 	}
@@ -196,8 +195,10 @@ func (c *child) become() (step, unix.Errno) {
 //go:norace
 //go:noinline
 func (c *child) awaitArt() unix.Errno {
-	// What traces it reads the path and the arguments.
-	unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 1, 0)
+	if !c.joins {
+		// What traces it, which the guest is not there to do yet, reads the path and the arguments.
+		unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 1, 0)
+	}
 	if _, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, c.link, uintptr(unsafe.Pointer(&c.message[0])), uintptr(len(c.message)), unix.MSG_NOSIGNAL, 0, 0); errno != 0 {
 		return errno
 	}

@@ -13,14 +13,15 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
+	"github.com/riverlytech/art/internal/sandbox/scope"
 	"github.com/riverlytech/art/internal/seccomp"
 )
 
 // exec becomes the command, found as execvp(3) finds it. It returns only if that
 // failed, with the exit code.
-func (p *Payload) exec() int {
-	if err := p.scope(); err != nil {
-		return fail(err)
+func (p *Payload) exec(set scope.Ruleset) int {
+	if err := set.Restrict(); err != nil {
+		return fail(fmt.Errorf("scope the guest: %w", err))
 	}
 	if err := p.loadFilter(); err != nil {
 		return fail(err)

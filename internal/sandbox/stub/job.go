@@ -11,18 +11,19 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/sandbox/scope"
 )
 
 // runJob runs the command as a shell does that has job control: in a process group of its own, in the foreground of
 // the terminal. The kernel lets the keys of a terminal stop a process group only if a member has its parent in
 // another group of the same session (setpgid(2), orphaned process groups): somebody who continues it. This is that
 // parent. It tells art when the command stops, and art continues it. It returns the exit code.
-func (p *Payload) runJob(link *os.File) int {
+func (p *Payload) runJob(link *os.File, set scope.Ruleset) int {
 	// Whoever ends the session ends the command, and what the terminal does to its leader (SIGHUP) is not for this
 	// process, whose exit code becomes the session's.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
 		unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
-	child, err := p.newChild(link)
+	child, err := p.newChild(link, set)
 	if err != nil {
 		return fail(err)
 	}
@@ -30,9 +31,8 @@ func (p *Payload) runJob(link *os.File) int {
 	if err != nil {
 		return fail(fmt.Errorf("start the command: %w", err))
 	}
-	// The guest is not to trace this process, nor to get at its descriptors (ptrace(2), dumpable).
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fail(fmt.Errorf("protect the link to art: %w", err))
+	if err := protect(); err != nil {
+		return fail(err)
 	}
 	failed, errno, err := child.outcome()
 	if err != nil {
@@ -46,6 +46,14 @@ func (p *Payload) runJob(link *os.File) int {
 		unix.Close(fd)
 	}
 	return attend(pid, link)
+}
+
+// protect keeps the guest from tracing this process, from its memory and from its descriptors (ptrace(2), dumpable).
+func protect() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("protect the link to art: %w", err)
+	}
+	return nil
 }
 
 // notStarted says why the child is not the command, and returns the exit code.

@@ -19,6 +19,12 @@ type Payload struct {
 	Workspace string
 	// Start is where to go from there, if that is to be another path of the workspace.
 	Start string
+	// Dir is where to go in the end, from there if it is relative, if somebody has asked for that.
+	Dir string
+	// Joined says that the guest is there already, and this process not in its process namespace (package join).
+	Joined bool
+	// Ruleset says, of one that has joined, that it gets one of art's (stage.ControlFD).
+	Ruleset bool
 	// Sockets are the guest's paths beneath which it may connect to sockets that the host has made.
 	Sockets []string
 	// Mounts says that it may mount, in a namespace of its own.

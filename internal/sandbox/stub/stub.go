@@ -5,12 +5,14 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"strings"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/sandbox/scope"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 )
 
@@ -23,8 +25,14 @@ func Main() int {
 	if err := control.ReadFile(os.NewFile(stage.PayloadFD, "payload"), p); err != nil {
 		return fail(fmt.Errorf("read what to run: %w", err))
 	}
+	if p.Joined {
+		if err := comeIn(); err != nil {
+			return fail(err)
+		}
+	}
 	link := os.NewFile(stage.LinkFD, "link")
-	if err := p.prepare(link); err != nil {
+	set, err := p.prepare(link)
+	if err != nil {
 		return fail(err)
 	}
 	if len(p.Command) == 0 {
@@ -38,9 +46,25 @@ func Main() int {
 		return fail(err)
 	}
 	if p.onTerminal() {
-		return p.runJob(link)
+		return p.runJob(link, set)
 	}
-	return p.exec()
+	return p.exec(set)
+}
+
+// comeIn makes this process one like all others in a guest that is there already. Nobody there can trace it, read its
+// memory or get at its descriptors, from its beginning on for the capability that it has (package join), and from here on
+// to its execve because it is not dumpable. So the capability can go.
+func comeIn() error {
+	if err := protect(); err != nil {
+		return err
+	}
+	header, none := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
+	// Of this thread, which is the one that calls fork or execve. The ambient set goes along (cap_capset in
+	// security/commoncap.c).
+	if err := unix.Capset(&header, &none[0]); err != nil {
+		return fmt.Errorf("give up rights: %w", err)
+	}
+	return nil
 }
 
 // onTerminal says whether any of the streams is the terminal.
@@ -51,34 +75,63 @@ func fail(err error) int {
 	return cli.ExitArt
 }
 
-// prepare gives the process its session and streams. Without a terminal it waits for art; otherwise the payload does.
-func (p *Payload) prepare(link *os.File) error {
+// prepare gives the process its session and streams. Without a terminal it waits for art; otherwise the payload does. It
+// returns what keeps the payload from sockets of the host.
+func (p *Payload) prepare(link *os.File) (scope.Ruleset, error) {
 	for i, terminal := range p.Terminal {
 		if !terminal {
 			if err := stream(i); err != nil {
-				return fmt.Errorf("set up the streams: %w", err)
+				return -1, fmt.Errorf("set up the streams: %w", err)
 			}
 		}
 	}
-	if _, err := unix.Setsid(); err != nil {
-		return fmt.Errorf("start a session: %w", err)
+	set, err := p.ruleset(link)
+	if err != nil {
+		return -1, err
 	}
-	if p.onTerminal() {
-		if err := p.terminal(link); err != nil {
-			return err
-		}
-	} else {
-		if err := control.Send(link, -1, control.Message{Kind: control.Started}); err != nil {
-			return err
-		}
-		if _, err := control.Receive(link); err != nil {
-			return fmt.Errorf("wait for art: %w", err)
-		}
+	if _, err := unix.Setsid(); err != nil {
+		return -1, fmt.Errorf("start a session: %w", err)
+	}
+	if err := p.start(link); err != nil {
+		return -1, err
 	}
 	if err := p.enter(); err != nil {
+		return -1, err
+	}
+	if err := p.enterDir(); err != nil {
+		return -1, err
+	}
+	return set, closeOnExec()
+}
+
+// start has art set up its side of the streams.
+func (p *Payload) start(link *os.File) error {
+	if p.onTerminal() {
+		return p.terminal(link)
+	}
+	if err := control.Send(link, -1, control.Message{Kind: control.Started}); err != nil {
 		return err
 	}
-	return closeOnExec()
+	if _, err := control.Receive(link); err != nil {
+		return fmt.Errorf("wait for art: %w", err)
+	}
+	return nil
+}
+
+// ruleset returns what keeps the payload from sockets of the host. The paths in it are the guest's to change by the time
+// that another command joins it, so that such a one gets the ruleset of the first, which art keeps.
+func (p *Payload) ruleset(link *os.File) (scope.Ruleset, error) {
+	if p.Joined && p.Ruleset {
+		return stage.ControlFD, nil
+	}
+	if p.Joined {
+		return -1, nil
+	}
+	set, err := scope.Files(p.Mounts, p.Sockets)
+	if err != nil || set < 0 {
+		return -1, err
+	}
+	return set, control.Send(link, int(set), control.Message{Kind: control.Ruleset})
 }
 
 // enter goes to the directory where the command starts, by its other path if there is one. In a database an earlier
@@ -86,14 +139,14 @@ func (p *Payload) prepare(link *os.File) error {
 // that can be mended.
 func (p *Payload) enter() error {
 	if p.Workspace == "" {
-		return p.start()
+		return p.startThere()
 	}
 	missing := unix.Chdir(p.Workspace)
 	for at, err := p.Workspace, missing; ; err = unix.Chdir(at) {
 		switch err {
 		case nil:
 			if missing == nil {
-				return p.start()
+				return p.startThere()
 			}
 			p.startIn(at, missing)
 			return nil
@@ -119,13 +172,33 @@ func (p *Payload) startIn(dir string, why error) {
 	}
 }
 
-// start goes to the workspace by its other path.
-func (p *Payload) start() error {
+// startThere goes to the workspace by its other path.
+func (p *Payload) startThere() error {
 	if p.Start == "" {
 		return nil
 	}
 	if err := unix.Chdir(p.Start); err != nil {
 		return fmt.Errorf("open the workspace at its path on the host, %s: %w", p.Start, err)
+	}
+	return nil
+}
+
+// enterDir goes to the directory that somebody has asked for.
+func (p *Payload) enterDir() error {
+	if p.Dir == "" {
+		return nil
+	}
+	if err := unix.Chdir(p.Dir); err != nil {
+		return fmt.Errorf("open the directory %s: %w", p.Dir, err)
+	}
+	for i, kv := range p.Env {
+		before, ok := strings.CutPrefix(kv, "PWD=")
+		if ok && path.IsAbs(p.Dir) {
+			before = ""
+		}
+		if ok {
+			p.Env[i] = "PWD=" + path.Join(before, p.Dir)
+		}
 	}
 	return nil
 }

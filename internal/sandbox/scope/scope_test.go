@@ -1,43 +1,44 @@
-package stub
+package scope
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/riverlytech/art/internal/control"
 )
 
 // What kernels without a right do not know, they refuse with the whole ruleset.
 func TestRuleset(t *testing.T) {
 	const scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	const fs = unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX | unix.LANDLOCK_ACCESS_FS_REFER
-	root := rule{unix.LANDLOCK_ACCESS_FS_REFER, "/"}
 	sockets := []string{"/home/agent/ws", "/opt/x"}
+	rules := []rule{{unix.LANDLOCK_ACCESS_FS_REFER, "/"},
+		{unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, "/home/agent/ws"}, {unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, "/opt/x"}}
 	for _, test := range []struct {
 		abi    int
 		mounts bool
-		attr   rulesetAttr
+		scoped uint64
+		fs     uint64
 		rules  []rule
 	}{
-		{1, false, rulesetAttr{}, nil},
-		{5, false, rulesetAttr{}, nil},
-		{6, false, rulesetAttr{scoped: scoped}, nil},
-		{8, false, rulesetAttr{scoped: scoped}, nil},
-		{9, true, rulesetAttr{scoped: scoped}, nil},
-		{9, false, rulesetAttr{fs: fs, scoped: scoped}, []rule{root,
-			{unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, "/home/agent/ws"}, {unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, "/opt/x"}}},
-		{12, false, rulesetAttr{fs: fs, scoped: scoped}, []rule{root,
-			{unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, "/home/agent/ws"}, {unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, "/opt/x"}}},
+		{0, false, 0, 0, nil},
+		{1, false, 0, 0, nil},
+		{5, false, 0, 0, nil},
+		{6, false, scoped, 0, nil},
+		{8, false, scoped, 0, nil},
+		{9, true, scoped, 0, nil},
+		{9, false, scoped, fs, rules},
+		{12, false, scoped, fs, rules},
 	} {
-		attr, rules := ruleset(test.abi, test.mounts, sockets)
-		if attr != test.attr || !slices.Equal(rules, test.rules) {
+		if attr := names(test.abi); attr != (rulesetAttr{scoped: test.scoped}) {
+			t.Errorf("version %d: %+v", test.abi, attr)
+		}
+		attr, rules := files(test.abi, test.mounts, sockets)
+		if attr != (rulesetAttr{fs: test.fs}) || !slices.Equal(rules, test.rules) {
 			t.Errorf("version %d, mounts %v: %+v %+v", test.abi, test.mounts, attr, rules)
 		}
 	}
@@ -63,10 +64,10 @@ func TestEnforce(t *testing.T) {
 		runtime.LockOSThread()
 		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		if err == nil {
-			var fd int
-			if fd, err = attr.open(rules); err == nil {
-				err = restrict(fd)
-				unix.Close(fd)
+			var set Ruleset
+			if set, err = attr.open(rules); err == nil {
+				err = set.Restrict()
+				set.Close()
 			}
 		}
 		if err == nil {
@@ -81,16 +82,5 @@ func TestEnforce(t *testing.T) {
 	go try(nil, "other", refused)
 	if err := <-refused; !errors.Is(err, unix.EXDEV) {
 		t.Errorf("without the rule: %v", err)
-	}
-}
-
-func TestPayload(t *testing.T) {
-	want := &Payload{
-		Command: []string{"sh", "-c", ""}, Shells: []string{"/bin/sh"}, Env: []string{"A=b"}, Workspace: "/w",
-		Sockets: []string{"/w", "/x"}, Mounts: true, Terminal: [3]bool{true, false, true}, Filter: []byte("\x00f"), Notify: []byte("\x00t"),
-	}
-	got := &Payload{}
-	if err := control.Unmarshal(control.Marshal(want), got); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -1,0 +1,169 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/riverlytech/art/internal/control"
+)
+
+// joined is a session in which others can run programs.
+type joined struct {
+	*joinable
+	t     *testing.T
+	ended chan string // what the first program wrote, when the session has ended
+}
+
+// guestOf runs a command in direct mode, and returns when that is about to begin.
+func guestOf(t *testing.T, command ...string) *joined {
+	t.Helper()
+	ownRuntime(t)
+	workspace := filepath.Join(t.TempDir(), "ws")
+	if err := os.Mkdir(workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSession(false, [3]*os.File{null, w, w}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan *joinable, 1)
+	s.begun = func() { begun <- s.joinable }
+	if err := s.prepare(&request{Options: Options{Workspace: workspace, Quiet: true, Command: command}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	g := &joined{t: t, ended: make(chan string, 1)}
+	go func() {
+		defer close(begun)
+		defer null.Close()
+		defer s.release()
+		_, err := s.run(nil)
+		if err != nil {
+			t.Error(err)
+		}
+		w.Close()
+	}()
+	go func() {
+		text, _ := io.ReadAll(r)
+		r.Close()
+		g.ended <- string(text)
+	}()
+	if g.joinable = <-begun; g.joinable == nil {
+		t.Fatal("the session has ended")
+	}
+	return g
+}
+
+// quiet is a client that wants to know nothing.
+type quiet chan struct{}
+
+func (quiet) terminal(int) error      { return nil }
+func (quiet) running(int) error       { return nil }
+func (quiet) stopped()                {}
+func (q quiet) gone() <-chan struct{} { return q }
+
+// exec runs a command in the guest, and returns what it wrote.
+func (g *joined) exec(command ...string) (out string, code int, err error) {
+	g.t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer r.Close()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	also, err := duplicate(w)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	text := make(chan string, 1)
+	go func() {
+		data, _ := io.ReadAll(r)
+		text <- string(data)
+	}()
+	code, err = g.run(&control.ExecAsk{Command: command}, [3]*os.File{null, w, also}, make(quiet))
+	return <-text, code, err
+}
+
+// end ends the first program, which waits for that, and returns what it wrote. What tells it is ended with the session, if
+// it is still there.
+func (g *joined) end() string {
+	g.t.Helper()
+	if _, code, err := g.exec("touch", "end"); code != 0 && !errors.Is(err, errSessionOver) {
+		g.t.Errorf("%d, %v", code, err)
+	}
+	return <-g.ended
+}
+
+func TestExec(t *testing.T) {
+	g := guestOf(t, "sh", "-c", "until test -e end; do sleep 0.02; done; echo ended")
+	for _, test := range []struct {
+		command string
+		out     string
+		code    int
+	}{
+		{"pwd; id -u >uid; exit 7", "/home/agent/ws\n", 7},
+		{"kill -9 $$", "", 137},
+	} {
+		if out, code, err := g.exec("sh", "-c", test.command); out != test.out || code != test.code || err != nil {
+			t.Errorf("%s: %q, %d, %v", test.command, out, code, err)
+		}
+	}
+	if out, code, err := g.exec("no-such-command"); code != 127 || !strings.Contains(out, "command not found") || err != nil {
+		t.Errorf("%q, %d, %v", out, code, err)
+	}
+	if out := g.end(); out != "ended\n" {
+		t.Errorf("the first program wrote %q", out)
+	}
+}
+
+// look writes down all that the kernel says of a process but what is its own, such as its id and its times. Of what a shell
+// changes now and then, the programs tell that it starts.
+const look = `
+for f in uid_map gid_map setgroups cgroup mountinfo limits environ personality oom_score_adj loginuid sessionid; do
+	echo "== $f"; cat /proc/$$/$f 2>&1
+done
+echo "== status"; grep -vE '^(Name|State|N?S?[Tt]gid|N?S?[Pp]id|NSpgid|NSsid|PPid|FDSize|Vm.*|Rss.*|HugetlbPages|SigQ|SigPnd|.*ctxt_switches|Threads):' /proc/self/status
+for link in cwd root ns/cgroup ns/ipc ns/mnt ns/net ns/pid ns/pid_for_children ns/time ns/user ns/uts; do
+	echo "== $link $(readlink /proc/$$/$link)"
+done
+echo "== fd"; ls /proc/self/fd
+echo "== leader $(test "$(cut -d ' ' -f 6 /proc/$$/stat)" = $$ && echo yes) $(cut -d ' ' -f 18,19,40,41 /proc/$$/stat)"
+ulimit -a
+id
+`
+
+// A program that joins has all that the first one has, and nothing else.
+func TestExecIsLikeTheFirst(t *testing.T) {
+	g := guestOf(t, "sh", "-c", look+"until test -e end; do sleep 0.02; done")
+	out, code, err := g.exec("sh", "-c", look)
+	if code != 0 || err != nil {
+		t.Errorf("%d, %v", code, err)
+	}
+	first := g.end()
+	if n := strings.Count(first, "== "); n < 25 || !strings.Contains(first, "NoNewPrivs:\t1") {
+		t.Errorf("the first program says\n%s", first)
+	}
+	if want, got := strings.Split(first, "\n"), strings.Split(out, "\n"); !slices.Equal(got, want) {
+		for i := range min(len(want), len(got)) {
+			if want[i] != got[i] {
+				t.Errorf("the first program has %q, and the other %q", want[i], got[i])
+			}
+		}
+		t.Errorf("they differ: %d lines and %d", len(want), len(got))
+	}
+}
