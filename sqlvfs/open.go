@@ -22,6 +22,10 @@ import (
 type Options struct {
 	// ReadOnly opens beside a writer, or without one, and changes nothing.
 	ReadOnly bool
+	// Beside opens beside a writer, and shows what the database held then for as long as the store is open. What
+	// is changed in it is passed to Beside by Sync and Close, for the writer to make (see Changes). The writer must
+	// be in [Store.Freeze] until Open returns.
+	Beside func(*Changes) error
 	// Create makes the database, readable for its owner alone, if it does not exist.
 	Create bool
 	// Root are the attributes of a new tree's root directory.
@@ -46,8 +50,9 @@ type Store struct {
 
 	lockFile *os.File
 	waiting  func(pid int)
-	writer   *writer       // nil: read-only
-	stopped  chan struct{} // closed when the writer has ended
+	writer   *writer              // nil: read-only, or beside one
+	beside   func(*Changes) error // nil: changes are written here
+	stopped  chan struct{}        // closed when the writer has ended
 }
 
 // tuning are the VFS, the delays and the sizes that a Store works with.
@@ -86,7 +91,7 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	fresh, err := database.Inspect(path, opt.ReadOnly, opt.Create)
+	fresh, err := database.Inspect(path, opt.ReadOnly || opt.Beside != nil, opt.Create)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +100,13 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 			tuning:   t,
 			path:     path,
 			readOnly: opt.ReadOnly,
+			frozen:   opt.Beside != nil,
 			fresh:    fresh,
 			maxDirty: opt.MaxDirty,
 			kick:     make(chan struct{}, 1),
 		},
 		waiting: opt.Waiting,
+		beside:  opt.Beside,
 		stopped: make(chan struct{}),
 	}
 	if s.maxDirty == 0 {
@@ -118,7 +125,10 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 }
 
 func (s *Store) open(fresh bool, opt Options) (err error) {
-	if s.readOnly {
+	switch {
+	case s.frozen:
+		return s.openBeside()
+	case s.readOnly:
 		return s.openReadOnly()
 	}
 	if real, err := filepath.EvalSymlinks(s.path); err == nil {

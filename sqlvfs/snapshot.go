@@ -80,11 +80,13 @@ const (
 // Snapshot reads the whole tree. Of changes, those that are committed count; a session may be
 // running.
 func (tx *Tx) Snapshot() (*Snapshot, error) {
-	// One transaction: all queries see the same commit.
-	if err := tx.meta.Exec("BEGIN"); err != nil {
-		return nil, err
+	if !tx.frozen {
+		// One transaction: all queries see the same commit.
+		if err := tx.meta.Exec("BEGIN"); err != nil {
+			return nil, err
+		}
+		defer tx.meta.Exec("COMMIT")
 	}
-	defer tx.meta.Exec("COMMIT")
 	t := &Snapshot{nodes: map[Ino]*Node{}}
 	broken := map[Ino]error{}
 	err := tx.each(qAllInodes, func(q *sqlite3.Stmt) {

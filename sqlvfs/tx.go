@@ -44,6 +44,7 @@ type fixed struct {
 	tuning
 	path      string
 	readOnly  bool
+	frozen    bool // all connections read one commit, see Options.Beside
 	fresh     bool // made by Open
 	chunkSize int64
 	pageSize  int64

@@ -35,6 +35,9 @@ func (tx *Tx) kickLater() {
 
 // full tells whether so much waits for the disk that changes must wait too.
 func (tx *Tx) full() bool {
+	if tx.frozen {
+		return false // all of it is made at once, by another
+	}
 	bytes, rows := tx.gather.bytes, tx.gather.size()
 	if bytes >= batchBytes || rows >= batchRows {
 		tx.kickLater()
@@ -55,6 +58,9 @@ func (s *Store) Sync() error {
 	tx := &s.tx
 	if s.readOnly || tx.closing {
 		return nil
+	}
+	if s.frozen {
+		return s.pass()
 	}
 	// The batch that gathers now holds the last change, or follows the one that does: when it is
 	// durable, so is everything before it.
@@ -88,6 +94,12 @@ func (s *Store) Close() error {
 		return ErrClosed
 	}
 	s.tx.closing = true
+	if s.frozen {
+		err := s.pass()
+		s.mu.Unlock()
+		s.shut()
+		return err
+	}
 	s.tx.dropNameless()
 	s.mu.Unlock()
 	if s.lockFile != nil {
@@ -170,9 +182,16 @@ func (s *Store) releaseWriter() {
 // commitPending takes the gathered batch, commits it and lets everyone know. LOCKS_REQUIRED(mu), which it unlocks
 // meanwhile.
 func (s *Store) commitPending() (closing, ok bool) {
-	w, tx := s.writer, &s.tx
 	s.acquireWriter()
-	closing = tx.closing
+	closing = s.tx.closing
+	err := s.commitGathered()
+	s.releaseWriter()
+	return closing, err == nil
+}
+
+// commitGathered is commitPending for who has the writer. LOCKS_REQUIRED(mu), which it unlocks meanwhile.
+func (s *Store) commitGathered() error {
+	w, tx := s.writer, &s.tx
 	b := tx.take()
 	s.mu.Unlock()
 
@@ -192,8 +211,7 @@ func (s *Store) commitPending() (closing, ok bool) {
 			tx.kickLater() // for the next maintenance
 		}
 	}
-	s.releaseWriter()
-	return closing, err == nil
+	return err
 }
 
 // maintain does what there is time for while nothing happens.

@@ -36,6 +36,9 @@ func Now() Timespec {
 	return Timespec{t.Sec, int32(t.Nsec)}
 }
 
+// Valid tells whether the kernel could count a moment so.
+func (t Timespec) Valid() bool { return t.Nsec >= 0 && t.Nsec < 1e9 }
+
 // Time converts to the standard library's form.
 func (t Timespec) Time() time.Time { return time.Unix(t.Sec, int64(t.Nsec)) }
 

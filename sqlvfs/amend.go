@@ -1,0 +1,179 @@
+package sqlvfs
+
+import (
+	"errors"
+	"slices"
+)
+
+// Amended says what [Tx.Amend] has changed in memory.
+type Amended struct {
+	Inodes    []Ino        // whose attributes or origins are others
+	Whiteouts []NameChange // that are there now, or gone, without an entry in their place
+}
+
+// Amend makes changes that were gathered beside this store, as a part of a step. What has changed since they were gathered
+// keeps its own state:
+//   - attributes and extended attributes of an inode that has another change time;
+//   - an origin that is another one, and content of the origin that the file does not show any more;
+//   - the mode in a baseline, if the row's was not set to it.
+//
+// A baseline says of which version of a row it is, and so never hides what has changed since. The error is the database's;
+// then some of the changes may have been made.
+func (tx *Tx) Amend(c *Changes) (done Amended, err error) {
+	kept := map[Ino]uint32{} // modes of rows that were not set
+	for i := range c.Inodes {
+		if err := tx.amendInode(&c.Inodes[i], kept, &done); err != nil {
+			return done, err
+		}
+	}
+	for i := range c.Xattrs {
+		if err := tx.amendXattr(&c.Xattrs[i]); err != nil {
+			return done, err
+		}
+	}
+	for _, n := range c.Whiteouts {
+		if err := tx.amendWhiteout(n, &done); err != nil {
+			return done, err
+		}
+	}
+	for i := range c.Baselines {
+		b := &c.Baselines[i]
+		if b.Gone {
+			tx.SetBaseline(b.Tree, b.Path, nil)
+			continue
+		}
+		is := b.Baseline
+		if mode, ok := kept[is.Row]; ok {
+			is.Mode = is.Mode&^0o7777 | mode&0o7777
+		}
+		tx.changeBaseline(baselineKey{b.Tree, b.Path}, baselineChange{&is, b.OnlyIfNone})
+	}
+	if err := tx.amendWorkspaces(c.Workspaces); err != nil {
+		return done, err
+	}
+	if c.SetJournal {
+		tx.SetJournal(c.Journal)
+	}
+	return done, nil
+}
+
+// withLive calls f with an inode, if it is still there.
+func (tx *Tx) withLive(ino Ino, f func(*Inode) error) error {
+	in, err := tx.Get(ino)
+	switch {
+	case errors.Is(err, ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	defer tx.Put(in)
+	if in.Attr.Nlink == 0 && in.Attr.IsDir() {
+		return nil
+	}
+	return f(in)
+}
+
+func (tx *Tx) amendInode(c *InodeChange, kept map[Ino]uint32, done *Amended) error {
+	return tx.withLive(c.Ino, func(in *Inode) error {
+		if (in.Attr.Mode^c.Was.Mode)&^0o7777 != 0 {
+			return nil
+		}
+		same := in.Attr.Ctime == c.Was.Ctime
+		if !same {
+			kept[c.Ino] = c.Was.Mode
+		}
+		follows, err := tx.Follows(in)
+		if err != nil {
+			return err
+		}
+		if same {
+			was := in.Attr
+			in.Attr.Mode, in.Attr.UID, in.Attr.GID, in.Attr.Nlink = c.Is.Mode, c.Is.UID, c.Is.GID, min(c.Is.Nlink, in.Attr.Nlink)
+			if follows && c.SetOrigin && len(c.IsOrigin) > 0 && c.IsOrigin[0].Limit == c.Is.Size && c.IsOrigin[0].Size == c.Is.Size {
+				in.Attr.Size, in.Attr.Mtime = c.Is.Size, c.Is.Mtime
+			}
+			if in.Attr != was {
+				tx.Dirty(in)
+				done.Inodes = append(done.Inodes, in.Ino)
+			}
+		}
+		if c.SetOrigin && tx.amendOrigin(in, c, same) {
+			done.Inodes = append(done.Inodes, in.Ino)
+		}
+		return nil
+	})
+}
+
+// amendOrigin has an inode refer to another object of the host, if it still refers to the one that it did.
+func (tx *Tx) amendOrigin(in *Inode, c *InodeChange, same bool) bool {
+	if len(c.IsOrigin) == 0 || (in.Origin == nil) != (len(c.WasOrigin) == 0) {
+		return false // without an origin it would get another number, which programs may know it by
+	}
+	now := c.IsOrigin[0]
+	if was := in.Origin; was != nil {
+		old := &c.WasOrigin[0]
+		if was.Base != old.Base || was.Path != old.Path || was.Fingerprint != old.Fingerprint {
+			return false
+		}
+		if !same || was.Limit != old.Limit {
+			now.Limit = min(was.Limit, now.Limit)
+		}
+		now.Number = was.Number
+	} else if in.Attr.IsDir() {
+		now.Number, now.Limit = uint64(in.Ino), 0
+	} else {
+		return false
+	}
+	now.Limit = min(now.Limit, in.Attr.Size)
+	tx.SetOrigin(in, &now)
+	return true
+}
+
+func (tx *Tx) amendXattr(c *XattrChange) error {
+	return tx.withLive(c.Ino, func(in *Inode) error {
+		if in.Attr.Ctime != c.Ctime {
+			return nil
+		}
+		if c.Gone {
+			return tx.RemoveXattr(in, c.Name)
+		}
+		return tx.SetXattr(in, c.Name, slices.Clone(c.Value))
+	})
+}
+
+func (tx *Tx) amendWhiteout(c NameChange, done *Amended) error {
+	return tx.withLive(c.Dir, func(dir *Inode) error {
+		if !dir.Attr.IsDir() {
+			return nil
+		}
+		change := tx.SetWhiteout
+		if c.Gone {
+			change = tx.ClearWhiteout
+		}
+		_, ok, hidden, err := tx.Child(dir, c.Name)
+		if err == nil {
+			err = change(dir, c.Name)
+		}
+		if err == nil && !ok && hidden == c.Gone {
+			done.Whiteouts = append(done.Whiteouts, c)
+		}
+		return err
+	})
+}
+
+// amendWorkspaces takes what is new of workspaces that are the directories which they were.
+func (tx *Tx) amendWorkspaces(list []Workspace) error {
+	if len(list) == 0 {
+		return nil
+	}
+	known, err := tx.Workspaces()
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		if slices.ContainsFunc(known, func(k Workspace) bool { return k.Path == w.Path && k.SameDirectory(&w) }) {
+			tx.SetWorkspace(w)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// Changes are what a process has gathered in a store beside the writer (Options.Beside).
+type Changes struct {
+	Inodes     []InodeChange
+	Whiteouts  []NameChange
+	Xattrs     []XattrChange
+	Baselines  []BaselineChange
+	Workspaces []Workspace
+	SetJournal bool
+	Journal    [][]byte
+}
+
+// InodeChange is what an inode is to be, and how it was.
+type InodeChange struct {
+	Ino       Ino
+	Was, Is   Attr
+	SetOrigin bool
+	WasOrigin []Origin // none, or one
+	IsOrigin  []Origin // same
+}
+
+// NameChange is a whiteout that is to be, or to be gone.
+type NameChange struct {
+	Dir  Ino
+	Name string
+	Gone bool
+}
+
+// XattrChange is an extended attribute. Ctime is the inode's change time as it was.
+type XattrChange struct {
+	Ino   Ino
+	Ctime Timespec
+	Name  string
+	Value []byte
+	Gone  bool
+}
+
+// BaselineChange is a baseline that is to be, or, with Gone, not to be; with OnlyIfNone, as of [Tx.AddBaseline].
+type BaselineChange struct {
+	Tree       Tree
+	Path       string
+	Baseline   Baseline
+	OnlyIfNone bool
+	Gone       bool
+}
+
+// ErrNotBeside says that a change is of a kind that is not made beside the writer.
+var ErrNotBeside = errors.New("this cannot be changed while a session runs")
+
+// changesOf puts into words what a batch holds.
+func (tx *Tx) changesOf(b *batch) (*Changes, error) {
+	if len(b.dentries)+len(b.chunks)+len(b.cuts) > 0 || b.holds != nil {
+		return nil, ErrNotBeside
+	}
+	c := &Changes{Workspaces: slices.Collect(maps.Values(b.workspaces))}
+	if b.journal != nil {
+		c.SetJournal, c.Journal = true, *b.journal
+	}
+	was := map[Ino]*Inode{}
+	stored := func(ino Ino) (*Inode, error) {
+		if was[ino] == nil {
+			in := &Inode{Ino: ino, loaded: &nothing}
+			if err := tx.load(in); err != nil {
+				return nil, err
+			}
+			was[ino] = in
+		}
+		return was[ino], nil
+	}
+	for _, row := range b.rows {
+		old, err := stored(row.in.Ino)
+		switch {
+		case err != nil:
+			return nil, err
+		case row.dead || row.attr.Nlink == 0:
+			return nil, ErrNotBeside
+		}
+		i := InodeChange{Ino: row.in.Ino, Was: old.Attr, Is: row.attr, SetOrigin: row.dirty&dirtyOrigin != 0}
+		if i.SetOrigin {
+			i.WasOrigin, i.IsOrigin = orNone(old.Origin), orNone(row.origin)
+		}
+		c.Inodes = append(c.Inodes, i)
+	}
+	for k, e := range b.whiteouts {
+		c.Whiteouts = append(c.Whiteouts, NameChange{k.dir.Ino, k.name, e.gone})
+	}
+	for k, e := range b.xattrs {
+		old, err := stored(k.in.Ino)
+		if err != nil {
+			return nil, err
+		}
+		c.Xattrs = append(c.Xattrs, XattrChange{k.in.Ino, old.Attr.Ctime, k.name, e.value, e.gone})
+	}
+	for k, e := range b.baselines {
+		change := BaselineChange{Tree: k.tree, Path: k.path, OnlyIfNone: e.onlyIfNone, Gone: e.Baseline == nil}
+		if !change.Gone {
+			change.Baseline = *e.Baseline
+		}
+		c.Baselines = append(c.Baselines, change)
+	}
+	return c, nil
+}
+
+func orNone(o *Origin) []Origin {
+	if o == nil {
+		return nil
+	}
+	return []Origin{*o}
+}
+
+// errChanges says that changes make no sense.
+var errChanges = errors.New("changes of the database that cannot be")
+
+// Check returns an error of changes that no store has gathered.
+func (c *Changes) Check() error {
+	for _, list := range []struct {
+		what string
+		ok   bool
+	}{
+		{"inode", all(c.Inodes, (*InodeChange).valid)},
+		{"whiteout", all(c.Whiteouts, func(n *NameChange) bool { return n.Dir >= RootIno && n.Dir < MaxIno && ValidName(n.Name) })},
+		{"extended attribute", all(c.Xattrs, (*XattrChange).valid)},
+		{"baseline", all(c.Baselines, (*BaselineChange).valid)},
+		{"workspace", all(c.Workspaces, func(w *Workspace) bool { return ValidName(w.Name) && validHostPath(w.Path) && w.Birth.Valid() })},
+	} {
+		if !list.ok {
+			return fmt.Errorf("%w: %s", errChanges, list.what)
+		}
+	}
+	return nil
+}
+
+func all[T any](list []T, ok func(*T) bool) bool {
+	for i := range list {
+		if !ok(&list[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (i *InodeChange) valid() bool {
+	if i.Ino < RootIno || i.Ino >= MaxIno || len(i.WasOrigin) > 1 || len(i.IsOrigin) > 1 {
+		return false
+	}
+	a, b := &i.Was, &i.Is
+	same := (a.Mode^b.Mode)&^0o7777 == 0 && a.Rdev == b.Rdev && a.Mode>>16 == 0 && b.Nlink > 0 && b.Nlink <= a.Nlink
+	valid := b.Size >= 0 && b.Atime.Valid() && b.Mtime.Valid() && b.Ctime.Valid()
+	return same && valid && all(i.WasOrigin, (*Origin).valid) && all(i.IsOrigin, (*Origin).valid)
+}
+
+func (o *Origin) valid() bool {
+	return ValidName(o.Base) && database.ValidPath(o.Path) && o.Limit >= 0 && o.Size >= 0 && o.Until >= 0 &&
+		(o.Hash == "" || len(o.Hash) == 32) && o.Mode>>16 == 0 && validVersion(&o.Fingerprint)
+}
+
+func validVersion(f *Fingerprint) bool { return f.Mtime.Valid() && f.Ctime.Valid() }
+
+func (x *XattrChange) valid() bool {
+	return x.Ino >= RootIno && x.Ino < MaxIno && x.Name != "" && len(x.Name) <= XattrNameMax && len(x.Value) <= XattrSizeMax
+}
+
+func (b *BaselineChange) valid() bool {
+	is := &b.Baseline
+	return ValidName(b.Tree.Name) && b.Tree.Birth.Valid() && database.ValidPath(b.Path) &&
+		(b.Gone || is.Mode>>16 == 0 && is.Size >= 0 && validVersion(&is.Fingerprint) && (len(is.Hash) == 0 || len(is.Hash) == 32) &&
+			is.Row >= 0 && is.Row < MaxIno && is.RowCtime.Valid())
+}
