@@ -20,6 +20,7 @@ import (
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/identity"
+	"github.com/riverlytech/art/internal/live/writer"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -79,7 +80,7 @@ func serve(db string, what *control.Serve) error {
 		return reported{err}
 	}
 	tell(control.Ready)
-	sock.Close()
+	go s.clients(sock)
 	return s.run(db)
 }
 
@@ -157,6 +158,23 @@ func (s *server) run(db string) error {
 		return fmt.Errorf("serve: %w", lost)
 	}
 	return err
+}
+
+// clients serves who connects to the session for its tree, until art closes the socket.
+func (s *server) clients(sock *os.File) {
+	w := writer.New(s.store, append([]*fs.Overlay{s.overlay}, s.layers...)...)
+	for {
+		m, err := control.Receive(sock)
+		switch {
+		case err != nil:
+			sock.Close()
+			return
+		case m.Kind == control.Client:
+			go w.Serve(os.NewFile(uintptr(m.FD), "client"))
+		case m.FD >= 0:
+			unix.Close(m.FD)
+		}
+	}
 }
 
 // begin puts what is mounted in the home into the tree.

@@ -127,6 +127,7 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 			return err
 		}
 		opt.Dir, opt.DB, opt.Paths = p.dir, p.db, line.Words
+		opt.Session = connect(p.db)
 		return do(ctx, opt)
 	}
 }

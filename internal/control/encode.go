@@ -31,7 +31,7 @@ func appendValue(b []byte, v reflect.Value) []byte {
 			return append(b, 1)
 		}
 		return append(b, 0)
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		return binary.AppendVarint(b, v.Int())
 	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		return binary.AppendUvarint(b, v.Uint())
@@ -147,8 +147,12 @@ func (d *decoder) value(v reflect.Value) {
 			d.fail()
 		}
 		v.SetBool(n == 1)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(d.int())
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		n := d.int()
+		if v.OverflowInt(n) {
+			d.fail()
+		}
+		v.SetInt(n)
 	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		n := d.uint()
 		if v.OverflowUint(n) {
@@ -184,8 +188,14 @@ func (d *decoder) slice(v reflect.Value) {
 	if n == 0 {
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), n, n))
-	for i := range n {
-		d.value(v.Index(i))
+	// Room grows with what has come: the length alone proves nothing.
+	list := reflect.MakeSlice(v.Type(), 0, min(n, 1024))
+	for range n {
+		element := reflect.New(v.Type().Elem()).Elem()
+		if d.value(element); d.err != nil {
+			return
+		}
+		list = reflect.Append(list, element)
 	}
+	v.Set(list)
 }

@@ -102,7 +102,9 @@ EXAMPLES
   name of DIR, or what --name says. Deletions and renames are brought too. With
   paths, only these, and what is below them. Files are written beside and renamed
   into place, so that none is ever half there; a pull that was interrupted can be
-  run again. No session may be using DB.
+  run again. While a session runs, a pull brings what the guest has at that
+  moment; what the guest changes meanwhile is left to the next one. Then
+  --keep-both is not to be had.
 
   What only the host has changed stays. A path that both have changed is a
   conflict, unless both are equal: it is left alone, and named on standard error

@@ -33,6 +33,9 @@ func (p *puller) commit() error {
 	if err == nil {
 		err = p.commitKept()
 	}
+	if err == nil {
+		err = p.withdrawNames()
+	}
 	if err != nil {
 		return p.opt.writing(err)
 	}
@@ -182,7 +185,7 @@ func (p *planner) forgetBelow(tx *sqlvfs.Tx, rel string) {
 // which the guest removed this one, is deleted, so that the others are the host's again.
 func (p *puller) dropOrigin(tx *sqlvfs.Tx, at string) error {
 	n := p.origins[at]
-	if n == nil || n.Attr.IsDir() {
+	if n == nil || n.Attr.IsDir() || p.session != nil { // it keeps its number as long as programs may know it
 		return nil
 	}
 	return withRow(tx, n.Ino, func(row *sqlvfs.Inode) error {

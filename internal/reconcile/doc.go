@@ -58,6 +58,7 @@ import (
 	"syscall"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/reconcile/ignore"
 	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/internal/reconcile/selection"
@@ -87,6 +88,10 @@ type Options struct {
 
 	Exclude   []string // patterns of paths that are left out
 	NoIgnored bool     // what git ignores is left out
+
+	// Session connects to the session that writes the database. The error is [live.ErrNone] if none does; nil, that nobody
+	// can tell.
+	Session func(context.Context) (*os.File, error)
 
 	ctx context.Context
 
@@ -136,7 +141,9 @@ func openError(path string, err error) error {
 	hint := ""
 	switch {
 	case errors.As(err, &used):
-		hint = "end that session first"
+		hint = endSession
+	case errors.Is(err, live.ErrGone):
+		hint = "nothing was changed: pull again"
 	case errors.Is(err, sqlvfs.ErrReadOnly):
 		hint = "make the file writable, or copy it to where it can be written"
 	case errors.Is(err, sqlvfs.ErrNewer):

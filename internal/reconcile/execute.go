@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostfs"
 )
 
@@ -17,7 +18,13 @@ import (
 // to the journal before, so that the next push or pull finds what the guest has should this one be killed.
 func (p *puller) execute() error {
 	order := p.inOrder()
+	if err := p.announceNames(order); err != nil {
+		return err
+	}
 	if err := p.writeJournal(order); err != nil {
+		return err
+	}
+	if err := p.prepareSession(); err != nil {
 		return err
 	}
 	p.carryOut(order)
@@ -141,6 +148,9 @@ func (p *puller) carryOutOne(o *operation) {
 func (p *puller) keepContent(o *operation) error {
 	if o.node == nil || o.source == "" || o.tmp == "" || o.whole {
 		return nil
+	}
+	if p.session != nil {
+		return cli.WithHint(errors.New("its content is in "+p.staging.Name+" until another pull"), endSession+", and pull again")
 	}
 	f, err := hostfs.Open(p.staging.File, o.tmp, unix.O_RDONLY)
 	if err != nil {

@@ -185,7 +185,7 @@ func (p *planner) discardExternal() error {
 }
 
 // absorbExternal has the guest see the host's repository again.
-func (r *repo) absorbExternal() error {
+func (r *repo) absorbExternal(whole bool) error {
 	q := &puller{planner: *r.on}
-	return q.absorbDir(".", q.top, false, r.plan.Obsolete)
+	return q.absorbDir(".", q.top, whole, r.plan.Obsolete)
 }

@@ -32,6 +32,9 @@ const (
 // patches reports whether a file is to be changed in place.
 func (p *puller) patches(a *operation) bool {
 	n := a.node
+	if p.session != nil {
+		return false // the guest may go on changing it
+	}
 	if a.do != write || a.bytes != nil || a.copyOf != nil || n == nil || a.whole || n.Origin == nil || !n.Holds {
 		return false
 	}

@@ -70,15 +70,15 @@ func (p *planner) open(abs string, readOnly, pulls bool) (err error) {
 		}
 		how.ReadOnly = readOnly || empty
 	}
-	if p.store, err = sqlvfs.Open(p.opt.DB, how); err == nil && pulls {
+	if err = p.openStore(how); err == nil && pulls {
 		if p.exports, err = p.opt.exports(p.store, p.host, abs); err != nil {
-			p.store.Close()
+			p.closeStore()
 		}
 	}
 	if err == nil && how.ReadOnly != readOnly && !p.exports {
-		p.store.Close()
+		p.closeStore()
 		how.ReadOnly = readOnly
-		p.store, err = sqlvfs.Open(p.opt.DB, how)
+		err = p.openStore(how)
 	}
 	if err != nil {
 		return openError(p.opt.DB, err)
@@ -88,7 +88,7 @@ func (p *planner) open(abs string, readOnly, pulls bool) (err error) {
 
 // close closes both sides; err is what the run has come to.
 func (p *planner) close(err error) error {
-	if cerr := p.opt.writing(p.store.Close()); err == nil {
+	if cerr := p.opt.writing(p.closeStore()); err == nil {
 		err = cerr
 	}
 	p.host.close()
@@ -106,7 +106,7 @@ func (p *planner) join() (err error) {
 	if p.id, err = p.host.tree(p.name); err != nil || p.store == nil {
 		return err
 	}
-	if err := recoverJournal(p.ctx, p.opt, p.host, p.store, p.name); err != nil {
+	if err := p.recoverJournal(); err != nil {
 		return err
 	}
 	if p.revalidated, err = revalidate(p.ctx, p.host, p.store, p.name); err == nil {

@@ -40,10 +40,11 @@ type operation struct {
 	is   *unix.Stat_t // what is in its place when it is done; nil: that is not known yet
 	err  error        // why it could not be staged
 
-	after   []*operation // what is to be done before
-	turn    turn
-	done    bool
-	touched bool // of a directory: an entry was changed
+	after     []*operation // what is to be done before
+	turn      turn
+	done      bool
+	touched   bool // of a directory: an entry was changed
+	announced bool // see announceNames
 }
 
 // replaces reports whether what the host has at the path goes.

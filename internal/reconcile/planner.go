@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/reconcile/held"
 	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/internal/reconcile/selection"
@@ -16,19 +17,20 @@ import (
 
 // planner finds out what the guest changed. It reads both sides and changes neither.
 type planner struct {
-	ctx    context.Context
-	opt    *Options
-	report *report.Reporter
-	host   *host
-	store  *sqlvfs.Store
-	tree   *sqlvfs.Snapshot
-	top    *sqlvfs.Node
-	name   string
-	id     sqlvfs.Tree // which directory the workspace is
-	asRoot bool        // owners are set too, and count when files are compared
-	limit  selection.Limit
-	filter *selection.Filter
-	policy policy
+	ctx     context.Context
+	opt     *Options
+	report  *report.Reporter
+	host    *host
+	store   *sqlvfs.Store
+	session *live.Client // the session that writes the database; nil: this process does, or nobody
+	tree    *sqlvfs.Snapshot
+	top     *sqlvfs.Node
+	name    string
+	id      sqlvfs.Tree // which directory the workspace is
+	asRoot  bool        // owners are set too, and count when files are compared
+	limit   selection.Limit
+	filter  *selection.Filter
+	policy  policy
 
 	dirName  string // of the workspace's directory on the host
 	exports  bool   // the host's directory is not the workspace's: what the database has is copied there

@@ -35,6 +35,9 @@ func Pull(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
+	if opt.KeepBoth && s.session != nil {
+		return s.close(cli.WithHint(errors.New("--keep-both cannot be used while a session runs"), endSession))
+	}
 	p := &puller{planner: *s}
 	p.policy, p.report.Doing = p, "pull"
 	defer p.closeRepos()

@@ -33,11 +33,7 @@ type recoverer struct {
 }
 
 // recoverJournal finds what a pull that was killed has taken from rows.
-func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name string) error {
-	entries, err := sqlvfs.Query(s, (*sqlvfs.Tx).Journal)
-	if err != nil || len(entries) == 0 || s.ReadOnly() {
-		return err
-	}
+func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name string, entries [][]byte) (err error) {
 	r := &recoverer{planner: planner{ctx: ctx, opt: opt, report: newReporter(opt), host: h, store: s, name: name},
 		copied: map[object]sqlvfs.Ino{}}
 	in := string(entries[0])

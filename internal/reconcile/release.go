@@ -81,7 +81,7 @@ func (p *puller) release() error {
 
 // keepsRows reports whether all of the workspace is in the database, to stay.
 func (p *puller) keepsRows() (bool, error) {
-	if p.exports || p.top == nil {
+	if p.exports || p.top == nil || p.session != nil {
 		return true, nil
 	}
 	w, known, err := workspaceOf(p.store, p.name)

@@ -18,12 +18,13 @@ func (p *puller) absorb() error {
 	if err != nil {
 		return err
 	}
+	w.Whole = w.Whole || p.session != nil
 	for _, r := range p.sortedRepos() {
 		if !r.done {
 			continue
 		}
 		if r.on != nil {
-			if err := r.absorbExternal(); err != nil {
+			if err := r.absorbExternal(p.session != nil); err != nil {
 				return err
 			}
 		} else if n, _ := p.guestAt(r.dir); n == nil {

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/live"
+	"github.com/riverlytech/art/internal/session"
+	"github.com/riverlytech/art/sqlvfs/lock"
+)
+
+// findSession is for how long the session that writes a database is looked for: it can be found a moment after it has begun.
+const findSession = time.Second
+
+// connect returns how to reach the session that writes a database.
+func connect(db string) func(context.Context) (*os.File, error) {
+	return func(ctx context.Context) (*os.File, error) {
+		for until := time.Now().Add(findSession); ; {
+			sock, err := connectOnce(db)
+			if sock != nil || err != nil {
+				return sock, err
+			}
+			if _, open, _ := lock.Writer(db); !open || time.Now().After(until) || ctx.Err() != nil {
+				return nil, live.ErrNone
+			}
+			time.Sleep(findSession / 20)
+		}
+	}
+}
+
+func connectOnce(db string) (*os.File, error) {
+	is, err := os.Stat(db)
+	if err != nil {
+		return nil, live.ErrNone
+	}
+	dirs := session.Directories(os.Getenv)
+	for _, id := range session.IDs(dirs) {
+		var info control.SessionInfo
+		conn, err := session.Dial(dirs, id, control.AskInfo, nil, &info)
+		if err != nil {
+			continue // it has ended meanwhile, or is of another version
+		}
+		conn.Close()
+		if its, err := os.Stat(info.Database); info.Database == "" || err != nil || !os.SameFile(is, its) {
+			continue
+		}
+		if conn, err = session.Dial(dirs, id, control.AskTree, nil, nil); err != nil {
+			return nil, err
+		}
+		return conn.File, nil
+	}
+	return nil, nil
+}

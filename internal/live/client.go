@@ -1,0 +1,100 @@
+// Package live is how a push or a pull goes on beside the session that writes its database: [Client] is art-sync's side,
+// package writer art-fuse's. What they say is in package control, what it means in package sqlvfs (beside.go).
+package live
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Client asks the writer of a database.
+type Client struct {
+	sock *os.File
+}
+
+// NewClient begins to talk over a socket, which is the client's to close.
+func NewClient(sock *os.File) *Client { return &Client{sock} }
+
+// Close ends the conversation: whatever waits goes on.
+func (c *Client) Close() error { return c.sock.Close() }
+
+// Open opens the database beside the writer, with all that has happened in the session until now. Its changes are made by
+// the writer.
+func (c *Client) Open(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
+	if err := c.ask(control.Freeze, -1); err != nil {
+		return nil, err
+	}
+	opt.Beside = c.amend
+	s, err := sqlvfs.Open(path, opt)
+	if aerr := c.ask(control.Opening, -1); err == nil && aerr != nil {
+		s.Close()
+		err = aerr
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Hold has no operation of the session go on until the next changes have been made, or the client is closed.
+func (c *Client) Hold() error { return c.ask(control.Hold, -1) }
+
+func (c *Client) amend(changes *sqlvfs.Changes) error {
+	f, err := control.ChangesFile(changes)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return c.ask(control.Amend, int(f.Fd()))
+}
+
+// ErrNone says that no session writes a database.
+var ErrNone = errors.New("no session writes the database")
+
+// ErrGone says that the session has ended meanwhile.
+var ErrGone = errors.New("the session has ended meanwhile")
+
+// ask asks for something, and waits until it is done.
+func (c *Client) ask(v control.Verb, fd int) error {
+	err := control.SendRequest(c.sock, fd, control.Request{Verb: v})
+	var a control.Request
+	if err == nil {
+		var got int
+		if a, got, err = control.ReceiveRequest(c.sock); got >= 0 {
+			unix.Close(got)
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
+		return ErrGone
+	case err != nil:
+		return fmt.Errorf("ask the session: %w", err)
+	case a.Verb == control.Done:
+		return nil
+	case a.Verb != control.NotDone:
+		return fmt.Errorf("ask the session: it answered %d", a.Verb)
+	}
+	err = errors.New(a.What)
+	if a.Errno != 0 {
+		err = &remoteError{a.What, syscall.Errno(a.Errno)}
+	}
+	return cli.WithHint(err, a.Hint)
+}
+
+// remoteError is an error of the session's, of which the cause is known.
+type remoteError struct {
+	text  string
+	cause syscall.Errno
+}
+
+func (e *remoteError) Error() string { return e.text }
+func (e *remoteError) Unwrap() error { return e.cause }

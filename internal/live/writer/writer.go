@@ -1,0 +1,207 @@
+// Package writer is art-fuse's side of package live: it serves pushes and pulls that go on beside the session.
+package writer
+
+import (
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/fs"
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// How long a client may keep the writer, or all operations, waiting. Later its changes are made all the same, as far as
+// they are still of what is there.
+const (
+	frozenFor = 10 * time.Second
+	heldFor   = 30 * time.Second
+)
+
+// Writer is what writes a database.
+type Writer struct {
+	store    *sqlvfs.Store
+	overlays []*fs.Overlay
+	turn     chan struct{} // holds a token while no client has its turn
+}
+
+// New returns what writes for others the database of a store, which overlays show.
+func New(store *sqlvfs.Store, overlays ...*fs.Overlay) *Writer {
+	w := &Writer{store: store, overlays: overlays, turn: make(chan struct{}, 1)}
+	w.turn <- struct{}{}
+	return w
+}
+
+var (
+	errBusy     = cli.WithHint(errors.New("another push or pull of this session is under way"), "wait until it is done")
+	errLate     = errors.New("it took too long to open the database")
+	errSequence = errors.New("a request that has no place here")
+)
+
+// waitFor is how long a client waits for one before it that may only be about to end.
+const waitFor = 5 * time.Second
+
+// begin has a client have its turn.
+func (w *Writer) begin() bool {
+	select {
+	case <-w.turn:
+		return true
+	case <-time.After(waitFor):
+		return false
+	}
+}
+
+// Serve serves a client until it ends, and closes its socket.
+func (w *Writer) Serve(sock *os.File) {
+	defer sock.Close()
+	first := true
+	for {
+		a, fd, err := control.ReceiveRequest(sock)
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				answer(sock, err)
+			}
+			return
+		}
+		if first && !w.begin() {
+			if fd >= 0 {
+				unix.Close(fd)
+			}
+			answer(sock, errBusy)
+			return
+		}
+		if first {
+			defer func() { w.turn <- struct{}{} }()
+		}
+		first = false
+		if err := w.do(sock, a, fd); err != nil {
+			return
+		}
+	}
+}
+
+// do does what is asked for. The error says that there is no use in going on.
+func (w *Writer) do(sock *os.File, a control.Request, fd int) error {
+	switch a.Verb {
+	case control.Freeze:
+		return w.freeze(sock)
+	case control.Amend:
+		c, err := changes(fd)
+		if err == nil {
+			err = fs.Amend(w.store, w.overlays, c)
+		}
+		return answer(sock, w.synced(err))
+	case control.Hold:
+		return w.hold(sock)
+	case control.Opening:
+		return answer(sock, errLate)
+	}
+	return answer(sock, errSequence)
+}
+
+// synced makes durable what was done without an error.
+func (w *Writer) synced(err error) error {
+	if err == nil {
+		err = w.store.Sync()
+	}
+	return err
+}
+
+// freeze commits all, and lets the client open the database with nothing committed meanwhile.
+func (w *Writer) freeze(sock *os.File) error {
+	var end error
+	err := w.store.Freeze(func() {
+		if end = answer(sock, nil); end != nil || !arrives(sock, frozenFor) {
+			return
+		}
+		var a control.Request
+		if a, _, end = control.ReceiveRequest(sock); end == nil && a.Verb != control.Opening {
+			end = errSequence
+		}
+		if end == nil {
+			end = answer(sock, nil)
+		}
+	})
+	if err != nil {
+		return answer(sock, err)
+	}
+	return end
+}
+
+// hold has all operations wait until the client's changes are made.
+func (w *Writer) hold(sock *os.File) error {
+	var end, failed error
+	asked := false
+	err := fs.Hold(w.store, w.overlays, func(amend func(*sqlvfs.Changes) error) error {
+		if end = answer(sock, nil); end != nil || !arrives(sock, heldFor) {
+			return nil
+		}
+		var a control.Request
+		var fd int
+		if a, fd, end = control.ReceiveRequest(sock); end != nil {
+			return nil
+		}
+		asked = true
+		if a.Verb != control.Amend {
+			failed = errSequence
+			return nil
+		}
+		var c *sqlvfs.Changes
+		if c, failed = changes(fd); failed == nil {
+			failed = amend(c)
+		}
+		return nil
+	})
+	switch {
+	case err != nil: // it was not held
+		return answer(sock, err)
+	case end != nil || !asked:
+		return end
+	}
+	return answer(sock, w.synced(failed))
+}
+
+// changes reads the changes that are in a descriptor, and makes sure that they can be.
+func changes(fd int) (*sqlvfs.Changes, error) {
+	c := &sqlvfs.Changes{}
+	if err := control.ReadChanges(fd, c); err != nil {
+		return nil, err
+	}
+	return c, c.Check()
+}
+
+// arrives waits until there is a message, or the end of the other side, and reports whether that has come in time.
+func arrives(sock *os.File, within time.Duration) bool {
+	deadline := time.Now().Add(within)
+	for {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return false
+		}
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(sock.Fd()), Events: unix.POLLIN}}, int(left/time.Millisecond)+1)
+		if err != nil && err != unix.EINTR {
+			return true // receiving will tell
+		}
+		if n > 0 {
+			return true
+		}
+	}
+}
+
+// answer answers a request.
+func answer(sock *os.File, err error) error {
+	a := control.Request{Verb: control.Done}
+	if err != nil {
+		a.Verb, a.What = control.NotDone, err.Error()
+		var h cli.Hinted
+		if errors.As(err, &h) {
+			a.Hint = h.Hint()
+		}
+		a.Errno = uint32(sqlvfs.Errno(err))
+	}
+	return control.SendRequest(sock, -1, a)
+}

@@ -1,0 +1,145 @@
+package reconcile
+
+import (
+	"errors"
+	"path"
+	"slices"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/live"
+	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/lock"
+)
+
+// While a session runs, its art-fuse alone writes the database. A pull then goes on beside it (package live): it decides on
+// what one commit of the session has left, and what it would write into the database, the session does, as one step. What
+// the guest changes meanwhile stays pending: a baseline says of which version of a row it is. A few things are different:
+//
+//   - Rows stay, as in a database that is to be whole without the host: programs may have them open, or know them by their
+//     numbers. A pull after the session lets go of them.
+//   - Rows that have content in host files, or directories that show a host directory of another path, would be broken from
+//     the moment in which the host's are moved until the rows are told. So no operation of the guest goes on meanwhile.
+//   - A large file is written anew, not in place.
+
+// endSession is the hint where a session that runs is in the way.
+const endSession = "end that session first"
+
+// openStore opens the database, beside the session that writes it if there is one.
+func (p *planner) openStore(how sqlvfs.Options) error {
+	err := p.connect()
+	if err == nil && p.session != nil {
+		p.store, err = p.session.Open(p.opt.DB, how)
+		if err != nil || how.ReadOnly { // who only reads asks for no more
+			p.session.Close()
+			p.session = nil
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	if err == nil || how.ReadOnly { // what the session has committed can be read in any case
+		p.store, err = sqlvfs.Open(p.opt.DB, how)
+	}
+	return err
+}
+
+// connect finds the session that writes the database, if one does that can be talked to.
+func (p *planner) connect() error {
+	if p.opt.Session == nil {
+		return nil
+	}
+	if _, open, err := lock.Writer(p.opt.DB); err != nil || !open {
+		return nil // opening the database tells why
+	}
+	sock, err := p.opt.Session(p.ctx)
+	switch {
+	case errors.Is(err, live.ErrNone):
+		return nil
+	case err != nil:
+		return err
+	}
+	p.session = live.NewClient(sock)
+	return nil
+}
+
+// closeStore closes the database.
+func (p *planner) closeStore() error {
+	err := p.store.Close()
+	if p.session != nil {
+		p.session.Close()
+		p.session = nil
+	}
+	return err
+}
+
+// recoverJournal finds what a pull that was killed has taken from rows.
+func (p *planner) recoverJournal() error {
+	entries, err := sqlvfs.Query(p.store, (*sqlvfs.Tx).Journal)
+	if err != nil || len(entries) == 0 || p.store.ReadOnly() {
+		return err
+	}
+	err = recoverJournal(p.ctx, p.opt, p.host, p.store, p.name, entries)
+	if p.session == nil {
+		return err
+	}
+	if errors.Is(err, sqlvfs.ErrNotBeside) {
+		return cli.WithHint(errors.New("a pull was killed half-way, and cannot be finished while the session runs"), endSession+", and pull again")
+	}
+	if err == nil { // to see what that has changed
+		err = p.store.Close()
+	}
+	if err == nil {
+		p.store, err = p.session.Open(p.opt.DB, sqlvfs.Options{})
+	}
+	return err
+}
+
+// announceNames has the names hidden that are about to be new on the host, below the guest's own entries. The guest may have
+// moved or removed these by then, and would see what the host has got in their place.
+func (p *puller) announceNames(order []*operation) error {
+	if p.session == nil {
+		return nil
+	}
+	return p.rows().do(func(tx *sqlvfs.Tx) error {
+		for _, o := range order {
+			if o.there != 0 || o.do == remove || o.do == keep || o.node == nil || o.in == nil || o.in.node == nil || o.in.node.Origin == nil {
+				continue
+			}
+			name := path.Base(o.path)
+			if slices.Contains(o.in.node.Whiteouts, name) {
+				continue
+			}
+			if err := withRow(tx, o.in.node.Ino, func(dir *sqlvfs.Inode) error { return tx.SetWhiteout(dir, name) }); err != nil {
+				return err
+			}
+			o.announced = true
+		}
+		return nil
+	})
+}
+
+// prepareSession has the session know what was written down, and wait if rows are going to depend on it.
+func (p *puller) prepareSession() error {
+	if p.session == nil {
+		return nil
+	}
+	err := p.store.Sync()
+	if err == nil && p.journaled {
+		err = p.session.Hold()
+	}
+	return p.opt.writing(err)
+}
+
+// withdrawNames has the names show again that are not on the host after all.
+func (p *puller) withdrawNames() error {
+	for _, o := range p.ops {
+		if !o.announced || o.done {
+			continue
+		}
+		err := p.rows().with(o.in.node.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error { return tx.ClearWhiteout(dir, path.Base(o.path)) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package reconcile
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	livewriter "github.com/riverlytech/art/internal/live/writer"
+	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/sqlvfs/fsck"
+)
+
+// serves has a session answer pulls that go on beside it.
+func (g *guest) serves() func(*Options) {
+	w := livewriter.New(g.store, g.overlay)
+	return func(o *Options) {
+		o.Session = func(context.Context) (*os.File, error) {
+			ours, theirs, err := libexec.Socketpair()
+			if err == nil {
+				go w.Serve(theirs)
+			}
+			return ours, err
+		}
+	}
+}
+
+// A pull beside a session brings what the guest has, and the session goes on.
+func TestPullBesideSession(t *testing.T) {
+	b := newBench(t)
+	b.project()
+	b.guest(func(g *guest) {
+		beside := g.serves()
+		for round := range 3 {
+			if round == 0 {
+				g.day()
+			} else {
+				g.write("new/0", fmt.Sprint("again", round))
+				g.rename(fmt.Sprint("new/", round), fmt.Sprint("new/renamed", round))
+				g.remove(fmt.Sprint("new/", 10+round))
+			}
+			want := g.portrait()
+			b.pull(b.ws, beside, allow)
+			if got := b.hostPortrait(); !maps.Equal(got, want) {
+				t.Fatalf("round %d: the host has\n%v\nwant\n%v", round, got, want)
+			}
+			if got := g.portrait(); !maps.Equal(got, want) {
+				t.Fatalf("round %d: the guest has\n%v\nwant\n%v", round, got, want)
+			}
+			if out, told := b.pull(b.ws, beside); strings.Count(out, "\n") != 2 || told != "" {
+				t.Fatalf("round %d: again:\n%s%s", round, out, told)
+			}
+		}
+	})
+	b.checkAll()
+	want := b.hostPortrait()
+	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+		t.Fatalf("after the session:\n%s%s", out, told)
+	}
+	b.guest(func(g *guest) {
+		if got := g.portrait(); !maps.Equal(got, want) {
+			t.Fatalf("after the session, the guest has\n%v\nwant\n%v", got, want)
+		}
+	})
+}
+
+// differences lists where two portraits differ, shortly.
+func differences(got, want map[string]string) string {
+	short := func(s string) string { return s[:min(len(s), 40)] }
+	var list []string
+	for at, is := range want {
+		if got[at] != is {
+			list = append(list, fmt.Sprintf("%s: %d bytes %q, want %d bytes %q", at, len(got[at]), short(got[at]), len(is), short(is)))
+		}
+	}
+	for at := range got {
+		if _, ok := want[at]; !ok {
+			list = append(list, at+" is there")
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}
+
+// checkAll proves that a database is sound.
+func (b bench) checkAll() {
+	b.t.Helper()
+	findings, err := fsck.Check(b.db)
+	must(b.t, err)
+	for _, f := range findings {
+		b.t.Errorf("check: %v", f)
+	}
+}
+
+var pulls = flag.Int("pulls", 20, "how many pulls TestPullBesideBusySession makes")
+
+// busy is what a program does that never rests. In every state that there ever is:
+//   - b/K has the version of a/K, or the one before;
+//   - log counts from 1 to a step;
+//   - there is one directory cur-N, and in it are the files that the host has made there;
+//   - the files in some are of consecutive steps;
+//   - large is the host's, but for its middle, which names a step.
+type busy struct {
+	*guest
+	step atomic.Int64
+	end  atomic.Bool
+}
+
+const largeSize = 300_000
+
+func (b *busy) run() {
+	log := ""
+	for i := int64(1); !b.end.Load(); i++ {
+		pair := fmt.Sprint(i % 3)
+		b.replace("a/"+pair, fmt.Sprint(i))
+		b.replace("b/"+pair, fmt.Sprint(i))
+		b.rename(fmt.Sprintf("cur-%d", i-1), fmt.Sprintf("cur-%d", i))
+		line := fmt.Sprintf("%d\n", i)
+		b.append("log", line)
+		log += line
+		b.write(fmt.Sprintf("some/%d", i), strings.Repeat("s", int(i%5)*1000))
+		if i >= 10 {
+			b.remove(fmt.Sprintf("some/%d", i-10))
+		}
+		b.patch("large", fmt.Sprintf("%020d", i), largeSize/2)
+		b.step.Store(i)
+	}
+}
+
+// replace gives a file another content in one step.
+func (b *busy) replace(rel, content string) {
+	b.write(rel+".new", content)
+	b.rename(rel+".new", rel)
+}
+
+// verify proves that the host has a state that was, not before a step.
+func (b *busy) verify(at bench, since int64) {
+	t := b.t
+	t.Helper()
+	number := func(s string) int64 {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			t.Fatalf("%q is no step", s)
+		}
+		return n
+	}
+	read := func(rel string) string {
+		data, err := os.ReadFile(at.path(rel))
+		must(t, err)
+		return string(data)
+	}
+	for k := range 3 {
+		va, vb := number(read(fmt.Sprint("a/", k))), number(read(fmt.Sprint("b/", k)))
+		if va != vb && va != vb+3 && !(vb == 0 && va <= 3) {
+			t.Fatalf("a has version %d, and b %d", va, vb)
+		}
+	}
+	lines := strings.Fields(read("log"))
+	for i, line := range lines {
+		if number(line) != int64(i+1) {
+			t.Fatalf("line %d of the log is %s", i+1, line)
+		}
+	}
+	if n := int64(len(lines)); n < since {
+		t.Fatalf("the log has %d lines after step %d", n, since)
+	}
+	dirs, err := filepath.Glob(at.path("cur-*"))
+	must(t, err)
+	if len(dirs) != 1 {
+		t.Fatalf("there are the directories %q", dirs)
+	}
+	for i := range 20 {
+		wantContent(t, filepath.Join(dirs[0], fmt.Sprint(i)), fmt.Sprint("host ", i))
+	}
+	entries, err := os.ReadDir(at.path("some"))
+	must(t, err)
+	steps := []int64{}
+	for _, e := range entries {
+		steps = append(steps, number(e.Name()))
+	}
+	slices.Sort(steps)
+	if n := len(steps); n > 11 || n > 0 && steps[n-1]-steps[0] != int64(n-1) {
+		t.Fatalf("there are files of the steps %v", steps)
+	}
+	large := read("large")
+	if len(large) != largeSize || strings.Trim(large[:largeSize/2]+large[largeSize/2+20:], "x") != "" {
+		t.Fatalf("large has %d bytes, or other than were there", len(large))
+	}
+	if middle := large[largeSize/2 : largeSize/2+20]; middle != strings.Repeat("x", 20) {
+		number(middle)
+	}
+}
+
+// However fast a session writes, each pull brings a state that was, and nothing is lost on either side.
+func TestPullBesideBusySession(t *testing.T) {
+	b := newBench(t)
+	for _, dir := range []string{"a", "b"} {
+		for k := range 3 {
+			b.write(fmt.Sprintf("%s/%d", dir, k), "0")
+		}
+	}
+	b.write("log", "")
+	b.write("some/0", "")
+	for i := range 20 {
+		b.write(fmt.Sprintf("cur-0/%d", i), fmt.Sprint("host ", i))
+	}
+	b.write("large", strings.Repeat("x", largeSize))
+	b.guest(func(g *guest) {
+		beside, busy := g.serves(), &busy{guest: g}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			busy.run()
+		}()
+		stop := func() {
+			busy.end.Store(true)
+			<-done
+		}
+		defer stop()
+		for round := range *pulls {
+			b.write(fmt.Sprint("host/", round), "the host's")
+			since := busy.step.Load()
+			b.pull(b.ws, beside)
+			busy.verify(b, since)
+			for i := range round {
+				wantContent(t, b.path(fmt.Sprint("host/", i)), "the host's")
+			}
+		}
+		stop()
+		want := g.portrait()
+		out, told := b.pull(b.ws, beside)
+		if got := b.hostPortrait(); !maps.Equal(got, want) {
+			t.Logf("pulled:\n%s%s", out, told)
+			t.Fatalf("the host differs from the guest: %s", differences(got, want))
+		}
+		t.Logf("%d steps in %d rounds", busy.step.Load(), *pulls)
+	})
+	b.checkAll()
+	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+		t.Fatalf("after the session:\n%s%s", out, told)
+	}
+}
