@@ -252,12 +252,18 @@ func serveWith(t *testing.T, between func(FileSystem) FileSystem) (dir string, m
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveThis(t, between(overlay))
+}
+
+// serveThis mounts a file system.
+func serveThis(t *testing.T, fsys FileSystem) (dir string, mounted *Mounted) {
+	t.Helper()
 	dir = t.TempDir()
 	fd, err := fusemount.Mount(dir, fusemount.Options{Source: "art"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mounted, err = Serve(fd, between(overlay), t.Errorf); err != nil {
+	if mounted, err = Serve(fd, fsys, t.Errorf); err != nil {
 		t.Fatal(err)
 	}
 	answerPoll(t, dir)

@@ -77,7 +77,11 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 	var conn *wire.Conn
 	if err == nil {
 		opt := wireOptions(fsys.Volatile(), fsys.HasACL())
-		opt.Transport = transport
+		if opt.Transport = transport; transport == wire.Any && fsys.MayHang() {
+			// When more requests of a processor hang at once than it has threads for, what is queued behind them waits, too:
+			// a thread that is added then gets what comes later, until another one commits (package wire).
+			opt.Transport = wire.Device
+		}
 		conn, err = wire.Open(fd, opt)
 	}
 	if err != nil {

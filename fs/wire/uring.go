@@ -22,7 +22,8 @@ import (
 // the kernel has put no other request there. The next one finds another entry of that queue, which has to be there
 // already: one that is registered later gets no request that is queued (fuse_uring_do_register), only one that commits
 // an answer does (fuse_uring_next_fuse_req). So each processor that is used has threads to spare. The kernel prefers the
-// entry that became available last (fuse_uring_ent_avail): as long as nothing waits, one thread serves.
+// entry that became available last (fuse_uring_ent_avail): as long as nothing waits, one thread serves. When more wait at
+// once than there are threads, the next ones wait for one of them, which on a disk ends.
 
 // Threads. Each has room for the longest request, in memory that is in use once it was used.
 const (
@@ -153,7 +154,7 @@ func (r *rings) abandon() { close(r.begin) }
 
 // ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. serve
 // is called with each request on the thread that got it, and has to answer it before it returns. What waits there holds
-// up no other request. The error is nil at the end of the connection, [errors.ErrUnsupported] where there are no rings,
+// up others only if most threads of a processor do. The error is nil at the end of the connection, [errors.ErrUnsupported] where there are no rings,
 // [ErrLost] when they have failed; and anything else when the kernel has not taken them, and goes on by /dev/fuse.
 //
 // Forgets and interruptions still come by /dev/fuse: Read has to be called as well.
