@@ -72,7 +72,7 @@ func TestDocumentsMake(t *testing.T) {
 	for name, text := range documents(t) {
 		for _, block := range fenced(text, "sh") {
 			for line := range strings.Lines(block) {
-				if line = strings.TrimSpace(line); !tested[line] && !strings.Contains(ci, "\n"+line+"\n") {
+				if line = strings.TrimSpace(line); !tested[line] && !strings.Contains(ci, "\n"+line+"\n") && !strings.Contains(ci, "\n"+line+" || ") {
 					t.Errorf("%s says %q, which no test runs", name, line)
 				}
 			}
