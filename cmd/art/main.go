@@ -42,7 +42,7 @@ func main() {
 // commands are what art does by a word, but for what art-sync does.
 var commands = map[string]func(*flags.Command, []string) (int, error){
 	"run": runSession, "config": runConfig, "trust": runTrust, "presets": runPresets, "doctor": runDoctor, "home": runHome, "agent": runAgent,
-	"ps": runPs, "kill": runKill, "wait": runWait,
+	"ps": runPs, "kill": runKill, "wait": runWait, "exec": runExec,
 }
 
 func run(args []string) (int, error) {

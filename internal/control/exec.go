@@ -70,6 +70,8 @@ type ExecMessage struct {
 	Kind ExecKind
 	// Stream is the number, of ExecStream.
 	Stream int
+	// PID is the program's process id, of ExecRunning.
+	PID int
 	// Code is the exit code, of ExecEnded.
 	Code int
 	// What failed and why, of ExecEnded, and what to do about it, if anything.

@@ -28,7 +28,7 @@ const (
 	AskWait
 	// AskAttach joins the session's terminal: an AttachAsk, nothing. What follows are AttachMessages, either way.
 	AskAttach
-	// AskExec runs another program.
+	// AskExec runs another program: an ExecAsk, nothing. What follows are ExecMessages, either way.
 	AskExec
 	// AskTree hands the connection on to art-fuse: nothing, nothing. What follows is between the two.
 	AskTree

@@ -16,6 +16,28 @@ func sessionCommands() []*Command {
 					More: `Its keys are "id", "pid" (of the process of the session), "workspace", "database" (null in direct mode), "command", "started", "state" ("attached", "detached" or "ending"), "stopped", "terminal", "processes", "memory" (resident, in bytes), "cpu" (in seconds), and "error" where the session does not say.`},
 				{Name: "watch", Says: "show it again every second, until a key is pressed"},
 			}},
+		{Name: "art exec", Says: "run another program in a session that runs", Synopsis: []string{"[flags] [ID] [--] [command...]"}, Payload: true,
+			Text: `  The program has what the first one of the session has: what it sees and may do, its
+  user, limits and variables. It has a terminal of its own, or the streams of art.
+  Without a command it is a shell. When the session ends, it is ended.
+
+  ID is that of a session, as "art ps" lists it. Without, it is the one in the workspace
+  that the current directory lies in. A word that is no session's begins the command.
+
+`,
+			Flags: []Flag{
+				{Name: "env", Short: "e", Arg: "NAME[=VALUE]", Offer: Variables, Repeat: true, Says: "pass on a variable, or set one"},
+				{Name: "cwd", Short: "w", Arg: "DIR", Default: "where the session began", Says: "the directory in the guest to start in",
+					More: "A relative one begins at the default."},
+				{Name: "interactive", Short: "i", Arg: "BOOL", Switch: true, Default: "true", Says: "a terminal for the program, if there is one"},
+			},
+			Notes: `EXIT STATUS
+  That of the program, as of "art run"; 137 if the session has ended.
+
+EXAMPLES
+  art exec                    a shell beside the agent
+  art exec -- npm test
+`},
 		{Name: "art kill", Says: "send the command of a session a signal", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
 			Text: theSession + `  SIGKILL ends the session with all that is in it.
 `,

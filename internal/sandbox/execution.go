@@ -44,27 +44,33 @@ var errSessionOver = errors.New("run the command: the session has ended, and wit
 type client interface {
 	// terminal gives it the master of the program's terminal.
 	terminal(master int) error
-	// running gives it the program's pidfd, and returns when its streams are set up.
-	running(pidfd int) error
+	// running gives it the program, which waits until the channel of set is closed.
+	running(*guest) error
+	set() <-chan struct{}
 	// stopped says that the program was stopped as a job of its terminal.
 	stopped()
-	// gone is closed when it is there no more.
-	gone() <-chan struct{}
+	// ended says how the program ended, or why there was none.
+	ended(code int, err error)
+	// The channel of went is closed when the client is there no more.
+	went() <-chan struct{}
 }
 
-// run runs a program in the guest, with the streams that are not its terminal, which it closes. It returns the exit code.
-func (j *joinable) run(ask *control.ExecAsk, streams [3]*os.File, c client) (int, error) {
+// run runs a program in the guest, with the streams that are not its terminal, which it closes. None of the client's methods
+// may block.
+func (j *joinable) run(ask *control.ExecAsk, streams [3]*os.File, c client) {
 	x := &execution{j: j, done: make(chan error, 1)}
 	if err := j.add(x); err != nil {
 		closeFiles(streams[:])
-		return cli.ExitArt, err
+		c.ended(cli.ExitArt, err)
+		return
 	}
-	defer j.remove(x)
+	defer j.remove(x) // the session waits for this, and the client is told before
 	if err := x.start(ask, streams); err != nil {
-		return cli.ExitArt, err
+		c.ended(cli.ExitArt, err)
+		return
 	}
 	defer x.hangUp()
-	return x.attend(c)
+	c.ended(x.attend(c))
 }
 
 // start starts the process that joins.
@@ -173,13 +179,19 @@ func (x *execution) attend(c client) (int, error) {
 	}()
 	var failed error
 	var kill <-chan time.Time
-	gone := c.gone()
+	gone, set := c.went(), c.set()
 	for {
 		select {
 		case m, ok := <-x.messages:
 			if !ok {
 				x.messages = nil
 			} else if err := x.handle(m, c); err != nil {
+				failed = errors.Join(failed, err)
+				x.end()
+			}
+		case <-set:
+			set = nil
+			if err := x.letGo(); err != nil {
 				failed = errors.Join(failed, err)
 				x.end()
 			}
@@ -236,7 +248,7 @@ func (x *execution) handle(m control.Received, c client) error {
 	return nil
 }
 
-// begin lets the program begin, whose process waits.
+// begin is called when the program's process is there, which waits.
 func (x *execution) begin(pid int, c client) (err error) {
 	if x.guest != nil {
 		return nil
@@ -244,10 +256,15 @@ func (x *execution) begin(pid int, c client) (err error) {
 	if x.guest, err = newGuest(pid); err != nil {
 		return err
 	}
-	if err := c.running(x.guest.pidfd); err != nil {
-		return err
+	return c.running(x.guest)
+}
+
+// letGo limits the program, and lets it begin.
+func (x *execution) letGo() error {
+	if x.guest == nil {
+		return errors.New("join the session: whoever has asked for it goes on before it is there")
 	}
-	if err := x.j.limit(pid, x.j.stubs()...); err != nil {
+	if err := x.j.limit(x.guest.pid, x.j.stubs()...); err != nil {
 		return err
 	}
 	return control.Send(x.link, -1, control.Message{Kind: control.Go})

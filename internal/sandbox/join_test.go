@@ -66,13 +66,19 @@ func guestOf(t *testing.T, command ...string) *joined {
 	return g
 }
 
-// quiet is a client that wants to know nothing.
-type quiet chan struct{}
+// quiet is a client that wants to know of the end alone.
+type quiet struct {
+	begin chan struct{}
+	code  int
+	err   error
+}
 
-func (quiet) terminal(int) error      { return nil }
-func (quiet) running(int) error       { return nil }
-func (quiet) stopped()                {}
-func (q quiet) gone() <-chan struct{} { return q }
+func (*quiet) terminal(int) error          { return nil }
+func (q *quiet) running(*guest) error      { close(q.begin); return nil }
+func (q *quiet) set() <-chan struct{}      { return q.begin }
+func (*quiet) stopped()                    {}
+func (q *quiet) ended(code int, err error) { q.code, q.err = code, err }
+func (*quiet) went() <-chan struct{}       { return nil }
 
 // exec runs a command in the guest, and returns what it wrote.
 func (g *joined) exec(command ...string) (out string, code int, err error) {
@@ -95,8 +101,9 @@ func (g *joined) exec(command ...string) (out string, code int, err error) {
 		data, _ := io.ReadAll(r)
 		text <- string(data)
 	}()
-	code, err = g.run(&control.ExecAsk{Command: command}, [3]*os.File{null, w, also}, make(quiet))
-	return <-text, code, err
+	q := &quiet{begin: make(chan struct{})}
+	g.run(&control.ExecAsk{Command: command}, [3]*os.File{null, w, also}, q)
+	return <-text, q.code, q.err
 }
 
 // end ends the first program, which waits for that, and returns what it wrote. What tells it is ended with the session, if

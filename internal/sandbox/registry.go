@@ -114,6 +114,8 @@ func (s *session) answer(c *sessions.Conn, ask *control.Ask) {
 		err = s.answerWait(c)
 	case control.AskTree:
 		err = s.answerTree(c)
+	case control.AskExec:
+		err = s.answerExec(c, ask)
 	default:
 		err = errors.New("this session cannot do that")
 	}

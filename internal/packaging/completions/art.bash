@@ -11,7 +11,7 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log list rm ps kill wait presets agent home config trust doctor' words=''
+		payload=yes commands='run diff pull push reset status log list rm ps exec kill wait presets agent home config trust doctor' words=''
 		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
@@ -64,6 +64,11 @@ _art_spec() {
 		payload= commands='' words=''
 		flags='--json --watch --help'
 		offers=''
+		;;
+	'art exec')
+		payload=yes commands='' words=''
+		flags='-e --env -w --cwd -i --interactive --help'
+		offers='-e=variables --env=variables -w=nothing --cwd=nothing -i:true|false --interactive:true|false'
 		;;
 	'art kill')
 		payload= commands='' words='sessions'

@@ -61,6 +61,7 @@ _art_spec() {
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace'
         'ps:list the sessions that run'
+        'exec:run another program in a session that runs'
         'kill:send the command of a session a signal'
         'wait:wait for the end of a session'
         'presets:list the agents that art knows, and where they are'
@@ -232,6 +233,15 @@ _art_spec() {
       specs=(
         --json'[print an object a line]'
         --watch'[show it again every second, until a key is pressed]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art exec')
+      payload=true
+      own=()
+      specs=(
+        '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
+        '(-w --cwd)'{-w,--cwd=}'[the directory in the guest to start in]:DIR: '
+        '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the program, if there is one]:BOOL:(true false)'
         '(- *)'--help'[print help]')
       ;;
     'art kill')

@@ -34,10 +34,29 @@ func Environ(caller, extra []string, workspace string) ([]string, error) {
 			env.set(name, value)
 		}
 	}
+	err := env.extend(values, extra)
+	return env.list, err
+}
+
+// Named returns the variables that extra names, as Environ has them.
+func Named(caller, extra []string) ([]string, error) {
+	values := map[string]string{}
+	for _, kv := range caller {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			values[name] = value
+		}
+	}
+	var env environment
+	err := env.extend(values, extra)
+	return env.list, err
+}
+
+// extend sets what extra names, given the caller's values.
+func (e *environment) extend(values map[string]string, extra []string) error {
 	for _, entry := range extra {
 		name, value, given := strings.Cut(entry, "=")
 		if name == "" || strings.ContainsRune(entry, 0) {
-			return nil, fmt.Errorf("set the environment: %q is neither NAME nor NAME=VALUE", entry)
+			return fmt.Errorf("set the environment: %q is neither NAME nor NAME=VALUE", entry)
 		}
 		if !given {
 			if value, given = values[name]; !given {
@@ -45,14 +64,14 @@ func Environ(caller, extra []string, workspace string) ([]string, error) {
 			}
 		}
 		if strings.HasPrefix(name, dotenv.PrivateKey) {
-			return nil, fmt.Errorf("set the environment: %s opens what is encrypted on the host, and is not for a guest", name)
+			return fmt.Errorf("set the environment: %s opens what is encrypted on the host, and is not for a guest", name)
 		}
 		if name == "ART_SANDBOX" {
-			return nil, errors.New("set the environment: ART_SANDBOX is art's own")
+			return errors.New("set the environment: ART_SANDBOX is art's own")
 		}
-		env.set(name, value)
+		e.set(name, value)
 	}
-	return env.list, nil
+	return nil
 }
 
 func passed(name string) bool {
