@@ -7,7 +7,6 @@ const maxAnswers = 4096
 // Answers returns what a terminal would have answered to programs since it was last called. They are for the programs
 // while there is no terminal: some wait for them.
 func (s *Screen) Answers() []byte {
-	s.flush()
 	answers := s.answers
 	s.answers = nil
 	return answers

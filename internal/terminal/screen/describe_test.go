@@ -28,7 +28,7 @@ func describe(s *Screen, withScrollback bool) []string {
 	add("mode of the alternate screen %d, cursor %s, margins %d %d", s.altMode, describeCursor(s, s.cur), s.top, s.bottom)
 	add("modes %+v, shape %d, shift %d", s.modes, s.shape, s.shift)
 	var stops []int
-	for x := range s.cols {
+	for x := 1; x < s.cols; x++ {
 		if s.tabs.at(x) {
 			stops = append(stops, x)
 		}

@@ -127,14 +127,14 @@ func (f frame) cursor(c cursor, top int, g *grid) {
 func (f frame) stops() {
 	set, first := f.s.tabs, newTabs()
 	differ := false
-	for x := range f.s.cols {
+	for x := 1; x < f.s.cols; x++ { // at 0, one changes nothing
 		differ = differ || set.at(x) != first.at(x)
 	}
 	if !differ {
 		return
 	}
 	f.text("\x1b[3g")
-	for x := range min(f.s.cols, f.cols) {
+	for x := 1; x < min(f.s.cols, f.cols); x++ {
 		if set.at(x) {
 			f.csi('G', x+1)
 			f.text("\x1bH")

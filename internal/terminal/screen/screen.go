@@ -116,7 +116,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 }
 
 // take has text wait until somebody looks, or there is much of it: most of what scrolls by is never seen (see unseen).
-// A bell and an escape character begin what may be of interest at once.
+// A bell and an escape character begin what may be of interest at once: neither events nor answers wait for text.
 func (s *Screen) take(p []byte) {
 	if s.parser.state == ground && bytes.IndexByte(p, '\x1b') < 0 && bytes.IndexByte(p, '\a') < 0 {
 		if len(s.pending)+len(p) > maxPending {

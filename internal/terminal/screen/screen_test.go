@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,7 +34,7 @@ func TestRedrawRandom(t *testing.T) {
 
 // A resized one, too; and one that somebody looks at from a terminal of another size comes to no harm.
 func TestResizeRandom(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(20) {
 		g := generator{Rand: rand.New(rand.NewPCG(seed, 2)), cols: 40, rows: 20}
 		s := New(20, 10)
 		var steps []string
@@ -73,7 +74,7 @@ func FuzzWrite(f *testing.F) {
 
 // Text that nobody is going to see is passed over, and nobody can tell.
 func TestUnseen(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(20) {
 		g := generator{Rand: rand.New(rand.NewPCG(seed, 4)), cols: 10 + int(seed), rows: 2 + int(seed%20)}
 		start := g.stream(int(seed % 40))
 		var text bytes.Buffer
@@ -97,6 +98,102 @@ func TestUnseen(t *testing.T) {
 		}
 		if !same(t, "passed over", describe(lazy, true), describe(eager, true)) {
 			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// What tmux does otherwise, or does not tell.
+func TestAsXterm(t *testing.T) {
+	for _, test := range []struct{ name, stream, line, want string }{
+		{"a line that comes in has the background's colour", "\x1b[41m\x1b[6;1H\n", "primary 5", `"{0 1000001 0 {  0}}          "`},
+		{"so has what is erased", "abc\x1b[44m\x1b[1;2H\x1b[K", "primary 0", `"{0 0 0 {  0}}a{0 1000004 0 {  0}}         "`},
+		{"half of a wide character is a space", "日本\x1b[1;2Hx", "primary 0", `"{0 0 0 {  0}} x本>"`},
+		{"a wide one does not fit", "123456789日", "primary 1", `"{0 0 0 {  0}}日>"`},
+		{"characters combine", "e\u0301x", "primary 0", "\"{0 0 0 {  0}}e\u0301x\""},
+		{"a link", "\x1b]8;id=a;https://example.com\x1b\\x\x1b]8;;\x1b\\y", "primary 0", `"{0 0 0 {id=a https://example.com 0}}x{0 0 0 {  0}}y"`},
+		{"no link with other characters", "\x1b]8;;https://\u00e4\x1b\\x", "primary 0", `"{0 0 0 {  0}}x"`},
+		{"special graphics", "\x1b(0lqk\x1b(Blqk", "primary 0", `"{0 0 0 {  0}}┌─┐lqk"`},
+		{"a single shift", "\x1b*0\x1bNqq", "primary 0", `"{0 0 0 {  0}}─q"`},
+		{"colours with colons", "\x1b[38:2::1:2:3;48:5:7mx", "primary 0", `"{2010203 1000007 0 {  0}}x"`},
+		{"kinds and colours of underlines", "\x1b[4:3;58:2::1:2:3mx", "primary 0", `"{0 0 300 {  33620483}}x"`},
+		{"a title", "\x1b]2;one\a\x1b[22;2t\x1b]2;two\x1b\\", "title", `"two", pushed ["one"]`},
+		{"a title without controls", "\x1b]2;a\u009bb\xffc\a", "title", `"abc", pushed []`},
+		{"erasing the scroll-back", "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\x1b[3J", "primary 0", `"{0 0 0 {  0}}2"`},
+		{"flags of the keyboard", "\x1b[>1u\x1b[>7u\x1b[<u", "primary saved", `0,0 wrap false "{0 0 0 {  0}} " sets BBBB 0 origin false; keyboard [0 1]`},
+		{"a cancelled sequence", "\x1b[31\x18mx", "primary 0", `"{0 0 0 {  0}}mx"`},
+		{"a control within a sequence", "ab\x1b[3\r1mx", "primary 0", `"{1000001 0 0 {  0}}x{0 0 0 {  0}}b"`},
+	} {
+		s := New(10, 6)
+		s.Write([]byte(test.stream))
+		found := false
+		for _, line := range describe(s, true) {
+			if rest, is := strings.CutPrefix(line, test.line); is {
+				found = true
+				if got := strings.TrimLeft(rest, ": "); got != test.want {
+					t.Errorf("%s: %s, want %s", test.name, got, test.want)
+				}
+				break
+			}
+		}
+		if !found {
+			t.Errorf("%s: no %s", test.name, test.line)
+		}
+		redrawn(t, s, true)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	s := New(80, 24)
+	s.Write([]byte("\a\a\x1b]9;4;1;50\a\x1b]9;done\x1b\\\x1b]777;notify;Build;it is\x1b[red\a\x1b]777;notify;Build;it; works\a\x1b]0;not this\a"))
+	want := []Event{{Bell: true}, {Body: "done"}, {Title: "Build", Body: "it is"}, {Title: "Build", Body: "it; works"}}
+	if got := s.Events(); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for range 1000 {
+		s.Write([]byte("\x1b]9;again\a\x1b[6n"))
+	}
+	if events, answers := s.Events(), s.Answers(); len(events) != maxEvents || len(answers) > maxAnswers {
+		t.Errorf("%d events and %d bytes of answers are kept", len(events), len(answers))
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	s := New(80, 24)
+	s.Write([]byte("\x1b[3;4H\x1b[6n\x1b[5n\x1b[c\x1b[>c\x1b[?2026$p\x1b[?4711$p\x1b[>3u\x1b[?u\x1b[18t"))
+	const want = "\x1b[3;4R\x1b[0n\x1b[?62;22c\x1b[>0;0;0c\x1b[?2026;2$y\x1b[?4711;0$y\x1b[?3u\x1b[8;24;80t"
+	if got := string(s.Answers()); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Whatever a guest writes, what is held and written for it is bounded.
+func TestBounded(t *testing.T) {
+	for name, piece := range map[string]func(i int) string{
+		"links": func(i int) string {
+			return fmt.Sprintf("\x1b]8;;https://example.com/%d%s\ax", i, strings.Repeat("x", 2000))
+		},
+		"clusters":   func(i int) string { return fmt.Sprintf("e%c%c", 0x300+i%100, 0x300+i/100%100) },
+		"combining":  func(int) string { return "\u0301" },
+		"a string":   func(int) string { return "\x1b]52;c;" + strings.Repeat("x", 1000) },
+		"parameters": func(i int) string { return "\x1b["[:2*(1-min(i, 1))] + "1;" },
+		"titles":     func(i int) string { return fmt.Sprintf("\x1b]2;%d\a\x1b[22t", i) },
+		"colours": func(i int) string {
+			return fmt.Sprintf("\x1b]4;%d;#%06d\a\x1b[38;2;1;2;%dm\x1b[58:2::1:%d:%dmx\r\n", i%300, i, i%256, i/256%256, i%256)
+		},
+		"keyboard": func(int) string { return "\x1b[>1u" },
+	} {
+		s := New(10000, 10000)
+		for i := range 20000 {
+			s.Write([]byte(piece(i)))
+		}
+		if n := len(s.Redraw(10000, 10000)); n > 8<<20 {
+			t.Errorf("%s: %d bytes redraw it", name, n)
+		}
+		if n := cap(s.back.text) + cap(s.parser.text) + cap(s.parser.unended) + cap(s.pending); n > 8<<20 {
+			t.Errorf("%s: %d bytes are held", name, n)
+		}
+		if len(s.clusters.values) > maxPool || len(s.extras.values) > maxPool || len(s.titles) > maxTitles || len(s.colours) > 260 || len(s.keyboard) > maxKeyboard {
+			t.Errorf("%s: much is held", name)
 		}
 	}
 }

@@ -22,7 +22,6 @@ type Event struct {
 
 // Events returns what has come since it was last called; the first ones, if there are many.
 func (s *Screen) Events() []Event {
-	s.flush()
 	events := s.events
 	s.events = nil
 	return events
