@@ -40,6 +40,7 @@ func (t *tx) copyUp(n *node) error {
 	if err != nil {
 		return err
 	}
+	t.db.SetBirth(in, now.birth, now.born)
 	if attr.IsSymlink() {
 		t.db.SetTarget(in, now.target)
 	}

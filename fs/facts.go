@@ -23,8 +23,8 @@ type fact struct {
 	attr sqlvfs.Attr        // of a stat or an object
 	fp   sqlvfs.Fingerprint // same
 
-	target string            // of an object
-	xattrs map[string][]byte // same
+	target  string // of an object
+	details        // same
 
 	dir     *HostDir // of a directory or a list; of a stat, in which name is; nil: not open
 	name    string
@@ -133,7 +133,7 @@ func (o *Overlay) answer(k *facts) error {
 			f.target, f.err = o.host.Readlink(f.path)
 		}
 		if f.err == nil {
-			f.xattrs, f.err = o.host.Xattrs(f.path)
+			f.details, f.err = o.host.details(f.path)
 		}
 	case dirFact, listFact:
 		if f.dir, f.err = o.host.OpenDir(f.path); f.err == nil && f.node != nil {

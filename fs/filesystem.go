@@ -115,6 +115,8 @@ type FileSystem interface {
 	Forget(ino Ino, n uint64)
 	// Getattr returns an inode's attributes.
 	Getattr(ino Ino) (Entry, error)
+	// Birth returns when an inode was made; ok is false where that is not known.
+	Birth(ino Ino) (t sqlvfs.Timespec, ok bool, err error)
 	// Setattr changes attributes, and cuts or lengthens a file, as one step. EINVAL for the size of what is no regular
 	// file, EFBIG beyond the largest.
 	Setattr(c Caller, ino Ino, set SetAttr) (Entry, error)

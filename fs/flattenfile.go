@@ -74,11 +74,11 @@ func (f *flattener) tryCopy(dir Ino, e *DirEntry) error {
 	if err != nil {
 		return err
 	}
-	xattrs, err := f.host.Xattrs(n.base.path)
+	d, err := f.host.details(n.base.path)
 	if err != nil {
 		return err
 	}
-	in, err := f.newOrphan(attr, xattrs, &sqlvfs.Origin{Base: f.name, Path: n.base.path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode, Limit: attr.Size})
+	in, err := f.newOrphan(attr, d, &sqlvfs.Origin{Base: f.name, Path: n.base.path, Number: uint64(n.ino), Fingerprint: fp, Mode: attr.Mode, Limit: attr.Size})
 	if err != nil {
 		return err
 	}
@@ -117,15 +117,16 @@ func (f *flattener) tryCopy(dir Ino, e *DirEntry) error {
 }
 
 // newOrphan makes an inode that has no name yet.
-func (f *flattener) newOrphan(attr sqlvfs.Attr, xattrs map[string][]byte, origin *sqlvfs.Origin) (*sqlvfs.Inode, error) {
+func (f *flattener) newOrphan(attr sqlvfs.Attr, d details, origin *sqlvfs.Origin) (*sqlvfs.Inode, error) {
 	attr.Nlink = 0
 	return query(f.Overlay, updating, func(t *tx) (*sqlvfs.Inode, error) {
 		in, err := t.db.New(attr)
 		if err != nil {
 			return nil, err
 		}
+		t.db.SetBirth(in, d.birth, d.born)
 		t.db.SetOrigin(in, origin)
-		for name, value := range xattrs {
+		for name, value := range d.xattrs {
 			if err := t.db.SetXattr(in, name, value); err != nil {
 				t.db.Put(in)
 				return nil, err

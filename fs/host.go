@@ -228,6 +228,24 @@ func (h *Host) Xattrs(path string) (map[string][]byte, error) {
 	return hostfs.Xattrs(fd, func(name string) bool { return checkXattr(name) == nil })
 }
 
+// details are what a copy-up needs of an object beside its attributes.
+type details struct {
+	xattrs map[string][]byte // nil: none
+	birth  sqlvfs.Timespec   // when it was made
+	born   bool              // which the host tells
+}
+
+func (h *Host) details(path string) (d details, err error) {
+	fd, err := h.open(path, unix.O_PATH)
+	if err != nil {
+		return d, err
+	}
+	defer unix.Close(fd)
+	d.birth, d.born = hostfs.Birth(fd)
+	d.xattrs, err = hostfs.Xattrs(fd, func(name string) bool { return checkXattr(name) == nil })
+	return d, err
+}
+
 // Open opens a regular file for reading. Anything else gives syscall.ELOOP or syscall.EINVAL, and what
 // is hidden syscall.EACCES: only a row of the delta can lead there.
 func (h *Host) Open(path string) (*HostFile, error) {

@@ -29,10 +29,15 @@ func (t *tx) innerRoot() (*sqlvfs.Inode, error) {
 	if err != nil {
 		return nil, err
 	}
+	object, err := t.ask(fact{kind: objectFact, path: "."})
+	if err != nil {
+		return nil, err
+	}
 	in, err := t.db.New(now.attr)
 	if err != nil {
 		return nil, err
 	}
+	t.db.SetBirth(in, object.birth, object.born)
 	t.db.SetOrigin(in, &sqlvfs.Origin{Base: t.name, Path: ".", Number: uint64(in.Ino), Fingerprint: now.fp, Mode: now.attr.Mode})
 	if err := t.db.Link(root, t.name, in); err != nil {
 		in.Attr.Nlink = 0

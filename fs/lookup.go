@@ -255,6 +255,30 @@ func (o *Overlay) Getattr(ino Ino) (Entry, error) {
 	})
 }
 
+// Birth implements FileSystem.
+func (o *Overlay) Birth(ino Ino) (born sqlvfs.Timespec, ok bool, err error) {
+	ok, err = query(o, viewing, func(t *tx) (bool, error) {
+		n, err := t.get(ino)
+		if err != nil {
+			return false, err
+		}
+		if n.in != nil {
+			born, ok, err = t.db.Birth(n.in)
+			return ok, err
+		}
+		if n.base.gone {
+			return false, nil
+		}
+		now, err := t.ask(fact{kind: objectFact, path: n.base.path})
+		if err != nil || now.err != nil || !hostfs.SameObject(now.fp, n.base.fp) {
+			return false, err
+		}
+		born = now.birth
+		return now.born, nil
+	})
+	return born, ok, err
+}
+
 // revalidate brings an untouched node's attributes up to date.
 func (t *tx) revalidate(n *node) error {
 	if n.in != nil || n.base.gone {

@@ -30,6 +30,8 @@ func (s *Server) do(r *wire.Request) error {
 		e, err := s.fs.Getattr(Ino(op.Inode))
 		op.Attributes, op.AttributesExpiration, r.Blocks = attributes(e), expiration(e.AttrTTL), e.Blocks
 		return err
+	case *wire.StatxOp:
+		return s.statx(r, op)
 	case *fuseops.SetInodeAttributesOp:
 		e, err := s.fs.Setattr(caller(r), Ino(op.Inode), setAttr(op))
 		op.Attributes, op.AttributesExpiration, r.Blocks = attributes(e), expiration(e.AttrTTL), e.Blocks
@@ -52,6 +54,21 @@ func (s *Server) do(r *wire.Request) error {
 		return s.doName(r)
 	}
 	return nil
+}
+
+// statx is what the kernel asks for in place of attributes when a program wants to know when a file was made (fuse_do_statx in
+// fs/fuse/dir.c).
+func (s *Server) statx(r *wire.Request, op *wire.StatxOp) error {
+	e, err := s.fs.Getattr(Ino(op.Inode))
+	if err != nil {
+		return err
+	}
+	op.Attributes, op.AttributesExpiration, r.Blocks = attributes(e), expiration(e.AttrTTL), e.Blocks
+	born, ok, err := s.fs.Birth(Ino(op.Inode))
+	if ok {
+		op.Attributes.Crtime = born.Time()
+	}
+	return err
 }
 
 // caller is the process that asks.

@@ -56,6 +56,7 @@ type inodeRow struct {
 	attr   Attr
 	target string
 	origin *Origin
+	born   int64
 	dead   bool
 	dirty  dirty
 	tables tables // that may have had rows of it before
@@ -120,7 +121,7 @@ func (tx *Tx) take() *batch {
 			continue // none of it was ever written
 		}
 		if what != 0 {
-			b.rows = append(b.rows, inodeRow{in, in.Attr, in.target, in.Origin, in.dead, what, in.tables})
+			b.rows = append(b.rows, inodeRow{in, in.Attr, in.target, in.Origin, in.born, in.dead, what, in.tables})
 		}
 		tx.expectRows(in)
 	}
@@ -134,6 +135,9 @@ func (tx *Tx) expectRows(in *Inode) {
 		in.tables |= inodeRows
 		if in.Origin != nil || in.Attr.IsSymlink() {
 			in.tables |= sideRows
+		}
+		if in.born != impliedBirth(&in.Attr) {
+			in.tables |= birthRows
 		}
 	case in.tables&orphanRows == 0:
 		in.tables |= orphanRows

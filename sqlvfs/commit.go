@@ -91,6 +91,9 @@ func (w *writer) putRows(b *batch) error {
 
 func (w *writer) putInode(r *inodeRow) error {
 	ino := int64(r.in.Ino)
+	if err := w.putBirth(r); err != nil {
+		return err
+	}
 	q := w.Prep(qPutInode)
 	bindInode(q, r.in.Ino, &r.attr)
 	if err := w.Run(q); err != nil {
@@ -124,6 +127,7 @@ var deletions = [...]struct {
 	{sideRows, true, "DELETE FROM art_origin WHERE ino=?"},
 	{sideRows, false, "DELETE FROM fs_symlink WHERE ino=?"},
 	{dataRows, false, "DELETE FROM fs_data WHERE ino=?"},
+	{birthRows, false, "DELETE FROM art_birth WHERE ino=?"},
 	{xattrRows, false, "DELETE FROM art_xattr WHERE ino=?"},
 	{orphanRows, false, "DELETE FROM art_orphan WHERE ino=?"},
 }

@@ -59,6 +59,7 @@ type Inode struct {
 	chunks  map[int64]*chunk // content that is not committed yet, by chunk index
 	changed uint64           // the newest batch that mentions it: it stays in memory until that is committed
 	version uint64           // changes when content that is stored, or the origin's, is no longer the file's
+	born    int64            // when it was made, in nanoseconds since 1970; see Birth
 	refs    int32            // callers that refer to it
 	epoch   uint32           // read-only stores: the database version that the fields are from
 	tables  tables           // in which there may be rows of it, now or when the batch in flight is committed
@@ -95,6 +96,7 @@ const (
 	dataRows                      // fs_data
 	sideRows                      // fs_symlink, fs_origin, art_origin
 	xattrRows                     // art_xattr
+	birthRows                     // art_birth
 	orphanRows                    // art_orphan
 )
 
@@ -189,6 +191,7 @@ func (tx *Tx) New(attr Attr) (*Inode, error) {
 	}
 	in := &Inode{Ino: tx.nextIno, Attr: attr, refs: 1, loaded: &nothing, whole: true}
 	tx.nextIno++
+	in.born = firstBirth(&attr)
 	if attr.IsDir() {
 		in.loaded = &loaded{children: map[string]child{}, whiteout: map[string]bool{}}
 	}
@@ -279,7 +282,7 @@ func (tx *Tx) load(in *Inode) error {
 		attr.Size = int64(len(in.target))
 	}
 	in.Attr, in.whole = attr, false
-	in.tables = inodeRows | dataRows | sideRows | xattrRows
+	in.tables = inodeRows | dataRows | sideRows | xattrRows | birthRows
 	in.epoch = tx.epoch
 	return nil
 }

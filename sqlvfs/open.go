@@ -214,6 +214,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	return w.Exec(`BEGIN IMMEDIATE;
 		DELETE FROM fs_data WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
 		DELETE FROM art_xattr WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
+		DELETE FROM art_birth WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
 		DELETE FROM fs_symlink WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
 		DELETE FROM art_orphan;
 		COMMIT`)
@@ -279,7 +280,7 @@ func (tx *Tx) start() (err error) {
 func (tx *Tx) firstFree() (Ino, error) {
 	var tops []string
 	for _, c := range []string{
-		"fs_inode.ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino",
+		"fs_inode.ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino", "art_birth.ino",
 	} {
 		table, column, _ := strings.Cut(c, ".")
 		// The first column of an index: no table is scanned.

@@ -15,6 +15,7 @@ const (
 	qTarget    = `SELECT target FROM fs_symlink WHERE ino=?`
 	qChunks    = `SELECT chunk_index, data FROM fs_data WHERE ino=? AND chunk_index BETWEEN ? AND ?`
 	qOrigin    = `SELECT ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode FROM art_origin`
+	qBirth     = `SELECT iif(b.ino IS NULL, ` + storedBirth + `, b.birth) FROM fs_inode i LEFT JOIN art_birth b ON b.ino=i.ino WHERE i.ino=?`
 	qTrees     = `SELECT id, name, ino, birth, birth_nsec FROM art_tree`
 	qBaselines = `SELECT path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash, row, row_ctime, row_ctime_nsec
 		FROM art_baseline WHERE tree=?`
@@ -26,6 +27,7 @@ const (
 	qChildrenOnly = `SELECT d.name, d.ino, i.mode, 0 FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino WHERE d.parent_ino=?`
 	qNone         = `SELECT '', '' WHERE ? AND 0`
 	qAgreed       = `SELECT row, row_ctime, row_ctime_nsec FROM art_baseline WHERE row<>0 ORDER BY row, row_ctime, row_ctime_nsec`
+	qUnknown      = `SELECT NULL WHERE ?`
 	qNoTrees      = `SELECT 0, '', 0, 0, 0 WHERE 0`
 )
 
@@ -51,6 +53,9 @@ func substitutes(app, version int64) map[string]string {
 		for _, q := range []string{qWorkspaces, qSessions, qJournal} {
 			subst[q] = qNoRows
 		}
+	}
+	if app != ApplicationID || version < 5 {
+		subst[qBirth] = qUnknown
 	}
 	return subst
 }

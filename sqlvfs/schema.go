@@ -55,7 +55,7 @@ func initSchema(c *sqlite3.Conn, app, version int64, root Attr) (err error) {
 
 // createTables makes what is missing of the tables, in an empty database or in one of another tool.
 func createTables(c *sqlite3.Conn, root Attr) error {
-	if err := c.Exec(database.FormatTables + database.ArtTables); err != nil {
+	if err := c.Exec(database.FormatTables + database.ArtTables + database.UnknownBirths); err != nil {
 		return err
 	}
 	if err := seed(c, root); err != nil {
@@ -89,7 +89,7 @@ func checkColumns(c *sqlite3.Conn, subst map[string]string) error {
 		"SELECT parent_ino, name FROM art_whiteout",
 		"SELECT ino FROM art_orphan",
 		"SELECT id, name FROM art_base",
-		qXattrs, qTrees, qBaselines, qWorkspaces, qSessions, qJournal,
+		qXattrs, qBirth, qTrees, qBaselines, qWorkspaces, qSessions, qJournal,
 	} {
 		if t, ok := subst[q]; ok {
 			q = t

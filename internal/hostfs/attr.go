@@ -35,6 +35,15 @@ func Fingerprint(st *unix.Stat_t) inode.Fingerprint {
 	return inode.Fingerprint{Dev: st.Dev, Ino: st.Ino, Size: st.Size, Mtime: Timespec(st.Mtim), Ctime: Timespec(st.Ctim)}
 }
 
+// Birth returns when an object was made; ok is false where its file system does not tell.
+func Birth(fd int) (t inode.Timespec, ok bool) {
+	var st unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st); err != nil || st.Mask&unix.STATX_BTIME == 0 {
+		return t, false
+	}
+	return inode.Timespec{Sec: st.Btime.Sec, Nsec: int32(st.Btime.Nsec)}, true
+}
+
 // SameObject tells whether two fingerprints are of one object, if of different versions.
 func SameObject(a, b inode.Fingerprint) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
 

@@ -188,7 +188,7 @@ func TestJSON(t *testing.T) {
 	has(show(Ls, "ws/file"), file+"}")
 	has(show(Tree, "/"), file+"}", `{"path":"/ws","kind":"directory",.*`, `{"path":"/ws/sub/deep/x","kind":"file","mode":"104755",.*`)
 	has(show(Tree, "/ws/file"), file+"}")
-	has(show(Stat, "/ws/file"), file+`,"row":\d+,"accessed":"1970-01-01T00:00:00Z","changed":"1970-01-01T00:00:01Z","content":{"bytes":9,"chunks":1}}`)
+	has(show(Stat, "/ws/file"), file+`,"row":\d+,"accessed":"1970-01-01T00:00:00Z","changed":"1970-01-01T00:00:01Z","born":"1970-01-01T00:00:00Z","content":{"bytes":9,"chunks":1}}`)
 	has(show(Stat, "/ws/sub"), `.*"entries":2,"deleted":\["gone"\]}`)
 	has(show(Stat, "/ws/to-sub"), `.*"target":"sub".*`)
 }

@@ -36,6 +36,7 @@ type details struct {
 	Row      sqlvfs.Ino `json:"row"`
 	Accessed string     `json:"accessed"`
 	Changed  string     `json:"changed"`
+	Born     string     `json:"born,omitempty"`
 	Origin   *origin    `json:"origin,omitempty"`
 	Content  *stored    `json:"content,omitempty"` // of a regular file
 	Entries  *int       `json:"entries,omitempty"` // of a directory, in the database

@@ -51,6 +51,11 @@ func Stat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 	line("Access", "%s", a.Atime.Time().Format(timeFormat))
 	line("Modify", "%s", a.Mtime.Time().Format(timeFormat))
 	line("Change", "%s", a.Ctime.Time().Format(timeFormat))
+	if born, ok, err := birth(s, in); err != nil {
+		return pathError(path, opt, err)
+	} else if ok {
+		line("Birth", "%s", born.Time().Format(timeFormat))
+	}
 	if o := in.Origin; o != nil {
 		line("Origin", "%s in workspace %s", quote.Name(o.Path, opt.Terminal), quote.Name(o.Base, opt.Terminal))
 		line("Version", "device %d, inode %d, %d bytes, modified %s, changed %s", o.Dev, o.Ino, o.Size,
@@ -66,6 +71,15 @@ func Stat(w io.Writer, s *sqlvfs.Store, path string, opt Options) error {
 		return pathError(path, opt, err)
 	}
 	return out.Flush()
+}
+
+// birth is when an inode was made.
+func birth(s *sqlvfs.Store, in *sqlvfs.Inode) (born sqlvfs.Timespec, ok bool, err error) {
+	err = s.View(func(tx *sqlvfs.Tx) (err error) {
+		born, ok, err = tx.Birth(in)
+		return err
+	})
+	return born, ok, err
 }
 
 // content tells where a file's bytes are.
@@ -131,6 +145,13 @@ func statJSON(w io.Writer, s *sqlvfs.Store, in *sqlvfs.Inode, path string) (err 
 	}
 	o := it.object("")
 	o.details = &details{Row: in.Ino, Accessed: moment(in.Attr.Atime), Changed: moment(in.Attr.Ctime), Origin: newOrigin(in.Origin)}
+	born, ok, err := birth(s, in)
+	if err != nil {
+		return err
+	}
+	if ok {
+		o.Born = moment(born)
+	}
 	switch {
 	case in.Attr.IsRegular():
 		o.Content, err = storedContent(s, in)

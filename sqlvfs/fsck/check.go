@@ -195,6 +195,7 @@ func (k *checker) standIns() error {
 		"art_whiteout": "parent_ino, name",
 		"art_orphan":   "ino",
 		"art_xattr":    "ino, name, value",
+		"art_birth":    "ino, birth",
 	} {
 		n, err := database.QueryInt(k.Conn, "SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='"+name+"'")
 		if err != nil {

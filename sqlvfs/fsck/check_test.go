@@ -77,6 +77,8 @@ var violations = []struct{ name, sql, want string }{
 	{"a workspace without a name", "UPDATE art_base SET name='a/b'", `0 workspace 1 has a name that cannot be: "a/b"`},
 	{"target with a zero", "UPDATE fs_symlink SET target='a'||char(0)", "5 symbolic link has no target, or one that cannot be"},
 	{"an attribute of nothing", "INSERT INTO art_xattr VALUES (99, 'user.x', x'00')", `99 is not there, but has the extended attribute "user.x"`},
+	{"a birth of nothing", "INSERT INTO art_birth VALUES (99, 5)", `99 is not there, but has a time of birth`},
+	{"a birth that cannot be", "INSERT INTO art_birth VALUES (2, 'text')", `2 its time of birth is no number`},
 	{"an attribute that cannot be", "INSERT INTO art_xattr VALUES (2, 'user.x', 'text')", `2 extended attribute "user.x" cannot be`},
 	{"a baseline of nothing", "INSERT INTO art_baseline VALUES (7, x'61', 0, 0, 0, 0, 0, 0, 0, 0, NULL, 2, 0, 0)", `2 baseline of "a" is of tree 7, which is not there`},
 	{"nanoseconds", "UPDATE fs_inode SET mtime_nsec=1000000000 WHERE ino=4", "4 a time has 0, 1000000000 or 0 nanoseconds"},

@@ -95,7 +95,7 @@ func rebuild(path, tmp string, report func(Finding)) (before os.FileInfo, err er
 	if err := s.run(); err != nil {
 		return nil, err
 	}
-	if err := mendAll(to, app, report); err != nil {
+	if err := mendAll(to, app, s.births, report); err != nil {
 		return nil, err
 	}
 	if err := s.holes(); err != nil {
@@ -115,8 +115,8 @@ func rebuild(path, tmp string, report func(Finding)) (before os.FileInfo, err er
 	return os.Stat(path)
 }
 
-// mendAll mends the tree of a database that holds what was saved of another.
-func mendAll(to *conn, app int64, report func(Finding)) error {
+// mendAll mends the tree of a database that holds what was saved of another, which had art_birth or not.
+func mendAll(to *conn, app int64, births bool, report func(Finding)) error {
 	chunkSize, err := database.ReadChunkSize(to.Conn)
 	if errors.Is(err, database.ErrCorrupt) {
 		report(Finding{Text: err.Error(), Mended: "it is that of the longest chunk"})
@@ -131,6 +131,11 @@ func mendAll(to *conn, app int64, report func(Finding)) error {
 	}
 	if err := (&repairer{checker: k}).mend(report); err != nil {
 		return err
+	}
+	if !births {
+		if err := to.Exec(database.UnknownBirths); err != nil {
+			return err
+		}
 	}
 	if app != database.ApplicationID {
 		if err := database.AdoptWhiteouts(to.Conn); err != nil {

@@ -30,7 +30,7 @@ func damageRows(t testing.TB, path string, r *rand.Rand) (done []string) {
 	defer c.Close()
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	for range 1 + r.IntN(6) {
-		table := pick([]string{"fs_inode", "fs_inode", "fs_dentry", "fs_dentry", "fs_dentry", "fs_data", "fs_data", "fs_symlink", "fs_origin", "art_origin", "art_whiteout", "art_base", "art_orphan", "art_xattr", "fs_config"})
+		table := pick([]string{"fs_inode", "fs_inode", "fs_dentry", "fs_dentry", "fs_dentry", "fs_data", "fs_data", "fs_symlink", "fs_origin", "art_origin", "art_whiteout", "art_base", "art_orphan", "art_xattr", "art_birth", "fs_config"})
 		var columns []string
 		must(t, database.ForRows(c, "SELECT name FROM pragma_table_xinfo('"+table+"')", func(q *sqlite3.Stmt) { columns = append(columns, q.ColumnText(0)) }))
 		n, err := database.QueryInt(c, "SELECT count(*) FROM "+table)

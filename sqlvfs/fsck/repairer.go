@@ -67,7 +67,7 @@ func (m *repairer) number() error {
 		SELECT ino FROM fs_inode UNION ALL SELECT parent_ino FROM fs_dentry UNION ALL SELECT ino FROM fs_dentry
 		UNION ALL SELECT ino FROM fs_data UNION ALL SELECT ino FROM fs_symlink UNION ALL SELECT delta_ino FROM fs_origin
 		UNION ALL SELECT ino FROM art_origin UNION ALL SELECT parent_ino FROM art_whiteout UNION ALL SELECT ino FROM art_xattr
-		UNION ALL SELECT ino FROM art_orphan) WHERE typeof(ino) = 'integer' AND ino < 1 << 51`)
+		UNION ALL SELECT ino FROM art_orphan UNION ALL SELECT ino FROM art_birth) WHERE typeof(ino) = 'integer' AND ino < 1 << 51`)
 	m.next = max(int64(n), 1) + 1
 	return err
 }
@@ -117,7 +117,7 @@ func (m *repairer) exec(query string, args ...int64) error {
 func (m *repairer) move(from, to int64) error {
 	for _, column := range []string{
 		"fs_inode.ino", "fs_dentry.ino", "fs_dentry.parent_ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino",
-		"art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino", "art_baseline.row",
+		"art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino", "art_birth.ino", "art_baseline.row",
 	} {
 		table, column, _ := strings.Cut(column, ".")
 		if err := m.exec(fmt.Sprintf("UPDATE %s SET %[2]s = ?2 WHERE %[2]s = ?1", table, column), from, to); err != nil {

@@ -20,6 +20,7 @@ type salvager struct {
 	report     func(Finding)
 	unreadable map[string]bool // tables of which something could not be read
 	some       map[string]bool // tables of which something was copied
+	births     bool            // there was a table art_birth
 }
 
 // maxForeign is the longest row of a table of others that is copied, in bytes. Of the tree's
@@ -40,6 +41,7 @@ func (s *salvager) run() error {
 	if err := s.tolerate(err, "the schema"); err != nil {
 		return err
 	}
+	s.births = slices.ContainsFunc(theirs, func(o object) bool { return o.kind == "table" && o.name == "art_birth" })
 	// Tables first: they may be behind their indexes.
 	slices.SortStableFunc(theirs, func(x, y object) int { return -cmp.Compare(x.kind, y.kind) })
 	var tables []string

@@ -13,7 +13,7 @@ import (
 var TreeTables = []string{
 	"fs_config", "fs_inode", "fs_dentry", "fs_data", "fs_symlink", "fs_whiteout", "fs_origin",
 	"art_base", "art_origin", "art_whiteout", "art_orphan", "art_xattr",
-	"art_tree", "art_baseline", "art_workspace", "art_session", "art_journal",
+	"art_tree", "art_baseline", "art_workspace", "art_session", "art_journal", "art_birth",
 }
 
 // Since says with which layout of ours a table or a column came, if not with the first.
@@ -21,6 +21,7 @@ var Since = map[string]int64{
 	"art_xattr": 2,
 	"art_tree":  3, "art_baseline": 3, "art_origin.base_mode": 3,
 	"art_workspace": 4, "art_origin.hash": 4, "art_origin.until": 4, "art_session": 4, "art_journal": 4,
+	"art_birth": 5,
 }
 
 // Deviation is what a schema has that the format has not, or lacks that it has.

@@ -93,7 +93,7 @@ CREATE TABLE art_whiteout (
 CREATE TABLE art_orphan (
 	ino INTEGER PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS art_origin_number ON fs_origin (base_ino);
-` + xattrTable + baselineTables + layout4Tables
+` + xattrTable + baselineTables + layout4Tables + birthTable
 
 // xattrTable came with layout 2. An inode of the delta has the extended attributes that are here,
 // and no others: those of an origin are copied with it.
@@ -140,7 +140,7 @@ CREATE TABLE art_baseline (
 `
 
 // Migrations[v] brings layout v to layout v+1.
-var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables}
+var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths}
 
 // layout4Tables came with layout 4.
 const layout4Tables = workspaceTable + sessionTable + journalTable + versionColumns
@@ -191,4 +191,16 @@ CREATE TABLE art_journal (
 // that a pull has made of it, up to a moment in seconds (see [Origin].Until; 0: there is none).
 const versionColumns = `ALTER TABLE art_origin ADD COLUMN hash BLOB;
 ALTER TABLE art_origin ADD COLUMN until INTEGER NOT NULL DEFAULT 0;
+`
+
+// birthTable came with layout 5. It says when inodes were made, in nanoseconds since 1970; NULL is unknown, which it is of those
+// that were there before. One without a row was made at its access or its change time, whichever is earlier, so few inodes have a row.
+const birthTable = `
+CREATE TABLE art_birth (
+	ino INTEGER PRIMARY KEY,
+	birth INTEGER);
+`
+
+// UnknownBirths says of all that is there without a row that nobody knows when it was made: it is older than art_birth.
+const UnknownBirths = `INSERT OR IGNORE INTO art_birth (ino) SELECT ino FROM fs_inode;
 `
