@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/jacobsa/fuse"
@@ -260,13 +262,18 @@ func decodeSetattr(h *header, f fields) any {
 	return op
 }
 
+// negative tells whether an offset or a length is beyond what files have: the kernel's loff_t is signed.
+func negative(numbers ...uint64) bool {
+	return slices.ContainsFunc(numbers, func(n uint64) bool { return n > math.MaxInt64 })
+}
+
 // decodeContent decodes what is done with the content of files and directories.
 func decodeContent(h *header, f fields, payload, dst []byte) (any, error) {
 	ctx := h.context()
 	switch h.opcode {
 	case opRead, opReaddir, opReaddirplus:
 		handle, off, size := fuseops.HandleID(f.u64()), f.u64(), f.u32()
-		if uint64(size) > uint64(len(dst)) {
+		if uint64(size) > uint64(len(dst)) || negative(off) {
 			return nil, errMalformed
 		}
 		dst = dst[:size:size]
@@ -280,23 +287,26 @@ func decodeContent(h *header, f fields, payload, dst []byte) (any, error) {
 		return &fuseops.ReadFileOp{Inode: h.inode(), Handle: handle, Offset: int64(off), Size: int64(size), Dst: dst, OpContext: ctx}, nil
 	case opWrite:
 		handle, off, size := fuseops.HandleID(f.u64()), f.u64(), f.u32()
-		if uint64(size) > uint64(len(payload)) {
+		if uint64(size) > uint64(len(payload)) || negative(off) {
 			return nil, errMalformed
 		}
 		return &fuseops.WriteFileOp{Inode: h.inode(), Handle: handle, Offset: int64(off), Data: payload[:size:size], OpContext: ctx}, nil
 	case opFallocate:
 		handle, off, length, mode := fuseops.HandleID(f.u64()), f.u64(), f.u64(), f.u32()
+		if negative(off, length) {
+			return nil, errMalformed
+		}
 		return &fuseops.FallocateOp{Inode: h.inode(), Handle: handle, Offset: off, Length: length, Mode: mode, OpContext: ctx}, nil
 	case opLseek:
-		f.skip(8) // handle
-		off, whence := f.u64(), f.u32()
+		f.skip(8)                       // handle
+		off, whence := f.u64(), f.u32() // a negative one is the program's own (fuse_lseek in fs/fuse/file.c)
 		return &SeekOp{Inode: h.inode(), Offset: int64(off), Whence: whence, OpContext: ctx}, nil
 	case opCopyFileRange:
 		f.skip(8) // handle of what is read
 		from, to := f.u64(), fuseops.InodeID(f.u64())
 		f.skip(8) // handle of what is written
 		off, length := f.u64(), f.u64()
-		if int64(length) < 0 {
+		if negative(from, off, length) {
 			return nil, errMalformed
 		}
 		return &CopyRangeOp{From: h.inode(), FromOffset: int64(from), To: to, ToOffset: int64(off), Length: int64(length), OpContext: ctx}, nil

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/jacobsa/fuse/fuseops"
@@ -46,5 +47,30 @@ func TestSetxattrExt(t *testing.T) {
 		if set := op.(*fuseops.SetXattrOp); set.Flags != c.want || set.Name != "user.a" || string(set.Value) != "value" {
 			t.Errorf("flags %#x, name %q, value %q", set.Flags, set.Name, set.Value)
 		}
+	}
+}
+
+// TestNegativeOffsets refuses offsets and lengths that would be negative; not those of lseek(2), which come from a program.
+func TestNegativeOffsets(t *testing.T) {
+	for code, places := range map[opcode][]int{
+		opRead: {8}, opReaddir: {8}, opReaddirplus: {8}, opWrite: {8}, opFallocate: {8, 16}, opCopyFileRange: {8, 32, 40},
+	} {
+		for _, at := range places {
+			arg := make([]byte, argSize[code])
+			h := header{opcode: code}
+			binary.NativeEndian.PutUint64(arg[at:], 1<<63-1)
+			if _, err := decode(&h, arg, nil, nil); err != nil {
+				t.Errorf("operation %d, at %d: %v", code, at, err)
+			}
+			binary.NativeEndian.PutUint64(arg[at:], 1<<63)
+			if _, err := decode(&h, arg, nil, nil); !errors.Is(err, errMalformed) {
+				t.Errorf("operation %d, at %d: %v", code, at, err)
+			}
+		}
+	}
+	arg := make([]byte, argSize[opLseek])
+	binary.NativeEndian.PutUint64(arg[8:], 1<<64-1)
+	if op, err := decode(&header{opcode: opLseek}, arg, nil, nil); err != nil || op.(*SeekOp).Offset != -1 {
+		t.Errorf("%+v, %v", op, err)
 	}
 }

@@ -108,7 +108,13 @@ func randomArg(r *rand.Rand, code opcode) []byte {
 	for i := range arg {
 		arg[i] = byte(r.Uint32())
 	}
+	switch code { // offsets and lengths are not negative
+	case opRead, opReaddir, opReaddirplus, opWrite, opFallocate:
+		binary.NativeEndian.PutUint64(arg[8:], r.Uint64()>>1)
+	}
 	switch code {
+	case opFallocate:
+		binary.NativeEndian.PutUint64(arg[16:], r.Uint64()>>1)
 	case opRead, opReaddir, opReaddirplus, opWrite:
 		binary.NativeEndian.PutUint32(arg[16:], uint32(r.IntN(8193)))
 	case opGetxattr, opListxattr:
