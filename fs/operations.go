@@ -46,7 +46,7 @@ func (s *Server) do(r *wire.Request) error {
 		op.Blocks, op.BlocksFree, op.BlocksAvailable = st.Blocks, st.BlocksFree, st.BlocksAvailable
 		op.Inodes, op.InodesFree = st.Inodes, st.InodesFree
 		return err
-	case *fuseops.ReadFileOp, *fuseops.WriteFileOp, *fuseops.FallocateOp, *wire.SeekOp, *wire.CopyRangeOp, *fuseops.SyncFileOp, *fuseops.SyncFSOp, *fuseops.ReadDirOp, *fuseops.ReadDirPlusOp:
+	case *fuseops.ReadFileOp, *fuseops.WriteFileOp, *fuseops.FallocateOp, *wire.SeekOp, *wire.CopyRangeOp, *fuseops.SyncFileOp, *fuseops.ReadDirOp, *fuseops.ReadDirPlusOp:
 		return s.doContent(r)
 	case *fuseops.ListXattrOp, *fuseops.GetXattrOp, *fuseops.SetXattrOp, *fuseops.RemoveXattrOp:
 		return s.doXattr(r)
@@ -126,7 +126,7 @@ func (s *Server) doContent(r *wire.Request) error {
 		var err error
 		op.Found, err = s.fs.Seek(Ino(op.Inode), op.Offset, op.Whence == unix.SEEK_HOLE)
 		return err
-	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
+	case *fuseops.SyncFileOp:
 		begin := time.Now()
 		err := s.fs.Sync()
 		s.syncTook.Store(int64(time.Since(begin)))

@@ -210,7 +210,7 @@ func (s *Server) mayWait(op any) bool {
 	switch op.(type) {
 	case *fuseops.ReadFileOp, *wire.CopyRangeOp:
 		return true
-	case *fuseops.SyncFileOp, *fuseops.SyncFSOp:
+	case *fuseops.SyncFileOp:
 		return s.syncTook.Load() >= int64(brief) || s.poller.ready()
 	}
 	return false

@@ -85,17 +85,15 @@ func decode(h *header, arg, payload, dst []byte) (any, error) {
 	var op any
 	var err error
 	switch h.opcode {
-	case opLookup, opUnlink, opRmdir, opRemovexattr, opMknod, opMkdir, opCreate, opTmpfile, opSymlink, opLink, opRename, opRename2:
+	case opLookup, opUnlink, opRmdir, opRemovexattr, opMknod, opMkdir, opTmpfile, opSymlink, opLink, opRename, opRename2:
 		op, err = decodeNames(h, f, payload)
-	case opGetattr, opSetattr, opReadlink, opStatfs, opForget, opBatchForget, opStatx, opAccess, opIoctl:
+	case opGetattr, opSetattr, opReadlink, opStatfs, opForget, opBatchForget, opStatx, opIoctl:
 		op, err = decodeInode(h, f, payload)
-	case opRead, opReaddir, opReaddirplus, opWrite, opFallocate, opLseek, opCopyFileRange, opFsync, opFsyncdir, opSyncfs, opFlush:
+	case opRead, opReaddir, opReaddirplus, opWrite, opFallocate, opLseek, opCopyFileRange, opFsync, opFsyncdir:
 		op, err = decodeContent(h, f, payload, dst)
 	case opGetxattr, opListxattr, opSetxattr:
 		op, err = decodeXattr(h, f, payload, dst)
-	case opOpen, opOpendir, opRelease, opReleasedir:
-		op = decodeHandle(h, f)
-	default:
+	default: // opening, closing and flushing too: see UnknownOp
 		op = &UnknownOp{Opcode: uint32(h.opcode), OpContext: h.context()}
 	}
 	if err != nil {
@@ -143,11 +141,6 @@ func decodeNames(h *header, f fields, payload []byte) (any, error) {
 		mode := f.u32()&0o7777 | directory
 		h.umask = f.u32()
 		return &fuseops.MkDirOp{Parent: h.inode(), Name: first, Mode: fuse.ConvertFileMode(mode), OpContext: h.context()}, nil
-	case opCreate:
-		f.skip(4) // open flags
-		mode := f.u32()
-		h.umask = f.u32()
-		return &fuseops.CreateFileOp{Parent: h.inode(), Name: first, Mode: fuse.ConvertFileMode(mode), OpContext: h.context()}, nil
 	case opLink:
 		return &fuseops.CreateLinkOp{Parent: h.inode(), Name: first, Target: fuseops.InodeID(f.u64()), OpContext: h.context()}, nil
 	}
@@ -310,14 +303,8 @@ func decodeContent(h *header, f fields, payload, dst []byte) (any, error) {
 			return nil, errMalformed
 		}
 		return &CopyRangeOp{From: h.inode(), FromOffset: int64(from), To: to, ToOffset: int64(off), Length: int64(length), OpContext: ctx}, nil
-	case opSyncfs:
-		return &fuseops.SyncFSOp{Inode: h.inode(), OpContext: fuseops.OpContext{Pid: h.pid}}, nil
 	}
-	handle := fuseops.HandleID(f.u64())
-	if h.opcode == opFlush {
-		return &fuseops.FlushFileOp{Inode: h.inode(), Handle: handle, OpContext: ctx}, nil
-	}
-	return &fuseops.SyncFileOp{Inode: h.inode(), Handle: handle, OpContext: ctx}, nil
+	return &fuseops.SyncFileOp{Inode: h.inode(), Handle: fuseops.HandleID(f.u64()), OpContext: ctx}, nil
 }
 
 // SetxattrKillSGID in the flags of fuseops.SetXattrOp says that the set-group-ID bit goes with a new access control list, since the
@@ -354,18 +341,4 @@ func decodeXattr(h *header, f fields, payload, dst []byte) (any, error) {
 		return nil, err
 	}
 	return &fuseops.GetXattrOp{Inode: h.inode(), Name: key, Dst: dst, OpContext: h.context()}, nil
-}
-
-// decodeHandle decodes the opening and closing of files and directories. Of the flags with which files are
-// opened nothing is passed on: their type is private to the library.
-func decodeHandle(h *header, f fields) any {
-	switch h.opcode {
-	case opOpen:
-		return &fuseops.OpenFileOp{Inode: h.inode(), OpContext: h.context()}
-	case opOpendir:
-		return &fuseops.OpenDirOp{Inode: h.inode(), OpContext: h.context()}
-	case opReleasedir:
-		return &fuseops.ReleaseDirHandleOp{Handle: fuseops.HandleID(f.u64()), OpContext: h.context()}
-	}
-	return &fuseops.ReleaseFileHandleOp{Handle: fuseops.HandleID(f.u64()), OpContext: h.context()}
 }

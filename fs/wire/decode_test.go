@@ -13,7 +13,7 @@ func TestUmask(t *testing.T) {
 	for _, c := range []struct {
 		code opcode
 		at   int
-	}{{opMknod, 8}, {opMkdir, 4}, {opCreate, 8}, {opTmpfile, 8}} {
+	}{{opMknod, 8}, {opMkdir, 4}, {opTmpfile, 8}} {
 		arg := make([]byte, argSize[c.code])
 		binary.NativeEndian.PutUint32(arg[c.at:], 0o27)
 		h := header{opcode: c.code}

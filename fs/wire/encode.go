@@ -49,22 +49,15 @@ func encode(op any, b []byte, blocks int64) int {
 		o.entry(&op.Entry, blocks)
 	case *fuseops.CreateLinkOp:
 		o.entry(&op.Entry, blocks)
-	case *fuseops.CreateFileOp:
-		o.entry(&op.Entry, blocks)
-		o.open(op.Handle, 0)
 	case *TmpfileOp:
 		o.entry(&op.Entry, blocks)
-		o.open(0, 0)
+		o.zero(openOutSize)
 	case *fuseops.GetInodeAttributesOp:
 		o.attrOut(op.Inode, &op.Attributes, op.AttributesExpiration, blocks)
 	case *fuseops.SetInodeAttributesOp:
 		o.attrOut(op.Inode, &op.Attributes, op.AttributesExpiration, blocks)
 	case *StatxOp:
 		o.statx(op, blocks)
-	case *fuseops.OpenFileOp:
-		o.openFile(op)
-	case *fuseops.OpenDirOp:
-		o.openDir(op)
 	case *fuseops.ReadSymlinkOp:
 		o.n = copy(b, op.Target)
 	case *fuseops.ReadFileOp:
@@ -221,42 +214,6 @@ func (o *out) statfs(op *fuseops.StatFSOp) {
 	o.u32(255) // longest name
 	o.u32(op.BlockSize)
 	o.zero(statfsOutSize - o.n)
-}
-
-// open writes struct fuse_open_out.
-func (o *out) open(handle fuseops.HandleID, flags uint32) {
-	o.u64(uint64(handle))
-	o.u32(flags)
-	o.u32(0)
-}
-
-// How an opened file is used (FOPEN_* in linux/fuse.h).
-const (
-	openDirectIO  = 1 << 0
-	openKeepCache = 1 << 1
-	openCacheDir  = 1 << 3
-)
-
-func (o *out) openFile(op *fuseops.OpenFileOp) {
-	var flags uint32
-	if op.KeepPageCache {
-		flags |= openKeepCache
-	}
-	if op.UseDirectIO {
-		flags |= openDirectIO
-	}
-	o.open(op.Handle, flags)
-}
-
-func (o *out) openDir(op *fuseops.OpenDirOp) {
-	var flags uint32
-	if op.CacheDir {
-		flags |= openCacheDir
-	}
-	if op.KeepCache {
-		flags |= openKeepCache
-	}
-	o.open(op.Handle, flags)
 }
 
 // AppendDirent writes an entry into what is left of a buffer of fuseops.ReadDirOp, and returns its length; 0: there is no

@@ -55,7 +55,10 @@ type IoctlOp struct {
 	OpContext fuseops.OpContext
 }
 
-// UnknownOp is a request of a kind that this package does not decode.
+// UnknownOp is a request of a kind that this package does not decode. Answered ENOSYS, the kernel opens, creates and closes
+// files and directories by itself, and does not flush (FUSE_NO_OPEN_SUPPORT, FUSE_NO_OPENDIR_SUPPORT; fuse_file_open,
+// fuse_flush in fs/fuse/file.c, fuse_create_open in dir.c); and it asks no file system like this for syncfs(2)
+// (fuse_sync_fs in inode.c).
 type UnknownOp struct {
 	Opcode    uint32
 	OpContext fuseops.OpContext

@@ -16,26 +16,18 @@ const (
 	opRmdir         opcode = 11
 	opRename        opcode = 12
 	opLink          opcode = 13
-	opOpen          opcode = 14
 	opRead          opcode = 15
 	opWrite         opcode = 16
 	opStatfs        opcode = 17
-	opRelease       opcode = 18
 	opFsync         opcode = 20
 	opSetxattr      opcode = 21
 	opGetxattr      opcode = 22
 	opListxattr     opcode = 23
 	opRemovexattr   opcode = 24
-	opFlush         opcode = 25
 	opInit          opcode = 26
-	opOpendir       opcode = 27
 	opReaddir       opcode = 28
-	opReleasedir    opcode = 29
 	opFsyncdir      opcode = 30
-	opAccess        opcode = 34
-	opCreate        opcode = 35
 	opInterrupt     opcode = 36
-	opDestroy       opcode = 38
 	opIoctl         opcode = 39
 	opBatchForget   opcode = 42
 	opFallocate     opcode = 43
@@ -43,7 +35,6 @@ const (
 	opRename2       opcode = 45
 	opLseek         opcode = 46
 	opCopyFileRange opcode = 47
-	opSyncfs        opcode = 50
 	opTmpfile       opcode = 51
 	opStatx         opcode = 52
 )
@@ -58,22 +49,14 @@ var argSize = [...]uint8{
 	opMkdir:         8,
 	opRename:        8,
 	opLink:          8,
-	opOpen:          8,
 	opRead:          40,
 	opWrite:         40,
-	opRelease:       24,
 	opFsync:         16,
 	opSetxattr:      16, // see header.fixed
 	opGetxattr:      8,
 	opListxattr:     8,
-	opFlush:         24,
-	opOpendir:       8,
 	opReaddir:       40,
-	opReleasedir:    24,
 	opFsyncdir:      16,
-	opAccess:        8,
-	opCreate:        16,
-	opInterrupt:     8,
 	opIoctl:         32,
 	opBatchForget:   8,
 	opFallocate:     32,
@@ -81,7 +64,6 @@ var argSize = [...]uint8{
 	opRename2:       16,
 	opLseek:         24,
 	opCopyFileRange: 56,
-	opSyncfs:        8,
 	opTmpfile:       16,
 	opStatx:         24,
 }
@@ -92,6 +74,7 @@ const (
 	attrSize      = 88  // struct fuse_attr
 	attrOutSize   = 104 // struct fuse_attr_out
 	entryOutSize  = 128 // struct fuse_entry_out
+	openOutSize   = 16  // struct fuse_open_out
 	statfsOutSize = 80  // struct fuse_statfs_out
 	statxOutSize  = 288 // struct fuse_statx_out
 	direntSize    = 24  // struct fuse_dirent, without the name
