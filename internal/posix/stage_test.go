@@ -161,7 +161,7 @@ func (s *stage) leave() {
 	}
 	select {
 	case <-s.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		s.server.Process.Kill()
 		s.t.Error("art-fuse does not end")
 	}
