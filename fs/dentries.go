@@ -30,7 +30,7 @@ func (t *tx) revoke(n *node) {
 		if child != nil {
 			child.base.fresh = false
 		}
-		t.pending.entry(n, name)
+		t.pending.entry(n, name, doubt{content: true})
 	}
 }
 
@@ -75,7 +75,17 @@ func (t *tx) grantTTL(p *node, name string, n *node, asked uint64) time.Duration
 
 // recordDentry notes what the kernel was told of a name.
 func (t *tx) recordDentry(p *node, name string, child *node) {
-	t.forgetDentry(p, name)
+	was, ok := p.base.dentries[name]
+	if ok && was == child {
+		return
+	}
+	if ok {
+		t.forgetDentry(p, name)
+		t.pending.entry(p, name, doubt{ambiguity: ambiguous})
+		if was != nil {
+			was.base.fresh = false // no event of this name is about it any more
+		}
+	}
 	if p.base.dentries == nil {
 		p.base.dentries = map[string]*node{}
 	}

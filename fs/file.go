@@ -32,7 +32,10 @@ func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bo
 		}
 		t.accessed(n)
 		if n.in == nil {
-			f, err = t.openUntouched(n)
+			if f, err = t.openUntouched(n); err == nil && !t.mayRead(n, f, wait) {
+				f.Close()
+				return syscall.ESTALE
+			}
 			return err
 		}
 		// A row of the database is sooner read than another thread is woken, even if it comes from the disk
@@ -100,9 +103,6 @@ func (o *Overlay) readBase(n *node, f *HostFile, p []byte, off int64, wait bool)
 		read, ok = f.TryReadAt(p, off)
 	}
 	o.view(func(t *tx) error {
-		if ok {
-			n.base.content = f.Fingerprint
-		}
 		if ok && off == 0 && int64(read) >= f.Size && n.base.file == f {
 			t.closeFile(n)
 		}
@@ -122,9 +122,11 @@ func (t *tx) checkVersion(n *node, f *HostFile) error {
 		return syscall.ESTALE // the kernel may have parts of another file, which must not be mixed
 	}
 	t.refreshNode(n, f.attr, f.Fingerprint)
-	// At the end of what the kernel takes for the file it will then ask for the size again
-	// (fuse_cache_read_iter in fs/fuse/file.c).
-	t.cache.InvalidateAttr(n.ino)
+	if f.Size+1 >= n.base.size {
+		// At the end of what the kernel takes for the file it will then ask for the size again
+		// (fuse_cache_read_iter in fs/fuse/file.c). A shorter one it learns from where the content ends.
+		t.cache.InvalidateAttr(n.ino)
+	}
 	return nil
 }
 

@@ -71,6 +71,9 @@ type Cache interface {
 	// reads or changes the directory, so nothing that an operation needs may be held, and no
 	// operation may wait for it.
 	InvalidateEntry(parent Ino, name string) error
+	// ExpireEntry has the kernel ask what a name means before it uses it again: what is mounted there stays, if it means what
+	// it meant. It waits as InvalidateEntry does. The error is syscall.ENOSYS when the kernel cannot be told that.
+	ExpireEntry(parent Ino, name string) error
 	// InvalidateInode has the kernel forget an inode's attributes and content; of a directory, its
 	// list. It waits for whoever reads the content.
 	InvalidateInode(ino Ino) error

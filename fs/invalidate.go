@@ -15,7 +15,7 @@ import (
 // gathered as events come in, and flushed by a goroutine of its own, because the kernel may hold up who
 // tells it to forget something until an operation under way is answered.
 type pendingInvalidations struct {
-	names   map[dentry]struct{}
+	names   map[dentry]doubt
 	inodes  map[Ino]bool  // value: is it a directory?
 	prune   []Ino         // see ages; nil: none
 	signals chan struct{} // holds a token if there may be any
@@ -26,10 +26,29 @@ type dentry struct {
 	name string
 }
 
+// ambiguity is how much is known of which of its answers the kernel keeps for a name. Threads of the guest that look the same
+// name up at once take in their answers in any order, and a lookup that confirms what is cached locks nothing
+// (fuse_dentry_revalidate in fs/fuse/dir.c): so it need not be the last one.
+type ambiguity int
+
+const (
+	unambiguous ambiguity = iota // all answers since it last forgot the name were the same
+	again                        // it was to ask again: an earlier answer may have come after that
+	ambiguous                    // it may keep any of several answers
+)
+
+// doubt is what may be wrong with what the kernel keeps for a name.
+type doubt struct {
+	ambiguity
+	content bool // also the content of what it means may have changed
+}
+
 // entry enqueues a name: what it means may have changed, or what that is.
-func (p *pendingInvalidations) entry(dir *node, name string) {
+func (p *pendingInvalidations) entry(dir *node, name string, why doubt) {
 	if p != nil {
-		p.names[dentry{dir, name}] = struct{}{}
+		d := dentry{dir, name}
+		was := p.names[d]
+		p.names[d] = doubt{max(was.ambiguity, why.ambiguity), was.content || why.content}
 		p.signal()
 	}
 }
@@ -56,9 +75,9 @@ func (p *pendingInvalidations) signal() {
 }
 
 // drain returns what is pending, which is so no more.
-func (p *pendingInvalidations) drain() (names map[dentry]struct{}, inodes map[Ino]bool, prune []Ino) {
+func (p *pendingInvalidations) drain() (names map[dentry]doubt, inodes map[Ino]bool, prune []Ino) {
 	names, inodes, prune = p.names, p.inodes, p.prune
-	p.names, p.inodes, p.prune = map[dentry]struct{}{}, map[Ino]bool{}, nil
+	p.names, p.inodes, p.prune = map[dentry]doubt{}, map[Ino]bool{}, nil
 	return names, inodes, prune
 }
 
@@ -98,6 +117,7 @@ func (o *Overlay) Connect(c Cache) (disconnect func()) {
 type noCache struct{}
 
 func (noCache) InvalidateEntry(Ino, string) error { return syscall.ENOENT }
+func (noCache) ExpireEntry(Ino, string) error     { return syscall.ENOENT }
 func (noCache) InvalidateInode(Ino) error         { return syscall.ENOENT }
 func (noCache) InvalidateAttr(Ino) error          { return syscall.ENOENT }
 func (noCache) Prune([]Ino) error                 { return nil }
@@ -168,7 +188,7 @@ func (t *tx) handleEvent(ws *watches, w *watch, mask uint32, name string) {
 	switch {
 	case mask&endEvents != 0:
 		if w.parent != nil {
-			t.enqueueChanged(w.parent, w.name)
+			t.enqueueChanged(w.parent, w.name, true)
 		}
 		t.loseWatch(ws, w)
 	case name == "":
@@ -182,26 +202,27 @@ func (t *tx) handleEvent(ws *watches, w *watch, mask uint32, name string) {
 			t.dropList(n)
 			t.pending.inode(n)
 		}
-		t.enqueueChanged(w, name)
+		t.enqueueChanged(w, name, false)
 		if kid := w.children[name]; kid != nil {
 			t.loseWatch(ws, kid)
 		}
 		if mask&(unix.IN_CREATE|unix.IN_ISDIR) == unix.IN_CREATE && len(w.nodes) > 0 {
-			t.pending.entry(w.nodes[0], name) // it may be another name of something
+			t.pending.entry(w.nodes[0], name, doubt{content: true}) // it may be another name of something
 		}
 	default:
-		t.enqueueChanged(w, name)
+		t.enqueueChanged(w, name, true)
 	}
 }
 
-// enqueueChanged has an entry of a directory revalidated, if the kernel was told of it.
-func (t *tx) enqueueChanged(w *watch, name string) {
+// enqueueChanged has an entry of a directory revalidated, if the kernel was told of it. content says that not only
+// the name may have changed.
+func (t *tx) enqueueChanged(w *watch, name string, content bool) {
 	for _, n := range w.nodes {
 		if child, ok := n.base.dentries[name]; ok {
 			if child != nil {
 				child.base.fresh = false
 			}
-			t.pending.entry(n, name)
+			t.pending.entry(n, name, doubt{content: content})
 		}
 	}
 }
@@ -228,11 +249,16 @@ func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan stru
 			return
 		case <-pending.signals:
 		}
-		var names map[dentry]struct{}
+		var names map[dentry]doubt
 		var inodes map[Ino]bool
 		var prune []Ino
-		o.view(func(*tx) error {
+		o.view(func(t *tx) error {
 			names, inodes, prune = pending.drain()
+			for ino := range inodes {
+				if n := t.nodes[ino]; n != nil && n.base != nil {
+					n.base.unsettle()
+				}
+			}
 			return nil
 		})
 		// What is not cached, or no more, is no error; nor is the end of the connection.
@@ -242,8 +268,8 @@ func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan stru
 			}
 			c.InvalidateInode(ino)
 		}
-		for d := range names {
-			o.flushEntry(c, d)
+		for d, why := range names {
+			o.flushEntry(c, d, why)
 		}
 		if len(prune) > 0 {
 			c.Prune(prune)
@@ -254,42 +280,71 @@ func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan stru
 // flushEntry asks the host what a name in the base means now, and has the kernel forget what is no
 // longer true. A name that means the same object as before stays, for forgetting a directory also
 // means forgetting what is mounted below it and where processes are.
-func (o *Overlay) flushEntry(c Cache, d dentry) {
+func (o *Overlay) flushEntry(c Cache, d dentry, why doubt) {
 	var v verdict
 	o.view(func(t *tx) (err error) {
-		v, err = t.revalidateEntry(d.dir, d.name)
+		v, err = t.revalidateEntry(d.dir, d.name, why.ambiguity)
 		return err
 	})
 	if v.twin != 0 {
 		c.InvalidateInode(v.twin)
 	}
-	switch {
-	case !v.known || v.same && v.child == 0:
-	case v.same:
-		// The answer to a lookup may be on its way, with attributes from before; forgetting the entry
-		// waits for it, because both need the directory's lock (fuse_reverse_inval_entry in
-		// fs/fuse/dir.c, lookup_slow in fs/namei.c).
-		if err := c.InvalidateInode(v.child); errors.Is(err, syscall.ENOENT) {
-			c.InvalidateEntry(d.dir.ino, d.name)
-		}
-	default:
+	switch v.entry {
+	case keep:
+	case expire:
+		o.expireEntry(c, d, why.ambiguity)
+	case forget:
 		c.InvalidateEntry(d.dir.ino, d.name)
-		if v.child != 0 {
-			c.InvalidateInode(v.child) // it may be open
-		}
+	}
+	if v.child == 0 || v.replaced || v.current && !why.content {
+		// Whoever reads past what the kernel takes for a file's end asks for its attributes, and takes the end for true if the
+		// kernel is told to forget them until the answer comes (fuse_change_attributes_i in fs/fuse/inode.c).
+		return
+	}
+	// The answer to a lookup may be on its way, with attributes from before; forgetting the entry
+	// waits for it, because both need the directory's lock (fuse_reverse_inval_entry in
+	// fs/fuse/dir.c, lookup_slow in fs/namei.c).
+	if err := c.InvalidateInode(v.child); v.same && errors.Is(err, syscall.ENOENT) {
+		c.InvalidateEntry(d.dir.ino, d.name)
 	}
 }
 
+// expireEntry has the kernel ask again for a directory, or for nothing, of which it may keep another answer than
+// the last. An earlier answer that confirmed another directory may still come: so it is done once more when it
+// has come for certain.
+func (o *Overlay) expireEntry(c Cache, d dentry, a ambiguity) {
+	c.ExpireEntry(d.dir.ino, d.name)
+	if a == ambiguous {
+		time.AfterFunc(BaseTTL, func() {
+			o.view(func(t *tx) error {
+				t.pending.entry(d.dir, d.name, doubt{ambiguity: again})
+				return nil
+			})
+		})
+	}
+}
+
+// action is what the kernel is to do with a name.
+type action int
+
+const (
+	keep   action = iota
+	expire        // ask again
+	forget
+)
+
 // verdict is what has become of a name that the kernel was told of.
 type verdict struct {
-	known bool // the kernel may have it
-	same  bool // it means what it meant
-	child Ino  // that; 0: nothing
-	twin  Ino  // has the same object by another name; 0: nobody
+	entry    action
+	same     bool // it means what it meant
+	replaced bool // it meant a file, and means another object, or nothing: to who has that open it is what it was
+	current  bool // it means a file of which the kernel was told what is true, or to ask for it
+	child    Ino  // what it meant; 0: nothing
+	twin     Ino  // has the same object by another name; 0: nobody
 }
 
 // revalidateEntry compares what the kernel was told of a name with what the host has there now.
-func (t *tx) revalidateEntry(dir *node, name string) (v verdict, err error) {
+func (t *tx) revalidateEntry(dir *node, name string, a ambiguity) (v verdict, err error) {
 	if t.nodes[dir.ino] != dir || dir.base == nil {
 		return v, nil
 	}
@@ -308,14 +363,19 @@ func (t *tx) revalidateEntry(dir *node, name string) (v verdict, err error) {
 		return v, err
 	}
 	child, known := dir.base.dentries[name]
-	v.known = known
-	v.same = dir.base.watch != nil &&
-		(child == nil && errors.Is(now.err, syscall.ENOENT) || child != nil && now.err == nil && child.isObject(now.attr, now.fp))
-	if child != nil {
-		v.child = child.ino
-	}
-	if known && !v.same {
+	isObject := child != nil && now.err == nil && child.isObject(now.attr, now.fp)
+	v.replaced = child != nil && !child.base.attr.IsDir() && !isObject && (now.err == nil || errors.Is(now.err, syscall.ENOENT))
+	v.same = dir.base.watch != nil && (isObject || child == nil && errors.Is(now.err, syscall.ENOENT))
+	switch {
+	case known && !v.same, a == ambiguous && now.err == nil && !now.attr.IsDir():
+		v.entry = forget // which is certain, and loses nothing but what is mounted there just now
 		t.forgetDentry(dir, name)
+	case a != unambiguous:
+		v.entry = expire
+	}
+	if child != nil {
+		v.child, v.current = child.ino, isObject && !now.attr.IsDir() && now.fp == child.base.fp
+		child.base.unsettle()
 	}
 	if v.same && child != nil && child.repath() && now.attr.IsDir() {
 		t.revoke(child)
@@ -324,6 +384,7 @@ func (t *tx) revalidateEntry(dir *node, name string) (v verdict, err error) {
 		// Of what has another name by now, not everything will be heard.
 		if twin := t.nodes[t.baseNumber(now.fp)]; twin != nil && twin.base != nil {
 			twin.base.fresh = false
+			twin.base.unsettle()
 			if twin != child {
 				v.twin = twin.ino
 			}

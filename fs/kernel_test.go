@@ -144,6 +144,9 @@ type kernelFile struct {
 
 func (f *kernelFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.k.fs.Read(f.ino, p, off)
+	if err == syscall.ESTALE { // what was read in advance is asked for again
+		n, err = f.k.fs.Read(f.ino, p, off)
+	}
 	return n, errnoOf(err)
 }
 

@@ -301,6 +301,10 @@ func (t *tx) revalidate(n *node) error {
 		return now.err
 	}
 	t.refreshNode(n, now.attr, now.fp)
+	if named, ok := n.base.parent.base.dentries[n.base.name]; ok && named != n {
+		n.base.fresh = false // the kernel has another inode for the object by now, of which an event tells
+		return nil
+	}
 	t.grantTTL(n.base.parent, n.base.name, n, now.asked)
 	return nil
 }

@@ -16,6 +16,11 @@ func (c kernelCache) InvalidateEntry(parent Ino, name string) error {
 	return c.conn.InvalidateEntry(fuseops.InodeID(parent), name)
 }
 
+// ExpireEntry implements Cache.
+func (c kernelCache) ExpireEntry(parent Ino, name string) error {
+	return c.conn.ExpireEntry(fuseops.InodeID(parent), name)
+}
+
 // InvalidateInode implements Cache.
 func (c kernelCache) InvalidateInode(ino Ino) error {
 	return c.conn.InvalidateInode(fuseops.InodeID(ino), 0)

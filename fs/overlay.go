@@ -108,7 +108,9 @@ type base struct {
 	dir         *HostDir         // open; nil: not. See lstatIn
 
 	// Of a file:
-	file    *HostFile          // in the base; nil: not open
+	file    *HostFile // in the base; nil: not open
+	size    int64     // that the kernel was told last, and 1; 0: it was told nothing
+	resized resizing
 	content sqlvfs.Fingerprint // the version of which the kernel may have content; zero: none
 	stale   bool               // what it has is not of fp's version
 	refused sqlvfs.Fingerprint // a version of the base's file that cannot stand in for the origin's
@@ -263,6 +265,9 @@ func (t *tx) entry(n *node) Entry {
 	e := Entry{Ino: n.ino, Attr: *n.attrOf(), Blocks: t.blocks(n, follows), TTL: t.forever(), AttrTTL: t.forever()}
 	if n.in == nil && !n.base.gone && !n.base.fresh || follows || err != nil {
 		e.AttrTTL = BaseTTL
+	}
+	if n.in == nil {
+		n.base.resize(e.Attr.Size)
 	}
 	// Who shows as another owner could be refused by the kernel what it should have, and the other way
 	// round: what we may not read is not the guest's either.

@@ -30,6 +30,7 @@ const (
 	NoOpendirSupport Flags = 1 << 24
 	HandleKillprivV2 Flags = 1 << 28
 	SetxattrExt      Flags = 1 << 29
+	HasExpireOnly    Flags = 1 << 35
 	initExt          Flags = 1 << 30
 	overIOUring      Flags = 1 << 41
 )
@@ -105,7 +106,7 @@ func (c *Conn) negotiate(opt *Options) error {
 		answer(c.dev, h.unique, syscall.EPROTO, nil)
 		return fmt.Errorf("the kernel is too old: it speaks FUSE %d.%d, and lacks %#x", theirMajor, theirMinor, uint64(missing))
 	}
-	c.flags = offered & (opt.Want | opt.Need | BigWrites | MaxPages | initExt)
+	c.flags = offered & (opt.Want | opt.Need | BigWrites | MaxPages | HasExpireOnly | initExt)
 	c.noRings = errNotOffered
 	if offered&overIOUring != 0 && opt.Transport != Device {
 		if c.rings, c.noRings = openRings(c.dev); c.rings != nil {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"syscall"
 
 	"github.com/jacobsa/fuse/fuseops"
 	"golang.org/x/sys/unix"
@@ -18,13 +19,28 @@ const (
 	notifyPrune      = 9 // Linux 6.18
 )
 
+const expireOnly = 1 << 0 // FUSE_EXPIRE_ONLY
+
 // InvalidateEntry has the kernel forget what a name means, and all below it, also what is mounted there. It waits for
 // who reads or changes the directory.
 func (c *Conn) InvalidateEntry(parent fuseops.InodeID, name string) error {
+	return c.invalidateEntry(parent, name, 0)
+}
+
+// ExpireEntry has the kernel ask again what a name means before it uses that, and forget nothing. It waits for who reads or
+// changes the directory. ENOSYS before Linux 6.2.
+func (c *Conn) ExpireEntry(parent fuseops.InodeID, name string) error {
+	if c.flags&HasExpireOnly == 0 {
+		return syscall.ENOSYS
+	}
+	return c.invalidateEntry(parent, name, expireOnly)
+}
+
+func (c *Conn) invalidateEntry(parent fuseops.InodeID, name string, flags uint32) error {
 	// struct fuse_notify_inval_entry_out: parent, length of the name, flags.
 	body := binary.NativeEndian.AppendUint64(nil, uint64(parent))
 	body = binary.NativeEndian.AppendUint32(body, uint32(len(name)))
-	body = binary.NativeEndian.AppendUint32(body, 0)
+	body = binary.NativeEndian.AppendUint32(body, flags)
 	return c.notify(notifyInvalEntry, append(append(body, name...), 0))
 }
 

@@ -248,5 +248,6 @@ type noCache struct{}
 
 func (noCache) InvalidateEntry(fs.Ino, string) error { return nil }
 func (noCache) InvalidateInode(fs.Ino) error         { return nil }
+func (noCache) ExpireEntry(fs.Ino, string) error     { return nil }
 func (noCache) InvalidateAttr(fs.Ino) error          { return nil }
 func (noCache) Prune([]fs.Ino) error                 { return nil }

@@ -1,0 +1,60 @@
+package fs
+
+// The kernel opens files without our hearing of it, and what it reads of one may be of another size than it takes the file to
+// have, since the host has just changed the file, or put another one in its place:
+//   - Of a file that has become longer it reads up to the size that it knows. Behind that it asks for the size again, if it was
+//     told to forget the attributes (fuse_cache_read_iter in fs/fuse/file.c).
+//   - Where content ends too early it takes that for the file's end, unless it has learnt or forgotten attributes since it asked
+//     for the content (fuse_read_update_size). Then it shows zeros up to the size that it knows. So the first attempt to read such a
+//     file is refused. The kernel tells nobody of that if it was reading in advance, but asks again, as it needs the content
+//     (filemap_update_page in mm/filemap.c).
+
+// resizing is what the kernel may not have understood yet of a file's size.
+type resizing uint8
+
+const (
+	settled  resizing = iota
+	grown             // it is larger than before
+	shrunk            // it is smaller than before
+	retrying          // it is, and a read was refused for it
+)
+
+// resize notes the size that the kernel is about to be told of a file.
+func (b *base) resize(size int64) {
+	b.unsettle()
+	switch was := b.size - 1; {
+	case b.size == 0 || size == was:
+	case size < was:
+		b.resized = shrunk
+	case b.resized == settled:
+		b.resized = grown
+	}
+	b.size = size + 1
+}
+
+// unsettle notes that the kernel is about to learn or to forget attributes.
+func (b *base) unsettle() {
+	if b.resized == retrying {
+		b.resized = shrunk
+	}
+}
+
+// mayRead tells whether the kernel may have an untouched node's content, which is from then on what it has. Who cannot wait
+// will try again with wait.
+func (t *tx) mayRead(n *node, f *HostFile, wait bool) bool {
+	if n.base.size != f.Size+1 {
+		n.base.resize(f.Size)
+	}
+	switch n.base.resized {
+	case shrunk:
+		if wait {
+			n.base.resized = retrying
+			t.cache.InvalidateAttr(n.ino)
+		}
+		return false
+	case grown:
+		t.cache.InvalidateAttr(n.ino)
+	}
+	n.base.resized, n.base.content = settled, f.Fingerprint
+	return true
+}
