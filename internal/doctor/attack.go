@@ -13,10 +13,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/riverlytech/art/internal/attack"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/sandbox/stage"
+	running "github.com/riverlytech/art/internal/session"
 )
 
 // AttackerName as the zeroth argument makes art the attacker. It is also what is
@@ -39,8 +41,8 @@ type column struct {
 	results map[string]string
 }
 
-// attackAll makes all attempts on the host, in direct and in overlay mode, and writes a
-// table. It returns the exit code: 1 if any succeeds in a session where nobody has
+// attackAll makes all attempts on the host, in direct and in overlay mode, as the first program of a session and as one that
+// joins it, and writes a table. It returns the exit code: 1 if any succeeds in a session where nobody has
 // allowed it. Without a session in overlay mode, it says so after the table.
 func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 	allowed, err := o.Settle()
@@ -86,6 +88,10 @@ func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 			missing = fmt.Errorf("attack overlay mode: %w", err)
 		case err != nil:
 			return cli.ExitArt, err
+		case columns[i].mode != "":
+			if err := columns[i].join(ctx, o, cmd, command); err != nil {
+				return cli.ExitArt, err
+			}
 		}
 	}
 	tell := tabulate
@@ -96,6 +102,60 @@ func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 		return code, err
 	}
 	return cli.ExitArt, missing
+}
+
+// join makes all attempts once more, in the place of a program that joins such a session as cmd has run the attacker in. What
+// succeeds there succeeds.
+func (c *column) join(ctx context.Context, o *Options, cmd *exec.Cmd, attacker []string) error {
+	if slices.Contains(o.Args, "--trace=true") {
+		return nil // it has no other programs
+	}
+	hold, release, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("attack: %w", err)
+	}
+	defer release.Close()
+	first := session(ctx, o, nil)
+	first.Args = append(slices.Clone(cmd.Args[:len(cmd.Args)-len(attacker)]), "cat")
+	first.Stdin, first.Env, first.ExtraFiles = hold, cmd.Env, cmd.ExtraFiles
+	err = first.Start()
+	hold.Close()
+	if err != nil {
+		return fmt.Errorf("attack: %w", err)
+	}
+	defer func() {
+		release.Close()
+		_ = first.Wait()
+	}()
+	id, err := idOf(ctx, first.Process.Pid)
+	if err != nil {
+		return err
+	}
+	joining := session(ctx, o, nil)
+	joining.Args = append([]string{"art", "exec", "--interactive=false", id, "--"}, attacker...)
+	joining.Env, joining.ExtraFiles = cmd.Env, cmd.ExtraFiles
+	joined, err := results(joining)
+	if err != nil {
+		return fmt.Errorf("attack by a program that joins a session: %w", err)
+	}
+	for name, why := range joined {
+		if why == "" {
+			c.results[name] = ""
+		}
+	}
+	return nil
+}
+
+// idOf returns the id of the session that a process is, once it has one.
+func idOf(ctx context.Context, pid int) (string, error) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		for _, s := range running.List(running.Directories(os.Getenv)) {
+			if s.Err == nil && s.PID == pid {
+				return s.ID, nil
+			}
+		}
+	}
+	return "", errors.New("attack: the session to be joined is not found")
 }
 
 func results(cmd *exec.Cmd) (map[string]string, error) {
