@@ -103,8 +103,9 @@ EXAMPLES
   paths, only these, and what is below them. Files are written beside and renamed
   into place, so that none is ever half there; a pull that was interrupted can be
   run again. While a session runs, a pull brings what the guest has at that
-  moment; what the guest changes meanwhile is left to the next one. Then
-  --keep-both is not to be had.
+  moment; what the guest changes meanwhile is left to the next one. It waits for
+  up to 5 seconds while git works in a repository of the guest, and then leaves
+  that as it is. --keep-both is not to be had then.
 
   What only the host has changed stays. A path that both have changed is a
   conflict, unless both are equal: it is left alone, and named on standard error

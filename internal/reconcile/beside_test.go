@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	livewriter "github.com/riverlytech/art/internal/live/writer"
 	"github.com/riverlytech/art/libexec"
@@ -20,15 +22,18 @@ import (
 
 // serves has a session answer pulls that go on beside it.
 func (g *guest) serves() func(*Options) {
+	connect := g.connects()
+	return func(o *Options) { o.Session = connect }
+}
+
+func (g *guest) connects() func(context.Context) (*os.File, error) {
 	w := livewriter.New(g.store, g.overlay)
-	return func(o *Options) {
-		o.Session = func(context.Context) (*os.File, error) {
-			ours, theirs, err := libexec.Socketpair()
-			if err == nil {
-				go w.Serve(theirs)
-			}
-			return ours, err
+	return func(context.Context) (*os.File, error) {
+		ours, theirs, err := libexec.Socketpair()
+		if err == nil {
+			go w.Serve(theirs)
 		}
+		return ours, err
 	}
 }
 
@@ -99,7 +104,7 @@ func (b bench) checkAll() {
 	}
 }
 
-var pulls = flag.Int("pulls", 20, "how many pulls TestPullBesideBusySession makes")
+var pulls = flag.Int("pulls", 10, "how many pulls TestPullBesideBusySession makes")
 
 // busy is what a program does that never rests. In every state that there ever is:
 //   - b/K has the version of a/K, or the one before;
@@ -200,6 +205,10 @@ func (b *busy) verify(at bench, since int64) {
 
 // However fast a session writes, each pull brings a state that was, and nothing is lost on either side.
 func TestPullBesideBusySession(t *testing.T) {
+	pulls := *pulls
+	if testing.Short() {
+		pulls = min(pulls, 3)
+	}
 	b := newBench(t)
 	for _, dir := range []string{"a", "b"} {
 		for k := range 3 {
@@ -224,7 +233,7 @@ func TestPullBesideBusySession(t *testing.T) {
 			<-done
 		}
 		defer stop()
-		for round := range *pulls {
+		for round := range pulls {
 			b.write(fmt.Sprint("host/", round), "the host's")
 			since := busy.step.Load()
 			b.pull(b.ws, beside)
@@ -240,10 +249,73 @@ func TestPullBesideBusySession(t *testing.T) {
 			t.Logf("pulled:\n%s%s", out, told)
 			t.Fatalf("the host differs from the guest: %s", differences(got, want))
 		}
-		t.Logf("%d steps in %d rounds", busy.step.Load(), *pulls)
+		t.Logf("%d steps in %d rounds", busy.step.Load(), pulls)
 	})
 	b.checkAll()
 	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
 		t.Fatalf("after the session:\n%s%s", out, told)
 	}
+}
+
+// TestKilledBesideSession kills pulls beside a session at random moments, and runs them again: the end is the same, while the
+// session runs, or after it where a pull has to wait for that.
+func TestKilledBesideSession(t *testing.T) {
+	kills := *kills
+	if testing.Short() {
+		kills = min(kills, 3)
+	}
+	dir, err := fastDir()
+	must(t, err)
+	defer os.RemoveAll(dir)
+	random := rand.New(rand.NewPCG(3, 4))
+	longest, killed, left := time.Duration(0), 0, 0
+	for round := 0; killed < kills; round++ {
+		b := bench{t, filepath.Join(dir, fmt.Sprint(round), "ws"), filepath.Join(dir, fmt.Sprint(round), "ws.db")}
+		b.project()
+		var want map[string]string
+		b.guest(func(g *guest) {
+			connect := g.connects()
+			g.day()
+			want = g.portrait()
+			sock, err := connect(t.Context())
+			must(t, err)
+			if longest == 0 {
+				start := time.Now()
+				b.killed("pull", time.Minute, sock)
+				longest = time.Since(start)
+			} else if b.killed("pull", time.Duration(random.Int64N(int64(longest))), sock) {
+				killed++
+			}
+			must(t, sock.Close())
+			_, told, err := b.run(Pull, b.ws, func(o *Options) { o.Session = connect }, allow)
+			if err != nil {
+				if !strings.Contains(err.Error(), "cannot be finished while the session runs") {
+					t.Fatalf("again: %v\n%s", err, told)
+				}
+				left++
+				return
+			}
+			if got := b.hostPortrait(); !maps.Equal(got, want) {
+				t.Fatalf("the host differs: %s", differences(got, want))
+			}
+			if got := g.portrait(); !maps.Equal(got, want) {
+				t.Fatalf("the guest differs: %s", differences(got, want))
+			}
+		})
+		b.pull(b.ws, allow)
+		b.checkAll()
+		if got := b.hostPortrait(); !maps.Equal(got, want) {
+			t.Fatalf("after the session, the host differs: %s", differences(got, want))
+		}
+		b.guest(func(g *guest) {
+			if got := g.portrait(); !maps.Equal(got, want) {
+				t.Fatalf("after the session, the guest differs: %s", differences(got, want))
+			}
+		})
+		if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+			t.Fatalf("again:\n%s%s", out, told)
+		}
+		must(t, os.RemoveAll(filepath.Dir(b.ws)))
+	}
+	t.Logf("killed %d pulls in the middle, of which %d had to wait for the end of the session", killed, left)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/riverlytech/art/internal/git"
 	"github.com/riverlytech/art/internal/gitdir"
 	"github.com/riverlytech/art/internal/hostfs"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -185,7 +186,8 @@ func (p *planner) discardExternal() error {
 }
 
 // absorbExternal has the guest see the host's repository again.
-func (r *repo) absorbExternal(whole bool) error {
+func (r *repo) absorbExternal(session *live.Client) error {
 	q := &puller{planner: *r.on}
-	return q.absorbDir(".", q.top, whole, r.plan.Obsolete)
+	q.session = session
+	return q.absorbDir(".", q.top, session != nil, r.plan.Obsolete)
 }

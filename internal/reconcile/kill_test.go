@@ -17,8 +17,11 @@ import (
 
 var kills = flag.Int("kills", 10, "how many pushes and how many pulls TestKilled kills in the middle")
 
-// The test binary is push or pull when this variable is set.
-const asCommand = "ART_SYNC_TEST_COMMAND"
+// The test binary is push or pull when this variable is set, beside a session with the other one.
+const (
+	asCommand = "ART_SYNC_TEST_COMMAND"
+	asBeside  = "ART_SYNC_TEST_BESIDE"
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {
@@ -34,6 +37,9 @@ func TestMain(m *testing.M) {
 			do = Push
 		}
 		opt := Options{Dir: os.Args[1], DB: os.Args[2], Stdout: io.Discard, Stderr: os.Stderr, Allow: []string{"*"}}
+		if os.Getenv(asBeside) != "" {
+			opt.Session = func(context.Context) (*os.File, error) { return os.NewFile(3, "session"), nil }
+		}
 		if err := do(context.Background(), opt); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -45,10 +51,13 @@ func TestMain(m *testing.M) {
 
 // killed runs a command in a process of its own and kills it after a while. It returns false if that
 // was too late.
-func (b bench) killed(what string, after time.Duration) bool {
+func (b bench) killed(what string, after time.Duration, session ...*os.File) bool {
 	b.t.Helper()
 	cmd := exec.Command(os.Args[0], b.ws, b.db)
 	cmd.Env = append(os.Environ(), asCommand+"="+what)
+	if len(session) > 0 {
+		cmd.Env, cmd.ExtraFiles = append(cmd.Env, asBeside+"=1"), session
+	}
 	must(b.t, cmd.Start())
 	kill := time.AfterFunc(after, func() { cmd.Process.Kill() })
 	cmd.Wait()

@@ -48,6 +48,9 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (*planner, e
 	if err == nil {
 		err = p.load()
 	}
+	if err == nil && pulls {
+		err = p.awaitGit()
+	}
 	if err == nil {
 		err = p.limitTo(abs)
 	}

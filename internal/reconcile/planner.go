@@ -66,6 +66,7 @@ type planner struct {
 	repos    map[string]*repo  // by git directory; nil: none that both sides have
 	repoOf   map[string]*repo  // by directory: what it is checked out from
 	gitDirs  map[string]string // by directory: see gitDirOver
+	gitLocks map[string]string // files that say that git works in a repository, by git directory
 	newRepos []string          // git directories that come as files
 
 	parts map[string][2]held.Parts // of repositories, by directory: what it has, and may have

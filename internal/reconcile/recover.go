@@ -47,6 +47,11 @@ func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store,
 	case err != nil:
 		return fmt.Errorf("workspace %s: open %s, which a pull that was killed has left: %w", h.dir.Name(), in, err)
 	}
+	defer func() {
+		if err != nil {
+			r.staging.Close() // for the next attempt
+		}
+	}()
 	list, err := r.read(entries[1:])
 	if err != nil {
 		return r.forgetJournal(err)

@@ -24,7 +24,7 @@ func (p *puller) absorb() error {
 			continue
 		}
 		if r.on != nil {
-			if err := r.absorbExternal(p.session != nil); err != nil {
+			if err := r.absorbExternal(p.session); err != nil {
 				return err
 			}
 		} else if n, _ := p.guestAt(r.dir); n == nil {
@@ -74,6 +74,8 @@ func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, shareOf func(
 			if err := p.reveal(c, at); err != nil {
 				return err
 			}
+		case p.session != nil:
+			p.same(at, c)
 		case whole:
 			p.outdate(at, c)
 		}
@@ -98,6 +100,16 @@ func (p *puller) reveal(n *sqlvfs.Node, at string) error {
 		tx.SetOrigin(dir, &sqlvfs.Origin{Base: p.name, Path: at, Number: number(n), Fingerprint: hostfs.Fingerprint(&st), Mode: st.Mode})
 		return nil
 	})
+}
+
+// same writes down that the guest's row, which stays while a session runs, says the same as the host's.
+func (p *puller) same(at string, n *sqlvfs.Node) {
+	st, err := p.host.stat(at)
+	if err != nil || kind(st.Mode) != kind(n.Attr.Mode) {
+		return
+	}
+	agreed := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st), Row: n.Ino, RowCtime: n.Attr.Ctime}
+	p.rows().set(func(tx *sqlvfs.Tx) { tx.SetBaseline(p.id, at, agreed) })
 }
 
 // outdate writes down that a row is as it was when both sides last agreed, and that the host's is not: so the

@@ -71,6 +71,10 @@ func (p *planner) repoAt(dir string) *repo {
 		return nil
 	}
 	r := &repo{dir: dir}
+	if r.err = p.atWork(dir); r.err != nil {
+		p.repos[dir] = r
+		return r
+	}
 	own := n != nil && n.Origin != nil && n.Origin.Base == p.name && n.Origin.Path == dir
 	switch st, err := p.host.stat(dir); {
 	case p.isRepo(dir) && n == nil && p.opt.allows(dir, true):
