@@ -101,21 +101,25 @@ func (p *painter) style(to cell) {
 		return
 	}
 	p.pen = to
-	is, was := p.extra(to), p.extra(from)
-	p.link(is, was)
-	if to.fg == from.fg && to.bg == from.bg && to.attrs == from.attrs && is.underline == was.underline {
+	var is, was extra
+	if to.extra != 0 || from.extra != 0 {
+		is, was = p.extra(to), p.extra(from)
+		p.link(is, was)
+	}
+	switch {
+	case to.fg == from.fg && to.bg == from.bg && to.attrs == from.attrs && is.underline == was.underline:
+		return
+	case to.fg|to.bg|is.underline == 0 && to.attrs == 0: // most often
+		p.text("\x1b[m")
 		return
 	}
 	p.text("\x1b[")
 	if from.fg|from.bg|was.underline != 0 || from.attrs != 0 {
 		p.text("0;")
 	}
-	for i, n := range [...]string{"1;", "2;", "3;", "5;", "7;", "8;", "9;", "53;"} {
-		if to.attrs&(1<<i) != 0 {
-			p.text(n)
-		}
+	if to.attrs != 0 {
+		p.attrs(to.attrs)
 	}
-	p.text([...]string{"", "4;", "21;", "4:3;", "4:4;", "4:5;", "", ""}[to.attrs>>underlineShift])
 	p.colour(to.fg, 30)
 	p.colour(to.bg, 40)
 	if last := len(p.out) - 1; p.out[last] == ';' {
@@ -128,6 +132,16 @@ func (p *painter) style(to cell) {
 	case c != 0:
 		p.text("\x1b[58:5:" + strconv.Itoa(int(c&0xff)) + "m")
 	}
+}
+
+// attrs writes the parameters of attributes.
+func (p *painter) attrs(is attrs) {
+	for i, n := range [...]string{"1;", "2;", "3;", "5;", "7;", "8;", "9;", "53;"} {
+		if is&(1<<i) != 0 {
+			p.text(n)
+		}
+	}
+	p.text([...]string{"", "4;", "21;", "4:3;", "4:4;", "4:5;", "", ""}[is>>underlineShift])
 }
 
 func (p *painter) extra(c cell) extra {
