@@ -20,7 +20,7 @@ func runDoctor(c *flags.Command, args []string) (int, error) {
 	}
 	d.Settle = func() ([]string, error) { return sandbox.Allowed(o) }
 	d.Args = slices.DeleteFunc(line.Flags, func(flag string) bool {
-		return strings.HasPrefix(flag, "--attack=") || strings.HasPrefix(flag, "--json=")
+		return strings.HasPrefix(flag, "--attack=") || strings.HasPrefix(flag, "--json=") || strings.HasPrefix(flag, "--background=")
 	})
 	dir, err := sandbox.TrialWorkspace(o)
 	if err != nil {

@@ -23,7 +23,7 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	variables := map[string]any{
 		"mount": &o.Workspace, "db": &o.Database, "mode": &o.Mode, "name": &o.Name, "home": &o.Home, "agent": &o.Agent, "adopt": &o.Adopt,
 		"interactive": &o.Interactive, "network": &o.Network, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
-		"hide": &o.Hide, "allow": &o.Allow, "quiet": &o.Quiet,
+		"hide": &o.Hide, "allow": &o.Allow, "quiet": &o.Quiet, "background": &o.Background,
 		"trace": &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
 	}
 	maps.Copy(variables, more)
@@ -65,6 +65,13 @@ func runSession(c *flags.Command, args []string) (int, error) {
 		} else if o.Preset == "" && preset.Is(name) {
 			o.Preset = name
 		}
+	}
+	if o.Background && !isSession {
+		id, code, err := sandbox.StartBackground(os.Args[1:])
+		if id != "" {
+			fmt.Println(id)
+		}
+		return code, err
 	}
 	code, err := sandbox.Run(o)
 	return max(code, codeOf(err, cli.ExitArt)), err

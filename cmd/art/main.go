@@ -12,6 +12,7 @@ import (
 	"github.com/riverlytech/art/internal/doctor"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/preset"
+	"github.com/riverlytech/art/internal/sandbox"
 	"github.com/riverlytech/art/internal/sandbox/join"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
@@ -32,6 +33,7 @@ func main() {
 	case doctor.AttackerName:
 		os.Exit(attack.Main(os.Args, os.Stdout))
 	}
+	isSession = os.Args[0] == sandbox.Background
 	code, err := run(os.Args[1:])
 	if err != nil {
 		cli.Fail("art", err)
@@ -39,10 +41,13 @@ func main() {
 	os.Exit(code)
 }
 
+// isSession says that this is the process of a session in the background.
+var isSession bool
+
 // commands are what art does by a word, but for what art-sync does.
 var commands = map[string]func(*flags.Command, []string) (int, error){
 	"run": runSession, "config": runConfig, "trust": runTrust, "presets": runPresets, "doctor": runDoctor, "home": runHome, "agent": runAgent,
-	"ps": runPs, "kill": runKill, "wait": runWait, "exec": runExec,
+	"ps": runPs, "attach": runAttach, "logs": runLogs, "kill": runKill, "wait": runWait, "exec": runExec,
 }
 
 func run(args []string) (int, error) {

@@ -107,6 +107,33 @@ func (s SessionState) String() string {
 	return "unknown"
 }
 
+// AttachAsk is the body of AskAttach. Who only views types nothing.
+type AttachAsk struct {
+	Cols, Rows int
+	View       bool
+}
+
+// AttachKind says what an AttachMessage is.
+type AttachKind uint8
+
+// The kinds.
+const (
+	// AttachData is what is typed, or what is to be seen.
+	AttachData AttachKind = iota
+	// AttachSize says how large the terminal is.
+	AttachSize
+	// AttachEnd says that the session has ended, and how.
+	AttachEnd
+)
+
+// AttachMessage is one that follows AskAttach.
+type AttachMessage struct {
+	Kind       AttachKind
+	Data       []byte
+	Cols, Rows int
+	End        SessionEnd
+}
+
 // KillAsk is the body of AskKill.
 type KillAsk struct{ Signal int }
 

@@ -81,6 +81,8 @@ var session = []Flag{
 	{Name: "adopt", Says: "the workspace was moved here", More: adoptMore},
 	{Name: "interactive", Short: "i", Arg: "BOOL", Switch: true, Default: "true", Says: "a terminal for the command, if there is one",
 		More: `False connects it with pipes, which art does by itself where there is no terminal. On a terminal the command is a job of it: where Ctrl-Z, or the command itself, stops it, art stops with the rest of its own job, and "fg" continues all of it. Where nobody could continue it, it goes on at once. Of a command that a signal or a limit has ended, art turns off what that had turned on of the terminal: its other screen, the mouse, a hidden cursor.`},
+	{Name: "background", Short: "b", Says: "leave the session in the background, and print its id",
+		More: `It has a terminal that "art attach" shows, and with --interactive=false a log alone, which "art logs" prints. It ends with its command, by "art kill", or with the user's login where the system ends that.`},
 	{Name: "network", Arg: "MODE", Choices: "host none", Default: "host", Says: `"host" or "none"`,
 		More: `Settings can say otherwise. With "none" there is a network of its own with nothing in it but the loopback interface.`},
 	{Name: "path", Arg: "WHERE", Choices: "home host", Default: "home", Says: `with "host", the workspace is at its own path on the host too, and the command starts there`,

@@ -38,6 +38,18 @@ EXAMPLES
   art exec                    a shell beside the agent
   art exec -- npm test
 `},
+		{Name: "art attach", Says: "join the terminal of a session in the background", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
+			Text: theSession + `  The session goes on where it is left by the keys Ctrl-\ d, or the terminal is gone. The
+  exit status is the session's, and 0 where it was left.
+`,
+			Flags: []Flag{
+				{Name: "view", Says: "only look: nothing that is typed gets there"},
+				{Name: "detach-keys", Arg: "KEYS", Default: `ctrl-\,d`, Says: "the keys that leave the session; none if empty", More: "They are single characters between commas, with ctrl- before them or not."},
+			}},
+		{Name: "art logs", Says: "print the output of a session in the background", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
+			Text: theSession + `  Of sessions that have ended the last 20 are kept, and of each the last 4 to 8 MB.
+`,
+			Flags: []Flag{{Name: "follow", Short: "f", Says: "go on until the session ends"}}},
 		{Name: "art kill", Says: "send the command of a session a signal", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
 			Text: theSession + `  SIGKILL ends the session with all that is in it.
 `,

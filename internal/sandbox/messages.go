@@ -101,10 +101,7 @@ func (s *session) started(m control.Received) error {
 			return fmt.Errorf("set up the terminal: %w", err)
 		}
 		s.master = os.NewFile(uintptr(m.FD), "terminal")
-		if err := s.streams.Terminal.Imprint(s.master); err != nil {
-			return err
-		}
-		if err := s.streams.Terminal.Raw(); err != nil {
+		if err := s.streams.Imprint(s.master); err != nil {
 			return err
 		}
 	}
@@ -150,6 +147,12 @@ func (s *session) letGo(pid int) error {
 		s.begun()
 	}
 	err := control.Send(s.link, -1, control.Message{Kind: control.Go})
-	s.register()
+	if s.background == nil {
+		s.register(shortest)
+		return err
+	}
+	if err == nil {
+		err = s.leave()
+	}
 	return err
 }

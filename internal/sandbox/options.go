@@ -49,6 +49,8 @@ type Options struct {
 	Quiet bool
 	// Trace, if set, asks for a trace of the payload's system calls.
 	Trace *Trace
+	// Background leaves the session to itself once its command runs: this process is that of the session (StartBackground).
+	Background bool
 	// Command and its arguments; none is a shell.
 	Command []string
 }

@@ -27,17 +27,22 @@ type registry struct {
 	info    control.SessionInfo     // GUARDED_BY(mu)
 	end     *control.SessionEnd     // GUARDED_BY(mu); how it ended, once it has
 	waiting map[*sessions.Conn]bool // GUARDED_BY(mu); whom to tell
+	viewing sync.WaitGroup          // who looks at the terminal, and is told at the end; none is added once there is one
+	ended   chan struct{}           // closed when end is set
 }
 
 func newRegistry() registry {
-	return registry{asks: make(chan func()), over: make(chan struct{}), waiting: map[*sessions.Conn]bool{}}
+	return registry{asks: make(chan func()), over: make(chan struct{}), waiting: map[*sessions.Conn]bool{}, ended: make(chan struct{})}
 }
 
 // shortest is how long a session has to run before anyone can find it: one that ends before that is not slowed down by it.
 const shortest = 30 * time.Millisecond
 
-// register begins to listen in a moment.
-func (s *session) register() {
+// endPatience is how long a session that has ended waits for those who look at its terminal to see the last of it.
+const endPatience = 2 * time.Second
+
+// register begins to listen after a time.
+func (s *session) register(after time.Duration) {
 	r := &s.registry
 	if r.listening != nil {
 		return
@@ -45,9 +50,9 @@ func (s *session) register() {
 	r.listening = make(chan struct{})
 	r.info = control.SessionInfo{
 		PID: os.Getpid(), Workspace: s.plan.Workspace, Database: s.plan.Database, Command: logged(s.payload.Command),
-		Started: time.Now(), Terminal: s.streams.Terminal != nil,
+		Started: time.Now(), Terminal: s.streams.OnTerminal(),
 	}
-	r.timer = time.AfterFunc(shortest, func() {
+	r.timer = time.AfterFunc(after, func() {
 		defer close(r.listening)
 		var dir string
 		if dir, r.refused = sessions.Make(os.Getenv); r.refused != nil {
@@ -82,6 +87,13 @@ func (s *session) unregister(code int, err error) {
 		_ = c.Answer(r.end) // who has gone need not know
 	}
 	r.mu.Unlock()
+	close(r.ended)
+	viewed := make(chan struct{})
+	go func() { r.viewing.Wait(); close(viewed) }()
+	select {
+	case <-viewed:
+	case <-time.After(endPatience): // of one that reads nothing
+	}
 	r.server.Close()
 }
 
@@ -112,6 +124,8 @@ func (s *session) answer(c *sessions.Conn, ask *control.Ask) {
 		err = s.answerKill(c, ask)
 	case control.AskWait:
 		err = s.answerWait(c)
+	case control.AskAttach:
+		err = s.answerAttach(c, ask)
 	case control.AskTree:
 		err = s.answerTree(c)
 	case control.AskExec:
@@ -149,6 +163,9 @@ func (s *session) sendSignal(sig unix.Signal) {
 		}
 		s.stage.Kill()
 	case s.guest != nil:
+		if sig == unix.SIGTERM && s.background != nil {
+			s.endSoon("art kill")
+		}
 		s.guest.signal(sig)
 		if s.job && sig != unix.SIGSTOP && sig != unix.SIGTSTP {
 			s.guest.signal(unix.SIGCONT)

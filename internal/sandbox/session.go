@@ -38,6 +38,8 @@ type session struct {
 	log       *os.File     // where its exit code goes, for the log of sessions; nil without one
 	registry  registry     // what others find of it
 
+	background *background // what it is in the background; nil in the foreground
+
 	quiet        bool
 	known        bool          // the database is the one that is kept for the workspace
 	fresh        bool          // with it: it was made for this session
@@ -79,6 +81,9 @@ type session struct {
 func Run(options *Options) (code int, err error) {
 	o := &request{Options: *options, session: true}
 	err = o.choose()
+	if err == nil && o.Background {
+		err = o.checkBackground()
+	}
 	if err == nil && o.bare() {
 		return cli.ExitArt, o.runBare()
 	}
@@ -92,7 +97,10 @@ func Run(options *Options) (code int, err error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	s, err := newSession(o.Interactive, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, tracing)
+	s, err := newSession(o.Interactive && !o.Background, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, tracing)
+	if err == nil && o.Background {
+		err = s.goBackground(o)
+	}
 	if err != nil {
 		return cli.ExitArt, err
 	}
@@ -105,7 +113,7 @@ func Run(options *Options) (code int, err error) {
 	defer s.closeIDs()
 	s.trace(tracing)
 	if !o.Quiet {
-		banner(o, s.prepared, s.streams.Terminal != nil)
+		banner(o, s.prepared, s.streams.OnTerminal())
 	}
 	return s.run(refusal)
 }
@@ -186,7 +194,10 @@ func banner(o *request, p *prepared, terminal bool) {
 // run runs what is prepared. With a refusal it does not try to mount FUSE in the
 // stage.
 func (s *session) run(refusal error) (code int, err error) {
-	defer func() { s.unregister(code, err) }()
+	defer func() {
+		s.unregister(code, err)
+		s.background.tellEnd(code, err)
+	}()
 	defer s.streams.Terminal.Restore()
 	defer s.endGroup()
 	defer s.endThread()

@@ -52,6 +52,9 @@ func (s *session) signal(received os.Signal) {
 	case sig == unix.SIGHUP && s.master != nil:
 		s.hangup()
 	case s.guest != nil:
+		if sig == unix.SIGTERM && s.background != nil {
+			s.endSoon("SIGTERM")
+		}
 		s.guest.signal(sig)
 	case sig != unix.SIGCONT:
 		// There is no guest yet that could act on it: what it would do to a process
@@ -62,7 +65,7 @@ func (s *session) signal(received os.Signal) {
 }
 
 func (s *session) resize() {
-	if s.master != nil {
+	if s.master != nil && s.streams.Hub == nil {
 		// Fails if one of the two terminals is gone, whose size then matters no more.
 		_ = s.streams.Terminal.Resize(s.master)
 	}
@@ -71,6 +74,10 @@ func (s *session) resize() {
 // guestStopped is called when the payload has been stopped, by a key or by itself, and the stub, which is its shell, has
 // nothing better for its terminal. It is the caller's shell that has: to that, art is the job that has stopped.
 func (s *session) guestStopped() {
+	if s.streams.Hub != nil {
+		s.guest.signal(unix.SIGCONT) // nobody else would continue it
+		return
+	}
 	s.streams.Settle()
 	s.streams.Terminal.Restore()
 	stop(true)
@@ -79,8 +86,10 @@ func (s *session) guestStopped() {
 
 // resume goes on with the payload, and with the terminal as that has left it.
 func (s *session) resume() {
-	if err := s.streams.Terminal.Raw(); err != nil {
-		s.hangup()
+	if s.streams.Hub == nil {
+		if err := s.streams.Terminal.Raw(); err != nil {
+			s.hangup()
+		}
 	}
 	s.resize()
 	s.guest.signal(unix.SIGCONT)

@@ -250,6 +250,15 @@ func (c *Conn) Refuse(err error) {
 	_ = c.Send(&control.Answer{Protocol: control.SessionProtocol, Version: version.Version, What: m.What, Hint: m.Hint})
 }
 
+// ReceiveAttach returns the next message behind AskAttach.
+func (c *Conn) ReceiveAttach() (m control.AttachMessage, err error) {
+	data, err := c.Receive()
+	if err == nil {
+		err = control.Unmarshal(data, &m)
+	}
+	return m, err
+}
+
 // Hangup ends the connection, and wakes who waits for it; Close comes after.
 func (c *Conn) Hangup() { _ = unix.Shutdown(c.fd(), unix.SHUT_RDWR) }
 

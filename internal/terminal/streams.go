@@ -29,6 +29,8 @@ var streamNames = [3]string{"standard input", "standard output", "standard error
 type Streams struct {
 	// Terminal is the caller's terminal, nil without a session on one.
 	Terminal *Terminal
+	// Hub is what stands for it where nobody has to be there; nil with a session in the foreground.
+	Hub *Hub
 	// IsTerminal says which streams are the guest's terminal.
 	IsTerminal [3]bool
 	// Guest are the other streams' ends for the guest: the stream itself if it is
@@ -69,6 +71,25 @@ func Open(interactive bool, host [3]*os.File) (*Streams, error) {
 		s.Terminal.lines = !s.IsTerminal[1]
 	}
 	return s, nil
+}
+
+// OpenHub opens the streams of a session in the background: all are a terminal that others look at by the hub.
+func OpenHub(hub *Hub) *Streams {
+	return &Streams{Hub: hub, IsTerminal: [3]bool{true, true, true}, ended: make(chan struct{})}
+}
+
+// OnTerminal tells whether the guest has a terminal.
+func (s *Streams) OnTerminal() bool { return s.Terminal != nil || s.Hub != nil }
+
+// Imprint gives the guest's terminal, whose master is given, the modes and the size of the caller's, which becomes raw.
+func (s *Streams) Imprint(master *os.File) error {
+	if s.Hub != nil {
+		return s.Hub.imprint(master)
+	}
+	if err := s.Terminal.Imprint(master); err != nil {
+		return err
+	}
+	return s.Terminal.Raw()
 }
 
 func (s *Streams) open(i int, file *os.File) error {
@@ -156,7 +177,11 @@ func (s *Streams) CloseGuest() {
 // terminal is gone.
 func (s *Streams) Start(master *os.File, hangup func()) {
 	s.master = master
-	if master != nil {
+	switch {
+	case master != nil && s.Hub != nil:
+		s.Hub.start(master)
+		s.goOutput(reopening{master, s.ended}, s.Hub, "the terminal")
+	case master != nil:
 		go func() {
 			keys(master, s.host[0])
 			hangup()
@@ -287,9 +312,21 @@ func (s *shown) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Shown is a terminal of which it is known what is turned on there.
+type Shown struct{ shown }
+
+// Show returns the terminal that screen is, with nothing turned on.
+func Show(screen io.Writer) *Shown { return &Shown{shown{screen: screen}} }
+
+// Reset turns off what is on.
+func (s *Shown) Reset() {
+	_, _ = io.WriteString(s.screen, s.modes.undo()) // fails if the terminal is gone
+	s.modes = screenModes{}
+}
+
 // Reset turns off what the guest has left on of its terminal, after Drain: the other screen, the mouse, and so on.
 func (s *Streams) Reset() {
-	if undo := s.shown.modes.undo(); s.master != nil && undo != "" {
+	if undo := s.shown.modes.undo(); s.master != nil && s.Hub == nil && undo != "" {
 		_, _ = io.WriteString(s.shown.screen, undo) // fails if the terminal is gone
 	}
 }
@@ -328,6 +365,9 @@ func (s *Streams) Drain() error {
 		}
 	}
 	s.outputs.Wait()
+	if s.Hub != nil {
+		s.Hub.end()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.errs...)

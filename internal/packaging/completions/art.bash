@@ -11,13 +11,13 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log list rm ps exec kill wait presets agent home config trust doctor' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
+		payload=yes commands='run diff pull push reset status log list rm ps exec attach logs kill wait presets agent home config trust doctor' words=''
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art run')
 		payload=yes commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report'
 		;;
 	'art diff')
@@ -69,6 +69,16 @@ _art_spec() {
 		payload=yes commands='' words=''
 		flags='-e --env -w --cwd -i --interactive --help'
 		offers='-e=variables --env=variables -w=nothing --cwd=nothing -i:true|false --interactive:true|false'
+		;;
+	'art attach')
+		payload= commands='' words='sessions'
+		flags='--view --detach-keys --help'
+		offers='--detach-keys=nothing'
+		;;
+	'art logs')
+		payload= commands='' words='sessions'
+		flags='-f --follow --help'
+		offers=''
 		;;
 	'art kill')
 		payload= commands='' words='sessions'
@@ -137,7 +147,7 @@ _art_spec() {
 		;;
 	'art config')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art trust')
@@ -147,7 +157,7 @@ _art_spec() {
 		;;
 	'art doctor')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art-fuse')

@@ -62,6 +62,8 @@ _art_spec() {
         'rm:remove the database of a workspace'
         'ps:list the sessions that run'
         'exec:run another program in a session that runs'
+        'attach:join the terminal of a session in the background'
+        'logs:print the output of a session in the background'
         'kill:send the command of a session a signal'
         'wait:wait for the end of a session'
         'presets:list the agents that art knows, and where they are'
@@ -78,6 +80,7 @@ _art_spec() {
         --agent='[an agent of your own]:NAME: _art_agents'
         --adopt'[the workspace was moved here]'
         '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command, if there is one]:BOOL:(true false)'
+        '(-b --background)'{-b,--background}'[leave the session in the background, and print its id]'
         --network='[host or none]:MODE:(host none)'
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
@@ -105,6 +108,7 @@ _art_spec() {
         --agent='[an agent of your own]:NAME: _art_agents'
         --adopt'[the workspace was moved here]'
         '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command, if there is one]:BOOL:(true false)'
+        '(-b --background)'{-b,--background}'[leave the session in the background, and print its id]'
         --network='[host or none]:MODE:(host none)'
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
@@ -244,6 +248,23 @@ _art_spec() {
         '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the program, if there is one]:BOOL:(true false)'
         '(- *)'--help'[print help]')
       ;;
+    'art attach')
+      payload=false
+      own=()
+      specs=(
+        --view'[only look]'
+        --detach-keys='[the keys that leave the session]:KEYS: '
+        '(- *)'--help'[print help]'
+        '1:word:(sessions)')
+      ;;
+    'art logs')
+      payload=false
+      own=()
+      specs=(
+        '(-f --follow)'{-f,--follow}'[go on until the session ends]'
+        '(- *)'--help'[print help]'
+        '1:word:(sessions)')
+      ;;
     'art kill')
       payload=false
       own=()
@@ -368,6 +389,7 @@ _art_spec() {
         --agent='[an agent of your own]:NAME: _art_agents'
         --adopt'[the workspace was moved here]'
         '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command, if there is one]:BOOL:(true false)'
+        '(-b --background)'{-b,--background}'[leave the session in the background, and print its id]'
         --network='[host or none]:MODE:(host none)'
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
@@ -407,6 +429,7 @@ _art_spec() {
         --agent='[an agent of your own]:NAME: _art_agents'
         --adopt'[the workspace was moved here]'
         '(-i --interactive)'{-i=-,--interactive=-}'[a terminal for the command, if there is one]:BOOL:(true false)'
+        '(-b --background)'{-b,--background}'[leave the session in the background, and print its id]'
         --network='[host or none]:MODE:(host none)'
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'

@@ -1,0 +1,215 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
+	sessions "github.com/riverlytech/art/internal/session"
+	"github.com/riverlytech/art/internal/terminal"
+	"github.com/riverlytech/art/libexec"
+)
+
+// Background is the zeroth argument of the process of a session in the background. It has a socket to the art that has
+// started it.
+const Background = "art-session"
+
+// starterFD is that socket.
+const starterFD = 3
+
+// background is what a session has in the background.
+type background struct {
+	starter *os.File      // the socket to who has started it, until it is left
+	log     *sessions.Log // of its output
+	pipes   [2]*os.File   // what the guest writes without a terminal comes out of the first; nil with one
+	copied  chan struct{} // closed when all of that is in the log
+	left    atomic.Bool   // it is left to itself
+	why     string        // it was ended from outside
+}
+
+// begun is what the process of a session says when it is left to itself.
+type begun struct{ ID string }
+
+// size is what it is told of the terminal of who has started it.
+type size struct{ Cols, Rows int }
+
+// StartBackground starts the process of a session with the arguments of this one, and returns its id when its command runs.
+// Otherwise it returns the exit code of what has failed, and has said why.
+func StartBackground(args []string) (id string, code int, err error) {
+	ours, theirs, err := libexec.Socketpair()
+	if err != nil {
+		return "", cli.ExitArt, err
+	}
+	defer ours.Close()
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: append([]string{Background}, args...), Stderr: os.Stderr, ExtraFiles: []*os.File{theirs},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	err = cmd.Start()
+	theirs.Close()
+	if err != nil {
+		return "", cli.ExitArt, fmt.Errorf("start the process of the session: %w", cli.Reason(err))
+	}
+	var s size
+	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		if cols, rows, err := term.GetSize(int(f.Fd())); err == nil {
+			s = size{cols, rows}
+			break
+		}
+	}
+	if err := libexec.SendFD(ours, -1, control.Marshal(&s)); err != nil {
+		_ = cmd.Process.Kill()
+	}
+	if _, data, err := libexec.RecvFD(ours); err == nil {
+		var b begun
+		if err = control.Unmarshal(data, &b); err == nil {
+			return b.ID, cli.OK, nil
+		}
+	}
+	err = cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
+		return "", exit.ExitCode(), nil
+	}
+	return "", cli.ExitArt, fmt.Errorf("start the session: its process ended: %s", ending(err))
+}
+
+// checkBackground refuses what only somebody could have who waits for the session.
+func (o *request) checkBackground() error {
+	switch {
+	case o.bare():
+		return errors.New("start the session in the background: an agent without a sandbox has no session")
+	case o.Trace != nil && o.Trace.Log == "":
+		return cli.WithHint(errors.New("start the session in the background: its trace needs a file"), "name one with --trace-log FILE")
+	}
+	return nil
+}
+
+// goBackground opens the streams of a session in the background.
+func (s *session) goBackground(o *request) error {
+	b := &background{starter: os.NewFile(starterFD, "starter"), log: &sessions.Log{}, copied: make(chan struct{})}
+	unix.CloseOnExec(starterFD)
+	var at size
+	_, data, err := libexec.RecvFD(b.starter)
+	if err == nil {
+		err = control.Unmarshal(data, &at)
+	}
+	if err != nil {
+		return fmt.Errorf("start the session: %w", err)
+	}
+	s.background = b
+	go func() {
+		// Who has started it ends before it is left, and so does it.
+		_, _, _ = libexec.RecvFD(b.starter)
+		if !b.left.Load() {
+			os.Exit(cli.ExitArt)
+		}
+	}()
+	if name := os.Getenv("TERM"); o.Interactive && (name == "" || name == "dumb") {
+		os.Setenv("TERM", "xterm-256color") // which is what the terminals that come later have in common
+	}
+	if o.Interactive {
+		s.refusals.terminal = true
+		s.streams = terminal.OpenHub(terminal.NewHub(terminal.Size{Cols: at.Cols, Rows: at.Rows}, b.log))
+		return nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("set up the streams: %w", err)
+	}
+	b.pipes = [2]*os.File{r, w}
+	s.streams, err = terminal.Open(false, [3]*os.File{s.null, w, w})
+	return err
+}
+
+// ownStderr is the standard error of this process, which is that of who has started it, and then the log.
+type ownStderr struct{}
+
+func (ownStderr) Write(p []byte) (int, error) { return os.Stderr.Write(p) }
+
+// leave leaves a session in the background to itself: its command runs.
+func (s *session) leave() error {
+	s.register(0)
+	r, b := &s.registry, s.background
+	<-r.listening
+	if r.refused != nil {
+		return r.refused
+	}
+	if err := b.log.Open(os.Getenv, r.server.ID); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.info.State, r.info.Log = control.Detached, b.log.Path()
+	r.mu.Unlock()
+	if b.pipes[0] != nil {
+		b.pipes[1].Close()
+		go func() {
+			defer close(b.copied)
+			_, _ = io.Copy(b.log, b.pipes[0]) // the log bounds itself
+		}()
+	}
+	b.left.Store(true)
+	if err := libexec.SendFD(b.starter, -1, control.Marshal(&begun{r.server.ID})); err != nil {
+		return err // nobody knows of this session
+	}
+	// What art and art-fuse say from now on is for the log.
+	if file, err := b.log.File(); err == nil {
+		for fd := 1; fd <= 2; fd++ {
+			_ = unix.Dup3(int(file.Fd()), fd, 0) // both are open
+		}
+		file.Close()
+	}
+	_ = unix.Shutdown(int(b.starter.Fd()), unix.SHUT_RDWR) // also wakes who waits for it
+	debug.SetGCPercent(25)
+	go debug.FreeOSMemory() // of the start
+	return nil
+}
+
+// termGrace is how long a guest in the background has to end when it was asked to.
+const termGrace = 10 * time.Second
+
+// endSoon notes that the session ends, and why; who does not end by itself is ended by force.
+func (s *session) endSoon(why string) {
+	if s.background.why == "" {
+		s.background.why = why
+		if s.ended == 0 {
+			s.ended = unix.SIGTERM
+		}
+		s.kill = time.After(termGrace)
+		s.registry.mu.Lock()
+		s.registry.info.State = control.Ending
+		s.registry.mu.Unlock()
+	}
+}
+
+// tellEnd writes the last line of a session's log.
+func (b *background) tellEnd(code int, err error) {
+	if b == nil || b.log.Path() == "" {
+		return
+	}
+	if b.pipes[0] != nil {
+		select {
+		case <-b.copied:
+		case <-time.After(endPatience): // somebody outside of the sandbox has the pipe
+		}
+	}
+	line := fmt.Sprintf("art: the session ended %s with exit code %d", time.Now().Format("2006-01-02 15:04:05"), code)
+	if b.why != "" {
+		line += ": it was asked to by " + b.why
+	}
+	if err != nil {
+		line += ": " + cli.Printable(err.Error())
+	}
+	_, _ = b.log.Write([]byte(line + "\n")) // nobody is left to be told
+	b.log.Close()
+}

@@ -1,0 +1,270 @@
+package terminal
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/terminal/screen"
+)
+
+const (
+	// maxBehind bounds what a viewer may be behind, in bytes. One that stays behind is shown the screen anew.
+	maxBehind = 1 << 20
+	// viewerPatience is how long the guest's output waits for a viewer that reads nothing, once.
+	viewerPatience = 100 * time.Millisecond
+	// maxPiece is how much a viewer is given at a time.
+	maxPiece = 32 << 10
+)
+
+// Size is that of a terminal.
+type Size struct{ Cols, Rows int }
+
+// usual is the size of a terminal that nobody looks at.
+var usual = Size{80, 24}
+
+// Hub is the guest's terminal where none of the caller's is: any number of others look at it.
+type Hub struct {
+	log io.Writer // what the guest writes, too; nil if nobody wants it
+
+	mu      sync.Mutex
+	master  *os.File         // GUARDED_BY(mu)
+	picture *screen.Screen   // GUARDED_BY(mu)
+	viewers map[*Viewer]bool // GUARDED_BY(mu)
+	ended   bool             // GUARDED_BY(mu)
+}
+
+// NewHub returns the hub of a terminal that has a size at first.
+func NewHub(size Size, log io.Writer) *Hub {
+	if size.Cols <= 0 || size.Rows <= 0 {
+		size = usual
+	}
+	return &Hub{log: log, picture: screen.New(size.Cols, size.Rows), viewers: map[*Viewer]bool{}}
+}
+
+// start gives the hub the guest's terminal.
+func (h *Hub) start(master *os.File) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.master = master
+	h.resize()
+}
+
+// Write has all viewers see what the guest has written. It never fails.
+func (h *Hub) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, _ = h.picture.Write(p) // never fails
+	if h.log != nil {
+		_, _ = h.log.Write(p) // a log that cannot be written is no reason to end the guest
+	}
+	if answers := h.picture.Answers(); len(h.viewers) == 0 && len(answers) > 0 && h.master != nil {
+		_, _ = h.master.Write(answers)
+	}
+	for v := range h.viewers {
+		h.give(v, p)
+	}
+	return len(p), nil
+}
+
+// give has a viewer see p. LOCKS_REQUIRED(h.mu), which it lets go while it waits.
+func (h *Hub) give(v *Viewer, p []byte) {
+	if len(v.behind)+len(p) > maxBehind && !v.stale && !v.slow {
+		v.slow = true // until it has caught up
+		wait := time.NewTimer(viewerPatience)
+		for !v.gone && len(v.behind)+len(p) > maxBehind {
+			h.mu.Unlock()
+			timeUp := false
+			select {
+			case <-v.room:
+			case <-wait.C:
+				timeUp = true
+			}
+			h.mu.Lock()
+			if timeUp {
+				break
+			}
+		}
+		if wait.Stop() {
+			v.slow = false
+		}
+	}
+	switch {
+	case v.gone:
+		return
+	case len(v.behind)+len(p) > maxBehind:
+		v.behind, v.stale = nil, true
+	case !v.stale:
+		v.behind = append(v.behind, p...)
+	}
+	v.wake()
+}
+
+// Type has the guest read p as typed.
+func (h *Hub) Type(p []byte) {
+	h.mu.Lock()
+	master := h.master
+	h.mu.Unlock()
+	if master != nil {
+		_, _ = master.Write(p) // fails while nobody in the guest has it open
+	}
+}
+
+// resize gives the terminal the smallest size that a viewer has, or leaves it. LOCKS_REQUIRED(h.mu)
+func (h *Hub) resize() {
+	var least Size
+	for v := range h.viewers {
+		if v.size.Cols > 0 && v.size.Rows > 0 {
+			if least == (Size{}) {
+				least = v.size
+			}
+			least = Size{min(least.Cols, v.size.Cols), min(least.Rows, v.size.Rows)}
+		}
+	}
+	cols, rows := h.picture.Size()
+	if least != (Size{}) {
+		if fit, high := screen.Fit(least.Cols, least.Rows); fit != cols || high != rows {
+			cols, rows = fit, high
+			h.picture.Resize(cols, rows)
+		}
+	}
+	if h.master != nil {
+		// Fails if the terminal is gone; then its size matters no more.
+		_ = control(h.master, func(fd int) error {
+			return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(cols)})
+		})
+	}
+}
+
+// imprint gives the guest's terminal the modes that one has which nobody has set, for UTF-8.
+func (h *Hub) imprint(master *os.File) error {
+	return control(master, func(fd int) error {
+		modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		if err == nil {
+			modes.Iflag |= unix.IUTF8
+			err = unix.IoctlSetTermios(fd, unix.TCSETS, modes)
+		}
+		return err
+	})
+}
+
+// end is called when the guest has written all that it will.
+func (h *Hub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	h.master = nil
+	for v := range h.viewers {
+		v.wake()
+	}
+}
+
+// Watched tells how many look at the terminal.
+func (h *Hub) Watched() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.viewers)
+}
+
+// Viewer is somebody who looks at the terminal.
+type Viewer struct {
+	hub  *Hub
+	news chan struct{} // there is something to see
+	room chan struct{} // some of it was taken
+
+	size   Size   // GUARDED_BY(hub.mu)
+	shown  bool   // GUARDED_BY(hub.mu); it has seen the screen
+	stale  bool   // GUARDED_BY(hub.mu); it is to be shown the screen, and not what came before
+	slow   bool   // GUARDED_BY(hub.mu); nobody waits for it any more
+	behind []byte // GUARDED_BY(hub.mu); what it has not seen
+	gone   bool   // GUARDED_BY(hub.mu)
+}
+
+// View adds a viewer, who is shown the screen first.
+func (h *Hub) View(size Size) *Viewer {
+	v := &Viewer{hub: h, news: make(chan struct{}, 1), room: make(chan struct{}, 1), size: size, stale: true}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.viewers[v] = true
+	h.resize()
+	v.wake()
+	return v
+}
+
+func (v *Viewer) wake() {
+	select {
+	case v.news <- struct{}{}:
+	default:
+	}
+}
+
+// Resize says how large the viewer's terminal is now.
+func (v *Viewer) Resize(size Size) {
+	v.hub.mu.Lock()
+	defer v.hub.mu.Unlock()
+	v.size = size
+	v.hub.resize()
+}
+
+// Leave ends the viewing.
+func (v *Viewer) Leave() {
+	v.hub.mu.Lock()
+	defer v.hub.mu.Unlock()
+	delete(v.hub.viewers, v)
+	v.gone, v.behind = true, nil
+	v.hub.resize()
+	v.wake()
+	select {
+	case v.room <- struct{}{}:
+	default:
+	}
+}
+
+// Next waits for something to see, and returns it; nil when there is no more.
+func (v *Viewer) Next() []byte {
+	for {
+		if piece, over := v.take(); piece != nil || over {
+			return piece
+		}
+		<-v.news
+	}
+}
+
+// Left tells whether the viewer has left.
+func (v *Viewer) Left() bool {
+	v.hub.mu.Lock()
+	defer v.hub.mu.Unlock()
+	return v.gone
+}
+
+func (v *Viewer) take() (piece []byte, over bool) {
+	h := v.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if v.gone {
+		return nil, true
+	}
+	if v.stale {
+		v.stale = false
+		if v.shown {
+			v.behind = h.picture.Repaint(v.size.Cols, v.size.Rows)
+		} else {
+			v.behind = h.picture.Redraw(v.size.Cols, v.size.Rows)
+		}
+		v.shown = true
+	}
+	if len(v.behind) == 0 {
+		v.behind, v.slow = nil, false
+		return nil, h.ended
+	}
+	n := min(len(v.behind), maxPiece)
+	piece, v.behind = v.behind[:n:n], v.behind[n:]
+	select {
+	case v.room <- struct{}{}:
+	default:
+	}
+	return piece, false
+}
