@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/session"
 )
 
 // deepest is how many directories deep a socket is looked for: /tmp may hold a lot.
@@ -16,6 +18,7 @@ func sockets() []Attempt {
 	return area("sockets of the host", []Attempt{
 		{Name: "connect to a socket without a file", try: func(t *Target) error { return connect(t.abstract()) }},
 		{Name: "connect to a socket in a file", try: func(t *Target) error { return connect(t.socket()) }},
+		{Name: "ask a session of art's by its socket", try: func(t *Target) error { return session.Reach(t.session) }},
 		{Name: "connect to a service on localhost", Option: Network, try: func(t *Target) error {
 			return connectTo(unix.AF_INET, localhost(t.port))
 		}},

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	user "github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/session"
 )
 
 // Target is what is attacked on the host, as the attacker is told of it.
@@ -25,6 +27,8 @@ type Target struct {
 
 	config, state         string // where the caller's settings are, and what art remembers for him
 	nearConfig, nearState string // the same, or the nearest directory above that is there
+
+	session string // the socket of a session of the caller's
 
 	path string // what the attacker was executed as
 }
@@ -41,14 +45,14 @@ const Secret = "ART_ATTACK=" + secret
 
 func (t *Target) arguments() []string {
 	return []string{strconv.Itoa(t.pid), strconv.Itoa(t.port), t.dir, t.home, strconv.FormatInt(t.begun, 10),
-		t.config, t.state, t.nearConfig, t.nearState}
+		t.config, t.state, t.nearConfig, t.nearState, t.session}
 }
 
 func target(args []string) (*Target, error) {
-	if len(args) != 9 {
+	if len(args) != 10 {
 		return nil, errors.New("attack: no target was given")
 	}
-	t := &Target{dir: args[2], home: args[3], config: args[5], state: args[6], nearConfig: args[7], nearState: args[8]}
+	t := &Target{dir: args[2], home: args[3], config: args[5], state: args[6], nearConfig: args[7], nearState: args[8], session: args[9]}
 	for i, into := range []*int{&t.pid, &t.port} {
 		var err error
 		if *into, err = strconv.Atoi(args[i]); err != nil {
@@ -101,8 +105,28 @@ func NewVictim(dir, home string) (_ *Victim, err error) {
 		return nil, fmt.Errorf("attack: %w", err)
 	}
 	v.closers = append(v.closers, v.Left.Close)
+	if err = v.listen(); err != nil {
+		return nil, fmt.Errorf("attack: %w", err)
+	}
 	v.begun = time.Now().UnixNano()
 	return v, nil
+}
+
+// listen has this process look like a session.
+func (v *Victim) listen() error {
+	dir, err := session.Make(os.Getenv)
+	if err != nil {
+		dir = v.dir
+	}
+	server, err := session.Listen(dir, func(c *session.Conn, _ *control.Ask) {
+		_ = c.Answer(&control.SessionInfo{PID: v.pid, Started: time.Now()}) // who has gone need not know
+	})
+	if err != nil {
+		return err
+	}
+	v.session = server.Path()
+	v.closers = append(v.closers, func() error { server.Close(); return nil })
+	return nil
 }
 
 // open makes what there is to connect to.

@@ -147,3 +147,18 @@ func sweepTemporary(path string) {
 		_ = os.Remove(path)
 	}
 }
+
+// Reach asks who listens on a socket what it is, whoever put it there. It is what a guest must not be able to.
+func Reach(path string) error {
+	dir, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	conn, err := connect(dir, filepath.Base(path))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return conn.ask(control.AskInfo, nil, &control.SessionInfo{})
+}
