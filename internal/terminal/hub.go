@@ -248,13 +248,15 @@ func (v *Viewer) take() (piece []byte, over bool) {
 		return nil, true
 	}
 	if v.stale {
-		v.stale = false
-		if v.shown {
-			v.behind = h.picture.Repaint(v.size.Cols, v.size.Rows)
-		} else {
-			v.behind = h.picture.Redraw(v.size.Cols, v.size.Rows)
+		cols, rows := v.size.Cols, v.size.Rows
+		if cols <= 0 || rows <= 0 { // it does not know
+			cols, rows = h.picture.Size()
 		}
-		v.shown = true
+		draw := h.picture.Redraw
+		if v.shown {
+			draw = h.picture.Repaint
+		}
+		v.behind, v.stale, v.shown = draw(cols, rows), false, true
 	}
 	if len(v.behind) == 0 {
 		v.behind, v.slow = nil, false
