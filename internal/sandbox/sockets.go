@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/riverlytech/art/internal/config"
@@ -57,5 +58,6 @@ func socketPath(address string) string {
 // hidden when this session begins to.
 func sessionsHidden() []string {
 	_, _ = sessions.Make(os.Getenv) // who listens there is told
-	return sessions.Directories(os.Getenv)
+	hidden := config.UserDirs(os.Getenv)
+	return slices.DeleteFunc(sessions.Directories(os.Getenv), func(dir string) bool { return paths.WithinAny(dir, hidden) })
 }
