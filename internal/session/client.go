@@ -141,12 +141,19 @@ func IDs(dirs []string) (ids []string) {
 	return ids
 }
 
-// sweepTemporary removes what was going to be a socket, if it is old.
+// sweepTemporary removes what was going to be a socket, if its process has ended, or it is old.
 func sweepTemporary(path string) {
-	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 && time.Since(info.ModTime()) > time.Minute {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&os.ModeSocket == 0 {
+		return
+	}
+	if time.Since(info.ModTime()) > time.Minute || ended(temporaryPID(filepath.Base(path))) {
 		_ = os.Remove(path)
 	}
 }
+
+// ended tells whether there is no process of an id.
+func ended(pid int) bool { return pid > 0 && errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
 // Reach asks who listens on a socket what it is, whoever put it there. It is what a guest must not be able to.
 func Reach(path string) error {

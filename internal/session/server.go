@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -58,7 +60,7 @@ func (s *Server) listen() error {
 	s.listener = os.NewFile(uintptr(fd), "session")
 	// It gets its name when somebody listens: one that refuses is taken for what a killed session has left.
 	for range 100 {
-		temporary := fmt.Sprintf(".%d-%s", os.Getpid(), newID())
+		temporary := temporaryName(os.Getpid())
 		if err = s.bind(dir, fd, temporary); err == nil || !errors.Is(err, unix.EEXIST) {
 			break
 		}
@@ -67,6 +69,19 @@ func (s *Server) listen() error {
 		s.listener.Close()
 	}
 	return err
+}
+
+// temporaryName is the name of a socket on which its process does not listen yet.
+func temporaryName(pid int) string { return fmt.Sprintf(".%d-%s", pid, newID()) }
+
+// temporaryPID is the process that has given a socket such a name, or 0.
+func temporaryPID(name string) int {
+	number, _, _ := strings.Cut(strings.TrimPrefix(name, "."), "-")
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		return 0
+	}
+	return pid
 }
 
 // bind binds the socket under a temporary name, if that is still to be done, and renames it.

@@ -108,30 +108,36 @@ func TestOtherBytes(t *testing.T) {
 func TestSweep(t *testing.T) {
 	dir := directory(t)
 	s := listening(t, dir)
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	at, err := openOwn(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(at)
-	if err := unix.Bind(fd, address(at, "dead.sock")); err != nil {
-		t.Fatal(err)
+	const noProcess = 1 << 30 // beyond PID_MAX_LIMIT in include/linux/threads.h
+	killed, beginning := temporaryName(noProcess), temporaryName(os.Getpid())
+	for _, name := range []string{"dead.sock", killed, beginning} {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+		if err == nil {
+			err = unix.Bind(fd, address(at, name))
+			unix.Close(fd)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	unix.Close(fd)
 	if err := os.WriteFile(filepath.Join(dir, "README"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if list := List([]string{dir}); len(list) != 1 || list[0].ID != s.ID && list[0].Workspace != "/ws" {
 		t.Errorf("there are %+v", list)
 	}
-	if _, err := os.Lstat(filepath.Join(dir, "dead.sock")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a dead socket is left: %v", err)
+	for _, name := range []string{"dead.sock", killed} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
 	}
 	s.Close()
-	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 2 || names[0].Name() != beginning {
 		t.Errorf("left are %v, %v", names, err)
 	}
 }
