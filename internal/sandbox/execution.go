@@ -215,13 +215,12 @@ func (x *execution) attend(c client) (int, error) {
 	}
 }
 
-// end ends the program by force, and what waits for it.
+// end ends the program by force, and what waits for it: the guest may have stopped that, which takes the stub along.
 func (x *execution) end() {
 	if x.guest != nil {
 		x.guest.signal(unix.SIGKILL)
-	} else {
-		_ = x.cmd.Process.Kill() // it takes its child along
 	}
+	_ = x.cmd.Process.Kill()
 }
 
 // handle acts on a message of the stub or of the program.

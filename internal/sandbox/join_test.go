@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/control"
 )
@@ -17,6 +20,8 @@ type joined struct {
 	*joinable
 	t     *testing.T
 	ended chan string // what the first program wrote, when the session has ended
+
+	workspace string
 }
 
 // guestOf runs a command in direct mode, and returns when that is about to begin.
@@ -44,7 +49,7 @@ func guestOf(t *testing.T, command ...string) *joined {
 	if err := s.prepare(&request{Options: Options{Workspace: workspace, Quiet: true, Command: command}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	g := &joined{t: t, ended: make(chan string, 1)}
+	g := &joined{t: t, ended: make(chan string, 1), workspace: workspace}
 	go func() {
 		defer close(begun)
 		defer null.Close()
@@ -173,4 +178,45 @@ func TestExecIsLikeTheFirst(t *testing.T) {
 		}
 		t.Errorf("they differ: %d lines and %d", len(want), len(got))
 	}
+}
+
+// leaving is a client that has a terminal, and goes.
+type leaving struct {
+	quiet
+	master int
+	gone   chan struct{}
+}
+
+func (l *leaving) terminal(master int) (err error) {
+	l.master, err = unix.Dup(master)
+	return err
+}
+
+func (l *leaving) went() <-chan struct{} { return l.gone }
+
+// A guest that stops what waits for its program does not keep who has asked for that.
+func TestExecWhoseStubIsStopped(t *testing.T) {
+	g := guestOf(t, "sh", "-c", "until test -e end; do sleep 0.02; done")
+	l := &leaving{quiet: quiet{begin: make(chan struct{})}, master: -1, gone: make(chan struct{})}
+	ask := &control.ExecAsk{Command: []string{"sh", "-c", "kill -STOP $PPID; touch stopped; kill -KILL $$"}, Terminal: [3]bool{true, true, true}}
+	done := make(chan struct{})
+	go func() {
+		g.run(ask, [3]*os.File{}, l)
+		close(done)
+	}()
+	for _, err := os.Stat(filepath.Join(g.workspace, "stopped")); err != nil; _, err = os.Stat(filepath.Join(g.workspace, "stopped")) {
+		select {
+		case <-done:
+			t.Fatalf("it has ended with %d, %v", l.code, l.err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	close(l.gone)
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Error("it does not end")
+	}
+	unix.Close(l.master)
+	g.end()
 }
