@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +24,7 @@ func (p *Payload) exec(set scope.Ruleset) int {
 	if err := set.Restrict(); err != nil {
 		return fail(fmt.Errorf("scope the guest: %w", err))
 	}
+	p.rehearse()
 	if err := p.loadFilter(); err != nil {
 		return fail(err)
 	}
@@ -123,6 +125,18 @@ func (p *Payload) limitMemory() error {
 		return fmt.Errorf("limit the memory: %w", err)
 	}
 	return nil
+}
+
+// rehearse has Go's runtime get the memory that the way to execve(2) needs, while it can. Its heap grows by pieces of 4 MiB up to a
+// boundary, of which it begins at a random distance (randomizeHeapBase in runtime/malloc.go), so that there may be next to
+// nothing left; and what is called for the first time needs some beside it.
+func (p *Payload) rehearse() {
+	if p.Memory == 0 {
+		return
+	}
+	runtime.KeepAlive(make([]byte, 4<<20)) // too large for the stack
+	runtime.GC()
+	_ = errors.Is(p.execve("/"), unix.ENOENT) // as a directory, it is not executed
 }
 
 // memoryLimit returns the limit of memory to set, or nil.
