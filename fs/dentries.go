@@ -133,7 +133,8 @@ func (t *tx) invalidateStale(n *node) error {
 	o, cache := t.Overlay, t.cache
 	return t.outside(func(k *facts) error {
 		k.forgetStats() // what was true may be so no more when this is done
-		cache.InvalidateInode(n.ino)
+		// It waits for who reads the content, whose request may be behind this one.
+		within(BaseTTL, func() error { return cache.InvalidateInode(n.ino) })
 		return o.view(func(*tx) error {
 			n.base.stale, n.base.content = false, sqlvfs.Fingerprint{}
 			return nil

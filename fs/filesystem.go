@@ -77,7 +77,7 @@ type Cache interface {
 	// InvalidateInode has the kernel forget an inode's attributes and content; of a directory, its
 	// list. It waits for whoever reads the content.
 	InvalidateInode(ino Ino) error
-	// InvalidateAttr has the kernel forget an inode's attributes only, and waits for nobody.
+	// InvalidateAttr has the kernel forget an inode's attributes only. It waits for no operation.
 	InvalidateAttr(ino Ino) error
 	// Prune has the kernel let go of those inodes that nobody uses. A Forget of each comes afterwards. The error is
 	// syscall.EINVAL when it cannot be told that.

@@ -108,6 +108,7 @@ func (o *Overlay) Connect(c Cache) (disconnect func()) {
 			if t.watches != nil {
 				t.watches.end()
 			}
+			t.cache = noCache{}
 			return nil
 		})
 	}

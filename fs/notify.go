@@ -1,6 +1,8 @@
 package fs
 
 import (
+	"time"
+
 	"github.com/jacobsa/fuse/fuseops"
 
 	"github.com/riverlytech/art/fs/wire"
@@ -26,9 +28,28 @@ func (c kernelCache) InvalidateInode(ino Ino) error {
 	return c.conn.InvalidateInode(fuseops.InodeID(ino), 0)
 }
 
-// InvalidateAttr implements Cache.
+// evicting is how long an inode is waited for that the kernel is about to let go of.
+const evicting = 10 * time.Millisecond
+
+// InvalidateAttr implements Cache. The kernel does wait for an inode that it is letting go of (find_inode in fs/inode.c), which
+// in turn waits for reads of its content in advance, that we may be about to answer. Its attributes go in any case.
 func (c kernelCache) InvalidateAttr(ino Ino) error {
-	return c.conn.InvalidateInode(fuseops.InodeID(ino), -1)
+	return within(evicting, func() error { return c.conn.InvalidateInode(fuseops.InodeID(ino), -1) })
+}
+
+// within does what may wait for the answer of who calls, and waits for that no longer than for a moment. Afterwards it goes on
+// beside.
+func within(moment time.Duration, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	timer := time.NewTimer(moment)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return nil
+	}
 }
 
 // Prune implements Cache.

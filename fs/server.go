@@ -99,7 +99,7 @@ func Serve(fd int, fsys FileSystem, logf func(string, ...any)) (*Mounted, error)
 		s.failed = s.serve()
 		disconnect()
 		if s.failed == nil {
-			unix.Close(fd)
+			conn.Close()
 		} // else a thread still reads from it
 		close(s.done)
 	}()

@@ -17,6 +17,9 @@ type Conn struct {
 	flags   Flags
 	rings   *rings // nil without
 	noRings error  // why
+
+	mu     sync.RWMutex // a notification is written with it held for reading
+	closed bool         // GUARDED_BY(mu)
 }
 
 // Open has the first exchange with the kernel. The descriptor is the caller's, and must be in blocking mode.
@@ -26,6 +29,15 @@ func Open(dev int, opt Options) (*Conn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Close closes the descriptor of a connection that has ended, when nothing reads from it any more. Notifications may still be
+// asked for: they are not written to what has the descriptor's number by then.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	return unix.Close(c.dev)
 }
 
 // Rings tells whether requests come by rings.

@@ -10,7 +10,7 @@ import (
 
 // Notifications are messages that answer no request. The kernel may hold up who writes one until an operation under
 // way is answered, so that no thread that serves may call these. Errors are syscall.Errno: ENOENT for what the kernel does
-// not have, EINVAL for what it cannot do.
+// not have, EINVAL for what it cannot do, ENOTCONN once the connection is closed.
 
 // enum fuse_notify_code in linux/fuse.h.
 const (
@@ -68,6 +68,11 @@ func (c *Conn) Prune(inodes []fuseops.InodeID) error {
 // notify writes a message whose number is 0. The code is where an answer has the error (fuse_dev_do_write in
 // fs/fuse/dev.c).
 func (c *Conn) notify(code uint32, body []byte) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.closed {
+		return syscall.ENOTCONN
+	}
 	msg := make([]byte, outHeaderSize, outHeaderSize+len(body))
 	binary.NativeEndian.PutUint32(msg, uint32(outHeaderSize+len(body)))
 	binary.NativeEndian.PutUint32(msg[4:], code)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,6 +35,8 @@ const (
 	fewRequests = 200
 	// maxMore is how many there may be in addition, for processors on which most wait.
 	maxMore = 128
+	// shortage is how long no thread is tried after one could not be had.
+	shortage = time.Second
 )
 
 // ErrLost says that rings have failed while the kernel used them: requests may wait for ever, unless the connection is
@@ -50,6 +53,8 @@ type rings struct {
 	failed chan error
 	used   atomic.Bool // by the kernel, for a request
 	ahead  int32       // threads for each processor that is used
+
+	notBefore atomic.Int64 // nanoseconds since 1970: until then no thread is started
 
 	mu      sync.Mutex
 	threads []*thread // GUARDED_BY(mu)
@@ -132,6 +137,9 @@ func (r *rings) start(t *thread, opened chan<- error) {
 // grow starts threads for a processor that is used, or of which most wait. Without memory or descriptors for them there
 // are none.
 func (r *rings) grow(p *processor) {
+	if time.Now().UnixNano() < r.notBefore.Load() {
+		return
+	}
 	r.mu.Lock()
 	n, threads := int32(1), p.threads.Load()
 	switch {
@@ -223,6 +231,7 @@ func (t *thread) run(opened chan<- error) error {
 	<-t.rings.begin
 	if err != nil || t.rings.serve == nil {
 		t.close()
+		t.missing()
 		return nil
 	}
 	for i := range t.entries {
@@ -249,12 +258,23 @@ func (t *thread) run(opened chan<- error) error {
 	}
 	t.close()
 	switch {
-	case err == nil || refused && t.spare:
+	case err == nil:
+		return nil
+	case refused && t.spare:
+		t.missing()
 		return nil
 	case t.rings.used.Load():
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	return err
+}
+
+// missing notes that a spare thread is not there after all. The next is not tried at once: what it lacks, others have.
+func (t *thread) missing() {
+	if t.spare {
+		t.rings.notBefore.Store(time.Now().Add(shortage).UnixNano())
+		t.queues[0].threads.Add(-1)
+	}
 }
 
 // open gets all that the thread needs.
