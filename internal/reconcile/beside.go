@@ -62,7 +62,10 @@ func (p *planner) connect() error {
 
 // closeStore closes the database.
 func (p *planner) closeStore() error {
-	err := p.store.Close()
+	var err error
+	if p.store != nil { // it is not if the session has ended while git was waited for
+		err = p.store.Close()
+	}
 	if p.session != nil {
 		p.session.Close()
 		p.session = nil

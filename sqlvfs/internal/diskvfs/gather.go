@@ -56,6 +56,14 @@ func (g *gather) pass(p []byte, off int64) {
 	g.header = false
 }
 
+// cut forgets what would begin at or behind a size that the file is about to have. On a full disk it could not be written
+// before that.
+func (g *gather) cut(size int64) {
+	if size <= g.off {
+		g.frames, g.end, g.header = g.frames[:0], 0, false
+	}
+}
+
 // overlaps tells whether some of a range of the file is here.
 func (g *gather) overlaps(n int, off int64) bool {
 	return off < g.off+int64(len(g.frames)) && off+int64(n) > g.off

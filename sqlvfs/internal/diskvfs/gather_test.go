@@ -208,3 +208,18 @@ func TestGatheredThatCannotBeWritten(t *testing.T) {
 		t.Error("the file lacks the next transaction")
 	}
 }
+
+// On a full disk, what is behind the new end of the log need not be written first.
+func TestTruncateOnAFullDisk(t *testing.T) {
+	l := newLog(t)
+	l.write(t, make([]byte, logHeader), 0)
+	l.write(t, make([]byte, frameHeader), logHeader)
+	l.write(t, make([]byte, testPage), logHeader+frameHeader)
+	l.host.fail = syscall.ENOSPC
+	if err := l.Truncate(0); err != nil {
+		t.Error(err)
+	}
+	if size, err := l.Size(); size != 0 || err != nil {
+		t.Errorf("%d bytes, %v", size, err)
+	}
+}

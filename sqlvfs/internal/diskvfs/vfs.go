@@ -99,7 +99,7 @@ func (f *File) writeAt(p []byte, off int64) (int, error) {
 	return f.File.WriteAt(p, off)
 }
 
-// flush writes what was gathered. If that fails, SQLite begins the transaction again, and all of it is written again.
+// flush writes what was gathered. If that fails, SQLite rolls the transaction back, and the store writes all of it again in another.
 func (f *File) flush() error {
 	g := &f.gather
 	if len(g.frames) == 0 {
@@ -132,6 +132,7 @@ func (f *File) Size() (int64, error) {
 }
 
 func (f *File) Truncate(size int64) error {
+	f.gather.cut(size)
 	if f.failure = f.flush(); f.failure == nil {
 		f.failure = f.File.Truncate(size)
 	}
