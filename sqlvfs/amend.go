@@ -17,6 +17,8 @@ type Amended struct {
 //   - an origin that is another one, and content of the origin that the file does not show any more;
 //   - the mode in a baseline, if the row's was not set to it.
 //
+// What was copied up since refers to its new place, see [Place].
+//
 // A baseline says of which version of a row it is, and so never hides what has changed since. The error is the database's;
 // then some of the changes may have been made.
 func (tx *Tx) Amend(c *Changes) (done Amended, err error) {
@@ -25,6 +27,9 @@ func (tx *Tx) Amend(c *Changes) (done Amended, err error) {
 		if err := tx.amendInode(&c.Inodes[i], kept, &done); err != nil {
 			return done, err
 		}
+	}
+	if err := tx.amendPlaces(c, &done); err != nil {
+		return done, err
 	}
 	for i := range c.Xattrs {
 		if err := tx.amendXattr(&c.Xattrs[i]); err != nil {
@@ -119,7 +124,7 @@ func (tx *Tx) amendOrigin(in *Inode, c *InodeChange, same bool) bool {
 			now.Limit = min(was.Limit, now.Limit)
 		}
 		now.Number = was.Number
-	} else if in.Attr.IsDir() {
+	} else if in.Attr.IsDir() && same { // else names would show again that are gone since
 		now.Number, now.Limit = uint64(in.Ino), 0
 	} else {
 		return false

@@ -21,6 +21,7 @@ type batch struct {
 	workspaces map[string]Workspace // by name; nil: none
 	holds      []Hold               // that are remembered from now on
 	journal    *[][]byte            // nil: it stays as it is
+	places     []Place              // beside the writer only
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
 	bytes      int                  // of content and names that came in, for the bound on memory
 	sync       bool                 // someone waits for this batch to be durable
@@ -76,7 +77,7 @@ func newBatch(seq uint64) *batch {
 }
 
 func (b *batch) empty() bool {
-	return !b.changes() && len(b.workspaces) == 0 && b.holds == nil && b.journal == nil
+	return !b.changes() && len(b.workspaces) == 0 && b.holds == nil && b.journal == nil && len(b.places) == 0
 }
 
 // changes tells whether anything of the tree is changed.
@@ -218,6 +219,7 @@ func (tx *Tx) merge(old *batch) {
 	g.workspaces = over(old.workspaces, g.workspaces)
 	g.numbers = over(old.numbers, g.numbers)
 	g.holds = append(old.holds, g.holds...)
+	g.places = append(old.places, g.places...)
 	if g.journal == nil {
 		g.journal = old.journal
 	}

@@ -13,7 +13,8 @@ import (
 //	Freeze       the writer commits all that has happened, and nothing more until the other one has opened the database
 //	Beside       the other process shows that commit for as long as it needs to; what it changes, it gathers
 //	Changes      are what it has gathered, and of each inode how it was in that commit
-//	Tx.Amend     the writer makes them as one step, where an inode is still as it was
+//	Tx.Amend     the writer makes them as one step, where an inode is still as it was; inodes that were made since follow
+//	             what they refer to to its new [Place]
 
 // openBeside opens what Options.Beside describes. All connections begin to read now.
 func (s *Store) openBeside() (err error) {

@@ -18,6 +18,8 @@ type Changes struct {
 	Workspaces []Workspace
 	SetJournal bool
 	Journal    [][]byte
+	FirstIno   Ino // the first number that no inode had
+	Places     []Place
 }
 
 // InodeChange is what an inode is to be, and how it was.
@@ -62,7 +64,7 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 	if len(b.dentries)+len(b.chunks)+len(b.cuts) > 0 || b.holds != nil {
 		return nil, ErrNotBeside
 	}
-	c := &Changes{Workspaces: slices.Collect(maps.Values(b.workspaces))}
+	c := &Changes{Workspaces: slices.Collect(maps.Values(b.workspaces)), FirstIno: tx.nextIno, Places: b.places}
 	if b.journal != nil {
 		c.SetJournal, c.Journal = true, *b.journal
 	}
@@ -132,6 +134,8 @@ func (c *Changes) Check() error {
 		{"extended attribute", all(c.Xattrs, (*XattrChange).valid)},
 		{"baseline", all(c.Baselines, (*BaselineChange).valid)},
 		{"workspace", all(c.Workspaces, func(w *Workspace) bool { return ValidName(w.Name) && validHostPath(w.Path) && w.Birth.Valid() })},
+		{"place", all(c.Places, func(p *Place) bool { return p.Was.valid() && p.Is.valid() })},
+		{"number", c.FirstIno >= 0 && c.FirstIno <= MaxIno},
 	} {
 		if !list.ok {
 			return fmt.Errorf("%w: %s", errChanges, list.what)

@@ -4,6 +4,10 @@ import (
 	"path"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/hostfs"
+	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -55,4 +59,40 @@ func (p *puller) withdrawNames() error {
 		}
 	}
 	return nil
+}
+
+// commitCopies says where the copies are of what the guest has moved with a directory above. They have no rows; but the guest
+// may have changed them since.
+func (p *puller) commitCopies() {
+	if p.session == nil || !p.sameTree {
+		return
+	}
+	for _, a := range p.items {
+		if a.from == "" || a.left || a.incomplete || !a.equal() {
+			continue
+		}
+		st, err := p.copied(a)
+		if err != nil || kind(st.Mode) != kind(a.attr.Mode) || a.attr.IsRegular() && (st.Size != a.attr.Size || hostfs.Timespec(st.Mtim) != a.attr.Mtime) {
+			continue // someone changed it already
+		}
+		was := sqlvfs.Origin{Base: p.name, Path: a.from, Fingerprint: a.version}
+		is := sqlvfs.Origin{Base: p.name, Path: a.path, Fingerprint: hostfs.Fingerprint(&st), Mode: st.Mode}
+		p.rows().set(func(tx *sqlvfs.Tx) { tx.SetPlace(sqlvfs.Place{Was: was, Is: is}) })
+	}
+}
+
+// copied returns what is in the place of a copy.
+func (p *puller) copied(a *item) (unix.Stat_t, error) {
+	if a.op == nil || !a.isDir() && a.attr.Nlink > 1 { // another link changes the first one
+		return p.host.stat(a.path)
+	}
+	return p.placed(a.op)
+}
+
+// equal reports whether both sides have the same in the end.
+func (a *item) equal() bool {
+	if o := a.op; o != nil && o.do != keep && o.do != chmodDir {
+		return o.done
+	}
+	return a.there == kind(a.attr.Mode) && a.decision.Kind == classify.Agreed && a.decision.Content == classify.Agreed
 }

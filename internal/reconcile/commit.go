@@ -39,6 +39,7 @@ func (p *puller) commit() error {
 	if err != nil {
 		return p.opt.writing(err)
 	}
+	p.commitCopies()
 	if p.sameTree && !p.unkept {
 		p.rows().set(func(tx *sqlvfs.Tx) { tx.SetJournal(nil) })
 	}

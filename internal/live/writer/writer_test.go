@@ -141,6 +141,40 @@ func TestAmend(t *testing.T) {
 	}
 }
 
+// A directory comes to show the host's only if it is as it was: names that are gone since would show again.
+func TestAmendDirectory(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		s := newSession(t)
+		c := s.client()
+		store := s.beside(c)
+		if changed {
+			must(t, s.store.Update(func(tx *sqlvfs.Tx) error {
+				s.dir.Attr.Ctime = sqlvfs.Now()
+				tx.Dirty(s.dir)
+				s.in.Attr.Nlink = 0
+				tx.Dirty(s.in)
+				return tx.Unlink(s.dir, "file")
+			}))
+		}
+		must(t, store.Update(func(tx *sqlvfs.Tx) error {
+			in, err := tx.Get(s.dir.Ino)
+			if err != nil {
+				return err
+			}
+			defer tx.Put(in)
+			tx.SetOrigin(in, &sqlvfs.Origin{Base: "ws", Path: "."})
+			return nil
+		}))
+		must(t, store.Sync())
+		if shows := s.dir.Origin != nil; shows == changed {
+			t.Errorf("changed meanwhile %v: it shows the host's: %v", changed, shows)
+		}
+		must(t, store.Close())
+		must(t, c.Close())
+		s.end()
+	}
+}
+
 // A store beside the session shows one commit.
 func TestBesideShowsOneCommit(t *testing.T) {
 	s := newSession(t)
@@ -194,6 +228,7 @@ func FuzzChanges(f *testing.F) {
 		Xattrs:     []sqlvfs.XattrChange{{Ino: 3, Name: "user.x", Value: []byte("y")}},
 		Baselines:  []sqlvfs.BaselineChange{{Tree: sqlvfs.Tree{Name: "ws", Birth: now}, Path: "file", Baseline: sqlvfs.Baseline{Mode: was.Mode, Row: 3, RowCtime: now}}},
 		SetJournal: true, Journal: [][]byte{[]byte("{}")},
+		FirstIno: 2, Places: []sqlvfs.Place{{Was: sqlvfs.Origin{Base: "ws", Path: "."}, Is: sqlvfs.Origin{Base: "ws", Path: "other"}}},
 	}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := &sqlvfs.Changes{}
