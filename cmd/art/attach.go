@@ -171,7 +171,24 @@ func runLogs(c *flags.Command, args []string) (int, error) {
 	}
 	id, err := chosenSession(line.Words)
 	if err == nil {
-		err = sessions.PrintLog(os.Stdout, os.Getenv, id, follow)
+		err = printLog(id, follow)
 	}
 	return codeOf(err, cli.ExitError), err
+}
+
+// printLog prints a log as it is, and on a terminal its text alone.
+func printLog(id string, follow bool) error {
+	if !isTerminal(os.Stdout) {
+		return sessions.PrintLog(os.Stdout, os.Getenv, id, follow)
+	}
+	plain := terminal.NewPlain(os.Stdout)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	go func() {
+		by := (<-signals).(unix.Signal)
+		signal.Reset() // who does not wait for a terminal that has stopped sends it once more
+		_ = plain.Close()
+		_ = unix.Kill(os.Getpid(), by)
+	}()
+	return errors.Join(sessions.PrintLog(plain, os.Getenv, id, follow), plain.Close())
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -264,5 +266,39 @@ func TestOnlyTerminalsBecomeTheTerminal(t *testing.T) {
 	s.expect("0 no\r\n1 no\r\n2 no\r\n")
 	if got := s.wait(); got != 0 {
 		t.Errorf("exit code %d", got)
+	}
+}
+
+// What a session has written does nothing to the terminal that art logs prints it on, and elsewhere is as it was written.
+func TestLogsOnATerminal(t *testing.T) {
+	state := t.TempDir()
+	logs := filepath.Join(state, "art", "logs")
+	if err := os.MkdirAll(logs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const written = "\x1b[31mred\x1b[c\x1b[6n\x1b]52;c;ZXZpbA==\a\x1b[?1049h\nthe\x1b[2J end\n"
+	if err := os.WriteFile(filepath.Join(logs, "bada.log"), []byte(written), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := func() *exec.Cmd {
+		cmd := exec.Command("/proc/self/exe", "logs", "bada")
+		cmd.Env = append(os.Environ(), runAsArt+"=1", "XDG_STATE_HOME="+state)
+		return cmd
+	}
+	if out, err := command().Output(); err != nil || string(out) != written {
+		t.Errorf("a pipe gets %q, %v", out, err)
+	}
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	cmd := command()
+	cmd.Stdout = tty
+	err = cmd.Run()
+	tty.Close()
+	out, _ := io.ReadAll(master) // ends with EIO (pty(7))
+	if want := "\x1b[31mred\x1b[m\r\nthe end\r\n"; err != nil || string(out) != want {
+		t.Errorf("a terminal gets %q, %v, want %q", out, err, want)
 	}
 }

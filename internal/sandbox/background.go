@@ -210,6 +210,6 @@ func (b *background) tellEnd(code int, err error) {
 	if err != nil {
 		line += ": " + cli.Printable(err.Error())
 	}
-	_, _ = b.log.Write([]byte(line + "\n")) // nobody is left to be told
+	b.log.Tell(line)
 	b.log.Close()
 }

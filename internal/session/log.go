@@ -31,6 +31,7 @@ type Log struct {
 	path  string   // GUARDED_BY(mu)
 	file  *os.File // GUARDED_BY(mu)
 	size  int      // GUARDED_BY(mu)
+	open  bool     // GUARDED_BY(mu); the last line has no end
 }
 
 // logDirectory is where logs are.
@@ -93,18 +94,36 @@ func sweepLogs(dir string) {
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.write(p)
+	return len(p), nil
+}
+
+// Tell writes a line of art's own, which is behind no other.
+func (l *Log) Tell(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open {
+		line = "\n" + line
+	}
+	l.write([]byte(line + "\n"))
+}
+
+// write writes to the log. LOCKS_REQUIRED(l.mu)
+func (l *Log) write(p []byte) {
+	if len(p) > 0 {
+		l.open = p[len(p)-1] != '\n'
+	}
 	if l.file == nil {
 		if l.path == "" && len(l.early) < maxLog {
 			l.early = append(l.early, p...)
 		}
-		return len(p), nil
+		return
 	}
 	if l.size > maxLog {
 		l.rotate()
 	}
 	n, _ := l.file.Write(p)
 	l.size += n
-	return len(p), nil
 }
 
 // rotate begins the file anew. The output stays as good as it was where that fails. LOCKS_REQUIRED(l.mu)

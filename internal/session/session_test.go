@@ -188,3 +188,21 @@ func TestIDs(t *testing.T) {
 		t.Errorf("%d of 40 sessions are listed", len(list))
 	}
 }
+
+// What art says of a session in its log is a line of its own.
+func TestTell(t *testing.T) {
+	state := t.TempDir()
+	l := &Log{}
+	if err := l.Open(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, "bada"); err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range []string{"one", ""} {
+		l.Write([]byte(piece))
+	}
+	l.Tell("two")
+	l.Tell("three")
+	l.Close()
+	if text, err := os.ReadFile(l.Path()); err != nil || string(text) != "one\ntwo\nthree\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
