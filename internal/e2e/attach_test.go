@@ -5,8 +5,12 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/e2e/screen"
+	"github.com/riverlytech/art/internal/session"
+	"github.com/riverlytech/art/internal/version"
 )
 
 // background starts a session in the background, and returns its id. Its sockets and logs are the test's own.
@@ -79,4 +83,40 @@ func TestAttachKilled(t *testing.T) {
 	if err := s.Cmd.Wait(); s.Cmd.ProcessState.ExitCode() != 4 {
 		t.Errorf("ended with %v", err)
 	}
+}
+
+// TestAttachGone ends a connection over which much was typed that the guest does not read: nobody looks any more.
+func TestAttachGone(t *testing.T) {
+	id := background(t, "-m", t.TempDir(), "--", "sh", "-c", "stty raw -echo; exec sleep 1000")
+	was := version.Version
+	version.Version = "e2e" // as that of the programs under test
+	defer func() { version.Version = was }()
+	conn, err := session.Dial(session.Directories(os.Getenv), id, control.AskAttach, &control.AttachAsk{Cols: 80, Rows: 24}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed := make(chan struct{})
+	go func() {
+		defer close(typed)
+		for conn.Send(&control.AttachMessage{Kind: control.AttachData, Data: make([]byte, 16<<10)}) == nil {
+		}
+	}()
+	is := func(state string) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			out, err := exec.Command("art", "ps").Output()
+			if err == nil && strings.Contains(string(out), state) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the session is not %s: %s, %v", state, out, err)
+			}
+		}
+	}
+	is("attached")
+	time.Sleep(2 * time.Second) // the queues are full
+	conn.Hangup()
+	<-typed
+	conn.Close()
+	is("detached")
 }

@@ -45,7 +45,7 @@ func (s *session) answerAttach(c *sessions.Conn, ask *control.Ask) error {
 		defer r.viewing.Done()
 		s.show(c, viewer)
 	}()
-	for {
+	for going := true; going; {
 		m, err := c.ReceiveAttach()
 		if err != nil {
 			break
@@ -54,7 +54,10 @@ func (s *session) answerAttach(c *sessions.Conn, ask *control.Ask) error {
 		case m.Kind == control.AttachSize:
 			viewer.Resize(terminal.Size{Cols: m.Cols, Rows: m.Rows})
 		case m.Kind == control.AttachData && !attach.View:
-			hub.Type(m.Data)
+			if !hub.Type(m.Data) && c.Gone() {
+				c.Hangup() // there may be more that it has sent
+				going = false
+			}
 		}
 	}
 	viewer.Leave()
@@ -83,6 +86,7 @@ func (s *session) watched() {
 func (s *session) show(c *sessions.Conn, viewer *terminal.Viewer) {
 	for piece := viewer.Next(); piece != nil; piece = viewer.Next() {
 		if c.Send(&control.AttachMessage{Kind: control.AttachData, Data: piece}) != nil {
+			viewer.Leave()
 			c.Hangup()
 			return
 		}

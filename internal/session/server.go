@@ -277,5 +277,12 @@ func (c *Conn) ReceiveAttach() (m control.AttachMessage, err error) {
 // Hangup ends the connection, and wakes who waits for it; Close comes after.
 func (c *Conn) Hangup() { _ = unix.Shutdown(c.fd(), unix.SHUT_RDWR) }
 
+// Gone tells whether the other side has ended the connection; there may still be messages.
+func (c *Conn) Gone() bool {
+	at := []unix.PollFd{{Fd: int32(c.fd())}}
+	_, err := unix.Poll(at, 0)
+	return err == nil && at[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+}
+
 // Close closes it.
 func (c *Conn) Close() { c.File.Close() }

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -18,6 +19,8 @@ const (
 	viewerPatience = 100 * time.Millisecond
 	// maxPiece is how much a viewer is given at a time.
 	maxPiece = 32 << 10
+	// typePatience is how long what is typed waits for a guest that does not read it.
+	typePatience = time.Second
 )
 
 // Size is that of a terminal.
@@ -30,6 +33,7 @@ var usual = Size{80, 24}
 type Hub struct {
 	log io.Writer // what the guest writes, too; nil if nobody wants it
 
+	typing  sync.Mutex // one viewer after the other
 	mu      sync.Mutex
 	master  *os.File         // GUARDED_BY(mu)
 	picture *screen.Screen   // GUARDED_BY(mu)
@@ -62,7 +66,11 @@ func (h *Hub) Write(p []byte) (int, error) {
 		_, _ = h.log.Write(p) // a log that cannot be written is no reason to end the guest
 	}
 	if answers := h.picture.Answers(); len(h.viewers) == 0 && len(answers) > 0 && h.master != nil {
-		_, _ = h.master.Write(answers)
+		// What does not fit is lost: a guest that asks and does not read must not hold up its own output.
+		_ = control(h.master, func(fd int) error {
+			_, err := unix.Write(fd, answers) // fails with EAGAIN
+			return err
+		})
 	}
 	for v := range h.viewers {
 		h.give(v, p)
@@ -103,14 +111,19 @@ func (h *Hub) give(v *Viewer, p []byte) {
 	v.wake()
 }
 
-// Type has the guest read p as typed.
-func (h *Hub) Type(p []byte) {
+// Type has the guest read p as typed, and tells whether it has taken that in time; otherwise the rest is lost.
+func (h *Hub) Type(p []byte) bool {
+	h.typing.Lock()
+	defer h.typing.Unlock()
 	h.mu.Lock()
 	master := h.master
 	h.mu.Unlock()
-	if master != nil {
-		_, _ = master.Write(p) // fails while nobody in the guest has it open
+	if master == nil {
+		return true
 	}
+	_ = master.SetWriteDeadline(time.Now().Add(typePatience)) // fails if it is closed, as Write does
+	_, err := master.Write(p)                                 // fails while nobody in the guest has it open
+	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // resize gives the terminal the smallest size that a viewer has, or leaves it. LOCKS_REQUIRED(h.mu)

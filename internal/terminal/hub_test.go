@@ -2,10 +2,15 @@ package terminal
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 )
 
 // seen collects what a viewer sees, up to the end.
@@ -100,4 +105,72 @@ func TestHubSizes(t *testing.T) {
 	if h.Watched() != 0 {
 		t.Error("somebody is left")
 	}
+}
+
+// deaf returns a hub with the terminal of a guest that does not read.
+func deaf(t *testing.T) *Hub {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = term.MakeRaw(int(tty.Fd()))
+	fd := -1
+	if err == nil {
+		fd, err = unix.FcntlInt(master.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	}
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	master.Close()
+	h := NewHub(Size{80, 24}, nil)
+	own := os.NewFile(uintptr(fd), "master")
+	h.start(own)
+	t.Cleanup(func() {
+		own.Close()
+		tty.Close()
+	})
+	return h
+}
+
+// soon fails the test if something waits for ever.
+func soon(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatal(what + " waits for ever")
+	}
+}
+
+// A guest that asks its terminal and reads no answers goes on.
+func TestHubAnswersNobodyReads(t *testing.T) {
+	h := deaf(t)
+	soon(t, "its output", func() {
+		for range 100 {
+			h.Write(bytes.Repeat([]byte("\x1b[6n"), 1<<10))
+		}
+	})
+	soon(t, "who looks", func() { h.View(Size{80, 24}).Leave() })
+}
+
+// What is typed waits a moment for a guest that does not read it.
+func TestHubTypeNobodyReads(t *testing.T) {
+	h := deaf(t)
+	if !h.Type([]byte("x")) {
+		t.Error("a key did not fit")
+	}
+	soon(t, "who types", func() {
+		if h.Type(make([]byte, 1<<20)) {
+			t.Error("all of it was taken")
+		}
+	})
 }
