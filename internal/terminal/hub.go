@@ -3,6 +3,7 @@ package terminal
 import (
 	"errors"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -25,6 +26,9 @@ const (
 
 // Size is that of a terminal.
 type Size struct{ Cols, Rows int }
+
+// bounded returns the size as a terminal can have it (struct winsize in ioctl_tty(2)), whatever somebody says of it.
+func (s Size) bounded() Size { return Size{min(s.Cols, math.MaxUint16), min(s.Rows, math.MaxUint16)} }
 
 // usual is the size of a terminal that nobody looks at.
 var usual = Size{80, 24}
@@ -198,7 +202,7 @@ type Viewer struct {
 
 // View adds a viewer, who is shown the screen first.
 func (h *Hub) View(size Size) *Viewer {
-	v := &Viewer{hub: h, news: make(chan struct{}, 1), room: make(chan struct{}, 1), size: size, stale: true}
+	v := &Viewer{hub: h, news: make(chan struct{}, 1), room: make(chan struct{}, 1), size: size.bounded(), stale: true}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.viewers[v] = true
@@ -218,7 +222,7 @@ func (v *Viewer) wake() {
 func (v *Viewer) Resize(size Size) {
 	v.hub.mu.Lock()
 	defer v.hub.mu.Unlock()
-	v.size = size
+	v.size = size.bounded()
 	v.hub.resize()
 }
 

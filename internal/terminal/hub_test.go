@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -173,4 +174,18 @@ func TestHubTypeNobodyReads(t *testing.T) {
 			t.Error("all of it was taken")
 		}
 	})
+}
+
+// One that says that it is larger than any terminal is shown the screen all the same.
+func TestHubHugeViewer(t *testing.T) {
+	h := NewHub(Size{80, 24}, nil)
+	huge := h.View(Size{1 << 40, 1 << 40})
+	first := huge.size
+	huge.Resize(Size{math.MaxInt, math.MaxInt})
+	if most := (Size{math.MaxUint16, math.MaxUint16}); first != most || huge.size != most {
+		t.Fatalf("its size is %v, then %v", first, huge.size)
+	}
+	if piece := huge.Next(); len(piece) == 0 {
+		t.Error("it sees nothing")
+	}
 }
