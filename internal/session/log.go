@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,7 +59,7 @@ func (l *Log) Open(getenv func(string) string, id string) error {
 	}
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		sweepLogs(dir)
+		sweepLogs(dir, Directories(getenv))
 		l.path = filepath.Join(dir, id+logSuffix)
 		_ = os.Remove(l.path + oldSuffix) // of another one of this id
 		l.file, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
@@ -73,9 +74,16 @@ func (l *Log) Open(getenv func(string) string, id string) error {
 	return nil
 }
 
-// sweepLogs removes the oldest logs, beyond those that are kept.
-func sweepLogs(dir string) {
+// sweepLogs removes the oldest logs of sessions that have ended, beyond those that are kept. Who has a socket may still run.
+func sweepLogs(dir string, sockets []string) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*"+logSuffix))
+	files = slices.DeleteFunc(files, func(path string) bool {
+		id := strings.TrimSuffix(filepath.Base(path), logSuffix)
+		return slices.ContainsFunc(sockets, func(at string) bool {
+			_, err := os.Lstat(filepath.Join(at, id+suffix))
+			return err == nil
+		})
+	})
 	age := func(path string) int64 {
 		info, err := os.Stat(path)
 		if err != nil {

@@ -2,10 +2,12 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -204,5 +206,46 @@ func TestTell(t *testing.T) {
 	l.Close()
 	if text, err := os.ReadFile(l.Path()); err != nil || string(text) != "one\ntwo\nthree\n" {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// The log of a session that is quiet for long stays while it runs, and does not count among those that are kept.
+func TestSweepLogs(t *testing.T) {
+	state := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
+	dir, err := Make(getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := listening(t, dir)
+	logs := logDirectory(getenv)
+	if err := os.MkdirAll(logs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log := func(id string, age time.Duration) string {
+		path := LogPath(getenv, id)
+		at := time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	quiet, oldest := log(s.ID, 100*time.Hour), log("oldest", 99*time.Hour)
+	for i := range maxLogs {
+		log(fmt.Sprint("id", i), time.Duration(i)*time.Hour)
+	}
+	l := &Log{}
+	if err := l.Open(getenv, "bada"); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if _, err := os.Stat(quiet); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(oldest); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the oldest is left: %v", err)
+	}
+	if left, err := os.ReadDir(logs); err != nil || len(left) != maxLogs+2 {
+		t.Errorf("%d are left, %v", len(left), err)
 	}
 }
