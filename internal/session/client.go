@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,27 +129,34 @@ func (e *OtherVersionError) Error() string { return "it is art " + cli.Printable
 
 // IDs lists the ids of all sessions, and sweeps what killed ones have left, if nobody can connect to that.
 func IDs(dirs []string) (ids []string) {
-	for _, dir := range dirs {
-		entries, _ := os.ReadDir(dir) // there may be none
-		for _, entry := range entries {
-			if id := idOf(entry.Name()); id != "" {
+	for _, path := range dirs {
+		fd, err := openOwn(path)
+		if err != nil {
+			continue // there is none, or it is somebody else's
+		}
+		dir := os.NewFile(uintptr(fd), path)
+		names, _ := dir.Readdirnames(-1) // what it has given counts
+		slices.Sort(names)
+		for _, name := range names {
+			if id := idOf(name); id != "" {
 				ids = append(ids, id)
-			} else if strings.HasPrefix(entry.Name(), ".") {
-				sweepTemporary(filepath.Join(dir, entry.Name()))
+			} else if strings.HasPrefix(name, ".") {
+				sweepTemporary(fd, name)
 			}
 		}
+		dir.Close()
 	}
 	return ids
 }
 
 // sweepTemporary removes what was going to be a socket, if its process has ended, or it is old.
-func sweepTemporary(path string) {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&os.ModeSocket == 0 {
+func sweepTemporary(dir int, name string) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
 		return
 	}
-	if time.Since(info.ModTime()) > time.Minute || ended(temporaryPID(filepath.Base(path))) {
-		_ = os.Remove(path)
+	if time.Since(time.Unix(st.Mtim.Unix())) > time.Minute || ended(temporaryPID(name)) {
+		_ = unix.Unlinkat(dir, name, 0)
 	}
 }
 

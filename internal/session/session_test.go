@@ -209,6 +209,40 @@ func TestTell(t *testing.T) {
 	}
 }
 
+// Of what is in the directory of somebody else nothing is listed, nor removed.
+func TestSweepNotOwn(t *testing.T) {
+	dir := directory(t)
+	at, err := openOwn(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(at)
+	left := temporaryName(1 << 30) // of no process
+	for _, name := range []string{"bada.sock", left} {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+		if err == nil {
+			err = unix.Bind(fd, address(at, name))
+			unix.Close(fd)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "art")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if ids := IDs([]string{link}); len(ids) != 0 {
+		t.Errorf("%v are listed", ids)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, left)); err != nil {
+		t.Error(err)
+	}
+	if ids := IDs([]string{dir}); len(ids) != 1 || ids[0] != "bada" {
+		t.Errorf("%v are listed, in one's own", ids)
+	}
+}
+
 // The log of a session that is quiet for long stays while it runs, and does not count among those that are kept.
 func TestSweepLogs(t *testing.T) {
 	state := t.TempDir()
