@@ -17,13 +17,58 @@ type screenModes struct {
 	come  []byte // of a sequence, from behind the escape character on
 
 	private  map[int]bool // private modes that are not as they are at first, and which value they have
-	keyboard int          // how many times flags of the keyboard were pushed
+	keyboard [2]keyboard  // of the first screen, and of the other
 	keypad   bool         // in application mode
 	keys     bool         // other keys are modified (modifyOtherKeys)
 	margins  bool         // only part of the screen scrolls
 	style    bool         // colours and the like
 	shape    bool         // of the cursor
 	charset  bool         // line drawing
+}
+
+// keyboard is what a screen has of the flags of the kitty protocol: each screen has its own.
+type keyboard struct {
+	pushed int  // how many times
+	set    bool // below those
+}
+
+// undo returns what makes it as at first.
+func (k keyboard) undo() string {
+	s := ""
+	if k.pushed > 0 {
+		s = fmt.Sprintf("\x1b[<%du", k.pushed)
+	}
+	if k.set {
+		s += "\x1b[=0;1u"
+	}
+	return s
+}
+
+// change follows a command: to push flags, to pop some, or to set them.
+func (k *keyboard) change(kind, parameters string) {
+	switch kind {
+	case ">":
+		k.pushed = min(k.pushed+1, maxKeyboard)
+	case "<":
+		n := 1
+		if parameters != "" {
+			n = number(parameters)
+		}
+		if n < 0 || n > k.pushed { // the flags below go, too
+			*k = keyboard{}
+			return
+		}
+		k.pushed -= n
+	case "=":
+		flags, how, _ := strings.Cut(parameters, ";")
+		switch on := strings.Trim(flags, "0") != ""; {
+		case k.pushed > 0: // they go with what was pushed
+		case how == "2":
+			k.set = k.set || on
+		case how != "3":
+			k.set = on
+		}
+	}
 }
 
 type parserState int
@@ -143,15 +188,19 @@ func (m *screenModes) controlled(parameters string, final byte) {
 		}
 	case "m>":
 		m.keys = strings.HasPrefix(rest, "4;") && rest != "4;0"
-	case "u>":
-		m.keyboard = min(m.keyboard+1, maxKeyboard)
-	case "u<":
-		n := 1
-		if rest != "" {
-			n = number(rest)
-		}
-		m.keyboard = max(m.keyboard-n, 0)
+	case "u>", "u<", "u=":
+		m.keyboard[m.shown()].change(kind, rest)
 	}
+}
+
+// shown is 1 if the other screen is shown.
+func (m *screenModes) shown() int {
+	for _, mode := range screens {
+		if m.private[mode] {
+			return 1
+		}
+	}
+	return 0
 }
 
 // maxKeyboard is more than terminals remember.
@@ -200,11 +249,11 @@ func (m *screenModes) undo() string {
 	for _, mode := range changed {
 		fmt.Fprintf(&b, "\x1b[?%d%c", mode, map[bool]byte{true: 'h', false: 'l'}[initial[mode]])
 	}
+	b.WriteString(m.keyboard[m.shown()].undo())
 	for _, is := range []struct {
 		so  bool
 		end string
 	}{
-		{m.keyboard > 0, fmt.Sprintf("\x1b[<%du", m.keyboard)}, // each screen has its own
 		{m.keys, "\x1b[>4;0m"},
 		{m.keypad, "\x1b>"},
 		{m.charset, "\x1b(B"},
@@ -220,6 +269,9 @@ func (m *screenModes) undo() string {
 		if m.private[mode] {
 			fmt.Fprintf(&b, "\x1b[?%dl", mode)
 		}
+	}
+	if m.shown() != 0 {
+		b.WriteString(m.keyboard[0].undo())
 	}
 	return b.String()
 }
