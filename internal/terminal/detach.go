@@ -27,7 +27,7 @@ func ParseKeys(text string) (*Keys, error) {
 	for name := range strings.SplitSeq(text, ",") {
 		ways, err := waysOf(name)
 		if err != nil {
-			return nil, cli.WithHint(fmt.Errorf("read the keys %q: %w", text, err), `they are as in "`+DefaultKeys+`"`)
+			return nil, cli.WithHint(fmt.Errorf("read the keys \"%s\": %w", cli.Printable(text), err), `they are as in "`+DefaultKeys+`"`)
 		}
 		k.ways = append(k.ways, ways)
 	}

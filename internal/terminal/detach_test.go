@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -48,5 +49,8 @@ func TestKeys(t *testing.T) {
 		if _, err := ParseKeys(bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
+	}
+	if _, err := ParseKeys(`ctrl-\,xx`); err == nil || !strings.Contains(err.Error(), `"ctrl-\,xx"`) {
+		t.Errorf("it is not said what was typed: %v", err)
 	}
 }
