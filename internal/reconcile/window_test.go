@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -64,8 +65,11 @@ func TestPullBesideRenamedDirectory(t *testing.T) {
 		g.rename("a", "b")
 		g.exchange("x", "y")
 		g.portrait() // the kernel knows all of it
-		var want map[string]string
+		var mu sync.Mutex
+		var want map[string]string // GUARDED_BY(mu), as is what the guest does
 		b.pull(b.ws, allow, g.meanwhile(func() {
+			mu.Lock()
+			defer mu.Unlock()
 			g.write("b/sub/new", "new")
 			g.append("b/sub/deep/f", ", and the guest's")
 			g.patch("b/g", "HOST", 0)
@@ -77,6 +81,8 @@ func TestPullBesideRenamedDirectory(t *testing.T) {
 			want = g.portrait()
 			maps.DeleteFunc(want, func(at, _ string) bool { return strings.HasPrefix(at, staging.Prefix) })
 		}))
+		mu.Lock()
+		defer mu.Unlock()
 		if got := g.portrait(); !maps.Equal(got, want) {
 			t.Fatalf("the guest differs: %s", differences(got, want))
 		}

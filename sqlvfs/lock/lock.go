@@ -60,6 +60,7 @@ func Writer(path string) (pid int, open bool, err error) {
 // byte-range locks that SQLite takes on the same file (flock(2), NOTES), so readers are not
 // affected. A writer that is leaving is waited for; waiting, which may be nil, is told once.
 func Take(path string, waiting func(pid int)) (*os.File, error) {
+	stays := false // the writer did not leave when it was looked at last; it may have closed the file just before
 	for start := time.Now(); ; {
 		f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 		if err != nil {
@@ -78,12 +79,13 @@ func Take(path string, waiting func(pid int)) (*os.File, error) {
 			continue
 		case !errors.Is(err, syscall.EWOULDBLOCK):
 			return nil, fmt.Errorf("lock: %w", err)
-		case waited > leavingTime || waited > Grace && !leaving:
+		case waited > leavingTime || waited > Grace && !leaving && stays:
 			return nil, &InUseError{PID: pid}
 		case leaving && waiting != nil:
 			waiting(pid)
 			waiting = nil
 		}
+		stays = !leaving
 		time.Sleep(10 * time.Millisecond)
 	}
 }
