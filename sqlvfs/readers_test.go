@@ -15,7 +15,7 @@ import (
 func TestOtherProcessesReadMeanwhile(t *testing.T) {
 	program, err := exec.LookPath("sqlite3")
 	if err != nil {
-		t.Skip("there is no sqlite3")
+		t.Fatal("there is no sqlite3: make test installs it")
 	}
 	h := defaults
 	h.logLimit, h.logMost = 1<<20, 2<<20
