@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 )
@@ -8,13 +9,15 @@ import (
 // Amended says what [Tx.Amend] has changed in memory.
 type Amended struct {
 	Inodes    []Ino        // whose attributes or origins are others
+	Contents  []Ino        // those of them whose content is another version of the host's
 	Whiteouts []NameChange // that are there now, or gone, without an entry in their place
 }
 
 // Amend makes changes that were gathered beside this store, as a part of a step. What has changed since they were gathered
 // keeps its own state:
-//   - attributes and extended attributes of an inode that has another change time;
-//   - an origin that is another one, and content of the origin that the file does not show any more;
+//   - each attribute and extended attribute that is another one by now;
+//   - an origin that is another one, and content of the origin that the file does not show any more. Another version of the
+//     same file is no other origin, where all of the content is its: looking at it has brought that up to date;
 //   - the mode in a baseline, if the row's was not set to it.
 //
 // What was copied up since refers to its new place, see [Place].
@@ -84,43 +87,61 @@ func (tx *Tx) amendInode(c *InodeChange, kept map[Ino]uint32, done *Amended) err
 			return nil
 		}
 		same := in.Attr.Ctime == c.Was.Ctime
-		if !same {
+		if in.Attr.Mode != c.Was.Mode {
 			kept[c.Ino] = c.Was.Mode
 		}
 		follows, err := tx.Follows(in)
 		if err != nil {
 			return err
 		}
+		was := in.Attr
+		in.Attr.Mode = unless(in.Attr.Mode, c.Was.Mode, c.Is.Mode)
+		in.Attr.UID = unless(in.Attr.UID, c.Was.UID, c.Is.UID)
+		in.Attr.GID = unless(in.Attr.GID, c.Was.GID, c.Is.GID)
 		if same {
-			was := in.Attr
-			in.Attr.Mode, in.Attr.UID, in.Attr.GID, in.Attr.Nlink = c.Is.Mode, c.Is.UID, c.Is.GID, min(c.Is.Nlink, in.Attr.Nlink)
-			if follows && c.SetOrigin && len(c.IsOrigin) > 0 && c.IsOrigin[0].Limit == c.Is.Size && c.IsOrigin[0].Size == c.Is.Size {
-				in.Attr.Size, in.Attr.Mtime = c.Is.Size, c.Is.Mtime
-			}
-			if in.Attr != was {
-				tx.Dirty(in)
-				done.Inodes = append(done.Inodes, in.Ino)
-			}
+			in.Attr.Nlink = min(c.Is.Nlink, in.Attr.Nlink)
 		}
-		if c.SetOrigin && tx.amendOrigin(in, c, same) {
+		refers := c.SetOrigin && tx.amendOrigin(in, c, same, follows)
+		if in.Attr != was {
+			tx.Dirty(in)
+		}
+		if refers || in.Attr != was {
 			done.Inodes = append(done.Inodes, in.Ino)
+		}
+		if in.Attr.Size != was.Size || in.Attr.Mtime != was.Mtime {
+			done.Contents = append(done.Contents, in.Ino)
 		}
 		return nil
 	})
 }
 
-// amendOrigin has an inode refer to another object of the host, if it still refers to the one that it did.
-func (tx *Tx) amendOrigin(in *Inode, c *InodeChange, same bool) bool {
+// unless is what something is to be, but for what it has become since it was something else.
+func unless[T comparable](now, was, is T) T {
+	if now != was {
+		return now
+	}
+	return is
+}
+
+// amendOrigin has an inode refer to another object of the host, if it still refers to the one that it did. A file that
+// follows its origin has the size and the time of that.
+func (tx *Tx) amendOrigin(in *Inode, c *InodeChange, same, follows bool) bool {
 	if len(c.IsOrigin) == 0 || (in.Origin == nil) != (len(c.WasOrigin) == 0) {
 		return false // without an origin it would get another number, which programs may know it by
 	}
 	now := c.IsOrigin[0]
 	if was := in.Origin; was != nil {
 		old := &c.WasOrigin[0]
-		if was.Base != old.Base || was.Path != old.Path || was.Fingerprint != old.Fingerprint {
+		whole := follows && now.Limit == c.Is.Size && now.Size == c.Is.Size
+		switch {
+		case was.Base != old.Base || was.Path != old.Path || was.Fingerprint != old.Fingerprint && !whole:
 			return false
-		}
-		if !same || was.Limit != old.Limit {
+		case whole:
+			if same || in.Attr.Mtime == was.Mtime {
+				in.Attr.Mtime = c.Is.Mtime
+			}
+			in.Attr.Size = c.Is.Size
+		case !same || was.Limit != old.Limit:
 			now.Limit = min(was.Limit, now.Limit)
 		}
 		now.Number = was.Number
@@ -136,8 +157,9 @@ func (tx *Tx) amendOrigin(in *Inode, c *InodeChange, same bool) bool {
 
 func (tx *Tx) amendXattr(c *XattrChange) error {
 	return tx.withLive(c.Ino, func(in *Inode) error {
-		if in.Attr.Ctime != c.Ctime {
-			return nil
+		now, has, err := tx.Xattr(in, c.Name)
+		if err != nil || has != c.Had || !bytes.Equal(now, c.Was) {
+			return err
 		}
 		if c.Gone {
 			return tx.RemoveXattr(in, c.Name)

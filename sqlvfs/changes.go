@@ -38,13 +38,13 @@ type NameChange struct {
 	Gone bool
 }
 
-// XattrChange is an extended attribute. Ctime is the inode's change time as it was.
+// XattrChange is an extended attribute, and, with Had, how it was.
 type XattrChange struct {
-	Ino   Ino
-	Ctime Timespec
-	Name  string
-	Value []byte
-	Gone  bool
+	Ino        Ino
+	Name       string
+	Had        bool
+	Was, Value []byte
+	Gone       bool
 }
 
 // BaselineChange is a baseline that is to be, or, with Gone, not to be; with OnlyIfNone, as of [Tx.AddBaseline].
@@ -101,7 +101,11 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Xattrs = append(c.Xattrs, XattrChange{k.in.Ino, old.Attr.Ctime, k.name, e.value, e.gone})
+		value, had, err := tx.Xattr(old, k.name)
+		if err != nil {
+			return nil, err
+		}
+		c.Xattrs = append(c.Xattrs, XattrChange{k.in.Ino, k.name, had, value, e.value, e.gone})
 	}
 	for k, e := range b.baselines {
 		change := BaselineChange{Tree: k.tree, Path: k.path, OnlyIfNone: e.onlyIfNone, Gone: e.Baseline == nil}
@@ -171,7 +175,7 @@ func (o *Origin) valid() bool {
 func validVersion(f *Fingerprint) bool { return f.Mtime.Valid() && f.Ctime.Valid() }
 
 func (x *XattrChange) valid() bool {
-	return x.Ino >= RootIno && x.Ino < MaxIno && x.Name != "" && len(x.Name) <= XattrNameMax && len(x.Value) <= XattrSizeMax
+	return x.Ino >= RootIno && x.Ino < MaxIno && x.Name != "" && len(x.Name) <= XattrNameMax && len(x.Value) <= XattrSizeMax && len(x.Was) <= XattrSizeMax
 }
 
 func (b *BaselineChange) valid() bool {

@@ -82,6 +82,25 @@ func (s *session) change(mode uint32) {
 	}))
 }
 
+// attr are the file's attributes, which the writer changes in a goroutine of its own, as origin.
+func (s *session) attr() (a sqlvfs.Attr) {
+	s.Helper()
+	must(s, s.store.View(func(*sqlvfs.Tx) error {
+		a = s.in.Attr
+		return nil
+	}))
+	return a
+}
+
+func (s *session) origin(in *sqlvfs.Inode) (o *sqlvfs.Origin) {
+	s.Helper()
+	must(s, s.store.View(func(*sqlvfs.Tx) error {
+		o = in.Origin
+		return nil
+	}))
+	return o
+}
+
 func (s *session) end() {
 	s.Helper()
 	must(s, s.store.Close())
@@ -127,7 +146,7 @@ func TestAmend(t *testing.T) {
 			base = all["file"]
 			return err
 		}))
-		if got := s.in.Attr.Mode & 0o777; got != want {
+		if got := s.attr().Mode & 0o777; got != want {
 			t.Errorf("changed meanwhile %v: the mode is %o", changed, got)
 		}
 		if base == nil || (base.RowCtime == s.in.Attr.Ctime) == changed {
@@ -136,6 +155,83 @@ func TestAmend(t *testing.T) {
 			t.Errorf("the baseline has the mode %o, which the row did not get", base.Mode)
 		}
 		must(t, store.Close())
+		must(t, c.Close())
+		s.end()
+	}
+}
+
+// Of what both have changed of an inode, each attribute is who changed it.
+func TestAmendAttributes(t *testing.T) {
+	s := newSession(t)
+	must(t, s.store.Update(func(tx *sqlvfs.Tx) error { return tx.SetXattr(s.in, "user.both", []byte("before")) }))
+	c := s.client()
+	store := s.beside(c)
+	s.change(0o640)
+	must(t, s.store.Update(func(tx *sqlvfs.Tx) error { return tx.SetXattr(s.in, "user.both", []byte("the guest's")) }))
+	must(t, store.Update(func(tx *sqlvfs.Tx) error {
+		in, err := tx.Get(s.in.Ino)
+		must(t, err)
+		defer tx.Put(in)
+		in.Attr.Mode, in.Attr.UID, in.Attr.GID = unix.S_IFREG|0o600, 7, 8
+		tx.Dirty(in)
+		must(t, tx.SetXattr(in, "user.host", []byte("the host's")))
+		return tx.SetXattr(in, "user.both", []byte("the host's"))
+	}))
+	must(t, store.Close())
+	if a := s.attr(); a.Mode&0o777 != 0o640 || a.UID != 7 || a.GID != 8 {
+		t.Errorf("it has the mode %o, and belongs to %d:%d", a.Mode, a.UID, a.GID)
+	}
+	for name, want := range map[string]string{"user.host": "the host's", "user.both": "the guest's"} {
+		got, err := sqlvfs.Query(s.store, func(tx *sqlvfs.Tx) (string, error) {
+			value, _, err := tx.Xattr(s.in, name)
+			return string(value), err
+		})
+		if err != nil || got != want {
+			t.Errorf("%s is %q, %v; want %q", name, got, err, want)
+		}
+	}
+	must(t, c.Close())
+	s.end()
+}
+
+// A file whose content is the host's comes to be where that is now, in whatever version of it the guest has seen it last.
+func TestAmendFollowing(t *testing.T) {
+	version := func(n int64) sqlvfs.Origin {
+		fp := sqlvfs.Fingerprint{Dev: 1, Ino: 2, Size: n, Mtime: sqlvfs.Timespec{Sec: n}, Ctime: sqlvfs.Timespec{Sec: n}}
+		return sqlvfs.Origin{Base: "ws", Path: "file", Number: 1 << 52, Fingerprint: fp, Mode: unix.S_IFREG | 0o644, Limit: n}
+	}
+	refer := func(tx *sqlvfs.Tx, in *sqlvfs.Inode, o sqlvfs.Origin) {
+		in.Attr.Size, in.Attr.Mtime = o.Size, o.Mtime
+		tx.SetOrigin(in, &o)
+	}
+	for _, changed := range []bool{false, true} {
+		s := newSession(t)
+		must(t, s.store.Update(func(tx *sqlvfs.Tx) error {
+			refer(tx, s.in, version(10))
+			return nil
+		}))
+		c := s.client()
+		store := s.beside(c)
+		must(t, s.store.Update(func(tx *sqlvfs.Tx) error {
+			refer(tx, s.in, version(20))
+			return nil
+		}))
+		if changed {
+			s.change(0o640)
+		}
+		must(t, store.Update(func(tx *sqlvfs.Tx) error {
+			in, err := tx.Get(s.in.Ino)
+			must(t, err)
+			defer tx.Put(in)
+			o := version(30)
+			o.Path = "renamed"
+			refer(tx, in, o)
+			return nil
+		}))
+		must(t, store.Close())
+		if o, a := s.origin(s.in), s.attr(); o.Path != "renamed" || o.Limit != 30 || a.Size != 30 || a.Mtime.Sec != 30 {
+			t.Errorf("its mode changed meanwhile %v: it is %+v, and has %d bytes of %v", changed, o, a.Size, a.Mtime)
+		}
 		must(t, c.Close())
 		s.end()
 	}
@@ -166,7 +262,7 @@ func TestAmendDirectory(t *testing.T) {
 			return nil
 		}))
 		must(t, store.Sync())
-		if shows := s.dir.Origin != nil; shows == changed {
+		if shows := s.origin(s.dir) != nil; shows == changed {
 			t.Errorf("changed meanwhile %v: it shows the host's: %v", changed, shows)
 		}
 		must(t, store.Close())
