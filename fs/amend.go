@@ -12,11 +12,25 @@ func Amend(store *sqlvfs.Store, overlays []*Overlay, c *sqlvfs.Changes) error {
 	return Hold(store, overlays, func(amend func(*sqlvfs.Changes) error) error { return amend(c) })
 }
 
+// Freeze is [sqlvfs.Store.Freeze] of a store that overlays show: what is decided on that commit may remove files of the host
+// that are open in a session.
+func Freeze(store *sqlvfs.Store, overlays []*Overlay, f func()) error {
+	return store.Freeze(func() {
+		for _, o := range overlays {
+			o.keepRemoved()
+		}
+		f()
+	})
+}
+
 // Hold runs f as one step of all overlays of a store: no operation of theirs goes on before f has returned. f may call
 // amend, as [Amend] for the step.
 func Hold(store *sqlvfs.Store, overlays []*Overlay, f func(amend func(*sqlvfs.Changes) error) error) error {
 	var forget []func()
 	err := store.Update(func(db *sqlvfs.Tx) error {
+		for _, o := range overlays {
+			o.tx.keepRemoved()
+		}
 		return f(func(c *sqlvfs.Changes) error {
 			done, err := db.Amend(c)
 			for _, o := range overlays {
@@ -40,6 +54,10 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 	for _, ino := range done.Inodes {
 		changed[ino] = true
 	}
+	contents := map[sqlvfs.Ino]bool{}
+	for _, ino := range done.Contents {
+		contents[ino] = true
+	}
 	names := map[sqlvfs.Ino][]string{}
 	for _, w := range done.Whiteouts {
 		names[w.Dir] = append(names[w.Dir], w.Name)
@@ -52,6 +70,9 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 		if changed[n.in.Ino] {
 			moved = t.refer(n) || moved
 			t.cache.InvalidateAttr(n.ino)
+		}
+		if contents[n.in.Ino] {
+			t.pending.inode(n)
 		}
 		if list := names[n.in.Ino]; list != nil {
 			t.dropList(n)

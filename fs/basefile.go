@@ -19,6 +19,9 @@ func (t *tx) openBase(n *node, want sqlvfs.Fingerprint) (*HostFile, error) {
 	if n.base == nil {
 		return nil, sqlvfs.ErrNoBase
 	}
+	if f := n.base.kept; f != nil && sameVersion(f.Fingerprint, want) {
+		return f.acquire(), nil
+	}
 	if f := n.base.file; f != nil && f.Fingerprint != want {
 		t.closeFile(n)
 	}

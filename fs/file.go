@@ -237,19 +237,23 @@ type originReader struct {
 func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 	var f *HostFile
 	var version sqlvfs.Fingerprint
+	is := func(f sqlvfs.Fingerprint) bool { return f == version }
 	err := r.o.view(func(t *tx) (err error) {
 		origin := r.n.in.Origin
 		if origin == nil {
 			return sqlvfs.ErrNoBase // cut off meanwhile
 		}
 		version = origin.Fingerprint
+		if r.n.base != nil && r.n.base.kept != nil {
+			is = func(f sqlvfs.Fingerprint) bool { return sameVersion(f, version) }
+		}
 		f, err = t.openBase(r.n, version)
 		switch {
 		case errors.Is(err, errAsk) || errors.Is(err, sqlvfs.ErrNoBase) || errors.Is(err, syscall.EACCES):
 			return err
 		case err != nil:
 			return sqlvfs.ErrBaseChanged
-		case f.Fingerprint != version:
+		case !is(f.Fingerprint):
 			f.Close()
 			return sqlvfs.ErrBaseChanged
 		}
@@ -261,7 +265,7 @@ func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 	defer f.Close()
 	read, err := f.ReadAt(p, off)
 	_, now, serr := f.stat()
-	if serr == nil && now != version {
+	if serr == nil && !is(now) {
 		return 0, sqlvfs.ErrBaseChanged
 	}
 	return read, err

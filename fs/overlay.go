@@ -109,6 +109,7 @@ type base struct {
 
 	// Of a file:
 	file    *HostFile // in the base; nil: not open
+	kept    *HostFile // same, since it was removed; nil: it is not kept open
 	size    int64     // that the kernel was told last, and 1; 0: it was told nothing
 	resized resizing
 	content sqlvfs.Fingerprint // the version of which the kernel may have content; zero: none
@@ -222,6 +223,10 @@ func (t *tx) leaveBase(n *node) {
 		return
 	}
 	t.closeFile(n)
+	if n.base.kept != nil {
+		n.base.kept.Close()
+		n.base.kept = nil
+	}
 	t.closeDir(n)
 	t.negative -= n.base.negative
 	if n.base.watch != nil {

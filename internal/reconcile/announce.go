@@ -35,16 +35,31 @@ func (p *puller) announceNames(order []*operation) error {
 	})
 }
 
-// prepareSession has the session know what was written down, and wait if rows are going to depend on it.
+// prepareSession has the session know what was written down, and wait if rows are going to depend on it. What is printed then
+// waits too: while a terminal takes nothing, the session must not stand still. What was staged is synced before, which may
+// take long on a slow disk.
 func (p *puller) prepareSession() error {
 	if p.session == nil {
 		return nil
 	}
 	err := p.store.Sync()
 	if err == nil && p.journaled {
+		err = p.syncStaged()
+	}
+	p.report.Pause()
+	if err == nil && p.journaled {
 		err = p.session.Hold()
 	}
 	return p.opt.writing(err)
+}
+
+// syncStaged makes durable what was staged.
+func (p *puller) syncStaged() error {
+	st, err := hostfs.Stat(p.host.dir)
+	if err == nil {
+		err = p.host.syncAt(".", st.Dev)
+	}
+	return p.host.failed(err)
 }
 
 // withdrawNames has the names show again that are not on the host after all.

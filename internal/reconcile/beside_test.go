@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	artfs "github.com/riverlytech/art/fs"
 	livewriter "github.com/riverlytech/art/internal/live/writer"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs/fsck"
@@ -74,6 +75,76 @@ func TestPullBesideSession(t *testing.T) {
 			t.Fatalf("after the session, the guest has\n%v\nwant\n%v", got, want)
 		}
 	})
+}
+
+// What a program has open is what it was, when the guest has removed it and a pull has the host do the same.
+func TestPullBesideKeepsWhatIsOpen(t *testing.T) {
+	b := newBench(t)
+	large := strings.Repeat("x", largeSize)
+	for _, name := range []string{"untouched", "replaced", "dir/in"} {
+		b.write(name, "the host's "+name)
+	}
+	b.write("patched", large)
+	b.guest(func(g *guest) {
+		open := map[string]artfs.Entry{}
+		for _, name := range []string{"untouched", "replaced", "dir/in", "patched"} {
+			e, err := g.find(name)
+			must(t, err)
+			open[name] = e
+		}
+		g.patch("patched", "the guest's", largeSize/2)
+		for _, name := range []string{"untouched", "dir", "patched"} {
+			g.remove(name)
+		}
+		g.replace("replaced", "the guest's")
+		b.pull(b.ws, g.serves())
+		wantAbsent(t, b.path("untouched"))
+		wantContent(t, b.path("replaced"), "the guest's")
+		for name, e := range open {
+			want := "the host's " + name
+			if name == "patched" {
+				want = large[:largeSize/2] + "the guest's" + large[largeSize/2+len("the guest's"):]
+			}
+			data := make([]byte, len(want)+1)
+			if n, err := g.overlay.Read(e.Ino, data, 0); err != nil || string(data[:n]) != want {
+				t.Errorf("%s: read %d bytes: %v", name, n, err)
+			}
+		}
+	})
+	b.checkAll()
+}
+
+// slow takes what is printed when the session has done something.
+type slow func()
+
+func (s slow) Write(p []byte) (int, error) {
+	s()
+	return len(p), nil
+}
+
+// Nothing is printed while the session waits: a terminal that is stopped would stop that too.
+func TestPullBesidePrintsAfterwards(t *testing.T) {
+	b := newBench(t)
+	b.write("dir/file", "the host's")
+	b.guest(func(g *guest) {
+		g.rename("dir", "renamed") // rows depend on what the host has
+		g.write("new", "the guest's")
+		printed := slow(func() {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				g.write("log", "printing")
+			}()
+			select {
+			case <-done:
+			case <-time.After(3 * time.Second):
+				t.Error("the session waits for what is printed")
+				<-done
+			}
+		})
+		b.pull(b.ws, g.serves(), func(o *Options) { o.Stdout, o.Stderr, o.StdoutTerminal = printed, printed, true })
+	})
+	b.checkAll()
 }
 
 // differences lists where two portraits differ, shortly.
@@ -140,9 +211,10 @@ func (b *busy) run() {
 }
 
 // replace gives a file another content in one step.
-func (b *busy) replace(rel, content string) {
-	b.write(rel+".new", content)
-	b.rename(rel+".new", rel)
+func (g *guest) replace(rel, content string) {
+	g.t.Helper()
+	g.write(rel+".new", content)
+	g.rename(rel+".new", rel)
 }
 
 // verify proves that the host has a state that was, not before a step.

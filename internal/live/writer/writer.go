@@ -15,11 +15,12 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// How long a client may keep the writer, or all operations, waiting. Later its changes are made all the same, as far as
-// they are still of what is there.
+// How long a client may keep the writer, or all operations, waiting: to open a database takes milliseconds, to move files
+// for which all is prepared as long as the host's disk takes. Later its changes are made all the same, as far as they are
+// still of what is there.
 const (
-	frozenFor = 10 * time.Second
-	heldFor   = 30 * time.Second
+	frozenFor = 2 * time.Second
+	heldFor   = 10 * time.Second
 )
 
 // Writer is what writes a database.
@@ -114,7 +115,7 @@ func (w *Writer) synced(err error) error {
 // freeze commits all, and lets the client open the database with nothing committed meanwhile.
 func (w *Writer) freeze(sock *os.File) error {
 	var end error
-	err := w.store.Freeze(func() {
+	err := fs.Freeze(w.store, w.overlays, func() {
 		if end = answer(sock, nil); end != nil || !arrives(sock, frozenFor) {
 			return
 		}

@@ -42,6 +42,7 @@ type Reporter struct {
 	prog      string
 	Doing     string // push or pull
 	out       *bufio.Writer
+	stdout    *valved // below out
 	Failures  int
 	failed    error          // why standard output takes nothing
 	count     map[string]int // lines of output, by their first word
@@ -57,12 +58,14 @@ type Reporter struct {
 
 // New begins to tell.
 func New(opt Options, prog string) *Reporter {
+	stdout := &valved{v: &valve{}, w: opt.Stdout}
+	opt.Stdout, opt.Stderr = stdout, &valved{v: stdout.v, w: opt.Stderr}
 	var terminal io.Writer
 	if opt.StderrTerminal && !opt.Quiet {
 		terminal = opt.Stderr
 	}
 	return &Reporter{
-		opt: opt, prog: prog, out: bufio.NewWriterSize(opt.Stdout, 64<<10),
+		opt: opt, prog: prog, stdout: stdout, out: bufio.NewWriterSize(opt.Stdout, 64<<10),
 		count: map[string]int{}, outs: map[string]int{}, Progress: cli.NewProgress(terminal, prog),
 	}
 }
@@ -290,6 +293,7 @@ func allowing(held []heldPath) string {
 
 // End flushes the output and returns the run's result: err, or what the failures amount to.
 func (r *Reporter) End(err error) error {
+	r.Resume()
 	r.Erase()
 	r.Flush()
 	helds := r.helds

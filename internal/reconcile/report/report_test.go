@@ -1,6 +1,8 @@
 package report
 
 import (
+	"errors"
+	"io"
 	"strings"
 	"testing"
 )
@@ -18,3 +20,34 @@ func TestNamesInReasons(t *testing.T) {
 		t.Errorf("%q", &stderr)
 	}
 }
+
+// What is printed while the reporter pauses waits, in its order, and an error of it is told.
+func TestPause(t *testing.T) {
+	var all strings.Builder
+	r := New(Options{Stdout: &all, Stderr: &all}, "art-sync")
+	r.Line("FILE one")
+	r.Pause()
+	before := all.String()
+	r.Line("FILE two")
+	r.Conflict("three", "why")
+	r.Line("FILE four")
+	r.Flush()
+	if all.String() != before || before != "FILE one\n" {
+		t.Errorf("%q was printed, then %q", before, all.String())
+	}
+	r.End(nil)
+	if got := all.String(); got != "FILE one\nFILE two\nCONFLICT three: why\nFILE four\n" {
+		t.Errorf("%q", got)
+	}
+	r = New(Options{Stdout: refuses{}, Stderr: &all}, "art-sync")
+	r.Pause()
+	r.Line("FILE one")
+	r.Flush()
+	if err := r.End(nil); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("it ended in %v", err)
+	}
+}
+
+type refuses struct{}
+
+func (refuses) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
