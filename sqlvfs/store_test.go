@@ -350,6 +350,30 @@ func TestReaderSeesCommitsOfAWriter(t *testing.T) {
 	}
 }
 
+// Who reads on while a session ends does not keep that waiting, and nothing is lost.
+func TestEndBesideReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	create(t, s, "before", syscall.S_IFREG|0o600)
+	must(t, s.Sync())
+	r, err := database.ConnectReadOnly(path, database.HostFiles)
+	must(t, err)
+	defer r.Close()
+	must(t, r.Exec("BEGIN"))
+	_, err = database.QueryInt(r.Conn, "SELECT count(*) FROM fs_inode")
+	must(t, err)
+	create(t, s, "after", syscall.S_IFREG|0o600)
+	begun := time.Now()
+	must(t, s.Close())
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+	must(t, r.Exec("ROLLBACK"))
+	s = openTest(t, path)
+	defer s.Close()
+	lookup(t, s, "after")
+}
+
 func TestForeignFilesAreRefusedUntouched(t *testing.T) {
 	dir := t.TempDir()
 	header := func(app, version byte) []byte {

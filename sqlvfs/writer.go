@@ -23,6 +23,9 @@ const (
 	batchRows  = 8192     // a batch of this size does not wait for Linger to pass
 	batchBytes = 8 << 20  // nor does one with this much content
 	maxRows    = 64 << 10 // changes wait when this many rows are not committed
+
+	// lastWait is how long the end waits for who reads beside it, so that no log is left. Most have what they need at once.
+	lastWait = 500 * time.Millisecond
 )
 
 // kickLater lets the writer know that there is something to do soon.
@@ -340,6 +343,7 @@ func (w *writer) finish() {
 	}
 	if w.wrote {
 		w.shrink(math.MaxInt64)
+		fail(w.Exec(fmt.Sprintf("PRAGMA busy_timeout=%d", lastWait.Milliseconds())))
 		_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
 		if err = w.Cause(err); errors.Is(err, sqlite3.BUSY) || isFull(err) {
 			// A reader needs the log, or the database cannot grow: all is in the log, which stays.
