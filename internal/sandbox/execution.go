@@ -252,7 +252,7 @@ func (x *execution) begin(pid int, c client) (err error) {
 	if x.guest != nil {
 		return nil
 	}
-	if x.guest, err = newGuest(pid); err != nil {
+	if x.guest, err = newGuest(pid, x.j.namespaces[0]); err != nil {
 		return err
 	}
 	return c.running(x.guest)

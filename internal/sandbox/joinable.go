@@ -55,7 +55,7 @@ func (s *session) makeJoinable(pid int) error {
 		closeFiles(namespaces)
 		return fmt.Errorf("look at the guest: %w", err)
 	}
-	first, err := newGuest(pid)
+	first, err := newGuest(pid, namespaces[0])
 	if err != nil {
 		closeFiles(namespaces)
 		return err

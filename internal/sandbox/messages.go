@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
 )
 
@@ -128,7 +129,12 @@ func (s *session) running(m control.Received) error {
 
 // adoptGuest makes the process pid the one that signals are for.
 func (s *session) adoptGuest(pid int) error {
-	guest, err := newGuest(pid)
+	stage, err := os.Open(fmt.Sprintf("/proc/%d/ns/user", s.stage.Pid)) // which is a child of art's
+	if err != nil {
+		return fmt.Errorf("look at the guest: %w", cli.Reason(err))
+	}
+	defer stage.Close()
+	guest, err := newGuest(pid, stage)
 	if err == nil {
 		if s.guest != nil {
 			s.guest.close()

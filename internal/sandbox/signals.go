@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
 )
 
 // caught are the signals that are the guest's business, or its terminal's.
@@ -149,12 +151,41 @@ func dispose(sig unix.Signal, action sigaction) (before sigaction) {
 // guest is the payload's process, which leads a session and a process group.
 type guest struct{ pid, pidfd int }
 
-func newGuest(pid int) (*guest, error) {
+// newGuest opens the process that has sent a message. The number may be another's by then, which need not be the guest's: so
+// that process has to be in a user namespace right below the stage's, and to be there still when that is known.
+func newGuest(pid int, stage *os.File) (*guest, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
+	if err == nil {
+		if err = isGuests(pid, stage); err == nil {
+			err = alive(fd)
+		}
+		if err != nil {
+			unix.Close(fd)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the payload's process: %w", err)
 	}
 	return &guest{pid, fd}, nil
+}
+
+// isGuests returns an error unless a process is in a user namespace right below the stage's.
+func isGuests(pid int, stage *os.File) error {
+	users, err := os.Open(fmt.Sprintf("/proc/%d/ns/user", pid))
+	if err != nil {
+		return cli.Reason(err)
+	}
+	defer users.Close()
+	return below(users, stage)
+}
+
+// alive returns an error of a process that has ended.
+func alive(pidfd int) error {
+	err := unix.PidfdSendSignal(pidfd, 0, nil, 0)
+	if errors.Is(err, unix.EPERM) {
+		err = nil
+	}
+	return err
 }
 
 // toGroup are the signals that a terminal or a shell sends to a whole job. The

@@ -24,7 +24,7 @@ func check(conn int) error {
 	if err != nil {
 		return nil // a kernel without any
 	}
-	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", peer.Pid))
+	its, err := namespaceOf(conn, int(peer.Pid))
 	switch {
 	case err != nil && peer.Uid == 0 && uid != 0:
 		return nil // an ordinary user may not look at root's processes
@@ -34,4 +34,23 @@ func check(conn int) error {
 		return errors.New("it comes from another user namespace")
 	}
 	return nil
+}
+
+// namespaceOf returns the user namespace of the process at the other end. Where the kernel gives that itself (SO_PEERPIDFD,
+// Linux 6.5), it is known whether its number has been another's by then.
+func namespaceOf(conn, pid int) (string, error) {
+	pidfd, err := unix.GetsockoptInt(conn, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	known := err == nil
+	if known {
+		defer unix.Close(pidfd)
+	} else if !errors.Is(err, unix.ENOPROTOOPT) {
+		return "", err // it has ended
+	}
+	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", pid))
+	if known {
+		if gone := unix.PidfdSendSignal(pidfd, 0, nil, 0); gone != nil && !errors.Is(gone, unix.EPERM) {
+			return "", gone
+		}
+	}
+	return its, err
 }
