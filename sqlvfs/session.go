@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -10,10 +11,15 @@ import (
 const (
 	maxSessions = 1000    // that the log keeps
 	maxCommand  = 4 << 10 // bytes of one command in it
+	maxWhy      = 512     // bytes of why one ended
 )
 
+// endKey begins the keys of rows of fs_config that say why sessions ended; behind it comes the session's number.
+const endKey = "art_end:"
+
 // qSessions bounds what is read: another program may have written the table.
-const qSessions = `SELECT id, pid, started, started_nsec, substr(CAST(command AS BLOB), 1, 8192), ended, ended_nsec, exit_code, made, changed, deleted
+const qSessions = `SELECT id, pid, started, started_nsec, substr(CAST(command AS BLOB), 1, 8192), ended, ended_nsec, exit_code, made, changed, deleted,
+	(SELECT substr(CAST(value AS BLOB), 1, 512) FROM fs_config WHERE key = 'art_end:' || id)
 	FROM art_session ORDER BY id DESC LIMIT 1000`
 
 // Session is an entry of the log of sessions.
@@ -26,6 +32,8 @@ type Session struct {
 	Ended *Timespec
 	// ExitCode, and the numbers of files that it made, changed and deleted, are nil where they are not known.
 	ExitCode, Made, Changed, Deleted *int64
+	// Why is what ended it, where that was not its command alone and is known.
+	Why string
 }
 
 // Sessions returns the log, the latest session first.
@@ -45,6 +53,7 @@ func (tx *Tx) sessions() (list []Session, err error) {
 			Started:  scanTime(q, 2),
 			Command:  split(string(q.ColumnRawBlob(4))),
 			ExitCode: number(q, 7), Made: number(q, 8), Changed: number(q, 9), Deleted: number(q, 10),
+			Why: string(q.ColumnRawBlob(11)),
 		}
 		if number(q, 5) != nil {
 			ended := scanTime(q, 5)
@@ -73,13 +82,18 @@ func (s *Store) BeginSession(pid int, command []string) error {
 			return err
 		}
 		tx.session.id = tx.meta.LastInsertRowID()
-		return do(tx.meta, "DELETE FROM art_session WHERE id<=?", tx.session.id-maxSessions)
+		if err := do(tx.meta, "DELETE FROM art_session WHERE id<=?", tx.session.id-maxSessions); err != nil {
+			return err
+		}
+		// The end of the range is the text after all that begin with endKey.
+		return do(tx.meta, "DELETE FROM fs_config WHERE key >= 'art_end:' AND key < 'art_end;' AND CAST(substr(key, 9) AS INTEGER) <= ?",
+			tx.session.id-maxSessions)
 	})
 }
 
-// EndSession writes into the log how the session ended that has begun; without an exit code if that is nil. Changes so
-// far are committed.
-func (s *Store) EndSession(exitCode *int) error {
+// EndSession writes into the log how the session ended that has begun; without an exit code if that is nil, and why, unless
+// that is "". Changes so far are committed.
+func (s *Store) EndSession(exitCode *int, why string) error {
 	return s.log(func(tx *Tx) error {
 		if tx.session.id == 0 {
 			return nil
@@ -91,6 +105,13 @@ func (s *Store) EndSession(exitCode *int) error {
 		var code any
 		if exitCode != nil {
 			code = int64(*exitCode)
+		}
+		if why != "" {
+			err := do(tx.meta, "INSERT OR REPLACE INTO fs_config (key, value) VALUES (?,?)",
+				endKey+strconv.FormatInt(tx.session.id, 10), strings.ToValidUTF8(why[:min(len(why), maxWhy)], "?"))
+			if err != nil {
+				return err
+			}
 		}
 		return do(tx.meta, "UPDATE art_session SET ended=?, ended_nsec=?, made=?, changed=?, deleted=?, exit_code=? WHERE id=?",
 			Now(), made, changed, tx.session.deleted, code, tx.session.id)

@@ -7,6 +7,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 func sessions(t *testing.T, path string) []Session {
@@ -43,7 +47,7 @@ func TestSessionsAreLogged(t *testing.T) {
 	create(t, s, "two", syscall.S_IFREG|0o644)
 	create(t, s, "dir", syscall.S_IFDIR|0o755)
 	code := 7
-	must(t, s.EndSession(&code))
+	must(t, s.EndSession(&code, "art kill sent\xff SIGTERM"))
 	must(t, s.Close())
 
 	s = openTest(t, path)
@@ -59,7 +63,7 @@ func TestSessionsAreLogged(t *testing.T) {
 		tx.Dirty(two)
 		tx.Put(two)
 	})
-	must(t, s.EndSession(nil))
+	must(t, s.EndSession(nil, strings.Repeat("long", 1000)))
 	must(t, s.Close())
 
 	s = openTest(t, path)
@@ -68,12 +72,19 @@ func TestSessionsAreLogged(t *testing.T) {
 	s = openTest(t, path)
 	must(t, s.BeginSession(4, []string{"true"}))
 	zero := 0
-	must(t, s.EndSession(&zero))
+	must(t, s.EndSession(&zero, ""))
 	must(t, s.Close())
 
 	var got []string
 	for _, e := range sessions(t, path) {
 		got = append(got, describe(e))
+	}
+	var whys []string
+	for _, e := range sessions(t, path) {
+		whys = append(whys, e.Why)
+	}
+	if !slices.Equal(whys, []string{"", "", strings.Repeat("long", 128), "art kill sent? SIGTERM"}) {
+		t.Errorf("they ended by %q", whys)
 	}
 	want := []string{
 		`4 ["true"] true: 0, 0 made, 0 changed, 0 deleted`,
@@ -105,6 +116,7 @@ func TestLogOfSessionsIsBounded(t *testing.T) {
 	}
 	alter(t, path, `WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i+1 FROM n WHERE i<1500)
 		INSERT INTO art_session (id, pid, started, started_nsec, command) SELECT i, 1, 1, 1, '' FROM n`)
+	alter(t, path, `INSERT INTO fs_config (key, value) VALUES ('art_end:2', 'gone'), ('art_end:501', 'gone'), ('art_end:502', zeroblob(100000)), ('art_end:x', 'gone')`)
 	if n := len(sessions(t, path)); n != maxSessions {
 		t.Errorf("%d are read", n)
 	}
@@ -113,6 +125,15 @@ func TestLogOfSessionsIsBounded(t *testing.T) {
 	must(t, s.Close())
 	if list := sessions(t, path); len(list) != maxSessions || list[0].ID != 1501 || list[maxSessions-1].ID != 502 {
 		t.Errorf("%d are left", len(list))
+	}
+	if list := sessions(t, path); len(list[maxSessions-1].Why) != maxWhy {
+		t.Errorf("of why it ended, %d bytes are read", len(list[maxSessions-1].Why))
+	}
+	c, err := sqlite3.Open(path)
+	must(t, err)
+	defer c.Close()
+	if n, err := database.QueryInt(c, "SELECT count(*) FROM fs_config WHERE key GLOB 'art_end:*'"); n != 1 || err != nil {
+		t.Errorf("why sessions ended is there %d times, %v", n, err)
 	}
 }
 

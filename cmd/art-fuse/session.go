@@ -2,9 +2,9 @@ package main
 
 import (
 	"io"
-	"strconv"
 	"time"
 
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -21,7 +21,7 @@ type sessionLog struct {
 	store   *sqlvfs.Store
 	pid     int
 	command []string
-	from    io.Reader // of the exit code
+	from    io.Reader // of a control.LoggedEnd
 	ended   chan struct{}
 	done    chan error // of begin
 	begun   bool       // it is in the log. done guards it
@@ -48,17 +48,20 @@ func (l *sessionLog) begin() error {
 	return err
 }
 
-// end writes the end of the session, once its exit code is known, or is not going to be.
+// artGone is why a session ended whose art has said nothing.
+const artGone = "the process of the session was killed"
+
+// end writes the end of the session, once it is known how it ended, or is not going to be.
 func (l *sessionLog) end() error {
 	close(l.ended)
 	done := make(chan error, 1)
-	var code *int // done guards it
+	var how control.LoggedEnd // done guards it
 	go func() {
 		err := <-l.done
 		if err == nil && l.begun {
-			text, _ := io.ReadAll(io.LimitReader(l.from, 8))
-			if n, err := strconv.Atoi(string(text)); err == nil {
-				code = &n
+			text, _ := io.ReadAll(io.LimitReader(l.from, control.MaxLoggedEnd))
+			if control.Unmarshal(text, &how) != nil {
+				how = control.LoggedEnd{Why: artGone}
 			}
 		}
 		done <- err
@@ -71,8 +74,12 @@ func (l *sessionLog) end() error {
 		case err != nil:
 			return err
 		}
-		return l.store.EndSession(code)
+		var code *int
+		if how.Known {
+			code = &how.Code
+		}
+		return l.store.EndSession(code, how.Why)
 	case <-time.After(exitWait):
-		return l.store.EndSession(nil)
+		return l.store.EndSession(nil, "")
 	}
 }

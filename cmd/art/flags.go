@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/riverlytech/art/internal/agent"
 	"github.com/riverlytech/art/internal/cli"
@@ -23,7 +24,7 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	variables := map[string]any{
 		"mount": &o.Workspace, "db": &o.Database, "mode": &o.Mode, "name": &o.Name, "home": &o.Home, "agent": &o.Agent, "adopt": &o.Adopt,
 		"interactive": &o.Interactive, "network": &o.Network, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
-		"hide": &o.Hide, "allow": &o.Allow, "quiet": &o.Quiet, "background": &o.Background,
+		"hide": &o.Hide, "allow": &o.Allow, "end": &o.End, "time": duration(&o.Time), "quiet": &o.Quiet, "background": &o.Background,
 		"trace": &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
 	}
 	maps.Copy(variables, more)
@@ -43,6 +44,16 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 		o.Command = line.Words
 	}
 	return o, line, nil
+}
+
+// duration returns what reads a time; an empty one is none.
+func duration(into *time.Duration) func(string) error {
+	return func(text string) (err error) {
+		if text != "" {
+			*into, err = time.ParseDuration(text)
+		}
+		return err
+	}
 }
 
 // runSession runs a command in a sandbox, or an agent by its name.

@@ -50,6 +50,11 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 		m.widens(Setting{"path", p.Value, p.Origin, strconv.Quote(p.Value)}, `"path": "host" in a directory of the system`) {
 		out.Path = cmp.Or(p, user.Path)
 	}
+	// With the others what it has started outlives its command.
+	if e := workspace.End; e.Value == "kill" || e.Value != "" && (e.Value == user.End.Value ||
+		m.widens(Setting{"end", e.Value, e.Origin, strconv.Quote(e.Value)}, `"end": "`+e.Value+`"`)) {
+		out.End = e
+	}
 	if workspace.Env != nil {
 		out.Env = m.among(workspace.Env, user.Env, "env")
 	}

@@ -65,6 +65,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		},
 		"network":   word(&s.Network, "host", "none"),
 		"path":      word(&s.Path, "home", "host"),
+		"end":       word(&s.End, "kill", "wait", "ask"),
 		"mode":      word(&s.Mode, "direct", "overlay"),
 		"env":       list(&s.Env, variable),
 		"hide":      list(&s.Hide, src.pattern),

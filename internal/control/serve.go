@@ -40,7 +40,7 @@ type Serve struct {
 	Files  []files.File
 	// Hold are the patterns of what a pull from the database is to hold back from now on.
 	Hold []hold.Pattern
-	// PID and Command are what the log of sessions says of this one. At the end art writes its exit code to art-fuse's
+	// PID and Command are what the log of sessions says of this one. At the end art writes a LoggedEnd to art-fuse's
 	// standard input. No command line, which everybody can read, has the command.
 	PID     int
 	Command []string
@@ -48,6 +48,16 @@ type Serve struct {
 
 // KeepWhole is Kept where the settings say nothing else.
 const KeepWhole = 16 << 20
+
+// LoggedEnd is what the log of sessions says of the end of one.
+type LoggedEnd struct {
+	Known bool // whether there is an exit code
+	Code  int
+	Why   string // what has ended the session, if that was not its command alone
+}
+
+// MaxWhy bounds Why, and MaxLoggedEnd all of it, in bytes.
+const MaxWhy, MaxLoggedEnd = 512, 1 << 10
 
 // Report is what art-fuse leaves on its standard output when a session has ended.
 type Report struct {

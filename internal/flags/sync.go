@@ -207,7 +207,7 @@ EXAMPLES
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted"; null is unknown.`},
+					More: `Its keys are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, and "why" where something has ended it.`},
 			}},
 		{Name: "art list", Says: "show all databases of workspaces", Synopsis: []string{"[--json]"},
 			Text: `  Shows the databases of workspaces, the one that was used last first: name, size,

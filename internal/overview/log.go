@@ -1,10 +1,12 @@
 package overview
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -20,6 +22,7 @@ type session struct {
 	Made     *int64     `json:"made"`
 	Changed  *int64     `json:"changed"`
 	Deleted  *int64     `json:"deleted"`
+	Why      string     `json:"why,omitempty"` // what ended it, if not its command alone
 }
 
 // Log shows the sessions of a database, the latest first.
@@ -33,6 +36,9 @@ func Log(database string, o Options) error {
 			err = o.object(s)
 		} else {
 			err = o.line("%s  %-7s  %-9s  %-32s  %s", s.when(), s.took(), s.ending(), s.did(), command(s.Command))
+			if s.Why != "" {
+				err = errors.Join(err, o.line("%18s%s", "", s.Why))
+			}
 		}
 		if err != nil {
 			return err
@@ -60,7 +66,7 @@ func sessions(database string) ([]session, error) {
 	for i, e := range list {
 		x := session{
 			Started: moment(&e.Started), Ended: moment(e.Ended), PID: e.PID, Command: e.Command, ExitCode: e.ExitCode,
-			Made: e.Made, Changed: e.Changed, Deleted: e.Deleted,
+			Made: e.Made, Changed: e.Changed, Deleted: e.Deleted, Why: cli.Printable(e.Why),
 			Running: open && i == 0 && e.Ended == nil,
 		}
 		if x.Command == nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -83,21 +82,4 @@ func moment(t *sqlvfs.Timespec) *time.Time {
 }
 
 // command is a command for people, in one line.
-func command(args []string) string {
-	if len(args) == 0 {
-		return "(a shell)"
-	}
-	var words []string
-	for _, arg := range args {
-		word := quote.Name(arg, true)
-		if word == arg && (arg == "" || strings.ContainsAny(arg, " \"'$`\\&|;<>()*?[]#~!{}")) {
-			word = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-		words = append(words, word)
-	}
-	text := strings.Join(words, " ")
-	if cut := []rune(text); len(cut) > 100 {
-		text = string(cut[:97]) + "..."
-	}
-	return cli.Printable(text)
-}
+func command(args []string) string { return quote.Command(args, 100) }

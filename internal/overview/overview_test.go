@@ -15,13 +15,6 @@ func TestForPeople(t *testing.T) {
 			t.Errorf("%v: %s, not %s", d, got, want)
 		}
 	}
-	for want, args := range map[string][]string{
-		"(a shell)": nil, "ls -l": {"ls", "-l"}, `sh -c 'a "b" '\''c'\'''`: {"sh", "-c", `a "b" 'c'`}, "x '' $'a\\nb'": {"x", "", "a\nb"},
-	} {
-		if got := command(args); got != want {
-			t.Errorf("%q: %s, not %s", args, got, want)
-		}
-	}
 	for _, sec := range []int64{-1, 1 << 62} {
 		if at := moment(&sqlvfs.Timespec{Sec: sec}); at != nil {
 			t.Errorf("%d is %v", sec, at)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -35,7 +36,6 @@ type background struct {
 	pipes   [2]*os.File   // what the guest writes without a terminal comes out of the first; nil with one
 	copied  chan struct{} // closed when all of that is in the log
 	left    atomic.Bool   // it is left to itself
-	why     string        // it was ended from outside
 }
 
 // begun is what the process of a session says when it is left to itself.
@@ -175,17 +175,20 @@ func (s *session) leave() error {
 	return nil
 }
 
-// termGrace is how long a guest in the background has to end when it was asked to.
+// termGrace is how long a guest has to end that was asked to.
 const termGrace = 10 * time.Second
 
-// endSoon notes that the session ends, and why; who does not end by itself is ended by force.
+// endSoon has the guest end that was asked to, or is; who does not end by itself is ended by force.
 func (s *session) endSoon(why string) {
-	if s.background.why == "" {
-		s.background.why = why
-		if s.ended == 0 {
-			s.ended = unix.SIGTERM
-		}
-		s.kill = time.After(termGrace)
+	if s.because != "" {
+		return
+	}
+	s.because = why
+	if s.ended == 0 {
+		s.ended = unix.SIGTERM
+	}
+	s.kill = time.After(termGrace)
+	if s.background != nil {
 		s.registry.mu.Lock()
 		s.registry.info.State = control.Ending
 		s.registry.mu.Unlock()
@@ -193,7 +196,7 @@ func (s *session) endSoon(why string) {
 }
 
 // tellEnd writes the last line of a session's log.
-func (b *background) tellEnd(code int, err error) {
+func (b *background) tellEnd(code int, why string, err error) {
 	if b == nil || b.log.Path() == "" {
 		return
 	}
@@ -204,11 +207,11 @@ func (b *background) tellEnd(code int, err error) {
 		}
 	}
 	line := fmt.Sprintf("art: the session ended %s with exit code %d", time.Now().Format("2006-01-02 15:04:05"), code)
-	if b.why != "" {
-		line += ": it was asked to by " + b.why
+	if err != nil && (why == "" || strings.Contains(err.Error(), why)) {
+		why = err.Error()
 	}
-	if err != nil {
-		line += ": " + cli.Printable(err.Error())
+	if why != "" {
+		line += ": " + cli.Printable(why)
 	}
 	b.log.Tell(line)
 	b.log.Close()

@@ -25,12 +25,13 @@ func (s *session) abandon() {
 	s.dismiss()
 	s.streams.CloseGuest()
 	s.closeControl()
-	s.endLog(0, false)
+	s.endLog(0, false, "")
 	s.dropHandover()
 	if s.stageDone != nil {
 		s.stage.Kill()
 		<-s.stageDone
 	}
+	s.exitReport.drop()
 	if s.fuseDone != nil {
 		<-s.fuseDone
 	}
@@ -46,6 +47,11 @@ func (s *session) closeControl() {
 // hangup ends the session whose terminal is gone, as a terminal's end does: the
 // kernel sends SIGHUP, and what stays after that is ended by force.
 func (s *session) hangup() {
+	s.endedBy("its terminal was gone")
+	if s.isLeft() {
+		s.letEnd()
+		return
+	}
 	s.streams.Hangup()
 	if s.job {
 		s.guest.hangUp()

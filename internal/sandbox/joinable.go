@@ -186,6 +186,18 @@ func (j *joinable) stubs() []int {
 	return pids
 }
 
+// processes returns those that have joined on the host's side, whose children are in the guest, and the stubs there.
+func (j *joinable) processes() (joined, stubs []int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for x := range j.running {
+		if x.process != nil {
+			joined, stubs = append(joined, x.process.Pid), append(stubs, x.stub)
+		}
+	}
+	return joined, stubs
+}
+
 // end is called when the guest has ended. It leaves nothing that would keep its mounts.
 func (j *joinable) end() {
 	if j == nil {

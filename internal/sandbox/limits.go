@@ -170,10 +170,18 @@ func limit(pid, resource int, value uint64) error {
 	return unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil)
 }
 
-// timeUp ends the session whose time is over.
+// timeUp ends the session whose time is over: as a terminal and a system do that end, and by force what stays then.
 func (s *session) timeUp() {
 	l := s.limits["time"]
-	s.fail(cli.WithHint(errors.New("run the command: its time is over"),
-		fmt.Sprintf("%s limits it to %v", l.Origin, time.Duration(l.Value)*time.Second)))
-	s.stage.Kill()
+	limit := time.Duration(l.Value) * time.Second
+	s.fail(cli.WithHint(errors.New("run the command: its time is over"), fmt.Sprintf("%s limits it to %v", l.Origin, limit)))
+	s.endSoon(fmt.Sprintf("its time was over, %v", limit))
+	if s.isLeft() {
+		s.letEnd()
+		return
+	}
+	s.guest.signal(unix.SIGTERM)
+	if s.job {
+		s.guest.hangUp() // shells ignore the other
+	}
 }

@@ -69,8 +69,8 @@ func (s *session) retry(why error) {
 		<-s.stageDone
 		s.stageDone = nil
 	}
-	<-s.status
-	s.status = nil // its next one makes another
+	s.exitReport.drop()
+	s.exitReport = nil // the next one makes another
 	if s.messages != nil {
 		for range s.messages { // up to the end, behind which nobody reads from the link
 		}
@@ -89,6 +89,9 @@ func (s *session) started(m control.Received) error {
 	}
 	if m.FD >= 0 {
 		s.shell = m.PID
+	}
+	if err := s.watchFirst(m.PID); err != nil {
+		return err
 	}
 	if err := s.makeJoinable(m.PID); err != nil {
 		return err
@@ -147,6 +150,9 @@ func (s *session) adoptGuest(pid int) error {
 // letGo limits the payload, and lets it begin.
 func (s *session) letGo(pid int) error {
 	if err := s.limitGuest(pid); err != nil {
+		return err
+	}
+	if err := s.exitReport.hold(); err != nil {
 		return err
 	}
 	if s.begun != nil {

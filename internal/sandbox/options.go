@@ -9,6 +9,8 @@
 //	scope    what Landlock keeps the guest from
 package sandbox
 
+import "time"
+
 // Options are what the user asks for.
 type Options struct {
 	// Workspace is the host directory that is the workspace.
@@ -45,6 +47,10 @@ type Options struct {
 	Hide []string
 	// Allow are system calls to allow (package seccomp, Options).
 	Allow []string
+	// End is what becomes of what the command leaves running: kill, wait or ask; "" leaves it to the settings.
+	End string
+	// Time is how long the session may run; 0 leaves it to the settings.
+	Time time.Duration
 	// Quiet leaves the banner and the closing words out.
 	Quiet bool
 	// Trace, if set, asks for a trace of the payload's system calls.

@@ -158,14 +158,19 @@ func (s *session) answerKill(c *sessions.Conn, ask *control.Ask) error {
 func (s *session) sendSignal(sig unix.Signal) {
 	switch {
 	case sig == unix.SIGKILL:
+		s.endedBy("art kill sent SIGKILL")
 		if s.ended == 0 {
 			s.ended = sig
 		}
 		s.stage.Kill()
+	case s.isLeft() && asksToEnd(sig):
+		s.endedBy("art kill sent " + unix.SignalName(sig))
+		s.letEnd()
 	case s.guest != nil:
 		if sig == unix.SIGTERM && s.background != nil {
-			s.endSoon("art kill")
+			s.endSoon("art kill sent SIGTERM")
 		}
+		s.sent = sent{sig, "art kill sent"}
 		s.guest.signal(sig)
 		if s.job && sig != unix.SIGSTOP && sig != unix.SIGTSTP {
 			s.guest.signal(unix.SIGCONT)

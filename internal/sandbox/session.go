@@ -53,7 +53,7 @@ type session struct {
 	stageError   error // how it ended
 	link         *os.File
 	messages     <-chan control.Received
-	status       chan []byte
+	exitReport   *exitReport
 	diagnosis    diagnosis
 	handover     *handover // the fallback's mount, until the stage has it
 
@@ -71,6 +71,10 @@ type session struct {
 	begun    func()           // called when the first program is about to begin, unless it is nil
 	ended    unix.Signal      // what ended the session before there was a guest
 	failed   error            // why the session cannot go on
+	left     left             // by the command when it ended
+	because  string           // what has ended the session, if that was not its command
+	reason   string           // what the log says of that
+	sent     sent             // the signal that the command was sent last
 	hungUp   chan struct{}    // closed when the caller's terminal is gone
 	kill     <-chan time.Time // when to end the guest by force
 	timeout  <-chan time.Time // when its time is over
@@ -196,7 +200,7 @@ func banner(o *request, p *prepared, terminal bool) {
 func (s *session) run(refusal error) (code int, err error) {
 	defer func() {
 		s.unregister(code, err)
-		s.background.tellEnd(code, err)
+		s.background.tellEnd(code, s.reason, err)
 	}()
 	defer s.streams.Terminal.Restore()
 	defer s.endGroup()
@@ -240,6 +244,13 @@ func (s *session) run(refusal error) (code int, err error) {
 			s.end()
 		case <-s.timeout:
 			s.timeUp()
+		case <-s.left.alone:
+			s.left.alone = nil
+			s.commandEnded()
+		case <-s.left.look:
+			s.commandEnded()
+		case answer := <-s.left.answer:
+			s.answered(answer)
 		case ask := <-s.registry.asks:
 			ask()
 		case s.stageError = <-s.stageDone:
@@ -282,7 +293,8 @@ func (s *session) finish() (int, error) {
 	s.streams.Terminal.Restore()
 	s.closeControl()
 	s.dropHandover()
-	s.endLog(code, known)
+	s.reason = s.why(code, known)
+	s.endLog(code, known, s.reason)
 	if s.fuseDone != nil {
 		s.fuseError = <-s.fuseDone
 	}
@@ -290,6 +302,7 @@ func (s *session) finish() (int, error) {
 	if s.fuseError != nil && s.guest != nil {
 		s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", s.fuseError))
 	}
+	s.tellLeft()
 	if !s.quiet {
 		s.tellRefusals()
 		s.tellReport()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/seccomp"
@@ -96,6 +97,18 @@ func (o *request) over(s *config.Settings) error {
 		s.Path = config.Entry{Value: o.Path, Origin: "--path"}
 	case s.Path.Value == "":
 		s.Path = config.Entry{Value: "home", Origin: config.Default}
+	}
+	switch {
+	case o.End != "":
+		s.End = config.Entry{Value: o.End, Origin: "--end"}
+	case s.End.Value == "":
+		s.End = config.Entry{Value: "kill", Origin: config.Default}
+	}
+	if o.Time != 0 {
+		if o.Time < time.Second || o.Time%time.Second != 0 {
+			return fmt.Errorf("read --time: %v is not a time in whole seconds, such as 90s or 1h30m", o.Time)
+		}
+		s.Limits["time"] = config.Limit{Value: uint64(o.Time / time.Second), Origin: "--time"}
 	}
 	switch {
 	case o.Home != "":

@@ -45,18 +45,26 @@ func (s *session) signal(received os.Signal) {
 	switch {
 	case sig == unix.SIGWINCH:
 		s.resize()
+	case s.isLeft() && asksToEnd(sig):
+		s.endedBy("art got " + unix.SignalName(sig))
+		s.letEnd()
 	case sig == unix.SIGTSTP && s.job:
 		s.guest.signal(sig) // and when it has stopped, so does art
 	case sig == unix.SIGTSTP:
 		s.suspend()
 	case sig == unix.SIGCONT && s.job:
 		s.resume() // after a stop of art alone, as by SIGSTOP
+	case sig == unix.SIGHUP && s.background != nil && s.guest != nil:
+		s.endSoon("art got SIGHUP")
+		s.guest.hangUp()
 	case sig == unix.SIGHUP && s.master != nil:
+		s.endedBy("art got SIGHUP")
 		s.hangup()
 	case s.guest != nil:
 		if sig == unix.SIGTERM && s.background != nil {
-			s.endSoon("SIGTERM")
+			s.endSoon("art got SIGTERM")
 		}
+		s.sent = sent{sig, "art got"}
 		s.guest.signal(sig)
 	case sig != unix.SIGCONT:
 		// There is no guest yet that could act on it: what it would do to a process
@@ -64,6 +72,15 @@ func (s *session) signal(received os.Signal) {
 		s.ended = sig
 		s.stage.Kill()
 	}
+}
+
+// asksToEnd tells whether a signal is to end what gets it.
+func asksToEnd(sig unix.Signal) bool {
+	switch sig {
+	case unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM:
+		return true
+	}
+	return false
 }
 
 func (s *session) resize() {

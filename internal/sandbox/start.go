@@ -165,7 +165,7 @@ func (s *session) stageFiles(st *starting) (files []*os.File, err error) {
 		add(os.Open(os.DevNull))
 	}
 	add(s.newLink())
-	add(s.newStatus())
+	add(s.newReport())
 	add(os.Open("/proc/self/exe"))
 	add(st.memory("payload", func() []byte { return control.Marshal(&s.payload) }))
 	add(st.memory("filter", func() []byte { return s.filter }))

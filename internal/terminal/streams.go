@@ -43,6 +43,7 @@ type Streams struct {
 	master  *os.File
 	ended   chan struct{} // closed when the guest has ended
 	shown   shown         // on the caller's terminal
+	typed   typed         // there
 
 	outputs sync.WaitGroup
 	mu      sync.Mutex
@@ -182,8 +183,9 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 		s.Hub.start(master)
 		s.goOutput(reopening{master, s.ended}, s.Hub, "the terminal")
 	case master != nil:
+		s.typed.guest = master
 		go func() {
-			keys(master, s.host[0])
+			keys(&s.typed, s.host[0])
 			hangup()
 		}()
 		s.shown.screen = s.screen()
@@ -274,6 +276,33 @@ func keys(to io.Writer, from io.Reader) {
 		}
 		_, _ = to.Write(buf[:n]) // fails while nobody in the guest has it open
 	}
+}
+
+// typed is where what is typed goes: to the guest, or to art, which has asked.
+type typed struct {
+	guest  io.Writer
+	answer atomic.Pointer[chan byte]
+}
+
+func (t *typed) Write(p []byte) (int, error) {
+	answer := t.answer.Load()
+	if answer == nil {
+		return t.guest.Write(p)
+	}
+	for _, key := range p {
+		select {
+		case *answer <- key:
+		default: // nobody asks any more
+		}
+	}
+	return len(p), nil
+}
+
+// Ask has the keys that are typed on the caller's terminal come out of the channel, and no longer get to the guest.
+func (s *Streams) Ask() (<-chan byte, error) {
+	answer := make(chan byte, 16)
+	s.typed.answer.Store(&answer)
+	return answer, s.Terminal.keys()
 }
 
 // reopening is the master of a terminal that programs close and open again.

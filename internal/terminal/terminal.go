@@ -65,6 +65,23 @@ func (t *Terminal) raw(modes *unix.Termios) *unix.Termios {
 	return &raw
 }
 
+// keys has a raw terminal give single keys, and what is written there be lines; the keys of signals are such.
+func (t *Terminal) keys() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.saved == nil {
+		return nil // it is not raw
+	}
+	modes := *t.saved
+	modes.Lflag &^= unix.ICANON | unix.ECHO
+	modes.Lflag |= unix.ISIG
+	modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(int(t.file.Fd()), unix.TCSETS, &modes); err != nil {
+		return fmt.Errorf("ask on the terminal: %w", err)
+	}
+	return nil
+}
+
 // Restore puts the terminal back into the mode from before Raw. It may be called
 // any number of times, and on nil.
 func (t *Terminal) Restore() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime"
 
 	"golang.org/x/sys/unix"
@@ -102,6 +103,9 @@ func becomeBubblewrap(p *Plan, args []string, link *os.File) error {
 		return err
 	}
 	reach(args, programs)
+	// Who ends a login ends all of its processes at once (SendSIGHUP in systemd.kill(5)): art is to end the guest by then, not
+	// bubblewrap. The guest has its own again from the stub.
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
 	// An empty environment: bwrap becomes process 1 of the guest, which with a tracer can
 	// read /proc/1/environ. A traced session's tracer is given the version check alone.
 	var env []string

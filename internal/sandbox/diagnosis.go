@@ -2,53 +2,10 @@ package sandbox
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
-	"os"
 	"strings"
 	"sync"
 )
-
-// newStatus makes the pipe for bubblewrap's reports and returns its writing end.
-func (s *session) newStatus() (*os.File, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	s.status = make(chan []byte, 1)
-	go func(status chan<- []byte) {
-		defer r.Close()
-		text, _ := io.ReadAll(r) // what could be read is what there is
-		status <- text
-	}(s.status)
-	return w, nil
-}
-
-// exitStatus returns the payload's exit code, once the sandbox has ended, if it ran.
-func (s *session) exitStatus() (code int, known bool) {
-	if s.status == nil {
-		return 0, false // there was none to the end
-	}
-	code, known = exitCode(<-s.status)
-	return code, known && s.guest != nil
-}
-
-// exitCode returns the payload's exit code out of bubblewrap's reports, which are
-// JSON objects one after the other. There is none if the payload never ran.
-func exitCode(status []byte) (code int, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(status))
-	for {
-		var report struct {
-			ExitCode *int `json:"exit-code"`
-		}
-		if err := d.Decode(&report); err != nil {
-			return code, ok
-		}
-		if report.ExitCode != nil {
-			code, ok = *report.ExitCode, true
-		}
-	}
-}
 
 // diagnosis keeps what bubblewrap says on its standard error, up to a bound. What
 // art-trace says there is told at once: a trace that cannot be written down stops
