@@ -150,7 +150,7 @@ type pool[T comparable] struct {
 	numbers map[T]uint16
 	values  []T
 	free    []uint16
-	refused int // since numbers were last looked for
+	asked   int // for new numbers, since those were last looked for that no cell has
 }
 
 const maxPool = 1024
@@ -163,16 +163,17 @@ func (p *pool[T]) number(v T, used func(have []bool)) uint16 {
 	if p.numbers == nil {
 		p.numbers, p.values = map[T]uint16{}, make([]T, 1)
 	}
+	p.asked++
 	switch {
 	case len(p.values) < maxPool:
 		p.values = append(p.values, v)
 		p.numbers[v] = uint16(len(p.values) - 1)
 		return p.numbers[v]
-	case len(p.free) == 0 && p.refused == 0:
+	case len(p.free) == 0 && p.asked >= maxPool: // to look at all cells takes long
+		p.asked = 0
 		p.sweep(used)
 	}
 	if len(p.free) == 0 {
-		p.refused = (p.refused + 1) % maxPool // to look at all cells takes long
 		return 0
 	}
 	n := p.free[len(p.free)-1]

@@ -197,3 +197,21 @@ func TestBounded(t *testing.T) {
 		}
 	}
 }
+
+// However many links a guest shows, to find the numbers of those that are shown no more does not have it wait: all cells are
+// looked at once for a thousand new links, also if all but one of those that there may be are on the screen.
+func TestManyLinks(t *testing.T) {
+	p, sweeps := pool[int]{}, 0
+	shown := func(have []bool) {
+		sweeps++
+		for n := range have {
+			have[n] = n != 5
+		}
+	}
+	for i := range 10 * maxPool {
+		p.number(i, shown)
+	}
+	if sweeps == 0 || sweeps > 10 {
+		t.Errorf("all cells are looked at %d times", sweeps)
+	}
+}
