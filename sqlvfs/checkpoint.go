@@ -49,7 +49,7 @@ func (w *writer) beginCheckpoint() error {
 	if err != nil {
 		return err
 	}
-	if log.SyncFailed {
+	if log.SyncFailed() {
 		// Only the writer may write it once more, so a checkpoint must not find it like this: it would
 		// take for durable what is not.
 		if err := w.sync(); err != nil {
@@ -61,6 +61,11 @@ func (w *writer) beginCheckpoint() error {
 			return err
 		}
 	}
+	other, err := diskvfs.Log(w.checkpointer.Conn)
+	if err != nil {
+		return err
+	}
+	other.Follow(log)
 	c, done := w.checkpointer, make(chan checkpointed, 1)
 	w.checkpointing = done
 	go func() { done <- copyLog(c) }()
@@ -76,10 +81,6 @@ func (w *writer) awaitCheckpoint() error {
 	w.checkpointing = nil
 	w.copied = max(w.copied, p.copied)
 	if p.err != nil {
-		// Perhaps it was the log that could not be synced. See diskvfs for what that takes.
-		if log, err := diskvfs.Log(w.Conn); err == nil {
-			log.SyncFailed = true
-		}
 		w.closeCheckpointer()
 	}
 	return p.err

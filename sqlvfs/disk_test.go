@@ -25,6 +25,7 @@ type disk struct {
 	names  map[string]int             // files of each name. GUARDED_BY(mu)
 	files  int                        // how many there ever were. GUARDED_BY(mu)
 	fail   func(eventKind, int) error // what a change is refused with; the number is its size. GUARDED_BY(mu)
+	slow   chan struct{}              // if not nil, syncs of the database wait until it is closed. GUARDED_BY(mu)
 }
 
 // plant is a bug of the disk, for proving that the tests find such: it forgets one kind of sync.
@@ -175,6 +176,12 @@ func (f *diskFile) Sync(vfs.SyncFlag) error {
 	switch plant := f.d.plant; {
 	case plant == forgetsLog && f.flags&vfs.OPEN_WAL != 0, plant == forgetsDatabase && f.flags&vfs.OPEN_MAIN_DB != 0:
 		return nil
+	}
+	f.d.mu.Lock()
+	slow := f.d.slow
+	f.d.mu.Unlock()
+	if slow != nil && f.flags&vfs.OPEN_MAIN_DB != 0 {
+		<-slow
 	}
 	return f.d.change(event{kind: synced, file: f.n}, func() error { return nil })
 }

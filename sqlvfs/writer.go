@@ -54,16 +54,22 @@ func (tx *Tx) full() bool {
 
 // Sync returns when everything that happened before the call is durable: it survives a power cut.
 // The error is the disk's; then nothing is promised, and nothing lost: the writer tries again within a second, and calls
-// until then have the same error. Of a store that is read-only or closed there is nothing to make durable.
+// until then have the same error. Of a store that is read-only there is nothing to make durable; of one that is being
+// closed, only Close says when it is, and the error is [ErrClosed].
 func (s *Store) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tx := &s.tx
-	if s.readOnly || tx.closing {
+	switch {
+	case s.readOnly:
 		return nil
-	}
-	if s.frozen {
+	case tx.closing:
+		return ErrClosed
+	case s.frozen:
 		return s.pass()
+	}
+	if tx.inflight == nil && tx.gather.empty() && tx.durable == tx.committed && tx.durable > 0 {
+		return nil // as when a program syncs a file and then its directory. Of 0, the log may have what a session left that was killed
 	}
 	// The batch that gathers now holds the last change, or follows the one that does: when it is
 	// durable, so is everything before it.
@@ -302,8 +308,6 @@ type writer struct {
 // sync makes committed transactions durable, and the names of the database's files with them: the
 // log's [diskvfs.File] sees to that.
 func (w *writer) sync() error {
-	// What a checkpoint failed of will fail the next one too. What it means for the log is known here.
-	w.awaitCheckpoint()
 	log, err := diskvfs.Log(w.Conn)
 	if err != nil {
 		return err

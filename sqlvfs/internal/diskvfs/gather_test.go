@@ -51,7 +51,7 @@ func newLog(t *testing.T) *log {
 	}
 	t.Cleanup(func() { f.Close() })
 	h := &hostFile{f: f}
-	return &log{File: &File{File: h, isLog: true}, host: h}
+	return &log{File: &File{File: h, isLog: true, syncs: &syncs{}}, host: h}
 }
 
 func (l *log) write(t *testing.T, p []byte, off int) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
@@ -53,7 +54,7 @@ func (v FS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.
 	if err != nil {
 		return nil, got, err
 	}
-	f := &File{File: inner, isLog: flags&vfs.OPEN_WAL != 0}
+	f := &File{File: inner, isLog: flags&vfs.OPEN_WAL != 0, syncs: &syncs{}}
 	if flags&vfs.OPEN_CREATE != 0 && flags&(vfs.OPEN_MAIN_JOURNAL|vfs.OPEN_WAL) != 0 {
 		dir := filepath.Dir(name.String())
 		f.syncName = func() error { return v.SyncDir(dir) }
@@ -64,12 +65,22 @@ func (v FS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.
 // File is a file of the database, as one connection has it open.
 type File struct {
 	vfs.File
-	isLog      bool         // a write-ahead log
-	syncName   func() error // makes the file's name durable; nil when it is
-	SyncFailed bool         // a sync has failed, and none succeeded since
-	failure    error        // of the last change, nil if it was made
-	gather     gather       // of a log
+	isLog    bool         // a write-ahead log
+	syncName func() error // makes the file's name durable; nil when it is
+	failure  error        // of the last change, nil if it was made
+	gather   gather       // of a log
+	syncs    *syncs       // same
+	follows  bool         // another connection writes the log, see Follow
 }
+
+// syncs are those of a log, by whatever connection.
+type syncs struct {
+	mu     sync.Mutex // while the log is synced
+	failed bool       // one has failed, and none succeeded since. GUARDED_BY(mu)
+}
+
+// errNotRewritten says that a log has to be written again by who writes it.
+var errNotRewritten = errors.New("the log could not be synced before")
 
 var (
 	_ vfs.FileSharedMemory = (*File)(nil)
@@ -149,15 +160,7 @@ func (f *File) sync(flags vfs.SyncFlag) error {
 	if err := f.flush(); err != nil {
 		return err
 	}
-	// The database itself need not be written again here: SQLite goes on from the log until a
-	// checkpoint has succeeded as a whole.
-	if f.SyncFailed && f.isLog {
-		if err := f.rewrite(); err != nil {
-			return err
-		}
-	}
-	err := f.File.Sync(flags)
-	if f.SyncFailed = err != nil; f.SyncFailed {
+	if err := f.syncContent(flags); err != nil {
 		return err
 	}
 	if f.syncName != nil {
@@ -167,6 +170,37 @@ func (f *File) sync(flags vfs.SyncFlag) error {
 		f.syncName = nil
 	}
 	return nil
+}
+
+func (f *File) syncContent(flags vfs.SyncFlag) error {
+	if !f.isLog {
+		// It need not be written again: SQLite goes on from the log until a checkpoint has succeeded as a whole.
+		return f.File.Sync(flags)
+	}
+	f.syncs.mu.Lock()
+	defer f.syncs.mu.Unlock()
+	if f.syncs.failed {
+		if f.follows {
+			return errNotRewritten // what it would take for durable is not
+		}
+		if err := f.rewrite(); err != nil {
+			return err
+		}
+	}
+	err := f.File.Sync(flags)
+	f.syncs.failed = err != nil
+	return err
+}
+
+// Follow has a log of one connection know what came of syncs by another, which writes it and so is the one that can write it once
+// more. Until that has succeeded, syncs of this one fail.
+func (f *File) Follow(writes *File) { f.syncs, f.follows = writes.syncs, true }
+
+// SyncFailed tells whether a sync of the log has failed, and none succeeded since.
+func (f *File) SyncFailed() bool {
+	f.syncs.mu.Lock()
+	defer f.syncs.mu.Unlock()
+	return f.syncs.failed
 }
 
 // rewrite writes what the file holds once more, so that the kernel has it to write.
