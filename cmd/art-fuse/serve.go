@@ -80,6 +80,7 @@ func serve(db string, what *control.Serve) error {
 		return reported{err}
 	}
 	tell(control.Ready)
+	s.writer = writer.New(s.store, append([]*fs.Overlay{s.overlay}, s.layers...)...)
 	go s.clients(sock)
 	return s.run(db)
 }
@@ -93,6 +94,7 @@ type server struct {
 	tree    fs.FileSystem // the overlay, with what is mounted in the home
 	mfs     *fs.Mounted
 	beside  servedLayers
+	writer  *writer.Writer
 	// backfilled ends the copying of what the database needs of the host's files.
 	backfilled func()
 }
@@ -147,6 +149,7 @@ func (s *server) run(db string) error {
 	}
 	s.backfilled()
 	s.beside.end()
+	s.writer.End()
 	if err := log.end(); err != nil {
 		logf("%v", err)
 	}
@@ -162,7 +165,6 @@ func (s *server) run(db string) error {
 
 // clients serves who connects to the session for its tree, until art closes the socket.
 func (s *server) clients(sock *os.File) {
-	w := writer.New(s.store, append([]*fs.Overlay{s.overlay}, s.layers...)...)
 	for {
 		m, err := control.Receive(sock)
 		switch {
@@ -170,7 +172,7 @@ func (s *server) clients(sock *os.File) {
 			sock.Close()
 			return
 		case m.Kind == control.Client:
-			go w.Serve(os.NewFile(uintptr(m.FD), "client"))
+			go s.writer.Serve(os.NewFile(uintptr(m.FD), "client"))
 		case m.FD >= 0:
 			unix.Close(m.FD)
 		}

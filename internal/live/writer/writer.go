@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,6 +29,9 @@ type Writer struct {
 	store    *sqlvfs.Store
 	overlays []*fs.Overlay
 	turn     chan struct{} // holds a token while no client has its turn
+
+	mu    sync.Mutex // while a request is served
+	ended bool       // GUARDED_BY(mu)
 }
 
 // New returns what writes for others the database of a store, which overlays show.
@@ -85,8 +89,23 @@ func (w *Writer) Serve(sock *os.File) {
 	}
 }
 
+// End returns when no request is being served, and none will be. The store may be closed then.
+func (w *Writer) End() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+}
+
 // do does what is asked for. The error says that there is no use in going on.
 func (w *Writer) do(sock *os.File, a control.Request, fd int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		return io.EOF // the client finds that the session has ended
+	}
 	switch a.Verb {
 	case control.Freeze:
 		return w.freeze(sock)

@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -368,4 +369,25 @@ func FuzzServe(f *testing.F) {
 		<-served
 		s.end()
 	})
+}
+
+// A session that ends serves no client any more, whatever that has under way, and tells none that its changes are durable.
+func TestEndOfTheSession(t *testing.T) {
+	s := newSession(t)
+	c := s.client()
+	store := s.beside(c)
+	set(t, store, s.in.Ino, 0o600)
+	s.writer.End()
+	if err := store.Sync(); !errors.Is(err, live.ErrGone) {
+		t.Errorf("changes that come later: %v", err)
+	}
+	late := s.client()
+	if _, err := late.Open(s.path, sqlvfs.Options{}); !errors.Is(err, live.ErrGone) {
+		t.Errorf("who comes later: %v", err)
+	}
+	store.Close()
+	s.end()
+	if err := s.store.Sync(); !errors.Is(err, sqlvfs.ErrClosed) {
+		t.Errorf("a sync of what is closed: %v", err)
+	}
 }
