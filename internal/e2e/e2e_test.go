@@ -24,9 +24,12 @@ import (
 // bin is the directory of the programs under test.
 var bin string
 
-// repo is the checkout this package lies in; empty when the compiled tests
-// run somewhere else, as internal/packaging/passes does.
-var repo string
+// repo is the checkout this package lies in. Where the compiled tests run somewhere else, as internal/packaging/passes
+// has them do, it is the clone of it that ART_TEST_SRC names, in which nothing is built; empty if there is none.
+var (
+	repo    string
+	isClone bool
+)
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -40,6 +43,8 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (int, error) {
 	if root, err := filepath.Abs("../.."); err == nil && exists(filepath.Join(root, "go.mod")) {
 		repo = root
+	} else {
+		repo, isClone = os.Getenv("ART_TEST_SRC"), true
 	}
 	if err := checkHost(); err != nil {
 		return 1, err

@@ -20,7 +20,7 @@ const (
 // TestPackage makes the packages, installs the one for dpkg, works with it beside
 // another version, and removes it.
 func TestPackage(t *testing.T) {
-	readme(t)
+	builds(t)
 	if testing.Short() {
 		t.Skip("it takes several seconds of building")
 	}
