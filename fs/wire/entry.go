@@ -36,7 +36,6 @@ type entry struct {
 
 func (e *entry) init(t *thread, index int, header, payload []byte) {
 	*e = entry{thread: t, queue: t.queues[index], index: index, header: header, payload: payload}
-	e.iov = [2]unix.Iovec{{Base: &header[0], Len: ringHeaderSize}, {Base: &payload[0], Len: uint64(maxPayload)}}
 }
 
 // command is a submission of a command about an entry.
@@ -51,6 +50,7 @@ func (e *entry) command(number uint64) *sqe {
 
 // register gives the kernel the entry, with the next enter.
 func (e *entry) register() {
+	e.iov = [2]unix.Iovec{{Base: &e.header[0], Len: ringHeaderSize}, {Base: &e.payload[0], Len: e.thread.rings.payload}}
 	s := e.command(cmdRegister)
 	s.addr, s.length = uint64(uintptr(unsafe.Pointer(&e.iov))), 2
 }
@@ -84,11 +84,19 @@ func (e *entry) request() (*Request, error) {
 	if uint64(size) > uint64(len(e.payload)) {
 		return nil, errMalformed
 	}
+	e.noteUse(int(size))
 	op, err := decode(&h, e.header[ringArg:ringInOut], e.payload[:size], e.payload)
 	if err != nil {
 		return nil, err
 	}
 	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1, header: h, entry: e}, nil
+}
+
+// noteUse notes how much of the payload is in use.
+func (e *entry) noteUse(n int) {
+	if n > kept {
+		e.thread.long = true
+	}
 }
 
 // reply answers a request.
@@ -103,6 +111,7 @@ func (e *entry) reply(r *Request, errno syscall.Errno) {
 // finish makes a reply, whose payload of n bytes is in place, of the request. The kernel takes it with the next enter,
 // which waits for another request.
 func (e *entry) finish(errno syscall.Errno, n int) {
+	e.noteUse(n)
 	unique := binary.NativeEndian.Uint64(e.header[8:])
 	putOutHeader(e.header, outHeaderSize+n, errno, unique)
 	binary.NativeEndian.PutUint32(e.header[ringPayload:], uint32(n))

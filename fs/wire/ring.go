@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,9 @@ type ring struct {
 	cqes           unsafe.Pointer
 
 	unsubmitted uint32
+
+	arg     geteventsArg // of enter
+	timeout unix.Timespec
 }
 
 // Of linux/io_uring.h.
@@ -32,6 +36,7 @@ const (
 	setupNoSQArray    = 1 << 16
 	featSingleMmap    = 1 << 0
 	enterGetEvents    = 1 << 0
+	enterExtArg       = 1 << 3
 	offsetSQEs        = 0x10000000
 
 	opUringCmd = 46 // IORING_OP_URING_CMD
@@ -77,6 +82,13 @@ type cqe struct {
 	userData uint64
 	result   int32
 	flags    uint32
+}
+
+// geteventsArg is struct io_uring_getevents_arg.
+type geteventsArg struct {
+	sigmask              uint64
+	sigmaskSize, minWait uint32
+	timeout              uint64 // address
 }
 
 // newRing makes a ring for as many submissions as entries.
@@ -139,13 +151,21 @@ func (r *ring) next() *sqe {
 	return s
 }
 
-// enter submits what there is, and waits for a completion.
-func (r *ring) enter() error {
+// enter submits what there is, and waits for a completion, but no longer than for a time, if that is not 0.
+func (r *ring) enter(patience time.Duration) error {
+	flags, arg, size := uintptr(enterGetEvents), unsafe.Pointer(nil), uintptr(0)
+	if patience > 0 {
+		r.timeout = unix.NsecToTimespec(int64(patience))
+		r.arg.timeout = uint64(uintptr(unsafe.Pointer(&r.timeout)))
+		flags, arg, size = flags|enterExtArg, unsafe.Pointer(&r.arg), unsafe.Sizeof(r.arg)
+	}
 	for {
-		n, _, errno := unix.Syscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(r.unsubmitted), 1, enterGetEvents, 0, 0)
+		n, _, errno := unix.Syscall6(unix.SYS_IO_URING_ENTER, uintptr(r.fd), uintptr(r.unsubmitted), 1, flags, uintptr(arg), size)
 		switch errno {
-		case 0:
+		case 0: // also if the time is over, and something was submitted (io_uring_enter in io_uring/io_uring.c)
 			r.unsubmitted -= min(r.unsubmitted, uint32(n&math.MaxUint32))
+			return nil
+		case unix.ETIME:
 			return nil
 		case unix.EINTR:
 			// What was to be submitted was, or the kernel would have returned their number.

@@ -26,7 +26,8 @@ import (
 // entry that became available last (fuse_uring_ent_avail): as long as nothing waits, one thread serves. When more wait at
 // once than there are threads, the next ones wait for one of them, which on a disk ends.
 
-// Threads. Each has room for the longest request, in memory that is in use once it was used.
+// Threads. Each has room for the longest request, in memory that is in use from a long request on until there was none for
+// a moment.
 const (
 	// maxAhead is how many threads a processor has as soon as it is used, if all processors have at most maxEarly then.
 	maxAhead, minAhead = 8, 3
@@ -37,6 +38,10 @@ const (
 	maxMore = 128
 	// shortage is how long no thread is tried after one could not be had.
 	shortage = time.Second
+	// kept is how much of its memory a thread keeps that has nothing to do for keepFor. To get it anew takes a page fault
+	// for each page, which is a third of what a long request takes.
+	kept    = 64 << 10
+	keepFor = time.Second
 )
 
 // ErrLost says that rings have failed while the kernel used them: requests may wait for ever, unless the connection is
@@ -49,16 +54,18 @@ type rings struct {
 	flags  Flags // of the connection
 	begin  chan struct{}
 	serve  func(*Request) // not before begin; nil: abandoned
-	live   sync.WaitGroup // threads
 	failed chan error
-	used   atomic.Bool // by the kernel, for a request
-	ahead  int32       // threads for each processor that is used
+	ended  chan struct{} // closed when there is no thread any more
+	used   atomic.Bool   // by the kernel, for a request
+	ahead  int32         // threads for each processor that is used
+	// payload is the room that the kernel is told of for what comes with a request.
+	payload uint64
 
 	notBefore atomic.Int64 // nanoseconds since 1970: until then no thread is started
 
-	mu      sync.Mutex
-	threads []*thread // GUARDED_BY(mu)
-	more    int32     // that may be started beyond ahead. GUARDED_BY(mu)
+	mu   sync.Mutex
+	live int   // threads. GUARDED_BY(mu)
+	more int32 // that may be started beyond ahead. GUARDED_BY(mu)
 }
 
 // processor is one of the kernel's queues.
@@ -78,6 +85,7 @@ type thread struct {
 	ring    *ring
 	memory  []byte
 	entries []entry
+	long    bool // more than kept of an entry's memory is in use
 }
 
 // openRings gets all that the first threads need. That is done before the kernel is told that there are rings: from then
@@ -88,7 +96,7 @@ func openRings(dev int) (*rings, error) {
 		return nil, unsupported{err}
 	}
 	r := &rings{
-		dev: dev, begin: make(chan struct{}), failed: make(chan error, 1),
+		dev: dev, begin: make(chan struct{}), failed: make(chan error, 1), ended: make(chan struct{}), payload: uint64(maxPayload),
 		ahead: int32(min(max(maxEarly/len(processors), minAhead), maxAhead)), more: maxMore,
 	}
 	opened := make(chan error)
@@ -120,16 +128,19 @@ func openRings(dev int) (*rings, error) {
 // start starts a thread, which says on opened whether it has all that it needs.
 func (r *rings) start(t *thread, opened chan<- error) {
 	r.mu.Lock()
-	r.threads = append(r.threads, t)
+	r.live++
 	r.mu.Unlock()
-	r.live.Add(1)
 	go func() {
-		defer r.live.Done()
 		if err := t.run(opened); err != nil {
 			select {
 			case r.failed <- err:
 			default:
 			}
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.live--; r.live == 0 { // only a thread starts others
+			close(r.ended)
 		}
 	}()
 }
@@ -173,15 +184,10 @@ func (c *Conn) ServeRings(serve func(*Request)) error {
 	}
 	r.flags, r.serve = c.flags, serve
 	close(r.begin)
-	ended := make(chan struct{})
-	go func() {
-		r.live.Wait()
-		close(ended)
-	}()
 	select {
 	case err := <-r.failed:
 		return err
-	case <-ended:
+	case <-r.ended:
 	}
 	select {
 	case err := <-r.failed:
@@ -239,10 +245,14 @@ func (t *thread) run(opened chan<- error) error {
 	}
 	refused := false
 	for live := len(t.entries); live > 0 && err == nil; {
-		if err = t.ring.enter(); err != nil {
+		if err = t.ring.enter(t.patience()); err != nil {
 			break
 		}
-		for c, ok := t.ring.completion(); ok; c, ok = t.ring.completion() {
+		c, ok := t.ring.completion()
+		if !ok {
+			t.giveBack()
+		}
+		for ; ok; c, ok = t.ring.completion() {
 			e := &t.entries[c.userData]
 			switch errno := syscall.Errno(-c.result); errno {
 			case 0:
@@ -302,6 +312,23 @@ func (t *thread) open() (err error) {
 		t.entries[i].init(t, i, m[:ringHeaderSize], m[page:])
 	}
 	return nil
+}
+
+// patience is how long the thread waits for a request; 0: until there is one.
+func (t *thread) patience() time.Duration {
+	if t.long {
+		return keepFor
+	}
+	return 0
+}
+
+// giveBack gives the memory back that only long requests need. The kernel puts none there meanwhile: it does that on this
+// thread, while that waits in the ring (fuse_uring_send_in_task in fs/fuse/dev_uring.c, with IORING_SETUP_DEFER_TASKRUN).
+func (t *thread) giveBack() {
+	for i := range t.entries {
+		unix.Madvise(t.entries[i].payload[kept:], unix.MADV_DONTNEED)
+	}
+	t.long = false
 }
 
 func (t *thread) close() {

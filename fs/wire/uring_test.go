@@ -1,11 +1,14 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,11 +42,7 @@ func TestAsRootNoRoomForRings(t *testing.T) {
 func TestAsRootEntriesRefused(t *testing.T) {
 	dir := mountAs(t, Rings, func(m *tinyMount, open func()) {
 		open()
-		for _, thread := range m.conn.rings.threads {
-			for i := range thread.entries {
-				thread.entries[i].iov[1].Len = 4096 // less than the longest request
-			}
-		}
+		m.conn.rings.payload = 4096 // less than the longest request
 	})
 	select {
 	case err := <-dir.served:
@@ -103,6 +102,70 @@ func TestAsRootQueueFails(t *testing.T) {
 	}
 }
 
+// Threads give the memory back that long requests have used.
+func TestAsRootMemoryOfLongRequests(t *testing.T) {
+	dir := mountAs(t, Rings, func(_ *tinyMount, open func()) { open() })
+	content := make([]byte, 1<<20)
+	var running sync.WaitGroup
+	for range 16 {
+		running.Go(func() {
+			f, err := os.OpenFile(filepath.Join(dir.path, "file"), os.O_RDWR, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer f.Close()
+			for range 8 {
+				if _, err := f.WriteAt(content, 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	used := resident(t)
+	if used < len(content) {
+		t.Errorf("%d bytes are in use for requests", used)
+	}
+	r := dir.conn.rings
+	r.mu.Lock()
+	most := r.live * (kept + 2*os.Getpagesize())
+	r.mu.Unlock()
+	for begin := time.Now(); used > most; used = resident(t) {
+		if time.Since(begin) > 10*keepFor {
+			t.Fatalf("%d bytes are in use still, more than %d", used, most)
+		}
+		time.Sleep(keepFor / 10)
+	}
+	if err := os.WriteFile(filepath.Join(dir.path, "file"), content, 0o644); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir.path, "file")); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// resident is how much memory for requests is in use, in bytes: they alone are mapped without a reservation of swap space,
+// which is "nr" among the flags (proc_pid_smaps(5)).
+func resident(t *testing.T) (bytes int) {
+	maps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rss := 0
+	for line := range strings.Lines(string(maps)) {
+		switch fields := strings.Fields(line); {
+		case fields[0] == "Rss:":
+			if rss, err = strconv.Atoi(fields[1]); err != nil {
+				t.Fatal(err)
+			}
+		case fields[0] == "VmFlags:" && slices.Contains(fields, "nr"):
+			bytes += rss << 10
+		}
+	}
+	return bytes
+}
+
 // descriptors are those of all threads, once each has its own.
 func (r *rings) descriptors(t *testing.T) (list []int) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
@@ -121,7 +184,7 @@ func (r *rings) descriptors(t *testing.T) (list []int) {
 			}
 		}
 		r.mu.Lock()
-		threads := len(r.threads)
+		threads := r.live
 		r.mu.Unlock()
 		if len(list) == threads {
 			return list
