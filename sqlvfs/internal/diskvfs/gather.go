@@ -44,16 +44,13 @@ func (g *gather) take(p []byte, off int64) (taken, full bool) {
 
 // pass notes a write that was not taken.
 func (g *gather) pass(p []byte, off int64) {
+	g.header = false
 	switch {
 	case off == 0 && len(p) == logHeader:
 		g.end = logHeader
 	case len(p) == frameHeader:
 		g.end, g.header, g.commit = off, true, true
-		return
-	case g.header && off == g.end+frameHeader:
-		g.end = off + int64(len(p))
 	}
-	g.header = false
 }
 
 // cut forgets what would begin at or behind a size that the file is about to have. On a full disk it could not be written
