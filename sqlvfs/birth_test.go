@@ -118,6 +118,33 @@ func TestBirthEndsWithTheInode(t *testing.T) {
 	must(t, s.Close())
 }
 
+// A file of an earlier session that is removed while it is open was made when it was made.
+func TestBirthOfWhatIsRemovedWhileOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	in := createAt(t, s, "open")
+	put(s, in)
+	must(t, s.Close())
+
+	s = openTest(t, path)
+	in = lookup(t, s, "open")
+	step(s, func(tx *Tx) {
+		must(t, tx.Unlink(tx.Root(), "open"))
+		in.Attr.Nlink, in.Attr.Ctime = 0, Now()
+		tx.Dirty(in)
+	})
+	must(t, s.Sync())
+	setTimes(s, in, Now().Sec) // as who reads it does
+	isBorn(t, s, in, born)
+	put(s, in)
+	must(t, s.Sync())
+	if n := count(t, s, "SELECT count(*) FROM art_birth"); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+	must(t, s.Close())
+	must(t, checkClean(path))
+}
+
 // A file that had no name is kept with its birth once it has one.
 func TestBirthOfWhatGetsItsNameLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")

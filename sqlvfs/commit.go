@@ -136,6 +136,12 @@ var deletions = [...]struct {
 // content still; a target is content, which is asked for by what has the link open.
 func (w *writer) dropInode(r *inodeRow) error {
 	ino := int64(r.in.Ino)
+	if !r.dead && r.born == unloadedBirth && r.tables&birthRows != 0 {
+		// Its row, which is about to go, tells when it was made, whatever it implies by now.
+		if err := w.exec(qKeepBirth, ino, unknownBirth); err != nil {
+			return err
+		}
+	}
 	for _, d := range &deletions {
 		if r.tables&d.tables != 0 && (r.dead || d.ofOrphans) {
 			if err := w.exec(d.query, ino); err != nil {

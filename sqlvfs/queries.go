@@ -15,7 +15,8 @@ const (
 	qTarget    = `SELECT target FROM fs_symlink WHERE ino=?`
 	qChunks    = `SELECT chunk_index, data FROM fs_data WHERE ino=? AND chunk_index BETWEEN ? AND ?`
 	qOrigin    = `SELECT ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode FROM art_origin`
-	qBirth     = `SELECT iif(b.ino IS NULL, ` + storedBirth + `, b.birth) FROM fs_inode i LEFT JOIN art_birth b ON b.ino=i.ino WHERE i.ino=?`
+	qBirth     = `SELECT iif(b.ino IS NULL, ` + storedBirth + `, b.birth) FROM (SELECT ? ino) n
+		LEFT JOIN fs_inode i ON i.ino=n.ino LEFT JOIN art_birth b ON b.ino=n.ino WHERE i.ino IS NOT NULL OR b.ino IS NOT NULL`
 	qTrees     = `SELECT id, name, ino, birth, birth_nsec FROM art_tree`
 	qBaselines = `SELECT path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash, row, row_ctime, row_ctime_nsec
 		FROM art_baseline WHERE tree=?`
