@@ -162,7 +162,7 @@ func (tx *Tx) release(b *batch) {
 		if k.in.chunks[k.index] == c {
 			delete(k.in.chunks, k.index)
 			if c.patch != nil {
-				k.in.version++ // what was read of the row before lacks the patch
+				k.in.renew() // what was read of the row before lacks the patch
 			}
 			switch {
 			case k.in.own == nil:
@@ -170,6 +170,9 @@ func (tx *Tx) release(b *batch) {
 				delete(k.in.own, k.index)
 			default:
 				k.in.own[k.index] = struct{}{}
+			}
+			if k.in.keepContent(c) {
+				continue
 			}
 		}
 		tx.pool.put(c)

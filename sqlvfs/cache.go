@@ -3,7 +3,7 @@ package sqlvfs
 import "container/list"
 
 // clean are the live inodes of which more is in memory than their own row, and nothing that is not
-// committed: entries of directories, extended attributes, targets. All of that can be read again. The
+// committed: entries of directories, extended attributes, targets, short content. All of that can be read again. The
 // ones used last stay, up to a bound (tuning.clean): otherwise a guest that makes a hundred thousand
 // long links would have all of their targets kept for as long as the kernel knows the links.
 type clean struct {
@@ -25,15 +25,31 @@ const (
 	entryBytes    = 128 // about what an entry takes, with a name of usual length
 	whiteoutBytes = 64
 	chunkBytes    = 16
+	contentBytes  = 256 // beside itself
+	shortContent  = 16 << 10
 )
 
 // size is about how many bytes could be given back.
 func (in *Inode) size() int {
 	n := len(in.children)*entryBytes + len(in.whiteout)*whiteoutBytes + len(in.own)*chunkBytes + len(in.target)
+	if in.content != nil {
+		n += contentBytes + cap(in.content)
+	}
 	for name, value := range in.xattrs {
 		n += entryBytes + len(name) + len(value)
 	}
 	return n
+}
+
+// keepContent keeps a chunk that was just committed, if it is all of a short file that somebody has, and tells whether it does.
+// To read it from the database takes five times as long, and who makes a file often has it read next: by a compiler, or by git.
+func (in *Inode) keepContent(c *chunk) bool {
+	if c.patch != nil || len(c.data) == 0 || cap(c.data) > shortContent || int64(len(c.data)) != in.Attr.Size ||
+		in.refs == 0 || in.Origin != nil && in.Origin.Limit > 0 {
+		return false
+	}
+	in.hold().content = c.data
+	return true
 }
 
 // keep counts what was loaded of an inode, or has just been committed, as clean, and drops what was

@@ -75,6 +75,23 @@ func TestWhatCanBeReadAgainIsDropped(t *testing.T) {
 			}
 			return nil
 		}},
+		{"short content", 300, 5000, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
+			in, err := tx.New(Attr{Mode: syscall.S_IFREG | 0o666, Nlink: 1})
+			if err == nil {
+				err = tx.WriteAt(in, []byte(long+fmt.Sprint(i)), 0, Now())
+			}
+			if err == nil {
+				err = tx.Link(dir, fmt.Sprint(i), in)
+			}
+			return in, err
+		}, func(tx *Tx, in *Inode, i int) error {
+			var r reading
+			p := make([]byte, in.Attr.Size)
+			if err := tx.read(in, p, 0, &r); err != nil || len(r.runs) == 0 && string(p) != long+fmt.Sprint(i) {
+				return fmt.Errorf("content %d is %.20q, %v", i, p, err)
+			}
+			return nil
+		}},
 		{"directories", 125, 20 * entryBytes, func(tx *Tx, dir *Inode, i int) (*Inode, error) {
 			in, err := tx.New(Attr{Mode: syscall.S_IFDIR | 0o777, Nlink: 2})
 			for j := 0; err == nil && j < 20; j++ {
@@ -201,4 +218,54 @@ func TestTargetOfANamelessLink(t *testing.T) {
 	must(t, checkClean(path))
 	must(t, openTest(t, path).Close())
 	targets(0)
+}
+
+// Short content that was just committed is read from memory, and is what the file has, whatever becomes of that.
+func TestShortContentIsKept(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	in := create(t, s, "f", syscall.S_IFREG|0o644)
+	kept := func(want string) {
+		t.Helper()
+		if got := string(in.content); got != want {
+			t.Errorf("%q is kept instead of %q", got, want)
+		}
+	}
+	want := ""
+	for i, change := range []struct {
+		do   func() error
+		want string
+	}{
+		{func() error { return s.WriteAt(in, []byte("some content"), 0, nil, Now()) }, "some content"},
+		{func() error { return s.WriteAt(in, []byte("thing"), 5, nil, Now()) }, "some thingnt"},
+		{func() error { return s.WriteAt(in, []byte(", and more"), 12, nil, Now()) }, "some thingnt, and more"},
+		{func() error { return s.Truncate(in, 4, nil, Now()) }, "some"},
+		{func() error { return s.Truncate(in, 6, nil, Now()) }, "some\x00\x00"},
+		{func() error { return zero(s, in, 0, 4, true, nil, Now()) }, "\x00\x00\x00\x00\x00\x00"},
+		{func() error { return s.Truncate(in, 0, nil, Now()) }, ""},
+		{func() error { return s.WriteAt(in, []byte("again"), 0, nil, Now()) }, "again"},
+	} {
+		must(t, change.do())
+		kept("")
+		if got := string(content(t, s, in)); got != change.want {
+			t.Errorf("%d: it is %q before it is committed", i, got)
+		}
+		must(t, s.Sync())
+		want = change.want
+		if want != "\x00\x00\x00\x00\x00\x00" { // which may be a hole
+			kept(want)
+		}
+		for range 2 { // the second one from the database
+			if got := string(content(t, s, in)); got != want {
+				t.Errorf("%d: it is %q", i, got)
+			}
+			if i%2 == 1 {
+				step(s, func(tx *Tx) { tx.drop(in) })
+			}
+		}
+	}
+	must(t, s.WriteAt(in, make([]byte, shortContent+1), 0, nil, Now()))
+	must(t, s.Sync())
+	kept("")
+	put(s, in)
+	must(t, s.Close())
 }

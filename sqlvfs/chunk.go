@@ -57,7 +57,7 @@ func (tx *Tx) install(in *Inode, index int64, c *chunk) {
 		in.chunks = map[int64]*chunk{}
 	}
 	in.chunks[index] = c
-	in.version++
+	in.renew()
 	c.batch = tx.gather.seq
 	tx.gather.chunks[chunkKey{in, index}] = c
 	tx.gather.bytes += c.size()
@@ -81,7 +81,7 @@ func (tx *Tx) dropChunks(in *Inode, from int64) {
 			delete(in.own, index)
 		}
 	}
-	in.version++
+	in.renew()
 	if in.tables&dataRows == 0 || in.dead {
 		return
 	}

@@ -74,6 +74,7 @@ type loaded struct {
 	xattrs   map[string][]byte  // nil until loaded, and where there are none; values are never changed, only replaced
 	target   string             // of a symbolic link; empty until loaded
 	own      map[int64]struct{} // stored chunks of a file with an origin; nil until loaded
+	content  []byte             // all of a short file's, as stored; nil: not in memory, see keepContent
 	kept     kept               // in memory, though it can be read again
 }
 
@@ -86,6 +87,14 @@ func (in *Inode) hold() *loaded {
 		in.loaded = &loaded{}
 	}
 	return in.loaded
+}
+
+// renew notes that what is stored of a file's content, or the origin's, is no longer what the file has.
+func (in *Inode) renew() {
+	in.version++
+	if in.content != nil {
+		in.content = nil
+	}
 }
 
 // tables are those that may have rows of an inode beside the one in fs_inode.
@@ -206,7 +215,7 @@ func (tx *Tx) Dirty(in *Inode) { tx.touch(in, dirtyRow) }
 // SetOrigin replaces the inode's origin; nil makes a directory opaque.
 func (tx *Tx) SetOrigin(in *Inode, o *Origin) {
 	in.Origin = o
-	in.version++
+	in.renew()
 	tx.touch(in, dirtyRow|dirtyOrigin)
 	if o != nil {
 		if tx.gather.numbers == nil {

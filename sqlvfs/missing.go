@@ -76,6 +76,12 @@ func (tx *Tx) need(in *Inode, index, from, to int64, patches bool) error {
 	if c := in.chunks[index]; c != nil && c.patch == nil || start >= stop || from <= start && to >= stop {
 		return nil
 	}
+	if in.content != nil {
+		c := tx.pool.get(len(in.content))
+		copy(c.data, in.content)
+		tx.install(in, index, c)
+		return nil
+	}
 	part := int64(-1)
 	if patches {
 		if ok, err := tx.patchable(in, index, from, to); err != nil {

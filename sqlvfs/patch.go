@@ -107,7 +107,7 @@ func (tx *Tx) ownPatch(in *Inode, index int64) *chunk {
 func (tx *Tx) addPart(in *Inode, c *chunk, i int64, part []byte) {
 	c.parts[i], c.dirty[i] = part, true
 	tx.gather.bytes += len(part)
-	in.version++ // what is read of the chunk's row meanwhile is old
+	in.renew() // what is read of the chunk's row meanwhile is old
 }
 
 // applyTo puts a patch over what is stored of the chunk. dst begins skip bytes behind the chunk's

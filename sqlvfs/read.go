@@ -51,7 +51,11 @@ func (tx *Tx) read(in *Inode, p []byte, off int64, r *reading) error {
 		index, skip := (off+done)/tx.chunkSize, (off+done)%tx.chunkSize
 		n := min(tx.chunkSize-skip, int64(len(p))-done)
 		dst := p[done : done+n]
-		if c := in.chunks[index]; c != nil && c.patch == nil {
+		c := in.chunks[index]
+		if stored := in.content; c == nil && stored != nil {
+			tx.clean.use(in)
+			copy(dst, stored[skip:])
+		} else if c != nil && c.patch == nil {
 			copied := 0
 			if skip < int64(len(c.data)) {
 				copied = copy(dst, c.data[skip:])

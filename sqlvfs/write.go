@@ -42,7 +42,7 @@ func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 	}
 	if end > in.Attr.Size {
 		in.Attr.Size = end
-		in.version++
+		in.renew()
 	}
 	in.Attr.Mtime, in.Attr.Ctime = now, now
 	tx.detachOrigin(in)
@@ -88,7 +88,7 @@ func (tx *Tx) Truncate(in *Inode, size int64, now Timespec) error {
 		in.whole = false
 	}
 	in.Attr.Size = size
-	in.version++
+	in.renew()
 	in.Attr.Mtime, in.Attr.Ctime = now, now
 	tx.touch(in, dirtyRow)
 	return nil
