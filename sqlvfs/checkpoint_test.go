@@ -39,8 +39,8 @@ func TestLogStaysShort(t *testing.T) {
 		must(t, err)
 		longest = max(longest, st.Size())
 	}
-	// A transaction's pages come to it before anyone looks.
-	if most := int64(h.logMost + 300_000); longest > most {
+	// A transaction's pages come to it before anyone looks; those of a new database's tables are the most.
+	if most := int64(h.logMost + 700_000); longest > most {
 		t.Errorf("the log has grown to %d bytes, beyond %d", longest, most)
 	}
 	path := s.Path()

@@ -44,11 +44,13 @@ func (w *writer) commit(b *batch) (err error) {
 		if err = database.End(w.Conn, err); err != nil {
 			clear(w.bases) // the rows of those that were new are not there
 			clear(w.trees)
+		} else if b.checkpoint != nil && b.checkpoint.err == nil {
+			w.newest = b.checkpoint.Checkpoint
 		}
 	}()
 	w.wrote = true
 	for _, put := range [...]func(*batch) error{
-		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks,
+		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks, w.putCheckpoint,
 	} {
 		if err := put(b); err != nil {
 			return err
@@ -67,6 +69,9 @@ func (w *writer) exec(query string, args ...int64) error {
 
 func (w *writer) putCuts(b *batch) error {
 	for in, from := range b.cuts {
+		if err := w.keepDeleted(database.KeptData.DeleteAll, in.Ino, from); err != nil {
+			return err
+		}
 		if err := w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index>=?", int64(in.Ino), from); err != nil {
 			return err
 		}
@@ -94,12 +99,22 @@ func (w *writer) putInode(r *inodeRow) error {
 	if err := w.putBirth(r); err != nil {
 		return err
 	}
+	if a := &r.attr; ino <= int64(w.newest.maxIno) {
+		err := w.keepPut(database.KeptInode, r.in.Ino, a.Mode, a.Nlink, a.UID, a.GID, a.Size, a.Mtime.Sec, a.Ctime.Sec,
+			a.Rdev, int64(a.Mtime.Nsec), int64(a.Ctime.Nsec))
+		if err != nil {
+			return err
+		}
+	}
 	q := w.Prep(qPutInode)
 	bindInode(q, r.in.Ino, &r.attr)
 	if err := w.Run(q); err != nil {
 		return err
 	}
 	if r.target != "" {
+		if err := w.keepPut(database.KeptSymlink, r.in.Ino); err != nil {
+			return err
+		}
 		if err := do(w.conn, "INSERT OR REPLACE INTO fs_symlink (ino, target) VALUES (?,?)", ino, r.target); err != nil {
 			return err
 		}
@@ -121,15 +136,16 @@ var deletions = [...]struct {
 	tables    tables
 	ofOrphans bool
 	query     string
+	kept      *database.Kept // nil: no history
 }{
-	{inodeRows, true, "DELETE FROM fs_inode WHERE ino=?"},
-	{sideRows, true, "DELETE FROM fs_origin WHERE delta_ino=?"},
-	{sideRows, true, "DELETE FROM art_origin WHERE ino=?"},
-	{sideRows, false, "DELETE FROM fs_symlink WHERE ino=?"},
-	{dataRows, false, "DELETE FROM fs_data WHERE ino=?"},
-	{birthRows, false, "DELETE FROM art_birth WHERE ino=?"},
-	{xattrRows, false, "DELETE FROM art_xattr WHERE ino=?"},
-	{orphanRows, false, "DELETE FROM art_orphan WHERE ino=?"},
+	{inodeRows, true, "DELETE FROM fs_inode WHERE ino=?", database.KeptInode},
+	{sideRows, true, "DELETE FROM fs_origin WHERE delta_ino=?", database.KeptNumber},
+	{sideRows, true, "DELETE FROM art_origin WHERE ino=?", database.KeptOrigin},
+	{sideRows, false, "DELETE FROM fs_symlink WHERE ino=?", database.KeptSymlink},
+	{dataRows, false, "DELETE FROM fs_data WHERE ino=?", database.KeptData},
+	{birthRows, false, "DELETE FROM art_birth WHERE ino=?", database.KeptBirth},
+	{xattrRows, false, "DELETE FROM art_xattr WHERE ino=?", database.KeptXattr},
+	{orphanRows, false, "DELETE FROM art_orphan WHERE ino=?", nil},
 }
 
 // dropInode deletes an inode's rows. When it has no name but is open, it becomes an orphan, which has its
@@ -144,6 +160,11 @@ func (w *writer) dropInode(r *inodeRow) error {
 	}
 	for _, d := range &deletions {
 		if r.tables&d.tables != 0 && (r.dead || d.ofOrphans) {
+			if d.kept != nil {
+				if err := w.keepInode(d.kept, r.in.Ino); err != nil {
+					return err
+				}
+			}
 			if err := w.exec(d.query, ino); err != nil {
 				return err
 			}
@@ -156,6 +177,11 @@ func (w *writer) dropInode(r *inodeRow) error {
 }
 
 func (w *writer) putOrigin(ino int64, o *Origin) error {
+	for _, k := range [...]*database.Kept{database.KeptNumber, database.KeptOrigin} {
+		if err := w.keepPut(k, Ino(ino)); err != nil {
+			return err
+		}
+	}
 	if o == nil {
 		if err := w.exec("DELETE FROM fs_origin WHERE delta_ino=?", ino); err != nil {
 			return err
@@ -197,14 +223,24 @@ func (w *writer) putNames(b *batch) error {
 	})
 	for _, k := range keys {
 		e, query := b.dentries[k], qPutDentry
+		var err error
 		if e.gone {
 			query = "DELETE FROM fs_dentry WHERE name=? AND parent_ino=?"
+			err = w.keepDeleted(database.KeptDentry.Delete, k.dir.Ino, k.name)
+		} else {
+			err = w.keepPut(database.KeptDentry, k.dir.Ino, k.name, e.value)
+		}
+		if err != nil {
+			return err
 		}
 		if err := w.name(query, k, int64(e.value)); err != nil {
 			return err
 		}
 	}
 	for k, e := range b.whiteouts {
+		if err := w.keepPut(database.KeptWhiteout, k.dir.Ino, k.name); err != nil {
+			return err
+		}
 		query := "INSERT OR IGNORE INTO art_whiteout (name, parent_ino) VALUES (?,?)"
 		if e.gone {
 			query = "DELETE FROM art_whiteout WHERE name=? AND parent_ino=?"
@@ -218,7 +254,10 @@ func (w *writer) putNames(b *batch) error {
 
 func (w *writer) putXattrs(b *batch) error {
 	for k, e := range b.xattrs {
-		var err error
+		err := w.keepPut(database.KeptXattr, k.in.Ino, k.name)
+		if err != nil {
+			return err
+		}
 		if e.gone {
 			err = do(w.conn, "DELETE FROM art_xattr WHERE ino=? AND name=?", k.in.Ino, k.name)
 		} else {
@@ -236,7 +275,10 @@ func (w *writer) putChunks(b *batch) error {
 		return cmp.Or(cmp.Compare(x.in.Ino, y.in.Ino), cmp.Compare(x.index, y.index))
 	})
 	for _, k := range keys {
-		var err error
+		err := w.keepPut(database.KeptData, k.in.Ino, k.index)
+		if err != nil {
+			return err
+		}
 		switch c := b.chunks[k]; {
 		case c.patch != nil:
 			err = w.putPatch(k, c)

@@ -259,8 +259,13 @@ func (tx *Tx) FindNumber(number uint64) (Ino, error) {
 			return ino, nil
 		}
 	}
-	ino, err := queryNumber(tx.meta, "SELECT min(delta_ino) FROM fs_origin WHERE base_ino=?", number)
-	return Ino(ino), err
+	ino := Ino(0)
+	err := tx.each("SELECT delta_ino FROM fs_origin WHERE base_ino=?", func(q *sqlite3.Stmt) {
+		if n := Ino(q.ColumnInt64(0)); ino == 0 || n < ino {
+			ino = n
+		}
+	}, number)
+	return ino, err
 }
 
 // load fills in an inode from its row.

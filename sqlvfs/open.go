@@ -26,6 +26,8 @@ type Options struct {
 	// is changed in it is passed to Beside by Sync and Close, for the writer to make (see Changes). The writer must
 	// be in [Store.Freeze] until Open returns.
 	Beside func(*Changes) error
+	// At shows the tree as it was at a checkpoint: its number, or its label. The store is read-only.
+	At string
 	// Create makes the database, readable for its owner alone, if it does not exist.
 	Create bool
 	// Root are the attributes of a new tree's root directory.
@@ -91,7 +93,7 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	fresh, err := database.Inspect(path, opt.ReadOnly || opt.Beside != nil, opt.Create)
+	fresh, err := database.Inspect(path, opt.ReadOnly || opt.Beside != nil || opt.At != "", opt.Create)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 		fixed: &fixed{
 			tuning:   t,
 			path:     path,
-			readOnly: opt.ReadOnly,
+			readOnly: opt.ReadOnly || opt.At != "",
 			frozen:   opt.Beside != nil,
 			fresh:    fresh,
 			maxDirty: opt.MaxDirty,
@@ -129,7 +131,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	case s.frozen:
 		return s.openBeside()
 	case s.readOnly:
-		return s.openReadOnly()
+		return s.openReadOnly(opt.At)
 	}
 	if real, err := filepath.EvalSymlinks(s.path); err == nil {
 		s.path = real
@@ -211,13 +213,29 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	if err != nil || orphans == 0 {
 		return err
 	}
-	return w.Exec(`BEGIN IMMEDIATE;
-		DELETE FROM fs_data WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
-		DELETE FROM art_xattr WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
-		DELETE FROM art_birth WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
-		DELETE FROM fs_symlink WHERE ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode);
-		DELETE FROM art_orphan;
-		COMMIT`)
+	return reap(w)
+}
+
+// reap deletes what is left of deleted files.
+func reap(w *conn) (err error) {
+	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() { err = database.End(w.Conn, err) }()
+	newest, err := newestCheckpoint(w)
+	if err != nil {
+		return err
+	}
+	for _, k := range []*database.Kept{database.KeptData, database.KeptXattr, database.KeptBirth, database.KeptSymlink} {
+		const orphans = "ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode)"
+		if err := do(w, k.DeleteRows(orphans), newest.ID, newest.maxIno); err != nil {
+			return err
+		}
+		if err := w.Exec("DELETE FROM " + k.Table + " WHERE " + orphans); err != nil {
+			return err
+		}
+	}
+	return w.Exec("DELETE FROM art_orphan")
 }
 
 // setModes prepares a connection for writing. NORMAL: a commit is ordered but not yet durable; the
@@ -226,7 +244,7 @@ func (s *Store) setModes(c *conn) error {
 	return c.Exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=" + strconv.Itoa(s.logLimit))
 }
 
-func (s *Store) openReadOnly() (err error) {
+func (s *Store) openReadOnly(at string) (err error) {
 	open := func() (*conn, error) { return database.ConnectReadOnly(s.path, s.query) }
 	if s.tx.meta, err = open(); err != nil {
 		return err
@@ -236,6 +254,14 @@ func (s *Store) openReadOnly() (err error) {
 		return err
 	}
 	s.tx.meta.Subst = substitutes(app, version) // the other connections read content only
+	if at != "" {
+		c, err := s.tx.showAt(at)
+		if err != nil {
+			return err
+		}
+		live := open
+		open = func() (*conn, error) { return connectAt(live, &c) }
+	}
 	s.readers = newConnPool(runtime.GOMAXPROCS(0), open)
 	s.tx.version, err = database.PragmaInt(s.tx.meta.Conn, "data_version")
 	if err != nil {
@@ -256,9 +282,11 @@ func (tx *Tx) start() (err error) {
 		return err
 	}
 	if !tx.readOnly {
-		if tx.nextIno, err = tx.firstFree(); err != nil {
+		top, err := highestIno(tx.meta)
+		if err != nil {
 			return err
 		}
+		tx.nextIno = top + 1
 		tx.session = session{started: Now(), firstIno: tx.nextIno}
 	}
 	tx.root = &Inode{Ino: RootIno, loaded: &nothing}
@@ -275,9 +303,9 @@ func (tx *Tx) start() (err error) {
 	return nil
 }
 
-// firstFree is the first inode number that no row mentions, not even one that another tool of the
-// format has left behind when it deleted the inode.
-func (tx *Tx) firstFree() (Ino, error) {
+// highestIno is the highest inode number that a row mentions, be it one that another tool of the format has left behind when
+// it deleted the inode.
+func highestIno(c *conn) (Ino, error) {
 	var tops []string
 	for _, c := range []string{
 		"fs_inode.ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino", "art_birth.ino",
@@ -286,8 +314,10 @@ func (tx *Tx) firstFree() (Ino, error) {
 		// The first column of an index: no table is scanned.
 		tops = append(tops, fmt.Sprintf("ifnull((SELECT max(%[1]s) FROM %[2]s WHERE %[1]s<%[3]d), 0)", column, table, MaxIno))
 	}
-	top, err := database.QueryInt(tx.meta.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
-	return max(RootIno, Ino(top)) + 1, err
+	// Nor does a number come back that a checkpoint knows.
+	tops = append(tops, fmt.Sprintf("ifnull((SELECT max_ino FROM art_checkpoint WHERE max_ino<%d ORDER BY id DESC LIMIT 1), 0)", MaxIno))
+	top, err := database.QueryInt(c.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
+	return max(RootIno, Ino(top)), err
 }
 
 // connectWriter opens a connection that writes, which a session that only reads never needs.

@@ -117,14 +117,16 @@ type histories struct {
 
 	img    image // what the next life begins with
 	root   *node
-	states []uint64 // of the tree after each step of this life
+	states []uint64        // of the tree after each step of this life
+	trees  map[int64]*node // by checkpoint
+	made   map[int64]int   // the step after which this life has made a checkpoint
 
 	cuts, lives, steps, durable, writes int
 	failures                            atomic.Int64
 }
 
 func newHistories(t *testing.T, seed uint64, p plant) *histories {
-	h := &histories{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), tuning: defaults, dir: memoryDir(t)}
+	h := &histories{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), tuning: defaults, dir: memoryDir(t), trees: map[int64]*node{}}
 	h.disk, h.tuning.query = newDisk(t, p)
 	h.tuning.query = "vfs=" + h.tuning.query
 	h.tuning.linger, h.tuning.retry, h.tuning.logLimit, h.tuning.logMost = 300*time.Microsecond, time.Millisecond, 200_000, 400_000
@@ -233,7 +235,19 @@ func (h *histories) history(path string) error {
 		}
 	}
 	a := &actor{s: s, rnd: h.rnd, root: h.root, now: int64(h.lives) * 1000}
-	h.states = []uint64{a.root.sum()}
+	h.states, h.made = []uint64{a.root.sum()}, map[int64]int{}
+	list, err := s.Checkpoints()
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(h.trees, func(id int64, _ *node) bool { // those that the cut took
+		return !slices.ContainsFunc(list, func(c Checkpoint) bool { return c.ID == id })
+	})
+	if !h.failing && h.rnd.IntN(2) == 0 {
+		if err := h.rewind(a); err != nil {
+			return err
+		}
+	}
 	var mu sync.Mutex // orders the steps, and the looks at how many there are
 	stop := make(chan struct{})
 	errs := make(chan error, 3)
@@ -268,6 +282,9 @@ func (h *histories) history(path string) error {
 		h.disk.mark(began, len(h.states))
 		err = a.step()
 		h.states = append(h.states, a.root.sum())
+		if err == nil && h.rnd.IntN(25) == 0 {
+			err = h.checkpoint(a)
+		}
 		mu.Unlock()
 		if err != nil && !h.failing {
 			break
@@ -296,6 +313,78 @@ func (h *histories) history(path string) error {
 		err = errors.Join(err, cerr)
 	}
 	return err
+}
+
+// checkpoint makes one, which is durable.
+func (h *histories) checkpoint(a *actor) error {
+	c, err := a.s.Checkpoint(ByUser, "")
+	if err != nil {
+		if h.failing {
+			err = nil
+		}
+		return err
+	}
+	h.keep(c.ID, a.root)
+	h.disk.mark(guaranteed, len(h.states)-1)
+	return nil
+}
+
+// keep remembers what the tree is at a checkpoint, which may be one that was made before.
+func (h *histories) keep(id int64, root *node) {
+	if _, ok := h.made[id]; !ok {
+		h.made[id] = len(h.states) - 1
+	}
+	h.trees[id] = root.copyOf()
+}
+
+// rewind brings the tree back to a checkpoint, if there is one.
+func (h *histories) rewind(a *actor) error {
+	list, err := a.s.Checkpoints()
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	to := list[h.rnd.IntN(len(list))].ID
+	before := a.root
+	h.disk.mark(began, len(h.states))
+	c, err := a.s.Rewind(fmt.Sprint(to))
+	if err != nil {
+		return err
+	}
+	a.root = h.trees[to].copyOf()
+	h.states = append(h.states, a.root.sum())
+	if c.Redo == c.ID-1 && c.ID > list[0].ID+1 {
+		h.keep(c.Redo, before)
+	}
+	h.keep(c.ID, a.root)
+	h.disk.mark(guaranteed, len(h.states)-1)
+	return nil
+}
+
+// checkpointsAre looks at the checkpoints that a cut has left: those that were answered when a step was durable are there, and they are what they were.
+func (h *histories) checkpointsAre(path string, durable int) error {
+	s, err := Open(path, Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	list, err := s.Checkpoints()
+	if err = errors.Join(err, s.Close()); err != nil {
+		return err
+	}
+	there := map[int64]bool{}
+	for _, c := range list {
+		there[c.ID] = true
+		if want := h.trees[c.ID]; want != nil && h.rnd.IntN(6) == 0 {
+			if err := showsAt(path, c.ID, want); err != nil {
+				return err
+			}
+		}
+	}
+	for id, step := range h.made {
+		if step < durable && !there[id] {
+			return fmt.Errorf("checkpoint %d was answered before step %d was durable, and is not there", id, durable)
+		}
+	}
+	return nil
 }
 
 // bursts makes a disk refuse some changes in a row now and then.
@@ -356,6 +445,9 @@ func (h *histories) verify(img image, first, last int) (*node, error) {
 		return nil, err
 	}
 	if err := checkClean(path); err != nil {
+		return nil, err
+	}
+	if err := h.checkpointsAre(path, first); err != nil {
 		return nil, err
 	}
 	sum := root.sum()

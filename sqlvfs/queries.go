@@ -6,8 +6,8 @@ const (
 	qInode = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
 		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash, o.until
-		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=i.ino
-		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=i.ino WHERE i.ino=?`
+		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=?1
+		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=?1 WHERE i.ino=?1`
 	qChildren = `SELECT d.name, d.ino, i.mode, ifnull(f.base_ino, 0)
 		FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino LEFT JOIN fs_origin f ON f.delta_ino=d.ino WHERE d.parent_ino=?`
 	qWhiteouts = `SELECT name FROM art_whiteout WHERE parent_ino=?`
@@ -15,8 +15,8 @@ const (
 	qTarget    = `SELECT target FROM fs_symlink WHERE ino=?`
 	qChunks    = `SELECT chunk_index, data FROM fs_data WHERE ino=? AND chunk_index BETWEEN ? AND ?`
 	qOrigin    = `SELECT ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode FROM art_origin`
-	qBirth     = `SELECT iif(b.ino IS NULL, ` + storedBirth + `, b.birth) FROM (SELECT ? ino) n
-		LEFT JOIN fs_inode i ON i.ino=n.ino LEFT JOIN art_birth b ON b.ino=n.ino WHERE i.ino IS NOT NULL OR b.ino IS NOT NULL`
+	qBirth     = `SELECT iif(b.ino IS NULL, ` + storedBirth + `, b.birth) FROM (SELECT 1) n
+		LEFT JOIN fs_inode i ON i.ino=?1 LEFT JOIN art_birth b ON b.ino=?1 WHERE i.ino IS NOT NULL OR b.ino IS NOT NULL`
 	qTrees     = `SELECT id, name, ino, birth, birth_nsec FROM art_tree`
 	qBaselines = `SELECT path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash, row, row_ctime, row_ctime_nsec
 		FROM art_baseline WHERE tree=?`
@@ -57,6 +57,9 @@ func substitutes(app, version int64) map[string]string {
 	}
 	if app != ApplicationID || version < 5 {
 		subst[qBirth] = qUnknown
+	}
+	if app != ApplicationID || version < 6 {
+		subst[qCheckpoints] = qNoRows
 	}
 	return subst
 }

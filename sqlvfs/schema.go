@@ -89,7 +89,7 @@ func checkColumns(c *sqlite3.Conn, subst map[string]string) error {
 		"SELECT parent_ino, name FROM art_whiteout",
 		"SELECT ino FROM art_orphan",
 		"SELECT id, name FROM art_base",
-		qXattrs, qBirth, qTrees, qBaselines, qWorkspaces, qSessions, qJournal,
+		qXattrs, qBirth, qTrees, qBaselines, qWorkspaces, qSessions, qJournal, qCheckpoints,
 	} {
 		if t, ok := subst[q]; ok {
 			q = t

@@ -22,13 +22,14 @@ type Tx struct {
 	clean     clean
 	nextIno   Ino
 	pool      pool
-	changed   bool   // something that a transaction took was of the tree
-	moved     *Moved // read-only: what Move would have written; nil: nothing
-	gather    *batch // what the next transaction will commit
-	inflight  *batch // what the writer is committing, or nil
-	failed    error  // why the last transaction failed; nil once one succeeds
-	durable   uint64 // the newest batch that survives a power cut
-	committed uint64 // the newest batch that is in the database
+	changed   bool        // something that a transaction took was of the tree
+	at        *Checkpoint // read-only: what is shown; nil: the present
+	moved     *Moved      // read-only: what Move would have written; nil: nothing
+	gather    *batch      // what the next transaction will commit
+	inflight  *batch      // what the writer is committing, or nil
+	failed    error       // why the last transaction failed; nil once one succeeds
+	durable   uint64      // the newest batch that survives a power cut
+	committed uint64      // the newest batch that is in the database
 	closing   bool
 	changing  bool // a step runs that may add to the tree
 	writing   bool // a goroutine has the writer, see acquireWriter

@@ -272,6 +272,10 @@ func (w *writer) connect() error {
 		c.Close()
 		return err
 	}
+	if w.newest, err = newestCheckpoint(c); err != nil {
+		c.Close()
+		return err
+	}
 	w.conn = c
 	w.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		if pages < w.logPages {
@@ -294,6 +298,7 @@ type writer struct {
 	store         *Store
 	bases         map[string]int64  // art_base, by name
 	trees         map[Tree]int64    // art_tree
+	newest        Checkpoint        // what changes after it is kept; its ID is 0 when there is none
 	wrote         bool              // anything at all was committed
 	logPages      int               // length of the write-ahead log
 	copied        int               // so many of these are in the database too

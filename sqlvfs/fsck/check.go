@@ -4,6 +4,8 @@ package fsck
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -104,7 +106,7 @@ func (k *checker) check() error {
 	if err := k.standIns(); err != nil {
 		return err
 	}
-	for _, r := range rules {
+	for _, r := range slices.Concat(rules, historyRules) {
 		if err := k.apply(r); err != nil {
 			return err
 		}
@@ -185,18 +187,26 @@ func (k *checker) standIns() error {
 		return err
 	}
 	defer k.Exec("PRAGMA query_only=ON")
-	for name, columns := range map[string]string{
-		"fs_symlink":   "ino, target",
-		"fs_origin":    "delta_ino, base_ino",
-		"art_base":     "id, name",
-		"art_tree":     "id, name",
-		"art_baseline": "tree, path, row",
-		"art_origin":   "ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit",
-		"art_whiteout": "parent_ino, name",
-		"art_orphan":   "ino",
-		"art_xattr":    "ino, name, value",
-		"art_birth":    "ino, birth",
-	} {
+	tables := map[string]string{
+		"fs_symlink":     "ino, target",
+		"fs_origin":      "delta_ino, base_ino",
+		"art_base":       "id, name",
+		"art_tree":       "id, name",
+		"art_baseline":   "tree, path, row",
+		"art_origin":     "ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit",
+		"art_whiteout":   "parent_ino, name",
+		"art_orphan":     "ino",
+		"art_xattr":      "ino, name, value",
+		"art_birth":      "ino, birth",
+		"art_checkpoint": "id, made, made_nsec, kind, label, session, max_ino, restored, redo",
+	}
+	for _, t := range database.AllKept {
+		tables[t.Old] = strings.Join(append(append([]string{}, t.Key...), "checkpoint", "there"), ", ")
+		if len(t.Values) > 0 {
+			tables[t.Old] += ", " + strings.Join(t.Values, ", ")
+		}
+	}
+	for name, columns := range tables {
 		n, err := database.QueryInt(k.Conn, "SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='"+name+"'")
 		if err != nil {
 			return err

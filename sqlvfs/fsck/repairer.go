@@ -3,6 +3,7 @@ package fsck
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -36,7 +37,7 @@ func (m *repairer) mend(report func(Finding)) error {
 	}
 	for range maxPasses {
 		sound := true
-		for _, r := range rules {
+		for _, r := range slices.Concat(rules, historyRules) {
 			m.findings = nil
 			if err := m.apply(r); err != nil {
 				return err
@@ -67,7 +68,7 @@ func (m *repairer) number() error {
 		SELECT ino FROM fs_inode UNION ALL SELECT parent_ino FROM fs_dentry UNION ALL SELECT ino FROM fs_dentry
 		UNION ALL SELECT ino FROM fs_data UNION ALL SELECT ino FROM fs_symlink UNION ALL SELECT delta_ino FROM fs_origin
 		UNION ALL SELECT ino FROM art_origin UNION ALL SELECT parent_ino FROM art_whiteout UNION ALL SELECT ino FROM art_xattr
-		UNION ALL SELECT ino FROM art_orphan UNION ALL SELECT ino FROM art_birth) WHERE typeof(ino) = 'integer' AND ino < 1 << 51`)
+		UNION ALL SELECT ino FROM art_orphan UNION ALL SELECT ino FROM art_birth UNION ALL SELECT max_ino FROM art_checkpoint) WHERE typeof(ino) = 'integer' AND ino < 1 << 51`)
 	m.next = max(int64(n), 1) + 1
 	return err
 }

@@ -93,7 +93,7 @@ CREATE TABLE art_whiteout (
 CREATE TABLE art_orphan (
 	ino INTEGER PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS art_origin_number ON fs_origin (base_ino);
-` + xattrTable + baselineTables + layout4Tables + birthTable
+` + xattrTable + baselineTables + layout4Tables + birthTable + historyTables
 
 // xattrTable came with layout 2. An inode of the delta has the extended attributes that are here,
 // and no others: those of an origin are copied with it.
@@ -140,7 +140,7 @@ CREATE TABLE art_baseline (
 `
 
 // Migrations[v] brings layout v to layout v+1.
-var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths}
+var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths, 5: historyTables}
 
 // layout4Tables came with layout 4.
 const layout4Tables = workspaceTable + sessionTable + journalTable + versionColumns
@@ -203,4 +203,109 @@ CREATE TABLE art_birth (
 
 // UnknownBirths says of all that is there without a row that nobody knows when it was made: it is older than art_birth.
 const UnknownBirths = `INSERT OR IGNORE INTO art_birth (ino) SELECT ino FROM fs_inode;
+`
+
+// historyTables came with layout 6. art_checkpoint has the moments that the tree can be shown at: the number of each grows with time, no inode
+// that was there then has a number beyond max_ino, restored is the checkpoint that was gone back to, if it was, and redo where that leads back to. For each table of the
+// tree, an art_old_ table says what a row was at a checkpoint that changed later (there is 1), or that there was none (0). See [Kept].
+const historyTables = `
+CREATE TABLE art_checkpoint (
+	id INTEGER PRIMARY KEY,
+	made INTEGER NOT NULL,
+	made_nsec INTEGER NOT NULL,
+	kind TEXT NOT NULL,
+	label TEXT UNIQUE,
+	session INTEGER,
+	max_ino INTEGER NOT NULL,
+	restored INTEGER,
+	redo INTEGER);
+CREATE TABLE art_old_inode (
+	ino INTEGER NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	mode INTEGER,
+	nlink INTEGER,
+	uid INTEGER,
+	gid INTEGER,
+	size INTEGER,
+	atime INTEGER,
+	mtime INTEGER,
+	ctime INTEGER,
+	rdev INTEGER,
+	atime_nsec INTEGER,
+	mtime_nsec INTEGER,
+	ctime_nsec INTEGER,
+	PRIMARY KEY (ino, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_inode_checkpoint ON art_old_inode (checkpoint);
+CREATE TABLE art_old_dentry (
+	parent_ino INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	ino INTEGER,
+	PRIMARY KEY (parent_ino, name, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_dentry_checkpoint ON art_old_dentry (checkpoint);
+CREATE TABLE art_old_data (
+	ino INTEGER NOT NULL,
+	chunk_index INTEGER NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	data BLOB,
+	PRIMARY KEY (ino, chunk_index, checkpoint));
+CREATE INDEX art_old_data_checkpoint ON art_old_data (checkpoint);
+CREATE TABLE art_old_symlink (
+	ino INTEGER NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	target TEXT,
+	PRIMARY KEY (ino, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_symlink_checkpoint ON art_old_symlink (checkpoint);
+CREATE TABLE art_old_number (
+	delta_ino INTEGER NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	base_ino INTEGER,
+	PRIMARY KEY (delta_ino, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_number_checkpoint ON art_old_number (checkpoint);
+CREATE TABLE art_old_origin (
+	ino INTEGER NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	base INTEGER,
+	path BLOB,
+	dev INTEGER,
+	base_ino INTEGER,
+	size INTEGER,
+	mtime INTEGER,
+	mtime_nsec INTEGER,
+	ctime INTEGER,
+	ctime_nsec INTEGER,
+	data_limit INTEGER,
+	base_mode INTEGER,
+	hash BLOB,
+	until INTEGER,
+	PRIMARY KEY (ino, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_origin_checkpoint ON art_old_origin (checkpoint);
+CREATE TABLE art_old_whiteout (
+	parent_ino INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	PRIMARY KEY (parent_ino, name, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_whiteout_checkpoint ON art_old_whiteout (checkpoint);
+CREATE TABLE art_old_xattr (
+	ino INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	value BLOB,
+	PRIMARY KEY (ino, name, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_xattr_checkpoint ON art_old_xattr (checkpoint);
+CREATE TABLE art_old_birth (
+	ino INTEGER NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	birth INTEGER,
+	PRIMARY KEY (ino, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_birth_checkpoint ON art_old_birth (checkpoint);
 `

@@ -1,0 +1,152 @@
+package database
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kept is a table of the tree of which earlier versions of rows are kept, by checkpoint. A table of its own has them:
+// before a row first changes after a checkpoint, it is copied there under the checkpoint's number. So at a checkpoint a row
+// was what the table Old has of the same checkpoint, or else of the next one that it has one of, or else what the row is now.
+//
+// A row of an inode that was made after the newest checkpoint is not copied, nor is it noted that it was not there: the number
+// of the inode says so. The same holds for a name that leads to such an inode.
+type Kept struct {
+	Table, Old string
+	Key        []string // the first is the number of an inode
+	Values     []string
+	Entry      bool // a name: its value is the number of an inode too
+
+	// Put copies a row before it is written, or notes that there is none. Parameters are the newest checkpoint's number, the
+	// highest number of an inode then, and the key; of a name also the inode's number that it is to have, and of an inode
+	// all that it is to have but its access time, in the order of the columns.
+	Put string
+	// Delete copies a row before it is deleted. Parameters are the first of Put.
+	Delete string
+	// DeleteAll does so with all rows of an inode; of its content with chunks from a number on, which is one more parameter.
+	DeleteAll string
+}
+
+// Tables of the tree with their history.
+var (
+	KeptInode = keep("fs_inode", "art_old_inode", "ino",
+		"mode, nlink, uid, gid, size, atime, mtime, ctime, rdev, atime_nsec, mtime_nsec, ctime_nsec")
+	KeptDentry   = keep("fs_dentry", "art_old_dentry", "parent_ino, name", "ino")
+	KeptData     = keep("fs_data", "art_old_data", "ino, chunk_index", "data")
+	KeptSymlink  = keep("fs_symlink", "art_old_symlink", "ino", "target")
+	KeptNumber   = keep("fs_origin", "art_old_number", "delta_ino", "base_ino")
+	KeptOrigin   = keep("art_origin", "art_old_origin", "ino", "base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode, hash, until")
+	KeptWhiteout = keep("art_whiteout", "art_old_whiteout", "parent_ino, name", "")
+	KeptXattr    = keep("art_xattr", "art_old_xattr", "ino, name", "value")
+	// What it says of an inode never changes: only that it is deleted with the inode is kept.
+	KeptBirth = keep("art_birth", "art_old_birth", "ino", "birth")
+
+	// AllKept are all of them. Inodes come first: rows of the others mean nothing without one.
+	AllKept = []*Kept{KeptInode, KeptDentry, KeptData, KeptSymlink, KeptNumber, KeptOrigin, KeptWhiteout, KeptXattr, KeptBirth}
+)
+
+// unlessAccess are the columns of an inode that are kept because they change.
+var unlessAccess = []string{"mode", "nlink", "uid", "gid", "size", "mtime", "ctime", "rdev", "mtime_nsec", "ctime_nsec"}
+
+func keep(table, old, key, values string) *Kept {
+	k := &Kept{Table: table, Old: old, Key: strings.Split(key, ", "), Entry: table == "fs_dentry"}
+	if values != "" {
+		k.Values = strings.Split(values, ", ")
+	}
+	var params []string
+	for i := range k.Key {
+		params = append(params, fmt.Sprintf("?%d", i+3))
+	}
+	there, none := "p."+k.Key[0]+" IS NOT NULL", ""
+	switch table {
+	case "fs_dentry":
+		there, none = "ifnull(p.ino<=?2, 0)", " AND (p.ino<=?2 OR ?5<=?2)"
+	case "fs_inode": // who reads a file moves its access time, which alone is no change
+		none = " AND (" + strings.Join(each("p.%s", unlessAccess), ", ") + ") IS NOT (" + strings.TrimSuffix(strings.Repeat("?, ", len(unlessAccess)), ", ") + ")"
+	}
+	k.Put = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM (SELECT 1) LEFT JOIN %s p ON %s WHERE NOT EXISTS (SELECT 1 FROM %s h WHERE %s AND h.checkpoint=?1)%s",
+		old, k.columns(), list(params, "?1", there, each("p.%s", k.Values)...), table, equal("p", k.Key, params), old, equal("h", k.Key, params), none)
+	k.Delete = k.DeleteRows(equal("p", k.Key, params))
+	k.DeleteAll = k.DeleteRows("p." + k.Key[0] + "=?3")
+	if table == "fs_data" {
+		k.DeleteAll = k.DeleteRows("p.ino=?3 AND p.chunk_index>=?4")
+	}
+	return k
+}
+
+// DeleteRows is Delete for rows p that a condition describes.
+func (k *Kept) DeleteRows(condition string) string {
+	known := "p." + k.Key[0] + "<=?2"
+	if k.Entry {
+		known += " AND p.ino<=?2"
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s p WHERE %s AND %s AND NOT EXISTS (SELECT 1 FROM %s h WHERE %s AND h.checkpoint=?1)",
+		k.Old, k.columns(), list(each("p.%s", k.Key), "?1", "1", each("p.%s", k.Values)...), k.Table, condition, known,
+		k.Old, equal("h", k.Key, each("p.%s", k.Key)))
+}
+
+// columns are those of Old, in the order in which they are written.
+func (k *Kept) columns() string { return list(k.Key, "checkpoint", "there", k.Values...) }
+
+// Rows are the columns of Table that are kept.
+func (k *Kept) Rows(prefix string) string {
+	return strings.Join(append(each(prefix+"%s", k.Key), each(prefix+"%s", k.Values)...), ", ")
+}
+
+// At is a query of the rows that a table had at a checkpoint, of which the number and the highest number of an inode are given.
+// Other conditions that are put on it become ones of the rows that are there now, and of those that were.
+func (k *Kept) At(checkpoint, maxIno int64) string {
+	now, then := fmt.Sprintf("p.%s<=%d", k.Key[0], maxIno), fmt.Sprintf("h.%s<=%d", k.Key[0], maxIno)
+	if k.Entry {
+		now += fmt.Sprintf(" AND p.ino<=%d", maxIno)
+		then += fmt.Sprintf(" AND h.ino<=%d", maxIno)
+	}
+	return fmt.Sprintf(`SELECT %[1]s FROM main.%[2]s p WHERE %[3]s AND NOT EXISTS (SELECT 1 FROM main.%[4]s h WHERE %[5]s AND h.checkpoint>=%[6]d)
+UNION ALL SELECT %[7]s FROM main.%[4]s h WHERE h.there=1 AND %[8]s AND h.checkpoint=(SELECT min(x.checkpoint) FROM main.%[4]s x WHERE %[9]s AND x.checkpoint>=%[6]d)`,
+		k.Rows("p."), k.Table, now, k.Old, equal("h", k.Key, each("p.%s", k.Key)), checkpoint,
+		k.Rows("h."), then, equal("x", k.Key, each("h.%s", k.Key)))
+}
+
+// ViewsAt makes a connection read the tree as it was at a checkpoint: temporary views take the place of the tables, for all statements
+// that are prepared afterwards.
+func ViewsAt(checkpoint, maxIno int64) string {
+	var b strings.Builder
+	for _, k := range AllKept {
+		fmt.Fprintf(&b, "CREATE TEMP VIEW %s AS %s;\n", k.Table, k.At(checkpoint, maxIno))
+	}
+	return b.String()
+}
+
+// each formats each of some names.
+func each(format string, names []string) (list []string) {
+	for _, name := range names {
+		list = append(list, fmt.Sprintf(format, name))
+	}
+	return list
+}
+
+func list(first []string, second, third string, rest ...string) string {
+	return strings.Join(append(append(append([]string{}, first...), second, third), rest...), ", ")
+}
+
+// equal is a condition: that columns of a table have values.
+func equal(table string, columns, values []string) string {
+	var terms []string
+	for i, c := range columns {
+		terms = append(terms, table+"."+c+"="+values[i])
+	}
+	return strings.Join(terms, " AND ")
+}
+
+// Equal is a condition: that rows of two tables have the same key.
+func (k *Kept) Equal(a, b string) string { return equal(a, k.Key, each(b+".%s", k.Key)) }
+
+// PutAll is Put for the keys that a table holds.
+func (k *Kept) PutAll(keys string) string {
+	there := "p." + k.Key[0] + " IS NOT NULL"
+	if k.Entry {
+		there = "ifnull(p.ino<=?2, 0)"
+	}
+	return fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) SELECT %s FROM %s t LEFT JOIN %s p ON %s WHERE t.%s<=?2",
+		k.Old, k.columns(), list(each("t.%s", k.Key), "?1", there, each("p.%s", k.Values)...), keys, k.Table, equal("p", k.Key, each("t.%s", k.Key)), k.Key[0])
+}

@@ -1,0 +1,199 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// Errors of checkpoints, which are wrapped with the name that was given.
+var (
+	ErrNoCheckpoint = errors.New("no such checkpoint")
+	ErrLabelTaken   = errors.New("another checkpoint has this label")
+	ErrLabel        = errors.New("a label is 1 to 200 bytes of text in one line, and no number")
+)
+
+// Checkpoint is a moment of the tree as a whole, which it can be shown at and brought back to. (What SQLite calls one is in
+// checkpoint.go.) It is a row: what the tree was then is the present, but for what history says was another row.
+type Checkpoint struct {
+	ID       int64 // grows with time
+	Made     Timespec
+	Kind     Occasion
+	Label    string // "": none
+	Session  int64  // the session that was running; 0: none
+	Restored int64  // the checkpoint whose tree this one has, which was brought back; 0: it has a tree of its own
+	Redo     int64  // of one that was brought back: what the tree was before that; 0: unknown
+
+	maxIno Ino // no inode of it has a higher number
+}
+
+// Occasion says why there is a checkpoint.
+type Occasion string
+
+// Occasions of checkpoints.
+const (
+	ByUser     Occasion = "user"
+	AtSession  Occasion = "session" // as a session found the tree
+	AtRest     Occasion = "rest"    // the guest had been still for a moment
+	BeforePush Occasion = "push"
+	BeforePull Occasion = "pull"
+	BeforeBack Occasion = "before" // the tree before it was brought back
+	AfterBack  Occasion = "back"   // the tree that was brought back
+)
+
+// newCheckpoint is a checkpoint in the making.
+type newCheckpoint struct {
+	Checkpoint
+	err error // it cannot be made, which is no matter of the disk's
+}
+
+// qCheckpoints bounds what is read: another program may have written the table.
+const qCheckpoints = `SELECT id, made, made_nsec, substr(kind, 1, 20), substr(label, 1, 200), session, max_ino, restored, redo
+	FROM art_checkpoint ORDER BY id DESC LIMIT 10000`
+
+const qNewestCheckpoint = `SELECT id, made, made_nsec, kind, label, session, max_ino, restored, redo FROM art_checkpoint ORDER BY id DESC LIMIT 1`
+
+func scanCheckpoint(q *sqlite3.Stmt) Checkpoint {
+	return Checkpoint{
+		ID: q.ColumnInt64(0), Made: scanTime(q, 1), Kind: Occasion(q.ColumnText(3)), Label: q.ColumnText(4), Session: q.ColumnInt64(5),
+		maxIno: Ino(q.ColumnInt64(6)), Restored: q.ColumnInt64(7), Redo: q.ColumnInt64(8),
+	}
+}
+
+func newestCheckpoint(c *conn) (newest Checkpoint, err error) {
+	q := c.Prep(qNewestCheckpoint)
+	if q.Step() {
+		newest = scanCheckpoint(q)
+	}
+	return newest, c.Done(q)
+}
+
+// Checkpoints returns all checkpoints, the newest first.
+func (s *Store) Checkpoints() ([]Checkpoint, error) { return Query(s, (*Tx).checkpoints) }
+
+func (tx *Tx) checkpoints() (list []Checkpoint, err error) {
+	err = tx.each(qCheckpoints, func(q *sqlite3.Stmt) { list = append(list, scanCheckpoint(q)) })
+	return list, err
+}
+
+// findCheckpoint returns the checkpoint with a number or a label.
+func findCheckpoint(all []Checkpoint, name string) (Checkpoint, error) {
+	number, _ := strconv.ParseInt(name, 10, 64)
+	for _, c := range all {
+		if c.ID == number || c.Label == name && name != "" {
+			return c, nil
+		}
+	}
+	return Checkpoint{}, fmt.Errorf("%w: %s", ErrNoCheckpoint, name)
+}
+
+// Checkpoint makes a checkpoint of what the tree is now, durably, or returns the newest one if nothing has changed since and that can have
+// the label. The error is [ErrLabel] or [ErrLabelTaken], or that of the disk.
+func (s *Store) Checkpoint(kind Occasion, label string) (Checkpoint, error) {
+	if label != "" && !validLabel(label) {
+		return Checkpoint{}, fmt.Errorf("%w: %q", ErrLabel, label)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch tx := &s.tx; {
+	case tx.readOnly || tx.frozen:
+		return Checkpoint{}, ErrReadOnly
+	case tx.closing:
+		return Checkpoint{}, ErrClosed
+	}
+	s.acquireWriter()
+	defer s.releaseWriter()
+	c := &newCheckpoint{Checkpoint: Checkpoint{Kind: kind, Label: label, Session: s.tx.session.id}}
+	s.tx.gather.checkpoint, s.tx.gather.sync = c, true
+	if err := s.commitGathered(); err != nil {
+		return Checkpoint{}, err
+	}
+	return c.Checkpoint, c.err
+}
+
+func validLabel(label string) bool {
+	if _, err := strconv.ParseInt(label, 10, 64); err == nil || len(label) > 200 || !utf8.ValidString(label) || strings.TrimSpace(label) != label {
+		return false
+	}
+	return !strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// putCheckpoint makes the checkpoint of a batch, after all that is in it.
+func (w *writer) putCheckpoint(b *batch) error {
+	c := b.checkpoint
+	if c == nil {
+		return nil
+	}
+	if c.Label != "" {
+		taken, err := queryNumber(w.conn, "SELECT id FROM art_checkpoint WHERE label=?", c.Label)
+		if err != nil {
+			return err
+		}
+		if taken != 0 {
+			c.err = fmt.Errorf("%w: %s is checkpoint %d", ErrLabelTaken, c.Label, taken)
+			return nil
+		}
+	}
+	changed, err := w.changedSince(&w.newest)
+	if err != nil {
+		return err
+	}
+	newest := w.newest
+	switch {
+	case changed || c.Label != "" && newest.Label != "":
+	case c.Label == "":
+		c.Checkpoint = newest
+		return nil
+	default:
+		newest.Label = c.Label
+		c.Checkpoint = newest
+		return do(w.conn, "UPDATE art_checkpoint SET label=? WHERE id=?", c.Label, newest.ID)
+	}
+	return w.insertCheckpoint(&c.Checkpoint)
+}
+
+// insertCheckpoint makes a checkpoint of what the tree's tables hold.
+func (w *writer) insertCheckpoint(c *Checkpoint) error {
+	top, err := highestIno(w.conn)
+	if err != nil {
+		return err
+	}
+	c.ID, c.Made, c.maxIno = w.newest.ID+1, Now(), top
+	null := func(n int64) any {
+		if n == 0 {
+			return nil
+		}
+		return n
+	}
+	var label any
+	if c.Label != "" {
+		label = c.Label
+	}
+	return do(w.conn, "INSERT INTO art_checkpoint (id, made, made_nsec, kind, label, session, max_ino, restored, redo) VALUES (?,?,?,?,?,?,?,?,?)",
+		c.ID, c.Made, string(c.Kind), label, null(c.Session), c.maxIno, null(c.Restored), null(c.Redo))
+}
+
+// qChangedSince asks whether a row of the tree is another one than at the newest checkpoint, or there is a new inode.
+var qChangedSince = func() string {
+	q := "SELECT ifnull((SELECT max(ino) FROM fs_inode), 0)>?2"
+	for _, k := range database.AllKept {
+		q += " OR EXISTS (SELECT 1 FROM " + k.Old + " WHERE checkpoint=?1)"
+	}
+	return q
+}()
+
+// changedSince tells whether the tree has changed since the newest checkpoint, if there is one.
+func (w *writer) changedSince(newest *Checkpoint) (bool, error) {
+	if newest.ID == 0 {
+		return true, nil
+	}
+	n, err := queryNumber(w.conn, qChangedSince, newest.ID, newest.maxIno)
+	return n != 0, err
+}

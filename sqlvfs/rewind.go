@@ -1,0 +1,213 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// Errors of going back.
+var (
+	ErrNothingToUndo = errors.New("there is no earlier checkpoint")
+	ErrNothingToRedo = errors.New("nothing was undone since the last change")
+	// ErrInUse says that files of the tree are open, or were looked up.
+	ErrInUse = errors.New("the tree is in use")
+)
+
+// back is where the tree is to go back to.
+type back struct {
+	to   Checkpoint
+	redo *int64 // where the next Redo leads to; nil: to what the tree is now
+}
+
+// chooser chooses of all checkpoints, the newest first. now is the one that the tree is at; its ID is 0 if the tree has changed since.
+type chooser func(now *Checkpoint, all []Checkpoint) (back, error)
+
+// Undo brings the tree back to the checkpoint before the last change, and so on with each further call. Errors are
+// [ErrNothingToUndo] and those of [Store.Rewind].
+func (s *Store) Undo() (Checkpoint, error) {
+	return s.goBack(func(now *Checkpoint, all []Checkpoint) (back, error) {
+		// What was brought back follows what it was brought back to.
+		at := resolve(all, *now)
+		for _, c := range all {
+			if at.ID == 0 || c.ID < at.ID {
+				return back{to: c}, nil
+			}
+		}
+		return back{}, ErrNothingToUndo
+	})
+}
+
+// Redo brings back what the last Undo or Rewind has replaced, if the tree has not changed since, and so on with each further call. Errors are
+// [ErrNothingToRedo] and those of [Store.Rewind].
+func (s *Store) Redo() (Checkpoint, error) {
+	return s.goBack(func(now *Checkpoint, all []Checkpoint) (back, error) {
+		for _, c := range all {
+			if now.Redo != 0 && c.ID == now.Redo {
+				return back{c, &c.Redo}, nil
+			}
+		}
+		return back{}, ErrNothingToRedo
+	})
+}
+
+// Rewind brings the tree back to a checkpoint, which is given by its number or its label, and returns the checkpoint of that. What the
+// tree was before is a checkpoint too. All of it is one transaction, durable when Rewind returns. No inode may be live but the root.
+// Errors are [ErrNoCheckpoint], [ErrInUse], and the disk's, with which nothing has changed.
+func (s *Store) Rewind(name string) (Checkpoint, error) {
+	return s.goBack(func(_ *Checkpoint, all []Checkpoint) (back, error) {
+		c, err := findCheckpoint(all, name)
+		return back{to: c}, err
+	})
+}
+
+// resolve finds the checkpoint whose tree another one has that was brought back.
+func resolve(all []Checkpoint, c Checkpoint) Checkpoint {
+	for _, earlier := range all {
+		if c.Restored != 0 && earlier.ID < c.ID && earlier.ID == c.Restored {
+			c = earlier
+		}
+	}
+	return c
+}
+
+// goBack brings the tree back to the checkpoint that is chosen.
+func (s *Store) goBack(choose chooser) (Checkpoint, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tx := &s.tx
+	switch {
+	case tx.readOnly || tx.frozen:
+		return Checkpoint{}, ErrReadOnly
+	case tx.closing:
+		return Checkpoint{}, ErrClosed
+	case len(tx.live) > 1 || tx.root.refs > 1:
+		return Checkpoint{}, ErrInUse
+	}
+	s.acquireWriter()
+	defer s.releaseWriter()
+	tx.gather.sync = true
+	if err := s.commitGathered(); err != nil {
+		return Checkpoint{}, err
+	}
+	// Nobody waits for the lock meanwhile: there is no inode to do anything with.
+	w := s.writer
+	done, err := w.goBack(choose)
+	if err == nil {
+		err = w.sync()
+	}
+	if err == nil {
+		err = w.checkpoint()
+	}
+	if err != nil {
+		return Checkpoint{}, w.Cause(err)
+	}
+	tx.changed = true
+	tx.drop(tx.root)
+	return done, tx.load(tx.root)
+}
+
+// goBack brings the tree back to a checkpoint in one transaction.
+func (w *writer) goBack(choose chooser) (done Checkpoint, err error) {
+	before := w.newest
+	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
+		return done, err
+	}
+	w.wrote = true
+	defer func() {
+		if err = database.End(w.Conn, err); err != nil {
+			w.newest = before
+		}
+	}()
+	changed, err := w.changedSince(&w.newest)
+	if err != nil {
+		return done, err
+	}
+	var now Checkpoint
+	if !changed {
+		now = w.newest
+	}
+	all, err := w.store.tx.checkpoints()
+	if err != nil {
+		return done, err
+	}
+	chosen, err := choose(&now, all)
+	if err != nil {
+		return done, err
+	}
+	to := resolve(all, chosen.to)
+	if !changed && chosen.redo == nil && (to.ID == now.ID || to.ID == now.Restored) {
+		return now, nil // it is there
+	}
+	if changed {
+		now = Checkpoint{Kind: BeforeBack, Session: w.store.tx.session.id}
+		if err := w.insertCheckpoint(&now); err != nil {
+			return done, err
+		}
+		w.newest = now
+	}
+	if err := w.restore(&to); err != nil {
+		return done, err
+	}
+	done = Checkpoint{Kind: AfterBack, Session: now.Session, Restored: to.ID, Redo: now.ID}
+	if chosen.redo != nil {
+		done.Redo = *chosen.redo
+	}
+	if err := w.insertCheckpoint(&done); err != nil {
+		return done, err
+	}
+	w.newest = done
+	return done, nil
+}
+
+// restore brings the tables of the tree back to what they were at a checkpoint. What they are has become history under the newest one.
+func (w *writer) restore(to *Checkpoint) error {
+	for _, k := range database.AllKept {
+		for _, statement := range restoration(k) {
+			// Every statement has parameters up to the last that it uses.
+			values := []any{w.newest.ID, w.newest.maxIno, to.ID, to.maxIno}
+			q, _, err := w.Prepare(statement)
+			if err != nil {
+				return fmt.Errorf("%w: %v", database.ErrCorrupt, err)
+			}
+			err = bind(q, values[:q.BindCount()]...).Exec()
+			q.Close()
+			if err != nil {
+				return fmt.Errorf("bring %s back: %w", k.Table, err)
+			}
+		}
+	}
+	return nil
+}
+
+// restoration are the statements that bring a table back. Parameters are the number and the highest inode of the newest checkpoint, and
+// those of the one to go back to.
+func restoration(k *database.Kept) []string {
+	key := strings.Join(k.Key, ", ")
+	changed := "temp.changed_" + k.Table
+	// What has become since is gone.
+	newer := "p." + k.Key[0] + ">?4"
+	if k.Entry {
+		newer = "(" + newer + " OR p.ino>?4)"
+	}
+	also := ""
+	if k.Entry {
+		also = " AND h.ino<=?4"
+	}
+	if k.Table != "fs_inode" { // history knows content of files, too, that had no name any more
+		also += " AND EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h." + k.Key[0] + ")"
+	}
+	return []string{
+		k.DeleteRows(newer),
+		"DELETE FROM " + k.Table + " AS p WHERE " + newer,
+		"CREATE TEMP TABLE changed_" + k.Table + " (" + key + ", checkpoint, PRIMARY KEY (" + key + ")) WITHOUT ROWID",
+		"INSERT INTO " + changed + " SELECT " + key + ", min(checkpoint) FROM " + k.Old + " WHERE checkpoint>=?3 AND checkpoint<=?1 AND " + k.Key[0] + "<=?4 GROUP BY " + key,
+		k.PutAll(changed),
+		"DELETE FROM " + k.Table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + changed + ")",
+		"INSERT INTO " + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
+			k.Equal("h", "t") + " AND h.checkpoint=t.checkpoint WHERE h.there=1" + also,
+		"DROP TABLE " + changed,
+	}
+}
