@@ -17,7 +17,8 @@ import (
 func look(show func(io.Writer, *sqlvfs.Store, string, inspect.Options) error) func(*flags.Command, []string, io.Writer) error {
 	return func(c *flags.Command, args []string, stdout io.Writer) error {
 		var opt inspect.Options
-		line, err := c.Parse(args, map[string]any{"l": &opt.Long, "p": &opt.Slash, "json": &opt.JSON, "base": &opt.Base, "name": &opt.Name})
+		var at string
+		line, err := c.Parse(args, map[string]any{"l": &opt.Long, "p": &opt.Slash, "json": &opt.JSON, "base": &opt.Base, "name": &opt.Name, "at": &at})
 		if err != nil {
 			return err
 		}
@@ -31,7 +32,7 @@ func look(show func(io.Writer, *sqlvfs.Store, string, inspect.Options) error) fu
 		if f, ok := stdout.(*os.File); ok {
 			opt.Terminal = term.IsTerminal(int(f.Fd()))
 		}
-		store, err := openStore(line.Words[0], false)
+		store, err := openWith(line.Words[0], sqlvfs.Options{ReadOnly: true, At: at})
 		if err != nil {
 			return err
 		}

@@ -22,16 +22,19 @@ import (
 )
 
 type mountConfig struct {
-	db, dir, base, name, fsname       string
+	db, dir, base, name, fsname, at   string
 	readWrite, allowOther, foreground bool
 }
 
 func runMount(c *flags.Command, args []string, _ io.Writer) error {
 	var cfg mountConfig
-	line, err := c.Parse(args, map[string]any{"base": &cfg.base, "name": &cfg.name, "fsname": &cfg.fsname,
+	line, err := c.Parse(args, map[string]any{"base": &cfg.base, "name": &cfg.name, "fsname": &cfg.fsname, "at": &cfg.at,
 		"read-write": &cfg.readWrite, "allow-other": &cfg.allowOther, "foreground": &cfg.foreground})
 	if err != nil {
 		return err
+	}
+	if cfg.at != "" && cfg.readWrite {
+		return c.Wrong("what was there at a checkpoint cannot be changed: --at and --read-write exclude each other")
 	}
 	cfg.db, cfg.dir = line.Words[0], line.Words[1]
 	if cfg.base, cfg.name, err = workspace(cfg.base, cfg.name); err != nil {
@@ -80,7 +83,7 @@ func mount(cfg mountConfig) error {
 	if err != nil {
 		return err
 	}
-	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{ReadOnly: !cfg.readWrite, Create: cfg.readWrite}, false, nil, nil)
+	store, overlay, err := openOverlay(cfg.db, cfg.base, cfg.name, sqlvfs.Options{ReadOnly: !cfg.readWrite, Create: cfg.readWrite, At: cfg.at}, false, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,8 @@ func openHint(path string, err error) string {
 		return fmt.Sprintf("end that session (process %d), or give another --db; art-fuse looks into a database that is in use", inUse.PID)
 	case errors.As(err, &inUse):
 		return "end that session, or give another --db; art-fuse looks into a database that is in use"
+	case errors.Is(err, sqlvfs.ErrNoCheckpoint):
+		return "art log -d " + path + " shows those there are"
 	case errors.Is(err, sqlvfs.ErrNotDatabase), errors.Is(err, sqlvfs.ErrForeign):
 		return "the file was left as it is; give another --db, a new file is made if there is none"
 	case errors.Is(err, sqlvfs.ErrNewer):

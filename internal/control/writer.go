@@ -42,6 +42,7 @@ const (
 	Opening
 	Amend
 	Hold
+	Checkpoint
 	Done
 	NotDone
 	verbs
@@ -51,7 +52,7 @@ const (
 type Request struct {
 	Version uint32
 	Verb    Verb
-	// What went wrong and what to do about it, and the error's number, if it has one; of NotDone.
+	// What went wrong and what to do about it, and the error's number, if it has one; of NotDone. What is also what Checkpoint says.
 	What, Hint string
 	Errno      uint32
 }

@@ -24,41 +24,44 @@ var (
 	asJSON = Flag{Name: "json", Says: "print an object a line"}
 )
 
+var at = Flag{Name: "at", Arg: "CHECKPOINT", Says: "what was there at a checkpoint, by number or label",
+	More: `"art log" lists them. What the host supplies is what it has now, if that still is the version that was there.`}
+
 var inspected = []Offer{Files, InDatabase}
 
 func fuseCommands() []*Command {
 	return []*Command{
-		{Name: "art-fuse ls", Says: "list directories", Synopsis: []string{"DB [PATH...] [-l] [-p] [--json]"}, Least: 1, Most: Any, Env: true, Words: inspected,
+		{Name: "art-fuse ls", Says: "list directories", Synopsis: []string{"DB [PATH...] [-l] [-p] [--at CHECKPOINT] [--json]"}, Least: 1, Most: Any, Env: true, Words: inspected,
 			Text: `  A PATH is "/" unless given, which is /home/agent in a session.
 `,
 			Flags: []Flag{
 				{Name: "l", Says: `attributes, one line an entry, as "ls -l" shows them`},
 				{Name: "p", Says: "a slash after the name of a directory"},
-				asJSON,
+				at, asJSON,
 			},
 			Notes: `EXAMPLES
   art-fuse ls work.db
   art-fuse ls work.db /work -l
 `},
-		{Name: "art-fuse cat", Says: "print files", Synopsis: []string{"DB PATH... [--base DIR [--name NAME]]"}, Least: 2, Most: Any, Env: true, Words: inspected,
+		{Name: "art-fuse cat", Says: "print files", Synopsis: []string{"DB PATH... [--at CHECKPOINT] [--base DIR [--name NAME]]"}, Least: 2, Most: Any, Env: true, Words: inspected,
 			Flags: []Flag{
 				{Name: base.Name, Arg: base.Arg, Offer: base.Offer, Says: base.Says,
 					More: "It supplies what a file that was changed in part does not hold itself, if it still is the version that was changed."},
-				name,
+				name, at,
 			},
 			Notes: `EXAMPLES
   art-fuse cat work.db /work/README.md
 `},
-		{Name: "art-fuse stat", Says: "print attributes", Synopsis: []string{"DB [PATH...] [--json]"}, Least: 1, Most: Any, Env: true, Words: inspected,
+		{Name: "art-fuse stat", Says: "print attributes", Synopsis: []string{"DB [PATH...] [--at CHECKPOINT] [--json]"}, Least: 1, Most: Any, Env: true, Words: inspected,
 			Text: `  Prints all that a database knows of files: attributes, times to the nanosecond,
   where they come from, and how much content it holds.
 `,
-			Flags: []Flag{asJSON},
+			Flags: []Flag{at, asJSON},
 			Notes: `EXAMPLES
   art-fuse stat work.db /work/README.md
 `},
-		{Name: "art-fuse tree", Says: "list everything below a directory", Synopsis: []string{"DB [PATH...] [--json]"}, Least: 1, Most: Any, Env: true, Words: inspected,
-			Flags: []Flag{asJSON},
+		{Name: "art-fuse tree", Says: "list everything below a directory", Synopsis: []string{"DB [PATH...] [--at CHECKPOINT] [--json]"}, Least: 1, Most: Any, Env: true, Words: inspected,
+			Flags: []Flag{at, asJSON},
 			Notes: `EXAMPLES
   art-fuse tree work.db
 `},
@@ -67,7 +70,7 @@ func fuseCommands() []*Command {
   "fusermount3 -u DIR" for an ordinary user). A session may be running.
 `,
 			Flags: []Flag{
-				base, name,
+				base, name, at,
 				{Name: "read-write", Says: "let the tree be changed; no session may run then"},
 				{Name: "allow-other", Says: "let other users in too"},
 				{Name: "fsname", Arg: "NAME", Default: "DB", Says: "the name in the list of mounts"},

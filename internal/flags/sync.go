@@ -53,6 +53,17 @@ var (
 	ignored = Flag{Name: "no-ignored", Says: "leave out what git ignores"}
 )
 
+var (
+	asRecord = Flag{Name: "json", Says: "print an object",
+		More: `Its keys are those of a checkpoint in "art log --json".`}
+)
+
+const goingBack = `  No session may be using DB. What the guest had until then is a checkpoint, too,
+  so nothing is lost. The workspace on the host is not changed: what the guest
+  never changed is as the host has it now, and what was pulled stays there until
+  you pull again.
+`
+
 const adoptMore = "The database remembers the path of its workspace, and a directory of another path is refused without this."
 
 const leftOut = `
@@ -201,14 +212,56 @@ EXAMPLES
 				{Name: "json", Says: "print an object",
 					More: `Its keys are "workspace", "database", "size", "running", "pid", the numbers of files "changed", "deleted", "held" and "conflicts", and that of "directories", and, if there is something, "beside": for each mount of mode overlay "path", "files" and "bytes".`},
 			}},
-		{Name: "art log", Says: "show the sessions there were", Synopsis: []string{"[flags]"}, Env: true,
+		{Name: "art log", Says: "show the sessions there were, and the checkpoints", Synopsis: []string{"[flags]"}, Env: true,
 			Text: `  Shows the sessions, the latest first: when, how long, how each ended, how many
-  files it made, changed and deleted, and its command.
+  files it made, changed and deleted, and its command. Between them are the
+  checkpoints: number, why there is one, and label. One that the tree was brought
+  back to names the checkpoint that it came from.
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, and "why" where something has ended it.`},
+					More: `Keys of a checkpoint are "checkpoint" (its number), "made", "kind", "label", "session" and "restored". Those of a session are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, and "why" where something has ended it.`},
 			}},
+		{Name: "art checkpoint", Says: "remember what the tree is now", Synopsis: []string{"[-m LABEL] [flags]"}, Env: true,
+			Text: `  Makes a checkpoint of all that is in the guest's home, with a number and, if you
+  like, a label; also while a session runs, which goes on. Nothing is copied: what
+  changes later is kept as it was. If nothing has changed since the last one, that
+  is the checkpoint, and is given the label. It is on the disk when the command
+  ends. "art log" lists checkpoints, "art-fuse --at" shows one, "art rewind" goes
+  back. What the host has, and was never changed by the guest, is in none.
+`,
+			Flags: []Flag{{Name: "label", Short: "m", Arg: "LABEL", Says: "a name for it, beside its number"},
+				{Name: workspace.Name, Also: workspace.Also, Arg: workspace.Arg, Offer: workspace.Offer, Default: workspace.Default, Says: workspace.Says},
+				database, agent, asRecord, quiet},
+			Notes: `EXAMPLES
+  art checkpoint -m "before the rewrite"
+`},
+		{Name: "art undo", Says: "go back to before the last change", Synopsis: []string{"[flags]"}, Env: true,
+			Text: `  Brings all that is in the guest's home back to the last checkpoint, or, if
+  nothing has changed since that, to the one before; and so on each time. "art
+  redo" takes it back.
+` + goingBack,
+			Flags: []Flag{workspace, database, agent, asRecord, quiet},
+			Notes: `EXAMPLES
+  art undo
+`},
+		{Name: "art redo", Says: "take back an undo or a rewind", Synopsis: []string{"[flags]"}, Env: true,
+			Text: `  Brings back what the last "art undo" or "art rewind" has replaced, if nothing
+  has changed since; and so on each time.
+` + goingBack,
+			Flags: []Flag{workspace, database, agent, asRecord, quiet},
+			Notes: `EXAMPLES
+  art redo
+`},
+		{Name: "art rewind", Says: "go back to a checkpoint", Synopsis: []string{"[flags] CHECKPOINT"}, Env: true, Least: 1, Most: 1, Words: []Offer{Nothing},
+			Text: `  Brings all that is in the guest's home back to a checkpoint, by its number or
+  its label. "art redo" takes it back.
+` + goingBack,
+			Flags: []Flag{workspace, database, agent, asRecord, quiet},
+			Notes: `EXAMPLES
+  art rewind 3
+  art rewind "before the rewrite"
+`},
 		{Name: "art list", Says: "show all databases of workspaces", Synopsis: []string{"[--json]"},
 			Text: `  Shows the databases of workspaces, the one that was used last first: name, size,
   when it was used, workspace.

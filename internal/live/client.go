@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -63,9 +64,28 @@ var ErrNone = errors.New("no session writes the database")
 // ErrGone says that the session has ended meanwhile.
 var ErrGone = errors.New("the session has ended meanwhile")
 
+// Checkpoint has the writer make a checkpoint of all that has happened in the session until now, with a label unless that is "", and
+// returns its number.
+func (c *Client) Checkpoint(label string) (int64, error) {
+	a, err := c.request(control.Request{Verb: control.Checkpoint, What: label}, -1)
+	if err != nil {
+		return 0, err
+	}
+	id, err := strconv.ParseInt(a.What, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("ask the session: it answered %q", a.What)
+	}
+	return id, nil
+}
+
 // ask asks for something, and waits until it is done.
 func (c *Client) ask(v control.Verb, fd int) error {
-	err := control.SendRequest(c.sock, fd, control.Request{Verb: v})
+	_, err := c.request(control.Request{Verb: v}, fd)
+	return err
+}
+
+func (c *Client) request(r control.Request, fd int) (control.Request, error) {
+	err := control.SendRequest(c.sock, fd, r)
 	var a control.Request
 	if err == nil {
 		var got int
@@ -75,19 +95,19 @@ func (c *Client) ask(v control.Verb, fd int) error {
 	}
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
-		return ErrGone
+		return a, ErrGone
 	case err != nil:
-		return fmt.Errorf("ask the session: %w", err)
+		return a, fmt.Errorf("ask the session: %w", err)
 	case a.Verb == control.Done:
-		return nil
+		return a, nil
 	case a.Verb != control.NotDone:
-		return fmt.Errorf("ask the session: it answered %d", a.Verb)
+		return a, fmt.Errorf("ask the session: it answered %d", a.Verb)
 	}
 	err = errors.New(a.What)
 	if a.Errno != 0 {
 		err = &remoteError{a.What, syscall.Errno(a.Errno)}
 	}
-	return cli.WithHint(err, a.Hint)
+	return a, cli.WithHint(err, a.Hint)
 }
 
 // remoteError is an error of the session's, of which the cause is known.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/history"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -25,13 +26,23 @@ type session struct {
 	Why      string     `json:"why,omitempty"` // what ended it, if not its command alone
 }
 
-// Log shows the sessions of a database, the latest first.
+// Log shows the sessions and the checkpoints of a database, the latest first.
 func Log(database string, o Options) error {
 	list, err := sessions(database)
 	if err != nil {
 		return err
 	}
+	checkpoints, err := checkpoints(database)
+	if err != nil {
+		return err
+	}
 	for _, s := range list {
+		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) {
+			if err := o.checkpoint(&checkpoints[0]); err != nil {
+				return err
+			}
+			checkpoints = checkpoints[1:]
+		}
 		if o.JSON {
 			err = o.object(s)
 		} else {
@@ -44,7 +55,50 @@ func Log(database string, o Options) error {
 			return err
 		}
 	}
+	for i := range checkpoints {
+		if err := o.checkpoint(&checkpoints[i]); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// isAfter tells whether a session began after a checkpoint was made.
+func (s *session) isAfter(c *history.Record) bool {
+	return s.Started != nil && c.Made != nil && s.Started.After(*c.Made)
+}
+
+func (o *Options) checkpoint(c *history.Record) error {
+	if o.JSON {
+		return o.object(c)
+	}
+	when := "?               "
+	if c.Made != nil {
+		when = c.Made.Local().Format("2006-01-02 15:04")
+	}
+	label := ""
+	if c.Label != nil {
+		label = cli.Printable(*c.Label)
+	}
+	return o.line("%s", strings.TrimRight(fmt.Sprintf("%s  checkpoint %-6d  %-32s  %s", when, c.Checkpoint, c.Why(), label), " "))
+}
+
+// checkpoints returns the checkpoints of a database, the latest first.
+func checkpoints(database string) ([]history.Record, error) {
+	s, err := openDatabase(database)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	list, err := s.Checkpoints()
+	if err != nil {
+		return nil, fmt.Errorf("read the checkpoints of %s: %w", database, err)
+	}
+	var records []history.Record
+	for i := range list {
+		records = append(records, history.NewRecord(&list[i]))
+	}
+	return records, nil
 }
 
 // sessions returns the sessions of a database, the latest first.

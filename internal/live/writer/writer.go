@@ -3,6 +3,7 @@ package writer
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -117,6 +118,12 @@ func (w *Writer) do(sock *os.File, a control.Request, fd int) error {
 		return answer(sock, w.synced(err))
 	case control.Hold:
 		return w.hold(sock)
+	case control.Checkpoint:
+		c, err := w.store.Checkpoint(sqlvfs.ByUser, a.What)
+		if err != nil {
+			return answer(sock, err)
+		}
+		return control.SendRequest(sock, -1, control.Request{Verb: control.Done, What: fmt.Sprint(c.ID)})
 	case control.Opening:
 		return answer(sock, errLate)
 	}

@@ -11,7 +11,7 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log list rm ps exec attach logs kill wait presets agent home config trust doctor' words=''
+		payload=yes commands='run diff pull push reset status log checkpoint undo redo rewind list rm ps exec attach logs kill wait presets agent home config trust doctor' words=''
 		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --end --time --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --end=kill|wait|ask --time=nothing --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
@@ -48,6 +48,26 @@ _art_spec() {
 	'art log')
 		payload= commands='' words=''
 		flags='-m --mount --workspace -d --db --agent --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art checkpoint')
+		payload= commands='' words=''
+		flags='-m --label --mount --workspace -d --db --agent --json -q --quiet --help'
+		offers='-m=nothing --label=nothing --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art undo')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --json -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art redo')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --json -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art rewind')
+		payload= commands='' words='nothing'
+		flags='-m --mount --workspace -d --db --agent --json -q --quiet --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art list')
@@ -167,28 +187,28 @@ _art_spec() {
 		;;
 	'art-fuse ls')
 		payload= commands='' words='files in_database'
-		flags='-l -p --json --help'
-		offers=''
+		flags='-l -p --at --json --help'
+		offers='--at=nothing'
 		;;
 	'art-fuse cat')
 		payload= commands='' words='files in_database'
-		flags='--base --name --help'
-		offers='--base=directories --name=nothing'
+		flags='--base --name --at --help'
+		offers='--base=directories --name=nothing --at=nothing'
 		;;
 	'art-fuse stat')
 		payload= commands='' words='files in_database'
-		flags='--json --help'
-		offers=''
+		flags='--at --json --help'
+		offers='--at=nothing'
 		;;
 	'art-fuse tree')
 		payload= commands='' words='files in_database'
-		flags='--json --help'
-		offers=''
+		flags='--at --json --help'
+		offers='--at=nothing'
 		;;
 	'art-fuse mount')
 		payload= commands='' words='files directories'
-		flags='--base --name --read-write --allow-other --fsname --foreground --help'
-		offers='--base=directories --name=nothing --fsname=nothing'
+		flags='--base --name --at --read-write --allow-other --fsname --foreground --help'
+		offers='--base=directories --name=nothing --at=nothing --fsname=nothing'
 		;;
 	'art-fuse check')
 		payload= commands='' words='files nothing'
@@ -206,7 +226,7 @@ _art_spec() {
 		offers='--base=directories --name=nothing'
 		;;
 	'art-sync')
-		payload= commands='diff pull push reset status log list rm' words=''
+		payload= commands='diff pull push reset status log checkpoint undo redo rewind list rm' words=''
 		flags='--version --help'
 		offers=''
 		;;
@@ -238,6 +258,26 @@ _art_spec() {
 	'art-sync log')
 		payload= commands='' words=''
 		flags='-m --mount --workspace -d --db --agent --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync checkpoint')
+		payload= commands='' words=''
+		flags='-m --label --mount --workspace -d --db --agent --json -q --quiet --help'
+		offers='-m=nothing --label=nothing --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync undo')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --json -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync redo')
+		payload= commands='' words=''
+		flags='-m --mount --workspace -d --db --agent --json -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync rewind')
+		payload= commands='' words='nothing'
+		flags='-m --mount --workspace -d --db --agent --json -q --quiet --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art-sync list')

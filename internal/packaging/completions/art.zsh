@@ -57,7 +57,11 @@ _art_spec() {
         'push:bring what the host changed into the database'
         'reset:give up what the guest changed'
         'status:show what is pending'
-        'log:show the sessions there were'
+        'log:show the sessions there were, and the checkpoints'
+        'checkpoint:remember what the tree is now'
+        'undo:go back to before the last change'
+        'redo:take back an undo or a rewind'
+        'rewind:go back to a checkpoint'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace'
         'ps:list the sessions that run'
@@ -218,6 +222,52 @@ _art_spec() {
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --json'[print an object a line]'
         '(- *)'--help'[print help]')
+      ;;
+    'art checkpoint')
+      payload=false
+      own=()
+      specs=(
+        '(-m --label)'{-m,--label=}'[a name for it, beside its number]:LABEL: '
+        '(--mount --workspace)'{--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art undo')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art redo')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art rewind')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word: ')
       ;;
     'art list')
       payload=false
@@ -476,6 +526,7 @@ _art_spec() {
       specs=(
         -l'[attributes, one line an entry, as "ls -l" shows them]'
         -p'[a slash after the name of a directory]'
+        --at='[what was there at a checkpoint, by number or label]:CHECKPOINT: '
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '1:word:_files'
@@ -487,6 +538,7 @@ _art_spec() {
       specs=(
         --base='[the workspace on the host that the database lies over]:DIR:_files -/'
         --name='[the name of the workspace in the database]:NAME: '
+        --at='[what was there at a checkpoint, by number or label]:CHECKPOINT: '
         '(- *)'--help'[print help]'
         '1:word:_files'
         '*:word: _art_in_database')
@@ -495,6 +547,7 @@ _art_spec() {
       payload=false
       own=()
       specs=(
+        --at='[what was there at a checkpoint, by number or label]:CHECKPOINT: '
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '1:word:_files'
@@ -504,6 +557,7 @@ _art_spec() {
       payload=false
       own=()
       specs=(
+        --at='[what was there at a checkpoint, by number or label]:CHECKPOINT: '
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '1:word:_files'
@@ -515,6 +569,7 @@ _art_spec() {
       specs=(
         --base='[the workspace on the host that the database lies over]:DIR:_files -/'
         --name='[the name of the workspace in the database]:NAME: '
+        --at='[what was there at a checkpoint, by number or label]:CHECKPOINT: '
         --read-write'[let the tree be changed]'
         --allow-other'[let other users in too]'
         --fsname='[the name in the list of mounts]:NAME: '
@@ -559,7 +614,11 @@ _art_spec() {
         'push:bring what the host changed into the database'
         'reset:give up what the guest changed'
         'status:show what is pending'
-        'log:show the sessions there were'
+        'log:show the sessions there were, and the checkpoints'
+        'checkpoint:remember what the tree is now'
+        'undo:go back to before the last change'
+        'redo:take back an undo or a rewind'
+        'rewind:go back to a checkpoint'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace')
       specs=(
@@ -656,6 +715,52 @@ _art_spec() {
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --json'[print an object a line]'
         '(- *)'--help'[print help]')
+      ;;
+    'art-sync checkpoint')
+      payload=false
+      own=()
+      specs=(
+        '(-m --label)'{-m,--label=}'[a name for it, beside its number]:LABEL: '
+        '(--mount --workspace)'{--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art-sync undo')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art-sync redo')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art-sync rewind')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word: ')
       ;;
     'art-sync list')
       payload=false

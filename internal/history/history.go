@@ -1,0 +1,191 @@
+// Package history makes checkpoints of the tree of a database, and brings the tree back to them.
+package history
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/live"
+	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Options say what database it is about, and how to tell of it.
+type Options struct {
+	DB string
+	// Session reaches the session that writes the database; the error is [live.ErrNone] if none does.
+	Session func(context.Context) (*os.File, error)
+	Stdout  io.Writer
+	JSON    bool
+	Quiet   bool
+}
+
+// Checkpoint makes a checkpoint, of a session that runs or between sessions, and says which.
+func Checkpoint(ctx context.Context, label string, o Options) error {
+	c, err := o.checkpoint(ctx, label)
+	if err != nil {
+		return fmt.Errorf("make a checkpoint in %s: %w", o.DB, hinted(err))
+	}
+	return o.tell(c, "checkpoint %d", c.ID)
+}
+
+func (o *Options) checkpoint(ctx context.Context, label string) (sqlvfs.Checkpoint, error) {
+	sock, err := o.Session(ctx)
+	if err == nil {
+		client := live.NewClient(sock)
+		defer client.Close()
+		id, err := client.Checkpoint(label)
+		if err == nil {
+			return find(o.DB, id)
+		}
+		if !errors.Is(err, live.ErrGone) {
+			return sqlvfs.Checkpoint{}, err
+		}
+	} else if !errors.Is(err, live.ErrNone) {
+		return sqlvfs.Checkpoint{}, err
+	}
+	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
+	if err != nil {
+		return sqlvfs.Checkpoint{}, err
+	}
+	c, err := s.Checkpoint(sqlvfs.ByUser, label)
+	return c, errors.Join(err, s.Close())
+}
+
+// find returns a checkpoint by its number.
+func find(db string, id int64) (c sqlvfs.Checkpoint, err error) {
+	s, err := sqlvfs.Open(db, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return c, err
+	}
+	defer s.Close()
+	list, err := s.Checkpoints()
+	if i := slices.IndexFunc(list, func(c sqlvfs.Checkpoint) bool { return c.ID == id }); i >= 0 {
+		return list[i], err
+	}
+	return c, cmp.Or(err, sqlvfs.ErrNoCheckpoint)
+}
+
+// Undo brings the tree back to before the last change.
+func Undo(o Options) error { return o.back("undo", (*sqlvfs.Store).Undo) }
+
+// Redo brings back what Undo or Rewind has replaced.
+func Redo(o Options) error { return o.back("redo", (*sqlvfs.Store).Redo) }
+
+// Rewind brings the tree back to a checkpoint, by its number or label.
+func Rewind(name string, o Options) error {
+	return o.back("rewind", func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.Rewind(name) })
+}
+
+func (o *Options) back(word string, back func(*sqlvfs.Store) (sqlvfs.Checkpoint, error)) error {
+	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
+	if err != nil {
+		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(err))
+	}
+	c, err := back(s)
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(err))
+	}
+	to := c.ID
+	if c.Restored != 0 {
+		to = c.Restored
+	}
+	return o.tell(c, "back at checkpoint %d", to)
+}
+
+// hinted says what to do about an error.
+func hinted(err error) error {
+	var inUse *sqlvfs.InUseError
+	hint := ""
+	switch {
+	case errors.As(err, &inUse):
+		hint = "end that session first"
+	case errors.Is(err, sqlvfs.ErrNoCheckpoint):
+		hint = "`art log` shows those there are"
+	case errors.Is(err, sqlvfs.ErrNothingToUndo):
+		hint = "`art checkpoint` makes one, and `art log` shows those there are"
+	case errors.Is(err, sqlvfs.ErrLabelTaken):
+		hint = "take another label"
+	}
+	return cli.WithHint(err, hint)
+}
+
+// Record is a checkpoint as JSON has it.
+type Record struct {
+	Checkpoint int64      `json:"checkpoint"`
+	Made       *time.Time `json:"made"`
+	Kind       string     `json:"kind"`
+	Label      *string    `json:"label"`
+	Session    *int64     `json:"session"`
+	Restored   *int64     `json:"restored"`
+}
+
+// Why says in a few words why there is the checkpoint.
+func (r *Record) Why() string {
+	switch sqlvfs.Occasion(r.Kind) {
+	case sqlvfs.ByUser:
+		return "asked for"
+	case sqlvfs.AtSession:
+		return "before a session"
+	case sqlvfs.AtRest:
+		return "by itself"
+	case sqlvfs.BeforePush:
+		return "before a push"
+	case sqlvfs.BeforePull:
+		return "before a pull"
+	case sqlvfs.BeforeBack:
+		return "before going back"
+	case sqlvfs.AfterBack:
+		if r.Restored != nil {
+			return fmt.Sprintf("back at %d", *r.Restored)
+		}
+	}
+	return "-"
+}
+
+// NewRecord is a checkpoint for programs.
+func NewRecord(c *sqlvfs.Checkpoint) Record {
+	r := Record{Checkpoint: c.ID, Kind: string(c.Kind)}
+	if c.Label != "" {
+		r.Label = &c.Label
+	}
+	if c.Session != 0 {
+		r.Session = &c.Session
+	}
+	if c.Restored != 0 {
+		r.Restored = &c.Restored
+	}
+	if c.Made.Valid() && c.Made.Sec >= 0 && c.Made.Sec < 253402300800 { // the end of the year 9999
+		at := c.Made.Time()
+		r.Made = &at
+	}
+	return r
+}
+
+func (o *Options) tell(c sqlvfs.Checkpoint, format string, args ...any) error {
+	if o.Quiet {
+		return nil
+	}
+	text := fmt.Sprintf(format, args...)
+	if o.JSON {
+		var err error
+		if text, err = quote.JSON(NewRecord(&c)); err != nil {
+			return err
+		}
+	} else if c.Label != "" {
+		text += "  " + cli.Printable(c.Label)
+	}
+	_, err := fmt.Fprintln(o.Stdout, strings.TrimSpace(text))
+	return err
+}
