@@ -17,6 +17,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
+	"github.com/riverlytech/art/internal/notify"
 	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/libexec"
@@ -51,6 +52,9 @@ func run(args []string) int {
 	// A signal ends the run in order: what a pull has staged is removed, a push closes its database.
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	defer stop()
+	if len(args) == 1 && args[0] == notify.Word {
+		return showNotification(ctx)
+	}
 	err := dispatch(ctx, args)
 	text, wanted := flags.Help(err)
 	switch {

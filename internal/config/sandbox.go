@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -66,6 +67,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"network":   word(&s.Network, "host", "none"),
 		"path":      word(&s.Path, "home", "host"),
 		"end":       word(&s.End, "kill", "wait", "ask"),
+		"notify":    func(n *node) error { return n.notify(&s.Notify) },
 		"mode":      word(&s.Mode, "direct", "overlay"),
 		"env":       list(&s.Env, variable),
 		"hide":      list(&s.Hide, src.pattern),
@@ -97,7 +99,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		},
 	}
 	if !src.user {
-		for _, key := range []string{"workspace", "db", "mode", "home"} {
+		for _, key := range []string{"workspace", "db", "mode", "home", "notify"} {
 			keys[key] = func(n *node) error { return n.errorf("%q can only be set in the user's file", key) }
 		}
 	}
@@ -132,6 +134,23 @@ func list(into *[]Entry, check func(*node, string) (string, error)) func(*node) 
 			return err
 		})
 	}
+}
+
+// notify reads whether to notify the user, or the command that does: a program and its arguments.
+func (n *node) notify(into *Entry) error {
+	*into = Entry{Origin: n.origin()}
+	switch v := n.value.(type) {
+	case bool:
+		into.Value = strconv.FormatBool(v)
+		return nil
+	case string:
+		if words := strings.Fields(v); len(words) > 0 && words[0] != "true" && words[0] != "false" && !strings.ContainsRune(v, 0) {
+			into.Value = strings.Join(words, " ")
+			return nil
+		}
+		return n.errorf("%q is not a command", v)
+	}
+	return n.unexpected("true, false or a command")
 }
 
 // homeName checks the name of a home.

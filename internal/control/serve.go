@@ -59,6 +59,9 @@ type LoggedEnd struct {
 // MaxWhy bounds Why, and MaxLoggedEnd all of it, in bytes.
 const MaxWhy, MaxLoggedEnd = 512, 1 << 10
 
+// Notification is what art-sync is to show at the desktop.
+type Notification struct{ Title, Text string }
+
 // Report is what art-fuse leaves on its standard output when a session has ended.
 type Report struct {
 	Broken  []string // files of the workspace that the host has broken

@@ -87,6 +87,8 @@ var session = []Flag{
 		More: `With "kill" they are killed, and named on standard error. With "wait" the session goes on until they have ended, or by Ctrl-C; with "ask" it asks on a terminal, and kills elsewhere. Settings can say otherwise.`},
 	{Name: "time", Arg: "TIME", Default: "no limit", Says: `how long the session may run, such as "90s" or "2h"`,
 		More: `Then the command is sent SIGTERM, on a terminal SIGHUP too, and 10 seconds later SIGKILL. It takes the place of the settings' limit.`},
+	{Name: "notify", Says: "tell you at your desktop when the session ends, waits for you, or was refused something",
+		More: `It waits for you when it rings the bell, or writes what terminals show as a notification. Your settings can name a command that is told in place of the desktop, and turn it on for all sessions.`},
 	{Name: "network", Arg: "MODE", Choices: "host none", Default: "host", Says: `"host" or "none"`,
 		More: `Settings can say otherwise. With "none" there is a network of its own with nothing in it but the loopback interface.`},
 	{Name: "path", Arg: "WHERE", Choices: "home host", Default: "home", Says: `with "host", the workspace is at its own path on the host too, and the command starts there`,

@@ -51,6 +51,8 @@ type Options struct {
 	End string
 	// Time is how long the session may run; 0 leaves it to the settings.
 	Time time.Duration
+	// Notify is "true" or "false", whether to notify the user; "" leaves it to the settings.
+	Notify string
 	// Quiet leaves the banner and the closing words out.
 	Quiet bool
 	// Trace, if set, asks for a trace of the payload's system calls.

@@ -41,6 +41,7 @@ type prepared struct {
 	release    func()   // ends the protection of the configuration, and the use of the home
 	failed     bool     // there will be no session
 	atEnd      string   // what becomes of what the command leaves running: kill, wait or ask
+	notify     string   // as config.Settings has it
 	home       *home.Home
 	beside     <-chan []string // the other databases beside the session's
 }
@@ -109,7 +110,7 @@ func (p *prepared) begin(o *request, settings *config.Settings) (err error) {
 	if err := checkLimits(o, settings.Limits); err != nil {
 		return err
 	}
-	p.atEnd = settings.End.Value
+	p.atEnd, p.notify = settings.End.Value, settings.Notify.Value
 	p.limits, p.plan.Memory, p.plan.Counted = settings.Limits, settings.Limits["memory"].Value, counted(settings.Limits)
 	p.plan.Workspace = settings.Workspace.Value
 	if p.serve.Name, err = workspaceName(o.Name, p.plan.Workspace); err != nil {

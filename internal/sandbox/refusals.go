@@ -21,7 +21,8 @@ import (
 // refusals answers for the filter that asks about calls which an option would permit: it refuses and counts them. Only
 // calls that are refused come here (seccomp_unotify(2)).
 type refusals struct {
-	terminal bool // words in between would land on the screen of a program
+	terminal bool                       // words in between would land on the screen of a program
+	notify   func(call, program string) // called when a program is refused a call for the first time, if it is not nil; must not block
 
 	mu    sync.Mutex
 	calls map[refusal]int // GUARDED_BY(mu)
@@ -123,7 +124,9 @@ func (r *refusals) count(c refusal) {
 	if _, known := r.calls[c]; !known && len(r.calls) >= maxRefusals {
 		c.program = "others"
 	}
-	r.calls[c]++
+	if r.calls[c]++; r.calls[c] == 1 && r.notify != nil {
+		r.notify(c.call, c.program)
+	}
 	option := seccomp.Option(c.call)
 	if r.terminal || r.told[c.program] || !slices.Contains(sandboxes, c.program) || option == "" {
 		return

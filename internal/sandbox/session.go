@@ -12,6 +12,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/files"
+	"github.com/riverlytech/art/internal/notify"
 	"github.com/riverlytech/art/internal/sandbox/idmap"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/terminal"
@@ -39,6 +40,7 @@ type session struct {
 	registry  registry     // what others find of it
 
 	background *background // what it is in the background; nil in the foreground
+	notifier   *notify.Notifier
 
 	quiet        bool
 	known        bool          // the database is the one that is kept for the workspace
@@ -116,6 +118,7 @@ func Run(options *Options) (code int, err error) {
 	defer s.release()
 	defer s.closeIDs()
 	s.trace(tracing)
+	s.notifyUser()
 	if !o.Quiet {
 		banner(o, s.prepared, s.streams.OnTerminal())
 	}
@@ -200,6 +203,7 @@ func banner(o *request, p *prepared, terminal bool) {
 func (s *session) run(refusal error) (code int, err error) {
 	defer func() {
 		s.unregister(code, err)
+		s.notifyEnd(code)
 		s.background.tellEnd(code, s.reason, err)
 	}()
 	defer s.streams.Terminal.Restore()

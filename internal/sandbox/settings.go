@@ -104,6 +104,12 @@ func (o *request) over(s *config.Settings) error {
 	case s.End.Value == "":
 		s.End = config.Entry{Value: "kill", Origin: config.Default}
 	}
+	switch own := s.Notify.Value; {
+	case o.Notify == "false", o.Notify == "true" && (own == "" || own == "false"):
+		s.Notify = config.Entry{Value: o.Notify, Origin: "--notify"}
+	case own == "":
+		s.Notify = config.Entry{Value: "false", Origin: config.Default}
+	}
 	if o.Time != 0 {
 		if o.Time < time.Second || o.Time%time.Second != 0 {
 			return fmt.Errorf("read --time: %v is not a time in whole seconds, such as 90s or 1h30m", o.Time)

@@ -31,6 +31,8 @@ type Streams struct {
 	Terminal *Terminal
 	// Hub is what stands for it where nobody has to be there; nil with a session in the foreground.
 	Hub *Hub
+	// Heard, if it is set before Start, is written what the guest writes to its terminal. It must not block.
+	Heard io.Writer
 	// IsTerminal says which streams are the guest's terminal.
 	IsTerminal [3]bool
 	// Guest are the other streams' ends for the guest: the stream itself if it is
@@ -181,7 +183,7 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 	switch {
 	case master != nil && s.Hub != nil:
 		s.Hub.start(master)
-		s.goOutput(reopening{master, s.ended}, s.Hub, "the terminal")
+		s.goOutput(reopening{master, s.ended}, s.heard(s.Hub), "the terminal")
 	case master != nil:
 		s.typed.guest = master
 		go func() {
@@ -189,7 +191,7 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 			hangup()
 		}()
 		s.shown.screen = s.screen()
-		s.goOutput(reopening{master, s.ended}, &s.shown, "the terminal")
+		s.goOutput(reopening{master, s.ended}, s.heard(&s.shown), "the terminal")
 	}
 	if own := s.relayed[0]; own != nil {
 		go func() {
@@ -203,6 +205,14 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 			s.goOutput(own, s.host[i], streamNames[i])
 		}
 	}
+}
+
+// heard returns what has both shown and heard what the guest writes.
+func (s *Streams) heard(shown io.Writer) io.Writer {
+	if s.Heard == nil {
+		return shown
+	}
+	return io.MultiWriter(shown, s.Heard)
 }
 
 // screen returns the stream on which the guest's terminal appears.
