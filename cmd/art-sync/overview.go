@@ -31,6 +31,7 @@ func status(ctx context.Context, c *flags.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.Session = connect(p.db)
 	return overview.Status(ctx, p.dir, p.db, o)
 }
 

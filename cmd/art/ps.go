@@ -1,11 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -16,20 +21,21 @@ import (
 	"github.com/riverlytech/art/internal/quote"
 	sessions "github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/internal/terminal"
+	"github.com/riverlytech/art/libexec"
 )
 
 // runPs lists the sessions that run.
 func runPs(c *flags.Command, args []string) (int, error) {
-	var asJSON, watch bool
-	if _, err := c.Parse(args, map[string]any{"json": &asJSON, "watch": &watch}); err != nil {
+	var asJSON, watch, pending bool
+	if _, err := c.Parse(args, map[string]any{"json": &asJSON, "watch": &watch, "pending": &pending}); err != nil {
 		return cli.ExitArt, err
 	}
 	if watch {
-		err := watchSessions()
+		err := watchSessions(pending)
 		return codeOf(err, cli.ExitError), err
 	}
 	var out strings.Builder
-	list := sessions.List(sessions.Directories(os.Getenv))
+	list := listSessions(pending)
 	var err error
 	switch {
 	case asJSON:
@@ -46,7 +52,7 @@ func runPs(c *flags.Command, args []string) (int, error) {
 }
 
 // watchSessions shows the list until a key is pressed.
-func watchSessions() error {
+func watchSessions(pending bool) error {
 	t := terminal.New(os.Stdin)
 	if t == nil || !isTerminal(os.Stdout) {
 		return errors.New("watch the sessions: standard input and output are not a terminal")
@@ -59,7 +65,7 @@ func watchSessions() error {
 	defer fmt.Print("\x1b[?25h\x1b[?1049l")
 	for {
 		var out strings.Builder
-		sessionTable(&out, sessions.List(sessions.Directories(os.Getenv)), true)
+		sessionTable(&out, listSessions(pending), true)
 		// Over what is there, so that nothing flickers.
 		fmt.Print("\x1b[H" + strings.ReplaceAll(out.String(), "\n", "\x1b[K\r\n") + "\x1b[J")
 		keys := []unix.PollFd{{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN}}
@@ -67,6 +73,66 @@ func watchSessions() error {
 			return nil
 		}
 	}
+}
+
+// listed is a session, and what is pending of it, if that was asked for.
+type listed struct {
+	sessions.Listed
+	asked   bool
+	pending *pendingCounts // nil if there is no database, or it cannot be said
+}
+
+// pendingCounts are what art status counts.
+type pendingCounts struct {
+	Changed     int `json:"changed"`
+	Deleted     int `json:"deleted"`
+	Held        int `json:"held"`
+	Conflicts   int `json:"conflicts"`
+	Directories int `json:"directories"`
+}
+
+// listSessions lists the sessions that run, with what is pending of each if that is asked for: to compare takes some
+// milliseconds, and more the more there is.
+func listSessions(pending bool) []listed {
+	var list []listed
+	for _, l := range sessions.List(sessions.Directories(os.Getenv)) {
+		list = append(list, listed{Listed: l, asked: pending})
+	}
+	if !pending {
+		return list
+	}
+	var wait sync.WaitGroup
+	turn := make(chan struct{}, runtime.NumCPU())
+	for i := range list {
+		l := &list[i]
+		if l.Err != nil || l.Database == "" {
+			continue
+		}
+		wait.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			l.pending = pendingOf(l.Workspace, l.Database)
+		})
+	}
+	wait.Wait()
+	return list
+}
+
+// pendingOf has art-sync count what is pending in a database, or returns nil if it cannot.
+func pendingOf(workspace, database string) *pendingCounts {
+	cmd, err := libexec.Command("art-sync", "status", "--json", "--mount", workspace, "--db", database)
+	if err != nil {
+		return nil
+	}
+	counts := &pendingCounts{}
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, counts)
+	}
+	if err != nil {
+		return nil
+	}
+	return counts
 }
 
 // sessionObject is a session as JSON has it.
@@ -83,10 +149,12 @@ type sessionObject struct {
 	Processes int        `json:"processes"`
 	Memory    int64      `json:"memory"`
 	CPU       float64    `json:"cpu"`
-	Error     string     `json:"error,omitempty"`
+	// Pending is there if it was asked for; what it points to is nil where it is not known.
+	Pending **pendingCounts `json:"pending,omitempty"`
+	Error   string          `json:"error,omitempty"`
 }
 
-func sessionsAsJSON(out io.Writer, list []sessions.Listed) error {
+func sessionsAsJSON(out io.Writer, list []listed) error {
 	for _, l := range list {
 		o := sessionObject{ID: l.ID, State: "unknown", Command: []string{}}
 		if l.Err != nil {
@@ -97,6 +165,9 @@ func sessionsAsJSON(out io.Writer, list []sessions.Listed) error {
 			o.Processes, o.Memory, o.CPU = l.Usage.Processes, l.Usage.Memory, l.Usage.CPU.Seconds()
 			if l.Database != "" {
 				o.Database = &l.Database
+			}
+			if l.asked {
+				o.Pending = &l.pending
 			}
 		}
 		line, err := quote.JSON(&o)
@@ -109,10 +180,18 @@ func sessionsAsJSON(out io.Writer, list []sessions.Listed) error {
 }
 
 // sessionTable writes a line for each session, below headings, with columns that begin below each other.
-func sessionTable(out io.Writer, list []sessions.Listed, terminal bool) {
+func sessionTable(out io.Writer, list []listed, terminal bool) {
 	rows := [][]string{{"ID", "STATE", "STARTED", "MEMORY", "CPU", "WORKSPACE", "COMMAND"}}
+	numbers := 5 // up to here, from the fourth column on
 	for _, l := range list {
-		rows = append(rows, sessionRow(&l, terminal))
+		rows = append(rows, sessionRow(&l.Listed, terminal))
+	}
+	if len(list) > 0 && list[0].asked {
+		rows[0] = slices.Insert(rows[0], numbers, "PENDING")
+		for i := range list {
+			rows[i+1] = slices.Insert(rows[i+1], numbers, list[i].pendingCell())
+		}
+		numbers++
 	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -124,13 +203,24 @@ func sessionTable(out io.Writer, list []sessions.Listed, terminal bool) {
 		line := ""
 		for i, cell := range row {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 3 || i == 4 { // numbers
+			if i >= 3 && i < numbers {
 				cell, pad = pad+cell, ""
 			}
 			line += cell + pad + "  "
 		}
 		fmt.Fprintln(out, strings.TrimRight(line, " "))
 	}
+}
+
+// pendingCell says how many paths are pending.
+func (l *listed) pendingCell() string {
+	switch p := l.pending; {
+	case p != nil:
+		return strconv.Itoa(p.Changed + p.Deleted + p.Held + p.Conflicts)
+	case l.Err == nil && l.Database == "":
+		return "-"
+	}
+	return "?"
 }
 
 func sessionRow(l *sessions.Listed, terminal bool) []string {

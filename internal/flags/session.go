@@ -10,10 +10,11 @@ const theSession = `  ID is that of a session, as "art ps" lists it. Without, it
 // sessionCommands are what art does with sessions that run.
 func sessionCommands() []*Command {
 	return []*Command{
-		{Name: "art ps", Says: "list the sessions that run", Synopsis: []string{"[--json] [--watch]"},
+		{Name: "art ps", Says: "list the sessions that run", Synopsis: []string{"[--json] [--watch] [--pending]"},
 			Flags: []Flag{
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "id", "pid" (of the process of the session), "workspace", "database" (null in direct mode), "command", "started", "state" ("attached", "detached" or "ending"), "stopped", "terminal", "processes", "memory" (resident, in bytes), "cpu" (in seconds), and "error" where the session does not say.`},
+					More: `Its keys are "id", "pid" (of the process of the session), "workspace", "database" (null in direct mode), "command", "started", "state" ("attached", "detached" or "ending"), "stopped", "terminal", "processes", "memory" (resident, in bytes), "cpu" (in seconds), and "error" where the session does not say. With --pending there is "pending", with the keys "changed", "deleted", "held", "conflicts" and "directories" of art status; null where it is not known.`},
+				{Name: "pending", Says: "count what is pending in each, as art status does", More: "It takes some milliseconds for each session, and longer the more there is. In direct mode nothing ever is."},
 				{Name: "watch", Says: "show it again every second, until a key is pressed"},
 			}},
 		{Name: "art exec", Says: "run another program in a session that runs", Synopsis: []string{"[flags] [ID] [--] [command...]"}, Payload: true,

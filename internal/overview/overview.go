@@ -4,6 +4,7 @@
 package overview
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +20,8 @@ type Options struct {
 	Stdout, Stderr io.Writer
 	Terminal       bool // Stdout is one
 	JSON           bool
+	// Session connects to the session that writes the database, to know what it has not committed. It may be nil.
+	Session func(context.Context) (*os.File, error)
 }
 
 // object writes a line for programs.

@@ -54,7 +54,7 @@ type difference struct {
 // Status shows what is pending in the database of the workspace dir, and who has the database.
 func Status(ctx context.Context, dir, database string, o Options) error {
 	s := &status{Workspace: dir, Database: database, Size: sizeOf(database)}
-	if err := s.compare(ctx, o.Stderr); err != nil {
+	if err := s.compare(ctx, &o); err != nil {
 		return err
 	}
 	tree, known, err := contents(database)
@@ -82,11 +82,11 @@ func Status(ctx context.Context, dir, database string, o Options) error {
 }
 
 // compare fills in the differences, as art diff finds them.
-func (s *status) compare(ctx context.Context, stderr io.Writer) error {
+func (s *status) compare(ctx context.Context, o *Options) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, err := reconcile.Diff(ctx, reconcile.Options{Dir: s.Workspace, DB: s.Database, Form: reconcile.JSON, Stdout: w, Stderr: stderr})
+		_, err := reconcile.Diff(ctx, reconcile.Options{Dir: s.Workspace, DB: s.Database, Form: reconcile.JSON, Stdout: w, Stderr: o.Stderr, Session: o.Session})
 		w.CloseWithError(io.EOF)
 		done <- err
 	}()

@@ -62,7 +62,7 @@ func lacks(ctx context.Context, workspace, database string) string {
 		return "is of " + workspace + ", which is gone"
 	}
 	s := &status{Workspace: workspace, Database: database}
-	if err := s.compare(ctx, io.Discard); err != nil {
+	if err := s.compare(ctx, &Options{Stderr: io.Discard}); err != nil {
 		return "cannot be compared with " + workspace + " (" + err.Error() + ")"
 	}
 	if what := s.pending(); what != "" {

@@ -82,7 +82,7 @@ _art_spec() {
 		;;
 	'art ps')
 		payload= commands='' words=''
-		flags='--json --watch --help'
+		flags='--json --pending --watch --help'
 		offers=''
 		;;
 	'art exec')

@@ -292,6 +292,7 @@ _art_spec() {
       own=()
       specs=(
         --json'[print an object a line]'
+        --pending'[count what is pending in each, as art status does]'
         --watch'[show it again every second, until a key is pressed]'
         '(- *)'--help'[print help]')
       ;;
