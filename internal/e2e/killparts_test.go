@@ -1,0 +1,245 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/riverlytech/art/internal/processes"
+)
+
+// parts is a host with two sessions in the background, of which one loses a part.
+type parts struct {
+	t         *testing.T
+	work      string
+	id, other string
+}
+
+// run runs a program in the host's directory, and returns what it writes on standard output.
+func (p *parts) run(name string, args ...string) (string, error) {
+	cmd := p.command(name, args...)
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+func (p *parts) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = p.work
+	cmd.Env = append(os.Environ(), "HOME="+p.work+"/home", "XDG_RUNTIME_DIR="+p.work+"/run", "TMPDIR="+p.work+"/.tmp")
+	return cmd
+}
+
+func (p *parts) must(name string, args ...string) string {
+	p.t.Helper()
+	out, err := p.run(name, args...)
+	if err != nil {
+		p.t.Fatalf("%s %q: %v: %s", name, args, err, out)
+	}
+	return out
+}
+
+// writing is what the guests do: they write all the time.
+const writing = `trap "" HUP; i=0; while :; do i=$((i+1)); echo $i >now; mv now last; mkdir -p d; echo $i >d/$((i % 100)); sleep 0.01; done`
+
+func (p *parts) start(ws string) string {
+	if err := os.MkdirAll(filepath.Join(p.work, ws), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	return p.must("art", "run", "-q", "-b", "-i=false", "-m", ws, "--", "sh", "-c", writing)
+}
+
+// pid is the process of a session.
+func (p *parts) pid(id string) int {
+	for line := range strings.Lines(p.must("art", "ps", "--json")) {
+		if strings.Contains(line, `"id":"`+id+`"`) {
+			_, rest, _ := strings.Cut(line, `"pid":`)
+			number, _, _ := strings.Cut(rest, ",")
+			pid, err := strconv.Atoi(number)
+			if err != nil {
+				p.t.Fatal(line)
+			}
+			return pid
+		}
+	}
+	return 0
+}
+
+// goesOn fails unless the guest of a session still writes, and can be asked.
+func (p *parts) goesOn(id string) {
+	p.t.Helper()
+	const look = "cat last; sleep 0.3; cat last"
+	out, err := p.run("art", "exec", "-i=false", id, "--", "sh", "-c", look)
+	if lines := strings.Fields(out); err != nil || len(lines) != 2 || lines[0] == lines[1] {
+		p.t.Errorf("session %s does not go on: %v %q", id, err, out)
+	}
+}
+
+// isGone fails unless nothing of a session is there after two seconds, and its database is whole.
+func (p *parts) isGone(id, ws string, tree []processes.Process) {
+	p.t.Helper()
+	if !poll(2*time.Second, func() bool { return len(processes.Alive(tree)) == 0 }) {
+		p.t.Errorf("alive after two seconds: %v", processes.Alive(tree))
+	}
+	if p.pid(id) != 0 {
+		p.t.Error("the session is still listed")
+	}
+	if _, err := os.Stat(p.work + "/run/art/" + id + ".sock"); err == nil {
+		p.t.Error("its socket is still there")
+	}
+	databases, _ := filepath.Glob(p.work + "/home/.local/state/art/" + ws + "-*.db")
+	if len(databases) != 1 {
+		p.t.Fatalf("databases: %q", databases)
+	}
+	p.must("art-fuse", "check", databases[0])
+	if out, err := p.run("art", "run", "-q", "-m", ws, "--", "cat", "last"); err != nil || out == "" {
+		p.t.Errorf("the next session: %v %q", err, out)
+	}
+}
+
+// SIGKILL of any part of a session in the background leaves the others alone, and nothing of its own.
+func TestKillOfEachPart(t *testing.T) {
+	for _, part := range []string{"art", "art-fuse", "bwrap", "sh"} {
+		t.Run(part, func(t *testing.T) {
+			p := newParts(t)
+			p.goesOn(p.id)
+			tree := processes.Tree(p.pid(p.id))
+			i := slices.IndexFunc(tree, func(p processes.Process) bool { return p.Comm == part })
+			if part == "art" {
+				i = 0
+			}
+			if i < 0 {
+				t.Fatalf("there is no %s in %v", part, tree)
+			}
+			if err := syscall.Kill(tree[i].PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			p.isGone(p.id, "ws", tree)
+			p.goesOn(p.other)
+		})
+	}
+	t.Run("stage", testKillOfTheStage)
+	t.Run("art-sync", testKillOfPull)
+}
+
+func newParts(t *testing.T) *parts {
+	p := &parts{t: t, work: t.TempDir()}
+	for _, dir := range []string{"home", "run", ".tmp"} {
+		if err := os.Mkdir(filepath.Join(p.work, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		for _, id := range []string{p.id, p.other} {
+			_, _ = p.run("art", "kill", "--signal", "KILL", id) // one of them has ended
+		}
+		if !poll(5*time.Second, func() bool { return len(leftovers(p.work)) == 0 }) {
+			t.Errorf("left behind: %v", leftovers(p.work))
+		}
+	})
+	p.id, p.other = p.start("ws"), p.start("other")
+	return p
+}
+
+// The stage is there for some milliseconds; it is held by an art-fuse that is stopped, for which it waits.
+func testKillOfTheStage(t *testing.T) {
+	p := newParts(t)
+	cmd := p.command("art", "run", "-q", "-b", "-m", "third", "--", "sleep", "1000")
+	if err := os.Mkdir(filepath.Join(p.work, "third"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var tree []processes.Process
+	find := func(comm func(string) bool) int {
+		tree = processes.Tree(cmd.Process.Pid)
+		i := slices.IndexFunc(tree, func(p processes.Process) bool { return comm(p.Comm) })
+		if i < 0 {
+			return 0
+		}
+		return tree[i].PID
+	}
+	fuse := 0
+	for end := time.Now().Add(5 * time.Second); fuse == 0 && time.Now().Before(end); {
+		fuse = find(func(comm string) bool { return comm == "art-fuse" })
+	}
+	if fuse == 0 || syscall.Kill(fuse, syscall.SIGSTOP) != nil {
+		t.Fatalf("there is no art-fuse in %v", tree)
+	}
+	// The stage has the session's process for its parent, as art-fuse has.
+	session, stage := processes.Parent(fuse), 0
+	if !poll(5*time.Second, func() bool {
+		find(func(string) bool { return false })
+		for _, c := range tree {
+			if processes.Parent(c.PID) == session && c.PID != fuse {
+				stage = c.PID
+			}
+		}
+		return stage != 0
+	}) {
+		t.Fatalf("there is no stage in %v", tree)
+	}
+	if err := syscall.Kill(stage, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(fuse, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if cmd.ProcessState.ExitCode() != 125 {
+			t.Errorf("%v: %s", err, said.String())
+		}
+	case <-time.After(2 * time.Second):
+		t.Errorf("it has not ended: %v", processes.Alive(tree))
+		_ = cmd.Process.Kill()
+		<-ended
+	}
+	if !poll(2*time.Second, func() bool { return len(processes.Alive(tree)) == 0 }) {
+		t.Errorf("alive after two seconds: %v", processes.Alive(tree))
+	}
+	p.goesOn(p.id)
+	p.goesOn(p.other)
+}
+
+// A pull that is killed leaves the session as it is, and the next one brings all.
+func testKillOfPull(t *testing.T) {
+	p := newParts(t)
+	p.must("art", "exec", "-i=false", p.id, "--", "sh", "-c", "mkdir many && seq 4000 | (cd many && xargs touch) && seq 100000 >many/large")
+	for _, after := range []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 120 * time.Millisecond} {
+		cmd := p.command("art", "pull", "-q", "-m", "ws")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(after)
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+		p.goesOn(p.id)
+	}
+	p.goesOn(p.other)
+	tree := processes.Tree(p.pid(p.id))
+	p.must("art", "kill", p.id)
+	if !poll(2*time.Second, func() bool { return len(processes.Alive(tree)) == 0 }) {
+		t.Fatalf("alive after two seconds: %v", processes.Alive(tree))
+	}
+	p.must("art", "pull", "-q", "-m", "ws")
+	files, err := os.ReadDir(filepath.Join(p.work, "ws/many"))
+	if err != nil || len(files) != 4001 {
+		t.Errorf("%d files were pulled, %v", len(files), err)
+	}
+	if hidden, _ := filepath.Glob(p.work + "/ws/.art*"); len(hidden) > 0 {
+		t.Errorf("left in the workspace: %q", hidden)
+	}
+	databases, _ := filepath.Glob(p.work + "/home/.local/state/art/ws-*.db")
+	p.must("art-fuse", "check", databases[0])
+}
