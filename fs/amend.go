@@ -8,8 +8,8 @@ import (
 
 // Amend makes changes that another process has decided on beside the session, see [sqlvfs.Tx.Amend], as one step of all
 // overlays of a store, and has the kernel follow.
-func Amend(store *sqlvfs.Store, overlays []*Overlay, c *sqlvfs.Changes) error {
-	return Hold(store, overlays, func(amend func(*sqlvfs.Changes) error) error { return amend(c) })
+func Amend(store *sqlvfs.Store, overlays []*Overlay, c *sqlvfs.Changes, k *sqlvfs.Intake) error {
+	return hold(store, overlays, k, func(amend func(*sqlvfs.Changes) error) error { return amend(c) })
 }
 
 // Freeze is [sqlvfs.Store.Freeze] of a store that overlays show: what is decided on that commit may remove files of the host
@@ -24,15 +24,19 @@ func Freeze(store *sqlvfs.Store, overlays []*Overlay, f func()) error {
 }
 
 // Hold runs f as one step of all overlays of a store: no operation of theirs goes on before f has returned. f may call
-// amend, as [Amend] for the step.
+// amend, as [Amend] for the step, which makes no files.
 func Hold(store *sqlvfs.Store, overlays []*Overlay, f func(amend func(*sqlvfs.Changes) error) error) error {
+	return hold(store, overlays, nil, f)
+}
+
+func hold(store *sqlvfs.Store, overlays []*Overlay, k *sqlvfs.Intake, f func(amend func(*sqlvfs.Changes) error) error) error {
 	var forget []func()
 	err := store.Update(func(db *sqlvfs.Tx) error {
 		for _, o := range overlays {
 			o.tx.keepRemoved()
 		}
 		return f(func(c *sqlvfs.Changes) error {
-			done, err := db.Amend(c)
+			done, err := db.Amend(c, k)
 			for _, o := range overlays {
 				o.tx.db = db
 				forget = append(forget, o.tx.amended(done)...)
@@ -59,7 +63,7 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 		contents[ino] = true
 	}
 	names := map[sqlvfs.Ino][]string{}
-	for _, w := range done.Whiteouts {
+	for _, w := range done.Names {
 		names[w.Dir] = append(names[w.Dir], w.Name)
 	}
 	moved := false
@@ -68,6 +72,9 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 			continue
 		}
 		if changed[n.in.Ino] {
+			if n.base != nil && n.in.Attr.IsDir() && n.in.Attr.Nlink == 0 {
+				n.base.gone = true // as in unlink
+			}
 			moved = t.refer(n) || moved
 			t.cache.InvalidateAttr(n.ino)
 		}

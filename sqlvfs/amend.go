@@ -8,9 +8,9 @@ import (
 
 // Amended says what [Tx.Amend] has changed in memory.
 type Amended struct {
-	Inodes    []Ino        // whose attributes or origins are others
-	Contents  []Ino        // those of them whose content is another version of the host's
-	Whiteouts []NameChange // that are there now, or gone, without an entry in their place
+	Inodes   []Ino        // whose attributes or origins are others
+	Contents []Ino        // those of them whose content is another version of the host's
+	Names    []NameChange // that stand for something else now
 }
 
 // Amend makes changes that were gathered beside this store, as a part of a step. What has changed since they were gathered
@@ -22,9 +22,22 @@ type Amended struct {
 //
 // What was copied up since refers to its new place, see [Place].
 //
-// A baseline says of which version of a row it is, and so never hides what has changed since. The error is the database's;
+// Entries of directories are different: if one of them is not what it was, or what it stands for is not, nothing is changed
+// at all, and the error is [ErrOvertaken]. What is made has its content of k.
+//
+// A baseline says of which version of a row it is, and so never hides what has changed since. Another error is the database's;
 // then some of the changes may have been made.
-func (tx *Tx) Amend(c *Changes) (done Amended, err error) {
+func (tx *Tx) Amend(c *Changes, k *Intake) (done Amended, err error) {
+	made, err := tx.amendTree(c, k, &done)
+	if err != nil {
+		return done, err
+	}
+	is := func(ino Ino) Ino {
+		if now, ok := made[ino]; ok {
+			return now
+		}
+		return ino
+	}
 	kept := map[Ino]uint32{} // modes of rows that were not set
 	for i := range c.Inodes {
 		if err := tx.amendInode(&c.Inodes[i], kept, &done); err != nil {
@@ -35,11 +48,14 @@ func (tx *Tx) Amend(c *Changes) (done Amended, err error) {
 		return done, err
 	}
 	for i := range c.Xattrs {
-		if err := tx.amendXattr(&c.Xattrs[i]); err != nil {
+		x := c.Xattrs[i]
+		x.Ino = is(x.Ino)
+		if err := tx.amendXattr(&x); err != nil {
 			return done, err
 		}
 	}
 	for _, n := range c.Whiteouts {
+		n.Dir = is(n.Dir)
 		if err := tx.amendWhiteout(n, &done); err != nil {
 			return done, err
 		}
@@ -50,11 +66,12 @@ func (tx *Tx) Amend(c *Changes) (done Amended, err error) {
 			tx.SetBaseline(b.Tree, b.Path, nil)
 			continue
 		}
-		is := b.Baseline
-		if mode, ok := kept[is.Row]; ok {
-			is.Mode = is.Mode&^0o7777 | mode&0o7777
+		now := b.Baseline
+		if mode, ok := kept[now.Row]; ok {
+			now.Mode = now.Mode&^0o7777 | mode&0o7777
 		}
-		tx.changeBaseline(baselineKey{b.Tree, b.Path}, baselineChange{&is, b.OnlyIfNone})
+		now.Row = is(now.Row)
+		tx.changeBaseline(baselineKey{b.Tree, b.Path}, baselineChange{&now, b.OnlyIfNone})
 	}
 	if err := tx.amendWorkspaces(c.Workspaces); err != nil {
 		return done, err
@@ -98,9 +115,6 @@ func (tx *Tx) amendInode(c *InodeChange, kept map[Ino]uint32, done *Amended) err
 		in.Attr.Mode = unless(in.Attr.Mode, c.Was.Mode, c.Is.Mode)
 		in.Attr.UID = unless(in.Attr.UID, c.Was.UID, c.Is.UID)
 		in.Attr.GID = unless(in.Attr.GID, c.Was.GID, c.Is.GID)
-		if same {
-			in.Attr.Nlink = min(c.Is.Nlink, in.Attr.Nlink)
-		}
 		refers := c.SetOrigin && tx.amendOrigin(in, c, same, follows)
 		if in.Attr != was {
 			tx.Dirty(in)
@@ -182,7 +196,7 @@ func (tx *Tx) amendWhiteout(c NameChange, done *Amended) error {
 			err = change(dir, c.Name)
 		}
 		if err == nil && !ok && hidden == c.Gone {
-			done.Whiteouts = append(done.Whiteouts, c)
+			done.Names = append(done.Names, c)
 		}
 		return err
 	})

@@ -74,6 +74,13 @@ func (s *Store) pass() error {
 	return nil
 }
 
+// Abandon gives up what has gathered beside the writer since it was passed last. The Store can only be closed then.
+func (s *Store) Abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tx.gather = newBatch(s.tx.gather.seq + 1)
+}
+
 // Freeze makes all that happened before the call durable, and calls f, while nothing is committed. Steps go on meanwhile,
 // and what changes an inode after the commit gives it a later change time than any in it.
 func (s *Store) Freeze(f func()) error {

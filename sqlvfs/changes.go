@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,9 @@ import (
 
 // Changes are what a process has gathered in a store beside the writer (Options.Beside).
 type Changes struct {
+	Contents   []Content
+	Made       []MadeInode
+	Entries    []EntryChange
 	Inodes     []InodeChange
 	Whiteouts  []NameChange
 	Xattrs     []XattrChange
@@ -61,10 +65,11 @@ var ErrNotBeside = errors.New("this cannot be changed while a session runs")
 
 // changesOf puts into words what a batch holds.
 func (tx *Tx) changesOf(b *batch) (*Changes, error) {
-	if len(b.dentries)+len(b.chunks)+len(b.cuts) > 0 || b.holds != nil {
-		return nil, ErrNotBeside
+	first := tx.session.firstIno
+	c := &Changes{Workspaces: slices.Collect(maps.Values(b.workspaces)), FirstIno: first, Places: b.places}
+	if err := tx.contentsOf(b, c); err != nil {
+		return nil, err
 	}
-	c := &Changes{Workspaces: slices.Collect(maps.Values(b.workspaces)), FirstIno: tx.nextIno, Places: b.places}
 	if b.journal != nil {
 		c.SetJournal, c.Journal = true, *b.journal
 	}
@@ -80,12 +85,16 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 		return was[ino], nil
 	}
 	for _, row := range b.rows {
-		old, err := stored(row.in.Ino)
 		switch {
-		case err != nil:
-			return nil, err
 		case row.dead || row.attr.Nlink == 0:
-			return nil, ErrNotBeside
+			continue // entries say so
+		case row.in.Ino >= first:
+			c.Made = append(c.Made, MadeInode{row.in.Ino, row.attr, row.target, orNone(row.origin)})
+			continue
+		}
+		old, err := stored(row.in.Ino)
+		if err != nil {
+			return nil, err
 		}
 		i := InodeChange{Ino: row.in.Ino, Was: old.Attr, Is: row.attr, SetOrigin: row.dirty&dirtyOrigin != 0}
 		if i.SetOrigin {
@@ -93,10 +102,46 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 		}
 		c.Inodes = append(c.Inodes, i)
 	}
+	for k, e := range b.dentries {
+		change := EntryChange{Dir: k.dir.Ino, Name: k.name, Is: e.value}
+		if e.gone {
+			change.Is = 0
+		}
+		if k.dir.Ino < first {
+			dir, err := stored(k.dir.Ino)
+			if err != nil {
+				return nil, err
+			}
+			was, ok, _, err := tx.Child(dir, k.name)
+			if err == nil && ok {
+				var old *Inode
+				if old, err = stored(was.Ino); err == nil {
+					change.Was, change.WasCtime = was.Ino, old.Attr.Ctime
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if change.Was != change.Is {
+			c.Entries = append(c.Entries, change)
+		}
+	}
+	slices.SortFunc(c.Made, func(a, b MadeInode) int { return cmp.Compare(a.Ino, b.Ino) })
 	for k, e := range b.whiteouts {
+		if k.dir.dead || k.dir.Attr.Nlink == 0 {
+			continue
+		}
 		c.Whiteouts = append(c.Whiteouts, NameChange{k.dir.Ino, k.name, e.gone})
 	}
 	for k, e := range b.xattrs {
+		switch {
+		case k.in.dead || k.in.Attr.Nlink == 0 || k.in.Ino >= first && e.gone:
+			continue
+		case k.in.Ino >= first:
+			c.Xattrs = append(c.Xattrs, XattrChange{Ino: k.in.Ino, Name: k.name, Value: e.value})
+			continue
+		}
 		old, err := stored(k.in.Ino)
 		if err != nil {
 			return nil, err
@@ -117,6 +162,33 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 	return c, nil
 }
 
+// OnlyContents tells whether there is nothing but content of files that come later.
+func (c *Changes) OnlyContents() bool {
+	return len(c.Made)+len(c.Entries)+len(c.Inodes)+len(c.Whiteouts)+len(c.Xattrs)+len(c.Baselines)+len(c.Workspaces)+len(c.Places) == 0 && !c.SetJournal && len(c.Contents) > 0
+}
+
+// contentsOf is changesOf for content. Only new files have any.
+func (tx *Tx) contentsOf(b *batch, c *Changes) error {
+	if b.holds != nil {
+		return ErrNotBeside
+	}
+	for in := range b.cuts {
+		if in.Ino < c.FirstIno && !in.dead {
+			return ErrNotBeside
+		}
+	}
+	for k, chunk := range b.chunks {
+		switch {
+		case k.in.dead || k.in.Ino >= c.FirstIno && k.in.Attr.Nlink == 0 || chunk.patch == nil && len(chunk.data) == 0:
+		case k.in.Ino < c.FirstIno || chunk.patch != nil:
+			return ErrNotBeside
+		default:
+			c.Contents = append(c.Contents, Content{k.in.Ino, k.index * tx.chunkSize, chunk.data})
+		}
+	}
+	return nil
+}
+
 func orNone(o *Origin) []Origin {
 	if o == nil {
 		return nil
@@ -133,6 +205,7 @@ func (c *Changes) Check() error {
 		what string
 		ok   bool
 	}{
+		{"entry", c.validTree()},
 		{"inode", all(c.Inodes, (*InodeChange).valid)},
 		{"whiteout", all(c.Whiteouts, func(n *NameChange) bool { return n.Dir >= RootIno && n.Dir < MaxIno && ValidName(n.Name) })},
 		{"extended attribute", all(c.Xattrs, (*XattrChange).valid)},
@@ -162,7 +235,7 @@ func (i *InodeChange) valid() bool {
 		return false
 	}
 	a, b := &i.Was, &i.Is
-	same := (a.Mode^b.Mode)&^0o7777 == 0 && a.Rdev == b.Rdev && a.Mode>>16 == 0 && b.Nlink > 0 && b.Nlink <= a.Nlink
+	same := (a.Mode^b.Mode)&^0o7777 == 0 && a.Rdev == b.Rdev && a.Mode>>16 == 0
 	valid := b.Size >= 0 && b.Atime.Valid() && b.Mtime.Valid() && b.Ctime.Valid()
 	return same && valid && all(i.WasOrigin, (*Origin).valid) && all(i.IsOrigin, (*Origin).valid)
 }

@@ -34,6 +34,7 @@ type Tx struct {
 	changing  bool // a step runs that may add to the tree
 	writing   bool // a goroutine has the writer, see acquireWriter
 	session   session
+	passAt    int // beside the writer: bytes that had gathered when content was passed last
 
 	epoch   uint32    // read-only: counts changes made by the writer
 	version int64     // read-only: data_version at the last look
@@ -105,6 +106,11 @@ func (s *Store) update(step func(*Tx) error) error {
 	defer s.mu.Unlock()
 	if err := s.tx.awaitRoom(); err != nil {
 		return err
+	}
+	if s.frozen {
+		if err := s.passContents(); err != nil {
+			return err
+		}
 	}
 	return s.tx.run(step)
 }

@@ -61,9 +61,17 @@ func (w *Writer) begin() bool {
 	}
 }
 
+// served is a client.
+type served struct {
+	*Writer
+	sock   *os.File
+	intake *sqlvfs.Intake
+}
+
 // Serve serves a client until it ends, and closes its socket.
 func (w *Writer) Serve(sock *os.File) {
 	defer sock.Close()
+	c := &served{w, sock, w.store.NewIntake()}
 	first := true
 	for {
 		a, fd, err := control.ReceiveRequest(sock)
@@ -81,10 +89,13 @@ func (w *Writer) Serve(sock *os.File) {
 			return
 		}
 		if first {
-			defer func() { w.turn <- struct{}{} }()
+			defer func() {
+				c.leave()
+				w.turn <- struct{}{}
+			}()
 		}
 		first = false
-		if err := w.do(sock, a, fd); err != nil {
+		if err := c.do(a, fd); err != nil {
 			return
 		}
 	}
@@ -98,10 +109,10 @@ func (w *Writer) End() {
 }
 
 // do does what is asked for. The error says that there is no use in going on.
-func (w *Writer) do(sock *os.File, a control.Request, fd int) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ended {
+func (c *served) do(a control.Request, fd int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
 		if fd >= 0 {
 			unix.Close(fd)
 		}
@@ -109,25 +120,44 @@ func (w *Writer) do(sock *os.File, a control.Request, fd int) error {
 	}
 	switch a.Verb {
 	case control.Freeze:
-		return w.freeze(sock)
+		c.intake.Drop() // of what another commit has led to
+		return c.freeze(c.sock)
 	case control.Amend:
-		c, err := changes(fd)
-		if err == nil {
-			err = fs.Amend(w.store, w.overlays, c)
-		}
-		return answer(sock, w.synced(err))
+		return answer(c.sock, c.amend(fd))
 	case control.Hold:
-		return w.hold(sock)
+		return c.hold(c.sock)
 	case control.Checkpoint:
-		c, err := w.store.Checkpoint(sqlvfs.ByUser, a.What)
+		is, err := c.store.Checkpoint(sqlvfs.ByUser, a.What)
 		if err != nil {
-			return answer(sock, err)
+			return answer(c.sock, err)
 		}
-		return control.SendRequest(sock, -1, control.Request{Verb: control.Done, What: fmt.Sprint(c.ID)})
+		return control.SendRequest(c.sock, -1, control.Request{Verb: control.Done, What: fmt.Sprint(is.ID)})
 	case control.Opening:
-		return answer(sock, errLate)
+		return answer(c.sock, errLate)
 	}
-	return answer(sock, errSequence)
+	return answer(c.sock, errSequence)
+}
+
+// leave gives up what the client has left unfinished.
+func (c *served) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.intake.Drop()
+	}
+}
+
+// amend makes changes, or only takes in content.
+func (c *served) amend(fd int) error {
+	is, err := changes(fd)
+	if err == nil {
+		err = c.intake.Take(is)
+	}
+	if err != nil || is.OnlyContents() {
+		return err
+	}
+	defer c.intake.Drop()
+	return c.synced(fs.Amend(c.store, c.overlays, is, c.intake))
 }
 
 // synced makes durable what was done without an error.
@@ -178,7 +208,10 @@ func (w *Writer) hold(sock *os.File) error {
 			return nil
 		}
 		var c *sqlvfs.Changes
-		if c, failed = changes(fd); failed == nil {
+		if c, failed = changes(fd); failed == nil && len(c.Contents)+len(c.Made) > 0 {
+			failed = errSequence // they would be waited for
+		}
+		if failed == nil {
 			failed = amend(c)
 		}
 		return nil

@@ -325,7 +325,14 @@ func FuzzChanges(f *testing.F) {
 		Xattrs:     []sqlvfs.XattrChange{{Ino: 3, Name: "user.x", Value: []byte("y")}},
 		Baselines:  []sqlvfs.BaselineChange{{Tree: sqlvfs.Tree{Name: "ws", Birth: now}, Path: "file", Baseline: sqlvfs.Baseline{Mode: was.Mode, Row: 3, RowCtime: now}}},
 		SetJournal: true, Journal: [][]byte{[]byte("{}")},
-		FirstIno: 2, Places: []sqlvfs.Place{{Was: sqlvfs.Origin{Base: "ws", Path: "."}, Is: sqlvfs.Origin{Base: "ws", Path: "other"}}},
+		Contents: []sqlvfs.Content{{Ino: 5, Data: []byte("new")}},
+		Made: []sqlvfs.MadeInode{
+			{Ino: 4, Attr: sqlvfs.Attr{Mode: unix.S_IFDIR | 0o755}, Origin: []sqlvfs.Origin{{Base: "ws", Path: "dir", Number: 4}}},
+			{Ino: 5, Attr: sqlvfs.Attr{Mode: unix.S_IFREG | 0o644, Size: 3}},
+			{Ino: 6, Attr: sqlvfs.Attr{Mode: unix.S_IFLNK | 0o777}, Target: "file"},
+		},
+		Entries:  []sqlvfs.EntryChange{{Dir: 2, Name: "dir", Is: 4}, {Dir: 4, Name: "new", Is: 5}, {Dir: 2, Name: "file", Was: 3, Is: 6}},
+		FirstIno: 4, Places: []sqlvfs.Place{{Was: sqlvfs.Origin{Base: "ws", Path: "."}, Is: sqlvfs.Origin{Base: "ws", Path: "other"}}},
 	}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := &sqlvfs.Changes{}
@@ -333,7 +340,11 @@ func FuzzChanges(f *testing.F) {
 			return
 		}
 		s := newSession(t)
-		_ = fs.Amend(s.store, s.writer.overlays, c) // it may be refused
+		k := s.store.NewIntake()
+		if k.Take(c) == nil {
+			_ = fs.Amend(s.store, s.writer.overlays, c, k) // it may be refused
+		}
+		k.Drop()
 		s.end()
 	})
 }
