@@ -116,7 +116,7 @@ EXAMPLES
   run again. While a session runs, a pull brings what the guest has at that
   moment; what the guest changes meanwhile is left to the next one. It waits for
   up to 5 seconds while git works in a repository of the guest, and then leaves
-  that as it is. --keep-both is not to be had then.
+  that as it is.
 
   What only the host has changed stays. A path that both have changed is a
   conflict, unless both are equal: it is left alone, and named on standard error
@@ -168,6 +168,11 @@ EXAMPLES
   changed since is stored, what it has deleted is deleted, and what only the guest
   has changed stays. A path that both have changed is a conflict, unless both are
   equal: it is left alone, and named on standard error as "CONFLICT path: why".
+
+  While a session runs, the guest sees at once what a push brings, all of it in
+  one step. A file that has changed becomes another one: a program that has it open
+  goes on with what it was. Files with several names are left then, and what the
+  guest sees of DIR anyway is stored by a push after the session.
 
   Not stored: sockets, named pipes and devices, .art/ at the top of DIR, the
   database's own files, and what is left out.

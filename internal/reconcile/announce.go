@@ -19,7 +19,7 @@ func (p *puller) announceNames(order []*operation) error {
 	}
 	return p.rows().do(func(tx *sqlvfs.Tx) error {
 		for _, o := range order {
-			if o.there != 0 || o.do == remove || o.do == keep || o.node == nil || o.in == nil || o.in.node == nil || o.in.node.Origin == nil {
+			if o.there != 0 || o.do == remove || o.do == keep || o.copyOf != nil || o.node == nil || o.in == nil || o.in.node == nil || o.in.node.Origin == nil {
 				continue
 			}
 			name := path.Base(o.path)

@@ -27,6 +27,7 @@ func (p *planner) openStore(how sqlvfs.Options) error {
 	err := p.connect()
 	if err == nil && p.session != nil {
 		p.store, err = p.session.Open(p.opt.DB, how)
+		p.beside = err == nil
 		if err != nil || how.ReadOnly { // who only reads asks for no more
 			p.session.Close()
 			p.session = nil
@@ -66,11 +67,16 @@ func (p *planner) closeStore() error {
 	if p.store != nil { // it is not if the session has ended while git was waited for
 		err = p.store.Close()
 	}
+	p.endSession()
+	return err
+}
+
+// endSession ends the conversation with the session.
+func (p *planner) endSession() {
 	if p.session != nil {
 		p.session.Close()
 		p.session = nil
 	}
-	return err
 }
 
 // recoverJournal finds what a pull that was killed has taken from rows.

@@ -2,16 +2,13 @@ package reconcile
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,160 +169,6 @@ func (b bench) checkAll() {
 	must(b.t, err)
 	for _, f := range findings {
 		b.t.Errorf("check: %v", f)
-	}
-}
-
-var pulls = flag.Int("pulls", 10, "how many pulls TestPullBesideBusySession makes")
-
-// busy is what a program does that never rests. In every state that there ever is:
-//   - b/K has the version of a/K, or the one before;
-//   - log counts from 1 to a step;
-//   - there is one directory cur-N, and in it are the files that the host has made there;
-//   - the files in some are of consecutive steps;
-//   - large is the host's, but for its middle, which names a step.
-type busy struct {
-	*guest
-	step atomic.Int64
-	end  atomic.Bool
-}
-
-const largeSize = 300_000
-
-func (b *busy) run() {
-	log := ""
-	for i := int64(1); !b.end.Load(); i++ {
-		pair := fmt.Sprint(i % 3)
-		b.replace("a/"+pair, fmt.Sprint(i))
-		b.replace("b/"+pair, fmt.Sprint(i))
-		b.rename(fmt.Sprintf("cur-%d", i-1), fmt.Sprintf("cur-%d", i))
-		line := fmt.Sprintf("%d\n", i)
-		b.append("log", line)
-		log += line
-		b.write(fmt.Sprintf("some/%d", i), strings.Repeat("s", int(i%5)*1000))
-		if i >= 10 {
-			b.remove(fmt.Sprintf("some/%d", i-10))
-		}
-		b.patch("large", fmt.Sprintf("%020d", i), largeSize/2)
-		b.step.Store(i)
-	}
-}
-
-// replace gives a file another content in one step.
-func (g *guest) replace(rel, content string) {
-	g.t.Helper()
-	g.write(rel+".new", content)
-	g.rename(rel+".new", rel)
-}
-
-// verify proves that the host has a state that was, not before a step.
-func (b *busy) verify(at bench, since int64) {
-	t := b.t
-	t.Helper()
-	number := func(s string) int64 {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			t.Fatalf("%q is no step", s)
-		}
-		return n
-	}
-	read := func(rel string) string {
-		data, err := os.ReadFile(at.path(rel))
-		must(t, err)
-		return string(data)
-	}
-	for k := range 3 {
-		va, vb := number(read(fmt.Sprint("a/", k))), number(read(fmt.Sprint("b/", k)))
-		if va != vb && va != vb+3 && !(vb == 0 && va <= 3) {
-			t.Fatalf("a has version %d, and b %d", va, vb)
-		}
-	}
-	lines := strings.Fields(read("log"))
-	for i, line := range lines {
-		if number(line) != int64(i+1) {
-			t.Fatalf("line %d of the log is %s", i+1, line)
-		}
-	}
-	if n := int64(len(lines)); n < since {
-		t.Fatalf("the log has %d lines after step %d", n, since)
-	}
-	dirs, err := filepath.Glob(at.path("cur-*"))
-	must(t, err)
-	if len(dirs) != 1 {
-		t.Fatalf("there are the directories %q", dirs)
-	}
-	for i := range 20 {
-		wantContent(t, filepath.Join(dirs[0], fmt.Sprint(i)), fmt.Sprint("host ", i))
-	}
-	entries, err := os.ReadDir(at.path("some"))
-	must(t, err)
-	steps := []int64{}
-	for _, e := range entries {
-		steps = append(steps, number(e.Name()))
-	}
-	slices.Sort(steps)
-	if n := len(steps); n > 11 || n > 0 && steps[n-1]-steps[0] != int64(n-1) {
-		t.Fatalf("there are files of the steps %v", steps)
-	}
-	large := read("large")
-	if len(large) != largeSize || strings.Trim(large[:largeSize/2]+large[largeSize/2+20:], "x") != "" {
-		t.Fatalf("large has %d bytes, or other than were there", len(large))
-	}
-	if middle := large[largeSize/2 : largeSize/2+20]; middle != strings.Repeat("x", 20) {
-		number(middle)
-	}
-}
-
-// However fast a session writes, each pull brings a state that was, and nothing is lost on either side.
-func TestPullBesideBusySession(t *testing.T) {
-	pulls := *pulls
-	if testing.Short() {
-		pulls = min(pulls, 3)
-	}
-	b := newBench(t)
-	for _, dir := range []string{"a", "b"} {
-		for k := range 3 {
-			b.write(fmt.Sprintf("%s/%d", dir, k), "0")
-		}
-	}
-	b.write("log", "")
-	b.write("some/0", "")
-	for i := range 20 {
-		b.write(fmt.Sprintf("cur-0/%d", i), fmt.Sprint("host ", i))
-	}
-	b.write("large", strings.Repeat("x", largeSize))
-	b.guest(func(g *guest) {
-		beside, busy := g.serves(), &busy{guest: g}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			busy.run()
-		}()
-		stop := func() {
-			busy.end.Store(true)
-			<-done
-		}
-		defer stop()
-		for round := range pulls {
-			b.write(fmt.Sprint("host/", round), "the host's")
-			since := busy.step.Load()
-			b.pull(b.ws, beside)
-			busy.verify(b, since)
-			for i := range round {
-				wantContent(t, b.path(fmt.Sprint("host/", i)), "the host's")
-			}
-		}
-		stop()
-		want := g.portrait()
-		out, told := b.pull(b.ws, beside)
-		if got := b.hostPortrait(); !maps.Equal(got, want) {
-			t.Logf("pulled:\n%s%s", out, told)
-			t.Fatalf("the host differs from the guest: %s", differences(got, want))
-		}
-		t.Logf("%d steps in %d rounds", busy.step.Load(), pulls)
-	})
-	b.checkAll()
-	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
-		t.Fatalf("after the session:\n%s%s", out, told)
 	}
 }
 

@@ -30,7 +30,7 @@ func (p *puller) commit() error {
 		}
 	}
 	err := p.commitDirs()
-	if err == nil {
+	if err == nil && p.session == nil {
 		err = p.commitKept()
 	}
 	if err == nil {

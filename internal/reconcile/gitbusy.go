@@ -20,8 +20,8 @@ const (
 	gitPause = 100 * time.Millisecond
 )
 
-// awaitGit waits until git works in no repository of the guest, but not for long.
-func (p *planner) awaitGit() error {
+// awaitGit waits until git works in no repository of the guest, but not for long. load reads the database anew.
+func (p *planner) awaitGit(load func() error) error {
 	if p.session == nil || p.opt.Force {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (p *planner) awaitGit() error {
 			p.store, err = p.session.Open(p.opt.DB, sqlvfs.Options{})
 		}
 		if err == nil {
-			err = p.load()
+			err = load()
 		}
 		if err != nil {
 			return err

@@ -21,6 +21,23 @@ type guest struct {
 	store   *sqlvfs.Store
 	base    *artfs.Host
 	overlay *artfs.Overlay
+	refs    []artfs.Ino // what forget is to forget
+	forgets bool        // it is called
+}
+
+// knows notes a reference of the kernel's.
+func (g *guest) knows(e artfs.Entry) {
+	if g.forgets && e.Ino != 0 {
+		g.refs = append(g.refs, e.Ino)
+	}
+}
+
+// forget has the kernel forget what it knows.
+func (g *guest) forget() {
+	for _, ino := range g.refs {
+		g.overlay.Forget(ino, 1)
+	}
+	g.refs = g.refs[:0]
 }
 
 var agent = artfs.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}
@@ -62,6 +79,7 @@ func (g *guest) find(rel string) (artfs.Entry, error) {
 		if err != nil {
 			return next, err
 		}
+		g.knows(next)
 		if next.Ino == 0 {
 			return next, unix.ENOENT
 		}
@@ -83,6 +101,7 @@ func (g *guest) write(rel, content string) {
 	if err == unix.ENOENT {
 		dir, name := g.parent(rel)
 		e, err = g.overlay.Mknod(agent, dir, name, unix.S_IFREG|0o644, 0)
+		g.knows(e)
 	}
 	g.must(err)
 	size := int64(0)
@@ -124,10 +143,15 @@ func (g *guest) read(rel string) string {
 	g.must(err)
 	data := make([]byte, e.Attr.Size)
 	n, err := g.overlay.Read(e.Ino, data, 0)
+	if errors.Is(err, unix.ESTALE) { // the host has made it shorter: the kernel asks again
+		n, err = g.overlay.Read(e.Ino, data, 0)
+	}
 	if errors.Is(err, sqlvfs.ErrBaseChanged) {
 		return "broken"
 	}
-	g.must(err)
+	if err != nil {
+		g.t.Fatalf("read %s: %v", rel, err)
+	}
 	return string(data[:n])
 }
 
@@ -158,6 +182,13 @@ func (g *guest) rename(from, to string) {
 	fromDir, fromName := g.parent(from)
 	toDir, toName := g.parent(to)
 	g.must(g.overlay.Rename(fromDir, fromName, toDir, toName, 0))
+}
+
+// replace gives a file another content in one step.
+func (g *guest) replace(rel, content string) {
+	g.t.Helper()
+	g.write(rel+".new", content)
+	g.rename(rel+".new", rel)
 }
 
 // exchange has two names change places.

@@ -130,6 +130,30 @@ func (p *puller) commitKept() error {
 	return nil
 }
 
+// commitKeptBeside is commitKept once a session knows of all else. What the guest has written again meanwhile it keeps: the
+// version that was pulled is beside the host's.
+func (p *puller) commitKeptBeside() error {
+	if !p.opt.KeepBoth {
+		return nil
+	}
+	err := p.store.Sync()
+	if err == nil {
+		err = p.commitKept()
+	}
+	if err == nil {
+		err = p.store.Sync()
+	}
+	if errors.Is(err, unix.EAGAIN) {
+		p.store.Abandon()
+		err = nil
+		for _, a := range p.kept {
+			p.report.Conflict(p.hostPath(a.path), "the guest has changed it again meanwhile")
+		}
+		p.kept = nil
+	}
+	return p.opt.writing(err)
+}
+
 // storeKept has a push store what the host has where conflicts were resolved, in a database that has all of the
 // workspace.
 func (p *puller) storeKept() error {

@@ -49,7 +49,7 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (*planner, e
 		err = p.load()
 	}
 	if err == nil && pulls {
-		err = p.awaitGit()
+		err = p.awaitGit(p.load)
 	}
 	if err == nil {
 		err = p.limitTo(abs)

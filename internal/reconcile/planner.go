@@ -23,6 +23,7 @@ type planner struct {
 	host    *host
 	store   *sqlvfs.Store
 	session *live.Client // the session that writes the database; nil: this process does, or nobody
+	beside  bool         // a session writes it; this process may only look
 	tree    *sqlvfs.Snapshot
 	top     *sqlvfs.Node
 	name    string

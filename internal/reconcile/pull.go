@@ -35,9 +35,6 @@ func Pull(ctx context.Context, opt Options) error {
 	if err != nil {
 		return err
 	}
-	if opt.KeepBoth && s.session != nil {
-		return s.close(cli.WithHint(errors.New("--keep-both cannot be used while a session runs"), endSession))
-	}
 	p := &puller{planner: *s}
 	p.policy, p.report.Doing = p, "pull"
 	defer p.closeRepos()
@@ -107,6 +104,9 @@ func (p *puller) run() error {
 			p.leaveStaging()
 			return err
 		}
+	}
+	if p.session != nil {
+		return p.commitKeptBeside()
 	}
 	return p.release()
 }

@@ -26,6 +26,20 @@ import (
 // [ErrConflicts] means that some paths were left alone, [ErrIncomplete] that some could not be
 // stored; each was reported on standard error.
 func Push(ctx context.Context, opt Options) error {
+	opt.ctx = ctx
+	for n := 1; ; n++ {
+		err := opt.push(ctx, n == attempts)
+		if n == attempts || !errors.Is(err, errOvertaken) {
+			return err
+		}
+	}
+}
+
+// errOvertaken says that nothing was done, since the session has changed meanwhile what was to be replaced.
+var errOvertaken = errors.New("overtaken")
+
+// push is one attempt of Push. Nothing is printed of one that ends in errOvertaken, but of the last.
+func (opt Options) push(ctx context.Context, last bool) error {
 	abs, err := opt.workspacePath()
 	if err != nil {
 		return err
@@ -35,10 +49,14 @@ func Push(ctx context.Context, opt Options) error {
 		return err
 	}
 	defer h.close()
-	s, err := openForPush(&opt)
-	if err != nil {
+	r := newReporter(&opt)
+	r.Doing = "push"
+	p := &pusher{planner: planner{ctx: ctx, opt: &opt, report: r, host: h}, own: settings.Own(abs),
+		groups: map[object]*linkGroup{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, written: map[sqlvfs.Ino]bool{}, replaced: map[string]bool{}, seen: map[string]bool{}}
+	if err := p.openForPush(); err != nil {
 		return err
 	}
+	s := p.store
 	name, err := opt.workspaceName(s, abs)
 	if err == nil && sqlvfs.IsLayer(name) {
 		err = cli.WithHint(fmt.Errorf("workspace %s: %s has it as a mount of mode overlay, in which the guest sees the host's anyway", abs, opt.DB),
@@ -50,20 +68,29 @@ func Push(ctx context.Context, opt Options) error {
 	if err != nil {
 		if s != nil {
 			s.Discard()
+			p.endSession()
 		}
 		return err
 	}
-	r := newReporter(&opt)
-	r.Doing = "push"
-	p := &pusher{planner: planner{ctx: ctx, opt: &opt, report: r, host: h, store: s, name: name}, own: settings.Own(abs),
-		groups: map[object]*linkGroup{}, owner: map[sqlvfs.Ino]object{}, kept: map[sqlvfs.Ino]bool{}, written: map[sqlvfs.Ino]bool{}, replaced: map[string]bool{}, seen: map[string]bool{}}
+	p.name = name
+	if p.beside {
+		r.Pause() // until it is done
+	}
 	err = p.run(abs)
-	if err == nil && s != nil && !opt.DryRun && r.Failures == 0 && len(opt.Paths) == 0 && len(opt.Exclude) == 0 && !opt.NoIgnored {
+	s = p.store // another one, if git was waited for
+	if err == nil && s != nil && !p.beside && !opt.DryRun && r.Failures == 0 && len(opt.Paths) == 0 && len(opt.Exclude) == 0 && !opt.NoIgnored {
 		err = setWhole(s, name)
 	}
 	if s != nil {
-		if cerr := s.Close(); err == nil && cerr != nil {
+		cerr := p.closeStored(err)
+		switch overtaken := p.beside && errors.Is(cerr, unix.EAGAIN); {
+		case overtaken && !last:
+			return errOvertaken
+		case err == nil && cerr != nil:
 			err = opt.writing(cerr)
+			if overtaken {
+				err = cli.WithHint(err, "nothing was changed: push again")
+			}
 		}
 	}
 	if err != nil && isFull(err) {
@@ -72,10 +99,11 @@ func Push(ctx context.Context, opt Options) error {
 	return r.End(err)
 }
 
-// openForPush opens the database, or returns nil for a dry run without one.
-func openForPush(opt *Options) (*sqlvfs.Store, error) {
+// openForPush opens the database, or none for a dry run without one.
+func (p *pusher) openForPush() error {
 	now := sqlvfs.Now()
-	s, err := sqlvfs.Open(opt.DB, sqlvfs.Options{
+	opt := p.opt
+	err := p.openStore(sqlvfs.Options{
 		Waiting:  opt.waiting(),
 		ReadOnly: opt.DryRun,
 		Create:   !opt.DryRun,
@@ -88,14 +116,24 @@ func openForPush(opt *Options) (*sqlvfs.Store, error) {
 	})
 	if opt.DryRun && errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(path.Dir(opt.DB)); err != nil {
-			return nil, openError(opt.DB, hostfs.Unwrap(err))
+			return openError(opt.DB, hostfs.Unwrap(err))
 		}
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, openError(opt.DB, err)
+		return openError(opt.DB, err)
 	}
-	return s, nil
+	return nil
+}
+
+// closeStored closes the database after a run, which has come to err. What an unfinished one has gathered beside a session
+// is given up: it is one step, or none.
+func (p *pusher) closeStored(err error) error {
+	defer p.endSession()
+	if err != nil && p.session != nil {
+		p.store.Abandon()
+	}
+	return p.store.Close()
 }
 
 // pusher is one run of Push.
@@ -129,8 +167,17 @@ func (p *pusher) run(workspace string) (err error) {
 	if err := p.load(); err != nil {
 		return err
 	}
-	if len(p.opt.Paths) > 0 {
+	if len(p.opt.Paths) > 0 || p.beside {
 		err = p.loadGuest()
+	}
+	if err == nil {
+		err = p.awaitGit(func() error {
+			p.tree = nil
+			if err := p.load(); err != nil {
+				return err
+			}
+			return p.loadGuest()
+		})
 	}
 	if err == nil {
 		err = p.limitTo(workspace)
@@ -193,9 +240,9 @@ func (p *pusher) guestPath(rel string) string {
 	return "/" + p.name + "/" + rel
 }
 
-// inoText is what a line of output says of a row; a dry run has none for what is new.
-func inoText(row *sqlvfs.Inode) string {
-	if row == nil {
+// inoText is what a line of output says of a row; a dry run has none for what is new, and a session numbers that itself.
+func (p *pusher) inoText(row *sqlvfs.Inode, replaced bool) string {
+	if row == nil || p.beside && (replaced || p.isNew(row)) {
 		return "new"
 	}
 	return fmt.Sprintf("ino %d", row.Number())

@@ -121,7 +121,7 @@ func (zeroReader) Read(b []byte) (int, error) {
 // part of, so that the database does not need the host's any more.
 func (p *pusher) complete(at string, st *unix.Stat_t) error {
 	s, ok := p.supplied[at]
-	if !ok || s.Limit == 0 || p.opt.DryRun || kind(st.Mode) != unix.S_IFREG {
+	if !ok || s.Limit == 0 || p.opt.DryRun || p.beside || kind(st.Mode) != unix.S_IFREG {
 		return nil
 	}
 	row, err := p.rows().get(s.Ino)

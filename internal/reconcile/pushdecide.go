@@ -38,6 +38,10 @@ func (p *pusher) find(f *found) (err error) {
 	f.here = a.node != nil
 	if !f.here {
 		hidden = (hidden || f.in.hidden) && !f.in.fresh
+		if p.sees(f) {
+			f.left = true
+			return nil
+		}
 		f.removed = hidden || a.was != nil && a.was.Row != 0
 		if a.there == unix.S_IFREG {
 			var n *sqlvfs.Node
@@ -135,6 +139,7 @@ func (p *pusher) known(f *found) bool {
 
 // storeGroup does what was decided about files that belong together.
 func (p *pusher) storeGroup(all []*found) error {
+	p.leaveLinked(all)
 	p.resolveConflicts(all)
 	for i, f := range all {
 		var same []*found // names of one host file

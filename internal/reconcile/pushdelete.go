@@ -67,6 +67,7 @@ func (p *pusher) delete(at string, less map[sqlvfs.Ino]int) error {
 		base, host, guest := p.states(a, false)
 		a.decision = classify.Classify(base, host, guest)
 		f := &found{item: a, at: at}
+		p.leaveLinked([]*found{f})
 		// What the guest changed lives on under the names that the host has left.
 		if !p.kept[n.Ino] {
 			p.resolveConflicts([]*found{f})

@@ -33,19 +33,19 @@ func (p *pusher) symlink(f *found) error {
 		return nil
 	}
 	if !p.opt.DryRun {
-		if row == nil || row.Attr.Nlink > 1 {
+		if row == nil || row.Attr.Nlink > 1 || p.beside && !same {
 			p.rows().put(row)
 			if row, err = p.rows().create(attr); err != nil {
 				return p.storeFailed(err)
 			}
 		}
-		if err := p.rows().update(f.in.row, f.name, row, func(tx *sqlvfs.Tx) { setAttr(row, attr); tx.SetTarget(row, target) }); err != nil {
+		if err := p.rows().update(f.in.row, f.name, row, func(tx *sqlvfs.Tx) { p.setAttr(row, attr); tx.SetTarget(row, target) }); err != nil {
 			return p.storeFailed(err)
 		}
 		f.in.changed = true
 		p.agree(f.at, &f.st, row, hashOf(target))
 	}
-	p.report.Line("LINK %s -> %s (%s)", p.report.Name(p.guestPath(f.at)), p.report.Name(target), inoText(row))
+	p.report.Line("LINK %s -> %s (%s)", p.report.Name(p.guestPath(f.at)), p.report.Name(target), p.inoText(row, !same))
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
 			at = p.names(n.Ino)[0]
 		}
 		if changed || !g.removed && (!g.here || g.node != n) {
-			p.report.Line("FILE %s (%d bytes, %s)", p.report.Name(p.guestPath(at)), attr.Size, inoText(row))
+			p.report.Line("FILE %s (%d bytes, %s)", p.report.Name(p.guestPath(at)), attr.Size, p.inoText(row, whole))
 		}
 		changed = false
 	}
@@ -92,7 +92,10 @@ func (p *pusher) file(take []*found, n *sqlvfs.Node) (err error) {
 
 // storeFile is the part of file that changes the database. It returns the row.
 func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool) (*sqlvfs.Inode, error) {
-	f := take[0]
+	f, mode := take[0], uint32(0)
+	if row != nil {
+		mode = row.Attr.Mode
+	}
 	content, done, err := p.reads(f)
 	if err != nil {
 		return row, err
@@ -103,7 +106,11 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 		err = content.Err
 	case whole:
 		p.begun = sqlvfs.Now()
-		if row != nil {
+		switch {
+		case p.beside: // who has the file open goes on with what it was, as after a rename
+			p.rows().put(row)
+			row = nil
+		case row != nil:
 			p.begin(take, row)
 		}
 		row, err = p.storeContent(content, row)
@@ -122,7 +129,7 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 	}
 	attr := attrOf(&content.St)
 	if guests {
-		attr.Mode = attr.Mode&^modeBits | row.Attr.Mode&modeBits
+		attr.Mode = attr.Mode&^modeBits | mode&modeBits
 	}
 	if err := p.rows().do(func(tx *sqlvfs.Tx) error { return setRowXattrs(tx, row, content.Xattrs) }); err != nil {
 		return row, p.storeFailed(err)
@@ -133,7 +140,7 @@ func (p *pusher) storeFile(take []*found, row *sqlvfs.Inode, whole, guests bool)
 			if counted {
 				row.Attr.Nlink, counted = entries, false // entering the names counts on from there
 			}
-			setAttr(row, attr)
+			p.setAttr(row, attr)
 		}); err != nil {
 			return row, p.storeFailed(err)
 		}
@@ -215,13 +222,16 @@ func (p *pusher) keep(f *found) error {
 				row.Attr.Nlink = entries
 			}
 			if mode {
-				row.Attr.Mode, row.Attr.Ctime = row.Attr.Mode&^modeBits|f.st.Mode&modeBits, sqlvfs.Now()
+				row.Attr.Mode = row.Attr.Mode&^modeBits | f.st.Mode&modeBits
+				if !p.beside {
+					row.Attr.Ctime = sqlvfs.Now()
+				}
 			}
 		}); err != nil {
 			return p.storeFailed(err)
 		}
 	}
-	p.report.Line("FILE %s (%d bytes, %s)", p.report.Name(p.guestPath(f.at)), n.Attr.Size, inoText(row))
+	p.report.Line("FILE %s (%d bytes, %s)", p.report.Name(p.guestPath(f.at)), n.Attr.Size, p.inoText(row, false))
 	return p.complete(f.at, &f.st)
 }
 

@@ -35,6 +35,9 @@ func (p *pusher) folder(d *folder, st *unix.Stat_t) error {
 	case a.was != nil && kind(a.was.Mode) == unix.S_IFDIR || hidden || d.hidden:
 		d.hidden, d.live = true, false // the guest has removed or replaced it; its files tell the rest
 		return nil
+	case p.beside && a.node == nil && p.shown(d.rel, d.in) != "":
+		d.fresh = d.in.fresh
+		return nil
 	}
 	d.fresh = !isDir
 	if !p.limit.Has(d.rel) {
@@ -106,7 +109,7 @@ func (p *pusher) putDir(d *folder, st *unix.Stat_t) error {
 		p.agree(d.rel, st, d.row, nil)
 	}
 	if changed && d.rel != "." {
-		p.report.Line("DIR  %s (%s)", p.report.Name(p.guestPath(d.rel)), inoText(d.row))
+		p.report.Line("DIR  %s (%s)", p.report.Name(p.guestPath(d.rel)), p.inoText(d.row, false))
 	}
 	return nil
 }
@@ -123,7 +126,7 @@ func (p *pusher) makeDir(d *folder, st *unix.Stat_t) error {
 	}
 	d.in.changed = d.in.changed || fresh
 	return p.rows().update(d.in.row, d.name, d.row, func(tx *sqlvfs.Tx) {
-		setAttr(d.row, attr)
+		p.setAttr(d.row, attr)
 		if o := d.row.Origin; fresh || d.rel == "." && o != nil && o.Fingerprint.Ino != st.Ino {
 			tx.SetOrigin(d.row, &sqlvfs.Origin{
 				Base: p.name, Path: d.rel, Number: uint64(d.row.Ino), Fingerprint: hostfs.Fingerprint(st), Mode: st.Mode,

@@ -19,6 +19,9 @@ func (p *pusher) gitKeeps(f *found) bool {
 	if in == "" || !git.Owns(in) || p.opt.Force || f.left {
 		return false
 	}
+	if p.lockedGit(f, dir) {
+		return true
+	}
 	touched := p.gitTouched(dir)
 	if strings.HasPrefix(in, "objects/") || strings.HasPrefix(in, "info/") {
 		return f.decision.Conflict() || touched && f.there == 0

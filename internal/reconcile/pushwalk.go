@@ -64,6 +64,9 @@ func (p *pusher) finishAgain() (err error) {
 // finish brings up to date what follows from a directory's entries.
 func (p *pusher) finish(d *folder) error {
 	d.changed = false
+	if p.beside {
+		return nil // the session knows of its other entries
+	}
 	if err := p.rows().countSubdirectories(d.row); err != nil {
 		return err
 	}

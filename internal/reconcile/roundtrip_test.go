@@ -288,10 +288,9 @@ func TestPushKnowsWhatThereIsToDo(t *testing.T) {
 	h, err := openHost(b.ws)
 	must(t, err)
 	defer h.close()
-	s, err := openForPush(&opt)
-	must(t, err)
-	defer s.Close()
-	p := &pusher{planner: planner{ctx: t.Context(), opt: &opt, report: newReporter(&opt), host: h, store: s, name: "ws"}}
+	p := &pusher{planner: planner{ctx: t.Context(), opt: &opt, report: newReporter(&opt), host: h, name: "ws"}}
+	must(t, p.openForPush())
+	defer p.store.Close()
 	must(t, p.load())
 	files, bytes, err := p.count(t.Context())
 	must(t, err)

@@ -16,7 +16,12 @@ import (
 )
 
 // meanwhile has a session answer a pull, and runs f after that has planned all, before it moves anything.
-func (g *guest) meanwhile(f func()) func(*Options) {
+func (g *guest) meanwhile(f func()) func(*Options) { return g.before(control.Hold, f) }
+
+// beforeAmend has a session answer a push, and runs f after that has decided all.
+func (g *guest) beforeAmend(f func()) func(*Options) { return g.before(control.Amend, f) }
+
+func (g *guest) before(verb control.Verb, f func()) func(*Options) {
 	connect := g.connects()
 	relay := func(from, to *os.File) error {
 		a, fd, err := control.ReceiveRequest(from)
@@ -26,7 +31,7 @@ func (g *guest) meanwhile(f func()) func(*Options) {
 		if fd >= 0 {
 			defer unix.Close(fd)
 		}
-		if a.Verb == control.Hold {
+		if a.Verb == verb {
 			f()
 		}
 		return control.SendRequest(to, fd, a)
