@@ -161,7 +161,7 @@ func (w *writer) putCheckpoint(b *batch) error {
 
 // insertCheckpoint makes a checkpoint of what the tree's tables hold.
 func (w *writer) insertCheckpoint(c *Checkpoint) error {
-	top, err := highestIno(w.conn)
+	top, err := highestIno(w.conn, true)
 	if err != nil {
 		return err
 	}

@@ -282,7 +282,7 @@ func (tx *Tx) start() (err error) {
 		return err
 	}
 	if !tx.readOnly {
-		top, err := highestIno(tx.meta)
+		top, err := highestIno(tx.meta, true)
 		if err != nil {
 			return err
 		}
@@ -304,8 +304,8 @@ func (tx *Tx) start() (err error) {
 }
 
 // highestIno is the highest inode number that a row mentions, be it one that another tool of the format has left behind when
-// it deleted the inode.
-func highestIno(c *conn) (Ino, error) {
+// it deleted the inode; and ever, the highest that a checkpoint knows, which is not to come back either.
+func highestIno(c *conn, ever bool) (Ino, error) {
 	var tops []string
 	for _, c := range []string{
 		"fs_inode.ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino", "art_birth.ino",
@@ -314,8 +314,9 @@ func highestIno(c *conn) (Ino, error) {
 		// The first column of an index: no table is scanned.
 		tops = append(tops, fmt.Sprintf("ifnull((SELECT max(%[1]s) FROM %[2]s WHERE %[1]s<%[3]d), 0)", column, table, MaxIno))
 	}
-	// Nor does a number come back that a checkpoint knows.
-	tops = append(tops, fmt.Sprintf("ifnull((SELECT max_ino FROM art_checkpoint WHERE max_ino<%d ORDER BY id DESC LIMIT 1), 0)", MaxIno))
+	if ever {
+		tops = append(tops, fmt.Sprintf("ifnull((SELECT max_ino FROM art_checkpoint WHERE max_ino<%d ORDER BY id DESC LIMIT 1), 0)", MaxIno))
+	}
 	top, err := database.QueryInt(c.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
 	return max(RootIno, Ino(top)), err
 }

@@ -88,12 +88,15 @@ func (s *Store) goBack(choose chooser) (Checkpoint, error) {
 	}
 	s.acquireWriter()
 	defer s.releaseWriter()
-	tx.gather.sync = true
-	if err := s.commitGathered(); err != nil {
-		return Checkpoint{}, err
-	}
 	// Nobody waits for the lock meanwhile: there is no inode to do anything with.
 	w := s.writer
+	err := w.connect()
+	if err == nil && !tx.gather.empty() {
+		err = s.commitGathered()
+	}
+	if err != nil {
+		return Checkpoint{}, w.Cause(err)
+	}
 	done, err := w.goBack(choose)
 	if err == nil {
 		err = w.sync()
@@ -164,11 +167,11 @@ func (w *writer) goBack(choose chooser) (done Checkpoint, err error) {
 
 // restore brings the tables of the tree back to what they were at a checkpoint. What they are has become history under the newest one.
 func (w *writer) restore(to *Checkpoint) error {
-	for _, k := range database.AllKept {
-		for _, statement := range restoration(k) {
-			// Every statement has parameters up to the last that it uses.
-			values := []any{w.newest.ID, w.newest.maxIno, to.ID, to.maxIno}
-			q, _, err := w.Prepare(statement)
+	// Every statement has parameters up to the last that it uses.
+	values := []any{w.newest.ID, w.newest.maxIno, to.ID, to.maxIno}
+	run := func(k *database.Kept, statements []string) error {
+		for _, text := range statements {
+			q, _, err := w.Prepare(text)
 			if err != nil {
 				return fmt.Errorf("%w: %v", database.ErrCorrupt, err)
 			}
@@ -178,31 +181,59 @@ func (w *writer) restore(to *Checkpoint) error {
 				return fmt.Errorf("bring %s back: %w", k.Table, err)
 			}
 		}
+		return nil
+	}
+	top, err := highestIno(w.conn, false)
+	if err != nil {
+		return err
+	}
+	for _, k := range database.AllKept {
+		if top > to.maxIno {
+			if err := run(k, withoutNewer(k)); err != nil {
+				return err
+			}
+		}
+		n, err := queryNumber(w.conn, "SELECT EXISTS (SELECT 1 FROM "+k.Old+" WHERE checkpoint BETWEEN ? AND ?)", to.ID, w.newest.ID)
+		if err == nil && n != 0 {
+			err = run(k, restoration(k))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// restoration are the statements that bring a table back. Parameters are the number and the highest inode of the newest checkpoint, and
-// those of the one to go back to.
+// withoutNewer are the statements that delete rows which have become since a checkpoint. Parameters are the number and the highest inode
+// of the newest one, and those of the one to go back to.
+func withoutNewer(k *database.Kept) []string {
+	if !k.Entry {
+		newer := "p." + k.Key[0] + ">?4"
+		return []string{k.DeleteRows(newer), "DELETE FROM " + k.Table + " AS p WHERE " + newer}
+	}
+	// No index has the inodes that names lead to: look through all of them once.
+	const these = "p.id IN (SELECT id FROM temp.newer)"
+	return []string{
+		"CREATE TEMP TABLE newer (id INTEGER PRIMARY KEY)",
+		"INSERT INTO temp.newer SELECT id FROM fs_dentry WHERE parent_ino>?4 OR ino>?4",
+		k.DeleteRows(these), "DELETE FROM fs_dentry AS p WHERE " + these,
+		"DROP TABLE temp.newer",
+	}
+}
+
+// restoration are the statements that bring rows back which have changed. Parameters are those of withoutNewer.
 func restoration(k *database.Kept) []string {
 	key := strings.Join(k.Key, ", ")
-	changed := "temp.changed_" + k.Table
-	// What has become since is gone.
-	newer := "p." + k.Key[0] + ">?4"
-	if k.Entry {
-		newer = "(" + newer + " OR p.ino>?4)"
-	}
+	const changed = "temp.changed"
 	also := ""
 	if k.Entry {
 		also = " AND h.ino<=?4"
 	}
-	if k.Table != "fs_inode" { // history knows content of files, too, that had no name any more
+	if k != database.KeptInode { // history knows content of files, too, that had no name any more
 		also += " AND EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h." + k.Key[0] + ")"
 	}
 	return []string{
-		k.DeleteRows(newer),
-		"DELETE FROM " + k.Table + " AS p WHERE " + newer,
-		"CREATE TEMP TABLE changed_" + k.Table + " (" + key + ", checkpoint, PRIMARY KEY (" + key + ")) WITHOUT ROWID",
+		"CREATE TEMP TABLE changed (" + key + ", checkpoint, PRIMARY KEY (" + key + ")) WITHOUT ROWID",
 		"INSERT INTO " + changed + " SELECT " + key + ", min(checkpoint) FROM " + k.Old + " WHERE checkpoint>=?3 AND checkpoint<=?1 AND " + k.Key[0] + "<=?4 GROUP BY " + key,
 		k.PutAll(changed),
 		"DELETE FROM " + k.Table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + changed + ")",
