@@ -84,8 +84,10 @@ func (j *journey) run() error {
 			err = j.checkpoint()
 		case pick < 6:
 			err = j.actor.s.Sync()
-		case pick < 8:
+		case pick < 7:
 			err = j.reopen(nil)
+		case pick < 8:
+			err = j.thin()
 		default:
 			err = j.reopen(j.back)
 		}
@@ -196,9 +198,42 @@ func (j *journey) back() error {
 	return nil
 }
 
+// thin drops checkpoints, and the rest stays as it was. The oldest go first, and those with a label last.
+func (j *journey) thin() error {
+	most := 1 + j.actor.rnd.IntN(6)
+	if j.actor.rnd.IntN(2) == 0 {
+		if _, err := j.actor.s.Checkpoint(ByUser, fmt.Sprintf("label %d", j.actor.now)); err != nil && !errors.Is(err, ErrLabelTaken) {
+			return err
+		}
+	}
+	before, err := j.actor.s.Checkpoints()
+	if err != nil {
+		return err
+	}
+	if len(before) > 0 && j.trees[before[0].ID] == nil { // the one with the label
+		j.trees[before[0].ID] = j.actor.root.copyOf()
+	}
+	dropped, err := j.actor.s.Thin(Keep{Checkpoints: most})
+	if err != nil {
+		return err
+	}
+	after, err := j.actor.s.Checkpoints()
+	if err != nil {
+		return err
+	}
+	j.note("drop %d, and keep %d", dropped, len(after))
+	if len(after) > max(most, 1) || len(before)-len(after) != dropped || len(before) > 0 && after[0] != before[0] {
+		return fmt.Errorf("of checkpoints %+v, %+v are left of at most %d", before, after, most)
+	}
+	maps.DeleteFunc(j.trees, func(id int64, _ *node) bool {
+		return !slices.ContainsFunc(after, func(c Checkpoint) bool { return c.ID == id })
+	})
+	return nil
+}
+
 // treeOf is the model's tree of a checkpoint that was returned by going back.
 func (j *journey) treeOf(c Checkpoint) *node {
-	if c.Restored != 0 {
+	if c.Restored != 0 && j.trees[c.Restored] != nil {
 		return j.trees[c.Restored]
 	}
 	return j.trees[c.ID]

@@ -326,7 +326,21 @@ func (h *histories) checkpoint(a *actor) error {
 	}
 	h.keep(c.ID, a.root)
 	h.disk.mark(guaranteed, len(h.states)-1)
-	return nil
+	if h.rnd.IntN(3) > 0 {
+		return nil
+	}
+	if _, err := a.s.Thin(Keep{Checkpoints: 1 + h.rnd.IntN(4)}); err != nil {
+		if h.failing {
+			err = nil
+		}
+		return err
+	}
+	// Those that are dropped may come back.
+	list, err := a.s.Checkpoints()
+	maps.DeleteFunc(h.made, func(id int64, _ int) bool {
+		return !slices.ContainsFunc(list, func(c Checkpoint) bool { return c.ID == id })
+	})
+	return err
 }
 
 // keep remembers what the tree is at a checkpoint, which may be one that was made before.

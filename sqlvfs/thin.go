@@ -1,0 +1,125 @@
+package sqlvfs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// Keep bounds the history of a tree. The newest checkpoint always stays.
+type Keep struct {
+	Checkpoints int           // at most; those with a label go last. 0: any number
+	For         time.Duration // none that is older. 0: however old
+	Bytes       int64         // of content that is not in the tree any more, at most. 0: any amount
+}
+
+// DefaultKeep is how much history is kept where nobody says.
+var DefaultKeep = Keep{Checkpoints: 100, For: 14 * 24 * time.Hour, Bytes: 2 << 30}
+
+// Thin drops checkpoints of which there are too many, each in a transaction of its own, and returns how many. What only they show is lost. The
+// space that becomes free is used again, and given back to the disk as that of deleted files.
+func (s *Store) Thin(k Keep) (dropped int, err error) {
+	for {
+		more, err := s.thinOnce(&k)
+		if err != nil || !more {
+			return dropped, err
+		}
+		dropped++
+	}
+}
+
+// thinOnce drops the checkpoint that is the first to go, and tells whether there was one.
+func (s *Store) thinOnce(k *Keep) (more bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.tx.readOnly || s.tx.frozen:
+		return false, ErrReadOnly
+	case s.tx.closing:
+		return false, ErrClosed
+	}
+	s.acquireWriter()
+	defer s.releaseWriter()
+	all, err := s.tx.checkpoints()
+	if err != nil || len(all) < 2 {
+		return false, err
+	}
+	// Steps go on meanwhile: a checkpoint may have much to drop.
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	w := s.writer
+	if err := w.connect(); err != nil {
+		return false, w.Cause(err)
+	}
+	drop, older, err := w.excess(k, all)
+	if err == nil && drop != nil {
+		err = w.drop(drop, older)
+	}
+	if err != nil {
+		return false, fmt.Errorf("drop a checkpoint: %w", w.Cause(err))
+	}
+	return drop != nil, nil
+}
+
+// excess returns a checkpoint that is too much, if there is one, and the one before it. all are the checkpoints, the newest first.
+func (w *writer) excess(k *Keep, all []Checkpoint) (drop, older *Checkpoint, err error) {
+	oldest := len(all) - 1
+	if k.For > 0 && time.Since(all[oldest].Made.Time()) > k.For {
+		return &all[oldest], nil, nil
+	}
+	if k.Checkpoints > 0 && len(all) > k.Checkpoints {
+		for i := oldest; i > 0; i-- {
+			if all[i].Label != "" {
+				continue
+			}
+			if i < oldest {
+				older = &all[i+1]
+			}
+			return &all[i], older, nil
+		}
+		return &all[oldest], nil, nil
+	}
+	if k.Bytes > 0 {
+		// A row has a chunk at most, and it takes long to add up the lengths of many.
+		rows, err := queryNumber(w.conn, "SELECT count(*) FROM art_old_data INDEXED BY art_old_data_checkpoint")
+		if err != nil || rows*w.store.chunkSize <= k.Bytes {
+			return nil, nil, err
+		}
+		bytes, err := queryNumber(w.conn, "SELECT ifnull(sum(length(data)), 0) FROM art_old_data")
+		if err != nil || bytes <= k.Bytes {
+			return nil, nil, err
+		}
+		return &all[oldest], nil, nil
+	}
+	return nil, nil, nil
+}
+
+// drop drops a checkpoint. What its rows were is what they were at the one before it, if that does not say otherwise and they were there then;
+// without one, nobody needs to know.
+func (w *writer) drop(c, older *Checkpoint) (err error) {
+	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() { err = database.End(w.Conn, err) }()
+	w.wrote = true
+	for _, k := range database.AllKept {
+		if older != nil {
+			err := do(w.conn, "UPDATE OR IGNORE "+k.Old+" SET checkpoint=? WHERE checkpoint=? AND "+k.Key[0]+"<=?", older.ID, c.ID, older.maxIno)
+			if err != nil {
+				return err
+			}
+		}
+		if err := do(w.conn, "DELETE FROM "+k.Old+" WHERE checkpoint=?", c.ID); err != nil {
+			return err
+		}
+	}
+	return do(w.conn, "DELETE FROM art_checkpoint WHERE id=?", c.ID)
+}
+
+// HistorySize is how many bytes of content history holds.
+func (s *Store) HistorySize() (int64, error) {
+	return Query(s, func(tx *Tx) (int64, error) {
+		return queryNumber(tx.meta, "SELECT ifnull(sum(length(data)), 0) FROM art_old_data")
+	})
+}
