@@ -2,10 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"math"
 	"os"
+	"time"
 
+	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // ofHistory reads the command line of a command about the history of one database, and finds that.
@@ -57,3 +63,34 @@ func rewind(_ context.Context, c *flags.Command, args []string) error {
 	}
 	return history.Rewind(words[0], o)
 }
+
+func gc(_ context.Context, c *flags.Command, args []string) error {
+	var p place
+	k := sqlvfs.DefaultKeep
+	days := int64(k.For / day)
+	o := history.Options{Stdout: os.Stdout}
+	variables := p.variables()
+	maps.Copy(variables, map[string]any{"quiet": &o.Quiet, "checkpoints": &k.Checkpoints, "days": &days, "size": func(text string) error {
+		size, ok := config.ParseBytes(text)
+		if !ok {
+			return errors.New(`write a number of bytes, or one such as "512M" or "2G"`)
+		}
+		k.Bytes = int64(size)
+		return nil
+	}})
+	_, err := c.Parse(args, variables)
+	switch {
+	case err != nil:
+		return err
+	case k.Checkpoints < 1 || days < 1 || days > math.MaxInt64/int64(day):
+		return c.Wrong("--checkpoints and --days are at least 1")
+	}
+	k.For = time.Duration(days) * day
+	if err := p.find(); err != nil {
+		return err
+	}
+	o.DB = p.db
+	return history.Thin(k, o)
+}
+
+const day = 24 * time.Hour

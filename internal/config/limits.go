@@ -48,7 +48,7 @@ func (n *node) limit(u unit) (uint64, error) {
 	case string:
 		switch u {
 		case octets:
-			if value, ok := parseBytes(v); ok {
+			if value, ok := ParseBytes(v); ok {
 				return value, nil
 			}
 		case seconds:
@@ -76,8 +76,8 @@ func (n *node) literal() string {
 	return n.kind()
 }
 
-// parseBytes reads a number of bytes with a suffix K, M, G or T, powers of 1024.
-func parseBytes(s string) (uint64, bool) {
+// ParseBytes reads a number of bytes with a suffix K, M, G or T, powers of 1024.
+func ParseBytes(s string) (uint64, bool) {
 	if s == "" {
 		return 0, false
 	}

@@ -267,6 +267,21 @@ EXAMPLES
   art rewind 3
   art rewind "before the rewrite"
 `},
+		{Name: "art gc", Says: "drop old checkpoints", Synopsis: []string{"[flags]"}, Env: false,
+			Text: `  Drops checkpoints until there are no more than the flags say, and gives the space
+  back to the disk. The oldest go first; of too many, those with a label go last.
+  The newest stays, and so does all that is in the guest's home now. What only the
+  dropped ones show is lost. No session may be using DB.
+`,
+			Flags: []Flag{workspace, database, agent,
+				{Name: "checkpoints", Arg: "N", Default: "100", Says: "how many may stay"},
+				{Name: "days", Arg: "N", Default: "14", Says: "how old they may be"},
+				{Name: "size", Arg: "SIZE", Default: "2G", Says: "how much content may be kept that is not there any more: bytes, or with K, M, G or T"},
+				quiet},
+			Notes: `EXAMPLES
+  art gc
+  art gc --checkpoints 10
+`},
 		{Name: "art list", Says: "show all databases of workspaces", Synopsis: []string{"[--json]"},
 			Text: `  Shows the databases of workspaces, the one that was used last first: name, size,
   when it was used, workspace.

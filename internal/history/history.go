@@ -104,6 +104,26 @@ func (o *Options) back(word string, back func(*sqlvfs.Store) (sqlvfs.Checkpoint,
 	return o.tell(c, "back at checkpoint %d", to)
 }
 
+// Thin drops checkpoints of which there are too many, and gives the space back to the disk.
+func Thin(k sqlvfs.Keep, o Options) error {
+	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
+	if err != nil {
+		return fmt.Errorf("gc in %s: %w", o.DB, hinted(err))
+	}
+	dropped, err := s.Thin(k)
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("gc in %s: %w", o.DB, err)
+	}
+	if o.Quiet {
+		return nil
+	}
+	_, err = fmt.Fprintf(o.Stdout, "%d checkpoints dropped\n", dropped)
+	return err
+}
+
 // hinted says what to do about an error.
 func hinted(err error) error {
 	var inUse *sqlvfs.InUseError

@@ -62,6 +62,7 @@ _art_spec() {
         'undo:go back to before the last change'
         'redo:take back an undo or a rewind'
         'rewind:go back to a checkpoint'
+        'gc:drop old checkpoints'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace'
         'ps:list the sessions that run'
@@ -270,6 +271,19 @@ _art_spec() {
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
         '1:word: ')
+      ;;
+    'art gc')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --checkpoints='[how many may stay]:N: '
+        --days='[how old they may be]:N: '
+        --size='[how much content may be kept that is not there any more]:SIZE: '
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
       ;;
     'art list')
       payload=false
@@ -624,6 +638,7 @@ _art_spec() {
         'undo:go back to before the last change'
         'redo:take back an undo or a rewind'
         'rewind:go back to a checkpoint'
+        'gc:drop old checkpoints'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace')
       specs=(
@@ -766,6 +781,19 @@ _art_spec() {
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
         '1:word: ')
+      ;;
+    'art-sync gc')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --checkpoints='[how many may stay]:N: '
+        --days='[how old they may be]:N: '
+        --size='[how much content may be kept that is not there any more]:SIZE: '
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
       ;;
     'art-sync list')
       payload=false
