@@ -17,7 +17,6 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
-	"github.com/riverlytech/art/internal/notify"
 	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/libexec"
@@ -52,10 +51,12 @@ func run(args []string) int {
 	// A signal ends the run in order: what a pull has staged is removed, a push closes its database.
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	defer stop()
-	if len(args) == 1 && args[0] == notify.Word {
-		return showNotification(ctx)
+	var err error
+	if say := onBus[strings.Join(args, " ")]; say != nil {
+		err = say(ctx)
+	} else {
+		err = dispatch(ctx, args)
 	}
-	err := dispatch(ctx, args)
 	text, wanted := flags.Help(err)
 	switch {
 	case wanted:

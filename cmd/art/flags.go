@@ -21,11 +21,11 @@ import (
 func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Options, *flags.Line, error) {
 	o := &sandbox.Options{Workspace: ".", Interactive: true}
 	trace := sandbox.Trace{Format: "text"}
-	var traced, notify bool
+	var traced, notify, systemd bool
 	variables := map[string]any{
 		"mount": &o.Workspace, "db": &o.Database, "mode": &o.Mode, "name": &o.Name, "home": &o.Home, "agent": &o.Agent, "adopt": &o.Adopt,
 		"interactive": &o.Interactive, "network": &o.Network, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
-		"hide": &o.Hide, "allow": &o.Allow, "end": &o.End, "notify": &notify, "time": duration(&o.Time), "quiet": &o.Quiet, "background": &o.Background,
+		"hide": &o.Hide, "allow": &o.Allow, "end": &o.End, "notify": &notify, "systemd": &systemd, "time": duration(&o.Time), "quiet": &o.Quiet, "background": &o.Background,
 		"trace": &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
 	}
 	maps.Copy(variables, more)
@@ -35,6 +35,9 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	}
 	if line.Given("notify") {
 		o.Notify = strconv.FormatBool(notify)
+	}
+	if line.Given("systemd") {
+		o.Systemd = strconv.FormatBool(systemd)
 	}
 	o.DefaultWorkspace = !line.Given("mount")
 	o.NoHome = line.Given("home") && o.Home == ""

@@ -254,6 +254,9 @@ func Stack(base, upper *Settings) *Settings {
 	if upper.Path.Value != "" {
 		out.Path = upper.Path
 	}
+	if upper.Systemd.Value != "" {
+		out.Systemd = upper.Systemd
+	}
 	if upper.Notify.Value != "" {
 		out.Notify = upper.Notify
 	}
@@ -293,7 +296,7 @@ func PresetKeys() (whole, settings []string) {
 	p := &Preset{Settings: &Settings{}}
 	src := &source{}
 	keys := presetSettings(src, p.Settings)
-	for _, key := range []string{"workspace", "db", "mode", "notify"} { // which an error explains
+	for _, key := range []string{"workspace", "db", "mode", "notify", "systemd"} { // which an error explains
 		delete(keys, key)
 	}
 	return names(p.keys(src)), names(keys)

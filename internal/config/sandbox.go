@@ -64,9 +64,14 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			*enabled, err = n.boolean()
 			return err
 		},
-		"network":   word(&s.Network, "host", "none"),
-		"path":      word(&s.Path, "home", "host"),
-		"end":       word(&s.End, "kill", "wait", "ask"),
+		"network": word(&s.Network, "host", "none"),
+		"path":    word(&s.Path, "home", "host"),
+		"end":     word(&s.End, "kill", "wait", "ask"),
+		"systemd": func(n *node) error {
+			on, err := n.boolean()
+			s.Systemd = Entry{strconv.FormatBool(on), n.origin()}
+			return err
+		},
 		"notify":    func(n *node) error { return n.notify(&s.Notify) },
 		"mode":      word(&s.Mode, "direct", "overlay"),
 		"env":       list(&s.Env, variable),
@@ -99,7 +104,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		},
 	}
 	if !src.user {
-		for _, key := range []string{"workspace", "db", "mode", "home", "notify"} {
+		for _, key := range []string{"workspace", "db", "mode", "home", "notify", "systemd"} {
 			keys[key] = func(n *node) error { return n.errorf("%q can only be set in the user's file", key) }
 		}
 	}

@@ -14,6 +14,8 @@ type Settings struct {
 	Network Entry
 	// Path is "home", or "host" for the workspace at its own path too.
 	Path Entry
+	// Systemd is "true" where sessions in the background are units of systemd. Only the user's file has it.
+	Systemd Entry
 	// Notify is "true" or "false", or the command that notifies the user. Only the user's file has it.
 	Notify Entry
 	// End says what becomes of what the command leaves running: "kill", "wait" or "ask".

@@ -270,3 +270,38 @@ func sources(t *testing.T) string {
 	}
 	return code.String()
 }
+
+// TestUnit has systemd read the unit of docs/examples, and runs what that starts.
+func TestUnit(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Fatal("systemd-analyze is not installed: run internal/packaging/deps test")
+	}
+	dir := exampleDir(t)
+	const starts = "ExecStart=art "
+	text := document(t, "docs/examples/art@.service")
+	if !strings.Contains(text, starts) {
+		t.Fatalf("it starts something else:\n%s", text)
+	}
+	art, err := exec.LookPath("art")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit := filepath.Join(dir, "art@.service")
+	for path, text := range map[string]string{unit: strings.Replace(text, starts, "ExecStart="+art+" ", 1), filepath.Join(dir, "project/agent.sh"): "echo made >made; echo said\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	verify := exec.Command("systemd-analyze", "--user", "--man=no", "verify", unit)
+	verify.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir)
+	if out, err := verify.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+	_, line, _ := strings.Cut(text, starts)
+	line, _, _ = strings.Cut(line, "\n")
+	run := exec.Command("art", strings.Fields(strings.ReplaceAll(line, "%f", filepath.Join(dir, "project")))...)
+	run.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=")
+	if out := must(t, run); !strings.Contains(out, "said") {
+		t.Errorf("it says %q", out)
+	}
+}

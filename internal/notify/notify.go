@@ -1,25 +1,22 @@
 // Package notify tells the user at his desktop, or by a command of his, what becomes of a session.
 //
 //	notify.go   when, and how
+//	bus.go      by whom
 //	output.go   what the guest's output asks for
 //	desktop     the desktop's side, in art-sync: what speaks to it would make the start of art longer
 package notify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
-	"github.com/riverlytech/art/libexec"
 )
 
 const (
@@ -31,9 +28,6 @@ const (
 	// maxText bounds a text, in characters.
 	maxText = 200
 )
-
-// Word is what art-sync does by it: it notifies the desktop of what is marshalled on its standard input.
-const Word = "notify"
 
 // Notifier notifies of one session. Its methods do nothing on nil.
 type Notifier struct {
@@ -134,39 +128,16 @@ func (n *Notifier) send(text string) {
 	}
 }
 
-// deliver has another program tell a text. What that says is for nobody but who is told why it failed.
+// deliver has another program tell a text.
 func (n *Notifier) deliver(ctx context.Context, text string) error {
-	var said strings.Builder
-	var cmd *exec.Cmd
-	if n.command != nil {
-		cmd = exec.CommandContext(ctx, n.command[0], append(n.command[1:len(n.command):len(n.command)], n.title, text)...)
-	} else {
-		path, err := libexec.Find("art-sync")
-		if err != nil {
-			return fmt.Errorf("notify the desktop: %w", err)
-		}
-		cmd = exec.CommandContext(ctx, path, Word)
-		cmd.Env = libexec.Environ()
-		cmd.Stdin = strings.NewReader(string(control.Marshal(&control.Notification{Title: n.title, Text: text})))
-		cmd.Stderr = &said
+	if n.command == nil {
+		return OnBus(ctx, control.NotifyWord, &control.Notification{Title: n.title, Text: text})
 	}
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the keys of the terminal are not for it
-	cmd.WaitDelay = time.Second                          // for what it leaves with the streams
-	err := cmd.Run()
-	switch why, hint, _ := strings.Cut(strings.TrimSpace(said.String()), "\nart-sync: hint: "); {
-	case err == nil:
-		return nil
-	case why != "":
-		return cli.WithHint(errors.New(strings.TrimPrefix(why, "art-sync: ")), hint)
-	case ctx.Err() != nil:
-		err = errors.New("it takes too long")
+	args := append(n.command[1:len(n.command):len(n.command)], n.title, text)
+	if err := run(ctx, exec.CommandContext(ctx, n.command[0], args...)); err != nil {
+		return fmt.Errorf("notify by %s: %w", n.command[0], err)
 	}
-	by := "art-sync"
-	if n.command != nil {
-		by = n.command[0]
-	}
-	return fmt.Errorf("notify by %s: %w", by, cli.Reason(err))
+	return nil
 }
 
 // Clean returns of a text, which may be the guest's, what can be shown anywhere: so many characters that print, in a line,

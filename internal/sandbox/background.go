@@ -1,11 +1,14 @@
 package sandbox
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -17,6 +20,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/notify"
 	sessions "github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/internal/terminal"
 	"github.com/riverlytech/art/libexec"
@@ -107,6 +111,9 @@ func (s *session) goBackground(o *request) error {
 	if err != nil {
 		return fmt.Errorf("start the session: %w", err)
 	}
+	if err := o.makeUnit(); err != nil {
+		return err
+	}
 	s.background = b
 	go func() {
 		// Who has started it ends before it is left, and so does it.
@@ -130,6 +137,22 @@ func (s *session) goBackground(o *request) error {
 	b.pipes = [2]*os.File{r, w}
 	s.streams, err = terminal.Open(false, [3]*os.File{s.null, w, w})
 	return err
+}
+
+// makeUnit makes this process a unit of systemd, and what it will start, if that is asked for.
+func (o *request) makeUnit() error {
+	if wanted := cmp.Or(o.Systemd, o.under(o.user).Systemd.Value); wanted != "true" {
+		return nil
+	}
+	name, err := filepath.Abs(o.Workspace)
+	if err != nil {
+		return fmt.Errorf("open the workspace: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return notify.OnBus(ctx, control.ScopeWord, &control.Scope{
+		PID: os.Getpid(), Name: fmt.Sprintf("art-%d.scope", os.Getpid()), Description: "art: " + notify.Clean(filepath.Base(name)),
+	})
 }
 
 // ownStderr is the standard error of this process, which is that of who has started it, and then the log.

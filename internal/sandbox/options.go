@@ -53,6 +53,8 @@ type Options struct {
 	Time time.Duration
 	// Notify is "true" or "false", whether to notify the user; "" leaves it to the settings.
 	Notify string
+	// Systemd is "true" or "false", whether a session in the background is a unit of systemd; "" leaves it to the settings.
+	Systemd string
 	// Quiet leaves the banner and the closing words out.
 	Quiet bool
 	// Trace, if set, asks for a trace of the payload's system calls.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -89,6 +90,9 @@ func Run(options *Options) (code int, err error) {
 	err = o.choose()
 	if err == nil && o.Background {
 		err = o.checkBackground()
+	}
+	if err == nil && o.Systemd == "true" && !o.Background {
+		err = cli.WithHint(errors.New("make the session a unit of systemd: it is in the foreground"), "start it with -b, or by systemd-run --user --scope")
 	}
 	if err == nil && o.bare() {
 		return cli.ExitArt, o.runBare()
