@@ -105,8 +105,12 @@ func (tx *Tx) uncommitted(in *Inode) bool { return in.changed > tx.committed }
 
 // begin has the writer take the batch a little after its first change.
 func (tx *Tx) begin() {
-	if tx.gather.empty() {
-		tx.gather.since = time.Now()
+	if !tx.gather.empty() {
+		return
+	}
+	tx.gather.since = time.Now()
+	if tx.asleep {
+		tx.asleep = false
 		tx.kickLater()
 	}
 }

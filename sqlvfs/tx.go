@@ -33,6 +33,7 @@ type Tx struct {
 	closing   bool
 	changing  bool // a step runs that may add to the tree
 	writing   bool // a goroutine has the writer, see acquireWriter
+	asleep    bool // the writer's goroutine looks at the batch no more until it is kicked
 	session   session
 	passAt    int // beside the writer: bytes that had gathered when content was passed last
 

@@ -168,7 +168,11 @@ func (s *Store) nextCommit() time.Duration {
 	switch {
 	case b.sync || s.tx.closing || b.bytes >= batchBytes || b.size() >= batchRows:
 		return 0
+	case b.empty() && time.Since(s.writer.latest) < s.linger:
+		// Whoever writes goes on to: to wake this goroutine for each batch takes as long as to gather a small one.
+		return s.linger
 	case b.empty():
+		s.tx.asleep = true
 		return -1
 	}
 	return max(0, s.linger-time.Since(b.since))
