@@ -141,7 +141,7 @@ func (m *Mounted) WastedPolls() time.Duration {
 func (s *Server) serve() error {
 	go s.watchdog.run(s.ended, s.succeed)
 	go s.lead()
-	switch err := s.conn.ServeRings(s.answer); {
+	switch err := s.conn.ServeRings(s.answerRing); {
 	case errors.Is(err, wire.ErrLost):
 		s.lost.Store(true)
 		return err
@@ -232,6 +232,24 @@ func (s *Server) answer(r *wire.Request) {
 	}
 	// An error here says that the connection is gone, which the next read finds out as well.
 	r.Reply(errno)
+}
+
+// longRead is from which size on, in bytes, a read is a stretch that the kernel reads ahead.
+const longRead = 128 << 10
+
+// answerRing serves a request of a ring. The program that reads a long file goes on with what it has while the kernel reads
+// ahead, which takes longer than to wake another thread: so that is not done on the program's own processor.
+func (s *Server) answerRing(r *wire.Request) {
+	if read, ok := r.Op.(*fuseops.ReadFileOp); !ok || read.Size < longRead {
+		s.answer(r)
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.answer(r)
+	}()
+	<-done
 }
 
 // handOff has another goroutine answer a request.
