@@ -81,7 +81,7 @@ func (t *tx) openUntouched(n *node) (*HostFile, error) {
 	switch {
 	case err == nil:
 	case oneOf(err, syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL):
-		return nil, syscall.ESTALE // there is no such file any more
+		return nil, t.replaced(n) // there is no such file any more
 	default:
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (t *tx) checkVersion(n *node, f *HostFile) error {
 		return nil
 	}
 	if n.in != nil || n.base.gone || !hostfs.SameObject(n.base.fp, f.Fingerprint) && n.base.content != (sqlvfs.Fingerprint{}) {
-		return syscall.ESTALE // the kernel may have parts of another file, which must not be mixed
+		return t.replaced(n) // the kernel may have parts of another file, which must not be mixed
 	}
 	t.refreshNode(n, f.attr, f.Fingerprint)
 	if f.Size+1 >= n.base.size {
@@ -128,6 +128,15 @@ func (t *tx) checkVersion(n *node, f *HostFile) error {
 		t.cache.InvalidateAttr(n.ino)
 	}
 	return nil
+}
+
+// replaced is the error of reading an untouched node whose name in the base is another object's, or nobody's. Until the kernel
+// knows, whoever opens that name gets this node: so it is told at once, and not when an event comes.
+func (t *tx) replaced(n *node) error {
+	if p := n.base.parent; n.in == nil && p != nil && p.base.dentries[n.base.name] == n {
+		t.pending.entry(p, n.base.name, doubt{content: true})
+	}
+	return syscall.ESTALE
 }
 
 // Write implements FileSystem.
