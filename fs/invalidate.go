@@ -11,16 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pendingInvalidations are what the host may have changed since the kernel was told of it. They are
-// gathered as events come in, and flushed by a goroutine of its own, because the kernel may hold up who
-// tells it to forget something until an operation under way is answered.
-type pendingInvalidations struct {
-	names   map[dentry]doubt
-	inodes  map[Ino]bool  // value: is it a directory?
-	prune   []Ino         // see ages; nil: none
-	signals chan struct{} // holds a token if there may be any
-}
-
 type dentry struct {
 	dir  *node
 	name string
@@ -43,49 +33,10 @@ type doubt struct {
 	content bool // also the content of what it means may have changed
 }
 
-// entry enqueues a name: what it means may have changed, or what that is.
-func (p *pendingInvalidations) entry(dir *node, name string, why doubt) {
-	if p != nil {
-		d := dentry{dir, name}
-		was := p.names[d]
-		p.names[d] = doubt{max(was.ambiguity, why.ambiguity), was.content || why.content}
-		p.signal()
-	}
-}
-
-// inode enqueues a node's attributes and content.
-func (p *pendingInvalidations) inode(n *node) {
-	if p != nil {
-		p.inodes[n.ino] = n.attrOf().IsDir()
-		p.signal()
-	}
-}
-
-// letGo enqueues inodes that the kernel is to let go of, if nobody uses them.
-func (p *pendingInvalidations) letGo(inos []Ino) {
-	p.prune = inos
-	p.signal()
-}
-
-func (p *pendingInvalidations) signal() {
-	select {
-	case p.signals <- struct{}{}:
-	default:
-	}
-}
-
-// drain returns what is pending, which is so no more.
-func (p *pendingInvalidations) drain() (names map[dentry]doubt, inodes map[Ino]bool, prune []Ino) {
-	names, inodes, prune = p.names, p.inodes, p.prune
-	p.names, p.inodes, p.prune = map[dentry]doubt{}, map[Ino]bool{}, nil
-	return names, inodes, prune
-}
-
 // Connect implements FileSystem. Where inotify is not to be had, the kernel is not told of changes,
 // and keeps nothing of the base for longer than BaseTTL.
 func (o *Overlay) Connect(c Cache) (disconnect func()) {
-	pending := &pendingInvalidations{signals: make(chan struct{}, 1)}
-	pending.drain()
+	pending := newPending()
 	o.view(func(t *tx) error {
 		t.pending, t.cache = pending, c
 		if t.host != nil && t.watchLimit > 0 && !t.db.ReadOnly() {
@@ -96,14 +47,11 @@ func (o *Overlay) Connect(c Cache) (disconnect func()) {
 		}
 		return nil
 	})
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		o.flush(c, pending, stop)
-	}()
+	pending.running.Add(1)
+	go o.flush(c, pending)
 	return func() {
-		close(stop)
-		<-stopped // it adds watches
+		close(pending.stop)
+		pending.running.Wait() // it adds watches
 		o.view(func(t *tx) error {
 			if t.watches != nil {
 				t.watches.end()
@@ -241,42 +189,6 @@ func (t *tx) loseWatch(ws *watches, w *watch) {
 // forgetting of the list (the directory's lock is held from the request until the answer is in the
 // cache, iterate_dir in fs/readdir.c).
 const noSuchName = "\xff\xfe nobody"
-
-// flush has the kernel forget what is pending, until it is told to stop.
-func (o *Overlay) flush(c Cache, pending *pendingInvalidations, stop <-chan struct{}) {
-	for {
-		select {
-		case <-stop:
-			return
-		case <-pending.signals:
-		}
-		var names map[dentry]doubt
-		var inodes map[Ino]bool
-		var prune []Ino
-		o.view(func(t *tx) error {
-			names, inodes, prune = pending.drain()
-			for ino := range inodes {
-				if n := t.nodes[ino]; n != nil && n.base != nil {
-					n.base.unsettle()
-				}
-			}
-			return nil
-		})
-		// What is not cached, or no more, is no error; nor is the end of the connection.
-		for ino, dir := range inodes {
-			if dir {
-				c.InvalidateEntry(ino, noSuchName)
-			}
-			c.InvalidateInode(ino)
-		}
-		for d, why := range names {
-			o.flushEntry(c, d, why)
-		}
-		if len(prune) > 0 {
-			c.Prune(prune)
-		}
-	}
-}
 
 // flushEntry asks the host what a name in the base means now, and has the kernel forget what is no
 // longer true. A name that means the same object as before stays, for forgetting a directory also

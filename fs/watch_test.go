@@ -9,8 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // cache is a Cache that writes down what it is told to forget.
@@ -39,6 +42,72 @@ func (c *cache) say(what string) error {
 	defer c.mu.Unlock()
 	c.said = append(c.said, what)
 	return nil
+}
+
+// slowCache is a Cache of which one inode is not let go until released is closed.
+type slowCache struct {
+	cache
+	ino      Ino
+	released chan struct{}
+}
+
+func (c *slowCache) InvalidateInode(ino Ino) error {
+	if ino == c.ino {
+		<-c.released
+	}
+	return c.cache.InvalidateInode(ino)
+}
+
+// What the kernel cannot be told for long holds up nothing else, and what is to be told of the same comes afterwards.
+func TestAnInvalidationThatHangs(t *testing.T) {
+	store, err := sqlvfs.Open(filepath.Join(t.TempDir(), "a.db"), sqlvfs.Options{Create: true, Root: rootAttr()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	overlay, err := NewOverlay(OverlayOptions{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &slowCache{ino: 1000, released: make(chan struct{})}
+	disconnect := overlay.Connect(c)
+	enqueue := func(inos ...Ino) {
+		overlay.view(func(t *tx) error {
+			for _, ino := range inos {
+				t.pending.inodes[ino] = false
+			}
+			t.pending.signal()
+			return nil
+		})
+	}
+	want := func(said string) {
+		t.Helper()
+		soon(t, 10*time.Second, func() string {
+			if got := c.heard(); got != said {
+				return fmt.Sprintf("the kernel is told %q instead of %q", got, said)
+			}
+			return ""
+		})
+	}
+	enqueue(1000)
+	for i := range 20 {
+		ino := Ino(i + 1)
+		enqueue(ino, 1000)
+		want(fmt.Sprint(ino))
+	}
+	if n := overlay.pending.held.Load(); n != 1 {
+		t.Errorf("%d goroutines are held up", n)
+	}
+	close(c.released)
+	soon(t, 10*time.Second, func() string {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if n := len(c.said); n != 2 {
+			return fmt.Sprintf("of the inode that was held up the kernel is told %d times", n)
+		}
+		return ""
+	})
+	disconnect()
 }
 
 // heard returns what was said since the last call, each thing once, in order.
