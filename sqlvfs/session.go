@@ -107,15 +107,33 @@ func (s *Store) EndSession(exitCode *int, why string) error {
 			code = int64(*exitCode)
 		}
 		if why != "" {
-			err := do(tx.meta, "INSERT OR REPLACE INTO fs_config (key, value) VALUES (?,?)",
-				endKey+strconv.FormatInt(tx.session.id, 10), strings.ToValidUTF8(why[:min(len(why), maxWhy)], "?"))
-			if err != nil {
+			if err := tx.putWhy(tx.session.id, why); err != nil {
 				return err
 			}
 		}
 		return do(tx.meta, "UPDATE art_session SET ended=?, ended_nsec=?, made=?, changed=?, deleted=?, exit_code=? WHERE id=?",
 			Now(), made, changed, tx.session.deleted, code, tx.session.id)
 	})
+}
+
+// LoseSession writes into the log why a session ended that a process ran, if the latest of its sessions has no end.
+func (s *Store) LoseSession(pid int, why string) error {
+	return s.log(func(tx *Tx) error {
+		id := int64(0)
+		err := tx.each("SELECT id FROM art_session WHERE pid=? AND ended IS NULL ORDER BY id DESC LIMIT 1", func(q *sqlite3.Stmt) {
+			id = q.ColumnInt64(0)
+		}, int64(pid))
+		if err != nil || id == 0 {
+			return err
+		}
+		return tx.putWhy(id, why)
+	})
+}
+
+// putWhy writes down what ended a session.
+func (tx *Tx) putWhy(id int64, why string) error {
+	return do(tx.meta, "INSERT OR REPLACE INTO fs_config (key, value) VALUES (?,?)",
+		endKey+strconv.FormatInt(id, 10), strings.ToValidUTF8(why[:min(len(why), maxWhy)], "?"))
 }
 
 // log has a step change the log, when the writer has committed what there is and does not write.

@@ -70,6 +70,8 @@ func TestSessionsAreLogged(t *testing.T) {
 	must(t, s.BeginSession(3, []string{strings.Repeat("x", 3000), strings.Repeat("y", 3000), "z"}))
 	must(t, s.Close()) // as if it had been killed
 	s = openTest(t, path)
+	must(t, s.LoseSession(2, "it has an end"))
+	must(t, s.LoseSession(3, "art-fuse ended"))
 	must(t, s.BeginSession(4, []string{"true"}))
 	zero := 0
 	must(t, s.EndSession(&zero, ""))
@@ -83,7 +85,7 @@ func TestSessionsAreLogged(t *testing.T) {
 	for _, e := range sessions(t, path) {
 		whys = append(whys, e.Why)
 	}
-	if !slices.Equal(whys, []string{"", "", strings.Repeat("long", 128), "art kill sent? SIGTERM"}) {
+	if !slices.Equal(whys, []string{"", "art-fuse ended", strings.Repeat("long", 128), "art kill sent? SIGTERM"}) {
 		t.Errorf("they ended by %q", whys)
 	}
 	want := []string{

@@ -52,8 +52,8 @@ func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	defer stop()
 	var err error
-	if say := onBus[strings.Join(args, " ")]; say != nil {
-		err = say(ctx)
+	if do := forArt[strings.Join(args, " ")]; do != nil {
+		err = do(ctx)
 	} else {
 		err = dispatch(ctx, args)
 	}

@@ -59,21 +59,6 @@ type LoggedEnd struct {
 // MaxWhy bounds Why, and MaxLoggedEnd all of it, in bytes.
 const MaxWhy, MaxLoggedEnd = 512, 1 << 10
 
-// The words by which art-sync speaks to a bus for art. What it is to say is on its standard input.
-const (
-	NotifyWord = "notify" // a Notification
-	ScopeWord  = "scope"  // a Scope
-)
-
-// Notification is what art-sync is to show at the desktop.
-type Notification struct{ Title, Text string }
-
-// Scope is what art-sync is to have systemd make of a session in the background.
-type Scope struct {
-	PID               int // of its process
-	Name, Description string
-}
-
 // Report is what art-fuse leaves on its standard output when a session has ended.
 type Report struct {
 	Broken  []string // files of the workspace that the host has broken

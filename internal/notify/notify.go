@@ -1,21 +1,23 @@
 // Package notify tells the user at his desktop, or by a command of his, what becomes of a session.
 //
 //	notify.go   when, and how
-//	bus.go      by whom
 //	output.go   what the guest's output asks for
 //	desktop     the desktop's side, in art-sync: what speaks to it would make the start of art longer
 package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
 )
 
@@ -131,13 +133,20 @@ func (n *Notifier) send(text string) {
 // deliver has another program tell a text.
 func (n *Notifier) deliver(ctx context.Context, text string) error {
 	if n.command == nil {
-		return OnBus(ctx, control.NotifyWord, &control.Notification{Title: n.title, Text: text})
+		return control.HaveSync(ctx, control.NotifyWord, &control.Notification{Title: n.title, Text: text})
 	}
-	args := append(n.command[1:len(n.command):len(n.command)], n.title, text)
-	if err := run(ctx, exec.CommandContext(ctx, n.command[0], args...)); err != nil {
-		return fmt.Errorf("notify by %s: %w", n.command[0], err)
+	cmd := exec.CommandContext(ctx, n.command[0], append(n.command[1:len(n.command):len(n.command)], n.title, text)...)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the keys of the terminal are not for it
+	cmd.WaitDelay = time.Second                          // for what it leaves with the streams
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		err = errors.New("it takes too long")
 	}
-	return nil
+	return fmt.Errorf("notify by %s: %w", n.command[0], cli.Reason(err))
 }
 
 // Clean returns of a text, which may be the guest's, what can be shown anywhere: so many characters that print, in a line,

@@ -150,7 +150,7 @@ func (o *request) makeUnit() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	return notify.OnBus(ctx, control.ScopeWord, &control.Scope{
+	return control.HaveSync(ctx, control.ScopeWord, &control.Scope{
 		PID: os.Getpid(), Name: fmt.Sprintf("art-%d.scope", os.Getpid()), Description: "art: " + notify.Clean(filepath.Base(name)),
 	})
 }

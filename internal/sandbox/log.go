@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"context"
+	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -35,6 +38,15 @@ func (s *session) endLog(code int, known bool, why string) {
 	_, _ = s.log.Write(control.Marshal(end))
 	s.log.Close()
 	s.log = nil
+}
+
+// logLost has the log say that art-fuse was lost, which would have written the end.
+func (s *session) logLost() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = control.HaveSync(ctx, control.LostWord, &control.LostSession{
+		Database: s.plan.Database, PID: os.Getpid(), Why: "art-fuse ended: " + ending(s.fuseError),
+	})
 }
 
 // sent is a signal that the command was sent, and by whom.

@@ -308,6 +308,7 @@ func (s *session) finish() (int, error) {
 	}
 	s.tellFiles()
 	if s.fuseError != nil && s.guest != nil {
+		s.logLost()
 		s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", s.fuseError))
 	}
 	s.tellLeft()
