@@ -136,41 +136,9 @@ func (b *busy) verify(at bench, since int64) {
 	}
 }
 
-// hostSays writes a word on the host's side.
-func (b bench) hostSays(round int) string {
+// forBusySession makes the workspace that it works in.
+func (b bench) forBusySession() {
 	b.t.Helper()
-	word := fmt.Sprintf("host-%d", round)
-	f, err := os.OpenFile(b.path(fmt.Sprint("words/", round%wordFiles)), os.O_WRONLY|os.O_APPEND, 0)
-	must(b.t, err)
-	_, err = f.WriteString(word + "\n")
-	must(b.t, errors.Join(err, f.Close()))
-	return word
-}
-
-// allWords are those that the host has, in files that are beside others too.
-func (b bench) allWords() map[string]bool {
-	b.t.Helper()
-	all := map[string]bool{}
-	files, err := filepath.Glob(b.path("words/*"))
-	must(b.t, err)
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		must(b.t, err)
-		for _, word := range strings.Fields(string(data)) {
-			all[word] = true
-		}
-	}
-	return all
-}
-
-// However fast a session writes, each push is seen at once, each pull brings a state that was, and nothing is lost on either
-// side.
-func TestBusySession(t *testing.T) {
-	rounds := *busyRounds
-	if testing.Short() {
-		rounds = min(rounds, 10)
-	}
-	b := newBench(t)
 	for _, dir := range []string{"a", "b"} {
 		for k := range 3 {
 			b.write(fmt.Sprintf("%s/%d", dir, k), "0")
@@ -185,6 +153,43 @@ func TestBusySession(t *testing.T) {
 		b.write(fmt.Sprintf("cur-0/%d", i), fmt.Sprint("host ", i))
 	}
 	b.write("large", strings.Repeat("x", largeSize))
+}
+
+// hostSays writes a word on the host's side.
+func (b bench) hostSays(round int) string {
+	b.t.Helper()
+	word := fmt.Sprintf("host-%d", round)
+	f, err := os.OpenFile(b.path(fmt.Sprint("words/", round%wordFiles)), os.O_WRONLY|os.O_APPEND, 0)
+	must(b.t, err)
+	_, err = f.WriteString(word + "\n")
+	must(b.t, errors.Join(err, f.Close()))
+	return word
+}
+
+// collect notes the words that the host has in some files.
+func (b bench) collect(all map[string]bool, pattern string, each func(string) error) {
+	b.t.Helper()
+	files, err := filepath.Glob(b.path(pattern))
+	must(b.t, err)
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		must(b.t, err)
+		for _, word := range strings.Fields(string(data)) {
+			all[word] = true
+		}
+		must(b.t, each(f))
+	}
+}
+
+// However fast a session writes, each push is seen at once, each pull brings a state that was, and nothing is lost on either
+// side.
+func TestBusySession(t *testing.T) {
+	rounds := *busyRounds
+	if testing.Short() {
+		rounds = min(rounds, 10)
+	}
+	b := newBench(t)
+	b.forBusySession()
 	b.guest(func(g *guest) {
 		// What the guest has rows of.
 		g.mkdir("pushed")
@@ -204,6 +209,7 @@ func TestBusySession(t *testing.T) {
 		}
 		defer stop()
 		var said []string
+		all := map[string]bool{}
 		conflicts, slowest := 0, time.Duration(0)
 		for round := range rounds {
 			b.write(fmt.Sprint("host/", round%10), fmt.Sprint("the host's ", round))
@@ -234,6 +240,7 @@ func TestBusySession(t *testing.T) {
 				t.Fatalf("pull: %v\n%s", err, told)
 			}
 			busy.verify(b, since)
+			b.collect(all, "words/*"+copySuffix+"*", os.Remove) // as who has merged them by hand
 			wantContent(t, b.path(fmt.Sprint("host/", round%10)), fmt.Sprint("the host's ", round))
 		}
 		stop()
@@ -243,7 +250,7 @@ func TestBusySession(t *testing.T) {
 		if got := b.hostPortrait(); !maps.Equal(got, want) {
 			t.Fatalf("the host differs from the guest: %s", differences(got, want))
 		}
-		all := b.allWords()
+		b.collect(all, "words/*", func(string) error { return nil })
 		for _, word := range append(said, busy.words...) {
 			if !all[word] {
 				t.Errorf("%s is lost", word)
