@@ -18,9 +18,9 @@ import (
 )
 
 // Server serves a FileSystem to the kernel. Operations run on the thread that got them, because waking another one up
-// costs more than most operations take. Rings have a thread for each request. Of /dev/fuse one goroutine reads: it hands
-// what waits for a disk as a matter of course to others, and where it waits unexpectedly another one reads on (see
-// watchdog).
+// costs more than most operations take. Rings have a thread for each request, which only long reads are taken from (see
+// answerRing). Of /dev/fuse one goroutine reads: it hands what waits for a disk as a matter of course to others, and where
+// it waits unexpectedly another one reads on (see watchdog).
 type Server struct {
 	fs   FileSystem
 	conn *wire.Conn
