@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -70,7 +69,7 @@ func (a *attachment) run(id string) (int, error) {
 	}()
 	go func() {
 		defer close(left)
-		a.carry()
+		a.keys.Carry(os.Stdin, a.send)
 	}()
 	var end *control.SessionEnd
 	var by unix.Signal
@@ -101,11 +100,16 @@ func (a *attachment) run(id string) (int, error) {
 	<-shown
 	a.screen.Reset()
 	a.terminal.Restore()
-	fmt.Fprintf(os.Stderr, "\nart: left session %s: art attach %[1]s\n", id)
+	tellLeft(id)
 	if by != 0 {
 		return cli.ExitSignal + int(by), nil
 	}
 	return cli.OK, nil
+}
+
+// tellLeft says how to come back to a session.
+func tellLeft(id string) {
+	fmt.Fprintf(os.Stderr, "\nart: left session %s: art attach %[1]s\n", id)
 }
 
 func (a *attachment) resize() {
@@ -125,38 +129,13 @@ func (a *attachment) show() *control.SessionEnd {
 		case m.Kind == control.AttachEnd:
 			return &m.End
 		case m.Kind == control.AttachData:
-			_, _ = a.screen.Write(m.Data) // fails if the terminal is gone, which ends carry
-		}
-	}
-}
-
-// keyPause is how long the second key may take that leaves a session; then the first is the guest's.
-const keyPause = time.Second
-
-// carry sends what is typed, until the keys are pressed that leave the session, or the terminal is gone.
-func (a *attachment) carry() {
-	buf := make([]byte, 16<<10)
-	for {
-		if a.keys.Held() {
-			in := []unix.PollFd{{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN}}
-			if n, err := unix.Poll(in, int(keyPause/time.Millisecond)); n == 0 && err == nil {
-				a.send(a.keys.Rest())
-			}
-		}
-		n, err := os.Stdin.Read(buf)
-		if err != nil || n == 0 {
-			return
-		}
-		pass, pressed := a.keys.Look(buf[:n])
-		a.send(pass)
-		if pressed {
-			return
+			_, _ = a.screen.Write(m.Data) // fails if the terminal is gone, which ends Carry
 		}
 	}
 }
 
 func (a *attachment) send(typed []byte) {
-	if len(typed) > 0 && !a.view {
+	if !a.view {
 		// Fails if the session has ended, of which it tells.
 		_ = a.conn.Send(&control.AttachMessage{Kind: control.AttachData, Data: typed})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/preset"
 	"github.com/riverlytech/art/internal/sandbox"
+	"github.com/riverlytech/art/internal/terminal"
 	"github.com/riverlytech/art/internal/version"
 )
 
@@ -22,15 +23,20 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	o := &sandbox.Options{Workspace: ".", Interactive: true}
 	trace := sandbox.Trace{Format: "text"}
 	var traced, notify, systemd bool
+	keys := terminal.DefaultKeys
 	variables := map[string]any{
 		"mount": &o.Workspace, "db": &o.Database, "mode": &o.Mode, "name": &o.Name, "home": &o.Home, "agent": &o.Agent, "adopt": &o.Adopt,
 		"interactive": &o.Interactive, "network": &o.Network, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
 		"hide": &o.Hide, "allow": &o.Allow, "end": &o.End, "notify": &notify, "systemd": &systemd, "time": duration(&o.Time), "quiet": &o.Quiet, "background": &o.Background,
-		"trace": &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
+		"detach-keys": &keys,
+		"trace":       &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
 	}
 	maps.Copy(variables, more)
 	line, err := c.Parse(args, variables)
 	if err != nil {
+		return nil, nil, err
+	}
+	if o.DetachKeys, err = terminal.ParseKeys(keys); err != nil {
 		return nil, nil, err
 	}
 	if line.Given("notify") {
@@ -84,10 +90,19 @@ func runSession(c *flags.Command, args []string) (int, error) {
 			o.Preset = name
 		}
 	}
-	if o.Background && !isSession {
+	o.Attended = isSession && !o.Background
+	switch {
+	case isSession:
+	case o.Background:
 		id, code, err := sandbox.StartBackground(os.Args[1:])
 		if id != "" {
 			fmt.Println(id)
+		}
+		return code, err
+	case sandbox.CanBeLeft(o):
+		id, code, err := sandbox.RunForeground(os.Args[1:])
+		if id != "" {
+			tellLeft(id)
 		}
 		return code, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/sandbox"
+	"github.com/riverlytech/art/internal/terminal"
 )
 
 func parse(args ...string) (*sandbox.Options, error) {
@@ -33,6 +34,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"--network", "none", "--trace", "--trace-log", "l", "--trace-syscalls", "%file", "--trace-format", "json"},
 			sandbox.Options{Workspace: "from-env", Interactive: true, Network: "none", Quiet: true, Trace: trace, Command: []string{}}},
 	} {
+		test.want.DetachKeys, _ = terminal.ParseKeys(terminal.DefaultKeys)
 		got, err := parse(test.args...)
 		if err != nil || !reflect.DeepEqual(*got, test.want) {
 			t.Errorf("%q:\n%+v, %v, want\n%+v", test.args, got, err, test.want)
@@ -47,6 +49,7 @@ func TestFlagsRefuse(t *testing.T) {
 		"--network=":            `""`,
 		"--trace-format xml":    `"xml"`,
 		"-i=maybe":              "maybe",
+		"--detach-keys strg-x":  `"strg-x"`,
 		"--db":                  "needs a value",
 		"--interactive=perhaps": "perhaps",
 	} {

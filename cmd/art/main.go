@@ -33,7 +33,7 @@ func main() {
 	case doctor.AttackerName:
 		os.Exit(attack.Main(os.Args, os.Stdout))
 	}
-	isSession = os.Args[0] == sandbox.Background
+	isSession = os.Args[0] == sandbox.Background || os.Args[0] == sandbox.Foreground
 	code, err := run(os.Args[1:])
 	if err != nil {
 		cli.Fail("art", err)
@@ -41,7 +41,7 @@ func main() {
 	os.Exit(code)
 }
 
-// isSession says that this is the process of a session in the background.
+// isSession says that this is the process of a session, which another art has started.
 var isSession bool
 
 // commands are what art does by a word, but for what art-sync does.

@@ -13,12 +13,10 @@ import (
 	"github.com/riverlytech/art/internal/version"
 )
 
-// background starts a session in the background, and returns its id. Its sockets and logs are the test's own.
+// background starts a session in the background, and returns its id.
 func background(t *testing.T, args ...string) string {
 	t.Helper()
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Setenv("TERM", "xterm-256color")
+	ownSessions(t)
 	cmd := exec.Command("art", append([]string{"run", "-q", "-b"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -28,6 +26,13 @@ func background(t *testing.T, args ...string) string {
 	id := strings.TrimSpace(string(out))
 	t.Cleanup(func() { exec.Command("art", "kill", "-s", "KILL", id).Run() })
 	return id
+}
+
+// ownSessions has the sockets and logs of sessions be the test's own.
+func ownSessions(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("TERM", "xterm-256color")
 }
 
 // TestAttach joins a program with a face, from one terminal after the other and from two at once.

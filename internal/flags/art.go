@@ -83,6 +83,8 @@ var session = []Flag{
 		More: `False connects it with pipes, which art does by itself where there is no terminal. On a terminal the command is a job of it: where Ctrl-Z, or the command itself, stops it, art stops with the rest of its own job, and "fg" continues all of it. Where nobody could continue it, it goes on at once. Of a command that a signal or a limit has ended, art turns off what that had turned on of the terminal: its other screen, the mouse, a hidden cursor.`},
 	{Name: "background", Short: "b", Says: "leave the session in the background, and print its id",
 		More: `It has a terminal that "art attach" shows, and with --interactive=false a log alone, which "art logs" prints. It ends with its command, by "art kill", or with the user's login where the system ends that.`},
+	{Name: "detach-keys", Arg: "KEYS", Default: `ctrl-\,d`, Says: "the keys that leave the session to itself; none if empty",
+		More: `On a terminal, the session goes on without it then, as one in the background, and "art attach" joins it again. Keys are single characters between commas, with ctrl- before them or not. The first is the command's if the second does not follow within a second.`},
 	{Name: "systemd", Says: "make the session in the background a unit of systemd, for its limits and its own end",
 		More: `It is "art-PID.scope" of your manager, or of the system's for root; PID is that of art ps --json. Where there is no such manager, the session is refused. Your settings can say it for all sessions in the background.`},
 	{Name: "end", Arg: "WHAT", Choices: "kill wait ask", Default: "kill", Says: "what becomes of processes that the command leaves running when it ends",

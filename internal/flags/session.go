@@ -39,7 +39,7 @@ EXAMPLES
   art exec                    a shell beside the agent
   art exec -- npm test
 `},
-		{Name: "art attach", Says: "join the terminal of a session in the background", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
+		{Name: "art attach", Says: "join the terminal of a session", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
 			Text: theSession + `  The session goes on where it is left by the keys Ctrl-\ d, or the terminal is gone. The
   exit status is the session's, and 0 where it was left.
 `,

@@ -19,7 +19,7 @@ func (s *session) answerAttach(c *sessions.Conn, ask *control.Ask) error {
 	hub := s.streams.Hub
 	switch {
 	case hub == nil && s.streams.Terminal != nil:
-		return cli.WithHint(errors.New("attach to the session: it is on a terminal of its own"), "only what was started with art run -b can be attached to")
+		return cli.WithHint(errors.New("attach to the session: it cannot leave its terminal"), "it was started with empty --detach-keys")
 	case hub == nil:
 		return cli.WithHint(errors.New("attach to the session: it has no terminal"), "art logs shows what it writes, if it is in the background")
 	}

@@ -162,18 +162,11 @@ func (ownStderr) Write(p []byte) (int, error) { return os.Stderr.Write(p) }
 
 // leave leaves a session in the background to itself: its command runs.
 func (s *session) leave() error {
-	s.register(0)
-	r, b := &s.registry, s.background
-	<-r.listening
-	if r.refused != nil {
-		return r.refused
-	}
-	if err := b.log.Open(os.Getenv, r.server.ID); err != nil {
+	b := s.background
+	if err := s.openLog(b); err != nil {
 		return err
 	}
-	r.mu.Lock()
-	r.info.State, r.info.Log = control.Detached, b.log.Path()
-	r.mu.Unlock()
+	s.become(control.Detached)
 	if b.pipes[0] != nil {
 		b.pipes[1].Close()
 		go func() {
@@ -182,20 +175,65 @@ func (s *session) leave() error {
 		}()
 	}
 	b.left.Store(true)
-	if err := libexec.SendFD(b.starter, -1, control.Marshal(&begun{r.server.ID})); err != nil {
+	if err := libexec.SendFD(b.starter, -1, control.Marshal(&begun{s.registry.server.ID})); err != nil {
 		return err // nobody knows of this session
 	}
-	// What art and art-fuse say from now on is for the log.
-	if file, err := b.log.File(); err == nil {
-		for fd := 1; fd <= 2; fd++ {
-			_ = unix.Dup3(int(file.Fd()), fd, 0) // both are open
-		}
-		file.Close()
-	}
+	_ = b.replace([3]bool{true, true, true})               // it has none of the starter's streams but standard error
 	_ = unix.Shutdown(int(b.starter.Fd()), unix.SHUT_RDWR) // also wakes who waits for it
-	debug.SetGCPercent(25)
-	go debug.FreeOSMemory() // of the start
+	rest()
 	return nil
+}
+
+// openLog makes the session known, and its log.
+func (s *session) openLog(b *background) error {
+	s.register(0)
+	r := &s.registry
+	<-r.listening
+	if r.refused != nil {
+		return r.refused
+	}
+	if err := b.log.Open(os.Getenv, r.server.ID); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.info.Log = b.log.Path()
+	return nil
+}
+
+// become notes who is with the session, and that this process is what it is.
+func (s *session) become(state control.SessionState) {
+	r := &s.registry
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.info.State, r.info.PID = state, os.Getpid()
+}
+
+// replace gives up those of the standard streams that are a terminal. What art and art-fuse say from now on is for the log.
+func (b *background) replace(terminal [3]bool) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDONLY, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", os.DevNull, cli.Reason(err))
+	}
+	defer null.Close()
+	to, err := b.log.File()
+	if err != nil {
+		to = null
+	} else {
+		defer to.Close()
+	}
+	for fd, from := range [3]*os.File{null, to, to} {
+		if terminal[fd] {
+			_ = unix.Dup3(int(from.Fd()), fd, 0) // both are open
+		}
+	}
+	return nil
+}
+
+// rest gives back memory that the start has needed.
+func rest() {
+	debug.SetGCPercent(25)
+	go debug.FreeOSMemory()
 }
 
 // termGrace is how long a guest has to end that was asked to.

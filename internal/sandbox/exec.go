@@ -98,7 +98,7 @@ func (x *Exec) Run(sock *os.File) (int, error) {
 				return x.finish(m.Code, cli.WithHint(errors.New(m.What), m.Hint))
 			}
 			if m.Kind == control.ExecRunning {
-				signals = catchSignals()
+				signals = catchSignals(caught)
 			}
 			if err := x.handle(m); err != nil {
 				return x.finish(cli.ExitArt, err)
@@ -186,7 +186,7 @@ func (x *Exec) finish(code int, err error) (int, error) {
 func (x *Exec) signal(sig unix.Signal) {
 	switch {
 	case sig == unix.SIGWINCH:
-		x.resize()
+		x.streams.Resize()
 	case sig == unix.SIGTSTP && x.master != nil:
 		x.guest.signal(sig) // and when it has stopped, so does art
 	case sig == unix.SIGTSTP:
@@ -225,13 +225,6 @@ func (x *Exec) resume() {
 	if err := x.streams.Terminal.Raw(); err != nil {
 		x.hangUp()
 	}
-	x.resize()
+	x.streams.Resize()
 	x.guest.signal(unix.SIGCONT)
-}
-
-func (x *Exec) resize() {
-	if x.master != nil {
-		// Fails if one of the two terminals is gone, whose size then matters no more.
-		_ = x.streams.Terminal.Resize(x.master)
-	}
 }

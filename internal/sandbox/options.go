@@ -9,7 +9,11 @@
 //	scope    what Landlock keeps the guest from
 package sandbox
 
-import "time"
+import (
+	"time"
+
+	"github.com/riverlytech/art/internal/terminal"
+)
 
 // Options are what the user asks for.
 type Options struct {
@@ -61,6 +65,10 @@ type Options struct {
 	Trace *Trace
 	// Background leaves the session to itself once its command runs: this process is that of the session (StartBackground).
 	Background bool
+	// DetachKeys are the keys that leave a session which is Attended: this process is that of the session, and was started by
+	// RunForeground.
+	DetachKeys *terminal.Keys
+	Attended   bool
 	// Command and its arguments; none is a shell.
 	Command []string
 }

@@ -45,11 +45,18 @@ const endPatience = 2 * time.Second
 func (s *session) register(after time.Duration) {
 	r := &s.registry
 	if r.listening != nil {
+		if r.timer.Stop() {
+			r.timer.Reset(after)
+		}
 		return
 	}
 	r.listening = make(chan struct{})
+	pid := os.Getpid()
+	if s.attended() {
+		pid = os.Getppid() // which signals are for
+	}
 	r.info = control.SessionInfo{
-		PID: os.Getpid(), Workspace: s.plan.Workspace, Database: s.plan.Database, Command: logged(s.payload.Command),
+		PID: pid, Workspace: s.plan.Workspace, Database: s.plan.Database, Command: logged(s.payload.Command),
 		Started: time.Now(), Terminal: s.streams.OnTerminal(),
 	}
 	r.timer = time.AfterFunc(after, func() {

@@ -42,6 +42,7 @@ type session struct {
 
 	background *background // what it is in the background; nil in the foreground
 	notifier   *notify.Notifier
+	caller     *caller // who has started it in the foreground, on a terminal that it may leave; or nil
 
 	quiet        bool
 	known        bool          // the database is the one that is kept for the workspace
@@ -108,12 +109,21 @@ func Run(options *Options) (code int, err error) {
 		return cli.ExitArt, err
 	}
 	s, err := newSession(o.Interactive && !o.Background, [3]*os.File{os.Stdin, os.Stdout, os.Stderr}, tracing)
-	if err == nil && o.Background {
+	switch {
+	case err != nil:
+	case o.Background:
 		err = s.goBackground(o)
+	case o.Attended:
+		err = s.goForeground(o)
 	}
 	if err != nil {
 		return cli.ExitArt, err
 	}
+	defer func() {
+		if err == nil {
+			s.endForeground(code)
+		}
+	}()
 	s.quiet, s.known, s.fresh, s.flags = o.Quiet, o.known, o.fresh, syncFlags(o)
 	refusal := deviceRefusal()
 	if err := s.prepare(o, refusal); err != nil {
@@ -224,6 +234,7 @@ func (s *session) run(refusal error) (code int, err error) {
 	// ends any program, and nothing outlives it.
 	var signals signalSource
 	defer func() { signals.stop() }()
+	said, leaving := s.fromCaller()
 	for s.stageDone != nil {
 		select {
 		case m, ok := <-s.messages:
@@ -232,11 +243,17 @@ func (s *session) run(refusal error) (code int, err error) {
 				break
 			}
 			if signals.c == nil {
-				signals = catchSignals()
+				signals = s.catch()
 			}
 			s.handle(m)
 		case sig := <-signals.c:
-			s.signal(sig)
+			if !s.attended() {
+				s.signal(sig)
+			}
+		case m := <-said:
+			s.hear(m)
+		case answer := <-leaving:
+			answer <- s.leaveTerminal()
 		case s.unserved = <-s.served:
 			s.attending = false
 			if s.unserved != nil {

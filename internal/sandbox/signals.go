@@ -21,9 +21,9 @@ var caught = []os.Signal{
 
 type signalSource struct{ c chan os.Signal }
 
-func catchSignals() signalSource {
+func catchSignals(which []os.Signal) signalSource {
 	s := signalSource{make(chan os.Signal, 16)}
-	for _, sig := range caught {
+	for _, sig := range which {
 		if !signal.Ignored(sig) { // by nohup(1), say
 			signal.Notify(s.c, sig)
 		}
@@ -44,7 +44,7 @@ func (s *session) signal(received os.Signal) {
 	sig := received.(unix.Signal)
 	switch {
 	case sig == unix.SIGWINCH:
-		s.resize()
+		s.streams.Resize()
 	case s.isLeft() && asksToEnd(sig):
 		s.endedBy("art got " + unix.SignalName(sig))
 		s.letEnd()
@@ -83,34 +83,26 @@ func asksToEnd(sig unix.Signal) bool {
 	return false
 }
 
-func (s *session) resize() {
-	if s.master != nil && s.streams.Hub == nil {
-		// Fails if one of the two terminals is gone, whose size then matters no more.
-		_ = s.streams.Terminal.Resize(s.master)
-	}
-}
-
 // guestStopped is called when the payload has been stopped, by a key or by itself, and the stub, which is its shell, has
 // nothing better for its terminal. It is the caller's shell that has: to that, art is the job that has stopped.
 func (s *session) guestStopped() {
-	if s.streams.Hub != nil {
+	if s.streams.Terminal == nil {
 		s.guest.signal(unix.SIGCONT) // nobody else would continue it
 		return
 	}
 	s.streams.Settle()
 	s.streams.Terminal.Restore()
-	stop(true)
-	s.resume()
+	s.pause(true, s.resume)
 }
 
 // resume goes on with the payload, and with the terminal as that has left it.
 func (s *session) resume() {
-	if s.streams.Hub == nil {
+	if s.streams.Terminal != nil {
 		if err := s.streams.Terminal.Raw(); err != nil {
 			s.hangup()
 		}
 	}
-	s.resize()
+	s.streams.Resize()
 	s.guest.signal(unix.SIGCONT)
 }
 
@@ -120,10 +112,11 @@ func (s *session) suspend() {
 	if s.guest != nil {
 		s.guest.signal(unix.SIGSTOP)
 	}
-	stop(false)
-	if s.guest != nil {
-		s.guest.signal(unix.SIGCONT)
-	}
+	s.pause(false, func() {
+		if s.guest != nil {
+			s.guest.signal(unix.SIGCONT)
+		}
+	})
 }
 
 // stop stops art until it is continued, and with job the whole process group that it is in, as the terminal would have

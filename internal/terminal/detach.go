@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 )
@@ -78,8 +82,39 @@ func (k *Keys) Rest() []byte {
 	return rest
 }
 
-// Held tells whether there is any.
-func (k *Keys) Held() bool { return len(k.held) > 0 }
+// Any tells whether there are keys at all.
+func (k *Keys) Any() bool { return len(k.ways) > 0 }
+
+// keyPause is how long the next key may take; then those before it are typed as they are.
+const keyPause = time.Second
+
+// Carry gives to what is typed on a terminal, until the keys are pressed, or the terminal is gone: one in raw mode has no
+// other end.
+func (k *Keys) Carry(from *os.File, to func([]byte)) (pressed bool) {
+	give := func(typed []byte) {
+		if len(typed) > 0 {
+			to(typed)
+		}
+	}
+	buf := make([]byte, bufferSize)
+	for {
+		if len(k.held) > 0 {
+			in := []unix.PollFd{{Fd: int32(from.Fd()), Events: unix.POLLIN}}
+			if n, err := unix.Poll(in, int(keyPause/time.Millisecond)); n == 0 && err == nil {
+				give(k.Rest())
+			}
+		}
+		n, err := from.Read(buf)
+		if err != nil || n == 0 {
+			return false
+		}
+		pass, pressed := k.Look(buf[:n])
+		give(pass)
+		if pressed {
+			return true
+		}
+	}
+}
 
 type match int
 

@@ -33,14 +33,14 @@ func (s Size) bounded() Size { return Size{min(s.Cols, math.MaxUint16), min(s.Ro
 // usual is the size of a terminal that nobody looks at.
 var usual = Size{80, 24}
 
-// Hub is the guest's terminal where none of the caller's is: any number of others look at it.
+// Hub is the guest's terminal, which any number of others look at. The caller's own may be one of them (Front).
 type Hub struct {
-	log io.Writer // what the guest writes, too; nil if nobody wants it
-
 	typing  sync.Mutex // one viewer after the other
 	mu      sync.Mutex
+	log     io.Writer        // GUARDED_BY(mu); what the guest writes, too; nil if nobody wants it
 	master  *os.File         // GUARDED_BY(mu)
 	picture *screen.Screen   // GUARDED_BY(mu)
+	front   *unix.Winsize    // GUARDED_BY(mu); the size of the caller's terminal, as long as that is there
 	viewers map[*Viewer]bool // GUARDED_BY(mu)
 	ended   bool             // GUARDED_BY(mu)
 }
@@ -61,6 +61,21 @@ func (h *Hub) start(master *os.File) {
 	h.resize()
 }
 
+// setFront says how large the caller's terminal is, or with nil that it is there no more.
+func (h *Hub) setFront(size *unix.Winsize) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.front = size
+	h.resize()
+}
+
+// setLog has the log get what the guest writes from now on.
+func (h *Hub) setLog(log io.Writer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.log = log
+}
+
 // Write has all viewers see what the guest has written. It never fails.
 func (h *Hub) Write(p []byte) (int, error) {
 	h.mu.Lock()
@@ -69,7 +84,7 @@ func (h *Hub) Write(p []byte) (int, error) {
 	if h.log != nil {
 		_, _ = h.log.Write(p) // a log that cannot be written is no reason to end the guest
 	}
-	if answers := h.picture.Answers(); len(h.viewers) == 0 && len(answers) > 0 && h.master != nil {
+	if answers := h.picture.Answers(); h.watched() == 0 && len(answers) > 0 && h.master != nil {
 		// What does not fit is lost: a guest that asks and does not read must not hold up its own output.
 		_ = control(h.master, func(fd int) error {
 			_, err := unix.Write(fd, answers) // fails with EAGAIN
@@ -127,19 +142,27 @@ func (h *Hub) Type(p []byte) bool {
 	}
 	_ = master.SetWriteDeadline(time.Now().Add(typePatience)) // fails if it is closed, as Write does
 	_, err := master.Write(p)                                 // fails while nobody in the guest has it open
+	_ = master.SetWriteDeadline(time.Time{})                  // the caller's own terminal has none
 	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// resize gives the terminal the smallest size that a viewer has, or leaves it. LOCKS_REQUIRED(h.mu)
+// resize gives the terminal the smallest size that somebody has who looks at it, or leaves it. Where that is the caller's
+// terminal, it is exactly that. LOCKS_REQUIRED(h.mu)
 func (h *Hub) resize() {
 	var least Size
-	for v := range h.viewers {
-		if v.size.Cols > 0 && v.size.Rows > 0 {
+	add := func(size Size) {
+		if size.Cols > 0 && size.Rows > 0 {
 			if least == (Size{}) {
-				least = v.size
+				least = size
 			}
-			least = Size{min(least.Cols, v.size.Cols), min(least.Rows, v.size.Rows)}
+			least = Size{min(least.Cols, size.Cols), min(least.Rows, size.Rows)}
 		}
+	}
+	for v := range h.viewers {
+		add(v.size)
+	}
+	if h.front != nil {
+		add(Size{int(h.front.Col), int(h.front.Row)})
 	}
 	cols, rows := h.picture.Size()
 	if least != (Size{}) {
@@ -148,12 +171,19 @@ func (h *Hub) resize() {
 			h.picture.Resize(cols, rows)
 		}
 	}
-	if h.master != nil {
-		// Fails if the terminal is gone; then its size matters no more.
-		_ = control(h.master, func(fd int) error {
-			return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(cols)})
-		})
+	if h.master == nil {
+		return
 	}
+	// Fails if the terminal is gone; then its size matters no more.
+	_ = control(h.master, func(fd int) error {
+		size := &unix.Winsize{Row: uint16(rows), Col: uint16(cols)}
+		if h.front != nil && (least == Size{int(h.front.Col), int(h.front.Row)} || least == Size{}) {
+			size = h.front
+		} else if now, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ); err == nil && now.Row == size.Row && now.Col == size.Col {
+			return nil // it may have a size in pixels, too, and another one would be news to the guest
+		}
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size)
+	})
 }
 
 // imprint gives the guest's terminal the modes that one has which nobody has set, for UTF-8.
@@ -183,7 +213,16 @@ func (h *Hub) end() {
 func (h *Hub) Watched() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.viewers)
+	return h.watched()
+}
+
+// watched is Watched. LOCKS_REQUIRED(h.mu)
+func (h *Hub) watched() int {
+	n := len(h.viewers)
+	if h.front != nil {
+		n++
+	}
+	return n
 }
 
 // Viewer is somebody who looks at the terminal.

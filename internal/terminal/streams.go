@@ -27,9 +27,9 @@ var streamNames = [3]string{"standard input", "standard output", "standard error
 
 // Streams are the caller's standard streams and what stands for them in the guest.
 type Streams struct {
-	// Terminal is the caller's terminal, nil without a session on one.
+	// Terminal is the caller's terminal, nil without a session on one, and once it was left (Leave).
 	Terminal *Terminal
-	// Hub is what stands for it where nobody has to be there; nil with a session in the foreground.
+	// Hub is where others look at the guest's terminal; nil if none can.
 	Hub *Hub
 	// Heard, if it is set before Start, is written what the guest writes to its terminal. It must not block.
 	Heard io.Writer
@@ -46,6 +46,7 @@ type Streams struct {
 	ended   chan struct{} // closed when the guest has ended
 	shown   shown         // on the caller's terminal
 	typed   typed         // there
+	front   *front        // that with the hub; nil if the terminal cannot be left
 
 	outputs sync.WaitGroup
 	mu      sync.Mutex
@@ -86,7 +87,7 @@ func (s *Streams) OnTerminal() bool { return s.Terminal != nil || s.Hub != nil }
 
 // Imprint gives the guest's terminal, whose master is given, the modes and the size of the caller's, which becomes raw.
 func (s *Streams) Imprint(master *os.File) error {
-	if s.Hub != nil {
+	if s.Terminal == nil {
 		return s.Hub.imprint(master)
 	}
 	if err := s.Terminal.Imprint(master); err != nil {
@@ -181,17 +182,25 @@ func (s *Streams) CloseGuest() {
 func (s *Streams) Start(master *os.File, hangup func()) {
 	s.master = master
 	switch {
-	case master != nil && s.Hub != nil:
+	case master != nil && s.Terminal == nil:
 		s.Hub.start(master)
 		s.goOutput(reopening{master, s.ended}, s.heard(s.Hub), "the terminal")
 	case master != nil:
 		s.typed.guest = master
-		go func() {
-			keys(&s.typed, s.host[0])
-			hangup()
-		}()
 		s.shown.screen = s.screen()
-		s.goOutput(reopening{master, s.ended}, s.heard(&s.shown), "the terminal")
+		var to io.Writer = &s.shown
+		carry := (&front{keys: &Keys{}}).carry
+		if s.front != nil {
+			s.Hub.start(master)
+			to, carry = s.front, s.front.carry
+		}
+		go func() {
+			// It outlives the guest's closing its side, which may be opened again; meanwhile writing fails.
+			if !carry(s.host[0], func(keys []byte) { _, _ = s.typed.Write(keys) }) {
+				hangup()
+			}
+		}()
+		s.goOutput(reopening{master, s.ended}, s.heard(to), "the terminal")
 	}
 	if own := s.relayed[0]; own != nil {
 		go func() {
@@ -274,20 +283,6 @@ func relay(to io.Writer, from source) error {
 	}
 }
 
-// keys carries what is typed on the terminal from, until that is gone: one in raw
-// mode has no other end. It outlives the guest's closing its side, which may be
-// opened again.
-func keys(to io.Writer, from io.Reader) {
-	buf := make([]byte, bufferSize)
-	for {
-		n, err := from.Read(buf)
-		if err != nil {
-			return
-		}
-		_, _ = to.Write(buf[:n]) // fails while nobody in the guest has it open
-	}
-}
-
 // typed is where what is typed goes: to the guest, or to art, which has asked.
 type typed struct {
 	guest  io.Writer
@@ -341,7 +336,7 @@ func (r reopening) Read(p []byte) (int, error) {
 type shown struct {
 	screen io.Writer
 	pieces atomic.Int64 // of output that have been written
-	modes  screenModes  // the relay's until the streams are drained
+	modes  screenModes  // the relay's until the streams are drained, or the terminal was left
 }
 
 func (s *shown) Write(p []byte) (int, error) {
@@ -363,9 +358,23 @@ func (s *Shown) Reset() {
 	s.modes = screenModes{}
 }
 
-// Reset turns off what the guest has left on of its terminal, after Drain: the other screen, the mouse, and so on.
+// Resize gives the guest's terminal the size of the caller's, if there are both.
+func (s *Streams) Resize() {
+	switch {
+	case s.master == nil || s.Terminal == nil:
+	case s.Hub == nil:
+		// Fails if one of the two terminals is gone, whose size then matters no more.
+		_ = s.Terminal.Resize(s.master)
+	default:
+		if size, err := s.Terminal.size(); err == nil {
+			s.Hub.setFront(size)
+		}
+	}
+}
+
+// Reset turns off what the guest has left on of its terminal, after Drain or Leave: the other screen, the mouse, and so on.
 func (s *Streams) Reset() {
-	if undo := s.shown.modes.undo(); s.master != nil && s.Hub == nil && undo != "" {
+	if undo := s.shown.modes.undo(); s.master != nil && s.Terminal != nil && undo != "" {
 		_, _ = io.WriteString(s.shown.screen, undo) // fails if the terminal is gone
 	}
 }
@@ -404,6 +413,9 @@ func (s *Streams) Drain() error {
 		}
 	}
 	s.outputs.Wait()
+	if s.front != nil {
+		s.front.queue.end()
+	}
 	if s.Hub != nil {
 		s.Hub.end()
 	}

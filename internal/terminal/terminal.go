@@ -10,7 +10,6 @@ import (
 	"os"
 	"sync"
 
-	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
@@ -32,6 +31,15 @@ func New(file *os.File) *Terminal {
 		return nil
 	}
 	return &Terminal{file: file}
+}
+
+// Remember has Restore go back to the mode that the terminal has now.
+func (t *Terminal) Remember() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if modes, err := unix.IoctlGetTermios(int(t.file.Fd()), unix.TCGETS); err == nil { // or it is gone
+		t.saved = modes
+	}
 }
 
 // Raw puts the terminal into raw mode: every key is the guest's. It may be called again, when somebody else may have
@@ -117,18 +125,23 @@ func (t *Terminal) Imprint(master *os.File) error {
 // Resize gives the guest's terminal the size of the caller's; the kernel tells
 // its foreground processes if that is another one.
 func (t *Terminal) Resize(master *os.File) error {
-	size, err := pty.GetsizeFull(t.file)
+	size, err := t.size()
 	if err != nil {
-		return fmt.Errorf("read the terminal's size: %w", err)
+		return err
 	}
-	err = control(master, func(fd int) error {
-		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ,
-			&unix.Winsize{Row: size.Rows, Col: size.Cols, Xpixel: size.X, Ypixel: size.Y})
-	})
+	err = control(master, func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size) })
 	if err != nil {
 		return fmt.Errorf("set the guest's terminal size: %w", err)
 	}
 	return nil
+}
+
+func (t *Terminal) size() (*unix.Winsize, error) {
+	size, err := unix.IoctlGetWinsize(int(t.file.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return nil, fmt.Errorf("read the terminal's size: %w", err)
+	}
+	return size, nil
 }
 
 // control calls f with the descriptor, leaving it in the mode it is in;

@@ -1,0 +1,273 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/seccomp"
+	sessions "github.com/riverlytech/art/internal/session"
+	"github.com/riverlytech/art/internal/terminal"
+	"github.com/riverlytech/art/libexec"
+)
+
+// A session on a terminal is a process of its own, too, so that it can be left: the art that the user has typed is its caller,
+// which is the job of the user's shell and ends when the session is left. Until then the session is part of the same job, and
+// reads and writes the terminal itself; the caller passes signals on, which would reach the two of them or one.
+
+// Foreground is the zeroth argument of the process of a session in the foreground. It has a socket to its caller.
+const Foreground = "art-front"
+
+// frontMessage is what the two say to each other.
+type frontMessage struct {
+	Kind   frontKind
+	Signal int
+	ID     string
+	Code   int
+}
+
+type frontKind int
+
+const (
+	// frontBegun, to the caller: signals are to be passed on. Before, one ends the caller, and that the session.
+	frontBegun frontKind = iota
+	// frontStop, to the caller: the session's command has been stopped, and so shall be the whole job.
+	frontStop
+	// frontLeft, to the caller: the session goes on by itself.
+	frontLeft
+	// frontEnded, to the caller: all is done and said. What the kernel has to do at the end of a process need not be waited for.
+	frontEnded
+	// frontSignal, to the session: the caller got a signal.
+	frontSignal
+	// frontContinued, to the session: the job was continued.
+	frontContinued
+)
+
+// CanBeLeft tells whether a session is to have a process of its own in the foreground.
+func CanBeLeft(o *Options) bool {
+	if !o.Interactive || !o.DetachKeys.Any() || terminal.New(os.Stdin) == nil {
+		return false
+	}
+	if o.Agent == "" {
+		return true
+	}
+	a, err := config.FindAgent(os.Getenv, o.Agent, seccomp.Options)
+	return err == nil && a.Enabled // otherwise there is no session
+}
+
+// RunForeground runs a session with the arguments of this process, in another one, and returns its exit code; or its id, if it
+// was left.
+func RunForeground(args []string) (left string, code int, err error) {
+	ours, theirs, err := libexec.Socketpair()
+	if err != nil {
+		return "", cli.ExitArt, err
+	}
+	defer ours.Close()
+	// Not by os.StartProcess, which makes a process first to find out what the kernel has (checkPidfdOnce in package os).
+	pid, err := syscall.ForkExec("/proc/self/exe", append([]string{Foreground}, args...),
+		&syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2, theirs.Fd()}})
+	theirs.Close()
+	if err != nil {
+		return "", cli.ExitArt, fmt.Errorf("start the process of the session: %w", cli.Reason(err))
+	}
+	own := terminal.New(os.Stdin)
+	own.Remember()
+	messages := receiveFront(ours, func() {})
+	ended := make(chan syscall.WaitStatus, 1)
+	go func() { ended <- wait(pid) }()
+	var signals signalSource
+	for {
+		select {
+		case m := <-messages:
+			switch m.Kind {
+			case frontBegun:
+				signals = catchSignals(caught)
+			case frontStop:
+				stop(true)
+				sendFront(ours, &frontMessage{Kind: frontContinued})
+			case frontLeft:
+				return m.ID, cli.OK, nil
+			case frontEnded:
+				return "", m.Code, nil
+			}
+		case sig := <-signals.c:
+			sendFront(ours, &frontMessage{Kind: frontSignal, Signal: int(sig.(unix.Signal))})
+		case status := <-ended:
+			if status.Exited() {
+				return "", status.ExitStatus(), nil
+			}
+			own.Restore() // it could not
+			return "", cli.ExitArt, fmt.Errorf("run the session: its process was killed: %s", status.Signal())
+		}
+	}
+}
+
+func wait(pid int) (status syscall.WaitStatus) {
+	for {
+		if _, err := syscall.Wait4(pid, &status, 0, nil); !errors.Is(err, unix.EINTR) {
+			return status // nobody else waits for it
+		}
+	}
+}
+
+// sendFront says something to the other side. If that has ended, its end tells of it.
+func sendFront(sock *os.File, m *frontMessage) { _ = libexec.SendFD(sock, -1, control.Marshal(m)) }
+
+// receiveFront returns what the other side says, and calls gone at its end.
+func receiveFront(sock *os.File, gone func()) <-chan frontMessage {
+	messages := make(chan frontMessage, 16)
+	go func() {
+		defer gone()
+		for {
+			var m frontMessage
+			_, data, err := libexec.RecvFD(sock)
+			if err == nil {
+				err = control.Unmarshal(data, &m)
+			}
+			if err != nil {
+				return
+			}
+			select {
+			case messages <- m:
+			default: // as signals that nobody takes (package os/signal)
+			}
+		}
+	}()
+	return messages
+}
+
+// caller is the art that has started a session in the foreground: the session's side.
+type caller struct {
+	sock     *os.File
+	messages <-chan frontMessage
+	leaving  chan chan bool // the keys were pressed, and somebody waits to hear whether the terminal was left
+	stopped  func()         // what to do when the job is continued; nil if it is not stopped
+	left     atomic.Bool    // the session goes on without it
+	stays    error          // why it cannot
+}
+
+// goForeground lets a session in the foreground be left.
+func (s *session) goForeground(o *request) error {
+	unix.CloseOnExec(starterFD)
+	c := &caller{sock: os.NewFile(starterFD, "caller"), leaving: make(chan chan bool)}
+	c.messages = receiveFront(c.sock, func() {
+		if !c.left.Load() {
+			_ = unix.Kill(os.Getpid(), unix.SIGKILL) // as the caller was
+		}
+	})
+	s.caller = c
+	if o.Trace != nil && o.Trace.Log == "" {
+		c.stays = cli.WithHint(errors.New("leave the session: its trace goes to this terminal"), "name a file for it with --trace-log FILE")
+	}
+	if s.streams.Terminal == nil {
+		return nil
+	}
+	return s.streams.Attend(o.DetachKeys, func() bool {
+		answer := make(chan bool)
+		select {
+		case c.leaving <- answer:
+			return <-answer
+		case <-s.registry.over:
+			return false
+		}
+	})
+}
+
+// attended says whether the session has its caller.
+func (s *session) attended() bool { return s.caller != nil && !s.caller.left.Load() }
+
+// endForeground lets the caller go, who is still there.
+func (s *session) endForeground(code int) {
+	if s.attended() {
+		s.caller.left.Store(true)
+		sendFront(s.caller.sock, &frontMessage{Kind: frontEnded, Code: code})
+	}
+}
+
+// fromCaller returns what the caller says, and where it is told that the keys were pressed. Without one nothing comes.
+func (s *session) fromCaller() (<-chan frontMessage, <-chan chan bool) {
+	if s.caller == nil {
+		return nil, nil
+	}
+	return s.caller.messages, s.caller.leaving
+}
+
+// catch begins to catch signals. Those of the job come from the caller, if there is one; but what stops the job stops all of it.
+func (s *session) catch() signalSource {
+	if s.caller == nil {
+		return catchSignals(caught)
+	}
+	signals := catchSignals(slices.DeleteFunc(slices.Clone(caught), func(sig os.Signal) bool { return sig == unix.SIGTSTP }))
+	sendFront(s.caller.sock, &frontMessage{Kind: frontBegun})
+	return signals
+}
+
+// hear acts on what the caller says.
+func (s *session) hear(m frontMessage) {
+	switch m.Kind {
+	case frontSignal:
+		s.signal(unix.Signal(m.Signal))
+	case frontContinued:
+		if then := s.caller.stopped; then != nil {
+			s.caller.stopped = nil
+			then()
+		}
+	}
+}
+
+// pause stops art as a job of the caller's shell, and with job the whole process group that it is in. Then is called when it is
+// continued.
+func (s *session) pause(job bool, then func()) {
+	if !s.attended() {
+		stop(job)
+		then()
+		return
+	}
+	s.caller.stopped = then
+	sendFront(s.caller.sock, &frontMessage{Kind: frontStop})
+}
+
+// leaveTerminal leaves a session in the foreground to itself, and tells whether it could.
+func (s *session) leaveTerminal() bool {
+	err := s.goOn()
+	if err != nil {
+		// In raw mode, on the screen of a program that is going to paint it anew.
+		fmt.Fprintf(os.Stderr, "\r\nart: %s\r\n", cli.Printable(err.Error()))
+	}
+	return err == nil
+}
+
+func (s *session) goOn() error {
+	if s.caller.stays != nil {
+		return s.caller.stays
+	}
+	b := &background{log: &sessions.Log{}}
+	if err := s.openLog(b); err != nil {
+		return err
+	}
+	// It is not the first of its process group: that is the caller, or comes before it in a pipeline.
+	if _, err := unix.Setsid(); err != nil {
+		b.log.Close()
+		return fmt.Errorf("leave the session: %w", err)
+	}
+	on := s.streams.IsTerminal
+	s.caller.left.Store(true)
+	s.streams.Leave(b.log)
+	s.background = b
+	s.become(control.Detached)
+	if err := b.replace(on); err != nil {
+		b.log.Tell("art: " + err.Error())
+	}
+	sendFront(s.caller.sock, &frontMessage{Kind: frontLeft, ID: s.registry.server.ID})
+	_ = unix.Shutdown(int(s.caller.sock.Fd()), unix.SHUT_RDWR) // who waits for it wakes
+	rest()
+	return nil
+}

@@ -1,0 +1,137 @@
+package terminal
+
+import (
+	"io"
+	"os"
+	"sync"
+)
+
+// front is the guest's terminal as it appears on the caller's, for as long as that is there, and by the hub to others.
+type front struct {
+	hub   *Hub
+	keys  *Keys
+	leave func() bool // called when the keys are pressed; tells whether the terminal was left
+
+	mu    sync.Mutex // held while a piece is shown and put into the queue
+	shown *shown     // GUARDED_BY(mu); nil once the terminal was left
+	queue *queue     // to the hub
+}
+
+// Attend has a hub keep a picture of the guest's terminal, so that the caller's can be left. Where the keys are pressed there,
+// leave is called, in another goroutine; it says whether Leave was.
+func (s *Streams) Attend(keys *Keys, leave func() bool) error {
+	size, err := s.Terminal.size()
+	if err != nil {
+		return err
+	}
+	s.Hub = NewHub(Size{int(size.Col), int(size.Row)}, nil)
+	s.Hub.setFront(size)
+	s.front = &front{hub: s.Hub, keys: keys, leave: leave, shown: &s.shown, queue: newQueue(s.Hub)}
+	return nil
+}
+
+// Leave gives the caller's terminal back, as it was. The guest's is the hub's alone from now on, and what it writes goes to
+// the log, too.
+func (s *Streams) Leave(log io.Writer) {
+	f := s.front
+	f.mu.Lock()
+	f.shown = nil
+	f.queue.flush() // that was shown
+	s.Hub.setLog(log)
+	f.mu.Unlock()
+	s.Reset()
+	s.Terminal.Restore()
+	s.Terminal = nil
+	s.Hub.setFront(nil)
+}
+
+// carry carries what is typed to the guest, and tells whether the terminal was left in the end, or else is gone.
+func (f *front) carry(from *os.File, typed func([]byte)) (left bool) {
+	for f.keys.Carry(from, typed) {
+		if f.leave() {
+			return true
+		}
+	}
+	return false
+}
+
+// Write shows what the guest has written on the caller's terminal, and the hub follows: nobody waits for the picture, unless it
+// is far behind.
+func (f *front) Write(p []byte) (n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n = len(p); f.shown != nil {
+		n, err = f.shown.Write(p)
+	}
+	f.queue.put(p[:max(n, 0)])
+	return n, err
+}
+
+// maxQueue bounds what the hub is behind, in bytes.
+const maxQueue = 256 << 10
+
+// queue is what the hub has not got yet.
+type queue struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	waiting []byte // GUARDED_BY(mu)
+	busy    bool   // GUARDED_BY(mu); some of it is being written
+	ended   bool   // GUARDED_BY(mu)
+}
+
+func newQueue(to io.Writer) *queue {
+	q := &queue{}
+	q.changed = sync.NewCond(&q.mu)
+	go q.carry(to)
+	return q
+}
+
+func (q *queue) put(p []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) > maxQueue {
+		q.changed.Wait()
+	}
+	q.waiting = append(q.waiting, p...)
+	q.changed.Broadcast()
+}
+
+// carry writes what is put, in larger pieces if it falls behind, until the end.
+func (q *queue) carry(to io.Writer) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var other []byte
+	for {
+		for len(q.waiting) == 0 && !q.ended {
+			q.changed.Wait()
+		}
+		if len(q.waiting) == 0 {
+			return
+		}
+		piece := q.waiting
+		q.waiting, q.busy = other[:0], true
+		q.mu.Unlock()
+		_, _ = to.Write(piece) // the hub's never fails
+		q.mu.Lock()
+		other, q.busy = piece, false
+		q.changed.Broadcast()
+	}
+}
+
+// flush waits until all is written that was put.
+func (q *queue) flush() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) > 0 || q.busy {
+		q.changed.Wait()
+	}
+}
+
+// end is flush, when nothing more will be put.
+func (q *queue) end() {
+	q.flush()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+	q.changed.Broadcast()
+}
