@@ -211,7 +211,9 @@ func (c *Changes) Check() error {
 		{"extended attribute", all(c.Xattrs, (*XattrChange).valid)},
 		{"baseline", all(c.Baselines, (*BaselineChange).valid)},
 		{"workspace", all(c.Workspaces, func(w *Workspace) bool { return ValidName(w.Name) && validHostPath(w.Path) && w.Birth.Valid() })},
-		{"place", all(c.Places, func(p *Place) bool { return p.Was.valid() && p.Is.valid() })},
+		{"place", all(c.Places, func(p *Place) bool {
+			return ValidName(p.Tree.Name) && p.Tree.Birth.Valid() && p.Was.valid() && p.Is.valid()
+		})},
 		{"number", c.FirstIno >= 0 && c.FirstIno <= MaxIno},
 	} {
 		if !list.ok {

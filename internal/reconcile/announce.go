@@ -92,7 +92,7 @@ func (p *puller) commitCopies() {
 		}
 		was := sqlvfs.Origin{Base: p.name, Path: a.from, Fingerprint: a.version}
 		is := sqlvfs.Origin{Base: p.name, Path: a.path, Fingerprint: hostfs.Fingerprint(&st), Mode: st.Mode}
-		p.rows().set(func(tx *sqlvfs.Tx) { tx.SetPlace(sqlvfs.Place{Was: was, Is: is}) })
+		p.rows().set(func(tx *sqlvfs.Tx) { tx.SetPlace(sqlvfs.Place{Tree: p.id, Was: was, Is: is}) })
 	}
 }
 

@@ -61,7 +61,7 @@ func (g *guest) before(verb control.Verb, f func()) func(*Options) {
 // to what it did it to.
 func TestPullBesideRenamedDirectory(t *testing.T) {
 	b := newBench(t)
-	for _, rel := range []string{"a/f", "a/g", "a/sub/f", "a/sub/deep/f", "a/out/f", "a/mode", "x/f", "y/f"} {
+	for _, rel := range []string{"a/f", "a/g", "a/sub/f", "a/sub/deep/f", "a/out/f", "a/mode", "a/removed", "a/tree/deep/f", "a/tree/f", "a/again", "a/sub/removed", "a/away", "a/swapped/f", "a/swapped/g", "a/dir/f", "z/f", "x/f", "y/f"} {
 		b.write(rel, "host "+rel)
 	}
 	must(t, os.Symlink("f", b.path("a/link")))
@@ -81,6 +81,16 @@ func TestPullBesideRenamedDirectory(t *testing.T) {
 			g.chmod("b/mode", 0o700)
 			g.rename("b/link", "b/renamed")
 			g.rename("b/out", "c")
+			for _, rel := range []string{"b/removed", "b/tree", "b/again", "b/sub/removed"} {
+				g.remove(rel)
+			}
+			g.write("b/again", "the guest's")
+			g.rename("b/away", "gone")
+			g.write("b/away", "another")
+			g.rename("b/swapped/f", "swapped")
+			g.remove("b/swapped")
+			g.rename("b/dir", "elsewhere")
+			g.rename("z", "b/dir")
 			g.append("x/f", ", which was in y")
 			g.chmod("y/f", 0o700)
 			want = g.portrait()

@@ -332,7 +332,7 @@ func FuzzChanges(f *testing.F) {
 			{Ino: 6, Attr: sqlvfs.Attr{Mode: unix.S_IFLNK | 0o777}, Target: "file"},
 		},
 		Entries:  []sqlvfs.EntryChange{{Dir: 2, Name: "dir", Is: 4}, {Dir: 4, Name: "new", Is: 5}, {Dir: 2, Name: "file", Was: 3, Is: 6}},
-		FirstIno: 4, Places: []sqlvfs.Place{{Was: sqlvfs.Origin{Base: "ws", Path: "."}, Is: sqlvfs.Origin{Base: "ws", Path: "other"}}},
+		FirstIno: 4, Places: []sqlvfs.Place{{Tree: sqlvfs.Tree{Name: "ws", Birth: now}, Was: sqlvfs.Origin{Base: "ws", Path: "."}, Is: sqlvfs.Origin{Base: "ws", Path: "other"}}},
 	}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := &sqlvfs.Changes{}
