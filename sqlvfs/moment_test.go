@@ -379,3 +379,61 @@ func TestReadingIsNoChange(t *testing.T) {
 		t.Errorf("there is no new checkpoint, but %+v", c)
 	}
 }
+
+// A session makes checkpoints by itself: of what it finds, with the first change, and when it has been still for a moment.
+func TestSessionMakesCheckpoints(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	put(s, create(t, s, "found", syscall.S_IFREG|0o600))
+	must(t, s.Close())
+	kinds := func() (list []Occasion) {
+		t.Helper()
+		all, err := s.Checkpoints()
+		must(t, err)
+		for _, c := range all {
+			list = append(list, c.Kind)
+		}
+		return list
+	}
+	expect := func(want ...Occasion) {
+		t.Helper()
+		if got := kinds(); !slices.Equal(got, want) {
+			t.Errorf("checkpoints are %q, not %q", got, want)
+		}
+	}
+	open := func() {
+		t.Helper()
+		var err error
+		s, err = Open(path, Options{Checkpoint: AtSession})
+		must(t, err)
+	}
+	open()
+	must(t, s.Sync())
+	put(s, lookup(t, s, "found"))
+	expect() // nothing has changed
+	put(s, create(t, s, "first", syscall.S_IFREG|0o600))
+	must(t, s.Sync())
+	put(s, create(t, s, "second", syscall.S_IFREG|0o600))
+	must(t, s.Sync())
+	expect(AtSession)
+	for begin := time.Now(); len(kinds()) < 2 && time.Since(begin) < 20*time.Second; time.Sleep(50 * time.Millisecond) {
+	}
+	expect(AtRest, AtSession)
+	must(t, s.Close())
+	open()
+	put(s, create(t, s, "third", syscall.S_IFREG|0o600))
+	must(t, s.Close())
+	s = openTest(t, path)
+	expect(AtRest, AtSession) // the first change of the last session followed the rest of the one before
+	must(t, s.Close())
+	for at, want := range map[string]int{"1": 1, "2": 3} {
+		r, err := Open(path, Options{At: at})
+		must(t, err)
+		children, err := Query(r, func(tx *Tx) ([]Child, error) { return tx.Children(tx.Root()) })
+		if err != nil || len(children) != want {
+			t.Errorf("at %s: %v, %v", at, children, err)
+		}
+		must(t, r.Close())
+	}
+	must(t, checkClean(path))
+}

@@ -37,7 +37,8 @@ func Log(database string, o Options) error {
 		return err
 	}
 	for _, s := range list {
-		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) {
+		// What a session has found is a checkpoint with its first change.
+		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) && checkpoints[0].Kind != string(sqlvfs.AtSession) {
 			if err := o.checkpoint(&checkpoints[0]); err != nil {
 				return err
 			}
