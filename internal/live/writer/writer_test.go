@@ -2,6 +2,8 @@ package writer
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -401,4 +403,52 @@ func TestEndOfTheSession(t *testing.T) {
 	if err := s.store.Sync(); !errors.Is(err, sqlvfs.ErrClosed) {
 		t.Errorf("a sync of what is closed: %v", err)
 	}
+}
+
+// Whatever entries are asked for, the database stays sound: no directory is below itself, and nothing has no name.
+func TestRandomEntries(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	valid, done, most := 0, 0, 300
+	if testing.Short() {
+		most = 50
+	}
+	for valid < most {
+		c := &sqlvfs.Changes{FirstIno: 4}
+		ino := func(n int) sqlvfs.Ino { return sqlvfs.Ino(random.IntN(n)) }
+		for i := range sqlvfs.Ino(random.IntN(5)) {
+			m := sqlvfs.MadeInode{Ino: 4 + i, Attr: sqlvfs.Attr{Mode: unix.S_IFDIR | 0o755, Nlink: uint32(random.IntN(4))}}
+			switch random.IntN(3) {
+			case 0:
+				m.Attr.Mode, m.Attr.Size = unix.S_IFREG|0o644, int64(random.IntN(100_000))
+				c.Contents = append(c.Contents, sqlvfs.Content{Ino: m.Ino, Off: int64(random.IntN(1000)), Data: []byte("content")})
+			case 1:
+				m.Attr.Mode, m.Target = unix.S_IFLNK|0o777, "file"
+			}
+			c.Made = append(c.Made, m)
+			c.Entries = append(c.Entries, sqlvfs.EntryChange{Dir: 1 + ino(8), Name: fmt.Sprint("new", random.IntN(3)), Is: m.Ino})
+		}
+		for range random.IntN(4) {
+			c.Entries = append(c.Entries, sqlvfs.EntryChange{Dir: 1 + ino(8), Name: []string{"file", "ws", "new0"}[random.IntN(3)], Was: ino(4), Is: ino(8)})
+		}
+		if c.Check() != nil {
+			continue
+		}
+		valid++
+		s := newSession(t)
+		for i := range c.Entries {
+			if e := &c.Entries[i]; e.Was == s.in.Ino {
+				e.WasCtime = s.attr().Ctime
+			}
+		}
+		k := s.store.NewIntake()
+		must(t, k.Take(c))
+		if fs.Amend(s.store, s.writer.overlays, c, k) == nil {
+			done++
+		}
+		k.Drop()
+		if s.end(); t.Failed() {
+			t.Fatalf("%+v", c)
+		}
+	}
+	t.Logf("%d of %d were done", done, valid)
 }
