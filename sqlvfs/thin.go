@@ -121,10 +121,3 @@ func (w *writer) drop(c, older *Checkpoint) (err error) {
 	}
 	return do(w.conn, "DELETE FROM art_checkpoint WHERE id=?", c.ID)
 }
-
-// HistorySize is how many bytes of content history holds.
-func (s *Store) HistorySize() (int64, error) {
-	return Query(s, func(tx *Tx) (int64, error) {
-		return queryNumber(tx.meta, "SELECT ifnull(sum(length(data)), 0) FROM art_old_data")
-	})
-}
