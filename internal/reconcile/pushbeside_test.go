@@ -15,9 +15,18 @@ import (
 
 // A push beside a session brings what the host has, and the guest sees it at once.
 func TestPushBesideSession(t *testing.T) {
+	for name, stored := range map[string]bool{"rows of what the guest wrote": false, "rows of all": true} {
+		t.Run(name, func(t *testing.T) { pushBeside(t, stored) })
+	}
+}
+
+func pushBeside(t *testing.T, stored bool) {
 	b := newBench(t)
 	for _, rel := range []string{"file", "kept", "mode", "gone", "dir/in", "dir/gone", "renamed/in", "hidden/in", "becomes"} {
 		b.write(rel, "host "+rel)
+	}
+	if stored {
+		b.push()
 	}
 	b.guest(func(g *guest) {
 		beside := g.serves()
