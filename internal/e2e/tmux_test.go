@@ -69,7 +69,7 @@ func TestTmux(t *testing.T) {
 }
 
 // styled writes what a screen can hold: colours, attributes, wide characters, a line that wraps, and the cursor in between.
-const styled = `printf '\033[H\033[2J\033[1;31mred\033[m \033[4;38;5;208morange\033[m \033[48;2;1;2;3mdark\033[m 日本 e\314\201\r\n'
+const styled = `printf '\033[H\033[2J\033[1;31mred\033[m \033[4;38;5;208morange\033[m \033[36;105mnamed\033[38;5;6;48;5;13mnumbered\033[m \033[48;2;1;2;3mdark\033[m 日本 e\314\201\r\n'
 printf '%100s|\r\n' long; printf 'last\033[5;10Hhere'; exec cat`
 
 // TestTmuxLeave leaves a session in one window, and joins it in another: each cell is as it was, then as large as that window.

@@ -1,9 +1,11 @@
 package screen
 
-// colour is of the palette or of its own; 0 is what the terminal has at first.
+// colour is of the palette or of its own; 0 is what the terminal has at first. The sixteen that have names are also the first
+// of the palette, but where bold text is bright that is so of those alone that were called by name.
 type colour uint32
 
 const (
+	named     colour = 1 << 16
 	indexed   colour = 1 << 24
 	trueColor colour = 2 << 24
 )

@@ -166,9 +166,9 @@ func (p *painter) colour(c colour, first int) {
 	case c == 0:
 	case c >= trueColor:
 		args = []int{first + 8, 2, int(c >> 16 & 0xff), int(c >> 8 & 0xff), n}
-	case n < 8:
+	case c < indexed && n < 8:
 		args = []int{first + n}
-	case n < 16:
+	case c < indexed:
 		args = []int{first + 60 + n - 8}
 	default:
 		args = []int{first + 8, 5, n}

@@ -105,8 +105,8 @@ func TestUnseen(t *testing.T) {
 // What tmux does otherwise, or does not tell.
 func TestAsXterm(t *testing.T) {
 	for _, test := range []struct{ name, stream, line, want string }{
-		{"a line that comes in has the background's colour", "\x1b[41m\x1b[6;1H\n", "primary 5", `"{0 1000001 0 {  0}}          "`},
-		{"so has what is erased", "abc\x1b[44m\x1b[1;2H\x1b[K", "primary 0", `"{0 0 0 {  0}}a{0 1000004 0 {  0}}         "`},
+		{"a line that comes in has the background's colour", "\x1b[41m\x1b[6;1H\n", "primary 5", `"{0 10001 0 {  0}}          "`},
+		{"so has what is erased", "abc\x1b[44m\x1b[1;2H\x1b[K", "primary 0", `"{0 0 0 {  0}}a{0 10004 0 {  0}}         "`},
 		{"half of a wide character is a space", "日本\x1b[1;2Hx", "primary 0", `"{0 0 0 {  0}} x本>"`},
 		{"a wide one does not fit", "123456789日", "primary 1", `"{0 0 0 {  0}}日>"`},
 		{"characters combine", "e\u0301x", "primary 0", "\"{0 0 0 {  0}}e\u0301x\""},
@@ -121,7 +121,7 @@ func TestAsXterm(t *testing.T) {
 		{"erasing the scroll-back", "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\x1b[3J", "primary 0", `"{0 0 0 {  0}}2"`},
 		{"flags of the keyboard", "\x1b[>1u\x1b[>7u\x1b[<u", "primary saved", `0,0 wrap false "{0 0 0 {  0}} " sets BBBB 0 origin false; keyboard [0 1]`},
 		{"a cancelled sequence", "\x1b[31\x18mx", "primary 0", `"{0 0 0 {  0}}mx"`},
-		{"a control within a sequence", "ab\x1b[3\r1mx", "primary 0", `"{1000001 0 0 {  0}}x{0 0 0 {  0}}b"`},
+		{"a control within a sequence", "ab\x1b[3\r1mx", "primary 0", `"{10001 0 0 {  0}}x{0 0 0 {  0}}b"`},
 	} {
 		s := New(10, 6)
 		s.Write([]byte(test.stream))

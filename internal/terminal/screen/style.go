@@ -23,13 +23,13 @@ func (s *Screen) style() {
 		case n >= 22 && n <= 29:
 			pen.attrs &^= resetAttrs[n-22]
 		case n >= 30 && n <= 37:
-			pen.fg = indexed + colour(n-30)
+			pen.fg = named + colour(n-30)
 		case n >= 40 && n <= 47:
-			pen.bg = indexed + colour(n-40)
+			pen.bg = named + colour(n-40)
 		case n >= 90 && n <= 97:
-			pen.fg = indexed + colour(n-90+8)
+			pen.fg = named + colour(n-90+8)
 		case n >= 100 && n <= 107:
-			pen.bg = indexed + colour(n-100+8)
+			pen.bg = named + colour(n-100+8)
 		case n == 38:
 			i = z.colour(i, &pen.fg)
 		case n == 48:
