@@ -83,6 +83,7 @@ func (x *Exec) Run(sock *os.File) (int, error) {
 	}
 	x.streams.CloseGuest()
 	go x.receive()
+	defer x.leave() // the caller closes the socket
 	var signals signalSource
 	defer func() { signals.stop() }()
 	for {
@@ -114,6 +115,16 @@ func (x *Exec) Run(sock *os.File) (int, error) {
 
 func (x *Exec) send(fd int, m control.ExecMessage) error {
 	return libexec.SendFD(x.sock, fd, control.Marshal(&m))
+}
+
+// leave ends the connection, and leaves no message behind, nor its descriptor.
+func (x *Exec) leave() {
+	_ = unix.Shutdown(int(x.sock.Fd()), unix.SHUT_RDWR) // the session may have ended it
+	for m := range x.messages {
+		if m.fd >= 0 {
+			unix.Close(m.fd)
+		}
+	}
 }
 
 // receive receives what the session says, up to its end.
