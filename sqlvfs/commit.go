@@ -39,23 +39,16 @@ func (w *writer) commit(b *batch) (err error) {
 	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	before, found := w.newest, w.found
 	defer func() {
 		err = w.closeBlob(err)
 		if err = database.End(w.Conn, err); err != nil {
 			clear(w.bases) // the rows of those that were new are not there
 			clear(w.trees)
-			w.newest, w.found = before, found
 		} else if b.checkpoint != nil && b.checkpoint.err == nil {
 			w.newest = b.checkpoint.Checkpoint
 		}
 	}()
 	w.wrote = true
-	if len(b.inodes) > 0 && !w.found {
-		if err := w.checkpointFound(); err != nil {
-			return err
-		}
-	}
 	for _, put := range [...]func(*batch) error{
 		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks, w.putCheckpoint,
 	} {

@@ -39,14 +39,13 @@ type Occasion string
 
 // Occasions of checkpoints.
 const (
-	ByUser      Occasion = "user"
-	AtSession   Occasion = "session" // as a session found the tree
-	AtRest      Occasion = "rest"    // the guest had been still for a moment
-	BeforePush  Occasion = "push"
-	BeforePull  Occasion = "pull"
-	BeforeReset Occasion = "reset"
-	BeforeBack  Occasion = "before" // the tree before it was brought back
-	AfterBack   Occasion = "back"   // the tree that was brought back
+	ByUser     Occasion = "user"
+	AtSession  Occasion = "session" // as a session found the tree
+	AtRest     Occasion = "rest"    // the guest had been still for a moment
+	BeforePush Occasion = "push"
+	BeforePull Occasion = "pull"
+	BeforeBack Occasion = "before" // the tree before it was brought back
+	AfterBack  Occasion = "back"   // the tree that was brought back
 )
 
 // newCheckpoint is a checkpoint in the making.
@@ -79,14 +78,9 @@ func newestCheckpoint(c *conn) (newest Checkpoint, err error) {
 // Checkpoints returns all checkpoints, the newest first.
 func (s *Store) Checkpoints() ([]Checkpoint, error) { return Query(s, (*Tx).checkpoints) }
 
-func (tx *Tx) checkpoints() ([]Checkpoint, error) { return checkpointsOf(tx.meta) }
-
-func checkpointsOf(c *conn) (list []Checkpoint, err error) {
-	q := c.Prep(qCheckpoints)
-	for q.Step() {
-		list = append(list, scanCheckpoint(q))
-	}
-	return list, c.Done(q)
+func (tx *Tx) checkpoints() (list []Checkpoint, err error) {
+	err = tx.each(qCheckpoints, func(q *sqlite3.Stmt) { list = append(list, scanCheckpoint(q)) })
+	return list, err
 }
 
 // findCheckpoint returns the checkpoint with a number or a label.
@@ -163,45 +157,6 @@ func (w *writer) putCheckpoint(b *batch) error {
 		return do(w.conn, "UPDATE art_checkpoint SET label=? WHERE id=?", c.Label, newest.ID)
 	}
 	return w.insertCheckpoint(&c.Checkpoint)
-}
-
-// checkpointFound makes the checkpoint of Options.Checkpoint, before anything of the tree is changed.
-func (w *writer) checkpointFound() error {
-	w.found = true
-	if w.store.occasion == "" {
-		return nil
-	}
-	changed, err := w.changedSince(&w.newest)
-	if err != nil || !changed {
-		return err
-	}
-	c := Checkpoint{Kind: w.store.occasion, Session: w.store.tx.session.id}
-	if err := w.insertCheckpoint(&c); err != nil {
-		return err
-	}
-	w.newest = c
-	return nil
-}
-
-// rest makes a checkpoint when a session has been still for a moment, if something has changed since the newest one, and drops one if there
-// are too many. What fails of it, the next transaction tells.
-func (w *writer) rest() {
-	if w.conn == nil || w.Exec("BEGIN IMMEDIATE") != nil {
-		return
-	}
-	before := w.newest
-	changed, err := w.changedSince(&w.newest)
-	if err == nil && changed {
-		c := Checkpoint{Kind: AtRest, Session: w.store.tx.session.id}
-		if err = w.insertCheckpoint(&c); err == nil {
-			w.newest = c
-		}
-	}
-	if err = database.End(w.Conn, err); err != nil {
-		w.newest = before
-		return
-	}
-	_, _ = w.thin(&DefaultKeep)
 }
 
 // insertCheckpoint makes a checkpoint of what the tree's tables hold.

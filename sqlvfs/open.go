@@ -28,8 +28,6 @@ type Options struct {
 	Beside func(*Changes) error
 	// At shows the tree as it was at a checkpoint: its number, or its label. The store is read-only.
 	At string
-	// Checkpoint, if it is not "", has a checkpoint be made of the tree as it is found, with the first change of it.
-	Checkpoint Occasion
 	// Create makes the database, readable for its owner alone, if it does not exist.
 	Create bool
 	// Root are the attributes of a new tree's root directory.
@@ -107,7 +105,6 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 			frozen:   opt.Beside != nil,
 			fresh:    fresh,
 			maxDirty: opt.MaxDirty,
-			occasion: opt.Checkpoint,
 			kick:     make(chan struct{}, 1),
 		},
 		waiting: opt.Waiting,

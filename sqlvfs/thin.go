@@ -41,21 +41,16 @@ func (s *Store) thinOnce(k *Keep) (more bool, err error) {
 	}
 	s.acquireWriter()
 	defer s.releaseWriter()
+	all, err := s.tx.checkpoints()
+	if err != nil || len(all) < 2 {
+		return false, err
+	}
 	// Steps go on meanwhile: a checkpoint may have much to drop.
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	w := s.writer
 	if err := w.connect(); err != nil {
 		return false, w.Cause(err)
-	}
-	return w.thin(k)
-}
-
-// thin drops the checkpoint that is the first to go, and tells whether there was one.
-func (w *writer) thin(k *Keep) (more bool, err error) {
-	all, err := checkpointsOf(w.conn)
-	if err != nil || len(all) < 2 {
-		return false, err
 	}
 	drop, older, err := w.excess(k, all)
 	if err == nil && drop != nil {

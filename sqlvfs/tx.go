@@ -52,7 +52,6 @@ type fixed struct {
 	chunkSize int64
 	pageSize  int64
 	maxDirty  int
-	occasion  Occasion // see Options.Checkpoint
 	scratch   *os.File // nil: the file system has none. See shrink
 	root      *Inode
 	readers   *connPool     // for content

@@ -237,9 +237,6 @@ func (s *Store) maintain() {
 	}
 	s.acquireWriter()
 	s.mu.Unlock()
-	if w.store.occasion == AtSession {
-		w.rest()
-	}
 	w.shrink(shrinkIdly)
 	s.mu.Lock()
 	s.releaseWriter()
@@ -307,7 +304,6 @@ type writer struct {
 	trees         map[Tree]int64    // art_tree
 	newest        Checkpoint        // what changes after it is kept; its ID is 0 when there is none
 	wrote         bool              // anything at all was committed
-	found         bool              // there is a checkpoint of what the store has found, or none is wanted
 	logPages      int               // length of the write-ahead log
 	copied        int               // so many of these are in the database too
 	checkpointer  *conn             // for checkpoints beside this one; nil until there is one, and after one that failed

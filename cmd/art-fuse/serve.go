@@ -101,11 +101,7 @@ type server struct {
 
 // openServer opens the database over the workspace and the layers beside it.
 func openServer(db string, what *control.Serve, opened func()) (*server, error) {
-	how := sqlvfs.Options{Create: true, Placed: opened, Checkpoint: sqlvfs.AtSession}
-	if what.NoCheckpoints {
-		how.Checkpoint = ""
-	}
-	store, overlay, err := openOverlay(db, what.Base, what.Name, how, true, what.Hide, what.Show)
+	store, overlay, err := openOverlay(db, what.Base, what.Name, sqlvfs.Options{Create: true, Placed: opened}, true, what.Hide, what.Show)
 	if err != nil {
 		return nil, err
 	}

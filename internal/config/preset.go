@@ -223,7 +223,7 @@ func isHost(s string) bool { return !strings.ContainsAny(s, "/: \t\n") }
 
 // cameFrom says of all settings where they came from.
 func (s *Settings) cameFrom(origin string) {
-	for _, e := range []*Entry{&s.Network, &s.Path, &s.End, &s.Checkpoints, &s.Home} {
+	for _, e := range []*Entry{&s.Network, &s.Path, &s.End, &s.Home} {
 		if e.Value != "" {
 			e.Origin = origin
 		}
@@ -262,9 +262,6 @@ func Stack(base, upper *Settings) *Settings {
 	}
 	if upper.End.Value != "" {
 		out.End = upper.End
-	}
-	if upper.Checkpoints.Value != "" {
-		out.Checkpoints = upper.Checkpoints
 	}
 	if upper.Home.Value != "" {
 		out.Home = upper.Home

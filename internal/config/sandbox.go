@@ -64,10 +64,9 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			*enabled, err = n.boolean()
 			return err
 		},
-		"network":     word(&s.Network, "host", "none"),
-		"path":        word(&s.Path, "home", "host"),
-		"end":         word(&s.End, "kill", "wait", "ask"),
-		"checkpoints": word(&s.Checkpoints, "auto", "off"),
+		"network": word(&s.Network, "host", "none"),
+		"path":    word(&s.Path, "home", "host"),
+		"end":     word(&s.End, "kill", "wait", "ask"),
 		"systemd": func(n *node) error {
 			on, err := n.boolean()
 			s.Systemd = Entry{strconv.FormatBool(on), n.origin()}

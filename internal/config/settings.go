@@ -20,8 +20,6 @@ type Settings struct {
 	Notify Entry
 	// End says what becomes of what the command leaves running: "kill", "wait" or "ask".
 	End Entry
-	// Checkpoints is "auto", or "off" for sessions that make none by themselves.
-	Checkpoints Entry
 	// Env are names of variables of the caller's to pass on.
 	Env []Entry
 	// Values are variables from the .env beside the file. The caller's own value

@@ -40,8 +40,6 @@ type Serve struct {
 	Files  []files.File
 	// Hold are the patterns of what a pull from the database is to hold back from now on.
 	Hold []hold.Pattern
-	// NoCheckpoints has the session make none by itself.
-	NoCheckpoints bool
 	// PID and Command are what the log of sessions says of this one. At the end art writes a LoggedEnd to art-fuse's
 	// standard input. No command line, which everybody can read, has the command.
 	PID     int

@@ -37,8 +37,7 @@ func Log(database string, o Options) error {
 		return err
 	}
 	for _, s := range list {
-		// What a session has found is a checkpoint with its first change.
-		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) && checkpoints[0].Kind != string(sqlvfs.AtSession) {
+		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) {
 			if err := o.checkpoint(&checkpoints[0]); err != nil {
 				return err
 			}

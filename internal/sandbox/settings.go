@@ -110,9 +110,6 @@ func (o *request) over(s *config.Settings) error {
 	case own == "":
 		s.Notify = config.Entry{Value: "false", Origin: config.Default}
 	}
-	if s.Checkpoints.Value == "" {
-		s.Checkpoints = config.Entry{Value: "auto", Origin: config.Default}
-	}
 	switch {
 	case o.Systemd != "":
 		s.Systemd = config.Entry{Value: o.Systemd, Origin: "--systemd"}
