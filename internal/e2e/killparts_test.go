@@ -14,7 +14,8 @@ import (
 	"github.com/riverlytech/art/internal/processes"
 )
 
-// parts is a host with two sessions in the background, of which one loses a part.
+// parts is a host with two sessions in the background, of which one loses a part. What the log says of that is in the
+// stories kill-art-fuse, background and overview.
 type parts struct {
 	t         *testing.T
 	work      string
