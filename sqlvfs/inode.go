@@ -136,9 +136,12 @@ func shownNumber(ino Ino, number uint64) uint64 {
 func (tx *Tx) Root() *Inode { return tx.root }
 
 // Get returns the inode with the given row number, to which the caller refers until [Tx.Put]. The error is
-// [ErrNotExist] when there is no such row, [ErrCorrupt] when the row makes no sense.
+// [ErrNotExist] when there is no such row, or soon will be none, [ErrCorrupt] when the row makes no sense.
 func (tx *Tx) Get(ino Ino) (*Inode, error) {
 	in := tx.live[ino]
+	if in != nil && in.dead {
+		return nil, fmt.Errorf("%w: inode %d", ErrNotExist, ino)
+	}
 	if in == nil {
 		in = &Inode{Ino: ino, loaded: &nothing}
 		if err := tx.load(in); err != nil {

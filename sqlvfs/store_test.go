@@ -272,6 +272,28 @@ func TestUnlinkedFileKeepsItsContentWhileHeld(t *testing.T) {
 	must(t, s.Close())
 }
 
+// A file without names and references is gone before its rows are: who asks for it by its number, as who completes copies in the
+// background does, would put content into a file that is not there.
+func TestRemovedFileIsNotFound(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	for _, stored := range []bool{false, true} {
+		in := create(t, s, "f", syscall.S_IFREG|0o600)
+		if stored {
+			must(t, s.Sync())
+		}
+		step(s, func(tx *Tx) {
+			must(t, tx.Unlink(tx.Root(), "f"))
+			in.Attr.Nlink = 0
+			tx.Dirty(in)
+			tx.Put(in)
+			if _, err := tx.Get(in.Ino); !errors.Is(err, ErrNotExist) {
+				t.Errorf("stored %v: %v", stored, err)
+			}
+		})
+	}
+	must(t, s.Close())
+}
+
 func TestShortLivedFileNeverReachesTheDisk(t *testing.T) {
 	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
 	must(t, s.Sync())
