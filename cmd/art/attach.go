@@ -31,7 +31,7 @@ func runAttach(c *flags.Command, args []string) (int, error) {
 	if a.terminal == nil || !isTerminal(os.Stdout) {
 		return cli.ExitArt, cli.WithHint(errors.New("attach to the session: standard input and output are not a terminal"), "art logs shows what it has written")
 	}
-	id, err := chosenSession(line.Words)
+	id, err := chosenSession(line.Words, false)
 	if err != nil {
 		return cli.ExitArt, err
 	}
@@ -148,7 +148,7 @@ func runLogs(c *flags.Command, args []string) (int, error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	id, err := chosenSession(line.Words)
+	id, err := chosenSession(line.Words, true)
 	if err == nil {
 		err = printLog(id, follow)
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 // chosenSession returns the id of the session that is named, or else of the one in the workspace that the current directory
-// lies in.
-func chosenSession(words []string) (string, error) {
+// lies in. With ended it is the last one in the background, if none runs there.
+func chosenSession(words []string, ended bool) (string, error) {
 	if len(words) > 0 {
 		return words[0], nil
 	}
@@ -42,6 +42,11 @@ func chosenSession(words []string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
+		if ended {
+			if id := sessions.Last(os.Getenv, here); id != "" {
+				return id, nil
+			}
+		}
 		return "", cli.WithHint(errors.New("find the session of this workspace: none runs here"), "art ps lists all sessions; name one by its id")
 	case 1:
 		return found[0].ID, nil
@@ -55,7 +60,7 @@ func chosenSession(words []string) (string, error) {
 
 // askSession asks the chosen session.
 func askSession(words []string, kind control.AskKind, what, body any) (*sessions.Conn, error) {
-	id, err := chosenSession(words)
+	id, err := chosenSession(words, false)
 	if err != nil {
 		return nil, err
 	}
@@ -89,17 +94,37 @@ func runWait(c *flags.Command, args []string) (int, error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	conn, err := askSession(line.Words, control.AskWait, nil, nil)
+	id, err := chosenSession(line.Words, true)
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	defer conn.Close()
-	var end control.SessionEnd
-	if err := conn.Answered(&end); err != nil {
-		return cli.ExitArt, fmt.Errorf("wait for the session: it was killed: %w", err)
+	end, err := waitFor(id)
+	if err != nil {
+		return cli.ExitArt, err
 	}
 	if end.Why != "" {
 		return end.Code, errors.New(end.Why)
 	}
 	return end.Code, nil
+}
+
+// waitFor waits for the end of a session, or tells the one that is kept of it: it may end while it is asked.
+func waitFor(id string) (*control.SessionEnd, error) {
+	end := &control.SessionEnd{}
+	conn, err := sessions.Dial(sessions.Directories(os.Getenv), id, control.AskWait, nil, nil)
+	if err == nil {
+		defer conn.Close()
+		if err = conn.Answered(end); err == nil {
+			return end, nil
+		}
+		err = fmt.Errorf("wait for the session: it was killed: %w", err)
+	}
+	kept, unknown := sessions.Ended(os.Getenv, id)
+	switch {
+	case unknown == nil:
+		return kept, nil
+	case errors.Is(unknown, os.ErrNotExist):
+		return nil, err
+	}
+	return nil, fmt.Errorf("wait for session %s: %w", id, unknown)
 }

@@ -7,6 +7,10 @@ const theSession = `  ID is that of a session, as "art ps" lists it. Without, it
 
 `
 
+const theLast = `  Where none runs there, it is the last one that was in the background.
+
+`
+
 // sessionCommands are what art does with sessions that run.
 func sessionCommands() []*Command {
 	return []*Command{
@@ -48,7 +52,7 @@ EXAMPLES
 				{Name: "detach-keys", Arg: "KEYS", Default: `ctrl-\,d`, Says: "the keys that leave the session; none if empty", More: "They are single characters between commas, with ctrl- before them or not."},
 			}},
 		{Name: "art logs", Says: "print the output of a session in the background", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
-			Text: theSession + `  Of sessions that have ended the last 20 are kept, and of each the last 4 to 8 MB.
+			Text: theSession + theLast + `  Of sessions that have ended the last 20 are kept, and of each the last 4 to 8 MB.
 `,
 			Flags: []Flag{{Name: "follow", Short: "f", Says: "go on until the session ends"}}},
 		{Name: "art kill", Says: "send the command of a session a signal", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
@@ -56,7 +60,7 @@ EXAMPLES
 `,
 			Flags: []Flag{{Name: "signal", Short: "s", Arg: "SIGNAL", Default: "TERM", Says: "which one, by its name or number"}}},
 		{Name: "art wait", Says: "wait for the end of a session", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
-			Text: theSession + `  The exit status is the session's.
+			Text: theSession + theLast + `  The exit status is the session's, also of one that has ended, as long as art logs knows it.
 `},
 	}
 }

@@ -192,7 +192,7 @@ func (s *session) openLog(b *background) error {
 	if r.refused != nil {
 		return r.refused
 	}
-	if err := b.log.Open(os.Getenv, r.server.ID); err != nil {
+	if err := b.log.Open(os.Getenv, r.server.ID, s.plan.Workspace); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -256,7 +256,7 @@ func (s *session) endSoon(why string) {
 	}
 }
 
-// tellEnd writes the last line of a session's log.
+// tellEnd writes the last line of a session's log, and keeps how it ended for who waits later.
 func (b *background) tellEnd(code int, why string, err error) {
 	if b == nil || b.log.Path() == "" {
 		return
@@ -275,5 +275,5 @@ func (b *background) tellEnd(code int, why string, err error) {
 		line += ": " + cli.Printable(why)
 	}
 	b.log.Tell(line)
-	b.log.Close()
+	b.log.End(sessionEnd(code, err))
 }

@@ -76,6 +76,9 @@ func (s *session) end() {
 	if s.plan.Database != "" && s.fuseDone == nil {
 		s.fail(s.servedNoMore())
 	}
+	if s.because != "" {
+		s.because += "; it was ended by force"
+	}
 	s.stage.Kill()
 }
 

@@ -77,7 +77,6 @@ func (s *session) register(after time.Duration) {
 // unregister tells who waits how the session ended, and that it is none any more.
 func (s *session) unregister(code int, err error) {
 	r := &s.registry
-	close(r.over)
 	if r.listening == nil || r.timer.Stop() {
 		return
 	}
@@ -86,10 +85,7 @@ func (s *session) unregister(code int, err error) {
 		return
 	}
 	r.mu.Lock()
-	r.end = &control.SessionEnd{Code: code}
-	if err != nil {
-		r.end.Why = err.Error()
-	}
+	r.end = sessionEnd(code, err)
 	for c := range r.waiting {
 		_ = c.Answer(r.end) // who has gone need not know
 	}
@@ -102,6 +98,15 @@ func (s *session) unregister(code int, err error) {
 	case <-time.After(endPatience): // of one that reads nothing
 	}
 	r.server.Close()
+}
+
+// sessionEnd is what those are told who wait.
+func sessionEnd(code int, err error) *control.SessionEnd {
+	end := &control.SessionEnd{Code: code}
+	if err != nil {
+		end.Why = err.Error()
+	}
+	return end
 }
 
 // do has the goroutine of Run do something, and says whether it has.

@@ -216,9 +216,10 @@ func banner(o *request, p *prepared, terminal bool) {
 // stage.
 func (s *session) run(refusal error) (code int, err error) {
 	defer func() {
+		close(s.registry.over)
+		s.background.tellEnd(code, s.reason, err) // who is told of the end finds it in the log
 		s.unregister(code, err)
 		s.notifyEnd(code)
-		s.background.tellEnd(code, s.reason, err)
 	}()
 	defer s.streams.Terminal.Restore()
 	defer s.endGroup()

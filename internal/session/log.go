@@ -13,6 +13,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
 )
 
 const (
@@ -30,6 +31,7 @@ type Log struct {
 	mu    sync.Mutex
 	early []byte   // GUARDED_BY(mu)
 	path  string   // GUARDED_BY(mu)
+	kept  kept     // GUARDED_BY(mu)
 	file  *os.File // GUARDED_BY(mu)
 	size  int      // GUARDED_BY(mu)
 	open  bool     // GUARDED_BY(mu); the last line has no end
@@ -49,8 +51,8 @@ func LogPath(getenv func(string) string, id string) string {
 	return filepath.Join(logDirectory(getenv), id+logSuffix)
 }
 
-// Open makes the file of a session's log, and removes those of old ones.
-func (l *Log) Open(getenv func(string) string, id string) error {
+// Open makes the file of the log of a session in a workspace, and removes those of old ones.
+func (l *Log) Open(getenv func(string) string, id, workspace string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	dir := logDirectory(getenv)
@@ -63,6 +65,10 @@ func (l *Log) Open(getenv func(string) string, id string) error {
 		l.path = filepath.Join(dir, id+logSuffix)
 		_ = os.Remove(l.path + oldSuffix) // of another one of this id
 		l.file, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	}
+	if err == nil {
+		l.kept = kept{Workspace: workspace, Started: time.Now()}
+		err = l.kept.write(keptPath(l.path))
 	}
 	if err == nil {
 		l.size, err = l.file.Write(l.early)
@@ -95,6 +101,7 @@ func sweepLogs(dir string, sockets []string) {
 	for _, path := range files[min(len(files), maxLogs):] {
 		_ = os.Remove(path) // one that is in use stays readable to who has it open
 		_ = os.Remove(path + oldSuffix)
+		_ = os.Remove(keptPath(path))
 	}
 }
 
@@ -157,6 +164,17 @@ func (l *Log) Path() string {
 
 // File opens the file once more.
 func (l *Log) File() (*os.File, error) { return os.OpenFile(l.Path(), os.O_WRONLY|os.O_APPEND, 0) }
+
+// End keeps how the session ended, and closes the file.
+func (l *Log) End(end *control.SessionEnd) {
+	l.mu.Lock()
+	if l.file != nil {
+		l.kept.End = end
+		_ = l.kept.write(keptPath(l.path)) // without it nobody learns of the end later
+	}
+	l.mu.Unlock()
+	l.Close()
+}
 
 // Close closes the file.
 func (l *Log) Close() {

@@ -195,7 +195,7 @@ func TestIDs(t *testing.T) {
 func TestTell(t *testing.T) {
 	state := t.TempDir()
 	l := &Log{}
-	if err := l.Open(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, "bada"); err != nil {
+	if err := l.Open(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, "bada", "/ws"); err != nil {
 		t.Fatal(err)
 	}
 	for _, piece := range []string{"one", ""} {
@@ -259,7 +259,8 @@ func TestSweepLogs(t *testing.T) {
 	log := func(id string, age time.Duration) string {
 		path := LogPath(getenv, id)
 		at := time.Now().Add(-age)
-		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)); err != nil {
+		k := kept{Workspace: "/" + id}
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at), k.write(keptPath(path))); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -269,7 +270,7 @@ func TestSweepLogs(t *testing.T) {
 		log(fmt.Sprint("id", i), time.Duration(i)*time.Hour)
 	}
 	l := &Log{}
-	if err := l.Open(getenv, "bada"); err != nil {
+	if err := l.Open(getenv, "bada", "/ws"); err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
@@ -279,7 +280,41 @@ func TestSweepLogs(t *testing.T) {
 	if _, err := os.Stat(oldest); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the oldest is left: %v", err)
 	}
-	if left, err := os.ReadDir(logs); err != nil || len(left) != maxLogs+2 {
+	if left, err := os.ReadDir(logs); err != nil || len(left) != 2*(maxLogs+2) { // each log, and what is kept beside it
 		t.Errorf("%d are left, %v", len(left), err)
+	}
+}
+
+// How a session in the background ended is kept, and which was the last of a workspace.
+func TestEnded(t *testing.T) {
+	state := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
+	for _, session := range []struct{ id, workspace string }{{"bada", "/ws"}, {"bade", "/ws"}, {"badi", "/ws/deep"}, {"bado", "/"}} {
+		l := &Log{}
+		if err := l.Open(getenv, session.id, session.workspace); err != nil {
+			t.Fatal(err)
+		}
+		if end, err := Ended(getenv, session.id); !errors.Is(err, errNotKept) {
+			t.Errorf("%s runs, and has ended with %v, %v", session.id, end, err)
+		}
+		if session.id != "badi" {
+			l.End(&control.SessionEnd{Code: 3, Why: session.id})
+		}
+	}
+	if end, err := Ended(getenv, "bada"); err != nil || end.Code != 3 || end.Why != "bada" {
+		t.Errorf("%+v, %v", end, err)
+	}
+	for _, id := range []string{"badu", "../bada", ""} {
+		if end, err := Ended(getenv, id); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%q has ended with %v, %v", id, end, err)
+		}
+	}
+	for here, want := range map[string]string{"/ws": "bade", "/ws/sub": "bade", "/ws/deep/er": "badi", "/wsx": "bado"} {
+		if got := Last(getenv, here); got != want {
+			t.Errorf("the last of %s is %q, not %q", here, got, want)
+		}
+	}
+	if got := Last(func(string) string { return "" }, "/ws"); got != "" {
+		t.Errorf("without a place for logs, %q", got)
 	}
 }
