@@ -10,6 +10,28 @@ import (
 	"github.com/riverlytech/art/internal/packaging/completions"
 )
 
+// completionTest is a line, and what becomes of it.
+type completionTest struct {
+	line string
+	want []string // what all shells offer, among others
+	not  []string // what none offers
+}
+
+// start starts a session in the background, which ends with the test, and returns its id.
+func start(t *testing.T) string {
+	t.Helper()
+	id, err := exec.Command("art", "run", "-q", "-b", "-m", "ws", "-d", "ws.db", "sleep", "1000").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimSpace(string(id))
+	t.Cleanup(func() {
+		must(t, exec.Command("art", "kill", "-s", "KILL", name))
+		_ = exec.Command("art", "wait", name).Run() // 137
+	})
+	return name
+}
+
 // TestCompletion asks each shell to complete what is no flag.
 func TestCompletion(t *testing.T) {
 	readme(t)
@@ -24,11 +46,7 @@ func TestCompletion(t *testing.T) {
 	}
 	must(t, exec.Command("art", "push", "--quiet", "-m", "ws", "-d", "ws.db"))
 
-	tests := []struct {
-		line string
-		want []string // what all shells offer, among others
-		not  []string // what none offers
-	}{
+	tests := []completionTest{
 		{"art pu", []string{"push", "pull"}, []string{"diff"}},
 		{"art r", []string{"run"}, nil},
 		{"art run --network ", []string{"host", "none"}, []string{"push"}},
@@ -49,6 +67,10 @@ func TestCompletion(t *testing.T) {
 		{"art pull -m ws -d ws.db s", []string{"src"}, []string{"main.go", "ws"}},
 		{"art diff -d ws.db -m ws src/l", []string{"src/lib.go"}, []string{"src/deep"}},
 		{"art push -d ws.db -m ws ", nil, []string{"src"}},
+	}
+	running := start(t)
+	for _, word := range []string{"attach", "kill", "logs", "wait"} {
+		tests = append(tests, completionTest{"art " + word + " ", []string{running}, []string{"sessions", "ID"}})
 	}
 	var lines []string
 	for _, test := range tests {

@@ -353,11 +353,16 @@ _art_files() {
 
 # _art_command completes the command at index $1 of the line, and its arguments,
 # as if it stood alone, with bash-completion, which leaves another line behind.
+# Without that there are the names of commands and files.
 _art_command() {
 	if declare -F _comp_command_offset >/dev/null; then
 		_comp_command_offset "$1"
-	else # before version 2.12
+	elif declare -F _command_offset >/dev/null; then # before version 2.12
 		_command_offset "$1"
+	elif ((COMP_CWORD == $1)); then
+		COMPREPLY=($(compgen -c -- "$cur"))
+	else
+		_art_files -f
 	fi
 }
 

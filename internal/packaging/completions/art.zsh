@@ -330,7 +330,7 @@ _art_spec() {
         --view'[only look]'
         --detach-keys='[the keys that leave the session]:KEYS: '
         '(- *)'--help'[print help]'
-        '1:word:(sessions)')
+        '1:word: _art_sessions')
       ;;
     'art logs')
       payload=false
@@ -338,7 +338,7 @@ _art_spec() {
       specs=(
         '(-f --follow)'{-f,--follow}'[go on until the session ends]'
         '(- *)'--help'[print help]'
-        '1:word:(sessions)')
+        '1:word: _art_sessions')
       ;;
     'art kill')
       payload=false
@@ -346,14 +346,14 @@ _art_spec() {
       specs=(
         '(-s --signal)'{-s,--signal=}'[which one, by its name or number]:SIGNAL: '
         '(- *)'--help'[print help]'
-        '1:word:(sessions)')
+        '1:word: _art_sessions')
       ;;
     'art wait')
       payload=false
       own=()
       specs=(
         '(- *)'--help'[print help]'
-        '1:word:(sessions)')
+        '1:word: _art_sessions')
       ;;
     'art presets')
       payload=false

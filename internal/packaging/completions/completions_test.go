@@ -1,6 +1,7 @@
 package completions
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -41,5 +42,22 @@ func TestShellsOfferEveryFlag(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Without bash-completion bash offers commands and files for the command in the guest.
+func TestBashAlone(t *testing.T) {
+	script := bash + `
+compopt() { :; }
+for last in run run\ true; do
+	COMP_WORDS=(art $last tru) COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+	[[ $last == run ]] || COMP_WORDS[COMP_CWORD]=completions_te
+	_art
+	printf '%s\n' "${COMPREPLY[@]}"
+done`
+	out, err := exec.Command("bash", "--norc", "-c", script).CombinedOutput()
+	offers := strings.Fields(string(out))
+	if err != nil || !slices.Contains(offers, "true") || !slices.Contains(offers, "completions_test.go") || strings.Contains(string(out), "not found") {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -143,7 +143,7 @@ func zshAction(offer string) string {
 		return `_parameters -g "*export*"`
 	case "processes":
 		return "_pids"
-	case "agents", "calls", "databases", "homes", "in_database", "in_workspace", "presets":
+	case "agents", "calls", "databases", "homes", "in_database", "in_workspace", "presets", "sessions":
 		return " _art_" + offer
 	}
 	return "(" + strings.ReplaceAll(offer, "|", " ") + ")"
@@ -213,7 +213,7 @@ func fishOffer(offer string) string {
 		return "-x -a '(set -xn)'"
 	case "processes":
 		return "-x -a '(__fish_complete_pids)'"
-	case "agents", "calls", "databases", "homes", "in_database", "in_workspace", "presets":
+	case "agents", "calls", "databases", "homes", "in_database", "in_workspace", "presets", "sessions":
 		return "-x -a '(__art_" + offer + ")'"
 	}
 	return "-x -a '" + strings.ReplaceAll(offer, "|", " ") + "'"
