@@ -136,6 +136,7 @@ func (tx *Tx) Baselines(t Tree) (map[string]*Baseline, error) {
 
 func (w *writer) putBaselines(b *batch) error {
 	for k, c := range b.baselines {
+		w.agreed = w.agreed || !c.onlyIfNone
 		tree, err := w.tree(k.tree)
 		if err != nil {
 			return err

@@ -48,9 +48,9 @@ func (w *writer) commit(b *batch) (err error) {
 			w.newest = b.checkpoint.Checkpoint
 		}
 	}()
-	w.wrote = true
+	w.wrote, w.agreed = true, false
 	for _, put := range [...]func(*batch) error{
-		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks, w.putCheckpoint,
+		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks, w.putAgreement, w.putCheckpoint,
 	} {
 		if err := put(b); err != nil {
 			return err

@@ -55,7 +55,7 @@ func (s *Store) Redo() (Checkpoint, error) {
 
 // Rewind brings the tree back to a checkpoint, which is given by its number or its label, and returns the checkpoint of that. What the
 // tree was before is a checkpoint too. All of it is one transaction, durable when Rewind returns. No inode may be live but the root.
-// Errors are [ErrNoCheckpoint], [ErrInUse], and the disk's, with which nothing has changed.
+// Errors are [ErrNoCheckpoint], [ErrAgreed], [ErrInUse], and the disk's, with which nothing has changed.
 func (s *Store) Rewind(name string) (Checkpoint, error) {
 	return s.goBack(func(_ *Checkpoint, all []Checkpoint) (back, error) {
 		c, err := findCheckpoint(all, name)
@@ -144,6 +144,12 @@ func (w *writer) goBack(choose chooser) (done Checkpoint, err error) {
 	if !changed && chosen.redo == nil && (to.ID == now.ID || to.ID == now.Restored) {
 		return now, nil // it is there
 	}
+	switch agreed, err := w.store.tx.agreement(); {
+	case err != nil:
+		return done, err
+	case to.ID <= agreed:
+		return done, fmt.Errorf("checkpoint %d: %w", to.ID, ErrAgreed)
+	}
 	if changed {
 		now = Checkpoint{Kind: BeforeBack, Session: w.store.tx.session.id}
 		if err := w.insertCheckpoint(&now); err != nil {
@@ -201,7 +207,14 @@ func (w *writer) restore(to *Checkpoint) error {
 			return err
 		}
 	}
-	return nil
+	return run(database.KeptBirth, withoutInode(database.KeptBirth))
+}
+
+// withoutInode are the statements that delete rows whose inode is not there. That a row has come is not kept of a time of birth, which
+// may have come when its inode was changed long after the checkpoint. Parameters are those of withoutNewer.
+func withoutInode(k *database.Kept) []string {
+	lost := "NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=p." + k.Key[0] + ")"
+	return []string{k.DeleteRows(lost), "DELETE FROM " + k.Table + " AS p WHERE " + lost}
 }
 
 // withoutNewer are the statements that delete rows which have become since a checkpoint. Parameters are the number and the highest inode

@@ -303,6 +303,7 @@ type writer struct {
 	bases         map[string]int64  // art_base, by name
 	trees         map[Tree]int64    // art_tree
 	newest        Checkpoint        // what changes after it is kept; its ID is 0 when there is none
+	agreed        bool              // the transaction says what the host and the database have agreed on
 	wrote         bool              // anything at all was committed
 	logPages      int               // length of the write-ahead log
 	copied        int               // so many of these are in the database too

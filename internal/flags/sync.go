@@ -59,9 +59,10 @@ var (
 )
 
 const goingBack = `  No session may be using DB. What the guest had until then is a checkpoint, too,
-  so nothing is lost. The workspace on the host is not changed: what the guest
-  never changed is as the host has it now, and what was pulled stays there until
-  you pull again.
+  so nothing is lost. The workspace on the host is not changed, and what the guest
+  never changed is as the host has it now. A checkpoint that is older than the last
+  push, pull or reset is refused: the host would not go back with it. "art-fuse cat
+  DB PATH --at CHECKPOINT" shows what a file was then.
 `
 
 const adoptMore = "The database remembers the path of its workspace, and a directory of another path is refused without this."

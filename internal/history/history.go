@@ -135,6 +135,8 @@ func hinted(err error) error {
 		hint = "`art log` shows those there are"
 	case errors.Is(err, sqlvfs.ErrNothingToUndo):
 		hint = "`art checkpoint` makes one, and `art log` shows those there are"
+	case errors.Is(err, sqlvfs.ErrAgreed):
+		hint = "art-fuse ls, cat and mount show the tree of a checkpoint with --at"
 	case errors.Is(err, sqlvfs.ErrLabelTaken):
 		hint = "take another label"
 	}
