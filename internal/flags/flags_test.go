@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for args, reason := range map[string]string{
-		"--nosuch=1": "there is no flag --nosuch", "a -m": "the flag -m needs a value", "--on=maybe": "maybe", "-n x": `"x"`, "--=": "no flag --", "1 2 3 4": `"4" is one word too many`,
+		"--nosuch=1": "there is no flag --nosuch", "--lsit=a": "there is no flag --lsit: did you mean --list?", "--workspaec x": "--workspaec: did you mean --workspace?", "a -m": "the flag -m needs a value", "--on=maybe": "maybe", "-n x": `"x"`, "--=": "no flag --", "1 2 3 4": `"4" is one word too many`,
 	} {
 		if _, err := parse(test, args); !errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%q: %v", args, err)

@@ -128,7 +128,7 @@ func (c *Command) ordered(args []string) (ordered []string, ended bool, err erro
 		f := c.find(name)
 		switch {
 		case f == nil:
-			return nil, false, c.Wrong("there is no flag %s", strings.SplitN(arg, "=", 2)[0])
+			return nil, false, c.unknown(strings.SplitN(arg, "=", 2)[0], name)
 		case valued:
 		case f.Arg == "" || f.Switch:
 			value = "true"
@@ -140,6 +140,18 @@ func (c *Command) ordered(args []string) (ordered []string, ended bool, err erro
 		ordered = append(ordered, "--"+f.Name+"="+value)
 	}
 	return append(append(append(ordered, "--"), words...), args...), ended, nil
+}
+
+// unknown is the error for a flag that there is none of, as it was typed, and its name.
+func (c *Command) unknown(typed, name string) error {
+	for _, f := range c.Flags {
+		for _, known := range []string{f.Name, f.Also} {
+			if len(known) > 2 && near(name, known) {
+				return c.Wrong("there is no flag %s: did you mean --%s?", typed, known)
+			}
+		}
+	}
+	return c.Wrong("there is no flag %s", typed)
 }
 
 // find returns the flag of a spelling.

@@ -60,7 +60,8 @@ EXAMPLES
 `,
 			Flags: []Flag{{Name: "signal", Short: "s", Arg: "SIGNAL", Default: "TERM", Says: "which one, by its name or number"}}},
 		{Name: "art wait", Says: "wait for the end of a session", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
-			Text: theSession + theLast + `  The exit status is the session's, also of one that has ended, as long as art logs knows it.
+			Text: theSession + theLast + `  The exit status is the session's, also of one that has ended, as long as its log
+  is kept.
 `},
 	}
 }
