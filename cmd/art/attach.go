@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -42,9 +41,6 @@ func runAttach(c *flags.Command, args []string) (int, error) {
 		return cli.ExitArt, err
 	}
 	defer a.conn.Close()
-	if keys != "" {
-		fmt.Fprintf(os.Stderr, "art: %s leaves session %s\n", cli.Printable(strings.ReplaceAll(keys, ",", " ")), id)
-	}
 	return a.run(id)
 }
 
