@@ -117,6 +117,9 @@ func (s *Store) Close() error {
 	s.tx.kickLater()
 	<-s.stopped
 	err := s.tx.failed
+	if g := s.tx.gather; err != nil && !g.empty() {
+		err = fmt.Errorf("%w; what has changed since %s is lost", err, g.since.Format(time.TimeOnly))
+	}
 	s.shut()
 	return err
 }

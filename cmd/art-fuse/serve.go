@@ -150,11 +150,16 @@ func (s *server) run(db string) error {
 	s.backfilled()
 	s.beside.end()
 	s.writer.End()
-	if err := log.end(); err != nil {
-		logf("%v", err)
-	}
+	logged := log.end()
 	if err := s.store.Close(); err != nil {
-		return fmt.Errorf("commit to %s: %w", db, err)
+		hint := ""
+		if errors.Is(err, syscall.ENOSPC) {
+			hint = "make room, or allow a larger database (limits.database): what waits is committed as soon as there is room while the session runs"
+		}
+		return cli.WithHint(fmt.Errorf("commit to %s: %w", db, err), hint)
+	}
+	if logged != nil {
+		logf("all is saved, but the session's end is not in the log: %v", logged)
 	}
 	_, err := os.Stdout.Write(control.Marshal(&control.Report{Broken: s.overlay.Broken(), Changed: changed}))
 	if lost != nil {
