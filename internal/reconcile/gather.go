@@ -57,7 +57,9 @@ func (p *planner) gatherDir(a *item) error {
 	p.entered[a.node.Ino] = a
 	d, err := p.openThere(a)
 	if err != nil {
-		p.policy.fail(a, err)
+		if !errors.Is(err, unix.EACCES) || p.knowsBelow(a) {
+			p.policy.fail(a, err)
+		}
 		return nil
 	}
 	hidden := make(map[string]bool, len(a.node.Children)+len(a.node.Whiteouts))
@@ -92,6 +94,13 @@ func (p *planner) gatherDir(a *item) error {
 		return p.gatherRenamed(a, o, hidden)
 	}
 	return nil
+}
+
+// knowsBelow tells whether anything of what is below a directory is the guest's, or was agreed on. If not, it does not matter that the
+// host lets nobody read it.
+func (p *planner) knowsBelow(a *item) bool {
+	o := a.node.Origin
+	return len(a.node.Children)+len(a.node.Whiteouts)+len(p.byDir[a.path]) > 0 || o != nil && o.Path != a.path
 }
 
 // gatherEntry gathers one entry of a directory, except what is below it. A directory to enter it returns.
