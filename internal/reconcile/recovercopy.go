@@ -13,7 +13,7 @@ import (
 
 // copyUp gives what shows through from the host a row, since the host has it elsewhere now: in place, or staged.
 func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error {
-	dir, name, err := r.nameless(string(e.Path))
+	dir, name, err := r.nameless(r.shown(e))
 	if err != nil || dir == nil {
 		return err
 	}
@@ -60,6 +60,21 @@ func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error 
 		return err
 	}
 	return r.rows().update(dir, name, row, func(*sqlvfs.Tx) {})
+}
+
+// shown returns where the guest sees what shows through from the host: a directory that shows the host's may have been renamed once
+// more after it was decided where on the host it is to come.
+func (r *recoverer) shown(e *journalEntry) string {
+	from := string(e.Source)
+	for dir := path.Dir(from); dir != "."; dir = path.Dir(dir) {
+		if n := r.origins[dir]; n != nil && n.Attr.IsDir() {
+			if at, ok := r.places[n.Ino]; ok {
+				return join(at, strings.TrimPrefix(from, dir+"/"))
+			}
+			break
+		}
+	}
+	return string(e.Path)
 }
 
 func (r *recoverer) copySymlink(row *sqlvfs.Inode, from *os.File, at string, o *sqlvfs.Origin, placed bool) error {
