@@ -261,6 +261,9 @@ func (s *session) goOn() error {
 	on := s.streams.IsTerminal
 	s.caller.left.Store(true)
 	s.streams.Leave(b.log)
+	if s.left.answer != nil { // nobody is there to answer
+		s.left.answer, s.left.waits = nil, true
+	}
 	s.background = b
 	s.become(control.Detached)
 	if err := b.replace(on); err != nil {

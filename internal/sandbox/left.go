@@ -113,14 +113,13 @@ func (s *session) commandEnded() {
 // ask asks what is to become of what is left.
 func (s *session) ask(text string) {
 	s.streams.Settle()
-	answer, err := s.streams.Ask()
+	answer, err := s.streams.Ask(os.Stderr, text+"art: kill them? [Y/n] ")
 	if err != nil { // the terminal is gone
 		s.left.killed = text
 		s.letEnd()
 		return
 	}
 	s.left.answer, s.left.look = answer, time.After(leftEvery)
-	fmt.Fprint(os.Stderr, text+"art: kill them? [Y/n] ")
 }
 
 // answered is called when a key was pressed for an answer.
@@ -131,6 +130,7 @@ func (s *session) answered(key byte) {
 		s.left.answer = nil
 		s.streams.Terminal.Restore()
 		s.waitForLeft("n\n")
+		s.streams.GoOn()
 	case 'y', 'Y', '\r', '\n', endOfFile:
 		fmt.Fprintln(os.Stderr, "y")
 		s.letEnd()
@@ -148,6 +148,9 @@ func (s *session) waitForLeft(text string) {
 
 // isLeft says whether the command has ended, and the session goes on for what it has left.
 func (s *session) isLeft() bool { return s.left.waits || s.left.answer != nil }
+
+// hasEnded says whether the command has ended. Whatever ends the session after that, its exit code is the session's.
+func (s *session) hasEnded() bool { return !s.left.since.IsZero() }
 
 // letEnd lets bubblewrap end, and with it all that is left.
 func (s *session) letEnd() {

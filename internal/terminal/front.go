@@ -43,6 +43,7 @@ func (s *Streams) Leave(log io.Writer) {
 	s.Terminal.Restore()
 	s.Terminal = nil
 	s.Hub.setFront(nil)
+	s.GoOn() // if there was a question
 }
 
 // carry carries what is typed to the guest, and tells whether the terminal was left in the end, or else is gone.

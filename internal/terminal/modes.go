@@ -77,6 +77,7 @@ const (
 	ground   parserState = iota
 	escape               // behind an escape character
 	sequence             // in a control sequence
+	numbers              // behind the first of its parameters, where that matters
 	text                 // in a string for the terminal: a title, the clipboard
 	textEscape
 )

@@ -46,6 +46,7 @@ type Streams struct {
 	ended   chan struct{} // closed when the guest has ended
 	shown   shown         // on the caller's terminal
 	typed   typed         // there
+	gate    *gate         // before it is shown
 	front   *front        // that with the hub; nil if the terminal cannot be left
 
 	outputs sync.WaitGroup
@@ -57,7 +58,7 @@ type Streams struct {
 // standard input is a terminal, the streams that are terminals become the guest's
 // terminal.
 func Open(interactive bool, host [3]*os.File) (*Streams, error) {
-	s := &Streams{host: host, ended: make(chan struct{})}
+	s := &Streams{host: host, ended: make(chan struct{}), gate: newGate()}
 	if interactive {
 		s.Terminal = New(host[0])
 	}
@@ -79,7 +80,7 @@ func Open(interactive bool, host [3]*os.File) (*Streams, error) {
 
 // OpenHub opens the streams of a session in the background: all are a terminal that others look at by the hub.
 func OpenHub(hub *Hub) *Streams {
-	return &Streams{Hub: hub, IsTerminal: [3]bool{true, true, true}, ended: make(chan struct{})}
+	return &Streams{Hub: hub, IsTerminal: [3]bool{true, true, true}, ended: make(chan struct{}), gate: newGate()}
 }
 
 // OnTerminal tells whether the guest has a terminal.
@@ -200,7 +201,7 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 				hangup()
 			}
 		}()
-		s.goOutput(reopening{master, s.ended}, s.heard(to), "the terminal")
+		s.goOutput(reopening{master, s.ended}, gated{s.gate, s.heard(to)}, "the terminal")
 	}
 	if own := s.relayed[0]; own != nil {
 		go func() {
@@ -283,33 +284,6 @@ func relay(to io.Writer, from source) error {
 	}
 }
 
-// typed is where what is typed goes: to the guest, or to art, which has asked.
-type typed struct {
-	guest  io.Writer
-	answer atomic.Pointer[chan byte]
-}
-
-func (t *typed) Write(p []byte) (int, error) {
-	answer := t.answer.Load()
-	if answer == nil {
-		return t.guest.Write(p)
-	}
-	for _, key := range p {
-		select {
-		case *answer <- key:
-		default: // nobody asks any more
-		}
-	}
-	return len(p), nil
-}
-
-// Ask has the keys that are typed on the caller's terminal come out of the channel, and no longer get to the guest.
-func (s *Streams) Ask() (<-chan byte, error) {
-	answer := make(chan byte, 16)
-	s.typed.answer.Store(&answer)
-	return answer, s.Terminal.keys()
-}
-
 // reopening is the master of a terminal that programs close and open again.
 // While nobody has it open, reading it fails with EIO (pty(7)).
 type reopening struct {
@@ -336,7 +310,7 @@ func (r reopening) Read(p []byte) (int, error) {
 type shown struct {
 	screen io.Writer
 	pieces atomic.Int64 // of output that have been written
-	modes  screenModes  // the relay's until the streams are drained, or the terminal was left
+	modes  screenModes  // the relay's until the streams are drained, the terminal was left, or the gate is held
 }
 
 func (s *shown) Write(p []byte) (int, error) {
@@ -381,12 +355,14 @@ func (s *Streams) Reset() {
 
 // Settle waits until the terminal shows what the guest has written on its own. That takes the kernel a moment
 // (flush_to_ldisc in drivers/tty/tty_buffer.c), and there may always be more: so until nothing has come for a while.
-func (s *Streams) Settle() {
+func (s *Streams) Settle() { settle(&s.shown.pieces) }
+
+func settle(pieces *atomic.Int64) {
 	const quiet, limit = 20 * time.Millisecond, 500 * time.Millisecond
-	before := s.shown.pieces.Load()
+	before := pieces.Load()
 	for end := time.Now().Add(limit); time.Now().Before(end); {
 		time.Sleep(quiet)
-		now := s.shown.pieces.Load()
+		now := pieces.Load()
 		if now == before {
 			return
 		}
@@ -405,6 +381,7 @@ func (s *Streams) Hangup() {
 // returns what went wrong in doing so. It may be called once.
 func (s *Streams) Drain() error {
 	close(s.ended)
+	s.GoOn()
 	deadline := time.Now().Add(lingerTime)
 	for _, file := range []*os.File{s.relayed[1], s.relayed[2], s.master} {
 		if file != nil {
