@@ -174,12 +174,17 @@ func limit(pid, resource int, value uint64) error {
 func (s *session) timeUp() {
 	l := s.limits["time"]
 	limit := time.Duration(l.Value) * time.Second
-	s.fail(cli.WithHint(errors.New("run the command: its time is over"), fmt.Sprintf("%s limits it to %v", l.Origin, limit)))
-	s.endSoon(fmt.Sprintf("its time was over, %v", limit))
-	if s.isLeft() {
+	why := fmt.Sprintf("its time was over, %v", limit)
+	if s.hasEnded() {
+		s.endedBy(why)
+		if s.isLeft() {
+			fmt.Fprintf(os.Stderr, "art: the session's time is over: %s limits it to %v\n", l.Origin, limit)
+		}
 		s.letEnd()
 		return
 	}
+	s.fail(cli.WithHint(errors.New("run the command: its time is over"), fmt.Sprintf("%s limits it to %v", l.Origin, limit)))
+	s.endSoon(why)
 	s.guest.signal(unix.SIGTERM)
 	if s.job {
 		s.guest.hangUp() // shells ignore the other
