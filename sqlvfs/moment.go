@@ -48,6 +48,9 @@ const (
 	AfterBack  Occasion = "back"   // the tree that was brought back
 )
 
+// maxCheckpoint is the highest number of one. None comes near it: only another program has written it.
+const maxCheckpoint = 1<<52 - 1
+
 // newCheckpoint is a checkpoint in the making.
 type newCheckpoint struct {
 	Checkpoint
@@ -156,11 +159,18 @@ func (w *writer) putCheckpoint(b *batch) error {
 		c.Checkpoint = newest
 		return do(w.conn, "UPDATE art_checkpoint SET label=? WHERE id=?", c.Label, newest.ID)
 	}
-	return w.insertCheckpoint(&c.Checkpoint)
+	err = w.insertCheckpoint(&c.Checkpoint)
+	if errors.Is(err, ErrCorrupt) { // what else is in the batch can be written
+		c.err, err = err, nil
+	}
+	return err
 }
 
 // insertCheckpoint makes a checkpoint of what the tree's tables hold.
 func (w *writer) insertCheckpoint(c *Checkpoint) error {
+	if w.newest.ID >= maxCheckpoint {
+		return fmt.Errorf("%w: checkpoint %d cannot be", ErrCorrupt, w.newest.ID)
+	}
 	top, err := highestIno(w.conn, true)
 	if err != nil {
 		return err

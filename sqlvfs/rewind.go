@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
@@ -124,6 +126,7 @@ func (w *writer) goBack(choose chooser) (done Checkpoint, err error) {
 			w.newest = before
 		}
 	}()
+	defer database.CatchOutOfMemory(&err)
 	changed, err := w.changedSince(&w.newest)
 	if err != nil {
 		return done, err
@@ -150,6 +153,11 @@ func (w *writer) goBack(choose chooser) (done Checkpoint, err error) {
 	case to.ID <= agreed:
 		return done, fmt.Errorf("checkpoint %d: %w", to.ID, ErrAgreed)
 	}
+	for _, id := range []int64{to.ID, w.newest.ID} {
+		if err := w.soundCheckpoint(id); err != nil {
+			return done, err
+		}
+	}
 	if changed {
 		now = Checkpoint{Kind: BeforeBack, Session: w.store.tx.session.id}
 		if err := w.insertCheckpoint(&now); err != nil {
@@ -158,6 +166,9 @@ func (w *writer) goBack(choose chooser) (done Checkpoint, err error) {
 		w.newest = now
 	}
 	if err := w.restore(&to); err != nil {
+		return done, err
+	}
+	if err := w.soundTree(&to); err != nil {
 		return done, err
 	}
 	done = Checkpoint{Kind: AfterBack, Session: now.Session, Restored: to.ID, Redo: now.ID}
@@ -183,6 +194,9 @@ func (w *writer) restore(to *Checkpoint) error {
 			}
 			err = bind(q, values[:q.BindCount()]...).Exec()
 			q.Close()
+			if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.MISMATCH) {
+				err = fmt.Errorf("%w: %v", ErrCorrupt, err) // history has what the tree cannot
+			}
 			if err != nil {
 				return fmt.Errorf("bring %s back: %w", k.Table, err)
 			}

@@ -100,7 +100,7 @@ func (k *checker) check() error {
 	if k.chunkSize, err = database.ReadChunkSize(k.Conn); err != nil {
 		return err
 	}
-	if err := k.functions(); err != nil {
+	if err := database.Functions(k.Conn, k.chunkSize); err != nil {
 		return err
 	}
 	if err := k.standIns(); err != nil {
@@ -159,24 +159,6 @@ func (k *checker) integrityOf(table string) error {
 			k.add(0, "integrity check: %q", text) // it may hold names from the file
 		}
 	})
-}
-
-// functions gives the rules what they need of Go. The database's chunk size must be known.
-func (k *checker) functions() error {
-	predicate := func(name string, valid func(string) bool) error {
-		return k.CreateFunction(name, 1, sqlite3.DETERMINISTIC, func(ctx sqlite3.Context, arg ...sqlite3.Value) {
-			ctx.ResultBool(valid(string(arg[0].RawBlob())))
-		})
-	}
-	number := func(name string, n int64) error {
-		return k.CreateFunction(name, 0, sqlite3.DETERMINISTIC, func(ctx sqlite3.Context, _ ...sqlite3.Value) { ctx.ResultInt64(n) })
-	}
-	return errors.Join(
-		predicate("valid_name", database.ValidName),
-		predicate("valid_path", database.ValidPath),
-		number("chunk_size", k.chunkSize),
-		number("max_size", database.MaxSize(k.chunkSize)),
-	)
 }
 
 // standIns makes empty temporary tables for those that a database of the format, which art has not

@@ -11,16 +11,12 @@ import (
 // historyRules are the properties of checkpoints, and of the rows that say what the tree was at them. What breaks one cannot be shown;
 // without it, the present is whole.
 var historyRules = func() []rule {
-	const badCheckpoint = `id < 1 OR typeof(made) <> 'integer' OR typeof(made_nsec) <> 'integer' OR made_nsec NOT BETWEEN 0 AND 999999999
-		OR typeof(kind) <> 'text' OR typeof(max_ino) <> 'integer' OR max_ino NOT BETWEEN 1 AND (1 << 52) - 1
-		OR typeof(session) NOT IN ('integer', 'null') OR typeof(restored) NOT IN ('integer', 'null') OR typeof(redo) NOT IN ('integer', 'null')
-		OR max_ino < (SELECT max(e.max_ino) FROM art_checkpoint e WHERE e.id < art_checkpoint.id)`
 	const badLabel = `label IS NOT NULL AND (typeof(label) <> 'text' OR length(CAST(label AS BLOB)) NOT BETWEEN 1 AND 200 OR label GLOB '*[' || char(1) || '-' || char(31) || ']*')`
 	rules := []rule{
 		{"checkpoint %d cannot be",
-			`SELECT 0, id FROM art_checkpoint WHERE ` + badCheckpoint,
+			`SELECT 0, id FROM art_checkpoint WHERE ` + database.BadCheckpoint,
 			"it is gone",
-			sql(`DELETE FROM art_checkpoint WHERE ` + badCheckpoint)},
+			sql(`DELETE FROM art_checkpoint WHERE ` + database.BadCheckpoint)},
 		{"checkpoint %d has the label %q, which cannot be one",
 			`SELECT 0, id, label FROM art_checkpoint WHERE ` + badLabel,
 			"it has none now",
@@ -46,9 +42,7 @@ func rulesOf(k *database.Kept) []rule {
 		}
 	}
 	bad := fmt.Sprintf("typeof(%s) <> 'integer' OR typeof(checkpoint) <> 'integer' OR typeof(there) <> 'integer' OR there NOT IN (0, 1)", ino)
-	if len(incomplete) > 0 {
-		bad += " OR there = 1 AND (" + strings.Join(incomplete, " OR ") + ")"
-	}
+	bad += " OR there = 1 AND (" + strings.Join(append(incomplete, k.Bad("")), " OR ") + ")"
 	// What is of no checkpoint is of no use; a row of an inode that was not there yet is never looked at.
 	const stray = "checkpoint NOT IN (SELECT id FROM art_checkpoint)"
 	return []rule{

@@ -126,7 +126,7 @@ func mendAll(to *conn, app int64, births bool, report func(Finding)) error {
 		return err
 	}
 	k := &checker{conn: to, chunkSize: chunkSize}
-	if err := k.functions(); err != nil {
+	if err := database.Functions(k.Conn, k.chunkSize); err != nil {
 		return err
 	}
 	if err := (&repairer{checker: k}).mend(report); err != nil {

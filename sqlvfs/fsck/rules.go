@@ -1,5 +1,7 @@
 package fsck
 
+import "github.com/riverlytech/art/sqlvfs/internal/database"
+
 // rule is a property that every tree has. Its query yields a row for each violation: the inode
 // that is at fault, and what the text has verbs for.
 type rule struct {
@@ -275,7 +277,7 @@ var rules = []rule{
 }
 
 const (
-	outside  = "(c.chunk_index < 0 OR c.chunk_index >= (i.size + chunk_size() - 1) / chunk_size())"
-	badXattr = `typeof(name) <> 'text' OR length(CAST(name AS BLOB)) NOT BETWEEN 1 AND 255 OR instr(CAST(name AS BLOB), x'00')
-		OR typeof(value) <> 'blob' OR length(value) > 65536`
+	outside = "(c.chunk_index < 0 OR c.chunk_index >= (i.size + chunk_size() - 1) / chunk_size())"
 )
+
+var badXattr = database.Columns(database.BadXattr, "")

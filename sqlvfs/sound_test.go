@@ -1,0 +1,92 @@
+package sqlvfs
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/riverlytech/art/sqlvfs/fsck"
+)
+
+// remembered makes a database with a directory, a file and a checkpoint, after which both have changed.
+func remembered(t *testing.T) string {
+	path := filepath.Join(memoryDir(t), "a.db")
+	s := openTest(t, path)
+	dir := create(t, s, "dir", syscall.S_IFDIR|0o755) // 2
+	f := create(t, s, "file", syscall.S_IFREG|0o644)  // 3
+	must(t, s.WriteAt(f, []byte("one"), 0, nil, Now()))
+	_, err := s.Checkpoint(ByUser, "one")
+	must(t, err)
+	must(t, s.WriteAt(f, []byte("two, longer"), 0, nil, Now()))
+	put(s, f)
+	put(s, dir)
+	must(t, s.Close())
+	return path
+}
+
+// A history that someone else has written cannot make a tree of the present that makes no sense: it stays as it is.
+func TestGoingBackToNonsenseIsRefused(t *testing.T) {
+	const inode = "INSERT OR REPLACE INTO art_old_inode (ino, checkpoint, there, mode, nlink, uid, gid, size, atime, mtime, ctime, rdev, atime_nsec, mtime_nsec, ctime_nsec) VALUES "
+	const name = "INSERT OR REPLACE INTO art_old_dentry (parent_ino, name, checkpoint, there, ino) VALUES "
+	for _, c := range []struct{ name, sql string }{
+		{"no inode", "UPDATE art_checkpoint SET max_ino=0"},
+		{"fewer inodes than none", "UPDATE art_checkpoint SET max_ino=-1"},
+		{"text for the highest inode", "UPDATE art_checkpoint SET max_ino='x'"},
+		{"every inode", "UPDATE art_checkpoint SET max_ino=9223372036854775807"},
+		{"the last number", "UPDATE art_checkpoint SET id=9223372036854775807; UPDATE art_old_inode SET checkpoint=9223372036854775807"},
+		{"no root", "INSERT OR REPLACE INTO art_old_inode (ino, checkpoint, there) VALUES (1, 1, 0)"},
+		{"the root is a file", inode + "(1, 1, 1, 33188, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)"},
+		{"text for numbers", inode + "(3, 1, 1, 'abc', 1, 0, 0, -9, 0, 0, 0, 0, 0, 0, 0)"},
+		{"a size", "UPDATE art_old_inode SET size=-9"},
+		{"a type", "UPDATE art_old_inode SET mode=420"},
+		{"nothing for numbers", "UPDATE art_old_inode SET mode=NULL"},
+		{"a directory becomes a file", name + "(2, 'x', 1, 1, 3);" + inode + "(2, 1, 1, 33188, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)"},
+		{"an inode with a name is gone", "INSERT OR REPLACE INTO art_old_inode (ino, checkpoint, there) VALUES (3, 1, 0)"},
+		{"a name outside", name + "(1, '../../../../x', 1, 1, 3)"},
+		{"a name with nothing", name + "(1, '', 1, 1, 3)"},
+		{"the root below", name + "(2, 'root', 1, 1, 1)"},
+		{"a directory in itself", name + "(2, 'cyc', 1, 1, 2)"},
+		{"a directory only in itself", name + "(2, 'cyc', 1, 1, 2), (1, 'dir', 1, 0, NULL)"},
+		{"a directory twice", name + "(1, 'again', 1, 1, 2)"},
+		{"a directory nowhere", name + "(1, 'dir', 1, 0, NULL)"},
+		{"a name in a file", name + "(3, 'x', 1, 1, 3)"},
+		{"a name of nothing", "UPDATE art_checkpoint SET max_ino=99; " + name + "(1, 'x', 1, 1, 77)"},
+		{"an attribute", "INSERT INTO art_old_xattr (ino, name, checkpoint, there, value) VALUES (3, 'user.x', 1, 1, 'text')"},
+		{"a chunk", "INSERT INTO art_old_data (ino, chunk_index, checkpoint, there, data) VALUES (3, -5, 1, 1, x'00')"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := remembered(t)
+			alter(t, path, c.sql)
+			for what, back := range map[string]func(*Store) (Checkpoint, error){
+				"undo":   (*Store).Undo,
+				"rewind": func(s *Store) (Checkpoint, error) { return s.Rewind("one") },
+			} {
+				s := openTest(t, path)
+				before, err := readTree(s)
+				must(t, err)
+				must(t, s.Close())
+				s = openTest(t, path)
+				if _, err := back(s); !errors.Is(err, ErrCorrupt) {
+					t.Errorf("%s: %v", what, err)
+				}
+				must(t, s.Close())
+				s = openTest(t, path)
+				after, err := readTree(s)
+				must(t, err)
+				if before.sum() != after.sum() {
+					t.Errorf("%s: the tree has changed:\n%s\nwas\n%s", what, after, before)
+				}
+				must(t, s.Close())
+			}
+			found, err := fsck.Check(path)
+			must(t, err)
+			for _, f := range found {
+				if !strings.Contains(f.Text, "checkpoint") {
+					t.Errorf("the present is damaged: %d %s", f.Ino, f.Text)
+				}
+			}
+		})
+	}
+}
