@@ -177,7 +177,7 @@ func (s *Store) readRows(ino Ino, off int64, dst []byte) error {
 }
 
 // readRowsOf is readRows on a connection that the caller has.
-func (s *Store) readRowsOf(c *conn, ino Ino, off int64, dst []byte) error {
+func (s *fixed) readRowsOf(c *conn, ino Ino, off int64, dst []byte) error {
 	clear(dst)
 	if len(dst) == 0 {
 		return nil

@@ -17,9 +17,11 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
+	"github.com/riverlytech/art/internal/history"
 	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 const prog = "art-sync"
@@ -128,6 +130,14 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 		case p.db == "" && p.agent == "" && !asArt():
 			return c.Wrong("no database was given (--db)")
 		}
+		if word == "diff" && len(line.Words) > 0 {
+			if from, to, ok := history.ParseRange(line.Words[0]); ok {
+				if opt.Adopt || opt.NoIgnored || opt.Exclude != nil {
+					return c.Wrong("checkpoints are compared without --adopt, --exclude and --no-ignored")
+				}
+				return diffCheckpoints(ctx, &p, &opt, from, to, line.Words)
+			}
+		}
 		p.adopt, p.makes, p.writes = opt.Adopt, p.makes && !opt.DryRun, p.writes && !opt.DryRun
 		if err := p.find(); err != nil {
 			return err
@@ -142,15 +152,41 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 var errDiffer = errors.New("the sides differ")
 
 func diff(ctx context.Context, opt reconcile.Options) error {
-	opt.Colour = opt.StdoutTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	opt.Pager = opt.StdoutTerminal
-	// Who leaves the pager early has seen enough: that is no reason to die.
-	signal.Ignore(unix.SIGPIPE)
+	paint(&opt)
 	differ, err := reconcile.Diff(ctx, opt)
 	if err == nil && differ {
 		err = errDiffer
 	}
 	return err
+}
+
+// diffCheckpoints is diff of two checkpoints, which the first word names unless it is the path of something.
+func diffCheckpoints(ctx context.Context, p *place, opt *reconcile.Options, from, to string, words []string) error {
+	if err := p.find(); err != nil {
+		return err
+	}
+	opt.Dir, opt.DB = p.dir, p.db
+	paint(opt)
+	differ, err := history.Diff(ctx, history.DiffOptions{
+		DB: p.db, Dir: p.dir, Name: opt.Name, From: from, To: to, Paths: words[1:], Form: opt.Form, Quiet: opt.Quiet, Colour: opt.Colour, Pager: opt.Pager,
+		Stdout: opt.Stdout, Stderr: opt.Stderr, StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal,
+	})
+	if _, lerr := os.Lstat(words[0]); errors.Is(err, sqlvfs.ErrNoCheckpoint) && lerr == nil {
+		opt.Paths = words
+		return diff(ctx, *opt)
+	}
+	if err == nil && differ {
+		err = errDiffer
+	}
+	return err
+}
+
+// paint has differences shown as a terminal can.
+func paint(opt *reconcile.Options) {
+	opt.Colour = opt.StdoutTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	opt.Pager = opt.StdoutTerminal
+	// Who leaves the pager early has seen enough: that is no reason to die.
+	signal.Ignore(unix.SIGPIPE)
 }
 
 // form returns the setter of a flag that chooses how differences are shown; the last one counts.

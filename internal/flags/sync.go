@@ -75,17 +75,23 @@ const leftOut = `
 
 func syncCommands() []*Command {
 	return []*Command{
-		{Name: "art diff", Says: "show what the guest changed", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
+		{Name: "art diff", Says: "show what the guest changed", Synopsis: []string{"[flags] [path...]", "[flags] @FROM[..TO] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
 			Text: `  Shows what the guest has changed in /NAME/ of DB against DIR, NAME being the
   base name of DIR; with paths, only there. Nothing is changed. A session may be
   running: what it has committed, at most a moment ago, is shown.
+
+  "@FROM..TO" compares two checkpoints instead, by number or label, and "@FROM" a
+  checkpoint with what is now; "FROM..TO" is the same, and what begins with "./" is
+  always a path. All of the guest's home is compared. What is not in the workspace
+  has "~/" before it, and is in no patch. What the guest never changed is in no
+  checkpoint: that is as the host has it now.
 ` + leftOut,
 			Flags: []Flag{workspace, agent, database, name, adopt,
 				{Name: "patch", Says: `a unified diff that "git apply" and "patch -p1" take`,
 					More: "Binary files are git's binary patches. On a terminal, and in the pager, what is no text (control characters, what changes the direction of text) is made visible, in bold."},
 				{Name: "stat", Says: "how many lines changed"},
 				{Name: "json", Says: "an object a line",
-					More: `Its keys are "status" (the letter), "path", "from" of what was renamed, "kind", "old_mode" and "new_mode" (octal digits, with the type), "old_size" and "new_size" (bytes), "conflict" or "held" if pull would leave it, with "why"; of a reference "ref", "old", "new" and "commits"; and "path_bytes" (base64) of a path that is not UTF-8.`},
+					More: `Its keys are "status" (the letter), "path", "from" of what was renamed, "kind", "old_mode" and "new_mode" (octal digits, with the type), "old_size" and "new_size" (bytes), "conflict" or "held" if pull would leave it, with "why"; of a reference "ref", "old", "new" and "commits"; and "path_bytes" (base64) of a path that is not UTF-8. Between checkpoints, "beside" is true of what is not in the workspace.`},
 				exclude, ignored,
 				{Name: "quiet", Short: "q", Says: "only the exit status"},
 			},
@@ -108,6 +114,8 @@ EXIT STATUS
 EXAMPLES
   art diff
   art diff -m workspace -d workspace.db --patch src >changes.patch
+  art diff @3
+  art diff @3..5 --stat
 `},
 		{Name: "art pull", Says: "bring what the guest changed to the host", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
 			Text: `  Brings what the guest has changed in /NAME/ of DB into DIR; NAME is the base

@@ -16,17 +16,6 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// Form is how differences are shown.
-type Form int
-
-// The forms of a list of differences.
-const (
-	Names Form = iota // a letter and a path
-	Patch             // what git-apply(1) and patch(1) read
-	Stat              // counted lines
-	JSON              // an object a line
-)
-
 // Diff shows what the guest changed in `/<base name of the directory>/` of the database opt.DB
 // against the workspace opt.Dir, and returns whether there is anything. It changes neither, and works
 // while a session runs: then it shows what was last committed.
@@ -245,25 +234,6 @@ func (c *change) why(of func(*item) string) string {
 		}
 	}
 	return ""
-}
-
-// mark says in a list of changes why pull does not bring this one by itself.
-func (c *change) mark() string {
-	switch {
-	case c.conflict() != "":
-		return " (conflict: " + c.conflict() + ")"
-	case c.held() != "":
-		return " (held: " + c.held() + ")"
-	}
-	return ""
-}
-
-// slashed is a change's path as it is shown: a directory's ends in a slash.
-func (c *change) slashed(path string) string {
-	if c.isDir() && !strings.HasSuffix(path, "/") {
-		return path + "/"
-	}
-	return path
 }
 
 // Summary counts what the guest has changed against the host. Directories do not count.

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"github.com/riverlytech/art/internal/reconcile/show"
 )
 
 func (b bench) diff(change ...func(*Options)) string {
@@ -93,7 +95,7 @@ func TestDiff(t *testing.T) {
 				}
 			}
 			for line := range strings.Lines(b.diff(asForm(JSON))) {
-				var o jsonChange
+				var o show.Object
 				must(t, json.Unmarshal([]byte(line), &o))
 				if o.Path == "tool" && (o.Status != "T" || o.OldMode != "100644" || o.NewMode != "100755" || o.Kind != "file") {
 					t.Errorf("tool: %s", line)

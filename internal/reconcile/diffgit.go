@@ -1,6 +1,9 @@
 package reconcile
 
-import "github.com/riverlytech/art/internal/git"
+import (
+	"github.com/riverlytech/art/internal/git"
+	"github.com/riverlytech/art/internal/reconcile/show"
+)
 
 // A repository's part of what the guest changed are references and the commits that come with them.
 
@@ -47,13 +50,14 @@ func (d *comparer) commits() (n int) {
 
 // showRefs shows references, and below each the commits that the host does not have.
 func (d *comparer) showRefs() {
+	p := d.printer()
 	for _, l := range d.refLines() {
 		at, text := d.report.Name(l.repo.dir), d.report.Name(l.text)
 		if l.conflict {
-			d.report.Line("%s %s", d.colour(red, "!"), at+": "+text)
+			d.report.Line("%s %s", p.Colour(show.Red, "!"), at+": "+text)
 			continue
 		}
-		d.report.Line("%s %s", d.colour(cyan, "REF"), at+" "+text)
+		d.report.Line("%s %s", p.Colour(show.Cyan, "REF"), at+" "+text)
 		if l.ref != nil {
 			for _, commit := range l.repo.plan.Commits(*l.ref) {
 				d.report.Line("    %s", d.report.Name(commit.String()))
@@ -94,7 +98,7 @@ func (d *comparer) showJSONRefs() error {
 		default:
 			o.Other = l.text
 		}
-		if err := d.json(o); err != nil {
+		if err := d.printer().JSON(o); err != nil {
 			return err
 		}
 	}

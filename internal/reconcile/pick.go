@@ -9,6 +9,7 @@ import (
 	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/internal/reconcile/patch"
 	"github.com/riverlytech/art/internal/reconcile/pick"
+	"github.com/riverlytech/art/internal/reconcile/show"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -60,7 +61,7 @@ type chooser struct {
 
 // show shows a part of a patch, as diff does.
 func (c *chooser) show(text string) {
-	c.shown.patchText(text)
+	c.shown.printer().PatchText(text)
 	c.report.Flush()
 }
 
@@ -214,7 +215,7 @@ func (c *chooser) head(ch *change, f *patch.File, ok bool) string {
 		}
 		return b.String()
 	}
-	return fmt.Sprintf("%c %s\n", ch.letter, patch.Quote(ch.slashed(ch.path)))
+	return fmt.Sprintf("%c %s\n", ch.letter, patch.Quote((&show.Change{Dir: ch.isDir()}).Slashed(ch.path)))
 }
 
 // what is what a change that is asked about as a whole is called.

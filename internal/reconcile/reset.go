@@ -119,7 +119,10 @@ func (r *resetter) run() (done bool, err error) {
 			return false, err
 		}
 	}
-	r.showNames()
+	r.showRefs()
+	if err := r.printer().Print(r.shown()); err != nil {
+		return false, err
+	}
 	r.report.Flush()
 	if r.opt.DryRun {
 		return false, nil
