@@ -83,6 +83,7 @@ func (d *comparer) run() error {
 		return err
 	}
 	d.find()
+	d.noteAbsent()
 	return d.show()
 }
 
@@ -124,6 +125,9 @@ func (d *comparer) find() {
 	}
 	for at, a := range removed {
 		d.changes = append(d.changes, &change{letter: 'D', path: at, was: a})
+	}
+	if d.absent != nil {
+		d.changes = append(d.changes, &change{letter: 'D', path: ".", was: d.absentItem()})
 	}
 	slices.SortFunc(d.changes, func(a, b *change) int { return cmp.Compare(a.path, b.path) })
 	d.foldRepos()
@@ -237,7 +241,11 @@ func (c *change) why(of func(*item) string) string {
 }
 
 // Summary counts what the guest has changed against the host. Directories do not count.
-type Summary struct{ Changed, Deleted, Held, Commits int }
+type Summary struct {
+	Changed, Deleted, Held, Commits int
+
+	Absent string // what the guest has done to the workspace's directory itself, or ""
+}
 
 // Summarize counts what the guest has changed in the workspace opt.Dir, by what is committed in the
 // database opt.DB. What cannot be compared does not count.
@@ -267,12 +275,18 @@ func Summarize(ctx context.Context, opt Options) (Summary, error) {
 		}
 	}
 	sum.Commits = d.commits()
+	if d.absent != nil {
+		sum.Absent = d.absent.why
+	}
 	return sum, s.close(err)
 }
 
 // String is the summary in words, or nothing.
 func (s Summary) String() string {
 	var parts []string
+	if s.Absent != "" {
+		parts = append(parts, s.Absent)
+	}
 	if s.Changed > 0 {
 		parts = append(parts, report.Count(s.Changed, "file")+" changed")
 	}

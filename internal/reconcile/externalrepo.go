@@ -88,7 +88,7 @@ func (p *planner) planExternal(r *repo, found *gitdir.Dir, workspace string) (er
 	if err := q.load(); err != nil {
 		return err
 	}
-	if q.top == nil {
+	if q.top == nil || q.absent != nil {
 		return errors.New("it is not in the database")
 	}
 	if r.dirs[0], err = h.openDir("."); err != nil {

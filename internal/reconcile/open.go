@@ -6,8 +6,6 @@ import (
 	"path"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/riverlytech/art/internal/hold"
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/identity"
@@ -143,13 +141,10 @@ func (p *planner) load() error {
 	if err != nil {
 		return p.opt.reading(err)
 	}
-	if p.top == nil {
-		return p.noWorkspace(p.tree.Node(sqlvfs.RootIno))
+	if err := p.findAbsent(); err != nil || p.top != nil {
+		return err
 	}
-	if !p.top.Attr.IsDir() {
-		return fmt.Errorf("read %s: /%s: %w", p.opt.DB, p.name, unix.ENOTDIR)
-	}
-	return nil
+	return p.noWorkspace(p.tree.Node(sqlvfs.RootIno))
 }
 
 // loadTree reads the tree.

@@ -26,6 +26,7 @@ type planner struct {
 	beside  bool         // a session writes it; this process may only look
 	tree    *sqlvfs.Snapshot
 	top     *sqlvfs.Node
+	absent  *absence // what the guest has done to the workspace's directory; nil: it has one, or has changed nothing in it
 	name    string
 	id      sqlvfs.Tree // which directory the workspace is
 	asRoot  bool        // owners are set too, and count when files are compared

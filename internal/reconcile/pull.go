@@ -64,6 +64,11 @@ func (p *puller) run() error {
 			return err
 		}
 	}
+	if p.absent != nil {
+		if on, err := p.mayPullAbsent(); !on {
+			return err
+		}
+	}
 	if p.top == nil {
 		return p.pullExternal()
 	}

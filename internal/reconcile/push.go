@@ -185,6 +185,9 @@ func (p *pusher) run(workspace string) (err error) {
 	if err != nil {
 		return err
 	}
+	if on, err := p.mayPushAbsent(); !on {
+		return err
+	}
 	p.report.Phase("push")
 	p.report.Line("Workspace name: %s", p.report.Name(p.name))
 	p.report.Line("Files will be stored under: %s", p.report.Name("/"+p.name+"/"))

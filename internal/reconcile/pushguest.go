@@ -30,7 +30,10 @@ func (p *pusher) loadGuest() error {
 	if err != nil {
 		return err
 	}
-	if p.top != nil && !p.top.Attr.IsDir() {
+	if err := p.findAbsent(); err != nil {
+		return err
+	}
+	if p.absent != nil {
 		p.top = nil
 	}
 	p.copiedUp = map[object]*sqlvfs.Node{}

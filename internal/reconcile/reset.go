@@ -118,6 +118,9 @@ func (r *resetter) run() (done bool, err error) {
 		if err := r.reachable(at); err != nil {
 			return false, err
 		}
+		if r.absent != nil && at != "." {
+			return false, PathError{Err: cli.WithHint(fmt.Errorf("%s: %s", r.report.ErrName(at), r.absent.why), "reset all of it: art reset without a path")}
+		}
 	}
 	r.showRefs()
 	if err := r.printer().Print(r.shown()); err != nil {

@@ -40,7 +40,7 @@ func (b *builder) shown(path string) (int, error) {
 func (b *builder) around(tree int, target, keep, from string) error {
 	kept, err := b.shown(from)
 	if absent(err) || errors.Is(err, unix.ELOOP) {
-		err = cli.WithHint(fmt.Errorf("open %s: %w", from, err), "an earlier session has moved or replaced it: move it back in one without --home")
+		err = cli.WithHint(fmt.Errorf("open %s: %w", from, err), "an earlier session has removed, moved or replaced it: art reset brings it back")
 	}
 	if err != nil {
 		unix.Close(tree)

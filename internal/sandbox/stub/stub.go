@@ -164,7 +164,7 @@ func (p *Payload) enter() error {
 // startIn says that the command starts in another directory than it should.
 func (p *Payload) startIn(dir string, why error) {
 	cli.Fail("art", cli.WithHint(fmt.Errorf("open the workspace %s: %w: the session starts in %s", p.Workspace, why, dir),
-		"an earlier session has moved or replaced it: move it back"))
+		"an earlier session has removed, moved or replaced it: end this one, then art reset brings it back"))
 	for i, kv := range p.Env {
 		if kv == "PWD="+p.Workspace || kv == "PWD="+p.Start {
 			p.Env[i] = "PWD=" + dir
