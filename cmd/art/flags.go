@@ -88,6 +88,9 @@ func runSession(c *flags.Command, args []string) (int, error) {
 			o.Agent = name
 		} else if o.Preset == "" && preset.Is(name) {
 			o.Preset = name
+			if o.Mode == "" {
+				o.Mode = sandbox.Overlay // as art NAME is, whatever flags come before the name
+			}
 		}
 	}
 	o.Attended = isSession && !o.Background
