@@ -61,6 +61,9 @@ func (s *session) proposeSee(at *places, name string, program *locate.Program) {
 	see = slices.DeleteFunc(see, func(path string) bool {
 		return slices.ContainsFunc(see, func(other string) bool { return other != path && paths.Within(path, other) })
 	})
+	if see == nil {
+		s.proposePath(name, program)
+	}
 	if len(see) == 0 || slices.ContainsFunc(s.plan.View.Seen, func(seen view.Seen) bool { return seen.Path == paths.Resolve(see[0]) }) {
 		return
 	}
@@ -78,6 +81,20 @@ func (s *session) proposeSee(at *places, name string, program *locate.Program) {
 	}
 	fmt.Fprintf(os.Stderr, "art: hint: %s is in %s, which the guest does not see: %s %s\n",
 		cli.Printable(filepath.Base(name)), cli.Printable(inHome(filepath.Dir(program.Path))), cli.Printable(command), cli.Printable(shellWord(name)))
+}
+
+// proposePath says how to have a program that the guest sees, and that its PATH does not lead to.
+func (s *session) proposePath(name string, program *locate.Program) {
+	dir := filepath.Dir(program.Path)
+	if strings.Contains(name, "/") || !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
+		return
+	}
+	command := "art"
+	if s.known {
+		command = "art run"
+	}
+	fmt.Fprintf(os.Stderr, "art: hint: %s is in %s, which is not in the guest's PATH: %s -e PATH %s has yours there\n",
+		cli.Printable(name), cli.Printable(dir), command, cli.Printable(shellWord(name)))
 }
 
 // inHome is a path for a shell, with ~ for the caller's home.
