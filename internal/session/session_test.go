@@ -80,7 +80,7 @@ func TestOtherVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.Send(&control.Ask{Protocol: 1, Version: "another", Kind: control.AskKill}); err != nil {
+	if err := conn.Send(&control.Ask{Protocol: control.SessionProtocol, Version: "another", Kind: control.AskKill}); err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.Answered(nil); err == nil || !strings.Contains(err.Error(), "it is art "+version.Version+", and this is art another") {
@@ -130,7 +130,7 @@ func TestSweep(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "README"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if list := List([]string{dir}); len(list) != 1 || list[0].ID != s.ID && list[0].Workspace != "/ws" {
+	if list := List([]string{dir}); len(list) != 1 || list[0].ID != s.ID || list[0].Workspace != "/ws" {
 		t.Errorf("there are %+v", list)
 	}
 	for _, name := range []string{"dead.sock", killed} {
@@ -175,7 +175,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// Ids are not what is at hand for other words, and there are enough of them.
+// Each session has an id of its own.
 func TestIDs(t *testing.T) {
 	dir := directory(t)
 	seen := map[string]bool{}
