@@ -38,14 +38,16 @@ type Server struct {
 	poller   poller // of who reads /dev/fuse
 }
 
-// handleKillpriv: we clear set-user-ID bits and capabilities when a file changes. Without it the kernel asks for
+// wireOptions are what the kernel is asked to do for a file system.
+//
+// HandleKillprivV2: we clear set-user-ID bits and capabilities when a file changes. Without it the kernel asks for
 // security.capability before every write, once there are extended attributes at all (file_remove_privs in fs/inode.c).
 //
-// The kernel's write-back cache is off: with it on, the kernel believes its own idea of a file's size
-// and times over ours for as long as the inode lives (fuse_get_cache_mask in fs/fuse/inode.c), and
-// changes that the host makes to the base would never show.
+// Not among them is write-back caching: with it, the kernel prefers its own size and times of a file to ours for as long
+// as the inode lives (fuse_get_cache_mask in fs/fuse/inode.c), and changes that the host makes to the base would never show.
 //
-// Opening and closing is the kernel's own business (see do): so O_TRUNC comes as a change of size. That came with Linux 5.1.
+// NoOpenSupport and NoOpendirSupport: the kernel opens and closes by itself (see do), and sends O_TRUNC as a change of size.
+// Linux 5.1 has both.
 func wireOptions(volatile, acl bool) wire.Options {
 	opt := wire.Options{
 		Need: wire.NoOpenSupport | wire.NoOpendirSupport,

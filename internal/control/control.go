@@ -1,11 +1,15 @@
-// Package control is what art, its stage, the stub in the guest and art-fuse say to each other.
+// Package control has the messages that art's programs send each other, and how they are encoded.
 //
-//	control.go  messages over sockets
-//	serve.go    what art-fuse is to serve
-//	encode.go   both as bytes, and what else one of these programs leaves to another in a file
+//	control.go  between art, its stage, the stub in the guest and art-fuse, from the start of a session on
+//	serve.go    what art tells art-fuse to serve, and what that reports at the end
+//	session.go  what others ask a session over its socket
+//	exec.go     what follows when they ask it to run another program
+//	writer.go   what art-sync asks of the art-fuse that writes a database
+//	sync.go     what art-sync does for art
+//	encode.go   all of them as bytes
 //
-// All of them are of one build (libexec.CheckCaller), so that no version is negotiated. The messages of a session's start,
-// and which socket they go over:
+// session.go and writer.go name a version, because a session may be older than the program that asks it. All others are
+// between programs of one build (libexec.CheckCaller). The messages of a session's start, and which socket they go over:
 //
 //	art     stage   stub    art-fuse
 //	 |<- TakenOver    |        |       the stage has fusermount3's mount

@@ -12,7 +12,7 @@ import (
 )
 
 // What art-sync asks of the art-fuse that writes a database, and its answers. They go over a socket pair of which art hands
-// art-fuse one end (Client), so both may be of another build than the other:
+// art-fuse one end (Client), so the two may be of different builds:
 //
 //	art-sync                art-fuse
 //	   |--Freeze-------------->|        commit all, and then nothing more

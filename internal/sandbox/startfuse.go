@@ -51,7 +51,7 @@ func (s *session) startFUSE(database string, server *os.File) {
 	cmd.Stdout = &s.report
 	cmd.Stderr = os.Stderr
 	if s.background != nil || s.caller != nil {
-		cmd.Stderr = ownStderr{} // whoever has started the session waits for the end of what it has
+		cmd.Stderr = ownStderr{}
 	}
 	// Away from the terminal's signals: it ends after the guest, not with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -5,7 +5,9 @@
 //	server.go     the session's side
 //	peer.go       who may connect
 //	client.go     the side of who asks
-//	list.go       all sessions, and what they use
+//	list.go       all sessions, and what they use (art ps)
+//	log.go        what sessions in the background write (art logs)
+//	ended.go      how they ended (art wait)
 package session
 
 import (

@@ -33,7 +33,7 @@ func (s Size) bounded() Size { return Size{min(s.Cols, math.MaxUint16), min(s.Ro
 // usual is the size of a terminal that nobody looks at.
 var usual = Size{80, 24}
 
-// Hub is the guest's terminal, which any number of others look at. The caller's own may be one of them (Front).
+// Hub is the guest's terminal, which any number of viewers look at. The caller's own terminal may be one of them (Streams.Attend).
 type Hub struct {
 	typing  sync.Mutex // one viewer after the other
 	mu      sync.Mutex
