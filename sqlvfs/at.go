@@ -16,11 +16,7 @@ const qChildrenAt = `SELECT name, ino, mode, number FROM (SELECT d.name, d.ino, 
 
 // showAt has the step's own connection show a checkpoint, given by number or label.
 func (tx *Tx) showAt(name string) (Checkpoint, error) {
-	all, err := tx.checkpoints()
-	if err != nil {
-		return Checkpoint{}, err
-	}
-	c, err := findCheckpoint(all, name)
+	c, err := findCheckpoint(tx.meta, name)
 	if err != nil {
 		return c, err
 	}

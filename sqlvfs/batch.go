@@ -109,6 +109,7 @@ func (tx *Tx) begin() {
 		return
 	}
 	tx.gather.since = time.Now()
+	tx.measure()
 	if tx.asleep {
 		tx.asleep = false
 		tx.kickLater()

@@ -26,7 +26,8 @@ type checkpointed struct {
 // checkpoint sees to it that the log does not grow without end.
 func (w *writer) checkpoint() error {
 	h, log := w.store.tuning, w.logPages*w.pageSize
-	if log < h.logLimit {
+	limit := w.logLimit()
+	if log < limit {
 		return nil
 	}
 	if w.checkpointing != nil && len(w.checkpointing) == 0 && log < h.logMost {
@@ -35,7 +36,7 @@ func (w *writer) checkpoint() error {
 	if err := w.awaitCheckpoint(); err != nil {
 		return err
 	}
-	if left := (w.logPages - w.copied) * w.pageSize; left > h.logLimit/8 && log < h.logMost {
+	if left := (w.logPages - w.copied) * w.pageSize; left > limit/8 && limit == h.logLimit && log < h.logMost {
 		return w.beginCheckpoint()
 	}
 	p := copyLog(w.conn)
@@ -102,14 +103,4 @@ func copyLog(c *conn) checkpointed {
 		return checkpointed{copied, c.Cause(fmt.Errorf("checkpoint: %w", err))}
 	}
 	return checkpointed{copied, nil}
-}
-
-// makeRoom gives the space that the log takes to the next attempt, when there is none left: what is
-// in it goes back into the database, and the log begins anew.
-func (w *writer) makeRoom(err error) {
-	if isFull(err) {
-		w.awaitCheckpoint()
-		// If this fails for want of space too, only the host can make room.
-		w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
-	}
 }

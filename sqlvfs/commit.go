@@ -30,25 +30,36 @@ func bindInode(q *sqlite3.Stmt, ino Ino, a *Attr) {
 	}
 }
 
-// commit writes a batch in one transaction. The batch was taken, so no lock is needed. Rows go in
-// the order of their keys, which is the order of the tree's pages.
-func (w *writer) commit(b *batch) (err error) {
+// commit writes a batch in one transaction, which drops so many of the oldest checkpoints first. The batch was taken, so no lock is
+// needed. Rows go in the order of their keys, which is the order of the tree's pages.
+func (w *writer) commit(b *batch, drop int64) (err error) {
 	if b.empty() {
 		return nil
 	}
 	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
+	before := w.moment
 	defer func() {
-		err = w.closeBlob(err)
-		if err = database.End(w.Conn, err); err != nil {
+		if err != nil {
 			clear(w.bases) // the rows of those that were new are not there
 			clear(w.trees)
-		} else if b.checkpoint != nil && b.checkpoint.err == nil {
-			w.newest = b.checkpoint.Checkpoint
+			w.moment = before
 		}
 	}()
-	w.wrote, w.agreed = true, false
+	defer database.End(w.Conn, &err)
+	defer func() { err = w.closeBlob(err) }()
+	w.wrote, w.agreed, w.dropped = true, false, 0
+	if drop > 0 {
+		if err := w.dropOldest(drop); err != nil {
+			return err
+		}
+	}
+	if b.changes() && !w.found {
+		if err := w.checkpointFound(); err != nil {
+			return err
+		}
+	}
 	for _, put := range [...]func(*batch) error{
 		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks, w.putAgreement, w.putCheckpoint,
 	} {

@@ -62,7 +62,7 @@ func (r *Committed) next(c *conn, ino Ino, off, size int64) (int64, error) {
 	q.BindInt64(2, off/r.s.chunkSize)
 	q.BindInt64(3, (size-1)/r.s.chunkSize)
 	next := size
-	if q.Step() && q.ColumnType(0) == sqlite3.INTEGER {
+	if c.Step(q) && q.ColumnType(0) == sqlite3.INTEGER {
 		// A damaged index finds rows that were not asked for.
 		next = min(max(q.ColumnInt64(0), off/r.s.chunkSize), (size-1)/r.s.chunkSize) * r.s.chunkSize
 	}
@@ -82,7 +82,7 @@ func (r *Committed) Held(ino Ino) (chunks, bytes int64, err error) {
 	err = r.with(func(c *conn) error {
 		q := c.Prep("SELECT count(*), ifnull(sum(length(data)), 0) FROM fs_data WHERE ino=?")
 		q.BindInt64(1, int64(ino))
-		if q.Step() {
+		if c.Step(q) {
 			chunks, bytes = q.ColumnInt64(0), q.ColumnInt64(1)
 		}
 		return c.Done(q)

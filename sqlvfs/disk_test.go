@@ -25,6 +25,7 @@ type disk struct {
 	names  map[string]int             // files of each name. GUARDED_BY(mu)
 	files  int                        // how many there ever were. GUARDED_BY(mu)
 	fail   func(eventKind, int) error // what a change is refused with; the number is its size. GUARDED_BY(mu)
+	grows  func(int64) error          // what a file that becomes so much longer is refused with; nil: nothing. GUARDED_BY(mu)
 	slow   chan struct{}              // if not nil, syncs of the database wait until it is closed. GUARDED_BY(mu)
 }
 
@@ -153,8 +154,23 @@ type diskFile struct {
 	flags vfs.OpenFlag
 }
 
+// grow refuses to make a file longer than its disk has room for.
+func (f *diskFile) grow(to int64) error {
+	if f.d.grows == nil {
+		return nil
+	}
+	size, err := f.File.Size()
+	if err != nil || to <= size {
+		return err
+	}
+	return f.d.grows(to - size)
+}
+
 func (f *diskFile) WriteAt(p []byte, off int64) (n int, err error) {
 	err = f.d.change(event{kind: wrote, file: f.n, off: off, data: slices.Clone(p)}, func() error {
+		if err := f.grow(off + int64(len(p))); err != nil {
+			return err
+		}
 		n, err = f.File.WriteAt(p, off)
 		return err
 	})
@@ -162,7 +178,12 @@ func (f *diskFile) WriteAt(p []byte, off int64) (n int, err error) {
 }
 
 func (f *diskFile) Truncate(size int64) error {
-	return f.d.change(event{kind: resized, file: f.n, off: size}, func() error { return f.File.Truncate(size) })
+	return f.d.change(event{kind: resized, file: f.n, off: size}, func() error {
+		if err := f.grow(size); err != nil {
+			return err
+		}
+		return f.File.Truncate(size)
+	})
 }
 
 func (f *diskFile) SizeHint(size int64) error {

@@ -275,7 +275,7 @@ func (tx *Tx) FindNumber(number uint64) (Ino, error) {
 func (tx *Tx) load(in *Inode) error {
 	q := tx.meta.Prep(qInode)
 	q.BindInt64(1, int64(in.Ino))
-	if !q.Step() {
+	if !tx.meta.Step(q) {
 		if err := tx.meta.Done(q); err != nil {
 			return err
 		}

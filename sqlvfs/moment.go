@@ -53,15 +53,18 @@ const maxCheckpoint = 1<<52 - 1
 
 // newCheckpoint is a checkpoint in the making.
 type newCheckpoint struct {
-	Checkpoint
-	err error // it cannot be made, which is no matter of the disk's
+	Checkpoint            // that was made, or is there already
+	wanted     Checkpoint // what is asked for
+	err        error      // it cannot be made, which is no matter of the disk's
 }
 
 // qCheckpoints bounds what is read: another program may have written the table.
-const qCheckpoints = `SELECT id, made, made_nsec, substr(kind, 1, 20), substr(label, 1, 200), session, max_ino, restored, redo
-	FROM art_checkpoint ORDER BY id DESC LIMIT 10000`
-
-const qNewestCheckpoint = `SELECT id, made, made_nsec, kind, label, session, max_ino, restored, redo FROM art_checkpoint ORDER BY id DESC LIMIT 1`
+const (
+	checkpointColumns = "SELECT id, made, made_nsec, substr(kind, 1, 20), substr(label, 1, 200), session, max_ino, restored, redo FROM art_checkpoint"
+	qCheckpoints      = checkpointColumns + " ORDER BY id DESC LIMIT 10000"
+	qNewestCheckpoint = checkpointColumns + " ORDER BY id DESC LIMIT 1"
+	qCheckpoint       = checkpointColumns + " WHERE id=?1 OR label=?2 ORDER BY id LIMIT 1"
+)
 
 func scanCheckpoint(q *sqlite3.Stmt) Checkpoint {
 	return Checkpoint{
@@ -70,9 +73,23 @@ func scanCheckpoint(q *sqlite3.Stmt) Checkpoint {
 	}
 }
 
+// moment is where a writer is in history.
+type moment struct {
+	newest Checkpoint // what changes after it is kept; its ID is 0 when there is none
+	last   int64      // no checkpoint up to this number comes again
+	found  bool       // there is a checkpoint of what the store has found, or none is wanted
+}
+
+func momentOf(c *conn) (m moment, err error) {
+	if m.newest, err = newestCheckpoint(c); err == nil {
+		m.last, err = queryNumber(c, "SELECT CAST(value AS INTEGER) FROM fs_config WHERE key=?", lastKey)
+	}
+	return m, err
+}
+
 func newestCheckpoint(c *conn) (newest Checkpoint, err error) {
 	q := c.Prep(qNewestCheckpoint)
-	if q.Step() {
+	if c.Step(q) {
 		newest = scanCheckpoint(q)
 	}
 	return newest, c.Done(q)
@@ -87,14 +104,16 @@ func (tx *Tx) checkpoints() (list []Checkpoint, err error) {
 }
 
 // findCheckpoint returns the checkpoint with a number or a label.
-func findCheckpoint(all []Checkpoint, name string) (Checkpoint, error) {
+func findCheckpoint(c *conn, name string) (found Checkpoint, err error) {
 	number, _ := strconv.ParseInt(name, 10, 64)
-	for _, c := range all {
-		if c.ID == number || c.Label == name && name != "" {
-			return c, nil
-		}
+	q := bind(c.Prep(qCheckpoint), number, name)
+	if c.Step(q) {
+		found = scanCheckpoint(q)
 	}
-	return Checkpoint{}, fmt.Errorf("%w: %s", ErrNoCheckpoint, name)
+	if err = c.Done(q); err == nil && found.ID <= 0 {
+		err = fmt.Errorf("%w: %s", ErrNoCheckpoint, name)
+	}
+	return found, err
 }
 
 // Checkpoint makes a checkpoint of what the tree is now, durably, or returns the newest one if nothing has changed since and that can have
@@ -113,7 +132,7 @@ func (s *Store) Checkpoint(kind Occasion, label string) (Checkpoint, error) {
 	}
 	s.acquireWriter()
 	defer s.releaseWriter()
-	c := &newCheckpoint{Checkpoint: Checkpoint{Kind: kind, Label: label, Session: s.tx.session.id}}
+	c := &newCheckpoint{wanted: Checkpoint{Kind: kind, Label: label, Session: s.tx.session.id}}
 	s.tx.gather.checkpoint, s.tx.gather.sync = c, true
 	if err := s.commitGathered(); err != nil {
 		return Checkpoint{}, err
@@ -130,10 +149,18 @@ func validLabel(label string) bool {
 
 // putCheckpoint makes the checkpoint of a batch, after all that is in it.
 func (w *writer) putCheckpoint(b *batch) error {
-	c := b.checkpoint
-	if c == nil {
+	if b.checkpoint == nil {
 		return nil
 	}
+	c := &newCheckpoint{Checkpoint: b.checkpoint.wanted}
+	err := w.makeCheckpoint(c)
+	if b.checkpoint.Checkpoint, b.checkpoint.err = c.Checkpoint, c.err; err == nil && c.err == nil {
+		w.newest = c.Checkpoint
+	}
+	return err
+}
+
+func (w *writer) makeCheckpoint(c *newCheckpoint) error {
 	if c.Label != "" {
 		taken, err := queryNumber(w.conn, "SELECT id FROM art_checkpoint WHERE label=?", c.Label)
 		if err != nil {
@@ -166,16 +193,35 @@ func (w *writer) putCheckpoint(b *batch) error {
 	return err
 }
 
+// checkpointFound makes the checkpoint of Options.Checkpoint, before anything of the tree is changed.
+func (w *writer) checkpointFound() error {
+	w.found = true
+	changed, err := w.changedSince(&w.newest)
+	if err != nil || !changed {
+		return err
+	}
+	c := Checkpoint{Kind: w.store.occasion, Session: w.store.tx.session.id}
+	switch err := w.insertCheckpoint(&c); {
+	case errors.Is(err, ErrCorrupt):
+		return nil // there will be none
+	case err != nil:
+		return err
+	}
+	w.newest = c
+	return nil
+}
+
 // insertCheckpoint makes a checkpoint of what the tree's tables hold.
 func (w *writer) insertCheckpoint(c *Checkpoint) error {
-	if w.newest.ID >= maxCheckpoint {
-		return fmt.Errorf("%w: checkpoint %d cannot be", ErrCorrupt, w.newest.ID)
+	last := max(w.newest.ID, w.last)
+	if last >= maxCheckpoint {
+		return fmt.Errorf("%w: checkpoint %d cannot be", ErrCorrupt, last)
 	}
 	top, err := highestIno(w.conn, true)
 	if err != nil {
 		return err
 	}
-	c.ID, c.Made, c.maxIno = w.newest.ID+1, Now(), top
+	c.ID, c.Made, c.maxIno = last+1, Now(), top
 	null := func(n int64) any {
 		if n == 0 {
 			return nil

@@ -28,6 +28,8 @@ type Options struct {
 	Beside func(*Changes) error
 	// At shows the tree as it was at a checkpoint: its number, or its label. The store is read-only.
 	At string
+	// Checkpoint, if it is not "", has a checkpoint be made of the tree as it is found, with the first change of it.
+	Checkpoint Occasion
 	// Create makes the database, readable for its owner alone, if it does not exist.
 	Create bool
 	// Root are the attributes of a new tree's root directory.
@@ -66,9 +68,10 @@ type tuning struct {
 	logMost  int           // and the writer waits for that when it is longer than this
 	cache    int           // of the writer's connection, in bytes
 	clean    int           // bound of what can be read again, see keep, in bytes
+	room     func(path string) room
 }
 
-var defaults = tuning{query: database.HostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20, clean: 32 << 20}
+var defaults = tuning{query: database.HostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20, clean: 32 << 20, room: hostRoom}
 
 // bulk is the tuning for what comes in at once, to stay. A long log pays where much of it is void by the
 // time it is copied; here nothing is.
@@ -105,6 +108,7 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 			frozen:   opt.Beside != nil,
 			fresh:    fresh,
 			maxDirty: opt.MaxDirty,
+			occasion: opt.Checkpoint,
 			kick:     make(chan struct{}, 1),
 		},
 		waiting: opt.Waiting,
@@ -115,7 +119,7 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 		s.maxDirty = 96 << 20
 	}
 	s.done = sync.NewCond(&s.mu)
-	s.tx = Tx{fixed: s.fixed, live: map[Ino]*Inode{}, gather: newBatch(1)}
+	s.tx = Tx{fixed: s.fixed, live: map[Ino]*Inode{}, gather: newBatch(1), most: s.maxDirty, ceiling: s.maxDirty}
 	if err := s.open(fresh, opt); err != nil {
 		s.shut()
 		if fresh {
@@ -213,7 +217,10 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	if err != nil || orphans == 0 {
 		return err
 	}
-	return reap(w)
+	if err := w.Cause(reap(w)); !isFull(err) {
+		return err
+	}
+	return nil // there may be room the next time
 }
 
 // reap deletes what is left of deleted files.
@@ -221,7 +228,7 @@ func reap(w *conn) (err error) {
 	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	defer func() { err = database.End(w.Conn, err) }()
+	defer database.End(w.Conn, &err)
 	newest, err := newestCheckpoint(w)
 	if err != nil {
 		return err

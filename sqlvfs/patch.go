@@ -145,7 +145,7 @@ func (w *writer) putPatch(k chunkKey, c *chunk) error {
 	q.BindInt64(1, int64(k.in.Ino))
 	q.BindInt64(2, k.index)
 	var row, length int64
-	if q.Step() {
+	if w.Step(q) {
 		row, length = q.ColumnInt64(0), q.ColumnInt64(1)
 	}
 	if err := w.Done(q); err != nil {
@@ -185,7 +185,7 @@ func (w *writer) readChunk(k chunkKey, dst []byte) error {
 	q.BindInt64(1, int64(k.in.Ino))
 	q.BindInt64(2, k.index)
 	q.BindInt64(3, k.index)
-	if q.Step() {
+	if w.Step(q) {
 		copy(dst, q.ColumnRawBlob(1))
 	}
 	return w.Done(q)

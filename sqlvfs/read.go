@@ -187,7 +187,7 @@ func (s *fixed) readRowsOf(c *conn, ino Ino, off int64, dst []byte) error {
 	q.BindInt64(1, int64(ino))
 	q.BindInt64(2, first)
 	q.BindInt64(3, last)
-	for q.Step() {
+	for c.Step(q) {
 		index, data := q.ColumnInt64(0), q.ColumnRawBlob(1)
 		if index < first || index > last {
 			continue // a damaged index finds rows that were not asked for

@@ -1,8 +1,11 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -32,10 +35,16 @@ type chooser func(now *Checkpoint, all []Checkpoint) (back, error)
 func (s *Store) Undo() (Checkpoint, error) {
 	return s.goBack(func(now *Checkpoint, all []Checkpoint) (back, error) {
 		// What was brought back follows what it was brought back to.
-		at := resolve(all, *now)
+		at, err := s.writer.original(*now)
+		if err != nil {
+			return back{}, err
+		}
 		for _, c := range all {
-			if at.ID == 0 || c.ID < at.ID {
-				return back{to: c}, nil
+			if at.ID != 0 && c.ID >= at.ID {
+				continue
+			}
+			if differ, err := s.writer.differ(&c, &at); differ || err != nil {
+				return back{to: c}, err
 			}
 		}
 		return back{}, ErrNothingToUndo
@@ -45,13 +54,12 @@ func (s *Store) Undo() (Checkpoint, error) {
 // Redo brings back what the last Undo or Rewind has replaced, if the tree has not changed since, and so on with each further call. Errors are
 // [ErrNothingToRedo] and those of [Store.Rewind].
 func (s *Store) Redo() (Checkpoint, error) {
-	return s.goBack(func(now *Checkpoint, all []Checkpoint) (back, error) {
-		for _, c := range all {
-			if now.Redo != 0 && c.ID == now.Redo {
-				return back{c, &c.Redo}, nil
-			}
+	return s.goBack(func(now *Checkpoint, _ []Checkpoint) (back, error) {
+		c, err := findCheckpoint(s.writer.conn, strconv.FormatInt(now.Redo, 10))
+		if errors.Is(err, ErrNoCheckpoint) {
+			err = ErrNothingToRedo
 		}
-		return back{}, ErrNothingToRedo
+		return back{c, &c.Redo}, err
 	})
 }
 
@@ -59,20 +67,43 @@ func (s *Store) Redo() (Checkpoint, error) {
 // tree was before is a checkpoint too. All of it is one transaction, durable when Rewind returns. No inode may be live but the root.
 // Errors are [ErrNoCheckpoint], [ErrAgreed], [ErrInUse], and the disk's, with which nothing has changed.
 func (s *Store) Rewind(name string) (Checkpoint, error) {
-	return s.goBack(func(_ *Checkpoint, all []Checkpoint) (back, error) {
-		c, err := findCheckpoint(all, name)
+	return s.goBack(func(*Checkpoint, []Checkpoint) (back, error) {
+		c, err := findCheckpoint(s.writer.conn, name)
 		return back{to: c}, err
 	})
 }
 
-// resolve finds the checkpoint whose tree another one has that was brought back.
-func resolve(all []Checkpoint, c Checkpoint) Checkpoint {
-	for _, earlier := range all {
-		if c.Restored != 0 && earlier.ID < c.ID && earlier.ID == c.Restored {
-			c = earlier
-		}
+// qDiffer asks whether a row of the tree was another one at a checkpoint than at a later one, or there is a new inode.
+var qDiffer = func() string {
+	q := "SELECT ?3>?4"
+	for _, k := range database.AllKept {
+		q += " OR EXISTS (SELECT 1 FROM " + k.Old + " WHERE checkpoint>=?1 AND checkpoint<?2)"
 	}
-	return c
+	return q
+}()
+
+// differ tells whether something has changed from a checkpoint to a later one; to the present, if the ID of that is 0.
+func (w *writer) differ(c, later *Checkpoint) (bool, error) {
+	if later.ID == 0 {
+		later = &Checkpoint{ID: math.MaxInt64, maxIno: MaxIno}
+	}
+	n, err := queryNumber(w.conn, qDiffer, c.ID, later.ID, later.maxIno, c.maxIno)
+	return n != 0, err
+}
+
+// original returns the checkpoint whose tree another one has that was brought back.
+func (w *writer) original(c Checkpoint) (Checkpoint, error) {
+	for c.Restored > 0 && c.Restored < c.ID {
+		earlier, err := findCheckpoint(w.conn, strconv.FormatInt(c.Restored, 10))
+		if errors.Is(err, ErrNoCheckpoint) {
+			break // it was dropped
+		}
+		if err != nil {
+			return c, err
+		}
+		c = earlier
+	}
+	return c, nil
 }
 
 // goBack brings the tree back to the checkpoint that is chosen.
@@ -100,18 +131,21 @@ func (s *Store) goBack(choose chooser) (Checkpoint, error) {
 		return Checkpoint{}, w.Cause(err)
 	}
 	done, err := w.goBack(choose)
-	if err == nil {
+	if err != nil {
+		return Checkpoint{}, w.Cause(err)
+	}
+	tx.changed = true
+	tx.drop(tx.root)
+	if err = tx.load(tx.root); err == nil {
 		err = w.sync()
 	}
 	if err == nil {
 		err = w.checkpoint()
 	}
 	if err != nil {
-		return Checkpoint{}, w.Cause(err)
+		return done, fmt.Errorf("the tree is back at checkpoint %d, but may not stay there: %w", cmp.Or(done.Restored, done.ID), w.Cause(err))
 	}
-	tx.changed = true
-	tx.drop(tx.root)
-	return done, tx.load(tx.root)
+	return done, nil
 }
 
 // goBack brings the tree back to a checkpoint in one transaction.
@@ -122,10 +156,11 @@ func (w *writer) goBack(choose chooser) (done Checkpoint, err error) {
 	}
 	w.wrote = true
 	defer func() {
-		if err = database.End(w.Conn, err); err != nil {
+		if err != nil {
 			w.newest = before
 		}
 	}()
+	defer database.End(w.Conn, &err)
 	defer database.CatchOutOfMemory(&err)
 	changed, err := w.changedSince(&w.newest)
 	if err != nil {
@@ -143,7 +178,10 @@ func (w *writer) goBack(choose chooser) (done Checkpoint, err error) {
 	if err != nil {
 		return done, err
 	}
-	to := resolve(all, chosen.to)
+	to, err := w.original(chosen.to)
+	if err != nil {
+		return done, err
+	}
 	if !changed && chosen.redo == nil && (to.ID == now.ID || to.ID == now.Restored) {
 		return now, nil // it is there
 	}

@@ -13,7 +13,7 @@ import (
 // each calls see for each row of a query. values are as for bind.
 func (tx *Tx) each(query string, see func(*sqlite3.Stmt), values ...any) error {
 	q := bind(tx.meta.Prep(query), values...)
-	for q.Step() {
+	for tx.meta.Step(q) {
 		see(q)
 	}
 	return tx.meta.Done(q)
@@ -25,7 +25,7 @@ func do(c *conn, query string, values ...any) error { return c.Run(bind(c.Prep(q
 // queryNumber is what a query yields that has one row with one column, or 0 if it has none.
 func queryNumber(c *conn, query string, values ...any) (n int64, err error) {
 	q := bind(c.Prep(query), values...)
-	if q.Step() {
+	if c.Step(q) {
 		n = q.ColumnInt64(0)
 	}
 	return n, c.Done(q)

@@ -38,7 +38,7 @@ func initSchema(c *sqlite3.Conn, app, version int64, root Attr) (err error) {
 	if err := c.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	defer func() { err = database.End(c, err) }()
+	defer database.End(c, &err)
 	if app == ApplicationID {
 		err = migrate(c, version)
 	} else {

@@ -19,7 +19,8 @@ const endKey = "art_end:"
 
 // qSessions bounds what is read: another program may have written the table.
 const qSessions = `SELECT id, pid, started, started_nsec, substr(CAST(command AS BLOB), 1, 8192), ended, ended_nsec, exit_code, made, changed, deleted,
-	(SELECT substr(CAST(value AS BLOB), 1, 512) FROM fs_config WHERE key = 'art_end:' || id)
+	(SELECT substr(CAST(value AS BLOB), 1, 512) FROM fs_config WHERE key = 'art_end:' || id),
+	(SELECT CAST(substr(value, 1, 20) AS INTEGER) FROM fs_config WHERE key = 'art_dropped:' || id)
 	FROM art_session ORDER BY id DESC LIMIT 1000`
 
 // Session is an entry of the log of sessions.
@@ -34,6 +35,8 @@ type Session struct {
 	ExitCode, Made, Changed, Deleted *int64
 	// Why is what ended it, where that was not its command alone and is known.
 	Why string
+	// Dropped is how many checkpoints it has dropped because there was no room.
+	Dropped int64
 }
 
 // Sessions returns the log, the latest session first.
@@ -53,7 +56,7 @@ func (tx *Tx) sessions() (list []Session, err error) {
 			Started:  scanTime(q, 2),
 			Command:  split(string(q.ColumnRawBlob(4))),
 			ExitCode: number(q, 7), Made: number(q, 8), Changed: number(q, 9), Deleted: number(q, 10),
-			Why: string(q.ColumnRawBlob(11)),
+			Why: string(q.ColumnRawBlob(11)), Dropped: max(0, q.ColumnInt64(12)),
 		}
 		if number(q, 5) != nil {
 			ended := scanTime(q, 5)
@@ -85,9 +88,16 @@ func (s *Store) BeginSession(pid int, command []string) error {
 		if err := do(tx.meta, "DELETE FROM art_session WHERE id<=?", tx.session.id-maxSessions); err != nil {
 			return err
 		}
-		// The end of the range is the text after all that begin with endKey.
-		return do(tx.meta, "DELETE FROM fs_config WHERE key >= 'art_end:' AND key < 'art_end;' AND CAST(substr(key, 9) AS INTEGER) <= ?",
-			tx.session.id-maxSessions)
+		for _, key := range []string{endKey, droppedKey} {
+			// The end of the range is the text after all that begin with the key.
+			after := strings.TrimSuffix(key, ":") + ";"
+			err := do(tx.meta, "DELETE FROM fs_config WHERE key >= ?1 AND key < ?2 AND CAST(substr(key, length(?1)+1) AS INTEGER) <= ?3",
+				key, after, tx.session.id-maxSessions)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

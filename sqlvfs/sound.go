@@ -112,7 +112,7 @@ func (w *writer) soundPlaces(to *Checkpoint) error {
 // inodes returns the numbers that a query yields.
 func (w *writer) inodes(query string, value any) (list []Ino, err error) {
 	q := bind(w.Prep(query), value)
-	for q.Step() {
+	for w.Step(q) {
 		list = append(list, Ino(q.ColumnInt64(0)))
 	}
 	return list, w.Done(q)

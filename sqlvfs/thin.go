@@ -101,7 +101,7 @@ func (w *writer) drop(c, older *Checkpoint) (err error) {
 	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	defer func() { err = database.End(w.Conn, err) }()
+	defer database.End(w.Conn, &err)
 	w.wrote = true
 	for _, k := range database.AllKept {
 		if older != nil {

@@ -35,7 +35,10 @@ type Tx struct {
 	writing   bool // a goroutine has the writer, see acquireWriter
 	asleep    bool // the writer's goroutine looks at the batch no more until it is kicked
 	session   session
-	passAt    int // beside the writer: bytes that had gathered when content was passed last
+	most      int   // bytes that may wait for the disk
+	ceiling   int   // of that, after what the disk has refused
+	dropped   int64 // checkpoints that were dropped for want of room
+	passAt    int   // beside the writer: bytes that had gathered when content was passed last
 
 	epoch   uint32    // read-only: counts changes made by the writer
 	version int64     // read-only: data_version at the last look
@@ -52,6 +55,7 @@ type fixed struct {
 	chunkSize int64
 	pageSize  int64
 	maxDirty  int
+	occasion  Occasion // see Options.Checkpoint
 	scratch   *os.File // nil: the file system has none. See shrink
 	root      *Inode
 	readers   *connPool     // for content

@@ -90,7 +90,7 @@ func WorkspacePaths(path string) (paths []string, err error) {
 	}
 	defer c.Close()
 	q := c.Prep("SELECT CAST(path AS BLOB) FROM art_workspace WHERE length(path) < 4096 LIMIT 100")
-	for q.Step() {
+	for c.Step(q) {
 		if p := string(q.ColumnRawBlob(0)); validHostPath(p) {
 			paths = append(paths, p)
 		}

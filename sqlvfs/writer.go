@@ -42,14 +42,19 @@ func (tx *Tx) full() bool {
 		return false // all of it is made at once, by another
 	}
 	bytes, rows := tx.gather.bytes, tx.gather.size()
-	if bytes >= batchBytes || rows >= batchRows {
+	if tx.enough() {
 		tx.kickLater()
 	}
 	if tx.inflight != nil {
 		bytes += tx.inflight.bytes
 		rows += tx.inflight.size()
 	}
-	return bytes >= tx.maxDirty || rows >= maxRows
+	return bytes >= tx.most || rows >= tx.mostRows()
+}
+
+// enough tells whether so much has gathered that it is committed at once.
+func (tx *Tx) enough() bool {
+	return tx.gather.bytes >= min(batchBytes, tx.most) || tx.gather.size() >= min(batchRows, tx.mostRows())
 }
 
 // Sync returns when everything that happened before the call is durable: it survives a power cut.
@@ -169,7 +174,7 @@ func (s *Store) nextCommit() time.Duration {
 	defer s.mu.Unlock()
 	b := s.tx.gather
 	switch {
-	case b.sync || s.tx.closing || b.bytes >= batchBytes || b.size() >= batchRows:
+	case b.sync || s.tx.closing || s.tx.enough():
 		return 0
 	case b.empty() && time.Since(s.writer.latest) < s.linger:
 		// Whoever writes goes on to: to wake this goroutine for each batch takes as long as to gather a small one.
@@ -215,9 +220,12 @@ func (s *Store) commitGathered() error {
 
 	s.mu.Lock()
 	tx.inflight = nil
+	tx.learn(err)
 	if tx.failed = err; err != nil {
 		tx.merge(b)
 	} else {
+		tx.dropped += w.dropped
+		w.dropped = 0
 		if b.sync {
 			tx.durable = b.seq
 		}
@@ -253,17 +261,29 @@ func (w *writer) apply(b *batch) error {
 	if err := w.connect(); err != nil {
 		return err
 	}
-	err := w.commit(b)
+	err := w.attempt(b, 0)
+	if isFull(err) && w.makeRoom() {
+		err = w.attempt(b, 0)
+	}
+	if isFull(err) && !b.empty() {
+		err = w.withoutHistory(b, err)
+	}
+	return err
+}
+
+// attempt is apply, at the cost of some of the oldest checkpoints.
+func (w *writer) attempt(b *batch, drop int64) error {
+	err := w.bound()
+	if err == nil {
+		err = w.commit(b, drop)
+	}
 	if err == nil && b.sync {
 		err = w.sync()
 	}
 	if err == nil {
 		err = w.checkpoint()
 	}
-	if err = w.Cause(err); err != nil {
-		w.makeRoom(err)
-	}
-	return err
+	return w.Cause(err)
 }
 
 // connect opens the connection, if that has not been done.
@@ -279,10 +299,11 @@ func (w *writer) connect() error {
 		c.Close()
 		return err
 	}
-	if w.newest, err = newestCheckpoint(c); err != nil {
+	if w.moment, err = momentOf(c); err != nil {
 		c.Close()
 		return err
 	}
+	w.found = w.store.occasion == ""
 	w.conn = c
 	w.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		if pages < w.logPages {
@@ -305,7 +326,10 @@ type writer struct {
 	store         *Store
 	bases         map[string]int64  // art_base, by name
 	trees         map[Tree]int64    // art_tree
-	newest        Checkpoint        // what changes after it is kept; its ID is 0 when there is none
+	moment                          // of history
+	dropped       int64             // checkpoints that the transaction has dropped for want of room
+	more          int64             // bytes that the database may grow by
+	bounded       int64             // pages that it may have; 0: nobody has said
 	agreed        bool              // the transaction says what the host and the database have agreed on
 	wrote         bool              // anything at all was committed
 	logPages      int               // length of the write-ahead log

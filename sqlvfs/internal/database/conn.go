@@ -69,7 +69,7 @@ func Connect(path string, flags sqlite3.OpenFlag, query string) (*Conn, error) {
 	return &Conn{Conn: c, stmts: map[string]*sqlite3.Stmt{qNothing: nothing}}, nil
 }
 
-// prep returns the statement for a query, prepared once. Use of it ends with done or run, which
+// Prep returns the statement for a query, prepared once. Use of it ends with Done or Run, which
 // also report what went wrong here.
 func (c *Conn) Prep(q string) *sqlite3.Stmt {
 	if s, ok := c.stmts[q]; ok {
@@ -79,7 +79,7 @@ func (c *Conn) Prep(q string) *sqlite3.Stmt {
 	if t, ok := c.Subst[q]; ok {
 		text = t
 	}
-	s, _, err := c.Prepare(text)
+	s, err := c.prepare(text)
 	if err != nil {
 		c.err = fmt.Errorf("%w: %v", ErrCorrupt, err)
 		return c.stmts[qNothing]
@@ -88,14 +88,32 @@ func (c *Conn) Prep(q string) *sqlite3.Stmt {
 	return s
 }
 
+func (c *Conn) prepare(text string) (s *sqlite3.Stmt, err error) {
+	defer CatchOutOfMemory(&err)
+	s, _, err = c.Prepare(text)
+	return s, err
+}
+
+// Step goes to a statement's next row, and tells whether there is one. Done reports what went wrong.
+func (c *Conn) Step(s *sqlite3.Stmt) bool {
+	defer CatchOutOfMemory(&c.err)
+	return s.Step()
+}
+
 // Forget finalizes the prepared statements.
 func (c *Conn) Forget() {
 	for q, s := range c.stmts {
 		if q != qNothing {
-			s.Close()
+			finalize(s)
 			delete(c.stmts, q)
 		}
 	}
+}
+
+// finalize finalizes a statement. What it ended with, Done has reported.
+func finalize(s *sqlite3.Stmt) (err error) {
+	defer CatchOutOfMemory(&err)
+	return s.Close()
 }
 
 // Close finalizes the prepared statements and closes the connection. The last one to be closed
@@ -109,14 +127,14 @@ func (c *Conn) Close() error {
 		}
 	}
 	c.Forget()
-	c.stmts[qNothing].Close()
+	finalize(c.stmts[qNothing])
 	return c.Conn.Close()
 }
 
-// done ends the use of a statement that was stepped through.
+// Done ends the use of a statement that was stepped through.
 func (c *Conn) Done(s *sqlite3.Stmt) error {
 	err := s.Err()
-	if rerr := s.Reset(); err == nil {
+	if rerr := reset(s); err == nil {
 		err = rerr
 	}
 	if c.err != nil {
@@ -125,9 +143,15 @@ func (c *Conn) Done(s *sqlite3.Stmt) error {
 	return err
 }
 
-// run executes a statement that yields no rows.
-func (c *Conn) Run(s *sqlite3.Stmt) error {
-	err := s.Exec()
+func reset(s *sqlite3.Stmt) (err error) {
+	defer CatchOutOfMemory(&err)
+	return s.Reset()
+}
+
+// Run executes a statement that yields no rows.
+func (c *Conn) Run(s *sqlite3.Stmt) (err error) {
+	defer CatchOutOfMemory(&err)
+	err = s.Exec()
 	if c.err != nil {
 		err, c.err = c.err, nil
 	}
@@ -137,17 +161,29 @@ func (c *Conn) Run(s *sqlite3.Stmt) error {
 // Cause is [diskvfs.Cause] for this connection.
 func (c *Conn) Cause(err error) error { return diskvfs.Cause(c.Conn, err) }
 
-// End ends a connection's transaction: it commits, unless err says that something went wrong in it.
-func End(c *sqlite3.Conn, err error) error {
-	if err == nil {
-		err = c.Exec("COMMIT")
+// End ends a connection's transaction: it commits, unless err says that something went wrong in it, or its goroutine panics. To be
+// deferred itself, not called by what is.
+func End(c *sqlite3.Conn, err *error) {
+	panicked := recover()
+	if panicked != nil {
+		*err = fmt.Errorf("panic: %v", panicked)
+	}
+	if *err == nil {
+		*err = exec(c, "COMMIT")
 	}
 	// SQLite has rolled back by itself after most errors. It always ends the transaction, so an error
 	// of ROLLBACK has nothing to say that the next BEGIN does not.
-	if err != nil && !c.GetAutocommit() {
-		c.Exec("ROLLBACK")
+	if *err != nil && !c.GetAutocommit() {
+		_ = exec(c, "ROLLBACK")
 	}
-	return err
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
+func exec(c *sqlite3.Conn, statement string) (err error) {
+	defer CatchOutOfMemory(&err)
+	return c.Exec(statement)
 }
 
 func PragmaInt(c *sqlite3.Conn, name string) (int64, error) { return QueryInt(c, "PRAGMA "+name) }

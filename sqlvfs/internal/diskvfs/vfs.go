@@ -264,7 +264,9 @@ func Cause(c *sqlite3.Conn, err error) error {
 	case errors.Is(err, sqlite3.IOERR_SHMSIZE):
 		errno = syscall.ENOSPC // the log's index, which is made larger before it is used, is out of reach
 	case errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.CANTOPEN):
-		errno = failure(c)
+		if errno = failure(c); errno == 0 && errors.Is(err, sqlite3.FULL) {
+			errno = syscall.ENOSPC // it may have no more pages (max_page_count)
+		}
 	}
 	if errno == 0 {
 		return err

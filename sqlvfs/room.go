@@ -1,0 +1,195 @@
+package sqlvfs
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// A full disk takes nothing more, and yet what is deleted must make room, and what had been accepted must not be lost as a whole
+// because it does not fit as a whole. So, where room is short,
+//   - the database leaves a reserve to the log, by which pages become free, and never grows to where the log could not be copied into it;
+//   - little waits for the disk: a batch has no order in it that half of it could be committed, so batches are small, and
+//     those that fit are a prefix of what happened;
+//   - history gives way to the present: a transaction that does not fit is tried again without the oldest checkpoints, and at last
+//     without any, so that nothing is copied of what it deletes. They are dropped in the same transaction, and stay if that fails.
+
+const (
+	reserve    = 1 << 20            // bytes of the disk that new content leaves free
+	leastDirty = 256 << 10          // bytes that may always wait for the disk
+	rowBytes   = 128                // about what a row takes besides its content
+	maxPages   = math.MaxUint32 - 1 // what SQLite has as the most (https://sqlite.org/pragma.html#pragma_max_page_count)
+)
+
+// room is how much the files of a database may grow.
+type room struct {
+	free  int64 // bytes that are free on its file system
+	limit int64 // the largest that a file may be, in bytes
+}
+
+// hostRoom asks the kernel. What it does not know is without end.
+func hostRoom(path string) room {
+	r := room{math.MaxInt64, math.MaxInt64}
+	var fs syscall.Statfs_t
+	if syscall.Statfs(path, &fs) == nil && fs.Blocks > 0 && fs.Bsize > 0 {
+		blocks := fs.Bavail
+		if os.Geteuid() == 0 {
+			blocks = fs.Bfree
+		}
+		if blocks < math.MaxInt64/uint64(fs.Bsize) {
+			r.free = int64(blocks) * fs.Bsize
+		}
+	}
+	var most syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_FSIZE, &most) == nil && most.Cur < math.MaxInt64 {
+		r.limit = int64(most.Cur)
+	}
+	return r
+}
+
+// growth returns how large the database's file is, and how much larger it may become. What it grows by is in the log first.
+func (f *fixed) growth() (size, more int64) {
+	r := f.room(f.path)
+	if r.free == math.MaxInt64 && r.limit == math.MaxInt64 {
+		return 0, math.MaxInt64
+	}
+	if info, err := os.Stat(f.path); err == nil {
+		size = info.Size()
+	}
+	return size, max(0, min((r.free-reserve)/2, r.limit-size))
+}
+
+// measure bounds what may wait for the disk by the room there is. LOCKS_REQUIRED(mu)
+func (tx *Tx) measure() {
+	_, more := tx.growth()
+	tx.most = int(max(leastDirty, min(more/4, int64(tx.ceiling), int64(tx.maxDirty))))
+}
+
+// learn notes how a transaction went. What statfs(2) does not tell, as of a quota, failures do.
+func (tx *Tx) learn(err error) {
+	switch {
+	case isFull(err):
+		tx.ceiling = leastDirty
+		tx.most = leastDirty
+	case err == nil && tx.ceiling < tx.maxDirty:
+		tx.ceiling = min(2*tx.ceiling, tx.maxDirty)
+	}
+}
+
+// mostRows is how many rows may wait for the disk.
+func (tx *Tx) mostRows() int { return min(maxRows, tx.most/rowBytes) }
+
+// bound has the database grow no further than its files may, with the reserve left.
+func (w *writer) bound() error {
+	size, more := w.store.growth()
+	w.more = more
+	pages := int64(maxPages)
+	if more < math.MaxInt64 {
+		pages = min(pages, max(1, (size+more)/int64(w.pageSize)))
+	}
+	if pages == w.bounded || pages == maxPages && w.bounded == 0 {
+		return nil
+	}
+	w.bounded = pages
+	return w.Exec("PRAGMA max_page_count=" + strconv.FormatInt(pages, 10))
+}
+
+// logLimit is the length of the log, in bytes, from which on it is copied into the database.
+func (w *writer) logLimit() int {
+	return int(min(int64(w.store.tuning.logLimit), max(w.more/4, leastDirty)))
+}
+
+// makeRoom gives the space that the log takes to the next attempt, when there is none left: what is
+// in it goes back into the database, and the log begins anew. It tells whether that made room.
+func (w *writer) makeRoom() bool {
+	w.awaitCheckpoint()
+	had := w.logPages
+	// If this fails for want of space too, only the host can make room.
+	if _, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err != nil || had == 0 {
+		return false
+	}
+	w.logPages, w.copied = 0, 0
+	return w.bound() == nil
+}
+
+// withoutHistory commits a batch for which there is no room with all of history, at the cost of as many checkpoints as it needs, the oldest
+// first. full is why there is none.
+func (w *writer) withoutHistory(b *batch, full error) error {
+	all, err := queryNumber(w.conn, "SELECT count(*) FROM art_checkpoint")
+	if err != nil {
+		return full
+	}
+	if all == 0 && w.found {
+		return full
+	}
+	for n := int64(1); n < all; n *= 2 {
+		if err := w.attempt(b, n); !isFull(err) {
+			return err
+		}
+	}
+	return w.attempt(b, math.MaxInt64)
+}
+
+const (
+	// droppedKey begins the keys of rows of fs_config that say how many checkpoints a session has dropped for want of room; behind it
+	// comes the session's number.
+	droppedKey = "art_dropped:"
+	// lastKey is the key of the number of the last checkpoint, where all were dropped: no other gets it again.
+	lastKey = "art_last_checkpoint"
+)
+
+// dropOldest drops the n oldest checkpoints in a transaction. From the last on there is no history, until another checkpoint is made.
+func (w *writer) dropOldest(n int64) error {
+	all, err := queryNumber(w.conn, "SELECT count(*) FROM art_checkpoint")
+	if err != nil {
+		return err
+	}
+	where := ""
+	if n < all {
+		last, err := queryNumber(w.conn, "SELECT id FROM art_checkpoint ORDER BY id LIMIT 1 OFFSET ?", n-1)
+		if err != nil {
+			return err
+		}
+		where = " WHERE checkpoint<=" + strconv.FormatInt(last, 10)
+		if err := do(w.conn, "DELETE FROM art_checkpoint WHERE id<=?", last); err != nil {
+			return err
+		}
+	} else {
+		n = all
+		if n > 0 {
+			err := do(w.conn, "INSERT OR REPLACE INTO fs_config (key, value) VALUES (?,?)", lastKey, strconv.FormatInt(w.newest.ID, 10))
+			if err != nil {
+				return err
+			}
+		}
+		w.last = max(w.last, w.newest.ID)
+		w.newest, w.found = Checkpoint{}, true
+		if err := w.Exec("DELETE FROM art_checkpoint"); err != nil {
+			return err
+		}
+	}
+	for _, k := range database.AllKept {
+		if err := w.Exec("DELETE FROM " + k.Old + where); err != nil {
+			return fmt.Errorf("drop checkpoints: %w", err)
+		}
+	}
+	w.dropped = n
+	if id := w.store.tx.session.id; id != 0 && n > 0 {
+		return do(w.conn, `INSERT INTO fs_config (key, value) VALUES (?1, ?2)
+			ON CONFLICT (key) DO UPDATE SET value=CAST(CAST(value AS INTEGER)+?2 AS TEXT)`, droppedKey+strconv.FormatInt(id, 10), strconv.FormatInt(n, 10))
+	}
+	return nil
+}
+
+// Dropped returns how many checkpoints were dropped since the store was opened because there was no room for them.
+func (s *Store) Dropped() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tx.dropped
+}
