@@ -31,7 +31,7 @@ func Dial(dirs []string, id string, kind control.AskKind, what, body any) (*Conn
 	if err != nil {
 		return nil, err
 	}
-	conn.patience(0)
+	conn.setTimeout(0)
 	return conn, nil
 }
 
@@ -66,7 +66,7 @@ func connect(dir int, name string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn := newConn(fd) // with its patience: a full queue is waited for (unix(7))
+	conn := newConn(fd) // its timeout is for connect too: a full queue is waited for (unix(7))
 	err = unix.Connect(fd, address(dir, name))
 	switch {
 	case err == nil:

@@ -28,13 +28,13 @@ const (
 // Log is the output of a session in the background, in a file that only its user may read. What comes before it is open is
 // kept in memory.
 type Log struct {
-	mu    sync.Mutex
-	early []byte   // GUARDED_BY(mu)
-	path  string   // GUARDED_BY(mu)
-	kept  kept     // GUARDED_BY(mu)
-	file  *os.File // GUARDED_BY(mu)
-	size  int      // GUARDED_BY(mu)
-	open  bool     // GUARDED_BY(mu); the last line has no end
+	mu      sync.Mutex
+	early   []byte   // GUARDED_BY(mu)
+	path    string   // GUARDED_BY(mu)
+	kept    kept     // GUARDED_BY(mu)
+	file    *os.File // GUARDED_BY(mu)
+	size    int      // GUARDED_BY(mu)
+	midLine bool     // GUARDED_BY(mu); the last line has no end
 }
 
 // logDirectory is where logs are.
@@ -90,14 +90,13 @@ func sweepLogs(dir string, sockets []string) {
 			return err == nil
 		})
 	})
-	age := func(path string) int64 {
-		info, err := os.Stat(path)
-		if err != nil {
-			return 0
+	written := func(path string) (t time.Time) {
+		if info, err := os.Stat(path); err == nil {
+			t = info.ModTime()
 		}
-		return info.ModTime().UnixNano()
+		return t
 	}
-	slices.SortFunc(files, func(a, b string) int { return int(max(-1, min(1, age(b)-age(a)))) })
+	slices.SortFunc(files, func(a, b string) int { return written(b).Compare(written(a)) }) // the newest first
 	for _, path := range files[min(len(files), maxLogs):] {
 		_ = os.Remove(path) // one that is in use stays readable to who has it open
 		_ = os.Remove(path + oldSuffix)
@@ -113,11 +112,11 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Tell writes a line of art's own, which is behind no other.
+// Tell writes a line of art's own, which does not go on a line of the guest's.
 func (l *Log) Tell(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open {
+	if l.midLine {
 		line = "\n" + line
 	}
 	l.write([]byte(line + "\n"))
@@ -126,7 +125,7 @@ func (l *Log) Tell(line string) {
 // write writes to the log. LOCKS_REQUIRED(l.mu)
 func (l *Log) write(p []byte) {
 	if len(p) > 0 {
-		l.open = p[len(p)-1] != '\n'
+		l.midLine = p[len(p)-1] != '\n'
 	}
 	if l.file == nil {
 		if l.path == "" && len(l.early) < maxLog {

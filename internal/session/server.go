@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,8 +21,8 @@ import (
 const (
 	// maxConnections bounds what a session has open for others.
 	maxConnections = 64
-	// patience is how long either side waits for the first words of the other.
-	patience = 5 // seconds
+	// firstTimeout is how long either side waits for the first message of the other.
+	firstTimeout = 5 * time.Second
 )
 
 // Server is a session's socket.
@@ -190,7 +191,7 @@ func (s *Server) serve(c *Conn) {
 			"use the art that it was started with; its process can be ended by kill(1)"))
 		return
 	}
-	c.patience(0)
+	c.setTimeout(0)
 	s.answer(c, ask)
 }
 
@@ -221,16 +222,17 @@ type Conn struct {
 
 func newConn(fd int) *Conn {
 	c := &Conn{File: os.NewFile(uintptr(fd), "connection")}
-	c.patience(patience)
+	c.setTimeout(firstTimeout)
 	return c
 }
 
 func (c *Conn) fd() int { return int(c.File.Fd()) }
 
-// patience sets how many seconds to wait for a message, or for room for one; 0 is without end.
-func (c *Conn) patience(seconds int64) {
+// setTimeout sets how long to wait for a message, or for room for one; 0 is without end.
+func (c *Conn) setTimeout(d time.Duration) {
+	timeout := unix.NsecToTimeval(d.Nanoseconds())
 	for _, option := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
-		_ = unix.SetsockoptTimeval(c.fd(), unix.SOL_SOCKET, option, &unix.Timeval{Sec: seconds}) // it is a socket
+		_ = unix.SetsockoptTimeval(c.fd(), unix.SOL_SOCKET, option, &timeout) // it is a socket
 	}
 }
 
