@@ -112,9 +112,9 @@ func (tx *Tx) amendInode(c *InodeChange, kept map[Ino]uint32, done *Amended) err
 			return err
 		}
 		was := in.Attr
-		in.Attr.Mode = unless(in.Attr.Mode, c.Was.Mode, c.Is.Mode)
-		in.Attr.UID = unless(in.Attr.UID, c.Was.UID, c.Is.UID)
-		in.Attr.GID = unless(in.Attr.GID, c.Was.GID, c.Is.GID)
+		in.Attr.Mode = threeWay(in.Attr.Mode, c.Was.Mode, c.Is.Mode)
+		in.Attr.UID = threeWay(in.Attr.UID, c.Was.UID, c.Is.UID)
+		in.Attr.GID = threeWay(in.Attr.GID, c.Was.GID, c.Is.GID)
 		refers := c.SetOrigin && tx.amendOrigin(in, c, same, follows)
 		if in.Attr != was {
 			tx.Dirty(in)
@@ -129,8 +129,8 @@ func (tx *Tx) amendInode(c *InodeChange, kept map[Ino]uint32, done *Amended) err
 	})
 }
 
-// unless is what something is to be, but for what it has become since it was something else.
-func unless[T comparable](now, was, is T) T {
+// threeWay merges a change of a value from was to is with what the value is now: what the session has changed since stays.
+func threeWay[T comparable](now, was, is T) T {
 	if now != was {
 		return now
 	}

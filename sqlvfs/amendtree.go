@@ -6,11 +6,6 @@ import (
 	"syscall"
 )
 
-const (
-	modeRegular = syscall.S_IFREG
-	modeType    = syscall.S_IFMT
-)
-
 // MadeInode is an inode that is to be made, by the number that it has where it was gathered.
 type MadeInode struct {
 	Ino    Ino
@@ -299,7 +294,7 @@ func (c *Changes) validTree() bool {
 
 func (m *MadeInode) valid() bool {
 	a := &m.Attr
-	switch a.Mode & modeType {
+	switch a.Mode & syscall.S_IFMT {
 	case syscall.S_IFREG, syscall.S_IFDIR:
 		if m.Target != "" {
 			return false

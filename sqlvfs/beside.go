@@ -7,14 +7,15 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// A database has one writer. What another process decides to change in it meanwhile, as a pull does, it decides on what
-// one commit has left, and has the writer make it:
+// A database has one writer. Another process that wants to change it meanwhile, as a pull does, decides on the state of one
+// commit, and has the writer make the changes:
 //
-//	Freeze       the writer commits all that has happened, and nothing more until the other one has opened the database
-//	Beside       the other process shows that commit for as long as it needs to; what it changes, it gathers
-//	Changes      are what it has gathered, and of each inode how it was in that commit
-//	Tx.Amend     the writer makes them as one step, where an inode is still as it was; inodes that were made since follow
-//	             what they refer to to its new [Place]
+//	Freeze          the writer commits all that has happened, and nothing more until the other process has opened the database
+//	Options.Beside  the other process reads that commit for as long as it needs to, and gathers what it changes
+//	Changes         are what it has gathered, with the state that each inode has in that commit
+//	Intake          receives the content of new files ahead of the other changes
+//	Tx.Amend        makes the changes as one step, where an inode is still what it was; inodes that were made since follow their
+//	                origins to the new [Place]
 
 // openBeside opens what Options.Beside describes. All connections begin to read now.
 func (s *Store) openBeside() (err error) {
@@ -71,6 +72,37 @@ func (s *Store) pass() error {
 		return err
 	}
 	tx.release(b)
+	return nil
+}
+
+// passContents passes the complete chunks of new files to Options.Beside ahead of the rest, when there are many. LOCKS_REQUIRED(mu)
+func (s *Store) passContents() error {
+	tx := &s.tx
+	if tx.gather.bytes < tx.passAt+batchBytes {
+		return nil
+	}
+	c := &Changes{FirstIno: tx.session.firstIno}
+	var passed []chunkKey
+	for k, chunk := range tx.gather.chunks {
+		// Who makes a file writes it from its beginning, and names it when it is complete.
+		if chunk.patch != nil || k.in.Ino < tx.session.firstIno || k.in.Attr.Nlink == 0 && (k.index+1)*tx.chunkSize > k.in.Attr.Size {
+			continue
+		}
+		if len(chunk.data) > 0 {
+			c.Contents = append(c.Contents, Content{k.in.Ino, k.index * tx.chunkSize, chunk.data})
+		}
+		passed = append(passed, k)
+	}
+	if err := s.beside(c); err != nil {
+		return err
+	}
+	for _, k := range passed {
+		chunk := k.in.chunks[k.index]
+		delete(k.in.chunks, k.index)
+		delete(tx.gather.chunks, k)
+		tx.discard(chunk)
+	}
+	tx.passAt = tx.gather.bytes
 	return nil
 }
 

@@ -1,7 +1,9 @@
 package sqlvfs
 
-// Content of files that are made beside the writer comes before they do, a part at a time: so it need be in nobody's memory as
-// a whole, and the step that shows the files moves none of it. Until then they are orphans.
+import "syscall"
+
+// The content of files that another process makes is sent ahead of them, a part at a time: nobody holds all of it in memory, and
+// the step that gives the files their names moves no content. Until that step they are orphans.
 
 // Content is a part of a file that is going to be made.
 type Content struct {
@@ -10,8 +12,7 @@ type Content struct {
 	Data []byte
 }
 
-// Intake is what a writer has taken in of files that another process is going to have made. One goroutine at a time may use
-// it.
+// Intake holds the files that have come ahead of their names. One goroutine at a time may use it.
 type Intake struct {
 	s    *Store
 	made map[Ino]*Inode // by the numbers that they have there; acquired
@@ -55,7 +56,7 @@ func (k *Intake) file(ino Ino) (*Inode, error) {
 		return in, nil
 	}
 	err := k.s.Update(func(tx *Tx) error {
-		in, err := tx.New(Attr{Mode: modeRegular, Ctime: Now()})
+		in, err := tx.New(Attr{Mode: syscall.S_IFREG, Ctime: Now()})
 		if err == nil {
 			k.made[ino] = in
 		}
@@ -73,35 +74,4 @@ func (k *Intake) Drop() {
 		return nil
 	})
 	clear(k.made)
-}
-
-// passContents passes on content of new files, as far as it is complete, when there is much of it. LOCKS_REQUIRED(mu)
-func (s *Store) passContents() error {
-	tx := &s.tx
-	if tx.gather.bytes < tx.passAt+batchBytes {
-		return nil
-	}
-	c := &Changes{FirstIno: tx.session.firstIno}
-	var passed []chunkKey
-	for k, chunk := range tx.gather.chunks {
-		// Who makes a file writes it from its beginning, and names it when it is complete.
-		if chunk.patch != nil || k.in.Ino < tx.session.firstIno || k.in.Attr.Nlink == 0 && (k.index+1)*tx.chunkSize > k.in.Attr.Size {
-			continue
-		}
-		if len(chunk.data) > 0 {
-			c.Contents = append(c.Contents, Content{k.in.Ino, k.index * tx.chunkSize, chunk.data})
-		}
-		passed = append(passed, k)
-	}
-	if err := s.beside(c); err != nil {
-		return err
-	}
-	for _, k := range passed {
-		chunk := k.in.chunks[k.index]
-		delete(k.in.chunks, k.index)
-		delete(tx.gather.chunks, k)
-		tx.discard(chunk)
-	}
-	tx.passAt = tx.gather.bytes
-	return nil
 }
