@@ -159,7 +159,8 @@ func sameFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(opened, named)
 }
 
-// runtimeDir returns a directory that only the caller can write.
+// runtimeDir returns a directory for mounts alone, since all that is in there is swept. It lies in one that only the caller can get
+// at, and that no guest sees, where sessions listen, too.
 func runtimeDir() (string, error) {
 	dir := filepath.Join(os.TempDir(), "art-"+strconv.Itoa(os.Getuid()))
 	for _, parent := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/run/user/" + strconv.Itoa(os.Getuid())} {
@@ -168,16 +169,27 @@ func runtimeDir() (string, error) {
 			break
 		}
 	}
+	mounts := filepath.Join(dir, "mounts")
+	for _, path := range []string{dir, mounts} {
+		if err := makePrivate(path); err != nil {
+			return "", err
+		}
+	}
+	return mounts, nil
+}
+
+// makePrivate makes sure that there is a directory that only the caller can get at.
+func makePrivate(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", err
+		return err
 	}
 	// In a shared directory somebody else may have made it first.
 	var st unix.Stat_t
 	if err := unix.Lstat(dir, &st); err != nil {
-		return "", &os.PathError{Op: "look at", Path: dir, Err: err}
+		return &os.PathError{Op: "look at", Path: dir, Err: err}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Getuid() || st.Mode&0o077 != 0 {
-		return "", fmt.Errorf("%s is not a directory of the caller's own with mode 0700", dir)
+		return fmt.Errorf("%s is not a directory of the caller's own with mode 0700", dir)
 	}
-	return dir, nil
+	return nil
 }

@@ -13,11 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/internal/processes"
 	"github.com/riverlytech/art/internal/sandbox/join"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/sandbox/stub"
+	sessions "github.com/riverlytech/art/internal/session"
 )
 
 func TestMain(m *testing.M) {
@@ -291,6 +293,29 @@ func TestSweep(t *testing.T) {
 	}
 	if err := os.Remove(lock.Name()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A session that fusermount3 mounts for sweeps what killed ones have left, and nothing of those that run.
+func TestSweepLeavesSessions(t *testing.T) {
+	ownRuntime(t)
+	dir, err := sessions.Make(os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := sessions.Listen(dir, func(*sessions.Conn, *control.Ask) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	lock, err := lockRuntimeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep(lock.Name())
+	(&session{handover: &handover{dir: filepath.Join(lock.Name(), "own"), lock: lock}}).dropHandover()
+	if ids := sessions.IDs([]string{dir}); len(ids) != 1 || ids[0] != server.ID {
+		t.Errorf("sessions %v, want %s alone", ids, server.ID)
 	}
 }
 
