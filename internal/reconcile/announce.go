@@ -43,11 +43,11 @@ func (p *puller) prepareSession() error {
 		return nil
 	}
 	err := p.store.Sync()
-	if err == nil && p.journaled {
+	if err == nil && p.depends {
 		err = p.syncStaged()
 	}
 	p.report.Pause()
-	if err == nil && p.journaled {
+	if err == nil && p.depends {
 		err = p.session.Hold()
 	}
 	return p.opt.writing(err)

@@ -17,6 +17,9 @@ import (
 // directory, and the operations in their order. The next push or pull of the workspace that has that directory
 // finds by it what the guest has (recover.go), removes the journal, and plans anew; a session waits for that.
 // Where there is no such directory, the journal says nothing.
+//
+// Beside a session there is always one: the guest goes on, and what it changes of what has come to the host already would be a
+// conflict of the two, if nobody knew that it had come from the guest.
 
 // journalEntry is an operation, or an item that there is nothing to do about. Names are bytes, since JSON has
 // room for UTF-8 only.
@@ -35,15 +38,21 @@ type journalEntry struct {
 	Other   sqlvfs.Ino         // row of the file that it becomes another name of, if it has none itself
 	Source  []byte             // host path that the rest of its content comes from
 	Version sqlvfs.Fingerprint // of that
+
+	Agreed bool            // in place, it is all that the row had, and nothing else
+	Ctime  sqlvfs.Timespec // change time of the row then
+	Hash   []byte          // of its content; nil: unknown
 }
 
-// writeJournal writes the journal, if any row depends on what a host file holds.
+// writeJournal writes the journal, if any row depends on what a host file holds, or a session goes on.
 func (p *puller) writeJournal(order []*operation) error {
-	depends := false
-	for _, o := range order {
-		depends = depends || o.source != "" || o.replaces() && p.origins[o.path] != nil
+	if !p.sameTree || p.exports || len(order) == 0 {
+		return nil
 	}
-	if !depends || !p.sameTree || p.exports {
+	for _, o := range order {
+		p.depends = p.depends || o.source != "" || o.replaces() && p.origins[o.path] != nil
+	}
+	if !p.depends && p.session == nil {
 		return nil
 	}
 	if p.staging == nil { // nothing but removals
@@ -91,6 +100,9 @@ func (p *puller) entry(o *operation) *journalEntry {
 	case o.link != nil && o.link.node != nil:
 		e.Other = o.link.node.Ino
 	}
+	if e.Agreed = o.agrees(); e.Agreed {
+		e.Ctime, e.Hash = o.node.Attr.Ctime, o.hash
+	}
 	switch {
 	case o.patch: // it says so itself (inplace.go)
 		e.Do, e.Is.Size, e.Is.Mtime = keep, o.attr.Size, o.attr.Mtime
@@ -103,6 +115,17 @@ func (p *puller) entry(o *operation) *journalEntry {
 		}
 	}
 	return e
+}
+
+// agrees reports whether the host, once it has what is staged, has all that the row had, and nothing of its own.
+func (o *operation) agrees() bool {
+	switch {
+	case o.node == nil, o.copyOf != nil, o.part, o.patch, o.base != nil, o.decision.Push():
+		return false
+	case o.do == mkdir:
+		return o.node.Origin == nil // else entries of the host's come along, which have no rows
+	}
+	return o.do == write || o.do == symlink || o.do == hardLink
 }
 
 // stagedStat returns the attributes of what is staged.

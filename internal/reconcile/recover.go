@@ -30,12 +30,13 @@ type recoverer struct {
 	planner
 	staging *staging.Dir
 	copied  map[object]sqlvfs.Ino // rows of copies that have several names
+	agreed  map[string]bool       // paths that both sides agree about
 }
 
 // recoverJournal finds what a pull that was killed has taken from rows.
 func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name string, entries [][]byte) (err error) {
 	r := &recoverer{planner: planner{ctx: ctx, opt: opt, report: newReporter(opt), host: h, store: s, name: name},
-		copied: map[object]sqlvfs.Ino{}}
+		copied: map[object]sqlvfs.Ino{}, agreed: map[string]bool{}}
 	in := string(entries[0])
 	if !staging.Is(in) || path.Base(in) != in {
 		return r.forgetJournal(errJournal)
@@ -148,23 +149,70 @@ func (r *recoverer) entry(e *journalEntry) error {
 	if e.Seen && !placed {
 		r.rows().set(func(tx *sqlvfs.Tx) { tx.AddBaseline(r.id, at, &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now}) })
 	}
-	switch {
-	case e.Do == remove:
+	if e.Do == remove {
+		r.agreeGone(at)
 		return r.removed(at)
-	case placed && e.There == 0:
+	}
+	if placed && e.There == 0 {
 		if err := r.hide(at); err != nil {
+			return err
+		}
+	}
+	agreed := placed && e.Agreed && e.Row != 0
+	if agreed {
+		if err := r.agree(e, &st); err != nil {
 			return err
 		}
 	}
 	switch {
 	case e.Other != 0:
 		return r.otherName(e)
-	case len(e.Source) == 0 || !r.lost(e):
+	case len(e.Source) == 0, !agreed && !r.lost(e):
 		return nil
 	case e.Row == 0:
 		return r.copyUp(e, &st, placed)
 	}
 	return r.refer(e, &st, placed)
+}
+
+// agree writes down that both sides agree about what is in place. What the guest has changed of it since is news to the host, and
+// no conflict with what has come from the guest before.
+func (r *recoverer) agree(e *journalEntry, st *unix.Stat_t) error {
+	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(st), Hash: e.Hash, Row: e.Row, RowCtime: e.Ctime}
+	r.agreed[string(e.Path)] = true
+	r.rows().set(func(tx *sqlvfs.Tx) { tx.SetBaseline(r.id, string(e.Path), b) })
+	for _, at := range r.basePaths(e.Row) {
+		if n, _ := r.guestAt(at); at != string(e.Path) && (n == nil || n.Ino != e.Row) {
+			r.seen(at, r.base[at])
+		}
+	}
+	n := r.tree.Node(e.Row)
+	if n == nil || n.Origin == nil || n.Origin.Base != r.name || n.Origin.Path == string(e.Path) || n.Origin.Limit > 0 || e.Do == hardLink {
+		return nil
+	}
+	r.seen(n.Origin.Path, n.Baseline())
+	n.Origin = &sqlvfs.Origin{Base: r.name, Path: string(e.Path), Number: n.Origin.Number, Fingerprint: hostfs.Fingerprint(st), Mode: st.Mode}
+	return setOrigin(r.store, n)
+}
+
+// seen writes down that the guest had what it has no more at a path. It is the row of another place now.
+func (r *recoverer) seen(at string, was *sqlvfs.Baseline) {
+	if r.agreed[at] {
+		return
+	}
+	b := *was
+	b.Row, b.RowCtime = 0, sqlvfs.Timespec{}
+	r.rows().set(func(tx *sqlvfs.Tx) { tx.SetBaseline(r.id, at, &b) })
+}
+
+// agreeGone does the same about what is on the host no more. What the guest has there now is new.
+func (r *recoverer) agreeGone(at string) {
+	if _, err := r.host.stat(at); !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+		return
+	}
+	if n, _ := r.guestAt(at); n != nil {
+		r.rows().set(func(tx *sqlvfs.Tx) { tx.SetBaseline(r.id, at, nil) })
+	}
 }
 
 // placed reports whether a path has what was to come there.
@@ -228,12 +276,20 @@ func (r *recoverer) refer(e *journalEntry, st *unix.Stat_t, placed bool) error {
 	}
 	o := *n.Origin
 	if placed {
+		if o.Path != string(e.Path) && !r.lost(e) { // that the guest has seen it is known by the row alone
+			r.seen(o.Path, n.Baseline())
+		}
 		o.Path, o.Fingerprint, o.Mode, o.Hash = string(e.Path), hostfs.Fingerprint(&is), is.Mode, ""
 	}
-	if n.Follows() {
+	switch {
+	case n.Follows():
 		n.Attr.Size, n.Attr.Mtime = is.Size, hostfs.Timespec(is.Mtim)
+		o.Limit = n.Attr.Size
+	case !e.Agreed || n.Attr.Ctime == e.Ctime:
+		o.Limit = n.Attr.Size
+	default: // what the guest has cut off since must not show again when the file grows
+		o.Limit = min(o.Limit, n.Attr.Size)
 	}
-	o.Limit = n.Attr.Size
 	n.Origin = &o
 	if placed {
 		return setOrigin(r.store, n)
