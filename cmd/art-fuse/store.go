@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -57,10 +58,15 @@ func full(dir string) bool {
 func openHint(path string, err error) string {
 	var inUse *sqlvfs.InUseError
 	switch {
-	case errors.As(err, &inUse) && inUse.PID != 0:
-		return fmt.Sprintf("end that session (process %d), or give another --db; art-fuse looks into a database that is in use", inUse.PID)
 	case errors.As(err, &inUse):
-		return "end that session, or give another --db; art-fuse looks into a database that is in use"
+		const orElse = ", or give another --db; art-fuse looks into a database that is in use"
+		if hint := session.InUse(os.Getenv, path); hint != "" {
+			return hint + orElse
+		}
+		if inUse.PID != 0 {
+			return fmt.Sprintf("end that session (process %d)%s", inUse.PID, orElse)
+		}
+		return "end that session" + orElse
 	case errors.Is(err, sqlvfs.ErrNoCheckpoint):
 		return "art log -d " + path + " shows those there are"
 	case errors.Is(err, sqlvfs.ErrNotDatabase), errors.Is(err, sqlvfs.ErrForeign):

@@ -24,12 +24,16 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-const prog = "art-sync"
+// prog is the name of the program in its messages: that of art, where the user has called that.
+var prog = "art-sync"
 
 func main() {
 	// SQLite makes its log and index beside the database with the mode that umask leaves, and what is in
 	// a database is for its owner alone. What is pulled is given its mode.
 	umask = os.FileMode(unix.Umask(0o077))
+	if asArt() {
+		prog = "art"
+	}
 	os.Exit(run(os.Args[1:]))
 }
 
@@ -46,7 +50,7 @@ var commands = map[string]command{
 }
 
 func run(args []string) int {
-	if err := libexec.CheckCaller(prog); err != nil {
+	if err := libexec.CheckCaller("art-sync"); err != nil {
 		cli.Fail(prog, err)
 		return cli.ExitError
 	}
@@ -84,11 +88,7 @@ func run(args []string) int {
 func dispatch(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		if do := commands[args[0]]; do != nil {
-			name := prog
-			if asArt() {
-				name = "art"
-			}
-			if c := flags.Find(name + " " + args[0]); c != nil {
+			if c := flags.Find(prog + " " + args[0]); c != nil {
 				return do(ctx, c, args[1:])
 			}
 		}
@@ -101,7 +101,7 @@ func dispatch(ctx context.Context, args []string) error {
 	case !showVersion:
 		return flags.Sync.NoCommand()
 	}
-	_, err = fmt.Println(prog, version.Version)
+	_, err = fmt.Println("art-sync", version.Version)
 	return err
 }
 
@@ -109,7 +109,7 @@ func dispatch(ctx context.Context, args []string) error {
 func synchronize(do func(context.Context, reconcile.Options) error) command {
 	return func(ctx context.Context, c *flags.Command, args []string) error {
 		opt := reconcile.Options{
-			Umask: umask, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Total: true,
+			Prog: prog, Umask: umask, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Total: true,
 			StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 			StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		}
@@ -168,7 +168,7 @@ func diffCheckpoints(ctx context.Context, p *place, opt *reconcile.Options, from
 	opt.Dir, opt.DB = p.dir, p.db
 	paint(opt)
 	differ, err := history.Diff(ctx, history.DiffOptions{
-		DB: p.db, Dir: p.dir, Name: opt.Name, From: from, To: to, Paths: words[1:], Form: opt.Form, Quiet: opt.Quiet, Colour: opt.Colour, Pager: opt.Pager,
+		Prog: prog, DB: p.db, Dir: p.dir, Name: opt.Name, From: from, To: to, Paths: words[1:], Form: opt.Form, Quiet: opt.Quiet, Colour: opt.Colour, Pager: opt.Pager,
 		Stdout: opt.Stdout, Stderr: opt.Stderr, StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal,
 	})
 	if _, lerr := os.Lstat(words[0]); errors.Is(err, sqlvfs.ErrNoCheckpoint) && lerr == nil {

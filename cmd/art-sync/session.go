@@ -31,25 +31,14 @@ func connect(db string) func(context.Context) (*os.File, error) {
 }
 
 func connectOnce(db string) (*os.File, error) {
-	is, err := os.Stat(db)
-	if err != nil {
-		return nil, live.ErrNone
-	}
 	dirs := session.Directories(os.Getenv)
-	for _, id := range session.IDs(dirs) {
-		var info control.SessionInfo
-		conn, err := session.Dial(dirs, id, control.AskInfo, nil, &info)
-		if err != nil {
-			continue // it has ended meanwhile, or is of another version
-		}
-		conn.Close()
-		if its, err := os.Stat(info.Database); info.Database == "" || err != nil || !os.SameFile(is, its) {
-			continue
-		}
-		if conn, err = session.Dial(dirs, id, control.AskTree, nil, nil); err != nil {
-			return nil, err
-		}
-		return conn.File, nil
+	is := session.OfDatabase(dirs, db)
+	if is == nil {
+		return nil, nil
 	}
-	return nil, nil
+	conn, err := session.Dial(dirs, is.ID, control.AskTree, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return conn.File, nil
 }

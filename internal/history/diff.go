@@ -21,6 +21,7 @@ import (
 
 // DiffOptions say what moments are compared, and how the differences are shown.
 type DiffOptions struct {
+	Prog     string // which the user has called, as messages have it
 	DB       string
 	Dir      string // the workspace on the host
 	Name     string // of it in the database; "": as the database knows it
@@ -55,13 +56,13 @@ func ParseRange(word string) (from, to string, ok bool) {
 func Diff(ctx context.Context, o DiffOptions) (differ bool, err error) {
 	from, to, err := sqlvfs.OpenMoments(o.DB, o.From, o.To)
 	if err != nil {
-		return false, fmt.Errorf("compare checkpoints of %s: %w", o.DB, hinted(err))
+		return false, fmt.Errorf("compare checkpoints of %s: %w", o.DB, hinted(o.DB, err))
 	}
 	defer from.Close()
 	defer to.Close()
 	d := &comparer{ctx: ctx, from: from, to: to, opt: &o, report: report.New(report.Options{
 		Quiet: o.Quiet, Stdout: o.Stdout, Stderr: o.Stderr, StdoutTerminal: o.StdoutTerminal, StderrTerminal: o.StderrTerminal,
-	}, "art-sync")}
+	}, o.Prog)}
 	if err := d.findWorkspace(); err != nil {
 		return false, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -32,7 +33,7 @@ type Options struct {
 func Checkpoint(ctx context.Context, label string, o Options) error {
 	c, err := o.checkpoint(ctx, label)
 	if err != nil {
-		return fmt.Errorf("make a checkpoint in %s: %w", o.DB, hinted(err))
+		return fmt.Errorf("make a checkpoint in %s: %w", o.DB, hinted(o.DB, err))
 	}
 	return o.tell(c, "checkpoint %d", c.ID)
 }
@@ -88,14 +89,14 @@ func Rewind(name string, o Options) error {
 func (o *Options) back(word string, back func(*sqlvfs.Store) (sqlvfs.Checkpoint, error)) error {
 	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
 	if err != nil {
-		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(err))
+		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(o.DB, err))
 	}
 	c, err := back(s)
 	if cerr := s.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
-		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(err))
+		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(o.DB, err))
 	}
 	to := c.ID
 	if c.Restored != 0 {
@@ -108,7 +109,7 @@ func (o *Options) back(word string, back func(*sqlvfs.Store) (sqlvfs.Checkpoint,
 func Thin(k sqlvfs.Keep, o Options) error {
 	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
 	if err != nil {
-		return fmt.Errorf("gc in %s: %w", o.DB, hinted(err))
+		return fmt.Errorf("gc in %s: %w", o.DB, hinted(o.DB, err))
 	}
 	dropped, err := s.Thin(k)
 	if cerr := s.Close(); err == nil {
@@ -124,13 +125,13 @@ func Thin(k sqlvfs.Keep, o Options) error {
 	return err
 }
 
-// hinted says what to do about an error.
-func hinted(err error) error {
+// hinted says what to do about an error of a database.
+func hinted(db string, err error) error {
 	var inUse *sqlvfs.InUseError
 	hint := ""
 	switch {
 	case errors.As(err, &inUse):
-		hint = "end that session first"
+		hint = cmp.Or(session.InUse(os.Getenv, db), "end that session first")
 	case errors.Is(err, sqlvfs.ErrNoCheckpoint):
 		hint = "`art log` shows those there are"
 	case errors.Is(err, sqlvfs.ErrNothingToUndo):

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	running "github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -62,9 +63,13 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 }
 
 func inUse(database string, pid int) error {
-	hint := "end that session first"
-	if pid != 0 {
+	hint := running.InUse(os.Getenv, database)
+	switch {
+	case hint != "":
+	case pid != 0:
 		hint = fmt.Sprintf("end that session first (process %d)", pid)
+	default:
+		hint = "end that session first"
 	}
 	return cli.WithHint(fmt.Errorf("remove database %s: %w", database, &sqlvfs.InUseError{PID: pid}), hint)
 }

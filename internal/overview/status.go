@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/reconcile"
+	running "github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -23,6 +25,7 @@ type status struct {
 	Database  string `json:"database"`
 	Size      int64  `json:"size"`
 	Running   bool   `json:"running"`
+	ID        string `json:"id,omitempty"` // of the session
 	PID       int    `json:"pid,omitempty"`
 	Changed   int    `json:"changed"`
 	Deleted   int    `json:"deleted"`
@@ -71,6 +74,9 @@ func Status(ctx context.Context, dir, database string, o Options) error {
 	s.Running, s.PID = open, pid
 	var latest *session
 	if open {
+		if is := running.OfDatabase(running.Directories(os.Getenv), database); is != nil {
+			s.ID = is.ID
+		}
 		if list, err := sessions(database); err == nil && len(list) > 0 && list[0].Running {
 			latest, s.PID = &list[0], list[0].PID
 		}
@@ -86,7 +92,7 @@ func (s *status) compare(ctx context.Context, o *Options) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, err := reconcile.Diff(ctx, reconcile.Options{Dir: s.Workspace, DB: s.Database, Form: reconcile.JSON, Stdout: w, Stderr: o.Stderr, Session: o.Session})
+		_, err := reconcile.Diff(ctx, reconcile.Options{Prog: "art", Dir: s.Workspace, DB: s.Database, Form: reconcile.JSON, Stdout: w, Stderr: o.Stderr, Session: o.Session})
 		w.CloseWithError(io.EOF)
 		done <- err
 	}()
@@ -158,11 +164,15 @@ func (s *status) pending() string {
 	return strings.Join(parts, ", ")
 }
 
-func (s *status) show(running *session, o *Options) error {
+func (s *status) show(latest *session, o *Options) error {
 	err := o.line("workspace  %s\ndatabase   %s, %s", o.name(s.Workspace), o.name(s.Database), cli.Bytes(s.Size))
 	switch {
-	case running != nil:
-		err = errors.Join(err, o.line("running    %s, process %d, for %s", command(running.Command), running.PID, running.took()))
+	case latest != nil:
+		which := command(latest.Command)
+		if s.ID != "" {
+			which = "session " + s.ID + ": " + which
+		}
+		err = errors.Join(err, o.line("running    %s, process %d, for %s", which, latest.PID, latest.took()))
 	case s.Running:
 		err = errors.Join(err, o.line("running    process %d has the database", s.PID))
 	}

@@ -50,6 +50,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ import (
 	"github.com/riverlytech/art/internal/reconcile/ignore"
 	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/internal/reconcile/selection"
+	"github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -70,6 +72,7 @@ type Options struct {
 	Dir    string      // the workspace on the host
 	DB     string      // the database file
 	Name   string      // of the workspace in the database; "" is as on the host
+	Prog   string      // which the user has called, as messages have it; "" is art-sync
 	Umask  os.FileMode // pull: of directories that it makes on the way to the workspace
 	Adopt  bool        // the workspace may have been another directory until now
 	DryRun bool        // say what would be done, change nothing
@@ -109,7 +112,7 @@ type PathError = selection.PathError
 
 func newReporter(opt *Options) *report.Reporter {
 	return report.New(report.Options{Quiet: opt.Quiet, Verbose: opt.Verbose, Total: opt.Total, DryRun: opt.DryRun, Stdout: opt.Stdout, Stderr: opt.Stderr,
-		StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal}, "art-sync")
+		StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal}, opt.prog())
 }
 
 // waiting says on a terminal that another process is waited for.
@@ -117,8 +120,11 @@ func (o *Options) waiting() func(pid int) {
 	if !o.StderrTerminal || o.Quiet {
 		return nil
 	}
-	return cli.Waiting(o.Stderr, "art-sync", o.DB)
+	return cli.Waiting(o.Stderr, o.prog(), o.DB)
 }
+
+// prog is the name of the program that the user has called.
+func (o *Options) prog() string { return cmp.Or(o.Prog, "art-sync") }
 
 // ErrIncomplete is returned when some paths could not be moved. Each was named on standard error.
 var ErrIncomplete = report.ErrIncomplete
@@ -141,7 +147,7 @@ func openError(path string, err error) error {
 	hint := ""
 	switch {
 	case errors.As(err, &used):
-		hint = endSession
+		hint = cmp.Or(session.InUse(os.Getenv, path), endSession)
 	case errors.Is(err, live.ErrGone):
 		hint = "nothing was changed: pull again"
 	case errors.Is(err, sqlvfs.ErrReadOnly):

@@ -35,7 +35,7 @@ func (p *planner) awaitGit(load func() error) error {
 		}
 		for _, lock := range p.gitLocks {
 			if !told && !p.opt.Quiet {
-				fmt.Fprintf(p.opt.Stderr, "art-sync: git is at work in the session: waiting for %s\n", quote.Name(lock, p.opt.StderrTerminal))
+				fmt.Fprintf(p.opt.Stderr, "%s: git is at work in the session: waiting for %s\n", p.opt.prog(), quote.Name(lock, p.opt.StderrTerminal))
 			}
 			told = true
 		}
