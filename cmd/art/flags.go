@@ -102,7 +102,7 @@ func runSession(c *flags.Command, args []string) (int, error) {
 			fmt.Println(id)
 		}
 		return code, err
-	case sandbox.CanBeLeft(o):
+	case sandbox.CanDetach(o):
 		id, code, err := sandbox.RunForeground(os.Args[1:])
 		if id != "" {
 			tellLeft(id)

@@ -35,14 +35,14 @@ const starterFD = 3
 
 // background is what a session has in the background.
 type background struct {
-	starter *os.File      // the socket to who has started it, until it is left
+	starter *os.File      // the socket to the art that has started it; nil for a session that was detached
 	log     *sessions.Log // of its output
 	pipes   [2]*os.File   // what the guest writes without a terminal comes out of the first; nil with one
 	copied  chan struct{} // closed when all of that is in the log
-	left    atomic.Bool   // it is left to itself
+	begun   atomic.Bool   // the command runs: the end of the starter ends the session no more
 }
 
-// begun is what the process of a session says when it is left to itself.
+// begun is what the process of a session tells its starter when the command runs.
 type begun struct{ ID string }
 
 // size is what it is told of the terminal of who has started it.
@@ -116,9 +116,9 @@ func (s *session) goBackground(o *request) error {
 	}
 	s.background = b
 	go func() {
-		// Who has started it ends before it is left, and so does it.
+		// The end of the starter is the end of a session that has not begun.
 		_, _, _ = libexec.RecvFD(b.starter)
-		if !b.left.Load() {
+		if !b.begun.Load() {
 			os.Exit(cli.ExitArt)
 		}
 	}()
@@ -155,15 +155,15 @@ func (o *request) makeUnit() error {
 	})
 }
 
-// ownStderr is the standard error of this process: that of its starter, and from leave on the log. It is no *os.File, so that
+// ownStderr is the standard error of this process: that of its starter, and from leaveStarter on the log. It is no *os.File, so that
 // package os/exec gives the child a pipe. The child would otherwise keep the starter's standard error open, and who reads
 // that would wait for its end.
 type ownStderr struct{}
 
 func (ownStderr) Write(p []byte) (int, error) { return os.Stderr.Write(p) }
 
-// leave leaves a session in the background to itself: its command runs.
-func (s *session) leave() error {
+// leaveStarter has a session in the background go on without the art that has started it: its command runs.
+func (s *session) leaveStarter() error {
 	b := s.background
 	if err := s.openLog(b); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *session) leave() error {
 			_, _ = io.Copy(b.log, b.pipes[0]) // the log bounds itself
 		}()
 	}
-	b.left.Store(true)
+	b.begun.Store(true)
 	if err := libexec.SendFD(b.starter, -1, control.Marshal(&begun{s.registry.server.ID})); err != nil {
 		return err // nobody knows of this session
 	}

@@ -19,9 +19,10 @@ import (
 	"github.com/riverlytech/art/libexec"
 )
 
-// A session on a terminal is a process of its own, too, so that it can be left: the art that the user has typed is its caller,
-// which is the job of the user's shell and ends when the session is left. Until then the session is part of the same job, and
-// reads and writes the terminal itself; the caller passes signals on, which would reach the two of them or one.
+// A session on a terminal is a second process, so that it can be detached. The art that the user has typed is its caller: it is
+// the job of the user's shell, and ends when the session is detached. Until then the session is part of the same job, and reads
+// and writes the terminal itself. Signals count once, as the caller passes them on: the terminal's keys send one to both processes,
+// and kill(1) to the caller alone.
 
 // Foreground is the zeroth argument of the process of a session in the foreground. It has a socket to its caller.
 const Foreground = "art-front"
@@ -41,8 +42,8 @@ const (
 	frontBegun frontKind = iota
 	// frontStop, to the caller: the session's command has been stopped, and so shall be the whole job.
 	frontStop
-	// frontLeft, to the caller: the session goes on by itself.
-	frontLeft
+	// frontDetached, to the caller: the session goes on in the background.
+	frontDetached
 	// frontEnded, to the caller: all is done and said. What the kernel has to do at the end of a process need not be waited for.
 	frontEnded
 	// frontSignal, to the session: the caller got a signal.
@@ -51,8 +52,8 @@ const (
 	frontContinued
 )
 
-// CanBeLeft tells whether a session is to have a process of its own in the foreground.
-func CanBeLeft(o *Options) bool {
+// CanDetach tells whether a session in the foreground is to have a process of its own, so that it can be detached.
+func CanDetach(o *Options) bool {
 	if !o.Interactive || !o.DetachKeys.Any() || terminal.New(os.Stdin) == nil {
 		return false
 	}
@@ -63,9 +64,9 @@ func CanBeLeft(o *Options) bool {
 	return err == nil && a.Enabled // otherwise there is no session
 }
 
-// RunForeground runs a session with the arguments of this process, in another one, and returns its exit code; or its id, if it
-// was left.
-func RunForeground(args []string) (left string, code int, err error) {
+// RunForeground runs a session with the arguments of this process in another one, and returns its exit code, or its id if it was
+// detached.
+func RunForeground(args []string) (detached string, code int, err error) {
 	ours, theirs, err := libexec.Socketpair()
 	if err != nil {
 		return "", cli.ExitArt, err
@@ -93,7 +94,7 @@ func RunForeground(args []string) (left string, code int, err error) {
 			case frontStop:
 				stop(true)
 				sendFront(ours, &frontMessage{Kind: frontContinued})
-			case frontLeft:
+			case frontDetached:
 				return m.ID, cli.OK, nil
 			case frontEnded:
 				return "", m.Code, nil
@@ -146,26 +147,26 @@ func receiveFront(sock *os.File, gone func()) <-chan frontMessage {
 
 // caller is the art that has started a session in the foreground: the session's side.
 type caller struct {
-	sock     *os.File
-	messages <-chan frontMessage
-	leaving  chan chan bool // the keys were pressed, and somebody waits to hear whether the terminal was left
-	stopped  func()         // what to do when the job is continued; nil if it is not stopped
-	left     atomic.Bool    // the session goes on without it
-	stays    error          // why it cannot
+	sock      *os.File
+	messages  <-chan frontMessage
+	detaching chan chan bool // the keys were pressed, and somebody waits to hear whether the session was detached
+	stopped   func()         // what to do when the job is continued; nil if it is not stopped
+	released  atomic.Bool    // the session is detached or has ended: the end of the caller ends it no more
+	noDetach  error          // why the session cannot be detached; nil if it can
 }
 
-// goForeground lets a session in the foreground be left.
+// goForeground connects a session in the foreground with its caller, so that it can be detached.
 func (s *session) goForeground(o *request) error {
 	unix.CloseOnExec(starterFD)
-	c := &caller{sock: os.NewFile(starterFD, "caller"), leaving: make(chan chan bool)}
+	c := &caller{sock: os.NewFile(starterFD, "caller"), detaching: make(chan chan bool)}
 	c.messages = receiveFront(c.sock, func() {
-		if !c.left.Load() {
+		if !c.released.Load() {
 			_ = unix.Kill(os.Getpid(), unix.SIGKILL) // as the caller was
 		}
 	})
 	s.caller = c
 	if o.Trace != nil && o.Trace.Log == "" {
-		c.stays = cli.WithHint(errors.New("leave the session: its trace goes to this terminal"), "name a file for it with --trace-log FILE")
+		c.noDetach = cli.WithHint(errors.New("leave the session: its trace goes to this terminal"), "name a file for it with --trace-log FILE")
 	}
 	if s.streams.Terminal == nil {
 		return nil
@@ -173,7 +174,7 @@ func (s *session) goForeground(o *request) error {
 	return s.streams.Attend(o.DetachKeys, func() bool {
 		answer := make(chan bool)
 		select {
-		case c.leaving <- answer:
+		case c.detaching <- answer:
 			return <-answer
 		case <-s.registry.over:
 			return false
@@ -181,13 +182,13 @@ func (s *session) goForeground(o *request) error {
 	})
 }
 
-// attended says whether the session has its caller.
-func (s *session) attended() bool { return s.caller != nil && !s.caller.left.Load() }
+// attended says whether the session has a caller that waits for it.
+func (s *session) attended() bool { return s.caller != nil && !s.caller.released.Load() }
 
 // endForeground lets the caller go, who is still there.
 func (s *session) endForeground(code int) {
 	if s.attended() {
-		s.caller.left.Store(true)
+		s.caller.released.Store(true)
 		sendFront(s.caller.sock, &frontMessage{Kind: frontEnded, Code: code})
 	}
 }
@@ -197,7 +198,7 @@ func (s *session) fromCaller() (<-chan frontMessage, <-chan chan bool) {
 	if s.caller == nil {
 		return nil, nil
 	}
-	return s.caller.messages, s.caller.leaving
+	return s.caller.messages, s.caller.detaching
 }
 
 // catch begins to catch signals. Those of the job come from the caller, if there is one; but what stops the job stops all of it.
@@ -235,9 +236,9 @@ func (s *session) pause(job bool, then func()) {
 	sendFront(s.caller.sock, &frontMessage{Kind: frontStop})
 }
 
-// leaveTerminal leaves a session in the foreground to itself, and tells whether it could.
-func (s *session) leaveTerminal() bool {
-	err := s.goOn()
+// tryDetach detaches a session in the foreground, and tells whether it could.
+func (s *session) tryDetach() bool {
+	err := s.detach()
 	if err != nil {
 		// In raw mode, on the screen of a program that is going to paint it anew.
 		fmt.Fprintf(os.Stderr, "\r\nart: %s\r\n", cli.Printable(err.Error()))
@@ -245,9 +246,10 @@ func (s *session) leaveTerminal() bool {
 	return err == nil
 }
 
-func (s *session) goOn() error {
-	if s.caller.stays != nil {
-		return s.caller.stays
+// detach has the session go on in the background, without its caller and the caller's terminal.
+func (s *session) detach() error {
+	if s.caller.noDetach != nil {
+		return s.caller.noDetach
 	}
 	b := &background{log: &sessions.Log{}}
 	if err := s.openLog(b); err != nil {
@@ -259,8 +261,8 @@ func (s *session) goOn() error {
 		return fmt.Errorf("leave the session: %w", err)
 	}
 	on := s.streams.IsTerminal
-	s.caller.left.Store(true)
-	s.streams.Leave(b.log)
+	s.caller.released.Store(true)
+	s.streams.Detach(b.log)
 	if s.left.answer != nil { // nobody is there to answer
 		s.left.answer, s.left.waits = nil, true
 	}
@@ -269,7 +271,7 @@ func (s *session) goOn() error {
 	if err := b.replace(on); err != nil {
 		b.log.Tell("art: " + err.Error())
 	}
-	sendFront(s.caller.sock, &frontMessage{Kind: frontLeft, ID: s.registry.server.ID})
+	sendFront(s.caller.sock, &frontMessage{Kind: frontDetached, ID: s.registry.server.ID})
 	_ = unix.Shutdown(int(s.caller.sock.Fd()), unix.SHUT_RDWR) // who waits for it wakes
 	rest()
 	return nil

@@ -164,7 +164,7 @@ func (s *session) letGo(pid int) error {
 		return err
 	}
 	if err == nil {
-		err = s.leave()
+		err = s.leaveStarter()
 	}
 	return err
 }

@@ -254,7 +254,7 @@ func (s *session) run(refusal error) (code int, err error) {
 		case m := <-said:
 			s.hear(m)
 		case answer := <-leaving:
-			answer <- s.leaveTerminal()
+			answer <- s.tryDetach()
 		case s.unserved = <-s.served:
 			s.attending = false
 			if s.unserved != nil {

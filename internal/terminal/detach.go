@@ -19,7 +19,7 @@ type Keys struct {
 	held []byte // what has come of them
 }
 
-// DefaultKeys leave a session.
+// DefaultKeys detach a session.
 const DefaultKeys = `ctrl-\,d`
 
 // ParseKeys reads keys between commas: characters, and such with ctrl- before them. The empty text is none.

@@ -8,31 +8,31 @@ import (
 
 // front is the guest's terminal as it appears on the caller's, for as long as that is there, and by the hub to others.
 type front struct {
-	hub   *Hub
-	keys  *Keys
-	leave func() bool // called when the keys are pressed; tells whether the terminal was left
+	hub    *Hub
+	keys   *Keys
+	detach func() bool // called when the keys are pressed; tells whether Detach was
 
 	mu    sync.Mutex // held while a piece is shown and put into the queue
-	shown *shown     // GUARDED_BY(mu); nil once the terminal was left
+	shown *shown     // GUARDED_BY(mu); nil after Detach
 	queue *queue     // to the hub
 }
 
-// Attend has a hub keep a picture of the guest's terminal, so that the caller's can be left. Where the keys are pressed there,
-// leave is called, in another goroutine; it says whether Leave was.
-func (s *Streams) Attend(keys *Keys, leave func() bool) error {
+// Attend has a hub keep a picture of the guest's terminal, so that the caller's can be detached. Where the keys are pressed there,
+// detach is called, in another goroutine; it tells whether it has called Detach.
+func (s *Streams) Attend(keys *Keys, detach func() bool) error {
 	size, err := s.Terminal.size()
 	if err != nil {
 		return err
 	}
 	s.Hub = NewHub(Size{int(size.Col), int(size.Row)}, nil)
 	s.Hub.setFront(size)
-	s.front = &front{hub: s.Hub, keys: keys, leave: leave, shown: &s.shown, queue: newQueue(s.Hub)}
+	s.front = &front{hub: s.Hub, keys: keys, detach: detach, shown: &s.shown, queue: newQueue(s.Hub)}
 	return nil
 }
 
-// Leave gives the caller's terminal back, as it was. The guest's is the hub's alone from now on, and what it writes goes to
+// Detach gives the caller's terminal back, as it was. The guest's is the hub's alone from now on, and what it writes goes to
 // the log, too.
-func (s *Streams) Leave(log io.Writer) {
+func (s *Streams) Detach(log io.Writer) {
 	f := s.front
 	f.mu.Lock()
 	f.shown = nil
@@ -46,10 +46,10 @@ func (s *Streams) Leave(log io.Writer) {
 	s.GoOn() // if there was a question
 }
 
-// carry carries what is typed to the guest, and tells whether the terminal was left in the end, or else is gone.
-func (f *front) carry(from *os.File, typed func([]byte)) (left bool) {
+// carry carries what is typed to the guest until the terminal is detached, or is gone, and tells which.
+func (f *front) carry(from *os.File, typed func([]byte)) (detached bool) {
 	for f.keys.Carry(from, typed) {
-		if f.leave() {
+		if f.detach() {
 			return true
 		}
 	}

@@ -79,7 +79,7 @@ func TestLeave(t *testing.T) {
 		screen.WriteString("\x1cd")
 		answer := <-pressed
 		if !stays {
-			s.Leave(log)
+			s.Detach(log)
 		}
 		answer <- !stays
 		if stays {

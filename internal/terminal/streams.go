@@ -27,7 +27,7 @@ var streamNames = [3]string{"standard input", "standard output", "standard error
 
 // Streams are the caller's standard streams and what stands for them in the guest.
 type Streams struct {
-	// Terminal is the caller's terminal, nil without a session on one, and once it was left (Leave).
+	// Terminal is the caller's terminal, nil without a session on one, and after Detach.
 	Terminal *Terminal
 	// Hub is where others look at the guest's terminal; nil if none can.
 	Hub *Hub
@@ -47,7 +47,7 @@ type Streams struct {
 	shown   shown         // on the caller's terminal
 	typed   typed         // there
 	gate    *gate         // before it is shown
-	front   *front        // that with the hub; nil if the terminal cannot be left
+	front   *front        // that with the hub; nil if the terminal cannot be detached
 
 	outputs sync.WaitGroup
 	mu      sync.Mutex
@@ -310,7 +310,7 @@ func (r reopening) Read(p []byte) (int, error) {
 type shown struct {
 	screen io.Writer
 	pieces atomic.Int64 // of output that have been written
-	modes  screenModes  // the relay's until the streams are drained, the terminal was left, or the gate is held
+	modes  screenModes  // the relay's until the streams are drained, the terminal was detached, or the gate is held
 }
 
 func (s *shown) Write(p []byte) (int, error) {
@@ -346,7 +346,7 @@ func (s *Streams) Resize() {
 	}
 }
 
-// Reset turns off what the guest has left on of its terminal, after Drain or Leave: the other screen, the mouse, and so on.
+// Reset turns off what the guest has left on of its terminal, after Drain or Detach: the other screen, the mouse, and so on.
 func (s *Streams) Reset() {
 	if undo := s.shown.modes.undo(); s.master != nil && s.Terminal != nil && undo != "" {
 		_, _ = io.WriteString(s.shown.screen, undo) // fails if the terminal is gone
