@@ -30,7 +30,7 @@ func (t *tx) revoke(n *node) {
 		if child != nil {
 			child.base.fresh = false
 		}
-		t.pending.entry(n, name, doubt{content: true})
+		t.pending.entry(n, name, staleness{content: true})
 	}
 }
 
@@ -81,7 +81,7 @@ func (t *tx) recordDentry(p *node, name string, child *node) {
 	}
 	if ok {
 		t.forgetDentry(p, name)
-		t.pending.entry(p, name, doubt{ambiguity: ambiguous})
+		t.pending.entry(p, name, staleness{ambiguity: ambiguous})
 		if was != nil {
 			was.base.fresh = false // no event of this name is about it any more
 		}

@@ -134,7 +134,7 @@ func (t *tx) checkVersion(n *node, f *HostFile) error {
 // knows, whoever opens that name gets this node: so it is told at once, and not when an event comes.
 func (t *tx) replaced(n *node) error {
 	if p := n.base.parent; n.in == nil && p != nil && p.base.dentries[n.base.name] == n {
-		t.pending.entry(p, n.base.name, doubt{content: true})
+		t.pending.entry(p, n.base.name, staleness{content: true})
 	}
 	return syscall.ESTALE
 }

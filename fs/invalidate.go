@@ -27,8 +27,8 @@ const (
 	ambiguous                    // it may keep any of several answers
 )
 
-// doubt is what may be wrong with what the kernel keeps for a name.
-type doubt struct {
+// staleness says what may be out of date of what the kernel keeps for a name.
+type staleness struct {
 	ambiguity
 	content bool // also the content of what it means may have changed
 }
@@ -156,7 +156,7 @@ func (t *tx) handleEvent(ws *watches, w *watch, mask uint32, name string) {
 			t.loseWatch(ws, kid)
 		}
 		if mask&(unix.IN_CREATE|unix.IN_ISDIR) == unix.IN_CREATE && len(w.nodes) > 0 {
-			t.pending.entry(w.nodes[0], name, doubt{content: true}) // it may be another name of something
+			t.pending.entry(w.nodes[0], name, staleness{content: true}) // it may be another name of something
 		}
 	default:
 		t.enqueueChanged(w, name, true)
@@ -171,7 +171,7 @@ func (t *tx) enqueueChanged(w *watch, name string, content bool) {
 			if child != nil {
 				child.base.fresh = false
 			}
-			t.pending.entry(n, name, doubt{content: content})
+			t.pending.entry(n, name, staleness{content: content})
 		}
 	}
 }
@@ -193,7 +193,7 @@ const noSuchName = "\xff\xfe nobody"
 // flushEntry asks the host what a name in the base means now, and has the kernel forget what is no
 // longer true. A name that means the same object as before stays, for forgetting a directory also
 // means forgetting what is mounted below it and where processes are.
-func (o *Overlay) flushEntry(c Cache, d dentry, why doubt) {
+func (o *Overlay) flushEntry(c Cache, d dentry, why staleness) {
 	var v verdict
 	o.view(func(t *tx) (err error) {
 		v, err = t.revalidateEntry(d.dir, d.name, why.ambiguity)
@@ -230,7 +230,7 @@ func (o *Overlay) expireEntry(c Cache, d dentry, a ambiguity) {
 	if a == ambiguous {
 		time.AfterFunc(BaseTTL, func() {
 			o.view(func(t *tx) error {
-				t.pending.entry(d.dir, d.name, doubt{ambiguity: again})
+				t.pending.entry(d.dir, d.name, staleness{ambiguity: again})
 				return nil
 			})
 		})
@@ -288,7 +288,7 @@ func (t *tx) revalidateEntry(dir *node, name string, a ambiguity) (v verdict, er
 	}
 	if child != nil {
 		v.child, v.current = child.ino, isObject && !now.attr.IsDir() && now.fp == child.base.fp
-		child.base.unsettle()
+		child.base.noteAttrs()
 	}
 	if v.same && child != nil && child.repath() && now.attr.IsDir() {
 		t.revoke(child)
@@ -297,7 +297,7 @@ func (t *tx) revalidateEntry(dir *node, name string, a ambiguity) (v verdict, er
 		// Of what has another name by now, not everything will be heard.
 		if twin := t.nodes[t.baseNumber(now.fp)]; twin != nil && twin.base != nil {
 			twin.base.fresh = false
-			twin.base.unsettle()
+			twin.base.noteAttrs()
 			if twin != child {
 				v.twin = twin.ino
 			}

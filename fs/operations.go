@@ -50,6 +50,8 @@ func (s *Server) do(r *wire.Request) error {
 		return s.doContent(r)
 	case *fuseops.ListXattrOp, *fuseops.GetXattrOp, *fuseops.SetXattrOp, *fuseops.RemoveXattrOp:
 		return s.doXattr(r)
+	case *wire.IoctlOp:
+		return syscall.ENOTTY // as of a file system that has no ioctl(2) of its own (vfs_ioctl in fs/ioctl.c)
 	default:
 		return s.doName(r)
 	}
@@ -79,8 +81,6 @@ func (s *Server) doName(r *wire.Request) error {
 	switch op := r.Op.(type) {
 	case *fuseops.MkNodeOp:
 		return reply(r, &op.Entry)(s.fs.Mknod(caller(r), Ino(op.Parent), op.Name, fuse.ConvertGoMode(op.Mode), op.Rdev))
-	case *wire.IoctlOp:
-		return syscall.ENOTTY // what a file system says that has none
 	case *wire.TmpfileOp:
 		return reply(r, &op.Entry)(s.fs.Tmpfile(caller(r), Ino(op.Parent), op.Mode))
 	case *fuseops.MkDirOp:

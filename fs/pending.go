@@ -19,10 +19,10 @@ type pendingInvalidations struct {
 	held    atomic.Int32 // goroutines that have been succeeded by another
 
 	// In steps only:
-	names  map[*node]map[string]doubt // by the directory that they are in
-	inodes map[Ino]bool               // value: is it a directory?
-	prune  []Ino                      // see ages; nil: none
-	busy   map[Ino]bool               // of which the kernel is being told; 0: prune
+	names  map[*node]map[string]staleness // by the directory that they are in
+	inodes map[Ino]bool                   // value: is it a directory?
+	prune  []Ino                          // see ages; nil: none
+	busy   map[Ino]bool                   // of which the kernel is being told; 0: prune
 }
 
 const (
@@ -35,20 +35,20 @@ const (
 func newPending() *pendingInvalidations {
 	return &pendingInvalidations{
 		signals: make(chan struct{}, 1), stop: make(chan struct{}),
-		names: map[*node]map[string]doubt{}, inodes: map[Ino]bool{}, busy: map[Ino]bool{},
+		names: map[*node]map[string]staleness{}, inodes: map[Ino]bool{}, busy: map[Ino]bool{},
 	}
 }
 
 // entry enqueues a name: what it means may have changed, or what that is.
-func (p *pendingInvalidations) entry(dir *node, name string, why doubt) {
+func (p *pendingInvalidations) entry(dir *node, name string, why staleness) {
 	if p != nil {
 		names := p.names[dir]
 		if names == nil {
-			names = map[string]doubt{}
+			names = map[string]staleness{}
 			p.names[dir] = names
 		}
 		was := names[name]
-		names[name] = doubt{max(was.ambiguity, why.ambiguity), was.content || why.content}
+		names[name] = staleness{max(was.ambiguity, why.ambiguity), was.content || why.content}
 		p.signal()
 	}
 }
@@ -79,7 +79,7 @@ type pendingWork struct {
 	ino   Ino // 0: prune
 	isDir bool
 	dir   *node // nil: the inode itself
-	names map[string]doubt
+	names map[string]staleness
 	prune []Ino
 }
 
@@ -127,7 +127,7 @@ func (o *Overlay) flush(c Cache, p *pendingInvalidations) {
 			o.view(func(t *tx) error {
 				if w, ok = p.take(); ok {
 					if n := t.nodes[w.ino]; w.dir == nil && n != nil && n.base != nil {
-						n.base.unsettle()
+						n.base.noteAttrs()
 					}
 				}
 				return nil

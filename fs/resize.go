@@ -13,27 +13,27 @@ package fs
 type resizing uint8
 
 const (
-	settled  resizing = iota
-	grown             // it is larger than before
-	shrunk            // it is smaller than before
-	retrying          // it is, and a read was refused for it
+	unchanged resizing = iota // since the kernel was told
+	grown                     // it is larger than before
+	shrunk                    // it is smaller than before
+	retrying                  // it is, and a read was refused for it
 )
 
 // resize notes the size that the kernel is about to be told of a file.
 func (b *base) resize(size int64) {
-	b.unsettle()
+	b.noteAttrs()
 	switch was := b.size - 1; {
 	case b.size == 0 || size == was:
 	case size < was:
 		b.resized = shrunk
-	case b.resized == settled:
+	case b.resized == unchanged:
 		b.resized = grown
 	}
 	b.size = size + 1
 }
 
-// unsettle notes that the kernel is about to learn or to forget attributes.
-func (b *base) unsettle() {
+// noteAttrs notes that the kernel is about to learn or to forget attributes.
+func (b *base) noteAttrs() {
 	if b.resized == retrying {
 		b.resized = shrunk
 	}
@@ -55,6 +55,6 @@ func (t *tx) mayRead(n *node, f *HostFile, wait bool) bool {
 	case grown:
 		t.cache.InvalidateAttr(n.ino)
 	}
-	n.base.resized, n.base.content = settled, f.Fingerprint
+	n.base.resized, n.base.content = unchanged, f.Fingerprint
 	return true
 }
