@@ -66,10 +66,22 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 	for _, w := range done.Names {
 		names[w.Dir] = append(names[w.Dir], w.Name)
 	}
+	inUse := map[sqlvfs.Ino]sqlvfs.Release{}
+	for _, r := range done.InUse {
+		inUse[r.Ino] = r
+	}
 	moved := false
+	var used []dentry
 	for _, n := range t.nodes {
 		if n.in == nil {
 			continue
+		}
+		if r, ok := inUse[n.in.Ino]; ok {
+			if t.releases == nil {
+				t.releases = map[sqlvfs.Ino]sqlvfs.Release{}
+			}
+			t.releases[r.Ino] = r
+			used = append(used, dentry{n, r.Name})
 		}
 		if changed[n.in.Ino] {
 			if n.base != nil && n.in.Attr.IsDir() && n.in.Attr.Nlink == 0 {
@@ -93,7 +105,44 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 	if moved {
 		t.repathAll()
 	}
+	if len(used) > 0 {
+		forget = append(forget, t.letGoOf(used))
+	}
 	return forget
+}
+
+// letGoOf returns what has the kernel let go of inodes that nobody uses, so that their entries can go. Those that it keeps are
+// released when it forgets them.
+func (t *tx) letGoOf(used []dentry) func() {
+	cache := t.cache
+	var inos, dirs []Ino
+	for _, u := range used {
+		inos, dirs = append(inos, u.dir.ino), append(dirs, u.dir.parentIno)
+	}
+	return func() {
+		if cache.Prune(inos) == nil {
+			return
+		}
+		for i, u := range used { // before Linux 6.18
+			cache.InvalidateEntry(dirs[i], u.name)
+		}
+	}
+}
+
+// released removes a node's entry, which the kernel has forgotten, if the host has the same.
+func (t *tx) released(n *node) {
+	r, ok := t.releases[n.in.Ino]
+	if !ok {
+		return
+	}
+	delete(t.releases, r.Ino)
+	if done, _, err := t.db.Release(&r); err != nil || !done {
+		return // it is a row like others then
+	}
+	if p := t.nodes[n.parentIno]; p != nil && p.in != nil && p.in.Ino == r.Dir {
+		t.dropList(p)
+		t.pending.inode(p)
+	}
 }
 
 // refer has a node have its place in the base where its row's origin is, and tells whether that is another one.

@@ -36,18 +36,19 @@ type Overlay struct {
 	// The rest is changed in steps only.
 	tx         tx
 	nodes      map[Ino]*node
-	broken     []string              // see Broken
-	backfiller *backfiller           // nil: see Keep
-	watches    *watches              // nil: none
-	pending    *pendingInvalidations // nil: nobody to tell
-	cache      Cache                 // the kernel's
-	opened     []*node               // those whose file of the base is open, in the order of opening
-	listed     []*node               // those that have a list, same
-	lists      map[*node][]dirent    // of directories, to be read on
-	entries    int                   // in these lists
-	opendirs   []*node               // those whose directory of the base is open, in the order of opening
-	negative   int                   // negative dentries that the kernel may have of the base
-	ages       ages                  // of nodes
+	broken     []string                      // see Broken
+	backfiller *backfiller                   // nil: see Keep
+	watches    *watches                      // nil: none
+	pending    *pendingInvalidations         // nil: nobody to tell
+	releases   map[sqlvfs.Ino]sqlvfs.Release // entries that go when the kernel forgets the inodes; nil: none
+	cache      Cache                         // the kernel's
+	opened     []*node                       // those whose file of the base is open, in the order of opening
+	listed     []*node                       // those that have a list, same
+	lists      map[*node][]dirent            // of directories, to be read on
+	entries    int                           // in these lists
+	opendirs   []*node                       // those whose directory of the base is open, in the order of opening
+	negative   int                           // negative dentries that the kernel may have of the base
+	ages       ages                          // of nodes
 }
 
 var _ FileSystem = (*Overlay)(nil)
@@ -215,6 +216,9 @@ func (t *tx) release(n *node, refs uint64) {
 		t.db.Put(n.in)
 	}
 	t.leaveBase(n)
+	if n.in != nil && t.releases != nil {
+		t.released(n)
+	}
 }
 
 // leaveBase ends what was noted of what the base adds to a node.

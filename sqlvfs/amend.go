@@ -11,6 +11,7 @@ type Amended struct {
 	Inodes   []Ino        // whose attributes or origins are others
 	Contents []Ino        // those of them whose content is another version of the host's
 	Names    []NameChange // that stand for something else now
+	InUse    []Release    // that are to be tried again, see [Tx.Release]
 }
 
 // Amend makes changes that were gathered beside this store, as a part of a step. What has changed since they were gathered
@@ -20,7 +21,7 @@ type Amended struct {
 //     same file is no other origin, where all of the content is its: looking at it has brought that up to date;
 //   - the mode in a baseline, if the row's was not set to it.
 //
-// What was copied up since refers to its new place, see [Place].
+// What was copied up since refers to its new place, see [Place]. What the host has, too, is given up, see [Release].
 //
 // Entries of directories are different: if one of them is not what it was, or what it stands for is not, nothing is changed
 // at all, and the error is [ErrOvertaken]. What is made has its content of k.
@@ -66,12 +67,18 @@ func (tx *Tx) Amend(c *Changes, k *Intake) (done Amended, err error) {
 			tx.SetBaseline(b.Tree, b.Path, nil)
 			continue
 		}
+		if tx.released[b.Baseline.Row] {
+			continue // its entry has gone meanwhile, as the host had the same
+		}
 		now := b.Baseline
 		if mode, ok := kept[now.Row]; ok {
 			now.Mode = now.Mode&^0o7777 | mode&0o7777
 		}
 		now.Row = is(now.Row)
 		tx.changeBaseline(baselineKey{b.Tree, b.Path}, baselineChange{&now, b.OnlyIfNone})
+	}
+	if err := tx.amendReleases(c.Releases, &done); err != nil {
+		return done, err
 	}
 	if err := tx.amendWorkspaces(c.Workspaces); err != nil {
 		return done, err

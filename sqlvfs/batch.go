@@ -22,6 +22,7 @@ type batch struct {
 	holds      []Hold               // that are remembered from now on
 	journal    *[][]byte            // nil: it stays as it is
 	places     []Place              // beside the writer only
+	releases   []Release            // same
 	checkpoint *newCheckpoint       // to be made of what the batch leaves; nil: none
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
 	bytes      int                  // of content and names that came in, for the bound on memory
@@ -78,7 +79,7 @@ func newBatch(seq uint64) *batch {
 }
 
 func (b *batch) empty() bool {
-	return !b.changes() && len(b.workspaces) == 0 && b.holds == nil && b.journal == nil && len(b.places) == 0 && b.checkpoint == nil
+	return !b.changes() && len(b.workspaces) == 0 && b.holds == nil && b.journal == nil && len(b.places)+len(b.releases) == 0 && b.checkpoint == nil
 }
 
 // changes tells whether anything of the tree is changed.
@@ -229,6 +230,7 @@ func (tx *Tx) merge(old *batch) {
 	g.numbers = over(old.numbers, g.numbers)
 	g.holds = append(old.holds, g.holds...)
 	g.places = append(old.places, g.places...)
+	g.releases = append(old.releases, g.releases...)
 	if g.journal == nil {
 		g.journal = old.journal
 	}

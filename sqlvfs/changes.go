@@ -24,6 +24,7 @@ type Changes struct {
 	Journal    [][]byte
 	FirstIno   Ino // the first number that no inode had
 	Places     []Place
+	Releases   []Release
 }
 
 // InodeChange is what an inode is to be, and how it was.
@@ -66,7 +67,7 @@ var ErrNotBeside = errors.New("this cannot be changed while a session runs")
 // changesOf puts into words what a batch holds.
 func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 	first := tx.session.firstIno
-	c := &Changes{Workspaces: slices.Collect(maps.Values(b.workspaces)), FirstIno: first, Places: b.places}
+	c := &Changes{Workspaces: slices.Collect(maps.Values(b.workspaces)), FirstIno: first, Places: b.places, Releases: b.releases}
 	if err := tx.contentsOf(b, c); err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 
 // OnlyContents tells whether there is nothing but content of files that come later.
 func (c *Changes) OnlyContents() bool {
-	return len(c.Made)+len(c.Entries)+len(c.Inodes)+len(c.Whiteouts)+len(c.Xattrs)+len(c.Baselines)+len(c.Workspaces)+len(c.Places) == 0 && !c.SetJournal && len(c.Contents) > 0
+	return len(c.Made)+len(c.Entries)+len(c.Inodes)+len(c.Whiteouts)+len(c.Xattrs)+len(c.Baselines)+len(c.Workspaces)+len(c.Places)+len(c.Releases) == 0 && !c.SetJournal && len(c.Contents) > 0
 }
 
 // contentsOf is changesOf for content. Only new files have any.
@@ -214,6 +215,7 @@ func (c *Changes) Check() error {
 		{"place", all(c.Places, func(p *Place) bool {
 			return ValidName(p.Tree.Name) && p.Tree.Birth.Valid() && p.Was.valid() && p.Is.valid()
 		})},
+		{"release", all(c.Releases, (*Release).valid)},
 		{"number", c.FirstIno >= 0 && c.FirstIno <= MaxIno},
 	} {
 		if !list.ok {

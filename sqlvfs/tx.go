@@ -40,6 +40,8 @@ type Tx struct {
 	dropped   int64 // checkpoints that were dropped for want of room
 	passAt    int   // beside the writer: bytes that had gathered when content was passed last
 
+	released map[Ino]bool // see Release
+
 	epoch   uint32    // read-only: counts changes made by the writer
 	version int64     // read-only: data_version at the last look
 	looked  time.Time // read-only: when that was

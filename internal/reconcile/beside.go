@@ -2,9 +2,15 @@ package reconcile
 
 import (
 	"errors"
+	"path"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/git"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/live"
+	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/sqlvfs"
 	"github.com/riverlytech/art/sqlvfs/lock"
 )
@@ -13,8 +19,8 @@ import (
 // what one commit of the session has left, and what it would write into the database, the session does, as one step. What
 // the guest changes meanwhile stays pending: a baseline says of which version of a row it is. A few things are different:
 //
-//   - Rows stay, as in a database that is to be whole without the host: programs may have them open, or know them by their
-//     numbers. A pull after the session lets go of them.
+//   - Rows of files that programs may have open stay until they have not. Others, as those of directories, stay until a pull
+//     after the session lets go of them.
 //   - Rows that have content in host files, or directories that show a host directory of another path, would be broken from
 //     the moment in which the host's are moved until the rows are told. So no operation of the guest goes on meanwhile.
 //   - A large file is written anew, not in place.
@@ -99,4 +105,35 @@ func (p *planner) recoverJournal() error {
 		p.store, err = p.session.Open(p.opt.DB, sqlvfs.Options{})
 	}
 	return err
+}
+
+// releaseBeside has a session let go of a file's row as soon as nobody uses it, for the host has the same now. A new directory comes
+// to show what the host has in it, if the guest has all of that.
+func (p *puller) releaseBeside(tx *sqlvfs.Tx, a *operation, row *sqlvfs.Inode, st *unix.Stat_t) {
+	if p.session == nil || p.whole || !p.sameTree || a.in == nil {
+		return
+	}
+	if _, in := p.gitDir(a.path); git.Owns(in) {
+		return
+	}
+	if row.Attr.IsDir() {
+		if row.Origin == nil && !a.incomplete && p.hasAllOf(a) {
+			tx.SetOrigin(row, &sqlvfs.Origin{Base: p.name, Path: a.path, Number: uint64(row.Ino), Fingerprint: hostfs.Fingerprint(st), Mode: st.Mode})
+		}
+		return
+	}
+	if row.Attr.Nlink == 1 && a.in.node != nil && a.decision.Content != classify.Host {
+		tx.SetRelease(sqlvfs.Release{Dir: a.in.node.Ino, Name: path.Base(a.path), Ino: row.Ino, Ctime: row.Attr.Ctime, Tree: p.id, Path: a.path})
+	}
+}
+
+// hasAllOf reports whether the guest has, or hides, all that the host has in a directory.
+func (p *puller) hasAllOf(a *operation) bool {
+	d, err := p.host.read(a.path)
+	if err != nil {
+		return false
+	}
+	defer d.close()
+	names, err := d.names()
+	return err == nil && hasAll(p.tree, a.node, names)
 }

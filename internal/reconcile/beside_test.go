@@ -234,3 +234,79 @@ func TestKilledBesideSession(t *testing.T) {
 	}
 	t.Logf("killed %d pulls in the middle, of which %d had to wait for the end of the session", killed, left)
 }
+
+// What was pulled beside a session is the host's from then on, in that session too, once no program has it open: the guest sees
+// what the host makes of it, and what it changes itself is pending.
+func TestPullBesideReleases(t *testing.T) {
+	b := newBench(t)
+	names := []string{"dir/new", "large", "new", "old", "open"}
+	b.write("old", "the host's")
+	b.write("large", strings.Repeat("x", largeSize))
+	b.guest(func(g *guest) {
+		beside := g.serves()
+		g.forgets = true
+		g.mkdir("dir")
+		for _, name := range []string{"dir/new", "new", "old", "open"} {
+			g.write(name, "the guest's")
+		}
+		g.patch("large", "the guest's", largeSize/2)
+		g.forget()
+		open, err := g.find("open")
+		must(t, err)
+		g.refs = g.refs[:0] // which the kernel keeps
+		b.pull(b.ws, beside)
+		for _, name := range names {
+			b.replaceFile(name, "the host's again")
+			want := "the host's again"
+			if name == "open" {
+				want = "the guest's"
+			}
+			if got := g.read(name); got != want {
+				t.Errorf("the guest reads %.20q of %s", got, name)
+			}
+		}
+		later()
+		g.append("open", ", which goes on")
+		if e, err := g.find("open"); err != nil || e.Ino != open.Ino {
+			t.Errorf("open has the number %d, and had %d: %v", e.Ino, open.Ino, err)
+		}
+		if got := b.diff(beside); got != "M open (conflict: changed by the guest and changed on the host)\n" {
+			t.Errorf("diff says\n%s", got)
+		}
+		b.pull(b.ws, beside, force)
+		wantContent(t, b.path("open"), "the guest's, which goes on")
+		g.forget()
+		g.overlay.Forget(open.Ino, 1)
+		b.replaceFile("open", "the host's again")
+		if got := g.read("open"); got != "the host's again" {
+			t.Errorf("when it is closed, the guest reads %q", got)
+		}
+		later()
+		for _, name := range names {
+			g.append(name, ", and the guest's")
+		}
+		g.forget()
+		if got := b.diff(beside); got != "M dir/new\nM large\nM new\nM old\nM open\n" {
+			t.Errorf("diff says\n%s", got)
+		}
+		b.pull(b.ws, beside)
+		for _, name := range names {
+			wantContent(t, b.path(name), "the host's again, and the guest's")
+		}
+		b.write("dir/other", "the host's")
+		must(t, os.Remove(b.path("new")))
+		if got := g.read("dir/other"); got != "the host's" {
+			t.Errorf("the guest reads %q of what the host has made", got)
+		}
+		if e, err := g.find("new"); err == nil {
+			t.Errorf("the guest has what the host has removed: %v", e)
+		}
+		if out, told := b.pull(b.ws, beside); strings.Count(out, "\n") != 2 || told != "" {
+			t.Errorf("again:\n%s%s", out, told)
+		}
+	})
+	b.checkAll()
+	if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+		t.Errorf("after the session:\n%s%s", out, told)
+	}
+}

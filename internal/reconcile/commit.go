@@ -112,6 +112,7 @@ func (p *puller) commitOne(a *operation) error {
 		b.Mode = b.Mode&^modeBits | row.Attr.Mode&modeBits // a default access control list may have left less of it
 		tx.SetBaseline(p.id, a.path, b)
 		p.moveOrigin(tx, a, row, &st)
+		p.releaseBeside(tx, a, row, &st)
 		return nil
 	})
 }

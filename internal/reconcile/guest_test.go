@@ -42,13 +42,17 @@ func (g *guest) forget() {
 
 var agent = artfs.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}
 
-// guest runs f as a session over the workspace.
-func (b bench) guest(f func(g *guest)) {
-	b.t.Helper()
-	// What it changes is newer than all before, by a clock that ticks every few milliseconds (sqlvfs.Now).
+// later has what is changed from now on be newer than all before, by a clock that ticks every few milliseconds (sqlvfs.Now).
+func later() {
 	for now := sqlvfs.Now(); sqlvfs.Now() == now; {
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// guest runs f as a session over the workspace.
+func (b bench) guest(f func(g *guest)) {
+	b.t.Helper()
+	later()
 	g := &guest{t: b.t}
 	var err error
 	g.store, err = sqlvfs.Open(b.db, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{Mode: unix.S_IFDIR | 0o755, Nlink: 2}})

@@ -125,7 +125,7 @@ func (r *releaser) both(n *sqlvfs.Node, at string) *both {
 	defer d.close()
 	b := &both{st: d.st, names: map[string]bool{}, shows: at == "." || n.Origin != nil && n.Origin.Base == r.name && n.Origin.Path == at}
 	names, err := d.names()
-	if err != nil || !b.shows && !r.hasAll(n, names) {
+	if err != nil || !b.shows && !hasAll(r.tree, n, names) {
 		return nil
 	}
 	for _, name := range names {
@@ -226,12 +226,12 @@ func number(n *sqlvfs.Node) uint64 {
 }
 
 // hasAll reports whether a directory of the guest has, or hides, all names that the host's has.
-func (r *releaser) hasAll(n *sqlvfs.Node, names []string) bool {
+func hasAll(tree *sqlvfs.Snapshot, n *sqlvfs.Node, names []string) bool {
 	hidden := map[string]bool{}
 	for _, name := range n.Whiteouts {
 		hidden[name] = true
 	}
-	return !slices.ContainsFunc(names, func(name string) bool { return !hidden[name] && r.tree.Child(n, name) == nil })
+	return !slices.ContainsFunc(names, func(name string) bool { return !hidden[name] && tree.Child(n, name) == nil })
 }
 
 // plain reports whether a directory says no more of itself than the host's does.
