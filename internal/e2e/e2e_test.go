@@ -183,6 +183,8 @@ func condition(cond string) (bool, error) {
 		return groups(), nil
 	case "fusermount": // mounts FUSE: not the session, in its user namespace
 		return os.Getuid() != 0 && unix.Access("/dev/fuse", unix.R_OK|unix.W_OK) != nil, nil
+	case "systemd": // a manager can run in namespaces of its own, with a group of the kernel's unified hierarchy
+		return systemd(), nil
 	case "uring": // the kernel can pass FUSE requests over io_uring, if a parameter says so
 		_, err := os.Stat("/sys/module/fuse/parameters/enable_uring")
 		return err == nil, nil

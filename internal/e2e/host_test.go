@@ -84,3 +84,23 @@ var groups = sync.OnceValue(func() bool {
 	out, _ := exec.Command("art", "doctor").Output() // what else it finds is no matter
 	return regexp.MustCompile("(?m)^ok +control groups").Match(out)
 })
+
+// unified returns where the hierarchy of control groups of version 2 is mounted, or "".
+func unified() string {
+	for _, dir := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
+		if exists(dir + "/cgroup.procs") {
+			return dir
+		}
+	}
+	return ""
+}
+
+// systemd says whether a manager of systemd can run here: it takes root, for its group.
+func systemd() bool {
+	for _, tool := range []string{"systemd", "systemctl", "dbus-daemon", "unshare"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return false
+		}
+	}
+	return os.Getuid() == 0 && unified() != ""
+}

@@ -86,7 +86,7 @@ var session = []Flag{
 	{Name: "detach-keys", Arg: "KEYS", Default: `ctrl-\,d`, Says: "the keys that leave the session to itself; none if empty",
 		More: `On a terminal, the session goes on without it then, as one in the background, and "art attach" joins it again. Keys are single characters between commas, with ctrl- before them or not. The first is the command's if the second does not follow within a second.`},
 	{Name: "systemd", Says: "make the session in the background a unit of systemd, for its limits and its own end",
-		More: `It is "art-PID.scope" of your manager, or of the system's for root; PID is that of art ps --json. Where there is no such manager, the session is refused. Your settings can say it for all sessions in the background.`},
+		More: `It is "art-PID.scope" of your manager, or of the system's for root; PID is that of art ps --json. A session that is detached becomes one then. Where there is no such manager, the session is refused, or stays on its terminal. Your settings can say it for all sessions in the background.`},
 	{Name: "end", Arg: "WHAT", Choices: "kill wait ask", Default: "kill", Says: "what becomes of processes that the command leaves running when it ends",
 		More: `With "kill" they are killed, and named on standard error. With "wait" the session goes on until they have ended, or by Ctrl-C; with "ask" it asks on a terminal, and kills elsewhere. Settings can say otherwise.`},
 	{Name: "time", Arg: "TIME", Default: "no limit", Says: `how long the session may run, such as "90s" or "2h"`,

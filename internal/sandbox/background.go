@@ -139,7 +139,7 @@ func (s *session) goBackground(o *request) error {
 	return err
 }
 
-// makeUnit makes this process a unit of systemd, and what it will start, if that is asked for.
+// makeUnit makes this process a unit of systemd, with what it has started and will start, if that is asked for.
 func (o *request) makeUnit() error {
 	if wanted := cmp.Or(o.Systemd, o.under(o.user).Systemd.Value); wanted != "true" {
 		return nil

@@ -153,12 +153,13 @@ type caller struct {
 	stopped   func()         // what to do when the job is continued; nil if it is not stopped
 	released  atomic.Bool    // the session is detached or has ended: the end of the caller ends it no more
 	noDetach  error          // why the session cannot be detached; nil if it can
+	unit      func() error   // makes a unit of it when it is detached, if that is asked for
 }
 
 // goForeground connects a session in the foreground with its caller, so that it can be detached.
 func (s *session) goForeground(o *request) error {
 	unix.CloseOnExec(starterFD)
-	c := &caller{sock: os.NewFile(starterFD, "caller"), detaching: make(chan chan bool)}
+	c := &caller{sock: os.NewFile(starterFD, "caller"), detaching: make(chan chan bool), unit: o.makeUnit}
 	c.messages = receiveFront(c.sock, func() {
 		if !c.released.Load() {
 			_ = unix.Kill(os.Getpid(), unix.SIGKILL) // as the caller was
@@ -252,6 +253,10 @@ func (s *session) detach() error {
 		return s.caller.noDetach
 	}
 	b := &background{log: &sessions.Log{}}
+	if err := s.caller.unit(); err != nil {
+		return err
+	}
+	s.caller.unit = func() error { return nil } // it is one now, also where what follows fails
 	if err := s.openLog(b); err != nil {
 		return err
 	}

@@ -92,8 +92,9 @@ func Run(options *Options) (code int, err error) {
 	if err == nil && o.Background {
 		err = o.checkBackground()
 	}
-	if err == nil && o.Systemd == "true" && !o.Background {
-		err = cli.WithHint(errors.New("make the session a unit of systemd: it is in the foreground"), "start it with -b, or by systemd-run --user --scope")
+	if err == nil && o.Systemd == "true" && !o.Background && !o.Attended {
+		err = cli.WithHint(errors.New("make the session a unit of systemd: it is in the foreground, and cannot be detached"),
+			"start it with -b, or by systemd-run --user --scope")
 	}
 	if err == nil && o.bare() {
 		return cli.ExitArt, o.runBare()
