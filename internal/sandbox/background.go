@@ -211,8 +211,9 @@ func (s *session) become(state control.SessionState) {
 	r.info.State, r.info.PID = state, os.Getpid()
 }
 
-// replace gives up those of the standard streams that are a terminal. What art and art-fuse say from now on is for the log.
-func (b *background) replace(terminal [3]bool) error {
+// replace has the given ones of the standard streams be /dev/null and the log, so that what art and art-fuse say from now on is in
+// the log.
+func (b *background) replace(which [3]bool) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDONLY, 0)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", os.DevNull, cli.Reason(err))
@@ -225,7 +226,7 @@ func (b *background) replace(terminal [3]bool) error {
 		defer to.Close()
 	}
 	for fd, from := range [3]*os.File{null, to, to} {
-		if terminal[fd] {
+		if which[fd] {
 			_ = unix.Dup3(int(from.Fd()), fd, 0) // both are open
 		}
 	}

@@ -162,7 +162,7 @@ func (x *Exec) handle(m execMessage) error {
 		if x.streams.Terminal == nil {
 			return errors.New("set up the terminal: nobody has asked for one")
 		}
-		return x.streams.Terminal.Imprint(x.master)
+		return x.streams.Terminal.CopyTo(x.master)
 	case control.ExecRunning:
 		x.guest = &guest{pid: m.PID, pidfd: m.fd}
 		if x.master != nil {
@@ -225,7 +225,7 @@ func (x *Exec) hangUp() {
 // stopped is called when the program has been stopped as a job of its terminal: art is then the stopped job of the caller's
 // shell.
 func (x *Exec) stopped() {
-	x.streams.Settle()
+	x.streams.AwaitQuiet()
 	x.streams.Terminal.Restore()
 	stop(true)
 	x.resume()

@@ -98,7 +98,7 @@ func (s *session) commandEnded() {
 		l.look = time.After(leftGrace / 10)
 	case s.atEnd == "wait" && !ending:
 		if s.streams.Terminal != nil {
-			s.streams.Settle()
+			s.streams.AwaitQuiet()
 			s.streams.Terminal.Restore()
 		}
 		s.waitForLeft(named("the command has ended, and the session waits for what it has left running", list))
@@ -112,7 +112,7 @@ func (s *session) commandEnded() {
 
 // ask asks what is to become of what is left.
 func (s *session) ask(text string) {
-	s.streams.Settle()
+	s.streams.AwaitQuiet()
 	answer, err := s.streams.Ask(os.Stderr, text+"art: kill them? [Y/n] ")
 	if err != nil { // the terminal is gone
 		s.left.killed = text

@@ -105,7 +105,7 @@ func (s *session) started(m control.Received) error {
 			return fmt.Errorf("set up the terminal: %w", err)
 		}
 		s.master = os.NewFile(uintptr(m.FD), "terminal")
-		if err := s.streams.Imprint(s.master); err != nil {
+		if err := s.streams.SetUp(s.master); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (s *session) guestStopped() {
 		s.guest.signal(unix.SIGCONT) // nobody else would continue it
 		return
 	}
-	s.streams.Settle()
+	s.streams.AwaitQuiet()
 	s.streams.Terminal.Restore()
 	s.pause(true, s.resume)
 }

@@ -22,7 +22,7 @@ func (s *Streams) Ask(screen io.Writer, question string) (<-chan byte, error) {
 	// a sequence and leave its end. A guest that does not read what is typed must not hold that up.
 	s.typed.keep.Store(true)
 	_ = s.master.SetWriteDeadline(time.Now()) // fails on a closed one
-	settle(&s.typed.pieces)
+	awaitQuiet(&s.typed.pieces)
 	_ = s.master.SetWriteDeadline(time.Time{})
 	if _, err := io.WriteString(screen, question); err != nil {
 		return nil, err

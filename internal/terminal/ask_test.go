@@ -51,7 +51,7 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Imprint(guestMaster); err != nil {
+	if err := s.SetUp(guestMaster); err != nil {
 		t.Fatal(err)
 	}
 	s.Start(guestMaster, func() {})

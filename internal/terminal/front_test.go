@@ -63,7 +63,7 @@ func TestLeave(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Imprint(master); err != nil {
+	if err := s.SetUp(master); err != nil {
 		t.Fatal(err)
 	}
 	seen, log := &kept{}, &kept{}

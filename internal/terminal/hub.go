@@ -186,8 +186,8 @@ func (h *Hub) resize() {
 	})
 }
 
-// imprint gives the guest's terminal the modes that one has which nobody has set, for UTF-8.
-func (h *Hub) imprint(master *os.File) error {
+// setModes gives the guest's terminal the modes that a new one has, and that of UTF-8.
+func (h *Hub) setModes(master *os.File) error {
 	return control(master, func(fd int) error {
 		modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err == nil {

@@ -86,12 +86,12 @@ func OpenHub(hub *Hub) *Streams {
 // OnTerminal tells whether the guest has a terminal.
 func (s *Streams) OnTerminal() bool { return s.Terminal != nil || s.Hub != nil }
 
-// Imprint gives the guest's terminal, whose master is given, the modes and the size of the caller's, which becomes raw.
-func (s *Streams) Imprint(master *os.File) error {
+// SetUp gives the guest's terminal, whose master is given, the modes and the size of the caller's, and makes the caller's raw.
+func (s *Streams) SetUp(master *os.File) error {
 	if s.Terminal == nil {
-		return s.Hub.imprint(master)
+		return s.Hub.setModes(master)
 	}
-	if err := s.Terminal.Imprint(master); err != nil {
+	if err := s.Terminal.CopyTo(master); err != nil {
 		return err
 	}
 	return s.Terminal.Raw()
@@ -353,11 +353,11 @@ func (s *Streams) Reset() {
 	}
 }
 
-// Settle waits until the terminal shows what the guest has written on its own. That takes the kernel a moment
+// AwaitQuiet waits until the terminal shows what the guest has written on its own. That takes the kernel a moment
 // (flush_to_ldisc in drivers/tty/tty_buffer.c), and there may always be more: so until nothing has come for a while.
-func (s *Streams) Settle() { settle(&s.shown.pieces) }
+func (s *Streams) AwaitQuiet() { awaitQuiet(&s.shown.pieces) }
 
-func settle(pieces *atomic.Int64) {
+func awaitQuiet(pieces *atomic.Int64) {
 	const quiet, limit = 20 * time.Millisecond, 500 * time.Millisecond
 	before := pieces.Load()
 	for end := time.Now().Add(limit); time.Now().Before(end); {

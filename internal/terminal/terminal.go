@@ -105,9 +105,9 @@ func (t *Terminal) Restore() {
 	}
 }
 
-// Imprint gives the guest's terminal, whose master is given, the modes that the
-// caller's has, as long as that is not raw, and its size.
-func (t *Terminal) Imprint(master *os.File) error {
+// CopyTo gives the guest's terminal, whose master is given, the modes and the size
+// of the caller's, which must not be raw yet.
+func (t *Terminal) CopyTo(master *os.File) error {
 	modes, err := unix.IoctlGetTermios(int(t.file.Fd()), unix.TCGETS)
 	if err != nil {
 		return fmt.Errorf("read the terminal's modes: %w", err)

@@ -63,7 +63,7 @@ func TestNewOfNoTerminal(t *testing.T) {
 	}
 }
 
-func TestImprint(t *testing.T) {
+func TestCopyTo(t *testing.T) {
 	_, caller := openPTY(t)
 	guestMaster, guest := openPTY(t)
 	if err := pty.Setsize(caller, &pty.Winsize{Rows: 7, Cols: 123}); err != nil {
@@ -75,7 +75,7 @@ func TestImprint(t *testing.T) {
 	if err := unix.IoctlSetTermios(int(caller.Fd()), unix.TCSETS, &m); err != nil {
 		t.Fatal(err)
 	}
-	if err := New(caller).Imprint(guestMaster); err != nil {
+	if err := New(caller).CopyTo(guestMaster); err != nil {
 		t.Fatal(err)
 	}
 	if got := modes(t, guest); got.Cc[unix.VERASE] != 8 || got.Iflag&unix.IXON != 0 {
