@@ -91,38 +91,54 @@ func (h *Hub) Write(p []byte) (int, error) {
 			return err
 		})
 	}
+	// The mutex is let go while a viewer is waited for. Another one may be shown the screen then, which has p already: so all others
+	// are given p before.
+	var full []*Viewer
 	for v := range h.viewers {
-		h.give(v, p)
+		if v.full(p) && !v.stale && !v.slow {
+			full = append(full, v)
+		} else {
+			v.give(p)
+		}
+	}
+	for _, v := range full {
+		h.await(v, p)
+		v.give(p)
 	}
 	return len(p), nil
 }
 
-// give has a viewer see p. LOCKS_REQUIRED(h.mu), which it lets go while it waits.
-func (h *Hub) give(v *Viewer, p []byte) {
-	if len(v.behind)+len(p) > maxBehind && !v.stale && !v.slow {
-		v.slow = true // until it has caught up
-		wait := time.NewTimer(viewerPatience)
-		for !v.gone && len(v.behind)+len(p) > maxBehind {
-			h.mu.Unlock()
-			timeUp := false
-			select {
-			case <-v.room:
-			case <-wait.C:
-				timeUp = true
-			}
-			h.mu.Lock()
-			if timeUp {
-				break
-			}
+// await waits for a viewer to have room for p. LOCKS_REQUIRED(h.mu), which it lets go meanwhile.
+func (h *Hub) await(v *Viewer, p []byte) {
+	v.slow = true // until it has caught up
+	wait := time.NewTimer(viewerPatience)
+	for !v.gone && v.full(p) {
+		h.mu.Unlock()
+		timeUp := false
+		select {
+		case <-v.room:
+		case <-wait.C:
+			timeUp = true
 		}
-		if wait.Stop() {
-			v.slow = false
+		h.mu.Lock()
+		if timeUp {
+			break
 		}
 	}
+	if wait.Stop() {
+		v.slow = false
+	}
+}
+
+// full tells whether p is too much for the viewer to be behind with. LOCKS_REQUIRED(hub.mu)
+func (v *Viewer) full(p []byte) bool { return len(v.behind)+len(p) > maxBehind }
+
+// give has the viewer see p, or the screen if it is too far behind. LOCKS_REQUIRED(hub.mu)
+func (v *Viewer) give(p []byte) {
 	switch {
 	case v.gone:
 		return
-	case len(v.behind)+len(p) > maxBehind:
+	case v.full(p):
 		v.behind, v.stale = nil, true
 	case !v.stale:
 		v.behind = append(v.behind, p...)

@@ -189,3 +189,28 @@ func TestHubHugeViewer(t *testing.T) {
 		t.Error("it sees nothing")
 	}
 }
+
+// While a viewer that is behind is waited for, another one may be shown the screen: the output is on it, and does not come again.
+func TestHubShownOnce(t *testing.T) {
+	for range 10 { // viewers have no order
+		h := NewHub(Size{80, 24}, nil)
+		behind := h.View(Size{80, 24})
+		behind.take() // the screen
+		h.Write(bytes.Repeat([]byte("0123456789abcde\n"), maxBehind/16))
+		late := h.View(Size{80, 24})
+		var got bytes.Buffer
+		var done sync.WaitGroup
+		done.Go(func() {
+			time.Sleep(viewerPatience / 4)
+			for piece := late.Next(); piece != nil; piece = late.Next() {
+				got.Write(piece)
+			}
+		})
+		h.Write([]byte("\r\nonce"))
+		h.end()
+		done.Wait()
+		if n := strings.Count(got.String(), "once"); n != 1 {
+			t.Fatalf("the output is shown %d times", n)
+		}
+	}
+}
