@@ -115,7 +115,7 @@ func (x *execution) start(ask *control.ExecAsk, streams [3]*os.File) (err error)
 	}
 	err = unix.SetsockoptInt(int(ours.Fd()), unix.SOL_SOCKET, unix.SO_PASSCRED, 1)
 	if err == nil {
-		err = j.thread.start(x.cmd)
+		err = j.thread.start(x.cmd.Start)
 	}
 	if err != nil {
 		ours.Close()

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"os/exec"
 	"runtime"
 
 	"github.com/riverlytech/art/internal/sandbox/scope"
@@ -26,8 +25,8 @@ func newGuestThread() *guestThread {
 	return t
 }
 
-// start starts a process. The first call makes the domain.
-func (t *guestThread) start(cmd *exec.Cmd) error {
+// start has the thread start a process. The first call makes the domain.
+func (t *guestThread) start(begin func() error) error {
 	result := make(chan error)
 	t.calls <- func() {
 		var err error
@@ -35,7 +34,7 @@ func (t *guestThread) start(cmd *exec.Cmd) error {
 			err = scope.Thread()
 		}
 		if t.scoped = err == nil; t.scoped {
-			err = cmd.Start()
+			err = begin()
 		}
 		result <- err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/riverlytech/art/internal/notify"
 	"github.com/riverlytech/art/internal/sandbox/idmap"
 	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/spawn"
 	"github.com/riverlytech/art/internal/terminal"
 	"github.com/riverlytech/art/libexec"
 )
@@ -52,7 +53,7 @@ type session struct {
 	ids          *idmap.Map    // shows the guest what is root's as its own; nil if nothing is to be shown so
 	starting     *starting     // the stage, until it is briefed
 	startingFUSE *startingFUSE // the same of art-fuse
-	stage        *os.Process
+	stage        *spawn.Process
 	stageDone    <-chan error
 	stageError   error // how it ended
 	link         *os.File

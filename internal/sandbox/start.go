@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -15,14 +13,14 @@ import (
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/spawn"
 	"github.com/riverlytech/art/libexec"
 )
 
 // starting is a stage that has not been briefed yet.
 type starting struct {
-	cmd   *exec.Cmd
-	begun chan error // why it has not, or nil
-	done  chan error // how it ended
+	process
+	refused error // why it has not begun
 
 	plan  *os.File                   // the writing end of a pipe, which the stage reads to its end
 	files map[*os.File]func() []byte // what it has in memory, and what is to be in there by then
@@ -31,50 +29,38 @@ type starting struct {
 // startStage starts the stage, which then waits to be briefed: meanwhile art finds out what there is
 // to do.
 func (s *session) startStage() error {
-	st := &starting{begun: make(chan error, 1), done: make(chan error, 1), files: map[*os.File]func() []byte{}}
+	st := &starting{files: map[*os.File]func() []byte{}}
 	files, err := s.stageFiles(st)
-	closeAll := func() {
-		for _, f := range files {
-			f.Close()
-		}
+	defer func() { closeFiles(files) }()
+	var stderr *os.File
+	if err == nil {
+		stderr, err = st.add(&s.diagnosis)
 	}
 	if err != nil {
-		closeAll()
 		st.close()
 		return err
-	}
-	uids, gids := s.mappings()
-	st.cmd = &exec.Cmd{
-		Path:       "/proc/self/exe",
-		Args:       []string{stage.Name},
-		Env:        s.stageEnv(),
-		Stderr:     &s.diagnosis,
-		ExtraFiles: slices.Concat(files, s.streamFiles(), s.traceFiles()),
-		SysProcAttr: &syscall.SysProcAttr{
-			Cloneflags:  s.namespaces(),
-			UidMappings: uids,
-			GidMappings: gids,
-			// To give up the caller's groups with the caller's ids.
-			GidMappingsEnableSetgroups: s.spare != 0,
-			// To mount; and to get at the mount points in the home, whatever modes a guest has given the
-			// caller's own directories there (capable_wrt_inode_uidgid in kernel/capability.c).
-			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE},
-			Pdeathsig:   syscall.SIGKILL,
-			Setsid:      true,
-		},
 	}
 	s.starting = st
 	if s.thread == nil {
 		s.thread = newGuestThread()
 	}
-	go func() {
-		err := s.thread.start(st.cmd)
-		closeAll()
-		st.begun <- err
-		if err == nil {
-			st.done <- st.cmd.Wait()
-		}
-	}()
+	uids, gids := s.mappings()
+	c := &spawn.Command{
+		Path:  "/proc/self/exe",
+		Args:  []string{stage.Name},
+		Env:   s.stageEnv(),
+		Files: slices.Concat([]*os.File{s.null, s.null, stderr}, files, s.streamFiles(), s.traceFiles()),
+		Flags: s.namespaces(),
+		// To give up the caller's groups with the caller's ids.
+		IDs: &spawn.IDs{UIDs: uids, GIDs: gids, Setgroups: s.spare != 0},
+		// To mount; and to get at the mount points in the home, whatever modes a guest has given the
+		// caller's own directories there (capable_wrt_inode_uidgid in kernel/capability.c).
+		Capabilities: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE},
+		Deathsig:     true,
+		Setsid:       true,
+	}
+	// At once: another goroutine would begin only when this one waits for something, which is later.
+	st.refused = s.thread.start(func() error { return st.begin(c) })
 	return nil
 }
 
@@ -83,10 +69,10 @@ func (s *session) brief() error {
 	st := s.starting
 	s.starting = nil
 	defer st.close()
-	if err := <-st.begun; err != nil {
-		return cli.WithHint(fmt.Errorf("make a user namespace: %w", cli.Reason(err)), hint.Host{}.Namespaces())
+	if st.refused != nil {
+		return cli.WithHint(fmt.Errorf("make a user namespace: %w", cli.Reason(st.refused)), hint.Host{}.Namespaces())
 	}
-	s.stage, s.stageDone = st.cmd.Process, st.done
+	s.stage, s.stageDone = st.Process, st.done
 	if s.plainHome != nil {
 		if err := s.plainHome.Began(s.stage.Pid); err != nil {
 			return err
@@ -113,7 +99,7 @@ func (s *session) dismiss() {
 	}
 	s.starting = nil
 	st.close()
-	if <-st.begun == nil {
+	if st.refused == nil {
 		<-st.done
 	}
 }

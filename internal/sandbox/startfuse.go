@@ -4,22 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/spawn"
 	"github.com/riverlytech/art/libexec"
 )
 
 // startingFUSE is an art-fuse that has not been told yet what to serve.
 type startingFUSE struct {
-	cmd   *exec.Cmd
-	begun chan error // why it has not, or nil
-	done  chan error // how it ended
+	process
+	refused error // why it has not begun
 
 	document *os.File // the writing end of a pipe, which art-fuse reads to its end
 	files    *os.File // art's end of the socket to the host's side of single files
@@ -28,47 +26,29 @@ type startingFUSE struct {
 // startFUSE starts art-fuse with its end of the control socket. It then waits to be briefed, and touches nothing before:
 // meanwhile art finds out what there is to serve. What fails is told then.
 func (s *session) startFUSE(database string, server *os.File) {
-	st := &startingFUSE{begun: make(chan error, 1), done: make(chan error, 1)}
+	st := &startingFUSE{}
 	s.startingFUSE = st
 	inherited := []*os.File{server}
-	closeAll := func() {
-		for _, f := range inherited {
-			f.Close()
-		}
-	}
+	defer func() { closeFiles(inherited) }()
 	cmd, err := libexec.Command("art-fuse", "serve", database)
-	if err == nil {
-		st.cmd = cmd
-		if err = st.connect(s, &inherited); err != nil {
-			err = fmt.Errorf("start art-fuse: %w", cli.Reason(err))
-		}
-	}
 	if err != nil {
-		closeAll()
-		st.begun <- err
+		st.refused = err
 		return
 	}
-	cmd.Stdout = &s.report
-	cmd.Stderr = os.Stderr
-	if s.background != nil || s.caller != nil {
-		cmd.Stderr = ownStderr{}
+	c := &spawn.Command{
+		Path: cmd.Path, Args: cmd.Args, Env: cmd.Env,
+		Setsid: true, // away from the terminal's signals: it ends after the guest, not with it
 	}
-	// Away from the terminal's signals: it ends after the guest, not with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	go func() {
-		err := cmd.Start()
-		closeAll()
-		if err != nil {
-			st.begun <- fmt.Errorf("start art-fuse: %w", cli.Reason(err))
-			return
-		}
-		st.begun <- nil
-		st.done <- cmd.Wait()
-	}()
+	if err = st.connect(s, c, &inherited); err == nil {
+		err = st.begin(c)
+	}
+	if err != nil {
+		st.refused = fmt.Errorf("start art-fuse: %w", cli.Reason(err))
+	}
 }
 
 // connect makes what art and art-fuse talk over, and adds to inherited what is art's to close once art-fuse has it.
-func (st *startingFUSE) connect(s *session, inherited *[]*os.File) error {
+func (st *startingFUSE) connect(s *session, c *spawn.Command, inherited *[]*os.File) error {
 	stdin, log, err := os.Pipe()
 	if err != nil {
 		return err
@@ -87,9 +67,13 @@ func (st *startingFUSE) connect(s *session, inherited *[]*os.File) error {
 	}
 	st.files = ours
 	*inherited = append(*inherited, theirs)
-	st.cmd.Stdin = stdin
-	st.cmd.ExtraFiles = []*os.File{(*inherited)[0], document, theirs}
-	return nil
+	stdout, err := st.add(&s.report)
+	stderr := os.Stderr
+	if err == nil && (s.background != nil || s.caller != nil) {
+		stderr, err = st.add(ownStderr{})
+	}
+	c.Files = []*os.File{stdin, stdout, stderr, (*inherited)[0], document, theirs}
+	return err
 }
 
 // briefFUSE tells art-fuse what to serve.
@@ -97,11 +81,11 @@ func (s *session) briefFUSE() error {
 	st := s.startingFUSE
 	s.startingFUSE = nil
 	defer st.close()
-	if err := <-st.begun; err != nil {
-		return err
+	if st.refused != nil {
+		return st.refused
 	}
 	s.fuseDone = st.done
-	if err := s.limitDatabase(st.cmd.Process.Pid); err != nil {
+	if err := s.limitDatabase(st.Pid); err != nil {
 		return err
 	}
 	if err := s.serveFiles(st); err != nil {
@@ -122,7 +106,7 @@ func (s *session) dismissFUSE() {
 	}
 	s.startingFUSE = nil
 	st.close()
-	if <-st.begun == nil {
+	if st.refused == nil {
 		<-st.done
 	}
 }

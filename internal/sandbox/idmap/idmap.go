@@ -12,12 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/spawn"
 )
 
 // candidates are ids that are set apart for nothing. The first lies above what directory services
@@ -141,8 +142,7 @@ func readTaken(root string) (taken []extent, err error) {
 // Map shows files by mounts: those of root as a guest's, all others as they are.
 type Map struct{ namespace *os.File }
 
-// New returns a map of root to the id. It needs a user namespace of that shape, and that a process
-// which begins in it and is gone at once.
+// New returns a map of root to the id, which needs a user namespace of that shape.
 func New(id int) (*Map, error) {
 	fail := func(err error) (*Map, error) { return nil, fmt.Errorf("map ids: %w", err) }
 	uids, err := readExtents("/proc/self/uid_map")
@@ -153,25 +153,8 @@ func New(id int) (*Map, error) {
 	if err != nil {
 		return fail(err)
 	}
-	// A traced process stops before its first instruction, in the thread's care that has started it.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	p, err := os.StartProcess("/proc/self/exe", []string{"art-ids"}, &os.ProcAttr{Env: []string{}, Sys: &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER,
-		UidMappings: mappings(uids, id),
-		GidMappings: mappings(gids, id),
-		Ptrace:      true,
-		Pdeathsig:   unix.SIGKILL,
-	}})
+	f, err := spawn.UserNamespace(&spawn.IDs{UIDs: mappings(uids, id), GIDs: mappings(gids, id)})
 	if err != nil {
-		return fail(err)
-	}
-	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/user", p.Pid))
-	killed := p.Kill()
-	if _, err := p.Wait(); err != nil {
-		killed = errors.Join(killed, err)
-	}
-	if err = errors.Join(err, killed); err != nil {
 		return fail(err)
 	}
 	m := &Map{f}
