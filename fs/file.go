@@ -24,7 +24,17 @@ func (o *Overlay) TryRead(ino Ino, p []byte, off int64) (int, bool) {
 }
 
 func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bool, err error) {
+	for {
+		read, ok, err = o.readOnce(ino, p, off, wait)
+		if !errors.Is(err, sqlvfs.ErrWentBack) {
+			return read, ok, err
+		}
+	}
+}
+
+func (o *Overlay) readOnce(ino Ino, p []byte, off int64, wait bool) (read int, ok bool, err error) {
 	var n *node
+	var in *sqlvfs.Inode
 	var f *HostFile
 	err = o.view(func(t *tx) (err error) {
 		if n, err = t.get(ino); err != nil {
@@ -40,7 +50,7 @@ func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bo
 		}
 		// A row of the database is sooner read than another thread is woken, even if it comes from the disk
 		// now and then.
-		ok = wait || !n.needsOrigin() && int64(len(p)) <= o.store.ChunkSize()
+		in, ok = n.in, wait || !n.needsOrigin() && int64(len(p)) <= o.store.ChunkSize()
 		return nil
 	})
 	switch {
@@ -52,7 +62,7 @@ func (o *Overlay) read(ino Ino, p []byte, off int64, wait bool) (read int, ok bo
 		return 0, false, nil
 	}
 	err = o.withOrigin(n, func() (err error) {
-		read, err = o.store.ReadAt(n.in, p, off, originReader{o, n})
+		read, err = o.store.ReadAt(in, p, off, originReader{o, n, in})
 		return err
 	})
 	if errors.Is(err, io.EOF) {
@@ -181,7 +191,10 @@ func (t *tx) wrote(n *node, err error) error {
 	}
 	o := t.Overlay
 	return t.outside(func(k *facts) error {
-		err := o.store.Supply(m, originReader{o, n})
+		err := o.store.Supply(m, originReader{o, n, m.Inode})
+		if errors.Is(err, sqlvfs.ErrWentBack) {
+			return nil
+		}
 		if errors.Is(err, sqlvfs.ErrBaseChanged) && !k.accepted && o.accept(n) {
 			k.accepted = true
 			return nil
@@ -237,18 +250,23 @@ func (o *Overlay) Allocate(c Caller, ino Ino, mode uint32, off, length int64) er
 
 // originReader is the origin's content for a file of the delta.
 type originReader struct {
-	o *Overlay
-	n *node
+	o  *Overlay
+	n  *node
+	in *sqlvfs.Inode // the node's
 }
 
 // ReadAt reads from the origin and makes sure that it is still the version that was copied up, and
-// still there: the next session could not read it otherwise.
+// still there: the next session could not read it otherwise. The error is [sqlvfs.ErrWentBack] if the node is no file of the delta
+// any more.
 func (r originReader) ReadAt(p []byte, off int64) (int, error) {
 	var f *HostFile
 	var version sqlvfs.Fingerprint
 	is := func(f sqlvfs.Fingerprint) bool { return f == version }
 	err := r.o.view(func(t *tx) (err error) {
-		origin := r.n.in.Origin
+		if r.n.in != r.in {
+			return sqlvfs.ErrWentBack
+		}
+		origin := r.in.Origin
 		if origin == nil {
 			return sqlvfs.ErrNoBase // cut off meanwhile
 		}

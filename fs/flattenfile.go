@@ -37,7 +37,7 @@ func (f *flattener) fill(ino Ino) error {
 		return err
 	}
 	defer host.Close()
-	return f.store.Fill(n.in, originReader{f.Overlay, n}, host.sparse(), f.step)
+	return f.store.Fill(n.in, originReader{f.Overlay, n, n.in}, host.sparse(), f.step)
 }
 
 func (f *flattener) step(bytes int) error {

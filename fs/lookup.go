@@ -107,11 +107,9 @@ func (t *tx) deltaChild(p *node, name string) (*node, error) {
 
 // deltaNode returns the node of an inode of the delta.
 func (t *tx) deltaNode(p *node, name string, c sqlvfs.Child) (*node, error) {
-	for _, number := range []Ino{Ino(c.Number), Ino(c.Ino)} {
-		if n := t.nodes[number]; n != nil && n.in != nil && n.in.Ino == c.Ino {
-			n.parentIno = p.ino
-			return n, nil
-		}
+	if n := t.liveChild(c); n != nil {
+		n.parentIno = p.ino
+		return n, nil
 	}
 	in, err := t.db.Get(c.Ino)
 	if err != nil {
@@ -122,13 +120,15 @@ func (t *tx) deltaNode(p *node, name string, c sqlvfs.Child) (*node, error) {
 		// Two inodes claim one number, because the host has used it again since the copy-up.
 		n.ino = Ino(in.Ino)
 	}
-	if t.nodes[n.ino] != nil {
-		t.db.Put(in)
-		return nil, syscall.EIO
+	for t.nodes[n.ino] != nil {
+		n.ino = another(n.ino) // a directory that was removed has it, and is there again
 	}
 	if err := t.attachBase(p, name, n); err != nil {
 		t.db.Put(in)
 		return nil, err
+	}
+	if n.ino != Ino(in.Number()) {
+		t.displace(Ino(in.Ino), n)
 	}
 	t.add(n)
 	return n, nil
@@ -172,10 +172,16 @@ func (t *tx) untouched(p *node, name, path string, attr sqlvfs.Attr, fp sqlvfs.F
 			return n, err
 		}
 	}
+	own := number
+	if other, ok := t.elsewhere[own]; ok {
+		if n := t.nodes[other]; n.in == nil && !n.base.gone && n.base.path == path {
+			number = other
+		}
+	}
 	n := t.nodes[number]
 	for n != nil && (n.in != nil || n.base.gone || n.base.path != path && attr.Nlink == 1) {
 		// The number is taken by what used to have it on the host, before it was removed there.
-		number = number&^(1<<51-1) | 1<<51 | (number*0x9e3779b97f4a7c15>>13)&(1<<51-1)
+		number = another(number)
 		n = t.nodes[number]
 	}
 	if n == nil {
@@ -185,6 +191,7 @@ func (t *tx) untouched(p *node, name, path string, attr sqlvfs.Attr, fp sqlvfs.F
 		}{node: node{ino: number}} // one allocation for each file that is found
 		n, both.base = &both.node, &both.own
 		t.add(n)
+		t.displace(own, n)
 	}
 	t.setParent(n, p)
 	if n.base.watch != nil && n.base.path != path {

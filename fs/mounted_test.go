@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,9 @@ type mounted struct {
 	directory
 	base, db string
 
+	asks    io.WriteCloser
+	answers *bufio.Reader
+
 	deaf   bool // watch nothing
 	nodes  int  // that the kernel may hold; 0: as many as usual
 	server *exec.Cmd
@@ -39,6 +43,7 @@ var _ system = (*mounted)(nil)
 // helpers are what the test program does as a child of itself, chosen by the variable helperKey.
 var helpers = map[string]func(args []string) error{
 	"serve": serveMount,
+	"map":   mapFile,
 	"setxattr": func(args []string) error {
 		return unix.Setxattr(args[0], args[1], []byte(args[2]), 0)
 	},
@@ -112,6 +117,7 @@ func serveMount(args []string) error {
 		return err
 	}
 	fmt.Println("ready")
+	go answerBacks(store, overlay)
 	if err := mfs.Join(context.Background()); err != nil {
 		return err
 	}
@@ -146,12 +152,16 @@ func (m *mounted) begin(t rapid.TB) {
 	}
 	out, err := m.server.StdoutPipe()
 	if err == nil {
+		m.asks, err = m.server.StdinPipe()
+	}
+	if err == nil {
 		err = m.server.Start()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+	m.answers = bufio.NewReader(out)
+	if line, _ := m.answers.ReadString('\n'); line != "ready\n" {
 		m.server.Wait()
 		t.Fatalf("server: %s", m.log.String())
 	}

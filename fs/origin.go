@@ -37,7 +37,7 @@ func (o *Overlay) noteChanged(n *node, err error) error {
 		return err
 	}
 	o.view(func(t *tx) error {
-		if n.in.Origin == nil {
+		if n.in == nil || n.in.Origin == nil {
 			return nil
 		}
 		path := n.in.Origin.Path
@@ -61,10 +61,10 @@ func (o *Overlay) accept(n *node) (accepted bool) {
 	var was *sqlvfs.Origin // to compare with f; nil: it is decided
 	var size int64
 	o.view(func(t *tx) error {
-		origin := n.in.Origin
-		if origin == nil || n.base == nil {
+		if n.in == nil || n.in.Origin == nil || n.base == nil {
 			return nil
 		}
+		origin := n.in.Origin
 		host, err := t.openFile(n.base.path)
 		if err != nil {
 			return err
@@ -92,6 +92,7 @@ func (o *Overlay) accept(n *node) (accepted bool) {
 	same := f.same(was, size)
 	o.view(func(t *tx) error {
 		switch {
+		case n.in == nil || n.base == nil:
 		case !same:
 			n.base.refused = f.Fingerprint
 		case n.in.Origin != nil && n.in.Origin.Fingerprint == was.Fingerprint:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -49,6 +50,10 @@ type Overlay struct {
 	opendirs   []*node                       // those whose directory of the base is open, in the order of opening
 	negative   int                           // negative dentries that the kernel may have of the base
 	ages       ages                          // of nodes
+	elsewhere  map[Ino]Ino                   // numbers of nodes whose own were taken, by those; of rows by the rows' numbers
+	placed     map[dentry]*node              // nodes of places, see findPlaces
+
+	places []string // see KeepPlaces
 }
 
 var _ FileSystem = (*Overlay)(nil)
@@ -81,6 +86,8 @@ type node struct {
 
 	age       uint32        // see ages
 	linkable  bool          // it had no name yet
+	deadDir   bool          // the guest has removed it, and it was a directory
+	displaced bool          // it is in elsewhere
 	in        *sqlvfs.Inode // acquired; nil: untouched
 	base      *base         // nil: the delta has it alone
 	parentIno Ino           // for "..", of directories
@@ -126,7 +133,7 @@ const top = ""
 // and Base stay the caller's to close, when the overlay is not used any more. The error tells of a name that cannot be a
 // workspace's, or of a database or a base that could not be read.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
-	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}, lists: map[*node][]dirent{}, ages: newAges(maxNodes)}
+	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}, lists: map[*node][]dirent{}, elsewhere: map[Ino]Ino{}, ages: newAges(maxNodes)}
 	o.tx = tx{Overlay: o}
 	if o.logf == nil {
 		o.logf = log.Printf
@@ -188,6 +195,18 @@ func (t *tx) add(n *node) {
 	t.prune()
 }
 
+// displace notes that a node has another number than its own.
+func (t *tx) displace(own Ino, n *node) {
+	if n.ino != own {
+		t.elsewhere[own], n.displaced = n.ino, true
+	}
+}
+
+// another is a number in place of one that is taken.
+func another(number Ino) Ino {
+	return number&^(1<<51-1) | 1<<52 | 1<<51 | (number*0x9e3779b97f4a7c15>>13)&(1<<51-1)
+}
+
 // setParent has an untouched node refer to the directory that it is in; nil: it is untouched no more.
 func (t *tx) setParent(n, parent *node) {
 	was := n.base.parent
@@ -210,6 +229,9 @@ func (t *tx) release(n *node, refs uint64) {
 		return
 	}
 	delete(t.nodes, n.ino)
+	if n.displaced {
+		maps.DeleteFunc(t.elsewhere, func(_, ino Ino) bool { return ino == n.ino })
+	}
 	t.ages.leave(n)
 	t.dropList(n)
 	if n.in != nil {
@@ -280,7 +302,7 @@ func (t *tx) entry(n *node) Entry {
 	}
 	// Who shows as another owner could be refused by the kernel what it should have, and the other way
 	// round: what we may not read is not the guest's either.
-	if t.owner != nil && (n.in != nil || t.host.readable(&n.base.attr)) {
+	if t.owner != nil && (n.in != nil || t.host == nil || t.host.readable(&n.base.attr)) {
 		e.Attr.UID, e.Attr.GID = t.shown.UID, t.shown.GID
 	}
 	if t.owner != nil && t.opens(n) {

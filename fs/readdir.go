@@ -216,7 +216,11 @@ func (t *tx) list(n *node, dir *fact) ([]dirent, error) {
 			if t.reserved(n, c.Name) {
 				continue
 			}
-			list = append(list, dirent{name: c.Name, ino: Ino(c.Number), mode: c.Mode})
+			ino := Ino(c.Number)
+			if other, ok := t.elsewhere[Ino(c.Ino)]; ok {
+				ino = other
+			}
+			list = append(list, dirent{name: c.Name, ino: ino, mode: c.Mode})
 		}
 		if len(base) > 0 {
 			for _, c := range children {
@@ -236,6 +240,9 @@ func (t *tx) list(n *node, dir *fact) ([]dirent, error) {
 			continue
 		}
 		number := t.baseNumber(sqlvfs.Fingerprint{Dev: t.host.dev, Ino: e.Ino})
+		if other, ok := t.elsewhere[number]; ok {
+			number = other
+		}
 		list = append(list, dirent{name: e.Name, ino: number, mode: e.Type, base: true})
 	}
 	return list, nil

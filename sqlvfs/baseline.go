@@ -36,15 +36,15 @@ type Baseline struct {
 // long as it has the change time that it took over.
 func (in *Inode) Baseline() *Baseline {
 	o := in.Origin
-	b := &Baseline{Mode: o.mode(in.Attr.Mode), Fingerprint: o.Fingerprint, Row: in.Ino, RowCtime: o.Ctime}
+	b := &Baseline{Mode: o.ModeOf(in.Attr.Mode), Fingerprint: o.Fingerprint, Row: in.Ino, RowCtime: o.Ctime}
 	if o.Hash != "" {
 		b.Hash = []byte(o.Hash)
 	}
 	return b
 }
 
-// mode is the mode of the origin's object; where it was not written down, it has at least the type.
-func (o *Origin) mode(row uint32) uint32 {
+// ModeOf is the mode of the origin's object; where it was not written down, it has at least the type, which is that of the inode's mode.
+func (o *Origin) ModeOf(row uint32) uint32 {
 	if o.Mode != 0 {
 		return o.Mode
 	}

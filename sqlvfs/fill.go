@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 )
 
@@ -18,10 +19,19 @@ const fillBuffer = 1 << 20
 // written meanwhile. The caller must refer to the inode.
 func (s *Store) Fill(in *Inode, base io.ReaderAt, holes bool, step func(bytes int) error) error {
 	var buf []byte
+	var version *Fingerprint // that base has
 	count := max(fillBuffer/s.chunkSize, 1)
 	for first := int64(0); ; {
 		var f filling
-		if err := s.Update(func(tx *Tx) error { return tx.nextFilling(in, first, count, &f) }); err != nil || f.done {
+		err := s.Update(func(tx *Tx) error {
+			if o := in.Origin; o != nil && version == nil {
+				version = &o.Fingerprint
+			} else if o != nil && *version != o.Fingerprint {
+				return fmt.Errorf("%w: inode %d: it has another origin now", ErrBaseChanged, in.Ino)
+			}
+			return tx.nextFilling(in, first, count, &f)
+		})
+		if err != nil || f.done {
 			return err
 		}
 		if len(f.chunks) == 0 {
@@ -36,7 +46,7 @@ func (s *Store) Fill(in *Inode, base io.ReaderAt, holes bool, step func(bytes in
 			return err
 		}
 		filled := false
-		err := s.View(func(tx *Tx) (err error) {
+		err = s.View(func(tx *Tx) (err error) {
 			filled, err = tx.fill(in, &f, data, holes)
 			return err
 		})

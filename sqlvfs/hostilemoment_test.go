@@ -35,7 +35,7 @@ func TestHugeRowsOfHistory(t *testing.T) {
 		t.Error("it can be shown")
 	}
 	s = openTest(t, path)
-	if _, err := s.Undo(); err == nil {
+	if _, err := s.GoBack(Undo, nil); err == nil {
 		t.Error("it can be gone back to")
 	}
 	put(s, create(t, s, "goes on", syscall.S_IFREG|0o600))
@@ -64,7 +64,7 @@ func TestManyCheckpoints(t *testing.T) {
 	must(t, s.Sync())
 	must(t, s.Close())
 	s = openTest(t, path)
-	c, err := s.Rewind("first")
+	c, err := s.GoBack(To("first"), nil)
 	must(t, err)
 	if c.Restored != 1 {
 		t.Errorf("back at %+v", c)
@@ -88,7 +88,7 @@ func TestUndoGoesToTheLastChange(t *testing.T) {
 	must(t, s.Close())
 	for _, want := range []int{1, 0} {
 		s = openTest(t, path)
-		_, err := s.Undo()
+		_, err := s.GoBack(Undo, nil)
 		must(t, err)
 		must(t, s.Close())
 		if got := names(t, path); len(got) != want {
@@ -96,7 +96,7 @@ func TestUndoGoesToTheLastChange(t *testing.T) {
 		}
 	}
 	s = openTest(t, path)
-	if c, err := s.Undo(); !errors.Is(err, ErrNothingToUndo) {
+	if c, err := s.GoBack(Undo, nil); !errors.Is(err, ErrNothingToUndo) {
 		t.Errorf("back at %+v, %v", c, err)
 	}
 	must(t, s.Close())
@@ -117,7 +117,7 @@ func TestGoingBackIsNotDurable(t *testing.T) {
 	put(s, create(t, s, "now", syscall.S_IFREG|0o600))
 	must(t, s.Sync())
 	d.failWith(only(synced, syscall.EIO))
-	c, err := s.Undo()
+	c, err := s.GoBack(Undo, nil)
 	if err == nil || !strings.Contains(err.Error(), "back at checkpoint 1") || c.Restored != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}

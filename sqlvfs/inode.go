@@ -273,10 +273,19 @@ func (tx *Tx) FindNumber(number uint64) (Ino, error) {
 
 // load fills in an inode from its row.
 func (tx *Tx) load(in *Inode) error {
-	q := tx.meta.Prep(qInode)
+	err := tx.loadFrom(tx.meta, in)
+	if err == nil && in.target != "" {
+		tx.keep(in)
+	}
+	return err
+}
+
+// loadFrom is load by a connection.
+func (tx *Tx) loadFrom(c *conn, in *Inode) error {
+	q := c.Prep(qInode)
 	q.BindInt64(1, int64(in.Ino))
-	if !tx.meta.Step(q) {
-		if err := tx.meta.Done(q); err != nil {
+	if !c.Step(q) {
+		if err := c.Done(q); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: inode %d", ErrNotExist, in.Ino)
@@ -286,14 +295,14 @@ func (tx *Tx) load(in *Inode) error {
 		in.Origin, err = scanOrigin(q)
 		in.Origin = tx.moved.origin(in.Ino, in.Origin)
 	}
-	if derr := tx.meta.Done(q); err == nil {
+	if derr := c.Done(q); err == nil {
 		err = derr
 	}
 	if err != nil {
 		return fmt.Errorf("inode %d: %w", in.Ino, err)
 	}
 	if attr.IsSymlink() {
-		if err := tx.loadTarget(in); err != nil {
+		if err := tx.loadTarget(c, in); err != nil {
 			return err
 		}
 		attr.Size = int64(len(in.target))
@@ -310,9 +319,10 @@ func (tx *Tx) Target(in *Inode) (string, error) {
 		return "", err
 	}
 	if in.target == "" && in.Attr.IsSymlink() {
-		if err := tx.loadTarget(in); err != nil {
+		if err := tx.loadTarget(tx.meta, in); err != nil {
 			return "", err
 		}
+		tx.keep(in)
 	}
 	return in.target, nil
 }
@@ -324,15 +334,18 @@ func (tx *Tx) SetTarget(in *Inode, target string) {
 	tx.gather.bytes += len(target)
 }
 
-func (tx *Tx) loadTarget(in *Inode) error {
+func (tx *Tx) loadTarget(c *conn, in *Inode) error {
 	target := ""
-	if err := tx.each(qTarget, func(q *sqlite3.Stmt) { target = string(q.ColumnRawText(0)) }, in.Ino); err != nil {
+	q := bind(c.Prep(qTarget), in.Ino)
+	if c.Step(q) {
+		target = string(q.ColumnRawText(0))
+	}
+	if err := c.Done(q); err != nil {
 		return err
 	}
 	if target == "" || len(target) >= 4096 {
 		return fmt.Errorf("%w: inode %d: symbolic link without a target, or with one too long", ErrCorrupt, in.Ino)
 	}
 	in.hold().target = target
-	tx.keep(in)
 	return nil
 }

@@ -236,11 +236,23 @@ func (w *writer) insertCheckpoint(c *Checkpoint) error {
 		c.ID, c.Made, string(c.Kind), label, null(c.Session), c.maxIno, null(c.Restored), null(c.Redo))
 }
 
-// qChangedSince asks whether a row of the tree is another one than at the newest checkpoint, or there is a new inode.
+// qChangedSince asks whether a row of the tree is another one than at the newest checkpoint, or there is a new inode. What of a file's
+// content has been copied from its origin since, or is known of that, is no change; nor is what becomes of a file that has no name any more.
 var qChangedSince = func() string {
 	q := "SELECT ifnull((SELECT max(ino) FROM fs_inode), 0)>?2"
 	for _, k := range database.AllKept {
-		q += " OR EXISTS (SELECT 1 FROM " + k.Old + " WHERE checkpoint=?1)"
+		of, but := k.Old+" h", ""
+		if k != database.KeptInode && !k.Entry {
+			but = " AND EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h." + k.Key[0] + ")"
+		}
+		switch k {
+		case database.KeptData:
+			but += " AND (h.there=1 OR NOT EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=h.ino))"
+		case database.KeptOrigin:
+			of += " LEFT JOIN art_origin p ON p.ino=h.ino"
+			but += " AND (h.base, h.path, h.dev, h.base_ino, h.size, h.mtime, h.mtime_nsec) IS NOT (p.base, p.path, p.dev, p.base_ino, p.size, p.mtime, p.mtime_nsec)"
+		}
+		q += " OR EXISTS (SELECT 1 FROM " + of + " WHERE h.checkpoint=?1" + but + ")"
 	}
 	return q
 }()

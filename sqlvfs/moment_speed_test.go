@@ -77,11 +77,11 @@ func TestMomentsAreQuick(t *testing.T) {
 		begin = time.Now()
 		s = openTest(t, path)
 		opened := time.Since(begin)
-		_, err = s.Undo()
+		_, err = s.GoBack(Undo, nil)
 		must(t, err)
 		t.Logf("undo of %d files: %v, and %v to open", files, time.Since(begin)-opened, opened)
 		begin = time.Now()
-		_, err = s.Redo()
+		_, err = s.GoBack(Redo, nil)
 		must(t, err)
 		t.Logf("redo of %d files: %v", files, time.Since(begin))
 	}

@@ -173,12 +173,12 @@ func (j *journey) back() error {
 	case len(ids) == 0:
 		return nil
 	case j.actor.rnd.IntN(3) == 0:
-		done, err = s.Undo()
+		done, err = s.GoBack(Undo, nil)
 	case j.actor.rnd.IntN(2) == 0:
-		done, err = s.Redo()
+		done, err = s.GoBack(Redo, nil)
 	default:
 		to := ids[j.actor.rnd.IntN(len(ids))]
-		done, err = s.Rewind(fmt.Sprint(to))
+		done, err = s.GoBack(To(fmt.Sprint(to)), nil)
 		if err == nil && j.trees[to].sum() != j.treeOf(done).sum() {
 			return fmt.Errorf("rewind %d led to checkpoint %d, of another tree", to, done.ID)
 		}

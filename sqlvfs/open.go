@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -56,6 +57,7 @@ type Store struct {
 	waiting  func(pid int)
 	writer   *writer              // nil: read-only, or beside one
 	beside   func(*Changes) error // nil: changes are written here
+	backs    atomic.Uint64        // how often the tree has gone back, or was about to
 	stopped  chan struct{}        // closed when the writer has ended
 }
 

@@ -361,7 +361,7 @@ func (h *histories) rewind(a *actor) error {
 	to := list[h.rnd.IntN(len(list))].ID
 	before := a.root
 	h.disk.mark(began, len(h.states))
-	c, err := a.s.Rewind(fmt.Sprint(to))
+	c, err := a.s.GoBack(To(fmt.Sprint(to)), nil)
 	if err != nil {
 		return err
 	}

@@ -10,14 +10,24 @@ import (
 // ReadAt reads content at an offset into p, as io.ReaderAt does: the error is io.EOF when it ends before p does. base
 // supplies what shows through from the origin and may be nil when the inode has none; then, and when it is shorter than
 // the origin was, the error is [ErrNoBase] or [ErrBaseChanged], else its own or the database's. Of a file that is written
-// meanwhile each byte is what it was before or after. The caller must refer to the inode.
+// meanwhile each byte is what it was before or after. If the tree goes back meanwhile, the error is [ErrWentBack]. The caller must
+// refer to the inode.
 func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, error) {
 	var r reading
-	if err := s.View(func(tx *Tx) error { return tx.read(in, p, off, &r) }); err != nil {
+	backs := uint64(0)
+	err := s.View(func(tx *Tx) error {
+		backs = s.backs.Load()
+		return tx.read(in, p, off, &r)
+	})
+	if err != nil {
 		return 0, err
 	}
 	for _, run := range r.runs {
-		if err := s.fetch(in.Ino, run, base, r.limit); err != nil {
+		err := s.fetch(in.Ino, run, base, r.limit)
+		if s.backs.Load() != backs {
+			err = ErrWentBack // what was read may be of both
+		}
+		if err != nil {
 			return 0, err
 		}
 	}

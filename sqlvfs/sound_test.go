@@ -59,16 +59,13 @@ func TestGoingBackToNonsenseIsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := remembered(t)
 			alter(t, path, c.sql)
-			for what, back := range map[string]func(*Store) (Checkpoint, error){
-				"undo":   (*Store).Undo,
-				"rewind": func(s *Store) (Checkpoint, error) { return s.Rewind("one") },
-			} {
+			for what, to := range map[string]Destination{"undo": Undo, "rewind": To("one")} {
 				s := openTest(t, path)
 				before, err := readTree(s)
 				must(t, err)
 				must(t, s.Close())
 				s = openTest(t, path)
-				if _, err := back(s); !errors.Is(err, ErrCorrupt) {
+				if _, err := s.GoBack(to, nil); !errors.Is(err, ErrCorrupt) {
 					t.Errorf("%s: %v", what, err)
 				}
 				must(t, s.Close())

@@ -212,13 +212,17 @@ func (s *Store) commitPending() (closing, ok bool) {
 
 // commitGathered is commitPending for who has the writer. LOCKS_REQUIRED(mu), which it unlocks meanwhile.
 func (s *Store) commitGathered() error {
+	return s.finishCommit(s.tx.take(), func(b *batch) error {
+		s.mu.Unlock()
+		defer s.mu.Lock()
+		return s.writer.apply(b)
+	})
+}
+
+// finishCommit commits a batch that was taken, and takes in what has come of that. LOCKS_REQUIRED(mu)
+func (s *Store) finishCommit(b *batch, apply func(*batch) error) error {
 	w, tx := s.writer, &s.tx
-	b := tx.take()
-	s.mu.Unlock()
-
-	err := w.apply(b)
-
-	s.mu.Lock()
+	err := apply(b)
 	tx.inflight = nil
 	tx.learn(err)
 	if tx.failed = err; err != nil {

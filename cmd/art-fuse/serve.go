@@ -16,6 +16,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/confine"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/filetree"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/hold"
@@ -81,6 +82,9 @@ func serve(db string, what *control.Serve) error {
 	}
 	tell(control.Ready)
 	s.writer = writer.New(s.store, append([]*fs.Overlay{s.overlay}, s.layers...)...)
+	if tree, ok := s.tree.(*filetree.Tree); ok {
+		s.writer.AroundBack(tree.GoBack)
+	}
 	go s.clients(sock)
 	return s.run(db)
 }
@@ -127,6 +131,7 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 // mount serves the tree on a mount, and the layers on those that arrive after it.
 func (s *server) mount(m received, mounts <-chan received) (err error) {
 	s.overlay.Appear(m.ids)
+	s.overlay.KeepPlaces(placePaths(s.what.Places))
 	s.backfilled = s.overlay.Backfill(fs.BackfillLimits{MaxFile: int64(s.what.Kept), AtEnd: keepLast})
 	if s.tree, err = begin(s.what, s.overlay, m.ids); err != nil {
 		return err
@@ -190,6 +195,14 @@ func begin(what *control.Serve, overlay *fs.Overlay, as fs.Caller) (fs.FileSyste
 		return overlay, nil
 	}
 	return filetree.Begin(overlay, as, what.Places, what.Files, os.NewFile(control.FilesFD, "files"), logf)
+}
+
+// placePaths are where mounts are in the tree.
+func placePaths(places []files.Place) (paths []string) {
+	for _, p := range places {
+		paths = append(paths, p.Path)
+	}
+	return paths
 }
 
 // dirs are the directories of the host that are shown.

@@ -40,28 +40,28 @@ func checkpoint(ctx context.Context, c *flags.Command, args []string) error {
 	return history.Checkpoint(ctx, label, o)
 }
 
-func undo(_ context.Context, c *flags.Command, args []string) error {
+func undo(ctx context.Context, c *flags.Command, args []string) error {
 	o, _, err := ofHistory(c, args, nil)
 	if err != nil {
 		return err
 	}
-	return history.Undo(o)
+	return history.Undo(ctx, o)
 }
 
-func redo(_ context.Context, c *flags.Command, args []string) error {
+func redo(ctx context.Context, c *flags.Command, args []string) error {
 	o, _, err := ofHistory(c, args, nil)
 	if err != nil {
 		return err
 	}
-	return history.Redo(o)
+	return history.Redo(ctx, o)
 }
 
-func rewind(_ context.Context, c *flags.Command, args []string) error {
+func rewind(ctx context.Context, c *flags.Command, args []string) error {
 	o, words, err := ofHistory(c, args, nil)
 	if err != nil {
 		return err
 	}
-	return history.Rewind(words[0], o)
+	return history.Rewind(ctx, words[0], o)
 }
 
 func gc(_ context.Context, c *flags.Command, args []string) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/riverlytech/art/internal/control"
@@ -37,8 +38,11 @@ func connectOnce(db string) (*os.File, error) {
 		return nil, nil
 	}
 	conn, err := session.Dial(dirs, is.ID, control.AskTree, nil, nil)
-	if err != nil {
+	switch {
+	case err == nil:
+		return conn.File, nil
+	case slices.Contains(session.IDs(dirs), is.ID):
 		return nil, err
 	}
-	return conn.File, nil
+	return nil, nil // it has ended just now
 }

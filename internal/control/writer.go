@@ -25,6 +25,8 @@ import (
 //	   |<-Done-----------------|
 //	   |--Amend, descriptor--->|        as above; and operations go on
 //	   |<-Done-----------------|
+//	   |--Undo, Redo, Rewind-->|        have the tree go back
+//	   |<-Done-----------------|        it is there, and the kernel knows
 //
 // The descriptor is of a file that holds the changes, marshalled. Instead of Done there may be NotDone. When the socket is
 // closed, whatever waits goes on; so it does when art-sync takes too long.
@@ -43,6 +45,9 @@ const (
 	Amend
 	Hold
 	Checkpoint
+	Undo
+	Redo
+	Rewind
 	Done
 	NotDone
 	verbs
@@ -52,7 +57,8 @@ const (
 type Request struct {
 	Version uint32
 	Verb    Verb
-	// What went wrong and what to do about it, and the error's number, if it has one; of NotDone. What is also what Checkpoint says.
+	// What went wrong and what to do about it, and the error's number, if it has one; of NotDone. What is also the label of
+	// a Checkpoint, or the name of that to which to Rewind; and of their answers, the checkpoint's number.
 	What, Hint string
 	Errno      uint32
 }

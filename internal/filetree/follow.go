@@ -21,6 +21,9 @@ func (t *Tree) run() {
 		case m := <-t.answer:
 			t.handle(&m)
 			continue
+		case back := <-t.backs:
+			back()
+			continue
 		case <-t.change:
 		}
 		files.Settle(t.change, t.stop)

@@ -34,6 +34,7 @@ type Tree struct {
 	cache  fs.Cache
 	change chan struct{} // holds a token if something has changed in the tree
 	answer chan files.Message
+	backs  chan func() // have the tree go back
 	stop   chan struct{}
 	ended  chan struct{}
 }
@@ -64,7 +65,7 @@ func (s state) regular() bool { return s.mode&unix.S_IFMT == unix.S_IFREG }
 func Begin(tree fs.FileSystem, as fs.Caller, places []files.Place, list []files.File, sock *os.File, logf func(string, ...any)) (*Tree, error) {
 	t := &Tree{
 		FileSystem: tree, as: as, sock: sock, logf: logf, cache: noCache{},
-		change: make(chan struct{}, 1), answer: make(chan files.Message), stop: make(chan struct{}), ended: make(chan struct{}),
+		change: make(chan struct{}, 1), answer: make(chan files.Message), backs: make(chan func()), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	for _, p := range places {
 		if err := t.makePlace(p); err != nil {

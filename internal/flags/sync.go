@@ -58,8 +58,12 @@ var (
 		More: `Its keys are those of a checkpoint in "art log --json".`}
 )
 
-const goingBack = `  No session may be using DB. What the guest had until then is a checkpoint, too,
-  so nothing is lost. The workspace on the host is not changed, and what the guest
+const goingBack = `  In a session that runs, its programs see all of it at once. Files that they have
+  open, or mapped, show what they were then; those that were not there then are as
+  if they had been deleted. What a program has read into its own memory stays there.
+  What is mounted in the home, and files of the host's there, do not go back.
+
+  What the guest had until then is a checkpoint, too, so nothing is lost. The workspace on the host is not changed, and what the guest
   never changed is as the host has it now. A checkpoint that is older than the last
   push, pull or reset is refused: the host would not go back with it. "art-fuse cat
   DB PATH --at CHECKPOINT" shows what a file was then.

@@ -39,11 +39,17 @@ func Checkpoint(ctx context.Context, label string, o Options) error {
 }
 
 func (o *Options) checkpoint(ctx context.Context, label string) (sqlvfs.Checkpoint, error) {
+	return o.atWriter(ctx, func(c *live.Client) (int64, error) { return c.Checkpoint(label) },
+		func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.Checkpoint(sqlvfs.ByUser, label) })
+}
+
+// atWriter has the session that writes the database do something, or does it itself if none does.
+func (o *Options) atWriter(ctx context.Context, beside func(*live.Client) (int64, error), do func(*sqlvfs.Store) (sqlvfs.Checkpoint, error)) (sqlvfs.Checkpoint, error) {
 	sock, err := o.Session(ctx)
 	if err == nil {
 		client := live.NewClient(sock)
 		defer client.Close()
-		id, err := client.Checkpoint(label)
+		id, err := beside(client)
 		if err == nil {
 			return find(o.DB, id)
 		}
@@ -57,8 +63,11 @@ func (o *Options) checkpoint(ctx context.Context, label string) (sqlvfs.Checkpoi
 	if err != nil {
 		return sqlvfs.Checkpoint{}, err
 	}
-	c, err := s.Checkpoint(sqlvfs.ByUser, label)
-	return c, errors.Join(err, s.Close())
+	c, err := do(s)
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	return c, err
 }
 
 // find returns a checkpoint by its number.
@@ -75,34 +84,31 @@ func find(db string, id int64) (c sqlvfs.Checkpoint, err error) {
 	return c, cmp.Or(err, sqlvfs.ErrNoCheckpoint)
 }
 
-// Undo brings the tree back to before the last change.
-func Undo(o Options) error { return o.back("undo", (*sqlvfs.Store).Undo) }
-
-// Redo brings back what Undo or Rewind has replaced.
-func Redo(o Options) error { return o.back("redo", (*sqlvfs.Store).Redo) }
-
-// Rewind brings the tree back to a checkpoint, by its number or label.
-func Rewind(name string, o Options) error {
-	return o.back("rewind", func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.Rewind(name) })
+// Undo brings the tree back to before the last change, of a session that runs or between sessions, as do Redo and Rewind.
+func Undo(ctx context.Context, o Options) error {
+	return o.back(ctx, "undo", sqlvfs.Undo, (*live.Client).Undo)
 }
 
-func (o *Options) back(word string, back func(*sqlvfs.Store) (sqlvfs.Checkpoint, error)) error {
-	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
+// Redo brings back what Undo or Rewind has replaced.
+func Redo(ctx context.Context, o Options) error {
+	return o.back(ctx, "redo", sqlvfs.Redo, (*live.Client).Redo)
+}
+
+// Rewind brings the tree back to a checkpoint, by its number or label.
+func Rewind(ctx context.Context, name string, o Options) error {
+	return o.back(ctx, "rewind", sqlvfs.To(name), func(c *live.Client) (int64, error) { return c.Rewind(name) })
+}
+
+func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, beside func(*live.Client) (int64, error)) error {
+	c, err := o.atWriter(ctx, beside, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.GoBack(to, nil) })
 	if err != nil {
 		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(o.DB, err))
 	}
-	c, err := back(s)
-	if cerr := s.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(o.DB, err))
-	}
-	to := c.ID
+	at := c.ID
 	if c.Restored != 0 {
-		to = c.Restored
+		at = c.Restored
 	}
-	return o.tell(c, "back at checkpoint %d", to)
+	return o.tell(c, "back at checkpoint %d", at)
 }
 
 // Thin drops checkpoints of which there are too many, and gives the space back to the disk.
@@ -127,21 +133,10 @@ func Thin(k sqlvfs.Keep, o Options) error {
 
 // hinted says what to do about an error of a database.
 func hinted(db string, err error) error {
-	var inUse *sqlvfs.InUseError
-	hint := ""
-	switch {
-	case errors.As(err, &inUse):
-		hint = cmp.Or(session.InUse(os.Getenv, db), "end that session first")
-	case errors.Is(err, sqlvfs.ErrNoCheckpoint):
-		hint = "`art log` shows those there are"
-	case errors.Is(err, sqlvfs.ErrNothingToUndo):
-		hint = "`art checkpoint` makes one, and `art log` shows those there are"
-	case errors.Is(err, sqlvfs.ErrAgreed):
-		hint = "art-fuse ls, cat and mount show the tree of a checkpoint with --at"
-	case errors.Is(err, sqlvfs.ErrLabelTaken):
-		hint = "take another label"
+	if _, inUse := errors.AsType[*sqlvfs.InUseError](err); inUse {
+		return cli.WithHint(err, cmp.Or(session.InUse(os.Getenv, db), "end that session first"))
 	}
-	return cli.WithHint(err, hint)
+	return live.Hinted(err)
 }
 
 // Record is a checkpoint as JSON has it.

@@ -67,7 +67,24 @@ var ErrGone = errors.New("the session has ended meanwhile")
 // Checkpoint has the writer make a checkpoint of all that has happened in the session until now, with a label unless that is "", and
 // returns its number.
 func (c *Client) Checkpoint(label string) (int64, error) {
-	a, err := c.request(control.Request{Verb: control.Checkpoint, What: label}, -1)
+	return c.checkpoint(control.Request{Verb: control.Checkpoint, What: label})
+}
+
+// Undo has the writer bring the tree back to before the last change, and returns the number of the checkpoint of that; so do Redo, and
+// Rewind with what names a checkpoint.
+func (c *Client) Undo() (int64, error) { return c.checkpoint(control.Request{Verb: control.Undo}) }
+
+// Redo is as Undo.
+func (c *Client) Redo() (int64, error) { return c.checkpoint(control.Request{Verb: control.Redo}) }
+
+// Rewind is as Undo.
+func (c *Client) Rewind(name string) (int64, error) {
+	return c.checkpoint(control.Request{Verb: control.Rewind, What: name})
+}
+
+// checkpoint asks for what is answered by a checkpoint's number.
+func (c *Client) checkpoint(r control.Request) (int64, error) {
+	a, err := c.request(r, -1)
 	if err != nil {
 		return 0, err
 	}

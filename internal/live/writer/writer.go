@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/fs"
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -30,6 +31,7 @@ type Writer struct {
 	store    *sqlvfs.Store
 	overlays []*fs.Overlay
 	turn     chan struct{} // holds a token while no client has its turn
+	around   func(func() error) error
 
 	mu    sync.Mutex // while a request is served
 	ended bool       // GUARDED_BY(mu)
@@ -37,13 +39,16 @@ type Writer struct {
 
 // New returns what writes for others the database of a store, which overlays show.
 func New(store *sqlvfs.Store, overlays ...*fs.Overlay) *Writer {
-	w := &Writer{store: store, overlays: overlays, turn: make(chan struct{}, 1)}
+	w := &Writer{store: store, overlays: overlays, turn: make(chan struct{}, 1), around: func(back func() error) error { return back() }}
 	w.turn <- struct{}{}
 	return w
 }
 
+// AroundBack has a function have the tree go back. It is to be called before Serve.
+func (w *Writer) AroundBack(around func(back func() error) error) { w.around = around }
+
 var (
-	errBusy     = cli.WithHint(errors.New("another push or pull of this session is under way"), "wait until it is done")
+	errBusy     = cli.WithHint(errors.New("something else is being done with this session's tree"), "wait until it is done")
 	errLate     = errors.New("it took too long to open the database")
 	errSequence = errors.New("a request that has no place here")
 )
@@ -127,15 +132,37 @@ func (c *served) do(a control.Request, fd int) error {
 	case control.Hold:
 		return c.hold(c.sock)
 	case control.Checkpoint:
-		is, err := c.store.Checkpoint(sqlvfs.ByUser, a.What)
-		if err != nil {
-			return answer(c.sock, err)
-		}
-		return control.SendRequest(c.sock, -1, control.Request{Verb: control.Done, What: fmt.Sprint(is.ID)})
+		return answerWith(c.sock)(c.store.Checkpoint(sqlvfs.ByUser, a.What))
+	case control.Undo:
+		return answerWith(c.sock)(c.goBack(sqlvfs.Undo))
+	case control.Redo:
+		return answerWith(c.sock)(c.goBack(sqlvfs.Redo))
+	case control.Rewind:
+		return answerWith(c.sock)(c.goBack(sqlvfs.To(a.What)))
 	case control.Opening:
 		return answer(c.sock, errLate)
 	}
 	return answer(c.sock, errSequence)
+}
+
+// goBack has the tree go back.
+func (c *served) goBack(to sqlvfs.Destination) (is sqlvfs.Checkpoint, err error) {
+	c.intake.Drop()
+	err = c.around(func() error {
+		is, err = fs.GoBack(c.store, c.overlays, to)
+		return err
+	})
+	return is, err
+}
+
+// answerWith answers a request with a checkpoint's number, or an error.
+func answerWith(sock *os.File) func(sqlvfs.Checkpoint, error) error {
+	return func(is sqlvfs.Checkpoint, err error) error {
+		if err != nil {
+			return answer(sock, live.Hinted(err))
+		}
+		return control.SendRequest(sock, -1, control.Request{Verb: control.Done, What: fmt.Sprint(is.ID)})
+	}
 }
 
 // leave gives up what the client has left unfinished.

@@ -1,0 +1,24 @@
+package live
+
+import (
+	"errors"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Hinted says what to do about an error of checkpoints, or of going back to one.
+func Hinted(err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, sqlvfs.ErrNoCheckpoint):
+		hint = "`art log` shows those there are"
+	case errors.Is(err, sqlvfs.ErrNothingToUndo):
+		hint = "`art checkpoint` makes one, and `art log` shows those there are"
+	case errors.Is(err, sqlvfs.ErrAgreed):
+		hint = "art-fuse ls, cat and mount show the tree of a checkpoint with --at"
+	case errors.Is(err, sqlvfs.ErrLabelTaken):
+		hint = "take another label"
+	}
+	return cli.WithHint(err, hint)
+}

@@ -1,0 +1,166 @@
+package sqlvfs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// restoreTables are those of a connection that brings tables of the tree back: keys of rows that have changed, with the checkpoint that knows
+// what they were, names that lead to what is newer, and inodes that lose their rows, but are in use and so keep their content.
+const restoreTables = `CREATE TEMP TABLE IF NOT EXISTS art_changed (a NOT NULL, b NOT NULL, checkpoint, PRIMARY KEY (a, b)) WITHOUT ROWID;
+CREATE TEMP TABLE IF NOT EXISTS art_newer (id INTEGER PRIMARY KEY);
+CREATE TEMP TABLE IF NOT EXISTS art_held (ino INTEGER PRIMARY KEY);
+DELETE FROM temp.art_held`
+
+// restore brings the tables of the tree back to what they were at a checkpoint. What they are has become history under the newest one.
+func (w *writer) restore(to *Checkpoint) error {
+	if err := w.Exec(restoreTables); err != nil {
+		return err
+	}
+	top, err := highestIno(w.conn, false)
+	if err != nil {
+		return err
+	}
+	changed, err := w.changedTables(to.ID, w.newest.ID)
+	if err != nil {
+		return err
+	}
+	// Every statement has parameters up to the last that it uses.
+	values := []any{w.newest.ID, w.newest.maxIno, to.ID, to.maxIno}
+	for i, k := range database.AllKept {
+		if top > to.maxIno {
+			err = w.bringBack(k, withoutNewer(k), values)
+		}
+		if err == nil && changed[i] {
+			err = w.bringBack(k, restoration(k), values)
+		}
+		if err == nil && k == database.KeptInode {
+			err = w.holdInodes()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.bringBack(database.KeptBirth, withoutInode(database.KeptBirth), values); err != nil {
+		return err
+	}
+	return w.Exec(`INSERT OR IGNORE INTO art_orphan (ino) SELECT ino FROM temp.art_held;
+		DELETE FROM art_orphan WHERE EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=art_orphan.ino)`)
+}
+
+// changedTables tells of which tables there are rows under the numbers of two checkpoints, or between.
+func (w *writer) changedTables(from, to int64) ([]bool, error) {
+	var exist []string
+	for _, k := range database.AllKept {
+		exist = append(exist, "EXISTS (SELECT 1 FROM "+k.Old+" WHERE checkpoint BETWEEN ?1 AND ?2)")
+	}
+	changed := make([]bool, len(exist))
+	q := bind(w.Prep("SELECT "+strings.Join(exist, ", ")), from, to)
+	if w.Step(q) {
+		for i := range changed {
+			changed[i] = q.ColumnBool(i)
+		}
+	}
+	return changed, w.Done(q)
+}
+
+func (w *writer) bringBack(k *database.Kept, statements []string, values []any) error {
+	for _, text := range statements {
+		q, _, err := w.Prepare(text)
+		if err != nil {
+			return fmt.Errorf("%w: %v", database.ErrCorrupt, err)
+		}
+		err = bind(q, values[:q.BindCount()]...).Exec()
+		q.Close()
+		if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.MISMATCH) {
+			err = fmt.Errorf("%w: %v", ErrCorrupt, err) // history has what the tree cannot
+		}
+		if err != nil {
+			return fmt.Errorf("bring %s back: %w", k.Table, err)
+		}
+	}
+	return nil
+}
+
+// holdInodes notes the inodes in use that have no row any more.
+func (w *writer) holdInodes() error {
+	if err := w.Exec("INSERT INTO temp.art_held SELECT ino FROM art_orphan o WHERE NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=o.ino)"); err != nil {
+		return err
+	}
+	gone, err := w.inodes(`SELECT h.ino FROM art_old_inode h WHERE h.checkpoint=? AND h.there=1
+		AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h.ino)`, w.newest.ID)
+	if err != nil {
+		return err
+	}
+	for _, ino := range gone {
+		if in := w.store.tx.live[ino]; in != nil && in.refs > 0 {
+			if err := w.exec("INSERT OR IGNORE INTO temp.art_held VALUES (?)", int64(ino)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// notHeld is a condition: that an inode's content need not stay although it has lost its row.
+func notHeld(k *database.Kept, ino string) string {
+	switch k {
+	case database.KeptData, database.KeptSymlink, database.KeptXattr, database.KeptBirth:
+		return " AND NOT EXISTS (SELECT 1 FROM temp.art_held x WHERE x.ino=" + ino + ")"
+	}
+	return ""
+}
+
+// withoutInode are the statements that delete rows of inodes that are gone now. That a row has come is not kept of a time of birth, which
+// may have come when its inode was changed long after the checkpoint. Parameters are those of withoutNewer.
+func withoutInode(k *database.Kept) []string {
+	lost := "p." + k.Key[0] + ` IN (SELECT h.ino FROM art_old_inode h WHERE h.checkpoint=?1)
+		AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=p.` + k.Key[0] + ")" + notHeld(k, "p."+k.Key[0])
+	return []string{k.DeleteRows(lost), "DELETE FROM " + k.Table + " AS p WHERE " + lost}
+}
+
+// withoutNewer are the statements that delete rows which have become since a checkpoint. Parameters are the number and the highest inode
+// of the newest one, and those of the one to go back to.
+func withoutNewer(k *database.Kept) []string {
+	if !k.Entry {
+		newer := "p." + k.Key[0] + ">?4" + notHeld(k, "p."+k.Key[0])
+		return []string{k.DeleteRows(newer), "DELETE FROM " + k.Table + " AS p WHERE " + newer}
+	}
+	// No index has the inodes that names lead to: look through all of them once.
+	const these = "p.id IN (SELECT id FROM temp.art_newer)"
+	return []string{
+		"DELETE FROM temp.art_newer",
+		"INSERT INTO temp.art_newer SELECT id FROM fs_dentry WHERE parent_ino>?4 OR ino>?4",
+		k.DeleteRows(these), "DELETE FROM fs_dentry AS p WHERE " + these,
+	}
+}
+
+// restoration are the statements that bring rows back which have changed. Parameters are those of withoutNewer.
+func restoration(k *database.Kept) []string {
+	keys, named, second := "a", "a AS "+k.Key[0], "0"
+	if len(k.Key) > 1 {
+		keys, named, second = "a, b", named+", b AS "+k.Key[1], k.Key[1]
+	}
+	changed := "(SELECT " + named + ", checkpoint FROM temp.art_changed)"
+	also := ""
+	if k.Entry {
+		also = " AND h.ino<=?4"
+	}
+	if k != database.KeptInode { // history knows content of files, too, that had no name any more
+		also += " AND EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h." + k.Key[0] + ")"
+	}
+	return []string{
+		"DELETE FROM temp.art_changed",
+		"INSERT INTO temp.art_changed SELECT " + k.Key[0] + ", " + second + ", min(checkpoint) FROM " + k.Old +
+			" AS o WHERE checkpoint>=?3 AND checkpoint<=?1 AND " + k.Key[0] + "<=?4" + notHeld(k, "o."+k.Key[0]) + " GROUP BY 1, 2",
+		k.PutAll(changed),
+		"DELETE FROM " + k.Table + " WHERE (" + strings.Join(k.Key, ", ") + ") IN (SELECT " + keys + " FROM temp.art_changed)",
+		"INSERT INTO " + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
+			k.Equal("h", "t") + " AND h.checkpoint=t.checkpoint WHERE h.there=1" + also,
+	}
+}
