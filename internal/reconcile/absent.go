@@ -81,7 +81,7 @@ func (p *puller) mayPullAbsent() (bool, error) {
 		p.report.Stays(p.hostPath("."), a.why+": art reset brings it back, --force removes on the host what the guest has removed")
 		return false, nil
 	case p.session != nil:
-		return false, cli.WithHint(fmt.Errorf("%s: %s", p.report.ErrName(p.hostPath(".")), a.why), endSession)
+		return false, cli.WithHint(fmt.Errorf("%s: %s", p.report.ErrName(p.hostPath(".")), a.why), endSessionHint)
 	case p.opt.DryRun:
 		return true, nil
 	}
@@ -130,7 +130,7 @@ func (p *pusher) mayPushAbsent() (bool, error) {
 		return false, nil
 	}
 	if p.beside {
-		return false, cli.WithHint(fmt.Errorf("%s: %s", p.guestPath("."), p.absent.why), endSession)
+		return false, cli.WithHint(fmt.Errorf("%s: %s", p.guestPath("."), p.absent.why), endSessionHint)
 	}
 	if p.opt.DryRun {
 		return true, nil

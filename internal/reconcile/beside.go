@@ -25,8 +25,8 @@ import (
 //     the moment in which the host's are moved until the rows are told. So no operation of the guest goes on meanwhile.
 //   - A large file is written anew, not in place.
 
-// endSession is the hint where a session that runs is in the way.
-const endSession = "end that session first"
+// endSessionHint is the hint where a session that runs is in the way.
+const endSessionHint = "end that session first"
 
 // openStore opens the database, beside the session that writes it if there is one.
 func (p *planner) openStore(how sqlvfs.Options) error {
@@ -96,7 +96,7 @@ func (p *planner) recoverJournal() error {
 		return err
 	}
 	if errors.Is(err, sqlvfs.ErrNotBeside) {
-		return cli.WithHint(errors.New("a pull was killed half-way, and cannot be finished while the session runs"), endSession+", and pull again")
+		return cli.WithHint(errors.New("a pull was killed half-way, and cannot be finished while the session runs"), endSessionHint+", and pull again")
 	}
 	if err == nil { // to see what that has changed
 		err = p.store.Close()

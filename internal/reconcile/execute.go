@@ -150,7 +150,7 @@ func (p *puller) keepContent(o *operation) error {
 		return nil
 	}
 	if p.session != nil {
-		return cli.WithHint(errors.New("its content is in "+p.staging.Name+" until another pull"), endSession+", and pull again")
+		return cli.WithHint(errors.New("its content is in "+p.staging.Name+" until another pull"), endSessionHint+", and pull again")
 	}
 	f, err := hostfs.Open(p.staging.File, o.tmp, unix.O_RDONLY)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 const attempts = 10
 
 // linked is why files are left that have several names.
-const linked = "it has several names, which a push beside a session leaves as they are: " + endSession + ", and push again"
+const linked = "it has several names, which a push beside a session leaves as they are: " + endSessionHint + ", and push again"
 
 // shown returns the path of what the guest sees of the host at a path where it has no row, or "".
 func (p *pusher) shown(at string, in *folder) string {

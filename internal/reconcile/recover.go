@@ -332,7 +332,7 @@ func (r *recoverer) otherName(e *journalEntry) error {
 	if err != nil || hostfs.Fingerprint(&st) == o.Fingerprint || st.Ino != e.Now.Ino {
 		return nil
 	}
-	dir, name, err := r.nameless(string(e.Path))
+	dir, name, err := r.untouched(string(e.Path))
 	if err != nil || dir == nil {
 		return err
 	}
@@ -370,7 +370,7 @@ func (r *recoverer) hide(at string) error {
 		if n == nil || !n.Attr.IsDir() || r.places[n.Ino] == dir || dir == "." {
 			return nil
 		}
-		in, name, err := r.nameless(join(r.places[n.Ino], strings.TrimPrefix(at, dir+"/")))
+		in, name, err := r.untouched(join(r.places[n.Ino], strings.TrimPrefix(at, dir+"/")))
 		if err != nil || in == nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 
 // copyUp gives what shows through from the host a row, since the host has it elsewhere now: in place, or staged.
 func (r *recoverer) copyUp(e *journalEntry, st *unix.Stat_t, placed bool) error {
-	dir, name, err := r.nameless(r.shown(e))
+	dir, name, err := r.untouched(r.shown(e))
 	if err != nil || dir == nil {
 		return err
 	}
@@ -108,8 +108,9 @@ func (r *recoverer) copyFile(row *sqlvfs.Inode, from *os.File, at string, o *sql
 	return r.rows().do(func(tx *sqlvfs.Tx) error { return setRowXattrs(tx, row, attrs) })
 }
 
-// nameless returns the row of the directory of a path at which the guest has no row, or nil.
-func (r *recoverer) nameless(rel string) (*sqlvfs.Inode, string, error) {
+// untouched returns the row of the directory that a path is in, and the name there, if the guest has neither a row nor a whiteout
+// at that path; otherwise nil.
+func (r *recoverer) untouched(rel string) (*sqlvfs.Inode, string, error) {
 	dir, err := r.dir(path.Dir(rel))
 	if err != nil || dir == nil {
 		return nil, "", err
