@@ -15,7 +15,7 @@ import (
 func ofOne(c *flags.Command, args []string) (p place, o overview.Options, err error) {
 	o = overviewOptions()
 	variables := p.variables()
-	variables["json"] = &o.JSON
+	variables["json"], variables["all"] = &o.JSON, &o.All
 	if _, err = c.Parse(args, variables); err == nil {
 		err = p.find()
 	}

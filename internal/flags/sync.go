@@ -228,6 +228,7 @@ EXAMPLES
   lies.
 `,
 			Flags: []Flag{workspace, database, agent,
+				{Name: "all", Says: "show each path", More: `Otherwise a few lines are shown, those first that need a decision, and a directory that has come or gone with many files is one of them.`},
 				{Name: "json", Says: "print an object",
 					More: `Its keys are "workspace", "database", "size", "running", "pid", the numbers of files "changed", "deleted", "held" and "conflicts", and that of "directories", and, if there is something, "beside": for each mount of mode overlay "path", "files" and "bytes".`},
 			}},

@@ -20,6 +20,7 @@ type Options struct {
 	Stdout, Stderr io.Writer
 	Terminal       bool // Stdout is one
 	JSON           bool
+	All            bool // of a status: each path has a line of its own
 	// Session connects to the session that writes the database, to know what it has not committed. It may be nil.
 	Session func(context.Context) (*os.File, error)
 }

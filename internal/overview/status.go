@@ -16,9 +16,6 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// maxShown is how many paths a status shows.
-const maxShown = 10
-
 // status is what is pending in a database, as JSON has it. Where nothing else is said, files are counted.
 type status struct {
 	Workspace string `json:"workspace"`
@@ -36,8 +33,7 @@ type status struct {
 	// Beside are the mounts of mode overlay in which something was changed.
 	Beside []besides `json:"beside,omitempty"`
 
-	first []difference // the first paths
-	more  int          // and how many there are besides
+	shown shown
 }
 
 // besides is what was changed in such a mount.
@@ -52,11 +48,16 @@ type difference struct {
 	Status, Path, From, Kind, Why string
 	Bytes                         []byte `json:"path_bytes"`
 	Conflict, Held                bool
+
+	// Of a reference, its name, and the commits that the host does not have; of what else comes with a repository, what it is.
+	Ref     string
+	Commits []struct{}
+	Other   string
 }
 
 // Status shows what is pending in the database of the workspace dir, and who has the database.
 func Status(ctx context.Context, dir, database string, o Options) error {
-	s := &status{Workspace: dir, Database: database, Size: sizeOf(database)}
+	s := &status{Workspace: dir, Database: database, Size: sizeOf(database), shown: shown{all: o.All}}
 	if err := s.compare(ctx, &o); err != nil {
 		return err
 	}
@@ -111,6 +112,7 @@ func (s *status) compare(ctx context.Context, o *Options) error {
 }
 
 func (s *status) add(d difference) {
+	s.shown.add(d)
 	switch {
 	case d.Conflict:
 		s.Conflicts++
@@ -118,32 +120,11 @@ func (s *status) add(d difference) {
 		s.Held++
 	case d.Kind == "directory":
 		s.Directories++
-		return // a count will do, beside what is in it
 	case d.Status == "D":
 		s.Deleted++
 	default:
 		s.Changed++
 	}
-	// What needs a decision is shown first.
-	switch {
-	case len(s.first) < maxShown:
-		s.first = append(s.first, d)
-	default:
-		s.more++
-		if i := s.plain(); i >= 0 && (d.Conflict || d.Held) {
-			s.first = append(append(s.first[:i:i], s.first[i+1:]...), d)
-		}
-	}
-}
-
-// plain is the last path shown that needs no decision.
-func (s *status) plain() int {
-	for i := len(s.first) - 1; i >= 0; i-- {
-		if !s.first[i].Conflict && !s.first[i].Held {
-			return i
-		}
-	}
-	return -1
 }
 
 // pending says in a few words what is pending, or nothing.
@@ -184,22 +165,11 @@ func (s *status) show(latest *session, o *Options) error {
 		return errors.Join(err, o.line("pending    nothing"))
 	}
 	err = errors.Join(err, o.line("pending    %s", pending))
-	for _, d := range s.first {
-		path := d.Path
-		if d.Bytes != nil {
-			path = string(d.Bytes)
-		}
-		text := d.Status + " " + o.name(path)
-		if d.From != "" {
-			text = d.Status + " " + o.name(d.From) + " -> " + o.name(path)
-		}
-		if d.Why != "" {
-			text += ": " + d.Why
-		}
+	for _, text := range s.shown.text(o) {
 		err = errors.Join(err, o.line("           %s", text))
 	}
-	if s.more > 0 {
-		err = errors.Join(err, o.line("           and %d more: art diff", s.more))
+	if s.shown.more > 0 {
+		err = errors.Join(err, o.line("           and %d more: art status --all", s.shown.more))
 	}
 	return err
 }

@@ -42,7 +42,7 @@ _art_spec() {
 		;;
 	'art status')
 		payload= commands='' words=''
-		flags='-m --mount --workspace -d --db --agent --json --help'
+		flags='-m --mount --workspace -d --db --agent --all --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art log')
@@ -257,7 +257,7 @@ _art_spec() {
 		;;
 	'art-sync status')
 		payload= commands='' words=''
-		flags='-m --mount --workspace -d --db --agent --json --help'
+		flags='-m --mount --workspace -d --db --agent --all --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art-sync log')

@@ -217,6 +217,7 @@ _art_spec() {
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
         '(-d --db)'{-d,--db=}'[the database]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --all'[show each path]'
         --json'[print an object]'
         '(- *)'--help'[print help]')
       ;;
@@ -731,6 +732,7 @@ _art_spec() {
         '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
         '(-d --db)'{-d,--db=}'[the database]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --all'[show each path]'
         --json'[print an object]'
         '(- *)'--help'[print help]')
       ;;
