@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/riverlytech/art/internal/spelling"
 )
 
 // names returns the keys of m in alphabetical order.
@@ -18,28 +20,6 @@ func names[T any](m map[string]T) []string {
 // nearest returns the word that s was most likely meant to be.
 func nearest(s string, words []string) string {
 	return slices.MinFunc(words, func(a, b string) int {
-		return distance(strings.ToLower(s), a) - distance(strings.ToLower(s), b)
+		return spelling.Distance(strings.ToLower(s), a) - spelling.Distance(strings.ToLower(s), b)
 	})
-}
-
-// distance is how many letters have to be added, left out or changed to make b
-// of a (Levenshtein's).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

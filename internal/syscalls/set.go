@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/spelling"
 )
 
 // set says what a call belongs to: strace's classes, by the lists that `strace -e trace=%class` of version 6 goes by and
@@ -168,7 +169,7 @@ func unknown(what, name string, known []string) error {
 		return err
 	}
 	for _, k := range known {
-		if d := distance(name, k); d < least {
+		if d := spelling.Distance(name, k); d < least {
 			best, least = k, d
 		}
 	}
@@ -176,24 +177,4 @@ func unknown(what, name string, known []string) error {
 		return err
 	}
 	return cli.WithHint(err, "did you mean "+best+"?")
-}
-
-// distance is the number of bytes to insert, delete or replace to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

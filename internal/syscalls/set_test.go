@@ -92,17 +92,6 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	for _, tc := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"open", "open", 0}, {"opne", "open", 2}, {"kitten", "sitting", 3}} {
-		if got := distance(tc.a, tc.b); got != tc.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
-		}
-	}
-}
-
 // Whatever is typed: an error, or a set of calls that exist, which names itself.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"", "all", "openat,read", "%file,!stat", "!a", ",", "!!read", "%", "opeNat"} {
