@@ -3,8 +3,6 @@ package sqlvfs
 import (
 	"errors"
 	"strconv"
-
-	"github.com/ncruces/go-sqlite3"
 )
 
 // Baselines say what the host and the database have agreed on, and have no history: they are of the host's files as much as of
@@ -26,7 +24,8 @@ func (w *writer) putAgreement(*batch) error {
 }
 
 // agreement returns the newest checkpoint that is older than the last agreement; 0: there is none.
-func (tx *Tx) agreement() (id int64, err error) {
-	err = tx.each("SELECT CAST(value AS INTEGER) FROM fs_config WHERE key=?", func(q *sqlite3.Stmt) { id = q.ColumnInt64(0) }, agreedKey)
-	return id, err
+func (tx *Tx) agreement() (id int64, err error) { return agreementOf(tx.meta) }
+
+func agreementOf(c *conn) (int64, error) {
+	return queryNumber(c, "SELECT CAST(value AS INTEGER) FROM fs_config WHERE key=?", agreedKey)
 }

@@ -3,6 +3,7 @@ package sqlvfs
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -41,10 +42,13 @@ func (w *writer) commit(b *batch, drop int64) (err error) {
 	}
 	before := w.moment
 	defer func() {
-		if err != nil {
+		switch {
+		case err != nil:
 			clear(w.bases) // the rows of those that were new are not there
 			clear(w.trees)
 			w.moment = before
+		case w.newest.ID > before.newest.ID:
+			w.checkpointed = time.Now()
 		}
 	}()
 	defer database.End(w.Conn, &err)
@@ -66,6 +70,9 @@ func (w *writer) commit(b *batch, drop int64) (err error) {
 		if err := put(b); err != nil {
 			return err
 		}
+	}
+	if b.changes() && w.due() {
+		return w.checkpointIfChanged(AtRest)
 	}
 	return nil
 }

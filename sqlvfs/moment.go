@@ -39,13 +39,14 @@ type Occasion string
 
 // Occasions of checkpoints.
 const (
-	ByUser     Occasion = "user"
-	AtSession  Occasion = "session" // as a session found the tree
-	AtRest     Occasion = "rest"    // the guest had been still for a moment
-	BeforePush Occasion = "push"
-	BeforePull Occasion = "pull"
-	BeforeBack Occasion = "before" // the tree before it was brought back
-	AfterBack  Occasion = "back"   // the tree that was brought back
+	ByUser      Occasion = "user"
+	AtSession   Occasion = "session" // as a session found the tree
+	AtRest      Occasion = "rest"    // the guest had been still for a moment
+	BeforePush  Occasion = "push"
+	BeforePull  Occasion = "pull"
+	BeforeReset Occasion = "reset"
+	BeforeBack  Occasion = "before" // the tree before it was brought back
+	AfterBack   Occasion = "back"   // the tree that was brought back
 )
 
 // maxCheckpoint is the highest number of one. None comes near it: only another program has written it.
@@ -98,9 +99,14 @@ func newestCheckpoint(c *conn) (newest Checkpoint, err error) {
 // Checkpoints returns all checkpoints, the newest first.
 func (s *Store) Checkpoints() ([]Checkpoint, error) { return Query(s, (*Tx).checkpoints) }
 
-func (tx *Tx) checkpoints() (list []Checkpoint, err error) {
-	err = tx.each(qCheckpoints, func(q *sqlite3.Stmt) { list = append(list, scanCheckpoint(q)) })
-	return list, err
+func (tx *Tx) checkpoints() ([]Checkpoint, error) { return checkpointsOf(tx.meta) }
+
+func checkpointsOf(c *conn) (list []Checkpoint, err error) {
+	q := c.Prep(qCheckpoints)
+	for c.Step(q) {
+		list = append(list, scanCheckpoint(q))
+	}
+	return list, c.Done(q)
 }
 
 // findCheckpoint returns the checkpoint with a number or a label.
@@ -193,24 +199,6 @@ func (w *writer) makeCheckpoint(c *newCheckpoint) error {
 	return err
 }
 
-// checkpointFound makes the checkpoint of Options.Checkpoint, before anything of the tree is changed.
-func (w *writer) checkpointFound() error {
-	w.found = true
-	changed, err := w.changedSince(&w.newest)
-	if err != nil || !changed {
-		return err
-	}
-	c := Checkpoint{Kind: w.store.occasion, Session: w.store.tx.session.id}
-	switch err := w.insertCheckpoint(&c); {
-	case errors.Is(err, ErrCorrupt):
-		return nil // there will be none
-	case err != nil:
-		return err
-	}
-	w.newest = c
-	return nil
-}
-
 // insertCheckpoint makes a checkpoint of what the tree's tables hold.
 func (w *writer) insertCheckpoint(c *Checkpoint) error {
 	last := max(w.newest.ID, w.last)
@@ -257,11 +245,16 @@ var qChangedSince = func() string {
 	return q
 }()
 
-// changedSince tells whether the tree has changed since the newest checkpoint, if there is one.
+// changedSince tells whether the tree has changed since the newest checkpoint, if there is one; or whether the host and the database have
+// agreed since, for then the tree cannot be brought back to that.
 func (w *writer) changedSince(newest *Checkpoint) (bool, error) {
 	if newest.ID == 0 {
 		return true, nil
 	}
 	n, err := queryNumber(w.conn, qChangedSince, newest.ID, newest.maxIno)
-	return n != 0, err
+	if err != nil || n != 0 {
+		return true, err
+	}
+	agreed, err := agreementOf(w.conn)
+	return newest.ID <= agreed, err
 }

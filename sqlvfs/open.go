@@ -31,6 +31,10 @@ type Options struct {
 	At string
 	// Checkpoint, if it is not "", has a checkpoint be made of the tree as it is found, with the first change of it.
 	Checkpoint Occasion
+	// Every is how often a session that goes on changing has a checkpoint of Options.Checkpoint; 0: whenever it rests.
+	Every time.Duration
+	// Keep is how much history stays, when there is time to drop the rest.
+	Keep Keep
 	// Create makes the database, readable for its owner alone, if it does not exist.
 	Create bool
 	// Root are the attributes of a new tree's root directory.
@@ -104,14 +108,16 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 	}
 	s := &Store{
 		fixed: &fixed{
-			tuning:   t,
-			path:     path,
-			readOnly: opt.ReadOnly || opt.At != "",
-			frozen:   opt.Beside != nil,
-			fresh:    fresh,
-			maxDirty: opt.MaxDirty,
-			occasion: opt.Checkpoint,
-			kick:     make(chan struct{}, 1),
+			tuning:      t,
+			path:        path,
+			readOnly:    opt.ReadOnly || opt.At != "",
+			frozen:      opt.Beside != nil,
+			fresh:       fresh,
+			maxDirty:    opt.MaxDirty,
+			occasion:    opt.Checkpoint,
+			every:       opt.Every,
+			keepHistory: opt.Keep,
+			kick:        make(chan struct{}, 1),
 		},
 		waiting: opt.Waiting,
 		beside:  opt.Beside,

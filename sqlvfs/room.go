@@ -162,7 +162,12 @@ func (w *writer) dropOldest(n int64) error {
 		}
 	} else {
 		n = all
-		if n > 0 {
+		if changed, err := w.changedSince(&w.newest); err != nil {
+			return err
+		} else if changed && !w.found {
+			n++ // the one that was to be made
+		}
+		if all > 0 {
 			err := do(w.conn, "INSERT OR REPLACE INTO fs_config (key, value) VALUES (?,?)", lastKey, strconv.FormatInt(w.newest.ID, 10))
 			if err != nil {
 				return err
@@ -180,11 +185,16 @@ func (w *writer) dropOldest(n int64) error {
 		}
 	}
 	w.dropped = n
-	if id := w.store.tx.session.id; id != 0 && n > 0 {
-		return do(w.conn, `INSERT INTO fs_config (key, value) VALUES (?1, ?2)
-			ON CONFLICT (key) DO UPDATE SET value=CAST(CAST(value AS INTEGER)+?2 AS TEXT)`, droppedKey+strconv.FormatInt(id, 10), strconv.FormatInt(n, 10))
+	return putDropped(w.conn, w.store.tx.session.id, n)
+}
+
+// putDropped writes down that a session has dropped so many checkpoints more, if it is in the log yet.
+func putDropped(c *conn, session, n int64) error {
+	if session == 0 || n == 0 {
+		return nil
 	}
-	return nil
+	return do(c, `INSERT INTO fs_config (key, value) VALUES (?1, ?2)
+		ON CONFLICT (key) DO UPDATE SET value=CAST(CAST(value AS INTEGER)+?2 AS TEXT)`, droppedKey+strconv.FormatInt(session, 10), strconv.FormatInt(n, 10))
 }
 
 // Dropped returns how many checkpoints were dropped since the store was opened because there was no room for them.

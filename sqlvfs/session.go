@@ -85,6 +85,9 @@ func (s *Store) BeginSession(pid int, command []string) error {
 			return err
 		}
 		tx.session.id = tx.meta.LastInsertRowID()
+		if err := putDropped(tx.meta, tx.session.id, tx.dropped); err != nil {
+			return err
+		}
 		if err := do(tx.meta, "DELETE FROM art_session WHERE id<=?", tx.session.id-maxSessions); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 // Keep bounds the history of a tree. The newest checkpoint always stays.
 type Keep struct {
 	Checkpoints int           // at most; those with a label go last. 0: any number
-	For         time.Duration // none that is older. 0: however old
+	For         time.Duration // none without a label that is older. 0: however old
 	Bytes       int64         // of content that is not in the tree any more, at most. 0: any amount
 }
 
@@ -41,10 +41,6 @@ func (s *Store) thinOnce(k *Keep) (more bool, err error) {
 	}
 	s.acquireWriter()
 	defer s.releaseWriter()
-	all, err := s.tx.checkpoints()
-	if err != nil || len(all) < 2 {
-		return false, err
-	}
 	// Steps go on meanwhile: a checkpoint may have much to drop.
 	s.mu.Unlock()
 	defer s.mu.Lock()
@@ -52,57 +48,65 @@ func (s *Store) thinOnce(k *Keep) (more bool, err error) {
 	if err := w.connect(); err != nil {
 		return false, w.Cause(err)
 	}
-	drop, older, err := w.excess(k, all)
-	if err == nil && drop != nil {
-		err = w.drop(drop, older)
+	return w.thin(k)
+}
+
+// thin drops the checkpoint that is the first to go, and tells whether there was one.
+func (w *writer) thin(k *Keep) (more bool, err error) {
+	all, err := checkpointsOf(w.conn)
+	if err != nil || len(all) < 2 {
+		return false, err
+	}
+	i, err := w.excess(k, all)
+	if err == nil && i > 0 {
+		var older *Checkpoint
+		if i < len(all)-1 {
+			older = &all[i+1]
+		}
+		err = w.transact(func() error { return w.drop(&all[i], older) })
 	}
 	if err != nil {
 		return false, fmt.Errorf("drop a checkpoint: %w", w.Cause(err))
 	}
-	return drop != nil, nil
+	return i > 0, nil
 }
 
-// excess returns a checkpoint that is too much, if there is one, and the one before it. all are the checkpoints, the newest first.
-func (w *writer) excess(k *Keep, all []Checkpoint) (drop, older *Checkpoint, err error) {
-	oldest := len(all) - 1
-	if k.For > 0 && time.Since(all[oldest].Made.Time()) > k.For {
-		return &all[oldest], nil, nil
-	}
-	if k.Checkpoints > 0 && len(all) > k.Checkpoints {
-		for i := oldest; i > 0; i-- {
-			if all[i].Label != "" {
-				continue
-			}
-			if i < oldest {
-				older = &all[i+1]
-			}
-			return &all[i], older, nil
+// excess returns which checkpoint is too much; 0: none. all are the checkpoints, the newest first, which stays.
+func (w *writer) excess(k *Keep, all []Checkpoint) (int, error) {
+	first := len(all) - 1 // the oldest, and of those without a label if there is one
+	for i := first; i > 0; i-- {
+		if all[i].Label == "" {
+			first = i
+			break
 		}
-		return &all[oldest], nil, nil
+	}
+	if k.Checkpoints > 0 && len(all) > k.Checkpoints || k.For > 0 && all[first].Label == "" && time.Since(all[first].Made.Time()) > k.For {
+		return first, nil
 	}
 	if k.Bytes > 0 {
 		// A row has a chunk at most, and it takes long to add up the lengths of many.
 		rows, err := queryNumber(w.conn, "SELECT count(*) FROM art_old_data INDEXED BY art_old_data_checkpoint")
 		if err != nil || rows*w.store.chunkSize <= k.Bytes {
-			return nil, nil, err
+			return 0, err
 		}
-		bytes, err := queryNumber(w.conn, "SELECT ifnull(sum(length(data)), 0) FROM art_old_data")
-		if err != nil || bytes <= k.Bytes {
-			return nil, nil, err
+		if bytes, err := queryNumber(w.conn, qHistoryBytes); err != nil || bytes <= k.Bytes {
+			return 0, err
 		}
-		return &all[oldest], nil, nil
+		return first, nil
 	}
-	return nil, nil, nil
+	return 0, nil
+}
+
+const qHistoryBytes = "SELECT ifnull(sum(length(data)), 0) FROM art_old_data"
+
+// HistoryBytes is how much content the database holds for checkpoints alone.
+func (s *Store) HistoryBytes() (int64, error) {
+	return Query(s, func(tx *Tx) (int64, error) { return queryNumber(tx.meta, qHistoryBytes) })
 }
 
 // drop drops a checkpoint. What its rows were is what they were at the one before it, if that does not say otherwise and they were there then;
 // without one, nobody needs to know.
-func (w *writer) drop(c, older *Checkpoint) (err error) {
-	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	defer database.End(w.Conn, &err)
-	w.wrote = true
+func (w *writer) drop(c, older *Checkpoint) error {
 	for _, k := range database.AllKept {
 		if older != nil {
 			err := do(w.conn, "UPDATE OR IGNORE "+k.Old+" SET checkpoint=? WHERE checkpoint=? AND "+k.Key[0]+"<=?", older.ID, c.ID, older.maxIno)

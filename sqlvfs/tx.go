@@ -50,19 +50,21 @@ type Tx struct {
 // fixed is what does not change once a Store is open.
 type fixed struct {
 	tuning
-	path      string
-	readOnly  bool
-	frozen    bool // all connections read one commit, see Options.Beside
-	fresh     bool // made by Open
-	chunkSize int64
-	pageSize  int64
-	maxDirty  int
-	occasion  Occasion // see Options.Checkpoint
-	scratch   *os.File // nil: the file system has none. See shrink
-	root      *Inode
-	readers   *connPool     // for content
-	done      *sync.Cond    // a batch was committed, or has failed
-	kick      chan struct{} // there is something to do for the writer
+	path        string
+	readOnly    bool
+	frozen      bool // all connections read one commit, see Options.Beside
+	fresh       bool // made by Open
+	chunkSize   int64
+	pageSize    int64
+	maxDirty    int
+	occasion    Occasion      // see Options.Checkpoint
+	every       time.Duration // see Options.Every
+	keepHistory Keep          // see Options.Keep
+	scratch     *os.File      // nil: the file system has none. See shrink
+	root        *Inode
+	readers     *connPool     // for content
+	done        *sync.Cond    // a batch was committed, or has failed
+	kick        chan struct{} // there is something to do for the writer
 }
 
 // View runs a step that adds nothing to the tree, and returns its error: [Tx.New], [Tx.Link] and [Tx.SetWhiteout] fail in

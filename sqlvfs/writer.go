@@ -252,6 +252,12 @@ func (s *Store) maintain() {
 	}
 	s.acquireWriter()
 	s.mu.Unlock()
+	w.rest()
+	w.thinWhile(func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.tx.gather.empty() && !s.tx.gather.sync && !s.tx.closing
+	})
 	w.shrink(shrinkIdly)
 	s.mu.Lock()
 	s.releaseWriter()
@@ -331,6 +337,7 @@ type writer struct {
 	bases         map[string]int64  // art_base, by name
 	trees         map[Tree]int64    // art_tree
 	moment                          // of history
+	checkpointed  time.Time         // when the newest checkpoint was made, if this session has
 	dropped       int64             // checkpoints that the transaction has dropped for want of room
 	more          int64             // bytes that the database may grow by
 	bounded       int64             // pages that it may have; 0: nobody has said
@@ -387,6 +394,8 @@ func (w *writer) finish() {
 		return
 	}
 	if w.wrote {
+		end := time.Now().Add(thinAtEnd)
+		w.thinWhile(func() bool { return time.Now().Before(end) })
 		w.shrink(math.MaxInt64)
 		fail(w.Exec(fmt.Sprintf("PRAGMA busy_timeout=%d", lastWait.Milliseconds())))
 		_, _, err := w.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"syscall"
@@ -105,7 +106,11 @@ type server struct {
 
 // openServer opens the database over the workspace and the layers beside it.
 func openServer(db string, what *control.Serve, opened func()) (*server, error) {
-	store, overlay, err := openOverlay(db, what.Base, what.Name, sqlvfs.Options{Create: true, Placed: opened}, true, what.Hide, what.Show)
+	how := sqlvfs.Options{Create: true, Placed: opened, Every: what.Checkpoints.Every, Keep: keep(what)}
+	if !what.Checkpoints.Off {
+		how.Checkpoint = sqlvfs.AtSession
+	}
+	store, overlay, err := openOverlay(db, what.Base, what.Name, how, true, what.Hide, what.Show)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +131,21 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 		return nil, err
 	}
 	return s, nil
+}
+
+// keep is how much history is to stay.
+func keep(what *control.Serve) sqlvfs.Keep {
+	k, own := sqlvfs.DefaultKeep, &what.Checkpoints
+	if own.Most > 0 {
+		k.Checkpoints = int(min(own.Most, math.MaxInt32))
+	}
+	if own.Days > 0 {
+		k.For = time.Duration(min(own.Days, 36500)) * 24 * time.Hour
+	}
+	if own.Bytes > 0 {
+		k.Bytes = int64(min(own.Bytes, math.MaxInt64))
+	}
+	return k
 }
 
 // mount serves the tree on a mount, and the layers on those that arrive after it.
@@ -166,7 +186,7 @@ func (s *server) run(db string) error {
 	if logged != nil {
 		logf("all is saved, but the session's end is not in the log: %v", logged)
 	}
-	_, err := os.Stdout.Write(control.Marshal(&control.Report{Broken: s.overlay.Broken(), Changed: changed}))
+	_, err := os.Stdout.Write(control.Marshal(&control.Report{Broken: s.overlay.Broken(), Changed: changed, Dropped: uint64(s.store.Dropped())}))
 	if lost != nil {
 		return fmt.Errorf("serve: %w", lost)
 	}

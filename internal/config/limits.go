@@ -66,6 +66,19 @@ func (n *node) limit(u unit) (uint64, error) {
 	return wrong("a whole number from 1")
 }
 
+// limits reads limits that each have a unit.
+func (n *node) limits(units map[string]unit, into map[string]Limit) error {
+	fields := map[string]func(*node) error{}
+	for name, unit := range units {
+		fields[name] = func(n *node) error {
+			value, err := n.limit(unit)
+			into[name] = Limit{value, n.origin()}
+			return err
+		}
+	}
+	return n.object(fields)
+}
+
 func (n *node) literal() string {
 	switch v := n.value.(type) {
 	case string:
@@ -94,8 +107,8 @@ func ParseBytes(s string) (uint64, bool) {
 }
 
 // describe returns a limit as one would write it.
-func describe(name string, value uint64) string {
-	switch limits[name] {
+func describe(u unit, value uint64) string {
+	switch u {
 	case seconds:
 		return strconv.Quote((time.Duration(value) * time.Second).String())
 	case octets:

@@ -55,6 +55,11 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 		m.widens(Setting{"end", e.Value, e.Origin, strconv.Quote(e.Value)}, `"end": "`+e.Value+`"`)) {
 		out.End = e
 	}
+	// Without checkpoints nobody can go back.
+	if c := workspace.Checkpoints; c.Value == "auto" || c.Value != "" && (c.Value == user.Checkpoints.Value ||
+		m.widens(c.checkpoints(), `"checkpoints": `+c.checkpoints().text)) {
+		out.Checkpoints = c
+	}
 	if workspace.Env != nil {
 		out.Env = m.among(workspace.Env, user.Env, "env")
 	}

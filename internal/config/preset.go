@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -223,7 +224,7 @@ func isHost(s string) bool { return !strings.ContainsAny(s, "/: \t\n") }
 
 // cameFrom says of all settings where they came from.
 func (s *Settings) cameFrom(origin string) {
-	for _, e := range []*Entry{&s.Network, &s.Path, &s.End, &s.Home} {
+	for _, e := range []*Entry{&s.Network, &s.Path, &s.End, &s.Checkpoints, &s.Home} {
 		if e.Value != "" {
 			e.Origin = origin
 		}
@@ -239,8 +240,10 @@ func (s *Settings) cameFrom(origin string) {
 	for i := range s.Set {
 		s.Set[i].Origin = origin
 	}
-	for name, limit := range s.Limits {
-		s.Limits[name] = Limit{limit.Value, origin}
+	for _, limits := range []map[string]Limit{s.Limits, s.Keep} {
+		for name, limit := range limits {
+			limits[name] = Limit{limit.Value, origin}
+		}
 	}
 }
 
@@ -263,6 +266,9 @@ func Stack(base, upper *Settings) *Settings {
 	if upper.End.Value != "" {
 		out.End = upper.End
 	}
+	if upper.Checkpoints.Value != "" {
+		out.Checkpoints = upper.Checkpoints
+	}
 	if upper.Home.Value != "" {
 		out.Home = upper.Home
 	}
@@ -282,11 +288,10 @@ func Stack(base, upper *Settings) *Settings {
 		return slices.ContainsFunc(upper.Mounts, func(u Mount) bool { return u.Guest == m.Guest })
 	})
 	out.Mounts = append(out.Mounts, upper.Mounts...)
-	out.Limits = map[string]Limit{}
+	out.Limits, out.Keep = map[string]Limit{}, map[string]Limit{}
 	for _, s := range []*Settings{base, upper} {
-		for name, limit := range s.Limits {
-			out.Limits[name] = limit
-		}
+		maps.Copy(out.Limits, s.Limits)
+		maps.Copy(out.Keep, s.Keep)
 	}
 	return &out
 }
@@ -296,7 +301,7 @@ func PresetKeys() (whole, settings []string) {
 	p := &Preset{Settings: &Settings{}}
 	src := &source{}
 	keys := presetSettings(src, p.Settings)
-	for _, key := range []string{"workspace", "db", "mode", "notify", "systemd"} { // which an error explains
+	for _, key := range []string{"workspace", "db", "mode", "notify", "systemd", "keep"} { // which an error explains
 		delete(keys, key)
 	}
 	return names(p.keys(src)), names(keys)

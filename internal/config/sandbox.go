@@ -64,9 +64,14 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			*enabled, err = n.boolean()
 			return err
 		},
-		"network": word(&s.Network, "host", "none"),
-		"path":    word(&s.Path, "home", "host"),
-		"end":     word(&s.End, "kill", "wait", "ask"),
+		"network":     word(&s.Network, "host", "none"),
+		"path":        word(&s.Path, "home", "host"),
+		"end":         word(&s.End, "kill", "wait", "ask"),
+		"checkpoints": func(n *node) error { return n.checkpoints(&s.Checkpoints) },
+		"keep": func(n *node) error {
+			s.Keep = map[string]Limit{}
+			return n.limits(kept, s.Keep)
+		},
 		"systemd": func(n *node) error {
 			on, err := n.boolean()
 			s.Systemd = Entry{strconv.FormatBool(on), n.origin()}
@@ -91,20 +96,10 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 				return err
 			})
 		},
-		"limits": func(n *node) error {
-			fields := map[string]func(*node) error{}
-			for name, unit := range limits {
-				fields[name] = func(n *node) error {
-					value, err := n.limit(unit)
-					s.Limits[name] = Limit{value, n.origin()}
-					return err
-				}
-			}
-			return n.object(fields)
-		},
+		"limits": func(n *node) error { return n.limits(limits, s.Limits) },
 	}
 	if !src.user {
-		for _, key := range []string{"workspace", "db", "mode", "home", "notify", "systemd"} {
+		for _, key := range []string{"workspace", "db", "mode", "home", "notify", "systemd", "keep"} {
 			keys[key] = func(n *node) error { return n.errorf("%q can only be set in the user's file", key) }
 		}
 	}

@@ -35,6 +35,7 @@ func TestSchema(t *testing.T) {
 	keys := func(o object) []string { return slices.Collect(maps.Keys(o.Properties)) }
 	equal("keys", keys(schema), names((&source{user: true}).keys(&Settings{}, new(bool))))
 	equal("limits", keys(schema.Properties["limits"].object), names(limits))
+	equal("keep", keys(schema.Properties["keep"].object), names(kept))
 	equal("mounts", keys(schema.Properties["mounts"].Items.object), []string{"guest", "host", "mode", "optional", "path", "readonly"})
 	equal("own", schema.Properties["own"].Items.Enum, OwnWords)
 	equal("allow", schema.Properties["allow"].Items.Enum, seccomp.Options)

@@ -20,6 +20,10 @@ type Settings struct {
 	Notify Entry
 	// End says what becomes of what the command leaves running: "kill", "wait" or "ask".
 	End Entry
+	// Checkpoints is "auto", "off" for sessions that make none by themselves, or how often they do ("5m0s").
+	Checkpoints Entry
+	// Keep is how much history stays, by name: "checkpoints", "days", "size". Only the user's file has it.
+	Keep map[string]Limit
 	// Env are names of variables of the caller's to pass on.
 	Env []Entry
 	// Values are variables from the .env beside the file. The caller's own value

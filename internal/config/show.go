@@ -90,7 +90,7 @@ func (s *Settings) list() []Setting {
 			all = append(all, x)
 		}
 	}
-	all = append(all, s.Network.setting("network"), s.Path.setting("path"), s.End.setting("end"), s.Notify.setting("notify"), s.Systemd.setting("systemd"))
+	all = append(all, s.Network.setting("network"), s.Path.setting("path"), s.End.setting("end"), s.Checkpoints.checkpoints(), s.Notify.setting("notify"), s.Systemd.setting("systemd"))
 	env := settings("env", s.Env)
 	for _, v := range s.Values {
 		env = append(env, v.setting())
@@ -109,13 +109,17 @@ func (s *Settings) list() []Setting {
 		mounts = append(mounts, m.setting(s.Workspace.Value))
 	}
 	several("mounts", mounts)
-	for _, name := range names(limits) {
-		var list []Setting
-		if limit, ok := s.Limits[name]; ok {
-			list = []Setting{{"limits." + name, limit.Value, limit.Origin, describe(name, limit.Value)}}
+	bounds := func(key string, units map[string]unit, said map[string]Limit) {
+		for _, name := range names(units) {
+			var list []Setting
+			if limit, ok := said[name]; ok {
+				list = []Setting{{key + "." + name, limit.Value, limit.Origin, describe(units[name], limit.Value)}}
+			}
+			several(key+"."+name, list)
 		}
-		several("limits."+name, list)
 	}
+	bounds("keep", kept, s.Keep)
+	bounds("limits", limits, s.Limits)
 	return all
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/hold"
@@ -40,6 +41,8 @@ type Serve struct {
 	Files  []files.File
 	// Hold are the patterns of what a pull from the database is to hold back from now on.
 	Hold []hold.Pattern
+	// Checkpoints says when the session makes some by itself, and how many stay.
+	Checkpoints Checkpoints
 	// PID and Command are what the log of sessions says of this one. At the end art writes a LoggedEnd to art-fuse's
 	// standard input. No command line, which everybody can read, has the command.
 	PID     int
@@ -63,6 +66,22 @@ const MaxWhy, MaxLoggedEnd = 512, 1 << 10
 type Report struct {
 	Broken  []string // files of the workspace that the host has broken
 	Changed bool     // whether the guest has changed anything
+	Dropped uint64   // checkpoints that were dropped because there was no room
+}
+
+// Dropped says that checkpoints were dropped because there was no room.
+func Dropped(n uint64) string {
+	if n == 1 {
+		return "1 checkpoint was dropped: there was no room"
+	}
+	return fmt.Sprintf("%d checkpoints were dropped: there was no room", n)
+}
+
+// Checkpoints says when a session makes checkpoints by itself, and how many stay, where that is not the default.
+type Checkpoints struct {
+	Off               bool          // it makes none
+	Every             time.Duration // 0: when it rests
+	Most, Days, Bytes uint64        // 0: the default
 }
 
 // LayerKind says what a layer is.

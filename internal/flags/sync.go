@@ -303,7 +303,7 @@ EXAMPLES
 `,
 			Flags: []Flag{
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "name", "workspace", "gone", "database", "size", "used", "running", "pid" and "error".`},
+					More: `Its keys are "name", "workspace", "gone", "database", "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error".`},
 			}},
 		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB]"}, Most: 1, Words: []Offer{Databases},
 			Text: `  Removes the database of the workspace that the current directory lies in, or the

@@ -162,6 +162,8 @@ func (r *Record) Why() string {
 		return "before a push"
 	case sqlvfs.BeforePull:
 		return "before a pull"
+	case sqlvfs.BeforeReset:
+		return "before a reset"
 	case sqlvfs.BeforeBack:
 		return "before going back"
 	case sqlvfs.AfterBack:

@@ -22,6 +22,7 @@ type entry struct {
 	Gone      bool       `json:"gone"`      // there is no such directory any more
 	Database  string     `json:"database"`
 	Size      int64      `json:"size"`
+	History   int64      `json:"history"` // of that, content that only checkpoints have
 	Used      *time.Time `json:"used"`
 	Running   bool       `json:"running"`
 	PID       int        `json:"pid,omitempty"`
@@ -50,7 +51,7 @@ func List(databases string, o Options) error {
 		if o.JSON {
 			err = o.object(e)
 		} else {
-			err = o.line("%-*s  %8s  %-16s  %s", width, o.name(e.Name), cli.Bytes(e.Size), e.when(), e.where(&o))
+			err = o.line("%-*s  %8s  %-16s  %s%s", width, o.name(e.Name), cli.Bytes(e.Size), e.when(), e.where(&o), e.history())
 		}
 		if err != nil {
 			return err
@@ -84,6 +85,7 @@ func look(path string) *entry {
 			e.Used = at
 		}
 	}
+	e.History = historyOf(path)
 	e.Workspace = workspaceOf(path)
 	if e.Workspace != "" {
 		_, err := os.Stat(e.Workspace)
@@ -105,6 +107,28 @@ func workspaceOf(path string) string {
 		}
 	}
 	return paths[0] // it was adopted
+}
+
+// historyOf is how much content a database holds for checkpoints alone; 0 where that is not known.
+func historyOf(path string) int64 {
+	s, err := openDatabase(path)
+	if err != nil {
+		return 0
+	}
+	defer s.Close()
+	n, err := s.HistoryBytes()
+	if err != nil {
+		return 0 // an older layout, for one
+	}
+	return n
+}
+
+// history says what history takes, if that is worth a word.
+func (e *entry) history() string {
+	if e.History < 1<<20 {
+		return ""
+	}
+	return "  (" + cli.Bytes(e.History) + " for checkpoints)"
 }
 
 func (e *entry) used() time.Time {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/history"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -23,7 +24,8 @@ type session struct {
 	Made     *int64     `json:"made"`
 	Changed  *int64     `json:"changed"`
 	Deleted  *int64     `json:"deleted"`
-	Why      string     `json:"why,omitempty"` // what ended it, if not its command alone
+	Why      string     `json:"why,omitempty"`     // what ended it, if not its command alone
+	Dropped  int64      `json:"dropped,omitempty"` // checkpoints that it has dropped because there was no room
 }
 
 // Log shows the sessions and the checkpoints of a database, the latest first.
@@ -37,7 +39,8 @@ func Log(database string, o Options) error {
 		return err
 	}
 	for _, s := range list {
-		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) {
+		// What a session has found is a checkpoint with its first change.
+		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) && checkpoints[0].Kind != string(sqlvfs.AtSession) {
 			if err := o.checkpoint(&checkpoints[0]); err != nil {
 				return err
 			}
@@ -49,6 +52,9 @@ func Log(database string, o Options) error {
 			err = o.line("%s  %-7s  %-9s  %-32s  %s", s.when(), s.took(), s.ending(), s.did(), command(s.Command))
 			if s.Why != "" {
 				err = errors.Join(err, o.line("%18s%s", "", s.Why))
+			}
+			if s.Dropped > 0 {
+				err = errors.Join(err, o.line("%18s%s", "", control.Dropped(uint64(s.Dropped))))
 			}
 		}
 		if err != nil {
@@ -120,7 +126,7 @@ func sessions(database string) ([]session, error) {
 	for i, e := range list {
 		x := session{
 			Started: moment(&e.Started), Ended: moment(e.Ended), PID: e.PID, Command: e.Command, ExitCode: e.ExitCode,
-			Made: e.Made, Changed: e.Changed, Deleted: e.Deleted, Why: cli.Printable(e.Why),
+			Made: e.Made, Changed: e.Changed, Deleted: e.Deleted, Why: cli.Printable(e.Why), Dropped: e.Dropped,
 			Running: open && i == 0 && e.Ended == nil,
 		}
 		if x.Command == nil {

@@ -63,8 +63,9 @@ func openSides(opt *Options, abs, dir string, readOnly, pulls bool) (*planner, e
 
 // open opens the database.
 func (p *planner) open(abs string, readOnly, pulls bool) (err error) {
-	how := sqlvfs.Options{ReadOnly: readOnly, Waiting: p.opt.waiting()}
+	how := sqlvfs.Options{ReadOnly: readOnly, Waiting: p.opt.waiting(), Checkpoint: sqlvfs.BeforeReset}
 	if pulls {
+		how.Checkpoint = sqlvfs.BeforePull
 		empty, err := identity.Empty(p.host.dir, p.opt.DB)
 		if err != nil {
 			return fmt.Errorf("workspace %s: %w", abs, hostfs.Unwrap(err))

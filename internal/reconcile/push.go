@@ -104,10 +104,11 @@ func (p *pusher) openForPush() error {
 	now := sqlvfs.Now()
 	opt := p.opt
 	err := p.openStore(sqlvfs.Options{
-		Waiting:  opt.waiting(),
-		ReadOnly: opt.DryRun,
-		Create:   !opt.DryRun,
-		Bulk:     true,
+		Waiting:    opt.waiting(),
+		ReadOnly:   opt.DryRun,
+		Create:     !opt.DryRun,
+		Bulk:       true,
+		Checkpoint: sqlvfs.BeforePush,
 		Root: sqlvfs.Attr{
 			Mode: unix.S_IFDIR | 0o755, Nlink: 2,
 			UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()),

@@ -111,6 +111,7 @@ func (p *prepared) begin(o *request, settings *config.Settings) (err error) {
 		return err
 	}
 	p.atEnd, p.notify = settings.End.Value, settings.Notify.Value
+	p.serve.Checkpoints = checkpoints(settings)
 	p.limits, p.plan.Memory, p.plan.Counted = settings.Limits, settings.Limits["memory"].Value, counted(settings.Limits)
 	p.plan.Workspace = settings.Workspace.Value
 	if p.serve.Name, err = workspaceName(o.Name, p.plan.Workspace); err != nil {

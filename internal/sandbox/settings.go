@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/seccomp"
 )
 
@@ -84,6 +85,18 @@ func (o *request) completeSettings(s *config.Settings) error {
 	return nil
 }
 
+// checkpoints is what the settings say of checkpoints.
+func checkpoints(s *config.Settings) control.Checkpoints {
+	c := control.Checkpoints{
+		Off:  s.Checkpoints.Value == "off",
+		Most: s.Keep["checkpoints"].Value, Days: s.Keep["days"].Value, Bytes: s.Keep["size"].Value,
+	}
+	if every, err := time.ParseDuration(s.Checkpoints.Value); err == nil {
+		c.Every = every
+	}
+	return c
+}
+
 // over puts what the options say over the settings.
 func (o *request) over(s *config.Settings) error {
 	switch {
@@ -109,6 +122,9 @@ func (o *request) over(s *config.Settings) error {
 		s.Notify = config.Entry{Value: o.Notify, Origin: "--notify"}
 	case own == "":
 		s.Notify = config.Entry{Value: "false", Origin: config.Default}
+	}
+	if s.Checkpoints.Value == "" {
+		s.Checkpoints = config.Entry{Value: "auto", Origin: config.Default}
 	}
 	switch {
 	case o.Systemd != "":

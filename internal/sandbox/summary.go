@@ -32,6 +32,9 @@ func (s *session) tellReport() {
 	for _, path := range report.Broken {
 		cli.Fail("art", fmt.Errorf("read %s: changed on the host after the guest had changed part of it", filepath.Join(s.plan.Workspace, path)))
 	}
+	if report.Dropped > 0 {
+		fmt.Fprintf(os.Stderr, "art: %s\n", control.Dropped(report.Dropped))
+	}
 	if !known || !report.Changed {
 		return
 	}

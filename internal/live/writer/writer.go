@@ -184,7 +184,19 @@ func (c *served) amend(fd int) error {
 		return err
 	}
 	defer c.intake.Drop()
+	if err := c.before(is); err != nil {
+		return err
+	}
 	return c.synced(fs.Amend(c.store, c.overlays, is, c.intake))
+}
+
+// before makes a checkpoint of what is there before a push, if the session makes such.
+func (c *served) before(is *sqlvfs.Changes) error {
+	if len(is.Entries)+len(is.Made) == 0 || !c.store.Automatic() {
+		return nil
+	}
+	_, err := c.store.Checkpoint(sqlvfs.BeforePush, "")
+	return err
 }
 
 // synced makes durable what was done without an error.

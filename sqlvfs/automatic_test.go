@@ -1,0 +1,142 @@
+package sqlvfs
+
+import (
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A session makes checkpoints by itself: of what it finds, with the first change, and when it has been still for a moment.
+func TestSessionMakesCheckpoints(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	put(s, create(t, s, "found", syscall.S_IFREG|0o600))
+	must(t, s.Close())
+	kinds := func() (list []Occasion) {
+		t.Helper()
+		all, err := s.Checkpoints()
+		must(t, err)
+		for _, c := range all {
+			list = append(list, c.Kind)
+		}
+		return list
+	}
+	expect := func(want ...Occasion) {
+		t.Helper()
+		if got := kinds(); !slices.Equal(got, want) {
+			t.Errorf("checkpoints are %q, not %q", got, want)
+		}
+	}
+	open := func() {
+		t.Helper()
+		var err error
+		s, err = Open(path, Options{Checkpoint: AtSession})
+		must(t, err)
+	}
+	open()
+	must(t, s.Sync())
+	put(s, lookup(t, s, "found"))
+	expect() // nothing has changed
+	put(s, create(t, s, "first", syscall.S_IFREG|0o600))
+	must(t, s.Sync())
+	put(s, create(t, s, "second", syscall.S_IFREG|0o600))
+	must(t, s.Sync())
+	expect(AtSession)
+	for begin := time.Now(); len(kinds()) < 2 && time.Since(begin) < 20*time.Second; time.Sleep(50 * time.Millisecond) {
+	}
+	expect(AtRest, AtSession)
+	must(t, s.Close())
+	open()
+	put(s, create(t, s, "third", syscall.S_IFREG|0o600))
+	must(t, s.Close())
+	s = openTest(t, path)
+	expect(AtRest, AtSession) // the first change of the last session followed the rest of the one before
+	must(t, s.Close())
+	for at, want := range map[string]int{"1": 1, "2": 3} {
+		r, err := Open(path, Options{At: at})
+		must(t, err)
+		children, err := Query(r, func(tx *Tx) ([]Child, error) { return tx.Children(tx.Root()) })
+		if err != nil || len(children) != want {
+			t.Errorf("at %s: %v, %v", at, children, err)
+		}
+		must(t, r.Close())
+	}
+	must(t, checkClean(path))
+}
+
+// Of a session that never rests there is one as often as it was asked for, and none while nothing changes.
+func TestCheckpointsOfABusySession(t *testing.T) {
+	const every = 300 * time.Millisecond
+	path := filepath.Join(memoryDir(t), "a.db")
+	s, err := Open(path, Options{Create: true, Root: rootAttr, Checkpoint: AtSession, Every: every})
+	must(t, err)
+	begin := time.Now()
+	in := create(t, s, "f", syscall.S_IFREG|0o600)
+	for n := int64(0); time.Since(begin) < 5*every; n++ {
+		must(t, s.WriteAt(in, []byte("more"), n, nil, Now()))
+		time.Sleep(10 * time.Millisecond)
+	}
+	put(s, in)
+	must(t, s.Sync())
+	list, err := s.Checkpoints()
+	must(t, err)
+	if n := len(list); n < 3 || n > 7 {
+		t.Errorf("there are %d", n)
+	}
+	time.Sleep(2 * every)
+	if again, err := s.Checkpoints(); err != nil || len(again) != len(list) {
+		t.Errorf("nothing has changed, and there are %d, %v", len(again), err)
+	}
+	must(t, s.Close())
+	must(t, checkClean(path))
+}
+
+// A session that rests drops what is too much: the oldest first, and of those with a label none before the others.
+func TestSessionThins(t *testing.T) {
+	path := filepath.Join(memoryDir(t), "a.db")
+	s := openTest(t, path)
+	in := create(t, s, "f", syscall.S_IFREG|0o600)
+	for i := range 10 {
+		must(t, s.WriteAt(in, random(1<<20+i), 0, nil, Now()))
+		label := ""
+		if i == 2 || i == 3 {
+			label = "kept " + string(rune('0'+i))
+		}
+		_, err := s.Checkpoint(ByUser, label)
+		must(t, err)
+	}
+	put(s, in)
+	must(t, s.Close())
+	for _, c := range []struct {
+		keep Keep
+		want []int64
+	}{
+		{Keep{Checkpoints: 9}, []int64{10, 9, 8, 7, 6, 5, 4, 3, 2}},
+		{Keep{Bytes: 5 << 20}, []int64{10, 9, 8, 4, 3}},
+		{Keep{For: time.Nanosecond}, []int64{10, 4, 3}},
+		{Keep{Checkpoints: 2}, []int64{10, 4}},
+	} {
+		s, err := Open(path, Options{Keep: c.keep})
+		must(t, err)
+		in := lookup(t, s, "f")
+		step(s, func(tx *Tx) { in.Attr.Atime = Now(); tx.Dirty(in) })
+		put(s, in)
+		must(t, s.Sync())
+		must(t, s.Close())
+		s = openTest(t, path)
+		list, err := s.Checkpoints()
+		must(t, err)
+		var got []int64
+		for _, c := range list {
+			got = append(got, c.ID)
+		}
+		if !slices.Equal(got, c.want) {
+			bytes, _ := s.HistoryBytes()
+			t.Errorf("with %+v there are %v of %d bytes, not %v", c.keep, got, bytes, c.want)
+		}
+		must(t, s.Close())
+		must(t, checkClean(path))
+	}
+}
