@@ -26,6 +26,7 @@ type batch struct {
 	checkpoint *newCheckpoint       // to be made of what the batch leaves; nil: none
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
 	bytes      int                  // of content and names that came in, for the bound on memory
+	patched    int                  // of these, in patches
 	sync       bool                 // someone waits for this batch to be durable
 	rows       []inodeRow           // of inodes, made by take
 }
@@ -234,7 +235,7 @@ func (tx *Tx) merge(old *batch) {
 	if g.journal == nil {
 		g.journal = old.journal
 	}
-	g.since, g.bytes, g.sync = old.since, g.bytes+old.bytes, g.sync || old.sync
+	g.since, g.bytes, g.patched, g.sync = old.since, g.bytes+old.bytes, g.patched+old.patched, g.sync || old.sync
 }
 
 // over is the union of two maps, in which the newer one wins.

@@ -13,6 +13,9 @@ type chunk struct {
 func (tx *Tx) discard(c *chunk) {
 	if c.batch == tx.gather.seq {
 		tx.gather.bytes -= c.size()
+		if c.patch != nil {
+			tx.gather.patched -= c.size()
+		}
 		tx.pool.put(c)
 	}
 }

@@ -107,6 +107,7 @@ func (tx *Tx) ownPatch(in *Inode, index int64) *chunk {
 func (tx *Tx) addPart(in *Inode, c *chunk, i int64, part []byte) {
 	c.parts[i], c.dirty[i] = part, true
 	tx.gather.bytes += len(part)
+	tx.gather.patched += len(part)
 	in.renew() // what is read of the chunk's row meanwhile is old
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -159,4 +160,56 @@ func TestPatchOfAShortRow(t *testing.T) {
 	if !bytes.Equal(content(t, s, lookup(t, s, "f")), want) {
 		t.Error("content differs")
 	}
+}
+
+// Small changes of a large file wait for Linger to pass, so that those of one page of the database come into one transaction;
+// new content does not, nor do changes of which so many wait that others would have to.
+func TestPatchesGather(t *testing.T) {
+	h := defaults
+	h.linger = time.Hour
+	const maxDirty = 8 * batchBytes
+	s, err := openStore(filepath.Join(t.TempDir(), "a.db"), Options{Create: true, Root: rootAttr, MaxDirty: maxDirty}, h)
+	must(t, err)
+	defer s.Close()
+	const size = 2 * batchBytes
+	f := create(t, s, "f", syscall.S_IFREG|0o600)
+	must(t, s.WriteAt(f, make([]byte, size), 0, nil, Now()))
+	must(t, s.Sync())
+	patches := func(bytes int) {
+		for off := 0; off < bytes; off += partSize {
+			must(t, s.WriteAt(f, make([]byte, partSize), int64(off), nil, Now()))
+		}
+	}
+	seq := uint64(0) // of the batch that gathered when all had been committed
+	synced := func() {
+		must(t, s.Sync())
+		step(s, func(tx *Tx) { seq = tx.gather.seq })
+	}
+	waits := func() (waits bool) {
+		step(s, func(tx *Tx) { waits = tx.gather.seq == seq && !tx.enough() })
+		return waits
+	}
+	synced()
+	patches(size)
+	patches(size)
+	if !waits() {
+		t.Error("patches do not wait for others")
+	}
+	g := create(t, s, "g", syscall.S_IFREG|0o600)
+	must(t, s.WriteAt(g, make([]byte, batchBytes), 0, nil, Now()))
+	if waits() {
+		t.Error("new content waits for more")
+	}
+	must(t, s.WriteAt(f, make([]byte, maxDirty/2), 0, nil, Now()))
+	synced()
+	patches(maxDirty / 2)
+	if waits() {
+		t.Error("patches wait until others have to wait for them")
+	}
+	must(t, s.Truncate(f, 0, nil, Now()))
+	step(s, func(tx *Tx) {
+		if b := tx.gather; b.patched != 0 {
+			t.Errorf("%d bytes of patches are left of a file that is empty", b.patched)
+		}
+	})
 }

@@ -21,7 +21,7 @@ const (
 	Linger = 200 * time.Millisecond
 
 	batchRows  = 8192     // a batch of this size does not wait for Linger to pass
-	batchBytes = 8 << 20  // nor does one with this much content
+	batchBytes = 8 << 20  // nor does one with this much content, but for patches
 	maxRows    = 64 << 10 // changes wait when this many rows are not committed
 
 	// lastWait is how long the end waits for who reads beside it, so that no log is left. Most have what they need at once.
@@ -52,9 +52,11 @@ func (tx *Tx) full() bool {
 	return bytes >= tx.most || rows >= tx.mostRows()
 }
 
-// enough tells whether so much has gathered that it is committed at once.
+// enough tells whether so much has gathered that it is committed at once. Patches gain by waiting: the log gets a page of the
+// database for them, once, however many there are of that page.
 func (tx *Tx) enough() bool {
-	return tx.gather.bytes >= min(batchBytes, tx.most) || tx.gather.size() >= min(batchRows, tx.mostRows())
+	b := tx.gather
+	return b.bytes-b.patched >= min(batchBytes, tx.most) || b.bytes >= tx.most/2 || b.size() >= min(batchRows, tx.mostRows())
 }
 
 // Sync returns when everything that happened before the call is durable: it survives a power cut.
