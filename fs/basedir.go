@@ -27,7 +27,7 @@ func (t *tx) lstatIn(p *node, name, path string, host *HostDir) (*fact, error) {
 		}
 	}
 	now, err := t.ask(q)
-	if err == nil && now.dir != nil && now.node == p && now.asked == t.clock() {
+	if err == nil && now.dir != nil && now.node == p && !t.watches.missed(p.base.watch, now.asked) {
 		t.keepDir(p, now.dir)
 	}
 	return now, err

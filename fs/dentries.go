@@ -34,8 +34,7 @@ func (t *tx) revoke(n *node) {
 	}
 }
 
-// clock is to be read before the host is asked: if it stands still until the answer is handed out, no event was missed in
-// between.
+// clock is to be read before the host is asked, see watches.
 func (t *tx) clock() uint64 {
 	if t.watches == nil {
 		return 0
@@ -46,14 +45,14 @@ func (t *tx) clock() uint64 {
 // grantTTL returns for how long the kernel may keep a name in a directory of the base, which it is about to learn: that
 // of an untouched node, or, with nil, that there is no such name. The host was asked when the clock showed asked.
 func (t *tx) grantTTL(p *node, name string, n *node, asked uint64) time.Duration {
-	missed := asked != t.clock() || t.db.ReadOnly()
+	missed := func(dir *node) bool { return t.db.ReadOnly() || t.watches.missed(dir.base.watch, asked) }
 	if n != nil && n.base.attr.IsDir() {
-		n.base.fresh = !missed && n.base.watch != nil
+		n.base.fresh = !missed(n)
 	}
 	switch {
 	case p.base.path == top:
 		return Forever // the workspace has no other place
-	case missed || p.base.watch == nil:
+	case missed(p):
 	case n == nil:
 		if _, ok := p.base.dentries[name]; ok || p.base.negative < maxNegative && t.negative < maxNegativeAll {
 			t.recordDentry(p, name, nil)

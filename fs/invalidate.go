@@ -117,7 +117,7 @@ func (t *tx) handleEvents(ws *watches, events []byte) {
 				t.handleEvent(ws, w, mask, string(name))
 			}
 		}
-		ws.clock++ // also for what nobody knows yet that it is watched
+		ws.change() // also for what nobody knows yet that it is watched
 	}
 }
 

@@ -23,23 +23,27 @@ import (
 // of it that is not watched, so a file with several names is never trusted to stay as it is; and what
 // is written through a shared mapping on the host, which shows when the file is unmapped and closed.
 //
-// Every event, and every change of the tree, moves the clock: who finds the clock where it was has missed nothing.
+// Every event, and every change of the tree, moves the clock. Who asks the host about a directory notes what the clock shows:
+// if the directory was watched by then, and there was no event since, nor the end of a watch, nothing was missed. That another
+// directory is watched since does no harm: of several threads that walk a tree, each would make the others' answers old.
 type watches struct {
 	host  *Host
 	fd    int      // of inotify
 	queue *os.File // the same, to read events from
 
 	// Changed in steps only.
-	limit int
-	count int // never above limit
-	clock uint64
-	root  *watch
-	byID  map[int32][]*watch // several, if the host has moved a directory just now
+	limit   int
+	count   int // never above limit
+	clock   uint64
+	changed uint64 // what the clock showed after the last event, or the last end of a watch
+	root    *watch
+	byID    map[int32][]*watch // several, if the host has moved a directory just now
 }
 
 // watch is a watched directory of the base.
 type watch struct {
-	id       int32 // inotify's watch descriptor
+	id       int32  // inotify's watch descriptor
+	added    uint64 // what the clock showed then
 	path     string
 	name     string // last component of path
 	parent   *watch // nil of the root
@@ -90,6 +94,18 @@ func (ws *watches) end() {
 	ws.queue.SetReadDeadline(time.Now())
 }
 
+// change moves the clock because of what makes earlier answers of the host doubtful.
+func (ws *watches) change() {
+	ws.clock++
+	ws.changed = ws.clock
+}
+
+// missed tells whether a change of a directory may have gone unnoticed since the clock showed asked. w is its watch; nil: it
+// has none.
+func (ws *watches) missed(w *watch, asked uint64) bool {
+	return w == nil || w.added > asked || ws.changed > asked
+}
+
 // errUnwatchable says that a directory cannot be watched now, nor later.
 var errUnwatchable = errors.New("the directory cannot be watched")
 
@@ -98,6 +114,7 @@ type candidate struct {
 	path, name string
 	parent     *watch // nil of the root
 	clock      uint64 // before it was asked
+	same       bool   // it is the directory that the node's path led to when that was opened
 	id         int32
 	err        error
 }
@@ -110,14 +127,14 @@ func (o *Overlay) watchDir(n *node, path string, dir *HostDir, opened uint64) {
 		var ws *watches
 		o.view(func(t *tx) error {
 			ws = t.watches
-			c = t.nextWatch(n, path, c)
+			c = t.nextWatch(n, path, c, opened)
 			return nil
 		})
 		if c == nil {
 			return
 		}
 		open := dir
-		if c.path != path || c.clock != opened {
+		if !c.same {
 			open = nil // the path may lead elsewhere by now
 		}
 		c.id, c.err = ws.add(c.path, open)
@@ -126,7 +143,7 @@ func (o *Overlay) watchDir(n *node, path string, dir *HostDir, opened uint64) {
 
 // nextWatch adds the last candidate to the tree of watches, and returns the next one on the way to a node's directory. It
 // is nil when the directory is watched, or cannot be at the moment.
-func (t *tx) nextWatch(n *node, path string, last *candidate) *candidate {
+func (t *tx) nextWatch(n *node, path string, last *candidate, opened uint64) *candidate {
 	ws := t.watches
 	if last != nil {
 		added, err := ws.adopt(last)
@@ -152,7 +169,7 @@ func (t *tx) nextWatch(n *node, path string, last *candidate) *candidate {
 		w.refs++
 	}
 	ws.count++
-	return &candidate{path: missing, name: name, parent: w, clock: ws.clock}
+	return &candidate{path: missing, name: name, parent: w, clock: ws.clock, same: missing == path && !ws.missed(w, opened)}
 }
 
 // walk finds the watch of a directory, or the lowest one above it and the path of the next that is missing.
@@ -175,7 +192,11 @@ func (ws *watches) walk(path string) (w *watch, missing, name string) {
 // adopt puts a directory that inotify watches into the tree, and returns its watch, for the caller to release. It is nil if it
 // cannot be watched at the moment; with an error, not later either.
 func (ws *watches) adopt(c *candidate) (*watch, error) {
-	if c.err != nil || ws.clock != c.clock {
+	there := ws.root
+	if c.parent != nil {
+		there = c.parent.children[c.name]
+	}
+	if c.err != nil || ws.changed > c.clock || there != nil && there.id != c.id {
 		if c.err == nil {
 			ws.removeUnused(c.id)
 		}
@@ -189,8 +210,14 @@ func (ws *watches) adopt(c *candidate) (*watch, error) {
 		}
 		return nil, nil // the host is changing the directory just now
 	}
+	if there != nil { // another thread was first
+		ws.count--
+		ws.release(c.parent)
+		there.refs++
+		return there, nil
+	}
 	ws.clock++
-	w := &watch{id: c.id, path: c.path, name: c.name, parent: c.parent, refs: 1}
+	w := &watch{id: c.id, added: ws.clock, path: c.path, name: c.name, parent: c.parent, refs: 1}
 	ws.byID[w.id] = append(ws.byID[w.id], w)
 	if w.parent == nil {
 		ws.root = w
@@ -218,7 +245,7 @@ func (ws *watches) release(w *watch) {
 // unlink takes a watch out of the tree, but leaves its reference to the parent.
 func (ws *watches) unlink(w *watch) {
 	w.removed = true
-	ws.clock++
+	ws.change()
 	ws.count--
 	if w.parent == nil {
 		ws.root = nil
@@ -281,7 +308,7 @@ func (ws *watches) add(path string, dir *HostDir) (int32, error) {
 // removeUnused ends a watch that is in no use.
 func (ws *watches) removeUnused(id int32) {
 	if len(ws.byID[id]) == 0 {
-		ws.clock++ // another one may be about to use it
+		ws.change() // another one may be about to use it
 		// It fails if the watch has ended by itself, with its directory.
 		unix.InotifyRmWatch(ws.fd, uint32(id))
 	}

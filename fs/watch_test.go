@@ -364,3 +364,102 @@ func TestEventsOfNobodysWatch(t *testing.T) {
 		t.Errorf("told the kernel to forget %s", said)
 	}
 }
+
+// Threads that walk a tree at once have each other's directories watched, and none of them doubts what it was told for that.
+func TestWatchesOfSeveralThreads(t *testing.T) {
+	s := newWatched(t, 1000)
+	const threads, dirs = 8, 25
+	for i := range threads {
+		for j := range dirs {
+			s.plant(fmt.Sprintf("all/of/them/%d/%d/file", i, j), nil)
+		}
+	}
+	ws := s.stat("ws").Ino
+	var all sync.WaitGroup
+	for i := range threads {
+		all.Go(func() {
+			lookup := func(parent Ino, name string) Ino {
+				e, err := s.overlay.Lookup(parent, name)
+				if err != nil || e.Ino == 0 || e.TTL != Forever {
+					t.Errorf("%s: %+v, %v", name, e, err)
+				}
+				return e.Ino
+			}
+			dir := ws
+			for _, name := range []string{"all", "of", "them", fmt.Sprint(i)} {
+				dir = lookup(dir, name)
+			}
+			for j := range dirs {
+				if e, err := s.overlay.Getattr(lookup(lookup(dir, fmt.Sprint(j)), "file")); err != nil || e.AttrTTL != Forever {
+					t.Errorf("file: %+v, %v", e, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	const want = 4 + threads*(1+dirs) // the workspace, and the three that all threads go through
+	s.overlay.view(func(t *tx) error {
+		if ws := t.watches; ws.count != want || len(ws.byID) != want {
+			s.t.Errorf("%d watches, %d of them in use, instead of %d", ws.count, len(ws.byID), want)
+		}
+		return nil
+	})
+}
+
+// The kernel may keep an answer of the host for good only if the directory was watched before the host was asked, and nothing
+// has happened since.
+func TestAnswersFromBeforeAWatch(t *testing.T) {
+	s := newWatched(t, 100)
+	s.plant("d/f", nil)
+	s.plant("e/f", nil)
+	lookup := func(parent Ino, name string) Ino {
+		e, err := s.overlay.Lookup(parent, name)
+		if err != nil || e.Ino == 0 {
+			t.Fatalf("%s: %+v, %v", name, e, err)
+		}
+		return e.Ino
+	}
+	ws := lookup(RootIno, workspace)
+	d, e := lookup(ws, "d"), lookup(ws, "e")
+	clock := func() (now uint64) {
+		s.overlay.view(func(t *tx) error {
+			now = t.clock()
+			return nil
+		})
+		return now
+	}
+	before := clock()
+	f := lookup(d, "f") // which has its directory watched
+	watched := clock()
+	lookup(e, "f")
+	last := clock()
+	granted := func(asked uint64) (ttl time.Duration) {
+		s.overlay.view(func(t *tx) error {
+			ttl = t.grantTTL(t.nodes[d], "f", t.nodes[f], asked)
+			return nil
+		})
+		return ttl
+	}
+	check := func(why string, asked uint64, want time.Duration) {
+		t.Helper()
+		if got := granted(asked); got != want {
+			t.Errorf("%s: %v instead of %v", why, got, want)
+		}
+	}
+	check("asked before the directory was watched", before, BaseTTL)
+	check("asked before another directory was watched", watched, Forever)
+	s.must(os.WriteFile(filepath.Join(s.base, "e/f"), []byte("new"), 0o644))
+	soon(t, BaseTTL*5, func() string {
+		if clock() == last {
+			return "the host's change goes unnoticed"
+		}
+		return ""
+	})
+	check("asked before something happened", watched, BaseTTL)
+	soon(t, BaseTTL*5, func() string { // the change may be more than one event
+		if got := granted(clock()); got != Forever {
+			return fmt.Sprintf("asked after it: %v", got)
+		}
+		return ""
+	})
+}
