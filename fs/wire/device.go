@@ -58,10 +58,15 @@ type Request struct {
 	// Blocks is the number of 512 bytes that the inode takes which the reply is about; below 0, what its size takes.
 	Blocks int64
 
-	header header
-	memory *[]byte // of a request by /dev/fuse
-	conn   *Conn
-	entry  *entry // of a request by a ring
+	unique uint64  // the kernel's number of a request by /dev/fuse,
+	memory *[]byte // and where it lies
+	conn   *Conn   // same
+	entry  *entry  // of a request by a ring
+}
+
+// newRequest is a request that is not answered, of what decode has made of it.
+func newRequest(h *header, op any) *Request {
+	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1}
 }
 
 // Requests by /dev/fuse lie in memory as the kernel wrote them. A reply is written over them from replyAt on, its header
@@ -125,7 +130,9 @@ func (c *Conn) request(h *header, lent *[]byte, n int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1, header: *h, memory: lent, conn: c}, nil
+	r := newRequest(h, op)
+	r.unique, r.memory, r.conn = h.unique, lent, c
+	return r, nil
 }
 
 // Reply answers a request: with what its operation holds, or with an error. It must not be used afterwards. An
@@ -143,7 +150,7 @@ func (r *Request) Reply(errno syscall.Errno) error {
 	if errno == 0 {
 		n = encode(r.Op, memory[replyAt:], r.Blocks)
 	}
-	putOutHeader(memory, replyAt+n, errno, r.header.unique)
+	putOutHeader(memory, replyAt+n, errno, r.unique)
 	_, err := retry(func() (int, error) { return unix.Write(r.conn.dev, memory[:replyAt+n]) })
 	if errors.Is(err, unix.ENOENT) { // who asked was killed
 		return nil

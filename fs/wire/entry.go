@@ -89,7 +89,9 @@ func (e *entry) request() (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1, header: h, entry: e}, nil
+	r := newRequest(&h, op)
+	r.entry = e
+	return r, nil
 }
 
 // noteUse notes how much of the payload is in use.
