@@ -25,6 +25,8 @@ import (
 //	   |<-Done-----------------|
 //	   |--Amend, descriptor--->|        as above; and operations go on
 //	   |<-Done-----------------|
+//	   |--Checkpoint---------->|        keep what the tree is now
+//	   |<-Done-----------------|
 //	   |--Undo, Redo, Rewind-->|        have the tree go back
 //	   |<-Done-----------------|        it is there, and the kernel knows
 //
