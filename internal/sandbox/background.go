@@ -155,9 +155,8 @@ func (o *request) makeUnit() error {
 	})
 }
 
-// ownStderr is the standard error of this process: that of its starter, and from leaveStarter on the log. It is no *os.File, so that
-// package os/exec gives the child a pipe. The child would otherwise keep the starter's standard error open, and who reads
-// that would wait for its end.
+// ownStderr is the standard error of this process: that of its starter, and from leaveStarter on the log. art-fuse writes
+// to it by a pipe: it would otherwise keep the starter's standard error open, and who reads that would wait for its end.
 type ownStderr struct{}
 
 func (ownStderr) Write(p []byte) (int, error) { return os.Stderr.Write(p) }

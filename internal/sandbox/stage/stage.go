@@ -42,6 +42,15 @@ func run(link *os.File) error {
 	// The program to end as must get neither.
 	unix.CloseOnExec(PlanFD)
 	unix.CloseOnExec(ControlFD)
+	// What needs no plan comes first: art is still making it. Mounts are not private yet, as it may have the host mount
+	// something by that (autofs(5)).
+	if err := LimitCores(); err != nil {
+		return err
+	}
+	if err := sealSelf(); err != nil {
+		return err
+	}
+
 	p := &Plan{}
 	err := control.ReadFile(os.NewFile(PlanFD, "plan"), p)
 	if errors.Is(err, io.EOF) {
@@ -49,10 +58,6 @@ func run(link *os.File) error {
 	}
 	if err != nil {
 		return fmt.Errorf("read the plan: %w", err)
-	}
-
-	if err := LimitCores(); err != nil {
-		return err
 	}
 
 	// It takes a while to look about, in which the rest goes on; nothing is covered before that is done.
@@ -63,10 +68,6 @@ func run(link *os.File) error {
 	// later ones here (mount_namespaces(7), propagation types).
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return cli.WithHint(fmt.Errorf("make mounts private: %w", err), hint.Host{}.Namespaces())
-	}
-
-	if err := sealSelf(); err != nil {
-		return err
 	}
 
 	// Everything of the host is opened before anything is covered, each path once:
