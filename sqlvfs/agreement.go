@@ -2,30 +2,199 @@ package sqlvfs
 
 import (
 	"errors"
-	"strconv"
+	"fmt"
+	"path"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// Baselines say what the host and the database have agreed on, and have no history: they are of the host's files as much as of
-// the tree. With the rows of an older checkpoint beside them, what a push or a pull has brought since would look like changes of
-// the guest's, and the next pull would take them from the host. So a row of fs_config notes the newest checkpoint before the last
-// agreement, and the tree does not go back to that or an older one.
+// Baselines, and what is known of the workspaces, say what the host and the database have agreed on. They go back with the tree:
+// then whatever the host has changed since, pulls of ours included, counts as the host's, and what the older tree does not have
+// yet is nothing that the guest has deleted.
+//
+// Of the host's own files there is no history. Where a pull has replaced or removed one that the older tree shows, or of
+// which it has a part, the tree cannot be what it was, and does not go back.
 
-const agreedKey = "art_agreed"
+// ErrReplaced says that the host does not have any more what a checkpoint shows of it.
+var ErrReplaced = errors.New("a pull has since replaced or removed on the host what it shows of that")
 
-// ErrAgreed says that a checkpoint is older than the last push, pull or reset.
-var ErrAgreed = errors.New("it is older than the last push, pull or reset")
+// ErrJournal says that a pull is to be finished first.
+var ErrJournal = errors.New("a pull was interrupted")
 
-// putAgreement notes that the transaction is of an agreement.
-func (w *writer) putAgreement(*batch) error {
-	if !w.agreed || w.newest.ID == 0 {
-		return nil
-	}
-	return do(w.conn, "INSERT OR REPLACE INTO fs_config (key, value) VALUES (?,?)", agreedKey, strconv.FormatInt(w.newest.ID, 10))
+// ErrAgreed says that a checkpoint was made by a program that kept no history of what both sides had agreed on, before a push, a pull
+// or a reset.
+var ErrAgreed = errors.New("it is older than a push, pull or reset of an older version")
+
+// pathOf is a path of a workspace.
+type pathOf struct {
+	tree Tree
+	path string
 }
 
-// agreement returns the newest checkpoint that is older than the last agreement; 0: there is none.
-func (tx *Tx) agreement() (id int64, err error) { return agreementOf(tx.meta) }
+// NoteReplaced writes down that what the host has at a path of a workspace is about to be replaced or removed. It does nothing if there
+// is no checkpoint.
+func (tx *Tx) NoteReplaced(t Tree, path string) {
+	tx.begin()
+	if tx.gather.replaced == nil {
+		tx.gather.replaced = map[pathOf]bool{}
+	}
+	tx.gather.replaced[pathOf{t, path}] = true
+	tx.gather.bytes += len(path)
+}
 
-func agreementOf(c *conn) (int64, error) {
-	return queryNumber(c, "SELECT CAST(value AS INTEGER) FROM fs_config WHERE key=?", agreedKey)
+func (w *writer) putReplaced(b *batch) error {
+	if w.newest.ID == 0 {
+		return nil
+	}
+	for k := range b.replaced {
+		tree, err := w.tree(k.tree)
+		if err == nil {
+			err = w.keepAgreed(database.KeptBaseline, "", tree, []byte(k.path))
+		}
+		if err == nil {
+			err = do(w.conn, "UPDATE art_old_baseline SET replaced=1 WHERE tree=? AND path=? AND checkpoint=?", tree, []byte(k.path), w.newest.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepAgreed has the history know what a row of what was agreed on was, or that there was none, if a condition holds.
+func (w *writer) keepAgreed(k *database.Kept, condition string, key ...any) error {
+	if w.newest.ID == 0 {
+		return nil
+	}
+	return do(w.conn, k.Put+condition, append([]any{w.newest.ID, w.newest.maxIno}, key...)...)
+}
+
+// agreedSince tells whether anything was agreed on since a checkpoint.
+func (w *writer) agreedSince(c *Checkpoint) (bool, error) {
+	n, err := queryNumber(w.conn, "SELECT EXISTS (SELECT 1 FROM art_old_baseline WHERE checkpoint>=?1) OR EXISTS (SELECT 1 FROM art_old_workspace WHERE checkpoint>=?1)", c.ID)
+	return n != 0, err
+}
+
+// restoreAgreed brings back what the host and the tree had agreed on at a checkpoint, after the tree. What it is has become history under the
+// newest one. The error is one of those above if that cannot be.
+func (w *writer) restoreAgreed(to *Checkpoint) error {
+	n, err := queryNumber(w.conn, "SELECT EXISTS (SELECT 1 FROM art_journal)")
+	if err != nil {
+		return err
+	}
+	agreed, err := queryNumber(w.conn, "SELECT CAST(value AS INTEGER) FROM fs_config WHERE key='art_agreed'")
+	switch {
+	case err != nil:
+		return err
+	case n != 0:
+		return fmt.Errorf("checkpoint %d: %w", to.ID, ErrJournal)
+	case to.ID <= agreed:
+		return fmt.Errorf("checkpoint %d: %w", to.ID, ErrAgreed)
+	}
+	if since, err := w.agreedSince(to); err != nil || !since {
+		return err
+	}
+	values := []any{w.newest.ID, w.newest.maxIno, to.ID}
+	for _, k := range database.HostKept {
+		for _, text := range k.Restoration() {
+			q, _, err := w.Prepare(text)
+			if err != nil {
+				return fmt.Errorf("%w: %v", database.ErrCorrupt, err)
+			}
+			err = bind(q, values[:q.BindCount()]...).Exec()
+			q.Close()
+			if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.MISMATCH) {
+				err = fmt.Errorf("%w: %v", ErrCorrupt, err)
+			}
+			if err != nil {
+				return fmt.Errorf("bring %s back: %w", k.Table, err)
+			}
+		}
+	}
+	return w.showsReplaced(to)
+}
+
+// showsReplaced returns [ErrReplaced] if the tree, which has come back, shows what a pull has replaced on the host since.
+func (w *writer) showsReplaced(to *Checkpoint) error {
+	paths := map[string][]string{} // by workspace
+	q := bind(w.Prep(`SELECT DISTINCT t.name, h.path FROM art_old_baseline h JOIN art_tree t ON t.id=h.tree WHERE h.checkpoint>=? AND h.replaced=1
+		ORDER BY t.name, h.path`), to.ID)
+	for q.Step() {
+		name := string(q.ColumnRawText(0))
+		paths[name] = append(paths[name], string(q.ColumnRawBlob(1)))
+	}
+	if err := w.Done(q); err != nil {
+		return err
+	}
+	for name, list := range paths {
+		s, err := w.shownOf(name)
+		if err != nil {
+			return err
+		}
+		for _, at := range list {
+			shows, err := s.shows(at)
+			if err != nil {
+				return err
+			}
+			if shows {
+				return fmt.Errorf("checkpoint %d: %s: %w", to.ID, path.Join(name, at), ErrReplaced)
+			}
+		}
+	}
+	return nil
+}
+
+// shown is what a tree shows of a workspace on the host.
+type shown struct {
+	w    *writer
+	top  bool             // all of it, since it has no row
+	dirs map[string][]Ino // rows of directories, by the path of their origin
+	on   map[string]bool  // paths of origins that something is read from, and those above
+}
+
+func (w *writer) shownOf(workspace string) (*shown, error) {
+	s := &shown{w: w, dirs: map[string][]Ino{}, on: map[string]bool{}}
+	entered, err := w.named(RootIno, workspace)
+	if err != nil {
+		return nil, err
+	}
+	s.top = !entered
+	q := bind(w.Prep(`SELECT o.ino, o.path, i.mode & 61440 FROM art_origin o JOIN art_base b ON b.id=o.base JOIN fs_inode i ON i.ino=o.ino
+		WHERE b.name=? AND (o.data_limit>0 OR i.mode & 61440 = 16384)`), workspace)
+	for q.Step() {
+		at := string(q.ColumnRawBlob(1))
+		if q.ColumnInt64(2) == 16384 {
+			s.dirs[at] = append(s.dirs[at], Ino(q.ColumnInt64(0)))
+		}
+		for ; at != "." && at != "/" && !s.on[at]; at = path.Dir(at) {
+			s.on[at] = true
+		}
+	}
+	return s, w.Done(q)
+}
+
+// named tells whether a directory has an entry, or hides one.
+func (w *writer) named(dir Ino, name string) (bool, error) {
+	n, err := queryNumber(w.conn, `SELECT EXISTS (SELECT 1 FROM fs_dentry WHERE parent_ino=?1 AND name=?2)
+		OR EXISTS (SELECT 1 FROM art_whiteout WHERE parent_ino=?1 AND name=?2)`, dir, name)
+	return n != 0, err
+}
+
+// shows tells whether the tree shows what the host has at a path, or below it, or has a part of it.
+func (s *shown) shows(at string) (bool, error) {
+	if s.top || s.on[at] {
+		return true, nil
+	}
+	for at != "." && at != "/" {
+		dir, name := path.Dir(at), path.Base(at)
+		for _, ino := range s.dirs[dir] {
+			if hidden, err := s.w.named(ino, name); err != nil || !hidden {
+				return true, err
+			}
+		}
+		at = dir
+	}
+	return false, nil
 }

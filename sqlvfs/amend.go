@@ -61,6 +61,9 @@ func (tx *Tx) Amend(c *Changes, k *Intake) (done Amended, err error) {
 			return done, err
 		}
 	}
+	for _, r := range c.Replaced {
+		tx.NoteReplaced(r.Tree, r.Path)
+	}
 	for i := range c.Baselines {
 		b := &c.Baselines[i]
 		if b.Gone {

@@ -136,7 +136,6 @@ func (tx *Tx) Baselines(t Tree) (map[string]*Baseline, error) {
 
 func (w *writer) putBaselines(b *batch) error {
 	for k, c := range b.baselines {
-		w.agreed = w.agreed || !c.onlyIfNone
 		tree, err := w.tree(k.tree)
 		if err != nil {
 			return err
@@ -153,6 +152,13 @@ const sameVersion = ` ON CONFLICT DO UPDATE SET hash=excluded.hash WHERE hash IS
 	= (excluded.dev, excluded.base_ino, excluded.size, excluded.mtime, excluded.mtime_nsec, excluded.ctime, excluded.ctime_nsec)`
 
 func (w *writer) putBaseline(tree int64, path string, c baselineChange) error {
+	condition := ""
+	if c.onlyIfNone {
+		condition = " AND p.tree IS NULL" // the one that is there stays
+	}
+	if err := w.keepAgreed(database.KeptBaseline, condition, tree, []byte(path)); err != nil {
+		return err
+	}
 	if c.Baseline == nil {
 		return do(w.conn, "DELETE FROM art_baseline WHERE tree=? AND path=?", tree, []byte(path))
 	}

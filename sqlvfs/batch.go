@@ -19,6 +19,7 @@ type batch struct {
 	cuts       map[*Inode]int64    // stored chunks from this index on are gone; before chunks
 	baselines  map[baselineKey]baselineChange
 	workspaces map[string]Workspace // by name; nil: none
+	replaced   map[pathOf]bool      // what pulls replace on the host; nil: nothing
 	holds      []Hold               // that are remembered from now on
 	journal    *[][]byte            // nil: it stays as it is
 	places     []Place              // beside the writer only
@@ -84,7 +85,7 @@ func (b *batch) empty() bool {
 }
 
 // changes tells whether anything of the tree is changed.
-func (b *batch) changes() bool { return len(b.inodes) > 0 || len(b.baselines) > 0 }
+func (b *batch) changes() bool { return len(b.inodes)+len(b.baselines)+len(b.replaced) > 0 }
 
 // size is the number of rows that the batch may write, for deciding when to commit.
 func (b *batch) size() int {
@@ -228,6 +229,7 @@ func (tx *Tx) merge(old *batch) {
 		g.baselines[k] = c
 	}
 	g.workspaces = over(old.workspaces, g.workspaces)
+	g.replaced = over(old.replaced, g.replaced)
 	g.numbers = over(old.numbers, g.numbers)
 	g.holds = append(old.holds, g.holds...)
 	g.places = append(old.places, g.places...)

@@ -20,6 +20,7 @@ type Changes struct {
 	Xattrs     []XattrChange
 	Baselines  []BaselineChange
 	Workspaces []Workspace
+	Replaced   []Replaced
 	SetJournal bool
 	Journal    [][]byte
 	FirstIno   Ino // the first number that no inode had
@@ -59,6 +60,12 @@ type BaselineChange struct {
 	Baseline   Baseline
 	OnlyIfNone bool
 	Gone       bool
+}
+
+// Replaced is a path of a workspace at which a pull replaces what the host has.
+type Replaced struct {
+	Tree Tree
+	Path string
 }
 
 // ErrNotBeside says that a change is of a kind that is not made beside the writer.
@@ -153,6 +160,9 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 		}
 		c.Xattrs = append(c.Xattrs, XattrChange{k.in.Ino, k.name, had, value, e.value, e.gone})
 	}
+	for k := range b.replaced {
+		c.Replaced = append(c.Replaced, Replaced{k.tree, k.path})
+	}
 	for k, e := range b.baselines {
 		change := BaselineChange{Tree: k.tree, Path: k.path, OnlyIfNone: e.onlyIfNone, Gone: e.Baseline == nil}
 		if !change.Gone {
@@ -165,7 +175,7 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 
 // OnlyContents tells whether there is nothing but content of files that come later.
 func (c *Changes) OnlyContents() bool {
-	return len(c.Made)+len(c.Entries)+len(c.Inodes)+len(c.Whiteouts)+len(c.Xattrs)+len(c.Baselines)+len(c.Workspaces)+len(c.Places)+len(c.Releases) == 0 && !c.SetJournal && len(c.Contents) > 0
+	return len(c.Made)+len(c.Entries)+len(c.Inodes)+len(c.Whiteouts)+len(c.Xattrs)+len(c.Baselines)+len(c.Workspaces)+len(c.Replaced)+len(c.Places)+len(c.Releases) == 0 && !c.SetJournal && len(c.Contents) > 0
 }
 
 // contentsOf is changesOf for content. Only new files have any.
@@ -211,6 +221,9 @@ func (c *Changes) Check() error {
 		{"whiteout", all(c.Whiteouts, func(n *NameChange) bool { return n.Dir >= RootIno && n.Dir < MaxIno && ValidName(n.Name) })},
 		{"extended attribute", all(c.Xattrs, (*XattrChange).valid)},
 		{"baseline", all(c.Baselines, (*BaselineChange).valid)},
+		{"path", all(c.Replaced, func(r *Replaced) bool {
+			return ValidName(r.Tree.Name) && r.Tree.Birth.Valid() && database.ValidPath(r.Path)
+		})},
 		{"workspace", all(c.Workspaces, func(w *Workspace) bool { return ValidName(w.Name) && validHostPath(w.Path) && w.Birth.Valid() })},
 		{"place", all(c.Places, func(p *Place) bool {
 			return ValidName(p.Tree.Name) && p.Tree.Birth.Valid() && p.Was.valid() && p.Is.valid()

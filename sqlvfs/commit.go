@@ -53,7 +53,7 @@ func (w *writer) commit(b *batch, drop int64) (err error) {
 	}()
 	defer database.End(w.Conn, &err)
 	defer func() { err = w.closeBlob(err) }()
-	w.wrote, w.agreed, w.dropped = true, false, 0
+	w.wrote, w.dropped = true, 0
 	if drop > 0 {
 		if err := w.dropOldest(drop); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (w *writer) commit(b *batch, drop int64) (err error) {
 		}
 	}
 	for _, put := range [...]func(*batch) error{
-		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putBaselines, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks, w.putAgreement, w.putCheckpoint,
+		w.putCuts, w.putRows, w.putNames, w.putXattrs, w.putReplaced, w.putBaselines, w.putWorkspaces, w.putHolds, w.putJournal, w.putChunks, w.putCheckpoint,
 	} {
 		if err := put(b); err != nil {
 			return err

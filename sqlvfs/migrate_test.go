@@ -125,11 +125,11 @@ func TestMigrationIsWholeOrNone(t *testing.T) {
 			isAsItWas(t, cut, layout)
 
 			path = fixture(t, layout)
-			alter(t, path, "CREATE INDEX art_checkpoint ON fs_inode (uid)") // in the way of the last step
+			alter(t, path, "CREATE INDEX art_old_workspace ON fs_inode (uid)") // in the way of the last step
 			if s, err := Open(path, Options{}); err == nil || !strings.Contains(err.Error(), "bring layout") {
 				t.Errorf("opened %v: %v", s, err)
 			}
-			alter(t, path, "DROP INDEX art_checkpoint")
+			alter(t, path, "DROP INDEX art_old_workspace")
 			isAsItWas(t, path, layout)
 		})
 	}

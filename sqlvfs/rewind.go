@@ -63,13 +63,14 @@ func To(name string) Destination {
 	}
 }
 
-// qDiffer asks whether a row of the tree was another one at a checkpoint than at a later one, or there is a new inode.
+// qDiffer asks whether a row of the tree was another one at a checkpoint than at a later one, or there is a new inode, or a pull has replaced
+// on the host what the tree may show.
 var qDiffer = func() string {
 	q := "SELECT ?3>?4"
 	for _, k := range database.AllKept {
 		q += " OR EXISTS (SELECT 1 FROM " + k.Old + " WHERE checkpoint>=?1 AND checkpoint<?2)"
 	}
-	return q
+	return q + " OR EXISTS (SELECT 1 FROM art_old_baseline WHERE checkpoint>=?1 AND checkpoint<?2 AND replaced=1)"
 }()
 
 // differ tells whether something has changed from a checkpoint to a later one; to the present, if the ID of that is 0.
@@ -98,7 +99,7 @@ func original(on *conn, c Checkpoint) (Checkpoint, error) {
 
 // GoBack brings the tree back to a checkpoint, and returns that. What the tree was before is a checkpoint too. All of it is one
 // transaction and one step, durable when GoBack returns. follow, if not nil, is called at the end of the step, and told what has
-// changed of live inodes. Errors are those of the destination, [ErrAgreed], [ErrCorrupt], and the disk's, with which nothing has changed.
+// changed of live inodes. Errors are those of the destination, [ErrReplaced], [ErrJournal], [ErrCorrupt], and the disk's, with which nothing has changed.
 func (s *Store) GoBack(to Destination, follow func(*Tx, *Restored)) (Checkpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,14 +195,13 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 	if !changed && chosen.redo == nil && (to.ID == now.ID || to.ID == now.Restored) {
 		return now, nil, nil // it is there
 	}
-	switch agreed, err := w.store.tx.agreement(); {
-	case err != nil:
-		return done, nil, err
-	case to.ID <= agreed:
-		return done, nil, fmt.Errorf("checkpoint %d: %w", to.ID, ErrAgreed)
-	}
 	for _, id := range []int64{to.ID, w.newest.ID} {
 		if err := w.soundCheckpoint(id); err != nil {
+			return done, nil, err
+		}
+	}
+	if !changed {
+		if changed, err = w.agreedSince(&w.newest); err != nil {
 			return done, nil, err
 		}
 	}
@@ -213,6 +213,9 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 		w.newest = now
 	}
 	if err := w.restore(&to); err != nil {
+		return done, nil, err
+	}
+	if err := w.restoreAgreed(&to); err != nil {
 		return done, nil, err
 	}
 	if err := w.soundTree(&to); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -179,7 +180,7 @@ func (w *writer) dropOldest(n int64) error {
 			return err
 		}
 	}
-	for _, k := range database.AllKept {
+	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
 		if err := w.Exec("DELETE FROM " + k.Old + where); err != nil {
 			return fmt.Errorf("drop checkpoints: %w", err)
 		}

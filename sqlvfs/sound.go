@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
@@ -64,7 +65,7 @@ func (w *writer) soundTree(to *Checkpoint) error {
 		}
 		return q.Err()
 	}
-	for _, k := range database.AllKept {
+	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
 		query := "SELECT p." + k.Key[0] + " FROM " + k.Old + " h JOIN " + k.Table + " p ON " + k.Equal("p", "h") +
 			" WHERE h.checkpoint=?1 AND (" + k.Bad("p.") + ") LIMIT 1"
 		if err := find("a row of "+k.Table+" of inode %d cannot be", query); err != nil {

@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
@@ -107,9 +108,16 @@ func (s *Store) HistoryBytes() (int64, error) {
 // drop drops a checkpoint. What its rows were is what they were at the one before it, if that does not say otherwise and they were there then;
 // without one, nobody needs to know.
 func (w *writer) drop(c, older *Checkpoint) error {
-	for _, k := range database.AllKept {
+	if older != nil {
+		err := do(w.conn, `UPDATE art_old_baseline SET replaced=1 WHERE checkpoint=?
+			AND (tree, path) IN (SELECT tree, path FROM art_old_baseline WHERE checkpoint=? AND replaced=1)`, older.ID, c.ID)
+		if err != nil {
+			return err
+		}
+	}
+	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
 		if older != nil {
-			err := do(w.conn, "UPDATE OR IGNORE "+k.Old+" SET checkpoint=? WHERE checkpoint=? AND "+k.Key[0]+"<=?", older.ID, c.ID, older.maxIno)
+			err := do(w.conn, "UPDATE OR IGNORE "+k.Old+" SET checkpoint=? WHERE checkpoint=? AND "+k.Known("", "?"), older.ID, c.ID, older.maxIno)
 			if err != nil {
 				return err
 			}

@@ -136,8 +136,11 @@ func (tx *Tx) SetWorkspace(w Workspace) {
 
 func (w *writer) putWorkspaces(b *batch) error {
 	for _, ws := range b.workspaces {
-		w.agreed = w.agreed || ws.Whole
-		err := do(w.conn, "INSERT OR REPLACE INTO art_workspace (name, path, fsid, dev, ino, birth, birth_nsec, whole) VALUES (?,?,?,?,?,?,?,?)",
+		err := w.keepAgreed(database.KeptWorkspace, "", ws.Name)
+		if err != nil {
+			return err
+		}
+		err = do(w.conn, "INSERT OR REPLACE INTO art_workspace (name, path, fsid, dev, ino, birth, birth_nsec, whole) VALUES (?,?,?,?,?,?,?,?)",
 			ws.Name, []byte(ws.Path), ws.FS, ws.Dev, ws.Ino, ws.Birth, ws.Whole)
 		if err != nil {
 			return err

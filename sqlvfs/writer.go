@@ -343,7 +343,6 @@ type writer struct {
 	dropped       int64             // checkpoints that the transaction has dropped for want of room
 	more          int64             // bytes that the database may grow by
 	bounded       int64             // pages that it may have; 0: nobody has said
-	agreed        bool              // the transaction says what the host and the database have agreed on
 	wrote         bool              // anything at all was committed
 	logPages      int               // length of the write-ahead log
 	copied        int               // so many of these are in the database too

@@ -63,10 +63,13 @@ const goingBack = `  In a session that runs, its programs see all of it at once.
   if they had been deleted. What a program has read into its own memory stays there.
   What is mounted in the home, and files of the host's there, do not go back.
 
-  What the guest had until then is a checkpoint, too, so nothing is lost. The workspace on the host is not changed, and what the guest
-  never changed is as the host has it now. A checkpoint that is older than the last
-  push, pull or reset is refused: the host would not go back with it. "art-fuse cat
-  DB PATH --at CHECKPOINT" shows what a file was then.
+  What the guest had until then is a checkpoint, too, so nothing is lost. The
+  workspace on the host is not changed, and what the guest never changed is as the
+  host has it now. What the host and the guest had agreed on goes back, too: what
+  the host has got since, also by a pull, is the host's. A checkpoint that shows
+  what a pull has replaced or removed on the host since is refused, and that is
+  named: the host would not go back with it. "art-fuse cat DB PATH --at CHECKPOINT"
+  shows what a file of the database was then.
 `
 
 const adoptMore = "The database remembers the path of its workspace, and a directory of another path is refused without this."

@@ -15,7 +15,9 @@ func Hinted(err error) error {
 		hint = "`art log` shows those there are"
 	case errors.Is(err, sqlvfs.ErrNothingToUndo):
 		hint = "`art checkpoint` makes one, and `art log` shows those there are"
-	case errors.Is(err, sqlvfs.ErrAgreed):
+	case errors.Is(err, sqlvfs.ErrJournal):
+		hint = "`art pull` finishes it"
+	case errors.Is(err, sqlvfs.ErrReplaced), errors.Is(err, sqlvfs.ErrAgreed):
 		hint = "art-fuse ls, cat and mount show the tree of a checkpoint with --at"
 	case errors.Is(err, sqlvfs.ErrLabelTaken):
 		hint = "take another label"

@@ -22,7 +22,7 @@ var historyRules = func() []rule {
 			"it has none now",
 			sql(`UPDATE art_checkpoint SET label = NULL WHERE ` + badLabel)},
 	}
-	for _, k := range database.AllKept {
+	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
 		rules = append(rules, rulesOf(k)...)
 	}
 	return rules
@@ -33,7 +33,10 @@ var optional = []string{"hash", "birth"}
 
 // rulesOf are the rules of one table of history.
 func rulesOf(k *database.Kept) []rule {
-	ino := k.Key[0]
+	ino, kind := k.Key[0], "integer"
+	if k == database.KeptWorkspace {
+		kind = "text"
+	}
 	delete := func(condition string) repairStep { return sql("DELETE FROM " + k.Old + " WHERE " + condition) }
 	var incomplete []string
 	for _, v := range k.Values {
@@ -41,8 +44,11 @@ func rulesOf(k *database.Kept) []rule {
 			incomplete = append(incomplete, v+" IS NULL")
 		}
 	}
-	bad := fmt.Sprintf("typeof(%s) <> 'integer' OR typeof(checkpoint) <> 'integer' OR typeof(there) <> 'integer' OR there NOT IN (0, 1)", ino)
+	bad := fmt.Sprintf("typeof(%s) <> '%s' OR typeof(checkpoint) <> 'integer' OR typeof(there) <> 'integer' OR there NOT IN (0, 1)", ino, kind)
 	bad += " OR there = 1 AND (" + strings.Join(append(incomplete, k.Bad("")), " OR ") + ")"
+	if k.Host {
+		ino = "0" // it is about none
+	}
 	// What is of no checkpoint is of no use; a row of an inode that was not there yet is never looked at.
 	const stray = "checkpoint NOT IN (SELECT id FROM art_checkpoint)"
 	return []rule{

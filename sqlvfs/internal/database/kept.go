@@ -16,6 +16,7 @@ type Kept struct {
 	Key        []string // the first is the number of an inode
 	Values     []string
 	Entry      bool // a name: its value is the number of an inode too
+	Host       bool // it is of the host, and its key has no inode: all that changes is copied
 
 	// Put copies a row before it is written, or notes that there is none. Parameters are the newest checkpoint's number, the
 	// highest number of an inode then, and the key; of a name also the inode's number that it is to have, and of an inode
@@ -44,6 +45,23 @@ var (
 	// AllKept are all of them. Inodes come first: rows of the others mean nothing without one.
 	AllKept = []*Kept{KeptInode, KeptDentry, KeptData, KeptSymlink, KeptNumber, KeptOrigin, KeptWhiteout, KeptXattr, KeptBirth}
 )
+
+// What the host and the tree have agreed on is kept like the tree, and restored with it: beside an older tree it would have what came from
+// the host since look like what the guest has deleted. A row of art_old_baseline also says whether a pull has replaced, since its
+// checkpoint, what the host had at the path.
+var (
+	KeptBaseline = ofHost("art_baseline", "art_old_baseline", "tree, path",
+		"mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash, row, row_ctime, row_ctime_nsec")
+	KeptWorkspace = ofHost("art_workspace", "art_old_workspace", "name", "path, fsid, dev, ino, birth, birth_nsec, whole")
+
+	HostKept = []*Kept{KeptBaseline, KeptWorkspace}
+)
+
+func ofHost(table, old, key, values string) *Kept {
+	k := keep(table, old, key, values)
+	k.Host = true
+	return k
+}
 
 // unlessAccess are the columns of an inode that are kept because they change.
 var unlessAccess = []string{"mode", "nlink", "uid", "gid", "size", "mtime", "ctime", "rdev", "mtime_nsec", "ctime_nsec"}
@@ -76,13 +94,21 @@ func keep(table, old, key, values string) *Kept {
 
 // DeleteRows is Delete for rows p that a condition describes.
 func (k *Kept) DeleteRows(condition string) string {
-	known := "p." + k.Key[0] + "<=?2"
+	known := k.Known("p.", "?2")
 	if k.Entry {
 		known += " AND p.ino<=?2"
 	}
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s p WHERE %s AND %s AND NOT EXISTS (SELECT 1 FROM %s h WHERE %s AND h.checkpoint=?1)",
 		k.Old, k.columns(), list(each("p.%s", k.Key), "?1", "1", each("p.%s", k.Values)...), k.Table, condition, known,
 		k.Old, equal("h", k.Key, each("p.%s", k.Key)))
+}
+
+// Known is a condition: that a row may be one that was there when no inode had a number above one.
+func (k *Kept) Known(prefix, maxIno string) string {
+	if k.Host {
+		return maxIno + " IS NOT NULL"
+	}
+	return prefix + k.Key[0] + "<=" + maxIno
 }
 
 // columns are those of Old, in the order in which they are written.
@@ -147,6 +173,22 @@ func (k *Kept) PutAll(keys string) string {
 	if k.Entry {
 		there = "ifnull(p.ino<=?2, 0)"
 	}
-	return fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) SELECT %s FROM %s t LEFT JOIN %s p ON %s WHERE t.%s<=?2",
-		k.Old, k.columns(), list(each("t.%s", k.Key), "?1", there, each("p.%s", k.Values)...), keys, k.Table, equal("p", k.Key, each("t.%s", k.Key)), k.Key[0])
+	return fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) SELECT %s FROM %s t LEFT JOIN %s p ON %s WHERE %s",
+		k.Old, k.columns(), list(each("t.%s", k.Key), "?1", there, each("p.%s", k.Values)...), keys, k.Table, equal("p", k.Key, each("t.%s", k.Key)), k.Known("t.", "?2"))
+}
+
+// Restoration are the statements that bring a table of the host's back to what it was at a checkpoint. Parameters are the number and the highest
+// inode of the newest one, and the number of the one to go back to.
+func (k *Kept) Restoration() []string {
+	key := strings.Join(k.Key, ", ")
+	const changed = "temp.agreed"
+	return []string{
+		"CREATE TEMP TABLE agreed (" + key + ", checkpoint, PRIMARY KEY (" + key + ")) WITHOUT ROWID",
+		"INSERT INTO " + changed + " SELECT " + key + ", min(checkpoint) FROM " + k.Old + " WHERE checkpoint>=?3 AND checkpoint<=?1 GROUP BY " + key,
+		k.PutAll(changed),
+		"DELETE FROM " + k.Table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + changed + ")",
+		"INSERT INTO " + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
+			k.Equal("h", "t") + " AND h.checkpoint=t.checkpoint WHERE h.there=1",
+		"DROP TABLE " + changed,
+	}
 }

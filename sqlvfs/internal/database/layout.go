@@ -15,6 +15,7 @@ var TreeTables = []string{
 	"art_base", "art_origin", "art_whiteout", "art_orphan", "art_xattr",
 	"art_tree", "art_baseline", "art_workspace", "art_session", "art_journal", "art_birth",
 	"art_checkpoint", "art_old_inode", "art_old_dentry", "art_old_data", "art_old_symlink", "art_old_number", "art_old_origin", "art_old_whiteout", "art_old_xattr", "art_old_birth",
+	"art_old_baseline", "art_old_workspace",
 }
 
 // Since says with which layout of ours a table or a column came, if not with the first.
@@ -24,6 +25,7 @@ var Since = map[string]int64{
 	"art_workspace": 4, "art_origin.hash": 4, "art_origin.until": 4, "art_session": 4, "art_journal": 4,
 	"art_birth":      5,
 	"art_checkpoint": 6, "art_old_inode": 6, "art_old_dentry": 6, "art_old_data": 6, "art_old_symlink": 6, "art_old_number": 6, "art_old_origin": 6, "art_old_whiteout": 6, "art_old_xattr": 6, "art_old_birth": 6,
+	"art_old_baseline": 7, "art_old_workspace": 7,
 }
 
 // Deviation is what a schema has that the format has not, or lacks that it has.

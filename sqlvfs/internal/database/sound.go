@@ -32,7 +32,10 @@ var bad = map[*Kept]string{
 	KeptOrigin:   notIntegers("base", "dev", "base_ino", "size", "mtime", "mtime_nsec", "ctime", "ctime_nsec", "data_limit") + ` OR $data_limit < 0 OR NOT valid_path($path)`,
 	KeptWhiteout: notIntegers("parent_ino") + ` OR typeof($name) <> 'text' OR NOT valid_name($name)`,
 	KeptXattr:    BadXattr,
-	KeptBirth:    `typeof($birth) NOT IN ('integer', 'null')`,
+	KeptBaseline: notIntegers("tree", "mode", "dev", "base_ino", "size", "mtime", "mtime_nsec", "ctime", "ctime_nsec", "row", "row_ctime", "row_ctime_nsec") +
+		` OR NOT valid_path($path) OR $row NOT BETWEEN 0 AND (1 << 52) - 1`,
+	KeptWorkspace: notIntegers("fsid", "dev", "ino", "birth", "birth_nsec", "whole") + ` OR typeof($name) <> 'text' OR NOT valid_name($name) OR typeof($path) <> 'blob'`,
+	KeptBirth:     `typeof($birth) NOT IN ('integer', 'null')`,
 }
 
 func notIntegers(columns ...string) string {

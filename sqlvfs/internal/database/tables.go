@@ -93,7 +93,7 @@ CREATE TABLE art_whiteout (
 CREATE TABLE art_orphan (
 	ino INTEGER PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS art_origin_number ON fs_origin (base_ino);
-` + xattrTable + baselineTables + layout4Tables + birthTable + historyTables
+` + xattrTable + baselineTables + layout4Tables + birthTable + historyTables + agreedTables
 
 // xattrTable came with layout 2. An inode of the delta has the extended attributes that are here,
 // and no others: those of an origin are copied with it.
@@ -140,7 +140,7 @@ CREATE TABLE art_baseline (
 `
 
 // Migrations[v] brings layout v to layout v+1.
-var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths, 5: historyTables}
+var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths, 5: historyTables, 6: agreedTables}
 
 // layout4Tables came with layout 4.
 const layout4Tables = workspaceTable + sessionTable + journalTable + versionColumns
@@ -308,4 +308,42 @@ CREATE TABLE art_old_birth (
 	birth INTEGER,
 	PRIMARY KEY (ino, checkpoint)) WITHOUT ROWID;
 CREATE INDEX art_old_birth_checkpoint ON art_old_birth (checkpoint);
+`
+
+// agreedTables came with layout 7: the history of what the host and the tree have agreed on. replaced is 1 where a pull has
+// replaced or removed, since the checkpoint, what the host had at the path.
+const agreedTables = `
+CREATE TABLE art_old_baseline (
+	tree INTEGER NOT NULL,
+	path BLOB NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	mode INTEGER,
+	dev INTEGER,
+	base_ino INTEGER,
+	size INTEGER,
+	mtime INTEGER,
+	mtime_nsec INTEGER,
+	ctime INTEGER,
+	ctime_nsec INTEGER,
+	hash BLOB,
+	row INTEGER,
+	row_ctime INTEGER,
+	row_ctime_nsec INTEGER,
+	replaced INTEGER,
+	PRIMARY KEY (tree, path, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_baseline_checkpoint ON art_old_baseline (checkpoint);
+CREATE TABLE art_old_workspace (
+	name TEXT NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	there INTEGER NOT NULL,
+	path BLOB,
+	fsid INTEGER,
+	dev INTEGER,
+	ino INTEGER,
+	birth INTEGER,
+	birth_nsec INTEGER,
+	whole INTEGER,
+	PRIMARY KEY (name, checkpoint)) WITHOUT ROWID;
+CREATE INDEX art_old_workspace_checkpoint ON art_old_workspace (checkpoint);
 `
