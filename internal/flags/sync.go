@@ -153,7 +153,7 @@ EXAMPLES
 				name, adopt,
 				{Name: "force", Says: "in a conflict, take what the guest has"},
 				{Name: "keep-both", Says: "in a conflict, keep what the host has, and write what the guest has as NAME.art",
-					More: `That is "NAME.art2" and so on where it is taken, and from then on the guest has the host's as "NAME" too. Where one side has removed a file that the other has changed, the changed one stays, or comes back. Conflicts about directories' modes, and about a directory against a file of the host, are left. That resolves it: the next push brings the host's into the database.`},
+					More: `That is "NAME.art2" and so on where it is taken, and from then on the guest has the host's as "NAME" too. Where one side has removed a file that the other has changed, the changed one stays, or comes back. Of a branch to which both have added commits, the guest's is "NAME.art", to be merged. Conflicts about directories' modes, and about a directory against a file of the host, are left. That resolves it: the next push brings the host's into the database.`},
 				{Name: "allow", Arg: "PATTERN", Offer: Files, Repeat: true, Says: "bring what is held back and fits the pattern, in the syntax of gitignore(5)"},
 				exclude, ignored, dryRun,
 				{Name: "quiet", Short: "q", Says: "say nothing but errors, conflicts and what is held back"},

@@ -281,7 +281,12 @@ func (p *Plan) divert(c RefChange, why string) error {
 		case strings.HasPrefix(c.Name, "refs/heads/"):
 			merge = "; git merge " + short(at.Name) + " joins them"
 		}
-		p.conflict(fmt.Sprintf("%s: %s: the guest's is %s%s", short(c.Name), why, short(at.Name), merge))
+		text := fmt.Sprintf("%s: %s: the guest's is %s%s", short(c.Name), why, short(at.Name), merge)
+		if p.keepBoth {
+			p.note(text)
+		} else {
+			p.conflict(text)
+		}
 		return nil
 	}
 	p.pinned[c.Name] = true

@@ -20,6 +20,8 @@ type Options struct {
 	Host  *os.File // its git directory on the host
 	Guest Guest
 	Force bool // the guest's value wins where both sides have moved something
+	// KeepBoth says that the user has asked for the guest's beside the host's: what gets another name is no conflict then.
+	KeepBoth bool
 	// Own is the linked worktree's own directory, below the git directory; "" is the main worktree.
 	Own string
 	// Stay says why what the host has checked out is to stay, if it is.
@@ -42,17 +44,18 @@ type Plan struct {
 	// Kept says that what the guest has checked out stays in the guest: it could not come in any form.
 	Kept bool
 
-	guest   Guest
-	host    *hostDir
-	top     *os.File
-	objects *objects
-	closure *closure
-	logs    *logs
-	h       *hostRefs
-	g       *guestRefs
-	force   bool
-	stay    string
-	reasons []string // why the guest's repository is left as it is
+	guest    Guest
+	host     *hostDir
+	top      *os.File
+	objects  *objects
+	closure  *closure
+	logs     *logs
+	h        *hostRefs
+	g        *guestRefs
+	force    bool
+	keepBoth bool // see Options
+	stay     string
+	reasons  []string // why the guest's repository is left as it is
 
 	elsewhere map[string]string // branches that a worktree of the host uses beside its HEAD, and how
 	gone      []RefChange       // references that the guest has deleted
@@ -82,7 +85,7 @@ func New(ctx context.Context, opt Options) (_ *Plan, err error) {
 	if h.own = opt.Own; h.own != "" {
 		opt.Guest = worktreeGuest{opt.Guest, opt.Own}
 	}
-	p := &Plan{guest: opt.Guest, host: h, top: opt.Top, force: opt.Force, stay: opt.Stay, logs: newLogs(h, opt.Guest),
+	p := &Plan{guest: opt.Guest, host: h, top: opt.Top, force: opt.Force, keepBoth: opt.KeepBoth, stay: opt.Stay, logs: newLogs(h, opt.Guest),
 		elsewhere: map[string]string{}, diverted: map[string]string{}, broken: map[string]bool{}, foreign: map[string]bool{}, pinned: map[string]bool{},
 		logLines: map[string][]logLine{}, logWas: map[string][]logLine{}}
 	if err := p.known(); err != nil {

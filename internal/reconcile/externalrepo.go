@@ -101,7 +101,7 @@ func (p *planner) planExternal(r *repo, found *gitdir.Dir, workspace string) (er
 		return err
 	}
 	r.plan, err = git.New(p.ctx, git.Options{
-		Host: r.dirs[0], Own: own, Top: r.dirs[1], Guest: &guestRepo{q, "."}, Force: p.opt.Force, Stay: p.around(),
+		Host: r.dirs[0], Own: own, Top: r.dirs[1], Guest: &guestRepo{q, "."}, Force: p.opt.Force, KeepBoth: p.opt.KeepBoth, Stay: p.around(),
 	})
 	return err
 }

@@ -128,7 +128,7 @@ func (p *planner) planRepo(r *repo) {
 	if r.err != nil {
 		return
 	}
-	r.plan, r.err = git.New(p.ctx, git.Options{Host: r.dirs[0], Top: r.dirs[1], Guest: &guestRepo{p, r.dir}, Force: p.opt.Force})
+	r.plan, r.err = git.New(p.ctx, git.Options{Host: r.dirs[0], Top: r.dirs[1], Guest: &guestRepo{p, r.dir}, Force: p.opt.Force, KeepBoth: p.opt.KeepBoth})
 	if r.err == nil && r.top != "" {
 		p.repoOf[r.top] = r
 	}
