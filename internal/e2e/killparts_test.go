@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,6 +128,7 @@ func TestKillOfEachPart(t *testing.T) {
 	}
 	t.Run("stage", testKillOfTheStage)
 	t.Run("art-sync", testKillOfPull)
+	t.Run("art-fuse in a pull", testKillInPull)
 }
 
 func newParts(t *testing.T) *parts {
@@ -243,4 +246,111 @@ func testKillOfPull(t *testing.T) {
 	}
 	databases, _ := filepath.Glob(p.work + "/home/.local/state/art/ws-*.db")
 	p.must("art-fuse", "check", databases[0])
+}
+
+// count is what a guest does that brings changes as fast as it can: file N of d says N, and so do several others.
+const count = `i=0; while :; do i=$((i+1)); for f in 0 1 2 3 4 5 6 7; do echo $i >d/$f.new; mv d/$f.new d/$f; done; echo $i >>log; done`
+
+// An art-fuse that is killed while a pull goes on takes the session along, and nothing else: nothing is left of it after two
+// seconds, the next pull brings all that the database has without a conflict, and what is on the host alone stays.
+func testKillInPull(t *testing.T) {
+	p := newParts(t)
+	host := func(rel, content string) {
+		t.Helper()
+		path := filepath.Join(p.work, rel)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	moments := []time.Duration{10, 40, 80, 130, 190, 260, 340}
+	if testing.Short() {
+		moments = []time.Duration{40, 130, 260}
+	}
+	failed := 0
+	for round, after := range moments {
+		ws := fmt.Sprint("pulled", round)
+		host(ws+"/log", "")
+		host(ws+"/large", strings.Repeat("x", 3<<20))
+		host(ws+"/old/file", "the host's")
+		id := p.must("art", "run", "-q", "-b", "-i=false", "-m", ws, "--", "sh", "-c",
+			`mkdir d; mv old new; for i in $(seq 300); do echo $i >new/$i; done; printf y | dd of=large conv=notrunc bs=1 seek=100 2>/dev/null; `+count)
+		if !poll(20*time.Second, func() bool {
+			lines, _ := p.run("art", "exec", "-i=false", id, "--", "sh", "-c", "wc -l <log")
+			n, _ := strconv.Atoi(lines)
+			return n > 3
+		}) {
+			t.Fatal("the guest does not begin")
+		}
+		host(ws+"/beside", "the host's, too")
+		tree := processes.Tree(p.pid(id))
+		fuse := slices.IndexFunc(tree, func(p processes.Process) bool { return p.Comm == "art-fuse" })
+		if fuse < 0 {
+			t.Fatalf("there is no art-fuse in %v", tree)
+		}
+		pull := p.command("art", "pull", "-q", "-m", ws)
+		if err := pull.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(after * time.Millisecond)
+		if err := syscall.Kill(tree[fuse].PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if pull.Wait() != nil {
+			failed++
+		}
+		if !poll(2*time.Second, func() bool { return len(processes.Alive(tree)) == 0 }) {
+			t.Fatalf("alive after two seconds: %v", processes.Alive(tree))
+		}
+		if out, err := p.command("art", "pull", "-m", ws).CombinedOutput(); err != nil {
+			t.Fatalf("killed after %d ms: the next pull: %v\n%s", after, err, out)
+		}
+		p.wantCounted(ws)
+		if out, err := p.command("art", "pull", "-m", ws).CombinedOutput(); err != nil || !strings.Contains(string(out), "nothing to pull") {
+			t.Fatalf("killed after %d ms: a third pull: %v\n%s", after, err, out)
+		}
+		if hidden, _ := filepath.Glob(p.work + "/" + ws + "/.art*"); len(hidden) > 0 {
+			t.Errorf("left in the workspace: %q", hidden)
+		}
+		databases, _ := filepath.Glob(p.work + "/home/.local/state/art/" + ws + "-*.db")
+		p.must("art-fuse", "check", databases[0])
+		if there, err := p.run("art", "run", "-q", "-m", ws, "--", "sh", "-c", "cat log d/*; cat beside new/file large | md5sum"); err != nil {
+			t.Error(err)
+		} else if here := p.must("sh", "-c", "cd "+ws+" && cat log d/* && cat beside new/file large | md5sum"); there != here {
+			t.Errorf("killed after %d ms: the guest and the host differ:\n%.200s\n%.200s", after, there, here)
+		}
+		p.goesOn(p.id)
+	}
+	t.Logf("of %d pulls, %d were cut off", len(moments), failed)
+}
+
+// wantCounted makes sure that the host has a state of the guest's that was, and what is its own.
+func (p *parts) wantCounted(ws string) {
+	p.t.Helper()
+	read := func(rel string) string {
+		data, err := os.ReadFile(filepath.Join(p.work, ws, rel))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return strings.TrimSpace(string(data))
+	}
+	if read("beside") != "the host's, too" || read("new/file") != "the host's" || read("new/300") != "300" {
+		p.t.Error("what was there is another")
+	}
+	if large := read("large"); len(large) != 3<<20 || large[100] != 'y' || strings.Count(large, "x") != len(large)-1 {
+		p.t.Error("large is another")
+	}
+	last := 0
+	for i, line := range strings.Fields(read("log")) {
+		if n, err := strconv.Atoi(line); err != nil || n != i+1 {
+			p.t.Fatalf("line %d of the log is %q", i+1, line)
+		}
+		last = i + 1
+	}
+	// One file after the other gets the next number, and then so does the log.
+	for f := range 8 {
+		n, err := strconv.Atoi(read(fmt.Sprint("d/", f)))
+		if err != nil || n != last && n != last+1 {
+			p.t.Errorf("d/%d says %d, and the log %d", f, n, last)
+		}
+	}
 }
