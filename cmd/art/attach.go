@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -41,8 +44,15 @@ func runAttach(c *flags.Command, args []string) (int, error) {
 		return cli.ExitArt, err
 	}
 	defer a.conn.Close()
+	if keys != "" {
+		fmt.Fprintf(os.Stderr, "art: %s leaves session %s\n", cli.Printable(strings.ReplaceAll(keys, ",", " ")), id)
+		a.hold(readLine)
+	}
 	return a.run(id)
 }
+
+// readLine is how long it takes to read a line, before the session's screen is drawn over it.
+const readLine = 700 * time.Millisecond
 
 // attachment is a terminal that shows a session's.
 type attachment struct {
@@ -51,6 +61,14 @@ type attachment struct {
 	terminal *terminal.Terminal
 	screen   *terminal.Shown
 	keys     *terminal.Keys
+	draw     <-chan time.Time // when the screen may be drawn; nil: at once
+	typed    chan struct{}    // closed when something was typed, for which the screen is drawn
+	once     sync.Once        // closes typed
+}
+
+// hold has what is on the terminal stay there for a time, or until something is typed.
+func (a *attachment) hold(d time.Duration) {
+	a.draw, a.typed = time.After(d), make(chan struct{})
 }
 
 // run shows the session until one of the two is left.
@@ -121,6 +139,12 @@ func (a *attachment) resize() {
 
 // show shows what the session has to be seen, and returns how it ended, or nil.
 func (a *attachment) show() *control.SessionEnd {
+	if a.draw != nil {
+		select {
+		case <-a.draw:
+		case <-a.typed:
+		}
+	}
 	for {
 		m, err := a.conn.ReceiveAttach()
 		switch {
@@ -135,6 +159,9 @@ func (a *attachment) show() *control.SessionEnd {
 }
 
 func (a *attachment) send(typed []byte) {
+	if a.draw != nil {
+		a.once.Do(func() { close(a.typed) })
+	}
 	if !a.view {
 		// Fails if the session has ended, of which it tells.
 		_ = a.conn.Send(&control.AttachMessage{Kind: control.AttachData, Data: typed})

@@ -41,6 +41,7 @@ func TestAttach(t *testing.T) {
 	s := screen.JobShell(t, "", nil)
 	for range 2 {
 		s.Enter("art attach " + id)
+		s.Shows(`art: ctrl-\ d leaves session ` + id)
 		s.Shows("begun 24x80")
 		s.Keys("x")
 		s.Shows("key b'x'")

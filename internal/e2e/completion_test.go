@@ -68,6 +68,13 @@ func TestCompletion(t *testing.T) {
 		{"art diff -d ws.db -m ws src/l", []string{"src/lib.go"}, []string{"src/deep"}},
 		{"art push -d ws.db -m ws ", nil, []string{"src"}},
 	}
+	must(t, exec.Command("mkdir", "an odd; one"))
+	must(t, exec.Command("art", "push", "--quiet", "-m", "an odd; one"))
+	odd, err := exec.Command("sh", "-c", `art list --json | sed -n 's/^{"name":"\(an odd[^"]*\).*/\1/p'`).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests = append(tests, completionTest{"art rm ", []string{strings.TrimSpace(string(odd))}, []string{"an"}})
 	running := start(t)
 	for _, word := range []string{"attach", "kill", "logs", "wait"} {
 		tests = append(tests, completionTest{"art " + word + " ", []string{running}, []string{"sessions", "ID"}})

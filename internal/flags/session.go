@@ -56,7 +56,8 @@ EXAMPLES
 `,
 			Flags: []Flag{{Name: "follow", Short: "f", Says: "go on until the session ends"}}},
 		{Name: "art kill", Says: "send the command of a session a signal", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
-			Text: theSession + `  SIGKILL ends the session with all that is in it.
+			Text: theSession + `  SIGKILL ends the session with all that is in it. A
+  command on a terminal that ignores SIGTERM, as shells do, is sent SIGHUP too.
 `,
 			Flags: []Flag{{Name: "signal", Short: "s", Arg: "SIGNAL", Default: "TERM", Says: "which one, by its name or number"}}},
 		{Name: "art wait", Says: "wait for the end of a session", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},

@@ -52,6 +52,9 @@ func (o *request) runBare() error {
 	if dirs != nil { // with the interpreter of a program that PATH does not lead to
 		set = append(set, config.Value{Name: "PATH", Value: strings.Join(append(dirs, os.Getenv("PATH")), ":")})
 	}
+	if !o.Quiet {
+		tellUnset(o.Env)
+	}
 	var named []config.Value // by --env, which counts more
 	for _, kv := range o.Env {
 		if name, value, ok := strings.Cut(kv, "="); ok {

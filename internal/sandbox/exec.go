@@ -60,6 +60,7 @@ func NewExec(o *ExecOptions) (x *Exec, err error) {
 	}
 	env, err := view.Named(os.Environ(), o.Env)
 	if err == nil {
+		tellUnset(o.Env)
 		x.ask.Env = append(x.ask.Env, env...)
 		err = x.ask.Check()
 	}

@@ -183,6 +183,9 @@ func (p *prepared) addCommand(o *request, settings *config.Settings, account *ac
 	if p.payload.Env, err = view.Environ(os.Environ(), append(p.gitEnv(), environment(settings)...), filepath.Join(start, o.sub)); err != nil {
 		return err
 	}
+	if !o.Quiet {
+		tellUnset(o.Env)
+	}
 	p.secrets = secrets(p.payload.Env, settings.Values)
 	bwrap, err := hostProgram("bwrap", p.plan.Workspace)
 	if err != nil {

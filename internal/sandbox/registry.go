@@ -184,9 +184,22 @@ func (s *session) sendSignal(sig unix.Signal) {
 		}
 		s.sent = sent{sig, "art kill sent"}
 		s.guest.signal(sig)
+		if s.job && sig == unix.SIGTERM {
+			time.AfterFunc(ignoredAfter, func() { s.registry.do(s.hangUpShell) })
+		}
 		if s.job && sig != unix.SIGSTOP && sig != unix.SIGTSTP {
 			s.guest.signal(unix.SIGCONT)
 		}
+	}
+}
+
+// ignoredAfter is when it is known whether a command ignores a signal: one that was just begun says so soon.
+const ignoredAfter = 100 * time.Millisecond
+
+// hangUpShell ends a command that ignores SIGTERM, as shells do, as it would end with its terminal.
+func (s *session) hangUpShell() {
+	if s.guest.ignores(unix.SIGTERM) {
+		s.guest.hangUp()
 	}
 }
 

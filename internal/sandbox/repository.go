@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
@@ -53,6 +54,15 @@ func (p *prepared) findRepository(o *request, s *config.Settings, guest string, 
 func tell(o *request, format string, args ...any) {
 	if !o.Quiet {
 		fmt.Fprintf(os.Stderr, "art: %s\n", cli.Printable(fmt.Sprintf(format, args...)))
+	}
+}
+
+// tellUnset names the variables that --env is to pass on and nobody has set: a name may be misspelt.
+func tellUnset(env []string) {
+	for _, name := range env {
+		if _, set := os.LookupEnv(name); !set && !strings.Contains(name, "=") {
+			fmt.Fprintf(os.Stderr, "art: --env %s: there is no such variable here\n", cli.Printable(name))
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -223,6 +225,18 @@ func (g *guest) signalGroup(sig unix.Signal) {
 	if errors.Is(err, unix.EINVAL) && unix.PidfdSendSignal(g.pidfd, 0, nil, 0) == nil {
 		_ = unix.Kill(-g.pid, sig)
 	}
+}
+
+// ignores tells whether the payload ignores a signal, by its mask in proc_pid_status(5).
+func (g *guest) ignores(sig unix.Signal) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.pid))
+	if err != nil || alive(g.pidfd) != nil { // the number may be another's by now
+		return false
+	}
+	_, rest, _ := strings.Cut(string(status), "\nSigIgn:\t")
+	mask, _, _ := strings.Cut(rest, "\n")
+	signals, err := strconv.ParseUint(mask, 16, 64)
+	return err == nil && signals&(1<<(sig-1)) != 0
 }
 
 // hangUp does to a job what a shell does whose terminal is gone.

@@ -382,6 +382,16 @@ _art_inside() {
 # _art_first COMMAND... lists the first words of what a command prints.
 _art_first() { "$@" 2>/dev/null | cut -d ' ' -f 1; }
 
+# _art_databases offers the names of databases, which may have spaces; those are left out that JSON writes with escapes.
+_art_databases() {
+	local typed=${cur//\\/} name
+	typed=${typed#[\"\']}
+	COMPREPLY=()
+	while IFS= read -r name; do
+		[[ $name == "$typed"* ]] && COMPREPLY+=("$(printf %q "$name")")
+	done < <(art list --json 2>/dev/null | sed -n 's/^{"name":"\([^"\\]*\)",.*/\1/p')
+}
+
 # _art_in_workspace offers paths inside of the database of the workspace.
 _art_in_workspace() {
 	local i value dir=. db=
@@ -405,7 +415,7 @@ _art_offer() {
 	directories) _art_files -d ;;
 	variables) COMPREPLY=($(compgen -e -- "$cur")) ;;
 	agents) _art_reply $(_art_first art agent ls) ;;
-	databases) _art_reply $(_art_first art list) ;;
+	databases) _art_databases ;;
 	presets) _art_reply $(_art_first art presets) ;;
 	homes) COMPREPLY=($(cd "${XDG_DATA_HOME:-$HOME/.local/share}/art/homes" 2>/dev/null && compgen -d -- "$cur")) ;;
 	sessions) _art_reply $(_art_first art ps | sed 1d) ;;

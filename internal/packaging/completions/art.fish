@@ -107,7 +107,8 @@ function __art_agents
 end
 
 function __art_databases
-    command -q art; and art list 2>/dev/null | string replace -r ' .*' ''
+    # Names that JSON writes with escapes are left out.
+    command -q art; and art list --json 2>/dev/null | string replace -rf '^\{"name":"([^"\\\\]*)",.*' '$1'
 end
 
 function __art_presets

@@ -41,7 +41,10 @@ _art_first() {
 
 _art_agents() { _art_first art agent ls }
 _art_sessions() { _art_first art ps }
-_art_databases() { _art_first art list }
+_art_databases() {
+  local -a names=(${(f)"$(_call_program names art list --json 2>/dev/null | sed -n 's/^{"name":"\([^"\\]*\)",.*/\1/p')"}) # without those that need escapes
+  compadd -a names
+}
 _art_presets() { _art_first art presets }
 
 # _art_spec COMMAND tells what a command has, for _arguments, and fails if there is none of the name.
