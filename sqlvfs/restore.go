@@ -12,7 +12,7 @@ import (
 
 // restoreTables are those of a connection that brings tables of the tree back: keys of rows that have changed, with the checkpoint that knows
 // what they were, names that lead to what is newer, and inodes that lose their rows, but are in use and so keep their content.
-const restoreTables = `CREATE TEMP TABLE IF NOT EXISTS art_changed (a NOT NULL, b NOT NULL, checkpoint, PRIMARY KEY (a, b)) WITHOUT ROWID;
+const restoreTables = `CREATE TEMP TABLE IF NOT EXISTS art_changed (a NOT NULL, b NOT NULL, checkpoint, there, PRIMARY KEY (a, b)) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS art_newer (id INTEGER PRIMARY KEY);
 CREATE TEMP TABLE IF NOT EXISTS art_held (ino INTEGER PRIMARY KEY);
 DELETE FROM temp.art_held`
@@ -30,6 +30,7 @@ func (w *writer) restore(to *Checkpoint) error {
 	if err != nil {
 		return err
 	}
+	lost := false // some inodes have no row any more
 	// Every statement has parameters up to the last that it uses.
 	values := []any{w.newest.ID, w.newest.maxIno, to.ID, to.maxIno}
 	for i, k := range database.AllKept {
@@ -40,14 +41,16 @@ func (w *writer) restore(to *Checkpoint) error {
 			err = w.bringBack(k, restoration(k), values)
 		}
 		if err == nil && k == database.KeptInode {
-			err = w.holdInodes()
+			lost, err = w.holdInodes()
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := w.bringBack(database.KeptBirth, withoutInode(database.KeptBirth), values); err != nil {
-		return err
+	if lost {
+		if err := w.bringBack(database.KeptBirth, withoutInode(database.KeptBirth), values); err != nil {
+			return err
+		}
 	}
 	return w.Exec(`INSERT OR IGNORE INTO art_orphan (ino) SELECT ino FROM temp.art_held;
 		DELETE FROM art_orphan WHERE EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=art_orphan.ino)`)
@@ -87,24 +90,24 @@ func (w *writer) bringBack(k *database.Kept, statements []string, values []any) 
 	return nil
 }
 
-// holdInodes notes the inodes in use that have no row any more.
-func (w *writer) holdInodes() error {
+// holdInodes notes the inodes in use that have no row any more, and tells whether any has lost its own.
+func (w *writer) holdInodes() (lost bool, err error) {
 	if err := w.Exec("INSERT INTO temp.art_held SELECT ino FROM art_orphan o WHERE NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=o.ino)"); err != nil {
-		return err
+		return false, err
 	}
 	gone, err := w.inodes(`SELECT h.ino FROM art_old_inode h WHERE h.checkpoint=? AND h.there=1
 		AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h.ino)`, w.newest.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, ino := range gone {
 		if in := w.store.tx.live[ino]; in != nil && in.refs > 0 {
 			if err := w.exec("INSERT OR IGNORE INTO temp.art_held VALUES (?)", int64(ino)); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
-	return nil
+	return len(gone) > 0, nil
 }
 
 // notHeld is a condition: that an inode's content need not stay although it has lost its row.
@@ -154,13 +157,21 @@ func restoration(k *database.Kept) []string {
 	if k != database.KeptInode { // history knows content of files, too, that had no name any more
 		also += " AND EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h." + k.Key[0] + ")"
 	}
+	// The other rows are replaced.
+	goes := " AS t WHERE there<>1 OR NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=t.a)"
+	switch {
+	case k.Entry:
+		goes = ""
+	case k == database.KeptInode:
+		goes = " WHERE there<>1"
+	}
 	return []string{
 		"DELETE FROM temp.art_changed",
-		"INSERT INTO temp.art_changed SELECT " + k.Key[0] + ", " + second + ", min(checkpoint) FROM " + k.Old +
+		"INSERT INTO temp.art_changed SELECT " + k.Key[0] + ", " + second + ", min(checkpoint), there FROM " + k.Old +
 			" AS o WHERE checkpoint>=?3 AND checkpoint<=?1 AND " + k.Key[0] + "<=?4" + notHeld(k, "o."+k.Key[0]) + " GROUP BY 1, 2",
 		k.PutAll(changed),
-		"DELETE FROM " + k.Table + " WHERE (" + strings.Join(k.Key, ", ") + ") IN (SELECT " + keys + " FROM temp.art_changed)",
-		"INSERT INTO " + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
+		"DELETE FROM " + k.Table + " WHERE (" + strings.Join(k.Key, ", ") + ") IN (SELECT " + keys + " FROM temp.art_changed" + goes + ")",
+		"INSERT OR REPLACE INTO " + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
 			k.Equal("h", "t") + " AND h.checkpoint=t.checkpoint WHERE h.there=1" + also,
 	}
 }
