@@ -238,12 +238,13 @@ EXAMPLES
 		{Name: "art log", Says: "show the sessions there were, and the checkpoints", Synopsis: []string{"[flags]"}, Env: true,
 			Text: `  Shows the sessions, the latest first: when, how long, how each ended, how many
   files it made, changed and deleted, and its command. Between them are the
-  checkpoints: number, why there is one, and label. One that the tree was brought
+  checkpoints: number, why there is one, how many files and bytes of content came,
+  changed or went since the one before, and label. One that the tree was brought
   back to names the checkpoint that it came from.
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "json", Says: asJSON.Says,
-					More: `Keys of a checkpoint are "checkpoint" (its number), "made", "kind", "label", "session" and "restored". Those of a session are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, and "why" where something has ended it.`},
+					More: `Keys of a checkpoint are "checkpoint" (its number), "made", "kind", "label", "session" and "restored", and, where that is counted, "files" and "bytes" that changed since the one before. Those of a session are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, and "why" where something has ended it.`},
 			}},
 		{Name: "art checkpoint", Says: "remember what the tree is now", Synopsis: []string{"[-m LABEL] [flags]"}, Env: true,
 			Text: `  Makes a checkpoint of all that is in the guest's home, with a number and, if you

@@ -147,6 +147,9 @@ type Record struct {
 	Label      *string    `json:"label"`
 	Session    *int64     `json:"session"`
 	Restored   *int64     `json:"restored"`
+	// Files and Bytes are how much has changed since the checkpoint before; nil: that is not counted.
+	Files *int64 `json:"files,omitempty"`
+	Bytes *int64 `json:"bytes,omitempty"`
 }
 
 // Why says in a few words why there is the checkpoint.

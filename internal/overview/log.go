@@ -9,6 +9,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -86,7 +87,11 @@ func (o *Options) checkpoint(c *history.Record) error {
 	if c.Label != nil {
 		label = cli.Printable(*c.Label)
 	}
-	return o.line("%s", strings.TrimRight(fmt.Sprintf("%s  checkpoint %-6d  %-32s  %s", when, c.Checkpoint, c.Why(), label), " "))
+	what := c.Why()
+	if c.Files != nil && *c.Files+*c.Bytes > 0 {
+		what += fmt.Sprintf(" (%s, %s)", report.Count(int(*c.Files), "file"), cli.Bytes(*c.Bytes))
+	}
+	return o.line("%s", strings.TrimRight(fmt.Sprintf("%s  checkpoint %-6d  %-32s  %s", when, c.Checkpoint, what, label), " "))
 }
 
 // checkpoints returns the checkpoints of a database, the latest first.
@@ -100,9 +105,17 @@ func checkpoints(database string) ([]history.Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the checkpoints of %s: %w", database, err)
 	}
+	amounts, err := s.Amounts(list)
+	if err != nil {
+		return nil, fmt.Errorf("read the checkpoints of %s: %w", database, err)
+	}
 	var records []history.Record
 	for i := range list {
-		records = append(records, history.NewRecord(&list[i]))
+		r := history.NewRecord(&list[i])
+		if a := amounts[i]; a != nil {
+			r.Files, r.Bytes = &a.Files, &a.Bytes
+		}
+		records = append(records, r)
 	}
 	return records, nil
 }
