@@ -281,9 +281,15 @@ func (t *thread) run(opened chan<- error) error {
 
 // missing notes that a spare thread is not there after all. The next is not tried at once: what it lacks, others have.
 func (t *thread) missing() {
-	if t.spare {
-		t.rings.notBefore.Store(time.Now().Add(shortage).UnixNano())
-		t.queues[0].threads.Add(-1)
+	if !t.spare {
+		return
+	}
+	r := t.rings
+	r.notBefore.Store(time.Now().Add(shortage).UnixNano())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t.queues[0].threads.Add(-1) >= r.ahead {
+		r.more++
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,6 +200,27 @@ func (r *rings) descriptors(t *testing.T) (list []int) {
 		}
 		if time.Since(begin) > time.Minute {
 			t.Fatalf("%d threads have %d rings", threads, len(list))
+		}
+	}
+}
+
+// A thread that cannot be had may be tried again later, as often as it takes.
+func TestThreadsThatAreMissing(t *testing.T) {
+	r := &rings{begin: make(chan struct{}), failed: make(chan error, 1), ended: make(chan struct{}), ahead: 4, more: 6, live: 1}
+	close(r.begin)
+	p := &processor{number: 1 << 16, pin: true} // beyond what sched_setaffinity can name
+	p.threads.Store(4)
+	for range 20 {
+		r.notBefore.Store(0)
+		r.grow(p)
+		for threads := p.threads.Load(); threads != 4; threads = p.threads.Load() {
+			runtime.Gosched()
+		}
+		r.mu.Lock()
+		more := r.more
+		r.mu.Unlock()
+		if more != 6 {
+			t.Fatalf("%d more threads may be started, want 6", more)
 		}
 	}
 }
