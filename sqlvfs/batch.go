@@ -28,6 +28,7 @@ type batch struct {
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
 	bytes      int                  // of content and names that came in, for the bound on memory
 	patched    int                  // of these, in patches
+	passAt     int                  // beside the writer: bytes, when content was passed ahead of the rest
 	sync       bool                 // someone waits for this batch to be durable
 	rows       []inodeRow           // of inodes, made by take
 }

@@ -78,7 +78,7 @@ func (s *Store) pass() error {
 // passContents passes the complete chunks of new files to Options.Beside ahead of the rest, when there are many. LOCKS_REQUIRED(mu)
 func (s *Store) passContents() error {
 	tx := &s.tx
-	if tx.gather.bytes < tx.passAt+batchBytes {
+	if tx.gather.bytes < tx.gather.passAt+batchBytes {
 		return nil
 	}
 	c := &Changes{FirstIno: tx.session.firstIno}
@@ -102,7 +102,7 @@ func (s *Store) passContents() error {
 		delete(tx.gather.chunks, k)
 		tx.discard(chunk)
 	}
-	tx.passAt = tx.gather.bytes
+	tx.gather.passAt = tx.gather.bytes
 	return nil
 }
 

@@ -38,7 +38,6 @@ type Tx struct {
 	most      int   // bytes that may wait for the disk
 	ceiling   int   // of that, after what the disk has refused
 	dropped   int64 // checkpoints that were dropped for want of room
-	passAt    int   // beside the writer: bytes that had gathered when content was passed last
 
 	released map[Ino]bool // see Release
 
