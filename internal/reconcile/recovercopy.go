@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"os"
 	"path"
 	"strings"
@@ -102,8 +103,11 @@ func (r *recoverer) copyFile(row *sqlvfs.Inode, from *os.File, at string, o *sql
 		return err
 	}
 	attrs, err := userXattrsOf(hostfs.Open(from, at, unix.O_RDONLY|unix.O_NONBLOCK))
-	if err != nil || len(attrs) == 0 {
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EACCES), errors.Is(err, unix.ELOOP):
 		return nil // who cannot read it sees none
+	case err != nil || len(attrs) == 0:
+		return err
 	}
 	return r.rows().do(func(tx *sqlvfs.Tx) error { return setRowXattrs(tx, row, attrs) })
 }
@@ -157,7 +161,12 @@ func (r *recoverer) below(dir *sqlvfs.Inode, name string) (*sqlvfs.Inode, error)
 	}
 	at := join(dir.Origin.Path, name)
 	st, err := r.host.stat(at)
-	if err != nil || kind(st.Mode) != unix.S_IFDIR {
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EACCES):
+		return nil, nil // the guest sees none either
+	case err != nil:
+		return nil, err
+	case kind(st.Mode) != unix.S_IFDIR:
 		return nil, nil
 	}
 	row, err := r.rows().create(attrOf(&st))
