@@ -68,6 +68,8 @@ func TestPowerCutsFindWhatIsWrong(t *testing.T) {
 		"a database that is not synced": {plant: forgetsDatabase},
 		"names that are not synced":     {plant: forgetsNames},
 		"changes out of order":          {sabotage: delayOne},
+		"a history that is not kept":    {sabotage: forgetHistory},
+		"too much of history dropped":   {sabotage: dropTooMuch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,6 +80,28 @@ func TestPowerCutsFindWhatIsWrong(t *testing.T) {
 				t.Fatalf("nothing was found in %d cuts", h.cuts)
 			}
 			t.Logf("found after %d cuts: %v", h.cuts, err)
+		})
+	}
+}
+
+// forgetHistory has the writer take all inodes for newer than the newest checkpoint.
+func forgetHistory(s *Store, _ *rand.Rand) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acquireWriter()
+	s.writer.newest.maxIno = RootIno
+	s.releaseWriter()
+}
+
+// dropTooMuch drops the oldest checkpoint, and rows of the next one with it.
+func dropTooMuch(s *Store, _ *rand.Rand) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acquireWriter()
+	defer s.releaseWriter()
+	if w := s.writer; w.conn != nil {
+		_ = w.transact(func() error {
+			return w.Exec("DELETE FROM art_old_inode WHERE checkpoint<=(SELECT id FROM art_checkpoint ORDER BY id LIMIT 1 OFFSET 1)")
 		})
 	}
 }
@@ -116,6 +140,7 @@ type histories struct {
 	failing  bool   // so is the disk
 	sabotage func(*Store, *rand.Rand)
 
+	thins  bool  // this life drops checkpoints by itself
 	img    image // what the next life begins with
 	root   *node
 	states []uint64        // of the tree after each step of this life
@@ -225,7 +250,11 @@ func (h *histories) live() error {
 
 // history is a random one. Steps follow one another; calls of Sync come in between.
 func (h *histories) history(path string) error {
-	s, err := openStore(path, Options{Create: true, Root: rootAttr}, h.tuning)
+	how := Options{Create: true, Root: rootAttr}
+	if h.thins = h.rnd.IntN(2) == 0; h.thins { // it makes checkpoints by itself, and drops them at its end
+		how.Checkpoint, how.Every, how.Keep = AtSession, time.Duration(1+h.rnd.IntN(20))*time.Millisecond, Keep{Checkpoints: 5 + h.rnd.IntN(10)}
+	}
+	s, err := openStore(path, how, h.tuning)
 	if err != nil {
 		return err
 	}
@@ -244,6 +273,13 @@ func (h *histories) history(path string) error {
 	maps.DeleteFunc(h.trees, func(id int64, _ *node) bool { // those that the cut took
 		return !slices.ContainsFunc(list, func(c Checkpoint) bool { return c.ID == id })
 	})
+	for _, c := range list { // what the writer has made by itself was looked at then
+		if h.trees[c.ID] == nil {
+			if h.trees[c.ID], err = treeAt(path, c.ID); err != nil {
+				return err
+			}
+		}
+	}
 	if !h.failing && h.rnd.IntN(2) == 0 {
 		if err := h.rewind(a); err != nil {
 			return err
@@ -388,10 +424,21 @@ func (h *histories) checkpointsAre(path string, durable int) error {
 	there := map[int64]bool{}
 	for _, c := range list {
 		there[c.ID] = true
-		if want := h.trees[c.ID]; want != nil && h.rnd.IntN(6) == 0 {
+		if h.rnd.IntN(6) > 0 {
+			continue
+		}
+		if want := h.trees[c.ID]; want != nil {
 			if err := showsAt(path, c.ID, want); err != nil {
 				return err
 			}
+			continue
+		}
+		root, err := treeAt(path, c.ID)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(h.states, root.sum()) {
+			return fmt.Errorf("checkpoint %d, which was made by itself (%s), is of no step:\n%s", c.ID, c.Kind, root)
 		}
 	}
 	oldest := int64(math.MaxInt64) // nothing was dropped that is not older than all that are there
@@ -399,11 +446,21 @@ func (h *histories) checkpointsAre(path string, durable int) error {
 		oldest = min(oldest, id)
 	}
 	for id, step := range h.made {
-		if step < durable && !there[id] && !(h.failing && id < oldest) {
+		if step < durable && !there[id] && !((h.failing || h.thins) && id < oldest) {
 			return fmt.Errorf("checkpoint %d was answered before step %d was durable, and is not there", id, durable)
 		}
 	}
 	return nil
+}
+
+// treeAt reads the tree that a database shows at a checkpoint.
+func treeAt(path string, id int64) (*node, error) {
+	s, err := Open(path, Options{At: fmt.Sprint(id)})
+	if err != nil {
+		return nil, fmt.Errorf("at %d: %w", id, err)
+	}
+	root, err := readTree(s)
+	return root, errors.Join(err, s.Close())
 }
 
 // bursts makes a disk refuse some changes in a row now and then.
