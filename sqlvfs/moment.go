@@ -82,8 +82,18 @@ type moment struct {
 }
 
 func momentOf(c *conn) (m moment, err error) {
-	if m.newest, err = newestCheckpoint(c); err == nil {
-		m.last, err = queryNumber(c, "SELECT CAST(value AS INTEGER) FROM fs_config WHERE key=?", lastKey)
+	if m.newest, err = newestCheckpoint(c); err != nil {
+		return m, err
+	}
+	m.last, err = queryNumber(c, "SELECT CAST(value AS INTEGER) FROM fs_config WHERE key=?", lastKey)
+	for _, k := range database.AllKept {
+		if err != nil {
+			break
+		}
+		// Where somebody has taken checkpoints away, but not their rows, these are not the next one's.
+		var n int64
+		n, err = queryNumber(c, "SELECT checkpoint FROM "+k.Old+" WHERE checkpoint<? ORDER BY checkpoint DESC LIMIT 1", int64(maxCheckpoint))
+		m.last = max(m.last, n)
 	}
 	return m, err
 }

@@ -32,6 +32,8 @@ var (
 		{"the root is no directory", "SELECT 1 WHERE NOT " + isDirNow("1")},
 		{"inode %d has names in it, but is no directory", "SELECT h.ino " + changedInodes +
 			" AND ifnull(p.mode & 61440, 0)<>16384 AND (h.there=0 OR (h.mode & 61440)=16384) AND EXISTS (SELECT 1 FROM fs_dentry d WHERE d.parent_ino=h.ino) LIMIT 1"},
+		{"symbolic link %d has no target", "SELECT h.ino FROM (SELECT ino FROM art_old_inode WHERE checkpoint=?1 UNION SELECT ino FROM art_old_symlink WHERE checkpoint=?1) h " +
+			"JOIN fs_inode p ON p.ino=h.ino WHERE (p.mode & 61440)=40960 AND NOT EXISTS (SELECT 1 FROM fs_symlink s WHERE s.ino=h.ino) LIMIT 1"},
 		{"a name is in inode %d, which is no directory", "SELECT p.parent_ino " + changedNames + " AND NOT " + isDirNow("p.parent_ino") + " LIMIT 1"},
 		{"a name leads to inode %d, which is not there", "SELECT p.ino " + changedNames + " AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=p.ino) LIMIT 1"},
 		// No index has the inodes that names lead to. An inode that was there before the checkpoint and is not now is rare; CASE sees
