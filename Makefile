@@ -78,6 +78,7 @@ test-arm64: ## Vet for arm64, and run the tests that qemu-user can
 	internal/packaging/deps arm64
 	GOARCH=arm64 go vet ./...
 	GOARCH=arm64 go test -short -vet=off -exec qemu-aarch64 -skip '$(NOT_ON_ARM64)' $(ON_ARM64)
+	GOARCH=arm64 go test -vet=off -exec qemu-aarch64 -run '^TestClone$$' ./internal/spawn
 
 FUZZTIME ?= 10s
 fuzz: ## Run each fuzz test for FUZZTIME (10s)
