@@ -47,7 +47,7 @@ func TestNamesThatTheHostReplaces(t *testing.T) {
 		replace(v)
 	}
 	var now atomic.Int64 // the version that the host makes
-	var refused, mixed atomic.Int64
+	var reads, refused, mixed atomic.Int64
 	var running sync.WaitGroup
 	for g := range guests {
 		running.Go(func() {
@@ -56,9 +56,12 @@ func TestNamesThatTheHostReplaces(t *testing.T) {
 				if i%8 >= 6 { // the others hold on to what they have opened
 					time.Sleep(time.Duration(g) * 100 * time.Microsecond)
 				}
+				reads.Add(1)
 				got, err := os.ReadFile(path)
 				for again := 0; errors.Is(err, syscall.ESTALE) && again < 100; again++ { // what was opened is there no more
-					refused.Add(1)
+					if again == 0 {
+						refused.Add(1)
+					}
 					time.Sleep(10 * time.Millisecond) // until the kernel is told
 					got, err = os.ReadFile(path)
 				}
@@ -78,8 +81,8 @@ func TestNamesThatTheHostReplaces(t *testing.T) {
 	running.Wait()
 	// Whoever reads just when the size changes may be answered between two versions, in one of some thousand attempts; and who
 	// opens what the kernel has yet to be told of is refused, which takes milliseconds.
-	if refused.Load()+mixed.Load() > replaces/60 {
-		t.Errorf("%d times a read was refused, and %d times it was a mixture", refused.Load(), mixed.Load())
+	if refused.Load() > replaces/20 || mixed.Load() > replaces/200 {
+		t.Errorf("of %d reads %d were refused at first, and %d were a mixture", reads.Load(), refused.Load(), mixed.Load())
 	}
 	soon(t, 30*time.Second, func() string {
 		for v := replaces; v < replaces+files; v++ {
