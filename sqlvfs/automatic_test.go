@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"bytes"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -136,6 +137,43 @@ func TestSessionThins(t *testing.T) {
 			bytes, _ := s.HistoryBytes()
 			t.Errorf("with %+v there are %v of %d bytes, not %v", c.keep, got, bytes, c.want)
 		}
+		must(t, s.Close())
+		must(t, checkClean(path))
+	}
+}
+
+// What going back has replaced is the only place where that is: it does not go to make room for what is older, or for itself.
+func TestUndoneStays(t *testing.T) {
+	for _, keep := range []Keep{{Checkpoints: 2, Undone: time.Hour}, {Bytes: 1, Undone: time.Hour}, {For: time.Nanosecond, Undone: time.Hour}} {
+		path := filepath.Join(memoryDir(t), "a.db")
+		s, err := Open(path, Options{Create: true, Root: rootAttr, Keep: keep})
+		must(t, err)
+		in := create(t, s, "f", syscall.S_IFREG|0o600)
+		for i, label := range []string{"A", "B"} {
+			must(t, s.WriteAt(in, random(1<<16+i), 0, nil, Now()))
+			_, err := s.Checkpoint(ByUser, label)
+			must(t, err)
+		}
+		want := random(1 << 17)
+		must(t, s.WriteAt(in, want, 0, nil, Now()))
+		put(s, in)
+		_, err = s.GoBack(Undo, nil)
+		must(t, err)
+		must(t, s.Close())
+		s, err = Open(path, Options{Keep: keep})
+		must(t, err)
+		_, err = s.Thin(keep)
+		must(t, err)
+		if _, err := s.GoBack(Redo, nil); err != nil {
+			list, _ := s.Checkpoints()
+			t.Fatalf("with %+v what was undone is gone: %v; there are %+v", keep, err, list)
+		}
+		in = lookup(t, s, "f")
+		got := make([]byte, len(want))
+		if n, err := s.ReadAt(in, got, 0, nil); err != nil || n != len(want) || !bytes.Equal(got, want) {
+			t.Errorf("with %+v another content came back: %d, %v", keep, n, err)
+		}
+		put(s, in)
 		must(t, s.Close())
 		must(t, checkClean(path))
 	}

@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -13,10 +14,11 @@ type Keep struct {
 	Checkpoints int           // at most; those with a label go last. 0: any number
 	For         time.Duration // none without a label that is older. 0: however old
 	Bytes       int64         // of content that is not in the tree any more, at most. 0: any amount
+	Undone      time.Duration // what going back has replaced stays that long, whatever the others say. 0: as all else
 }
 
 // DefaultKeep is how much history is kept where nobody says.
-var DefaultKeep = Keep{Checkpoints: 100, For: 14 * 24 * time.Hour, Bytes: 2 << 30}
+var DefaultKeep = Keep{Checkpoints: 100, For: 14 * 24 * time.Hour, Bytes: 2 << 30, Undone: 24 * time.Hour}
 
 // Thin drops checkpoints of which there are too many, each in a transaction of its own, and returns how many. What only they show is lost. The
 // space that becomes free is used again, and given back to the disk as that of deleted files.
@@ -74,12 +76,19 @@ func (w *writer) thin(k *Keep) (more bool, err error) {
 
 // excess returns which checkpoint is too much; 0: none. all are the checkpoints, the newest first, which stays.
 func (w *writer) excess(k *Keep, all []Checkpoint) (int, error) {
-	first := len(all) - 1 // the oldest, and of those without a label if there is one
-	for i := first; i > 0; i-- {
+	first := 0 // the oldest, and of those without a label if there is one
+	for i := len(all) - 1; i > 0; i-- {
+		if c := &all[i]; c.ofGoingBack() && time.Since(c.Made.Time()) < k.Undone {
+			continue
+		}
 		if all[i].Label == "" {
 			first = i
 			break
 		}
+		first = cmp.Or(first, i)
+	}
+	if first == 0 {
+		return 0, nil
 	}
 	if k.Checkpoints > 0 && len(all) > k.Checkpoints || k.For > 0 && all[first].Label == "" && time.Since(all[first].Made.Time()) > k.For {
 		return first, nil
@@ -97,6 +106,9 @@ func (w *writer) excess(k *Keep, all []Checkpoint) (int, error) {
 	}
 	return 0, nil
 }
+
+// ofGoingBack tells whether a checkpoint is one that Redo leads to.
+func (c *Checkpoint) ofGoingBack() bool { return c.Kind == BeforeBack || c.Kind == AfterBack }
 
 const qHistoryBytes = "SELECT ifnull(sum(length(data)), 0) FROM art_old_data"
 

@@ -67,6 +67,7 @@ func rewind(ctx context.Context, c *flags.Command, args []string) error {
 func gc(_ context.Context, c *flags.Command, args []string) error {
 	var p place
 	k := sqlvfs.DefaultKeep
+	k.Undone = 0 // who asks for room gets it
 	days := int64(k.For / day)
 	o := history.Options{Stdout: os.Stdout}
 	variables := p.variables()

@@ -61,15 +61,18 @@ var (
 const goingBack = `  In a session that runs, its programs see all of it at once. Files that they have
   open, or mapped, show what they were then; those that were not there then are as
   if they had been deleted. What a program has read into its own memory stays there.
+  What it has written into a shared mapping is known to art after msync(2), when the
+  mapping has ended, or after about half a minute: until then no checkpoint has it.
   What is mounted in the home, and files of the host's there, do not go back.
 
-  What the guest had until then is a checkpoint, too, so nothing is lost. The
-  workspace on the host is not changed, and what the guest never changed is as the
-  host has it now. What the host and the guest had agreed on goes back, too: what
-  the host has got since, also by a pull, is the host's. A checkpoint that shows
-  what a pull has replaced or removed on the host since is refused, and that is
-  named: the host would not go back with it. "art-fuse cat DB PATH --at CHECKPOINT"
-  shows what a file of the database was then.
+  What the guest had until then is a checkpoint, too, so nothing is lost: it stays
+  for a day at least, unless the disk is full or "art gc" drops it. The workspace on
+  the host is not changed, and what the guest never changed is as the host has it
+  now. What the host and the guest had agreed on goes back, too: what the host has
+  got since, also by a pull, is the host's. A checkpoint that shows what a pull has
+  replaced or removed on the host since is refused, and that is named: the host
+  would not go back with it. "art-fuse cat DB PATH --at CHECKPOINT" shows what a
+  file of the database was then.
 `
 
 const adoptMore = "The database remembers the path of its workspace, and a directory of another path is refused without this."
