@@ -205,7 +205,9 @@ func (t *treeChange) unlink(e *EntryChange, done *Amended) error {
 	was.Attr.Ctime = Now()
 	if was.Attr.IsDir() {
 		was.Attr.Nlink = 0
-		dir.Attr.Nlink = max(dir.Attr.Nlink, 2) - 1
+		if !t.removed[e.Dir] { // which may have been taken away before what is in it
+			dir.Attr.Nlink = max(dir.Attr.Nlink, 2) - 1
+		}
 		if err := t.tx.ClearWhiteouts(was); err != nil {
 			return err
 		}

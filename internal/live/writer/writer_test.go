@@ -274,6 +274,43 @@ func TestAmendDirectory(t *testing.T) {
 	}
 }
 
+// Directories may be removed before what is in them, as entries come.
+func TestAmendRemovesTree(t *testing.T) {
+	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}} {
+		s := newSession(t)
+		var sub *sqlvfs.Inode
+		must(t, s.store.Update(func(tx *sqlvfs.Tx) (err error) {
+			if sub, err = tx.New(sqlvfs.Attr{Mode: unix.S_IFDIR | 0o755, Nlink: 2}); err != nil {
+				return err
+			}
+			tx.Dirty(sub)
+			s.dir.Attr.Nlink++
+			tx.Dirty(s.dir)
+			return tx.Link(s.dir, "sub", sub)
+		}))
+		all := []sqlvfs.EntryChange{
+			{Dir: sqlvfs.RootIno, Name: "ws", Was: s.dir.Ino}, {Dir: s.dir.Ino, Name: "sub", Was: sub.Ino},
+			{Dir: s.dir.Ino, Name: "file", Was: s.in.Ino, WasCtime: s.attr().Ctime},
+		}
+		c := &sqlvfs.Changes{FirstIno: 10}
+		for _, i := range order {
+			c.Entries = append(c.Entries, all[i])
+		}
+		must(t, c.Check())
+		k := s.store.NewIntake()
+		must(t, k.Take(c))
+		must(t, fs.Amend(s.store, s.writer.overlays, c, k))
+		k.Drop()
+		must(t, s.store.View(func(*sqlvfs.Tx) error {
+			if s.dir.Attr.Nlink != 0 || sub.Attr.Nlink != 0 {
+				t.Errorf("of directories that are removed, %d and %d links are left", s.dir.Attr.Nlink, sub.Attr.Nlink)
+			}
+			return nil
+		}))
+		s.end()
+	}
+}
+
 // A store beside the session shows one commit.
 func TestBesideShowsOneCommit(t *testing.T) {
 	s := newSession(t)
