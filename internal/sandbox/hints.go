@@ -89,6 +89,11 @@ func (s *session) proposePath(name string, program *locate.Program) {
 	if strings.Contains(name, "/") || !slices.Contains(filepath.SplitList(os.Getenv("PATH")), dir) {
 		return
 	}
+	for _, dir := range s.payload.Path() {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return // it was found, and what it has run was not
+		}
+	}
 	command := "art"
 	if s.known {
 		command = "art run"

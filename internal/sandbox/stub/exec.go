@@ -105,7 +105,7 @@ func (p *Payload) candidates(name string) []string {
 		return []string{name}
 	}
 	var paths []string
-	for _, dir := range p.path() {
+	for _, dir := range p.Path() {
 		if dir == "" {
 			dir = "." // environ(7): an empty prefix is the current directory
 		}

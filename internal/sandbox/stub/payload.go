@@ -40,8 +40,8 @@ type Payload struct {
 	Memory uint64
 }
 
-// path returns the directories of PATH in the payload's environment.
-func (p *Payload) path() []string {
+// Path returns the directories of PATH in the payload's environment.
+func (p *Payload) Path() []string {
 	for _, kv := range p.Env {
 		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
 			return strings.Split(value, ":")
