@@ -80,7 +80,9 @@ func TestCheckpointAfterAFailedSync(t *testing.T) {
 	})
 	for i := range 60 {
 		f := create(t, s, fmt.Sprint(i), syscall.S_IFREG|0o600)
-		must(t, s.WriteAt(f, fileContent(i), 0, nil, Now()))
+		for err := s.WriteAt(f, fileContent(i), 0, nil, Now()); err != nil; err = s.WriteAt(f, fileContent(i), 0, nil, Now()) {
+			must(t, recovers(s)) // a checkpoint beside it has just failed
+		}
 		put(s, f)
 		committed(s)
 	}

@@ -68,6 +68,7 @@ func TestCompletion(t *testing.T) {
 		{"art diff -d ws.db -m ws src/l", []string{"src/lib.go"}, []string{"src/deep"}},
 		{"art push -d ws.db -m ws ", nil, []string{"src"}},
 	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	must(t, exec.Command("mkdir", "an odd; one"))
 	must(t, exec.Command("art", "push", "--quiet", "-m", "an odd; one"))
 	odd, err := exec.Command("sh", "-c", `art list --json | sed -n 's/^{"name":"\(an odd[^"]*\).*/\1/p'`).Output()

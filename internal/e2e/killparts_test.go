@@ -275,7 +275,7 @@ func testKillInPull(t *testing.T) {
 		id := p.must("art", "run", "-q", "-b", "-i=false", "-m", ws, "--", "sh", "-c",
 			`mkdir d; mv old new; for i in $(seq 300); do echo $i >new/$i; done; printf y | dd of=large conv=notrunc bs=1 seek=100 2>/dev/null; `+count)
 		if !poll(20*time.Second, func() bool {
-			lines, _ := p.run("art", "exec", "-i=false", id, "--", "sh", "-c", "wc -l <log")
+			lines, _ := p.run("art", "exec", "-i=false", id, "--", "sh", "-c", "wc -l <log; sync log") // all of that is in the database
 			n, _ := strconv.Atoi(lines)
 			return n > 3
 		}) {
