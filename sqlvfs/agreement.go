@@ -51,7 +51,7 @@ func (w *writer) putReplaced(b *batch) error {
 	for k := range b.replaced {
 		tree, err := w.tree(k.tree)
 		if err == nil {
-			err = w.keepAgreed(database.KeptBaseline, "", tree, []byte(k.path))
+			err = w.keepAgreed(database.KeptBaseline, tree, []byte(k.path))
 		}
 		if err == nil {
 			err = do(w.conn, "UPDATE art_old_baseline SET replaced=1 WHERE tree=? AND path=? AND checkpoint=?", tree, []byte(k.path), w.newest.ID)
@@ -63,12 +63,12 @@ func (w *writer) putReplaced(b *batch) error {
 	return nil
 }
 
-// keepAgreed has the history know what a row of what was agreed on was, or that there was none, if a condition holds.
-func (w *writer) keepAgreed(k *database.Kept, condition string, key ...any) error {
+// keepAgreed has the history know what a row of what was agreed on was, or that there was none.
+func (w *writer) keepAgreed(k *database.Kept, key ...any) error {
 	if w.newest.ID == 0 {
 		return nil
 	}
-	return do(w.conn, k.Put+condition, append([]any{w.newest.ID, w.newest.maxIno}, key...)...)
+	return do(w.conn, k.Put, append([]any{w.newest.ID, w.newest.maxIno}, key...)...)
 }
 
 // agreedSince tells whether anything was agreed on since a checkpoint.

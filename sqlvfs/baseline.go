@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -135,40 +136,57 @@ func (tx *Tx) Baselines(t Tree) (map[string]*Baseline, error) {
 }
 
 func (w *writer) putBaselines(b *batch) error {
-	for k, c := range b.baselines {
+	// In order, as the rows are in the table: a tree that is removed has one for each of its files.
+	keys := sortedKeys(b.baselines, func(x, y baselineKey) int {
+		return cmp.Or(cmp.Compare(x.tree.Name, y.tree.Name), cmp.Compare(x.path, y.path))
+	})
+	for _, k := range keys {
 		tree, err := w.tree(k.tree)
 		if err != nil {
 			return err
 		}
-		if err := w.putBaseline(tree, k.path, c); err != nil {
+		put := w.setBaseline
+		if b.baselines[k].onlyIfNone {
+			put = w.addBaseline
+		}
+		if err := put(tree, []byte(k.path), b.baselines[k].Baseline); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sameVersion gives a baseline that is there the hash of its version.
-const sameVersion = ` ON CONFLICT DO UPDATE SET hash=excluded.hash WHERE hash IS NULL AND (dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec)
-	= (excluded.dev, excluded.base_ino, excluded.size, excluded.mtime, excluded.mtime_nsec, excluded.ctime, excluded.ctime_nsec)`
+const qPutBaseline = ` INTO art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
+	row, row_ctime, row_ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 
-func (w *writer) putBaseline(tree int64, path string, c baselineChange) error {
-	condition := ""
-	if c.onlyIfNone {
-		condition = " AND p.tree IS NULL" // the one that is there stays
-	}
-	if err := w.keepAgreed(database.KeptBaseline, condition, tree, []byte(path)); err != nil {
+func (w *writer) putBaseline(query string, tree int64, path []byte, b *Baseline) error {
+	return do(w.conn, query, tree, path, b.Mode, b.Fingerprint, b.Hash, b.Row, b.RowCtime)
+}
+
+func (w *writer) setBaseline(tree int64, path []byte, b *Baseline) error {
+	if err := w.keepAgreed(database.KeptBaseline, tree, path); err != nil {
 		return err
 	}
-	if c.Baseline == nil {
-		return do(w.conn, "DELETE FROM art_baseline WHERE tree=? AND path=?", tree, []byte(path))
+	if b == nil {
+		return do(w.conn, "DELETE FROM art_baseline WHERE tree=? AND path=?", tree, path)
 	}
-	verb, also := "INSERT OR REPLACE", ""
-	if c.onlyIfNone {
-		verb, also = "INSERT", sameVersion
+	return w.putBaseline("INSERT OR REPLACE"+qPutBaseline, tree, path, b)
+}
+
+// addBaseline writes down a baseline where there is none. What was there at the newest checkpoint need not be looked at: it was
+// nothing, or it has been deleted since, and the history has it.
+func (w *writer) addBaseline(tree int64, path []byte, b *Baseline) error {
+	if err := w.putBaseline("INSERT"+qPutBaseline+" ON CONFLICT DO NOTHING", tree, path, b); err != nil {
+		return err
 	}
-	return do(w.conn, verb+` INTO art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
-		row, row_ctime, row_ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`+also,
-		tree, []byte(path), c.Mode, c.Fingerprint, c.Hash, c.Row, c.RowCtime)
+	switch {
+	case w.Changes() == 0:
+		return do(w.conn, `UPDATE art_baseline SET hash=? WHERE tree=? AND path=? AND hash IS NULL
+			AND (dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec) = (?,?,?,?,?,?,?)`, b.Hash, tree, path, b.Fingerprint)
+	case w.newest.ID == 0:
+		return nil
+	}
+	return do(w.conn, "INSERT INTO art_old_baseline (tree, path, checkpoint, there) VALUES (?,?,?,0) ON CONFLICT DO NOTHING", tree, path, w.newest.ID)
 }
 
 // tree returns the number of a workspace's directory, giving it one when it is new.

@@ -136,7 +136,7 @@ func (tx *Tx) SetWorkspace(w Workspace) {
 
 func (w *writer) putWorkspaces(b *batch) error {
 	for _, ws := range b.workspaces {
-		err := w.keepAgreed(database.KeptWorkspace, "", ws.Name)
+		err := w.keepAgreed(database.KeptWorkspace, ws.Name)
 		if err != nil {
 			return err
 		}
