@@ -1,69 +1,33 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
+
+	"github.com/riverlytech/art/internal/e2e/screen"
 )
-
-// pane is a terminal of tmux's with a shell on it.
-type pane struct {
-	t      *testing.T
-	server string
-}
-
-func newPane(t *testing.T) *pane {
-	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Fatal("tmux is needed for this test: ", err, " (internal/packaging/deps test installs it)")
-	}
-	p := &pane{t, fmt.Sprintf("art-test-%d", time.Now().UnixNano())}
-	p.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "env PS1='host; ' HISTFILE=/dev/null bash --norc --noprofile -i")
-	t.Cleanup(func() { exec.Command("tmux", "-L", p.server, "kill-server").Run() })
-	p.shows("host;")
-	return p
-}
-
-func (p *pane) tmux(args ...string) string {
-	p.t.Helper()
-	out, err := exec.Command("tmux", append([]string{"-L", p.server}, args...)...).CombinedOutput()
-	if err != nil {
-		p.t.Fatalf("tmux %q: %v: %s", args, err, out)
-	}
-	return string(out)
-}
-
-func (p *pane) shows(text string) {
-	p.t.Helper()
-	if !poll(20*time.Second, func() bool { return strings.Contains(p.tmux("capture-pane", "-p"), text) }) {
-		p.t.Fatalf("%q is not on the screen:\n%s", text, p.tmux("capture-pane", "-p"))
-	}
-}
 
 // TestTmux uses a program with a face in a terminal multiplexer, which has an emulator of its own.
 func TestTmux(t *testing.T) {
-	p, ws := newPane(t), faceWorkspace(t)
-	p.tmux("send-keys", "art -q -m "+ws+" -d "+ws+".db -- python3 face.py 1", "Enter")
-	p.shows("begun 24x80")
-	p.tmux("send-keys", "C-z")
-	p.shows("Stopped")
-	p.tmux("send-keys", "echo the sh''ell reads", "Enter")
-	p.shows("\nthe shell reads\n")
-	p.tmux("resize-window", "-x", "100", "-y", "30")
-	p.tmux("send-keys", "fg", "Enter")
-	p.shows("continued 30x100")
-	p.tmux("resize-window", "-x", "90", "-y", "20")
-	p.shows("size 20x90")
-	p.tmux("set-buffer", "two\nlines")
-	p.tmux("paste-buffer", "-p")
-	p.shows(`pasted 'two\rlines'`)
-	p.tmux("send-keys", "k")
-	p.shows("host;")
-	if modes := p.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{mouse_any_flag}"); modes != "0 1 0\n" {
+	p, ws := screen.NewPane(t, nil), faceWorkspace(t)
+	p.Enter("art -q -m " + ws + " -d " + ws + ".db -- python3 face.py 1")
+	p.Shows("begun 24x80")
+	p.Keys("C-z")
+	p.Shows("Stopped")
+	p.Enter("echo the sh''ell reads")
+	p.Shows("\nthe shell reads\n")
+	p.Resize(30, 100)
+	p.Enter("fg")
+	p.Shows("continued 30x100")
+	p.Resize(20, 90)
+	p.Shows("size 20x90")
+	p.Tmux("set-buffer", "two\nlines")
+	p.Tmux("paste-buffer", "-p")
+	p.Shows(`pasted 'two\rlines'`)
+	p.Keys("k")
+	p.Shows("host;")
+	if modes := p.Tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{mouse_any_flag}"); modes != "0 1 0\n" {
 		t.Errorf("alternate screen, cursor, mouse: %q", modes)
 	}
 }
@@ -77,46 +41,41 @@ func TestTmuxLeave(t *testing.T) {
 	for name, command := range map[string]string{"screen": "python3 face.py 1", "lines": "sh styled"} {
 		t.Run(name, func(t *testing.T) {
 			ownSessions(t)
-			p, ws := newPane(t), faceWorkspace(t)
+			p, ws := screen.NewPane(t, nil), faceWorkspace(t)
 			if err := os.WriteFile(filepath.Join(ws, "styled"), []byte(styled), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			last := map[string]string{"screen": "begun 24x80", "lines": "here"}[name]
-			p.tmux("send-keys", "art -q -m "+ws+" -- "+command, "Enter")
-			p.shows(last)
-			cells := func(p *pane) string {
-				return p.tmux("capture-pane", "-p", "-e") + p.tmux("display-message", "-p", "#{cursor_x} #{cursor_y} #{alternate_on} #{cursor_flag} #{mouse_any_flag}")
-			}
-			before := cells(p)
-			p.tmux("send-keys", `C-\`, "d")
-			p.shows("left session")
-			p.shows("host;")
+			p.Enter("art -q -m " + ws + " -- " + command)
+			p.Shows(last)
+			before := p.Cells()
+			p.Keys(`C-\`, "d")
+			p.Shows("left session")
+			p.Shows("host;")
 
-			other := newPane(t)
-			other.tmux("send-keys", "cd "+ws, "Enter")
-			other.tmux("send-keys", "art attach", "Enter")
-			if !poll(20*time.Second, func() bool { return cells(other) == before }) {
-				t.Errorf("the screen is\n%s\nand was\n%s", cells(other), before)
-			}
-			other.tmux("send-keys", `C-\`, "d")
-			other.shows("left session")
-			other.tmux("resize-window", "-x", "100", "-y", "30")
-			other.tmux("send-keys", "clear; art attach", "Enter")
+			other := screen.NewPane(t, nil)
+			other.Enter("cd " + ws)
+			other.Enter("art attach")
+			other.Until("the screen is as it was:\n"+before, func() bool { return other.Cells() == before })
+			other.Keys(`C-\`, "d")
+			other.Shows("left session")
+			other.Resize(30, 100)
+			other.Enter("clear; art attach")
 			if name == "lines" {
-				other.shows("here")
-				other.tmux("send-keys", "C-c")
-				other.shows("host;")
+				other.Shows("here")
+				other.Keys("C-c")
+				other.Shows("host;")
 				return
 			}
-			other.shows("size 30x100")
-			other.tmux("send-keys", "C-c")
-			other.shows(`key b'\x03'`)
-			other.tmux("send-keys", "C-z") // nobody could continue it
-			other.shows("continued 30x100")
-			other.tmux("resize-window", "-x", "90", "-y", "20")
-			other.shows("size 20x90")
-			other.tmux("send-keys", "q")
-			other.shows("host;")
+			other.Shows("size 30x100")
+			other.Keys("C-c")
+			other.Shows(`key b'\x03'`)
+			other.Keys("C-z") // nobody could continue it
+			other.Shows("continued 30x100")
+			other.Resize(20, 90)
+			other.Shows("size 20x90")
+			other.Keys("q")
+			other.Shows("host;")
 		})
 	}
 }
