@@ -87,7 +87,7 @@ func (a *attachment) run(id string) (int, error) {
 	}()
 	go func() {
 		defer close(left)
-		a.keys.Carry(os.Stdin, a.send)
+		a.keys.Carry(a.terminal, a.send)
 	}()
 	var end *control.SessionEnd
 	var by unix.Signal

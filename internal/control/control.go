@@ -26,6 +26,7 @@
 //	 |<-Running-------|        |       the payload on a terminal, which waits
 //	 |-Go------------>|        |
 //	 |<-Stopped-------|        |       the payload was stopped as a job of its terminal
+//	 |-Continue------>|        |       it goes on
 //	 |-Client---------|------->|       who has connected to the session, for the tree
 //
 // Instead of any of the stage's and art-fuse's there may be Failed, and of the stage's Refused.
@@ -78,6 +79,8 @@ const (
 	Go
 	// Stopped is sent by the payload's parent.
 	Stopped
+	// Continue says to that whether the payload is in the foreground of its terminal, and that it goes on.
+	Continue
 	// Client comes with the connection of who wants something of the tree that is served (AskTree).
 	Client
 	// Ruleset comes with the one that keeps the guest from sockets of the host, where the kernel has such.
@@ -93,7 +96,7 @@ var kinds = [...]struct {
 	TakenOver: {"taken over", absent}, MapIDs: {"map ids", required}, MappedIDs: {"mapped ids", absent},
 	Home: {"home", required}, Leaving: {"leaving", required}, Refused: {"refused", absent}, Failed: {"failed", absent},
 	Listening: {"listening", required}, Started: {"started", optional}, Running: {"running", absent},
-	Go: {"go", absent}, Stopped: {"stopped", absent}, Client: {"client", required},
+	Go: {"go", absent}, Stopped: {"stopped", absent}, Continue: {"continue", absent}, Client: {"client", required},
 	Ruleset: {"ruleset", required},
 }
 
@@ -119,6 +122,8 @@ type Message struct {
 	UID, GID int
 	// Ready is of Leaving.
 	Ready bool
+	// Foreground is of Continue.
+	Foreground bool
 	// What failed and why, of Failed and Refused, and what to do about it, if anything.
 	What, Hint string
 }

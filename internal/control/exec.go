@@ -15,6 +15,7 @@ import (
 //	 |<- ExecRunning ---|       the program, which waits
 //	 |- ExecGo -------->|
 //	 |<- ExecStopped ---|       the program was stopped as a job of its terminal
+//	 |- ExecContinue -->|       it goes on
 //	 |<- ExecEnded -----|
 
 // ExecAsk asks for another program.
@@ -27,6 +28,8 @@ type ExecAsk struct {
 	Dir string
 	// Terminal says which streams are a terminal of the program's own.
 	Terminal [3]bool
+	// Background says that it begins in the background of that.
+	Background bool
 }
 
 // Check returns an error if it cannot be done.
@@ -60,6 +63,8 @@ const (
 	ExecGo
 	// ExecStopped says that the program was stopped.
 	ExecStopped
+	// ExecContinue says whether the program is in the foreground of its terminal, and that it goes on.
+	ExecContinue
 	// ExecEnded says how the program ended, or why there is none.
 	ExecEnded
 	execKinds
@@ -72,6 +77,8 @@ type ExecMessage struct {
 	Stream int
 	// PID is the program's process id, of ExecRunning.
 	PID int
+	// Foreground is of ExecContinue.
+	Foreground bool
 	// Code is the exit code, of ExecEnded.
 	Code int
 	// What failed and why, of ExecEnded, and what to do about it, if anything.

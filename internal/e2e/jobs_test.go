@@ -139,6 +139,70 @@ func TestPipelineLines(t *testing.T) {
 	s.Shows("\none\n   two\n")
 }
 
+// TestBackgroundJob has a shell begin jobs in the background, which read the terminal or change its modes there, continues one there
+// that was stopped, and brings them to the foreground. A program in art does what it does alone.
+func TestBackgroundJob(t *testing.T) {
+	ownSessions(t)
+	joined := background(t, "-m", t.TempDir(), "--", "sleep", "1000")
+	art := "art -q -m " + t.TempDir()
+	for name, run := range map[string]string{
+		"alone": "", "direct": art + " -- ", "overlay": art + " -d " + filepath.Join(t.TempDir(), "ws.db") + " -- ",
+		"traced": art + " --trace --trace-log /dev/null -- ", "kept": art + " --detach-keys= -- ", "joined": "art exec " + joined + " -- ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := screen.JobShell(t, "", nil)
+			comm := "art"
+			if run == "" {
+				comm = "sh"
+			}
+			comesForward := func() {
+				t.Helper()
+				s.Enter("fg")
+				waitForeground(t, s.Cmd.Process.Pid, comm)
+			}
+			stops := func() {
+				t.Helper()
+				s.Enter("until jobs -s | grep -q sh; do sleep 0.1; done; echo it sto''pped")
+				s.Shows("\nit stopped")
+			}
+			s.Enter(run + "sh -c 'echo writes; stty size' &")
+			s.Shows("writes\n")
+			s.Shows("24 80\n")
+			s.Keys("\r") // for another prompt
+
+			s.Enter(run + "sh -c 'read line; echo got $line; exit 3' &")
+			stops()
+			s.Resize(30, 100)
+			comesForward()
+			s.Keys("a word\r")
+			s.Shows("\ngot a word")
+			s.Enter("echo ga''ve $?")
+			s.Shows("\ngave 3")
+
+			s.Enter(run + "sh -c 'stty -echo; stty size; stty echo' &")
+			stops()
+			s.Enter("fg")
+			s.Shows("\n30 100")
+
+			s.Enter(run + "sh -c 'for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 0.3; done; read line; echo got $line'")
+			s.Shows("\nline 2")
+			s.Keys("\x1a")
+			s.Shows("Stopped")
+			s.Enter("bg")
+			s.Shows("line 9")
+			s.Keys("\r")
+			stops()
+			comesForward()
+			s.Keys("\x1a")
+			s.Shows("Stopped")
+			comesForward()
+			s.Keys("a word\r")
+			s.Shows("\ngot a word")
+			s.Prompt()
+		})
+	}
+}
+
 // TestNobodyContinues stops a command where there is no shell that could continue art: then it goes on.
 func TestNobodyContinues(t *testing.T) {
 	s := screen.Start(t, exec.Command("art", "-q", "-m", faceWorkspace(t), "--", "python3", "face.py", "1"))

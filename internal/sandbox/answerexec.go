@@ -30,7 +30,7 @@ func (s *session) answerExec(c *sessions.Conn, ask *control.Ask) error {
 	if err := c.Answer(nil); err != nil {
 		return err
 	}
-	r := &remote{sock: c.File, ready: make(chan struct{}), left: make(chan struct{})}
+	r := &remote{sock: c.File, ready: make(chan struct{}), left: make(chan struct{}), goesOn: make(chan bool, 16)}
 	streams, err := r.streams(what)
 	if err != nil {
 		closeFiles(streams[:])
@@ -47,13 +47,15 @@ func (s *session) answerExec(c *sessions.Conn, ask *control.Ask) error {
 
 // remote is a client at the other end of a connection.
 type remote struct {
-	sock  *os.File
-	ready chan struct{} // closed when it has set up the streams
-	left  chan struct{} // closed when it says no more
+	sock   *os.File
+	ready  chan struct{} // closed when it has set up the streams
+	left   chan struct{} // closed when it says no more
+	goesOn chan bool     // whether the program does in the foreground
 }
 
-func (r *remote) went() <-chan struct{} { return r.left }
-func (r *remote) set() <-chan struct{}  { return r.ready }
+func (r *remote) went() <-chan struct{}  { return r.left }
+func (r *remote) set() <-chan struct{}   { return r.ready }
+func (r *remote) continued() <-chan bool { return r.goesOn }
 func (r *remote) terminal(fd int) error {
 	return r.send(fd, control.ExecMessage{Kind: control.ExecTerminal})
 }
@@ -132,6 +134,11 @@ func (r *remote) receive() {
 		case m.Kind == control.ExecGo && !set:
 			set = true
 			close(r.ready)
+		case m.Kind == control.ExecContinue:
+			select {
+			case r.goesOn <- m.Foreground:
+			default: // nobody says that so often
+			}
 		}
 	}
 }

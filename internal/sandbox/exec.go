@@ -50,7 +50,7 @@ func NewExec(o *ExecOptions) (x *Exec, err error) {
 	if x.streams, err = terminal.Open(o.Interactive, host); err != nil {
 		return nil, err
 	}
-	x.ask = control.ExecAsk{Command: o.Command, Dir: o.Dir, Terminal: x.streams.IsTerminal}
+	x.ask = control.ExecAsk{Command: o.Command, Dir: o.Dir, Terminal: x.streams.IsTerminal, Background: !x.streams.Foreground()}
 	if x.streams.Terminal != nil {
 		for _, name := range []string{"TERM", "COLORTERM"} { // it is another terminal than the session's
 			if value, ok := os.LookupEnv(name); ok {
@@ -110,6 +110,8 @@ func (x *Exec) Run(sock *os.File) (int, error) {
 		case <-x.hungUp:
 			x.hungUp = nil
 			x.hangUp()
+		case <-x.cameForward():
+			x.resume()
 		}
 	}
 }
@@ -163,14 +165,9 @@ func (x *Exec) handle(m execMessage) error {
 		if x.streams.Terminal == nil {
 			return errors.New("set up the terminal: nobody has asked for one")
 		}
-		return x.streams.Terminal.CopyTo(x.master)
+		return x.streams.SetUp(x.master)
 	case control.ExecRunning:
 		x.guest = &guest{pid: m.PID, pidfd: m.fd}
-		if x.master != nil {
-			if err := x.streams.Terminal.Raw(); err != nil {
-				return err
-			}
-		}
 		hungUp := x.hungUp
 		x.streams.Start(x.master, func() { close(hungUp) })
 		return x.send(-1, control.ExecMessage{Kind: control.ExecGo})
@@ -232,11 +229,19 @@ func (x *Exec) stopped() {
 	x.resume()
 }
 
+// cameForward returns where it is told that art has come to the foreground of its terminal.
+func (x *Exec) cameForward() <-chan struct{} {
+	if x.guest == nil || x.master == nil {
+		return nil
+	}
+	return x.streams.Terminal.Came
+}
+
 // resume goes on with the program, and with the terminal as that has left it.
 func (x *Exec) resume() {
-	if err := x.streams.Terminal.Raw(); err != nil {
+	if err := x.streams.TakeTerminal(); err != nil {
 		x.hangUp()
 	}
-	x.streams.Resize()
-	x.guest.signal(unix.SIGCONT)
+	// Fails if the session has ended, of which its end tells.
+	_ = x.send(-1, control.ExecMessage{Kind: control.ExecContinue, Foreground: x.streams.Foreground()})
 }

@@ -49,6 +49,8 @@ type client interface {
 	set() <-chan struct{}
 	// stopped says that the program was stopped as a job of its terminal.
 	stopped()
+	// continued tells whether the program, which goes on, is in the foreground of its terminal.
+	continued() <-chan bool
 	// ended says how the program ended, or why there was none.
 	ended(code int, err error)
 	// The channel of went is closed when the client is there no more.
@@ -83,7 +85,7 @@ func (x *execution) start(ask *control.ExecAsk, streams [3]*os.File) (err error)
 	}
 	payload := j.payload
 	payload.Command, payload.Env, payload.Dir, payload.Terminal = ask.Command, mergeEnv(payload.Env, ask.Env), ask.Dir, ask.Terminal
-	payload.Joined, payload.Ruleset = true, j.ruleset != nil
+	payload.Joined, payload.Ruleset, payload.Background = true, j.ruleset != nil, ask.Background
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", os.DevNull, cli.Reason(err))
@@ -195,6 +197,9 @@ func (x *execution) attend(c client) (int, error) {
 				failed = errors.Join(failed, err)
 				x.end()
 			}
+		case front := <-c.continued():
+			// Fails if the program has ended.
+			_ = control.Send(x.link, -1, control.Message{Kind: control.Continue, Foreground: front})
 		case <-gone:
 			// As the end of a terminal: what stays is ended by force.
 			gone = nil

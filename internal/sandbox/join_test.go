@@ -82,6 +82,7 @@ func (*quiet) terminal(int) error          { return nil }
 func (q *quiet) running(*guest) error      { close(q.begin); return nil }
 func (q *quiet) set() <-chan struct{}      { return q.begin }
 func (*quiet) stopped()                    {}
+func (q *quiet) continued() <-chan bool    { return nil }
 func (q *quiet) ended(code int, err error) { q.code, q.err = code, err }
 func (*quiet) went() <-chan struct{}       { return nil }
 

@@ -102,7 +102,7 @@ func (s *session) commandEnded() {
 			s.streams.Terminal.Restore()
 		}
 		s.waitForLeft(named("the command has ended, and the session waits for what it has left running", list))
-	case s.atEnd == "ask" && !ending && s.streams.Terminal != nil && term.IsTerminal(int(os.Stderr.Fd())):
+	case s.atEnd == "ask" && !ending && s.streams.Terminal != nil && s.streams.Foreground() && term.IsTerminal(int(os.Stderr.Fd())):
 		s.ask(named("the command has ended, and has left running", list))
 	default:
 		l.killed = named("killed, which the command has left running", list)

@@ -176,7 +176,7 @@ func (s *session) prepare(o *request, refusal error) (err error) {
 		s.startFUSE(o.database, server)
 	}
 	if s.prepared, err = prepare(o); err == nil {
-		s.payload.Terminal = s.streams.IsTerminal
+		s.payload.Terminal, s.payload.Background = s.streams.IsTerminal, !s.streams.Foreground()
 		if err = begun; err == nil {
 			err = s.chooseIDs()
 		}
@@ -268,6 +268,8 @@ func (s *session) run(refusal error) (code int, err error) {
 		case <-s.hungUp:
 			s.hungUp = nil
 			s.hangup()
+		case <-s.cameForward():
+			s.resume()
 		case <-s.kill:
 			s.end()
 		case <-s.timeout:

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 )
 
 // caught are the signals that are the guest's business, or its terminal's.
@@ -97,15 +98,25 @@ func (s *session) guestStopped() {
 	s.pause(true, s.resume)
 }
 
-// resume goes on with the payload, and with the terminal as that has left it.
+// resume goes on with the payload, and with the terminal as that has left it; in the background without that.
 func (s *session) resume() {
 	if s.streams.Terminal != nil {
-		if err := s.streams.Terminal.Raw(); err != nil {
+		if err := s.streams.TakeTerminal(); err != nil {
 			s.hangup()
 		}
 	}
-	s.streams.Resize()
-	s.guest.signal(unix.SIGCONT)
+	if s.job {
+		// Fails if the payload has ended.
+		_ = control.Send(s.link, -1, control.Message{Kind: control.Continue, Foreground: s.streams.Foreground()})
+	}
+}
+
+// cameForward returns where it is told that art has come to the foreground of its terminal.
+func (s *session) cameForward() <-chan struct{} {
+	if s.streams.Terminal == nil || !s.job {
+		return nil
+	}
+	return s.streams.Terminal.Came
 }
 
 // suspend stops art and a guest that no key of a terminal stops, as the job they are to the caller's shell, until the

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -90,7 +89,7 @@ const keyPause = time.Second
 
 // Carry gives to what is typed on a terminal, until the keys are pressed, or the terminal is gone: one in raw mode has no
 // other end.
-func (k *Keys) Carry(from *os.File, to func([]byte)) (pressed bool) {
+func (k *Keys) Carry(from *Terminal, to func([]byte)) (pressed bool) {
 	give := func(typed []byte) {
 		if len(typed) > 0 {
 			to(typed)
@@ -99,7 +98,7 @@ func (k *Keys) Carry(from *os.File, to func([]byte)) (pressed bool) {
 	buf := make([]byte, bufferSize)
 	for {
 		if len(k.held) > 0 {
-			in := []unix.PollFd{{Fd: int32(from.Fd()), Events: unix.POLLIN}}
+			in := []unix.PollFd{{Fd: int32(from.file.Fd()), Events: unix.POLLIN}}
 			if n, err := unix.Poll(in, int(keyPause/time.Millisecond)); n == 0 && err == nil {
 				give(k.Rest())
 			}

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"io"
-	"os"
 	"sync"
 )
 
@@ -47,7 +46,7 @@ func (s *Streams) Detach(log io.Writer) {
 }
 
 // carry carries what is typed to the guest until the terminal is detached, or is gone, and tells which.
-func (f *front) carry(from *os.File, typed func([]byte)) (detached bool) {
+func (f *front) carry(from *Terminal, typed func([]byte)) (detached bool) {
 	for f.keys.Carry(from, typed) {
 		if f.detach() {
 			return true

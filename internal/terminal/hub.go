@@ -203,7 +203,7 @@ func (h *Hub) resize() {
 }
 
 // setModes gives the guest's terminal the modes that a new one has, and that of UTF-8.
-func (h *Hub) setModes(master *os.File) error {
+func setModes(master *os.File) error {
 	return control(master, func(fd int) error {
 		modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err == nil {

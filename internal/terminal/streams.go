@@ -43,6 +43,7 @@ type Streams struct {
 	host    [3]*os.File
 	relayed [3]*os.File // art's end of the pipe, where there is one
 	master  *os.File
+	copied  bool          // the guest's terminal has had the modes of the caller's
 	ended   chan struct{} // closed when the guest has ended
 	shown   shown         // on the caller's terminal
 	typed   typed         // there
@@ -88,13 +89,35 @@ func (s *Streams) OnTerminal() bool { return s.Terminal != nil || s.Hub != nil }
 
 // SetUp gives the guest's terminal, whose master is given, the modes and the size of the caller's, and makes the caller's raw.
 func (s *Streams) SetUp(master *os.File) error {
+	s.master = master
 	if s.Terminal == nil {
-		return s.Hub.setModes(master)
+		return setModes(master)
 	}
-	if err := s.Terminal.CopyTo(master); err != nil {
+	if !s.Foreground() { // the modes are somebody else's
+		if err := setModes(master); err != nil {
+			return err
+		}
+	}
+	return s.TakeTerminal()
+}
+
+// Foreground tells whether the guest's terminal is to be in the foreground of the guest: as the caller's is, if there is one.
+func (s *Streams) Foreground() bool { return s.Terminal == nil || s.Terminal.Foreground() }
+
+// TakeTerminal makes the caller's terminal raw as soon as this process is in its foreground. The guest's has its size, and
+// from the first time on its modes.
+func (s *Streams) TakeTerminal() error {
+	if !s.copied && s.Foreground() {
+		if err := s.Terminal.CopyTo(s.master); err != nil {
+			return err
+		}
+		s.copied = true
+	}
+	if err := s.Terminal.Raw(); err != nil {
 		return err
 	}
-	return s.Terminal.Raw()
+	s.Resize()
+	return nil
 }
 
 func (s *Streams) open(i int, file *os.File) error {
@@ -197,7 +220,7 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 		}
 		go func() {
 			// It outlives the guest's closing its side, which may be opened again; meanwhile writing fails.
-			if !carry(s.host[0], func(keys []byte) { _, _ = s.typed.Write(keys) }) {
+			if !carry(s.Terminal, func(keys []byte) { _, _ = s.typed.Write(keys) }) {
 				hangup()
 			}
 		}()
@@ -206,7 +229,7 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 	if own := s.relayed[0]; own != nil {
 		go func() {
 			// An error is the guest's having closed its input: as with any pipe.
-			io.CopyBuffer(writer{own}, s.host[0], make([]byte, bufferSize))
+			io.CopyBuffer(writer{own}, s.input(), make([]byte, bufferSize))
 			own.Close()
 		}()
 	}
@@ -215,6 +238,14 @@ func (s *Streams) Start(master *os.File, hangup func()) {
 			s.goOutput(own, s.host[i], streamNames[i])
 		}
 	}
+}
+
+// input is the caller's standard input.
+func (s *Streams) input() io.Reader {
+	if t := New(s.host[0]); t != nil {
+		return t
+	}
+	return s.host[0]
 }
 
 // heard returns what has both shown and heard what the guest writes.

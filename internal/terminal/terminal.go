@@ -16,6 +16,10 @@ import (
 
 // Terminal is the caller's terminal.
 type Terminal struct {
+	// Came is sent to when this process is found in the foreground of the terminal, who was in its background when that should
+	// have become raw.
+	Came chan struct{}
+
 	file *os.File
 	// lines says that lines appear on the terminal that are not of the guest's terminal, as of a pipeline, and need their
 	// carriage returns.
@@ -23,6 +27,7 @@ type Terminal struct {
 
 	mu    sync.Mutex
 	saved *unix.Termios // GUARDED_BY(mu); what to go back to, nil when not raw
+	owed  bool          // GUARDED_BY(mu); it is to become raw
 }
 
 // New returns the terminal that file is, or nil if it is none.
@@ -30,7 +35,7 @@ func New(file *os.File) *Terminal {
 	if !term.IsTerminal(int(file.Fd())) {
 		return nil
 	}
-	return &Terminal{file: file}
+	return &Terminal{file: file, Came: make(chan struct{}, 1)}
 }
 
 // Remember has Restore go back to the mode that the terminal has now.
@@ -43,10 +48,14 @@ func (t *Terminal) Remember() {
 }
 
 // Raw puts the terminal into raw mode: every key is the guest's. It may be called again, when somebody else may have
-// changed the mode.
+// changed the mode. In the background it does nothing: the terminal is somebody else's, and the kernel stops whoever tries.
 func (t *Terminal) Raw() error {
+	front := t.Foreground()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.owed = !front; t.owed {
+		return nil
+	}
 	found, err := unix.IoctlGetTermios(int(t.file.Fd()), unix.TCGETS)
 	if err == nil {
 		err = unix.IoctlSetTermios(int(t.file.Fd()), unix.TCSETS, t.raw(found))
@@ -98,9 +107,12 @@ func (t *Terminal) Restore() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.owed = false
 	if t.saved != nil {
-		// Fails if the terminal is gone; then there is nothing to restore.
-		_ = unix.IoctlSetTermios(int(t.file.Fd()), unix.TCSETS, t.saved)
+		if t.Foreground() {
+			// Fails if the terminal is gone; then there is nothing to restore.
+			_ = unix.IoctlSetTermios(int(t.file.Fd()), unix.TCSETS, t.saved)
+		}
 		t.saved = nil
 	}
 }

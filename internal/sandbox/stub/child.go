@@ -22,6 +22,7 @@ import (
 type child struct {
 	link, report, tty, ruleset uintptr
 	joins                      bool            // a guest that is there already, and must not trace it
+	background                 bool            // it does not take the terminal
 	memory                     *unix.Rlimit    // or nil
 	filter                     *unix.SockFprog // or nil
 	paths                      []uintptr       // of the command, with a NUL at the end of each
@@ -58,7 +59,7 @@ var stepNames = [...]string{
 const noDescriptor = ^uintptr(0)
 
 func (p *Payload) newChild(link *os.File, set scope.Ruleset) (c *child, err error) {
-	c = &child{link: link.Fd(), tty: uintptr(p.terminalStream()), ruleset: uintptr(set), joins: p.Joined,
+	c = &child{link: link.Fd(), tty: uintptr(p.terminalStream()), ruleset: uintptr(set), joins: p.Joined, background: p.Background,
 		message: control.Marshal(&control.Message{Kind: control.Running})}
 	if c.memory, err = p.memoryLimit(); err != nil {
 		return nil, fmt.Errorf("limit the memory: %w", err)
@@ -161,7 +162,7 @@ func (c *child) become() (step, unix.Errno) {
 	if errno == 0 {
 		_, _, errno = unix.RawSyscall(unix.SYS_SETPGID, 0, 0, 0)
 	}
-	if errno == 0 {
+	if errno == 0 && !c.background {
 		_, _, errno = unix.RawSyscall(unix.SYS_IOCTL, c.tty, unix.TIOCSPGRP, uintptr(unsafe.Pointer(&group)))
 	}
 	if errno != 0 {

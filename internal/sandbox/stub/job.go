@@ -42,10 +42,35 @@ func (p *Payload) runJob(link *os.File, set scope.Ruleset) int {
 		_, _ = unix.Wait4(pid, nil, 0, nil)
 		return p.notStarted(child.step, errno)
 	}
+	tty, err := unix.FcntlInt(child.tty, unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return fail(fmt.Errorf("start the command: %w", err))
+	}
 	for fd := range 3 { // the command's alone
 		unix.Close(fd)
 	}
+	go goOn(pid, tty, link)
 	return attend(pid, link)
+}
+
+// goOn does with the command what art says: it has it be in the foreground of the terminal, or not, and continues it.
+func goOn(pid, tty int, link *os.File) {
+	for {
+		m, err := control.Receive(link)
+		if err != nil {
+			return // art is gone, and so is the sandbox in a moment
+		}
+		own := unix.Getpgrp()
+		front, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+		switch {
+		case err != nil: // the terminal is gone
+		case !m.Foreground:
+			_ = unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, own)
+		case front == own: // otherwise a shell has another job there
+			_ = unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, pid)
+		}
+		_ = unix.Kill(-pid, unix.SIGCONT) // fails if it has ended
+	}
 }
 
 // protect keeps the guest from tracing this process, from its memory and from its descriptors (ptrace(2), dumpable).

@@ -32,6 +32,8 @@ type Payload struct {
 	// Terminal says which of the standard streams (0, 1, 2) are the terminal of
 	// the session. If none is, there is no terminal.
 	Terminal [3]bool
+	// Background says that it begins in the background of the terminal, as art does in that of the caller's.
+	Background bool
 	// Filter, if set, is the marshalled filter of a trace to load (seccomp.Trace).
 	Filter []byte
 	// Notify, if set, is the marshalled filter that asks art about calls (seccomp.Notify).
