@@ -32,6 +32,9 @@ func answerBacks(store *sqlvfs.Store, overlay *Overlay) {
 			c, err = GoBack(store, []*Overlay{overlay}, sqlvfs.Redo)
 		case "rewind":
 			c, err = GoBack(store, []*Overlay{overlay}, sqlvfs.To(name))
+		case "part":
+			to, path, _ := strings.Cut(name, " ")
+			c, err = GoBack(store, []*Overlay{overlay}, sqlvfs.Part(to, []string{path}))
 		}
 		if err != nil {
 			fmt.Printf("error %v\n", err)

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -118,6 +119,9 @@ func (w *wanderer) back() error {
 	}
 	slices.Sort(ids)
 	to := ids[w.rnd.IntN(len(ids))]
+	if w.rnd.IntN(3) == 0 {
+		return w.backInPart(to, before)
+	}
 	id, err := w.ask(fmt.Sprintf("rewind %d", to))
 	if err != nil || id == 0 {
 		return err
@@ -146,6 +150,59 @@ func (w *wanderer) back() error {
 	w.shown[id] = before
 	return w.handles()
 }
+
+// backInPart goes back for a path, and forth.
+func (w *wanderer) backInPart(to int, before string) error {
+	path := w.path()
+	id, err := w.ask(fmt.Sprintf("part %d %s", to, path))
+	after := w.look()
+	switch {
+	case err != nil && (strings.Contains(err.Error(), "go back for") || strings.Contains(err.Error(), "nothing of its own")):
+		if after != before {
+			return fmt.Errorf("it has refused, and shows\n%s\nand not\n%s", after, before)
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	in, out := w.part(after, path)
+	if want, _ := w.part(w.shown[to], path); in != want {
+		return fmt.Errorf("at %d %s is\n%s\nand not\n%s\nafter\n%s", to, path, in, want, before)
+	}
+	if _, want := w.part(before, path); out != want {
+		return fmt.Errorf("beside %s it shows\n%s\nand not\n%s", path, out, want)
+	}
+	if err := w.handles(); err != nil {
+		return err
+	}
+	if _, there := w.shown[id]; there { // nothing was to be done
+		return nil
+	}
+	w.shown[id] = after
+	back := [...]string{"undo", "redo"}[w.rnd.IntN(2)]
+	if id, err = w.ask(back); err != nil || id == 0 {
+		return err
+	}
+	if again := w.look(); again != before {
+		return fmt.Errorf("after %s it shows\n%s\nand not\n%s", back, again, before)
+	}
+	w.shown[id] = before
+	return w.handles()
+}
+
+// part divides what is shown into what is at a path, and the rest, without how many names files have.
+func (w *wanderer) part(shown, path string) (in, out string) {
+	for line := range strings.Lines(linkCounts.ReplaceAllString(shown, "")) {
+		if rest, ok := strings.CutPrefix(line, "/"+path); ok && (rest[0] == ' ' || rest[0] == '/') {
+			in += line
+		} else {
+			out += line
+		}
+	}
+	return in, out
+}
+
+var linkCounts = regexp.MustCompile(` \d+ names,`)
 
 // handles makes sure that an open file is the one of its number.
 func (w *wanderer) handles() error {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
-
-	"github.com/ncruces/go-sqlite3"
+	"slices"
+	"strings"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
@@ -77,9 +77,9 @@ func (w *writer) agreedSince(c *Checkpoint) (bool, error) {
 	return n != 0, err
 }
 
-// restoreAgreed brings back what the host and the tree had agreed on at a checkpoint, after the tree. What it is has become history under the
-// newest one. The error is one of those above if that cannot be.
-func (w *writer) restoreAgreed(to *Checkpoint) error {
+// restoreAgreed brings back what the host and the tree had agreed on at a checkpoint, after the tree or a part of it, for the same paths. What
+// it is has become history under the newest one. The error is one of those above if that cannot be.
+func (w *writer) restoreAgreed(to *Checkpoint, p *part) error {
 	n, err := queryNumber(w.conn, "SELECT EXISTS (SELECT 1 FROM art_journal)")
 	if err != nil {
 		return err
@@ -97,27 +97,30 @@ func (w *writer) restoreAgreed(to *Checkpoint) error {
 		return err
 	}
 	values := []any{w.newest.ID, w.newest.maxIno, to.ID}
-	for _, k := range database.HostKept {
-		for _, text := range k.Restoration() {
-			q, _, err := w.Prepare(text)
-			if err != nil {
-				return fmt.Errorf("%w: %v", database.ErrCorrupt, err)
+	if p == nil {
+		for _, k := range database.HostKept {
+			if err := w.bringBack(k, k.Restoration(""), values); err != nil {
+				return err
 			}
-			err = bind(q, values[:q.BindCount()]...).Exec()
-			q.Close()
-			if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.MISMATCH) {
-				err = fmt.Errorf("%w: %v", ErrCorrupt, err)
+		}
+	} else {
+		for _, at := range p.paths {
+			name, below, _ := strings.Cut(at, "/")
+			only := " AND tree IN (SELECT id FROM art_tree WHERE name=?4)"
+			if below != "" {
+				only += " AND (CAST(path AS BLOB)=CAST(?5 AS BLOB) OR substr(CAST(path AS BLOB), 1, length(CAST(?5 AS BLOB))+1)=CAST(?5||'/' AS BLOB))"
 			}
+			err := w.bringBack(database.KeptBaseline, database.KeptBaseline.Restoration(only), append(values[:3:3], name, below))
 			if err != nil {
-				return fmt.Errorf("bring %s back: %w", k.Table, err)
+				return err
 			}
 		}
 	}
-	return w.showsReplaced(to)
+	return w.showsReplaced(to, p)
 }
 
-// showsReplaced returns [ErrReplaced] if the tree, which has come back, shows what a pull has replaced on the host since.
-func (w *writer) showsReplaced(to *Checkpoint) error {
+// showsReplaced returns [ErrReplaced] if the tree, or the part of it, which has come back, shows what a pull has replaced on the host since.
+func (w *writer) showsReplaced(to *Checkpoint, p *part) error {
 	paths := map[string][]string{} // by workspace
 	q := bind(w.Prep(`SELECT DISTINCT t.name, h.path FROM art_old_baseline h JOIN art_tree t ON t.id=h.tree WHERE h.checkpoint>=? AND h.replaced=1
 		ORDER BY t.name, h.path`), to.ID)
@@ -129,7 +132,7 @@ func (w *writer) showsReplaced(to *Checkpoint) error {
 		return err
 	}
 	for name, list := range paths {
-		s, err := w.shownOf(name)
+		s, err := w.shownOf(name, p)
 		if err != nil {
 			return err
 		}
@@ -152,27 +155,42 @@ type shown struct {
 	top  bool             // all of it, since it has no row
 	dirs map[string][]Ino // rows of directories, by the path of their origin
 	on   map[string]bool  // paths of origins that something is read from, and those above
+	bare []string         // paths of the host's of which all shows
 }
 
-func (w *writer) shownOf(workspace string) (*shown, error) {
+func (w *writer) shownOf(workspace string, p *part) (*shown, error) {
 	s := &shown{w: w, dirs: map[string][]Ino{}, on: map[string]bool{}}
-	entered, err := w.named(RootIno, workspace)
-	if err != nil {
-		return nil, err
+	only := ""
+	if p != nil {
+		only = " AND o.ino IN (SELECT ino FROM temp.art_part WHERE names=1)"
+		s.bare = p.bare(workspace)
+		for _, at := range s.bare {
+			s.see(at)
+		}
+	} else {
+		entered, err := w.named(RootIno, workspace)
+		if err != nil {
+			return nil, err
+		}
+		s.top = !entered
 	}
-	s.top = !entered
 	q := bind(w.Prep(`SELECT o.ino, o.path, i.mode & 61440 FROM art_origin o JOIN art_base b ON b.id=o.base JOIN fs_inode i ON i.ino=o.ino
-		WHERE b.name=? AND (o.data_limit>0 OR i.mode & 61440 = 16384)`), workspace)
+		WHERE b.name=? AND (o.data_limit>0 OR i.mode & 61440 = 16384)`+only), workspace)
 	for q.Step() {
 		at := string(q.ColumnRawBlob(1))
 		if q.ColumnInt64(2) == 16384 {
 			s.dirs[at] = append(s.dirs[at], Ino(q.ColumnInt64(0)))
 		}
-		for ; at != "." && at != "/" && !s.on[at]; at = path.Dir(at) {
-			s.on[at] = true
-		}
+		s.see(at)
 	}
 	return s, w.Done(q)
+}
+
+// see notes that something is read at a path of the host's.
+func (s *shown) see(at string) {
+	for ; at != "." && at != "/" && !s.on[at]; at = path.Dir(at) {
+		s.on[at] = true
+	}
 }
 
 // named tells whether a directory has an entry, or hides one.
@@ -184,7 +202,7 @@ func (w *writer) named(dir Ino, name string) (bool, error) {
 
 // shows tells whether the tree shows what the host has at a path, or below it, or has a part of it.
 func (s *shown) shows(at string) (bool, error) {
-	if s.top || s.on[at] {
+	if s.top || s.on[at] || slices.ContainsFunc(s.bare, func(top string) bool { return top == "." || strings.HasPrefix(at, top+"/") }) {
 		return true, nil
 	}
 	for at != "." && at != "/" {

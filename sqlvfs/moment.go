@@ -28,7 +28,7 @@ type Checkpoint struct {
 	Kind     Occasion
 	Label    string // "": none
 	Session  int64  // the session that was running; 0: none
-	Restored int64  // the checkpoint whose tree this one has, which was brought back; 0: it has a tree of its own
+	Restored int64  // the checkpoint whose tree this one has, or a part of it, which was brought back; 0: it has a tree of its own
 	Redo     int64  // of one that was brought back: what the tree was before that; 0: unknown
 
 	maxIno Ino // no inode of it has a higher number
@@ -47,6 +47,7 @@ const (
 	BeforeReset Occasion = "reset"
 	BeforeBack  Occasion = "before" // the tree before it was brought back
 	AfterBack   Occasion = "back"   // the tree that was brought back
+	AfterPart   Occasion = "part"   // the tree of which a part was
 )
 
 // maxCheckpoint is the highest number of one. None comes near it: only another program has written it.

@@ -173,6 +173,8 @@ func (j *journey) back() error {
 	case len(ids) == 0:
 		return nil
 	case j.actor.rnd.IntN(3) == 0:
+		return j.backInPart(ids[j.actor.rnd.IntN(len(ids))])
+	case j.actor.rnd.IntN(3) == 0:
 		done, err = s.GoBack(Undo, nil)
 	case j.actor.rnd.IntN(2) == 0:
 		done, err = s.GoBack(Redo, nil)

@@ -17,8 +17,9 @@ CREATE TEMP TABLE IF NOT EXISTS art_newer (id INTEGER PRIMARY KEY);
 CREATE TEMP TABLE IF NOT EXISTS art_held (ino INTEGER PRIMARY KEY);
 DELETE FROM temp.art_held`
 
-// restore brings the tables of the tree back to what they were at a checkpoint. What they are has become history under the newest one.
-func (w *writer) restore(to *Checkpoint) error {
+// restore brings the tables of the tree back to what they were at a checkpoint, or only a part of them, unless that is nil. What they are has
+// become history under the newest one.
+func (w *writer) restore(to *Checkpoint, p *part) error {
 	if err := w.Exec(restoreTables); err != nil {
 		return err
 	}
@@ -35,10 +36,10 @@ func (w *writer) restore(to *Checkpoint) error {
 	values := []any{w.newest.ID, w.newest.maxIno, to.ID, to.maxIno}
 	for i, k := range database.AllKept {
 		if top > to.maxIno {
-			err = w.bringBack(k, withoutNewer(k), values)
+			err = w.bringBack(k, withoutNewer(k, p != nil), values)
 		}
 		if err == nil && changed[i] {
-			err = w.bringBack(k, restoration(k), values)
+			err = w.bringBack(k, restoration(k, p != nil), values)
 		}
 		if err == nil && k == database.KeptInode {
 			lost, err = w.holdInodes()
@@ -49,6 +50,11 @@ func (w *writer) restore(to *Checkpoint) error {
 	}
 	if lost {
 		if err := w.bringBack(database.KeptBirth, withoutInode(database.KeptBirth), values); err != nil {
+			return err
+		}
+	}
+	if p != nil {
+		if err := p.relink(); err != nil {
 			return err
 		}
 	}
@@ -129,22 +135,22 @@ func withoutInode(k *database.Kept) []string {
 
 // withoutNewer are the statements that delete rows which have become since a checkpoint. Parameters are the number and the highest inode
 // of the newest one, and those of the one to go back to.
-func withoutNewer(k *database.Kept) []string {
+func withoutNewer(k *database.Kept, part bool) []string {
 	if !k.Entry {
-		newer := "p." + k.Key[0] + ">?4" + notHeld(k, "p."+k.Key[0])
+		newer := "p." + k.Key[0] + ">?4" + notHeld(k, "p."+k.Key[0]) + within(k, "p.", part)
 		return []string{k.DeleteRows(newer), "DELETE FROM " + k.Table + " AS p WHERE " + newer}
 	}
 	// No index has the inodes that names lead to: look through all of them once.
 	const these = "p.id IN (SELECT id FROM temp.art_newer)"
 	return []string{
 		"DELETE FROM temp.art_newer",
-		"INSERT INTO temp.art_newer SELECT id FROM fs_dentry WHERE parent_ino>?4 OR ino>?4",
+		"INSERT INTO temp.art_newer SELECT id FROM fs_dentry WHERE (parent_ino>?4 OR ino>?4)" + within(k, "", part),
 		k.DeleteRows(these), "DELETE FROM fs_dentry AS p WHERE " + these,
 	}
 }
 
 // restoration are the statements that bring rows back which have changed. Parameters are those of withoutNewer.
-func restoration(k *database.Kept) []string {
+func restoration(k *database.Kept, part bool) []string {
 	keys, named, second := "a", "a AS "+k.Key[0], "0"
 	if len(k.Key) > 1 {
 		keys, named, second = "a, b", named+", b AS "+k.Key[1], k.Key[1]
@@ -168,7 +174,7 @@ func restoration(k *database.Kept) []string {
 	return []string{
 		"DELETE FROM temp.art_changed",
 		"INSERT INTO temp.art_changed SELECT " + k.Key[0] + ", " + second + ", min(checkpoint), there FROM " + k.Old +
-			" AS o WHERE checkpoint>=?3 AND checkpoint<=?1 AND " + k.Key[0] + "<=?4" + notHeld(k, "o."+k.Key[0]) + " GROUP BY 1, 2",
+			" AS o WHERE checkpoint>=?3 AND checkpoint<=?1 AND " + k.Key[0] + "<=?4" + notHeld(k, "o."+k.Key[0]) + within(k, "o.", part) + " GROUP BY 1, 2",
 		k.PutAll(changed),
 		"DELETE FROM " + k.Table + " WHERE (" + strings.Join(k.Key, ", ") + ") IN (SELECT " + keys + " FROM temp.art_changed" + goes + ")",
 		"INSERT OR REPLACE INTO " + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +

@@ -20,8 +20,9 @@ var (
 
 // back is where the tree is to go back to.
 type back struct {
-	to   Checkpoint
-	redo *int64 // where the next Redo leads to; nil: to what the tree is now
+	to    Checkpoint
+	redo  *int64   // where the next Redo leads to; nil: to what the tree is now
+	paths []string // what goes back, below the root; nil: all
 }
 
 // Destination chooses where to go back to, of all checkpoints, the newest first. now is the one that the tree is at; its ID is 0 if the
@@ -52,7 +53,7 @@ var Redo Destination = func(c *conn, now *Checkpoint, _ []Checkpoint) (back, err
 	if errors.Is(err, ErrNoCheckpoint) {
 		err = ErrNothingToRedo
 	}
-	return back{to, &to.Redo}, err
+	return back{to: to, redo: &to.Redo}, err
 }
 
 // To leads to a checkpoint, which is given by its number or its label. The error is [ErrNoCheckpoint].
@@ -60,6 +61,15 @@ func To(name string) Destination {
 	return func(c *conn, _ *Checkpoint, _ []Checkpoint) (back, error) {
 		to, err := findCheckpoint(c, name)
 		return back{to: to}, err
+	}
+}
+
+// Part leads to a checkpoint as To does, but has only what is at some paths below the root, or was then, go back to it. Errors are
+// [ErrNoCheckpoint], [ErrNotThere], [ErrParent] and [ErrMoved]. Undo and Redo lead back to what was before.
+func Part(name string, paths []string) Destination {
+	return func(c *conn, _ *Checkpoint, _ []Checkpoint) (back, error) {
+		to, err := findCheckpoint(c, name)
+		return back{to: to, paths: paths}, err
 	}
 }
 
@@ -84,7 +94,7 @@ func differ(on *conn, c, later *Checkpoint) (bool, error) {
 
 // original returns the checkpoint whose tree another one has that was brought back.
 func original(on *conn, c Checkpoint) (Checkpoint, error) {
-	for c.Restored > 0 && c.Restored < c.ID {
+	for c.Kind != AfterPart && c.Restored > 0 && c.Restored < c.ID {
 		earlier, err := findCheckpoint(on, strconv.FormatInt(c.Restored, 10))
 		if errors.Is(err, ErrNoCheckpoint) {
 			break // it was dropped
@@ -192,8 +202,18 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 	if err != nil {
 		return done, nil, err
 	}
-	if !changed && chosen.redo == nil && (to.ID == now.ID || to.ID == now.Restored) {
-		return now, nil, nil // it is there
+	var p *part
+	if chosen.paths != nil {
+		if p, err = w.partOf(&to, chosen.paths); err != nil {
+			return done, nil, err
+		}
+		if differs, err := p.changes(); err != nil || !differs {
+			return chosen.to, nil, err
+		}
+	} else if !changed && chosen.redo == nil {
+		if at, err := original(w.conn, now); err != nil || at.ID == to.ID {
+			return now, nil, err // it is there
+		}
 	}
 	for _, id := range []int64{to.ID, w.newest.ID} {
 		if err := w.soundCheckpoint(id); err != nil {
@@ -212,10 +232,10 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 		}
 		w.newest = now
 	}
-	if err := w.restore(&to); err != nil {
+	if err := w.restore(&to, p); err != nil {
 		return done, nil, err
 	}
-	if err := w.restoreAgreed(&to); err != nil {
+	if err := w.restoreAgreed(&to, p); err != nil {
 		return done, nil, err
 	}
 	if err := w.soundTree(&to); err != nil {
@@ -227,6 +247,9 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 	done = Checkpoint{Kind: AfterBack, Session: now.Session, Restored: to.ID, Redo: now.ID}
 	if chosen.redo != nil {
 		done.Redo = *chosen.redo
+	}
+	if p != nil {
+		done.Kind = AfterPart
 	}
 	if err := w.insertCheckpoint(&done); err != nil {
 		return done, nil, err

@@ -108,7 +108,9 @@ func (w *writer) excess(k *Keep, all []Checkpoint) (int, error) {
 }
 
 // ofGoingBack tells whether a checkpoint is one that Redo leads to.
-func (c *Checkpoint) ofGoingBack() bool { return c.Kind == BeforeBack || c.Kind == AfterBack }
+func (c *Checkpoint) ofGoingBack() bool {
+	return c.Kind == BeforeBack || c.Kind == AfterBack || c.Kind == AfterPart
+}
 
 const qHistoryBytes = "SELECT ifnull(sum(length(data)), 0) FROM art_old_data"
 

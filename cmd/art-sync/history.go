@@ -17,7 +17,7 @@ import (
 // ofHistory reads the command line of a command about the history of one database, and finds that.
 func ofHistory(c *flags.Command, args []string, label *string) (o history.Options, words []string, err error) {
 	var p place
-	o.Stdout = os.Stdout
+	o.Stdout, o.Prog = os.Stdout, prog
 	variables := p.variables()
 	variables["json"], variables["quiet"], variables["label"] = &o.JSON, &o.Quiet, label
 	line, err := c.Parse(args, variables)
@@ -27,7 +27,7 @@ func ofHistory(c *flags.Command, args []string, label *string) (o history.Option
 	if err != nil {
 		return o, nil, err
 	}
-	o.DB, o.Session = p.db, connect(p.db)
+	o.DB, o.Dir, o.Session = p.db, p.dir, connect(p.db)
 	return o, line.Words, nil
 }
 
@@ -61,7 +61,7 @@ func rewind(ctx context.Context, c *flags.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return history.Rewind(ctx, words[0], o)
+	return history.Rewind(ctx, words[0], words[1:], o)
 }
 
 func gc(_ context.Context, c *flags.Command, args []string) error {

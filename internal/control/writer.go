@@ -34,7 +34,7 @@ import (
 // closed, whatever waits goes on; so it does when art-sync takes too long.
 
 // WriterVersion is that of the requests.
-const WriterVersion = 5
+const WriterVersion = 6
 
 // Verb is what is asked for, or answered.
 type Verb uint8
@@ -63,6 +63,7 @@ type Request struct {
 	// a Checkpoint, or the name of that to which to Rewind; and of their answers, the checkpoint's number.
 	What, Hint string
 	Errno      uint32
+	Paths      []string // of Rewind: what goes back, below the root; all, if there are none
 }
 
 // maxText bounds the text of an answer, in bytes.
@@ -105,6 +106,8 @@ func readRequest(data []byte, withFD bool) (a Request, err error) {
 		return Request{}, fmt.Errorf("receive a request: there is no request %d", a.Verb)
 	case (a.Verb == Amend) != withFD:
 		return Request{}, fmt.Errorf("receive a request: %d with a descriptor: %v", a.Verb, withFD)
+	case len(a.Paths) > 0 && a.Verb != Rewind:
+		return Request{}, fmt.Errorf("receive a request: %d with paths", a.Verb)
 	case len(a.What) > maxText || len(a.Hint) > maxText:
 		return Request{}, errors.New("receive a request: its text is too long")
 	}

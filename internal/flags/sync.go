@@ -280,14 +280,22 @@ EXAMPLES
 			Notes: `EXAMPLES
   art redo
 `},
-		{Name: "art rewind", Says: "go back to a checkpoint", Synopsis: []string{"[flags] CHECKPOINT"}, Env: true, Least: 1, Most: 1, Words: []Offer{Nothing},
+		{Name: "art rewind", Says: "go back to a checkpoint", Synopsis: []string{"[flags] CHECKPOINT [path...]"}, Env: true, Least: 1, Most: Any, Words: []Offer{Nothing, InWorkspace},
 			Text: `  Brings all that is in the guest's home back to a checkpoint, by its number or
   its label. "art redo" takes it back.
+
+  With paths, only what is there goes back, and all else stays: what has changed is
+  what it was, what was removed comes back, and what is new goes. "art undo" takes
+  that back, too. Paths are relative to the current directory, or to the workspace;
+  those beside the workspace begin with '~/', as "art diff" shows them. What
+  has another name outside of these paths, now or then, is named, and nothing is
+  changed: a directory that was renamed, and a file with a second name. So is a path
+  whose directory is not there any more.
 ` + goingBack,
 			Flags: []Flag{workspace, database, agent, asRecord, quiet},
 			Notes: `EXAMPLES
   art rewind 3
-  art rewind "before the rewrite"
+  art rewind "before the rewrite" src README.md
 `},
 		{Name: "art gc", Says: "drop old checkpoints", Synopsis: []string{"[flags]"}, Env: false,
 			Text: `  Drops checkpoints until there are no more than the flags say, and gives the space

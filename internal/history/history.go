@@ -21,7 +21,9 @@ import (
 
 // Options say what database it is about, and how to tell of it.
 type Options struct {
-	DB string
+	Prog string // which the user has called, as messages have it
+	DB   string
+	Dir  string // the workspace on the host
 	// Session reaches the session that writes the database; the error is [live.ErrNone] if none does.
 	Session func(context.Context) (*os.File, error)
 	Stdout  io.Writer
@@ -94,12 +96,20 @@ func Redo(ctx context.Context, o Options) error {
 	return o.back(ctx, "redo", sqlvfs.Redo, (*live.Client).Redo)
 }
 
-// Rewind brings the tree back to a checkpoint, by its number or label.
-func Rewind(ctx context.Context, name string, o Options) error {
-	return o.back(ctx, "rewind", sqlvfs.To(name), func(c *live.Client) (int64, error) { return c.Rewind(name) })
+// Rewind brings the tree back to a checkpoint, by its number or label; or only what is at some paths, if any are given.
+func Rewind(ctx context.Context, name string, paths []string, o Options) error {
+	to := sqlvfs.To(name)
+	if len(paths) > 0 {
+		var err error
+		if paths, err = inTree(ctx, name, paths, &o); err != nil {
+			return err
+		}
+		to = sqlvfs.Part(name, paths)
+	}
+	return o.back(ctx, "rewind", to, func(c *live.Client) (int64, error) { return c.Rewind(name, paths) }, paths...)
 }
 
-func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, beside func(*live.Client) (int64, error)) error {
+func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, beside func(*live.Client) (int64, error), paths ...string) error {
 	c, err := o.atWriter(ctx, beside, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.GoBack(to, nil) })
 	if err != nil {
 		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(o.DB, err))
@@ -108,7 +118,11 @@ func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, 
 	if c.Restored != 0 {
 		at = c.Restored
 	}
-	return o.tell(c, "back at checkpoint %d", at)
+	text := fmt.Sprintf("back at checkpoint %d", at)
+	for i, p := range paths {
+		text += [...]string{": ", ", "}[min(i, 1)] + quote.Name(p, true)
+	}
+	return o.tell(c, "%s", text)
 }
 
 // Thin drops checkpoints of which there are too many, and gives the space back to the disk.
@@ -172,6 +186,10 @@ func (r *Record) Why() string {
 	case sqlvfs.AfterBack:
 		if r.Restored != nil {
 			return fmt.Sprintf("back at %d", *r.Restored)
+		}
+	case sqlvfs.AfterPart:
+		if r.Restored != nil {
+			return fmt.Sprintf("in part back at %d", *r.Restored)
 		}
 	}
 	return "-"

@@ -77,9 +77,9 @@ func (c *Client) Undo() (int64, error) { return c.checkpoint(control.Request{Ver
 // Redo is as Undo.
 func (c *Client) Redo() (int64, error) { return c.checkpoint(control.Request{Verb: control.Redo}) }
 
-// Rewind is as Undo.
-func (c *Client) Rewind(name string) (int64, error) {
-	return c.checkpoint(control.Request{Verb: control.Rewind, What: name})
+// Rewind is as Undo. Only what is at some paths goes back, if any are given.
+func (c *Client) Rewind(name string, paths []string) (int64, error) {
+	return c.checkpoint(control.Request{Verb: control.Rewind, What: name, Paths: paths})
 }
 
 // checkpoint asks for what is answered by a checkpoint's number.

@@ -138,7 +138,11 @@ func (c *served) do(a control.Request, fd int) error {
 	case control.Redo:
 		return answerWith(c.sock)(c.goBack(sqlvfs.Redo))
 	case control.Rewind:
-		return answerWith(c.sock)(c.goBack(sqlvfs.To(a.What)))
+		to := sqlvfs.To(a.What)
+		if len(a.Paths) > 0 {
+			to = sqlvfs.Part(a.What, a.Paths)
+		}
+		return answerWith(c.sock)(c.goBack(to))
 	case control.Opening:
 		return answer(c.sock, errLate)
 	}

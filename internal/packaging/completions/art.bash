@@ -66,7 +66,7 @@ _art_spec() {
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art rewind')
-		payload= commands='' words='nothing'
+		payload= commands='' words='nothing in_workspace'
 		flags='-m --mount --workspace -d --db --agent --json -q --quiet --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
@@ -281,7 +281,7 @@ _art_spec() {
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art-sync rewind')
-		payload= commands='' words='nothing'
+		payload= commands='' words='nothing in_workspace'
 		flags='-m --mount --workspace -d --db --agent --json -q --quiet --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;

@@ -278,7 +278,8 @@ _art_spec() {
         --json'[print an object]'
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
-        '1:word: ')
+        '1:word: '
+        '*:word: _art_in_workspace')
       ;;
     'art gc')
       payload=false
@@ -793,7 +794,8 @@ _art_spec() {
         --json'[print an object]'
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
-        '1:word: ')
+        '1:word: '
+        '*:word: _art_in_workspace')
       ;;
     'art-sync gc')
       payload=false

@@ -2,6 +2,7 @@ package database
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -111,6 +112,21 @@ func (k *Kept) Known(prefix, maxIno string) string {
 	return prefix + k.Key[0] + "<=" + maxIno
 }
 
+// Another is a condition: that a row of Old is not what one of Table with its key is, which may not be there. No inode that it leads to
+// has a higher number than maxIno.
+func (k *Kept) Another(old, now, maxIno string) string {
+	there := "(" + old + ".there=1)"
+	if k.Entry {
+		there = "(" + old + ".there=1 AND " + old + ".ino<=" + maxIno + ")"
+	}
+	another := there + " <> (" + now + "." + k.Key[0] + " IS NOT NULL)"
+	values := slices.DeleteFunc(slices.Clone(k.Values), func(c string) bool { return strings.HasPrefix(c, "atime") })
+	if len(values) > 0 {
+		another += " OR " + there + " AND (" + strings.Join(each(old+".%s", values), ", ") + ") IS NOT (" + strings.Join(each(now+".%s", values), ", ") + ")"
+	}
+	return another
+}
+
 // columns are those of Old, in the order in which they are written.
 func (k *Kept) columns() string { return list(k.Key, "checkpoint", "there", k.Values...) }
 
@@ -178,13 +194,13 @@ func (k *Kept) PutAll(keys string) string {
 }
 
 // Restoration are the statements that bring a table of the host's back to what it was at a checkpoint. Parameters are the number and the highest
-// inode of the newest one, and the number of the one to go back to.
-func (k *Kept) Restoration() []string {
+// inode of the newest one, and the number of the one to go back to; only is a further condition of rows.
+func (k *Kept) Restoration(only string) []string {
 	key := strings.Join(k.Key, ", ")
 	const changed = "temp.agreed"
 	return []string{
 		"CREATE TEMP TABLE agreed (" + key + ", checkpoint, PRIMARY KEY (" + key + ")) WITHOUT ROWID",
-		"INSERT INTO " + changed + " SELECT " + key + ", min(checkpoint) FROM " + k.Old + " WHERE checkpoint>=?3 AND checkpoint<=?1 GROUP BY " + key,
+		"INSERT INTO " + changed + " SELECT " + key + ", min(checkpoint) FROM " + k.Old + " WHERE checkpoint>=?3 AND checkpoint<=?1" + only + " GROUP BY " + key,
 		k.PutAll(changed),
 		"DELETE FROM " + k.Table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + changed + ")",
 		"INSERT INTO " + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
