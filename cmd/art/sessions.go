@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -81,11 +82,48 @@ func runKill(c *flags.Command, args []string) (int, error) {
 	if number == 0 {
 		return cli.ExitArt, c.Wrong("--signal: there is no signal %q", name)
 	}
-	conn, err := askSession(line.Words, control.AskKill, &control.KillAsk{Signal: number}, nil)
-	if err == nil {
-		conn.Close()
+	id, err := chosenSession(line.Words, false)
+	if err != nil {
+		return cli.ExitError, err
 	}
-	return codeOf(err, cli.ExitError), err
+	conn, err := sessions.Dial(sessions.Directories(os.Getenv), id, control.AskKill, &control.KillAsk{Signal: number}, nil)
+	if err != nil {
+		return cli.ExitError, err
+	}
+	conn.Close()
+	if sig := unix.Signal(number); sig == unix.SIGTERM || sig == unix.SIGHUP {
+		tellStays(id, sig)
+	}
+	return cli.OK, nil
+}
+
+// staysAfter is how long a command may take to end that was asked to, before it is said that it has not.
+const staysAfter = time.Second
+
+// tellStays says of a session that was asked to end that it goes on, as where its command catches the signal.
+func tellStays(id string, sig unix.Signal) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = waitFor(id) // how it ended is for art wait
+	}()
+	select {
+	case <-ended:
+		return
+	case <-time.After(staysAfter):
+	}
+	var info control.SessionInfo
+	conn, err := sessions.Dial(sessions.Directories(os.Getenv), id, control.AskInfo, nil, &info)
+	if err != nil {
+		return // it has ended meanwhile
+	}
+	conn.Close()
+	what := "it may catch the signal, and go on"
+	if info.State == control.Ending {
+		what = "it is ended by force if it takes ten seconds"
+	}
+	fmt.Fprintf(os.Stderr, "art: the command of session %s has not ended by %s yet: %s\n", id, unix.SignalName(sig), what)
+	fmt.Fprintf(os.Stderr, "art: hint: to end the session by force: art kill --signal KILL %s\n", id)
 }
 
 // runWait waits for the end of a session, and returns its exit code.
