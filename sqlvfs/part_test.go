@@ -50,10 +50,7 @@ func (n *node) shape(at, without string) string {
 // backInPart goes back for a path: there the tree is what it was, and elsewhere what it is. Or it cannot, and nothing changes.
 func (j *journey) backInPart(to int64) error {
 	s, before, then := j.actor.s, j.actor.root.copyOf(), j.trees[to]
-	var all []string
-	for _, root := range []*node{before, then} {
-		root.paths("", &all)
-	}
+	all := paths(before, then)
 	if len(all) == 0 {
 		return nil
 	}
@@ -103,12 +100,19 @@ func (j *journey) backInPart(to int64) error {
 	return err
 }
 
-func (n *node) paths(at string, list *[]string) {
-	for _, name := range slices.Sorted(maps.Keys(n.kids)) {
-		below := path.Join(at, name)
-		*list = append(*list, below)
-		n.kids[name].paths(below, list)
+// paths are all paths in some trees.
+func paths(roots ...*node) (list []string) {
+	var walk func(n *node, at string)
+	walk = func(n *node, at string) {
+		for _, name := range slices.Sorted(maps.Keys(n.kids)) {
+			list = append(list, path.Join(at, name))
+			walk(n.kids[name], path.Join(at, name))
+		}
 	}
+	for _, root := range roots {
+		walk(root, "")
+	}
+	return list
 }
 
 // What cannot go back alone is refused by name.

@@ -252,11 +252,12 @@ func (s *side) isAlso(in, out *seen, how string) error {
 			here = at
 		}
 	}
-	there, key := "", out.others[0]
-	for range math.MaxInt16 { // a hostile tree may have no end
-		if there = path.Join(key.Name, there); key.Dir == RootIno {
+	there, key, passed := "", out.others[0], map[Ino]bool{}
+	for {
+		if there = path.Join(key.Name, there); key.Dir == RootIno || passed[key.Dir] { // a hostile tree may have no end
 			break
 		}
+		passed[key.Dir] = true
 		var above NameIn
 		err := s.each("SELECT parent_ino, name FROM {fs_dentry} WHERE ino=?", func(q *sqlite3.Stmt) {
 			above = NameIn{Ino(q.ColumnInt64(0)), string(q.ColumnRawText(1))}

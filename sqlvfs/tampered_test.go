@@ -56,7 +56,11 @@ func TestTamperedHistory(t *testing.T) {
 		before, err := readTree(s)
 		must(t, err)
 		to := fmt.Sprint(1 + rnd.Int64N(made))
-		_, err = s.GoBack(To(to), nil)
+		where := To(to)
+		if list := paths(before); len(list) > 0 && rnd.IntN(2) == 0 {
+			where = Part(to, []string{list[rnd.IntN(len(list))]})
+		}
+		_, err = s.GoBack(where, nil)
 		after, rerr := readTree(s)
 		switch {
 		case rerr != nil:
