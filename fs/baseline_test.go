@@ -51,3 +51,43 @@ func TestWhatIsHiddenHasABaseline(t *testing.T) {
 		t.Errorf("%d baselines, want %d: %v", len(got), len(seen), got)
 	}
 }
+
+// What the host has changed since the guest saw it, of which no event has been heard yet, is removed as what the guest saw.
+func TestWhatIsRemovedIsWhatTheGuestSaw(t *testing.T) {
+	s := newSession(t)
+	for _, path := range []string{"seen", "unseen"} {
+		s.plant(path, noise[:100])
+	}
+	ws, err := newWatches(s.host, 10)
+	s.must(err)
+	defer ws.end()
+	s.overlay.view(func(t *tx) error {
+		t.watches, t.pending = ws, newPending() // of which nobody reads the events
+		return nil
+	})
+	top, err := s.overlay.Lookup(RootIno, workspace)
+	s.must(err)
+	_, err = s.overlay.Lookup(top.Ino, "seen")
+	s.must(err)
+	_, seen, err := s.host.Lstat("seen")
+	s.must(err)
+	for _, path := range []string{"seen", "unseen"} {
+		s.must(os.WriteFile(filepath.Join(s.base, path), []byte("by the host"), 0o644))
+	}
+	_, now, err := s.host.Lstat("unseen")
+	s.must(err)
+	for _, path := range []string{"seen", "unseen"} {
+		s.must(s.overlay.Unlink(top.Ino, path))
+		if e, err := s.overlay.Lookup(top.Ino, path); err != nil || e.Ino != 0 {
+			t.Errorf("%s is still there: %+v, %v", path, e, err)
+		}
+	}
+	s.must(s.store.Sync())
+	got, err := sqlvfs.Query(s.store, func(db *sqlvfs.Tx) (map[string]*sqlvfs.Baseline, error) { return db.Baselines(s.overlay.tree()) })
+	s.must(err)
+	for path, want := range map[string]sqlvfs.Fingerprint{"seen": seen, "unseen": now} {
+		if b := got[path]; b == nil || b.Fingerprint != want {
+			t.Errorf("%s: %+v, want %+v", path, b, want)
+		}
+	}
+}

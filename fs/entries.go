@@ -185,7 +185,7 @@ func (o *Overlay) remove(parent Ino, name string, dir bool) error {
 		if err != nil {
 			return err
 		}
-		n, err := t.lookup(p, name)
+		n, white, err := t.toRemove(p, name)
 		if err != nil {
 			return err
 		}
@@ -199,10 +199,6 @@ func (o *Overlay) remove(parent Ino, name string, dir bool) error {
 				return err
 			}
 		}
-		white, err := t.baseHas(p, name)
-		if err != nil {
-			return err
-		}
 		if err := t.copyUp(p); err != nil {
 			return err
 		}
@@ -212,6 +208,22 @@ func (o *Overlay) remove(parent Ino, name string, dir bool) error {
 		t.modified(p, sqlvfs.Now())
 		return nil
 	})
+}
+
+// toRemove finds the node of a name that the guest removes, and tells whether the base has an entry of that name. The host is not
+// asked for what the guest knows and a watch would tell of. What comes to be there before that event is heard of is then
+// hidden as what the guest has never seen: it differs from the baseline.
+func (t *tx) toRemove(p *node, name string) (n *node, white bool, err error) {
+	if n = p.known(name); n != nil {
+		if inDelta, err := t.deltaChild(p, name); inDelta == nil && err == nil {
+			return n, true, nil
+		}
+	}
+	if n, err = t.lookup(p, name); err != nil {
+		return nil, false, err
+	}
+	white, err = t.baseHas(p, name)
+	return n, white, err
 }
 
 // unlink takes a name away from a node, and hides the base's entry of that name if there is one.

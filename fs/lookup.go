@@ -86,6 +86,19 @@ func (t *tx) find(p *node, name string, host *HostDir) (n *node, ttl time.Durati
 	return n, t.grantTTL(p, name, n, now.asked), nil
 }
 
+// known returns the node of a name that the base alone has, if the kernel may keep the name and the attributes: then a watch
+// tells when the host changes either. Else it is nil.
+func (p *node) known(name string) *node {
+	if !p.inBase() {
+		return nil
+	}
+	n := p.base.dentries[name]
+	if n == nil || n.in != nil || n.base.gone || !n.base.fresh || n.base.parent != p || n.base.name != name {
+		return nil
+	}
+	return n
+}
+
 // deltaChild finds the node of a name in the delta: nil without an error means that the base is to
 // be asked, ENOENT that there is no such name.
 func (t *tx) deltaChild(p *node, name string) (*node, error) {

@@ -153,12 +153,8 @@ func (t *tx) emit(n *node, ent *dirent, plus bool, host *HostDir, emit func(DirE
 // when a program has looked at all files of a directory before it reads it, as git does. What the kernel has read, or
 // stands in, it wants to know the access time of again.
 func (n *node) knows(ent *dirent) bool {
-	if !ent.base || !n.inBase() {
-		return false
-	}
-	c := n.base.dentries[ent.name]
-	return c != nil && c.in == nil && !c.base.gone && c.base.fresh && c.ino == ent.ino && c.base.parent == n &&
-		c.base.content == (sqlvfs.Fingerprint{}) && !c.base.attr.IsDir()
+	c := n.known(ent.name)
+	return ent.base && c != nil && c.ino == ent.ino && c.base.content == (sqlvfs.Fingerprint{}) && !c.base.attr.IsDir()
 }
 
 // after is where in a list what follows an offset begins.
