@@ -4,18 +4,31 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// How many directories of the base stay open between two lookups in them, and for how long, at most. A lookup in an open
-// one takes a single system call, and no walk along its path.
+// How many directories of the base stay open, and for how long, at most. A lookup in an open one takes a single system call,
+// and no walk along its path; and as many as a program walks through in that time are opened once, to be watched, to look names
+// up in, and to be read.
 //
 // What is open is the directory wherever the host moves it, and whatever the host mounts over it, and keeps what it is
 // mounted with from being unmounted. So only watched directories stay open, which tell when they, or one above, are
 // moved; and none for longer than the kernel keeps what nothing tells of.
 const (
-	maxOpendirs = 64
+	maxOpendirs = 512
 	opendirTTL  = BaseTTL
+	// fewOpendirs are no walk through a tree, for which there is to be room at once.
+	fewOpendirs = 8
 )
+
+// growDescriptors makes room for descriptors. Of a process with several threads, a table of them that is doubled waits for a
+// grace period of RCU, and with it who opens the file that has no place in it (expand_fdtable in fs/file.c).
+func (h *Host) growDescriptors() {
+	if fd, err := unix.FcntlInt(uintptr(h.root), unix.F_DUPFD_CLOEXEC, 2*maxOpendirs-1); err == nil {
+		unix.Close(fd)
+	}
+}
 
 // lstatIn asks the host what an entry of a directory of the base is, at path. host, if not nil, is the directory, open.
 // The path's own error is in the answer.
@@ -51,6 +64,9 @@ func (t *tx) keepDir(n *node, dir *HostDir) {
 				return nil
 			})
 		})
+	}
+	if len(t.opendirs) == fewOpendirs {
+		go t.host.growDescriptors()
 	}
 	n.base.dir = dir.acquire()
 	t.opendirs = append(t.opendirs, n)

@@ -32,7 +32,7 @@ func TestOpenDirectoriesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer host.Close()
-	overlay, err := NewOverlay(OverlayOptions{Store: store, Base: host, Name: workspace, Watches: 1000})
+	overlay, err := NewOverlay(OverlayOptions{Store: store, Base: host, Name: workspace, Watches: 4 * maxOpendirs})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type fact struct {
 	target  string // of an object
 	details        // same
 
-	dir     *HostDir // of a directory or a list; of a stat, in which name is; nil: not open
+	dir     *HostDir // of a directory, a list or a watch; of a stat, in which name is; nil: not open
 	name    string
 	node    *node    // who is to watch the directory, or, of a stat, to keep it open; nil: nobody
 	entries []Dirent // of a list
@@ -136,8 +136,10 @@ func (o *Overlay) answer(k *facts) error {
 			f.details, f.err = o.host.details(f.path)
 		}
 	case dirFact, listFact:
-		if f.dir, f.err = o.host.OpenDir(f.path); f.err == nil && f.node != nil {
-			o.watchDir(f.node, f.path, f.dir, f.asked)
+		if f.dir == nil {
+			if f.dir, f.err = o.host.OpenDir(f.path); f.err == nil && f.node != nil {
+				o.watchDir(f.node, f.path, f.dir, f.asked)
+			}
 		}
 		if f.err == nil && f.kind == listFact {
 			f.entries, f.readErr = f.dir.ReadAll()
@@ -145,7 +147,8 @@ func (o *Overlay) answer(k *facts) error {
 	case fileFact:
 		f.file, f.err = o.host.Open(f.path)
 	case watchFact:
-		o.watchDir(f.node, f.path, nil, 0)
+		f.dir, _ = o.host.OpenDir(f.path) // else it cannot be watched either
+		o.watchDir(f.node, f.path, f.dir, f.asked)
 	case errand:
 		do := f.do
 		k.list = slices.Delete(k.list, len(k.list)-1, len(k.list))
@@ -178,6 +181,9 @@ func (t *tx) openDir(n *node, watch, read bool) (*fact, error) {
 	}
 	if watch {
 		q.node = n
+	}
+	if dir := n.base.dir; dir != nil && dir.listable && dir.path == n.base.path {
+		q.dir = dir
 	}
 	d, err := t.ask(q)
 	if err != nil {

@@ -341,6 +341,9 @@ type HostDir struct {
 	refs  atomic.Int32
 	path  string
 	hides bool // some entries
+
+	listable bool       // not only open for lookups
+	reading  sync.Mutex // held while it is read: it has one position
 }
 
 // OpenDir opens a directory for reading its entries.
@@ -349,7 +352,9 @@ func (h *Host) OpenDir(path string) (*HostDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.newDir(fd, path), nil
+	d := h.newDir(fd, path)
+	d.listable = true
+	return d, nil
 }
 
 // openForLookups opens a directory whose entries are only looked up, for which it need not be readable.
@@ -381,9 +386,10 @@ type Dirent struct {
 // tree leaves to the garbage collector.
 var direntBuffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-// ReadAll returns all entries but "." and "..", in the host's order, from the beginning each time. One goroutine at a time
-// may read a directory.
+// ReadAll returns all entries but "." and "..", in the host's order, from the beginning each time.
 func (d *HostDir) ReadAll() ([]Dirent, error) {
+	d.reading.Lock()
+	defer d.reading.Unlock()
 	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (o *Overlay) watchDir(n *node, path string, dir *HostDir, opened uint64) {
 		var ws *watches
 		o.view(func(t *tx) error {
 			ws = t.watches
-			c = t.nextWatch(n, path, c, opened)
+			c = t.nextWatch(n, path, c, dir, opened)
 			return nil
 		})
 		if c == nil {
@@ -142,8 +142,8 @@ func (o *Overlay) watchDir(n *node, path string, dir *HostDir, opened uint64) {
 }
 
 // nextWatch adds the last candidate to the tree of watches, and returns the next one on the way to a node's directory. It
-// is nil when the directory is watched, or cannot be at the moment.
-func (t *tx) nextWatch(n *node, path string, last *candidate, opened uint64) *candidate {
+// is nil when the directory is watched, or cannot be at the moment. dir stays open then, if that is what is watched.
+func (t *tx) nextWatch(n *node, path string, last *candidate, dir *HostDir, opened uint64) *candidate {
 	ws := t.watches
 	if last != nil {
 		added, err := ws.adopt(last)
@@ -161,6 +161,9 @@ func (t *tx) nextWatch(n *node, path string, last *candidate, opened uint64) *ca
 	case missing == "":
 		w.addNode(n)
 		n.base.watch = w
+		if last != nil && last.same && dir != nil {
+			t.keepDir(n, dir)
+		}
 		return nil
 	case ws.count >= ws.limit:
 		return nil
