@@ -47,15 +47,16 @@ func (v *invalidations) work() {
 	}
 }
 
-// run does them, until nothing has gone on for a while; 0: until all are done.
-func (v *invalidations) run(patience time.Duration) {
+// run does them, until nothing has gone on for a while, or a limit of time; 0: until all are done.
+func (v *invalidations) run(patience, limit time.Duration) {
 	ticks := time.NewTicker(lookAgain)
 	defer ticks.Stop()
 	if v.busy == 0 {
 		v.busy++
 		go v.work()
 	}
-	for left, since := v.left.Load(), time.Now(); ; {
+	begun := time.Now()
+	for left, since := v.left.Load(), begun; ; {
 		select {
 		case <-v.done:
 			return
@@ -63,6 +64,8 @@ func (v *invalidations) run(patience time.Duration) {
 		}
 		now := v.left.Load()
 		switch {
+		case limit > 0 && time.Since(begun) > limit:
+			return
 		case now != left:
 			left, since = now, time.Now()
 		case patience > 0 && time.Since(since) > patience:
@@ -107,8 +110,8 @@ func (w *wayBack) flush() (wait func()) {
 		}
 	}
 	v := newInvalidations(jobs)
-	v.run(heldUpBack)
-	return func() { v.run(0) }
+	v.run(heldUpBack, 0)
+	return func() { v.run(0, 0) }
 }
 
 // handOver has the kernel hand over what programs have written through mappings of files that are about to go back. Otherwise it
@@ -131,5 +134,29 @@ func handOver(store *sqlvfs.Store, overlays []*Overlay, to sqlvfs.Destination) {
 			return nil
 		})
 	}
-	newInvalidations(jobs).run(BaseTTL)
+	newInvalidations(jobs).run(BaseTTL, 0)
+}
+
+// handOverWithin bounds how long a guest that goes on writing can hold up who waits for what it has written.
+const handOverWithin = 5 * time.Second
+
+// HandOver has the kernel hand over what programs have written through mappings of files, of which the inode numbers are given. Some of
+// them may be no files of the overlays.
+func HandOver(overlays []*Overlay, files []uint64) {
+	if len(files) == 0 {
+		return
+	}
+	var jobs []func()
+	for _, o := range overlays {
+		o.view(func(t *tx) error {
+			cache := t.cache
+			for _, ino := range files {
+				if n := t.nodes[Ino(ino)]; n != nil && n.attrOf().IsRegular() {
+					jobs = append(jobs, func() { cache.InvalidateInode(n.ino) })
+				}
+			}
+			return nil
+		})
+	}
+	newInvalidations(jobs).run(BaseTTL, handOverWithin)
 }

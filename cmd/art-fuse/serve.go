@@ -195,6 +195,7 @@ func (s *server) run(db string) error {
 
 // clients serves who connects to the session for its tree, until art closes the socket.
 func (s *server) clients(sock *os.File) {
+	var written []uint64
 	for {
 		m, err := control.Receive(sock)
 		switch {
@@ -202,7 +203,10 @@ func (s *server) clients(sock *os.File) {
 			sock.Close()
 			return
 		case m.Kind == control.Client:
-			go s.writer.Serve(os.NewFile(uintptr(m.FD), "client"))
+			go s.writer.Serve(os.NewFile(uintptr(m.FD), "client"), written)
+			written = nil
+		case m.Kind == control.Written:
+			written = m.Inodes
 		case m.FD >= 0:
 			unix.Close(m.FD)
 		}

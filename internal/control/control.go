@@ -27,6 +27,7 @@
 //	 |-Go------------>|        |
 //	 |<-Stopped-------|        |       the payload was stopped as a job of its terminal
 //	 |-Continue------>|        |       it goes on
+//	 |-Written--------|------->|       what the guest writes through mappings
 //	 |-Client---------|------->|       who has connected to the session, for the tree
 //
 // Instead of any of the stage's and art-fuse's there may be Failed, and of the stage's Refused.
@@ -85,6 +86,8 @@ const (
 	Client
 	// Ruleset comes with the one that keeps the guest from sockets of the host, where the kernel has such.
 	Ruleset
+	// Written says which files the guest may write through mappings, for the Client after it.
+	Written
 )
 
 // kinds are their names, and whether one comes with a descriptor.
@@ -97,7 +100,7 @@ var kinds = [...]struct {
 	Home: {"home", required}, Leaving: {"leaving", required}, Refused: {"refused", absent}, Failed: {"failed", absent},
 	Listening: {"listening", required}, Started: {"started", optional}, Running: {"running", absent},
 	Go: {"go", absent}, Stopped: {"stopped", absent}, Continue: {"continue", absent}, Client: {"client", required},
-	Ruleset: {"ruleset", required},
+	Ruleset: {"ruleset", required}, Written: {"written", absent},
 }
 
 type descriptor int
@@ -124,6 +127,8 @@ type Message struct {
 	Ready bool
 	// Foreground is of Continue.
 	Foreground bool
+	// Inodes is of Written.
+	Inodes []uint64
 	// What failed and why, of Failed and Refused, and what to do about it, if anything.
 	What, Hint string
 }

@@ -61,8 +61,8 @@ var (
 const goingBack = `  In a session that runs, its programs see all of it at once. Files that they have
   open, or mapped, show what they were then; those that were not there then are as
   if they had been deleted. What a program has read into its own memory stays there.
-  What it has written into a shared mapping is known to art after msync(2), when the
-  mapping has ended, or after about half a minute: until then no checkpoint has it.
+  What it has written into a shared mapping is kept, as what it has written otherwise;
+  one that goes on writing there in that moment may put parts of it into what is back.
   What is mounted in the home, and files of the host's there, do not go back.
 
   What the guest had until then is a checkpoint, too, so nothing is lost: it stays
@@ -255,7 +255,9 @@ EXAMPLES
   changes later is kept as it was. If nothing has changed since the last one, that
   is the checkpoint, and is given the label. It is on the disk when the command
   ends. "art log" lists checkpoints, "art-fuse --at" shows one, "art rewind" goes
-  back. What the host has, and was never changed by the guest, is in none.
+  back. What the host has, and was never changed by the guest, is in none. What
+  programs have written through shared mappings is in it; in one that comes by
+  itself, after msync(2), the end of the mapping, or about half a minute.
 `,
 			Flags: []Flag{{Name: "label", Short: "m", Arg: "LABEL", Says: "a name for it, beside its number"},
 				{Name: workspace.Name, Also: workspace.Also, Arg: workspace.Arg, Offer: workspace.Offer, Default: workspace.Default, Says: workspace.Says},

@@ -67,19 +67,25 @@ func (s *session) watchFirst(pid int) error {
 // leftOver lists what is in the guest beside its first process, a little more than is named.
 func (s *session) leftOver() []processes.Process {
 	own := s.left.own
-	roots := []int{s.stage.Pid}
-	if s.joinable != nil {
-		joined, stubs := s.joinable.processes()
-		roots = append(roots, joined...)
-		for _, pid := range append(stubs, joined...) {
-			own[pid] = true
-		}
+	roots, stubs := s.roots()
+	for _, pid := range append(stubs, roots...) {
+		own[pid] = true
 	}
 	var list []processes.Process
 	for _, root := range roots {
 		list = append(list, processes.Below(root, maxLeft+1-len(list), func(pid int) bool { return own[pid] })...)
 	}
 	return list
+}
+
+// roots are the processes on the host's side below which all of the guest is, and the stubs there.
+func (s *session) roots() (roots, stubs []int) {
+	roots = []int{s.stage.Pid}
+	if s.joinable != nil {
+		joined, ours := s.joinable.processes()
+		roots, stubs = append(roots, joined...), ours
+	}
+	return roots, stubs
 }
 
 // commandEnded is called when the guest's first process has ended, and again as long as bubblewrap is not let end.

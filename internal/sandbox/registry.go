@@ -224,20 +224,3 @@ func (s *session) answerWait(c *sessions.Conn) error {
 	r.mu.Unlock()
 	return nil
 }
-
-// answerTree hands a connection on to art-fuse.
-func (s *session) answerTree(c *sessions.Conn) error {
-	if s.plan.Database == "" {
-		return errors.New("this session has no database: what it changes is on the host at once")
-	}
-	if err := c.Answer(nil); err != nil {
-		return err
-	}
-	// What fails is the end of the connection.
-	s.registry.do(func() {
-		if s.control != nil && s.guest != nil {
-			_ = control.Send(s.control, int(c.File.Fd()), control.Message{Kind: control.Client})
-		}
-	})
-	return nil
-}

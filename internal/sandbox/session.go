@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/files"
 	"github.com/riverlytech/art/internal/notify"
+	"github.com/riverlytech/art/internal/processes"
 	"github.com/riverlytech/art/internal/sandbox/idmap"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/spawn"
@@ -29,17 +30,18 @@ type session struct {
 	traceLog *os.File // where a trace goes, or nil
 	redacted *os.File // what it keeps to itself, for art-trace; nil without one
 
-	control   *os.File     // the socket to art-fuse, which the stage has, too
-	served    chan error   // tells that art-fuse serves the mount, or why not
-	unserved  error        // why it does not
-	attending bool         // whether that is still to be told
-	fuseDone  <-chan error // tells how art-fuse ended; nil without one, and after
-	fuseError error        // how it ended
-	report    bytes.Buffer // what art-fuse has written by its end
-	hostFiles *files.Host  // the host's side of single files; nil without
-	lentHome  *os.File     // the home that is in memory, if art has files for it
-	log       *os.File     // where its exit code goes, for the log of sessions; nil without one
-	registry  registry     // what others find of it
+	control   *os.File           // the socket to art-fuse, which the stage has, too
+	served    chan error         // tells that art-fuse serves the mount, or why not
+	unserved  error              // why it does not
+	attending bool               // whether that is still to be told
+	fuseDone  <-chan error       // tells how art-fuse ended; nil without one, and after
+	fuseError error              // how it ended
+	report    bytes.Buffer       // what art-fuse has written by its end
+	hostFiles *files.Host        // the host's side of single files; nil without
+	lentHome  *os.File           // the home that is in memory, if art has files for it
+	log       *os.File           // where its exit code goes, for the log of sessions; nil without one
+	registry  registry           // what others find of it
+	mapped    processes.Mappings // what the guest has mapped
 
 	background *background // what it is in the background; nil in the foreground
 	notifier   *notify.Notifier

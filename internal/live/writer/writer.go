@@ -73,10 +73,12 @@ type served struct {
 	intake *sqlvfs.Intake
 }
 
-// Serve serves a client until it ends, and closes its socket.
-func (w *Writer) Serve(sock *os.File) {
+// Serve serves a client until it ends, and closes its socket. The client finds what programs have written through mappings of files,
+// which are given by their inode numbers.
+func (w *Writer) Serve(sock *os.File, mapped []uint64) {
 	defer sock.Close()
 	c := &served{w, sock, w.store.NewIntake()}
+	fs.HandOver(w.overlays, mapped)
 	first := true
 	for {
 		a, fd, err := control.ReceiveRequest(sock)

@@ -64,7 +64,7 @@ func (s *session) client() *live.Client {
 	s.Helper()
 	ours, theirs, err := libexec.Socketpair()
 	must(s, err)
-	go s.writer.Serve(theirs)
+	go s.writer.Serve(theirs, nil)
 	return live.NewClient(ours)
 }
 
@@ -336,7 +336,7 @@ func TestClientGoes(t *testing.T) {
 	for _, verb := range []control.Verb{control.Freeze, control.Hold} {
 		ours, theirs, err := libexec.Socketpair()
 		must(t, err)
-		go s.writer.Serve(theirs)
+		go s.writer.Serve(theirs, nil)
 		must(t, control.SendRequest(ours, -1, control.Request{Verb: verb}))
 		a, _, err := control.ReceiveRequest(ours)
 		if err != nil || a.Verb != control.Done {
@@ -402,7 +402,7 @@ func FuzzServe(f *testing.F) {
 		must(t, err)
 		served := make(chan bool)
 		go func() {
-			s.writer.Serve(theirs)
+			s.writer.Serve(theirs, nil)
 			close(served)
 		}()
 		fd := -1
