@@ -71,7 +71,8 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 		inUse[r.Ino] = r
 	}
 	moved := false
-	var used []dentry
+	var used, renamed []dentry
+	var removed []*node
 	for _, n := range t.nodes {
 		if n.in == nil {
 			continue
@@ -86,6 +87,9 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 		if changed[n.in.Ino] {
 			if n.base != nil && n.in.Attr.IsDir() && n.in.Attr.Nlink == 0 {
 				n.base.gone = true // as in unlink
+				if !n.deadDir {
+					removed = append(removed, n)
+				}
 			}
 			moved = t.refer(n) || moved
 			t.cache.InvalidateAttr(n.ino)
@@ -96,10 +100,16 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 		if list := names[n.in.Ino]; list != nil {
 			t.dropList(n)
 			t.pending.inode(n)
-			cache, dir := t.cache, n.ino
 			for _, name := range list {
-				forget = append(forget, func() { cache.InvalidateEntry(dir, name) })
+				renamed = append(renamed, dentry{n, name})
 			}
+		}
+	}
+	same := t.fallBack(removed)
+	cache := t.cache
+	for _, d := range renamed {
+		if dir, name := d.dir.ino, d.name; !same[d] {
+			forget = append(forget, func() { cache.InvalidateEntry(dir, name) })
 		}
 	}
 	if moved {
@@ -109,6 +119,24 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 		forget = append(forget, t.letGoOf(used))
 	}
 	return forget
+}
+
+// fallBack has directories whose rows were removed be those of the base that show in their place now, so that programs that are in
+// them go on there. It returns the names that mean what they did.
+func (t *tx) fallBack(removed []*node) (same map[dentry]bool) {
+	same = map[dentry]bool{}
+	if len(removed) == 0 {
+		return same
+	}
+	w := newWayBack(t)
+	for _, n := range parentsFirst(removed) {
+		if w.fallBack(n); n.in == nil {
+			same[dentry{n.base.parent, n.base.name}] = true
+			t.dropList(n)
+			t.pending.inode(n)
+		}
+	}
+	return same
 }
 
 // letGoOf returns what has the kernel let go of inodes that nobody uses, so that their entries can go. Those that it keeps are

@@ -50,9 +50,19 @@ type wayBack struct {
 	content  []*node               // and also content
 }
 
+func newWayBack(t *tx) *wayBack {
+	return &wayBack{tx: t, rows: map[sqlvfs.Ino]*node{}, fallen: map[sqlvfs.Ino]bool{}, attached: map[sqlvfs.Ino]dentry{}, kept: map[dentry]bool{}}
+}
+
+// parentsFirst sorts nodes of the base so that directories come before what is in them.
+func parentsFirst(nodes []*node) []*node {
+	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(len(a.base.path), len(b.base.path)) })
+	return nodes
+}
+
 // goBack has nodes follow rows that have changed.
 func (t *tx) goBack(r *sqlvfs.Restored) *wayBack {
-	w := &wayBack{tx: t, rows: map[sqlvfs.Ino]*node{}, fallen: map[sqlvfs.Ino]bool{}, attached: map[sqlvfs.Ino]dentry{}, kept: map[dentry]bool{}}
+	w := newWayBack(t)
 	var lost []*node
 	for i := range r.Inodes {
 		c := &r.Inodes[i]
@@ -66,9 +76,7 @@ func (t *tx) goBack(r *sqlvfs.Restored) *wayBack {
 			lost = append(lost, n)
 		}
 	}
-	// Directories come before what is in them.
-	slices.SortFunc(lost, func(a, b *node) int { return cmp.Compare(len(a.base.path), len(b.base.path)) })
-	for _, n := range lost {
+	for _, n := range parentsFirst(lost) {
 		w.fallBack(n)
 	}
 	for _, c := range r.Came {

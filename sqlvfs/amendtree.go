@@ -208,7 +208,14 @@ func (t *treeChange) unlink(e *EntryChange, done *Amended) error {
 		if !t.removed[e.Dir] { // which may have been taken away before what is in it
 			dir.Attr.Nlink = max(dir.Attr.Nlink, 2) - 1
 		}
-		if err := t.tx.ClearWhiteouts(was); err != nil {
+		hidden, err := t.tx.Whiteouts(was)
+		for _, name := range hidden { // if it is the base's directory afterwards, they show
+			done.Names = append(done.Names, NameChange{Dir: was.Ino, Name: name})
+		}
+		if err == nil {
+			err = t.tx.ClearWhiteouts(was)
+		}
+		if err != nil {
 			return err
 		}
 	} else {

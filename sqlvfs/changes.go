@@ -12,6 +12,7 @@ import (
 
 // Changes are what a process has gathered in a store beside the writer (Options.Beside).
 type Changes struct {
+	Occasion   Occasion // what they are for
 	Contents   []Content
 	Made       []MadeInode
 	Entries    []EntryChange
@@ -74,7 +75,7 @@ var ErrNotBeside = errors.New("this cannot be changed while a session runs")
 // changesOf puts into words what a batch holds.
 func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 	first := tx.session.firstIno
-	c := &Changes{Workspaces: slices.Collect(maps.Values(b.workspaces)), FirstIno: first, Places: b.places, Releases: b.releases}
+	c := &Changes{Occasion: tx.occasion, Workspaces: slices.Collect(maps.Values(b.workspaces)), FirstIno: first, Places: b.places, Releases: b.releases}
 	if err := tx.contentsOf(b, c); err != nil {
 		return nil, err
 	}
@@ -216,6 +217,7 @@ func (c *Changes) Check() error {
 		what string
 		ok   bool
 	}{
+		{"occasion", slices.Contains([]Occasion{"", BeforePush, BeforePull, BeforeReset}, c.Occasion)},
 		{"entry", c.validTree()},
 		{"inode", all(c.Inodes, (*InodeChange).valid)},
 		{"whiteout", all(c.Whiteouts, func(n *NameChange) bool { return n.Dir >= RootIno && n.Dir < MaxIno && ValidName(n.Name) })},

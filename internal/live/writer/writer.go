@@ -196,12 +196,12 @@ func (c *served) amend(fd int) error {
 	return c.synced(fs.Amend(c.store, c.overlays, is, c.intake))
 }
 
-// before makes a checkpoint of what is there before a push, if the session makes such.
+// before makes a checkpoint of what is there before a push, a pull or a reset, if the session makes such.
 func (c *served) before(is *sqlvfs.Changes) error {
-	if len(is.Entries)+len(is.Made) == 0 || !c.store.Automatic() {
+	if len(is.Entries)+len(is.Made) == 0 || is.Occasion == "" || !c.store.Automatic() {
 		return nil
 	}
-	_, err := c.store.Checkpoint(sqlvfs.BeforePush, "")
+	_, err := c.store.Checkpoint(is.Occasion, "")
 	return err
 }
 
