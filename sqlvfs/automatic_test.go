@@ -178,3 +178,30 @@ func TestUndoneStays(t *testing.T) {
 		must(t, checkClean(path))
 	}
 }
+
+// What going back has replaced is not kept for longer because the clock was ahead when it was.
+func TestUndoneAheadOfTime(t *testing.T) {
+	path := filepath.Join(memoryDir(t), "a.db")
+	s, err := Open(path, Options{Create: true, Root: rootAttr})
+	must(t, err)
+	in := create(t, s, "f", syscall.S_IFREG|0o600)
+	for i := range 3 {
+		must(t, s.WriteAt(in, random(100+i), 0, nil, Now()))
+		_, err := s.Checkpoint(ByUser, "")
+		must(t, err)
+	}
+	put(s, in)
+	_, err = s.GoBack(Undo, nil)
+	must(t, err)
+	must(t, s.Close())
+	alter(t, path, "UPDATE art_checkpoint SET made = made + 10 * 86400")
+	s, err = Open(path, Options{})
+	must(t, err)
+	_, err = s.Thin(Keep{Checkpoints: 1, Undone: time.Hour})
+	must(t, err)
+	if list, err := s.Checkpoints(); err != nil || len(list) != 1 {
+		t.Errorf("there are %+v, %v", list, err)
+	}
+	must(t, s.Close())
+	must(t, checkClean(path))
+}

@@ -14,9 +14,9 @@ var historyRules = func() []rule {
 	const badLabel = `label IS NOT NULL AND (typeof(label) <> 'text' OR length(CAST(label AS BLOB)) NOT BETWEEN 1 AND 200 OR label GLOB '*[' || char(1) || '-' || char(31) || ']*')`
 	rules := []rule{
 		{"checkpoint %d cannot be",
-			`SELECT 0, id FROM art_checkpoint WHERE ` + database.BadCheckpoint,
+			`SELECT 0, id FROM art_checkpoint WHERE ` + database.BadCheckpoints,
 			"it is gone",
-			sql(`DELETE FROM art_checkpoint WHERE ` + database.BadCheckpoint)},
+			sql(`DELETE FROM art_checkpoint WHERE ` + database.BadCheckpoints)},
 		{"checkpoint %d has the label %q, which cannot be one",
 			`SELECT 0, id, label FROM art_checkpoint WHERE ` + badLabel,
 			"it has none now",

@@ -7,12 +7,20 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// BadCheckpoint is a condition of rows of art_checkpoint that no checkpoint has. An inode number is below 2^52, and so a checkpoint's own
-// number never runs out.
-const BadCheckpoint = `id NOT BETWEEN 1 AND (1 << 52) - 1 OR typeof(made) <> 'integer' OR typeof(made_nsec) <> 'integer' OR made_nsec NOT BETWEEN 0 AND 999999999
+// badCheckpoint is a condition of rows of art_checkpoint that no checkpoint has, by itself. An inode number is below 2^52, and so a
+// checkpoint's own number never runs out.
+const badCheckpoint = `id NOT BETWEEN 1 AND (1 << 52) - 1 OR typeof(made) <> 'integer' OR typeof(made_nsec) <> 'integer' OR made_nsec NOT BETWEEN 0 AND 999999999
 	OR typeof(kind) <> 'text' OR typeof(max_ino) <> 'integer' OR max_ino NOT BETWEEN 1 AND (1 << 52) - 1
-	OR typeof(session) NOT IN ('integer', 'null') OR typeof(restored) NOT IN ('integer', 'null') OR typeof(redo) NOT IN ('integer', 'null')
-	OR max_ino < (SELECT max(e.max_ino) FROM art_checkpoint e WHERE e.id < art_checkpoint.id)`
+	OR typeof(session) NOT IN ('integer', 'null') OR typeof(restored) NOT IN ('integer', 'null') OR typeof(redo) NOT IN ('integer', 'null')`
+
+// Conditions of rows of art_checkpoint that no checkpoint has, also beside those before it: the highest number of an inode never falls. The
+// first is for few rows, since it looks at all that are before each; the second looks at all once.
+const (
+	BadCheckpoint  = badCheckpoint + ` OR max_ino < (SELECT max(e.max_ino) FROM art_checkpoint e WHERE e.id < art_checkpoint.id)`
+	BadCheckpoints = `id IN (SELECT id FROM (
+		SELECT *, max(max_ino) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM art_checkpoint)
+		WHERE max_ino < before OR ` + badCheckpoint + `)`
+)
 
 // BadXattr is a condition of rows of extended attributes that no attribute has.
 const BadXattr = `typeof($name) <> 'text' OR length(CAST($name AS BLOB)) NOT BETWEEN 1 AND 255 OR instr(CAST($name AS BLOB), x'00')
