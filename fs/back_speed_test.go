@@ -1,40 +1,38 @@
 package fs
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"testing"
 )
 
-var backFiles = flag.Int("back-files", 0, "how many files TestGoingBackIsQuick has, if it is to run")
-
-// Times of going back in a session, in a tree of many files.
-func TestGoingBackIsQuick(t *testing.T) {
-	if *backFiles == 0 {
-		t.Skip("give -back-files")
-	}
-	m := newMounted(t)
-	const inDir = 100
-	name := func(n int) string { return m.at(fmt.Sprintf("d%d/f%d", n/inDir%(*backFiles/inDir), n%inDir)) }
-	for n := range *backFiles {
+// Going back in a session whose kernel has all of a large tree in its caches, by how many files have changed.
+func BenchmarkGoingBack(b *testing.B) {
+	const files, inDir = 100_000, 100
+	m := newMounted(b)
+	name := func(n int) string { return m.at(fmt.Sprintf("d%d/f%d", n/inDir%(files/inDir), n%inDir)) }
+	for n := range files {
 		if n%inDir == 0 {
-			m.must(t, os.Mkdir(m.at(fmt.Sprintf("d%d", n/inDir)), 0o755))
+			m.must(b, os.Mkdir(m.at(fmt.Sprintf("d%d", n/inDir)), 0o755))
 		}
-		m.must(t, os.WriteFile(name(n), fmt.Appendf(nil, "file %d", n), 0o644))
+		m.must(b, os.WriteFile(name(n), fmt.Appendf(nil, "file %d", n), 0o644))
 	}
-	m.do(t, "checkpoint")
+	m.do(b, "checkpoint")
 	for _, changed := range []int{1, 1000} {
-		for range 3 {
-			for n := range changed {
-				m.must(t, os.WriteFile(name(n*13), []byte("changed"), 0o644))
+		b.Run(fmt.Sprintf("files=%d", changed), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				for n := range changed {
+					m.must(b, os.WriteFile(name(n*13), []byte("changed"), 0o644))
+				}
+				b.StartTimer()
+				m.do(b, "undo")
+				b.StopTimer()
+				if got, err := os.ReadFile(name(0)); err != nil || string(got) != "file 0" {
+					b.Errorf("it holds %q, %v", got, err)
+				}
+				b.StartTimer()
 			}
-			t.Logf("undo of %d files: %s", changed, m.do(t, "undo"))
-			if got, err := os.ReadFile(name(0)); err != nil || string(got) != "file 0" {
-				t.Errorf("it holds %q, %v", got, err)
-			}
-			t.Logf("redo of %d files: %s", changed, m.do(t, "redo"))
-			m.do(t, "undo")
-		}
+		})
 	}
 }

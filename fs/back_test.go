@@ -45,7 +45,7 @@ func answerBacks(store *sqlvfs.Store, overlay *Overlay) {
 }
 
 // do has the server do something of checkpoints, and returns how long that took.
-func (m *mounted) do(t *testing.T, what string) string {
+func (m *mounted) do(t testing.TB, what string) string {
 	t.Helper()
 	_, err := io.WriteString(m.asks, what+"\n")
 	m.must(t, err)

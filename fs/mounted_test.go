@@ -124,10 +124,10 @@ func serveMount(args []string) error {
 	return store.Close()
 }
 
-func newMounted(t *testing.T) *mounted { return newMountedLike(t, &mounted{}) }
+func newMounted(t testing.TB) *mounted { return newMountedLike(t, &mounted{}) }
 
 // newMountedLike is newMounted with what is set in m already.
-func newMountedLike(t *testing.T, m *mounted) *mounted {
+func newMountedLike(t testing.TB, m *mounted) *mounted {
 	m.directory, m.base, m.db = directory(t.TempDir()), t.TempDir(), filepath.Join(t.TempDir(), "a.db")
 	m.begin(t)
 	t.Cleanup(func() {
@@ -213,7 +213,7 @@ func (m *mounted) forget() {
 	unix.Mount("", m.at(""), "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, "")
 }
 
-func (m *mounted) must(t *testing.T, err error) {
+func (m *mounted) must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

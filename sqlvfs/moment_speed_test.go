@@ -1,7 +1,6 @@
 package sqlvfs
 
 import (
-	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,24 +9,26 @@ import (
 	"time"
 )
 
-var momentFiles = flag.Int("moment-files", 0, "how many files TestMomentsAreQuick has, if it is to run")
+// largeTree is a store of many files, in directories of a hundred.
+type largeTree struct {
+	testing.TB
+	path  string
+	store *Store
+}
 
-// Times of checkpoints and of going back, in a tree of many files.
-func TestMomentsAreQuick(t *testing.T) {
-	if *momentFiles == 0 {
-		t.Skip("give -moment-files")
-	}
-	path := filepath.Join(t.TempDir(), "a.db")
-	s, err := Open(path, Options{Create: true, Root: rootAttr, Bulk: true})
+const largeTreeFiles, largeTreeInDir = 100_000, 100
+
+func newLargeTree(t testing.TB) *largeTree {
+	l := &largeTree{TB: t, path: filepath.Join(t.TempDir(), "a.db")}
+	s, err := Open(l.path, Options{Create: true, Root: rootAttr, Bulk: true})
 	must(t, err)
-	const inDir = 100
-	for d := 0; d*inDir < *momentFiles; d++ {
+	for d := range largeTreeFiles / largeTreeInDir {
 		must(t, s.Update(func(tx *Tx) error {
 			dir, err := tx.New(Attr{Mode: syscall.S_IFDIR | 0o755, Nlink: 2})
 			must(t, err)
 			defer tx.Put(dir)
 			must(t, tx.Link(tx.Root(), fmt.Sprint(d), dir))
-			for i := range inDir {
+			for i := range largeTreeInDir {
 				f, err := tx.New(Attr{Mode: syscall.S_IFREG | 0o644, Nlink: 1})
 				must(t, err)
 				must(t, tx.Link(dir, fmt.Sprint(i), f))
@@ -38,73 +39,95 @@ func TestMomentsAreQuick(t *testing.T) {
 		}))
 	}
 	must(t, s.Close())
-	s = openTest(t, path)
-	change := func(n int) {
-		dir := lookup(t, s, fmt.Sprint(n/inDir%(*momentFiles/inDir)))
-		defer put(s, dir)
-		in, err := Query(s, func(tx *Tx) (*Inode, error) {
-			c, _, _, err := tx.Child(dir, fmt.Sprint(n%inDir))
-			if err != nil {
-				return nil, err
-			}
-			return tx.Get(c.Ino)
-		})
-		must(t, err)
-		must(t, s.WriteAt(in, []byte("changed"), 0, nil, Now()))
-		put(s, in)
-	}
-	var took []time.Duration
-	for n := range 1000 {
-		change(n * 7919)
-		begin := time.Now()
-		_, err := s.Checkpoint(ByUser, "")
-		must(t, err)
-		took = append(took, time.Since(begin))
-	}
-	slices.Sort(took)
-	t.Logf("checkpoint: %v in the median, %v p99, %v at most", took[500], took[990], took[999])
-	begin := time.Now()
-	for range 100 {
-		_, err := s.Checkpoint(ByUser, "")
-		must(t, err)
-	}
-	t.Logf("idle checkpoint: %v", time.Since(begin)/100)
-	for _, files := range []int{1, 1000} {
-		for n := range files {
-			change(n * 13)
+	l.store = openTest(t, l.path)
+	t.Cleanup(func() { must(t, l.store.Close()) })
+	return l
+}
+
+// change changes one file.
+func (l *largeTree) change(n int) {
+	s := l.store
+	dir := lookup(l, s, fmt.Sprint(n/largeTreeInDir%(largeTreeFiles/largeTreeInDir)))
+	defer put(s, dir)
+	in, err := Query(s, func(tx *Tx) (*Inode, error) {
+		c, _, _, err := tx.Child(dir, fmt.Sprint(n%largeTreeInDir))
+		if err != nil {
+			return nil, err
 		}
-		must(t, s.Close())
-		begin = time.Now()
-		s = openTest(t, path)
-		opened := time.Since(begin)
-		_, err = s.GoBack(Undo, nil)
-		must(t, err)
-		t.Logf("undo of %d files: %v, and %v to open", files, time.Since(begin)-opened, opened)
-		begin = time.Now()
-		_, err = s.GoBack(Redo, nil)
-		must(t, err)
-		t.Logf("redo of %d files: %v", files, time.Since(begin))
+		return tx.Get(c.Ino)
+	})
+	must(l, err)
+	must(l, s.WriteAt(in, fmt.Appendf(nil, "changed %v", time.Now()), 0, nil, Now()))
+	put(s, in)
+}
+
+func (l *largeTree) checkpoint() {
+	_, err := l.store.Checkpoint(ByUser, "")
+	must(l, err)
+}
+
+// A checkpoint after a change of one file, and one after none.
+func BenchmarkCheckpoint(b *testing.B) {
+	l := newLargeTree(b)
+	l.checkpoint()
+	b.Run("changed", func(b *testing.B) {
+		var took []time.Duration
+		for n := range b.N {
+			b.StopTimer()
+			l.change(n * 7919)
+			b.StartTimer()
+			begin := time.Now()
+			l.checkpoint()
+			took = append(took, time.Since(begin))
+		}
+		slices.Sort(took)
+		b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+	})
+	b.Run("idle", func(b *testing.B) {
+		for range b.N {
+			l.checkpoint()
+		}
+	})
+}
+
+// Going back between sessions: the database is opened for it.
+func BenchmarkUndo(b *testing.B) {
+	l := newLargeTree(b)
+	for _, files := range []int{1, 1000} {
+		b.Run(fmt.Sprintf("files=%d", files), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				l.checkpoint()
+				for n := range files {
+					l.change(n * 13)
+				}
+				must(b, l.store.Close())
+				b.StartTimer()
+				l.store = openTest(b, l.path)
+				_, err := l.store.GoBack(Undo, nil)
+				must(b, err)
+			}
+		})
 	}
-	must(t, s.Close())
+}
+
+// Looking at a checkpoint before which, or after which, much has changed.
+func BenchmarkSnapshotAt(b *testing.B) {
+	l := newLargeTree(b)
+	for n := range 1000 {
+		l.checkpoint()
+		l.change(n * 7919)
+	}
+	must(b, l.store.Sync())
 	for _, at := range []string{"1", "1000"} {
-		begin = time.Now()
-		r, err := Open(path, Options{At: at})
-		must(t, err)
-		opened := time.Since(begin)
-		begin = time.Now()
-		put(r, lookup(t, r, "0"))
-		looked := time.Since(begin)
-		begin = time.Now()
-		_, err = Query(r, (*Tx).Snapshot)
-		must(t, err)
-		t.Logf("at %s: %v to open, %v for a name, %v for a snapshot", at, opened, looked, time.Since(begin))
-		must(t, r.Close())
+		b.Run("checkpoint="+at, func(b *testing.B) {
+			for range b.N {
+				s, err := Open(l.path, Options{At: at})
+				must(b, err)
+				_, err = Query(s, (*Tx).Snapshot)
+				must(b, err)
+				must(b, s.Close())
+			}
+		})
 	}
-	begin = time.Now()
-	r, err := Open(path, Options{ReadOnly: true})
-	must(t, err)
-	_, err = Query(r, (*Tx).Snapshot)
-	must(t, err)
-	t.Logf("snapshot of the present: %v", time.Since(begin))
-	must(t, r.Close())
 }
