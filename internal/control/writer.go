@@ -34,7 +34,7 @@ import (
 // closed, whatever waits goes on; so it does when art-sync takes too long.
 
 // WriterVersion is that of the requests.
-const WriterVersion = 6
+const WriterVersion = 7
 
 // Verb is what is asked for, or answered.
 type Verb uint8
