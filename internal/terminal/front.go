@@ -3,6 +3,7 @@ package terminal
 import (
 	"io"
 	"sync"
+	"time"
 )
 
 // front is the guest's terminal as it appears on the caller's, for as long as that is there, and by the hub to others.
@@ -70,17 +71,22 @@ func (f *front) Write(p []byte) (n int, err error) {
 // maxQueue bounds what the hub is behind, in bytes.
 const maxQueue = 256 << 10
 
+// gather is how long the hub lets more come before it takes the next piece: to wake it for each of the 4 KiB that a terminal gives
+// at a time costs more than to follow them.
+const gather = 2 * time.Millisecond
+
 // queue is what the hub has not got yet.
 type queue struct {
 	mu      sync.Mutex
 	changed *sync.Cond
-	waiting []byte // GUARDED_BY(mu)
-	busy    bool   // GUARDED_BY(mu); some of it is being written
-	ended   bool   // GUARDED_BY(mu)
+	hurry   chan struct{} // closed when nothing is to wait for more
+	waiting []byte        // GUARDED_BY(mu)
+	busy    bool          // GUARDED_BY(mu); some of it is being written
+	ended   bool          // GUARDED_BY(mu)
 }
 
 func newQueue(to io.Writer) *queue {
-	q := &queue{}
+	q := &queue{hurry: make(chan struct{})}
 	q.changed = sync.NewCond(&q.mu)
 	go q.carry(to)
 	return q
@@ -112,16 +118,25 @@ func (q *queue) carry(to io.Writer) {
 		q.waiting, q.busy = other[:0], true
 		q.mu.Unlock()
 		_, _ = to.Write(piece) // the hub's never fails
+		select {
+		case <-time.After(gather):
+		case <-q.hurry:
+		}
 		q.mu.Lock()
 		other, q.busy = piece, false
 		q.changed.Broadcast()
 	}
 }
 
-// flush waits until all is written that was put.
+// flush waits until all is written that was put. From then on nothing waits for more.
 func (q *queue) flush() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	select {
+	case <-q.hurry:
+	default:
+		close(q.hurry)
+	}
 	for len(q.waiting) > 0 || q.busy {
 		q.changed.Wait()
 	}
