@@ -49,8 +49,8 @@ func (o *Overlay) readOnce(ino Ino, p []byte, off int64, wait bool) (read int, o
 			return err
 		}
 		// A row of the database is sooner read than another thread is woken, even if it comes from the disk
-		// now and then.
-		in, ok = n.in, wait || !n.needsOrigin() && int64(len(p)) <= o.store.ChunkSize()
+		// now and then; and so is what was read ahead.
+		in, ok = n.in, wait || !n.needsOrigin() && (int64(len(p)) <= o.store.ChunkSize() || t.db.IsAhead(n.in, off, int64(len(p))))
 		return nil
 	})
 	switch {

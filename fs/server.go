@@ -188,18 +188,23 @@ func (s *Server) lead() {
 
 // take serves a request by /dev/fuse, or has it served.
 func (s *Server) take(r *wire.Request) {
-	if read, ok := r.Op.(*fuseops.ReadFileOp); ok {
-		if read.BytesRead, ok = s.fs.TryRead(Ino(read.Inode), read.Dst[:read.Size], read.Offset); ok {
-			s.counts.add(r.Op)
-			r.Reply(0)
-			return
-		}
+	if read, ok := r.Op.(*fuseops.ReadFileOp); ok && s.tryRead(r, read) {
+		return
 	}
 	if s.mayWait(r.Op) {
 		s.handOff(r)
 		return
 	}
 	s.answer(r)
+}
+
+// tryRead answers a request to read for which nothing has to be waited.
+func (s *Server) tryRead(r *wire.Request, op *fuseops.ReadFileOp) (ok bool) {
+	if op.BytesRead, ok = s.fs.TryRead(Ino(op.Inode), op.Dst[:op.Size], op.Offset); ok {
+		s.counts.add(op)
+		r.Reply(0)
+	}
+	return ok
 }
 
 // brief is how long a sync may take for the next one to be served by the leader.
@@ -242,8 +247,12 @@ const longRead = 128 << 10
 // answerRing serves a request of a ring. The program that reads a long file goes on with what it has while the kernel reads
 // ahead, which takes longer than to wake another thread: so that is not done on the program's own processor.
 func (s *Server) answerRing(r *wire.Request) {
-	if read, ok := r.Op.(*fuseops.ReadFileOp); !ok || read.Size < longRead {
+	read, ok := r.Op.(*fuseops.ReadFileOp)
+	if !ok || read.Size < longRead {
 		s.answer(r)
+		return
+	}
+	if !s.lost.Load() && s.tryRead(r, read) {
 		return
 	}
 	done := make(chan struct{})

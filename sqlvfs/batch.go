@@ -168,12 +168,13 @@ func (tx *Tx) expectRows(in *Inode) {
 // nobody else holds may leave memory.
 func (tx *Tx) release(b *batch) {
 	tx.committed = b.seq
+	for in := range b.cuts {
+		in.renew() // what was read of its rows before has those that were cut off
+	}
 	for k, c := range b.chunks {
 		if k.in.chunks[k.index] == c {
 			delete(k.in.chunks, k.index)
-			if c.patch != nil {
-				k.in.renew() // what was read of the row before lacks the patch
-			}
+			k.in.renew() // what was read of the row before lacks this
 			switch {
 			case k.in.own == nil:
 			case c.patch == nil && len(c.data) == 0:

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -61,7 +60,6 @@ type Store struct {
 	waiting  func(pid int)
 	writer   *writer              // nil: read-only, or beside one
 	beside   func(*Changes) error // nil: changes are written here
-	backs    atomic.Uint64        // how often the tree has gone back, or was about to
 	stopped  chan struct{}        // closed when the writer has ended
 }
 
@@ -185,7 +183,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if placed == nil {
 		tellPlaced()
 	}
-	s.readers = newConnPool(runtime.GOMAXPROCS(0), s.connectReader)
+	s.readers = newConnPool(runtime.GOMAXPROCS(0)+stretchesAhead, s.connectReader)
 	if err := s.tx.start(); err != nil {
 		return err
 	}
@@ -373,6 +371,7 @@ func (s *Store) Changed() bool {
 }
 
 func (s *Store) closeReaders() (err error) {
+	s.ahead.loading.Wait() // on these connections
 	if s.readers != nil {
 		s.readers.close()
 		s.readers = nil

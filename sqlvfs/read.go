@@ -14,17 +14,21 @@ import (
 // refer to the inode.
 func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, error) {
 	var r reading
-	backs := uint64(0)
 	err := s.View(func(tx *Tx) error {
-		backs = s.backs.Load()
+		r.backs = s.backs.Load()
 		return tx.read(in, p, off, &r)
 	})
 	if err != nil {
 		return 0, err
 	}
 	for _, run := range r.runs {
-		err := s.fetch(in.Ino, run, base, r.limit)
-		if s.backs.Load() != backs {
+		var err error
+		if run.src == fromDatabase && len(run.dst) >= longRead && s.writer != nil {
+			err = s.readLong(in, run, &r)
+		} else {
+			err = s.fetch(in.Ino, run, base, r.limit)
+		}
+		if s.backs.Load() != r.backs {
 			err = ErrWentBack // what was read may be of both
 		}
 		if err != nil {
@@ -44,6 +48,9 @@ type reading struct {
 	runs    []run    // to be fetched
 	patches []func() // then to be applied
 	limit   int64    // of the origin
+	size    int64    // of the file
+	version uint64   // of its content
+	backs   uint64   // of the tree
 }
 
 // read copies what is in memory, and notes the rest.
@@ -88,6 +95,7 @@ func (tx *Tx) read(in *Inode, p []byte, off int64, r *reading) error {
 		}
 		done += n
 	}
+	r.size, r.version = in.Attr.Size, in.version
 	if r.n = len(p); in.Origin != nil {
 		r.limit = in.Origin.Limit
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
@@ -61,7 +62,9 @@ type fixed struct {
 	keepHistory Keep          // see Options.Keep
 	scratch     *os.File      // nil: the file system has none. See shrink
 	root        *Inode
-	readers     *connPool     // for content
+	readers     *connPool // for content
+	ahead       readAhead
+	backs       atomic.Uint64 // how often the tree has gone back, or was about to
 	done        *sync.Cond    // a batch was committed, or has failed
 	kick        chan struct{} // there is something to do for the writer
 }

@@ -69,6 +69,7 @@ type File struct {
 	syncName func() error // makes the file's name durable; nil when it is
 	failure  error        // of the last change, nil if it was made
 	gather   gather       // of a log
+	ahead    ahead        // of a database
 	syncs    *syncs       // same
 	follows  bool         // another connection writes the log, see Follow
 }
@@ -124,6 +125,9 @@ func (f *File) flush() error {
 }
 
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	if f.ahead.left > 0 {
+		return f.ahead.readAt(f.File, p, off)
+	}
 	if f.gather.overlaps(len(p), off) {
 		if err := f.flush(); err != nil {
 			f.failure = err
@@ -276,12 +280,8 @@ func Cause(c *sqlite3.Conn, err error) error {
 
 // failure is why the last change of one of the connection's files was not made, or 0.
 func failure(c *sqlite3.Conn) (errno syscall.Errno) {
-	for _, op := range []sqlite3.FcntlOpcode{sqlite3.FCNTL_JOURNAL_POINTER, sqlite3.FCNTL_FILE_POINTER} {
-		p, _ := c.FileControl("main", op)
-		if u, ok := p.(vfs.FileUnwrap); ok {
-			p = u.Unwrap()
-		}
-		if f, ok := p.(*File); ok && errors.As(f.failure, &errno) {
+	for _, f := range [...]*File{open(c, sqlite3.FCNTL_JOURNAL_POINTER), open(c, sqlite3.FCNTL_FILE_POINTER)} {
+		if f != nil && errors.As(f.failure, &errno) {
 			return errno
 		}
 	}
@@ -290,15 +290,22 @@ func failure(c *sqlite3.Conn) (errno syscall.Errno) {
 
 // Log is the write-ahead log of the database, as a connection has it open.
 func Log(c *sqlite3.Conn) (*File, error) {
-	p, err := c.FileControl("main", sqlite3.FCNTL_JOURNAL_POINTER)
-	if err != nil {
-		return nil, err
+	if f := open(c, sqlite3.FCNTL_JOURNAL_POINTER); f != nil {
+		return f, nil
 	}
-	log, ok := p.(*File)
-	if !ok {
-		return nil, errors.New("the database has no write-ahead log")
+	return nil, errors.New("the database has no write-ahead log")
+}
+
+// Main is the database itself, as a connection has it open; nil if that is by another VFS.
+func Main(c *sqlite3.Conn) *File { return open(c, sqlite3.FCNTL_FILE_POINTER) }
+
+func open(c *sqlite3.Conn, which sqlite3.FcntlOpcode) *File {
+	p, _ := c.FileControl("main", which)
+	if u, ok := p.(vfs.FileUnwrap); ok {
+		p = u.Unwrap()
 	}
-	return log, nil
+	f, _ := p.(*File)
+	return f
 }
 
 // storageErrno is what an error of the database's file means for the files in it.
