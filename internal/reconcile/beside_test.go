@@ -29,7 +29,7 @@ func (g *guest) connects() func(context.Context) (*os.File, error) {
 	return func(context.Context) (*os.File, error) {
 		ours, theirs, err := libexec.Socketpair()
 		if err == nil {
-			go w.Serve(theirs)
+			go w.Serve(theirs, nil)
 		}
 		return ours, err
 	}

@@ -199,7 +199,7 @@ func TestBusySessionProcess(t *testing.T) {
 		}
 		w := livewriter.New(g.store, g.overlay)
 		for i := range conversations {
-			go w.Serve(os.NewFile(uintptr(3+i), "client"))
+			go w.Serve(os.NewFile(uintptr(3+i), "client"), nil)
 		}
 		(&busy{guest: &guest{t: t, store: g.store, base: g.base, overlay: g.overlay, forgets: true}}).run()
 	})
