@@ -98,7 +98,7 @@ func (k *Keys) Carry(from *Terminal, to func([]byte)) (pressed bool) {
 	buf := make([]byte, bufferSize)
 	for {
 		if len(k.held) > 0 {
-			in := []unix.PollFd{{Fd: int32(from.file.Fd()), Events: unix.POLLIN}}
+			in := []unix.PollFd{{Fd: int32(from.fd), Events: unix.POLLIN}}
 			if n, err := unix.Poll(in, int(keyPause/time.Millisecond)); n == 0 && err == nil {
 				give(k.Rest())
 			}

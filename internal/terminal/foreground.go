@@ -15,7 +15,7 @@ import (
 // Foreground tells whether this process may read what is typed on the terminal, and change its modes: it is in the foreground, or
 // the terminal is not the one that controls it.
 func (t *Terminal) Foreground() bool {
-	group, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
+	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
 	return err != nil || group <= 0 || group == unix.Getpgrp()
 }
 
@@ -26,7 +26,7 @@ const lookEvery = 100
 // Read reads what is typed. In the background it waits until this process is in the foreground.
 func (t *Terminal) Read(p []byte) (int, error) {
 	for {
-		wait, watched := -1, []unix.PollFd{{Fd: int32(t.file.Fd()), Events: unix.POLLIN}}
+		wait, watched := -1, []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}}
 		front := t.Foreground()
 		if front {
 			t.come()

@@ -21,6 +21,7 @@ type Terminal struct {
 	Came chan struct{}
 
 	file *os.File
+	fd   int // of the file: os.File's own may not be asked for beside a Close
 	// lines says that lines appear on the terminal that are not of the guest's terminal, as of a pipeline, and need their
 	// carriage returns.
 	lines bool
@@ -32,17 +33,18 @@ type Terminal struct {
 
 // New returns the terminal that file is, or nil if it is none.
 func New(file *os.File) *Terminal {
-	if !term.IsTerminal(int(file.Fd())) {
+	fd := int(file.Fd())
+	if !term.IsTerminal(fd) {
 		return nil
 	}
-	return &Terminal{file: file, Came: make(chan struct{}, 1)}
+	return &Terminal{file: file, fd: fd, Came: make(chan struct{}, 1)}
 }
 
 // Remember has Restore go back to the mode that the terminal has now.
 func (t *Terminal) Remember() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if modes, err := unix.IoctlGetTermios(int(t.file.Fd()), unix.TCGETS); err == nil { // or it is gone
+	if modes, err := unix.IoctlGetTermios(t.fd, unix.TCGETS); err == nil { // or it is gone
 		t.saved = modes
 	}
 }
@@ -56,9 +58,9 @@ func (t *Terminal) Raw() error {
 	if t.owed = !front; t.owed {
 		return nil
 	}
-	found, err := unix.IoctlGetTermios(int(t.file.Fd()), unix.TCGETS)
+	found, err := unix.IoctlGetTermios(t.fd, unix.TCGETS)
 	if err == nil {
-		err = unix.IoctlSetTermios(int(t.file.Fd()), unix.TCSETS, t.raw(found))
+		err = unix.IoctlSetTermios(t.fd, unix.TCSETS, t.raw(found))
 	}
 	if err != nil {
 		return fmt.Errorf("put the terminal into raw mode: %w", err)
@@ -93,7 +95,7 @@ func (t *Terminal) keys() error {
 	modes.Lflag &^= unix.ICANON | unix.ECHO
 	modes.Lflag |= unix.ISIG
 	modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(int(t.file.Fd()), unix.TCSETS, &modes); err != nil {
+	if err := unix.IoctlSetTermios(t.fd, unix.TCSETS, &modes); err != nil {
 		return fmt.Errorf("ask on the terminal: %w", err)
 	}
 	return nil
@@ -111,7 +113,7 @@ func (t *Terminal) Restore() {
 	if t.saved != nil {
 		if t.Foreground() {
 			// Fails if the terminal is gone; then there is nothing to restore.
-			_ = unix.IoctlSetTermios(int(t.file.Fd()), unix.TCSETS, t.saved)
+			_ = unix.IoctlSetTermios(t.fd, unix.TCSETS, t.saved)
 		}
 		t.saved = nil
 	}
@@ -120,7 +122,7 @@ func (t *Terminal) Restore() {
 // CopyTo gives the guest's terminal, whose master is given, the modes and the size
 // of the caller's, which must not be raw yet.
 func (t *Terminal) CopyTo(master *os.File) error {
-	modes, err := unix.IoctlGetTermios(int(t.file.Fd()), unix.TCGETS)
+	modes, err := unix.IoctlGetTermios(t.fd, unix.TCGETS)
 	if err != nil {
 		return fmt.Errorf("read the terminal's modes: %w", err)
 	}
@@ -149,7 +151,7 @@ func (t *Terminal) Resize(master *os.File) error {
 }
 
 func (t *Terminal) size() (*unix.Winsize, error) {
-	size, err := unix.IoctlGetWinsize(int(t.file.Fd()), unix.TIOCGWINSZ)
+	size, err := unix.IoctlGetWinsize(t.fd, unix.TIOCGWINSZ)
 	if err != nil {
 		return nil, fmt.Errorf("read the terminal's size: %w", err)
 	}
