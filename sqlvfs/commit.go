@@ -195,10 +195,15 @@ func (w *writer) dropInode(r *inodeRow) error {
 }
 
 func (w *writer) putOrigin(ino int64, o *Origin) error {
-	for _, k := range [...]*database.Kept{database.KeptNumber, database.KeptOrigin} {
-		if err := w.keepPut(k, Ino(ino)); err != nil {
-			return err
-		}
+	var number any
+	if o != nil {
+		number = int64(o.Number)
+	}
+	if err := w.keepPut(database.KeptNumber, Ino(ino), number); err != nil {
+		return err
+	}
+	if err := w.keepPut(database.KeptOrigin, Ino(ino)); err != nil {
+		return err
 	}
 	if o == nil {
 		if err := w.exec("DELETE FROM fs_origin WHERE delta_ino=?", ino); err != nil {

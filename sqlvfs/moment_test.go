@@ -381,3 +381,27 @@ func TestReadingIsNoChange(t *testing.T) {
 		t.Errorf("there is no new checkpoint, but %+v", c)
 	}
 }
+
+// What is known of a file's origin by now is not a change of the file.
+func TestHashIsNoChange(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	defer s.Close()
+	in := create(t, s, "file", syscall.S_IFREG|0o600)
+	origin := Origin{Base: "ws", Path: "file", Number: uint64(MaxIno)}
+	set := func(change func(*Origin)) Checkpoint {
+		t.Helper()
+		change(&origin)
+		o := origin
+		step(s, func(tx *Tx) { tx.SetOrigin(in, &o) })
+		c, err := s.Checkpoint(ByUser, "")
+		must(t, err)
+		return c
+	}
+	first := set(func(*Origin) {})
+	if c := set(func(o *Origin) { o.Hash = strings.Repeat("h", 32) }); c != first {
+		t.Errorf("there is a new checkpoint %+v", c)
+	}
+	if c := set(func(o *Origin) { o.Number++ }); c.ID != first.ID+1 {
+		t.Errorf("there is no new checkpoint, but %+v", c)
+	}
+}

@@ -83,6 +83,9 @@ func keep(table, old, key, values string) *Kept {
 	case "fs_inode": // who reads a file moves its access time, which alone is no change
 		none = " AND (" + strings.Join(each("p.%s", unlessAccess), ", ") + ") IS NOT (" + strings.TrimSuffix(strings.Repeat("?, ", len(unlessAccess)), ", ") + ")"
 	}
+	if table == "fs_origin" { // which is written with every change of the origin
+		none = " AND p.base_ino IS NOT ?4"
+	}
 	k.Put = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM (SELECT 1) LEFT JOIN %s p ON %s WHERE NOT EXISTS (SELECT 1 FROM %s h WHERE %s AND h.checkpoint=?1)%s",
 		old, k.columns(), list(params, "?1", there, each("p.%s", k.Values)...), table, equal("p", k.Key, params), old, equal("h", k.Key, params), none)
 	k.Delete = k.DeleteRows(equal("p", k.Key, params))
