@@ -44,7 +44,8 @@ func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 		in.Attr.Size = end
 		in.renew()
 	}
-	in.Attr.Mtime, in.Attr.Ctime = now, now
+	in.Attr.Mtime = now
+	in.Attr.Change(now)
 	tx.detachOrigin(in)
 	tx.touch(in, dirtyRow)
 	return nil
@@ -89,7 +90,8 @@ func (tx *Tx) Truncate(in *Inode, size int64, now Timespec) error {
 	}
 	in.Attr.Size = size
 	in.renew()
-	in.Attr.Mtime, in.Attr.Ctime = now, now
+	in.Attr.Mtime = now
+	in.Attr.Change(now)
 	tx.touch(in, dirtyRow)
 	return nil
 }

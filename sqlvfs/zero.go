@@ -43,7 +43,8 @@ func (tx *Tx) Zero(in *Inode, off, length int64, keepSize bool, now Timespec) (n
 	if done < part {
 		next = done * tx.chunkSize
 	}
-	in.Attr.Mtime, in.Attr.Ctime = now, now
+	in.Attr.Mtime = now
+	in.Attr.Change(now)
 	tx.detachOrigin(in)
 	tx.touch(in, dirtyRow)
 	return next, nil

@@ -57,6 +57,18 @@ type Attr struct {
 	Atime, Mtime, Ctime Timespec
 }
 
+// Change moves the change time to now, and forward in any case: by that is told whether an inode has changed since both sides agreed on
+// it, and it begins with the change time of the host's file. The clock stands still for milliseconds, in which both may change it.
+func (a *Attr) Change(now Timespec) {
+	if was := a.Ctime; !now.After(was) {
+		now = Timespec{was.Sec, was.Nsec + 1}
+		if now.Nsec == 1e9 {
+			now = Timespec{was.Sec + 1, 0}
+		}
+	}
+	a.Ctime = now
+}
+
 // IsDir tells whether the attributes are a directory's.
 func (a *Attr) IsDir() bool { return a.Mode&syscall.S_IFMT == syscall.S_IFDIR }
 
