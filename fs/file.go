@@ -160,6 +160,23 @@ func (o *Overlay) Write(c Caller, ino Ino, p []byte, off int64) error {
 	})
 }
 
+// Append implements FileSystem. The kernel goes by the size that it has last asked for (generic_write_checks in fs/read_write.c),
+// also if it has heard since that this is another one: what the host has added would be overwritten.
+func (o *Overlay) Append(c Caller, ino Ino, p []byte, off int64) error {
+	return o.update(func(t *tx) error {
+		n, err := t.writable(c, ino)
+		if err != nil {
+			return err
+		}
+		end := n.in.Attr.Size
+		err = t.wrote(n, t.db.WriteAt(n.in, p, end, sqlvfs.Now()))
+		if err == nil && end != off {
+			t.pending.inode(n) // the kernel has put it elsewhere
+		}
+		return err
+	})
+}
+
 // writable prepares a regular file for a change of its content.
 func (t *tx) writable(c Caller, ino Ino) (*node, error) {
 	n, err := t.get(ino)

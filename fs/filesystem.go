@@ -166,6 +166,8 @@ type FileSystem interface {
 	// Write writes all of p, and keeps nothing of it. What made the file run with more rights than its caller's is taken
 	// away if c may not keep it. EFBIG beyond the largest size, EINVAL for what is no regular file.
 	Write(c Caller, ino Ino, p []byte, off int64) error
+	// Append is Write at the end of the file, which the kernel takes to be at off. The file may be longer by now.
+	Append(c Caller, ino Ino, p []byte, off int64) error
 	// Allocate is fallocate(2). EOPNOTSUPP for modes other than KEEP_SIZE, PUNCH_HOLE and ZERO_RANGE; otherwise as
 	// Write. A large range is zeroed in more than one step.
 	Allocate(c Caller, ino Ino, mode uint32, off, length int64) error

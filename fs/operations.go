@@ -109,6 +109,9 @@ func (s *Server) doContent(r *wire.Request) error {
 		op.BytesRead, err = s.fs.Read(Ino(op.Inode), op.Dst[:op.Size], op.Offset)
 		return err
 	case *fuseops.WriteFileOp:
+		if r.End {
+			return s.fs.Append(caller(r), Ino(op.Inode), op.Data, op.Offset)
+		}
 		return s.fs.Write(caller(r), Ino(op.Inode), op.Data, op.Offset)
 	case *fuseops.FallocateOp:
 		if op.Offset > math.MaxInt64 || op.Length > math.MaxInt64-op.Offset {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/jacobsa/fuse"
@@ -29,6 +30,7 @@ type header struct {
 
 	flags Flags  // of the connection
 	umask uint32 // of the process, in a request that makes something
+	end   bool   // a write is to go to the end of the file
 }
 
 func decodeHeader(b []byte) (h header, err error) {
@@ -283,6 +285,9 @@ func decodeContent(h *header, f fields, payload, dst []byte) (any, error) {
 		if uint64(size) > uint64(len(payload)) || negative(off) {
 			return nil, errMalformed
 		}
+		delayed := f.u32()&writeCache != 0
+		f.skip(8) // owner of locks
+		h.end = f.u32()&syscall.O_APPEND != 0 && !delayed
 		return &fuseops.WriteFileOp{Inode: h.inode(), Handle: handle, Offset: int64(off), Data: payload[:size:size], OpContext: ctx}, nil
 	case opFallocate:
 		handle, off, length, mode := fuseops.HandleID(f.u64()), f.u64(), f.u64(), f.u32()

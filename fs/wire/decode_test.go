@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
+	"syscall"
 	"testing"
 
 	"github.com/jacobsa/fuse/fuseops"
@@ -72,5 +73,22 @@ func TestNegativeOffsets(t *testing.T) {
 	binary.NativeEndian.PutUint64(arg[8:], 1<<64-1)
 	if op, err := decode(&header{opcode: opLseek}, arg, nil, nil); err != nil || op.(*SeekOp).Offset != -1 {
 		t.Errorf("%+v, %v", op, err)
+	}
+}
+
+// TestAppends decodes what the library drops: that a file that is written was opened with O_APPEND. What the kernel writes of its own
+// accord, as from a mapping, has its place.
+func TestAppends(t *testing.T) {
+	for _, c := range []struct {
+		how, open uint32
+		want      bool
+	}{{0, syscall.O_WRONLY, false}, {0, syscall.O_WRONLY | syscall.O_APPEND, true}, {writeCache, syscall.O_APPEND, false}} {
+		arg := make([]byte, argSize[opWrite])
+		binary.NativeEndian.PutUint32(arg[20:], c.how)
+		binary.NativeEndian.PutUint32(arg[32:], c.open)
+		h := header{opcode: opWrite}
+		if _, err := decode(&h, arg, nil, nil); err != nil || h.end != c.want {
+			t.Errorf("flags %#x and %#o: %v, %v", c.how, c.open, h.end, err)
+		}
 	}
 }

@@ -55,6 +55,9 @@ type Request struct {
 	UID, GID uint32
 	// Umask is that process's, of an operation that makes something.
 	Umask uint32
+	// End says of a write that it is of a file opened with O_APPEND: it is to go to the end, and the offset is where the kernel takes
+	// that to be.
+	End bool
 	// Blocks is the number of 512 bytes that the inode takes which the reply is about; below 0, what its size takes.
 	Blocks int64
 
@@ -66,7 +69,7 @@ type Request struct {
 
 // newRequest is a request that is not answered, of what decode has made of it.
 func newRequest(h *header, op any) *Request {
-	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, Blocks: -1}
+	return &Request{Op: op, UID: h.uid, GID: h.gid, Umask: h.umask, End: h.end, Blocks: -1}
 }
 
 // Requests by /dev/fuse lie in memory as the kernel wrote them. A reply is written over them from replyAt on, its header

@@ -82,6 +82,9 @@ const (
 	maxPath       = 4096
 )
 
+// writeCache marks a write of what was in the page cache, as of a mapping (FUSE_WRITE_CACHE in linux/fuse.h).
+const writeCache = 1 << 0
+
 // What FUSE_SETATTR sets (FATTR_* in linux/fuse.h).
 const (
 	setMode = 1 << iota

@@ -161,6 +161,12 @@ func (t *Tree) Write(c fs.Caller, ino fs.Ino, p []byte, off int64) error {
 	return t.FileSystem.Write(c, ino, p, off)
 }
 
+// Append implements fs.FileSystem.
+func (t *Tree) Append(c fs.Caller, ino fs.Ino, p []byte, off int64) error {
+	defer t.touch()
+	return t.FileSystem.Append(c, ino, p, off)
+}
+
 // CopyRange implements fs.FileSystem.
 func (t *Tree) CopyRange(c fs.Caller, from fs.Ino, off int64, to fs.Ino, at, length int64) (int64, error) {
 	defer t.touch()

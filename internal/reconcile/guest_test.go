@@ -126,7 +126,7 @@ func (g *guest) append(rel, content string) {
 	g.t.Helper()
 	e, err := g.find(rel)
 	g.must(err)
-	err = g.overlay.Write(agent, e.Ino, []byte(content), e.Attr.Size)
+	err = g.overlay.Append(agent, e.Ino, []byte(content), e.Attr.Size)
 	if !errors.Is(err, sqlvfs.ErrBaseChanged) {
 		g.must(err)
 	}

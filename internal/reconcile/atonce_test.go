@@ -30,3 +30,18 @@ func TestPullOfWhatBothChangeAtOnce(t *testing.T) {
 	}
 	b.checkAll()
 }
+
+// A pull has what the host has added to a file after the guest had asked for its end, and before the guest added to it.
+func TestPullOfWhatBothAppend(t *testing.T) {
+	b := newBench(t)
+	b.write("log", "begin\n")
+	b.guest(func(g *guest) {
+		e, err := g.find("log")
+		must(t, err)
+		b.write("log", "begin\nthe host's\n")
+		must(t, g.overlay.Append(agent, e.Ino, []byte("the guest's\n"), e.Attr.Size))
+		b.pull(b.ws, g.serves())
+	})
+	wantContent(t, b.path("log"), "begin\nthe host's\nthe guest's\n")
+	b.checkAll()
+}
