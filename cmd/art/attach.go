@@ -38,6 +38,9 @@ func runAttach(c *flags.Command, args []string) (int, error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
+	if err := a.terminal.AwaitForeground(); err != nil {
+		return cli.ExitArt, err
+	}
 	ask := &control.AttachAsk{View: view}
 	ask.Cols, ask.Rows, _ = term.GetSize(int(os.Stdout.Fd())) // one without a size has none to say
 	if a.conn, err = sessions.Dial(sessions.Directories(os.Getenv), id, control.AskAttach, ask, nil); err != nil {

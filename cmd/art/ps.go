@@ -57,6 +57,9 @@ func watchSessions(pending bool) error {
 	if t == nil || !isTerminal(os.Stdout) {
 		return errors.New("watch the sessions: standard input and output are not a terminal")
 	}
+	if err := t.AwaitForeground(); err != nil {
+		return err
+	}
 	if err := t.Raw(); err != nil {
 		return err
 	}

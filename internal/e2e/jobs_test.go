@@ -203,6 +203,35 @@ func TestBackgroundJob(t *testing.T) {
 	}
 }
 
+// TestForegroundAlone has a shell begin in the background what only shows something: it is stopped until it comes to the foreground,
+// and has drawn nothing before.
+func TestForegroundAlone(t *testing.T) {
+	id := background(t, "-m", t.TempDir(), "--", "sh", "-c", "while read -r line; do echo got $line; done")
+	s := screen.JobShell(t, "", nil)
+	for command, use := range map[string]func(){
+		"art attach " + id: func() {
+			s.Keys("a word\r")
+			s.Shows("\ngot a word")
+			s.Keys("\x1cd")
+		},
+		"art ps --watch": func() {
+			s.Until("the list is shown", s.Other)
+			s.Keys("q")
+		},
+	} {
+		s.Enter(command + " &")
+		s.Enter("until jobs -s | grep -q art; do sleep 0.1; done; echo it sto''pped")
+		s.Shows("\nit stopped")
+		if s.Other() {
+			t.Errorf("%s has drawn in the background:\n%s", command, s.Text())
+		}
+		s.Enter("fg")
+		waitForeground(t, s.Cmd.Process.Pid, "art")
+		use()
+		s.Prompt()
+	}
+}
+
 // TestNobodyContinues stops a command where there is no shell that could continue art: then it goes on.
 func TestNobodyContinues(t *testing.T) {
 	s := screen.Start(t, exec.Command("art", "-q", "-m", faceWorkspace(t), "--", "python3", "face.py", "1"))

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,22 @@ import (
 func (t *Terminal) Foreground() bool {
 	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
 	return err != nil || group <= 0 || group == unix.Getpgrp()
+}
+
+// AwaitForeground has the kernel stop this process, as the job of a shell that it is, until it is in the foreground: for who has
+// nothing to do in the background.
+func (t *Terminal) AwaitForeground() error {
+	for {
+		// tcdrain(3), which stops who calls it in the background, and changes nothing.
+		err := unix.IoctlSetInt(int(t.file.Fd()), unix.TCSBRK, 1)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("wait for the terminal: %w", err)
+		}
+		return nil
+	}
 }
 
 // lookEvery is how often somebody in the background looks whether that is still so, in milliseconds. The kernel tells nobody, and

@@ -16,8 +16,8 @@ import (
 
 // Terminal is the caller's terminal.
 type Terminal struct {
-	// Came is sent to when this process is found in the foreground of the terminal, who was in its background when that should
-	// have become raw.
+	// Came is sent to when this process has come to the foreground of the terminal after Raw was called in the background: it is to
+	// be called again. Read finds that out.
 	Came chan struct{}
 
 	file *os.File
@@ -50,7 +50,8 @@ func (t *Terminal) Remember() {
 }
 
 // Raw puts the terminal into raw mode: every key is the guest's. It may be called again, when somebody else may have
-// changed the mode. In the background it does nothing: the terminal is somebody else's, and the kernel stops whoever tries.
+// changed the mode. In the background it does nothing but have Came tell: the terminal is somebody else's, and the kernel stops
+// whoever tries.
 func (t *Terminal) Raw() error {
 	front := t.Foreground()
 	t.mu.Lock()
