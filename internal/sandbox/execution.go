@@ -182,6 +182,7 @@ func (x *execution) attend(c client) (int, error) {
 	var failed error
 	var kill <-chan time.Time
 	gone, set := c.went(), c.set()
+	var continued <-chan bool // the program waits for any message until it is let go
 	for {
 		select {
 		case m, ok := <-x.messages:
@@ -192,12 +193,12 @@ func (x *execution) attend(c client) (int, error) {
 				x.end()
 			}
 		case <-set:
-			set = nil
+			set, continued = nil, c.continued()
 			if err := x.letGo(); err != nil {
 				failed = errors.Join(failed, err)
 				x.end()
 			}
-		case front := <-c.continued():
+		case front := <-continued:
 			// Fails if the program has ended.
 			_ = control.Send(x.link, -1, control.Message{Kind: control.Continue, Foreground: front})
 		case <-gone:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/libexec"
 )
 
 // joined is a session in which others can run programs.
@@ -120,6 +122,57 @@ func (g *joined) end() string {
 		g.t.Errorf("%d, %v", code, err)
 	}
 	return <-g.ended
+}
+
+// hasty is a client that continues the program before that was let go.
+type hasty struct {
+	quiet
+	goesOn chan bool
+}
+
+func (h *hasty) continued() <-chan bool { return h.goesOn }
+
+// A program is let go, which limits it, before it is continued.
+func TestGoBeforeContinue(t *testing.T) {
+	for range 20 {
+		ours, theirs, err := libexec.Socketpair()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ours.Close()
+		defer theirs.Close()
+		cmd := exec.Command("cat")
+		in, err := cmd.StdinPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		pidfd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &execution{
+			j: &joinable{limit: func(int, ...int) error { return nil }}, cmd: cmd, link: ours, done: make(chan error, 1),
+			guest: &guest{cmd.Process.Pid, pidfd},
+		}
+		c := &hasty{quiet{begin: make(chan struct{})}, make(chan bool, 1)}
+		c.goesOn <- true
+		close(c.begin)
+		go func() {
+			for _, want := range []control.Kind{control.Go, control.Continue} {
+				if m, err := control.Receive(theirs); err != nil || m.Kind != want {
+					t.Errorf("%v, %v, not %v", m.Kind, err, want)
+				}
+			}
+			in.Close()
+			x.done <- cmd.Wait()
+		}()
+		if code, err := x.attend(c); code != 0 || err != nil {
+			t.Errorf("%d, %v", code, err)
+		}
+	}
 }
 
 func TestExec(t *testing.T) {
