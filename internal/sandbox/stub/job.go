@@ -53,7 +53,7 @@ func (p *Payload) runJob(link *os.File, set scope.Ruleset) int {
 	return attend(pid, link)
 }
 
-// goOn does with the command what art says: it has it be in the foreground of the terminal, or not, and continues it.
+// goOn continues the command each time that art says so, in the foreground of the terminal or in its background.
 func goOn(pid, tty int, link *os.File) {
 	for {
 		m, err := control.Receive(link)
