@@ -234,7 +234,7 @@ func (s *side) findOthers(inodes map[Ino]*seen) error {
 	}, numbers(list))
 }
 
-// attributes are those of an inode that are seen by all its names, but for their number.
+// attributes are those of an inode that all its names show, but for how many they are. The last is 0 if there is no such inode.
 func (s *side) attributes(ino Ino) (all [8]int64, err error) {
 	err = s.each("SELECT mode, uid, gid, size, mtime, mtime_nsec, rdev, 1 FROM {fs_inode} WHERE ino=?", func(q *sqlite3.Stmt) {
 		for i := range all {

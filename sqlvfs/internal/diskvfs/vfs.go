@@ -68,8 +68,8 @@ type File struct {
 	isLog    bool         // a write-ahead log
 	syncName func() error // makes the file's name durable; nil when it is
 	failure  error        // of the last change, nil if it was made
-	gather   gather       // of a log
 	ahead    ahead        // of a database
+	gather   gather       // of a log
 	syncs    *syncs       // same
 	follows  bool         // another connection writes the log, see Follow
 }
