@@ -14,39 +14,33 @@ import (
 // Mappings finds what processes of a guest have mapped.
 type Mappings struct {
 	mu      sync.Mutex
+	readers int          // GUARDED_BY(mu); those that have not ended
 	reading map[int]bool // GUARDED_BY(mu); processes that have not let go of a reader
 }
 
-// maxMaps is how much is read of what one process has mapped: about as much as the kernel lets it map.
-const maxMaps = 8 << 20
+const (
+	// maxMaps is how much is read of what one process has mapped: about as much as the kernel lets it map.
+	maxMaps = 8 << 20
+	// maxReaders is how many processes are read at once. Each takes a thread, for as long as the process likes.
+	maxReaders = 64
+)
 
 // Written returns at most so many inode numbers of files that processes may write through shared mappings and that no block device
 // holds, as those of FUSE, as far as they can be found in the time: a process can hold up who reads what it has mapped. Such a one is
 // not asked again until it has answered.
 func (m *Mappings) Written(list []Process, most int, patience time.Duration) (inodes []uint64) {
-	found := make(chan []uint64, len(list))
-	asked := 0
-	m.mu.Lock()
-	if m.reading == nil {
-		m.reading = map[int]bool{}
-	}
+	pids, found, over := make(chan int, len(list)), make(chan []uint64, len(list)), make(chan struct{})
+	defer close(over)
 	for _, p := range list {
-		if m.reading[p.PID] {
-			continue
-		}
-		m.reading[p.PID] = true
-		asked++
-		go func() {
-			inodes := written(p.PID)
-			m.mu.Lock()
-			delete(m.reading, p.PID)
-			m.mu.Unlock()
-			found <- inodes
-		}()
+		pids <- p.PID
 	}
-	m.mu.Unlock()
+	close(pids)
+	left := len(list)
+	if !m.start(left, pids, found, over) {
+		return nil // all are held up
+	}
 	seen := map[uint64]bool{}
-	for late := time.After(patience); asked > 0 && len(inodes) < most; asked-- {
+	for late := time.After(patience); left > 0 && len(inodes) < most; left-- {
 		select {
 		case some := <-found:
 			for _, ino := range some {
@@ -60,6 +54,60 @@ func (m *Mappings) Written(list []Process, most int, patience time.Duration) (in
 		}
 	}
 	return inodes
+}
+
+// start has readers find what processes have mapped, at most so many, until nobody waits for it. It tells whether there are any.
+func (m *Mappings) start(most int, pids <-chan int, found chan<- []uint64, over <-chan struct{}) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := min(most, maxReaders-m.readers)
+	m.readers += n
+	for range n {
+		go m.read(pids, found, over)
+	}
+	return n > 0
+}
+
+// read is a reader. found has room for each process.
+func (m *Mappings) read(pids <-chan int, found chan<- []uint64, over <-chan struct{}) {
+	defer func() {
+		m.mu.Lock()
+		m.readers--
+		m.mu.Unlock()
+	}()
+	for pid := range pids {
+		select {
+		case <-over:
+			return
+		default:
+		}
+		var inodes []uint64
+		if m.begin(pid) {
+			inodes = written(pid)
+			m.end(pid)
+		}
+		found <- inodes
+	}
+}
+
+// begin notes that a process is read, and tells whether it was not.
+func (m *Mappings) begin(pid int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.reading[pid] {
+		return false
+	}
+	if m.reading == nil {
+		m.reading = map[int]bool{}
+	}
+	m.reading[pid] = true
+	return true
+}
+
+func (m *Mappings) end(pid int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.reading, pid)
 }
 
 // written reads proc_pid_maps(5) of a process. What it has only to read it has not written, but for one that took the right to

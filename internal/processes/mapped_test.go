@@ -45,8 +45,19 @@ func TestMappings(t *testing.T) {
 		t.Errorf("of none: %d", got)
 	}
 	// Who does not let go of a reader is not asked by another.
-	m.reading[own.PID] = true
-	if got := m.Written([]Process{own}, 1000, time.Minute); len(got) != 0 {
+	var one Mappings
+	one.begin(own.PID)
+	if got := one.Written([]Process{own}, 1000, time.Minute); len(got) != 0 {
 		t.Errorf("of one that is read: %d", got)
+	}
+	// However many processes there are, there are no more readers than so many.
+	many := slices.Repeat([]Process{own}, 3*maxReaders)
+	var none Mappings
+	if got := none.Written(many, 1000, time.Minute); !slices.Contains(got, inos[0]) {
+		t.Errorf("of more than there are readers: %d", got)
+	}
+	all := Mappings{readers: maxReaders}
+	if got := all.Written(many, 1000, time.Minute); len(got) != 0 {
+		t.Errorf("with all readers held up: %d", got)
 	}
 }
