@@ -124,7 +124,7 @@ func (w *writer) showsReplaced(to *Checkpoint, p *part) error {
 	paths := map[string][]string{} // by workspace
 	q := bind(w.Prep(`SELECT DISTINCT t.name, h.path FROM art_old_baseline h JOIN art_tree t ON t.id=h.tree WHERE h.checkpoint>=? AND h.replaced=1
 		ORDER BY t.name, h.path`), to.ID)
-	for q.Step() {
+	for w.Step(q) {
 		name := string(q.ColumnRawText(0))
 		paths[name] = append(paths[name], string(q.ColumnRawBlob(1)))
 	}
@@ -176,7 +176,7 @@ func (w *writer) shownOf(workspace string, p *part) (*shown, error) {
 	}
 	q := bind(w.Prep(`SELECT o.ino, o.path, i.mode & 61440 FROM art_origin o JOIN art_base b ON b.id=o.base JOIN fs_inode i ON i.ino=o.ino
 		WHERE b.name=? AND (o.data_limit>0 OR i.mode & 61440 = 16384)`+only), workspace)
-	for q.Step() {
+	for w.Step(q) {
 		at := string(q.ColumnRawBlob(1))
 		if q.ColumnInt64(2) == 16384 {
 			s.dirs[at] = append(s.dirs[at], Ino(q.ColumnInt64(0)))
