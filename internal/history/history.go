@@ -119,8 +119,12 @@ func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, 
 		at = c.Restored
 	}
 	text := fmt.Sprintf("back at checkpoint %d", at)
-	for i, p := range paths {
-		text += [...]string{": ", ", "}[min(i, 1)] + quote.Name(p, true)
+	if len(paths) > 0 {
+		var names []string
+		for _, p := range paths {
+			names = append(names, quote.Name(p, true))
+		}
+		text += ": " + strings.Join(names, ", ")
 	}
 	return o.tell(c, "%s", text)
 }
