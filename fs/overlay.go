@@ -113,7 +113,7 @@ type base struct {
 	dentries    map[string]*node // what the kernel was told of the base's names; nil: not there
 	negative    int              // how many of these are nil
 	expiring    bool             // the kernel is going to be told to forget its list
-	dir         *HostDir         // open; nil: not. See lstatIn
+	dir         *HostDir         // open; nil: not. See keepDir
 
 	// Of a file:
 	file    *HostFile // in the base; nil: not open

@@ -58,7 +58,7 @@ EXAMPLES
 		{Name: "art kill", Says: "send the command of a session a signal", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
 			Text: theSession + `  SIGKILL ends the session with all that is in it. A
   command on a terminal that ignores SIGTERM, as shells do, is sent SIGHUP too.
-  Of a command that goes on for a second after SIGTERM or SIGHUP that is told.
+  Where the command goes on for a second after SIGTERM or SIGHUP, art says so.
 `,
 			Flags: []Flag{{Name: "signal", Short: "s", Arg: "SIGNAL", Default: "TERM", Says: "which one, by its name or number"}}},
 		{Name: "art wait", Says: "wait for the end of a session", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
