@@ -7,8 +7,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
 )
 
-// Stored content that is read in order, and much at a time, is read ahead by stretches, beside who reads. The kernel asks for 256 KiB,
-// and for no more than the next before a program has come to those.
+// Stored content that a program reads in order, much at a time, is read ahead of it by stretches, in other goroutines. The kernel
+// asks for 256 KiB, and for no more than the next before the program has come to those.
 
 const (
 	longRead       = 128 << 10 // bytes: a read of this length is one that the kernel makes ahead of a program

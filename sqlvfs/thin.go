@@ -14,7 +14,7 @@ type Keep struct {
 	Checkpoints int           // at most; those with a label go last. 0: any number
 	For         time.Duration // none without a label that is older. 0: however old
 	Bytes       int64         // of content that is not in the tree any more, at most. 0: any amount
-	Undone      time.Duration // what going back has replaced stays that long by its own clock, whatever the others say. 0: as all else
+	Undone      time.Duration // what going back has replaced stays for so long after it was made, whatever the others say. 0: as all else
 }
 
 // DefaultKeep is how much history is kept where nobody says.
@@ -78,7 +78,7 @@ func (w *writer) thin(k *Keep) (more bool, err error) {
 func (w *writer) excess(k *Keep, all []Checkpoint) (int, error) {
 	first := 0 // the oldest, and of those without a label if there is one
 	for i := len(all) - 1; i > 0; i-- {
-		if c := &all[i]; c.ofGoingBack() && time.Since(c.Made.Time()).Abs() < k.Undone { // a clock may have been wrong
+		if c := &all[i]; c.ofGoingBack() && time.Since(c.Made.Time()).Abs() < k.Undone { // Abs: the clock may have been ahead then
 			continue
 		}
 		if all[i].Label == "" {
