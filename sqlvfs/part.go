@@ -17,6 +17,7 @@ var (
 	ErrNotThere = errors.New("the guest had nothing of its own there, and has nothing there now")
 	ErrParent   = errors.New("it is not the directory that it was: go back for that as well")
 	ErrMoved    = errors.New("go back for both")
+	ErrDeep     = errors.New("what is below it is too deep to go back by itself")
 )
 
 // part is the part of the tree that goes back when paths are given: what they lead to now, and what they led to at the checkpoint. Each is

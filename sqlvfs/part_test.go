@@ -115,6 +115,39 @@ func paths(roots ...*node) (list []string) {
 	return list
 }
 
+// Directories that are deeper than any path are no damage, and go back with all else.
+func TestGoingBackDeep(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	defer s.Close()
+	_, err := s.Checkpoint(ByUser, "one")
+	must(t, err)
+	name := strings.Repeat("n", NameMax)
+	step(s, func(tx *Tx) {
+		above, at := tx.Root(), "deep"
+		for range deepest/NameMax + 2 {
+			dir, err := tx.New(Attr{Mode: syscall.S_IFDIR | 0o700, Nlink: 2})
+			must(t, err)
+			must(t, tx.Link(above, at, dir))
+			if above != tx.Root() {
+				tx.Put(above)
+			}
+			above, at = dir, name
+		}
+		tx.Put(above)
+	})
+	_, err = s.GoBack(Part("one", []string{"deep"}), nil)
+	if want := "checkpoint 1: deep: " + ErrDeep.Error(); err == nil || err.Error() != want {
+		t.Errorf("%v; want %s", err, want)
+	}
+	_, err = s.GoBack(To("one"), nil)
+	must(t, err)
+	step(s, func(tx *Tx) {
+		if _, ok, _, err := tx.Child(tx.Root(), "deep"); ok || err != nil {
+			t.Errorf("it is there: %v, %v", ok, err)
+		}
+	})
+}
+
 // What cannot go back alone is refused by name.
 func TestGoingBackInPartIsRefused(t *testing.T) {
 	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))

@@ -65,7 +65,7 @@ func To(name string) Destination {
 }
 
 // Part leads to a checkpoint as To does, but has only what is at some paths below the root, or was then, go back to it. Errors are
-// [ErrNoCheckpoint], [ErrNotThere], [ErrParent] and [ErrMoved]. Undo and Redo lead back to what was before.
+// [ErrNoCheckpoint], [ErrNotThere], [ErrParent], [ErrMoved] and [ErrDeep]. Undo and Redo lead back to what was before.
 func Part(name string, paths []string) Destination {
 	return func(c *conn, _ *Checkpoint, _ []Checkpoint) (back, error) {
 		to, err := findCheckpoint(c, name)

@@ -2,7 +2,6 @@ package sqlvfs
 
 import (
 	"fmt"
-	"math"
 	"path"
 	"strings"
 	"syscall"
@@ -168,6 +167,9 @@ func (s *side) child(dir *found, name string) (*found, error) {
 	return white, err
 }
 
+// deepest bounds the paths of a part, in bytes: a guest may make directories so deep that they would not fit into memory.
+const deepest = 8 * syscall.PathMax
+
 // walk sees the inode that a name leads to, and all below it.
 func (s *side) walk(is found, key NameIn, at string) error {
 	if is.ino == 0 {
@@ -194,8 +196,8 @@ func (s *side) walk(is found, key NameIn, at string) error {
 	for err == nil && len(todo) > 0 {
 		d := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if len(d.at) > math.MaxInt16 {
-			return fmt.Errorf("%w: inode %d is too deep", ErrCorrupt, d.ino)
+		if len(d.at) > deepest {
+			return fmt.Errorf("%s: %w", at, ErrDeep)
 		}
 		err = s.each(`SELECT d.name, d.ino, (SELECT i.mode FROM {fs_inode} i WHERE i.ino=d.ino), (SELECT i.nlink FROM {fs_inode} i WHERE i.ino=d.ino)
 			FROM {fs_dentry} d WHERE d.parent_ino=?`, func(q *sqlite3.Stmt) {
@@ -252,12 +254,11 @@ func (s *side) isAlso(in, out *seen, how string) error {
 			here = at
 		}
 	}
-	there, key, passed := "", out.others[0], map[Ino]bool{}
-	for {
-		if there = path.Join(key.Name, there); key.Dir == RootIno || passed[key.Dir] { // a hostile tree may have no end
+	there, key := "", out.others[0]
+	for len(there) < syscall.PathMax { // no program can name more of it, and a hostile tree may have no end
+		if there = path.Join(key.Name, there); key.Dir == RootIno {
 			break
 		}
-		passed[key.Dir] = true
 		var above NameIn
 		err := s.each("SELECT parent_ino, name FROM {fs_dentry} WHERE ino=?", func(q *sqlite3.Stmt) {
 			above = NameIn{Ino(q.ColumnInt64(0)), string(q.ColumnRawText(1))}

@@ -19,7 +19,7 @@ func Hinted(err error) error {
 		hint = "`art pull` finishes it"
 	case errors.Is(err, sqlvfs.ErrReplaced), errors.Is(err, sqlvfs.ErrAgreed):
 		hint = "art-fuse ls, cat and mount show the tree of a checkpoint with --at"
-	case errors.Is(err, sqlvfs.ErrMoved), errors.Is(err, sqlvfs.ErrParent):
+	case errors.Is(err, sqlvfs.ErrMoved), errors.Is(err, sqlvfs.ErrParent), errors.Is(err, sqlvfs.ErrDeep):
 		hint = "`art rewind` takes several paths, and without any goes back for all"
 	case errors.Is(err, sqlvfs.ErrLabelTaken):
 		hint = "take another label"
