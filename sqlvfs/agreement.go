@@ -99,7 +99,7 @@ func (w *writer) restoreAgreed(to *Checkpoint, p *part) error {
 	values := []any{w.newest.ID, w.newest.maxIno, to.ID}
 	if p == nil {
 		for _, k := range database.HostKept {
-			if err := w.bringBack(k, k.Restoration(""), values); err != nil {
+			if err := w.bringBack(k, k.Restoration("", w.store.stack.Forked()), values); err != nil {
 				return err
 			}
 		}
@@ -110,7 +110,7 @@ func (w *writer) restoreAgreed(to *Checkpoint, p *part) error {
 			if below != "" {
 				only += " AND (CAST(path AS BLOB)=CAST(?5 AS BLOB) OR substr(CAST(path AS BLOB), 1, length(CAST(?5 AS BLOB))+1)=CAST(?5||'/' AS BLOB))"
 			}
-			err := w.bringBack(database.KeptBaseline, database.KeptBaseline.Restoration(only), append(values[:3:3], name, below))
+			err := w.bringBack(database.KeptBaseline, database.KeptBaseline.Restoration(only, w.store.stack.Forked()), append(values[:3:3], name, below))
 			if err != nil {
 				return err
 			}

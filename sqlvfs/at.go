@@ -1,10 +1,6 @@
 package sqlvfs
 
-import (
-	"syscall"
-
-	"github.com/riverlytech/art/sqlvfs/internal/database"
-)
+import "syscall"
 
 // A store that shows the tree at a checkpoint reads it with the statements that read the present: in its connections, temporary views
 // have the names of the tables (database.Kept). What they show never changes, whatever is committed meanwhile, so the connections
@@ -14,34 +10,16 @@ import (
 const qChildrenAt = `SELECT name, ino, mode, number FROM (SELECT d.name, d.ino, (SELECT i.mode FROM fs_inode i WHERE i.ino=d.ino) AS mode,
 	ifnull((SELECT f.base_ino FROM fs_origin f WHERE f.delta_ino=d.ino), 0) AS number FROM fs_dentry d WHERE d.parent_ino=?) WHERE mode IS NOT NULL`
 
-// showAt has the step's own connection show a checkpoint, given by number or label.
-func (tx *Tx) showAt(name string) (Checkpoint, error) {
+// showAt has the store's connections show a checkpoint, given by number or label.
+func (tx *Tx) showAt(name string) error {
 	c, err := findCheckpoint(tx.meta, name)
 	if err != nil {
-		return c, err
+		return err
 	}
-	tx.meta.Forget()
 	tx.meta.Subst[qChildren] = qChildrenAt
 	tx.at = &c
-	return c, view(tx.meta, &c)
-}
-
-// connectAt opens a connection that shows a checkpoint.
-func connectAt(open func() (*conn, error), at *Checkpoint) (*conn, error) {
-	c, err := open()
-	if err != nil {
-		return nil, err
-	}
-	if err := view(c, at); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
-func view(c *conn, at *Checkpoint) error {
-	// query_only, which a connection for reading has set, refuses temporary views too.
-	return c.Exec("PRAGMA query_only=OFF;" + database.ViewsAt(at.ID, int64(at.maxIno)) + "PRAGMA query_only=ON")
+	tx.stack = tx.stack.At(c.ID, int64(c.maxIno))
+	return nil
 }
 
 // At is the checkpoint that the store shows; nil: the present.

@@ -19,7 +19,7 @@ const backupStep = 4 << 20
 // not at all; one that has the name already is left alone, and the error is fs.ErrExist. step is
 // told how many bytes were copied since the last call. An end of ctx ends the work.
 //
-// Damage is copied too; fsck.Check finds it.
+// Damage is copied too; fsck.Check finds it. The copy of a fork is none: it has all that the fork reads from its parent.
 func Backup(ctx context.Context, path, file string, step func(bytes int64)) (err error) {
 	defer database.CatchOutOfMemory(&err)
 	if _, err := database.Inspect(path, true, false); err != nil {
@@ -53,6 +53,9 @@ func Backup(ctx context.Context, path, file string, step func(bytes int64)) (err
 	}
 	defer n.Discard()
 	if err := copyPages(ctx, c, n.Tmp, step); err != nil {
+		return database.Explain(err)
+	}
+	if err := makeIndependent(n.Tmp); err != nil {
 		return database.Explain(err)
 	}
 	return n.Place(false)

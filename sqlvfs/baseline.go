@@ -156,7 +156,7 @@ func (w *writer) putBaselines(b *batch) error {
 	return nil
 }
 
-const qPutBaseline = ` INTO art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
+const qPutBaseline = ` INTO main.art_baseline (tree, path, mode, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, hash,
 	row, row_ctime, row_ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 
 func (w *writer) putBaseline(query string, tree int64, path []byte, b *Baseline) error {
@@ -168,7 +168,7 @@ func (w *writer) setBaseline(tree int64, path []byte, b *Baseline) error {
 		return err
 	}
 	if b == nil {
-		return do(w.conn, "DELETE FROM art_baseline WHERE tree=? AND path=?", tree, path)
+		return w.dropRow(database.KeptBaseline, tree, path)
 	}
 	return w.putBaseline("INSERT OR REPLACE"+qPutBaseline, tree, path, b)
 }
@@ -176,12 +176,15 @@ func (w *writer) setBaseline(tree int64, path []byte, b *Baseline) error {
 // addBaseline writes down a baseline where there is none. What was there at the newest checkpoint need not be looked at: it was
 // nothing, or it has been deleted since, and the history has it.
 func (w *writer) addBaseline(tree int64, path []byte, b *Baseline) error {
+	if err := w.own(database.KeptBaseline, tree, path); err != nil {
+		return err
+	}
 	if err := w.putBaseline("INSERT"+qPutBaseline+" ON CONFLICT DO NOTHING", tree, path, b); err != nil {
 		return err
 	}
 	switch {
 	case w.Changes() == 0:
-		return do(w.conn, `UPDATE art_baseline SET hash=? WHERE tree=? AND path=? AND hash IS NULL
+		return do(w.conn, `UPDATE main.art_baseline SET hash=? WHERE tree=? AND path=? AND hash IS NULL
 			AND (dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec) = (?,?,?,?,?,?,?)`, b.Hash, tree, path, b.Fingerprint)
 	case w.newest.ID == 0:
 		return nil

@@ -25,6 +25,17 @@ func (s *Store) openBeside() (err error) {
 	if _, _, err := admit(s.tx.meta.Conn); err != nil {
 		return err
 	}
+	if s.stack, err = database.Descend(s.tx.meta.Conn); err != nil {
+		return err
+	}
+	if s.stack.Forked() { // ATTACH is no part of a transaction
+		if err = s.tx.meta.Close(); err != nil {
+			return err
+		}
+		if s.tx.meta, err = s.connectFrozen(); err != nil {
+			return err
+		}
+	}
 	n := runtime.GOMAXPROCS(0)
 	s.readers = newConnPool(n, s.connectFrozen)
 	for range n {
@@ -40,7 +51,7 @@ func (s *Store) openBeside() (err error) {
 
 // connectFrozen opens a connection that reads what the database holds now.
 func (s *Store) connectFrozen() (*conn, error) {
-	c, err := database.ConnectReadOnly(s.path, s.query)
+	c, err := s.stack.Overlaid(func() (*conn, error) { return database.ConnectReadOnly(s.path, s.query) })
 	if err != nil {
 		return nil, err
 	}

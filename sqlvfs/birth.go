@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // When an inode was made is its access or its change time, whichever is earlier, unless art_birth says otherwise: what is made has
@@ -17,9 +19,9 @@ const (
 )
 
 const (
-	qPutBirth = `INSERT OR IGNORE INTO art_birth (ino, birth) VALUES (?,?)`
+	qPutBirth = `INSERT OR IGNORE INTO main.art_birth (ino, birth) VALUES (?,?)`
 	// What an inode's row has implied so far, if it is to imply something else.
-	qKeepBirth  = `INSERT OR IGNORE INTO art_birth (ino, birth) SELECT i.ino, ` + storedBirth + ` FROM fs_inode i WHERE i.ino=? AND ` + storedBirth + `<>?`
+	qKeepBirth  = `INSERT OR IGNORE INTO main.art_birth (ino, birth) SELECT i.ino, ` + storedBirth + ` FROM fs_inode i WHERE i.ino=? AND ` + storedBirth + `<>?`
 	storedBirth = `CAST(min(i.atime*1000000000+i.atime_nsec, i.ctime*1000000000+i.ctime_nsec) AS INTEGER)`
 )
 
@@ -68,6 +70,9 @@ func (tx *Tx) SetBirth(in *Inode, t Timespec, ok bool) {
 
 // putBirth sees to it that the database says when an inode was made, before its row is written.
 func (w *writer) putBirth(r *inodeRow) error {
+	if err := w.own(database.KeptBirth, r.in.Ino); err != nil {
+		return err
+	}
 	switch {
 	case r.born == unloadedBirth:
 		return w.exec(qKeepBirth, int64(r.in.Ino), impliedBirth(&r.attr))

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	qPutInode = `INSERT INTO fs_inode (ino, mode, nlink, uid, gid, rdev, size,
+	qPutInode = `INSERT INTO main.fs_inode (ino, mode, nlink, uid, gid, rdev, size,
 		atime, atime_nsec, mtime, mtime_nsec, ctime, ctime_nsec) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)
 		ON CONFLICT (ino) DO UPDATE SET mode=excluded.mode, nlink=excluded.nlink, uid=excluded.uid, gid=excluded.gid,
 		rdev=excluded.rdev, size=excluded.size, atime=excluded.atime, atime_nsec=excluded.atime_nsec,
 		mtime=excluded.mtime, mtime_nsec=excluded.mtime_nsec, ctime=excluded.ctime, ctime_nsec=excluded.ctime_nsec`
-	qPutDentry = `INSERT INTO fs_dentry (name, parent_ino, ino) VALUES (?,?,?)
+	qPutDentry = `INSERT INTO main.fs_dentry (name, parent_ino, ino) VALUES (?,?,?)
 		ON CONFLICT (parent_ino, name) DO UPDATE SET ino=excluded.ino`
-	qPutOrigin = `INSERT OR REPLACE INTO art_origin (ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode, hash, until)
+	qPutOrigin = `INSERT OR REPLACE INTO main.art_origin (ino, base, path, dev, base_ino, size, mtime, mtime_nsec, ctime, ctime_nsec, data_limit, base_mode, hash, until)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 )
 
@@ -87,10 +87,13 @@ func (w *writer) exec(query string, args ...int64) error {
 
 func (w *writer) putCuts(b *batch) error {
 	for in, from := range b.cuts {
-		if err := w.keepDeleted(database.KeptData.DeleteAll, in.Ino, from); err != nil {
+		if err := w.keepDeleted(database.Cut, in.Ino, from); err != nil {
 			return err
 		}
-		if err := w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index>=?", int64(in.Ino), from); err != nil {
+		if err := w.hide(database.KeptData, hideCut, in.Ino, from); err != nil {
+			return err
+		}
+		if err := w.exec("DELETE FROM main.fs_data WHERE ino=? AND chunk_index>=?", int64(in.Ino), from); err != nil {
 			return err
 		}
 	}
@@ -133,7 +136,7 @@ func (w *writer) putInode(r *inodeRow) error {
 		if err := w.keepPut(database.KeptSymlink, r.in.Ino); err != nil {
 			return err
 		}
-		if err := do(w.conn, "INSERT OR REPLACE INTO fs_symlink (ino, target) VALUES (?,?)", ino, r.target); err != nil {
+		if err := do(w.conn, "INSERT OR REPLACE INTO main.fs_symlink (ino, target) VALUES (?,?)", ino, r.target); err != nil {
 			return err
 		}
 	}
@@ -156,13 +159,13 @@ var deletions = [...]struct {
 	query     string
 	kept      *database.Kept // nil: no history
 }{
-	{inodeRows, true, "DELETE FROM fs_inode WHERE ino=?", database.KeptInode},
-	{sideRows, true, "DELETE FROM fs_origin WHERE delta_ino=?", database.KeptNumber},
-	{sideRows, true, "DELETE FROM art_origin WHERE ino=?", database.KeptOrigin},
-	{sideRows, false, "DELETE FROM fs_symlink WHERE ino=?", database.KeptSymlink},
-	{dataRows, false, "DELETE FROM fs_data WHERE ino=?", database.KeptData},
-	{birthRows, false, "DELETE FROM art_birth WHERE ino=?", database.KeptBirth},
-	{xattrRows, false, "DELETE FROM art_xattr WHERE ino=?", database.KeptXattr},
+	{inodeRows, true, "DELETE FROM main.fs_inode WHERE ino=?", database.KeptInode},
+	{sideRows, true, "DELETE FROM main.fs_origin WHERE delta_ino=?", database.KeptNumber},
+	{sideRows, true, "DELETE FROM main.art_origin WHERE ino=?", database.KeptOrigin},
+	{sideRows, false, "DELETE FROM main.fs_symlink WHERE ino=?", database.KeptSymlink},
+	{dataRows, false, "DELETE FROM main.fs_data WHERE ino=?", database.KeptData},
+	{birthRows, false, "DELETE FROM main.art_birth WHERE ino=?", database.KeptBirth},
+	{xattrRows, false, "DELETE FROM main.art_xattr WHERE ino=?", database.KeptXattr},
 	{orphanRows, false, "DELETE FROM art_orphan WHERE ino=?", nil},
 }
 
@@ -172,6 +175,9 @@ func (w *writer) dropInode(r *inodeRow) error {
 	ino := int64(r.in.Ino)
 	if !r.dead && r.born == unloadedBirth && r.tables&birthRows != 0 {
 		// Its row, which is about to go, tells when it was made, whatever it implies by now.
+		if err := w.own(database.KeptBirth, r.in.Ino); err != nil {
+			return err
+		}
 		if err := w.exec(qKeepBirth, ino, unknownBirth); err != nil {
 			return err
 		}
@@ -179,7 +185,7 @@ func (w *writer) dropInode(r *inodeRow) error {
 	for _, d := range &deletions {
 		if r.tables&d.tables != 0 && (r.dead || d.ofOrphans) {
 			if d.kept != nil {
-				if err := w.keepInode(d.kept, r.in.Ino); err != nil {
+				if err := w.keepInode(d.kept, r.in.Ino, d.ofOrphans); err != nil {
 					return err
 				}
 			}
@@ -206,10 +212,10 @@ func (w *writer) putOrigin(ino int64, o *Origin) error {
 		return err
 	}
 	if o == nil {
-		if err := w.exec("DELETE FROM fs_origin WHERE delta_ino=?", ino); err != nil {
+		if err := w.dropRow(database.KeptNumber, ino); err != nil {
 			return err
 		}
-		return w.exec("DELETE FROM art_origin WHERE ino=?", ino)
+		return w.dropRow(database.KeptOrigin, ino)
 	}
 	base, err := w.base(o.Base)
 	if err != nil {
@@ -222,7 +228,7 @@ func (w *writer) putOrigin(ino int64, o *Origin) error {
 	if err := do(w.conn, qPutOrigin, ino, base, []byte(o.Path), o.Fingerprint, o.Limit, o.Mode, hash, o.Until); err != nil {
 		return err
 	}
-	return w.exec("INSERT OR REPLACE INTO fs_origin (delta_ino, base_ino) VALUES (?,?)", ino, int64(o.Number))
+	return w.exec("INSERT OR REPLACE INTO main.fs_origin (delta_ino, base_ino) VALUES (?,?)", ino, int64(o.Number))
 }
 
 // base returns the number of a host tree, giving it one when it is new.
@@ -245,30 +251,29 @@ func (w *writer) putNames(b *batch) error {
 		return cmp.Or(cmp.Compare(x.dir.Ino, y.dir.Ino), cmp.Compare(x.name, y.name))
 	})
 	for _, k := range keys {
-		e, query := b.dentries[k], qPutDentry
+		e := b.dentries[k]
 		var err error
 		if e.gone {
-			query = "DELETE FROM fs_dentry WHERE name=? AND parent_ino=?"
-			err = w.keepDeleted(database.KeptDentry.Delete, k.dir.Ino, k.name)
-		} else {
-			err = w.keepPut(database.KeptDentry, k.dir.Ino, k.name, e.value)
+			if err = w.keepDeleted(database.KeptDentry.Delete, k.dir.Ino, k.name); err == nil {
+				err = w.dropRow(database.KeptDentry, k.dir.Ino, k.name)
+			}
+		} else if err = w.keepPut(database.KeptDentry, k.dir.Ino, k.name, e.value); err == nil {
+			err = do(w.conn, qPutDentry, k.name, k.dir.Ino, e.value)
 		}
 		if err != nil {
 			return err
 		}
-		if err := w.name(query, k, int64(e.value)); err != nil {
-			return err
-		}
 	}
 	for k, e := range b.whiteouts {
-		if err := w.keepPut(database.KeptWhiteout, k.dir.Ino, k.name); err != nil {
-			return err
+		err := w.keepPut(database.KeptWhiteout, k.dir.Ino, k.name)
+		switch {
+		case err != nil:
+		case e.gone:
+			err = w.dropRow(database.KeptWhiteout, k.dir.Ino, k.name)
+		default:
+			err = do(w.conn, "INSERT OR IGNORE INTO main.art_whiteout (parent_ino, name) VALUES (?,?)", k.dir.Ino, k.name)
 		}
-		query := "INSERT OR IGNORE INTO art_whiteout (name, parent_ino) VALUES (?,?)"
-		if e.gone {
-			query = "DELETE FROM art_whiteout WHERE name=? AND parent_ino=?"
-		}
-		if err := w.name(query, k, 0); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -282,9 +287,9 @@ func (w *writer) putXattrs(b *batch) error {
 			return err
 		}
 		if e.gone {
-			err = do(w.conn, "DELETE FROM art_xattr WHERE ino=? AND name=?", k.in.Ino, k.name)
+			err = w.dropRow(database.KeptXattr, k.in.Ino, k.name)
 		} else {
-			err = do(w.conn, "INSERT OR REPLACE INTO art_xattr (ino, name, value) VALUES (?,?,?)", k.in.Ino, k.name, e.value)
+			err = do(w.conn, "INSERT OR REPLACE INTO main.art_xattr (ino, name, value) VALUES (?,?,?)", k.in.Ino, k.name, e.value)
 		}
 		if err != nil {
 			return err
@@ -306,7 +311,7 @@ func (w *writer) putChunks(b *batch) error {
 		case c.patch != nil:
 			err = w.putPatch(k, c)
 		case len(c.data) == 0:
-			err = w.exec("DELETE FROM fs_data WHERE ino=? AND chunk_index=?", int64(k.in.Ino), k.index)
+			err = w.dropRow(database.KeptData, k.in.Ino, k.index)
 		default:
 			err = w.putChunk(k, c.data)
 		}
@@ -315,15 +320,4 @@ func (w *writer) putChunks(b *batch) error {
 		}
 	}
 	return nil
-}
-
-// name runs a statement on an entry. Names are bound as raw text: they are bytes, not characters.
-func (w *writer) name(query string, k nameKey, ino int64) error {
-	q := w.Prep(query)
-	q.BindRawText(1, []byte(k.name))
-	q.BindInt64(2, int64(k.dir.Ino))
-	if ino != 0 {
-		q.BindInt64(3, ino)
-	}
-	return w.Run(q)
 }

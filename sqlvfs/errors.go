@@ -22,6 +22,7 @@ var (
 	ErrBaseChanged = database.ErrBaseChanged
 	ErrClosed      = database.ErrClosed
 	ErrBeingRead   = database.ErrBeingRead
+	ErrForkParent  = database.ErrParent
 )
 
 // InUseError is returned by [Open] when another process has the database open for writing.

@@ -216,7 +216,7 @@ func (w *writer) insertCheckpoint(c *Checkpoint) error {
 	if last >= maxCheckpoint {
 		return fmt.Errorf("%w: checkpoint %d cannot be", ErrCorrupt, last)
 	}
-	top, err := highestIno(w.conn, true)
+	top, err := w.store.highestIno(w.conn, true)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (w *writer) insertCheckpoint(c *Checkpoint) error {
 // content has been copied from its origin since, or is known of that, is no change; nor is what becomes of a file that has no name any more. What a
 // pull has replaced on the host, and the tree may show, is one.
 var qChangedSince = func() string {
-	q := "SELECT ifnull((SELECT max(ino) FROM fs_inode), 0)>?2"
+	q := "SELECT ifnull((SELECT max(ino) FROM main.fs_inode), 0)>?2"
 	for _, k := range database.AllKept {
 		of, but := k.Old+" h", ""
 		if k != database.KeptInode && !k.Entry {

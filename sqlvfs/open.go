@@ -177,13 +177,19 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	}
 	err = s.tx.meta.Cause(s.prepareFile(s.tx.meta, fresh, opt.Root))
 	placed.release()
+	if err == nil {
+		s.stack, err = database.Descend(s.tx.meta.Conn)
+	}
+	if err == nil {
+		err = s.stack.Overlay(s.tx.meta)
+	}
 	if err != nil {
 		return err
 	}
 	if placed == nil {
 		tellPlaced()
 	}
-	s.readers = newConnPool(runtime.GOMAXPROCS(0)+stretchesAhead, s.connectReader)
+	s.readers = newConnPool(runtime.GOMAXPROCS(0)+stretchesAhead, func() (*conn, error) { return s.stack.Overlaid(s.connectReader) })
 	if err := s.tx.start(); err != nil {
 		return err
 	}
@@ -241,10 +247,10 @@ func reap(w *conn) (err error) {
 	}
 	for _, k := range []*database.Kept{database.KeptData, database.KeptXattr, database.KeptBirth, database.KeptSymlink} {
 		const orphans = "ino IN (SELECT ino FROM art_orphan) AND ino NOT IN (SELECT ino FROM fs_inode)"
-		if err := do(w, k.DeleteRows(orphans), newest.ID, newest.maxIno); err != nil {
+		if err := do(w, k.DeleteOwn(orphans), newest.ID, newest.maxIno); err != nil {
 			return err
 		}
-		if err := w.Exec("DELETE FROM " + k.Table + " WHERE " + orphans); err != nil {
+		if err := w.Exec("DELETE FROM main." + k.Table + " WHERE " + orphans); err != nil {
 			return err
 		}
 	}
@@ -267,15 +273,16 @@ func (s *Store) openReadOnly(at string) (err error) {
 		return err
 	}
 	s.tx.meta.Subst = substitutes(app, version) // the other connections read content only
-	if at != "" {
-		c, err := s.tx.showAt(at)
-		if err != nil {
-			return err
-		}
-		live := open
-		open = func() (*conn, error) { return connectAt(live, &c) }
+	if s.stack, err = database.Descend(s.tx.meta.Conn); err == nil && at != "" {
+		err = s.tx.showAt(at)
 	}
-	s.readers = newConnPool(runtime.GOMAXPROCS(0), open)
+	if err == nil {
+		err = s.stack.Overlay(s.tx.meta)
+	}
+	if err != nil {
+		return err
+	}
+	s.readers = newConnPool(runtime.GOMAXPROCS(0), func() (*conn, error) { return s.stack.Overlaid(open) })
 	s.tx.version, err = database.PragmaInt(s.tx.meta.Conn, "data_version")
 	if err != nil {
 		return err
@@ -295,7 +302,7 @@ func (tx *Tx) start() (err error) {
 		return err
 	}
 	if !tx.readOnly {
-		top, err := highestIno(tx.meta, true)
+		top, err := tx.highestIno(tx.meta, true)
 		if err != nil {
 			return err
 		}
@@ -318,19 +325,22 @@ func (tx *Tx) start() (err error) {
 
 // highestIno is the highest inode number that a row mentions, be it one that another tool of the format has left behind when
 // it deleted the inode; and ever, the highest that a checkpoint knows, which is not to come back either.
-func highestIno(c *conn, ever bool) (Ino, error) {
+func (f *fixed) highestIno(c *conn, ever bool) (Ino, error) {
 	var tops []string
 	for _, c := range []string{
 		"fs_inode.ino", "fs_data.ino", "fs_symlink.ino", "fs_origin.delta_ino", "art_origin.ino", "art_whiteout.parent_ino", "art_xattr.ino", "art_birth.ino",
 	} {
 		table, column, _ := strings.Cut(c, ".")
 		// The first column of an index: no table is scanned.
-		tops = append(tops, fmt.Sprintf("ifnull((SELECT max(%[1]s) FROM %[2]s WHERE %[1]s<%[3]d), 0)", column, table, MaxIno))
+		tops = append(tops, fmt.Sprintf("ifnull((SELECT max(%[1]s) FROM main.%[2]s WHERE %[1]s<%[3]d), 0)", column, table, MaxIno))
 	}
 	if ever {
 		tops = append(tops, fmt.Sprintf("ifnull((SELECT max_ino FROM art_checkpoint WHERE max_ino<%d ORDER BY id DESC LIMIT 1), 0)", MaxIno))
 	}
 	top, err := database.QueryInt(c.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
+	if f.stack.Forked() {
+		top = max(top, f.stack.Parents[0].MaxIno)
+	}
 	return max(RootIno, Ino(top)), err
 }
 

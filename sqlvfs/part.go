@@ -229,16 +229,16 @@ func (p *part) relink() error {
 			if err := do(p.w.conn, k.PutAll("(SELECT ?3 AS parent_ino, ?4 AS name)"), key...); err != nil {
 				return err
 			}
-			if err := do(p.w.conn, "DELETE FROM "+k.Table+" WHERE parent_ino=? AND name=?", l.dir, l.name); err != nil {
+			if err := p.w.dropRow(k, l.dir, l.name); err != nil {
 				return err
 			}
 		}
 		var err error
 		switch {
 		case l.then.ino != 0:
-			err = do(p.w.conn, "INSERT INTO fs_dentry (parent_ino, name, ino) VALUES (?, ?, ?)", l.dir, l.name, l.then.ino)
+			err = do(p.w.conn, "INSERT INTO main.fs_dentry (parent_ino, name, ino) VALUES (?, ?, ?)", l.dir, l.name, l.then.ino)
 		case l.hide:
-			err = do(p.w.conn, "INSERT INTO art_whiteout (parent_ino, name) VALUES (?, ?)", l.dir, l.name)
+			err = do(p.w.conn, "INSERT INTO main.art_whiteout (parent_ino, name) VALUES (?, ?)", l.dir, l.name)
 		}
 		if err == nil {
 			err = p.touch(l)
@@ -280,7 +280,10 @@ func (p *part) change(ino Ino, set string, values ...any) error {
 	if err := do(p.w.conn, database.KeptInode.PutAll("(SELECT ?3 AS ino)"), p.w.newest.ID, p.w.newest.maxIno, ino); err != nil {
 		return err
 	}
-	return do(p.w.conn, "UPDATE fs_inode SET "+set+" WHERE ino=?1", append([]any{ino}, values...)...)
+	if err := p.w.own(database.KeptInode, ino); err != nil {
+		return err
+	}
+	return do(p.w.conn, "UPDATE main.fs_inode SET "+set+" WHERE ino=?1", append([]any{ino}, values...)...)
 }
 
 // bare are the paths of a workspace of the host's that show again with nothing of the tree's over them.

@@ -140,9 +140,9 @@ func (p *patch) copyOf(skip, n int64) *patch {
 }
 
 // putPatch writes the changed parts of a chunk into its row. A row that is not as long as the chunk,
-// as other tools may have left it, is written anew.
+// as other tools may have left it, is written anew, and so is what is below a fork.
 func (w *writer) putPatch(k chunkKey, c *chunk) error {
-	q := w.Prep("SELECT rowid, iif(typeof(data)='blob', length(data), 0) FROM fs_data WHERE ino=? AND chunk_index=?")
+	q := w.Prep("SELECT rowid, iif(typeof(data)='blob', length(data), 0) FROM main.fs_data WHERE ino=? AND chunk_index=?")
 	q.BindInt64(1, int64(k.in.Ino))
 	q.BindInt64(2, k.index)
 	var row, length int64
@@ -193,7 +193,7 @@ func (w *writer) readChunk(k chunkKey, dst []byte) error {
 }
 
 func (w *writer) putChunk(k chunkKey, data []byte) error {
-	q := w.Prep("INSERT OR REPLACE INTO fs_data (ino, chunk_index, data) VALUES (?,?,?)")
+	q := w.Prep("INSERT OR REPLACE INTO main.fs_data (ino, chunk_index, data) VALUES (?,?,?)")
 	q.BindInt64(1, int64(k.in.Ino))
 	q.BindInt64(2, k.index)
 	q.BindBlob(3, data)

@@ -23,7 +23,7 @@ func (w *writer) restore(to *Checkpoint, p *part) error {
 	if err := w.Exec(restoreTables); err != nil {
 		return err
 	}
-	top, err := highestIno(w.conn, false)
+	top, err := w.store.highestIno(w.conn, false)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (w *writer) restore(to *Checkpoint, p *part) error {
 			err = w.bringBack(k, withoutNewer(k, p != nil), values)
 		}
 		if err == nil && changed[i] {
-			err = w.bringBack(k, restoration(k, p != nil), values)
+			err = w.bringBack(k, restoration(k, p != nil, w.store.stack.Forked()), values)
 		}
 		if err == nil && k == database.KeptInode {
 			lost, err = w.holdInodes()
@@ -130,7 +130,7 @@ func notHeld(k *database.Kept, ino string) string {
 func withoutInode(k *database.Kept) []string {
 	lost := "p." + k.Key[0] + ` IN (SELECT h.ino FROM art_old_inode h WHERE h.checkpoint=?1)
 		AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=p.` + k.Key[0] + ")" + notHeld(k, "p."+k.Key[0])
-	return []string{k.DeleteRows(lost), "DELETE FROM " + k.Table + " AS p WHERE " + lost}
+	return []string{k.DeleteOwn(lost), "DELETE FROM main." + k.Table + " AS p WHERE " + lost}
 }
 
 // withoutNewer are the statements that delete rows which have become since a checkpoint. Parameters are the number and the highest inode
@@ -138,19 +138,19 @@ func withoutInode(k *database.Kept) []string {
 func withoutNewer(k *database.Kept, part bool) []string {
 	if !k.Entry {
 		newer := "p." + k.Key[0] + ">?4" + notHeld(k, "p."+k.Key[0]) + within(k, "p.", part)
-		return []string{k.DeleteRows(newer), "DELETE FROM " + k.Table + " AS p WHERE " + newer}
+		return []string{k.DeleteOwn(newer), "DELETE FROM main." + k.Table + " AS p WHERE " + newer}
 	}
 	// No index has the inodes that names lead to: look through all of them once.
 	const these = "p.id IN (SELECT id FROM temp.art_newer)"
 	return []string{
 		"DELETE FROM temp.art_newer",
-		"INSERT INTO temp.art_newer SELECT id FROM fs_dentry WHERE (parent_ino>?4 OR ino>?4)" + within(k, "", part),
-		k.DeleteRows(these), "DELETE FROM fs_dentry AS p WHERE " + these,
+		"INSERT INTO temp.art_newer SELECT id FROM main.fs_dentry WHERE (parent_ino>?4 OR ino>?4)" + within(k, "", part),
+		k.DeleteOwn(these), "DELETE FROM main.fs_dentry AS p WHERE " + these,
 	}
 }
 
 // restoration are the statements that bring rows back which have changed. Parameters are those of withoutNewer.
-func restoration(k *database.Kept, part bool) []string {
+func restoration(k *database.Kept, part, fork bool) []string {
 	keys, named, second := "a", "a AS "+k.Key[0], "0"
 	if len(k.Key) > 1 {
 		keys, named, second = "a, b", named+", b AS "+k.Key[1], k.Key[1]
@@ -171,13 +171,18 @@ func restoration(k *database.Kept, part bool) []string {
 	case k == database.KeptInode:
 		goes = " WHERE there<>1"
 	}
+	hide := "SELECT 1"
+	if fork {
+		hide = k.HideRows("(u." + strings.Join(k.Key, ", u.") + ") IN (SELECT " + keys + " FROM temp.art_changed" + goes + ")")
+	}
 	return []string{
 		"DELETE FROM temp.art_changed",
 		"INSERT INTO temp.art_changed SELECT " + k.Key[0] + ", " + second + ", min(checkpoint), there FROM " + k.Old +
 			" AS o WHERE checkpoint>=?3 AND checkpoint<=?1 AND " + k.Key[0] + "<=?4" + notHeld(k, "o."+k.Key[0]) + within(k, "o.", part) + " GROUP BY 1, 2",
 		k.PutAll(changed),
-		"DELETE FROM " + k.Table + " WHERE (" + strings.Join(k.Key, ", ") + ") IN (SELECT " + keys + " FROM temp.art_changed" + goes + ")",
-		"INSERT OR REPLACE INTO " + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
+		hide,
+		"DELETE FROM main." + k.Table + " WHERE (" + strings.Join(k.Key, ", ") + ") IN (SELECT " + keys + " FROM temp.art_changed" + goes + ")",
+		"INSERT OR REPLACE INTO main." + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
 			k.Equal("h", "t") + " AND h.checkpoint=t.checkpoint WHERE h.there=1" + also,
 	}
 }

@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -127,6 +128,16 @@ func (w *writer) withoutHistory(b *batch, full error) error {
 		return full
 	}
 	if all == 0 && w.found {
+		return full
+	}
+	// The oldest that a fork is of stays, and with it all that tells from there on what was.
+	if held, err := heldOf(w.conn); err != nil {
+		return full
+	} else if len(held) > 0 {
+		oldest := slices.Min(slices.Collect(maps.Keys(held)))
+		if n, err := queryNumber(w.conn, "SELECT count(*) FROM art_checkpoint WHERE id < ?", oldest); err == nil && n > 0 {
+			return w.attempt(b, n)
+		}
 		return full
 	}
 	for n := int64(1); n < all; n *= 2 {

@@ -215,6 +215,55 @@ func TestHistoryGivesWayFromTheOldest(t *testing.T) {
 	}
 }
 
+// What a fork is of stays on a full disk too, and what is older goes.
+func TestHistoryOfForksDoesNotGiveWay(t *testing.T) {
+	path := filepath.Join(memoryDir(t), "a.db")
+	s := openFull(t, path, 1<<40, true, Options{})
+	held, was := int64(0), (*node)(nil)
+	for i := range 4 {
+		in := create(t, s, "f", syscall.S_IFREG|0o600)
+		must(t, s.WriteAt(in, bytes.Repeat([]byte{byte(i + 1)}, 2<<20), 0, nil, Now()))
+		put(s, in)
+		c, err := s.Checkpoint(ByUser, "")
+		must(t, err)
+		if i == 2 {
+			held = c.ID
+			_, err = s.AddFork(filepath.Join(t.TempDir(), "fork.db"), NewSecret(), fmt.Sprint(c.ID))
+			must(t, err)
+			was, err = readTree(s)
+			must(t, err)
+		}
+		remove(t, s, "f")
+	}
+	must(t, s.Close())
+	info, err := os.Stat(path)
+	must(t, err)
+	s = openFull(t, path, info.Size()+3<<20, true, Options{})
+	in := create(t, s, "new", syscall.S_IFREG|0o600)
+	full := false
+	for i := range int64(100) {
+		if err := s.WriteAt(in, random(128<<10), i*128<<10, nil, Now()); err != nil {
+			full = true
+			break
+		}
+	}
+	put(s, in)
+	if err := s.Sync(); err == nil && !full {
+		t.Error("all fits")
+	}
+	_ = s.Close() // what does not fit is lost, and told
+	must(t, checkClean(path))
+	reader, err := Open(path, Options{ReadOnly: true})
+	must(t, err)
+	list, err := reader.Checkpoints()
+	must(t, err)
+	must(t, reader.Close())
+	if n := len(list); n != 2 || list[n-1].ID != held {
+		t.Errorf("%+v are left", list)
+	}
+	must(t, showsAt(path, held, was))
+}
+
 // A session that ends with a full disk has all that fits, and that is a prefix of what happened.
 func TestWhatFitsIsCommitted(t *testing.T) {
 	for _, tells := range []bool{true, false} {

@@ -54,7 +54,7 @@ func (s *side) each(query string, see func(*sqlite3.Stmt), values ...any) error 
 		for _, k := range database.AllKept {
 			table := k.Table
 			if s.at != nil {
-				table = "(" + k.At(s.at.ID, int64(s.at.maxIno)) + ")"
+				table = "(" + s.w.store.stack.RowsAt(k, s.at.ID, int64(s.at.maxIno)) + ")"
 			}
 			text = strings.ReplaceAll(text, "{"+k.Table+"}", table)
 		}

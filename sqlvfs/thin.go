@@ -60,7 +60,11 @@ func (w *writer) thin(k *Keep) (more bool, err error) {
 	if err != nil || len(all) < 2 {
 		return false, err
 	}
-	i, err := w.excess(k, all)
+	held, err := heldOf(w.conn)
+	if err != nil {
+		return false, err
+	}
+	i, err := w.excess(k, all, held)
 	if err == nil && i > 0 {
 		var older *Checkpoint
 		if i < len(all)-1 {
@@ -74,11 +78,21 @@ func (w *writer) thin(k *Keep) (more bool, err error) {
 	return i > 0, nil
 }
 
-// excess returns which checkpoint is too much; 0: none. all are the checkpoints, the newest first, which stays.
-func (w *writer) excess(k *Keep, all []Checkpoint) (int, error) {
+// heldOf returns the numbers of the checkpoints that forks are of.
+func heldOf(c *conn) (held map[int64]bool, err error) {
+	list, err := forksOf(c)
+	held = map[int64]bool{}
+	for _, f := range list {
+		held[f.Checkpoint] = true
+	}
+	return held, err
+}
+
+// excess returns which checkpoint is too much; 0: none. all are the checkpoints, the newest first, which stays, as do those that are held.
+func (w *writer) excess(k *Keep, all []Checkpoint, held map[int64]bool) (int, error) {
 	first := 0 // the oldest, and of those without a label if there is one
 	for i := len(all) - 1; i > 0; i-- {
-		if c := &all[i]; c.ofGoingBack() && time.Since(c.Made.Time()).Abs() < k.Undone { // Abs: the clock may have been ahead then
+		if c := &all[i]; held[c.ID] || c.ofGoingBack() && time.Since(c.Made.Time()).Abs() < k.Undone { // Abs: the clock may have been ahead then
 			continue
 		}
 		if all[i].Label == "" {

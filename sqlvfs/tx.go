@@ -57,10 +57,11 @@ type fixed struct {
 	chunkSize   int64
 	pageSize    int64
 	maxDirty    int
-	occasion    Occasion      // see Options.Checkpoint
-	every       time.Duration // see Options.Every
-	keepHistory Keep          // see Options.Keep
-	scratch     *os.File      // nil: the file system has none. See shrink
+	occasion    Occasion       // see Options.Checkpoint
+	every       time.Duration  // see Options.Every
+	keepHistory Keep           // see Options.Keep
+	stack       database.Stack // that its connections read
+	scratch     *os.File       // nil: the file system has none. See shrink
 	root        *Inode
 	readers     *connPool // for content
 	ahead       readAhead

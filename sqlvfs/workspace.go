@@ -140,7 +140,7 @@ func (w *writer) putWorkspaces(b *batch) error {
 		if err != nil {
 			return err
 		}
-		err = do(w.conn, "INSERT OR REPLACE INTO art_workspace (name, path, fsid, dev, ino, birth, birth_nsec, whole) VALUES (?,?,?,?,?,?,?,?)",
+		err = do(w.conn, "INSERT OR REPLACE INTO main.art_workspace (name, path, fsid, dev, ino, birth, birth_nsec, whole) VALUES (?,?,?,?,?,?,?,?)",
 			ws.Name, []byte(ws.Path), ws.FS, ws.Dev, ws.Ino, ws.Birth, ws.Whole)
 		if err != nil {
 			return err

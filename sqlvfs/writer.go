@@ -303,7 +303,7 @@ func (w *writer) connect() error {
 	if w.conn != nil {
 		return nil
 	}
-	c, err := w.store.connectWriter()
+	c, err := w.store.stack.Overlaid(w.store.connectWriter)
 	if err != nil {
 		return err
 	}

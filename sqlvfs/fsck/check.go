@@ -49,7 +49,11 @@ func CheckConn(c *database.Conn) ([]Finding, error) {
 		return nil, err
 	}
 	k := &checker{conn: c}
-	err := database.Explain(k.check())
+	err := k.overlay()
+	if err == nil {
+		err = k.check()
+	}
+	err = database.Explain(err)
 	// Damage that stops a query is what was looked for, not a reason to give up what was found.
 	if errors.Is(err, database.ErrCorrupt) {
 		k.add(0, "%v", err)
@@ -66,6 +70,17 @@ type checker struct {
 
 func (k *checker) add(ino int64, format string, args ...any) {
 	k.findings = append(k.findings, Finding{Ino: ino, Text: fmt.Sprintf(format, args...)})
+}
+
+// overlay has the connection read what a fork has of its parent too, so that the rules are asked of the tree that it shows. Of an inode that
+// a fork has deleted, rows below it stay.
+func (k *checker) overlay() error {
+	stack, err := database.Descend(k.Conn)
+	if err == nil && stack.Forked() {
+		stack.Layers[0].Living = true
+		err = stack.Overlay(k.conn)
+	}
+	return err
 }
 
 func (k *checker) check() error {
@@ -103,6 +118,11 @@ func (k *checker) check() error {
 	if err := database.Functions(k.Conn, k.chunkSize); err != nil {
 		return err
 	}
+	// query_only, which connectReadOnly sets, refuses temporary tables too.
+	if err := k.Exec("PRAGMA query_only=OFF"); err != nil {
+		return err
+	}
+	defer k.Exec("PRAGMA query_only=ON")
 	if err := k.standIns(); err != nil {
 		return err
 	}
@@ -120,7 +140,7 @@ func (k *checker) missing(app, version int64) error {
 	err := database.ForRows(k.Conn, "SELECT lower(name) FROM sqlite_schema", func(q *sqlite3.Stmt) { there[q.ColumnText(0)] = true })
 	for _, table := range database.TreeTables {
 		// marks has seen to it that those are there without which a database is not one of the format.
-		if !there[table] && app == database.ApplicationID && version >= database.Since[table] {
+		if _, may := database.WhenNeeded[table]; !there[table] && !may && app == database.ApplicationID && version >= database.Since[table] {
 			k.add(0, "there is no table %q", table)
 		}
 	}
@@ -154,7 +174,7 @@ func (k *checker) integrity(list []database.Deviation) error {
 }
 
 func (k *checker) integrityOf(table string) error {
-	return database.ForRows(k.Conn, "PRAGMA integrity_check"+table, func(q *sqlite3.Stmt) {
+	return database.ForRows(k.Conn, "PRAGMA main.integrity_check"+table, func(q *sqlite3.Stmt) {
 		if text := q.ColumnText(0); text != "ok" {
 			k.add(0, "integrity check: %q", text) // it may hold names from the file
 		}
@@ -162,13 +182,8 @@ func (k *checker) integrityOf(table string) error {
 }
 
 // standIns makes empty temporary tables for those that a database of the format, which art has not
-// written to, or one of an older layout may lack; so the rules can ask without asking what there is.
+// written to, one of an older layout, or one without forks may lack; so the rules can ask without asking what there is.
 func (k *checker) standIns() error {
-	// query_only, which connectReadOnly sets, refuses temporary tables too.
-	if err := k.Exec("PRAGMA query_only=OFF"); err != nil {
-		return err
-	}
-	defer k.Exec("PRAGMA query_only=ON")
 	tables := map[string]string{
 		"fs_symlink":     "ino, target",
 		"fs_origin":      "delta_ino, base_ino",
@@ -180,6 +195,7 @@ func (k *checker) standIns() error {
 		"art_orphan":     "ino",
 		"art_xattr":      "ino, name, value",
 		"art_birth":      "ino, birth",
+		"art_fork":       "secret, checkpoint, path",
 		"art_checkpoint": "id, made, made_nsec, kind, label, session, max_ino, restored, redo",
 	}
 	for _, t := range slices.Concat(database.AllKept, database.HostKept) {

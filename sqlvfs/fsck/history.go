@@ -21,6 +21,10 @@ var historyRules = func() []rule {
 			`SELECT 0, id, label FROM art_checkpoint WHERE ` + badLabel,
 			"it has none now",
 			sql(`UPDATE art_checkpoint SET label = NULL WHERE ` + badLabel)},
+		{"the fork %q is of checkpoint %d, which is not there",
+			`SELECT 0, path, checkpoint FROM art_fork WHERE checkpoint NOT IN (SELECT id FROM art_checkpoint)`,
+			"it is forgotten",
+			sql(`DELETE FROM art_fork WHERE checkpoint NOT IN (SELECT id FROM art_checkpoint)`)},
 	}
 	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
 		rules = append(rules, rulesOf(k)...)

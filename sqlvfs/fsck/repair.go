@@ -66,6 +66,9 @@ func Repair(path string, report func(Finding)) (backup string, err error) {
 	return replace(n, held, before)
 }
 
+// ErrFork says that a database has a part of its tree alone, which cannot be mended without the rest.
+var ErrFork = errors.New("it is a fork, which is mended by making a copy of it that is none")
+
 // rebuild makes a sound database of a damaged one, and returns how the damaged file looked when it
 // was closed. Nobody can look into that meanwhile.
 func rebuild(path, tmp string, report func(Finding)) (before os.FileInfo, err error) {
@@ -127,6 +130,9 @@ func mendAll(to *conn, app int64, births bool, report func(Finding)) error {
 	}
 	k := &checker{conn: to, chunkSize: chunkSize}
 	if err := database.Functions(k.Conn, k.chunkSize); err != nil {
+		return err
+	}
+	if err := k.standIns(); err != nil {
 		return err
 	}
 	if err := (&repairer{checker: k}).mend(report); err != nil {

@@ -369,3 +369,33 @@ func TestRepairOfEveryLayout(t *testing.T) {
 		must(t, s.Close())
 	}
 }
+
+// A repair keeps what a database knows of its forks, as far as that can be; a fork itself is not repaired.
+func TestRepairOfForks(t *testing.T) {
+	dir := t.TempDir()
+	parent, fork := filepath.Join(dir, "parent.db"), filepath.Join(dir, "fork.db")
+	s, err := sqlvfs.Open(parent, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{Mode: 0o40755, Nlink: 2}})
+	must(t, err)
+	secret := sqlvfs.NewSecret()
+	c, err := s.AddFork(fork, secret, "")
+	must(t, err)
+	must(t, sqlvfs.MakeFork(parent, fork, secret, c))
+	must(t, s.Close())
+	for _, path := range []string{parent, fork} {
+		if got := findings(t, path); got != "" {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	alter(t, parent, "UPDATE fs_inode SET nlink=77; INSERT INTO art_fork VALUES (randomblob(16), 99, x'2f', 0, 0)")
+	if _, told := repair(t, parent); !strings.Contains(told, `the fork "/" is of checkpoint 99, which is not there: it is forgotten`) {
+		t.Error(told)
+	}
+	if got := findings(t, fork); got != "" {
+		t.Errorf("of the repaired parent: %s", got)
+	}
+	alter(t, fork, "INSERT INTO art_xattr VALUES (77, 'user.a', x'00')")
+	before := bytesOf(t, fork)
+	if _, err := Repair(fork, func(Finding) {}); !errors.Is(err, ErrFork) || bytesOf(t, fork) != before {
+		t.Errorf("a fork: %v", err)
+	}
+}

@@ -41,7 +41,13 @@ func (s *salvager) run() error {
 	if err := s.tolerate(err, "the schema"); err != nil {
 		return err
 	}
-	s.births = slices.ContainsFunc(theirs, func(o object) bool { return o.kind == "table" && o.name == "art_birth" })
+	has := func(table string) bool {
+		return slices.ContainsFunc(theirs, func(o object) bool { return o.kind == "table" && strings.EqualFold(o.name, table) })
+	}
+	if has("art_parent") {
+		return ErrFork
+	}
+	s.births = has("art_birth")
 	// Tables first: they may be behind their indexes.
 	slices.SortStableFunc(theirs, func(x, y object) int { return -cmp.Compare(x.kind, y.kind) })
 	var tables []string
@@ -54,7 +60,11 @@ func (s *salvager) run() error {
 			tables = append(tables, o.name)
 		}
 	}
-	if err := s.to.Exec(database.FormatTables + database.ArtTables); err != nil {
+	own := database.FormatTables + database.ArtTables
+	if has("art_fork") {
+		own += database.WhenNeeded["art_fork"]
+	}
+	if err := s.to.Exec(own); err != nil {
 		return err
 	}
 	for _, table := range append(database.TreeTables, tables...) {

@@ -22,13 +22,27 @@ func TestDatabasePage(t *testing.T) {
 			described[table] = strings.ReplaceAll(strings.TrimSuffix(columns, " )"), " ", "")
 		}
 	}
-	path := filepath.Join(t.TempDir(), "new.db")
-	store, err := sqlvfs.Open(path, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{Mode: 0o40755, Nlink: 2}})
-	if err != nil {
-		t.Fatal(err)
+	// A fork that has a fork has all tables.
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "new.db"), filepath.Join(dir, "fork.db"), filepath.Join(dir, "next.db")}
+	for i, path := range paths[:2] {
+		store, err := sqlvfs.Open(path, sqlvfs.Options{Create: i == 0, Root: sqlvfs.Attr{Mode: 0o40755, Nlink: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret := sqlvfs.NewSecret()
+		at, err := store.AddFork(paths[i+1], secret, "")
+		if err == nil {
+			err = store.Close()
+		}
+		if err == nil {
+			err = sqlvfs.MakeFork(path, paths[i+1], secret, at)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer store.Close()
-	db, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READONLY)
+	db, err := sqlite3.OpenFlags(paths[1], sqlite3.OPEN_READONLY)
 	if err != nil {
 		t.Fatal(err)
 	}

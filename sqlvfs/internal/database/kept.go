@@ -18,6 +18,7 @@ type Kept struct {
 	Values     []string
 	Entry      bool // a name: its value is the number of an inode too
 	Host       bool // it is of the host, and its key has no inode: all that changes is copied
+	Apart      bool // a fork has all of its rows itself
 
 	// Put copies a row before it is written, or notes that there is none. Parameters are the newest checkpoint's number, the
 	// highest number of an inode then, and the key; of a name also the inode's number that it is to have, and of an inode
@@ -25,8 +26,12 @@ type Kept struct {
 	Put string
 	// Delete copies a row before it is deleted. Parameters are the first of Put.
 	Delete string
-	// DeleteAll does so with all rows of an inode; of its content with chunks from a number on, which is one more parameter.
+	// DeleteAll does so with the table's own rows of an inode that is deleted.
 	DeleteAll string
+
+	// Of a single row, with the key as parameters: HideRow hides it if it is below a fork, OwnRow copies it from there,
+	// and DropRow deletes the table's own.
+	HideRow, OwnRow, DropRow string
 }
 
 // Tables of the tree with their history.
@@ -61,6 +66,9 @@ var (
 func ofHost(table, old, key, values string) *Kept {
 	k := keep(table, old, key, values)
 	k.Host = true
+	if table == "art_workspace" {
+		k.Apart = true
+	}
 	return k
 }
 
@@ -89,21 +97,42 @@ func keep(table, old, key, values string) *Kept {
 	k.Put = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM (SELECT 1) LEFT JOIN %s p ON %s WHERE NOT EXISTS (SELECT 1 FROM %s h WHERE %s AND h.checkpoint=?1)%s",
 		old, k.columns(), list(params, "?1", there, each("p.%s", k.Values)...), table, equal("p", k.Key, params), old, equal("h", k.Key, params), none)
 	k.Delete = k.DeleteRows(equal("p", k.Key, params))
-	k.DeleteAll = k.DeleteRows("p." + k.Key[0] + "=?3")
-	if table == "fs_data" {
-		k.DeleteAll = k.DeleteRows("p.ino=?3 AND p.chunk_index>=?4")
+	k.DeleteAll = k.DeleteOwn("p." + k.Key[0] + "=?3")
+	var first []string
+	for i := range k.Key {
+		first = append(first, fmt.Sprintf("?%d", i+1))
 	}
+	k.HideRow = k.HideRows(equal("u", k.Key, first))
+	k.OwnRow = fmt.Sprintf("INSERT OR IGNORE INTO main.%s (%s) SELECT %s FROM %[1]s p WHERE %[4]s", table, k.Rows(""), k.Rows("p."), equal("p", k.Key, first))
+	k.DropRow = "DELETE FROM main." + table + " AS p WHERE " + equal("p", k.Key, first)
 	return k
 }
 
+// Cut is Delete for the content of a file from a chunk on.
+var Cut = KeptData.DeleteRows("p.ino=?3 AND p.chunk_index>=?4")
+
+// HideRows hides rows u of what is below a fork that a condition describes.
+func (k *Kept) HideRows(condition string) string {
+	second := "0"
+	if len(k.Key) > 1 {
+		second = "u." + k.Key[1]
+	}
+	return fmt.Sprintf("INSERT OR IGNORE INTO main.art_hidden SELECT '%s', u.%s, %s FROM under_%[1]s u WHERE %[4]s", k.Table, k.Key[0], second, condition)
+}
+
 // DeleteRows is Delete for rows p that a condition describes.
-func (k *Kept) DeleteRows(condition string) string {
+func (k *Kept) DeleteRows(condition string) string { return k.deleteRows(k.Table, condition) }
+
+// DeleteOwn is DeleteRows for the table's own rows, whatever a fork has below it.
+func (k *Kept) DeleteOwn(condition string) string { return k.deleteRows("main."+k.Table, condition) }
+
+func (k *Kept) deleteRows(from, condition string) string {
 	known := k.Known("p.", "?2")
 	if k.Entry {
 		known += " AND p.ino<=?2"
 	}
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s p WHERE %s AND %s AND NOT EXISTS (SELECT 1 FROM %s h WHERE %s AND h.checkpoint=?1)",
-		k.Old, k.columns(), list(each("p.%s", k.Key), "?1", "1", each("p.%s", k.Values)...), k.Table, condition, known,
+		k.Old, k.columns(), list(each("p.%s", k.Key), "?1", "1", each("p.%s", k.Values)...), from, condition, known,
 		k.Old, equal("h", k.Key, each("p.%s", k.Key)))
 }
 
@@ -136,30 +165,6 @@ func (k *Kept) columns() string { return list(k.Key, "checkpoint", "there", k.Va
 // Rows are the columns of Table that are kept.
 func (k *Kept) Rows(prefix string) string {
 	return strings.Join(append(each(prefix+"%s", k.Key), each(prefix+"%s", k.Values)...), ", ")
-}
-
-// At is a query of the rows that a table had at a checkpoint, of which the number and the highest number of an inode are given.
-// Other conditions that are put on it become ones of the rows that are there now, and of those that were.
-func (k *Kept) At(checkpoint, maxIno int64) string {
-	now, then := fmt.Sprintf("p.%s<=%d", k.Key[0], maxIno), fmt.Sprintf("h.%s<=%d", k.Key[0], maxIno)
-	if k.Entry {
-		now += fmt.Sprintf(" AND p.ino<=%d", maxIno)
-		then += fmt.Sprintf(" AND h.ino<=%d", maxIno)
-	}
-	return fmt.Sprintf(`SELECT %[1]s FROM main.%[2]s p WHERE %[3]s AND NOT EXISTS (SELECT 1 FROM main.%[4]s h WHERE %[5]s AND h.checkpoint>=%[6]d)
-UNION ALL SELECT %[7]s FROM main.%[4]s h WHERE h.there=1 AND %[8]s AND h.checkpoint=(SELECT min(x.checkpoint) FROM main.%[4]s x WHERE %[9]s AND x.checkpoint>=%[6]d)`,
-		k.Rows("p."), k.Table, now, k.Old, equal("h", k.Key, each("p.%s", k.Key)), checkpoint,
-		k.Rows("h."), then, equal("x", k.Key, each("h.%s", k.Key)))
-}
-
-// ViewsAt makes a connection read the tree as it was at a checkpoint: temporary views take the place of the tables, for all statements
-// that are prepared afterwards.
-func ViewsAt(checkpoint, maxIno int64) string {
-	var b strings.Builder
-	for _, k := range AllKept {
-		fmt.Fprintf(&b, "CREATE TEMP VIEW %s AS %s;\n", k.Table, k.At(checkpoint, maxIno))
-	}
-	return b.String()
 }
 
 // each formats each of some names.
@@ -197,16 +202,22 @@ func (k *Kept) PutAll(keys string) string {
 }
 
 // Restoration are the statements that bring a table of the host's back to what it was at a checkpoint. Parameters are the number and the highest
-// inode of the newest one, and the number of the one to go back to; only is a further condition of rows.
-func (k *Kept) Restoration(only string) []string {
+// inode of the newest one, and the number of the one to go back to; only is a further condition of rows, and
+// fork says that there is something below.
+func (k *Kept) Restoration(only string, fork bool) []string {
 	key := strings.Join(k.Key, ", ")
 	const changed = "temp.agreed"
+	hide := "SELECT 1"
+	if fork && !k.Apart {
+		hide = k.HideRows("(" + strings.Join(each("u.%s", k.Key), ", ") + ") IN (SELECT " + key + " FROM " + changed + ")")
+	}
 	return []string{
 		"CREATE TEMP TABLE agreed (" + key + ", checkpoint, PRIMARY KEY (" + key + ")) WITHOUT ROWID",
 		"INSERT INTO " + changed + " SELECT " + key + ", min(checkpoint) FROM " + k.Old + " WHERE checkpoint>=?3 AND checkpoint<=?1" + only + " GROUP BY " + key,
 		k.PutAll(changed),
-		"DELETE FROM " + k.Table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + changed + ")",
-		"INSERT INTO " + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
+		hide,
+		"DELETE FROM main." + k.Table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + changed + ")",
+		"INSERT INTO main." + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
 			k.Equal("h", "t") + " AND h.checkpoint=t.checkpoint WHERE h.there=1",
 		"DROP TABLE " + changed,
 	}

@@ -2,6 +2,7 @@ package database
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ var TreeTables = []string{
 	"art_tree", "art_baseline", "art_workspace", "art_session", "art_journal", "art_birth",
 	"art_checkpoint", "art_old_inode", "art_old_dentry", "art_old_data", "art_old_symlink", "art_old_number", "art_old_origin", "art_old_whiteout", "art_old_xattr", "art_old_birth",
 	"art_old_baseline", "art_old_workspace",
+	"art_fork", "art_parent", "art_hidden",
 }
 
 // Since says with which layout of ours a table or a column came, if not with the first.
@@ -26,6 +28,7 @@ var Since = map[string]int64{
 	"art_birth":      5,
 	"art_checkpoint": 6, "art_old_inode": 6, "art_old_dentry": 6, "art_old_data": 6, "art_old_symlink": 6, "art_old_number": 6, "art_old_origin": 6, "art_old_whiteout": 6, "art_old_xattr": 6, "art_old_birth": 6,
 	"art_old_baseline": 7, "art_old_workspace": 7,
+	"art_fork": 8, "art_parent": 8, "art_hidden": 8,
 }
 
 // Deviation is what a schema has that the format has not, or lacks that it has.
@@ -92,12 +95,15 @@ func IsTreeTable(name string) bool {
 }
 
 // familiar tells whether a schema is, word for word, what this package writes, and whether all of
-// that is there. That is cheap to see, and spares nearly every database the comparison.
+// that is there that every database has. That is cheap to see, and spares nearly every database the comparison.
 func familiar(c *sqlite3.Conn) (known, whole bool, err error) {
 	texts := map[string]bool{"": true, "CREATE TABLE sqlite_sequence(name,seq)": true}
 	missing := map[string]bool{}
 	for _, text := range SchemaTexts() {
 		texts[text], missing[text] = true, true
+	}
+	for _, text := range WhenNeeded {
+		texts[text] = true
 	}
 	known = true
 	err = ForRows(c, "SELECT sql, type FROM sqlite_schema", func(q *sqlite3.Stmt) {
@@ -108,7 +114,7 @@ func familiar(c *sqlite3.Conn) (known, whole bool, err error) {
 	return known, known && len(missing) == 0, err
 }
 
-// SchemaTexts returns what sqlite_schema holds of the tables that this package makes: statements
+// SchemaTexts returns what sqlite_schema holds of the tables that all databases have: statements
 // without IF NOT EXISTS, and with columns that were added before their last parenthesis
 // (https://sqlite.org/schematab.html).
 func SchemaTexts() []string {
@@ -138,7 +144,7 @@ func compareColumns(c *sqlite3.Conn) ([]Deviation, error) {
 		return nil, err
 	}
 	defer model.Close()
-	if err := model.Exec(FormatTables + ArtTables); err != nil {
+	if err := model.Exec(FormatTables + ArtTables + strings.Join(slices.Collect(maps.Values(WhenNeeded)), ";")); err != nil {
 		return nil, err
 	}
 	version, err := PragmaInt(c, "user_version")

@@ -1,5 +1,7 @@
 package database
 
+import "github.com/ncruces/go-sqlite3"
+
 // FormatTables are the Agent Filesystem format's own, column for column. Readers of that format
 // expect nothing else of them, but for tool_calls: the SDKs write calls down when they begin, and so
 // need a status, and no NOT NULL where there is no result yet.
@@ -139,8 +141,8 @@ CREATE TABLE art_baseline (
 	PRIMARY KEY (tree, path)) WITHOUT ROWID;
 `
 
-// Migrations[v] brings layout v to layout v+1.
-var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths, 5: historyTables, 6: agreedTables}
+// Migrations[v] brings layout v to layout v+1. With layout 8 came the tables of [WhenNeeded].
+var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths, 5: historyTables, 6: agreedTables, 7: ""}
 
 // layout4Tables came with layout 4.
 const layout4Tables = workspaceTable + sessionTable + journalTable + versionColumns
@@ -347,3 +349,33 @@ CREATE TABLE art_old_workspace (
 	PRIMARY KEY (name, checkpoint)) WITHOUT ROWID;
 CREATE INDEX art_old_workspace_checkpoint ON art_old_workspace (checkpoint);
 `
+
+// WhenNeeded are the tables, with what makes them, that only forks and databases with forks have. art_fork has the forks of the tree: each is a database
+// that reads rows of this one as they were at a checkpoint, which therefore stays. A fork says in art_parent which database that is, and has a secret in
+// common with it: none can name a database as its parent that does not know of it. The tables of its tree have rows of its own alone, and art_hidden
+// has the keys of rows that are its parent's and not its own.
+var WhenNeeded = map[string]string{
+	"art_fork": `CREATE TABLE art_fork (
+	secret BLOB PRIMARY KEY,
+	checkpoint INTEGER NOT NULL,
+	path BLOB NOT NULL,
+	made INTEGER NOT NULL,
+	made_nsec INTEGER NOT NULL) WITHOUT ROWID`,
+	"art_parent": `CREATE TABLE art_parent (
+	id INTEGER PRIMARY KEY,
+	path BLOB NOT NULL,
+	secret BLOB NOT NULL,
+	checkpoint INTEGER NOT NULL,
+	max_ino INTEGER NOT NULL)`,
+	"art_hidden": `CREATE TABLE art_hidden (
+	of_table TEXT NOT NULL,
+	key1 INTEGER NOT NULL,
+	key2 NOT NULL,
+	PRIMARY KEY (of_table, key1, key2)) WITHOUT ROWID`,
+}
+
+// Has tells whether a database has a table of [WhenNeeded].
+func Has(c *sqlite3.Conn, table string) (bool, error) {
+	n, err := QueryInt(c, "SELECT count(*) FROM main.sqlite_schema WHERE type='table' AND name='"+table+"' COLLATE NOCASE")
+	return n > 0, err
+}

@@ -1,0 +1,245 @@
+package sqlvfs
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// maxForksOf bounds the forks of one database.
+const maxForksOf = 1000
+
+// ErrHasForks says that a database is needed by forks of it.
+var ErrHasForks = errors.New("it has forks, which read from it")
+
+// Fork is a fork of a database, as that knows of it. Whether the file is there is another question.
+type Fork struct {
+	Secret     []byte // that both know
+	Path       string // where it was made
+	Checkpoint int64  // that it is of, which stays as long as the fork is known
+	Made       Timespec
+}
+
+// qForks bounds what is read: another program may have written the table.
+const qForks = `SELECT secret, CAST(path AS BLOB), checkpoint, made, made_nsec FROM main.art_fork
+	WHERE length(secret)=16 AND length(path)<4096 ORDER BY made, made_nsec, secret LIMIT 1000`
+
+// Forks returns the forks of the database.
+func (s *Store) Forks() (list []Fork, err error) {
+	return Query(s, func(tx *Tx) ([]Fork, error) { return forksOf(tx.meta) })
+}
+
+func forksOf(c *conn) (list []Fork, err error) {
+	if there, err := database.Has(c.Conn, "art_fork"); err != nil || !there {
+		return nil, err
+	}
+	q := c.Prep(qForks)
+	for c.Step(q) {
+		f := Fork{q.ColumnBlob(0, nil), string(q.ColumnRawBlob(1)), q.ColumnInt64(2), scanTime(q, 3)}
+		list = append(list, f)
+	}
+	return list, c.Done(q)
+}
+
+// NewSecret is what a fork and its parent are to have in common.
+func NewSecret() []byte {
+	secret := make([]byte, database.SecretSize)
+	rand.Read(secret)
+	return secret
+}
+
+// AddFork has the database know of a fork that is about to be made at a path, of the checkpoint with a number or label, or of the present if
+// that is "", of which a checkpoint is made then. It returns the checkpoint. It is durable when AddFork returns. Errors are those of
+// [Store.Checkpoint], [ErrNoCheckpoint], [ErrReplaced], [ErrAgreed] and [ErrCorrupt].
+func (s *Store) AddFork(path string, secret []byte, at string) (c Checkpoint, err error) {
+	if len(secret) != database.SecretSize || !filepath.IsAbs(path) || len(path) >= 4096 {
+		return c, fmt.Errorf("fork: %q cannot be the path of one", path)
+	}
+	if at == "" {
+		if c, err = s.Checkpoint(ByUser, ""); err != nil {
+			return c, err
+		}
+		at = fmt.Sprint(c.ID)
+	}
+	err = s.atWriter(func(w *writer) error {
+		if c, err = findCheckpoint(w.conn, at); err != nil {
+			return err
+		}
+		if err := w.shownWhole(&c); err != nil {
+			return err
+		}
+		there, err := database.Has(w.Conn, "art_fork")
+		if err == nil && !there {
+			err = w.Exec(database.WhenNeeded["art_fork"])
+		}
+		if err != nil {
+			return err
+		}
+		n, err := queryNumber(w.conn, "SELECT count(*) FROM main.art_fork")
+		if err == nil && n >= maxForksOf {
+			err = fmt.Errorf("it has %d forks, and can have no more", n)
+		}
+		if err != nil {
+			return err
+		}
+		now := Now()
+		return do(w.conn, "INSERT INTO main.art_fork (secret, checkpoint, path, made, made_nsec) VALUES (?,?,?,?,?)", secret, c.ID, []byte(path), now)
+	})
+	return c, err
+}
+
+// DropFork has the database forget a fork. What is kept for it alone goes when there is time for that.
+func (s *Store) DropFork(secret []byte) error {
+	return s.atWriter(func(w *writer) error {
+		if there, err := database.Has(w.Conn, "art_fork"); err != nil || !there {
+			return err
+		}
+		return do(w.conn, "DELETE FROM main.art_fork WHERE secret=?", secret)
+	})
+}
+
+// atWriter has the writer do something in a transaction of its own, which is durable when atWriter returns.
+func (s *Store) atWriter(f func(*writer) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.tx.readOnly || s.tx.frozen:
+		return ErrReadOnly
+	case s.tx.closing:
+		return ErrClosed
+	}
+	s.acquireWriter()
+	defer s.releaseWriter()
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	w := s.writer
+	err := w.connect()
+	if err == nil {
+		err = w.transact(func() error { return f(w) })
+	}
+	if err == nil {
+		err = w.sync()
+	}
+	return w.Cause(err)
+}
+
+// shownWhole makes sure that the tree can be shown whole as it was at a checkpoint.
+func (w *writer) shownWhole(c *Checkpoint) error {
+	if err := w.soundCheckpoint(c.ID); err != nil {
+		return err
+	}
+	agreed, err := queryNumber(w.conn, "SELECT CAST(value AS INTEGER) FROM fs_config WHERE key='art_agreed'")
+	switch {
+	case err != nil:
+		return err
+	case c.ID <= agreed:
+		return fmt.Errorf("checkpoint %d: %w", c.ID, ErrAgreed)
+	}
+	at := w.store.stack.At(c.ID, int64(c.maxIno))
+	shown, err := at.Overlaid(w.store.connectReader)
+	if err != nil {
+		return err
+	}
+	defer shown.Close()
+	return (&writer{conn: shown, store: w.store}).showsReplaced(c, nil)
+}
+
+// MakeFork makes a fork of a database, which [Store.AddFork] has told of it, at a checkpoint. The file is there whole and durable, or not at all; one that
+// has the path already is left alone, and the error is fs.ErrExist. A session that writes the parent goes on meanwhile.
+func MakeFork(parentPath, path string, secret []byte, at Checkpoint) (err error) {
+	defer database.CatchOutOfMemory(&err)
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s: %w", path, fs.ErrExist)
+	}
+	if parentPath, err = filepath.EvalSymlinks(parentPath); err == nil {
+		parentPath, err = filepath.Abs(parentPath)
+	}
+	if err != nil {
+		return err
+	}
+	n, err := database.MakeNew(path)
+	if err != nil {
+		return err
+	}
+	defer n.Discard()
+	if err := fillFork(n.Tmp, &database.Parent{Path: parentPath, Secret: secret, Checkpoint: at.ID, MaxIno: int64(at.maxIno)}); err != nil {
+		return database.Explain(err)
+	}
+	return n.Place(false)
+}
+
+// What a fork has of its own from the beginning: what is read beside the tree, and is little.
+const forkRows = `INSERT INTO main.fs_config (key, value) SELECT key, value FROM parent1.fs_config WHERE key IN ('chunk_size', 'schema_version') OR key >= 'art_hold:' AND key < 'art_hold;';
+INSERT INTO main.art_base (id, name) SELECT id, name FROM parent1.art_base;
+INSERT INTO main.art_tree (id, name, ino, birth, birth_nsec) SELECT id, name, ino, birth, birth_nsec FROM parent1.art_tree;
+`
+
+// fillFork makes a fork of a parent in an empty file. Whether that survives a power cut is the caller's care.
+func fillFork(file string, own *database.Parent) error {
+	stack, err := database.Over(own)
+	if err != nil {
+		return err
+	}
+	c, err := database.Connect(file, sqlite3.OPEN_READWRITE, database.HostFiles)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;", database.PageSize) + database.FormatTables + database.ArtTables +
+		database.WhenNeeded["art_parent"] + ";" + database.WhenNeeded["art_hidden"] + ";" +
+		fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT", ApplicationID, SchemaVersion)); err != nil {
+		return err
+	}
+	if err := stack.Overlay(c); err != nil {
+		return err
+	}
+	k := database.KeptWorkspace
+	if err := c.Exec("BEGIN;" + forkRows + "INSERT INTO main." + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("u.") + " FROM under_" + k.Table + " u"); err != nil {
+		return err
+	}
+	if err := do(c, "INSERT INTO main.art_parent (id, path, secret, checkpoint, max_ino) VALUES (1,?,?,?,?)", []byte(own.Path), own.Secret, own.Checkpoint, own.MaxIno); err != nil {
+		return err
+	}
+	// Other tools, which do not know the parent, are to give no number twice either.
+	if err := do(c, "INSERT INTO main.sqlite_sequence (name, seq) VALUES ('fs_inode', ?)", own.MaxIno); err != nil {
+		return err
+	}
+	return c.Exec("COMMIT; PRAGMA main.journal_mode=WAL")
+}
+
+// Parents returns the paths of the database that this one is a fork of, of that one's parent, and so on.
+func (s *Store) Parents() (paths []string) {
+	for _, p := range s.stack.Parents {
+		paths = append(paths, p.Path)
+	}
+	return paths
+}
+
+// ForkOf returns what a database says it is a fork of: the path and the secret; "": of none. It is anybody's word.
+func ForkOf(path string) (parent string, secret []byte, err error) {
+	defer database.CatchOutOfMemory(&err)
+	if _, err := database.Inspect(path, true, false); err != nil {
+		return "", nil, err
+	}
+	c, err := database.ConnectReadOnly(path, database.HostFiles)
+	if err != nil {
+		return "", nil, database.Explain(err)
+	}
+	defer c.Close()
+	app, version, err := admit(c.Conn)
+	if err != nil || app != ApplicationID || version < SchemaVersion {
+		return "", nil, database.Explain(err)
+	}
+	p, err := database.ReadParent(c.Conn)
+	if err != nil || p == nil {
+		return "", nil, err
+	}
+	return p.Path, p.Secret, nil
+}

@@ -1,0 +1,44 @@
+package sqlvfs
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// makeIndependent gives a copy of a fork, which nobody else has open, all that it reads from its parent. It does nothing to what is no fork. Whether
+// that survives a power cut is the caller's care.
+func makeIndependent(file string) error {
+	c, err := database.Connect(file, sqlite3.OPEN_READWRITE, database.HostFiles)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	stack, err := database.Descend(c.Conn)
+	if err != nil || !stack.Forked() {
+		return err
+	}
+	if err := c.Exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF"); err != nil {
+		return err
+	}
+	if err := stack.Overlay(c); err != nil {
+		return err
+	}
+	if err := c.Exec("BEGIN"); err != nil {
+		return err
+	}
+	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
+		if k.Apart {
+			continue
+		}
+		for _, text := range k.Independence() {
+			if err := c.Exec(text); err != nil {
+				return fmt.Errorf("copy %s of %s: %w", k.Table, stack.Parents[0].Path, err)
+			}
+		}
+	}
+	return c.Exec("DROP TABLE main.art_hidden; DROP TABLE main.art_parent; COMMIT; PRAGMA main.journal_mode=WAL")
+}
