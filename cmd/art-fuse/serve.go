@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -124,7 +125,7 @@ func openServer(db string, what *control.Serve, opened func()) (*server, error) 
 	}
 	if err == nil {
 		// Also while the mount is made. What arrives over the socket is not subject to it.
-		err = confine.Server(store.Path(), dirs(what)...)
+		err = confine.Server(append([]string{store.Path()}, store.Parents()...), dirs(what)...)
 	}
 	if err != nil {
 		store.Discard()
@@ -302,7 +303,7 @@ func openOverlay(db, base, name string, how sqlvfs.Options, session bool, hide, 
 			return nil, nil, cli.WithHint(fmt.Errorf("workspace %s: a pull from %s into it was killed half-way", base, db),
 				"let it finish first: art pull -m "+base+" -d "+db)
 		}
-		if opt.Base, err = fs.OpenHost(base, append(hide, db)...); err == nil {
+		if opt.Base, err = fs.OpenHost(base, slices.Concat(hide, []string{db}, store.Parents())...); err == nil {
 			err = opt.Base.ShowOnly(show...)
 		}
 		if err != nil {

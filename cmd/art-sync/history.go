@@ -6,11 +6,13 @@ import (
 	"maps"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -19,7 +21,7 @@ func ofHistory(c *flags.Command, args []string, label *string) (o history.Option
 	var p place
 	o.Stdout, o.Prog = os.Stdout, prog
 	variables := p.variables()
-	variables["json"], variables["quiet"], variables["label"] = &o.JSON, &o.Quiet, label
+	variables["json"], variables["quiet"], variables["label"], variables["at"] = &o.JSON, &o.Quiet, label, label
 	line, err := c.Parse(args, variables)
 	if err == nil {
 		err = p.find()
@@ -64,14 +66,30 @@ func rewind(ctx context.Context, c *flags.Command, args []string) error {
 	return history.Rewind(ctx, words[0], words[1:], o)
 }
 
+// fork makes a fork beside the database, or where a path says.
+func fork(ctx context.Context, c *flags.Command, args []string) error {
+	var at string
+	o, words, err := ofHistory(c, args, &at)
+	if err != nil {
+		return err
+	}
+	path := words[0]
+	if !strings.ContainsRune(path, '/') {
+		if path, err = workspace.Fork(o.DB, path); err != nil {
+			return err
+		}
+	}
+	return history.Fork(ctx, path, at, o)
+}
+
 func gc(_ context.Context, c *flags.Command, args []string) error {
 	var p place
 	k := sqlvfs.DefaultKeep
 	k.Undone = 0 // who asks for room gets it
-	days := int64(k.For / day)
+	days, gone := int64(k.For/day), false
 	o := history.Options{Stdout: os.Stdout}
 	variables := p.variables()
-	maps.Copy(variables, map[string]any{"quiet": &o.Quiet, "checkpoints": &k.Checkpoints, "days": &days, "size": func(text string) error {
+	maps.Copy(variables, map[string]any{"quiet": &o.Quiet, "gone": &gone, "checkpoints": &k.Checkpoints, "days": &days, "size": func(text string) error {
 		size, ok := config.ParseBytes(text)
 		if !ok {
 			return errors.New(`write a number of bytes, or one such as "512M" or "2G"`)
@@ -91,7 +109,7 @@ func gc(_ context.Context, c *flags.Command, args []string) error {
 		return err
 	}
 	o.DB = p.db
-	return history.Thin(k, o)
+	return history.Thin(k, gone, o)
 }
 
 const day = 24 * time.Hour

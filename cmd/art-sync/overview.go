@@ -7,6 +7,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/flags"
+	"github.com/riverlytech/art/internal/history"
 	"github.com/riverlytech/art/internal/overview"
 	"github.com/riverlytech/art/internal/workspace"
 )
@@ -59,6 +60,9 @@ func remove(ctx context.Context, c *flags.Command, args []string) error {
 	o := overview.RemoveOptions{Stderr: os.Stderr}
 	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Answer = os.Stdin
+	}
+	o.Forget = func(ctx context.Context, parent string, secret []byte) error {
+		return history.Forget(ctx, secret, history.Options{DB: parent, Session: connect(parent)})
 	}
 	line, err := c.Parse(args, map[string]any{"force": &o.Force, "quiet": &o.Quiet})
 	if err != nil {

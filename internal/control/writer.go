@@ -29,12 +29,14 @@ import (
 //	   |<-Done-----------------|
 //	   |--Undo, Redo, Rewind-->|        have the tree go back
 //	   |<-Done-----------------|        it is there, and the kernel knows
+//	   |--Fork, Forget-------->|        know of a fork that is to be made, or of one no more
+//	   |<-Done-----------------|
 //
 // The descriptor is of a file that holds the changes, marshalled. Instead of Done there may be NotDone. When the socket is
 // closed, whatever waits goes on; so it does when art-sync takes too long.
 
 // WriterVersion is that of the requests.
-const WriterVersion = 7
+const WriterVersion = 8
 
 // Verb is what is asked for, or answered.
 type Verb uint8
@@ -50,6 +52,8 @@ const (
 	Undo
 	Redo
 	Rewind
+	Fork
+	Forget
 	Done
 	NotDone
 	verbs
@@ -60,7 +64,8 @@ type Request struct {
 	Version uint32
 	Verb    Verb
 	// What went wrong and what to do about it, and the error's number, if it has one; of NotDone. What is also the label of
-	// a Checkpoint, or the name of that to which to Rewind; and of their answers, the checkpoint's number.
+	// a Checkpoint, or the name of that to which to Rewind; of a Fork its secret, the checkpoint and the path, as
+	// [ForkRequest] puts them, and of Forget the secret; and of their answers, the checkpoint's number.
 	What, Hint string
 	Errno      uint32
 	Paths      []string // of Rewind: what goes back, below the root; all, if there are none

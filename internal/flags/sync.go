@@ -299,15 +299,34 @@ EXAMPLES
   art rewind 3
   art rewind "before the rewrite" src README.md
 `},
+		{Name: "art fork", Says: "make a database that goes on from this one by itself", Synopsis: []string{"[--at CHECKPOINT] [flags] NAME"}, Env: true, Least: 1, Most: 1, Words: []Offer{Files},
+			Text: `  Makes a database that has all that is in the guest's home, now or at a checkpoint,
+  over the same workspace: also while a session runs, which goes on. Nothing is copied:
+  a fork reads from the database that it was made of, its parent, and has what is
+  changed in it alone. What is done in one does not show in the other. The parent keeps
+  the checkpoint for as long as there is the fork, and has to stay where it is.
+
+  It lies beside the parent, and its path is printed: use it with --db, as any other. A
+  NAME with a slash in it is a path. "art rm" removes it, and "art-fuse backup" makes a
+  copy of it that needs no parent. It has a history of its own, which begins here.
+`,
+			Flags: []Flag{{Name: "at", Arg: "CHECKPOINT", Says: "fork what the tree was at a checkpoint, by its number or label"}, workspace, database, agent,
+				{Name: "json", Says: "print an object", More: `Its keys are "database", "parent" and "checkpoint".`}, quiet},
+			Notes: `EXAMPLES
+  art fork other-way
+  art -d "$(art fork --json other-way | jq -r .database)" -- make
+`},
 		{Name: "art gc", Says: "drop old checkpoints", Synopsis: []string{"[flags]"}, Env: false,
 			Text: `  Drops checkpoints until there are no more than the flags say, and gives the space
   back to the disk. The oldest go first; of too many, those with a label go last.
-  The newest stays, and so does all that is in the guest's home now. What only the
-  dropped ones show is lost. No session may be using DB.
+  The newest stays, and so does all that is in the guest's home now, and what a fork
+  is of, which is named. What only the dropped ones show is lost. No session may be
+  using DB.
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "checkpoints", Arg: "N", Default: "100", Says: "how many may stay"},
 				{Name: "days", Arg: "N", Default: "14", Says: "how old they may be"},
+				{Name: "gone", Says: "forget forks that are not where they were made", More: "One that was only moved cannot be used any more then."},
 				{Name: "size", Arg: "SIZE", Default: "2G", Says: "how much content may be kept that is not there any more: bytes, or with K, M, G or T"},
 				quiet},
 			Notes: `EXAMPLES
@@ -316,17 +335,18 @@ EXAMPLES
 `},
 		{Name: "art list", Says: "show all databases of workspaces", Synopsis: []string{"[--json]"},
 			Text: `  Shows the databases of workspaces, the one that was used last first: name, size,
-  when it was used, workspace.
+  when it was used, workspace, and of a fork what it is one of.
 `,
 			Flags: []Flag{
 				{Name: "json", Says: asJSON.Says,
-					More: `Its keys are "name", "workspace", "gone", "database", "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error".`},
+					More: `Its keys are "name", "workspace", "gone", "database", "parent" (what it is a fork of, or empty), "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error".`},
 			}},
 		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB]"}, Most: 1, Words: []Offer{Databases},
 			Text: `  Removes the database of the workspace that the current directory lies in, or the
   one that is named: by a name that art list shows, by the base name of its
   workspace or the path of that, or by its own path. It asks if that has what the
-  workspace has not; where nobody can be asked, that needs --force.
+  workspace has not; where nobody can be asked, that needs --force. One that has forks
+  stays as long as these read from it.
 `,
 			Flags: []Flag{{Name: "force", Says: "remove it whatever is in it"}, quiet}},
 	}

@@ -52,6 +52,9 @@ func (o *Options) atWriter(ctx context.Context, beside func(*live.Client) (int64
 		client := live.NewClient(sock)
 		defer client.Close()
 		id, err := beside(client)
+		if err == nil && id < 0 {
+			return sqlvfs.Checkpoint{}, nil
+		}
 		if err == nil {
 			return find(o.DB, id)
 		}
@@ -129,13 +132,17 @@ func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, 
 	return o.tell(c, "%s", text)
 }
 
-// Thin drops checkpoints of which there are too many, and gives the space back to the disk.
-func Thin(k sqlvfs.Keep, o Options) error {
+// Thin drops checkpoints of which there are too many, and gives the space back to the disk. What forks are of stays; with gone, forks that
+// are not where they were made are forgotten.
+func Thin(k sqlvfs.Keep, gone bool, o Options) error {
 	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
 	if err != nil {
 		return fmt.Errorf("gc in %s: %w", o.DB, hinted(o.DB, err))
 	}
-	dropped, err := s.Thin(k)
+	dropped := 0
+	if err = tellForks(s, gone, &o); err == nil {
+		dropped, err = s.Thin(k)
+	}
 	if cerr := s.Close(); err == nil {
 		err = cerr
 	}

@@ -82,6 +82,17 @@ func (c *Client) Rewind(name string, paths []string) (int64, error) {
 	return c.checkpoint(control.Request{Verb: control.Rewind, What: name, Paths: paths})
 }
 
+// Fork has the writer know of a fork that is to be made at a path, and returns the number of the checkpoint that it is of.
+func (c *Client) Fork(secret []byte, at, path string) (int64, error) {
+	return c.checkpoint(control.ForkRequest(secret, at, path))
+}
+
+// Forget has the writer know of a fork no more.
+func (c *Client) Forget(secret []byte) error {
+	_, err := c.request(control.ForgetRequest(secret), -1)
+	return err
+}
+
 // checkpoint asks for what is answered by a checkpoint's number.
 func (c *Client) checkpoint(r control.Request) (int64, error) {
 	a, err := c.request(r, -1)

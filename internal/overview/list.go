@@ -21,6 +21,7 @@ type entry struct {
 	Workspace string     `json:"workspace"` // "": unknown
 	Gone      bool       `json:"gone"`      // there is no such directory any more
 	Database  string     `json:"database"`
+	Parent    string     `json:"parent,omitempty"` // what it is a fork of; "": of none
 	Size      int64      `json:"size"`
 	History   int64      `json:"history"` // of that, content that only checkpoints have
 	Used      *time.Time `json:"used"`
@@ -51,7 +52,7 @@ func List(databases string, o Options) error {
 		if o.JSON {
 			err = o.object(e)
 		} else {
-			err = o.line("%-*s  %8s  %-16s  %s%s", width, o.name(e.Name), cli.Bytes(e.Size), e.when(), e.where(&o), e.history())
+			err = o.line("%-*s  %8s  %-16s  %s%s", width, o.name(e.Name), cli.Bytes(e.Size), e.when(), e.where(&o), e.history()+e.forkOf(&o))
 		}
 		if err != nil {
 			return err
@@ -85,6 +86,7 @@ func look(path string) *entry {
 			e.Used = at
 		}
 	}
+	e.Parent, _, _ = sqlvfs.ForkOf(path)
 	e.History = historyOf(path)
 	e.Workspace = workspaceOf(path)
 	if e.Workspace != "" {
@@ -129,6 +131,18 @@ func (e *entry) history() string {
 		return ""
 	}
 	return "  (" + cli.Bytes(e.History) + " for checkpoints)"
+}
+
+// forkOf says what it is a fork of.
+func (e *entry) forkOf(o *Options) string {
+	if e.Parent == "" {
+		return ""
+	}
+	name := e.Parent
+	if filepath.Dir(name) == filepath.Dir(e.Database) {
+		name = strings.TrimSuffix(filepath.Base(name), ".db")
+	}
+	return "  (fork of " + o.name(name) + ")"
 }
 
 func (e *entry) used() time.Time {

@@ -29,6 +29,8 @@ type RemoveOptions struct {
 	// Answer is where to read the answer to a question from; nil: nobody can be asked.
 	Answer io.Reader
 	Quiet  bool
+	// Forget has the parent of a fork that was removed forget it; nil: nobody does.
+	Forget func(ctx context.Context, parent string, secret []byte) error
 }
 
 // Remove removes a database. If there may be anything in it that is nowhere else, somebody has to say that this is meant.
@@ -42,7 +44,14 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 	case open:
 		return inUse(database, look(database).PID)
 	}
+	parent, secret, err := sqlvfs.ForkOf(database)
+	if err != nil {
+		parent = "" // it may be damaged, and is to go
+	}
 	if !o.Force {
+		if err := free(database); err != nil {
+			return err
+		}
 		if what := unpulled(ctx, dir, database); what != "" {
 			if err := o.confirm(database, what); err != nil {
 				return err
@@ -59,7 +68,36 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 	case !o.Quiet:
 		fmt.Fprintf(o.Stderr, "art: removed %s\n", cli.Printable(database))
 	}
+	if parent != "" && o.Forget != nil {
+		if err := o.Forget(ctx, parent, secret); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return cli.WithHint(fmt.Errorf("%s is removed, but its parent keeps a checkpoint for it: %w", database, err), "art gc --gone -d "+parent)
+		}
+	}
 	return nil
+}
+
+// free makes sure that no fork reads from a database.
+func free(database string) error {
+	s, err := openDatabase(database)
+	if err != nil {
+		return nil // what it is worth is another question
+	}
+	defer s.Close()
+	forks, err := s.Forks()
+	if err != nil {
+		return nil // an older layout, for one
+	}
+	var there []string
+	for _, f := range forks {
+		if _, err := os.Lstat(f.Path); err == nil {
+			there = append(there, f.Path)
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("remove database %s: %w: %s", database, sqlvfs.ErrHasForks, strings.Join(there, ", ")),
+		"remove these first, or copy them with art-fuse backup; --force removes it all the same")
 }
 
 func inUse(database string, pid int) error {

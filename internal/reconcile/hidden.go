@@ -21,8 +21,9 @@ var errHidden = errors.New("it is hidden from guests")
 
 // loadHidden finds out what is hidden.
 func (p *planner) loadHidden() error {
-	workspaces := []string{p.host.dir.Name()}
+	workspaces, databases := []string{p.host.dir.Name()}, workspace.Beside(p.database())
 	if p.store != nil {
+		databases = append(databases, p.store.Parents()...)
 		list, err := sqlvfs.Query(p.store, (*sqlvfs.Tx).Workspaces)
 		if err != nil {
 			return p.opt.reading(err)
@@ -37,7 +38,7 @@ func (p *planner) loadHidden() error {
 	if err != nil {
 		return err
 	}
-	p.hidden, err = hiddenBelow(p.host.dir.Name(), append(paths, workspace.Beside(p.database())...))
+	p.hidden, err = hiddenBelow(p.host.dir.Name(), append(paths, databases...))
 	return err
 }
 

@@ -116,6 +116,12 @@ func IsOf(name, dir string) bool { return filepath.IsAbs(dir) && name == fileNam
 // tells, and whether it is such a name at all.
 func BaseName(name string) (base string, ok bool) {
 	rest, ok := strings.CutSuffix(name, suffix)
+	for at := strings.LastIndex(rest, forkMark); at > 0 && validFork(rest[at+1:]); at = strings.LastIndex(rest, forkMark) {
+		if _, err := hex.DecodeString(rest[max(0, len(rest)-8):]); err == nil && len(rest) > 9 && rest[len(rest)-9] == '-' {
+			break // no fork: its workspace has a name with the mark
+		}
+		rest = rest[:at]
+	}
 	i := len(rest) - 9
 	if !ok || i < 1 || rest[i] != '-' {
 		return "", false
@@ -124,6 +130,27 @@ func BaseName(name string) (base string, ok bool) {
 		return "", false
 	}
 	return rest[:i], true
+}
+
+// forkMark stands between the name of a database and that of a fork of it. The name of a fork has none.
+const forkMark = "+"
+
+// maxFork is the longest name of a fork.
+const maxFork = 40
+
+func validFork(name string) bool {
+	ok := len(name) > 0 && len(name) <= maxFork && !strings.HasPrefix(name, "-") && !strings.HasPrefix(name, ".")
+	return ok && !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r))
+	})
+}
+
+// Fork returns the path of a fork of a database: beside it.
+func Fork(database, name string) (string, error) {
+	if !validFork(name) {
+		return "", cli.WithHint(fmt.Errorf("name a fork %q: that cannot be the name of one", name), "it has up to 40 letters, digits, and - _ . between them")
+	}
+	return strings.TrimSuffix(database, suffix) + forkMark + name + suffix, nil
 }
 
 // resolve returns the absolute path of a directory without symbolic links: however it is spelled, it is one

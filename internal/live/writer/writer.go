@@ -145,6 +145,14 @@ func (c *served) do(a control.Request, fd int) error {
 			to = sqlvfs.Part(a.What, a.Paths)
 		}
 		return answerWith(c.sock)(c.goBack(to))
+	case control.Fork:
+		return answerWith(c.sock)(c.fork(&a))
+	case control.Forget:
+		secret, _, _, err := a.AsFork()
+		if err == nil {
+			err = c.store.DropFork(secret)
+		}
+		return answer(c.sock, err)
 	case control.Opening:
 		return answer(c.sock, errLate)
 	}
@@ -159,6 +167,15 @@ func (c *served) goBack(to sqlvfs.Destination) (is sqlvfs.Checkpoint, err error)
 		return err
 	})
 	return is, err
+}
+
+// fork has the database know of a fork.
+func (c *served) fork(a *control.Request) (sqlvfs.Checkpoint, error) {
+	secret, at, path, err := a.AsFork()
+	if err != nil {
+		return sqlvfs.Checkpoint{}, err
+	}
+	return c.store.AddFork(path, secret, at)
 }
 
 // answerWith answers a request with a checkpoint's number, or an error.

@@ -65,6 +65,7 @@ _art_spec() {
         'undo:go back to before the last change'
         'redo:take back an undo or a rewind'
         'rewind:go back to a checkpoint'
+        'fork:make a database that goes on from this one by itself'
         'gc:drop old checkpoints'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace'
@@ -281,6 +282,19 @@ _art_spec() {
         '1:word: '
         '*:word: _art_in_workspace')
       ;;
+    'art fork')
+      payload=false
+      own=()
+      specs=(
+        --at='[fork what the tree was at a checkpoint, by its number or label]:CHECKPOINT: '
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word:_files')
+      ;;
     'art gc')
       payload=false
       own=()
@@ -290,6 +304,7 @@ _art_spec() {
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --checkpoints='[how many may stay]:N: '
         --days='[how old they may be]:N: '
+        --gone'[forget forks that are not where they were made]'
         --size='[how much content may be kept that is not there any more]:SIZE: '
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]')
@@ -651,6 +666,7 @@ _art_spec() {
         'undo:go back to before the last change'
         'redo:take back an undo or a rewind'
         'rewind:go back to a checkpoint'
+        'fork:make a database that goes on from this one by itself'
         'gc:drop old checkpoints'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace')
@@ -797,6 +813,19 @@ _art_spec() {
         '1:word: '
         '*:word: _art_in_workspace')
       ;;
+    'art-sync fork')
+      payload=false
+      own=()
+      specs=(
+        --at='[fork what the tree was at a checkpoint, by its number or label]:CHECKPOINT: '
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word:_files')
+      ;;
     'art-sync gc')
       payload=false
       own=()
@@ -806,6 +835,7 @@ _art_spec() {
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --checkpoints='[how many may stay]:N: '
         --days='[how old they may be]:N: '
+        --gone'[forget forks that are not where they were made]'
         --size='[how much content may be kept that is not there any more]:SIZE: '
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]')
