@@ -70,7 +70,7 @@ func (t *tx) setAttr(c Caller, in *sqlvfs.Inode, set SetAttr) error {
 	if set.Mtime != nil {
 		a.Mtime = *set.Mtime
 	}
-	a.Change(sqlvfs.Now())
+	in.Change(sqlvfs.Now())
 	t.db.Dirty(in)
 	return nil
 }

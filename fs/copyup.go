@@ -104,6 +104,6 @@ func (t *tx) baseHas(p *node, name string) (bool, error) {
 // modified sets a node's times after a change of its entries or its content.
 func (t *tx) modified(p *node, now sqlvfs.Timespec) {
 	p.in.Attr.Mtime = now
-	p.in.Attr.Change(now)
+	p.in.Change(now)
 	t.db.Dirty(p.in)
 }

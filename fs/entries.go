@@ -160,7 +160,7 @@ func (o *Overlay) Link(ino Ino, parent Ino, name string) (e Entry, err error) {
 		now := sqlvfs.Now()
 		n.in.Attr.Nlink++
 		n.linkable = false
-		n.in.Attr.Change(now)
+		n.in.Change(now)
 		t.db.Dirty(n.in)
 		t.modified(p, now)
 		e = t.acquireEntry(n)
@@ -261,7 +261,7 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 		} else if n.in.Attr.Nlink > 0 {
 			n.in.Attr.Nlink--
 		}
-		n.in.Attr.Change(sqlvfs.Now())
+		n.in.Change(sqlvfs.Now())
 		t.db.Dirty(n.in)
 	}
 	if n.attrOf().IsDir() {

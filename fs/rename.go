@@ -178,7 +178,7 @@ func (t *tx) link(to dentry, n *node) error {
 		addSubdirectory(to.dir, 1)
 		n.parentIno = to.dir.ino
 	}
-	n.in.Attr.Change(sqlvfs.Now())
+	n.in.Change(sqlvfs.Now())
 	t.db.Dirty(n.in)
 	return nil
 }

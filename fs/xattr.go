@@ -165,7 +165,7 @@ func (o *Overlay) changeXattr(ino Ino, name string, change func(t *tx, in *sqlvf
 		} else if err != nil {
 			return err
 		}
-		n.in.Attr.Change(sqlvfs.Now())
+		n.in.Change(sqlvfs.Now())
 		t.db.Dirty(n.in)
 		return nil
 	})

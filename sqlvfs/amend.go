@@ -175,7 +175,7 @@ func (tx *Tx) amendOrigin(in *Inode, c *InodeChange, same, follows bool) bool {
 		return false
 	}
 	now.Limit = min(now.Limit, in.Attr.Size)
-	tx.SetOrigin(in, &now)
+	tx.Refer(in, &now)
 	return true
 }
 

@@ -202,7 +202,7 @@ func (t *treeChange) unlink(e *EntryChange, done *Amended) error {
 	if err := t.tx.Unlink(dir, e.Name); err != nil {
 		return err
 	}
-	was.Attr.Change(Now())
+	was.Change(Now())
 	if was.Attr.IsDir() {
 		was.Attr.Nlink = 0
 		if !t.removed[e.Dir] { // which may have been taken away before what is in it
@@ -242,7 +242,7 @@ func (t *treeChange) link(e *EntryChange, done *Amended) error {
 		is.Attr.Nlink++
 	}
 	if e.Is < t.c.FirstIno {
-		is.Attr.Change(Now())
+		is.Change(Now())
 		done.Inodes = append(done.Inodes, is.Ino)
 	}
 	t.tx.Dirty(is)
@@ -257,7 +257,7 @@ func (t *treeChange) link(e *EntryChange, done *Amended) error {
 func (t *treeChange) changed(dir *Inode, name string, done *Amended) {
 	now := Now()
 	dir.Attr.Mtime = now
-	dir.Attr.Change(now)
+	dir.Change(now)
 	t.tx.Dirty(dir)
 	done.Names = append(done.Names, NameChange{Dir: dir.Ino, Name: name})
 	done.Inodes = append(done.Inodes, dir.Ino)

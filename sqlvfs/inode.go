@@ -228,8 +228,20 @@ func (tx *Tx) SetOrigin(in *Inode, o *Origin) {
 	}
 }
 
-// Refer is SetOrigin for a store that may be read-only, of which it changes what is in memory alone.
+// Change moves the change time as [Attr.Change] does, and not to that of the origin's object: it would count as the inode's of before.
+func (in *Inode) Change(now Timespec) {
+	in.Attr.Change(now)
+	if o := in.Origin; o != nil && in.Attr.Ctime == o.Ctime {
+		in.Attr.Change(now)
+	}
+}
+
+// Refer has an inode refer to another version of its origin's object. What has changed of the inode stays a change. Of a store that
+// is read-only, it changes what is in memory alone.
 func (tx *Tx) Refer(in *Inode, o *Origin) {
+	if was := in.Origin; was != nil && in.Attr.Ctime != was.Ctime && in.Attr.Ctime == o.Ctime {
+		in.Attr.Change(o.Ctime)
+	}
 	if tx.readOnly {
 		in.Origin = o
 		return

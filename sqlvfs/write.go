@@ -45,7 +45,7 @@ func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 		in.renew()
 	}
 	in.Attr.Mtime = now
-	in.Attr.Change(now)
+	in.Change(now)
 	tx.detachOrigin(in)
 	tx.touch(in, dirtyRow)
 	return nil
@@ -91,7 +91,7 @@ func (tx *Tx) Truncate(in *Inode, size int64, now Timespec) error {
 	in.Attr.Size = size
 	in.renew()
 	in.Attr.Mtime = now
-	in.Attr.Change(now)
+	in.Change(now)
 	tx.touch(in, dirtyRow)
 	return nil
 }

@@ -44,7 +44,7 @@ func (tx *Tx) Zero(in *Inode, off, length int64, keepSize bool, now Timespec) (n
 		next = done * tx.chunkSize
 	}
 	in.Attr.Mtime = now
-	in.Attr.Change(now)
+	in.Change(now)
 	tx.detachOrigin(in)
 	tx.touch(in, dirtyRow)
 	return next, nil
