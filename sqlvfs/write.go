@@ -96,12 +96,23 @@ func (tx *Tx) Truncate(in *Inode, size int64, now Timespec) error {
 	return nil
 }
 
-// WriteAt is [Tx.WriteAt] as a step of its own. base is as for [Store.ReadAt].
+// WriteAt is [Tx.WriteAt] as a step of its own. base is as for [Store.ReadAt]. The change time is now also where it was that: what a
+// push stores in several steps is one change.
 func (s *Store) WriteAt(in *Inode, p []byte, off int64, base io.ReaderAt, now Timespec) error {
-	return s.change(base, func(tx *Tx) error { return tx.WriteAt(in, p, off, now) })
+	return s.changeAt(in, base, now, func(tx *Tx) error { return tx.WriteAt(in, p, off, now) })
 }
 
-// Truncate is [Tx.Truncate] as a step of its own. base is as for [Store.ReadAt].
+// Truncate is [Tx.Truncate] as a step of its own, as [Store.WriteAt].
 func (s *Store) Truncate(in *Inode, size int64, base io.ReaderAt, now Timespec) error {
-	return s.change(base, func(tx *Tx) error { return tx.Truncate(in, size, now) })
+	return s.changeAt(in, base, now, func(tx *Tx) error { return tx.Truncate(in, size, now) })
+}
+
+func (s *Store) changeAt(in *Inode, base io.ReaderAt, now Timespec, step func(tx *Tx) error) error {
+	return s.change(base, func(tx *Tx) error {
+		err := step(tx)
+		if err == nil {
+			in.Attr.Ctime = now
+		}
+		return err
+	})
 }
