@@ -97,6 +97,8 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 		switch {
 		case row.dead || row.attr.Nlink == 0:
 			continue // entries say so
+		case row.in.Ino >= first && row.origin != nil && !row.attr.IsDir():
+			return nil, ErrNotBeside // what a killed pull has left is put together again only between sessions
 		case row.in.Ino >= first:
 			c.Made = append(c.Made, MadeInode{row.in.Ino, row.attr, row.target, orNone(row.origin)})
 			continue

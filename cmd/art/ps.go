@@ -73,6 +73,7 @@ func watchSessions(pending bool) error {
 		fmt.Print("\x1b[H" + strings.ReplaceAll(out.String(), "\n", "\x1b[K\r\n") + "\x1b[J")
 		keys := []unix.PollFd{{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN}}
 		if n, err := unix.Poll(keys, 1000); n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			_, _ = os.Stdin.Read(make([]byte, 64)) // or the shell would
 			return nil
 		}
 	}

@@ -25,7 +25,7 @@ func (t *Terminal) Foreground() bool {
 func (t *Terminal) AwaitForeground() error {
 	for {
 		// tcdrain(3), which stops who calls it in the background, and changes nothing.
-		err := unix.IoctlSetInt(int(t.file.Fd()), unix.TCSBRK, 1)
+		err := unix.IoctlSetInt(t.fd, unix.TCSBRK, 1)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -42,8 +42,12 @@ const lookEvery = 100
 
 // Read reads what is typed. In the background it waits until this process is in the foreground.
 func (t *Terminal) Read(p []byte) (int, error) {
+	woken := int32(-1) // which poll(2) leaves out
+	if t.woken != nil {
+		woken = int32(t.woken.Fd())
+	}
 	for {
-		wait, watched := -1, []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}}
+		wait, watched := -1, []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}, {Fd: woken, Events: unix.POLLIN}}
 		front := t.Foreground()
 		if front {
 			t.come()
@@ -55,6 +59,8 @@ func (t *Terminal) Read(p []byte) (int, error) {
 		case errors.Is(err, unix.EINTR), n == 0:
 		case err != nil:
 			return 0, os.NewSyscallError("poll", err)
+		case watched[1].Revents != 0:
+			_, _ = t.woken.Read(make([]byte, 64))
 		case watched[0].Revents&^unix.POLLIN != 0, t.Foreground():
 			return t.file.Read(p)
 		}

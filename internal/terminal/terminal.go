@@ -22,6 +22,8 @@ type Terminal struct {
 
 	file *os.File
 	fd   int // of the file: os.File's own may not be asked for beside a Close
+	// What is written to wake has Read look again whether this process is in the foreground.
+	wake, woken *os.File
 	// lines says that lines appear on the terminal that are not of the guest's terminal, as of a pipeline, and need their
 	// carriage returns.
 	lines bool
@@ -37,7 +39,9 @@ func New(file *os.File) *Terminal {
 	if !term.IsTerminal(fd) {
 		return nil
 	}
-	return &Terminal{file: file, fd: fd, Came: make(chan struct{}, 1)}
+	t := &Terminal{file: file, fd: fd, Came: make(chan struct{}, 1)}
+	t.woken, t.wake, _ = os.Pipe() // without them, Read looks at the next key
+	return t
 }
 
 // Remember has Restore go back to the mode that the terminal has now.
@@ -57,6 +61,7 @@ func (t *Terminal) Raw() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.owed = !front; t.owed {
+		_, _ = t.wake.Write([]byte{1}) // who reads keys takes this process to be in the foreground
 		return nil
 	}
 	found, err := unix.IoctlGetTermios(t.fd, unix.TCGETS)
