@@ -31,3 +31,21 @@ func TestChangeTimeIsNotTheOrigins(t *testing.T) {
 	put(s, in)
 	must(t, s.Close())
 }
+
+// Nor when a pull beside the session has put the host's object elsewhere in that tick.
+func TestChangeTimeIsNotTheNewPlaces(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	in := create(t, s, "f", syscall.S_IFREG|0o600)
+	was := Origin{Base: "ws", Path: "f", Fingerprint: Fingerprint{Ctime: Timespec{Sec: 1}}}
+	step(s, func(tx *Tx) { tx.SetOrigin(in, &was) })
+	step(s, func(tx *Tx) { in.Change(Now()); tx.Dirty(in) })
+	is := Origin{Base: "ws", Path: "g", Fingerprint: Fingerprint{Ctime: in.Attr.Ctime}}
+	step(s, func(tx *Tx) {
+		must(t, tx.amendPlaces(&Changes{FirstIno: in.Ino, Places: []Place{{Was: was, Is: is}}}, &Amended{}))
+	})
+	if in.Origin.Path != "g" || in.Baseline().RowCtime == in.Attr.Ctime {
+		t.Errorf("origin %+v, changed at %v", in.Origin, in.Attr.Ctime)
+	}
+	put(s, in)
+	must(t, s.Close())
+}

@@ -239,14 +239,20 @@ func (in *Inode) Change(now Timespec) {
 // Refer has an inode refer to another version of its origin's object. What has changed of the inode stays a change. Of a store that
 // is read-only, it changes what is in memory alone.
 func (tx *Tx) Refer(in *Inode, o *Origin) {
-	if was := in.Origin; was != nil && in.Attr.Ctime != was.Ctime && in.Attr.Ctime == o.Ctime {
-		in.Attr.Change(o.Ctime)
-	}
+	stayChanged(&in.Attr, in.Origin, o)
 	if tx.readOnly {
 		in.Origin = o
 		return
 	}
 	tx.SetOrigin(in, o)
+}
+
+// stayChanged gives an inode that has been changed a later change time, if that of the version to which it comes to refer is, by chance,
+// the one that it has: by that it would count as unchanged since.
+func stayChanged(a *Attr, was, now *Origin) {
+	if was != nil && now != nil && a.Ctime != was.Ctime && a.Ctime == now.Ctime {
+		a.Change(now.Ctime)
+	}
 }
 
 // Follows tells whether all of a file's content is its origin's, and nothing else.

@@ -62,7 +62,7 @@ func (tx *Tx) amendPlaces(c *Changes, done *Amended) error {
 			}
 			now := *o
 			now.Base, now.Path, now.Fingerprint, now.Mode = p.Is.Base, p.Is.Path, p.Is.Fingerprint, p.Is.Mode
-			tx.SetOrigin(in, &now)
+			tx.Refer(in, &now)
 			done.Inodes = append(done.Inodes, ino)
 			return nil
 		})

@@ -143,9 +143,16 @@ func (tx *Tx) Snapshot() (*Snapshot, error) {
 func (t *Snapshot) Refer(newer map[Ino]*Node) {
 	for ino, n := range newer {
 		if old := t.nodes[ino]; old != nil {
-			old.Origin, old.Attr.Size, old.Attr.Mtime = n.Origin, n.Attr.Size, n.Attr.Mtime
+			old.Refer(n.Origin)
+			old.Attr.Size, old.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
 		}
 	}
+}
+
+// Refer has a node refer to another version of its origin's object, as [Tx.Refer] has an inode.
+func (n *Node) Refer(o *Origin) {
+	stayChanged(&n.Attr, n.Origin, o)
+	n.Origin = o
 }
 
 // enter adds an entry to the directory that it is in.

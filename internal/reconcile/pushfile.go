@@ -224,7 +224,7 @@ func (p *pusher) keep(f *found) error {
 			if mode {
 				row.Attr.Mode = row.Attr.Mode&^modeBits | f.st.Mode&modeBits
 				if !p.beside {
-					row.Attr.Ctime = sqlvfs.Now()
+					row.Change(sqlvfs.Now())
 				}
 			}
 		}); err != nil {

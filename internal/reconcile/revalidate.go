@@ -76,13 +76,13 @@ func updateOrigin(n *sqlvfs.Node, st *unix.Stat_t) {
 		o.Limit, o.Hash = st.Size, ""
 	}
 	o.Fingerprint = hostfs.Fingerprint(st)
-	n.Origin = &o
+	n.Refer(&o)
 }
 
 func setOrigin(s *sqlvfs.Store, n *sqlvfs.Node) error {
 	return rows{s}.with(n.Ino, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
 		row.Attr.Size, row.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
-		tx.SetOrigin(row, n.Origin)
+		tx.Refer(row, n.Origin)
 		return nil
 	})
 }
