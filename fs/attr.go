@@ -17,6 +17,7 @@ func (o *Overlay) Setattr(c Caller, ino Ino, set SetAttr) (e Entry, err error) {
 			if err != nil {
 				return err
 			}
+			n.ends = ends{} // whatever it was
 		}
 		n, err := t.get(ino)
 		if err != nil {

@@ -156,25 +156,38 @@ func (o *Overlay) Write(c Caller, ino Ino, p []byte, off int64) error {
 		if err != nil {
 			return err
 		}
-		return t.wrote(n, t.db.WriteAt(n.in, p, off, sqlvfs.Now()))
+		return t.write(n, p, off, off)
 	})
 }
 
 // Append implements FileSystem. The kernel goes by the size that it has last asked for (generic_write_checks in fs/read_write.c),
-// also if it has heard since that this is another one: what the host has added would be overwritten.
+// also if it has heard since that this is another one: what the host has added would be overwritten. What has a place of its own
+// (RWF_NOAPPEND in pwritev2(2)) looks the same, but is not at that size.
 func (o *Overlay) Append(c Caller, ino Ino, p []byte, off int64) error {
 	return o.update(func(t *tx) error {
 		n, err := t.writable(c, ino)
 		if err != nil {
 			return err
 		}
-		end := n.in.Attr.Size
-		err = t.wrote(n, t.db.WriteAt(n.in, p, end, sqlvfs.Now()))
-		if err == nil && end != off {
+		at := off
+		if n.ends.appends(off, n.in.Attr.Size) {
+			at = n.in.Attr.Size
+		}
+		err = t.write(n, p, at, off)
+		if err == nil && at != off {
 			t.pending.inode(n) // the kernel has put it elsewhere
 		}
 		return err
 	})
+}
+
+// write writes into a file that is writable. The kernel takes it to be at off.
+func (t *tx) write(n *node, p []byte, at, off int64) error {
+	err := t.wrote(n, t.db.WriteAt(n.in, p, at, sqlvfs.Now()))
+	if err == nil {
+		n.ends.reach(off + int64(len(p)))
+	}
+	return err
 }
 
 // writable prepares a regular file for a change of its content.
@@ -254,6 +267,9 @@ func (o *Overlay) Allocate(c Caller, ino Ino, mode uint32, off, length int64) er
 			}
 			if err = t.wrote(n, err); err != nil {
 				return err
+			}
+			if !keepSize {
+				n.ends.reach(off)
 			}
 			// Whatever it did or did not change, the times say that it may have (file_modified in fs/inode.c).
 			t.modified(n, now)

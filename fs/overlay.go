@@ -88,6 +88,7 @@ type node struct {
 	linkable  bool          // it had no name yet
 	deadDir   bool          // the guest has removed it, and it was a directory
 	displaced bool          // it is in elsewhere
+	ends      ends          // of a file
 	in        *sqlvfs.Inode // acquired; nil: untouched
 	base      *base         // nil: the delta has it alone
 	parentIno Ino           // for "..", of directories
@@ -300,6 +301,7 @@ func (t *tx) entry(n *node) Entry {
 	if n.in == nil {
 		n.base.resize(e.Attr.Size)
 	}
+	n.ends.tell(e.Attr.Size)
 	// Who shows as another owner could be refused by the kernel what it should have, and the other way
 	// round: what we may not read is not the guest's either.
 	if t.owner != nil && (n.in != nil || t.host == nil || t.host.readable(&n.base.attr)) {

@@ -58,3 +58,38 @@ func (t *tx) mayRead(n *node, f *HostFile, wait bool) bool {
 	n.base.resized, n.base.content = unchanged, f.Fingerprint
 	return true
 }
+
+// ends are where the kernel may take the end of a file to be, and 1; 0: it was told nothing. It counts what it writes itself, and of two
+// answers that say otherwise it may heed the first, as it does where it has written since it asked (fuse_change_attributes in
+// fs/fuse/inode.c).
+type ends struct{ last, before int64 }
+
+// tell notes what the kernel is about to be told.
+func (e *ends) tell(size int64) {
+	if e.last == size+1 {
+		return
+	}
+	if e.before == 0 {
+		e.before = e.last
+	}
+	e.last = size + 1
+}
+
+// reach notes that the kernel has written up to an offset.
+func (e *ends) reach(end int64) {
+	if end >= max(e.last, e.before)-1 {
+		*e = ends{last: end + 1}
+	}
+}
+
+// appends tells whether a write of a file opened with O_APPEND, at an offset, goes to the end, which is at size. If it cannot be known it
+// does, so that nothing is overwritten.
+func (e *ends) appends(off, size int64) bool {
+	switch {
+	case e.last == 0, off+1 == e.last, off+1 == e.before:
+		return true
+	case off+1 < e.last:
+		return false
+	}
+	return off <= size
+}
