@@ -22,6 +22,9 @@ var Dir string
 
 const dirVariable = "ART_LIBEXEC_DIR"
 
+// ArtVariable is the environment variable that tells art-sync which art has become it, where that has to start sessions.
+const ArtVariable = "ART_ITSELF"
+
 // CallerVariable is the environment variable that tells a helper its caller's
 // version.
 const CallerVariable = "ART_CALLER_VERSION"

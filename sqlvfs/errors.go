@@ -29,7 +29,7 @@ var (
 type InUseError = lock.InUseError
 
 // Errno is the system call error that stands for a storage error: ENOSPC when the disk is full,
-// EROFS when it is read-only, ESTALE where the host's part of a file is not what it was, and EIO
+// EROFS when it is read-only, ESTALE where the host's part of a file is not what it was, or a checkpoint cannot be shown, and EIO
 // for the rest.
 func Errno(err error) syscall.Errno {
 	var errno syscall.Errno
@@ -44,6 +44,8 @@ func Errno(err error) syscall.Errno {
 		return syscall.EROFS
 	case errors.Is(err, ErrNotExist):
 		return syscall.ENOENT
+	case errors.Is(err, ErrNoCheckpoint), errors.Is(err, ErrReplaced), errors.Is(err, ErrAgreed):
+		return syscall.ESTALE
 	}
 	return syscall.EIO
 }

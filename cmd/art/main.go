@@ -66,7 +66,7 @@ func dispatch(args []string) (int, error) {
 		word = args[0]
 	}
 	switch word {
-	case "push", "pull", "diff", "reset", "status", "log", "list", "rm", "checkpoint", "undo", "redo", "rewind", "fork", "gc":
+	case "push", "pull", "diff", "reset", "status", "log", "list", "rm", "checkpoint", "undo", "redo", "rewind", "fork", "bisect", "gc":
 		return cli.ExitError, runSync(args)
 	}
 	if do := commands[word]; do != nil {
@@ -85,6 +85,14 @@ func runSync(args []string) error {
 	if err != nil {
 		return err
 	}
-	err = syscall.Exec(path, append([]string{"art"}, args...), libexec.Environ())
+	env := libexec.Environ()
+	if args[0] == "bisect" { // has art run sessions
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("find art itself: %w", err)
+		}
+		env = append(env, libexec.ArtVariable+"="+self)
+	}
+	err = syscall.Exec(path, append([]string{"art"}, args...), env)
 	return fmt.Errorf("run art-sync: %w", err)
 }

@@ -28,10 +28,10 @@ const syncStatus = `EXIT STATUS
 // summary is what art calls at the end of a session.
 var summary = &Command{Name: "art-sync summary", Says: "say how much the sides differ", Synopsis: []string{"-m DIR -d DB"}, Flags: []Flag{workspace, database}, Hidden: true}
 
-// inSync are commands of art as art-sync has them.
+// inSync are commands of art as art-sync has them, but for those that run sessions.
 func inSync(commands []*Command) (all []*Command) {
 	for _, c := range commands {
-		if _, word, _ := strings.Cut(c.Name, " "); !strings.Contains(word, " ") {
+		if _, word, _ := strings.Cut(c.Name, " "); !strings.Contains(word, " ") && !c.Payload {
 			renamed := *c
 			renamed.Name = Sync.Name + " " + word
 			all = append(all, &renamed)
@@ -315,6 +315,37 @@ EXAMPLES
 			Notes: `EXAMPLES
   art fork other-way
   art -d "$(art fork --json other-way | jq -r .database)" -- make
+`},
+		{Name: "art bisect", Says: "find the checkpoint at which something broke", Synopsis: []string{"[--good CHECKPOINT] [--bad CHECKPOINT] [flags] [--] command..."}, Payload: true, Env: true,
+			Text: `  Runs a command at checkpoints, in as few as it takes, and prints the first at which
+  it calls the tree bad, with what has changed since the one before, as "art diff" shows
+  it. Exit code 0 of the command means good, 125 that this checkpoint cannot be tested
+  and another is to be tried, 1 to 127 bad; any other ends the search, as of "git bisect
+  run". Both ends are tried first: the oldest checkpoint that can be shown has to be
+  good, and what is now has to be bad. Where it was broken several times, and mended
+  between, it is one of these.
+
+  Each run is a session, as by "art run", at the top of the workspace, in a fork of the
+  checkpoint, which is removed afterwards, also after Ctrl-C. So neither the workspace
+  on the host nor what the guest has now is changed, and a session that runs goes on.
+  What the guest never changed is as the host has it now. What the command writes
+  appears on standard error. Settings of the session are those of the workspace;
+  variables such as ART_NETWORK and ART_ENV say others.
+`,
+			Flags: []Flag{
+				{Name: "good", Arg: "CHECKPOINT", Default: "the oldest", Says: "where it was good, by number or label"},
+				{Name: "bad", Arg: "CHECKPOINT", Default: "what is now", Says: "where it is bad, by number or label"},
+				workspace, database, agent,
+				{Name: "json", Says: "print an object, and one for each change", More: `The first has the keys of a checkpoint in "art log --json", "good" (the number of the last good one), and "skipped" (the numbers of those between that could not be tried); the others are those of "art diff --json".`},
+				{Name: "quiet", Short: "q", Says: "tell nothing of the runs, and hide the command's standard output"}},
+			Notes: `EXIT STATUS
+  0  the first bad checkpoint was found
+  1  an error, or only checkpoints that could not be tried are left
+  2  wrong usage
+
+EXAMPLES
+  art bisect -- make test
+  art bisect --good "before the rewrite" -- sh -c 'make || exit 125; ./check'
 `},
 		{Name: "art gc", Says: "drop old checkpoints", Synopsis: []string{"[flags]"}, Env: false,
 			Text: `  Drops checkpoints until there are no more than the flags say, and gives the space

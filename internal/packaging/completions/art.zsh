@@ -66,6 +66,7 @@ _art_spec() {
         'redo:take back an undo or a rewind'
         'rewind:go back to a checkpoint'
         'fork:make a database that goes on from this one by itself'
+        'bisect:find the checkpoint at which something broke'
         'gc:drop old checkpoints'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace'
@@ -294,6 +295,19 @@ _art_spec() {
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
         '1:word:_files')
+      ;;
+    'art bisect')
+      payload=true
+      own=()
+      specs=(
+        --good='[where it was good, by number or label]:CHECKPOINT: '
+        --bad='[where it is bad, by number or label]:CHECKPOINT: '
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object, and one for each change]'
+        '(-q --quiet)'{-q,--quiet}'[tell nothing of the runs, and hide the command'\''s standard output]'
+        '(- *)'--help'[print help]')
       ;;
     'art gc')
       payload=false
