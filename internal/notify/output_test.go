@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/riverlytech/art/internal/terminal/escape"
 )
 
 func heard(pieces ...string) (texts []string) {
@@ -28,10 +30,10 @@ func TestOutput(t *testing.T) {
 		"\x1b]777;notify;Title\a\x1b]777;precmd\a":              {"Title"},
 		"\x1bPq\a\x1b\\\a":                                      {""},
 		"\x1b]9;cut\x18\a":                                      {""},
-		"\x1b]9;cut\x1b]9;whole\a":                              {"whole"},
-		"\x1b]9;cut\x1b[1m\a":                                   {""},
-		"\x1b]9;" + strings.Repeat("x", 5000) + "\a":            {strings.Repeat("x", maxSequence-2)},
-		"\x1b\x1b]9;twice\x1b\x1b\\":                            nil,
+		"\x1b]9;cut\x1b]9;whole\a":                              {"cut", "whole"},
+		"\x1b]9;cut\x1b[1m\a":                                   {"cut", ""},
+		"\x1b]9;" + strings.Repeat("x", 5000) + "\a":            {strings.Repeat("x", escape.MaxString-2)},
+		"\x1b\x1b]9;twice\x1b\x1b\\":                            {"twice"},
 		"\x1b_\x1b]9;in another\x1b\\":                          {"in another"},
 		"\x1b]52;c;YmVsbA==\a" + "\x1b]8;;http://x/\x1b\\" + "": nil,
 	} {
@@ -63,7 +65,7 @@ func FuzzOutput(f *testing.F) {
 			t.Errorf("%q is %q, and cut at %d %q", p, whole, at, halves)
 		}
 		for _, text := range whole {
-			if c := Clean(text); len(text) > maxSequence || utf8.RuneCountInString(c) > maxText || strings.ContainsAny(c, "<>&\x1b\n") {
+			if c := Clean(text); len(text) > escape.MaxString || utf8.RuneCountInString(c) > maxText || strings.ContainsAny(c, "<>&\x1b\n") {
 				t.Errorf("%q is told as %q", text, c)
 			}
 		}

@@ -106,10 +106,23 @@ func (t *typed) Write(p []byte) (int, error) {
 // plainKeys tells keys that are a single byte from all else that a terminal sends: other keys, the mouse, and answers to
 // programs, which are control sequences and strings (ctlseqs(7), ECMA-48), with seven bits or with eight.
 type plainKeys struct {
-	state parserState
+	state keyState
 	skip  int // bytes that belong to what was before
 	tail  int // bytes that may still be of a character (UTF-8)
 }
+
+// keyState is where in what a terminal sends the next byte is. It differs from what programs write ([escape.Parser]): a key may
+// be an escape character and a control character, and what is behind the first byte of some sequences is no character.
+type keyState int
+
+const (
+	keyGround   keyState = iota
+	keyEscape            // behind an escape character
+	keySequence          // in a control sequence
+	keyNumbers           // behind the first of its parameters, where that matters
+	keyText              // in a string
+	keyTextEscape
+)
 
 // is says whether the next byte is such a key.
 func (k *plainKeys) is(c byte) bool {
@@ -117,27 +130,27 @@ func (k *plainKeys) is(c byte) bool {
 	case k.skip > 0:
 		k.skip--
 	case c == '\x18' || c == '\x1a': // they cancel what has begun
-		k.state = ground
-	case c == '\x1b' && (k.state == text || k.state == textEscape):
-		k.state = textEscape
+		k.state = keyGround
+	case c == '\x1b' && (k.state == keyText || k.state == keyTextEscape):
+		k.state = keyTextEscape
 	case c == '\x1b':
-		k.state, k.tail = escape, 0
-	case k.state == ground:
+		k.state, k.tail = keyEscape, 0
+	case k.state == keyGround:
 		return k.char(c)
-	case k.state == textEscape && c != '\\':
-		k.state = escape
+	case k.state == keyTextEscape && c != '\\':
+		k.state = keyEscape
 		return k.is(c)
-	case k.state == textEscape, k.state == text && c == '\a':
-		k.state = ground
-	case k.state == text:
-	case k.state == escape:
+	case k.state == keyTextEscape, k.state == keyText && c == '\a':
+		k.state = keyGround
+	case k.state == keyText:
+	case k.state == keyEscape:
 		k.escaped(c)
-	case c == 'M' && k.state == sequence: // the mouse: a button and a place follow
-		k.state, k.skip = ground, 3
+	case c == 'M' && k.state == keySequence: // the mouse: a button and a place follow
+		k.state, k.skip = keyGround, 3
 	case c < '@' || c == 0x7f:
-		k.state = numbers
+		k.state = keyNumbers
 	default:
-		k.state = ground
+		k.state = keyGround
 	}
 	return false
 }
@@ -146,13 +159,13 @@ func (k *plainKeys) is(c byte) bool {
 func (k *plainKeys) escaped(c byte) {
 	switch {
 	case c == '[':
-		k.state = sequence
+		k.state = keySequence
 	case strings.IndexByte("]PX^_", c) >= 0:
-		k.state = text
+		k.state = keyText
 	case c == 'N' || c == 'O': // SS2, SS3
-		k.state, k.skip = ground, 1
+		k.state, k.skip = keyGround, 1
 	case c < ' ' || c >= '0':
-		k.state = ground
+		k.state = keyGround
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/riverlytech/art/internal/terminal/escape"
 )
 
 // screenModes follows what a guest does to its screen, byte by byte as the screen itself does, so that what it has left on
@@ -13,8 +15,7 @@ import (
 //
 // It knows what programs with a face use (XTerm Control Sequences, ctlseqs(7); the kitty keyboard protocol).
 type screenModes struct {
-	state parserState
-	come  []byte // of a sequence, from behind the escape character on
+	parser escape.Parser
 
 	private  map[int]bool // private modes that are not as they are at first, and which value they have
 	keyboard [2]keyboard  // of the first screen, and of the other
@@ -45,45 +46,27 @@ func (k keyboard) undo() string {
 }
 
 // change follows a command: to push flags, to pop some, or to set them.
-func (k *keyboard) change(kind, parameters string) {
-	switch kind {
+func (k *keyboard) change(sequence *escape.Parser) {
+	switch sequence.Marks() {
 	case ">":
 		k.pushed = min(k.pushed+1, maxKeyboard)
 	case "<":
-		n := 1
-		if parameters != "" {
-			n = number(parameters)
-		}
-		if n < 0 || n > k.pushed { // the flags below go, too
+		n := sequence.Arg(0, 1)
+		if n > k.pushed { // the flags below go, too
 			*k = keyboard{}
 			return
 		}
 		k.pushed -= n
 	case "=":
-		flags, how, _ := strings.Cut(parameters, ";")
-		switch on := strings.Trim(flags, "0") != ""; {
+		switch on, how := sequence.Arg(0, 0) != 0, sequence.Arg(1, 1); {
 		case k.pushed > 0: // they go with what was pushed
-		case how == "2":
+		case how == 2:
 			k.set = k.set || on
-		case how != "3":
+		case how != 3:
 			k.set = on
 		}
 	}
 }
-
-type parserState int
-
-const (
-	ground   parserState = iota
-	escape               // behind an escape character
-	sequence             // in a control sequence
-	numbers              // behind the first of its parameters, where that matters
-	text                 // in a string for the terminal: a title, the clipboard
-	textEscape
-)
-
-// maxSequence is more than any sequence that means something here: xterm takes 30 parameters in one (ctlseqs(7), NPARAM).
-const maxSequence = 1024
 
 // initial are the private modes that programs change and leave behind, and what they are at first.
 var initial = map[int]bool{
@@ -97,100 +80,61 @@ var screens = []int{47, 1047, 1049}
 
 // Write follows p. It never fails.
 func (m *screenModes) Write(p []byte) (int, error) {
-	for rest := p; len(rest) > 0; {
-		if m.state == ground {
+	for rest := p; len(rest) > 0; rest = rest[1:] {
+		if m.parser.Ground() {
 			i := bytes.IndexByte(rest, '\x1b')
 			if i < 0 {
 				break
 			}
 			rest = rest[i:]
 		}
-		m.next(rest[0])
-		rest = rest[1:]
+		switch c := rest[0]; m.parser.Next(c) {
+		case escape.Escape:
+			m.escaped(c)
+		case escape.Control:
+			m.controlled(c)
+		}
 	}
 	return len(p), nil
 }
 
-func (m *screenModes) next(c byte) {
-	switch {
-	case c == '\x18' || c == '\x1a': // they cancel what has begun
-		m.state = ground
-	case c == '\x1b' && (m.state == text || m.state == textEscape):
-		m.state = textEscape
-	case c == '\x1b':
-		m.state, m.come = escape, m.come[:0]
-	case m.state == textEscape && c != '\\':
-		m.state, m.come = escape, m.come[:0]
-		m.next(c)
-	case m.state == textEscape, m.state == text && c == '\a':
-		m.state = ground
-	case m.state == text || c < ' ' || c == 0x7f: // controls act within a sequence, and it goes on
-	default:
-		m.part(c)
-	}
-}
-
-// part is another byte of a sequence.
-func (m *screenModes) part(c byte) {
-	if len(m.come) < maxSequence {
-		m.come = append(m.come, c)
-	}
-	switch {
-	case m.state == escape && c == '[':
-		m.state = sequence
-	case m.state == escape && strings.IndexByte("]PX^_", c) >= 0:
-		m.state = text
-	case m.state == escape && c >= '0':
-		m.state = ground
-		m.escaped(string(m.come))
-	case m.state == sequence && c >= '@':
-		m.state = ground
-		if len(m.come) < maxSequence {
-			m.controlled(string(m.come[1:len(m.come)-1]), c)
-		}
-	}
-}
-
-// escaped follows a sequence of an escape character and what is given.
-func (m *screenModes) escaped(sequence string) {
-	switch sequence {
+// escaped follows an escape sequence that ends with c.
+func (m *screenModes) escaped(c byte) {
+	switch m.parser.Marks() + string(c) {
 	case "=", ">":
-		m.keypad = sequence == "="
+		m.keypad = c == '='
 	case "(0", "(B":
-		m.charset = sequence == "(0"
+		m.charset = c == '0'
 	case "c": // everything as at first
 		*m = screenModes{}
 	}
 }
 
-// controlled follows a control sequence.
-func (m *screenModes) controlled(parameters string, final byte) {
-	switch string(final) + strings.TrimLeft(parameters, "0123456789;:") {
+// controlled follows a control sequence that ends with c.
+func (m *screenModes) controlled(c byte) {
+	z := &m.parser
+	switch z.Marks() + string(c) {
 	case "r":
-		m.margins = parameters != ""
+		m.margins = z.Params() > 0
 	case "m":
-		m.style = parameters != "" && parameters != "0"
-	case "q ":
-		m.shape = parameters != " " && parameters != "0 "
-	case "p!": // soft
+		m.style = z.Params() > 1 || z.Arg(0, 0) != 0
+	case " q":
+		m.shape = z.Arg(0, 0) != 0
+	case "!p": // soft
 		*m = screenModes{private: m.private, keyboard: m.keyboard, keys: m.keys}
 		for _, mode := range []int{1, 6, 7, 25, 66} {
 			delete(m.private, mode)
 		}
-	}
-	kind, rest := "", parameters
-	if parameters != "" {
-		kind, rest = parameters[:1], parameters[1:]
-	}
-	switch string(final) + kind {
-	case "h?", "l?":
-		for mode := range strings.SplitSeq(rest, ";") {
-			m.setPrivate(mode, final == 'h')
+	case "?h", "?l":
+		for i := range z.Params() {
+			m.setPrivate(z.Arg(i, 0), c == 'h')
 		}
-	case "m>":
-		m.keys = strings.HasPrefix(rest, "4;") && rest != "4;0"
-	case "u>", "u<", "u=":
-		m.keyboard[m.shown()].change(kind, rest)
+	case ">m":
+		if z.Params() == 0 || z.Arg(0, 0) == 4 {
+			m.keys = z.Arg(1, 0) != 0
+		}
+	case ">u", "<u", "=u":
+		m.keyboard[m.shown()].change(z)
 	}
 }
 
@@ -207,37 +151,24 @@ func (m *screenModes) shown() int {
 // maxKeyboard is more than terminals remember.
 const maxKeyboard = 64
 
-func (m *screenModes) setPrivate(mode string, on bool) {
-	n := number(mode)
-	first, known := initial[n]
+func (m *screenModes) setPrivate(mode int, on bool) {
+	first, known := initial[mode]
 	switch {
 	case !known:
 	case on == first:
-		delete(m.private, n)
+		delete(m.private, mode)
 	default:
 		if m.private == nil {
 			m.private = map[int]bool{}
 		}
-		m.private[n] = on
+		m.private[mode] = on
 	}
-}
-
-// number returns the decimal number s, or -1.
-func number(s string) int {
-	if s == "" || len(s) > 4 || strings.Trim(s, "0123456789") != "" {
-		return -1
-	}
-	n := 0
-	for _, c := range s {
-		n = 10*n + int(c-'0')
-	}
-	return n
 }
 
 // undo returns what makes the screen as it is at first, "" if it is.
 func (m *screenModes) undo() string {
 	var b strings.Builder
-	if m.state != ground {
+	if !m.parser.Ground() {
 		b.WriteByte('\x18') // what has begun is not going to end
 	}
 	changed := make([]int, 0, len(m.private))

@@ -2,10 +2,11 @@ package terminal
 
 import (
 	"io"
-	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/riverlytech/art/internal/terminal/escape"
 )
 
 // Plain shows on a terminal what a guest has written: its text and its colours, and nothing that the terminal would answer
@@ -14,10 +15,10 @@ type Plain struct {
 	to io.Writer
 
 	mu     sync.Mutex
-	state  parserState // GUARDED_BY(mu)
-	come   []byte      // GUARDED_BY(mu); of a character, or of a control sequence behind its beginning
-	styled bool        // GUARDED_BY(mu); there are colours and the like
-	out    []byte      // GUARDED_BY(mu)
+	parser escape.Parser // GUARDED_BY(mu)
+	come   []byte        // GUARDED_BY(mu); of a character, or of a sequence
+	styled bool          // GUARDED_BY(mu); there are colours and the like
+	out    []byte        // GUARDED_BY(mu)
 }
 
 // NewPlain returns what writes to a terminal.
@@ -43,7 +44,8 @@ func (w *Plain) Write(p []byte) (int, error) {
 func (w *Plain) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.out, w.state, w.come = w.out[:0], ground, nil
+	w.out, w.come = w.out[:0], nil
+	w.parser.Reset()
 	w.plain()
 	_, err := w.to.Write(w.out)
 	return err
@@ -58,63 +60,44 @@ func (w *Plain) plain() {
 
 // next is another byte. LOCKS_REQUIRED(w.mu)
 func (w *Plain) next(c byte) {
-	switch {
-	case c == '\n' || c == '\x18' || c == '\x1a': // what has begun ends with its line: it must not hide the next
-		w.ground(c)
-	case c == '\x1b' && (w.state == text || w.state == textEscape):
-		w.state = textEscape
-	case c == '\x1b':
-		w.begin()
-	case w.state == ground:
+	if c == '\n' { // what has begun ends with its line: it must not hide the next
+		w.cut()
+		w.parser.Reset()
+		w.plain()
+		w.out = append(w.out, c)
+		return
+	}
+	if c == '\x1b' || c == '\x18' || c == '\x1a' { // another sequence begins, or what has begun is cancelled
+		w.cut()
+	}
+	switch do := w.parser.Next(c); {
+	case do == escape.Print, do == escape.Execute && w.parser.Ground():
 		w.char(c)
-	case w.state == textEscape && c != '\\':
-		w.begin()
-		w.next(c)
-	case w.state == textEscape, w.state == text && c == '\a':
-		w.state = ground
-	case w.state == text || c < ' ' || c == 0x7f:
-	case w.state == escape && c == '[':
-		w.state = sequence
-	case w.state == escape && strings.IndexByte("]PX^_", c) >= 0:
-		w.state = text
-	case w.state == escape && c >= '0', w.state == sequence && c >= '@':
-		w.sequence(c)
-	case w.state == sequence && len(w.come) < maxSequence:
+	case w.parser.Ground():
+		w.sequence(do, c)
+	case len(w.come) < maxStyle && c >= ' ':
 		w.come = append(w.come, c)
 	}
 }
 
-// begin begins a sequence. LOCKS_REQUIRED(w.mu)
-func (w *Plain) begin() {
-	w.cut()
-	w.state = escape
-}
+// maxStyle is more than any sequence that sets colours has bytes: xterm takes 30 parameters (ctlseqs(7), NPARAM).
+const maxStyle = 1024
 
-// cut ends a character that is not complete. LOCKS_REQUIRED(w.mu)
+// cut ends a character or a sequence that is not complete. LOCKS_REQUIRED(w.mu)
 func (w *Plain) cut() {
-	if w.state == ground && len(w.come) > 0 {
+	if w.parser.Ground() && len(w.come) > 0 {
 		w.out = utf8.AppendRune(w.out, utf8.RuneError)
 	}
 	w.come = w.come[:0]
 }
 
-// ground is a control character behind which there is text. LOCKS_REQUIRED(w.mu)
-func (w *Plain) ground(c byte) {
-	w.cut()
-	w.state = ground
-	if c == '\n' {
-		w.plain()
-		w.out = append(w.out, c)
-	}
-}
-
 // sequence is the end of one. Those that set colours, and nothing else, are let through. LOCKS_REQUIRED(w.mu)
-func (w *Plain) sequence(final byte) {
-	if w.state == sequence && final == 'm' && len(w.come) < maxSequence && strings.Trim(string(w.come), "0123456789;:") == "" {
-		w.out = append(append(append(w.out, "\x1b["...), w.come...), final)
-		w.styled = len(w.come) > 0 && string(w.come) != "0"
+func (w *Plain) sequence(do escape.Action, final byte) {
+	if do == escape.Control && final == 'm' && !w.parser.Marked() && len(w.come) < maxStyle {
+		w.out = append(append(append(w.out, '\x1b'), w.come...), final)
+		w.styled = w.parser.Params() > 1 || w.parser.Arg(0, 0) != 0
 	}
-	w.state, w.come = ground, w.come[:0]
+	w.come = w.come[:0]
 }
 
 // char is another byte of text. LOCKS_REQUIRED(w.mu)

@@ -19,7 +19,7 @@ func TestPlain(t *testing.T) {
 		{"what is cut off by a line", "a\x1b]0;title\nb\x1b[31\nc\x1b\nd\xe6\n", "a\nb\nc\nd\ufffd\n"},
 		{"what is cut off at the end", "a\x1b]0;title", "a"},
 		{"sequences in others", "\x1b]0;\x1b[31mred\x1b[3\x1b[32mgreen\x1b[31\x18m", "\x1b[31mred\x1b[32mgreenm\x1b[m"},
-		{"one without an end", "a\x1b[" + strings.Repeat("1;", maxSequence) + "mb", "ab"},
+		{"one without an end", "a\x1b[" + strings.Repeat("1;", maxStyle) + "mb", "ab"},
 		{"what is no text", "\xff\xc3\x1b[31m\xa9\xe6\x1b[32mx", "\ufffd\ufffd\x1b[31m\ufffd\ufffd\x1b[32mx\x1b[m"},
 	} {
 		var whole, pieces bytes.Buffer

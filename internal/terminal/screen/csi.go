@@ -2,8 +2,8 @@ package screen
 
 // escaped follows an escape sequence that ends with c.
 func (s *Screen) escaped(c byte) {
-	if s.parser.marked > 0 {
-		s.designate(s.parser.marks[0], c)
+	if s.parser.Marked() {
+		s.designate(s.parser.Marks(), c)
 		return
 	}
 	switch c {
@@ -31,9 +31,9 @@ func (s *Screen) escaped(c byte) {
 }
 
 // designate follows a sequence with an intermediate: a set of characters, or DECALN.
-func (s *Screen) designate(mark, c byte) {
-	switch {
-	case s.parser.marked > 1:
+func (s *Screen) designate(marks string, c byte) {
+	switch mark := marks[0]; {
+	case len(marks) > 1:
 	case mark == '#' && c == '8':
 		s.top, s.bottom = 0, s.rows-1
 		s.moveTo(0, 0)
@@ -94,11 +94,11 @@ func (s *Screen) down(n int) {
 // csi follows a control sequence that ends with c.
 func (s *Screen) csi(c byte) {
 	z := &s.parser
-	if z.marked > 0 {
-		s.marked(string(z.marks[:z.marked]), c)
+	if z.Marked() {
+		s.marked(z.Marks(), c)
 		return
 	}
-	n := z.arg(0, 1)
+	n := z.Arg(0, 1)
 	switch c {
 	case 'A':
 		s.up(n)
@@ -117,7 +117,7 @@ func (s *Screen) csi(c byte) {
 	case 'G', '`':
 		s.toColumn(n - 1)
 	case 'H', 'f':
-		s.toRow(z.arg(1, 1)-1, n-1)
+		s.toRow(z.Arg(1, 1)-1, n-1)
 	case 'I':
 		for ; n > 0 && s.cur.x < s.cols-1; n-- {
 			s.toColumn(s.tabs.next(s.cur.x, s.cols))
@@ -135,25 +135,25 @@ func (s *Screen) csi(c byte) {
 			}
 		}
 	case 'g':
-		s.tabs.clear(z.arg(0, 0), s.cur.x)
+		s.tabs.clear(z.Arg(0, 0), s.cur.x)
 	case 'h', 'l':
-		for i := range min(z.count, maxParams) {
-			s.modes.setANSI(z.arg(i, 0), c == 'h')
+		for i := range z.Params() {
+			s.modes.setANSI(z.Arg(i, 0), c == 'h')
 		}
 	case 'm':
 		s.style()
 	case 'n':
-		s.report(z.arg(0, 0), "")
+		s.report(z.Arg(0, 0), "")
 	case 'c':
 		s.answer("\x1b[?62;22c")
 	case 'r':
-		s.margins(n-1, z.arg(1, s.rows)-1)
+		s.margins(n-1, z.Arg(1, s.rows)-1)
 	case 's':
 		s.saved = s.cur
 	case 'u':
 		s.restore()
 	case 't':
-		s.window(z.arg(0, 0), z.arg(1, 0))
+		s.window(z.Arg(0, 0), z.Arg(1, 0))
 	default:
 		s.edit(c, n)
 	}
@@ -164,9 +164,9 @@ func (s *Screen) edit(c byte, n int) {
 	x, y, r, with := s.cur.x, s.cur.y, s.lines[s.cur.y], s.erased()
 	switch c {
 	case 'J':
-		s.eraseScreen(s.parser.arg(0, 0))
+		s.eraseScreen(s.parser.Arg(0, 0))
 	case 'K':
-		s.eraseLine(s.parser.arg(0, 0))
+		s.eraseLine(s.parser.Arg(0, 0))
 	case 'X':
 		r.erase(x, min(x+n, s.cols), with)
 	case '@':
@@ -188,7 +188,7 @@ func (s *Screen) edit(c byte, n int) {
 	case 'S':
 		s.scrollUp(s.top, n)
 	case 'T':
-		if s.parser.count <= 1 { // not xterm's tracking of the mouse
+		if s.parser.Params() <= 1 { // not xterm's tracking of the mouse
 			s.scrollDown(s.top, n)
 		}
 		return
@@ -252,11 +252,11 @@ func (s *Screen) margins(top, bottom int) {
 // marked follows a control sequence with a private mark or an intermediate.
 func (s *Screen) marked(mark string, c byte) {
 	z := &s.parser
-	n := z.arg(0, 0)
+	n := z.Arg(0, 0)
 	switch mark + string(c) {
 	case "?h", "?l":
-		for i := range min(z.count, maxParams) {
-			s.setPrivate(z.arg(i, 0), c == 'h')
+		for i := range z.Params() {
+			s.setPrivate(z.Arg(i, 0), c == 'h')
 		}
 	case "?J":
 		s.eraseScreen(n)
@@ -274,14 +274,14 @@ func (s *Screen) marked(mark string, c byte) {
 		}
 	case ">m":
 		if n == 4 {
-			s.modes.otherKeys = z.arg(1, 0)
+			s.modes.otherKeys = z.Arg(1, 0)
 		}
 	case ">n":
 		if n == 4 {
 			s.modes.otherKeys = 0
 		}
 	case ">u", "<u", "=u", "?u":
-		s.keys(mark[0], z.arg(0, 0), z.arg(1, 1))
+		s.keys(mark[0], z.Arg(0, 0), z.Arg(1, 1))
 	case "?n":
 		s.report(n, "?")
 	case ">c":

@@ -38,7 +38,7 @@ func describe(s *Screen, withScrollback bool) []string {
 	for _, key := range slices.Sorted(maps.Keys(s.colours)) {
 		add("colour %s %q", key, s.colours[key])
 	}
-	add("unended %q %q", s.parser.rest(), s.pending)
+	add("unended %q %q", s.parser.Rest(), s.pending)
 	return lines
 }
 

@@ -67,7 +67,7 @@ func TestRecordedLikeTmux(t *testing.T) {
 		s := New(cols, rows)
 		done := 0
 		for i := range moments {
-			for n := len(stream) * (i + 1) / moments; done < n || s.parser.state != ground || len(s.pending) > 0; done++ {
+			for n := len(stream) * (i + 1) / moments; done < n || !s.parser.Ground() || len(s.pending) > 0; done++ {
 				if done == len(stream) {
 					return
 				}

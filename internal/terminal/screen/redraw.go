@@ -78,7 +78,7 @@ func (s *Screen) paint(p *painter, cols, rows int, all bool) []byte {
 	f.cursor(s.cur, top, s.grid)
 	f.keyboard(s.keyboard)
 	f.modes(all)
-	p.text(string(s.parser.rest()))
+	p.text(string(s.parser.Rest()))
 	p.text(string(s.pending))
 	return p.out
 }

@@ -8,6 +8,8 @@ package screen
 
 import (
 	"bytes"
+
+	"github.com/riverlytech/art/internal/terminal/escape"
 )
 
 const (
@@ -35,13 +37,12 @@ type Screen struct {
 	colours     palette
 
 	pending []byte // text that is not looked at yet
-	parser  parser
+	parser  escape.Parser
 	last    rune // the character before, for REP; 0 behind anything else
 	shift   int  // SS2 or SS3: the set of the next character
 
 	clusters pool[string]
 	extras   pool[extra]
-	events   []Event
 	answers  []byte
 }
 
@@ -116,9 +117,9 @@ func (s *Screen) Write(p []byte) (int, error) {
 }
 
 // take has text wait until somebody looks, or there is much of it: most of what scrolls by is never seen (see unseen).
-// A bell and an escape character begin what may be of interest at once: neither events nor answers wait for text.
+// An escape character begins what may be of interest at once: answers wait for no text.
 func (s *Screen) take(p []byte) {
-	if s.parser.state == ground && bytes.IndexByte(p, '\x1b') < 0 && bytes.IndexByte(p, '\a') < 0 {
+	if s.parser.Ground() && bytes.IndexByte(p, '\x1b') < 0 {
 		if len(s.pending)+len(p) > maxPending {
 			s.flush()
 		}

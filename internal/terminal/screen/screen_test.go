@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -20,9 +19,6 @@ func TestRedrawRandom(t *testing.T) {
 			n := min(1+g.IntN(9), len(rest))
 			pieces.Write(rest[:n])
 			rest = rest[n:]
-			if g.IntN(50) == 0 {
-				pieces.Events()
-			}
 		}
 		same(t, "in pieces", describe(pieces, true), describe(whole, true))
 		redrawn(t, whole, true)
@@ -67,7 +63,6 @@ func FuzzWrite(f *testing.F) {
 		s.Resize(int(rows%64), int(cols%32))
 		s.Write(stream[half:])
 		redrawn(t, s, false)
-		s.Events()
 		s.Answers()
 	})
 }
@@ -142,27 +137,18 @@ func TestAsXterm(t *testing.T) {
 	}
 }
 
-func TestEvents(t *testing.T) {
-	s := New(80, 24)
-	s.Write([]byte("\a\a\x1b]9;4;1;50\a\x1b]9;done\x1b\\\x1b]777;notify;Build;it is\x1b[red\a\x1b]777;notify;Build;it; works\a\x1b]0;not this\a"))
-	want := []Event{{Bell: true}, {Body: "done"}, {Title: "Build", Body: "it is"}, {Title: "Build", Body: "it; works"}}
-	if got := s.Events(); !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	for range 1000 {
-		s.Write([]byte("\x1b]9;again\a\x1b[6n"))
-	}
-	if events, answers := s.Events(), s.Answers(); len(events) != maxEvents || len(answers) > maxAnswers {
-		t.Errorf("%d events and %d bytes of answers are kept", len(events), len(answers))
-	}
-}
-
 func TestAnswers(t *testing.T) {
 	s := New(80, 24)
 	s.Write([]byte("\x1b[3;4H\x1b[6n\x1b[5n\x1b[c\x1b[>c\x1b[?2026$p\x1b[?4711$p\x1b[>3u\x1b[?u\x1b[18t"))
 	const want = "\x1b[3;4R\x1b[0n\x1b[?62;22c\x1b[>0;0;0c\x1b[?2026;2$y\x1b[?4711;0$y\x1b[?3u\x1b[8;24;80t"
 	if got := string(s.Answers()); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	for range 1000 {
+		s.Write([]byte("\x1b[6n"))
+	}
+	if n := len(s.Answers()); n > maxAnswers {
+		t.Errorf("%d bytes of answers are kept", n)
 	}
 }
 
@@ -189,7 +175,7 @@ func TestBounded(t *testing.T) {
 		if n := len(s.Redraw(10000, 10000)); n > 8<<20 {
 			t.Errorf("%s: %d bytes redraw it", name, n)
 		}
-		if n := cap(s.back.text) + cap(s.parser.text) + cap(s.parser.unended) + cap(s.pending); n > 8<<20 {
+		if n := cap(s.back.text) + s.parser.Held() + cap(s.pending); n > 8<<20 {
 			t.Errorf("%s: %d bytes are held", name, n)
 		}
 		if len(s.clusters.values) > maxPool || len(s.extras.values) > maxPool || len(s.titles) > maxTitles || len(s.colours) > 260 || len(s.keyboard) > maxKeyboard {

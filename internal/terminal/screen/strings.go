@@ -11,61 +11,25 @@ const (
 	maxTitle  = 512
 	maxTitles = 10 // xterm's stack (MAX_SAVED_TITLES)
 	maxURI    = 2083
-	maxEvents = 8
 )
-
-// Event is what a program wants its user to notice.
-type Event struct {
-	Bell        bool // without words
-	Title, Body string
-}
-
-// Events returns what has come since it was last called; the first ones, if there are many.
-func (s *Screen) Events() []Event {
-	events := s.events
-	s.events = nil
-	return events
-}
-
-func (s *Screen) event(e Event) {
-	if len(s.events) < maxEvents && !(e.Bell && slices.Contains(s.events, e)) {
-		s.events = append(s.events, e)
-	}
-}
-
-func (s *Screen) bell() { s.event(Event{Bell: true}) }
 
 // osc follows a string for the terminal (Operating System Command).
 func (s *Screen) osc() {
-	if len(s.parser.text) > maxString {
+	command, ok := s.parser.Text()
+	if !ok {
 		return
 	}
-	number, text, _ := bytes.Cut(s.parser.text, []byte(";"))
+	number, text, _ := bytes.Cut(command, []byte(";"))
 	switch n := string(number); n {
 	case "0", "2":
 		s.title = clean(text)
 	case "8":
 		s.link(string(text))
-	case "9":
-		// ConEmu's commands, such as progress, begin with a number.
-		if first, _, _ := bytes.Cut(text, []byte(";")); !isNumber(string(first)) && len(text) > 0 {
-			s.event(Event{Body: clean(text)})
-		}
-	case "777":
-		if rest, found := bytes.CutPrefix(text, []byte("notify;")); found {
-			title, body, _ := bytes.Cut(rest, []byte(";"))
-			s.event(Event{Title: clean(title), Body: clean(body)})
-		}
 	case "4", "10", "11", "12":
 		s.colours.set(n, string(text))
 	case "104", "110", "111", "112":
 		s.colours.reset(n[1:], string(text))
 	}
-}
-
-func isNumber(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 32)
-	return err == nil
 }
 
 // clean returns text without what acts on a terminal.

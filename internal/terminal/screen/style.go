@@ -1,19 +1,21 @@
 package screen
 
+import "github.com/riverlytech/art/internal/terminal/escape"
+
 // style is SGR.
 func (s *Screen) style() {
 	z, pen := &s.parser, &s.cur.pen
-	if z.count == 0 {
+	if z.Params() == 0 {
 		s.plain()
 	}
-	for i := 0; i < min(z.count, maxParams); i++ {
-		n := int(z.params[i])
+	for i := 0; i < z.Params(); i++ {
+		n := z.Arg(i, 0)
 		switch {
 		case n == 0:
 			s.plain()
-		case n == 4 && z.sub(i+1):
+		case n == 4 && z.Sub(i+1):
 			i++
-			pen.underline(attrs(min(z.params[i], 5)))
+			pen.underline(attrs(min(z.Arg(i, 0), 5)))
 		case n < len(setAttrs) && setAttrs[n] != 0:
 			pen.attrs |= setAttrs[n]
 		case n == 4:
@@ -31,9 +33,9 @@ func (s *Screen) style() {
 		case n >= 100 && n <= 107:
 			pen.bg = named + colour(n-100+8)
 		case n == 38:
-			i = z.colour(i, &pen.fg)
+			i = colourOf(z, i, &pen.fg)
 		case n == 48:
-			i = z.colour(i, &pen.bg)
+			i = colourOf(z, i, &pen.bg)
 		case n == 39:
 			pen.fg = 0
 		case n == 49:
@@ -46,11 +48,11 @@ func (s *Screen) style() {
 			e := s.extras.value(pen.extra)
 			e.underline = 0
 			if n == 58 {
-				i = z.colour(i, &e.underline)
+				i = colourOf(z, i, &e.underline)
 			}
 			pen.extra = s.extra(e)
 		}
-		for z.sub(i + 1) { // what is unknown here
+		for z.Sub(i + 1) { // what is unknown here
 			i++
 		}
 	}
@@ -75,26 +77,21 @@ func (c *cell) underline(kind attrs) {
 	c.attrs = c.attrs&^underlines | kind<<underlineShift
 }
 
-// sub says whether parameter i belongs to the one before.
-func (z *parser) sub(i int) bool {
-	return i < min(z.count, maxParams) && z.colons&(1<<i) != 0
-}
-
-// colour takes a colour whose kind is behind parameter i, and returns the last parameter of it: 5;n or 2;r;g;b, or the
+// colourOf takes a colour whose kind is behind parameter i, and returns the last parameter of it: 5;n or 2;r;g;b, or the
 // same with colons, where a colour space may be between (ISO 8613-6).
-func (z *parser) colour(i int, to *colour) int {
-	end, colons := min(z.count, maxParams), z.sub(i+1)
+func colourOf(z *escape.Parser, i int, to *colour) int {
+	end, colons := z.Params(), z.Sub(i+1)
 	if colons {
 		end = i + 1
-		for z.sub(end) {
+		for z.Sub(end) {
 			end++
 		}
 	}
 	if i+1 >= end {
 		return i
 	}
-	at := func(n int) colour { return colour(min(z.params[n], 255)) }
-	switch z.params[i+1] {
+	at := func(n int) colour { return colour(min(z.Arg(n, 0), 255)) }
+	switch z.Arg(i+1, 0) {
 	case 5:
 		if i+2 < end {
 			*to = indexed + at(i+2)

@@ -178,8 +178,6 @@ var graphics = []rune("\u00a0◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻�
 func (s *Screen) control(c byte) {
 	s.last = 0
 	switch c {
-	case '\a':
-		s.bell()
 	case '\b':
 		s.toColumn(s.cur.x - 1)
 	case '\t':
