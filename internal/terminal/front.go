@@ -68,25 +68,26 @@ func (f *front) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// maxQueue bounds what the hub is behind, in bytes.
-const maxQueue = 256 << 10
-
-// gather is how long the hub lets more come before it takes the next piece: to wake it for each of the 4 KiB that a terminal gives
-// at a time costs more than to follow them.
-const gather = 2 * time.Millisecond
+const (
+	// maxQueue bounds what the hub is behind, in bytes.
+	maxQueue = 512 << 10
+	// gather is how long the hub lets more come before it takes the next piece, unless that is large: to wake it for each of the 4 KiB
+	// that a terminal gives at a time costs more than to follow them.
+	gather = 4 * time.Millisecond
+)
 
 // queue is what the hub has not got yet.
 type queue struct {
 	mu      sync.Mutex
 	changed *sync.Cond
-	hurry   chan struct{} // closed when nothing is to wait for more
+	hurry   chan struct{} // nothing more is to be let come before the next piece
 	waiting []byte        // GUARDED_BY(mu)
 	busy    bool          // GUARDED_BY(mu); some of it is being written
 	ended   bool          // GUARDED_BY(mu)
 }
 
 func newQueue(to io.Writer) *queue {
-	q := &queue{hurry: make(chan struct{})}
+	q := &queue{hurry: make(chan struct{}, 1)}
 	q.changed = sync.NewCond(&q.mu)
 	go q.carry(to)
 	return q
@@ -98,8 +99,22 @@ func (q *queue) put(p []byte) {
 	for len(q.waiting) > maxQueue {
 		q.changed.Wait()
 	}
+	before := len(q.waiting)
 	q.waiting = append(q.waiting, p...)
-	q.changed.Broadcast()
+	switch {
+	case before == 0:
+		q.changed.Broadcast()
+	case before <= maxQueue/2 && len(q.waiting) > maxQueue/2:
+		q.wake()
+	}
+}
+
+// wake has the next piece be taken at once.
+func (q *queue) wake() {
+	select {
+	case q.hurry <- struct{}{}:
+	default:
+	}
 }
 
 // carry writes what is put, in larger pieces if it falls behind, until the end.
@@ -107,6 +122,7 @@ func (q *queue) carry(to io.Writer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var other []byte
+	more := time.NewTimer(gather)
 	for {
 		for len(q.waiting) == 0 && !q.ended {
 			q.changed.Wait()
@@ -116,28 +132,31 @@ func (q *queue) carry(to io.Writer) {
 		}
 		piece := q.waiting
 		q.waiting, q.busy = other[:0], true
+		select {
+		case <-q.hurry: // it was for this piece
+		default:
+		}
 		q.mu.Unlock()
 		_, _ = to.Write(piece) // the hub's never fails
-		select {
-		case <-time.After(gather):
-		case <-q.hurry:
-		}
 		q.mu.Lock()
 		other, q.busy = piece, false
 		q.changed.Broadcast()
+		q.mu.Unlock()
+		more.Reset(gather)
+		select {
+		case <-more.C:
+		case <-q.hurry:
+		}
+		q.mu.Lock()
 	}
 }
 
-// flush waits until all is written that was put. From then on nothing waits for more.
+// flush waits until all is written that was put.
 func (q *queue) flush() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	select {
-	case <-q.hurry:
-	default:
-		close(q.hurry)
-	}
 	for len(q.waiting) > 0 || q.busy {
+		q.wake()
 		q.changed.Wait()
 	}
 }

@@ -114,6 +114,50 @@ func TestLeave(t *testing.T) {
 	}
 }
 
+// What is put is written in few pieces and in order, also after a flush, and a flush does not wait for more.
+func TestQueueGathers(t *testing.T) {
+	var pieces []int
+	var got bytes.Buffer
+	q := newQueue(writerFunc(func(p []byte) (int, error) {
+		pieces = append(pieces, len(p))
+		return got.Write(p)
+	}))
+	var want bytes.Buffer
+	put := func(n int) {
+		p := bytes.Repeat([]byte{byte(want.Len())}, n)
+		want.Write(p)
+		q.put(p)
+	}
+	for range 3 {
+		pieces = nil
+		const puts = 2000
+		for range puts {
+			put(4096)
+		}
+		q.flush()
+		if n := len(pieces); n > puts/10 {
+			t.Errorf("%d pieces", n)
+		}
+	}
+	begin := time.Now()
+	for range 100 {
+		put(1)
+		q.flush()
+	}
+	if took := time.Since(begin); took > 100*gather {
+		t.Errorf("100 flushes have taken %v", took)
+	}
+	put(10)
+	q.end()
+	if !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Errorf("%d bytes of %d, or others", got.Len(), want.Len())
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
 // openPair opens a terminal whose master can be closed while it is read.
 func openPair(t *testing.T) (master, tty *os.File) {
 	t.Helper()

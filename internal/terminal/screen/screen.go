@@ -120,10 +120,10 @@ func (s *Screen) Write(p []byte) (int, error) {
 // An escape character begins what may be of interest at once: answers wait for no text.
 func (s *Screen) take(p []byte) {
 	if s.parser.Ground() && bytes.IndexByte(p, '\x1b') < 0 {
-		if len(s.pending)+len(p) > maxPending {
-			s.flush()
-		}
 		s.pending = append(s.pending, p...)
+		if len(s.pending) > maxPending {
+			s.drop()
+		}
 		return
 	}
 	s.flush()
@@ -142,6 +142,15 @@ func (s *Screen) flush() {
 	p := s.pending[s.unseen(s.pending):]
 	n := s.parse(p)
 	s.pending = s.pending[:copy(s.pending, p[n:])]
+}
+
+// drop makes room for more text. Of long output, what leaves nothing behind is never looked at.
+func (s *Screen) drop() {
+	if n := s.unseen(s.pending); n >= maxPending/4 {
+		s.pending = s.pending[:copy(s.pending, s.pending[n:])]
+		return
+	}
+	s.flush()
 }
 
 // unseen returns how much at the beginning of text leaves nothing behind: at a line's beginning, when so many lines follow

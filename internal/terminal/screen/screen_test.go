@@ -73,7 +73,11 @@ func TestUnseen(t *testing.T) {
 		g := generator{Rand: rand.New(rand.NewPCG(seed, 4)), cols: 10 + int(seed), rows: 2 + int(seed%20)}
 		start := g.stream(int(seed % 40))
 		var text bytes.Buffer
-		for range 1200 + g.IntN(3000) {
+		lines := 1200 + g.IntN(3000)
+		if seed%4 == 0 { // more than waits to be looked at
+			lines *= 20
+		}
+		for range lines {
 			switch g.IntN(40) {
 			case 0:
 				text.WriteString(g.pick("\n", "\r", "\x0e", "\x0f", "\t", "\b", "ä", "日本", "\x85", "\f"))
@@ -83,9 +87,9 @@ func TestUnseen(t *testing.T) {
 		}
 		lazy, eager := New(g.cols, g.rows), New(g.cols, g.rows)
 		for _, p := range [][]byte{start, text.Bytes()} {
-			lazy.Write(p)
 			for len(p) > 0 {
 				n := min(len(p), 1000)
+				lazy.Write(p[:n])
 				eager.Write(p[:n])
 				eager.flush()
 				p = p[n:]
