@@ -161,6 +161,7 @@ func (s *Store) LiveSince(to Destination) (list []RestoredInode, err error) {
 		if err != nil {
 			return err
 		}
+		at = nearest(at, all)
 		seen := map[Ino]bool{}
 		see := func(in *Inode) {
 			if in != nil && !seen[in.Ino] {

@@ -107,6 +107,17 @@ func original(on *conn, c Checkpoint) (Checkpoint, error) {
 	return c, nil
 }
 
+// nearest returns the newest of all checkpoints that has the same tree as one of them, which has a tree of its own. Fewer rows have changed
+// since that: of what was changed and undone a hundred times, history has a hundred versions, of which only the last is to be looked at.
+func nearest(of Checkpoint, all []Checkpoint) Checkpoint {
+	for _, c := range all {
+		if c.ID > of.ID && c.Restored == of.ID && c.Kind != AfterPart {
+			return c
+		}
+	}
+	return of
+}
+
 // GoBack brings the tree back to a checkpoint, and returns that. What the tree was before is a checkpoint too. All of it is one
 // transaction and one step, durable when GoBack returns. follow, if not nil, is called at the end of the step, and told what has
 // changed of live inodes. Errors are those of the destination, [ErrReplaced], [ErrJournal], [ErrCorrupt], and the disk's, with which nothing has changed.
@@ -198,10 +209,11 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 	if err != nil {
 		return done, nil, err
 	}
-	to, err := original(w.conn, chosen.to)
+	named, err := original(w.conn, chosen.to)
 	if err != nil {
 		return done, nil, err
 	}
+	to := nearest(named, all)
 	var p *part
 	if chosen.paths != nil {
 		if p, err = w.partOf(&to, chosen.paths); err != nil {
@@ -211,7 +223,7 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 			return chosen.to, nil, err
 		}
 	} else if !changed && chosen.redo == nil {
-		if at, err := original(w.conn, now); err != nil || at.ID == to.ID {
+		if at, err := original(w.conn, now); err != nil || at.ID == named.ID {
 			return now, nil, err // it is there
 		}
 	}
@@ -244,7 +256,7 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 	if restored, err = w.restored(); err != nil {
 		return done, nil, err
 	}
-	done = Checkpoint{Kind: AfterBack, Session: now.Session, Restored: to.ID, Redo: now.ID}
+	done = Checkpoint{Kind: AfterBack, Session: now.Session, Restored: named.ID, Redo: now.ID}
 	if chosen.redo != nil {
 		done.Redo = *chosen.redo
 	}

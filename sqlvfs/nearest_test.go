@@ -1,0 +1,48 @@
+package sqlvfs
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Of a file that was changed and brought back again and again, only its last version is looked at.
+func TestGoesBackFromNearest(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	defer s.Close()
+	in := create(t, s, "f", syscall.S_IFREG|0o600)
+	must(t, s.WriteAt(in, []byte("first"), 0, nil, Now()))
+	first, err := s.Checkpoint(ByUser, "")
+	must(t, err)
+	last := first
+	for range 3 {
+		must(t, s.WriteAt(in, []byte("other"), 0, nil, Now()))
+		done, err := s.GoBack(Undo, nil)
+		must(t, err)
+		if done.Restored != first.ID || string(content(t, s, in)) != "first" {
+			t.Errorf("went back to %+v, and the file holds %q", done, content(t, s, in))
+		}
+		from, err := queryNumber(s.writer.conn, "SELECT min(checkpoint) FROM temp.art_changed")
+		must(t, err)
+		if from != last.ID {
+			t.Errorf("versions since checkpoint %d were looked at, and the tree was that of %d", from, last.ID)
+		}
+		last = done
+	}
+	// Of what was brought back in part, the rest is another tree.
+	other := create(t, s, "g", syscall.S_IFREG|0o600)
+	must(t, s.WriteAt(other, []byte("other"), 0, nil, Now()))
+	must(t, s.WriteAt(in, []byte("other"), 0, nil, Now()))
+	put(s, other)
+	_, err = s.GoBack(Part("1", []string{"f"}), nil)
+	must(t, err)
+	_, err = s.GoBack(To("1"), nil)
+	must(t, err)
+	if string(content(t, s, in)) != "first" {
+		t.Errorf("the file holds %q", content(t, s, in))
+	}
+	if n := count(t, s, "SELECT count(*) FROM fs_dentry"); n != 1 {
+		t.Errorf("there are %d names", n)
+	}
+	put(s, in)
+}
