@@ -24,6 +24,8 @@ type batch struct {
 	journal    *[][]byte            // nil: it stays as it is
 	places     []Place              // beside the writer only
 	releases   []Release            // same
+	from       *Moment              // of a fork, which fills are taken from
+	fills      []fill               // content that is taken from there
 	checkpoint *newCheckpoint       // to be made of what the batch leaves; nil: none
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber
 	bytes      int                  // of content and names that came in, for the bound on memory

@@ -45,6 +45,7 @@ const (
 	BeforePush  Occasion = "push"
 	BeforePull  Occasion = "pull"
 	BeforeReset Occasion = "reset"
+	BeforeMerge Occasion = "merge"
 	BeforeBack  Occasion = "before" // the tree before it was brought back
 	AfterBack   Occasion = "back"   // the tree that was brought back
 	AfterPart   Occasion = "part"   // the tree of which a part was

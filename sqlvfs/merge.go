@@ -1,0 +1,302 @@
+package sqlvfs
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// A merge takes into a database what a fork of it has changed. Who decides about that changes the tree in one step; content of files goes from the
+// one database to the other with the transaction of that step, a chunk at a time, and only where it differs. What of the fork was merged is remembered as
+// what both have agreed on: it goes back with the tree.
+
+// Merge runs a step that takes over what a moment of a fork has. All of it is one transaction, durable when Merge returns. After an error nothing has
+// changed, and the Store can only be closed.
+func (s *Store) Merge(from *Moment, step func(*Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tx := &s.tx
+	switch {
+	case tx.readOnly || tx.frozen:
+		return ErrReadOnly
+	case tx.closing:
+		return ErrClosed
+	}
+	s.acquireWriter()
+	defer s.releaseWriter()
+	if err := s.commitGathered(); err != nil {
+		return err
+	}
+	journal, err := tx.Journal()
+	if err == nil && len(journal) > 0 {
+		err = ErrJournal
+	}
+	if err == nil {
+		tx.begin()
+		tx.gather.from, tx.gather.sync = from, true
+		err = tx.run(step)
+	}
+	if err == nil {
+		// For want of room no history is dropped, as it is for a session's changes: it is what takes the merge back.
+		err = s.finishCommit(tx.take(), func(b *batch) error {
+			if err := s.writer.connect(); err != nil {
+				return err
+			}
+			return s.writer.attempt(b, 0)
+		})
+	}
+	if err != nil {
+		tx.gather = newBatch(tx.gather.seq + 1)
+	}
+	return err
+}
+
+// fill is a file whose content is to be that of one of a fork.
+type fill struct {
+	in   *Inode
+	from Ino
+}
+
+// TakeContent has a regular file have the content of one of the moment that [Store.Merge] takes over, and with it its size and the time when it was
+// written.
+func (tx *Tx) TakeContent(in *Inode, n *Node) error {
+	if !tx.changing || tx.gather.from == nil {
+		return errViewing
+	}
+	o := n.Origin
+	switch {
+	case o != nil:
+		now := *o
+		if now.Number = in.Number(); now.Limit == 0 && in.Origin == nil {
+			break // nothing of it shows
+		}
+		tx.SetOrigin(in, &now)
+	case in.Origin != nil: // which has the number that programs know it by
+		now := *in.Origin
+		now.Limit = 0
+		tx.SetOrigin(in, &now)
+	}
+	in.Attr.Size, in.Attr.Mtime = n.Attr.Size, n.Attr.Mtime
+	in.renew()
+	in.hold().own, in.whole = nil, false
+	in.tables |= dataRows
+	tx.touch(in, dirtyRow)
+	tx.gather.fills = append(tx.gather.fills, fill{in, n.Ino})
+	return nil
+}
+
+// putFills copies content from a fork.
+func (w *writer) putFills(b *batch) error {
+	for _, f := range b.fills {
+		if err := w.putFill(b.from, &f); err != nil {
+			return fmt.Errorf("copy the content of inode %d: %w", f.from, err)
+		}
+	}
+	return nil
+}
+
+func (w *writer) putFill(from *Moment, f *fill) error {
+	ino, last := f.in.Ino, w.store.MaxSize()/w.store.chunkSize
+	stale := map[int64]bool{}
+	q := bind(w.Prep("SELECT chunk_index FROM fs_data WHERE ino=?"), ino)
+	for w.Step(q) {
+		stale[q.ColumnInt64(0)] = true
+	}
+	if err := w.Done(q); err != nil {
+		return err
+	}
+	var bad error
+	err := from.s.tx.each(qContent, func(q *sqlite3.Stmt) {
+		index, data := q.ColumnInt64(0), q.ColumnRawBlob(1)
+		if bad != nil || index < 0 || index >= last || int64(len(data)) > w.store.chunkSize {
+			return // as when it is read
+		}
+		there := stale[index]
+		delete(stale, index)
+		if bad = w.putFilled(ino, index, data, there); bad != nil {
+			return
+		}
+	}, f.from)
+	if err == nil {
+		err = bad
+	}
+	for index := range stale {
+		if err == nil {
+			err = w.keepPut(database.KeptData, ino, index)
+		}
+		if err == nil {
+			err = w.dropRow(database.KeptData, ino, index)
+		}
+	}
+	return err
+}
+
+// putFilled writes a chunk, unless there is one that is the same.
+func (w *writer) putFilled(ino Ino, index int64, data []byte, there bool) error {
+	if there {
+		same := false
+		q := bind(w.Prep("SELECT data FROM fs_data WHERE ino=? AND chunk_index=?"), ino, index)
+		for w.Step(q) {
+			same = bytes.Equal(q.ColumnRawBlob(0), data)
+		}
+		if err := w.Done(q); err != nil || same {
+			return err
+		}
+	}
+	if err := w.keepPut(database.KeptData, ino, index); err != nil {
+		return err
+	}
+	return do(w.conn, "INSERT INTO main.fs_data (ino, chunk_index, data) VALUES (?,?,?) ON CONFLICT (ino, chunk_index) DO UPDATE SET data=excluded.data", ino, index, data)
+}
+
+// qContent is all of a file's content that it holds itself.
+const qContent = "SELECT chunk_index, data FROM fs_data WHERE ino=?"
+
+// OpenMoment opens a database at one moment, as [OpenMoments].
+func OpenMoment(path, at string) (*Moment, error) { return openMoment(path, at) }
+
+// SameContent tells whether a file holds the same content itself as one at another moment, of this database or of another.
+func (m *Moment) SameContent(ino Ino, other *Moment, is Ino) (bool, error) {
+	if m.s.chunkSize != other.s.chunkSize {
+		return false, nil
+	}
+	seen := map[int64]bool{}
+	same, bad := true, error(nil)
+	err := m.s.tx.each(qContent, func(q *sqlite3.Stmt) {
+		index, data := q.ColumnInt64(0), q.ColumnRawBlob(1)
+		if seen[index] = true; !same || bad != nil {
+			return
+		}
+		var there []byte
+		bad = other.s.tx.each(qContent+" AND chunk_index=?", func(q *sqlite3.Stmt) {
+			there = q.ColumnRawBlob(1)
+			same = equalButZeros(data, there)
+		}, is, index)
+		if there == nil {
+			same = same && equalButZeros(data, nil)
+		}
+	}, ino)
+	if err = errors.Join(err, bad); err != nil || !same {
+		return false, err
+	}
+	err = other.s.tx.each(qContent, func(q *sqlite3.Stmt) {
+		if !seen[q.ColumnInt64(0)] && same {
+			same = equalButZeros(q.ColumnRawBlob(1), nil)
+		}
+	}, is)
+	return same, err
+}
+
+// equalButZeros tells whether chunks are equal, each of which goes on with zeros.
+func equalButZeros(a, b []byte) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return bytes.Equal(a, b[:len(a)]) && len(bytes.TrimLeft(b[len(a):], "\x00")) == 0
+}
+
+// Xattrs returns all extended attributes of an inode, of whatever namespace.
+func (m *Moment) Xattrs(ino Ino) (all map[string][]byte, err error) {
+	all = map[string][]byte{}
+	err = m.s.tx.each(qXattrs, func(q *sqlite3.Stmt) { all[string(q.ColumnRawText(0))] = q.ColumnBlob(1, []byte{}) }, ino)
+	return all, err
+}
+
+// Bases returns the names of the workspaces, and of other layers, that something in the tree comes from, or came.
+func (m *Moment) Bases() (names []string, err error) {
+	err = m.s.tx.each("SELECT name FROM art_base", func(q *sqlite3.Stmt) { names = append(names, string(q.ColumnRawText(0))) })
+	return names, err
+}
+
+// Parent returns what the database is a fork of: its path, what both have in common, the checkpoint there, and the highest number of an inode then,
+// up to which an inode is the same in both. The path is "" if it is of none.
+func (m *Moment) Parent() (path string, secret []byte, checkpoint int64, top Ino) {
+	if !m.s.stack.Forked() {
+		return "", nil, 0, 0
+	}
+	p := &m.s.stack.Parents[0]
+	return p.Path, p.Secret, p.Checkpoint, Ino(p.MaxIno)
+}
+
+// SinceFork returns where the tree of a fork may differ from what it was when the fork was made: in what the fork has rows of its own of, now or ever.
+// base is the parent at that moment.
+func (m *Moment) SinceFork(base *Moment) (*Difference, error) {
+	d := &Difference{Inodes: map[Ino]bool{}, Content: map[Ino]bool{}, Names: map[Ino]map[string]bool{}}
+	for _, k := range database.AllKept {
+		key, seen := k.Key[0], d.Inodes
+		switch {
+		case k == database.KeptDentry || k == database.KeptWhiteout:
+			key += ", name"
+		case k == database.KeptData:
+			seen = d.Content
+		}
+		hidden := "SELECT key1 FROM main.art_hidden WHERE of_table='" + k.Table + "'"
+		if strings.Contains(key, ",") {
+			hidden = "SELECT key1, key2 FROM main.art_hidden WHERE of_table='" + k.Table + "'"
+		}
+		err := m.s.tx.each("SELECT "+key+" FROM main."+k.Table+" UNION SELECT "+key+" FROM main."+k.Old+" UNION "+hidden, func(q *sqlite3.Stmt) {
+			ino := Ino(q.ColumnInt64(0))
+			if d.Inodes[ino], seen[ino] = true, true; q.ColumnCount() > 1 {
+				d.name(ino, string(q.ColumnRawText(1)))
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range []*Moment{base, m} {
+		if err := m.climb(d); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// Merged is what of a fork was merged: its checkpoint, 0 for none, and the paths below the root that were left in conflict.
+type Merged struct {
+	Checkpoint int64
+	Conflicts  []string
+}
+
+// mergedTree is what agreements with a fork are known by.
+func mergedTree(secret []byte) Tree { return Tree{Name: layerName("fork", hex.EncodeToString(secret))} }
+
+// MergedOf returns what of a fork was merged.
+func (tx *Tx) MergedOf(secret []byte) (m Merged, err error) {
+	all, err := tx.Baselines(mergedTree(secret))
+	for at, b := range all {
+		if at == "." {
+			m.Checkpoint = int64(b.Fingerprint.Ino)
+		} else {
+			m.Conflicts = append(m.Conflicts, at)
+		}
+	}
+	return m, err
+}
+
+// MergedOf is [Tx.MergedOf].
+func (m *Moment) MergedOf(secret []byte) (Merged, error) { return m.s.tx.MergedOf(secret) }
+
+// SetMerged remembers what of a fork is merged.
+func (tx *Tx) SetMerged(secret []byte, m Merged) error {
+	tree, now := mergedTree(secret), Now()
+	was, err := tx.MergedOf(secret)
+	if err != nil {
+		return err
+	}
+	for _, at := range was.Conflicts {
+		tx.SetBaseline(tree, at, nil)
+	}
+	for _, at := range m.Conflicts {
+		tx.SetBaseline(tree, at, &Baseline{RowCtime: now})
+	}
+	tx.SetBaseline(tree, ".", &Baseline{Mode: syscall.S_IFDIR, Fingerprint: Fingerprint{Ino: uint64(m.Checkpoint)}, RowCtime: now})
+	return nil
+}
