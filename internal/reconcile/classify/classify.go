@@ -219,7 +219,10 @@ func (d Decision) Resolve(side Side) Decision {
 }
 
 // Why tells in words what both sides did to an object that is in conflict.
-func (d Decision) Why() string {
+func (d Decision) Why() string { return d.WhyOf("by the guest", "on the host") }
+
+// WhyOf is Why with other words for who the sides are.
+func (d Decision) WhyOf(guestSide, hostSide string) string {
 	guest, host := d.Guest.words(), d.Host.words()
 	if d.Kind != Conflict && d.Content != Conflict && d.Guest != Made {
 		// Both changed no more than attributes: name those.
@@ -231,7 +234,7 @@ func (d Decision) Why() string {
 		}
 		guest, host = strings.Join(names, " and ")+" changed", "changed"
 	}
-	return guest + " by the guest and " + host + " on the host"
+	return guest + " " + guestSide + " and " + host + " " + hostSide
 }
 
 func (c Change) words() string {
