@@ -9,9 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -80,6 +83,33 @@ func fork(ctx context.Context, c *flags.Command, args []string) error {
 		}
 	}
 	return history.Fork(ctx, path, at, o)
+}
+
+// merge merges a fork that lies beside the database, or where a path says.
+func merge(ctx context.Context, c *flags.Command, args []string) error {
+	var p place
+	o := history.MergeOptions{Other: connect, Report: report.Options{Total: true, Stdout: os.Stdout, Stderr: os.Stderr,
+		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd()))}}
+	o.Prog, o.Stdout = prog, os.Stdout
+	variables := p.variables()
+	maps.Copy(variables, map[string]any{"json": &o.JSON, "quiet": &o.Quiet, "dry-run": &o.DryRun, "force": &o.Force, "ours": &o.Ours})
+	line, err := c.Parse(args, variables)
+	switch {
+	case err != nil:
+		return err
+	case o.Force && o.Ours:
+		return c.Wrong("--force and --ours exclude each other")
+	}
+	if err := p.find(); err != nil {
+		return err
+	}
+	o.DB, o.Dir, o.Fork = p.db, p.dir, line.Words[0]
+	if !strings.ContainsRune(o.Fork, '/') {
+		if o.Fork, err = workspace.Fork(o.DB, o.Fork); err != nil {
+			return err
+		}
+	}
+	return history.Merge(ctx, o)
 }
 
 func gc(_ context.Context, c *flags.Command, args []string) error {

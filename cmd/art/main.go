@@ -66,7 +66,7 @@ func dispatch(args []string) (int, error) {
 		word = args[0]
 	}
 	switch word {
-	case "push", "pull", "diff", "reset", "status", "log", "list", "rm", "checkpoint", "undo", "redo", "rewind", "fork", "bisect", "gc":
+	case "push", "pull", "diff", "reset", "status", "log", "list", "rm", "checkpoint", "undo", "redo", "rewind", "fork", "merge", "bisect", "gc":
 		return cli.ExitError, runSync(args)
 	}
 	if do := commands[word]; do != nil {

@@ -316,6 +316,29 @@ EXAMPLES
   art fork other-way
   art -d "$(art fork --json other-way | jq -r .database)" -- make
 `},
+		{Name: "art merge", Says: "take what a fork has changed into the database that it was made of", Synopsis: []string{"[flags] FORK"}, Env: true, Least: 1, Most: 1, Words: []Offer{Databases},
+			Text: `  Takes into the database what has changed in a fork of it since it was made, or was
+  merged last: files, directories, links, modes and owners, in all of the guest's home.
+  What only the database has changed stays. What both changed differently is a conflict:
+  it is named on standard error, and left alone on both sides. It stays one, until both
+  have the same, or a flag says whose counts. A git directory that both changed is
+  one conflict. A directory that the fork has renamed is renamed, with what is new in it.
+
+  All of it is one change, which "art undo" takes back. The fork stays as it is, and
+  may go on and be merged again. FORK is a name that art fork was given, or a path.
+  No session may be using the database; one that uses the fork goes on.
+`,
+			Flags: []Flag{workspace, database, agent, dryRun,
+				{Name: "force", Says: "where both changed something, take what the fork has"},
+				{Name: "ours", Says: "where both changed something, leave what is there"},
+				{Name: "json", Says: asJSON.Says, More: `There is one for each path, with the keys "path", "change" ("made", "changed" or "deleted") and, instead of that, "conflict": why.`}, quiet},
+			Notes: `EXIT STATUS
+  0 if all was merged, 1 after an error, 2 after wrong usage, 3 if paths are in conflict.
+
+EXAMPLES
+  art merge --dry-run other-way
+  art merge other-way
+`},
 		{Name: "art bisect", Says: "find the checkpoint at which something broke", Synopsis: []string{"[--good CHECKPOINT] [--bad CHECKPOINT] [flags] [--] command..."}, Payload: true, Env: true,
 			Text: `  Runs a command at checkpoints, in as few as it takes, and prints the first at which
   it calls the tree bad, with what has changed since the one before, as "art diff" shows

@@ -192,6 +192,8 @@ func (r *Record) Why() string {
 		return "before a pull"
 	case sqlvfs.BeforeReset:
 		return "before a reset"
+	case sqlvfs.BeforeMerge:
+		return "before a merge"
 	case sqlvfs.BeforeBack:
 		return "before going back"
 	case sqlvfs.AfterBack:

@@ -66,6 +66,7 @@ _art_spec() {
         'redo:take back an undo or a rewind'
         'rewind:go back to a checkpoint'
         'fork:make a database that goes on from this one by itself'
+        'merge:take what a fork has changed into the database that it was made of'
         'bisect:find the checkpoint at which something broke'
         'gc:drop old checkpoints'
         'list:show all databases of workspaces'
@@ -295,6 +296,21 @@ _art_spec() {
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
         '1:word:_files')
+      ;;
+    'art merge')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --dry-run'[say what would be done, and change nothing]'
+        --force'[where both changed something, take what the fork has]'
+        --ours'[where both changed something, leave what is there]'
+        --json'[print an object a line]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_databases')
       ;;
     'art bisect')
       payload=true
@@ -681,6 +697,7 @@ _art_spec() {
         'redo:take back an undo or a rewind'
         'rewind:go back to a checkpoint'
         'fork:make a database that goes on from this one by itself'
+        'merge:take what a fork has changed into the database that it was made of'
         'gc:drop old checkpoints'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace')
@@ -839,6 +856,21 @@ _art_spec() {
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
         '1:word:_files')
+      ;;
+    'art-sync merge')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --dry-run'[say what would be done, and change nothing]'
+        --force'[where both changed something, take what the fork has]'
+        --ours'[where both changed something, leave what is there]'
+        --json'[print an object a line]'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_databases')
       ;;
     'art-sync gc')
       payload=false

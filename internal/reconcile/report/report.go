@@ -265,8 +265,11 @@ func (r *Reporter) hint(held []heldPath) string {
 	var hints []string
 	if r.conflicts > r.stay {
 		hint := "--force brings it over what is there"
-		if r.Doing == "pull" {
+		switch r.Doing {
+		case "pull":
 			hint += ", --keep-both puts it beside"
+		case "merge":
+			hint += ", --ours leaves it as it is"
 		}
 		hints = append(hints, hint)
 	}

@@ -1,0 +1,206 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/internal/reconcile/report"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// A merge looks at three trees: what the fork is now, what the database is now, and what both were when they last agreed: first the checkpoint
+// that the fork was made of, later the fork as it was when it was merged last. Who changed what is decided, path by path, by package classify, as for
+// push and pull. Where the fork has what it had, nothing is looked at.
+//
+// Both trees lie over the same host, so what a row reads from there is taken over with it: the host is asked nothing.
+
+// MergeOptions say what is merged, beside [Options].
+type MergeOptions struct {
+	Options
+	Fork   string                                                  // the path of its database
+	Other  func(db string) func(context.Context) (*os.File, error) // as Options.Session, of another database
+	Force  bool                                                    // where both changed something, the fork's counts
+	Ours   bool                                                    // where both changed something, what is there counts
+	DryRun bool
+	Report report.Options
+}
+
+// Merge takes what a fork has changed into the database that it was made of, as one change. [report.ErrConflicts] means that paths were left alone, because
+// both have changed them; each was named. After any other error nothing has changed.
+func Merge(ctx context.Context, o MergeOptions) error {
+	o.Report.Quiet, o.Report.DryRun = o.Quiet || o.JSON, o.DryRun
+	m := &merger{ctx: ctx, opt: &o, report: report.New(o.Report, o.Prog)}
+	m.report.Doing = "merge"
+	err := m.open()
+	if err == nil {
+		err = m.run()
+	}
+	if cerr := m.close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		err = fmt.Errorf("merge %s into %s: %w", cli.Printable(o.Fork), o.DB, hinted(o.DB, err))
+	}
+	return m.report.End(err)
+}
+
+// isForkOf makes sure that one database is a fork of the other.
+func isForkOf(fork, db string) error {
+	parent, _, err := sqlvfs.ForkOf(fork)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return cli.WithHint(err, "art list shows the databases that there are")
+	case err != nil:
+		return err
+	case parent == "":
+		return errors.New("it is no fork")
+	}
+	of, err := os.Stat(parent)
+	if err != nil {
+		return fmt.Errorf("the database that it is a fork of: %w", err)
+	}
+	is, err := os.Stat(db)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(of, is) {
+		return cli.WithHint(fmt.Errorf("it is a fork of %s", cli.Printable(parent)), "name that with --db")
+	}
+	return nil
+}
+
+// open opens the three trees, and the database to be changed unless nothing is to be.
+func (m *merger) open() error {
+	o := m.opt
+	if err := isForkOf(o.Fork, o.DB); err != nil {
+		return err
+	}
+	at := ""
+	if !o.DryRun {
+		var err error
+		if m.store, err = sqlvfs.Open(o.DB, sqlvfs.Options{Checkpoint: sqlvfs.BeforeMerge}); err != nil {
+			return err
+		}
+		// What the fork is now stays known: the next merge begins there.
+		of := Options{DB: o.Fork, Session: o.Other(o.Fork)}
+		c, err := of.checkpoint(m.ctx, "")
+		if err != nil {
+			return fmt.Errorf("make a checkpoint in it: %w", hinted(o.Fork, err))
+		}
+		m.merged, at = c.ID, fmt.Sprint(c.ID)
+	}
+	var err error
+	if m.theirs, err = sqlvfs.OpenMoment(o.Fork, at); err != nil {
+		return err
+	}
+	_, secret, of, top := m.theirs.Parent()
+	if secret == nil {
+		return errors.New("it is no fork")
+	}
+	m.secret, m.top = secret, top
+	if m.ours, err = sqlvfs.OpenMoment(o.DB, ""); err != nil {
+		return err
+	}
+	was, err := m.ours.MergedOf(secret)
+	if err != nil {
+		return err
+	}
+	m.pending = map[string]bool{}
+	for _, at := range was.Conflicts {
+		for m.pending[at] = true; at != "."; at = filepath.Dir(at) {
+			if _, known := m.pending[at]; !known {
+				m.pending[at] = false
+			}
+		}
+	}
+	if was.Checkpoint == 0 {
+		m.base, err = sqlvfs.OpenMoment(o.DB, fmt.Sprint(of))
+		if err == nil {
+			m.ourMay, err = m.ours.Since(m.base)
+		}
+		if err == nil {
+			m.theirMay, err = m.theirs.SinceFork(m.base)
+		}
+		return err
+	}
+	m.again = true
+	m.base, err = sqlvfs.OpenMoment(o.Fork, fmt.Sprint(was.Checkpoint))
+	if errors.Is(err, sqlvfs.ErrNoCheckpoint) {
+		return cli.WithHint(fmt.Errorf("its checkpoint %d, up to which it was merged, was dropped: what has changed since is not known", was.Checkpoint),
+			"make another fork, and go on there; art undo, if nothing else has changed since, goes back to before that merge")
+	}
+	if err == nil {
+		m.theirMay, err = m.theirs.Since(m.base)
+	}
+	return err
+}
+
+func (m *merger) close() (err error) {
+	for _, at := range []*sqlvfs.Moment{m.base, m.ours, m.theirs} {
+		if at != nil {
+			at.Close()
+		}
+	}
+	if m.store != nil {
+		err = m.store.Close()
+	}
+	return err
+}
+
+// run decides, and does it.
+func (m *merger) run() error {
+	if err := m.decide(); err != nil {
+		return err
+	}
+	if m.store != nil {
+		err := m.store.Merge(m.theirs, func(tx *sqlvfs.Tx) error { return m.apply(tx) })
+		if err != nil {
+			return err
+		}
+	}
+	return m.tell()
+}
+
+// mergedPath is what is done at a path, as JSON has it.
+type mergedPath struct {
+	Path     string `json:"path"`
+	Change   string `json:"change,omitempty"`
+	Conflict string `json:"conflict,omitempty"`
+}
+
+// tell says what was done, or would be, and what is in conflict.
+func (m *merger) tell() error {
+	slices.SortStableFunc(m.said, func(a, b said) int { return compare(a.at, b.at) })
+	for _, s := range m.said {
+		name := m.shown(s.at)
+		if m.opt.JSON {
+			text, err := quote.JSON(mergedPath{name, s.change, s.conflict})
+			if err == nil {
+				_, err = fmt.Fprintln(m.opt.Report.Stdout, text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		switch {
+		case s.conflict != "":
+			m.report.Conflict(name, s.conflict)
+		case s.change == "deleted":
+			m.report.Line("DEL  %s", m.report.Name(name))
+		case s.dir:
+			m.report.Line("DIR  %s", m.report.Name(name))
+		case s.target != "":
+			m.report.Line("LINK %s -> %s", m.report.Name(name), m.report.Name(s.target))
+		default:
+			m.report.Line("FILE %s (%d bytes)", m.report.Name(name), s.size)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,584 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/reconcile/classify"
+	"github.com/riverlytech/art/internal/reconcile/report"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// merger is one merge.
+type merger struct {
+	ctx                context.Context
+	opt                *MergeOptions
+	report             *report.Reporter
+	store              *sqlvfs.Store // nil: nothing is to be changed
+	base, ours, theirs *sqlvfs.Moment
+	again              bool // some of the fork was merged before: base is a checkpoint of it, not of the parent
+	ourMay, theirMay   *sqlvfs.Difference
+	secret             []byte
+	merged             int64           // the fork's checkpoint that is merged
+	top                sqlvfs.Ino      // up to this number, an inode is the same in the fork and in the parent
+	pending            map[string]bool // paths that are in conflict since the last merge, and false those above them
+	spaces             map[string]bool // names of workspaces, and of other layers, in the root
+
+	made  map[sqlvfs.Ino]*node      // where what the fork has is, or goes to, by its number there
+	pairs map[sqlvfs.Ino]sqlvfs.Ino // which inodes of the parent are what the fork's are that it has made itself
+	came  []*entry                  // names that are to lead to something of the fork's
+	gone  []*entry                  // directories that the fork does not have there any more
+	plan
+	said []said
+}
+
+// said is what is told of a path.
+type said struct {
+	at, change, conflict, target string
+	dir                          bool
+	size                         int64
+}
+
+// node is an inode of the parent, or one that is to be made of one of the fork's.
+type node struct {
+	ino  sqlvfs.Ino
+	from *sqlvfs.Node // same, if ino is 0
+	in   *sqlvfs.Inode
+}
+
+// entry is a name in a directory of the parent, and what the three trees have there.
+type entry struct {
+	at                 string
+	dir                *node
+	place              place // of the directory
+	name               string
+	base, ours, theirs *thing
+}
+
+// plan is what is to be done, in this order.
+type plan struct {
+	makes   []*node
+	takes   []take
+	unlinks []*entry // which lead to ours; a directory goes with all that is in it, unless it is in moved
+	moved   map[sqlvfs.Ino]bool
+	hides   []*entry // the host's is not to show
+	shows   []*entry // the host's is to show
+	links   []link
+	left    []string // paths in conflict
+}
+
+// take is what an inode of the parent gets of one of the fork's.
+type take struct {
+	into                               *node
+	from                               *sqlvfs.Node
+	content, mode, owner, xattrs, time bool
+}
+
+type link struct {
+	*entry
+	to *node
+}
+
+// decide finds out what is to be done.
+func (m *merger) decide() error {
+	m.made, m.pairs, m.moved, m.spaces = map[sqlvfs.Ino]*node{}, map[sqlvfs.Ino]sqlvfs.Ino{}, map[sqlvfs.Ino]bool{}, map[string]bool{}
+	var tops [3]*thing
+	for i, of := range []*sqlvfs.Moment{m.base, m.ours, m.theirs} {
+		list, err := of.Workspaces()
+		if err != nil {
+			return err
+		}
+		for _, w := range list {
+			m.spaces[w.Name] = true
+		}
+		names, err := of.Bases()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			m.spaces[name] = true
+		}
+		if tops[i], err = m.thing(of, sqlvfs.RootIno); err != nil {
+			return err
+		}
+		if !tops[i].rowDir() {
+			return fmt.Errorf("%w: there is no root", sqlvfs.ErrCorrupt)
+		}
+	}
+	root := &node{ino: sqlvfs.RootIno}
+	if err := m.walk(".", tops[0], tops[1], tops[2], root); err != nil {
+		return err
+	}
+	if err := m.settleDirs(); err != nil {
+		return err
+	}
+	return m.settleFiles()
+}
+
+// walk decides about what is in a directory.
+func (m *merger) walk(at string, base, ours, theirs *thing, into *node) error {
+	if len(at) > unix.PathMax {
+		return fmt.Errorf("%.40s…: it is too deep", at)
+	}
+	names, err := m.differing(base, theirs)
+	if err != nil {
+		return err
+	}
+	if names == nil {
+		names = map[string]bool{}
+	}
+	for p := range m.pending {
+		if path.Dir(p) == at && p != "." {
+			names[path.Base(p)] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		e := &entry{at: path.Join(at, name), dir: into, name: name}
+		if ours != nil && (ours.row == nil || ours.rowDir()) {
+			e.place = ours.place
+		}
+		if at == "." && m.spaces[name] {
+			e.place = place{name, ""} // what hides it is in the root
+		}
+		for _, side := range []struct {
+			dir *thing
+			to  **thing
+		}{{base, &e.base}, {ours, &e.ours}, {theirs, &e.theirs}} {
+			if *side.to, err = m.child(side.dir, name); err != nil {
+				return err
+			}
+		}
+		if err := m.meet(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pair notes which inode of the parent is what one is that the fork has made.
+func (m *merger) pair(base, ours *thing) {
+	if base != nil && base.row != nil && ours != nil && ours.row != nil && base.row.Ino > m.top && (base.row.Attr.Mode^ours.row.Attr.Mode)&unix.S_IFMT == 0 {
+		m.pairs[base.row.Ino] = ours.row.Ino
+	}
+}
+
+// meet decides about one name.
+func (m *merger) meet(e *entry) error {
+	m.pair(e.base, e.ours)
+	if e.theirs.rowDir() && e.ours != nil && e.ours.place == e.theirs.place && (e.ours.rowDir() || e.ours.ofHost()) {
+		return m.meetDirs(e)
+	}
+	unchanged, err := m.same(e.base, e.theirs)
+	if err != nil || unchanged && !m.pending[e.at] {
+		if err == nil {
+			m.touched(e)
+		}
+		return err
+	}
+	if (e.theirs == nil || e.theirs.ofHost()) && e.base != nil && e.ours.rowDir() && e.ours.place == e.base.place && !m.pending[e.at] {
+		m.gone = append(m.gone, e) // or has moved
+		return nil
+	}
+	kept, err := m.same(e.base, e.ours)
+	if err != nil {
+		return err
+	}
+	if kept && !unchanged {
+		return m.bring(e)
+	}
+	if equal, err := m.same(e.ours, e.theirs); err != nil || equal {
+		return err
+	}
+	base, ours, theirs, err := m.states(e)
+	if err != nil {
+		return err
+	}
+	d := classify.Classify(base, ours, theirs)
+	if m.pending[e.at] {
+		d.Kind = classify.Conflict
+	}
+	if d.Conflict() {
+		if d, err = m.conflict(e, d); err != nil || d.Conflict() {
+			return err
+		}
+		if m.pending[e.at] && d.Kind == classify.Guest {
+			return m.bring(e)
+		}
+	}
+	switch {
+	case d.Kind == classify.Guest:
+		return m.bring(e)
+	case d.Kind == classify.Host || !d.Pull():
+		return nil
+	case e.ours.row == nil || e.theirs.row == nil:
+		return m.bring(e)
+	}
+	if m.takeInto(e, d) {
+		return nil
+	}
+	// It has another name here, which is not to change.
+	d.Kind = classify.Conflict
+	if d, err = m.conflict(e, d); err != nil || d.Kind != classify.Guest {
+		return err
+	}
+	return m.bring(e)
+}
+
+// conflict names a path that both have changed, or resolves that as the user has said.
+func (m *merger) conflict(e *entry, d classify.Decision) (classify.Decision, error) {
+	switch {
+	case m.opt.Force:
+		return d.Resolve(classify.Guest), nil
+	case m.opt.Ours:
+		return d.Resolve(classify.Host), nil
+	}
+	why := d.WhyOf("in the fork", "here")
+	if m.pending[e.at] {
+		why = "it was changed in both before the last merge, and still differs"
+	}
+	m.leave(e.at, why)
+	return d, nil
+}
+
+func (m *merger) leave(at, why string) {
+	m.left = append(m.left, at)
+	m.said = append(m.said, said{at: at, conflict: why})
+}
+
+// touched takes over a file's time, where that is all that the fork has changed.
+func (m *merger) touched(e *entry) {
+	if e.base == nil || e.base.row == nil || e.ours == nil || e.ours.row == nil || e.theirs == nil || e.theirs.row == nil || e.ours.row.Attr.IsDir() {
+		return
+	}
+	was := e.base.row.Attr.Mtime
+	if e.ours.row.Attr.Mtime == was && e.theirs.row.Attr.Mtime != was && (e.ours.row.Attr.Mode^e.theirs.row.Attr.Mode)&unix.S_IFMT == 0 {
+		m.takes = append(m.takes, take{into: &node{ino: e.ours.row.Ino}, from: e.theirs.row, time: true})
+	}
+}
+
+// meetDirs decides about a directory that both have, and what is in it.
+func (m *merger) meetDirs(e *entry) error {
+	if e.name == ".git" {
+		if on, err := m.meetRepository(e); err != nil || !on {
+			return err
+		}
+	}
+	base := e.base
+	if base != nil && (base.place != e.theirs.place || base.row != nil && !base.rowDir()) {
+		base = nil
+	}
+	to := &node{}
+	if e.ours.row == nil {
+		to = m.make(e.theirs.row)
+		m.links = append(m.links, link{e, to})
+		if o := e.theirs.row.Origin; o.Mode != 0 && (o.Mode^e.theirs.row.Attr.Mode)&0o7777 != 0 {
+			m.say(e, "changed")
+		}
+	} else {
+		to.ino = e.ours.row.Ino
+		if base != nil {
+			m.pair(base, e.ours)
+		}
+		if err := m.dirMarks(e, base, to); err != nil {
+			return err
+		}
+	}
+	return m.walk(e.at, base, e.ours, e.theirs, to)
+}
+
+// dirMarks decides about mode, owner and extended attributes of a directory.
+func (m *merger) dirMarks(e *entry, was *thing, to *node) error {
+	states := *e
+	states.base = was
+	base, ours, theirs, err := m.states(&states)
+	if err != nil {
+		return err
+	}
+	if was == nil || was.row == nil { // what the host's were, nobody knows: the fork's count where the parent has not changed them
+		base.Kind, base.Owner, base.Xattrs = ours.Kind, ours.Owner, ours.Xattrs
+		if base.Mode == unknownMode || was == nil {
+			base.Mode = ours.Mode
+		}
+	}
+	base.Content, ours.Content, theirs.Content = 0, 0, 0
+	if m.pending[e.at] {
+		base.Mode, base.Owner, base.Xattrs = unknownMode, classify.Owner{UID: ^uint32(0)}, classify.Unknown
+	}
+	d := classify.Classify(base, ours, theirs)
+	if d.Conflict() {
+		if d, err = m.conflict(e, d); err != nil || d.Conflict() {
+			return err
+		}
+	}
+	if d.Pull() {
+		m.said = append(m.said, said{at: e.at, change: "changed", dir: true})
+		m.takes = append(m.takes, take{into: to, from: e.theirs.row, mode: d.Mode == classify.Guest, owner: d.Owner == classify.Guest, xattrs: d.Xattrs == classify.Guest})
+	}
+	return nil
+}
+
+// meetRepository decides about a git directory, which is one thing: it is taken as a whole, or left. It tells whether to go on in it.
+func (m *merger) meetRepository(e *entry) (bool, error) {
+	if same, err := m.same(e.ours, e.theirs); err != nil || same {
+		return false, err
+	}
+	if !m.pending[e.at] {
+		if same, err := m.same(e.base, e.theirs); err != nil || same {
+			return false, err
+		}
+		if kept, err := m.same(e.base, e.ours); err != nil || kept {
+			return kept, err
+		}
+	}
+	switch {
+	case m.opt.Force:
+		return false, m.bring(e)
+	case m.opt.Ours:
+	default:
+		m.leave(e.at, "both have changed this git repository, and it is one thing: fetch from one into the other")
+	}
+	return false, nil
+}
+
+// bring has a name lead to what the fork has there.
+func (m *merger) bring(e *entry) error {
+	if e.theirs != nil && e.theirs.row != nil {
+		if e.ours != nil && e.ours.row != nil && !e.ours.rowDir() && e.base != nil && m.takeInto(e, classify.Decision{
+			Content: classify.Guest, Mode: classify.Guest, Owner: classify.Guest, Xattrs: classify.Guest,
+		}) {
+			return nil
+		}
+		m.came = append(m.came, e)
+		if e.ours != nil && e.ours.row != nil {
+			m.unlinks = append(m.unlinks, e)
+		}
+		return nil
+	}
+	if e.ours != nil && e.ours.row != nil {
+		m.unlinks = append(m.unlinks, e)
+	}
+	if e.theirs != nil { // the host's
+		m.shows = append(m.shows, e)
+		m.said = append(m.said, said{at: e.at, change: "deleted"})
+		return nil
+	}
+	if e.place != (place{}) {
+		m.hides = append(m.hides, e)
+	}
+	if !e.isNew() {
+		m.said = append(m.said, said{at: e.at, change: "deleted"})
+	}
+	return nil
+}
+
+// isNew tells whether the directory of a name is made by the merge: then what it hides was not there.
+func (e *entry) isNew() bool { return e.dir.from != nil && e.ours.ofHost() }
+
+// takeInto has the inode that the parent has there take over what the fork has, where it is the same file, or nobody else sees it. It tells whether
+// that is so; else the fork's is to take its place.
+func (m *merger) takeInto(e *entry, d classify.Decision) bool {
+	o, t := e.ours.row, e.theirs.row
+	if (o.Attr.Mode^t.Attr.Mode)&unix.S_IFMT != 0 || !o.Attr.IsRegular() && !o.Attr.IsSymlink() {
+		return false
+	}
+	isIt := e.base != nil && e.base.row != nil && e.base.row.Ino == t.Ino && (m.again || t.Ino <= m.top) || e.base.ofHost() && e.base.place == e.theirs.cameFrom()
+	whole := d.Content == classify.Guest && d.Mode == classify.Guest && d.Owner == classify.Guest && d.Xattrs == classify.Guest
+	if is := m.made[t.Ino]; is != nil {
+		if is.ino == o.Ino {
+			m.say(e, "changed")
+		}
+		return is.ino == o.Ino // else it becomes another name of that
+	}
+	if !isIt && o.Attr.Nlink > 1 {
+		return false
+	}
+	to := &node{ino: o.Ino}
+	if isIt || whole {
+		m.made[t.Ino] = to
+	}
+	m.takes = append(m.takes, take{to, t, d.Content == classify.Guest, d.Mode == classify.Guest, d.Owner == classify.Guest, d.Xattrs == classify.Guest, d.Content == classify.Guest})
+	m.say(e, "changed")
+	return true
+}
+
+// say tells of a path that leads to what the fork has there.
+func (m *merger) say(e *entry, change string) {
+	n := e.theirs.row
+	m.said = append(m.said, said{at: e.at, change: change, dir: n.Attr.IsDir(), target: n.Target, size: n.Attr.Size})
+}
+
+// make is what is to be made of an inode of the fork.
+func (m *merger) make(from *sqlvfs.Node) *node {
+	n := &node{from: from}
+	m.made[from.Ino] = n
+	m.makes = append(m.makes, n)
+	return n
+}
+
+// settleDirs decides about directories that have come or gone: which have moved, and what is in them.
+func (m *merger) settleDirs() error {
+	var files []*entry
+	for len(m.came) > 0 {
+		list := m.came
+		m.came = nil
+		var rest []*entry
+		for _, e := range list {
+			if !e.theirs.rowDir() {
+				files = append(files, e)
+				continue
+			}
+			i := slices.IndexFunc(m.gone, func(g *entry) bool { return g.isBefore(e.theirs) })
+			if i < 0 {
+				rest = append(rest, e)
+				continue
+			}
+			g := m.gone[i]
+			m.gone = slices.Delete(m.gone, i, i+1)
+			if err := m.move(g, e); err != nil {
+				return err
+			}
+		}
+		for _, e := range rest {
+			to := m.make(e.theirs.row)
+			m.links = append(m.links, link{e, to})
+			m.say(e, "made")
+			shown := &thing{m: m.theirs, place: e.theirs.place}
+			if e.theirs.place == (place{}) {
+				shown = nil
+			}
+			if err := m.walk(e.at, shown, shown, e.theirs, to); err != nil {
+				return err
+			}
+		}
+	}
+	m.came = files
+	for _, e := range m.gone {
+		if err := m.depart(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isBefore tells whether a directory that has gone is one that has come.
+func (e *entry) isBefore(t *thing) bool {
+	if e.ours.place != t.place {
+		return false
+	}
+	if e.base.row != nil {
+		return e.base.row.Ino == t.row.Ino
+	}
+	return t.place != (place{}) && e.base.place == t.place
+}
+
+// move has a directory that the fork has renamed lie where that has it, with what the parent has changed in it.
+func (m *merger) move(from, to *entry) error {
+	is := &node{ino: from.ours.row.Ino}
+	m.moved[is.ino] = true
+	m.unlinks = append(m.unlinks, from)
+	if from.theirs == nil && from.place != (place{}) {
+		m.hides = append(m.hides, from)
+	}
+	m.links = append(m.links, link{to, is})
+	m.said = append(m.said, said{at: from.at, change: "deleted"})
+	m.say(to, "made")
+	m.pair(from.base, from.ours)
+	e := *to
+	e.base, e.ours = from.base, from.ours
+	if err := m.dirMarks(&e, e.base, is); err != nil {
+		return err
+	}
+	return m.walk(to.at, e.base, e.ours, e.theirs, is)
+}
+
+// depart decides about a directory that the fork has removed.
+func (m *merger) depart(e *entry) error {
+	base, ours, theirs, err := m.states(e)
+	if err != nil {
+		return err
+	}
+	d := classify.Classify(base, ours, theirs)
+	if d.Conflict() {
+		if d, err = m.conflict(e, d); err != nil || d.Conflict() {
+			return err
+		}
+	}
+	if d.Kind == classify.Guest {
+		return m.bring(e)
+	}
+	return nil
+}
+
+// settleFiles finds out what the names of files lead to that have come: a file of the parent's that is the same one, or one to be made.
+func (m *merger) settleFiles() error {
+	for _, e := range m.came {
+		to := m.made[e.theirs.row.Ino]
+		if to == nil {
+			var err error
+			if to, err = m.known(e); err != nil {
+				return err
+			}
+		}
+		if to == nil {
+			to = m.make(e.theirs.row)
+		}
+		m.links = append(m.links, link{e, to})
+		change := "made"
+		if e.ours != nil {
+			change = "changed"
+		}
+		m.say(e, change)
+	}
+	return nil
+}
+
+// known returns the parent's inode that a file of the fork's is, if it has not changed it, or neither side has.
+func (m *merger) known(e *entry) (*node, error) {
+	t := e.theirs
+	ino := t.row.Ino
+	if ino > m.top {
+		ino = m.pairs[ino]
+	}
+	if ino == 0 {
+		return nil, nil
+	}
+	ours, err := m.thing(m.ours, ino)
+	if err != nil || ours == nil || (ours.row.Attr.Mode^t.row.Attr.Mode)&unix.S_IFMT != 0 {
+		return nil, err
+	}
+	is := &node{ino: ino}
+	if same, err := m.same(ours, t); err != nil || same {
+		m.made[t.row.Ino] = is
+		return is, err
+	}
+	was := t.row.Ino
+	if !m.again && was > m.top {
+		return nil, nil
+	}
+	base, err := m.thing(m.base, was)
+	if err != nil || base == nil {
+		return nil, err
+	}
+	if kept, err := m.same(base, ours); err != nil || !kept || !t.row.Attr.IsRegular() {
+		return nil, err
+	}
+	m.made[t.row.Ino] = is
+	m.takes = append(m.takes, take{is, t.row, true, true, true, true, true})
+	return is, nil
+}
+
+// shown is a path as it is shown: in the workspace by its name, and elsewhere below the home.
+func (m *merger) shown(at string) string {
+	if top, _, _ := strings.Cut(at, "/"); m.spaces[top] && !sqlvfs.IsLayer(top) {
+		return at
+	}
+	return "~/" + at
+}
+
+func compare(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) }

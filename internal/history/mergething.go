@@ -1,0 +1,325 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/reconcile/classify"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// place is where the host has something; zero: nowhere.
+type place struct{ base, path string }
+
+func (p place) join(name string) place { return place{p.base, path.Join(p.path, name)} }
+
+// thing is what a name leads to in one of the three trees: a row, or what the host has at a place, whatever that is.
+type thing struct {
+	m     *sqlvfs.Moment
+	row   *sqlvfs.Node // nil: it is the host's
+	place place        // of the host's, or of what supplies the rest of a row's entries or content
+}
+
+func (t *thing) rowDir() bool { return t != nil && t.row != nil && t.row.Attr.IsDir() }
+
+// cameFrom is where the host has what a row was once, whatever it is by now; zero: nowhere.
+func (t *thing) cameFrom() place {
+	if t == nil || t.row == nil || t.row.Origin == nil {
+		return place{}
+	}
+	return place{t.row.Origin.Base, t.row.Origin.Path}
+}
+
+// ofHost tells whether the host's shows, unchanged.
+func (t *thing) ofHost() bool { return t != nil && t.row == nil }
+
+// thing returns a row; nil: it is not there.
+func (m *merger) thing(of *sqlvfs.Moment, ino sqlvfs.Ino) (*thing, error) {
+	n, err := of.Node(ino)
+	if n == nil || err != nil {
+		return nil, err
+	}
+	t := &thing{m: of, row: n}
+	if o := n.Origin; o != nil && (n.Attr.IsDir() || o.Limit > 0) {
+		t.place = place{o.Base, o.Path}
+	}
+	return t, nil
+}
+
+// child returns what a name in a directory leads to; nil: nothing.
+func (m *merger) child(dir *thing, name string) (*thing, error) {
+	switch {
+	case dir == nil:
+		return nil, nil
+	case dir.row == nil:
+		return &thing{m: dir.m, place: dir.place.join(name)}, nil
+	case !dir.row.Attr.IsDir():
+		return nil, nil
+	}
+	ino, err := dir.m.Entry(dir.row.Ino, name)
+	if err != nil {
+		return nil, err
+	}
+	if ino != 0 {
+		t, err := m.thing(dir.m, ino)
+		if err == nil && t == nil {
+			err = fmt.Errorf("%w: %q leads to inode %d, which is not there", sqlvfs.ErrCorrupt, name, ino)
+		}
+		return t, err
+	}
+	hidden, err := dir.m.HasWhiteout(dir.row.Ino, name)
+	if err != nil || hidden {
+		return nil, err
+	}
+	if dir.row.Ino == sqlvfs.RootIno && m.spaces[name] { // nothing in it has been changed yet
+		return &thing{m: dir.m, place: place{name, "."}}, nil
+	}
+	if dir.place == (place{}) {
+		return nil, nil
+	}
+	return &thing{m: dir.m, place: dir.place.join(name)}, nil
+}
+
+// names adds the names that a directory's rows speak of.
+func (t *thing) names(all map[string]bool) error {
+	if !t.rowDir() {
+		return nil
+	}
+	list, err := t.m.Entries(t.row.Ino)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		all[e.Name] = true
+	}
+	hidden, err := t.m.Whiteouts(t.row.Ino)
+	for _, name := range hidden {
+		all[name] = true
+	}
+	return err
+}
+
+// may returns what is known of where two trees may differ, if an inode has one number in both.
+func (m *merger) may(a, b *thing) *sqlvfs.Difference {
+	switch {
+	case a.row == nil || b.row == nil || a.row.Ino != b.row.Ino:
+	case a.m == m.base && b.m == m.ours && !m.again:
+		return m.ourMay
+	case a.m == m.base && b.m == m.theirs && (m.again || a.row.Ino <= m.top):
+		return m.theirMay
+	}
+	return nil
+}
+
+// differing are the names in two directories that may differ.
+func (m *merger) differing(a, b *thing) (map[string]bool, error) {
+	if a != nil && b != nil {
+		if d := m.may(a, b); d != nil && a.place == b.place {
+			return maps.Clone(d.Names[a.row.Ino]), nil
+		}
+	}
+	all := map[string]bool{}
+	err := a.names(all)
+	if err == nil {
+		err = b.names(all)
+	}
+	return all, err
+}
+
+// same tells whether two things are equal, with all that is in them. What cannot be compared is not.
+func (m *merger) same(a, b *thing) (bool, error) {
+	if err := m.ctx.Err(); err != nil {
+		return false, err
+	}
+	switch {
+	case a == nil || b == nil:
+		return a == b, nil
+	case a.row == nil && b.row == nil:
+		return a.place == b.place, nil
+	case a.row == nil:
+		return m.asOnHost(b, a)
+	case b.row == nil:
+		return m.asOnHost(a, b)
+	}
+	if d := m.may(a, b); d != nil && !d.Inodes[a.row.Ino] && d.Names[a.row.Ino] == nil {
+		return true, nil
+	}
+	if (a.row.Attr.Mode^b.row.Attr.Mode)&unix.S_IFMT != 0 {
+		return false, nil
+	}
+	if same, err := sameMarks(a, b); err != nil || !same {
+		return false, err
+	}
+	if !a.row.Attr.IsDir() {
+		return m.sameContent(a, b)
+	}
+	if a.place != b.place {
+		return false, nil
+	}
+	return m.sameNames(a, b)
+}
+
+// sameNames tells whether two directories have the same in them.
+func (m *merger) sameNames(a, b *thing) (bool, error) {
+	names, err := m.differing(a, b)
+	for name := range names {
+		if err != nil {
+			break
+		}
+		var c, d *thing
+		if c, err = m.child(a, name); err == nil {
+			d, err = m.child(b, name)
+		}
+		if err == nil {
+			var same bool
+			if same, err = m.same(c, d); err == nil && !same {
+				return false, nil
+			}
+		}
+	}
+	return err == nil, err
+}
+
+// asOnHost tells whether a row has what the host has at a place, as far as the row says: nothing of it was changed.
+func (m *merger) asOnHost(row, host *thing) (bool, error) {
+	o := row.row.Origin
+	if o == nil || row.place != host.place || o.Mode != 0 && (o.Mode^row.row.Attr.Mode)&0o7777 != 0 {
+		return false, nil
+	}
+	if !row.rowDir() {
+		return row.row.Follows(), nil
+	}
+	return m.sameNames(row, host)
+}
+
+// sameMarks compares modes, owners and extended attributes.
+func sameMarks(a, b *thing) (bool, error) {
+	x, y := &a.row.Attr, &b.row.Attr
+	if x.UID != y.UID || x.GID != y.GID || !x.IsSymlink() && (x.Mode^y.Mode)&0o7777 != 0 {
+		return false, nil
+	}
+	one, err := a.m.Xattrs(a.row.Ino)
+	if err != nil {
+		return false, err
+	}
+	two, err := b.m.Xattrs(b.row.Ino)
+	return maps.EqualFunc(one, two, bytes.Equal), err
+}
+
+// sameContent compares rows of one type that are no directories.
+func (m *merger) sameContent(a, b *thing) (bool, error) {
+	x, y := a.row, b.row
+	switch {
+	case x.Attr.IsSymlink():
+		return x.Target == y.Target, nil
+	case !x.Attr.IsRegular():
+		return x.Attr.Rdev == y.Attr.Rdev, nil
+	case x.Attr.Size != y.Attr.Size || a.place != b.place:
+		return false, nil
+	case a.place != (place{}) && (x.Origin.Fingerprint != y.Origin.Fingerprint || x.Origin.Limit != y.Origin.Limit):
+		return false, nil
+	}
+	if d := m.may(a, b); d != nil && !d.Content[x.Ino] {
+		return true, nil
+	}
+	return a.m.SameContent(x.Ino, b.m, y.Ino)
+}
+
+// kindOf is the kind of what a mode says; things that only a guest has are kinds of their own.
+func kindOf(mode uint32) classify.Kind {
+	if k := classify.KindOf(mode); k != classify.None {
+		return k
+	}
+	return classify.Kind(0x10 | mode>>12&0xf)
+}
+
+// unknownMode is that of what the host has, where no row says it: no object has it.
+const unknownMode = 1 << 31
+
+// states describes the three things at a path for the classifier: the parent stands where the host does in a pull, and the fork for the guest.
+func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error) {
+	describe := func(t *thing) (s classify.State) {
+		switch {
+		case t == nil:
+		case t.row != nil:
+			a := &t.row.Attr
+			if s.Kind, s.Owner = kindOf(a.Mode), (classify.Owner{UID: a.UID, GID: a.GID}); !a.IsSymlink() {
+				s.Mode = a.Mode & 0o7777
+			}
+			var all map[string][]byte
+			if all, err = t.m.Xattrs(t.row.Ino); err == nil {
+				s.Xattrs = xattrText(all)
+			}
+		default: // of what the host has there, if anything, nothing is known but what rows say that come from there
+			for _, o := range []*thing{e.ours, e.theirs, e.base} {
+				if o.cameFrom() != t.place {
+					continue
+				}
+				if s.Kind, s.Mode = kindOf(o.row.Attr.Mode), unknownMode; o.row.Origin.Mode != 0 {
+					s.Mode = o.row.Origin.Mode & 0o7777
+				}
+				a := &o.row.Attr // owners and extended attributes of the host's are taken over with the first change
+				s.Owner = classify.Owner{UID: a.UID, GID: a.GID}
+				break
+			}
+		}
+		return s
+	}
+	base, ours, theirs = describe(e.base), describe(e.ours), describe(e.theirs)
+	if err != nil {
+		return base, ours, theirs, err
+	}
+	wrote := func(t *thing) bool {
+		same, serr := m.sameInside(e.base, t)
+		if serr != nil {
+			err = serr
+		}
+		return !same
+	}
+	ours.Content, theirs.Content = classify.Contents(wrote(e.ours), wrote(e.theirs), func() bool {
+		same, serr := m.sameInside(e.ours, e.theirs)
+		return serr == nil && same
+	})
+	return base, ours, theirs, err
+}
+
+// sameInside compares what things are apart from their marks: content, a target, or what is in a directory.
+func (m *merger) sameInside(a, b *thing) (bool, error) {
+	switch {
+	case a == nil || b == nil:
+		return a == b, nil
+	case a.row == nil && b.row == nil:
+		return a.place == b.place, nil
+	case a.row == nil || b.row == nil:
+		row, host := a, b
+		if a.row == nil {
+			row, host = b, a
+		}
+		switch {
+		case row.row.Origin == nil || row.place != host.place:
+			return false, nil
+		case !row.rowDir():
+			return row.row.Follows(), nil
+		}
+		return m.sameNames(row, host)
+	case (a.row.Attr.Mode^b.row.Attr.Mode)&unix.S_IFMT != 0:
+		return false, nil
+	case !a.row.Attr.IsDir():
+		return m.sameContent(a, b)
+	case a.place != b.place:
+		return false, nil
+	}
+	return m.sameNames(a, b)
+}
+
+func xattrText(all map[string][]byte) string {
+	text := map[string]string{}
+	for name, value := range all {
+		text[name] = string(value)
+	}
+	return classify.XattrText(text)
+}
