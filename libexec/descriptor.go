@@ -47,6 +47,9 @@ func RecvFD(sock *os.File) (fd int, msg []byte, err error) {
 	return fd, msg, err
 }
 
+// ErrUnread is an io.EOF: the other side has ended, and has not read all that was sent to it.
+var ErrUnread = fmt.Errorf("messages were not read: %w", io.EOF)
+
 // RecvFrom is RecvFD and tells who sent the message, if SO_PASSCRED is set on
 // sock; the process id is that of the receiver's namespace, whatever namespace
 // the sender lives in (unix(7), SCM_CREDENTIALS). Without, the sender is nil.
@@ -60,7 +63,7 @@ func RecvFrom(sock *os.File) (fd int, msg []byte, sender *unix.Ucred, err error)
 		return err
 	})
 	if errors.Is(err, unix.ECONNRESET) {
-		return -1, nil, nil, io.EOF // the other side died with unread messages
+		return -1, nil, nil, ErrUnread // (unix_release_sock in net/unix/af_unix.c)
 	}
 	if err != nil {
 		return -1, nil, nil, fmt.Errorf("receive a message: %w", err)

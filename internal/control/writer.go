@@ -36,7 +36,7 @@ import (
 // closed, whatever waits goes on; so it does when art-sync takes too long.
 
 // WriterVersion is that of the requests.
-const WriterVersion = 8
+const WriterVersion = 9
 
 // Verb is what is asked for, or answered.
 type Verb uint8
@@ -68,8 +68,10 @@ type Request struct {
 	// [ForkRequest] puts them, and of Forget the secret; and of their answers, the checkpoint's number.
 	What, Hint string
 	Errno      uint32
-	Paths      []string // of Rewind: what goes back, below the root; all, if there are none
 }
+
+// Paths come in a file with Rewind: what goes back, below the root. All does without one.
+type Paths struct{ List []string }
 
 // maxText bounds the text of an answer, in bytes.
 const maxText = 16 << 10
@@ -109,10 +111,8 @@ func readRequest(data []byte, withFD bool) (a Request, err error) {
 		return Request{}, ErrVersion
 	case a.Verb == noVerb || a.Verb >= verbs:
 		return Request{}, fmt.Errorf("receive a request: there is no request %d", a.Verb)
-	case (a.Verb == Amend) != withFD:
+	case (a.Verb == Amend) != withFD && a.Verb != Rewind:
 		return Request{}, fmt.Errorf("receive a request: %d with a descriptor: %v", a.Verb, withFD)
-	case len(a.Paths) > 0 && a.Verb != Rewind:
-		return Request{}, fmt.Errorf("receive a request: %d with paths", a.Verb)
 	case len(a.What) > maxText || len(a.Hint) > maxText:
 		return Request{}, errors.New("receive a request: its text is too long")
 	}

@@ -58,6 +58,9 @@ func (o *Options) atWriter(ctx context.Context, beside func(*live.Client) (int64
 		if err == nil {
 			return find(o.DB, id)
 		}
+		if errors.Is(err, live.ErrUnanswered) {
+			return sqlvfs.Checkpoint{}, cli.WithHint(err, "it may have been done: art log shows the newest checkpoints")
+		}
 		if !errors.Is(err, live.ErrGone) {
 			return sqlvfs.Checkpoint{}, err
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -61,30 +62,46 @@ func (c *Client) amend(changes *sqlvfs.Changes) error {
 // ErrNone says that no session writes a database.
 var ErrNone = errors.New("no session writes the database")
 
-// ErrGone says that the session has ended meanwhile.
+// ErrGone says that the session has ended meanwhile. Unless it is ErrUnanswered, what was asked for last was not done.
 var ErrGone = errors.New("the session has ended meanwhile")
+
+// ErrUnanswered is ErrGone where nobody knows whether what was asked for was done.
+var ErrUnanswered = fmt.Errorf("%w, before it answered", ErrGone)
 
 // Checkpoint has the writer make a checkpoint of all that has happened in the session until now, with a label unless that is "", and
 // returns its number.
 func (c *Client) Checkpoint(label string) (int64, error) {
-	return c.checkpoint(control.Request{Verb: control.Checkpoint, What: label})
+	return c.checkpoint(control.Request{Verb: control.Checkpoint, What: label}, -1)
 }
 
 // Undo has the writer bring the tree back to before the last change, and returns the number of the checkpoint of that; so do Redo, and
 // Rewind with what names a checkpoint.
-func (c *Client) Undo() (int64, error) { return c.checkpoint(control.Request{Verb: control.Undo}) }
+func (c *Client) Undo() (int64, error) {
+	return c.checkpoint(control.Request{Verb: control.Undo}, -1)
+}
 
 // Redo is as Undo.
-func (c *Client) Redo() (int64, error) { return c.checkpoint(control.Request{Verb: control.Redo}) }
+func (c *Client) Redo() (int64, error) {
+	return c.checkpoint(control.Request{Verb: control.Redo}, -1)
+}
 
 // Rewind is as Undo. Only what is at some paths goes back, if any are given.
 func (c *Client) Rewind(name string, paths []string) (int64, error) {
-	return c.checkpoint(control.Request{Verb: control.Rewind, What: name, Paths: paths})
+	r := control.Request{Verb: control.Rewind, What: name}
+	if len(paths) == 0 {
+		return c.checkpoint(r, -1)
+	}
+	f, err := control.ChangesFile(&control.Paths{List: paths})
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return c.checkpoint(r, int(f.Fd()))
 }
 
 // Fork has the writer know of a fork that is to be made at a path, and returns the number of the checkpoint that it is of.
 func (c *Client) Fork(secret []byte, at, path string) (int64, error) {
-	return c.checkpoint(control.ForkRequest(secret, at, path))
+	return c.checkpoint(control.ForkRequest(secret, at, path), -1)
 }
 
 // Forget has the writer know of a fork no more.
@@ -94,8 +111,8 @@ func (c *Client) Forget(secret []byte) error {
 }
 
 // checkpoint asks for what is answered by a checkpoint's number.
-func (c *Client) checkpoint(r control.Request) (int64, error) {
-	a, err := c.request(r, -1)
+func (c *Client) checkpoint(r control.Request, fd int) (int64, error) {
+	a, err := c.request(r, fd)
 	if err != nil {
 		return 0, err
 	}
@@ -122,14 +139,18 @@ func (c *Client) request(r control.Request, fd int) (control.Request, error) {
 		}
 	}
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
+	case errors.Is(err, libexec.ErrUnread), errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
 		return a, ErrGone
+	case errors.Is(err, io.EOF):
+		return a, ErrUnanswered
 	case err != nil:
 		return a, fmt.Errorf("ask the session: %w", err)
 	case a.Verb == control.Done:
 		return a, nil
 	case a.Verb != control.NotDone:
 		return a, fmt.Errorf("ask the session: it answered %d", a.Verb)
+	case a.Errno == uint32(unix.ESHUTDOWN):
+		return a, ErrGone
 	}
 	err = errors.New(a.What)
 	if a.Errno != 0 {

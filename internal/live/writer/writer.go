@@ -2,6 +2,7 @@
 package writer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ var (
 	errBusy     = cli.WithHint(errors.New("something else is being done with this session's tree"), "wait until it is done")
 	errLate     = errors.New("it took too long to open the database")
 	errSequence = errors.New("a request that has no place here")
+	errEnded    = fmt.Errorf("the session has ended: %w", unix.ESHUTDOWN) // live.Client knows it by its number
 )
 
 // waitFor is how long a client waits for one before it that may only be about to end.
@@ -123,7 +125,7 @@ func (c *served) do(a control.Request, fd int) error {
 		if fd >= 0 {
 			unix.Close(fd)
 		}
-		return io.EOF // the client finds that the session has ended
+		return cmp.Or(answer(c.sock, errEnded), io.EOF)
 	}
 	switch a.Verb {
 	case control.Freeze:
@@ -140,11 +142,7 @@ func (c *served) do(a control.Request, fd int) error {
 	case control.Redo:
 		return answerWith(c.sock)(c.goBack(sqlvfs.Redo))
 	case control.Rewind:
-		to := sqlvfs.To(a.What)
-		if len(a.Paths) > 0 {
-			to = sqlvfs.Part(a.What, a.Paths)
-		}
-		return answerWith(c.sock)(c.goBack(to))
+		return answerWith(c.sock)(c.rewind(a.What, fd))
 	case control.Fork:
 		return answerWith(c.sock)(c.fork(&a))
 	case control.Forget:
@@ -167,6 +165,18 @@ func (c *served) goBack(to sqlvfs.Destination) (is sqlvfs.Checkpoint, err error)
 		return err
 	})
 	return is, err
+}
+
+// rewind has the tree go back to a checkpoint, or what is at the paths that a descriptor is of.
+func (c *served) rewind(name string, fd int) (sqlvfs.Checkpoint, error) {
+	if fd < 0 {
+		return c.goBack(sqlvfs.To(name))
+	}
+	var paths control.Paths
+	if err := control.ReadChanges(fd, &paths); err != nil {
+		return sqlvfs.Checkpoint{}, err
+	}
+	return c.goBack(sqlvfs.Part(name, paths.List))
 }
 
 // fork has the database know of a fork.

@@ -442,6 +442,58 @@ func TestEndOfTheSession(t *testing.T) {
 	}
 }
 
+// Who is not answered knows whether what was asked for may have been done.
+func TestUnanswered(t *testing.T) {
+	ask := func(serve func(sock *os.File)) error {
+		ours, theirs, err := libexec.Socketpair()
+		must(t, err)
+		c := live.NewClient(ours)
+		defer c.Close()
+		go func() {
+			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(theirs.Fd()), Events: unix.POLLIN}}, -1)
+			serve(theirs)
+			theirs.Close()
+		}()
+		_, err = c.Undo()
+		return err
+	}
+	err := ask(func(sock *os.File) { _, _, _ = control.ReceiveRequest(sock) })
+	if !errors.Is(err, live.ErrUnanswered) {
+		t.Errorf("a session that has read it, and ends: %v", err)
+	}
+	if err = ask(func(*os.File) {}); !errors.Is(err, live.ErrGone) || errors.Is(err, live.ErrUnanswered) {
+		t.Errorf("a session that has not read it, and ends: %v", err)
+	}
+	s := newSession(t)
+	s.writer.End()
+	c := s.client()
+	if _, err := c.Undo(); !errors.Is(err, live.ErrGone) || errors.Is(err, live.ErrUnanswered) {
+		t.Errorf("a session that is about to end: %v", err)
+	}
+	c.Close()
+	s.end()
+}
+
+// As many paths go back as somebody names.
+func TestRewindManyPaths(t *testing.T) {
+	s := newSession(t)
+	c := s.client()
+	id, err := c.Checkpoint("before")
+	must(t, err)
+	s.change(0o600)
+	paths := make([]string, 20_000)
+	for i := range paths {
+		paths[i] = "ws/file"
+	}
+	_, err = c.Rewind(fmt.Sprint(id), paths)
+	must(t, err)
+	if mode := s.attr().Mode; mode&0o777 != 0o644 {
+		t.Errorf("mode %o", mode)
+	}
+	c.Close()
+	s.end()
+}
+
 // Whatever entries are asked for, the database stays sound: no directory is below itself, and nothing has no name.
 func TestRandomEntries(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
