@@ -89,8 +89,8 @@ func asksToEnd(sig unix.Signal) bool {
 // guestStopped is called when the payload has been stopped, by a key or by itself, and the stub, which is its shell, has
 // nothing better for its terminal. It is the caller's shell that has: to that, art is the job that has stopped.
 func (s *session) guestStopped() {
-	if s.streams.Terminal == nil {
-		s.guest.signal(unix.SIGCONT) // nobody else would continue it
+	if s.streams.Terminal == nil { // nobody else would continue it, and it may want the foreground
+		s.resume()
 		return
 	}
 	s.streams.AwaitQuiet()
