@@ -26,6 +26,9 @@ func (w *writer) checkpointIfChanged(kind Occasion) error {
 	if err == nil && !changed && kind == BeforeMerge { // what was merged before is remembered as agreed on, and stays so when this is undone
 		changed, err = w.agreedSince(&w.newest)
 	}
+	if w.newest.Kind == ByGuest && kind != AtRest {
+		changed = true // as far as others are concerned: the guest's may go
+	}
 	if err != nil || !changed {
 		return err
 	}

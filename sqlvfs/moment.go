@@ -17,6 +17,7 @@ import (
 var (
 	ErrNoCheckpoint = errors.New("no such checkpoint")
 	ErrLabelTaken   = errors.New("another checkpoint has this label")
+	ErrManyByGuest  = errors.New("the guest has made too many checkpoints; old ones go when it rests")
 	ErrLabel        = errors.New("a label is 1 to 200 bytes of text in one line, and no number")
 )
 
@@ -42,6 +43,7 @@ const (
 	ByUser      Occasion = "user"
 	AtSession   Occasion = "session" // as a session found the tree
 	AtRest      Occasion = "rest"    // the guest had been still for a moment
+	ByGuest     Occasion = "guest"   // the guest has asked for it: it is no other's, and stays no longer for its label
 	BeforePush  Occasion = "push"
 	BeforePull  Occasion = "pull"
 	BeforeReset Occasion = "reset"
@@ -50,6 +52,9 @@ const (
 	AfterBack   Occasion = "back"   // the tree that was brought back
 	AfterPart   Occasion = "part"   // the tree of which a part was
 )
+
+// maxByGuest bounds the guest's checkpoints, also while there is no time to drop some.
+const maxByGuest = 200
 
 // maxCheckpoint is the highest number of one. None comes near it: only another program has written it.
 const maxCheckpoint = 1<<52 - 1
@@ -179,23 +184,19 @@ func (w *writer) putCheckpoint(b *batch) error {
 }
 
 func (w *writer) makeCheckpoint(c *newCheckpoint) error {
-	if c.Label != "" {
-		taken, err := queryNumber(w.conn, "SELECT id FROM art_checkpoint WHERE label=?", c.Label)
-		if err != nil {
-			return err
-		}
-		if taken != 0 {
-			c.err = fmt.Errorf("%w: %s is checkpoint %d", ErrLabelTaken, c.Label, taken)
-			return nil
-		}
+	if err := w.freeLabel(c); err != nil || c.err != nil {
+		return err
 	}
 	changed, err := w.changedSince(&w.newest)
 	if err != nil {
 		return err
 	}
 	newest := w.newest
+	// The guest's may go when others have to stay.
+	byGuest, ofGuest := c.Kind == ByGuest, newest.Kind == ByGuest
 	switch {
 	case changed || c.Label != "" && newest.Label != "":
+	case ofGuest && !byGuest, byGuest && !ofGuest && c.Label != "":
 	case c.Label == "":
 		c.Checkpoint = newest
 		return nil
@@ -204,9 +205,36 @@ func (w *writer) makeCheckpoint(c *newCheckpoint) error {
 		c.Checkpoint = newest
 		return do(w.conn, "UPDATE art_checkpoint SET label=? WHERE id=?", c.Label, newest.ID)
 	}
+	if byGuest {
+		n, err := queryNumber(w.conn, "SELECT count(*) FROM art_checkpoint WHERE kind=?", string(ByGuest))
+		if err != nil {
+			return err
+		}
+		if n >= maxByGuest {
+			c.err = ErrManyByGuest
+			return nil
+		}
+	}
 	err = w.insertCheckpoint(&c.Checkpoint)
 	if errors.Is(err, ErrCorrupt) { // what else is in the batch can be written
 		c.err, err = err, nil
+	}
+	return err
+}
+
+// freeLabel makes sure that a checkpoint can have its label. What the guest calls one of its own keeps nobody else from that label.
+func (w *writer) freeLabel(c *newCheckpoint) error {
+	if c.Label == "" {
+		return nil
+	}
+	if c.Kind != ByGuest {
+		if err := do(w.conn, "UPDATE art_checkpoint SET label=NULL WHERE label=? AND kind=?", c.Label, string(ByGuest)); err != nil {
+			return err
+		}
+	}
+	taken, err := queryNumber(w.conn, "SELECT id FROM art_checkpoint WHERE label=?", c.Label)
+	if err == nil && taken != 0 {
+		c.err = fmt.Errorf("%w: %s is checkpoint %d", ErrLabelTaken, c.Label, taken)
 	}
 	return err
 }

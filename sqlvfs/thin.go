@@ -11,7 +11,7 @@ import (
 
 // Keep bounds the history of a tree. The newest checkpoint always stays.
 type Keep struct {
-	Checkpoints int           // at most; those with a label go last. 0: any number
+	Checkpoints int           // at most, and as many of the guest's; those with a label go last, but for the guest's. 0: any number
 	For         time.Duration // none without a label that is older. 0: however old
 	Bytes       int64         // of content that is not in the tree any more, at most. 0: any amount
 	Undone      time.Duration // what going back has replaced stays for so long after it was made, whatever the others say. 0: as all else
@@ -90,22 +90,30 @@ func heldOf(c *conn) (held map[int64]bool, err error) {
 
 // excess returns which checkpoint is too much; 0: none. all are the checkpoints, the newest first, which stays, as do those that are held.
 func (w *writer) excess(k *Keep, all []Checkpoint, held map[int64]bool) (int, error) {
-	first := 0 // the oldest, and of those without a label if there is one
-	for i := len(all) - 1; i > 0; i-- {
-		if c := &all[i]; held[c.ID] || c.ofGoingBack() && time.Since(c.Made.Time()).Abs() < k.Undone { // Abs: the clock may have been ahead then
-			continue
+	first, guest, guests := 0, 0, 0 // the oldest, and of those without a label if there is one; of the guest's the oldest, and how many they are
+	for i := len(all) - 1; i >= 0; i-- {
+		c := &all[i]
+		if c.Kind == ByGuest {
+			guests++
 		}
-		if all[i].Label == "" {
+		switch {
+		case i == 0, held[c.ID], c.ofGoingBack() && time.Since(c.Made.Time()).Abs() < k.Undone: // Abs: the clock may have been ahead then
+		case c.Kind == ByGuest:
+			guest = cmp.Or(guest, i)
+		case first == 0, c.Label == "" && all[first].Label != "":
 			first = i
-			break
 		}
-		first = cmp.Or(first, i)
 	}
-	if first == 0 {
-		return 0, nil
-	}
-	if k.Checkpoints > 0 && len(all) > k.Checkpoints || k.For > 0 && all[first].Label == "" && time.Since(all[first].Made.Time()) > k.For {
+	old := func(i int) bool { return k.For > 0 && time.Since(all[i].Made.Time()) > k.For }
+	switch {
+	case guest > 0 && (k.Checkpoints > 0 && guests > k.Checkpoints || old(guest)):
+		return guest, nil
+	case first > 0 && (k.Checkpoints > 0 && len(all)-guests > k.Checkpoints || all[first].Label == "" && old(first)):
 		return first, nil
+	}
+	// The guest decides how much its own take, and these go before any other.
+	if first = cmp.Or(guest, first); first == 0 {
+		return 0, nil
 	}
 	if k.Bytes > 0 {
 		// A row has a chunk at most, and it takes long to add up the lengths of many.

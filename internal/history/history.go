@@ -187,6 +187,8 @@ func (r *Record) Why() string {
 		return "asked for"
 	case sqlvfs.AtSession:
 		return "before a session"
+	case sqlvfs.ByGuest:
+		return "by the guest"
 	case sqlvfs.AtRest:
 		return "by itself"
 	case sqlvfs.BeforePush:
