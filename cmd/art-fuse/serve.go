@@ -206,6 +206,8 @@ func (s *server) clients(sock *os.File) {
 		case m.Kind == control.Client:
 			go s.writer.Serve(os.NewFile(uintptr(m.FD), "client"), written)
 			written = nil
+		case m.Kind == control.GuestSocket:
+			go s.writer.ServeGuest(os.NewFile(uintptr(m.FD), "guest"))
 		case m.Kind == control.Written:
 			written = m.Inodes
 		case m.FD >= 0:

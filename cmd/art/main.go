@@ -65,6 +65,9 @@ func dispatch(args []string) (int, error) {
 	if len(args) > 0 {
 		word = args[0]
 	}
+	if word == "checkpoint" && inGuest() {
+		return runCheckpoint(flags.Find("art checkpoint"), args)
+	}
 	switch word {
 	case "push", "pull", "diff", "reset", "status", "log", "list", "rm", "checkpoint", "undo", "redo", "rewind", "fork", "merge", "bisect", "gc":
 		return cli.ExitError, runSync(args)

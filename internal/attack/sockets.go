@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/session"
 )
 
@@ -19,6 +21,17 @@ func sockets() []Attempt {
 		{Name: "connect to a socket without a file", try: func(t *Target) error { return connect(t.abstract()) }},
 		{Name: "connect to a socket in a file", try: func(t *Target) error { return connect(t.socket()) }},
 		{Name: "ask a session of art's by its socket", try: func(t *Target) error { return session.Reach(t.session) }},
+		{Name: "have the session go back by its socket for checkpoints", Needs: Host, Only: Overlay, try: func(*Target) error {
+			return any([]string{"rewind 1\n", "undo\n", "fork /tmp/x\n", "checkpoint a\nundo\n", "checkpoint " + strings.Repeat("a", 4096) + "\n", "checkpoint \x1b[2J\n"}, askCheckpoint)
+		}},
+		{Name: "make checkpoints without end", Needs: Host, Only: Overlay, try: func(*Target) error {
+			for range 30 {
+				if err := askCheckpoint("checkpoint\n"); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
 		{Name: "connect to a service on localhost", Option: Network, try: func(t *Target) error {
 			return connectTo(unix.AF_INET, localhost(t.port))
 		}},
@@ -37,6 +50,7 @@ func sockets() []Attempt {
 					switch {
 					case problem != nil:
 						err = problem
+					case strings.HasSuffix(path, view.CheckpointSocket): // the session's own, also by way of /var/run
 					case d.Type()&os.ModeSocket != 0:
 						if err = unix.Access(path, unix.W_OK); err == nil {
 							return filepath.SkipAll
@@ -69,6 +83,34 @@ func connectTo(family int, address unix.Sockaddr) error {
 	}
 	defer unix.Close(fd)
 	return unix.Connect(fd, address)
+}
+
+// askCheckpoint succeeds if the session takes a line for one that asks for a checkpoint. What comes with it, a descriptor, is nobody's.
+func askCheckpoint(line string) error {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: view.CheckpointSocket}); err != nil {
+		return err
+	}
+	err = unix.Sendmsg(fd, []byte(line), unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL)
+	if err == unix.EPERM { // it takes none
+		err = unix.Sendmsg(fd, []byte(line), nil, nil, unix.MSG_NOSIGNAL)
+	}
+	if err != nil {
+		return err
+	}
+	answer := make([]byte, 256)
+	n, err := unix.Read(fd, answer)
+	if err != nil {
+		return err
+	}
+	if text := string(answer[:n]); !strings.HasPrefix(text, "checkpoint ") {
+		return errors.New(strings.TrimSpace(text))
+	}
+	return nil
 }
 
 // send succeeds if somebody receives what is sent to a socket's address: nothing.

@@ -12,22 +12,27 @@ var kept = map[string]unit{
 	"size":        octets,
 }
 
-// checkpoints reads whether a session makes checkpoints by itself: "auto", "off", or how often.
-func (n *node) checkpoints(into *Entry) error {
-	*into = Entry{Origin: n.origin()}
+// checkpoints reads whether a session makes checkpoints by itself: "auto", "off", or how often; and whether the guest can ask for some.
+func (n *node) checkpoints(into, guest *Entry) error {
 	if _, ok := n.value.(string); ok {
 		word, err := n.word("auto", "off")
-		into.Value = word
+		*into = Entry{Value: word, Origin: n.origin()}
 		return err
 	}
-	every := false
-	err := n.object(map[string]func(*node) error{"every": func(n *node) error {
-		every = true
-		seconds, err := n.limit(seconds)
-		into.Value = (time.Duration(seconds) * time.Second).String()
-		return err
-	}})
-	if err == nil && !every {
+	origin := n.origin()
+	err := n.object(map[string]func(*node) error{
+		"every": func(n *node) error {
+			seconds, err := n.limit(seconds)
+			*into = Entry{Value: (time.Duration(seconds) * time.Second).String(), Origin: origin}
+			return err
+		},
+		"guest": func(n *node) error {
+			on, err := n.boolean()
+			*guest = Entry{Value: strconv.FormatBool(on), Origin: origin}
+			return err
+		},
+	})
+	if err == nil && into.Value == "" && guest.Value == "" {
 		err = n.errorf(`it has to say how often: {"every": "5m"}`)
 	}
 	return err

@@ -60,6 +60,10 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 		m.widens(c.checkpoints(), `"checkpoints": `+c.checkpoints().text)) {
 		out.Checkpoints = c
 	}
+	if g := workspace.GuestCheckpoints; g.Value == "false" || g.Value != "" && (user.GuestCheckpoints.Value != "false" ||
+		m.widens(Setting{"checkpoints.guest", g.Value, g.Origin, g.Value}, `"checkpoints": {"guest": true}`)) {
+		out.GuestCheckpoints = g
+	}
 	if workspace.Env != nil {
 		out.Env = m.among(workspace.Env, user.Env, "env")
 	}

@@ -224,7 +224,7 @@ func isHost(s string) bool { return !strings.ContainsAny(s, "/: \t\n") }
 
 // cameFrom says of all settings where they came from.
 func (s *Settings) cameFrom(origin string) {
-	for _, e := range []*Entry{&s.Network, &s.Path, &s.End, &s.Checkpoints, &s.Home} {
+	for _, e := range []*Entry{&s.Network, &s.Path, &s.End, &s.Checkpoints, &s.GuestCheckpoints, &s.Home} {
 		if e.Value != "" {
 			e.Origin = origin
 		}
@@ -268,6 +268,9 @@ func Stack(base, upper *Settings) *Settings {
 	}
 	if upper.Checkpoints.Value != "" {
 		out.Checkpoints = upper.Checkpoints
+	}
+	if upper.GuestCheckpoints.Value != "" {
+		out.GuestCheckpoints = upper.GuestCheckpoints
 	}
 	if upper.Home.Value != "" {
 		out.Home = upper.Home

@@ -67,7 +67,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		"network":     word(&s.Network, "host", "none"),
 		"path":        word(&s.Path, "home", "host"),
 		"end":         word(&s.End, "kill", "wait", "ask"),
-		"checkpoints": func(n *node) error { return n.checkpoints(&s.Checkpoints) },
+		"checkpoints": func(n *node) error { return n.checkpoints(&s.Checkpoints, &s.GuestCheckpoints) },
 		"keep": func(n *node) error {
 			s.Keep = map[string]Limit{}
 			return n.limits(kept, s.Keep)

@@ -22,6 +22,8 @@ type Settings struct {
 	End Entry
 	// Checkpoints is "auto", "off" for sessions that make none by themselves, or how often they do ("5m0s").
 	Checkpoints Entry
+	// GuestCheckpoints is "true" or "false": whether the guest can ask for checkpoints.
+	GuestCheckpoints Entry
 	// Keep is how much history stays, by name: "checkpoints", "days", "size". Only the user's file has it.
 	Keep map[string]Limit
 	// Env are names of variables of the caller's to pass on.

@@ -90,7 +90,7 @@ func (s *Settings) list() []Setting {
 			all = append(all, x)
 		}
 	}
-	all = append(all, s.Network.setting("network"), s.Path.setting("path"), s.End.setting("end"), s.Checkpoints.checkpoints(), s.Notify.setting("notify"), s.Systemd.setting("systemd"))
+	all = append(all, s.Network.setting("network"), s.Path.setting("path"), s.End.setting("end"), s.Checkpoints.checkpoints(), s.GuestCheckpoints.setting("checkpoints.guest"), s.Notify.setting("notify"), s.Systemd.setting("systemd"))
 	env := settings("env", s.Env)
 	for _, v := range s.Values {
 		env = append(env, v.setting())

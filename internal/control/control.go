@@ -4,6 +4,7 @@
 //	serve.go    what art tells art-fuse to serve, and what that reports at the end
 //	session.go  what others ask a session over its socket
 //	exec.go     what follows when they ask it to run another program
+//	guest.go    what the guest asks of art-fuse
 //	writer.go   what art-sync asks of the art-fuse that writes a database
 //	sync.go     what art-sync does for art
 //	encode.go   all of them as bytes
@@ -19,6 +20,7 @@
 //	 |<-MapIDs        |        |       answered by MappedIDs or Failed
 //	 |<-Home |        |        |       the home that is in memory
 //	 |       |<-------|-Ready--|       the mount is served; art hears it if the stage does not wait for it
+//	 |       |--------|-GuestSocket->| the guest's, for checkpoints
 //	 |<-Leaving       |        |       the stage becomes bubblewrap
 //	 |<-Ruleset-------|        |       for programs that join the guest later
 //	 |<-Listening-----|        |       by what art is asked about refused calls
@@ -86,6 +88,8 @@ const (
 	Client
 	// Ruleset comes with the one that keeps the guest from sockets of the host, where the kernel has such.
 	Ruleset
+	// GuestSocket comes with the socket at which the guest asks for checkpoints.
+	GuestSocket
 	// Written says which files the guest may write through mappings, for the Client after it.
 	Written
 )
@@ -100,7 +104,7 @@ var kinds = [...]struct {
 	Home: {"home", required}, Leaving: {"leaving", required}, Refused: {"refused", absent}, Failed: {"failed", absent},
 	Listening: {"listening", required}, Started: {"started", optional}, Running: {"running", absent},
 	Go: {"go", absent}, Stopped: {"stopped", absent}, Continue: {"continue", absent}, Client: {"client", required},
-	Ruleset: {"ruleset", required}, Written: {"written", absent},
+	Ruleset: {"ruleset", required}, GuestSocket: {"the guest's socket", required}, Written: {"written", absent},
 }
 
 type descriptor int

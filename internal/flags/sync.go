@@ -258,6 +258,10 @@ EXAMPLES
   back. What the host has, and was never changed by the guest, is in none. What
   programs have written through shared mappings is in it; in one that comes by
   itself, after msync(2), the end of the mapping, or about half a minute.
+
+  In a session, where art is seen there, it asks that session, and --json prints
+  number and label. So does each program that sends the line "checkpoint LABEL" to the
+  socket /run/art/checkpoint: see man art-config.
 `,
 			Flags: []Flag{{Name: "label", Short: "m", Arg: "LABEL", Says: "a name for it, beside its number"},
 				{Name: workspace.Name, Also: workspace.Also, Arg: workspace.Arg, Offer: workspace.Offer, Default: workspace.Default, Says: workspace.Says},

@@ -85,6 +85,7 @@ func prepare(o *request) (_ *prepared, err error) {
 	if err := p.showWorkspace(o, root, guest); err != nil {
 		return nil, err
 	}
+	p.hearGuest(settings)
 	p.noteWritten(o, p.plan.Workspace, mounts)
 	if err := p.useHome(o, root, mounts); err != nil {
 		return nil, err
@@ -174,6 +175,16 @@ func (p *prepared) showWorkspace(o *request, root *os.File, guest string) error 
 		p.onRelease(release)
 	}
 	return err
+}
+
+// hearGuest lets the guest ask for checkpoints, where there is a database to make them in.
+func (p *prepared) hearGuest(settings *config.Settings) {
+	info, err := os.Lstat("/run")
+	if p.plan.Database == "" || settings.Checkpoints.Value == "off" || settings.GuestCheckpoints.Value == "false" || err != nil || !info.IsDir() {
+		return
+	}
+	p.plan.View.Checkpoints = true
+	p.payload.Sockets = append(p.payload.Sockets, view.CheckpointSocket)
 }
 
 // addCommand says what runs in the guest, with which environment and limits, and what runs that.

@@ -126,6 +126,9 @@ func (o *request) over(s *config.Settings) error {
 	if s.Checkpoints.Value == "" {
 		s.Checkpoints = config.Entry{Value: "auto", Origin: config.Default}
 	}
+	if s.GuestCheckpoints.Value == "" {
+		s.GuestCheckpoints = config.Entry{Value: "true", Origin: config.Default}
+	}
 	switch {
 	case o.Systemd != "":
 		s.Systemd = config.Entry{Value: o.Systemd, Origin: "--systemd"}

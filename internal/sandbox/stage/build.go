@@ -148,6 +148,8 @@ func (b *builder) step(s view.Step) error {
 			return nil // of the session before, in a home that persists
 		}
 		return err
+	case view.Listen:
+		return b.listen(s.Target)
 	case view.Proc:
 		return b.proc(s.Target)
 	case view.Devices:

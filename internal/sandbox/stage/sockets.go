@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/paths"
 	"github.com/riverlytech/art/internal/sandbox/view"
 )
@@ -151,4 +152,36 @@ func onlySockets(dir string) bool {
 		beside := entry.Type().IsRegular() && (strings.HasSuffix(name, "pid") || strings.HasSuffix(name, "lock"))
 		return entry.Type() != os.ModeSocket && !beside
 	})
+}
+
+// guestsWaiting is how many connections wait to be heard.
+const guestsWaiting = 16
+
+// soPassRights is SO_PASSRIGHTS (include/uapi/asm-generic/socket.h), from Linux 6.16 on: whether descriptors can be sent there.
+const soPassRights = 83
+
+// listen makes a socket that the guest finds at target, and hands it to art-fuse.
+func (b *builder) listen(target string) error {
+	dir, err := b.place(filepath.Dir(target), true)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	path := filepath.Join(proc(dir), filepath.Base(target)) // short enough for an address, wherever the tree is
+	if err = unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err == nil {
+		err = unix.Chmod(path, 0o666) // nobody but the guest gets there
+	}
+	if err == nil {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, soPassRights, 0) // what comes on an older kernel is closed unseen
+		err = unix.Listen(fd, guestsWaiting)
+	}
+	if err == nil {
+		err = control.Send(b.covers.control, fd, control.Message{Kind: control.GuestSocket})
+	}
+	return err
 }

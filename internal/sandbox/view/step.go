@@ -21,6 +21,8 @@ const (
 	Way
 	// Symlink makes Target a symbolic link whose text is Source.
 	Symlink
+	// Listen makes a socket at Target, at which art-fuse listens.
+	Listen
 	// Proc shows the processes of the process namespace that the guest is going to share at Target.
 	Proc
 	// Devices fills the directory Target with what programs expect of /dev.
@@ -64,6 +66,8 @@ func (s Step) String() string {
 		return fmt.Sprintf("same %s %s", s.Source, s.Target)
 	case Symlink:
 		return fmt.Sprintf("symlink %s %s", s.Source, s.Target)
+	case Listen:
+		return "listen " + s.Target
 	case Proc:
 		return "proc " + s.Target
 	case Devices:

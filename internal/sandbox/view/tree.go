@@ -103,6 +103,9 @@ func (p *planner) addSystem() {
 	if p.GitConfig != "" {
 		p.add(Step{Do: Bind, Source: p.GitConfig, Target: GitConfig})
 	}
+	if p.Checkpoints {
+		p.add(Step{Do: Listen, Target: CheckpointSocket})
+	}
 	if !p.Traced {
 		p.add(Step{Do: Proc, Target: "/proc"})
 	}

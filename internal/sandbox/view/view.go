@@ -24,6 +24,9 @@ const Home = "/home/agent"
 // GitConfig is where the guest's git finds who the user is: in a directory that is the guest's own.
 const GitConfig = "/run/art/gitconfig"
 
+// CheckpointSocket is where the guest asks for checkpoints.
+const CheckpointSocket = "/run/art/checkpoint"
+
 // Mount is one more path of the guest.
 type Mount struct {
 	Source   string // what the stage knows it by
@@ -62,6 +65,8 @@ type View struct {
 	Passwd, Group string
 	// GitConfig, if set, is the file to show as [GitConfig], which GIT_CONFIG_SYSTEM then names.
 	GitConfig string
+	// Checkpoints says that there is a [CheckpointSocket].
+	Checkpoints bool
 	// CallerIsRoot says that the guest's ids stand for the host's root.
 	CallerIsRoot bool
 	// PersonalDirs are home directories, of whomever.
