@@ -1,6 +1,10 @@
 package sqlvfs
 
-import "github.com/ncruces/go-sqlite3"
+import (
+	"errors"
+
+	"github.com/ncruces/go-sqlite3"
+)
 
 // Restored is what going back has changed of live inodes, and what of others may concern who has live ones.
 type Restored struct {
@@ -98,16 +102,12 @@ func (w *writer) restored() (*Restored, error) {
 }
 
 func (w *writer) restoredInode(r *Restored, in *Inode, content bool) error {
-	there, err := queryNumber(w.conn, "SELECT count(*) FROM fs_inode WHERE ino=?", in.Ino)
-	if err != nil {
+	c := RestoredInode{In: in, Number: in.Number(), Origin: in.Origin, Was: in.Attr.Nlink > 0, loaded: &Inode{Ino: in.Ino, loaded: &nothing}}
+	err := w.store.tx.loadFrom(w.conn, c.loaded)
+	if err != nil && !errors.Is(err, ErrNotExist) {
 		return err
 	}
-	c := RestoredInode{In: in, Number: in.Number(), Origin: in.Origin, Was: in.Attr.Nlink > 0, Is: there != 0}
-	if c.Is {
-		c.loaded = &Inode{Ino: in.Ino, loaded: &nothing}
-		if err := w.store.tx.loadFrom(w.conn, c.loaded); err != nil {
-			return err
-		}
+	if c.Is = err == nil; c.Is {
 		c.Content = content || !c.Was || c.loaded.Attr.Size != in.Attr.Size || c.loaded.Attr.Mtime != in.Attr.Mtime || !c.loaded.Origin.same(in.Origin)
 	}
 	r.Inodes = append(r.Inodes, c)
