@@ -63,6 +63,7 @@ func TestPowerCutsFindWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		plant    plant
 		sabotage func(*Store, *rand.Rand)
+		from     int // the life to begin with
 	}{
 		"a log that is not synced":      {plant: forgetsLog},
 		"a database that is not synced": {plant: forgetsDatabase},
@@ -70,11 +71,13 @@ func TestPowerCutsFindWhatIsWrong(t *testing.T) {
 		"changes out of order":          {sabotage: delayOne},
 		"a history that is not kept":    {sabotage: forgetHistory},
 		"too much of history dropped":   {sabotage: dropTooMuch},
+		"forks that are forgotten":      {sabotage: forgetForks},
+		"a fork that hides nothing":     {sabotage: hideNothing, from: firstFork},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHistories(t, 1, c.plant)
-			h.sabotage = c.sabotage
+			h.sabotage, h.lives = c.sabotage, c.from
 			err := h.run(20_000)
 			if err == nil {
 				t.Fatalf("nothing was found in %d cuts", h.cuts)
@@ -145,14 +148,15 @@ type histories struct {
 	root   *node
 	states []uint64        // of the tree after each step of this life
 	trees  map[int64]*node // by checkpoint
-	made   map[int64]int   // the step after which this life has made a checkpoint
+	forks  map[string]forked
+	made   map[int64]int // the step after which this life has made a checkpoint
 
 	cuts, lives, steps, durable, writes int
 	failures                            atomic.Int64
 }
 
 func newHistories(t *testing.T, seed uint64, p plant) *histories {
-	h := &histories{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), tuning: defaults, dir: memoryDir(t), trees: map[int64]*node{}}
+	h := &histories{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), tuning: defaults, dir: memoryDir(t), trees: map[int64]*node{}, forks: map[string]forked{}}
 	h.disk, h.tuning.query = newDisk(t, p)
 	h.tuning.query = "vfs=" + h.tuning.query
 	h.tuning.linger, h.tuning.retry, h.tuning.logLimit, h.tuning.logMost = 300*time.Microsecond, time.Millisecond, 200_000, 400_000
@@ -169,13 +173,24 @@ func memoryDir(t testing.TB) string {
 	return dir
 }
 
+// firstFork is the first life that begins as that of a fork.
+const firstFork = 12
+
 // run has the database live until there were so many cuts.
 func (h *histories) run(cuts int) error {
 	for ; h.cuts < cuts; h.lives++ {
 		if h.lives%6 == 0 {
 			h.img, h.root = nil, nil
-			if h.lives%12 != 0 {
+			clear(h.trees)
+			clear(h.forks)
+			switch h.lives % 18 {
+			case 6:
 				h.img = smallPages(h.t)
+			case firstFork:
+				var err error
+				if h.img, err = h.forkImage(); err != nil {
+					return fmt.Errorf("life %d: make a fork: %w", h.lives, err)
+				}
 			}
 		}
 		if err := h.live(); err != nil {
@@ -280,6 +295,9 @@ func (h *histories) history(path string) error {
 			}
 		}
 	}
+	if err := h.forksLeft(s); err != nil {
+		return err
+	}
 	if !h.failing && h.rnd.IntN(2) == 0 {
 		if err := h.rewind(a); err != nil {
 			return err
@@ -363,6 +381,11 @@ func (h *histories) checkpoint(a *actor) error {
 	}
 	h.keep(c.ID, a.root)
 	h.disk.mark(guaranteed, len(h.states)-1)
+	if h.rnd.IntN(3) == 0 {
+		if err := h.fork(a); err != nil {
+			return err
+		}
+	}
 	if h.rnd.IntN(3) > 0 {
 		return nil
 	}
@@ -421,6 +444,10 @@ func (h *histories) checkpointsAre(path string, durable int) error {
 	if err = errors.Join(err, s.Close()); err != nil {
 		return err
 	}
+	held, err := h.forksAre(path, durable)
+	if err != nil {
+		return err
+	}
 	there := map[int64]bool{}
 	for _, c := range list {
 		there[c.ID] = true
@@ -441,9 +468,11 @@ func (h *histories) checkpointsAre(path string, durable int) error {
 			return fmt.Errorf("checkpoint %d, which was made by itself (%s), is of no step:\n%s", c.ID, c.Kind, root)
 		}
 	}
-	oldest := int64(math.MaxInt64) // nothing was dropped that is not older than all that are there
+	oldest := int64(math.MaxInt64) // nothing was dropped that is not older than all that are there, but for those of forks
 	for id := range there {
-		oldest = min(oldest, id)
+		if !held[id] {
+			oldest = min(oldest, id)
+		}
 	}
 	for id, step := range h.made {
 		if step < durable && !there[id] && !((h.failing || h.thins) && id < oldest) {
