@@ -1,12 +1,14 @@
 package sqlvfs
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -31,9 +33,13 @@ type Fork struct {
 const qForks = `SELECT secret, CAST(path AS BLOB), checkpoint, made, made_nsec FROM main.art_fork
 	WHERE length(secret)=16 AND length(path)<4096 ORDER BY made, made_nsec, secret LIMIT 1000`
 
-// Forks returns the forks of the database.
+// Forks returns the forks of the database. (With the secret that a fork has in common with its own parent, it knows what was merged of it: that is none.)
 func (s *Store) Forks() (list []Fork, err error) {
-	return Query(s, func(tx *Tx) ([]Fork, error) { return forksOf(tx.meta) })
+	list, err = Query(s, func(tx *Tx) ([]Fork, error) { return forksOf(tx.meta) })
+	if s.stack.Forked() {
+		list = slices.DeleteFunc(list, func(f Fork) bool { return bytes.Equal(f.Secret, s.stack.Parents[0].Secret) })
+	}
+	return list, err
 }
 
 func forksOf(c *conn) (list []Fork, err error) {

@@ -215,14 +215,14 @@ func (m *Moment) Bases() (names []string, err error) {
 	return names, err
 }
 
-// Parent returns what the database is a fork of: its path, what both have in common, the checkpoint there, and the highest number of an inode then,
-// up to which an inode is the same in both. The path is "" if it is of none.
-func (m *Moment) Parent() (path string, secret []byte, checkpoint int64, top Ino) {
+// Parent returns of a fork what it has in common with the database that it was made of, the checkpoint there, and the highest number of an inode
+// then, up to which an inode is the same in both. The secret is nil if it is no fork.
+func (m *Moment) Parent() (secret []byte, checkpoint int64, top Ino) {
 	if !m.s.stack.Forked() {
-		return "", nil, 0, 0
+		return nil, 0, 0
 	}
 	p := &m.s.stack.Parents[0]
-	return p.Path, p.Secret, p.Checkpoint, Ino(p.MaxIno)
+	return p.Secret, p.Checkpoint, Ino(p.MaxIno)
 }
 
 // SinceFork returns where the tree of a fork may differ from what it was when the fork was made: in what the fork has rows of its own of, now or ever.

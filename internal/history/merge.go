@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/sqlvfs"
@@ -52,57 +54,54 @@ func Merge(ctx context.Context, o MergeOptions) error {
 }
 
 // isForkOf makes sure that one database is a fork of the other.
-func isForkOf(fork, db string) error {
-	parent, _, err := sqlvfs.ForkOf(fork)
+func isForkOf(fork, db string) (secret []byte, err error) {
+	parent, secret, err := sqlvfs.ForkOf(fork)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return cli.WithHint(err, "art list shows the databases that there are")
+		return nil, cli.WithHint(err, "art list shows the databases that there are")
 	case err != nil:
-		return err
+		return nil, err
 	case parent == "":
-		return errors.New("it is no fork")
+		return nil, errors.New("it is no fork")
 	}
 	of, err := os.Stat(parent)
 	if err != nil {
-		return fmt.Errorf("the database that it is a fork of: %w", err)
+		return nil, fmt.Errorf("the database that it is a fork of: %w", err)
 	}
 	is, err := os.Stat(db)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !os.SameFile(of, is) {
-		return cli.WithHint(fmt.Errorf("it is a fork of %s", cli.Printable(parent)), "name that with --db")
+		return nil, cli.WithHint(fmt.Errorf("it is a fork of %s", cli.Printable(parent)), "name that with --db")
 	}
-	return nil
+	return secret, nil
 }
 
 // open opens the three trees, and the database to be changed unless nothing is to be.
 func (m *merger) open() error {
 	o := m.opt
-	if err := isForkOf(o.Fork, o.DB); err != nil {
+	secret, err := isForkOf(o.Fork, o.DB)
+	if err != nil {
 		return err
 	}
 	at := ""
 	if !o.DryRun {
-		var err error
 		if m.store, err = sqlvfs.Open(o.DB, sqlvfs.Options{Checkpoint: sqlvfs.BeforeMerge}); err != nil {
 			return err
 		}
-		// What the fork is now stays known: the next merge begins there.
-		of := Options{DB: o.Fork, Session: o.Other(o.Fork)}
-		c, err := of.checkpoint(m.ctx, "")
+		c, err := m.checkpoint(secret)
 		if err != nil {
 			return fmt.Errorf("make a checkpoint in it: %w", hinted(o.Fork, err))
 		}
 		m.merged, at = c.ID, fmt.Sprint(c.ID)
 	}
-	var err error
 	if m.theirs, err = sqlvfs.OpenMoment(o.Fork, at); err != nil {
 		return err
 	}
-	_, secret, of, top := m.theirs.Parent()
-	if secret == nil {
-		return errors.New("it is no fork")
+	is, of, top := m.theirs.Parent()
+	if !bytes.Equal(is, secret) {
+		return errors.New("it has become another fork meanwhile")
 	}
 	m.secret, m.top = secret, top
 	if m.ours, err = sqlvfs.OpenMoment(o.DB, ""); err != nil {
@@ -140,6 +139,22 @@ func (m *merger) open() error {
 		m.theirMay, err = m.theirs.Since(m.base)
 	}
 	return err
+}
+
+// checkpoint makes a checkpoint of what the fork is now, from which the next merge goes on: the fork keeps it as it would for a fork of its own.
+func (m *merger) checkpoint(secret []byte) (sqlvfs.Checkpoint, error) {
+	of, parent := Options{DB: m.opt.Fork, Session: m.opt.Other(m.opt.Fork)}, absolute(m.opt.DB)
+	return of.atWriter(m.ctx, func(c *live.Client) (int64, error) {
+		if err := c.Forget(secret); err != nil {
+			return 0, err
+		}
+		return c.Fork(secret, "", parent)
+	}, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) {
+		if err := s.DropFork(secret); err != nil {
+			return sqlvfs.Checkpoint{}, err
+		}
+		return s.AddFork(parent, secret, "")
+	})
 }
 
 func (m *merger) close() (err error) {

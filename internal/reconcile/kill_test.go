@@ -31,7 +31,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if what := os.Getenv(asCommand); what != "" {
+	if what := os.Getenv(asCommand); what == "merge" {
+		if err := mergeAs(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	} else if what != "" {
 		do := Pull
 		if what == "push" {
 			do = Push

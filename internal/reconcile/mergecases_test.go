@@ -1,0 +1,425 @@
+package reconcile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/reconcile/report"
+	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
+)
+
+func (g *guest) xattr(rel, name string) string {
+	g.t.Helper()
+	e, err := g.find(rel)
+	g.must(err)
+	value, err := g.overlay.Getxattr(e.Ino, name)
+	if err != nil {
+		return err.Error()
+	}
+	return string(value)
+}
+
+func (g *guest) attr(rel string) sqlvfs.Attr {
+	g.t.Helper()
+	e, err := g.find(rel)
+	g.must(err)
+	return e.Attr
+}
+
+// merging is a case of what a fork and its parent do, and what comes of it.
+type merging struct {
+	host, before, here, fork func(g *guest) // host: on the host, as if it were a guest's
+	conflicts                []string
+	want                     map[string]string // of what differs from what the parent has; "": it is gone
+	check                    func(t *testing.T, g *guest)
+}
+
+var mergings = map[string]merging{
+	"content and mode": {
+		before: func(g *guest) { g.write("a", "1") },
+		here:   func(g *guest) { g.chmod("a", 0o755) },
+		fork:   func(g *guest) { g.write("a", "2") },
+		want:   map[string]string{"a": "executable 2"},
+	},
+	"mode against mode": {
+		before:    func(g *guest) { g.write("a", "1") },
+		here:      func(g *guest) { g.chmod("a", 0o755) },
+		fork:      func(g *guest) { g.chmod("a", 0o600) },
+		conflicts: []string{"a"},
+	},
+	"attributes": {
+		before: func(g *guest) { g.write("a", "1"); g.mkdir("d"); g.setXattr("d", "user.gone", "x") },
+		fork: func(g *guest) {
+			g.setXattr("a", "user.k", "v")
+			g.chmod("d", 0o700)
+			e, err := g.find("d")
+			g.must(err)
+			g.must(g.overlay.Removexattr(e.Ino, "user.gone"))
+		},
+		check: func(t *testing.T, g *guest) {
+			if g.xattr("a", "user.k") != "v" || g.attr("d").Mode&0o777 != 0o700 || g.xattr("d", "user.gone") == "x" {
+				t.Error(g.xattr("a", "user.k"), g.attr("d").Mode, g.xattr("d", "user.gone"))
+			}
+		},
+	},
+	"a directory of the host's that each changes in": {
+		host: func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("d/b", "1"); g.write("d/c", "1") },
+		here: func(g *guest) { g.write("d/a", "2") },
+		fork: func(g *guest) { g.write("d/b", "2"); g.remove("d/c") },
+		want: map[string]string{"d/b": "file 2", "d/c": ""},
+	},
+	"a directory that was renamed, and changed here": {
+		before: func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("d/b", "1") },
+		here:   func(g *guest) { g.write("d/a", "2"); g.write("d/new", "1") },
+		fork:   func(g *guest) { g.rename("d", "e"); g.write("e/b", "3") },
+		want:   map[string]string{"d": "", "d/a": "", "d/b": "", "d/new": "", "e": "dir", "e/a": "file 2", "e/b": "file 3", "e/new": "file 1"},
+	},
+	"a directory of the host's that was renamed": {
+		host: func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("d/b", "1") },
+		here: func(g *guest) { g.write("d/a", "2") },
+		fork: func(g *guest) { g.rename("d", "e") },
+		want: map[string]string{"d": "", "d/a": "", "d/b": "", "e": "dir", "e/a": "file 2", "e/b": "file 1"},
+	},
+	"a directory that was removed, and changed here": {
+		before:    func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("d/b", "1") },
+		here:      func(g *guest) { g.write("d/a", "2") },
+		fork:      func(g *guest) { g.remove("d") },
+		conflicts: []string{"d"},
+	},
+	"a directory that was removed here, and changed": {
+		before:    func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
+		here:      func(g *guest) { g.remove("d") },
+		fork:      func(g *guest) { g.write("d/a", "2") },
+		conflicts: []string{"d"},
+	},
+	"a directory of the host's that was removed": {
+		host: func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
+		fork: func(g *guest) { g.remove("d") },
+		want: map[string]string{"d": "", "d/a": ""},
+	},
+	"a directory that hides the host's": {
+		host: func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
+		fork: func(g *guest) { g.remove("d"); g.mkdir("d"); g.write("d/b", "2") },
+		want: map[string]string{"d/a": "", "d/b": "file 2"},
+	},
+	"a directory that hides the host's, which changed here": {
+		host:      func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
+		here:      func(g *guest) { g.write("d/a", "3") },
+		fork:      func(g *guest) { g.remove("d"); g.mkdir("d"); g.write("d/b", "2") },
+		conflicts: []string{"d"},
+	},
+	"other types": {
+		before: func(g *guest) { g.write("a", "1"); g.mkdir("d"); g.write("d/x", "1"); g.symlink("t", "l") },
+		fork: func(g *guest) {
+			g.remove("a")
+			g.mkdir("a")
+			g.write("a/y", "2")
+			g.remove("d")
+			g.write("d", "2")
+			g.remove("l")
+			g.symlink("other", "l")
+		},
+		want: map[string]string{"a": "dir", "a/y": "file 2", "d": "file 2", "d/x": "", "l": "-> other"},
+	},
+	"a part of a large file of the host's": {
+		host: func(g *guest) { g.write("big", strings.Repeat("x", 3<<20)) },
+		here: func(g *guest) { g.write("own", "1") },
+		fork: func(g *guest) { g.patch("big", "y", 2<<20) },
+		want: map[string]string{"big": "file " + strings.Repeat("x", 2<<20) + "y" + strings.Repeat("x", 1<<20-1)},
+	},
+	"files that become shorter, and have holes": {
+		before: func(g *guest) { g.write("a", strings.Repeat("x", 1<<20)); g.write("b", "1") },
+		fork: func(g *guest) {
+			g.write("a", "short")
+			g.patch("b", "2", 300_000)
+		},
+		want: map[string]string{"a": "file short", "b": "file 1" + strings.Repeat("\x00", 299_999) + "2"},
+	},
+	"hard links": {
+		before: func(g *guest) { g.write("a", "1"); g.link("a", "b"); g.write("c", "1") },
+		here:   func(g *guest) { g.link("b", "mine") },
+		fork:   func(g *guest) { g.write("a", "2"); g.link("c", "d"); g.write("n", "3"); g.link("n", "m") },
+		want:   map[string]string{"a": "file 2", "b": "file 2", "mine": "file 2", "d": "file 1", "n": "file 3", "m": "file 3"},
+		check: func(t *testing.T, g *guest) {
+			for at, n := range map[string]uint32{"a": 3, "mine": 3, "c": 2, "d": 2, "n": 2, "m": 2} {
+				if g.attr(at).Nlink != n {
+					t.Errorf("%s has %d names", at, g.attr(at).Nlink)
+				}
+			}
+		},
+	},
+	"the same in both": {
+		before: func(g *guest) { g.write("a", "1"); g.write("b", "1") },
+		here:   func(g *guest) { g.write("a", "2"); g.remove("b"); g.write("c", "3") },
+		fork:   func(g *guest) { g.write("a", "2"); g.remove("b"); g.write("c", "3") },
+	},
+	"made in both": {
+		here:      func(g *guest) { g.write("a", "1"); g.mkdir("d"); g.write("d/x", "1") },
+		fork:      func(g *guest) { g.write("a", "2"); g.mkdir("d"); g.write("d/y", "2") },
+		conflicts: []string{"a"},
+		want:      map[string]string{"d/y": "file 2"},
+	},
+	"deleted and changed": {
+		before:    func(g *guest) { g.write("a", "1"); g.write("b", "1") },
+		here:      func(g *guest) { g.write("a", "2"); g.remove("b") },
+		fork:      func(g *guest) { g.remove("a"); g.write("b", "2") },
+		conflicts: []string{"a", "b"},
+	},
+	"moved into a directory that is new, and one out of one that goes": {
+		before: func(g *guest) {
+			g.write("a", "1")
+			g.mkdir("d")
+			g.write("d/x", "1")
+			g.mkdir("d/s")
+			g.write("d/s/y", "1")
+		},
+		fork: func(g *guest) {
+			g.mkdir("n")
+			g.rename("a", "n/a")
+			g.rename("d/s", "s")
+			g.rename("d/x", "x")
+			g.remove("d")
+		},
+		want: map[string]string{"a": "", "n": "dir", "n/a": "file 1", "d": "", "d/x": "", "d/s": "", "d/s/y": "", "s": "dir", "s/y": "file 1", "x": "file 1"},
+	},
+	"a git directory that one has changed": {
+		before: func(g *guest) { g.mkdir(".git"); g.write(".git/HEAD", "1"); g.write(".git/index", "1") },
+		fork:   func(g *guest) { g.write(".git/HEAD", "2"); g.write(".git/index", "2") },
+		want:   map[string]string{".git/HEAD": "file 2", ".git/index": "file 2"},
+	},
+	"a git directory that both have changed": {
+		before:    func(g *guest) { g.mkdir(".git"); g.write(".git/HEAD", "1"); g.write(".git/index", "1") },
+		here:      func(g *guest) { g.write(".git/index", "3") },
+		fork:      func(g *guest) { g.write(".git/HEAD", "2"); g.write("a", "1") },
+		conflicts: []string{".git"},
+		want:      map[string]string{"a": "file 1"},
+	},
+}
+
+func TestMerge(t *testing.T) {
+	for name, c := range mergings {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			do := func(of bench, f func(g *guest)) {
+				if f != nil {
+					of.guest(f)
+				}
+			}
+			if c.host != nil { // what a guest writes becomes the host's
+				do(b, c.host)
+				b.pull(b.ws)
+				must(t, os.Remove(b.db))
+			}
+			do(b, c.before)
+			fork := b.fork()
+			do(b, c.here)
+			do(fork, c.fork)
+			want, theirs := b.portrait(), fork.portrait()
+			for at, is := range c.want {
+				if want[at] = is; is == "" {
+					delete(want, at)
+				}
+			}
+			out, told, err := b.merge(fork)
+			if (err == nil) != (len(c.conflicts) == 0) || err != nil && !errors.Is(err, ErrConflicts) {
+				t.Fatalf("merge: %v\n%s%s", err, out, told)
+			}
+			if named := conflicts(told); fmt.Sprint(named) != fmt.Sprint(c.conflicts) {
+				t.Errorf("in conflict: %q\n%s", named, told)
+			}
+			if is := b.portrait(); !maps.Equal(is, want) {
+				t.Errorf("it is\n%.1000v\nand should be\n%.1000v\n%s%s", is, want, out, told)
+			}
+			if c.check != nil {
+				b.guest(func(g *guest) { c.check(t, g) })
+			}
+			if out, told, err := b.merge(fork, ourMerge); err != nil || out != "" || told != "" {
+				t.Errorf("leaving the rest: %v\n%s%s", err, out, told)
+			}
+			if out, told, err := b.merge(fork); err != nil || out != "" || told != "" {
+				t.Errorf("again: %v\n%s%s", err, out, told)
+			}
+			if found, err := fsck.Check(b.db); err != nil || len(found) > 0 {
+				t.Errorf("it is damaged: %v %v", found, err)
+			}
+			if is := fork.portrait(); !maps.Equal(is, theirs) {
+				t.Errorf("the fork is %.1000v", is)
+			}
+		})
+	}
+}
+
+// What both have changed is the fork's where the user says so.
+func TestMergeForced(t *testing.T) {
+	for name, c := range mergings {
+		if len(c.conflicts) == 0 || c.host != nil {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if c.before != nil {
+				b.guest(c.before)
+			}
+			fork := b.fork()
+			b.guest(c.here)
+			b.guest(func(g *guest) { g.write("here", "1") })
+			fork.guest(c.fork)
+			out, told, err := b.merge(fork, forceMerge)
+			if err != nil {
+				t.Fatalf("%v\n%s%s", err, out, told)
+			}
+			is := b.portrait()
+			if is["here"] != "file 1" {
+				t.Errorf("it is %v", is)
+			}
+			for at, theirs := range fork.portrait() {
+				if is[at] != theirs {
+					t.Errorf("%s is %q, and the fork's %q", at, is[at], theirs)
+				}
+			}
+			if found, err := fsck.Check(b.db); err != nil || len(found) > 0 {
+				t.Errorf("it is damaged: %v %v", found, err)
+			}
+		})
+	}
+}
+
+// A merge that is killed has happened, or it has not.
+func TestMergeKilled(t *testing.T) {
+	dir, err := fastDir()
+	must(t, err)
+	defer os.RemoveAll(dir)
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
+	longest, before, after := time.Duration(0), 0, 0
+	for round := range min(*kills, 200) + 1 {
+		at := filepath.Join(dir, fmt.Sprint(round))
+		b := bench{t, filepath.Join(at, "ws"), filepath.Join(at, "ws.db")}
+		b.project()
+		b.guest(func(g *guest) { g.write("d4/f4", "before"); g.write("e", "before") })
+		fork := b.fork()
+		b.guest(func(g *guest) { g.write("mine", "here"); g.write("e", "here") })
+		fork.day()
+		fork.guest(func(g *guest) { g.write("large", strings.Repeat("l", 4<<20)) })
+		was := b.portrait()
+		start := time.Now()
+		after1 := time.Minute
+		if round > 0 {
+			after1 = time.Duration(random.Int64N(int64(longest)))
+		}
+		t.Setenv(asFork, fork.db)
+		b.killed("merge", after1)
+		if round == 0 {
+			longest = time.Since(start)
+		}
+		is := b.portrait()
+		again, _, err := b.merge(fork)
+		must(t, err)
+		want := b.portrait()
+		switch {
+		case maps.Equal(is, was) && again != "":
+			before++
+		case maps.Equal(is, want) && again == "":
+			after++
+		default:
+			t.Fatalf("round %d: it is neither what it was nor what it becomes: %.1000v", round, is)
+		}
+		if want["mine"] != "file here" || want["renamed/f5"] != "file changed" {
+			t.Fatalf("round %d: it becomes %.1000v", round, want)
+		}
+		for _, db := range []string{b.db, fork.db} {
+			if found, err := fsck.Check(db); err != nil || len(found) > 0 {
+				t.Fatalf("%s is damaged: %v %v", db, found, err)
+			}
+		}
+		must(t, os.RemoveAll(at))
+	}
+	t.Logf("killed before: %d, after: %d", before, after)
+}
+
+// asFork is the fork that the test binary merges.
+const asFork = "ART_SYNC_TEST_FORK"
+
+func mergeAs(db string) error {
+	o := history.MergeOptions{
+		Options: history.Options{Prog: "art", DB: db, Session: noSession, Stdout: os.Stderr, Quiet: true}, Fork: os.Getenv(asFork),
+		Other: func(string) func(context.Context) (*os.File, error) { return noSession }, Report: report.Options{Stdout: os.Stderr, Stderr: os.Stderr},
+	}
+	return history.Merge(context.Background(), o)
+}
+
+// For want of room nothing is changed, and no history is given up; with room, the merge goes on.
+func TestMergeOnFullDisk(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a small file system")
+	}
+	dir := t.TempDir()
+	must(t, unix.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"))
+	defer unix.Unmount(dir, unix.MNT_DETACH)
+	b := bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}
+	must(t, os.Mkdir(b.ws, 0o755))
+	b.guest(func(g *guest) { g.write("a", "1") })
+	fork := b.fork()
+	fork.guest(func(g *guest) { g.write("a", "2"); g.write("large", strings.Repeat("l", 6<<20)) })
+	b.guest(func(g *guest) { g.write("mine", "1") })
+	was := b.portrait()
+	fill := filepath.Join(dir, "fill")
+	f, err := os.Create(fill)
+	must(t, err)
+	for chunk := bytes.Repeat([]byte("f"), 64<<10); err == nil; {
+		var st unix.Statfs_t
+		must(t, unix.Statfs(dir, &st))
+		if st.Bavail*uint64(st.Bsize) < 3<<20 {
+			break
+		}
+		_, err = f.Write(chunk)
+	}
+	must(t, f.Close())
+	if _, told, err := b.merge(fork); !errors.Is(err, unix.ENOSPC) && !strings.Contains(fmt.Sprint(err), "full") {
+		t.Fatalf("merge on a full disk: %v %s", err, told)
+	}
+	if is := b.portrait(); !maps.Equal(is, was) {
+		t.Errorf("it is %.1000v", is)
+	}
+	must(t, os.Remove(fill))
+	if _, told, err := b.merge(fork); err != nil {
+		t.Fatalf("with room: %v %s", err, told)
+	}
+	if is := b.portrait(); is["a"] != "file 2" || len(is["large"]) != 6<<20+len("file ") || is["mine"] != "file 1" {
+		t.Errorf("it is %.1000v", is)
+	}
+}
+
+// What a fork was up to the last merge must be known.
+func TestMergeAfterThinning(t *testing.T) {
+	b := newBench(t)
+	b.guest(func(g *guest) { g.write("a", "1") })
+	fork := b.fork()
+	fork.guest(func(g *guest) { g.write("a", "2") })
+	if _, _, err := b.merge(fork); err != nil {
+		t.Fatal(err)
+	}
+	fork.guest(func(g *guest) { g.write("a", "3") })
+	var out bytes.Buffer
+	must(t, history.Checkpoint(context.Background(), "", fork.historyOptions(&out)))
+	fork.guest(func(g *guest) { g.write("b", "1") })
+	must(t, history.Thin(sqlvfs.Keep{Checkpoints: 1}, false, fork.historyOptions(&out)))
+	if _, _, err := b.merge(fork); err != nil {
+		t.Fatalf("what was merged is not known any more: %v", err)
+	}
+	if is := b.portrait(); is["a"] != "file 3" || is["b"] != "file 1" {
+		t.Errorf("it is %v", is)
+	}
+}
