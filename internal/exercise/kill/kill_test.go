@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 var (
@@ -66,11 +69,60 @@ func TestKillFindsWhatIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if err := x.verify(c.says); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := x.verify(x.rounds, c.says); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q is not what was found: %v", c.want, err)
 		}
 		if left, _ := filepath.Glob(x.db() + "-*"); len(left) > 0 {
 			t.Errorf("left beside the database: %v", left)
+		}
+	}
+}
+
+// It misses what a fork, or the database that it was made of, has lost, and forks that are not whole.
+func TestKillFindsWhatForksLose(t *testing.T) {
+	bin := programs(t)
+	for _, c := range []struct {
+		damage, want string
+	}{
+		{"DELETE FROM fs_dentry WHERE name='2'", "kill.db, which nothing was done to: check"},
+		{"DELETE FROM art_fork", "does not know of this fork"},
+		{"", ""},
+	} {
+		x, err := newExercise(bin, t.TempDir(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.rounds = 1
+		out, err := x.command("art", "-q", "-i=false", "-m", x.workspace(), "-d", x.db(), "--",
+			"sh", "-c", "mkdir storm1; for i in 1 2 3; do echo $i $i $i >storm1/$i; done").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		x.now.round, x.now.said = 1, promised{"storm": "3", "git": "-", "sqlite": "0"}
+		for tries := 0; x.forks == 0; tries++ { // it may have been killed before it was made
+			if err := x.fork(); err != nil {
+				t.Fatal(err)
+			}
+			if tries > 100 {
+				t.Fatal("no fork was made")
+			}
+		}
+		db, err := sqlite3.Open(x.db())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(db.Exec(c.damage), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if x.now = x.family[len(x.family)-1]; strings.Contains(c.damage, "fs_dentry") {
+			for range 20 { // which one it looks at is left to chance
+				err = errors.Join(err, x.others())
+			}
+		} else {
+			err = x.check()
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q is not what was found: %v", c.want, err)
 		}
 	}
 }

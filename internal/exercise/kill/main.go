@@ -7,6 +7,10 @@
 //   - the next session finds all that the work was told to be durable, and the rest whole;
 //   - what was deleted while it was open has left the database.
 //
+// Forks are made of the database and of its forks, and the making is killed too: a fork is there whole, or not
+// at all, and is there if it was answered. Sessions go on in one or another, and what was
+// durable in the others stays so.
+//
 // Usage:
 //
 //	go run ./internal/exercise/kill [-bin DIR] [-dir DIR] [-seed N] [-kills 300]

@@ -31,7 +31,7 @@ var verifyScript []byte
 var targets = []string{"art-fuse", "art", "bwrap"}
 
 const (
-	freshEvery = 8                // rounds that one database lives
+	freshEvery = 8                // rounds that one database and its forks live
 	grace      = 30 * time.Second // for a session to end after a part of it was killed, on a busy machine
 	promises   = 3                // kinds of lines that the work writes
 )
@@ -40,16 +40,20 @@ const (
 type exercise struct {
 	bin, dir string
 	rnd      *rand.Rand
+	family   []*member
+	now      *member // that this round is about
 
 	rounds   int
 	counts   map[string]int // of kills, by target
 	survived int            // sessions that ended before they were killed
+	forks    int            // that were made
 	last     string         // what was killed last, and when
 	durable  [promises]int  // promises that were made
 }
 
 func newExercise(bin, dir string, seed uint64) (*exercise, error) {
 	x := &exercise{bin: bin, dir: dir, rnd: rand.New(rand.NewPCG(seed, 0)), counts: map[string]int{}}
+	x.fresh()
 	if err := os.MkdirAll(x.workspace(), 0o700); err != nil {
 		return nil, err
 	}
@@ -62,7 +66,7 @@ func newExercise(bin, dir string, seed uint64) (*exercise, error) {
 }
 
 func (x *exercise) workspace() string { return filepath.Join(x.dir, "ws") }
-func (x *exercise) db() string        { return filepath.Join(x.dir, "kill.db") }
+func (x *exercise) db() string        { return filepath.Join(x.dir, x.now.name) }
 
 func (x *exercise) killed() (n int) {
 	for _, c := range x.counts {
@@ -72,21 +76,23 @@ func (x *exercise) killed() (n int) {
 }
 
 func (x *exercise) String() string {
-	return fmt.Sprintf("%d sessions, killed %v, %d ended before; durable %d files, %d commits, %d rows",
-		x.rounds, x.counts, x.survived, x.durable[0], x.durable[1], x.durable[2])
+	return fmt.Sprintf("%d sessions, killed %v, %d ended before; %d forks; durable %d files, %d commits, %d rows",
+		x.rounds, x.counts, x.survived, x.forks, x.durable[0], x.durable[1], x.durable[2])
 }
 
 // round is one session, its end, and what is proved afterwards.
 func (x *exercise) round() error {
 	x.rounds++
 	if x.rounds%freshEvery == 1 {
-		old, _ := filepath.Glob(x.db() + "*")
+		old, _ := filepath.Glob(filepath.Join(x.dir, "*.db*"))
 		for _, path := range old {
 			if err := os.Remove(path); err != nil {
 				return err
 			}
 		}
+		x.fresh()
 	}
+	x.now = x.family[x.rnd.IntN(len(x.family))]
 	said, err := x.session()
 	if err != nil {
 		return err
@@ -103,13 +109,23 @@ func (x *exercise) round() error {
 	if err := x.keep(); err != nil {
 		return err
 	}
-	if err := x.verify(said); err != nil {
+	if err := x.verify(x.rounds, said); err != nil {
 		return err
 	}
 	if err := x.check(); err != nil {
 		return err
 	}
-	return x.noOrphans()
+	if err := x.noOrphans(); err != nil {
+		return err
+	}
+	x.now.round, x.now.said = x.rounds, said
+	if err := x.others(); err != nil {
+		return err
+	}
+	if x.rnd.IntN(2) == 0 {
+		return x.fork()
+	}
+	return nil
 }
 
 // promised is what the work was told to be durable: the last of each kind of line.
@@ -225,9 +241,9 @@ func (x *exercise) keep() error {
 }
 
 // verify looks for what was promised in a session that nobody kills.
-func (x *exercise) verify(said promised) error {
+func (x *exercise) verify(round int, said promised) error {
 	out, err := x.command("art", "-q", "-i=false", "-m", x.workspace(), "-d", x.db(), "--",
-		"sh", "verify.sh", fmt.Sprint(x.rounds), said["storm"], said["git"], said["sqlite"]).CombinedOutput()
+		"sh", "verify.sh", fmt.Sprint(round), said["storm"], said["git"], said["sqlite"]).CombinedOutput()
 	if err != nil || len(out) > 0 {
 		return fmt.Errorf("%s, verify %v: %v: %s", x.last, said, err, out)
 	}
