@@ -169,6 +169,34 @@ func TestExamplesAreListed(t *testing.T) {
 	}
 }
 
+// TestTurns has a program in the agent's place that runs the hook of docs/examples/turns.md at the end of a turn, and works with its marks as
+// that page shows. Whether the agents themselves run their hooks, package agents tries.
+func TestTurns(t *testing.T) {
+	page, dir := document(t, "docs/examples/turns.md"), exampleDir(t)
+	for name, content := range map[string]string{
+		".local/bin/claude": "#!/bin/sh\nfor word; do task=$word; done\necho \"$task\" >>plan.txt\n" +
+			"jq -r '.hooks.Stop[].hooks[].command' .claude/settings.json | sh\n",
+		"project/.claude/settings.json": fenced(page, "json")[0],
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("ART_SEE", bin)
+	t.Setenv("ART_ENV", "PATH="+bin+":/usr/bin:/bin")
+	commands := 0
+	for _, block := range fenced(page, "console") {
+		commands += runSession(t, dir, "$ cd project\n"+block)
+	}
+	if commands != 8 {
+		t.Errorf("%d commands were run", commands)
+	}
+}
+
 // exampleDir makes the directory in which the examples of the documentation run,
 // and the workspace project in it.
 func exampleDir(t *testing.T) string {
