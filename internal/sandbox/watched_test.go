@@ -41,7 +41,7 @@ def take(fd):
         finally:
             os.close(pidfd)
     return get
-tries = {"trace": seize, "descriptors": lambda pid: os.readlink("/proc/%d/fd/%s" % (pid, max(os.listdir("/proc/%d/fd" % pid)))), "memory": lambda pid: os.close(os.open("/proc/%d/mem" % pid, os.O_RDWR)),
+tries = {"trace": seize, "descriptors": lambda pid: os.readlink("/proc/%d/fd/%s" % (pid, max(os.listdir("/proc/%d/fd" % pid), default=0))), "memory": lambda pid: os.close(os.open("/proc/%d/mem" % pid, os.O_RDWR)),
     "program": lambda pid: os.readlink("/proc/%d/exe" % pid), "environment": lambda pid: read("/proc/%d/environ" % pid),
     "root": lambda pid: os.readlink("/proc/%d/root" % pid), "map": lambda pid: read("/proc/%d/maps" % pid), "link": take(5), "self": take(7), "payload": take(8)}
 seen, got, first = set(), set(), set(os.listdir("/proc"))
