@@ -3,6 +3,8 @@ package fs
 import (
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,14 +20,28 @@ import (
 const (
 	maxOpendirs = 512
 	opendirTTL  = BaseTTL
+	// opendirShare of all descriptors that the process may have, if that is less.
+	opendirShare = 8
 	// fewOpendirs are no walk through a tree, for which there is to be room at once.
 	fewOpendirs = 8
 )
 
+// openDirs counts those that all overlays of this process keep open, each of them for itself.
+var openDirs atomic.Int64
+
+// mostOpendirs is how many these may be.
+var mostOpendirs = sync.OnceValue(func() int64 {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return maxOpendirs
+	}
+	return int64(min(maxOpendirs, limit.Cur/opendirShare))
+})
+
 // growDescriptors makes room for descriptors. Of a process with several threads, a table of them that is doubled waits for a
 // grace period of RCU, and with it who opens the file that has no place in it (expand_fdtable in fs/file.c).
 func (h *Host) growDescriptors() {
-	if fd, err := unix.FcntlInt(uintptr(h.root), unix.F_DUPFD_CLOEXEC, 2*maxOpendirs-1); err == nil {
+	if fd, err := unix.FcntlInt(uintptr(h.root), unix.F_DUPFD_CLOEXEC, int(2*mostOpendirs()-1)); err == nil {
 		unix.Close(fd)
 	}
 }
@@ -51,7 +67,10 @@ func (t *tx) keepDir(n *node, dir *HostDir) {
 	if n.base.dir != nil || n.base.watch == nil || n.base.path != dir.path || t.nodes[n.ino] != n {
 		return
 	}
-	if len(t.opendirs) == maxOpendirs {
+	if openDirs.Load() >= mostOpendirs() {
+		if len(t.opendirs) == 0 {
+			return // others have them all, for a moment
+		}
 		t.closeDir(t.opendirs[0])
 	}
 	if len(t.opendirs) == 0 {
@@ -69,6 +88,7 @@ func (t *tx) keepDir(n *node, dir *HostDir) {
 		go t.host.growDescriptors()
 	}
 	n.base.dir = dir.acquire()
+	openDirs.Add(1)
 	t.opendirs = append(t.opendirs, n)
 }
 
@@ -81,6 +101,7 @@ func (t *tx) closeDir(n *node) {
 	t.opendirs = slices.Delete(t.opendirs, i, i+1)
 	n.base.dir.Close()
 	n.base.dir = nil
+	openDirs.Add(-1)
 }
 
 // dirOf is the directory that a path of a host tree is in.
