@@ -121,20 +121,13 @@ func handOver(store *sqlvfs.Store, overlays []*Overlay, to sqlvfs.Destination) {
 	if err != nil {
 		return // going back will tell
 	}
-	var jobs []func()
-	for _, o := range overlays {
-		o.view(func(t *tx) error {
-			t.findPlaces()
-			cache := t.cache
-			for _, in := range rows {
-				if n := t.nodeOf(in.In, in.Number); n != nil && in.In.Attr.IsRegular() {
-					jobs = append(jobs, func() { cache.InvalidateInode(n.ino) })
-				}
-			}
-			return nil
-		})
-	}
-	newInvalidations(jobs).run(BaseTTL, 0)
+	invalidateFiles(overlays, 0, func(t *tx) (list []*node) {
+		t.findPlaces()
+		for _, in := range rows {
+			list = append(list, t.nodeOf(in.In, in.Number))
+		}
+		return list
+	})
 }
 
 // handOverWithin bounds how long a guest that goes on writing can hold up who waits for what it has written.
@@ -146,17 +139,28 @@ func HandOver(overlays []*Overlay, files []uint64) {
 	if len(files) == 0 {
 		return
 	}
+	invalidateFiles(overlays, handOverWithin, func(t *tx) (list []*node) {
+		for _, ino := range files {
+			list = append(list, t.nodes[Ino(ino)])
+		}
+		return list
+	})
+}
+
+// invalidateFiles has the kernel forget the content of those of the nodes that are files, within a limit of time, unless that is 0.
+func invalidateFiles(overlays []*Overlay, limit time.Duration, find func(t *tx) []*node) {
 	var jobs []func()
 	for _, o := range overlays {
 		o.view(func(t *tx) error {
 			cache := t.cache
-			for _, ino := range files {
-				if n := t.nodes[Ino(ino)]; n != nil && n.attrOf().IsRegular() {
-					jobs = append(jobs, func() { cache.InvalidateInode(n.ino) })
+			for _, n := range find(t) {
+				if n != nil && n.attrOf().IsRegular() {
+					ino := n.ino
+					jobs = append(jobs, func() { cache.InvalidateInode(ino) })
 				}
 			}
 			return nil
 		})
 	}
-	newInvalidations(jobs).run(BaseTTL, handOverWithin)
+	newInvalidations(jobs).run(BaseTTL, limit)
 }

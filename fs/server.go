@@ -241,15 +241,12 @@ func (s *Server) answer(r *wire.Request) {
 	r.Reply(errno)
 }
 
-// longRead is from which size on, in bytes, a read is a stretch that the kernel reads ahead.
-const longRead = 128 << 10
-
 // answerRing serves a request of a ring. The program that reads a long file goes on with what it has while the kernel reads
 // ahead, which takes longer than to wake another thread: so that is not done on the program's own processor, unless all of it is in
 // memory.
 func (s *Server) answerRing(r *wire.Request) {
 	read, ok := r.Op.(*fuseops.ReadFileOp)
-	if !ok || read.Size < longRead {
+	if !ok || read.Size < sqlvfs.LongRead {
 		s.answer(r)
 		return
 	}

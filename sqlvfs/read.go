@@ -23,7 +23,7 @@ func (s *Store) ReadAt(in *Inode, p []byte, off int64, base io.ReaderAt) (int, e
 	}
 	for _, run := range r.runs {
 		var err error
-		if run.src == fromDatabase && len(run.dst) >= longRead && s.writer != nil {
+		if run.src == fromDatabase && len(run.dst) >= LongRead && s.writer != nil {
 			err = s.readLong(in, run, &r)
 		} else {
 			err = s.fetch(in.Ino, run, base, r.limit)

@@ -10,10 +10,12 @@ import (
 // Stored content that a program reads in order, much at a time, is read ahead of it by stretches, in other goroutines. The kernel
 // asks for 256 KiB, and for no more than the next before the program has come to those.
 
+// LongRead is from which length on, in bytes, a read is one that the kernel makes ahead of a program.
+const LongRead = 128 << 10
+
 const (
-	longRead       = 128 << 10 // bytes: a read of this length is one that the kernel makes ahead of a program
-	stretchSize    = 1 << 20   // bytes
-	stretchesAhead = 2         // of the one that is being read
+	stretchSize    = 1 << 20 // bytes
+	stretchesAhead = 2       // of the one that is being read
 	keptStretches  = 6
 )
 

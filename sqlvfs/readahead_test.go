@@ -13,7 +13,7 @@ import (
 func readInOrder(t *testing.T, s *Store, in *Inode) []byte {
 	t.Helper()
 	var all []byte
-	p := make([]byte, 2*longRead)
+	p := make([]byte, 2*LongRead)
 	for {
 		n, err := s.ReadAt(in, p, int64(len(all)), nil)
 		all = append(all, p[:n]...)
