@@ -57,6 +57,7 @@ func watchSessions(pending bool) error {
 	if t == nil || !isTerminal(os.Stdout) {
 		return errors.New("watch the sessions: standard input and output are not a terminal")
 	}
+	defer t.Close()
 	if err := t.AwaitForeground(); err != nil {
 		return err
 	}
@@ -72,9 +73,13 @@ func watchSessions(pending bool) error {
 		// Over what is there, so that nothing flickers.
 		fmt.Print("\x1b[H" + strings.ReplaceAll(out.String(), "\n", "\x1b[K\r\n") + "\x1b[J")
 		keys := []unix.PollFd{{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN}}
-		if n, err := unix.Poll(keys, 1000); n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+		n, err := unix.Poll(keys, 1000)
+		if n > 0 {
 			_, _ = os.Stdin.Read(make([]byte, 64)) // or the shell would
 			return nil
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return os.NewSyscallError("poll", err)
 		}
 	}
 }

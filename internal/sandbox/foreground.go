@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
@@ -54,7 +55,7 @@ const (
 
 // CanDetach tells whether a session in the foreground is to have a process of its own, so that it can be detached.
 func CanDetach(o *Options) bool {
-	if !o.Interactive || !o.DetachKeys.Any() || terminal.New(os.Stdin) == nil {
+	if !o.Interactive || !o.DetachKeys.Any() || !term.IsTerminal(int(os.Stdin.Fd())) {
 		return false
 	}
 	if o.Agent == "" {

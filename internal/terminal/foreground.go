@@ -42,12 +42,8 @@ const lookEvery = 100
 
 // Read reads what is typed. In the background it waits until this process is in the foreground.
 func (t *Terminal) Read(p []byte) (int, error) {
-	woken := int32(-1) // which poll(2) leaves out
-	if t.woken != nil {
-		woken = int32(t.woken.Fd())
-	}
 	for {
-		wait, watched := -1, []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}, {Fd: woken, Events: unix.POLLIN}}
+		wait, watched := -1, []unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}, {Fd: int32(t.wake), Events: unix.POLLIN}}
 		front := t.Foreground()
 		if front {
 			t.come()
@@ -60,7 +56,7 @@ func (t *Terminal) Read(p []byte) (int, error) {
 		case err != nil:
 			return 0, os.NewSyscallError("poll", err)
 		case watched[1].Revents != 0:
-			_, _ = t.woken.Read(make([]byte, 64))
+			_, _ = unix.Read(t.wake, make([]byte, 8))
 		case watched[0].Revents&^unix.POLLIN != 0, t.Foreground():
 			return t.file.Read(p)
 		}

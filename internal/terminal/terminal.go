@@ -6,6 +6,7 @@
 package terminal
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"sync"
@@ -22,8 +23,8 @@ type Terminal struct {
 
 	file *os.File
 	fd   int // of the file: os.File's own may not be asked for beside a Close
-	// What is written to wake has Read look again whether this process is in the foreground.
-	wake, woken *os.File
+	// wake is an eventfd(2) by which Read looks again whether this process is in the foreground; -1: it looks at the next key.
+	wake int
 	// lines says that lines appear on the terminal that are not of the guest's terminal, as of a pipeline, and need their
 	// carriage returns.
 	lines bool
@@ -40,8 +41,17 @@ func New(file *os.File) *Terminal {
 		return nil
 	}
 	t := &Terminal{file: file, fd: fd, Came: make(chan struct{}, 1)}
-	t.woken, t.wake, _ = os.Pipe() // without them, Read looks at the next key
+	var err error
+	if t.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		t.wake = -1
+	}
 	return t
+}
+
+// Close gives up what New has opened. Nothing else may be called any more, or be under way. The file stays open.
+func (t *Terminal) Close() {
+	unix.Close(t.wake)
+	t.wake = -1
 }
 
 // Remember has Restore go back to the mode that the terminal has now.
@@ -61,7 +71,7 @@ func (t *Terminal) Raw() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.owed = !front; t.owed {
-		_, _ = t.wake.Write([]byte{1}) // who reads keys takes this process to be in the foreground
+		_, _ = unix.Write(t.wake, binary.NativeEndian.AppendUint64(nil, 1)) // who reads keys takes this process to be in the foreground
 		return nil
 	}
 	found, err := unix.IoctlGetTermios(t.fd, unix.TCGETS)
