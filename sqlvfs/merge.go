@@ -70,6 +70,9 @@ func (tx *Tx) TakeContent(in *Inode, n *Node) error {
 	if !tx.changing || tx.gather.from == nil {
 		return errViewing
 	}
+	if n.Attr.Size > tx.MaxSize() {
+		return fmt.Errorf("%w: inode %d of the fork has %d bytes", ErrCorrupt, n.Ino, n.Attr.Size)
+	}
 	o := n.Origin
 	switch {
 	case o != nil:

@@ -27,6 +27,7 @@ type merger struct {
 	secret             []byte
 	merged             int64           // the fork's checkpoint that is merged
 	top                sqlvfs.Ino      // up to this number, an inode is the same in the fork and in the parent
+	depth              int             // of a comparison
 	pending            map[string]bool // paths that are in conflict since the last merge, and false those above them
 	spaces             map[string]bool // names of workspaces, and of other layers, in the root
 
@@ -139,6 +140,9 @@ func (m *merger) walk(at string, base, ours, theirs *thing, into *node) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !sqlvfs.ValidName(name) {
+			continue // nobody sees it
+		}
 		e := &entry{at: path.Join(at, name), dir: into, name: name}
 		if ours != nil && (ours.row == nil || ours.rowDir()) {
 			e.place = ours.place
@@ -275,6 +279,9 @@ func (m *merger) meetDirs(e *entry) error {
 	}
 	to := &node{}
 	if e.ours.row == nil {
+		if err := m.onlyOnce(e); err != nil {
+			return err
+		}
 		to = m.make(e.theirs.row)
 		m.links = append(m.links, link{e, to})
 		if o := e.theirs.row.Origin; o.Mode != 0 && (o.Mode^e.theirs.row.Attr.Mode)&0o7777 != 0 {
@@ -411,6 +418,14 @@ func (m *merger) takeInto(e *entry, d classify.Decision) bool {
 func (m *merger) say(e *entry, change string) {
 	n := e.theirs.row
 	m.said = append(m.said, said{at: e.at, change: change, dir: n.Attr.IsDir(), target: n.Target, size: n.Attr.Size})
+}
+
+// onlyOnce makes sure that a directory of the fork has one name, and so is not below itself.
+func (m *merger) onlyOnce(e *entry) error {
+	if m.made[e.theirs.row.Ino] != nil {
+		return fmt.Errorf("%w: directory %d of the fork has several names", sqlvfs.ErrCorrupt, e.theirs.row.Ino)
+	}
+	return nil
 }
 
 // make is what is to be made of an inode of the fork.

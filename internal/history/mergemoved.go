@@ -32,6 +32,9 @@ func (m *merger) settleDirs() error {
 			}
 		}
 		for _, e := range rest {
+			if err := m.onlyOnce(e); err != nil {
+				return err
+			}
 			to := m.make(e.theirs.row)
 			m.links = append(m.links, link{e, to})
 			m.say(e, "made")
@@ -66,7 +69,11 @@ func (e *entry) isBefore(t *thing) bool {
 
 // move has a directory that the fork has renamed lie where that has it, with what the parent has changed in it.
 func (m *merger) move(from, to *entry) error {
+	if err := m.onlyOnce(to); err != nil {
+		return err
+	}
 	is := &node{ino: from.ours.row.Ino}
+	m.made[to.theirs.row.Ino] = is
 	m.moved[is.ino] = true
 	m.unlinks = append(m.unlinks, from)
 	if from.theirs == nil && from.place != (place{}) {

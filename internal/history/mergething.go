@@ -135,6 +135,10 @@ func (m *merger) same(a, b *thing) (bool, error) {
 	if err := m.ctx.Err(); err != nil {
 		return false, err
 	}
+	if m.depth++; m.depth > unix.PathMax {
+		return false, fmt.Errorf("%w: directories are too deep", sqlvfs.ErrCorrupt)
+	}
+	defer func() { m.depth-- }()
 	switch {
 	case a == nil || b == nil:
 		return a == b, nil

@@ -114,6 +114,10 @@ func tellMerges(t *testing.T, rt *rapid.T, links bool) {
 		})
 	}
 	edit(b, "guest", "before", 6)
+	if rapid.Bool().Draw(rt, "in a fork") {
+		b = b.fork()
+		edit(b, "guest", "in the first fork", 3)
+	}
 	fork := b.fork()
 	s.log.WriteString("fork\n")
 	for range 3 {

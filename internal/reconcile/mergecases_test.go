@@ -423,3 +423,47 @@ func TestMergeAfterThinning(t *testing.T) {
 		t.Errorf("it is %v", is)
 	}
 }
+
+// A fork that somebody has written by hand is refused, and nothing is changed.
+func TestMergeHostile(t *testing.T) {
+	for name, statement := range map[string]string{
+		"a directory below itself":  "INSERT INTO fs_dentry (name, parent_ino, ino) SELECT 'loop', (SELECT ino FROM fs_dentry WHERE name='inner'), (SELECT ino FROM fs_dentry WHERE name='outer')",
+		"a name that leads nowhere": "DELETE FROM fs_inode WHERE ino=(SELECT ino FROM fs_dentry WHERE name='file')",
+		"a file too large":          "UPDATE fs_inode SET size=9223372036854775807 WHERE ino=(SELECT ino FROM fs_dentry WHERE name='file')",
+		"no target":                 "DELETE FROM fs_symlink",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.guest(func(g *guest) { g.write("a", "1") })
+			fork := b.fork()
+			fork.guest(func(g *guest) {
+				g.mkdir("outer")
+				g.mkdir("outer/inner")
+				g.write("outer/file", "1")
+				g.symlink("t", "outer/link")
+			})
+			fork.sql(statement)
+			was := b.portrait()
+			if out, told, err := b.merge(fork); err == nil || errors.Is(err, ErrConflicts) {
+				t.Errorf("%v\n%s%s", err, out, told)
+			}
+			if is := b.portrait(); !maps.Equal(is, was) {
+				t.Errorf("it is %v", is)
+			}
+		})
+	}
+	t.Run("names that cannot be", func(t *testing.T) {
+		b := newBench(t)
+		b.guest(func(g *guest) { g.write("a", "1") })
+		fork := b.fork()
+		fork.guest(func(g *guest) { g.write("b", "1") })
+		fork.sql("INSERT INTO art_whiteout (parent_ino, name) SELECT parent_ino, '../x' FROM fs_dentry WHERE name='b'")
+		fork.sql("INSERT INTO fs_dentry (name, parent_ino, ino) SELECT 'c/d', parent_ino, ino FROM fs_dentry WHERE name='b'")
+		if out, told, err := b.merge(fork); err != nil {
+			t.Errorf("%v\n%s%s", err, out, told)
+		}
+		if found, err := fsck.Check(b.db); err != nil || len(found) > 0 {
+			t.Errorf("it is damaged: %v %v", found, err)
+		}
+	})
+}
