@@ -3,6 +3,7 @@ package sqlvfs
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
 )
@@ -17,6 +18,8 @@ const (
 	stretchSize    = 1 << 20 // bytes
 	stretchesAhead = 2       // of the one that is being read
 	keptStretches  = 6
+	// keptUnused is how long stretches, and memory for more, are kept that nobody asks for.
+	keptUnused = 2 * time.Second
 )
 
 // stretch is what the rows have of a file, from a multiple of stretchSize on. It is never changed once it is ready.
@@ -44,6 +47,8 @@ type readAhead struct {
 	free [][]byte   // memory for stretches. GUARDED_BY(mu)
 	last *Inode     // that was read, and where that ended. GUARDED_BY(mu)
 	end  int64      // GUARDED_BY(mu)
+	// unused gives all up. GUARDED_BY(mu); nil before the first stretch
+	unused *time.Timer
 
 	loading sync.WaitGroup // those that nobody waits for
 }
@@ -172,6 +177,11 @@ func (a *readAhead) follows(key stretchKey, r run) bool {
 func (a *readAhead) get(key stretchKey, size int64) (st *stretch, isNew bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.unused == nil {
+		a.unused = time.AfterFunc(keptUnused, a.giveUp)
+	} else {
+		a.unused.Reset(keptUnused)
+	}
 	if i := a.index(key); i >= 0 {
 		st = a.kept[i]
 		st.users++
@@ -202,6 +212,16 @@ func (a *readAhead) release(st *stretch) {
 	if st.users--; st.users == 0 && len(a.free) < 2 {
 		a.free = append(a.free, st.data[:stretchSize])
 	}
+}
+
+// giveUp forgets all stretches. Who is reading one goes on with it.
+func (a *readAhead) giveUp() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.kept) > 0 {
+		a.drop(a.kept[0])
+	}
+	a.free = nil
 }
 
 func (a *readAhead) remove(st *stretch) {

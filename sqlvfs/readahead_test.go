@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // readInOrder reads a file as the kernel does ahead of a program.
@@ -62,7 +63,8 @@ func TestReadAheadOfWhatChanges(t *testing.T) {
 			if !bytes.Equal(readInOrder(t, s, f), want) {
 				t.Fatal("what is read is not what was written")
 			}
-			ahead += len(s.ahead.kept)
+			kept, _ := s.ahead.holds()
+			ahead += kept
 			if random.IntN(2) == 0 {
 				must(t, s.Sync())
 			}
@@ -71,6 +73,39 @@ func TestReadAheadOfWhatChanges(t *testing.T) {
 	if ahead == 0 {
 		t.Error("nothing was ever read ahead")
 	}
+}
+
+// holds tells how many stretches there are, and how much memory for more.
+func (a *readAhead) holds() (kept, free int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.kept), len(a.free)
+}
+
+// The memory of what was read ahead is given back when nobody reads any more.
+func TestReadAheadIsGivenUp(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
+	f := create(t, s, "f", syscall.S_IFREG|0o600)
+	want := bytes.Repeat([]byte("content "), stretchSize)
+	must(t, s.WriteAt(f, want, 0, nil, Now()))
+	must(t, s.Sync())
+	for range 2 {
+		if !bytes.Equal(readInOrder(t, s, f), want) {
+			t.Fatal("what is read is not what was written")
+		}
+		if kept, free := s.ahead.holds(); kept+free == 0 {
+			t.Error("nothing was read ahead")
+		}
+		for end := time.Now().Add(10 * keptUnused); ; time.Sleep(keptUnused / 10) {
+			if kept, free := s.ahead.holds(); kept+free == 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("stretches are kept")
+			}
+		}
+	}
+	put(s, f)
 }
 
 // What was read ahead is forgotten when the tree goes back.

@@ -1,6 +1,8 @@
 package diskvfs
 
 import (
+	"sync"
+
 	"github.com/ncruces/go-sqlite3/vfs"
 	"golang.org/x/sys/unix"
 )
@@ -17,12 +19,17 @@ type ahead struct {
 	end   int64  // where the page ends that was asked for last; 0: none was
 }
 
+// buffers are for pages, of connections that are about to read more; the others keep none.
+var buffers sync.Pool
+
 const (
 	treeShare = 16 // of so many pages of content, about, there is one of the tree
 	treeGap   = 2  // pages of the tree, at most, that may be between those of content
 	// behind is how far back the kernel is told that a part of the database is not needed again. It has that in pieces of 2 MiB, and
 	// gives each up as a whole.
 	behind, piece = 4 << 20, 2 << 20
+	// worthKeeping is how large memory for pages is, in bytes, that another transaction may want.
+	worthKeeping = 512 << 10
 )
 
 // Ahead says how many bytes of content the read transaction that is about to begin will ask for, and where the one has ended that
@@ -39,7 +46,10 @@ func (f *File) Ahead(bytes int, after int64) (end func() int64) {
 			from := max(to-behind, 0)
 			_ = unix.Fadvise(int(file.Fd()), from, to-from, unix.FADV_DONTNEED) // it is advice
 		}
-		a.left, a.pages = 0, a.pages[:0]
+		if pages := a.pages; cap(pages) >= worthKeeping {
+			buffers.Put(&pages)
+		}
+		a.left, a.pages = 0, nil
 		return a.end
 	}
 }
@@ -64,7 +74,11 @@ func (a *ahead) readAt(f vfs.File, p []byte, off int64) (n int, err error) {
 // fill reads what there is of so many bytes. If that is less, the error says why.
 func (a *ahead) fill(f vfs.File, off int64, want int) error {
 	if cap(a.pages) < want {
-		a.pages = make([]byte, want)
+		if p, ok := buffers.Get().(*[]byte); ok && cap(*p) >= want {
+			a.pages = *p
+		} else {
+			a.pages = make([]byte, want)
+		}
 	}
 	n, err := f.ReadAt(a.pages[:want], off)
 	a.pages, a.off = a.pages[:n], off
