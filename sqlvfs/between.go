@@ -179,6 +179,7 @@ type Difference struct {
 	Inodes  map[Ino]bool            // of these, something may be another
 	Content map[Ino]bool            // of these, so may the content of files that were there before
 	Names   map[Ino]map[string]bool // and of directories these entries, or what is below them
+	Top     Ino                     // up to this number, an inode is the same in both
 }
 
 // Since returns where the tree may differ from what it was at an earlier moment: by history, which knows all rows that
@@ -192,7 +193,7 @@ func (m *Moment) Since(earlier *Moment) (*Difference, error) {
 	if c := m.at; c != nil {
 		last, end = c.ID, c.maxIno
 	}
-	d := &Difference{Inodes: map[Ino]bool{}, Content: map[Ino]bool{}, Names: map[Ino]map[string]bool{}}
+	d := newDifference()
 	tx := &earlier.s.tx
 	for _, k := range database.AllKept {
 		key, seen := k.Key[0], d.Inodes
@@ -219,6 +220,10 @@ func (m *Moment) Since(earlier *Moment) (*Difference, error) {
 		}
 	}
 	return d, err
+}
+
+func newDifference() *Difference {
+	return &Difference{Inodes: map[Ino]bool{}, Content: map[Ino]bool{}, Names: map[Ino]map[string]bool{}, Top: MaxIno}
 }
 
 func (d *Difference) name(dir Ino, name string) {

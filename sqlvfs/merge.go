@@ -231,7 +231,8 @@ func (m *Moment) Parent() (secret []byte, checkpoint int64, top Ino) {
 // SinceFork returns where the tree of a fork may differ from what it was when the fork was made: in what the fork has rows of its own of, now or ever.
 // base is the parent at that moment.
 func (m *Moment) SinceFork(base *Moment) (*Difference, error) {
-	d := &Difference{Inodes: map[Ino]bool{}, Content: map[Ino]bool{}, Names: map[Ino]map[string]bool{}}
+	d := newDifference()
+	d.Top = base.top()
 	for _, k := range database.AllKept {
 		key, seen := k.Key[0], d.Inodes
 		switch {

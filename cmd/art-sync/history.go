@@ -103,11 +103,9 @@ func merge(ctx context.Context, c *flags.Command, args []string) error {
 	if err := p.find(); err != nil {
 		return err
 	}
-	o.DB, o.Dir, o.Fork = p.db, p.dir, line.Words[0]
-	if !strings.ContainsRune(o.Fork, '/') {
-		if o.Fork, err = workspace.Fork(o.DB, o.Fork); err != nil {
-			return err
-		}
+	o.DB, o.Dir = p.db, p.dir
+	if o.Fork, err = history.FindFork(o.DB, line.Words[0]); err != nil {
+		return err
 	}
 	return history.Merge(ctx, o)
 }

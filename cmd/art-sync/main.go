@@ -114,10 +114,11 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 			StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())), StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		}
 		word := c.Name[strings.LastIndex(c.Name, " ")+1:]
+		var from string // the fork that is pulled
 		p := place{makes: word == "push", writes: word != "diff"}
 		variables := p.variables()
 		maps.Copy(variables, map[string]any{
-			"name": &opt.Name, "adopt": &opt.Adopt, "quiet": &opt.Quiet, "exclude": &opt.Exclude, "no-ignored": &opt.NoIgnored,
+			"name": &opt.Name, "from": &from, "adopt": &opt.Adopt, "quiet": &opt.Quiet, "exclude": &opt.Exclude, "no-ignored": &opt.NoIgnored,
 			"dry-run": &opt.DryRun, "force": &opt.Force, "keep-both": &opt.KeepBoth, "allow": &opt.Allow, "verbose": &opt.Verbose, "pick": &opt.Pick,
 			"patch": form(&opt.Form, reconcile.Patch), "stat": form(&opt.Form, reconcile.Stat), "json": form(&opt.Form, reconcile.JSON),
 		})
@@ -130,17 +131,27 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 		case p.db == "" && p.agent == "" && !asArt():
 			return c.Wrong("no database was given (--db)")
 		}
-		if word == "diff" && len(line.Words) > 0 {
-			if from, to, ok := history.ParseRange(line.Words[0]); ok {
+		ranged := word == "diff" && len(line.Words) > 0 && (strings.Contains(line.Words[0], "..") || strings.HasPrefix(line.Words[0], "@"))
+		if ranged {
+			p.adopt = opt.Adopt
+			if err := p.find(); err != nil {
+				return err
+			}
+			if from, to, ok := history.ParseRange(line.Words[0], history.IsFork(p.db)); ok {
 				if opt.Adopt || opt.NoIgnored || opt.Exclude != nil {
 					return c.Wrong("checkpoints are compared without --adopt, --exclude and --no-ignored")
 				}
-				return diffCheckpoints(ctx, &p, &opt, from, to, line.Words)
+				return diffMoments(ctx, &p, &opt, from, to, line.Words)
 			}
 		}
 		p.adopt, p.makes, p.writes = opt.Adopt, p.makes && !opt.DryRun, p.writes && !opt.DryRun
 		if err := p.find(); err != nil {
 			return err
+		}
+		if from != "" {
+			if p.db, err = history.FindFork(p.db, from); err != nil {
+				return err
+			}
 		}
 		opt.Dir, opt.DB, opt.Paths = p.dir, p.db, line.Words
 		opt.Session = connect(p.db)
@@ -160,20 +171,19 @@ func diff(ctx context.Context, opt reconcile.Options) error {
 	return err
 }
 
-// diffCheckpoints is diff of two checkpoints, which the first word names unless it is the path of something.
-func diffCheckpoints(ctx context.Context, p *place, opt *reconcile.Options, from, to string, words []string) error {
-	if err := p.find(); err != nil {
-		return err
-	}
+// diffMoments is diff of two moments, which the first word names unless it is the path of something.
+func diffMoments(ctx context.Context, p *place, opt *reconcile.Options, from, to history.Point, words []string) error {
 	opt.Dir, opt.DB = p.dir, p.db
 	paint(opt)
 	differ, err := history.Diff(ctx, history.DiffOptions{
 		Prog: prog, DB: p.db, Dir: p.dir, Name: opt.Name, From: from, To: to, Paths: words[1:], Form: opt.Form, Quiet: opt.Quiet, Colour: opt.Colour, Pager: opt.Pager,
 		Stdout: opt.Stdout, Stderr: opt.Stderr, StdoutTerminal: opt.StdoutTerminal, StderrTerminal: opt.StderrTerminal,
 	})
-	if _, lerr := os.Lstat(words[0]); errors.Is(err, sqlvfs.ErrNoCheckpoint) && lerr == nil {
-		opt.Paths = words
-		return diff(ctx, *opt)
+	if errors.Is(err, sqlvfs.ErrNoCheckpoint) {
+		if _, lerr := os.Lstat(words[0]); lerr == nil {
+			opt.Paths = words
+			return diff(ctx, *opt)
+		}
 	}
 	if err == nil && differ {
 		err = errDiffer

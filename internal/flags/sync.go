@@ -85,14 +85,16 @@ const leftOut = `
 
 func syncCommands() []*Command {
 	return []*Command{
-		{Name: "art diff", Says: "show what the guest changed", Synopsis: []string{"[flags] [path...]", "[flags] @FROM[..TO] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
+		{Name: "art diff", Says: "show what the guest changed", Synopsis: []string{"[flags] [path...]", "[flags] @FROM[..TO] [path...]", "[flags] FORK..FORK [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
 			Text: `  Shows what the guest has changed in /NAME/ of DB against DIR, NAME being the
   base name of DIR; with paths, only there. Nothing is changed. A session may be
   running: what it has committed, at most a moment ago, is shown.
 
   "@FROM..TO" compares two checkpoints instead, by number or label, and "@FROM" a
   checkpoint with what is now; "FROM..TO" is the same, and what begins with "./" is
-  always a path. All of the guest's home is compared. What is not in the workspace
+  always a path. "FORK1..FORK2" compares forks of the database, by their names (see "art
+  fork"); "FORK.." and "..FORK" compare one with the database itself, and "FORK@N" is
+  the fork at a checkpoint of its own. All of the guest's home is compared. What is not in the workspace
   has "~/" before it, and is in no patch. What the guest never changed is in no
   checkpoint: that is as the host has it now.
 ` + leftOut,
@@ -126,6 +128,7 @@ EXAMPLES
   art diff -m workspace -d workspace.db --patch src >changes.patch
   art diff @3
   art diff @3..5 --stat
+  art diff try-1..try-2 --patch
 `},
 		{Name: "art pull", Says: "bring what the guest changed to the host", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
 			Text: `  Brings what the guest has changed in /NAME/ of DB into DIR; NAME is the base
@@ -151,6 +154,7 @@ EXAMPLES
   point out of DIR, are held back until they are allowed: "HELD path: why".
 ` + leftOut,
 			Flags: []Flag{workspace, agent, database,
+				{Name: "from", Arg: "FORK", Offer: Databases, Says: "pull what a fork of the database has, by its name", More: "That is the same as naming its database with --db. What the forks beside it and the database itself have stays there."},
 				{Name: "pick", Short: "p", Says: `ask about each change, and about each hunk of a text, as "git add -p" does`,
 					More: `The answers are read from standard input, one a line: "y" and "n" take and leave one, "a" and "d" it and all later ones of the file, "q" leaves the rest, "s" splits a hunk, "e" opens it in GIT_EDITOR, VISUAL or EDITOR, and "?" tells of the others. Without an answer, nothing is taken. What is not picked stays in the database: diff still shows it, and another pull brings it, without a conflict as long as the host does not change the same file.`},
 				name, adopt,
@@ -177,6 +181,7 @@ EXAMPLES
   art pull -p src/main.py
   art pull --allow .vscode/
   art pull --no-ignored --exclude '*.log'
+  art pull --from try-2
 `},
 		{Name: "art push", Says: "bring what the host changed into the database", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{Files},
 			Text: `  Stores files, directories and symbolic links of DIR under /NAME/ in DB, where

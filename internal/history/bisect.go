@@ -307,7 +307,7 @@ func (b *bisection) tell(ctx context.Context, list []sqlvfs.Checkpoint) error {
 		return err
 	}
 	_, err := Diff(ctx, DiffOptions{
-		Prog: b.o.Prog, DB: b.o.DB, Dir: b.o.Dir, From: fmt.Sprint(from.ID), To: fmt.Sprint(to.ID), Form: form, Stdout: b.o.Stdout, Stderr: b.o.Stderr,
+		Prog: b.o.Prog, DB: b.o.DB, Dir: b.o.Dir, From: Point{At: fmt.Sprint(from.ID)}, To: Point{At: fmt.Sprint(to.ID)}, Form: form, Stdout: b.o.Stdout, Stderr: b.o.Stderr,
 	})
 	if err == nil {
 		b.say("art diff @%d..%d --patch shows the lines", from.ID, to.ID)

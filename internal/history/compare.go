@@ -14,11 +14,7 @@ import (
 
 // run compares the two moments from the root on.
 func (d *comparer) run() (err error) {
-	earlier, later := d.from, d.to
-	if c := later.Checkpoint(); c != nil && c.ID < earlier.Checkpoint().ID {
-		earlier, later = later, earlier
-	}
-	if d.may, err = later.Since(earlier); err != nil {
+	if d.may, err = sqlvfs.Between(d.from, d.to); err != nil {
 		return err
 	}
 	old, err := d.object(d.from, sqlvfs.RootIno)
@@ -43,7 +39,7 @@ func (d *comparer) names(c *change) ([]string, error) {
 	old, now := c.old, c.now
 	same := old.isDir() && now.isDir() && old.host == now.host
 	switch {
-	case same && old.row != nil && now.row != nil && old.row.Ino == now.row.Ino && !d.all(c):
+	case same && d.sameInode(old, now) && !d.all(c):
 		maps.Copy(names, d.may.Names[old.row.Ino])
 	case same && !d.all(c):
 		if err = old.rowNames(names); err == nil {
@@ -99,7 +95,7 @@ func (d *comparer) compare(c *change) error {
 	case old == nil || now == nil:
 		d.came = append(d.came, c)
 		return nil
-	case old.row != nil && now.row != nil && old.row.Ino == now.row.Ino && !d.may.Inodes[old.row.Ino] && d.may.Names[old.row.Ino] == nil && c.path == c.from:
+	case d.sameInode(old, now) && !d.may.Inodes[old.row.Ino] && d.may.Names[old.row.Ino] == nil && c.path == c.from:
 		return nil
 	case (old.attr.Mode^now.attr.Mode)&unix.S_IFMT != 0:
 		c.letter = 'T'
@@ -130,6 +126,11 @@ func (d *comparer) compare(c *change) error {
 	return d.compareEntries(c)
 }
 
+// sameInode tells whether both are rows of one inode.
+func (d *comparer) sameInode(old, now *object) bool {
+	return old.row != nil && now.row != nil && old.row.Ino == now.row.Ino && now.row.Ino <= d.may.Top
+}
+
 // sameAttributes compares modes, owners and extended attributes. Of the host's, only modes are known as a guest saw them.
 func sameAttributes(a, b *object) bool {
 	if !a.attr.IsSymlink() && (a.attr.Mode^b.attr.Mode)&0o7777 != 0 {
@@ -157,7 +158,7 @@ func (d *comparer) sameContent(old, now *object) (bool, error) {
 		if old.row.Follows() && now.host == old.host {
 			return true, nil
 		}
-	case old.row.Ino == now.row.Ino && !d.may.Content[old.row.Ino] && sameOrigin(old.row.Origin, now.row.Origin):
+	case d.sameInode(old, now) && !d.may.Content[old.row.Ino] && sameOrigin(old.row.Origin, now.row.Origin):
 		return true, nil
 	}
 	a, err := d.open(old)

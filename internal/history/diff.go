@@ -25,7 +25,7 @@ type DiffOptions struct {
 	DB       string
 	Dir      string // the workspace on the host
 	Name     string // of it in the database; "": as the database knows it
-	From, To string // numbers or labels of checkpoints; To is "" for the present
+	From, To Point
 	Paths    []string
 	Form     show.Form
 	Quiet    bool
@@ -37,26 +37,13 @@ type DiffOptions struct {
 	StdoutTerminal, StderrTerminal bool
 }
 
-// ParseRange reads what names two moments: "A..B", "A..", "@A" or "@A..@B", where A and B are numbers or labels of checkpoints, and the
-// present where there is no B. Whatever else a word is, it is none.
-func ParseRange(word string) (from, to string, ok bool) {
-	from, to, several := strings.Cut(word, "..")
-	switch {
-	case strings.HasPrefix(word, "@"):
-	case !several || from == "" || strings.Contains(word, "/"):
-		return "", "", false
-	}
-	from, to = strings.TrimPrefix(from, "@"), strings.TrimPrefix(to, "@")
-	return from, to, from != ""
-}
-
 // Diff shows what is another in all of the guest's home at one moment than it was at an earlier one, and tells whether anything is. Paths
 // in the workspace are shown below it, as [reconcile.Diff] does, and others with "~/" before them. What only the host has is compared
 // with nothing: it is in no checkpoint.
 func Diff(ctx context.Context, o DiffOptions) (differ bool, err error) {
-	from, to, err := sqlvfs.OpenMoments(o.DB, o.From, o.To)
+	from, to, err := o.open()
 	if err != nil {
-		return false, fmt.Errorf("compare checkpoints of %s: %w", o.DB, hinted(o.DB, err))
+		return false, err
 	}
 	defer from.Close()
 	defer to.Close()
@@ -77,6 +64,38 @@ func Diff(ctx context.Context, o DiffOptions) (differ bool, err error) {
 		err = d.print(list)
 	}
 	return len(list) > 0, d.report.End(err)
+}
+
+// open opens both moments.
+func (o *DiffOptions) open() (from, to *sqlvfs.Moment, err error) {
+	if o.From.Fork == o.To.Fork {
+		db, err := o.From.database(o.DB)
+		if err != nil {
+			return nil, nil, err
+		}
+		if from, to, err = sqlvfs.OpenMoments(db, o.From.At, o.To.At); err != nil {
+			err = fmt.Errorf("compare checkpoints of %s: %w", db, hinted(db, err))
+		}
+		return from, to, err
+	}
+	for _, side := range []struct {
+		*Point
+		is **sqlvfs.Moment
+	}{{&o.To, &to}, {&o.From, &from}} { // the later one first, as in OpenMoments
+		db, err := side.database(o.DB)
+		if err == nil {
+			if *side.is, err = sqlvfs.OpenMoment(db, side.At); err != nil {
+				err = fmt.Errorf("compare forks of %s: open %s: %w", o.DB, db, hinted(db, err))
+			}
+		}
+		if err != nil {
+			if to != nil {
+				to.Close()
+			}
+			return nil, nil, err
+		}
+	}
+	return from, to, nil
 }
 
 // comparer compares two moments.

@@ -20,7 +20,7 @@ func (d *comparer) match() error {
 			if c.now == nil {
 				continue
 			}
-			from := c.now.from(gone)
+			from := d.before(c.now, gone)
 			if from == nil {
 				rest = append(rest, c)
 				continue
@@ -56,12 +56,14 @@ func (o *object) key() any {
 	return o.host
 }
 
-// from returns what was the object before it was renamed, of what is gone.
-func (o *object) from(gone map[any]*change) *change {
+// before returns what was the object before it was renamed, of what is gone.
+func (d *comparer) before(o *object, gone map[any]*change) (c *change) {
 	if o.row == nil {
 		return nil
 	}
-	c := gone[o.row.Ino]
+	if o.row.Ino <= d.may.Top {
+		c = gone[o.row.Ino]
+	}
 	if c == nil && o.row.Origin != nil {
 		c = gone[o.row.Origin.Path]
 	}

@@ -153,6 +153,22 @@ func Fork(database, name string) (string, error) {
 	return strings.TrimSuffix(database, suffix) + forkMark + name + suffix, nil
 }
 
+// Forks returns the names of the forks that lie beside a database, as their files are called.
+func Forks(database string) (names []string, err error) {
+	files, err := os.ReadDir(filepath.Dir(database))
+	if err != nil {
+		return nil, err
+	}
+	before := strings.TrimSuffix(filepath.Base(database), suffix) + forkMark
+	for _, f := range files {
+		name, is := strings.CutPrefix(f.Name(), before)
+		if name, ends := strings.CutSuffix(name, suffix); is && ends && validFork(name) && f.Type().IsRegular() {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
 // resolve returns the absolute path of a directory without symbolic links: however it is spelled, it is one
 // workspace.
 func resolve(dir string) (string, error) {

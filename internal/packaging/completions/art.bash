@@ -27,8 +27,8 @@ _art_spec() {
 		;;
 	'art pull')
 		payload= commands='' words='in_workspace'
-		flags='-m --mount --workspace --agent -d --db -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run -q --quiet -v --verbose --help'
-		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --allow=files --exclude=files'
+		flags='-m --mount --workspace --agent -d --db --from -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run -q --quiet -v --verbose --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --from=databases --name=nothing --allow=files --exclude=files'
 		;;
 	'art push')
 		payload= commands='' words='files'
@@ -257,8 +257,8 @@ _art_spec() {
 		;;
 	'art-sync pull')
 		payload= commands='' words='in_workspace'
-		flags='-m --mount --workspace --agent -d --db -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run -q --quiet -v --verbose --help'
-		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --name=nothing --allow=files --exclude=files'
+		flags='-m --mount --workspace --agent -d --db --from -p --pick --name --adopt --force --keep-both --allow --exclude --no-ignored --dry-run -q --quiet -v --verbose --help'
+		offers='-m=directories --mount=directories --workspace=directories --agent=agents -d=files --db=files --from=databases --name=nothing --allow=files --exclude=files'
 		;;
 	'art-sync push')
 		payload= commands='' words='files'
