@@ -325,7 +325,7 @@ EXAMPLES
   art fork other-way
   art -d "$(art fork --json other-way | jq -r .database)" -- make
 `},
-		{Name: "art merge", Says: "take what a fork has changed into the database that it was made of", Synopsis: []string{"[flags] FORK"}, Env: true, Least: 1, Most: 1, Words: []Offer{Databases},
+		{Name: "art merge", Says: "take what a fork has changed into the database that it was made of", Synopsis: []string{"[flags] FORK"}, Env: true, Least: 1, Most: 1, Words: []Offer{Files},
 			Text: `  Takes into the database what has changed in a fork of it since it was made, or was
   merged last: files, directories, links, modes and owners, in all of the guest's home.
   What only the database has changed stays. What both changed differently is a conflict:

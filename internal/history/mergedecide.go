@@ -35,6 +35,8 @@ type merger struct {
 	pairs map[sqlvfs.Ino]sqlvfs.Ino // which inodes of the parent are what the fork's are that it has made itself
 	came  []*entry                  // names that are to lead to something of the fork's
 	gone  []*entry                  // directories that the fork does not have there any more
+	lost  []*entry                  // same, of files
+	stuck map[any]bool              // files of the fork that do not come, by what the base has them as
 	plan
 	said []said
 }
@@ -88,7 +90,8 @@ type link struct {
 
 // decide finds out what is to be done.
 func (m *merger) decide() error {
-	m.made, m.pairs, m.moved, m.spaces = map[sqlvfs.Ino]*node{}, map[sqlvfs.Ino]sqlvfs.Ino{}, map[sqlvfs.Ino]bool{}, map[string]bool{}
+	m.made, m.pairs, m.moved = map[sqlvfs.Ino]*node{}, map[sqlvfs.Ino]sqlvfs.Ino{}, map[sqlvfs.Ino]bool{}
+	m.spaces, m.stuck = map[string]bool{}, map[any]bool{}
 	var tops [3]*thing
 	for i, of := range []*sqlvfs.Moment{m.base, m.ours, m.theirs} {
 		list, err := of.Workspaces()
@@ -119,6 +122,7 @@ func (m *merger) decide() error {
 	if err := m.settleDirs(); err != nil {
 		return err
 	}
+	m.dropLost()
 	return m.settleFiles()
 }
 
@@ -240,14 +244,23 @@ func (m *merger) conflict(e *entry, d classify.Decision) (classify.Decision, err
 	case m.opt.Force:
 		return d.Resolve(classify.Guest), nil
 	case m.opt.Ours:
+		m.stick(e)
 		return d.Resolve(classify.Host), nil
 	}
+	m.stick(e)
 	why := d.WhyOf("in the fork", "here")
 	if m.pending[e.at] {
 		why = "it was changed in both before the last merge, and still differs"
 	}
 	m.leave(e.at, why)
 	return d, nil
+}
+
+// stick notes that what the fork has at a path does not come: where it was before, it stays.
+func (m *merger) stick(e *entry) {
+	if t := e.theirs; t != nil && t.row != nil && !t.row.Attr.IsDir() {
+		m.stuck[t.row.Ino], m.stuck[t.cameFrom()] = true, true
+	}
 }
 
 func (m *merger) leave(at, why string) {
@@ -367,13 +380,23 @@ func (m *merger) bring(e *entry) error {
 		}
 		return nil
 	}
+	if e.base != nil && !e.ours.rowDir() && !e.isNew() {
+		m.lost = append(m.lost, e)
+		return nil
+	}
+	m.drop(e)
+	return nil
+}
+
+// drop has a name lead to nothing, or to what the host has.
+func (m *merger) drop(e *entry) {
 	if e.ours != nil && e.ours.row != nil {
 		m.unlinks = append(m.unlinks, e)
 	}
 	if e.theirs != nil { // the host's
 		m.shows = append(m.shows, e)
 		m.said = append(m.said, said{at: e.at, change: "deleted"})
-		return nil
+		return
 	}
 	if e.place != (place{}) {
 		m.hides = append(m.hides, e)
@@ -381,7 +404,6 @@ func (m *merger) bring(e *entry) error {
 	if !e.isNew() {
 		m.said = append(m.said, said{at: e.at, change: "deleted"})
 	}
-	return nil
 }
 
 // isNew tells whether the directory of a name is made by the merge: then what it hides was not there.

@@ -132,6 +132,22 @@ func (m *merger) settleFiles() error {
 	return nil
 }
 
+// dropLost removes the files that the fork has removed, but for those that it has moved to where they do not come.
+func (m *merger) dropLost() {
+	for _, e := range m.lost {
+		var was any
+		if was = e.base.place; e.base.row != nil {
+			was = e.base.row.Ino
+		}
+		switch {
+		case !m.stuck[was]:
+			m.drop(e)
+		case !m.opt.Ours:
+			m.leave(e.at, "the fork has moved it to a path that is in conflict")
+		}
+	}
+}
+
 // known returns the parent's inode that a file of the fork's is, if it has not changed it, or neither side has.
 func (m *merger) known(e *entry) (*node, error) {
 	t := e.theirs

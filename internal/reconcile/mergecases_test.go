@@ -195,6 +195,13 @@ var mergings = map[string]merging{
 		},
 		want: map[string]string{"a": "", "n": "dir", "n/a": "file 1", "d": "", "d/x": "", "d/s": "", "d/s/y": "", "s": "dir", "s/y": "file 1", "x": "file 1"},
 	},
+	"moved to where both have something": {
+		host:      func(g *guest) { g.write("c", "1") },
+		before:    func(g *guest) { g.write("a", "moved"); g.write("b", "1") },
+		here:      func(g *guest) { g.write("b", "2"); g.write("d", "2") },
+		fork:      func(g *guest) { g.rename("a", "b"); g.rename("c", "d") },
+		conflicts: []string{"a", "b", "c", "d"},
+	},
 	"a git directory that one has changed": {
 		before: func(g *guest) { g.mkdir(".git"); g.write(".git/HEAD", "1"); g.write(".git/index", "1") },
 		fork:   func(g *guest) { g.write(".git/HEAD", "2"); g.write(".git/index", "2") },

@@ -76,7 +76,7 @@ _art_spec() {
 		offers='--at=nothing -m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art merge')
-		payload= commands='' words='databases'
+		payload= commands='' words='files'
 		flags='-m --mount --workspace -d --db --agent --dry-run --force --ours --json -q --quiet --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
@@ -306,7 +306,7 @@ _art_spec() {
 		offers='--at=nothing -m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art-sync merge')
-		payload= commands='' words='databases'
+		payload= commands='' words='files'
 		flags='-m --mount --workspace -d --db --agent --dry-run --force --ours --json -q --quiet --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;

@@ -317,7 +317,7 @@ complete -c art -n '__art_at "art fork"' -l agent -x -a '(__art_agents)' -d 'an 
 complete -c art -n '__art_at "art fork"' -l json -d 'print an object'
 complete -c art -n '__art_at "art fork"' -s q -l quiet -d 'say nothing but errors'
 complete -c art -n '__art_at "art fork"' -l help -d 'print help'
-complete -c art -n '__art_at "art merge" 1' -x -a '(__art_databases)'
+complete -c art -n '__art_at "art merge" 1' -F
 complete -c art -n '__art_at "art merge"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
 complete -c art -n '__art_at "art merge"' -s d -l db -r -F -d 'the database'
 complete -c art -n '__art_at "art merge"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'
@@ -645,7 +645,7 @@ complete -c art-sync -n '__art_at "art-sync fork"' -l agent -x -a '(__art_agents
 complete -c art-sync -n '__art_at "art-sync fork"' -l json -d 'print an object'
 complete -c art-sync -n '__art_at "art-sync fork"' -s q -l quiet -d 'say nothing but errors'
 complete -c art-sync -n '__art_at "art-sync fork"' -l help -d 'print help'
-complete -c art-sync -n '__art_at "art-sync merge" 1' -x -a '(__art_databases)'
+complete -c art-sync -n '__art_at "art-sync merge" 1' -F
 complete -c art-sync -n '__art_at "art-sync merge"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
 complete -c art-sync -n '__art_at "art-sync merge"' -s d -l db -r -F -d 'the database'
 complete -c art-sync -n '__art_at "art-sync merge"' -l agent -x -a '(__art_agents)' -d 'an agent of your own, whose workspace and database these are'

@@ -311,7 +311,7 @@ _art_spec() {
         --json'[print an object a line]'
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
-        '1:word: _art_databases')
+        '1:word:_files')
       ;;
     'art bisect')
       payload=true
@@ -872,7 +872,7 @@ _art_spec() {
         --json'[print an object a line]'
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
-        '1:word: _art_databases')
+        '1:word:_files')
       ;;
     'art-sync gc')
       payload=false
