@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -40,39 +42,67 @@ func bisect(ctx context.Context, c *flags.Command, args []string) error {
 		return err
 	}
 	o.DB, o.Dir, o.Session = p.db, p.dir, connect(p.db)
-	art := os.Getenv(libexec.ArtVariable)
-	os.Unsetenv(libexec.ArtVariable)
-	session := []string{"run", "--mount=" + p.dir, "--interactive=false", "--background=false", "--notify=false", "--systemd=false", "--quiet"}
-	if p.agent != "" {
-		session = append(session, "--agent="+p.agent)
-	}
-	if name, err := nameIn(p.db, p.dir); err != nil {
+	run, err := sessionsOf(&p)
+	if err != nil {
 		return err
-	} else if name != "" {
-		session = append(session, "--name="+name)
 	}
 	o.Run = func(ctx context.Context, db string) (int, error) {
-		cmd := exec.CommandContext(ctx, art, slices.Concat(session, []string{"--db=" + db, "--"}, line.Words)...)
-		cmd.Stderr = os.Stderr
+		s := guest{db: db, command: line.Words, stderr: os.Stderr}
 		if !o.Quiet {
-			cmd.Stdout = os.Stderr // standard output is for what was found
+			s.stdout = os.Stderr // standard output is for what was found
 		}
+		return run(ctx, s)
+	}
+	return history.Bisect(ctx, o)
+}
+
+// guest is a session that art runs.
+type guest struct {
+	db             string
+	flags          []string
+	command        []string
+	stdout, stderr io.Writer // nil: nowhere
+}
+
+// sessionsOf returns what has art run sessions without a terminal in the workspace, each on a database of its own, and returns the exit code.
+func sessionsOf(p *place) (func(context.Context, guest) (int, error), error) {
+	art := os.Getenv(libexec.ArtVariable)
+	os.Unsetenv(libexec.ArtVariable)
+	words := []string{"run", "--mount=" + p.dir, "--interactive=false", "--background=false", "--notify=false", "--systemd=false", "--quiet"}
+	if p.agent != "" {
+		words = append(words, "--agent="+p.agent)
+	}
+	if name, err := nameIn(p.db, p.dir); err != nil {
+		return nil, err
+	} else if name != "" {
+		words = append(words, "--name="+name)
+	}
+	return func(ctx context.Context, s guest) (int, error) {
+		cmd := exec.CommandContext(ctx, art, slices.Concat(words, s.flags, []string{"--db=" + s.db, "--"}, s.command)...)
+		cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 		cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 		cmd.WaitDelay = endsAfter
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGTERM}
-		before := unix.Umask(int(umask))
-		err := cmd.Start()
-		unix.Umask(before)
-		if err != nil {
+		if err := start(cmd); err != nil {
 			return 0, err
 		}
-		err = cmd.Wait()
+		err := cmd.Wait()
 		if failed, ok := errors.AsType[*exec.ExitError](err); ok && failed.Exited() {
 			return failed.ExitCode(), nil
 		}
 		return 0, err
-	}
-	return history.Bisect(ctx, o)
+	}, nil
+}
+
+var starting sync.Mutex // the umask is that of all threads
+
+// start starts a program with the caller's umask.
+func start(cmd *exec.Cmd) error {
+	starting.Lock()
+	defer starting.Unlock()
+	before := unix.Umask(int(umask))
+	defer unix.Umask(before)
+	return cmd.Start()
 }
 
 // nameIn is what a database calls a workspace; "": it does not know that.
@@ -86,7 +116,7 @@ func nameIn(db, dir string) (string, error) {
 	}
 	s, err := sqlvfs.Open(db, sqlvfs.Options{ReadOnly: true})
 	if err != nil {
-		return "", fmt.Errorf("bisect %s: %w", db, err)
+		return "", fmt.Errorf("open database %s: %w", db, err)
 	}
 	defer s.Close()
 	list, err := sqlvfs.Query(s, (*sqlvfs.Tx).Workspaces)

@@ -46,7 +46,7 @@ type command func(ctx context.Context, c *flags.Command, args []string) error
 var commands = map[string]command{
 	"push": synchronize(reconcile.Push), "pull": synchronize(reconcile.Pull), "diff": synchronize(diff), "reset": synchronize(reconcile.Reset),
 	"summary": summarize, "status": status, "log": showLog, "list": list, "rm": remove, "home diff": homeDiff,
-	"checkpoint": checkpoint, "undo": undo, "redo": redo, "rewind": rewind, "fork": fork, "merge": merge, "bisect": bisect, "gc": gc,
+	"checkpoint": checkpoint, "undo": undo, "redo": redo, "rewind": rewind, "fork": fork, "merge": merge, "bisect": bisect, "try": try, "compare": compare, "gc": gc,
 }
 
 func run(args []string) int {
@@ -72,6 +72,9 @@ func run(args []string) int {
 		return cli.OK
 	case errors.Is(err, errDiffer):
 		return cli.ExitDiffers
+	}
+	if tried, ok := errors.AsType[history.TriedError](err); ok {
+		return tried.Code
 	}
 	cli.Fail(prog, err)
 	switch {

@@ -69,7 +69,7 @@ func dispatch(args []string) (int, error) {
 		return runCheckpoint(flags.Find("art checkpoint"), args)
 	}
 	switch word {
-	case "push", "pull", "diff", "reset", "status", "log", "list", "rm", "checkpoint", "undo", "redo", "rewind", "fork", "merge", "bisect", "gc":
+	case "push", "pull", "diff", "reset", "status", "log", "list", "rm", "checkpoint", "undo", "redo", "rewind", "fork", "merge", "bisect", "try", "compare", "gc":
 		return cli.ExitError, runSync(args)
 	}
 	if do := commands[word]; do != nil {
@@ -89,7 +89,7 @@ func runSync(args []string) error {
 		return err
 	}
 	env := libexec.Environ()
-	if args[0] == "bisect" { // has art run sessions
+	if args[0] == "bisect" || args[0] == "try" { // has art run sessions
 		self, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("find art itself: %w", err)

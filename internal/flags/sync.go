@@ -379,6 +379,50 @@ EXAMPLES
   art bisect -- make test
   art bisect --good "before the rewrite" -- sh -c 'make || exit 125; ./check'
 `},
+		{Name: "art try", Says: "run a command in several forks side by side", Synopsis: []string{"-n K [flags] [--] command..."}, Payload: true, Env: true,
+			Text: `  Makes K forks of what is in the guest's home, now or at a checkpoint, as "art fork"
+  does, and runs the command in each, in a session of its own, as by "art run", at the
+  top of the workspace. They are called try-1, try-2 and so on, or as --name says; numbers
+  that are taken are passed over. If one cannot be made, because the disk is full, those
+  made before are removed again. In the arguments, "{n}" is the number of the fork, and the
+  command finds its name in ART_FORK.
+
+  There is no terminal. A line for each on standard error says how far it is. The last
+  64 KiB of what each writes are kept in its fork, with exit code and time: "art compare"
+  shows them. The forks stay, also after Ctrl-C, which ends all: "art diff FORK1..FORK2"
+  compares two, "art pull --from FORK" or "art merge FORK" takes one over, and "art rm"
+  removes one. A session may be using the database, and goes on. Settings of the sessions
+  are those of the workspace; variables such as ART_NETWORK and ART_PRESET say others.
+`,
+			Flags: []Flag{
+				{Name: "count", Short: "n", Arg: "K", Says: "how many forks, up to 100"},
+				{Name: "jobs", Short: "j", Arg: "N", Default: "one for each processor", Says: "how many run at once"},
+				{Name: "at", Arg: "CHECKPOINT", Says: "fork what the tree was at a checkpoint, by its number or label"},
+				{Name: "name", Arg: "NAME", Default: "try", Says: "what the forks are called"},
+				workspace, database, agent, quiet},
+			Notes: `EXIT STATUS
+  0  the command has ended with 0 in each
+  1  an error of art's own, or it was interrupted
+  2  wrong usage
+  Otherwise it is the highest exit code of the commands.
+
+EXAMPLES
+  art try -n 3 -- sh -c './solve --seed {n} && make test'
+  art try -n 8 -j 4 --name speed --at 3 -- ./experiment {n}
+  art compare
+`},
+		{Name: "art compare", Says: "show what came of forks", Synopsis: []string{"[flags] [FORK...]"}, Env: true, Most: Any, Words: []Offer{Databases},
+			Text: `  Shows of each fork of the database, or of those that are named, the exit code and the
+  time of the command that "art try" has run in it, how many files and lines it has
+  changed since it was made, and the last lines that the command has written. Below that
+  are the paths that several have changed, and whether these have the same there now.
+`,
+			Flags: []Flag{workspace, database, agent,
+				{Name: "json", Says: asJSON.Says, More: `Keys of a fork are "fork", "database", "command", "started", "seconds", "exit_code", "files", "added" and "removed" (lines), "output" (its end), where null is unknown, and "error". Those of a path that several have changed are "path", "forks" and "same".`}},
+			Notes: `EXAMPLES
+  art compare
+  art compare try-1 try-3 --json
+`},
 		{Name: "art gc", Says: "drop old checkpoints", Synopsis: []string{"[flags]"}, Env: false,
 			Text: `  Drops checkpoints until there are no more than the flags say, and gives the space
   back to the disk. The oldest go first; of too many, those with a label go last.

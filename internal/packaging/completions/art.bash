@@ -11,7 +11,7 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log checkpoint undo redo rewind fork merge bisect gc list rm ps exec attach logs kill wait presets agent home config trust doctor' words=''
+		payload=yes commands='run diff pull push reset status log checkpoint undo redo rewind fork merge bisect try compare gc list rm ps exec attach logs kill wait presets agent home config trust doctor' words=''
 		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
@@ -84,6 +84,16 @@ _art_spec() {
 		payload=yes commands='' words=''
 		flags='--good --bad -m --mount --workspace -d --db --agent --json -q --quiet --help'
 		offers='--good=nothing --bad=nothing -m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art try')
+		payload=yes commands='' words=''
+		flags='-n --count -j --jobs --at --name -m --mount --workspace -d --db --agent -q --quiet --help'
+		offers='-n=nothing --count=nothing -j=nothing --jobs=nothing --at=nothing --name=nothing -m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art compare')
+		payload= commands='' words='databases'
+		flags='-m --mount --workspace -d --db --agent --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art gc')
 		payload= commands='' words=''
@@ -246,7 +256,7 @@ _art_spec() {
 		offers='--base=directories --name=nothing'
 		;;
 	'art-sync')
-		payload= commands='diff pull push reset status log checkpoint undo redo rewind fork merge gc list rm' words=''
+		payload= commands='diff pull push reset status log checkpoint undo redo rewind fork merge compare gc list rm' words=''
 		flags='--version --help'
 		offers=''
 		;;
@@ -308,6 +318,11 @@ _art_spec() {
 	'art-sync merge')
 		payload= commands='' words='files'
 		flags='-m --mount --workspace -d --db --agent --dry-run --force --ours --json -q --quiet --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync compare')
+		payload= commands='' words='databases'
+		flags='-m --mount --workspace -d --db --agent --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art-sync gc')

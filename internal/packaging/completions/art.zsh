@@ -68,6 +68,8 @@ _art_spec() {
         'fork:make a database that goes on from this one by itself'
         'merge:take what a fork has changed into the database that it was made of'
         'bisect:find the checkpoint at which something broke'
+        'try:run a command in several forks side by side'
+        'compare:show what came of forks'
         'gc:drop old checkpoints'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace'
@@ -325,6 +327,31 @@ _art_spec() {
         --json'[print an object, and one for each change]'
         '(-q --quiet)'{-q,--quiet}'[tell nothing of the runs, and hide the command'\''s standard output]'
         '(- *)'--help'[print help]')
+      ;;
+    'art try')
+      payload=true
+      own=()
+      specs=(
+        '(-n --count)'{-n,--count=}'[how many forks, up to 100]:K: '
+        '(-j --jobs)'{-j,--jobs=}'[how many run at once]:N: '
+        --at='[fork what the tree was at a checkpoint, by its number or label]:CHECKPOINT: '
+        --name='[what the forks are called]:NAME: '
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
+        '(- *)'--help'[print help]')
+      ;;
+    'art compare')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '*:word: _art_databases')
       ;;
     'art gc')
       payload=false
@@ -699,6 +726,7 @@ _art_spec() {
         'rewind:go back to a checkpoint'
         'fork:make a database that goes on from this one by itself'
         'merge:take what a fork has changed into the database that it was made of'
+        'compare:show what came of forks'
         'gc:drop old checkpoints'
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace')
@@ -873,6 +901,17 @@ _art_spec() {
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
         '1:word:_files')
+      ;;
+    'art-sync compare')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '*:word: _art_databases')
       ;;
     'art-sync gc')
       payload=false

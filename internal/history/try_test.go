@@ -1,0 +1,68 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestRange(t *testing.T) {
+	isFork := func(name string) bool { return name == "one" || name == "two" }
+	for _, of := range []struct {
+		word     string
+		from, to Point
+		ok       bool
+	}{
+		{"one..two", Point{Fork: "one"}, Point{Fork: "two"}, true},
+		{"one..", Point{Fork: "one"}, Point{}, true},
+		{"..two", Point{}, Point{Fork: "two"}, true},
+		{"one@3..two@label", Point{"one", "3"}, Point{"two", "label"}, true},
+		{"@3..one", Point{At: "3"}, Point{Fork: "one"}, true},
+		{"@one", Point{At: "one"}, Point{}, true},
+		{"3..5", Point{At: "3"}, Point{At: "5"}, true},
+		{"@3", Point{At: "3"}, Point{}, true},
+		{"@3..@5", Point{At: "3"}, Point{At: "5"}, true},
+		{"three..one", Point{At: "three"}, Point{Fork: "one"}, true},
+		{word: "..three"},
+		{word: "..x"},
+		{word: "one"},
+		{word: "@"},
+		{word: ".."},
+		{word: "../one"},
+		{word: "./one..two"},
+	} {
+		from, to, ok := ParseRange(of.word, isFork)
+		if ok != of.ok || ok && (from != of.from || to != of.to) {
+			t.Errorf("%s: %v..%v, %v", of.word, from, to, ok)
+		}
+	}
+}
+
+func TestTailOfOutput(t *testing.T) {
+	var all bytes.Buffer
+	var end tail
+	for i := range 40_000 {
+		fmt.Fprintf(&all, "line %d\n", i)
+		fmt.Fprintf(&end, "line %d\n", i)
+	}
+	if text := end.text(); !strings.HasSuffix(all.String(), text) || len(text) > maxOutput || len(text) < maxOutput-20 || !strings.HasPrefix(text, "line ") {
+		t.Fatalf("%d bytes: %.40q", len(text), text)
+	}
+	end = tail{}
+	end.Write(bytes.Repeat([]byte("x"), 5*maxOutput))
+	if text := end.text(); len(text) != maxOutput || len(end.data) > 2*maxOutput {
+		t.Fatalf("%d bytes of %d", len(text), len(end.data))
+	}
+	end = tail{}
+	end.Write([]byte("\xff\xfeshort"))
+	if text := end.text(); text != "\uFFFDshort" {
+		t.Fatalf("%q", text)
+	}
+}
+
+func TestForksByNumber(t *testing.T) {
+	if byNumber("try-2", "try-10") >= 0 || byNumber("a-3", "b-1") >= 0 || byNumber("try", "try-1") >= 0 {
+		t.Fatal("not by number")
+	}
+}
