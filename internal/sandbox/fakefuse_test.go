@@ -69,6 +69,9 @@ func fakeFUSE(args []string) int {
 		return 1
 	}
 	say(control.Message{Kind: control.Opened})
+	if m, err := control.Receive(sock); err != nil || m.Kind != control.GuestSocket {
+		return 1 // the session ended
+	}
 	switch mode {
 	case refusesLate:
 		time.Sleep(100 * time.Millisecond)

@@ -183,5 +183,8 @@ func (b *builder) listen(target string) error {
 	if err == nil {
 		err = control.Send(b.covers.control, fd, control.Message{Kind: control.GuestSocket})
 	}
+	if errors.Is(err, unix.EPIPE) {
+		return nil // an art-fuse that has ended is told of otherwise
+	}
 	return err
 }
