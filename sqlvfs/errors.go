@@ -21,6 +21,7 @@ var (
 	ErrNoBase      = database.ErrNoBase
 	ErrBaseChanged = database.ErrBaseChanged
 	ErrClosed      = database.ErrClosed
+	ErrNames       = database.ErrNames
 	ErrBeingRead   = database.ErrBeingRead
 	ErrForkParent  = database.ErrParent
 )

@@ -236,3 +236,27 @@ func visit(s *Store) map[string]bool {
 	walk(RootIno)
 	return names
 }
+
+// The log is beside one name of a database: by another one, what was written last is not seen, and what is written is lost.
+func TestSeveralNames(t *testing.T) {
+	path := sample(t)
+	other := path + ".other"
+	must(t, os.Link(path, other))
+	for _, name := range []string{path, other} {
+		for _, readOnly := range []bool{true, false} {
+			if s, err := Open(name, Options{ReadOnly: readOnly}); !errors.Is(err, ErrNames) {
+				t.Errorf("opened, read-only %v: %v", readOnly, err)
+				if err == nil {
+					s.Close()
+				}
+			}
+		}
+		if beside := filesBeside(t, name); len(beside) > 0 {
+			t.Errorf("left %v", beside)
+		}
+	}
+	must(t, os.Remove(other))
+	s, err := Open(path, Options{})
+	must(t, err)
+	must(t, s.Close())
+}

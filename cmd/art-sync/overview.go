@@ -61,8 +61,8 @@ func remove(ctx context.Context, c *flags.Command, args []string) error {
 	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())) {
 		o.Answer = os.Stdin
 	}
-	o.Forget = func(ctx context.Context, parent string, secret []byte) error {
-		return history.Forget(ctx, secret, history.Options{DB: parent, Session: connect(parent)})
+	o.Forget = func(ctx context.Context, parent, path string, secret []byte) error {
+		return history.Forget(ctx, path, secret, history.Options{DB: parent, Session: connect(parent)})
 	}
 	line, err := c.Parse(args, map[string]any{"force": &o.Force, "quiet": &o.Quiet})
 	if err != nil {

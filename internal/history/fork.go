@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/live"
@@ -74,12 +75,41 @@ func (o *Options) forget(ctx context.Context, secret []byte) error {
 	return err
 }
 
-// Forget has the parent of a fork that was removed know of it no more.
-func Forget(ctx context.Context, secret []byte, o Options) error {
-	if err := o.forget(ctx, secret); err != nil {
+// Forget has the parent of a fork that was removed from a path know of it no more. A copy of a fork has its secret too: what was not at the path
+// where the fork was made is none that the parent knows of.
+func Forget(ctx context.Context, path string, secret []byte, o Options) error {
+	known, err := forkAt(o.DB, path, secret)
+	if err == nil && known {
+		err = o.forget(ctx, secret)
+	}
+	if err != nil {
 		return fmt.Errorf("have %s forget the fork: %w", o.DB, hinted(o.DB, err))
 	}
 	return nil
+}
+
+// forkAt tells whether a database knows of a fork that was made at a path, at which there is nothing any more.
+func forkAt(db, path string, secret []byte) (bool, error) {
+	s, err := sqlvfs.Open(db, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	list, err := s.Forks()
+	i := slices.IndexFunc(list, func(f sqlvfs.Fork) bool { return bytes.Equal(f.Secret, secret) })
+	if err != nil || i < 0 {
+		return false, err
+	}
+	made := list[i].Path
+	if _, err := os.Lstat(made); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	was, err := os.Stat(filepath.Dir(made))
+	if err != nil {
+		return false, nil // it was made in a directory that is gone
+	}
+	is, err := os.Stat(filepath.Dir(absolute(path)))
+	return err == nil && os.SameFile(was, is) && filepath.Base(made) == filepath.Base(path), err
 }
 
 // tellForks says which checkpoints stay for forks, and with gone forgets those forks that are not where they were made.

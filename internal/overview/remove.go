@@ -29,8 +29,8 @@ type RemoveOptions struct {
 	// Answer is where to read the answer to a question from; nil: nobody can be asked.
 	Answer io.Reader
 	Quiet  bool
-	// Forget has the parent of a fork that was removed forget it; nil: nobody does.
-	Forget func(ctx context.Context, parent string, secret []byte) error
+	// Forget has the parent of a fork that was removed from a path forget it, if that is where it was made: another one is a copy of it; nil: nobody does.
+	Forget func(ctx context.Context, parent, path string, secret []byte) error
 }
 
 // Remove removes a database. If there may be anything in it that is nowhere else, somebody has to say that this is meant.
@@ -69,7 +69,7 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 		fmt.Fprintf(o.Stderr, "art: removed %s\n", cli.Printable(database))
 	}
 	if parent != "" && o.Forget != nil {
-		if err := o.Forget(ctx, parent, secret); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := o.Forget(ctx, parent, database, secret); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return cli.WithHint(fmt.Errorf("%s is removed, but its parent keeps a checkpoint for it: %w", database, err), "art gc --gone -d "+parent)
 		}
 	}

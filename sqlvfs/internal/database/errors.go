@@ -20,6 +20,7 @@ var (
 	ErrNoBase      = errors.New("content is in a host directory that is not there")
 	ErrBaseChanged = errors.New("host file changed since it was partly copied")
 	ErrClosed      = errors.New("database is closed")
+	ErrNames       = errors.New("database has several names")
 	ErrBeingRead   = errors.New("another program has the database open")
 )
 

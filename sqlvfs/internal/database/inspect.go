@@ -43,6 +43,10 @@ func Inspect(path string, readOnly, create bool) (fresh bool, err error) {
 	if !st.Mode().IsRegular() {
 		return false, fmt.Errorf("%w: it is not a regular file", ErrNotDatabase)
 	}
+	// SQLite looks for the log beside the name by which it opens the file (https://sqlite.org/howtocorrupt.html, section 2.2.1).
+	if n := st.Sys().(*syscall.Stat_t).Nlink; n > 1 {
+		return false, fmt.Errorf("%w (it has %d hard links): what was written last may be in a log beside another one; copy it, or remove the other names", ErrNames, n)
+	}
 	if st.Size() == 0 {
 		if !create {
 			return false, ErrEmpty
