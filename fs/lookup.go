@@ -181,7 +181,7 @@ func (t *tx) untouched(p *node, name, path string, attr sqlvfs.Attr, fp sqlvfs.F
 	number := t.baseNumber(fp)
 	if attr.Nlink > 1 && !attr.IsDir() {
 		// Another name of it may have been changed already; both are one inode.
-		if n, err := t.copiedUp(p, number, fp); n != nil || err != nil {
+		if n, err := t.copiedUp(p, name, number, &fp); n != nil || err != nil {
 			return n, err
 		}
 	}
@@ -231,31 +231,48 @@ func (n *node) repath() bool {
 }
 
 // copiedUp finds the delta's inode of a base object that has several names.
-func (t *tx) copiedUp(p *node, number Ino, fp sqlvfs.Fingerprint) (*node, error) {
-	same := func(org *sqlvfs.Origin) bool {
-		return org != nil && org.Base == t.name && org.Dev == fp.Dev && org.Fingerprint.Ino == fp.Ino && org.Mtime == fp.Mtime && org.Size == fp.Size
-	}
-	if n := t.nodes[number]; n != nil {
-		if n.in != nil && n.in.Attr.Nlink > 0 && same(n.in.Origin) {
-			return n, nil
+func (t *tx) copiedUp(p *node, name string, number Ino, fp *sqlvfs.Fingerprint) (*node, error) {
+	if n := t.nodes[number]; n == nil {
+		ino, err := t.db.FindNumber(uint64(number))
+		if err != nil {
+			return nil, err
 		}
-		return nil, nil
+		if n, err := t.standing(p, name, ino, fp); n != nil || err != nil {
+			return n, err
+		}
+	} else if n.in != nil && t.stands(n.in, fp) {
+		return n, nil
 	}
-	ino, err := t.db.FindNumber(uint64(number))
-	if ino == 0 || err != nil {
-		return nil, err
-	}
-	in, err := t.db.Get(ino)
+	ino, err := t.db.FindObject(t.name, fp) // a pull has put it there
 	if err != nil {
 		return nil, err
 	}
-	if in.Attr.Nlink == 0 || !same(in.Origin) {
-		t.db.Put(in)
+	return t.standing(p, name, ino, fp)
+}
+
+// stands tells whether an inode of the delta is what the guest has of a version of a base object.
+func (t *tx) stands(in *sqlvfs.Inode, fp *sqlvfs.Fingerprint) bool {
+	o := in.Origin
+	return in.Attr.Nlink > 0 && o != nil && o.Base == t.name && o.Dev == fp.Dev && o.Fingerprint.Ino == fp.Ino && o.Mtime == fp.Mtime && o.Size == fp.Size
+}
+
+// standing returns the node of an inode of the delta, if there is one and it stands for a version of a base object.
+func (t *tx) standing(p *node, name string, ino sqlvfs.Ino, fp *sqlvfs.Fingerprint) (*node, error) {
+	if ino == 0 {
 		return nil, nil
 	}
-	n := &node{ino: number, in: in, base: &base{path: in.Origin.Path}, parentIno: p.ino}
-	t.add(n)
-	return n, nil
+	in, err := t.db.Get(ino)
+	if errors.Is(err, sqlvfs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer t.db.Put(in)
+	if !t.stands(in, fp) {
+		return nil, nil
+	}
+	return t.deltaNode(p, name, sqlvfs.Child{Name: name, Ino: ino, Number: in.Number(), Mode: in.Attr.Mode})
 }
 
 // Getattr implements FileSystem.

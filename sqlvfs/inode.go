@@ -220,6 +220,7 @@ func (tx *Tx) SetOrigin(in *Inode, o *Origin) {
 	in.Origin = o
 	in.renew()
 	tx.touch(in, dirtyRow|dirtyOrigin)
+	tx.noteObject(in.Ino, o)
 	if o != nil {
 		if tx.gather.numbers == nil {
 			tx.gather.numbers = map[uint64]Ino{}

@@ -42,6 +42,9 @@ type Tx struct {
 
 	released map[Ino]bool // see Release
 
+	objects   map[object]Ino // see FindObject; nil: not known
+	objectsAt uint32         // the epoch of that
+
 	epoch   uint32    // read-only: counts changes made by the writer
 	version int64     // read-only: data_version at the last look
 	looked  time.Time // read-only: when that was

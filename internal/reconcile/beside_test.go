@@ -111,6 +111,71 @@ func TestPullBesideKeepsWhatIsOpen(t *testing.T) {
 	b.checkAll()
 }
 
+// A file of the host with several names stays one file on both sides, under whichever of them the guest writes to it, while it
+// has the file open, and in the session after.
+func TestPullBesideKeepsNamesTogether(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "the host's")
+	b.write("dir/in", "")
+	names := []string{"a", "b", "dir/c"}
+	for _, name := range names[1:] {
+		must(t, os.Link(b.path("a"), b.path(name)))
+	}
+	want := "the host's"
+	round := func(g *guest, first artfs.Ino) artfs.Ino {
+		t.Helper()
+		host, err := os.Stat(b.path("a"))
+		must(t, err)
+		for _, name := range names {
+			e, err := g.find(name)
+			must(t, err)
+			if first == 0 {
+				first = e.Ino
+			}
+			if got := g.read(name); e.Ino != first || e.Attr.Nlink != 3 || got != want {
+				t.Errorf("the guest's %s is inode %d with %d links and %q, want inode %d and %q", name, e.Ino, e.Attr.Nlink, got, first, want)
+			}
+			st, err := os.Stat(b.path(name))
+			must(t, err)
+			if !os.SameFile(host, st) {
+				t.Errorf("on the host, %s is another file than a", name)
+			}
+		}
+		return first
+	}
+	write := func(g *guest, name string) {
+		want += ", " + name
+		g.append(name, ", "+name)
+		later()
+	}
+	b.guest(func(g *guest) {
+		beside := g.serves()
+		ino := round(g, 0)
+		for range 3 {
+			for _, name := range []string{"b", "a", "dir/c"} {
+				write(g, name)
+				b.pull(b.ws, beside)
+				wantContent(t, b.path("a"), want)
+				round(g, ino)
+				if out, told := b.pull(b.ws, beside); strings.Count(out, "\n") != 2 || told != "" {
+					t.Errorf("again:\n%s%s", out, told)
+				}
+			}
+		}
+		g.forget()
+		write(g, "b")
+	})
+	b.guest(func(g *guest) {
+		ino := round(g, 0)
+		write(g, "a")
+		round(g, ino)
+	})
+	b.checkAll()
+	b.pull(b.ws)
+	wantContent(t, b.path("b"), want)
+	b.guest(func(g *guest) { round(g, 0) })
+}
+
 // slow takes what is printed when the session has done something.
 type slow func()
 
