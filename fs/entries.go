@@ -276,14 +276,20 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 	return nil
 }
 
-// checkEmpty returns ENOTEMPTY if a directory shows any entry.
+// checkEmpty returns ENOTEMPTY if a directory shows any entry, or has one that is not shown.
 func (t *tx) checkEmpty(n *node) error {
 	dir, err := t.openDir(n, false, true)
 	if err != nil {
 		return err
 	}
 	list, err := t.list(n, dir)
-	if err == nil && len(list) > 0 {
+	empty := len(list) == 0
+	if err == nil && empty && n.in != nil { // an older session may have made what is reserved now
+		var children []sqlvfs.Child
+		children, err = t.db.Children(n.in)
+		empty = len(children) == 0
+	}
+	if err == nil && !empty {
 		err = syscall.ENOTEMPTY
 	}
 	return err

@@ -3,6 +3,7 @@ package fs
 import (
 	"fmt"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -51,7 +52,14 @@ func (t *tx) innerRoot() (*sqlvfs.Inode, error) {
 	return in, nil
 }
 
-// reserved tells whether a name in the root is that of another base, which is not shown there.
+// reserved tells whether a name is art's own, which is not shown and cannot be made: in the root that of another base, and below
+// it one of a directory that belongs to a pull. What the guest has there, no diff shows and no pull brings.
 func (o *Overlay) reserved(p *node, name string) bool {
-	return p.ino == RootIno && o.host != nil && !o.inner && sqlvfs.IsLayer(name)
+	switch {
+	case o.host == nil || o.inner:
+		return false
+	case p.ino == RootIno:
+		return sqlvfs.IsLayer(name)
+	}
+	return hostfs.IsStaging(name)
 }

@@ -232,7 +232,7 @@ func (t *tx) list(n *node, dir *fact) ([]dirent, error) {
 		}
 	}
 	for _, e := range base {
-		if hidden[e.Name] {
+		if hidden[e.Name] || t.reserved(n, e.Name) {
 			continue
 		}
 		number := t.baseNumber(sqlvfs.Fingerprint{Dev: t.host.dev, Ino: e.Ino})

@@ -19,12 +19,12 @@ import (
 )
 
 // Prefix begins the name of the directory. It is at the top of the workspace, because a rename cannot cross file
-// systems.
-const Prefix = ".art-pull-"
+// systems. No session shows names that begin so, nor makes them.
+const Prefix = hostfs.StagingPrefix
 
 // Is reports whether a path below the workspace is such a directory. There is one elsewhere only
 // for a moment, where another file system is mounted (Trial).
-func Is(rel string) bool { return strings.HasPrefix(path.Base(rel), Prefix) }
+func Is(rel string) bool { return hostfs.IsStaging(path.Base(rel)) }
 
 // Dir is a directory that this process alone works in. It holds a lock on it as long as it
 // lives, so that another pull can tell it from one whose process was killed.
