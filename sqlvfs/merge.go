@@ -288,6 +288,9 @@ func (tx *Tx) MergedOf(secret []byte) (m Merged, err error) {
 // MergedOf is [Tx.MergedOf].
 func (m *Moment) MergedOf(secret []byte) (Merged, error) { return m.s.tx.MergedOf(secret) }
 
+// Baselines is [Tx.Baselines].
+func (m *Moment) Baselines(t Tree) (map[string]*Baseline, error) { return m.s.tx.Baselines(t) }
+
 // SetMerged remembers what of a fork is merged.
 func (tx *Tx) SetMerged(secret []byte, m Merged) error {
 	tree, now := mergedTree(secret), Now()

@@ -23,7 +23,7 @@ func (m *merger) apply(tx *sqlvfs.Tx) error {
 			tx.Put(in)
 		}
 	}()
-	for _, step := range []func() error{a.make, a.take, a.unlink, a.link} {
+	for _, step := range []func() error{a.make, a.take, a.unlink, a.link, a.agree} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -52,6 +52,7 @@ type said struct {
 type node struct {
 	ino  sqlvfs.Ino
 	from *sqlvfs.Node // same, if ino is 0
+	host bool         // it is the host's, and gets its first row
 	in   *sqlvfs.Inode
 }
 
@@ -249,7 +250,10 @@ func (m *merger) conflict(e *entry, d classify.Decision) (classify.Decision, err
 	}
 	m.stick(e)
 	why := d.WhyOf("in the fork", "here")
-	if m.pending[e.at] {
+	switch {
+	case e.ours.ofHost() && e.base != nil && e.base.row != nil && e.base.cameFrom() != e.ours.place:
+		why = "changed in the fork, and pulled here since: what shows is the host's"
+	case m.pending[e.at]:
 		why = "it was changed in both before the last merge, and still differs"
 	}
 	m.leave(e.at, why)
@@ -296,6 +300,7 @@ func (m *merger) meetDirs(e *entry) error {
 			return err
 		}
 		to = m.make(e.theirs.row)
+		to.host = true
 		m.links = append(m.links, link{e, to})
 		if o := e.theirs.row.Origin; o.Mode != 0 && (o.Mode^e.theirs.row.Attr.Mode)&0o7777 != 0 {
 			m.say(e, "changed")
@@ -407,7 +412,7 @@ func (m *merger) drop(e *entry) {
 }
 
 // isNew tells whether the directory of a name is made by the merge: then what it hides was not there.
-func (e *entry) isNew() bool { return e.dir.from != nil && e.ours.ofHost() }
+func (e *entry) isNew() bool { return e.dir.from != nil && !e.dir.host && e.ours.ofHost() }
 
 // takeInto has the inode that the parent has there take over what the fork has, where it is the same file, or nobody else sees it. It tells whether
 // that is so; else the fork's is to take its place.
