@@ -39,13 +39,19 @@ func Log(database string, o Options) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range list {
-		// What a session has found is a checkpoint with its first change.
-		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) && checkpoints[0].Kind != string(sqlvfs.AtSession) {
+	// show shows the checkpoints of a session, or of what came after it: what it has found is made with its first change, but is what was there before.
+	show := func(s *session, found bool) error {
+		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) && (checkpoints[0].Kind == string(sqlvfs.AtSession)) == found {
 			if err := o.checkpoint(&checkpoints[0]); err != nil {
 				return err
 			}
 			checkpoints = checkpoints[1:]
+		}
+		return nil
+	}
+	for _, s := range list {
+		if err := show(&s, false); err != nil {
+			return err
 		}
 		if o.JSON {
 			err = o.object(s)
@@ -58,7 +64,7 @@ func Log(database string, o Options) error {
 				err = errors.Join(err, o.line("%18s%s", "", control.Dropped(uint64(s.Dropped))))
 			}
 		}
-		if err != nil {
+		if err = errors.Join(err, show(&s, true)); err != nil {
 			return err
 		}
 	}
