@@ -453,7 +453,8 @@ EXAMPLES
   one that is named: by a name that art list shows, by the base name of its
   workspace or the path of that, or by its own path. It asks if that has what the
   workspace has not; where nobody can be asked, that needs --force. One that has forks
-  stays as long as these read from it.
+  stays as long as these read from it: --force removes it all the same, names them, and
+  they cannot be used any more. While a session uses one of them, it always stays.
 `,
 			Flags: []Flag{{Name: "force", Says: "remove it whatever is in it"}, quiet}},
 	}

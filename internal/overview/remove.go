@@ -48,11 +48,16 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 	if err != nil {
 		parent = "" // it may be damaged, and is to go
 	}
+	forks := forksOf(database)
+	if err := unused(database, forks); err != nil {
+		return err
+	}
 	if !o.Force {
-		if err := free(database); err != nil {
-			return err
+		what := unpulled(ctx, dir, database)
+		if len(forks) > 0 {
+			return needed(database, forks, what)
 		}
-		if what := unpulled(ctx, dir, database); what != "" {
+		if what != "" {
 			if err := o.confirm(database, what); err != nil {
 				return err
 			}
@@ -67,6 +72,9 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 		return fmt.Errorf("remove database %s: %w", database, err)
 	case !o.Quiet:
 		fmt.Fprintf(o.Stderr, "art: removed %s\n", cli.Printable(database))
+		if len(forks) > 0 {
+			fmt.Fprintf(o.Stderr, "art: its forks cannot be used any more: %s\n", cli.Printable(strings.Join(forks, ", ")))
+		}
 	}
 	if parent != "" && o.Forget != nil {
 		if err := o.Forget(ctx, parent, database, secret); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -76,40 +84,20 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 	return nil
 }
 
-// free makes sure that no fork reads from a database.
-func free(database string) error {
-	s, err := openDatabase(database)
-	if err != nil {
-		return nil // what it is worth is another question
-	}
-	defer s.Close()
-	forks, err := s.Forks()
-	if err != nil {
-		return nil // an older layout, for one
-	}
-	var there []string
-	for _, f := range forks {
-		if _, err := os.Lstat(f.Path); err == nil {
-			there = append(there, f.Path)
-		}
-	}
-	if len(there) == 0 {
-		return nil
-	}
-	return cli.WithHint(fmt.Errorf("remove database %s: %w: %s", database, sqlvfs.ErrHasForks, strings.Join(there, ", ")),
-		"remove these first, or copy them with art-fuse backup; --force removes it all the same")
+func inUse(database string, pid int) error {
+	return cli.WithHint(fmt.Errorf("remove database %s: %w", database, &sqlvfs.InUseError{PID: pid}), endFirst(database, pid))
 }
 
-func inUse(database string, pid int) error {
+// endFirst says how to end the session that uses a database.
+func endFirst(database string, pid int) string {
 	hint := running.InUse(os.Getenv, database)
 	switch {
 	case hint != "":
+		return hint
 	case pid != 0:
-		hint = fmt.Sprintf("end that session first (process %d)", pid)
-	default:
-		hint = "end that session first"
+		return fmt.Sprintf("end that session first (process %d)", pid)
 	}
-	return cli.WithHint(fmt.Errorf("remove database %s: %w", database, &sqlvfs.InUseError{PID: pid}), hint)
+	return "end that session first"
 }
 
 // confirm asks whether a database is to go of which what is said.
