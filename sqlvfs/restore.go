@@ -3,6 +3,7 @@ package sqlvfs
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -49,8 +50,10 @@ func (w *writer) restore(to *Checkpoint, p *part) error {
 		}
 	}
 	if lost {
-		if err := w.bringBack(database.KeptBirth, withoutInode(database.KeptBirth), values); err != nil {
-			return err
+		for _, k := range heldTables {
+			if err := w.bringBack(k, withoutInode(k), values); err != nil {
+				return err
+			}
 		}
 	}
 	if p != nil {
@@ -116,17 +119,20 @@ func (w *writer) holdInodes() (lost bool, err error) {
 	return len(gone) > 0, nil
 }
 
+// heldTables have what stays of an inode in use that has lost its row.
+var heldTables = []*database.Kept{database.KeptData, database.KeptSymlink, database.KeptXattr, database.KeptBirth}
+
 // notHeld is a condition: that an inode's content need not stay although it has lost its row.
 func notHeld(k *database.Kept, ino string) string {
-	switch k {
-	case database.KeptData, database.KeptSymlink, database.KeptXattr, database.KeptBirth:
+	if slices.Contains(heldTables, k) {
 		return " AND NOT EXISTS (SELECT 1 FROM temp.art_held x WHERE x.ino=" + ino + ")"
 	}
 	return ""
 }
 
-// withoutInode are the statements that delete rows of inodes that are gone now. That a row has come is not kept of a time of birth, which
-// may have come when its inode was changed long after the checkpoint. Parameters are those of withoutNewer.
+// withoutInode are the statements that delete rows of inodes that are gone now. History need not know that such a row was not there at the
+// checkpoint: what was held then has stayed, and came back with its inode unchanged; and of a time of birth it is not kept, which may have come
+// when its inode was changed long after the checkpoint. Parameters are those of withoutNewer.
 func withoutInode(k *database.Kept) []string {
 	lost := "p." + k.Key[0] + ` IN (SELECT h.ino FROM art_old_inode h WHERE h.checkpoint=?1)
 		AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=p.` + k.Key[0] + ")" + notHeld(k, "p."+k.Key[0])
