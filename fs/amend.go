@@ -54,6 +54,7 @@ func hold(store *sqlvfs.Store, overlays []*Overlay, k *sqlvfs.Intake, f func(ame
 // amended brings up to date what is known of nodes whose rows were changed beside the overlay. It returns what is to have
 // the kernel forget entries, once no step is running.
 func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
+	t.amends++
 	changed := map[sqlvfs.Ino]bool{}
 	for _, ino := range done.Inodes {
 		changed[ino] = true

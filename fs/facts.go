@@ -55,6 +55,7 @@ type facts struct {
 	list     []fact
 	asks     bool
 	accepted bool // another version of a file's origin, which is done once
+	amends   int  // as the overlay had when the stats were asked for
 }
 
 // factsPool spares each lookup in the base an allocation.
@@ -92,6 +93,7 @@ func (k *facts) forgetStats() {
 func (t *tx) ask(q fact) (*fact, error) {
 	if t.known == nil {
 		t.known = factsPool.Get().(*facts)
+		t.known.amends = t.amends
 	}
 	for i := range t.known.list {
 		if f := &t.known.list[i]; f.kind == q.kind && f.path == q.path && f.kind != errand {

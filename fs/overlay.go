@@ -53,6 +53,7 @@ type Overlay struct {
 	elsewhere  map[Ino]Ino                   // numbers of nodes whose own were taken, by those; of rows by the rows' numbers
 	placed     map[dentry]*node              // nodes of places, see findPlaces
 
+	amends int      // how often rows were changed beside it, with what the host has
 	places []string // see KeepPlaces
 }
 

@@ -60,6 +60,10 @@ func (o *Overlay) try(a access, known *facts, step func(*tx) error) (_ *facts, e
 	once := func(db *sqlvfs.Tx) error {
 		t := &o.tx
 		t.db, t.known = db, known
+		if known != nil && known.amends != t.amends { // names of one file are told by what the host and its row say of it
+			known.forgetStats()
+			known.amends = t.amends
+		}
 		err := step(t)
 		for _, n := range t.made {
 			t.release(n, 1)

@@ -23,7 +23,8 @@ var busyRounds = flag.Int("busy-rounds", 1000, "how many rounds of push and pull
 //   - log counts up to a step;
 //   - there is one directory cur-N, and in it are the files that the host has made there;
 //   - the files in some are of consecutive steps;
-//   - large is the host's, but for its middle, which names a step.
+//   - large is the host's, but for its middle, which names a step;
+//   - the files in names are one file, which the guest counts in under each name in turn.
 //
 // Both sides write into the files in words, each its own, and never take one of the other's away.
 type busy struct {
@@ -42,6 +43,8 @@ const (
 	wordFiles = 3
 )
 
+var linkNames = []string{"names/a", "names/b", "names/in/c"}
+
 func (b *busy) run() {
 	for i := int64(1); !b.end.Load(); i++ {
 		pair := fmt.Sprint(i % 3)
@@ -58,6 +61,10 @@ func (b *busy) run() {
 			b.remove(fmt.Sprintf("some/%d", i-10))
 		}
 		b.patch("large", fmt.Sprintf("%020d", i), largeSize/2)
+		b.append(linkNames[i%int64(len(linkNames))], fmt.Sprintf("%d\n", i))
+		if i%logSteps == 0 {
+			b.truncate(linkNames[0])
+		}
 		if i%wordSteps == 0 {
 			b.say(i)
 		}
@@ -127,6 +134,23 @@ func (b *busy) verify(at bench, since int64) {
 	if n := len(steps); n > 11 || n > 0 && steps[n-1]-steps[0] != int64(n-1) {
 		t.Fatalf("there are files of the steps %v", steps)
 	}
+	one, err := os.Stat(at.path(linkNames[0]))
+	must(t, err)
+	for _, name := range linkNames {
+		st, err := os.Stat(at.path(name))
+		must(t, err)
+		if !os.SameFile(one, st) {
+			t.Fatalf("%s is another file than %s", name, linkNames[0])
+		}
+	}
+	last = 0
+	for i, line := range strings.Fields(read(linkNames[0])) {
+		n := number(line)
+		if i > 0 && n != last+1 {
+			t.Fatalf("line %d of the file with several names is %d, behind %d", i+1, n, last)
+		}
+		last = n
+	}
 	large := read("large")
 	if len(large) != largeSize || strings.Trim(large[:largeSize/2]+large[largeSize/2+20:], "x") != "" {
 		t.Fatalf("large has %d bytes, or other than were there", len(large))
@@ -148,6 +172,11 @@ func (b bench) forBusySession() {
 		b.write(fmt.Sprint("words/", k), "")
 	}
 	b.write("log", "")
+	b.write(linkNames[0], "")
+	b.write("names/in/other", "")
+	for _, name := range linkNames[1:] {
+		must(b.t, os.Link(b.path(linkNames[0]), b.path(name)))
+	}
 	b.write("some/0", "")
 	for i := range 20 {
 		b.write(fmt.Sprintf("cur-0/%d", i), fmt.Sprint("host ", i))
