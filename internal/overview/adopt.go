@@ -15,7 +15,7 @@ import (
 )
 
 // Moved returns the database of a workspace that was moved to the directory where it is now: the one whose workspace
-// had the same base name and is gone.
+// had the same base name and is gone. It is never a fork.
 func Moved(databases string, now workspace.Workspace) (string, error) {
 	files, err := os.ReadDir(databases)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -28,7 +28,7 @@ func Moved(databases string, now workspace.Workspace) (string, error) {
 			continue
 		}
 		switch e := look(filepath.Join(databases, f.Name())); {
-		case !e.Gone:
+		case !e.Gone, e.Parent != "": // a fork belongs to its parent
 		case filepath.Base(e.Workspace) == filepath.Base(now.Dir):
 			moved = append(moved, e.Database)
 		default:
@@ -50,8 +50,12 @@ func Moved(databases string, now workspace.Workspace) (string, error) {
 	return "", cli.WithHint(fmt.Errorf("find the database of %s: it may be %s", now.Dir, strings.Join(moved, " or ")), "name one with --db DB")
 }
 
-// Adopt makes the database of a workspace that was moved that of the directory where it is now.
+// Adopt makes the database of a workspace that was moved that of the directory where it is now. One that has forks stays where these read it.
 func Adopt(database string, now workspace.Workspace) error {
+	if forks := forksOf(database); len(forks) > 0 {
+		return cli.WithHint(fmt.Errorf("adopt database %s: %w: %s", database, sqlvfs.ErrHasForks, strings.Join(forks, ", ")),
+			fmt.Sprintf("use it where it is, with --db %s --adopt, or remove these first, with art rm", quote.Name(database, true)))
+	}
 	// What a session that was killed has left is folded into the file first.
 	s, err := sqlvfs.Open(database, sqlvfs.Options{})
 	if err == nil {
