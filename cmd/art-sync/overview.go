@@ -69,12 +69,11 @@ func remove(ctx context.Context, c *flags.Command, args []string) error {
 		return err
 	}
 	p := place{dir: os.Getenv("ART_MOUNT")}
-	if len(line.Words) == 0 {
-		err = p.find()
-	} else {
+	err = p.find()
+	if len(line.Words) > 0 { // also where the current directory is no workspace
 		var databases string
 		if databases, err = databaseDir(); err == nil {
-			p.dir, p.db, err = overview.Named(databases, line.Words[0])
+			p.dir, p.db, err = overview.Named(databases, p.db, line.Words[0])
 		}
 	}
 	if err != nil {

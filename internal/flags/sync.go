@@ -448,10 +448,11 @@ EXAMPLES
 				{Name: "json", Says: asJSON.Says,
 					More: `Its keys are "name", "workspace", "gone", "database", "parent" (what it is a fork of, or empty), "size", "history" (how many bytes of it only checkpoints have), "used", "running", "pid" and "error".`},
 			}},
-		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB]"}, Most: 1, Words: []Offer{Databases},
+		{Name: "art rm", Says: "remove the database of a workspace", Synopsis: []string{"[--force] [-q] [NAME | DIR | DB | FORK]"}, Most: 1, Words: []Offer{Databases},
 			Text: `  Removes the database of the workspace that the current directory lies in, or the
   one that is named: by a name that art list shows, by the base name of its
-  workspace or the path of that, or by its own path. It asks if that has what the
+  workspace or the path of that, by its own path, or as a fork of that database by the
+  name that art fork was given. It asks if that has what the
   workspace has not; where nobody can be asked, that needs --force. One that has forks
   stays as long as these read from it: --force removes it all the same, names them, and
   they cannot be used any more. While a session uses one of them, it always stays.

@@ -19,7 +19,7 @@ func forksOf(database string) (paths []string) {
 	seen := map[string]bool{absolute(database): true}
 	for next := []string{database}; len(next) > 0; next = next[1:] {
 		for _, f := range knownForks(next[0]) {
-			if !seen[f.Path] && len(paths) < maxForks && isFork(&f) {
+			if !seen[f.Path] && len(paths) < maxForks && isThere(&f) {
 				seen[f.Path] = true
 				paths, next = append(paths, f.Path), append(next, f.Path)
 			}
@@ -42,8 +42,14 @@ func knownForks(database string) []sqlvfs.Fork {
 	return forks
 }
 
-// isFork tells whether a fork is where it was made. Of what cannot be read nobody knows.
-func isFork(f *sqlvfs.Fork) bool {
+// isFork tells whether a database is a fork.
+func isFork(database string) bool {
+	parent, _, err := sqlvfs.ForkOf(database)
+	return err == nil && parent != ""
+}
+
+// isThere tells whether a fork is where it was made. Of what cannot be read nobody knows.
+func isThere(f *sqlvfs.Fork) bool {
 	_, secret, err := sqlvfs.ForkOf(f.Path)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/history"
 	running "github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
@@ -114,9 +115,15 @@ func (o *RemoveOptions) confirm(database, what string) error {
 }
 
 // Named returns the database that somebody means by a name that List shows, the base name of its workspace, the path of
-// that, or its own; and with it the workspace, if that was named.
-func Named(databases, what string) (dir, database string, err error) {
+// that, or its own; and with it the workspace, if that was named. A fork has names of its own: that which List shows, and that
+// which it was given as a fork of the current database, if there is one.
+func Named(databases, current, what string) (dir, database string, err error) {
 	found := map[string]string{}
+	if current != "" && !strings.ContainsRune(what, '/') {
+		if fork, err := history.FindFork(current, what); err == nil {
+			found[fork] = ""
+		}
+	}
 	if w, err := workspace.At(databases, what); err == nil && w.Known {
 		found[w.Database] = w.Dir
 	}
@@ -130,7 +137,10 @@ func Named(databases, what string) (dir, database string, err error) {
 	for _, f := range files {
 		base, ok := workspace.BaseName(f.Name())
 		path := filepath.Join(databases, f.Name())
-		if ok && f.Type().IsRegular() && (what == base || what+".db" == f.Name() || absolute(what) == workspaceOf(path)) {
+		if !ok || !f.Type().IsRegular() {
+			continue
+		}
+		if what+".db" == f.Name() || (what == base || absolute(what) == workspaceOf(path)) && !isFork(path) {
 			if _, ok := found[path]; !ok {
 				found[path] = ""
 			}
