@@ -1,0 +1,71 @@
+package netrule
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// Rules are what a guest may reach: what Allow matches and Deny does not.
+type Rules struct {
+	Allow, Deny []Rule
+}
+
+// ParseRules reads both lists. It is an error if nothing is allowed, or one that is allowed is denied as a whole.
+func ParseRules(allow, deny []string) (*Rules, error) {
+	rs := &Rules{}
+	for _, list := range []struct {
+		from []string
+		into *[]Rule
+	}{{allow, &rs.Allow}, {deny, &rs.Deny}} {
+		for _, text := range list.from {
+			r, err := Parse(text)
+			if err != nil {
+				return nil, err
+			}
+			*list.into = append(*list.into, r)
+		}
+	}
+	return rs, rs.Check()
+}
+
+// Check returns an error if nothing is allowed, or a rule that allows something never does.
+func (rs *Rules) Check() error {
+	if len(rs.Allow) == 0 {
+		return errors.New(`nothing is allowed: that is "none"`)
+	}
+	for _, a := range rs.Allow {
+		if i := slices.IndexFunc(rs.Deny, func(d Rule) bool { return d.Covers(a) }); i >= 0 {
+			return fmt.Errorf("%q never matches: %q is denied", a, rs.Deny[i])
+		}
+	}
+	return nil
+}
+
+// KnowsName says whether a canonical name is to be had on some port.
+func (rs *Rules) KnowsName(name string) bool {
+	denied := slices.ContainsFunc(rs.Deny, func(r Rule) bool { return r.port == 0 && r.matchesName(name) })
+	return !denied && slices.ContainsFunc(rs.Allow, func(r Rule) bool { return r.matchesName(name) })
+}
+
+// Name says whether a port of a canonical name may be reached.
+func (rs *Rules) Name(name string, port uint16) bool {
+	return rs.decide(func(r Rule) bool { return r.matchesName(name) && r.matchesPort(port) })
+}
+
+// Address says whether a port of an address may be reached as such, or behind a name although it is private.
+func (rs *Rules) Address(a netip.Addr, port uint16) bool {
+	a = a.Unmap().WithZone("")
+	return rs.decide(func(r Rule) bool { return r.nets.IsValid() && r.nets.Contains(a) && r.matchesPort(port) })
+}
+
+// Denied says whether an address is denied, behind a name too.
+func (rs *Rules) Denied(a netip.Addr, port uint16) bool {
+	a = a.Unmap().WithZone("")
+	return slices.ContainsFunc(rs.Deny, func(r Rule) bool { return r.nets.IsValid() && r.nets.Contains(a) && r.matchesPort(port) })
+}
+
+func (rs *Rules) decide(matches func(Rule) bool) bool {
+	return slices.ContainsFunc(rs.Allow, matches) && !slices.ContainsFunc(rs.Deny, matches)
+}
