@@ -115,12 +115,13 @@ bench: build ## Measure art against the host's file system and other overlays; t
 # people use by themselves too are linked into bin. sudo often drops Go from
 # PATH: then what `make build` left is installed.
 HELPERS := art-fuse art-sync art-trace
+HIDDEN := art-net
 install: ## Install under PREFIX (/usr/local), honours DESTDIR, LIBEXECDIR, MANDIR and BOOTDIR
 	@if command -v go >/dev/null; then $(MAKE) --no-print-directory build; \
 	elif [ ! -x $(BIN)/art ]; then echo "make: nothing is built and go is not in PATH: run make build first" >&2; exit 1; fi
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(LIBEXECDIR)/art'
 	install -m 755 $(BIN)/art '$(DESTDIR)$(PREFIX)/bin/art'
-	install -m 755 $(HELPERS:%=$(BIN)/%) '$(DESTDIR)$(LIBEXECDIR)/art/'
+	install -m 755 $(HELPERS:%=$(BIN)/%) $(HIDDEN:%=$(BIN)/%) '$(DESTDIR)$(LIBEXECDIR)/art/'
 	ln -srf $(HELPERS:%='$(DESTDIR)$(LIBEXECDIR)/art/%') '$(DESTDIR)$(PREFIX)/bin/'
 	internal/packaging/data '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(MANDIR)' '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(BOOTDIR)'
 

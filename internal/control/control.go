@@ -3,6 +3,7 @@
 //	control.go  between art, its stage, the stub in the guest and art-fuse, from the start of a session on
 //	serve.go    what art tells art-fuse to serve, and what that reports at the end
 //	session.go  what others ask a session over its socket
+//	net.go      what art tells art-net to let a guest reach, and what that denied
 //	exec.go     what follows when they ask it to run another program
 //	guest.go    what the guest asks of art-fuse
 //	writer.go   what art-sync asks of the art-fuse that writes a database
@@ -19,6 +20,7 @@
 //	 |       |<-------|-Opened-|       the files of the database are all there
 //	 |<-MapIDs        |        |       answered by MappedIDs or Failed
 //	 |<-Home |        |        |       the home that is in memory
+//	 |<-Tunnel        |        |       the network of a guest that reaches names alone
 //	 |       |<-------|-Ready--|       the mount is served; art hears it if the stage does not wait for it
 //	 |       |--------|-GuestSocket->| the guest's, for checkpoints
 //	 |<-Leaving       |        |       the stage becomes bubblewrap
@@ -92,6 +94,8 @@ const (
 	GuestSocket
 	// Written says which files the guest may write through mappings, for the Client after it.
 	Written
+	// Tunnel comes with the guest's TUN device, of a network that is its own.
+	Tunnel
 )
 
 // kinds are their names, and whether one comes with a descriptor.
@@ -104,7 +108,7 @@ var kinds = [...]struct {
 	Home: {"home", required}, Leaving: {"leaving", required}, Refused: {"refused", absent}, Failed: {"failed", absent},
 	Listening: {"listening", required}, Started: {"started", optional}, Running: {"running", absent},
 	Go: {"go", absent}, Stopped: {"stopped", absent}, Continue: {"continue", absent}, Client: {"client", required},
-	Ruleset: {"ruleset", required}, GuestSocket: {"the guest's socket", required}, Written: {"written", absent},
+	Ruleset: {"ruleset", required}, GuestSocket: {"the guest's socket", required}, Written: {"written", absent}, Tunnel: {"tunnel", required},
 }
 
 type descriptor int

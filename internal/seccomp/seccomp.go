@@ -4,6 +4,7 @@
 //	rules.go         those of them that depend on arguments, on options or on the session
 //	notify.go        a filter that asks art about refused calls
 //	trace.go         a filter that selects what a tracer sees
+//	without.go       a filter for programs of art's own
 //	instructions.go  the instructions that decide
 //	load.go          filters as bytes, and in a thread
 //

@@ -1,0 +1,74 @@
+// Command art-net carries what the guest of a session says to the names that it may reach. It is for art alone, which starts it and
+// leaves it descriptors: see control/net.go.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/confine"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/netgate"
+	"github.com/riverlytech/art/internal/netrule"
+	"github.com/riverlytech/art/internal/version"
+	"github.com/riverlytech/art/libexec"
+)
+
+const prog = "art-net"
+
+func main() {
+	err := libexec.CheckCaller(prog)
+	if err == nil {
+		err = run(os.Args[1:])
+	}
+	if err != nil {
+		cli.Fail(prog, err)
+		os.Exit(cli.ExitError)
+	}
+}
+
+func run(args []string) error {
+	switch {
+	case len(args) == 1 && args[0] == "--version":
+		_, err := fmt.Printf("%s %s\n", prog, version.Version)
+		return err
+	case len(args) != 1 || args[0] != "serve":
+		return cli.WithHint(errors.New("read the command line: this program is for art alone"), "see art --help, --network")
+	}
+	// Its end is that of the session, not a Ctrl-C that is meant for the command.
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	unix.CloseOnExec(control.TunnelFD)
+	what, source := &control.Net{}, os.NewFile(control.NetFD, "rules")
+	err := control.ReadFile(source, what)
+	source.Close()
+	if err != nil {
+		return fmt.Errorf("read the rules: %w", err)
+	}
+	rules, err := netrule.ParseRules(what.Allow, what.Deny)
+	if err != nil {
+		return fmt.Errorf("read the rules: %w", err)
+	}
+	if err := confine.Net(); err != nil {
+		return err
+	}
+	return serve(netgate.New(rules), what.MTU)
+}
+
+// serve serves the guest until art closes standard input, and tells what was denied.
+func serve(gate *netgate.Gate, mtu uint32) error {
+	if err := gate.Serve(control.TunnelFD, mtu, func(error) {}); err != nil { // the device goes with the guest
+		return fmt.Errorf("serve the network: %w", err)
+	}
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return fmt.Errorf("wait for art: %w", err)
+	}
+	_, err := os.Stdout.Write(control.Marshal(gate.Report()))
+	return err
+}

@@ -1,0 +1,49 @@
+package control
+
+import "net/netip"
+
+// Range4 and Range6 are the addresses of a guest that reaches names alone. They are for tests of networks (RFC 2544) and for local
+// ones (RFC 4193), so no name of the Internet is at one of them. The guest has one, asks for names at the gateway's, and is told
+// the others for names.
+var (
+	Range4, Range6     = netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("fd61:7274:6e65:7400::/64")
+	Gateway4, Gateway6 = netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("fd61:7274:6e65:7400::1")
+	Guest4, Guest6     = netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("fd61:7274:6e65:7400::2")
+)
+
+// The descriptors of art-net. It ends when the other side of its standard input is closed, and then writes a NetReport to its
+// standard output.
+const (
+	// TunnelFD is the guest's TUN device.
+	TunnelFD = 3 + iota
+	// NetFD is a pipe with Net.
+	NetFD
+)
+
+// Net is what art-net is to let a guest reach.
+type Net struct {
+	// Allow and Deny are rules (package netrule).
+	Allow, Deny []string
+	// MTU is that of the device.
+	MTU uint32
+}
+
+// NetReport is what art-net has denied.
+type NetReport struct {
+	Denied []Denial
+	// More is how many denials are not in it.
+	More int
+}
+
+// Denial is something that was denied.
+type Denial struct {
+	// What is a name, as the guest has written it, or an address.
+	What string
+	// Port is 0 if it was not known yet.
+	Port int
+	// Why, and how many times.
+	Why   string
+	Times int
+	// Allow is the rule that would allow it, or "" where none would.
+	Allow string
+}

@@ -1,0 +1,226 @@
+// Package netgate is the network of a guest that reaches some names and nothing else: the other end of its only interface. It answers
+// questions about names, and carries connections to them from the host.
+//
+//	gate.go    TCP and UDP in this process, by gVisor's netstack
+//	dns.go     what the guest is told about names
+//	names.go   the addresses that stand for them
+//	dial.go    how they are reached from the host
+//	first.go   whom the first bytes of a connection are for
+//	carry.go   the connection
+//	ledger.go  what was denied
+package netgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/link/fdbased"
+	"gvisor.dev/gvisor/pkg/tcpip/link/nested"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
+	"gvisor.dev/gvisor/pkg/waiter"
+
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/netrule"
+)
+
+const (
+	nic = 1
+	// Connections of the guest's that are not answered yet.
+	mostWaiting = 1024
+	dnsPort     = 53
+)
+
+// Gate is what the guest reaches the network through.
+type Gate struct {
+	rules    *netrule.Rules
+	resolver *net.Resolver
+	names    names
+	ledger   ledger
+	stack    *stack.Stack
+}
+
+// New returns the gate of rules.
+func New(rules *netrule.Rules) *Gate {
+	return &Gate{rules: rules, resolver: &net.Resolver{PreferGo: true}}
+}
+
+// Report returns what was denied so far.
+func (g *Gate) Report() *control.NetReport { return g.ledger.report() }
+
+// Serve serves the guest whose TUN device, for packets of IP up to mtu, is open as fd. It returns when that has begun; what goes
+// wrong later goes to ended.
+func (g *Gate) Serve(fd int, mtu uint32, ended func(error)) error {
+	link, err := fdbased.New(&fdbased.Options{
+		FDs: []int{fd}, MTU: mtu,
+		// The guest's kernel has made them.
+		RXChecksumOffload: true,
+		ClosedFunc:        func(err tcpip.Error) { ended(asError(err)) },
+	})
+	if err != nil {
+		return err
+	}
+	g.stack = stack.New(stack.Options{
+		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol},
+		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol},
+	})
+	sack := tcpip.TCPSACKEnabled(true)
+	if err := g.stack.SetTransportProtocolOption(tcp.ProtocolNumber, &sack); err != nil {
+		return asError(err)
+	}
+	g.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, tcp.NewForwarder(g.stack, 0, mostWaiting, g.accept).HandlePacket)
+	g.stack.SetTransportProtocolHandler(udp.ProtocolNumber, g.refuseUDP)
+	if err := g.addInterface(newSilent(link)); err != nil {
+		return err
+	}
+	return g.listen()
+}
+
+// addInterface adds the interface, which takes packets to whatever address.
+func (g *Gate) addInterface(link stack.LinkEndpoint) error {
+	if err := g.stack.CreateNIC(nic, link); err != nil {
+		return asError(err)
+	}
+	if err := g.stack.SetPromiscuousMode(nic, true); err != nil {
+		return asError(err)
+	}
+	if err := g.stack.SetSpoofing(nic, true); err != nil {
+		return asError(err)
+	}
+	for _, a := range []netip.Addr{control.Gateway4, control.Gateway6} {
+		full, number := fullAddress(a, 0)
+		err := g.stack.AddProtocolAddress(nic, tcpip.ProtocolAddress{Protocol: number, AddressWithPrefix: full.Addr.WithPrefix()}, stack.AddressProperties{})
+		if err != nil {
+			return asError(err)
+		}
+	}
+	g.stack.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}, {Destination: header.IPv6EmptySubnet, NIC: nic}})
+	return nil
+}
+
+// listen answers questions about names.
+func (g *Gate) listen() error {
+	for _, a := range []netip.Addr{control.Gateway4, control.Gateway6} {
+		full, number := fullAddress(a, dnsPort)
+		packets, err := gonet.DialUDP(g.stack, &full, nil, number)
+		if err != nil {
+			return err
+		}
+		streams, err := gonet.ListenTCP(g.stack, full, number)
+		if err != nil {
+			return err
+		}
+		go g.answerPackets(packets)
+		go g.answerStreams(streams)
+	}
+	return nil
+}
+
+// accept takes a connection that the guest begins, when what it is to has been reached. Until then it waits, and is reset if that
+// fails.
+func (g *Gate) accept(r *tcp.ForwarderRequest) {
+	id := r.ID()
+	a, ok := netip.AddrFromSlice(id.LocalAddress.AsSlice())
+	if !ok {
+		r.Complete(true)
+		return
+	}
+	a = a.Unmap()
+	go func() {
+		name := g.names.name(a)
+		host, err := g.dial(name, a, id.LocalPort)
+		if err != nil {
+			r.Complete(true)
+			return
+		}
+		var wq waiter.Queue
+		ep, tcpErr := r.CreateEndpoint(&wq)
+		r.Complete(tcpErr != nil)
+		if tcpErr != nil {
+			host.Close()
+			return
+		}
+		ep.SocketOptions().SetDelayOption(false)
+		g.carry(gonet.NewTCPConn(&wq, ep), host, name, id.LocalPort, ep.Abort)
+	}()
+}
+
+// dial reaches what the guest connects to, from the host.
+func (g *Gate) dial(name string, a netip.Addr, port uint16) (halfCloser, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
+	defer cancel()
+	var conn net.Conn
+	var err error
+	what := name
+	switch {
+	case name != "":
+		conn, err = g.dialName(ctx, name, port)
+	case g.rules.Address(a, port):
+		conn, err = g.dialFirst(ctx, []netip.Addr{a}, port)
+	default:
+		what, err = a.String(), refusal{"no rule allows the address", allowing(a.String(), port)}
+	}
+	var refused refusal
+	if errors.As(err, &refused) {
+		g.ledger.deny(denial{what: what, port: port, why: refused.why, allow: refused.allow})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn), nil
+}
+
+// refuseUDP notes a packet that nobody takes; the stack then says that the port cannot be reached.
+func (g *Gate) refuseUDP(id stack.TransportEndpointID, _ *stack.PacketBuffer) bool {
+	if a, ok := netip.AddrFromSlice(id.LocalAddress.AsSlice()); ok && !a.IsMulticast() {
+		what := a.Unmap().String()
+		if name := g.names.name(a.Unmap()); name != "" {
+			what = name
+		}
+		g.ledger.deny(denial{what: what, port: id.LocalPort, why: "it is UDP"})
+	}
+	return false
+}
+
+// silent is a link that takes no ICMP of the guest's: the stack would answer echo requests to whatever address.
+type silent struct{ nested.Endpoint }
+
+func newSilent(link stack.LinkEndpoint) *silent {
+	s := &silent{}
+	s.Init(link, s)
+	return s
+}
+
+// DeliverNetworkPacket implements stack.NetworkDispatcher.
+func (s *silent) DeliverNetworkPacket(protocol tcpip.NetworkProtocolNumber, pkt *stack.PacketBuffer) {
+	switch protocol {
+	case header.IPv4ProtocolNumber:
+		if h, ok := pkt.Data().PullUp(header.IPv4MinimumSize); ok && header.IPv4(h).TransportProtocol() == header.ICMPv4ProtocolNumber {
+			return
+		}
+	case header.IPv6ProtocolNumber:
+		if h, ok := pkt.Data().PullUp(header.IPv6MinimumSize); ok && header.IPv6(h).TransportProtocol() == header.ICMPv6ProtocolNumber {
+			return
+		}
+	}
+	s.Endpoint.DeliverNetworkPacket(protocol, pkt)
+}
+
+func fullAddress(a netip.Addr, port uint16) (tcpip.FullAddress, tcpip.NetworkProtocolNumber) {
+	number := ipv6.ProtocolNumber
+	if a.Is4() {
+		number = ipv4.ProtocolNumber
+	}
+	return tcpip.FullAddress{NIC: nic, Addr: tcpip.AddrFromSlice(a.AsSlice()), Port: port}, number
+}
+
+func asError(err tcpip.Error) error { return fmt.Errorf("%v", err) }

@@ -1,0 +1,84 @@
+package netgate
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/netrule"
+)
+
+// A guest may ask for any number of things; so many different ones are remembered.
+const mostDenials = 1000
+
+// ledger remembers what was denied.
+type ledger struct {
+	mu     sync.Mutex
+	denied map[denial]int // GUARDED_BY(mu); how often
+	more   int            // GUARDED_BY(mu); denials that are not in it
+}
+
+type denial struct {
+	what  string // a name or an address
+	port  uint16 // 0 where it was not known yet
+	why   string
+	allow string // the rule that would allow it, or ""
+}
+
+// deny notes a denial, and what would allow it.
+func (l *ledger) deny(d denial) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.denied == nil {
+		l.denied = map[denial]int{}
+	}
+	if _, ok := l.denied[d]; !ok && len(l.denied) >= mostDenials {
+		l.more++
+		return
+	}
+	l.denied[d]++
+}
+
+// allowing returns the rule that would allow what, or "" if there is none, or it is of an address that is not the Internet's: who
+// allows such a one is to know what is there.
+func allowing(what string, port uint16) string {
+	if a, err := netip.ParseAddr(what); err == nil && !netrule.Public(a) {
+		return ""
+	}
+	if strings.Contains(what, ":") {
+		what = "[" + what + "]"
+	}
+	if port != 0 {
+		what += ":" + strconv.Itoa(int(port))
+	}
+	r, err := netrule.Parse(what)
+	if err != nil {
+		return ""
+	}
+	return r.String()
+}
+
+// report returns what was denied, the most frequent first.
+func (l *ledger) report() *control.NetReport {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := &control.NetReport{More: l.more}
+	for _, d := range slices.SortedFunc(maps.Keys(l.denied), func(a, b denial) int {
+		return cmp.Or(l.denied[b]-l.denied[a], cmp.Compare(a.what, b.what), cmp.Compare(a.port, b.port), cmp.Compare(a.why, b.why))
+	}) {
+		if len(r.Denied) == mostReported {
+			r.More += l.denied[d]
+			continue
+		}
+		r.Denied = append(r.Denied, control.Denial{What: d.what, Port: int(d.port), Why: d.why, Allow: d.allow, Times: l.denied[d]})
+	}
+	return r
+}
+
+// mostReported is how many different denials are told.
+const mostReported = 20

@@ -1,0 +1,208 @@
+package netgate
+
+import (
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/netrule"
+)
+
+func newGate(t testing.TB, allow ...string) *Gate {
+	t.Helper()
+	rules, err := netrule.ParseRules(allow, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(rules)
+}
+
+// ask asks a gate for a name.
+func ask(t *testing.T, g *Gate, name string, kind dnsmessage.Type, class dnsmessage.Class) *dnsmessage.Message {
+	t.Helper()
+	q := dnsmessage.Message{
+		Header:    dnsmessage.Header{ID: 77, RecursionDesired: true},
+		Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(name), Type: kind, Class: class}},
+	}
+	packed, err := q.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m dnsmessage.Message
+	if err := m.Unpack(g.answer(packed)); err != nil {
+		t.Fatal(err)
+	}
+	if m.ID != 77 || !m.Response {
+		t.Errorf("the answer to %s is %v", name, m.Header)
+	}
+	return &m
+}
+
+func TestNames(t *testing.T) {
+	g := newGate(t, "a.org", "*.b.org:443")
+	m := ask(t, g, "A.org.", dnsmessage.TypeA, dnsmessage.ClassINET)
+	if len(m.Answers) != 1 {
+		t.Fatalf("a.org is at %v", m.Answers)
+	}
+	v4 := netip.AddrFrom4(m.Answers[0].Body.(*dnsmessage.AResource).A)
+	m = ask(t, g, "a.org.", dnsmessage.TypeAAAA, dnsmessage.ClassINET)
+	v6 := netip.AddrFrom16(m.Answers[0].Body.(*dnsmessage.AAAAResource).AAAA)
+	if !control.Range4.Contains(v4) || !control.Range6.Contains(v6) || g.names.name(v4) != "a.org" || g.names.name(v6) != "a.org" {
+		t.Errorf("a.org is at %v and %v", v4, v6)
+	}
+	if m = ask(t, g, "c.b.org.", dnsmessage.TypeA, dnsmessage.ClassINET); len(m.Answers) != 1 || netip.AddrFrom4(m.Answers[0].Body.(*dnsmessage.AResource).A) == v4 {
+		t.Errorf("c.b.org is at %v", m.Answers)
+	}
+	for _, a := range []netip.Addr{control.Guest4, control.Gateway4, control.Gateway6, v4.Next().Next(), netip.MustParseAddr("198.19.255.255"),
+		netip.MustParseAddr("fd61:7274:6e65:7400:1::100"), netip.MustParseAddr("8.8.8.8"), netip.MustParseAddr("::1")} {
+		if name := g.names.name(a); name != "" {
+			t.Errorf("%v stands for %s", a, name)
+		}
+	}
+}
+
+// What is not allowed does not exist, and of what is there is nothing but addresses.
+func TestRefusedQuestions(t *testing.T) {
+	g := newGate(t, "a.org")
+	for _, c := range []struct {
+		name  string
+		kind  dnsmessage.Type
+		class dnsmessage.Class
+		want  dnsmessage.RCode
+	}{
+		{"b.org.", dnsmessage.TypeA, dnsmessage.ClassINET, dnsmessage.RCodeNameError},
+		{"x.a.org.", dnsmessage.TypeTXT, dnsmessage.ClassINET, dnsmessage.RCodeNameError},
+		{"a.org.", dnsmessage.TypeTXT, dnsmessage.ClassINET, dnsmessage.RCodeSuccess},
+		{"a.org.", 65, dnsmessage.ClassINET, dnsmessage.RCodeSuccess},
+		{"a.org.", dnsmessage.TypeALL, dnsmessage.ClassINET, dnsmessage.RCodeSuccess},
+		{"a.org.", dnsmessage.TypeA, dnsmessage.ClassCHAOS, dnsmessage.RCodeRefused},
+		{".", dnsmessage.TypeNS, dnsmessage.ClassINET, dnsmessage.RCodeNameError},
+		{"1.0.18.198.in-addr.arpa.", dnsmessage.TypePTR, dnsmessage.ClassINET, dnsmessage.RCodeNameError},
+	} {
+		if m := ask(t, g, c.name, c.kind, c.class); m.RCode != c.want || len(m.Answers) != 0 {
+			t.Errorf("%s %v: %v, %v", c.name, c.kind, m.RCode, m.Answers)
+		}
+	}
+	r := g.Report()
+	if len(r.Denied) != 3 || r.Denied[1].What != "b.org" || r.Denied[1].Allow != "b.org" || r.Denied[0].Allow != "" {
+		t.Errorf("denied was %v", r.Denied)
+	}
+}
+
+func TestNamesRunOut(t *testing.T) {
+	n := &names{}
+	n.list = make([]string, endName-firstName-1)
+	if v4, _, err := n.addresses("last.org"); err != nil || v4 != netip.MustParseAddr("198.19.255.254") || n.name(v4) != "last.org" {
+		t.Errorf("the last name is at %v, %v", v4, err)
+	}
+	if _, _, err := n.addresses("more.org"); err == nil {
+		t.Error("there is no last one")
+	}
+}
+
+func FuzzAnswer(f *testing.F) {
+	q := dnsmessage.Message{Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName("x.a.org."), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}}
+	packed, err := q.Pack()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(packed)
+	f.Fuzz(func(t *testing.T, query []byte) {
+		g := newGate(t, "*.a.org")
+		reply := g.answer(query)
+		var m dnsmessage.Message
+		if reply == nil {
+			return
+		}
+		if err := m.Unpack(reply); err != nil || !m.Response {
+			t.Fatalf("the answer is %v, %v", m, err)
+		}
+		for _, a := range m.Answers {
+			if !strings.HasSuffix(strings.ToLower(a.Header.Name.String()), ".a.org.") {
+				t.Fatalf("%v is answered", a)
+			}
+		}
+	})
+}
+
+// hello is the beginning of a connection by TLS.
+func hello(t testing.TB, name string) []byte {
+	client, server := net.Pipe()
+	go func() {
+		_ = tls.Client(client, &tls.Config{ServerName: name, InsecureSkipVerify: name == ""}).Handshake()
+	}()
+	_ = server.SetReadDeadline(time.Now().Add(5 * time.Second))
+	buf := make([]byte, 16<<10)
+	n, err := server.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+	return buf[:n]
+}
+
+func TestFirstBytes(t *testing.T) {
+	for _, c := range []struct {
+		text, other string
+		http, err   bool
+	}{
+		{text: string(hello(t, "a.org"))},
+		{text: string(hello(t, "b.org")), other: "b.org"},
+		{text: string(hello(t, ""))},
+		{text: "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", err: true},
+		{text: "\x16\x00 something else"},
+		{text: "GET / HTTP/1.1\r\nHost: A.org.\r\n\r\n", http: true},
+		{text: "GET / HTTP/1.1\r\nHost: a.org:8080\r\n\r\n", http: true},
+		{text: "GET / HTTP/1.1\r\nhOST : b.org\r\n\r\n", other: "b.org", http: true},
+		{text: "GET / HTTP/1.1\r\nHost: b.org\r\n\r\n", other: "b.org", http: true},
+		{text: "GET / HTTP/1.1\r\nHost: a.org\r\nHost: b.org\r\n\r\n", http: true, err: true},
+		{text: "GET http://b.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n", other: "b.org", http: true},
+		{text: "GET http://a.org/ HTTP/1.1\r\nHost: b.org\r\n\r\n", other: "b.org", http: true},
+		{text: "CONNECT b.org:443 HTTP/1.1\r\nHost: a.org\r\n\r\n", other: "b.org", http: true},
+		{text: "POST / HTTP/1.0\n\nbody", http: true},
+		{text: "SSH-2.0-OpenSSH\r\n"}, {text: "EHLO b.org\r\n"}, {text: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}, {text: "\x00\x00\x00\x08\x04\xd2\x16\x2f"},
+		{text: "GET nothing\r\n"}, {text: "AMQP\x00\x00\x09\x01"},
+	} {
+		var s said
+		enough := false
+		// However it is cut into pieces.
+		for n := 1; n <= len(c.text) && !enough; n++ {
+			s, enough = understand([]byte(c.text[:n]))
+		}
+		whole, _ := understand([]byte(c.text))
+		for _, s := range []said{s, whole} {
+			if other := s.contradicts("a.org"); !enough || s.err == nil && other != c.other || s.http != c.http || (s.err != nil) != c.err {
+				t.Errorf("%.40q: enough %v, other %q, http %v, %v", c.text, enough, other, s.http, s.err)
+			}
+		}
+	}
+}
+
+func FuzzFirstBytes(f *testing.F) {
+	f.Add([]byte("GET / HTTP/1.1\r\nHost: b.org\r\n\r\n"))
+	f.Add(hello(f, "b.org"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		// What is enough stays so: who waits for more must not come to another answer.
+		s, enough := understand(b)
+		if _, more := understand(append(b[:len(b):len(b)], "more\r\n\r\n"...)); enough && !more && s.err == nil {
+			t.Fatalf("%q was enough, and with more it is not", b)
+		}
+	})
+}
+
+// A guest may ask for any number of things.
+func TestLedgerIsBounded(t *testing.T) {
+	g := newGate(t, "a.org")
+	for i := range 3 * mostDenials {
+		g.ledger.deny(denial{what: strings.Repeat("x", i%2000), port: uint16(i)})
+	}
+	if r := g.Report(); len(g.ledger.denied) != mostDenials || len(r.Denied) != mostReported || r.More != 3*mostDenials-mostReported {
+		t.Errorf("%d are remembered, %d told, and %d more", len(g.ledger.denied), len(r.Denied), r.More)
+	}
+}
