@@ -315,7 +315,7 @@ func TestBadInput(t *testing.T) {
 		"-m /etc/passwd true":   "art: open the workspace: /etc/passwd is not a directory\nart: hint: ",
 		"-d /no/such/x.db true": "art: open the database /no/such/x.db: its directory does not exist\nart: hint: ",
 		"--bogus":               "art: read the command line: there is no flag --bogus\nart: hint: see art --help\n",
-		"--network off true":    "art: read the command line: --network is host or none, and not \"off\"\nart: hint: ",
+		"--network off true":    "art: read the command line: --network: it is neither host nor none, and \"off\" is a single word",
 		"--hide / true":         "art: hide /: ",
 	} {
 		cmd, _ := art(t, strings.Fields(args)...)

@@ -39,6 +39,11 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	if o.DetachKeys, err = terminal.ParseKeys(keys); err != nil {
 		return nil, nil, err
 	}
+	if line.Given("network") {
+		if err := (&config.Settings{}).SetNetwork(o.Network, "--network"); err != nil {
+			return nil, nil, c.Wrong("--network: %v", err)
+		}
+	}
 	if line.Given("notify") {
 		o.Notify = strconv.FormatBool(notify)
 	}

@@ -35,6 +35,12 @@ func sockets() []Attempt {
 		{Name: "connect to a service on localhost", Option: Network, try: func(t *Target) error {
 			return connectTo(unix.AF_INET, localhost(t.port))
 		}},
+		{Name: "connect to a service on localhost as IPv6", Needs: Host, Option: Network, try: func(t *Target) error {
+			return connectTo(unix.AF_INET6, &unix.SockaddrInet6{Addr: [16]byte{10: 255, 11: 255, 12: 127, 15: 1}, Port: t.port})
+		}},
+		{Name: "connect to a service on localhost by no address", Option: Network, try: func(t *Target) error {
+			return connectTo(unix.AF_INET, &unix.SockaddrInet4{Port: t.port})
+		}},
 		{Name: "connect to container engines and desktops", Needs: Host, try: func(*Target) error {
 			return any(append(glob("/tmp/.X11-unix/*", "/run/user/*/bus", "/run/user/*/wayland-*"),
 				"/run/docker.sock", "/var/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock",

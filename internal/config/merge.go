@@ -39,13 +39,7 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 	}
 	out.Hide = append(slices.Clip(user.Hide), workspace.Hide...)
 	out.Values = append(slices.Clip(user.Values), m.values(workspace.Values)...)
-	if n := workspace.Network; n.Value == "host" && user.Network.Value == "none" {
-		if m.widens(Setting{"network", n.Value, n.Origin, strconv.Quote(n.Value)}, `"network": "host"`) {
-			out.Network = n
-		}
-	} else if n.Value != "" {
-		out.Network = n
-	}
+	m.network(&out, workspace)
 	if p := workspace.Path; p.Value != "host" || !view.System(m.real) ||
 		m.widens(Setting{"path", p.Value, p.Origin, strconv.Quote(p.Value)}, `"path": "host" in a directory of the system`) {
 		out.Path = cmp.Or(p, user.Path)

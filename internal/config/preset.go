@@ -229,7 +229,7 @@ func (s *Settings) cameFrom(origin string) {
 			e.Origin = origin
 		}
 	}
-	for _, list := range [][]Entry{s.Env, s.Hide, s.Allow, s.See, s.Tools, s.Own} {
+	for _, list := range [][]Entry{s.NetAllow, s.NetDeny, s.Env, s.Hide, s.Allow, s.See, s.Tools, s.Own} {
 		for i := range list {
 			list[i].Origin = origin
 		}
@@ -252,7 +252,7 @@ func (s *Settings) cameFrom(origin string) {
 func Stack(base, upper *Settings) *Settings {
 	out := *base
 	if upper.Network.Value != "" {
-		out.Network = upper.Network
+		out.Network, out.NetAllow, out.NetDeny = upper.Network, upper.NetAllow, upper.NetDeny
 	}
 	if upper.Path.Value != "" {
 		out.Path = upper.Path

@@ -64,7 +64,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			*enabled, err = n.boolean()
 			return err
 		},
-		"network":     word(&s.Network, "host", "none"),
+		"network":     func(n *node) error { return n.network(s) },
 		"path":        word(&s.Path, "home", "host"),
 		"end":         word(&s.End, "kill", "wait", "ask"),
 		"checkpoints": func(n *node) error { return n.checkpoints(&s.Checkpoints, &s.GuestCheckpoints) },

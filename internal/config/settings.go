@@ -10,8 +10,10 @@ var OwnWords = []string{"certificates", "editor", "git", "locale", "proxy", "she
 // Settings are what one file says, or several together. What is not said is the
 // zero value.
 type Settings struct {
-	// Network is "host" or "none".
+	// Network is "host", "none" or [NetworkNames].
 	Network Entry
+	// NetAllow and NetDeny are the rules of the latter (package netrule).
+	NetAllow, NetDeny []Entry
 	// Path is "home", or "host" for the workspace at its own path too.
 	Path Entry
 	// Systemd is "true" where sessions in the background are units of systemd. Only the user's file has it.

@@ -90,7 +90,9 @@ func (s *Settings) list() []Setting {
 			all = append(all, x)
 		}
 	}
-	all = append(all, s.Network.setting("network"), s.Path.setting("path"), s.End.setting("end"), s.Checkpoints.checkpoints(), s.GuestCheckpoints.setting("checkpoints.guest"), s.Notify.setting("notify"), s.Systemd.setting("systemd"))
+	all = append(all, s.Network.setting("network"))
+	all = append(append(all, settings("network.allow", s.NetAllow)...), settings("network.deny", s.NetDeny)...)
+	all = append(all, s.Path.setting("path"), s.End.setting("end"), s.Checkpoints.checkpoints(), s.GuestCheckpoints.setting("checkpoints.guest"), s.Notify.setting("notify"), s.Systemd.setting("systemd"))
 	env := settings("env", s.Env)
 	for _, v := range s.Values {
 		env = append(env, v.setting())

@@ -195,7 +195,7 @@ func TestOneCause(t *testing.T) {
 		t.Errorf("%v", found)
 	}
 	h.try = func(string) error { return nil }
-	if found := h.namespaced(); len(found) != 4 || found[1].State != OK || found[2].State != OK || found[3].State != Note {
+	if found := h.namespaced(); len(found) != 5 || found[1].State != OK || found[2].State != OK || found[3].State != Note || found[4].State != OK {
 		t.Errorf("%v", found)
 	}
 }

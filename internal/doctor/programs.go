@@ -60,7 +60,7 @@ func (h *host) fusermount() Finding {
 // helpers reports on art's own programs, which have to be of its version.
 func helpers() []Finding {
 	var findings []Finding
-	for _, name := range []string{"art-fuse", "art-trace", "art-sync"} {
+	for _, name := range []string{"art-fuse", "art-net", "art-trace", "art-sync"} {
 		f := Finding{What: name}
 		if path, err := helper(name); err != nil {
 			f = failure(name, err)
@@ -129,7 +129,16 @@ func (h *host) namespaced() []Finding {
 	if found[2].State == OK {
 		found = append(found, h.wire())
 	}
-	return found
+	return append(found, h.names())
+}
+
+// names reports on networks that lead to some names alone.
+func (h *host) names() Finding {
+	f := Finding{What: "network by name", Says: "a user namespace can make an interface"}
+	if err := h.try(trialTun); err != nil {
+		f.State, f.Says, f.Fix = Note, fmt.Sprintf("%v: there is --network host or none, and none with names", err), h.Tun()
+	}
+	return f
 }
 
 func (h *host) namespaces() Finding {

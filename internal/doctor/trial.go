@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/fusemount"
 	"github.com/riverlytech/art/internal/sandbox/idmap"
+	"github.com/riverlytech/art/internal/sandbox/stage"
 )
 
 // TrialName as the zeroth argument makes art a trial: a process that begins in the
@@ -25,6 +27,7 @@ const (
 	trialMount = "mount"
 	trialProc  = "proc"
 	trialFUSE  = "fuse"
+	trialTun   = "tun"
 )
 
 // place is where trials mount.
@@ -52,6 +55,26 @@ var trials = map[string]func() error{
 		options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d", fd, os.Getuid(), os.Getgid())
 		if err := unix.Mount("art", place, "fuse.art", 0, options); err != nil {
 			return fmt.Errorf("mount FUSE in a user namespace: %w", err)
+		}
+		return nil
+	},
+	// In a network of its own, as that of a guest which reaches names alone.
+	trialTun: func() error {
+		runtime.LockOSThread()
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("make a network: %w", err)
+		}
+		fd, err := unix.Open(stage.TunDevice, unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", stage.TunDevice, err)
+		}
+		request, err := unix.NewIfreq("art0")
+		if err == nil {
+			request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+			err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
+		}
+		if err != nil {
+			return fmt.Errorf("make an interface: %w", err)
 		}
 		return nil
 	},
@@ -88,7 +111,7 @@ func try(trial string) error {
 			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
-			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN},
 		},
 	}
 	err := cmd.Start()

@@ -85,3 +85,15 @@ func (h Host) FUSE(fusermount bool) string {
 	}
 	return "run `sudo chmod 0666 /dev/fuse`"
 }
+
+// Tun returns what to do where this user cannot make a TUN device.
+func (h Host) Tun() string {
+	const device = "/dev/net/tun"
+	switch {
+	case h.Container() != "" && !h.Exists(device):
+		return "start the container with the device (docker, podman: --device " + device + ")"
+	case !h.Exists(device):
+		return "run `sudo modprobe tun`"
+	}
+	return "run `sudo chmod 0666 " + device + "`, which is how udev has it: what one can do with it takes rights over a network"
+}

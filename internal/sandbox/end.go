@@ -32,6 +32,7 @@ func (s *session) abandon() {
 		<-s.stageDone
 	}
 	s.exitReport.drop()
+	s.endNet()
 	if s.fuseDone != nil {
 		<-s.fuseDone
 	}

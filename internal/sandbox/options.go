@@ -35,7 +35,7 @@ type Options struct {
 	Database string
 	// Interactive asks for a terminal in the guest if standard input is one.
 	Interactive bool
-	// Network is host or none; "" leaves it to the settings.
+	// Network is host, none, or names between commas; "" leaves it to the settings.
 	Network string
 	// Path is home or host; "" leaves it to the settings.
 	Path string

@@ -37,11 +37,12 @@ type prepared struct {
 	lent       []homeFile       // those in a home that is in memory, which is not there yet
 	plainHome  *files.Directory // the home if that is a plain directory and holds any; else nil
 	limits     map[string]config.Limit
-	secrets    []string // that a trace keeps to itself
-	release    func()   // ends the protection of the configuration, and the use of the home
-	failed     bool     // there will be no session
-	atEnd      string   // what becomes of what the command leaves running: kill, wait or ask
-	notify     string   // as config.Settings has it
+	net        *control.Net // what the guest may reach, if that is names alone; else nil
+	secrets    []string     // that a trace keeps to itself
+	release    func()       // ends the protection of the configuration, and the use of the home
+	failed     bool         // there will be no session
+	atEnd      string       // what becomes of what the command leaves running: kill, wait or ask
+	notify     string       // as config.Settings has it
 	home       *home.Home
 	beside     <-chan []string // the other databases beside the session's
 }
@@ -82,6 +83,9 @@ func prepare(o *request) (_ *prepared, err error) {
 		return nil, err
 	}
 	p.makeView(o, settings, account, guest)
+	if err := p.useNetwork(settings); err != nil {
+		return nil, err
+	}
 	if err := p.showWorkspace(o, root, guest); err != nil {
 		return nil, err
 	}
@@ -155,7 +159,6 @@ func (p *prepared) makeView(o *request, settings *config.Settings, account *acco
 		Workspace: guest, WorkspaceHost: p.plan.Workspace, Name: p.serve.Name,
 		Passwd: p.plan.PasswdPath(), Group: p.plan.GroupPath(),
 		PersonalDirs: account.homes,
-		Network:      settings.Network.Value == "host",
 		Nests:        slices.Contains(values(settings.Allow), "namespaces"),
 	}
 	if info, err := os.Lstat("/run"); o.gitConfig != "" && err == nil && info.IsDir() {

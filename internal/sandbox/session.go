@@ -43,6 +43,8 @@ type session struct {
 	registry  registry           // what others find of it
 	mapped    processes.Mappings // what the guest has mapped
 
+	network network // that of a guest that reaches names alone
+
 	background *background // what it is in the background; nil in the foreground
 	notifier   *notify.Notifier
 	caller     *caller // who has started it in the foreground, on a terminal that it may leave; or nil
@@ -267,6 +269,8 @@ func (s *session) run(refusal error) (code int, err error) {
 		case err := <-s.fuseDone:
 			s.fuseDone = nil
 			s.fuseEnded(err)
+		case err := <-s.network.done:
+			s.netEnded(err)
 		case <-s.hungUp:
 			s.hungUp = nil
 			s.hangup()
@@ -331,6 +335,8 @@ func (s *session) finish() (int, error) {
 		s.fuseError = <-s.fuseDone
 	}
 	s.tellFiles()
+	s.endNet()
+	s.tellNetLost()
 	if s.fuseError != nil && s.guest != nil {
 		s.logLost()
 		s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", s.fuseError))
@@ -338,6 +344,7 @@ func (s *session) finish() (int, error) {
 	s.tellLeft()
 	if !s.quiet {
 		s.tellRefusals()
+		s.tellDenied()
 		s.tellReport()
 		if known && code == gitFatal {
 			s.tellIdentity()

@@ -101,7 +101,9 @@ func checkpoints(s *config.Settings) control.Checkpoints {
 func (o *request) over(s *config.Settings) error {
 	switch {
 	case o.Network != "":
-		s.Network = config.Entry{Value: o.Network, Origin: "--network"}
+		if err := s.SetNetwork(o.Network, "--network"); err != nil {
+			return fmt.Errorf("read --network: %w", err)
+		}
 	case s.Network.Value == "":
 		s.Network = config.Entry{Value: "host", Origin: config.Default}
 	}

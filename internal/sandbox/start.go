@@ -55,7 +55,8 @@ func (s *session) startStage() error {
 		IDs: &spawn.IDs{UIDs: uids, GIDs: gids, Setgroups: s.spare != 0},
 		// To mount; and to get at the mount points in the home, whatever modes a guest has given the
 		// caller's own directories there (capable_wrt_inode_uidgid in kernel/capability.c).
-		Capabilities: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE},
+		// To set up a network that it makes for the guest: the host's does not belong to this user namespace.
+		Capabilities: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE, unix.CAP_NET_ADMIN},
 		Deathsig:     true,
 		Setsid:       true,
 	}

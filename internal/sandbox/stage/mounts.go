@@ -92,7 +92,8 @@ func (h *handles) makeStaging(p *Plan) error {
 		return fail(err)
 	}
 	files := []struct{ path, text string }{
-		{p.PasswdPath(), p.Passwd}, {p.GroupPath(), p.Group}, {p.GitConfigPath(), p.GitConfig}, {p.staged("file"), ""},
+		{p.PasswdPath(), p.Passwd}, {p.GroupPath(), p.Group}, {p.GitConfigPath(), p.GitConfig},
+		{p.ResolverPath(), p.Resolver}, {p.HostsPath(), p.Hosts}, {p.staged("file"), ""},
 	}
 	for _, f := range files {
 		if err := os.WriteFile(f.path, []byte(f.text), 0o444); err != nil {

@@ -81,6 +81,10 @@ type Plan struct {
 	Passwd, Group string
 	// GitConfig is the text of that file, or "".
 	GitConfig string
+	// Tunnel says that the guest is to have a network of its own, whose only way out is a device that art gets.
+	Tunnel bool
+	// Resolver and Hosts are the text of these files, or "".
+	Resolver, Hosts string
 	// View is what the guest is to see.
 	View view.View
 	// Command is the program to end as: bubblewrap's path, after the tracer's and its
@@ -99,6 +103,12 @@ func (p *Plan) PasswdPath() string { return p.staged("passwd") }
 
 // GitConfigPath returns the path in the stage's namespace of git's settings.
 func (p *Plan) GitConfigPath() string { return p.staged("gitconfig") }
+
+// ResolverPath and HostsPath return the paths in the stage's namespace of the guest's resolv.conf(5) and hosts(5).
+func (p *Plan) ResolverPath() string { return p.staged("resolv.conf") }
+
+// HostsPath is described with ResolverPath.
+func (p *Plan) HostsPath() string { return p.staged("hosts") }
 
 // GroupPath returns the path in the stage's namespace of the guest's group(5).
 func (p *Plan) GroupPath() string { return p.staged("group") }

@@ -183,6 +183,12 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	if found.err != nil {
 		return nil, found.err
 	}
+	// By now all is looked at that is to be of the host's network, and the host's devices are still there.
+	if p.Tunnel {
+		if err := h.makeNetwork(); err != nil {
+			return nil, err
+		}
+	}
 	if err := h.coverPrivate(p, tree, &found); err != nil {
 		return nil, err
 	}

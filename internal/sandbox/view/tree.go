@@ -74,6 +74,12 @@ func (p *planner) findShadowed() {
 	p.scratch, p.hidden, own = p.emptied()
 	p.binds = p.resolvedBinds(p.home, own)
 	places, made := append([]string{paths.Resolve("/etc/passwd"), paths.Resolve("/etc/group")}, own...), own
+	if p.Resolver != "" {
+		for _, path := range []string{resolvConf, hosts} {
+			_, end := follow(path, nil)
+			places = append(places, end)
+		}
+	}
 	for _, bind := range p.binds {
 		places = append(places, bind.Guest)
 		made = append(made, bind.Guest)
@@ -98,7 +104,7 @@ func (p *planner) addSystem() {
 	for _, dir := range p.scratch {
 		p.add(Step{Do: Tmpfs, Target: dir, Mode: 0o1777, Write: true})
 	}
-	p.add(bringBack("/etc/resolv.conf", p.hidden)...)
+	p.addResolver()
 	p.add(Step{Do: Bind, Source: p.Passwd, Target: paths.Resolve("/etc/passwd")}, Step{Do: Bind, Source: p.Group, Target: paths.Resolve("/etc/group")})
 	if p.GitConfig != "" {
 		p.add(Step{Do: Bind, Source: p.GitConfig, Target: GitConfig})
@@ -110,6 +116,19 @@ func (p *planner) addSystem() {
 		p.add(Step{Do: Proc, Target: "/proc"})
 	}
 	p.add(Step{Do: Tmpfs, Target: "/dev", Mode: 0o755}, Step{Do: Devices, Target: "/dev"})
+}
+
+// addResolver adds what the guest finds names by.
+func (p *planner) addResolver() {
+	if p.Resolver == "" {
+		p.add(bringBack(resolvConf, p.hidden)...)
+		return
+	}
+	// At the end of the links, which stay as they are.
+	for _, file := range [][2]string{{p.Resolver, resolvConf}, {p.Hosts, hosts}} {
+		steps, end := follow(file[1], p.hidden)
+		p.add(append(steps, Step{Do: Bind, Source: file[0], Target: end})...)
+	}
 }
 
 // addHome adds the guest's home, and in direct mode the workspace in it.

@@ -80,8 +80,10 @@ type View struct {
 	Seen []Seen
 	// Nests says that the guest may make namespaces, for sandboxes within.
 	Nests bool
-	// Network keeps the host's network.
+	// Network keeps the network that the stage has: the host's, or one that it has made for the guest.
 	Network bool
+	// Resolver and Hosts, if set, are the files to show as /etc/resolv.conf and /etc/hosts.
+	Resolver, Hosts string
 	// Traced has bubblewrap make the guest's process namespace, and mount /proc for it: the tracer
 	// needs the host's. Otherwise it is the stage's.
 	Traced bool

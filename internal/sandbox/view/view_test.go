@@ -366,3 +366,21 @@ func TestBringBack(t *testing.T) {
 		}
 	}
 }
+
+// A link that leads nowhere leads somewhere all the same: there the guest's own file is to be.
+func TestFollow(t *testing.T) {
+	dir := t.TempDir()
+	link, hidden := filepath.Join(dir, "resolv.conf"), filepath.Join(dir, "run")
+	for path, text := range map[string]string{link: "run/first", filepath.Join(hidden, "first"): "below/last"} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(text, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps, end := follow(link, []string{hidden})
+	if len(steps) != 1 || steps[0].Target != filepath.Join(hidden, "first") || end != filepath.Join(hidden, "below/last") {
+		t.Errorf("the steps are %v, up to %s", steps, end)
+	}
+}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/riverlytech/art/internal/netrule"
+)
+
+// NetworkNames is the network of a guest that reaches some names and nothing else.
+const NetworkNames = "names"
+
+// SetNetwork sets the network to what a flag says: host, none, or names between commas.
+func (s *Settings) SetNetwork(text, origin string) error {
+	s.NetAllow, s.NetDeny = nil, nil
+	if text == "host" || text == "none" {
+		s.Network = Entry{text, origin}
+		return nil
+	}
+	allow := strings.Split(text, ",")
+	rules, err := netrule.ParseRules(allow, nil)
+	if err != nil {
+		return fmt.Errorf("it is neither host nor none, and %w", err)
+	}
+	s.Network = Entry{NetworkNames, origin}
+	for _, r := range rules.Allow {
+		s.NetAllow = append(s.NetAllow, Entry{r.String(), origin})
+	}
+	return nil
+}
+
+// network reads host, none, or an object with names.
+func (n *node) network(s *Settings) error {
+	if _, ok := n.value.([]member); !ok {
+		return word(&s.Network, "host", "none")(n)
+	}
+	rule := func(n *node, text string) (string, error) {
+		r, err := netrule.Parse(text)
+		if err != nil {
+			return "", n.errorf("%w", err)
+		}
+		return r.String(), nil
+	}
+	err := n.object(map[string]func(*node) error{"allow": list(&s.NetAllow, rule), "deny": list(&s.NetDeny, rule)})
+	if err != nil {
+		return err
+	}
+	s.Network = Entry{NetworkNames, n.origin()}
+	if _, err := netrule.ParseRules(entryValues(s.NetAllow), entryValues(s.NetDeny)); err != nil {
+		return n.errorf("%q: %w", "network", err)
+	}
+	return nil
+}
+
+func entryValues(entries []Entry) (values []string) {
+	for _, e := range entries {
+		values = append(values, e.Value)
+	}
+	return values
+}
+
+// network puts a workspace's network in the place of the user's where it is not wider. Of names, those count that the user allows
+// too, and what either denies is denied.
+func (m *merger) network(out, workspace *Settings) {
+	n, own := workspace.Network, m.user.Network.Value
+	switch {
+	case n.Value == "":
+	case n.Value == "none", own == "", own == "host":
+		out.Network, out.NetAllow, out.NetDeny = n, workspace.NetAllow, workspace.NetDeny
+	case n.Value == "host":
+		if own == "host" || m.widens(Setting{"network", n.Value, n.Origin, strconv.Quote(n.Value)}, `"network": "host"`) {
+			out.Network, out.NetAllow, out.NetDeny = n, nil, nil
+		}
+	default:
+		m.names(out, workspace)
+	}
+}
+
+// names is network for names, where the user's is none or names.
+func (m *merger) names(out, workspace *Settings) {
+	var allow []Entry
+	for _, e := range workspace.NetAllow {
+		if coveredBy(e, m.user.NetAllow) || m.widens(Setting{"network.allow", e.Value, e.Origin, strconv.Quote(e.Value)}, `"network": {"allow": [`+strconv.Quote(e.Value)+`]}`) {
+			allow = append(allow, e)
+		}
+	}
+	deny := slices.Concat(m.user.NetDeny, workspace.NetDeny)
+	allow = slices.DeleteFunc(allow, func(e Entry) bool { return coveredBy(e, deny) })
+	if len(allow) == 0 {
+		out.Network, out.NetAllow, out.NetDeny = Entry{"none", workspace.Network.Origin}, nil, nil
+		return
+	}
+	out.Network, out.NetAllow, out.NetDeny = workspace.Network, allow, deny
+}
+
+// coveredBy says whether one of some rules matches whatever e does. All of them have been read.
+func coveredBy(e Entry, by []Entry) bool {
+	r, err := netrule.Parse(e.Value)
+	return err == nil && slices.ContainsFunc(by, func(b Entry) bool {
+		rule, err := netrule.Parse(b.Value)
+		return err == nil && rule.Covers(r)
+	})
+}

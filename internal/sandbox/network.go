@@ -1,0 +1,172 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/hint"
+	"github.com/riverlytech/art/internal/sandbox/stage"
+	"github.com/riverlytech/art/internal/spawn"
+	"github.com/riverlytech/art/libexec"
+)
+
+// network is that of a guest which reaches names alone: art-net is the other end of its only interface.
+type network struct {
+	rules  *control.Net // nil with another network
+	life   *os.File     // art-net ends when it is closed
+	done   <-chan error // tells how art-net ended; nil without one, and after
+	report *bytes.Buffer
+	lost   error // why the guest has no network any more
+}
+
+// useNetwork has the guest reach what the settings name, and nothing else. What that takes is looked for here.
+func (p *prepared) useNetwork(settings *config.Settings) error {
+	if settings.Network.Value != config.NetworkNames {
+		p.plan.View.Network = settings.Network.Value == "host"
+		return nil
+	}
+	if _, err := libexec.Find("art-net"); err != nil {
+		return err
+	}
+	if err := unix.Access(stage.TunDevice, unix.R_OK|unix.W_OK); err != nil {
+		return cli.WithHint(fmt.Errorf("make a network for the guest: open %s: %w", stage.TunDevice, err), hint.Host{}.Tun())
+	}
+	p.net = &control.Net{Allow: values(settings.NetAllow), Deny: values(settings.NetDeny), MTU: stage.TunnelMTU}
+	p.plan.Tunnel, p.plan.View.Network = true, true
+	p.plan.Resolver = fmt.Sprintf("# by art\nnameserver %s\noptions timeout:1\nsearch .\n", control.Gateway4)
+	p.plan.Hosts = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
+	p.plan.View.Resolver, p.plan.View.Hosts = p.plan.ResolverPath(), p.plan.HostsPath()
+	return nil
+}
+
+// startNet starts art-net on the guest's device. Of a stage that is started once more it is another one.
+func (s *session) startNet(fd int) error {
+	device := os.NewFile(uintptr(fd), "tunnel")
+	defer device.Close()
+	if s.net == nil {
+		return errors.New("start art-net: nobody has asked for it")
+	}
+	s.endNet()
+	cmd, err := libexec.Command("art-net", "serve")
+	if err != nil {
+		return err
+	}
+	p := &process{}
+	inherited := []*os.File{}
+	defer func() { closeFiles(inherited) }()
+	pipe := func() (w *os.File) {
+		var r *os.File
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				inherited = append(inherited, r)
+			}
+		}
+		return w
+	}
+	life, rules := pipe(), pipe()
+	s.network.report = &bytes.Buffer{}
+	var stdout *os.File
+	if err == nil {
+		stdout, err = p.add(s.network.report)
+	}
+	stderr := os.Stderr
+	if err == nil && (s.background != nil || s.caller != nil) {
+		stderr, err = p.add(ownStderr{})
+	}
+	if err == nil {
+		err = p.begin(&spawn.Command{
+			Path: cmd.Path, Args: cmd.Args, Env: libexec.CallerEnv(),
+			Files:  []*os.File{inherited[0], stdout, stderr, device, inherited[1]},
+			Setsid: true, // away from the terminal's signals
+		})
+	}
+	if err == nil {
+		s.network.life, s.network.done = life, p.done
+		_, err = rules.Write(control.Marshal(s.net))
+		rules.Close()
+		if errors.Is(err, unix.EPIPE) {
+			err = nil // it has ended, and that is told
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("start art-net: %w", cli.Reason(err))
+	}
+	return nil
+}
+
+// netEnded is called when art-net has ended before the session: the guest's interface is gone with it.
+func (s *session) netEnded(err error) {
+	s.network.done = nil
+	s.network.lost = fmt.Errorf("carry the network: art-net ended: %s: the session had no network from then on", ending(err))
+	if s.streams.Terminal == nil {
+		s.tellNetLost()
+	}
+}
+
+func (s *session) tellNetLost() {
+	if s.network.lost != nil {
+		cli.Fail("art", s.network.lost)
+		s.network.lost = nil
+	}
+}
+
+// endNet ends art-net, and waits for what it has to say.
+func (s *session) endNet() {
+	n := &s.network
+	if n.life != nil {
+		n.life.Close()
+		n.life = nil
+	}
+	if n.done != nil {
+		if err := <-n.done; err != nil && n.lost == nil {
+			n.lost = fmt.Errorf("carry the network: art-net ended: %s", ending(err))
+		}
+		n.done = nil
+	}
+}
+
+// tellDenied says what the guest was denied of the network, and what would allow it.
+func (s *session) tellDenied() {
+	var report control.NetReport
+	if s.network.report == nil || control.Unmarshal(s.network.report.Bytes(), &report) != nil {
+		return
+	}
+	var allow []string
+	for _, d := range report.Denied {
+		fmt.Fprintf(os.Stderr, "art: network: %s\n", deniedText(&d))
+		if d.Allow != "" {
+			allow = append(allow, d.Allow)
+		}
+	}
+	if report.More > 0 {
+		fmt.Fprintf(os.Stderr, "art: network: %d more were denied\n", report.More)
+	}
+	if len(allow) > 0 {
+		all := strings.Join(append(s.net.Allow, allow...), ",")
+		fmt.Fprintf(os.Stderr, "art: hint: to allow what is missing: --network %s, or the same in the settings: \"network\": {\"allow\": [\"%s\"]}\n",
+			all, strings.ReplaceAll(all, ",", `", "`))
+	}
+}
+
+func deniedText(d *control.Denial) string {
+	what := cli.Printable(d.What)
+	if d.Port != 0 {
+		if strings.Contains(what, ":") {
+			what = "[" + what + "]"
+		}
+		what = fmt.Sprintf("%s:%d", what, d.Port)
+	}
+	times := ""
+	if d.Times > 1 {
+		times = fmt.Sprintf(" %d times", d.Times)
+	}
+	return fmt.Sprintf("%s was denied%s: %s", what, times, cli.Printable(d.Why))
+}
