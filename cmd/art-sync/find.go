@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -95,11 +96,21 @@ func (p *place) unknown(databases string, w *workspace.Workspace, agent *config.
 			"there is nothing to bring there, or to give up; --db DB names a database")
 	case p.makes:
 		return workspace.Make(databases)
+	case os.Getenv("ART_SANDBOX") == "1":
+		return cli.WithHint(fmt.Errorf("find the database of %s: %w", w.Dir, errInSession), "run this on the host, where `art run` was run; in here, programs only ask for checkpoints: `art checkpoint -m LABEL`")
 	case agent != nil:
 		return cli.WithHint(fmt.Errorf("find the database of the agent %s: nothing was run in %s yet", p.agent, w.Dir), "`art "+p.agent+"` makes one")
 	}
 	return cli.WithHint(fmt.Errorf("find the database of %s: nothing was run here yet", w.Dir), "`art run` makes one; --db DB names another, `art list` shows all, and if the workspace was moved here, `art pull --adopt` takes its own")
 }
+
+var (
+	// errInSession says that there is no database to work on because what runs this is a guest.
+	errInSession = errors.New("this is a session of art: what is pending is seen from the host")
+	// errNoCheckpoints says why a guest has nobody to ask for a checkpoint. What its session is, the guest is not told.
+	errNoCheckpoints = cli.WithHint(errors.New("make a checkpoint of this session: programs cannot ask for one here"),
+		"that is turned off with \"checkpoints\": {\"guest\": false} in a sandbox.json, or the session is in direct mode, which has no checkpoints")
+)
 
 func readUser() (*config.Settings, error) {
 	return config.ReadUser(config.UserFile(os.Getenv), os.Getenv("HOME"), seccomp.Options)

@@ -39,6 +39,9 @@ func ofHistory(c *flags.Command, args []string, label *string) (o history.Option
 func checkpoint(ctx context.Context, c *flags.Command, args []string) error {
 	var label string
 	o, _, err := ofHistory(c, args, &label)
+	if errors.Is(err, errInSession) {
+		return errNoCheckpoints
+	}
 	if err != nil {
 		return err
 	}
