@@ -213,8 +213,8 @@ func (m *merger) meet(e *entry) error {
 		d.Kind = classify.Conflict
 	}
 	if d.Conflict() {
-		if d, err = m.conflict(e, d); err != nil || d.Conflict() {
-			return err
+		if d = m.conflict(e, d); d.Conflict() {
+			return nil
 		}
 		if m.pending[e.at] && d.Kind == classify.Guest {
 			return m.bring(e)
@@ -233,20 +233,20 @@ func (m *merger) meet(e *entry) error {
 	}
 	// It has another name here, which is not to change.
 	d.Kind = classify.Conflict
-	if d, err = m.conflict(e, d); err != nil || d.Kind != classify.Guest {
-		return err
+	if d = m.conflict(e, d); d.Kind != classify.Guest {
+		return nil
 	}
 	return m.bring(e)
 }
 
 // conflict names a path that both have changed, or resolves that as the user has said.
-func (m *merger) conflict(e *entry, d classify.Decision) (classify.Decision, error) {
+func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
 	switch {
 	case m.opt.Force:
-		return d.Resolve(classify.Guest), nil
+		return d.Resolve(classify.Guest)
 	case m.opt.Ours:
 		m.stick(e)
-		return d.Resolve(classify.Host), nil
+		return d.Resolve(classify.Host)
 	}
 	m.stick(e)
 	why := d.WhyOf("in the fork", "here")
@@ -257,7 +257,7 @@ func (m *merger) conflict(e *entry, d classify.Decision) (classify.Decision, err
 		why = "it was changed in both before the last merge, and still differs"
 	}
 	m.leave(e.at, why)
-	return d, nil
+	return d
 }
 
 // stick notes that what the fork has at a path does not come: where it was before, it stays.
@@ -337,8 +337,8 @@ func (m *merger) dirMarks(e *entry, was *thing, to *node) error {
 	}
 	d := classify.Classify(base, ours, theirs)
 	if d.Conflict() {
-		if d, err = m.conflict(e, d); err != nil || d.Conflict() {
-			return err
+		if d = m.conflict(e, d); d.Conflict() {
+			return nil
 		}
 	}
 	if d.Pull() {

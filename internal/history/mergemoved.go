@@ -99,8 +99,8 @@ func (m *merger) depart(e *entry) error {
 	}
 	d := classify.Classify(base, ours, theirs)
 	if d.Conflict() {
-		if d, err = m.conflict(e, d); err != nil || d.Conflict() {
-			return err
+		if d = m.conflict(e, d); d.Conflict() {
+			return nil
 		}
 	}
 	if d.Kind == classify.Guest {
