@@ -15,6 +15,8 @@ func Hinted(err error) error {
 		hint = "`art log` shows those there are"
 	case errors.Is(err, sqlvfs.ErrNothingToUndo):
 		hint = "`art checkpoint` makes one, and `art log` shows those there are"
+	case errors.Is(err, sqlvfs.ErrNothingToRedo):
+		hint = "`art log` shows what there was before an undo: as \"before going back\", if it was no checkpoint yet; `art rewind` takes its number"
 	case errors.Is(err, sqlvfs.ErrJournal):
 		hint = "`art pull` finishes it"
 	case errors.Is(err, sqlvfs.ErrReplaced), errors.Is(err, sqlvfs.ErrAgreed):
