@@ -39,6 +39,8 @@ func ParseGuestLine(line []byte) (label string, err error) {
 	text, whole := strings.CutSuffix(string(line), "\n")
 	label, labelled := strings.CutPrefix(text, checkpointWord+" ")
 	switch {
+	case len(line) > MaxGuestLine && labelled: // no more of it may have been read
+		return "", errGuestLabel
 	case len(line) > MaxGuestLine, !whole, strings.Contains(text, "\n"), !labelled && text != checkpointWord:
 		return "", errGuestLine
 	case !labelled:

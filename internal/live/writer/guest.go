@@ -23,7 +23,7 @@ const (
 	guestBurst   = 10              // at once
 )
 
-var errOften = errors.New("busy: not so often")
+var errOften = errors.New("busy: one a second, and ten at once")
 
 // ServeGuest serves the guest's socket, for as long as the process lives.
 func (w *Writer) ServeGuest(socket *os.File) {

@@ -67,7 +67,7 @@ func TestGuestAsks(t *testing.T) {
 	path := s.guestSocket()
 	for line, want := range map[string]string{
 		"checkpoint 7\n": "error: " + sqlvfs.ErrLabel.Error() + "\n", "rewind 1\n": "error: this is not \"checkpoint LABEL\" in one line\n",
-		"checkpoint a\nrewind 1\n": "error: this is not \"checkpoint LABEL\" in one line\n", "checkpoint " + strings.Repeat("a", 1<<16) + "\n": "error: this is not \"checkpoint LABEL\" in one line\n",
+		"checkpoint a\nrewind 1\n": "error: this is not \"checkpoint LABEL\" in one line\n", "checkpoint " + strings.Repeat("a", 1<<16) + "\n": "error: a label is up to 200 bytes of text in one line\n",
 	} {
 		if got := ask(t, path, line); got != want {
 			t.Errorf("%.40q: %q", line, got)
@@ -129,7 +129,7 @@ func TestGuestFloods(t *testing.T) {
 	busy, made := 0, 0
 	for i := range 40 {
 		switch got := ask(t, path, fmt.Sprintf("checkpoint flood %d\n", i), int(null.Fd())); {
-		case got == "error: busy: not so often\n":
+		case got == "error: busy: one a second, and ten at once\n":
 			busy++
 		case strings.HasPrefix(got, "checkpoint "):
 			made++
