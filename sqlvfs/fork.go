@@ -69,7 +69,7 @@ func (s *Store) AddFork(path string, secret []byte, at string) (c Checkpoint, er
 		return c, fmt.Errorf("fork: %q cannot be the path of one", path)
 	}
 	if at == "" {
-		if c, err = s.Checkpoint(ByUser, ""); err != nil {
+		if c, err = s.Checkpoint(ForFork, ""); err != nil {
 			return c, err
 		}
 		at = fmt.Sprint(c.ID)

@@ -48,6 +48,7 @@ const (
 	BeforePull  Occasion = "pull"
 	BeforeReset Occasion = "reset"
 	BeforeMerge Occasion = "merge"
+	ForFork     Occasion = "fork"   // a fork was to be made of it
 	BeforeBack  Occasion = "before" // the tree before it was brought back
 	AfterBack   Occasion = "back"   // the tree that was brought back
 	AfterPart   Occasion = "part"   // the tree of which a part was

@@ -199,6 +199,8 @@ func (r *Record) Why() string {
 		return "before a reset"
 	case sqlvfs.BeforeMerge:
 		return "before a merge"
+	case sqlvfs.ForFork:
+		return "for a fork"
 	case sqlvfs.BeforeBack:
 		return "before going back"
 	case sqlvfs.AfterBack:
