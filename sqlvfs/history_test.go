@@ -128,7 +128,7 @@ type actor struct {
 	rnd  *rand.Rand
 	root *node
 	now  int64    // ticks with every step
-	open []*Inode // have lost their names
+	open []*Inode // somebody has them open; most have lost their names
 }
 
 func (a *actor) time() Timespec { return Timespec{Sec: a.now, Nsec: int32(a.now % 1000)} }
@@ -421,13 +421,26 @@ func (a *actor) whiteout() error {
 	}, dir)
 }
 
+// hold has something open from now on, whatever becomes of its names.
+func (a *actor) hold() error {
+	_, n := a.any(linkable)
+	if n == nil {
+		return nil
+	}
+	return a.with(func(_ *Tx, in ...*Inode) error {
+		in[0].refs++
+		a.open = append(a.open, in[0])
+		return nil
+	}, n)
+}
+
 // unnamed works on a file that has no name any more, or closes it. The tree does not change.
 func (a *actor) unnamed() error {
 	if len(a.open) == 0 {
 		return nil
 	}
 	in := a.open[0]
-	if a.rnd.IntN(3) > 0 {
+	if in.Attr.IsRegular() && in.Attr.Nlink == 0 && a.rnd.IntN(3) > 0 {
 		return a.s.WriteAt(in, make([]byte, a.rnd.IntN(1000)+1), a.rnd.Int64N(2000), nil, a.time())
 	}
 	a.open = a.open[1:]

@@ -98,6 +98,8 @@ func (j *journey) round() (err error) {
 		err = j.reopen(nil)
 	case pick < 8:
 		err = j.thin()
+	case pick < 9:
+		err = j.backOpen()
 	default:
 		err = j.reopen(j.back)
 	}
@@ -154,6 +156,11 @@ func (j *journey) reopen(then func() error) error {
 			return err
 		}
 	}
+	return j.same()
+}
+
+// same compares the tree with the model's.
+func (j *journey) same() error {
 	got, err := readTree(j.actor.s)
 	if err == nil && got.String() != j.actor.root.String() {
 		err = fmt.Errorf("the tree is\n%sand should be\n%s", got, j.actor.root)
@@ -211,6 +218,32 @@ func (j *journey) back() error {
 	return nil
 }
 
+// backOpen brings the tree back a few times while files of it are open, some of which are closed in between.
+func (j *journey) backOpen() error {
+	for range 1 + j.actor.rnd.IntN(6) {
+		for range j.actor.rnd.IntN(3) {
+			if err := j.actor.hold(); err != nil {
+				return err
+			}
+		}
+		if err := j.back(); err != nil {
+			return err
+		}
+		for range j.actor.rnd.IntN(6) {
+			if err := j.actor.unnamed(); err != nil {
+				return err
+			}
+		}
+		if err := j.same(); err != nil {
+			return err
+		}
+	}
+	if err := j.actor.s.Sync(); err != nil {
+		return err
+	}
+	return checkClean(j.path)
+}
+
 // thin drops checkpoints, and the rest stays as it was. The oldest go first, and those with a label last.
 func (j *journey) thin() error {
 	most := 1 + j.actor.rnd.IntN(6)
@@ -250,7 +283,7 @@ func (j *journey) thin() error {
 
 // treeOf is the model's tree of a checkpoint that was returned by going back.
 func (j *journey) treeOf(c Checkpoint) *node {
-	if c.Restored != 0 && j.trees[c.Restored] != nil {
+	if c.Kind != AfterPart && c.Restored != 0 && j.trees[c.Restored] != nil {
 		return j.trees[c.Restored]
 	}
 	return j.trees[c.ID]
