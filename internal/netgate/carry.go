@@ -34,7 +34,7 @@ func (g *Gate) carry(guest, host halfCloser, name string, port uint16, abort fun
 	if err == nil {
 		_, err = io.Copy(host, guest)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		host.Close()
 		abort()
 	} else {

@@ -2,6 +2,7 @@ package netgate
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -34,7 +35,7 @@ func (g *Gate) answer(query []byte) []byte {
 	switch _, more := p.Question(); {
 	case header.OpCode != 0:
 		reply.RCode = dnsmessage.RCodeNotImplemented
-	case err != nil || more != dnsmessage.ErrSectionDone:
+	case err != nil || !errors.Is(more, dnsmessage.ErrSectionDone):
 		reply.RCode = dnsmessage.RCodeFormatError
 	case question.Class != dnsmessage.ClassINET:
 		reply.RCode = dnsmessage.RCodeRefused
