@@ -20,7 +20,6 @@ import (
 
 // network is that of a guest which reaches names alone: art-net is the other end of its only interface.
 type network struct {
-	rules  *control.Net // nil with another network
 	life   *os.File     // art-net ends when it is closed
 	done   <-chan error // tells how art-net ended; nil without one, and after
 	report *bytes.Buffer
