@@ -94,9 +94,9 @@ func syncCommands() []*Command {
   checkpoint with what is now; "FROM..TO" is the same, and what begins with "./" is
   always a path. "FORK1..FORK2" compares forks of the database, by their names (see "art
   fork"); "FORK.." and "..FORK" compare one with the database itself, and "FORK@N" is
-  the fork at a checkpoint of its own. All of the guest's home is compared. What is not in the workspace
-  has "~/" before it, and is in no patch. What the guest never changed is in no
-  checkpoint: that is as the host has it now.
+  the fork at a checkpoint of its own. All of the guest's home is compared. What is
+  not in the workspace has "~/" before it, and is in no patch. What the guest never
+  changed is in no checkpoint: that is as the host has it now.
 ` + leftOut,
 			Flags: []Flag{workspace, agent, database, name, adopt,
 				{Name: "patch", Says: `a unified diff that "git apply" and "patch -p1" take`,
