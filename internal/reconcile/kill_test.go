@@ -25,7 +25,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {
-		if err := serveSmaller(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+		if err := serveSmaller(os.Args[1], os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

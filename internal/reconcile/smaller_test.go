@@ -124,19 +124,15 @@ func (s smaller) Setattr(c artfs.Caller, ino artfs.Ino, set artfs.SetAttr) (artf
 // database for what is made.
 const asServer = "ART_SYNC_TEST_SMALLER"
 
-func serveSmaller(dir, base, db string) error {
+func serveSmaller(dir, db string) error {
 	store, err := sqlvfs.Open(db, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{
 		Mode: unix.S_IFDIR | 0o755, Nlink: 2, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
 	}})
 	if err != nil {
 		return err
 	}
-	host, err := artfs.OpenHost(base, db)
-	if err != nil {
-		return err
-	}
 	logf := func(f string, a ...any) { fmt.Fprintf(os.Stderr, f+"\n", a...) }
-	overlay, err := artfs.NewOverlay(artfs.OverlayOptions{Store: store, Base: host, Name: "ws", Logf: logf})
+	overlay, err := artfs.NewOverlay(artfs.OverlayOptions{Store: store, Logf: logf})
 	if err != nil {
 		return err
 	}
@@ -160,8 +156,8 @@ func serveSmaller(dir, base, db string) error {
 // mountSmaller returns a workspace on such a file system.
 func mountSmaller(t *testing.T, kind string) string {
 	t.Helper()
-	dir, base := t.TempDir(), t.TempDir()
-	server := exec.Command(os.Args[0], dir, base, filepath.Join(t.TempDir(), "disk.db"))
+	dir := t.TempDir()
+	server := exec.Command(os.Args[0], dir, filepath.Join(t.TempDir(), "disk.db"))
 	server.Env = append(os.Environ(), asServer+"="+kind)
 	var log strings.Builder
 	server.Stderr = &log
@@ -177,7 +173,9 @@ func mountSmaller(t *testing.T, kind string) string {
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("server: %s", &log)
 	}
-	return filepath.Join(dir, "ws")
+	ws := filepath.Join(dir, "ws")
+	must(t, os.Mkdir(ws, 0o755))
+	return ws
 }
 
 // fill is what a test puts into the workspace that is pushed.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/internal/cli"
 )
 
@@ -40,6 +42,7 @@ func (s *session) abandon() {
 
 func (s *session) closeControl() {
 	if s.control != nil {
+		_ = unix.Shutdown(int(s.control.Fd()), unix.SHUT_WR) // also where attend has another descriptor of it
 		s.control.Close()
 		s.control = nil
 	}

@@ -59,9 +59,17 @@ func (s *session) attend() {
 	if s.control == nil {
 		return // there is none
 	}
+	// The socket may be closed while this is heard.
+	own, err := duplicate(s.control)
+	if err != nil {
+		s.require(fmt.Errorf("hear what art-fuse says: %w", err))
+		return
+	}
 	go func(sock *os.File, heard chan<- error) {
-		heard <- control.Await(sock, control.Ready)
-	}(s.control, s.served)
+		err := control.Await(sock, control.Ready)
+		sock.Close()
+		heard <- err
+	}(own, s.served)
 	s.attending = true
 }
 
