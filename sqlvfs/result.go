@@ -6,16 +6,16 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// maxResult bounds what is kept of what came of a fork, in bytes.
-const maxResult int64 = 128 << 10
+// MaxResult bounds what is kept of what came of a fork, in bytes.
+const MaxResult = 128 << 10
 
 // keyResult is the row of fs_config that says what came of a fork.
 const keyResult = "art_result"
 
 // SetResult remembers what came of the database, in whatever form, instead of what was remembered. It is durable when SetResult returns.
 func (s *Store) SetResult(text []byte) error {
-	if int64(len(text)) > maxResult {
-		return fmt.Errorf("remember a result: it has %d bytes, and %d are kept", len(text), maxResult)
+	if len(text) > MaxResult {
+		return fmt.Errorf("remember a result: it has %d bytes, and %d are kept", len(text), MaxResult)
 	}
 	return s.atWriter(func(w *writer) error {
 		return do(w.conn, "INSERT OR REPLACE INTO main.fs_config (key, value) VALUES (?, ?)", keyResult, string(text))
@@ -27,7 +27,7 @@ func (s *Store) Result() (text []byte, err error) {
 	return Query(s, func(tx *Tx) (text []byte, err error) {
 		err = tx.each("SELECT CAST(value AS BLOB) FROM main.fs_config WHERE key='"+keyResult+"' AND length(CAST(value AS BLOB))<=?", func(q *sqlite3.Stmt) {
 			text = q.ColumnBlob(0, nil)
-		}, maxResult)
+		}, int64(MaxResult))
 		return text, err
 	})
 }

@@ -23,11 +23,11 @@ func TestResult(t *testing.T) {
 			t.Fatalf("%q, %v", is, err)
 		}
 	}
-	if err := s.SetResult(make([]byte, maxResult+1)); err == nil {
+	if err := s.SetResult(make([]byte, MaxResult+1)); err == nil {
 		t.Fatal("a result beyond the bound is kept")
 	}
 	if err := s.atWriter(func(w *writer) error {
-		return do(w.conn, "INSERT OR REPLACE INTO main.fs_config (key, value) VALUES (?, zeroblob(?))", keyResult, maxResult+1)
+		return do(w.conn, "INSERT OR REPLACE INTO main.fs_config (key, value) VALUES (?, zeroblob(?))", keyResult, int64(MaxResult+1))
 	}); err != nil {
 		t.Fatal(err)
 	}

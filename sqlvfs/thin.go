@@ -106,7 +106,7 @@ func (w *writer) excess(k *Keep, all []Checkpoint, held map[int64]bool) (int, er
 	}
 	old := func(i int) bool { return k.For > 0 && time.Since(all[i].Made.Time()) > k.For }
 	switch {
-	case guest > 0 && (k.Checkpoints > 0 && guests > k.Checkpoints || old(guest)):
+	case guest > 0 && (k.Checkpoints > 0 && guests > k.Checkpoints || guests > maxByGuest/2 || old(guest)):
 		return guest, nil
 	case first > 0 && (k.Checkpoints > 0 && len(all)-guests > k.Checkpoints || all[first].Label == "" && old(first)):
 		return first, nil

@@ -10,14 +10,15 @@ import (
 // applier does what a merge has decided, in one step.
 type applier struct {
 	*merger
-	tx   *sqlvfs.Tx
-	now  sqlvfs.Timespec
-	live map[sqlvfs.Ino]*sqlvfs.Inode
-	held []*sqlvfs.Inode
+	tx      *sqlvfs.Tx
+	now     sqlvfs.Timespec
+	live    map[sqlvfs.Ino]*sqlvfs.Inode
+	held    []*sqlvfs.Inode
+	emptied map[sqlvfs.Ino]bool // directories
 }
 
 func (m *merger) apply(tx *sqlvfs.Tx) error {
-	a := &applier{m, tx, sqlvfs.Now(), map[sqlvfs.Ino]*sqlvfs.Inode{}, nil}
+	a := &applier{m, tx, sqlvfs.Now(), map[sqlvfs.Ino]*sqlvfs.Inode{}, nil, map[sqlvfs.Ino]bool{}}
 	defer func() {
 		for _, in := range a.held {
 			tx.Put(in)
@@ -233,6 +234,10 @@ func (a *applier) remove(dir *sqlvfs.Inode, name string, ino sqlvfs.Ino) error {
 
 // empty removes all that is in a directory.
 func (a *applier) empty(dir *sqlvfs.Inode) error {
+	if a.emptied[dir.Ino] { // it has two parents, or is in itself
+		return fmt.Errorf("%w: directory %d has several names", sqlvfs.ErrCorrupt, dir.Ino)
+	}
+	a.emptied[dir.Ino] = true
 	list, err := a.tx.Children(dir)
 	for _, c := range list {
 		if err == nil {

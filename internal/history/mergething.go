@@ -286,6 +286,9 @@ func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error)
 	}
 	ours.Content, theirs.Content = classify.Contents(wrote(e.ours), wrote(e.theirs), func() bool {
 		same, serr := m.sameInside(e.ours, e.theirs)
+		if serr != nil {
+			err = serr
+		}
 		return serr == nil && same
 	})
 	return base, ours, theirs, err

@@ -198,6 +198,10 @@ func shortened(command []string) (list []string) {
 // keep writes what came of a fork into it.
 func keep(path string, r *Result) error {
 	text, err := json.Marshal(r)
+	for err == nil && len(text) > sqlvfs.MaxResult && r.Output != "" { // a byte may be six as JSON
+		r.Output = strings.ToValidUTF8(r.Output[(len(r.Output)+1)/2:], "\uFFFD")
+		text, err = json.Marshal(r)
+	}
 	if err != nil {
 		return err
 	}
@@ -303,8 +307,8 @@ func (o *Options) forks(ctx context.Context, at string, list []*trial) error {
 		}
 		return id, nil
 	}, func(s *sqlvfs.Store) (c sqlvfs.Checkpoint, err error) {
-		for i, t := range list {
-			if c, err = s.AddFork(t.path, secrets[i], at); err != nil {
+		for i := known; i < len(list); i++ { // a session may have made some, and ended
+			if c, err = s.AddFork(list[i].path, secrets[i], at); err != nil {
 				return c, err
 			}
 			known, at = i+1, strconv.FormatInt(c.ID, 10)

@@ -2,9 +2,13 @@ package history
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 func TestRange(t *testing.T) {
@@ -64,5 +68,29 @@ func TestTailOfOutput(t *testing.T) {
 func TestForksByNumber(t *testing.T) {
 	if byNumber("try-2", "try-10") >= 0 || byNumber("a-3", "b-1") >= 0 || byNumber("try", "try-1") >= 0 {
 		t.Fatal("not by number")
+	}
+}
+
+// Output of which every byte is six as JSON is cut until the result fits.
+func TestResultFits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s, err := sqlvfs.Open(path, sqlvfs.Options{Create: true, Root: sqlvfs.Attr{Mode: 0o40755, Nlink: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := keep(path, &Result{ExitCode: 3, Output: strings.Repeat("\x00", maxOutput-3) + "end"}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	text, err := s.Result()
+	var r Result
+	if err != nil || json.Unmarshal(text, &r) != nil || r.ExitCode != 3 || !strings.HasSuffix(r.Output, "end") {
+		t.Errorf("it is %d bytes, exit code %d, %v", len(text), r.ExitCode, err)
 	}
 }

@@ -25,7 +25,7 @@ func (r refusal) Error() string { return r.why }
 // dialName connects to a name from the host.
 func (g *Gate) dialName(ctx context.Context, name string, port uint16) (net.Conn, error) {
 	if !g.rules.Name(name, port) {
-		return nil, refusal{"no rule allows this port of it", allowing(name, port)}
+		return nil, refusal{"no rule allows this port of it", g.allowing(name, port)}
 	}
 	if name == netrule.Host {
 		return g.dialFirst(ctx, []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}, port)
@@ -43,7 +43,7 @@ func (g *Gate) dialName(ctx context.Context, name string, port uint16) (net.Conn
 		}
 	}
 	if len(may) == 0 && len(found) > 0 {
-		return nil, refusal{fmt.Sprintf("it is at %v, which no rule allows", found[0].Unmap()), allowing(found[0].Unmap().String(), port)}
+		return nil, refusal{fmt.Sprintf("it is at %v, which no rule allows", found[0].Unmap()), g.allowing(found[0].Unmap().String(), port)}
 	}
 	return g.dialFirst(ctx, may, port)
 }

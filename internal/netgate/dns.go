@@ -59,7 +59,7 @@ func (g *Gate) lookup(q *dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage
 	name, err := netrule.Canonical(asked)
 	if err != nil || name != asked || !g.rules.KnowsName(name) {
 		if !strings.HasSuffix(asked, ".arpa") { // the names of addresses, of which there are none
-			g.ledger.deny(denial{what: asked, why: "no rule allows it", allow: allowing(name, 0)})
+			g.ledger.deny(denial{what: asked, why: "no rule allows it", allow: g.allowing(name, 0)})
 		}
 		return nil, dnsmessage.RCodeNameError
 	}

@@ -167,7 +167,7 @@ func (g *Gate) dial(name string, a netip.Addr, port uint16) (halfCloser, error) 
 	case g.rules.Address(a, port):
 		conn, err = g.dialFirst(ctx, []netip.Addr{a}, port)
 	default:
-		what, err = a.String(), refusal{"no rule allows the address", allowing(a.String(), port)}
+		what, err = a.String(), refusal{"no rule allows the address", g.allowing(a.String(), port)}
 	}
 	var refused refusal
 	if errors.As(err, &refused) {

@@ -44,9 +44,9 @@ func (l *ledger) deny(d denial) {
 	l.denied[d]++
 }
 
-// allowing returns the rule that would allow what, or "" if there is none, or it is of an address that is not the Internet's: who
-// allows such a one is to know what is there.
-func allowing(what string, port uint16) string {
+// allowing returns the rule that would allow what, or "" if there is none, if another one denies it, or if it is of an address that is
+// not the Internet's: who allows such a one is to know what is there.
+func (g *Gate) allowing(what string, port uint16) string {
 	if a, err := netip.ParseAddr(what); err == nil && !netrule.Public(a) {
 		return ""
 	}
@@ -57,7 +57,7 @@ func allowing(what string, port uint16) string {
 		what += ":" + strconv.Itoa(int(port))
 	}
 	r, err := netrule.Parse(what)
-	if err != nil {
+	if err != nil || g.rules.Denies(r) {
 		return ""
 	}
 	return r.String()

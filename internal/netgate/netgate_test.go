@@ -206,3 +206,19 @@ func TestLedgerIsBounded(t *testing.T) {
 		t.Errorf("%d are remembered, %d told, and %d more", len(g.ledger.denied), len(r.Denied), r.More)
 	}
 }
+
+// What a rule denies is not offered to be allowed.
+func TestDeniedIsNotOffered(t *testing.T) {
+	rules, err := netrule.ParseRules([]string{"*.a.org"}, []string{"secret.a.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := New(rules)
+	ask(t, g, "secret.a.org.", dnsmessage.TypeA, dnsmessage.ClassINET)
+	ask(t, g, "b.org.", dnsmessage.TypeA, dnsmessage.ClassINET)
+	for _, d := range g.Report().Denied {
+		if want := map[string]string{"b.org": "b.org"}[d.What]; d.Allow != want {
+			t.Errorf("of %s it says that %q would allow it", d.What, d.Allow)
+		}
+	}
+}

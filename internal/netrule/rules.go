@@ -66,6 +66,11 @@ func (rs *Rules) Denied(a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(rs.Deny, func(r Rule) bool { return r.nets.IsValid() && r.nets.Contains(a) && r.matchesPort(port) })
 }
 
+// Denies says whether all that a rule is about is denied.
+func (rs *Rules) Denies(r Rule) bool {
+	return slices.ContainsFunc(rs.Deny, func(d Rule) bool { return d.Covers(r) })
+}
+
 func (rs *Rules) decide(matches func(Rule) bool) bool {
 	return slices.ContainsFunc(rs.Allow, matches) && !slices.ContainsFunc(rs.Deny, matches)
 }

@@ -142,7 +142,7 @@ func (s *session) tellDenied() {
 	for _, d := range report.Denied {
 		fmt.Fprintf(os.Stderr, "art: network: %s\n", deniedText(&d))
 		if d.Allow != "" {
-			allow = append(allow, d.Allow)
+			allow = append(allow, cli.Printable(d.Allow))
 		}
 	}
 	if report.More > 0 {
@@ -150,8 +150,12 @@ func (s *session) tellDenied() {
 	}
 	if len(allow) > 0 {
 		all := strings.Join(append(s.net.Allow, allow...), ",")
-		fmt.Fprintf(os.Stderr, "art: hint: to allow what is missing: --network %s, or the same in the settings: \"network\": {\"allow\": [\"%s\"]}\n",
-			all, strings.ReplaceAll(all, ",", `", "`))
+		flag := "--network " + all + ", or the same "
+		if len(s.net.Deny) > 0 { // which the flag would not keep
+			flag = ""
+		}
+		fmt.Fprintf(os.Stderr, "art: hint: to allow what is missing: %sin the settings: \"network\": {\"allow\": [\"%s\"]}\n",
+			flag, strings.ReplaceAll(all, ",", `", "`))
 	}
 }
 
