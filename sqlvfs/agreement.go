@@ -142,7 +142,7 @@ func (w *writer) showsReplaced(to *Checkpoint, p *part) error {
 				return err
 			}
 			if shows {
-				return fmt.Errorf("checkpoint %d: %s: %w", to.ID, path.Join(name, at), ErrReplaced)
+				return fmt.Errorf("%s: %w", path.Join(name, at), ErrReplaced)
 			}
 		}
 	}

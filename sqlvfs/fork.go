@@ -154,7 +154,7 @@ func (w *writer) shownWhole(c *Checkpoint) error {
 		return err
 	}
 	defer shown.Close()
-	return (&writer{conn: shown, store: w.store}).showsReplaced(c, nil)
+	return asShownAt(c, (&writer{conn: shown, store: w.store}).showsReplaced(c, nil))
 }
 
 // MakeFork makes a fork of a database, which [Store.AddFork] has told of it, at a checkpoint. The file is there whole and durable, or not at all; one that

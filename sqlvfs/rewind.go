@@ -107,6 +107,14 @@ func original(on *conn, c Checkpoint) (Checkpoint, error) {
 	return c, nil
 }
 
+// asShownAt says of which checkpoint it is that the host does not have what it shows.
+func asShownAt(c *Checkpoint, err error) error {
+	if errors.Is(err, ErrReplaced) {
+		err = fmt.Errorf("checkpoint %d: %w", c.ID, err)
+	}
+	return err
+}
+
 // nearest returns the newest of all checkpoints that has the same tree as one of them, which has a tree of its own. Fewer rows have changed
 // since that: of what was changed and undone a hundred times, history has a hundred versions, of which only the last is to be looked at.
 func nearest(of Checkpoint, all []Checkpoint) Checkpoint {
@@ -248,7 +256,7 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 		return done, nil, err
 	}
 	if err := w.restoreAgreed(&to, p); err != nil {
-		return done, nil, err
+		return done, nil, asShownAt(&named, err)
 	}
 	if err := w.soundTree(&to); err != nil {
 		return done, nil, err
