@@ -35,7 +35,8 @@ type MergeOptions struct {
 }
 
 // Merge takes what a fork has changed into the database that it was made of, as one change. [report.ErrConflicts] means that paths were left alone, because
-// both have changed them; each was named. After any other error nothing has changed.
+// both have changed them; each was named. After any other error the database has not changed; the fork may have one more
+// checkpoint.
 func Merge(ctx context.Context, o MergeOptions) error {
 	o.Report.Quiet, o.Report.DryRun = o.Quiet || o.JSON, o.DryRun
 	m := &merger{ctx: ctx, opt: &o, report: report.New(o.Report, o.Prog)}
