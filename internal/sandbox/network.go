@@ -84,6 +84,7 @@ func (s *session) startNet(fd int) error {
 		err = p.begin(&spawn.Command{
 			Path: cmd.Path, Args: cmd.Args, Env: libexec.CallerEnv(),
 			Files:  []*os.File{inherited[0], stdout, stderr, device, inherited[1]},
+			Closed: true,
 			Setsid: true, // away from the terminal's signals
 		})
 	}

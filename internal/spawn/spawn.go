@@ -23,6 +23,8 @@ type Command struct {
 	Env  []string
 	// Files are its descriptors from 0 on. What else is open has to be closed by exec.
 	Files []*os.File
+	// Closed has all others closed by exec: those, too, that this process's own caller has left open.
+	Closed bool
 	// Setsid begins a session.
 	Setsid bool
 	// Deathsig kills it when the thread ends that has started it.
@@ -77,6 +79,9 @@ func (c *Command) start() (*Process, error) {
 	}
 	for target, fd := range files {
 		l.add(unix.SYS_DUP3, uintptr(fd), uintptr(target), 0)
+	}
+	if c.Closed {
+		l.add(unix.SYS_CLOSE_RANGE, uintptr(len(files)), uintptr(^uint32(0)), unix.CLOSE_RANGE_CLOEXEC)
 	}
 	l.unblock()
 	if err := l.execve(c); err != nil {

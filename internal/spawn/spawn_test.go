@@ -112,6 +112,26 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// What the caller of this process has left open is inherited, unless that is not wanted.
+func TestClosed(t *testing.T) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	const left = 50
+	if err := unix.Dup3(int(null.Fd()), left, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(left)
+	for closed, want := range map[bool]string{false: "open\n", true: ""} {
+		c := &Command{Path: "/bin/sh", Args: []string{"sh", "-c", "if [ -e /proc/self/fd/50 ]; then echo open; fi"}, Closed: closed}
+		if text, _ := output(t, c); text != want {
+			t.Errorf("closed: %v: %q, not %q", closed, text, want)
+		}
+	}
+}
+
 // The program has the dispositions of a new one, but for what is ignored, and gets all signals.
 func TestSignals(t *testing.T) {
 	c := make(chan os.Signal, 1)

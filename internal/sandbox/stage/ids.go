@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
 
 	"github.com/riverlytech/art/internal/control"
 )
@@ -57,6 +59,24 @@ func becomeGuest(p *Plan, link *os.File) error {
 	}
 	if gone(link) {
 		return errors.New("art has ended")
+	}
+	return nil
+}
+
+// giveUpNetwork gives up the right over networks, in all threads. Which session needs it is known only when the stage runs already.
+func giveUpNetwork() error {
+	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var own [2]unix.CapUserData
+	if err := unix.Capget(header, &own[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	for _, set := range []*uint32{&own[0].Effective, &own[0].Permitted, &own[0].Inheritable} {
+		*set &^= 1 << unix.CAP_NET_ADMIN
+	}
+	// What is not permitted leaves the ambient ones too (capabilities(7)).
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(&own[0])), 0)
+	if errno != 0 {
+		return fmt.Errorf("drop capabilities: %w", errno)
 	}
 	return nil
 }

@@ -60,6 +60,12 @@ func run(link *os.File) error {
 		return fmt.Errorf("read the plan: %w", err)
 	}
 
+	if !p.Tunnel {
+		if err := giveUpNetwork(); err != nil {
+			return err
+		}
+	}
+
 	// It takes a while to look about, in which the rest goes on; nothing is covered before that is done.
 	l := make(chan findings, 1)
 	go func() { l <- look(&p.View) }()
@@ -186,6 +192,9 @@ func (h *handles) show(p *Plan, l <-chan findings) (args []string, err error) {
 	// By now all is looked at that is to be of the host's network, and the host's devices are still there.
 	if p.Tunnel {
 		if err := h.makeNetwork(); err != nil {
+			return nil, err
+		}
+		if err := giveUpNetwork(); err != nil {
 			return nil, err
 		}
 	}
