@@ -11,10 +11,12 @@ import (
 	"github.com/riverlytech/art/internal/netrule"
 )
 
-// How long it may take to find a name and connect to it; and to one of its addresses.
+// How long it may take to find a name and connect to it; to one of its addresses; and until the next
+// of them is tried.
 const (
 	dialTime    = 30 * time.Second
 	addressTime = 10 * time.Second
+	nextTime    = 250 * time.Millisecond
 )
 
 // refusal is why something is not dialled, and what would allow it.
@@ -48,14 +50,53 @@ func (g *Gate) dialName(ctx context.Context, name string, port uint16) (net.Conn
 	return g.dialFirst(ctx, may, port)
 }
 
-// dialFirst connects to the first of some addresses that answers.
-func (g *Gate) dialFirst(ctx context.Context, addresses []netip.Addr, port uint16) (conn net.Conn, err error) {
-	err = errors.New("it has no address")
-	d := net.Dialer{Timeout: addressTime}
-	for _, a := range addresses {
-		if conn, err = d.DialContext(ctx, "tcp", netip.AddrPortFrom(a, port).String()); err == nil {
-			return conn, nil
+// dialFirst connects to the first of some addresses that answers: each has some time before the next is tried beside it.
+func (g *Gate) dialFirst(ctx context.Context, addresses []netip.Addr, port uint16) (net.Conn, error) {
+	if len(addresses) == 0 {
+		return nil, errors.New("it has no address")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	d, results := net.Dialer{Timeout: addressTime}, make(chan result, len(addresses))
+	begun, ended := 0, 0
+	begin := func() {
+		a := netip.AddrPortFrom(addresses[begun], port).String()
+		begun++
+		go func() {
+			conn, err := d.DialContext(ctx, "tcp", a)
+			results <- result{conn, err}
+		}()
+	}
+	begin()
+	next := time.NewTicker(nextTime)
+	defer next.Stop()
+	var failed error
+	for ended < len(addresses) {
+		select {
+		case r := <-results:
+			ended++
+			if r.err == nil {
+				go func() { // those that come too late
+					for range begun - ended {
+						if r := <-results; r.err == nil {
+							r.conn.Close()
+						}
+					}
+				}()
+				return r.conn, nil
+			}
+			if failed = r.err; begun < len(addresses) {
+				begin()
+			}
+		case <-next.C:
+			if begun < len(addresses) {
+				begin()
+			}
 		}
 	}
-	return nil, err
+	return nil, failed
 }

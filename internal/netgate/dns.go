@@ -99,7 +99,15 @@ func (g *Gate) answerStreams(l net.Listener) {
 		if err != nil {
 			return
 		}
-		go g.answerStream(conn)
+		select {
+		case g.dns <- struct{}{}:
+			go func() {
+				defer func() { <-g.dns }()
+				g.answerStream(conn)
+			}()
+		default:
+			conn.Close()
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -25,7 +26,11 @@ type said struct {
 // contradicts returns a name that they say and that is not name, or "".
 func (s *said) contradicts(name string) string {
 	for _, n := range s.names {
-		if host, _, err := net.SplitHostPort(n); err == nil {
+		whole := n
+		if host, port, err := net.SplitHostPort(n); err == nil {
+			if _, err := strconv.ParseUint(port, 10, 16); err != nil && port != "" {
+				return whole
+			}
 			n = host
 		}
 		if n = strings.TrimSuffix(strings.ToLower(n), "."); n != name {
@@ -35,30 +40,114 @@ func (s *said) contradicts(name string) string {
 	return ""
 }
 
-// understand reads the first bytes of a connection. It returns false if more of them are needed.
-func understand(b []byte) (said, bool) {
-	switch {
-	case len(b) == 0:
-		return said{}, false
-	case b[0] == 0x16: // a handshake of TLS
-		return understandTLS(b)
+// first are the first bytes of a connection, as they come. Each is looked at once, and all of them once more when they are complete.
+type first struct {
+	text []byte
+	at   int // up to here it was looked at
+
+	kind  kind
+	line  int  // where a line of HTTP begins
+	blank bool // there was one in the first line
+	http  bool // the first line is that of a request
+	part  int  // how much of the message of TLS is in the records before at
+}
+
+type kind byte
+
+const (
+	unknown kind = iota
+	isTLS
+	isText // a line, which may be that of a request
+)
+
+// Write implements io.Writer. It takes no more than mostFirst.
+func (f *first) Write(b []byte) (int, error) {
+	n := min(len(b), mostFirst-len(f.text))
+	f.text = append(f.text, b[:n]...)
+	if n < len(b) {
+		return n, io.ErrShortWrite
 	}
-	return understandHTTP(b)
+	return n, nil
+}
+
+// understand returns false if more is needed.
+func (f *first) understand() (said, bool) {
+	s, enough := f.look()
+	if !enough && len(f.text) >= mostFirst {
+		return said{err: errMuch, http: f.http}, true
+	}
+	return s, enough
+}
+
+// ended is understand where no more will come. It returns false where what there is means nothing to any server.
+func (f *first) ended() (said, bool) {
+	s, enough := f.understand()
+	if !enough && f.kind != isTLS && !f.http && !mayBeHTTP(f.text) {
+		return said{}, true
+	}
+	return s, enough
+}
+
+func (f *first) look() (said, bool) {
+	if f.kind == unknown {
+		// Servers pass over empty lines before a request (RFC 9112, 2.2).
+		for f.at < len(f.text) && strings.IndexByte("\r\n\t ", f.text[f.at]) >= 0 {
+			f.at++
+		}
+		switch {
+		case f.at == len(f.text):
+			return said{}, false
+		case f.text[0] == 0x16: // a handshake of TLS
+			f.kind, f.at = isTLS, 0
+		default:
+			f.kind, f.line = isText, f.at
+		}
+	}
+	if f.kind == isTLS {
+		return f.lookTLS()
+	}
+	return f.lookHTTP()
+}
+
+const (
+	recordHead = 5        // kind, version, length
+	mostRecord = 16 << 10 // of what is not encrypted
+	helloHead  = 4        // kind, length
+)
+
+// lookTLS looks at records until the first message is complete.
+func (f *first) lookTLS() (said, bool) {
+	if len(f.text) > 1 && f.text[1] != 3 {
+		return said{}, true // something else
+	}
+	for {
+		rest := f.text[f.at:]
+		if len(rest) < recordHead {
+			return said{}, false
+		}
+		n := int(rest[3])<<8 | int(rest[4])
+		if rest[0] != 0x16 || n == 0 || n > mostRecord || f.at == 0 && n < helloHead {
+			return said{err: errHello}, true
+		}
+		if len(rest) < recordHead+n {
+			return said{}, false
+		}
+		f.at += recordHead + n
+		f.part += n
+		if head := f.text[recordHead:]; f.part >= helloHead+int(head[1])<<16+int(head[2])<<8+int(head[3]) {
+			return readHello(f.text), true
+		}
+	}
 }
 
 var (
-	errMore = errors.New("more is needed")
-	errStop = errors.New("enough is known")
+	errHello = errors.New("it is no beginning of TLS")
+	errMore  = errors.New("more is needed")
+	errStop  = errors.New("enough is known")
 )
 
-// understandTLS reads the beginning of TLS as Go's own server does, up to where that would answer.
-func understandTLS(b []byte) (said, bool) {
-	if len(b) < 2 {
-		return said{}, false
-	}
-	if b[1] != 3 {
-		return said{}, true
-	}
+// readHello reads the beginning of TLS as Go's own server does, up to where that would answer.
+func readHello(b []byte) said {
 	var s said
 	err := tls.Server(&replay{Reader: bytes.NewReader(b)}, &tls.Config{
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -68,13 +157,10 @@ func understandTLS(b []byte) (said, bool) {
 			return nil, errStop
 		},
 	}).Handshake()
-	switch {
-	case errors.Is(err, errStop):
-		return s, true
-	case errors.Is(err, errMore):
-		return said{}, false
+	if errors.Is(err, errStop) {
+		return s
 	}
-	return said{err: err}, true
+	return said{err: err}
 }
 
 // replay is a connection whose other side has said so much, and hears nothing.
@@ -95,28 +181,68 @@ func (r *replay) SetDeadline(time.Time) error      { return nil }
 func (r *replay) SetReadDeadline(time.Time) error  { return nil }
 func (r *replay) SetWriteDeadline(time.Time) error { return nil }
 
-// understandHTTP reads the head of a request, if it is one.
-func understandHTTP(b []byte) (said, bool) {
-	line, _, whole := bytes.Cut(b, []byte("\n"))
-	letters := 0
-	for letters < len(line) && line[letters] >= 'A' && line[letters] <= 'Z' {
-		letters++
+// lookHTTP looks for the end of a request's head, if it is one. That is more than what the standard calls one: whatever some server
+// could take for a request, and is none, is refused.
+func (f *first) lookHTTP() (said, bool) {
+	for ; f.at < len(f.text); f.at++ {
+		c := f.text[f.at]
+		if !f.http && !f.mayBeRequest(c) {
+			return said{}, true
+		}
+		if c != '\n' {
+			continue
+		}
+		line := bytes.TrimRight(f.text[f.line:f.at], "\r")
+		if !f.http {
+			if f.http = mayBeHTTP(line); !f.http {
+				return said{}, true
+			}
+		} else if len(line) == 0 {
+			return readRequest(f.text), true
+		}
+		f.line = f.at + 1
 	}
+	return said{}, false
+}
+
+// mayBeRequest says whether the next byte can be one of a request's first line: a word, a blank, and text.
+func (f *first) mayBeRequest(c byte) bool {
 	switch {
-	case letters > 32 || letters < len(line) && (letters == 0 || line[letters] != ' '):
-		return said{}, true // no method
-	case !whole:
-		return said{}, false
-	case !bytes.HasSuffix(bytes.TrimRight(line, "\r"), []byte("HTTP/1.1")) && !bytes.HasSuffix(bytes.TrimRight(line, "\r"), []byte("HTTP/1.0")):
-		return said{}, true
-	case !bytes.Contains(b, []byte("\r\n\r\n")) && !bytes.Contains(b, []byte("\n\n")):
-		return said{}, false
+	case c == '\n':
+		return f.blank
+	case c == ' ' || c == '\t':
+		f.blank = true
+		return true // that the line does not begin with one is known
 	}
+	return f.blank && c > ' ' || isToken(c) || c == '\r'
+}
+
+func isToken(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+}
+
+// mayBeHTTP says whether some server could take a line for the first of a request with headers. The preface of HTTP/2 is none.
+func mayBeHTTP(line []byte) bool {
+	return bytes.Contains(bytes.ToLower(line), []byte("http/")) && !bytes.HasPrefix(line, []byte("PRI * HTTP/2.0"))
+}
+
+// readRequest reads the head of a request.
+func readRequest(b []byte) said {
 	s := said{http: true}
+	b = bytes.TrimLeft(b, "\r\n")
+	for i, c := range b {
+		if c < ' ' && c != '\t' && c != '\n' && (c != '\r' || i+1 == len(b) || b[i+1] != '\n') {
+			s.err = errors.New("there are control characters in it")
+			return s
+		}
+		if c == '\n' && (bytes.HasPrefix(b[i+1:], []byte("\n")) || bytes.HasPrefix(b[i+1:], []byte("\r\n"))) {
+			break // of the head
+		}
+	}
 	r, err := http.ReadRequest(bufio.NewReaderSize(bytes.NewReader(b), len(b)))
 	if err != nil {
 		s.err = err
-		return s, true
+		return s
 	}
 	// Of an absolute address in the first line ReadRequest makes the host, whatever the header says.
 	for _, name := range append(headers(b), r.Host, r.URL.Host) {
@@ -124,7 +250,7 @@ func understandHTTP(b []byte) (said, bool) {
 			s.names = append(s.names, name)
 		}
 	}
-	return s, true
+	return s
 }
 
 // headers returns the values of all Host headers of a request.

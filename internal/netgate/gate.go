@@ -7,16 +7,20 @@
 //	dial.go    how they are reached from the host
 //	first.go   whom the first bytes of a connection are for
 //	carry.go   the connection
+//	guest.go   the guest's side of it
 //	ledger.go  what was denied
 package netgate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
+	"golang.org/x/sys/unix"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
@@ -34,10 +38,16 @@ import (
 )
 
 const (
-	nic = 1
-	// Connections of the guest's that are not answered yet.
-	mostWaiting = 1024
-	dnsPort     = 53
+	nic     = 1
+	dnsPort = 53
+
+	// Connections of the guest's at once, where this process may have as many descriptors; and those of them that are not answered yet.
+	mostConns   = 10000
+	mostWaiting = 256
+	// Connections for questions about names, which no rule is about.
+	mostDNS = 16
+	// ownFiles are descriptors for other things.
+	ownFiles = 64
 )
 
 // Gate is what the guest reaches the network through.
@@ -47,11 +57,29 @@ type Gate struct {
 	names    names
 	ledger   ledger
 	stack    *stack.Stack
+	most     int // in one packet of TCP
+	// How long a program may take from its first byte until it has said whom it speaks to.
+	firstTime time.Duration
+	conns     chan struct{} // holds one for each connection
+	waiting   chan struct{} // holds one for each that is not answered yet
+	dns       chan struct{} // holds one for each that is for questions
 }
 
 // New returns the gate of rules.
 func New(rules *netrule.Rules) *Gate {
-	return &Gate{rules: rules, resolver: &net.Resolver{PreferGo: true}}
+	return &Gate{
+		rules: rules, resolver: &net.Resolver{PreferGo: true}, firstTime: 20 * time.Second,
+		conns: make(chan struct{}, roomForConns()), waiting: make(chan struct{}, mostWaiting), dns: make(chan struct{}, mostDNS),
+	}
+}
+
+// roomForConns is how many connections there can be. The limit of descriptors is as high as it can be already (package os).
+func roomForConns() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > mostConns+mostWaiting+ownFiles {
+		return mostConns
+	}
+	return max(int(limit.Cur)-ownFiles, 1)
 }
 
 // Report returns what was denied so far.
@@ -69,17 +97,28 @@ func (g *Gate) Serve(fd int, mtu uint32, ended func(error)) error {
 	if err != nil {
 		return err
 	}
+	return g.serve(newSilent(link))
+}
+
+// serve serves the guest at the other end of link.
+func (g *Gate) serve(link stack.LinkEndpoint) error {
+	g.most = int(link.MTU()) - header.IPv6MinimumSize - header.TCPMinimumSize
 	g.stack = stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol},
 	})
 	sack := tcpip.TCPSACKEnabled(true)
-	if err := g.stack.SetTransportProtocolOption(tcp.ProtocolNumber, &sack); err != nil {
-		return asError(err)
+	send := tcpip.TCPSendBufferSizeRangeOption{Min: leastBuffered, Default: mostBuffered, Max: mostBuffered}
+	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: leastBuffered, Default: mostBuffered, Max: mostBuffered}
+	for _, option := range []tcpip.SettableTransportProtocolOption{&sack, &send, &receive} {
+		if err := g.stack.SetTransportProtocolOption(tcp.ProtocolNumber, option); err != nil {
+			return asError(err)
+		}
 	}
-	g.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, tcp.NewForwarder(g.stack, 0, mostWaiting, g.accept).HandlePacket)
+	forwarder := tcp.NewForwarder(g.stack, firstWindow, cap(g.conns)+1, g.accept)
+	g.stack.SetTransportProtocolHandler(tcp.ProtocolNumber, forwarder.HandlePacket)
 	g.stack.SetTransportProtocolHandler(udp.ProtocolNumber, g.refuseUDP)
-	if err := g.addInterface(newSilent(link)); err != nil {
+	if err := g.addInterface(link); err != nil {
 		return err
 	}
 	return g.listen()
@@ -135,27 +174,35 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 		return
 	}
 	a = a.Unmap()
-	go func() {
-		name := g.names.name(a)
-		host, err := g.dial(name, a, id.LocalPort)
-		if err != nil {
-			r.Complete(true)
-			return
-		}
-		var wq waiter.Queue
-		ep, tcpErr := r.CreateEndpoint(&wq)
-		r.Complete(tcpErr != nil)
-		if tcpErr != nil {
-			host.Close()
-			return
-		}
-		ep.SocketOptions().SetDelayOption(false)
-		g.carry(gonet.NewTCPConn(&wq, ep), host, name, id.LocalPort, ep.Abort)
-	}()
+	name := g.names.name(a)
+	select {
+	case g.conns <- struct{}{}:
+		defer func() { <-g.conns }()
+	default:
+		what := cmp.Or(name, a.String())
+		g.ledger.deny(denial{what: what, port: id.LocalPort, why: fmt.Sprintf("there are %d connections already", cap(g.conns))})
+		r.Complete(true)
+		return
+	}
+	host, err := g.dial(name, a, id.LocalPort)
+	if err != nil {
+		r.Complete(true)
+		return
+	}
+	var wq waiter.Queue
+	ep, tcpErr := r.CreateEndpoint(&wq)
+	r.Complete(tcpErr != nil)
+	if tcpErr != nil {
+		host.Close()
+		return
+	}
+	g.carry(newGuestConn(ep, &wq, len(g.conns), g.most), host, name, id.LocalPort)
 }
 
 // dial reaches what the guest connects to, from the host.
-func (g *Gate) dial(name string, a netip.Addr, port uint16) (halfCloser, error) {
+func (g *Gate) dial(name string, a netip.Addr, port uint16) (*net.TCPConn, error) {
+	g.waiting <- struct{}{}
+	defer func() { <-g.waiting }()
 	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
 	defer cancel()
 	var conn net.Conn

@@ -148,50 +148,101 @@ func hello(t testing.TB, name string) []byte {
 }
 
 func TestFirstBytes(t *testing.T) {
+	record := string(hello(t, "b.org"))
+	split := record[:3] + "\x00\x08" + record[5:13] + "\x16\x03\x01" + string([]byte{byte((len(record) - 13) >> 8), byte(len(record) - 13)}) + record[13:]
 	for _, c := range []struct {
 		text, other string
 		http, err   bool
 	}{
 		{text: string(hello(t, "a.org"))},
-		{text: string(hello(t, "b.org")), other: "b.org"},
+		{text: record, other: "b.org"},
+		{text: split, other: "b.org"},
 		{text: string(hello(t, ""))},
 		{text: "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", err: true},
+		{text: "\x16\x03\x01\x00\x00", err: true},
+		{text: "\x16\x03\x01\xff\xff", err: true},
 		{text: "\x16\x00 something else"},
 		{text: "GET / HTTP/1.1\r\nHost: A.org.\r\n\r\n", http: true},
 		{text: "GET / HTTP/1.1\r\nHost: a.org:8080\r\n\r\n", http: true},
-		{text: "GET / HTTP/1.1\r\nhOST : b.org\r\n\r\n", other: "b.org", http: true},
+		{text: "GET / HTTP/1.1\r\nHost: a.org:\r\n\r\n", http: true},
+		{text: "GET / HTTP/1.1\r\nHost: a.org:80@b.org\r\n\r\n", other: "a.org:80@b.org", http: true, err: true},
+		{text: "GET / HTTP/1.1\r\nhOST : b.org\r\n\r\n", other: "b.org", http: true, err: true},
 		{text: "GET / HTTP/1.1\r\nHost: b.org\r\n\r\n", other: "b.org", http: true},
 		{text: "GET / HTTP/1.1\r\nHost: a.org\r\nHost: b.org\r\n\r\n", http: true, err: true},
+		{text: "GET / HTTP/1.1\r\nHost: a.org\rHost: b.org\r\n\r\n", http: true, err: true},
 		{text: "GET http://b.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n", other: "b.org", http: true},
 		{text: "GET http://a.org/ HTTP/1.1\r\nHost: b.org\r\n\r\n", other: "b.org", http: true},
 		{text: "CONNECT b.org:443 HTTP/1.1\r\nHost: a.org\r\n\r\n", other: "b.org", http: true},
 		{text: "POST / HTTP/1.0\n\nbody", http: true},
+		// What servers pass over, or take though it is none.
+		{text: "\r\n\r\nGET / HTTP/1.1\r\nHost: b.org\r\n\r\n", other: "b.org", http: true},
+		{text: "\nGET / HTTP/1.1\nHost: a.org\n\n", http: true},
+		{text: "GET / HTTP/1.1 \r\nHost: b.org\r\n\r\n", http: true, err: true},
+		{text: "GET\t/\tHTTP/1.1\r\nHost: b.org\r\n\r\n", http: true, err: true},
+		{text: "get / HTTP/1.1\r\nHost: b.org\r\n\r\n", other: "b.org", http: true},
+		{text: " GET / HTTP/1.1\r\nHost: b.org\r\n\r\n", http: true, err: true},
+		{text: "GET / http/1.1\r\nHost: b.org\r\n\r\n", http: true, err: true},
+		{text: strings.Repeat("A", 300) + " / HTTP/1.1\r\nHost: b.org\r\n\r\n", other: "b.org", http: true},
+		{text: "GET / HTTP/1.1\r\nHost: a.org\r\nX: " + strings.Repeat("x", mostFirst), http: true, err: true},
 		{text: "SSH-2.0-OpenSSH\r\n"}, {text: "EHLO b.org\r\n"}, {text: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}, {text: "\x00\x00\x00\x08\x04\xd2\x16\x2f"},
-		{text: "GET nothing\r\n"}, {text: "AMQP\x00\x00\x09\x01"},
+		{text: "GET nothing\r\n"}, {text: "AMQP\x00\x00\x09\x01"}, {text: "003egit-upload-pack /x\x00host=b.org\x00"}, {text: "*1\r\n$4\r\nPING\r\n"},
 	} {
-		var s said
-		enough := false
 		// However it is cut into pieces.
-		for n := 1; n <= len(c.text) && !enough; n++ {
-			s, enough = understand([]byte(c.text[:n]))
-		}
-		whole, _ := understand([]byte(c.text))
-		for _, s := range []said{s, whole} {
-			if other := s.contradicts("a.org"); !enough || s.err == nil && other != c.other || s.http != c.http || (s.err != nil) != c.err {
-				t.Errorf("%.40q: enough %v, other %q, http %v, %v", c.text, enough, other, s.http, s.err)
+		for _, piece := range []int{1, 7, len(c.text)} {
+			f := &first{}
+			var s said
+			enough := false
+			for at := 0; at < len(c.text) && !enough; at += piece {
+				_, _ = f.Write([]byte(c.text[at:min(at+piece, len(c.text))]))
+				s, enough = f.understand()
+			}
+			if other := s.contradicts("a.org"); !enough || s.err == nil && other != c.other || s.http != c.http || (s.err != nil) != c.err && !(c.err && other == c.other && other != "") {
+				t.Errorf("%.60q by %d: enough %v, other %q, http %v, %v", c.text, piece, enough, other, s.http, s.err)
 			}
 		}
 	}
 }
 
+// What a program has not ended when it says no more is passed on only if no server would make a request of it.
+func TestFirstBytesEnd(t *testing.T) {
+	for text, want := range map[string]bool{"": true, "hello": true, "GET / HTT": true, "GET / HTTP/1.1": false, "GET / HTTP/1.1\r\nHost: b.org\r\n": false, "\r\n": true, "\x16\x03": false} {
+		f := &first{text: []byte(text)}
+		if s, got := f.ended(); got != want || s.err != nil {
+			t.Errorf("%q: %v, %v", text, got, s.err)
+		}
+	}
+}
+
+// Each byte is looked at once, however slowly they come.
+func BenchmarkFirstBytes(b *testing.B) {
+	text := []byte("GET / HTTP/1.1\r\n" + strings.Repeat("X: y\r\n", mostFirst/6-10))
+	for b.Loop() {
+		f := &first{}
+		for i := range text {
+			_, _ = f.Write(text[i : i+1])
+			f.understand()
+		}
+	}
+}
+
 func FuzzFirstBytes(f *testing.F) {
-	f.Add([]byte("GET / HTTP/1.1\r\nHost: b.org\r\n\r\n"))
-	f.Add(hello(f, "b.org"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		// What is enough stays so: who waits for more must not come to another answer.
-		s, enough := understand(b)
-		if _, more := understand(append(b[:len(b):len(b)], "more\r\n\r\n"...)); enough && !more && s.err == nil {
-			t.Fatalf("%q was enough, and with more it is not", b)
+	f.Add([]byte("GET / HTTP/1.1\r\nHost: b.org\r\n\r\n"), 3)
+	f.Add(hello(f, "b.org"), 10)
+	f.Fuzz(func(t *testing.T, b []byte, at int) {
+		// What is enough stays so, and means the same: who waits for more must not come to another answer.
+		whole := &first{}
+		_, _ = whole.Write(b)
+		s, enough := whole.understand()
+		at = min(max(at, 0), len(b))
+		pieces := &first{}
+		_, _ = pieces.Write(b[:at])
+		s2, enough2 := pieces.understand()
+		if !enough2 {
+			_, _ = pieces.Write(b[at:])
+			s2, enough2 = pieces.understand()
+		}
+		if enough != enough2 || s.http != s2.http && s.err == nil || (s.err == nil) != (s2.err == nil) || s.contradicts("a.org") != s2.contradicts("a.org") && s.err == nil {
+			t.Fatalf("%q cut at %d: %v %v, and whole %v %v", b, at, s2, enough2, s, enough)
 		}
 	})
 }

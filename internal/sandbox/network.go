@@ -22,8 +22,28 @@ import (
 type network struct {
 	life   *os.File     // art-net ends when it is closed
 	done   <-chan error // tells how art-net ended; nil without one, and after
-	report *bytes.Buffer
+	report *bounded
 	lost   error // why the guest has no network any more
+}
+
+// mostReport is how much art-net may tell: a guest that had taken it over would tell without end.
+const mostReport = 1 << 20
+
+// bounded takes no more than so much, and is empty after that.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		b.Reset()
+		b.most = 0
+	}
+	if b.most > 0 {
+		b.Buffer.Write(p)
+	}
+	return len(p), nil
 }
 
 // useNetwork has the guest reach what the settings name, and nothing else. What that takes is looked for here.
@@ -71,7 +91,7 @@ func (s *session) startNet(fd int) error {
 		return w
 	}
 	life, rules := pipe(), pipe()
-	s.network.report = &bytes.Buffer{}
+	s.network.report = &bounded{most: mostReport}
 	var stdout *os.File
 	if err == nil {
 		stdout, err = p.add(s.network.report)
