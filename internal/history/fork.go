@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/live"
@@ -49,14 +51,50 @@ func (o *Options) fork(ctx context.Context, path, at string) (c sqlvfs.Checkpoin
 	if _, err := os.Lstat(path); err == nil {
 		return c, cli.WithHint(fmt.Errorf("%s: %w", path, fs.ErrExist), "take another name, or remove that with art rm")
 	}
-	secret := sqlvfs.NewSecret()
-	c, err = o.atWriter(ctx, func(c *live.Client) (int64, error) { return c.Fork(secret, at, path) },
-		func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.AddFork(path, secret, at) })
-	if err != nil {
-		return c, err
+	return o.forks(ctx, at, []string{path})
+}
+
+// forks makes forks of one moment at some paths, all of them or none.
+func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvfs.Checkpoint, err error) {
+	secrets := make([][]byte, len(paths))
+	for i := range secrets {
+		secrets[i] = sqlvfs.NewSecret()
 	}
-	if err = sqlvfs.MakeFork(o.DB, path, secret, c); err != nil {
-		err = errors.Join(err, o.forget(ctx, secret))
+	known, made := 0, 0 // the database may know of one more than it has said
+	c, err = o.atWriter(ctx, func(client *live.Client) (id int64, err error) {
+		for i, path := range paths {
+			if id, err = client.Fork(secrets[i], at, path); err != nil {
+				return 0, err
+			}
+			known, at = i+1, strconv.FormatInt(id, 10)
+		}
+		return id, nil
+	}, func(s *sqlvfs.Store) (c sqlvfs.Checkpoint, err error) {
+		for i := known; i < len(paths); i++ { // a session may know of some, and have ended
+			if c, err = s.AddFork(paths[i], secrets[i], at); err != nil {
+				return c, errors.Join(err, s.DropFork(secrets[i]))
+			}
+			known, at = i+1, strconv.FormatInt(c.ID, 10)
+		}
+		return c, nil
+	})
+	unanswered := errors.Is(err, live.ErrUnanswered)
+	for i := 0; i < len(paths) && err == nil; i++ {
+		if err = sqlvfs.MakeFork(o.DB, paths[i], secrets[i], c); err == nil {
+			made = i + 1
+		}
+	}
+	if err == nil {
+		return c, nil
+	}
+	for _, path := range paths[:made] {
+		err = errors.Join(err, sqlvfs.Remove(path))
+	}
+	if unanswered {
+		known++
+	}
+	for _, secret := range secrets[:known] {
+		err = errors.Join(err, o.forgetSurely(ctx, secret))
 	}
 	return c, err
 }
@@ -73,6 +111,17 @@ func (o *Options) forget(ctx context.Context, secret []byte) error {
 	_, err := o.atWriter(ctx, func(c *live.Client) (int64, error) { return -1, c.Forget(secret) },
 		func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return sqlvfs.Checkpoint{}, s.DropFork(secret) })
 	return err
+}
+
+// forgetSurely is forget where a session may just be about to end. It is for what nobody else will clear away: also after a signal.
+func (o *Options) forgetSurely(ctx context.Context, secret []byte) (err error) {
+	ctx = context.WithoutCancel(ctx)
+	for until := time.Now().Add(endsWithin); ; time.Sleep(endsWithin / 100) {
+		err = o.forget(ctx, secret)
+		if _, inUse := errors.AsType[*sqlvfs.InUseError](err); !inUse && !errors.Is(err, live.ErrGone) || time.Now().After(until) {
+			return err
+		}
+	}
 }
 
 // Forget has the parent of a fork that was removed from a path know of it no more. A copy of a fork has its secret too: what was not at the path

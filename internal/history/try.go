@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -125,14 +124,16 @@ func (t *tries) make(ctx context.Context) error {
 		if _, err := os.Lstat(path); err == nil {
 			continue // taken
 		}
+		path = absolute(path)
 		paths = append(paths, path)
-		c := &trial{name: name, path: absolute(path)}
+		c := &trial{name: name, path: path}
 		for _, word := range t.o.Command {
 			c.command = append(c.command, strings.ReplaceAll(word, "{n}", strconv.Itoa(n)))
 		}
 		t.list = append(t.list, c)
 	}
-	return t.o.forks(ctx, t.o.At, t.list)
+	_, err := t.o.forks(ctx, t.o.At, paths)
+	return err
 }
 
 // run runs the command in each, and returns when all have ended.
@@ -289,47 +290,6 @@ func (t *tries) tick() (stop func()) {
 		}
 	}()
 	return func() { close(end); <-ended }
-}
-
-// forks makes several forks of one moment, all of them or none.
-func (o *Options) forks(ctx context.Context, at string, list []*trial) error {
-	secrets := make([][]byte, len(list))
-	for i := range secrets {
-		secrets[i] = sqlvfs.NewSecret()
-	}
-	known, made := 0, 0
-	c, err := o.atWriter(ctx, func(client *live.Client) (id int64, err error) {
-		for i, t := range list {
-			if id, err = client.Fork(secrets[i], at, t.path); err != nil {
-				return 0, err
-			}
-			known, at = i+1, strconv.FormatInt(id, 10)
-		}
-		return id, nil
-	}, func(s *sqlvfs.Store) (c sqlvfs.Checkpoint, err error) {
-		for i := known; i < len(list); i++ { // a session may have made some, and ended
-			if c, err = s.AddFork(list[i].path, secrets[i], at); err != nil {
-				return c, err
-			}
-			known, at = i+1, strconv.FormatInt(c.ID, 10)
-		}
-		return c, nil
-	})
-	for i := 0; i < len(list) && err == nil; i++ {
-		if err = sqlvfs.MakeFork(o.DB, list[i].path, secrets[i], c); err == nil {
-			made = i + 1
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	for i := range known {
-		if i < made {
-			err = errors.Join(err, sqlvfs.Remove(list[i].path))
-		}
-		err = errors.Join(err, o.forget(context.WithoutCancel(ctx), secrets[i]))
-	}
-	return err
 }
 
 // forksOf are the forks beside a database that are of it.
