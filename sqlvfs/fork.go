@@ -33,11 +33,12 @@ type Fork struct {
 const qForks = `SELECT secret, CAST(path AS BLOB), checkpoint, made, made_nsec FROM main.art_fork
 	WHERE length(secret)=16 AND length(path)<4096 ORDER BY made, made_nsec, secret LIMIT 1000`
 
-// Forks returns the forks of the database. (With the secret that a fork has in common with its own parent, it knows what was merged of it: that is none.)
+// Forks returns the forks of the database. (By the keys of [Moment.MergeKey] a fork knows what was merged of it: that is none.)
 func (s *Store) Forks() (list []Fork, err error) {
 	list, err = Query(s, func(tx *Tx) ([]Fork, error) { return forksOf(tx.meta) })
 	if s.stack.Forked() {
-		list = slices.DeleteFunc(list, func(f Fork) bool { return bytes.Equal(f.Secret, s.stack.Parents[0].Secret) })
+		keys := mergeKeys(s.stack.Parents[0].Secret)
+		list = slices.DeleteFunc(list, func(f Fork) bool { return bytes.Equal(f.Secret, keys[0]) || bytes.Equal(f.Secret, keys[1]) })
 	}
 	return list, err
 }

@@ -43,8 +43,10 @@ func makeIndependent(file string) error {
 	if forks, err := database.Has(c.Conn, "art_fork"); err != nil {
 		return err
 	} else if forks {
-		if err := c.Exec("DELETE FROM main.art_fork WHERE secret IN (SELECT secret FROM main.art_parent)"); err != nil {
-			return err
+		for _, key := range mergeKeys(stack.Parents[0].Secret) {
+			if err := do(c, "DELETE FROM main.art_fork WHERE secret=?", key); err != nil {
+				return err
+			}
 		}
 	}
 	return c.Exec("DROP TABLE main.art_hidden; DROP TABLE main.art_parent; COMMIT; PRAGMA main.journal_mode=WAL")

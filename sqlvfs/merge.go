@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -218,6 +219,22 @@ func (m *Moment) Bases() (names []string, err error) {
 	return names, err
 }
 
+// NameOf returns a name that leads to an inode; zero: none does. All names are looked through.
+func (m *Moment) NameOf(ino Ino) (n NameIn, err error) {
+	err = m.s.tx.each("SELECT parent_ino, name FROM fs_dentry WHERE ino=? LIMIT 1", func(q *sqlite3.Stmt) {
+		n = NameIn{Ino(q.ColumnInt64(0)), string(q.ColumnRawText(1))}
+	}, ino)
+	return n, err
+}
+
+// From returns the inodes that come from a path of a base.
+func (m *Moment) From(base, path string) (list []Ino, err error) {
+	err = m.s.tx.each("SELECT ino FROM art_origin WHERE path=? AND base=(SELECT id FROM art_base WHERE name=?)", func(q *sqlite3.Stmt) {
+		list = append(list, Ino(q.ColumnInt64(0)))
+	}, []byte(path), base)
+	return list, err
+}
+
 // Parent returns of a fork what it has in common with the database that it was made of, the checkpoint there, and the highest number of an inode
 // then, up to which an inode is the same in both. The secret is nil if it is no fork.
 func (m *Moment) Parent() (secret []byte, checkpoint int64, top Ino) {
@@ -267,6 +284,25 @@ func (m *Moment) SinceFork(base *Moment) (*Difference, error) {
 type Merged struct {
 	Checkpoint int64
 	Conflicts  []string
+}
+
+// mergeKeys are the keys by which a fork knows its checkpoints that were merged, as if each were of a fork of its own: so they stay.
+func mergeKeys(secret []byte) [2][]byte {
+	second := sha256.Sum256(append([]byte("merged "), secret...))
+	return [2][]byte{secret, second[:len(secret)]}
+}
+
+// MergeKey returns the key by which a fork, of which a moment is given, is to know the next checkpoint of it that is merged. The one up to which it
+// was merged has another: it stays until a merge of the next one is committed, and as long as that can be undone.
+func (m *Moment) MergeKey(secret []byte, merged int64) ([]byte, error) {
+	keys := mergeKeys(secret)
+	list, err := Query(m.s, func(tx *Tx) ([]Fork, error) { return forksOf(tx.meta) })
+	for _, f := range list {
+		if f.Checkpoint == merged && bytes.Equal(f.Secret, keys[0]) {
+			return keys[1], err
+		}
+	}
+	return keys[0], err
 }
 
 // mergedTree is what agreements with a fork are known by.

@@ -331,7 +331,9 @@ EXAMPLES
   What only the database has changed stays. What both changed differently is a conflict:
   it is named on standard error, and left alone on both sides. It stays one, until both
   have the same, or a flag says whose counts. A git directory that both changed is
-  one conflict. A directory that the fork has renamed is renamed, with what is new in it.
+  one conflict. A directory that the fork has renamed is renamed, with what is new in it;
+  one that both have renamed differently is a conflict, where git would have both names.
+  So is a path of 4,096 bytes or more, which no program can name.
 
   All of it is one change, which "art undo" takes back. The fork stays as it is, and
   may go on and be merged again. FORK is a name that art fork was given, or a path.

@@ -86,12 +86,21 @@ func (m *merger) open() error {
 	if err != nil {
 		return err
 	}
-	at := ""
 	if !o.DryRun {
 		if m.store, err = sqlvfs.Open(o.DB, sqlvfs.Options{Checkpoint: sqlvfs.BeforeMerge}); err != nil {
 			return err
 		}
-		c, err := m.checkpoint(secret)
+	}
+	if m.ours, err = sqlvfs.OpenMoment(o.DB, ""); err != nil {
+		return err
+	}
+	was, err := m.ours.MergedOf(secret)
+	if err != nil {
+		return err
+	}
+	at := ""
+	if !o.DryRun {
+		c, err := m.checkpoint(secret, was.Checkpoint)
 		if err != nil {
 			return fmt.Errorf("make a checkpoint in it: %w", hinted(o.Fork, err))
 		}
@@ -105,13 +114,6 @@ func (m *merger) open() error {
 		return errors.New("it has become another fork meanwhile")
 	}
 	m.secret, m.top = secret, top
-	if m.ours, err = sqlvfs.OpenMoment(o.DB, ""); err != nil {
-		return err
-	}
-	was, err := m.ours.MergedOf(secret)
-	if err != nil {
-		return err
-	}
 	m.pending = map[string]bool{}
 	for _, at := range was.Conflicts {
 		for m.pending[at] = true; at != "."; at = filepath.Dir(at) {
@@ -142,19 +144,29 @@ func (m *merger) open() error {
 	return err
 }
 
-// checkpoint makes a checkpoint of what the fork is now, from which the next merge goes on: the fork keeps it as it would for a fork of its own.
-func (m *merger) checkpoint(secret []byte) (sqlvfs.Checkpoint, error) {
+// checkpoint makes a checkpoint of what the fork is now, from which the next merge goes on: the fork keeps it as it would for a fork of its own, and
+// with it the one up to which it was merged, from which a merge goes on if this one is not committed.
+func (m *merger) checkpoint(secret []byte, merged int64) (c sqlvfs.Checkpoint, err error) {
+	now, err := sqlvfs.OpenMoment(m.opt.Fork, "")
+	if err != nil {
+		return c, err
+	}
+	key, err := now.MergeKey(secret, merged)
+	now.Close()
+	if err != nil {
+		return c, err
+	}
 	of, parent := Options{DB: m.opt.Fork, Session: m.opt.Other(m.opt.Fork)}, absolute(m.opt.DB)
 	return of.atWriter(m.ctx, func(c *live.Client) (int64, error) {
-		if err := c.Forget(secret); err != nil {
+		if err := c.Forget(key); err != nil {
 			return 0, err
 		}
-		return c.Fork(secret, "", parent)
+		return c.Fork(key, "", parent)
 	}, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) {
-		if err := s.DropFork(secret); err != nil {
+		if err := s.DropFork(key); err != nil {
 			return sqlvfs.Checkpoint{}, err
 		}
-		return s.AddFork(parent, secret, "")
+		return s.AddFork(parent, key, "")
 	})
 }
 

@@ -25,18 +25,21 @@ type merger struct {
 	again              bool // some of the fork was merged before: base is a checkpoint of it, not of the parent
 	ourMay, theirMay   *sqlvfs.Difference
 	secret             []byte
-	merged             int64           // the fork's checkpoint that is merged
-	top                sqlvfs.Ino      // up to this number, an inode is the same in the fork and in the parent
-	depth              int             // of a comparison
-	pending            map[string]bool // paths that are in conflict since the last merge, and false those above them
-	spaces             map[string]bool // names of workspaces, and of other layers, in the root
+	merged             int64                  // the fork's checkpoint that is merged
+	top                sqlvfs.Ino             // up to this number, an inode is the same in the fork and in the parent
+	depth              int                    // of a comparison
+	compared           map[[2]versionKey]bool // what is known to be the same, or not
+	walked             map[sqlvfs.Ino]bool    // directories of the fork
+	pending            map[string]bool        // paths that are in conflict since the last merge, and false those above them
+	spaces             map[string]bool        // names of workspaces, and of other layers, in the root
 
 	made  map[sqlvfs.Ino]*node      // where what the fork has is, or goes to, by its number there
 	pairs map[sqlvfs.Ino]sqlvfs.Ino // which inodes of the parent are what the fork's are that it has made itself
 	came  []*entry                  // names that are to lead to something of the fork's
 	gone  []*entry                  // directories that the fork does not have there any more
 	lost  []*entry                  // same, of files
-	stuck map[any]bool              // files of the fork that do not come, by what the base has them as
+	stays []sqlvfs.Ino              // what of the fork does not come
+	stuck map[any]bool              // same, with all that is in it, by what the base has it as
 	plan
 	said []said
 }
@@ -93,6 +96,7 @@ type link struct {
 func (m *merger) decide() error {
 	m.made, m.pairs, m.moved = map[sqlvfs.Ino]*node{}, map[sqlvfs.Ino]sqlvfs.Ino{}, map[sqlvfs.Ino]bool{}
 	m.spaces, m.stuck = map[string]bool{}, map[any]bool{}
+	m.compared, m.walked = map[[2]versionKey]bool{}, map[sqlvfs.Ino]bool{}
 	var tops [3]*thing
 	for i, of := range []*sqlvfs.Moment{m.base, m.ours, m.theirs} {
 		list, err := of.Workspaces()
@@ -129,9 +133,10 @@ func (m *merger) decide() error {
 
 // walk decides about what is in a directory.
 func (m *merger) walk(at string, base, ours, theirs *thing, into *node) error {
-	if len(at) > unix.PathMax {
-		return fmt.Errorf("%.40s…: it is too deep", at)
+	if m.walked[theirs.row.Ino] {
+		return fmt.Errorf("%w: directory %d of the fork has several names", sqlvfs.ErrCorrupt, theirs.row.Ino)
 	}
+	m.walked[theirs.row.Ino] = true
 	names, err := m.differing(base, theirs)
 	if err != nil {
 		return err
@@ -163,9 +168,29 @@ func (m *merger) walk(at string, base, ours, theirs *thing, into *node) error {
 				return err
 			}
 		}
-		if err := m.meet(e); err != nil {
+		if len(e.at) >= unix.PathMax {
+			err = m.tooLong(e)
+		} else {
+			err = m.meet(e)
+		}
+		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// tooLong leaves a path alone that no program can name, with all that is below it.
+func (m *merger) tooLong(e *entry) error {
+	if same, err := m.same(e.base, e.theirs); err != nil || same && !m.pending[e.at] {
+		return err
+	}
+	if same, err := m.same(e.ours, e.theirs); err != nil || same {
+		return err
+	}
+	m.stick(e)
+	if !m.opt.Ours {
+		m.leave(e.at, fmt.Sprintf("its path has %d bytes, and no program can name it", len(e.at)))
 	}
 	return nil
 }
@@ -262,9 +287,47 @@ func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
 
 // stick notes that what the fork has at a path does not come: where it was before, it stays.
 func (m *merger) stick(e *entry) {
-	if t := e.theirs; t != nil && t.row != nil && !t.row.Attr.IsDir() {
-		m.stuck[t.row.Ino], m.stuck[t.cameFrom()] = true, true
+	t := e.theirs
+	if t == nil || t.row == nil || t.rowDir() && e.ours.rowDir() && e.ours.place == t.place {
+		return // or it is about a directory's mode
 	}
+	m.stays = append(m.stays, t.row.Ino)
+}
+
+// spread notes all that is in directories which do not come.
+func (m *merger) spread() error {
+	for ; len(m.stays) > 0; m.stays = m.stays[1:] {
+		t, err := m.thing(m.theirs, m.stays[0])
+		if err != nil {
+			return err
+		}
+		if t == nil || m.stuck[t.row.Ino] {
+			continue
+		}
+		m.stuck[t.row.Ino] = true
+		if from := t.cameFrom(); from != (place{}) {
+			m.stuck[from] = true
+		}
+		if !t.rowDir() {
+			continue
+		}
+		list, err := m.theirs.Entries(t.row.Ino)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			m.stays = append(m.stays, e.Ino)
+		}
+	}
+	return nil
+}
+
+// wasStuck tells whether what the base has at a path is something that the fork has moved to where it does not come.
+func (m *merger) wasStuck(e *entry) bool {
+	if e.base.row != nil {
+		return m.stuck[e.base.row.Ino]
+	}
+	return m.stuck[e.base.place]
 }
 
 func (m *merger) leave(at, why string) {
@@ -293,6 +356,16 @@ func (m *merger) meetDirs(e *entry) error {
 	base := e.base
 	if base != nil && (base.place != e.theirs.place || base.row != nil && !base.rowDir()) {
 		base = nil
+	}
+	if base == nil && e.ours.row != nil {
+		// Both may have moved it here.
+		was, err := m.baseOf(e.theirs)
+		if err != nil {
+			return err
+		}
+		if is := e.theirs.row.Ino; was != nil && (was.row == nil || is == e.ours.row.Ino || m.pairs[is] == e.ours.row.Ino) {
+			base = was
+		}
 	}
 	to := &node{}
 	if e.ours.row == nil {

@@ -1,11 +1,14 @@
 package history
 
 import (
+	"fmt"
+	"path"
 	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/reconcile/classify"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // settleDirs decides about directories that have come or gone: which have moved, and what is in them.
@@ -20,14 +23,25 @@ func (m *merger) settleDirs() error {
 				files = append(files, e)
 				continue
 			}
-			i := slices.IndexFunc(m.gone, func(g *entry) bool { return g.isBefore(e.theirs) })
-			if i < 0 {
+			var from *entry
+			if i := slices.IndexFunc(m.gone, func(g *entry) bool { return g.isBefore(e.theirs) }); i >= 0 {
+				from = m.gone[i]
+				m.gone = slices.Delete(m.gone, i, i+1)
+			} else if is, err := m.movedByBoth(e); err != nil {
+				return err
+			} else if is != nil && !m.opt.Force {
+				if m.stick(e); !m.opt.Ours {
+					m.leave(e.at, fmt.Sprintf("a directory that is %s here, and was renamed to this in the fork", m.shown(is.at)))
+				}
+				continue
+			} else {
+				from = is
+			}
+			if from == nil {
 				rest = append(rest, e)
 				continue
 			}
-			g := m.gone[i]
-			m.gone = slices.Delete(m.gone, i, i+1)
-			if err := m.move(g, e); err != nil {
+			if err := m.move(from, e); err != nil {
 				return err
 			}
 		}
@@ -48,12 +62,126 @@ func (m *merger) settleDirs() error {
 		}
 	}
 	m.came = files
+	if err := m.spread(); err != nil {
+		return err
+	}
 	for _, e := range m.gone {
 		if err := m.depart(e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// movedByBoth returns where the parent has a directory that the fork has moved to another name, if the parent has, too; nil: it has not.
+func (m *merger) movedByBoth(e *entry) (*entry, error) {
+	t := e.theirs
+	var list []sqlvfs.Ino
+	if ino := t.row.Ino; ino <= m.top {
+		list = append(list, ino)
+	} else if ino = m.pairs[ino]; ino != 0 {
+		list = append(list, ino)
+	} else if t.place != (place{}) {
+		var err error
+		if list, err = m.ours.From(t.place.base, t.place.path); err != nil {
+			return nil, err
+		}
+	}
+	for _, ino := range list {
+		is, err := m.thing(m.ours, ino)
+		if err != nil {
+			return nil, err
+		}
+		if !is.rowDir() || is.place != t.place || m.moved[ino] {
+			continue
+		}
+		from, err := m.entryOf(ino)
+		if err != nil || from == nil {
+			return nil, err
+		}
+		if from.at == e.at || from.theirs != nil && (from.theirs.row != nil || from.theirs.place == is.place) {
+			continue
+		}
+		if from.base, err = m.baseOf(t); err != nil {
+			return nil, err
+		}
+		if kept, err := m.isWhereItWas(from); err != nil || !kept {
+			return from, err
+		}
+	}
+	return nil, nil
+}
+
+// isWhereItWas tells whether the parent has not moved a directory.
+func (m *merger) isWhereItWas(e *entry) (bool, error) {
+	if e.base == nil || e.base.row == nil {
+		return e.at == path.Join(e.ours.place.base, e.ours.place.path), nil
+	}
+	was, err := m.base.NameOf(e.base.row.Ino)
+	return was == sqlvfs.NameIn{Dir: e.dir.ino, Name: e.name}, err
+}
+
+// baseOf returns what the base has a directory of the fork as, wherever that is; nil: it does not have it.
+func (m *merger) baseOf(theirs *thing) (*thing, error) {
+	if ino := theirs.row.Ino; m.again || ino <= m.top {
+		base, err := m.thing(m.base, ino)
+		if err != nil || base.rowDir() && base.place == theirs.place {
+			return base, err
+		}
+	}
+	if theirs.place == (place{}) {
+		return nil, nil
+	}
+	list, err := m.base.From(theirs.place.base, theirs.place.path)
+	for _, ino := range list {
+		if err != nil {
+			return nil, err
+		}
+		base, err := m.thing(m.base, ino)
+		if err != nil || base.rowDir() && base.place == theirs.place {
+			return base, err
+		}
+	}
+	return &thing{m: m.base, place: theirs.place}, err
+}
+
+// entryOf returns the name of a directory of the parent; nil: it has none.
+func (m *merger) entryOf(ino sqlvfs.Ino) (*entry, error) {
+	var names []sqlvfs.NameIn // from the root on
+	for at := ino; at != sqlvfs.RootIno; at = names[0].Dir {
+		n, err := m.ours.NameOf(at)
+		if err != nil || n.Dir == 0 || len(names) > unix.PathMax {
+			return nil, err
+		}
+		names = slices.Insert(names, 0, n)
+	}
+	var trees [2]*thing
+	var err error
+	for i, of := range []*sqlvfs.Moment{m.ours, m.theirs} {
+		if trees[i], err = m.thing(of, sqlvfs.RootIno); err != nil {
+			return nil, err
+		}
+	}
+	e := &entry{}
+	for _, n := range names {
+		e.at, e.name, e.dir, e.place = path.Join(e.at, n.Name), n.Name, &node{ino: n.Dir}, place{}
+		if trees[0] != nil {
+			e.place = trees[0].place
+		}
+		if e.at == n.Name && m.spaces[n.Name] {
+			e.place = place{n.Name, ""}
+		}
+		for i := range trees {
+			if trees[i], err = m.child(trees[i], n.Name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	e.ours, e.theirs = trees[0], trees[1]
+	if e.ours == nil || e.ours.row == nil || e.ours.row.Ino != ino {
+		return nil, nil
+	}
+	return e, nil
 }
 
 // isBefore tells whether a directory that has gone is one that has come.
@@ -93,6 +221,12 @@ func (m *merger) move(from, to *entry) error {
 
 // depart decides about a directory that the fork has removed.
 func (m *merger) depart(e *entry) error {
+	if m.wasStuck(e) {
+		if !m.opt.Ours {
+			m.leave(e.at, movedToConflict)
+		}
+		return nil
+	}
 	base, ours, theirs, err := m.states(e)
 	if err != nil {
 		return err
@@ -132,18 +266,16 @@ func (m *merger) settleFiles() error {
 	return nil
 }
 
+const movedToConflict = "the fork has moved it to a path that is in conflict"
+
 // dropLost removes the files that the fork has removed, but for those that it has moved to where they do not come.
 func (m *merger) dropLost() {
 	for _, e := range m.lost {
-		var was any
-		if was = e.base.place; e.base.row != nil {
-			was = e.base.row.Ino
-		}
 		switch {
-		case !m.stuck[was]:
+		case !m.wasStuck(e):
 			m.drop(e)
 		case !m.opt.Ours:
-			m.leave(e.at, "the fork has moved it to a path that is in conflict")
+			m.leave(e.at, movedToConflict)
 		}
 	}
 }

@@ -135,22 +135,52 @@ func (m *merger) same(a, b *thing) (bool, error) {
 	if err := m.ctx.Err(); err != nil {
 		return false, err
 	}
-	if m.depth++; m.depth > unix.PathMax {
-		return false, fmt.Errorf("%w: directories are too deep", sqlvfs.ErrCorrupt)
-	}
-	defer func() { m.depth-- }()
 	switch {
 	case a == nil || b == nil:
 		return a == b, nil
 	case a.row == nil && b.row == nil:
 		return a.place == b.place, nil
+	}
+	if d := m.may(a, b); d != nil && !d.Inodes[a.row.Ino] && d.Names[a.row.Ino] == nil {
+		return true, nil
+	}
+	// A directory may have several names, where somebody has written the database by hand, and one in itself.
+	pair := [2]versionKey{a.key(), b.key()}
+	if same, known := m.compared[pair]; known {
+		return same, nil
+	}
+	if m.depth++; m.depth > unix.PathMax {
+		m.depth--
+		return false, nil
+	}
+	same, err := m.sameRows(a, b)
+	if m.depth--; err == nil {
+		m.compared[pair] = same
+	}
+	return same, err
+}
+
+// versionKey stands for a thing in one of the three trees.
+type versionKey struct {
+	m     *sqlvfs.Moment
+	ino   sqlvfs.Ino
+	place place
+}
+
+func (t *thing) key() versionKey {
+	if t.row == nil {
+		return versionKey{t.m, 0, t.place}
+	}
+	return versionKey{m: t.m, ino: t.row.Ino}
+}
+
+// sameRows is same of two things, not both of which are the host's.
+func (m *merger) sameRows(a, b *thing) (bool, error) {
+	switch {
 	case a.row == nil:
 		return m.asOnHost(b, a)
 	case b.row == nil:
 		return m.asOnHost(a, b)
-	}
-	if d := m.may(a, b); d != nil && !d.Inodes[a.row.Ino] && d.Names[a.row.Ino] == nil {
-		return true, nil
 	}
 	if (a.row.Attr.Mode^b.row.Attr.Mode)&unix.S_IFMT != 0 {
 		return false, nil

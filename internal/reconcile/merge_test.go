@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -49,17 +50,22 @@ func (b bench) historyOptions(out *bytes.Buffer) history.Options {
 // merge merges a fork.
 func (b bench) merge(fork bench, change ...func(*history.MergeOptions)) (stdout, stderr string, err error) {
 	b.t.Helper()
-	later()
 	var out, told bytes.Buffer
+	err = b.mergeWith(context.Background(), fork, &out, &told, change...)
+	return out.String(), told.String(), err
+}
+
+func (b bench) mergeWith(ctx context.Context, fork bench, stdout, stderr io.Writer, change ...func(*history.MergeOptions)) error {
+	later()
 	o := history.MergeOptions{
-		Options: b.historyOptions(&out), Fork: fork.db, Other: func(string) func(context.Context) (*os.File, error) { return noSession },
-		Report: report.Options{Stdout: &out, Stderr: &told},
+		Options: history.Options{Prog: "art", DB: b.db, Dir: b.ws, Session: noSession, Stdout: stdout},
+		Fork:    fork.db, Other: func(string) func(context.Context) (*os.File, error) { return noSession },
+		Report: report.Options{Stdout: stdout, Stderr: stderr},
 	}
 	for _, c := range change {
 		c(&o)
 	}
-	err = history.Merge(context.Background(), o)
-	return out.String(), told.String(), err
+	return history.Merge(ctx, o)
 }
 
 func dryMerge(o *history.MergeOptions)   { o.DryRun = true }

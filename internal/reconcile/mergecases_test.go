@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,35 @@ var mergings = map[string]merging{
 		here:      func(g *guest) { g.write("d/a", "3") },
 		fork:      func(g *guest) { g.remove("d"); g.mkdir("d"); g.write("d/b", "2") },
 		conflicts: []string{"d"},
+	},
+	"a directory that both have renamed": {
+		before:    func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("other", "1") },
+		here:      func(g *guest) { g.rename("d", "e") },
+		fork:      func(g *guest) { g.rename("d", "f"); g.write("f/a", "2"); g.rename("other", "f/other") },
+		conflicts: []string{"f", "other"},
+		check: func(t *testing.T, g *guest) {
+			if n := g.attr("e/a").Nlink; n != 1 {
+				t.Errorf("e/a has %d names", n)
+			}
+		},
+	},
+	"a directory of the host's that both have renamed": {
+		host:      func(g *guest) { g.mkdir("d"); g.write("d/a", "1") },
+		here:      func(g *guest) { g.rename("d", "e") },
+		fork:      func(g *guest) { g.rename("d", "f"); g.write("f/a", "2") },
+		conflicts: []string{"f"},
+	},
+	"a directory that both have renamed to the same": {
+		before: func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("d/b", "1") },
+		here:   func(g *guest) { g.rename("d", "e"); g.write("e/b", "2") },
+		fork:   func(g *guest) { g.rename("d", "e"); g.write("e/a", "2") },
+		want:   map[string]string{"e/a": "file 2"},
+	},
+	"a directory that was moved to where both have something": {
+		before:    func(g *guest) { g.mkdir("d"); g.write("d/a", "1"); g.write("f", "1") },
+		here:      func(g *guest) { g.write("e", "2") },
+		fork:      func(g *guest) { g.rename("d", "e"); g.rename("f", "e/f") },
+		conflicts: []string{"d", "e", "f"},
 	},
 	"other types": {
 		before: func(g *guest) { g.write("a", "1"); g.mkdir("d"); g.write("d/x", "1"); g.symlink("t", "l") },
@@ -360,11 +390,31 @@ func TestMergeKilled(t *testing.T) {
 const asFork = "ART_SYNC_TEST_FORK"
 
 func mergeAs(db string) error {
-	o := history.MergeOptions{
-		Options: history.Options{Prog: "art", DB: db, Session: noSession, Stdout: os.Stderr, Quiet: true}, Fork: os.Getenv(asFork),
-		Other: func(string) func(context.Context) (*os.File, error) { return noSession }, Report: report.Options{Stdout: os.Stderr, Stderr: os.Stderr},
+	point, ctx := os.Getenv(atPoint), context.Background()
+	if left, err := strconv.Atoi(point); err == nil {
+		ctx = &suicidal{ctx, left}
 	}
-	return history.Merge(context.Background(), o)
+	told := dies{point == "told"}
+	o := history.MergeOptions{
+		Options: history.Options{Prog: "art", DB: db, Session: noSession, Stdout: os.Stderr}, Fork: os.Getenv(asFork),
+		Other: func(string) func(context.Context) (*os.File, error) {
+			if point == "open" {
+				die()
+			}
+			return noSession
+		}, Report: report.Options{Stdout: told, Stderr: os.Stderr},
+	}
+	return history.Merge(ctx, o)
+}
+
+// dies is where output goes, with whose first line the process may end.
+type dies struct{ does bool }
+
+func (d dies) Write(p []byte) (int, error) {
+	if d.does {
+		die()
+	}
+	return len(p), nil
 }
 
 // For want of room nothing is changed, and no history is given up; with room, the merge goes on.
