@@ -71,7 +71,7 @@ func serve(gate *netgate.Gate, mtu uint32) error {
 	}
 	// Of a device that goes with the last descriptor of it, the kernel has this process wait some 10 ms for all who may still use it
 	// (unregister_netdevice in net/core/dev.c). This one goes with the guest's network, which is about to end.
-	if err := unix.IoctlSetInt(control.TunnelFD, unix.TUNSETPERSIST, 1); err != nil {
+	if err := unix.IoctlSetInt(control.TunnelFD, unix.TUNSETPERSIST, 1); err != nil && !errors.Is(err, unix.ENOTTY) && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("leave the device: %w", err)
 	}
 	_, err := os.Stdout.Write(control.Marshal(gate.Report()))

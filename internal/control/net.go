@@ -11,10 +11,14 @@ var (
 	Guest4, Guest6     = netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("fd61:7274:6e65:7400::2")
 )
 
+// GuestLink is the address of the guest's Ethernet device: of the kind that nobody gives out.
+var GuestLink = [6]byte{0x02, 'a', 'r', 't', 'n', 1}
+
 // The descriptors of art-net. It ends when the other side of its standard input is closed, and then writes a NetReport to its
 // standard output.
 const (
-	// TunnelFD is the guest's TUN device.
+	// TunnelFD is the guest's TUN device, or a packet socket on the other end of its Ethernet device. Packets have a struct
+	// virtio_net_hdr before them, and in the latter a header of Ethernet.
 	TunnelFD = 3 + iota
 	// NetFD is a pipe with Net.
 	NetFD

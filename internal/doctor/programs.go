@@ -7,6 +7,7 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hint"
+	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/libexec"
 )
@@ -134,9 +135,14 @@ func (h *host) namespaced() []Finding {
 
 // names reports on networks that lead to some names alone.
 func (h *host) names() Finding {
-	f := Finding{What: "network by name", Says: "a user namespace can make an interface"}
-	if err := h.try(trialTun); err != nil {
-		f.State, f.Says, f.Fix = Note, fmt.Sprintf("%v: there is --network host or none, and none with names", err), h.Tun()
+	f := Finding{What: "network by name", Says: "by " + stage.TunDevice}
+	if err := h.try(trialNetwork); err != nil {
+		by, without := strings.CutPrefix(err.Error(), noTun)
+		if without {
+			f.Says = "by " + by + ", since " + stage.TunDevice + " cannot be opened"
+		} else {
+			f.State, f.Says, f.Fix = Note, fmt.Sprintf("%v: there is --network host or none, and none with names", err), h.Tun()
+		}
 	}
 	return f
 }

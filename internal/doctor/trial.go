@@ -24,10 +24,10 @@ const TrialName = "art-doctor-trial"
 
 // The trials.
 const (
-	trialMount = "mount"
-	trialProc  = "proc"
-	trialFUSE  = "fuse"
-	trialTun   = "tun"
+	trialMount   = "mount"
+	trialProc    = "proc"
+	trialFUSE    = "fuse"
+	trialNetwork = "network"
 )
 
 // place is where trials mount.
@@ -59,26 +59,21 @@ var trials = map[string]func() error{
 		return nil
 	},
 	// In a network of its own, as that of a guest which reaches names alone.
-	trialTun: func() error {
+	trialNetwork: func() error {
 		runtime.LockOSThread()
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		_, by, err := stage.MakeNetwork()
+		if err != nil {
 			return fmt.Errorf("make a network: %w", err)
 		}
-		fd, err := unix.Open(stage.TunDevice, unix.O_RDWR|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return fmt.Errorf("open %s: %w", stage.TunDevice, err)
-		}
-		request, err := unix.NewIfreq("art0")
-		if err == nil {
-			request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-			err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
-		}
-		if err != nil {
-			return fmt.Errorf("make an interface: %w", err)
+		if by != stage.TunDevice {
+			return errors.New(noTun + by)
 		}
 		return nil
 	},
 }
+
+// noTun precedes what is used in the place of TUN.
+const noTun = "without TUN, by "
 
 // Trial runs the trial that the arguments name. It returns the exit code.
 func Trial(args []string) int {
@@ -111,7 +106,7 @@ func try(trial string) error {
 			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
-			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN},
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW},
 		},
 	}
 	err := cmd.Start()

@@ -188,8 +188,6 @@ func condition(cond string) (bool, error) {
 	case "uring": // the kernel can pass FUSE requests over io_uring, if a parameter says so
 		_, err := os.Stat("/sys/module/fuse/parameters/enable_uring")
 		return err == nil, nil
-	case "tun": // a guest can have a network by name
-		return unix.Access("/dev/net/tun", unix.R_OK|unix.W_OK) == nil, nil
 	case "rings": // it says so
 		value, _ := os.ReadFile("/sys/module/fuse/parameters/enable_uring")
 		return string(value) == "Y\n", nil

@@ -2,6 +2,7 @@
 // questions about names, and carries connections to them from the host.
 //
 //	gate.go    TCP and UDP in this process, by gVisor's netstack
+//	wire.go    its link to the guest's kernel
 //	dns.go     what the guest is told about names
 //	names.go   the addresses that stand for them
 //	dial.go    how they are reached from the host
@@ -24,7 +25,6 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
-	"gvisor.dev/gvisor/pkg/tcpip/link/fdbased"
 	"gvisor.dev/gvisor/pkg/tcpip/link/nested"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
@@ -85,15 +85,10 @@ func roomForConns() int {
 // Report returns what was denied so far.
 func (g *Gate) Report() *control.NetReport { return g.ledger.report() }
 
-// Serve serves the guest whose TUN device, for packets of IP up to mtu, is open as fd. It returns when that has begun; what goes
-// wrong later goes to ended.
+// Serve serves the guest whose device, for packets of IP up to mtu, is open as fd: see [control.TunnelFD]. It returns when that has
+// begun; what goes wrong later goes to ended.
 func (g *Gate) Serve(fd int, mtu uint32, ended func(error)) error {
-	link, err := fdbased.New(&fdbased.Options{
-		FDs: []int{fd}, MTU: mtu,
-		// The guest's kernel has made them.
-		RXChecksumOffload: true,
-		ClosedFunc:        func(err tcpip.Error) { ended(asError(err)) },
-	})
+	link, err := newWire(fd, mtu, ended)
 	if err != nil {
 		return err
 	}

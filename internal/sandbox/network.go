@@ -12,7 +12,6 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/control"
-	"github.com/riverlytech/art/internal/hint"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/spawn"
 	"github.com/riverlytech/art/libexec"
@@ -54,9 +53,6 @@ func (p *prepared) useNetwork(settings *config.Settings) error {
 	}
 	if _, err := libexec.Find("art-net"); err != nil {
 		return err
-	}
-	if err := unix.Access(stage.TunDevice, unix.R_OK|unix.W_OK); err != nil {
-		return cli.WithHint(fmt.Errorf("make a network for the guest: open %s: %w", stage.TunDevice, err), hint.Host{}.Tun())
 	}
 	p.net = &control.Net{Allow: values(settings.NetAllow), Deny: values(settings.NetDeny), MTU: stage.TunnelMTU}
 	p.plan.Tunnel, p.plan.View.Network = true, true

@@ -56,7 +56,7 @@ func (s *session) startStage() error {
 		// To mount; and to get at the mount points in the home, whatever modes a guest has given the
 		// caller's own directories there (capable_wrt_inode_uidgid in kernel/capability.c).
 		// To set up a network that it makes for the guest: the host's does not belong to this user namespace.
-		Capabilities: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE, unix.CAP_NET_ADMIN},
+		Capabilities: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_DAC_OVERRIDE, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW},
 		Deathsig:     true,
 		Setsid:       true,
 	}

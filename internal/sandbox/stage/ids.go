@@ -63,7 +63,7 @@ func becomeGuest(p *Plan, link *os.File) error {
 	return nil
 }
 
-// giveUpNetwork gives up the right over networks, in all threads. Which session needs it is known only when the stage runs already.
+// giveUpNetwork gives up the rights over networks, in all threads. Which session needs them is known only when the stage runs already.
 func giveUpNetwork() error {
 	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var own [2]unix.CapUserData
@@ -71,7 +71,7 @@ func giveUpNetwork() error {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	for _, set := range []*uint32{&own[0].Effective, &own[0].Permitted, &own[0].Inheritable} {
-		*set &^= 1 << unix.CAP_NET_ADMIN
+		*set &^= 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_NET_RAW
 	}
 	// What is not permitted leaves the ambient ones too (capabilities(7)).
 	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(&own[0])), 0)

@@ -1,10 +1,8 @@
 package stage
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"net/netip"
 
 	"golang.org/x/sys/unix"
 
@@ -13,41 +11,67 @@ import (
 	"github.com/riverlytech/art/internal/hint"
 )
 
-// The guest's interface, and the addresses of the two ends of it: the other one is art-net's.
+// The guest's interface.
 const (
 	tunnelName = "art0"
-	// TunnelMTU is as large as packets can be, for few of them.
-	TunnelMTU = 65520
+	// TunnelMTU is as large as packets can be, for few of them, with what precedes them within 64 KiB.
+	TunnelMTU = 65500
 )
 
-// TunDevice is what interfaces are made by.
+// TunDevice is what interfaces are made by. Where the caller may not open it, a pair of Ethernet devices takes its place.
 const TunDevice = "/dev/net/tun"
 
 // makeNetwork gives this thread, and so the guest, a network of its own, and sends art the other end of its only interface. What goes
 // wrong leaves it without one.
 func (h *handles) makeNetwork() error {
-	fail := func(err error) error { return fmt.Errorf("make a network for the guest: %w", err) }
-	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		return fail(err)
-	}
-	// After that, as the device belongs to the network of who opens it (tun_chr_open in drivers/net/tun.c).
-	fd, err := unix.Open(TunDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	fd, _, err := MakeNetwork()
 	if err != nil {
-		return cli.WithHint(fail(fmt.Errorf("open %s: %w", TunDevice, err)), hint.Host{}.Tun())
+		return cli.WithHint(fmt.Errorf("make a network for the guest: %w", err), hint.Host{}.Tun())
 	}
 	defer unix.Close(fd)
-	request, err := unix.NewIfreq(tunnelName)
-	if err != nil {
-		return fail(err)
-	}
-	request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
-		return cli.WithHint(fail(fmt.Errorf("make an interface: %w", err)), hint.Host{}.Tun())
-	}
-	if err := setUp(); err != nil {
-		return fail(err)
-	}
 	return control.Send(h.link, fd, control.Message{Kind: control.Tunnel})
+}
+
+// MakeNetwork gives this thread a network of its own, and returns the other end of its only interface (control.TunnelFD), and by what
+// that was made.
+func MakeNetwork() (fd int, by string, err error) {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return -1, "", err
+	}
+	by = TunDevice
+	if fd, err = makeTun(); err != nil {
+		tun := err
+		by = "a pair of Ethernet devices"
+		if fd, err = makePair(); err != nil {
+			return -1, "", fmt.Errorf("%w, and %w", tun, err)
+		}
+	}
+	if err = setUp(); err != nil {
+		unix.Close(fd)
+	}
+	return fd, by, err
+}
+
+// makeTun makes the interface by TUN.
+func makeTun() (fd int, err error) {
+	// The device belongs to the network of who opens it (tun_chr_open in drivers/net/tun.c).
+	if fd, err = unix.Open(TunDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0); err != nil {
+		return -1, fmt.Errorf("open %s: %w", TunDevice, err)
+	}
+	request, err := unix.NewIfreq(tunnelName)
+	if err == nil {
+		request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
+		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
+	}
+	if err == nil {
+		// The guest's kernel need not take checksums.
+		err = unix.IoctlSetInt(fd, unix.TUNSETOFFLOAD, unix.TUN_F_CSUM)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("make an interface by %s: %w", TunDevice, err)
+	}
+	return fd, nil
 }
 
 // setUp gives the interfaces of this network their addresses and routes. Where the host has no IPv6, the guest has none.
@@ -57,20 +81,11 @@ func setUp() error {
 		return err
 	}
 	defer unix.Close(fd)
-	request, err := unix.NewIfreq(tunnelName)
+	tunnel, err := indexOf(tunnelName)
 	if err != nil {
-		return err
-	}
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	if err := unix.IoctlIfreq(s, unix.SIOCGIFINDEX, request); err != nil {
 		return err
 	}
 	n := &netlink{fd: fd}
-	tunnel := request.Uint32()
 	n.link(1, 0) // the loopback interface, the first of each network
 	n.link(tunnel, TunnelMTU)
 	n.address(tunnel, control.Guest4, control.Range4.Bits())
@@ -88,77 +103,19 @@ func setUp() error {
 	return n.err
 }
 
-// netlink asks the kernel for changes of a network (rtnetlink(7)), until one fails.
-type netlink struct {
-	fd  int
-	err error
-}
-
-// link brings an interface up, with an MTU unless that is 0.
-func (n *netlink) link(index, mtu uint32) {
-	body := make([]byte, unix.SizeofIfInfomsg)
-	binary.NativeEndian.PutUint32(body[4:], index)
-	binary.NativeEndian.PutUint32(body[8:], unix.IFF_UP)
-	binary.NativeEndian.PutUint32(body[12:], unix.IFF_UP)
-	if mtu != 0 {
-		body = attribute(body, unix.IFLA_MTU, binary.NativeEndian.AppendUint32(nil, mtu))
+// indexOf returns the number of an interface.
+func indexOf(name string) (uint32, error) {
+	request, err := unix.NewIfreq(name)
+	if err != nil {
+		return 0, err
 	}
-	n.request(unix.RTM_NEWLINK, 0, body)
-}
-
-func (n *netlink) address(index uint32, a netip.Addr, bits int) {
-	// Nobody else can have the address.
-	body := []byte{family(a), byte(bits), unix.IFA_F_NODAD, unix.RT_SCOPE_UNIVERSE}
-	body = binary.NativeEndian.AppendUint32(body, index)
-	body = attribute(body, unix.IFA_LOCAL, a.AsSlice())
-	n.request(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, attribute(body, unix.IFA_ADDRESS, a.AsSlice()))
-}
-
-// route has all packets of a family leave by an interface.
-func (n *netlink) route(index uint32, family byte) {
-	body := []byte{family, 0, 0, 0, unix.RT_TABLE_MAIN, unix.RTPROT_BOOT, unix.RT_SCOPE_LINK, unix.RTN_UNICAST, 0, 0, 0, 0}
-	n.request(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, attribute(body, unix.RTA_OIF, binary.NativeEndian.AppendUint32(nil, index)))
-}
-
-func family(a netip.Addr) byte {
-	if a.Is4() {
-		return unix.AF_INET
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
 	}
-	return unix.AF_INET6
-}
-
-// attribute appends one to a request, with room up to where the next may begin.
-func attribute(body []byte, kind uint16, value []byte) []byte {
-	body = binary.NativeEndian.AppendUint16(body, uint16(unix.SizeofRtAttr+len(value)))
-	body = append(binary.NativeEndian.AppendUint16(body, kind), value...)
-	for len(body)%unix.RTA_ALIGNTO != 0 {
-		body = append(body, 0)
+	defer unix.Close(s)
+	if err := unix.IoctlIfreq(s, unix.SIOCGIFINDEX, request); err != nil {
+		return 0, err
 	}
-	return body
-}
-
-// request makes one, and waits for the answer.
-func (n *netlink) request(kind, flags uint16, body []byte) {
-	if n.err != nil {
-		return
-	}
-	head := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+len(body)))
-	head = binary.NativeEndian.AppendUint16(head, kind)
-	head = binary.NativeEndian.AppendUint16(head, unix.NLM_F_REQUEST|unix.NLM_F_ACK|flags)
-	head = binary.NativeEndian.AppendUint64(head, 0) // number and sender
-	if n.err = unix.Sendto(n.fd, append(head, body...), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); n.err != nil {
-		return
-	}
-	answer := make([]byte, 4096)
-	size, _, err := unix.Recvfrom(n.fd, answer, 0)
-	switch {
-	case err != nil:
-		n.err = err
-	case size < unix.SizeofNlMsghdr+4 || binary.NativeEndian.Uint16(answer[4:]) != unix.NLMSG_ERROR:
-		n.err = errors.New("the kernel answered something else")
-	default:
-		if errno := int32(binary.NativeEndian.Uint32(answer[unix.SizeofNlMsghdr:])); errno != 0 {
-			n.err = unix.Errno(-errno)
-		}
-	}
+	return request.Uint32(), nil
 }
