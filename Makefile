@@ -20,7 +20,7 @@ TOOL := go tool -modfile=internal/tools/go.mod
 # One C-free, relocatable build for every target; only the race detector needs C.
 export CGO_ENABLED := 0
 
-.PHONY: build demo test test-long tested test-agents test-arm64 fuzz cover lint bench install packages clean help
+.PHONY: build demo test test-long tested test-agents test-clients test-arm64 fuzz cover lint bench install packages clean help
 
 build: ## Build the four programs into .build/bin (static)
 	@mkdir -p $(BIN)
@@ -66,6 +66,11 @@ test-agents: ## Install six real agents below .build/agents, and run each in art
 	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
 	internal/e2e/agents/install '$(AGENTS)'
 	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_AGENTS='$(AGENTS)' ART_TEST_AGENTS_RUNS=$(AGENTS_RUNS) go test -count 1 -v -timeout 60m ./internal/e2e/agents
+
+test-clients: ## Run twelve network programs, from curl to Chromium, in sessions that may reach one name (as root)
+	internal/packaging/deps clients
+	$(MAKE) --no-print-directory build BIN=$(TESTED)/bin PREFIX=/nonexistent
+	ART_TEST_BIN=$(CURDIR)/$(TESTED)/bin ART_TEST_CLIENTS=1 go test -count 1 -v $(if $(BENCH),-run '^$$' -bench '$(BENCH)' -benchtime 5x) ./internal/e2e/clients
 
 # qemu-user stands in for a machine, but neither for its kernel (version 7 knows no
 # openat2, and nothing of ptrace) nor for programs that a test starts. What differs

@@ -1,0 +1,1 @@
+//! Needs a package.
