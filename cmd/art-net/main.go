@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,9 @@ import (
 )
 
 const prog = "art-net"
+
+// memory is from where on the collector runs more often.
+const memory = 128 << 20
 
 func main() {
 	err := libexec.CheckCaller(prog)
@@ -45,6 +49,8 @@ func run(args []string) error {
 	// Its end is that of the session, not a Ctrl-C that is meant for the command.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	unix.CloseOnExec(control.TunnelFD)
+	// Thousands of connections are mostly what the collector can give back: stacks that were deep once.
+	debug.SetMemoryLimit(memory)
 	what, source := &control.Net{}, os.NewFile(control.NetFD, "rules")
 	err := control.ReadFile(source, what)
 	source.Close()

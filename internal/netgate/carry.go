@@ -1,6 +1,7 @@
 package netgate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,41 +18,119 @@ import (
 	"github.com/riverlytech/art/internal/netrule"
 )
 
-// carry passes on what the two sides of a connection to name say, until both have ended. Of a connection to an address name is "".
-func (g *Gate) carry(guest *guestConn, host *net.TCPConn, name string, port uint16) {
-	defer guest.close()
-	defer host.Close()
-	done, refused := make(chan struct{}), atomic.Bool{}
-	go func() {
-		defer close(done)
-		switch err := guest.fill(host); {
-		case refused.Load():
-		case err != nil:
-			guest.abort()
-			host.Close()
-		default:
-			guest.closeWrite()
-		}
-	}()
-	err := g.passFirst(guest, host, name, port)
+// flow is a connection that goes on. One goroutine waits for what the host says; what the guest says is passed on by one that begins
+// when something comes, so that connections on which nothing happens take little memory.
+type flow struct {
+	guest *guestConn
+	host  *net.TCPConn
+	raw   syscall.RawConn
+	state atomic.Int32 // of what the guest says
+	left  atomic.Int32 // directions that have not ended
+	told  atomic.Bool  // the guest has been refused in words, and is not to be reset
+	heard chan struct{}
+	ended func()
+}
+
+// The states of what the guest says.
+const (
+	waits int32 = iota
+	passes
+	passesAgain // more has come meanwhile
+)
+
+// carry passes on what the two sides of a connection to name say, until both have ended; then it calls ended. Of a connection to an
+// address name is "".
+func (g *Gate) carry(guest *guestConn, host *net.TCPConn, name string, port uint16, ended func()) {
+	raw, err := host.SyscallConn()
+	f := &flow{guest: guest, host: host, raw: raw, heard: make(chan struct{}), ended: ended}
+	f.left.Store(2)
+	go f.hear()
 	if err == nil {
-		err = guest.drain(host)
+		err = g.passFirst(guest, host, name, port)
 	}
+	if err != nil {
+		f.finish(err)
+		return
+	}
+	guest.notify(f.wake)
+	f.wake()
+}
+
+// hear passes on what the host says.
+func (f *flow) hear() {
+	err := f.guest.fill(f.raw)
+	close(f.heard)
+	switch {
+	case f.told.Load():
+	case err != nil:
+		f.guest.abort()
+		f.host.Close()
+	default:
+		f.guest.closeWrite()
+	}
+	f.leave()
+}
+
+// wake has what the guest says be passed on.
+func (f *flow) wake() {
+	for {
+		switch f.state.Load() {
+		case waits:
+			if f.state.CompareAndSwap(waits, passes) {
+				go f.pass()
+				return
+			}
+		case passes:
+			if f.state.CompareAndSwap(passes, passesAgain) {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// pass passes on what the guest says until there is nothing.
+func (f *flow) pass() {
+	for {
+		if err := f.guest.drain(f.raw); err != nil {
+			f.finish(err)
+			return // and nothing wakes it again
+		}
+		if f.state.CompareAndSwap(passes, waits) {
+			return
+		}
+		f.state.Store(passes)
+	}
+}
+
+// finish ends what the guest says.
+func (f *flow) finish(err error) {
 	var told *toldError
 	switch {
 	case errors.As(err, &told):
-		refused.Store(true)
-		host.Close()
-		<-done
-		guest.say(told.text)
-	case err != nil && !errors.Is(err, io.EOF):
-		host.Close()
-		guest.abort()
+		f.told.Store(true)
+		f.host.Close()
+		<-f.heard
+		f.guest.say(told.text)
+	case !errors.Is(err, io.EOF):
+		f.host.Close()
+		f.guest.abort()
 	default:
-		_ = host.CloseWrite() // who is not there any more hears nothing
-		guest.watch()
+		_ = f.host.CloseWrite() // who is not there any more hears nothing
+		f.guest.watch()
 	}
-	<-done
+	f.leave()
+}
+
+// leave is called at the end of each direction.
+func (f *flow) leave() {
+	if f.left.Add(-1) > 0 {
+		return
+	}
+	f.host.Close()
+	f.guest.close()
+	f.ended()
 }
 
 // passFirst passes on the first bytes of the guest, unless they contradict the name that it has connected to: servers that stand for
@@ -126,16 +206,9 @@ func refuseHTTP(name, why string) error {
 	return &toldError{b.String()}
 }
 
-// drain passes on what the guest says, to its end. No memory is taken while nothing comes.
-func (c *guestConn) drain(host *net.TCPConn) error {
-	raw, err := host.SyscallConn()
-	if err != nil {
-		return err
-	}
-	for {
-		if err := c.wait(nil); err != nil {
-			return err
-		}
+// drain passes on what the guest has said. It returns io.EOF at the end.
+func (c *guestConn) drain(raw syscall.RawConn) error {
+	for c.ep.Readiness(guestEvents) != 0 {
 		w := &writer{}
 		var result error
 		err := raw.Write(func(fd uintptr) bool {
@@ -145,15 +218,11 @@ func (c *guestConn) drain(host *net.TCPConn) error {
 			}
 			return !w.full || result != nil
 		})
-		switch {
-		case err != nil:
+		if err = cmp.Or(err, result); err != nil {
 			return err
-		case errors.Is(result, io.EOF):
-			return nil
-		case result != nil:
-			return result
 		}
 	}
+	return nil
 }
 
 // writer writes to a socket as much as that takes.
@@ -180,11 +249,7 @@ func (w *writer) Write(b []byte) (int, error) {
 }
 
 // fill passes on what the host says, to its end, straight from its socket.
-func (c *guestConn) fill(host *net.TCPConn) error {
-	raw, err := host.SyscallConn()
-	if err != nil {
-		return err
-	}
+func (c *guestConn) fill(raw syscall.RawConn) error {
 	for {
 		r := &reader{most: c.most}
 		var refused tcpip.Error

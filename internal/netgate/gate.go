@@ -172,16 +172,17 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 	name := g.names.name(a)
 	select {
 	case g.conns <- struct{}{}:
-		defer func() { <-g.conns }()
 	default:
 		what := cmp.Or(name, a.String())
 		g.ledger.deny(denial{what: what, port: id.LocalPort, why: fmt.Sprintf("there are %d connections already", cap(g.conns))})
 		r.Complete(true)
 		return
 	}
+	ended := func() { <-g.conns }
 	host, err := g.dial(name, a, id.LocalPort)
 	if err != nil {
 		r.Complete(true)
+		ended()
 		return
 	}
 	var wq waiter.Queue
@@ -189,9 +190,10 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 	r.Complete(tcpErr != nil)
 	if tcpErr != nil {
 		host.Close()
+		ended()
 		return
 	}
-	g.carry(newGuestConn(ep, &wq, len(g.conns), g.most), host, name, id.LocalPort)
+	g.carry(newGuestConn(ep, &wq, len(g.conns), g.most), host, name, id.LocalPort, ended)
 }
 
 // dial reaches what the guest connects to, from the host.

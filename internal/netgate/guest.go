@@ -44,7 +44,7 @@ type guestConn struct {
 // newGuestConn takes over an endpoint, as one of n.
 func newGuestConn(ep tcpip.Endpoint, queue *waiter.Queue, n, most int) *guestConn {
 	c := &guestConn{ep: ep, queue: queue, most: most}
-	c.in, c.readable = waiter.NewChannelEntry(waiter.ReadableEvents | waiter.EventHUp | waiter.EventErr)
+	c.in, c.readable = waiter.NewChannelEntry(guestEvents)
 	c.out, c.writable = waiter.NewChannelEntry(waiter.WritableEvents | waiter.EventHUp | waiter.EventErr)
 	queue.EventRegister(&c.in)
 	queue.EventRegister(&c.out)
@@ -56,9 +56,12 @@ func newGuestConn(ep tcpip.Endpoint, queue *waiter.Queue, n, most int) *guestCon
 	return c
 }
 
+// guestEvents are those that are heard by reading.
+const guestEvents = waiter.ReadableEvents | waiter.EventHUp | waiter.EventErr
+
 // wait waits until there is something to be read, or returns errLate.
 func (c *guestConn) wait(late <-chan time.Time) error {
-	for c.ep.Readiness(waiter.ReadableEvents|waiter.EventHUp|waiter.EventErr) == 0 {
+	for c.ep.Readiness(guestEvents) == 0 {
 		select {
 		case <-c.readable:
 		case <-late:
@@ -66,6 +69,13 @@ func (c *guestConn) wait(late <-chan time.Time) error {
 		}
 	}
 	return nil
+}
+
+// notify has something called when there is more to be read, instead of waking who waits for it.
+func (c *guestConn) notify(call func()) {
+	c.queue.EventUnregister(&c.in)
+	c.in = waiter.NewFunctionEntry(guestEvents, func(waiter.EventMask) { call() })
+	c.queue.EventRegister(&c.in)
 }
 
 // waitWritable waits until something can be written.
