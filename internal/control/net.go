@@ -30,6 +30,31 @@ type Net struct {
 	Allow, Deny []string
 	// MTU is that of the device.
 	MTU uint32
+	// Secrets are what it sends in the place of what the guest has, with the authority that says to the guest who it is then.
+	Secrets   []NetSecret
+	Authority NetAuthority
+}
+
+// NetSecret is a secret that the guest does not have.
+type NetSecret struct {
+	// Name is that of the variable; Value is what is sent in the place of Placeholder, in a header, to some hosts.
+	Name, Value, Placeholder string
+	Header                   string
+	Hosts                    []NetSecretHost
+}
+
+// NetSecretHost is where a secret goes.
+type NetSecretHost struct {
+	Name string
+	Port int
+	// Methods are those of HTTP with which it goes there, and Paths what paths begin with; nil are all.
+	Methods, Paths []string
+}
+
+// NetAuthority is that of a session, whose certificates a guest believes.
+type NetAuthority struct {
+	// Certificate is as in a file (PEM), Key as in PKCS #8.
+	Certificate, Key []byte
 }
 
 // NetReport is what art-net has denied.
