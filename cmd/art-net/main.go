@@ -3,6 +3,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/netgate"
 	"github.com/riverlytech/art/internal/netrule"
+	"github.com/riverlytech/art/internal/netsecret"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/libexec"
 )
@@ -43,6 +45,8 @@ func run(args []string) error {
 	case len(args) == 1 && args[0] == "--version":
 		_, err := fmt.Printf("%s %s\n", prog, version.Version)
 		return err
+	case len(args) > 1 && args[0] == "authority":
+		return makeAuthority(args[1:])
 	case len(args) != 1 || args[0] != "serve":
 		return cli.WithHint(errors.New("read the command line: this program is for art alone"), "see art --help, --network")
 	}
@@ -51,6 +55,9 @@ func run(args []string) error {
 	unix.CloseOnExec(control.TunnelFD)
 	// Thousands of connections are mostly what the collector can give back: stacks that were deep once.
 	debug.SetMemoryLimit(memory)
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("keep others from this process: %w", err)
+	}
 	what, source := &control.Net{}, os.NewFile(control.NetFD, "rules")
 	err := control.ReadFile(source, what)
 	source.Close()
@@ -61,10 +68,42 @@ func run(args []string) error {
 	if err != nil {
 		return fmt.Errorf("read the rules: %w", err)
 	}
+	gate := netgate.New(rules)
+	if len(what.Secrets) > 0 {
+		if err := endSecrets(gate, what); err != nil {
+			return err
+		}
+	}
 	if err := confine.Net(); err != nil {
 		return err
 	}
-	return serve(netgate.New(rules), what.MTU)
+	return serve(gate, what.MTU)
+}
+
+// endSecrets has the gate send secrets to their hosts.
+func endSecrets(gate *netgate.Gate, what *control.Net) error {
+	roots, err := x509.SystemCertPool() // its files are out of reach later
+	if err != nil {
+		return fmt.Errorf("read the certificates of the host: %w", err)
+	}
+	ender, err := netsecret.New(what.Secrets, &what.Authority, roots, gate.Deny)
+	if err != nil {
+		return err
+	}
+	gate.EndAt(ender)
+	return nil
+}
+
+// makeAuthority writes a new authority for some hosts to standard output.
+func makeAuthority(hosts []string) error {
+	a, err := netsecret.NewAuthority(hosts)
+	if err == nil {
+		_, err = os.Stdout.Write(control.Marshal(a))
+	}
+	if err != nil {
+		return fmt.Errorf("make an authority: %w", err)
+	}
+	return nil
 }
 
 // serve serves the guest until art closes standard input, and tells what was denied.

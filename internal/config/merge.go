@@ -39,6 +39,7 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 	}
 	out.Hide = append(slices.Clip(user.Hide), workspace.Hide...)
 	out.Values = append(slices.Clip(user.Values), m.values(workspace.Values)...)
+	out.Secrets = m.secrets(workspace.Secrets)
 	m.network(&out, workspace)
 	if p := workspace.Path; p.Value != "host" || !view.System(m.real) ||
 		m.widens(Setting{"path", p.Value, p.Origin, strconv.Quote(p.Value)}, `"path": "host" in a directory of the system`) {
@@ -130,7 +131,8 @@ func (m *merger) values(values []Value) []Value {
 	for _, v := range values {
 		replaces := slices.ContainsFunc(m.user.Values, func(u Value) bool { return u.Name == v.Name }) ||
 			slices.ContainsFunc(m.user.Set, func(u Value) bool { return u.Name == v.Name }) ||
-			slices.ContainsFunc(m.user.Env, func(e Entry) bool { return e.Value == v.Name })
+			slices.ContainsFunc(m.user.Env, func(e Entry) bool { return e.Value == v.Name }) ||
+			slices.ContainsFunc(m.user.Secrets, func(s Secret) bool { return s.Name == v.Name })
 		what := fmt.Sprintf("the variable %s", v.Name)
 		if v.Opened {
 			what += " (which your key decrypts)"

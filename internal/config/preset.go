@@ -35,6 +35,8 @@ type Preset struct {
 	Sandbox string
 	// Hosts are the names of the hosts that it talks to.
 	Hosts []string
+	// Secrets are its keys, as the user's settings could keep them from it.
+	Secrets []Secret
 	// Hold are the files of a workspace that pull holds back, beside those that it always does.
 	Hold []hold.Pattern
 	// Seed are files of the caller's home that are of use in its own.
@@ -93,6 +95,7 @@ func (p *Preset) keys(src *source) map[string]func(*node) error {
 		"subcommands": texts(&p.Subcommands, "", nil),
 		"sandbox":     text(&p.Sandbox),
 		"hosts":       texts(&p.Hosts, "the name of a host", isHost),
+		"secrets":     func(n *node) error { return n.secrets(&p.Secrets) },
 		"hold":        p.holds,
 		"seed":        p.seeds,
 		"login":       text(&p.Login),
@@ -240,6 +243,9 @@ func (s *Settings) cameFrom(origin string) {
 	for i := range s.Set {
 		s.Set[i].Origin = origin
 	}
+	for i := range s.Secrets {
+		s.Secrets[i].Origin = origin
+	}
 	for _, limits := range []map[string]Limit{s.Limits, s.Keep} {
 		for name, limit := range limits {
 			limits[name] = Limit{limit.Value, origin}
@@ -281,6 +287,7 @@ func Stack(base, upper *Settings) *Settings {
 	if upper.Own != nil {
 		out.Own = upper.Own
 	}
+	out.Secrets = stackSecrets(base.Secrets, upper.Secrets)
 	out.Env = slices.Concat(base.Env, upper.Env)
 	out.Hide = slices.Concat(base.Hide, upper.Hide)
 	out.Allow = slices.Concat(base.Allow, upper.Allow)

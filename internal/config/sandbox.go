@@ -65,6 +65,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			return err
 		},
 		"network":     func(n *node) error { return n.network(s) },
+		"secrets":     func(n *node) error { return n.secrets(&s.Secrets) },
 		"path":        word(&s.Path, "home", "host"),
 		"end":         word(&s.End, "kill", "wait", "ask"),
 		"checkpoints": func(n *node) error { return n.checkpoints(&s.Checkpoints, &s.GuestCheckpoints) },

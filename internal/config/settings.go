@@ -14,6 +14,8 @@ type Settings struct {
 	Network Entry
 	// NetAllow and NetDeny are the rules of the latter (package netrule).
 	NetAllow, NetDeny []Entry
+	// Secrets are variables whose values the guest does not have.
+	Secrets []Secret
 	// Path is "home", or "host" for the workspace at its own path too.
 	Path Entry
 	// Systemd is "true" where sessions in the background are units of systemd. Only the user's file has it.

@@ -92,6 +92,9 @@ func (s *Settings) list() []Setting {
 	}
 	all = append(all, s.Network.setting("network"))
 	all = append(append(all, settings("network.allow", s.NetAllow)...), settings("network.deny", s.NetDeny)...)
+	for i := range s.Secrets {
+		all = append(all, s.Secrets[i].setting())
+	}
 	all = append(all, s.Path.setting("path"), s.End.setting("end"), s.Checkpoints.checkpoints(), s.GuestCheckpoints.setting("checkpoints.guest"), s.Notify.setting("notify"), s.Systemd.setting("systemd"))
 	env := settings("env", s.Env)
 	for _, v := range s.Values {

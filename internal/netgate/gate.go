@@ -9,6 +9,7 @@
 //	first.go   whom the first bytes of a connection are for
 //	carry.go   the connection
 //	guest.go   the guest's side of it
+//	ender.go   or who ends it
 //	ledger.go  what was denied
 package netgate
 
@@ -63,6 +64,7 @@ type Gate struct {
 	conns     chan struct{} // holds one for each connection
 	waiting   chan struct{} // holds one for each that is not answered yet
 	dns       chan struct{} // holds one for each that is for questions
+	ender     Ender         // nil without one
 }
 
 // New returns the gate of rules.
@@ -190,6 +192,10 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 	r.Complete(tcpErr != nil)
 	if tcpErr != nil {
 		host.Close()
+		ended()
+		return
+	}
+	if g.end(ep, &wq, name, id.LocalPort, host) {
 		ended()
 		return
 	}

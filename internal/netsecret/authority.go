@@ -34,8 +34,8 @@ func NewAuthority(hosts []string) (*control.NetAuthority, error) {
 	_, all4, _ := net.ParseCIDR("0.0.0.0/0") // both can be parsed
 	_, all6, _ := net.ParseCIDR("::/0")
 	template := &x509.Certificate{
-		Subject:      pkix.Name{CommonName: "art: one session"},
-		NotBefore:    now.Add(-early), NotAfter: now.Add(authorityTime),
+		Subject:   pkix.Name{CommonName: "art: one session"},
+		NotBefore: now.Add(-early), NotAfter: now.Add(authorityTime),
 		KeyUsage: x509.KeyUsageCertSign, BasicConstraintsValid: true, IsCA: true, MaxPathLenZero: true,
 		PermittedDNSDomainsCritical: true, PermittedDNSDomains: hosts, ExcludedIPRanges: []*net.IPNet{all4, all6},
 	}

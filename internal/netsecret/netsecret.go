@@ -39,6 +39,8 @@ const (
 	mostHeaders = 1 << 20
 	// How many connections there are to a host for one of the guest's.
 	mostConns = 100
+	// How many of the guest's are ended at once: one takes some 100 KB of memory.
+	mostEnded = 500
 )
 
 // Ender ends the TLS of a guest.
@@ -51,11 +53,12 @@ type Ender struct {
 	deny      func(name string, port uint16, why string)
 	proxy     *httputil.ReverseProxy
 	accepted  chan net.Conn
+	ended     chan struct{} // holds one for each connection
 }
 
 // New returns what ends the TLS of a guest for the hosts of some secrets, which it believes by roots. What is refused goes to deny.
 func New(secrets []control.NetSecret, a *control.NetAuthority, roots *x509.CertPool, deny func(name string, port uint16, why string)) (*Ender, error) {
-	e := &Ender{secrets: secrets, roots: roots, deny: deny, sessions: tls.NewLRUClientSessionCache(0), accepted: make(chan net.Conn)}
+	e := &Ender{secrets: secrets, roots: roots, deny: deny, sessions: tls.NewLRUClientSessionCache(0), accepted: make(chan net.Conn), ended: make(chan struct{}, mostEnded)}
 	var err error
 	if e.authority, err = newAuthority(a); err != nil {
 		return nil, fmt.Errorf("read the authority: %w", err)
@@ -105,6 +108,15 @@ func (e *Ender) Ends(name string, port uint16) bool {
 
 // Serve serves a connection of the guest's to a name, until it ends. first is one to that host, and dial makes others.
 func (e *Ender) Serve(guest net.Conn, name string, port uint16, first net.Conn, dial func(context.Context) (net.Conn, error)) {
+	select {
+	case e.ended <- struct{}{}:
+		defer func() { <-e.ended }()
+	default:
+		e.deny(name, port, fmt.Sprintf("there are %d connections with secrets already", cap(e.ended)))
+		guest.Close()
+		first.Close()
+		return
+	}
 	c := &conn{Conn: guest, name: name, port: port, first: first, closed: make(chan struct{})}
 	c.transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

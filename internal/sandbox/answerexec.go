@@ -38,6 +38,7 @@ func (s *session) answerExec(c *sessions.Conn, ask *control.Ask) error {
 		return nil
 	}
 	go r.receive()
+	what.Env, what.Command = s.kept.others(what.Env), s.kept.texts(what.Command)
 	s.joinable.run(what, streams, r)
 	// Its end wakes who waits for a message; the connection must not be closed before, for its number could be another's.
 	c.Hangup()

@@ -98,7 +98,7 @@ func (s *session) startNet(fd int) error {
 	}
 	if err == nil {
 		err = p.begin(&spawn.Command{
-			Path: cmd.Path, Args: cmd.Args, Env: libexec.CallerEnv(),
+			Path: cmd.Path, Args: cmd.Args, Env: append(libexec.CallerEnv(), ownRoots()...),
 			Files:  []*os.File{inherited[0], stdout, stderr, device, inherited[1]},
 			Closed: true,
 			Setsid: true, // away from the terminal's signals

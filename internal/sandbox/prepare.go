@@ -37,6 +37,7 @@ type prepared struct {
 	lent       []homeFile       // those in a home that is in memory, which is not there yet
 	plainHome  *files.Directory // the home if that is a plain directory and holds any; else nil
 	limits     map[string]config.Limit
+	kept       kept
 	net        *control.Net // what the guest may reach, if that is names alone; else nil
 	secrets    []string     // that a trace keeps to itself
 	release    func()       // ends the protection of the configuration, and the use of the home
@@ -84,6 +85,9 @@ func prepare(o *request) (_ *prepared, err error) {
 	}
 	p.makeView(o, settings, account, guest)
 	if err := p.useNetwork(settings); err != nil {
+		return nil, err
+	}
+	if err := p.keepSecrets(o, settings); err != nil {
 		return nil, err
 	}
 	if err := p.showWorkspace(o, root, guest); err != nil {
@@ -192,9 +196,13 @@ func (p *prepared) hearGuest(settings *config.Settings) {
 
 // addCommand says what runs in the guest, with which environment and limits, and what runs that.
 func (p *prepared) addCommand(o *request, settings *config.Settings, account *account, start string) (err error) {
-	p.payload.Command, p.payload.Shells, p.payload.Mounts = o.Command, account.shells, p.plan.View.Nests
+	p.payload.Command, p.payload.Shells, p.payload.Mounts = p.kept.texts(o.Command), account.shells, p.plan.View.Nests
 	p.payload.Memory = settings.Limits["memory"].Value
 	if p.payload.Env, err = view.Environ(os.Environ(), append(p.gitEnv(), environment(settings)...), filepath.Join(start, o.sub)); err != nil {
+		return err
+	}
+	p.payload.Env = p.kept.env(p.payload.Env)
+	if err := p.endAuthority(); err != nil {
 		return err
 	}
 	if !o.Quiet {

@@ -74,6 +74,13 @@ func writeAgent(b *strings.Builder, p *preset.Preset) {
 	if len(p.Hosts) > 0 {
 		item("Network", ".Li "+strings.Join(p.Hosts, " , "))
 	}
+	if len(p.Secrets) > 0 {
+		var secrets []string
+		for i := range p.Secrets {
+			secrets = append(secrets, ".Dl "+strings.ReplaceAll(roff(p.Secrets[i].Text()), `"`, `\(dq`))
+		}
+		item("Its keys as secrets of your settings", secrets...)
+	}
 	texts("Limits", p.Limits)
 	b.WriteString(".El\n")
 }

@@ -91,9 +91,14 @@ func (h *handles) makeStaging(p *Plan) error {
 	if err := unix.Mount("art", p.Staging, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=16m"); err != nil {
 		return fail(err)
 	}
+	bundle, err := p.bundle()
+	if err != nil {
+		return err
+	}
 	files := []struct{ path, text string }{
 		{p.PasswdPath(), p.Passwd}, {p.GroupPath(), p.Group}, {p.GitConfigPath(), p.GitConfig},
-		{p.ResolverPath(), p.Resolver}, {p.HostsPath(), p.Hosts}, {p.staged("file"), ""},
+		{p.ResolverPath(), p.Resolver}, {p.HostsPath(), p.Hosts}, {p.AuthorityPath(), p.Authority}, {p.BundlePath(), bundle},
+		{p.staged("file"), ""},
 	}
 	for _, f := range files {
 		if err := os.WriteFile(f.path, []byte(f.text), 0o444); err != nil {
@@ -109,7 +114,6 @@ func (h *handles) makeStaging(p *Plan) error {
 			return fail(err)
 		}
 	}
-	var err error
 	if h.scratch, err = newScratch(p); err != nil {
 		return fail(err)
 	}
@@ -129,6 +133,18 @@ func (h *handles) makeStaging(p *Plan) error {
 		}
 	}
 	return nil
+}
+
+// bundle returns all certificates that the guest believes, or "" where these are those of the host.
+func (p *Plan) bundle() (string, error) {
+	if p.Authority == "" || p.Roots == "" {
+		return p.Authority, nil
+	}
+	roots, err := os.ReadFile(p.Roots)
+	if err != nil {
+		return "", fmt.Errorf("read the certificates of the host: %w", err)
+	}
+	return string(roots) + "\n" + p.Authority, nil
 }
 
 // takeOver binds a mount that was made on the host for this session to where the

@@ -85,6 +85,8 @@ type Plan struct {
 	Tunnel bool
 	// Resolver and Hosts are the text of these files, or "".
 	Resolver, Hosts string
+	// Authority is the certificate of one that the guest believes beside those in the file Roots of the host's; either may be "".
+	Authority, Roots string
 	// View is what the guest is to see.
 	View view.View
 	// Command is the program to end as: bubblewrap's path, after the tracer's and its
@@ -109,6 +111,12 @@ func (p *Plan) ResolverPath() string { return p.staged("resolv.conf") }
 
 // HostsPath is described with ResolverPath.
 func (p *Plan) HostsPath() string { return p.staged("hosts") }
+
+// AuthorityPath and BundlePath return the paths in the stage's namespace of these certificates, alone and with those of the host.
+func (p *Plan) AuthorityPath() string { return p.staged("authority.pem") }
+
+// BundlePath is described with AuthorityPath.
+func (p *Plan) BundlePath() string { return p.staged("bundle.pem") }
 
 // GroupPath returns the path in the stage's namespace of the guest's group(5).
 func (p *Plan) GroupPath() string { return p.staged("group") }

@@ -109,6 +109,7 @@ func (p *planner) addSystem() {
 	if p.GitConfig != "" {
 		p.add(Step{Do: Bind, Source: p.GitConfig, Target: GitConfig})
 	}
+	p.addCertificates()
 	if p.Checkpoints {
 		p.add(Step{Do: Listen, Target: CheckpointSocket})
 	}
@@ -128,6 +129,18 @@ func (p *planner) addResolver() {
 	for _, file := range [][2]string{{p.Resolver, resolvConf}, {p.Hosts, hosts}} {
 		steps, end := follow(file[1], p.hidden)
 		p.add(append(steps, Step{Do: Bind, Source: file[0], Target: end})...)
+	}
+}
+
+// addCertificates adds those that the guest believes.
+func (p *planner) addCertificates() {
+	if p.Authority == "" {
+		return
+	}
+	p.add(Step{Do: Bind, Source: p.Authority, Target: Authority}, Step{Do: Bind, Source: p.Bundle, Target: Bundle})
+	if p.Roots != "" {
+		steps, end := follow(p.Roots, p.hidden)
+		p.add(append(steps, Step{Do: Bind, Source: p.Bundle, Target: end})...)
 	}
 }
 

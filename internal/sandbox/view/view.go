@@ -24,6 +24,12 @@ const Home = "/home/agent"
 // GitConfig is where the guest's git finds who the user is: in a directory that is the guest's own.
 const GitConfig = "/run/art/gitconfig"
 
+// Authority and Bundle are where the guest finds the certificate that it believes beside those of the host, alone and with them.
+const (
+	Authority = "/run/art/authority.pem"
+	Bundle    = "/run/art/certificates.pem"
+)
+
 // CheckpointSocket is where the guest asks for checkpoints.
 const CheckpointSocket = "/run/art/checkpoint"
 
@@ -84,6 +90,8 @@ type View struct {
 	Network bool
 	// Resolver and Hosts, if set, are the files to show as /etc/resolv.conf and /etc/hosts.
 	Resolver, Hosts string
+	// Authority and Bundle, if set, are the files to show as those. Bundle takes the place of the host's own file Roots, too.
+	Authority, Bundle, Roots string
 	// Traced has bubblewrap make the guest's process namespace, and mount /proc for it: the tracer
 	// needs the host's. Otherwise it is the stage's.
 	Traced bool
