@@ -8,6 +8,7 @@
 //	calls.go       the kernel's calls
 //	kernel.go      parts of the kernel that nobody in there needs
 //	protocols.go   protocols of sockets
+//	network.go     the host's network, and names
 //	processes.go   processes of the host, and the sandbox's own first one
 //	sockets.go     sockets of the host
 //	secrets.go     what is there to be read
@@ -75,5 +76,5 @@ func (a *Attempt) In(mode Mode) bool { return a.Only == "" || a.Only == mode }
 // without them.
 func All() []Attempt {
 	return slices.Concat(processes(), sockets(), secrets(), system(), inodes(), roots(), rights(), calls(), foreign(), kernel(),
-		protocols(), workspace(), settings(), home(), modes())
+		protocols(), network(), workspace(), settings(), home(), modes())
 }

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -18,10 +19,11 @@ import (
 
 // Target is what is attacked on the host, as the attacker is told of it.
 type Target struct {
-	pid  int    // of a process
-	port int    // that the process listens on, on localhost
-	dir  string // where its socket and the database are
-	home string // something in the caller's home
+	pid  int     // of a process
+	port int     // that the process listens on, on localhost
+	own  [4]byte // an address of the host's, with the same port; or none
+	dir  string  // where its socket and the database are
+	home string  // something in the caller's home
 
 	begun int64 // when the trial did, in nanoseconds
 
@@ -45,11 +47,11 @@ const Secret = "ART_ATTACK=" + secret
 
 func (t *Target) arguments() []string {
 	return []string{strconv.Itoa(t.pid), strconv.Itoa(t.port), t.dir, t.home, strconv.FormatInt(t.begun, 10),
-		t.config, t.state, t.nearConfig, t.nearState, t.session}
+		t.config, t.state, t.nearConfig, t.nearState, t.session, hex.EncodeToString(t.own[:])}
 }
 
 func target(args []string) (*Target, error) {
-	if len(args) != 10 {
+	if len(args) != 11 {
 		return nil, errors.New("attack: no target was given")
 	}
 	t := &Target{dir: args[2], home: args[3], config: args[5], state: args[6], nearConfig: args[7], nearState: args[8], session: args[9]}
@@ -59,7 +61,10 @@ func target(args []string) (*Target, error) {
 			return nil, fmt.Errorf("attack: %w", err)
 		}
 	}
-	var err error
+	own, err := hex.DecodeString(args[10])
+	if err != nil || copy(t.own[:], own) != len(t.own) {
+		return nil, errors.New("attack: no address was given")
+	}
 	if t.begun, err = strconv.ParseInt(args[4], 10, 64); err != nil {
 		return nil, fmt.Errorf("attack: %w", err)
 	}
@@ -147,6 +152,7 @@ func (v *Victim) open() error {
 		return err
 	}
 	v.port = bound.(*unix.SockaddrInet4).Port
+	v.openNetwork()
 	for _, name := range []string{v.socket(), v.abstract()} {
 		if _, err := listening(unix.AF_UNIX, &unix.SockaddrUnix{Name: name}); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
