@@ -77,7 +77,7 @@ test-clients: ## Run twelve network programs, from curl to Chromium, in sessions
 # between architectures, the numbers and arguments of system calls, is among these.
 ON_ARM64 := ./libexec ./internal/cli ./internal/config ./internal/dotenv ./internal/seccomp ./internal/control \
 	./internal/reconcile/held ./internal/reconcile/patch ./internal/quote ./internal/syscalls \
-	$(addprefix ./internal/trace/,decode output policy redact report)
+	./trace/decode ./trace/policy $(addprefix ./internal/trace/,output redact report)
 NOT_ON_ARM64 := Binds|OpenHost|ReadWorkspace|Trust|Strace|TestInstall|TestTable
 test-arm64: ## Vet for arm64, and run the tests that qemu-user can
 	internal/packaging/deps arm64
@@ -103,7 +103,7 @@ cover: ## Measure what the unit tests run; .build/cover.html shows it
 # .golangci.yml says what, among it vet and staticcheck, and what not, each with its reason. The tool is built the first
 # time, which takes some minutes.
 lint: ## Check formatting, and what golangci-lint finds
-	@unformatted=$$(gofmt -l cmd fs internal libexec sqlvfs); if [ -n "$$unformatted" ]; then echo "gofmt needed:"; echo "$$unformatted"; exit 1; fi
+	@unformatted=$$(gofmt -l cmd fs internal libexec sqlvfs trace); if [ -n "$$unformatted" ]; then echo "gofmt needed:"; echo "$$unformatted"; exit 1; fi
 	$(TOOL) golangci-lint run ./...
 
 # BENCH=-help tells what else can be asked for, such as BENCH='-run git -n 1'. docs/speed.md shows .build/bench.svg, and

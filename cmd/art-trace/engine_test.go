@@ -282,8 +282,12 @@ func TestPayloadWithoutFilter(t *testing.T) {
 func childOf(t *testing.T, cmd *exec.Cmd, name string) (pid int) {
 	t.Helper()
 	eventually(t, "the command runs", func() bool {
-		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid))
-		pid, _ = strconv.Atoi(strings.TrimSpace(string(children)))
+		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
+		for _, list := range lists {
+			if children, _ := os.ReadFile(list); len(children) > 0 {
+				pid, _ = strconv.Atoi(strings.TrimSpace(string(children)))
+			}
+		}
 		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 		return strings.TrimSpace(string(comm)) == name
 	})

@@ -47,7 +47,7 @@ func TestForeignCall(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	want := regexp.MustCompile(`^(\d+) +i386:syscall_0x14\((\w+, ){5}\w+\) += \d+
+	want := regexp.MustCompile(`^(\d+) +i386:getpid\((\w+, ){5}\w+\) += \d+
 \d+ +exit\(0\) +=` + ` \?
 \d+ +\+\+\+ exited with 0 \+\+\+
 $`)

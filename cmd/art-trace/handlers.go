@@ -5,10 +5,10 @@ import (
 	"io"
 
 	"github.com/riverlytech/art/internal/syscalls"
-	"github.com/riverlytech/art/internal/trace"
 	"github.com/riverlytech/art/internal/trace/output"
-	"github.com/riverlytech/art/internal/trace/policy"
 	"github.com/riverlytech/art/internal/trace/report"
+	"github.com/riverlytech/art/trace"
+	"github.com/riverlytech/art/trace/policy"
 )
 
 // The formats, by the names that --format takes.
@@ -35,15 +35,12 @@ func (o *options) chosenFormat() (string, error) {
 }
 
 // calls are those to trace. What a policy refuses is always in the trace.
-func (o *options) calls(format string, p *policy.Policy) (syscalls.Set, error) {
-	set, err := syscalls.Parse(o.syscalls)
+func (o *options) calls(format string) ([]string, error) {
 	if o.syscalls == "" && format == formatReport {
-		set = syscalls.Report()
+		return syscalls.Report().Names(), nil
 	}
-	if err != nil {
-		return syscalls.Set{}, err
-	}
-	return set.Union(p.Names()), nil
+	_, err := syscalls.Parse(o.syscalls)
+	return []string{o.syscalls}, err
 }
 
 // policy is made of the rules of --deny.

@@ -7,23 +7,13 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
-	"github.com/riverlytech/art/internal/trace"
 	"github.com/riverlytech/art/internal/trace/output"
 	"github.com/riverlytech/art/libexec"
 )
 
 const prog = "art-trace"
 
-func init() {
-	// Ptrace requests must come from the thread that attached, and the launcher
-	// must run on the first thread of its process: main's.
-	runtime.LockOSThread()
-}
-
 func main() {
-	if os.Args[0] == trace.LauncherName {
-		trace.Launch(os.Args)
-	}
 	// Executed by a descriptor, it would be called by that's number in ps(1) (proc_pid_comm(5)). Where that
 	// cannot be written, it stays so.
 	_ = os.WriteFile("/proc/self/comm", []byte("art-trace"), 0)

@@ -2,18 +2,16 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/riverlytech/art/internal/trace"
 )
 
+// The roles that a test plays have their first thread to themselves.
+func init() { runtime.LockOSThread() }
+
 func TestMain(m *testing.M) {
-	// The launcher is the running program, which here is the test.
-	if os.Args[0] == trace.LauncherName {
-		trace.Launch(os.Args)
-	}
 	if role := os.Getenv(roleVariable); role != "" {
 		roles[role]()
 	}

@@ -1,18 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/seccomp"
-	"github.com/riverlytech/art/internal/syscalls"
-	"github.com/riverlytech/art/internal/trace"
 	"github.com/riverlytech/art/internal/trace/redact"
 	"github.com/riverlytech/art/internal/version"
+	"github.com/riverlytech/art/trace"
 )
 
 // run does what the flags say and returns the exit code, and why if art-trace
@@ -36,7 +38,7 @@ func (o *options) run(args []string) (int, error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	calls, err := o.calls(format, policy)
+	calls, err := o.calls(format)
 	if err != nil {
 		return cli.ExitArt, err
 	}
@@ -58,7 +60,7 @@ func (o *options) run(args []string) (int, error) {
 	}
 	var code int
 	if o.attach != 0 {
-		code, err = cli.ExitArt, trace.Attach(o.attach, calls.Has, handler)
+		code, err = cli.ExitArt, o.attachTo(calls, handler)
 		if err == nil {
 			code = cli.OK
 		}
@@ -71,20 +73,25 @@ func (o *options) run(args []string) (int, error) {
 	return code, err
 }
 
+// attachTo traces a running process until it ends, or a signal asks art-trace to end.
+func (o *options) attachTo(calls []string, handler trace.Handler) error {
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	defer stop()
+	return trace.Attach(ctx, o.attach, calls, handler)
+}
+
 // start runs the command and returns its exit code, or what to exit with and why.
-func (o *options) start(args []string, calls syscalls.Set, handler trace.Handler) (int, error) {
-	cmd := &trace.Command{Args: args, Env: os.Environ(), Selected: calls.Has}
-	var err error
-	if o.filterBy == "self" {
-		if cmd.Filter, err = seccomp.Trace(calls.Names()); err != nil {
-			return cli.ExitArt, err
-		}
+func (o *options) start(args []string, calls []string, handler trace.Handler) (int, error) {
+	cmd := &trace.Command{
+		Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Calls: calls, FilterByPayload: o.filterBy == "payload", Foreground: true,
 	}
+	var err error
 	if cmd.Path, err = exec.LookPath(args[0]); err != nil && !errors.Is(err, exec.ErrDot) {
 		return lookupFailure(args[0], err)
 	}
 	warnPrivileges(cmd.Path)
-	status, err := trace.Run(cmd, handler)
+	status, err := trace.Run(context.Background(), cmd, handler)
 	switch {
 	case errors.Is(err, trace.ErrNotExecuted):
 		return cli.ExitCannotExec, fmt.Errorf("%s: %w", args[0], err)

@@ -25,8 +25,9 @@ var Trace = &Command{
 		{Name: "summary", Says: "write only a table at the end: how often each call was made, how often it failed, how long it took"},
 		{Name: "report", Says: "write only a digest at the end: programs executed, files read, written and deleted, connections, calls refused"},
 		{Name: "attach", Arg: "PID", Offer: Processes, Says: "trace a running process and what it starts, until it ends or art-trace is interrupted"},
-		{Name: "deny", Arg: "CALLS[=ERRNO]", Offer: Calls, Default: "EPERM", Repeat: true,
-			Says: `let calls, named as for --syscalls, fail with ERRNO, such as ENOENT`},
+		{Name: "deny", Arg: "CALLS[@WHAT][=ERRNO]", Offer: Calls, Default: "EPERM", Repeat: true,
+			Says: `let calls, named as for --syscalls, fail with ERRNO, such as ENOENT; "@/etc": those on that path and below; "@inet": those on such sockets`,
+			More: `WHAT is an absolute path or an address family, such as "inet", "inet6" or "unix". Of several rules for a call, the last counts.`},
 		{Name: "secrets-fd", Arg: "N", Says: "show what is in the open descriptor N as asterisks: values with a NUL between them",
 			More: "Those shorter than six bytes are shown."},
 		{Name: "filter-by", Arg: "WHO", Choices: "self payload", Default: "self",
@@ -44,18 +45,21 @@ var Trace = &Command{
 
 NOTES
   Set-user-ID programs run without their privileges when they are traced, except
-  by root. Calls of 32-bit programs are shown by number. What is submitted through
+  by root. Calls of 32-bit programs are shown with numbers for arguments. What is submitted through
   io_uring, or refused by a seccomp filter of the command's own, is not seen.
   An attached process stops at every call, whatever --syscalls selects.
-  --deny decides by the call's number alone, and refuses 32-bit calls and io_uring
-  with ENOSYS, which would be ways around it.
+  --deny refuses 32-bit calls and io_uring with ENOSYS as well, which would be ways
+  around it. A rule for calls alone, or of socket for a family, cannot be got around by
+  changing memory; one for a path can, and goes by paths as they are written, without
+  following links. The call that executes the command itself is never refused.
 
 EXAMPLES
   art-trace --syscalls %file -- make
   art-trace --log t.log --syscalls execve,connect -- npm install
   art-trace --format json --log t.json --syscalls '!%memory' -- python3 app.py
   art-trace --report -- npm install
-  art-trace --deny %network=ENETUNREACH -- make test
+  art-trace --deny %network@inet=ENETUNREACH --deny %network@inet6=ENETUNREACH -- make test
+  art-trace --deny %file@/etc/ssl=ENOENT -- curl https://example.org
 `,
 }
 

@@ -50,6 +50,9 @@ func (c *Call) Guest() bool { return c.sets&guest != 0 }
 // Reported reports whether a report tells of the call even if it is not refused.
 func (c *Call) Reported() bool { return c.sets&report != 0 }
 
+// Network reports whether the call is one of the class %network.
+func (c *Call) Network() bool { return c.sets&network != 0 }
+
 // Set is a set of system calls of one architecture.
 type Set struct{ names map[string]bool }
 

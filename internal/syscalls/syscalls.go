@@ -3,6 +3,7 @@
 //
 //	table.go    one line for each call
 //	syscalls.go names and numbers
+//	foreign.go  names of the calls of 32-bit programs
 //	set.go      lists of calls that users write, such as "%file,!stat,execve"
 package syscalls
 
@@ -114,9 +115,9 @@ func ArchName(audit uint32) string {
 		return "x86_64"
 	case ARM64.Audit:
 		return "aarch64"
-	case 0x40000003:
+	case AuditI386:
 		return "i386"
-	case 0x40000028:
+	case AuditARM:
 		return "arm"
 	}
 	return fmt.Sprintf("architecture %#x", audit)

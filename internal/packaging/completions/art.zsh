@@ -954,7 +954,7 @@ _art_spec() {
         --summary'[write only a table at the end]'
         --report'[write only a digest at the end]'
         --attach='[trace a running process and what it starts, until it ends or art-trace is interrupted]:PID:_pids'
-        '*'--deny='[let calls, named as for --syscalls, fail with ERRNO, such as ENOENT]:CALLS[=ERRNO]: _art_calls'
+        '*'--deny='[let calls, named as for --syscalls, fail with ERRNO, such as ENOENT]:CALLS[@WHAT][=ERRNO]: _art_calls'
         --secrets-fd='[show what is in the open descriptor N as asterisks]:N: '
         --filter-by='[self]:WHO:(self payload)'
         '(-y --decode-fds)'{-y,--decode-fds}'[show what descriptors refer to]'

@@ -4,7 +4,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // path is a memory that holds one path everywhere.

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/syscalls"
-	"github.com/riverlytech/art/internal/trace"
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // Record is one line of the JSON format. Every record has time, pid and event;

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/riverlytech/art/internal/trace"
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // Summary is a trace.Handler that counts calls, and writes a table in the form of

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace"
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // resultColumn is where strace aligns results.

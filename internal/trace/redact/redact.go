@@ -10,8 +10,8 @@ import (
 	"bytes"
 	"os"
 
-	"github.com/riverlytech/art/internal/trace"
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // Shortest is the length in bytes that a value must have to be kept out. Shorter ones,
@@ -34,6 +34,14 @@ func New(values []string, next trace.Handler) trace.Handler {
 		return next
 	}
 	return r
+}
+
+// Calls implements trace.Selector.
+func (r *redactor) Calls() []string {
+	if s, ok := r.Handler.(trace.Selector); ok {
+		return s.Calls()
+	}
+	return nil
 }
 
 type redactor struct {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/riverlytech/art/internal/trace"
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // pages are a tracee's memory from base on, of which nothing else can be read.

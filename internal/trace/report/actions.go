@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // verb is what a call does.

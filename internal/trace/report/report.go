@@ -11,13 +11,12 @@ package report
 import (
 	"fmt"
 	"io"
-	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace"
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // Report is a trace.Handler that gathers a report. The calls that it needs are
@@ -52,7 +51,11 @@ func (r *Report) Enter(c *decode.Call) error {
 	}
 	e := event{verb: a.verb}
 	for _, p := range a.paths {
-		e.paths = append(e.paths, resolve(c, p))
+		dir := unix.AT_FDCWD
+		if p.dir != workingDir {
+			dir = int(int32(c.Args[p.dir]))
+		}
+		e.paths = append(e.paths, decode.Resolve(c, dir, c.Args[p.path]))
 	}
 	switch a.verb {
 	case executes:
@@ -68,27 +71,6 @@ func (r *Report) Enter(c *decode.Call) error {
 	}
 	r.pending[c.Pid] = e
 	return nil
-}
-
-// resolve returns the path of an argument, made absolute.
-func resolve(c *decode.Call, at pathArg) string {
-	name, ok := decode.String(c.Mem, c.Args[at.path])
-	if !ok {
-		return ""
-	}
-	if path.IsAbs(name) {
-		return path.Clean(name)
-	}
-	dir := ""
-	if at.dir == workingDir || int32(c.Args[at.dir]) == unix.AT_FDCWD {
-		dir = c.Files.Dir()
-	} else {
-		dir = c.Files.Path(int(int32(c.Args[at.dir])))
-	}
-	if name == "" {
-		return dir // AT_EMPTY_PATH: the descriptor itself
-	}
-	return path.Join(dir, name)
 }
 
 // Exit implements trace.Handler.

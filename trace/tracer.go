@@ -1,14 +1,14 @@
 package trace
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // task is one thread that is traced.
@@ -20,6 +20,11 @@ type task struct {
 	call    *decode.Call
 	current decode.Call
 	process process // what current.Mem and current.Files refer to
+	// args are the arguments of current as the program gave them, and changed as
+	// the handler made them.
+	args, changed [6]uint64
+	// execed: the call has executed another program.
+	execed bool
 	// seen: the handler has been told of call.
 	seen bool
 	// resumes is the name of the call that the next restart_syscall goes on with.
@@ -47,8 +52,8 @@ type tracer struct {
 	began bool
 	// attempted: such a process has called execve.
 	attempted bool
-	job       *job            // nil when attached
-	quit      *atomic.Bool    // somebody wants the trace to end; nil unless attached
+	job       *job            // nil without job control
+	quit      atomic.Bool     // the context has ended
 	end       unix.WaitStatus // of root
 }
 
@@ -58,41 +63,68 @@ var ErrNoFilter = errors.New("trace: the command has ended and no process of it 
 
 // Run executes cmd, tells the handler what it does, and returns how its first
 // process ended once all processes have. An error that wraps ErrNotExecuted
-// says that nothing was run.
+// says that nothing was run. When ctx ends, all processes are killed, and the error
+// is that of ctx.
 //
-// Run must be called from the main goroutine, locked to its thread: ptrace
-// requests must come from the thread that attached (ptrace(2)).
-func Run(cmd *Command, handler Handler) (unix.WaitStatus, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := defaultSIGCHLD(); err != nil {
+// The handler's methods are called from one goroutine, which is not the caller's.
+func Run(ctx context.Context, cmd *Command, handler Handler) (unix.WaitStatus, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	set, filter, err := cmd.selected(handler)
+	if err != nil {
 		return 0, fmt.Errorf("trace: %w", err)
 	}
-	root, report, err := launch(cmd)
+	streams, err := cmd.streams()
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("trace: %w", err)
+	}
+	t := &tracer{handler: handler, selected: set.Has, tasks: map[int]*task{}}
+	if cmd.Foreground {
+		t.job = &job{}
+	}
+	err = onThread(t.kill, func() error { return t.run(ctx, cmd, filter, streams) })
+	return t.end, errors.Join(err, streams.wait())
+}
+
+// run is Run on the tracer's thread.
+func (t *tracer) run(ctx context.Context, cmd *Command, filter []unix.SockFilter, streams *streams) error {
+	defer streams.started()
+	restore, err := quietSIGCHLD()
+	if err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	defer restore()
+	root, report, err := launch(cmd, filter, streams.files)
+	if err != nil {
+		return err
 	}
 	defer unix.Close(report)
-	t := &tracer{
-		handler: handler, selected: cmd.Selected, root: root,
-		tasks: map[int]*task{root: {pid: root}}, job: &job{},
+	streams.started()
+	t.root, t.tasks[root] = root, &task{pid: root}
+	if t.job != nil {
+		if err := t.job.start(root); err != nil {
+			t.kill()
+			return err
+		}
+		defer t.job.stop()
 	}
-	if err := t.job.start(root); err != nil {
-		t.kill()
-		return 0, err
-	}
-	defer t.job.stop()
+	defer t.watch(ctx)()
 	if err := t.loop(); err != nil {
 		t.kill()
-		return 0, err
+		return err
+	}
+	if t.quit.Load() {
+		t.kill()
+		return ctx.Err()
 	}
 	if err := launchError(report); err != nil {
-		return t.end, err
+		return err
 	}
 	if !t.attempted {
-		return t.end, ErrNoFilter
+		return ErrNoFilter
 	}
-	return t.end, nil
+	return nil
 }
 
 // loop handles one stop or end after the other until no tracee is left, or until
@@ -115,14 +147,14 @@ func (t *tracer) loop() error {
 	}
 }
 
-// kill ends all tracees and waits for them.
+// kill ends all tracees and waits for them. It must be called on the tracer's thread.
 func (t *tracer) kill() {
 	for pid := range t.tasks {
 		unix.Kill(pid, unix.SIGKILL)
 	}
 	for {
 		var status unix.WaitStatus
-		pid, err := unix.Wait4(-1, &status, unix.WALL, nil)
+		pid, err := unix.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD, nil)
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return
 		}

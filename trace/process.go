@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // process is a thread's id, through which its memory and files are read.
@@ -14,7 +14,10 @@ type process int
 
 var (
 	_ decode.Memory = (*process)(nil)
+	_ decode.Writer = (*process)(nil)
 	_ decode.Files  = (*process)(nil)
+
+	_ decode.Sockets = (*process)(nil)
 )
 
 // Path implements decode.Files. It returns what the kernel's link for the
@@ -25,6 +28,26 @@ func (p *process) Path(fd int) string {
 
 // Dir implements decode.Files.
 func (p *process) Dir() string { return p.link("cwd") }
+
+// Family implements decode.Sockets.
+func (p *process) Family(fd int) (family int, ok bool) {
+	group, err := strconv.Atoi(statusField(int(*p), "Tgid"))
+	if err != nil {
+		return 0, false
+	}
+	pidfd, err := unix.PidfdOpen(group, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(pidfd)
+	socket, err := unix.PidfdGetfd(pidfd, fd, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(socket)
+	family, err = unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	return family, err == nil
+}
 
 func (p *process) link(name string) string {
 	target, err := os.Readlink("/proc/" + strconv.Itoa(int(*p)) + "/" + name)
@@ -66,4 +89,19 @@ func (p *process) Read(addr uint64, buf []byte) int {
 		}
 	}
 	return done
+}
+
+// Write implements decode.Writer. Through this file, memory that the tracee itself may
+// not write can be written too (FOLL_FORCE in mem_rw, fs/proc/base.c).
+func (p *process) Write(addr uint64, b []byte) int {
+	f, err := os.OpenFile("/proc/"+strconv.Itoa(int(*p))+"/mem", os.O_WRONLY, 0)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	if int64(addr) < 0 {
+		return 0
+	}
+	n, _ := f.WriteAt(b, int64(addr)) // as much as could be
+	return n
 }

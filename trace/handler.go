@@ -3,16 +3,18 @@ package trace
 import (
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // Handler is told what the tracees do, in the order in which it happened within
-// each thread, from one thread of the tracer. While a method runs, the thread
+// each thread, from one goroutine. While a method runs, the thread
 // that it is about stands still. An error ends the trace and every tracee.
 //
 // Enter and Exit may also decide. A call that Enter leaves alone runs as it is.
-// Enter may change c.Args, which the kernel then reads, or make the kernel skip
-// the call with c.Return or c.Fail; Exit may change the result with the same two.
+// Enter may change c.Args, which the kernel then reads, put other strings in the place
+// of those that they point to with c.SetString, or make the kernel skip the call
+// with c.Return or c.Fail; Exit may change the result with the same two. When the call
+// returns, its registers are again what the program has put there.
 // Such a decision is worth as much as what it is made of: registers are the
 // kernel's own copy, but the memory that they point to, such as a path, can be
 // changed by another thread after a handler has read it. Deciding on registers
@@ -71,6 +73,30 @@ func (Ignore) Ended(int, unix.WaitStatus, *decode.Call) error { return nil }
 // Detached implements Handler.
 func (Ignore) Detached(int, *decode.Call) error { return nil }
 
+// Hooks is a Handler of two functions, either of which may be nil.
+type Hooks struct {
+	Ignore
+	OnEnter, OnExit func(c *decode.Call) error
+}
+
+var _ Handler = Hooks{}
+
+// Enter implements Handler.
+func (h Hooks) Enter(c *decode.Call) error {
+	if h.OnEnter == nil {
+		return nil
+	}
+	return h.OnEnter(c)
+}
+
+// Exit implements Handler.
+func (h Hooks) Exit(c *decode.Call) error {
+	if h.OnExit == nil {
+		return nil
+	}
+	return h.OnExit(c)
+}
+
 // Chain makes one handler of several. Each is told of every event, in the order
 // given, and sees a call as those before it have left it: a logger behind a
 // policy writes down what really happened.
@@ -82,6 +108,17 @@ func Chain(handlers ...Handler) Handler {
 }
 
 type chain []Handler
+
+// Calls implements Selector.
+func (all chain) Calls() []string {
+	var calls []string
+	for _, h := range all {
+		if s, ok := h.(Selector); ok {
+			calls = append(calls, s.Calls()...)
+		}
+	}
+	return calls
+}
 
 func (all chain) each(tell func(Handler) error) error {
 	for _, h := range all {

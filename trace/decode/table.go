@@ -23,6 +23,7 @@ type argument struct {
 	register int  // which of the call's six
 	output   bool // the kernel fills it in
 	kind     kind
+	name     string // of the kind
 	// number is the parameter of kinds that refer to another argument or to a
 	// size, flags that of kinds that print flags or names.
 	number int
@@ -138,7 +139,7 @@ func parseSignature(text string) (*signature, error) {
 				return nil, fmt.Errorf("unknown flags %q", parameter)
 			}
 		}
-		a.note = notes[name]
+		a.name, a.note = name, notes[name]
 		s.args = append(s.args, a)
 	}
 	if s.output < 0 {

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // stop is what the kernel has reported of a thread: that it has stopped or ended.
@@ -22,7 +22,7 @@ type stop struct {
 const lookEvery = 8
 
 // next returns the next stop or end. ok is false when no tracee is left, or when
-// somebody wants the trace to end.
+// the context has ended.
 //
 // Of several threads that have stopped, wait4 always returns the same first
 // (do_wait in kernel/exit.c walks its lists from the front), so that threads which
@@ -31,7 +31,7 @@ const lookEvery = 8
 // nothing is found that way, it is done every now and then only.
 func (t *tracer) next() (s stop, ok bool, err error) {
 	for len(t.stops) == 0 {
-		if t.quit != nil && t.quit.Load() {
+		if t.quit.Load() {
 			return s, false, nil
 		}
 		switch err := t.wait(0); {
@@ -52,13 +52,14 @@ func (t *tracer) next() (s stop, ok bool, err error) {
 }
 
 // wait adds to the stops the next that the kernel has to report; with WNOHANG it
-// returns EAGAIN when there is none.
+// returns EAGAIN when there is none. Only this thread's children and tracees count
+// (__WNOTHREAD in wait(2)): the other children of this process are somebody else's.
 func (t *tracer) wait(options int) error {
 	if len(t.stops) == 0 {
 		t.stops = t.room[:0] // where it was, instead of further and further behind
 	}
 	var status unix.WaitStatus
-	pid, err := unix.Wait4(-1, &status, unix.WALL|options, nil)
+	pid, err := unix.Wait4(-1, &status, unix.WALL|unix.WNOTHREAD|options, nil)
 	switch {
 	case err != nil:
 		return err

@@ -30,6 +30,13 @@ type Files interface {
 	Dir() string
 }
 
+// Sockets says what a tracee's sockets are. Files may have it.
+type Sockets interface {
+	// Family returns the address family (AF_INET) of a socket; ok is false for what is
+	// none.
+	Family(fd int) (family int, ok bool)
+}
+
 // Call is one system call.
 type Call struct {
 	Pid  int    // the thread that makes it
@@ -38,6 +45,10 @@ type Call struct {
 	Name string
 	Args [6]uint64
 	Mem  Memory
+	SP   uint64 // the stack pointer
+
+	// First says that this call is to execute the command itself.
+	First bool
 
 	Files Files
 	// ShowFiles asks for the paths of descriptors beside their numbers.
@@ -56,16 +67,21 @@ type Call struct {
 	// Injected says that the result is not the kernel's: see Return.
 	Injected bool
 
-	length  int64   // see noteLength
-	printer printer // at work on this call; here so that it need not be allocated
+	replaced []piece // see SetString
+	length   int64   // see noteLength
+	printer  printer // at work on this call; here so that it need not be allocated
 }
 
 // Foreign reports whether the call was made through the interface of another
 // architecture than this program's: by a 32-bit program, or in the x32 ABI. Its
-// number and arguments then mean something else and are shown as numbers.
+// number then means something else, structures have another layout, and the arguments are
+// shown as numbers; Name is that of the call, or syscall_0x… if it is not known.
 func (c *Call) Foreign() bool {
 	return c.Arch != syscalls.Native.Audit || (c.Nr&syscalls.X32Bit != 0 && uint32(c.Nr) != ^uint32(0))
 }
+
+// Narrow reports whether a program with registers of 32 bits made the call.
+func (c *Call) Narrow() bool { return c.Arch != syscalls.Native.Audit }
 
 // errno returns the call's error, or 0.
 func (c *Call) errno() unix.Errno {

@@ -14,10 +14,16 @@ import (
 	"github.com/riverlytech/art/internal/seccomp"
 )
 
-// LauncherName is argv[0] of the process that becomes the command. A program
-// that calls Run must call Launch first thing in main when it finds itself under
-// this name.
-const LauncherName = "art-trace-launcher"
+// launcherName is argv[0] of the process that becomes the command.
+const launcherName = "art-trace-launcher"
+
+// The main goroutine is on the process's first thread while packages are
+// initialised (runtime.main), the one that the tracer attaches to.
+func init() {
+	if len(os.Args) > 3 && os.Args[0] == launcherName {
+		become(os.Args)
+	}
+}
 
 // ErrNotExecuted wraps the reason why the kernel did not execute the command.
 var ErrNotExecuted = errors.New("cannot execute")
@@ -29,7 +35,7 @@ const maxMessage = 64 << 10
 // launch starts the launcher, attaches to it, and then, not before, lets it load
 // the filter and execute the command. The returned socket yields why it could
 // not; it is at its end once the command has been executed.
-func launch(cmd *Command) (pid int, report int, err error) {
+func launch(cmd *Command, filter []unix.SockFilter, files []uintptr) (pid int, report int, err error) {
 	// Both ends are close-on-exec from the start; the launcher's is made
 	// inheritable below. Inherited descriptors keep their numbers, because the
 	// command's arguments may speak of them.
@@ -42,9 +48,13 @@ func launch(cmd *Command) (pid int, report int, err error) {
 		unix.Close(pair[0])
 		return 0, 0, fmt.Errorf("start launcher: %w", err)
 	}
-	argv := append([]string{LauncherName, strconv.Itoa(pair[1]), cmd.Path}, cmd.Args...)
+	args := cmd.Args
+	if len(args) == 0 {
+		args = []string{cmd.Path}
+	}
+	argv := append([]string{launcherName, strconv.Itoa(pair[1]), cmd.Path}, args...)
 	pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
-		Env: cmd.Env, Files: []uintptr{0, 1, 2},
+		Dir: cmd.Dir, Env: cmd.environ(), Files: files,
 	})
 	if err != nil {
 		unix.Close(pair[0])
@@ -54,7 +64,7 @@ func launch(cmd *Command) (pid int, report int, err error) {
 	if err == nil {
 		// A byte in front tells "no filter" from the end of file that the
 		// launcher sees when we are dead.
-		err = unix.Send(pair[0], append([]byte{0}, seccomp.Marshal(cmd.Filter)...), unix.MSG_NOSIGNAL)
+		err = unix.Send(pair[0], append([]byte{0}, seccomp.Marshal(filter)...), unix.MSG_NOSIGNAL)
 	}
 	if err != nil {
 		unix.Close(pair[0]) // the launcher reads end of file, and exits
@@ -64,10 +74,9 @@ func launch(cmd *Command) (pid int, report int, err error) {
 	return pid, pair[0], nil
 }
 
-// Launch is the launcher: it waits until it is traced, loads the filter, and
-// executes the command. It does not return. The calling goroutine must be locked
-// to the process's first thread, the one that the tracer has attached to.
-func Launch(args []string) {
+// become is the launcher: it waits until it is traced, loads the filter, and
+// executes the command. It does not return.
+func become(args []string) {
 	sock, err := strconv.Atoi(args[1])
 	if err != nil {
 		os.Exit(cli.ExitArt)

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // seizeOptions say what a tracee and everything it starts report.
@@ -102,16 +102,6 @@ func ptraceValue(request, pid int, data uintptr) error {
 	return nil
 }
 
-// defaultSIGCHLD gives SIGCHLD its default action, which is to do nothing, and
-// wants none for stops. Every stop of a tracee sends one otherwise (ptrace(2)), and
-// to enter and leave the Go runtime's handler costs a tenth of what a traced call
-// costs; the runtime has no use for it. SIG_IGN would not do: it would be
-// inherited by the command.
-func defaultSIGCHLD() error {
-	const saNocldstop = 1
-	return sigaction(unix.SIGCHLD, &sigactionArg{1: saNocldstop}, nil)
-}
-
 // sigactionArg is the kernel's struct sigaction on both architectures: handler,
 // flags, restorer and mask. Zero, it is SIG_DFL without flags.
 type sigactionArg [4]uint64
@@ -127,11 +117,15 @@ func sigaction(sig unix.Signal, set, old *sigactionArg) error {
 	return nil
 }
 
-// tracedBy returns the id of the process that traces the thread, or 0.
+// tracedBy returns the id of the process that traces the thread, or 0. The kernel
+// names the thread that does.
 func tracedBy(pid int) int {
 	tracer, err := strconv.Atoi(statusField(pid, "TracerPid"))
-	if err != nil {
+	if err != nil || tracer == 0 {
 		return 0
+	}
+	if group, err := strconv.Atoi(statusField(tracer, "Tgid")); err == nil {
+		return group
 	}
 	return tracer
 }

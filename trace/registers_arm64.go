@@ -20,9 +20,16 @@ func skipCall(pid int) error {
 	return regset(unix.PTRACE_SETREGSET, pid, unix.NT_ARM_SYSTEM_CALL, unsafe.Pointer(&nr), uint64(unsafe.Sizeof(nr)))
 }
 
-// setArgs changes those arguments of the call in which now differs from was.
-func setArgs(pid int, _, now *[6]uint64) error {
-	return changeRegs(pid, func(x *[31]uint64) { copy(x[:], now[:]) })
+// setArgs changes those arguments of the call in which now differs from was. They are in
+// the same registers for 32-bit programs.
+func setArgs(pid int, _ bool, was, now *[6]uint64) error {
+	return changeRegs(pid, func(x *[31]uint64) {
+		for i := range now {
+			if now[i] != was[i] {
+				x[i] = now[i]
+			}
+		}
+	})
 }
 
 // setResult changes what the call that has just ended returns: a value, or minus
@@ -41,3 +48,6 @@ func changeRegs(pid int, change func(x *[31]uint64)) error {
 	change(&regs.Regs)
 	return regset(unix.PTRACE_SETREGSET, pid, unix.NT_PRSTATUS, unsafe.Pointer(&regs), uint64(unsafe.Sizeof(regs)))
 }
+
+// resultInFirst: the result of a call is in the register of its first argument.
+const resultInFirst = true

@@ -11,6 +11,8 @@ const (
 
 var offArgs = [6]uintptr{8 * 14, 8 * 13, 8 * 12, 8 * 7, 8 * 9, 8 * 8} // rdi rsi rdx r10 r8 r9
 
+var offArgs32 = [6]uintptr{8 * 5, 8 * 11, 8 * 12, 8 * 13, 8 * 14, 8 * 4} // ebx ecx edx esi edi ebp
+
 func poke(pid int, offset, value uintptr) error {
 	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_POKEUSR, uintptr(pid), offset, value, 0, 0)
 	if errno != 0 {
@@ -23,13 +25,18 @@ func poke(pid int, offset, value uintptr) error {
 // make: it has no call of number -1.
 func skipCall(pid int) error { return poke(pid, offNr, ^uintptr(0)) }
 
-// setArgs changes those arguments of the call in which now differs from was.
-func setArgs(pid int, was, now *[6]uint64) error {
+// setArgs changes those arguments of the call in which now differs from was; narrow says
+// that a 32-bit program makes it.
+func setArgs(pid int, narrow bool, was, now *[6]uint64) error {
+	at := &offArgs
+	if narrow {
+		at = &offArgs32
+	}
 	for i := range now {
 		if now[i] == was[i] {
 			continue
 		}
-		if err := poke(pid, offArgs[i], uintptr(now[i])); err != nil {
+		if err := poke(pid, at[i], uintptr(now[i])); err != nil {
 			return err
 		}
 	}
@@ -39,3 +46,6 @@ func setArgs(pid int, was, now *[6]uint64) error {
 // setResult changes what the call that has just ended returns: a value, or minus
 // an errno.
 func setResult(pid int, v int64) error { return poke(pid, offResult, uintptr(v)) }
+
+// resultInFirst: the result of a call is in the register of its first argument.
+const resultInFirst = false

@@ -1,47 +1,44 @@
 package trace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
-	"runtime"
 	"strconv"
-	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // Attach tells the handler what the running process pid does, and what it starts
-// from now on, until all of that has ended or this process gets SIGINT, SIGTERM
-// or SIGHUP, or the handler fails. What still runs then goes on untraced, as it
-// does when this process is killed.
-//
-// Like Run, it must be called from the main goroutine, locked to its thread.
-func Attach(pid int, selected func(name string) bool, handler Handler) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := defaultSIGCHLD(); err != nil {
-		return fmt.Errorf("trace: %w", err)
-	}
-	t := &tracer{
-		handler: handler, selected: selected, root: pid, tasks: map[int]*task{},
-		everyCall: true, began: true, quit: new(atomic.Bool),
-	}
-	done, err := quitOnSignal(t.quit)
+// from now on, until all of that has ended, ctx ends, or the handler fails. What still
+// runs then goes on untraced, as it does when this process is killed. The calls are
+// selected as by Command.Calls, and the handler's methods called as by Run.
+func Attach(ctx context.Context, pid int, calls []string, handler Handler) error {
+	set, _, err := (&Command{Calls: calls, FilterByPayload: true}).selected(handler)
 	if err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
-	defer done()
+	t := &tracer{handler: handler, selected: set.Has, root: pid, tasks: map[int]*task{}, everyCall: true, began: true}
+	return onThread(t.detach, func() error { return t.attach(ctx, pid) })
+}
+
+// attach is Attach on the tracer's thread.
+func (t *tracer) attach(ctx context.Context, pid int) error {
+	restore, err := quietSIGCHLD()
+	if err != nil {
+		return fmt.Errorf("attach: %w", err)
+	}
+	defer restore()
+	defer t.watch(ctx)()
 	if err := t.seizeAll(pid); err != nil {
 		t.detach()
 		return err
 	}
 	if err = t.loop(); err == nil {
 		for _, tk := range t.tasks {
-			err = errors.Join(err, handler.Detached(tk.pid, tk.during()))
+			err = errors.Join(err, t.handler.Detached(tk.pid, tk.during()))
 		}
 	}
 	t.detach()
@@ -109,48 +106,4 @@ func (t *tracer) detach() {
 		// Fails for one that has ended.
 		_ = ptraceValue(unix.PTRACE_DETACH, s.pid, uintptr(sig))
 	}
-}
-
-// quitOnSignal sets quit when a signal asks this process to end, and then makes
-// the calling thread's wait4 return. The returned function undoes that.
-func quitOnSignal(quit *atomic.Bool) (done func(), err error) {
-	wanted := []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP}
-	signals, ended := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, wanted...)
-	for _, sig := range wanted {
-		if err := interruptCalls(sig.(unix.Signal)); err != nil {
-			return nil, err
-		}
-	}
-	pid, thread := os.Getpid(), unix.Gettid()
-	go func() {
-		select {
-		case <-signals:
-		case <-ended:
-			return
-		}
-		quit.Store(true)
-		// The thread may be just about to wait when the signal comes.
-		for {
-			unix.Tgkill(pid, thread, unix.SIGINT)
-			select {
-			case <-time.After(20 * time.Millisecond):
-			case <-ended:
-				return
-			}
-		}
-	}()
-	return func() { close(ended); signal.Stop(signals) }, nil
-}
-
-// interruptCalls makes sig interrupt system calls: the Go runtime installs its
-// handlers with SA_RESTART.
-func interruptCalls(sig unix.Signal) error {
-	const saRestart = 0x10000000
-	var action sigactionArg
-	if err := sigaction(sig, nil, &action); err != nil {
-		return err
-	}
-	action[1] &^= saRestart
-	return sigaction(sig, &action, nil)
 }

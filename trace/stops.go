@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/syscalls"
-	"github.com/riverlytech/art/internal/trace/decode"
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // resume lets a thread go on and delivers sig, if not 0. In a call whose exit is
@@ -54,17 +54,20 @@ func (t *tracer) enter(tk *task, info *syscallInfo) error {
 	c := &tk.current
 	tk.process = process(tk.pid)
 	c.Reset()
-	c.Pid, c.Arch, c.Nr, c.Args = tk.pid, info.Arch, info.nr(), info.args()
+	c.Pid, c.Arch, c.Nr, c.Args, c.SP = tk.pid, info.Arch, info.nr(), info.args(), info.SP
 	c.Start, c.Mem, c.Files, c.Resumes = time.Now(), &tk.process, &tk.process, tk.resumes
-	c.Name = syscalls.Native.Name(c.Nr)
 	if c.Foreign() {
-		c.Name = fmt.Sprintf("syscall_%#x", c.Nr)
+		narrow(c)
+	} else {
+		c.Name = syscalls.Native.Name(c.Nr)
 	}
+	tk.args, tk.changed, tk.execed = c.Args, c.Args, false
 	exec := !c.Foreign() && (c.Name == "execve" || c.Name == "execveat")
 	t.attempted = t.attempted || exec
 	if t.began {
 		tk.payload = true
 	}
+	c.First = exec && !t.began
 	tk.seen = (c.Foreign() || t.selected(c.Name)) && (t.began || exec)
 	if tk.seen || exec && !t.began {
 		tk.call = c
@@ -78,10 +81,24 @@ func (t *tracer) enter(tk *task, info *syscallInfo) error {
 	if c.Injected {
 		return skipCall(tk.pid)
 	}
-	if args := info.args(); c.Args != args {
-		return setArgs(tk.pid, &args, &c.Args)
+	if c.Args == tk.args {
+		return nil
 	}
-	return nil
+	tk.changed = c.Args
+	return setArgs(tk.pid, c.Narrow(), &tk.args, &c.Args)
+}
+
+// narrow completes a call through the interface of another architecture. The upper halves of
+// registers are no part of a 32-bit program's arguments.
+func narrow(c *decode.Call) {
+	if c.Name = syscalls.Foreign(c.Arch, c.Nr); c.Name == "" {
+		c.Name = fmt.Sprintf("syscall_%#x", c.Nr)
+	}
+	if c.Narrow() {
+		for i, v := range c.Args {
+			c.Args[i] = uint64(uint32(v))
+		}
+	}
 }
 
 // exit handles the return of a call that enter has seen.
@@ -101,10 +118,29 @@ func (t *tracer) exit(tk *task, info *syscallInfo) error {
 	if err := t.handler.Exit(c); err != nil {
 		return err
 	}
+	if !tk.execed {
+		if err := t.restore(tk); err != nil {
+			return err
+		}
+	}
 	if c.Injected {
 		return setResult(tk.pid, c.Ret)
 	}
 	return nil
+}
+
+// restore puts back what a handler has changed of a call's arguments: programs count
+// on the kernel to leave these registers alone. A program that was executed has its own.
+func (t *tracer) restore(tk *task) error {
+	tk.current.Restore()
+	was, now := tk.changed, tk.args
+	if was == now {
+		return nil
+	}
+	if resultInFirst {
+		was[0] = now[0]
+	}
+	return setArgs(tk.pid, tk.current.Narrow(), &was, &now)
 }
 
 // forked handles the birth of a thread or process.
@@ -141,6 +177,7 @@ func (t *tracer) execed(tk *task) error {
 			}
 		}
 	}
+	tk.execed = true
 	if tk.call != nil {
 		if !tk.payload {
 			if tk.preempted, err = pending(tk.pid, preemption); err != nil {

@@ -1,0 +1,164 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/syscalls"
+	"github.com/riverlytech/art/trace/decode"
+)
+
+// answer returns what p says of a call.
+func answer(t *testing.T, p *Policy, c decode.Call) string {
+	t.Helper()
+	if err := p.Enter(&c); err != nil {
+		t.Fatal(err)
+	}
+	if !c.Injected {
+		return "passes"
+	}
+	return decode.ErrorName(&c)
+}
+
+func TestPolicy(t *testing.T) {
+	native := func(name string) decode.Call { return decode.Call{Arch: syscalls.Native.Audit, Name: name} }
+	foreign := decode.Call{Arch: 0x40000003, Nr: 5, Name: "open"}
+	first := decode.Call{Arch: syscalls.Native.Audit, Name: "execve", First: true}
+	leaving := decode.Call{Arch: 0x40000003, Nr: 1, Name: "exit"}
+	for _, tc := range []struct {
+		rules string
+		call  decode.Call
+		want  string
+	}{
+		{"", native("openat"), "passes"},
+		{"", foreign, "passes"},
+		{"", native("io_uring_setup"), "passes"},
+		{"openat", native("openat"), "EPERM"},
+		{"openat=ENOENT", native("openat"), "ENOENT"},
+		{"openat=EWOULDBLOCK", native("openat"), "EAGAIN"},
+		{"openat", native("read"), "passes"},
+		{"openat", foreign, "ENOSYS"},
+		{"openat", native("io_uring_setup"), "ENOSYS"},
+		{"io_uring_setup=EPERM", native("io_uring_setup"), "EPERM"},
+		{"%network=EACCES connect=ENETUNREACH", native("connect"), "ENETUNREACH"},
+		{"%network=EACCES connect=ENETUNREACH", native("bind"), "EACCES"},
+		{"all=EIO", native("exit_group"), "passes"},
+		{"execve", first, "passes"},
+		{"execve", native("execve"), "EPERM"},
+		{"openat", leaving, "passes"},
+		{"all=EIO", native("close"), "EIO"},
+	} {
+		p := &Policy{}
+		for _, rule := range strings.Fields(tc.rules) {
+			if err := p.Refuse(rule); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := answer(t, p, tc.call); got != tc.want {
+			t.Errorf("%q: %s %s, want %s", tc.rules, tc.call.Name, got, tc.want)
+		}
+	}
+}
+
+func TestBadRules(t *testing.T) {
+	for _, rule := range []string{"", "=EPERM", "opennat", "openat=", "openat=eperm", "openat=ENOTHING", "exit", "read,exit_group", "openat@etc", "openat@", "@/etc"} {
+		p := &Policy{}
+		if err := p.Refuse(rule); err == nil {
+			t.Errorf("%q is a rule", rule)
+		} else if !p.Empty() {
+			t.Errorf("%q: an error and a rule", rule)
+		}
+	}
+}
+
+// Every errno of the architecture can be named.
+func TestErrnos(t *testing.T) {
+	for errno := unix.Errno(1); errno < 134; errno++ {
+		if name := unix.ErrnoName(errno); name != "" {
+			if got, err := errnoNamed(name); err != nil || got != errno {
+				t.Errorf("%s is %d, %v, want %d", name, got, err, errno)
+			}
+		}
+	}
+}
+
+// tracee has strings and addresses in memory, one a page, works in /work, and has /etc
+// and two sockets open.
+type tracee struct{ pages [][]byte }
+
+const page = 0x1000
+
+func (p *tracee) put(s string) uint64 {
+	p.pages = append(p.pages, []byte(s))
+	return uint64(len(p.pages)) * page
+}
+
+func (p *tracee) Read(addr uint64, b []byte) int {
+	n := addr / page
+	if n == 0 || n > uint64(len(p.pages)) {
+		return 0
+	}
+	clear(b)
+	copy(b, p.pages[n-1])
+	return len(b)
+}
+
+func (p *tracee) Path(fd int) string {
+	return map[int]string{5: "/etc", 6: "/etc/passwd", 7: "socket:[1]", 8: "socket:[2]"}[fd]
+}
+
+func (p *tracee) Dir() string { return "/work" }
+
+func (p *tracee) Family(fd int) (int, bool) {
+	family, ok := map[int]int{7: unix.AF_INET, 8: unix.AF_UNIX}[fd]
+	return family, ok
+}
+
+// Rules for paths and families answer the calls on these alone.
+func TestObjects(t *testing.T) {
+	const cwd = 1<<64 - 100 // AT_FDCWD
+	mem := &tracee{}
+	at := func(s string) uint64 { return mem.put(s + "\x00") }
+	inet, local := mem.put("\x02\x00\x00\x50\x7f\x00\x00\x01"), mem.put("\x01\x00/run/s\x00")
+	for _, tc := range []struct {
+		rules, call string
+		args        [6]uint64
+		want        string
+	}{
+		{"openat@/etc=ENOENT", "openat", [6]uint64{cwd, at("/etc/passwd")}, "ENOENT"},
+		{"openat@/etc=ENOENT", "openat", [6]uint64{cwd, at("/etc")}, "ENOENT"},
+		{"openat@/etc=ENOENT", "openat", [6]uint64{cwd, at("/etcetera")}, "passes"},
+		{"openat@/etc=ENOENT", "openat", [6]uint64{cwd, at("../etc/./x")}, "ENOENT"},
+		{"openat@/etc=ENOENT", "openat", [6]uint64{5, at("passwd")}, "ENOENT"},
+		{"openat@/etc=ENOENT", "openat", [6]uint64{cwd, 0}, "passes"},
+		{"openat@/=EACCES", "openat", [6]uint64{cwd, at("x")}, "EACCES"},
+		{"openat@/a=b=EIO", "openat", [6]uint64{cwd, at("/a=b/c")}, "EIO"},
+		{"openat@/a=b/c", "openat", [6]uint64{cwd, at("/a=b/c")}, "EPERM"},
+		{"%file@/work/out", "renameat2", [6]uint64{cwd, at("/x"), cwd, at("out/y")}, "EPERM"},
+		{"write@/etc", "write", [6]uint64{6}, "EPERM"},
+		{"write@/etc", "write", [6]uint64{7}, "passes"},
+		{"openat openat@/etc=ENOENT", "openat", [6]uint64{cwd, at("/usr")}, "EPERM"},
+		{"openat openat@/etc=ENOENT", "openat", [6]uint64{cwd, at("/etc")}, "ENOENT"},
+		{"%network@inet", "socket", [6]uint64{unix.AF_INET}, "EPERM"},
+		{"%network@AF_INET", "socket", [6]uint64{unix.AF_INET}, "EPERM"},
+		{"%network@inet", "socket", [6]uint64{unix.AF_UNIX}, "passes"},
+		{"%network@inet", "connect", [6]uint64{9, inet, 16}, "EPERM"},
+		{"%network@inet", "connect", [6]uint64{8, local, 9}, "passes"},
+		{"%network@inet", "listen", [6]uint64{7}, "EPERM"},
+		{"%network@inet", "listen", [6]uint64{8}, "passes"},
+		{"%network@unix", "listen", [6]uint64{8}, "EPERM"},
+	} {
+		p := &Policy{}
+		for _, rule := range strings.Fields(tc.rules) {
+			if err := p.Refuse(rule); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := decode.Call{Arch: syscalls.Native.Audit, Name: tc.call, Args: tc.args, Mem: mem, Files: mem}
+		if got := answer(t, p, c); got != tc.want {
+			t.Errorf("%s: %s%v %s, want %s", tc.rules, tc.call, tc.args, got, tc.want)
+		}
+	}
+}

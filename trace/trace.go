@@ -1,0 +1,111 @@
+// Package trace runs a command and reports the system calls of it and of every
+// process and thread that it starts.
+//
+// Which calls are seen is decided in the kernel by a seccomp filter; all others
+// run at native speed. A call that is seen stops twice, at its entry and at its
+// exit, and each time a Handler is told, which may also change what happens:
+// refuse the call, answer it, change its arguments and the memory they point to,
+// or change its result. Package policy has handlers that refuse, package decode
+// turns calls into text.
+//
+// The tracees cannot outlive the tracer: PTRACE_O_EXITKILL ends them with it,
+// whatever ends it. A program among them that wants to trace another itself gets
+// EPERM, as it would under strace, because a thread has one tracer at most.
+//
+// Attach traces processes that run already. A filter cannot be loaded into those,
+// so they stop at every call, and they are let go when the trace ends.
+//
+// Several traces may run at the same time, and beside os/exec: each has a thread
+// of its own and waits for that thread's children alone. While one runs, the stops
+// of children, not their ends, cause no SIGCHLD in this process.
+//
+// A program that imports this package is also the program that becomes the command:
+// Run starts it again under another argv[0], which is found out when the package is
+// initialised. Packages that are initialised before see that process too.
+//
+// Two kinds of call escape it: those that another seccomp filter of the tracee
+// refuses, because the kernel takes the strictest answer (seccomp(2)), and
+// whatever is submitted through io_uring.
+package trace
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/seccomp"
+	"github.com/riverlytech/art/internal/syscalls"
+)
+
+// Command is what to run and what to see of it.
+type Command struct {
+	// Path is the file to execute; it is not looked for in PATH (see
+	// exec.LookPath). Args are its arguments from argv[0] on; without any, Path is
+	// argv[0]. Env is its environment, this process's if it is nil, and Dir its
+	// directory, this process's if it is empty.
+	Path string
+	Args []string
+	Env  []string
+	Dir  string
+
+	// Stdin, Stdout and Stderr are the command's standard streams, as in os/exec:
+	// a file is inherited, others are copied from and to by goroutines that Run
+	// waits for, and nil is /dev/null. Descriptors of this process above 2 that are
+	// not close-on-exec are inherited, at their numbers.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+
+	// Calls are those that the Handler wants to see: names ("openat"), classes of
+	// strace(1) ("%file"), and either with "!" in front to leave it out of what
+	// stands before it. All are seen if there are none. What the Handler asks for
+	// as a Selector is seen as well, and so are calls through the interface of another
+	// architecture, by 32-bit programs.
+	Calls []string
+
+	// FilterByPayload says that the filter is not loaded before the command is
+	// executed: the command is a sandbox, and a process that it starts loads one that
+	// answers SECCOMP_RET_TRACE for these calls. Nothing is reported before that process
+	// has executed another program.
+	FilterByPayload bool
+
+	// Foreground makes this process stand for the command in job control: it
+	// passes on the signals that end, stop and continue it, and stops with it.
+	Foreground bool
+}
+
+// Selector is a Handler that has to see certain calls, whatever Command.Calls
+// selects: a policy that refuses them.
+type Selector interface {
+	// Calls returns the names of these calls.
+	Calls() []string
+}
+
+// selected returns the calls that cmd and the handler want to see, and the filter
+// for them.
+func (cmd *Command) selected(handler Handler) (syscalls.Set, []unix.SockFilter, error) {
+	set, err := syscalls.Parse(strings.Join(cmd.Calls, ","))
+	if err != nil {
+		return set, nil, err
+	}
+	if s, ok := handler.(Selector); ok {
+		set = set.Union(s.Calls())
+	}
+	if cmd.FilterByPayload {
+		return set, nil, nil
+	}
+	filter, err := seccomp.Trace(set.Names())
+	return set, filter, err
+}
+
+// environ returns the command's environment.
+func (cmd *Command) environ() []string {
+	if cmd.Env != nil {
+		return cmd.Env
+	}
+	if cmd.Dir == "" {
+		return os.Environ()
+	}
+	return append(os.Environ(), "PWD="+cmd.Dir)
+}
