@@ -2,7 +2,8 @@
 // namespace of its own, where it makes the guest's whole tree of mounts (build.go), which
 // bubblewrap then takes as it is.
 //
-// It holds CAP_SYS_ADMIN over that namespace and over nothing else. Its mounts
+// It holds CAP_SYS_ADMIN over that namespace and over nothing else, and rights over networks until it has made one for the guest,
+// if that is to have one of its own. Its mounts
 // are seen by nobody but the sandbox and end with it, whichever way it ends.
 package stage
 
