@@ -47,6 +47,10 @@ func run(args []string) error {
 		return err
 	case len(args) > 1 && args[0] == "authority":
 		return makeAuthority(args[1:])
+	case len(args) > 1 && args[0] == "ssh-hosts":
+		return findKnown(args[1:])
+	case len(args) == 1 && args[0] == "ssh-agent":
+		return serveAgent()
 	case len(args) != 1 || args[0] != "serve":
 		return cli.WithHint(errors.New("read the command line: this program is for art alone"), "see art --help, --network")
 	}

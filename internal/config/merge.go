@@ -40,6 +40,7 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 	out.Hide = append(slices.Clip(user.Hide), workspace.Hide...)
 	out.Values = append(slices.Clip(user.Values), m.values(workspace.Values)...)
 	out.Secrets = m.secrets(workspace.Secrets)
+	out.SSH = m.ssh(&workspace.SSH)
 	m.network(&out, workspace)
 	if p := workspace.Path; p.Value != "host" || !view.System(m.real) ||
 		m.widens(Setting{"path", p.Value, p.Origin, strconv.Quote(p.Value)}, `"path": "host" in a directory of the system`) {

@@ -232,7 +232,7 @@ func (s *Settings) cameFrom(origin string) {
 			e.Origin = origin
 		}
 	}
-	for _, list := range [][]Entry{s.NetAllow, s.NetDeny, s.Env, s.Hide, s.Allow, s.See, s.Tools, s.Own} {
+	for _, list := range [][]Entry{s.NetAllow, s.NetDeny, s.SSH.Hosts, s.SSH.Keys, s.Env, s.Hide, s.Allow, s.See, s.Tools, s.Own} {
 		for i := range list {
 			list[i].Origin = origin
 		}
@@ -259,6 +259,9 @@ func Stack(base, upper *Settings) *Settings {
 	out := *base
 	if upper.Network.Value != "" {
 		out.Network, out.NetAllow, out.NetDeny = upper.Network, upper.NetAllow, upper.NetDeny
+	}
+	if upper.SSH.Hosts != nil {
+		out.SSH = upper.SSH
 	}
 	if upper.Path.Value != "" {
 		out.Path = upper.Path

@@ -66,6 +66,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 		},
 		"network":     func(n *node) error { return n.network(s) },
 		"secrets":     func(n *node) error { return n.secrets(&s.Secrets) },
+		"ssh":         func(n *node) error { return n.ssh(&s.SSH) },
 		"path":        word(&s.Path, "home", "host"),
 		"end":         word(&s.End, "kill", "wait", "ask"),
 		"checkpoints": func(n *node) error { return n.checkpoints(&s.Checkpoints, &s.GuestCheckpoints) },

@@ -103,3 +103,40 @@ func TestWorkspaceNarrowsSecrets(t *testing.T) {
 		t.Errorf("%v, %v, %v", out.Values, asks, err)
 	}
 }
+
+// Nor does a workspace have the user's agent sign for other hosts, or with other keys.
+func TestWorkspaceNarrowsSSH(t *testing.T) {
+	read := func(text string) *Settings {
+		s, err := (&source{name: "f", dir: "/ws"}).read([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, c := range []struct {
+		user, own string
+		narrows   bool
+		hosts     int
+		keys      []string
+	}{
+		{`{"ssh": {"hosts": ["a.b", "c.d"]}}`, `{}`, true, 2, nil},
+		{`{"ssh": {"hosts": ["a.b", "c.d"]}}`, `{"ssh": {"hosts": ["a.b"], "keys": ["k"]}}`, true, 1, []string{"k"}},
+		{`{"ssh": {"hosts": ["a.b"], "keys": ["k"]}}`, `{"ssh": {"hosts": ["A.b:22"]}}`, true, 1, []string{"k"}},
+		{`{"ssh": {"hosts": ["a.b"], "keys": ["k"]}}`, `{"ssh": {"hosts": ["a.b"], "keys": ["l"]}}`, false, 1, []string{}},
+		{`{"ssh": {"hosts": ["a.b"]}}`, `{"ssh": {"hosts": ["a.b:23"]}}`, false, 0, nil},
+		{`{}`, `{"ssh": {"hosts": ["a.b"]}}`, false, 0, nil},
+	} {
+		out, asks, err := Merge(read(c.user), read(c.own), "/ws", false)
+		if err != nil || (len(asks) == 0) != c.narrows || len(out.SSH.Hosts) != c.hosts || (out.SSH.Keys == nil) != (c.keys == nil) || !reflect.DeepEqual(entryValues(out.SSH.Keys), append([]string(nil), c.keys...)) {
+			t.Errorf("%s with %s: %v, %v, %v", c.user, c.own, out.SSH, asks, err)
+		}
+	}
+	for text, why := range map[string]string{
+		`{"ssh": {}}`: "leads nowhere", `{"ssh": {"hosts": ["*.a.b"]}}`: "whole names", `{"ssh": {"hosts": ["a.b"], "keys": []}}`: "has no keys",
+		`{"ssh": ["a.b"]}`: "where an object is expected", `{"ssh": {"hosts": ["10.1.1.1"]}}`: "no name ends in a number",
+	} {
+		if _, err := (&source{name: "f"}).read([]byte(text)); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

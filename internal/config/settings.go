@@ -16,6 +16,8 @@ type Settings struct {
 	NetAllow, NetDeny []Entry
 	// Secrets are variables whose values the guest does not have.
 	Secrets []Secret
+	// SSH is what the guest may log in to, with the keys of the user's agent.
+	SSH SSH
 	// Path is "home", or "host" for the workspace at its own path too.
 	Path Entry
 	// Systemd is "true" where sessions in the background are units of systemd. Only the user's file has it.

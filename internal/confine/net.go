@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"unsafe"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -49,6 +50,21 @@ func Net() error {
 		return fmt.Errorf("give up rights: %w", err)
 	}
 	if err := seccomp.InstallForAll(seccomp.Without(notForNet...)); err != nil {
+		return fmt.Errorf("give up rights: %w", err)
+	}
+	return nil
+}
+
+// Agent leaves who signs for a guest nothing but the descriptors that it has, as Net does, and no network either.
+func Agent() error {
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("give up rights: %w", err)
+	}
+	config := landlock.V8.BestEffort()
+	if err := errors.Join(config.RestrictPaths(), config.RestrictNet(), config.RestrictScoped()); err != nil {
+		return fmt.Errorf("give up rights: %w", err)
+	}
+	if err := seccomp.InstallForAll(seccomp.Without(slices.Concat(notForNet, []string{"socket", "socketpair", "connect", "bind", "listen"})...)); err != nil {
 		return fmt.Errorf("give up rights: %w", err)
 	}
 	return nil

@@ -21,6 +21,7 @@
 //	 |<-MapIDs        |        |       answered by MappedIDs or Failed
 //	 |<-Home |        |        |       the home that is in memory
 //	 |<-Tunnel        |        |       the network of a guest that reaches names alone
+//	 |<-AgentSocket---|        |       the guest's, for signatures of SSH
 //	 |       |<-------|-Ready--|       the mount is served; art hears it if the stage does not wait for it
 //	 |       |--------|-GuestSocket->| the guest's, for checkpoints
 //	 |<-Leaving       |        |       the stage becomes bubblewrap
@@ -96,6 +97,8 @@ const (
 	Written
 	// Tunnel comes with the guest's TUN device, of a network that is its own.
 	Tunnel
+	// AgentSocket comes with the socket at which the guest asks for signatures of SSH.
+	AgentSocket
 )
 
 // kinds are their names, and whether one comes with a descriptor.
@@ -108,7 +111,7 @@ var kinds = [...]struct {
 	Home: {"home", required}, Leaving: {"leaving", required}, Refused: {"refused", absent}, Failed: {"failed", absent},
 	Listening: {"listening", required}, Started: {"started", optional}, Running: {"running", absent},
 	Go: {"go", absent}, Stopped: {"stopped", absent}, Continue: {"continue", absent}, Client: {"client", required},
-	Ruleset: {"ruleset", required}, GuestSocket: {"the guest's socket", required}, Written: {"written", absent}, Tunnel: {"tunnel", required},
+	Ruleset: {"ruleset", required}, GuestSocket: {"the guest's socket", required}, Written: {"written", absent}, Tunnel: {"tunnel", required}, AgentSocket: {"the guest's agent", required},
 }
 
 type descriptor int

@@ -76,3 +76,27 @@ type Denial struct {
 	// Allow is the rule that would allow it, or "" where none would.
 	Allow string
 }
+
+// The descriptors of art-net as the guest's agent of SSH. It ends as art-net does otherwise.
+const (
+	// AgentFD is the socket that the guest connects to.
+	AgentFD = 3 + iota
+	// SSHFD is a pipe with SSH.
+	SSHFD
+	// OwnAgentFD is a connection to the caller's agent.
+	OwnAgentFD
+)
+
+// SSH is what a guest may have signed.
+type SSH struct {
+	// Keys are fingerprints or comments of the keys that it may use; nil are all.
+	Keys []string
+	// Known are the keys of the hosts that it may log in to.
+	Known []SSHKnown
+}
+
+// SSHKnown is a key of a host, as known_hosts has both.
+type SSHKnown struct{ Host, Key string }
+
+// SSHHosts are the keys of some hosts.
+type SSHHosts struct{ Known []SSHKnown }

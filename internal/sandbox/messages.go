@@ -23,6 +23,8 @@ func (s *session) handle(m control.Received) {
 		s.lentHome = os.NewFile(uintptr(m.FD), "home")
 	case control.Tunnel:
 		s.require(s.startNet(m.FD))
+	case control.AgentSocket:
+		s.require(s.startAgent(m.FD))
 	case control.Leaving:
 		s.self = os.NewFile(uintptr(m.FD), "art")
 		s.require(s.fillHome())

@@ -38,6 +38,8 @@ type prepared struct {
 	plainHome  *files.Directory // the home if that is a plain directory and holds any; else nil
 	limits     map[string]config.Limit
 	kept       kept
+	ssh        *control.SSH // what the guest's agent of SSH signs; nil without one
+	sshPath    string       // the socket of the caller's
 	net        *control.Net // what the guest may reach, if that is names alone; else nil
 	secrets    []string     // that a trace keeps to itself
 	release    func()       // ends the protection of the configuration, and the use of the home
@@ -88,6 +90,9 @@ func prepare(o *request) (_ *prepared, err error) {
 		return nil, err
 	}
 	if err := p.keepSecrets(o, settings); err != nil {
+		return nil, err
+	}
+	if err := p.useSSH(o, settings); err != nil {
 		return nil, err
 	}
 	if err := p.showWorkspace(o, root, guest); err != nil {
@@ -202,6 +207,9 @@ func (p *prepared) addCommand(o *request, settings *config.Settings, account *ac
 		return err
 	}
 	p.payload.Env = p.kept.env(p.payload.Env)
+	if p.ssh != nil {
+		p.payload.Env = mergeEnv(p.payload.Env, []string{"SSH_AUTH_SOCK=" + view.SSHSocket})
+	}
 	if err := p.endAuthority(); err != nil {
 		return err
 	}

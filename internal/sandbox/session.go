@@ -43,7 +43,8 @@ type session struct {
 	registry  registry           // what others find of it
 	mapped    processes.Mappings // what the guest has mapped
 
-	network network // that of a guest that reaches names alone
+	sshAgent sshAgent
+	network  network // that of a guest that reaches names alone
 
 	background *background // what it is in the background; nil in the foreground
 	notifier   *notify.Notifier
@@ -336,6 +337,7 @@ func (s *session) finish() (int, error) {
 	}
 	s.tellFiles()
 	s.endNet()
+	s.endAgent()
 	s.tellNetLost()
 	if s.fuseError != nil && s.guest != nil {
 		s.logLost()
@@ -345,6 +347,7 @@ func (s *session) finish() (int, error) {
 	if !s.quiet {
 		s.tellRefusals()
 		s.tellDenied()
+		s.tellUnsigned()
 		s.tellReport()
 		if known && code == gitFatal {
 			s.tellIdentity()

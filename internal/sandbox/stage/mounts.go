@@ -97,7 +97,7 @@ func (h *handles) makeStaging(p *Plan) error {
 	}
 	files := []struct{ path, text string }{
 		{p.PasswdPath(), p.Passwd}, {p.GroupPath(), p.Group}, {p.GitConfigPath(), p.GitConfig},
-		{p.ResolverPath(), p.Resolver}, {p.HostsPath(), p.Hosts}, {p.AuthorityPath(), p.Authority}, {p.BundlePath(), bundle},
+		{p.ResolverPath(), p.Resolver}, {p.HostsPath(), p.Hosts}, {p.AuthorityPath(), p.Authority}, {p.BundlePath(), bundle}, {p.KnownHostsPath(), p.KnownHosts},
 		{p.staged("file"), ""},
 	}
 	for _, f := range files {

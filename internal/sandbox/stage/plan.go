@@ -86,6 +86,8 @@ type Plan struct {
 	Tunnel bool
 	// Resolver and Hosts are the text of these files, or "".
 	Resolver, Hosts string
+	// KnownHosts is the text of ssh_known_hosts(8), or "".
+	KnownHosts string
 	// Authority is the certificate of one that the guest believes beside those in the file Roots of the host's; either may be "".
 	Authority, Roots string
 	// View is what the guest is to see.
@@ -118,6 +120,9 @@ func (p *Plan) AuthorityPath() string { return p.staged("authority.pem") }
 
 // BundlePath is described with AuthorityPath.
 func (p *Plan) BundlePath() string { return p.staged("bundle.pem") }
+
+// KnownHostsPath returns the path in the stage's namespace of the keys of hosts.
+func (p *Plan) KnownHostsPath() string { return p.staged("known_hosts") }
 
 // GroupPath returns the path in the stage's namespace of the guest's group(5).
 func (p *Plan) GroupPath() string { return p.staged("group") }

@@ -160,7 +160,7 @@ const guestsWaiting = 16
 // soPassRights is SO_PASSRIGHTS (include/uapi/asm-generic/socket.h), from Linux 6.16 on: whether descriptors can be sent there.
 const soPassRights = 83
 
-// listen makes a socket that the guest finds at target, and hands it to art-fuse.
+// listen makes a socket that the guest finds at target, and hands it to who serves that.
 func (b *builder) listen(target string) error {
 	dir, err := b.place(filepath.Dir(target), true)
 	if err != nil {
@@ -181,6 +181,9 @@ func (b *builder) listen(target string) error {
 		err = unix.Listen(fd, guestsWaiting)
 	}
 	if err == nil {
+		if target == view.SSHSocket {
+			return control.Send(b.covers.link, fd, control.Message{Kind: control.AgentSocket})
+		}
 		err = control.Send(b.covers.control, fd, control.Message{Kind: control.GuestSocket})
 	}
 	if errors.Is(err, unix.EPIPE) {

@@ -11,6 +11,7 @@ import (
 const (
 	resolvConf = "/etc/resolv.conf"
 	hosts      = "/etc/hosts"
+	knownHosts = "/etc/ssh/ssh_known_hosts"
 )
 
 // maxLinks is the kernel's own limit of symbolic links in a path

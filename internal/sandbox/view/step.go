@@ -21,7 +21,7 @@ const (
 	Way
 	// Symlink makes Target a symbolic link whose text is Source.
 	Symlink
-	// Listen makes a socket at Target, at which art-fuse listens.
+	// Listen makes a socket at Target, at which art-fuse or the guest's agent of SSH listens.
 	Listen
 	// Proc shows the processes of the process namespace that the guest is going to share at Target.
 	Proc

@@ -80,6 +80,9 @@ func (p *planner) findShadowed() {
 			places = append(places, end)
 		}
 	}
+	if p.KnownHosts != "" {
+		places = append(places, paths.Resolve(knownHosts))
+	}
 	for _, bind := range p.binds {
 		places = append(places, bind.Guest)
 		made = append(made, bind.Guest)
@@ -110,6 +113,12 @@ func (p *planner) addSystem() {
 		p.add(Step{Do: Bind, Source: p.GitConfig, Target: GitConfig})
 	}
 	p.addCertificates()
+	if p.KnownHosts != "" {
+		p.add(Step{Do: Bind, Source: p.KnownHosts, Target: paths.Resolve(knownHosts)})
+	}
+	if p.SSHAgent {
+		p.add(Step{Do: Listen, Target: SSHSocket})
+	}
 	if p.Checkpoints {
 		p.add(Step{Do: Listen, Target: CheckpointSocket})
 	}

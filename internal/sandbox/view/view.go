@@ -30,6 +30,9 @@ const (
 	Bundle    = "/run/art/certificates.pem"
 )
 
+// SSHSocket is where the guest asks for signatures of SSH.
+const SSHSocket = "/run/art/ssh-agent"
+
 // CheckpointSocket is where the guest asks for checkpoints.
 const CheckpointSocket = "/run/art/checkpoint"
 
@@ -73,6 +76,9 @@ type View struct {
 	GitConfig string
 	// Checkpoints says that there is a [CheckpointSocket].
 	Checkpoints bool
+	// SSHAgent says that there is an [SSHSocket]. KnownHosts, if set, is the file to show as ssh_known_hosts.
+	SSHAgent   bool
+	KnownHosts string
 	// CallerIsRoot says that the guest's ids stand for the host's root.
 	CallerIsRoot bool
 	// PersonalDirs are home directories, of whomever.
