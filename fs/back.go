@@ -18,12 +18,28 @@ import (
 //   - A directory that the guest has removed the kernel lets nobody use any more (S_DEAD, vfs_rmdir in fs/namei.c). If it is there again,
 //     another node shows it.
 func GoBack(store *sqlvfs.Store, overlays []*Overlay, to sqlvfs.Destination) (sqlvfs.Checkpoint, error) {
+	return become(overlays, func() ([]sqlvfs.RestoredInode, error) { return store.LiveSince(to) },
+		func(follow func(*sqlvfs.Tx, *sqlvfs.Restored)) (sqlvfs.Checkpoint, error) {
+			return store.GoBack(to, follow)
+		})
+}
+
+// TakeMerged has the tree become what a merge beside the session has made of it, see [sqlvfs.Store.TakeMerged], as GoBack has it go back.
+func TakeMerged(store *sqlvfs.Store, overlays []*Overlay, m *sqlvfs.MergedFork) (sqlvfs.Checkpoint, error) {
+	return become(overlays, func() ([]sqlvfs.RestoredInode, error) { return store.LiveIn(m) },
+		func(follow func(*sqlvfs.Tx, *sqlvfs.Restored)) (sqlvfs.Checkpoint, error) {
+			return store.TakeMerged(m, follow)
+		})
+}
+
+// become has the tree become another one. live are the inodes in use that are going to be changed.
+func become(overlays []*Overlay, live func() ([]sqlvfs.RestoredInode, error), change func(func(*sqlvfs.Tx, *sqlvfs.Restored)) (sqlvfs.Checkpoint, error)) (sqlvfs.Checkpoint, error) {
 	for _, o := range overlays {
 		o.keepRemoved()
 	}
 	var rest []func()
-	handOver(store, overlays, to)
-	done, err := store.GoBack(to, func(db *sqlvfs.Tx, r *sqlvfs.Restored) {
+	handOver(overlays, live)
+	done, err := change(func(db *sqlvfs.Tx, r *sqlvfs.Restored) {
 		for _, o := range overlays {
 			o.tx.db = db
 			w := o.tx.goBack(r)

@@ -116,8 +116,8 @@ func (w *wayBack) flush() (wait func()) {
 
 // handOver has the kernel hand over what programs have written through mappings of files that are about to go back. Otherwise it
 // would do so when it is told to forget the content, and what it hands over would be a change of what is there by then.
-func handOver(store *sqlvfs.Store, overlays []*Overlay, to sqlvfs.Destination) {
-	rows, err := store.LiveSince(to)
+func handOver(overlays []*Overlay, live func() ([]sqlvfs.RestoredInode, error)) {
+	rows, err := live()
 	if err != nil {
 		return // going back will tell
 	}

@@ -29,6 +29,15 @@ type Fork struct {
 	Made       Timespec
 }
 
+// IsThere tells whether the fork is where it was made. Of what cannot be read nobody knows.
+func (f *Fork) IsThere() bool {
+	_, secret, err := ForkOf(f.Path)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return bytes.Equal(secret, f.Secret)
+}
+
 // qForks bounds what is read: another program may have written the table.
 const qForks = `SELECT secret, CAST(path AS BLOB), checkpoint, made, made_nsec FROM main.art_fork
 	WHERE length(secret)=16 AND length(path)<4096 ORDER BY made, made_nsec, secret LIMIT 1000`

@@ -130,6 +130,11 @@ func nearest(of Checkpoint, all []Checkpoint) Checkpoint {
 // transaction and one step, durable when GoBack returns. follow, if not nil, is called at the end of the step, and told what has
 // changed of live inodes. Errors are those of the destination, [ErrReplaced], [ErrJournal], [ErrCorrupt], and the disk's, with which nothing has changed.
 func (s *Store) GoBack(to Destination, follow func(*Tx, *Restored)) (Checkpoint, error) {
+	return s.backAs(func() (Checkpoint, *Restored, error) { return s.writer.goBack(to) }, follow)
+}
+
+// backAs has the tree become another one in a transaction, as GoBack.
+func (s *Store) backAs(transact func() (Checkpoint, *Restored, error), follow func(*Tx, *Restored)) (Checkpoint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch tx := &s.tx; {
@@ -148,7 +153,10 @@ func (s *Store) GoBack(to Destination, follow func(*Tx, *Restored)) (Checkpoint,
 	if err != nil {
 		return Checkpoint{}, w.Cause(err)
 	}
-	done, err := s.goBack(to, follow)
+	done, err := s.goBack(transact, follow)
+	if errors.Is(err, ErrOvertaken) {
+		return Checkpoint{}, err // it is no error of the disk's
+	}
 	if err != nil {
 		return Checkpoint{}, w.Cause(err)
 	}
@@ -157,14 +165,17 @@ func (s *Store) GoBack(to Destination, follow func(*Tx, *Restored)) (Checkpoint,
 		err = w.checkpoint()
 	}
 	s.mu.Lock()
-	if err != nil {
+	switch {
+	case err != nil && done.Kind == BeforeMerge:
+		return done, fmt.Errorf("it is merged, but that may not last: %w", w.Cause(err))
+	case err != nil:
 		return done, fmt.Errorf("the tree is back at checkpoint %d, but may not stay there: %w", cmp.Or(done.Restored, done.ID), w.Cause(err))
 	}
 	return done, nil
 }
 
 // goBack is GoBack's step. LOCKS_REQUIRED(mu)
-func (s *Store) goBack(to Destination, follow func(*Tx, *Restored)) (Checkpoint, error) {
+func (s *Store) goBack(transact func() (Checkpoint, *Restored, error), follow func(*Tx, *Restored)) (Checkpoint, error) {
 	tx := &s.tx
 	if !tx.gather.empty() { // what has come while the rest was committed
 		if err := s.finishCommit(tx.take(), s.writer.apply); err != nil {
@@ -172,7 +183,7 @@ func (s *Store) goBack(to Destination, follow func(*Tx, *Restored)) (Checkpoint,
 		}
 	}
 	s.backs.Add(1) // before anybody can read what is committed now
-	done, restored, err := s.writer.goBack(to)
+	done, restored, err := transact()
 	if err != nil || restored == nil {
 		return done, err
 	}

@@ -47,11 +47,12 @@ var (
 					WHERE h.checkpoint=?1 AND h.there=1 AND p.ino IS NOT h.ino
 				UNION ALL SELECT h.ino, iif(h.there=1 AND (h.mode & 61440)=16384, 1, 0) - iif((p.mode & 61440) IS 16384, 1, 0) ` + changedInodes + `
 					AND (h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384))
-			SELECT ino FROM moved WHERE ino<>1 AND ` + isDirNow("moved.ino") + ` GROUP BY ino HAVING sum(n)<>0 LIMIT 1`},
+			SELECT ino FROM moved WHERE ino<>1 AND ino<=?2 AND ` + isDirNow("moved.ino") + ` GROUP BY ino HAVING sum(n)<>0 LIMIT 1`},
 	}
 )
 
-// soundTree returns [ErrCorrupt] if the tree that was brought back makes no sense. The newest checkpoint is of the tree before.
+// soundTree returns [ErrCorrupt] if the tree that was brought back makes no sense. The newest checkpoint is of the tree before. Inodes above the
+// highest number of the other one are new, or none.
 func (w *writer) soundTree(to *Checkpoint) error {
 	if err := database.Functions(w.Conn, w.store.chunkSize); err != nil {
 		return err

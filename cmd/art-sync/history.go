@@ -106,8 +106,8 @@ func merge(ctx context.Context, c *flags.Command, args []string) error {
 	if err := p.find(); err != nil {
 		return err
 	}
-	o.DB, o.Dir = p.db, p.dir
-	if o.Fork, err = history.FindFork(o.DB, line.Words[0]); err != nil {
+	o.DB, o.Dir, o.Session = p.db, p.dir, connect(p.db)
+	if o.Fork, err = workspace.FindFork(o.DB, line.Words[0]); err != nil {
 		return err
 	}
 	return history.Merge(ctx, o)

@@ -20,6 +20,7 @@ import (
 	"github.com/riverlytech/art/internal/history"
 	"github.com/riverlytech/art/internal/reconcile"
 	"github.com/riverlytech/art/internal/version"
+	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/libexec"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -140,7 +141,7 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 			if err := p.find(); err != nil {
 				return err
 			}
-			if from, to, ok := history.ParseRange(line.Words[0], history.IsFork(p.db)); ok {
+			if from, to, ok := history.ParseRange(line.Words[0], workspace.IsFork(p.db)); ok {
 				if opt.Adopt || opt.NoIgnored || opt.Exclude != nil {
 					return c.Wrong("checkpoints are compared without --adopt, --exclude and --no-ignored")
 				}
@@ -152,7 +153,7 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 			return err
 		}
 		if from != "" {
-			if p.db, err = history.FindFork(p.db, from); err != nil {
+			if p.db, err = workspace.FindFork(p.db, from); err != nil {
 				return err
 			}
 		}

@@ -31,12 +31,14 @@ import (
 //	   |<-Done-----------------|        it is there, and the kernel knows
 //	   |--Fork, Forget-------->|        know of a fork that is to be made, or of one no more
 //	   |<-Done-----------------|
+//	   |--Merge, descriptor--->|        have the tree become what a merge has made of it in a fork
+//	   |<-Done-----------------|
 //
-// The descriptor is of a file that holds the changes, marshalled. Instead of Done there may be NotDone. When the socket is
+// The descriptor is of a file that holds the changes, marshalled, and with Merge of the fork's database. Instead of Done there may be NotDone. When the socket is
 // closed, whatever waits goes on; so it does when art-sync takes too long.
 
 // WriterVersion is that of the requests.
-const WriterVersion = 9
+const WriterVersion = 10
 
 // Verb is what is asked for, or answered.
 type Verb uint8
@@ -54,6 +56,7 @@ const (
 	Rewind
 	Fork
 	Forget
+	Merge
 	Done
 	NotDone
 	verbs
@@ -111,7 +114,7 @@ func readRequest(data []byte, withFD bool) (a Request, err error) {
 		return Request{}, ErrVersion
 	case a.Verb == noVerb || a.Verb >= verbs:
 		return Request{}, fmt.Errorf("receive a request: there is no request %d", a.Verb)
-	case (a.Verb == Amend) != withFD && a.Verb != Rewind:
+	case (a.Verb == Amend || a.Verb == Merge) != withFD && a.Verb != Rewind:
 		return Request{}, fmt.Errorf("receive a request: %d with a descriptor: %v", a.Verb, withFD)
 	case len(a.What) > maxText || len(a.Hint) > maxText:
 		return Request{}, errors.New("receive a request: its text is too long")

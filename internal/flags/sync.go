@@ -337,7 +337,8 @@ EXAMPLES
 
   All of it is one change, which "art undo" takes back. The fork stays as it is, and
   may go on and be merged again. FORK is a name that art fork was given, or a path.
-  No session may be using the database; one that uses the fork goes on.
+  Sessions that use the database or the fork go on: programs see the merge as one step, as
+  they do "art undo". What they change of it meanwhile has the merge begin anew.
 `,
 			Flags: []Flag{workspace, database, agent, dryRun,
 				{Name: "force", Says: "where both changed something, take what the fork has"},

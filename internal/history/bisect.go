@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -52,6 +51,9 @@ type bisected struct {
 // Each is tried in a fork of its own.
 func Bisect(ctx context.Context, o BisectOptions) error {
 	b := &bisection{o: &o}
+	if err := o.sweep(ctx, func(text string) { b.say("%s", text) }); err != nil {
+		return fmt.Errorf("bisect %s: %w", o.DB, hinted(o.DB, err))
+	}
 	if err := b.run(ctx); err != nil {
 		return fmt.Errorf("bisect %s: %w", o.DB, hinted(o.DB, err))
 	}
@@ -229,10 +231,7 @@ func (b *bisection) inFork(ctx context.Context, c *sqlvfs.Checkpoint) (code int,
 	if ctx.Err() != nil {
 		return 0, nil, errInterrupted
 	}
-	path, err := workspace.Fork(b.o.DB, fmt.Sprintf("bisect-%d-%d", os.Getpid(), c.ID))
-	if err != nil {
-		return 0, nil, err
-	}
+	path := workspace.Scratch(b.o.DB, "bisect", c.ID)
 	switch _, err := b.o.fork(ctx, path, fmt.Sprint(c.ID)); {
 	case isAny(err, sqlvfs.ErrNoCheckpoint, sqlvfs.ErrReplaced, sqlvfs.ErrAgreed, sqlvfs.ErrCorrupt, syscall.ESTALE): // the last is a session's word
 		return 0, err, nil
@@ -241,7 +240,7 @@ func (b *bisection) inFork(ctx context.Context, c *sqlvfs.Checkpoint) (code int,
 	}
 	defer func() {
 		// Also after a signal: that ends the command, and not this.
-		if gone := b.removeFork(context.WithoutCancel(ctx), path); gone != nil {
+		if gone := b.o.removeFork(context.WithoutCancel(ctx), path); gone != nil {
 			err = errors.Join(err, cli.WithHint(fmt.Errorf("remove the fork %s: %w", path, gone), "art rm --force "+path))
 		}
 	}()
@@ -255,27 +254,6 @@ var errInterrupted = errors.New("interrupted")
 
 func isAny(err error, list ...error) bool {
 	return slices.ContainsFunc(list, func(one error) bool { return errors.Is(err, one) })
-}
-
-// endsWithin is how long the art-fuse of a session that was killed may take to end.
-const endsWithin = 10 * time.Second
-
-// removeFork removes a fork, and has its parent forget it.
-func (b *bisection) removeFork(ctx context.Context, path string) error {
-	_, secret, err := sqlvfs.ForkOf(path)
-	if err != nil {
-		return err
-	}
-	for until := time.Now().Add(endsWithin); ; time.Sleep(endsWithin / 100) {
-		err = sqlvfs.Remove(path)
-		if _, inUse := errors.AsType[*sqlvfs.InUseError](err); !inUse || time.Now().After(until) {
-			break
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return b.o.forget(ctx, secret)
 }
 
 // tell shows what was found: the last that is good, the first that is bad, and between them those that could not be tried.

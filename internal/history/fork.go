@@ -15,6 +15,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/quote"
+	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -34,7 +35,7 @@ func Fork(ctx context.Context, path, at string, o Options) error {
 	}
 	switch {
 	case o.JSON:
-		text, err := quote.JSON(forked{absolute(path), absolute(o.DB), c.ID})
+		text, err := quote.JSON(forked{workspace.Absolute(path), workspace.Absolute(o.DB), c.ID})
 		if err == nil {
 			_, err = fmt.Fprintln(o.Stdout, text)
 		}
@@ -47,7 +48,7 @@ func Fork(ctx context.Context, path, at string, o Options) error {
 }
 
 func (o *Options) fork(ctx context.Context, path, at string) (c sqlvfs.Checkpoint, err error) {
-	path = absolute(path)
+	path = workspace.Absolute(path)
 	if _, err := os.Lstat(path); err == nil {
 		return c, cli.WithHint(fmt.Errorf("%s: %w", path, fs.ErrExist), "take another name, or remove that with art rm")
 	}
@@ -99,18 +100,32 @@ func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvf
 	return c, err
 }
 
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
 // forget has the database know of a fork no more.
 func (o *Options) forget(ctx context.Context, secret []byte) error {
 	_, err := o.atWriter(ctx, func(c *live.Client) (int64, error) { return -1, c.Forget(secret) },
 		func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return sqlvfs.Checkpoint{}, s.DropFork(secret) })
 	return err
+}
+
+// endsWithin is how long the art-fuse of a session that was killed may take to end.
+const endsWithin = 10 * time.Second
+
+// removeFork removes a fork, and has its parent forget it.
+func (o *Options) removeFork(ctx context.Context, path string) error {
+	_, secret, err := sqlvfs.ForkOf(path)
+	if err != nil {
+		return err
+	}
+	for until := time.Now().Add(endsWithin); ; time.Sleep(endsWithin / 100) {
+		err = sqlvfs.Remove(path)
+		if _, inUse := errors.AsType[*sqlvfs.InUseError](err); !inUse || time.Now().After(until) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return o.forgetSurely(ctx, secret)
 }
 
 // forgetSurely is forget where a session may just be about to end. It is for what nobody else will clear away: also after a signal.
@@ -157,19 +172,33 @@ func forkAt(db, path string, secret []byte) (bool, error) {
 	if err != nil {
 		return false, nil // it was made in a directory that is gone
 	}
-	is, err := os.Stat(filepath.Dir(absolute(path)))
+	is, err := os.Stat(filepath.Dir(workspace.Absolute(path)))
 	return err == nil && os.SameFile(was, is) && filepath.Base(made) == filepath.Base(path), err
 }
 
 // tellForks says which checkpoints stay for forks, and with gone forgets those forks that are not where they were made.
 func tellForks(s *sqlvfs.Store, gone bool, o *Options) error {
+	say := func(text string) {
+		if !o.Quiet {
+			fmt.Fprintln(o.Stdout, cli.Printable(text))
+		}
+	}
+	old, err := left(s)
+	for i := range old {
+		if err == nil {
+			err = removeLeft(&old[i], say, s.DropFork)
+		}
+	}
+	if err != nil {
+		return err
+	}
 	list, err := s.Forks()
 	for _, f := range list {
 		if err != nil {
 			break
 		}
 		text := fmt.Sprintf("checkpoint %d stays for the fork %s", f.Checkpoint, cli.Printable(f.Path))
-		switch there := isFork(&f); {
+		switch there := f.IsThere(); {
 		case !there && gone:
 			err = s.DropFork(f.Secret)
 			text = "forgot the fork " + cli.Printable(f.Path)
@@ -181,13 +210,4 @@ func tellForks(s *sqlvfs.Store, gone bool, o *Options) error {
 		}
 	}
 	return err
-}
-
-// isFork tells whether a fork is where it was made.
-func isFork(f *sqlvfs.Fork) bool {
-	_, secret, err := sqlvfs.ForkOf(f.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	return err != nil || bytes.Equal(secret, f.Secret) // of what cannot be read nobody knows
 }

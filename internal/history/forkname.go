@@ -1,33 +1,10 @@
 package history
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
-	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/workspace"
 )
-
-// FindFork returns the path of the fork of a database that has a name. A name with a slash in it is a path.
-func FindFork(db, name string) (path string, err error) {
-	path = name
-	if !strings.ContainsRune(name, '/') {
-		if path, err = workspace.Fork(db, name); err != nil {
-			return "", err
-		}
-	}
-	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		hint := "art fork makes one"
-		if names, lerr := workspace.Forks(db); lerr == nil && len(names) > 0 {
-			hint = "there are " + strings.Join(names, ", ")
-		}
-		err = cli.WithHint(fmt.Errorf("find the fork %s of %s: there is none", cli.Printable(name), cli.Printable(db)), hint)
-	}
-	return path, err
-}
 
 // Point is a moment of a database, or of a fork of it.
 type Point struct {
@@ -40,7 +17,7 @@ func (p *Point) database(db string) (string, error) {
 	if p.Fork == "" {
 		return db, nil
 	}
-	return FindFork(db, p.Fork)
+	return workspace.FindFork(db, p.Fork)
 }
 
 // ParseRange reads what names two moments: "A..B", "A..", "@A" or "@A..@B", where A and B are numbers or labels of checkpoints, or names of forks,
@@ -70,19 +47,4 @@ func parsePoint(text string, isFork func(string) bool) (p Point, fork bool) {
 		return Point{Fork: name, At: at}, true
 	}
 	return Point{At: strings.TrimPrefix(text, "@")}, false
-}
-
-// IsFork tells what is the name of a fork of a database. What is a number is that of a checkpoint.
-func IsFork(db string) func(string) bool {
-	return func(name string) bool {
-		if strings.Trim(name, "0123456789") == "" {
-			return false
-		}
-		path, err := workspace.Fork(db, name)
-		if err != nil {
-			return false
-		}
-		_, err = os.Lstat(path)
-		return err == nil
-	}
 }

@@ -9,11 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/report"
+	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -39,19 +43,70 @@ type MergeOptions struct {
 // checkpoint.
 func Merge(ctx context.Context, o MergeOptions) error {
 	o.Report.Quiet, o.Report.DryRun = o.Quiet || o.JSON, o.DryRun
-	m := &merger{ctx: ctx, opt: &o, report: report.New(o.Report, o.Prog)}
-	m.report.Doing = "merge"
-	err := m.open()
-	if err == nil {
-		err = m.run()
+	told := report.New(o.Report, o.Prog)
+	told.Doing = "merge"
+	var err error
+	if !o.DryRun {
+		err = o.sweep(ctx, func(text string) {
+			if !o.Quiet {
+				fmt.Fprintf(o.Report.Stderr, "%s: %s\n", o.Prog, cli.Printable(text))
+			}
+		})
 	}
-	if cerr := m.close(); err == nil {
-		err = cerr
+	if err == nil {
+		err = o.merge(ctx, told)
 	}
 	if err != nil {
 		err = fmt.Errorf("merge %s into %s: %w", cli.Printable(o.Fork), o.DB, hinted(o.DB, err))
 	}
-	return m.report.End(err)
+	return told.End(err)
+}
+
+// mostMerges is how often a merge beside a session begins anew that changes meanwhile what is to be merged.
+const mostMerges = 20
+
+// merge merges, through the session that writes the database if there is one.
+func (o *MergeOptions) merge(ctx context.Context, told *report.Reporter) error {
+	for n := 1; ; n++ {
+		m := &merger{ctx: ctx, opt: o, report: told}
+		var err error
+		if m.beside, err = o.hasSession(ctx); err == nil {
+			err = m.open()
+		}
+		if err == nil {
+			err = m.run()
+		}
+		if cerr := m.close(); err == nil {
+			err = cerr
+		}
+		switch again := m.beside && n < mostMerges && ctx.Err() == nil; {
+		case err == nil:
+			return m.tell()
+		case again && errors.Is(err, unix.EAGAIN), again && errors.Is(err, live.ErrGone) && !errors.Is(err, live.ErrUnanswered), again && errors.Is(err, live.ErrNone):
+			time.Sleep(time.Duration(n) * 10 * time.Millisecond)
+		case errors.Is(err, live.ErrUnanswered):
+			return cli.WithHint(err, "it may have been done: art log shows the newest checkpoints, and another merge whether anything is left")
+		case m.beside && errors.Is(err, unix.EAGAIN):
+			return cli.WithHint(errors.New("the session goes on to change what is to be merged"), "try it again when its programs rest")
+		default:
+			return err
+		}
+	}
+}
+
+// hasSession tells whether a session writes the database.
+func (o *MergeOptions) hasSession(ctx context.Context) (bool, error) {
+	if o.DryRun {
+		return false, nil
+	}
+	sock, err := o.Session(ctx)
+	if errors.Is(err, live.ErrNone) {
+		return false, nil
+	}
+	if err == nil {
+		err = sock.Close()
+	}
+	return true, err
 }
 
 // isForkOf makes sure that one database is a fork of the other.
@@ -86,12 +141,18 @@ func (m *merger) open() error {
 	if err != nil {
 		return err
 	}
-	if !o.DryRun {
-		if m.store, err = sqlvfs.Open(o.DB, sqlvfs.Options{Checkpoint: sqlvfs.BeforeMerge}); err != nil {
-			return err
-		}
+	now := ""
+	switch {
+	case o.DryRun:
+	case m.beside:
+		now, err = m.makeScratch()
+	default:
+		m.store, err = sqlvfs.Open(o.DB, sqlvfs.Options{Checkpoint: sqlvfs.BeforeMerge})
 	}
-	if m.ours, err = sqlvfs.OpenMoment(o.DB, ""); err != nil {
+	if err != nil {
+		return err
+	}
+	if m.ours, err = sqlvfs.OpenMoment(o.DB, now); err != nil {
 		return err
 	}
 	was, err := m.ours.MergedOf(secret)
@@ -156,7 +217,7 @@ func (m *merger) checkpoint(secret []byte, merged int64) (c sqlvfs.Checkpoint, e
 	if err != nil {
 		return c, err
 	}
-	of, parent := Options{DB: m.opt.Fork, Session: m.opt.Other(m.opt.Fork)}, absolute(m.opt.DB)
+	of, parent := Options{DB: m.opt.Fork, Session: m.opt.Other(m.opt.Fork)}, workspace.Absolute(m.opt.DB)
 	return of.atWriter(m.ctx, func(c *live.Client) (int64, error) {
 		if err := c.Forget(key); err != nil {
 			return 0, err
@@ -179,6 +240,11 @@ func (m *merger) close() (err error) {
 	if m.store != nil {
 		err = m.store.Close()
 	}
+	if m.scratch != "" {
+		if rerr := m.opt.removeFork(context.WithoutCancel(m.ctx), m.scratch); err == nil {
+			err = rerr
+		}
+	}
 	return err
 }
 
@@ -193,7 +259,10 @@ func (m *merger) run() error {
 			return err
 		}
 	}
-	return m.tell()
+	if m.beside {
+		return m.hand()
+	}
+	return nil
 }
 
 // mergedPath is what is done at a path, as JSON has it.

@@ -21,6 +21,8 @@ type merger struct {
 	opt                *MergeOptions
 	report             *report.Reporter
 	store              *sqlvfs.Store // nil: nothing is to be changed
+	beside             bool          // a session writes the database
+	scratch            string        // the fork in which the merge is made then; "": none
 	base, ours, theirs *sqlvfs.Moment
 	again              bool // some of the fork was merged before: base is a checkpoint of it, not of the parent
 	ourMay, theirMay   *sqlvfs.Difference

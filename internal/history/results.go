@@ -14,6 +14,7 @@ import (
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/internal/reconcile/show"
+	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -67,11 +68,11 @@ func Compare(ctx context.Context, o CompareOptions) error {
 	var list []*compared
 	var failed error
 	for _, name := range names {
-		path, err := FindFork(o.DB, name)
+		path, err := workspace.FindFork(o.DB, name)
 		if err != nil {
 			return err
 		}
-		c := &compared{Fork: name, Database: absolute(path)}
+		c := &compared{Fork: name, Database: workspace.Absolute(path)}
 		if err := c.look(ctx, path, &o); err != nil {
 			if ctx.Err() != nil {
 				return err

@@ -124,7 +124,7 @@ func (t *tries) make(ctx context.Context) error {
 		if _, err := os.Lstat(path); err == nil {
 			continue // taken
 		}
-		path = absolute(path)
+		path = workspace.Absolute(path)
 		paths = append(paths, path)
 		c := &trial{name: name, path: path}
 		for _, word := range t.o.Command {

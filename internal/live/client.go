@@ -104,6 +104,12 @@ func (c *Client) Fork(secret []byte, at, path string) (int64, error) {
 	return c.checkpoint(control.ForkRequest(secret, at, path), -1)
 }
 
+// Merge has the tree become what a merge has made of it in a fork, whose file is given, and returns the number of the checkpoint of what it was
+// before. The error is EAGAIN where something of it has changed meanwhile.
+func (c *Client) Merge(fork *os.File) (int64, error) {
+	return c.checkpoint(control.Request{Verb: control.Merge}, int(fork.Fd()))
+}
+
 // Forget has the writer know of a fork no more.
 func (c *Client) Forget(secret []byte) error {
 	_, err := c.request(control.ForgetRequest(secret), -1)

@@ -1,13 +1,11 @@
 package overview
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -16,10 +14,10 @@ const maxForks = 1000
 
 // forksOf returns the paths of the forks that read from a database and are where they were made, also of those that are forks of forks.
 func forksOf(database string) (paths []string) {
-	seen := map[string]bool{absolute(database): true}
+	seen := map[string]bool{workspace.Absolute(database): true}
 	for next := []string{database}; len(next) > 0; next = next[1:] {
 		for _, f := range knownForks(next[0]) {
-			if !seen[f.Path] && len(paths) < maxForks && isThere(&f) {
+			if !seen[f.Path] && len(paths) < maxForks && f.IsThere() {
 				seen[f.Path] = true
 				paths, next = append(paths, f.Path), append(next, f.Path)
 			}
@@ -46,15 +44,6 @@ func knownForks(database string) []sqlvfs.Fork {
 func isFork(database string) bool {
 	parent, _, err := sqlvfs.ForkOf(database)
 	return err == nil && parent != ""
-}
-
-// isThere tells whether a fork is where it was made. Of what cannot be read nobody knows.
-func isThere(f *sqlvfs.Fork) bool {
-	_, secret, err := sqlvfs.ForkOf(f.Path)
-	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	return bytes.Equal(secret, f.Secret)
 }
 
 // unused makes sure that no session uses a fork of a database that is to be removed: what it does would be lost.

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
-	"github.com/riverlytech/art/internal/history"
 	running "github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
@@ -120,15 +119,15 @@ func (o *RemoveOptions) confirm(database, what string) error {
 func Named(databases, current, what string) (dir, database string, err error) {
 	found := map[string]string{}
 	if current != "" && !strings.ContainsRune(what, '/') {
-		if fork, err := history.FindFork(current, what); err == nil {
+		if fork, err := workspace.FindFork(current, what); err == nil {
 			found[fork] = ""
 		}
 	}
 	if w, err := workspace.At(databases, what); err == nil && w.Known {
 		found[w.Database] = w.Dir
 	}
-	if info, err := os.Lstat(what); err == nil && info.Mode().IsRegular() && (filepath.Dir(absolute(what)) == databases || isDatabase(what)) {
-		found[absolute(what)] = ""
+	if info, err := os.Lstat(what); err == nil && info.Mode().IsRegular() && (filepath.Dir(workspace.Absolute(what)) == databases || isDatabase(what)) {
+		found[workspace.Absolute(what)] = ""
 	}
 	files, err := os.ReadDir(databases)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -140,7 +139,7 @@ func Named(databases, current, what string) (dir, database string, err error) {
 		if !ok || !f.Type().IsRegular() {
 			continue
 		}
-		if what+".db" == f.Name() || (what == base || absolute(what) == workspaceOf(path)) && !isFork(path) {
+		if what+".db" == f.Name() || (what == base || workspace.Absolute(what) == workspaceOf(path)) && !isFork(path) {
 			if _, ok := found[path]; !ok {
 				found[path] = ""
 			}
@@ -167,11 +166,4 @@ func isDatabase(path string) bool {
 	var header [72]byte
 	_, err = io.ReadFull(f, header[:])
 	return err == nil && strings.HasPrefix(string(header[:]), "SQLite format 3\x00") && binary.BigEndian.Uint32(header[68:]) == sqlvfs.ApplicationID
-}
-
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
 }

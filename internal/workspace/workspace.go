@@ -132,43 +132,6 @@ func BaseName(name string) (base string, ok bool) {
 	return rest[:i], true
 }
 
-// forkMark stands between the name of a database and that of a fork of it. The name of a fork has none.
-const forkMark = "+"
-
-// maxFork is the longest name of a fork.
-const maxFork = 40
-
-func validFork(name string) bool {
-	ok := len(name) > 0 && len(name) <= maxFork && !strings.HasPrefix(name, "-") && !strings.HasPrefix(name, ".")
-	return ok && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r))
-	})
-}
-
-// Fork returns the path of a fork of a database: beside it.
-func Fork(database, name string) (string, error) {
-	if !validFork(name) {
-		return "", cli.WithHint(fmt.Errorf("name a fork %q: that cannot be the name of one", name), "it has up to 40 letters, digits, and - _ . between them")
-	}
-	return strings.TrimSuffix(database, suffix) + forkMark + name + suffix, nil
-}
-
-// Forks returns the names of the forks that lie beside a database, as their files are called.
-func Forks(database string) (names []string, err error) {
-	files, err := os.ReadDir(filepath.Dir(database))
-	if err != nil {
-		return nil, err
-	}
-	before := strings.TrimSuffix(filepath.Base(database), suffix) + forkMark
-	for _, f := range files {
-		name, is := strings.CutPrefix(f.Name(), before)
-		if name, ends := strings.CutSuffix(name, suffix); is && ends && validFork(name) && f.Type().IsRegular() {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
 // resolve returns the absolute path of a directory without symbolic links: however it is spelled, it is one
 // workspace.
 func resolve(dir string) (string, error) {

@@ -145,6 +145,8 @@ func (c *served) do(a control.Request, fd int) error {
 		return answerWith(c.sock)(c.rewind(a.What, fd))
 	case control.Fork:
 		return answerWith(c.sock)(c.fork(&a))
+	case control.Merge:
+		return answerWith(c.sock)(c.merge(fd))
 	case control.Forget:
 		secret, _, _, err := a.AsFork()
 		if err == nil {
@@ -162,6 +164,21 @@ func (c *served) goBack(to sqlvfs.Destination) (is sqlvfs.Checkpoint, err error)
 	c.intake.Drop()
 	err = c.around(func() error {
 		is, err = fs.GoBack(c.store, c.overlays, to)
+		return err
+	})
+	return is, err
+}
+
+// merge has the tree become what the fork that a descriptor is of has made of it.
+func (c *served) merge(fd int) (is sqlvfs.Checkpoint, err error) {
+	c.intake.Drop()
+	m, err := c.store.OpenMerged(os.NewFile(uintptr(fd), "merge"))
+	if err != nil {
+		return is, err
+	}
+	defer m.Close()
+	err = c.around(func() error {
+		is, err = fs.TakeMerged(c.store, c.overlays, m)
 		return err
 	})
 	return is, err

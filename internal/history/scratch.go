@@ -1,0 +1,65 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/workspace"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// left are the scratch forks that a database knows of, of commands that were killed.
+func left(s *sqlvfs.Store) (list []sqlvfs.Fork, err error) {
+	all, err := s.Forks()
+	for _, f := range all {
+		if _, pid, ok := workspace.ScratchOf(f.Path); ok && (pid == os.Getpid() || errors.Is(unix.Kill(pid, 0), unix.ESRCH)) {
+			list = append(list, f)
+		}
+	}
+	return list, err
+}
+
+// removeLeft removes a scratch fork that was left, says so, and has its parent forget it. One that a session still uses waits for the next time.
+func removeLeft(f *sqlvfs.Fork, say func(string), forget func(secret []byte) error) error {
+	command, _, _ := workspace.ScratchOf(f.Path)
+	_, secret, err := sqlvfs.ForkOf(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !bytes.Equal(secret, f.Secret):
+		return forget(f.Secret) // what is there is another's
+	default:
+		err = sqlvfs.Remove(f.Path)
+		if _, inUse := errors.AsType[*sqlvfs.InUseError](err); inUse {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("remove the fork %s: %w", f.Path, err)
+		}
+	}
+	say(fmt.Sprintf("removed the fork %s, which a %s that was killed had left", f.Path, command))
+	return forget(f.Secret)
+}
+
+// sweep removes the scratch forks that commands have left which were killed.
+func (o *Options) sweep(ctx context.Context, say func(string)) error {
+	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	list, err := left(s)
+	s.Close()
+	for i := range list {
+		if err == nil {
+			err = removeLeft(&list[i], say, func(secret []byte) error { return o.forget(ctx, secret) })
+		}
+	}
+	return err
+}
