@@ -32,6 +32,10 @@ func attachError(pid int, err error) error {
 func refusal(pid int, yama string) string {
 	child := statusField(pid, "PPid") == fmt.Sprint(os.Getpid())
 	switch tracer := tracedBy(pid); {
+	case strings.HasPrefix(statusField(pid, "State"), "Z"):
+		return "it has ended, and its parent has not asked for its end yet"
+	case statusField(pid, "Kthread") == "1":
+		return "it is a thread of the kernel"
 	case tracer != 0:
 		return fmt.Sprintf("process %d traces it already, and a process has one tracer at most", tracer)
 	case pid == os.Getpid():

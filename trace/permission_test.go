@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,6 +20,14 @@ func TestRefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { child.Process.Kill(); child.Wait() }()
+	ended := exec.Command("true")
+	if err := ended.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer ended.Wait()
+	for !strings.HasPrefix(statusField(ended.Process.Pid, "State"), "Z") {
+		time.Sleep(time.Millisecond)
+	}
 	const other = 1 // no child of ours
 	foreign := "kernel.yama.ptrace_scope is 1"
 	if os.Geteuid() != 0 && statusField(other, "Uid") != statusField(os.Getpid(), "Uid") {
@@ -34,6 +43,7 @@ func TestRefusal(t *testing.T) {
 		{child.Process.Pid, "2", "run `sysctl kernel.yama.ptrace_scope=1`, or trace as root"},
 		{child.Process.Pid, "3", "forbids ptrace to everyone"},
 		{other, "1", foreign},
+		{ended.Process.Pid, "0", "it has ended"},
 		{os.Getpid(), "0", "a process cannot trace itself"},
 	} {
 		if got := refusal(tc.pid, tc.yama); !strings.Contains(got, tc.want) {
@@ -52,5 +62,15 @@ func TestAttachError(t *testing.T) {
 	}
 	if err := attachError(1, unix.EPERM); !errors.Is(err, unix.EPERM) || !errors.As(err, &hinted) {
 		t.Errorf("EPERM became %#v", err)
+	}
+}
+
+// Threads of the kernel, where they can be seen, are named as such.
+func TestRefusalKernel(t *testing.T) {
+	if comm, _ := os.ReadFile("/proc/2/comm"); string(comm) != "kthreadd\n" {
+		t.Skip("the threads of the kernel are not in this pid namespace")
+	}
+	if got := refusal(2, ""); got != "it is a thread of the kernel" {
+		t.Error(got)
 	}
 }

@@ -66,9 +66,9 @@ func logger(format string, style output.Style, w io.Writer) (trace.Handler, func
 	var last finisher
 	switch format {
 	case formatText:
-		return output.NewText(w, style), func() error { return nil }
+		return output.NewText(enduring(w), style), func() error { return nil }
 	case formatJSON:
-		return output.NewJSON(w, style), func() error { return nil }
+		return output.NewJSON(enduring(w), style), func() error { return nil }
 	case formatSummary:
 		last = output.NewSummary(w)
 	case formatReport:

@@ -46,6 +46,14 @@ func patient(log *os.File) *output.Patient {
 	})
 }
 
+// enduring keeps a command alive whose log cannot be written.
+func enduring(w io.Writer) io.Writer {
+	return output.NewEnduring(w, func(err error) {
+		cli.Fail(prog, cli.WithHint(fmt.Errorf("write trace: %w: the command goes on, and what cannot be written is lost", err),
+			"make room where the log is, or let it go elsewhere"))
+	})
+}
+
 // secrets reads what is not to be in the trace. The command does not inherit it.
 func (o *options) secrets() ([]string, error) {
 	if o.secretsFD < 0 {

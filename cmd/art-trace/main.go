@@ -38,7 +38,7 @@ func (o *options) variables() map[string]any {
 		"log": &o.log, "log-fd": &o.logFD, "secrets-fd": &o.secretsFD, "syscalls": &o.syscalls, "format": &o.format,
 		"filter-by": &o.filterBy, "attach": &o.attach, "summary": &o.summary, "report": &o.report, "deny": &o.deny,
 		"decode-fds": &o.style.Files, "relative-timestamps": &o.style.Since, "absolute-timestamps": &o.style.Clock,
-		"syscall-times": &o.style.Duration, "version": &o.version,
+		"string-limit": &o.style.Strings, "syscall-times": &o.style.Duration, "version": &o.version,
 	}
 }
 

@@ -32,6 +32,7 @@ var Trace = &Command{
 			More: "Those shorter than six bytes are shown."},
 		{Name: "filter-by", Arg: "WHO", Choices: "self payload", Default: "self",
 			Says: `"self": trace from the command on; "payload": the command is a sandbox, and its payload loads the filter itself`},
+		{Name: "string-limit", Short: "s", Arg: "N", Says: "show up to N bytes of strings and buffers, and N arguments of a program; 32 by default, and 4096 in json"},
 		{Name: "decode-fds", Short: "y", Says: "show what descriptors refer to"},
 		{Name: "relative-timestamps", Short: "r", Says: "begin each line with the time since the one before"},
 		{Name: "absolute-timestamps", Short: "tt", Says: "begin each line with the time of day"},
@@ -45,8 +46,9 @@ var Trace = &Command{
 
 NOTES
   Set-user-ID programs run without their privileges when they are traced, except
-  by root. Calls of 32-bit programs are shown with numbers for arguments. What is submitted through
-  io_uring, or refused by a seccomp filter of the command's own, is not seen.
+  by root. Calls of 32-bit programs are shown with numbers for arguments. What is
+  submitted through io_uring, or refused by a seccomp filter of the command's own,
+  is not seen.
   An attached process stops at every call, whatever --syscalls selects.
   --deny refuses 32-bit calls and io_uring with ENOSYS as well, which would be ways
   around it. A rule for calls alone, or of socket for a family, cannot be got around by

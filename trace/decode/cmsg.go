@@ -82,8 +82,8 @@ func (p *printer) controlData(level, kind uint32, b []byte) {
 		p.int32(b[8:])
 		p.str("}")
 	default:
-		p.buf = appendQuoted(p.buf, b[:min(len(b), maxString)])
-		if len(b) > maxString {
+		p.buf = appendQuoted(p.buf, b[:min(len(b), p.stringLimit())])
+		if len(b) > p.stringLimit() {
 			p.str("...")
 		}
 	}

@@ -54,6 +54,10 @@ type Call struct {
 	// ShowFiles asks for the paths of descriptors beside their numbers.
 	ShowFiles bool
 
+	// Strings is how many bytes of a buffer or string are shown, and how many elements
+	// of an argument list; 32 of each, as in strace, if it is 0. Paths are shown whole.
+	Strings int
+
 	Start time.Time
 
 	// Resumes is the name of the interrupted call that a restart_syscall goes

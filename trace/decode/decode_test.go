@@ -58,6 +58,9 @@ func TestText(t *testing.T) {
 		{"read", [6]uint64{3, at, 100}, nil, -1, errRestartSys,
 			`read(3, 0x10000, 100) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)`},
 		{"read", [6]uint64{3, at, 0}, nil, 0, 0, `read(3, "", 0) = 0`},
+		{"setuid", [6]uint64{0xfffffffe}, nil, 0, 0, `setuid(4294967294) = 0`},
+		{"setresuid", [6]uint64{1<<32 - 1, 1<<64 - 1, 5}, nil, 0, 0, `setresuid(-1, -1, 5) = 0`},
+		{"setgroups", [6]uint64{1, at}, words(0xfffffff0), 0, 0, `setgroups(1, [4294967280]) = 0`},
 		{"connect", [6]uint64{3, at, 16}, sockaddr, 0, 0,
 			`connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("127.0.0.1")}, 16) = 0`},
 		{"nanosleep", [6]uint64{at, at}, words(1, 500), 0, 0, `nanosleep({tv_sec=1, tv_nsec=500}, 0x10000) = 0`},
@@ -302,4 +305,19 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("an address of %d bytes", len(s))
 		}
 	})
+}
+
+// Of an address that the kernel had to cut off, no more is read than there was room for.
+func TestAddressLength(t *testing.T) {
+	const at, length = 0x10000, 0x10020
+	memory := make([]byte, 0x24)
+	copy(memory, "\x01\x00/run/a and what was there")
+	memory[0x20] = 8 // the caller's room: the family and six bytes
+	c := native("getsockname")
+	c.Args, c.Mem = [6]uint64{3, at, length}, image{at, memory}
+	Enter(c)
+	memory[0x20] = 30 // what the kernel stores
+	if got := strings.Join(Exit(c), ", "); got != `{sa_family=AF_UNIX, sun_path="/run/a"}, [8 => 30]` {
+		t.Error(got)
+	}
 }

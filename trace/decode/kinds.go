@@ -10,14 +10,15 @@ import (
 var kinds = map[string]kind{
 	"int": printInt, "fd": printFd, "long": printLong, "off": printLong,
 	"uint": printUint, "ulong": printUlong, "size": printUlong,
-	"hex":  printHex,
+	"hex": printHex,
+	"id":  printID, "id_p": printIDP, "id_list": printIDList, "id_array": printIDArray,
 	"addr": printAddr, "data": printAddr, "mode": printMode, "filemode": printFileMode,
 	"flags": printFlags, "enum": printEnum, "device": printDevice,
 	"dirfd": printDirfd, "path": printPath, "buf": printBuf, "random": printRandom, "cstring": printCstring,
 	"oflags": printOpenFlags, "openmode": printOpenMode, "open_how": printOpenHow,
 
 	"int_p": printIntP, "long_p": printLongP, "off_p": printLongP, "fd_pair": printFdPair,
-	"int_list": printIntList, "int_array": printIntArray, "socklen": printSocklen,
+	"socklen":  printSocklen,
 	"timespec": printTimespec, "timespec_rest": printTimespecRest, "timeval": printTimeval,
 	"timevals": printTimevals, "utimens": printUtimens,
 	"itimerspec": printItimerspec, "itimerval": printItimerval,
@@ -41,7 +42,21 @@ var kinds = map[string]kind{
 	"optval": printOptval, "optval_out": printOptvalOut,
 }
 
-func printInt(p *printer, _ *argument, v uint64) bool   { p.dec(int64(int32(v))); return true }
+func printInt(p *printer, _ *argument, v uint64) bool { p.dec(int64(int32(v))); return true }
+
+// printID prints the id of a user or group, which is unsigned; -1 stands for none.
+func printID(p *printer, _ *argument, v uint64) bool { p.id(uint32(v)); return true }
+
+func (p *printer) id(v uint32) {
+	if v == ^uint32(0) {
+		p.dec(-1)
+	} else {
+		p.udec(uint64(v))
+	}
+}
+
+func (p *printer) idElement(b []byte) { p.id(u32(b, 0)) }
+
 func printLong(p *printer, _ *argument, v uint64) bool  { p.dec(int64(v)); return true }
 func printUint(p *printer, _ *argument, v uint64) bool  { p.udec(uint64(uint32(v))); return true }
 func printUlong(p *printer, _ *argument, v uint64) bool { p.udec(v); return true }
@@ -126,7 +141,7 @@ func printCstring(p *printer, _ *argument, v uint64) bool {
 
 // printRandom prints a buffer of random bytes, all of them as numbers.
 func printRandom(p *printer, a *argument, v uint64) bool {
-	n := min(max(p.call.Ret, 0), maxString)
+	n := min(max(p.call.Ret, 0), int64(p.stringLimit()))
 	if b := p.read(a, v, int(n)); b != nil {
 		p.str(`"`)
 		for _, c := range b {

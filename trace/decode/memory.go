@@ -64,6 +64,15 @@ func printIntP(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
+func printIDP(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, 4); b != nil {
+		p.str("[")
+		p.idElement(b)
+		p.str("]")
+	}
+	return true
+}
+
 func printLongP(p *printer, a *argument, v uint64) bool {
 	if b := p.read(a, v, 8); b != nil {
 		p.str("[")
@@ -80,17 +89,17 @@ func printFdPair(p *printer, a *argument, v uint64) bool {
 
 func (p *printer) int32(b []byte) { p.dec(int64(int32(u32(b, 0)))) }
 
-// printIntList prints as many numbers as the call returned.
-func printIntList(p *printer, a *argument, v uint64) bool {
+// printIDList prints as many ids as the call returned.
+func printIDList(p *printer, a *argument, v uint64) bool {
 	if p.call.Failed || p.call.Args[0] == 0 {
 		p.addr(v)
 		return true
 	}
-	p.list(a, v, uint64(p.call.Ret), 4, p.int32)
+	p.list(a, v, uint64(p.call.Ret), 4, p.idElement)
 	return true
 }
 
-func printIntArray(p *printer, a *argument, v uint64) bool {
-	p.list(a, v, p.call.Args[a.number], 4, p.int32)
+func printIDArray(p *printer, a *argument, v uint64) bool {
+	p.list(a, v, p.call.Args[a.number], 4, p.idElement)
 	return true
 }

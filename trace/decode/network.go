@@ -105,14 +105,15 @@ func printSockaddr(p *printer, a *argument, v uint64) bool {
 }
 
 // printSockaddrOut prints an address that the kernel has filled in, and whose
-// length it has stored where the argument a.number points.
+// length it has stored where the argument a.number points. That may be more than there
+// was room for, and what is behind that the kernel has not written.
 func printSockaddrOut(p *printer, a *argument, v uint64) bool {
 	var b [4]byte
 	if v == 0 || p.call.Failed || p.call.Mem.Read(p.call.Args[a.number], b[:]) < len(b) {
 		p.addr(v)
 		return true
 	}
-	p.sockaddr(v, uint64(u32(b[:], 0)))
+	p.sockaddr(v, min(uint64(u32(b[:], 0)), uint64(max(p.call.length, 0))))
 	return true
 }
 
@@ -159,7 +160,11 @@ const (
 
 func (p *printer) msghdr(b []byte, total uint64, received bool) {
 	p.str("{msg_name=")
-	p.sockaddr(u64(b, 0), uint64(u32(b, msgNamelen)))
+	size := uint64(u32(b, msgNamelen))
+	if received {
+		size = min(size, uint64(max(p.call.length, 0)))
+	}
+	p.sockaddr(u64(b, 0), size)
 	p.str(", msg_namelen=")
 	if received {
 		p.changed(u32(b, msgNamelen))

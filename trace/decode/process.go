@@ -29,7 +29,7 @@ func (p *printer) pointers(addr uint64, limit int) (all []uint64, more, ok bool)
 }
 
 func printArgv(p *printer, _ *argument, v uint64) bool {
-	all, more, ok := p.pointers(v, maxElements)
+	all, more, ok := p.pointers(v, max(maxElements, min(p.call.Strings, maxEnv)))
 	if v == 0 || !ok {
 		p.addr(v)
 		return true
@@ -39,7 +39,7 @@ func printArgv(p *printer, _ *argument, v uint64) bool {
 		if i > 0 {
 			p.str(", ")
 		}
-		p.cstring(s, maxString)
+		p.cstring(s, p.stringLimit())
 	}
 	if more {
 		p.str(", ...")

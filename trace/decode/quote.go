@@ -8,6 +8,17 @@ import (
 // maxString is how many bytes of a buffer or string are shown, as in strace.
 const maxString = 32
 
+// maxStrings bounds what may be asked for instead.
+const maxStrings = 1 << 20
+
+// stringLimit is how many bytes of a string are shown.
+func (p *printer) stringLimit() int {
+	if p.call.Strings <= 0 {
+		return maxString
+	}
+	return min(p.call.Strings, maxStrings)
+}
+
 // maxPath is the kernel's PATH_MAX: paths are shown whole.
 const maxPath = 4096
 
@@ -57,14 +68,18 @@ func appendEscaped(dst, b []byte, others string) []byte {
 	return dst
 }
 
-// bytes prints n bytes at addr, the first maxString of them.
+// bytes prints n bytes at addr, the first p.stringLimit() of them.
 func (p *printer) bytes(addr, n uint64) {
 	if addr == 0 {
 		p.str("NULL")
 		return
 	}
-	var buf [maxString]byte
-	want := min(n, maxString)
+	want := min(n, uint64(p.stringLimit()))
+	var short [maxString]byte
+	buf := short[:]
+	if want > maxString {
+		buf = make([]byte, want)
+	}
 	if got := p.call.Mem.Read(addr, buf[:want]); uint64(got) < want {
 		p.hex(addr)
 		return

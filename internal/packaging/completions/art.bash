@@ -342,8 +342,8 @@ _art_spec() {
 		;;
 	'art-trace')
 		payload=yes commands='' words=''
-		flags='--log --log-fd --syscalls --format --summary --report --attach --deny --secrets-fd --filter-by -y --decode-fds -r --relative-timestamps -tt --absolute-timestamps -T --syscall-times --version --help'
-		offers='--log=files --log-fd=nothing --syscalls=calls --format=text|json|summary|report --attach=processes --deny=calls --secrets-fd=nothing --filter-by=self|payload'
+		flags='--log --log-fd --syscalls --format --summary --report --attach --deny --secrets-fd --filter-by -s --string-limit -y --decode-fds -r --relative-timestamps -tt --absolute-timestamps -T --syscall-times --version --help'
+		offers='--log=files --log-fd=nothing --syscalls=calls --format=text|json|summary|report --attach=processes --deny=calls --secrets-fd=nothing --filter-by=self|payload -s=nothing --string-limit=nothing'
 		;;
 	*) return 1 ;;
 	esac

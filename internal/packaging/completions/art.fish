@@ -135,7 +135,7 @@ complete -c art -n '__art_at art 1' -a '(__art_agents)'
 # generated: fish
 set -g __art_commands 'art' 'art run' 'art diff' 'art pull' 'art push' 'art reset' 'art status' 'art log' 'art checkpoint' 'art undo' 'art redo' 'art rewind' 'art fork' 'art merge' 'art bisect' 'art try' 'art compare' 'art gc' 'art list' 'art rm' 'art ps' 'art exec' 'art attach' 'art logs' 'art kill' 'art wait' 'art presets' 'art agent' 'art agent new' 'art agent ls' 'art agent show' 'art agent rm' 'art home' 'art home ls' 'art home rm' 'art home seed' 'art home diff' 'art config' 'art trust' 'art doctor' 'art-fuse' 'art-fuse ls' 'art-fuse cat' 'art-fuse stat' 'art-fuse tree' 'art-fuse mount' 'art-fuse check' 'art-fuse backup' 'art-fuse flatten' 'art-sync' 'art-sync diff' 'art-sync pull' 'art-sync push' 'art-sync reset' 'art-sync status' 'art-sync log' 'art-sync checkpoint' 'art-sync undo' 'art-sync redo' 'art-sync rewind' 'art-sync fork' 'art-sync merge' 'art-sync compare' 'art-sync gc' 'art-sync list' 'art-sync rm' 'art-trace'
 set -g __art_payloads 'art' 'art run' 'art bisect' 'art try' 'art exec' 'art-trace'
-set -g __art_valued -m --mount -d --db --name --home --agent --detach-keys --end --time --network --path -e --env --preset --see --hide --allow --trace-log --trace-syscalls --trace-format --mode --workspace --exclude --from --label --at --good --bad -n --count -j --jobs --checkpoints --days --size -w --cwd -s --signal --base --fsname --log --log-fd --syscalls --format --attach --deny --secrets-fd --filter-by
+set -g __art_valued -m --mount -d --db --name --home --agent --detach-keys --end --time --network --path -e --env --preset --see --hide --allow --trace-log --trace-syscalls --trace-format --mode --workspace --exclude --from --label --at --good --bad -n --count -j --jobs --checkpoints --days --size -w --cwd -s --signal --base --fsname --log --log-fd --syscalls --format --attach --deny --secrets-fd --filter-by --string-limit
 complete -c art -n '__art_at "art" 1' -a run -d 'run a command whose changes stay apart'
 complete -c art -n '__art_at "art" 1' -a diff -d 'show what the guest changed'
 complete -c art -n '__art_at "art" 1' -a pull -d 'bring what the guest changed to the host'
@@ -704,6 +704,7 @@ complete -c art-trace -n '__art_at "art-trace"' -l attach -x -a '(__fish_complet
 complete -c art-trace -n '__art_at "art-trace"' -l deny -x -a '(__art_calls)' -d 'let calls, named as for --syscalls, fail with ERRNO, such as ENOENT'
 complete -c art-trace -n '__art_at "art-trace"' -l secrets-fd -x -d 'show what is in the open descriptor N as asterisks'
 complete -c art-trace -n '__art_at "art-trace"' -l filter-by -x -a 'self payload' -d 'self'
+complete -c art-trace -n '__art_at "art-trace"' -s s -l string-limit -x -d 'show up to N bytes of strings and buffers, and N arguments of a program'
 complete -c art-trace -n '__art_at "art-trace"' -s y -l decode-fds -d 'show what descriptors refer to'
 complete -c art-trace -n '__art_at "art-trace"' -s r -l relative-timestamps -d 'begin each line with the time since the one before'
 complete -c art-trace -n '__art_at "art-trace"' -o tt -l absolute-timestamps -d 'begin each line with the time of day'

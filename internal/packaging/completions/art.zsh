@@ -957,6 +957,7 @@ _art_spec() {
         '*'--deny='[let calls, named as for --syscalls, fail with ERRNO, such as ENOENT]:CALLS[@WHAT][=ERRNO]: _art_calls'
         --secrets-fd='[show what is in the open descriptor N as asterisks]:N: '
         --filter-by='[self]:WHO:(self payload)'
+        '(-s --string-limit)'{-s,--string-limit=}'[show up to N bytes of strings and buffers, and N arguments of a program]:N: '
         '(-y --decode-fds)'{-y,--decode-fds}'[show what descriptors refer to]'
         '(-r --relative-timestamps)'{-r,--relative-timestamps}'[begin each line with the time since the one before]'
         '(-tt --absolute-timestamps)'{-tt,--absolute-timestamps}'[begin each line with the time of day]'

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,15 +64,19 @@ type JSON struct {
 	buf     bytes.Buffer  // records that are not written yet
 	encoder *json.Encoder // into buf
 	files   bool
+	strings int
 	entered map[int][]string // by thread: the arguments known at the entry
 }
 
 var _ trace.Handler = (*JSON)(nil)
 
-// NewJSON returns a JSON that writes to w. Of the style, Files alone matters: the
-// times are always there.
+// jsonStrings is how many bytes of a string JSON shows by itself: programs read it.
+const jsonStrings = 4096
+
+// NewJSON returns a JSON that writes to w. Of the style, Files and Strings alone matter:
+// the times are always there.
 func NewJSON(w io.Writer, style Style) *JSON {
-	j := &JSON{w: w, files: style.Files, entered: map[int][]string{}}
+	j := &JSON{w: w, files: style.Files, strings: cmp.Or(style.Strings, jsonStrings), entered: map[int][]string{}}
 	j.encoder = json.NewEncoder(&j.buf)
 	j.encoder.SetEscapeHTML(false)
 	return j
@@ -130,7 +135,7 @@ func archName(c *decode.Call) string {
 
 // Enter implements trace.Handler.
 func (j *JSON) Enter(c *decode.Call) error {
-	c.ShowFiles = j.files
+	c.ShowFiles, c.Strings = j.files, j.strings
 	j.entered[c.Pid], _ = decode.Enter(c)
 	return nil
 }

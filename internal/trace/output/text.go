@@ -21,6 +21,7 @@ type Style struct {
 	Since    bool // the time since the line before began (-r)
 	Duration bool // the time spent in each call (-T)
 	Files    bool // what descriptors refer to (-y)
+	Strings  int  // how many bytes of strings and buffers (-s); as many as the format shows by itself if 0
 }
 
 // Text is a trace.Handler that writes strace's text format.
@@ -128,7 +129,7 @@ func (t *Text) text(add func([]byte) []byte) (added bool) {
 
 // Enter implements trace.Handler.
 func (t *Text) Enter(c *decode.Call) error {
-	c.ShowFiles = t.style.Files
+	c.ShowFiles, c.Strings = t.style.Files, t.style.Strings
 	t.begin(c.Pid)
 	e := entered{}
 	t.text(func(b []byte) []byte {

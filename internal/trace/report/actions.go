@@ -84,6 +84,9 @@ var actions = map[string]action{
 	}},
 }
 
+// wide are calls whose structures differ for a 32-bit program.
+var wide = map[string]bool{"sendmsg": true}
+
 // openVerb tells from the flags of an open whether it is for writing.
 func openVerb(flags uint64) verb {
 	if flags&unix.O_ACCMODE != unix.O_RDONLY || flags&(unix.O_CREAT|unix.O_TRUNC) != 0 {

@@ -46,7 +46,7 @@ type event struct {
 // Enter implements trace.Handler.
 func (r *Report) Enter(c *decode.Call) error {
 	a, ok := actions[c.Name]
-	if !ok || c.Foreign() {
+	if !ok || c.Narrow() && wide[c.Name] {
 		return nil
 	}
 	e := event{verb: a.verb}
@@ -59,7 +59,9 @@ func (r *Report) Enter(c *decode.Call) error {
 	}
 	switch a.verb {
 	case executes:
-		e.text = commandLine(c, c.Args[a.arg])
+		if e.text = e.paths[0]; !c.Foreign() { // the list of arguments is another
+			e.text = commandLine(c, c.Args[a.arg])
+		}
 	case opens:
 		e.verb = openVerb(a.flags(c))
 	case connects:

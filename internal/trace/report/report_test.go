@@ -162,3 +162,33 @@ func TestCallsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// What a 32-bit program does is in a report, with the arguments that mean the same there.
+func TestForeign(t *testing.T) {
+	p := &tracee{}
+	var b strings.Builder
+	r := New(&b)
+	call := func(ret int64, name string, args ...uint64) {
+		c := &decode.Call{Pid: 1, Arch: syscalls.AuditI386, Name: name, Mem: p, Files: p}
+		copy(c.Args[:], args)
+		if err := r.Enter(c); err != nil {
+			t.Fatal(err)
+		}
+		c.Ret, c.Failed = ret, ret < 0
+		if err := r.Exit(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call(0, "execve", p.str("/bin/cc"), p.argv("cc"))
+	call(3, "open", p.str("in"), unix.O_RDONLY)
+	call(3, "openat", 0xffffff9c, p.str("out"), unix.O_WRONLY|unix.O_CREAT)
+	call(3, "sendmsg", 3, p.str("another layout"))
+	if err := r.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"executed: 1\n  /bin/cc\n", "read: 1\n  /work/: in\n", "changed: 1\n  /work/: out\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}
