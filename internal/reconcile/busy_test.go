@@ -24,7 +24,7 @@ var busyRounds = flag.Int("busy-rounds", 1000, "how many rounds of push and pull
 //   - there is one directory cur-N, and in it are the files that the host has made there;
 //   - the files in some are of consecutive steps;
 //   - large is the host's, but for its middle, which names a step;
-//   - the files in names, if there are any, are one file, which the guest counts in under each name in turn.
+//   - the files in names are one file, which the guest counts in under each name in turn.
 //
 // Both sides write into the files in words, each its own, and never take one of the other's away.
 type busy struct {
@@ -46,8 +46,6 @@ const (
 var linkNames = []string{"names/a", "names/b", "names/in/c"}
 
 func (b *busy) run() {
-	_, err := b.find(linkNames[0])
-	named := err == nil
 	for i := int64(1); !b.end.Load(); i++ {
 		pair := fmt.Sprint(i % 3)
 		b.replace("a/"+pair, fmt.Sprint(i))
@@ -63,10 +61,8 @@ func (b *busy) run() {
 			b.remove(fmt.Sprintf("some/%d", i-10))
 		}
 		b.patch("large", fmt.Sprintf("%020d", i), largeSize/2)
-		if named {
-			b.append(linkNames[i%int64(len(linkNames))], fmt.Sprintf("%d\n", i))
-		}
-		if named && i%logSteps == 0 {
+		b.append(linkNames[i%int64(len(linkNames))], fmt.Sprintf("%d\n", i))
+		if i%logSteps == 0 {
 			b.truncate(linkNames[0])
 		}
 		if i%wordSteps == 0 {
@@ -139,13 +135,8 @@ func (b *busy) verify(at bench, since int64) {
 		t.Fatalf("there are files of the steps %v", steps)
 	}
 	one, err := os.Stat(at.path(linkNames[0]))
-	names := linkNames
-	if os.IsNotExist(err) {
-		names = nil
-	} else {
-		must(t, err)
-	}
-	for _, name := range names {
+	must(t, err)
+	for _, name := range linkNames {
 		st, err := os.Stat(at.path(name))
 		must(t, err)
 		if !os.SameFile(one, st) {
@@ -153,11 +144,7 @@ func (b *busy) verify(at bench, since int64) {
 		}
 	}
 	last = 0
-	counted := ""
-	if len(names) > 0 {
-		counted = read(names[0])
-	}
-	for i, line := range strings.Fields(counted) {
+	for i, line := range strings.Fields(read(linkNames[0])) {
 		n := number(line)
 		if i > 0 && n != last+1 {
 			t.Fatalf("line %d of the file with several names is %d, behind %d", i+1, n, last)
@@ -174,7 +161,7 @@ func (b *busy) verify(at bench, since int64) {
 }
 
 // forBusySession makes the workspace that it works in.
-func (b bench) forBusySession(named bool) {
+func (b bench) forBusySession() {
 	b.t.Helper()
 	for _, dir := range []string{"a", "b"} {
 		for k := range 3 {
@@ -185,12 +172,10 @@ func (b bench) forBusySession(named bool) {
 		b.write(fmt.Sprint("words/", k), "")
 	}
 	b.write("log", "")
-	if named {
-		b.write(linkNames[0], "")
-		b.write("names/in/other", "")
-		for _, name := range linkNames[1:] {
-			must(b.t, os.Link(b.path(linkNames[0]), b.path(name)))
-		}
+	b.write(linkNames[0], "")
+	b.write("names/in/other", "")
+	for _, name := range linkNames[1:] {
+		must(b.t, os.Link(b.path(linkNames[0]), b.path(name)))
 	}
 	b.write("some/0", "")
 	for i := range 20 {
@@ -233,7 +218,7 @@ func TestBusySession(t *testing.T) {
 		rounds = min(rounds, 10)
 	}
 	b := newBench(t)
-	b.forBusySession(true)
+	b.forBusySession()
 	b.guest(func(g *guest) {
 		// What the guest has rows of.
 		g.mkdir("pushed")

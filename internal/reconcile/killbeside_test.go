@@ -242,7 +242,7 @@ func TestKilledWriter(t *testing.T) {
 	failed := 0
 	for round := range kills {
 		b := newBench(t)
-		b.forBusySession(false) // names of one file may be in conflict after this
+		b.forBusySession()
 		cmd, beside := b.busySession()
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			s, err := sqlvfs.Open(b.db, sqlvfs.Options{ReadOnly: true}) // fails until its first commit

@@ -230,6 +230,9 @@ func (p *pusher) keep(f *found) error {
 		}); err != nil {
 			return p.storeFailed(err)
 		}
+		if !f.here && !f.removed && f.was != nil { // what the guest has changed since is no file of its own under this name
+			p.setBaseline(f.at, f.was)
+		}
 	}
 	p.report.Line("FILE %s (%d bytes, %s)", p.report.Name(p.guestPath(f.at)), n.Attr.Size, p.inoText(row, false))
 	return p.complete(f.at, &f.st)

@@ -178,6 +178,67 @@ func TestPushOfANameThatWasRemoved(t *testing.T) {
 	})
 }
 
+// A push gives a file that the guest has written to all of the names that it has on the host, and what the guest wrote is no
+// conflict under any of them, in a pull after that.
+func TestPullAfterAPushOfOtherNames(t *testing.T) {
+	for what, agree := range map[string]bool{"after a pull": true, "at once": false} {
+		b := newBench(t)
+		b.write("a", "1")
+		b.write("dir/in", "")
+		must(t, os.Link(b.path("a"), b.path("b")))
+		must(t, os.Link(b.path("a"), b.path("dir/c")))
+		if agree {
+			b.guest(func(g *guest) {
+				beside := g.serves()
+				g.write("b", "guest")
+				b.pull(b.ws, beside)
+				g.append("b", ", and more")
+			})
+		} else {
+			b.guest(func(g *guest) { g.append("b", ", and more") })
+		}
+		for range 2 {
+			b.push()
+		}
+		b.pull(b.ws)
+		want := b.hostPortrait()
+		if !strings.HasSuffix(want["a"], ", and more") || want["b"] != want["a"] || want["dir/c"] != want["a"] {
+			t.Errorf("%s: the host has %v", what, want)
+		}
+		if st := b.stat("a"); st.Nlink != 3 {
+			t.Errorf("%s: a has %d links", what, st.Nlink)
+		}
+		b.guest(func(g *guest) {
+			if is := g.portrait(); !maps.Equal(is, want) {
+				t.Errorf("%s: the guest has %v, the host %v", what, is, want)
+			}
+		})
+		if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+			t.Errorf("%s: again:\n%s%s", what, out, told)
+		}
+		b.checkAll()
+	}
+}
+
+// The host has renamed a file that the guest has written to: a push gives the guest's the name, and a pull brings it there.
+func TestPullAfterAPushOfANewName(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "1")
+	b.guest(func(g *guest) { g.append("a", ", guest") })
+	must(t, os.Rename(b.path("a"), b.path("b")))
+	b.push()
+	b.pull(b.ws)
+	want := map[string]string{"b": "file 1, guest"}
+	if is := b.hostPortrait(); !maps.Equal(is, want) {
+		t.Errorf("the host has %v", is)
+	}
+	b.guest(func(g *guest) {
+		if is := g.portrait(); !maps.Equal(is, want) {
+			t.Errorf("the guest has %v", is)
+		}
+	})
+}
+
 // What the host writes to a file after the guest has removed it stays, also if it had other names then.
 func TestPullKeepsWhatTheGuestDidNotSee(t *testing.T) {
 	b := newBench(t)
