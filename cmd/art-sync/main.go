@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,15 +79,17 @@ func run(args []string) int {
 		return tried.Code
 	}
 	cli.Fail(prog, err)
+	c := flags.Sync
+	if len(args) > 0 {
+		c = cmp.Or(flags.Find(prog+" "+args[0]), c)
+	}
 	switch {
-	case errors.As(err, new(flags.UsageError)), errors.As(err, new(reconcile.PathError)):
+	case errors.As(err, new(reconcile.PathError)):
 		return cli.ExitUsage
-	case args[0] == "diff" || args[0] == "home diff":
-		return cli.ExitTrouble
-	case errors.Is(err, reconcile.ErrConflicts):
+	case c.Exits != flags.AsDiff && errors.Is(err, reconcile.ErrConflicts):
 		return cli.ExitConflicts
 	}
-	return cli.ExitError
+	return c.Failed(err)
 }
 
 func dispatch(ctx context.Context, args []string) error {

@@ -4,7 +4,6 @@ import (
 	"os"
 
 	"github.com/riverlytech/art/internal/agent"
-	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/sandbox"
 )
@@ -13,12 +12,12 @@ import (
 func runAgent(c *flags.Command, args []string) (int, error) {
 	c, args, err := c.Word(args)
 	if err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	o := &agent.Options{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: isTerminal(os.Stdout), Answer: answers()}
 	line, err := c.Parse(args, map[string]any{"preset": &o.Preset, "json": &o.JSON, "force": &o.Force, "quiet": &o.Quiet})
 	if err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	switch c.Name {
 	case "art agent ls":
@@ -30,5 +29,5 @@ func runAgent(c *flags.Command, args []string) (int, error) {
 	default:
 		err = sandbox.Show(&sandbox.Options{Agent: line.Words[0], Workspace: ".", DefaultWorkspace: true, Quiet: true}, os.Stdout, o.JSON)
 	}
-	return codeOf(err, cli.ExitError), err
+	return c.Failed(err), err
 }

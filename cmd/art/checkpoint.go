@@ -32,13 +32,14 @@ func runCheckpoint(c *flags.Command, args []string) (int, error) {
 	line, err := c.Parse(args[1:], map[string]any{"label": &label, "mount": &dir, "db": &db, "agent": &agent, "json": &asJSON, "quiet": &quiet})
 	switch {
 	case err != nil:
-		return cli.ExitUsage, err
+		return c.Failed(err), err
 	case line.Given("mount"), line.Given("db"), line.Given("agent"):
 		return cli.ExitError, runSync(args)
 	}
 	number, err := askForCheckpoint(label)
 	if err != nil {
-		return cli.ExitError, fmt.Errorf("make a checkpoint of this session: %w", err)
+		err = fmt.Errorf("make a checkpoint of this session: %w", err)
+		return c.Failed(err), err
 	}
 	text := strings.TrimRight(fmt.Sprintf("checkpoint %d  %s", number, label), " ")
 	if asJSON {
@@ -50,7 +51,7 @@ func runCheckpoint(c *flags.Command, args []string) (int, error) {
 	if err == nil && !quiet {
 		_, err = fmt.Println(text)
 	}
-	return codeOf(err, cli.ExitError), err
+	return c.Failed(err), err
 }
 
 // askForCheckpoint has a word with art-fuse. Package net would take its time at every start of art.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/doctor"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/sandbox"
@@ -16,7 +15,7 @@ func runDoctor(c *flags.Command, args []string) (int, error) {
 	d := &doctor.Options{Tools: sandbox.Tools}
 	o, line, err := session(c, args, map[string]any{"attack": &d.Attack, "json": &d.JSON})
 	if err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	d.Settle = func() ([]string, error) { return sandbox.Allowed(o) }
 	d.Args = slices.DeleteFunc(line.Flags, func(flag string) bool {
@@ -24,7 +23,7 @@ func runDoctor(c *flags.Command, args []string) (int, error) {
 	})
 	dir, err := sandbox.TrialWorkspace(o)
 	if err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	if dir != "" {
 		defer os.RemoveAll(dir)
@@ -32,5 +31,5 @@ func runDoctor(c *flags.Command, args []string) (int, error) {
 		d.Args = append(d.Args, "--mount", dir)
 	}
 	code, err := doctor.Run(d, os.Stdout)
-	return max(code, codeOf(err, cli.ExitArt)), err
+	return max(code, c.Failed(err)), err
 }

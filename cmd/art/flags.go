@@ -115,7 +115,7 @@ func runSession(c *flags.Command, args []string) (int, error) {
 		return code, err
 	}
 	code, err := sandbox.Run(o)
-	return max(code, codeOf(err, cli.ExitArt)), err
+	return max(code, c.Failed(err)), err
 }
 
 // runConfig shows the settings of a session.
@@ -129,13 +129,5 @@ func runConfig(c *flags.Command, args []string) (int, error) {
 	default:
 		err = sandbox.Show(o, os.Stdout, asJSON)
 	}
-	return codeOf(err, cli.ExitArt), err
-}
-
-// codeOf is the exit code of what has failed, or not.
-func codeOf(err error, failed int) int {
-	if err != nil {
-		return failed
-	}
-	return cli.OK
+	return c.Failed(err), err
 }

@@ -16,7 +16,7 @@ import (
 func runHome(c *flags.Command, args []string) (int, error) {
 	c, args, err := c.Word(args)
 	if err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	if c.Name == "art home diff" { // which art is not linked with
 		return cli.ExitTrouble, runSync(append([]string{"home diff"}, args...))
@@ -24,7 +24,7 @@ func runHome(c *flags.Command, args []string) (int, error) {
 	o := &home.Options{Stdout: os.Stdout, Stderr: os.Stderr, Terminal: isTerminal(os.Stdout), Answer: answers()}
 	line, err := c.Parse(args, map[string]any{"json": &o.JSON, "force": &o.Force, "quiet": &o.Quiet})
 	if err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	switch c.Name {
 	case "art home ls":
@@ -42,7 +42,7 @@ func runHome(c *flags.Command, args []string) (int, error) {
 		o.Seeds = seeds(line.Words[0])
 		err = home.Seed(line.Words[0], line.Words[1:], o)
 	}
-	return codeOf(err, cli.ExitError), err
+	return c.Failed(err), err
 }
 
 // seeds returns the paths that presets say are safe to copy into their home.

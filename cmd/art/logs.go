@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
 	sessions "github.com/riverlytech/art/internal/session"
 	"github.com/riverlytech/art/internal/terminal"
@@ -18,13 +17,13 @@ func runLogs(c *flags.Command, args []string) (int, error) {
 	var follow bool
 	line, err := c.Parse(args, map[string]any{"follow": &follow})
 	if err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	id, err := chosenSession(line.Words, true)
 	if err == nil {
 		err = printLog(id, follow)
 	}
-	return codeOf(err, cli.ExitError), err
+	return c.Failed(err), err
 }
 
 // printLog prints a log as it is, and on a terminal its text alone.

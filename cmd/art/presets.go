@@ -16,7 +16,7 @@ func runPresets(c *flags.Command, args []string) (code int, err error) {
 	var asJSON, schema bool
 	line, err := c.Parse(args, map[string]any{"json": &asJSON, "schema": &schema})
 	if err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	words := line.Words
 	switch {
@@ -34,7 +34,7 @@ func runPresets(c *flags.Command, args []string) (code int, err error) {
 			code, err = doctor.Tell(findings, asJSON, os.Stdout)
 		}
 	}
-	return max(code, codeOf(err, cli.ExitArt)), err
+	return max(code, c.Failed(err)), err
 }
 
 // checkPreset says what a preset finds on this host.

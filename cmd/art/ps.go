@@ -28,11 +28,11 @@ import (
 func runPs(c *flags.Command, args []string) (int, error) {
 	var asJSON, watch, pending bool
 	if _, err := c.Parse(args, map[string]any{"json": &asJSON, "watch": &watch, "pending": &pending}); err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	if watch {
 		err := watchSessions(pending)
-		return codeOf(err, cli.ExitError), err
+		return c.Failed(err), err
 	}
 	var out strings.Builder
 	list := listSessions(pending)
@@ -48,7 +48,7 @@ func runPs(c *flags.Command, args []string) (int, error) {
 	if err == nil {
 		_, err = io.WriteString(os.Stdout, out.String())
 	}
-	return codeOf(err, cli.ExitError), err
+	return c.Failed(err), err
 }
 
 // watchSessions shows the list until a key is pressed.

@@ -73,22 +73,22 @@ func runKill(c *flags.Command, args []string) (int, error) {
 	name := "TERM"
 	line, err := c.Parse(args, map[string]any{"signal": &name})
 	if err != nil {
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	}
 	number := int(unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")))
 	if n, err := strconv.Atoi(name); err == nil && unix.SignalName(unix.Signal(n)) != "" {
 		number = n
 	}
 	if number == 0 {
-		return cli.ExitArt, c.Wrong("--signal: there is no signal %q", name)
+		return cli.ExitUsage, c.Wrong("--signal: there is no signal %q", name)
 	}
 	id, err := chosenSession(line.Words, false)
 	if err != nil {
-		return cli.ExitError, err
+		return c.Failed(err), err
 	}
 	conn, err := sessions.Dial(sessions.Directories(os.Getenv), id, control.AskKill, &control.KillAsk{Signal: number}, nil)
 	if err != nil {
-		return cli.ExitError, err
+		return c.Failed(err), err
 	}
 	conn.Close()
 	if sig := unix.Signal(number); sig == unix.SIGTERM || sig == unix.SIGHUP {

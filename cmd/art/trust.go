@@ -15,12 +15,12 @@ func runTrust(c *flags.Command, args []string) (int, error) {
 	line, err := c.Parse(args, map[string]any{"mount": &o.Workspace, "revoke": &o.Revoke, "dry-run": &o.DryRun, "json": &o.JSON})
 	switch {
 	case err != nil:
-		return cli.ExitArt, err
+		return c.Failed(err), err
 	case len(line.Words) > 0 && line.Given("mount"):
-		return cli.ExitArt, c.Wrong("%q is one directory too many", line.Words[0])
+		return cli.ExitUsage, c.Wrong("%q is one directory too many", line.Words[0])
 	case len(line.Words) > 0:
 		o.Workspace = line.Words[0]
 	}
 	err = sandbox.Trust(&o, os.Stdout)
-	return codeOf(err, cli.ExitArt), err
+	return c.Failed(err), err
 }

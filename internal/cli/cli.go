@@ -35,7 +35,7 @@ const (
 	ExitSignal = 128
 )
 
-// Exit codes of art-sync, as diff(1) and rsync(1) have them.
+// Exit codes of what runs no command, as diff(1) and rsync(1) have them.
 const (
 	// ExitError says that something went wrong.
 	ExitError = 1
@@ -45,9 +45,9 @@ const (
 	ExitConflicts = 3
 )
 
-// Exit codes of art diff, as diff(1) has them.
+// Exit codes of what is asked whether something is so, as diff(1) has them.
 const (
-	// ExitDiffers says that there are differences.
+	// ExitDiffers says that there are differences, or that something fails.
 	ExitDiffers = 1
 	// ExitTrouble says that something went wrong.
 	ExitTrouble = 2

@@ -47,11 +47,11 @@ type column struct {
 func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 	allowed, err := o.Settle()
 	if err != nil {
-		return cli.ExitArt, err
+		return cli.ExitTrouble, err
 	}
 	dir, err := os.MkdirTemp("", "art-doctor-")
 	if err != nil {
-		return cli.ExitArt, fmt.Errorf("make a directory for the attempts: %w", err)
+		return cli.ExitTrouble, fmt.Errorf("make a directory for the attempts: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	home, err := os.UserHomeDir()
@@ -60,7 +60,7 @@ func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 	}
 	victim, err := attack.NewVictim(dir, home)
 	if err != nil {
-		return cli.ExitArt, err
+		return cli.ExitTrouble, err
 	}
 	defer victim.Close()
 
@@ -69,7 +69,7 @@ func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 	outside.Args, outside.Env = command, append(os.Environ(), attack.Secret)
 	outside.Dir = filepath.Join(dir, "outside")
 	if err := attack.MakeWorkspace(outside.Dir); err != nil {
-		return cli.ExitArt, fmt.Errorf("make a directory for the attempts: %w", err)
+		return cli.ExitTrouble, fmt.Errorf("make a directory for the attempts: %w", err)
 	}
 	var missing error
 	columns := []column{{}, {mode: attack.Direct}, {mode: attack.Overlay}}
@@ -83,14 +83,14 @@ func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 		columns[i].results, err = results(cmd)
 		switch {
 		case ctx.Err() != nil:
-			return cli.ExitArt, errors.New("attack the sandbox: interrupted")
+			return cli.ExitTrouble, errors.New("attack the sandbox: interrupted")
 		case err != nil && columns[i].mode == attack.Overlay:
 			missing = fmt.Errorf("attack overlay mode: %w", err)
 		case err != nil:
-			return cli.ExitArt, err
+			return cli.ExitTrouble, err
 		case columns[i].mode != "":
 			if err := columns[i].join(ctx, o, cmd, command); err != nil {
-				return cli.ExitArt, err
+				return cli.ExitTrouble, err
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func attackAll(ctx context.Context, o *Options, w io.Writer) (int, error) {
 	if code, err := tell(columns, allowed, w); err != nil || code != cli.OK || missing == nil {
 		return code, err
 	}
-	return cli.ExitArt, missing
+	return cli.ExitTrouble, missing
 }
 
 // join makes all attempts once more, in the place of a program that joins such a session as cmd has run the attacker in. What
@@ -204,7 +204,7 @@ func tabulate(columns []column, options []string, w io.Writer) (int, error) {
 		table.WriteString(": none breaks out of the sandbox\n")
 	}
 	if _, err := table.WriteTo(w); err != nil {
-		return cli.ExitArt, fmt.Errorf("tell of the attempts: %w", err)
+		return cli.ExitTrouble, fmt.Errorf("tell of the attempts: %w", err)
 	}
 	return code, nil
 }
@@ -225,7 +225,7 @@ func list(columns []column, options []string, w io.Writer) (int, error) {
 			}
 		}
 		if err := json.NewEncoder(w).Encode(object); err != nil {
-			return cli.ExitArt, fmt.Errorf("tell of the attempts: %w", err)
+			return cli.ExitTrouble, fmt.Errorf("tell of the attempts: %w", err)
 		}
 	}
 	return code, nil

@@ -83,7 +83,7 @@ func Run(o *Options, w io.Writer) (int, error) {
 	}
 	findings := examine(ctx, o)
 	if ctx.Err() != nil {
-		return cli.ExitArt, errors.New("look at the host: interrupted")
+		return cli.ExitTrouble, errors.New("look at the host: interrupted")
 	}
 	return Tell(findings, o.JSON, w)
 }
@@ -99,7 +99,7 @@ func Tell(findings []Finding, asJSON bool, w io.Writer) (code int, err error) {
 			write = func(w io.Writer) error { return json.NewEncoder(w).Encode(&f) }
 		}
 		if err := write(w); err != nil {
-			return cli.ExitArt, fmt.Errorf("tell what was found: %w", err)
+			return cli.ExitTrouble, fmt.Errorf("tell what was found: %w", err)
 		}
 	}
 	return code, nil

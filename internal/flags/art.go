@@ -7,7 +7,7 @@ var (
 	Art = &Command{
 		Name: "art", Says: "run a program that sees this machine and can change only its workspace",
 		Synopsis: []string{"run [flags] [--] [command...]", "claude | codex | gemini | opencode | aider | mini [argument...]", "COMMAND [flags] [argument...]", "[flags] [--] [command...]"},
-		Payload:  true, Env: true,
+		Payload:  true, Exits: AsGuest, Env: true,
 		Text: `  art runs a command, or a shell, as the user agent in a sandbox. It can use every
   tool that is installed here, read-only. /home/agent is its home, and
   /home/agent/NAME is the workspace, NAME being the name of the host directory.
@@ -56,7 +56,7 @@ EXAMPLES
 `,
 	}
 	Run = &Command{
-		Name: "art run", Says: "run a command whose changes stay apart", Synopsis: []string{"[flags] [--] [command...]"}, Payload: true, Env: true,
+		Name: "art run", Says: "run a command whose changes stay apart", Synopsis: []string{"[flags] [--] [command...]"}, Payload: true, Exits: AsGuest, Env: true,
 		Flags: slices.Concat(session, []Flag{version}),
 		Notes: `EXAMPLES
   art run make test
@@ -118,9 +118,9 @@ var nameNeeded = []string{"NAME [flags]"}
 
 func artCommands() []*Command {
 	return append(sessionCommands(), []*Command{
-		{Name: "art presets", Says: "list the agents that art knows, and where they are", Synopsis: []string{"[--json | --schema] [check NAME]"}, Most: 2, Words: []Offer{"check", Presets},
+		{Name: "art presets", Says: "list the agents that art knows, and where they are", Synopsis: []string{"[--json | --schema] [check NAME]"}, Most: 2, Exits: AsDiff, Words: []Offer{"check", Presets},
 			Text: `  With check, it looks what a preset finds on this host; the exit status is 1 if it
-  would not run.
+  would not run, and 2 after an error.
 `,
 			Flags: []Flag{
 				{Name: "json", Says: asJSON.Says,
@@ -142,7 +142,7 @@ func artCommands() []*Command {
 			Flags: []Flag{{Name: "force", Says: "ask nothing"}, quiet}},
 		{Name: "art home seed", Says: "copy files of your own home into a home", Synopsis: []string{"NAME [path...] [flags]"}, Least: 1, Most: Any, Words: []Offer{Homes, Files},
 			Flags: []Flag{{Name: "force", Says: "copy logins too, and replace what is there"}, quiet}},
-		{Name: "art home diff", Says: "show how files in a home differ from your own", Synopsis: []string{"NAME [path...] [flags]"}, Least: 1, Most: Any, Words: []Offer{Homes, Files},
+		{Name: "art home diff", Says: "show how files in a home differ from your own", Synopsis: []string{"NAME [path...] [flags]"}, Exits: AsDiff, Least: 1, Most: Any, Words: []Offer{Homes, Files},
 			Flags: []Flag{
 				{Name: "patch", Says: "print a unified diff"},
 				{Name: "json", Says: asJSON.Says, More: `Those of diff are "change" and "path".`},
@@ -164,9 +164,9 @@ func artCommands() []*Command {
 				{Name: "revoke", Says: "allow it no more"},
 				{Name: "json", Says: asJSON.Says, More: `Its keys are "key", "value" and "origin".`},
 			}},
-		{Name: "art doctor", Says: "look whether this host has what a session needs", Synopsis: []string{"[--attack] [--json] [flags]"}, Env: true,
+		{Name: "art doctor", Says: "look whether this host has what a session needs", Synopsis: []string{"[--attack] [--json] [flags]"}, Exits: AsDiff, Env: true,
 			Text: `  Says what to do about what is lacking. The flags are those of the sessions that it
-  tries. The exit status is 1 if something fails, or breaks out.
+  tries. The exit status is 1 if something fails, or breaks out, and 2 after an error.
 `,
 			Flags: slices.Concat(session, []Flag{mode,
 				{Name: "attack", Says: "try to break out of a session, in every way that art knows, and show a table of what is enforced"},

@@ -7,6 +7,7 @@
 package flags
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -66,8 +67,36 @@ type Command struct {
 	Least    int     // words, at least
 	Most     int     // and at most
 	Payload  bool    // its words are a command, with flags of its own
+	Exits    Exits   // what its exit code is
 	Env      bool    // each flag is an environment variable, too
 	Hidden   bool    // shells do not offer it
+}
+
+// Exits is what the exit code of a command is, where it has failed or is 1.
+type Exits int
+
+const (
+	// AsItself is 1 for an error, and 2 for wrong usage.
+	AsItself Exits = iota
+	// AsDiff is 1 for what was found, as of diff(1), and 2 for trouble.
+	AsDiff
+	// AsGuest is that of a program in a session: 125 says that art itself has failed, in whatever way.
+	AsGuest
+)
+
+// Failed is the exit code of a command that has come to an error, or to none.
+func (c *Command) Failed(err error) int {
+	switch {
+	case err == nil:
+		return cli.OK
+	case c.Exits == AsGuest:
+		return cli.ExitArt
+	case c.Exits == AsDiff:
+		return cli.ExitTrouble
+	case errors.As(err, new(UsageError)):
+		return cli.ExitUsage
+	}
+	return cli.ExitError
 }
 
 // Help returns the text for --help.
@@ -228,7 +257,7 @@ func (c *Command) Word(args []string) (*Command, []string, error) {
 	if err == nil {
 		err = c.NoCommand()
 	}
-	return nil, nil, err
+	return c, nil, err
 }
 
 // NoCommand returns the error of a command line that ends where the word for a command has to be.

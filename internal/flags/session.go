@@ -21,7 +21,7 @@ func sessionCommands() []*Command {
 				{Name: "pending", Says: "count what is pending in each, as art status does", More: "It takes some milliseconds for each session, and longer the more there is. In direct mode nothing ever is."},
 				{Name: "watch", Says: "show it again every second, until a key is pressed"},
 			}},
-		{Name: "art exec", Says: "run another program in a session that runs", Synopsis: []string{"[flags] [ID] [--] [command...]"}, Payload: true,
+		{Name: "art exec", Says: "run another program in a session that runs", Synopsis: []string{"[flags] [ID] [--] [command...]"}, Payload: true, Exits: AsGuest,
 			Text: `  The program has what the first one of the session has: what it sees and may do, its
   user, limits and variables. It has a terminal of its own, or the streams of art.
   Without a command it is a shell. When the session ends, it is ended.
@@ -43,7 +43,7 @@ EXAMPLES
   art exec                    a shell beside the agent
   art exec -- npm test
 `},
-		{Name: "art attach", Says: "join the terminal of a session", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
+		{Name: "art attach", Says: "join the terminal of a session", Synopsis: onSession, Exits: AsGuest, Most: 1, Words: []Offer{Sessions},
 			Text: theSession + `  The session goes on where it is left by the keys Ctrl-\ d, or the terminal is gone. The
   exit status is the session's, and 0 where it was left.
 `,
@@ -61,7 +61,7 @@ EXAMPLES
   Where the command goes on for a second after SIGTERM or SIGHUP, art says so.
 `,
 			Flags: []Flag{{Name: "signal", Short: "s", Arg: "SIGNAL", Default: "TERM", Says: "which one, by its name or number"}}},
-		{Name: "art wait", Says: "wait for the end of a session", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
+		{Name: "art wait", Says: "wait for the end of a session", Synopsis: onSession, Exits: AsGuest, Most: 1, Words: []Offer{Sessions},
 			Text: theSession + theLast + `  The exit status is the session's, also of one that has ended, as long as its log
   is kept.
 `},

@@ -85,7 +85,7 @@ const leftOut = `
 
 func syncCommands() []*Command {
 	return []*Command{
-		{Name: "art diff", Says: "show what the guest changed", Synopsis: []string{"[flags] [path...]", "[flags] @FROM[..TO] [path...]", "[flags] FORK..FORK [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
+		{Name: "art diff", Says: "show what the guest changed", Synopsis: []string{"[flags] [path...]", "[flags] @FROM[..TO] [path...]", "[flags] FORK..FORK [path...]"}, Exits: AsDiff, Env: true, Most: Any, Words: []Offer{InWorkspace},
 			Text: `  Shows what the guest has changed in /NAME/ of DB against DIR, NAME being the
   base name of DIR; with paths, only there. Nothing is changed. A session may be
   running: what it has committed, at most a moment ago, is shown.

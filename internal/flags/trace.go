@@ -6,6 +6,7 @@ var Trace = &Command{
 	Says:     "run a command and write down its system calls",
 	Synopsis: []string{"[flags] [--] command [argument...]", "[flags] --attach PID"},
 	Payload:  true,
+	Exits:    AsGuest,
 	Env:      true,
 	Text: `  The command and all that it starts are traced. Calls are selected inside the
   kernel: those that are not run at native speed. Standard output and input belong

@@ -22,7 +22,7 @@ import (
 func ListPresets(w io.Writer, asJSON bool) (code int, err error) {
 	at, err := newPlaces("/nonexistent", nil)
 	if err != nil {
-		return cli.ExitArt, err
+		return cli.ExitTrouble, err
 	}
 	at.host.Skip = nil
 	e := json.NewEncoder(w)
@@ -55,7 +55,7 @@ func ListPresets(w io.Writer, asJSON bool) (code int, err error) {
 			_, err = fmt.Fprintf(w, "%-14s %-44s %s\n", name, cli.Printable(p.About), cli.Printable(path))
 		}
 		if err != nil {
-			return cli.ExitArt, fmt.Errorf("list the presets: %w", err)
+			return cli.ExitTrouble, fmt.Errorf("list the presets: %w", err)
 		}
 	}
 	return code, nil
