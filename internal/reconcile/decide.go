@@ -14,6 +14,7 @@ import (
 // decide turns what there is to know of each item (item.go, package classify) into what is done about it. A
 // dry run and diff go no further, so they tell what a run does.
 func (p *planner) decide() error {
+	p.findPlaced()
 	for _, a := range p.items {
 		switch {
 		case a.in != nil && a.in.left && a.in.there != unix.S_IFDIR:

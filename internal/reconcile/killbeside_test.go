@@ -180,6 +180,53 @@ func TestCutOffAfterAPullWasKilled(t *testing.T) {
 	})
 }
 
+// The names of a file stay together, and are no conflict, wherever a pull of what the guest has written under one of them was killed.
+func TestNamesAfterAPullWasKilled(t *testing.T) {
+	names := []string{"a", "b", "dir/c"}
+	for _, pulled := range []bool{true, false} {
+		if testing.Short() && !pulled {
+			break
+		}
+		for _, name := range names {
+			all := 1
+			for n := 0; n <= all; n++ {
+				b := newBench(t)
+				b.write("a", "1")
+				b.write("dir/in", "")
+				for _, other := range names[1:] {
+					must(t, os.Link(b.path("a"), b.path(other)))
+				}
+				want := "12"
+				b.guest(func(g *guest) {
+					beside := g.serves()
+					if pulled {
+						g.append("b", "0")
+						want = "102"
+						b.pull(b.ws, beside)
+						later()
+					}
+					g.append(name, "2")
+					all = b.stoppedPullBeside(n, beside)
+				})
+				if n%2 == 1 {
+					b.push()
+				}
+				b.pull(b.ws)
+				for _, name := range names {
+					wantContent(t, b.path(name), want)
+				}
+				if st := b.stat("b"); st.Nlink != 3 {
+					t.Errorf("%s, %v: %d of %d: b has %d links", name, pulled, n, all, st.Nlink)
+				}
+				if out, told := b.pull(b.ws); strings.Count(out, "\n") != 2 || told != "" {
+					t.Errorf("%s, %v: %d of %d: again:\n%s%s", name, pulled, n, all, out, told)
+				}
+				b.checkAll()
+			}
+		}
+	}
+}
+
 // asBusySession has the test binary be a session that never rests, over a workspace and with a database, which answers on
 // descriptors from 3 on.
 const asBusySession = "ART_SYNC_TEST_SESSION"

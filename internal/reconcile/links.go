@@ -96,6 +96,18 @@ func (p *planner) gatherNames(root *item, rel string, first map[object]*item) er
 	return nil
 }
 
+// findPlaced finds the names of rows with several that the host has as the guest has them: the others become names of these files.
+func (p *planner) findPlaced() {
+	for _, a := range p.items {
+		if a.node == nil || a.attr.Nlink < 2 || a.there != unix.S_IFREG || !a.attr.IsRegular() || p.files[a.node.Ino] != nil || p.guestChanged(a) {
+			continue
+		}
+		if d := a.decision; d.Kind == classify.Agreed && d.Content == classify.Agreed {
+			p.files[a.node.Ino] = a
+		}
+	}
+}
+
 // shareConflicts has a conflict about the content of a file hold for all of its names whose content would
 // change.
 func (p *planner) shareConflicts() {

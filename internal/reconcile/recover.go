@@ -187,10 +187,12 @@ func (r *recoverer) agree(e *journalEntry, st *unix.Stat_t) error {
 		}
 	}
 	n := r.tree.Node(e.Row)
-	if n == nil || n.Origin == nil || n.Origin.Base != r.name || n.Origin.Path == string(e.Path) || n.Origin.Limit > 0 || e.Do == hardLink {
+	if n == nil || n.Origin == nil || n.Origin.Base != r.name || n.Origin.Limit > 0 || e.Do == hardLink {
 		return nil
 	}
-	r.seen(n.Origin.Path, n.Baseline())
+	if n.Origin.Path != string(e.Path) {
+		r.seen(n.Origin.Path, n.Baseline())
+	}
 	n.Origin = &sqlvfs.Origin{Base: r.name, Path: string(e.Path), Number: n.Origin.Number, Fingerprint: hostfs.Fingerprint(st), Mode: st.Mode}
 	return setOrigin(r.store, n)
 }
