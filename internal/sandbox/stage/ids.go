@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-	"kernel.org/pub/linux/libs/security/libcap/psx"
 
 	"github.com/riverlytech/art/internal/control"
 )
@@ -74,9 +74,21 @@ func giveUpNetwork() error {
 		*set &^= 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_NET_RAW
 	}
 	// What is not permitted leaves the ambient ones too (capabilities(7)).
-	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(&own[0])), 0)
+	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(&own[0])), 0)
+	if errno == unix.ENOTSUP {
+		// Linked with C, as for the race detector alone. What package psx does then is to look for threads in /proc, without an end
+		// where this process has another id than there. This thread is the one that goes on.
+		return capset(header, &own)
+	}
 	if errno != 0 {
 		return fmt.Errorf("drop capabilities: %w", errno)
+	}
+	return nil
+}
+
+func capset(header *unix.CapUserHeader, own *[2]unix.CapUserData) error {
+	if err := unix.Capset(header, &own[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,11 +30,16 @@ func TestGiveUpNetwork(t *testing.T) {
 		}
 		return
 	}
+	runtime.LockOSThread()
 	if err := giveUpNetwork(); err != nil {
 		t.Fatal(err)
 	}
-	threads, err := filepath.Glob("/proc/self/task/*/status")
-	if err != nil || len(threads) < 2 {
+	pattern := "/proc/self/task/*/status"
+	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_GETPPID, 0, 0, 0); errno == unix.ENOTSUP {
+		pattern = "/proc/thread-self/status" // linked with C
+	}
+	threads, err := filepath.Glob(pattern)
+	if err != nil || len(threads) == 0 {
 		t.Fatalf("%d threads, %v", len(threads), err)
 	}
 	for _, name := range threads {
