@@ -52,8 +52,8 @@ func cutThePower(t *testing.T, cuts int, failing bool) {
 			if err := h.run(cuts / workers); err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%d cuts of %d lives with %d steps, %d of them durable, and %d writes to disk; %d failed",
-				h.cuts, h.lives, h.steps, h.durable, h.writes, h.failures.Load())
+			t.Logf("%d cuts of %d lives with %d steps, %d of them durable, %d merges, and %d writes to disk; %d failed",
+				h.cuts, h.lives, h.steps, h.durable, h.merges, h.writes, h.failures.Load())
 		})
 	}
 }
@@ -63,7 +63,8 @@ func TestPowerCutsFindWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		plant    plant
 		sabotage func(*Store, *rand.Rand)
-		from     int // the life to begin with
+		from     int  // the life to begin with
+		torn     bool // merges take two steps
 	}{
 		"a log that is not synced":      {plant: forgetsLog},
 		"a database that is not synced": {plant: forgetsDatabase},
@@ -73,11 +74,12 @@ func TestPowerCutsFindWhatIsWrong(t *testing.T) {
 		"too much of history dropped":   {sabotage: dropTooMuch},
 		"forks that are forgotten":      {sabotage: forgetForks},
 		"a fork that hides nothing":     {sabotage: hideNothing, from: firstFork},
+		"a merge in two steps":          {torn: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHistories(t, 1, c.plant)
-			h.sabotage, h.lives = c.sabotage, c.from
+			h.sabotage, h.lives, h.torn = c.sabotage, c.from, c.torn
 			err := h.run(20_000)
 			if err == nil {
 				t.Fatalf("nothing was found in %d cuts", h.cuts)
@@ -142,6 +144,7 @@ type histories struct {
 	dir      string // for everything that is on a disk
 	failing  bool   // so is the disk
 	sabotage func(*Store, *rand.Rand)
+	torn     bool // merges take two steps
 
 	thins  bool  // this life drops checkpoints by itself
 	img    image // what the next life begins with
@@ -151,8 +154,8 @@ type histories struct {
 	forks  map[string]forked
 	made   map[int64]int // the step after which this life has made a checkpoint
 
-	cuts, lives, steps, durable, writes int
-	failures                            atomic.Int64
+	cuts, lives, steps, durable, writes, merges int
+	failures                                    atomic.Int64
 }
 
 func newHistories(t *testing.T, seed uint64, p plant) *histories {
@@ -339,6 +342,9 @@ func (h *histories) history(path string) error {
 		h.states = append(h.states, a.root.sum())
 		if err == nil && h.rnd.IntN(25) == 0 {
 			err = h.checkpoint(a)
+		}
+		if err == nil && !h.failing && h.rnd.IntN(60) == 0 {
+			err = h.merge(a)
 		}
 		mu.Unlock()
 		if err != nil && !h.failing {
