@@ -34,6 +34,8 @@ type Host struct {
 	hidden hidden
 	uid    int   // of this process
 	groups []int // same
+
+	replaced map[string]bool // paths that have something else than what is to be shown
 }
 
 // OpenHost opens a tree. What is named in hide, all that lies below it, and everything that SQLite
@@ -84,6 +86,20 @@ func (h *Host) ShowOnly(files ...string) error { return h.hidden.showOnly(h.root
 // above it are among them. It is to be called before the tree is used.
 func (h *Host) Only(paths map[string]bool) { h.hidden.only = paths }
 
+// Replaced says at which paths the tree has something else than what is to be shown. These, and all below them, can only be listed: other
+// calls have the error ESTALE. It is to be called before the tree is used.
+func (h *Host) Replaced(paths map[string]bool) { h.replaced = paths }
+
+// stale tells whether a path has something else than what is to be shown.
+func (h *Host) stale(path string) bool {
+	for ; len(h.replaced) > 0 && path != "."; path = dirOf(path) {
+		if h.replaced[path] {
+			return true
+		}
+	}
+	return false
+}
+
 // Is says whether the tree's root is the directory with that device and inode.
 func (h *Host) Is(dev, ino uint64) bool { return h.dev == dev && h.ino == ino }
 
@@ -110,8 +126,11 @@ func (h *Host) readable(a *sqlvfs.Attr) bool {
 // open opens a path below the root. What is hidden is not there, nor is what lies below it: an origin
 // may be there, from before it was hidden.
 func (h *Host) open(path string, flags int) (int, error) {
-	if h.hidden.path(path) {
+	switch {
+	case h.hidden.path(path):
 		return -1, syscall.ENOENT
+	case h.stale(path):
+		return -1, syscall.ESTALE
 	}
 	at, owned, moved, whole := h.root, false, h.hidden.moved(h.root), path
 	for {
@@ -162,8 +181,11 @@ func (h *Host) openQuietly(path string, flags int) (int, error) {
 // parent opens the directory that holds a path's last component, unless the path is hidden. done must be
 // called afterwards.
 func (h *Host) parent(path string) (fd int, name string, done func(), err error) {
-	if h.hidden.path(path) {
+	switch {
+	case h.hidden.path(path):
 		return -1, "", nil, syscall.ENOENT
+	case h.stale(path):
+		return -1, "", nil, syscall.ESTALE
 	}
 	cut := strings.LastIndexByte(path, '/')
 	if cut < 0 {
@@ -427,6 +449,9 @@ func (d *HostDir) ReadAll() ([]Dirent, error) {
 func (d *HostDir) Lstat(name string) (sqlvfs.Attr, sqlvfs.Fingerprint, error) {
 	if d.hides && d.h.hidden.entry(join(d.path, name)) {
 		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.ENOENT
+	}
+	if d.h.stale(join(d.path, name)) {
+		return sqlvfs.Attr{}, sqlvfs.Fingerprint{}, syscall.ESTALE
 	}
 	return d.h.lstatAt(d.fd, d.path, name)
 }

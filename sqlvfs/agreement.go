@@ -3,6 +3,8 @@ package sqlvfs
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -121,6 +123,32 @@ func (w *writer) restoreAgreed(to *Checkpoint, p *part) error {
 
 // showsReplaced returns [ErrReplaced] if the tree, or the part of it, which has come back, shows what a pull has replaced on the host since.
 func (w *writer) showsReplaced(to *Checkpoint, p *part) error {
+	list, err := w.replaced(to, p, 1)
+	if err == nil && len(list) > 0 {
+		err = fmt.Errorf("%s: %w", path.Join(list[0].Workspace, list[0].Path), ErrReplaced)
+	}
+	return err
+}
+
+// ReplacedPath is a path of a workspace at which the host does not have any more what a checkpoint shows of it.
+type ReplacedPath struct{ Workspace, Path string }
+
+// Replaced returns where the checkpoint that the store shows has something of the host's that a pull has replaced or removed since, by
+// workspace and path. There is nothing of that at present.
+func (s *Store) Replaced() ([]ReplacedPath, error) {
+	return Query(s, func(tx *Tx) ([]ReplacedPath, error) { return tx.replaced() })
+}
+
+func (tx *Tx) replaced() ([]ReplacedPath, error) {
+	if tx.at == nil {
+		return nil, nil
+	}
+	return (&writer{conn: tx.meta}).replaced(tx.at, nil, math.MaxInt)
+}
+
+// replaced returns at most so many paths at which the tree that the connection shows, or the part of it, has what a pull has replaced on the host
+// since a checkpoint.
+func (w *writer) replaced(to *Checkpoint, p *part, most int) (all []ReplacedPath, err error) {
 	paths := map[string][]string{} // by workspace
 	q := bind(w.Prep(`SELECT DISTINCT t.name, h.path FROM art_old_baseline h JOIN art_tree t ON t.id=h.tree WHERE h.checkpoint>=? AND h.replaced=1
 		ORDER BY t.name, h.path`), to.ID)
@@ -129,24 +157,26 @@ func (w *writer) showsReplaced(to *Checkpoint, p *part) error {
 		paths[name] = append(paths[name], string(q.ColumnRawBlob(1)))
 	}
 	if err := w.Done(q); err != nil {
-		return err
+		return nil, err
 	}
-	for name, list := range paths {
+	for _, name := range slices.Sorted(maps.Keys(paths)) {
 		s, err := w.shownOf(name, p)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, at := range list {
+		for _, at := range paths[name] {
 			shows, err := s.shows(at)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if shows {
-				return fmt.Errorf("%s: %w", path.Join(name, at), ErrReplaced)
+				if all = append(all, ReplacedPath{name, at}); len(all) == most {
+					return all, nil
+				}
 			}
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // shown is what a tree shows of a workspace on the host.

@@ -63,6 +63,9 @@ func (m *Moment) Close() error {
 // Checkpoint is the one that it is at; nil: the present.
 func (m *Moment) Checkpoint() *Checkpoint { return m.at }
 
+// Replaced returns where it shows something of the host's that the host does not have any more, as [Store.Replaced] does.
+func (m *Moment) Replaced() ([]ReplacedPath, error) { return m.s.tx.replaced() }
+
 // Node returns an inode without its entries; nil if it is not there.
 func (m *Moment) Node(ino Ino) (*Node, error) {
 	tx := &m.s.tx

@@ -308,6 +308,9 @@ func openOverlay(db, base, name string, how sqlvfs.Options, session bool, hide, 
 		if opt.Base, err = fs.OpenHost(base, slices.Concat(hide, []string{db}, store.Parents())...); err == nil {
 			err = opt.Base.ShowOnly(show...)
 		}
+		if err == nil && how.At != "" {
+			err = leaveOutReplaced(store, opt.Base, name, how.At)
+		}
 		if err != nil {
 			store.Close()
 			return nil, nil, fmt.Errorf("open workspace: %w", err)

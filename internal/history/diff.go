@@ -63,6 +63,9 @@ func Diff(ctx context.Context, o DiffOptions) (differ bool, err error) {
 	if err == nil {
 		err = d.print(list)
 	}
+	if err == nil {
+		err = d.noteReplaced()
+	}
 	return len(list) > 0, d.report.End(err)
 }
 
@@ -244,6 +247,37 @@ func (d *comparer) print(list []*show.Change) (err error) {
 	}
 	return err
 }
+
+// noteReplaced names what could not be compared, since a moment shows something of the host's that the host does not have any more.
+func (d *comparer) noteReplaced() error {
+	limit, err := selection.To(d.dir, d.opt.Paths, func(string) bool { return true })
+	if err != nil {
+		return err
+	}
+	named := map[sqlvfs.ReplacedPath]bool{}
+	for _, m := range []*sqlvfs.Moment{d.from, d.to} {
+		list, err := m.Replaced()
+		if err != nil {
+			return fmt.Errorf("read %s: %w", d.opt.DB, err)
+		}
+		for _, r := range list {
+			at := filepath.Join(r.Workspace, r.Path)
+			if named[r] || limit != nil && !(r.Workspace == d.name && limit.Has(r.Path)) {
+				continue
+			}
+			if named[r] = true; len(named) <= mostNamed {
+				d.report.Note(at, fmt.Sprintf("not compared: checkpoint %d: %v", m.Checkpoint().ID, sqlvfs.ErrReplaced))
+			}
+		}
+	}
+	if more := len(named) - mostNamed; more > 0 {
+		d.report.Note(d.opt.DB, report.Count(more, "more path")+" not compared")
+	}
+	return nil
+}
+
+// mostNamed is how many paths are named that cannot be compared.
+const mostNamed = 10
 
 // file reads both sides of a change.
 func (d *comparer) file(c *change) (f *patch.File, ok bool, err error) {

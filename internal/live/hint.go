@@ -19,7 +19,9 @@ func Hinted(err error) error {
 		hint = "`art log` shows what there was before an undo: as \"before going back\", if it was no checkpoint yet; `art rewind` takes its number"
 	case errors.Is(err, sqlvfs.ErrJournal):
 		hint = "`art pull` finishes it"
-	case errors.Is(err, sqlvfs.ErrReplaced), errors.Is(err, sqlvfs.ErrAgreed):
+	case errors.Is(err, sqlvfs.ErrReplaced):
+		hint = "`art rewind CHECKPOINT PATH...` goes back for other paths, and art-fuse ls, cat and mount show them with --at"
+	case errors.Is(err, sqlvfs.ErrAgreed):
 		hint = "art-fuse ls, cat and mount show the tree of a checkpoint with --at"
 	case errors.Is(err, sqlvfs.ErrMoved), errors.Is(err, sqlvfs.ErrParent), errors.Is(err, sqlvfs.ErrDeep):
 		hint = "`art rewind` takes several paths, and without any goes back for all"
