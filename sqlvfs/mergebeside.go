@@ -205,7 +205,7 @@ func (w *writer) takeMerged(m *MergedFork) (done Checkpoint, restored *Restored,
 		}
 		return done, nil, err
 	}
-	if restored, err = w.restored(); err != nil {
+	if restored, err = w.restored(true); err != nil {
 		return done, nil, err
 	}
 	if err := w.cameMerged(restored, top); err != nil {

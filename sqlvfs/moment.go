@@ -93,18 +93,19 @@ func momentOf(c *conn) (m moment, err error) {
 	if m.newest, err = newestCheckpoint(c); err != nil {
 		return m, err
 	}
-	m.last, err = queryNumber(c, "SELECT CAST(value AS INTEGER) FROM fs_config WHERE key=?", lastKey)
-	for _, k := range database.AllKept {
-		if err != nil {
-			break
-		}
-		// Where somebody has taken checkpoints away, but not their rows, these are not the next one's.
-		var n int64
-		n, err = queryNumber(c, "SELECT checkpoint FROM "+k.Old+" WHERE checkpoint<? ORDER BY checkpoint DESC LIMIT 1", int64(maxCheckpoint))
-		m.last = max(m.last, n)
-	}
+	m.last, err = queryNumber(c, qLastCheckpoint, int64(maxCheckpoint), lastKey)
 	return m, err
 }
+
+// qLastCheckpoint asks for the highest number that no checkpoint is to have again. Where somebody has taken checkpoints away, but not their
+// rows, these are not the next one's.
+var qLastCheckpoint = func() string {
+	q := "SELECT max(ifnull((SELECT CAST(value AS INTEGER) FROM fs_config WHERE key=?2), 0)"
+	for _, k := range database.AllKept {
+		q += ", ifnull((SELECT checkpoint FROM " + k.Old + " WHERE checkpoint<?1 ORDER BY checkpoint DESC LIMIT 1), 0)"
+	}
+	return q + ")"
+}()
 
 func newestCheckpoint(c *conn) (newest Checkpoint, err error) {
 	q := c.Prep(qNewestCheckpoint)

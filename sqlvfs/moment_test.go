@@ -453,3 +453,24 @@ func TestHashIsNoChange(t *testing.T) {
 		t.Errorf("there is no new checkpoint, but %+v", c)
 	}
 }
+
+// A checkpoint of a tree that has not changed is the newest one, and writes nothing.
+func TestIdleCheckpointWritesNothing(t *testing.T) {
+	path := filepath.Join(memoryDir(t), "a.db")
+	s := openTest(t, path)
+	put(s, create(t, s, "f", syscall.S_IFREG|0o600))
+	first, err := s.Checkpoint(ByUser, "")
+	must(t, err)
+	before := bytesOf(t, path)
+	for range 3 {
+		c, err := s.Checkpoint(ByUser, "")
+		must(t, err)
+		if c.ID != first.ID {
+			t.Errorf("there is a checkpoint %d after %d", c.ID, first.ID)
+		}
+	}
+	if bytesOf(t, path) != before {
+		t.Error("the database or its log has changed")
+	}
+	must(t, s.Close())
+}

@@ -14,7 +14,6 @@ func TestGoesBackFromNearest(t *testing.T) {
 	must(t, s.WriteAt(in, []byte("first"), 0, nil, Now()))
 	first, err := s.Checkpoint(ByUser, "")
 	must(t, err)
-	last := first
 	for range 3 {
 		must(t, s.WriteAt(in, []byte("other"), 0, nil, Now()))
 		done, err := s.GoBack(Undo, nil)
@@ -22,12 +21,12 @@ func TestGoesBackFromNearest(t *testing.T) {
 		if done.Restored != first.ID || string(content(t, s, in)) != "first" {
 			t.Errorf("went back to %+v, and the file holds %q", done, content(t, s, in))
 		}
-		from, err := queryNumber(s.writer.conn, "SELECT min(checkpoint) FROM temp.art_changed")
+		// Keys gather where history has several versions of a row.
+		n, err := queryNumber(s.writer.conn, "SELECT count(*) FROM temp.art_changed")
 		must(t, err)
-		if from != last.ID {
-			t.Errorf("versions since checkpoint %d were looked at, and the tree was that of %d", from, last.ID)
+		if n != 0 {
+			t.Errorf("%d rows have several versions since the checkpoint that was gone back to", n)
 		}
-		last = done
 	}
 	// Of what was brought back in part, the rest is another tree.
 	other := create(t, s, "g", syscall.S_IFREG|0o600)

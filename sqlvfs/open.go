@@ -334,10 +334,12 @@ func (f *fixed) highestIno(c *conn, ever bool) (Ino, error) {
 		// The first column of an index: no table is scanned.
 		tops = append(tops, fmt.Sprintf("ifnull((SELECT max(%[1]s) FROM main.%[2]s WHERE %[1]s<%[3]d), 0)", column, table, MaxIno))
 	}
-	if ever {
-		tops = append(tops, fmt.Sprintf("ifnull((SELECT max_ino FROM art_checkpoint WHERE max_ino<%d ORDER BY id DESC LIMIT 1), 0)", MaxIno))
+	top, err := queryNumber(c, "SELECT max("+strings.Join(tops, ", ")+")")
+	if err == nil && ever {
+		var then int64
+		then, err = queryNumber(c, "SELECT max_ino FROM art_checkpoint WHERE max_ino<? ORDER BY id DESC LIMIT 1", MaxIno)
+		top = max(top, then)
 	}
-	top, err := database.QueryInt(c.Conn, "SELECT max("+strings.Join(tops, ", ")+")")
 	if f.stack.Forked() {
 		top = max(top, f.stack.Parents[0].MaxIno)
 	}

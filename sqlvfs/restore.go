@@ -28,19 +28,23 @@ func (w *writer) restore(to *Checkpoint, p *part) error {
 	if err != nil {
 		return err
 	}
-	changed, err := w.changedTables(to.ID, w.newest.ID)
+	changed, err := changedTables(w.conn, to.ID, w.newest.ID)
+	if err != nil {
+		return err
+	}
+	again, err := changedTables(w.conn, to.ID+1, w.newest.ID)
 	if err != nil {
 		return err
 	}
 	lost := false // some inodes have no row any more
 	// Every statement has parameters up to the last that it uses.
 	values := []any{w.newest.ID, w.newest.maxIno, to.ID, to.maxIno}
-	for i, k := range database.AllKept {
+	for _, k := range database.AllKept {
 		if top > to.maxIno {
 			err = w.bringBack(k, withoutNewer(k, p != nil), values)
 		}
-		if err == nil && changed[i] {
-			err = w.bringBack(k, restoration(k, p != nil, w.store.stack.Forked()), values)
+		if err == nil && changed[k] {
+			err = w.bringBack(k, restoration(k, !again[k], p != nil, w.store.stack.Forked()), values)
 		}
 		if err == nil && k == database.KeptInode {
 			lost, err = w.holdInodes()
@@ -66,20 +70,24 @@ func (w *writer) restore(to *Checkpoint, p *part) error {
 }
 
 // changedTables tells of which tables there are rows under the numbers of two checkpoints, or between.
-func (w *writer) changedTables(from, to int64) ([]bool, error) {
-	var exist []string
-	for _, k := range database.AllKept {
-		exist = append(exist, "EXISTS (SELECT 1 FROM "+k.Old+" WHERE checkpoint BETWEEN ?1 AND ?2)")
-	}
-	changed := make([]bool, len(exist))
-	q := bind(w.Prep("SELECT "+strings.Join(exist, ", ")), from, to)
-	if w.Step(q) {
-		for i := range changed {
-			changed[i] = q.ColumnBool(i)
+func changedTables(c *conn, from, to int64) (map[*database.Kept]bool, error) {
+	changed := map[*database.Kept]bool{}
+	q := bind(c.Prep(qChangedTables), from, to)
+	if c.Step(q) {
+		for i, k := range database.Everything {
+			changed[k] = q.ColumnBool(i)
 		}
 	}
-	return changed, w.Done(q)
+	return changed, c.Done(q)
 }
+
+var qChangedTables = func() string {
+	var exist []string
+	for _, k := range database.Everything {
+		exist = append(exist, "EXISTS (SELECT 1 FROM "+k.Old+" WHERE checkpoint BETWEEN ?1 AND ?2)")
+	}
+	return "SELECT " + strings.Join(exist, ", ")
+}()
 
 func (w *writer) bringBack(k *database.Kept, statements []string, values []any) error {
 	for _, text := range statements {
@@ -155,13 +163,25 @@ func withoutNewer(k *database.Kept, part bool) []string {
 	}
 }
 
-// restoration are the statements that bring rows back which have changed. Parameters are those of withoutNewer.
-func restoration(k *database.Kept, part, fork bool) []string {
-	keys, named, second := "a", "a AS "+k.Key[0], "0"
+// restoration are the statements that bring rows back which have changed. Parameters are those of withoutNewer. once says that each is known
+// to history under no other number than that of the checkpoint to go back to.
+func restoration(k *database.Kept, once, part, fork bool) []string {
+	keys, named, second := strings.Join(k.Key, ", "), "a AS "+k.Key[0], "0"
 	if len(k.Key) > 1 {
-		keys, named, second = "a, b", named+", b AS "+k.Key[1], k.Key[1]
+		named, second = named+", b AS "+k.Key[1], k.Key[1]
 	}
-	changed := "(SELECT " + named + ", checkpoint FROM temp.art_changed)"
+	known := k.Key[0] + "<=?4" + notHeld(k, "o."+k.Key[0]) + within(k, "o.", part)
+	gather := []string{
+		"DELETE FROM temp.art_changed",
+		"INSERT INTO temp.art_changed SELECT " + k.Key[0] + ", " + second + ", min(checkpoint), there FROM " + k.Old +
+			" AS o WHERE checkpoint>=?3 AND checkpoint<=?1 AND " + known + " GROUP BY 1, 2",
+	}
+	changed := "(SELECT " + named + ", checkpoint, there FROM temp.art_changed)"
+	rows := changed + " t JOIN " + k.Old + " h ON " + k.Equal("h", "t") + " AND h.checkpoint=t.checkpoint"
+	if once {
+		gather, changed = nil, "(SELECT * FROM "+k.Old+" AS o WHERE checkpoint=?3 AND "+known+")"
+		rows = changed + " h"
+	}
 	also := ""
 	if k.Entry {
 		also = " AND h.ino<=?4"
@@ -170,25 +190,26 @@ func restoration(k *database.Kept, part, fork bool) []string {
 		also += " AND EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h." + k.Key[0] + ")"
 	}
 	// The other rows are replaced.
-	goes := " AS t WHERE there<>1 OR NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=t.a)"
+	goes := "(SELECT " + keys + " FROM " + changed + " t"
 	switch {
 	case k.Entry:
-		goes = ""
 	case k == database.KeptInode:
-		goes = " WHERE there<>1"
+		goes += " WHERE there<>1"
+	default:
+		goes += " WHERE there<>1 OR NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=t." + k.Key[0] + ")"
+	}
+	goes += ")"
+	replace, update := "OR REPLACE ", ""
+	if k == database.KeptData { // a row that stays where it is leaves its index alone
+		replace, update = "", " ON CONFLICT (ino, chunk_index) DO UPDATE SET data=excluded.data"
 	}
 	hide := "SELECT 1"
 	if fork {
-		hide = k.HideRows("(u." + strings.Join(k.Key, ", u.") + ") IN (SELECT " + keys + " FROM temp.art_changed" + goes + ")")
+		hide = k.HideRows("(u." + strings.Join(k.Key, ", u.") + ") IN " + goes)
 	}
-	return []string{
-		"DELETE FROM temp.art_changed",
-		"INSERT INTO temp.art_changed SELECT " + k.Key[0] + ", " + second + ", min(checkpoint), there FROM " + k.Old +
-			" AS o WHERE checkpoint>=?3 AND checkpoint<=?1 AND " + k.Key[0] + "<=?4" + notHeld(k, "o."+k.Key[0]) + within(k, "o.", part) + " GROUP BY 1, 2",
+	return append(gather,
 		k.PutAll(changed),
 		hide,
-		"DELETE FROM main." + k.Table + " WHERE (" + strings.Join(k.Key, ", ") + ") IN (SELECT " + keys + " FROM temp.art_changed" + goes + ")",
-		"INSERT OR REPLACE INTO main." + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("h.") + " FROM " + changed + " t JOIN " + k.Old + " h ON " +
-			k.Equal("h", "t") + " AND h.checkpoint=t.checkpoint WHERE h.there=1" + also,
-	}
+		"DELETE FROM main."+k.Table+" WHERE ("+keys+") IN "+goes,
+		"INSERT "+replace+"INTO main."+k.Table+" ("+k.Rows("")+") SELECT "+k.Rows("h.")+" FROM "+rows+" WHERE h.there=1"+also+update)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
@@ -73,22 +74,23 @@ func Part(name string, paths []string) Destination {
 	}
 }
 
-// qDiffer asks whether a row of the tree was another one at a checkpoint than at a later one, or there is a new inode, or a pull has replaced
-// on the host what the tree may show.
-var qDiffer = func() string {
-	q := "SELECT ?3>?4"
-	for _, k := range database.AllKept {
-		q += " OR EXISTS (SELECT 1 FROM " + k.Old + " WHERE checkpoint>=?1 AND checkpoint<?2)"
-	}
-	return q + " OR EXISTS (SELECT 1 FROM art_old_baseline WHERE checkpoint>=?1 AND checkpoint<?2 AND replaced=1)"
-}()
-
-// differ tells whether something has changed from a checkpoint to a later one; to the present, if the ID of that is 0.
+// differ tells whether something has changed from a checkpoint to a later one; to the present, if the ID of that is 0: a row of the tree is
+// another one, or there is a new inode, or a pull has replaced on the host what the tree may show.
 func differ(on *conn, c, later *Checkpoint) (bool, error) {
 	if later.ID == 0 {
 		later = &Checkpoint{ID: math.MaxInt64, maxIno: MaxIno}
 	}
-	n, err := queryNumber(on, qDiffer, c.ID, later.ID, later.maxIno, c.maxIno)
+	if later.maxIno > c.maxIno {
+		return true, nil
+	}
+	changed, err := changedTables(on, c.ID, later.ID-1)
+	if err != nil || slices.ContainsFunc(database.AllKept, func(k *database.Kept) bool { return changed[k] }) {
+		return err == nil, err
+	}
+	if !changed[database.KeptBaseline] {
+		return false, nil
+	}
+	n, err := queryNumber(on, "SELECT EXISTS (SELECT 1 FROM art_old_baseline WHERE checkpoint>=?1 AND checkpoint<?2 AND replaced=1)", c.ID, later.ID)
 	return n != 0, err
 }
 
@@ -130,7 +132,7 @@ func nearest(of Checkpoint, all []Checkpoint) Checkpoint {
 // transaction and one step, durable when GoBack returns. follow, if not nil, is called at the end of the step, and told what has
 // changed of live inodes. Errors are those of the destination, [ErrReplaced], [ErrJournal], [ErrCorrupt], and the disk's, with which nothing has changed.
 func (s *Store) GoBack(to Destination, follow func(*Tx, *Restored)) (Checkpoint, error) {
-	return s.backAs(func() (Checkpoint, *Restored, error) { return s.writer.goBack(to) }, follow)
+	return s.backAs(func() (Checkpoint, *Restored, error) { return s.writer.goBack(to, follow != nil) }, follow)
 }
 
 // backAs has the tree become another one in a transaction, as GoBack.
@@ -149,6 +151,9 @@ func (s *Store) backAs(transact func() (Checkpoint, *Restored, error), follow fu
 	err := s.commitGathered()
 	if err == nil {
 		err = w.connect()
+	}
+	if err == nil {
+		err = w.bound()
 	}
 	if err != nil {
 		return Checkpoint{}, w.Cause(err)
@@ -198,8 +203,9 @@ func (s *Store) goBack(transact func() (Checkpoint, *Restored, error), follow fu
 	return done, err
 }
 
-// goBack brings the tree back to a checkpoint in one transaction. What it returns is nil if the tree is there already.
-func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Restored, err error) {
+// goBack brings the tree back to a checkpoint in one transaction. What it returns is nil if the tree is there already; followed says that
+// somebody wants to know what has changed.
+func (w *writer) goBack(destination Destination, followed bool) (done Checkpoint, restored *Restored, err error) {
 	before := w.newest
 	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
 		return done, nil, err
@@ -272,7 +278,7 @@ func (w *writer) goBack(destination Destination) (done Checkpoint, restored *Res
 	if err := w.soundTree(&to); err != nil {
 		return done, nil, err
 	}
-	if restored, err = w.restored(); err != nil {
+	if restored, err = w.restored(followed); err != nil {
 		return done, nil, err
 	}
 	done = Checkpoint{Kind: AfterBack, Session: now.Session, Restored: named.ID, Redo: now.ID}

@@ -191,7 +191,7 @@ func (w *writer) dropOldest(n int64) error {
 			return err
 		}
 	}
-	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
+	for _, k := range database.Everything {
 		if err := w.Exec("DELETE FROM " + k.Old + where); err != nil {
 			return fmt.Errorf("drop checkpoints: %w", err)
 		}

@@ -2,7 +2,9 @@ package sqlvfs
 
 import (
 	"fmt"
-	"slices"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
@@ -23,72 +25,124 @@ func (w *writer) soundCheckpoint(id int64) error {
 const (
 	changedInodes = "FROM art_old_inode h LEFT JOIN fs_inode p ON p.ino=h.ino WHERE h.checkpoint=?1"
 	changedNames  = `FROM art_old_dentry h JOIN fs_dentry p ON p.parent_ino=h.parent_ino AND p.name=h.name WHERE h.checkpoint=?1`
-	dirMode       = "(SELECT i.mode & 61440 FROM fs_inode i WHERE i.ino=%s) IS 16384"
 )
 
+func isDirNow(ino string) string {
+	return "(SELECT i.mode & 61440 FROM fs_inode i WHERE i.ino=" + ino + ") IS 16384"
+}
+
+// broken is what may be wrong with a row, as a condition and in words.
+type broken struct{ text, condition string }
+
+// turned is the rule that an inode fits which has become a directory, or has been one: nothing wrong, if names fit.
+const turned = "inode %d has become a directory, or is none any more"
+
+// Rules of rows h that have changed and are rows p now, if there are any.
 var (
-	isDirNow  = func(ino string) string { return fmt.Sprintf(dirMode, ino) }
-	brokenNow = []struct{ text, query string }{
-		{"the root is no directory", "SELECT 1 WHERE NOT " + isDirNow("1")},
-		{"inode %d has names in it, but is no directory", "SELECT h.ino " + changedInodes +
-			" AND ifnull(p.mode & 61440, 0)<>16384 AND (h.there=0 OR (h.mode & 61440)=16384) AND EXISTS (SELECT 1 FROM fs_dentry d WHERE d.parent_ino=h.ino) LIMIT 1"},
-		{"symbolic link %d has no target", "SELECT h.ino FROM (SELECT ino FROM art_old_inode WHERE checkpoint=?1 UNION SELECT ino FROM art_old_symlink WHERE checkpoint=?1) h " +
-			"JOIN fs_inode p ON p.ino=h.ino WHERE (p.mode & 61440)=40960 AND NOT EXISTS (SELECT 1 FROM fs_symlink s WHERE s.ino=h.ino) LIMIT 1"},
-		{"a name is in inode %d, which is no directory", "SELECT p.parent_ino " + changedNames + " AND NOT " + isDirNow("p.parent_ino") + " LIMIT 1"},
-		{"a name leads to inode %d, which is not there", "SELECT p.ino " + changedNames + " AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=p.ino) LIMIT 1"},
+	brokenInodes = []broken{
+		cannotBe(database.KeptInode),
+		{"the root, inode %d, is no directory", "h.ino=1 AND (p.mode & 61440) IS NOT 16384"},
+		{"inode %d has names in it, but is no directory", `ifnull(p.mode & 61440, 0)<>16384 AND (h.there=0 OR (h.mode & 61440)=16384)
+			AND EXISTS (SELECT 1 FROM fs_dentry d WHERE d.parent_ino=h.ino)`},
+		linkWithoutTarget,
 		// No index has the inodes that names lead to. An inode that was there before the checkpoint and is not now is rare; CASE sees
 		// to it that SQLite looks for names of no other.
-		{"a name leads to inode %d, which is gone", "SELECT h.ino " + changedInodes + ` AND h.ino<=?2
-			AND CASE WHEN p.ino IS NULL THEN EXISTS (SELECT 1 FROM fs_dentry d WHERE d.ino=h.ino) END LIMIT 1`},
-		// Before, a directory had one name if it was there. So it has one now, if as many have come as gone.
-		{"directory %d has lost its name, or has several", `WITH moved(ino, n) AS (
-				SELECT p.ino, 1 ` + changedNames + ` AND NOT (h.there=1 AND h.ino IS p.ino)
-				UNION ALL SELECT h.ino, -1 FROM art_old_dentry h LEFT JOIN fs_dentry p ON p.parent_ino=h.parent_ino AND p.name=h.name
-					WHERE h.checkpoint=?1 AND h.there=1 AND p.ino IS NOT h.ino
-				UNION ALL SELECT h.ino, iif(h.there=1 AND (h.mode & 61440)=16384, 1, 0) - iif((p.mode & 61440) IS 16384, 1, 0) ` + changedInodes + `
-					AND (h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384))
-			SELECT ino FROM moved WHERE ino<>1 AND ino<=?2 AND ` + isDirNow("moved.ino") + ` GROUP BY ino HAVING sum(n)<>0 LIMIT 1`},
+		{"a name leads to inode %d, which is gone", "CASE WHEN p.ino IS NULL AND h.ino<=?2 THEN EXISTS (SELECT 1 FROM fs_dentry d WHERE d.ino=h.ino) END"},
+		{turned, "(h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384)"},
 	}
+	brokenNames = []broken{
+		cannotBe(database.KeptDentry),
+		{"a name is in inode %d, which is no directory", "NOT " + isDirNow("p.parent_ino")},
+		{"a name in inode %d leads to an inode that is not there", "NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=p.ino)"},
+	}
+	linkWithoutTarget = broken{"symbolic link %d has no target", "(p.mode & 61440)=40960 AND NOT EXISTS (SELECT 1 FROM fs_symlink s WHERE s.ino=h.ino)"}
 )
+
+func cannotBe(k *database.Kept) broken {
+	return broken{"a row of " + k.Table + " of inode %d cannot be", "p." + k.Key[0] + " IS NOT NULL AND (" + k.Bad("p.") + ")"}
+}
+
+// qLostName finds directories that do not have one name. Before, a directory had one if it was there. So it has one now, if as many have come
+// as gone.
+var qLostName = `WITH moved(ino, n) AS (
+		SELECT p.ino, 1 ` + changedNames + ` AND NOT (h.there=1 AND h.ino IS p.ino)
+		UNION ALL SELECT h.ino, -1 FROM art_old_dentry h LEFT JOIN fs_dentry p ON p.parent_ino=h.parent_ino AND p.name=h.name
+			WHERE h.checkpoint=?1 AND h.there=1 AND p.ino IS NOT h.ino
+		UNION ALL SELECT h.ino, iif(h.there=1 AND (h.mode & 61440)=16384, 1, 0) - iif((p.mode & 61440) IS 16384, 1, 0) ` + changedInodes + `
+			AND (h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384))
+	SELECT ino FROM moved WHERE ino<>1 AND ino<=?2 AND ` + isDirNow("moved.ino") + ` GROUP BY ino HAVING sum(n)<>0 LIMIT 1`
 
 // soundTree returns [ErrCorrupt] if the tree that was brought back makes no sense. The newest checkpoint is of the tree before. Inodes above the
 // highest number of the other one are new, or none.
 func (w *writer) soundTree(to *Checkpoint) error {
-	if err := database.Functions(w.Conn, w.store.chunkSize); err != nil {
-		return err
-	}
-	find := func(text, query string) error {
-		q, _, err := w.Prepare(query)
-		if err != nil {
-			return fmt.Errorf("%w: %v", ErrCorrupt, err)
+	if !w.functions { // to define them again would have all statements be prepared again
+		if err := database.Functions(w.Conn, w.store.chunkSize); err != nil {
+			return err
 		}
-		defer q.Close()
-		bind(q, []any{w.newest.ID, to.maxIno}[:q.BindCount()]...)
-		if q.Step() {
-			return fmt.Errorf("%w: checkpoint %d: "+text, ErrCorrupt, to.ID, q.ColumnInt64(0))
-		}
-		return q.Err()
+		w.functions = true
 	}
-	changed, err := w.changedTables(w.newest.ID, w.newest.ID)
+	changed, err := changedTables(w.conn, w.newest.ID, w.newest.ID)
 	if err != nil {
 		return err
 	}
-	for i, k := range slices.Concat(database.AllKept, database.HostKept) {
-		if i < len(changed) && !changed[i] {
+	moved := changed[database.KeptDentry]
+	for _, k := range database.Everything {
+		if !changed[k] {
 			continue
 		}
-		query := "SELECT p." + k.Key[0] + " FROM " + k.Old + " h JOIN " + k.Table + " p ON " + k.Equal("p", "h") +
-			" WHERE h.checkpoint=?1 AND (" + k.Bad("p.") + ") LIMIT 1"
-		if err := find("a row of "+k.Table+" of inode %d cannot be", query); err != nil {
+		from, rules := k.Old+" h JOIN "+k.Table+" p ON "+k.Equal("p", "h"), []broken{cannotBe(k)}
+		switch k {
+		case database.KeptInode:
+			from, rules = strings.Replace(from, "JOIN", "LEFT JOIN", 1), brokenInodes
+		case database.KeptDentry:
+			rules = brokenNames
+		}
+		if k == database.KeptData { // all that can be wrong is the key
+			from, rules = k.Old+" h", []broken{{rules[0].text, "(" + k.Bad("h.") + ") AND EXISTS (SELECT 1 FROM " + k.Table + " p WHERE " + k.Equal("p", "h") + ")"}}
+		}
+		turns, err := w.findBroken(to, k, from, rules)
+		if err == nil && k == database.KeptSymlink {
+			_, err = w.findBroken(to, k, k.Old+" h JOIN fs_inode p ON p.ino=h.ino", []broken{linkWithoutTarget})
+		}
+		if err != nil {
 			return err
 		}
+		moved = moved || turns
 	}
-	for _, b := range brokenNow {
-		if err := find(b.text, b.query); err != nil {
-			return err
-		}
+	if !moved {
+		return nil
+	}
+	lost, err := w.inodes(qLostName, w.newest.ID, to.maxIno)
+	if err == nil && len(lost) > 0 {
+		err = fmt.Errorf("%w: checkpoint %d: directory %d has lost its name, or has several", ErrCorrupt, to.ID, lost[0])
+	}
+	if err != nil {
+		return err
 	}
 	return w.soundPlaces(to)
+}
+
+// findBroken looks at all rows of a table that have changed, once, and returns [ErrCorrupt] if one of some rules says that one is
+// broken. It tells whether any has [turned], which is the last rule.
+func (w *writer) findBroken(to *Checkpoint, k *database.Kept, from string, rules []broken) (turns bool, err error) {
+	which := "CASE"
+	for i, b := range rules {
+		which += fmt.Sprintf(" WHEN %s THEN %d", b.condition, i)
+	}
+	// The other column is of the row that has the least (https://sqlite.org/lang_select.html#bareagg).
+	q, _, err := w.Prepare("SELECT min(" + which + " END), h." + k.Key[0] + " FROM " + from + " WHERE h.checkpoint=?1")
+	if err != nil {
+		return false, fmt.Errorf("%w: %v", ErrCorrupt, err)
+	}
+	defer q.Close()
+	bind(q, []any{w.newest.ID, to.maxIno}[:q.BindCount()]...)
+	if !q.Step() || q.ColumnType(0) == sqlite3.NULL {
+		return false, q.Err()
+	}
+	if b := rules[q.ColumnInt(0)]; b.text != turned {
+		return false, fmt.Errorf("%w: checkpoint %d: "+b.text, ErrCorrupt, to.ID, q.ColumnInt64(1))
+	}
+	return true, nil
 }
 
 // soundPlaces looks for directories that have come below themselves. Each has one name.
@@ -122,8 +176,8 @@ func (w *writer) soundPlaces(to *Checkpoint) error {
 }
 
 // inodes returns the numbers that a query yields.
-func (w *writer) inodes(query string, value any) (list []Ino, err error) {
-	q := bind(w.Prep(query), value)
+func (w *writer) inodes(query string, values ...any) (list []Ino, err error) {
+	q := bind(w.Prep(query), values...)
 	for w.Step(q) {
 		list = append(list, Ino(q.ColumnInt64(0)))
 	}

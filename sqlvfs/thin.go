@@ -3,7 +3,6 @@ package sqlvfs
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
@@ -151,7 +150,7 @@ func (w *writer) drop(c, older *Checkpoint) error {
 			return err
 		}
 	}
-	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
+	for _, k := range database.Everything {
 		if older != nil {
 			err := do(w.conn, "UPDATE OR IGNORE "+k.Old+" SET checkpoint=? WHERE checkpoint=? AND "+k.Known("", "?"), older.ID, c.ID, older.maxIno)
 			if err != nil {

@@ -69,3 +69,45 @@ func TestFileShrinks(t *testing.T) {
 		})
 	}
 }
+
+// Half of a tree that is deleted stays as history until that is thinned; then the disk has it back.
+func TestThinnedHistoryGivesSpaceBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openTest(t, path)
+	const files, each = 20, 2 << 20
+	for i := range files {
+		in := create(t, s, fmt.Sprint(i), syscall.S_IFREG|0o600)
+		must(t, s.WriteAt(in, random(each), 0, nil, Now()))
+		put(s, in)
+	}
+	_, err := s.Checkpoint(ByUser, "whole")
+	must(t, err)
+	for i := range files / 2 {
+		in := lookup(t, s, fmt.Sprint(i))
+		step(s, func(tx *Tx) {
+			must(t, tx.Unlink(tx.Root(), fmt.Sprint(i)))
+			in.Attr.Nlink--
+			tx.Dirty(in)
+			tx.Put(in)
+		})
+	}
+	_, err = s.Checkpoint(ByUser, "half")
+	must(t, err)
+	size := func() int64 {
+		must(t, s.Close())
+		st, err := os.Stat(path)
+		must(t, err)
+		return st.Size()
+	}
+	if n := size(); n < files*each {
+		t.Fatalf("with the history of all of it the file has %d bytes", n)
+	}
+	s = openTest(t, path)
+	if n, err := s.Thin(Keep{Checkpoints: 1}); n != 1 || err != nil {
+		t.Errorf("%d checkpoints were dropped: %v", n, err)
+	}
+	if n := size(); n > files*each*6/10 {
+		t.Errorf("half of the files are gone, and the file still has %d bytes", n)
+	}
+	must(t, checkClean(path))
+}

@@ -351,6 +351,7 @@ type writer struct {
 	pageSize      int               // of the database, in bytes
 	latest        time.Time         // when something was committed. GUARDED_BY(Store.mu)
 	maintained    bool              // nothing was since the last maintenance, or ever. GUARDED_BY(Store.mu)
+	functions     bool              // the connection has those of conditions
 	blob          *sqlite3.Blob     // a row that is being patched; nil: none
 }
 

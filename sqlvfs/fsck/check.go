@@ -198,7 +198,7 @@ func (k *checker) standIns() error {
 		"art_fork":       "secret, checkpoint, path",
 		"art_checkpoint": "id, made, made_nsec, kind, label, session, max_ino, restored, redo",
 	}
-	for _, t := range slices.Concat(database.AllKept, database.HostKept) {
+	for _, t := range database.Everything {
 		tables[t.Old] = strings.Join(append(append([]string{}, t.Key...), "checkpoint", "there"), ", ")
 		if len(t.Values) > 0 {
 			tables[t.Old] += ", " + strings.Join(t.Values, ", ")

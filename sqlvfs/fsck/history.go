@@ -26,7 +26,7 @@ var historyRules = func() []rule {
 			"it is forgotten",
 			sql(`DELETE FROM art_fork WHERE checkpoint NOT IN (SELECT id FROM art_checkpoint)`)},
 	}
-	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
+	for _, k := range database.Everything {
 		rules = append(rules, rulesOf(k)...)
 	}
 	return rules

@@ -61,6 +61,9 @@ var (
 	KeptWorkspace = ofHost("art_workspace", "art_old_workspace", "name", "path, fsid, dev, ino, birth, birth_nsec, whole")
 
 	HostKept = []*Kept{KeptBaseline, KeptWorkspace}
+
+	// Everything is what is kept of the tree and of the host.
+	Everything = slices.Concat(AllKept, HostKept)
 )
 
 func ofHost(table, old, key, values string) *Kept {
