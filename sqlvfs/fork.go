@@ -79,7 +79,7 @@ func (s *Store) AddFork(path string, secret []byte, at string) (c Checkpoint, er
 		return c, fmt.Errorf("fork: %q cannot be the path of one", path)
 	}
 	if at == "" {
-		if c, err = s.Checkpoint(ForFork, ""); err != nil {
+		if c, err = s.checkpointNow(ForFork, "", false); err != nil {
 			return c, err
 		}
 		at = fmt.Sprint(c.ID)
@@ -158,6 +158,9 @@ func (w *writer) shownWhole(c *Checkpoint) error {
 	case c.ID <= agreed:
 		return fmt.Errorf("checkpoint %d: %w", c.ID, ErrAgreed)
 	}
+	if replaced, err := queryNumber(w.conn, "SELECT EXISTS (SELECT 1 FROM art_old_baseline WHERE checkpoint>=? AND replaced=1)", c.ID); err != nil || replaced == 0 {
+		return err
+	}
 	at := w.store.stack.At(c.ID, int64(c.maxIno))
 	shown, err := at.Overlaid(w.store.connectReader)
 	if err != nil {
@@ -169,26 +172,69 @@ func (w *writer) shownWhole(c *Checkpoint) error {
 
 // MakeFork makes a fork of a database, which [Store.AddFork] has told of it, at a checkpoint. The file is there whole and durable, or not at all; one that
 // has the path already is left alone, and the error is fs.ErrExist. A session that writes the parent goes on meanwhile.
-func MakeFork(parentPath, path string, secret []byte, at Checkpoint) (err error) {
-	defer database.CatchOutOfMemory(&err)
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s: %w", path, fs.ErrExist)
+func MakeFork(parentPath, path string, secret []byte, at Checkpoint) error {
+	n, err := BeginFork(path)
+	if err != nil {
+		return err
 	}
+	defer n.Discard()
+	return n.Make(parentPath, secret, at)
+}
+
+// NewFork is a fork in the making, of which there is no file yet by its name.
+type NewFork struct {
+	file  *database.NewFile
+	empty chan emptied
+}
+
+// emptied is a connection to a database with tables and without rows, or why there is none.
+type emptied struct {
+	c   *conn
+	err error
+}
+
+// BeginFork begins a fork that is to be at a path, while the database that it is to be a fork of is told. Discard ends it. The error is fs.ErrExist if
+// the path is taken.
+func BeginFork(path string) (*NewFork, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return nil, fmt.Errorf("%s: %w", path, fs.ErrExist)
+	}
+	file, err := database.MakeNew(path)
+	if err != nil {
+		return nil, err
+	}
+	n := &NewFork{file, make(chan emptied, 1)}
+	go func() {
+		c, err := emptyFork(file.Tmp)
+		n.empty <- emptied{c, err}
+	}()
+	return n, nil
+}
+
+// Make is [MakeFork] for what was begun.
+func (n *NewFork) Make(parentPath string, secret []byte, at Checkpoint) (err error) {
+	defer database.CatchOutOfMemory(&err)
 	if parentPath, err = filepath.EvalSymlinks(parentPath); err == nil {
 		parentPath, err = filepath.Abs(parentPath)
 	}
 	if err != nil {
 		return err
 	}
-	n, err := database.MakeNew(path)
-	if err != nil {
-		return err
-	}
-	defer n.Discard()
-	if err := fillFork(n.Tmp, &database.Parent{Path: parentPath, Secret: secret, Checkpoint: at.ID, MaxIno: int64(at.maxIno)}); err != nil {
+	if err := n.fill(&database.Parent{Path: parentPath, Secret: secret, Checkpoint: at.ID, MaxIno: int64(at.maxIno)}); err != nil {
 		return database.Explain(err)
 	}
-	return n.Place(false)
+	return n.file.Place(false)
+}
+
+// Discard removes what was begun, unless it was made.
+func (n *NewFork) Discard() {
+	if n.empty != nil {
+		if e := <-n.empty; e.err == nil {
+			e.c.Close()
+		}
+		n.empty = nil
+	}
+	n.file.Discard()
 }
 
 // What a fork has of its own from the beginning: what is read beside the tree, and is little.
@@ -197,26 +243,39 @@ INSERT INTO main.art_base (id, name) SELECT id, name FROM parent1.art_base;
 INSERT INTO main.art_tree (id, name, ino, birth, birth_nsec) SELECT id, name, ino, birth, birth_nsec FROM parent1.art_tree;
 `
 
-// fillFork makes a fork of a parent in an empty file. Whether that survives a power cut is the caller's care.
-func fillFork(file string, own *database.Parent) error {
+// emptyFork makes the tables of a fork in an empty file. Whether that survives a power cut is the caller's care.
+func emptyFork(file string) (_ *conn, err error) {
+	defer database.CatchOutOfMemory(&err)
+	c, err := database.Connect(file, sqlite3.OPEN_READWRITE, database.HostFiles)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;", database.PageSize) + database.FormatTables + database.ArtTables +
+		database.WhenNeeded["art_parent"] + ";" + database.WhenNeeded["art_hidden"] + ";" +
+		fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT", ApplicationID, SchemaVersion)); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// fill makes a fork of a parent, and closes the file.
+func (n *NewFork) fill(own *database.Parent) error {
 	stack, err := database.Over(own)
 	if err != nil {
 		return err
 	}
-	c, err := database.Connect(file, sqlite3.OPEN_READWRITE, database.HostFiles)
-	if err != nil {
-		return err
+	e := <-n.empty
+	n.empty = nil
+	if e.err != nil {
+		return e.err
 	}
+	c := e.c
 	defer c.Close()
-	if err := c.Exec(fmt.Sprintf("PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;", database.PageSize) + database.FormatTables + database.ArtTables +
-		database.WhenNeeded["art_parent"] + ";" + database.WhenNeeded["art_hidden"] + ";" +
-		fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT", ApplicationID, SchemaVersion)); err != nil {
-		return err
-	}
-	if err := stack.Overlay(c); err != nil {
-		return err
-	}
 	k := database.KeptWorkspace
+	if err := stack.Overlay(c, k); err != nil {
+		return err
+	}
 	if err := c.Exec("BEGIN;" + forkRows + "INSERT INTO main." + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("u.") + " FROM under_" + k.Table + " u"); err != nil {
 		return err
 	}

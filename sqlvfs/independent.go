@@ -2,7 +2,6 @@ package sqlvfs
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -24,13 +23,13 @@ func makeIndependent(file string) error {
 	if err := c.Exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF"); err != nil {
 		return err
 	}
-	if err := stack.Overlay(c); err != nil {
+	if err := stack.Overlay(c, database.Everything...); err != nil {
 		return err
 	}
 	if err := c.Exec("BEGIN"); err != nil {
 		return err
 	}
-	for _, k := range slices.Concat(database.AllKept, database.HostKept) {
+	for _, k := range database.Everything {
 		if k.Apart {
 			continue
 		}

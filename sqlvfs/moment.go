@@ -144,6 +144,11 @@ func findCheckpoint(c *conn, name string) (found Checkpoint, err error) {
 // Checkpoint makes a checkpoint of what the tree is now, durably, or returns the newest one if nothing has changed since and that can have
 // the label. The error is [ErrLabel] or [ErrLabelTaken], or that of the disk.
 func (s *Store) Checkpoint(kind Occasion, label string) (Checkpoint, error) {
+	return s.checkpointNow(kind, label, true)
+}
+
+// checkpointNow is Checkpoint for who may see to it himself that it becomes durable.
+func (s *Store) checkpointNow(kind Occasion, label string, sync bool) (Checkpoint, error) {
 	if label != "" && !validLabel(label) {
 		return Checkpoint{}, fmt.Errorf("%w: %q", ErrLabel, label)
 	}
@@ -158,7 +163,8 @@ func (s *Store) Checkpoint(kind Occasion, label string) (Checkpoint, error) {
 	s.acquireWriter()
 	defer s.releaseWriter()
 	c := &newCheckpoint{wanted: Checkpoint{Kind: kind, Label: label, Session: s.tx.session.id}}
-	s.tx.gather.checkpoint, s.tx.gather.sync = c, true
+	s.tx.gather.checkpoint = c
+	s.tx.gather.sync = s.tx.gather.sync || sync
 	if err := s.commitGathered(); err != nil {
 		return Checkpoint{}, err
 	}

@@ -95,6 +95,7 @@ func BenchmarkUndo(b *testing.B) {
 	l := newLargeTree(b)
 	for _, files := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("files=%d", files), func(b *testing.B) {
+			var took []time.Duration
 			for range b.N {
 				b.StopTimer()
 				l.checkpoint()
@@ -103,10 +104,13 @@ func BenchmarkUndo(b *testing.B) {
 				}
 				must(b, l.store.Close())
 				b.StartTimer()
+				begin := time.Now()
 				l.store = openTest(b, l.path)
 				_, err := l.store.GoBack(Undo, nil)
 				must(b, err)
+				took = append(took, time.Since(begin))
 			}
+			reportMedian(b, took, "median-µs")
 		})
 	}
 }
@@ -130,4 +134,36 @@ func BenchmarkSnapshotAt(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A fork that is made, with the database opened for it, and looked into, each by itself.
+func BenchmarkFork(b *testing.B) {
+	l := newLargeTree(b)
+	l.checkpoint()
+	must(b, l.store.Close())
+	var made, looked []time.Duration
+	for n := range b.N {
+		path := fmt.Sprintf("%s.fork%d", l.path, n)
+		begin := time.Now()
+		s := openTest(b, l.path)
+		secret := NewSecret()
+		at, err := s.AddFork(path, secret, "")
+		must(b, err)
+		must(b, s.Close())
+		must(b, MakeFork(l.path, path, secret, at))
+		done := time.Now()
+		s = openTest(b, path)
+		put(s, lookup(b, s, "1"))
+		must(b, s.Close())
+		made, looked = append(made, done.Sub(begin)), append(looked, time.Since(done))
+	}
+	reportMedian(b, made, "made-µs")
+	reportMedian(b, looked, "looked-µs")
+	l.store = openTest(b, l.path)
+}
+
+// reportMedian reports what the disk and other work disturb the least.
+func reportMedian(b *testing.B, took []time.Duration, unit string) {
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), unit)
 }

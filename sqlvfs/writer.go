@@ -11,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
 
+	"github.com/riverlytech/art/sqlvfs/internal/database"
 	"github.com/riverlytech/art/sqlvfs/internal/diskvfs"
 	"github.com/riverlytech/art/sqlvfs/lock"
 )
@@ -303,7 +304,7 @@ func (w *writer) connect() error {
 	if w.conn != nil {
 		return nil
 	}
-	c, err := w.store.stack.Overlaid(w.store.connectWriter)
+	c, err := w.store.stack.Overlaid(w.store.connectWriter, database.Everything...)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -61,7 +63,12 @@ func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvf
 	for i := range secrets {
 		secrets[i] = sqlvfs.NewSecret()
 	}
-	known, made := 0, 0 // the database may know of one more than it has said
+	first, err := sqlvfs.BeginFork(paths[0]) // it is being made while the database is told
+	if err != nil {
+		return c, err
+	}
+	defer first.Discard()
+	known, made := 0, make([]bool, len(paths)) // the database may know of one more than it has said
 	c, err = o.atWriter(ctx, func(client *live.Client) (id int64, err error) {
 		for i, path := range paths {
 			if id, err = client.Fork(secrets[i], at, path); err != nil {
@@ -80,16 +87,31 @@ func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvf
 		return c, nil
 	})
 	unanswered := errors.Is(err, live.ErrUnanswered)
-	for i := 0; i < len(paths) && err == nil; i++ {
-		if err = sqlvfs.MakeFork(o.DB, paths[i], secrets[i], c); err == nil {
-			made = i + 1
+	if err == nil {
+		var group sync.WaitGroup
+		slots, errs := make(chan struct{}, runtime.NumCPU()), make([]error, len(paths))
+		for i, path := range paths {
+			slots <- struct{}{}
+			group.Go(func() {
+				if i == 0 {
+					errs[i] = first.Make(o.DB, secrets[i], c)
+				} else {
+					errs[i] = sqlvfs.MakeFork(o.DB, path, secrets[i], c)
+				}
+				made[i] = errs[i] == nil
+				<-slots
+			})
 		}
+		group.Wait()
+		err = errors.Join(errs...)
 	}
 	if err == nil {
 		return c, nil
 	}
-	for _, path := range paths[:made] {
-		err = errors.Join(err, sqlvfs.Remove(path))
+	for i, path := range paths {
+		if made[i] {
+			err = errors.Join(err, sqlvfs.Remove(path))
+		}
 	}
 	if unanswered {
 		known++

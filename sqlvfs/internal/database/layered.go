@@ -65,19 +65,19 @@ UNION ALL SELECT %[7]s FROM %[4]s h WHERE h.there=1 AND %[8]sh.checkpoint=(SELEC
 }
 
 // ViewsOf has a connection read what layers show: temporary views take the place of the tables, for all statements that are prepared
-// afterwards. What is written goes to the tables by their full names. With layers below the first, views of what these show have names that
-// begin with under_.
-func ViewsOf(layers []Layer) string {
+// afterwards. What is written goes to the tables by their full names. With layers below the first, views of what these show of some tables have
+// names that begin with under_.
+func ViewsOf(layers []Layer, under ...*Kept) string {
 	var b strings.Builder
 	view := func(name string, k *Kept, layers []Layer) {
 		fmt.Fprintf(&b, "CREATE TEMP VIEW %s AS %s;\n", name, k.rows(layers))
 	}
-	for _, k := range slices.Concat(AllKept, HostKept) {
+	for _, k := range Everything {
 		top := slices.Clone(layers)
 		if k.Host { // what was agreed on with the host is shown as it is, whatever is shown of the tree
 			top[0].Checkpoint = 0
 		}
-		if len(layers) > 1 {
+		if len(layers) > 1 && slices.Contains(under, k) {
 			view("under_"+k.Table, k, layers[1:])
 		}
 		if len(layers) > 1 && !k.Apart || top[0].Checkpoint != 0 {

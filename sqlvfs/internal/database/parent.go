@@ -181,8 +181,8 @@ func (p *Parent) uri() string {
 	return u.String()
 }
 
-// Overlay has a connection read all layers.
-func (s *Stack) Overlay(c *Conn) error {
+// Overlay has a connection read all layers, and those below the first apart as far as some tables go: who writes, all.
+func (s *Stack) Overlay(c *Conn, under ...*Kept) error {
 	if s.Layers == nil {
 		return nil
 	}
@@ -199,16 +199,16 @@ func (s *Stack) Overlay(c *Conn) error {
 	if err != nil {
 		return err
 	}
-	return c.Exec("PRAGMA query_only=OFF;" + ViewsOf(s.Layers) + fmt.Sprintf("PRAGMA query_only=%d", reads))
+	return c.Exec("PRAGMA query_only=OFF;" + ViewsOf(s.Layers, under...) + fmt.Sprintf("PRAGMA query_only=%d", reads))
 }
 
-// Overlaid opens a connection that reads all layers.
-func (s *Stack) Overlaid(open func() (*Conn, error)) (*Conn, error) {
+// Overlaid opens a connection that reads all layers, as Overlay has it.
+func (s *Stack) Overlaid(open func() (*Conn, error), under ...*Kept) (*Conn, error) {
 	c, err := open()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Overlay(c); err != nil {
+	if err := s.Overlay(c, under...); err != nil {
 		c.Close()
 		return nil, err
 	}
