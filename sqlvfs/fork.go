@@ -122,7 +122,14 @@ func (s *Store) DropFork(secret []byte) error {
 }
 
 // atWriter has the writer do something in a transaction of its own, which is durable when atWriter returns.
-func (s *Store) atWriter(f func(*writer) error) error {
+func (s *Store) atWriter(f func(*writer) error) error { return s.atWriterAnd((*writer).sync, f) }
+
+// unsynced is atWriter of what is durable with what comes later.
+func (s *Store) unsynced(f func(*writer) error) error {
+	return s.atWriterAnd(func(*writer) error { return nil }, f)
+}
+
+func (s *Store) atWriterAnd(sync func(*writer) error, f func(*writer) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -141,7 +148,7 @@ func (s *Store) atWriter(f func(*writer) error) error {
 		err = w.transact(func() error { return f(w) })
 	}
 	if err == nil {
-		err = w.sync()
+		err = sync(w)
 	}
 	return w.Cause(err)
 }
@@ -309,7 +316,7 @@ func ForkOf(path string) (parent string, secret []byte, err error) {
 	}
 	defer c.Close()
 	app, version, err := admit(c.Conn)
-	if err != nil || app != ApplicationID || version < SchemaVersion {
+	if err != nil || app != ApplicationID || version < database.Since["art_parent"] {
 		return "", nil, database.Explain(err)
 	}
 	p, err := database.ReadParent(c.Conn)

@@ -55,6 +55,9 @@ func (s *Store) thinOnce(k *Keep) (more bool, err error) {
 
 // thin drops the checkpoint that is the first to go, and tells whether there was one.
 func (w *writer) thin(k *Keep) (more bool, err error) {
+	if err := w.thinFlows(k); err != nil {
+		return false, err
+	}
 	all, err := checkpointsOf(w.conn)
 	if err != nil || len(all) < 2 {
 		return false, err

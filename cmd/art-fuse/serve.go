@@ -87,6 +87,7 @@ func serve(db string, what *control.Serve) error {
 	if tree, ok := s.tree.(*filetree.Tree); ok {
 		s.writer.AroundBack(tree.GoBack)
 	}
+	s.flows = newFlows(s.store, what.Flows)
 	go s.clients(sock)
 	return s.run(db)
 }
@@ -101,6 +102,7 @@ type server struct {
 	mfs     *fs.Mounted
 	beside  servedLayers
 	writer  *writer.Writer
+	flows   *flows
 	// backfilled ends the copying of what the database needs of the host's files.
 	backfilled func()
 }
@@ -165,7 +167,7 @@ func (s *server) mount(m received, mounts <-chan received) (err error) {
 
 // run waits until all is unmounted, and commits what is left.
 func (s *server) run(db string) error {
-	log := logSession(s.store, s.what.PID, s.what.Command, os.Stdin)
+	log := logSession(s.store, s.flows, s.what.PID, s.what.Command, os.Stdin)
 	tellOnSignal(s.mfs)
 	lost := s.mfs.Join(context.Background())
 	s.beside.join()
@@ -196,6 +198,7 @@ func (s *server) run(db string) error {
 
 // clients serves who connects to the session for its tree, until art closes the socket.
 func (s *server) clients(sock *os.File) {
+	defer close(s.flows.told)
 	var written []uint64
 	for {
 		m, err := control.Receive(sock)
@@ -208,6 +211,8 @@ func (s *server) clients(sock *os.File) {
 			written = nil
 		case m.Kind == control.GuestSocket:
 			go s.writer.ServeGuest(os.NewFile(uintptr(m.FD), "guest"))
+		case m.Kind == control.Flows:
+			s.flows.add(m.List)
 		case m.Kind == control.Written:
 			written = m.Inodes
 		case m.FD >= 0:

@@ -21,6 +21,7 @@ type sessionLog struct {
 	store   *sqlvfs.Store
 	pid     int
 	command []string
+	flows   *flows
 	from    io.Reader // of a control.LoggedEnd
 	ended   chan struct{}
 	done    chan error // of begin
@@ -28,18 +29,18 @@ type sessionLog struct {
 }
 
 // logSession begins to write the log. The session goes on meanwhile.
-func logSession(store *sqlvfs.Store, pid int, command []string, from io.Reader) *sessionLog {
-	l := &sessionLog{store: store, pid: pid, command: command, from: from, ended: make(chan struct{}), done: make(chan error, 1)}
+func logSession(store *sqlvfs.Store, flows *flows, pid int, command []string, from io.Reader) *sessionLog {
+	l := &sessionLog{store: store, flows: flows, pid: pid, command: command, from: from, ended: make(chan struct{}), done: make(chan error, 1)}
 	go func() { l.done <- l.begin() }()
 	return l
 }
 
-// begin writes that the session has begun, once it has gone on for a while, or at its end if it has changed anything.
+// begin writes that the session has begun, once it has gone on for a while, or at its end if it has changed anything or used the network.
 func (l *sessionLog) begin() error {
 	select {
 	case <-time.After(logAfter):
 	case <-l.ended:
-		if !l.store.Changed() {
+		if !l.flows.await() && !l.store.Changed() {
 			return nil
 		}
 	}
@@ -68,6 +69,10 @@ func (l *sessionLog) end() error {
 	}()
 	select {
 	case err := <-done:
+		if err == nil && l.begun {
+			l.flows.await()
+			l.flows.write()
+		}
 		switch {
 		case err == nil && !l.begun:
 			return nil

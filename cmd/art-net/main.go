@@ -112,10 +112,11 @@ func makeAuthority(hosts []string) error {
 
 // serve serves the guest until art closes standard input, and tells what was denied.
 func serve(gate *netgate.Gate, mtu uint32) error {
+	gate.Tell(os.Stdout)
 	if err := gate.Serve(control.TunnelFD, mtu, func(error) {}); err != nil { // the device goes with the guest
 		return fmt.Errorf("serve the network: %w", err)
 	}
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+	if err := obey(gate, os.Stdin); err != nil {
 		return fmt.Errorf("wait for art: %w", err)
 	}
 	// Of a device that goes with the last descriptor of it, the kernel has this process wait some 10 ms for all who may still use it
@@ -123,6 +124,26 @@ func serve(gate *netgate.Gate, mtu uint32) error {
 	if err := unix.IoctlSetInt(control.TunnelFD, unix.TUNSETPERSIST, 1); err != nil && !errors.Is(err, unix.ENOTTY) && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("leave the device: %w", err)
 	}
-	_, err := os.Stdout.Write(control.Marshal(gate.Report()))
-	return err
+	gate.EndTelling()
+	return control.WriteFrame(os.Stdout, gate.Report())
+}
+
+// obey does what art says, until that is all.
+func obey(gate *netgate.Gate, from io.Reader) error {
+	for {
+		frame, err := control.ReadFrame(from)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var orders control.NetOrders
+		if err == nil {
+			err = control.Unmarshal(frame, &orders)
+		}
+		if err != nil {
+			return err
+		}
+		if orders.Noted != 0 {
+			gate.Noted(orders.Noted)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/netledger"
 	"github.com/riverlytech/art/internal/overview"
 	"github.com/riverlytech/art/internal/workspace"
 )
@@ -42,6 +43,22 @@ func showLog(_ context.Context, c *flags.Command, args []string) error {
 		return err
 	}
 	return overview.Log(p.db, o)
+}
+
+func showNet(_ context.Context, c *flags.Command, args []string) error {
+	p, o := place{}, overviewOptions()
+	var show netledger.Show
+	var follow, live bool // art's
+	variables := p.variables()
+	variables["json"], variables["denied"], variables["host"], variables["follow"], variables["live"] = &show.JSON, &show.Denied, &show.Name, &follow, &live
+	_, err := c.Parse(args, variables)
+	if err == nil {
+		err = p.find()
+	}
+	if err != nil {
+		return err
+	}
+	return overview.Net(p.db, show, o)
 }
 
 func list(_ context.Context, c *flags.Command, args []string) error {

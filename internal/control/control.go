@@ -4,6 +4,7 @@
 //	serve.go    what art tells art-fuse to serve, and what that reports at the end
 //	session.go  what others ask a session over its socket
 //	net.go      what art tells art-net to let a guest reach, and what that denied
+//	flow.go     what art-net says of connections while they come, and how they are kept
 //	exec.go     what follows when they ask it to run another program
 //	guest.go    what the guest asks of art-fuse
 //	writer.go   what art-sync asks of the art-fuse that writes a database
@@ -20,7 +21,8 @@
 //	 |       |<-------|-Opened-|       the files of the database are all there
 //	 |<-MapIDs        |        |       answered by MappedIDs or Failed
 //	 |<-Home |        |        |       the home that is in memory
-//	 |<-Tunnel        |        |       the network of a guest that reaches names alone
+//	 |<-Sockets       |        |       who has which socket of the network of a guest that reaches names alone
+//	 |<-Tunnel        |        |       that network
 //	 |<-AgentSocket---|        |       the guest's, for signatures of SSH
 //	 |       |<-------|-Ready--|       the mount is served; art hears it if the stage does not wait for it
 //	 |       |--------|-GuestSocket->| the guest's, for checkpoints
@@ -34,6 +36,7 @@
 //	 |-Continue------>|        |       it goes on
 //	 |-Written--------|------->|       what the guest writes through mappings
 //	 |-Client---------|------->|       who has connected to the session, for the tree
+//	 |-Flows----------|------->|       what the guest has done on the network
 //
 // Instead of any of the stage's and art-fuse's there may be Failed, and of the stage's Refused.
 package control
@@ -99,6 +102,10 @@ const (
 	Tunnel
 	// AgentSocket comes with the socket at which the guest asks for signatures of SSH.
 	AgentSocket
+	// Sockets comes with a socket that tells of the sockets of the network that Tunnel is of (sock_diag(7)).
+	Sockets
+	// Flows says what the guest has done on the network.
+	Flows
 )
 
 // kinds are their names, and whether one comes with a descriptor.
@@ -112,6 +119,7 @@ var kinds = [...]struct {
 	Listening: {"listening", required}, Started: {"started", optional}, Running: {"running", absent},
 	Go: {"go", absent}, Stopped: {"stopped", absent}, Continue: {"continue", absent}, Client: {"client", required},
 	Ruleset: {"ruleset", required}, GuestSocket: {"the guest's socket", required}, Written: {"written", absent}, Tunnel: {"tunnel", required}, AgentSocket: {"the guest's agent", required},
+	Sockets: {"sockets", required}, Flows: {"flows", absent},
 }
 
 type descriptor int
@@ -140,6 +148,8 @@ type Message struct {
 	Foreground bool
 	// Inodes is of Written.
 	Inodes []uint64
+	// List is of Flows.
+	List []Flow
 	// What failed and why, of Failed and Refused, and what to do about it, if anything.
 	What, Hint string
 }

@@ -47,6 +47,8 @@ type Serve struct {
 	// standard input. No command line, which everybody can read, has the command.
 	PID     int
 	Command []string
+	// Flows says that messages of this kind come.
+	Flows bool
 }
 
 // KeepWhole is Kept where the settings say nothing else.

@@ -32,6 +32,8 @@ const (
 	AskExec
 	// AskTree hands the connection on to art-fuse: nothing, nothing. What follows is between the two.
 	AskTree
+	// AskFlows wants to know what the guest does on the network: a FlowsAsk, nothing. What follows are FlowsTold.
+	AskFlows
 	askKinds
 )
 

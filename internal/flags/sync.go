@@ -252,7 +252,26 @@ EXAMPLES
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "json", Says: asJSON.Says,
-					More: `Keys of a checkpoint are "checkpoint" (its number), "made", "kind", "label", "session" and "restored", and, where that is counted, "files" and "bytes" that changed since the one before. Those of a session are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, and "why" where something has ended it.`},
+					More: `Keys of a checkpoint are "checkpoint" (its number), "made", "kind", "label", "session" and "restored", and, where that is counted, "files" and "bytes" that changed since the one before. Those of a session are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, "why" where something has ended it, and "denied" where its guest was denied something on the network: how often.`},
+			}},
+		{Name: "art net", Says: "show what guests did on the network, and what they were denied", Synopsis: []string{"[flags]", "--follow|--live [flags] [ID]"}, Env: true, Most: 1, Words: []Offer{Sessions},
+			Text: `  Shows the connections of the sessions that had names for a network (--network), the
+  oldest first: when, what became of it, the name and port, the program, as it calls
+  itself, and how much went out and in, with the rule that allowed it or why it was
+  denied. Of a session 10000 are kept in the database, for as long as checkpoints. In
+  direct mode, where there is none, a session knows the last 1000 while it runs: --live.
+
+  ID is that of a session, as "art ps" lists it. Without, it is the one in the workspace
+  that the current directory lies in.
+
+`,
+			Flags: []Flag{workspace, database, agent,
+				{Name: "follow", Short: "f", Says: "show what a session that runs has done, and what it does, until it ends"},
+				{Name: "live", Says: "show what a session that runs has done"},
+				{Name: "denied", Says: "only what was denied"},
+				{Name: "host", Arg: "NAME", Says: "only this name or address; *.NAME is all below a name"},
+				{Name: "json", Says: asJSON.Says,
+					More: `Its keys are "session" (a number that all of one session have; none with --live and --follow), "began", "ended" (null while it is open), "pid" and "command" of the program (null and empty where unknown), "name", "address" and "port", "protocol", "denied", "rule" that allows it, "why" it was denied or failed, "allow" (the rule that would allow it), the bytes "sent" and "received", and "times".`},
 			}},
 		{Name: "art checkpoint", Says: "remember what the tree is now", Synopsis: []string{"[-m LABEL] [flags]"}, Env: true,
 			Text: `  Makes a checkpoint of all that is in the guest's home, with a number and, if you

@@ -171,7 +171,8 @@ func (g *Gate) passFirst(guest *guestConn, host *net.TCPConn, name string, port 
 		}
 		other := s.contradicts(name)
 		if other == "" && s.err == nil {
-			_, err := host.Write(first.text)
+			n, err := host.Write(first.text)
+			guest.traffic.sent.Add(int64(n))
 			return err
 		}
 		why := "the first bytes cannot be understood"
@@ -181,7 +182,7 @@ func (g *Gate) passFirst(guest *guestConn, host *net.TCPConn, name string, port 
 		case other != "":
 			why = fmt.Sprintf("the first bytes are for %q", other)
 		}
-		g.ledger.deny(denial{what: name, port: port, why: why})
+		g.deny(guest.peers, denial{what: name, port: port, why: why})
 		if s.http {
 			return refuseHTTP(name, why)
 		}
@@ -216,6 +217,8 @@ func (c *guestConn) drain(raw syscall.RawConn) error {
 			if result = c.read(w); w.err != nil {
 				result = w.err
 			}
+			c.traffic.sent.Add(w.n)
+			w.n = 0
 			return !w.full || result != nil
 		})
 		if err = cmp.Or(err, result); err != nil {
@@ -228,12 +231,14 @@ func (c *guestConn) drain(raw syscall.RawConn) error {
 // writer writes to a socket as much as that takes.
 type writer struct {
 	fd   int
+	n    int64 // so much was written
 	full bool  // it takes no more now
 	err  error // why it will not
 }
 
 func (w *writer) Write(b []byte) (int, error) {
 	n, err := ignoringEINTR(func() (int, error) { return unix.Write(w.fd, b) })
+	w.n += int64(n)
 	switch {
 	case errors.Is(err, unix.EAGAIN):
 		w.full = true
@@ -262,7 +267,9 @@ func (c *guestConn) fill(raw syscall.RawConn) error {
 				if r.end || r.err != nil {
 					return true
 				}
-				if _, refused = c.ep.Write(r, tcpip.WriteOptions{}); refused != nil {
+				var n int64
+				n, refused = c.ep.Write(r, tcpip.WriteOptions{})
+				if c.traffic.received.Add(n); refused != nil {
 					return true
 				}
 			}

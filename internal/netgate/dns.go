@@ -21,7 +21,7 @@ const dnsIdle = 10 * time.Second
 
 // answer returns the answer to a question about names, or nil if it is none. No question ever leaves: what is not allowed does
 // not exist, and of what is allowed there is nothing but addresses.
-func (g *Gate) answer(query []byte) []byte {
+func (g *Gate) answer(who peers, query []byte) []byte {
 	var p dnsmessage.Parser
 	header, err := p.Start(query)
 	if err != nil || header.Response {
@@ -40,7 +40,7 @@ func (g *Gate) answer(query []byte) []byte {
 	case question.Class != dnsmessage.ClassINET:
 		reply.RCode = dnsmessage.RCodeRefused
 	default:
-		answers, reply.RCode = g.lookup(&question)
+		answers, reply.RCode = g.lookup(who, &question)
 	}
 	m := dnsmessage.Message{Header: reply, Answers: answers}
 	if err == nil {
@@ -54,12 +54,12 @@ func (g *Gate) answer(query []byte) []byte {
 }
 
 // lookup answers one question.
-func (g *Gate) lookup(q *dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.RCode) {
+func (g *Gate) lookup(who peers, q *dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.RCode) {
 	asked := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
 	name, err := netrule.Canonical(asked)
 	if err != nil || name != asked || !g.rules.KnowsName(name) {
 		if !strings.HasSuffix(asked, ".arpa") { // the names of addresses, of which there are none
-			g.ledger.deny(denial{what: asked, why: "no rule allows it", allow: g.allowing(name, 0)})
+			g.deny(who, denial{what: asked, why: "no rule allows it", allow: g.allowing(name, 0)})
 		}
 		return nil, dnsmessage.RCodeNameError
 	}
@@ -68,7 +68,7 @@ func (g *Gate) lookup(q *dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage
 	}
 	v4, v6, err := g.names.addresses(name)
 	if err != nil {
-		g.ledger.deny(denial{what: name, why: err.Error()})
+		g.deny(who, denial{what: name, why: err.Error()})
 		return nil, dnsmessage.RCodeServerFailure
 	}
 	r := dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: ttl}}
@@ -86,7 +86,7 @@ func (g *Gate) answerPackets(conn net.PacketConn) {
 		if err != nil {
 			return
 		}
-		if reply := g.answer(buf[:n]); reply != nil {
+		if reply := g.answer(peersOf(from, conn.LocalAddr()), buf[:n]); reply != nil {
 			_, _ = conn.WriteTo(reply, from) // who is not there any more does not wait
 		}
 	}
@@ -123,7 +123,7 @@ func (g *Gate) answerStream(conn net.Conn) {
 		if _, err := io.ReadFull(conn, query); err != nil {
 			return
 		}
-		reply := g.answer(query)
+		reply := g.answer(peersOf(conn.RemoteAddr(), conn.LocalAddr()), query)
 		if reply == nil {
 			return
 		}

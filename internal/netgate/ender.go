@@ -25,21 +25,21 @@ func (g *Gate) EndAt(e Ender) { g.ender = e }
 
 // Deny notes that something was denied to the guest on a connection to name.
 func (g *Gate) Deny(name string, port uint16, why string) {
-	g.ledger.deny(denial{what: name, port: port, why: why})
+	g.deny(peers{}, denial{what: name, port: port, why: why})
 }
 
 // end gives a connection to the Ender, if it is one of its.
-func (g *Gate) end(ep tcpip.Endpoint, queue *waiter.Queue, name string, port uint16, first net.Conn) bool {
+func (g *Gate) end(ep tcpip.Endpoint, queue *waiter.Queue, r *record, who peers, name string, port uint16, first net.Conn) bool {
 	if g.ender == nil || name == "" || !g.ender.Ends(name, port) {
 		return false
 	}
-	g.ender.Serve(gonet.NewTCPConn(queue, ep), name, port, first, func(context.Context) (net.Conn, error) {
+	g.ender.Serve(&measured{gonet.NewTCPConn(queue, ep), &r.traffic}, name, port, first, func(context.Context) (net.Conn, error) {
 		select {
 		case g.conns <- struct{}{}:
 		default:
 			return nil, errors.New("there are too many connections already")
 		}
-		conn, err := g.dial(name, netip.Addr{}, port)
+		conn, err := g.dial(who, name, netip.Addr{}, port)
 		if err != nil {
 			<-g.conns
 			return nil, err

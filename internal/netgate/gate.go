@@ -11,6 +11,8 @@
 //	guest.go   the guest's side of it
 //	ender.go   or who ends it
 //	ledger.go  what was denied
+//	events.go  what art is told meanwhile
+//	record.go  that, of a connection
 package netgate
 
 import (
@@ -57,6 +59,7 @@ type Gate struct {
 	resolver *net.Resolver
 	names    names
 	ledger   ledger
+	events   events
 	stack    *stack.Stack
 	most     int // in one packet of TCP
 	// How long a program may take from its first byte until it has said whom it speaks to.
@@ -172,17 +175,23 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 	}
 	a = a.Unmap()
 	name := g.names.name(a)
+	who := peersOfEndpoint(&id, a)
 	select {
 	case g.conns <- struct{}{}:
 	default:
 		what := cmp.Or(name, a.String())
-		g.ledger.deny(denial{what: what, port: id.LocalPort, why: fmt.Sprintf("there are %d connections already", cap(g.conns))})
+		g.deny(who, denial{what: what, port: id.LocalPort, why: fmt.Sprintf("there are %d connections already", cap(g.conns))})
 		r.Complete(true)
 		return
 	}
-	ended := func() { <-g.conns }
-	host, err := g.dial(name, a, id.LocalPort)
+	flow := g.begin(who, name, a, id.LocalPort)
+	ended := func() {
+		flow.end()
+		<-g.conns
+	}
+	host, err := g.dial(who, name, a, id.LocalPort)
 	if err != nil {
+		flow.because(err)
 		r.Complete(true)
 		ended()
 		return
@@ -192,18 +201,22 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 	r.Complete(tcpErr != nil)
 	if tcpErr != nil {
 		host.Close()
+		flow.because(asError(tcpErr))
 		ended()
 		return
 	}
-	if g.end(ep, &wq, name, id.LocalPort, host) {
+	flow.reached(host.RemoteAddr().String())
+	if g.end(ep, &wq, flow, who, name, id.LocalPort, host) {
 		ended()
 		return
 	}
-	g.carry(newGuestConn(ep, &wq, len(g.conns), g.most), host, name, id.LocalPort, ended)
+	guest := newGuestConn(ep, &wq, len(g.conns), g.most)
+	guest.peers, guest.traffic = who, &flow.traffic
+	g.carry(guest, host, name, id.LocalPort, ended)
 }
 
 // dial reaches what the guest connects to, from the host.
-func (g *Gate) dial(name string, a netip.Addr, port uint16) (*net.TCPConn, error) {
+func (g *Gate) dial(who peers, name string, a netip.Addr, port uint16) (*net.TCPConn, error) {
 	g.waiting <- struct{}{}
 	defer func() { <-g.waiting }()
 	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
@@ -221,7 +234,7 @@ func (g *Gate) dial(name string, a netip.Addr, port uint16) (*net.TCPConn, error
 	}
 	var refused refusal
 	if errors.As(err, &refused) {
-		g.ledger.deny(denial{what: what, port: port, why: refused.why, allow: refused.allow})
+		g.deny(who, denial{what: what, port: port, why: refused.why, allow: refused.allow})
 	}
 	if err != nil {
 		return nil, err
@@ -236,7 +249,9 @@ func (g *Gate) refuseUDP(id stack.TransportEndpointID, _ *stack.PacketBuffer) bo
 		if name := g.names.name(a.Unmap()); name != "" {
 			what = name
 		}
-		g.ledger.deny(denial{what: what, port: id.LocalPort, why: "it is UDP"})
+		who := peersOfEndpoint(&id, a.Unmap())
+		who.udp, who.busy = true, true
+		g.deny(who, denial{what: what, port: id.LocalPort, why: "it is UDP"})
 	}
 	return false
 }

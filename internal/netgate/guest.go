@@ -39,11 +39,13 @@ type guestConn struct {
 	writable <-chan struct{}
 	most     int // in one packet
 	aborted  atomic.Bool
+	peers    peers
+	traffic  *traffic
 }
 
 // newGuestConn takes over an endpoint, as one of n.
 func newGuestConn(ep tcpip.Endpoint, queue *waiter.Queue, n, most int) *guestConn {
-	c := &guestConn{ep: ep, queue: queue, most: most}
+	c := &guestConn{ep: ep, queue: queue, most: most, traffic: &traffic{}}
 	c.in, c.readable = waiter.NewChannelEntry(guestEvents)
 	c.out, c.writable = waiter.NewChannelEntry(waiter.WritableEvents | waiter.EventHUp | waiter.EventErr)
 	queue.EventRegister(&c.in)

@@ -30,6 +30,14 @@ type denial struct {
 	allow string // the rule that would allow it, or ""
 }
 
+// deny notes a denial of what one end has asked for, and tells art.
+func (g *Gate) deny(p peers, d denial) {
+	g.ledger.deny(d)
+	event := p.event()
+	event.What, event.Port, event.Why, event.Allow = short(d.what), int(d.port), short(d.why), short(d.allow)
+	g.events.denied(event, !p.busy)
+}
+
 // deny notes a denial, and what would allow it.
 func (l *ledger) deny(d denial) {
 	l.mu.Lock()
@@ -82,3 +90,6 @@ func (l *ledger) report() *control.NetReport {
 
 // mostReported is how many different denials are told.
 const mostReported = 20
+
+// short is a text as far as art takes one.
+func short(text string) string { return text[:min(len(text), control.MaxNetText)] }

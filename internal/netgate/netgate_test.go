@@ -35,7 +35,7 @@ func ask(t *testing.T, g *Gate, name string, kind dnsmessage.Type, class dnsmess
 		t.Fatal(err)
 	}
 	var m dnsmessage.Message
-	if err := m.Unpack(g.answer(packed)); err != nil {
+	if err := m.Unpack(g.answer(peers{}, packed)); err != nil {
 		t.Fatal(err)
 	}
 	if m.ID != 77 || !m.Response {
@@ -115,7 +115,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(packed)
 	f.Fuzz(func(t *testing.T, query []byte) {
 		g := newGate(t, "*.a.org")
-		reply := g.answer(query)
+		reply := g.answer(peers{}, query)
 		var m dnsmessage.Message
 		if reply == nil {
 			return

@@ -74,3 +74,16 @@ func (rs *Rules) Denies(r Rule) bool {
 func (rs *Rules) decide(matches func(Rule) bool) bool {
 	return slices.ContainsFunc(rs.Allow, matches) && !slices.ContainsFunc(rs.Deny, matches)
 }
+
+// Allowing returns the rule that allows a port of a name, or, without one, of an address; "" if none does.
+func (rs *Rules) Allowing(name string, a netip.Addr, port uint16) string {
+	matches := func(r Rule) bool { return r.matchesName(name) && r.matchesPort(port) }
+	if name == "" {
+		a = a.Unmap().WithZone("")
+		matches = func(r Rule) bool { return r.nets.IsValid() && r.nets.Contains(a) && r.matchesPort(port) }
+	}
+	if i := slices.IndexFunc(rs.Allow, matches); i >= 0 && !slices.ContainsFunc(rs.Deny, matches) {
+		return rs.Allow[i].String()
+	}
+	return ""
+}

@@ -26,6 +26,7 @@ type session struct {
 	Changed  *int64     `json:"changed"`
 	Deleted  *int64     `json:"deleted"`
 	Why      string     `json:"why,omitempty"`     // what ended it, if not its command alone
+	Denied   int64      `json:"denied,omitempty"`  // how often its guest was denied something on the network
 	Dropped  int64      `json:"dropped,omitempty"` // checkpoints that it has dropped because there was no room
 }
 
@@ -59,6 +60,9 @@ func Log(database string, o Options) error {
 			err = o.line("%s  %-7s  %-9s  %-32s  %s", s.when(), s.took(), s.ending(), s.did(), command(s.Command))
 			if s.Why != "" {
 				err = errors.Join(err, o.line("%18s%s", "", s.Why))
+			}
+			if s.Denied > 0 {
+				err = errors.Join(err, o.line("%18s%s", "", fmt.Sprintf("network: denied %s: art net --denied", report.Count(int(s.Denied), "time"))))
 			}
 			if s.Dropped > 0 {
 				err = errors.Join(err, o.line("%18s%s", "", control.Dropped(uint64(s.Dropped))))
@@ -137,6 +141,10 @@ func sessions(database string) ([]session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the log of %s: %w", database, err)
 	}
+	denials, err := s.Denials()
+	if err != nil {
+		return nil, fmt.Errorf("read the log of %s: %w", database, err)
+	}
 	_, open, err := sqlvfs.Writer(database)
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", database, err)
@@ -145,7 +153,7 @@ func sessions(database string) ([]session, error) {
 	for i, e := range list {
 		x := session{
 			Started: moment(&e.Started), Ended: moment(e.Ended), PID: e.PID, Command: e.Command, ExitCode: e.ExitCode,
-			Made: e.Made, Changed: e.Changed, Deleted: e.Deleted, Why: cli.Printable(e.Why), Dropped: e.Dropped,
+			Made: e.Made, Changed: e.Changed, Deleted: e.Deleted, Why: cli.Printable(e.Why), Dropped: e.Dropped, Denied: denials[e.ID],
 			Running: open && i == 0 && e.Ended == nil,
 		}
 		if x.Command == nil {

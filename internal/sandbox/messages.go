@@ -21,6 +21,8 @@ func (s *session) handle(m control.Received) {
 		s.mapIDs(m.FD)
 	case control.Home:
 		s.lentHome = os.NewFile(uintptr(m.FD), "home")
+	case control.Sockets:
+		s.network.useSockets(m.FD)
 	case control.Tunnel:
 		s.require(s.startNet(m.FD))
 	case control.AgentSocket:

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/netledger"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/spawn"
 	"github.com/riverlytech/art/libexec"
@@ -21,28 +21,11 @@ import (
 type network struct {
 	life   *os.File     // art-net ends when it is closed
 	done   <-chan error // tells how art-net ended; nil without one, and after
-	report *bounded
-	lost   error // why the guest has no network any more
-}
-
-// mostReport is how much art-net may tell: a guest that had taken it over would tell without end.
-const mostReport = 1 << 20
-
-// bounded takes no more than so much, and is empty after that.
-type bounded struct {
-	bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
-		b.Reset()
-		b.most = 0
-	}
-	if b.most > 0 {
-		b.Buffer.Write(p)
-	}
-	return len(p), nil
+	ledger *netledger.Ledger
+	owners *netledger.Owners  // whose connections are
+	report *control.NetReport // what was denied; nil where that is not known
+	kept   *os.File           // a socket to art-fuse, which keeps what the guest does; nil without
+	lost   error              // why the guest has no network any more
 }
 
 // useNetwork has the guest reach what the settings name, and nothing else. What that takes is looked for here.
@@ -87,10 +70,12 @@ func (s *session) startNet(fd int) error {
 		return w
 	}
 	life, rules := pipe(), pipe()
-	s.network.report = &bounded{most: mostReport}
+	if err == nil {
+		err = s.beginLedger(life)
+	}
 	var stdout *os.File
 	if err == nil {
-		stdout, err = p.add(s.network.report)
+		stdout, err = p.add(s.network.ledger)
 	}
 	stderr := os.Stderr
 	if err == nil && (s.background != nil || s.caller != nil) {
@@ -147,12 +132,13 @@ func (s *session) endNet() {
 		}
 		n.done = nil
 	}
+	n.endLedger()
 }
 
 // tellDenied says what the guest was denied of the network, and what would allow it.
 func (s *session) tellDenied() {
-	var report control.NetReport
-	if s.network.report == nil || control.Unmarshal(s.network.report.Bytes(), &report) != nil {
+	report := s.network.report
+	if report == nil {
 		return
 	}
 	var allow []string

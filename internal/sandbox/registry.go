@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/netledger"
 	sessions "github.com/riverlytech/art/internal/session"
 )
 
@@ -29,6 +30,7 @@ type registry struct {
 	waiting map[*sessions.Conn]bool // GUARDED_BY(mu); whom to tell
 	viewing sync.WaitGroup          // who looks at the terminal, and is told at the end; none is added once there is one
 	ended   chan struct{}           // closed when end is set
+	ledger  *netledger.Ledger       // GUARDED_BY(mu); what the guest does on a network by name; nil without
 }
 
 func newRegistry() registry {
@@ -142,6 +144,8 @@ func (s *session) answer(c *sessions.Conn, ask *control.Ask) {
 		err = s.answerTree(c)
 	case control.AskExec:
 		err = s.answerExec(c, ask)
+	case control.AskFlows:
+		err = s.answerFlows(c, ask)
 	default:
 		err = errors.New("this session cannot do that")
 	}

@@ -328,6 +328,7 @@ func (s *session) finish() (int, error) {
 		s.streams.Reset() // nobody in the guest could
 	}
 	s.streams.Terminal.Restore()
+	s.endNet() // art-fuse is to keep what the guest has done, before it is told of the end
 	s.closeControl()
 	s.dropHandover()
 	s.reason = s.why(code, known)
@@ -336,7 +337,6 @@ func (s *session) finish() (int, error) {
 		s.fuseError = <-s.fuseDone
 	}
 	s.tellFiles()
-	s.endNet()
 	s.endAgent()
 	s.tellNetLost()
 	if s.fuseError != nil && s.guest != nil {

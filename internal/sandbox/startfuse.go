@@ -134,6 +134,7 @@ func (s *session) serveDocument() []byte {
 	for _, f := range s.files {
 		v.Files = append(v.Files, f.File)
 	}
+	v.Flows = s.net != nil
 	v.PID, v.Command = os.Getpid(), logged(s.payload.Command)
 	return control.Marshal(v)
 }

@@ -196,6 +196,7 @@ func (k *checker) standIns() error {
 		"art_xattr":      "ino, name, value",
 		"art_birth":      "ino, birth",
 		"art_fork":       "secret, checkpoint, path",
+		"art_flow":       "id, session, number, began, began_nsec, ended_nsec, denied, sent, received, times",
 		"art_checkpoint": "id, made, made_nsec, kind, label, session, max_ino, restored, redo",
 	}
 	for _, t := range database.Everything {

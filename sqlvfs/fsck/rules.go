@@ -89,6 +89,10 @@ var rules = []rule{
 		sql(`UPDATE fs_inode SET size = ifnull((SELECT max(c.chunk_index * chunk_size() + ` + dataLength + `) FROM fs_data c
 				WHERE c.ino = fs_inode.ino AND c.chunk_index BETWEEN 0 AND max_size() / chunk_size() - 1), 0)
 			WHERE size < 0 OR size > max_size()`)},
+	{"connection %d has numbers that cannot be",
+		`SELECT 0, id FROM art_flow WHERE ` + wrongFlow,
+		"it is gone",
+		sql(`DELETE FROM art_flow WHERE ` + wrongFlow)},
 	{"a time has %d, %d or %d nanoseconds",
 		`SELECT ino, atime_nsec, mtime_nsec, ctime_nsec FROM fs_inode
 			WHERE min(atime_nsec, mtime_nsec, ctime_nsec) < 0 OR max(atime_nsec, mtime_nsec, ctime_nsec) > 999999999`,
@@ -281,3 +285,8 @@ const (
 )
 
 var badXattr = database.Columns(database.BadXattr, "")
+
+// wrongFlow is what no session writes of a connection.
+const wrongFlow = `typeof(session) <> 'integer' OR typeof(number) <> 'integer' OR typeof(began) <> 'integer' OR typeof(began_nsec) <> 'integer'
+	OR began_nsec NOT BETWEEN 0 AND 999999999 OR ifnull(ended_nsec, 0) NOT BETWEEN 0 AND 999999999 OR denied NOT IN (0, 1)
+	OR typeof(sent) <> 'integer' OR typeof(received) <> 'integer' OR typeof(times) <> 'integer' OR sent < 0 OR received < 0 OR times < 1`

@@ -61,8 +61,10 @@ func (s *salvager) run() error {
 		}
 	}
 	own := database.FormatTables + database.ArtTables
-	if has("art_fork") {
-		own += database.WhenNeeded["art_fork"]
+	for _, table := range []string{"art_fork", "art_flow"} {
+		if has(table) {
+			own += database.WhenNeeded[table] + ";"
+		}
 	}
 	if err := s.to.Exec(own); err != nil {
 		return err

@@ -11,7 +11,7 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log checkpoint undo redo rewind fork merge bisect try compare gc list rm ps exec attach logs kill wait presets agent home config trust doctor' words=''
+		payload=yes commands='run diff pull push reset status log net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps exec attach logs kill wait presets agent home config trust doctor' words=''
 		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
@@ -49,6 +49,11 @@ _art_spec() {
 		payload= commands='' words=''
 		flags='-m --mount --workspace -d --db --agent --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art net')
+		payload= commands='' words='sessions'
+		flags='-m --mount --workspace -d --db --agent -f --follow --live --denied --host --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --host=nothing'
 		;;
 	'art checkpoint')
 		payload= commands='' words=''
@@ -256,7 +261,7 @@ _art_spec() {
 		offers='--base=directories --name=nothing'
 		;;
 	'art-sync')
-		payload= commands='diff pull push reset status log checkpoint undo redo rewind fork merge compare gc list rm' words=''
+		payload= commands='diff pull push reset status log net checkpoint undo redo rewind fork merge compare gc list rm' words=''
 		flags='--version --help'
 		offers=''
 		;;
@@ -289,6 +294,11 @@ _art_spec() {
 		payload= commands='' words=''
 		flags='-m --mount --workspace -d --db --agent --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync net')
+		payload= commands='' words='sessions'
+		flags='-m --mount --workspace -d --db --agent -f --follow --live --denied --host --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --host=nothing'
 		;;
 	'art-sync checkpoint')
 		payload= commands='' words=''

@@ -61,6 +61,7 @@ _art_spec() {
         'reset:give up what the guest changed'
         'status:show what is pending'
         'log:show the sessions there were, and the checkpoints'
+        'net:show what guests did on the network, and what they were denied'
         'checkpoint:remember what the tree is now'
         'undo:go back to before the last change'
         'redo:take back an undo or a rewind'
@@ -239,6 +240,21 @@ _art_spec() {
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --json'[print an object a line]'
         '(- *)'--help'[print help]')
+      ;;
+    'art net')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-f --follow)'{-f,--follow}'[show what a session that runs has done, and what it does, until it ends]'
+        --live'[show what a session that runs has done]'
+        --denied'[only what was denied]'
+        --host='[only this name or address]:NAME: '
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_sessions')
       ;;
     'art checkpoint')
       payload=false
@@ -720,6 +736,7 @@ _art_spec() {
         'reset:give up what the guest changed'
         'status:show what is pending'
         'log:show the sessions there were, and the checkpoints'
+        'net:show what guests did on the network, and what they were denied'
         'checkpoint:remember what the tree is now'
         'undo:go back to before the last change'
         'redo:take back an undo or a rewind'
@@ -826,6 +843,21 @@ _art_spec() {
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --json'[print an object a line]'
         '(- *)'--help'[print help]')
+      ;;
+    'art-sync net')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        '(-f --follow)'{-f,--follow}'[show what a session that runs has done, and what it does, until it ends]'
+        --live'[show what a session that runs has done]'
+        --denied'[only what was denied]'
+        --host='[only this name or address]:NAME: '
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_sessions')
       ;;
     'art-sync checkpoint')
       payload=false

@@ -22,7 +22,7 @@ func TestDatabasePage(t *testing.T) {
 			described[table] = strings.ReplaceAll(strings.TrimSuffix(columns, " )"), " ", "")
 		}
 	}
-	// A fork that has a fork has all tables.
+	// A fork that has a fork, and was used with a network by name, has all tables.
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "new.db"), filepath.Join(dir, "fork.db"), filepath.Join(dir, "next.db")}
 	for i, path := range paths[:2] {
@@ -32,6 +32,9 @@ func TestDatabasePage(t *testing.T) {
 		}
 		secret := sqlvfs.NewSecret()
 		at, err := store.AddFork(paths[i+1], secret, "")
+		if err == nil {
+			err = store.AddFlows([]sqlvfs.Flow{{Name: "a.example", Times: 1}})
+		}
 		if err == nil {
 			err = store.Close()
 		}

@@ -29,6 +29,14 @@ func (h *handles) makeNetwork() error {
 		return cli.WithHint(fmt.Errorf("make a network for the guest: %w", err), hint.Host{}.Tun())
 	}
 	defer unix.Close(fd)
+	// Where the kernel has no such sockets, nobody finds out whose connections are.
+	if sockets, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG); err == nil {
+		err = control.Send(h.link, sockets, control.Message{Kind: control.Sockets})
+		unix.Close(sockets)
+		if err != nil {
+			return err
+		}
+	}
 	return control.Send(h.link, fd, control.Message{Kind: control.Tunnel})
 }
 

@@ -136,7 +136,7 @@ func (p *Parent) inspect() (*Parent, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case app != ApplicationID || version != SchemaVersion:
+	case app != ApplicationID || version < Since["art_parent"]: // the tables of a tree are the same since
 		return nil, fmt.Errorf("%w: its layout is %d, and that of its forks %d", ErrCorrupt, version, SchemaVersion)
 	}
 	list, _, err := Deviations(c.Conn)

@@ -141,8 +141,8 @@ CREATE TABLE art_baseline (
 	PRIMARY KEY (tree, path)) WITHOUT ROWID;
 `
 
-// Migrations[v] brings layout v to layout v+1. With layout 8 came the tables of [WhenNeeded].
-var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths, 5: historyTables, 6: agreedTables, 7: ""}
+// Migrations[v] brings layout v to layout v+1. With layouts 8 and 9 came the tables of [WhenNeeded].
+var Migrations = map[int64]string{1: xattrTable, 2: baselineTables, 3: layout4Tables, 4: birthTable + UnknownBirths, 5: historyTables, 6: agreedTables, 7: "", 8: ""}
 
 // layout4Tables came with layout 4.
 const layout4Tables = workspaceTable + sessionTable + journalTable + versionColumns
@@ -350,7 +350,8 @@ CREATE TABLE art_old_workspace (
 CREATE INDEX art_old_workspace_checkpoint ON art_old_workspace (checkpoint);
 `
 
-// WhenNeeded are the tables, with what makes them, that only forks and databases with forks have. art_fork has the forks of the tree: each is a database
+// WhenNeeded are the tables, with what makes them, that not all databases have. art_flow has what guests with a network by name have done there, since
+// layout 9. The others are of forks and databases with forks. art_fork has the forks of the tree: each is a database
 // that reads rows of this one as they were at a checkpoint, which therefore stays. A fork says in art_parent which database that is, and has a secret in
 // common with it: none can name a database as its parent that does not know of it. The tables of its tree have rows of its own alone, and art_hidden
 // has the keys of rows that are its parent's and not its own.
@@ -372,6 +373,28 @@ var WhenNeeded = map[string]string{
 	key1 INTEGER NOT NULL,
 	key2 NOT NULL,
 	PRIMARY KEY (of_table, key1, key2)) WITHOUT ROWID`,
+	"art_flow": `CREATE TABLE art_flow (
+	id INTEGER PRIMARY KEY,
+	session INTEGER NOT NULL,
+	number INTEGER NOT NULL,
+	began INTEGER NOT NULL,
+	began_nsec INTEGER NOT NULL,
+	ended INTEGER,
+	ended_nsec INTEGER,
+	pid INTEGER,
+	command BLOB,
+	name TEXT,
+	address TEXT,
+	port INTEGER,
+	protocol TEXT,
+	denied INTEGER NOT NULL,
+	rule TEXT,
+	why TEXT,
+	allow TEXT,
+	sent INTEGER NOT NULL,
+	received INTEGER NOT NULL,
+	times INTEGER NOT NULL,
+	UNIQUE (session, number))`,
 }
 
 // Has tells whether a database has a table of [WhenNeeded].

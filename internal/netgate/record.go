@@ -1,0 +1,97 @@
+package netgate
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"net/netip"
+	"sync/atomic"
+
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+
+	"github.com/riverlytech/art/internal/control"
+)
+
+// record is a connection that a rule allows, as art is told of it.
+type record struct {
+	events  *events
+	event   control.NetEvent // with the number 0 if art is told nothing
+	traffic traffic
+}
+
+// traffic counts bytes of a connection: those that were passed on for the guest, and to it.
+type traffic struct{ sent, received atomic.Int64 }
+
+// begin tells of a connection that is about to be made. One that no rule allows is told of when it is denied.
+func (g *Gate) begin(who peers, name string, a netip.Addr, port uint16) *record {
+	rule := g.rules.Allowing(name, a, port)
+	r := &record{events: &g.events}
+	if rule == "" || g.events.queue == nil {
+		return r
+	}
+	r.event = who.event()
+	r.event.Kind, r.event.Number = control.NetBegun, g.events.last.Add(1)
+	r.event.What, r.event.Port, r.event.Rule = short(cmp.Or(name, a.String())), int(port), short(rule)
+	g.events.put(r.event)
+	return r
+}
+
+// because says why there was no connection. What was denied is told of as such, with another number.
+func (r *record) because(err error) {
+	r.event.Why = short(err.Error())
+	if errors.As(err, new(refusal)) {
+		r.event.Why = control.FlowDenied
+	}
+}
+
+// reached says that there is a connection, to an address.
+func (r *record) reached(address string) {
+	if r.event.Address = address; r.event.Number != 0 {
+		r.events.mu.Lock()
+		r.events.open[r] = true
+		r.events.mu.Unlock()
+	}
+}
+
+// end tells how it went.
+func (r *record) end() {
+	if r.event.Number == 0 {
+		return
+	}
+	r.events.mu.Lock()
+	delete(r.events.open, r)
+	r.events.mu.Unlock()
+	r.events.put(r.ended())
+}
+
+func (r *record) ended() control.NetEvent {
+	e := r.event
+	e.Kind, e.Sent, e.Received = control.NetEnded, r.traffic.sent.Load(), r.traffic.received.Load()
+	return e
+}
+
+// measured is a connection of the guest's that counts.
+type measured struct {
+	net.Conn
+	traffic *traffic
+}
+
+func (m *measured) Read(b []byte) (int, error) {
+	n, err := m.Conn.Read(b)
+	m.traffic.sent.Add(int64(n))
+	return n, err
+}
+
+func (m *measured) Write(b []byte) (int, error) {
+	n, err := m.Conn.Write(b)
+	m.traffic.received.Add(int64(n))
+	return n, err
+}
+
+func peersOfEndpoint(id *stack.TransportEndpointID, to netip.Addr) (p peers) {
+	p.peer = netip.AddrPortFrom(to, id.LocalPort)
+	if a, ok := netip.AddrFromSlice(id.RemoteAddress.AsSlice()); ok {
+		p.guest = netip.AddrPortFrom(a.Unmap(), id.RemotePort)
+	}
+	return p
+}
