@@ -38,7 +38,7 @@ TESTED := .build/test
 RACE_DETECTOR := -race -gcflags=github.com/ncruces/go-sqlite3-wasm/v6=-race=false
 ALONE := Repair|Hostile|Refused|Check|Making|Patterns|Fuzz|Damaged|Layout|Migration|Snapshot|Model|SDK|LastName|Random|EndsWithin|Killed|NoEdit|Aspect|Errors|Deep|Like|Large|PowerCuts
 # Packages with goroutines, or with something for those of others.
-CONCURRENT = $(shell grep -rlE '^\s*go [a-z]|\<(sync|atomic)\.[A-Z]' --include='*.go' --exclude='*_test.go' cmd fs internal sqlvfs | xargs -n 1 dirname | sort -u | grep -vE '^internal/(bench|e2e|packaging)' | sed 's|^|$(MODULE)/|')
+CONCURRENT = $(shell grep -rlE '^\s*go [a-z]|\<(sync|atomic)\.[A-Z]' --include='*.go' --exclude='*_test.go' cmd fs internal sqlvfs trace | xargs -n 1 dirname | sort -u | grep -vE '^internal/(bench|e2e|packaging)' | sed 's|^|$(MODULE)/|')
 test: tested ## Run every test once: of packages with goroutines under the race detector, and stories as three users
 	CGO_ENABLED=1 go test $(RACE_DETECTOR) -short -vet=off -skip '$(ALONE)' $(CONCURRENT)
 	go test -short -vet=off -run '$(ALONE)' $(CONCURRENT)

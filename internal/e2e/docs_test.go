@@ -49,7 +49,7 @@ func names(cell string) (list []string) {
 // TestDocumentPaths holds every file of this project that a document names, or links to, to be
 // there.
 func TestDocumentPaths(t *testing.T) {
-	path := regexp.MustCompile("`((?:cmd|docs|fs|internal|libexec|sqlvfs)/[^` ]*)`")
+	path := regexp.MustCompile("`((?:cmd|docs|fs|internal|libexec|sqlvfs|trace)/[^` ]*)`")
 	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 	paths := 0
 	for name, text := range documents(t) {
