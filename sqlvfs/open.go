@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -131,9 +132,26 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 		if fresh {
 			database.RemoveFiles(path)
 		}
-		return nil, database.Explain(err)
+		return nil, explainOpen(path, err)
 	}
 	return s, nil
+}
+
+// explainOpen is [database.Explain]. Where there is no room for what a database needs to be opened, such as its shared memory, SQLite says only that
+// reading or writing has failed.
+func explainOpen(path string, err error) error {
+	if (errors.Is(err, sqlite3.IOERR) || errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.CANTOPEN)) && full(filepath.Dir(path)) {
+		return syscall.ENOSPC
+	}
+	return database.Explain(err)
+}
+
+// full tells whether a file system has no room for as much as a database needs to begin with.
+func full(dir string) bool {
+	const least = 128 << 10
+	var st syscall.Statfs_t
+	err := syscall.Statfs(dir, &st)
+	return err == nil && st.Blocks > 0 && st.Bavail < least/uint64(max(1, st.Bsize))
 }
 
 func (s *Store) open(fresh bool, opt Options) (err error) {

@@ -41,18 +41,10 @@ func openWith(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
 		return store, nil
 	}
 	hint := openHint(path, err)
-	if dir := filepath.Dir(path); hint == "" && full(dir) { // of which SQLite says that reading or writing has failed
-		return nil, cli.WithHint(fmt.Errorf("open database %s: %w", path, syscall.ENOSPC), "make room in "+dir)
+	if errors.Is(err, syscall.ENOSPC) {
+		hint = "make room in " + filepath.Dir(path)
 	}
 	return nil, cli.WithHint(fmt.Errorf("open database %s: %w", path, err), hint)
-}
-
-// full tells whether a file system has no room for as much as a database needs to begin with.
-func full(dir string) bool {
-	const least = 128 << 10
-	var st syscall.Statfs_t
-	err := syscall.Statfs(dir, &st)
-	return err == nil && st.Blocks > 0 && st.Bavail < least/uint64(max(1, st.Bsize))
 }
 
 func openHint(path string, err error) string {

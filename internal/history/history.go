@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -163,6 +165,9 @@ func Thin(k sqlvfs.Keep, gone bool, o Options) error {
 func hinted(db string, err error) error {
 	if _, inUse := errors.AsType[*sqlvfs.InUseError](err); inUse {
 		return cli.WithHint(err, cmp.Or(session.InUse(os.Getenv, db), "end that session first"))
+	}
+	if sqlvfs.Errno(err) == syscall.ENOSPC {
+		return cli.WithHint(err, "make room in "+filepath.Dir(db))
 	}
 	return live.Hinted(err)
 }
