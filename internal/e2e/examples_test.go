@@ -197,6 +197,39 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestModels has a program in the agent's place, which works as well as the model that it is told, do what docs/examples/models.md shows.
+func TestModels(t *testing.T) {
+	page, dir := document(t, "docs/examples/models.md"), exampleDir(t)
+	for name, content := range map[string]string{
+		".local/bin/claude": "#!/bin/sh\ncase $2 in\nopus) echo 'echo 5' ;;\nsonnet) echo 'echo $(($1 + $2))' ;;\nhaiku) echo 'expr $1 + $2' && touch notes ;;\nesac >sum.sh\n",
+		"project/sum.sh":    "echo $1$2\n",
+		"project/Makefile":  "test:\n\t@test \"$$(sh sum.sh 2 5)\" = 7 || { echo sum.sh: $$(sh sum.sh 2 5); exit 1; }\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, func() *exec.Cmd {
+		cmd := exec.Command("art", "run", "-q", "true")
+		cmd.Dir, cmd.Env = filepath.Join(dir, "project"), append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME=")
+		return cmd
+	}())
+	commands := 0
+	for _, block := range fenced(page, "console") {
+		commands += runSession(t, dir, "$ cd project\n"+block)
+	}
+	if commands != 8 {
+		t.Errorf("%d commands were run", commands)
+	}
+	if got := read(t, filepath.Join(dir, "project/sum.sh")); got != "echo $(($1 + $2))\n" {
+		t.Errorf("the pull has brought %q", got)
+	}
+}
+
 // exampleDir makes the directory in which the examples of the documentation run,
 // and the workspace project in it.
 func exampleDir(t *testing.T) string {

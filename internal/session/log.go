@@ -196,7 +196,7 @@ func PrintLog(w io.Writer, getenv func(string) string, id string, follow bool) e
 	}
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return cli.WithHint(fmt.Errorf("print the log of session %s: there is none", id), "sessions in the background have one: art run -b")
+		return cli.WithHint(fmt.Errorf("print the log of session %s: there is none", id), "sessions in the background have one: art run -b; what art try has run, art compare shows")
 	}
 	for err == nil {
 		running := follow && runs(getenv, id) // before the last look
