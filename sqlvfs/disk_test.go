@@ -89,6 +89,13 @@ func (d *disk) insert(t testing.TB, dir string, img image) {
 	}
 }
 
+// forget drops what was written down, of files that are not there any more.
+func (d *disk) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events, d.names = nil, map[string]int{}
+}
+
 // change does something to a file and writes it down, or fails.
 func (d *disk) change(e event, do func() error) error {
 	d.mu.Lock()
