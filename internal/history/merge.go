@@ -21,9 +21,9 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// A merge looks at three trees: what the fork is now, what the database is now, and what both were when they last agreed: first the checkpoint
+// A three-way merge: theirs is what the fork is now, ours what the database is now, and base what both were when they last agreed: first the checkpoint
 // that the fork was made of, later the fork as it was when it was merged last. Who changed what is decided, path by path, by package classify, as for
-// push and pull. Where the fork has what it had, nothing is looked at.
+// push and pull. Where theirs is as base, nothing is looked at.
 //
 // Both trees lie over the same host, so what a row reads from there is taken over with it: the host is asked nothing.
 

@@ -35,13 +35,13 @@ type merger struct {
 	pending            map[string]bool        // paths that are in conflict since the last merge, and false those above them
 	spaces             map[string]bool        // names of workspaces, and of other layers, in the root
 
-	made  map[sqlvfs.Ino]*node      // where what the fork has is, or goes to, by its number there
-	pairs map[sqlvfs.Ino]sqlvfs.Ino // which inodes of the parent are what the fork's are that it has made itself
-	came  []*entry                  // names that are to lead to something of the fork's
-	gone  []*entry                  // directories that the fork does not have there any more
-	lost  []*entry                  // same, of files
-	stays []sqlvfs.Ino              // what of the fork does not come
-	stuck map[any]bool              // same, with all that is in it, by what the base has it as
+	made         map[sqlvfs.Ino]*node      // where what the fork has is, or goes to, by its number there
+	pairs        map[sqlvfs.Ino]sqlvfs.Ino // which inodes of the parent are what the fork's are that it has made itself
+	added        []*entry                  // names that are to lead to theirs
+	removedDirs  []*entry                  // directories that theirs does not have there any more: removed, or renamed
+	removedFiles []*entry                  // same, of files
+	unmerged     []sqlvfs.Ino              // inodes of theirs that a conflict keeps from being applied
+	conflicted   map[any]bool              // same, with all that is in them, by what the base has them as
 	plan
 	said []said
 }
@@ -67,7 +67,7 @@ type entry struct {
 	dir                *node
 	place              place // of the directory
 	name               string
-	base, ours, theirs *thing
+	base, ours, theirs *version
 }
 
 // plan is what is to be done, in this order.
@@ -97,9 +97,9 @@ type link struct {
 // decide finds out what is to be done.
 func (m *merger) decide() error {
 	m.made, m.pairs, m.moved = map[sqlvfs.Ino]*node{}, map[sqlvfs.Ino]sqlvfs.Ino{}, map[sqlvfs.Ino]bool{}
-	m.spaces, m.stuck = map[string]bool{}, map[any]bool{}
+	m.spaces, m.conflicted = map[string]bool{}, map[any]bool{}
 	m.compared, m.walked = map[[2]versionKey]bool{}, map[sqlvfs.Ino]bool{}
-	var tops [3]*thing
+	var tops [3]*version
 	for i, of := range []*sqlvfs.Moment{m.base, m.ours, m.theirs} {
 		list, err := of.Workspaces()
 		if err != nil {
@@ -115,7 +115,7 @@ func (m *merger) decide() error {
 		for _, name := range names {
 			m.spaces[name] = true
 		}
-		if tops[i], err = m.thing(of, sqlvfs.RootIno); err != nil {
+		if tops[i], err = m.version(of, sqlvfs.RootIno); err != nil {
 			return err
 		}
 		if !tops[i].rowDir() {
@@ -126,15 +126,15 @@ func (m *merger) decide() error {
 	if err := m.walk(".", tops[0], tops[1], tops[2], root); err != nil {
 		return err
 	}
-	if err := m.settleDirs(); err != nil {
+	if err := m.resolveDirs(); err != nil {
 		return err
 	}
-	m.dropLost()
-	return m.settleFiles()
+	m.removeFiles()
+	return m.resolveFiles()
 }
 
 // walk decides about what is in a directory.
-func (m *merger) walk(at string, base, ours, theirs *thing, into *node) error {
+func (m *merger) walk(at string, base, ours, theirs *version, into *node) error {
 	if m.walked[theirs.row.Ino] {
 		return fmt.Errorf("%w: directory %d of the fork has several names", sqlvfs.ErrCorrupt, theirs.row.Ino)
 	}
@@ -163,8 +163,8 @@ func (m *merger) walk(at string, base, ours, theirs *thing, into *node) error {
 			e.place = place{name, ""} // what hides it is in the root
 		}
 		for _, side := range []struct {
-			dir *thing
-			to  **thing
+			dir *version
+			to  **version
 		}{{base, &e.base}, {ours, &e.ours}, {theirs, &e.theirs}} {
 			if *side.to, err = m.child(side.dir, name); err != nil {
 				return err
@@ -173,7 +173,7 @@ func (m *merger) walk(at string, base, ours, theirs *thing, into *node) error {
 		if len(e.at) >= unix.PathMax {
 			err = m.tooLong(e)
 		} else {
-			err = m.meet(e)
+			err = m.mergeEntry(e)
 		}
 		if err != nil {
 			return err
@@ -190,7 +190,7 @@ func (m *merger) tooLong(e *entry) error {
 	if same, err := m.same(e.ours, e.theirs); err != nil || same {
 		return err
 	}
-	m.stick(e)
+	m.markConflict(e)
 	if !m.opt.Ours {
 		m.leave(e.at, fmt.Sprintf("its path has %d bytes, and no program can name it", len(e.at)))
 	}
@@ -198,17 +198,17 @@ func (m *merger) tooLong(e *entry) error {
 }
 
 // pair notes which inode of the parent is what one is that the fork has made.
-func (m *merger) pair(base, ours *thing) {
+func (m *merger) pair(base, ours *version) {
 	if base != nil && base.row != nil && ours != nil && ours.row != nil && base.row.Ino > m.top && (base.row.Attr.Mode^ours.row.Attr.Mode)&unix.S_IFMT == 0 {
 		m.pairs[base.row.Ino] = ours.row.Ino
 	}
 }
 
-// meet decides about one name.
-func (m *merger) meet(e *entry) error {
+// mergeEntry is the three-way merge of one name.
+func (m *merger) mergeEntry(e *entry) error {
 	m.pair(e.base, e.ours)
 	if e.theirs.rowDir() && e.ours != nil && e.ours.place == e.theirs.place && (e.ours.rowDir() || e.ours.ofHost()) {
-		return m.meetDirs(e)
+		return m.mergeDirs(e)
 	}
 	unchanged, err := m.same(e.base, e.theirs)
 	if err != nil || unchanged && !m.pending[e.at] {
@@ -218,7 +218,7 @@ func (m *merger) meet(e *entry) error {
 		return err
 	}
 	if (e.theirs == nil || e.theirs.ofHost()) && e.base != nil && e.ours.rowDir() && e.ours.place == e.base.place && !m.pending[e.at] {
-		m.gone = append(m.gone, e) // or has moved
+		m.removedDirs = append(m.removedDirs, e) // or renamed
 		return nil
 	}
 	kept, err := m.same(e.base, e.ours)
@@ -226,7 +226,7 @@ func (m *merger) meet(e *entry) error {
 		return err
 	}
 	if kept && !unchanged {
-		return m.bring(e)
+		return m.takeTheirs(e)
 	}
 	if equal, err := m.same(e.ours, e.theirs); err != nil || equal {
 		return err
@@ -244,16 +244,16 @@ func (m *merger) meet(e *entry) error {
 			return nil
 		}
 		if m.pending[e.at] && d.Kind == classify.Guest {
-			return m.bring(e)
+			return m.takeTheirs(e)
 		}
 	}
 	switch {
 	case d.Kind == classify.Guest:
-		return m.bring(e)
+		return m.takeTheirs(e)
 	case d.Kind == classify.Host || !d.Pull():
 		return nil
 	case e.ours.row == nil || e.theirs.row == nil:
-		return m.bring(e)
+		return m.takeTheirs(e)
 	}
 	if m.takeInto(e, d) {
 		return nil
@@ -263,7 +263,7 @@ func (m *merger) meet(e *entry) error {
 	if d = m.conflict(e, d); d.Kind != classify.Guest {
 		return nil
 	}
-	return m.bring(e)
+	return m.takeTheirs(e)
 }
 
 // conflict names a path that both have changed, or resolves that as the user has said.
@@ -272,13 +272,13 @@ func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
 	case m.opt.Force:
 		return d.Resolve(classify.Guest)
 	case m.opt.Ours:
-		m.stick(e)
+		m.markConflict(e)
 		return d.Resolve(classify.Host)
 	}
-	m.stick(e)
+	m.markConflict(e)
 	why := d.WhyOf("in the fork", "here")
 	switch {
-	case e.ours.ofHost() && e.base != nil && e.base.row != nil && e.base.cameFrom() != e.ours.place:
+	case e.ours.ofHost() && e.base != nil && e.base.row != nil && e.base.origin() != e.ours.place:
 		why = "changed in the fork, and pulled here since: what shows is the host's"
 	case m.pending[e.at]:
 		why = "it was changed in both before the last merge, and still differs"
@@ -287,28 +287,28 @@ func (m *merger) conflict(e *entry, d classify.Decision) classify.Decision {
 	return d
 }
 
-// stick notes that what the fork has at a path does not come: where it was before, it stays.
-func (m *merger) stick(e *entry) {
+// markConflict notes that what theirs has at a path is not applied, because of a conflict: where it was before, it stays.
+func (m *merger) markConflict(e *entry) {
 	t := e.theirs
 	if t == nil || t.row == nil || t.rowDir() && e.ours.rowDir() && e.ours.place == t.place {
 		return // or it is about a directory's mode
 	}
-	m.stays = append(m.stays, t.row.Ino)
+	m.unmerged = append(m.unmerged, t.row.Ino)
 }
 
-// spread notes all that is in directories which do not come.
-func (m *merger) spread() error {
-	for ; len(m.stays) > 0; m.stays = m.stays[1:] {
-		t, err := m.thing(m.theirs, m.stays[0])
+// spreadConflicts notes all that is in directories which are not applied.
+func (m *merger) spreadConflicts() error {
+	for ; len(m.unmerged) > 0; m.unmerged = m.unmerged[1:] {
+		t, err := m.version(m.theirs, m.unmerged[0])
 		if err != nil {
 			return err
 		}
-		if t == nil || m.stuck[t.row.Ino] {
+		if t == nil || m.conflicted[t.row.Ino] {
 			continue
 		}
-		m.stuck[t.row.Ino] = true
-		if from := t.cameFrom(); from != (place{}) {
-			m.stuck[from] = true
+		m.conflicted[t.row.Ino] = true
+		if from := t.origin(); from != (place{}) {
+			m.conflicted[from] = true
 		}
 		if !t.rowDir() {
 			continue
@@ -318,18 +318,18 @@ func (m *merger) spread() error {
 			return err
 		}
 		for _, e := range list {
-			m.stays = append(m.stays, e.Ino)
+			m.unmerged = append(m.unmerged, e.Ino)
 		}
 	}
 	return nil
 }
 
-// wasStuck tells whether what the base has at a path is something that the fork has moved to where it does not come.
-func (m *merger) wasStuck(e *entry) bool {
+// inConflict tells whether what the base has at a path is something that theirs has renamed to a path in conflict.
+func (m *merger) inConflict(e *entry) bool {
 	if e.base.row != nil {
-		return m.stuck[e.base.row.Ino]
+		return m.conflicted[e.base.row.Ino]
 	}
-	return m.stuck[e.base.place]
+	return m.conflicted[e.base.place]
 }
 
 func (m *merger) leave(at, why string) {
@@ -348,10 +348,10 @@ func (m *merger) touched(e *entry) {
 	}
 }
 
-// meetDirs decides about a directory that both have, and what is in it.
-func (m *merger) meetDirs(e *entry) error {
+// mergeDirs decides about a directory that both have, and what is in it.
+func (m *merger) mergeDirs(e *entry) error {
 	if e.name == ".git" {
-		if on, err := m.meetRepository(e); err != nil || !on {
+		if on, err := m.mergeRepository(e); err != nil || !on {
 			return err
 		}
 	}
@@ -393,7 +393,7 @@ func (m *merger) meetDirs(e *entry) error {
 }
 
 // dirMarks decides about mode, owner and extended attributes of a directory.
-func (m *merger) dirMarks(e *entry, was *thing, to *node) error {
+func (m *merger) dirMarks(e *entry, was *version, to *node) error {
 	states := *e
 	states.base = was
 	base, ours, theirs, err := m.states(&states)
@@ -423,8 +423,8 @@ func (m *merger) dirMarks(e *entry, was *thing, to *node) error {
 	return nil
 }
 
-// meetRepository decides about a git directory, which is one thing: it is taken as a whole, or left. It tells whether to go on in it.
-func (m *merger) meetRepository(e *entry) (bool, error) {
+// mergeRepository decides about a git directory, which is one unit: it is taken as a whole, or left. It tells whether to go on in it.
+func (m *merger) mergeRepository(e *entry) (bool, error) {
 	if same, err := m.same(e.ours, e.theirs); err != nil || same {
 		return false, err
 	}
@@ -438,7 +438,7 @@ func (m *merger) meetRepository(e *entry) (bool, error) {
 	}
 	switch {
 	case m.opt.Force:
-		return false, m.bring(e)
+		return false, m.takeTheirs(e)
 	case m.opt.Ours:
 	default:
 		m.leave(e.at, "both have changed this git repository, and it is one thing: fetch from one into the other")
@@ -446,22 +446,22 @@ func (m *merger) meetRepository(e *entry) (bool, error) {
 	return false, nil
 }
 
-// bring has a name lead to what the fork has there.
-func (m *merger) bring(e *entry) error {
+// takeTheirs has a name lead to what theirs has there.
+func (m *merger) takeTheirs(e *entry) error {
 	if e.theirs != nil && e.theirs.row != nil {
 		if e.ours != nil && e.ours.row != nil && !e.ours.rowDir() && e.base != nil && m.takeInto(e, classify.Decision{
 			Content: classify.Guest, Mode: classify.Guest, Owner: classify.Guest, Xattrs: classify.Guest,
 		}) {
 			return nil
 		}
-		m.came = append(m.came, e)
+		m.added = append(m.added, e)
 		if e.ours != nil && e.ours.row != nil {
 			m.unlinks = append(m.unlinks, e)
 		}
 		return nil
 	}
 	if e.base != nil && !e.ours.rowDir() && !e.isNew() {
-		m.lost = append(m.lost, e)
+		m.removedFiles = append(m.removedFiles, e)
 		return nil
 	}
 	m.drop(e)
@@ -496,7 +496,7 @@ func (m *merger) takeInto(e *entry, d classify.Decision) bool {
 	if (o.Attr.Mode^t.Attr.Mode)&unix.S_IFMT != 0 || !o.Attr.IsRegular() && !o.Attr.IsSymlink() {
 		return false
 	}
-	isIt := e.base != nil && e.base.row != nil && e.base.row.Ino == t.Ino && (m.again || t.Ino <= m.top) || e.base.ofHost() && e.base.place == e.theirs.cameFrom()
+	isIt := e.base != nil && e.base.row != nil && e.base.row.Ino == t.Ino && (m.again || t.Ino <= m.top) || e.base.ofHost() && e.base.place == e.theirs.origin()
 	whole := d.Content == classify.Guest && d.Mode == classify.Guest && d.Owner == classify.Guest && d.Xattrs == classify.Guest
 	if is := m.made[t.Ino]; is != nil {
 		if is.ino == o.Ino {

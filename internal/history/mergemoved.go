@@ -11,12 +11,12 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// settleDirs decides about directories that have come or gone: which have moved, and what is in them.
-func (m *merger) settleDirs() error {
+// resolveDirs decides about directories that were added or removed: which were renamed, and what is in them.
+func (m *merger) resolveDirs() error {
 	var files []*entry
-	for len(m.came) > 0 {
-		list := m.came
-		m.came = nil
+	for len(m.added) > 0 {
+		list := m.added
+		m.added = nil
 		var rest []*entry
 		for _, e := range list {
 			if !e.theirs.rowDir() {
@@ -24,13 +24,13 @@ func (m *merger) settleDirs() error {
 				continue
 			}
 			var from *entry
-			if i := slices.IndexFunc(m.gone, func(g *entry) bool { return g.isBefore(e.theirs) }); i >= 0 {
-				from = m.gone[i]
-				m.gone = slices.Delete(m.gone, i, i+1)
+			if i := slices.IndexFunc(m.removedDirs, func(g *entry) bool { return g.isBefore(e.theirs) }); i >= 0 {
+				from = m.removedDirs[i]
+				m.removedDirs = slices.Delete(m.removedDirs, i, i+1)
 			} else if is, err := m.movedByBoth(e); err != nil {
 				return err
 			} else if is != nil && !m.opt.Force {
-				if m.stick(e); !m.opt.Ours {
+				if m.markConflict(e); !m.opt.Ours {
 					m.leave(e.at, fmt.Sprintf("a directory that is %s here, and was renamed to this in the fork", m.shown(is.at)))
 				}
 				continue
@@ -52,7 +52,7 @@ func (m *merger) settleDirs() error {
 			to := m.make(e.theirs.row)
 			m.links = append(m.links, link{e, to})
 			m.say(e, "made")
-			shown := &thing{m: m.theirs, place: e.theirs.place}
+			shown := &version{m: m.theirs, place: e.theirs.place}
 			if e.theirs.place == (place{}) {
 				shown = nil
 			}
@@ -61,12 +61,12 @@ func (m *merger) settleDirs() error {
 			}
 		}
 	}
-	m.came = files
-	if err := m.spread(); err != nil {
+	m.added = files
+	if err := m.spreadConflicts(); err != nil {
 		return err
 	}
-	for _, e := range m.gone {
-		if err := m.depart(e); err != nil {
+	for _, e := range m.removedDirs {
+		if err := m.removeDir(e); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func (m *merger) movedByBoth(e *entry) (*entry, error) {
 		}
 	}
 	for _, ino := range list {
-		is, err := m.thing(m.ours, ino)
+		is, err := m.version(m.ours, ino)
 		if err != nil {
 			return nil, err
 		}
@@ -122,9 +122,9 @@ func (m *merger) isWhereItWas(e *entry) (bool, error) {
 }
 
 // baseOf returns what the base has a directory of the fork as, wherever that is; nil: it does not have it.
-func (m *merger) baseOf(theirs *thing) (*thing, error) {
+func (m *merger) baseOf(theirs *version) (*version, error) {
 	if ino := theirs.row.Ino; m.again || ino <= m.top {
-		base, err := m.thing(m.base, ino)
+		base, err := m.version(m.base, ino)
 		if err != nil || base.rowDir() && base.place == theirs.place {
 			return base, err
 		}
@@ -137,12 +137,12 @@ func (m *merger) baseOf(theirs *thing) (*thing, error) {
 		if err != nil {
 			return nil, err
 		}
-		base, err := m.thing(m.base, ino)
+		base, err := m.version(m.base, ino)
 		if err != nil || base.rowDir() && base.place == theirs.place {
 			return base, err
 		}
 	}
-	return &thing{m: m.base, place: theirs.place}, err
+	return &version{m: m.base, place: theirs.place}, err
 }
 
 // entryOf returns the name of a directory of the parent; nil: it has none.
@@ -155,10 +155,10 @@ func (m *merger) entryOf(ino sqlvfs.Ino) (*entry, error) {
 		}
 		names = slices.Insert(names, 0, n)
 	}
-	var trees [2]*thing
+	var trees [2]*version
 	var err error
 	for i, of := range []*sqlvfs.Moment{m.ours, m.theirs} {
-		if trees[i], err = m.thing(of, sqlvfs.RootIno); err != nil {
+		if trees[i], err = m.version(of, sqlvfs.RootIno); err != nil {
 			return nil, err
 		}
 	}
@@ -184,8 +184,8 @@ func (m *merger) entryOf(ino sqlvfs.Ino) (*entry, error) {
 	return e, nil
 }
 
-// isBefore tells whether a directory that has gone is one that has come.
-func (e *entry) isBefore(t *thing) bool {
+// isBefore tells whether a directory that was removed is one that was added elsewhere, so that it was renamed.
+func (e *entry) isBefore(t *version) bool {
 	if e.ours.place != t.place {
 		return false
 	}
@@ -219,9 +219,9 @@ func (m *merger) move(from, to *entry) error {
 	return m.walk(to.at, e.base, e.ours, e.theirs, is)
 }
 
-// depart decides about a directory that the fork has removed.
-func (m *merger) depart(e *entry) error {
-	if m.wasStuck(e) {
+// removeDir decides about a directory that the fork has removed.
+func (m *merger) removeDir(e *entry) error {
+	if m.inConflict(e) {
 		if !m.opt.Ours {
 			m.leave(e.at, movedToConflict)
 		}
@@ -238,14 +238,14 @@ func (m *merger) depart(e *entry) error {
 		}
 	}
 	if d.Kind == classify.Guest {
-		return m.bring(e)
+		return m.takeTheirs(e)
 	}
 	return nil
 }
 
-// settleFiles finds out what the names of files lead to that have come: a file of the parent's that is the same one, or one to be made.
-func (m *merger) settleFiles() error {
-	for _, e := range m.came {
+// resolveFiles finds out what the names of files lead to that were added: a file of the parent's that is the same one, or one to be made.
+func (m *merger) resolveFiles() error {
+	for _, e := range m.added {
 		to := m.made[e.theirs.row.Ino]
 		if to == nil {
 			var err error
@@ -268,11 +268,11 @@ func (m *merger) settleFiles() error {
 
 const movedToConflict = "the fork has moved it to a path that is in conflict"
 
-// dropLost removes the files that the fork has removed, but for those that it has moved to where they do not come.
-func (m *merger) dropLost() {
-	for _, e := range m.lost {
+// removeFiles removes the files that theirs has removed, but for those that it has renamed to a path in conflict.
+func (m *merger) removeFiles() {
+	for _, e := range m.removedFiles {
 		switch {
-		case !m.wasStuck(e):
+		case !m.inConflict(e):
 			m.drop(e)
 		case !m.opt.Ours:
 			m.leave(e.at, movedToConflict)
@@ -290,7 +290,7 @@ func (m *merger) known(e *entry) (*node, error) {
 	if ino == 0 {
 		return nil, nil
 	}
-	ours, err := m.thing(m.ours, ino)
+	ours, err := m.version(m.ours, ino)
 	if err != nil || ours == nil || (ours.row.Attr.Mode^t.row.Attr.Mode)&unix.S_IFMT != 0 {
 		return nil, err
 	}
@@ -303,7 +303,7 @@ func (m *merger) known(e *entry) (*node, error) {
 	if !m.again && was > m.top {
 		return nil, nil
 	}
-	base, err := m.thing(m.base, was)
+	base, err := m.version(m.base, was)
 	if err != nil || base == nil {
 		return nil, err
 	}

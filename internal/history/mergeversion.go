@@ -17,17 +17,17 @@ type place struct{ base, path string }
 
 func (p place) join(name string) place { return place{p.base, path.Join(p.path, name)} }
 
-// thing is what a name leads to in one of the three trees: a row, or what the host has at a place, whatever that is.
-type thing struct {
+// version is what a name leads to in base, ours or theirs: a row, or what the host has at a place, whatever that is.
+type version struct {
 	m     *sqlvfs.Moment
 	row   *sqlvfs.Node // nil: it is the host's
 	place place        // of the host's, or of what supplies the rest of a row's entries or content
 }
 
-func (t *thing) rowDir() bool { return t != nil && t.row != nil && t.row.Attr.IsDir() }
+func (t *version) rowDir() bool { return t != nil && t.row != nil && t.row.Attr.IsDir() }
 
-// cameFrom is where the host has what a row was once, whatever it is by now; zero: nowhere.
-func (t *thing) cameFrom() place {
+// origin is where the host has what a row was once, whatever it is by now; zero: nowhere.
+func (t *version) origin() place {
 	if t == nil || t.row == nil || t.row.Origin == nil {
 		return place{}
 	}
@@ -35,15 +35,15 @@ func (t *thing) cameFrom() place {
 }
 
 // ofHost tells whether the host's shows, unchanged.
-func (t *thing) ofHost() bool { return t != nil && t.row == nil }
+func (t *version) ofHost() bool { return t != nil && t.row == nil }
 
-// thing returns a row; nil: it is not there.
-func (m *merger) thing(of *sqlvfs.Moment, ino sqlvfs.Ino) (*thing, error) {
+// version returns a row; nil: it is not there.
+func (m *merger) version(of *sqlvfs.Moment, ino sqlvfs.Ino) (*version, error) {
 	n, err := of.Node(ino)
 	if n == nil || err != nil {
 		return nil, err
 	}
-	t := &thing{m: of, row: n}
+	t := &version{m: of, row: n}
 	if o := n.Origin; o != nil && (n.Attr.IsDir() || o.Limit > 0) {
 		t.place = place{o.Base, o.Path}
 	}
@@ -51,12 +51,12 @@ func (m *merger) thing(of *sqlvfs.Moment, ino sqlvfs.Ino) (*thing, error) {
 }
 
 // child returns what a name in a directory leads to; nil: nothing.
-func (m *merger) child(dir *thing, name string) (*thing, error) {
+func (m *merger) child(dir *version, name string) (*version, error) {
 	switch {
 	case dir == nil:
 		return nil, nil
 	case dir.row == nil:
-		return &thing{m: dir.m, place: dir.place.join(name)}, nil
+		return &version{m: dir.m, place: dir.place.join(name)}, nil
 	case !dir.row.Attr.IsDir():
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func (m *merger) child(dir *thing, name string) (*thing, error) {
 		return nil, err
 	}
 	if ino != 0 {
-		t, err := m.thing(dir.m, ino)
+		t, err := m.version(dir.m, ino)
 		if err == nil && t == nil {
 			err = fmt.Errorf("%w: %q leads to inode %d, which is not there", sqlvfs.ErrCorrupt, name, ino)
 		}
@@ -76,16 +76,16 @@ func (m *merger) child(dir *thing, name string) (*thing, error) {
 		return nil, err
 	}
 	if dir.row.Ino == sqlvfs.RootIno && m.spaces[name] { // nothing in it has been changed yet
-		return &thing{m: dir.m, place: place{name, "."}}, nil
+		return &version{m: dir.m, place: place{name, "."}}, nil
 	}
 	if dir.place == (place{}) {
 		return nil, nil
 	}
-	return &thing{m: dir.m, place: dir.place.join(name)}, nil
+	return &version{m: dir.m, place: dir.place.join(name)}, nil
 }
 
 // names adds the names that a directory's rows speak of.
-func (t *thing) names(all map[string]bool) error {
+func (t *version) names(all map[string]bool) error {
 	if !t.rowDir() {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (t *thing) names(all map[string]bool) error {
 }
 
 // may returns what is known of where two trees may differ, if an inode has one number in both.
-func (m *merger) may(a, b *thing) *sqlvfs.Difference {
+func (m *merger) may(a, b *version) *sqlvfs.Difference {
 	switch {
 	case a.row == nil || b.row == nil || a.row.Ino != b.row.Ino:
 	case a.m == m.base && b.m == m.ours && !m.again:
@@ -116,7 +116,7 @@ func (m *merger) may(a, b *thing) *sqlvfs.Difference {
 }
 
 // differing are the names in two directories that may differ.
-func (m *merger) differing(a, b *thing) (map[string]bool, error) {
+func (m *merger) differing(a, b *version) (map[string]bool, error) {
 	if a != nil && b != nil {
 		if d := m.may(a, b); d != nil && a.place == b.place {
 			return maps.Clone(d.Names[a.row.Ino]), nil
@@ -130,8 +130,8 @@ func (m *merger) differing(a, b *thing) (map[string]bool, error) {
 	return all, err
 }
 
-// same tells whether two things are equal, with all that is in them. What cannot be compared is not.
-func (m *merger) same(a, b *thing) (bool, error) {
+// same tells whether two versions are equal, with all that is in them. What cannot be compared is not.
+func (m *merger) same(a, b *version) (bool, error) {
 	if err := m.ctx.Err(); err != nil {
 		return false, err
 	}
@@ -160,22 +160,22 @@ func (m *merger) same(a, b *thing) (bool, error) {
 	return same, err
 }
 
-// versionKey stands for a thing in one of the three trees.
+// versionKey stands for a version.
 type versionKey struct {
 	m     *sqlvfs.Moment
 	ino   sqlvfs.Ino
 	place place
 }
 
-func (t *thing) key() versionKey {
+func (t *version) key() versionKey {
 	if t.row == nil {
 		return versionKey{t.m, 0, t.place}
 	}
 	return versionKey{m: t.m, ino: t.row.Ino}
 }
 
-// sameRows is same of two things, not both of which are the host's.
-func (m *merger) sameRows(a, b *thing) (bool, error) {
+// sameRows is same of two versions, not both of which are the host's.
+func (m *merger) sameRows(a, b *version) (bool, error) {
 	switch {
 	case a.row == nil:
 		return m.asOnHost(b, a)
@@ -198,13 +198,13 @@ func (m *merger) sameRows(a, b *thing) (bool, error) {
 }
 
 // sameNames tells whether two directories have the same in them.
-func (m *merger) sameNames(a, b *thing) (bool, error) {
+func (m *merger) sameNames(a, b *version) (bool, error) {
 	names, err := m.differing(a, b)
 	for name := range names {
 		if err != nil {
 			break
 		}
-		var c, d *thing
+		var c, d *version
 		if c, err = m.child(a, name); err == nil {
 			d, err = m.child(b, name)
 		}
@@ -219,7 +219,7 @@ func (m *merger) sameNames(a, b *thing) (bool, error) {
 }
 
 // asOnHost tells whether a row has what the host has at a place, as far as the row says: nothing of it was changed.
-func (m *merger) asOnHost(row, host *thing) (bool, error) {
+func (m *merger) asOnHost(row, host *version) (bool, error) {
 	o := row.row.Origin
 	if o == nil || row.place != host.place || o.Mode != 0 && (o.Mode^row.row.Attr.Mode)&0o7777 != 0 {
 		return false, nil
@@ -231,7 +231,7 @@ func (m *merger) asOnHost(row, host *thing) (bool, error) {
 }
 
 // sameMarks compares modes, owners and extended attributes.
-func sameMarks(a, b *thing) (bool, error) {
+func sameMarks(a, b *version) (bool, error) {
 	x, y := &a.row.Attr, &b.row.Attr
 	if x.UID != y.UID || x.GID != y.GID || !x.IsSymlink() && (x.Mode^y.Mode)&0o7777 != 0 {
 		return false, nil
@@ -245,7 +245,7 @@ func sameMarks(a, b *thing) (bool, error) {
 }
 
 // sameContent compares rows of one type that are no directories.
-func (m *merger) sameContent(a, b *thing) (bool, error) {
+func (m *merger) sameContent(a, b *version) (bool, error) {
 	x, y := a.row, b.row
 	switch {
 	case x.Attr.IsSymlink():
@@ -274,9 +274,9 @@ func kindOf(mode uint32) classify.Kind {
 // unknownMode is that of what the host has, where no row says it: no object has it.
 const unknownMode = 1 << 31
 
-// states describes the three things at a path for the classifier: the parent stands where the host does in a pull, and the fork for the guest.
+// states describes the three versions of a path for the classifier: the parent stands where the host does in a pull, and the fork for the guest.
 func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error) {
-	describe := func(t *thing) (s classify.State) {
+	describe := func(t *version) (s classify.State) {
 		switch {
 		case t == nil:
 		case t.row != nil:
@@ -289,8 +289,8 @@ func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error)
 				s.Xattrs = xattrText(all)
 			}
 		default: // of what the host has there, if anything, nothing is known but what rows say that come from there
-			for _, o := range []*thing{e.ours, e.theirs, e.base} {
-				if o.cameFrom() != t.place {
+			for _, o := range []*version{e.ours, e.theirs, e.base} {
+				if o.origin() != t.place {
 					continue
 				}
 				if s.Kind, s.Mode = kindOf(o.row.Attr.Mode), unknownMode; o.row.Origin.Mode != 0 {
@@ -307,7 +307,7 @@ func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error)
 	if err != nil {
 		return base, ours, theirs, err
 	}
-	wrote := func(t *thing) bool {
+	wrote := func(t *version) bool {
 		same, serr := m.sameInside(e.base, t)
 		if serr != nil {
 			err = serr
@@ -324,8 +324,8 @@ func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error)
 	return base, ours, theirs, err
 }
 
-// sameInside compares what things are apart from their marks: content, a target, or what is in a directory.
-func (m *merger) sameInside(a, b *thing) (bool, error) {
+// sameInside compares versions apart from their marks: content, a target, or what is in a directory.
+func (m *merger) sameInside(a, b *version) (bool, error) {
 	switch {
 	case a == nil || b == nil:
 		return a == b, nil
