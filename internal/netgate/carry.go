@@ -111,8 +111,14 @@ func (f *flow) finish(err error) {
 	case errors.As(err, &told):
 		f.told.Store(true)
 		f.host.Close()
-		<-f.heard
-		f.guest.say(told.text)
+		late := time.NewTimer(sayTime)
+		select {
+		case <-f.heard:
+			f.guest.say(told.text)
+		case <-late.C: // the guest does not read even what the host has said
+			f.guest.abort()
+		}
+		late.Stop()
 	case !errors.Is(err, io.EOF):
 		f.host.Close()
 		f.guest.abort()
@@ -285,9 +291,7 @@ func (c *guestConn) fill(raw syscall.RawConn) error {
 		if _, full := refused.(*tcpip.ErrWouldBlock); !full {
 			return asError(refused)
 		}
-		if err := c.waitWritable(); err != nil {
-			return err
-		}
+		c.waitWritable()
 	}
 }
 

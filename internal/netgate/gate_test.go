@@ -271,6 +271,63 @@ func TestFirst(t *testing.T) {
 	awaitNone(t, g)
 }
 
+// What a guest says of a host may be long; what was denied is told all the same.
+func TestLongHostsAreTold(t *testing.T) {
+	port := server(t, echo)
+	g := newGate(t, "a.org", "127.0.0.1")
+	resolving(t, g, loopback)
+	guest := newTestGuest(t, g)
+	v4, _ := standsFor(t, g, "a.org")
+	for i := range mostReported {
+		conn, err := guest.dial(v4, port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+		if _, err := conn.Write([]byte("GET / HTTP/1.1\r\nHost: " + strconv.Itoa(i) + strings.Repeat("x", 60_000) + "\r\n\r\n")); err != nil {
+			t.Error(err)
+		}
+		_, _ = io.Copy(io.Discard, conn)
+		conn.Close()
+	}
+	r := g.Report()
+	if err := control.WriteFrame(io.Discard, r); err != nil || len(r.Denied) != mostReported {
+		t.Errorf("%d are told, %v", len(r.Denied), err)
+	}
+	memory := 0
+	for d := range g.ledger.denied {
+		memory += len(d.what) + len(d.why) + len(d.allow)
+	}
+	if memory > 3*control.MaxNetText*mostReported {
+		t.Errorf("of %d denials %d bytes are remembered", mostReported, memory)
+	}
+}
+
+// A guest that is refused in words and does not read is not waited for.
+func TestRefusedWhoDoesNotRead(t *testing.T) {
+	full := make(chan struct{}, 1)
+	port := server(t, func(conn *net.TCPConn) {
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // the guest's side is full by then
+		_, _ = conn.Write(make([]byte, 64<<20))
+		full <- struct{}{}
+		_, _ = io.Copy(io.Discard, conn)
+	})
+	g := newGate(t, "a.org", "127.0.0.1")
+	resolving(t, g, loopback)
+	guest := newTestGuest(t, g)
+	v4, _ := standsFor(t, g, "a.org")
+	conn, err := guest.dial(v4, port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	<-full
+	if _, err := conn.Write([]byte("GET / HTTP/1.1\r\nHost: b.org\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	awaitNone(t, g)
+}
+
 // Who waits with the first byte is not disturbed.
 func TestSilentFirst(t *testing.T) {
 	port := server(t, echo)

@@ -81,11 +81,10 @@ func (c *guestConn) notify(call func()) {
 }
 
 // waitWritable waits until something can be written.
-func (c *guestConn) waitWritable() error {
+func (c *guestConn) waitWritable() {
 	for c.ep.Readiness(waiter.WritableEvents|waiter.EventHUp|waiter.EventErr) == 0 {
 		<-c.writable
 	}
-	return nil
 }
 
 // read gives what is there to w. It returns io.EOF at the end.

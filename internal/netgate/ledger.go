@@ -32,14 +32,22 @@ type denial struct {
 
 // deny notes a denial of what one end has asked for, and tells art.
 func (g *Gate) deny(p peers, d denial) {
+	d = d.short()
 	g.ledger.deny(d)
 	event := p.event()
-	event.What, event.Port, event.Why, event.Allow = short(d.what), int(d.port), short(d.why), short(d.allow)
+	event.What, event.Port, event.Why, event.Allow = d.what, int(d.port), d.why, d.allow
 	g.events.denied(event, !p.busy)
 }
 
-// deny notes a denial, and what would allow it.
+// short is a denial whose texts are as long as art takes them: a guest may have chosen each of them.
+func (d denial) short() denial {
+	d.what, d.why, d.allow = short(d.what), short(d.why), short(d.allow)
+	return d
+}
+
+// deny notes a denial, and what would allow it. Its texts are bounded, so that the number of denials bounds the memory too.
 func (l *ledger) deny(d denial) {
+	d = d.short()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.denied == nil {
@@ -91,5 +99,10 @@ func (l *ledger) report() *control.NetReport {
 // mostReported is how many different denials are told.
 const mostReported = 20
 
-// short is a text as far as art takes one.
-func short(text string) string { return text[:min(len(text), control.MaxNetText)] }
+// short is a text as far as art takes one. What is cut off is not kept in memory.
+func short(text string) string {
+	if len(text) <= control.MaxNetText {
+		return text
+	}
+	return strings.Clone(text[:control.MaxNetText])
+}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 
@@ -66,7 +67,7 @@ func (r *record) end() {
 
 func (r *record) ended() control.NetEvent {
 	e := r.event
-	e.Kind, e.Sent, e.Received = control.NetEnded, r.traffic.sent.Load(), r.traffic.received.Load()
+	e.Kind, e.Time, e.Sent, e.Received = control.NetEnded, time.Now(), r.traffic.sent.Load(), r.traffic.received.Load()
 	return e
 }
 
