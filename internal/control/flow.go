@@ -123,7 +123,8 @@ type Flow struct {
 // Bounds of flows.
 const (
 	MaxFlowsTold   = 16      // in one message
-	MaxFlowsKept   = 10_000  // of one session
+	MaxFlowsKept   = 10_000  // connections of one session
+	MaxDenialsKept = 10_000  // denials of one session, which no connections crowd out
 	MaxFlowCommand = 1 << 10 // bytes of a command line
 )
 

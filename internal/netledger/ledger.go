@@ -2,16 +2,19 @@
 // that on, to be kept and to be shown.
 //
 //	ledger.go  what art-net tells
+//	denials.go what was denied, as often as that was
 //	owner.go   which process has a socket
 //	show.go    how it is shown
 package netledger
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/control"
 )
@@ -32,21 +35,23 @@ type Ledger struct {
 	noted func(number uint64)
 	save  func([]control.Flow) error // nil: it is not kept
 
-	read   []byte // of a frame that has not come in full; of Write
+	read   []byte // of a frame that has not come in full, in memory that is used for all of them; of Write
 	broken bool   // what comes makes no sense; of Write
 
 	mu        sync.Mutex
 	report    *control.NetReport               // GUARDED_BY(mu)
 	open      map[uint64]*control.Flow         // GUARDED_BY(mu)
 	saved     map[uint64]bool                  // GUARDED_BY(mu); those of open that are kept already
-	pending   []control.Flow                   // GUARDED_BY(mu); to be kept
-	denied    map[string]int                   // GUARDED_BY(mu); where a denial is in pending
+	pending   []*control.Flow                  // GUARDED_BY(mu); to be kept
+	denials   denials                          // GUARDED_BY(mu)
 	recent    []control.Flow                   // GUARDED_BY(mu)
-	kept      int64                            // GUARDED_BY(mu); how many
+	kept      int64                            // GUARDED_BY(mu); how many connections
 	lost      int64                            // GUARDED_BY(mu); how many are not
+	gone      bool                             // GUARDED_BY(mu); who keeps them has ended
 	last      int64                            // GUARDED_BY(mu); the number of the last flow
 	followers map[chan []control.Flow]struct{} // GUARDED_BY(mu)
 	timer     *time.Timer                      // GUARDED_BY(mu)
+	due       time.Time                        // GUARDED_BY(mu); when timer comes
 	ended     bool                             // GUARDED_BY(mu)
 
 	saving sync.Mutex // of who saves
@@ -56,39 +61,36 @@ type Ledger struct {
 func New(owner func(*control.NetEvent) (int, []string), noted func(uint64), save func([]control.Flow) error) *Ledger {
 	return &Ledger{
 		owner: owner, noted: noted, save: save,
-		open: map[uint64]*control.Flow{}, saved: map[uint64]bool{}, denied: map[string]int{}, followers: map[chan []control.Flow]struct{}{},
+		open: map[uint64]*control.Flow{}, saved: map[uint64]bool{}, denials: denials{of: map[string][]*denial{}}, followers: map[chan []control.Flow]struct{}{},
 	}
 }
 
 // Write takes what art-net has written. What makes no sense is the end of that: whoever has taken art-net over gets nothing by it.
 func (l *Ledger) Write(p []byte) (int, error) {
 	n := len(p)
-	for !l.broken {
-		if len(l.read) == 0 {
-			l.read, p = p, nil // mostly whole frames
-		} else if len(p) > 0 {
-			l.read, p = append(slices.Clip(l.read), p...), nil
-		}
-		if len(l.read) < 4 {
-			break
-		}
-		size := binary.BigEndian.Uint32(l.read)
-		if size > control.MaxFrame {
+	for len(p) > 0 && !l.broken {
+		some := min(l.wanted()-len(l.read), len(p))
+		l.read, p = append(l.read, p[:some]...), p[some:]
+		switch wanted := l.wanted(); {
+		case wanted > 4+control.MaxFrame:
 			l.broken = true
-			break
+		case wanted == len(l.read):
+			l.take(l.read[4:])
+			l.read = l.read[:0]
 		}
-		if uint32(len(l.read)-4) < size {
-			break
-		}
-		frame := l.read[4 : 4+size]
-		l.read = l.read[4+size:]
-		l.take(frame)
 	}
-	l.read = slices.Clone(l.read) // the caller has it back
 	if l.broken {
 		l.read = nil
 	}
 	return n, nil
+}
+
+// wanted is how much of a frame has to come, as far as that is known.
+func (l *Ledger) wanted() int {
+	if len(l.read) < 4 {
+		return 4
+	}
+	return 4 + int(binary.BigEndian.Uint32(l.read))
 }
 
 func (l *Ledger) take(frame []byte) {
@@ -151,8 +153,8 @@ func (l *Ledger) begun(e *control.NetEvent) {
 	f.Number = l.last
 	l.kept++
 	l.open[e.Number] = &f
-	l.tell(f)
-	l.schedule()
+	l.tell(&f)
+	l.schedule(saveEvery)
 }
 
 func (l *Ledger) over(e *control.NetEvent) {
@@ -171,7 +173,7 @@ func (l *Ledger) over(e *control.NetEvent) {
 	}
 	f.Open, f.Ended = false, e.Time
 	f.Address, f.Why, f.Sent, f.Received = e.Address, e.Why, e.Sent, e.Received
-	l.put(*f)
+	l.put(f)
 }
 
 func (l *Ledger) deny(e *control.NetEvent) {
@@ -180,75 +182,132 @@ func (l *Ledger) deny(e *control.NetEvent) {
 	f.PID, f.Command = l.owner(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key := f.What + "\x00" + strconv.Itoa(f.Port) + "\x00" + f.Why + "\x00" + strconv.Itoa(f.PID)
-	if i, ok := l.denied[key]; ok {
-		l.pending[i].Times++
-		return
+	d, fresh := l.denials.count(&f)
+	switch {
+	case d == nil:
+		l.denials.lost++
+	case fresh:
+		l.last++
+		d.Number = l.last
+		l.put(&d.Flow)
+	case d.kept && !d.counted:
+		d.counted = true
+		l.denials.counted = append(l.denials.counted, d)
+		l.schedule(countEvery)
 	}
-	if l.full() {
-		l.lost++
-		return
-	}
-	l.last++
-	l.kept++
-	f.Number = l.last
-	l.denied[key] = len(l.pending)
-	l.put(f)
 }
 
-// full tells whether no more flows of this session are kept.
+// full tells whether no more connections of this session are kept.
 func (l *Ledger) full() bool { return l.kept >= control.MaxFlowsKept }
 
 // put has a flow kept and told.
-func (l *Ledger) put(f control.Flow) {
+func (l *Ledger) put(f *control.Flow) {
 	l.pending = append(l.pending, f)
 	l.tell(f)
-	l.schedule()
+	l.schedule(saveEvery)
 }
 
 // tell tells those who look on.
-func (l *Ledger) tell(f control.Flow) {
+func (l *Ledger) tell(f *control.Flow) {
 	for c := range l.followers {
 		select {
-		case c <- []control.Flow{f}:
+		case c <- []control.Flow{*f}:
 		default: // who is that slow misses something
 		}
 	}
 }
 
-func (l *Ledger) schedule() {
-	if l.timer == nil && !l.ended {
-		l.timer = time.AfterFunc(saveEvery, l.flush)
+// schedule has what there is handed on, after a while at the latest.
+func (l *Ledger) schedule(after time.Duration) {
+	if due := time.Now().Add(after); !l.ended && (l.timer == nil || due.Before(l.due)) {
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+		l.timer, l.due = time.AfterFunc(after, l.flush), due
 	}
 }
 
-// flush hands on what is to be kept: what has ended, and what is open and was not yet.
+// flush hands on what is to be kept: what has ended, what is open and was not yet, and what was denied more often since.
 func (l *Ledger) flush() {
 	l.saving.Lock()
 	defer l.saving.Unlock()
 	l.mu.Lock()
-	l.timer = nil
-	list := l.pending
-	l.pending, l.denied = nil, map[string]int{}
-	l.recent = append(l.recent, list...)
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+	list := values(l.pending)
+	l.pending = nil
+	if again, due := l.denials.handOn(l.ended); len(again) > 0 {
+		list = append(list, again...)
+	} else if due > 0 {
+		l.schedule(due)
+	}
+	l.recent = latest(append(l.recent, list...))
 	l.recent = slices.Clone(l.recent[max(0, len(l.recent)-mostRecent):])
-	if l.save != nil {
+	opened := map[int64]uint64{} // the events' numbers of those that are open
+	if l.save != nil && !l.gone {
 		for number, f := range l.open {
 			if !l.saved[number] {
 				l.saved[number] = true
+				opened[f.Number] = number
 				list = append(list, *f)
 			}
 		}
 	}
+	gone := l.gone
 	l.mu.Unlock()
-	if l.save == nil {
+	if l.save == nil || gone {
 		return
 	}
 	for some := range slices.Chunk(list, control.MaxFlowsTold) {
-		if l.save(some) != nil {
-			return // art-fuse has ended
+		if err := l.save(some); err != nil && l.unsaved(some, opened, err) {
+			return
 		}
 	}
+}
+
+// unsaved notes that some were not kept, and tells whether that is because there is nobody any more who keeps them.
+func (l *Ledger) unsaved(some []control.Flow, opened map[int64]uint64, err error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+		l.gone = true
+		return true
+	}
+	for i := range some {
+		f := &some[i]
+		switch number, open := opened[f.Number]; {
+		case open:
+			delete(l.saved, number) // comes once more
+		case f.Denied:
+			l.denials.lost += f.Times
+		default:
+			l.lost += f.Times
+		}
+	}
+	return false
+}
+
+// values are what pointers point to.
+func values(list []*control.Flow) (all []control.Flow) {
+	for _, f := range list {
+		all = append(all, *f)
+	}
+	return all
+}
+
+// latest leaves out of a list what comes again in it.
+func latest(list []control.Flow) []control.Flow {
+	seen, all := map[int64]bool{}, make([]control.Flow, 0, len(list))
+	for i := len(list) - 1; i >= 0; i-- {
+		if number := list[i].Number; !seen[number] {
+			seen[number] = true
+			all = append(all, list[i])
+		}
+	}
+	slices.Reverse(all)
+	return all
 }
 
 // End hands on all that there is, and returns what was denied; nil where art-net has not said that.
@@ -258,10 +317,16 @@ func (l *Ledger) End() *control.NetReport {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	if l.lost > 0 {
-		now := time.Now()
-		l.last++
-		l.put(control.Flow{Number: l.last, Began: now, Ended: now, Times: l.lost, Why: "more than is kept"})
+	l.mu.Unlock()
+	l.flush()
+	l.mu.Lock()
+	now := time.Now()
+	for _, f := range []control.Flow{{Times: l.lost}, {Times: l.denials.lost, Denied: true}} {
+		if f.Times > 0 {
+			l.last++
+			f.Number, f.Began, f.Ended, f.Why = l.last, now, now, "more than is kept"
+			l.put(&f)
+		}
 	}
 	for c := range l.followers {
 		close(c)
@@ -282,7 +347,11 @@ func (l *Ledger) Recent() []control.Flow {
 }
 
 func (l *Ledger) recentLocked() []control.Flow {
-	list := slices.Concat(l.recent, l.pending)
+	list := slices.Concat(l.recent, values(l.pending))
+	for _, d := range l.denials.counted {
+		list = append(list, d.Flow)
+	}
+	list = latest(list)
 	for _, f := range l.open {
 		list = append(list, *f)
 	}

@@ -118,7 +118,7 @@ func TestOpenIsKept(t *testing.T) {
 func TestLedgerIsBounded(t *testing.T) {
 	k := &kept{}
 	l, _ := newLedger(k)
-	for i := range 3 * control.MaxFlowsKept / 100 {
+	for i := range 3 * control.MaxDenialsKept / 100 {
 		f := &control.NetEvents{}
 		for j := range 100 {
 			f.Events = append(f.Events, event(control.NetDenied, uint64(i*100+j+1), fmt.Sprint("n", i, ".", j), "no"))
@@ -127,7 +127,7 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 	l.End()
 	last := k.list[len(k.list)-1]
-	if len(k.list) != control.MaxFlowsKept+1 || last.What != "" || last.Times != 2*control.MaxFlowsKept {
+	if len(k.list) != control.MaxDenialsKept+1 || last.What != "" || !last.Denied || last.Times != 2*control.MaxDenialsKept {
 		t.Errorf("%d are kept, the last %+v", len(k.list), last)
 	}
 	if n := len(l.Recent()); n > mostRecent {
@@ -152,6 +152,85 @@ func TestLedgerIsBounded(t *testing.T) {
 		if len(k.list) != 0 || len(l.read) != 0 {
 			t.Errorf("%s: kept is %v", what, k.list)
 		}
+	}
+}
+
+// Neither connections nor one name that is denied again and again keep a denial out, and what comes again is counted.
+func TestDenialsAreNotCrowdedOut(t *testing.T) {
+	k := &kept{}
+	var pid int
+	owner := func(*control.NetEvent) (int, []string) { pid++; return pid, []string{"curl"} }
+	l := New(owner, func(uint64) {}, k.save)
+	number := uint64(0)
+	write := func(kind control.NetEventKind, what, why string) {
+		number++
+		_, _ = l.Write(frames(t, &control.NetEvents{Events: []control.NetEvent{event(kind, number, what, why)}}))
+		if kind == control.NetBegun {
+			_, _ = l.Write(frames(t, &control.NetEvents{Events: []control.NetEvent{event(control.NetEnded, number, what, "")}}))
+		}
+	}
+	for range control.MaxFlowsKept + 5 {
+		write(control.NetBegun, "allowed", "")
+	}
+	for i := range control.MaxDenialsKept + 5 {
+		if i%1000 == 0 {
+			l.flush()
+		}
+		write(control.NetDenied, "again", fmt.Sprint("the first bytes are for ", i))
+	}
+	write(control.NetDenied, "evil.example", "no")
+	l.flush()
+	write(control.NetBegun, "allowed", "")
+	l.End()
+	times, evil, rows := map[int64]int64{}, false, 0
+	for _, f := range k.list { // what comes again replaces what was
+		if f.What == "again" {
+			times[f.Number] = f.Times
+		}
+		evil = evil || f.What == "evil.example"
+		if f.What == "" && !f.Denied && f.Times == 6 {
+			rows++
+		}
+	}
+	sum := int64(0)
+	for _, n := range times {
+		sum += n
+	}
+	if !evil || rows != 1 || len(times) > mostOfOne || sum != control.MaxDenialsKept+5 {
+		t.Errorf("kept: %v, %d rows, %d denials in %d rows", evil, rows, sum, len(times))
+	}
+	numbers := map[int64]bool{}
+	for _, f := range l.Recent() {
+		if numbers[f.Number] {
+			t.Errorf("%d is there twice", f.Number)
+		}
+		numbers[f.Number] = true
+	}
+}
+
+// What cannot be handed on is counted, or comes again; only the end of who keeps it is the end.
+func TestUnsaved(t *testing.T) {
+	k := &kept{}
+	l, _ := newLedger(k)
+	fail := error(unix.ENOBUFS)
+	l.save = func(list []control.Flow) error {
+		if fail != nil {
+			return fail
+		}
+		return k.save(list)
+	}
+	_, _ = l.Write(frames(t, &control.NetEvents{Events: []control.NetEvent{
+		event(control.NetBegun, 1, "open", ""), event(control.NetBegun, 2, "over", ""), event(control.NetEnded, 2, "over", ""), event(control.NetDenied, 3, "b", "no"),
+	}}))
+	l.flush()
+	fail = nil
+	l.End()
+	var got []string
+	for _, f := range k.list {
+		got = append(got, fmt.Sprint(f.What, f.Open, f.Denied, f.Times))
+	}
+	if want := []string{"opentrue false 1", "false false 1", "false true 1"}; !slices.Equal(got, want) {
+		t.Errorf("kept is %q, not %q", got, want)
 	}
 }
 

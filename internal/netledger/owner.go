@@ -36,7 +36,7 @@ type Owners struct {
 
 	mu     sync.Mutex
 	full   time.Time           // GUARDED_BY(mu); when there is time again for all that may be looked for at once
-	known  []processes.Process // GUARDED_BY(mu); those who had sockets, the last one first, and then those that were there
+	known  []processes.Process // GUARDED_BY(mu); those who had sockets, the last one first
 	stuck  chan struct{}       // holds one for each that reads a command line
 	number uint32              // GUARDED_BY(mu); of the last question
 }

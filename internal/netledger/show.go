@@ -83,6 +83,9 @@ func (s *Show) Line(w io.Writer, session int64, f *control.Flow) error {
 // text is a flow as people are shown it.
 func text(f *control.Flow) string {
 	when := f.Began.Local().Format("2006-01-02 15:04:05")
+	if f.What == "" && f.Denied {
+		return fmt.Sprintf("%s  %d more denials were not kept", when, f.Times)
+	}
 	if f.What == "" {
 		return fmt.Sprintf("%s  %d more were not kept", when, f.Times)
 	}
