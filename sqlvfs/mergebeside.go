@@ -34,8 +34,8 @@ type MergedFork struct {
 
 var mergedForks atomic.Int64 // how many there were
 
-// Seal makes one file of a fork that nobody has open, which [Store.OpenMerged] is to read.
-func Seal(fork string) (err error) {
+// FoldLog makes one file of a fork that nobody has open and its log, as [Store.OpenMerged] is to read it.
+func FoldLog(fork string) (err error) {
 	c, err := database.Connect(fork, sqlite3.OPEN_READWRITE, database.HostFiles)
 	if err != nil {
 		return err
@@ -94,8 +94,8 @@ func (s *Store) OpenMerged(f *os.File) (m *MergedFork, err error) {
 	case p == nil:
 		return m, fmt.Errorf("%w: it is no fork", ErrCorrupt)
 	}
-	list2, err := s.Forks()
-	if err == nil && !slices.ContainsFunc(list2, func(f Fork) bool { return string(f.Secret) == string(p.Secret) && f.Checkpoint == p.Checkpoint }) {
+	forks, err := s.Forks()
+	if err == nil && !slices.ContainsFunc(forks, func(f Fork) bool { return string(f.Secret) == string(p.Secret) && f.Checkpoint == p.Checkpoint }) {
 		err = fmt.Errorf("%w: it is no fork of this database", ErrCorrupt)
 	}
 	if err != nil {
@@ -167,8 +167,8 @@ func (w *writer) takeMerged(m *MergedFork) (done Checkpoint, restored *Restored,
 	}
 	defer func() {
 		w.Forget() // a statement that reads it keeps it attached
-		if derr := w.Exec("DETACH merged"); err == nil && derr != nil {
-			err = derr
+		if w.Exec("DETACH merged") != nil {
+			w.disconnect() // what was committed counts
 		}
 	}()
 	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
@@ -199,7 +199,7 @@ func (w *writer) takeMerged(m *MergedFork) (done Checkpoint, restored *Restored,
 	if err != nil {
 		return done, nil, err
 	}
-	if err := w.soundTree(&Checkpoint{ID: m.of, maxIno: w.newest.maxIno}); err != nil {
+	if err := w.soundMerge(&Checkpoint{ID: m.of, maxIno: w.newest.maxIno}, top); err != nil {
 		if since && errors.Is(err, ErrCorrupt) {
 			err = ErrOvertaken // as where both have moved a directory into that of the other
 		}
@@ -234,7 +234,13 @@ func (w *writer) mergeable(m *MergedFork) (since bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if since, err = differ(w.conn, &of, &Checkpoint{}); err != nil || !since {
+	if since = of.ID != w.newest.ID; !since {
+		since, err = w.changedSince(&of)
+	}
+	if err == nil && !since {
+		since, err = w.agreedSince(&of)
+	}
+	if err != nil {
 		return since, err
 	}
 	for _, k := range slices.Concat(database.AllKept, []*database.Kept{database.KeptBaseline}) {
@@ -249,13 +255,13 @@ func (w *writer) mergeable(m *MergedFork) (since bool, err error) {
 			n = q.ColumnInt64(0)
 		}
 		if err := w.Done(q); err != nil {
-			return true, err
+			return since, err
 		}
 		if n != 0 {
-			return true, ErrOvertaken
+			return since, ErrOvertaken
 		}
 	}
-	return true, nil
+	return since, nil
 }
 
 // beforeMerge makes a checkpoint of what is there, or says of the one that was made for the fork what it was made for.
@@ -338,12 +344,19 @@ func mergedRows(k *database.Kept, above, top Ino) string {
 
 // putMerged takes over the rows that a merge has changed. What it has made gets numbers above one.
 func (w *writer) putMerged(m *MergedFork, top Ino) error {
+	if err := w.define(); err != nil {
+		return err
+	}
+	n, err := queryNumber(w.conn, `SELECT count(*) FROM merged.art_base WHERE (typeof(name) <> 'text' OR NOT valid_name(name)) AND name NOT IN (SELECT name FROM main.art_base)`)
+	if err == nil && n != 0 {
+		err = fmt.Errorf("%w: a workspace of the merge has a name that cannot be", ErrCorrupt)
+	}
+	if err != nil {
+		return err
+	}
 	if err := w.Exec(restoreTables + `;
 		INSERT OR IGNORE INTO main.art_base (name) SELECT name FROM merged.art_base;
 		INSERT OR IGNORE INTO main.art_tree (name, ino, birth, birth_nsec) SELECT name, ino, birth, birth_nsec FROM merged.art_tree`); err != nil {
-		return err
-	}
-	if err := database.Functions(w.Conn, w.store.chunkSize); err != nil {
 		return err
 	}
 	lost := false

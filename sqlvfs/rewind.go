@@ -165,8 +165,11 @@ func (s *Store) backAs(transact func() (Checkpoint, *Restored, error), follow fu
 	if err != nil {
 		return Checkpoint{}, w.Cause(err)
 	}
-	s.mu.Unlock() // the disk is waited for with steps going on
-	if err = w.sync(); err == nil {
+	s.mu.Unlock()                      // the disk is waited for with steps going on
+	if err = w.connect(); err == nil { // which it may not be any more
+		err = w.sync()
+	}
+	if err == nil {
 		err = w.checkpoint()
 	}
 	s.mu.Lock()
@@ -275,7 +278,7 @@ func (w *writer) goBack(destination Destination, followed bool) (done Checkpoint
 	if err := w.restoreAgreed(&to, p); err != nil {
 		return done, nil, asShownAt(&named, err)
 	}
-	if err := w.soundTree(&to); err != nil {
+	if err := w.soundTree(&to, MaxIno); err != nil {
 		return done, nil, err
 	}
 	if restored, err = w.restored(followed); err != nil {

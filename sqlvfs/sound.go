@@ -63,23 +63,22 @@ func cannotBe(k *database.Kept) broken {
 }
 
 // qLostName finds directories that do not have one name. Before, a directory had one if it was there. So it has one now, if as many have come
-// as gone.
+// as gone. Inodes above the last parameter were not there: history knows neither of them nor of names in them.
 var qLostName = `WITH moved(ino, n) AS (
 		SELECT p.ino, 1 ` + changedNames + ` AND NOT (h.there=1 AND h.ino IS p.ino)
 		UNION ALL SELECT h.ino, -1 FROM art_old_dentry h LEFT JOIN fs_dentry p ON p.parent_ino=h.parent_ino AND p.name=h.name
 			WHERE h.checkpoint=?1 AND h.there=1 AND p.ino IS NOT h.ino
 		UNION ALL SELECT h.ino, iif(h.there=1 AND (h.mode & 61440)=16384, 1, 0) - iif((p.mode & 61440) IS 16384, 1, 0) ` + changedInodes + `
-			AND (h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384))
+			AND (h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384)
+		UNION ALL SELECT p.ino, 1 FROM main.fs_dentry p WHERE p.parent_ino>?3
+		UNION ALL SELECT p.ino, -1 FROM main.fs_inode p WHERE p.ino>?3 AND (p.mode & 61440)=16384)
 	SELECT ino FROM moved WHERE ino<>1 AND ino<=?2 AND ` + isDirNow("moved.ino") + ` GROUP BY ino HAVING sum(n)<>0 LIMIT 1`
 
 // soundTree returns [ErrCorrupt] if the tree that was brought back makes no sense. The newest checkpoint is of the tree before. Inodes above the
-// highest number of the other one are new, or none.
-func (w *writer) soundTree(to *Checkpoint) error {
-	if !w.functions { // to define them again would have all statements be prepared again
-		if err := database.Functions(w.Conn, w.store.chunkSize); err != nil {
-			return err
-		}
-		w.functions = true
+// highest number of the other one are new, or none. Those above top have come, as by a merge.
+func (w *writer) soundTree(to *Checkpoint, top Ino) error {
+	if err := w.define(); err != nil {
+		return err
 	}
 	changed, err := changedTables(w.conn, w.newest.ID, w.newest.ID)
 	if err != nil {
@@ -109,17 +108,31 @@ func (w *writer) soundTree(to *Checkpoint) error {
 		}
 		moved = moved || turns
 	}
-	if !moved {
+	if !moved && top == MaxIno {
 		return nil
 	}
-	lost, err := w.inodes(qLostName, w.newest.ID, to.maxIno)
+	highest := to.maxIno
+	if top < MaxIno {
+		highest = MaxIno
+	}
+	lost, err := w.inodes(qLostName, w.newest.ID, highest, top)
 	if err == nil && len(lost) > 0 {
 		err = fmt.Errorf("%w: checkpoint %d: directory %d has lost its name, or has several", ErrCorrupt, to.ID, lost[0])
 	}
 	if err != nil {
 		return err
 	}
-	return w.soundPlaces(to)
+	return w.soundPlaces(to, top)
+}
+
+// define gives the connection the functions of conditions, once: to define them again would have all statements be prepared again.
+func (w *writer) define() error {
+	if w.functions {
+		return nil
+	}
+	err := database.Functions(w.Conn, w.store.chunkSize)
+	w.functions = err == nil
+	return err
 }
 
 // findBroken looks at all rows of a table that have changed, once, and returns [ErrCorrupt] if one of some rules says that one is
@@ -146,8 +159,9 @@ func (w *writer) findBroken(to *Checkpoint, k *database.Kept, from string, rules
 }
 
 // soundPlaces looks for directories that have come below themselves. Each has one name.
-func (w *writer) soundPlaces(to *Checkpoint) error {
-	placed, err := w.inodes("SELECT p.ino "+changedNames+" AND NOT (h.there=1 AND h.ino IS p.ino) AND "+isDirNow("p.ino"), w.newest.ID)
+func (w *writer) soundPlaces(to *Checkpoint, top Ino) error {
+	placed, err := w.inodes("SELECT p.ino "+changedNames+" AND NOT (h.there=1 AND h.ino IS p.ino) AND "+isDirNow("p.ino")+
+		" UNION ALL SELECT p.ino FROM main.fs_dentry p WHERE p.parent_ino>?2 AND "+isDirNow("p.ino"), w.newest.ID, top)
 	if err != nil {
 		return err
 	}

@@ -328,6 +328,20 @@ func (w *writer) connect() error {
 	return nil
 }
 
+// disconnect drops a connection that cannot be used any more. The next use connects anew.
+func (w *writer) disconnect() {
+	_ = w.conn.Close()
+	w.conn, w.functions, w.bounded = nil, false, 0
+}
+
+// Cause is that of the connection, if there is one.
+func (w *writer) Cause(err error) error {
+	if w.conn == nil {
+		return err
+	}
+	return w.conn.Cause(err)
+}
+
 func isFull(err error) bool {
 	errno := Errno(err)
 	return errno == syscall.ENOSPC || errno == syscall.EDQUOT

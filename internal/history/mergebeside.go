@@ -29,7 +29,7 @@ func (m *merger) hand() error {
 	err := m.store.Close()
 	m.store = nil
 	if err == nil {
-		err = sqlvfs.Seal(m.scratch)
+		err = sqlvfs.FoldLog(m.scratch)
 	}
 	if err != nil {
 		return err

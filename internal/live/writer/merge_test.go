@@ -43,7 +43,7 @@ func (s *session) scratch(c *live.Client, change func(tx *sqlvfs.Tx, ws *sqlvfs.
 		return change(tx, ws)
 	}))
 	must(s, store.Close())
-	must(s, sqlvfs.Seal(path))
+	must(s, sqlvfs.FoldLog(path))
 	f, err := os.Open(path)
 	must(s, err)
 	return f
