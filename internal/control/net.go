@@ -89,8 +89,9 @@ const (
 
 // SSH is what a guest may have signed.
 type SSH struct {
-	// Keys are fingerprints or comments of the keys that it may use; nil are all.
-	Keys []string
+	// AllKeys says that it may use each key of the caller's agent; otherwise Keys are fingerprints or comments of those that it may.
+	AllKeys bool
+	Keys    []string
 	// Known are the keys of the hosts that it may log in to.
 	Known []SSHKnown
 }

@@ -44,17 +44,19 @@ func (p *prepared) useSSH(o *request, settings *config.Settings) error {
 	if info, err := os.Lstat("/run"); err != nil || !info.IsDir() {
 		return without("the host has no directory /run")
 	}
+	p.ssh = signing(&settings.SSH)
+	if p.ssh == nil {
+		return without("none of its keys is one that you allow")
+	}
 	known, err := knownHosts(&settings.SSH)
 	if err != nil {
 		return err
 	}
 	if len(known) == 0 {
+		p.ssh = nil
 		return without("no key is known of %v: log in there once on the host", settings.SSH.Addresses())
 	}
-	p.ssh = &control.SSH{Known: known}
-	if settings.SSH.Keys != nil {
-		p.ssh.Keys = values(settings.SSH.Keys)
-	}
+	p.ssh.Known = known
 	if text, err := os.ReadFile(globalKnown); err == nil {
 		p.plan.KnownHosts = string(text) + "\n"
 	}
@@ -67,6 +69,18 @@ func (p *prepared) useSSH(o *request, settings *config.Settings) error {
 	p.plan.View.SSHAgent = true
 	p.payload.Sockets = append(p.payload.Sockets, view.SSHSocket)
 	return nil
+}
+
+// signing returns what may be signed with which keys, or nil if that is none: keys that are not said are all, but said and not allowed
+// none.
+func signing(s *config.SSH) *control.SSH {
+	switch {
+	case s.Keys == nil:
+		return &control.SSH{AllKeys: true}
+	case len(s.Keys) == 0:
+		return nil
+	}
+	return &control.SSH{Keys: values(s.Keys)}
 }
 
 // knownHosts returns the keys of hosts that the caller has for them.

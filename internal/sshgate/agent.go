@@ -34,7 +34,8 @@ const sessionBind = "session-bind@openssh.com"
 // Gate is what the guest asks for signatures.
 type Gate struct {
 	own   agent.ExtendedAgent // the caller's
-	keys  []string            // fingerprints or comments; nil are all
+	all   bool                // of its keys
+	keys  []string            // or these: fingerprints or comments
 	known [][]byte            // keys of hosts
 
 	mu     sync.Mutex
@@ -44,7 +45,7 @@ type Gate struct {
 
 // New returns a gate to the caller's own agent.
 func New(own agent.ExtendedAgent, what *control.SSH) (*Gate, error) {
-	g := &Gate{own: own, keys: what.Keys, denied: map[string]int{}}
+	g := &Gate{own: own, all: what.AllKeys, keys: what.Keys, denied: map[string]int{}}
 	for _, k := range what.Known {
 		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(k.Key))
 		if err != nil {
@@ -97,7 +98,7 @@ func (g *Gate) deny(why string) error {
 
 // allows says whether the guest may use a key.
 func (g *Gate) allows(k *agent.Key) bool {
-	return g.keys == nil || slices.Contains(g.keys, k.Comment) || slices.Contains(g.keys, ssh.FingerprintSHA256(k))
+	return g.all || slices.Contains(g.keys, k.Comment) || slices.Contains(g.keys, ssh.FingerprintSHA256(k))
 }
 
 var errNotOffered = errors.New("it is not offered")

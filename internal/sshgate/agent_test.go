@@ -149,6 +149,23 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// Who is allowed no key has none.
+func TestNoKeys(t *testing.T) {
+	for all, want := range map[bool]int{false: 0, true: 1} {
+		ring := agent.NewKeyring().(agent.ExtendedAgent)
+		if err := ring.Add(agent.AddedKey{PrivateKey: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), Comment: "work"}); err != nil {
+			t.Fatal(err)
+		}
+		gate, err := New(ring, &control.SSH{AllKeys: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if keys, err := (&world{gate: gate}).connect(t).List(); err != nil || len(keys) != want {
+			t.Errorf("all %v: the keys are %v, %v", all, keys, err)
+		}
+	}
+}
+
 // A connection that was bound to what is not allowed signs nothing any more.
 func TestBind(t *testing.T) {
 	w := newWorld(t)
