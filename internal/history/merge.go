@@ -76,8 +76,12 @@ func (o *MergeOptions) merge(ctx context.Context, told *report.Reporter) error {
 		if err == nil {
 			err = m.run()
 		}
-		if cerr := m.close(); err == nil {
+		cerr, left := m.close()
+		if err == nil && !m.beside { // beside a session it is merged, whatever comes of what was made for it
 			err = cerr
+		}
+		if left != nil {
+			cli.Fprint(o.Report.Stderr, o.Prog, cli.WithHint(fmt.Errorf("remove the fork %s: %w", cli.Printable(m.scratch), left), "the next merge removes it"))
 		}
 		switch again := m.beside && n < mostMerges && ctx.Err() == nil; {
 		case err == nil:
@@ -231,7 +235,8 @@ func (m *merger) checkpoint(secret []byte, merged int64) (c sqlvfs.Checkpoint, e
 	})
 }
 
-func (m *merger) close() (err error) {
+// close closes what is open. left says why the scratch fork, if there is one, could not be removed.
+func (m *merger) close() (err, left error) {
 	for _, at := range []*sqlvfs.Moment{m.base, m.ours, m.theirs} {
 		if at != nil {
 			at.Close()
@@ -241,11 +246,9 @@ func (m *merger) close() (err error) {
 		err = m.store.Close()
 	}
 	if m.scratch != "" {
-		if rerr := m.opt.removeFork(context.WithoutCancel(m.ctx), m.scratch); err == nil {
-			err = rerr
-		}
+		left = m.opt.removeFork(context.WithoutCancel(m.ctx), m.scratch)
 	}
-	return err
+	return err, left
 }
 
 // run decides, and does it.
