@@ -70,8 +70,7 @@ func (l *sessionLog) end() error {
 	select {
 	case err := <-done:
 		if err == nil && l.begun {
-			l.flows.await()
-			l.flows.write()
+			l.flows.end(logf)
 		}
 		switch {
 		case err == nil && !l.begun:
