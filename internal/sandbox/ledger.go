@@ -17,9 +17,7 @@ import (
 
 // useSockets takes what tells of the sockets of the guest's network.
 func (n *network) useSockets(fd int) {
-	if n.owners != nil {
-		n.owners.Close()
-	}
+	n.endOwners()
 	n.owners = netledger.NewOwners(os.Getpid(), fd)
 }
 
@@ -60,11 +58,17 @@ func (n *network) endLedger() {
 	}
 	n.report = n.ledger.End()
 	n.ledger = nil
-	n.owners.Close()
-	n.owners = nil
+	n.endOwners()
 	if n.kept != nil {
 		n.kept.Close()
 		n.kept = nil
+	}
+}
+
+func (n *network) endOwners() {
+	if n.owners != nil {
+		n.owners.Close()
+		n.owners = nil
 	}
 }
 

@@ -46,7 +46,7 @@ func (p *prepared) useNetwork(settings *config.Settings) error {
 }
 
 // startNet starts art-net on the guest's device. Of a stage that is started once more it is another one.
-func (s *session) startNet(fd int) error {
+func (s *session) startNet(fd int) (err error) {
 	device := os.NewFile(uintptr(fd), "tunnel")
 	defer device.Close()
 	if s.net == nil {
@@ -70,6 +70,14 @@ func (s *session) startNet(fd int) error {
 		return w
 	}
 	life, rules := pipe(), pipe()
+	defer func() {
+		rules.Close() // nil does no harm
+		if s.network.life != life {
+			life.Close()
+			s.network.endLedger()
+			s.network.endOwners()
+		}
+	}()
 	if err == nil {
 		err = s.beginLedger(life)
 	}
@@ -92,7 +100,6 @@ func (s *session) startNet(fd int) error {
 	if err == nil {
 		s.network.life, s.network.done = life, p.done
 		_, err = rules.Write(control.Marshal(s.net))
-		rules.Close()
 		if errors.Is(err, unix.EPIPE) {
 			err = nil // it has ended, and that is told
 		}
