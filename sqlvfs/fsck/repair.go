@@ -238,13 +238,17 @@ func keepOthersOut(f *os.File) error {
 	}
 }
 
-// keepOld gives the old file one more name beside its own, which is not taken. Where there are no
-// hard links, it is copied.
+// keepOld gives the old file one more name beside its own: one that is not taken, or that a repair which was killed has given it.
+// Where there are no hard links, it is copied.
 func keepOld(path string, old *os.File) (string, error) {
+	now, err := old.Stat()
+	if err != nil {
+		return "", err
+	}
 	for i := 1; ; i++ {
-		name := path + ".before-repair"
-		if i > 1 {
-			name = fmt.Sprintf("%s-%d", name, i)
+		name := database.BeforeRepair(path, i)
+		if other, err := os.Lstat(name); err == nil && os.SameFile(now, other) {
+			return name, nil
 		}
 		err := os.Link(path, name)
 		if err != nil && !errors.Is(err, fs.ErrExist) {

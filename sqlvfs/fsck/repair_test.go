@@ -338,6 +338,9 @@ func TestRepairIsWholeOrNone(t *testing.T) {
 		if cmd.Wait() == nil {
 			break // it was faster
 		}
+		if cmd.ProcessState.Exited() {
+			t.Fatalf("after %d repairs that were killed, one failed", killed)
+		}
 		killed++
 		if bytesOf(t, path) != damaged {
 			if got := findings(t, path); got != "" {
@@ -349,6 +352,28 @@ func TestRepairIsWholeOrNone(t *testing.T) {
 	}
 	if got := findings(t, path); got != "" || killed == 0 {
 		t.Errorf("killed %d times; in the end: %s", killed, got)
+	}
+}
+
+// A repair that was killed after it had given the old file its other name, and before the new one took its place, stops neither
+// sessions nor the next repair, which uses that name.
+func TestRepairAfterOneThatWasKilled(t *testing.T) {
+	path := sample(t)
+	alter(t, path, "UPDATE fs_inode SET nlink=77 WHERE ino=2")
+	must(t, os.WriteFile(path+".before-repair", nil, 0o600)) // of a repair before that
+	must(t, os.Link(path, path+".before-repair-2"))
+	damaged := bytesOf(t, path)
+	s, err := sqlvfs.Open(path, sqlvfs.Options{ReadOnly: true})
+	must(t, err)
+	must(t, s.Close())
+	if backup, _ := repair(t, path); backup != path+".before-repair-2" || bytesOf(t, backup) != damaged {
+		t.Errorf("the old file is %s", backup)
+	}
+	if got := findings(t, path); got != "" {
+		t.Error(got)
+	}
+	if files, err := filepath.Glob(path + "*"); err != nil || len(files) != 3 {
+		t.Errorf("there are %v, %v", files, err)
 	}
 }
 

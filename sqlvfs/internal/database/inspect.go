@@ -44,7 +44,7 @@ func Inspect(path string, readOnly, create bool) (fresh bool, err error) {
 		return false, fmt.Errorf("%w: it is not a regular file", ErrNotDatabase)
 	}
 	// SQLite looks for the log beside the name by which it opens the file (https://sqlite.org/howtocorrupt.html, section 2.2.1).
-	if n := st.Sys().(*syscall.Stat_t).Nlink; n > 1 {
+	if n := st.Sys().(*syscall.Stat_t).Nlink; n > 1 && int(n) != 1+namesOfRepair(path, st) {
 		return false, fmt.Errorf("%w (it has %d hard links): what was written last may be in a log beside another one; copy it, or remove the other names", ErrNames, n)
 	}
 	if st.Size() == 0 {
@@ -117,5 +117,27 @@ func ConnectReadOnly(path, query string) (*Conn, error) {
 func RemoveFiles(path string) {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		os.Remove(path + suffix)
+	}
+}
+
+// BeforeRepair is how a damaged database is called beside the repaired one that takes its name: the first, and those of later repairs.
+func BeforeRepair(path string, i int) string {
+	name := path + ".before-repair"
+	if i > 1 {
+		name = fmt.Sprintf("%s-%d", name, i)
+	}
+	return name
+}
+
+// namesOfRepair counts the names that a repair gave the file which it did not come to replace, since it was killed.
+func namesOfRepair(path string, st fs.FileInfo) (n int) {
+	for i := 1; ; i++ {
+		other, err := os.Lstat(BeforeRepair(path, i))
+		if err != nil {
+			return n
+		}
+		if os.SameFile(st, other) {
+			n++
+		}
 	}
 }
