@@ -83,7 +83,7 @@ func (f *first) understand() (said, bool) {
 func (f *first) ended() (said, bool) {
 	s, enough := f.understand()
 	if !enough && f.kind != isTLS && !f.http && !mayBeHTTP(f.text) {
-		return said{}, true
+		return readOldest(f.text), true
 	}
 	return s, enough
 }
@@ -97,7 +97,7 @@ func (f *first) look() (said, bool) {
 		switch {
 		case f.at == len(f.text):
 			return said{}, false
-		case f.text[0] == 0x16: // a handshake of TLS
+		case f.text[0] >= 0x14 && f.text[0] <= 0x18: // a record of TLS, which only a handshake's may begin
 			f.kind, f.at = isTLS, 0
 		default:
 			f.kind, f.line = isText, f.at
@@ -105,6 +105,9 @@ func (f *first) look() (said, bool) {
 	}
 	if f.kind == isTLS {
 		return f.lookTLS()
+	}
+	if f.text[0] >= 0x80 {
+		return f.lookSSL2()
 	}
 	return f.lookHTTP()
 }
@@ -118,7 +121,7 @@ const (
 // lookTLS looks at records until the first message is complete.
 func (f *first) lookTLS() (said, bool) {
 	if len(f.text) > 1 && f.text[1] != 3 {
-		return said{}, true // something else
+		return f.lookOther()
 	}
 	for {
 		rest := f.text[f.at:]
@@ -181,6 +184,31 @@ func (r *replay) SetDeadline(time.Time) error      { return nil }
 func (r *replay) SetReadDeadline(time.Time) error  { return nil }
 func (r *replay) SetWriteDeadline(time.Time) error { return nil }
 
+// lookOther looks at what would be TLS but for its version. Go's own server takes any below 16: a beginning of it, or a warning before it.
+func (f *first) lookOther() (said, bool) {
+	switch b := f.text; {
+	case b[0] != 0x15 && b[0] != 0x16 || b[1] >= 0x10:
+		return said{}, true // something else
+	case len(b) <= recordHead:
+		return said{}, false
+	case b[recordHead] == 1 && int(b[3])<<8|int(b[4]) <= mostRecord:
+		return said{err: errHello}, true
+	}
+	return said{}, true
+}
+
+// lookSSL2 refuses a beginning of TLS in the form of SSL 2 (RFC 5246, E.2), which names nobody.
+func (f *first) lookSSL2() (said, bool) {
+	b := f.text
+	switch {
+	case len(b) > 2 && b[2] != 1, len(b) > 3 && b[3] != 0 && b[3] != 3, len(b) > 4 && b[3] == 0 && b[4] != 2:
+		return said{}, true // something else
+	case len(b) < recordHead:
+		return said{}, false
+	}
+	return said{err: errHello}, true
+}
+
 // lookHTTP looks for the end of a request's head, if it is one. That is more than what the standard calls one: whatever some server
 // could take for a request, and is none, is refused.
 func (f *first) lookHTTP() (said, bool) {
@@ -195,7 +223,7 @@ func (f *first) lookHTTP() (said, bool) {
 		line := bytes.TrimRight(f.text[f.line:f.at], "\r")
 		if !f.http {
 			if f.http = mayBeHTTP(line); !f.http {
-				return said{}, true
+				return readOldest(line), true
 			}
 		} else if len(line) == 0 {
 			return readRequest(f.text), true
@@ -224,6 +252,22 @@ func isToken(c byte) bool {
 // mayBeHTTP says whether some server could take a line for the first of a request with headers. The preface of HTTP/2 is none.
 func mayBeHTTP(line []byte) bool {
 	return bytes.Contains(bytes.ToLower(line), []byte("http/")) && !bytes.HasPrefix(line, []byte("PRI * HTTP/2.0"))
+}
+
+// readOldest reads a line that may be a request without a version (HTTP/0.9): such a one may hold the address of another host too.
+func readOldest(line []byte) said {
+	fields := strings.FieldsFunc(string(line), func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' })
+	if len(fields) < 2 {
+		return said{}
+	}
+	_, address, ok := strings.Cut(fields[1], "://")
+	if !ok {
+		return said{}
+	}
+	if i := strings.IndexAny(address, `/?#\`); i >= 0 {
+		address = address[:i]
+	}
+	return said{names: []string{address}, http: true}
 }
 
 // readRequest reads the head of a request.

@@ -162,6 +162,17 @@ func TestFirstBytes(t *testing.T) {
 		{text: "\x16\x03\x01\x00\x00", err: true},
 		{text: "\x16\x03\x01\xff\xff", err: true},
 		{text: "\x16\x00 something else"},
+		// Records that servers drop, or take, before what they look at.
+		{text: "\x15\x03\x01\x00\x02\x01\x00" + record, err: true},
+		{text: "\x14\x03\x01\x00\x01\x01" + record, err: true}, {text: "\x17\x03\x03\x00\x01\x00" + record, err: true},
+		{text: "\x15\x02\x00\x00\x02\x01\x00" + record, err: true}, {text: "\x16\x02\x00" + record[3:], err: true},
+		{text: "\x15\x00\x00\x00\x07\x00\x00"}, {text: "\x15\x40"}, {text: "\x14\x00\x00\x00"},
+		{text: "\x80\x2e\x01\x03\x01\x00\x15\x00\x00", err: true}, {text: "\x80\x1c\x01\x00\x02\x00\x03", err: true},
+		{text: "\xff\xfd\x01\xff\xfd\x03"}, {text: "\x80\x00\x00\x2c"},
+		// Requests without a version.
+		{text: "GET http://b.org/secret\r\n", other: "b.org", http: true}, {text: "get\tHTTPS://b.org?x \n", other: "b.org", http: true},
+		{text: "GET http://user@a.org\r\n", other: "user@a.org", http: true},
+		{text: "GET http://a.org:80/\r\n", http: true}, {text: "GET /?to=x\r\n"},
 		{text: "GET / HTTP/1.1\r\nHost: A.org.\r\n\r\n", http: true},
 		{text: "GET / HTTP/1.1\r\nHost: a.org:8080\r\n\r\n", http: true},
 		{text: "GET / HTTP/1.1\r\nHost: a.org:\r\n\r\n", http: true},
@@ -205,7 +216,7 @@ func TestFirstBytes(t *testing.T) {
 
 // What a program has not ended when it says no more is passed on only if no server would make a request of it.
 func TestFirstBytesEnd(t *testing.T) {
-	for text, want := range map[string]bool{"": true, "hello": true, "GET / HTT": true, "GET / HTTP/1.1": false, "GET / HTTP/1.1\r\nHost: b.org\r\n": false, "\r\n": true, "\x16\x03": false} {
+	for text, want := range map[string]bool{"": true, "hello": true, "GET / HTT": true, "GET / HTTP/1.1": false, "GET / HTTP/1.1\r\nHost: b.org\r\n": false, "\r\n": true, "\x16\x03": false, "\x15": false, "\x80\x2e\x01": true} {
 		f := &first{text: []byte(text)}
 		if s, got := f.ended(); got != want || s.err != nil {
 			t.Errorf("%q: %v, %v", text, got, s.err)
