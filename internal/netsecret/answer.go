@@ -18,6 +18,7 @@ func (e *Ender) scrub(r *http.Response) error {
 	x := exchangeOf(r.Request.Context())
 	r.Status = "" // what stands there is not passed on
 	scrubHeader(r.Header, x.pairs)
+	scrubHeader(r.Trailer, x.pairs) // the names that are announced
 	for _, encoding := range r.Header.Values("Content-Encoding") {
 		if !strings.EqualFold(encoding, "identity") && r.Body != http.NoBody && r.Request.Method != http.MethodHead {
 			return fmt.Errorf("%w (%.20q), which was not asked for", errPacked, encoding)

@@ -35,12 +35,21 @@ const (
 	headTime = 30 * time.Second
 	// A connection that nothing is said on is closed after as long.
 	idleTime = 5 * time.Minute
-	// How large the headers of an answer may be.
-	mostHeaders = 1 << 20
+	// How large the headers of a request may be, and of an answer.
+	mostHeaders = 64 << 10
 	// How many connections there are to a host for one of the guest's.
 	mostConns = 100
 	// How many of the guest's are ended at once: one takes some 100 KB of memory.
 	mostEnded = 500
+	// How many requests there are at once, over all of these, and over one of HTTP/2.
+	mostRequests = 256
+	mostStreams  = 32
+	// How much of a request may wait for the host, over HTTP/2, and of one connection's.
+	requestBuffer  = 64 << 10
+	requestsBuffer = 128 << 10
+	// How much of an answer may wait for the guest.
+	answerBuffer  = 512 << 10
+	answersBuffer = 1 << 20
 )
 
 // Ender ends the TLS of a guest.
@@ -54,11 +63,12 @@ type Ender struct {
 	proxy     *httputil.ReverseProxy
 	accepted  chan net.Conn
 	ended     chan struct{} // holds one for each connection
+	requests  chan struct{} // holds one for each request
 }
 
 // New returns what ends the TLS of a guest for the hosts of some secrets, which it believes by roots. What is refused goes to deny.
 func New(secrets []control.NetSecret, a *control.NetAuthority, roots *x509.CertPool, deny func(name string, port uint16, why string)) (*Ender, error) {
-	e := &Ender{secrets: secrets, roots: roots, deny: deny, sessions: tls.NewLRUClientSessionCache(0), accepted: make(chan net.Conn), ended: make(chan struct{}, mostEnded)}
+	e := &Ender{secrets: secrets, roots: roots, deny: deny, sessions: tls.NewLRUClientSessionCache(0), accepted: make(chan net.Conn), ended: make(chan struct{}, mostEnded), requests: make(chan struct{}, mostRequests)}
 	var err error
 	if e.authority, err = newAuthority(a); err != nil {
 		return nil, fmt.Errorf("read the authority: %w", err)
@@ -87,7 +97,10 @@ func (e *Ender) serve() {
 	server := &http.Server{
 		Handler:           e,
 		TLSConfig:         &tls.Config{GetConfigForClient: e.checkName, GetCertificate: e.certificate},
-		ReadHeaderTimeout: headTime, IdleTimeout: idleTime,
+		ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: mostHeaders,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: mostStreams, MaxReceiveBufferPerStream: requestBuffer, MaxReceiveBufferPerConnection: requestsBuffer,
+		},
 		ErrorLog:    log.New(io.Discard, "", 0),
 		ConnContext: withConn,
 	}
@@ -129,6 +142,7 @@ func (e *Ender) Serve(guest net.Conn, name string, port uint16, first net.Conn, 
 		ForceAttemptHTTP2:   true,
 		TLSHandshakeTimeout: headTime, IdleConnTimeout: idleTime, ExpectContinueTimeout: time.Second,
 		MaxConnsPerHost: mostConns, MaxResponseHeaderBytes: mostHeaders,
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: answerBuffer, MaxReceiveBufferPerConnection: answersBuffer},
 	}
 	e.accepted <- c
 	<-c.closed

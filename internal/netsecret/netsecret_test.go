@@ -33,6 +33,7 @@ const (
 // world is a guest with a way to a host by an Ender.
 type world struct {
 	host   *httptest.Server
+	ender  *Ender
 	client *http.Client
 	dial   func() (net.Conn, error) // to the host, as the guest
 	trust  *x509.CertPool           // what the guest believes
@@ -94,6 +95,7 @@ func (w *world) through(t *testing.T, upstream *control.NetAuthority, hosts ...c
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.ender = e
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -308,6 +310,8 @@ func TestLimits(t *testing.T) {
 		{"POST", "/v1", 403}, {"GET", "/", 403}, {"GET", "/v11", 403}, {"GET", "/files", 403}, {"DELETE", "/upload", 403}, {"GET", "/V1", 403},
 		{"GET", "/v1/../admin", 403}, {"GET", "/v1/%2e%2e/admin", 403}, {"GET", "/v1/..%2fadmin", 403}, {"GET", "/v1//x", 403},
 		{"GET", "/v1/%252e%252e/admin", 403}, {"GET", `/v1/..%5cadmin`, 403}, {"GET", "/v1/..;/admin", 403}, {"GET", "//v1", 403},
+		{"GET", "/v1/..%20/admin", 403}, {"GET", "/v1/%20/x", 403}, {"GET", "/v1/..%00/admin", 403}, {"GET", "/v1/..%0a/admin", 403},
+		{"GET", "/v1/%c0%ae%c0%ae/admin", 403}, {"GET", "/v1/%ef%bc%8e%ef%bc%8e/admin", 403}, {"GET", "/v1/.../x", 403},
 	} {
 		res, _ := w.do(t, w.client, c.method, c.path, "X-Api-Key", shown)
 		if res.StatusCode != c.code {

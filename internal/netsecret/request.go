@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +20,16 @@ func (e *Ender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := connOf(r.Context())
 	if c == nil {
 		http.Error(w, "art: the network: it is no connection of the guest's", http.StatusInternalServerError)
+		return
+	}
+	select {
+	case e.requests <- struct{}{}:
+		defer func() { <-e.requests }()
+	default:
+		// The guest may take its time to read why: nothing is kept meanwhile.
+		r.RequestURI, r.URL = "", &url.URL{}
+		clear(r.Header)
+		e.refuse(w, c, http.StatusServiceUnavailable, fmt.Sprintf("there are %d requests with secrets already", cap(e.requests)))
 		return
 	}
 	for _, host := range []string{r.Host, r.URL.Host} {
@@ -121,10 +133,23 @@ func goesWith(h *control.NetSecretHost, r *http.Request) bool {
 	p := r.URL.Path
 	escaped := strings.ToLower(r.URL.EscapedPath())
 	if clean := path.Clean(p); clean != p && clean+"/" != p || strings.Contains(p, "\\") || strings.Contains(p, ";") || strings.Contains(p, "%") ||
-		strings.Contains(escaped, "%2f") || strings.Contains(escaped, "%2e") {
+		strings.Contains(escaped, "%2f") || strings.Contains(escaped, "%2e") || !isPlain(p) {
 		return false
 	}
 	return slices.ContainsFunc(h.Paths, func(prefix string) bool { return within(p, prefix) })
+}
+
+// isPlain says whether a path is of printable ASCII, without a part of dots and blanks alone.
+func isPlain(p string) bool {
+	if strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return false
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if part != "" && strings.Trim(part, ". ") == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // within says whether a path is one or lies below it; below one that ends in a slash is all that begins so.
@@ -133,8 +158,12 @@ func within(p, prefix string) bool {
 	return ok && (rest == "" || strings.HasSuffix(prefix, "/") || rest[0] == '/')
 }
 
-// otherMethods are headers by which some servers take a request for one of another method.
-var otherMethods = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
+// others are headers by which some servers take a request for one of another method or path; to some, an underscore is a hyphen.
+var others = []string{"x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"}
+
+func isOther(name string, _ []string) bool {
+	return slices.Contains(others, strings.ReplaceAll(strings.ToLower(name), "_", "-"))
+}
 
 // rewrite makes the request to the host of the guest's.
 func (e *Ender) rewrite(p *httputil.ProxyRequest) {
@@ -155,9 +184,7 @@ func (e *Ender) rewrite(p *httputil.ProxyRequest) {
 		// Of an answer in parts each could hold part of a secret.
 		out.Header.Del("Range")
 		out.Header.Del("If-Range")
-		for _, name := range otherMethods {
-			out.Header.Del(name)
-		}
+		maps.DeleteFunc(out.Header, isOther)
 	}
 	// What is packed nobody could look into; the transport asks for what it unpacks itself.
 	out.Header.Del("Accept-Encoding")
