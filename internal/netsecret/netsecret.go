@@ -78,10 +78,10 @@ func New(secrets []control.NetSecret, a *control.NetAuthority, roots *x509.CertP
 		if s.Value == "" || len(s.Placeholder) != len(s.Value) {
 			return nil, errors.New("read the secrets: a placeholder is not as long as its secret")
 		}
-		e.pairs = append(e.pairs, newPair(s.Value, s.Placeholder))
+		e.pairs = append(e.pairs, newPair(s.Value, s.Placeholder, publicOf(s)))
 		// As they are in addresses.
 		if escaped := url.QueryEscape(s.Value); escaped != s.Value {
-			e.pairs = append(e.pairs, newPair(escaped, url.QueryEscape(s.Placeholder)))
+			e.pairs = append(e.pairs, newPair(escaped, url.QueryEscape(s.Placeholder), len(url.QueryEscape(s.Value[:publicOf(s)]))))
 		}
 	}
 	e.proxy = &httputil.ReverseProxy{

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/placeholder"
 )
 
 const (
@@ -83,10 +84,14 @@ func (w *world) through(t *testing.T, upstream *control.NetAuthority, hosts ...c
 	if hosts == nil {
 		hosts = []control.NetSecretHost{{Name: host, Port: 443}}
 	}
+	other, err := placeholder.Make(another)
+	if err != nil {
+		t.Fatal(err)
+	}
 	e, err := New([]control.NetSecret{
 		{Name: "KEY", Value: secret, Placeholder: shown, Header: "x-api-key", Hosts: hosts},
 		{Name: "TOKEN", Value: secret, Placeholder: shown, Header: "authorization", Hosts: hosts},
-		{Name: "OTHER", Value: another, Placeholder: "other-placeholder-0123456789ab", Header: "authorization", Hosts: []control.NetSecretHost{{Name: "other.example", Port: 443}}},
+		{Name: "OTHER", Value: another, Placeholder: other, Header: "authorization", Hosts: []control.NetSecretHost{{Name: "other.example", Port: 443}}},
 	}, authority, roots, func(name string, port uint16, why string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()

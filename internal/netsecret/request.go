@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/riverlytech/art/internal/control"
+	"github.com/riverlytech/art/internal/placeholder"
 )
 
 // ServeHTTP answers a request of the guest's: with the host's answer, or with why there is none.
@@ -109,6 +110,15 @@ func (e *Ender) fill(c *conn, r *http.Request) (header map[string][]string, own 
 	return header, own, ""
 }
 
+// publicOf returns how much of a secret, at its beginning, the guest has too.
+func publicOf(s *control.NetSecret) int {
+	n := placeholder.Prefix(s.Value)
+	if !strings.HasPrefix(s.Placeholder, s.Value[:n]) {
+		return 0
+	}
+	return n
+}
+
 // fillValue returns the value of a header with a secret in the place of the guest's text. That may be part of a user and a password
 // (RFC 7617), which are encoded together: then it returns a pair for these too.
 func fillValue(value string, s *control.NetSecret) (string, []pair) {
@@ -116,7 +126,8 @@ func fillValue(value string, s *control.NetSecret) (string, []pair) {
 		encoded = strings.TrimSpace(encoded)
 		if text, err := base64.StdEncoding.DecodeString(encoded); err == nil && strings.Contains(string(text), s.Placeholder) {
 			filled := base64.StdEncoding.EncodeToString([]byte(strings.ReplaceAll(string(text), s.Placeholder, s.Value)))
-			return scheme + " " + filled, []pair{newPair(filled, encoded)}
+			public := (strings.Index(string(text), s.Placeholder) + publicOf(s)) * 8 / 6 // whole characters
+			return scheme + " " + filled, []pair{newBasicPair(filled, encoded, public)}
 		}
 	}
 	return strings.ReplaceAll(value, s.Placeholder, s.Value), nil

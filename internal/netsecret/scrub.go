@@ -11,19 +11,35 @@ import (
 // pair is a text that the guest is not to have, and what it has instead, which is as long.
 type pair struct {
 	secret, shown []byte
-	common        int // how long both begin alike
+	public        int       // how long both begin alike, as the guest may know
+	shape         [256]bool // the characters that the rest can have, which say nothing of those it has
 }
 
-func newPair(secret, shown string) pair {
-	p := pair{secret: []byte(secret), shown: []byte(shown)}
-	for p.common < len(secret) && secret[p.common] == shown[p.common] {
-		p.common++
+// newPair returns a pair of which that much at the beginning is no secret.
+func newPair(secret, shown string, public int) pair {
+	p := pair{secret: []byte(secret), shown: []byte(shown), public: public}
+	for c := range p.shape {
+		p.shape[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	// What is neither letter nor digit is the same in both, or, in base64, any of these.
+	for _, c := range []byte(secret[public:] + shown[public:]) {
+		p.shape[c] = true
+	}
+	return p
+}
+
+// newBasicPair returns one of texts in base64.
+func newBasicPair(secret, shown string, public int) pair {
+	p := newPair(secret, shown, public)
+	for _, c := range []byte("+/=") {
+		p.shape[c] = true
 	}
 	return p
 }
 
 // scrubber is a stream in which each secret of another one is replaced, also where that comes in pieces. What has come is passed on
-// at once, but for what may be the beginning of a secret and would tell of it: that waits for what follows.
+// at once, but for what may be the beginning of a secret and would tell of it: that waits for what follows. What waits is all of such a
+// shape, whether its letters are a secret's or not: who has texts of his own come in pieces learns nothing from what is passed on when.
 type scrubber struct {
 	from  io.Reader
 	pairs []pair
@@ -62,7 +78,7 @@ func (s *scrubber) Read(p []byte) (int, error) {
 func (s *scrubber) forget() {
 	keep := 0
 	for i := range s.pairs {
-		keep = max(keep, s.pairs[i].common)
+		keep = max(keep, s.pairs[i].public)
 	}
 	if from := s.said - keep; from > 0 {
 		s.buf = append(s.buf[:0], s.buf[from:]...)
@@ -103,9 +119,17 @@ func (s *scrubber) begun() int {
 	from := len(s.buf)
 	for i := range s.pairs {
 		p := &s.pairs[i]
-		for n := min(len(p.secret)-1, len(s.buf)-s.done); n > p.common && s.err == nil; n-- {
-			if bytes.HasSuffix(s.buf, p.secret[:n]) {
-				from = min(from, len(s.buf)-n)
+		most := min(len(p.secret)-1, len(s.buf)-s.done)
+		if s.err != nil || most <= p.public {
+			continue
+		}
+		shaped := 0 // characters at the end
+		for shaped < most-p.public && p.shape[s.buf[len(s.buf)-shaped-1]] {
+			shaped++
+		}
+		for ; shaped > 0; shaped-- {
+			if at := len(s.buf) - shaped - p.public; bytes.HasPrefix(s.buf[at:], p.secret[:p.public]) {
+				from = min(from, at)
 				break
 			}
 		}

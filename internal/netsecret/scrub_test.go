@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -13,9 +14,9 @@ import (
 )
 
 var somePairs = []pair{
-	newPair("sk-ant-secretsecret", "sk-ant-placeholderp"),
-	newPair("aabaabaac", "xxyxxyxxz"),
-	newPair("sk-ant-secret", "sk-ant-xxxxxx"),
+	newPair("sk-ant-secretsecret", "sk-ant-placeholderp", 7),
+	newPair("aabaabaac", "xxyxxyxxz", 0),
+	newPair("sk-ant-secret", "sk-ant-xxxxxx", 7),
 }
 
 // pieces is a stream that comes in pieces.
@@ -86,6 +87,36 @@ func TestScrubAtOnce(t *testing.T) {
 		rest, err := io.ReadAll(s)
 		if string(got[:n])+string(rest) != c.text || err == nil || err.Error() != "broken" {
 			t.Errorf("%q: %q then %q, %v", c.text, got[:n], rest, err)
+		}
+	}
+}
+
+// What is passed on when tells nothing of a secret's letters: of a right guess and of wrong ones as much is passed on after each piece.
+func TestScrubTellsNothing(t *testing.T) {
+	passed := func(p pair, guess string) (sizes []int) {
+		s := &scrubber{pairs: []pair{p}}
+		for _, c := range []byte("data: " + guess) {
+			s.forget()
+			s.buf = append(s.buf, c)
+			s.replace()
+			sizes = append(sizes, s.ready-s.said)
+			s.said = s.ready
+		}
+		return sizes
+	}
+	for _, c := range []struct {
+		pair  pair
+		wrong string
+	}{
+		{somePairs[0], "sk-ant-zecretsecret"}, {somePairs[0], "sk-ant-secretsecreX"}, {somePairs[0], "sk-ant-placeholderp"},
+		{somePairs[1], "xabaabaac"}, {somePairs[1], "aabaaba7c"}, {newBasicPair("dXNlcjpzZWNy+A==", "dXNlcjpvdGhlcg==", 7), "dXNlcjp/ZWNyb/=="},
+		{newPair("sk-abcdefgh_ijk", "sk-abXdefgh_XjX", 3), "sk-abXdefgh_Xjk"},
+	} {
+		for n := range len(c.pair.secret) {
+			right, wrong := passed(c.pair, string(c.pair.secret[:n])), passed(c.pair, c.wrong[:n])
+			if !slices.Equal(right, wrong) {
+				t.Errorf("%q: %v, %q: %v", c.pair.secret[:n], right, c.wrong[:n], wrong)
+			}
 		}
 	}
 }

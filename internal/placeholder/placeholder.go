@@ -29,7 +29,7 @@ func Make(secret string) (string, error) {
 	if err := check(secret); err != nil {
 		return "", err
 	}
-	kept := prefix(secret)
+	kept := Prefix(secret)
 	rest := secret[kept:]
 	alphabet := alphabetOf(rest)
 	if len(alphabet) < 2 {
@@ -74,9 +74,9 @@ func check(secret string) error {
 	return nil
 }
 
-// prefix returns how long the beginning is that says of what kind a secret is: words with - or _ after each, such as sk-ant-api03-,
+// Prefix returns how long the beginning is that says of what kind a secret is: words with - or _ after each, such as sk-ant-api03-,
 // github_pat_ or xoxb-; or else its first four letters and digits, if it is long. The rest is what is secret about it.
-func prefix(secret string) int {
+func Prefix(secret string) int {
 	most := min(len(secret)-leastRandom, mostPrefix)
 	kept, from := 0, 0
 	for i := 0; i < most; i++ {

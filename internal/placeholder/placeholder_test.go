@@ -27,7 +27,7 @@ func TestShape(t *testing.T) {
 		if len(p) != len(c.secret) || !strings.HasPrefix(p, c.prefix) || strings.Trim(p[len(c.prefix):], c.alphabet) != "" || p == c.secret {
 			t.Errorf("%s became %s", c.secret, p)
 		}
-		if kept := prefix(c.secret); kept != len(c.prefix) {
+		if kept := Prefix(c.secret); kept != len(c.prefix) {
 			t.Errorf("of %s, %q is kept", c.secret, c.secret[:kept])
 		}
 		for i := range c.secret {
