@@ -232,12 +232,14 @@ func (b *bisection) inFork(ctx context.Context, c *sqlvfs.Checkpoint) (code int,
 		return 0, nil, errInterrupted
 	}
 	path := workspace.Scratch(b.o.DB, "bisect", c.ID)
-	switch _, err := b.o.fork(ctx, path, fmt.Sprint(c.ID)); {
+	_, held, err := b.o.scratch(ctx, path, fmt.Sprint(c.ID))
+	switch {
 	case isAny(err, sqlvfs.ErrNoCheckpoint, sqlvfs.ErrReplaced, sqlvfs.ErrAgreed, sqlvfs.ErrCorrupt, syscall.ESTALE): // the last is a session's word
 		return 0, err, nil
 	case err != nil:
 		return 0, nil, err
 	}
+	defer held.Close()
 	defer func() {
 		// Also after a signal: that ends the command, and not this.
 		if gone := b.o.removeFork(context.WithoutCancel(ctx), path); gone != nil {

@@ -205,7 +205,7 @@ func tellForks(s *sqlvfs.Store, gone bool, o *Options) error {
 			fmt.Fprintln(o.Stdout, cli.Printable(text))
 		}
 	}
-	old, err := left(s)
+	old, err := left(o.DB, s)
 	for i := range old {
 		if err == nil {
 			err = removeLeft(&old[i], say, s.DropFork)

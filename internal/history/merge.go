@@ -247,6 +247,7 @@ func (m *merger) close() (err, left error) {
 	}
 	if m.scratch != "" {
 		left = m.opt.removeFork(context.WithoutCancel(m.ctx), m.scratch)
+		m.held.Close()
 	}
 	return err, left
 }

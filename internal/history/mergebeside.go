@@ -15,11 +15,11 @@ import (
 // makeScratch makes the scratch fork, and returns the checkpoint that it is of.
 func (m *merger) makeScratch() (at string, err error) {
 	path := workspace.Scratch(m.opt.DB, "merge", 0)
-	c, err := m.opt.fork(m.ctx, path, "")
+	c, held, err := m.opt.scratch(m.ctx, path, "")
 	if err != nil {
 		return "", err
 	}
-	m.scratch = path
+	m.scratch, m.held = path, held
 	m.store, err = sqlvfs.Open(path, sqlvfs.Options{})
 	return fmt.Sprint(c.ID), err
 }

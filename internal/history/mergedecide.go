@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type merger struct {
 	store              *sqlvfs.Store // nil: nothing is to be changed
 	beside             bool          // a session writes the database
 	scratch            string        // the fork in which the merge is made then; "": none
+	held               *os.File      // which says that somebody uses that
 	base, ours, theirs *sqlvfs.Moment
 	again              bool // some of the fork was merged before: base is a checkpoint of it, not of the parent
 	ourMay, theirMay   *sqlvfs.Difference

@@ -7,22 +7,38 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"golang.org/x/sys/unix"
+	"path/filepath"
 
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
-// left are the scratch forks that a database knows of, of commands that were killed.
-func left(s *sqlvfs.Store) (list []sqlvfs.Fork, err error) {
+// left are the scratch forks that a database knows of, of commands that were killed: nobody holds them any more.
+func left(db string, s *sqlvfs.Store) (list []sqlvfs.Fork, err error) {
 	all, err := s.Forks()
 	for _, f := range all {
-		if _, pid, ok := workspace.ScratchOf(f.Path); ok && (pid == os.Getpid() || errors.Is(unix.Kill(pid, 0), unix.ESRCH)) {
+		if _, _, ok := workspace.ScratchOf(f.Path); !ok || err != nil {
+			continue
+		}
+		var held bool
+		if held, err = lock.ScratchHeld(db, filepath.Base(f.Path)); err == nil && !held {
 			list = append(list, f)
 		}
 	}
 	return list, err
+}
+
+// scratch makes a scratch fork at a path, which nobody takes for left until the file is closed.
+func (o *Options) scratch(ctx context.Context, path, at string) (c sqlvfs.Checkpoint, held *os.File, err error) {
+	if held, err = lock.HoldScratch(o.DB, filepath.Base(path)); err != nil {
+		return c, nil, fmt.Errorf("hold the fork: %w", err)
+	}
+	if c, err = o.fork(ctx, path, at); err != nil {
+		held.Close()
+		return c, nil, err
+	}
+	return c, held, nil
 }
 
 // removeLeft removes a scratch fork that was left, says so, and has its parent forget it. One that a session still uses waits for the next time.
@@ -54,7 +70,7 @@ func (o *Options) sweep(ctx context.Context, say func(string)) error {
 	if err != nil {
 		return err
 	}
-	list, err := left(s)
+	list, err := left(o.DB, s)
 	s.Close()
 	for i := range list {
 		if err == nil {
