@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -73,6 +74,9 @@ func (p *Plan) move(t *transaction, c RefChange) error {
 	}
 	if now != c.was || ok != (c.was != value{}) {
 		return errMoved
+	}
+	if may, err := p.mayMove(c.Name, now, c.New); err != nil || !may {
+		return cmp.Or(err, errUnseen)
 	}
 	switch {
 	case c.sym != "":

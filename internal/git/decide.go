@@ -139,7 +139,14 @@ func (p *Plan) decideRef(name string) error {
 		if err != nil {
 			return err
 		}
-		c.Rewound = !forward
+		if c.Rewound = !forward; c.Rewound {
+			if may, err := p.mayMove(name, h, g.id); err != nil {
+				return err
+			} else if !may {
+				p.aside = append(p.aside, aside{c, "the guest has never had the host's commits"})
+				return nil
+			}
+		}
 	}
 	if use := p.elsewhere[name]; use != "" && hok && !p.force {
 		p.aside = append(p.aside, aside{c, use})

@@ -1,7 +1,9 @@
 package git
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -71,5 +73,48 @@ func TestOneChangeOfOneName(t *testing.T) {
 	}
 	if got := p.in(p.host, "git rev-parse HEAD HEAD@{0} | uniq | wc -l; git reflog --format=%gs"); !strings.HasPrefix(got, "1\n") || !strings.Contains(got, ": guest\n") {
 		t.Errorf("HEAD's reflog: %s", got)
+	}
+}
+
+// sameGuest says of each path that neither side has changed what the host has.
+type sameGuest struct{ Guest }
+
+func (g sameGuest) Same(at string) (host, guest bool) {
+	_, guest = g.Guest.Same(at)
+	return true, guest
+}
+
+// TestHostsCommitsStay has the host be taken for what both agreed about, though the guest has never had its commit, when
+// the plan is made and when it is carried out.
+func TestHostsCommitsStay(t *testing.T) {
+	p := newPair(t, "")
+	p.in(p.guest, "echo guest >>a; git commit -qam guest")
+	p.in(p.host, "echo host >>b; git commit -qam host")
+	dir, err := os.Open(p.host + "/.git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	plan, err := New(t.Context(), Options{Host: dir, Guest: sameGuest{guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plan.Close()
+	if err := p.carryOut(plan); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.in(p.host, "git log -1 --format=%s main; git log -1 --format=%s main.art"); got != "host\nguest\n" || len(plan.Conflicts) == 0 {
+		t.Errorf("%s%q", got, plan.Conflicts)
+	}
+	for at, want := range map[string]bool{"refs/heads/main": false, "index": false, "HEAD": true} {
+		if plan.Agreed(at) != want {
+			t.Errorf("%s agreed: %v", at, !want)
+		}
+	}
+	h, _ := plan.h.at("refs/heads/main")
+	g, _ := plan.g.at("refs/heads/main", plan.h)
+	c := RefChange{Name: "refs/heads/main", Old: h.id, New: g.id, was: h}
+	if err := plan.atomically(func(t *transaction) error { return plan.move(t, c) }); !errors.Is(err, errUnseen) {
+		t.Error(err)
 	}
 }

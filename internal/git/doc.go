@@ -27,6 +27,7 @@
 //
 // Once the host has what the guest had, the guest's own goes, and it sees the host's. What could not come stays
 // in the guest, with all that it refers to (obsolete.go).
+// Beside a session the guest's own stays as it is, and only what both have is noted as agreed (agreed.go).
 package git
 
 import (

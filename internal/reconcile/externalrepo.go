@@ -178,7 +178,7 @@ func (p *planner) discardExternal() error {
 		if r := p.repos[external]; r.on != nil && r.on.name == name {
 			q.planner = *r.on
 		}
-		if err := q.absorbDir(".", n, false, func(string) git.Share { return git.All }); err != nil {
+		if err := q.absorbDir(".", n, false, func(string) git.Share { return git.All }, nil); err != nil {
 			return err
 		}
 	}
@@ -189,5 +189,5 @@ func (p *planner) discardExternal() error {
 func (r *repo) absorbExternal(session *live.Client) error {
 	q := &puller{planner: *r.on}
 	q.session = session
-	return q.absorbDir(".", q.top, session != nil, r.plan.Obsolete)
+	return q.absorbDir(".", q.top, session != nil, r.plan.Obsolete, r.plan.Agreed)
 }

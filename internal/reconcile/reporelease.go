@@ -29,7 +29,9 @@ func (p *puller) absorb() error {
 			}
 		} else if n, _ := p.guestAt(r.dir); n == nil {
 			continue
-		} else if err := p.absorbDir(r.dir, n, w.Whole, func(rel string) git.Share { return r.plan.Obsolete(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
+		} else if err := p.absorbDir(r.dir, n, w.Whole,
+			func(rel string) git.Share { return r.plan.Obsolete(strings.TrimPrefix(rel, r.dir+"/")) },
+			func(rel string) bool { return r.plan.Agreed(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
 			return err
 		}
 		if r.plan.Kept {
@@ -45,7 +47,7 @@ func (p *puller) absorb() error {
 					return git.All
 				}
 				return git.None
-			}); err != nil {
+			}, nil); err != nil {
 				return err
 			}
 		}
@@ -53,8 +55,10 @@ func (p *puller) absorb() error {
 	return nil
 }
 
-// absorbDir has the guest see the host's of what was pulled of a directory.
-func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, shareOf func(string) git.Share) error {
+// absorbDir has the guest see the host's of what was pulled of a directory. agreed reports of git's own files
+// whether the host has the guest's by now; nil: they are none of these, and have come in a commit that the host has
+// not checked out.
+func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, shareOf func(string) git.Share, agreed func(string) bool) error {
 	var names []string
 	for _, name := range n.Whiteouts {
 		if shareOf(join(rel, name)) != git.None && (!whole || p.tree.Child(n, name) == nil) {
@@ -68,14 +72,18 @@ func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, shareOf func(
 		case share == git.All && !whole:
 			names = append(names, e.Name)
 		case c.Attr.IsDir():
-			if err := p.absorbDir(at, c, whole, shareOf); err != nil {
+			if err := p.absorbDir(at, c, whole, shareOf, agreed); err != nil {
 				return err
 			}
 			if err := p.reveal(c, at); err != nil {
 				return err
 			}
 		case p.session != nil:
-			p.same(at, c)
+			if agreed == nil {
+				p.outdate(at, c)
+			} else {
+				p.same(at, c, agreed)
+			}
 		case whole:
 			p.outdate(at, c)
 		}
@@ -102,10 +110,15 @@ func (p *puller) reveal(n *sqlvfs.Node, at string) error {
 	})
 }
 
-// same writes down that the guest's row, which stays while a session runs, says the same as the host's.
-func (p *puller) same(at string, n *sqlvfs.Node) {
+// same writes down that the guest's row, which stays while a session runs, says the same as the host's. Where it
+// does not, as of a branch that came under another name, only the guest's is done with.
+func (p *puller) same(at string, n *sqlvfs.Node, is func(string) bool) {
 	st, err := p.host.stat(at)
 	if err != nil || kind(st.Mode) != kind(n.Attr.Mode) {
+		return
+	}
+	if !is(at) { // after the look at the host's file: what is written meanwhile is another one
+		p.outdate(at, n)
 		return
 	}
 	agreed := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st), Row: n.Ino, RowCtime: n.Attr.Ctime}
