@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -57,10 +58,17 @@ func (p *prepared) keepSecrets(o *request, s *config.Settings) error {
 			return err
 		}
 	}
-	if p.net == nil || len(p.kept.secrets) == 0 {
+	if p.net == nil {
 		return nil
 	}
-	p.net.Secrets = p.kept.secrets
+	for _, k := range p.kept.secrets {
+		if k.Value != "" {
+			p.net.Secrets = append(p.net.Secrets, k)
+		}
+	}
+	if len(p.net.Secrets) == 0 {
+		return nil
+	}
 	return p.beginAuthority()
 }
 
@@ -190,19 +198,17 @@ func (p *prepared) beginAuthority() error {
 	made := make(chan madeAuthority, 1)
 	p.kept.authority = made
 	go func() {
-		timer := time.AfterFunc(authorityTime, func() {
-			if cmd.Process != nil {
-				_ = cmd.Process.Kill() // it may have ended
-			}
-		})
-		defer timer.Stop()
 		m := madeAuthority{NetAuthority: &control.NetAuthority{}}
-		cmd.Env = libexec.CallerEnv()
-		out, err := cmd.Output()
-		if err == nil {
-			err = control.Unmarshal(out, m.NetAuthority)
+		var out bytes.Buffer
+		cmd.Env, cmd.Stdout = libexec.CallerEnv(), &out
+		if m.err = cmd.Start(); m.err == nil {
+			timer := time.AfterFunc(authorityTime, func() { _ = cmd.Process.Kill() }) // it may have ended
+			m.err = cmd.Wait()
+			timer.Stop()
 		}
-		m.err = err
+		if m.err == nil {
+			m.err = control.Unmarshal(out.Bytes(), m.NetAuthority)
+		}
 		made <- m
 	}()
 	return nil
