@@ -19,14 +19,13 @@ func (s *Settings) SetNetwork(text, origin string) error {
 		s.Network = Entry{text, origin}
 		return nil
 	}
-	allow := strings.Split(text, ",")
-	rules, err := netrule.ParseRules(allow, nil)
-	if err != nil {
-		return fmt.Errorf("it is neither host nor none, and %w", err)
-	}
 	s.Network = Entry{NetworkNames, origin}
-	for _, r := range rules.Allow {
-		s.NetAllow = append(s.NetAllow, Entry{r.String(), origin})
+	for rule := range strings.SplitSeq(text, ",") {
+		rule, err := allowed(rule)
+		if err != nil {
+			return fmt.Errorf("it is neither host nor none, and %w", err)
+		}
+		s.NetAllow = append(s.NetAllow, Entry{rule, origin})
 	}
 	return nil
 }
@@ -36,19 +35,29 @@ func (n *node) network(s *Settings) error {
 	if _, ok := n.value.([]member); !ok {
 		return word(&s.Network, "host", "none")(n)
 	}
-	rule := func(n *node, text string) (string, error) {
+	allow := func(n *node, text string) (string, error) {
+		rule, err := allowed(text)
+		if err != nil {
+			return "", n.errorf("%w", err)
+		}
+		return rule, nil
+	}
+	deny := func(n *node, text string) (string, error) {
+		if isGroup(text) {
+			return "", n.errorf("%q stands for a group, which can only be allowed: name what of it is denied", text)
+		}
 		r, err := netrule.Parse(text)
 		if err != nil {
 			return "", n.errorf("%w", err)
 		}
 		return r.String(), nil
 	}
-	err := n.object(map[string]func(*node) error{"allow": list(&s.NetAllow, rule), "deny": list(&s.NetDeny, rule)})
+	err := n.object(map[string]func(*node) error{"allow": list(&s.NetAllow, allow), "deny": list(&s.NetDeny, deny)})
 	if err != nil {
 		return err
 	}
 	s.Network = Entry{NetworkNames, n.origin()}
-	if _, err := netrule.ParseRules(entryValues(s.NetAllow), entryValues(s.NetDeny)); err != nil {
+	if err := checkRules(entryValues(s.NetAllow), entryValues(s.NetDeny)); err != nil {
 		return n.errorf("%q: %w", "network", err)
 	}
 	return nil
@@ -82,7 +91,8 @@ func (m *merger) network(out, workspace *Settings) {
 func (m *merger) names(out, workspace *Settings) {
 	var allow []Entry
 	for _, e := range workspace.NetAllow {
-		if coveredBy(e, m.user.NetAllow) || m.widens(Setting{"network.allow", e.Value, e.Origin, strconv.Quote(e.Value)}, `"network": {"allow": [`+strconv.Quote(e.Value)+`]}`) {
+		agent := e.Value == GroupAgent && len(m.user.NetAllow) > 0 // which has it anyway
+		if agent || coveredBy(e, m.user.NetAllow) || m.widens(Setting{"network.allow", e.Value, e.Origin, strconv.Quote(e.Value)}, `"network": {"allow": [`+strconv.Quote(e.Value)+`]}`) {
 			allow = append(allow, e)
 		}
 	}
@@ -97,6 +107,9 @@ func (m *merger) names(out, workspace *Settings) {
 
 // coveredBy says whether one of some rules matches whatever e does. All of them have been read.
 func coveredBy(e Entry, by []Entry) bool {
+	if isGroup(e.Value) {
+		return slices.ContainsFunc(by, func(b Entry) bool { return b.Value == e.Value })
+	}
 	r, err := netrule.Parse(e.Value)
 	return err == nil && slices.ContainsFunc(by, func(b Entry) bool {
 		rule, err := netrule.Parse(b.Value)

@@ -33,7 +33,9 @@ type Preset struct {
 	UnaskedSet []Value
 	// Sandbox says why the program's own sandbox is off, or allowed.
 	Sandbox string
-	// Hosts are the names of the hosts that it talks to.
+	// Network is what it reaches, and may by each network by name.
+	Network []Reach
+	// Hosts are the names of other hosts that it talks to.
 	Hosts []string
 	// Secrets are its keys, as the user's settings could keep them from it.
 	Secrets []Secret
@@ -94,6 +96,7 @@ func (p *Preset) keys(src *source) map[string]func(*node) error {
 		"unasked":     texts(&p.Unasked, "", nil),
 		"subcommands": texts(&p.Subcommands, "", nil),
 		"sandbox":     text(&p.Sandbox),
+		"network":     p.reaches,
 		"hosts":       texts(&p.Hosts, "the name of a host", isHost),
 		"secrets":     func(n *node) error { return n.secrets(&p.Secrets) },
 		"hold":        p.holds,

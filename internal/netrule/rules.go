@@ -14,20 +14,31 @@ type Rules struct {
 
 // ParseRules reads both lists. It is an error if nothing is allowed, or one that is allowed is denied as a whole.
 func ParseRules(allow, deny []string) (*Rules, error) {
-	rs := &Rules{}
-	for _, list := range []struct {
-		from []string
-		into *[]Rule
-	}{{allow, &rs.Allow}, {deny, &rs.Deny}} {
-		for _, text := range list.from {
-			r, err := Parse(text)
-			if err != nil {
-				return nil, err
-			}
-			*list.into = append(*list.into, r)
-		}
+	rs, err := ParseDeny(deny)
+	if err == nil {
+		rs.Allow, err = parseAll(allow)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return rs, rs.Check()
+}
+
+// ParseDeny reads rules that deny, where nothing is known of those that allow.
+func ParseDeny(deny []string) (*Rules, error) {
+	rules, err := parseAll(deny)
+	return &Rules{Deny: rules}, err
+}
+
+func parseAll(texts []string) (rules []Rule, err error) {
+	for _, text := range texts {
+		r, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
 }
 
 // Check returns an error if nothing is allowed, or a rule that allows something never does.

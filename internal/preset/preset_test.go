@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/riverlytech/art/internal/config"
@@ -25,8 +26,13 @@ func TestEmbedded(t *testing.T) {
 		p, err := Load(name)
 		if err != nil {
 			t.Error(err)
-		} else if p.About == "" || p.Sandbox == "" || p.Login == "" || len(p.Hosts) == 0 || p.Home != name || len(p.Hold) == 0 {
+		} else if p.About == "" || p.Sandbox == "" || p.Login == "" || len(p.Network) == 0 || p.Home != name || len(p.Hold) == 0 {
 			t.Errorf("the preset %s leaves something out", name)
+		}
+		for _, r := range p.Network {
+			if !strings.Contains(r.Source, ": https://") {
+				t.Errorf("the preset %s does not say where it is documented that it reaches %q", name, r.Hosts)
+			}
 		}
 	}
 }

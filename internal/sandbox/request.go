@@ -20,4 +20,5 @@ type request struct {
 	dirs      []string         // for the guest's PATH, of the preset's program
 	toolDirs  []string         // for it, too, of the tools
 	gitConfig string           // for the guest's git
+	denied    []config.Entry   // of the network, by settings in whose place a flag is
 }

@@ -77,7 +77,7 @@ func (o *request) mergeSettings(user *config.Settings, root *os.File, workspace 
 
 // completeSettings adds what the options say, and what the host has of what the settings name.
 func (o *request) completeSettings(s *config.Settings) error {
-	for _, add := range []func(*config.Settings) error{o.findProgram, o.over, o.addOwn, o.addTools, o.addPath} {
+	for _, add := range []func(*config.Settings) error{o.findProgram, o.over, o.addGroups, o.addOwn, o.addTools, o.addPath} {
 		if err := add(s); err != nil {
 			return err
 		}
@@ -101,6 +101,7 @@ func checkpoints(s *config.Settings) control.Checkpoints {
 func (o *request) over(s *config.Settings) error {
 	switch {
 	case o.Network != "":
+		o.denied = s.NetDeny
 		if err := s.SetNetwork(o.Network, "--network"); err != nil {
 			return fmt.Errorf("read --network: %w", err)
 		}

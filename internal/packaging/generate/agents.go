@@ -71,8 +71,17 @@ func writeAgent(b *strings.Builder, p *preset.Preset) {
 		item("Held back by pull, beside the table of \\&art(7)", ".Pa "+strings.Join(held, " , "))
 	}
 	texts("Hooks", p.Hooks)
+	var reached []string
+	for _, r := range p.Network {
+		source, address, _ := strings.Cut(r.Source, ": https://")
+		reached = append(reached, ".Li "+strings.Join(r.Hosts, " , "), "by "+roff(source)+",", ".Pa https://\\:"+strings.ReplaceAll(roff(address), "/", "/\\:")+" ;")
+	}
+	if len(reached) > 0 {
+		reached[len(reached)-1] = strings.TrimSuffix(reached[len(reached)-1], " ;")
+		item("Network", reached...)
+	}
 	if len(p.Hosts) > 0 {
-		item("Network", ".Li "+strings.Join(p.Hosts, " , "))
+		item("Hosts that it also talks to", ".Li "+strings.Join(p.Hosts, " , "))
 	}
 	if len(p.Secrets) > 0 {
 		var secrets []string
