@@ -112,19 +112,30 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(have, there)
 }
 
-// holder finds who holds the flock on a file, or returns 0. A line of /proc/locks reads
-// "1: FLOCK  ADVISORY  WRITE 4711 fd:01:131 0 EOF" (proc(5)).
+// holder finds who holds the flock on a file, or returns 0. The kernel gives /proc/locks a page at a time and counts its
+// lines from the beginning for each (seq_read_iter in fs/seq_file.c), so a lock that ends meanwhile hides the line of
+// another: what is not found is looked for again.
 func holder(f *os.File) int {
 	var st syscall.Stat_t
 	if syscall.Fstat(int(f.Fd()), &st) != nil {
 		return 0
 	}
+	for range 3 {
+		if pid := holderOf(st.Ino); pid != 0 {
+			return pid
+		}
+	}
+	return 0
+}
+
+// holderOf looks through /proc/locks once. A line of it reads "1: FLOCK  ADVISORY  WRITE 4711 fd:01:131 0 EOF" (proc(5)).
+func holderOf(ino uint64) int {
 	locks, err := os.Open("/proc/locks")
 	if err != nil {
 		return 0
 	}
 	defer locks.Close()
-	inode := ":" + strconv.FormatUint(st.Ino, 10)
+	inode := ":" + strconv.FormatUint(ino, 10)
 	for sc := bufio.NewScanner(locks); sc.Scan(); {
 		w := strings.Fields(sc.Text())
 		if len(w) >= 6 && w[1] == "FLOCK" && strings.HasSuffix(w[5], inode) {
