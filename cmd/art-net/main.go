@@ -69,6 +69,9 @@ func run(args []string) error {
 		return fmt.Errorf("read the rules: %w", err)
 	}
 	rules, err := netrule.ParseRules(what.Allow, what.Deny)
+	if err == nil {
+		err = rules.MayBeLocal(what.Local)
+	}
 	if err != nil {
 		return fmt.Errorf("read the rules: %w", err)
 	}

@@ -14,6 +14,8 @@ type Settings struct {
 	Network Entry
 	// NetAllow and NetDeny are the rules of the latter (package netrule).
 	NetAllow, NetDeny []Entry
+	// NetLocal are those of NetAllow that may be at addresses of local networks.
+	NetLocal []Entry
 	// Secrets are variables whose values the guest does not have.
 	Secrets []Secret
 	// SSH is what the guest may log in to, with the keys of the user's agent.

@@ -28,6 +28,8 @@ const (
 type Net struct {
 	// Allow and Deny are rules (package netrule).
 	Allow, Deny []string
+	// Local are those of Allow that may be at addresses of local networks.
+	Local []string
 	// MTU is that of the device.
 	MTU uint32
 	// Secrets are what it sends in the place of what the guest has, with the authority that says to the guest who it is then.

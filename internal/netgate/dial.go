@@ -40,7 +40,7 @@ func (g *Gate) dialName(ctx context.Context, name string, port uint16) (net.Conn
 	var may []netip.Addr
 	for _, a := range found {
 		a = a.Unmap()
-		if netrule.Public(a) && !g.rules.Denied(a, port) || g.rules.Address(a, port) {
+		if g.rules.At(name, a, port) {
 			may = append(may, a)
 		}
 	}

@@ -1,6 +1,9 @@
 package netrule
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // special are the ranges that are not the Internet's (https://www.iana.org/assignments/iana-ipv4-special-registry and
 // iana-ipv6-special-registry): the host's own, those of local networks with what clouds tell their machines
@@ -40,4 +43,19 @@ func Public(a netip.Addr) bool {
 		}
 	}
 	return true
+}
+
+// local are addresses of local networks, and told those among them that clouds tell their machines things at.
+var (
+	local = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+	told  = prefixes("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::/32")
+)
+
+// Local says whether an address is one of a local network: not the host's own, nor one at which clouds tell their machines what they are.
+func Local(a netip.Addr) bool {
+	a = a.Unmap()
+	in := func(list []netip.Prefix) bool {
+		return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+	return a.Zone() == "" && in(local) && !in(told)
 }

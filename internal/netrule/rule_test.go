@@ -109,6 +109,33 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A name that a rule allows is reached at an address of a local network if that is said of it, and nowhere else of what is not public.
+func TestAt(t *testing.T) {
+	rs, err := ParseRules([]string{"npm.corp.example:8080", "a.example", "10.0.0.9"}, []string{"10.0.0.66"})
+	if err == nil {
+		err = rs.MayBeLocal([]string{"npm.corp.example:8080"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, address string
+		port          uint16
+		want          bool
+	}{
+		{"npm.corp.example", "8.8.8.8", 8080, true}, {"npm.corp.example", "10.0.0.1", 8080, true}, {"npm.corp.example", "::ffff:10.0.0.1", 8080, true},
+		{"npm.corp.example", "fd12::1", 8080, true}, {"npm.corp.example", "100.64.0.1", 8080, true}, {"npm.corp.example", "10.0.0.1", 80, false},
+		{"npm.corp.example", "10.0.0.66", 8080, false}, {"npm.corp.example", "127.0.0.1", 8080, false}, {"npm.corp.example", "::1", 8080, false},
+		{"npm.corp.example", "169.254.169.254", 8080, false}, {"npm.corp.example", "fd00:ec2::254", 8080, false}, {"npm.corp.example", "100.100.100.200", 8080, false},
+		{"npm.corp.example", "0.0.0.0", 8080, false}, {"npm.corp.example", "fe80::1", 8080, false},
+		{"a.example", "8.8.8.8", 1, true}, {"a.example", "10.0.0.1", 8080, false}, {"a.example", "10.0.0.9", 8080, true},
+	} {
+		if got := rs.At(c.name, netip.MustParseAddr(c.address), c.port); got != c.want {
+			t.Errorf("%s at %s, port %d: %v, want %v", c.name, c.address, c.port, got, c.want)
+		}
+	}
+}
+
 func TestCovers(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -10,6 +10,8 @@ import (
 // Rules are what a guest may reach: what Allow matches and Deny does not.
 type Rules struct {
 	Allow, Deny []Rule
+	// Local are of names that may be at addresses of local networks: the user has said that something of his is there.
+	Local []Rule
 }
 
 // ParseRules reads both lists. It is an error if nothing is allowed, or one that is allowed is denied as a whole.
@@ -41,6 +43,12 @@ func parseAll(texts []string) (rules []Rule, err error) {
 	return rules, nil
 }
 
+// MayBeLocal lets names be at addresses of local networks.
+func (rs *Rules) MayBeLocal(names []string) (err error) {
+	rs.Local, err = parseAll(names)
+	return err
+}
+
 // Check returns an error if nothing is allowed, or a rule that allows something never does.
 func (rs *Rules) Check() error {
 	if len(rs.Allow) == 0 {
@@ -69,6 +77,13 @@ func (rs *Rules) Name(name string, port uint16) bool {
 func (rs *Rules) Address(a netip.Addr, port uint16) bool {
 	a = a.Unmap().WithZone("")
 	return rs.decide(func(r Rule) bool { return r.nets.IsValid() && r.nets.Contains(a) && r.matchesPort(port) })
+}
+
+// At says whether a port of a name that may be reached may be reached at an address of it.
+func (rs *Rules) At(name string, a netip.Addr, port uint16) bool {
+	a = a.Unmap()
+	return rs.Address(a, port) || !rs.Denied(a, port) &&
+		(Public(a) || Local(a) && slices.ContainsFunc(rs.Local, func(r Rule) bool { return r.matchesName(name) && r.matchesPort(port) }))
 }
 
 // Denied says whether an address is denied, behind a name too.

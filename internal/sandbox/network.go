@@ -37,7 +37,7 @@ func (p *prepared) useNetwork(settings *config.Settings) error {
 	if _, err := libexec.Find("art-net"); err != nil {
 		return err
 	}
-	p.net = &control.Net{Allow: values(settings.NetAllow), Deny: values(settings.NetDeny), MTU: stage.TunnelMTU}
+	p.net = &control.Net{Allow: values(settings.NetAllow), Deny: values(settings.NetDeny), Local: values(settings.NetLocal), MTU: stage.TunnelMTU}
 	p.plan.Tunnel, p.plan.View.Network = true, true
 	p.plan.Resolver = fmt.Sprintf("# by art\nnameserver %s\noptions timeout:1\nsearch .\n", control.Gateway4)
 	p.plan.Hosts = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
