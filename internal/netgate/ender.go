@@ -39,7 +39,7 @@ func (g *Gate) end(ep tcpip.Endpoint, queue *waiter.Queue, r *record, who peers,
 		default:
 			return nil, errors.New("there are too many connections already")
 		}
-		conn, err := g.dial(who, name, netip.Addr{}, port)
+		conn, err := g.dial(who, name, netip.Addr{}, port, func() {})
 		if err != nil {
 			<-g.conns
 			return nil, err

@@ -98,7 +98,9 @@ func (e *events) put(event control.NetEvent) bool {
 	if e.queue == nil || e.closed {
 		return false
 	}
-	event.Time = time.Now()
+	if event.Time.IsZero() {
+		event.Time = time.Now()
+	}
 	select {
 	case e.queue <- event:
 		return true

@@ -2,6 +2,7 @@ package netgate
 
 import (
 	"io"
+	"net"
 	"net/netip"
 	"strconv"
 	"testing"
@@ -102,20 +103,54 @@ func TestTell(t *testing.T) {
 	if _, err := io.ReadFull(conn, make([]byte, 2)); err != nil {
 		t.Fatal(err)
 	}
-	counted := func() (n int64) {
+	counted := func() (sent, received int64) {
 		g.events.mu.Lock()
 		defer g.events.mu.Unlock()
 		for r := range g.events.open {
-			n += r.traffic.received.Load()
+			sent, received = sent+r.traffic.sent.Load(), received+r.traffic.received.Load()
 		}
-		return n
+		return sent, received
 	}
-	for until := time.Now().Add(10 * time.Second); counted() != 2 && time.Now().Before(until); { // the guest may have it before that
+	// Each is counted when it has been passed on: the other side may have it, and have answered, before that.
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); {
+		if sent, received := counted(); sent == 2 && received == 2 {
+			break
+		}
 		time.Sleep(time.Millisecond)
 	}
 	go g.EndTelling()
 	if e := next(); e.Kind != control.NetEnded || e.Number != begun.Number || e.Sent != 2 || e.Received != 2 || e.Time.Before(begun.Time) {
 		t.Errorf("at the end it is %+v", e)
+	}
+}
+
+// Of one that is not made art is told as of others, and of one that is there at once when the guest has it.
+func TestTellFailed(t *testing.T) {
+	port := server(t, echo)
+	closed, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := uint16(closed.Addr().(*net.TCPAddr).Port)
+	closed.Close()
+	g := newGate(t, "host:"+strconv.Itoa(int(port)), "host:"+strconv.Itoa(int(nobody)))
+	next := heard(t, g)
+	guest := newTestGuest(t, g)
+	host, _ := standsFor(t, g, "host")
+	conn, err := guest.dial(host, port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if e := next(); e.Kind != control.NetBegun || e.Why != "" || e.Address != "" {
+		t.Errorf("one that is made is %+v", e)
+	}
+	if _, err := guest.dial(host, nobody); err == nil {
+		t.Error("it was reached")
+	}
+	begun := next()
+	if ended := next(); begun.Kind != control.NetBegun || begun.Time.IsZero() || ended.Kind != control.NetEnded || ended.Number != begun.Number || ended.Why == "" || ended.Address != "" {
+		t.Errorf("one that is not made is %+v, and then %+v", begun, ended)
 	}
 }
 

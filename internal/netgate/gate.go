@@ -189,7 +189,7 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 		flow.end()
 		<-g.conns
 	}
-	host, err := g.dial(who, name, a, id.LocalPort)
+	host, err := g.dial(who, name, a, id.LocalPort, flow.tell)
 	if err != nil {
 		flow.because(err)
 		r.Complete(true)
@@ -215,8 +215,14 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 	g.carry(guest, host, name, id.LocalPort, ended)
 }
 
-// dial reaches what the guest connects to, from the host.
-func (g *Gate) dial(who peers, name string, a netip.Addr, port uint16) (*net.TCPConn, error) {
+// dial reaches what the guest connects to, from the host. It calls waits if that is not there at once.
+func (g *Gate) dial(who peers, name string, a netip.Addr, port uint16, waits func()) (*net.TCPConn, error) {
+	if name == netrule.Host && g.rules.Name(name, port) {
+		if conn := dialAtOnce(port); conn != nil {
+			return conn.(*net.TCPConn), nil
+		}
+	}
+	waits()
 	g.waiting <- struct{}{}
 	defer func() { <-g.waiting }()
 	ctx, cancel := context.WithTimeout(context.Background(), dialTime)

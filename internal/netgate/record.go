@@ -13,17 +13,19 @@ import (
 	"github.com/riverlytech/art/internal/control"
 )
 
-// record is a connection that a rule allows, as art is told of it.
+// record is a connection that a rule allows, as art is told of it: before it is waited for, or, if it is there at once, when the guest
+// has it, who is not to wait for what art does meanwhile. By the guest's socket art finds whose it is.
 type record struct {
 	events  *events
 	event   control.NetEvent // with the number 0 if art is told nothing
 	traffic traffic
+	told    bool // that it has begun
 }
 
 // traffic counts bytes of a connection: those that were passed on for the guest, and to it.
 type traffic struct{ sent, received atomic.Int64 }
 
-// begin tells of a connection that is about to be made. One that no rule allows is told of when it is denied.
+// begin is called when a connection is about to be made. One that no rule allows is told of when it is denied.
 func (g *Gate) begin(who peers, name string, a netip.Addr, port uint16) *record {
 	rule := g.rules.Allowing(name, a, port)
 	r := &record{events: &g.events}
@@ -31,22 +33,31 @@ func (g *Gate) begin(who peers, name string, a netip.Addr, port uint16) *record 
 		return r
 	}
 	r.event = who.event()
-	r.event.Kind, r.event.Number = control.NetBegun, g.events.last.Add(1)
+	r.event.Kind, r.event.Number, r.event.Time = control.NetBegun, g.events.last.Add(1), time.Now()
 	r.event.What, r.event.Port, r.event.Rule = short(cmp.Or(name, a.String())), int(port), short(rule)
-	g.events.put(r.event)
 	return r
+}
+
+// tell tells that the connection has begun, unless that is known.
+func (r *record) tell() {
+	if r.event.Number != 0 && !r.told {
+		r.told = true
+		r.events.put(r.event)
+	}
 }
 
 // because says why there was no connection. What was denied is told of as such, with another number.
 func (r *record) because(err error) {
+	r.tell()
 	r.event.Why = short(err.Error())
 	if errors.As(err, new(refusal)) {
 		r.event.Why = control.FlowDenied
 	}
 }
 
-// reached says that there is a connection, to an address.
+// reached says that there is a connection, to an address, and that the guest has it.
 func (r *record) reached(address string) {
+	r.tell()
 	if r.event.Address = address; r.event.Number != 0 {
 		r.events.mu.Lock()
 		r.events.open[r] = true
