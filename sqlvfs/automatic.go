@@ -22,10 +22,7 @@ func (w *writer) checkpointFound() error {
 
 // checkpointIfChanged makes a checkpoint in a transaction, if the tree has changed since the newest one.
 func (w *writer) checkpointIfChanged(kind Occasion) error {
-	changed, err := w.changedSince(&w.newest)
-	if err == nil && !changed && kind == BeforeMerge { // what was merged before is remembered as agreed on, and stays so when this is undone
-		changed, err = w.agreedSince(&w.newest)
-	}
+	changed, err := w.changedFor(kind)
 	if w.newest.Kind == ByGuest && kind != AtRest {
 		changed = true // as far as others are concerned: the guest's may go
 	}

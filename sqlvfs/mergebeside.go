@@ -266,10 +266,7 @@ func (w *writer) mergeable(m *MergedFork) (since bool, err error) {
 
 // beforeMerge makes a checkpoint of what is there, or says of the one that was made for the fork what it was made for.
 func (w *writer) beforeMerge(m *MergedFork) error {
-	changed, err := w.changedSince(&w.newest)
-	if err == nil && !changed {
-		changed, err = w.agreedSince(&w.newest)
-	}
+	changed, err := w.changedFor(BeforeMerge)
 	if err != nil {
 		return err
 	}

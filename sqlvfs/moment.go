@@ -195,7 +195,7 @@ func (w *writer) makeCheckpoint(c *newCheckpoint) error {
 	if err := w.freeLabel(c); err != nil || c.err != nil {
 		return err
 	}
-	changed, err := w.changedSince(&w.newest)
+	changed, err := w.changedFor(c.Kind)
 	if err != nil {
 		return err
 	}
@@ -301,4 +301,14 @@ func (w *writer) changedSince(newest *Checkpoint) (bool, error) {
 	}
 	n, err := queryNumber(w.conn, qChangedSince, newest.ID, newest.maxIno)
 	return n != 0, err
+}
+
+// changedFor tells whether a checkpoint of some kind is to be another than the newest one. Beside the tree, a fork reads what was agreed on from
+// the checkpoint that it is of; and what was merged is remembered as agreed on, and stays so when a later merge is undone.
+func (w *writer) changedFor(kind Occasion) (bool, error) {
+	changed, err := w.changedSince(&w.newest)
+	if err == nil && !changed && (kind == ForFork || kind == BeforeMerge) {
+		changed, err = w.agreedSince(&w.newest)
+	}
+	return changed, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,7 +179,7 @@ func (m *merger) open() error {
 	if !bytes.Equal(is, secret) {
 		return errors.New("it has become another fork meanwhile")
 	}
-	m.secret, m.top = secret, top
+	m.secret, m.top, m.was = secret, top, was
 	m.pending = map[string]bool{}
 	for _, at := range was.Conflicts {
 		for m.pending[at] = true; at != "."; at = filepath.Dir(at) {
@@ -257,6 +258,9 @@ func (m *merger) run() error {
 	if err := m.decide(); err != nil {
 		return err
 	}
+	if m.nothing() {
+		return nil
+	}
 	if m.store != nil {
 		err := m.store.Merge(m.theirs, func(tx *sqlvfs.Tx) error { return m.apply(tx) })
 		if err != nil {
@@ -267,6 +271,21 @@ func (m *merger) run() error {
 		return m.hand()
 	}
 	return nil
+}
+
+// nothing tells whether there is nothing to write, not even up to where the fork is merged now.
+func (m *merger) nothing() bool {
+	p := &m.plan
+	return m.merged == m.was.Checkpoint && len(p.makes)+len(p.takes)+len(p.unlinks)+len(p.hides)+len(p.shows)+len(p.links) == 0 &&
+		maps.Equal(setOf(p.left), setOf(m.was.Conflicts))
+}
+
+func setOf(list []string) map[string]bool {
+	set := map[string]bool{}
+	for _, at := range list {
+		set[at] = true
+	}
+	return set
 }
 
 // mergedPath is what is done at a path, as JSON has it.

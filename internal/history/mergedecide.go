@@ -29,6 +29,7 @@ type merger struct {
 	again              bool // some of the fork was merged before: base is a checkpoint of it, not of the parent
 	ourMay, theirMay   *sqlvfs.Difference
 	secret             []byte
+	was                sqlvfs.Merged          // what of the fork was merged before
 	merged             int64                  // the fork's checkpoint that is merged
 	top                sqlvfs.Ino             // up to this number, an inode is the same in the fork and in the parent
 	depth              int                    // of a comparison
