@@ -71,18 +71,36 @@ func NewSecret() []byte {
 	return secret
 }
 
-// AddFork has the database know of a fork that is about to be made at a path, of the checkpoint with a number or label, or of the present if
-// that is "", of which a checkpoint is made then. It returns the checkpoint. It is durable when AddFork returns. Errors are those of
-// [Store.Checkpoint], [ErrNoCheckpoint], [ErrReplaced], [ErrAgreed] and [ErrCorrupt].
-func (s *Store) AddFork(path string, secret []byte, at string) (c Checkpoint, err error) {
-	if len(secret) != database.SecretSize || !filepath.IsAbs(path) || len(path) >= 4096 {
-		return c, fmt.Errorf("fork: %q cannot be the path of one", path)
+// ForkToBe is a fork that is about to be made at a path. Both know the secret.
+type ForkToBe struct {
+	Path   string
+	Secret []byte
+}
+
+// AddFork is [Store.AddForks] of one.
+func (s *Store) AddFork(path string, secret []byte, at string) (Checkpoint, error) {
+	return s.AddForks([]ForkToBe{{path, secret}}, at)
+}
+
+// AddForks has the database know of forks that are about to be made, of the checkpoint with a number or label, or of the present if
+// that is "", of which a checkpoint is made then. It returns the checkpoint. They are durable when AddForks returns, or the database knows of none.
+// Errors are those of [Store.Checkpoint], [ErrNoCheckpoint], [ErrReplaced], [ErrAgreed] and [ErrCorrupt].
+func (s *Store) AddForks(list []ForkToBe, at string) (c Checkpoint, err error) {
+	for _, f := range list {
+		if len(f.Secret) != database.SecretSize || !filepath.IsAbs(f.Path) || len(f.Path) >= 4096 {
+			return c, fmt.Errorf("fork: %q cannot be the path of one", f.Path)
+		}
 	}
 	if at == "" {
 		if c, err = s.checkpointNow(ForFork, "", false); err != nil {
 			return c, err
 		}
 		at = fmt.Sprint(c.ID)
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, s.unsynced(func(w *writer) error { return w.dropForFork(c.ID) }))
+			}
+		}()
 	}
 	err = s.atWriter(func(w *writer) error {
 		if c, err = findCheckpoint(w.conn, at); err != nil {
@@ -99,26 +117,68 @@ func (s *Store) AddFork(path string, secret []byte, at string) (c Checkpoint, er
 			return err
 		}
 		n, err := queryNumber(w.conn, "SELECT count(*) FROM main.art_fork")
-		if err == nil && n >= maxForksOf {
-			err = fmt.Errorf("it has %d forks, and can have no more", n)
+		if err == nil && n+int64(len(list)) > maxForksOf {
+			err = fmt.Errorf("it has %d forks, and can have no more than %d", n, maxForksOf)
 		}
-		if err != nil {
-			return err
+		for _, f := range list {
+			if err == nil {
+				err = do(w.conn, "INSERT INTO main.art_fork (secret, checkpoint, path, made, made_nsec) VALUES (?,?,?,?,?)", f.Secret, c.ID, []byte(f.Path), Now())
+			}
 		}
-		now := Now()
-		return do(w.conn, "INSERT INTO main.art_fork (secret, checkpoint, path, made, made_nsec) VALUES (?,?,?,?,?)", secret, c.ID, []byte(path), now)
+		return err
 	})
 	return c, err
 }
 
-// DropFork has the database forget a fork. What is kept for it alone goes when there is time for that.
-func (s *Store) DropFork(secret []byte) error {
+// DropFork is [Store.DropForks] of one.
+func (s *Store) DropFork(secret []byte) error { return s.DropForks([][]byte{secret}, false) }
+
+// DropForks has the database forget forks, and with them the checkpoint that was made for them, if nothing else needs it; with keep, that stays.
+func (s *Store) DropForks(secrets [][]byte, keep bool) error {
 	return s.atWriter(func(w *writer) error {
-		if there, err := database.Has(w.Conn, "art_fork"); err != nil || !there {
-			return err
+		list, err := forksOf(w.conn)
+		of := map[int64]bool{}
+		for _, f := range list {
+			if !slices.ContainsFunc(secrets, func(secret []byte) bool { return bytes.Equal(secret, f.Secret) }) {
+				continue
+			}
+			of[f.Checkpoint] = true
+			if err == nil {
+				err = do(w.conn, "DELETE FROM main.art_fork WHERE secret=?", f.Secret)
+			}
 		}
-		return do(w.conn, "DELETE FROM main.art_fork WHERE secret=?", secret)
+		for id := range of {
+			if err == nil && !keep {
+				err = w.dropForFork(id)
+			}
+		}
+		return err
 	})
+}
+
+// dropForFork drops a checkpoint that was made for forks, if there is none any more and nobody else needs it.
+func (w *writer) dropForFork(id int64) error {
+	all, err := checkpointsOf(w.conn)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(c Checkpoint) bool { return c.ID == id })
+	needed := func(c Checkpoint) bool { return c.Restored == id || c.Redo == id }
+	if i < 0 || all[i].Kind != ForFork || all[i].Label != "" || slices.ContainsFunc(all, needed) {
+		return nil
+	}
+	held, err := heldOf(w.conn)
+	if err != nil || held[id] {
+		return err
+	}
+	if err := w.drop(all, i); err != nil || i > 0 {
+		return err
+	}
+	w.newest, err = newestCheckpoint(w.conn)
+	if err != nil {
+		return err
+	}
+	return w.retire(id)
 }
 
 // atWriter has the writer do something in a transaction of its own, which is durable when atWriter returns.
@@ -208,7 +268,7 @@ func BeginFork(path string) (*NewFork, error) {
 	}
 	file, err := database.MakeNew(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	n := &NewFork{file, make(chan emptied, 1)}
 	go func() {

@@ -150,6 +150,115 @@ func forkOf(t *testing.T) (parent, fork string, secret []byte) {
 	return parent, fork, secret
 }
 
+// The checkpoint that was made for forks goes with the last of them, unless somebody else needs it.
+func TestForksTakeTheirCheckpointAlong(t *testing.T) {
+	for name, c := range map[string]struct {
+		keep  bool
+		needs func(s *Store, id int64) error // somebody needs it
+		stays bool
+	}{
+		"nobody": {},
+		"keep":   {keep: true, stays: true},
+		"label":  {needs: func(s *Store, _ int64) error { _, err := s.Checkpoint(ByUser, "label"); return err }, stays: true},
+		"brought": {needs: func(s *Store, id int64) error {
+			return changeAnd(s, func() error { _, err := s.GoBack(To(fmt.Sprint(id)), nil); return err })
+		}, stays: true},
+		"not newest": {needs: func(s *Store, _ int64) error {
+			return changeAnd(s, func() error { _, err := s.Checkpoint(ByUser, ""); return err })
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			parent := filepath.Join(dir, "parent.db")
+			s, err := Open(parent, Options{Create: true, Root: rootAttr})
+			must(t, err)
+			defer s.Close()
+			put(s, create(t, s, "one", 0o100644))
+			first, err := s.Checkpoint(ByUser, "")
+			must(t, err)
+			was := shownAt(t, s, parent, first.ID)
+			put(s, create(t, s, "two", 0o100644))
+			var list []ForkToBe
+			for i := range 2 {
+				list = append(list, ForkToBe{filepath.Join(dir, fmt.Sprintf("%d.db", i)), NewSecret()})
+			}
+			made, err := s.AddForks(list, "")
+			must(t, err)
+			if c.needs != nil {
+				must(t, c.needs(s, made.ID))
+			}
+			has := func() bool {
+				t.Helper()
+				all, err := s.Checkpoints()
+				must(t, err)
+				return slices.ContainsFunc(all, func(c Checkpoint) bool { return c.ID == made.ID })
+			}
+			must(t, s.DropForks([][]byte{list[0].Secret}, c.keep))
+			if !has() {
+				t.Error("it is gone with the first of two")
+			}
+			must(t, s.DropForks([][]byte{list[1].Secret}, c.keep))
+			if has() != c.stays {
+				t.Errorf("it stays: %t", has())
+			}
+			put(s, create(t, s, "three", 0o100644))
+			last, err := s.Checkpoint(ByUser, "")
+			must(t, err)
+			if last.ID <= made.ID {
+				t.Errorf("checkpoint %d comes after %d", last.ID, made.ID)
+			}
+			if is := shownAt(t, s, parent, first.ID); is != was {
+				t.Errorf("the first checkpoint shows\n%sand was\n%s", is, was)
+			}
+		})
+	}
+}
+
+// changeAnd changes the tree before something.
+func changeAnd(s *Store, do func() error) error {
+	err := s.Update(func(tx *Tx) error { tx.Root().Attr.Mode ^= 0o1; tx.Dirty(tx.Root()); return nil })
+	if err == nil {
+		err = do()
+	}
+	return err
+}
+
+// shownAt is what a checkpoint shows.
+func shownAt(t *testing.T, s *Store, path string, id int64) string {
+	t.Helper()
+	must(t, s.Sync())
+	at, err := Open(path, Options{ReadOnly: true, At: fmt.Sprint(id)})
+	must(t, err)
+	defer at.Close()
+	tree, err := readTree(at)
+	must(t, err)
+	return tree.String()
+}
+
+// A fork reads what was agreed on from the checkpoint that it is of, so that is one of what is agreed on now.
+func TestForkKnowsWhatIsAgreedOn(t *testing.T) {
+	parent, fork, _ := forkOf(t)
+	s, err := Open(parent, Options{})
+	must(t, err)
+	defer s.Close()
+	tree := Tree{Name: "ws"}
+	must(t, s.Update(func(tx *Tx) error {
+		tx.SetBaseline(tree, "file", &Baseline{Mode: 0o100644})
+		return nil
+	}))
+	path, secret := fork+".2", NewSecret()
+	c, err := s.AddFork(path, secret, "")
+	must(t, err)
+	must(t, MakeFork(parent, path, secret, c))
+	f, err := Open(path, Options{ReadOnly: true})
+	must(t, err)
+	defer f.Close()
+	list, err := Query(f, func(tx *Tx) (map[string]*Baseline, error) { return tx.Baselines(tree) })
+	if err != nil || list["file"] == nil {
+		t.Errorf("agreed on: %v, %v", list, err)
+	}
+}
+
 // What forks need costs nothing where there are none.
 func TestOnlyForksHaveTheirTables(t *testing.T) {
 	tables := func(path string) string {

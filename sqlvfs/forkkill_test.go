@@ -373,7 +373,11 @@ func (l *lineage) remove(b *branch) error {
 	if err := os.Remove(b.path); err != nil {
 		return err
 	}
-	return b.parent.a.s.DropFork(b.secret)
+	b.parent.thins = true // the checkpoint that was made for it goes, too
+	if err := b.parent.a.s.DropFork(b.secret); err != nil {
+		return err
+	}
+	return b.parent.checkpoints()
 }
 
 // killed has all that are dead come back.
@@ -419,8 +423,12 @@ func (b *branch) back(l *lineage) error {
 	forks, err := b.a.s.Forks()
 	for _, f := range forks { // one that was about to be made is forgotten, as art does
 		if _, serr := os.Stat(f.Path); err == nil && errors.Is(serr, os.ErrNotExist) {
+			b.thins = true
 			err = b.a.s.DropFork(f.Secret)
 		}
+	}
+	if err == nil {
+		err = b.checkpoints()
 	}
 	return err
 }

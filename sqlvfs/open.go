@@ -85,6 +85,12 @@ func (t tuning) bulk() tuning {
 	return t
 }
 
+// NewRoot are the attributes of a new tree's root directory: it belongs to the user.
+func NewRoot() Attr {
+	now := Now()
+	return Attr{Mode: syscall.S_IFDIR | 0o755, Nlink: 2, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()), Atime: now, Mtime: now, Ctime: now}
+}
+
 // Open opens a database. A file that is no database, that belongs to another application, that a
 // newer version of art has made, or that cannot be written is refused with the matching Err; one
 // that another process writes to, with [*InUseError], unless that is about to close it. Nothing is

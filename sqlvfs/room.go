@@ -152,7 +152,7 @@ const (
 	// droppedKey begins the keys of rows of fs_config that say how many checkpoints a session has dropped for want of room; behind it
 	// comes the session's number.
 	droppedKey = "art_dropped:"
-	// lastKey is the key of the number of the last checkpoint, where all were dropped: no other gets it again.
+	// lastKey is the key of the number of the last checkpoint, where that was dropped: no other gets it again.
 	lastKey = "art_last_checkpoint"
 )
 
@@ -180,12 +180,10 @@ func (w *writer) dropOldest(n int64) error {
 			n++ // the one that was to be made
 		}
 		if all > 0 {
-			err := do(w.conn, "INSERT OR REPLACE INTO fs_config (key, value) VALUES (?,?)", lastKey, strconv.FormatInt(w.newest.ID, 10))
-			if err != nil {
+			if err := w.retire(w.newest.ID); err != nil {
 				return err
 			}
 		}
-		w.last = max(w.last, w.newest.ID)
 		w.newest, w.found = Checkpoint{}, true
 		if err := w.Exec("DELETE FROM art_checkpoint"); err != nil {
 			return err
@@ -198,6 +196,12 @@ func (w *writer) dropOldest(n int64) error {
 	}
 	w.dropped = n
 	return putDropped(w.conn, w.store.tx.session.id, n)
+}
+
+// retire has no checkpoint get the number again that the newest one had.
+func (w *writer) retire(id int64) error {
+	w.last = max(w.last, id)
+	return do(w.conn, "INSERT OR REPLACE INTO fs_config (key, value) VALUES (?,?)", lastKey, strconv.FormatInt(w.last, 10))
 }
 
 // putDropped writes down that a session has dropped so many checkpoints more, if it is in the log yet.

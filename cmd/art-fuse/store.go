@@ -20,19 +20,9 @@ func openStore(path string, write bool) (*sqlvfs.Store, error) {
 	return openWith(path, sqlvfs.Options{ReadOnly: !write, Create: write})
 }
 
-// newRoot are the attributes of a new tree's root directory: it belongs to the user.
-func newRoot() sqlvfs.Attr {
-	now := sqlvfs.Now()
-	return sqlvfs.Attr{
-		Mode: syscall.S_IFDIR | 0o755, Nlink: 2,
-		UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
-		Atime: now, Mtime: now, Ctime: now,
-	}
-}
-
 // openWith opens a database and says what to do when that fails.
 func openWith(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
-	opt.Root = newRoot()
+	opt.Root = sqlvfs.NewRoot()
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		opt.Waiting = cli.Waiting(os.Stderr, prog, path)
 	}

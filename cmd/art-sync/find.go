@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
+	"github.com/riverlytech/art/internal/identity"
 	"github.com/riverlytech/art/internal/overview"
 	"github.com/riverlytech/art/internal/seccomp"
 	"github.com/riverlytech/art/internal/workspace"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // asArt reports whether art has become this program. Then a database need not be named.
@@ -19,7 +23,10 @@ func asArt() bool { return len(os.Args) > 0 && os.Args[0] == "art" }
 type place struct {
 	dir, db string
 	agent   string // of the user's own; "" is none
-	makes   bool   // a database that is not there may be made
+	makes   bool   // a database that is not there may be made,
+	session bool   // as that of a session, which is not run in a home that nobody has named
+	fresh   bool   // and is to be
+	named   bool   // the directory was named
 	adopt   bool   // the database may be that of a workspace that was moved,
 	writes  bool   // which then becomes this one's
 }
@@ -32,8 +39,7 @@ func (p *place) variables() map[string]any {
 // find fills in what the command line leaves out: the database that is kept for a workspace, and that workspace, which is
 // the agent's, or the one that the directory lies in.
 func (p *place) find() error {
-	named := p.dir != ""
-	if !named {
+	if p.named = p.dir != ""; !p.named {
 		p.dir = "."
 	}
 	if p.db != "" && p.agent == "" {
@@ -50,7 +56,7 @@ func (p *place) find() error {
 		}
 	}
 	switch {
-	case named:
+	case p.named:
 		agent = nil
 	case agent != nil:
 		p.dir = agent.Settings.Workspace.Value
@@ -94,7 +100,8 @@ func (p *place) unknown(databases string, w *workspace.Workspace, agent *config.
 	case agent != nil && (!agent.Enabled || agent.Settings.Mode.Value == "direct"):
 		return cli.WithHint(fmt.Errorf("find the database of the agent %s: it has none, and works in %s itself, as %s says", p.agent, w.Dir, agent.File),
 			"there is nothing to bring there, or to give up; --db DB names a database")
-	case p.makes:
+	case p.makes && (!p.session || p.named || !workspace.HoldsHome(w.Dir)):
+		p.fresh = true
 		return workspace.Make(databases)
 	case os.Getenv("ART_SANDBOX") == "1":
 		return cli.WithHint(fmt.Errorf("find the database of %s: %w", w.Dir, errInSession), "run this on the host, where `art run` was run; in here, programs only ask for checkpoints: `art checkpoint -m LABEL`")
@@ -102,6 +109,26 @@ func (p *place) unknown(databases string, w *workspace.Workspace, agent *config.
 		return cli.WithHint(fmt.Errorf("find the database of the agent %s: nothing was run in %s yet", p.agent, w.Dir), "`art "+p.agent+"` makes one")
 	}
 	return cli.WithHint(fmt.Errorf("find the database of %s: nothing was run here yet", w.Dir), "`art run` makes one; --db DB names another, `art list` shows all, and if the workspace was moved here, `art pull --adopt` takes its own")
+}
+
+// begin makes the database of a workspace in which nothing was run yet, as its first session would.
+func (p *place) begin(ctx context.Context) error {
+	if !p.fresh {
+		return nil
+	}
+	dir, err := os.Open(p.dir)
+	if err != nil {
+		return fmt.Errorf("open workspace: %w", err)
+	}
+	defer dir.Close()
+	s, err := sqlvfs.Open(p.db, sqlvfs.Options{Create: true, Root: sqlvfs.NewRoot()})
+	if err == nil {
+		err = errors.Join(identity.Claim(ctx, s, dir, p.dir, filepath.Base(p.dir), identity.Options{Learn: true}), s.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("make database %s: %w", p.db, err)
+	}
+	return nil
 }
 
 var (

@@ -22,11 +22,16 @@ import (
 // ofHistory reads the command line of a command about the history of one database, and finds that.
 func ofHistory(c *flags.Command, args []string, label *string) (o history.Options, words []string, err error) {
 	var p place
+	return p.ofHistory(c, args, label)
+}
+
+func (p *place) ofHistory(c *flags.Command, args []string, label *string) (o history.Options, words []string, err error) {
 	o.Stdout, o.Prog = os.Stdout, prog
 	variables := p.variables()
 	variables["json"], variables["quiet"], variables["label"], variables["at"] = &o.JSON, &o.Quiet, label, label
 	line, err := c.Parse(args, variables)
 	if err == nil {
+		p.makes = p.session && *label == ""
 		err = p.find()
 	}
 	if err != nil {
@@ -72,20 +77,27 @@ func rewind(ctx context.Context, c *flags.Command, args []string) error {
 	return history.Rewind(ctx, words[0], words[1:], o)
 }
 
-// fork makes a fork beside the database, or where a path says.
+// fork makes forks beside the database, or where paths say.
 func fork(ctx context.Context, c *flags.Command, args []string) error {
 	var at string
-	o, words, err := ofHistory(c, args, &at)
+	p := place{session: true}
+	o, words, err := p.ofHistory(c, args, &at)
 	if err != nil {
 		return err
 	}
-	path := words[0]
-	if !strings.ContainsRune(path, '/') {
-		if path, err = workspace.Fork(o.DB, path); err != nil {
-			return err
+	var paths []string
+	for _, path := range words {
+		if !strings.ContainsRune(path, '/') {
+			if path, err = workspace.Fork(o.DB, path); err != nil {
+				return err
+			}
 		}
+		paths = append(paths, path)
 	}
-	return history.Fork(ctx, path, at, o)
+	if err := p.begin(ctx); err != nil {
+		return err
+	}
+	return history.Fork(ctx, paths, at, o)
 }
 
 // merge merges a fork that lies beside the database, or where a path says.

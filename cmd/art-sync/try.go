@@ -11,6 +11,7 @@ import (
 
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
+	"github.com/riverlytech/art/internal/workspace"
 )
 
 // try runs a command in several forks. Like bisect, it is a word of art alone.
@@ -36,7 +37,14 @@ func try(ctx context.Context, c *flags.Command, args []string) error {
 	if o.Jobs == 0 {
 		o.Jobs = min(o.Count, runtime.NumCPU())
 	}
+	p.session, p.makes = true, o.At == ""
 	if err := p.find(); err != nil {
+		return err
+	}
+	if _, err := workspace.Fork(p.db, fmt.Sprintf("%s-%d", o.Name, o.Count)); err != nil {
+		return err
+	}
+	if err := p.begin(ctx); err != nil {
 		return err
 	}
 	o.DB, o.Dir, o.Session, o.Command = p.db, p.dir, connect(p.db), line.Words

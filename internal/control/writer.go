@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -29,16 +30,17 @@ import (
 //	   |<-Done-----------------|
 //	   |--Undo, Redo, Rewind-->|        have the tree go back
 //	   |<-Done-----------------|        it is there, and the kernel knows
-//	   |--Fork, Forget-------->|        know of a fork that is to be made, or of one no more
+//	   |--Fork, Forget,------->|        know of forks that are to be made, or of some no more
+//	   |  descriptor           |
 //	   |<-Done-----------------|
 //	   |--Merge, descriptor--->|        have the tree become what a merge has made of it in a fork
 //	   |<-Done-----------------|
 //
-// The descriptor is of a file that holds the changes, marshalled, and with Merge of the fork's database. Instead of Done there may be NotDone. When the socket is
+// The descriptor is of a file that holds the changes, or forks, marshalled, and with Merge of the fork's database. Instead of Done there may be NotDone. When the socket is
 // closed, whatever waits goes on; so it does when art-sync takes too long.
 
 // WriterVersion is that of the requests.
-const WriterVersion = 10
+const WriterVersion = 11
 
 // Verb is what is asked for, or answered.
 type Verb uint8
@@ -67,8 +69,7 @@ type Request struct {
 	Version uint32
 	Verb    Verb
 	// What went wrong and what to do about it, and the error's number, if it has one; of NotDone. What is also the label of
-	// a Checkpoint, or the name of that to which to Rewind; of a Fork its secret, the checkpoint and the path, as
-	// [ForkRequest] puts them, and of Forget the secret; and of their answers, the checkpoint's number.
+	// a Checkpoint, or the name of that to which to Rewind; and of their answers, the checkpoint's number.
 	What, Hint string
 	Errno      uint32
 }
@@ -114,7 +115,7 @@ func readRequest(data []byte, withFD bool) (a Request, err error) {
 		return Request{}, ErrVersion
 	case a.Verb == noVerb || a.Verb >= verbs:
 		return Request{}, fmt.Errorf("receive a request: there is no request %d", a.Verb)
-	case (a.Verb == Amend || a.Verb == Merge) != withFD && a.Verb != Rewind:
+	case slices.Contains([]Verb{Amend, Fork, Forget, Merge}, a.Verb) != withFD && a.Verb != Rewind:
 		return Request{}, fmt.Errorf("receive a request: %d with a descriptor: %v", a.Verb, withFD)
 	case len(a.What) > maxText || len(a.Hint) > maxText:
 		return Request{}, errors.New("receive a request: its text is too long")

@@ -327,21 +327,26 @@ EXAMPLES
   art rewind 3
   art rewind "before the rewrite" src README.md
 `},
-		{Name: "art fork", Says: "make a database that goes on from this one by itself", Synopsis: []string{"[--at CHECKPOINT] [flags] NAME"}, Env: true, Least: 1, Most: 1, Words: []Offer{Files},
+		{Name: "art fork", Says: "make a database that goes on from this one by itself", Synopsis: []string{"[--at CHECKPOINT] [flags] NAME..."}, Env: true, Least: 1, Most: Any, Words: []Offer{Files},
 			Text: `  Makes a database that has all that is in the guest's home, now or at a checkpoint,
   over the same workspace: also while a session runs, which goes on. Nothing is copied:
   a fork reads from the database that it was made of, its parent, and has what is
   changed in it alone. What is done in one does not show in the other. The parent keeps
-  the checkpoint for as long as there is the fork, and has to stay where it is.
+  the checkpoint for as long as there is the fork, and has to stay where it is. With
+  several names, as many forks of one moment are made, or none.
 
   It lies beside the parent, and its path is printed: use it with --db, as any other. A
-  NAME with a slash in it is a path. "art rm" removes it, and "art-fuse backup" makes a
-  copy of it that needs no parent. It has a history of its own, which begins here.
+  NAME with a slash in it is a path. "art rm" removes it, and with the last fork of it a
+  checkpoint that was made for that; "art-fuse backup" makes a copy that needs no
+  parent. It has a history of its own, which begins here.
+
+  In a workspace in which nothing was run yet, a database is made as "art run" does.
 `,
 			Flags: []Flag{{Name: "at", Arg: "CHECKPOINT", Says: "fork what the tree was at a checkpoint, by its number or label"}, workspace, database, agent,
 				{Name: "json", Says: "print an object", More: `Its keys are "database", "parent" and "checkpoint".`}, quiet},
 			Notes: `EXAMPLES
   art fork other-way
+  art fork red green blue
   art -d "$(art fork --json other-way | jq -r .database)" -- make
 `},
 		{Name: "art merge", Says: "take what a fork has changed into the database that it was made of", Synopsis: []string{"[flags] FORK"}, Env: true, Least: 1, Most: 1, Words: []Offer{Files},
@@ -413,7 +418,8 @@ EXAMPLES
   64 KiB of what each writes are kept in its fork, with exit code and time: "art compare"
   shows them. The forks stay, also after Ctrl-C, which ends all: "art diff FORK1..FORK2"
   compares two, "art pull --from FORK" or "art merge FORK" takes one over, and "art rm"
-  removes one. A session may be using the database, and goes on. Settings of the sessions
+  removes one. A session may be using the database, and goes on. Where nothing was run yet,
+  a database is made as "art run" does. Settings of the sessions
   are those of the workspace; variables such as ART_NETWORK and ART_PRESET say others.
 `,
 			Flags: []Flag{

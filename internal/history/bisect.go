@@ -60,6 +60,9 @@ func Bisect(ctx context.Context, o BisectOptions) error {
 	return nil
 }
 
+// bisectWord is in the names of its scratch forks. The checkpoints that these are of were there before.
+const bisectWord = "bisect"
+
 type bisection struct {
 	o *BisectOptions
 }
@@ -231,7 +234,7 @@ func (b *bisection) inFork(ctx context.Context, c *sqlvfs.Checkpoint) (code int,
 	if ctx.Err() != nil {
 		return 0, nil, errInterrupted
 	}
-	path := workspace.Scratch(b.o.DB, "bisect", c.ID)
+	path := workspace.Scratch(b.o.DB, bisectWord, c.ID)
 	_, held, err := b.o.scratch(ctx, path, fmt.Sprint(c.ID))
 	switch {
 	case isAny(err, sqlvfs.ErrNoCheckpoint, sqlvfs.ErrReplaced, sqlvfs.ErrAgreed, sqlvfs.ErrCorrupt, syscall.ESTALE): // the last is a session's word
@@ -242,7 +245,7 @@ func (b *bisection) inFork(ctx context.Context, c *sqlvfs.Checkpoint) (code int,
 	defer held.Close()
 	defer func() {
 		// Also after a signal: that ends the command, and not this.
-		if gone := b.o.removeFork(context.WithoutCancel(ctx), path); gone != nil {
+		if gone := b.o.removeFork(context.WithoutCancel(ctx), path, true); gone != nil {
 			err = errors.Join(err, cli.WithHint(fmt.Errorf("remove the fork %s: %w", path, gone), "art rm --force "+path))
 		}
 	}()

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/workspace"
@@ -28,65 +28,59 @@ type forked struct {
 	Checkpoint int64  `json:"checkpoint"`
 }
 
-// Fork makes a fork of the database at a path, of a checkpoint by number or label, or of the present if that is "". A session that writes the
-// database goes on.
-func Fork(ctx context.Context, path, at string, o Options) error {
-	c, err := o.fork(ctx, path, at)
+// Fork makes forks of the database at some paths, of a checkpoint by number or label, or of the present if that is "": all of them or none. A
+// session that writes the database goes on.
+func Fork(ctx context.Context, paths []string, at string, o Options) error {
+	c, err := o.forks(ctx, at, paths)
 	if err != nil {
 		return fmt.Errorf("make a fork of %s: %w", o.DB, hinted(o.DB, err))
 	}
-	switch {
-	case o.JSON:
-		text, err := quote.JSON(forked{workspace.Absolute(path), workspace.Absolute(o.DB), c.ID})
-		if err == nil {
-			_, err = fmt.Fprintln(o.Stdout, text)
+	for _, path := range paths {
+		switch {
+		case o.JSON:
+			var text string
+			if text, err = quote.JSON(forked{workspace.Absolute(path), workspace.Absolute(o.DB), c.ID}); err == nil {
+				_, err = fmt.Fprintln(o.Stdout, text)
+			}
+		case !o.Quiet:
+			_, err = fmt.Fprintf(o.Stdout, "%s  fork of checkpoint %d\n", cli.Printable(path), c.ID)
 		}
-		return err
-	case o.Quiet:
-		return nil
+		if err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(o.Stdout, "%s  fork of checkpoint %d\n", cli.Printable(path), c.ID)
-	return err
-}
-
-func (o *Options) fork(ctx context.Context, path, at string) (c sqlvfs.Checkpoint, err error) {
-	path = workspace.Absolute(path)
-	if _, err := os.Lstat(path); err == nil {
-		return c, cli.WithHint(fmt.Errorf("%s: %w", path, fs.ErrExist), "take another name, or remove that with art rm")
-	}
-	return o.forks(ctx, at, []string{path})
+	return nil
 }
 
 // forks makes forks of one moment at some paths, all of them or none.
-func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvfs.Checkpoint, err error) {
-	secrets := make([][]byte, len(paths))
-	for i := range secrets {
-		secrets[i] = sqlvfs.NewSecret()
+func (o *Options) forks(ctx context.Context, at string, given []string) (c sqlvfs.Checkpoint, err error) {
+	var paths []string
+	f := control.Forks{At: at}
+	for _, path := range given {
+		path = workspace.Absolute(path)
+		if slices.Contains(paths, path) {
+			return c, fmt.Errorf("%s is named twice", path)
+		}
+		if _, err := os.Lstat(path); err == nil {
+			return c, cli.WithHint(fmt.Errorf("%s: %w", path, fs.ErrExist), "take another name, or remove that with art rm")
+		}
+		paths = append(paths, path)
+		f.List = append(f.List, control.ForkOf{Secret: sqlvfs.NewSecret(), Path: path})
 	}
 	first, err := sqlvfs.BeginFork(paths[0]) // it is being made while the database is told
 	if err != nil {
 		return c, err
 	}
 	defer first.Discard()
-	known, made := 0, make([]bool, len(paths)) // the database may know of one more than it has said
-	c, err = o.atWriter(ctx, func(client *live.Client) (id int64, err error) {
-		for i, path := range paths {
-			if id, err = client.Fork(secrets[i], at, path); err != nil {
-				return 0, err
-			}
-			known, at = i+1, strconv.FormatInt(id, 10)
+	made := make([]bool, len(paths))
+	c, err = o.atWriter(ctx, func(client *live.Client) (int64, error) { return client.Fork(&f) }, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) {
+		var list []sqlvfs.ForkToBe
+		for _, one := range f.List {
+			list = append(list, sqlvfs.ForkToBe{Path: one.Path, Secret: one.Secret})
 		}
-		return id, nil
-	}, func(s *sqlvfs.Store) (c sqlvfs.Checkpoint, err error) {
-		for i := known; i < len(paths); i++ { // a session may know of some, and have ended
-			if c, err = s.AddFork(paths[i], secrets[i], at); err != nil {
-				return c, errors.Join(err, s.DropFork(secrets[i]))
-			}
-			known, at = i+1, strconv.FormatInt(c.ID, 10)
-		}
-		return c, nil
+		return s.AddForks(list, at)
 	})
-	unanswered := errors.Is(err, live.ErrUnanswered)
+	known := err == nil || errors.Is(err, live.ErrUnanswered)
 	if err == nil {
 		var group sync.WaitGroup
 		slots, errs := make(chan struct{}, runtime.NumCPU()), make([]error, len(paths))
@@ -94,9 +88,9 @@ func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvf
 			slots <- struct{}{}
 			group.Go(func() {
 				if i == 0 {
-					errs[i] = first.Make(o.DB, secrets[i], c)
+					errs[i] = first.Make(o.DB, f.List[i].Secret, c)
 				} else {
-					errs[i] = sqlvfs.MakeFork(o.DB, path, secrets[i], c)
+					errs[i] = sqlvfs.MakeFork(o.DB, path, f.List[i].Secret, c)
 				}
 				made[i] = errs[i] == nil
 				<-slots
@@ -113,27 +107,34 @@ func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvf
 			err = errors.Join(err, sqlvfs.Remove(path))
 		}
 	}
-	if unanswered {
-		known++
-	}
-	for _, secret := range secrets[:known] {
-		err = errors.Join(err, o.forgetSurely(ctx, secret))
+	if known {
+		err = errors.Join(err, o.forgetSurely(ctx, &f))
 	}
 	return c, err
 }
 
-// forget has the database know of a fork no more.
-func (o *Options) forget(ctx context.Context, secret []byte) error {
-	_, err := o.atWriter(ctx, func(c *live.Client) (int64, error) { return -1, c.Forget(secret) },
-		func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return sqlvfs.Checkpoint{}, s.DropFork(secret) })
+// forgotten are forks that a database is to know no more.
+func forgotten(keep bool, secret []byte) *control.Forks {
+	return &control.Forks{Keep: keep, List: []control.ForkOf{{Secret: secret}}}
+}
+
+// forget has the database know of forks no more.
+func (o *Options) forget(ctx context.Context, f *control.Forks) error {
+	_, err := o.atWriter(ctx, func(c *live.Client) (int64, error) { return -1, c.Forget(f) }, func(s *sqlvfs.Store) (c sqlvfs.Checkpoint, err error) {
+		var secrets [][]byte
+		for _, one := range f.List {
+			secrets = append(secrets, one.Secret)
+		}
+		return c, s.DropForks(secrets, f.Keep)
+	})
 	return err
 }
 
 // endsWithin is how long the art-fuse of a session that was killed may take to end.
 const endsWithin = 10 * time.Second
 
-// removeFork removes a fork, and has its parent forget it.
-func (o *Options) removeFork(ctx context.Context, path string) error {
+// removeFork removes a fork, and has its parent forget it; with keep, but not the checkpoint that was made for it.
+func (o *Options) removeFork(ctx context.Context, path string, keep bool) error {
 	_, secret, err := sqlvfs.ForkOf(path)
 	if err != nil {
 		return err
@@ -147,14 +148,14 @@ func (o *Options) removeFork(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return o.forgetSurely(ctx, secret)
+	return o.forgetSurely(ctx, forgotten(keep, secret))
 }
 
 // forgetSurely is forget where a session may just be about to end. It is for what nobody else will clear away: also after a signal.
-func (o *Options) forgetSurely(ctx context.Context, secret []byte) (err error) {
+func (o *Options) forgetSurely(ctx context.Context, f *control.Forks) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	for until := time.Now().Add(endsWithin); ; time.Sleep(endsWithin / 100) {
-		err = o.forget(ctx, secret)
+		err = o.forget(ctx, f)
 		if _, inUse := errors.AsType[*sqlvfs.InUseError](err); !inUse && !errors.Is(err, live.ErrGone) || time.Now().After(until) {
 			return err
 		}
@@ -166,7 +167,7 @@ func (o *Options) forgetSurely(ctx context.Context, secret []byte) (err error) {
 func Forget(ctx context.Context, path string, secret []byte, o Options) error {
 	known, err := forkAt(o.DB, path, secret)
 	if err == nil && known {
-		err = o.forget(ctx, secret)
+		err = o.forget(ctx, forgotten(false, secret))
 	}
 	if err != nil {
 		return fmt.Errorf("have %s forget the fork: %w", o.DB, hinted(o.DB, err))
@@ -208,7 +209,7 @@ func tellForks(s *sqlvfs.Store, gone bool, o *Options) error {
 	old, err := left(o.DB, s)
 	for i := range old {
 		if err == nil {
-			err = removeLeft(&old[i], say, s.DropFork)
+			err = removeLeft(&old[i], say, func(f *control.Forks) error { return s.DropForks([][]byte{f.List[0].Secret}, f.Keep) })
 		}
 	}
 	if err != nil {

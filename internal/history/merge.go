@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/report"
@@ -224,12 +225,12 @@ func (m *merger) checkpoint(secret []byte, merged int64) (c sqlvfs.Checkpoint, e
 	}
 	of, parent := Options{DB: m.opt.Fork, Session: m.opt.Other(m.opt.Fork)}, workspace.Absolute(m.opt.DB)
 	return of.atWriter(m.ctx, func(c *live.Client) (int64, error) {
-		if err := c.Forget(key); err != nil {
+		if err := c.Forget(forgotten(true, key)); err != nil { // an undo of the merge leads back to that
 			return 0, err
 		}
-		return c.Fork(key, "", parent)
+		return c.Fork(&control.Forks{List: []control.ForkOf{{Secret: key, Path: parent}}})
 	}, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) {
-		if err := s.DropFork(key); err != nil {
+		if err := s.DropForks([][]byte{key}, true); err != nil {
 			return sqlvfs.Checkpoint{}, err
 		}
 		return s.AddFork(parent, key, "")
@@ -247,7 +248,7 @@ func (m *merger) close() (err, left error) {
 		err = m.store.Close()
 	}
 	if m.scratch != "" {
-		left = m.opt.removeFork(context.WithoutCancel(m.ctx), m.scratch)
+		left = m.opt.removeFork(context.WithoutCancel(m.ctx), m.scratch, false)
 		m.held.Close()
 	}
 	return err, left

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/workspace"
 	"github.com/riverlytech/art/sqlvfs"
 	"github.com/riverlytech/art/sqlvfs/lock"
@@ -34,7 +35,7 @@ func (o *Options) scratch(ctx context.Context, path, at string) (c sqlvfs.Checkp
 	if held, err = lock.HoldScratch(o.DB, filepath.Base(path)); err != nil {
 		return c, nil, fmt.Errorf("hold the fork: %w", err)
 	}
-	if c, err = o.fork(ctx, path, at); err != nil {
+	if c, err = o.forks(ctx, at, []string{path}); err != nil {
 		held.Close()
 		return c, nil, err
 	}
@@ -42,15 +43,16 @@ func (o *Options) scratch(ctx context.Context, path, at string) (c sqlvfs.Checkp
 }
 
 // removeLeft removes a scratch fork that was left, says so, and has its parent forget it. One that a session still uses waits for the next time.
-func removeLeft(f *sqlvfs.Fork, say func(string), forget func(secret []byte) error) error {
+func removeLeft(f *sqlvfs.Fork, say func(string), forget func(*control.Forks) error) error {
 	command, _, _ := workspace.ScratchOf(f.Path)
+	gone := forgotten(command == bisectWord, f.Secret)
 	_, secret, err := sqlvfs.ForkOf(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
 	case !bytes.Equal(secret, f.Secret):
-		return forget(f.Secret) // what is there is another's
+		return forget(gone) // what is there is another's
 	default:
 		err = sqlvfs.Remove(f.Path)
 		if _, inUse := errors.AsType[*sqlvfs.InUseError](err); inUse {
@@ -61,7 +63,7 @@ func removeLeft(f *sqlvfs.Fork, say func(string), forget func(secret []byte) err
 		}
 	}
 	say(fmt.Sprintf("removed the fork %s, which a %s that was killed had left", f.Path, command))
-	return forget(f.Secret)
+	return forget(gone)
 }
 
 // sweep removes the scratch forks that commands have left which were killed.
@@ -74,7 +76,7 @@ func (o *Options) sweep(ctx context.Context, say func(string)) error {
 	s.Close()
 	for i := range list {
 		if err == nil {
-			err = removeLeft(&list[i], say, func(secret []byte) error { return o.forget(ctx, secret) })
+			err = removeLeft(&list[i], say, func(f *control.Forks) error { return o.forget(ctx, f) })
 		}
 	}
 	return err

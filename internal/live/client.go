@@ -99,9 +99,9 @@ func (c *Client) Rewind(name string, paths []string) (int64, error) {
 	return c.checkpoint(r, int(f.Fd()))
 }
 
-// Fork has the writer know of a fork that is to be made at a path, and returns the number of the checkpoint that it is of.
-func (c *Client) Fork(secret []byte, at, path string) (int64, error) {
-	return c.checkpoint(control.ForkRequest(secret, at, path), -1)
+// Fork has the writer know of forks that are to be made, and returns the number of the checkpoint that they are of.
+func (c *Client) Fork(f *control.Forks) (int64, error) {
+	return c.forks(control.Fork, f)
 }
 
 // Merge has the tree become what a merge has made of it in a fork, whose file is given, and returns the number of the checkpoint of what it was
@@ -110,10 +110,19 @@ func (c *Client) Merge(fork *os.File) (int64, error) {
 	return c.checkpoint(control.Request{Verb: control.Merge}, int(fork.Fd()))
 }
 
-// Forget has the writer know of a fork no more.
-func (c *Client) Forget(secret []byte) error {
-	_, err := c.request(control.ForgetRequest(secret), -1)
+// Forget has the writer know of forks no more.
+func (c *Client) Forget(f *control.Forks) error {
+	_, err := c.forks(control.Forget, f)
 	return err
+}
+
+func (c *Client) forks(v control.Verb, forks *control.Forks) (int64, error) {
+	f, err := control.ChangesFile(forks)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return c.checkpoint(control.Request{Verb: v}, int(f.Fd()))
 }
 
 // checkpoint asks for what is answered by a checkpoint's number.

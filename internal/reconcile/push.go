@@ -101,7 +101,6 @@ func (opt Options) push(ctx context.Context, last bool) error {
 
 // openForPush opens the database, or none for a dry run without one.
 func (p *pusher) openForPush() error {
-	now := sqlvfs.Now()
 	opt := p.opt
 	err := p.openStore(sqlvfs.Options{
 		Waiting:    opt.waiting(),
@@ -109,11 +108,7 @@ func (p *pusher) openForPush() error {
 		Create:     !opt.DryRun,
 		Bulk:       true,
 		Checkpoint: sqlvfs.BeforePush,
-		Root: sqlvfs.Attr{
-			Mode: unix.S_IFDIR | 0o755, Nlink: 2,
-			UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()),
-			Atime: now, Mtime: now, Ctime: now,
-		},
+		Root:       sqlvfs.NewRoot(),
 	})
 	if opt.DryRun && errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(path.Dir(opt.DB)); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/live"
 	"github.com/riverlytech/art/sqlvfs"
 	"github.com/riverlytech/art/sqlvfs/fsck"
@@ -20,7 +21,7 @@ func (s *session) scratch(c *live.Client, change func(tx *sqlvfs.Tx, ws *sqlvfs.
 	s.Helper()
 	path := filepath.Join(s.TempDir(), "scratch.db")
 	secret := sqlvfs.NewSecret()
-	id, err := c.Fork(secret, "", path)
+	id, err := c.Fork(&control.Forks{List: []control.ForkOf{{Secret: secret, Path: path}}})
 	must(s, err)
 	p, err := sqlvfs.Open(s.path, sqlvfs.Options{ReadOnly: true})
 	must(s, err)

@@ -144,15 +144,11 @@ func (c *served) do(a control.Request, fd int) error {
 	case control.Rewind:
 		return answerWith(c.sock)(c.rewind(a.What, fd))
 	case control.Fork:
-		return answerWith(c.sock)(c.fork(&a))
+		return answerWith(c.sock)(c.forks(fd, c.fork))
 	case control.Merge:
 		return answerWith(c.sock)(c.merge(fd))
 	case control.Forget:
-		secret, _, _, err := a.AsFork()
-		if err == nil {
-			err = c.store.DropFork(secret)
-		}
-		return answer(c.sock, err)
+		return answerWith(c.sock)(c.forks(fd, c.forget))
 	case control.Opening:
 		return answer(c.sock, errLate)
 	}
@@ -196,13 +192,31 @@ func (c *served) rewind(name string, fd int) (sqlvfs.Checkpoint, error) {
 	return c.goBack(sqlvfs.Part(name, paths.List))
 }
 
-// fork has the database know of a fork.
-func (c *served) fork(a *control.Request) (sqlvfs.Checkpoint, error) {
-	secret, at, path, err := a.AsFork()
-	if err != nil {
+// forks does something about the forks that a descriptor is of.
+func (c *served) forks(fd int, do func(*control.Forks) (sqlvfs.Checkpoint, error)) (sqlvfs.Checkpoint, error) {
+	var f control.Forks
+	if err := control.ReadChanges(fd, &f); err != nil {
 		return sqlvfs.Checkpoint{}, err
 	}
-	return c.store.AddFork(path, secret, at)
+	return do(&f)
+}
+
+// fork has the database know of forks.
+func (c *served) fork(f *control.Forks) (sqlvfs.Checkpoint, error) {
+	var list []sqlvfs.ForkToBe
+	for _, one := range f.List {
+		list = append(list, sqlvfs.ForkToBe{Path: one.Path, Secret: one.Secret})
+	}
+	return c.store.AddForks(list, f.At)
+}
+
+// forget has it know of forks no more.
+func (c *served) forget(f *control.Forks) (is sqlvfs.Checkpoint, err error) {
+	var secrets [][]byte
+	for _, one := range f.List {
+		secrets = append(secrets, one.Secret)
+	}
+	return is, c.store.DropForks(secrets, f.Keep)
 }
 
 // answerWith answers a request with a checkpoint's number, or an error.

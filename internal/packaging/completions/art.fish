@@ -322,7 +322,7 @@ complete -c art -n '__art_at "art rewind"' -l agent -x -a '(__art_agents)' -d 'a
 complete -c art -n '__art_at "art rewind"' -l json -d 'print an object'
 complete -c art -n '__art_at "art rewind"' -s q -l quiet -d 'say nothing but errors'
 complete -c art -n '__art_at "art rewind"' -l help -d 'print help'
-complete -c art -n '__art_at "art fork" 1' -F
+complete -c art -n '__art_at "art fork" 1 more' -F
 complete -c art -n '__art_at "art fork"' -l at -x -d 'fork what the tree was at a checkpoint, by its number or label'
 complete -c art -n '__art_at "art fork"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
 complete -c art -n '__art_at "art fork"' -s d -l db -r -F -d 'the database'
@@ -677,7 +677,7 @@ complete -c art-sync -n '__art_at "art-sync rewind"' -l agent -x -a '(__art_agen
 complete -c art-sync -n '__art_at "art-sync rewind"' -l json -d 'print an object'
 complete -c art-sync -n '__art_at "art-sync rewind"' -s q -l quiet -d 'say nothing but errors'
 complete -c art-sync -n '__art_at "art-sync rewind"' -l help -d 'print help'
-complete -c art-sync -n '__art_at "art-sync fork" 1' -F
+complete -c art-sync -n '__art_at "art-sync fork" 1 more' -F
 complete -c art-sync -n '__art_at "art-sync fork"' -l at -x -d 'fork what the tree was at a checkpoint, by its number or label'
 complete -c art-sync -n '__art_at "art-sync fork"' -s m -l mount -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace on the host'
 complete -c art-sync -n '__art_at "art-sync fork"' -s d -l db -r -F -d 'the database'

@@ -314,7 +314,7 @@ _art_spec() {
         --json'[print an object]'
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
-        '1:word:_files')
+        '*:word:_files')
       ;;
     'art merge')
       payload=false
@@ -917,7 +917,7 @@ _art_spec() {
         --json'[print an object]'
         '(-q --quiet)'{-q,--quiet}'[say nothing but errors]'
         '(- *)'--help'[print help]'
-        '1:word:_files')
+        '*:word:_files')
       ;;
     'art-sync merge')
       payload=false
