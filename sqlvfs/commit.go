@@ -46,6 +46,7 @@ func (w *writer) commit(b *batch, drop int64) (err error) {
 		case err != nil:
 			clear(w.bases) // the rows of those that were new are not there
 			clear(w.trees)
+			w.kept.forget()
 			w.moment = before
 		case w.newest.ID > before.newest.ID:
 			w.checkpointed = time.Now()
@@ -87,7 +88,7 @@ func (w *writer) exec(query string, args ...int64) error {
 
 func (w *writer) putCuts(b *batch) error {
 	for in, from := range b.cuts {
-		if err := w.keepDeleted(database.Cut, in.Ino, from); err != nil {
+		if err := w.keepCut(in.Ino, from); err != nil {
 			return err
 		}
 		if err := w.hide(database.KeptData, hideCut, in.Ino, from); err != nil {
@@ -254,7 +255,7 @@ func (w *writer) putNames(b *batch) error {
 		e := b.dentries[k]
 		var err error
 		if e.gone {
-			if err = w.keepDeleted(database.KeptDentry.Delete, k.dir.Ino, k.name); err == nil {
+			if err = w.keepDeleted(database.KeptDentry, k.dir.Ino, k.name); err == nil {
 				err = w.dropRow(database.KeptDentry, k.dir.Ino, k.name)
 			}
 		} else if err = w.keepPut(database.KeptDentry, k.dir.Ino, k.name, e.value); err == nil {

@@ -331,7 +331,7 @@ func (w *writer) connect() error {
 // disconnect drops a connection that cannot be used any more. The next use connects anew.
 func (w *writer) disconnect() {
 	_ = w.conn.Close()
-	w.conn, w.functions, w.bounded = nil, false, 0
+	w.conn, w.functions, w.bounded, w.kept = nil, false, 0, keptRows{}
 }
 
 // Cause is that of the connection, if there is one.
@@ -354,6 +354,7 @@ type writer struct {
 	bases         map[string]int64  // art_base, by name
 	trees         map[Tree]int64    // art_tree
 	moment                          // of history
+	kept          keptRows          // same
 	checkpointed  time.Time         // when the newest checkpoint was made, if this session has
 	dropped       int64             // checkpoints that the transaction has dropped for want of room
 	more          int64             // bytes that the database may grow by

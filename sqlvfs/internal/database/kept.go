@@ -24,6 +24,8 @@ type Kept struct {
 	// highest number of an inode then, and the key; of a name also the inode's number that it is to have, and of an inode
 	// all that it is to have but its access time, in the order of the columns.
 	Put string
+	// Unconditional says that history knows of the row after Put, whatever it was and is to be.
+	Unconditional bool
 	// Delete copies a row before it is deleted. Parameters are the first of Put.
 	Delete string
 	// DeleteAll does so with the table's own rows of an inode that is deleted.
@@ -97,6 +99,7 @@ func keep(table, old, key, values string) *Kept {
 	if table == "fs_origin" { // which is written with every change of the origin
 		none = " AND p.base_ino IS NOT ?4"
 	}
+	k.Unconditional = none == ""
 	k.Put = fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM (SELECT 1) LEFT JOIN %s p ON %s WHERE NOT EXISTS (SELECT 1 FROM %s h WHERE %s AND h.checkpoint=?1)%s",
 		old, k.columns(), list(params, "?1", there, each("p.%s", k.Values)...), table, equal("p", k.Key, params), old, equal("h", k.Key, params), none)
 	k.Delete = k.DeleteRows(equal("p", k.Key, params))
