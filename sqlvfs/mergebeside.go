@@ -377,7 +377,9 @@ func (w *writer) putMerged(m *MergedFork, top Ino) error {
 			"INSERT OR REPLACE INTO main." + k.Table + " (" + k.Rows("") + ") SELECT " + k.Rows("") + " FROM (" + rows + ") WHERE there=1",
 		}, values)
 		if err == nil && k == database.KeptInode {
-			lost, err = w.holdInodes()
+			if err = w.holdOrphans(); err == nil {
+				lost, err = w.holdInodes(true)
+			}
 		}
 		if err != nil {
 			return err
@@ -392,13 +394,12 @@ func (w *writer) putMerged(m *MergedFork, top Ino) error {
 	}
 	if lost {
 		for _, k := range heldTables {
-			if err := w.bringBack(k, withoutInode(k), values); err != nil {
+			if err := w.bringBack(k, withoutInode(k, true), values); err != nil {
 				return err
 			}
 		}
 	}
-	return w.Exec(`INSERT OR IGNORE INTO art_orphan (ino) SELECT ino FROM temp.art_held;
-		DELETE FROM art_orphan WHERE EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=art_orphan.ino)`)
+	return w.Exec(releaseHeld)
 }
 
 // cameMerged adds the inodes that a merge has made of the host's objects, of which somebody may have live ones.

@@ -176,7 +176,7 @@ func (s *Store) LiveSince(to Destination) (list []RestoredInode, err error) {
 		for in := range tx.gather.inodes {
 			see(in)
 		}
-		return tx.each(`SELECT ino FROM art_old_data WHERE checkpoint>=?1 UNION SELECT ino FROM art_old_inode WHERE checkpoint>=?1`,
+		return tx.each(`SELECT ino FROM art_old_data WHERE checkpoint>=?1 UNION ALL SELECT ino FROM art_old_inode WHERE checkpoint>=?1`,
 			func(q *sqlite3.Stmt) { see(tx.live[Ino(q.ColumnInt64(0))]) }, at.ID)
 	})
 	return list, err
