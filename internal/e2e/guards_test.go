@@ -116,7 +116,7 @@ func attackWithout(t *testing.T, guards []guard) string {
 	}
 	const script = `
 ip link set lo up
-for a in 192.0.2.53 169.254.169.254 23.23.23.1 198.19.200.9 198.18.0.1; do ip addr add $a/32 dev lo; done
+for a in 192.0.2.53 169.254.169.254 23.23.23.1 198.19.200.9 198.18.0.1; do ip route add local $a/32 dev lo; done
 ip route add default dev lo src 23.23.23.1
 cat >hosts <<end
 127.0.0.1 localhost metadata.google.internal

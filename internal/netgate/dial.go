@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -40,17 +41,34 @@ func (g *Gate) dialName(ctx context.Context, name string, port uint16) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	var may []netip.Addr
+	own, err := g.own() // as they are now
+	if err != nil {
+		return nil, err
+	}
+	may, err := g.choose(name, found, own, port)
+	if err != nil {
+		return nil, err
+	}
+	return g.dialFirst(ctx, may, port)
+}
+
+// choose returns the addresses of a name that may be connected to: those of the Internet that are not the host's own, and those that a
+// rule names.
+func (g *Gate) choose(name string, found, own []netip.Addr, port uint16) (may []netip.Addr, _ error) {
 	for _, a := range found {
 		a = a.Unmap()
-		if g.rules.At(name, a, port) {
+		if g.rules.At(name, a, port) && (!netrule.Public(a) || !slices.Contains(own, a) || g.rules.Address(a, port)) {
 			may = append(may, a)
 		}
 	}
-	if len(may) == 0 && len(found) > 0 {
-		return nil, refusal{fmt.Sprintf("it is at %v, which no rule allows", found[0].Unmap()), g.allowing(found[0].Unmap().String(), port)}
+	if len(may) > 0 || len(found) == 0 {
+		return may, nil
 	}
-	return g.dialFirst(ctx, may, port)
+	first := found[0].Unmap()
+	if slices.Contains(own, first) {
+		return nil, refusal{fmt.Sprintf("it is at %v, an address of this host, which no rule allows", first), ""}
+	}
+	return nil, refusal{fmt.Sprintf("it is at %v, which no rule allows", first), g.allowing(first.String(), port)}
 }
 
 // dialFirst connects to the first of some addresses that answers: each has some time before the next is tried beside it.

@@ -6,6 +6,7 @@
 //	dns.go     what the guest is told about names
 //	names.go   the addresses that stand for them
 //	dial.go    how they are reached from the host
+//	own.go     the host's own addresses, which they may not be
 //	first.go   whom the first bytes of a connection are for
 //	carry.go   the connection
 //	guest.go   the guest's side of it
@@ -57,6 +58,7 @@ const (
 type Gate struct {
 	rules    *netrule.Rules
 	resolver *net.Resolver
+	own      func() ([]netip.Addr, error) // addresses of the host
 	names    names
 	ledger   ledger
 	events   events
@@ -73,7 +75,7 @@ type Gate struct {
 // New returns the gate of rules.
 func New(rules *netrule.Rules) *Gate {
 	return &Gate{
-		rules: rules, resolver: &net.Resolver{PreferGo: true}, firstTime: 20 * time.Second,
+		rules: rules, resolver: &net.Resolver{PreferGo: true}, own: ownAddresses, firstTime: 20 * time.Second,
 		conns: make(chan struct{}, roomForConns()), waiting: make(chan struct{}, mostWaiting), dns: make(chan struct{}, mostDNS),
 	}
 }

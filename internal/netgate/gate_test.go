@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -430,6 +431,35 @@ func TestBuffered(t *testing.T) {
 	}
 	if buffered(1) != mostBuffered || sum > 200<<20 {
 		t.Errorf("the first has %d, all of them %d", buffered(1), sum)
+	}
+}
+
+// A name at an address of the host's own, however public that is, is reached only where a rule allows the address; and the host may get one
+// at any time.
+func TestOwnAddress(t *testing.T) {
+	g, at, other := newGate(t, "a.org", "23.23.23.24:80"), netip.MustParseAddr("23.23.23.23"), netip.MustParseAddr("23.23.23.24")
+	found := []netip.Addr{at}
+	if may, err := g.choose("a.org", found, nil, 80); err != nil || !slices.Equal(may, found) {
+		t.Errorf("another host's: %v, %v", may, err)
+	}
+	var refused refusal
+	if may, err := g.choose("a.org", found, []netip.Addr{loopback, at}, 80); !errors.As(err, &refused) || !strings.Contains(refused.why, "of this host") || refused.allow != "" {
+		t.Errorf("the host's own: %v, %v", may, err)
+	}
+	if may, err := g.choose("a.org", []netip.Addr{at, other}, []netip.Addr{at, other}, 80); err != nil || !slices.Equal(may, []netip.Addr{other}) {
+		t.Errorf("where a rule names one: %v, %v", may, err)
+	}
+	resolving(t, g, at)
+	g.own = func() ([]netip.Addr, error) { return []netip.Addr{at}, nil } // it has got it since
+	if _, err := g.dialName(t.Context(), "a.org", 80); !errors.As(err, &refused) {
+		t.Errorf("it is connected to: %v", err)
+	}
+	g.own = func() ([]netip.Addr, error) { return nil, io.ErrUnexpectedEOF }
+	if _, err := g.dialName(t.Context(), "a.org", 80); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("where nobody knows: %v", err)
+	}
+	if own, err := ownAddresses(); err != nil || !slices.Contains(own, loopback) {
+		t.Errorf("the host is at %v, %v", own, err)
 	}
 }
 
