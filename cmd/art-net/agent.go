@@ -25,7 +25,7 @@ func findKnown(args []string) error {
 	}
 	known, err := sshgate.Known(args[:i], args[i+1:])
 	if err == nil {
-		_, err = os.Stdout.Write(control.Marshal(&control.SSHHosts{Known: known}))
+		_, err = os.Stdout.Write(control.Marshal(known))
 	}
 	return err
 }

@@ -94,12 +94,23 @@ type SSH struct {
 	// AllKeys says that it may use each key of the caller's agent; otherwise Keys are fingerprints or comments of those that it may.
 	AllKeys bool
 	Keys    []string
-	// Known are the keys of the hosts that it may log in to.
-	Known []SSHKnown
+	// Known are the keys of the hosts that it may log in to, and Revoked those that no certificate makes one.
+	Known   []SSHKnown
+	Revoked []string
 }
 
-// SSHKnown is a key of a host, as known_hosts has both.
-type SSHKnown struct{ Host, Key string }
+// SSHKnown is a key of a host, as known_hosts has both, or of an authority that signs the host's certificates.
+type SSHKnown struct {
+	Host, Key string
+	Authority bool
+}
 
 // SSHHosts are the keys of some hosts.
-type SSHHosts struct{ Known []SSHKnown }
+type SSHHosts struct {
+	Known []SSHKnown
+	// Revoked are keys that no certificate makes those of a host.
+	Revoked []string
+	// Unread are lines that could not be read, and More counts others.
+	Unread []string
+	More   int
+}

@@ -48,19 +48,31 @@ func (p *prepared) useSSH(o *request, settings *config.Settings) error {
 	if p.ssh == nil {
 		return without("none of its keys is one that you allow")
 	}
-	known, err := knownHosts(&settings.SSH)
+	found, err := knownHosts(&settings.SSH)
 	if err != nil {
 		return err
+	}
+	known := found.Known
+	for _, line := range found.Unread {
+		if !o.Quiet {
+			fmt.Fprintf(os.Stderr, "art: warning: %s: this line is no key of a host, and passed over\n", cli.Printable(line))
+		}
+	}
+	if found.More > 0 && !o.Quiet {
+		fmt.Fprintf(os.Stderr, "art: warning: %d more lines are no keys of hosts\n", found.More)
 	}
 	if len(known) == 0 {
 		p.ssh = nil
 		return without("no key is known of %v: log in there once on the host", settings.SSH.Addresses())
 	}
-	p.ssh.Known = known
+	p.ssh.Known, p.ssh.Revoked = known, found.Revoked
 	if text, err := os.ReadFile(globalKnown); err == nil {
 		p.plan.KnownHosts = string(text) + "\n"
 	}
 	for _, k := range known {
+		if k.Authority {
+			p.plan.KnownHosts += "@cert-authority "
+		}
 		p.plan.KnownHosts += k.Host + " " + k.Key + "\n"
 	}
 	if info, err := os.Stat(filepath.Dir(globalKnown)); err == nil && info.IsDir() {
@@ -84,7 +96,7 @@ func signing(s *config.SSH) *control.SSH {
 }
 
 // knownHosts returns the keys of hosts that the caller has for them.
-func knownHosts(s *config.SSH) ([]control.SSHKnown, error) {
+func knownHosts(s *config.SSH) (*control.SSHHosts, error) {
 	files := []string{globalKnown}
 	if home := os.Getenv("HOME"); home != "" {
 		files = append(files, filepath.Join(home, ".ssh/known_hosts"), filepath.Join(home, ".ssh/known_hosts2"))
@@ -95,14 +107,14 @@ func knownHosts(s *config.SSH) ([]control.SSHKnown, error) {
 	}
 	cmd.Env, cmd.Stderr = libexec.CallerEnv(), os.Stderr
 	out, err := cmd.Output()
-	var hosts control.SSHHosts
+	hosts := &control.SSHHosts{}
 	if err == nil {
-		err = control.Unmarshal(out, &hosts)
+		err = control.Unmarshal(out, hosts)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find the keys of hosts: art-net: %w", err)
 	}
-	return hosts.Known, nil
+	return hosts, nil
 }
 
 // connectAgent connects to the caller's own agent.

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/crypto/ssh"
@@ -37,6 +38,8 @@ type Gate struct {
 	all   bool                // of its keys
 	keys  []string            // or these: fingerprints or comments
 	known [][]byte            // keys of hosts
+	signs []authority         // of certificates of hosts
+	bad   [][]byte            // keys that no certificate makes those of hosts
 
 	mu     sync.Mutex
 	denied map[string]int // GUARDED_BY(mu)
@@ -51,9 +54,47 @@ func New(own agent.ExtendedAgent, what *control.SSH) (*Gate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the key of %s: %w", k.Host, err)
 		}
-		g.known = append(g.known, key.Marshal())
+		if k.Authority {
+			g.signs = append(g.signs, authority{host: k.Host, key: key.Marshal()})
+		} else {
+			g.known = append(g.known, key.Marshal())
+		}
+	}
+	for _, k := range what.Revoked {
+		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(k))
+		if err != nil {
+			return nil, fmt.Errorf("read a key that is revoked: %w", err)
+		}
+		g.bad = append(g.bad, key.Marshal())
 	}
 	return g, nil
+}
+
+// authority is a key that signs the certificates of a host, which is called as known_hosts has it.
+type authority struct {
+	host string
+	key  []byte
+}
+
+// knows says whether a key is one of a host that the guest may log in to, or a certificate of one.
+func (g *Gate) knows(key ssh.PublicKey) bool {
+	certificate, ok := key.(*ssh.Certificate)
+	if !ok {
+		return slices.ContainsFunc(g.known, func(known []byte) bool { return bytes.Equal(known, key.Marshal()) })
+	}
+	return slices.ContainsFunc(g.signs, func(a authority) bool {
+		address := a.host
+		if !strings.HasPrefix(address, "[") {
+			address = net.JoinHostPort(address, "22")
+		}
+		check := ssh.CertChecker{
+			IsHostAuthority: func(k ssh.PublicKey, _ string) bool { return bytes.Equal(a.key, k.Marshal()) },
+			IsRevoked: func(c *ssh.Certificate) bool {
+				return slices.ContainsFunc(g.bad, func(bad []byte) bool { return bytes.Equal(bad, c.Key.Marshal()) })
+			},
+		}
+		return check.CheckHostKey(address, nil, certificate) == nil
+	})
 }
 
 // Serve serves guests that connect, to the end of l.
@@ -159,7 +200,7 @@ func (c *conn) bind(contents []byte) error {
 		return c.g.deny("the agent would be forwarded to a host")
 	case len(b.Session) == 0:
 		return c.g.deny("there is no session")
-	case !slices.ContainsFunc(c.g.known, func(known []byte) bool { return bytes.Equal(known, key.Marshal()) }):
+	case !c.g.knows(key):
 		return c.g.deny("it is for a host that is not named, or whose key is not known: " + ssh.FingerprintSHA256(key))
 	}
 	if err := key.Verify(b.Session, &sig); err != nil {

@@ -7,7 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -28,10 +28,6 @@ func newSigner(t testing.TB) ssh.Signer {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func authorized(k ssh.PublicKey) string {
-	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(k)))
 }
 
 // world is a guest with an agent, and two hosts of which one is allowed.
@@ -202,20 +198,76 @@ func TestBind(t *testing.T) {
 }
 
 func TestKnown(t *testing.T) {
-	a, b, revoked := newSigner(t).PublicKey(), newSigner(t).PublicKey(), newSigner(t).PublicKey()
+	a, b, revoked, authority, old := newSigner(t).PublicKey(), newSigner(t).PublicKey(), newSigner(t).PublicKey(), newSigner(t).PublicKey(), newSigner(t).PublicKey()
 	file := filepath.Join(t.TempDir(), "known_hosts")
+	// What OpenSSH passes over is none either: a key of a kind to come, half a line, a marker of a version to come, noise.
 	text := "# keys\ngit.example,10.0.0.1 " + authorized(a) + "\n" + knownhosts.HashHostname("[git.example]:2222") + " " + authorized(b) +
-		"\nother.example " + authorized(b) + "\ngit.example " + authorized(revoked) + "\n@revoked * " + authorized(revoked) + "\n"
+		"\nother.example " + authorized(b) + "\ngit.example " + authorized(revoked) + "\n@revoked * " + authorized(revoked) +
+		"\ngit.example ssh-next AAAA\ngit.example ssh-ed25519\n@next git.example " + authorized(b) + "\n\x00\xff\n|1|x|y " + authorized(b) + "\n!\n" +
+		"@cert-authority *.example " + authorized(authority) + "\n@cert-authority git.example " + authorized(old) + "\n@revoked * " + authorized(old) + "\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	known, err := Known([]string{file, file + ".none"}, []string{"git.example:22", "git.example:2222", "nobody.example:22"})
-	if err != nil || len(known) != 2 || known[0] != (control.SSHKnown{Host: "git.example", Key: authorized(a)}) ||
-		known[1] != (control.SSHKnown{Host: "[git.example]:2222", Key: authorized(b)}) {
-		t.Errorf("they are %v, %v", known, err)
+	found, err := Known([]string{file, file + ".none"}, []string{"git.example:22", "git.example:2222", "nobody.invalid:22"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if known, err := Known([]string{file + ".none"}, []string{"git.example:22"}); known != nil || err != nil {
-		t.Errorf("without files they are %v, %v", known, err)
+	want := []control.SSHKnown{
+		{Host: "git.example", Key: authorized(a)}, {Host: "[git.example]:2222", Key: authorized(b)},
+		{Host: "git.example", Key: authorized(authority), Authority: true},
+	}
+	if !slices.Equal(found.Known, want) || !slices.Equal(found.Revoked, []string{authorized(revoked), authorized(old)}) {
+		t.Errorf("they are %v, and revoked %v", found.Known, found.Revoked)
+	}
+	if len(found.Unread) != mostUnread || found.More != 1 || found.Unread[0] != file+":7" {
+		t.Errorf("told of are %v and %d more", found.Unread, found.More)
+	}
+	if found, err := Known([]string{file + ".none"}, []string{"git.example:22"}); len(found.Known) != 0 || err != nil {
+		t.Errorf("without files they are %v, %v", found.Known, err)
+	}
+}
+
+// The key of an authority is no host's, but its certificates are: for the host that they name, as long as they are valid.
+func TestCertificates(t *testing.T) {
+	authority, host, revoked := newSigner(t), newSigner(t), newSigner(t)
+	w := newWorld(t)
+	gate, err := New(w.gate.own, &control.SSH{
+		AllKeys: true, Revoked: []string{authorized(revoked.PublicKey())},
+		Known: []control.SSHKnown{{Host: "git.example", Key: authorized(authority.PublicKey()), Authority: true}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.gate = gate
+	certificate := func(change func(*ssh.Certificate), key, by ssh.Signer) ssh.PublicKey {
+		c := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.HostCert, ValidPrincipals: []string{"git.example"}, ValidBefore: ssh.CertTimeInfinity}
+		change(c)
+		if err := c.SignCert(rand.Reader, by); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	same := func(*ssh.Certificate) {}
+	for _, c := range []struct {
+		what string
+		host ssh.PublicKey
+		by   ssh.Signer
+		may  bool
+	}{
+		{"a certificate", certificate(same, host, authority), host, true},
+		{"one of another host", certificate(func(c *ssh.Certificate) { c.ValidPrincipals = []string{"evil.example"} }, host, authority), host, false},
+		{"one of a user", certificate(func(c *ssh.Certificate) { c.CertType = ssh.UserCert }, host, authority), host, false},
+		{"one that has expired", certificate(func(c *ssh.Certificate) { c.ValidBefore = 1 }, host, authority), host, false},
+		{"one by somebody else", certificate(same, host, w.evil), host, false},
+		{"one of a key that is revoked", certificate(same, revoked, authority), revoked, false},
+		{"one whose key has not signed the session", certificate(same, host, authority), w.evil, false},
+		{"the authority's own key", authority.PublicKey(), authority, false},
+		{"the host's key alone", host.PublicKey(), host, false},
+	} {
+		_, err := w.connect(t).Extension(sessionBind, bind(t, c.host, c.by, "s1", false))
+		if (err == nil) != c.may {
+			t.Errorf("%s: %v", c.what, err)
+		}
 	}
 }
 
