@@ -69,6 +69,25 @@ func TestMostStreams(t *testing.T) {
 	}
 }
 
+// No more connections than there may be speak HTTP/2: the next one is served by HTTP/1.1, until one of them has ended.
+func TestMostHTTP2(t *testing.T) {
+	w := newWorld(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") })
+	w.ender.http2 = make(chan struct{}, 1)
+	clients := []*http.Client{w.newClient(t, true), w.newClient(t, true)}
+	for i, want := range []int{2, 1} {
+		if res, body := w.do(t, clients[i], "GET", "/"); res.ProtoMajor != want || body != "served" {
+			t.Errorf("client %d: %s, %s", i, res.Proto, body)
+		}
+	}
+	clients[0].CloseIdleConnections()
+	for until := time.Now().Add(20 * time.Second); len(w.ender.http2) > 0 && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
+	if res, _ := w.do(t, w.newClient(t, true), "GET", "/"); res.ProtoMajor != 2 {
+		t.Errorf("when one has ended: %s", res.Proto)
+	}
+}
+
 // Headers have a size, in both directions.
 func TestMostHeaders(t *testing.T) {
 	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) {

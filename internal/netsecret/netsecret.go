@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,6 +45,10 @@ const (
 	// How many requests there are at once, over all of these, and over one of HTTP/2.
 	mostRequests = 256
 	mostStreams  = 32
+	// How many of the guest's may be of HTTP/2 at once, each of which takes up to 2 MB where the guest hears nothing of what it asks for:
+	// thousands of short answers wait then. The others speak HTTP/1.1. And how much of it is read at once.
+	mostHTTP2 = 64
+	mostFrame = 16 << 10
 	// How much of a request may wait for the host, over HTTP/2, and of one connection's.
 	requestBuffer  = 64 << 10
 	requestsBuffer = 128 << 10
@@ -63,12 +68,14 @@ type Ender struct {
 	proxy     *httputil.ReverseProxy
 	accepted  chan net.Conn
 	ended     chan struct{} // holds one for each connection
+	http2     chan struct{} // holds one for each that may be of HTTP/2
+	http1     *tls.Config   // of the others
 	requests  chan struct{} // holds one for each request
 }
 
 // New returns what ends the TLS of a guest for the hosts of some secrets, which it believes by roots. What is refused goes to deny.
 func New(secrets []control.NetSecret, a *control.NetAuthority, roots *x509.CertPool, deny func(name string, port uint16, why string)) (*Ender, error) {
-	e := &Ender{secrets: secrets, roots: roots, deny: deny, sessions: tls.NewLRUClientSessionCache(0), accepted: make(chan net.Conn), ended: make(chan struct{}, mostEnded), requests: make(chan struct{}, mostRequests)}
+	e := &Ender{secrets: secrets, roots: roots, deny: deny, sessions: tls.NewLRUClientSessionCache(0), accepted: make(chan net.Conn), ended: make(chan struct{}, mostEnded), http2: make(chan struct{}, mostHTTP2), requests: make(chan struct{}, mostRequests)}
 	var err error
 	if e.authority, err = newAuthority(a); err != nil {
 		return nil, fmt.Errorf("read the authority: %w", err)
@@ -94,12 +101,13 @@ func New(secrets []control.NetSecret, a *control.NetAuthority, roots *x509.CertP
 
 // serve serves all connections, by one server.
 func (e *Ender) serve() {
+	e.http1 = &tls.Config{GetCertificate: e.certificate, NextProtos: []string{"http/1.1"}}
 	server := &http.Server{
 		Handler:           e,
 		TLSConfig:         &tls.Config{GetConfigForClient: e.checkName, GetCertificate: e.certificate},
 		ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: mostHeaders,
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: mostStreams, MaxReceiveBufferPerStream: requestBuffer, MaxReceiveBufferPerConnection: requestsBuffer,
+			MaxConcurrentStreams: mostStreams, MaxReadFrameSize: mostFrame, MaxReceiveBufferPerStream: requestBuffer, MaxReceiveBufferPerConnection: requestsBuffer,
 		},
 		ErrorLog:    log.New(io.Discard, "", 0),
 		ConnContext: withConn,
@@ -146,6 +154,9 @@ func (e *Ender) Serve(guest net.Conn, name string, port uint16, first net.Conn, 
 	}
 	e.accepted <- c
 	<-c.closed
+	if c.http2 {
+		<-e.http2
+	}
 	c.transport.CloseIdleConnections()
 	if first := c.takeFirst(); first != nil {
 		first.Close()
@@ -160,6 +171,7 @@ type conn struct {
 	transport *http.Transport
 	closed    chan struct{}
 	once      sync.Once
+	http2     bool // it may be of HTTP/2; of who serves it, until it is closed
 
 	mu    sync.Mutex
 	first net.Conn // GUARDED_BY(mu); a connection to the host that nobody has used yet
@@ -211,7 +223,7 @@ func (transports) RoundTrip(r *http.Request) (*http.Response, error) {
 	return connOf(r.Context()).transport.RoundTrip(r)
 }
 
-// checkName refuses who asks for another host than it has connected to.
+// checkName refuses who asks for another host than it has connected to, and says who may speak HTTP/2.
 func (e *Ender) checkName(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	c, ok := hello.Conn.(*conn)
 	if !ok {
@@ -221,7 +233,16 @@ func (e *Ender) checkName(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		e.deny(c.name, c.port, fmt.Sprintf("the first bytes are for %q", asked))
 		return nil, errors.New("it is for another host")
 	}
-	return nil, nil // as it is
+	if !slices.Contains(hello.SupportedProtos, "h2") {
+		return nil, nil // as it is
+	}
+	select {
+	case e.http2 <- struct{}{}:
+		c.http2 = true
+		return nil, nil
+	default:
+		return e.http1, nil
+	}
 }
 
 func (e *Ender) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {

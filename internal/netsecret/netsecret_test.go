@@ -49,7 +49,7 @@ func (w *world) why() string {
 }
 
 // newWorld serves handler as the host. It speaks HTTP/2 where the guest does.
-func newWorld(t *testing.T, handler http.HandlerFunc, hosts ...control.NetSecretHost) *world {
+func newWorld(t testing.TB, handler http.HandlerFunc, hosts ...control.NetSecretHost) *world {
 	t.Helper()
 	w := &world{host: httptest.NewUnstartedServer(handler)}
 	upstream, err := NewAuthority([]string{host})
@@ -73,7 +73,7 @@ func newWorld(t *testing.T, handler http.HandlerFunc, hosts ...control.NetSecret
 }
 
 // through puts an Ender between the guest and the host, which believes the authority of the latter.
-func (w *world) through(t *testing.T, upstream *control.NetAuthority, hosts ...control.NetSecretHost) {
+func (w *world) through(t testing.TB, upstream *control.NetAuthority, hosts ...control.NetSecretHost) {
 	t.Helper()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(upstream.Certificate)
@@ -129,7 +129,7 @@ func (w *world) through(t *testing.T, upstream *control.NetAuthority, hosts ...c
 	w.client = w.newClient(t, true)
 }
 
-func (w *world) newClient(t *testing.T, h2 bool) *http.Client {
+func (w *world) newClient(t testing.TB, h2 bool) *http.Client {
 	tr := &http.Transport{
 		DialContext:       func(context.Context, string, string) (net.Conn, error) { return w.dial() },
 		TLSClientConfig:   &tls.Config{RootCAs: w.trust},
