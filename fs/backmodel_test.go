@@ -49,8 +49,11 @@ func TestLiveHistories(t *testing.T) {
 	}
 }
 
+// planted are the files that the host has in the workspace.
+var planted = []string{"a/f", "a/g", "b/c/f", "b/f", "f"}
+
 func (w *wanderer) wander(t *testing.T) error {
-	for _, path := range []string{"a/f", "a/g", "b/c/f", "b/f", "f"} {
+	for _, path := range planted {
 		w.plant(t, path, []byte("host's "+path))
 	}
 	for range 150 {
@@ -154,6 +157,12 @@ func (w *wanderer) back() error {
 // backInPart goes back for a path, and forth.
 func (w *wanderer) backInPart(to int, before string) error {
 	path := w.path()
+	if there := strings.Split(strings.TrimSpace(before+w.shown[to]), "\n"); w.rnd.IntN(4) != 0 {
+		path, _, _ = strings.Cut(strings.TrimPrefix(there[w.rnd.IntN(len(there))], "/"), " ")
+	}
+	if path == "" {
+		return nil
+	}
 	id, err := w.ask(fmt.Sprintf("part %d %s", to, path))
 	after := w.look()
 	switch {
@@ -171,6 +180,9 @@ func (w *wanderer) backInPart(to int, before string) error {
 	}
 	if _, want := w.part(before, path); out != want {
 		return fmt.Errorf("beside %s it shows\n%s\nand not\n%s", path, out, want)
+	}
+	if err := conserved(before, w.shown[to], after); err != nil {
+		return fmt.Errorf("at %d for %s it shows\n%s\nafter\n%s: %w", to, path, after, before, err)
 	}
 	if err := w.handles(); err != nil {
 		return err
@@ -200,6 +212,18 @@ func (w *wanderer) part(shown, path string) (in, out string) {
 		}
 	}
 	return in, out
+}
+
+// conserved makes sure that of the host's files that are as they were none is lost that was there then and before, and none shown at more
+// places than it was.
+func conserved(before, then, after string) error {
+	for _, path := range planted {
+		count := func(shown string) int { return strings.Count(shown, " untouched "+path+"\n") }
+		if b, t, a := count(before), count(then), count(after); b > 0 && t > 0 && (a == 0 || a > max(b, t)) {
+			return fmt.Errorf("the host's %s is there %d times", path, a)
+		}
+	}
+	return nil
 }
 
 var linkCounts = regexp.MustCompile(` \d+ names,`)
@@ -254,6 +278,9 @@ func (w *wanderer) look() string {
 				return err
 			}
 			fmt.Fprintf(&b, " %d names, %d bytes %x, %d.%09d", sys.Nlink, st.Size(), sha256.Sum256(data), sys.Mtim.Sec, sys.Mtim.Nsec)
+			if of, ok := strings.CutPrefix(string(data), "host's "); ok && slices.Contains(planted, of) {
+				fmt.Fprintf(&b, " untouched %s", of)
+			}
 		case st.Mode().Type() == os.ModeSymlink:
 			target, err := os.Readlink(path)
 			if err != nil {

@@ -67,6 +67,9 @@ func (w *writer) partOf(to *Checkpoint, paths []string) (p *part, err error) {
 		err = p.sort()
 	}
 	if err == nil {
+		err = p.keepObjects()
+	}
+	if err == nil {
 		err = p.mark()
 	}
 	if err != nil {
@@ -87,6 +90,9 @@ func (p *part) add(at string) error {
 	}
 	names := strings.Split(at, "/")
 	last := len(names)
+	for i := range last {
+		p.then.way[then[i].ino], p.now.way[now[i].ino] = path.Join(names[:i]...), path.Join(names[:i]...)
+	}
 	l := link{name: names[last-1], then: then[last], now: now[last]}
 	if l.then.ino == 0 && l.now.ino == 0 && l.then.place.same(l.now.place) {
 		return fmt.Errorf("%s: %w", at, ErrNotThere)

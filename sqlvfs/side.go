@@ -17,6 +17,10 @@ type side struct {
 	at    *Checkpoint // nil: now
 	stmts map[string]*sqlite3.Stmt
 	seen  map[Ino]*seen
+	way   map[Ino]string // directories above the part, and their paths
+
+	natural map[hostPlace]*found // what paths lead to that objects of the host's would be at, as far as that was asked for
+	rowsOf  map[hostPlace][]Ino  // of some of them, the rows that have them as their origin
 }
 
 // seen is an inode on a side.
@@ -29,7 +33,7 @@ type seen struct {
 }
 
 func newSide(w *writer, at *Checkpoint) *side {
-	return &side{w: w, at: at, stmts: map[string]*sqlite3.Stmt{}, seen: map[Ino]*seen{}}
+	return &side{w: w, at: at, stmts: map[string]*sqlite3.Stmt{}, seen: map[Ino]*seen{}, way: map[Ino]string{}, natural: map[hostPlace]*found{}}
 }
 
 func (s *side) close() {
@@ -82,7 +86,8 @@ func (p *hostPlace) same(other *hostPlace) bool {
 type found struct {
 	ino    Ino        // its row; 0: it has none
 	dir    bool       // it is a directory's
-	place  *hostPlace // of a directory's row, its origin; of none, what the host may have
+	origin *hostPlace // of a row
+	place  *hostPlace // of a directory's row, what of the host's it lies over; of none, what the host may have
 	hidden bool       // and that does not show
 }
 
@@ -117,12 +122,15 @@ func (s *side) row(ino Ino) (is *found, err error) {
 	err = s.each("SELECT mode FROM {fs_inode} WHERE ino=?", func(q *sqlite3.Stmt) {
 		is = &found{ino: ino, dir: uint32(q.ColumnInt64(0))&syscall.S_IFMT == syscall.S_IFDIR}
 	}, ino)
-	if err != nil || is == nil || !is.dir {
+	if err != nil || is == nil {
 		return is, err
 	}
 	err = s.each("SELECT (SELECT name FROM art_base b WHERE b.id=o.base), path FROM {art_origin} o WHERE ino=?", func(q *sqlite3.Stmt) {
-		is.place = &hostPlace{string(q.ColumnRawText(0)), string(q.ColumnRawBlob(1))}
+		is.origin = &hostPlace{string(q.ColumnRawText(0)), string(q.ColumnRawBlob(1))}
 	}, ino)
+	if is.dir {
+		is.place = is.origin
+	}
 	return is, err
 }
 
@@ -147,10 +155,21 @@ func (s *side) child(dir *found, name string) (*found, error) {
 		if err == nil && row == nil {
 			err = fmt.Errorf("%w: %s leads to inode %d, which is not there", ErrCorrupt, name, is)
 		}
+		if err == nil && dir.ino == RootIno && row.dir && row.origin == nil { // a workspace that was pushed lies over the host's all the same
+			var none *found
+			if none, err = s.without(dir, name); err == nil {
+				row.place = none.place
+			}
+		}
 		return row, err
 	}
+	return s.without(dir, name)
+}
+
+// without is what a name leads to in a directory that has a row, but no entry of that name.
+func (s *side) without(dir *found, name string) (*found, error) {
 	white := &found{}
-	err = s.each("SELECT 1 FROM {art_whiteout} WHERE parent_ino=? AND name=?", func(*sqlite3.Stmt) { white.hidden = true }, dir.ino, name)
+	err := s.each("SELECT 1 FROM {art_whiteout} WHERE parent_ino=? AND name=?", func(*sqlite3.Stmt) { white.hidden = true }, dir.ino, name)
 	switch {
 	case err != nil || white.hidden:
 	case dir.ino == RootIno: // a workspace has no row until the guest changes something in it
@@ -248,27 +267,46 @@ func (s *side) attributes(ino Ino) (all [8]int64, err error) {
 
 // isAlso is the error of an inode with a name in the part, which has one elsewhere on this side.
 func (s *side) isAlso(in, out *seen, how string) error {
-	here := ""
-	for at := range in.names {
-		if here == "" || at < here {
-			here = at
+	there, err := s.pathAt(out.others[0])
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s "+how+": %w", least(in.names), there, ErrMoved)
+}
+
+// least is the first of some names.
+func least(names map[string]bool) (first string) {
+	for at := range names {
+		if first == "" || at < first {
+			first = at
 		}
 	}
-	there, key := "", out.others[0]
-	for len(there) < syscall.PathMax { // no program can name more of it, and a hostile tree may have no end
-		if there = path.Join(key.Name, there); key.Dir == RootIno {
-			break
-		}
-		var above NameIn
-		err := s.each("SELECT parent_ino, name FROM {fs_dentry} WHERE ino=?", func(q *sqlite3.Stmt) {
-			above = NameIn{Ino(q.ColumnInt64(0)), string(q.ColumnRawText(1))}
-		}, key.Dir)
-		if err != nil {
-			return err
-		}
-		if key = above; key.Dir == 0 {
-			break
-		}
+	return first
+}
+
+// pathTo returns a path of an inode.
+func (s *side) pathTo(ino Ino) (string, error) {
+	if ino == RootIno {
+		return "", nil
 	}
-	return fmt.Errorf("%s "+how+": %w", here, there, ErrMoved)
+	names, err := s.namesOf(ino)
+	if err != nil || len(names) == 0 {
+		return "", err
+	}
+	return s.pathAt(names[0])
+}
+
+// pathAt returns the path of a name.
+func (s *side) pathAt(key NameIn) (at string, err error) {
+	for len(at) < syscall.PathMax { // no program can name more of it, and a hostile tree may have no end
+		if at = path.Join(key.Name, at); key.Dir == RootIno {
+			break
+		}
+		above, err := s.namesOf(key.Dir)
+		if err != nil || len(above) == 0 {
+			return at, err
+		}
+		key = above[0]
+	}
+	return at, nil
 }
