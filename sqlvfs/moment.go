@@ -52,6 +52,7 @@ const (
 	BeforeBack  Occasion = "before" // the tree before it was brought back
 	AfterBack   Occasion = "back"   // the tree that was brought back
 	AfterPart   Occasion = "part"   // the tree of which a part was
+	AfterOther  Occasion = "other"  // the tree as another program has left it, which keeps no history
 )
 
 // maxByGuest bounds the guest's checkpoints, also while there is no time to drop some.

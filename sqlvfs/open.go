@@ -58,6 +58,9 @@ type Store struct {
 	tx Tx // GUARDED_BY(mu)
 
 	lockFile *os.File
+	left     *database.Left // how the last writer has left the database; nil: unknown
+	leaving  *database.Left // how this one leaves it, as soon as the writer has ended; nil: unknown
+	other    *Other         // see OtherProgram
 	waiting  func(pid int)
 	writer   *writer              // nil: read-only, or beside one
 	beside   func(*Changes) error // nil: changes are written here
@@ -173,6 +176,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	if s.lockFile, err = lock.Take(s.path, s.waiting); err != nil {
 		return err
 	}
+	left, written := database.ReadLeft(s.lockFile, s.path)
 	placed, err := placeLogFiles(s.lockFile, s.path)
 	if err != nil {
 		return err
@@ -224,6 +228,11 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 		return err
 	}
 	s.writer = &writer{store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), maintained: true}
+	if err := s.noteOther(left, written); err == nil {
+		s.left, err = left, database.ForgetLeft(s.lockFile)
+	} else if !isFull(err) {
+		return err
+	}
 	go s.write()
 	return nil
 }

@@ -128,6 +128,9 @@ func (s *Store) Close() error {
 	if g := s.tx.gather; err != nil && !g.empty() {
 		err = fmt.Errorf("%w; what has changed since %s is lost", err, g.since.Format(time.TimeOnly))
 	}
+	if err == nil {
+		s.leave()
+	}
 	s.shut()
 	return err
 }
@@ -407,6 +410,9 @@ func (w *writer) finish() {
 		w.awaitCheckpoint() // the one below says whether all is well
 		w.closeCheckpointer()
 	}
+	if w.conn == nil {
+		w.store.leaving = leavingAs(w.store.tx.meta)
+	}
 	fail(w.store.closeReaders())
 	if w.conn == nil {
 		return
@@ -425,5 +431,6 @@ func (w *writer) finish() {
 			fail(fmt.Errorf("checkpoint: %w", err))
 		}
 	}
+	w.store.leaving = leavingAs(w.conn)
 	fail(w.Close())
 }

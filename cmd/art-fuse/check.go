@@ -38,6 +38,11 @@ func check(tell teller, path string) error {
 			return err
 		}
 	}
+	if upTo, err := fsck.ByOther(path); err == nil && upTo != 0 { // a matter of history, and not of what the tree is
+		if err := tell.finding(fsck.Finding{Text: sqlvfs.Other{UpTo: upTo}.String()}); err != nil {
+			return err
+		}
+	}
 	if len(findings) > 0 {
 		return reported{errors.New("the database is not sound")}
 	}

@@ -28,6 +28,9 @@ func openWith(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
 	}
 	store, err := sqlvfs.Open(path, opt)
 	if err == nil {
+		if other := store.OtherProgram(); other != nil {
+			logf("%s: %v", path, other)
+		}
 		return store, nil
 	}
 	hint := openHint(path, err)

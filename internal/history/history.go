@@ -73,6 +73,9 @@ func (o *Options) atWriter(ctx context.Context, beside func(*live.Client) (int64
 	if err != nil {
 		return sqlvfs.Checkpoint{}, err
 	}
+	if other := s.OtherProgram(); other != nil {
+		cli.Fail(o.Prog, fmt.Errorf("%s: %v", o.DB, other))
+	}
 	c, err := do(s)
 	if cerr := s.Close(); err == nil {
 		err = cerr
@@ -206,6 +209,8 @@ func (r *Record) Why() string {
 		return "before a merge"
 	case sqlvfs.ForFork:
 		return "for a fork"
+	case sqlvfs.AfterOther:
+		return "changed by another program"
 	case sqlvfs.BeforeBack:
 		return "before going back"
 	case sqlvfs.AfterBack:

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"errors"
+	"fmt"
 	"path"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +44,9 @@ func (p *planner) openStore(how sqlvfs.Options) error {
 		}
 	}
 	if err == nil || how.ReadOnly { // what the session has committed can be read in any case
-		p.store, err = sqlvfs.Open(p.opt.DB, how)
+		if p.store, err = sqlvfs.Open(p.opt.DB, how); err == nil && p.store.OtherProgram() != nil {
+			cli.Fail(p.opt.prog(), fmt.Errorf("%s: %v", p.opt.DB, p.store.OtherProgram()))
+		}
 	}
 	return err
 }
