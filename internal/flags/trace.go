@@ -28,7 +28,7 @@ var Trace = &Command{
 		{Name: "attach", Arg: "PID", Offer: Processes, Says: "trace a running process and what it starts, until it ends or art-trace is interrupted"},
 		{Name: "deny", Arg: "CALLS[@WHAT][=ERRNO]", Offer: Calls, Default: "EPERM", Repeat: true,
 			Says: `let calls, named as for --syscalls, fail with ERRNO, such as ENOENT; "@/etc": those on that path and below; "@inet": those on such sockets`,
-			More: `WHAT is an absolute path or an address family, such as "inet", "inet6" or "unix". Of several rules for a call, the last counts.`},
+			More: `WHAT is an absolute path or an address family, such as "inet", "inet6" or "unix". A rule that is for none of the calls is refused. Of several for a call, the last counts.`},
 		{Name: "secrets-fd", Arg: "N", Says: "show what is in the open descriptor N as asterisks: values with a NUL between them",
 			More: "Those shorter than six bytes are shown."},
 		{Name: "filter-by", Arg: "WHO", Choices: "self payload", Default: "self",

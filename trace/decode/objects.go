@@ -19,6 +19,23 @@ func shape(c *Call) []argument {
 	return nil
 }
 
+// has tells whether calls of a name have an argument of one of some names.
+func has(name string, args ...string) bool {
+	return slices.ContainsFunc(shape(&Call{Name: name}), func(a argument) bool { return slices.Contains(args, a.name) })
+}
+
+// HasPaths tells whether [Paths] may find any in calls of a name. Descriptors of sockets have none.
+func HasPaths(name string) bool {
+	call := syscalls.Lookup(name)
+	return has(name, "path") || has(name, "fd") && (call == nil || !call.Network())
+}
+
+// HasFamilies tells the same of [Families].
+func HasFamilies(name string) bool {
+	call := syscalls.Lookup(name)
+	return name == "socket" || name == "socketpair" || call != nil && call.Network() && has(name, "fd", "sockaddr")
+}
+
 // Paths returns the files that a call is about to name, or whose descriptors it gets, as
 // absolute paths. Symbolic links in them are not followed, and of a path the .. are
 // taken away as if there were none. What cannot be read is left out.

@@ -74,10 +74,18 @@ func (p *Policy) Refuse(text string) error {
 	if err != nil {
 		return fmt.Errorf("deny: %w", err)
 	}
+	names := slices.DeleteFunc(calls.Names(), func(call string) bool { return slices.Contains(unstoppable, call) || !r.mayMatch(call) })
 	for item := range strings.SplitSeq(list, ",") {
+		item = strings.TrimSpace(item)
 		if slices.Contains(unstoppable, item) {
 			return fmt.Errorf("deny %s: a thread has to be able to end, and to return from a signal", item)
 		}
+		if !r.mayMatch(item) && syscalls.Lookup(item) != nil {
+			return r.never(item, what)
+		}
+	}
+	if len(names) == 0 {
+		return r.never(list, what)
 	}
 	if p.rules == nil {
 		p.rules = map[string][]rule{}
@@ -85,10 +93,8 @@ func (p *Policy) Refuse(text string) error {
 			p.rules["io_uring_setup"] = []rule{{errno: unix.ENOSYS}}
 		}
 	}
-	for _, call := range calls.Names() {
-		if !slices.Contains(unstoppable, call) { // it is of a class, or of all
-			p.rules[call] = append(p.rules[call], r)
-		}
+	for _, call := range names { // of a class, or of all, those that the rule can be for
+		p.rules[call] = append(p.rules[call], r)
 	}
 	return nil
 }
@@ -114,6 +120,27 @@ func (r *rule) limit(what string) error {
 			"families are inet, inet6, unix, netlink and the others of address_families(7)")
 	}
 	return nil
+}
+
+// mayMatch reports whether there can be a call of a name that the rule is for.
+func (r *rule) mayMatch(call string) bool {
+	switch {
+	case r.ofFamily:
+		return decode.HasFamilies(call)
+	case r.path != "":
+		return decode.HasPaths(call)
+	}
+	return true
+}
+
+// never is the error of a rule that could match nothing.
+func (r *rule) never(list, what string) error {
+	if r.ofFamily {
+		return cli.WithHint(fmt.Errorf("deny %s@%s: no such call is about a socket or its address, so the rule would refuse nothing", list, what),
+			"%network has those that are")
+	}
+	return cli.WithHint(fmt.Errorf("deny %s@%s: no such call is about a file, so the rule would refuse nothing", list, what),
+		"%file has those that take a path; for sockets give a family: @inet, @unix")
 }
 
 // matches reports whether the rule is for the call.

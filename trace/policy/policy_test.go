@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,12 +64,36 @@ func TestPolicy(t *testing.T) {
 }
 
 func TestBadRules(t *testing.T) {
-	for _, rule := range []string{"", "=EPERM", "opennat", "openat=", "openat=eperm", "openat=ENOTHING", "exit", "read,exit_group", "openat@etc", "openat@", "@/etc"} {
+	for _, rule := range []string{"", "=EPERM", "opennat", "openat=", "openat=eperm", "openat=ENOTHING", "exit", "read,exit_group", "openat@etc", "openat@", "@/etc",
+		"connect@/run/s", "openat,connect@/etc", "getpid@/etc", "openat@inet", "%file@inet", "%network,getpid@inet"} {
 		p := &Policy{}
 		if err := p.Refuse(rule); err == nil {
 			t.Errorf("%q is a rule", rule)
 		} else if !p.Empty() {
 			t.Errorf("%q: an error and a rule", rule)
+		}
+	}
+}
+
+// A rule that could refuse nothing says so, and one for a class is for those of it that it can be for.
+func TestRulesForNothing(t *testing.T) {
+	for rule, want := range map[string]string{
+		"connect@/run/s":      "deny connect@/run/s: no such call is about a file, so the rule would refuse nothing",
+		"openat,connect@/etc": "deny connect@/etc: no such call is about a file, so the rule would refuse nothing",
+		"openat@inet=EIO":     "deny openat@inet: no such call is about a socket or its address, so the rule would refuse nothing",
+		"%file@inet":          "deny %file@inet: no such call is about a socket or its address, so the rule would refuse nothing",
+	} {
+		if err := (&Policy{}).Refuse(rule); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", rule, err, want)
+		}
+	}
+	p := &Policy{}
+	if err := p.Refuse("all@/etc"); err != nil {
+		t.Fatal(err)
+	}
+	for call, want := range map[string]bool{"openat": true, "read": true, "fchmod": true, "connect": false, "getpid": false} {
+		if slices.Contains(p.Calls(), call) != want {
+			t.Errorf("all@/etc is for %s: %v, want %v", call, !want, want)
 		}
 	}
 }
