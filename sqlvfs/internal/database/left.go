@@ -30,7 +30,7 @@ const (
 
 	// mostSummed bounds the files whose content is summed up, which takes 0.2 ms for each MiB. Of longer ones, a copy that was written into
 	// the file itself, without its time, is taken for what another program has changed.
-	mostSummed = 16 << 20
+	mostSummed = 8 << 20
 )
 
 // ReadLeft returns how a writer has left a database, or nil if that is not known, and whether the file has been written since. f is the
