@@ -106,10 +106,11 @@ func ForgetLeft(f *os.File) error {
 	return err
 }
 
-// hasLog tells whether a database has a log with something in it.
+// hasLog tells whether a database has a log with something in it. An engine that only reads may leave its header.
 func hasLog(path string) bool {
+	const header = 32 // https://sqlite.org/fileformat2.html, section 4.1
 	log, err := os.Lstat(path + "-wal")
-	return err == nil && log.Size() > 0
+	return err == nil && log.Size() > header
 }
 
 func statLeft(f *os.File) (l Left, err error) {
