@@ -51,6 +51,8 @@ func run(args []string) error {
 		return findKnown(args[1:])
 	case len(args) == 1 && args[0] == "ssh-agent":
 		return serveAgent()
+	case len(args) == 1 && args[0] == "ports":
+		return servePorts()
 	case len(args) != 1 || args[0] != "serve":
 		return cli.WithHint(errors.New("read the command line: this program is for art alone"), "see art --help, --network")
 	}

@@ -26,7 +26,7 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	keys := terminal.DefaultKeys
 	variables := map[string]any{
 		"mount": &o.Workspace, "db": &o.Database, "mode": &o.Mode, "name": &o.Name, "home": &o.Home, "agent": &o.Agent, "adopt": &o.Adopt,
-		"interactive": &o.Interactive, "network": &o.Network, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
+		"interactive": &o.Interactive, "network": &o.Network, "publish": &o.Publish, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
 		"hide": &o.Hide, "allow": &o.Allow, "end": &o.End, "notify": &notify, "systemd": &systemd, "time": duration(&o.Time), "quiet": &o.Quiet, "background": &o.Background,
 		"detach-keys": &keys,
 		"trace":       &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
@@ -42,6 +42,11 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	if line.Given("network") {
 		if err := (&config.Settings{}).SetNetwork(o.Network, "--network"); err != nil {
 			return nil, nil, c.Wrong("--network: %v", err)
+		}
+	}
+	for _, port := range o.Publish {
+		if _, err := config.ParsePort(port); err != nil {
+			return nil, nil, c.Wrong("--publish: %v", err)
 		}
 	}
 	if line.Given("notify") {

@@ -47,7 +47,7 @@ var isSession bool
 // commands are what art does by a word, but for what art-sync does.
 var commands = map[string]func(*flags.Command, []string) (int, error){
 	"run": runSession, "config": runConfig, "trust": runTrust, "presets": runPresets, "doctor": runDoctor, "home": runHome, "agent": runAgent,
-	"ps": runPs, "attach": runAttach, "logs": runLogs, "kill": runKill, "wait": runWait, "exec": runExec, "net": runNet,
+	"ps": runPs, "attach": runAttach, "logs": runLogs, "kill": runKill, "wait": runWait, "exec": runExec, "net": runNet, "ports": runPorts,
 }
 
 func run(args []string) (int, error) {

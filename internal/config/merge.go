@@ -42,6 +42,7 @@ func Merge(user, workspace *Settings, root string, trusted bool) (*Settings, []A
 	out.Secrets = m.secrets(workspace.Secrets)
 	out.SSH = m.ssh(&workspace.SSH)
 	m.network(&out, workspace)
+	out.Publish = m.publish(workspace.Publish)
 	if p := workspace.Path; p.Value != "host" || !view.System(m.real) ||
 		m.widens(Setting{"path", p.Value, p.Origin, strconv.Quote(p.Value)}, `"path": "host" in a directory of the system`) {
 		out.Path = cmp.Or(p, user.Path)

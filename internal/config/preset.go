@@ -235,7 +235,7 @@ func (s *Settings) cameFrom(origin string) {
 			e.Origin = origin
 		}
 	}
-	for _, list := range [][]Entry{s.NetAllow, s.NetDeny, s.SSH.Hosts, s.SSH.Keys, s.Env, s.Hide, s.Allow, s.See, s.Tools, s.Own} {
+	for _, list := range [][]Entry{s.NetAllow, s.NetDeny, s.Publish, s.SSH.Hosts, s.SSH.Keys, s.Env, s.Hide, s.Allow, s.See, s.Tools, s.Own} {
 		for i := range list {
 			list[i].Origin = origin
 		}
@@ -294,6 +294,7 @@ func Stack(base, upper *Settings) *Settings {
 		out.Own = upper.Own
 	}
 	out.Secrets = stackSecrets(base.Secrets, upper.Secrets)
+	out.Publish = slices.Concat(base.Publish, upper.Publish)
 	out.Env = slices.Concat(base.Env, upper.Env)
 	out.Hide = slices.Concat(base.Hide, upper.Hide)
 	out.Allow = slices.Concat(base.Allow, upper.Allow)

@@ -65,6 +65,7 @@ func (src *source) keys(s *Settings, enabled *bool) map[string]func(*node) error
 			return err
 		},
 		"network":     func(n *node) error { return n.network(s) },
+		"publish":     func(n *node) error { return n.ports(&s.Publish) },
 		"secrets":     func(n *node) error { return n.secrets(&s.Secrets) },
 		"ssh":         func(n *node) error { return n.ssh(&s.SSH) },
 		"path":        word(&s.Path, "home", "host"),

@@ -16,6 +16,8 @@ type Settings struct {
 	NetAllow, NetDeny []Entry
 	// NetLocal are those of NetAllow that may be at addresses of local networks.
 	NetLocal []Entry
+	// Publish are ports of the guest's that are reached on the host ([Port]).
+	Publish []Entry
 	// Secrets are variables whose values the guest does not have.
 	Secrets []Secret
 	// SSH is what the guest may log in to, with the keys of the user's agent.

@@ -93,6 +93,7 @@ func (s *Settings) list() []Setting {
 	all = append(all, s.Network.setting("network"))
 	all = append(append(all, settings("network.allow", s.NetAllow)...), settings("network.deny", s.NetDeny)...)
 	all = append(all, settings("network.local", s.NetLocal)...)
+	all = append(all, settings("publish", s.Publish)...)
 	for i := range s.Secrets {
 		all = append(all, s.Secrets[i].setting())
 	}

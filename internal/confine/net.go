@@ -70,6 +70,21 @@ func Agent() error {
 	return nil
 }
 
+// Ports leaves who connects published ports the network that it is in and the sockets that it has, and no file.
+func Ports() error {
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("give up rights: %w", err)
+	}
+	config := landlock.V8.BestEffort()
+	if err := errors.Join(config.RestrictPaths(), config.RestrictScoped()); err != nil {
+		return fmt.Errorf("give up rights: %w", err)
+	}
+	if err := seccomp.InstallForAll(seccomp.Without(slices.Concat(notForNet, []string{"bind", "listen"})...)); err != nil {
+		return fmt.Errorf("give up rights: %w", err)
+	}
+	return nil
+}
+
 // notForNet are calls that would be of use only to who has found a flaw.
 var notForNet = []string{
 	"execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "mount", "umount2", "move_mount",

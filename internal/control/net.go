@@ -89,6 +89,34 @@ const (
 	OwnAgentFD
 )
 
+// The descriptors of art-net in the guest's network, where it connects the ports that are published: it ends as it does otherwise, and writes
+// NetEvents as frames to its standard output.
+const (
+	// PortsFD is a pipe with Ports.
+	PortsFD = 3 + iota
+	// FirstPortFD is the first of the sockets of the host, which listen, in the order of Ports.
+	FirstPortFD
+)
+
+// Ports are those of the guest's that are published.
+type Ports struct{ Guest []int }
+
+// MaxPorts is how many ports a session publishes.
+const MaxPorts = 64
+
+// PublishedWhat is what an event of a published port is about, in the place of a name.
+const PublishedWhat = "guest"
+
+// PortsTold is the answer to AskPorts.
+type PortsTold struct{ List []PublishedPort }
+
+// PublishedPort is one of them.
+type PublishedPort struct {
+	Host, Guest int
+	Listens     bool // something does in the guest
+	Open, Total int  // connections
+}
+
 // SSH is what a guest may have signed.
 type SSH struct {
 	// AllKeys says that it may use each key of the caller's agent; otherwise Keys are fingerprints or comments of those that it may.

@@ -34,6 +34,8 @@ const (
 	AskTree
 	// AskFlows wants to know what the guest does on the network: a FlowsAsk, nothing. What follows are FlowsTold.
 	AskFlows
+	// AskPorts wants to know which ports are published: nothing, a PortsTold.
+	AskPorts
 	askKinds
 )
 

@@ -21,6 +21,16 @@ func sessionCommands() []*Command {
 				{Name: "pending", Says: "count what is pending in each, as art status does", More: "It takes some milliseconds for each session, and longer the more there is. In direct mode nothing ever is."},
 				{Name: "watch", Says: "show it again every second, until a key is pressed"},
 			}},
+		{Name: "art ports", Says: "list the ports of guests that are published", Synopsis: []string{"[--json] [ID]"}, Most: 1, Words: []Offer{Sessions},
+			Text: `  Lists, of all sessions that run or of one, the ports of the guest that are reached at
+  127.0.0.1 of the host (--publish): the session, the port there and in the guest, whether
+  something listens, the connections that are open and all that there were, and the
+  workspace. "art net" shows the connections.
+
+`,
+			Flags: []Flag{{Name: "json", Says: asJSON.Says,
+				More: `Its keys are "session", "workspace", "address" (of the host), "host_port", "guest_port", "listening", "open" and "connections".`}},
+		},
 		{Name: "art exec", Says: "run another program in a session that runs", Synopsis: []string{"[flags] [ID] [--] [command...]"}, Payload: true, Exits: AsGuest,
 			Text: `  The program has what the first one of the session has: what it sees and may do, its
   user, limits and variables. It has a terminal of its own, or the streams of art.

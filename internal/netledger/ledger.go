@@ -115,15 +115,20 @@ func (l *Ledger) take(frame []byte) {
 			l.broken = true
 			return
 		}
-		switch e.Kind {
-		case control.NetBegun:
-			l.begun(e)
-		case control.NetEnded:
-			l.over(e)
-		case control.NetDenied:
-			l.deny(e)
-			l.noted(e.Number)
-		}
+		l.Hear(e)
+	}
+}
+
+// Hear takes one event, which makes sense. Those of one connection have a number that no others have.
+func (l *Ledger) Hear(e *control.NetEvent) {
+	switch e.Kind {
+	case control.NetBegun:
+		l.begun(e)
+	case control.NetEnded:
+		l.over(e)
+	case control.NetDenied:
+		l.deny(e)
+		l.noted(e.Number)
 	}
 }
 

@@ -110,6 +110,9 @@ func (s *session) started(m control.Received) error {
 	if err := s.makeJoinable(m.PID); err != nil {
 		return err
 	}
+	if err := s.startPorts(m.PID); err != nil {
+		return err
+	}
 	if s.fuseError != nil {
 		s.fuseEnded(s.fuseError)
 	}

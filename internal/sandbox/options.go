@@ -37,6 +37,8 @@ type Options struct {
 	Interactive bool
 	// Network is host, none, or names between commas; "" leaves it to the settings.
 	Network string
+	// Publish are ports, as config.ParsePort reads them.
+	Publish []string
 	// Path is home or host; "" leaves it to the settings.
 	Path string
 	// Env are variables for the guest, NAME or NAME=VALUE.

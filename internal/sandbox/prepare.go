@@ -41,6 +41,7 @@ type prepared struct {
 	ssh        *control.SSH // what the guest's agent of SSH signs; nil without one
 	sshPath    string       // the socket of the caller's
 	net        *control.Net // what the guest may reach, if that is names alone; else nil
+	published  []published  // ports
 	secrets    []string     // that a trace keeps to itself
 	release    func()       // ends the protection of the configuration, and the use of the home
 	failed     bool         // there will be no session
@@ -87,6 +88,9 @@ func prepare(o *request) (_ *prepared, err error) {
 	}
 	p.makeView(o, settings, account, guest)
 	if err := p.useNetwork(settings); err != nil {
+		return nil, err
+	}
+	if err := p.publish(o, settings); err != nil {
 		return nil, err
 	}
 	if err := p.keepSecrets(o, settings); err != nil {

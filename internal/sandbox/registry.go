@@ -146,6 +146,8 @@ func (s *session) answer(c *sessions.Conn, ask *control.Ask) {
 		err = s.answerExec(c, ask)
 	case control.AskFlows:
 		err = s.answerFlows(c, ask)
+	case control.AskPorts:
+		err = s.answerPorts(c)
 	default:
 		err = errors.New("this session cannot do that")
 	}

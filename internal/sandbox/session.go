@@ -45,6 +45,7 @@ type session struct {
 
 	sshAgent sshAgent
 	network  network // that of a guest that reaches names alone
+	ports    ports   // of the guest's that are reached on the host
 
 	background *background // what it is in the background; nil in the foreground
 	notifier   *notify.Notifier
@@ -328,6 +329,7 @@ func (s *session) finish() (int, error) {
 		s.streams.Reset() // nobody in the guest could
 	}
 	s.streams.Terminal.Restore()
+	s.endPorts()
 	s.endNet() // art-fuse is to keep what the guest has done, before it is told of the end
 	s.closeControl()
 	s.dropHandover()

@@ -153,6 +153,13 @@ func (o *request) over(s *config.Settings) error {
 	for _, env := range o.Env {
 		s.Env = append(s.Env, config.Entry{Value: env, Origin: "--env"})
 	}
+	for _, text := range o.Publish {
+		port, err := config.ParsePort(text)
+		if err != nil {
+			return fmt.Errorf("read --publish: %w", err)
+		}
+		s.Publish = append(s.Publish, config.Entry{Value: port.String(), Origin: "--publish"})
+	}
 	for _, path := range o.See {
 		abs, err := filepath.Abs(path)
 		if err != nil {

@@ -33,6 +33,8 @@ type Command struct {
 	Flags uintptr
 	// IDs are those of a new user namespace.
 	IDs *IDs
+	// Enter are namespaces that it enters, in this order, which the caller has rights over.
+	Enter []*os.File
 	// Capabilities are those in it that the program has, whoever runs it (capabilities(7), ambient).
 	Capabilities []uintptr
 }
@@ -64,6 +66,9 @@ func (c *Command) start() (*Process, error) {
 		defer ids.close()
 		l.await(ids)
 		l.raise(c.Capabilities)
+	}
+	for _, namespace := range c.Enter {
+		l.add(unix.SYS_SETNS, namespace.Fd(), 0)
 	}
 	files, err := inherit(c.Files)
 	defer func() {

@@ -207,6 +207,44 @@ func TestUserNamespace(t *testing.T) {
 	childless(t)
 }
 
+// A program begins in the namespaces that it enters, and this process stays where it is, and as open to its own user as it was.
+func TestEnter(t *testing.T) {
+	f, err := UserNamespace(&IDs{
+		UIDs: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
+		GIDs: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	before, err := os.Readlink("/proc/self/ns/user")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entered unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &entered); err != nil {
+		t.Fatal(err)
+	}
+	text, status := output(t, &Command{Path: "/bin/readlink", Args: []string{"readlink", "/proc/self/ns/user"}, Enter: []*os.File{f}})
+	if want := fmt.Sprintf("user:[%d]\n", entered.Ino); text != want || status != 0 {
+		t.Errorf("%q, not %q; status %d", text, want, status)
+	}
+	after, err := os.Readlink("/proc/self/ns/user")
+	dumpable, err2 := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+	if err != nil || err2 != nil || after != before || dumpable != 1 {
+		t.Errorf("this process is in %s, was in %s, and is dumpable: %d (%v, %v)", after, before, dumpable, err, err2)
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if _, err := (&Command{Path: "/bin/true", Args: []string{"true"}, Enter: []*os.File{null}}).Start(); !errors.Is(err, unix.EINVAL) {
+		t.Errorf("what is no namespace was entered: %v", err)
+	}
+	childless(t)
+}
+
 // The memory that the child has of this process's stays as it is, whatever that does meanwhile.
 func TestStartBesideOthers(t *testing.T) {
 	end := make(chan struct{})

@@ -11,14 +11,14 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps exec attach logs kill wait presets agent home config trust doctor' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
-		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
+		payload=yes commands='run diff pull push reset status log net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill wait presets agent home config trust doctor' words=''
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art run')
 		payload=yes commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
-		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report'
 		;;
 	'art diff')
 		payload= commands='' words='in_workspace'
@@ -120,6 +120,11 @@ _art_spec() {
 		flags='--json --pending --watch --help'
 		offers=''
 		;;
+	'art ports')
+		payload= commands='' words='sessions'
+		flags='--json --help'
+		offers=''
+		;;
 	'art exec')
 		payload=yes commands='' words=''
 		flags='-e --env -w --cwd -i --interactive --help'
@@ -202,8 +207,8 @@ _art_spec() {
 		;;
 	'art config')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
-		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art trust')
 		payload= commands='' words='directories'
@@ -212,8 +217,8 @@ _art_spec() {
 		;;
 	'art doctor')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
-		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
+		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art-fuse')
 		payload= commands='ls cat stat tree mount check backup flatten' words=''

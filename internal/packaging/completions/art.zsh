@@ -75,6 +75,7 @@ _art_spec() {
         'list:show all databases of workspaces'
         'rm:remove the database of a workspace'
         'ps:list the sessions that run'
+        'ports:list the ports of guests that are published'
         'exec:run another program in a session that runs'
         'attach:join the terminal of a session'
         'logs:print the output of a session in the background'
@@ -101,6 +102,7 @@ _art_spec() {
         --time='[how long the session may run, such as 90s or 2h]:TIME: '
         --notify'[tell you at your desktop when the session ends, waits for you, or was refused something]'
         --network='[host, none, or names between commas that alone can be reached, such as github.com,*.example.org]:WHAT:(host none)'
+        '*'--publish='[have a port of the guest be reached at 127.0.0.1 of the host, at the same port or HOST]:[HOST:]PORT: '
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
         --preset='[what the agent NAME needs]:NAME: _art_presets'
@@ -134,6 +136,7 @@ _art_spec() {
         --time='[how long the session may run, such as 90s or 2h]:TIME: '
         --notify'[tell you at your desktop when the session ends, waits for you, or was refused something]'
         --network='[host, none, or names between commas that alone can be reached, such as github.com,*.example.org]:WHAT:(host none)'
+        '*'--publish='[have a port of the guest be reached at 127.0.0.1 of the host, at the same port or HOST]:[HOST:]PORT: '
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
         --preset='[what the agent NAME needs]:NAME: _art_presets'
@@ -408,6 +411,14 @@ _art_spec() {
         --watch'[show it again every second, until a key is pressed]'
         '(- *)'--help'[print help]')
       ;;
+    'art ports')
+      payload=false
+      own=()
+      specs=(
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_sessions')
+      ;;
     'art exec')
       payload=true
       own=()
@@ -565,6 +576,7 @@ _art_spec() {
         --time='[how long the session may run, such as 90s or 2h]:TIME: '
         --notify'[tell you at your desktop when the session ends, waits for you, or was refused something]'
         --network='[host, none, or names between commas that alone can be reached, such as github.com,*.example.org]:WHAT:(host none)'
+        '*'--publish='[have a port of the guest be reached at 127.0.0.1 of the host, at the same port or HOST]:[HOST:]PORT: '
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
         --preset='[what the agent NAME needs]:NAME: _art_presets'
@@ -610,6 +622,7 @@ _art_spec() {
         --time='[how long the session may run, such as 90s or 2h]:TIME: '
         --notify'[tell you at your desktop when the session ends, waits for you, or was refused something]'
         --network='[host, none, or names between commas that alone can be reached, such as github.com,*.example.org]:WHAT:(host none)'
+        '*'--publish='[have a port of the guest be reached at 127.0.0.1 of the host, at the same port or HOST]:[HOST:]PORT: '
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
         --preset='[what the agent NAME needs]:NAME: _art_presets'

@@ -1,0 +1,139 @@
+package publish
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/riverlytech/art/internal/control"
+)
+
+// told are the events of a gate.
+type told struct {
+	mu   sync.Mutex
+	text bytes.Buffer // GUARDED_BY(mu)
+	more *sync.Cond
+}
+
+func newTold() *told {
+	t := &told{}
+	t.more = sync.NewCond(&t.mu)
+	return t
+}
+
+func (t *told) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.more.Broadcast()
+	return t.text.Write(p)
+}
+
+// events waits for some.
+func (t *told) events(tb testing.TB, n int) (all []control.NetEvent) {
+	tb.Helper()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for {
+		all = nil
+		for r := bytes.NewReader(t.text.Bytes()); ; {
+			frame, err := control.ReadFrame(r)
+			if err != nil {
+				break
+			}
+			var some control.NetEvents
+			if err := control.Unmarshal(frame, &some); err != nil {
+				tb.Fatal(err)
+			}
+			all = append(all, some.Events...)
+		}
+		if len(all) >= n {
+			return all
+		}
+		t.more.Wait()
+	}
+}
+
+func serve(t *testing.T, network, address string) (at string, port int, ev *told) {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				text, _ := io.ReadAll(c)
+				_, _ = io.WriteString(c, strings.ToUpper(string(text))+"!")
+			}()
+		}
+	}()
+	return publish(t, l.Addr().(*net.TCPAddr).Port)
+}
+
+func publish(t *testing.T, port int) (at string, _ int, ev *told) {
+	t.Helper()
+	host, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Close() })
+	ev = newTold()
+	go New(ev).Serve(host, port)
+	return host.Addr().String(), port, ev
+}
+
+// A server on either loopback is reached, each side ends for itself, and what was said is counted.
+func TestServe(t *testing.T) {
+	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
+		address, port, ev := serve(t, "tcp", at)
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(c, "hello")
+		if err == nil {
+			err = c.(*net.TCPConn).CloseWrite()
+		}
+		text, err2 := io.ReadAll(c)
+		if err != nil || err2 != nil || string(text) != "HELLO!" {
+			t.Errorf("at %s: %q, %v, %v", at, text, err, err2)
+		}
+		c.Close()
+		e := ev.events(t, 2)
+		if e[0].Kind != control.NetBegun || e[1].Kind != control.NetEnded || e[0].Number != e[1].Number || e[1].Sent != 6 || e[1].Received != 5 || e[1].Why != "" ||
+			e[0].Port != port || e[0].Rule != "published at "+address || e[0].Address != c.LocalAddr().String() || e[0].Guest == "" || e[1].Check() != nil {
+			t.Errorf("at %s: the events are %+v", at, e)
+		}
+	}
+}
+
+// Where nothing listens, who has connected is reset, and not left waiting or told of an end.
+func TestNobody(t *testing.T) {
+	l, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	address, _, ev := publish(t, port)
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.ReadAll(c); err == nil {
+		t.Error("it ended without an error")
+	}
+	if e := ev.events(t, 2); e[1].Why != "nothing listens at the port" {
+		t.Errorf("the events are %+v", e)
+	}
+}
