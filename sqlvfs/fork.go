@@ -237,20 +237,21 @@ func (w *writer) shownWhole(c *Checkpoint) error {
 	return asShownAt(c, (&writer{conn: shown, store: w.store}).showsReplaced(c, nil))
 }
 
-// MakeFork makes a fork of a database, which [Store.AddFork] has told of it, at a checkpoint. The file is there whole and durable, or not at all; one that
-// has the path already is left alone, and the error is fs.ErrExist. A session that writes the parent goes on meanwhile.
+// MakeFork is [NewForks.Make] of one fork, of which [Store.AddFork] has told its parent.
 func MakeFork(parentPath, path string, secret []byte, at Checkpoint) error {
-	n, err := BeginFork(path)
+	n, err := BeginForks([]ForkToBe{{path, secret}})
 	if err != nil {
 		return err
 	}
 	defer n.Discard()
-	return n.Make(parentPath, secret, at)
+	return n.Make(parentPath, at)
 }
 
-// NewFork is a fork in the making, of which there is no file yet by its name.
-type NewFork struct {
-	file  *database.NewFile
+// NewForks are forks of one moment in the making, of which there are no files yet by their names. They are the same but for their secrets: one is
+// made, and written once for each.
+type NewForks struct {
+	list  []ForkToBe
+	file  *database.NewFile // which never gets its name
 	empty chan emptied
 }
 
@@ -260,17 +261,18 @@ type emptied struct {
 	err error
 }
 
-// BeginFork begins a fork that is to be at a path, while the database that it is to be a fork of is told. Discard ends it. The error is fs.ErrExist if
-// the path is taken.
-func BeginFork(path string) (*NewFork, error) {
-	if _, err := os.Lstat(path); err == nil {
-		return nil, fmt.Errorf("%s: %w", path, fs.ErrExist)
+// BeginForks begins forks while the database that they are to be of is told. Discard ends it. The error is fs.ErrExist if a path is taken.
+func BeginForks(list []ForkToBe) (*NewForks, error) {
+	for _, f := range list {
+		if _, err := os.Lstat(f.Path); err == nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, fs.ErrExist)
+		}
 	}
-	file, err := database.MakeNew(path)
+	file, err := database.MakeNew(list[0].Path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", list[0].Path, err)
 	}
-	n := &NewFork{file, make(chan emptied, 1)}
+	n := &NewForks{list, file, make(chan emptied, 1)}
 	go func() {
 		c, err := emptyFork(file.Tmp)
 		n.empty <- emptied{c, err}
@@ -278,8 +280,9 @@ func BeginFork(path string) (*NewFork, error) {
 	return n, nil
 }
 
-// Make is [MakeFork] for what was begun.
-func (n *NewFork) Make(parentPath string, secret []byte, at Checkpoint) (err error) {
+// Make makes the forks of a database, which [Store.AddForks] has told of them, at a checkpoint. All files are there, whole and durable, or none; one
+// that has the path already is left alone, and the error is fs.ErrExist. A session that writes the parent goes on meanwhile.
+func (n *NewForks) Make(parentPath string, at Checkpoint) (err error) {
 	defer database.CatchOutOfMemory(&err)
 	if parentPath, err = filepath.EvalSymlinks(parentPath); err == nil {
 		parentPath, err = filepath.Abs(parentPath)
@@ -287,14 +290,41 @@ func (n *NewFork) Make(parentPath string, secret []byte, at Checkpoint) (err err
 	if err != nil {
 		return err
 	}
-	if err := n.fill(&database.Parent{Path: parentPath, Secret: secret, Checkpoint: at.ID, MaxIno: int64(at.maxIno)}); err != nil {
+	first := n.list[0].Secret
+	if err := n.fill(&database.Parent{Path: parentPath, Secret: first, Checkpoint: at.ID, MaxIno: int64(at.maxIno)}); err != nil {
 		return database.Explain(err)
 	}
-	return n.file.Place(false)
+	data, err := os.ReadFile(n.file.Tmp)
+	n.file.Discard() // who is killed leaves as little as can be
+	if err != nil {
+		return err
+	}
+	secret := bytes.Index(data, first)
+	if secret < 0 || bytes.Count(data, first) != 1 {
+		return fmt.Errorf("%w: a fork does not have its secret once", ErrCorrupt)
+	}
+	var files []*database.NewFile
+	defer func() {
+		for _, f := range files {
+			f.Discard()
+		}
+	}()
+	for _, f := range n.list {
+		file, err := database.MakeNew(f.Path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+		files = append(files, file)
+		copy(data[secret:], f.Secret)
+		if err := file.Write(data); err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+	}
+	return database.PlaceAll(files)
 }
 
-// Discard removes what was begun, unless it was made.
-func (n *NewFork) Discard() {
+// Discard removes what was begun, but for what was made.
+func (n *NewForks) Discard() {
 	if n.empty != nil {
 		if e := <-n.empty; e.err == nil {
 			e.c.Close()
@@ -327,7 +357,7 @@ func emptyFork(file string) (_ *conn, err error) {
 }
 
 // fill makes a fork of a parent, and closes the file.
-func (n *NewFork) fill(own *database.Parent) error {
+func (n *NewForks) fill(own *database.Parent) error {
 	stack, err := database.Over(own)
 	if err != nil {
 		return err

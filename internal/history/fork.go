@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
@@ -53,61 +51,33 @@ func Fork(ctx context.Context, paths []string, at string, o Options) error {
 }
 
 // forks makes forks of one moment at some paths, all of them or none.
-func (o *Options) forks(ctx context.Context, at string, given []string) (c sqlvfs.Checkpoint, err error) {
-	var paths []string
+func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvfs.Checkpoint, err error) {
+	var list []sqlvfs.ForkToBe
 	f := control.Forks{At: at}
-	for _, path := range given {
+	for _, path := range paths {
 		path = workspace.Absolute(path)
-		if slices.Contains(paths, path) {
+		if slices.ContainsFunc(list, func(other sqlvfs.ForkToBe) bool { return other.Path == path }) {
 			return c, fmt.Errorf("%s is named twice", path)
 		}
 		if _, err := os.Lstat(path); err == nil {
 			return c, cli.WithHint(fmt.Errorf("%s: %w", path, fs.ErrExist), "take another name, or remove that with art rm")
 		}
-		paths = append(paths, path)
-		f.List = append(f.List, control.ForkOf{Secret: sqlvfs.NewSecret(), Path: path})
+		secret := sqlvfs.NewSecret()
+		list = append(list, sqlvfs.ForkToBe{Path: path, Secret: secret})
+		f.List = append(f.List, control.ForkOf{Path: path, Secret: secret})
 	}
-	first, err := sqlvfs.BeginFork(paths[0]) // it is being made while the database is told
+	making, err := sqlvfs.BeginForks(list) // while the database is told
 	if err != nil {
 		return c, err
 	}
-	defer first.Discard()
-	made := make([]bool, len(paths))
-	c, err = o.atWriter(ctx, func(client *live.Client) (int64, error) { return client.Fork(&f) }, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) {
-		var list []sqlvfs.ForkToBe
-		for _, one := range f.List {
-			list = append(list, sqlvfs.ForkToBe{Path: one.Path, Secret: one.Secret})
-		}
-		return s.AddForks(list, at)
-	})
+	defer making.Discard()
+	c, err = o.atWriter(ctx, func(client *live.Client) (int64, error) { return client.Fork(&f) },
+		func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.AddForks(list, at) })
 	known := err == nil || errors.Is(err, live.ErrUnanswered)
 	if err == nil {
-		var group sync.WaitGroup
-		slots, errs := make(chan struct{}, runtime.NumCPU()), make([]error, len(paths))
-		for i, path := range paths {
-			slots <- struct{}{}
-			group.Go(func() {
-				if i == 0 {
-					errs[i] = first.Make(o.DB, f.List[i].Secret, c)
-				} else {
-					errs[i] = sqlvfs.MakeFork(o.DB, path, f.List[i].Secret, c)
-				}
-				made[i] = errs[i] == nil
-				<-slots
-			})
-		}
-		group.Wait()
-		err = errors.Join(errs...)
+		err = making.Make(o.DB, c)
 	}
-	if err == nil {
-		return c, nil
-	}
-	for i, path := range paths {
-		if made[i] {
-			err = errors.Join(err, sqlvfs.Remove(path))
-		}
-	}
-	if known {
+	if err != nil && known {
 		err = errors.Join(err, o.forgetSurely(ctx, &f))
 	}
 	return c, err

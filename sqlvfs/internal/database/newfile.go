@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -24,27 +26,84 @@ func MakeNew(path string) (*NewFile, error) {
 	return &NewFile{f.Name(), path}, f.Close()
 }
 
+// sparseBlock is the least that a file system leaves out of a file.
+const sparseBlock = 4096
+
+// Write has the file hold some data. Where that is zero it takes no room on the disk.
+func (n *NewFile) Write(data []byte) error {
+	f, err := os.OpenFile(n.Tmp, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(int64(len(data)))
+	for at := 0; at < len(data) && err == nil; at += sparseBlock {
+		block := data[at:min(at+sparseBlock, len(data))]
+		if slices.ContainsFunc(block, func(b byte) bool { return b != 0 }) {
+			_, err = f.WriteAt(block, int64(at))
+		}
+	}
+	return errors.Join(err, f.Close())
+}
+
 // Place gives the file its name, durably. With replace it takes the place of the one that has it;
 // otherwise the error is fs.ErrExist when there is one.
 func (n *NewFile) Place(replace bool) error {
+	if err := n.sync(); err != nil {
+		return err
+	}
+	rename := renameNew
+	if replace {
+		rename = os.Rename
+	}
+	if err := rename(n.Tmp, n.Path); err != nil {
+		return err
+	}
+	return diskvfs.SyncDir(filepath.Dir(n.Path))
+}
+
+// PlaceAll gives files their names as Place without replace does, all of them or none.
+func PlaceAll(files []*NewFile) error {
+	var group sync.WaitGroup // the disk writes them together
+	errs := make([]error, len(files))
+	for i, n := range files {
+		group.Go(func() { errs[i] = n.sync() })
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	dirs := map[string]bool{}
+	for i, n := range files {
+		if err := renameNew(n.Tmp, n.Path); err != nil {
+			removeAll(files[:i])
+			return err
+		}
+		dirs[filepath.Dir(n.Path)] = true
+	}
+	for dir := range dirs {
+		if err := diskvfs.SyncDir(dir); err != nil {
+			removeAll(files)
+			return err
+		}
+	}
+	return nil
+}
+
+// removeAll removes files that have just got their names.
+func removeAll(files []*NewFile) {
+	for _, n := range files {
+		os.Remove(n.Path)
+	}
+}
+
+func (n *NewFile) sync() error {
 	f, err := os.Open(n.Tmp)
 	if err != nil {
 		return err
 	}
 	err = f.Sync()
 	f.Close()
-	if err != nil {
-		return err
-	}
-	if replace {
-		err = os.Rename(n.Tmp, n.Path)
-	} else {
-		err = renameNew(n.Tmp, n.Path)
-	}
-	if err != nil {
-		return err
-	}
-	return diskvfs.SyncDir(filepath.Dir(n.Path))
+	return err
 }
 
 // Discard removes what was made, if it has not got its name.
