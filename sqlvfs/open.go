@@ -228,9 +228,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 		return err
 	}
 	s.writer = &writer{store: s, bases: map[string]int64{}, trees: map[Tree]int64{}, pageSize: int(s.pageSize), maintained: true}
-	if err := s.noteOther(left, written); err == nil {
-		s.left, err = left, database.ForgetLeft(s.lockFile)
-	} else if !isFull(err) {
+	if err := s.noteOther(left, written); err != nil {
 		return err
 	}
 	go s.write()

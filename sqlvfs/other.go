@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
@@ -27,32 +28,40 @@ func (o Other) String() string {
 // OtherProgram tells what Open has found of another program's; nil: nothing.
 func (s *Store) OtherProgram() *Other { return s.other }
 
-// noteOther makes the checkpoint of what another program has left, if one has written the database and there are checkpoints.
+// noteOther makes the checkpoint of what another program has left, if one has written the database and there are checkpoints. How it was left
+// is not known any more then, since it is about to be written.
 func (s *Store) noteOther(left *database.Left, written bool) error {
-	if !written {
-		return nil
+	if written {
+		if err := s.noteWritten(left); isFull(err) {
+			return nil // there may be room the next time
+		} else if err != nil {
+			return err
+		}
 	}
+	s.left = left
+	_ = database.ForgetLeft(s.lockFile) // else a session or a checkpoint is newer than what it names
+	return nil
+}
+
+func (s *Store) noteWritten(left *database.Left) error {
 	upTo, err := left.History(s.tx.meta)
 	if err != nil || upTo == 0 {
 		return err
 	}
+	s.other = &Other{UpTo: upTo}
 	w := s.writer
 	if err := w.connect(); err != nil {
 		return err
 	}
-	err = w.transact(func() error {
-		c := Checkpoint{Kind: AfterOther}
-		if err := w.insertCheckpoint(&c); err != nil {
-			return err
-		}
-		w.newest = c
-		return nil
-	})
-	if err != nil {
-		return w.Cause(err)
+	c := Checkpoint{Kind: AfterOther}
+	err = w.transact(func() error { return w.insertCheckpoint(&c) })
+	if errors.Is(err, ErrCorrupt) {
+		return nil // there can be none
 	}
-	s.other = &Other{Made: w.newest.ID, UpTo: upTo}
-	return nil
+	if err == nil {
+		w.newest, s.other.Made = c, c.ID
+	}
+	return w.Cause(err)
 }
 
 // leavingAs is how a database is left that a connection reads; nil: that cannot be told.
