@@ -19,7 +19,7 @@ var (
 	guardAddress = guard{"internal/netgate/gate.go", "case g.rules.Address(a, port):", "case true:"}
 	guardKnown   = guard{"internal/netgate/dns.go", "|| !g.rules.KnowsName(name)", ""}
 	guardName    = guard{"internal/netgate/dial.go", "if !g.rules.Name(name, port) {", "if false {"}
-	guardPublic  = guard{"internal/netgate/dial.go", "if netrule.Public(a) && !g.rules.Denied(a, port) ||", "if true ||"}
+	guardPublic  = guard{"internal/netgate/dial.go", "if g.rules.At(name, a, port) &&", "if true ||"}
 	guardKind    = guard{"internal/netgate/dns.go", "if q.Type != dnsmessage.TypeA && q.Type != dnsmessage.TypeAAAA {", "if false {"}
 	guardClass   = guard{"internal/netgate/dns.go", "case question.Class != dnsmessage.ClassINET:", "case false:"}
 	guardOpcode  = guard{"internal/netgate/dns.go", "case header.OpCode != 0:", "case false:"}
