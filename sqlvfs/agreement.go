@@ -13,13 +13,13 @@ import (
 )
 
 // Baselines, and what is known of the workspaces, say what the host and the database have agreed on. They go back with the tree:
-// then whatever the host has changed since, pulls of ours included, counts as the host's, and what the older tree does not have
-// yet is nothing that the guest has deleted.
+// then whatever the host has changed since counts as the host's, and what the older tree does not have yet is nothing that the guest has deleted. Where a
+// pull of ours has changed the host, what both agree on since does not go back ([Tx.NotePulled]): there the older tree is a change of the guest's.
 //
-// Of the host's own files there is no history. Where a pull has replaced or removed one that the older tree shows, or of
-// which it has a part, the tree cannot be what it was, and does not go back.
+// Of what a pull replaces or removes on the host, history has a copy (copies.go). Where it has none, since an older program has pulled, or since it
+// could not be read, and the older tree shows it, or has a part of it, the tree cannot be what it was, and does not go back.
 
-// ErrReplaced says that the host does not have any more what a checkpoint shows of it.
+// ErrReplaced says that the host does not have any more what a checkpoint shows of it, and that there is no copy.
 var ErrReplaced = errors.New("a pull has since replaced or removed on the host what it shows of that")
 
 // ErrJournal says that a pull is to be finished first.
@@ -35,34 +35,53 @@ type pathOf struct {
 	path string
 }
 
-// NoteReplaced writes down that what the host has at a path of a workspace is about to be replaced or removed. It does nothing if there
-// is no checkpoint.
-func (tx *Tx) NoteReplaced(t Tree, path string) {
+// NotePulled writes down that a pull has brought to the host what the tree has at a path of a workspace, whatever became of that before: what both
+// have agreed on there does not go back with the tree, and so an older tree is a change of the guest's against what the pull has left. left is that; nil: nothing is there.
+func (tx *Tx) NotePulled(t Tree, path string, left *Baseline) {
 	tx.begin()
-	if tx.gather.replaced == nil {
-		tx.gather.replaced = map[pathOf]bool{}
+	if tx.gather.pulled == nil {
+		tx.gather.pulled = map[pathOf]*Baseline{}
 	}
-	tx.gather.replaced[pathOf{t, path}] = true
+	tx.gather.pulled[pathOf{t, path}] = left
 	tx.gather.bytes += len(path)
 }
 
-func (w *writer) putReplaced(b *batch) error {
-	if w.newest.ID == 0 {
+func (w *writer) putPulled(b *batch) error {
+	if len(b.pulled) == 0 {
 		return nil
 	}
-	for k := range b.replaced {
+	held, err := newestHeld(w.conn) // a fork reads what was agreed on then
+	if err != nil {
+		return err
+	}
+	for k, left := range b.pulled {
 		tree, err := w.tree(k.tree)
-		if err == nil {
-			err = w.keepAgreed(database.KeptBaseline, tree, []byte(k.path))
+		for _, pin := range database.KeptBaseline.Pin {
+			if err == nil && held != 0 {
+				err = do(w.conn, pin, held, tree, []byte(k.path))
+			}
 		}
 		if err == nil {
-			err = do(w.conn, "UPDATE art_old_baseline SET replaced=1 WHERE tree=? AND path=? AND checkpoint=?", tree, []byte(k.path), w.newest.ID)
+			err = do(w.conn, "DELETE FROM art_old_baseline WHERE tree=? AND path=? AND checkpoint>? AND replaced IS NOT 1", tree, []byte(k.path), held)
+		}
+		if err == nil && left != nil && w.newest.ID > held {
+			f := &left.Fingerprint
+			err = do(w.conn, database.KeptBaseline.PutOld, tree, []byte(k.path), w.newest.ID, int64(1), left.Mode, int64(f.Dev), int64(f.Ino), f.Size, f.Mtime, f.Ctime, left.Hash,
+				left.Row, left.RowCtime)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// noteReplaced writes down that a pull is about to replace or remove what the host has at a path of a workspace, and that nobody has a copy.
+func (w *writer) noteReplaced(tree int64, path string) error {
+	if err := w.keepAgreed(database.KeptBaseline, tree, []byte(path)); err != nil {
+		return err
+	}
+	return do(w.conn, "UPDATE art_old_baseline SET replaced=1 WHERE tree=? AND path=? AND checkpoint=?", tree, []byte(path), w.newest.ID)
 }
 
 // keepAgreed has the history know what a row of what was agreed on was, or that there was none.

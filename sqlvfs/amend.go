@@ -61,8 +61,12 @@ func (tx *Tx) Amend(c *Changes, k *Intake) (done Amended, err error) {
 			return done, err
 		}
 	}
-	for _, r := range c.Replaced {
-		tx.NoteReplaced(r.Tree, r.Path)
+	for _, r := range c.Pulled {
+		var left *Baseline
+		if len(r.Left) > 0 {
+			left = &r.Left[0]
+		}
+		tx.NotePulled(r.Tree, r.Path, left)
 	}
 	for i := range c.Baselines {
 		b := &c.Baselines[i]

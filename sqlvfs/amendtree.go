@@ -278,7 +278,7 @@ func (c *Changes) validTree() bool {
 	for i := range c.Entries {
 		e := &c.Entries[i]
 		at := EntryChange{Dir: e.Dir, Name: e.Name}
-		if taken[at] || !ValidName(e.Name) || e.Dir < RootIno || e.Was < 0 || e.Is < 0 || e.Was == 0 && e.Is == 0 ||
+		if taken[at] || !ValidName(e.Name) || !e.Dir.valid() || e.Was <= -MaxIno || e.Is <= -MaxIno || e.Was == 0 && e.Is == 0 ||
 			e.Was == RootIno || e.Is == RootIno || e.Was >= c.FirstIno || e.Was == e.Is {
 			return false
 		}

@@ -43,12 +43,12 @@ func (w *writer) checkpointIfChanged(kind Occasion) error {
 // due tells whether it is time for a checkpoint of a session that goes on changing.
 func (w *writer) due() bool {
 	f := w.store.fixed
-	return f.occasion == AtSession && f.every > 0 && time.Since(w.checkpointed) >= f.every
+	return f.occasion == AtSession && f.every > 0 && !w.pulling && time.Since(w.checkpointed) >= f.every
 }
 
 // rest makes a checkpoint of a session that has been still for a moment. What fails of it, the next transaction tells.
 func (w *writer) rest() {
-	if w.conn == nil || w.store.occasion != AtSession || w.store.every > 0 && !w.due() {
+	if w.conn == nil || w.pulling || w.store.occasion != AtSession || w.store.every > 0 && !w.due() {
 		return
 	}
 	if w.transact(func() error { return w.checkpointIfChanged(AtRest) }) == nil {

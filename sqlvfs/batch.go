@@ -19,7 +19,7 @@ type batch struct {
 	cuts       map[*Inode]int64    // stored chunks from this index on are gone; before chunks
 	baselines  map[baselineKey]baselineChange
 	workspaces map[string]Workspace // by name; nil: none
-	replaced   map[pathOf]bool      // what pulls replace on the host; nil: nothing
+	pulled     map[pathOf]*Baseline // what a pull has brought to the host; nil: nothing
 	holds      []Hold               // that are remembered from now on
 	journal    *[][]byte            // nil: it stays as it is
 	places     []Place              // beside the writer only
@@ -88,7 +88,7 @@ func (b *batch) empty() bool {
 }
 
 // changes tells whether anything of the tree is changed.
-func (b *batch) changes() bool { return len(b.inodes)+len(b.baselines)+len(b.replaced) > 0 }
+func (b *batch) changes() bool { return len(b.inodes)+len(b.baselines)+len(b.pulled) > 0 }
 
 // size is the number of rows that the batch may write, for deciding when to commit.
 func (b *batch) size() int {
@@ -233,7 +233,7 @@ func (tx *Tx) merge(old *batch) {
 		g.baselines[k] = c
 	}
 	g.workspaces = over(old.workspaces, g.workspaces)
-	g.replaced = over(old.replaced, g.replaced)
+	g.pulled = over(old.pulled, g.pulled)
 	g.numbers = over(old.numbers, g.numbers)
 	g.holds = append(old.holds, g.holds...)
 	g.places = append(old.places, g.places...)

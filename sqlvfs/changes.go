@@ -21,7 +21,7 @@ type Changes struct {
 	Xattrs     []XattrChange
 	Baselines  []BaselineChange
 	Workspaces []Workspace
-	Replaced   []Replaced
+	Pulled     []Pulled
 	SetJournal bool
 	Journal    [][]byte
 	FirstIno   Ino // the first number that no inode had
@@ -63,10 +63,11 @@ type BaselineChange struct {
 	Gone       bool
 }
 
-// Replaced is a path of a workspace at which a pull replaces what the host has.
-type Replaced struct {
+// Pulled is a path of a workspace at which a pull has brought to the host what the tree has, and what is known of that, or nothing.
+type Pulled struct {
 	Tree Tree
 	Path string
+	Left []Baseline
 }
 
 // ErrNotBeside says that a change is of a kind that is not made beside the writer.
@@ -163,8 +164,12 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 		}
 		c.Xattrs = append(c.Xattrs, XattrChange{k.in.Ino, k.name, had, value, e.value, e.gone})
 	}
-	for k := range b.replaced {
-		c.Replaced = append(c.Replaced, Replaced{k.tree, k.path})
+	for k, left := range b.pulled {
+		p := Pulled{Tree: k.tree, Path: k.path}
+		if left != nil {
+			p.Left = []Baseline{*left}
+		}
+		c.Pulled = append(c.Pulled, p)
 	}
 	for k, e := range b.baselines {
 		change := BaselineChange{Tree: k.tree, Path: k.path, OnlyIfNone: e.onlyIfNone, Gone: e.Baseline == nil}
@@ -178,7 +183,7 @@ func (tx *Tx) changesOf(b *batch) (*Changes, error) {
 
 // OnlyContents tells whether there is nothing but content of files that come later.
 func (c *Changes) OnlyContents() bool {
-	return len(c.Made)+len(c.Entries)+len(c.Inodes)+len(c.Whiteouts)+len(c.Xattrs)+len(c.Baselines)+len(c.Workspaces)+len(c.Replaced)+len(c.Places)+len(c.Releases) == 0 && !c.SetJournal && len(c.Contents) > 0
+	return len(c.Made)+len(c.Entries)+len(c.Inodes)+len(c.Whiteouts)+len(c.Xattrs)+len(c.Baselines)+len(c.Workspaces)+len(c.Pulled)+len(c.Places)+len(c.Releases) == 0 && !c.SetJournal && len(c.Contents) > 0
 }
 
 // contentsOf is changesOf for content. Only new files have any.
@@ -222,11 +227,11 @@ func (c *Changes) Check() error {
 		{"occasion", slices.Contains([]Occasion{"", BeforePush, BeforePull, BeforeReset}, c.Occasion)},
 		{"entry", c.validTree()},
 		{"inode", all(c.Inodes, (*InodeChange).valid)},
-		{"whiteout", all(c.Whiteouts, func(n *NameChange) bool { return n.Dir >= RootIno && n.Dir < MaxIno && ValidName(n.Name) })},
+		{"whiteout", all(c.Whiteouts, func(n *NameChange) bool { return n.Dir.valid() && ValidName(n.Name) })},
 		{"extended attribute", all(c.Xattrs, (*XattrChange).valid)},
 		{"baseline", all(c.Baselines, (*BaselineChange).valid)},
-		{"path", all(c.Replaced, func(r *Replaced) bool {
-			return ValidName(r.Tree.Name) && r.Tree.Birth.Valid() && database.ValidPath(r.Path)
+		{"path", all(c.Pulled, func(r *Pulled) bool {
+			return ValidName(r.Tree.Name) && r.Tree.Birth.Valid() && database.ValidPath(r.Path) && len(r.Left) <= 1 && all(r.Left, (*Baseline).valid)
 		})},
 		{"workspace", all(c.Workspaces, func(w *Workspace) bool { return ValidName(w.Name) && validHostPath(w.Path) && w.Birth.Valid() })},
 		{"place", all(c.Places, func(p *Place) bool {
@@ -252,7 +257,7 @@ func all[T any](list []T, ok func(*T) bool) bool {
 }
 
 func (i *InodeChange) valid() bool {
-	if i.Ino < RootIno || i.Ino >= MaxIno || len(i.WasOrigin) > 1 || len(i.IsOrigin) > 1 {
+	if !i.Ino.valid() || len(i.WasOrigin) > 1 || len(i.IsOrigin) > 1 {
 		return false
 	}
 	a, b := &i.Was, &i.Is
@@ -269,12 +274,14 @@ func (o *Origin) valid() bool {
 func validVersion(f *Fingerprint) bool { return f.Mtime.Valid() && f.Ctime.Valid() }
 
 func (x *XattrChange) valid() bool {
-	return x.Ino >= RootIno && x.Ino < MaxIno && x.Name != "" && len(x.Name) <= XattrNameMax && len(x.Value) <= XattrSizeMax && len(x.Was) <= XattrSizeMax
+	return x.Ino.valid() && x.Name != "" && len(x.Name) <= XattrNameMax && len(x.Value) <= XattrSizeMax && len(x.Was) <= XattrSizeMax
 }
 
 func (b *BaselineChange) valid() bool {
-	is := &b.Baseline
-	return ValidName(b.Tree.Name) && b.Tree.Birth.Valid() && database.ValidPath(b.Path) &&
-		(b.Gone || is.Mode>>16 == 0 && is.Size >= 0 && validVersion(&is.Fingerprint) && (len(is.Hash) == 0 || len(is.Hash) == 32) &&
-			is.Row >= 0 && is.Row < MaxIno && is.RowCtime.Valid())
+	return ValidName(b.Tree.Name) && b.Tree.Birth.Valid() && database.ValidPath(b.Path) && (b.Gone || b.Baseline.valid())
+}
+
+func (is *Baseline) valid() bool {
+	return is.Mode>>16 == 0 && is.Size >= 0 && validVersion(&is.Fingerprint) && (len(is.Hash) == 0 || len(is.Hash) == 32) &&
+		(is.Row == 0 || is.Row.valid()) && is.RowCtime.Valid()
 }

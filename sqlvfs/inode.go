@@ -23,6 +23,9 @@ const (
 	NameMax = database.NameMax
 )
 
+// valid tells whether a row can have a number. Copies of the host's files have numbers below 0 (copies.go).
+func (ino Ino) valid() bool { return ino != 0 && ino > -MaxIno && ino < MaxIno }
+
 // What is known of any inode, of a database or of the host.
 type (
 	// Timespec is a moment as the kernel counts it.
@@ -121,7 +124,16 @@ func (in *Inode) Number() uint64 {
 	if in.Origin != nil {
 		return shownNumber(in.Ino, in.Origin.Number)
 	}
-	return uint64(in.Ino)
+	return rowNumber(in.Ino)
+}
+
+// rowNumber is the number that an inode shows which stands for itself. Those of copies of the host's files (copies.go) come below MaxIno,
+// where no other row gets to.
+func rowNumber(ino Ino) uint64 {
+	if ino < 0 {
+		ino += MaxIno
+	}
+	return uint64(ino)
 }
 
 // shownNumber distrusts numbers that would hide another inode: those below MaxIno are rows' own.
@@ -129,7 +141,7 @@ func shownNumber(ino Ino, number uint64) uint64 {
 	if number >= uint64(MaxIno) && number < 1<<53 {
 		return number
 	}
-	return uint64(ino)
+	return rowNumber(ino)
 }
 
 // Root returns the root directory, which is always live. The caller need not put it.

@@ -36,7 +36,7 @@ func (w *writer) keepInode(k *database.Kept, ino Ino, hide bool) error {
 
 // keep runs one of the statements of a single row, unless history needs no more of that. then is what an entry will lead to.
 func (w *writer) keep(k *database.Kept, query string, then, ino Ino, more []any) error {
-	if ino > w.newest.maxIno {
+	if w.newest.ID == 0 || ino > w.newest.maxIno {
 		return nil
 	}
 	row := keptRow{of: k, ino: ino}
@@ -48,7 +48,7 @@ func (w *writer) keep(k *database.Kept, query string, then, ino Ino, more []any)
 			row.name = second
 		}
 	}
-	old := then > 0 && then <= w.newest.maxIno
+	old := then != 0 && then <= w.newest.maxIno
 	if w.kept.needsNoMore(w.newest.ID, row, old) {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (w *writer) keep(k *database.Kept, query string, then, ino Ino, more []any)
 
 // keepRows runs a statement of [database.Kept].
 func (w *writer) keepRows(query string, ino Ino, more ...any) error {
-	if ino > w.newest.maxIno {
+	if w.newest.ID == 0 || ino > w.newest.maxIno {
 		return nil
 	}
 	return do(w.conn, query, append([]any{w.newest.ID, w.newest.maxIno, ino}, more...)...)

@@ -193,6 +193,10 @@ func (w *writer) putCheckpoint(b *batch) error {
 }
 
 func (w *writer) makeCheckpoint(c *newCheckpoint) error {
+	if w.pulling {
+		c.err = ErrPulling
+		return nil
+	}
 	if err := w.freeLabel(c); err != nil || c.err != nil {
 		return err
 	}

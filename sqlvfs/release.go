@@ -29,7 +29,7 @@ func (tx *Tx) SetRelease(r Release) {
 }
 
 func (r *Release) valid() bool {
-	return r.Dir >= RootIno && r.Dir < MaxIno && ValidName(r.Name) && r.Ino > RootIno && r.Ino < MaxIno && r.Ctime.Valid() &&
+	return r.Dir.valid() && ValidName(r.Name) && r.Ino != RootIno && r.Ino.valid() && r.Ctime.Valid() &&
 		ValidName(r.Tree.Name) && r.Tree.Birth.Valid() && database.ValidPath(r.Path)
 }
 

@@ -37,8 +37,13 @@ var Undo Destination = func(c *conn, now *Checkpoint, all []Checkpoint) (back, e
 	if err != nil {
 		return back{}, err
 	}
-	for _, to := range all {
+	for i, to := range all {
 		if at.ID != 0 && to.ID >= at.ID {
+			continue
+		}
+		if same, err := stayedSame(c, all, i); err != nil {
+			return back{}, err
+		} else if same {
 			continue
 		}
 		if differ, err := differ(c, &to, &at); differ || err != nil {
@@ -46,6 +51,19 @@ var Undo Destination = func(c *conn, now *Checkpoint, all []Checkpoint) (back, e
 		}
 	}
 	return back{}, ErrNothingToUndo
+}
+
+// stayedSame tells whether a checkpoint is of the tree before a pull, and nothing has changed from then to the next checkpoint, or the present, but for
+// what that has let go of because the host has it: nobody would see that.
+func stayedSame(c *conn, all []Checkpoint, i int) (bool, error) {
+	switch {
+	case all[i].Kind != BeforePull:
+		return false, nil
+	case i > 0:
+		return all[i-1].Kind == AtSession, nil
+	}
+	n, err := queryNumber(c, "SELECT EXISTS (SELECT 1 FROM art_session WHERE (started, started_nsec)>=(?,?))", all[i].Made)
+	return n == 0, err
 }
 
 // Redo leads to what was last gone back from, if the tree has not changed since, and so on each time. The error is [ErrNothingToRedo].

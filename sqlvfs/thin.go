@@ -55,7 +55,7 @@ func (s *Store) thinOnce(k *Keep) (more bool, err error) {
 
 // thin drops the checkpoint that is the first to go, and tells whether there was one.
 func (w *writer) thin(k *Keep) (more bool, err error) {
-	if err := w.thinFlows(k); err != nil {
+	if err := w.thinFlows(k); err != nil || w.pulling {
 		return false, err
 	}
 	all, err := checkpointsOf(w.conn)
@@ -84,6 +84,15 @@ func heldOf(c *conn) (held map[int64]bool, err error) {
 		held[f.Checkpoint] = true
 	}
 	return held, err
+}
+
+// newestHeld is the newest checkpoint that a fork is of; 0: there is none.
+func newestHeld(c *conn) (id int64, err error) {
+	held, err := heldOf(c)
+	for h := range held {
+		id = max(id, h)
+	}
+	return id, err
 }
 
 // excess returns which checkpoint is too much; 0: none. all are the checkpoints, the newest first, which stays, as do those that are held.
@@ -154,6 +163,11 @@ func (w *writer) drop(all []Checkpoint, i int) error {
 			return err
 		}
 	}
+	if older != nil {
+		if err := w.dropCopies(c, older); err != nil {
+			return err
+		}
+	}
 	for _, k := range database.Everything {
 		if older != nil {
 			err := do(w.conn, "UPDATE OR IGNORE "+k.Old+" SET checkpoint=? WHERE checkpoint=? AND "+k.Known("", "?"), older.ID, c.ID, older.maxIno)
@@ -166,4 +180,28 @@ func (w *writer) drop(all []Checkpoint, i int) error {
 		}
 	}
 	return do(w.conn, "DELETE FROM art_checkpoint WHERE id=?", c.ID)
+}
+
+// dropCopies deletes copies of the host's files that only a checkpoint shows: at the one before it, the entries that lead to them are other
+// ones, or the directories that have these are not there. One that has come back is an inode as others are.
+func (w *writer) dropCopies(c, older *Checkpoint) error {
+	if n, err := queryNumber(w.conn, "SELECT EXISTS (SELECT 1 FROM art_old_inode WHERE ino<0)"); err != nil || n == 0 {
+		return err
+	}
+	err := w.Exec("CREATE TEMP TABLE IF NOT EXISTS art_lost (ino INTEGER PRIMARY KEY); DELETE FROM temp.art_lost")
+	if err == nil {
+		err = do(w.conn, `INSERT INTO temp.art_lost WITH RECURSIVE lost(ino) AS (
+			SELECT d.ino FROM art_old_dentry d WHERE d.checkpoint=?1 AND d.there=1 AND d.ino<0 AND (d.parent_ino>?3
+				OR EXISTS (SELECT 1 FROM art_old_dentry o WHERE o.parent_ino=d.parent_ino AND o.name=d.name AND o.checkpoint=?2))
+				AND NOT EXISTS (SELECT 1 FROM art_old_inode i WHERE i.ino=d.ino AND (i.checkpoint>?1 OR i.checkpoint<?1 AND i.there=1))
+				AND NOT EXISTS (SELECT 1 FROM main.fs_inode i WHERE i.ino=d.ino)
+			UNION SELECT d.ino FROM lost l JOIN art_old_dentry d ON d.parent_ino=l.ino AND d.checkpoint=?1 WHERE d.there=1 AND d.ino<0)
+			SELECT ino FROM lost`, c.ID, older.ID, older.maxIno)
+	}
+	for _, k := range database.AllKept {
+		if err == nil {
+			err = do(w.conn, "DELETE FROM "+k.Old+" WHERE checkpoint=? AND "+k.Key[0]+" IN (SELECT ino FROM temp.art_lost)", c.ID)
+		}
+	}
+	return err
 }

@@ -358,6 +358,7 @@ type writer struct {
 	trees         map[Tree]int64    // art_tree
 	moment                          // of history
 	kept          keptRows          // same
+	pulling       bool              // a pull changes the host: checkpoints stay as they are
 	checkpointed  time.Time         // when the newest checkpoint was made, if this session has
 	dropped       int64             // checkpoints that the transaction has dropped for want of room
 	more          int64             // bytes that the database may grow by

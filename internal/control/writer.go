@@ -26,6 +26,8 @@ import (
 //	   |<-Done-----------------|
 //	   |--Amend, descriptor--->|        as above; and operations go on
 //	   |<-Done-----------------|
+//	   |--Keep, descriptor---->|        a pull is going to change the host: keep what checkpoints show of that
+//	   |<-Done-----------------|        it is kept, and durable
 //	   |--Checkpoint---------->|        keep what the tree is now
 //	   |<-Done-----------------|
 //	   |--Undo, Redo, Rewind-->|        have the tree go back
@@ -36,11 +38,11 @@ import (
 //	   |--Merge, descriptor--->|        have the tree become what a merge has made of it in a fork
 //	   |<-Done-----------------|
 //
-// The descriptor is of a file that holds the changes, or forks, marshalled, and with Merge of the fork's database. Instead of Done there may be NotDone. When the socket is
+// The descriptor is of a file that holds the changes, forks, or what a pull is going to change, marshalled, and with Merge of the fork's database. Instead of Done there may be NotDone. When the socket is
 // closed, whatever waits goes on; so it does when art-sync takes too long.
 
 // WriterVersion is that of the requests.
-const WriterVersion = 11
+const WriterVersion = 12
 
 // Verb is what is asked for, or answered.
 type Verb uint8
@@ -59,6 +61,7 @@ const (
 	Fork
 	Forget
 	Merge
+	Keep
 	Done
 	NotDone
 	verbs
@@ -115,7 +118,7 @@ func readRequest(data []byte, withFD bool) (a Request, err error) {
 		return Request{}, ErrVersion
 	case a.Verb == noVerb || a.Verb >= verbs:
 		return Request{}, fmt.Errorf("receive a request: there is no request %d", a.Verb)
-	case slices.Contains([]Verb{Amend, Fork, Forget, Merge}, a.Verb) != withFD && a.Verb != Rewind:
+	case slices.Contains([]Verb{Amend, Keep, Fork, Forget, Merge}, a.Verb) != withFD && a.Verb != Rewind:
 		return Request{}, fmt.Errorf("receive a request: %d with a descriptor: %v", a.Verb, withFD)
 	case len(a.What) > maxText || len(a.Hint) > maxText:
 		return Request{}, errors.New("receive a request: its text is too long")

@@ -26,7 +26,7 @@ var (
 
 var at = Flag{Name: "at", Arg: "CHECKPOINT", Says: "what was there at a checkpoint, by number or label",
 	More: `"art log" lists them. What the host supplies is what it has now, if that still is the version that was there. ` +
-		`What a pull has replaced or removed since gives an error.`}
+		`What a pull has replaced or removed since is kept with it.`}
 
 var inspected = []Offer{Files, InDatabase}
 

@@ -50,6 +50,16 @@ func (c *Client) Open(path string, opt sqlvfs.Options) (*sqlvfs.Store, error) {
 // Hold has no operation of the session go on until the next changes have been made, or the client is closed.
 func (c *Client) Hold() error { return c.ask(control.Hold, -1) }
 
+// Keep has the writer keep for checkpoints what a pull is about to change on the host, in a directory of which it shows.
+func (c *Client) Keep(workspace sqlvfs.Tree, list []sqlvfs.HostChange) error {
+	f, err := control.ChangesFile(&sqlvfs.HostChanges{Workspace: workspace, List: list})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return c.ask(control.Keep, int(f.Fd()))
+}
+
 func (c *Client) amend(changes *sqlvfs.Changes) error {
 	f, err := control.ChangesFile(changes)
 	if err != nil {

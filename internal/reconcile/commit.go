@@ -30,6 +30,9 @@ func (p *puller) commit() error {
 		}
 	}
 	err := p.commitDirs()
+	if err == nil {
+		err = p.notePulled()
+	}
 	if err == nil && p.session == nil {
 		err = p.commitKept()
 	}
@@ -160,7 +163,9 @@ func (p *puller) placed(a *operation) (unix.Stat_t, error) {
 // forget takes back what is known of a path that is on neither side any more.
 func (p *puller) forget(a *operation) error {
 	return p.rows().do(func(tx *sqlvfs.Tx) error {
-		tx.SetBaseline(p.id, a.path, nil)
+		if by := a.by; by == nil || by.op == nil || !by.op.done { // else that says what is agreed on there
+			tx.SetBaseline(p.id, a.path, nil)
+		}
 		if a.there == 0 {
 			p.forgetBelow(tx, a.path)
 		}

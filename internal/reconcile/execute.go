@@ -12,7 +12,6 @@ import (
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/hostfs"
-	"github.com/riverlytech/art/sqlvfs"
 )
 
 // execute carries out all operations: those that others depend on first. What is about to be done is written
@@ -22,7 +21,7 @@ func (p *puller) execute() error {
 	if err := p.announceNames(order); err != nil {
 		return err
 	}
-	if err := p.noteReplaced(); err != nil {
+	if err := p.keepForCheckpoints(); err != nil {
 		return err
 	}
 	if err := p.writeJournal(order); err != nil {
@@ -45,26 +44,6 @@ func (p *puller) execute() error {
 		}
 	}
 	return nil
-}
-
-// noteReplaced writes down what the host has that is about to go, or to become another version: checkpoints that show it cannot be gone
-// back to.
-func (p *puller) noteReplaced() error {
-	var paths []string
-	for _, o := range p.ops {
-		if !o.left && !o.done && (o.replaces() || o.there != 0 && o.do == attributes) {
-			paths = append(paths, o.path)
-		}
-	}
-	if p.exports || paths == nil {
-		return nil
-	}
-	p.rows().set(func(tx *sqlvfs.Tx) {
-		for _, at := range paths {
-			tx.NoteReplaced(p.id, at)
-		}
-	})
-	return p.opt.writing(p.store.Sync())
 }
 
 // inOrder returns the operations in the order of their dependencies: a directory before what is in it, what

@@ -187,7 +187,7 @@ func (p *planner) formerly(n *sqlvfs.Node) (string, *sqlvfs.Baseline) {
 func (p *planner) addReplacing(a *item) {
 	p.addItem(a)
 	if a.there == unix.S_IFDIR {
-		a.instead = &item{path: a.path, in: a.in, there: a.there, host: a.host, now: a.now, was: a.was}
+		a.instead = &item{path: a.path, in: a.in, there: a.there, host: a.host, now: a.now, was: a.was, by: a}
 		p.gatherRemoval(a.instead, false) // an error says that the run is interrupted, which will be seen again
 	}
 }

@@ -37,6 +37,7 @@ type item struct {
 	conflict string // why it is left alone unless the user forces it, or ""
 	held     string // why it is held back unless the user allows it, or ""
 
+	by         *item // of a directory: what takes its place
 	instead    *item // removes the directory that it takes the place of
 	lazy       bool  // of a directory: the host removed it, and it comes back only if something in it does
 	left       bool  // it is not done

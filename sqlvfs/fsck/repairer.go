@@ -129,7 +129,7 @@ func (m *repairer) move(from, to int64) error {
 }
 
 func (m *repairer) renumber() error {
-	list, err := m.inodes("SELECT ino FROM fs_inode WHERE ino < 1 OR ino >= 1 << 52")
+	list, err := m.inodes("SELECT ino FROM fs_inode WHERE ino = 0 OR ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1")
 	for _, ino := range list {
 		if err == nil {
 			err = m.move(ino, m.newNumber())

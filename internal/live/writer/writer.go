@@ -133,6 +133,8 @@ func (c *served) do(a control.Request, fd int) error {
 		return c.freeze(c.sock)
 	case control.Amend:
 		return answer(c.sock, c.amend(fd))
+	case control.Keep:
+		return answer(c.sock, c.keep(fd))
 	case control.Hold:
 		return c.hold(c.sock)
 	case control.Checkpoint:
@@ -235,6 +237,7 @@ func (c *served) leave() {
 	defer c.mu.Unlock()
 	if !c.ended {
 		c.intake.Drop()
+		c.store.EndPull()
 	}
 }
 
@@ -252,6 +255,22 @@ func (c *served) amend(fd int) error {
 		return err
 	}
 	return c.synced(fs.Amend(c.store, c.overlays, is, c.intake))
+}
+
+// keep keeps what checkpoints show of a workspace on the host, before a pull changes it there.
+func (c *served) keep(fd int) error {
+	var is sqlvfs.HostChanges
+	if err := control.ReadChanges(fd, &is); err != nil {
+		return err
+	}
+	if err := is.Check(); err != nil {
+		return err
+	}
+	host := fs.HostOf(c.overlays, is.Workspace)
+	if host == nil { // another workspace of the database's, which this session does not show
+		host = sqlvfs.NoHost{}
+	}
+	return c.store.KeepHost(is.Workspace, host, is.List, func(int64) error { return nil })
 }
 
 // before makes a checkpoint of what is there before a push, a pull or a reset, if the session makes such.

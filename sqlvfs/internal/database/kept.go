@@ -34,6 +34,11 @@ type Kept struct {
 	// Of a single row, with the key as parameters: HideRow hides it if it is below a fork, OwnRow copies it from there,
 	// and DropRow deletes the table's own.
 	HideRow, OwnRow, DropRow string
+
+	// Of what a row was: PutOld writes it, with the columns of Old in their order as parameters; Pin are the statements by which Old has it under the number
+	// of a checkpoint, whatever it has under later ones; and DropOld deletes it under the numbers from one up to another. Parameters are the numbers, and the key.
+	PutOld, DropOld string
+	Pin             []string
 }
 
 // Tables of the tree with their history.
@@ -111,7 +116,25 @@ func keep(table, old, key, values string) *Kept {
 	k.HideRow = k.HideRows(equal("u", k.Key, first))
 	k.OwnRow = fmt.Sprintf("INSERT OR IGNORE INTO main.%s (%s) SELECT %s FROM %[1]s p WHERE %[4]s", table, k.Rows(""), k.Rows("p."), equal("p", k.Key, first))
 	k.DropRow = "DELETE FROM main." + table + " AS p WHERE " + equal("p", k.Key, first)
+	k.remember()
 	return k
+}
+
+// remember makes the statements that write what rows were.
+func (k *Kept) remember() {
+	var second, third []string
+	for i := range k.Key {
+		second, third = append(second, fmt.Sprintf("?%d", i+2)), append(third, fmt.Sprintf("?%d", i+3))
+	}
+	k.PutOld = fmt.Sprintf("INSERT OR REPLACE INTO main.%s (%s) VALUES (?%s)", k.Old, k.columns(), strings.Repeat(", ?", len(k.Key)+1+len(k.Values)))
+	k.DropOld = fmt.Sprintf("DELETE FROM main.%s AS h WHERE %s AND h.checkpoint>=?1 AND h.checkpoint<?2", k.Old, equal("h", k.Key, third))
+	key := equal("h", k.Key, second)
+	k.Pin = []string{
+		fmt.Sprintf("INSERT OR IGNORE INTO main.%[1]s (%[2]s) SELECT %[3]s FROM main.%[1]s h WHERE %[4]s AND h.checkpoint=(SELECT min(h.checkpoint) FROM main.%[1]s h WHERE %[4]s AND h.checkpoint>=?1)",
+			k.Old, k.columns(), list(second, "?1", "h.there", each("h.%s", k.Values)...), key),
+		fmt.Sprintf("INSERT OR IGNORE INTO main.%[1]s (%[2]s) SELECT %[3]s FROM (SELECT 1) LEFT JOIN %[4]s p ON %[5]s WHERE NOT EXISTS (SELECT 1 FROM main.%[1]s h WHERE %[6]s AND h.checkpoint>=?1)",
+			k.Old, k.columns(), list(second, "?1", "p."+k.Key[0]+" IS NOT NULL", each("p.%s", k.Values)...), k.Table, equal("p", k.Key, second), key),
+	}
 }
 
 // Cut is Delete for the content of a file from a chunk on.

@@ -29,11 +29,11 @@ const BadXattr = `typeof($name) <> 'text' OR length(CAST($name AS BLOB)) NOT BET
 // bad are conditions of rows, by table, that no row has which was there. $ stands for the prefix of columns.
 var bad = map[*Kept]string{
 	KeptInode: notIntegers("ino", "mode", "nlink", "uid", "gid", "size", "atime", "mtime", "ctime", "rdev", "atime_nsec", "mtime_nsec", "ctime_nsec") +
-		` OR $ino NOT BETWEEN 1 AND (1 << 52) - 1 OR $ino = 1 AND ($mode & 61440) <> 16384
+		` OR $ino = 0 OR $ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1 OR $ino = 1 AND ($mode & 61440) <> 16384
 		OR $mode & ~65535 OR ($mode & 61440) NOT IN (4096, 8192, 16384, 24576, 32768, 40960, 49152)
 		OR ($uid | $gid | $rdev | $nlink) & ~4294967295 OR $size NOT BETWEEN 0 AND max_size()
 		OR min($atime_nsec, $mtime_nsec, $ctime_nsec) < 0 OR max($atime_nsec, $mtime_nsec, $ctime_nsec) > 999999999`,
-	KeptDentry:   notIntegers("parent_ino", "ino") + ` OR $ino NOT BETWEEN 2 AND (1 << 52) - 1 OR typeof($name) <> 'text' OR NOT valid_name($name)`,
+	KeptDentry:   notIntegers("parent_ino", "ino") + ` OR $ino IN (0, 1) OR $ino NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1 OR typeof($name) <> 'text' OR NOT valid_name($name)`,
 	KeptData:     notIntegers("ino", "chunk_index") + ` OR $chunk_index NOT BETWEEN 0 AND max_size() / chunk_size() - 1`,
 	KeptSymlink:  `ifnull(length(CAST($target AS BLOB)), 0) NOT BETWEEN 1 AND 4095 OR instr(CAST($target AS BLOB), x'00')`,
 	KeptNumber:   notIntegers("base_ino"),
@@ -41,7 +41,7 @@ var bad = map[*Kept]string{
 	KeptWhiteout: notIntegers("parent_ino") + ` OR typeof($name) <> 'text' OR NOT valid_name($name)`,
 	KeptXattr:    BadXattr,
 	KeptBaseline: notIntegers("tree", "mode", "dev", "base_ino", "size", "mtime", "mtime_nsec", "ctime", "ctime_nsec", "row", "row_ctime", "row_ctime_nsec") +
-		` OR NOT valid_path($path) OR $row NOT BETWEEN 0 AND (1 << 52) - 1`,
+		` OR NOT valid_path($path) OR $row NOT BETWEEN 1 - (1 << 52) AND (1 << 52) - 1`,
 	KeptWorkspace: notIntegers("fsid", "dev", "ino", "birth", "birth_nsec", "whole") + ` OR typeof($name) <> 'text' OR NOT valid_name($name) OR typeof($path) <> 'blob'`,
 	KeptBirth:     `typeof($birth) NOT IN ('integer', 'null')`,
 }

@@ -1,0 +1,155 @@
+package reconcile
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostfs"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// keepForCheckpoints has history take what checkpoints show of the host and this pull is about to change there: from then on they can be shown, and
+// gone back to, whatever becomes of the host. Nothing in the workspace has been changed yet.
+func (p *puller) keepForCheckpoints() error {
+	if p.exports {
+		return nil
+	}
+	list := p.changesOfHost()
+	if len(list) == 0 {
+		return nil
+	}
+	p.report.Phase("keep")
+	step := func(bytes int64) error {
+		p.report.Add(1, bytes)
+		return p.interrupted()
+	}
+	st, err := hostfs.Stat(p.host.dir)
+	if err != nil {
+		return p.host.failed(err)
+	}
+	if p.session != nil {
+		err = p.session.Keep(p.id, list)
+	} else {
+		err = p.store.KeepHost(p.id, hostTree{p.host, st.Dev}, list, step)
+	}
+	if errors.Is(err, errInterrupted) {
+		return err
+	}
+	if isFull(err) {
+		err = cli.WithHint(err, "nothing was changed in the workspace. What it shows at checkpoints is kept with them: `art gc` drops old ones")
+	}
+	return p.opt.writing(err)
+}
+
+// changesOfHost are the paths of the workspace that this pull is going to change.
+func (p *puller) changesOfHost() (list []sqlvfs.HostChange) {
+	for _, o := range p.ops {
+		if o.left || o.done {
+			continue
+		}
+		c := sqlvfs.HostChange{Path: o.path, Effect: sqlvfs.Replaces}
+		switch {
+		case o.there == 0 && (o.do == remove || o.do == keep):
+			continue
+		case o.there == 0:
+			c.Effect = sqlvfs.Makes
+		case o.do == chmodDir:
+			c.Effect = sqlvfs.Retouches
+		case !o.replaces() && o.do != attributes, o.do == remove && o.incomplete:
+			continue
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// notePulled writes down what has come to the host, or gone there.
+func (p *puller) notePulled() error {
+	return p.rows().do(func(tx *sqlvfs.Tx) error {
+		for _, o := range p.ops {
+			if !o.done || o.do == keep || o.by != nil {
+				continue
+			}
+			var left *sqlvfs.Baseline
+			if o.do != remove {
+				st, err := p.placed(o)
+				if err != nil {
+					continue // somebody has removed it since
+				}
+				left = &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st), Hash: o.hash}
+				if o.node != nil {
+					left.Mode, left.Row = st.Mode&^modeBits|o.attr.Mode&modeBits, o.node.Ino
+				}
+				if o.node != nil && !o.part {
+					left.RowCtime = o.node.Attr.Ctime
+				}
+			}
+			tx.NotePulled(p.id, o.path, left)
+		}
+		return nil
+	})
+}
+
+// hostTree is the workspace for [sqlvfs.Store.KeepHost].
+type hostTree struct {
+	*host
+	dev uint64
+}
+
+// Describe implements sqlvfs.HostTree.
+func (t hostTree) Describe(path string) (*sqlvfs.HostObject, error) {
+	f, err := t.open(path, unix.O_PATH)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := hostfs.Stat(f)
+	if err != nil {
+		return nil, err
+	}
+	o := &sqlvfs.HostObject{Attr: hostfs.Attr(&st), Fingerprint: hostfs.Fingerprint(&st)}
+	o.Number = o.Fingerprint.Number(t.dev)
+	if o.IsSymlink() {
+		if o.Target, err = hostfs.Readlink(f, ""); err != nil {
+			return nil, err
+		}
+	}
+	o.Xattrs, err = hostfs.Xattrs(int(f.Fd()), shownXattr)
+	return o, err
+}
+
+// shownXattr tells whether a session is shown an extended attribute of the host's files.
+func shownXattr(name string) bool {
+	return strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "trusted.") || name == "security.capability" || strings.HasPrefix(name, "system.posix_acl_")
+}
+
+// Names implements sqlvfs.HostTree.
+func (t hostTree) Names(path string) ([]string, error) {
+	d, err := t.read(path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return d.names()
+}
+
+// Content implements sqlvfs.HostTree.
+func (t hostTree) Content(path string) (sqlvfs.HostContent, error) {
+	f, err := t.openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return hostContent{f}, nil
+}
+
+type hostContent struct{ *os.File }
+
+// Version implements sqlvfs.HostContent.
+func (f hostContent) Version() (sqlvfs.Fingerprint, error) {
+	st, err := hostfs.Stat(f.File)
+	return hostfs.Fingerprint(&st), err
+}
