@@ -77,7 +77,11 @@ func run(args []string) error {
 	if err != nil {
 		return fmt.Errorf("read the rules: %w", err)
 	}
+	rules.Public = what.Public
 	gate := netgate.New(rules)
+	if what.Ask {
+		gate.Ask()
+	}
 	if len(what.Secrets) > 0 {
 		if err := endSecrets(gate, what); err != nil {
 			return err
@@ -149,6 +153,9 @@ func obey(gate *netgate.Gate, from io.Reader) error {
 		}
 		if orders.Noted != 0 {
 			gate.Noted(orders.Noted)
+		}
+		if orders.Grant.Number != 0 {
+			gate.Grant(&orders.Grant)
 		}
 	}
 }

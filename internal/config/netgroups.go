@@ -25,13 +25,9 @@ func allowed(text string) (string, error) {
 	return r.String(), err
 }
 
-// checkRules returns an error if nothing is allowed, or one that is allowed is denied as a whole. Of groups nothing is known yet.
+// checkRules returns an error if a rule that is allowed is denied as a whole. Of groups nothing is known yet.
 func checkRules(allow, deny []string) error {
-	rules := slices.DeleteFunc(slices.Clone(allow), isGroup)
-	if len(rules) == 0 && len(allow) > 0 {
-		return nil
-	}
-	_, err := netrule.ParseRules(rules, deny)
+	_, err := netrule.ParseRules(slices.DeleteFunc(slices.Clone(allow), isGroup), deny)
 	return err
 }
 

@@ -57,7 +57,11 @@ func (n *node) network(s *Settings) error {
 		return err
 	}
 	s.Network = Entry{NetworkNames, n.origin()}
-	if err := checkRules(entryValues(s.NetAllow), entryValues(s.NetDeny)); err != nil {
+	err = checkRules(entryValues(s.NetAllow), entryValues(s.NetDeny))
+	if err == nil && len(s.NetAllow) == 0 {
+		err = netrule.ErrNothing
+	}
+	if err != nil {
 		return n.errorf("%q: %w", "network", err)
 	}
 	return nil

@@ -25,9 +25,12 @@ type NetEventKind uint8
 
 // The kinds.
 const (
-	NetBegun  NetEventKind = iota // a connection that a rule allows; an event with the same number says how it went
-	NetEnded                      // it has
-	NetDenied                     // something was denied, which waits until it is noted
+	NetBegun    NetEventKind = iota // a connection that a rule allows; an event with the same number says how it went
+	NetEnded                        // it has
+	NetDenied                       // something was denied, which waits until it is noted
+	NetAsked                        // a connection waits for the user to allow it
+	NetAnswered                     // it waits no more; an event of an older number
+	NetGranted                      // a grant of that number holds, or with Why does not
 	netEventKinds
 )
 
@@ -73,6 +76,16 @@ func (e *NetEvent) Check() error {
 type NetOrders struct {
 	// Noted is the number of a denial of which all is known, so that it need not wait any more; 0: of none.
 	Noted uint64
+	// Grant is something that is granted; with the number 0 it is nothing.
+	Grant NetGrant
+}
+
+// NetGrant is what is granted to a guest while it runs. NetGranted, with its number, says that it holds.
+type NetGrant struct {
+	Number uint64
+	Rule   string
+	Once   bool // for one connection
+	Deny   bool // to what waits to be granted something
 }
 
 // WriteFrame writes what v points to.

@@ -30,6 +30,8 @@ type Net struct {
 	Allow, Deny []string
 	// Local are those of Allow that may be at addresses of local networks.
 	Local []string
+	// Public allows all that is public, and Ask has art asked about what no rule allows.
+	Public, Ask bool
 	// MTU is that of the device.
 	MTU uint32
 	// Secrets are what it sends in the place of what the guest has, with the authority that says to the guest who it is then.

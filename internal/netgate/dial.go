@@ -1,6 +1,7 @@
 package netgate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,9 +30,9 @@ type refusal struct{ why, allow string }
 func (r refusal) Error() string { return r.why }
 
 // dialName connects to a name from the host.
-func (g *Gate) dialName(ctx context.Context, name string, port uint16) (net.Conn, error) {
-	if !g.rules.Name(name, port) {
-		return nil, refusal{"no rule allows this port of it", g.allowing(name, port)}
+func (g *Gate) dialName(ctx context.Context, p *permit, name string, port uint16) (net.Conn, error) {
+	if !p.rules.Name(name, port) {
+		return nil, refusal{cmp.Or(p.why, "no rule allows this port of it"), g.allowing(name, port)}
 	}
 	if name == netrule.Host {
 		return g.dialFirst(ctx, []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}, port)
@@ -45,7 +46,11 @@ func (g *Gate) dialName(ctx context.Context, name string, port uint16) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	may, err := g.choose(name, found, own, port)
+	may, err := g.choose(p, name, found, own, port)
+	if err != nil {
+		g.addressOnce(p, port, found)
+		may, err = g.choose(p, name, found, own, port)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +59,10 @@ func (g *Gate) dialName(ctx context.Context, name string, port uint16) (net.Conn
 
 // choose returns the addresses of a name that may be connected to: those of the Internet that are not the host's own, and those that a
 // rule names.
-func (g *Gate) choose(name string, found, own []netip.Addr, port uint16) (may []netip.Addr, _ error) {
+func (g *Gate) choose(p *permit, name string, found, own []netip.Addr, port uint16) (may []netip.Addr, _ error) {
 	for _, a := range found {
 		a = a.Unmap()
-		if g.rules.At(name, a, port) && (!netrule.Public(a) || !slices.Contains(own, a) || g.rules.Address(a, port)) {
+		if p.rules.At(name, a, port) && (!netrule.Public(a) || !slices.Contains(own, a) || p.rules.Named(a, port)) {
 			may = append(may, a)
 		}
 	}

@@ -57,7 +57,7 @@ func (g *Gate) answer(who peers, query []byte) []byte {
 func (g *Gate) lookup(who peers, q *dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.RCode) {
 	asked := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
 	name, err := netrule.Canonical(asked)
-	if err != nil || name != asked || !g.rules.KnowsName(name) {
+	if err != nil || name != asked || !g.knowsName(name) {
 		if !strings.HasSuffix(asked, ".arpa") { // the names of addresses, of which there are none
 			g.deny(who, denial{what: asked, why: "no rule allows it", allow: g.allowing(name, 0)})
 		}

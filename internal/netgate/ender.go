@@ -29,7 +29,7 @@ func (g *Gate) Deny(name string, port uint16, why string) {
 }
 
 // end gives a connection to the Ender, if it is one of its.
-func (g *Gate) end(ep tcpip.Endpoint, queue *waiter.Queue, r *record, who peers, name string, port uint16, first net.Conn) bool {
+func (g *Gate) end(ep tcpip.Endpoint, queue *waiter.Queue, r *record, who peers, p *permit, name string, port uint16, first net.Conn) bool {
 	if g.ender == nil || name == "" || !g.ender.Ends(name, port) {
 		return false
 	}
@@ -39,7 +39,7 @@ func (g *Gate) end(ep tcpip.Endpoint, queue *waiter.Queue, r *record, who peers,
 		default:
 			return nil, errors.New("there are too many connections already")
 		}
-		conn, err := g.dial(who, name, netip.Addr{}, port, func() {})
+		conn, err := g.dial(who, p, name, netip.Addr{}, port, func() {}) // by what has allowed the first
 		if err != nil {
 			<-g.conns
 			return nil, err

@@ -7,6 +7,8 @@
 //	names.go   the addresses that stand for them
 //	dial.go    how they are reached from the host
 //	own.go     the host's own addresses, which they may not be
+//	grants.go  what may be reached now
+//	asks.go    what the user is asked about
 //	first.go   whom the first bytes of a connection are for
 //	carry.go   the connection
 //	guest.go   the guest's side of it
@@ -56,7 +58,8 @@ const (
 
 // Gate is what the guest reaches the network through.
 type Gate struct {
-	rules    *netrule.Rules
+	grants   grants
+	asks     asks
 	resolver *net.Resolver
 	own      func() ([]netip.Addr, error) // addresses of the host
 	names    names
@@ -74,10 +77,12 @@ type Gate struct {
 
 // New returns the gate of rules.
 func New(rules *netrule.Rules) *Gate {
-	return &Gate{
-		rules: rules, resolver: &net.Resolver{PreferGo: true}, own: ownAddresses, firstTime: 20 * time.Second,
+	g := &Gate{
+		resolver: &net.Resolver{PreferGo: true}, own: ownAddresses, firstTime: 20 * time.Second, asks: asks{time: askTime},
 		conns: make(chan struct{}, roomForConns()), waiting: make(chan struct{}, mostWaiting), dns: make(chan struct{}, mostDNS),
 	}
+	g.grants.now.Store(&held{rules: rules, granted: map[string]bool{}})
+	return g
 }
 
 // roomForConns is how many connections there can be. The limit of descriptors is as high as it can be already (package os).
@@ -186,13 +191,18 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 		r.Complete(true)
 		return
 	}
-	flow := g.begin(who, name, a, id.LocalPort)
+	p := g.permit(name, a, id.LocalPort)
+	if p.rule == "" {
+		p = g.ask(who, name, a, id.LocalPort)
+	}
+	flow := g.begin(who, &p, name, a, id.LocalPort)
 	ended := func() {
 		flow.end()
 		<-g.conns
 	}
-	host, err := g.dial(who, name, a, id.LocalPort, flow.tell)
+	host, err := g.dial(who, &p, name, a, id.LocalPort, flow.tell)
 	if err != nil {
+		p.end(false)
 		flow.because(err)
 		r.Complete(true)
 		ended()
@@ -201,6 +211,7 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 	var wq waiter.Queue
 	ep, tcpErr := r.CreateEndpoint(&wq)
 	r.Complete(tcpErr != nil)
+	p.end(tcpErr == nil)
 	if tcpErr != nil {
 		host.Close()
 		flow.because(asError(tcpErr))
@@ -208,7 +219,7 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 		return
 	}
 	flow.reached(host.RemoteAddr().String())
-	if g.end(ep, &wq, flow, who, name, id.LocalPort, host) {
+	if g.end(ep, &wq, flow, who, &p, name, id.LocalPort, host) {
 		ended()
 		return
 	}
@@ -218,8 +229,8 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 }
 
 // dial reaches what the guest connects to, from the host. It calls waits if that is not there at once.
-func (g *Gate) dial(who peers, name string, a netip.Addr, port uint16, waits func()) (*net.TCPConn, error) {
-	if name == netrule.Host && g.rules.Name(name, port) {
+func (g *Gate) dial(who peers, p *permit, name string, a netip.Addr, port uint16, waits func()) (*net.TCPConn, error) {
+	if name == netrule.Host && p.rules.Name(name, port) {
 		if conn := dialAtOnce(port); conn != nil {
 			return conn.(*net.TCPConn), nil
 		}
@@ -234,11 +245,11 @@ func (g *Gate) dial(who peers, name string, a netip.Addr, port uint16, waits fun
 	what := name
 	switch {
 	case name != "":
-		conn, err = g.dialName(ctx, name, port)
-	case g.rules.Address(a, port):
+		conn, err = g.dialName(ctx, p, name, port)
+	case p.rules.Named(a, port) || p.rules.Address(a, port) && !g.isOwn(a):
 		conn, err = g.dialFirst(ctx, []netip.Addr{a}, port)
 	default:
-		what, err = a.String(), refusal{"no rule allows the address", g.allowing(a.String(), port)}
+		what, err = a.String(), refusal{cmp.Or(p.why, "no rule allows the address"), g.allowing(a.String(), port)}
 	}
 	var refused refusal
 	if errors.As(err, &refused) {

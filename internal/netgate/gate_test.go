@@ -439,23 +439,23 @@ func TestBuffered(t *testing.T) {
 func TestOwnAddress(t *testing.T) {
 	g, at, other := newGate(t, "a.org", "23.23.23.24:80"), netip.MustParseAddr("23.23.23.23"), netip.MustParseAddr("23.23.23.24")
 	found := []netip.Addr{at}
-	if may, err := g.choose("a.org", found, nil, 80); err != nil || !slices.Equal(may, found) {
+	if may, err := g.choose(&permit{rules: g.rules()}, "a.org", found, nil, 80); err != nil || !slices.Equal(may, found) {
 		t.Errorf("another host's: %v, %v", may, err)
 	}
 	var refused refusal
-	if may, err := g.choose("a.org", found, []netip.Addr{loopback, at}, 80); !errors.As(err, &refused) || !strings.Contains(refused.why, "of this host") || refused.allow != "" {
+	if may, err := g.choose(&permit{rules: g.rules()}, "a.org", found, []netip.Addr{loopback, at}, 80); !errors.As(err, &refused) || !strings.Contains(refused.why, "of this host") || refused.allow != "" {
 		t.Errorf("the host's own: %v, %v", may, err)
 	}
-	if may, err := g.choose("a.org", []netip.Addr{at, other}, []netip.Addr{at, other}, 80); err != nil || !slices.Equal(may, []netip.Addr{other}) {
+	if may, err := g.choose(&permit{rules: g.rules()}, "a.org", []netip.Addr{at, other}, []netip.Addr{at, other}, 80); err != nil || !slices.Equal(may, []netip.Addr{other}) {
 		t.Errorf("where a rule names one: %v, %v", may, err)
 	}
 	resolving(t, g, at)
 	g.own = func() ([]netip.Addr, error) { return []netip.Addr{at}, nil } // it has got it since
-	if _, err := g.dialName(t.Context(), "a.org", 80); !errors.As(err, &refused) {
+	if _, err := g.dialName(t.Context(), &permit{rules: g.rules()}, "a.org", 80); !errors.As(err, &refused) {
 		t.Errorf("it is connected to: %v", err)
 	}
 	g.own = func() ([]netip.Addr, error) { return nil, io.ErrUnexpectedEOF }
-	if _, err := g.dialName(t.Context(), "a.org", 80); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := g.dialName(t.Context(), &permit{rules: g.rules()}, "a.org", 80); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("where nobody knows: %v", err)
 	}
 	if own, err := ownAddresses(); err != nil || !slices.Contains(own, loopback) {

@@ -73,7 +73,7 @@ func (g *Gate) allowing(what string, port uint16) string {
 		what += ":" + strconv.Itoa(int(port))
 	}
 	r, err := netrule.Parse(what)
-	if err != nil || g.rules.Denies(r) {
+	if err != nil || g.rules().Denies(r) {
 		return ""
 	}
 	return r.String()

@@ -42,3 +42,9 @@ func ownAddresses() ([]netip.Addr, error) {
 }
 
 func isLocal(a syscall.NetlinkRouteAttr) bool { return a.Attr.Type == unix.IFA_LOCAL }
+
+// isOwn says whether an address is one of the host's own, or nobody knows.
+func (g *Gate) isOwn(a netip.Addr) bool {
+	own, err := g.own()
+	return err != nil || slices.Contains(own, a.Unmap())
+}

@@ -26,15 +26,14 @@ type record struct {
 type traffic struct{ sent, received atomic.Int64 }
 
 // begin is called when a connection is about to be made. One that no rule allows is told of when it is denied.
-func (g *Gate) begin(who peers, name string, a netip.Addr, port uint16) *record {
-	rule := g.rules.Allowing(name, a, port)
+func (g *Gate) begin(who peers, p *permit, name string, a netip.Addr, port uint16) *record {
 	r := &record{events: &g.events}
-	if rule == "" || g.events.queue == nil {
+	if p.rule == "" || g.events.queue == nil {
 		return r
 	}
 	r.event = who.event()
 	r.event.Kind, r.event.Number, r.event.Time = control.NetBegun, g.events.last.Add(1), time.Now()
-	r.event.What, r.event.Port, r.event.Rule = short(cmp.Or(name, a.String())), int(port), short(rule)
+	r.event.What, r.event.Port, r.event.Rule = short(cmp.Or(name, a.String())), int(port), short(p.rule)
 	return r
 }
 

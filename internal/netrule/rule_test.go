@@ -102,7 +102,7 @@ func TestRules(t *testing.T) {
 	if err != nil || all.Name("host", 22) || all.Address(netip.MustParseAddr("127.0.0.1"), 22) || !all.Name("a.b", 1) {
 		t.Errorf("* allows too much or too little: %v", err)
 	}
-	for _, bad := range [][2][]string{{nil, nil}, {{"a.org:1"}, {"*.org"}}, {{"a.org"}, {"a.org"}}, {{"a.org"}, {"a org"}}} {
+	for _, bad := range [][2][]string{{{"a.org:1"}, {"*.org"}}, {{"a.org"}, {"a.org"}}, {{"a.org"}, {"a org"}}} {
 		if _, err := ParseRules(bad[0], bad[1]); err == nil {
 			t.Errorf("%v was taken", bad)
 		}
@@ -133,6 +133,31 @@ func TestAt(t *testing.T) {
 		if got := rs.At(c.name, netip.MustParseAddr(c.address), c.port); got != c.want {
 			t.Errorf("%s at %s, port %d: %v, want %v", c.name, c.address, c.port, got, c.want)
 		}
+	}
+}
+
+// All that is public is neither the host's nor private, and what is denied stays so.
+func TestPublicRules(t *testing.T) {
+	deny, err := Parse("bad.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs := &Rules{Deny: []Rule{deny}, Public: true}
+	for name, want := range map[string]bool{"a.org": true, "bad.example.org": false, "host": false} {
+		rule := map[bool]string{true: AllPublic}[want]
+		if rs.KnowsName(name) != want || rs.Name(name, 443) != want || rs.Allowing(name, netip.Addr{}, 443) != rule {
+			t.Errorf("%s: known %v, allowed %v by %q", name, rs.KnowsName(name), rs.Name(name, 443), rs.Allowing(name, netip.Addr{}, 443))
+		}
+	}
+	for a, want := range map[string]bool{"9.9.9.9": true, "127.0.0.1": false, "10.0.0.1": false, "169.254.169.254": false, "::ffff:10.0.0.1": false, "fd00::1": false} {
+		at := netip.MustParseAddr(a)
+		if rs.Address(at, 80) != want || (rs.Allowing("", at, 80) != "") != want {
+			t.Errorf("%s is allowed: %v by %q", a, rs.Address(at, 80), rs.Allowing("", at, 80))
+		}
+	}
+	more := rs.With(deny)
+	if len(rs.Allow) != 0 || len(more.Allow) != 1 || more.Name("bad.example.org", 1) {
+		t.Errorf("one more rule allows what is denied: %v", more)
 	}
 }
 
