@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"strconv"
 
 	"golang.org/x/term"
 
@@ -48,15 +49,25 @@ func showLog(_ context.Context, c *flags.Command, args []string) error {
 func showNet(_ context.Context, c *flags.Command, args []string) error {
 	p, o := place{}, overviewOptions()
 	var show netledger.Show
-	var follow, live bool // art's
+	var follow, live, propose bool // art's but for the last
 	variables := p.variables()
 	variables["json"], variables["denied"], variables["host"], variables["follow"], variables["live"] = &show.JSON, &show.Denied, &show.Name, &follow, &live
-	_, err := c.Parse(args, variables)
+	variables["propose"] = &propose
+	line, err := c.Parse(args, variables)
+	session := int64(0)
+	if err == nil && len(line.Words) > 0 {
+		if session, err = strconv.ParseInt(line.Words[0], 10, 64); err != nil || session <= 0 {
+			err = c.Wrong("%q is no number of a session", line.Words[0])
+		}
+	}
 	if err == nil {
 		err = p.find()
 	}
 	if err != nil {
 		return err
+	}
+	if propose {
+		return overview.Propose(p.db, session, o)
 	}
 	return overview.Net(p.db, show, o)
 }

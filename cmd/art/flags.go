@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	keys := terminal.DefaultKeys
 	variables := map[string]any{
 		"mount": &o.Workspace, "db": &o.Database, "mode": &o.Mode, "name": &o.Name, "home": &o.Home, "agent": &o.Agent, "adopt": &o.Adopt,
-		"interactive": &o.Interactive, "network": &o.Network, "publish": &o.Publish, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
+		"interactive": &o.Interactive, "network": &o.Network, "learn": &o.Learn, "publish": &o.Publish, "path": &o.Path, "env": &o.Env, "preset": &o.Preset, "see": &o.See,
 		"hide": &o.Hide, "allow": &o.Allow, "end": &o.End, "notify": &notify, "systemd": &systemd, "time": duration(&o.Time), "quiet": &o.Quiet, "background": &o.Background,
 		"detach-keys": &keys,
 		"trace":       &traced, "trace-log": &trace.Log, "trace-syscalls": &trace.Syscalls, "trace-format": &trace.Format,
@@ -38,6 +39,9 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 	}
 	if o.DetachKeys, err = terminal.ParseKeys(keys); err != nil {
 		return nil, nil, err
+	}
+	if o.Learn && !slices.Contains(line.Flags, "--learn=true") {
+		return nil, nil, c.Wrong("--learn is for one session: it is said on its command line, and not by %s", flags.Flag{Name: "learn"}.Variable())
 	}
 	if line.Given("network") {
 		if err := (&config.Settings{}).SetNetwork(o.Network, "--network"); err != nil {

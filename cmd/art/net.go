@@ -18,16 +18,19 @@ import (
 // runNet shows what a guest does on the network: of a session that runs, or by art-sync what is in the database.
 func runNet(c *flags.Command, args []string) (int, error) {
 	var show netledger.Show
-	var follow, live bool
+	var follow, live, propose bool
 	var ignored string
 	line, err := c.Parse(args, map[string]any{
-		"json": &show.JSON, "denied": &show.Denied, "host": &show.Name, "follow": &follow, "live": &live, "mount": &ignored, "db": &ignored, "agent": &ignored,
+		"json": &show.JSON, "denied": &show.Denied, "host": &show.Name, "follow": &follow, "live": &live, "propose": &propose, "mount": &ignored, "db": &ignored, "agent": &ignored,
 	})
 	if err != nil {
 		return cli.ExitArt, err
 	}
+	if propose && (follow || show.JSON || show.Denied || show.Name != "") {
+		return cli.ExitArt, c.Wrong("--propose prints settings, and takes no flag but --live")
+	}
 	if !follow && !live {
-		if len(line.Words) > 0 {
+		if len(line.Words) > 0 && !propose {
 			return cli.ExitArt, c.Wrong("a session is named with --live or --follow")
 		}
 		return cli.ExitError, runSync(slices.Concat([]string{"net"}, args))
@@ -37,9 +40,14 @@ func runNet(c *flags.Command, args []string) (int, error) {
 		return cli.ExitError, err
 	}
 	defer conn.Close()
+	var used netledger.Used
 	for {
 		data, err := conn.Receive()
-		if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
+		switch {
+		case !errors.Is(err, io.EOF) && !errors.Is(err, unix.ECONNRESET):
+		case propose:
+			return printProposal(&used)
+		default:
 			return cli.OK, nil
 		}
 		var told control.FlowsTold
@@ -50,11 +58,23 @@ func runNet(c *flags.Command, args []string) (int, error) {
 			return cli.ExitError, fmt.Errorf("follow the network: %w", err)
 		}
 		for i := range told.List {
-			if show.Matches(&told.List[i]) {
+			if propose {
+				used.Add(&told.List[i])
+			} else if show.Matches(&told.List[i]) {
 				if err := show.Line(os.Stdout, 0, &told.List[i]); err != nil {
 					return cli.ExitError, err
 				}
 			}
 		}
 	}
+}
+
+// printProposal prints the settings that would allow what was reached.
+func printProposal(used *netledger.Used) (int, error) {
+	text, err := used.Settings()
+	if err != nil {
+		return cli.ExitError, err
+	}
+	fmt.Print(text)
+	return cli.OK, nil
 }

@@ -52,13 +52,20 @@ func (n *node) network(s *Settings) error {
 		}
 		return r.String(), nil
 	}
-	err := n.object(map[string]func(*node) error{"allow": list(&s.NetAllow, allow), "deny": list(&s.NetDeny, deny)})
+	err := n.object(map[string]func(*node) error{
+		"allow": list(&s.NetAllow, allow), "deny": list(&s.NetDeny, deny),
+		"ask": func(n *node) error {
+			on, err := n.boolean()
+			s.NetAsk = Entry{strconv.FormatBool(on), n.origin()}
+			return err
+		},
+	})
 	if err != nil {
 		return err
 	}
 	s.Network = Entry{NetworkNames, n.origin()}
 	err = checkRules(entryValues(s.NetAllow), entryValues(s.NetDeny))
-	if err == nil && len(s.NetAllow) == 0 {
+	if err == nil && len(s.NetAllow) == 0 && s.NetAsk.Value != "true" {
 		err = netrule.ErrNothing
 	}
 	if err != nil {
@@ -78,6 +85,11 @@ func entryValues(entries []Entry) (values []string) {
 // too, and what either denies is denied.
 func (m *merger) network(out, workspace *Settings) {
 	n, own := workspace.Network, m.user.Network.Value
+	switch a := workspace.NetAsk; { // who is asked much may say yes some day
+	case a.Value == "":
+	case a.Value == "false", a.Value == m.user.NetAsk.Value, m.widens(a.setting("network.ask"), `"network": {"ask": true}`):
+		out.NetAsk = a
+	}
 	switch {
 	case n.Value == "":
 	case n.Value == "none", own == "", own == "host":

@@ -230,7 +230,7 @@ func isHost(s string) bool { return !strings.ContainsAny(s, "/: \t\n") }
 
 // cameFrom says of all settings where they came from.
 func (s *Settings) cameFrom(origin string) {
-	for _, e := range []*Entry{&s.Network, &s.Path, &s.End, &s.Checkpoints, &s.GuestCheckpoints, &s.Home} {
+	for _, e := range []*Entry{&s.Network, &s.NetAsk, &s.Path, &s.End, &s.Checkpoints, &s.GuestCheckpoints, &s.Home} {
 		if e.Value != "" {
 			e.Origin = origin
 		}
@@ -261,7 +261,7 @@ func (s *Settings) cameFrom(origin string) {
 func Stack(base, upper *Settings) *Settings {
 	out := *base
 	if upper.Network.Value != "" {
-		out.Network, out.NetAllow, out.NetDeny = upper.Network, upper.NetAllow, upper.NetDeny
+		out.Network, out.NetAllow, out.NetDeny, out.NetAsk = upper.Network, upper.NetAllow, upper.NetDeny, upper.NetAsk
 	}
 	if upper.SSH.Hosts != nil {
 		out.SSH = upper.SSH

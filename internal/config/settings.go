@@ -18,6 +18,8 @@ type Settings struct {
 	NetLocal []Entry
 	// Publish are ports of the guest's that are reached on the host ([Port]).
 	Publish []Entry
+	// NetAsk is "true" where the user is asked about what no rule allows.
+	NetAsk Entry
 	// Secrets are variables whose values the guest does not have.
 	Secrets []Secret
 	// SSH is what the guest may log in to, with the keys of the user's agent.

@@ -94,6 +94,9 @@ func (s *Settings) list() []Setting {
 	all = append(append(all, settings("network.allow", s.NetAllow)...), settings("network.deny", s.NetDeny)...)
 	all = append(all, settings("network.local", s.NetLocal)...)
 	all = append(all, settings("publish", s.Publish)...)
+	if s.NetAsk.Value != "" {
+		all = append(all, s.NetAsk.setting("network.ask"))
+	}
 	for i := range s.Secrets {
 		all = append(all, s.Secrets[i].setting())
 	}

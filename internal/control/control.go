@@ -4,6 +4,7 @@
 //	serve.go    what art tells art-fuse to serve, and what that reports at the end
 //	session.go  what others ask a session over its socket
 //	net.go      what art tells art-net to let a guest reach, and what that denied
+//	grant.go    what they grant a guest on the network, and see of that
 //	flow.go     what art-net says of connections while they come, and how they are kept
 //	exec.go     what follows when they ask it to run another program
 //	guest.go    what the guest asks of art-fuse

@@ -36,6 +36,10 @@ const (
 	AskFlows
 	// AskPorts wants to know which ports are published: nothing, a PortsTold.
 	AskPorts
+	// AskGrant grants the guest something on the network: a GrantAsk, a GrantMade.
+	AskGrant
+	// AskGrants wants to know what waits to be granted, and was: nothing, a GrantsTold.
+	AskGrants
 	askKinds
 )
 

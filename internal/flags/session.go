@@ -71,6 +71,34 @@ EXAMPLES
   Where the command goes on for a second after SIGTERM or SIGHUP, art says so.
 `,
 			Flags: []Flag{{Name: "signal", Short: "s", Arg: "SIGNAL", Default: "TERM", Says: "which one, by its name or number"}}},
+		{Name: "art grant", Says: "let a session that runs reach more of the network", Synopsis: []string{"[--once | --session | --always | --deny] [--id ID] NAME..."}, Least: 1, Most: Any,
+			Text: `  NAME is a name, with a port or not, or another rule of --network: *.example.org,
+  host:5432, an address. It holds at once, and what waits for an answer goes on. What
+  your settings deny stays denied.
+
+`,
+			Flags: []Flag{
+				{Name: "once", Says: "for one connection"},
+				{Name: "session", Says: "until the session ends, which is the default"},
+				{Name: "always", Says: "also for later sessions, by your settings",
+					More: "It is written into the file of yours that says which names this session reaches, and refused where no such file does: where --network says it, a preset or the workspace's settings."},
+				{Name: "deny", Says: "refuse what waits for an answer, and what asks for it later"},
+				{Name: "id", Arg: "ID", Offer: Sessions, Default: "the session of this workspace", Says: `the session, as "art ps" lists it`},
+			},
+			Notes: `EXAMPLES
+  art grant registry.npmjs.org
+  art grant --once example.org:443
+`},
+		{Name: "art grants", Says: "show what waits to be granted on the network, and answer", Synopsis: onSession, Most: 1, Words: []Offer{Sessions},
+			Text: theSession + `  Shows what waits for an answer ("ask" in settings), what was denied lately, and what
+  was granted.
+`,
+			Flags: []Flag{
+				{Name: "watch", Short: "w", Says: "show it live on a terminal, and answer by a key",
+					More: `The keys are shown: "o" grants the line that is marked for one connection, "s" for the session, "a" for later ones too, and "d" denies it; the arrows mark another one, and "q" ends. A key does nothing for half a second after the mark has moved by itself.`},
+				{Name: "json", Says: asJSON.Says,
+					More: `Its keys are "state" ("waiting", "denied" or "granted"), "since", "name", "looks" (where the name is one of another script), "port" (0 where it is not known), "rule" (what was granted, or would allow it), "scope" ("once", "session", "always" or "denied", of what was granted), "why" it was denied, "pid" and "command" of the program, or of who has granted it.`},
+			}},
 		{Name: "art wait", Says: "wait for the end of a session", Synopsis: onSession, Exits: AsGuest, Most: 1, Words: []Offer{Sessions},
 			Text: theSession + theLast + `  The exit status is the session's, also of one that has ended, as long as its log
   is kept.

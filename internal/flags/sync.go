@@ -254,12 +254,13 @@ EXAMPLES
 				{Name: "json", Says: asJSON.Says,
 					More: `Keys of a checkpoint are "checkpoint" (its number), "made", "kind", "label", "session" and "restored", and, where that is counted, "files" and "bytes" that changed since the one before. Those of a session are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, "why" where something has ended it, and "denied" where its guest was denied something on the network: how often.`},
 			}},
-		{Name: "art net", Says: "show what guests did on the network, and what they were denied", Synopsis: []string{"[flags]", "--follow|--live [flags] [ID]"}, Env: true, Most: 1, Words: []Offer{Sessions},
+		{Name: "art net", Says: "show what guests did on the network, and what they were denied", Synopsis: []string{"[flags]", "--follow|--live [flags] [ID]", "--propose [--live [ID]] [SESSION]"}, Env: true, Most: 1, Words: []Offer{Sessions},
 			Text: `  Shows the connections of the sessions that had names for a network (--network), the
   oldest first: when, what became of it, the name and port, the program, as it calls
   itself, and how much went out and in, with the rule that allowed it or why it was
   denied. Of a session 10000 are kept in the database, for as long as checkpoints. In
   direct mode, where there is none, a session knows the last 1000 while it runs: --live.
+  What was granted ("art grant") is shown too, with who has granted it.
 
   ID is that of a session, as "art ps" lists it. Without, it is the one in the workspace
   that the current directory lies in.
@@ -268,6 +269,8 @@ EXAMPLES
 			Flags: []Flag{workspace, database, agent,
 				{Name: "follow", Short: "f", Says: "show what a session that runs has done, and what it does, until it ends"},
 				{Name: "live", Says: "show what a session that runs has done"},
+				{Name: "propose", Says: "print the settings that would allow what was reached, and nothing else",
+					More: `It is for the last session that has reached something, or the one of a number, as --json has it.`},
 				{Name: "denied", Says: "only what was denied"},
 				{Name: "host", Arg: "NAME", Says: "only this name or address; *.NAME is all below a name"},
 				{Name: "json", Says: asJSON.Says,

@@ -3,6 +3,8 @@
 //
 //	ledger.go  what art-net tells
 //	denials.go what was denied, as often as that was
+//	asks.go    what waits to be granted, and was
+//	propose.go what settings would allow what was reached
 //	owner.go   which process has a socket
 //	show.go    how it is shown
 package netledger
@@ -10,6 +12,7 @@ package netledger
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +37,7 @@ type Ledger struct {
 	owner func(*control.NetEvent) (pid int, command []string)
 	noted func(number uint64)
 	save  func([]control.Flow) error // nil: it is not kept
+	asked func(control.Asking)
 
 	read   []byte // of a frame that has not come in full, in memory that is used for all of them; of Write
 	broken bool   // what comes makes no sense; of Write
@@ -44,6 +48,8 @@ type Ledger struct {
 	saved     map[uint64]bool                  // GUARDED_BY(mu); those of open that are kept already
 	pending   []*control.Flow                  // GUARDED_BY(mu); to be kept
 	denials   denials                          // GUARDED_BY(mu)
+	asks      asks                             // GUARDED_BY(mu)
+	used      Used                             // GUARDED_BY(mu)
 	recent    []control.Flow                   // GUARDED_BY(mu)
 	kept      int64                            // GUARDED_BY(mu); how many connections
 	lost      int64                            // GUARDED_BY(mu); how many are not
@@ -61,7 +67,7 @@ type Ledger struct {
 func New(owner func(*control.NetEvent) (int, []string), noted func(uint64), save func([]control.Flow) error) *Ledger {
 	return &Ledger{
 		owner: owner, noted: noted, save: save,
-		open: map[uint64]*control.Flow{}, saved: map[uint64]bool{}, denials: denials{of: map[string][]*denial{}}, followers: map[chan []control.Flow]struct{}{},
+		open: map[uint64]*control.Flow{}, saved: map[uint64]bool{}, denials: denials{of: map[string][]*denial{}}, asks: newAsks(), asked: func(control.Asking) {}, followers: map[chan []control.Flow]struct{}{},
 	}
 }
 
@@ -129,6 +135,12 @@ func (l *Ledger) Hear(e *control.NetEvent) {
 	case control.NetDenied:
 		l.deny(e)
 		l.noted(e.Number)
+	case control.NetAsked:
+		l.ask(e)
+	case control.NetAnswered:
+		l.answered(e)
+	case control.NetGranted:
+		l.granted(e)
 	}
 }
 
@@ -165,6 +177,8 @@ func (l *Ledger) begun(e *control.NetEvent) {
 func (l *Ledger) over(e *control.NetEvent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	reached := l.flow(e)
+	l.used.Add(&reached)
 	f := l.open[e.Number]
 	if f == nil {
 		return
@@ -342,6 +356,13 @@ func (l *Ledger) End() *control.NetReport {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.report
+}
+
+// Used returns what was reached so far.
+func (l *Ledger) Used() Used {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Used{maps.Clone(l.used.rules), l.used.More}
 }
 
 // Recent returns the last flows, the oldest first.

@@ -309,7 +309,7 @@ func TestOwners(t *testing.T) {
 
 func TestBounded(t *testing.T) {
 	for _, c := range [][]string{{strings.Repeat("x", 5000)}, slices.Repeat([]string{"abc"}, 2000), {"a", strings.Repeat("x", 1020), "b"}} {
-		if got := strings.Join(bounded(c), "\x00"); len(got) > control.MaxFlowCommand+3 {
+		if got := strings.Join(bounded(c, control.MaxFlowCommand), "\x00"); len(got) > control.MaxFlowCommand+3 {
 			t.Errorf("%d bytes are left", len(got))
 		}
 	}

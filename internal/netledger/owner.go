@@ -149,15 +149,15 @@ func (o *Owners) command(p processes.Process) []string {
 	}()
 	select {
 	case command := <-found:
-		return bounded(command)
+		return bounded(command, control.MaxFlowCommand)
 	case <-time.After(commandWithin):
 		return fallback
 	}
 }
 
 // bounded cuts a command line off.
-func bounded(command []string) []string {
-	room := control.MaxFlowCommand - len(command)
+func bounded(command []string, most int) []string {
+	room := most - len(command)
 	for i, word := range command {
 		if room -= len(word); room < 0 {
 			return append(command[:i:i], word[:max(0, len(word)+room)]+"...")

@@ -95,6 +95,8 @@ func text(f *control.Flow) string {
 	}
 	how := "reached"
 	switch {
+	case f.Protocol == GrantProtocol:
+		how = "granted"
 	case f.Denied:
 		how = "denied"
 	case f.Open:

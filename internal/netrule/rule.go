@@ -19,6 +19,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"github.com/riverlytech/art/internal/cli"
 )
 
 // Host is the name that stands for the host's loopback.
@@ -158,6 +160,24 @@ var errNoName = errors.New("it cannot be a name on the network")
 
 // profile is that of lookups, but lets names pass that are in use without being those of hosts, as _tcp.
 var profile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
+
+// Shown is a canonical name, or an address, as people are shown it: with what the letters of another script look like behind it, since
+// these alone could be taken for others.
+func Shown(name string) string {
+	if looks := Looks(name); looks != "" {
+		return cli.Printable(name) + " (" + cli.Printable(looks) + ")"
+	}
+	return cli.Printable(name)
+}
+
+// Looks is what a canonical name looks like in its own script, or "" where that is the same.
+func Looks(name string) string {
+	looks, err := idna.Display.ToUnicode(name)
+	if err != nil || looks == name || !strings.Contains(name, "xn--") {
+		return ""
+	}
+	return looks
+}
 
 // String returns the rule as it can be parsed again.
 func (r Rule) String() string {

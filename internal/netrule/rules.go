@@ -76,6 +76,11 @@ func (rs *Rules) KnowsName(name string) bool {
 // Has says whether a rule is among those that allow something.
 func (rs *Rules) Has(r Rule) bool { return slices.Contains(rs.Allow, r) }
 
+// Covers says whether all that a rule is about is allowed by another one.
+func (rs *Rules) Covers(r Rule) bool {
+	return slices.ContainsFunc(rs.Allow, func(a Rule) bool { return a.Covers(r) })
+}
+
 // With returns the rules with one more that allows something.
 func (rs *Rules) With(r Rule) *Rules {
 	more := *rs

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -31,6 +32,34 @@ func Net(database string, show netledger.Show, o Options) error {
 		}
 	}
 	return nil
+}
+
+// Propose prints the settings that would allow what a session has reached on the network: of a number, or 0 for the last one that has.
+func Propose(database string, session int64, o Options) error {
+	s, err := openDatabase(database)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	list, err := s.Flows()
+	if err != nil {
+		return fmt.Errorf("read the connections of %s: %w", database, err)
+	}
+	var used netledger.Used
+	for i := range list {
+		flow := flowOf(&list[i])
+		if session == 0 && netledger.Reached(&flow) {
+			session = list[i].Session
+		}
+		if list[i].Session == session {
+			used.Add(&flow)
+		}
+	}
+	text, err := used.Settings()
+	if err == nil {
+		_, err = io.WriteString(o.Stdout, text)
+	}
+	return err
 }
 
 // flowOf is a flow of a database, which anybody may have written, as it is shown.

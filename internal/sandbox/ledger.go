@@ -28,11 +28,12 @@ func (s *session) beginLedger(orders *os.File) error {
 		n.owners = netledger.NewOwners(os.Getpid(), -1)
 	}
 	var mu sync.Mutex // of orders
-	noted := func(number uint64) {
+	order := func(o *control.NetOrders) error {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = control.WriteFrame(orders, &control.NetOrders{Noted: number}) // who has ended need not know
+		return control.WriteFrame(orders, o)
 	}
+	noted := func(number uint64) { _ = order(&control.NetOrders{Noted: number}) } // who has ended need not know
 	var save func([]control.Flow) error
 	if s.control != nil {
 		kept, err := duplicate(s.control)
@@ -45,10 +46,10 @@ func (s *session) beginLedger(orders *os.File) error {
 		}
 	}
 	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
 	n.ledger = netledger.New(n.owners.Find, noted, save)
 	s.registry.ledger = n.ledger
-	s.registry.mu.Unlock()
-	return nil
+	return s.beginGrants(n.ledger, order)
 }
 
 // endLedger has all kept that there was. art-net has ended.
@@ -57,6 +58,7 @@ func (n *network) endLedger() {
 		return
 	}
 	n.report = n.ledger.End()
+	n.used = n.ledger.Used()
 	n.ledger = nil
 	n.endOwners()
 	if n.kept != nil {

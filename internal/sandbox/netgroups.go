@@ -55,7 +55,7 @@ func (o *request) addGroups(s *config.Settings) error {
 			}
 		}
 	}
-	if len(s.NetAllow) == 0 {
+	if len(s.NetAllow) == 0 && s.NetAsk.Value != "true" && !o.Learn {
 		s.Network.Value, s.NetDeny = "none", nil
 	}
 	return nil

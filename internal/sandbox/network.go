@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +13,8 @@ import (
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/netledger"
+	"github.com/riverlytech/art/internal/netrule"
+	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/sandbox/stage"
 	"github.com/riverlytech/art/internal/spawn"
 	"github.com/riverlytech/art/libexec"
@@ -24,12 +27,13 @@ type network struct {
 	ledger *netledger.Ledger
 	owners *netledger.Owners  // whose connections are
 	report *control.NetReport // what was denied; nil where that is not known
+	used   netledger.Used     // what was reached
 	kept   *os.File           // a socket to art-fuse, which keeps what the guest does; nil without
 	lost   error              // why the guest has no network any more
 }
 
 // useNetwork has the guest reach what the settings name, and nothing else. What that takes is looked for here.
-func (p *prepared) useNetwork(settings *config.Settings) error {
+func (p *prepared) useNetwork(o *request, settings *config.Settings) error {
 	if settings.Network.Value != config.NetworkNames {
 		p.plan.View.Network = settings.Network.Value == "host"
 		return nil
@@ -37,7 +41,17 @@ func (p *prepared) useNetwork(settings *config.Settings) error {
 	if _, err := libexec.Find("art-net"); err != nil {
 		return err
 	}
-	p.net = &control.Net{Allow: values(settings.NetAllow), Deny: values(settings.NetDeny), Local: values(settings.NetLocal), MTU: stage.TunnelMTU}
+	p.net = &control.Net{
+		Allow: values(settings.NetAllow), Deny: values(settings.NetDeny), Local: values(settings.NetLocal),
+		Ask: settings.NetAsk.Value == "true", Public: o.Learn, MTU: stage.TunnelMTU,
+	}
+	p.netSettings, p.netDenied = netSettings(o, settings, os.Getenv), values(o.denied)
+	for _, rule := range p.netDenied { // but for what the flag allows
+		deny := append(slices.Clip(p.net.Deny), rule)
+		if _, err := netrule.ParseRules(p.net.Allow, deny); err == nil && o.Learn {
+			p.net.Deny = deny
+		}
+	}
 	p.plan.Tunnel, p.plan.View.Network = true, true
 	p.plan.Resolver = fmt.Sprintf("# by art\nnameserver %s\noptions timeout:1\nsearch .\n", control.Gateway4)
 	p.plan.Hosts = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
@@ -99,7 +113,9 @@ func (s *session) startNet(fd int) (err error) {
 	}
 	if err == nil {
 		s.network.life, s.network.done = life, p.done
-		_, err = rules.Write(control.Marshal(s.net))
+		what := *s.net
+		what.Ask = what.Ask && (s.background != nil || s.streams.OnTerminal()) // nobody looks at others
+		_, err = rules.Write(control.Marshal(&what))
 		if errors.Is(err, unix.EPIPE) {
 			err = nil // it has ended, and that is told
 		}
@@ -140,6 +156,27 @@ func (s *session) endNet() {
 		n.done = nil
 	}
 	n.endLedger()
+}
+
+// tellLearned says which settings would allow what was reached, and nothing else.
+func (s *session) tellLearned() {
+	if s.net == nil || !s.net.Public {
+		return
+	}
+	rules := s.network.used.Rules()
+	if len(rules) == 0 {
+		fmt.Fprintln(os.Stderr, `art: learned: nothing of the network was reached: "network": "none" is enough`)
+		return
+	}
+	text, err := quote.JSON(netledger.Proposal(rules, s.net.Deny))
+	if err != nil {
+		return // it can be written
+	}
+	more := ""
+	if s.network.used.More {
+		more = ", and more than that was reached"
+	}
+	fmt.Fprintf(os.Stderr, "art: learned: these settings allow what was reached, and nothing else%s:\n%s\n", more, text)
 }
 
 // tellDenied says what the guest was denied of the network, and what would allow it.

@@ -39,6 +39,8 @@ type Options struct {
 	Network string
 	// Publish are ports, as config.ParsePort reads them.
 	Publish []string
+	// Learn has the guest reach all that is public, with a network by name.
+	Learn bool
 	// Path is home or host; "" leaves it to the settings.
 	Path string
 	// Env are variables for the guest, NAME or NAME=VALUE.

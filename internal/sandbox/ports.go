@@ -198,7 +198,7 @@ func (p *ports) hear(from io.Reader, ledger *netledger.Ledger) {
 		}
 		for i := range told.Events {
 			e := &told.Events[i]
-			if e.Check() != nil || e.Kind == control.NetDenied || e.Number >= ofPorts {
+			if e.Check() != nil || e.Kind > control.NetEnded || e.Number >= ofPorts {
 				_, _ = io.Copy(io.Discard, from)
 				return
 			}

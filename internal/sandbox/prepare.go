@@ -32,23 +32,25 @@ type prepared struct {
 	filter  []byte // of system calls, as bubblewrap reads it
 	place   string // what the workspace is called in the guest's home
 	// repository is the workspace's git directory, if that lies outside of it and is shown.
-	repository *gitdir.Dir
-	files      []homeFile
-	lent       []homeFile       // those in a home that is in memory, which is not there yet
-	plainHome  *files.Directory // the home if that is a plain directory and holds any; else nil
-	limits     map[string]config.Limit
-	kept       kept
-	ssh        *control.SSH // what the guest's agent of SSH signs; nil without one
-	sshPath    string       // the socket of the caller's
-	net        *control.Net // what the guest may reach, if that is names alone; else nil
-	published  []published  // ports
-	secrets    []string     // that a trace keeps to itself
-	release    func()       // ends the protection of the configuration, and the use of the home
-	failed     bool         // there will be no session
-	atEnd      string       // what becomes of what the command leaves running: kill, wait or ask
-	notify     string       // as config.Settings has it
-	home       *home.Home
-	beside     <-chan []string // the other databases beside the session's
+	repository  *gitdir.Dir
+	files       []homeFile
+	lent        []homeFile       // those in a home that is in memory, which is not there yet
+	plainHome   *files.Directory // the home if that is a plain directory and holds any; else nil
+	limits      map[string]config.Limit
+	kept        kept
+	ssh         *control.SSH // what the guest's agent of SSH signs; nil without one
+	sshPath     string       // the socket of the caller's
+	net         *control.Net // what the guest may reach, if that is names alone; else nil
+	netSettings settingsFile // with it: what says so
+	netDenied   []string     // with it: what settings deny in whose place a flag is
+	published   []published  // ports
+	secrets     []string     // that a trace keeps to itself
+	release     func()       // ends the protection of the configuration, and the use of the home
+	failed      bool         // there will be no session
+	atEnd       string       // what becomes of what the command leaves running: kill, wait or ask
+	notify      string       // as config.Settings has it
+	home        *home.Home
+	beside      <-chan []string // the other databases beside the session's
 }
 
 func prepare(o *request) (_ *prepared, err error) {
@@ -87,7 +89,7 @@ func prepare(o *request) (_ *prepared, err error) {
 		return nil, err
 	}
 	p.makeView(o, settings, account, guest)
-	if err := p.useNetwork(settings); err != nil {
+	if err := p.useNetwork(o, settings); err != nil {
 		return nil, err
 	}
 	if err := p.publish(o, settings); err != nil {

@@ -31,6 +31,7 @@ type registry struct {
 	viewing sync.WaitGroup          // who looks at the terminal, and is told at the end; none is added once there is one
 	ended   chan struct{}           // closed when end is set
 	ledger  *netledger.Ledger       // GUARDED_BY(mu); what the guest does on a network by name; nil without
+	grants  *grants                 // GUARDED_BY(mu); what it is granted there; nil without
 }
 
 func newRegistry() registry {
@@ -148,6 +149,10 @@ func (s *session) answer(c *sessions.Conn, ask *control.Ask) {
 		err = s.answerFlows(c, ask)
 	case control.AskPorts:
 		err = s.answerPorts(c)
+	case control.AskGrant:
+		err = s.answerGrant(c, ask)
+	case control.AskGrants:
+		err = s.answerGrants(c)
 	default:
 		err = errors.New("this session cannot do that")
 	}

@@ -349,6 +349,7 @@ func (s *session) finish() (int, error) {
 	if !s.quiet {
 		s.tellRefusals()
 		s.tellDenied()
+		s.tellLearned()
 		s.tellUnsigned()
 		s.tellReport()
 		if known && code == gitFatal {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/seccomp"
@@ -108,6 +110,9 @@ func (o *request) over(s *config.Settings) error {
 	case s.Network.Value == "":
 		s.Network = config.Entry{Value: "host", Origin: config.Default}
 	}
+	if err := o.learn(s); err != nil {
+		return err
+	}
 	switch {
 	case o.Path != "":
 		s.Path = config.Entry{Value: o.Path, Origin: "--path"}
@@ -175,6 +180,21 @@ func (o *request) over(s *config.Settings) error {
 			return fmt.Errorf("read --allow: %w", err)
 		}
 		s.Allow = append(s.Allow, config.Entry{Value: option, Origin: "--allow"})
+	}
+	return nil
+}
+
+// learn has the guest reach all that is public, beside what the settings name. Where they say none, that holds.
+func (o *request) learn(s *config.Settings) error {
+	switch {
+	case !o.Learn:
+		return nil
+	case s.Network.Value == "none":
+		return cli.WithHint(fmt.Errorf("learn what is reached: there is no network: %s", cli.Printable(s.Network.Origin)), "leave --learn out, or the other")
+	case o.Network == "host":
+		return cli.WithHint(errors.New("learn what is reached: --network host is reached as it is, and nothing known of it"), "leave --network out")
+	case s.Network.Value == "host":
+		s.Network = config.Entry{Value: config.NetworkNames, Origin: "--learn"}
 	}
 	return nil
 }

@@ -36,6 +36,15 @@ func check(conn int) error {
 	return nil
 }
 
+// Peer is the process at the other end, when it connected; 0 where that is not known.
+func (c *Conn) Peer() int {
+	peer, err := unix.GetsockoptUcred(c.fd(), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0
+	}
+	return int(peer.Pid)
+}
+
 // namespaceOf returns the user namespace of the process at the other end. Where the kernel gives that itself (SO_PEERPIDFD,
 // Linux 6.5), it is known whether its number has been another's by then.
 func namespaceOf(conn, pid int) (string, error) {

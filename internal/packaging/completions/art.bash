@@ -11,13 +11,13 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill wait presets agent home config trust doctor' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
+		payload=yes commands='run diff pull push reset status log net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill grant grants wait presets agent home config trust doctor' words=''
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art run')
 		payload=yes commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report'
 		;;
 	'art diff')
@@ -52,7 +52,7 @@ _art_spec() {
 		;;
 	'art net')
 		payload= commands='' words='sessions'
-		flags='-m --mount --workspace -d --db --agent -f --follow --live --denied --host --json --help'
+		flags='-m --mount --workspace -d --db --agent -f --follow --live --propose --denied --host --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --host=nothing'
 		;;
 	'art checkpoint')
@@ -145,6 +145,16 @@ _art_spec() {
 		flags='-s --signal --help'
 		offers='-s=nothing --signal=nothing'
 		;;
+	'art grant')
+		payload= commands='' words=''
+		flags='--once --session --always --deny --id --help'
+		offers='--id=sessions'
+		;;
+	'art grants')
+		payload= commands='' words='sessions'
+		flags='-w --watch --json --help'
+		offers=''
+		;;
 	'art wait')
 		payload= commands='' words='sessions'
 		flags='--help'
@@ -207,7 +217,7 @@ _art_spec() {
 		;;
 	'art config')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --json --schema --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art trust')
@@ -217,7 +227,7 @@ _art_spec() {
 		;;
 	'art doctor')
 		payload= commands='' words=''
-		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
+		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --mode --attack --json --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
 	'art-fuse')
@@ -302,7 +312,7 @@ _art_spec() {
 		;;
 	'art-sync net')
 		payload= commands='' words='sessions'
-		flags='-m --mount --workspace -d --db --agent -f --follow --live --denied --host --json --help'
+		flags='-m --mount --workspace -d --db --agent -f --follow --live --propose --denied --host --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents --host=nothing'
 		;;
 	'art-sync checkpoint')

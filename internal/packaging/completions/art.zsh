@@ -80,6 +80,8 @@ _art_spec() {
         'attach:join the terminal of a session'
         'logs:print the output of a session in the background'
         'kill:send the command of a session a signal'
+        'grant:let a session that runs reach more of the network'
+        'grants:show what waits to be granted on the network, and answer'
         'wait:wait for the end of a session'
         'presets:list the agents that art knows, and where they are'
         'agent:agents of your own'
@@ -102,6 +104,7 @@ _art_spec() {
         --time='[how long the session may run, such as 90s or 2h]:TIME: '
         --notify'[tell you at your desktop when the session ends, waits for you, or was refused something]'
         --network='[host, none, or names between commas that alone can be reached, such as github.com,*.example.org]:WHAT:(host none)'
+        --learn'[let it reach all that is public, and say at the end which settings would allow what it has reached]'
         '*'--publish='[have a port of the guest be reached at 127.0.0.1 of the host, at the same port or HOST]:[HOST:]PORT: '
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
@@ -136,6 +139,7 @@ _art_spec() {
         --time='[how long the session may run, such as 90s or 2h]:TIME: '
         --notify'[tell you at your desktop when the session ends, waits for you, or was refused something]'
         --network='[host, none, or names between commas that alone can be reached, such as github.com,*.example.org]:WHAT:(host none)'
+        --learn'[let it reach all that is public, and say at the end which settings would allow what it has reached]'
         '*'--publish='[have a port of the guest be reached at 127.0.0.1 of the host, at the same port or HOST]:[HOST:]PORT: '
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
@@ -253,6 +257,7 @@ _art_spec() {
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         '(-f --follow)'{-f,--follow}'[show what a session that runs has done, and what it does, until it ends]'
         --live'[show what a session that runs has done]'
+        --propose'[print the settings that would allow what was reached, and nothing else]'
         --denied'[only what was denied]'
         --host='[only this name or address]:NAME: '
         --json'[print an object a line]'
@@ -453,6 +458,26 @@ _art_spec() {
         '(- *)'--help'[print help]'
         '1:word: _art_sessions')
       ;;
+    'art grant')
+      payload=false
+      own=()
+      specs=(
+        --once'[for one connection]'
+        --session'[until the session ends, which is the default]'
+        --always'[also for later sessions, by your settings]'
+        --deny'[refuse what waits for an answer, and what asks for it later]'
+        --id='[the session, as "art ps" lists it]:ID: _art_sessions'
+        '(- *)'--help'[print help]')
+      ;;
+    'art grants')
+      payload=false
+      own=()
+      specs=(
+        '(-w --watch)'{-w,--watch}'[show it live on a terminal, and answer by a key]'
+        --json'[print an object a line]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_sessions')
+      ;;
     'art wait')
       payload=false
       own=()
@@ -576,6 +601,7 @@ _art_spec() {
         --time='[how long the session may run, such as 90s or 2h]:TIME: '
         --notify'[tell you at your desktop when the session ends, waits for you, or was refused something]'
         --network='[host, none, or names between commas that alone can be reached, such as github.com,*.example.org]:WHAT:(host none)'
+        --learn'[let it reach all that is public, and say at the end which settings would allow what it has reached]'
         '*'--publish='[have a port of the guest be reached at 127.0.0.1 of the host, at the same port or HOST]:[HOST:]PORT: '
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
@@ -622,6 +648,7 @@ _art_spec() {
         --time='[how long the session may run, such as 90s or 2h]:TIME: '
         --notify'[tell you at your desktop when the session ends, waits for you, or was refused something]'
         --network='[host, none, or names between commas that alone can be reached, such as github.com,*.example.org]:WHAT:(host none)'
+        --learn'[let it reach all that is public, and say at the end which settings would allow what it has reached]'
         '*'--publish='[have a port of the guest be reached at 127.0.0.1 of the host, at the same port or HOST]:[HOST:]PORT: '
         --path='[with host, the workspace is at its own path on the host too, and the command starts there]:WHERE:(home host)'
         '*'{-e,--env=}'[pass on a variable, or set one]:NAME[=VALUE]:_parameters -g "*export*"'
@@ -866,6 +893,7 @@ _art_spec() {
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         '(-f --follow)'{-f,--follow}'[show what a session that runs has done, and what it does, until it ends]'
         --live'[show what a session that runs has done]'
+        --propose'[print the settings that would allow what was reached, and nothing else]'
         --denied'[only what was denied]'
         --host='[only this name or address]:NAME: '
         --json'[print an object a line]'
