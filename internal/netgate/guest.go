@@ -11,10 +11,10 @@ import (
 	"gvisor.dev/gvisor/pkg/waiter"
 )
 
-// What is on its way in each direction of a connection: enough for a link that has no latency, and less the more connections there
+// What is on its way in each direction of a connection: enough for the time that threads take to wake, and less the more connections there
 // are, so that all of them together stay within some 100 MB.
 const (
-	mostBuffered  = 256 << 10
+	mostBuffered  = 1 << 20
 	leastBuffered = 8 << 10
 	allBuffered   = 16 << 20
 	// firstWindow is what a guest may send before its connection has begun.
