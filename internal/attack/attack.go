@@ -9,6 +9,7 @@
 //	kernel.go      parts of the kernel that nobody in there needs
 //	protocols.go   protocols of sockets
 //	network.go     the host's network, and names
+//	agent.go       the caller's agent of SSH
 //	processes.go   processes of the host, and the sandbox's own first one
 //	sockets.go     sockets of the host
 //	secrets.go     what is there to be read
@@ -76,5 +77,5 @@ func (a *Attempt) In(mode Mode) bool { return a.Only == "" || a.Only == mode }
 // without them.
 func All() []Attempt {
 	return slices.Concat(processes(), sockets(), secrets(), system(), inodes(), roots(), rights(), calls(), foreign(), kernel(),
-		protocols(), network(), workspace(), settings(), home(), modes())
+		protocols(), network(), agent(), workspace(), settings(), home(), modes())
 }

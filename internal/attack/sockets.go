@@ -56,7 +56,7 @@ func sockets() []Attempt {
 					switch {
 					case problem != nil:
 						err = problem
-					case strings.HasSuffix(path, view.CheckpointSocket): // the session's own, also by way of /var/run
+					case strings.HasSuffix(path, view.CheckpointSocket), strings.HasSuffix(path, view.SSHSocket): // the session's own, also by way of /var/run
 					case d.Type()&os.ModeSocket != 0:
 						if err = unix.Access(path, unix.W_OK); err == nil {
 							return filepath.SkipAll

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -431,6 +432,58 @@ func TestBuffered(t *testing.T) {
 	}
 	if buffered(1) != mostBuffered || sum > 200<<20 {
 		t.Errorf("the first has %d, all of them %d", buffered(1), sum)
+	}
+}
+
+// Wherever a name leads, by another name or since it was last looked up, its address is looked at right before it is connected to.
+func TestWhereNamesLead(t *testing.T) {
+	port := server(t, echo)
+	g := newGate(t, "a.org", "127.0.0.1")
+	var leads atomic.Value
+	leads.Store(loopback)
+	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if m.Unpack(buf[:n]) != nil {
+				continue
+			}
+			m.Response, m.Additionals = true, nil
+			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+				other := dnsmessage.MustNewName("inside.b.org.")
+				m.Answers = []dnsmessage.Resource{
+					{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: &dnsmessage.CNAMEResource{CNAME: other}},
+					{Header: dnsmessage.ResourceHeader{Name: other, Class: q.Class}, Body: &dnsmessage.AResource{A: leads.Load().(netip.Addr).As4()}},
+				}
+			}
+			if packed, err := m.Pack(); err == nil {
+				_, _ = conn.WriteTo(packed, from)
+			}
+		}
+	}()
+	g.resolver.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp4", conn.LocalAddr().String())
+	}
+	c, err := g.dialName(t.Context(), &permit{rules: g.rules()}, "a.org", port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	for _, a := range []string{"127.0.0.2", "10.1.2.3", "169.254.169.254", "0.0.0.0"} {
+		leads.Store(netip.MustParseAddr(a))
+		var refused refusal
+		if c, err := g.dialName(t.Context(), &permit{rules: g.rules()}, "a.org", port); !errors.As(err, &refused) {
+			t.Errorf("at %s: %v, %v", a, c, err)
+		}
 	}
 }
 

@@ -95,6 +95,28 @@ func TestRefusedQuestions(t *testing.T) {
 	}
 }
 
+// A name is asked for as it is sent over the network, or does not exist.
+func TestOtherForms(t *testing.T) {
+	g := newGate(t, "*")
+	for _, name := range []string{"b\u00fccher.org.", "a\u3002org.", "\uff41.org."} {
+		if m := ask(t, g, name, dnsmessage.TypeA, dnsmessage.ClassINET); m.RCode != dnsmessage.RCodeNameError || len(m.Answers) != 0 {
+			t.Errorf("%q: %v, %v", name, m.RCode, m.Answers)
+		}
+	}
+}
+
+// Of the host's loopback a guest reaches the ports that rules name.
+func TestOtherPorts(t *testing.T) {
+	port := server(t, echo)
+	g := newGate(t, "host:1")
+	guest := newTestGuest(t, g)
+	v4, _ := standsFor(t, g, "host")
+	if c, err := guest.dial(v4, port); err == nil {
+		c.Close()
+		t.Error("another port is reached")
+	}
+}
+
 func TestNamesRunOut(t *testing.T) {
 	n := &names{}
 	n.list = make([]string, endName-firstName-1)

@@ -42,7 +42,8 @@ func newHost(t testing.TB) *host {
 	h.kit, h.repository = filepath.Join(h.dir, "kit"), filepath.Join(h.dir, "served", "greeting.git")
 	must(t, os.Mkdir(h.kit, 0o755))
 	run(t, "", "ip", "link", "set", "lo", "up")
-	run(t, "", "ip", "route", "add", "local", address+"/32", "dev", "lo") // as if it were another host's
+	// The servers are at an address as of another host, since names at the host's own take a rule.
+	run(t, "", "ip", "route", "add", "local", address+"/32", "dev", "lo")
 	resolv := filepath.Join(h.dir, "resolv.conf")
 	must(t, os.WriteFile(resolv, []byte("nameserver 127.0.0.1\n"), 0o644))
 	must(t, unix.Mount(resolv, "/etc/resolv.conf", "", unix.MS_BIND, ""))
