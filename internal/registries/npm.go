@@ -48,13 +48,12 @@ func npm(u *User) (*found, error) {
 		}
 	}
 	for key, s := range values {
-		scope := strings.HasPrefix(key, "@") && strings.HasSuffix(key, ":registry")
 		switch {
-		case key == "registry" || scope:
+		case npmRegistry(key):
 			if err := f.add(s); err != nil {
 				return nil, err
 			}
-		case key == "proxy" || key == "https-proxy" || key == "http-proxy":
+		case npmProxy(key):
 			if s.text != "null" && s.text != "false" {
 				f.proxy(s)
 			}
@@ -66,6 +65,14 @@ func npm(u *User) (*found, error) {
 	}
 	return f, nil
 }
+
+// npmRegistry says whether a setting is a registry: the one of all packages, or of a scope. That of a password for one,
+// //registry.npmjs.org/:_authToken, is not.
+func npmRegistry(key string) bool {
+	return key == "registry" || strings.HasPrefix(key, "@") && strings.HasSuffix(key, ":registry")
+}
+
+func npmProxy(key string) bool { return key == "proxy" || key == "https-proxy" || key == "http-proxy" }
 
 // npmrc reads a file of npm's.
 func (u *User) npmrc(file, text string, keep func(string, said)) error {
@@ -94,7 +101,7 @@ func (u *User) npmrc(file, text string, keep func(string, said)) error {
 		}
 		value, err := u.npmExpand(value)
 		if err != nil {
-			if strings.Contains(key, "registry") || strings.Contains(key, "proxy") {
+			if npmRegistry(key) || npmProxy(key) {
 				return fmt.Errorf("%s:%d: %w", file, n, err)
 			}
 			return nil
