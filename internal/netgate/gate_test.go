@@ -502,6 +502,18 @@ func TestOwnAddress(t *testing.T) {
 	if may, err := g.choose(&permit{rules: g.rules()}, "a.org", []netip.Addr{at, other}, []netip.Addr{at, other}, 80); err != nil || !slices.Equal(may, []netip.Addr{other}) {
 		t.Errorf("where a rule names one: %v, %v", may, err)
 	}
+	// A name that may be in a local network may be at the host's address there no more than others.
+	docker, registry := netip.MustParseAddr("172.17.0.1"), netip.MustParseAddr("172.17.0.9")
+	inside := newGate(t, "*.corp.example", "172.17.0.1:80").rules()
+	if err := inside.MayBeLocal([]string{"*.corp.example"}); err != nil {
+		t.Fatal(err)
+	}
+	for port, want := range map[uint16][]netip.Addr{80: {docker, registry}, 443: {registry}} {
+		may, err := g.choose(&permit{rules: inside}, "npm.corp.example", []netip.Addr{docker, registry}, []netip.Addr{docker}, port)
+		if err != nil || !slices.Equal(may, want) {
+			t.Errorf("in a local network, at port %d: %v, %v", port, may, err)
+		}
+	}
 	resolving(t, g, at)
 	g.own = func() ([]netip.Addr, error) { return []netip.Addr{at}, nil } // it has got it since
 	if _, err := g.dialName(t.Context(), &permit{rules: g.rules()}, "a.org", 80); !errors.As(err, &refused) {
