@@ -18,6 +18,9 @@ import (
 // maxForksOf bounds the forks of one database.
 const maxForksOf = 1000
 
+// maxForkImage bounds what a fork begins with, which is read into memory: names of workspaces, which another program may have written.
+const maxForkImage = 64 << 20
+
 // ErrHasForks says that a database is needed by forks of it.
 var ErrHasForks = errors.New("it has forks, which read from it")
 
@@ -95,10 +98,11 @@ func (s *Store) AddForks(list []ForkToBe, at string) (c Checkpoint, err error) {
 		if c, err = s.checkpointNow(ForFork, "", false); err != nil {
 			return c, err
 		}
-		at = fmt.Sprint(c.ID)
+		made := c.ID
+		at = fmt.Sprint(made)
 		defer func() {
 			if err != nil {
-				err = errors.Join(err, s.unsynced(func(w *writer) error { return w.dropForFork(c.ID) }))
+				err = errors.Join(err, s.unsynced(func(w *writer) error { return w.dropForFork(made) }))
 			}
 		}()
 	}
@@ -294,7 +298,7 @@ func (n *NewForks) Make(parentPath string, at Checkpoint) (err error) {
 	if err := n.fill(&database.Parent{Path: parentPath, Secret: first, Checkpoint: at.ID, MaxIno: int64(at.maxIno)}); err != nil {
 		return database.Explain(err)
 	}
-	data, err := os.ReadFile(n.file.Tmp)
+	data, err := n.file.Read(maxForkImage)
 	n.file.Discard() // who is killed leaves as little as can be
 	if err != nil {
 		return err

@@ -61,6 +61,7 @@ type Store struct {
 	left     *database.Left // how the last writer has left the database; nil: unknown
 	leaving  *database.Left // how this one leaves it, as soon as the writer has ended; nil: unknown
 	other    *Other         // see OtherProgram
+	unnoted  bool           // history has no checkpoint of what another program has left
 	waiting  func(pid int)
 	writer   *writer              // nil: read-only, or beside one
 	beside   func(*Changes) error // nil: changes are written here
@@ -243,6 +244,7 @@ func (s *Store) prepareFile(w *conn, fresh bool, root Attr) error {
 	if err != nil && !errors.Is(err, database.ErrEmpty) {
 		return err
 	}
+	_ = database.ForgetLeft(s.lockFile) // what is written from here on is art's, also if it is killed; else a session or a checkpoint is newer than it names
 	if fresh {
 		// No auto_vacuum: other tools' engines do not maintain the pointer map that comes with it
 		// (https://sqlite.org/fileformat2.html, section 1.8), and leave a damaged file behind.

@@ -28,19 +28,20 @@ func (o Other) String() string {
 // OtherProgram tells what Open has found of another program's; nil: nothing.
 func (s *Store) OtherProgram() *Other { return s.other }
 
-// noteOther makes the checkpoint of what another program has left, if one has written the database and there are checkpoints. How it was left
-// is not known any more then, since it is about to be written.
+// noteOther makes the checkpoint of what another program has left, if one has written the database and there are checkpoints.
 func (s *Store) noteOther(left *database.Left, written bool) error {
-	if written {
-		if err := s.noteWritten(left); isFull(err) {
-			return nil // there may be room the next time
-		} else if err != nil {
-			return err
-		}
+	if !written {
+		s.left = left
+		return nil
+	}
+	err := s.noteWritten(left)
+	if isFull(err) { // there may be room the next time, which then finds what this one has found
+		s.unnoted = true
+		_ = left.PutBack(s.lockFile) // else the next time does not
+		return nil
 	}
 	s.left = left
-	_ = database.ForgetLeft(s.lockFile) // else a session or a checkpoint is newer than what it names
-	return nil
+	return err
 }
 
 func (s *Store) noteWritten(left *database.Left) error {
@@ -75,7 +76,7 @@ func leavingAs(c *conn) *database.Left {
 
 // leave writes down how the database is left, when no connection is open any more.
 func (s *Store) leave() {
-	if s.leaving != nil && s.lockFile != nil {
+	if s.leaving != nil && s.lockFile != nil && !s.unnoted {
 		_ = s.leaving.Leave(s.lockFile, s.path, s.left) // else nobody can tell later whether another program wrote it
 	}
 }

@@ -68,7 +68,7 @@ func TestOtherProgramsAreFound(t *testing.T) {
 		must(t, err)
 		must(t, s.Close())
 		if !statesLeft(path) {
-			t.Skip("this file system has no attributes of users")
+			t.Fatalf("%s: the file system has no attributes of users: TMPDIR has to be on one that has", path)
 		}
 		before := len(newest(path))
 		c.change(path)
@@ -88,6 +88,29 @@ func TestOtherProgramsAreFound(t *testing.T) {
 		s = openTest(t, path)
 		if again := s.OtherProgram(); again != nil {
 			t.Errorf("%s: it is found again: %v", what, again)
+		}
+		must(t, s.Close())
+	}
+}
+
+// Where there is no room for the checkpoint, the next time finds it again.
+func TestOtherProgramOnAFullDisk(t *testing.T) {
+	s, d := failing(t)
+	path, h := s.path, defaults
+	h.query, h.retry = "vfs=disk of "+t.Name(), 5*time.Millisecond
+	_, err := s.Checkpoint(ByUser, "mine")
+	must(t, err)
+	must(t, s.Close())
+	alter(t, path, "UPDATE fs_inode SET mode=16832 WHERE ino=1")
+	for _, full := range []bool{true, false} {
+		if full {
+			d.failWith(only(wrote, syscall.ENOSPC))
+		}
+		s, err := openStore(path, Options{}, h)
+		must(t, err)
+		d.failWith(nil)
+		if found := s.OtherProgram(); found == nil || (found.Made == 0) != full {
+			t.Errorf("full %v: %v", full, found)
 		}
 		must(t, s.Close())
 	}

@@ -74,6 +74,11 @@ func (l *Left) Leave(f *os.File, path string, before *Left) error {
 	} else {
 		l.sum = sumLeft(f, l.size)
 	}
+	return l.PutBack(f)
+}
+
+// PutBack writes down again what ReadLeft has found.
+func (l *Left) PutBack(f *os.File) error {
 	text := fmt.Sprintf(leftForm, l.ino, l.mtime, l.size, l.Session, l.Checkpoint, l.sum)
 	return unix.Fsetxattr(int(f.Fd()), leftName, []byte(text), 0)
 }

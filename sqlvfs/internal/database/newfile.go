@@ -2,6 +2,8 @@ package database
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +26,20 @@ func MakeNew(path string) (*NewFile, error) {
 		return nil, UnwrapPath(err)
 	}
 	return &NewFile{f.Name(), path}, f.Close()
+}
+
+// Read returns what the file holds, up to most bytes. Of a longer one the error is [ErrCorrupt].
+func (n *NewFile) Read(most int64) ([]byte, error) {
+	f, err := os.Open(n.Tmp)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, fmt.Errorf("%w: more than %d bytes go into a new file", ErrCorrupt, most)
+	}
+	return data, err
 }
 
 // sparseBlock is the least that a file system leaves out of a file.
@@ -61,7 +77,7 @@ func (n *NewFile) Place(replace bool) error {
 	return diskvfs.SyncDir(filepath.Dir(n.Path))
 }
 
-// PlaceAll gives files their names as Place without replace does, all of them or none.
+// PlaceAll gives files their names as Place without replace does, all of them or none; some, if it is killed.
 func PlaceAll(files []*NewFile) error {
 	var group sync.WaitGroup // the disk writes them together
 	errs := make([]error, len(files))
@@ -118,7 +134,9 @@ func renameNew(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) { // not every file system knows the flag (rename(2))
 		if err = os.Link(from, to); err == nil {
-			err = os.Remove(from)
+			if err = os.Remove(from); err != nil {
+				os.Remove(to)
+			}
 		}
 	}
 	return err
