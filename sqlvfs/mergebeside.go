@@ -285,6 +285,11 @@ func (w *writer) beforeMerge(m *MergedFork) error {
 	return nil
 }
 
+// treeOf is a query of the number that a tree of a merge has here.
+func treeOf(id string) string {
+	return "(SELECT b.id FROM main.art_tree b JOIN merged.art_tree m ON m.name=b.name AND m.ino=b.ino AND m.birth=b.birth AND m.birth_nsec=b.birth_nsec WHERE m.id=" + id + ")"
+}
+
 // mergedRows is a query of the rows that a merge has changed, with whether they are there. Inodes above the first number get others, from
 // the second on.
 func mergedRows(k *database.Kept, above, top Ino) string {
@@ -309,7 +314,7 @@ func mergedRows(k *database.Kept, above, top Ino) string {
 			case k.Table == "art_origin" && c == "base":
 				is = "(SELECT b.id FROM main.art_base b JOIN merged.art_base m ON m.name=b.name WHERE m.id=" + is + ")"
 			case k == database.KeptBaseline && c == "tree":
-				is = "(SELECT b.id FROM main.art_tree b JOIN merged.art_tree m ON m.name=b.name AND m.ino=b.ino AND m.birth=b.birth AND m.birth_nsec=b.birth_nsec WHERE m.id=" + is + ")"
+				is = treeOf(is)
 			}
 			list = append(list, is+" AS "+c)
 		}
@@ -329,7 +334,7 @@ func mergedRows(k *database.Kept, above, top Ino) string {
 		}
 	}
 	if k == database.KeptBaseline {
-		none[0] = "(SELECT b.id FROM main.art_tree b JOIN merged.art_tree m ON m.name=b.name AND m.ino=b.ino AND m.birth=b.birth AND m.birth_nsec=b.birth_nsec WHERE m.id=p.key1) AS tree"
+		none[0] = treeOf("p.key1") + " AS tree"
 	}
 	key := "x." + k.Key[0] + "=p.key1"
 	if len(k.Key) > 1 {

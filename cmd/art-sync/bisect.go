@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/flags"
 	"github.com/riverlytech/art/internal/history"
 	"github.com/riverlytech/art/libexec"
@@ -117,11 +116,7 @@ func nameIn(db, dir string) (string, error) {
 	}
 	s, err := sqlvfs.Open(db, sqlvfs.Options{ReadOnly: true})
 	if err != nil {
-		err = fmt.Errorf("open database %s: %w", db, err)
-		if errors.Is(err, syscall.ENOSPC) {
-			err = cli.WithHint(err, "make room in "+filepath.Dir(db))
-		}
-		return "", err
+		return "", history.Hinted(db, fmt.Errorf("open database %s: %w", db, err))
 	}
 	defer s.Close()
 	list, err := sqlvfs.Query(s, (*sqlvfs.Tx).Workspaces)

@@ -52,10 +52,10 @@ type bisected struct {
 func Bisect(ctx context.Context, o BisectOptions) error {
 	b := &bisection{o: &o}
 	if err := o.sweep(ctx, func(text string) { b.say("%s", text) }); err != nil {
-		return fmt.Errorf("bisect %s: %w", o.DB, hinted(o.DB, err))
+		return fmt.Errorf("bisect %s: %w", o.DB, Hinted(o.DB, err))
 	}
 	if err := b.run(ctx); err != nil {
-		return fmt.Errorf("bisect %s: %w", o.DB, hinted(o.DB, err))
+		return fmt.Errorf("bisect %s: %w", o.DB, Hinted(o.DB, err))
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (o *DiffOptions) open() (from, to *sqlvfs.Moment, err error) {
 			return nil, nil, err
 		}
 		if from, to, err = sqlvfs.OpenMoments(db, o.From.At, o.To.At); err != nil {
-			err = fmt.Errorf("compare checkpoints of %s: %w", db, hinted(db, err))
+			err = fmt.Errorf("compare checkpoints of %s: %w", db, Hinted(db, err))
 		}
 		return from, to, err
 	}
@@ -88,7 +88,7 @@ func (o *DiffOptions) open() (from, to *sqlvfs.Moment, err error) {
 		db, err := side.database(o.DB)
 		if err == nil {
 			if *side.is, err = sqlvfs.OpenMoment(db, side.At); err != nil {
-				err = fmt.Errorf("compare forks of %s: open %s: %w", o.DB, db, hinted(db, err))
+				err = fmt.Errorf("compare forks of %s: open %s: %w", o.DB, db, Hinted(db, err))
 			}
 		}
 		if err != nil {

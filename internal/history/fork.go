@@ -31,7 +31,7 @@ type forked struct {
 func Fork(ctx context.Context, paths []string, at string, o Options) error {
 	c, err := o.forks(ctx, at, paths)
 	if err != nil {
-		return fmt.Errorf("make a fork of %s: %w", o.DB, hinted(o.DB, err))
+		return fmt.Errorf("make a fork of %s: %w", o.DB, Hinted(o.DB, err))
 	}
 	for _, path := range paths {
 		switch {
@@ -140,7 +140,7 @@ func Forget(ctx context.Context, path string, secret []byte, o Options) error {
 		err = o.forget(ctx, forgotten(false, secret))
 	}
 	if err != nil {
-		return fmt.Errorf("have %s forget the fork: %w", o.DB, hinted(o.DB, err))
+		return fmt.Errorf("have %s forget the fork: %w", o.DB, Hinted(o.DB, err))
 	}
 	return nil
 }

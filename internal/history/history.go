@@ -37,7 +37,7 @@ type Options struct {
 func Checkpoint(ctx context.Context, label string, o Options) error {
 	c, err := o.checkpoint(ctx, label)
 	if err != nil {
-		return fmt.Errorf("make a checkpoint in %s: %w", o.DB, hinted(o.DB, err))
+		return fmt.Errorf("make a checkpoint in %s: %w", o.DB, Hinted(o.DB, err))
 	}
 	return o.tell(c, "checkpoint %d", c.ID)
 }
@@ -123,7 +123,7 @@ func Rewind(ctx context.Context, name string, paths []string, o Options) error {
 func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, beside func(*live.Client) (int64, error), paths ...string) error {
 	c, err := o.atWriter(ctx, beside, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.GoBack(to, nil) })
 	if err != nil {
-		return fmt.Errorf("%s in %s: %w", word, o.DB, hinted(o.DB, err))
+		return fmt.Errorf("%s in %s: %w", word, o.DB, Hinted(o.DB, err))
 	}
 	at := c.ID
 	if c.Restored != 0 {
@@ -145,7 +145,7 @@ func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, 
 func Thin(k sqlvfs.Keep, gone bool, o Options) error {
 	s, err := sqlvfs.Open(o.DB, sqlvfs.Options{})
 	if err != nil {
-		return fmt.Errorf("gc in %s: %w", o.DB, hinted(o.DB, err))
+		return fmt.Errorf("gc in %s: %w", o.DB, Hinted(o.DB, err))
 	}
 	dropped := 0
 	if err = tellForks(s, gone, &o); err == nil {
@@ -164,8 +164,8 @@ func Thin(k sqlvfs.Keep, gone bool, o Options) error {
 	return err
 }
 
-// hinted says what to do about an error of a database.
-func hinted(db string, err error) error {
+// Hinted says what to do about an error of a database.
+func Hinted(db string, err error) error {
 	if _, inUse := errors.AsType[*sqlvfs.InUseError](err); inUse {
 		return cli.WithHint(err, cmp.Or(session.InUse(os.Getenv, db), "end that session first"))
 	}

@@ -59,7 +59,7 @@ func Merge(ctx context.Context, o MergeOptions) error {
 		err = o.merge(ctx, told)
 	}
 	if err != nil {
-		err = fmt.Errorf("merge %s into %s: %w", cli.Printable(o.Fork), o.DB, hinted(o.DB, err))
+		err = fmt.Errorf("merge %s into %s: %w", cli.Printable(o.Fork), o.DB, Hinted(o.DB, err))
 	}
 	return told.End(err)
 }
@@ -169,7 +169,7 @@ func (m *merger) open() error {
 	if !o.DryRun {
 		c, err := m.checkpoint(secret, was.Checkpoint)
 		if err != nil {
-			return fmt.Errorf("make a checkpoint in it: %w", hinted(o.Fork, err))
+			return fmt.Errorf("make a checkpoint in it: %w", Hinted(o.Fork, err))
 		}
 		m.merged, at = c.ID, fmt.Sprint(c.ID)
 	}

@@ -17,7 +17,7 @@ import (
 func inTree(ctx context.Context, name string, paths []string, o *Options) (list []string, err error) {
 	then, now, err := sqlvfs.OpenMoments(o.DB, name, "")
 	if err != nil {
-		return nil, fmt.Errorf("rewind in %s: %w", o.DB, hinted(o.DB, err))
+		return nil, fmt.Errorf("rewind in %s: %w", o.DB, Hinted(o.DB, err))
 	}
 	defer then.Close()
 	defer now.Close()

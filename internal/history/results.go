@@ -78,7 +78,7 @@ func Compare(ctx context.Context, o CompareOptions) error {
 				return err
 			}
 			c.Error = err.Error()
-			failed = errors.Join(failed, fmt.Errorf("compare the fork %s: %w", cli.Printable(name), hinted(path, err)))
+			failed = errors.Join(failed, fmt.Errorf("compare the fork %s: %w", cli.Printable(name), Hinted(path, err)))
 		}
 		list = append(list, c)
 	}

@@ -92,7 +92,7 @@ func (t *tail) text() string {
 func Try(ctx context.Context, o TryOptions) error {
 	t := &tries{o: &o}
 	if err := t.make(ctx); err != nil {
-		return fmt.Errorf("make forks of %s: %w", o.DB, hinted(o.DB, err))
+		return fmt.Errorf("make forks of %s: %w", o.DB, Hinted(o.DB, err))
 	}
 	err := t.run(ctx)
 	if err != nil {
