@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/ncruces/go-sqlite3"
+	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
@@ -270,6 +271,9 @@ func BeginForks(list []ForkToBe) (*NewForks, error) {
 	for _, f := range list {
 		if _, err := os.Lstat(f.Path); err == nil {
 			return nil, fmt.Errorf("%s: %w", f.Path, fs.ErrExist)
+		}
+		if err := unix.Access(filepath.Dir(f.Path), unix.W_OK|unix.X_OK); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
 	}
 	file, err := database.MakeNew(list[0].Path)

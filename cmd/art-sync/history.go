@@ -94,9 +94,7 @@ func fork(ctx context.Context, c *flags.Command, args []string) error {
 		}
 		paths = append(paths, path)
 	}
-	if err := p.begin(ctx); err != nil {
-		return err
-	}
+	o.Begin = p.begin
 	return history.Fork(ctx, paths, at, o)
 }
 

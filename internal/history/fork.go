@@ -71,6 +71,11 @@ func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvf
 		return c, err
 	}
 	defer making.Discard()
+	if o.Begin != nil {
+		if err := o.Begin(ctx); err != nil {
+			return c, err
+		}
+	}
 	c, err = o.atWriter(ctx, func(client *live.Client) (int64, error) { return client.Fork(&f) },
 		func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.AddForks(list, at) })
 	known := err == nil || errors.Is(err, live.ErrUnanswered)

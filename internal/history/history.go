@@ -28,9 +28,11 @@ type Options struct {
 	Dir  string // the workspace on the host
 	// Session reaches the session that writes the database; the error is [live.ErrNone] if none does.
 	Session func(context.Context) (*os.File, error)
-	Stdout  io.Writer
-	JSON    bool
-	Quiet   bool
+	// Begin makes the database before forks are made of it, if it is to be; nil: it is there.
+	Begin  func(context.Context) error
+	Stdout io.Writer
+	JSON   bool
+	Quiet  bool
 }
 
 // Checkpoint makes a checkpoint, of a session that runs or between sessions, and says which.
