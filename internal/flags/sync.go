@@ -390,8 +390,9 @@ EXAMPLES
   Each run is a session, as by "art run", at the top of the workspace, in a fork of the
   checkpoint, which is removed afterwards, also after Ctrl-C. So neither the workspace
   on the host nor what the guest has now is changed, and a session that runs goes on.
-  What the guest never changed is as the host has it now. What the command writes
-  appears on standard error. Settings of the session are those of the workspace;
+  What the guest never changed is as the host has it now. What is now becomes a checkpoint
+  for the time of the search, which stays if it is the first bad one. What the command
+  writes appears on standard error. Settings of the session are those of the workspace;
   variables such as ART_NETWORK and ART_ENV say others.
 `,
 			Flags: []Flag{

@@ -60,15 +60,44 @@ func Bisect(ctx context.Context, o BisectOptions) error {
 	return nil
 }
 
-// bisectWord is in the names of its scratch forks. The checkpoints that these are of were there before.
-const bisectWord = "bisect"
+// bisectWord is in the names of its scratch forks. The checkpoints that these are of were there before, but for that of the present: a fork
+// which nothing is run in has it made, and keeps it for as long as the search lasts.
+const (
+	bisectWord  = "bisect"
+	presentFork = 0 // in its name, where others have the number of a checkpoint
+)
 
 type bisection struct {
-	o *BisectOptions
+	o     *BisectOptions
+	named int64 // the first bad checkpoint, once it is known
 }
 
-func (b *bisection) run(ctx context.Context) error {
-	list, err := b.ends(ctx)
+func (b *bisection) run(ctx context.Context) (err error) {
+	if b.o.Bad == "" {
+		before, err := b.checkpoints()
+		if err != nil {
+			return err
+		}
+		path := workspace.Scratch(b.o.DB, bisectWord, presentFork)
+		now, held, err := b.o.scratch(ctx, path, "")
+		if err != nil {
+			return err
+		}
+		defer held.Close()
+		defer func() {
+			made := !slices.ContainsFunc(before, func(c sqlvfs.Checkpoint) bool { return c.ID == now.ID })
+			err = errors.Join(err, b.remove(ctx, path, !made || now.ID == b.named))
+			if made && now.ID == b.named && err == nil {
+				b.say("checkpoint %d, which was made of what is now, stays", now.ID)
+			}
+		}()
+		b.o.Bad = fmt.Sprint(now.ID)
+	}
+	return b.search(ctx)
+}
+
+func (b *bisection) search(ctx context.Context) error {
+	list, err := b.ends()
 	if err != nil {
 		return err
 	}
@@ -100,7 +129,20 @@ func (b *bisection) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.named = list[to].ID
 	return b.tell(ctx, list[from:to+1])
+}
+
+// checkpoints returns all checkpoints, the oldest first.
+func (b *bisection) checkpoints() ([]sqlvfs.Checkpoint, error) {
+	s, err := sqlvfs.Open(b.o.DB, sqlvfs.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	list, err := s.Checkpoints()
+	slices.Reverse(list)
+	return list, err
 }
 
 // isNot is the error of an end of the search that the command does not call what it is to be.
@@ -116,22 +158,11 @@ func isNot(c *sqlvfs.Checkpoint, wanted, v verdict, why error) error {
 }
 
 // ends returns the checkpoints from the one that is to be good to the one that is to be bad, the oldest first.
-func (b *bisection) ends(ctx context.Context) ([]sqlvfs.Checkpoint, error) {
-	if b.o.Bad == "" {
-		if _, err := b.o.checkpoint(ctx, ""); err != nil {
-			return nil, err
-		}
-	}
-	s, err := sqlvfs.Open(b.o.DB, sqlvfs.Options{ReadOnly: true})
+func (b *bisection) ends() ([]sqlvfs.Checkpoint, error) {
+	list, err := b.checkpoints()
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	list, err := s.Checkpoints()
-	if err != nil {
-		return nil, err
-	}
-	slices.Reverse(list)
 	first, last := 0, len(list)-1
 	for _, end := range []struct {
 		name string
@@ -243,16 +274,20 @@ func (b *bisection) inFork(ctx context.Context, c *sqlvfs.Checkpoint) (code int,
 		return 0, nil, err
 	}
 	defer held.Close()
-	defer func() {
-		// Also after a signal: that ends the command, and not this.
-		if gone := b.o.removeFork(context.WithoutCancel(ctx), path, true); gone != nil {
-			err = errors.Join(err, cli.WithHint(fmt.Errorf("remove the fork %s: %w", path, gone), "art rm --force "+path))
-		}
-	}()
+	defer func() { err = errors.Join(err, b.remove(ctx, path, true)) }()
 	if code, err = b.o.Run(ctx, path); ctx.Err() != nil {
 		err = errInterrupted
 	}
 	return code, nil, err
+}
+
+// remove removes a fork; with keep, but not the checkpoint that was made for it. It does so after a signal too: that ends the command alone.
+func (b *bisection) remove(ctx context.Context, path string, keep bool) error {
+	err := b.o.removeFork(context.WithoutCancel(ctx), path, keep)
+	if err == nil {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("remove the fork %s: %w", path, err), "art rm --force "+path)
 }
 
 var errInterrupted = errors.New("interrupted")

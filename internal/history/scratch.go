@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/workspace"
@@ -15,7 +16,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
-// left are the scratch forks that a database knows of, of commands that were killed: nobody holds them any more.
+// left are the scratch forks that a database knows of, of commands that were killed: nobody holds them any more. The newest are first: the one
+// of a search that the checkpoint of the present goes with comes after others of that.
 func left(db string, s *sqlvfs.Store) (list []sqlvfs.Fork, err error) {
 	all, err := s.Forks()
 	for _, f := range all {
@@ -27,6 +29,7 @@ func left(db string, s *sqlvfs.Store) (list []sqlvfs.Fork, err error) {
 			list = append(list, f)
 		}
 	}
+	slices.Reverse(list)
 	return list, err
 }
 
@@ -44,8 +47,8 @@ func (o *Options) scratch(ctx context.Context, path, at string) (c sqlvfs.Checkp
 
 // removeLeft removes a scratch fork that was left, says so, and has its parent forget it. One that a session still uses waits for the next time.
 func removeLeft(f *sqlvfs.Fork, say func(string), forget func(*control.Forks) error) error {
-	command, _, _ := workspace.ScratchOf(f.Path)
-	gone := forgotten(command == bisectWord, f.Secret)
+	command, nth, _ := workspace.ScratchOf(f.Path)
+	gone := forgotten(command == bisectWord && nth != presentFork, f.Secret)
 	_, secret, err := sqlvfs.ForkOf(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

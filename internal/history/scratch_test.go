@@ -20,7 +20,7 @@ func TestLeftIsWhatNobodyHolds(t *testing.T) {
 	defer s.Close()
 	for _, pid := range []int{1, os.Getppid(), 1 << 30} {
 		path := filepath.Join(dir, fmt.Sprintf("a+.merge-%d-0.db", pid))
-		if _, got, ok := workspace.ScratchOf(path); !ok || got != pid {
+		if command, nth, ok := workspace.ScratchOf(path); !ok || command != "merge" || nth != 0 {
 			t.Fatalf("%s is no scratch fork", path)
 		}
 		secret := sqlvfs.NewSecret()

@@ -98,8 +98,8 @@ func Scratch(database, command string, n int64) string {
 	return Absolute(fmt.Sprintf("%s%s%s%s-%d-%d%s", strings.TrimSuffix(database, suffix), forkMark, scratchMark, command, os.Getpid(), n, suffix))
 }
 
-// ScratchOf returns which command of which process has made the scratch fork at a path, or was to, if it is one.
-func ScratchOf(path string) (command string, pid int, ok bool) {
+// ScratchOf returns which command has made the scratch fork at a path, or was to, and the how many it is of its process, if it is one.
+func ScratchOf(path string) (command string, nth int64, ok bool) {
 	name, ends := strings.CutSuffix(filepath.Base(path), suffix)
 	at := strings.LastIndex(name, forkMark+scratchMark)
 	if !ends || at < 0 {
@@ -110,5 +110,9 @@ func ScratchOf(path string) (command string, pid int, ok bool) {
 		return "", 0, false
 	}
 	pid, err := strconv.Atoi(words[1])
-	return words[0], pid, err == nil && pid > 0
+	if err != nil || pid <= 0 {
+		return "", 0, false
+	}
+	nth, err = strconv.ParseInt(words[2], 10, 64)
+	return words[0], nth, err == nil && nth >= 0
 }
