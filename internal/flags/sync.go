@@ -448,6 +448,8 @@ EXAMPLES
   time of the command that "art try" has run in it, how many files and lines it has
   changed since it was made, and the last lines that the command has written. Below that
   are the paths that several have changed, and whether these have the same there now.
+  "?" in the place of lines: a fork has changed a file of the host's of which the host has
+  another version by now.
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "json", Says: asJSON.Says, More: `Keys of a fork are "fork", "database", "command", "started", "seconds", "exit_code", "files", "added" and "removed" (lines), "output" (its end), where null is unknown, and "error". Those of a path that several have changed are "path", "forks" and "same".`}},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/internal/reconcile/report"
 	"github.com/riverlytech/art/internal/reconcile/show"
@@ -33,8 +34,8 @@ type compared struct {
 	Seconds  *float64   `json:"seconds"`
 	ExitCode *int       `json:"exit_code"`
 	Files    int        `json:"files"`
-	Added    int        `json:"added"` // lines
-	Removed  int        `json:"removed"`
+	Added    *int       `json:"added"` // lines; null: of one file it is not known
+	Removed  *int       `json:"removed"`
 	Output   string     `json:"output"` // its end
 	Error    string     `json:"error,omitempty"`
 
@@ -125,6 +126,7 @@ func (c *compared) look(ctx context.Context, path string, o *CompareOptions) err
 		return err
 	}
 	c.changed = map[string][sha256.Size]byte{}
+	c.Added, c.Removed = new(int), new(int)
 	for _, e := range d.changes {
 		if err := c.count(d, e); err != nil {
 			return err
@@ -151,9 +153,21 @@ func (c *compared) count(d *comparer, e *change) error {
 	if err != nil && !errors.Is(err, errElsewhere) {
 		return err
 	}
-	if ok && err == nil {
+	known := err == nil
+	if known {
+		if known, err = d.isFrom(e); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !known:
+		c.Added, c.Removed = nil, nil
+	case ok && c.Added != nil:
 		added, removed := f.Count()
-		c.Added, c.Removed = c.Added+added, c.Removed+removed
+		*c.Added += added
+		*c.Removed += removed
+	}
+	if ok {
 		content = f.New
 	} else if e.now != nil {
 		what += " " + c.Fork // nobody has compared it
@@ -165,6 +179,19 @@ func (c *compared) count(d *comparer, e *change) error {
 		c.changed[shown] = sha256.Sum256([]byte("deleted\x00"))
 	}
 	return nil
+}
+
+// isFrom tells whether the old side of a change is what the new one was made from: of the host's objects, only the version of now is there.
+func (d *comparer) isFrom(e *change) (bool, error) {
+	if e.old == nil || e.old.row != nil || e.now == nil || e.now.row == nil {
+		return true, nil
+	}
+	o := e.now.row.Origin
+	if o == nil || o.Base != d.name || o.Path != e.old.host {
+		return true, nil
+	}
+	st, err := d.stat(o.Path)
+	return st.Mode != 0 && hostfs.Fingerprint(&st) == o.Fingerprint, err
 }
 
 // resultOf reads what came of a fork; nil: nothing is known. It is anybody's word.
@@ -245,9 +272,12 @@ func table(b *strings.Builder, list []*compared) {
 		if c.ExitCode != nil {
 			exit, took = fmt.Sprint(*c.ExitCode), fmt.Sprintf("%.1fs", *c.Seconds)
 		}
-		lines := fmt.Sprintf("+%d -%d", c.Added, c.Removed)
-		if c.Error != "" {
+		lines := "?"
+		switch {
+		case c.Error != "":
 			lines = "error"
+		case c.Added != nil:
+			lines = fmt.Sprintf("+%d -%d", *c.Added, *c.Removed)
 		}
 		fmt.Fprintf(b, "%-*s  %4s  %7s  %5d  %s\n", width, cli.Printable(c.Fork), exit, took, c.Files, lines)
 		end := strings.Split(strings.TrimRight(c.Output, "\n"), "\n")
