@@ -114,9 +114,11 @@ func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step func(byt
 	if err := s.commitGathered(); err != nil {
 		return err
 	}
+	w := s.writer
+	w.dropped = 0
+	defer func() { s.tx.dropped += w.dropped }()
 	s.mu.Unlock()
 	defer s.mu.Lock()
-	w := s.writer
 	if err := w.connect(); err != nil {
 		return w.Cause(err)
 	}

@@ -76,7 +76,8 @@ func (h *history) end(err *error) {
 
 // pause lets others write, if enough was written. All that is there makes sense.
 func (h *history) pause(err error) error {
-	if err != nil || h.bytes < copyBytes && h.rows < copyRows {
+	// Where room is short, so is the log: a checkpoint must not give way to what would fit by and by.
+	if err != nil || h.bytes < min(copyBytes, h.w.logLimit()) && h.rows < copyRows {
 		return err
 	}
 	if h.end(&err); err != nil {

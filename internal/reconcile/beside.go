@@ -94,7 +94,7 @@ func (p *planner) recoverJournal() error {
 	if err != nil || len(entries) == 0 || p.store.ReadOnly() {
 		return err
 	}
-	err = recoverJournal(p.ctx, p.opt, p.host, p.store, p.name, entries)
+	p.removedBefore, err = recoverJournal(p.ctx, p.opt, p.host, p.store, p.name, entries)
 	if p.session == nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -33,8 +34,13 @@ func (p *puller) keepForCheckpoints() error {
 	}
 	if p.session != nil {
 		err = p.session.Keep(p.id, list)
-	} else {
-		err = p.store.KeepHost(p.id, hostTree{p.host, st.Dev}, list, step)
+	} else if err = p.store.KeepHost(p.id, hostTree{p.host, st.Dev}, list, step); err == nil {
+		var all []sqlvfs.Checkpoint
+		all, err = p.store.Checkpoints()
+		p.depends = p.depends || len(all) > 0
+	}
+	if n := uint64(p.store.Dropped()); p.session == nil && n > 0 { // a session tells it itself
+		p.report.Note(p.opt.DB, control.Dropped(n))
 	}
 	if errors.Is(err, errInterrupted) {
 		return err
@@ -67,7 +73,24 @@ func (p *puller) changesOfHost() (list []sqlvfs.HostChange) {
 	return list
 }
 
-// notePulled writes down what has come to the host, or gone there.
+// notePulled writes down what a pull that was killed had brought to the host, or removed there: as [puller.notePulled] would have.
+func (r *recoverer) notePulled(e *journalEntry, st *unix.Stat_t, placed bool) {
+	var left *sqlvfs.Baseline
+	switch {
+	case e.Do == keep && e.Is == e.Now, e.Do != remove && !placed:
+		return
+	case e.Do != remove:
+		left = &sqlvfs.Baseline{Mode: st.Mode&^modeBits | e.Attr.Mode&modeBits, Fingerprint: hostfs.Fingerprint(st), Hash: e.Hash, Row: e.Row, RowCtime: e.Ctime}
+	case r.host.has(string(e.Path)):
+		return
+	default:
+		r.vanished = append(r.vanished, string(e.Path))
+	}
+	r.rows().set(func(tx *sqlvfs.Tx) { tx.NotePulled(r.id, string(e.Path), left) })
+}
+
+// notePulled writes down what has come to the host, or gone there, also by a pull that was killed: what both had agreed on at paths that it has
+// removed is only forgotten by this one.
 func (p *puller) notePulled() error {
 	return p.rows().do(func(tx *sqlvfs.Tx) error {
 		for _, o := range p.ops {
@@ -89,6 +112,11 @@ func (p *puller) notePulled() error {
 				}
 			}
 			tx.NotePulled(p.id, o.path, left)
+		}
+		for _, at := range p.removedBefore {
+			if !p.host.has(at) {
+				tx.NotePulled(p.id, at, nil)
+			}
 		}
 		return nil
 	})

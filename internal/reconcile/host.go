@@ -152,6 +152,12 @@ func (h *host) readlink(rel string) (string, error) {
 	return hostfs.Readlink(d, name)
 }
 
+// has tells whether there is something at a path, as far as can be told.
+func (h *host) has(rel string) bool {
+	_, err := h.stat(rel)
+	return !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR)
+}
+
 // stat returns the attributes of a path; a symbolic link's own.
 func (h *host) stat(rel string) (unix.Stat_t, error) {
 	f, err := h.open(rel, unix.O_PATH)

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if n := os.Getenv(asDying); n != "" {
+		dieAt(n)
+	}
 	if what := os.Getenv(asCommand); what == "merge" {
 		if err := mergeAs(os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

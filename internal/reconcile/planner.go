@@ -39,14 +39,15 @@ type planner struct {
 	whole    bool   // all of the workspace is in the database
 	sameTree bool   // the origins of rows are in this directory, and not in another one of the same name
 
-	revalidated []revalidated               // see revalidate
-	base        map[string]*sqlvfs.Baseline // by path; see baselineOf for what is not in it
-	byDir       map[string][]string         // names that have a baseline, by directory
-	origins     map[string]*sqlvfs.Node     // by the path of their origin in this workspace
-	rowPaths    map[sqlvfs.Ino]string       // paths that have a baseline, by its row
-	pathsOf     map[sqlvfs.Ino][]string     // see basePaths
-	named       map[sqlvfs.Ino]uint32       // how many entries an inode has
-	places      map[sqlvfs.Ino]string       // paths of the workspace's directories
+	removedBefore []string                    // paths that a pull which was killed has removed from the host
+	revalidated   []revalidated               // see revalidate
+	base          map[string]*sqlvfs.Baseline // by path; see baselineOf for what is not in it
+	byDir         map[string][]string         // names that have a baseline, by directory
+	origins       map[string]*sqlvfs.Node     // by the path of their origin in this workspace
+	rowPaths      map[sqlvfs.Ino]string       // paths that have a baseline, by its row
+	pathsOf       map[sqlvfs.Ino][]string     // see basePaths
+	named         map[sqlvfs.Ino]uint32       // how many entries an inode has
+	places        map[sqlvfs.Ino]string       // paths of the workspace's directories
 
 	items []*item      // in the order of the tree: a directory before what is in it, unless it is removed
 	ops   []*operation // what is to be done, in the same order

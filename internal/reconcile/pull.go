@@ -51,7 +51,7 @@ type puller struct {
 	staging   *staging.Dir
 	defaults  defaults
 	journaled bool    // the database has a journal of what is done
-	depends   bool    // rows depend on what is replaced
+	depends   bool    // rows or checkpoints depend on what is replaced
 	written   devices // on which something was done
 	unkept    bool    // what is staged is needed still
 	kept      []*item // conflicts that are resolved, whose guest's version is given up

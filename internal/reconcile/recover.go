@@ -28,25 +28,26 @@ var errJournal = errors.New("its journal of a pull is damaged: it is left out")
 // recoverer brings the guest's tree back to what it was before a pull that was killed.
 type recoverer struct {
 	planner
-	staging *staging.Dir
-	copied  map[object]sqlvfs.Ino // rows of copies that have several names
-	agreed  map[string]bool       // paths that both sides agree about
+	staging  *staging.Dir
+	copied   map[object]sqlvfs.Ino // rows of copies that have several names
+	vanished []string              // paths that the pull has removed from the host
+	agreed   map[string]bool       // paths that both sides agree about
 }
 
-// recoverJournal finds what a pull that was killed has taken from rows.
-func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name string, entries [][]byte) (err error) {
+// recoverJournal finds what a pull that was killed has taken from rows. It returns the paths which that has removed from the host.
+func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store, name string, entries [][]byte) (gone []string, err error) {
 	r := &recoverer{planner: planner{ctx: ctx, opt: opt, report: newReporter(opt), host: h, store: s, name: name},
 		copied: map[object]sqlvfs.Ino{}, agreed: map[string]bool{}}
 	in := string(entries[0])
 	if !staging.Is(in) || path.Base(in) != in {
-		return r.forgetJournal(errJournal)
+		return nil, r.forgetJournal(errJournal)
 	}
 	r.staging, err = staging.Reopen(h.dir, in)
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return nil
+		return nil, nil
 	case err != nil:
-		return fmt.Errorf("workspace %s: open %s, which a pull that was killed has left: %w", h.dir.Name(), in, err)
+		return nil, fmt.Errorf("workspace %s: open %s, which a pull that was killed has left: %w", h.dir.Name(), in, err)
 	}
 	defer func() {
 		if err != nil {
@@ -55,10 +56,10 @@ func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store,
 	}()
 	list, err := r.read(entries[1:])
 	if err != nil {
-		return r.forgetJournal(err)
+		return nil, r.forgetJournal(err)
 	}
 	if err := r.look(); err != nil || !r.sameTree || r.top == nil || !r.top.Attr.IsDir() {
-		return err
+		return nil, err
 	}
 	written := devices{}
 	for _, e := range list {
@@ -67,14 +68,14 @@ func recoverJournal(ctx context.Context, opt *Options, h *host, s *sqlvfs.Store,
 		}
 	}
 	if err := written.sync(h); err != nil {
-		return err
+		return nil, err
 	}
 	for _, e := range list {
 		if err := cmp.Or(r.interrupted(), r.entry(e)); err != nil {
-			return opt.writing(err)
+			return nil, opt.writing(err)
 		}
 	}
-	return r.forgetJournal(nil)
+	return r.vanished, r.forgetJournal(nil)
 }
 
 // forgetJournal removes the journal and what was staged. why says what is wrong with it, if anything is.
@@ -146,6 +147,7 @@ func (r *recoverer) look() (err error) {
 func (r *recoverer) entry(e *journalEntry) error {
 	at := string(e.Path)
 	st, placed := r.placed(e)
+	r.notePulled(e, &st, placed)
 	if e.Seen && !placed {
 		r.rows().set(func(tx *sqlvfs.Tx) { tx.AddBaseline(r.id, at, &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now}) })
 	}
@@ -209,7 +211,7 @@ func (r *recoverer) seen(at string, was *sqlvfs.Baseline) {
 
 // agreeGone does the same about what is on the host no more. What the guest has there now is new.
 func (r *recoverer) agreeGone(at string) {
-	if _, err := r.host.stat(at); !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+	if r.host.has(at) {
 		return
 	}
 	if n, _ := r.guestAt(at); n != nil {
