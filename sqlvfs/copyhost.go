@@ -1,0 +1,264 @@
+package sqlvfs
+
+import (
+	"cmp"
+	"errors"
+	"syscall"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// What the host has at a path becomes rows of history, for a range of checkpoints, in transactions after each of which all checkpoints show what they have shown. A directory
+// has its origin until all that is in it is there, and a file that has a part of the host's content until it has all.
+
+// copy has an entry of a directory be a copy of what the host has at a path, at some checkpoints. changed is what becomes of that; whole says
+// that all of it is to be copied.
+func (k *copier) copy(dir Ino, name, path string, changed *changedPath, s span, whole bool) error {
+	whole = whole || changed.goes()
+	if !whole && changed.here && changed.effect == Makes {
+		return k.put(database.KeptWhiteout, s, dir, name)
+	}
+	o, err := k.host.Describe(path)
+	if err != nil {
+		return k.lost(path, hostError{err})
+	}
+	if o.IsDir() {
+		return k.copyDir(dir, name, path, changed, s, whole, o)
+	}
+	if !whole {
+		return nil // what was to be in it is not there
+	}
+	rest, err := k.link(dir, name, s, o)
+	for _, s := range rest {
+		if err == nil {
+			err = k.copyFile(dir, name, path, s, *o)
+		}
+	}
+	return err
+}
+
+// copyFile is copy of what is no directory.
+func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject) (err error) {
+	ino := k.next()
+	switch {
+	case o.IsRegular():
+		if err := k.copyContent(ino, path, s, &o); err != nil {
+			return k.lost(path, err)
+		}
+	case o.IsSymlink():
+		err = k.put(database.KeptSymlink, s, ino, o.Target)
+		o.Size = int64(len(o.Target))
+	default:
+		o.Size = 0
+	}
+	o.Nlink = 1 // its other names are copied on their own
+	if err == nil {
+		err = k.putInode(ino, s, &o)
+	}
+	if err == nil {
+		err = k.put(database.KeptDentry, s, dir, name, ino)
+	}
+	if err == nil {
+		err = k.step(o.Size)
+	}
+	return k.pause(err)
+}
+
+// link has an entry lead to the inode that stands for a file of the host with several names, where there is one, and returns at which
+// checkpoints there is none.
+func (k *copier) link(dir Ino, name string, s span, o *HostObject) ([]span, error) {
+	if !o.IsRegular() || o.Nlink < 2 {
+		return []span{s}, nil
+	}
+	if k.objects == nil {
+		if err := k.findObjects(); err != nil {
+			return nil, err
+		}
+	}
+	rest := make([]bool, s.hi+1)
+	for i := s.lo; i <= s.hi; i++ {
+		rest[i] = true
+	}
+	f := &o.Fingerprint
+	for _, ino := range k.objects[object{k.tree.Name, f.Dev, f.Ino}] {
+		inodes, err := k.inodes(ino)
+		if err != nil {
+			return nil, err
+		}
+		origins, err := k.origins(ino)
+		if err != nil {
+			return nil, err
+		}
+		stands := make([]bool, s.hi+1)
+		for i := range rest {
+			was := origins[i]
+			stands[i] = rest[i] && inodes[i] != nil && was != nil && was.base == k.base && was.Dev == f.Dev && was.Ino == f.Ino && was.Mtime == f.Mtime && was.Size == f.Size
+			rest[i] = rest[i] && !stands[i]
+		}
+		for _, s := range spans(stands) {
+			if err := k.put(database.KeptDentry, s, dir, name, ino); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return spans(rest), nil
+}
+
+// findObjects notes which inodes have which objects of the host as their origins, now or at a checkpoint.
+func (k *copier) findObjects() error {
+	k.objects = map[object][]Ino{}
+	q := bind(k.w.Prep(`SELECT ino, dev, base_ino FROM art_origin WHERE base=?1 UNION SELECT ino, dev, base_ino FROM main.art_old_origin WHERE there=1 AND base=?1`), k.base)
+	for k.w.Step(q) {
+		o := object{k.tree.Name, uint64(q.ColumnInt64(1)), uint64(q.ColumnInt64(2))}
+		k.objects[o] = append(k.objects[o], Ino(q.ColumnInt64(0)))
+	}
+	return k.w.Done(q)
+}
+
+// copyDir is copy of a directory. As long as not all of it is there, the host's shows through.
+func (k *copier) copyDir(dir Ino, name, path string, changed *changedPath, s span, whole bool, o *HostObject) error {
+	ino := k.next()
+	o.Size = 0
+	err := k.putInode(ino, s, o)
+	if err == nil {
+		err = k.putOrigin(ino, s, &oldOrigin{k.base, path, o.Fingerprint, 0, o.Mode, nil}, o.Number)
+	}
+	if err == nil {
+		err = k.put(database.KeptDentry, s, dir, name, ino)
+	}
+	if err = k.pause(err); err != nil {
+		return err
+	}
+	names, err := k.namesOf(path, changed, whole)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		var below *changedPath
+		if changed != nil {
+			below = changed.below[name]
+		}
+		if err := k.copy(ino, name, childPath(path, name), below, s, whole); err != nil {
+			return err
+		}
+	}
+	if whole {
+		return k.cutOrigin(ino, s)
+	}
+	return nil
+}
+
+// copyContent copies a file's content. Of one that cannot be read, nothing stays.
+func (k *copier) copyContent(ino Ino, path string, s span, o *HostObject) error {
+	f, err := k.host.Content(path)
+	if err != nil {
+		return hostError{err}
+	}
+	defer f.Close()
+	size := k.w.store.chunkSize
+	for index := int64(0); index*size < o.Size && err == nil; index++ {
+		err = k.putContent(ino, index, s, f, o.Size, o.Size)
+	}
+	if err == nil {
+		err = unchangedFrom(f, &o.Fingerprint)
+	}
+	if errors.As(err, new(hostError)) {
+		err = cmp.Or(do(k.w.conn, "DELETE FROM main.art_old_data WHERE ino=?", ino), err)
+	}
+	return err
+}
+
+// putContent copies one chunk of a file that is so long, as far as the host's content reaches. Zeros need no row.
+func (k *copier) putContent(ino Ino, index int64, s span, f HostContent, limit, length int64) error {
+	size := k.w.store.chunkSize
+	start := index * size
+	data := make([]byte, min(size, length-start))
+	if _, err := f.ReadAt(data[:min(int64(len(data)), limit-start)], start); err != nil {
+		return hostError{err}
+	}
+	if isZero(data) {
+		return nil
+	}
+	k.bytes += len(data)
+	return k.put(database.KeptData, s, ino, index, data)
+}
+
+// fill gives a file what it has of the host's content at some checkpoints.
+func (k *copier) fill(ino Ino, path string, inodes []*oldInode, origins []*oldOrigin) error {
+	same := func(i, j int) bool {
+		return origins[i] != nil && origins[j] != nil && origins[i].equal(origins[j]) && inodes[i].size == inodes[j].size && inodes[i].mode == inodes[j].mode
+	}
+	var f HostContent
+	for lo := 0; lo < len(origins); lo++ {
+		hi := lo
+		if origins[lo] == nil || !inodes[lo].isFile() {
+			continue
+		}
+		for hi+1 < len(origins) && same(lo, hi+1) {
+			hi++
+		}
+		s, o := span{lo, hi}, origins[lo]
+		lo = hi
+		if o.limit == 0 {
+			continue
+		}
+		if f == nil {
+			var err error
+			if f, err = k.host.Content(path); err != nil {
+				return k.lost(path, hostError{err})
+			}
+			defer f.Close()
+		}
+		err := unchangedFrom(f, &o.Fingerprint)
+		if err == nil {
+			err = k.fillSpan(ino, s, f, o, inodes[hi].size)
+		}
+		if errors.As(err, new(hostError)) {
+			err = k.lost(path, err)
+		} else if err == nil {
+			err = k.step(inodes[hi].size)
+		}
+		if err = k.pause(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillSpan is fill for checkpoints at which the file is as long, and has the same origin.
+func (k *copier) fillSpan(ino Ino, s span, f HostContent, o *oldOrigin, length int64) error {
+	own, err := k.chunks(ino)
+	if err != nil {
+		return err
+	}
+	size := k.w.store.chunkSize
+	limit := min(o.limit, length)
+	for index := int64(0); index*size < limit; index++ {
+		for _, free := range own.missing(index, s) {
+			if err := k.putContent(ino, index, free, f, limit, length); err != nil {
+				return err
+			}
+		}
+	}
+	if err := unchangedFrom(f, &o.Fingerprint); err != nil {
+		return err
+	}
+	filled := *o
+	filled.limit = 0
+	return k.putOriginRow(ino, s, &filled)
+}
+
+// lost notes that what the host has at a path could not be copied. An error of the database's stays one.
+func (k *copier) lost(path string, err error) error {
+	switch {
+	case err == nil || !errors.As(err, new(hostError)):
+		return err
+	case Errno(err) == syscall.ENOENT || Errno(err) == syscall.ENOTDIR:
+		return nil // nothing shows there
+	}
+	tree, err := k.w.tree(k.tree)
+	if err == nil {
+		err = k.w.noteReplaced(tree, path)
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package sqlvfs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
+
+// What a pull is about to do to the host, as it says it, and as a tree of names.
+
+// Effect is what a pull does to a path of the host.
+type Effect uint8
+
+// The effects.
+const (
+	Makes     Effect = iota // there is nothing, and something will be
+	Replaces                // what is there goes, or becomes another; of a directory, with all that is in it
+	Retouches               // of a directory, its attributes alone become others
+	effects
+)
+
+// HostChange is what a pull is about to do to a path of a workspace.
+type HostChange struct {
+	Path   string
+	Effect Effect
+}
+
+// HostChanges are those in a workspace.
+type HostChanges struct {
+	Workspace Tree
+	List      []HostChange
+}
+
+// Check returns an error if the changes cannot be.
+func (c *HostChanges) Check() error {
+	for i := range c.List {
+		if h := &c.List[i]; !database.ValidPath(h.Path) || h.Effect >= effects {
+			return fmt.Errorf("a change of the host at %q cannot be", h.Path)
+		}
+	}
+	if !ValidName(c.Workspace.Name) {
+		return fmt.Errorf("there can be no workspace %q", c.Workspace.Name)
+	}
+	return nil
+}
+
+// changed is what a pull changes, as a tree of names.
+type changedPath struct {
+	effect Effect
+	here   bool // it is changed itself
+	below  map[string]*changedPath
+}
+
+func changedPaths(list []HostChange) *changedPath {
+	top := &changedPath{}
+	for _, c := range list {
+		at := top
+		for name := range strings.SplitSeq(c.Path, "/") {
+			if name == "." {
+				continue
+			}
+			next := at.below[name]
+			if next == nil {
+				next = &changedPath{}
+				if at.below == nil {
+					at.below = map[string]*changedPath{}
+				}
+				at.below[name] = next
+			}
+			at = next
+		}
+		at.here, at.effect = true, c.Effect
+	}
+	return top
+}
+
+// goes tells whether what the host has there goes, with all that is in it.
+func (c *changedPath) goes() bool { return c != nil && c.here && c.effect == Replaces }
+
+// find returns what is changed at a path, or whether it goes with a directory above it.
+func (c *changedPath) find(path string) (at *changedPath, goes bool) {
+	if at = c; path == "." {
+		return at, at.goes()
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if at = at.below[name]; at == nil {
+			return nil, false
+		}
+		if at.goes() {
+			return at, true
+		}
+	}
+	return at, false
+}
+
+func childPath(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return dir + "/" + name
+}
