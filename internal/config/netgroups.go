@@ -50,6 +50,9 @@ func (p *Preset) reaches(n *node) error {
 			if err != nil {
 				return n.errorf("%w", err)
 			}
+			if rule.Socket() != "" {
+				return n.errorf("%q is no host", text)
+			}
 			r.Hosts = append(r.Hosts, rule.String())
 			return nil
 		}

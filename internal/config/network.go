@@ -93,7 +93,7 @@ func (m *merger) network(out, workspace *Settings) {
 	switch {
 	case n.Value == "":
 	case n.Value == "none", own == "", own == "host":
-		out.Network, out.NetAllow, out.NetDeny = n, workspace.NetAllow, workspace.NetDeny
+		out.Network, out.NetAllow, out.NetDeny = n, m.butSockets(workspace.NetAllow), workspace.NetDeny
 	case n.Value == "host":
 		if own == "host" || m.widens(Setting{"network", n.Value, n.Origin, strconv.Quote(n.Value)}, `"network": "host"`) {
 			out.Network, out.NetAllow, out.NetDeny = n, nil, nil
@@ -103,12 +103,23 @@ func (m *merger) network(out, workspace *Settings) {
 	}
 }
 
+func (m *merger) widensNetwork(e Entry) bool {
+	return m.widens(e.setting("network.allow"), `"network": {"allow": [`+strconv.Quote(e.Value)+`]}`)
+}
+
+// butSockets returns rules without those of sockets that the user does not trust: these are hidden also where the network is the host's.
+func (m *merger) butSockets(allow []Entry) []Entry {
+	return slices.DeleteFunc(slices.Clone(allow), func(e Entry) bool {
+		return len(netrule.Sockets([]string{e.Value})) > 0 && !m.widensNetwork(e)
+	})
+}
+
 // names is network for names, where the user's is none or names.
 func (m *merger) names(out, workspace *Settings) {
 	var allow []Entry
 	for _, e := range workspace.NetAllow {
 		agent := e.Value == GroupAgent && len(m.user.NetAllow) > 0 // which has it anyway
-		if agent || coveredBy(e, m.user.NetAllow) || m.widens(Setting{"network.allow", e.Value, e.Origin, strconv.Quote(e.Value)}, `"network": {"allow": [`+strconv.Quote(e.Value)+`]}`) {
+		if agent || coveredBy(e, m.user.NetAllow) || m.widensNetwork(e) {
 			allow = append(allow, e)
 		}
 	}

@@ -6,6 +6,7 @@
 //	host:5432             a port of the host's own loopback
 //	10.1.2.3, fd00::/8    addresses: to be reached as such, and what names may resolve to although they are private
 //	[fd00::1]:443         one with a port
+//	unix:/run/db.socket   a socket of the host's, which is none of a network's
 //
 // Names are compared without regard to case, in the form that is sent over the network (IDNA).
 package netrule
@@ -32,6 +33,8 @@ type Rule struct {
 	below bool         // all names below name, or with an empty name all names
 	nets  netip.Prefix // valid for addresses alone
 	port  uint16       // 0 is any
+
+	socket string // the absolute path of one; all else is not set then
 }
 
 // Parse reads a rule. One that could never match is an error.
@@ -40,10 +43,10 @@ func Parse(text string) (Rule, error) {
 	switch {
 	case text == "":
 		return fail("it is empty")
+	case strings.HasPrefix(text, socketPrefix):
+		return parseSocket(text)
 	case strings.Contains(text, "://"):
 		return fail("leave out the scheme")
-	case strings.HasPrefix(text, "unix:"):
-		return fail("sockets are not reached over a network; mount the directory of one")
 	}
 	at, port, err := splitPort(text)
 	if err != nil {
@@ -181,6 +184,9 @@ func Looks(name string) string {
 
 // String returns the rule as it can be parsed again.
 func (r Rule) String() string {
+	if r.socket != "" {
+		return socketPrefix + r.socket
+	}
 	text := r.name
 	switch {
 	case r.nets.IsValid() && r.nets.IsSingleIP():
@@ -204,7 +210,7 @@ func (r Rule) String() string {
 // matchesName says whether the rule is of a canonical name, whatever the port.
 func (r Rule) matchesName(name string) bool {
 	switch {
-	case r.nets.IsValid():
+	case r.nets.IsValid(), r.socket != "":
 		return false
 	case name == Host || r.name == Host:
 		return r.name == name && !r.below
@@ -219,6 +225,8 @@ func (r Rule) matchesPort(port uint16) bool { return r.port == 0 || r.port == po
 // Covers says whether the rule matches whatever other does.
 func (r Rule) Covers(other Rule) bool {
 	switch {
+	case r.socket != "" || other.socket != "":
+		return r == other
 	case r.port != 0 && r.port != other.port, r.nets.IsValid() != other.nets.IsValid():
 		return false
 	case r.nets.IsValid():

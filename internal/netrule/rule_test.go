@@ -28,6 +28,8 @@ func TestParse(t *testing.T) {
 		"::ffff:127.0.0.1":    "127.0.0.1",
 		"a.example。org":       "a.example.org",
 		"registry.npmjs.org.": "registry.npmjs.org",
+		"unix:/run/a/../x":    "unix:/run/x",
+		"unix:///run/x.sock":  "unix:/run/x.sock",
 	} {
 		r, err := Parse(text)
 		if err != nil || r.String() != want {
@@ -38,33 +40,40 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, why := range map[string]string{
-		"":                               "empty",
-		".":                              "no name",
-		"https://github.com":             "scheme",
-		"github.com/a":                   "leave out",
-		"me@github.com":                  "leave out",
-		"unix:/run/x":                    "socket",
-		"github.com:":                    "no port",
-		"github.com:0":                   "no port",
-		"github.com:65536":               "no port",
-		"github.com:+1":                  "no port",
-		"github.com:https":               "no port",
-		"a..b":                           "name",
-		"nnone":                          "single word",
-		"-a.b":                           "name",
-		"a b":                            "name",
-		"git*.com":                       "*",
-		"*.*.com":                        "*",
-		"host":                           "name a port",
-		"*.host:1":                       "never matches",
-		"localhost:80":                   "never matches",
-		"a.localhost":                    "never matches",
-		"1.2.3":                          "number",
-		"1.2.3.4.5":                      "number",
-		"[fd00::1":                       "[ADDRESS]:PORT",
-		"fe80::1%eth0":                   "[ADDRESS]:PORT",
-		strings.Repeat("a", 64):          "name",
-		strings.Repeat("a.", 127) + "bc": "too long",
+		"":                                  "empty",
+		".":                                 "no name",
+		"https://github.com":                "scheme",
+		"github.com/a":                      "leave out",
+		"me@github.com":                     "leave out",
+		"unix:":                             "absolute path",
+		"unix:run/x":                        "absolute path",
+		"unix:443":                          "absolute path",
+		"unix:@x":                           "without a file",
+		"unix:\x00x":                        "without a file",
+		"unix:/run/x\x1b[2J":                "printed",
+		"unix:/run/a,b":                     "comma",
+		"unix:/" + strings.Repeat("a", 107): "107 bytes",
+		"github.com:":                       "no port",
+		"github.com:0":                      "no port",
+		"github.com:65536":                  "no port",
+		"github.com:+1":                     "no port",
+		"github.com:https":                  "no port",
+		"a..b":                              "name",
+		"nnone":                             "single word",
+		"-a.b":                              "name",
+		"a b":                               "name",
+		"git*.com":                          "*",
+		"*.*.com":                           "*",
+		"host":                              "name a port",
+		"*.host:1":                          "never matches",
+		"localhost:80":                      "never matches",
+		"a.localhost":                       "never matches",
+		"1.2.3":                             "number",
+		"1.2.3.4.5":                         "number",
+		"[fd00::1":                          "[ADDRESS]:PORT",
+		"fe80::1%eth0":                      "[ADDRESS]:PORT",
+		strings.Repeat("a", 64):             "name",
+		strings.Repeat("a.", 127) + "bc":    "too long",
 	} {
 		if r, err := Parse(text); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q is %q, %v; want an error with %q", text, r, err, why)
@@ -161,6 +170,20 @@ func TestPublicRules(t *testing.T) {
 	}
 }
 
+// A socket is nothing of a network's: it allows no name and no address there, and denies none.
+func TestSockets(t *testing.T) {
+	rs, err := ParseRules([]string{"unix:/run/x", "a.org"}, []string{"unix:/run/y"})
+	if err != nil || rs.Name("", 1) || rs.Name("run", 1) || rs.Name("b.org", 1) || !rs.Name("a.org", 1) || rs.Address(netip.MustParseAddr("127.0.0.1"), 1) {
+		t.Errorf("sockets count for a network: %v", err)
+	}
+	if _, err := ParseRules([]string{"unix:/run/x"}, []string{"unix:/run//x"}); err == nil {
+		t.Error("a socket that is denied can be allowed")
+	}
+	if got := Sockets([]string{"a.org", "packages", "unix:/run/x"}); len(got) != 1 || got[0] != "/run/x" {
+		t.Errorf("the sockets are %q", got)
+	}
+}
+
 func TestCovers(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -170,6 +193,8 @@ func TestCovers(t *testing.T) {
 		{"*.org", "a.org", true}, {"*.org", "*.a.org", true}, {"*.a.org", "*.org", false}, {"*.a.org", "*.ba.org", false},
 		{"*", "*.org:3", true}, {"*", "host:1", false}, {"*", "10.0.0.1", false}, {"host:1", "host:1", true},
 		{"10.0.0.0/8", "10.1.0.0/16:3", true}, {"10.1.0.0/16", "10.0.0.0/8", false}, {"0.0.0.0/0", "::/0", false}, {"a.org", "*.a.org", false},
+		{"unix:/run/x", "unix:/run/x", true}, {"unix:/run", "unix:/run/x", false}, {"*", "unix:/run/x", false}, {"unix:/run/x", "a.org", false},
+		{"0.0.0.0/0", "unix:/run/x", false}, {"unix:/run/x", "*", false},
 	} {
 		a, err := Parse(c.a)
 		b, err2 := Parse(c.b)
@@ -195,7 +220,7 @@ func TestPublic(t *testing.T) {
 
 // A rule is the same when it is read again, matches what it says itself, and covers itself.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"github.com.", "*.Bücher.example:443", "[fd00::1]:1", "10.0.0.0/8:2", "host:1", "*", "a:b:c", "xn--a.b", "[::]:", "*.:1"} {
+	for _, s := range []string{"github.com.", "*.Bücher.example:443", "[fd00::1]:1", "10.0.0.0/8:2", "host:1", "*", "a:b:c", "xn--a.b", "[::]:", "*.:1", "unix:/run/x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -210,7 +235,7 @@ func FuzzParse(f *testing.F) {
 		if !r.Covers(r) {
 			t.Fatalf("%q does not cover itself", r)
 		}
-		if !r.nets.IsValid() && !r.below && !(&Rules{Allow: []Rule{r}}).Name(r.name, max(r.port, 1)) {
+		if !r.nets.IsValid() && !r.below && r.socket == "" && !(&Rules{Allow: []Rule{r}}).Name(r.name, max(r.port, 1)) {
 			t.Fatalf("%q does not match itself", r)
 		}
 	})

@@ -116,6 +116,9 @@ func (g *grants) make(what *control.GrantAsk, by int) (*control.GrantMade, error
 		if err != nil {
 			return nil, fmt.Errorf("grant something: %w", err)
 		}
+		if rule.Socket() != "" {
+			return nil, cli.WithHint(fmt.Errorf("grant %s: a session shows the sockets that it began with", rule), "allow it in the settings or by --network, and begin another session")
+		}
 		if what.Scope != control.GrantDeny && g.deny.Denies(rule) {
 			return nil, cli.WithHint(fmt.Errorf("grant %s: the settings deny it", rule), `art config shows where: network.deny`)
 		}

@@ -164,6 +164,9 @@ func (s *session) tellLearned() {
 		return
 	}
 	rules := s.network.used.Rules()
+	for _, path := range netrule.Sockets(s.net.Allow) { // of which it is not known
+		rules = append(rules, "unix:"+path)
+	}
 	if len(rules) == 0 {
 		fmt.Fprintln(os.Stderr, `art: learned: nothing of the network was reached: "network": "none" is enough`)
 		return

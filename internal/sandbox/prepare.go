@@ -119,6 +119,9 @@ func prepare(o *request) (_ *prepared, err error) {
 	if err := p.addMounts(o, root, mounts); err != nil {
 		return nil, err
 	}
+	if err := p.showSockets(o, settings, mounts); err != nil {
+		return nil, err
+	}
 	if p.filter, err = p.filterCalls(o, settings); err != nil {
 		return nil, err
 	}
