@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,7 +28,10 @@ func servePorts() error {
 	if err != nil {
 		return fmt.Errorf("read the ports: %w", err)
 	}
-	gate := publish.New(os.Stdout)
+	if len(ports.Guest) == 0 {
+		return errors.New("read the ports: there are none")
+	}
+	gate := publish.New(os.Stdout, len(ports.Guest))
 	var listeners []net.Listener
 	for i := range ports.Guest {
 		file := os.NewFile(uintptr(control.FirstPortFD+i), "port")
@@ -42,7 +46,7 @@ func servePorts() error {
 		return err
 	}
 	for i, port := range ports.Guest {
-		go gate.Serve(listeners[i], port) // to the end of this process
+		go gate.Serve(listeners[i], i, port) // to the end of this process
 	}
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return fmt.Errorf("wait for art: %w", err)

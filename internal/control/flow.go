@@ -49,6 +49,8 @@ type NetEvent struct {
 	Rule    string // that allows it
 	Why     string // it was denied, or has failed
 	Allow   string // the rule that would allow it
+	// Published is which of the ports that are published it is at, in the order of Ports.
+	Published int
 	// Sent and Received are bytes of the guest's.
 	Sent, Received int64
 }
@@ -61,7 +63,7 @@ const FlowDenied = "denied"
 
 // Check returns an error if art-net cannot have meant that.
 func (e *NetEvent) Check() error {
-	if e.Kind >= netEventKinds || e.Port < 0 || e.Port > 1<<16-1 || e.Sent < 0 || e.Received < 0 {
+	if e.Kind >= netEventKinds || e.Port < 0 || e.Port > 1<<16-1 || e.Published < 0 || e.Sent < 0 || e.Received < 0 {
 		return errors.New("it is no event")
 	}
 	for _, text := range []string{e.Guest, e.Peer, e.What, e.Address, e.Rule, e.Why, e.Allow} {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// mostConns is how many connections there are at once; who comes then waits.
+	// mostConns is how many connections there are at once, of which each port has its share; who comes then waits.
 	mostConns = 1000
 	// dialTime is how long one of the guest's addresses has to answer.
 	dialTime = 10 * time.Second
@@ -32,24 +32,25 @@ var addresses = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6L
 
 // Gate connects both sides.
 type Gate struct {
-	conns chan struct{} // holds one for each connection
+	share int           // of connections, that a port has
 	last  atomic.Uint64 // number of an event
 
 	mu   sync.Mutex
 	tell io.Writer // GUARDED_BY(mu); of events; nobody reads any more when it fails
 }
 
-// New returns a gate, which tells w of its connections.
-func New(w io.Writer) *Gate { return &Gate{conns: make(chan struct{}, mostConns), tell: w} }
+// New returns a gate for some ports, at least one, which tells w of its connections.
+func New(w io.Writer, ports int) *Gate { return &Gate{share: mostConns / ports, tell: w} }
 
-// Serve connects all that comes to l, a socket of the host, to a port of the guest's. It returns when l is closed.
-func (g *Gate) Serve(l net.Listener, port int) {
-	at := "published at " + l.Addr().String()
+// Serve connects all that comes to l, a socket of the host, to a port of the guest's, the one with that index. It returns when l is closed.
+func (g *Gate) Serve(l net.Listener, index, port int) {
+	conns := make(chan struct{}, g.share) // holds one for each connection
+	e := control.NetEvent{What: control.PublishedWhat, Port: port, Published: index, Rule: "published at " + l.Addr().String()}
 	for {
-		g.conns <- struct{}{}
+		conns <- struct{}{}
 		c, err := l.Accept()
 		if err != nil {
-			<-g.conns
+			<-conns
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
@@ -57,20 +58,17 @@ func (g *Gate) Serve(l net.Listener, port int) {
 			continue
 		}
 		go func() {
-			defer func() { <-g.conns }()
-			g.connect(c.(*net.TCPConn), port, at)
+			defer func() { <-conns }()
+			g.connect(c.(*net.TCPConn), e)
 		}()
 	}
 }
 
-// connect connects one.
-func (g *Gate) connect(host *net.TCPConn, port int, at string) {
+// connect connects one. What it tells of it begins with e.
+func (g *Gate) connect(host *net.TCPConn, e control.NetEvent) {
 	defer host.Close()
-	e := control.NetEvent{
-		Kind: control.NetBegun, Number: g.last.Add(1), Time: time.Now(),
-		What: control.PublishedWhat, Port: port, Address: host.RemoteAddr().String(), Rule: at,
-	}
-	guest, err := dial(port)
+	e.Kind, e.Number, e.Time, e.Address = control.NetBegun, g.last.Add(1), time.Now(), host.RemoteAddr().String()
+	guest, err := dial(e.Port)
 	if err == nil {
 		defer guest.Close()
 		// Who listens, as nobody has this connection yet: a lookup without it finds that socket (inet_diag_find_one_icsk in

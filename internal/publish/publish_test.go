@@ -87,7 +87,7 @@ func publish(t *testing.T, port int) (at string, _ int, ev *told) {
 	}
 	t.Cleanup(func() { host.Close() })
 	ev = newTold()
-	go New(ev).Serve(host, port)
+	go New(ev, 1).Serve(host, 0, port)
 	return host.Addr().String(), port, ev
 }
 
@@ -135,5 +135,38 @@ func TestNobody(t *testing.T) {
 	}
 	if e := ev.events(t, 2); e[1].Why != "nothing listens at the port" {
 		t.Errorf("the events are %+v", e)
+	}
+}
+
+// One port that has all the connections that it can have keeps nobody from another.
+func TestShares(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	ev := newTold()
+	g := New(ev, 2)
+	if g.share != mostConns/2 {
+		t.Errorf("of 2 ports each has %d connections", g.share)
+	}
+	g.share = 1
+	for index := range 2 {
+		host, err := Listen(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer host.Close()
+		go g.Serve(host, index, server.Addr().(*net.TCPAddr).Port)
+		for range 3 { // one is connected, the others wait
+			c, err := net.Dial("tcp", host.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+		}
+		if e := ev.events(t, index+1); e[index].Published != index || e[index].Kind != control.NetBegun {
+			t.Errorf("the events are %+v", e)
+		}
 	}
 }

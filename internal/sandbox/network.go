@@ -131,14 +131,17 @@ func (s *session) netEnded(err error) {
 	s.network.done = nil
 	s.network.lost = fmt.Errorf("carry the network: art-net ended: %s: the session had no network from then on", ending(err))
 	if s.streams.Terminal == nil {
-		s.tellNetLost()
+		s.tellLost()
 	}
 }
 
-func (s *session) tellNetLost() {
-	if s.network.lost != nil {
-		cli.Fail("art", s.network.lost)
-		s.network.lost = nil
+// tellLost tells of art-net's ends that were not told yet.
+func (s *session) tellLost() {
+	for _, lost := range []*error{&s.network.lost, &s.ports.lost} {
+		if *lost != nil {
+			cli.Fail("art", *lost)
+			*lost = nil
+		}
 	}
 }
 

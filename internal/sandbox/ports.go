@@ -1,12 +1,13 @@
 package sandbox
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,12 +32,14 @@ type published struct {
 
 // ports are those that are published: art-net connects them, as a process on the host that is in the guest's network.
 type ports struct {
-	life   *os.File     // it ends when that is closed
-	done   <-chan error // tells how it ended
-	pid    int
-	heard  chan struct{} // closed when all is read that it has told
+	life  *os.File     // it ends when that is closed; nil when it has, or was not begun
+	done  <-chan error // tells how it ended; nil after
+	pid   int
+	lost  error         // that it has ended before the session, which is still to be told
+	heard chan struct{} // closed when all is read that it has told; nil before it begins
+
 	mu     sync.Mutex
-	counts map[int]*control.PublishedPort // GUARDED_BY(mu); by the guest's port, of connections
+	counts []control.PublishedPort // GUARDED_BY(mu); in the order of those that are published
 }
 
 // publish listens for the ports that are to be published, so that what stands against it is known before anything begins.
@@ -55,11 +58,7 @@ func (p *prepared) publish(o *request, settings *config.Settings) error {
 	if _, err := libexec.Find("art-net"); err != nil {
 		return err
 	}
-	p.onRelease(func() {
-		for _, port := range p.published {
-			port.listener.Close()
-		}
-	})
+	p.onRelease(p.closePublished)
 	for _, e := range settings.Publish {
 		port, err := config.ParsePort(e.Value)
 		if err != nil {
@@ -74,6 +73,13 @@ func (p *prepared) publish(o *request, settings *config.Settings) error {
 		}
 	}
 	return nil
+}
+
+// closePublished closes art's own copies of the sockets. With one of them left the kernel would go on accepting without art-net.
+func (p *prepared) closePublished() {
+	for _, port := range p.published {
+		port.listener.Close() // once more does no harm
+	}
 }
 
 // listen listens for one.
@@ -106,7 +112,7 @@ func publishError(e config.Entry, port config.Port, err error) error {
 
 // startPorts starts art-net in the network of the guest, of which pid is the first process and nothing but art's own.
 func (s *session) startPorts(pid int) (err error) {
-	if len(s.published) == 0 || s.ports.life != nil {
+	if len(s.published) == 0 || s.ports.heard != nil {
 		return nil
 	}
 	defer func() {
@@ -119,6 +125,10 @@ func (s *session) startPorts(pid int) (err error) {
 		return err
 	}
 	defer closeFiles(namespaces)
+	ledger, err := s.portsLedger()
+	if err != nil {
+		return err
+	}
 	cmd, err := libexec.Command("art-net", "ports")
 	if err != nil {
 		return err
@@ -141,10 +151,10 @@ func (s *session) startPorts(pid int) (err error) {
 		return err
 	}
 	files, what := []*os.File{stdin, stdout, s.null, plan}, control.Ports{}
-	s.ports.counts = map[int]*control.PublishedPort{}
+	s.ports.counts = nil
 	for _, port := range s.published {
 		files, what.Guest = append(files, port.listener), append(what.Guest, port.Guest)
-		s.ports.counts[port.Host] = &control.PublishedPort{Host: port.Host, Guest: port.Guest}
+		s.ports.counts = append(s.ports.counts, control.PublishedPort{Host: port.Host, Guest: port.Guest})
 	}
 	p := &process{}
 	err = p.begin(&spawn.Command{
@@ -159,11 +169,7 @@ func (s *session) startPorts(pid int) (err error) {
 		return err
 	}
 	s.ports.life, s.ports.done, s.ports.pid, s.ports.heard = life, p.done, p.Pid, make(chan struct{})
-	ledger, err := s.portsLedger()
-	if err != nil {
-		told.Close()
-		return err
-	}
+	s.closePublished()
 	go func() {
 		defer close(s.ports.heard)
 		defer told.Close()
@@ -198,11 +204,10 @@ func (p *ports) hear(from io.Reader, ledger *netledger.Ledger) {
 		}
 		for i := range told.Events {
 			e := &told.Events[i]
-			if e.Check() != nil || e.Kind > control.NetEnded || e.Number >= ofPorts {
+			if e.Check() != nil || e.Kind > control.NetEnded || e.Number >= ofPorts || !p.count(e) {
 				_, _ = io.Copy(io.Discard, from)
 				return
 			}
-			p.count(e)
 			e.Number |= ofPorts
 			ledger.Hear(e)
 		}
@@ -210,72 +215,106 @@ func (p *ports) hear(from io.Reader, ledger *netledger.Ledger) {
 	_, _ = io.Copy(io.Discard, from)
 }
 
-func (p *ports) count(e *control.NetEvent) {
-	_, host, _ := strings.Cut(e.Rule, "127.0.0.1:")
-	n, _ := strconv.Atoi(host)
+// count counts a connection, and says whether there is such a port.
+func (p *ports) count(e *control.NetEvent) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch port := p.counts[n]; {
-	case port == nil:
-	case e.Kind == control.NetBegun:
+	if e.Published >= len(p.counts) {
+		return false
+	}
+	port := &p.counts[e.Published]
+	if e.Kind == control.NetBegun {
 		port.Open++
 		port.Total++
-	default:
+	} else {
 		port.Open = max(0, port.Open-1)
+	}
+	return true
+}
+
+// portsEnded is called when art-net has ended before the session: nothing listens on the host any more.
+func (s *session) portsEnded(err error) {
+	p := &s.ports
+	p.done = nil
+	p.life.Close()
+	p.life = nil
+	p.lost = fmt.Errorf("publish ports: art-net ended: %s: they were not reached from then on", ending(err))
+	if s.streams.Terminal == nil {
+		s.tellLost()
 	}
 }
 
 // endPorts has nothing be reached any more.
 func (s *session) endPorts() {
 	p := &s.ports
-	if p.life == nil {
-		return
+	if p.life != nil {
+		p.life.Close()
+		p.life = nil
 	}
-	p.life.Close()
-	p.life = nil
-	if err := <-p.done; err != nil {
-		cli.Fail("art", fmt.Errorf("publish ports: art-net ended: %s: they were not reached from then on", ending(err)))
+	if p.done != nil {
+		if err := <-p.done; err != nil {
+			p.lost = fmt.Errorf("publish ports: art-net ended: %s", ending(err))
+		}
+		p.done = nil
 	}
-	<-p.heard
+	if p.heard != nil {
+		<-p.heard
+	}
 }
 
-// answerPorts tells which ports are published.
+// answerPorts tells which ports are published. What the guest makes long is read where nothing else waits for it.
 func (s *session) answerPorts(c *sessions.Conn) error {
 	var told control.PortsTold
+	var tables []*os.File
 	s.registry.do(func() {
-		if s.ports.life == nil {
+		p := &s.ports
+		if p.life == nil {
 			return
 		}
-		listening := listens(s.ports.pid)
-		s.ports.mu.Lock()
-		defer s.ports.mu.Unlock()
-		for _, port := range s.published {
-			n := *s.ports.counts[port.Host]
-			n.Listens = listening[port.Guest]
-			told.List = append(told.List, n)
-		}
+		tables = socketTables(p.pid)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		told.List = slices.Clone(p.counts)
 	})
+	defer closeFiles(tables)
+	found := map[int]bool{}
+	for _, table := range tables {
+		listens(table, found)
+	}
+	for i := range told.List {
+		told.List[i].Listens = found[told.List[i].Guest]
+	}
 	return c.Answer(&told)
 }
 
-// listens returns the ports at which something listens in the network of a process (proc_net_tcp(5)).
-func listens(pid int) map[int]bool {
-	const listening = "0A"
-	found := map[int]bool{}
-	for _, file := range []string{"tcp", "tcp6"} {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, file))
-		if err != nil {
-			continue // there is no IPv6
-		}
-		for line := range bytes.Lines(text) {
-			fields := strings.Fields(string(line))
-			if len(fields) < 4 || fields[3] != listening {
-				continue
-			}
-			if port, err := strconv.ParseUint(fields[1][strings.LastIndexByte(fields[1], ':')+1:], 16, 16); err == nil {
-				found[int(port)] = true
-			}
+// socketTables opens what tells of the TCP sockets in the network of a process (proc_net_tcp(5)).
+func socketTables(pid int) (tables []*os.File) {
+	for _, name := range []string{"tcp", "tcp6"} {
+		if table, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, name)); err == nil { // there may be no IPv6
+			tables = append(tables, table)
 		}
 	}
-	return found
+	return tables
+}
+
+// maxTable is how much of a table is read: some 27,000 sockets that listen.
+const maxTable = 4 << 20
+
+// listens adds the ports at which something listens. Such sockets come before all others (tcp_seek_last_pos in net/ipv4/tcp_ipv4.c), of which
+// a guest may have many more.
+func listens(table io.Reader, found map[int]bool) {
+	const listening = "0A"
+	lines := bufio.NewScanner(io.LimitReader(table, maxTable))
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 4 || fields[3] != listening {
+			if len(fields) > 0 && fields[0] == "sl" {
+				continue // the heading
+			}
+			return
+		}
+		if port, err := strconv.ParseUint(fields[1][strings.LastIndexByte(fields[1], ':')+1:], 16, 16); err == nil {
+			found[int(port)] = true
+		}
+	}
 }

@@ -273,6 +273,8 @@ func (s *session) run(refusal error) (code int, err error) {
 			s.fuseEnded(err)
 		case err := <-s.network.done:
 			s.netEnded(err)
+		case err := <-s.ports.done:
+			s.portsEnded(err)
 		case <-s.hungUp:
 			s.hungUp = nil
 			s.hangup()
@@ -340,7 +342,7 @@ func (s *session) finish() (int, error) {
 	}
 	s.tellFiles()
 	s.endAgent()
-	s.tellNetLost()
+	s.tellLost()
 	if s.fuseError != nil && s.guest != nil {
 		s.logLost()
 		s.fail(fmt.Errorf("save the changes: art-fuse ended: %w", s.fuseError))
