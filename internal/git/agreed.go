@@ -40,8 +40,8 @@ func (p *Plan) Agreed(at string) bool {
 	return err == nil && bytes.Equal(host, guest)
 }
 
-// errUnseen says that a branch would move to where the host's commits are not, though the guest has never had them.
-var errUnseen = errors.New("it stays: the guest has never had the host's commits")
+// errUnseen says that a branch would move to where the host's commits are not, though the guest does not have them.
+var errUnseen = errors.New("it stays: the guest does not have the host's commits")
 
 // mayMove reports whether a branch of the host's can become another commit: one that descends from what it is, or
 // one that the guest has put in the place of that. Its own reflogs tell, whatever else is known of both sides.

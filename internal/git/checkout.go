@@ -124,6 +124,10 @@ func (p *Plan) decideCheckout() error {
 	if p.Left {
 		return nil
 	}
+	if p.back[co.g.sym] { // with its branch stays what belongs to that
+		p.HeadStays, p.Kept = true, true
+		return nil
+	}
 	if !guestHead && !indexChanged && !branchChanged && p.diverted[co.h.sym] == "" && !p.broken[co.h.sym] {
 		if co.bad != "" && co.own && !strings.HasPrefix(co.bad, "the host's") {
 			p.conflict(co.bad + "; the host's stays")

@@ -31,6 +31,8 @@ func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) 
 	switch seen, known := seenLast(gl, hl, g.id); {
 	case guestSame && own:
 		guest = false
+	case hostSame && file && !guestSame: // it has gone back to before both agreed, and its reflog with it
+		guest = true
 	case known && gok:
 		guest = !seen
 	}
@@ -143,8 +145,7 @@ func (p *Plan) decideRef(name string) error {
 			if may, err := p.mayMove(name, h, g.id); err != nil {
 				return err
 			} else if !may {
-				p.aside = append(p.aside, aside{c, "the guest has never had the host's commits"})
-				return nil
+				return p.decideUnseen(c)
 			}
 		}
 	}
@@ -153,6 +154,22 @@ func (p *Plan) decideRef(name string) error {
 		return nil
 	}
 	return p.adopt(c)
+}
+
+// decideUnseen decides about a branch that only the guest has moved, to where the host's commits are not, and of whose reflog these are no part. Where it has gone
+// back behind them, there is nothing of its own to come.
+func (p *Plan) decideUnseen(c RefChange) error {
+	older, err := p.objects.isAncestor(c.New, c.Old)
+	if err != nil {
+		return err
+	}
+	if !older {
+		p.aside = append(p.aside, aside{c, "the guest does not have the host's commits"})
+		return nil
+	}
+	p.back[c.Name], p.pinned[c.Name] = true, true
+	p.conflict(fmt.Sprintf("%s: the guest has gone back to %s, behind the host's commits: the host's stays; art pull --force has it go back too", short(c.Name), abbreviated(c.New)))
+	return nil
 }
 
 // adopt adds a change, if all that the new value refers to is there.

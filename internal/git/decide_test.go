@@ -118,3 +118,45 @@ func TestHostsCommitsStay(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// goneBack says of each path that the host has what both agreed on, and the guest has not.
+type goneBack struct{ Guest }
+
+func (goneBack) Same(string) (host, guest bool) { return true, false }
+
+// TestGoneBack has the guest go back to before what it had brought to the host. The branch stays on the host with its index, and in the guest; by force it goes back.
+func TestGoneBack(t *testing.T) {
+	p := newPair(t, "")
+	p.in(p.host, "echo more >>a; git commit -qam third; git branch topic")
+	for _, force := range []bool{false, true} {
+		dir, err := os.Open(p.host + "/.git")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		plan, err := New(t.Context(), Options{Host: dir, Guest: goneBack{guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}}, Force: force})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plan.Close()
+		before := p.in(p.host, "git rev-parse main; git ls-files -s")
+		touched := plan.Touched()
+		if err := p.carryOut(plan); err != nil {
+			t.Fatal(err)
+		}
+		after := p.in(p.host, "git rev-parse main; git ls-files -s")
+		told := slices.ContainsFunc(plan.Conflicts, func(c string) bool { return strings.HasPrefix(c, "main: the guest has gone back to ") })
+		if moved := slices.Contains(touched, "refs/heads/main") && slices.Contains(touched, "index"); moved != force || told == force || plan.Kept == force {
+			t.Errorf("force %v: %q, %q, kept %v", force, touched, plan.Conflicts, plan.Kept)
+		}
+		if !force && before != after || force && after != p.in(p.guest, "git rev-parse main; git ls-files -s") {
+			t.Errorf("force %v: %s\nand then\n%s", force, before, after)
+		}
+		if got := plan.Obsolete("refs/heads/main"); (got == All) != force {
+			t.Errorf("force %v: what is done with of the guest's branch: %v", force, got)
+		}
+		if topic := slices.Contains(touched, "refs/heads/topic") && slices.Contains(touched, "logs/refs/heads/topic"); topic == force {
+			t.Errorf("force %v: %q", force, touched)
+		}
+	}
+}

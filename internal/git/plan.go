@@ -65,6 +65,7 @@ type Plan struct {
 	broken    map[string]bool   // references whose objects are not all there
 	foreign   map[string]bool   // worktrees that only the guest has
 	pinned    map[string]bool   // references that stay in the guest
+	back      map[string]bool   // branches at which the guest has gone back behind the host's commits
 
 	co       checkout
 	logLines map[string][]logLine // what reflogs are to be
@@ -87,6 +88,7 @@ func New(ctx context.Context, opt Options) (_ *Plan, err error) {
 	}
 	p := &Plan{guest: opt.Guest, host: h, top: opt.Top, force: opt.Force, keepBoth: opt.KeepBoth, stay: opt.Stay, logs: newLogs(h, opt.Guest),
 		elsewhere: map[string]string{}, diverted: map[string]string{}, broken: map[string]bool{}, foreign: map[string]bool{}, pinned: map[string]bool{},
+		back:     map[string]bool{},
 		logLines: map[string][]logLine{}, logWas: map[string][]logLine{}}
 	if err := p.known(); err != nil {
 		return nil, err

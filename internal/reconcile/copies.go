@@ -19,7 +19,31 @@ func (p *puller) keepForCheckpoints() error {
 	if p.exports {
 		return nil
 	}
+	err := p.keepAll()
+	if n := uint64(p.store.Dropped()); p.session == nil && n > 0 { // a session tells it itself
+		p.report.Note(p.opt.DB, control.Dropped(n))
+	}
+	return err
+}
+
+// keepAll is keepForCheckpoints of the workspace, and of its repository where that is outside.
+func (p *puller) keepAll() error {
 	list := p.changesOfHost()
+	for _, r := range p.sortedRepos() {
+		if r.plan == nil || r.plan.Left {
+			continue
+		}
+		if of := r.changesOfHost(p.host); r.on == nil {
+			list = append(list, of...)
+		} else if err := p.keepIn(r.on, of); err != nil {
+			return err
+		}
+	}
+	return p.keepIn(&p.planner, list)
+}
+
+// keepIn is keepForCheckpoints of what changes in one directory of the host.
+func (p *puller) keepIn(on *planner, list []sqlvfs.HostChange) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -28,19 +52,16 @@ func (p *puller) keepForCheckpoints() error {
 		p.report.Add(1, bytes)
 		return p.interrupted()
 	}
-	st, err := hostfs.Stat(p.host.dir)
+	st, err := hostfs.Stat(on.host.dir)
 	if err != nil {
-		return p.host.failed(err)
+		return on.host.failed(err)
 	}
 	if p.session != nil {
-		err = p.session.Keep(p.id, list)
-	} else if err = p.store.KeepHost(p.id, hostTree{p.host, st.Dev}, list, step); err == nil {
+		err = p.session.Keep(on.id, list)
+	} else if err = p.store.KeepHost(on.id, hostTree{on.host, st.Dev}, list, step); err == nil {
 		var all []sqlvfs.Checkpoint
 		all, err = p.store.Checkpoints()
 		p.depends = p.depends || len(all) > 0
-	}
-	if n := uint64(p.store.Dropped()); p.session == nil && n > 0 { // a session tells it itself
-		p.report.Note(p.opt.DB, control.Dropped(n))
 	}
 	if errors.Is(err, errInterrupted) {
 		return err

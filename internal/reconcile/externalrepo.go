@@ -157,6 +157,9 @@ func (p *puller) pullExternal() error {
 	if err := p.importObjects(); err != nil {
 		return err
 	}
+	if err := p.keepForCheckpoints(); err != nil {
+		return err
+	}
 	p.finishRepos()
 	if err := p.sync(); err != nil {
 		return err
@@ -189,5 +192,8 @@ func (p *planner) discardExternal() error {
 func (r *repo) absorbExternal(session *live.Client) error {
 	q := &puller{planner: *r.on}
 	q.session = session
-	return q.absorbDir(".", q.top, session != nil, r.plan.Obsolete, r.plan.Agreed)
+	if err := q.absorbDir(".", q.top, session != nil, r.plan.Obsolete, r.plan.Agreed); err != nil {
+		return err
+	}
+	return q.notePulledRepo(r)
 }

@@ -33,6 +33,8 @@ func (p *puller) absorb() error {
 			func(rel string) git.Share { return r.plan.Obsolete(strings.TrimPrefix(rel, r.dir+"/")) },
 			func(rel string) bool { return r.plan.Agreed(strings.TrimPrefix(rel, r.dir+"/")) }); err != nil {
 			return err
+		} else if err := p.notePulledRepo(r); err != nil {
+			return err
 		}
 		if r.plan.Kept {
 			continue // these files are a part of what stays
