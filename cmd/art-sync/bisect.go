@@ -68,7 +68,7 @@ type guest struct {
 func sessionsOf(p *place) (func(context.Context, guest) (int, error), error) {
 	art := os.Getenv(libexec.ArtVariable)
 	os.Unsetenv(libexec.ArtVariable)
-	words := []string{"run", "--mount=" + p.dir, "--interactive=false", "--background=false", "--notify=false", "--systemd=false", "--quiet"}
+	words := []string{"run", "--mount=" + p.dir, "--interactive=false", "--background=false", "--notify=false", "--systemd=false", "--quiet", "--publish=none"}
 	if p.agent != "" {
 		words = append(words, "--agent="+p.agent)
 	}

@@ -49,7 +49,7 @@ func session(c *flags.Command, args []string, more map[string]any) (*sandbox.Opt
 		}
 	}
 	for _, port := range o.Publish {
-		if _, err := config.ParsePort(port); err != nil {
+		if _, err := config.ParsePort(port); err != nil && port != config.PublishNone {
 			return nil, nil, c.Wrong("--publish: %v", err)
 		}
 	}

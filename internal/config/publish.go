@@ -11,6 +11,9 @@ import (
 // Port is one of the guest's that is reached at one of the host's loopback; 0 there is one that is free.
 type Port struct{ Host, Guest int }
 
+// PublishNone is in the place of a port where those of settings are not published.
+const PublishNone = "none"
+
 // ParsePort reads GUEST, or HOST:GUEST.
 func ParsePort(text string) (p Port, err error) {
 	host, guest, two := strings.Cut(text, ":")
@@ -19,7 +22,7 @@ func ParsePort(text string) (p Port, err error) {
 	}
 	number := func(text string, least int) int {
 		n, e := strconv.ParseUint(text, 10, 16)
-		if (e != nil || int(n) < least || strings.HasPrefix(text, "+")) && err == nil {
+		if (e != nil || int(n) < least) && err == nil {
 			err = fmt.Errorf("%q is no port: write GUEST, or HOST:GUEST where 0 for HOST is one that is free", text)
 		}
 		return int(n)

@@ -42,15 +42,40 @@ type ports struct {
 	counts []control.PublishedPort // GUARDED_BY(mu); in the order of those that are published
 }
 
+// publishFlag is where a port is from that was asked for, for this session. One of settings, which are for others too, is left out with a
+// warning where it cannot be had.
+const publishFlag = "--publish"
+
+// overPublish puts the ports that the options name before those of settings, each once.
+func (o *request) overPublish(s *config.Settings) error {
+	list := s.Publish
+	if slices.Contains(o.Publish, config.PublishNone) {
+		list = nil
+	}
+	var all []config.Entry
+	for _, text := range o.Publish {
+		if text == config.PublishNone {
+			continue
+		}
+		port, err := config.ParsePort(text)
+		if err != nil {
+			return fmt.Errorf("read --publish: %w", err)
+		}
+		all = append(all, config.Entry{Value: port.String(), Origin: publishFlag})
+	}
+	s.Publish = nil
+	for _, e := range slices.Concat(all, list) {
+		if !slices.Contains(values(s.Publish), e.Value) {
+			s.Publish = append(s.Publish, e)
+		}
+	}
+	return nil
+}
+
 // publish listens for the ports that are to be published, so that what stands against it is known before anything begins.
 func (p *prepared) publish(o *request, settings *config.Settings) error {
 	if len(settings.Publish) == 0 {
 		return nil
-	}
-	if settings.Network.Value == "host" {
-		e := settings.Publish[0]
-		return cli.WithHint(fmt.Errorf("%s: publish %s: the network is the host's, where the guest's ports are already", e.Origin, e.Value),
-			"leave it out, or give the session a network of its own: --network none, or the names that it may reach")
 	}
 	if len(settings.Publish) > control.MaxPorts {
 		return fmt.Errorf("publish ports: there are more than %d", control.MaxPorts)
@@ -64,7 +89,22 @@ func (p *prepared) publish(o *request, settings *config.Settings) error {
 		if err != nil {
 			return fmt.Errorf("%s: publish %s: %w", e.Origin, e.Value, err)
 		}
-		if err := p.listen(port); err != nil {
+		if settings.Network.Value == "host" {
+			if e.Origin != publishFlag && port.Host == port.Guest {
+				continue // the guest's is the host's
+			}
+			err = errHostNetwork
+		} else {
+			err = p.listen(port)
+		}
+		switch {
+		case err == nil:
+		case e.Origin != publishFlag && (errors.Is(err, errHostNetwork) || errors.Is(err, unix.EADDRINUSE)):
+			if !o.Quiet {
+				fmt.Fprintf(os.Stderr, "art: warning: %s: it is not published\n", cli.Printable(publishError(e, port, err).Error()))
+			}
+			continue
+		default:
 			return publishError(e, port, err)
 		}
 		if !o.Quiet {
@@ -98,8 +138,13 @@ func (p *prepared) listen(port config.Port) error {
 	return nil
 }
 
+var errHostNetwork = errors.New("the network is the host's, where the guest's ports are already")
+
 func publishError(e config.Entry, port config.Port, err error) error {
 	switch {
+	case errors.Is(err, errHostNetwork):
+		return cli.WithHint(fmt.Errorf("%s: publish %s: %w", e.Origin, e.Value, err),
+			"leave it out, or give the session a network of its own: --network none, or the names that it may reach")
 	case errors.Is(err, unix.EADDRINUSE):
 		return cli.WithHint(fmt.Errorf("%s: publish %s: port %d of 127.0.0.1 is in use", e.Origin, e.Value, port.Host),
 			fmt.Sprintf("art ports lists those of sessions; take another one, or one that is free: --publish 0:%d", port.Guest))

@@ -158,12 +158,8 @@ func (o *request) over(s *config.Settings) error {
 	for _, env := range o.Env {
 		s.Env = append(s.Env, config.Entry{Value: env, Origin: "--env"})
 	}
-	for _, text := range o.Publish {
-		port, err := config.ParsePort(text)
-		if err != nil {
-			return fmt.Errorf("read --publish: %w", err)
-		}
-		s.Publish = append(s.Publish, config.Entry{Value: port.String(), Origin: "--publish"})
+	if err := o.overPublish(s); err != nil {
+		return err
 	}
 	for _, path := range o.See {
 		abs, err := filepath.Abs(path)
