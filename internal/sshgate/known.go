@@ -53,13 +53,20 @@ func Known(files, hosts []string) (*control.SSHHosts, error) {
 		found.Revoked = append(found.Revoked, authorized(key))
 	}
 	for _, authority := range []bool{false, true} {
-		list := map[bool][][]byte{false: plain, true: authorities}[authority]
+		list := plain
+		if authority {
+			list = authorities
+		}
 		check, err := parse(list)
 		if err != nil {
 			return nil, fmt.Errorf("read the keys of hosts: %w", err)
 		}
 		for _, host := range hosts {
-			for _, key := range keysOf(check, host) {
+			keys, err := keysOf(check, host)
+			if err != nil {
+				return nil, fmt.Errorf("read the keys of %s: %w", host, err)
+			}
+			for _, key := range keys {
 				one := control.SSHKnown{Host: knownhosts.Normalize(host), Key: authorized(key), Authority: authority}
 				if !slices.Contains(found.Known, one) {
 					found.Known = append(found.Known, one)
@@ -89,11 +96,13 @@ func readable(files []string, found *control.SSHHosts) (lines [][]byte, _ error)
 			if len(line) == 0 || line[0] == '#' {
 				continue
 			}
-			if _, err := parse([][]byte{line}); err == nil {
+			switch _, err := parse([][]byte{line}); {
+			case err == nil:
 				lines = append(lines, line)
-			} else if found.More++; len(found.Unread) < mostUnread {
-				found.More--
+			case len(found.Unread) < mostUnread:
 				found.Unread = append(found.Unread, fmt.Sprintf("%s:%d", file, i+1))
+			default:
+				found.More++
 			}
 		}
 	}
@@ -115,24 +124,25 @@ func parse(lines [][]byte) (ssh.HostKeyCallback, error) {
 }
 
 // keysOf returns the keys of a host that check takes.
-func keysOf(check ssh.HostKeyCallback, host string) (keys []ssh.PublicKey) {
+func keysOf(check ssh.HostKeyCallback, host string) (keys []ssh.PublicKey, _ error) {
 	// The key of nobody: the answer says which ones it should have been.
 	public, _, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	nobody, err := ssh.NewPublicKey(public)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	var want *knownhosts.KeyError
-	if !errors.As(check(host, &net.TCPAddr{}, nobody), &want) {
-		return nil
+	err = check(host, &net.TCPAddr{}, nobody)
+	want, ok := errors.AsType[*knownhosts.KeyError](err)
+	if !ok {
+		return nil, err
 	}
 	for _, k := range want.Want {
 		if check(host, &net.TCPAddr{}, k.Key) == nil { // it is not revoked
 			keys = append(keys, k.Key)
 		}
 	}
-	return keys
+	return keys, nil
 }
