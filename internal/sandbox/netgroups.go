@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
@@ -23,7 +24,8 @@ func (o *request) addGroups(s *config.Settings) error {
 	if err != nil {
 		return err
 	}
-	packages := slices.Contains(values(s.NetAllow), config.GroupPackages)
+	asked := values(s.NetAllow)
+	packages := slices.Contains(asked, config.GroupPackages)
 	s.NetAllow = slices.DeleteFunc(slices.Clone(s.NetAllow), func(e config.Entry) bool {
 		return e.Value == config.GroupAgent || e.Value == config.GroupPackages
 	})
@@ -57,6 +59,9 @@ func (o *request) addGroups(s *config.Settings) error {
 	}
 	if len(s.NetAllow) == 0 && s.NetAsk.Value != "true" && !o.Learn {
 		s.Network.Value, s.NetDeny = "none", nil
+		if len(asked) > 0 { // also with -q: who asked for something is to know that there is nothing
+			fmt.Fprintf(os.Stderr, "art: warning: network %s: that is nothing here: the network is none\n", strings.Join(asked, ","))
+		}
 	}
 	return nil
 }
