@@ -30,6 +30,16 @@ func (p *planner) gone(a *item, d dir, shown map[string]bool) []string {
 	return slices.Compact(names)
 }
 
+// showsHost tells whether a directory of the guest shows what the host has there, but for what it hides: then nothing that it does not hide is
+// gone, whatever both sides have agreed on.
+func (p *planner) showsHost(in *item) bool {
+	if in.node == nil || !p.sameTree || p.exports {
+		return false
+	}
+	o := in.node.Origin
+	return o != nil && o.Base == p.name && o.Path == in.path
+}
+
 // come reports which names a directory shows of the host's, from where the guest has renamed it.
 func (p *planner) come(n *sqlvfs.Node, at string) map[string]bool {
 	come := map[string]bool{}
@@ -71,8 +81,8 @@ func (p *planner) gatherGone(in *item, d dir, names []string) error {
 			continue
 		}
 		hidden := in.node != nil && slices.Contains(in.node.Whiteouts, name)
-		if !hidden && (a.was == nil || a.there != unix.S_IFDIR && p.hostChanged(a)) {
-			continue // it is the host's alone, perhaps after both have removed what was there before
+		if !hidden && (p.showsHost(in) || a.was == nil || a.there != unix.S_IFDIR && p.hostChanged(a)) {
+			continue // the guest sees it, or it is the host's alone, perhaps after both have removed what was there before
 		}
 		if skipped(a.path) != "" || d.hasDatabase(name, &st) {
 			continue

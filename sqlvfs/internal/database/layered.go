@@ -74,7 +74,7 @@ func ViewsOf(layers []Layer, under ...*Kept) string {
 	}
 	for _, k := range Everything {
 		top := slices.Clone(layers)
-		if k.Host { // what was agreed on with the host is shown as it is, whatever is shown of the tree
+		if k.Apart { // where workspaces are does not depend on what is shown of the tree
 			top[0].Checkpoint = 0
 		}
 		if len(layers) > 1 && slices.Contains(under, k) {
