@@ -31,7 +31,7 @@ func manList(c *flags.Command) string {
 			case f.Switch && len(s) > 2:
 				b.WriteString(" Ns = Ns Ar " + f.Arg)
 			case f.Arg != "" && len(s) > 2:
-				b.WriteString(" Ar " + optional.Replace(f.Arg))
+				b.WriteString(" Ar " + argument(f.Arg))
 			}
 		}
 		says := f.Sentence()
@@ -66,7 +66,14 @@ func flagsOf(commands []*flags.Command) (all []flags.Flag) {
 	return all
 }
 
-var optional = strings.NewReplacer("[=", " Ns Op = Ns Ar ", "]", "")
+// argument is a flag's in the language of manual pages. NAME[=VALUE] has a part that is a value by itself.
+func argument(arg string) string {
+	name, value, ok := strings.Cut(arg, "[=")
+	if !ok {
+		return arg
+	}
+	return name + " Ns Op = Ns Ar " + strings.TrimSuffix(value, "]")
+}
 
 // typed is what somebody types: between backquotes, a flag, or the name of a manual page; with the marks around it.
 var typed = regexp.MustCompile("(\\(?)(`[^`]*`|--[a-z][a-z-]*|\\b[a-z-]+\\([1-8]\\))([.,;:)]*)( |$)")
