@@ -126,7 +126,9 @@ func (k *Kept) remember() {
 	for i := range k.Key {
 		second, third = append(second, fmt.Sprintf("?%d", i+2)), append(third, fmt.Sprintf("?%d", i+3))
 	}
-	k.PutOld = fmt.Sprintf("INSERT OR REPLACE INTO main.%s (%s) VALUES (?%s)", k.Old, k.columns(), strings.Repeat(", ?", len(k.Key)+1+len(k.Values)))
+	k.PutOld = fmt.Sprintf("INSERT INTO main.%s (%s) VALUES (?%s) ON CONFLICT (%s, checkpoint) DO UPDATE SET %s", // what else it says of the key stays
+		k.Old, k.columns(), strings.Repeat(", ?", len(k.Key)+1+len(k.Values)), strings.Join(k.Key, ", "),
+		strings.Join(each("%[1]s=excluded.%[1]s", append([]string{"there"}, k.Values...)), ", "))
 	k.DropOld = fmt.Sprintf("DELETE FROM main.%s AS h WHERE %s AND h.checkpoint>=?1 AND h.checkpoint<?2", k.Old, equal("h", k.Key, third))
 	key := equal("h", k.Key, second)
 	k.Pin = []string{
