@@ -11,6 +11,12 @@ import (
 // What the host has at a path becomes rows of history, for a range of checkpoints, in transactions after each of which all checkpoints show what they have shown. A directory
 // has its origin until all that is in it is there, and a file that has a part of the host's content until it has all.
 
+// mostCopied bounds the files that are copied, in bytes. A pull writes a few changed places of a large file in place, and nobody waits for a copy of the rest.
+const mostCopied = 32 << 20
+
+// errLarge is that a file is not copied for its size.
+var errLarge = hostError{syscall.EFBIG}
+
 // copy has an entry of a directory be a copy of what the host has at a path, at some checkpoints. changed is what becomes of that; whole says
 // that all of it is to be copied.
 func (k *copier) copy(dir Ino, name, path string, changed *changedPath, s span, whole bool) error {
@@ -27,6 +33,9 @@ func (k *copier) copy(dir Ino, name, path string, changed *changedPath, s span, 
 	}
 	if !whole {
 		return nil // what was to be in it is not there
+	}
+	if o.IsRegular() && o.Size > mostCopied {
+		return k.lost(path, errLarge)
 	}
 	rest, err := k.link(dir, name, s, o)
 	for _, s := range rest {
@@ -200,6 +209,12 @@ func (k *copier) fill(ino Ino, path string, inodes []*oldInode, origins []*oldOr
 		s, o := span{lo, hi}, origins[lo]
 		lo = hi
 		if o.limit == 0 {
+			continue
+		}
+		if o.limit > mostCopied {
+			if err := k.lost(path, errLarge); err != nil {
+				return err
+			}
 			continue
 		}
 		if f == nil {
