@@ -45,6 +45,7 @@ exit 3
 	}
 	s.Keys("n")
 	s.Shows("painted over")
+	time.Sleep(200 * time.Millisecond) // the terminal answers what was asked meanwhile, and not the shell
 	s.Keys("\x03")
 	s.Prompt()
 	s.Enter("echo so it ga''ve $?")
