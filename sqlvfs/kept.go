@@ -6,7 +6,7 @@ import "github.com/riverlytech/art/sqlvfs/internal/database"
 // key, and of an entry what it will lead to; of an inode all that it will be. What is newer than the newest checkpoint has no history.
 func (w *writer) keepPut(k *database.Kept, ino Ino, more ...any) error {
 	then := Ino(0)
-	if k.Entry {
+	if k.Entry && len(more) > 1 {
 		then = more[1].(Ino)
 	}
 	return w.keep(k, k.Put, then, ino, more)
