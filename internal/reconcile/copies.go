@@ -67,7 +67,7 @@ func (p *puller) keepIn(on *planner, list []sqlvfs.HostChange) error {
 		return err
 	}
 	if isFull(err) {
-		err = cli.WithHint(err, "nothing was changed in the workspace. What it shows at checkpoints is kept with them: `art gc` drops old ones")
+		err = cli.WithHint(err, "nothing was changed in the workspace: make room, and pull again. Checkpoints keep what a pull replaces, and `art gc` drops old ones")
 	}
 	return p.opt.writing(err)
 }
