@@ -60,7 +60,7 @@ func serve(t *testing.T, network, address string) (at string, port int, ev *told
 	t.Helper()
 	l, err := net.Listen(network, address)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
 	go func() {
