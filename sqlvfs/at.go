@@ -1,14 +1,34 @@
 package sqlvfs
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/riverlytech/art/sqlvfs/internal/database"
+)
 
 // A store that shows the tree at a checkpoint reads it with the statements that read the present: in its connections, temporary views
 // have the names of the tables (database.Kept). What they show never changes, whatever is committed meanwhile, so the connections
 // need not read the same commit.
 
-// qChildrenAt is [qChildren] for views: SQLite looks single rows up in them, but would read them as a whole for a join.
-const qChildrenAt = `SELECT name, ino, mode, number FROM (SELECT d.name, d.ino, (SELECT i.mode FROM fs_inode i WHERE i.ino=d.ino) AS mode,
-	ifnull((SELECT f.base_ino FROM fs_origin f WHERE f.delta_ino=d.ino), 0) AS number FROM fs_dentry d WHERE d.parent_ino=?) WHERE mode IS NOT NULL`
+// layered are statements in the form that connections with views ask them in. SQLite copies what reads a view of several queries once for each of these,
+// unless that has a LIMIT, and reads a view as a whole that it cannot look a single row up in, as for a join.
+var layered = map[string]string{
+	qInode: `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
+		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
+		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash, o.until
+		FROM (SELECT * FROM fs_inode WHERE ino=?1 LIMIT 1) i LEFT JOIN (SELECT * FROM art_origin WHERE ino=?1 LIMIT 1) o
+		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN (SELECT * FROM fs_origin WHERE delta_ino=?1 LIMIT 1) f`,
+	qChildren: `SELECT name, ino, mode, number FROM (SELECT d.name, d.ino, (SELECT i.mode FROM fs_inode i WHERE i.ino=d.ino) AS mode,
+		ifnull((SELECT f.base_ino FROM fs_origin f WHERE f.delta_ino=d.ino), 0) AS number
+		FROM (SELECT name, ino FROM fs_dentry WHERE parent_ino=? LIMIT -1) d LIMIT -1) WHERE mode IS NOT NULL`,
+}
+
+// descend finds out what the database on a connection lies over.
+func descend(c *conn) (database.Stack, error) {
+	s, err := database.Descend(c.Conn)
+	s.Subst = layered
+	return s, err
+}
 
 // showAt has the store's connections show a checkpoint, given by number or label.
 func (tx *Tx) showAt(name string) error {
@@ -16,7 +36,6 @@ func (tx *Tx) showAt(name string) error {
 	if err != nil {
 		return err
 	}
-	tx.meta.Subst[qChildren] = qChildrenAt
 	tx.at = &c
 	tx.stack = tx.stack.At(c.ID, int64(c.maxIno))
 	return nil

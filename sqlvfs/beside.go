@@ -25,7 +25,7 @@ func (s *Store) openBeside() (err error) {
 	if _, _, err := admit(s.tx.meta.Conn); err != nil {
 		return err
 	}
-	if s.stack, err = database.Descend(s.tx.meta.Conn); err != nil {
+	if s.stack, err = descend(s.tx.meta); err != nil {
 		return err
 	}
 	if s.stack.Forked() { // ATTACH is no part of a transaction

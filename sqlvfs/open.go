@@ -207,7 +207,7 @@ func (s *Store) open(fresh bool, opt Options) (err error) {
 	err = s.tx.meta.Cause(s.prepareFile(s.tx.meta, fresh, opt.Root))
 	placed.release()
 	if err == nil {
-		s.stack, err = database.Descend(s.tx.meta.Conn)
+		s.stack, err = descend(s.tx.meta)
 	}
 	if err == nil {
 		err = s.stack.Overlay(s.tx.meta)
@@ -306,7 +306,7 @@ func (s *Store) openReadOnly(at string) (err error) {
 		return err
 	}
 	s.tx.meta.Subst = substitutes(app, version) // the other connections read content only
-	if s.stack, err = database.Descend(s.tx.meta.Conn); err == nil && at != "" {
+	if s.stack, err = descend(s.tx.meta); err == nil && at != "" {
 		err = s.tx.showAt(at)
 	}
 	if err == nil {

@@ -3,6 +3,7 @@ package database
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -67,6 +68,7 @@ func ReadParent(c *sqlite3.Conn) (p *Parent, err error) {
 type Stack struct {
 	Layers  []Layer // the first is the database itself; nil: that alone, at present
 	Parents []Parent
+	Subst   map[string]string // statements that connections ask in another form, if there are layers
 }
 
 // Descend finds out what the database on a connection lies over, and makes sure that it can be read.
@@ -112,9 +114,9 @@ func (s *Stack) Forked() bool { return len(s.Parents) > 0 }
 func (s *Stack) At(checkpoint, maxIno int64) Stack {
 	first := Layer{Schema: "main", Checkpoint: checkpoint, MaxIno: maxIno}
 	if !s.Forked() {
-		return Stack{Layers: []Layer{first}}
+		return Stack{Layers: []Layer{first}, Subst: s.Subst}
 	}
-	return Stack{append([]Layer{first}, s.Layers[1:]...), s.Parents}
+	return Stack{append([]Layer{first}, s.Layers[1:]...), s.Parents, s.Subst}
 }
 
 // RowsAt is a query of the rows that a table of the database had at a checkpoint.
@@ -194,6 +196,10 @@ func (s *Stack) Overlay(c *Conn, under ...*Kept) error {
 		}
 	}
 	c.Forget() // statements that read the tables
+	if c.Subst == nil {
+		c.Subst = map[string]string{}
+	}
+	maps.Copy(c.Subst, s.Subst)
 	// query_only, which a connection for reading has set, refuses temporary views too.
 	reads, err := PragmaInt(c.Conn, "query_only")
 	if err != nil {
