@@ -30,6 +30,21 @@ func (n *netlink) link(index, mtu uint32) {
 	n.request(unix.RTM_NEWLINK, 0, body)
 }
 
+// noLocalAddress has the kernel give an interface no address of the link's own (fe80::): it would do so up to a second later, and programs
+// such as browsers take that for another network and give up what they have begun.
+func (n *netlink) noLocalAddress(index uint32) {
+	body := make([]byte, unix.SizeofIfInfomsg)
+	binary.NativeEndian.PutUint32(body[4:], index)
+	mode := attribute(nil, unix.IFLA_INET6_ADDR_GEN_MODE, []byte{genModeNone})
+	n.request(unix.RTM_NEWLINK, 0, attribute(body, unix.IFLA_AF_SPEC, attribute(nil, unix.AF_INET6, mode)))
+	if errors.Is(n.err, unix.EAFNOSUPPORT) || errors.Is(n.err, unix.EOPNOTSUPP) { // there is no IPv6
+		n.err = nil
+	}
+}
+
+// genModeNone is IN6_ADDR_GEN_MODE_NONE (include/uapi/linux/if_link.h).
+const genModeNone = 1
+
 func (n *netlink) address(index uint32, a netip.Addr, bits int) {
 	// Nobody else can have the address.
 	body := []byte{family(a), byte(bits), unix.IFA_F_NODAD, unix.RT_SCOPE_UNIVERSE}

@@ -95,6 +95,7 @@ func setUp() error {
 	}
 	n := &netlink{fd: fd}
 	n.link(1, 0) // the loopback interface, the first of each network
+	n.noLocalAddress(tunnel)
 	n.link(tunnel, TunnelMTU)
 	n.address(tunnel, control.Guest4, control.Range4.Bits())
 	n.route(tunnel, unix.AF_INET)

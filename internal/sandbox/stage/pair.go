@@ -45,6 +45,7 @@ func makePair() (fd int, err error) {
 	if err != nil {
 		return fail("make a pair of Ethernet devices", err)
 	}
+	n.noLocalAddress(index)
 	if n.link(index, TunnelMTU); n.err != nil {
 		return fail("make a pair of Ethernet devices", n.err)
 	}
@@ -53,6 +54,10 @@ func makePair() (fd int, err error) {
 	}
 	return fd, nil
 }
+
+// otherIndex is the number of the end that the guest does not have. Were it that of the guest's, as it would be by itself, the kernel would
+// take them for one device, and say only a second later that the link is there (linkwatch_urgent_event in net/core/link_watch.c).
+const otherIndex = 3
 
 // vethInfoPeer is the attribute for the other one of a pair (include/uapi/linux/veth.h).
 const vethInfoPeer = 1
@@ -63,11 +68,13 @@ func (n *netlink) pair(guest int) {
 		body := attribute(make([]byte, unix.SizeofIfInfomsg), unix.IFLA_IFNAME, append([]byte(name), 0))
 		return attribute(body, unix.IFLA_MTU, binary.NativeEndian.AppendUint32(nil, TunnelMTU))
 	}
+	other := device(otherName)
+	binary.NativeEndian.PutUint32(other[4:], otherIndex)
 	peer := attribute(device(tunnelName), unix.IFLA_ADDRESS, control.GuestLink[:])
 	peer = attribute(peer, unix.IFLA_NET_NS_FD, binary.NativeEndian.AppendUint32(nil, uint32(guest)))
 	info := attribute(nil, unix.IFLA_INFO_KIND, []byte("veth"))
 	info = attribute(info, unix.IFLA_INFO_DATA, attribute(nil, vethInfoPeer, peer))
-	n.request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, attribute(device(otherName), unix.IFLA_LINKINFO, info))
+	n.request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, attribute(other, unix.IFLA_LINKINFO, info))
 }
 
 // packetSocket returns a socket for all frames of an Ethernet device.
