@@ -29,26 +29,6 @@ func (p *process) Path(fd int) string {
 // Dir implements decode.Files.
 func (p *process) Dir() string { return p.link("cwd") }
 
-// Family implements decode.Sockets.
-func (p *process) Family(fd int) (family int, ok bool) {
-	group, err := strconv.Atoi(statusField(int(*p), "Tgid"))
-	if err != nil {
-		return 0, false
-	}
-	pidfd, err := unix.PidfdOpen(group, 0)
-	if err != nil {
-		return 0, false
-	}
-	defer unix.Close(pidfd)
-	socket, err := unix.PidfdGetfd(pidfd, fd, 0)
-	if err != nil {
-		return 0, false
-	}
-	defer unix.Close(socket)
-	family, err = unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN)
-	return family, err == nil
-}
-
 func (p *process) link(name string) string {
 	target, err := os.Readlink("/proc/" + strconv.Itoa(int(*p)) + "/" + name)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/riverlytech/art/internal/syscalls"
 	"github.com/riverlytech/art/internal/trace/output"
@@ -19,24 +20,9 @@ const (
 	formatReport  = "report"
 )
 
-// format is the one that the flags ask for.
-func (o *options) chosenFormat() (string, error) {
-	format := o.format
-	for name, wanted := range map[string]bool{formatSummary: o.summary, formatReport: o.report} {
-		if !wanted {
-			continue
-		}
-		if format != formatText && format != name {
-			return "", fmt.Errorf("read --%s: the format is %s already", name, format)
-		}
-		format = name
-	}
-	return format, nil
-}
-
 // calls are those to trace. What a policy refuses is always in the trace.
-func (o *options) calls(format string) ([]string, error) {
-	if o.syscalls == "" && format == formatReport {
+func (o *options) calls() ([]string, error) {
+	if o.syscalls == "" && o.report {
 		return syscalls.Report().Names(), nil
 	}
 	_, err := syscalls.Parse(o.syscalls)
@@ -60,19 +46,42 @@ type finisher interface {
 	Finish() error
 }
 
-// logger returns the handler that writes the trace to w, and what to call at the
-// end of the trace.
-func logger(format string, style output.Style, w io.Writer) (trace.Handler, func() error) {
-	var last finisher
-	switch format {
-	case formatText:
-		return output.NewText(enduring(w), style), func() error { return nil }
-	case formatJSON:
-		return output.NewJSON(enduring(w), style), func() error { return nil }
-	case formatSummary:
-		last = output.NewSummary(w)
-	case formatReport:
-		last = report.New(w)
+// logger returns the handler that writes the trace to log, and what to call at the end of the trace.
+func (o *options) logger(log *os.File) (trace.Handler, func() error) {
+	w := patient(log)
+	nothing := func() error { return nil }
+	switch {
+	case o.summary:
+		last := output.NewSummary(w, o.style.Only, o.json)
+		return last, last.Finish
+	case o.report:
+		last := report.New(w)
+		return last, last.Finish
+	case o.separate:
+		return output.NewSeparateText(o.openSeparate, o.style), nothing
+	case o.withSummary:
+		last := output.NewSummary(enduring(w), o.style.Only, false)
+		return trace.Chain(o.single(enduring(w)), last), last.Finish
 	}
-	return last, last.Finish
+	return o.single(enduring(w)), nothing
+}
+
+// single returns the handler that writes the trace to one file.
+func (o *options) single(w io.Writer) trace.Handler {
+	if o.json {
+		return output.NewJSON(w, o.style)
+	}
+	return output.NewText(w, o.style)
+}
+
+// openSeparate opens the log of a thread alone.
+func (o *options) openSeparate(pid int) (io.WriteCloser, error) {
+	f, err := os.OpenFile(fmt.Sprintf("%s.%d", o.log, pid), logFlags, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return struct {
+		io.Writer
+		io.Closer
+	}{enduring(f), f}, nil
 }

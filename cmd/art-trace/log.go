@@ -13,6 +13,9 @@ import (
 	"github.com/riverlytech/art/internal/trace/output"
 )
 
+// logFlags make a log new. Others may append to the same file.
+const logFlags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC | os.O_APPEND
+
 // openLog opens what the trace is written to, before anything is run. The
 // command does not inherit it.
 func openLog(o *options) (*os.File, error) {
@@ -20,7 +23,10 @@ func openLog(o *options) (*os.File, error) {
 	case o.log != "" && o.logFD >= 0:
 		return nil, errors.New("open log: both --log and --log-fd are given")
 	case o.log != "":
-		f, err := os.OpenFile(o.log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+		if o.separate {
+			return os.Stderr, nil // each thread's is opened when there is something to write
+		}
+		f, err := os.OpenFile(o.log, logFlags, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("open log: %w", err)
 		}

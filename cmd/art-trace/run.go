@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/riverlytech/art/internal/cli"
+	"github.com/riverlytech/art/internal/trace/only"
 	"github.com/riverlytech/art/internal/trace/redact"
 	"github.com/riverlytech/art/internal/version"
 	"github.com/riverlytech/art/trace"
@@ -30,15 +31,14 @@ func (o *options) run(args []string) (int, error) {
 	case len(args) > 0 && o.attach != 0:
 		return cli.ExitArt, errors.New("start: both a command and --attach are given")
 	}
+	if err := o.complete(); err != nil {
+		return cli.ExitArt, err
+	}
 	policy, err := o.policy()
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	format, err := o.chosenFormat()
-	if err != nil {
-		return cli.ExitArt, err
-	}
-	calls, err := o.calls(format)
+	calls, err := o.calls()
 	if err != nil {
 		return cli.ExitArt, err
 	}
@@ -53,8 +53,11 @@ func (o *options) run(args []string) (int, error) {
 	if err != nil {
 		return cli.ExitArt, err
 	}
-	handler, finish := logger(format, o.style, patient(log))
+	handler, finish := o.logger(log)
 	handler = redact.New(secrets, handler)
+	if len(o.paths) > 0 {
+		handler = only.New(o.paths, handler)
+	}
 	if !policy.Empty() {
 		handler = trace.Chain(policy, handler)
 	}

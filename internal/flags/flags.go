@@ -69,7 +69,11 @@ type Command struct {
 	Payload  bool    // its words are a command, with flags of its own
 	Exits    Exits   // what its exit code is
 	Env      bool    // each flag is an environment variable, too
-	Hidden   bool    // shells do not offer it
+	Bundles  bool    // letters may follow one hyphen together, and the last one's value them: -yTs100
+	// Lacks are flags, by their spelling without hyphens, of a program that people take this one for, and what they
+	// can do instead.
+	Lacks  map[string]string
+	Hidden bool // shells do not offer it
 }
 
 // Exits is what the exit code of a command is, where it has failed or is 1.

@@ -67,6 +67,33 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// Letters behind one hyphen are flags, and what follows one with a value is that.
+func TestBundles(t *testing.T) {
+	c := &Command{Name: "art test", Synopsis: []string{""}, Bundles: true, Most: 1, Lacks: map[string]string{"k": "use something else", "kernel": "use something else"}, Flags: []Flag{
+		{Name: "brief", Short: "y"}, {Name: "long", Short: "yy"}, {Name: "q"}, {Name: "size", Short: "s", Arg: "N"},
+	}}
+	for args, want := range map[string]string{
+		"-yq": "--brief=true --q=true", "-yyq": "--long=true --q=true", "-qs12": "--q=true --size=12", "-s12": "--size=12", "-qs 12": "--q=true --size=12",
+		"-brief": "--brief=true", "-q -- -yq": "--q=true",
+	} {
+		var brief, long, q bool
+		var size int
+		line, err := c.Parse(strings.Fields(args), map[string]any{"brief": &brief, "long": &long, "q": &q, "size": &size})
+		if err != nil || strings.Join(line.Flags, " ") != want {
+			t.Errorf("%q: %v, %v, want %s", args, line, err, want)
+		}
+	}
+	for args, reason := range map[string]string{
+		"-k": "the flag -k is not supported: use something else", "-qky": "the flag -k is not supported", "-kq": "the flag -k is not supported",
+		"--kernel": "the flag --kernel is not supported", "-qx": "there is no flag -qx", "--yq": "there is no flag --yq", "-sx": `"x"`, "-": "",
+	} {
+		_, err := c.Parse(strings.Fields(args), map[string]any{"brief": new(bool), "long": new(bool), "q": new(bool), "size": new(int)})
+		if reason == "" && err != nil || reason != "" && (!errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), reason)) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
 func TestHelp(t *testing.T) {
 	few := *test
 	few.Least = 1

@@ -126,6 +126,12 @@ func (c *Command) ordered(args []string) (ordered []string, ended bool, err erro
 			return nil, false, helpError{c.Help()}
 		}
 		f := c.find(name)
+		if f == nil && c.Bundles {
+			if several := c.unbundle(arg); several != nil {
+				args = append(several, args...)
+				continue
+			}
+		}
 		switch {
 		case f == nil:
 			return nil, false, c.unknown(strings.SplitN(arg, "=", 2)[0], name)
@@ -142,8 +148,52 @@ func (c *Command) ordered(args []string) (ordered []string, ended bool, err erro
 	return append(append(append(ordered, "--"), words...), args...), ended, nil
 }
 
+// unbundle returns the flags that follow one hyphen together, each by itself; nil is for what is no such bundle.
+// What follows one that takes a value is its value.
+func (c *Command) unbundle(arg string) (several []string) {
+	rest, ok := strings.CutPrefix(arg, "-")
+	if !ok || strings.HasPrefix(rest, "-") {
+		return nil
+	}
+	for rest != "" {
+		f, spelled := c.short(rest)
+		switch {
+		case f == nil && c.Lacks[rest[:1]] != "" && len(arg) > 2: // an error of its own
+			return append(several, "-"+rest[:1])
+		case f == nil:
+			return nil
+		}
+		rest = rest[len(spelled):]
+		several = append(several, "-"+spelled)
+		if f.Arg != "" && !f.Switch && rest != "" {
+			return append(several, rest)
+		}
+	}
+	if len(several) == 1 {
+		return nil
+	}
+	return several
+}
+
+// short returns the flag with the longest short spelling that text begins with, and that spelling.
+func (c *Command) short(text string) (found *Flag, spelled string) {
+	for i, f := range c.Flags {
+		s := f.Short
+		if len(f.Name) == 1 {
+			s = f.Name
+		}
+		if len(s) > len(spelled) && strings.HasPrefix(text, s) {
+			found, spelled = &c.Flags[i], s
+		}
+	}
+	return found, spelled
+}
+
 // unknown is the error for a flag that there is none of, as it was typed, and its name.
 func (c *Command) unknown(typed, name string) error {
+	if instead := c.Lacks[name]; instead != "" {
+		return c.Wrong("the flag %s is not supported: %s", typed, instead)
+	}
 	for _, f := range c.Flags {
 		for _, known := range []string{f.Name, f.Also} {
 			if len(known) > 2 && near(name, known) {

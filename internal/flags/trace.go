@@ -11,21 +11,31 @@ var Trace = &Command{
 	Text: `  The command and all that it starts are traced. Calls are selected inside the
   kernel: those that are not run at native speed. Standard output and input belong
   to the command. A trace is as strace -f -o writes it, or with --format json one
-  object a line, which man art-trace describes.
+  object a line, which man art-trace describes. The flags of strace have their names
+  here, and may be bundled: -yT.
 `,
+	Bundles: true,
+	Lacks:   straceAlone,
 	Flags: []Flag{
-		{Name: "log", Arg: "FILE", Offer: Files, Default: "standard error", Says: "where the trace goes",
+		{Name: "log", Short: "o", Also: "output", Arg: "FILE", Offer: Files, Default: "standard error", Says: "where the trace goes",
 			More: "The file is made readable by its owner alone."},
 		{Name: "log-fd", Arg: "N", Says: "write to the open descriptor N instead"},
-		{Name: "syscalls", Arg: "LIST", Offer: Calls, Default: "all",
+		{Name: "syscalls", Also: "trace", Arg: "LIST", Offer: Calls, Default: "all",
 			Says: `what to trace, between commas: names ("openat"), classes of strace ("%file"), and either with "!" in front to leave it out`,
 			More: `The classes are "%file", "%desc", "%network", "%process", "%memory", "%signal", "%ipc", "%creds", "%clock", "%stat" and the others of strace(1).`},
+		{Name: "e", Arg: "EXPR", Repeat: true, Says: `what strace's -e says: "trace=LIST", "signal=LIST", "status=successful" or "status=failed"`,
+			More: `A LIST with "!" in front is all but what it names, and without a word before it, it is one of calls.`},
+		{Name: "trace-path", Short: "P", Arg: "PATH", Offer: Files, Repeat: true, Says: "trace only calls on this path, by its name or by a descriptor"},
+		{Name: "successful-only", Short: "z", Says: "trace only calls that succeed, each once it has returned"},
+		{Name: "failed-only", Short: "Z", Says: "trace only calls that fail"},
 		{Name: "format", Arg: "FORMAT", Choices: traceFormats, Default: "text",
 			Says: `"text", as strace writes it, "json", an object a line, "summary" or "report"`,
 			More: `The last two are the same as the flags of these names.`},
-		{Name: "summary", Says: "write only a table at the end: how often each call was made, how often it failed, how long it took"},
-		{Name: "report", Says: "write only a digest at the end: programs executed, files read, written and deleted, connections, calls refused"},
-		{Name: "attach", Arg: "PID", Offer: Processes, Says: "trace a running process and what it starts, until it ends or art-trace is interrupted"},
+		{Name: "summary", Short: "c", Also: "summary-only", Says: "write only a table at the end: how often each call was made, how often it failed, how long it took"},
+		{Name: "with-summary", Short: "C", Says: "write the trace, and that table at its end"},
+		{Name: "report", Says: "write only a digest at the end: programs executed, files read, written and deleted, connections, servers, calls refused"},
+		{Name: "json", Says: "write json: the trace, or the whole digest of --report or table of --summary as one object"},
+		{Name: "attach", Short: "p", Arg: "PID", Offer: Processes, Says: "trace a running process and what it starts, until it ends or art-trace is interrupted"},
 		{Name: "deny", Arg: "CALLS[@WHAT][=ERRNO]", Offer: Calls, Default: "EPERM", Repeat: true,
 			Says: `let calls, named as for --syscalls, fail with ERRNO, such as ENOENT; "@/etc": those on that path and below; "@inet": those on such sockets`,
 			More: `WHAT is an absolute path or an address family, such as "inet", "inet6" or "unix". A rule that is for none of the calls is refused. Of several for a call, the last counts.`},
@@ -34,11 +44,19 @@ var Trace = &Command{
 		{Name: "filter-by", Arg: "WHO", Choices: "self payload", Default: "self",
 			Says: `"self": trace from the command on; "payload": the command is a sandbox, and its payload loads the filter itself`},
 		{Name: "string-limit", Short: "s", Arg: "N", Says: "show up to N bytes of strings and buffers, and N arguments of a program; 32 by default, and 4096 in json"},
+		{Name: "no-abbrev", Short: "v", Says: "show structures and environments whole"},
 		{Name: "decode-fds", Short: "y", Says: "show what descriptors refer to"},
+		{Name: "decode-sockets", Short: "yy", Says: "show that, and of sockets the protocol and addresses, of devices the numbers"},
+		{Name: "timestamps", Short: "t", Says: "begin each line with the time of day in seconds"},
+		{Name: "absolute-timestamps", Short: "tt", Says: "begin each line with the time of day in microseconds"},
+		{Name: "unix-timestamps", Short: "ttt", Says: "begin each line with the seconds and microseconds since 1970"},
 		{Name: "relative-timestamps", Short: "r", Says: "begin each line with the time since the one before"},
-		{Name: "absolute-timestamps", Short: "tt", Says: "begin each line with the time of day"},
 		{Name: "syscall-times", Short: "T", Says: "end each line with the time spent in the call"},
-		version,
+		{Name: "columns", Short: "a", Arg: "N", Default: "40", Says: "write results in this column"},
+		{Name: "no-exits", Short: "qq", Says: "leave out how processes end"},
+		{Name: "output-separately", Short: "ff", Says: "write a file for each thread, which is the log's name, a dot and its id"},
+		{Name: "follow-forks", Short: "f", Says: "for those who are used to it: what a command starts is always traced"},
+		{Name: "version", Short: "V", Says: version.Says},
 	},
 	Notes: `EXIT STATUS
   The command's own; 128+n when signal n ended it; 125 when art-trace failed, 126
@@ -67,5 +85,29 @@ EXAMPLES
 }
 
 const traceFormats = "text json summary report"
+
+// straceAlone are flags that strace has, and what art-trace's users do instead.
+var straceAlone = map[string]string{
+	"A": "write to a descriptor that appends: --log-fd 9 9>>FILE", "output-append-mode": "write to a descriptor that appends: --log-fd 9 9>>FILE",
+	"b": "end art-trace by a signal to let a process that it is attached to go", "detach-on": "end art-trace by a signal to let a process that it is attached to go",
+	"D": "start art-trace itself in the background", "daemonize": "start art-trace itself in the background",
+	"E": "set variables by env(1) in front of the command", "env": "set variables by env(1) in front of the command",
+	"I": "signals are passed on to the command", "interruptible": "signals are passed on to the command",
+	"i": "use strace or a debugger", "instruction-pointer": "use strace or a debugger",
+	"k": "use strace, perf trace or a debugger", "stack-traces": "use strace, perf trace or a debugger",
+	"n": "--json and the names of calls are for programs", "syscall-number": "--json and the names of calls are for programs",
+	"O": "none is subtracted", "summary-syscall-overhead": "none is subtracted",
+	"S": "pipe the table through sort(1)", "summary-sort-by": "pipe the table through sort(1)",
+	"U": "--json has all columns", "summary-columns": "--json has all columns",
+	"u": "run art-trace as root with setpriv(1) or su(1) in front of the command", "user": "run art-trace as root with setpriv(1) or su(1) in front of the command",
+	"w": "the times of --summary are such already", "summary-wall-clock": "the times of --summary are such already",
+	"Y": "execve in the trace has the programs", "decode-pids": "execve in the trace has the programs",
+	"x": "strings are in C's notation", "strings-in-hex": "strings are in C's notation",
+	"X": "flags are shown by name", "const-print-style": "flags are shown by name",
+	"q": "nothing is written of attaching and detaching; -qq leaves out how processes end", "quiet": "nothing is written of attaching and detaching; -qq leaves out how processes end",
+	"inject": "refuse calls by --deny CALLS=ERRNO", "fault": "refuse calls by --deny CALLS=ERRNO",
+	"seccomp-bpf": "calls are always selected by a filter in the kernel",
+	"secontext":   "use strace", "d": "use strace", "debug": "use strace",
+}
 
 var version = Flag{Name: "version", Says: "print the version"}

@@ -3,6 +3,7 @@ package syscalls
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -86,7 +87,9 @@ func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.names)) }
 // An item with ! in front is taken out of what stands before it; a list that
 // starts with one starts from all calls, and then holds nothing but such items,
 // because strace reads "!a,b" as "neither a nor b" and others would read it
-// otherwise. The empty list is all calls.
+// otherwise. The empty list is all calls, and "none" is none.
+// An item may also be a regular expression, with / in front, for the names that it matches; ? in front
+// lets a name, class or expression stand for nothing.
 //
 // A call that only the other architecture has is accepted and never occurs. A
 // name that none has, and a list that leaves no call, is an error.
@@ -99,6 +102,7 @@ func parse(arch *Arch, list string) (Set, error) {
 		list = "all"
 	}
 	negative := false // the list started with !
+	none := false     // an item says that there may be no call
 	for i, item := range strings.Split(list, ",") {
 		name, not := strings.CutPrefix(strings.TrimSpace(item), "!")
 		if i == 0 && not {
@@ -111,8 +115,10 @@ func parse(arch *Arch, list string) (Set, error) {
 			return Set{}, cli.WithHint(fmt.Errorf("select system calls: %q: the list starts with !, but this item does not", name),
 				"write ! in front of every item to leave it out, or put the items without ! first")
 		}
+		name, optional := strings.CutPrefix(name, "?")
+		none = none || name == "none"
 		members, err := members(arch, all, name)
-		if err != nil {
+		if err != nil && !optional {
 			return Set{}, fmt.Errorf("select system calls: %w", err)
 		}
 		for _, n := range members {
@@ -123,7 +129,7 @@ func parse(arch *Arch, list string) (Set, error) {
 			}
 		}
 	}
-	if len(set.names) == 0 {
+	if len(set.names) == 0 && !none {
 		return Set{}, fmt.Errorf("select system calls: %q leaves no call of %s", list, arch.GOARCH)
 	}
 	return set, nil
@@ -135,6 +141,10 @@ func members(arch *Arch, all []string, name string) ([]string, error) {
 	switch {
 	case name == "all" || name == "%all":
 		return all, nil
+	case name == "none" || name == "%none":
+		return nil, nil
+	case strings.HasPrefix(name, "/"):
+		return matching(all, name[1:])
 	case isClass && small[class] != nil:
 		return small[class], nil
 	case isClass && classes[class] != 0:
@@ -153,8 +163,26 @@ func members(arch *Arch, all []string, name string) ([]string, error) {
 	return nil, unknown("system call", name, append(slices.Clone(all), classNames()...))
 }
 
+// matching returns the names in which an expression is found.
+func matching(all []string, expression string) ([]string, error) {
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no regular expression: %w", expression, err)
+	}
+	var names []string
+	for _, name := range all {
+		if re.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return nil, fmt.Errorf("no system call matches %q", expression)
+	}
+	return names, nil
+}
+
 func classNames() []string {
-	names := []string{"all"}
+	names := []string{"all", "none"}
 	for name := range classes {
 		names = append(names, "%"+name)
 	}

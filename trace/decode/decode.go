@@ -37,6 +37,17 @@ type Sockets interface {
 	Family(fd int) (family int, ok bool)
 }
 
+// Endpoints says what a tracee's descriptors are connected to. Files may have it.
+type Endpoints interface {
+	// Endpoint returns the protocol and the addresses of a socket, such as
+	// TCP:[127.0.0.1:1->127.0.0.1:2], printable and with names in quotes; it is empty for what
+	// has none.
+	Endpoint(fd int) string
+	// Device returns the kind and the numbers of a device, such as char 1:3; it is
+	// empty for what is none.
+	Device(fd int) string
+}
+
 // Call is one system call.
 type Call struct {
 	Pid  int    // the thread that makes it
@@ -53,6 +64,12 @@ type Call struct {
 	Files Files
 	// ShowFiles asks for the paths of descriptors beside their numbers.
 	ShowFiles bool
+	// ShowSockets asks, with ShowFiles, for what sockets are connected to and for the
+	// numbers of devices.
+	ShowSockets bool
+	// Whole asks for structures and environments with all their members; else those
+	// that strace leaves out by itself are left out.
+	Whole bool
 
 	// Strings is how many bytes of a buffer or string are shown, and how many elements
 	// of an argument list; 32 of each, as in strace, if it is 0. Paths are shown whole.

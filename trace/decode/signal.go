@@ -3,6 +3,7 @@ package decode
 import (
 	"math/bits"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,6 +26,17 @@ func SignalName(sig int) string {
 		return "SIGRT_" + strconv.Itoa(sig-sigRTMin)
 	}
 	return strconv.Itoa(sig)
+}
+
+// SignalNamed returns the signal of a name, with or without SIG, or of a number; 0 is none.
+func SignalNamed(name string) int {
+	name = strings.ToUpper(name)
+	for sig := 1; sig <= 64; sig++ {
+		if known := SignalName(sig); name == known || "SIG"+name == known || name == strconv.Itoa(sig) {
+			return sig
+		}
+	}
+	return 0
 }
 
 func printSignal(p *printer, _ *argument, v uint64) bool {

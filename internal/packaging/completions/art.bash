@@ -367,8 +367,8 @@ _art_spec() {
 		;;
 	'art-trace')
 		payload=yes commands='' words=''
-		flags='--log --log-fd --syscalls --format --summary --report --attach --deny --secrets-fd --filter-by -s --string-limit -y --decode-fds -r --relative-timestamps -tt --absolute-timestamps -T --syscall-times --version --help'
-		offers='--log=files --log-fd=nothing --syscalls=calls --format=text|json|summary|report --attach=processes --deny=calls --secrets-fd=nothing --filter-by=self|payload -s=nothing --string-limit=nothing'
+		flags='-o --log --output --log-fd --syscalls --trace -e -P --trace-path -z --successful-only -Z --failed-only --format -c --summary --summary-only -C --with-summary --report --json -p --attach --deny --secrets-fd --filter-by -s --string-limit -v --no-abbrev -y --decode-fds -yy --decode-sockets -t --timestamps -tt --absolute-timestamps -ttt --unix-timestamps -r --relative-timestamps -T --syscall-times -a --columns -qq --no-exits -ff --output-separately -f --follow-forks -V --version --help'
+		offers='-o=files --log=files --output=files --log-fd=nothing --syscalls=calls --trace=calls -e=nothing -P=files --trace-path=files --format=text|json|summary|report -p=processes --attach=processes --deny=calls --secrets-fd=nothing --filter-by=self|payload -s=nothing --string-limit=nothing -a=nothing --columns=nothing'
 		;;
 	*) return 1 ;;
 	esac

@@ -2,7 +2,6 @@ package output
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,8 +62,7 @@ type JSON struct {
 	w       io.Writer
 	buf     bytes.Buffer  // records that are not written yet
 	encoder *json.Encoder // into buf
-	files   bool
-	strings int
+	style   Style
 	entered map[int][]string // by thread: the arguments known at the entry
 }
 
@@ -73,10 +71,10 @@ var _ trace.Handler = (*JSON)(nil)
 // jsonStrings is how many bytes of a string JSON shows by itself: programs read it.
 const jsonStrings = 4096
 
-// NewJSON returns a JSON that writes to w. Of the style, Files and Strings alone matter:
+// NewJSON returns a JSON that writes to w. Of the style, times and columns do not matter:
 // the times are always there.
 func NewJSON(w io.Writer, style Style) *JSON {
-	j := &JSON{w: w, files: style.Files, strings: cmp.Or(style.Strings, jsonStrings), entered: map[int][]string{}}
+	j := &JSON{w: w, style: style, entered: map[int][]string{}}
 	j.encoder = json.NewEncoder(&j.buf)
 	j.encoder.SetEscapeHTML(false)
 	return j
@@ -135,13 +133,17 @@ func archName(c *decode.Call) string {
 
 // Enter implements trace.Handler.
 func (j *JSON) Enter(c *decode.Call) error {
-	c.ShowFiles, c.Strings = j.files, j.strings
+	j.style.apply(c, jsonStrings)
 	j.entered[c.Pid], _ = decode.Enter(c)
 	return nil
 }
 
 // Exit implements trace.Handler.
 func (j *JSON) Exit(c *decode.Call) error {
+	if !j.style.Only.has(c) {
+		delete(j.entered, c.Pid)
+		return nil
+	}
 	r := j.call(c, "call")
 	r.Args = append(r.Args, decode.Exit(c)...)
 	ret := c.Ret
@@ -155,6 +157,9 @@ func (j *JSON) Exit(c *decode.Call) error {
 
 // Signal implements trace.Handler.
 func (j *JSON) Signal(pid int, info *decode.Siginfo) error {
+	if j.style.Signals != nil && !j.style.Signals(info.Signal()) {
+		return nil
+	}
 	return j.write(Record{Pid: pid, Event: "signal", Signal: decode.SignalName(info.Signal()), Info: info.String()})
 }
 
@@ -172,7 +177,7 @@ func (j *JSON) Superseded(pid, by int) error {
 
 // Ended implements trace.Handler.
 func (j *JSON) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
-	if err := j.unfinished(during); err != nil {
+	if err := j.unfinished(during); err != nil || j.style.NoExits {
 		return err
 	}
 	if status.Signaled() {
@@ -194,6 +199,10 @@ func (j *JSON) Detached(pid int, during *decode.Call) error {
 // unfinished writes the record of the call, if any, that will not be seen to return.
 func (j *JSON) unfinished(during *decode.Call) error {
 	if during == nil {
+		return nil
+	}
+	if j.style.Only != Any {
+		delete(j.entered, during.Pid)
 		return nil
 	}
 	return j.write(j.call(during, "unfinished"))

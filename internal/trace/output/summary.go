@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -18,6 +19,8 @@ import (
 type Summary struct {
 	trace.Ignore
 	w     io.Writer
+	only  Only
+	json  bool
 	calls map[string]*count
 }
 
@@ -30,11 +33,16 @@ type count struct {
 
 var _ trace.Handler = (*Summary)(nil)
 
-// NewSummary returns a Summary that writes to w.
-func NewSummary(w io.Writer) *Summary { return &Summary{w: w, calls: map[string]*count{}} }
+// NewSummary returns a Summary that writes to w: a table, or one JSON object.
+func NewSummary(w io.Writer, only Only, json bool) *Summary {
+	return &Summary{w: w, only: only, json: json, calls: map[string]*count{}}
+}
 
 // Exit implements trace.Handler.
 func (s *Summary) Exit(c *decode.Call) error {
+	if !s.only.has(c) {
+		return nil
+	}
 	name := c.Name
 	if c.Foreign() {
 		name = archName(c) + ":" + name
@@ -63,6 +71,9 @@ func (s *Summary) Finish() error {
 	slices.SortFunc(rows, func(a, b *count) int {
 		return cmp.Or(cmp.Compare(b.spent, a.spent), cmp.Compare(b.calls, a.calls), cmp.Compare(a.name, b.name))
 	})
+	if s.json {
+		return s.object(rows, total)
+	}
 	const rule = "------ ----------- ----------- --------- --------- ----------------\n"
 	var b bytes.Buffer
 	b.WriteString("% time     seconds  usecs/call     calls    errors syscall\n" + rule)
@@ -83,6 +94,29 @@ func (s *Summary) Finish() error {
 	b.WriteString(rule)
 	row(total)
 	if _, err := s.w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write trace: %w", err)
+	}
+	return nil
+}
+
+// object writes the table as an object.
+func (s *Summary) object(rows []*count, total *count) error {
+	type row struct {
+		Call    string  `json:"call,omitempty"`
+		Calls   int     `json:"calls"`
+		Errors  int     `json:"errors"`
+		Seconds float64 `json:"seconds"`
+	}
+	all := struct {
+		Calls []row `json:"calls"`
+		Total row   `json:"total"`
+	}{Calls: []row{}, Total: row{"", total.calls, total.errors, total.spent.Seconds()}}
+	for _, n := range rows {
+		all.Calls = append(all.Calls, row{n.name, n.calls, n.errors, n.spent.Seconds()})
+	}
+	encoder := json.NewEncoder(s.w)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(all); err != nil {
 		return fmt.Errorf("write trace: %w", err)
 	}
 	return nil

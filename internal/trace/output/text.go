@@ -1,6 +1,8 @@
 package output
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,15 +17,6 @@ import (
 // resultColumn is where strace aligns results.
 const resultColumn = 40
 
-// Style says what else the text format shows, by strace's options.
-type Style struct {
-	Clock    bool // the time of day at which each line began (-tt)
-	Since    bool // the time since the line before began (-r)
-	Duration bool // the time spent in each call (-T)
-	Files    bool // what descriptors refer to (-y)
-	Strings  int  // how many bytes of strings and buffers (-s); as many as the format shows by itself if 0
-}
-
 // Text is a trace.Handler that writes strace's text format.
 type Text struct {
 	w     io.Writer
@@ -36,6 +29,12 @@ type Text struct {
 	// entered is what was written of the calls that have not returned, by thread.
 	entered map[int]entered
 	buf     []byte
+	of      int // the thread that buf is about
+	head    []byte
+
+	// separate opens a log for a thread; nil is one log for all. logs are those that are open.
+	separate func(pid int) (io.WriteCloser, error)
+	logs     map[int]io.WriteCloser
 }
 
 // entered is how far the line of a call is.
@@ -44,6 +43,9 @@ type entered struct {
 	// comma: the next argument needs a separator in front, which is not
 	// written yet because a call may turn out not to have another one.
 	comma bool
+	// held is what is to be written once it is known how the call ends.
+	held   string
+	column int // where the line ends, with a log for each thread
 }
 
 var _ trace.Handler = (*Text)(nil)
@@ -51,6 +53,14 @@ var _ trace.Handler = (*Text)(nil)
 // NewText returns a Text that writes to w.
 func NewText(w io.Writer, style Style) *Text {
 	return &Text{w: w, style: style, now: time.Now, entered: map[int]entered{}}
+}
+
+// NewSeparateText returns a Text that writes of each thread to a log of its own, which
+// open opens and which is closed when the thread has ended.
+func NewSeparateText(open func(pid int) (io.WriteCloser, error), style Style) *Text {
+	t := NewText(nil, style)
+	t.separate, t.logs = open, map[int]io.WriteCloser{}
+	return t
 }
 
 // Flush implements trace.Handler. Enter and whatever ends a line write at once;
@@ -63,7 +73,10 @@ func (t *Text) Flush() error {
 }
 
 func (t *Text) flush() error {
-	_, err := t.w.Write(t.buf)
+	w, err := t.log()
+	if err == nil {
+		_, err = w.Write(t.buf)
+	}
 	t.buf = t.buf[:0]
 	if err != nil {
 		return fmt.Errorf("write trace: %w", err)
@@ -71,31 +84,60 @@ func (t *Text) flush() error {
 	return nil
 }
 
+// log is where buf goes.
+func (t *Text) log() (io.Writer, error) {
+	if t.separate == nil {
+		return t.w, nil
+	}
+	w := t.logs[t.of]
+	if w == nil {
+		var err error
+		if w, err = t.separate(t.of); err != nil {
+			return nil, err
+		}
+		t.logs[t.of] = w
+	}
+	return w, nil
+}
+
 // begin starts a line for thread pid, and first breaks off that of another.
 func (t *Text) begin(pid int) {
-	if t.open != 0 {
-		t.separate(t.open)
-		t.buf = append(t.buf, " <unfinished ...>\n"...)
-		t.open = 0
+	t.of = pid
+	if t.open != 0 && t.separate == nil {
+		t.breakOff(" <unfinished ...>\n")
 	}
 	start := len(t.buf)
-	t.buf = strconv.AppendInt(t.buf, int64(pid), 10)
-	for len(t.buf)-start < len("12345") {
+	if t.separate == nil {
+		t.buf = strconv.AppendInt(t.buf, int64(pid), 10)
+		for len(t.buf)-start < len("12345") {
+			t.buf = append(t.buf, ' ')
+		}
 		t.buf = append(t.buf, ' ')
 	}
-	t.buf = append(t.buf, ' ')
 	t.stamp()
 	t.column = len(t.buf) - start
 }
 
+// breakOff ends the line of the thread whose call is unfinished.
+func (t *Text) breakOff(text string) {
+	t.comma(t.open)
+	t.buf = append(t.buf, text...)
+	t.open = 0
+}
+
 // stamp writes the times in front of a line.
 func (t *Text) stamp() {
-	if !t.style.Clock && !t.style.Since {
+	if t.style.Clock == NoClock && !t.style.Since {
 		return
 	}
 	now := t.now()
-	if t.style.Clock {
+	switch t.style.Clock {
+	case Seconds:
+		t.buf = now.AppendFormat(t.buf, "15:04:05 ")
+	case Microseconds:
 		t.buf = now.AppendFormat(t.buf, "15:04:05.000000 ")
+	case Unix:
+		t.buf = fmt.Appendf(t.buf, "%d.%06d ", now.Unix(), now.Nanosecond()/1000)
 	}
 	if !t.style.Since {
 		return
@@ -106,7 +148,7 @@ func (t *Text) stamp() {
 	}
 	t.last = now
 	format := "%6d.%06d "
-	if t.style.Clock {
+	if t.style.Clock != NoClock {
 		format = "(+%6d.%06d) "
 	}
 	t.buf = fmt.Appendf(t.buf, format, since/time.Second, since%time.Second/time.Microsecond)
@@ -129,26 +171,42 @@ func (t *Text) text(add func([]byte) []byte) (added bool) {
 
 // Enter implements trace.Handler.
 func (t *Text) Enter(c *decode.Call) error {
-	c.ShowFiles, c.Strings = t.style.Files, t.style.Strings
-	t.begin(c.Pid)
-	e := entered{}
-	t.text(func(b []byte) []byte {
-		if c.Foreign() {
-			b = append(b, archName(c)+":"...)
-		}
-		return append(append(b, c.Name...), '(')
-	})
-	e.comma = t.text(func(b []byte) []byte {
-		b, e.complete = decode.AppendEnter(b, c)
-		return b
-	}) && !e.complete
-	t.open = c.Pid
-	t.entered[c.Pid] = e
+	t.style.apply(c, 0)
+	e := t.start(c)
+	if t.style.Only != Any {
+		e.held = string(t.head)
+		t.entered[c.Pid] = e
+		return nil
+	}
+	t.write(c, e)
 	return t.flush()
 }
 
-// separate writes the separator that the line of thread pid's call still needs.
-func (t *Text) separate(pid int) {
+// start makes the head of a call's line: its name and the arguments that are known at its entry.
+func (t *Text) start(c *decode.Call) (e entered) {
+	b := t.head[:0]
+	if c.Foreign() {
+		b = append(b, archName(c)+":"...)
+	}
+	b = append(append(b, c.Name...), '(')
+	before := len(b)
+	b, e.complete = decode.AppendEnter(b, c)
+	e.comma = len(b) > before && !e.complete
+	t.head = b
+	return e
+}
+
+// write begins the line of a call with the head.
+func (t *Text) write(c *decode.Call, e entered) {
+	t.begin(c.Pid)
+	t.buf = append(t.buf, t.head...)
+	t.column += len(t.head)
+	t.open, e.column = c.Pid, t.column
+	t.entered[c.Pid] = e
+}
+
+// comma writes the separator that the line of thread pid's call still needs.
+func (t *Text) comma(pid int) {
 	if e := t.entered[pid]; e.comma {
 		t.buf = append(t.buf, ", "...)
 		t.column += 2
@@ -159,7 +217,10 @@ func (t *Text) separate(pid int) {
 
 // resume continues the line of thread pid's call.
 func (t *Text) resume(c *decode.Call) {
-	if t.open != c.Pid {
+	t.of = c.Pid
+	if e := t.entered[c.Pid]; t.separate != nil && e.column > 0 {
+		t.column = e.column
+	} else if t.separate != nil || t.open != c.Pid {
 		t.begin(c.Pid)
 		t.text(func(b []byte) []byte { return append(b, "<... "+c.Name+" resumed>"...) })
 	}
@@ -170,7 +231,7 @@ func (t *Text) resume(c *decode.Call) {
 // stands in a column of its own.
 func (t *Text) finish(result func([]byte) []byte) {
 	t.buf = append(t.buf, ") "...)
-	for column := t.column + 2; column < resultColumn; column++ {
+	for column := t.column + 2; column < cmp.Or(t.style.Column, resultColumn); column++ {
 		t.buf = append(t.buf, ' ')
 	}
 	t.buf = append(result(append(t.buf, "= "...)), '\n')
@@ -178,9 +239,18 @@ func (t *Text) finish(result func([]byte) []byte) {
 
 // Exit implements trace.Handler.
 func (t *Text) Exit(c *decode.Call) error {
+	if t.style.Only != Any {
+		e := t.entered[c.Pid]
+		if !t.style.Only.has(c) {
+			delete(t.entered, c.Pid)
+			return nil
+		}
+		t.head = append(t.head[:0], e.held...)
+		t.write(c, e)
+	}
 	t.resume(c)
 	end := len(t.buf)
-	t.separate(c.Pid)
+	t.comma(c.Pid)
 	separated := len(t.buf)
 	if !t.text(func(b []byte) []byte { return decode.AppendExit(b, c) }) {
 		t.buf, t.column = t.buf[:end], t.column-(separated-end)
@@ -201,6 +271,9 @@ func (t *Text) Exit(c *decode.Call) error {
 
 // Signal implements trace.Handler.
 func (t *Text) Signal(pid int, info *decode.Siginfo) error {
+	if t.style.Signals != nil && !t.style.Signals(info.Signal()) {
+		return nil
+	}
 	return t.line(pid, "--- %s %s ---", decode.SignalName(info.Signal()), info)
 }
 
@@ -211,28 +284,48 @@ func (t *Text) Stopped(pid int, sig unix.Signal) error {
 
 // Superseded implements trace.Handler.
 func (t *Text) Superseded(pid, by int) error {
-	if t.open == by {
-		t.separate(by)
-		t.buf = fmt.Appendf(t.buf, " <pid changed to %d ...>\n", pid)
-		t.open = 0
+	e, called := t.entered[by]
+	if t.open == by || t.separate != nil && e.column > 0 {
+		t.of, t.open = by, by
+		t.breakOff(fmt.Sprintf(" <pid changed to %d ...>\n", pid))
+		e = t.entered[by]
+		if t.separate != nil {
+			if err := errors.Join(t.flush(), t.close(by)); err != nil {
+				return err
+			}
+		}
 	}
-	t.entered[pid] = t.entered[by]
+	e.column = 0
 	delete(t.entered, by)
+	delete(t.entered, pid)
+	if called {
+		t.entered[pid] = e
+	}
 	return t.line(pid, "+++ superseded by execve in pid %d +++", by)
 }
 
 // Ended implements trace.Handler.
 func (t *Text) Ended(pid int, status unix.WaitStatus, during *decode.Call) error {
-	if during != nil {
+	if during != nil && t.style.Only == Any {
 		t.resume(during)
 		if !t.entered[pid].complete {
-			t.separate(pid)
+			t.comma(pid)
 			t.text(func(b []byte) []byte { return append(b, " <unfinished ...>"...) })
 		}
-		delete(t.entered, pid)
 		t.finish(func(b []byte) []byte { return append(b, '?') })
 	}
+	delete(t.entered, pid)
+	if err := t.end(pid, status); err != nil {
+		return err
+	}
+	return t.close(pid)
+}
+
+// end writes how a thread has ended.
+func (t *Text) end(pid int, status unix.WaitStatus) error {
 	switch {
+	case t.style.NoExits:
+		return t.Flush()
 	case status.Signaled() && status.CoreDump():
 		return t.line(pid, "+++ killed by %s (core dumped) +++", decode.SignalName(int(status.Signal())))
 	case status.Signaled():
@@ -242,9 +335,22 @@ func (t *Text) Ended(pid int, status unix.WaitStatus, during *decode.Call) error
 	}
 }
 
+// close closes the log of a thread, if it has one of its own.
+func (t *Text) close(pid int) error {
+	w := t.logs[pid]
+	if w == nil {
+		return nil
+	}
+	delete(t.logs, pid)
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("write trace: %w", err)
+	}
+	return nil
+}
+
 // Detached implements trace.Handler.
 func (t *Text) Detached(pid int, during *decode.Call) error {
-	if during == nil {
+	if during == nil || t.style.Only != Any {
 		return t.line(pid, "<detached ...>")
 	}
 	t.resume(during)
