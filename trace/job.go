@@ -4,8 +4,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/trace/decode"
 )
 
 // job makes the tracer invisible in job control: signals meant for the command
@@ -15,6 +21,12 @@ type job struct {
 	pid     int
 	signals chan os.Signal
 	done    chan struct{}
+
+	mu sync.Mutex
+	// direct is when others' signals have reached the command, for each that we have not got too; merged is
+	// how many of ours were not sent because others' were on their way. GUARDED_BY(mu)
+	direct map[unix.Signal][]time.Time
+	merged map[unix.Signal]int
 }
 
 // forwarded are the signals that a person or a program sends to the tracer when
@@ -32,6 +44,7 @@ func (j *job) start(pid int) error {
 		return fmt.Errorf("forward signals: %w", err)
 	}
 	j.pid, j.pidfd = pid, pidfd
+	j.direct, j.merged = map[unix.Signal][]time.Time{}, map[unix.Signal]int{}
 	j.signals, j.done = make(chan os.Signal, 16), make(chan struct{})
 	for _, sig := range forwarded {
 		// What the caller ignores (nohup) stays ignored here and in the command.
@@ -65,12 +78,9 @@ func (j *job) forward(sig unix.Signal) {
 		if j.sharesGroup() {
 			return
 		}
-	case unix.SIGINT, unix.SIGQUIT, unix.SIGCONT:
-		// The terminal, and the shell with fg, send these to the whole process
-		// group, of which the command is a member.
-		if j.sharesGroup() && foreground() {
-			return
-		}
+	}
+	if j.reached(sig) {
+		return
 	}
 	unix.PidfdSendSignal(j.pidfd, sig, nil, 0)
 }
@@ -89,14 +99,55 @@ func (j *job) sharesGroup() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// foreground reports whether this process belongs to the foreground process
-// group of its terminal.
-func foreground() bool {
-	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
+// echoTime is how long after a signal to the command the same one to us is taken for the same
+// event: what is sent to the whole process group, by a terminal, a shell or kill(2).
+const echoTime = time.Second
+
+// reached reports whether a signal that we have got has reached the command by itself, or will.
+func (j *job) reached(sig unix.Signal) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.take(sig) {
+		return true
+	}
+	waiting, err := strconv.ParseUint(statusField(j.pid, "ShdPnd"), 16, 64)
+	if err != nil || waiting>>(sig-1)&1 == 0 {
 		return false
 	}
-	defer unix.Close(tty)
-	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
+	j.merged[sig]++
+	return true
+}
+
+// take removes the record of a signal that has reached the command. The caller holds mu.
+func (j *job) take(sig unix.Signal) (found bool) {
+	now := time.Now()
+	direct := slices.DeleteFunc(j.direct[sig], func(t time.Time) bool { return now.Sub(t) > echoTime })
+	if found = len(direct) > 0; found {
+		direct = direct[1:]
+	}
+	j.direct[sig] = direct
+	return found
+}
+
+// echo reports whether a signal that is about to be delivered to a thread is one of ours that was sent
+// while another's was on its way.
+func (j *job) echo(pid int, info *decode.Siginfo) bool {
+	sig := unix.Signal(info.Signal())
+	if !slices.Contains(forwarded, os.Signal(sig)) || statusField(pid, "Tgid") != strconv.Itoa(j.pid) {
+		return false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case info.Sender() == os.Getpid():
+		return j.take(sig)
+	case j.merged[sig] > 0:
+		j.merged[sig]--
+	default:
+		const most = 64 // of others' signals that never reach us
+		if direct := j.direct[sig]; len(direct) < most {
+			j.direct[sig] = append(direct, time.Now())
+		}
+	}
+	return false
 }

@@ -200,6 +200,9 @@ func (t *tracer) signal(tk *task, sig unix.Signal) error {
 		if err := getSiginfo(tk.pid, &info); err != nil {
 			return err
 		}
+		if t.job != nil && t.job.echo(tk.pid, &info) {
+			return t.resume(tk, 0)
+		}
 		if err := t.handler.Signal(tk.pid, &info); err != nil {
 			return err
 		}

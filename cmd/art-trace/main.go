@@ -40,5 +40,8 @@ func run(args []string) int {
 	if err != nil {
 		cli.Fail(prog, err)
 	}
+	if o.killed != 0 {
+		dieOf(o.killed)
+	}
 	return code
 }

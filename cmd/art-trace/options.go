@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/trace/output"
 	"github.com/riverlytech/art/trace/decode"
@@ -16,10 +18,12 @@ type options struct {
 	logFD, secretsFD, attach        int
 	summary, withSummary, report    bool
 	json, separate, version         bool
-	seconds, microseconds, unix     bool
+	seconds, microseconds, epoch    bool
 	successful, failed              bool
 	deny, paths, expressions        []string
 	style                           output.Style
+
+	killed unix.Signal // what has ended the command, for art-trace to end by
 }
 
 func newOptions() *options {
@@ -34,7 +38,7 @@ func (o *options) variables() map[string]any {
 		"report": &o.report, "json": &o.json, "deny": &o.deny, "e": &o.expressions, "trace-path": &o.paths,
 		"successful-only": &o.successful, "failed-only": &o.failed,
 		"no-abbrev": &o.style.Whole, "decode-fds": &o.style.Files, "decode-sockets": &o.style.Sockets,
-		"timestamps": &o.seconds, "absolute-timestamps": &o.microseconds, "unix-timestamps": &o.unix,
+		"timestamps": &o.seconds, "absolute-timestamps": &o.microseconds, "unix-timestamps": &o.epoch,
 		"relative-timestamps": &o.style.Since, "columns": &o.style.Column,
 		"string-limit": &o.style.Strings, "syscall-times": &o.style.Duration, "no-exits": &o.style.NoExits,
 		"output-separately": &o.separate, "follow-forks": new(bool), "version": &o.version,
@@ -49,7 +53,7 @@ func (o *options) complete() error {
 		}
 	}
 	switch {
-	case o.unix:
+	case o.epoch:
 		o.style.Clock = output.Unix
 	case o.microseconds:
 		o.style.Clock = output.Microseconds

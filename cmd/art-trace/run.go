@@ -101,6 +101,9 @@ func (o *options) start(args []string, calls []string, handler trace.Handler) (i
 	case err != nil:
 		return cli.ExitArt, err
 	case status.Signaled():
+		if o.filterBy == "self" { // art reads the exit code of a session's command
+			o.killed = status.Signal()
+		}
 		return cli.ExitSignal + int(status.Signal()), nil
 	}
 	return status.ExitStatus(), nil

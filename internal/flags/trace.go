@@ -59,9 +59,10 @@ var Trace = &Command{
 		{Name: "version", Short: "V", Says: version.Says},
 	},
 	Notes: `EXIT STATUS
-  The command's own; 128+n when signal n ended it; 125 when art-trace failed, 126
-  when the command cannot be executed, 127 when there is none of that name. With
-  --attach, 0 when the process has ended or was let go.
+  The command's own. When a signal ended it, art-trace ends by the same one, which
+  shells show as 128+n. 125 when art-trace failed, 126 when the command cannot be
+  executed, 127 when there is none of that name. With --attach, 0 when the process
+  has ended or was let go.
 
 NOTES
   Set-user-ID programs run without their privileges when they are traced, except

@@ -143,6 +143,14 @@ func (s *Siginfo) Signal() int { return int(int32(u32(s[:], 0))) }
 // Code is why the signal was sent: si_code.
 func (s *Siginfo) Code() int { return int(int32(u32(s[:], 8))) }
 
+// Sender is the process that sent the signal by kill(2), or 0.
+func (s *Siginfo) Sender() int {
+	if s.Code() != 0 { // SI_USER
+		return 0
+	}
+	return int(int32(u32(s[:], 16)))
+}
+
 // String prints the members that the signal's cause has, as strace does.
 func (s *Siginfo) String() string {
 	p := printer{}

@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
-// patience is how long a write may take before somebody is told.
-const patience = time.Second
+// patience is how long a write may take before somebody is told, and lookEvery how often that
+// is looked at.
+const (
+	patience  = 750 * time.Millisecond
+	lookEvery = patience / 3
+)
 
 // Patient is a Writer that tells when a write takes long: while a log takes
 // nothing more, such as a pipe that nobody reads, the tracees stand still.
@@ -19,21 +23,38 @@ type Patient struct {
 }
 
 // NewPatient returns a Patient that writes to w, and calls stalled once for each
-// write that takes longer than a second or two.
+// write that takes about a second.
 func NewPatient(w io.Writer, stalled func()) *Patient {
 	p := &Patient{w: w}
 	go func() {
-		var last, told uint64
-		for range time.Tick(patience) {
-			now := p.writes.Load()
-			if now%2 == 1 && now == last && now != told {
-				told = now
+		var v vigil
+		for range time.Tick(lookEvery) {
+			if v.look(p.writes.Load()) {
 				stalled()
 			}
-			last = now
 		}
 	}()
 	return p
+}
+
+// vigil looks at a Patient's writes from time to time.
+type vigil struct {
+	last, told uint64
+	same       time.Duration // for which the write under way has been seen
+}
+
+// look reports whether somebody is to be told.
+func (v *vigil) look(writes uint64) bool {
+	if writes%2 == 0 || writes != v.last {
+		v.last, v.same = writes, 0
+		return false
+	}
+	v.same += lookEvery
+	if v.same < patience || v.told == writes {
+		return false
+	}
+	v.told = writes
+	return true
 }
 
 // Write implements io.Writer.
