@@ -55,7 +55,7 @@ func (o *options) logger(log *os.File) (trace.Handler, func() error) {
 		last := output.NewSummary(w, o.style.Only, o.json)
 		return last, last.Finish
 	case o.report:
-		last := report.New(w)
+		last := report.New(w, o.json)
 		return last, last.Finish
 	case o.separate:
 		return output.NewSeparateText(o.openSeparate, o.style), nothing

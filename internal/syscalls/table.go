@@ -367,7 +367,7 @@ var table = [...]Call{
 	{"socketpair", 53, 199, network, "enum/af socktype protocol >fd_pair"},
 	{"bind", 49, 200, network | guest | privileged, "fd sockaddr/2 int"},
 	{"connect", 42, 203, network | guest | report, "fd sockaddr/2 int"},
-	{"listen", 50, 201, network | guest, "fd int"},
+	{"listen", 50, 201, network | guest | report, "fd int"},
 	{"accept", 43, 202, network | guest, "fd >sockaddr_out/2 socklen = fd"},
 	{"accept4", 288, 242, network | guest, "fd >sockaddr_out/2 socklen flags/sock = fd"},
 	{"getsockname", 51, 204, network | guest, "fd >sockaddr_out/2 socklen"},

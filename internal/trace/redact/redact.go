@@ -121,4 +121,20 @@ func (f *files) Path(fd int) string { return f.r.name(f.Files.Path(fd)) }
 // Dir implements decode.Files.
 func (f *files) Dir() string { return f.r.name(f.Files.Dir()) }
 
+// Endpoint implements decode.Endpoints.
+func (f *files) Endpoint(fd int) string {
+	if e, ok := f.Files.(decode.Endpoints); ok {
+		return f.r.name(e.Endpoint(fd))
+	}
+	return ""
+}
+
+// Device implements decode.Endpoints.
+func (f *files) Device(fd int) string {
+	if e, ok := f.Files.(decode.Endpoints); ok {
+		return e.Device(fd)
+	}
+	return ""
+}
+
 func (r *redactor) name(path string) string { return string(r.hide([]byte(path))) }

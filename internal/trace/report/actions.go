@@ -13,12 +13,14 @@ type verb int
 
 const (
 	executes verb = iota
-	opens         // becomes reads or writes
+	opens         // becomes one of the next three
 	reads
 	writes
+	readsAndWrites
 	deletes
 	renames
 	connects
+	listens
 )
 
 // pathArg says where a call has a path: in a register, relative to the directory
@@ -73,6 +75,7 @@ var actions = map[string]action{
 	"rename":   {verb: renames, paths: []pathArg{{workingDir, 0}, {workingDir, 1}}},
 	"renameat": renamesAt, "renameat2": renamesAt,
 
+	"listen": {verb: listens},
 	"connect": {verb: connects, address: func(c *decode.Call) string {
 		return decode.Address(c.Mem, c.Args[1], uint64(uint32(c.Args[2])))
 	}},
@@ -87,30 +90,34 @@ var actions = map[string]action{
 // wide are calls whose structures differ for a 32-bit program.
 var wide = map[string]bool{"sendmsg": true}
 
-// openVerb tells from the flags of an open whether it is for writing.
+// openVerb tells from the flags of an open what it is for.
 func openVerb(flags uint64) verb {
-	if flags&unix.O_ACCMODE != unix.O_RDONLY || flags&(unix.O_CREAT|unix.O_TRUNC) != 0 {
+	switch mode := flags & unix.O_ACCMODE; {
+	case mode == unix.O_WRONLY || flags&(unix.O_CREAT|unix.O_TRUNC) != 0:
 		return writes
+	case mode != unix.O_RDONLY:
+		return readsAndWrites
 	}
 	return reads
 }
 
-// Bounds of what is shown of a program's arguments.
+// Bounds of what is shown of a program's arguments. Those of all programs are bounded in a counter.
 const (
-	maxArgs = 32
-	maxArg  = 256 // bytes
+	maxArgs = 4096
+	maxArg  = 4096 // bytes
 )
 
-// commandLine is the program's arguments as one would type them.
-func commandLine(c *decode.Call, argv uint64) string {
+// commandLine is the program's arguments as one would type them, and as they are.
+func commandLine(c *decode.Call, argv uint64) (line string, args []string) {
 	args, more := decode.Strings(c.Mem, argv, maxArgs, maxArg)
+	typed := make([]string, len(args), len(args)+1)
 	for i, arg := range args {
-		args[i] = printable(arg)
+		typed[i] = printable(arg)
 	}
 	if more {
-		args = append(args, "...")
+		typed = append(typed, "...")
 	}
-	return strings.Join(args, " ")
+	return strings.Join(typed, " "), args
 }
 
 // printable returns s as it is, or quoted where that could be misread.

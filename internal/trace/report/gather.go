@@ -8,38 +8,56 @@ import (
 	"strings"
 )
 
-// maxEntries bounds how many different lines or paths a section remembers; what
+// What a section remembers is bounded in different lines or paths and in bytes; what
 // comes after them is counted only.
-const maxEntries = 100_000
+const (
+	maxEntries = 100_000
+	maxBytes   = 64 << 20
+)
 
-// counter counts equal lines and keeps the order in which they first came.
-type counter struct {
-	order []string
-	times map[string]int
-	more  int // lines beyond maxEntries
+// entry is something that happened, perhaps several times.
+type entry struct {
+	Text  string   `json:"text"`
+	Argv  []string `json:"argv,omitempty"`
+	Times int      `json:"times"`
 }
 
-func (c *counter) add(line string) {
-	if c.times == nil {
-		c.times = map[string]int{}
-	}
-	if c.times[line] == 0 {
-		if len(c.order) == maxEntries {
+// counter counts equal entries and keeps the order in which they first came.
+type counter struct {
+	order []*entry
+	known map[string]*entry
+	bytes int
+	more  int // beyond the bounds
+}
+
+func (c *counter) add(text string, argv []string) {
+	e := c.known[text]
+	if e == nil {
+		size := len(text)
+		for _, arg := range argv {
+			size += len(arg)
+		}
+		if len(c.order) == maxEntries || c.bytes+size > maxBytes {
 			c.more++
 			return
 		}
-		c.order = append(c.order, line)
+		if c.known == nil {
+			c.known = map[string]*entry{}
+		}
+		e = &entry{Text: text, Argv: argv}
+		c.order, c.known[text], c.bytes = append(c.order, e), e, c.bytes+size
 	}
-	c.times[line]++
+	e.Times++
 }
 
 func (c *counter) write(b *strings.Builder, title string) {
 	heading(b, title, len(c.order)+c.more)
-	for _, line := range c.order {
-		if n := c.times[line]; n > 1 {
-			line += fmt.Sprintf(" (%d times)", n)
+	for _, e := range c.order {
+		b.WriteString("  " + e.Text)
+		if e.Times > 1 {
+			fmt.Fprintf(b, " (%d times)", e.Times)
 		}
-		b.WriteString("  " + line + "\n")
+		b.WriteString("\n")
 	}
 	if c.more > 0 {
 		fmt.Fprintf(b, "  and %d more\n", c.more)
@@ -48,9 +66,10 @@ func (c *counter) write(b *strings.Builder, title string) {
 
 // tree is a set of paths, by directory.
 type tree struct {
-	dirs map[string]map[string]bool // the names in each directory
-	size int
-	more int // paths beyond maxEntries
+	dirs  map[string]map[string]bool // the names in each directory
+	size  int
+	bytes int
+	more  int // paths beyond the bounds
 }
 
 func (t *tree) add(file string) {
@@ -62,7 +81,7 @@ func (t *tree) add(file string) {
 	switch {
 	case names[name]:
 		return
-	case t.size == maxEntries:
+	case t.size == maxEntries || t.bytes+len(file) > maxBytes:
 		t.more++
 		return
 	case t.dirs == nil:
@@ -74,25 +93,47 @@ func (t *tree) add(file string) {
 	}
 	names[name] = true
 	t.size++
+	t.bytes += len(file)
 }
 
-// maxNames is how many names of a directory are shown.
-const maxNames = 8
+// paths returns all, in order.
+func (t *tree) paths() []string {
+	all := make([]string, 0, t.size)
+	for dir, names := range t.dirs {
+		for name := range names {
+			all = append(all, dir+name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Names of a directory stand behind it if they are few, and else below it, in lines of
+// this width.
+const (
+	fewNames = 8
+	width    = 100
+)
 
 func (t *tree) write(b *strings.Builder, title string) {
 	heading(b, title, t.size+t.more)
 	for _, dir := range slices.Sorted(maps.Keys(t.dirs)) {
 		names := slices.Sorted(maps.Keys(t.dirs[dir]))
 		b.WriteString("  " + printable(dir))
-		if len(names) > maxNames {
+		column := 0
+		if len(names) > fewNames {
 			fmt.Fprintf(b, " (%d)", len(names))
+			column = width
 		}
 		b.WriteString(":")
-		for _, name := range names[:min(len(names), maxNames)] {
-			b.WriteString(" " + printable(name))
-		}
-		if len(names) > maxNames {
-			b.WriteString(" ...")
+		for _, name := range names {
+			name = printable(name)
+			if len(names) > fewNames && column+1+len(name) > width {
+				b.WriteString("\n   ")
+				column = len("   ")
+			}
+			b.WriteString(" " + name)
+			column += 1 + len(name)
 		}
 		b.WriteString("\n")
 	}

@@ -2,6 +2,9 @@ package report
 
 import (
 	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +54,12 @@ func (p *tracee) Path(fd int) string {
 
 func (p *tracee) Dir() string { return "/work" }
 
+func (p *tracee) Endpoint(fd int) string {
+	return map[int]string{7: "TCP:[127.0.0.1:8080]", 8: `UNIX-STREAM:[4711,"/run/a b"]`, 9: "UNIX-STREAM:[4712]"}[fd]
+}
+
+func (p *tracee) Device(int) string { return "" }
+
 // call makes a call of thread 1, which returns ret, and reports it to r.
 func (p *tracee) call(t *testing.T, r *Report, ret int64, name string, args ...uint64) {
 	t.Helper()
@@ -69,7 +78,7 @@ func TestReport(t *testing.T) {
 	cwd := uint64(1<<64 - 100) // AT_FDCWD
 	p := &tracee{}
 	var b strings.Builder
-	r := New(&b)
+	r := New(&b, false)
 	p.call(t, r, 0, "execve", p.str("/bin/cc"), p.argv("cc", "-o", "a b", "x.c"), 0)
 	p.call(t, r, -int64(unix.ENOENT), "execve", p.str("/sbin/cc"), p.argv("cc"), 0)
 	for range 3 {
@@ -90,6 +99,11 @@ func TestReport(t *testing.T) {
 	p.call(t, r, -int64(unix.ECONNREFUSED), "connect", 3, p.put([]byte("\x01\x00/run/s\x00")), 9)
 	p.call(t, r, 5, "sendto", 3, 0, 5, 0, p.put(inet), 16)
 	p.call(t, r, 5, "sendto", 3, 0, 5, 0, 0, 0) // to where it is connected
+	p.call(t, r, 0, "listen", 7, 5)
+	p.call(t, r, 0, "listen", 8, 5)
+	p.call(t, r, 0, "listen", 9, 5)
+	p.call(t, r, 0, "listen", 10, 5)
+	p.call(t, r, -int64(unix.EINVAL), "listen", 7, 5)
 	p.call(t, r, -int64(unix.EPERM), "setuid", 0)
 	if err := r.Finish(); err != nil {
 		t.Fatal(err)
@@ -100,11 +114,14 @@ func TestReport(t *testing.T) {
 files read: 1
   /work/: in
 
-files written or changed: 6
+files written or changed: 5
   /: "file\n"
   /dir/: "new name" out
-  /etc/: both new
+  /etc/: new
   /work/: link
+
+files opened to read and write: 1
+  /etc/: both
 
 files deleted or renamed: 2
   /dir/: gone
@@ -113,6 +130,12 @@ files deleted or renamed: 2
 connections: 2
   192.0.2.1:80 (2 times)
   /run/s (ECONNREFUSED)
+
+servers: 4
+  TCP 127.0.0.1:8080
+  UNIX-STREAM "/run/a b"
+  UNIX-STREAM without a name
+  descriptor 10
 
 calls refused: 2
   openat /etc/shadow: EACCES
@@ -132,7 +155,7 @@ func TestBounds(t *testing.T) {
 	var files tree
 	for i := range maxEntries + 10 {
 		name := string(rune('a'+i%26)) + strings.Repeat("x", i%7) + string(rune(0x1000+i/26))
-		c.add(name)
+		c.add(name, nil)
 		files.add("/d/" + name)
 		files.add("/d/" + name)
 	}
@@ -142,8 +165,41 @@ func TestBounds(t *testing.T) {
 	if got := b.String(); strings.Count(got, "  and ") != 2 || len(c.order) != maxEntries || files.size != maxEntries {
 		t.Errorf("%d lines and %d files are kept", len(c.order), files.size)
 	}
-	if line, _, _ := strings.Cut(b.String()[strings.Index(b.String(), "/d/"):], "\n"); len(line) > 200 {
-		t.Errorf("a directory takes %d bytes", len(line))
+	if n := strings.Count(b.String()[strings.Index(b.String(), "files: "):], "x"); n < maxEntries {
+		t.Errorf("names are left out")
+	}
+	large := counter{}
+	for i := range 100 {
+		large.add(strings.Repeat("x", 1<<20)+strconv.Itoa(i), nil)
+	}
+	if large.bytes > maxBytes || large.more != 100-len(large.order) || len(large.order) < 60 {
+		t.Errorf("%d bytes are kept of %d lines", large.bytes, len(large.order))
+	}
+}
+
+// For programs a report is an object, with everything in it and the arguments apart.
+func TestObject(t *testing.T) {
+	p := &tracee{}
+	var b strings.Builder
+	r := New(&b, true)
+	p.call(t, r, 0, "execve", p.str("/bin/cc"), p.argv("cc", "a b", "<\xff>"), 0)
+	for i := range 20 {
+		p.call(t, r, 3, "openat", 5, p.str("name"+strconv.Itoa(i)), unix.O_RDONLY)
+	}
+	p.call(t, r, 0, "listen", 7, 5)
+	if err := r.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Programs, Servers []entry
+		Read, Written     []string
+		Refused           []entry
+	}
+	if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.Programs[0].Argv, []string{"cc", "a b", "<\ufffd>"}) || got.Servers[0].Text != "TCP 127.0.0.1:8080" || len(got.Read) != 20 || got.Written == nil || got.Refused == nil {
+		t.Errorf("%s", b.String())
 	}
 }
 
@@ -167,7 +223,7 @@ func TestCallsAreNamed(t *testing.T) {
 func TestForeign(t *testing.T) {
 	p := &tracee{}
 	var b strings.Builder
-	r := New(&b)
+	r := New(&b, false)
 	call := func(ret int64, name string, args ...uint64) {
 		c := &decode.Call{Pid: 1, Arch: syscalls.AuditI386, Name: name, Mem: p, Files: p}
 		copy(c.Args[:], args)
