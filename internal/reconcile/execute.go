@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"runtime"
@@ -53,8 +54,8 @@ func (p *puller) execute() error {
 func (p *puller) inOrder() (order []*operation) {
 	users := map[string][]*operation{} // by the path that their content comes from
 	for _, o := range p.ops {
-		if o.source != "" && o.source != o.path {
-			users[o.source] = append(users[o.source], o)
+		if from := cmp.Or(o.source, o.from); from != "" && from != o.path {
+			users[from] = append(users[from], o)
 		}
 		if in := o.in; in != nil && in.op != nil {
 			switch {

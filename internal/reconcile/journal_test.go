@@ -54,6 +54,9 @@ func (b bench) reshape() {
 	must(b.t, os.Link(b.path("q/same"), b.path("q/sub/again")))
 	b.write("twice", "one file")
 	must(b.t, os.Link(b.path("twice"), b.path("d3/twice")))
+	must(b.t, os.Link(b.path("r/deep/er/h0"), b.path("out")))
+	b.write("r/deep/shared", "one file")
+	must(b.t, os.Link(b.path("r/deep/shared"), b.path("shared")))
 }
 
 func (g *guest) reshape() {
@@ -64,6 +67,7 @@ func (g *guest) reshape() {
 	g.remove("p/sub/g2")
 	g.rename("r/deep", "s")
 	g.append("twice", ", changed")
+	g.append("shared", ", changed")
 	g.rename("d3/f3", "x")
 	g.rename("d3/f8", "d3/f3")
 	g.rename("x", "d3/f8")

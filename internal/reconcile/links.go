@@ -2,11 +2,12 @@ package reconcile
 
 import (
 	"cmp"
+	"maps"
+	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/internal/reconcile/classify"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -17,7 +18,8 @@ import (
 // A host file with several names is one inode in the guest too. When the guest changes it under one
 // name, the database has a row for that name alone; the others still show through from the host,
 // and show the change. Replacing one name on the host would tear them apart: so the others become
-// names of the new file.
+// names of the new file. So do names that come along with a directory which the guest renames; those become names of the host's file where that
+// stays under another one.
 
 // gatherLinks finds the names that show through of files that the guest wrote to, in one walk over the
 // workspace, and has names of one object share what is in conflict.
@@ -28,11 +30,12 @@ func (p *planner) gatherLinks(root *item) error {
 			continue
 		}
 		if o := a.node.Origin; o != nil && o.Base == p.name && p.sameTree && rewritten(a) {
-			first[object{o.Dev, o.Fingerprint.Ino}] = a
+			first[objectAt(o.Fingerprint)] = a
 		}
 	}
-	if len(first) > 0 {
-		if err := p.gatherNames(root, ".", first); err != nil {
+	moved := p.linkMoved()
+	if len(first)+len(moved) > 0 {
+		if err := p.gatherNames(root, ".", first, moved); err != nil {
 			return err
 		}
 	}
@@ -47,8 +50,8 @@ func rewritten(a *item) bool {
 	return !a.gone() && (d.Pull() || d.Conflict())
 }
 
-// gatherNames finds the host's names of files that the guest sees.
-func (p *planner) gatherNames(root *item, rel string, first map[object]*item) error {
+// gatherNames finds the host's names of files that the guest sees: those of what was rewritten, and for what was moved one that stays.
+func (p *planner) gatherNames(root *item, rel string, first, moved map[object]*item) error {
 	d, err := p.host.read(rel)
 	var names []string
 	if err == nil {
@@ -72,29 +75,89 @@ func (p *planner) gatherNames(root *item, rel string, first map[object]*item) er
 			below = append(below, at)
 			continue
 		}
-		f := first[objectOf(&st)]
-		if f == nil || f.path == at {
+		f, m := first[objectOf(&st)], moved[objectOf(&st)]
+		if (f == nil || f.path == at) && m == nil {
 			continue
 		}
 		if n, from := p.guestAt(at); n != nil || from != at {
 			continue
 		}
-		a := &item{path: at, in: root, attr: f.attr, link: f}
+		a := &item{path: at, in: root, attr: attrOf(&st)}
 		p.meet(a, &st)
-		a.decision = f.decision
-		if o := f.node.Origin; o.Fingerprint.Size != st.Size || o.Fingerprint.Mtime != hostfs.Timespec(st.Mtim) {
-			a.decision.Content, a.decision.Host = classify.Conflict, classify.Written
+		if m != nil {
+			p.copies[a.now] = a
+			continue
 		}
+		a.decision = f.decision
+		p.linkTo(a, f, a.now)
 		p.items = append(p.items, a)
 	}
 	d.close()
 	for _, at := range below {
-		if err := p.gatherNames(root, at, first); err != nil {
+		if err := p.gatherNames(root, at, first, moved); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// linkTo has an item be another name of a row's, since it shows through from an object of the host, which is now, that the row stands for.
+func (p *planner) linkTo(a, row *item, now sqlvfs.Fingerprint) {
+	a.link, a.attr = row, row.attr
+	if o := row.node.Origin; rewritten(row) && (o.Size != now.Size || o.Mtime != now.Mtime) {
+		a.decision.Content, a.decision.Host = classify.Conflict, classify.Written
+	}
+}
+
+// linkMoved has files that a directory which the guest has renamed shows be names of the rows that stand for them. It returns the others that have
+// more names than came along: what stays of these is found by gatherNames.
+func (p *planner) linkMoved() map[object]*item {
+	rows, moved, names := map[object]*item{}, map[object]*item{}, map[object]uint32{}
+	for _, a := range p.items {
+		if a.node == nil || !a.attr.IsRegular() || a.node.Origin == nil || a.node.Origin.Base != p.name || !p.sameTree {
+			continue
+		}
+		if of := objectAt(a.node.Origin.Fingerprint); rows[of] == nil {
+			rows[of] = a
+		}
+	}
+	var linked []*item // after the rows, by which they are decided
+	p.items = slices.DeleteFunc(p.items, func(a *item) bool {
+		if a.node != nil || a.from == "" || !a.attr.IsRegular() || a.attr.Nlink < 2 {
+			return false
+		}
+		of := objectAt(a.version)
+		row := rows[of]
+		switch {
+		case row != nil && (rewritten(row) || p.linkable(a)):
+			p.linkTo(a, row, a.version)
+			linked = append(linked, a)
+			return true
+		case p.linkable(a):
+			moved[of] = a
+			names[of]++
+		}
+		return false
+	})
+	p.items = append(p.items, linked...)
+	maps.DeleteFunc(moved, func(of object, a *item) bool { return names[of] == a.attr.Nlink })
+	return moved
+}
+
+// linkable tells whether the host's file that an item shows may get another name at the item's path: link(2) gives none across mounts, nor to files
+// of others, and what lends its caller rights gets none.
+func (p *planner) linkable(a *item) bool {
+	if a.attr.Mode&setID != 0 || !p.asRoot && a.attr.UID != uint32(os.Geteuid()) {
+		return false
+	}
+	d := a.in
+	for d.there != unix.S_IFDIR {
+		d = d.in
+	}
+	return d.now.Dev == a.version.Dev && p.items[0].now.Dev == a.version.Dev
+}
+
+func objectAt(f sqlvfs.Fingerprint) object { return object{f.Dev, f.Ino} }
 
 // findPlaced finds the names of rows with several that the host has as the guest has them: the others become names of these files.
 func (p *planner) findPlaced() {

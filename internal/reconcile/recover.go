@@ -242,7 +242,11 @@ func (r *recoverer) lost(e *journalEntry) bool {
 	if err == nil && e.Attr.IsDir() {
 		return kind(st.Mode) != unix.S_IFDIR || st.Ino != e.Version.Ino
 	}
-	return err != nil || hostfs.Fingerprint(&st) != e.Version
+	now := hostfs.Fingerprint(&st)
+	if e.Do == hardLink { // its change time moves with its names, also in the staging directory
+		now.Ctime = e.Version.Ctime
+	}
+	return err != nil || now != e.Version
 }
 
 // staged opens the directory of what is staged, if it is what was staged.
@@ -321,7 +325,7 @@ func (r *recoverer) takeOver(row *sqlvfs.Inode, d *os.File, name string) error {
 	return r.store.Fill(row, f, false, func(int) error { return r.interrupted() })
 }
 
-// otherName gives a row that refers to a new file of the host the name of a file that is still the old one.
+// otherName gives a row that refers to a new file of the host the name of a file that is still the old one, or is gone from where it shows through.
 func (r *recoverer) otherName(e *journalEntry) error {
 	row, err := r.rows().get(e.Other)
 	if err != nil {
@@ -332,17 +336,24 @@ func (r *recoverer) otherName(e *journalEntry) error {
 	if o == nil || o.Base != r.name || !row.Attr.IsRegular() {
 		return nil
 	}
-	st, err := r.host.stat(string(e.Path))
-	if err != nil || hostfs.Fingerprint(&st) == o.Fingerprint || st.Ino != e.Now.Ino {
+	moved := len(e.Source) > 0
+	at, was := string(e.Path), e.Now
+	if moved {
+		at, was = string(e.Source), e.Version
+	}
+	st, err := r.host.stat(at)
+	if err != nil && !moved || err == nil && (hostfs.Fingerprint(&st) == o.Fingerprint || st.Ino != was.Ino) {
 		return nil
 	}
-	dir, name, err := r.untouched(string(e.Path))
+	dir, name, err := r.untouched(r.shown(e))
 	if err != nil || dir == nil {
 		return err
 	}
 	defer r.rows().put(dir)
 	return r.store.Update(func(tx *sqlvfs.Tx) error {
-		tx.AddBaseline(r.id, string(e.Path), &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now})
+		if !moved {
+			tx.AddBaseline(r.id, at, &sqlvfs.Baseline{Mode: e.There, Fingerprint: e.Now})
+		}
 		return tx.Link(dir, name, row)
 	})
 }
