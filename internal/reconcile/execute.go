@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"runtime"
@@ -54,8 +53,8 @@ func (p *puller) execute() error {
 func (p *puller) inOrder() (order []*operation) {
 	users := map[string][]*operation{} // by the path that their content comes from
 	for _, o := range p.ops {
-		if from := cmp.Or(o.source, o.from); from != "" && from != o.path {
-			users[from] = append(users[from], o)
+		if o.source != "" && o.source != o.path {
+			users[o.source] = append(users[o.source], o)
 		}
 		if in := o.in; in != nil && in.op != nil {
 			switch {

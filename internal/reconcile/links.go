@@ -104,13 +104,13 @@ func (p *planner) gatherNames(root *item, rel string, first, moved map[object]*i
 // linkTo has an item be another name of a row's, since it shows through from an object of the host, which is now, that the row stands for.
 func (p *planner) linkTo(a, row *item, now sqlvfs.Fingerprint) {
 	a.link, a.attr = row, row.attr
-	if o := row.node.Origin; rewritten(row) && (o.Size != now.Size || o.Mtime != now.Mtime) {
+	if o := row.node.Origin; o.Size != now.Size || o.Mtime != now.Mtime {
 		a.decision.Content, a.decision.Host = classify.Conflict, classify.Written
 	}
 }
 
-// linkMoved has files that a directory which the guest has renamed shows be names of the rows that stand for them. It returns the others that have
-// more names than came along: what stays of these is found by gatherNames.
+// linkMoved has files that a directory which the guest has renamed shows be names of the rows that stand for them, or of the host's files that these
+// leave in place. It returns the others that have more names than came along: what stays of these is found by gatherNames.
 func (p *planner) linkMoved() map[object]*item {
 	rows, moved, names := map[object]*item{}, map[object]*item{}, map[object]uint32{}
 	for _, a := range p.items {
@@ -129,11 +129,14 @@ func (p *planner) linkMoved() map[object]*item {
 		of := objectAt(a.version)
 		row := rows[of]
 		switch {
-		case row != nil && (rewritten(row) || p.linkable(a)):
+		case row != nil && rewritten(row):
 			p.linkTo(a, row, a.version)
 			linked = append(linked, a)
 			return true
-		case p.linkable(a):
+		case !p.linkable(a):
+		case row != nil && objectAt(row.now) == of:
+			p.copies[a.version] = row
+		default:
 			moved[of] = a
 			names[of]++
 		}

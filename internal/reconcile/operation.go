@@ -95,7 +95,6 @@ func (p *planner) planFile(a *item) {
 	case first != nil && d.Content == classify.Host && first.decision.Content != classify.Host:
 		return // what the host wrote stays; the other name gets what the guest has
 	case first != nil && (d.Pull() || p.guestChanged(a)) && may():
-		a.source = ""
 		if first.decision.Content == classify.Host { // what the host wrote to it
 			a.attr, a.whole, a.base = first.attr, true, first.was
 			a.attr.Size, a.attr.Mtime = first.host.Size, first.host.Mtime

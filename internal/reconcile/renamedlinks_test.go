@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/riverlytech/art/sqlvfs/fsck"
@@ -64,6 +65,9 @@ func TestPullOfARenamedDirectoryKeepsLinks(t *testing.T) {
 				story.guest(g)
 				shown = g.portrait()
 			})
+			if patch := b.diff(func(o *Options) { o.Form = Patch }); !strings.Contains(patch, " b/"+story.want[0]+"\n") {
+				t.Errorf("%s, after %s: the patch is\n%s", what, before, patch)
+			}
 			dry, _ := b.pull(b.ws, dryRun)
 			if out, told := b.pull(b.ws); dry != out || told != "" {
 				t.Errorf("%s, after %s: a dry run said\n%sand the pull\n%s%s", what, before, dry, out, told)
