@@ -48,7 +48,7 @@ func runCheckpoint(c *flags.Command, args []string) (int, error) {
 			Label      string `json:"label"`
 		}{number, label})
 	}
-	if err == nil && !quiet {
+	if err == nil && (asJSON || !quiet) {
 		_, err = fmt.Println(text)
 	}
 	return c.Failed(err), err

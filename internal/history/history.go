@@ -247,7 +247,7 @@ func NewRecord(c *sqlvfs.Checkpoint) Record {
 }
 
 func (o *Options) tell(c sqlvfs.Checkpoint, format string, args ...any) error {
-	if o.Quiet {
+	if o.Quiet && !o.JSON {
 		return nil
 	}
 	text := fmt.Sprintf(format, args...)
