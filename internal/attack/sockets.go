@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/riverlytech/art/internal/control"
 	"github.com/riverlytech/art/internal/sandbox/view"
 	"github.com/riverlytech/art/internal/session"
 )
@@ -21,6 +22,16 @@ func sockets() []Attempt {
 		{Name: "connect to a socket without a file", try: func(t *Target) error { return connect(t.abstract()) }},
 		{Name: "connect to a socket in a file", try: func(t *Target) error { return connect(t.socket()) }},
 		{Name: "ask a session of art's by its socket", try: func(t *Target) error { return session.Reach(t.session) }},
+		// The same asks for what is granted once, for the session or for later ones, and answers what waits for the user.
+		{Name: "grant itself a name by the session's socket", try: func(t *Target) error {
+			dir, name := filepath.Split(t.session)
+			id, _, _ := strings.Cut(name, ".")
+			conn, err := session.Dial([]string{filepath.Clean(dir)}, id, control.AskGrant, &control.GrantAsk{Rules: []string{"art-attack.invalid"}}, nil)
+			if err == nil {
+				conn.Close()
+			}
+			return err
+		}},
 		{Name: "have the session go back by its socket for checkpoints", Needs: Host, Only: Overlay, try: func(*Target) error {
 			return any([]string{"rewind 1\n", "undo\n", "fork /tmp/x\n", "checkpoint a\nundo\n", "checkpoint " + strings.Repeat("a", 4096) + "\n", "checkpoint \x1b[2J\n"}, askCheckpoint)
 		}},

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/sys/unix"
+	"gvisor.dev/gvisor/pkg/buffer"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
@@ -401,11 +402,19 @@ func TestMostDNSStreams(t *testing.T) {
 	}
 }
 
-// What is no question about names, by UDP, is refused at once, and echo requests are not answered.
+// What is no question about names, by UDP, is refused at once, and echo requests before it are not answered.
 func TestUDPRefused(t *testing.T) {
 	g := newGate(t, "a.org", "127.0.0.1")
 	guest := newTestGuest(t, g)
 	v4, v6 := standsFor(t, g, "a.org")
+	defer func() {
+		icmp := guest.stack.Stats().ICMP
+		if n := icmp.V4.PacketsReceived.EchoReply.Value() + icmp.V6.PacketsReceived.EchoReply.Value(); n > 0 {
+			t.Errorf("%d echo requests were answered", n)
+		}
+	}()
+	guest.ping(control.Gateway4)
+	guest.ping(control.Gateway6)
 	for _, a := range []netip.Addr{v4, v6, netip.MustParseAddr("8.8.8.8")} {
 		full, number := fullAddress(a, 443)
 		conn, err := gonet.DialUDP(guest.stack, nil, &full, number)
@@ -421,6 +430,32 @@ func TestUDPRefused(t *testing.T) {
 			t.Errorf("%v: %v", a, err)
 		}
 		conn.Close()
+	}
+}
+
+// ping sends an echo request.
+func (g *testGuest) ping(to netip.Addr) {
+	g.t.Helper()
+	full, number := fullAddress(to, 0)
+	var packet []byte
+	if to.Is4() {
+		packet = make([]byte, header.IPv4MinimumSize+header.ICMPv4MinimumSize)
+		head, icmp := header.IPv4(packet), header.ICMPv4(packet[header.IPv4MinimumSize:])
+		from, _ := fullAddress(control.Guest4, 0)
+		head.Encode(&header.IPv4Fields{TotalLength: uint16(len(packet)), TTL: 64, Protocol: uint8(header.ICMPv4ProtocolNumber), SrcAddr: from.Addr, DstAddr: full.Addr})
+		head.SetChecksum(^head.CalculateChecksum())
+		icmp.SetType(header.ICMPv4Echo)
+		icmp.SetChecksum(header.ICMPv4Checksum(icmp, 0))
+	} else {
+		packet = make([]byte, header.IPv6MinimumSize+header.ICMPv6EchoMinimumSize)
+		head, icmp := header.IPv6(packet), header.ICMPv6(packet[header.IPv6MinimumSize:])
+		from, _ := fullAddress(control.Guest6, 0)
+		head.Encode(&header.IPv6Fields{PayloadLength: uint16(len(icmp)), TransportProtocol: header.ICMPv6ProtocolNumber, HopLimit: 64, SrcAddr: from.Addr, DstAddr: full.Addr})
+		icmp.SetType(header.ICMPv6EchoRequest)
+		icmp.SetChecksum(header.ICMPv6Checksum(header.ICMPv6ChecksumParams{Header: icmp, Src: from.Addr, Dst: full.Addr}))
+	}
+	if err := g.stack.WriteRawPacket(nic, number, buffer.MakeWithData(packet)); err != nil {
+		g.t.Fatal(err)
 	}
 }
 

@@ -313,7 +313,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"GET", "/v1", 200}, {"GET", "/v1/", 200}, {"GET", "/v1/x?y=../", 200}, {"HEAD", "/files/a", 200}, {"POST", "/upload", 200},
 		{"POST", "/v1", 403}, {"GET", "/", 403}, {"GET", "/v11", 403}, {"GET", "/files", 403}, {"DELETE", "/upload", 403}, {"GET", "/V1", 403},
-		{"GET", "/v1/../admin", 403}, {"GET", "/v1/%2e%2e/admin", 403}, {"GET", "/v1/..%2fadmin", 403}, {"GET", "/v1//x", 403},
+		{"GET", "/v1/../admin", 403}, {"GET", "/v1/%2e%2e/admin", 403}, {"GET", "/v1/..%2fadmin", 403}, {"GET", "/v1%2fadmin", 403}, {"GET", "/v1//x", 403},
 		{"GET", "/v1/%252e%252e/admin", 403}, {"GET", `/v1/..%5cadmin`, 403}, {"GET", "/v1/..;/admin", 403}, {"GET", "//v1", 403},
 		{"GET", "/v1/..%20/admin", 403}, {"GET", "/v1/%20/x", 403}, {"GET", "/v1/..%00/admin", 403}, {"GET", "/v1/..%0a/admin", 403},
 		{"GET", "/v1/%c0%ae%c0%ae/admin", 403}, {"GET", "/v1/%ef%bc%8e%ef%bc%8e/admin", 403}, {"GET", "/v1/.../x", 403},
