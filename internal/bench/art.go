@@ -19,6 +19,30 @@ const guestHome = "/home/agent"
 // artVariable forces the way on which art's requests go.
 const artVariable = "ART_WIRE="
 
+// Settings of the user's with which a session's checkpoints cost the most, and nothing.
+const (
+	everySecond   = `{"checkpoints": {"every": "1s"}}`
+	noCheckpoints = `{"checkpoints": "off"}`
+)
+
+// artHistory is a session as artSystem has it, over /dev/fuse and with settings about checkpoints. It is compared with its like, and only if it is named.
+func artHistory(name, bin, settings string) *system {
+	s := artSystem(name, bin, deviceWire)
+	s.named, s.uncached = true, nil
+	open := s.open
+	s.open = func(base, scratch string) (*session, error) {
+		dir := filepath.Join(scratch, configName, "art")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "sandbox.json"), []byte(settings), 0o600); err != nil {
+			return nil, err
+		}
+		return open(base, scratch)
+	}
+	return s
+}
+
 // artSystem is a session of art with a new database in scratch.
 func artSystem(name, bin, wire string) *system {
 	art := filepath.Join(bin, "art")
@@ -57,11 +81,14 @@ func artSystem(name, bin, wire string) *system {
 	}
 }
 
-const databaseName = "ws.db"
+const (
+	databaseName = "ws.db"
+	configName   = "config"
+)
 
-// artEnvironment has art keep what it knows of workspaces in scratch.
+// artEnvironment has art keep what it knows of workspaces in scratch, and the user's settings be those that are there, if any.
 func artEnvironment(scratch, wire string) []string {
-	return append(os.Environ(), "XDG_STATE_HOME="+scratch, artVariable+wire)
+	return append(os.Environ(), "XDG_STATE_HOME="+scratch, "XDG_CONFIG_HOME="+filepath.Join(scratch, configName), artVariable+wire)
 }
 
 // trust lets the workspace's settings mount Go.

@@ -35,7 +35,9 @@ of it.
                   fuse-overlayfs take part in every other
   -limit TIME     begin no repetition that would end later (default 22m)
   -systems LIST   of host,overlayfs,fuse-overlayfs,art,art-device,libfuse,
-                  libfuse-device (default: all there are)
+                  libfuse-device (default: all of these that there are), and
+                  art-history and art-no-history: art over /dev/fuse with a
+                  checkpoint each second, and without any
   -bin DIR        where the programs are (default .build/bin)
   -dir DIR        where fixtures are kept and the work is done: some 5 GB, on
                   the file system to measure (default: art-bench in the
@@ -244,6 +246,7 @@ func newRunner(o *options) (*runner, error) {
 	systems, err := choose([]*system{
 		hostSystem(goroot), overlaySystem(goroot), fuseOverlaySystem(goroot),
 		artSystem(artName, o.bin, ringWire), artSystem(artDeviceName, o.bin, deviceWire),
+		artHistory(historyName, o.bin, everySecond), artHistory(noHistoryName, o.bin, noCheckpoints),
 		libfuseSystem(libfuseName, ringWire), libfuseSystem(libfuseDevice, deviceWire),
 	}, o.systems)
 	if err != nil {
@@ -271,6 +274,9 @@ func choose(all []*system, list string) ([]*system, error) {
 	var chosen []*system
 	if list == "" {
 		for _, s := range all {
+			if s.named {
+				continue
+			}
 			if why := s.missing(); why != "" {
 				fmt.Fprintf(os.Stderr, "bench: without %s: %s\n", s.name, why)
 				continue

@@ -21,6 +21,8 @@ type system struct {
 	wire string // by which its requests go, if that is known
 	// seldom: measured in every other repetition, because it is there to set art's figures in relation.
 	seldom bool
+	// named: measured only where -systems names it.
+	named bool
 	// missing says why it cannot be used here; "" if it can.
 	missing func() string
 	// open shows the fixture in base, which it leaves as it is. What it writes goes to scratch, an
@@ -37,7 +39,9 @@ const (
 	fuseOverlayName = "fuse-overlayfs"
 	artName         = "art" // over io_uring
 	artDeviceName   = "art-device"
-	libfuseName     = "libfuse" // same
+	historyName     = "art-history"    // over /dev/fuse, with a checkpoint each second
+	noHistoryName   = "art-no-history" // the same without any
+	libfuseName     = "libfuse"        // over io_uring
 	libfuseDevice   = "libfuse-device"
 )
 
