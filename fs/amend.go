@@ -93,6 +93,7 @@ func (t *tx) amended(done sqlvfs.Amended) (forget []func()) {
 				}
 			}
 			moved = t.refer(n) || moved
+			t.noteRemoved(n)
 			t.cache.InvalidateAttr(n.ino)
 		}
 		if contents[n.in.Ino] {

@@ -137,6 +137,7 @@ func (w *wayBack) inode(n *node, c *sqlvfs.RestoredInode) {
 			w.attrs = append(w.attrs, n)
 		}
 	}
+	w.noteRemoved(n)
 }
 
 // place has a node be where the origin of its row is. was is the one that it had.
@@ -297,6 +298,7 @@ func (w *wayBack) names(list []sqlvfs.RestoredName) {
 		n.base.gone, n.base.fresh, n.base.attr.Nlink = !shown, false, 1
 		if !shown {
 			n.base.attr.Nlink = 0
+			w.noteRemoved(n)
 		}
 		w.attrs = append(w.attrs, n)
 	}

@@ -268,6 +268,7 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 		addSubdirectory(p, -1)
 		n.deadDir = true
 	}
+	t.noteRemoved(n)
 	// A row of its own that is not where its origin is has been moved here. What the base has here it never was.
 	t.recordBaseline(p, name, n, white && !moved, seen)
 	if white {

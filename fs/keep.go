@@ -16,20 +16,40 @@ type removedFile struct {
 	version sqlvfs.Fingerprint
 }
 
+// noteRemoved notes a node that may have become such a file: to look for them among all nodes would take long.
+func (t *tx) noteRemoved(n *node) {
+	if n.unnamed() {
+		t.removed[n] = true
+	}
+}
+
 // removedFiles returns those that are not kept open yet.
 func (t *tx) removedFiles() (list []removedFile) {
-	for _, n := range t.nodes {
-		if n.base == nil || n.base.kept != nil {
-			continue
-		}
-		switch o := n.base; {
-		case n.in == nil && o.gone && o.attr.IsRegular():
-			list = append(list, removedFile{n, o.path, o.fp})
-		case n.nameless() && n.needsOrigin() && n.in.Origin.Base == t.name:
-			list = append(list, removedFile{n, o.path, n.in.Origin.Fingerprint})
+	for n := range t.removed {
+		if !n.unnamed() {
+			delete(t.removed, n)
+		} else if r, ok := t.removedFile(n); ok {
+			list = append(list, r)
 		}
 	}
 	return list
+}
+
+// removedFile tells whether a node is one that is not kept open yet.
+func (t *tx) removedFile(n *node) (removedFile, bool) {
+	switch o := n.base; {
+	case o == nil || o.kept != nil:
+	case n.in == nil && n.unnamed():
+		return removedFile{n, o.path, o.fp}, true
+	case n.nameless() && n.needsOrigin() && n.in.Origin.Base == t.name:
+		return removedFile{n, o.path, n.in.Origin.Fingerprint}, true
+	}
+	return removedFile{}, false
+}
+
+// unnamed tells whether a file has no name any more.
+func (n *node) unnamed() bool {
+	return n.nameless() || n.in == nil && n.base != nil && n.base.gone && n.base.attr.IsRegular()
 }
 
 // nameless tells whether a file of the delta has lost all of its names.

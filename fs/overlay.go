@@ -52,6 +52,7 @@ type Overlay struct {
 	ages       ages                          // of nodes
 	elsewhere  map[Ino]Ino                   // numbers of nodes whose own were taken, by those; of rows by the rows' numbers
 	placed     map[dentry]*node              // nodes of places, see findPlaces
+	removed    map[*node]bool                // files that may have lost their last name, see keep.go
 
 	amends int      // how often rows were changed beside it, with what the host has
 	places []string // see KeepPlaces
@@ -135,7 +136,7 @@ const top = ""
 // and Base stay the caller's to close, when the overlay is not used any more. The error tells of a name that cannot be a
 // workspace's, or of a database or a base that could not be read.
 func NewOverlay(opt OverlayOptions) (*Overlay, error) {
-	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}, lists: map[*node][]dirent{}, elsewhere: map[Ino]Ino{}, ages: newAges(maxNodes)}
+	o := &Overlay{store: opt.Store, host: opt.Base, name: opt.Name, inner: opt.Inner, owner: opt.Owner, logf: opt.Logf, watchLimit: opt.Watches, cache: noCache{}, nodes: map[Ino]*node{}, lists: map[*node][]dirent{}, elsewhere: map[Ino]Ino{}, removed: map[*node]bool{}, ages: newAges(maxNodes)}
 	o.tx = tx{Overlay: o}
 	if o.logf == nil {
 		o.logf = log.Printf
@@ -231,6 +232,7 @@ func (t *tx) release(n *node, refs uint64) {
 		return
 	}
 	delete(t.nodes, n.ino)
+	delete(t.removed, n)
 	if n.displaced {
 		maps.DeleteFunc(t.elsewhere, func(_, ino Ino) bool { return ino == n.ino })
 	}

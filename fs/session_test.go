@@ -75,6 +75,9 @@ func (s *inProcess) beginOver(t rapid.TB, base string) {
 func (s *inProcess) remount(t rapid.TB) {
 	t.Helper()
 	plus := s.plus
+	if n := unnoted(s.overlay); n != 0 {
+		t.Errorf("%d files without a name are not noted", n)
+	}
 	s.forget()
 	s.disconnect() // what was in doubt is held until it is settled
 	s.overlay.view(func(*tx) error {
