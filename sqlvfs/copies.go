@@ -19,10 +19,10 @@ import (
 var ErrPulling = errors.New("a pull is going on")
 
 // KeepHost has history take what checkpoints show of a workspace on the host, before a pull changes it there. It is durable when KeepHost
-// returns. Until [Store.EndPull] there is no new checkpoint, and none is dropped but for want of room. Steps go on meanwhile. What cannot be
-// read is noted as lost. step is told of each file that was copied, and its size, and ends the work by an error. Other errors are those of the database; then nothing is
-// lost that was there.
-func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step func(bytes int64) error) error {
+// returns. Until [Store.EndPull] there is no new checkpoint, and none is dropped. Steps go on meanwhile. What cannot be read, or has no room, is noted as lost.
+// step is told of each file that was copied, and its size, or else why it is lost, and ends the work by an error. Other errors are those of the database; then
+// nothing is lost that was there.
+func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -37,8 +37,6 @@ func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step func(byt
 		return err
 	}
 	w := s.writer
-	w.dropped = 0
-	defer func() { s.tx.dropped += w.dropped }()
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	if err := w.connect(); err != nil {
@@ -50,10 +48,16 @@ func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step func(byt
 			return w.Cause(err)
 		}
 	}
-	for {
-		err := w.keepHost(t, host, list, step)
-		if isFull(w.Cause(err)) && (w.makeRoom() || w.dropForRoom() == nil) {
-			continue // what was copied is there, and shows no more from the host
+	for full := false; ; {
+		err := w.keepHost(t, host, list, step, full)
+		if isFull(w.Cause(err)) { // what was copied is there, and shows no more from the host
+			if w.makeRoom() {
+				continue
+			}
+			if !full {
+				full = true
+				continue
+			}
 		}
 		if err == nil {
 			err = w.sync()
@@ -73,6 +77,9 @@ func (s *Store) EndPull() {
 	s.writer.pulling = false
 	s.releaseWriter()
 }
+
+// KeepStep is told of a file of the host's.
+type KeepStep func(path string, bytes int64, lost error) error
 
 // span is a range of checkpoints, by their index.
 type span struct{ lo, hi int }
@@ -100,13 +107,14 @@ type copier struct {
 	base    int64
 	host    HostTree
 	changed *changedPath
-	step    func(bytes int64) error
+	step    KeepStep
+	full    bool             // there was no room for what there seemed to be
 	from    int              // the first checkpoint that copies are for
 	objects map[object][]Ino // inodes by what they stand for; nil: not known yet
 }
 
 // keepHost is KeepHost, in as many transactions as it takes. After each, all checkpoints show what they have shown before.
-func (w *writer) keepHost(t Tree, host HostTree, list []HostChange, step func(bytes int64) error) (err error) {
+func (w *writer) keepHost(t Tree, host HostTree, list []HostChange, step KeepStep, full bool) (err error) {
 	all, err := checkpointsOf(w.conn)
 	if err != nil || len(all) == 0 {
 		return err
@@ -116,7 +124,7 @@ func (w *writer) keepHost(t Tree, host HostTree, list []HostChange, step func(by
 		return err
 	}
 	defer h.end(&err)
-	k := &copier{history: h, tree: t, host: host, changed: changedPaths(list), step: step}
+	k := &copier{history: h, tree: t, host: host, changed: changedPaths(list), step: step, full: full}
 	if k.base, err = w.base(t.Name); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,7 +67,7 @@ func keep(s *Store, host HostTree, paths ...string) error {
 	for _, path := range paths {
 		list = append(list, HostChange{path, Replaces})
 	}
-	err := s.KeepHost(workspace, host, list, func(int64) error { return nil })
+	err := s.KeepHost(workspace, host, list, func(string, int64, error) error { return nil })
 	s.EndPull()
 	return err
 }
@@ -148,48 +149,60 @@ func TestCopiesOfHostileNames(t *testing.T) {
 	wantFiles(t, at(t, path, now.ID), host)
 }
 
-// On a full disk the oldest checkpoints give way to copies, no more of them than have to, and that is told. The rest show what they have shown.
+// On a full disk no checkpoint gives way to copies: they go on to show what was copied, and what was not is said, and keeps the tree from going back, whether
+// the room is known before or not.
 func TestCopiesOnAFullDisk(t *testing.T) {
-	path := filepath.Join(memoryDir(t), "a.db")
-	s := openFull(t, path, 1<<40, true, Options{})
-	for i := range 8 {
-		in := create(t, s, "old", syscall.S_IFREG|0o600)
-		must(t, s.WriteAt(in, bytes.Repeat([]byte{byte(i + 1)}, 2<<20), 0, nil, Now()))
-		put(s, in)
-		_, err := s.Checkpoint(ByUser, "")
+	for _, known := range []bool{true, false} {
+		path := filepath.Join(memoryDir(t), "a.db")
+		s := openFull(t, path, 1<<40, true, Options{})
+		for i := range 4 {
+			in := create(t, s, "old", syscall.S_IFREG|0o600)
+			must(t, s.WriteAt(in, bytes.Repeat([]byte{byte(i + 1)}, 2<<20), 0, nil, Now()))
+			put(s, in)
+			_, err := s.Checkpoint(ByUser, "")
+			must(t, err)
+			remove(t, s, "old")
+		}
+		must(t, s.Close())
+		info, err := os.Stat(path)
 		must(t, err)
-		remove(t, s, "old")
-	}
-	must(t, s.Close())
-	info, err := os.Stat(path)
-	must(t, err)
-	s = openFull(t, path, info.Size()+3<<20, true, Options{})
-	must(t, s.BeginSession(1, []string{"pull"}))
-	host := files{}
-	for i := range 20 {
-		host[fmt.Sprint(i)] = append(random(256<<10), byte(i))
-	}
-	var all []string
-	for name := range host {
-		all = append(all, name)
-	}
-	must(t, keep(s, host, all...))
-	list, err := s.Checkpoints()
-	must(t, err)
-	if n := len(list); n < 4 || n > 7 || s.Dropped() != int64(8-n) {
-		t.Errorf("%d are said to be dropped, and %d are left", s.Dropped(), n)
-	}
-	sessions, err := s.Sessions()
-	must(t, err)
-	if sessions[0].Dropped != s.Dropped() {
-		t.Errorf("the log says %d", sessions[0].Dropped)
-	}
-	put(s, create(t, s, "goes on", syscall.S_IFREG|0o600))
-	must(t, s.Close())
-	must(t, checkClean(path))
-	for _, c := range list {
-		shown := at(t, path, c.ID)
-		wantFiles(t, shown, host)
+		s = openFull(t, path, info.Size()+3<<20, known, Options{})
+		must(t, s.BeginSession(1, []string{"pull"}))
+		host, kept, list := files{}, files{}, []HostChange{}
+		for i := range 20 {
+			name := fmt.Sprint(i)
+			host[name] = append(random(256<<10), byte(i))
+			kept[name] = host[name]
+			list = append(list, HostChange{name, Replaces})
+		}
+		must(t, s.KeepHost(workspace, host, list, func(path string, _ int64, lost error) error {
+			if lost != nil {
+				if delete(kept, path); Errno(lost) != syscall.ENOSPC {
+					t.Errorf("%s: %v", path, lost)
+				}
+			}
+			return nil
+		}))
+		s.EndPull()
+		if n := len(kept); n == len(host) || n == 0 && known {
+			t.Errorf("%d of %d files are copied", n, len(host))
+		}
+		all, err := s.Checkpoints()
+		must(t, err)
+		if len(all) != 4 || s.Dropped() != 0 {
+			t.Errorf("%d are said to be dropped, and %d are left", s.Dropped(), len(all))
+		}
+		put(s, create(t, s, "goes on", syscall.S_IFREG|0o600))
+		must(t, s.Close())
+		must(t, checkClean(path))
+		for _, c := range all {
+			wantFiles(t, at(t, path, c.ID), kept)
+		}
+		s = openTest(t, path)
+		if _, err := s.GoBack(To("1"), nil); !errors.Is(err, ErrReplaced) {
+			t.Errorf("go back: %v", err)
+		}
+		must(t, s.Close())
 	}
 }
 

@@ -14,8 +14,22 @@ import (
 // mostCopied bounds the files that are copied, in bytes. A pull writes a few changed places of a large file in place, and nobody waits for a copy of the rest.
 const mostCopied = 32 << 20
 
-// errLarge is that a file is not copied for its size.
-var errLarge = hostError{syscall.EFBIG}
+// errLarge and errNoRoom are why a file is not copied.
+var (
+	errLarge  = hostError{syscall.EFBIG}
+	errNoRoom = hostError{syscall.ENOSPC}
+)
+
+// fits returns an error if so much content of a file is not copied.
+func (k *copier) fits(size int64) error {
+	switch {
+	case size > mostCopied:
+		return errLarge
+	case size > 0 && (k.full || size > k.w.more-int64(k.bytes)):
+		return errNoRoom
+	}
+	return nil
+}
 
 // copy has an entry of a directory be a copy of what the host has at a path, at some checkpoints. changed is what becomes of that; whole says
 // that all of it is to be copied.
@@ -34,9 +48,6 @@ func (k *copier) copy(dir Ino, name, path string, changed *changedPath, s span, 
 	if !whole {
 		return nil // what was to be in it is not there
 	}
-	if o.IsRegular() && o.Size > mostCopied {
-		return k.lost(path, errLarge)
-	}
 	rest, err := k.link(dir, name, s, o)
 	for _, s := range rest {
 		if err == nil {
@@ -51,7 +62,11 @@ func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject) (err
 	ino := k.next()
 	switch {
 	case o.IsRegular():
-		if err := k.copyContent(ino, path, s, &o); err != nil {
+		err := k.fits(o.Size)
+		if err == nil {
+			err = k.copyContent(ino, path, s, &o)
+		}
+		if err != nil {
 			return k.lost(path, err)
 		}
 	case o.IsSymlink():
@@ -68,7 +83,7 @@ func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject) (err
 		err = k.put(database.KeptDentry, s, dir, name, ino)
 	}
 	if err == nil {
-		err = k.step(o.Size)
+		err = k.step(path, o.Size, nil)
 	}
 	return k.pause(err)
 }
@@ -211,8 +226,8 @@ func (k *copier) fill(ino Ino, path string, inodes []*oldInode, origins []*oldOr
 		if o.limit == 0 {
 			continue
 		}
-		if o.limit > mostCopied {
-			if err := k.lost(path, errLarge); err != nil {
+		if err := k.fits(o.limit); err != nil {
+			if err := k.lost(path, err); err != nil {
 				return err
 			}
 			continue
@@ -231,7 +246,7 @@ func (k *copier) fill(ino Ino, path string, inodes []*oldInode, origins []*oldOr
 		if errors.As(err, new(hostError)) {
 			err = k.lost(path, err)
 		} else if err == nil {
-			err = k.step(inodes[hi].size)
+			err = k.step(path, inodes[hi].size, nil)
 		}
 		if err = k.pause(err); err != nil {
 			return err
@@ -271,9 +286,12 @@ func (k *copier) lost(path string, err error) error {
 	case Errno(err) == syscall.ENOENT || Errno(err) == syscall.ENOTDIR:
 		return nil // nothing shows there
 	}
-	tree, err := k.w.tree(k.tree)
-	if err == nil {
-		err = k.w.noteReplaced(tree, path)
+	tree, terr := k.w.tree(k.tree)
+	if terr == nil {
+		terr = k.w.noteReplaced(tree, path)
 	}
-	return err
+	if terr == nil {
+		terr = k.step(path, 0, err)
+	}
+	return terr
 }

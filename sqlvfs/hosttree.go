@@ -48,6 +48,8 @@ type HostContent interface {
 // hostError is an error of the host's.
 type hostError struct{ error }
 
+func (e hostError) Unwrap() error { return e.error }
+
 // unchangedFrom makes sure that what was read of a file is of one version.
 func unchangedFrom(f HostContent, was *Fingerprint) error {
 	now, err := f.Version()

@@ -1,7 +1,6 @@
 package sqlvfs
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -147,25 +146,6 @@ func (w *writer) withoutHistory(b *batch, full error) error {
 		}
 	}
 	return w.attempt(b, math.MaxInt64)
-}
-
-// dropForRoom drops the oldest checkpoint for what is to be kept for others, or all if there is no other. The error says that it has to stay.
-func (w *writer) dropForRoom() error {
-	all, err := checkpointsOf(w.conn)
-	if err != nil || len(all) == 0 {
-		return cmp.Or(err, error(syscall.ENOSPC))
-	}
-	held, err := heldOf(w.conn)
-	switch {
-	case err != nil:
-		return err
-	case held[all[len(all)-1].ID]:
-		return syscall.ENOSPC
-	}
-	had := w.dropped
-	err = w.transact(func() error { return w.dropOldest(1) })
-	w.dropped += had
-	return err
 }
 
 const (

@@ -48,7 +48,12 @@ func (p *puller) keepIn(on *planner, list []sqlvfs.HostChange) error {
 		return nil
 	}
 	p.report.Phase("keep")
-	step := func(bytes int64) error {
+	told := map[string]bool{}
+	step := func(path string, bytes int64, lost error) error {
+		if isFull(lost) && !told[path] {
+			told[path] = true
+			p.report.Note(on.hostPath(path), "there is no room to keep it for checkpoints: they cannot be gone back to past this pull")
+		}
 		p.report.Add(1, bytes)
 		return p.interrupted()
 	}
