@@ -140,3 +140,69 @@ func (k *kept) goBack(id int64) {
 		}
 	})
 }
+
+// Of a file of which a pull changes the mode alone, history has the mode. Its content is copied when that is replaced.
+func TestCheckpointsKeepAModeWithoutContent(t *testing.T) {
+	b := newBench(t)
+	b.write("f", "content")
+	b.write("g", "content")
+	b.write("empty", "")
+	shown := map[int64]map[string]string{}
+	check := func(g *guest) {
+		c, err := g.store.Checkpoint(sqlvfs.ByUser, "")
+		must(t, err)
+		shown[c.ID] = g.portrait()
+	}
+	asShown := func() {
+		t.Helper()
+		for id, want := range shown {
+			b.at(id, func(g *guest) {
+				if now := g.portrait(); !maps.Equal(now, want) {
+					t.Errorf("checkpoint %d shows %v, and has shown %v", id, now, want)
+				}
+			})
+		}
+		if found, err := fsck.Check(b.db); err != nil || len(found) > 0 {
+			t.Errorf("the database is damaged: %v %v", found, err)
+		}
+	}
+	for _, mode := range []uint32{0o755, 0o644, 0o700} {
+		b.guest(func(g *guest) {
+			g.write("other", fmt.Sprint(mode))
+			check(g)
+			g.chmod("f", mode)
+			g.chmod("empty", mode)
+		})
+		b.pull(b.ws)
+		asShown()
+		if n := b.count("SELECT count(*) FROM art_old_data WHERE ino<0"); n != 0 {
+			t.Errorf("%d chunks are copied", n)
+		}
+	}
+	b.guest(func(g *guest) {
+		_, err := g.store.GoBack(sqlvfs.To("1"), nil)
+		must(t, err)
+		if now := g.portrait(); !maps.Equal(now, shown[1]) {
+			t.Errorf("back at the first, the guest has %v, and had %v", now, shown[1])
+		}
+		_, err = g.store.Thin(sqlvfs.Keep{Checkpoints: 1})
+		must(t, err)
+		all, err := g.store.Checkpoints()
+		must(t, err)
+		maps.DeleteFunc(shown, func(id int64, _ map[string]string) bool {
+			return !slices.ContainsFunc(all, func(c sqlvfs.Checkpoint) bool { return c.ID == id })
+		})
+	})
+	b.pull(b.ws)
+	if st := b.stat("f"); st.Mode&0o777 != 0o644 {
+		t.Errorf("the host has mode %o", st.Mode)
+	}
+	asShown()
+	b.guest(func(g *guest) {
+		check(g)
+		g.write("f", "another")
+		g.remove("g")
+	})
+	b.pull(b.ws)
+	asShown()
+}
