@@ -12,7 +12,10 @@ import (
 	"github.com/riverlytech/art/trace/decode"
 )
 
-var _ decode.Endpoints = (*process)(nil)
+var (
+	_ decode.Endpoints = (*process)(nil)
+	_ decode.Protocols = (*process)(nil)
+)
 
 // borrow calls f with a copy of a tracee's descriptor.
 func (p *process) borrow(fd int, f func(fd int)) {
@@ -41,6 +44,12 @@ func (p *process) Family(fd int) (family int, ok bool) {
 		ok = err == nil
 	})
 	return family, ok
+}
+
+// Protocol implements decode.Protocols.
+func (p *process) Protocol(fd int) (protocol int) {
+	p.borrow(fd, func(fd int) { protocol, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL) })
+	return protocol
 }
 
 // Endpoint implements decode.Endpoints.

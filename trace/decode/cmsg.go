@@ -18,7 +18,7 @@ func (p *printer) control(addr, n uint64) {
 		if i > 0 {
 			p.str(", ")
 		}
-		if i == maxElements {
+		if uint64(i) == p.elements() {
 			p.str("...")
 			break
 		}
@@ -29,13 +29,13 @@ func (p *printer) control(addr, n uint64) {
 		p.printName(networkFlags["sol"], uint64(level))
 		p.str(", cmsg_type=")
 		p.printName(controlTypes(level), uint64(kind))
-		if size < unix.SizeofCmsghdr || size > uint64(len(b)) {
+		if size < unix.SizeofCmsghdr {
 			p.str("}")
 			break
 		}
-		p.controlData(level, kind, b[unix.SizeofCmsghdr:size])
+		p.controlData(level, kind, b[unix.SizeofCmsghdr:min(size, uint64(len(b)))])
 		p.str("}")
-		b = b[min((size+7)&^7, uint64(len(b))):]
+		b = b[min((min(size, uint64(len(b)))+7)&^7, uint64(len(b))):]
 	}
 	p.str("]")
 }
@@ -65,7 +65,7 @@ func (p *printer) controlData(level, kind uint32, b []byte) {
 			if i > 0 {
 				p.str(", ")
 			}
-			if i == maxElements {
+			if uint64(i) == p.elements() {
 				p.str("...")
 				break
 			}
@@ -81,6 +81,10 @@ func (p *printer) controlData(level, kind uint32, b []byte) {
 		p.str(", gid=")
 		p.int32(b[8:])
 		p.str("}")
+	case level == unix.SOL_SOCKET && (kind == unix.SO_TIMESTAMP || kind == 63) && len(b) >= 16: // and SO_TIMESTAMP_NEW
+		p.timeval(b)
+	case level == unix.SOL_SOCKET && (kind == unix.SO_TIMESTAMPNS || kind == 64) && len(b) >= 16: // and SO_TIMESTAMPNS_NEW
+		p.timespec(b)
 	default:
 		p.buf = appendQuoted(p.buf, b[:min(len(b), p.stringLimit())])
 		if len(b) > p.stringLimit() {

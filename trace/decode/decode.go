@@ -90,6 +90,8 @@ type Call struct {
 
 	replaced []piece // see SetString
 	length   int64   // see noteLength
+	lengths  []int64 // see noteMmsg
+	noted    []byte  // see noteBytes
 	printer  printer // at work on this call; here so that it need not be allocated
 }
 

@@ -29,12 +29,22 @@ func native(name string) *Call {
 	return &Call{Pid: 1, Arch: syscalls.Native.Audit, Nr: uint64(nr), Name: name}
 }
 
+// routes are files whose sockets ask for routes.
+type routes struct{ named }
+
+func (routes) Protocol(int) int { return unix.NETLINK_ROUTE }
+
 func words(values ...uint64) []byte {
 	var b []byte
 	for _, v := range values {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	return b
+}
+
+// netlinkRequest is what getaddrinfo(3) asks the kernel for, and padding.
+func netlinkRequest() []byte {
+	return words(20|unix.RTM_GETADDR<<32|(unix.NLM_F_REQUEST|unix.NLM_F_DUMP)<<48, 9, 0)
 }
 
 func TestText(t *testing.T) {
@@ -91,12 +101,47 @@ func TestText(t *testing.T) {
 			`ppoll([{fd=3, events=POLLIN}], 1, {tv_sec=1, tv_nsec=500}, NULL, 8) = 1 ([{fd=3, revents=POLLIN}], left {tv_sec=1, tv_nsec=500})`},
 		{"clone", [6]uint64{uint64(unix.SIGCHLD)}, nil, 7, 0, `clone(child_stack=NULL, flags=SIGCHLD) = 7`},
 		{"exit_group", [6]uint64{7}, nil, 0, 0, `exit_group(7) = 0`},
+
+		{"getsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_PEERCRED, at, at + 16}, words(7, 1000, 12), 0, 0,
+			`getsockopt(3, SOL_SOCKET, SO_PEERCRED, {pid=7, uid=0, gid=1000}, [12]) = 0`},
+		{"setsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_LINGER, at, 8}, words(1 | 5<<32), 0, 0,
+			`setsockopt(3, SOL_SOCKET, SO_LINGER, {l_onoff=1, l_linger=5}, 8) = 0`},
+		{"getsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_ERROR, at, at + 8}, words(uint64(unix.ECONNREFUSED), 4), 0, 0,
+			`getsockopt(3, SOL_SOCKET, SO_ERROR, [ECONNREFUSED], [4]) = 0`},
+		{"setsockopt", [6]uint64{3, unix.SOL_SOCKET, 20, at, 16}, words(2, 5), 0, 0,
+			`setsockopt(3, SOL_SOCKET, SO_RCVTIMEO_OLD, {tv_sec=2, tv_usec=5}, 16) = 0`},
+		{"sendto", [6]uint64{3, at, 20, 0, at + 24, 12}, append(netlinkRequest(), words(unix.AF_NETLINK, 0)...), 20, 0,
+			`sendto(3, [{nlmsg_len=20, nlmsg_type=RTM_GETADDR, nlmsg_flags=NLM_F_REQUEST|NLM_F_DUMP, nlmsg_seq=9, nlmsg_pid=0}, {ifa_family=AF_UNSPEC, ...}], 20, 0, {sa_family=AF_NETLINK, nl_pid=0, nl_groups=00000000}, 12) = 20`},
+		{"sendmmsg", [6]uint64{3, at, 2, 0}, append(words(0, 0, at+128, 1, 0, 0, 0, 2, 0, 0, at+128, 1, 0, 0, 0, 0, at+144, 2), "ab"...), 1, 0,
+			`sendmmsg(3, [{msg_hdr={msg_name=NULL, msg_namelen=0, msg_iov=[{iov_base="ab", iov_len=2}], msg_iovlen=1, msg_controllen=0, msg_flags=0}, msg_len=2}], 2, 0) = 1`},
+		{"recvmmsg", [6]uint64{3, at, 2, 0, at + 64}, words(0, 0, 0, 0, 0, 0, 0, 0, 1, 2), 0, 0,
+			`recvmmsg(3, [], 2, 0, {tv_sec=1, tv_nsec=2}) = 0 (Timeout)`},
+		{"capset", [6]uint64{at, at + 8}, words(0x20080522, 1<<21|2<<32, 0, 1), 0, 0,
+			`capset({version=_LINUX_CAPABILITY_VERSION_3, pid=0}, {effective=1<<CAP_SYS_ADMIN, permitted=1<<CAP_DAC_OVERRIDE|1<<CAP_MAC_OVERRIDE, inheritable=0}) = 0`},
+		{"seccomp", [6]uint64{unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, at}, words(3, 0x5000), 0, 0,
+			`seccomp(SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, {len=3, filter=0x5000}) = 0`},
+		{"prctl", [6]uint64{unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, at}, words(3, 0x5000), 0, 0,
+			`prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, {len=3, filter=0x5000}) = 0`},
+		{"prctl", [6]uint64{unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, unix.CAP_NET_RAW}, nil, 0, 0,
+			`prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_RAW, 0, 0) = 0`},
+		{"timer_create", [6]uint64{unix.CLOCK_MONOTONIC, at, at + 64}, append(words(5, uint64(unix.SIGALRM)|4<<32, 99, 0, 0, 0, 0, 0), words(3)...), 0, 0,
+			`timer_create(CLOCK_MONOTONIC, {sigev_value={sival_int=5, sival_ptr=0x5}, sigev_signo=SIGALRM, sigev_notify=SIGEV_THREAD_ID, sigev_notify_thread_id=99}, [3]) = 0`},
+		{"sched_getattr", [6]uint64{0, at, 56, 0}, words(48|1<<32, 0, 5<<32, 1, 2, 3, 0), 0, 0,
+			`sched_getattr(0, {size=48, sched_policy=SCHED_FIFO, sched_flags=0, sched_nice=0, sched_priority=5, sched_runtime=1, sched_deadline=2, sched_period=3}, 56, 0) = 0`},
+		{"io_uring_setup", [6]uint64{8, at}, append(words(0, 1<<1, 1000), make([]byte, 96)...), -1, unix.EPERM,
+			`io_uring_setup(8, {flags=IORING_SETUP_SQPOLL, sq_thread_cpu=0, sq_thread_idle=1000}) = -1 EPERM (Operation not permitted)`},
+		{"mount", [6]uint64{at, at, at, unix.MS_RDONLY, at}, []byte("tmpfs\x00"), 0, 0, `mount("tmpfs", "tmpfs", "tmpfs", MS_RDONLY, "tmpfs") = 0`},
+		{"mount", [6]uint64{at, at, at, unix.MS_BIND, at}, []byte("/a\x00"), 0, 0, `mount("/a", "/a", 0x10000, MS_BIND, 0x10000) = 0`},
+		{"ioctl", [6]uint64{0, unix.TIOCINQ, at}, words(12), 0, 0, `ioctl(0, FIONREAD, [12]) = 0`},
+		{"chdir", [6]uint64{at + 0xffd}, append(make([]byte, 0xffd), "/a\x00"...), 0, 0, `chdir("/a") = 0`}, // the page's last bytes
+		{"sysinfo", [6]uint64{at}, append(words(7), make([]byte, 104)...), 0, 0,
+			`sysinfo({uptime=7, loads=[0, 0, 0], totalram=0, freeram=0, sharedram=0, bufferram=0, totalswap=0, freeswap=0, procs=0, totalhigh=0, freehigh=0, mem_unit=0}) = 0`},
 	} {
 		if _, ok := syscalls.Native.Number(tc.name); !ok {
 			continue // e.g. epoll_wait on arm64
 		}
 		c := native(tc.name)
-		c.Args, c.Mem, c.Ret = tc.args, image{at, tc.memory}, tc.ret
+		c.Args, c.Mem, c.Ret, c.Files = tc.args, image{at, tc.memory}, tc.ret, routes{}
 		if tc.errno != 0 {
 			c.Ret, c.Failed = -int64(tc.errno), true
 		}
@@ -180,13 +225,13 @@ func TestSiginfo(t *testing.T) {
 	}{
 		{info(int(unix.SIGTERM), 0, 7|1000<<32), "{si_signo=SIGTERM, si_code=SI_USER, si_pid=7, si_uid=1000}"},
 		{info(int(unix.SIGCHLD), 1, 7|1000<<32, 3, 4, 5),
-			"{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=1000, si_status=3, si_utime=4, si_stime=5}"},
+			"{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=1000, si_status=3, si_utime=4 /* 0.04 s */, si_stime=5 /* 0.05 s */}"},
 		{info(int(unix.SIGCHLD), 2, 7, 9),
 			"{si_signo=SIGCHLD, si_code=CLD_KILLED, si_pid=7, si_uid=0, si_status=SIGKILL, si_utime=0, si_stime=0}"},
 		{info(int(unix.SIGSEGV), 1, 0), "{si_signo=SIGSEGV, si_code=SEGV_MAPERR, si_addr=NULL}"},
-		{info(40, -1, 7, 9), "{si_signo=SIGRT_8, si_code=SI_QUEUE, si_pid=7, si_uid=0, si_value={int=9, ptr=0x9}}"},
+		{info(40, -1, 7, 9), "{si_signo=SIGRT_8, si_code=SI_QUEUE, si_pid=7, si_uid=0, si_int=9, si_ptr=0x9}"},
 		{info(int(unix.SIGALRM), 0x80), "{si_signo=SIGALRM, si_code=SI_KERNEL}"},
-		{info(99, 77), "{si_signo=99, si_code=77}"},
+		{info(99, 77), "{si_signo=99, si_code=0x4d, si_pid=0, si_uid=0, si_int=0, si_ptr=NULL}"},
 	} {
 		if got := tc.info.String(); got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)

@@ -3,6 +3,7 @@ package decode
 import (
 	"maps"
 	"slices"
+	"sync"
 )
 
 // flag is one bit or value with its name.
@@ -23,14 +24,23 @@ func (s *flagSet) has(v uint32) bool {
 	return slices.ContainsFunc(s.flags, func(f flag) bool { return uint32(f.value) == v })
 }
 
+// all returns the bits that have a name.
+func (s *flagSet) all() uint64 {
+	var all uint64
+	for _, f := range s.flags {
+		all |= uint64(f.value)
+	}
+	return all
+}
+
 // flagSets are all sets by their names in package syscalls' table.
-var flagSets = func() map[string]*flagSet {
+var flagSets = sync.OnceValue(func() map[string]*flagSet {
 	all := map[string]*flagSet{}
-	for _, part := range []map[string]*flagSet{fileFlags, processFlags, networkFlags} {
+	for _, part := range []map[string]*flagSet{fileFlags, processFlags, networkFlags, rareFlags} {
 		maps.Copy(all, part)
 	}
 	return all
-}()
+})
 
 // printSet prints v as flags joined by |, what is left over as a number.
 func (p *printer) printSet(set *flagSet, v uint64) {
@@ -83,6 +93,12 @@ func (p *printer) name(set *flagSet, v uint64, otherwise string) {
 
 func printFlags(p *printer, a *argument, v uint64) bool {
 	p.printSet(a.flags, uint64(uint32(v))) // every flag word of the kernel's is an int
+	return true
+}
+
+// printLongFlags prints the few words of flags that are a long.
+func printLongFlags(p *printer, a *argument, v uint64) bool {
+	p.printSet(a.flags, v)
 	return true
 }
 

@@ -1,10 +1,6 @@
 package decode
 
-import (
-	"slices"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // fileFlags are the flags and names of files and descriptors.
 var fileFlags = map[string]*flagSet{
@@ -18,9 +14,13 @@ var fileFlags = map[string]*flagSet{
 	"access": {"?_OK", []flag{
 		{0, "F_OK"}, {4, "R_OK"}, {2, "W_OK"}, {1, "X_OK"},
 	}},
-	"at":         at(),
-	"at_eaccess": at(flag{unix.AT_EACCESS, "AT_EACCESS"}),
-	"unlinkat":   at(flag{unix.AT_REMOVEDIR, "AT_REMOVEDIR"}),
+	"at": {"AT_???", []flag{
+		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_REMOVEDIR, "AT_REMOVEDIR"}, {unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"},
+		{unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"}, {unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"}, {unix.AT_RECURSIVE, "AT_RECURSIVE"},
+	}},
+	"at_eaccess": {"AT_???", []flag{
+		{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}, {unix.AT_EACCESS, "AT_EACCESS"}, {unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
+	}},
 	"statx_at": {"AT_???", []flag{
 		{unix.AT_STATX_SYNC_AS_STAT, "AT_STATX_SYNC_AS_STAT"}, {unix.AT_STATX_FORCE_SYNC, "AT_STATX_FORCE_SYNC"},
 		{unix.AT_STATX_DONT_SYNC, "AT_STATX_DONT_SYNC"},
@@ -33,6 +33,17 @@ var fileFlags = map[string]*flagSet{
 		{unix.STATX_BLOCKS, "STATX_BLOCKS"}, {unix.STATX_BTIME, "STATX_BTIME"}, {unix.STATX_MNT_ID, "STATX_MNT_ID"},
 		{unix.STATX_DIOALIGN, "STATX_DIOALIGN"}, {unix.STATX_MNT_ID_UNIQUE, "STATX_MNT_ID_UNIQUE"},
 		{unix.STATX_SUBVOL, "STATX_SUBVOL"},
+	}},
+	"statx_attr": {"STATX_ATTR_???", []flag{
+		{unix.STATX_ATTR_COMPRESSED, "STATX_ATTR_COMPRESSED"}, {unix.STATX_ATTR_IMMUTABLE, "STATX_ATTR_IMMUTABLE"},
+		{unix.STATX_ATTR_APPEND, "STATX_ATTR_APPEND"}, {unix.STATX_ATTR_NODUMP, "STATX_ATTR_NODUMP"},
+		{unix.STATX_ATTR_ENCRYPTED, "STATX_ATTR_ENCRYPTED"}, {unix.STATX_ATTR_AUTOMOUNT, "STATX_ATTR_AUTOMOUNT"},
+		{unix.STATX_ATTR_MOUNT_ROOT, "STATX_ATTR_MOUNT_ROOT"}, {unix.STATX_ATTR_VERITY, "STATX_ATTR_VERITY"},
+		{unix.STATX_ATTR_DAX, "STATX_ATTR_DAX"},
+	}},
+	"dirent": {"DT_???", []flag{
+		{0, "DT_UNKNOWN"}, {1, "DT_FIFO"}, {2, "DT_CHR"}, {4, "DT_DIR"}, {6, "DT_BLK"}, {8, "DT_REG"}, {10, "DT_LNK"}, {12, "DT_SOCK"},
+		{14, "DT_WHT"},
 	}},
 	"rename": {"RENAME_???", []flag{
 		{unix.RENAME_NOREPLACE, "RENAME_NOREPLACE"}, {unix.RENAME_EXCHANGE, "RENAME_EXCHANGE"},
@@ -49,7 +60,7 @@ var fileFlags = map[string]*flagSet{
 		{unix.MS_SILENT, "MS_SILENT"}, {unix.MS_POSIXACL, "MS_POSIXACL"}, {unix.MS_UNBINDABLE, "MS_UNBINDABLE"},
 		{unix.MS_PRIVATE, "MS_PRIVATE"}, {unix.MS_SLAVE, "MS_SLAVE"}, {unix.MS_SHARED, "MS_SHARED"},
 		{unix.MS_RELATIME, "MS_RELATIME"}, {unix.MS_KERNMOUNT, "MS_KERNMOUNT"}, {unix.MS_I_VERSION, "MS_I_VERSION"},
-		{unix.MS_STRICTATIME, "MS_STRICTATIME"}, {unix.MS_LAZYTIME, "MS_LAZYTIME"},
+		{unix.MS_STRICTATIME, "MS_STRICTATIME"}, {unix.MS_LAZYTIME, "MS_LAZYTIME"}, {1 << 26, "MS_SUBMOUNT"},
 	}},
 	"umount": {"MNT_???", []flag{
 		{unix.MNT_FORCE, "MNT_FORCE"}, {unix.MNT_DETACH, "MNT_DETACH"}, {unix.MNT_EXPIRE, "MNT_EXPIRE"},
@@ -87,6 +98,7 @@ var fileFlags = map[string]*flagSet{
 	}},
 	"lock": {"LOCK_???", []flag{
 		{unix.LOCK_SH, "LOCK_SH"}, {unix.LOCK_EX, "LOCK_EX"}, {unix.LOCK_UN, "LOCK_UN"}, {unix.LOCK_NB, "LOCK_NB"},
+		{32, "LOCK_MAND"}, {64, "LOCK_READ"}, {128, "LOCK_WRITE"},
 	}},
 	"fcntl": {"F_???", []flag{
 		{unix.F_DUPFD, "F_DUPFD"}, {unix.F_GETFD, "F_GETFD"}, {unix.F_SETFD, "F_SETFD"}, {unix.F_GETFL, "F_GETFL"},
@@ -122,7 +134,7 @@ var fileFlags = map[string]*flagSet{
 		{unix.SFD_CLOEXEC, "SFD_CLOEXEC"}, {unix.SFD_NONBLOCK, "SFD_NONBLOCK"},
 	}},
 	"in_init": {"IN_???", []flag{
-		{unix.IN_CLOEXEC, "IN_CLOEXEC"}, {unix.IN_NONBLOCK, "IN_NONBLOCK"},
+		{unix.IN_NONBLOCK, "IN_NONBLOCK"}, {unix.IN_CLOEXEC, "IN_CLOEXEC"},
 	}},
 	"poll": {"POLL???", []flag{
 		{unix.POLLIN, "POLLIN"}, {unix.POLLPRI, "POLLPRI"}, {unix.POLLOUT, "POLLOUT"}, {0x40, "POLLRDNORM"}, {0x80, "POLLRDBAND"},
@@ -150,11 +162,4 @@ var fileFlags = map[string]*flagSet{
 		{unix.S_IFSOCK, "S_IFSOCK"}, {unix.S_IFLNK, "S_IFLNK"}, {unix.S_IFREG, "S_IFREG"}, {unix.S_IFBLK, "S_IFBLK"},
 		{unix.S_IFDIR, "S_IFDIR"}, {unix.S_IFCHR, "S_IFCHR"}, {unix.S_IFIFO, "S_IFIFO"},
 	}},
-}
-
-// at are the flags of calls that take a directory and a name, with one that is a call's own.
-func at(own ...flag) *flagSet {
-	return &flagSet{"AT_???", slices.Concat([]flag{{unix.AT_SYMLINK_NOFOLLOW, "AT_SYMLINK_NOFOLLOW"}}, own, []flag{
-		{unix.AT_SYMLINK_FOLLOW, "AT_SYMLINK_FOLLOW"}, {unix.AT_NO_AUTOMOUNT, "AT_NO_AUTOMOUNT"}, {unix.AT_EMPTY_PATH, "AT_EMPTY_PATH"},
-	})}
 }

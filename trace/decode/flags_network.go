@@ -33,13 +33,14 @@ var networkFlags = map[string]*flagSet{
 	"scm": {"SCM_???", []flag{
 		{unix.SCM_RIGHTS, "SCM_RIGHTS"}, {unix.SCM_CREDENTIALS, "SCM_CREDENTIALS"}, {unix.SO_TIMESTAMP, "SO_TIMESTAMP_OLD"},
 		{unix.SO_TIMESTAMPNS, "SO_TIMESTAMPNS_OLD"}, {unix.SCM_TIMESTAMPING, "SO_TIMESTAMPING_OLD"},
+		{63, "SO_TIMESTAMP_NEW"}, {64, "SO_TIMESTAMPNS_NEW"}, {65, "SO_TIMESTAMPING_NEW"},
 	}},
 	"shutdown": {"SHUT_???", []flag{
 		{unix.SHUT_RD, "SHUT_RD"}, {unix.SHUT_WR, "SHUT_WR"}, {unix.SHUT_RDWR, "SHUT_RDWR"},
 	}},
 	"msg": {"MSG_???", []flag{
 		{unix.MSG_OOB, "MSG_OOB"}, {unix.MSG_PEEK, "MSG_PEEK"}, {unix.MSG_DONTROUTE, "MSG_DONTROUTE"},
-		{unix.MSG_CTRUNC, "MSG_CTRUNC"}, {unix.MSG_PROXY, "MSG_PROXY"}, {unix.MSG_TRUNC, "MSG_TRUNC"},
+		{unix.MSG_CTRUNC, "MSG_CTRUNC"}, {unix.MSG_PROXY, "MSG_PROBE"}, {unix.MSG_TRUNC, "MSG_TRUNC"},
 		{unix.MSG_DONTWAIT, "MSG_DONTWAIT"}, {unix.MSG_EOR, "MSG_EOR"}, {unix.MSG_WAITALL, "MSG_WAITALL"}, {unix.MSG_FIN, "MSG_FIN"},
 		{unix.MSG_SYN, "MSG_SYN"}, {unix.MSG_CONFIRM, "MSG_CONFIRM"}, {unix.MSG_RST, "MSG_RST"}, {unix.MSG_ERRQUEUE, "MSG_ERRQUEUE"},
 		{unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"}, {unix.MSG_MORE, "MSG_MORE"}, {unix.MSG_WAITFORONE, "MSG_WAITFORONE"},

@@ -9,7 +9,7 @@ var processFlags = map[string]*flagSet{
 		{unix.PROT_GROWSDOWN, "PROT_GROWSDOWN"}, {unix.PROT_GROWSUP, "PROT_GROWSUP"},
 	}},
 	"maptype": {"MAP_???", []flag{
-		{unix.MAP_SHARED, "MAP_SHARED"}, {unix.MAP_PRIVATE, "MAP_PRIVATE"}, {unix.MAP_SHARED_VALIDATE, "MAP_SHARED_VALIDATE"},
+		{0, "MAP_FILE"}, {unix.MAP_SHARED, "MAP_SHARED"}, {unix.MAP_PRIVATE, "MAP_PRIVATE"}, {unix.MAP_SHARED_VALIDATE, "MAP_SHARED_VALIDATE"},
 	}},
 	"map": {"MAP_???", []flag{
 		{unix.MAP_FIXED, "MAP_FIXED"}, {unix.MAP_ANONYMOUS, "MAP_ANONYMOUS"}, {unix.MAP_NORESERVE, "MAP_NORESERVE"},
@@ -54,13 +54,18 @@ var processFlags = map[string]*flagSet{
 		{unix.CLONE_NEWTIME, "CLONE_NEWTIME"},
 	}},
 	"namespaces": {"CLONE_???", []flag{
-		{unix.CLONE_FS, "CLONE_FS"}, {unix.CLONE_FILES, "CLONE_FILES"}, {unix.CLONE_SYSVSEM, "CLONE_SYSVSEM"},
-		{unix.CLONE_NEWTIME, "CLONE_NEWTIME"}, {unix.CLONE_NEWNS, "CLONE_NEWNS"}, {unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
+		{unix.CLONE_NEWTIME, "CLONE_NEWTIME"}, {unix.CLONE_VM, "CLONE_VM"}, {unix.CLONE_FS, "CLONE_FS"}, {unix.CLONE_FILES, "CLONE_FILES"},
+		{unix.CLONE_SIGHAND, "CLONE_SIGHAND"}, {unix.CLONE_THREAD, "CLONE_THREAD"}, {unix.CLONE_NEWNS, "CLONE_NEWNS"},
+		{unix.CLONE_SYSVSEM, "CLONE_SYSVSEM"}, {unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
 		{unix.CLONE_NEWUTS, "CLONE_NEWUTS"}, {unix.CLONE_NEWIPC, "CLONE_NEWIPC"}, {unix.CLONE_NEWUSER, "CLONE_NEWUSER"},
 		{unix.CLONE_NEWPID, "CLONE_NEWPID"}, {unix.CLONE_NEWNET, "CLONE_NEWNET"},
 	}},
 	"wait": {"W???", []flag{
 		{unix.WNOHANG, "WNOHANG"}, {unix.WSTOPPED, "WSTOPPED"}, {unix.WEXITED, "WEXITED"}, {unix.WCONTINUED, "WCONTINUED"},
+		{unix.WNOWAIT, "WNOWAIT"}, {0x20000000, "__WNOTHREAD"}, {0x40000000, "__WALL"}, {0x80000000, "__WCLONE"},
+	}},
+	"waitid": {"W???", []flag{
+		{unix.WNOHANG, "WNOHANG"}, {unix.WEXITED, "WEXITED"}, {unix.WSTOPPED, "WSTOPPED"}, {unix.WCONTINUED, "WCONTINUED"},
 		{unix.WNOWAIT, "WNOWAIT"}, {0x20000000, "__WNOTHREAD"}, {0x40000000, "__WALL"}, {0x80000000, "__WCLONE"},
 	}},
 	"idtype": {"P_???", []flag{
@@ -143,7 +148,7 @@ var processFlags = map[string]*flagSet{
 	"itimer": {"ITIMER_???", []flag{
 		{0, "ITIMER_REAL"}, {1, "ITIMER_VIRTUAL"}, {2, "ITIMER_PROF"},
 	}},
-	"landlock_ruleset": {"LANDLOCK_???", []flag{
+	"landlock_ruleset": {"LANDLOCK_CREATE_RULESET_???", []flag{
 		{unix.LANDLOCK_CREATE_RULESET_VERSION, "LANDLOCK_CREATE_RULESET_VERSION"},
 	}},
 	"getrandom": {"GRND_???", []flag{

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"bytes"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -30,18 +31,25 @@ func printOpenMode(p *printer, a *argument, v uint64) bool {
 }
 
 func printOpenHow(p *printer, a *argument, v uint64) bool {
+	if p.call.Args[a.number] < 24 {
+		p.addr(v)
+		return true
+	}
 	b := p.read(a, v, 24)
 	if b == nil {
 		return true
 	}
 	p.str("{flags=")
 	p.openFlags(u64(b, 0))
-	if mode := u64(b, 8); mode != 0 {
+	if mode := u64(b, 8); mode != 0 || u64(b, 0)&unix.O_CREAT != 0 || u64(b, 0)&unix.O_TMPFILE == unix.O_TMPFILE {
 		p.str(", mode=")
-		p.mode(uint32(mode))
+		p.longMode(mode)
 	}
 	p.str(", resolve=")
-	p.hex(u64(b, 16))
+	p.printSet(rareFlags["resolve"], u64(b, 16))
+	if p.call.Args[a.number] > 24 {
+		p.str(", ...")
+	}
 	p.str("}")
 	return true
 }
@@ -62,6 +70,10 @@ func printStat(p *printer, a *argument, v uint64) bool {
 		return true
 	}
 	mode := u32(b, statMode)
+	if p.call.Whole {
+		p.wholeStat(b, mode)
+		return true
+	}
 	p.str("{st_mode=")
 	p.fileMode(mode)
 	if kind := mode & unix.S_IFMT; kind == unix.S_IFCHR || kind == unix.S_IFBLK {
@@ -75,6 +87,85 @@ func printStat(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
+// wholeStat prints all members of struct stat; only how many bytes they are apart differs
+// between architectures.
+func (p *printer) wholeStat(b []byte, mode uint32) {
+	p.str("{st_dev=")
+	p.device(u64(b, 0))
+	p.str(", st_ino=")
+	p.udec(u64(b, 8))
+	p.str(", st_mode=")
+	p.fileMode(mode)
+	p.str(", st_nlink=")
+	p.udec(statLinks(b))
+	p.str(", st_uid=")
+	p.idElement(b[statUID:])
+	p.str(", st_gid=")
+	p.idElement(b[statUID+4:])
+	p.str(", st_blksize=")
+	p.udec(statBlockSize(b))
+	p.str(", st_blocks=")
+	p.udec(u64(b, statBlocks))
+	if kind := mode & unix.S_IFMT; kind == unix.S_IFCHR || kind == unix.S_IFBLK {
+		p.str(", st_rdev=")
+		p.device(u64(b, statRdev))
+	} else {
+		p.str(", st_size=")
+		p.dec(int64(u64(b, statBytes)))
+	}
+	for i, name := range []string{"st_atime", "st_mtime", "st_ctime"} {
+		sec, nsec := int64(u64(b, statTimes+16*i)), u64(b, statTimes+16*i+8)
+		p.str(", " + name + "=")
+		p.dec(sec)
+		p.date(sec, int64(nsec))
+		if nsec != 0 {
+			p.str(", " + name + "_nsec=")
+			p.udec(nsec)
+		}
+	}
+	p.str("}")
+}
+
+// wholeStatx is wholeStat for struct statx.
+func (p *printer) wholeStatx(b []byte) {
+	p.str("{stx_mask=")
+	p.printSet(fileFlags["statx"], uint64(u32(b, 0)))
+	p.str(", stx_blksize=")
+	p.udec(uint64(u32(b, 4)))
+	p.str(", stx_attributes=")
+	p.printSet(fileFlags["statx_attr"], u64(b, 8))
+	p.str(", stx_nlink=")
+	p.udec(uint64(u32(b, 16)))
+	p.str(", stx_uid=")
+	p.idElement(b[20:])
+	p.str(", stx_gid=")
+	p.idElement(b[24:])
+	p.str(", stx_mode=")
+	p.fileMode(uint32(order.Uint16(b[28:])))
+	for i, name := range []string{"stx_ino", "stx_size", "stx_blocks"} {
+		p.str(", " + name + "=")
+		p.udec(u64(b, 32+8*i))
+	}
+	p.str(", stx_attributes_mask=")
+	p.printSet(fileFlags["statx_attr"], u64(b, 56))
+	for i, name := range []string{"stx_atime", "stx_btime", "stx_ctime", "stx_mtime"} {
+		sec, nsec := int64(u64(b, 64+16*i)), u32(b, 72+16*i)
+		p.str(", " + name + "={tv_sec=")
+		p.dec(sec)
+		p.str(", tv_nsec=")
+		p.udec(uint64(nsec))
+		p.str("}")
+		p.date(sec, int64(nsec))
+	}
+	for i, name := range []string{"stx_rdev_major", "stx_rdev_minor", "stx_dev_major", "stx_dev_minor"} {
+		p.str(", " + name + "=")
+		p.udec(uint64(u32(b, 128+4*i)))
+	}
+	p.str(", stx_mnt_id=")
+	p.hex(u64(b, 144))
+	p.str("}")
+}
+
 // printStatx prints the members of struct statx (include/uapi/linux/stat.h) that
 // strace prints.
 func printStatx(p *printer, a *argument, v uint64) bool {
@@ -82,10 +173,14 @@ func printStatx(p *printer, a *argument, v uint64) bool {
 	if b == nil {
 		return true
 	}
+	if p.call.Whole {
+		p.wholeStatx(b)
+		return true
+	}
 	p.str("{stx_mask=")
 	p.printSet(fileFlags["statx"], uint64(u32(b, 0)))
 	p.str(", stx_attributes=")
-	p.hex(u64(b, 8))
+	p.printSet(fileFlags["statx_attr"], u64(b, 8))
 	p.str(", stx_mode=")
 	p.fileMode(uint32(order.Uint16(b[28:])))
 	p.str(", stx_size=")
@@ -146,10 +241,15 @@ var statfsTypes = &flagSet{"???_MAGIC", []flag{
 
 // printDirents prints the address and the number of entries, as strace does.
 func printDirents(p *printer, a *argument, v uint64) bool {
-	p.addr(v)
 	if p.call.Failed {
+		p.addr(v)
 		return true
 	}
+	if p.call.Whole {
+		p.wholeDirents(v)
+		return true
+	}
+	p.addr(v)
 	b := make([]byte, min(max(p.call.Ret, 0), 1<<20))
 	n := 0
 	got := b[:p.call.Mem.Read(v, b)]
@@ -165,4 +265,44 @@ func printDirents(p *printer, a *argument, v uint64) bool {
 	p.dec(int64(n))
 	p.str(" entries */")
 	return true
+}
+
+// wholeDirents prints the entries of a directory, in the format of either call.
+func (p *printer) wholeDirents(v uint64) {
+	old := p.call.Name == "getdents" // its type is the last byte of an entry
+	b := p.peek(v, int(min(max(p.call.Ret, 0), 1<<20)))
+	p.str("[")
+	for i := 0; len(b) >= 19; i++ {
+		size := int(order.Uint16(b[16:]))
+		if size < 19 || size > len(b) {
+			break
+		}
+		if i > 0 {
+			p.str(", ")
+		}
+		kind, name := b[18], b[19:size]
+		if old {
+			kind, name = b[size-1], b[18:size-1]
+		}
+		name, _, _ = bytes.Cut(name, []byte{0})
+		p.str("{d_ino=")
+		p.udec(u64(b, 0))
+		p.str(", d_off=")
+		p.udec(u64(b, 8))
+		p.str(", d_reclen=")
+		p.udec(uint64(size))
+		if old {
+			p.str(", d_name=")
+			p.buf = appendQuoted(p.buf, name)
+		}
+		p.str(", d_type=")
+		p.printName(fileFlags["dirent"], uint64(kind))
+		if !old {
+			p.str(", d_name=")
+			p.buf = appendQuoted(p.buf, name)
+		}
+		p.str("}")
+		b = b[size:]
+	}
+	p.str("]")
 }

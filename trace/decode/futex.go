@@ -48,7 +48,16 @@ func printFutexOp(p *printer, _ *argument, v uint64) bool {
 // printFutexArg prints the arguments of futex from the fourth on, which depend
 // on the operation.
 func printFutexArg(p *printer, a *argument, v uint64) bool {
-	op := uint64(1) << (p.call.Args[1] & futexOperation % 64)
+	operation := p.call.Args[1] & 127 // as strace has it
+	if operation >= futexOperations {
+		if a.number == 5 {
+			p.hex(uint64(uint32(v)))
+		} else {
+			p.hex(v)
+		}
+		return true
+	}
+	op := uint64(1) << operation
 	switch a.number {
 	case 3:
 		switch {

@@ -52,7 +52,7 @@ func printIovecRaw(p *printer, a *argument, v uint64) bool {
 
 // printFcntlArg prints what a command of fcntl takes, if it takes anything.
 func printFcntlArg(p *printer, _ *argument, v uint64) bool {
-	switch p.call.Args[1] {
+	switch uint32(p.call.Args[1]) {
 	case unix.F_GETFD, unix.F_GETFL, unix.F_GETOWN, unix.F_GETSIG, unix.F_GETLEASE, unix.F_GETPIPE_SZ, unix.F_GET_SEALS:
 		return false
 	case unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_SETOWN, unix.F_SETPIPE_SZ:
@@ -99,17 +99,17 @@ func (p *printer) flock(a *argument, v uint64) {
 
 func fcntlResult(p *printer, v int64) {
 	switch {
-	case p.call.Args[1] == unix.F_GETFL:
+	case uint32(p.call.Args[1]) == unix.F_GETFL:
 		p.hex(uint64(v))
 		p.str(" (flags ")
 		p.openFlags(uint64(v))
 		p.str(")")
-	case p.call.Args[1] == unix.F_GETFD && v != 0:
+	case uint32(p.call.Args[1]) == unix.F_GETFD && v != 0:
 		p.hex(uint64(v))
 		p.str(" (flags ")
 		p.printSet(fileFlags["fd"], uint64(v))
 		p.str(")")
-	case p.call.Args[1] == unix.F_DUPFD || p.call.Args[1] == unix.F_DUPFD_CLOEXEC:
+	case uint32(p.call.Args[1]) == unix.F_DUPFD || uint32(p.call.Args[1]) == unix.F_DUPFD_CLOEXEC:
 		p.fd(int32(v))
 	default:
 		p.dec(v)
@@ -134,9 +134,16 @@ var ioctls = &flagSet{"", []flag{
 func printIoctl(p *printer, _ *argument, v uint64) bool {
 	v = uint64(uint32(v))
 	direction := [...]string{"_IOC_NONE", "_IOC_WRITE", "_IOC_READ", "_IOC_READ|_IOC_WRITE"}[v>>30]
-	p.name(ioctls, v, "_IOC("+direction+", 0x"+strconv.FormatUint(v>>8&0xff, 16)+", 0x"+
-		strconv.FormatUint(v&0xff, 16)+", 0x"+strconv.FormatUint(v>>16&0x3fff, 16)+")")
+	p.name(ioctls, v, "_IOC("+direction+", "+hexText(v>>8&0xff)+", "+hexText(v&0xff)+", "+hexText(v>>16&0x3fff)+")")
 	return true
+}
+
+// hexText is what C's %#x makes of v.
+func hexText(v uint64) string {
+	if v == 0 {
+		return "0"
+	}
+	return "0x" + strconv.FormatUint(v, 16)
 }
 
 func printIoctlArg(p *printer, _ *argument, v uint64) bool {
@@ -166,7 +173,7 @@ func printIoctlArg(p *printer, _ *argument, v uint64) bool {
 func (p *printer) events(v uint16) { p.printSet(fileFlags["poll"], uint64(v)) }
 
 func printPollfd(p *printer, a *argument, v uint64) bool {
-	p.list(a, v, p.call.Args[a.number], 8, func(b []byte) {
+	p.list(a, v, uint64(uint32(p.call.Args[a.number])), 8, func(b []byte) {
 		p.str("{fd=")
 		p.fdElement(b)
 		if int32(u32(b, 0)) >= 0 {
@@ -186,7 +193,7 @@ func pollResult(p *printer, v int64) {
 		p.str(" (Timeout)")
 		return
 	}
-	n := min(p.call.Args[1], 1<<16)
+	n := min(uint64(uint32(p.call.Args[1])), 1<<16)
 	b := make([]byte, n*8)
 	if p.call.Mem.Read(p.call.Args[0], b) < len(b) {
 		return
@@ -198,7 +205,7 @@ func pollResult(p *printer, v int64) {
 		if revents == 0 {
 			continue
 		}
-		if shown == maxElements {
+		if uint64(shown) == p.elements() {
 			p.str(", ...")
 			break
 		}
@@ -221,6 +228,9 @@ func pollResult(p *printer, v int64) {
 
 // fdSet returns the members of the set at addr, of descriptors below n.
 func (p *printer) fdSet(addr, n uint64) ([]int64, bool) {
+	if int32(n) < 0 {
+		return nil, false
+	}
 	n = min(n, 1<<16)
 	b := make([]byte, (n+63)/64*8)
 	if addr == 0 || p.call.Mem.Read(addr, b) < len(b) {
@@ -239,7 +249,7 @@ func (p *printer) fdSet(addr, n uint64) ([]int64, bool) {
 func (p *printer) fds(fds []int64, one func(fd int64)) {
 	p.str("[")
 	for i, fd := range fds {
-		if i == maxElements {
+		if uint64(i) == p.elements() {
 			p.str(" ...")
 			break
 		}
@@ -300,7 +310,7 @@ func (p *printer) epollEvent(b []byte) {
 }
 
 func printEpollEvent(p *printer, a *argument, v uint64) bool {
-	if p.call.Args[1] == unix.EPOLL_CTL_DEL {
+	if uint32(p.call.Args[1]) == unix.EPOLL_CTL_DEL {
 		p.addr(v)
 	} else if b := p.read(a, v, epollEventSize); b != nil {
 		p.epollEvent(b)

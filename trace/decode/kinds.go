@@ -31,11 +31,21 @@ var kinds = map[string]kind{
 
 	"argv": printArgv, "envp": printEnvp, "clone": printClone, "clone_ids": printCloneIDs, "clone_args": printCloneArgs,
 	"wait_status": printWaitStatus, "mmap_flags": printMmapFlags, "mremap_to": printMremapTo,
-	"futex_op": printFutexOp, "futex_arg": printFutexArg, "prctl2": printPrctl2, "prctl_rest": printPrctlRest,
+	"futex_op": printFutexOp, "futex_arg": printFutexArg,
 	"cpuset": printCpuset, "cpuset_out": printCpusetOut, "restart": printRestart,
 
 	"signal": printSignal, "sigset": printSigset, "sigset_ptr": printSigsetPtr, "sigaction": printSigaction,
-	"siginfo": printSiginfo, "stack": printStack,
+	"siginfo": printSiginfo, "siginfo_in": printSiginfo, "stack": printStack,
+	"struct": printStructure, "lflags": printLongFlags, "text": printText, "buf_text": printBufText, "time": printTime,
+	"sigevent": printSigevent, "sched_attr": printSchedAttr, "cap_data": printCapData, "ring": printRing, "prctl": printPrctl,
+	"seccomp_flags": printSeccompFlags, "seccomp_arg": printSeccompArg, "mmsg": printMmsg, "timespec_before": printTimespecBefore,
+	"offset": printOffset, "mount_flags": printMountFlags, "mount_type": printMountType, "mount_data": printMountData,
+	"mount_attr": printMountAttr, "fsconfig_key": printFsconfigKey, "fsconfig_value": printFsconfigValue, "fsconfig_aux": printFsconfigAux,
+	"landlock_ruleset": printLandlockRuleset, "landlock_rule": printLandlockRule, "ioprio": printIoprio, "sent": printSent,
+	"hex32": printHex32, "mq_attr": printMqAttr, "syslog_arg": printSyslogArg, "keyring": printKeyring, "sembuf": printSembuf,
+	"residency": printResidency,
+	"addr_p":    printAddrP, "memfd_flags": printMemfdFlags, "hostname": printHostname,
+	"device_number": printDeviceNumber, "syslog": printSyslog, "kcmp_arg": printKcmpArg,
 
 	"sockaddr": printSockaddr, "sockaddr_out": printSockaddrOut, "socktype": printSocktype, "protocol": printProtocol,
 	"msghdr": printMsghdr, "msghdr_out": printMsghdrOut, "sockopt": printSockopt,
@@ -61,6 +71,7 @@ func printLong(p *printer, _ *argument, v uint64) bool  { p.dec(int64(v)); retur
 func printUint(p *printer, _ *argument, v uint64) bool  { p.udec(uint64(uint32(v))); return true }
 func printUlong(p *printer, _ *argument, v uint64) bool { p.udec(v); return true }
 func printHex(p *printer, _ *argument, v uint64) bool   { p.hex(v); return true }
+func printHex32(p *printer, _ *argument, v uint64) bool { p.hex(uint64(uint32(v))); return true }
 func printAddr(p *printer, _ *argument, v uint64) bool  { p.addr(v); return true }
 
 func printFd(p *printer, _ *argument, v uint64) bool { p.fd(int32(v)); return true }
@@ -68,6 +79,16 @@ func printFd(p *printer, _ *argument, v uint64) bool { p.fd(int32(v)); return tr
 func printMode(p *printer, _ *argument, v uint64) bool {
 	p.mode(uint32(v) & 0xffff)
 	return true
+}
+
+// longMode is mode for a member of 64 bits.
+func (p *printer) longMode(m uint64) {
+	if m <= 0xffffffff {
+		p.mode(uint32(m))
+		return
+	}
+	p.str("0")
+	p.buf = strconv.AppendUint(p.buf, m, 8)
 }
 
 // mode prints permission bits in octal, with at least three digits.
@@ -108,7 +129,51 @@ func printDevice(p *printer, a *argument, v uint64) bool {
 	if kind := p.call.Args[a.number] & unix.S_IFMT; kind != unix.S_IFCHR && kind != unix.S_IFBLK {
 		return false
 	}
-	p.device(v)
+	p.device(uint64(uint32(v))) // the kernel's are 32 bits
+	return true
+}
+
+// printText prints a string that is no path, up to the limit of strings.
+func printText(p *printer, a *argument, v uint64) bool {
+	limit := p.stringLimit()
+	if a.number > 0 {
+		limit = a.number
+	}
+	p.cstring(v, limit)
+	return true
+}
+
+// printHostname prints a name of the system, which is longer in no call that succeeds.
+func printHostname(p *printer, a *argument, v uint64) bool {
+	const most = 64 // __NEW_UTS_LEN
+	if uint32(p.call.Args[a.number]) > most {
+		p.addr(v)
+		return true
+	}
+	return printBuf(p, a, v)
+}
+
+// maxAttribute is XATTR_SIZE_MAX (include/uapi/linux/limits.h).
+const maxAttribute = 1 << 16
+
+// printBufText is printBuf for a value that may be a string: a NUL at its end is left out.
+func printBufText(p *printer, a *argument, v uint64) bool {
+	n := p.call.Args[a.number]
+	if a.output {
+		if p.call.Failed || p.call.Args[a.register+1] == 0 {
+			p.addr(v)
+			return true
+		}
+		n = uint64(p.call.Ret)
+	}
+	if n > maxAttribute {
+		p.addr(v)
+		return true
+	}
+	if b := p.peek(v+n-1, 1); n > 0 && n <= uint64(p.stringLimit())+1 && b != nil && b[0] == 0 {
+		n--
+	}
+	p.bytes(v, n)
 	return true
 }
 

@@ -23,3 +23,13 @@ const (
 // largeFile is O_LARGEFILE, which the kernel sets in every open file's flags
 // (include/uapi/asm-generic/fcntl.h); for 64-bit programs the constant of libc is 0.
 const largeFile = 0o100000
+
+// What else is in struct stat there: its owner, its blocks and its times.
+const (
+	statUID    = 28
+	statBlocks = 64
+	statTimes  = 72
+)
+
+func statLinks(b []byte) uint64     { return u64(b, 16) }
+func statBlockSize(b []byte) uint64 { return u64(b, 56) }

@@ -23,3 +23,13 @@ const (
 // largeFile is O_LARGEFILE, which the kernel sets in every open file's flags
 // (arch/arm64/include/uapi/asm/fcntl.h); for 64-bit programs the constant of libc is 0.
 const largeFile = 0o400000
+
+// What else is in struct stat there: its owner, its blocks and its times.
+const (
+	statUID    = 24
+	statBlocks = 64
+	statTimes  = 72
+)
+
+func statLinks(b []byte) uint64     { return uint64(u32(b, 20)) }
+func statBlockSize(b []byte) uint64 { return uint64(u32(b, 56)) }

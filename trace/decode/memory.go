@@ -27,26 +27,72 @@ func (p *printer) read(a *argument, addr uint64, n int) []byte {
 	return b
 }
 
+// peek returns the n bytes at addr, or nil.
+func (p *printer) peek(addr uint64, n int) []byte {
+	b := make([]byte, n)
+	if addr == 0 || p.call.Mem.Read(addr, b) < n {
+		return nil
+	}
+	return b
+}
+
+// elements is how many elements of an array are shown.
+func (p *printer) elements() uint64 {
+	const whole = 1 << 16
+	switch {
+	case p.call.Whole:
+		return whole
+	case p.call.Strings <= 0:
+		return maxElements
+	}
+	return min(uint64(p.call.Strings), whole)
+}
+
+// textLimit is after how many bytes of text the rest of an array is left out: its elements may be arrays, too.
+func (p *printer) textLimit() int {
+	limit := 16<<10 + 8*p.stringLimit()
+	if p.call.Whole {
+		limit += 1 << 20
+	}
+	return limit
+}
+
 // list prints the elements, of the given size, of an array of n at addr, at most
-// maxElements of them.
+// p.elements() of them, and as many of those as are readable.
 func (p *printer) list(a *argument, addr uint64, n uint64, size int, element func(b []byte)) {
 	if n == 0 && addr != 0 && !(a.output && p.call.Failed) {
 		p.str("[]")
 		return
 	}
-	shown := min(n, maxElements)
-	b := p.read(a, addr, int(shown)*size)
-	if b == nil {
+	shown := min(n, p.elements())
+	want := min(n, shown+1) // an element that is not shown must be readable, too, as strace has it
+	b := make([]byte, want*uint64(size))
+	var got uint64
+	if addr != 0 && !(a.output && p.call.Failed) {
+		got = uint64(p.call.Mem.Read(addr, b) / size)
+	}
+	if got == 0 {
+		p.addr(addr)
 		return
 	}
 	p.str("[")
-	for i := range int(shown) {
+	most := len(p.buf) + p.textLimit()
+	for i := range int(min(got, shown)) {
 		if i > 0 {
 			p.str(", ")
 		}
+		if len(p.buf) > most {
+			p.str("...]")
+			return
+		}
 		element(b[i*size : (i+1)*size])
 	}
-	if n > shown {
+	switch {
+	case got < want:
+		p.str(", ... /* ")
+		p.hex(addr + got*uint64(size))
+		p.str(" */")
+	case n > shown:
 		p.str(", ...")
 	}
 	p.str("]")
@@ -54,6 +100,15 @@ func (p *printer) list(a *argument, addr uint64, n uint64, size int, element fun
 
 // maxElements is how many elements of an array are shown, as in strace.
 const maxElements = 32
+
+// array is list for an array that always has n elements, all of which are readable or none is shown.
+func (p *printer) array(addr uint64, n, size int, element func(b []byte)) {
+	if p.peek(addr, n*size) == nil {
+		p.addr(addr)
+		return
+	}
+	p.list(&argument{}, addr, uint64(n), size, element)
+}
 
 func printIntP(p *printer, a *argument, v uint64) bool {
 	if b := p.read(a, v, 4); b != nil {
@@ -82,6 +137,15 @@ func printLongP(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
+func printAddrP(p *printer, a *argument, v uint64) bool {
+	if b := p.read(a, v, 8); b != nil {
+		p.str("[")
+		p.hex(u64(b, 0))
+		p.str("]")
+	}
+	return true
+}
+
 func printFdPair(p *printer, a *argument, v uint64) bool {
 	p.list(a, v, 2, 4, p.fdElement)
 	return true
@@ -91,7 +155,7 @@ func (p *printer) int32(b []byte) { p.dec(int64(int32(u32(b, 0)))) }
 
 // printIDList prints as many ids as the call returned.
 func printIDList(p *printer, a *argument, v uint64) bool {
-	if p.call.Failed || p.call.Args[0] == 0 {
+	if p.call.Failed {
 		p.addr(v)
 		return true
 	}
@@ -100,6 +164,11 @@ func printIDList(p *printer, a *argument, v uint64) bool {
 }
 
 func printIDArray(p *printer, a *argument, v uint64) bool {
-	p.list(a, v, p.call.Args[a.number], 4, p.idElement)
+	const most = 1 << 16 // NGROUPS_MAX
+	if n := uint64(uint32(p.call.Args[a.number])); n > most {
+		p.addr(v)
+	} else {
+		p.list(a, v, n, 4, p.idElement)
+	}
 	return true
 }

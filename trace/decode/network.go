@@ -11,6 +11,10 @@ import (
 func printSocktype(p *printer, _ *argument, v uint64) bool {
 	const typeMask = 0xf // SOCK_TYPE_MASK in include/linux/net.h
 	v = uint64(uint32(v))
+	if !networkFlags["socktype"].has(uint32(v & typeMask)) {
+		p.printName(networkFlags["socktype"], v)
+		return true
+	}
 	p.printName(networkFlags["socktype"], v&typeMask)
 	if v &^= typeMask; v != 0 {
 		p.str("|")
@@ -65,7 +69,7 @@ func (p *printer) sockaddr(addr, n uint64) {
 		p.dec(int64(int32(u32(b, 4))))
 		p.str(", nl_groups=")
 		p.groups(u32(b, 8))
-	default:
+	case n > 2:
 		p.str(", sa_data=")
 		p.buf = appendQuoted(p.buf, b[2:])
 	}
@@ -87,6 +91,8 @@ func (p *printer) groups(v uint32) {
 // unixAddr prints the path of a unix socket, or the name of an abstract one,
 // which starts with a NUL byte that strace writes as @.
 func (p *printer) unixAddr(b []byte) {
+	const longest = 108 // UNIX_PATH_MAX
+	b = b[:min(len(b), longest)]
 	switch {
 	case len(b) == 0:
 	case b[0] == 0:
@@ -172,7 +178,7 @@ func (p *printer) msghdr(b []byte, total uint64, received bool) {
 		p.int32(b[msgNamelen:])
 	}
 	p.str(", msg_iov=")
-	p.iovecs(&argument{}, u64(b, msgIov), u64(b, msgIovlen), total)
+	p.messageIovecs(b, total)
 	p.str(", msg_iovlen=")
 	p.udec(u64(b, msgIovlen))
 	if n := u64(b, msgControllen); n != 0 {
@@ -186,6 +192,34 @@ func (p *printer) msghdr(b []byte, total uint64, received bool) {
 	p.str("}")
 }
 
+// messageIovecs prints the buffers of a message, those of netlink as its messages.
+func (p *printer) messageIovecs(b []byte, total uint64) {
+	addr, n := u64(b, msgIov), u64(b, msgIovlen)
+	if !p.isNetlink(u64(b, 0), uint64(u32(b, msgNamelen))) {
+		p.iovecs(&argument{}, addr, n, total)
+		return
+	}
+	p.list(&argument{}, addr, n, 16, func(b []byte) {
+		base, size := u64(b, 0), u64(b, 8)
+		shown := min(size, total)
+		total -= shown
+		p.str("{iov_base=")
+		p.netlink(base, shown)
+		p.str(", iov_len=")
+		p.udec(size)
+		p.str("}")
+	})
+}
+
+// printSent prints a buffer that is sent, to netlink as messages.
+func printSent(p *printer, a *argument, v uint64) bool {
+	if p.isNetlink(p.call.Args[4], uint64(uint32(p.call.Args[5]))) {
+		p.netlink(v, p.call.Args[a.number])
+		return true
+	}
+	return printBuf(p, a, v)
+}
+
 func printMsghdr(p *printer, a *argument, v uint64) bool {
 	if b := p.read(a, v, msghdrSize); b != nil {
 		p.msghdr(b, ^uint64(0), false)
@@ -194,49 +228,16 @@ func printMsghdr(p *printer, a *argument, v uint64) bool {
 }
 
 func printMsghdrOut(p *printer, a *argument, v uint64) bool {
+	if p.call.Failed {
+		if b := p.peek(v, msghdrSize); b != nil {
+			p.str("{msg_namelen=")
+			p.int32(b[msgNamelen:])
+			p.str("}")
+			return true
+		}
+	}
 	if b := p.read(a, v, msghdrSize); b != nil {
 		p.msghdr(b, uint64(p.call.Ret), true)
 	}
-	return true
-}
-
-// printSockopt prints the name of an option, which depends on the level.
-func printSockopt(p *printer, _ *argument, v uint64) bool {
-	names := map[uint64]string{
-		unix.SOL_SOCKET: "so", unix.SOL_TCP: "tcp", unix.SOL_IP: "ip", unix.SOL_IPV6: "ipv6",
-	}
-	if set := networkFlags[names[uint64(uint32(p.call.Args[1]))]]; set != nil {
-		p.printName(set, v)
-	} else {
-		p.dec(int64(int32(v)))
-	}
-	return true
-}
-
-// option prints an option's value: most are an int, others are shown as bytes.
-func (p *printer) option(a *argument, v, n uint64) {
-	if n == 4 {
-		printIntP(p, a, v)
-		return
-	}
-	if a.output && p.call.Failed {
-		p.addr(v)
-		return
-	}
-	p.bytes(v, n)
-}
-
-func printOptval(p *printer, a *argument, v uint64) bool {
-	p.option(a, v, uint64(uint32(p.call.Args[a.number])))
-	return true
-}
-
-func printOptvalOut(p *printer, a *argument, v uint64) bool {
-	var b [4]byte
-	if p.call.Mem.Read(p.call.Args[a.number], b[:]) < len(b) {
-		p.addr(v)
-		return true
-	}
-	p.option(a, v, uint64(u32(b[:], 0)))
 	return true
 }

@@ -85,6 +85,19 @@ func Resolve(c *Call, dir int, addr uint64) string {
 	return path.Join(base, name)
 }
 
+// Directories returns the directories whose descriptors a call gets to begin paths at.
+func Directories(c *Call) []string {
+	var all []string
+	for _, a := range shape(c) {
+		if dir := int(int32(c.Args[a.register])); a.name == "dirfd" && dir != workingDir {
+			if name := c.Files.Path(dir); path.IsAbs(name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
 // Families returns the address families that a call on sockets is about: of the socket that
 // it makes or uses, and of the address that it gets.
 func Families(c *Call) []int {

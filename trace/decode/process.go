@@ -199,10 +199,33 @@ func printWaitStatus(p *printer, a *argument, v uint64) bool {
 func printMmapFlags(p *printer, _ *argument, v uint64) bool {
 	v = uint64(uint32(v))
 	p.printName(processFlags["maptype"], v&unix.MAP_TYPE)
-	if v &^= unix.MAP_TYPE; v != 0 {
-		p.str("|")
-		p.printSet(processFlags["map"], v)
+	p.hugeFlags(processFlags["map"], v&^unix.MAP_TYPE, "|", "MAP_HUGE_SHIFT")
+	return true
+}
+
+// hugeFlags prints flags behind sep, of which the highest six bits are the binary logarithm of the size of a
+// page (MAP_HUGE_SHIFT in include/uapi/asm-generic/hugetlb_encode.h).
+func (p *printer) hugeFlags(set *flagSet, v uint64, sep, shift string) {
+	const at, mask = 26, 63
+	size := v >> at & mask
+	if v &^= mask << at; v != 0 || size == 0 && sep == "" {
+		p.str(sep)
+		if size != 0 && v&^set.all() == v {
+			p.hex(v)
+		} else {
+			p.printSet(set, v)
+		}
+		sep = "|"
 	}
+	if size != 0 {
+		p.str(sep)
+		p.udec(size)
+		p.str("<<" + shift)
+	}
+}
+
+func printMemfdFlags(p *printer, _ *argument, v uint64) bool {
+	p.hugeFlags(fileFlags["memfd"], uint64(uint32(v)), "", "MFD_HUGE_SHIFT")
 	return true
 }
 
@@ -214,40 +237,25 @@ func printMremapTo(p *printer, a *argument, v uint64) bool {
 	return printAddr(p, a, v)
 }
 
-// printPrctl2 prints the first parameter of a prctl operation.
-func printPrctl2(p *printer, a *argument, v uint64) bool {
-	switch p.call.Args[0] {
-	case unix.PR_SET_NAME:
-		p.cstring(v, 15) // TASK_COMM_LEN less the NUL
-	case unix.PR_SET_PDEATHSIG:
-		p.str(SignalName(int(v)))
-	case unix.PR_SET_KEEPCAPS, unix.PR_SET_NO_NEW_PRIVS, unix.PR_SET_CHILD_SUBREAPER, unix.PR_SET_DUMPABLE,
-		unix.PR_CAPBSET_READ, unix.PR_CAPBSET_DROP:
-		p.udec(v)
-	case unix.PR_GET_DUMPABLE, unix.PR_GET_KEEPCAPS, unix.PR_GET_SECCOMP, unix.PR_GET_SECUREBITS, unix.PR_GET_TIMERSLACK:
-		return false
+// printKcmpArg prints what kcmp compares: descriptors, or nothing.
+func printKcmpArg(p *printer, a *argument, v uint64) bool {
+	const file, epoll = 0, 7
+	switch p.call.Args[2] {
+	case file:
+		p.dec(int64(int32(v)))
+	case epoll:
+		if a.register == 3 {
+			p.dec(int64(int32(v)))
+		} else {
+			p.addr(v)
+		}
 	default:
-		p.hex(v)
-	}
-	return true
-}
-
-// prctlShort are the operations whose parameters end with the first.
-var prctlShort = map[uint64]bool{
-	unix.PR_SET_NAME: true, unix.PR_GET_NAME: true, unix.PR_SET_PDEATHSIG: true, unix.PR_GET_PDEATHSIG: true,
-	unix.PR_SET_KEEPCAPS: true, unix.PR_GET_KEEPCAPS: true, unix.PR_SET_DUMPABLE: true, unix.PR_GET_DUMPABLE: true,
-	unix.PR_SET_CHILD_SUBREAPER: true, unix.PR_GET_CHILD_SUBREAPER: true, unix.PR_CAPBSET_READ: true,
-	unix.PR_CAPBSET_DROP: true, unix.PR_SET_SECUREBITS: true, unix.PR_GET_SECUREBITS: true,
-	unix.PR_SET_TIMERSLACK: true, unix.PR_GET_TIMERSLACK: true, unix.PR_GET_SECCOMP: true,
-	unix.PR_GET_TID_ADDRESS: true,
-}
-
-func printPrctlRest(p *printer, a *argument, v uint64) bool {
-	op := p.call.Args[0]
-	if prctlShort[op] || op == unix.PR_SET_SECCOMP && a.number > 2 {
+		if p.call.Args[2] > epoll {
+			p.hex(v)
+			return true
+		}
 		return false
 	}
-	p.hex(v)
 	return true
 }
 

@@ -19,8 +19,8 @@ func (p *printer) stringLimit() int {
 	return min(p.call.Strings, maxStrings)
 }
 
-// maxPath is the kernel's PATH_MAX: paths are shown whole.
-const maxPath = 4096
+// maxPath is the kernel's PATH_MAX less the NUL: paths are shown whole.
+const maxPath = 4095
 
 // Quote returns b as a string in C's notation: printable ASCII, and the
 // shortest octal escapes for what is not.
@@ -54,7 +54,7 @@ func appendEscaped(dst, b []byte, others string) []byte {
 			}
 			// Fewer than three digits only where no digit follows that
 			// would be read as part of the escape.
-			digit := i+1 < len(b) && b[i+1] >= '0' && b[i+1] <= '9'
+			digit := i+1 < len(b) && b[i+1] >= '0' && b[i+1] <= '7'
 			dst = append(dst, '\\')
 			if c >= 0o100 || digit {
 				dst = append(dst, '0'+c>>6)
@@ -74,18 +74,19 @@ func (p *printer) bytes(addr, n uint64) {
 		p.str("NULL")
 		return
 	}
-	want := min(n, uint64(p.stringLimit()))
-	var short [maxString]byte
+	shown := min(n, uint64(p.stringLimit()))
+	want := min(n, shown+1) // as strace asks for
+	var short [maxString + 1]byte
 	buf := short[:]
-	if want > maxString {
+	if want > uint64(len(short)) {
 		buf = make([]byte, want)
 	}
 	if got := p.call.Mem.Read(addr, buf[:want]); uint64(got) < want {
 		p.hex(addr)
 		return
 	}
-	p.buf = appendQuoted(p.buf, buf[:want])
-	if n > want {
+	p.buf = appendQuoted(p.buf, buf[:shown])
+	if n > shown {
 		p.str("...")
 	}
 }
@@ -122,10 +123,10 @@ func readCstring(m Memory, addr uint64, limit int, scratch []byte) (b []byte, te
 			b = b[:len(b)+i]
 			return b[:min(len(b), limit)], len(b) <= limit, true
 		}
-		if n < len(room) {
+		if b = b[:len(b)+n]; n < len(room) && len(b) <= limit {
 			return nil, false, false
 		}
-		b = append(b[:len(b)+n], make([]byte, maxPath)...)[:len(b)+n]
+		b = append(b, make([]byte, maxPath+1)...)[:len(b)]
 	}
 	return b[:limit], false, true
 }

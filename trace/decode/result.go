@@ -27,12 +27,28 @@ var restartTexts = map[unix.Errno]string{
 var results = map[string]func(p *printer, v int64){
 	"":       func(p *printer, v int64) { p.dec(v) },
 	"fd":     func(p *printer, v int64) { p.fd(int32(v)) },
+	"ulong":  func(p *printer, v int64) { p.udec(uint64(v)) },
 	"hex":    func(p *printer, v int64) { p.hex(uint64(v)) },
 	"octal":  func(p *printer, v int64) { p.mode(uint32(v)) },
 	"signal": func(p *printer, v int64) { p.named(v, SignalName(int(v))) },
 	"sched":  func(p *printer, v int64) { p.schedResult(v) },
 	"fcntl":  fcntlResult,
 	"poll":   pollResult,
+	"mmsg":   mmsgResult,
+	"prctl":  prctlResult,
+	"time":   timeResult,
+	"ioprio": func(p *printer, v int64) {
+		p.dec(v)
+		p.str(" (")
+		p.ioprio(uint32(v))
+		p.str(")")
+	},
+	"time_state": func(p *printer, v int64) {
+		p.dec(v)
+		p.str(" (")
+		p.printName(rareFlags["time_state"], uint64(v))
+		p.str(")")
+	},
 	"select": selectResult,
 }
 

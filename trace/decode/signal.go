@@ -72,6 +72,10 @@ func signalPrefix(sig int) string {
 }
 
 func printSigset(p *printer, a *argument, v uint64) bool {
+	if a.number > 0 && p.call.Args[a.number] != 8 { // the kernel's sigset_t has one size
+		p.addr(v)
+		return true
+	}
 	if b := p.read(a, v, 8); b != nil {
 		p.sigset(u64(b, 0))
 	}
@@ -85,7 +89,11 @@ func printSigsetPtr(p *printer, a *argument, v uint64) bool {
 		return true
 	}
 	p.str("{sigmask=")
-	printSigset(p, a, u64(b, 0))
+	if u64(b, 8) == 8 {
+		printSigset(p, &argument{}, u64(b, 0))
+	} else {
+		p.addr(u64(b, 0))
+	}
 	p.str(", sigsetsize=")
 	p.udec(u64(b, 8))
 	p.str("}")
@@ -169,11 +177,19 @@ func printSiginfo(p *printer, a *argument, v uint64) bool {
 // signal and its code tell (include/uapi/asm-generic/siginfo.h).
 func (p *printer) siginfo(b []byte) {
 	sig, code := int(int32(u32(b, 0))), int(int32(u32(b, 8)))
+	if sig == 0 {
+		p.str("{}")
+		return
+	}
 	p.str("{si_signo=" + SignalName(sig))
 	p.str(", si_code=" + codeName(sig, code))
 	if errno := u32(b, 4); errno != 0 {
 		p.str(", si_errno=")
-		p.udec(uint64(errno))
+		if name := errnoName(unix.Errno(errno)); name != "" {
+			p.str(name)
+		} else {
+			p.udec(uint64(errno))
+		}
 	}
 	member := func(name string, at int) {
 		p.str(", " + name + "=")
@@ -186,7 +202,8 @@ func (p *printer) siginfo(b []byte) {
 		p.value(b)
 	case code <= 0:
 		member("si_pid", 16)
-		member("si_uid", 20)
+		p.str(", si_uid=")
+		p.idElement(b[20:])
 		if code == siQueue || code == siMesgq {
 			p.value(b)
 		}
@@ -204,9 +221,9 @@ func (p *printer) siginfo(b []byte) {
 			p.str(SignalName(status))
 		}
 		p.str(", si_utime=")
-		p.udec(u64(b, 32))
+		p.ticks(u64(b, 32))
 		p.str(", si_stime=")
-		p.udec(u64(b, 40))
+		p.ticks(u64(b, 40))
 	case sig == int(unix.SIGSYS):
 		p.str(", si_call_addr=")
 		p.addr(u64(b, 16))
@@ -215,16 +232,20 @@ func (p *printer) siginfo(b []byte) {
 		p.str(", si_band=")
 		p.dec(int64(u64(b, 16)))
 		member("si_fd", 24)
+	default:
+		member("si_pid", 16)
+		p.str(", si_uid=")
+		p.idElement(b[20:])
+		p.value(b)
 	}
 	p.str("}")
 }
 
 func (p *printer) value(b []byte) {
-	p.str(", si_value={int=")
+	p.str(", si_int=")
 	p.int32(b[24:])
-	p.str(", ptr=")
+	p.str(", si_ptr=")
 	p.addr(u64(b, 24))
-	p.str("}")
 }
 
 func isFault(sig int) bool {
@@ -268,5 +289,5 @@ func codeName(sig, code int) string {
 	case code > 0 && code <= len(causes):
 		return causes[code-1]
 	}
-	return strconv.Itoa(code)
+	return "0x" + strconv.FormatUint(uint64(uint32(code)), 16)
 }

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,9 +27,40 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// What callerVariable asks for: arguments that point to nothing, or into memory.
+const (
+	withNumbers = "numbers"
+	withMemory  = "memory"
+)
+
 // testArgs are the arguments of every call: addresses that hold nothing,
 // descriptors that are not open, flags of which some have names.
 var testArgs = [6]uint64{0x7001, 0x7002, 0x7003, 0x7004, 0x7005, 0x7006}
+
+// The memory of the process that makes every call: a page that can be read, between two that cannot.
+const (
+	readableAt   = 0x20000000
+	readableSize = 4096
+)
+
+// readable is what is in it: small numbers, of which some are addresses in the page, and strings.
+func readable() []byte {
+	b := make([]byte, readableSize)
+	for i := range readableSize / 8 {
+		v := uint64(i % 7)
+		switch i % 5 {
+		case 1:
+			v = readableAt + 8*uint64(i%100)
+		case 3:
+			v = 0x0062006100 + uint64(i%3) // a and b between NULs
+		}
+		binary.NativeEndian.PutUint64(b[8*i:], v)
+	}
+	return b
+}
+
+// readableArgs are arguments that point into it.
+var readableArgs = [6]uint64{readableAt, readableAt + 0x40, readableAt + 0x80, readableAt + 0x100, readableAt + 0x200, readableAt + 0x300}
 
 // makeEveryCall makes every call but exit_group, and two that kill whoever is not
 // a probe and that seccomp does not see (x86's uprobe and uretprobe), while a filter answers ENOSYS to
@@ -52,6 +84,16 @@ func makeEveryCall() {
 	}
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
 	status := uintptr(0)
+	args := testArgs
+	if os.Getenv(callerVariable) == withMemory {
+		args = readableArgs
+	}
+	memory, _, mapped := unix.RawSyscall6(unix.SYS_MMAP, readableAt, readableSize, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE, ^uintptr(0), 0)
+	if mapped != 0 || memory != readableAt {
+		panic(mapped)
+	}
+	copy(unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&memory))), readableSize), readable())
 	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0)
 	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&fprog)))
 	if errno != 0 {
@@ -59,8 +101,8 @@ func makeEveryCall() {
 		numbers = nil
 	}
 	for _, nr := range numbers {
-		unix.RawSyscall6(nr, uintptr(testArgs[0]), uintptr(testArgs[1]), uintptr(testArgs[2]),
-			uintptr(testArgs[3]), uintptr(testArgs[4]), uintptr(testArgs[5]))
+		unix.RawSyscall6(nr, uintptr(args[0]), uintptr(args[1]), uintptr(args[2]),
+			uintptr(args[3]), uintptr(args[4]), uintptr(args[5]))
 	}
 	unix.RawSyscall(uintptr(exit), status, 0, 0)
 }
@@ -82,7 +124,7 @@ var comment = regexp.MustCompile(` /\* [^*]* \*/`)
 
 // traced returns the lines of a process that makes every call under strace, which
 // has the given options too.
-func traced(t *testing.T, options ...string) []string {
+func traced(t *testing.T, with string, options ...string) []string {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -91,7 +133,7 @@ func traced(t *testing.T, options ...string) []string {
 	log := filepath.Join(t.TempDir(), "log")
 	cmd := exec.Command(strace, append(append([]string{"-f", "-o", log}, options...), os.Args[0])...)
 	// The filter would deny the signal return after a preemption too.
-	cmd.Env = append(os.Environ(), callerVariable+"=1", "GODEBUG=asyncpreemptoff=1")
+	cmd.Env = append(os.Environ(), callerVariable+"="+with, "GODEBUG=asyncpreemptoff=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("strace: %v\n%s", err, out)
 	}
@@ -117,7 +159,7 @@ func isName(s string) bool {
 func TestClassesAgainstStrace(t *testing.T) {
 	members := func(options ...string) []string {
 		var names []string
-		for _, line := range traced(t, options...) {
+		for _, line := range traced(t, withNumbers, options...) {
 			_, call, _ := strings.Cut(line, " ")
 			name, _, ok := strings.Cut(strings.TrimSpace(call), "(")
 			if ok && isName(name) && !strings.HasPrefix(name, "syscall_0x") {
@@ -149,12 +191,29 @@ func TestClassesAgainstStrace(t *testing.T) {
 	}
 }
 
-// Every call of this architecture that strace knows has the same arguments,
-// printed in the same way, when none of them points to anything.
+// Every call of this architecture that strace knows has the same arguments, printed in the
+// same way, when none of them points to anything and when all point to memory.
 func TestAgainstStrace(t *testing.T) {
+	for _, round := range []struct {
+		name        string
+		args        [6]uint64
+		memory      Memory
+		differences map[string]string
+	}{
+		{withNumbers, testArgs, nothing{}, differences},
+		{withMemory, readableArgs, image{readableAt, readable()}, differencesInMemory},
+	} {
+		t.Run(round.name, func(t *testing.T) {
+			compareCalls(t, traced(t, round.name), round.args, round.memory, round.differences)
+		})
+	}
+}
+
+// compareCalls compares the lines of one round.
+func compareCalls(t *testing.T, lines []string, args [6]uint64, memory Memory, differences map[string]string) {
 	compared := 0
 	seen := map[string]bool{}
-	for _, line := range traced(t) {
+	for _, line := range lines {
 		line, found := unimplemented(line)
 		name, _, _ := strings.Cut(line, "(")
 		nr, known := syscalls.Native.Number(name)
@@ -164,7 +223,7 @@ func TestAgainstStrace(t *testing.T) {
 		seen[name] = true
 		want := strings.TrimSpace(comment.ReplaceAllString(line, ""))
 		got, _ := text(&Call{
-			Arch: syscalls.Native.Audit, Nr: uint64(nr), Name: name, Args: testArgs, Mem: nothing{},
+			Arch: syscalls.Native.Audit, Nr: uint64(nr), Name: name, Args: args, Mem: memory,
 			Ret: -int64(unix.ENOSYS), Failed: true,
 		})
 		got = comment.ReplaceAllString(got, "")
@@ -198,13 +257,26 @@ const (
 )
 
 var differences = map[string]string{
-	"fanotify_init": numbers, "fanotify_mark": numbers, "finit_module": numbers, "get_mempolicy": numbers,
-	"ioctl": macro, "ioprio_set": macro, "kexec_file_load": numbers, "kexec_load": numbers, "mbind": numbers,
-	"perf_event_open": numbers, "personality": numbers, "quotactl": macro, "quotactl_fd": macro,
+	"fanotify_init": numbers, "fanotify_mark": numbers, "get_mempolicy": numbers,
+	"ioctl": macro, "kexec_file_load": numbers, "kexec_load": numbers, "mbind": numbers,
+	"personality": numbers, "quotactl": macro, "quotactl_fd": macro,
 	"set_mempolicy": numbers, "statx": newer, "mremap": address, "msgget": mask, "semget": mask,
-	"shmget": mask, "shmat": numbers, "msgsnd": numbers, "msgrcv": numbers, "ustat": macro, "mlockall": numbers, "mlock2": numbers,
-	"pkey_alloc": numbers, "sync_file_range": numbers, "move_pages": numbers, "userfaultfd": numbers, "io_uring_enter": numbers,
-	"open_tree": numbers, "move_mount": numbers, "fsmount": numbers, "fspick": numbers, "mount_setattr": numbers,
-	"reboot": always, "mq_open": always,
-	"rt_sigreturn": state, "restart_syscall": state,
+	"shmget": mask, "msgsnd": numbers, "msgrcv": numbers, "move_pages": numbers, "reboot": always, "rt_sigreturn": state, "restart_syscall": state,
+}
+
+// Why calls whose arguments point to memory are printed otherwise.
+const (
+	plain  = "rare structs are shown as addresses"
+	parts  = "of a struct that may be longer than is known, no more is shown"
+	fuller = "more is known of it here, or more is shown"
+)
+
+var differencesInMemory = map[string]string{
+	"_sysctl": plain, "futex_waitv": plain, "get_thread_area": plain, "io_cancel": plain, "io_pgetevents": plain, "io_submit": plain,
+	"kexec_load": plain, "mbind": plain, "migrate_pages": plain, "move_pages": plain, "msgsnd": plain, "name_to_handle_at": plain,
+	"open_by_handle_at": plain, "perf_event_open": plain, "set_mempolicy": plain, "set_thread_area": plain,
+	"clone3": parts, "io_uring_setup": parts, "kexec_file_load": parts, "openat2": parts,
+	"landlock_create_ruleset": fuller, "mount_setattr": fuller, "sched_setaffinity": fuller, "mount": fuller,
+	"fanotify_init": macro, "fanotify_mark": macro, "personality": macro, "quotactl": macro, "quotactl_fd": macro, "swapon": macro,
+	"msgget": mask, "semget": mask, "shmget": mask, "reboot": always, "restart_syscall": state, "rt_sigreturn": state,
 }

@@ -26,8 +26,9 @@ type argument struct {
 	name     string // of the kind
 	// number is the parameter of kinds that refer to another argument or to a
 	// size, flags that of kinds that print flags or names.
-	number int
-	flags  *flagSet
+	number    int
+	flags     *flagSet
+	structure *structure
 	// note, if not nil, is called at the entry of a call that prints this
 	// argument at its exit.
 	note func(c *Call, v uint64)
@@ -39,7 +40,8 @@ type kind func(p *printer, a *argument, v uint64) bool
 
 // notes are what kinds need to know from the entry of the call.
 var notes = map[string]func(c *Call, v uint64){
-	"socklen": noteLength(0), "msghdr_out": noteLength(msgNamelen),
+	"socklen": noteLength(0), "msghdr_out": noteLength(msgNamelen), "mmsg": noteMmsg,
+	"timespec_before": noteBytes, "offset": noteBytes,
 }
 
 // variants are the signatures of calls for some of their arguments, see signatureOf.
@@ -82,7 +84,7 @@ func signatureOf(c *Call) *signature {
 	}
 	name := c.Name
 	switch {
-	case name == "fcntl" && (c.Args[1] == unix.F_GETLK || c.Args[1] == unix.F_OFD_GETLK):
+	case name == "fcntl" && (uint32(c.Args[1]) == unix.F_GETLK || uint32(c.Args[1]) == unix.F_OFD_GETLK):
 		name = "fcntl(get)" // alone among its commands fills in something
 	case name == "clone" && c.Args[0]&cloneIDs != 0:
 		name = "clone(ids)" // has something to print at its exit
@@ -134,8 +136,12 @@ func parseSignature(text string) (*signature, error) {
 		}
 		if n, err := strconv.Atoi(parameter); err == nil {
 			a.number = n
+		} else if name == "struct" {
+			if a.structure = structures[parameter]; a.structure == nil {
+				return nil, fmt.Errorf("unknown structure %q", parameter)
+			}
 		} else if parameter != "" {
-			if a.flags = flagSets[parameter]; a.flags == nil {
+			if a.flags = flagSets()[parameter]; a.flags == nil {
 				return nil, fmt.Errorf("unknown flags %q", parameter)
 			}
 		}

@@ -46,7 +46,8 @@ func (f *filter) Calls() []string {
 
 // Enter implements trace.Handler.
 func (f *filter) Enter(c *decode.Call) error {
-	if !slices.ContainsFunc(decode.Paths(c), func(path string) bool { return slices.Contains(f.files, path) }) {
+	named := func(path string) bool { return slices.Contains(f.files, path) }
+	if !slices.ContainsFunc(decode.Paths(c), named) && !slices.ContainsFunc(decode.Directories(c), named) {
 		f.left[c.Pid] = true
 		return nil
 	}

@@ -14,15 +14,19 @@
 //
 // Programs that were traced by strace 6.1 and by this package on the same machine
 // yield the same lines, thread by thread (the test that compares them is in
-// cmd/art-trace), but for these:
+// cmd/art-trace, and one that makes every call in trace/decode), but for these:
 //
 //	what                        strace                art-trace           why
 //	32-bit and x32 calls        decoded               i386:syscall_0x5    numbers and sizes mean something else;
 //	                                                  and six registers   recognised and not misread, but not decoded
 //	flags of fanotify_init,     names                 numbers             rare calls, whose flags say little
-//	  fanotify_mark,            (see decode's         (see decode's       without the kernel's source at hand
-//	  perf_event_open, bpf,     tests for all)        tests for all)
-//	  NUMA policy, kexec
+//	  bpf, quotactl, kexec                                                without the kernel's source at hand
+//	structs of bpf, keyctl,     members               addresses           rare calls: decode's tests name all, and
+//	  perf_event_open, aio,                                               compare the others where memory is
+//	  NUMA policy, handles                                                readable, and where it is not
+//	instructions of filters     BPF_STMT(…)           {code=…}            numbers, with -v
+//	attributes in netlink       members               "…" or ...          headers and families are decoded
+//	names newer than strace     0x8                   PIDFD_THREAD        the tables are newer
 //	calls newer than strace     syscall_0x1d3         file_getattr        the table is newer
 //	mremap's new address        with MREMAP_FIXED     with                the kernel reads it with both
 //	                                                  DONTUNMAP too

@@ -129,6 +129,22 @@ func (f *files) Endpoint(fd int) string {
 	return ""
 }
 
+// Family implements decode.Sockets.
+func (f *files) Family(fd int) (family int, ok bool) {
+	if s, is := f.Files.(decode.Sockets); is {
+		return s.Family(fd)
+	}
+	return 0, false
+}
+
+// Protocol implements decode.Protocols.
+func (f *files) Protocol(fd int) int {
+	if p, ok := f.Files.(decode.Protocols); ok {
+		return p.Protocol(fd)
+	}
+	return -1
+}
+
 // Device implements decode.Endpoints.
 func (f *files) Device(fd int) string {
 	if e, ok := f.Files.(decode.Endpoints); ok {

@@ -1,0 +1,132 @@
+package decode
+
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+func inet4(b []byte) string { return netip.AddrFrom4([4]byte(b[:4])).String() }
+
+// optionSets are the names of the options of each level.
+var optionSets = map[uint32]string{
+	unix.SOL_SOCKET: "so", unix.SOL_TCP: "tcp", unix.SOL_IP: "ip", unix.SOL_IPV6: "ipv6", 17: "udp",
+	unix.SOL_RAW: "raw", unix.SOL_PACKET: "packet", unix.SOL_NETLINK: "netlink_opt",
+}
+
+// printSockopt prints the name of an option, which depends on the level.
+func printSockopt(p *printer, _ *argument, v uint64) bool {
+	if set := flagSets()[optionSets[uint32(p.call.Args[1])]]; set != nil {
+		p.printName(set, v)
+	} else {
+		p.dec(int64(int32(v)))
+	}
+	return true
+}
+
+// optionStructures are the options whose value is a struct, by level and number.
+var optionStructures = map[[2]uint32]string{
+	{unix.SOL_SOCKET, unix.SO_LINGER}: "linger", {unix.SOL_SOCKET, unix.SO_PEERCRED}: "ucred",
+	{unix.SOL_SOCKET, 20}: "timeval", {unix.SOL_SOCKET, 21}: "timeval", // SO_RCVTIMEO_OLD, SO_SNDTIMEO_OLD
+	{unix.SOL_IP, unix.IP_ADD_MEMBERSHIP}: "ip_mreq", {unix.SOL_IP, unix.IP_DROP_MEMBERSHIP}: "ip_mreq",
+	{unix.SOL_IP, unix.IP_MULTICAST_IF}: "",
+}
+
+// option prints an option's value of n bytes at v: a struct, an int, or bytes.
+func (p *printer) option(a *argument, v, n uint64) {
+	level, name := uint32(p.call.Args[1]), uint32(p.call.Args[2])
+	s := structures[optionStructures[[2]uint32{level, name}]]
+	short := a.output && !p.call.Failed
+	switch {
+	case a.output && p.call.Failed || int32(n) < 0 || n == 0:
+		p.addr(v)
+	case level == unix.SOL_SOCKET && name == unix.SO_ATTACH_FILTER && !a.output:
+		p.program(v)
+	case s != nil && n >= uint64(s.size):
+		if b := p.read(a, v, s.size); b != nil {
+			p.structure(s, b)
+		}
+	case s != nil && short:
+		p.part(s, v, int(n))
+	case s != nil:
+		p.addr(v)
+	case n < 4 && short:
+		p.hexBytes(v, int(n))
+	case n < 4:
+		p.addr(v)
+	case level == unix.SOL_SOCKET && name == unix.SO_ERROR:
+		if b := p.read(a, v, 4); b != nil {
+			p.str("[")
+			if name := errnoName(unix.Errno(u32(b, 0))); name != "" {
+				p.str(name)
+			} else {
+				p.int32(b)
+			}
+			p.str("]")
+		}
+	case n == 4 || level == unix.SOL_SOCKET && !textOptions[name]:
+		printIntP(p, a, v)
+	default:
+		p.bytes(v, n)
+	}
+}
+
+// textOptions are those of the level of sockets whose value is no int.
+var textOptions = map[uint32]bool{
+	unix.SO_BINDTODEVICE: true, unix.SO_PEERNAME: true, unix.SO_PEERSEC: true, unix.SO_PEERGROUPS: true, unix.SO_COOKIE: true,
+}
+
+// part prints the members of a struct of which the kernel has given the first n bytes, all of
+// four bytes.
+func (p *printer) part(s *structure, v uint64, n int) {
+	b := p.peek(v, n)
+	if b == nil || s.size != 4*len(s.members) {
+		p.addr(v)
+		return
+	}
+	p.str("{")
+	for i, m := range s.members {
+		if m.at >= n {
+			break
+		}
+		if i > 0 {
+			p.str(", ")
+		}
+		p.str(m.name + "=")
+		if m.at+4 <= n {
+			m.show(p, b[m.at:])
+		} else {
+			p.hexBytes(v+uint64(m.at), n-m.at)
+		}
+	}
+	p.str("}")
+}
+
+// hexBytes prints n bytes as a string of nothing but numbers.
+func (p *printer) hexBytes(v uint64, n int) {
+	b := p.peek(v, n)
+	if b == nil {
+		p.addr(v)
+		return
+	}
+	p.str(`"`)
+	for _, c := range b {
+		p.buf = append(p.buf, '\\', 'x', digits[c>>4], digits[c&15])
+	}
+	p.str(`"`)
+}
+
+func printOptval(p *printer, a *argument, v uint64) bool {
+	p.option(a, v, uint64(uint32(p.call.Args[a.number])))
+	return true
+}
+
+func printOptvalOut(p *printer, a *argument, v uint64) bool {
+	b := p.peek(p.call.Args[a.number], 4)
+	if b == nil {
+		p.addr(v)
+		return true
+	}
+	p.option(a, v, uint64(u32(b, 0)))
+	return true
+}
