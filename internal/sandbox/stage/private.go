@@ -52,6 +52,9 @@ var scanned = []string{
 // stays visible.
 func (h *handles) coverPrivate(p *Plan, tree *view.Tree, found *findings) error {
 	workspace, err := filepath.EvalSymlinks(p.Workspace)
+	if errors.Is(err, unix.ENOENT) { // it is below /dev/shm, and the guest's is here already
+		workspace, err = p.Workspace, nil
+	}
 	if err != nil {
 		return fmt.Errorf("hide credentials: %w", err)
 	}
