@@ -13,16 +13,20 @@ import (
 type largeTree struct {
 	testing.TB
 	path  string
+	files int
 	store *Store
 }
 
 const largeTreeFiles, largeTreeInDir = 100_000, 100
 
-func newLargeTree(t testing.TB) *largeTree {
-	l := &largeTree{TB: t, path: filepath.Join(t.TempDir(), "a.db")}
+func newLargeTree(t testing.TB) *largeTree { return newTreeOf(t, largeTreeFiles) }
+
+// newTreeOf is a store of some hundreds of files.
+func newTreeOf(t testing.TB, files int) *largeTree {
+	l := &largeTree{TB: t, path: filepath.Join(t.TempDir(), "a.db"), files: files}
 	s, err := Open(l.path, Options{Create: true, Root: rootAttr, Bulk: true})
 	must(t, err)
-	for d := range largeTreeFiles / largeTreeInDir {
+	for d := range files / largeTreeInDir {
 		must(t, s.Update(func(tx *Tx) error {
 			dir, err := tx.New(Attr{Mode: syscall.S_IFDIR | 0o755, Nlink: 2})
 			must(t, err)
@@ -47,7 +51,7 @@ func newLargeTree(t testing.TB) *largeTree {
 // change changes one file.
 func (l *largeTree) change(n int) {
 	s := l.store
-	dir := lookup(l, s, fmt.Sprint(n/largeTreeInDir%(largeTreeFiles/largeTreeInDir)))
+	dir := lookup(l, s, fmt.Sprint(n/largeTreeInDir%(l.files/largeTreeInDir)))
 	defer put(s, dir)
 	in, err := Query(s, func(tx *Tx) (*Inode, error) {
 		c, _, _, err := tx.Child(dir, fmt.Sprint(n%largeTreeInDir))
@@ -66,28 +70,30 @@ func (l *largeTree) checkpoint() {
 	must(l, err)
 }
 
-// A checkpoint after a change of one file, and one after none.
+// A checkpoint after a change of one file, and one after none, in a small tree and in a large one.
 func BenchmarkCheckpoint(b *testing.B) {
-	l := newLargeTree(b)
-	l.checkpoint()
-	b.Run("changed", func(b *testing.B) {
-		var took []time.Duration
-		for n := range b.N {
-			b.StopTimer()
-			l.change(n * 7919)
-			b.StartTimer()
-			begin := time.Now()
-			l.checkpoint()
-			took = append(took, time.Since(begin))
-		}
-		slices.Sort(took)
-		b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
-	})
-	b.Run("idle", func(b *testing.B) {
-		for range b.N {
-			l.checkpoint()
-		}
-	})
+	for _, files := range []int{100, largeTreeFiles} {
+		l := newTreeOf(b, files)
+		l.checkpoint()
+		b.Run(fmt.Sprintf("files=%d/changed", files), func(b *testing.B) {
+			var took []time.Duration
+			for n := range b.N {
+				b.StopTimer()
+				l.change(n * 7919)
+				b.StartTimer()
+				begin := time.Now()
+				l.checkpoint()
+				took = append(took, time.Since(begin))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+		})
+		b.Run(fmt.Sprintf("files=%d/idle", files), func(b *testing.B) {
+			for range b.N {
+				l.checkpoint()
+			}
+		})
+	}
 }
 
 // Going back between sessions: the database is opened for it.
