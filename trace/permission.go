@@ -36,6 +36,8 @@ func refusal(pid int, yama string) string {
 		return "it has ended, and its parent has not asked for its end yet"
 	case statusField(pid, "Kthread") == "1":
 		return "it is a thread of the kernel"
+	case pid == 1 && os.Geteuid() == 0 && yama != "2" && yama != "3":
+		return "a security module of the host protects process 1, or this container may not trace: trace what process 1 has started"
 	case tracer != 0:
 		return fmt.Sprintf("process %d traces it already, and a process has one tracer at most", tracer)
 	case pid == os.Getpid():

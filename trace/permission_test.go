@@ -30,7 +30,9 @@ func TestRefusal(t *testing.T) {
 	}
 	const other = 1 // no child of ours
 	foreign := "kernel.yama.ptrace_scope is 1"
-	if os.Geteuid() != 0 && statusField(other, "Uid") != statusField(os.Getpid(), "Uid") {
+	if os.Geteuid() == 0 {
+		foreign = "protects process 1"
+	} else if statusField(other, "Uid") != statusField(os.Getpid(), "Uid") {
 		foreign = "another user's"
 	}
 	for _, tc := range []struct {

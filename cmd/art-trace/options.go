@@ -124,6 +124,20 @@ func (o *options) express(text string) error {
 		signals, err := signalSet(list)
 		o.style.Signals = signals
 		return err
+	case "decode-fds", "decode-fd":
+		for what := range strings.SplitSeq(list, ",") {
+			switch what {
+			case "path":
+				o.style.Files = true
+			case "all", "socket", "dev", "pidfd", "signalfd":
+				o.style.Sockets = true
+			case "none":
+				o.style.Files, o.style.Sockets = false, false
+			default:
+				return cli.WithHint(fmt.Errorf("unknown kind of descriptor %q", what), "use all, path, socket, dev, pidfd, signalfd or none")
+			}
+		}
+		return nil
 	case "status":
 		switch list {
 		case "successful":
@@ -135,7 +149,7 @@ func (o *options) express(text string) error {
 		}
 		return nil
 	}
-	hint := "trace, signal and status are; see --help for the rest"
+	hint := "trace, signal, status and decode-fds are; see --help for the rest"
 	switch qualifier {
 	case "inject", "fault":
 		hint = "refuse calls by --deny CALLS=ERRNO"
@@ -143,8 +157,6 @@ func (o *options) express(text string) error {
 		hint = "-v shows structures whole"
 	case "read", "reads", "r", "write", "writes", "w":
 		hint = "-s N shows N bytes of what is read and written"
-	case "decode-fds", "decode-fd":
-		hint = "use -y or -yy"
 	case "quiet", "silent", "silence", "q":
 		hint = "-qq leaves out how processes end"
 	}

@@ -366,3 +366,37 @@ func TestAddressLength(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Lists of strings are shown as far as there is memory, and environments whole if structures are to be.
+func TestStringLists(t *testing.T) {
+	const at = 0x10000
+	memory := append(words(at+32, at+34, 8), make([]byte, 8)...)
+	memory = append(memory, "a\x00b\x00"...)
+	c := native("execve")
+	c.Args, c.Mem, c.Failed, c.Ret = [6]uint64{at + 32, at, at}, image{at, memory}, true, -int64(unix.EFAULT)
+	if got, _ := text(c); got != `execve("a", ["a", "b", 0x8], 0x10000 /* 3 vars */)` {
+		t.Error(got)
+	}
+	c.Whole = true
+	if got, _ := text(c); got != `execve("a", ["a", "b", 0x8], ["a", "b", 0x8])` {
+		t.Error(got)
+	}
+	c.Mem, c.Whole = image{at, memory[:24]}, false
+	if got, _ := text(c); got != `execve(0x10020, [0x10020, 0x10022, 0x8, ... /* 0x10018 */], 0x10000 /* 3 vars, unterminated */)` {
+		t.Error(got)
+	}
+}
+
+// A struct stat is shown whole if it is asked for.
+func TestWhole(t *testing.T) {
+	const at = 0x10000
+	memory := make([]byte, statSize)
+	binary.LittleEndian.PutUint32(memory[statMode:], unix.S_IFREG|0o644)
+	binary.LittleEndian.PutUint64(memory[statBytes:], 7)
+	c := native("fstat")
+	c.Args, c.Mem, c.Whole = [6]uint64{3, at}, image{at, memory}, true
+	want := "fstat(3, {st_dev=makedev(0, 0), st_ino=0, st_mode=S_IFREG|0644, st_nlink=0, st_uid=0, st_gid=0, st_blksize=0, st_blocks=0, st_size=7, st_atime=0, st_mtime=0, st_ctime=0})"
+	if got, _ := text(c); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

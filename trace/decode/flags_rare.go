@@ -80,6 +80,10 @@ var rareFlags = map[string]*flagSet{
 		{0x80, "CLONE_NEWTIME"}, {0x20000, "CLONE_NEWNS"}, {0x2000000, "CLONE_NEWCGROUP"}, {0x4000000, "CLONE_NEWUTS"},
 		{0x8000000, "CLONE_NEWIPC"}, {0x10000000, "CLONE_NEWUSER"}, {0x20000000, "CLONE_NEWPID"}, {0x40000000, "CLONE_NEWNET"},
 	}},
+	"owner": {"F_OWNER_???", []flag{{0, "F_OWNER_TID"}, {1, "F_OWNER_PID"}, {2, "F_OWNER_PGRP"}}},
+	"seals": {"F_SEAL_???", []flag{
+		{1, "F_SEAL_SEAL"}, {2, "F_SEAL_SHRINK"}, {4, "F_SEAL_GROW"}, {8, "F_SEAL_WRITE"}, {0x10, "F_SEAL_FUTURE_WRITE"}, {0x20, "F_SEAL_EXEC"},
+	}},
 	"adj": {"ADJ_???", []flag{
 		{0x8001, "ADJ_OFFSET_SINGLESHOT"}, {0xa001, "ADJ_OFFSET_SS_READ"}, {0x1, "ADJ_OFFSET"}, {0x2, "ADJ_FREQUENCY"}, {0x4, "ADJ_MAXERROR"},
 		{0x8, "ADJ_ESTERROR"}, {0x10, "ADJ_STATUS"}, {0x20, "ADJ_TIMECONST"}, {0x80, "ADJ_TAI"}, {0x100, "ADJ_SETOFFSET"},

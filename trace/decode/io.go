@@ -61,6 +61,14 @@ func printFcntlArg(p *printer, _ *argument, v uint64) bool {
 		p.printSet(fileFlags["fd"], v)
 	case unix.F_SETFL:
 		p.openFlags(uint64(uint32(v)))
+	case unix.F_SETOWN_EX:
+		if b := p.read(&argument{}, v, 8); b != nil {
+			p.structure(structures["owner"], b)
+		}
+	case unix.F_ADD_SEALS:
+		p.printSet(rareFlags["seals"], v)
+	case unix.F_SETLEASE:
+		p.printName(fileFlags["locktype"], v)
 	case unix.F_SETSIG:
 		p.str(SignalName(int(v)))
 	case unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_SETLK, unix.F_OFD_SETLKW:

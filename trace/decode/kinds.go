@@ -44,7 +44,7 @@ var kinds = map[string]kind{
 	"landlock_ruleset": printLandlockRuleset, "landlock_rule": printLandlockRule, "ioprio": printIoprio, "sent": printSent,
 	"hex32": printHex32, "mq_attr": printMqAttr, "syslog_arg": printSyslogArg, "keyring": printKeyring, "sembuf": printSembuf,
 	"residency": printResidency,
-	"addr_p":    printAddrP, "memfd_flags": printMemfdFlags, "hostname": printHostname,
+	"addr_p":    printAddrP, "memfd_flags": printMemfdFlags, "hostname": printHostname, "buf_list": printBufList, "sigset_part": printSigsetPart,
 	"device_number": printDeviceNumber, "syslog": printSyslog, "kcmp_arg": printKcmpArg,
 
 	"sockaddr": printSockaddr, "sockaddr_out": printSockaddrOut, "socktype": printSocktype, "protocol": printProtocol,
@@ -147,6 +147,15 @@ func printText(p *printer, a *argument, v uint64) bool {
 func printHostname(p *printer, a *argument, v uint64) bool {
 	const most = 64 // __NEW_UTS_LEN
 	if uint32(p.call.Args[a.number]) > most {
+		p.addr(v)
+		return true
+	}
+	return printBuf(p, a, v)
+}
+
+// printBufList is printBuf for a list, which nothing is written of where there is no room.
+func printBufList(p *printer, a *argument, v uint64) bool {
+	if p.call.Args[a.register+1] == 0 {
 		p.addr(v)
 		return true
 	}

@@ -167,20 +167,15 @@ func printRing(p *printer, a *argument, v uint64) bool {
 	if b == nil {
 		return true
 	}
-	const setupSQAff, setupCQSize, setupAttach = 1 << 2, 1 << 3, 1 << 5
+	const setupAttach = 1 << 5
 	flags := u32(b, 8)
 	p.str("{flags=")
 	p.printSet(rareFlags["ring_setup"], uint64(flags))
 	p.str(", sq_thread_cpu=")
-	p.udec(uint64(u32(b, 12)))
+	p.hex(uint64(u32(b, 12)))
 	p.str(", sq_thread_idle=")
 	p.udec(uint64(u32(b, 16)))
-	if p.call.Failed {
-		if flags&setupCQSize != 0 {
-			p.str(", cq_entries=")
-			p.udec(uint64(u32(b, 4)))
-		}
-	} else {
+	if !p.call.Failed {
 		p.str(", sq_entries=")
 		p.udec(uint64(u32(b, 0)))
 		p.str(", cq_entries=")
@@ -191,6 +186,16 @@ func printRing(p *printer, a *argument, v uint64) bool {
 	if flags&setupAttach != 0 {
 		p.str(", wq_fd=")
 		p.fdElement(b[24:])
+	}
+	if u32(b, 28)|u32(b, 32)|u32(b, 36) != 0 {
+		p.str(", resv=[")
+		for i := range 3 {
+			if i > 0 {
+				p.str(", ")
+			}
+			p.hex(uint64(u32(b, 28+4*i)))
+		}
+		p.str("]")
 	}
 	if !p.call.Failed {
 		p.str(", sq_off=")

@@ -7,32 +7,36 @@ import (
 )
 
 // pointers reads the NULL-terminated array at addr, at most limit elements; more
-// says that there are others.
-func (p *printer) pointers(addr uint64, limit int) (all []uint64, more, ok bool) {
+// says that there are others. Where the array ends without a NULL because what is behind it is not
+// readable, broken says so; ok is false where nothing of it is.
+func (p *printer) pointers(addr uint64, limit int) (all []uint64, more, broken, ok bool) {
 	var chunk [64 * 8]byte
-	for {
+	for addr != 0 {
 		n := p.call.Mem.Read(addr+uint64(8*len(all)), chunk[:]) / 8
 		if n == 0 {
-			return nil, false, false
+			return all, false, true, len(all) > 0
 		}
 		for i := range n {
 			v := u64(chunk[:], 8*i)
 			switch {
 			case v == 0:
-				return all, false, true
+				return all, false, false, true
 			case len(all) == limit:
-				return all, true, true
+				return all, true, false, true
 			}
 			all = append(all, v)
 		}
 	}
+	return nil, false, false, false
 }
 
-func printArgv(p *printer, _ *argument, v uint64) bool {
-	all, more, ok := p.pointers(v, max(maxElements, min(p.call.Strings, maxEnv)))
-	if v == 0 || !ok {
+// strings prints the strings of a NULL-terminated array, or addresses in the place of those that are
+// not readable.
+func (p *printer) strings(v uint64, limit int) {
+	all, more, broken, ok := p.pointers(v, limit)
+	if !ok {
 		p.addr(v)
-		return true
+		return
 	}
 	p.str("[")
 	for i, s := range all {
@@ -41,10 +45,23 @@ func printArgv(p *printer, _ *argument, v uint64) bool {
 		}
 		p.cstring(s, p.stringLimit())
 	}
-	if more {
+	switch {
+	case more:
 		p.str(", ...")
+	case broken:
+		p.str(", ... /* ")
+		p.hex(v + uint64(8*len(all)))
+		p.str(" */")
 	}
 	p.str("]")
+}
+
+func printArgv(p *printer, _ *argument, v uint64) bool {
+	limit := max(maxElements, min(p.call.Strings, maxEnv))
+	if p.call.Strings > 0 && p.call.Strings < maxElements || p.call.Whole {
+		limit = int(p.elements())
+	}
+	p.strings(v, limit)
 	return true
 }
 
@@ -52,15 +69,22 @@ func printArgv(p *printer, _ *argument, v uint64) bool {
 const maxEnv = 65536
 
 func printEnvp(p *printer, _ *argument, v uint64) bool {
+	if p.call.Whole {
+		p.strings(v, maxEnv)
+		return true
+	}
 	p.addr(v)
-	if all, _, ok := p.pointers(v, maxEnv); v != 0 && ok {
+	if all, _, broken, ok := p.pointers(v, maxEnv); ok {
 		p.str(" /* ")
 		p.dec(int64(len(all)))
-		if len(all) == 1 {
-			p.str(" var */")
-		} else {
-			p.str(" vars */")
+		p.str(" var")
+		if len(all) != 1 {
+			p.str("s")
 		}
+		if broken {
+			p.str(", unterminated")
+		}
+		p.str(" */")
 	}
 	return true
 }
@@ -242,12 +266,12 @@ func printKcmpArg(p *printer, a *argument, v uint64) bool {
 	const file, epoll = 0, 7
 	switch p.call.Args[2] {
 	case file:
-		p.dec(int64(int32(v)))
+		p.fd(int32(v))
 	case epoll:
 		if a.register == 3 {
-			p.dec(int64(int32(v)))
-		} else {
-			p.addr(v)
+			p.fd(int32(v))
+		} else if b := p.read(a, v, 12); b != nil { // struct kcmp_epoll_slot
+			p.structure(structures["epoll_slot"], b)
 		}
 	default:
 		if p.call.Args[2] > epoll {

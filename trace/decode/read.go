@@ -19,7 +19,8 @@ func String(m Memory, addr uint64) (s string, ok bool) {
 // of them and each up to size bytes; more says that something is left out.
 func Strings(m Memory, addr uint64, limit, size int) (all []string, more bool) {
 	p := printer{call: &Call{Mem: m}}
-	addrs, more, _ := p.pointers(addr, limit)
+	addrs, more, broken, _ := p.pointers(addr, limit)
+	more = more || broken
 	for _, addr := range addrs {
 		b, terminated, ok := readCstring(m, addr, size, nil)
 		if !ok {

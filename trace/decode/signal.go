@@ -82,6 +82,19 @@ func printSigset(p *printer, a *argument, v uint64) bool {
 	return true
 }
 
+// printSigsetPart prints as much of a set as was asked for.
+func printSigsetPart(p *printer, a *argument, v uint64) bool {
+	n := p.call.Args[a.number]
+	if n == 0 || n > 8 || p.call.Failed {
+		p.addr(v)
+	} else if b := p.peek(v, int(n)); b == nil {
+		p.addr(v)
+	} else {
+		p.sigset(u64(append(b, make([]byte, 8)...), 0))
+	}
+	return true
+}
+
 // printSigsetPtr prints the sixth argument of pselect6: a set and its size.
 func printSigsetPtr(p *printer, a *argument, v uint64) bool {
 	b := p.read(a, v, 16)

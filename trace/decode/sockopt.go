@@ -64,7 +64,7 @@ func (p *printer) option(a *argument, v, n uint64) {
 			}
 			p.str("]")
 		}
-	case n == 4 || level == unix.SOL_SOCKET && !textOptions[name]:
+	case n == 4 || level == unix.SOL_NETLINK || level == unix.SOL_SOCKET && !textOptions[name]:
 		printIntP(p, a, v)
 	default:
 		p.bytes(v, n)

@@ -275,7 +275,7 @@ var differencesInMemory = map[string]string{
 	"_sysctl": plain, "futex_waitv": plain, "get_thread_area": plain, "io_cancel": plain, "io_pgetevents": plain, "io_submit": plain,
 	"kexec_load": plain, "mbind": plain, "migrate_pages": plain, "move_pages": plain, "msgsnd": plain, "name_to_handle_at": plain,
 	"open_by_handle_at": plain, "perf_event_open": plain, "set_mempolicy": plain, "set_thread_area": plain,
-	"clone3": parts, "io_uring_setup": parts, "kexec_file_load": parts, "openat2": parts,
+	"clone3": parts, "kexec_file_load": parts, "openat2": parts,
 	"landlock_create_ruleset": fuller, "mount_setattr": fuller, "sched_setaffinity": fuller, "mount": fuller,
 	"fanotify_init": macro, "fanotify_mark": macro, "personality": macro, "quotactl": macro, "quotactl_fd": macro, "swapon": macro,
 	"msgget": mask, "semget": mask, "shmget": mask, "reboot": always, "restart_syscall": state, "rt_sigreturn": state,

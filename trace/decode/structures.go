@@ -73,14 +73,12 @@ var structures = map[string]*structure{
 	"cap_header": {size: 8, members: []member{{"version", 0, asName("cap_version")}, {"pid", 4, asInt32}}},
 
 	// include/uapi/linux/io_uring.h
-	"sq_off": {size: 40, members: slices.Concat(
-		ints(0, asUint32, "head", "tail", "ring_mask", "ring_entries", "flags", "dropped", "array"),
-		longs(32, asAddr, "user_addr"),
-	)},
-	"cq_off": {size: 40, members: slices.Concat(
-		ints(0, asUint32, "head", "tail", "ring_mask", "ring_entries", "overflow", "cqes", "flags"),
-		longs(32, asAddr, "user_addr"),
-	)},
+	"sq_off": {size: 40, members: ints(0, asUint32, "head", "tail", "ring_mask", "ring_entries", "flags", "dropped", "array")},
+	"cq_off": {size: 40, members: ints(0, asUint32, "head", "tail", "ring_mask", "ring_entries", "overflow", "cqes", "flags")},
+
+	// include/uapi/linux/kcmp.h and fcntl.h
+	"epoll_slot": {size: 12, members: []member{{"efd", 0, asFd}, {"tfd", 4, asFd}, {"toff", 8, asUint32}}},
+	"owner":      {size: 8, members: []member{{"type", 0, asName("owner")}, {"pid", 4, asInt32}}},
 
 	// include/uapi/linux/netlink.h
 	"nlmsghdr": {size: 16, members: []member{
