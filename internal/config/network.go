@@ -85,9 +85,9 @@ func entryValues(entries []Entry) (values []string) {
 // too, and what either denies is denied.
 func (m *merger) network(out, workspace *Settings) {
 	n, own := workspace.Network, m.user.Network.Value
-	switch a := workspace.NetAsk; { // who is asked much may say yes some day
+	switch a := workspace.NetAsk; { // who is asked much may say yes some day, to more than names
 	case a.Value == "":
-	case a.Value == "false", a.Value == m.user.NetAsk.Value, m.widens(a.setting("network.ask"), `"network": {"ask": true}`):
+	case a.Value == "false", a.Value == m.user.NetAsk.Value, own == "", own == "host", m.widens(a.setting("network.ask"), `"network": {"ask": true}`):
 		out.NetAsk = a
 	}
 	switch {
@@ -117,6 +117,9 @@ func (m *merger) butSockets(allow []Entry) []Entry {
 // names is network for names, where the user's is none or names.
 func (m *merger) names(out, workspace *Settings) {
 	var allow []Entry
+	if len(workspace.NetAllow) == 0 { // it says whether the user is asked, and what is denied: his names stay
+		allow = slices.Clone(m.user.NetAllow)
+	}
 	for _, e := range workspace.NetAllow {
 		agent := e.Value == GroupAgent && len(m.user.NetAllow) > 0 // which has it anyway
 		if agent || coveredBy(e, m.user.NetAllow) || m.widensNetwork(e) {
@@ -125,7 +128,7 @@ func (m *merger) names(out, workspace *Settings) {
 	}
 	deny := slices.Concat(m.user.NetDeny, workspace.NetDeny)
 	allow = slices.DeleteFunc(allow, func(e Entry) bool { return coveredBy(e, deny) })
-	if len(allow) == 0 {
+	if len(allow) == 0 && out.NetAsk.Value != "true" {
 		out.Network, out.NetAllow, out.NetDeny = Entry{"none", workspace.Network.Origin}, nil, nil
 		return
 	}

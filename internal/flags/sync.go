@@ -270,7 +270,7 @@ EXAMPLES
 				{Name: "follow", Short: "f", Says: "show what a session that runs has done, and what it does, until it ends"},
 				{Name: "live", Says: "show what a session that runs has done"},
 				{Name: "propose", Says: "print the settings that would allow what was reached, and nothing else",
-					More: `It is for the last session that has reached something, or the one of a number, as --json has it.`},
+					More: `It is for the last session that has reached something, or the one of a number, as --json has it. Sockets of the host ("unix:") are not among them: what is said there is not seen.`},
 				{Name: "denied", Says: "only what was denied"},
 				{Name: "host", Arg: "NAME", Says: "only this name or address; *.NAME is all below a name"},
 				{Name: "json", Says: asJSON.Says,

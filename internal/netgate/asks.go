@@ -16,20 +16,30 @@ import (
 const (
 	// askTime is how long a connection waits for the user to say whether it may be made. The kernel tries for longer than that.
 	askTime = 30 * time.Second
-	// mostAsking connections wait so at once: what more there is, is refused. mostRefused answers of his are remembered.
+	// askAgain is how long he is not asked again what he has not answered, however often a program tries.
+	askAgain = 10 * time.Minute
+	// mostAsking connections wait so at once: what more there is, is refused. mostRefused answers of his are remembered, and questions
+	// without one.
 	mostAsking  = 128
 	mostRefused = 1000
 )
 
 // asks are what the user is asked about: connections that no rule allows, and none denies.
 type asks struct {
-	on   bool // there is somebody to be asked
-	time time.Duration
+	on          bool // there is somebody to be asked
+	time, again time.Duration
 
 	mu      sync.Mutex
 	open    map[question]*asked // GUARDED_BY(mu)
 	waiting int                 // GUARDED_BY(mu); connections
 	refused []netrule.Rule      // GUARDED_BY(mu); what the user has denied
+	silent  []unanswered        // GUARDED_BY(mu); what he has not answered, the oldest first
+}
+
+// unanswered is a question that nobody has answered up to a time.
+type unanswered struct {
+	question
+	at time.Time
 }
 
 // question is whether a port of a name, or without one of an address, may be reached.
@@ -80,7 +90,8 @@ func (g *Gate) ask(who peers, name string, a netip.Addr, port uint16) permit {
 	}
 	late := time.NewTimer(g.asks.time)
 	defer late.Stop()
-	why = "nobody has said in time that it may be reached"
+	why = errUnanswered
+	unanswered := false
 	if !g.mayReach(name, a, port) { // a grant may have come just before the question was open
 		select {
 		case <-one.answered:
@@ -89,10 +100,11 @@ func (g *Gate) ask(who peers, name string, a netip.Addr, port uint16) permit {
 				why = errDenied
 			}
 		case <-late.C:
+			unanswered = true
 		}
 	}
 	p := g.permit(name, a, port)
-	if g.asks.leave(q, one) {
+	if g.asks.leave(q, one, unanswered) {
 		g.events.put(control.NetEvent{Kind: control.NetAnswered, Number: one.number})
 	}
 	if p.rule == "" {
@@ -101,7 +113,11 @@ func (g *Gate) ask(who peers, name string, a netip.Addr, port uint16) permit {
 	return p
 }
 
-const errDenied = "you have denied it"
+// Why a question is not asked, or has not helped.
+const (
+	errDenied     = "you have denied it"
+	errUnanswered = "nobody has said in time that it may be reached"
+)
 
 // join has one more connection wait for the answer to a question, or says why it is not asked.
 func (as *asks) join(q question, number *atomic.Uint64) (one *asked, first bool, why string) {
@@ -112,6 +128,8 @@ func (as *asks) join(q question, number *atomic.Uint64) (one *asked, first bool,
 		return nil, false, errDenied
 	case as.waiting >= mostAsking:
 		return nil, false, "too many wait for an answer already"
+	case as.open[q] == nil && as.isSilent(q):
+		return nil, false, errUnanswered
 	}
 	one = as.open[q]
 	if first = one == nil; first {
@@ -126,14 +144,27 @@ func (as *asks) join(q question, number *atomic.Uint64) (one *asked, first bool,
 	return one, first, ""
 }
 
-// leave says that a connection waits no more, and reports whether it was the last one.
-func (as *asks) leave(q question, one *asked) bool {
+// isSilent says whether nobody has answered a question lately. The lock is held.
+func (as *asks) isSilent(q question) bool {
+	for len(as.silent) > 0 && time.Since(as.silent[0].at) >= as.again {
+		as.silent = as.silent[1:]
+	}
+	return slices.ContainsFunc(as.silent, func(u unanswered) bool { return u.question == q })
+}
+
+// leave says that a connection waits no more, in vain or not, and reports whether it was the last one.
+func (as *asks) leave(q question, one *asked, inVain bool) bool {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	as.waiting--
 	one.waiting--
 	if one.waiting == 0 && as.open[q] == one {
 		delete(as.open, q)
+		if inVain {
+			if as.silent = append(as.silent, unanswered{q, time.Now()}); len(as.silent) > mostRefused {
+				as.silent = as.silent[1:]
+			}
+		}
 	}
 	return one.waiting == 0
 }

@@ -78,7 +78,7 @@ type Gate struct {
 // New returns the gate of rules.
 func New(rules *netrule.Rules) *Gate {
 	g := &Gate{
-		resolver: &net.Resolver{PreferGo: true}, own: ownAddresses, firstTime: 20 * time.Second, asks: asks{time: askTime},
+		resolver: &net.Resolver{PreferGo: true}, own: ownAddresses, firstTime: 20 * time.Second, asks: asks{time: askTime, again: askAgain},
 		conns: make(chan struct{}, roomForConns()), waiting: make(chan struct{}, mostWaiting), dns: make(chan struct{}, mostDNS),
 	}
 	g.grants.now.Store(&held{rules: rules, granted: map[string]bool{}})

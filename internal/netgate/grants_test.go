@@ -231,6 +231,27 @@ func TestNobodyAnswers(t *testing.T) {
 	if fmt.Sprint(kinds) != fmt.Sprint([]control.NetEventKind{control.NetAsked, control.NetAnswered, control.NetDenied}) {
 		t.Errorf("art hears %v", kinds)
 	}
+	// He is not asked again however often a program tries, which is refused at once, but after a while, and about other ports.
+	g.asks.time = time.Hour
+	if works(guest, other, 443) {
+		t.Error("it was reached")
+	}
+	if e := next(); e.Kind != control.NetDenied || !strings.Contains(e.Why, "in time") {
+		t.Errorf("art hears %+v of another try", e)
+	}
+	g.asks.time = 50 * time.Millisecond
+	for _, port := range []uint16{80, 443} {
+		if works(guest, other, port) {
+			t.Error("it was reached")
+		}
+		if e := next(); e.Kind != control.NetAsked || e.Port != int(port) {
+			t.Errorf("art hears %+v", e)
+		}
+		next() // answered
+		next() // denied
+		g.asks.again = 0
+	}
+	g.asks.again = askAgain
 	// Nobody is asked about what can be no rule, and about nothing more than so many at once.
 	g.asks.time = time.Hour
 	for _, a := range []string{"10.0.0.1", "169.254.169.254"} {
@@ -241,7 +262,7 @@ func TestNobodyAnswers(t *testing.T) {
 	g.asks.mu.Lock()
 	g.asks.waiting = mostAsking
 	g.asks.mu.Unlock()
-	if works(guest, other, 443) {
+	if works(guest, other, 8443) {
 		t.Error("one too many was reached")
 	}
 	r := g.Report()
