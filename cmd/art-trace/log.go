@@ -55,7 +55,7 @@ func patient(log *os.File) *output.Patient {
 // enduring keeps a command alive whose log cannot be written.
 func enduring(w io.Writer) io.Writer {
 	return output.NewEnduring(w, func(err error) {
-		cli.Fail(prog, cli.WithHint(fmt.Errorf("write trace: %w: the command goes on, and what cannot be written is lost", err),
+		cli.Fail(prog, cli.WithHint(fmt.Errorf("write trace: %w: the log is incomplete, and the command goes on", err),
 			"make room where the log is, or let it go elsewhere"))
 	})
 }
