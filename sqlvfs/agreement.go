@@ -16,7 +16,8 @@ import (
 // then whatever the host has changed since counts as the host's, and what the older tree does not have yet is nothing that the guest has deleted. Where a
 // pull of ours has changed the host, what both agree on since does not go back ([Tx.NotePulled]): there the older tree is a change of the guest's.
 //
-// Of what a pull replaces or removes on the host, history has a copy (copies.go). Where it has none, since an older program has pulled, or since it
+// Of what a pull replaces or removes on the host, history has a copy (copies.go). Where it has none, since an older program has pulled, or it is of a
+// checkpoint that a fork is of, or of one before, or since there was no room, or it was too large, or
 // could not be read, and the older tree shows it, or has a part of it, the tree cannot be what it was, and does not go back.
 
 // ErrReplaced says that the host does not have any more what a checkpoint shows of it, and that there is no copy.
