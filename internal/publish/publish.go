@@ -19,8 +19,11 @@ import (
 )
 
 const (
-	// mostConns is how many connections there are at once, of which each port has its share; who comes then waits.
+	// mostConns is how many connections there are at once, of which each port has its share. Who comes then waits until one ends, or takes the
+	// place of the one over which nothing was said for the longest time, idleTime at least; it is looked for every idleAgain.
 	mostConns = 1000
+	idleTime  = time.Minute
+	idleAgain = time.Second
 	// dialTime is how long one of the guest's addresses has to answer.
 	dialTime = 10 * time.Second
 	// acceptAgain is when it is tried again where there are no more descriptors.
@@ -33,6 +36,7 @@ var addresses = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6L
 // Gate connects both sides.
 type Gate struct {
 	share int           // of connections, that a port has
+	idle  time.Duration // after which one of them may give way
 	last  atomic.Uint64 // number of an event
 
 	mu   sync.Mutex
@@ -40,26 +44,28 @@ type Gate struct {
 }
 
 // New returns a gate for some ports, at least one, which tells w of its connections.
-func New(w io.Writer, ports int) *Gate { return &Gate{share: mostConns / ports, tell: w} }
+func New(w io.Writer, ports int) *Gate {
+	return &Gate{share: mostConns / ports, idle: idleTime, tell: w}
+}
 
 // Serve connects all that comes to l, a socket of the host, to a port of the guest's, the one with that index. It returns when l is closed.
 func (g *Gate) Serve(l net.Listener, index, port int) {
-	conns := make(chan struct{}, g.share) // holds one for each connection
+	conns := &conns{room: make(chan struct{}, g.share), open: map[*net.TCPConn]bool{}}
 	e := control.NetEvent{What: control.PublishedWhat, Port: port, Published: index, Rule: "published at " + l.Addr().String()}
 	for {
-		conns <- struct{}{}
 		c, err := l.Accept()
 		if err != nil {
-			<-conns
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
 			time.Sleep(acceptAgain)
 			continue
 		}
+		host := c.(*net.TCPConn)
+		conns.add(host, g.idle)
 		go func() {
-			defer func() { <-conns }()
-			g.connect(c.(*net.TCPConn), e)
+			defer conns.remove(host)
+			g.connect(host, e)
 		}()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/riverlytech/art/internal/control"
 )
@@ -167,6 +168,50 @@ func TestShares(t *testing.T) {
 		}
 		if e := ev.events(t, index+1); e[index].Published != index || e[index].Kind != control.NetBegun {
 			t.Errorf("the events are %+v", e)
+		}
+	}
+}
+
+// Where a port has as many connections as it may, one that is idle gives way to who comes, and one that is not is waited for.
+func TestMostConnections(t *testing.T) {
+	_, port, _ := serve(t, "tcp", "127.0.0.1:0")
+	for _, idle := range []time.Duration{0, time.Hour} {
+		host, err := Listen(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { host.Close() })
+		ev := newTold()
+		g := New(ev, mostConns) // so each has one
+		g.idle = idle
+		go g.Serve(host, 0, port)
+		var conns [2]*net.TCPConn
+		for i := range conns {
+			c, err := net.Dial("tcp", host.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			conns[i] = c.(*net.TCPConn)
+			if i == 0 {
+				ev.events(t, 1) // it is the first
+			}
+		}
+		says := func(i int) string {
+			_, err := io.WriteString(conns[i], "a")
+			_ = conns[i].CloseWrite()
+			text, err2 := io.ReadAll(conns[i])
+			if err != nil || err2 != nil {
+				return "cut off"
+			}
+			return string(text)
+		}
+		if idle == 0 {
+			if first, second := says(1), says(0); first != "A!" || second != "cut off" {
+				t.Errorf("the new one: %s, the idle one: %s", first, second)
+			}
+		} else if first, second := says(0), says(1); first != "A!" || second != "A!" {
+			t.Errorf("the first: %s, the one that waits: %s", first, second)
 		}
 	}
 }
