@@ -60,10 +60,10 @@ func (o *options) logger(log *os.File) (trace.Handler, func() error) {
 	case o.separate:
 		return output.NewSeparateText(o.openSeparate, o.style), nothing
 	case o.withSummary:
-		last := output.NewSummary(enduring(w), o.style.Only, false)
-		return trace.Chain(o.single(enduring(w)), last), last.Finish
+		last := output.NewSummary(o.enduring(w), o.style.Only, false)
+		return trace.Chain(o.single(o.enduring(w)), last), last.Finish
 	}
-	return o.single(enduring(w)), nothing
+	return o.single(o.enduring(w)), nothing
 }
 
 // single returns the handler that writes the trace to one file.
@@ -83,5 +83,5 @@ func (o *options) openSeparate(pid int) (io.WriteCloser, error) {
 	return struct {
 		io.Writer
 		io.Closer
-	}{enduring(f), f}, nil
+	}{o.enduring(f), f}, nil
 }

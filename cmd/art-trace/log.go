@@ -52,9 +52,13 @@ func patient(log *os.File) *output.Patient {
 	})
 }
 
-// enduring keeps a command alive whose log cannot be written.
-func enduring(w io.Writer) io.Writer {
+// enduring keeps a command alive whose log cannot be written, which is told of once, however many logs there are.
+func (o *options) enduring(w io.Writer) io.Writer {
 	return output.NewEnduring(w, func(err error) {
+		if o.incomplete {
+			return
+		}
+		o.incomplete = true
 		cli.Fail(prog, cli.WithHint(fmt.Errorf("write trace: %w: the log is incomplete, and the command goes on", err),
 			"make room where the log is, or let it go elsewhere"))
 	})

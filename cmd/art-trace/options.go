@@ -24,6 +24,8 @@ type options struct {
 	style                           output.Style
 
 	killed unix.Signal // what has ended the command, for art-trace to end by
+	// incomplete: somebody has been told that something is missing in the log.
+	incomplete bool
 }
 
 func newOptions() *options {

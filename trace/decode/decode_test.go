@@ -132,6 +132,9 @@ func TestText(t *testing.T) {
 			`io_uring_setup(8, {flags=IORING_SETUP_SQPOLL, sq_thread_cpu=0, sq_thread_idle=1000}) = -1 EPERM (Operation not permitted)`},
 		{"mount", [6]uint64{at, at, at, unix.MS_RDONLY, at}, []byte("tmpfs\x00"), 0, 0, `mount("tmpfs", "tmpfs", "tmpfs", MS_RDONLY, "tmpfs") = 0`},
 		{"mount", [6]uint64{at, at, at, unix.MS_BIND, at}, []byte("/a\x00"), 0, 0, `mount("/a", "/a", 0x10000, MS_BIND, 0x10000) = 0`},
+		{"fcntl", [6]uint64{0, 1<<32 | unix.F_GETOWN_EX, at}, words(1 | 77<<32), 0, 0, `fcntl(0, F_GETOWN_EX, {type=F_OWNER_PID, pid=77}) = 0`},
+		{"writev", [6]uint64{1, at, 2}, append(words(at+32, ^uint64(0), at+32, 1), strings.Repeat("x", 40)...), -1, unix.EINVAL,
+			`writev(1, [{iov_base="` + strings.Repeat("x", 32) + `"..., iov_len=18446744073709551615}, {iov_base="x", iov_len=1}], 2) = -1 EINVAL (Invalid argument)`},
 		{"ioctl", [6]uint64{0, unix.TIOCINQ, at}, words(12), 0, 0, `ioctl(0, FIONREAD, [12]) = 0`},
 		{"chdir", [6]uint64{at + 0xffd}, append(make([]byte, 0xffd), "/a\x00"...), 0, 0, `chdir("/a") = 0`}, // the page's last bytes
 		{"sysinfo", [6]uint64{at}, append(words(7), make([]byte, 104)...), 0, 0,

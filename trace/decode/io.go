@@ -6,13 +6,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// unlimited says that all of the content is to be printed.
+const unlimited = ^uint64(0)
+
 // iovecs prints an array of struct iovec, of the content at most total bytes.
 func (p *printer) iovecs(a *argument, addr, n, total uint64) {
 	p.list(a, addr, n, 16, func(b []byte) {
 		base, size := u64(b, 0), u64(b, 8)
 		p.str("{iov_base=")
 		shown := min(size, total)
-		total -= shown
+		if total != unlimited {
+			total -= shown
+		}
 		if shown == 0 && size > 0 {
 			p.str(`""`)
 		} else {
@@ -25,7 +30,7 @@ func (p *printer) iovecs(a *argument, addr, n, total uint64) {
 }
 
 func printIovec(p *printer, a *argument, v uint64) bool {
-	p.iovecs(a, v, p.call.Args[a.number], ^uint64(0))
+	p.iovecs(a, v, p.call.Args[a.number], unlimited)
 	return true
 }
 

@@ -17,7 +17,7 @@ func printMmsg(p *printer, a *argument, v uint64) bool {
 	index := 0
 	p.list(&argument{}, v, n, mmsghdrSize, func(b []byte) {
 		p.str("{msg_hdr=")
-		total := ^uint64(0)
+		total := uint64(unlimited)
 		if received {
 			total = uint64(u32(b, msghdrSize))
 			p.call.length = p.call.lengths[min(index, len(p.call.lengths)-1)]

@@ -136,7 +136,7 @@ func printLandlockRuleset(p *printer, a *argument, v uint64) bool {
 // printLandlockRule prints what a rule of landlock_add_rule is.
 func printLandlockRule(p *printer, a *argument, v uint64) bool {
 	const beneath, port = 1, 2
-	switch p.call.Args[1] {
+	switch uint32(p.call.Args[1]) {
 	case beneath:
 		if b := p.read(a, v, 12); b != nil {
 			p.str("{allowed_access=")

@@ -202,7 +202,9 @@ func (p *printer) messageIovecs(b []byte, total uint64) {
 	p.list(&argument{}, addr, n, 16, func(b []byte) {
 		base, size := u64(b, 0), u64(b, 8)
 		shown := min(size, total)
-		total -= shown
+		if total != unlimited {
+			total -= shown
+		}
 		p.str("{iov_base=")
 		p.netlink(base, shown)
 		p.str(", iov_len=")
@@ -222,7 +224,7 @@ func printSent(p *printer, a *argument, v uint64) bool {
 
 func printMsghdr(p *printer, a *argument, v uint64) bool {
 	if b := p.read(a, v, msghdrSize); b != nil {
-		p.msghdr(b, ^uint64(0), false)
+		p.msghdr(b, unlimited, false)
 	}
 	return true
 }

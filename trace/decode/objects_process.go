@@ -7,7 +7,7 @@ import "golang.org/x/sys/unix"
 // printSigevent prints struct sigevent (include/uapi/asm-generic/siginfo.h), of which
 // the way of notification decides what there is.
 func printSigevent(p *printer, a *argument, v uint64) bool {
-	b := p.read(a, v, 64)
+	b := p.read(a, v, 32) // what is behind is padding
 	if b == nil {
 		return true
 	}

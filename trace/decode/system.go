@@ -64,7 +64,7 @@ func printDeviceNumber(p *printer, _ *argument, v uint64) bool {
 func printSyslog(p *printer, _ *argument, v uint64) bool {
 	p.dec(int64(int32(v)))
 	p.str(" /* ")
-	p.name(rareFlags["syslog"], v, "SYSLOG_ACTION_???")
+	p.name(rareFlags["syslog"], uint64(uint32(v)), "SYSLOG_ACTION_???")
 	p.str(" */")
 	return true
 }

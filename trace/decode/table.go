@@ -46,8 +46,9 @@ var notes = map[string]func(c *Call, v uint64){
 
 // variants are the signatures of calls for some of their arguments, see signatureOf.
 var variants = map[string]string{
-	"fcntl(get)": "fd enum/fcntl >flock",
-	"clone(ids)": "clone >0@clone_ids",
+	"fcntl(get)":   "fd enum/fcntl >flock",
+	"fcntl(owner)": "fd enum/fcntl >struct/owner",
+	"clone(ids)":   "clone >0@clone_ids",
 }
 
 var signatures = sync.OnceValue(func() map[string]*signature {
@@ -85,7 +86,9 @@ func signatureOf(c *Call) *signature {
 	name := c.Name
 	switch {
 	case name == "fcntl" && (uint32(c.Args[1]) == unix.F_GETLK || uint32(c.Args[1]) == unix.F_OFD_GETLK):
-		name = "fcntl(get)" // alone among its commands fills in something
+		name = "fcntl(get)"
+	case name == "fcntl" && uint32(c.Args[1]) == unix.F_GETOWN_EX: // the other one of its commands that fills in something
+		name = "fcntl(owner)"
 	case name == "clone" && c.Args[0]&cloneIDs != 0:
 		name = "clone(ids)" // has something to print at its exit
 	}
