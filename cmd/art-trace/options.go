@@ -20,6 +20,7 @@ type options struct {
 	json, separate, version         bool
 	seconds, microseconds, epoch    bool
 	successful, failed              bool
+	hex, allHex                     bool
 	deny, paths, expressions        []string
 	style                           output.Style
 
@@ -42,7 +43,7 @@ func (o *options) variables() map[string]any {
 		"no-abbrev": &o.style.Whole, "decode-fds": &o.style.Files, "decode-sockets": &o.style.Sockets,
 		"timestamps": &o.seconds, "absolute-timestamps": &o.microseconds, "unix-timestamps": &o.epoch,
 		"relative-timestamps": &o.style.Since, "columns": &o.style.Column,
-		"string-limit": &o.style.Strings, "syscall-times": &o.style.Duration, "no-exits": &o.style.NoExits,
+		"string-limit": &o.style.Strings, "syscall-times": &o.style.Duration, "strings-in-hex": &o.hex, "all-in-hex": &o.allHex, "no-exits": &o.style.NoExits,
 		"output-separately": &o.separate, "follow-forks": new(bool), "version": &o.version,
 	}
 }
@@ -69,6 +70,12 @@ func (o *options) complete() error {
 		o.style.Only = output.Successful
 	case o.failed:
 		o.style.Only = output.Failed
+	}
+	switch {
+	case o.allHex:
+		o.style.Hex = decode.HexAll
+	case o.hex:
+		o.style.Hex = decode.HexOther
 	}
 	if err := o.chooseFormat(); err != nil {
 		return err

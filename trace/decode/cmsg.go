@@ -86,7 +86,7 @@ func (p *printer) controlData(level, kind uint32, b []byte) {
 	case level == unix.SOL_SOCKET && (kind == unix.SO_TIMESTAMPNS || kind == 64) && len(b) >= 16: // and SO_TIMESTAMPNS_NEW
 		p.timespec(b)
 	default:
-		p.buf = appendQuoted(p.buf, b[:min(len(b), p.stringLimit())])
+		p.quote(b[:min(len(b), p.stringLimit())])
 		if len(b) > p.stringLimit() {
 			p.str("...")
 		}

@@ -67,6 +67,8 @@ type Call struct {
 	// ShowSockets asks, with ShowFiles, for what sockets are connected to and for the
 	// numbers of devices.
 	ShowSockets bool
+	// Hex says which strings and buffers are shown as numbers.
+	Hex Hex
 	// Whole asks for structures and environments with all their members; else those
 	// that strace leaves out by itself are left out.
 	Whole bool

@@ -293,13 +293,13 @@ func (p *printer) wholeDirents(v uint64) {
 		p.udec(uint64(size))
 		if old {
 			p.str(", d_name=")
-			p.buf = appendQuoted(p.buf, name)
+			p.quote(name)
 		}
 		p.str(", d_type=")
 		p.printName(fileFlags["dirent"], uint64(kind))
 		if !old {
 			p.str(", d_name=")
-			p.buf = appendQuoted(p.buf, name)
+			p.quote(name)
 		}
 		p.str("}")
 		b = b[size:]

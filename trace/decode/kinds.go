@@ -217,11 +217,7 @@ func printCstring(p *printer, _ *argument, v uint64) bool {
 func printRandom(p *printer, a *argument, v uint64) bool {
 	n := min(max(p.call.Ret, 0), int64(p.stringLimit()))
 	if b := p.read(a, v, int(n)); b != nil {
-		p.str(`"`)
-		for _, c := range b {
-			p.buf = append(p.buf, '\\', 'x', digits[c>>4], digits[c&15])
-		}
-		p.str(`"`)
+		p.hexString(b)
 		if p.call.Ret > n {
 			p.str("...")
 		}

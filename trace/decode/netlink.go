@@ -138,7 +138,7 @@ func (p *printer) netlinkBody(protocol int, kind uint16, b []byte) {
 		p.printName(networkFlags["af"], uint64(b[0]))
 		p.str(", ...}")
 	default:
-		p.buf = appendQuoted(p.buf, b[:min(len(b), p.stringLimit())])
+		p.quote(b[:min(len(b), p.stringLimit())])
 		if len(b) > p.stringLimit() {
 			p.str("...")
 		}

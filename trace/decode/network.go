@@ -71,7 +71,7 @@ func (p *printer) sockaddr(addr, n uint64) {
 		p.groups(u32(b, 8))
 	case n > 2:
 		p.str(", sa_data=")
-		p.buf = appendQuoted(p.buf, b[2:])
+		p.quote(b[2:])
 	}
 	p.str("}")
 }
@@ -97,11 +97,11 @@ func (p *printer) unixAddr(b []byte) {
 	case len(b) == 0:
 	case b[0] == 0:
 		p.str(", sun_path=@")
-		p.buf = appendQuoted(p.buf, b[1:])
+		p.quote(b[1:])
 	default:
 		path, _, _ := bytes.Cut(b, []byte{0})
 		p.str(", sun_path=")
-		p.buf = appendQuoted(p.buf, path)
+		p.quote(path)
 	}
 }
 

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,37 @@ func Quote(b []byte) string { return string(appendQuoted(nil, b)) }
 
 func appendQuoted(dst, b []byte) []byte {
 	return append(appendEscaped(append(dst, '"'), b, ""), '"')
+}
+
+// Hex says which strings are shown as numbers, two hexadecimal digits for each byte.
+type Hex int
+
+// The choices are those of strace's -x and -xx.
+const (
+	NoHex    Hex = iota
+	HexOther     // strings that hold bytes which are no ASCII text
+	HexAll
+)
+
+// quote prints b as a string.
+func (p *printer) quote(b []byte) {
+	if p.call.Hex == HexAll || p.call.Hex == HexOther && slices.ContainsFunc(b, isNoText) {
+		p.hexString(b)
+	} else {
+		p.buf = appendQuoted(p.buf, b)
+	}
+}
+
+// isNoText tells bytes that ASCII text does not have.
+func isNoText(c byte) bool { return c > '~' || c < ' ' && (c < '\t' || c > '\r') }
+
+// hexString prints b as a string of nothing but numbers.
+func (p *printer) hexString(b []byte) {
+	p.str(`"`)
+	for _, c := range b {
+		p.buf = append(p.buf, '\\', 'x', digits[c>>4], digits[c&15])
+	}
+	p.str(`"`)
 }
 
 // appendEscaped is appendQuoted without the quotes around, and with an octal
@@ -85,7 +117,7 @@ func (p *printer) bytes(addr, n uint64) {
 		p.hex(addr)
 		return
 	}
-	p.buf = appendQuoted(p.buf, buf[:shown])
+	p.quote(buf[:shown])
 	if n > shown {
 		p.str("...")
 	}
@@ -99,7 +131,7 @@ func (p *printer) cstring(addr uint64, limit int) {
 		return
 	}
 	p.scratch = b[:0:min(cap(b), 256)] // a short one, for short reads
-	p.buf = appendQuoted(p.buf, b)
+	p.quote(b)
 	if !terminated {
 		p.str("...")
 	}

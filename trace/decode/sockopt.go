@@ -109,11 +109,7 @@ func (p *printer) hexBytes(v uint64, n int) {
 		p.addr(v)
 		return
 	}
-	p.str(`"`)
-	for _, c := range b {
-		p.buf = append(p.buf, '\\', 'x', digits[c>>4], digits[c&15])
-	}
-	p.str(`"`)
+	p.hexString(b)
 }
 
 func printOptval(p *printer, a *argument, v uint64) bool {

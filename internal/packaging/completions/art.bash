@@ -367,7 +367,7 @@ _art_spec() {
 		;;
 	'art-trace')
 		payload=yes commands='' words=''
-		flags='-o --log --output --log-fd --syscalls --trace -e -P --trace-path -z --successful-only -Z --failed-only --format -c --summary --summary-only -C --with-summary --report --json -p --attach --deny --secrets-fd --filter-by -s --string-limit -v --no-abbrev -y --decode-fds -yy --decode-sockets -t --timestamps -tt --absolute-timestamps -ttt --unix-timestamps -r --relative-timestamps -T --syscall-times -a --columns -qq --no-exits -ff --output-separately -f --follow-forks -V --version --help'
+		flags='-o --log --output --log-fd --syscalls --trace -e -P --trace-path -z --successful-only -Z --failed-only --format -c --summary --summary-only -C --with-summary --report --json -p --attach --deny --secrets-fd --filter-by -s --string-limit -x --strings-in-hex -xx --all-in-hex -v --no-abbrev -y --decode-fds -yy --decode-sockets -t --timestamps -tt --absolute-timestamps -ttt --unix-timestamps -r --relative-timestamps -T --syscall-times -a --columns -qq --no-exits -ff --output-separately -f --follow-forks -V --version --help'
 		offers='-o=files --log=files --output=files --log-fd=nothing --syscalls=calls --trace=calls -e=nothing -P=files --trace-path=files --format=text|json|summary|report -p=processes --attach=processes --deny=calls --secrets-fd=nothing --filter-by=self|payload -s=nothing --string-limit=nothing -a=nothing --columns=nothing'
 		;;
 	*) return 1 ;;

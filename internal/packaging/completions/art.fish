@@ -759,6 +759,8 @@ complete -c art-trace -n '__art_at "art-trace"' -l deny -x -a '(__art_calls)' -d
 complete -c art-trace -n '__art_at "art-trace"' -l secrets-fd -x -d 'show what is in the open descriptor N as asterisks'
 complete -c art-trace -n '__art_at "art-trace"' -l filter-by -x -a 'self payload' -d 'self'
 complete -c art-trace -n '__art_at "art-trace"' -s s -l string-limit -x -d 'show up to N bytes of strings and buffers, and N arguments of a program'
+complete -c art-trace -n '__art_at "art-trace"' -s x -l strings-in-hex -d 'show strings that are no ASCII text as hexadecimal numbers'
+complete -c art-trace -n '__art_at "art-trace"' -o xx -l all-in-hex -d 'show all strings so'
 complete -c art-trace -n '__art_at "art-trace"' -s v -l no-abbrev -d 'show structures and environments whole'
 complete -c art-trace -n '__art_at "art-trace"' -s y -l decode-fds -d 'show what descriptors refer to'
 complete -c art-trace -n '__art_at "art-trace"' -o yy -l decode-sockets -d 'show that, and of sockets the protocol and addresses, of devices the numbers'

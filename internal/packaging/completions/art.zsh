@@ -1037,6 +1037,8 @@ _art_spec() {
         --secrets-fd='[show what is in the open descriptor N as asterisks]:N: '
         --filter-by='[self]:WHO:(self payload)'
         '(-s --string-limit)'{-s,--string-limit=}'[show up to N bytes of strings and buffers, and N arguments of a program]:N: '
+        '(-x --strings-in-hex)'{-x,--strings-in-hex}'[show strings that are no ASCII text as hexadecimal numbers]'
+        '(-xx --all-in-hex)'{-xx,--all-in-hex}'[show all strings so]'
         '(-v --no-abbrev)'{-v,--no-abbrev}'[show structures and environments whole]'
         '(-y --decode-fds)'{-y,--decode-fds}'[show what descriptors refer to]'
         '(-yy --decode-sockets)'{-yy,--decode-sockets}'[show that, and of sockets the protocol and addresses, of devices the numbers]'
