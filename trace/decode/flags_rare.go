@@ -69,9 +69,8 @@ var rareFlags = map[string]*flagSet{
 		{-1, "KEY_SPEC_THREAD_KEYRING"}, {-2, "KEY_SPEC_PROCESS_KEYRING"}, {-3, "KEY_SPEC_SESSION_KEYRING"}, {-4, "KEY_SPEC_USER_KEYRING"},
 		{-5, "KEY_SPEC_USER_SESSION_KEYRING"}, {-6, "KEY_SPEC_GROUP_KEYRING"}, {-7, "KEY_SPEC_REQKEY_AUTH_KEY"}, {-8, "KEY_SPEC_REQUESTOR_KEYRING"},
 	}},
-	"shmat":     {"SHM_???", []flag{{0o10000, "SHM_RDONLY"}, {0o20000, "SHM_RND"}, {0o40000, "SHM_REMAP"}, {0o100000, "SHM_EXEC"}}},
-	"fan_class": {"FAN_CLASS_???", []flag{{0, "FAN_CLASS_NOTIF"}, {4, "FAN_CLASS_CONTENT"}, {8, "FAN_CLASS_PRE_CONTENT"}}},
-	"module":    {"O_???", []flag{{0o4000, "O_NONBLOCK"}, {0o1000, "O_TRUNC"}}},
+	"shmat":  {"SHM_???", []flag{{0o10000, "SHM_RDONLY"}, {0o20000, "SHM_RND"}, {0o40000, "SHM_REMAP"}, {0o100000, "SHM_EXEC"}}},
+	"module": {"O_???", []flag{{0o4000, "O_NONBLOCK"}, {0o1000, "O_TRUNC"}}},
 	"module_init": {"MODULE_INIT_???", []flag{
 		{1, "MODULE_INIT_IGNORE_MODVERSIONS"}, {2, "MODULE_INIT_IGNORE_VERMAGIC"}, {4, "MODULE_INIT_COMPRESSED_FILE"},
 	}},

@@ -12,12 +12,12 @@ var kinds = map[string]kind{
 	"uint": printUint, "ulong": printUlong, "size": printUlong,
 	"hex": printHex,
 	"id":  printID, "id_p": printIDP, "id_list": printIDList, "id_array": printIDArray,
-	"addr": printAddr, "data": printAddr, "mode": printMode, "filemode": printFileMode,
+	"addr": printAddr, "mode": printMode, "filemode": printFileMode,
 	"flags": printFlags, "enum": printEnum, "device": printDevice,
 	"dirfd": printDirfd, "path": printPath, "buf": printBuf, "random": printRandom, "cstring": printCstring,
 	"oflags": printOpenFlags, "openmode": printOpenMode, "open_how": printOpenHow,
 
-	"int_p": printIntP, "long_p": printLongP, "off_p": printLongP, "fd_pair": printFdPair,
+	"int_p": printIntP, "off_p": printLongP, "fd_pair": printFdPair,
 	"socklen":  printSocklen,
 	"timespec": printTimespec, "timespec_rest": printTimespecRest, "timeval": printTimeval,
 	"timevals": printTimevals, "utimens": printUtimens,
@@ -35,7 +35,7 @@ var kinds = map[string]kind{
 	"cpuset": printCpuset, "cpuset_out": printCpusetOut, "restart": printRestart,
 
 	"signal": printSignal, "sigset": printSigset, "sigset_ptr": printSigsetPtr, "sigaction": printSigaction,
-	"siginfo": printSiginfo, "siginfo_in": printSiginfo, "stack": printStack,
+	"siginfo": printSiginfo, "stack": printStack,
 	"struct": printStructure, "lflags": printLongFlags, "text": printText, "buf_text": printBufText, "time": printTime,
 	"sigevent": printSigevent, "sched_attr": printSchedAttr, "cap_data": printCapData, "ring": printRing, "prctl": printPrctl,
 	"seccomp_flags": printSeccompFlags, "seccomp_arg": printSeccompArg, "mmsg": printMmsg, "timespec_before": printTimespecBefore,

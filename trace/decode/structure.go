@@ -48,11 +48,8 @@ func (p *printer) structure(s *structure, b []byte) {
 // How members are printed.
 func asInt32(p *printer, b []byte)  { p.dec(int64(int32(u32(b, 0)))) }
 func asUint32(p *printer, b []byte) { p.udec(uint64(u32(b, 0))) }
-func asHex32(p *printer, b []byte)  { p.hex(uint64(u32(b, 0))) }
 func asInt64(p *printer, b []byte)  { p.dec(int64(u64(b, 0))) }
 func asUint64(p *printer, b []byte) { p.udec(u64(b, 0)) }
-func asHex64(p *printer, b []byte)  { p.hex(u64(b, 0)) }
-func asAddr(p *printer, b []byte)   { p.addr(u64(b, 0)) }
 func asID(p *printer, b []byte)     { p.idElement(b) }
 func asFd(p *printer, b []byte)     { p.fdElement(b) }
 func asUint16(p *printer, b []byte) { p.udec(uint64(order.Uint16(b))) }

@@ -64,11 +64,6 @@ var structures = map[string]*structure{
 	}},
 	"ip_mreq": {size: 8, members: []member{{"imr_multiaddr", 0, asInet}, {"imr_interface", 4, asInet}}},
 
-	// include/uapi/asm-generic/termbits.h: what programs ask for to learn whether they have a terminal.
-	"termios": {size: 36, members: []member{
-		{"c_iflag", 0, asHex32}, {"c_oflag", 4, asHex32}, {"c_cflag", 8, asHex32}, {"c_lflag", 12, asHex32},
-	}},
-
 	// include/uapi/linux/capability.h
 	"cap_header": {size: 8, members: []member{{"version", 0, asName("cap_version")}, {"pid", 4, asInt32}}},
 
@@ -79,11 +74,6 @@ var structures = map[string]*structure{
 	// include/uapi/linux/kcmp.h and fcntl.h
 	"epoll_slot": {size: 12, members: []member{{"efd", 0, asFd}, {"tfd", 4, asFd}, {"toff", 8, asUint32}}},
 	"owner":      {size: 8, members: []member{{"type", 0, asName("owner")}, {"pid", 4, asInt32}}},
-
-	// include/uapi/linux/netlink.h
-	"nlmsghdr": {size: 16, members: []member{
-		{"nlmsg_len", 0, asUint32}, {"nlmsg_type", 4, asUint16}, {"nlmsg_flags", 6, asUint16}, {"nlmsg_seq", 8, asUint32}, {"nlmsg_pid", 12, asUint32},
-	}},
 }
 
 // asInet prints an address of IPv4.
