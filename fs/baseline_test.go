@@ -52,6 +52,47 @@ func TestWhatIsHiddenHasABaseline(t *testing.T) {
 	}
 }
 
+// Of the names that a file has on the host, its row tells of one. Each other one has a baseline once it is hidden, also by a rename.
+func TestEveryNameThatIsHiddenHasABaseline(t *testing.T) {
+	for _, renamed := range [][]string{{"a", "c"}, {"c", "a"}} {
+		s := newSession(t)
+		s.plant("a", noise[:100])
+		for _, name := range []string{"b", "c"} {
+			s.must(os.Link(filepath.Join(s.base, "a"), filepath.Join(s.base, name)))
+		}
+		_, seen, err := s.host.Lstat("a")
+		s.must(err)
+		s.must(s.unlink("ws/b"))
+		for _, name := range renamed {
+			s.must(s.rename("ws/"+name, "ws/new-"+name))
+		}
+		s.must(s.store.Sync())
+		origin := ""
+		got, err := sqlvfs.Query(s.store, func(db *sqlvfs.Tx) (map[string]*sqlvfs.Baseline, error) {
+			at := sqlvfs.RootIno
+			for _, name := range []string{workspace, "new-c"} {
+				dir, err := db.Get(at)
+				s.must(err)
+				c, _, _, err := db.Child(dir, name)
+				s.must(err)
+				db.Put(dir)
+				at = c.Ino
+			}
+			row, err := db.Get(at)
+			s.must(err)
+			defer db.Put(row)
+			origin = row.Origin.Path
+			return db.Baselines(s.overlay.tree())
+		})
+		s.must(err)
+		for _, name := range []string{"a", "b", "c"} {
+			if b := got[name]; name != origin && (b == nil || b.Fingerprint != seen) {
+				t.Errorf("after %v, %s: %+v, want %+v", renamed, name, b, seen)
+			}
+		}
+	}
+}
+
 // What the host has changed since the guest saw it, of which no event has been heard yet, is removed as what the guest saw.
 func TestWhatIsRemovedIsWhatTheGuestSaw(t *testing.T) {
 	s := newSession(t)

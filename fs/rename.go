@@ -151,12 +151,16 @@ func (t *tx) prepareMove(n *node) error {
 
 // move gives a node that is prepared another name. white: the base's entry of the old one is to be hidden.
 func (t *tx) move(from, to dentry, src *node, white bool) error {
-	if c, ok, _, err := t.db.Child(from.dir.in, from.name); err != nil {
+	c, ok, _, err := t.db.Child(from.dir.in, from.name)
+	if err != nil {
 		return err
-	} else if ok && c.Ino == src.in.Ino {
+	}
+	if ok && c.Ino == src.in.Ino {
 		if err := t.db.Unlink(from.dir.in, from.name); err != nil {
 			return err
 		}
+	} else { // the base has shown it there, maybe as another name of its origin
+		t.recordBaseline(from.dir, from.name, src, white, t.baseline(src))
 	}
 	if white {
 		if err := t.db.SetWhiteout(from.dir.in, from.name); err != nil {
