@@ -16,6 +16,9 @@ const thinAtEnd = 200 * time.Millisecond
 
 // checkpointFound makes the checkpoint of Options.Checkpoint, before anything of the tree is changed.
 func (w *writer) checkpointFound() error {
+	if w.pulling {
+		return nil // what it would show is changing
+	}
 	w.found, w.checkpointed = true, time.Now()
 	return w.checkpointIfChanged(w.store.occasion)
 }

@@ -19,7 +19,7 @@ import (
 var ErrPulling = errors.New("a pull is going on")
 
 // KeepHost has history take what checkpoints show of a workspace on the host, before a pull changes it there. It is durable when KeepHost
-// returns. Until [Store.EndPull] there is no new checkpoint, and none is dropped. Steps go on meanwhile. What cannot be read, or has no room, is noted as lost.
+// returns. Until [Store.EndPull] there is no new checkpoint, and none is dropped but for want of room. Steps go on meanwhile. What cannot be read, or has no room, is noted as lost.
 // step is told of each file that was copied, and its size, or else why it is lost, and ends the work by an error. Other errors are those of the database; then
 // nothing is lost that was there.
 func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep) error {
@@ -42,14 +42,17 @@ func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep
 	if err := w.connect(); err != nil {
 		return w.Cause(err)
 	}
-	w.pulling = true
 	if !w.found {
 		if err := w.transact(w.checkpointFound); err != nil {
 			return w.Cause(err)
 		}
 	}
+	w.pulling = true
 	for full := false; ; {
 		err := w.keepHost(t, host, list, step, full)
+		if errors.Is(err, errDropped) {
+			continue
+		}
 		if isFull(w.Cause(err)) { // what was copied is there, and shows no more from the host
 			if w.makeRoom() {
 				continue
@@ -111,6 +114,8 @@ type copier struct {
 	full    bool             // there was no room for what there seemed to be
 	from    int              // the first checkpoint that copies are for
 	objects map[object][]Ino // inodes by what they stand for; nil: not known yet
+	copied  map[object]*copied
+	losses  int // how often something was lost: a directory in which it was keeps its origin, by which it is known
 }
 
 // keepHost is KeepHost, in as many transactions as it takes. After each, all checkpoints show what they have shown before.
@@ -124,7 +129,7 @@ func (w *writer) keepHost(t Tree, host HostTree, list []HostChange, step KeepSte
 		return err
 	}
 	defer h.end(&err)
-	k := &copier{history: h, tree: t, host: host, changed: changedPaths(list), step: step, full: full}
+	k := &copier{history: h, copied: map[object]*copied{}, tree: t, host: host, changed: changedPaths(list), step: step, full: full}
 	if k.base, err = w.base(t.Name); err != nil {
 		return err
 	}
@@ -238,6 +243,7 @@ func (k *copier) copyEntries(dir Ino, path string, shows []bool) error {
 		return nil
 	}
 	at, goes := k.changed.find(path)
+	lost := k.losses
 	names, err := k.namesOf(path, at, goes)
 	if err != nil {
 		return err
@@ -253,7 +259,7 @@ func (k *copier) copyEntries(dir Ino, path string, shows []bool) error {
 			}
 		}
 	}
-	if goes { // all of it is there
+	if goes && k.losses == lost { // all of it is there
 		for _, s := range list {
 			if err := k.cutOrigin(dir, s); err != nil {
 				return err
@@ -282,9 +288,12 @@ func (k *copier) uncovered(dir Ino, name string, of []bool) ([]bool, error) {
 		return nil, err
 	}
 	hidden, err := k.whiteouts(dir, name)
+	if err != nil {
+		return nil, err
+	}
 	free := make([]bool, len(of))
 	for i := range of {
 		free[i] = i >= k.from && of[i] && entries[i] == nil && hidden[i] == nil
 	}
-	return free, err
+	return free, nil
 }

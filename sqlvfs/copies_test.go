@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +53,7 @@ func (h files) Content(path string) (HostContent, error) {
 }
 
 type openContent struct {
-	*bytes.Reader
+	io.ReaderAt
 	Fingerprint
 }
 

@@ -78,9 +78,13 @@ func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject, attr
 	default:
 		o.Size = 0
 	}
-	o.Nlink = 1 // its other names are copied on their own
+	names := o.Nlink
+	o.Nlink = 1 // so far
 	if err == nil {
 		err = k.putInode(ino, s, &o)
+	}
+	if o.IsRegular() && names > 1 {
+		k.copied[object{k.tree.Name, o.Fingerprint.Dev, o.Fingerprint.Ino}] = &copied{ino, s, o}
 	}
 	if err == nil {
 		err = k.put(database.KeptDentry, s, dir, name, ino)
@@ -91,11 +95,25 @@ func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject, attr
 	return k.pause(err)
 }
 
+// copied is a copy of a file of the host with several names, of which some are copied so far.
+type copied struct {
+	ino Ino
+	at  span
+	HostObject
+}
+
 // link has an entry lead to the inode that stands for a file of the host with several names, where there is one, and returns at which
 // checkpoints there is none.
 func (k *copier) link(dir Ino, name string, s span, o *HostObject) ([]span, error) {
 	if !o.IsRegular() || o.Nlink < 2 {
 		return []span{s}, nil
+	}
+	if c := k.copied[object{k.tree.Name, o.Fingerprint.Dev, o.Fingerprint.Ino}]; c != nil && c.at == s && c.Fingerprint == o.Fingerprint {
+		c.Nlink++
+		if err := k.putInode(c.ino, s, &c.HostObject); err != nil {
+			return nil, err
+		}
+		return nil, k.put(database.KeptDentry, s, dir, name, c.ino)
 	}
 	if k.objects == nil {
 		if err := k.findObjects(); err != nil {
@@ -156,6 +174,7 @@ func (k *copier) copyDir(dir Ino, name, path string, changed *changedPath, s spa
 	if err = k.pause(err); err != nil {
 		return err
 	}
+	lost := k.losses
 	names, err := k.namesOf(path, changed, whole)
 	if err != nil {
 		return err
@@ -169,7 +188,7 @@ func (k *copier) copyDir(dir Ino, name, path string, changed *changedPath, s spa
 			return err
 		}
 	}
-	if whole {
+	if whole && k.losses == lost {
 		return k.cutOrigin(ino, s)
 	}
 	return nil
@@ -300,6 +319,7 @@ func (k *copier) lost(path string, err error) error {
 	case Errno(err) == syscall.ENOENT || Errno(err) == syscall.ENOTDIR:
 		return nil // nothing shows there
 	}
+	k.losses++
 	tree, terr := k.w.tree(k.tree)
 	if terr == nil {
 		terr = k.w.noteReplaced(tree, path)

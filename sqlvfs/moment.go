@@ -300,11 +300,13 @@ var qChangedSince = func() string {
 }()
 
 // changedSince tells whether the tree has changed since the newest checkpoint, if there is one.
-func (w *writer) changedSince(newest *Checkpoint) (bool, error) {
+func (w *writer) changedSince(newest *Checkpoint) (bool, error) { return changedSince(w.conn, newest) }
+
+func changedSince(c *conn, newest *Checkpoint) (bool, error) {
 	if newest.ID == 0 {
 		return true, nil
 	}
-	n, err := queryNumber(w.conn, qChangedSince, newest.ID, newest.maxIno)
+	n, err := queryNumber(c, qChangedSince, newest.ID, newest.maxIno)
 	return n != 0, err
 }
 

@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"syscall"
@@ -91,8 +92,18 @@ func (h *history) pause(err error) error {
 	if err := h.w.connect(); err != nil {
 		return err
 	}
-	return h.begin()
+	if err := h.begin(); err != nil {
+		return err
+	}
+	all, err := checkpointsOf(h.w.conn)
+	if err == nil && len(all) != len(h.points) {
+		err = errDropped
+	}
+	return err
 }
+
+// errDropped says that others have dropped checkpoints meanwhile, for want of room.
+var errDropped = errors.New("checkpoints were dropped")
 
 // next is the number of a new inode.
 func (h *history) next() Ino {

@@ -154,8 +154,12 @@ func (s *Store) LiveSince(to Destination) (list []RestoredInode, err error) {
 			return err
 		}
 		var now Checkpoint
-		if !tx.gather.changes() {
-			now = all[0]
+		if !tx.gather.changes() && (tx.inflight == nil || !tx.inflight.changes()) {
+			if changed, err := changedSince(tx.meta, &all[0]); err != nil {
+				return err
+			} else if !changed {
+				now = all[0]
+			}
 		}
 		chosen, err := to(tx.meta, &now, all)
 		if err != nil {

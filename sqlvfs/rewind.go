@@ -247,7 +247,7 @@ func (w *writer) goBack(destination Destination, followed bool) (done Checkpoint
 	if !changed {
 		now = w.newest
 	}
-	all, err := w.store.tx.checkpoints()
+	all, err := checkpointsOf(w.conn)
 	if err != nil {
 		return done, nil, err
 	}

@@ -74,6 +74,7 @@ func (p *planner) connect() error {
 func (p *planner) closeStore() error {
 	var err error
 	if p.store != nil { // it is not if the session has ended while git was waited for
+		p.store.EndPull() // history may be thinned again, as it is by closing
 		err = p.store.Close()
 	}
 	p.endSession()
