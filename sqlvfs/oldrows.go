@@ -155,10 +155,10 @@ func (h *history) clear(k *database.Kept, s span, ino Ino, key []any) error {
 	return do(h.w.conn, k.DropOld, slices.Concat([]any{h.points[s.lo].ID, h.points[s.hi].ID}, key)...)
 }
 
-// putInode has an inode that is new be there at some checkpoints.
+// putInode has an inode that is new be there at some checkpoints, also once more, with other attributes.
 func (h *history) putInode(ino Ino, s span, o *HostObject) error {
 	if s.lo > 0 {
-		if err := do(h.w.conn, "INSERT INTO main.art_old_inode (ino, checkpoint, there) VALUES (?,?,0)", ino, h.points[s.lo-1].ID); err != nil {
+		if err := do(h.w.conn, "INSERT OR IGNORE INTO main.art_old_inode (ino, checkpoint, there) VALUES (?,?,0)", ino, h.points[s.lo-1].ID); err != nil {
 			return err
 		}
 	}

@@ -199,6 +199,7 @@ func (p *puller) dropOrigin(tx *sqlvfs.Tx, at string) error {
 		o := row.Origin
 		switch {
 		case o == nil || o.Path != at:
+		case p.showing[n.Ino]:
 		case p.named[n.Ino] == 0 && !ownContent(n):
 			row.Attr.Nlink = 0
 			tx.Dirty(row)

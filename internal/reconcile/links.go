@@ -33,9 +33,9 @@ func (p *planner) gatherLinks(root *item) error {
 			first[objectAt(o.Fingerprint)] = a
 		}
 	}
-	moved := p.linkMoved()
-	if len(first)+len(moved) > 0 {
-		if err := p.gatherNames(root, ".", first, moved); err != nil {
+	moved, nameless := p.linkMoved(), p.nameless()
+	if len(first)+len(moved)+len(nameless) > 0 {
+		if err := p.gatherNames(root, ".", first, moved, nameless); err != nil {
 			return err
 		}
 	}
@@ -50,8 +50,23 @@ func rewritten(a *item) bool {
 	return !a.gone() && (d.Pull() || d.Conflict())
 }
 
-// gatherNames finds the host's names of files that the guest sees: those of what was rewritten, and for what was moved one that stays.
-func (p *planner) gatherNames(root *item, rel string, first, moved map[object]*item) error {
+// nameless returns the files that the guest has changed by names which it has removed since. They show by other names of the host's file.
+func (p *planner) nameless() map[object]*sqlvfs.Node {
+	list := map[object]*sqlvfs.Node{}
+	if !p.sameTree {
+		return list
+	}
+	for _, n := range p.origins {
+		if p.named[n.Ino] == 0 && n.Attr.IsRegular() && n.Attr.Nlink > 0 && p.guestChanged(&item{node: n, was: p.agreedRow(n)}) {
+			list[objectAt(n.Origin.Fingerprint)] = n
+		}
+	}
+	return list
+}
+
+// gatherNames finds the host's names of files that the guest sees: those of what was rewritten, for what was moved one that stays, and
+// those by which a file shows that has none of its own.
+func (p *planner) gatherNames(root *item, rel string, first, moved map[object]*item, nameless map[object]*sqlvfs.Node) error {
 	d, err := p.host.read(rel)
 	var names []string
 	if err == nil {
@@ -75,11 +90,15 @@ func (p *planner) gatherNames(root *item, rel string, first, moved map[object]*i
 			below = append(below, at)
 			continue
 		}
-		f, m := first[objectOf(&st)], moved[objectOf(&st)]
-		if (f == nil || f.path == at) && m == nil {
+		of := objectOf(&st)
+		f, m, row := first[of], moved[of], nameless[of]
+		if (f == nil || f.path == at) && m == nil && row == nil {
 			continue
 		}
 		if n, from := p.guestAt(at); n != nil || from != at {
+			continue
+		}
+		if row != nil && f == nil && p.showsRow(root, at, &st, row, first) || f == nil && m == nil {
 			continue
 		}
 		a := &item{path: at, in: root, attr: attrOf(&st)}
@@ -94,11 +113,36 @@ func (p *planner) gatherNames(root *item, rel string, first, moved map[object]*i
 	}
 	d.close()
 	for _, at := range below {
-		if err := p.gatherNames(root, at, first, moved); err != nil {
+		if err := p.gatherNames(root, at, first, moved, nameless); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// showsRow has a name of the host's show a file of the guest's that has none of its own. It returns false if the host has the same.
+func (p *planner) showsRow(root *item, at string, st *unix.Stat_t, row *sqlvfs.Node, first map[object]*item) bool {
+	a := &item{path: at, in: root, node: row, attr: row.Attr, xattrs: row.Xattrs, was: p.agreedRow(row)}
+	p.meet(a, st)
+	before := len(p.items)
+	p.gatherFile(a)
+	if !rewritten(a) {
+		p.items = p.items[:before]
+		return false
+	}
+	first[objectOf(st)], p.showing[row.Ino] = a, true
+	if a.source != "" { // the host's file has this name too, and keeps it
+		a.source = at
+	}
+	return true
+}
+
+// agreedRow returns what both sides last agreed of a row, by whatever name it had then.
+func (p *planner) agreedRow(row *sqlvfs.Node) *sqlvfs.Baseline {
+	if at, ok := p.rowPaths[row.Ino]; ok {
+		return p.base[at]
+	}
+	return row.Baseline()
 }
 
 // linkTo has an item be another name of a row's, since it shows through from an object of the host, which is now, that the row stands for.

@@ -180,7 +180,7 @@ func (p *planner) index() {
 		o = p.top.Origin
 	}
 	p.sameTree = !p.exports && (o == nil || o.Fingerprint.Ino == p.id.Ino)
-	p.named = map[sqlvfs.Ino]uint32{}
+	p.named, p.showing = map[sqlvfs.Ino]uint32{}, map[sqlvfs.Ino]bool{}
 	p.origins = map[string]*sqlvfs.Node{}
 	p.tree.All(func(n *sqlvfs.Node) {
 		for _, e := range n.Children {

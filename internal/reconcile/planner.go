@@ -47,6 +47,7 @@ type planner struct {
 	rowPaths      map[sqlvfs.Ino]string       // paths that have a baseline, by its row
 	pathsOf       map[sqlvfs.Ino][]string     // see basePaths
 	named         map[sqlvfs.Ino]uint32       // how many entries an inode has
+	showing       map[sqlvfs.Ino]bool         // it has none, and is to be written to the host by a name of its origin's that shows it
 	places        map[sqlvfs.Ino]string       // paths of the workspace's directories
 
 	items []*item      // in the order of the tree: a directory before what is in it, unless it is removed
