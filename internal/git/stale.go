@@ -1,6 +1,9 @@
 package git
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Once the guest has staged anything, its index is its own, while HEAD and the branch stay the host's until it
 // commits. When the host makes a commit, the guest sees that under an index that lacks it, and git there takes what is
@@ -78,10 +81,19 @@ func (p *Plan) findOlder() error {
 	return nil
 }
 
-// commitsUpon reports whether the guest's commits on the branch that both have checked out follow one of the host's.
+// commitsUpon reports whether the guest's commits on the branch that both have checked out follow one of the host's. The
+// host's log may have the first of them, from a pull that brought these under another name.
 func (p *Plan) commitsUpon(id ID) bool {
 	host, guest, own := p.logs.of("HEAD")
-	if more := lacks(host, guest); !own || p.co.g != p.co.h || len(more) == 0 || more[0].from != id {
+	more := lacks(host, guest)
+	if !own || p.co.g != p.co.h || len(more) == 0 {
+		return false
+	}
+	at := slices.Index(guest, more[0])
+	for at > 0 && guest[at].from != id && guest[at-1].to == guest[at].from {
+		at--
+	}
+	if guest[at].from != id {
 		return false
 	}
 	forward, err := p.objects.isAncestor(id, p.co.gAt)

@@ -71,18 +71,39 @@ func (g *guestRepo) Changed(rel string) time.Time {
 	return time.Unix(n.Attr.Ctime.Sec, int64(n.Attr.Ctime.Nsec))
 }
 
+// Since is known of a database that holds all of the workspace, too: what the guest has no row of there, it sees of the host's
+// as elsewhere.
 func (g *guestRepo) Since(rel string) (until time.Time, known bool) {
 	at := g.at(rel)
 	n, _ := g.p.guestAt(at)
-	if !g.p.sameTree || g.p.whole { // the guest has seen what it was given, and not the host's
+	if !g.p.sameTree { // it has seen another directory
 		return until, false
 	}
-	if b := g.p.baselineOf(&item{path: at, node: n}); b != nil {
-		when := b.RowCtime
-		if when == (sqlvfs.Timespec{}) { // the host's is older than that
-			when = b.Ctime
-		}
-		until = time.Unix(when.Sec, int64(when.Nsec))
+	b := g.p.baselineOf(&item{path: at, node: n})
+	if b == nil {
+		return until, true
 	}
-	return until, true
+	until = seenUntil(b)
+	return until, !until.IsZero() || b.Row == 0
+}
+
+// seenUntil returns until when the guest saw what the host had: both may have agreed later than the guest's row was
+// written, when a pull made the host's the same. Of what a pull has outdated, that is written down in place of the time
+// of the host's.
+func seenUntil(b *sqlvfs.Baseline) (until time.Time) {
+	const together = 20 * time.Millisecond // a branch is put in place right after the index
+	at := func(t sqlvfs.Timespec) time.Time {
+		if t == (sqlvfs.Timespec{}) {
+			return time.Time{}
+		}
+		return time.Unix(t.Sec, int64(t.Nsec))
+	}
+	row, host := at(b.RowCtime), at(b.Ctime)
+	switch outdated := b.Row != 0 && b.Ino == 0; {
+	case outdated, row.IsZero(): // the row is older than the host's, or nobody knows
+		return host
+	case host.After(row):
+		return host.Add(together)
+	}
+	return row
 }

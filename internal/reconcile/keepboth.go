@@ -182,7 +182,7 @@ func (p *puller) giveUp(a *item) error {
 		return err
 	}
 	if !shows {
-		p.outdate(a.path, a.node)
+		p.outdate(a.path, a.node, false)
 		return nil
 	}
 	return p.rows().with(a.in.node.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {

@@ -80,14 +80,10 @@ func (p *puller) absorbDir(rel string, n *sqlvfs.Node, whole bool, shareOf func(
 			if err := p.reveal(c, at); err != nil {
 				return err
 			}
-		case p.session != nil:
-			if agreed == nil {
-				p.outdate(at, c)
-			} else {
-				p.same(at, c, agreed)
-			}
-		case whole:
-			p.outdate(at, c)
+		case p.session != nil && agreed != nil:
+			p.same(at, c, agreed)
+		default:
+			p.outdate(at, c, agreed != nil && agreed(at))
 		}
 	}
 	return p.rows().with(n.Ino, func(tx *sqlvfs.Tx, dir *sqlvfs.Inode) error {
@@ -120,7 +116,7 @@ func (p *puller) same(at string, n *sqlvfs.Node, is func(string) bool) {
 		return
 	}
 	if !is(at) { // after the look at the host's file: what is written meanwhile is another one
-		p.outdate(at, n)
+		p.outdate(at, n, false)
 		return
 	}
 	agreed := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st), Row: n.Ino, RowCtime: n.Attr.Ctime}
@@ -128,8 +124,8 @@ func (p *puller) same(at string, n *sqlvfs.Node, is func(string) bool) {
 }
 
 // outdate writes down that a row is as it was when both sides last agreed, and that the host's is not: so the
-// next push brings the host's.
-func (p *puller) outdate(at string, n *sqlvfs.Node) {
+// next push brings the host's. brought: the host's says the same as the row.
+func (p *puller) outdate(at string, n *sqlvfs.Node, brought bool) {
 	if n.Attr.IsDir() {
 		return
 	}
@@ -141,5 +137,13 @@ func (p *puller) outdate(at string, n *sqlvfs.Node) {
 		return
 	}
 	agreed := &sqlvfs.Baseline{Mode: n.Attr.Mode, Fingerprint: sqlvfs.Fingerprint{Size: n.Attr.Size, Mtime: n.Attr.Mtime}, Row: n.Ino, RowCtime: n.Attr.Ctime}
+	was := p.baselineOf(&item{path: at, node: n})
+	if brought && err == nil {
+		was = &sqlvfs.Baseline{Fingerprint: hostfs.Fingerprint(&st), Row: n.Ino, RowCtime: n.Attr.Ctime}
+	}
+	if was != nil && !seenUntil(was).IsZero() {
+		until := seenUntil(was)
+		agreed.Ctime = sqlvfs.Timespec{Sec: until.Unix(), Nsec: int32(until.Nanosecond())}
+	}
 	p.rows().set(func(tx *sqlvfs.Tx) { tx.SetBaseline(p.id, at, agreed) })
 }
