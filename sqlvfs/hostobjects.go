@@ -148,7 +148,7 @@ func (p *part) changedObjects() ([]hostPlace, error) {
 	for o := range objects {
 		list = append(list, o)
 	}
-	slices.SortFunc(list, func(a, b hostPlace) int { return strings.Compare(a.base+"\x00"+a.path, b.base+"\x00"+b.path) })
+	slices.SortFunc(list, hostPlace.compare)
 	return list, nil
 }
 

@@ -70,6 +70,9 @@ func (w *writer) partOf(to *Checkpoint, paths []string) (p *part, err error) {
 		err = p.keepObjects()
 	}
 	if err == nil {
+		err = p.keepLinks()
+	}
+	if err == nil {
 		err = p.mark()
 	}
 	if err != nil {
