@@ -219,15 +219,6 @@ func (k *copier) copyInto() error {
 			return err
 		}
 		if at, goes := k.changed.find(h.path); file && (goes || at.here) {
-			stays := false
-			if !goes && at.effect == Retouches {
-				if stays, err = k.follows(h.ino, inodes, origins); err != nil {
-					return err
-				}
-			}
-			if stays {
-				continue
-			}
 			if err := k.fill(h.ino, h.path, inodes, origins); err != nil {
 				return err
 			}

@@ -45,25 +45,22 @@ func (k *copier) copy(dir Ino, name, path string, changed *changedPath, s span, 
 	if o.IsDir() {
 		return k.copyDir(dir, name, path, changed, s, whole, o)
 	}
-	attributes := !whole && changed.here && changed.effect == Retouches
-	if !whole && !attributes {
+	if !whole {
 		return nil // what was to be in it is not there
 	}
 	rest, err := k.link(dir, name, s, o)
 	for _, s := range rest {
 		if err == nil {
-			err = k.copyFile(dir, name, path, s, *o, attributes)
+			err = k.copyFile(dir, name, path, s, *o)
 		}
 	}
 	return err
 }
 
-// copyFile is copy of what is no directory. With attributes, content goes on to show from the host, as that of a file whose mode alone the guest has changed.
-func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject, attributes bool) (err error) {
-	ino, size := k.next(), o.Size
+// copyFile is copy of what is no directory.
+func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject) (err error) {
+	ino := k.next()
 	switch {
-	case o.IsRegular() && attributes && o.Size > 0:
-		size, err = 0, k.putOrigin(ino, s, &oldOrigin{k.base, path, o.Fingerprint, o.Size, o.Mode, nil}, o.Number)
 	case o.IsRegular():
 		err := k.fits(o.Size)
 		if err == nil {
@@ -90,7 +87,7 @@ func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject, attr
 		err = k.put(database.KeptDentry, s, dir, name, ino)
 	}
 	if err == nil {
-		err = k.step(path, size, nil)
+		err = k.step(path, o.Size, nil)
 	}
 	return k.pause(err)
 }
@@ -275,17 +272,6 @@ func (k *copier) fill(ino Ino, path string, inodes []*oldInode, origins []*oldOr
 		}
 	}
 	return nil
-}
-
-// follows tells whether all of a file's content has been the host's at some checkpoints, of whatever version: it goes on to be.
-func (k *copier) follows(ino Ino, inodes []*oldInode, origins []*oldOrigin) (bool, error) {
-	for i, o := range origins {
-		if o != nil && (o.limit != o.Size || inodes[i].size != o.Size) {
-			return false, nil
-		}
-	}
-	own, err := k.chunks(ino)
-	return err == nil && len(own.there)+len(own.old) == 0, err
 }
 
 // fillSpan is fill for checkpoints at which the file is as long, and has the same origin.

@@ -16,7 +16,7 @@ type Effect uint8
 const (
 	Makes     Effect = iota // there is nothing, and something will be
 	Replaces                // what is there goes, or becomes another; of a directory, with all that is in it
-	Retouches               // its attributes alone become others, of a file not its times
+	Retouches               // of a directory, its attributes alone become others
 	effects
 )
 

@@ -89,7 +89,7 @@ func (p *puller) changesOfHost() (list []sqlvfs.HostChange) {
 			continue
 		case o.there == 0:
 			c.Effect = sqlvfs.Makes
-		case o.do == chmodDir, o.do == attributes && o.attr.Mtime == o.host.Mtime:
+		case o.do == chmodDir:
 			c.Effect = sqlvfs.Retouches
 		case !o.replaces() && o.do != attributes, o.do == remove && o.incomplete:
 			continue
