@@ -45,9 +45,10 @@ var (
 		{"inode %d has names in it, but is no directory", `ifnull(p.mode & 61440, 0)<>16384 AND (h.there=0 OR (h.mode & 61440)=16384)
 			AND EXISTS (SELECT 1 FROM fs_dentry d WHERE d.parent_ino=h.ino)`},
 		linkWithoutTarget,
-		// No index has the inodes that names lead to. An inode that was there before the checkpoint and is not now is rare; CASE sees
-		// to it that SQLite looks for names of no other.
-		{"a name leads to inode %d, which is gone", "CASE WHEN p.ino IS NULL AND h.ino<=?2 THEN EXISTS (SELECT 1 FROM fs_dentry d WHERE d.ino=h.ino) END"},
+		// No index has the inodes that names lead to. CASE sees to it that SQLite looks through all names only if an inode that was there before the
+		// checkpoint is gone, and then once for all that are.
+		{"a name leads to inode %d, which is gone", `CASE WHEN p.ino IS NULL AND h.ino<=?2 THEN h.ino IN (SELECT d.ino FROM fs_dentry d WHERE d.ino IN
+			(SELECT g.ino FROM art_old_inode g WHERE g.checkpoint=?1 AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=g.ino))) END`},
 		{turned, "(h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384)"},
 	}
 	brokenNames = []broken{
