@@ -153,3 +153,28 @@ func TestPanicInATransaction(t *testing.T) {
 		t.Errorf("there is %v", got)
 	}
 }
+
+// Going back is refused to where a name leads to an inode that is gone, be there one or many.
+func TestNamesOfWhatIsGone(t *testing.T) {
+	for _, files := range []int{1, 20} {
+		path := filepath.Join(memoryDir(t), "a.db")
+		s := openTest(t, path)
+		for i := range files {
+			put(s, create(t, s, fmt.Sprint(i), syscall.S_IFREG|0o600))
+		}
+		_, err := s.Checkpoint(ByUser, "")
+		must(t, err)
+		for i := range files {
+			in := lookup(t, s, fmt.Sprint(i))
+			must(t, s.WriteAt(in, []byte("more"), 0, nil, Now()))
+			put(s, in)
+		}
+		must(t, s.Close())
+		alter(t, path, "UPDATE art_old_inode SET there=0 WHERE ino=(SELECT max(ino) FROM art_old_inode)")
+		s = openTest(t, path)
+		if _, err := s.GoBack(Undo, nil); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "which is gone") {
+			t.Errorf("%d files: %v", files, err)
+		}
+		must(t, s.Close())
+	}
+}
