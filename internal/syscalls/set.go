@@ -3,7 +3,6 @@ package syscalls
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -88,8 +87,7 @@ func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.names)) }
 // starts with one starts from all calls, and then holds nothing but such items,
 // because strace reads "!a,b" as "neither a nor b" and others would read it
 // otherwise. The empty list is all calls, and "none" is none.
-// An item may also be a regular expression, with / in front, for the names that it matches; ? in front
-// lets a name, class or expression stand for nothing.
+// ? in front of a name or class lets it stand for nothing.
 //
 // A call that only the other architecture has is accepted and never occurs. A
 // name that none has, and a list that leaves no call, is an error.
@@ -144,7 +142,7 @@ func members(arch *Arch, all []string, name string) ([]string, error) {
 	case name == "none" || name == "%none":
 		return nil, nil
 	case strings.HasPrefix(name, "/"):
-		return matching(all, name[1:])
+		return nil, cli.WithHint(fmt.Errorf("%q: regular expressions are not supported", name), "name the calls, or a class such as %file")
 	case isClass && small[class] != nil:
 		return small[class], nil
 	case isClass && classes[class] != 0:
@@ -161,24 +159,6 @@ func members(arch *Arch, all []string, name string) ([]string, error) {
 		return []string{name}, nil
 	}
 	return nil, unknown("system call", name, append(slices.Clone(all), classNames()...))
-}
-
-// matching returns the names in which an expression is found.
-func matching(all []string, expression string) ([]string, error) {
-	re, err := regexp.Compile(expression)
-	if err != nil {
-		return nil, fmt.Errorf("%q is no regular expression: %w", expression, err)
-	}
-	var names []string
-	for _, name := range all {
-		if re.MatchString(name) {
-			names = append(names, name)
-		}
-	}
-	if names == nil {
-		return nil, fmt.Errorf("no system call matches %q", expression)
-	}
-	return names, nil
 }
 
 func classNames() []string {
