@@ -172,7 +172,9 @@ func (t *tx) show(n *node, attr sqlvfs.Attr, fp sqlvfs.Fingerprint) {
 	now := *n.in.Origin
 	if !sameContent(now.Fingerprint, fp) {
 		n.in.Attr.Size, n.in.Attr.Mtime = attr.Size, attr.Mtime
-		n.base.stale = true
+		if !slices.Contains(t.made, n) { // of a new node the kernel has nothing; and it would be new in each try, where the store takes no changes
+			n.base.stale = true
+		}
 		t.pending.inode(n)
 		t.cache.InvalidateAttr(n.ino)
 	}
