@@ -13,10 +13,7 @@ import (
 // layered are statements in the form that connections with views ask them in. SQLite copies what reads a view of several queries once for each of these,
 // unless that has a LIMIT, and reads a view as a whole that it cannot look a single row up in, as for a join.
 var layered = map[string]string{
-	qInode: `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
-		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
-		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash, o.until
-		FROM (SELECT * FROM fs_inode WHERE ino=?1 LIMIT 1) i LEFT JOIN (SELECT * FROM art_origin WHERE ino=?1 LIMIT 1) o
+	qInode: inodeColumns + `FROM (SELECT * FROM fs_inode WHERE ino=?1 LIMIT 1) i LEFT JOIN (SELECT * FROM art_origin WHERE ino=?1 LIMIT 1) o
 		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN (SELECT * FROM fs_origin WHERE delta_ino=?1 LIMIT 1) f`,
 	qChildren: `SELECT name, ino, mode, number FROM (SELECT d.name, d.ino, (SELECT i.mode FROM fs_inode i WHERE i.ino=d.ino) AS mode,
 		ifnull((SELECT f.base_ino FROM fs_origin f WHERE f.delta_ino=d.ino), 0) AS number

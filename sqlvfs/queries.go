@@ -3,10 +3,11 @@ package sqlvfs
 import "strings"
 
 const (
-	qInode = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
+	inodeColumns = `SELECT i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size,
 		i.atime, i.atime_nsec, i.mtime, i.mtime_nsec, i.ctime, i.ctime_nsec,
 		b.name, f.base_ino, o.path, o.dev, o.base_ino, o.size, o.mtime, o.mtime_nsec, o.ctime, o.ctime_nsec, o.data_limit, o.base_mode, o.hash, o.until
-		FROM fs_inode i LEFT JOIN art_origin o ON o.ino=?1
+		`
+	qInode = inodeColumns + `FROM fs_inode i LEFT JOIN art_origin o ON o.ino=?1
 		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN fs_origin f ON f.delta_ino=?1 WHERE i.ino=?1`
 	qChildren = `SELECT d.name, d.ino, i.mode, ifnull(f.base_ino, 0)
 		FROM fs_dentry d JOIN fs_inode i ON i.ino=d.ino LEFT JOIN fs_origin f ON f.delta_ino=d.ino WHERE d.parent_ino=?`
