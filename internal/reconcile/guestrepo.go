@@ -88,8 +88,8 @@ func (g *guestRepo) Since(rel string) (until time.Time, known bool) {
 }
 
 // seenUntil returns until when the guest saw what the host had: both may have agreed later than the guest's row was
-// written, when a pull made the host's the same. Of what a pull has outdated, that is written down in place of the time
-// of the host's.
+// written, when a pull made the host's the same; and a row that a push wrote has the time of the host's, at which the branch
+// was about to move. Of what a pull has outdated, that is written down in place of the time of the host's.
 func seenUntil(b *sqlvfs.Baseline) (until time.Time) {
 	const together = 20 * time.Millisecond // a branch is put in place right after the index
 	at := func(t sqlvfs.Timespec) time.Time {
@@ -102,7 +102,7 @@ func seenUntil(b *sqlvfs.Baseline) (until time.Time) {
 	switch outdated := b.Row != 0 && b.Ino == 0; {
 	case outdated, row.IsZero(): // the row is older than the host's, or nobody knows
 		return host
-	case host.After(row):
+	case !host.Before(row):
 		return host.Add(together)
 	}
 	return row
