@@ -211,7 +211,7 @@ func (k *copier) copyInto() error {
 				origins[i] = nil
 			} else if i < k.from {
 				origins[i] = nil
-			} else if dir[i] = in.isDir(); !dir[i] {
+			} else if dir[i] = in.IsDir(); !dir[i] {
 				file = true
 			}
 		}

@@ -227,14 +227,14 @@ func (k *copier) putContent(ino Ino, index int64, s span, f HostContent, limit, 
 }
 
 // fill gives a file what it has of the host's content at some checkpoints.
-func (k *copier) fill(ino Ino, path string, inodes []*oldInode, origins []*oldOrigin) error {
+func (k *copier) fill(ino Ino, path string, inodes []*Attr, origins []*oldOrigin) error {
 	same := func(i, j int) bool {
-		return origins[i] != nil && origins[j] != nil && origins[i].equal(origins[j]) && inodes[i].size == inodes[j].size && inodes[i].mode == inodes[j].mode
+		return origins[i] != nil && origins[j] != nil && origins[i].equal(origins[j]) && inodes[i].Size == inodes[j].Size && inodes[i].Mode == inodes[j].Mode
 	}
 	var f HostContent
 	for lo := 0; lo < len(origins); lo++ {
 		hi := lo
-		if origins[lo] == nil || !inodes[lo].isFile() {
+		if origins[lo] == nil || !inodes[lo].IsRegular() {
 			continue
 		}
 		for hi+1 < len(origins) && same(lo, hi+1) {
@@ -245,12 +245,6 @@ func (k *copier) fill(ino Ino, path string, inodes []*oldInode, origins []*oldOr
 		if o.limit == 0 {
 			continue
 		}
-		if err := k.fits(o.limit); err != nil {
-			if err := k.lost(path, err); err != nil {
-				return err
-			}
-			continue
-		}
 		if f == nil {
 			var err error
 			if f, err = k.host.Content(path); err != nil {
@@ -258,14 +252,11 @@ func (k *copier) fill(ino Ino, path string, inodes []*oldInode, origins []*oldOr
 			}
 			defer f.Close()
 		}
-		err := unchangedFrom(f, &o.Fingerprint)
-		if err == nil {
-			err = k.fillSpan(ino, s, f, o, inodes[hi].size)
-		}
+		size, err := k.fillSpan(ino, s, f, o, inodes)
 		if errors.As(err, new(hostError)) {
 			err = k.lost(path, err)
 		} else if err == nil {
-			err = k.step(path, inodes[hi].size, nil)
+			err = k.step(path, size, nil)
 		}
 		if err = k.pause(err); err != nil {
 			return err
@@ -274,27 +265,51 @@ func (k *copier) fill(ino Ino, path string, inodes []*oldInode, origins []*oldOr
 	return nil
 }
 
-// fillSpan is fill for checkpoints at which the file is as long, and has the same origin.
-func (k *copier) fillSpan(ino Ino, s span, f HostContent, o *oldOrigin, length int64) error {
+// fillSpan is fill for checkpoints at which the file is as long, and has the same origin. It returns how long the file is.
+func (k *copier) fillSpan(ino Ino, s span, f HostContent, o *oldOrigin, inodes []*Attr) (length int64, err error) {
 	own, err := k.chunks(ino)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	now, err := f.Version()
+	if err != nil {
+		return 0, hostError{err}
+	}
+	// As an overlay shows it: what holds no content of its own has the host's, whatever that is; else it must be what it was, but for its change
+	// time, which alone moves when the file gets another name or mode.
+	filled, length := *o, inodes[s.hi].Size
+	filled.limit, filled.Fingerprint = 0, now
+	limit := min(o.limit, length)
+	same := now.Dev == o.Dev && now.Ino == o.Ino && now.Size == o.Size && now.Mtime == o.Mtime
+	switch {
+	case same:
+	case o.limit == o.Size && length == o.Size && own.none(s):
+		limit, length, filled.hash = now.Size, now.Size, nil
+	default:
+		return 0, hostError{ErrBaseChanged}
+	}
+	if err := k.fits(limit); err != nil {
+		return 0, err
 	}
 	size := k.w.store.chunkSize
-	limit := min(o.limit, length)
 	for index := int64(0); index*size < limit; index++ {
 		for _, free := range own.missing(index, s) {
 			if err := k.putContent(ino, index, free, f, limit, length); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
-	if err := unchangedFrom(f, &o.Fingerprint); err != nil {
-		return err
+	if err := unchangedFrom(f, &now); err != nil {
+		return 0, err
 	}
-	filled := *o
-	filled.limit = 0
-	return k.putOriginRow(ino, s, &filled)
+	for i := s.lo; i <= s.hi && !same; i++ {
+		a := *inodes[i]
+		a.Size, a.Mtime = now.Size, now.Mtime
+		if err := k.putAttr(ino, span{i, i}, &a); err != nil {
+			return 0, err
+		}
+	}
+	return length, k.putOriginRow(ino, s, &filled)
 }
 
 // lost notes that what the host has at a path could not be copied. An error of the database's stays one.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -162,15 +161,18 @@ func (h *history) putInode(ino Ino, s span, o *HostObject) error {
 			return err
 		}
 	}
-	a := &o.Attr
-	err := h.put(database.KeptInode, s, ino, a.Mode, a.Nlink, a.UID, a.GID, a.Size, a.Atime.Sec, a.Mtime.Sec, a.Ctime.Sec, a.Rdev,
-		int64(a.Atime.Nsec), int64(a.Mtime.Nsec), int64(a.Ctime.Nsec))
+	err := h.putAttr(ino, s, &o.Attr)
 	for _, name := range sortedKeys(o.Xattrs, strings.Compare) {
 		if err == nil {
 			err = h.put(database.KeptXattr, s, ino, name, o.Xattrs[name])
 		}
 	}
 	return err
+}
+
+func (h *history) putAttr(ino Ino, s span, a *Attr) error {
+	return h.put(database.KeptInode, s, ino, a.Mode, a.Nlink, a.UID, a.GID, a.Size, a.Atime.Sec, a.Mtime.Sec, a.Ctime.Sec, a.Rdev,
+		int64(a.Atime.Nsec), int64(a.Mtime.Nsec), int64(a.Ctime.Nsec))
 }
 
 // putOrigin has an inode that is new have an origin, whose number it shows.
@@ -194,19 +196,10 @@ func (h *history) cutOrigin(ino Ino, s span) error {
 	return h.none(database.KeptOrigin, s, ino)
 }
 
-// oldInode is what matters of an inode's row.
-type oldInode struct {
-	mode uint32
-	size int64
-}
-
-func (in *oldInode) isDir() bool  { return in.mode&syscall.S_IFMT == syscall.S_IFDIR }
-func (in *oldInode) isFile() bool { return in.mode&syscall.S_IFMT == syscall.S_IFREG }
-
-func (h *history) inodes(ino Ino) ([]*oldInode, error) {
-	return rowsOf(h, database.KeptInode, "mode, size", func(q *sqlite3.Stmt, c int) oldInode {
-		return oldInode{uint32(q.ColumnInt64(c)), q.ColumnInt64(c + 1)}
-	}, ino)
+// inodes returns attributes. Those of no inode's are nil, too.
+func (h *history) inodes(ino Ino) ([]*Attr, error) {
+	const columns = "mode, nlink, uid, gid, rdev, size, atime, atime_nsec, mtime, mtime_nsec, ctime, ctime_nsec"
+	return rowsOf(h, database.KeptInode, columns, func(q *sqlite3.Stmt, c int) Attr { return rawAttr(q, c) }, ino)
 }
 
 // oldOrigin is a row of an origin.
@@ -315,6 +308,26 @@ func (h *history) chunks(ino Ino) (*oldChunks, error) {
 		c.there[q.ColumnInt64(0)] = true
 	}
 	return c, h.w.Done(q)
+}
+
+// none tells whether the file holds no chunk at some checkpoints.
+func (c *oldChunks) none(s span) bool {
+	for i := range c.old {
+		if !c.lacks(i, s) {
+			return false
+		}
+	}
+	for i := range c.there {
+		if !c.lacks(i, s) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *oldChunks) lacks(index int64, s span) bool {
+	free := c.missing(index, s)
+	return len(free) == 1 && free[0] == s
 }
 
 // missing are the ranges of some checkpoints at which the file does not hold a chunk.

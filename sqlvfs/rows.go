@@ -109,17 +109,7 @@ func scanTree(q *sqlite3.Stmt) Tree {
 
 // scanAttr reads the first twelve columns of qInode and refuses what no inode can be.
 func scanAttr(q *sqlite3.Stmt) (Attr, error) {
-	a := Attr{
-		Mode:  uint32(q.ColumnInt64(0)),
-		Nlink: uint32(q.ColumnInt64(1)),
-		UID:   uint32(q.ColumnInt64(2)),
-		GID:   uint32(q.ColumnInt64(3)),
-		Rdev:  uint32(q.ColumnInt64(4)),
-		Size:  q.ColumnInt64(5),
-		Atime: scanTime(q, 6),
-		Mtime: scanTime(q, 8),
-		Ctime: scanTime(q, 10),
-	}
+	a := rawAttr(q, 0)
 	switch a.Mode & syscall.S_IFMT {
 	case syscall.S_IFREG, syscall.S_IFDIR, syscall.S_IFLNK, syscall.S_IFIFO, syscall.S_IFSOCK, syscall.S_IFCHR, syscall.S_IFBLK:
 	default:
@@ -136,6 +126,21 @@ func scanAttr(q *sqlite3.Stmt) (Attr, error) {
 	// Some writers leave link counts out. A row that was found through a name has at least one.
 	a.Nlink = max(a.Nlink, 1)
 	return a, nil
+}
+
+// rawAttr reads twelve columns in the order of qInode, whatever they say.
+func rawAttr(q *sqlite3.Stmt, c int) Attr {
+	return Attr{
+		Mode:  uint32(q.ColumnInt64(c)),
+		Nlink: uint32(q.ColumnInt64(c + 1)),
+		UID:   uint32(q.ColumnInt64(c + 2)),
+		GID:   uint32(q.ColumnInt64(c + 3)),
+		Rdev:  uint32(q.ColumnInt64(c + 4)),
+		Size:  q.ColumnInt64(c + 5),
+		Atime: scanTime(q, c+6),
+		Mtime: scanTime(q, c+8),
+		Ctime: scanTime(q, c+10),
+	}
 }
 
 // scanOrigin reads the remaining columns of qInode.

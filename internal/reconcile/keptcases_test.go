@@ -1,0 +1,172 @@
+package reconcile
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/riverlytech/art/sqlvfs"
+	"github.com/riverlytech/art/sqlvfs/fsck"
+)
+
+// Stories that TestCheckpointsKeepWhatPullsReplace has told, made short. A line is what a side does, a checkpoint, one gone back to, or a pull: after
+// each pull both sides have the same, and checkpoints show what they have shown.
+var keptCases = map[string]string{
+	"a name made after a pull": `
+		guest write b one
+		checkpoint
+		pull
+		guest link b d
+		checkpoint
+		pull
+		guest append d two
+		checkpoint
+		back 1
+		pull`,
+	"the host renames one of two": `
+		host write a one
+		host rename a b
+		host link b d
+		guest write b two
+		guest write a three
+		guest rename a d
+		pull`,
+	"the host links, the guest appends and replaces": `
+		host write b one
+		host write d two
+		host link b c
+		guest append b three
+		guest rename d c
+		pull`,
+	"written by one of two names that a pull brought": `
+		host write b one
+		guest link b c
+		checkpoint
+		pull
+		guest write b two
+		checkpoint
+		pull`,
+	"back to before two names were removed": `
+		host write b one
+		host link b d
+		checkpoint
+		guest write d two
+		guest remove d
+		checkpoint
+		pull
+		back 1
+		pull`,
+	"moved over, while another is written": `
+		host write d one
+		host write b two
+		host link b c
+		checkpoint
+		guest rename c d
+		guest write a three
+		guest rename a b
+		checkpoint
+		pull`,
+	"back before a rename that was pulled": `
+		host write d one
+		checkpoint
+		guest rename d b
+		pull
+		back 1
+		pull`,
+}
+
+func TestCheckpointsAfterPulls(t *testing.T) {
+	for name, script := range keptCases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			k := &keptCase{bench: bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}, shown: map[int64]map[string]string{}}
+			must(t, os.Mkdir(k.ws, 0o755))
+			k.write("stays", "")
+			for line := range strings.Lines(strings.TrimSpace(script)) {
+				k.step(strings.Fields(line))
+			}
+			if found, err := fsck.Check(k.db); err != nil || len(found) > 0 {
+				t.Fatalf("the database is damaged: %v %v", found, err)
+			}
+		})
+	}
+}
+
+type keptCase struct {
+	bench
+	ids   []int64
+	shown map[int64]map[string]string
+	log   strings.Builder
+}
+
+func (k *keptCase) step(line []string) {
+	fmt.Fprintln(&k.log, strings.Join(line, " "))
+	switch line[0] {
+	case "host":
+		do(hostEditor{k.bench}, line[1:])
+	case "guest":
+		k.guest(func(g *guest) { do(guestEditor{g}, line[1:]) })
+	case "checkpoint":
+		k.guest(func(g *guest) {
+			c, err := g.store.Checkpoint(sqlvfs.ByUser, "")
+			must(k.t, err)
+			k.ids = append(k.ids, c.ID)
+			k.shown[c.ID] = g.portrait()
+		})
+	case "back":
+		id := k.ids[int(line[1][0]-'1')]
+		k.guest(func(g *guest) {
+			_, err := g.store.GoBack(sqlvfs.To(fmt.Sprint(id)), nil)
+			must(k.t, err)
+		})
+		k.guest(func(g *guest) {
+			if now := g.portrait(); !maps.Equal(now, k.shown[id]) {
+				k.t.Fatalf("back at checkpoint %d, the guest has %v\nand had %v\n%s", id, now, k.shown[id], &k.log)
+			}
+		})
+	case "pull":
+		k.pull()
+	default:
+		k.t.Fatalf("no such step: %q", line)
+	}
+}
+
+// do has a side do one thing.
+func do(side editor, line []string) {
+	switch line[0] {
+	case "write":
+		side.write(line[1], line[2])
+	case "append":
+		side.append(line[1], line[2])
+	case "link":
+		side.link(line[1], line[2])
+	case "rename":
+		side.rename(line[1], line[2])
+	case "remove":
+		side.remove(line[1])
+	}
+}
+
+func (k *keptCase) pull() {
+	out, told, err := k.run(Pull, k.ws, allow)
+	fmt.Fprintf(&k.log, "%s%v\n%s", out, err, told)
+	if err != nil || strings.Contains(told, "CONFLICT") {
+		k.t.Fatalf("pull: %v\n%s", err, &k.log)
+	}
+	k.guest(func(g *guest) {
+		if host, guest := k.hostPortrait(), g.portrait(); !maps.Equal(host, guest) {
+			k.t.Fatalf("the host has %v\nand the guest %v\n%s", host, guest, &k.log)
+		}
+	})
+	for _, id := range slices.Sorted(maps.Keys(k.shown)) {
+		k.at(id, func(g *guest) {
+			if now := g.portrait(); !maps.Equal(now, k.shown[id]) {
+				k.t.Errorf("checkpoint %d shows %v\nand has shown %v\n%s", id, now, k.shown[id], &k.log)
+			}
+		})
+	}
+}
