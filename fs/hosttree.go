@@ -50,6 +50,12 @@ func (t hostTree) Names(path string) (names []string, err error) {
 	return names, err
 }
 
+// Inode implements sqlvfs.HostTree.
+func (t hostTree) Inode(path string) (mode uint32, ino uint64, err error) {
+	attr, fp, err := t.Lstat(path)
+	return attr.Mode, fp.Ino, err
+}
+
 // Content implements sqlvfs.HostTree.
 func (t hostTree) Content(path string) (sqlvfs.HostContent, error) {
 	f, err := t.Open(path)

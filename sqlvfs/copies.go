@@ -111,11 +111,11 @@ type copier struct {
 	host    HostTree
 	changed *changedPath
 	step    KeepStep
-	full    bool               // there was no room for what there seemed to be
-	from    int                // the first checkpoint that copies are for
-	objects map[object][]Ino   // inodes by what they stand for; nil: not known yet
-	copied  map[object]*copied // files of the host with several names that are copied, by what they are
-	losses  int                // how often something was lost: a directory in which it was keeps its origin, by which it is known
+	full    bool                 // there was no room for what there seemed to be
+	from    int                  // the first checkpoint that copies are for
+	objects map[object][]Ino     // inodes by what they stand for; nil: not known yet
+	copied  map[object][]*copied // files of the host with several names that are copied, by what they are
+	losses  int                  // how often something was lost: a directory in which it was keeps its origin, by which it is known
 }
 
 // keepHost is KeepHost, in as many transactions as it takes. After each, all checkpoints show what they have shown before.
@@ -129,13 +129,17 @@ func (w *writer) keepHost(t Tree, host HostTree, list []HostChange, step KeepSte
 		return err
 	}
 	defer h.end(&err)
-	k := &copier{history: h, copied: map[object]*copied{}, tree: t, host: host, changed: changedPaths(list), step: step, full: full}
+	k := &copier{history: h, copied: map[object][]*copied{}, tree: t, host: host, step: step, full: full}
 	if k.base, err = w.base(t.Name); err != nil {
 		return err
 	}
 	if err := k.leaveForks(list); err != nil {
 		return err
 	}
+	if list, err = k.withNames(list); err != nil {
+		return err
+	}
+	k.changed = changedPaths(list)
 	shows, err := k.showsWorkspace()
 	if err != nil {
 		return err

@@ -44,6 +44,14 @@ func (h files) Names(dir string) (names []string, err error) {
 	return names, nil
 }
 
+func (h files) Inode(path string) (uint32, uint64, error) {
+	o, err := h.Describe(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	return o.Mode, o.Fingerprint.Ino, nil
+}
+
 func (h files) Content(path string) (HostContent, error) {
 	o, err := h.Describe(path)
 	if err != nil {
@@ -66,7 +74,7 @@ var workspace = Tree{Name: "ws"}
 func keep(s *Store, host HostTree, paths ...string) error {
 	var list []HostChange
 	for _, path := range paths {
-		list = append(list, HostChange{path, Replaces})
+		list = append(list, HostChange{Path: path, Effect: Replaces})
 	}
 	err := s.KeepHost(workspace, host, list, func(string, int64, error) error { return nil })
 	s.EndPull()
@@ -174,7 +182,7 @@ func TestCopiesOnAFullDisk(t *testing.T) {
 			name := fmt.Sprint(i)
 			host[name] = append(random(256<<10), byte(i))
 			kept[name] = host[name]
-			list = append(list, HostChange{name, Replaces})
+			list = append(list, HostChange{Path: name, Effect: Replaces})
 		}
 		must(t, s.KeepHost(workspace, host, list, func(path string, _ int64, lost error) error {
 			if lost != nil {

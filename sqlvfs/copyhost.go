@@ -3,6 +3,7 @@ package sqlvfs
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"syscall"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
@@ -45,10 +46,14 @@ func (k *copier) copy(dir Ino, name, path string, changed *changedPath, s span, 
 	if o.IsDir() {
 		return k.copyDir(dir, name, path, changed, s, whole, o)
 	}
-	if !whole {
+	loses := changed != nil && changed.here && changed.effect == losesName
+	if !whole && !loses {
 		return nil // what was to be in it is not there
 	}
 	rest, err := k.link(dir, name, s, o)
+	if !whole {
+		return err // what no row stands for stays
+	}
 	for _, s := range rest {
 		if err == nil {
 			err = k.copyFile(dir, name, path, s, *o)
@@ -81,7 +86,8 @@ func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject) (err
 		err = k.putInode(ino, s, &o)
 	}
 	if o.IsRegular() && names > 1 {
-		k.copied[object{k.tree.Name, o.Fingerprint.Dev, o.Fingerprint.Ino}] = &copied{ino, s, o}
+		of := object{k.tree.Name, o.Fingerprint.Dev, o.Fingerprint.Ino}
+		k.copied[of] = append(k.copied[of], &copied{ino, s, slices.Repeat([]uint32{1}, s.hi-s.lo+1), o})
 	}
 	if err == nil {
 		err = k.put(database.KeptDentry, s, dir, name, ino)
@@ -90,71 +96,6 @@ func (k *copier) copyFile(dir Ino, name, path string, s span, o HostObject) (err
 		err = k.step(path, o.Size, nil)
 	}
 	return k.pause(err)
-}
-
-// copied is a copy of a file of the host with several names, of which some are copied so far.
-type copied struct {
-	ino Ino
-	at  span
-	HostObject
-}
-
-// link has an entry lead to the inode that stands for a file of the host with several names, where there is one, and returns at which
-// checkpoints there is none.
-func (k *copier) link(dir Ino, name string, s span, o *HostObject) ([]span, error) {
-	if !o.IsRegular() || o.Nlink < 2 {
-		return []span{s}, nil
-	}
-	if c := k.copied[object{k.tree.Name, o.Fingerprint.Dev, o.Fingerprint.Ino}]; c != nil && c.at == s && c.Fingerprint == o.Fingerprint {
-		c.Nlink++
-		if err := k.putInode(c.ino, s, &c.HostObject); err != nil {
-			return nil, err
-		}
-		return nil, k.put(database.KeptDentry, s, dir, name, c.ino)
-	}
-	if k.objects == nil {
-		if err := k.findObjects(); err != nil {
-			return nil, err
-		}
-	}
-	rest := make([]bool, s.hi+1)
-	for i := s.lo; i <= s.hi; i++ {
-		rest[i] = true
-	}
-	f := &o.Fingerprint
-	for _, ino := range k.objects[object{k.tree.Name, f.Dev, f.Ino}] {
-		inodes, err := k.inodes(ino)
-		if err != nil {
-			return nil, err
-		}
-		origins, err := k.origins(ino)
-		if err != nil {
-			return nil, err
-		}
-		stands := make([]bool, s.hi+1)
-		for i := range rest {
-			was := origins[i]
-			stands[i] = rest[i] && inodes[i] != nil && was != nil && was.base == k.base && was.Dev == f.Dev && was.Ino == f.Ino && was.Mtime == f.Mtime && was.Size == f.Size
-			rest[i] = rest[i] && !stands[i]
-		}
-		for _, s := range spans(stands) {
-			if err := k.put(database.KeptDentry, s, dir, name, ino); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return spans(rest), nil
-}
-
-// findObjects notes which inodes have which objects of the host as their origins, now or at a checkpoint.
-func (k *copier) findObjects() error {
-	k.objects = map[object][]Ino{}
-	q := bind(k.w.Prep(`SELECT ino, dev, base_ino FROM art_origin WHERE base=?1 UNION SELECT ino, dev, base_ino FROM main.art_old_origin WHERE there=1 AND base=?1`), k.base)
-	for k.w.Step(q) {
-		o := object{k.tree.Name, uint64(q.ColumnInt64(1)), uint64(q.ColumnInt64(2))}
-		k.objects[o] = append(k.objects[o], Ino(q.ColumnInt64(0)))
-	}
-	return k.w.Done(q)
 }
 
 // copyDir is copy of a directory. As long as not all of it is there, the host's shows through.

@@ -17,6 +17,7 @@ const (
 	Makes     Effect = iota // there is nothing, and something will be
 	Replaces                // what is there goes, or becomes another; of a directory, with all that is in it
 	Retouches               // of a directory, its attributes alone become others
+	losesName               // it stays as it is, but another name of the file goes
 	effects
 )
 
@@ -24,6 +25,7 @@ const (
 type HostChange struct {
 	Path   string
 	Effect Effect
+	Linked uint64 // of a file with several names, its inode number on the host; else 0
 }
 
 // HostChanges are those in a workspace.

@@ -13,6 +13,8 @@ type HostTree interface {
 	Describe(path string) (*HostObject, error)
 	// Names returns a directory's entries.
 	Names(path string) ([]string, error)
+	// Inode returns the type of an object, as of its mode, and its inode number on the host.
+	Inode(path string) (mode uint32, ino uint64, err error)
 	// Content opens a regular file.
 	Content(path string) (HostContent, error)
 }
@@ -25,6 +27,9 @@ func (NoHost) Describe(string) (*HostObject, error) { return nil, syscall.ESTALE
 
 // Names implements HostTree.
 func (NoHost) Names(string) ([]string, error) { return nil, syscall.ESTALE }
+
+// Inode implements HostTree.
+func (NoHost) Inode(string) (uint32, uint64, error) { return 0, 0, syscall.ESTALE }
 
 // Content implements HostTree.
 func (NoHost) Content(string) (HostContent, error) { return nil, syscall.ESTALE }

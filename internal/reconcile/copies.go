@@ -94,6 +94,9 @@ func (p *puller) changesOfHost() (list []sqlvfs.HostChange) {
 		case !o.replaces() && o.do != attributes, o.do == remove && o.incomplete:
 			continue
 		}
+		if o.there == unix.S_IFREG && o.host.Nlink > 1 {
+			c.Linked = o.now.Ino
+		}
 		list = append(list, c)
 	}
 	return list
@@ -189,6 +192,12 @@ func (t hostTree) Names(path string) ([]string, error) {
 	}
 	defer d.close()
 	return d.names()
+}
+
+// Inode implements sqlvfs.HostTree.
+func (t hostTree) Inode(path string) (mode uint32, ino uint64, err error) {
+	st, err := t.stat(path)
+	return st.Mode, st.Ino, err
 }
 
 // Content implements sqlvfs.HostTree.
