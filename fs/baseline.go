@@ -20,8 +20,8 @@ func (t *tx) baseline(n *node) *sqlvfs.Baseline {
 }
 
 // recordBaseline writes down what a node has shown, now that it has lost a name: of the base's entry
-// that is hidden by that, and of its origin when there is no inode left to tell of it.
-func (t *tx) recordBaseline(p *node, name string, n *node, white bool, seen *sqlvfs.Baseline) {
+// that is hidden by that, if it was shown by that, and of its origin when there is no inode left to tell of it.
+func (t *tx) recordBaseline(p *node, name string, n *node, shown bool, seen *sqlvfs.Baseline) {
 	if seen == nil {
 		return
 	}
@@ -29,7 +29,7 @@ func (t *tx) recordBaseline(p *node, name string, n *node, white bool, seen *sql
 		t.db.AddBaseline(t.tree(), n.base.path, seen)
 		t.backfiller.enqueueHash(n.base.path, version{seen: seen})
 	}
-	if path, ok := t.baseChild(p, name); ok && white && path != n.base.path {
+	if path, ok := t.baseChild(p, name); ok && shown && path != n.base.path {
 		t.db.AddBaseline(t.tree(), path, seen)
 		t.backfiller.enqueueHash(path, version{seen: seen})
 	}

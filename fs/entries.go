@@ -234,7 +234,7 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 			return err
 		}
 	}
-	seen, moved := t.baseline(n), false
+	seen, entry := t.baseline(n), false
 	if n.in == nil {
 		n.base.gone = true
 		n.base.attr.Nlink = 0
@@ -243,7 +243,7 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 		if err != nil {
 			return err
 		}
-		if moved = ok && c.Ino == n.in.Ino; moved {
+		if entry = ok && c.Ino == n.in.Ino; entry {
 			if err := t.db.Unlink(p.in, name); err != nil {
 				return err
 			}
@@ -269,8 +269,8 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 		n.deadDir = true
 	}
 	t.noteRemoved(n)
-	// A row of its own that is not where its origin is has been moved here. What the base has here it never was.
-	t.recordBaseline(p, name, n, white && !moved, seen)
+	// Where it has an entry of its own, what the base may have here is either its origin or something that it never was.
+	t.recordBaseline(p, name, n, !entry, seen)
 	if white {
 		return t.db.SetWhiteout(p.in, name)
 	}

@@ -21,10 +21,21 @@ func (p *puller) commit() error {
 	if p.exports {
 		return nil
 	}
+	// Removals last: of a row that was copied up from there, and has come to another place, the former one is written down.
+	var removals []*operation
 	for _, a := range p.ops {
-		if !a.done && a.do != remove {
+		switch {
+		case a.do == remove:
+			removals = append(removals, a)
+			continue
+		case !a.done:
 			continue
 		}
+		if err := p.commitOne(a); err != nil {
+			return p.opt.writing(err)
+		}
+	}
+	for _, a := range removals {
 		if err := p.commitOne(a); err != nil {
 			return p.opt.writing(err)
 		}

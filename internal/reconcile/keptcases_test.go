@@ -70,6 +70,28 @@ var keptCases = map[string]string{
 		guest rename a b
 		checkpoint
 		pull`,
+	"a name goes with a change of the other's mode": `
+		host write a one
+		host write d two
+		guest mkdir b
+		checkpoint
+		pull
+		guest remove a
+		guest write a three
+		guest remove b
+		guest link a b
+		checkpoint
+		pull
+		guest remove a
+		guest chmod b
+		checkpoint
+		pull
+		guest write a four
+		guest write b five
+		checkpoint
+		guest write b six
+		checkpoint
+		pull`,
 	"back before a rename that was pulled": `
 		host write d one
 		checkpoint
@@ -146,6 +168,10 @@ func do(side editor, line []string) {
 		side.link(line[1], line[2])
 	case "rename":
 		side.rename(line[1], line[2])
+	case "mkdir":
+		side.mkdir(line[1])
+	case "chmod":
+		side.chmod(line[1], 0o755)
 	case "remove":
 		side.remove(line[1])
 	}

@@ -257,6 +257,34 @@ func (r *releaser) apply(tx *sqlvfs.Tx) error {
 		}
 		tx.SetBaseline(r.id, s.path, nil)
 	}
+	return r.nameless(tx)
+}
+
+// nameless lets go of rows of files without an entry, that have come to the host by a name of their origin's: the host has that file now.
+func (r *releaser) nameless(tx *sqlvfs.Tx) error {
+	at := map[sqlvfs.Ino][]string{}
+	for path, b := range r.base {
+		if r.showing[b.Row] {
+			at[b.Row] = append(at[b.Row], path)
+		}
+	}
+	for ino, paths := range at {
+		n := r.tree.Node(ino)
+		if n == nil || slices.ContainsFunc(paths, func(path string) bool { return !r.agrees(n, path) }) {
+			continue
+		}
+		err := withRow(tx, ino, func(row *sqlvfs.Inode) error {
+			row.Attr.Nlink = 0
+			tx.Dirty(row)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			tx.SetBaseline(r.id, path, nil)
+		}
+	}
 	return nil
 }
 
