@@ -160,6 +160,8 @@ func TestForksTakeTheirCheckpointAlong(t *testing.T) {
 		"nobody": {},
 		"keep":   {keep: true, stays: true},
 		"label":  {needs: func(s *Store, _ int64) error { _, err := s.Checkpoint(ByUser, "label"); return err }, stays: true},
+		"asked for": {needs: func(s *Store, _ int64) error { _, err := s.Checkpoint(ByUser, ""); return err }, stays: true},
+		"a session": {needs: func(s *Store, _ int64) error { _, err := s.Checkpoint(AtSession, ""); return err }, stays: true},
 		"brought": {needs: func(s *Store, id int64) error {
 			return changeAnd(s, func() error { _, err := s.GoBack(To(fmt.Sprint(id)), nil); return err })
 		}, stays: true},

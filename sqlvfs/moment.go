@@ -210,6 +210,10 @@ func (w *writer) makeCheckpoint(c *newCheckpoint) error {
 	switch {
 	case changed || c.Label != "" && newest.Label != "":
 	case ofGuest && !byGuest, byGuest && !ofGuest && c.Label != "":
+	case c.Label == "" && newest.Kind == ForFork && c.Kind != ForFork: // it is to stay when the fork goes
+		newest.Kind = c.Kind
+		c.Checkpoint = newest
+		return do(w.conn, "UPDATE art_checkpoint SET kind=? WHERE id=?", string(c.Kind), newest.ID)
 	case c.Label == "":
 		c.Checkpoint = newest
 		return nil

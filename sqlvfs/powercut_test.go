@@ -401,7 +401,11 @@ func (h *histories) checkpoint(a *actor) error {
 		}
 		return err
 	}
-	// Those that are dropped may come back.
+	return h.dropped(a)
+}
+
+// dropped forgets the checkpoints that were dropped. They may come back.
+func (h *histories) dropped(a *actor) error {
 	list, err := a.s.Checkpoints()
 	maps.DeleteFunc(h.made, func(id int64, _ int) bool {
 		return !slices.ContainsFunc(list, func(c Checkpoint) bool { return c.ID == id })

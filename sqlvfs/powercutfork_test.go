@@ -67,9 +67,9 @@ func (h *histories) fork(a *actor) error {
 		delete(h.forks, secret) // it may come back
 		err := a.s.DropFork([]byte(secret))
 		if h.failing {
-			err = nil
+			return nil
 		}
-		return err
+		return errors.Join(err, h.dropped(a)) // with the fork goes what was made for it alone
 	}
 	at := ""
 	list, err := a.s.Checkpoints()
