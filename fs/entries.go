@@ -239,14 +239,12 @@ func (t *tx) unlink(p *node, name string, n *node, white bool) error {
 		n.base.gone = true
 		n.base.attr.Nlink = 0
 	} else {
-		c, ok, _, err := t.db.Child(p.in, name)
+		var err error
+		if entry, err = t.hasEntry(dentry{p, name}, n); err == nil && entry {
+			err = t.db.Unlink(p.in, name)
+		}
 		if err != nil {
 			return err
-		}
-		if entry = ok && c.Ino == n.in.Ino; entry {
-			if err := t.db.Unlink(p.in, name); err != nil {
-				return err
-			}
 		}
 		if n.in.Attr.IsDir() {
 			// Whoever still stands in it finds it empty, whatever the base holds; so nothing needs

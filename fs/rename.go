@@ -89,7 +89,14 @@ func (t *tx) exchange(from, to dentry, src, dst *node) error {
 			return err
 		}
 	}
-	for _, at := range []dentry{from, to} {
+	for at, n := range map[dentry]*node{from: src, to: dst} {
+		entry, err := t.hasEntry(at, n)
+		if err != nil {
+			return err
+		}
+		if !entry {
+			t.recordBaseline(at.dir, at.name, n, true, t.baseline(n))
+		}
 		if t.isWorkspace(at) {
 			if err := t.db.SetWhiteout(at.dir.in, at.name); err != nil {
 				return err
@@ -151,16 +158,14 @@ func (t *tx) prepareMove(n *node) error {
 
 // move gives a node that is prepared another name. white: the base's entry of the old one is to be hidden.
 func (t *tx) move(from, to dentry, src *node, white bool) error {
-	c, ok, _, err := t.db.Child(from.dir.in, from.name)
+	entry, err := t.hasEntry(from, src)
+	if err == nil && entry {
+		err = t.db.Unlink(from.dir.in, from.name)
+	} else if err == nil { // the base has shown it there, maybe as another name of its origin
+		t.recordBaseline(from.dir, from.name, src, white, t.baseline(src))
+	}
 	if err != nil {
 		return err
-	}
-	if ok && c.Ino == src.in.Ino {
-		if err := t.db.Unlink(from.dir.in, from.name); err != nil {
-			return err
-		}
-	} else { // the base has shown it there, maybe as another name of its origin
-		t.recordBaseline(from.dir, from.name, src, white, t.baseline(src))
 	}
 	if white {
 		if err := t.db.SetWhiteout(from.dir.in, from.name); err != nil {
@@ -171,6 +176,12 @@ func (t *tx) move(from, to dentry, src *node, white bool) error {
 		addSubdirectory(from.dir, -1)
 	}
 	return t.link(to, src)
+}
+
+// hasEntry tells whether the delta has a node at a place, rather than the base.
+func (t *tx) hasEntry(at dentry, n *node) (bool, error) {
+	c, ok, _, err := t.db.Child(at.dir.in, at.name)
+	return ok && n.in != nil && c.Ino == n.in.Ino, err
 }
 
 // link puts a node that is prepared in its new place.
