@@ -160,6 +160,7 @@ func (w *wayBack) place(n *node, was *sqlvfs.Origin) {
 	case was != nil && n.base != nil: // it stands for itself again
 		w.leaveBase(n)
 		n.base = nil
+		w.displace(Ino(n.in.Ino), n) // programs know it by the base's number
 	case n.base != nil: // the workspace
 		n.base.gone = false
 	}

@@ -164,7 +164,7 @@ func (k *copier) leaveForks(list []HostChange) error {
 	}
 	tree, err := k.w.tree(k.tree)
 	for _, c := range list {
-		if err == nil && c.Effect == Replaces {
+		if err == nil && (c.Effect == Replaces || c.Effect == Removes) {
 			err = k.w.noteReplaced(tree, c.Path)
 		}
 	}
@@ -182,11 +182,7 @@ func (k *copier) showsWorkspace() ([]bool, error) {
 
 // copyInto copies what shows in directories that have a row, and what files have of the host's content.
 func (k *copier) copyInto() error {
-	type holder struct {
-		ino  Ino
-		path string
-	}
-	var holders []holder
+	var holders, removed []holder
 	q := bind(k.w.Prep(`SELECT ino, path FROM art_origin WHERE base=?1 UNION SELECT ino, path FROM main.art_old_origin WHERE there=1 AND base=?1`), k.base)
 	for k.w.Step(q) {
 		h := holder{Ino(q.ColumnInt64(0)), string(q.ColumnRawBlob(1))}
@@ -224,6 +220,35 @@ func (k *copier) copyInto() error {
 		}
 		if at, goes := k.changed.find(h.path); file && (goes || at.here) {
 			if err := k.fill(h.ino, h.path, inodes, origins); err != nil {
+				return err
+			}
+			if k.changed.removes(h.path) {
+				removed = append(removed, h)
+			}
+		}
+	}
+	return k.cutOff(removed)
+}
+
+// holder is an inode with an origin at a path.
+type holder struct {
+	ino  Ino
+	path string
+}
+
+// cutOff has files with all of their content have no origin where that is removed, as what is agreed on: against nothing on the host, they are new.
+func (k *copier) cutOff(files []holder) error {
+	for _, h := range files {
+		origins, err := k.origins(h.ino)
+		if err != nil {
+			return err
+		}
+		whole := make([]bool, len(origins))
+		for i, o := range origins {
+			whole[i] = i >= k.from && o != nil && o.base == k.base && o.path == h.path && o.limit == 0
+		}
+		for _, s := range spans(whole) {
+			if err := k.cutOrigin(h.ino, s); err != nil {
 				return err
 			}
 		}

@@ -157,9 +157,9 @@ func TestForksTakeTheirCheckpointAlong(t *testing.T) {
 		needs func(s *Store, id int64) error // somebody needs it
 		stays bool
 	}{
-		"nobody": {},
-		"keep":   {keep: true, stays: true},
-		"label":  {needs: func(s *Store, _ int64) error { _, err := s.Checkpoint(ByUser, "label"); return err }, stays: true},
+		"nobody":    {},
+		"keep":      {keep: true, stays: true},
+		"label":     {needs: func(s *Store, _ int64) error { _, err := s.Checkpoint(ByUser, "label"); return err }, stays: true},
 		"asked for": {needs: func(s *Store, _ int64) error { _, err := s.Checkpoint(ByUser, ""); return err }, stays: true},
 		"a session": {needs: func(s *Store, _ int64) error { _, err := s.Checkpoint(AtSession, ""); return err }, stays: true},
 		"brought": {needs: func(s *Store, id int64) error {

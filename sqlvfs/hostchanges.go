@@ -16,6 +16,7 @@ type Effect uint8
 const (
 	Makes     Effect = iota // there is nothing, and something will be
 	Replaces                // what is there goes, or becomes another; of a directory, with all that is in it
+	Removes                 // what is there goes, and nothing comes in its place
 	Retouches               // of a directory, its attributes alone become others
 	losesName               // it stays as it is, but another name of the file goes
 	effects
@@ -78,7 +79,24 @@ func changedPaths(list []HostChange) *changedPath {
 }
 
 // goes tells whether what the host has there goes, with all that is in it.
-func (c *changedPath) goes() bool { return c != nil && c.here && c.effect == Replaces }
+func (c *changedPath) goes() bool {
+	return c != nil && c.here && (c.effect == Replaces || c.effect == Removes)
+}
+
+// removes tells whether there is to be nothing at a path, at which there was something.
+func (c *changedPath) removes(path string) bool {
+	at, goes := c.find(path)
+	if !goes || at.effect == Removes {
+		return goes
+	}
+	exact := c
+	for name := range strings.SplitSeq(path, "/") {
+		if exact = exact.below[name]; exact == nil {
+			return true // it is in a directory that goes
+		}
+	}
+	return exact != at
+}
 
 // find returns what is changed at a path, or whether it goes with a directory above it.
 func (c *changedPath) find(path string) (at *changedPath, goes bool) {

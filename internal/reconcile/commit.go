@@ -101,6 +101,12 @@ func (p *puller) commitOne(a *operation) error {
 		p.fail(a.item, err)
 		return nil
 	}
+	if n := p.origins[a.path]; n != nil && n != a.node && a.replaces() && p.named[n.Ino] == 0 {
+		err := p.rows().do(func(tx *sqlvfs.Tx) error { return p.dropOrigin(tx, a.path) })
+		if err != nil {
+			return err
+		}
+	}
 	b := &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st), Hash: a.hash, Row: a.node.Ino}
 	return p.rows().with(b.Row, func(tx *sqlvfs.Tx, row *sqlvfs.Inode) error {
 		if a.part {

@@ -93,6 +93,8 @@ func (p *puller) changesOfHost() (list []sqlvfs.HostChange) {
 			c.Effect = sqlvfs.Retouches
 		case !o.replaces() && o.do != attributes, o.do == remove && o.incomplete:
 			continue
+		case o.do == remove && (o.by == nil || o.by.op == nil):
+			c.Effect = sqlvfs.Removes
 		}
 		if o.there == unix.S_IFREG && o.host.Nlink > 1 {
 			c.Linked = o.now.Ino

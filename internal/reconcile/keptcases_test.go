@@ -92,6 +92,40 @@ var keptCases = map[string]string{
 		guest write b six
 		checkpoint
 		pull`,
+	"back to what was removed since": `
+		host write a one
+		guest write a two
+		checkpoint
+		guest remove a
+		checkpoint
+		pull
+		back 1
+		pull`,
+	"one name was replaced, the other appended to": `
+		host write d one
+		host link d b
+		host write c two
+		host write b three
+		guest write a x
+		guest rename c d
+		checkpoint
+		pull
+		guest write b four
+		checkpoint
+		guest append b five
+		guest remove d
+		checkpoint
+		pull`,
+	"exchanged by another name than it was written by": `
+		host write a one
+		host link a b
+		host mkdir c
+		guest chmod a
+		checkpoint
+		guest append b two
+		guest exchange c b
+		checkpoint
+		pull`,
 	"back before a rename that was pulled": `
 		host write d one
 		checkpoint
@@ -168,6 +202,8 @@ func do(side editor, line []string) {
 		side.link(line[1], line[2])
 	case "rename":
 		side.rename(line[1], line[2])
+	case "exchange":
+		side.exchange(line[1], line[2])
 	case "mkdir":
 		side.mkdir(line[1])
 	case "chmod":
