@@ -161,7 +161,7 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 			}
 		}
 		opt.Dir, opt.DB, opt.Paths = p.dir, p.db, line.Words
-		opt.Session = connect(p.db)
+		opt.Session, opt.SessionOf = connect(p.db), connect
 		return do(ctx, opt)
 	}
 }

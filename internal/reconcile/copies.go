@@ -68,6 +68,9 @@ func (p *puller) keepIn(on *planner, list []sqlvfs.HostChange) error {
 		all, err = p.store.Checkpoints()
 		p.depends = p.depends || len(all) > 0
 	}
+	if err == nil {
+		err = p.keepForRelatives(on, list)
+	}
 	if errors.Is(err, errInterrupted) {
 		return err
 	}

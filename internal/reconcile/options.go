@@ -39,6 +39,8 @@ type Options struct {
 	// Session connects to the session that writes the database. The error is [live.ErrNone] if none does; nil, that nobody
 	// can tell.
 	Session func(context.Context) (*os.File, error)
+	// SessionOf is Session for another database; nil, as there.
+	SessionOf func(db string) func(context.Context) (*os.File, error)
 
 	ctx context.Context
 
