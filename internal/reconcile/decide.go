@@ -143,10 +143,19 @@ func (p *planner) decideFile(a *item) {
 		}
 		p.planFile(a)
 	case a.link != nil && a.link.left:
+		if a.conflict == "" && a.link.conflict == "" && p.wants(a) {
+			p.comeTogether(a, a.link)
+		}
 		p.leave(a)
 	case p.asked(a):
 		p.planFile(a)
 	}
+}
+
+// comeTogether says that a name of a file does not come, since another does not.
+func (p *planner) comeTogether(a, other *item) {
+	a.conflict = "it is one file with " + p.report.ErrName(p.hostPath(other.path)) + ", which does not come: pull both"
+	p.policy.needed(a)
 }
 
 // keepNeeded leaves alone what would replace or remove what something that is left still needs, and what
@@ -154,12 +163,20 @@ func (p *planner) decideFile(a *item) {
 func (p *planner) keepNeeded() {
 	for again := true; again; {
 		again = false
+		apart := map[*item]*item{} // names that the host alone has of what a row stands for, and that are left
+		for _, a := range p.items {
+			if a.link != nil && a.left {
+				apart[a.link] = a
+			}
+		}
 		for _, a := range p.items {
 			o := a.op
 			if o == nil || a.left {
 				continue
 			}
 			switch {
+			case apart[a] != nil:
+				p.comeTogether(a, apart[a])
 			case o.replaces() && p.needs(a.path):
 				a.conflict = errNeeded.Error()
 				p.policy.needed(a)

@@ -148,6 +148,9 @@ func (p *planner) agreedRow(row *sqlvfs.Node) *sqlvfs.Baseline {
 // linkTo has an item be another name of a row's, since it shows through from an object of the host, which is now, that the row stands for.
 func (p *planner) linkTo(a, row *item, now sqlvfs.Fingerprint) {
 	a.link, a.attr = row, row.attr
+	if d := &a.decision; a.there == unix.S_IFREG && d.Kind == classify.Guest { // the name of the row is new, this one is not
+		d.Kind, d.Content = classify.Agreed, classify.Guest
+	}
 	if o := row.node.Origin; o.Size != now.Size || o.Mtime != now.Mtime {
 		a.decision.Content, a.decision.Host = classify.Conflict, classify.Written
 	}
