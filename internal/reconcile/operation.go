@@ -86,6 +86,8 @@ func (p *planner) planFile(a *item) {
 	may := func() bool { return d.Pull() || p.asked(a) }
 	placed := first != nil && (first.op == nil || first.op.do == keep || first.op.do == attributes)
 	switch {
+	case d.Kind == classify.Host:
+		return // what the host has put there stays, or that it has nothing: the guest has only given the file another name
 	case a.attr.IsSymlink():
 		if d.Pull() || p.retimed(a) && may() {
 			p.plan(a, &operation{do: symlink})
