@@ -130,10 +130,10 @@ func (p *planner) planWrite(a *item) {
 	p.plan(a, &operation{do: write})
 }
 
-// retimed reports whether nothing but the guest's time of a file is news to the host.
+// retimed reports whether nothing but the guest's time of a file is news to the host: where both were found to be equal, each has its own.
 func (p *planner) retimed(a *item) bool {
 	return a.there == kind(a.attr.Mode) && a.was != nil && a.was.Fingerprint == a.now && a.host.Mtime != a.attr.Mtime && p.guestChanged(a) &&
-		!a.decision.Push()
+		!a.decision.Push() && (a.node == nil || a.was.RowCtime != a.node.Attr.Ctime)
 }
 
 // agree notes that both sides are equal.
