@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/config"
@@ -39,10 +40,32 @@ func (o *request) choose() error {
 	case mode == "":
 		mode = user.Mode.Value
 	}
-	if mode != Overlay || o.Database != "" {
+	switch {
+	case mode != Overlay:
 		return nil
+	case o.Database != "":
+		return o.refuseForkName(user)
 	}
 	return o.findDatabase(user)
+}
+
+// refuseForkName refuses the name of a fork of the workspace's database where the path of a database belongs: a new one
+// would be made there.
+func (o *request) refuseForkName(user *config.Settings) error {
+	if _, err := os.Lstat(o.Database); err == nil || strings.ContainsRune(o.Database, '/') {
+		return nil
+	}
+	of := request{Options: o.Options, user: user}
+	of.Database, of.Adopt = "", false
+	if err := of.findDatabase(user); err != nil {
+		return nil // what else there is to say of the workspace comes later
+	}
+	fork, err := workspace.FindFork(of.Database, o.Database)
+	if err != nil {
+		return nil
+	}
+	return cli.WithHint(fmt.Errorf("open the database %s: there is none here, and a fork of %s has that name", cli.Printable(o.Database), cli.Printable(of.Database)),
+		"the fork is --db "+shellWord(fork)+"; for a new database, ./"+o.Database)
 }
 
 // findDatabase makes the session that of the workspace which the directory lies in, among those that have a database, or else
