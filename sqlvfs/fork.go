@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
@@ -392,6 +393,33 @@ func (n *NewForks) fill(own *database.Parent) error {
 		return err
 	}
 	return c.Exec("COMMIT; PRAGMA main.journal_mode=WAL")
+}
+
+// Untouched tells whether a fork has nothing of its own: its tree is what the checkpoint is that it is of, but for access times. The
+// store must be open for writing.
+func (s *Store) Untouched() (bool, error) {
+	if !s.stack.Forked() {
+		return false, nil
+	}
+	q := "SELECT NOT EXISTS (SELECT 1 FROM main.art_hidden)"
+	for _, k := range database.AllKept {
+		if k == database.KeptBirth { // that of an inode never changes
+			continue
+		}
+		q += " AND NOT EXISTS (SELECT 1 FROM main." + k.Table + " m WHERE NOT EXISTS (SELECT 1 FROM under_" + k.Table + " u WHERE 1"
+		for _, column := range slices.Concat(k.Key, k.Values) {
+			if !strings.HasPrefix(column, "atime") {
+				q += " AND u." + column + " IS m." + column
+			}
+		}
+		q += "))"
+	}
+	n := int64(0)
+	err := s.unsynced(func(w *writer) (err error) { // it has views of what is below
+		n, err = queryNumber(w.conn, q)
+		return err
+	})
+	return n != 0, err
 }
 
 // Parents returns the paths of the database that this one is a fork of, of that one's parent, and so on.

@@ -52,7 +52,7 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 	if err := unused(database, forks); err != nil {
 		return err
 	}
-	if !o.Force {
+	if !o.Force && !untouched(database) {
 		what := unpulled(ctx, dir, database)
 		if len(forks) > 0 {
 			return needed(database, forks, what)
@@ -82,6 +82,20 @@ func Remove(ctx context.Context, dir, database string, o RemoveOptions) error {
 		}
 	}
 	return nil
+}
+
+// untouched tells whether a database is a fork that has nothing of its own.
+func untouched(database string) bool {
+	if parent, _, err := sqlvfs.ForkOf(database); err != nil || parent == "" {
+		return false
+	}
+	s, err := sqlvfs.Open(database, sqlvfs.Options{})
+	if err != nil {
+		return false // who looks closer says why
+	}
+	defer s.Close()
+	is, err := s.Untouched()
+	return is && err == nil
 }
 
 func inUse(database string, pid int) error {
