@@ -37,6 +37,15 @@ func (p *pusher) gitKeeps(f *found) bool {
 	return d.Push() || d.Conflict() || d.Kind == classify.Host
 }
 
+// gitLock reports whether a file says that git works in a repository of the host now. The guest sees it for as long as it is there.
+func (p *pusher) gitLock(rel string) bool {
+	if !strings.HasSuffix(rel, ".lock") {
+		return false
+	}
+	_, in := p.gitDir(rel)
+	return in != "" && git.Owns(in)
+}
+
 // unchanging reports whether a file of git's alone says nothing of what a repository is: logs beside those of stashes,
 // which are a list, and worktrees, which each side has for itself.
 func unchanging(in string) bool {

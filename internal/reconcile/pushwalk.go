@@ -93,7 +93,7 @@ func (p *pusher) entries(d *folder) (below []*folder, err error) {
 	if err != nil {
 		p.report.Fail(p.guestPath(d.rel), err)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !p.limit.Meets(join(d.rel, name)) })
+	names = slices.DeleteFunc(names, func(name string) bool { return !p.limit.Meets(join(d.rel, name)) || p.gitLock(join(d.rel, name)) })
 	all := make([]found, len(names))
 	ahead := p.readers.readAhead()
 	defer ahead.End()
