@@ -1,6 +1,7 @@
 package sqlvfs
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -8,8 +9,8 @@ import (
 )
 
 // A store makes checkpoints by itself (Options.Checkpoint): of what it finds, with the first change of that; and, if it is a session's,
-// whenever nothing has been written for a moment after a change, or, with Options.Every, at most so often, also while it
-// changes. Where nothing has changed there is none.
+// whenever nothing has been written for a moment after a change, and after a minute of changes without such a moment; or, with Options.Every, at most so
+// often, also while it changes. Where nothing has changed there is none.
 
 // thinAtEnd is how long the end of a session may take to drop checkpoints of which there are too many.
 const thinAtEnd = 200 * time.Millisecond
@@ -46,7 +47,7 @@ func (w *writer) checkpointIfChanged(kind Occasion) error {
 // due tells whether it is time for a checkpoint of a session that goes on changing.
 func (w *writer) due() bool {
 	f := w.store.fixed
-	return f.occasion == AtSession && f.every > 0 && !w.pulling && time.Since(w.checkpointed) >= f.every
+	return f.occasion == AtSession && !w.pulling && time.Since(w.checkpointed) >= cmp.Or(f.every, f.busy)
 }
 
 // rest makes a checkpoint of a session that has been still for a moment. What fails of it, the next transaction tells.

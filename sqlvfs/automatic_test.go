@@ -70,8 +70,18 @@ func TestSessionMakesCheckpoints(t *testing.T) {
 // Of a session that never rests there is one as often as it was asked for, and none while nothing changes.
 func TestCheckpointsOfABusySession(t *testing.T) {
 	const every = 300 * time.Millisecond
+	t.Run("asked for", func(t *testing.T) { keepBusy(t, Options{Every: every}, defaults, every) })
+	t.Run("auto", func(t *testing.T) {
+		often := defaults
+		often.busy = every
+		keepBusy(t, Options{}, often, every)
+	})
+}
+
+func keepBusy(t *testing.T, opt Options, tune tuning, every time.Duration) {
 	path := filepath.Join(memoryDir(t), "a.db")
-	s, err := Open(path, Options{Create: true, Root: rootAttr, Checkpoint: AtSession, Every: every})
+	opt.Create, opt.Root, opt.Checkpoint = true, rootAttr, AtSession
+	s, err := openStore(path, opt, tune)
 	must(t, err)
 	begin := time.Now()
 	in := create(t, s, "f", syscall.S_IFREG|0o600)

@@ -77,10 +77,11 @@ type tuning struct {
 	logMost  int           // and the writer waits for that when it is longer than this
 	cache    int           // of the writer's connection, in bytes
 	clean    int           // bound of what can be read again, see keep, in bytes
+	busy     time.Duration // between checkpoints of a session that never rests
 	room     func(path string) room
 }
 
-var defaults = tuning{query: database.HostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20, clean: 32 << 20, room: hostRoom}
+var defaults = tuning{query: database.HostFiles, linger: Linger, retry: time.Second, logLimit: 128 << 20, logMost: 256 << 20, cache: 32 << 20, clean: 32 << 20, busy: time.Minute, room: hostRoom}
 
 // bulk is the tuning for what comes in at once, to stay. A long log pays where much of it is void by the
 // time it is copied; here nothing is.
