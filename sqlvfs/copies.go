@@ -23,16 +23,11 @@ var ErrPulling = errors.New("a pull is going on")
 // step is told of each file that was copied, and its size, or else why it is lost, and ends the work by an error. Other errors are those of the database; then
 // nothing is lost that was there.
 func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.tx.readOnly || s.tx.frozen:
-		return ErrReadOnly
-	case s.tx.closing:
-		return ErrClosed
+	unlock, err := s.lockWriter()
+	if err != nil {
+		return err
 	}
-	s.acquireWriter()
-	defer s.releaseWriter()
+	defer unlock()
 	if err := s.commitGathered(); err != nil {
 		return err
 	}
@@ -49,11 +44,11 @@ func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep
 	}
 	w.pulling = true
 	for full := false; ; {
-		err := w.keepHost(t, host, list, step, full)
+		err := w.Cause(w.keepHost(t, host, list, step, full)) // before other writes, of which the disk may take some
 		if errors.Is(err, errDropped) {
 			continue
 		}
-		if isFull(w.Cause(err)) { // what was copied is there, and shows no more from the host
+		if isFull(err) { // what was copied is there, and shows no more from the host
 			if w.makeRoom() {
 				continue
 			}
@@ -63,9 +58,9 @@ func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep
 			}
 		}
 		if err == nil {
-			err = w.sync()
+			err = w.Cause(w.sync())
 		}
-		return w.Cause(err)
+		return err
 	}
 }
 

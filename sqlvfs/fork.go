@@ -196,20 +196,15 @@ func (s *Store) unsynced(f func(*writer) error) error {
 }
 
 func (s *Store) atWriterAnd(sync func(*writer) error, f func(*writer) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.tx.readOnly || s.tx.frozen:
-		return ErrReadOnly
-	case s.tx.closing:
-		return ErrClosed
+	unlock, err := s.lockWriter()
+	if err != nil {
+		return err
 	}
-	s.acquireWriter()
-	defer s.releaseWriter()
+	defer unlock()
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	w := s.writer
-	err := w.connect()
+	err = w.connect()
 	if err == nil {
 		err = w.transact(func() error { return f(w) })
 	}

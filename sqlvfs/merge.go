@@ -21,17 +21,12 @@ import (
 // Merge runs a step that takes over what a moment of a fork has. All of it is one transaction, durable when Merge returns. After an error nothing has
 // changed, and the Store can only be closed.
 func (s *Store) Merge(from *Moment, step func(*Tx) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	tx := &s.tx
-	switch {
-	case tx.readOnly || tx.frozen:
-		return ErrReadOnly
-	case tx.closing:
-		return ErrClosed
+	unlock, err := s.lockWriter()
+	if err != nil {
+		return err
 	}
-	s.acquireWriter()
-	defer s.releaseWriter()
+	defer unlock()
+	tx := &s.tx
 	if err := s.commitGathered(); err != nil {
 		return err
 	}

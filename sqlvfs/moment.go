@@ -153,16 +153,11 @@ func (s *Store) checkpointNow(kind Occasion, label string, sync bool) (Checkpoin
 	if label != "" && !validLabel(label) {
 		return Checkpoint{}, fmt.Errorf("%w: %q", ErrLabel, label)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch tx := &s.tx; {
-	case tx.readOnly || tx.frozen:
-		return Checkpoint{}, ErrReadOnly
-	case tx.closing:
-		return Checkpoint{}, ErrClosed
+	unlock, err := s.lockWriter()
+	if err != nil {
+		return Checkpoint{}, err
 	}
-	s.acquireWriter()
-	defer s.releaseWriter()
+	defer unlock()
 	c := &newCheckpoint{wanted: Checkpoint{Kind: kind, Label: label, Session: s.tx.session.id}}
 	s.tx.gather.checkpoint = c
 	s.tx.gather.sync = s.tx.gather.sync || sync

@@ -155,18 +155,13 @@ func (s *Store) GoBack(to Destination, follow func(*Tx, *Restored)) (Checkpoint,
 
 // backAs has the tree become another one in a transaction, as GoBack.
 func (s *Store) backAs(transact func() (Checkpoint, *Restored, error), follow func(*Tx, *Restored)) (Checkpoint, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch tx := &s.tx; {
-	case tx.readOnly || tx.frozen:
-		return Checkpoint{}, ErrReadOnly
-	case tx.closing:
-		return Checkpoint{}, ErrClosed
+	unlock, err := s.lockWriter()
+	if err != nil {
+		return Checkpoint{}, err
 	}
-	s.acquireWriter()
-	defer s.releaseWriter()
+	defer unlock()
 	w := s.writer
-	err := s.commitGathered()
+	err = s.commitGathered()
 	if err == nil {
 		err = w.connect()
 	}

@@ -33,16 +33,11 @@ func (s *Store) Thin(k Keep) (dropped int, err error) {
 
 // thinOnce drops the checkpoint that is the first to go, and tells whether there was one.
 func (s *Store) thinOnce(k *Keep) (more bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.tx.readOnly || s.tx.frozen:
-		return false, ErrReadOnly
-	case s.tx.closing:
-		return false, ErrClosed
+	unlock, err := s.lockWriter()
+	if err != nil {
+		return false, err
 	}
-	s.acquireWriter()
-	defer s.releaseWriter()
+	defer unlock()
 	// Steps go on meanwhile: a checkpoint may have much to drop.
 	s.mu.Unlock()
 	defer s.mu.Lock()

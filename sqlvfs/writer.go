@@ -206,6 +206,26 @@ func (s *Store) releaseWriter() {
 	s.done.Broadcast()
 }
 
+// lockWriter locks the store and acquires the writer, for who changes the database beside the tree's steps, until unlock is called. The
+// error is [ErrReadOnly] or [ErrClosed]. ACQUIRES(mu)
+func (s *Store) lockWriter() (unlock func(), err error) {
+	s.mu.Lock()
+	switch {
+	case s.tx.readOnly || s.tx.frozen:
+		err = ErrReadOnly
+	case s.tx.closing:
+		err = ErrClosed
+	default:
+		s.acquireWriter()
+		return func() {
+			s.releaseWriter()
+			s.mu.Unlock()
+		}, nil
+	}
+	s.mu.Unlock()
+	return nil, err
+}
+
 // commitPending takes the gathered batch, commits it and lets everyone know. LOCKS_REQUIRED(mu), which it unlocks
 // meanwhile.
 func (s *Store) commitPending() (closing, ok bool) {
