@@ -76,6 +76,11 @@ func (f *flows) writeAll() {
 func (f *flows) write() error {
 	f.put.Lock()
 	defer f.put.Unlock()
+	return f.writeList()
+}
+
+// writeList is write. LOCKS_REQUIRED(put)
+func (f *flows) writeList() error {
 	f.mu.Lock()
 	list, lost := f.list, f.lost
 	f.list = nil
@@ -108,7 +113,9 @@ func (f *flows) write() error {
 // end writes what is left at the end of the session, and tells of what cannot be kept.
 func (f *flows) end(logf func(string, ...any)) {
 	f.await()
-	err := f.write()
+	f.put.Lock() // else another attempt could have the list while it is counted
+	defer f.put.Unlock()
+	err := f.writeList()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n := f.lost + int64(len(f.list)); err != nil {
