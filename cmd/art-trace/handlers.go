@@ -40,12 +40,6 @@ func (o *options) policy() (*policy.Policy, error) {
 	return p, nil
 }
 
-// finisher is a handler that has something to say at the end.
-type finisher interface {
-	trace.Handler
-	Finish() error
-}
-
 // logger returns the handler that writes the trace to log, and what to call at the end of the trace.
 func (o *options) logger(log *os.File) (trace.Handler, func() error) {
 	w := patient(log)
