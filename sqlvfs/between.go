@@ -63,6 +63,9 @@ func (m *Moment) Close() error {
 // Checkpoint is the one that it is at; nil: the present.
 func (m *Moment) Checkpoint() *Checkpoint { return m.at }
 
+// Checkpoints returns all checkpoints of its database, as [Store.Checkpoints].
+func (m *Moment) Checkpoints() ([]Checkpoint, error) { return m.s.tx.checkpoints() }
+
 // Replaced returns where it shows something of the host's that the host does not have any more, as [Store.Replaced] does.
 func (m *Moment) Replaced() ([]ReplacedPath, error) { return m.s.tx.replaced() }
 

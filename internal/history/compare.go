@@ -12,8 +12,16 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// run compares the two moments from the root on.
-func (d *comparer) run() (err error) {
+// run compares the two moments.
+func (d *comparer) run() error {
+	if err := d.walk(); err != nil {
+		return err
+	}
+	return d.match()
+}
+
+// walk finds what has changed, come and gone, from the root on.
+func (d *comparer) walk() (err error) {
 	if d.may, err = sqlvfs.Between(d.from, d.to); err != nil {
 		return err
 	}
@@ -26,10 +34,7 @@ func (d *comparer) run() (err error) {
 		return err
 	}
 	top := &change{path: ".", from: ".", old: old, now: now}
-	if err := d.compareEntries(top); err != nil {
-		return err
-	}
-	return d.match()
+	return d.compareEntries(top)
 }
 
 // names are those in two directories, or in one, that may differ.

@@ -106,6 +106,7 @@ type comparer struct {
 	ctx      context.Context
 	opt      *DiffOptions
 	from, to *sqlvfs.Moment
+	own      *sqlvfs.Moment // that of a fork which takes the place of from, see fromOwn
 	report   *report.Reporter
 	dir      string   // the workspace on the host, as an absolute path
 	name     string   // of the workspace; "": there is none

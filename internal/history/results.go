@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -115,14 +116,19 @@ func (c *compared) look(ctx context.Context, path string, o *CompareOptions) err
 		return err
 	}
 	defer from.Close()
-	d := &comparer{ctx: ctx, from: from, to: to, opt: &DiffOptions{Prog: o.Prog, DB: path, Dir: o.Dir, Form: show.Stat}, report: report.New(report.Options{Quiet: true}, o.Prog)}
-	if err := d.findWorkspace(); err != nil {
+	d, err := o.between(ctx, path, from, to)
+	if err != nil {
 		return err
 	}
-	if d.host != nil {
-		defer d.host.Close()
+	defer d.close()
+	if err = d.fromOwn(); err == nil {
+		err = d.run()
 	}
-	if err := d.run(); err != nil {
+	if err != nil {
+		return err
+	}
+	gone, err := d.from.Replaced()
+	if err != nil {
 		return err
 	}
 	c.changed = map[string][sha256.Size]byte{}
@@ -132,6 +138,62 @@ func (c *compared) look(ctx context.Context, path string, o *CompareOptions) err
 			return err
 		}
 	}
+	if len(gone) > 0 {
+		c.Added, c.Removed = nil, nil
+	}
+	return nil
+}
+
+// between returns what compares two moments of a fork.
+func (o *CompareOptions) between(ctx context.Context, path string, from, to *sqlvfs.Moment) (*comparer, error) {
+	d := &comparer{ctx: ctx, from: from, to: to, opt: &DiffOptions{Prog: o.Prog, DB: path, Dir: o.Dir, Form: show.Stat}, report: report.New(report.Options{Quiet: true}, o.Prog)}
+	return d, d.findWorkspace()
+}
+
+func (d *comparer) close() {
+	if d.host != nil {
+		d.host.Close()
+	}
+	if d.own != nil {
+		d.own.Close()
+	}
+}
+
+// fromOwn has a fork be compared with its own first checkpoint instead of with its parent, if it had changed nothing until then: a fork keeps what pulls have
+// since replaced and made on the host, and the checkpoint of its parent shows what they brought.
+func (d *comparer) fromOwn() error {
+	all, err := d.to.Checkpoints()
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	first := &all[len(all)-1]
+	if first.ID != 1 || first.Kind != sqlvfs.AtSession { // not with the first change
+		return nil
+	}
+	if d.own, err = sqlvfs.OpenMoment(d.opt.DB, "1"); err != nil {
+		return err
+	}
+	gone, err := d.from.Replaced()
+	if err != nil {
+		return err
+	}
+	until := *d
+	until.to = d.own
+	if err := until.walk(); err != nil {
+		return err
+	}
+	for _, c := range append(until.changes, until.came...) {
+		kept := c.now != nil && c.now.row != nil && c.now.row.Ino < 0
+		made := c.now == nil && c.old.row == nil
+		replaced := slices.ContainsFunc(gone, func(g sqlvfs.ReplacedPath) bool {
+			at := path.Join(g.Workspace, g.Path)
+			return at == c.path || strings.HasPrefix(c.path, at+"/") || strings.HasPrefix(at, c.path+"/")
+		})
+		if !kept && !made && !replaced {
+			return nil
+		}
+	}
+	d.from = d.own
 	return nil
 }
 
