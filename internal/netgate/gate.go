@@ -109,7 +109,8 @@ func (g *Gate) Serve(fd int, mtu uint32, ended func(error)) error {
 
 // serve serves the guest at the other end of link.
 func (g *Gate) serve(link stack.LinkEndpoint) error {
-	g.most = int(link.MTU()) - header.IPv6MinimumSize - header.TCPMinimumSize
+	// The stack leaves room for all options: what is longer goes as two packets, one of them with a few bytes.
+	g.most = int(link.MTU()) - header.IPv6MinimumSize - header.TCPHeaderMaximumSize
 	g.stack = stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol},

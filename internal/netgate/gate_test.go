@@ -36,6 +36,7 @@ import (
 type testGuest struct {
 	t     testing.TB
 	stack *stack.Stack
+	link  *counting
 }
 
 func newTestGuest(t testing.TB, g *Gate) *testGuest {
@@ -48,7 +49,9 @@ func newTestGuest(t testing.TB, g *Gate) *testGuest {
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol},
 	})
-	if err := s.CreateNIC(nic, theirs); err != nil {
+	link := &counting{}
+	link.Init(theirs, link)
+	if err := s.CreateNIC(nic, link); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range []netip.Addr{control.Guest4, control.Guest6} {
@@ -62,7 +65,7 @@ func newTestGuest(t testing.TB, g *Gate) *testGuest {
 		s.Destroy()
 		g.stack.Destroy()
 	})
-	return &testGuest{t, s}
+	return &testGuest{t, s, link}
 }
 
 func (g *testGuest) dial(a netip.Addr, port uint16) (*gonet.TCPConn, error) {
