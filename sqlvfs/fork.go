@@ -390,8 +390,8 @@ func (n *NewForks) fill(own *database.Parent) error {
 	return c.Exec("COMMIT; PRAGMA main.journal_mode=WAL")
 }
 
-// Untouched tells whether a fork has nothing of its own: its tree is what the checkpoint is that it is of, but for access times. The
-// store must be open for writing.
+// Untouched tells whether a fork has nothing of its own: its tree is, and has been at all of its checkpoints, what the checkpoint is that it
+// is of, but for access times. The store must be open for writing.
 func (s *Store) Untouched() (bool, error) {
 	if !s.stack.Forked() {
 		return false, nil
@@ -401,13 +401,19 @@ func (s *Store) Untouched() (bool, error) {
 		if k == database.KeptBirth { // that of an inode never changes
 			continue
 		}
-		q += " AND NOT EXISTS (SELECT 1 FROM main." + k.Table + " m WHERE NOT EXISTS (SELECT 1 FROM under_" + k.Table + " u WHERE 1"
-		for _, column := range slices.Concat(k.Key, k.Values) {
+		key, all := "", ""
+		for i, column := range slices.Concat(k.Key, k.Values) {
+			same := " AND u." + column + " IS m." + column
+			if i < len(k.Key) {
+				key += same
+			}
 			if !strings.HasPrefix(column, "atime") {
-				q += " AND u." + column + " IS m." + column
+				all += same
 			}
 		}
-		q += "))"
+		below := "EXISTS (SELECT 1 FROM under_" + k.Table + " u WHERE 1"
+		q += " AND NOT EXISTS (SELECT 1 FROM main." + k.Table + " m WHERE NOT " + below + all + "))" +
+			" AND NOT EXISTS (SELECT 1 FROM main." + k.Old + " m WHERE iif(m.there, NOT " + below + all + "), " + below + key + ")))"
 	}
 	n := int64(0)
 	err := s.unsynced(func(w *writer) (err error) { // it has views of what is below
