@@ -306,3 +306,29 @@ func TestDryRunOfAFileOfTwoNames(t *testing.T) {
 		t.Errorf("tried:\n%s%sdone:\n%s%s%v", tried, toldTried, did, told, err)
 	}
 }
+
+// What the guest has removed is no name of the file that the host moves there.
+func TestDryRunOverWhatTheGuestRemoved(t *testing.T) {
+	b := newBench(t)
+	b.write("a", "a")
+	b.write("b", "b")
+	b.guest(func(g *guest) { g.rename("b", "a"); g.write("b", "guest") })
+	b.write("c", "c")
+	both := func() {
+		b.run(Push, b.ws)
+		b.run(Pull, b.ws)
+		b.run(Push, b.ws)
+	}
+	both()
+	b.guest(func(g *guest) { g.remove("b") })
+	b.write("b", "host")
+	b.write("a", "host")
+	both()
+	must(t, os.Rename(b.path("a"), b.path("b")))
+	b.write("a", "new")
+	tried, toldTried, _ := b.run(Push, b.ws, dryRun)
+	did, told, err := b.run(Push, b.ws)
+	if inodeNumbers.ReplaceAllString(tried, ")") != inodeNumbers.ReplaceAllString(did, ")") || toldTried != told || !errors.Is(err, ErrConflicts) {
+		t.Errorf("tried:\n%s%sdone:\n%s%s%v", tried, toldTried, did, told, err)
+	}
+}

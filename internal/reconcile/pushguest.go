@@ -101,7 +101,8 @@ func (p *pusher) elsewhere(a *item, removed bool) (*sqlvfs.Node, *sqlvfs.Baselin
 		if was == nil {
 			was = n.Baseline()
 		}
-		if a.was != nil || p.nameOf(n.Origin.Path, a) || p.movedFrom(a, was) {
+		replaced := removed && a.was != nil && a.was.Row != 0 && a.was.Row != n.Ino // what the guest removed here was another file
+		if !replaced && (a.was != nil || p.nameOf(n.Origin.Path, a) || p.movedFrom(a, was)) {
 			return n, was
 		}
 	}
