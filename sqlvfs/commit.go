@@ -33,7 +33,7 @@ func bindInode(q *sqlite3.Stmt, ino Ino, a *Attr) {
 
 // commit writes a batch in one transaction, which drops so many of the oldest checkpoints first. The batch was taken, so no lock is
 // needed. Rows go in the order of their keys, which is the order of the tree's pages.
-func (w *writer) commit(b *batch, drop int64) (err error) {
+func (w *writer) commit(b *batch, drop int) (err error) {
 	if b.empty() {
 		return nil
 	}

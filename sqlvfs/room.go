@@ -2,7 +2,6 @@ package sqlvfs
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -10,8 +9,6 @@ import (
 	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
-
-	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
 // A full disk takes nothing more, and yet what is deleted must make room, and what had been accepted must not be lost as a whole
@@ -19,8 +16,9 @@ import (
 //   - the database leaves a reserve to the log, by which pages become free, and never grows to where the log could not be copied into it;
 //   - little waits for the disk: a batch has no order in it that half of it could be committed, so batches are small, and
 //     those that fit are a prefix of what happened;
-//   - history gives way to the present: a transaction that does not fit is tried again without the oldest checkpoints, and at last
-//     without any, so that nothing is copied of what it deletes. They are dropped in the same transaction, and stay if that fails.
+//   - history gives way to the present: a transaction that does not fit is tried again without the oldest checkpoints that nobody has asked
+//     for, and at last without any of these, so that less or nothing is copied of what it deletes. They are dropped in the same transaction,
+//     and stay if that fails.
 
 const (
 	reserve    = 1 << 20            // bytes of the disk that new content leaves free
@@ -123,29 +121,35 @@ func (w *writer) makeRoom() bool {
 // withoutHistory commits a batch for which there is no room with all of history, at the cost of as many checkpoints as it needs, the oldest
 // first. full is why there is none.
 func (w *writer) withoutHistory(b *batch, full error) error {
-	all, err := queryNumber(w.conn, "SELECT count(*) FROM art_checkpoint")
+	all, err := checkpointsOf(w.conn)
 	if err != nil {
 		return full
 	}
-	if all == 0 && w.found {
+	held, err := heldOf(w.conn)
+	if err != nil {
 		return full
 	}
-	// The oldest that a fork is of stays, and with it all that tells from there on what was.
-	if held, err := heldOf(w.conn); err != nil {
-		return full
-	} else if len(held) > 0 {
-		oldest := slices.Min(slices.Collect(maps.Keys(held)))
-		if n, err := queryNumber(w.conn, "SELECT count(*) FROM art_checkpoint WHERE id < ?", oldest); err == nil && n > 0 {
-			return w.attempt(b, n)
+	n := 0
+	for i := range all {
+		if all[i].givesWay(held) {
+			n++
 		}
+	}
+	if n == 0 && w.found {
 		return full
 	}
-	for n := int64(1); n < all; n *= 2 {
-		if err := w.attempt(b, n); !isFull(err) {
+	for some := 1; some < n; some *= 2 {
+		if err := w.attempt(b, some); !isFull(err) {
 			return err
 		}
 	}
-	return w.attempt(b, math.MaxInt64)
+	return w.attempt(b, math.MaxInt)
+}
+
+// givesWay tells whether a checkpoint goes where there is no room. What the user has asked for stays, or the guest could take it away by filling the
+// disk, as does what a fork is of.
+func (c *Checkpoint) givesWay(held map[int64]bool) bool {
+	return !held[c.ID] && (c.Kind == ByGuest || c.Kind != ByUser && c.Label == "")
 }
 
 const (
@@ -156,46 +160,48 @@ const (
 	lastKey = "art_last_checkpoint"
 )
 
-// dropOldest drops the n oldest checkpoints in a transaction. From the last on there is no history, until another checkpoint is made.
-func (w *writer) dropOldest(n int64) error {
-	all, err := queryNumber(w.conn, "SELECT count(*) FROM art_checkpoint")
+// dropOldest drops the n oldest checkpoints that give way in a transaction; with more than there are, the one of what the session has found is not
+// made either. Where none is left there is no history, until another is made.
+func (w *writer) dropOldest(n int) error {
+	all, err := checkpointsOf(w.conn)
 	if err != nil {
 		return err
 	}
-	where := ""
-	if n < all {
-		last, err := queryNumber(w.conn, "SELECT id FROM art_checkpoint ORDER BY id LIMIT 1 OFFSET ?", n-1)
-		if err != nil {
-			return err
+	held, err := heldOf(w.conn)
+	if err != nil {
+		return err
+	}
+	changed, err := w.changedSince(&w.newest)
+	if err != nil {
+		return err
+	}
+	w.dropped = 0
+	for i := len(all) - 1; i >= 0 && n > 0; i-- {
+		if !all[i].givesWay(held) {
+			continue
 		}
-		where = " WHERE checkpoint<=" + strconv.FormatInt(last, 10)
-		if err := do(w.conn, "DELETE FROM art_checkpoint WHERE id<=?", last); err != nil {
-			return err
+		if err := w.drop(all, i); err != nil {
+			return fmt.Errorf("drop checkpoints: %w", err)
 		}
-	} else {
-		n = all
-		if changed, err := w.changedSince(&w.newest); err != nil {
-			return err
-		} else if changed && !w.found {
-			n++ // the one that was to be made
-		}
-		if all > 0 {
+		if i == 0 {
 			if err := w.retire(w.newest.ID); err != nil {
 				return err
 			}
 		}
-		w.newest, w.found = Checkpoint{}, true
-		if err := w.Exec("DELETE FROM art_checkpoint"); err != nil {
-			return err
-		}
+		all = slices.Delete(all, i, i+1)
+		w.dropped++
+		n--
 	}
-	for _, k := range database.Everything {
-		if err := w.Exec("DELETE FROM " + k.Old + where); err != nil {
-			return fmt.Errorf("drop checkpoints: %w", err)
-		}
+	if w.newest, err = newestCheckpoint(w.conn); err != nil {
+		return err
 	}
-	w.dropped = n
-	return putDropped(w.conn, w.store.tx.session.id, n)
+	if n > 0 {
+		if changed && !w.found {
+			w.dropped++ // the one that was to be made
+		}
+		w.found = true
+	}
+	return putDropped(w.conn, w.store.tx.session.id, w.dropped)
 }
 
 // retire has no checkpoint get the number again that the newest one had.

@@ -128,7 +128,7 @@ func TestDeletingOnAFullDisk(t *testing.T) {
 				in := create(t, s, name, syscall.S_IFREG|0o600)
 				must(t, s.WriteAt(in, random(2<<20), 0, nil, Now()))
 				put(s, in)
-				_, err := s.Checkpoint(ByUser, "")
+				_, err := s.Checkpoint(AtRest, "")
 				must(t, err)
 				remove(t, s, name)
 			}
@@ -137,7 +137,7 @@ func TestDeletingOnAFullDisk(t *testing.T) {
 			must(t, s.WriteAt(big, random(20<<20), 0, nil, Now()))
 			put(s, big)
 			if c.checkpoints > 0 {
-				_, err := s.Checkpoint(ByUser, "all")
+				_, err := s.Checkpoint(AtRest, "")
 				must(t, err)
 			}
 			must(t, s.Close())
@@ -164,7 +164,7 @@ func TestDeletingOnAFullDisk(t *testing.T) {
 				t.Errorf("the log says %d", sessions[0].Dropped)
 			}
 			// Their numbers do not come again.
-			again, err := s.Checkpoint(ByUser, "")
+			again, err := s.Checkpoint(AtRest, "")
 			must(t, err)
 			if c.checkpoints == 0 && again.ID != 1 || c.checkpoints > 0 && again.ID != dropped+1 {
 				t.Errorf("the next one is %d", again.ID)
@@ -187,7 +187,7 @@ func TestHistoryGivesWayFromTheOldest(t *testing.T) {
 		in := create(t, s, "f", syscall.S_IFREG|0o600)
 		must(t, s.WriteAt(in, bytes.Repeat([]byte{byte(i + 1)}, 2<<20), 0, nil, Now()))
 		put(s, in)
-		c, err := s.Checkpoint(ByUser, "")
+		c, err := s.Checkpoint(AtRest, "")
 		must(t, err)
 		trees[c.ID], err = readTree(s)
 		must(t, err)
@@ -215,7 +215,58 @@ func TestHistoryGivesWayFromTheOldest(t *testing.T) {
 	}
 }
 
-// What a fork is of stays on a full disk too, and what is older goes.
+// What the user has asked for stays on a full disk: no guest can take it away by filling that. What the guest has, and what is made by itself, goes.
+func TestAskedForDoesNotGiveWay(t *testing.T) {
+	path := filepath.Join(memoryDir(t), "a.db")
+	s := openFull(t, path, 1<<40, true, Options{})
+	trees := map[int64]*node{}
+	for _, of := range []Checkpoint{{Kind: AtRest}, {Kind: ByUser}, {Kind: ByGuest, Label: "turn"}, {Kind: AtRest, Label: "named"}, {Kind: AtRest}, {Kind: ByGuest}} {
+		in := create(t, s, "f", syscall.S_IFREG|0o600)
+		must(t, s.WriteAt(in, random(1<<20), 0, nil, Now()))
+		put(s, in)
+		c, err := s.Checkpoint(of.Kind, of.Label)
+		must(t, err)
+		if of.Kind == ByUser || of.Label == "named" {
+			trees[c.ID], err = readTree(s)
+			must(t, err)
+		}
+		remove(t, s, "f")
+	}
+	must(t, s.Close())
+	info, err := os.Stat(path)
+	must(t, err)
+	s = openFull(t, path, info.Size()+3<<20, true, Options{Checkpoint: AtSession})
+	must(t, s.BeginSession(1, []string{"fill"}))
+	in := create(t, s, "new", syscall.S_IFREG|0o600)
+	full := false
+	for i := range int64(200) {
+		if err := s.WriteAt(in, random(128<<10), i*128<<10, nil, Now()); err != nil {
+			full = true
+			break
+		}
+	}
+	put(s, in)
+	if err := s.Sync(); err == nil && !full {
+		t.Error("all fits")
+	}
+	remove(t, s, "new")
+	must(t, recovers(s))
+	if s.Dropped() != 4 {
+		t.Errorf("%d are said to be dropped", s.Dropped())
+	}
+	again, err := s.Checkpoint(ByUser, "")
+	must(t, err)
+	if again.ID <= 6 {
+		t.Errorf("%d comes again", again.ID)
+	}
+	must(t, s.Close())
+	must(t, checkClean(path))
+	for id, was := range trees {
+		must(t, showsAt(path, id, was))
+	}
+}
+
+// What a fork is of stays on a full disk too, and all else goes.
 func TestHistoryOfForksDoesNotGiveWay(t *testing.T) {
 	path := filepath.Join(memoryDir(t), "a.db")
 	s := openFull(t, path, 1<<40, true, Options{})
@@ -224,7 +275,7 @@ func TestHistoryOfForksDoesNotGiveWay(t *testing.T) {
 		in := create(t, s, "f", syscall.S_IFREG|0o600)
 		must(t, s.WriteAt(in, bytes.Repeat([]byte{byte(i + 1)}, 2<<20), 0, nil, Now()))
 		put(s, in)
-		c, err := s.Checkpoint(ByUser, "")
+		c, err := s.Checkpoint(AtRest, "")
 		must(t, err)
 		if i == 2 {
 			held = c.ID
@@ -258,7 +309,7 @@ func TestHistoryOfForksDoesNotGiveWay(t *testing.T) {
 	list, err := reader.Checkpoints()
 	must(t, err)
 	must(t, reader.Close())
-	if n := len(list); n != 2 || list[n-1].ID != held {
+	if len(list) != 1 || list[0].ID != held {
 		t.Errorf("%+v are left", list)
 	}
 	must(t, showsAt(path, held, was))

@@ -308,7 +308,7 @@ func (w *writer) apply(b *batch) error {
 }
 
 // attempt is apply, at the cost of some of the oldest checkpoints.
-func (w *writer) attempt(b *batch, drop int64) error {
+func (w *writer) attempt(b *batch, drop int) error {
 	err := w.bound()
 	if err == nil {
 		err = w.commit(b, drop)
