@@ -36,12 +36,12 @@ func (b bench) at(id int64, f func(g *guest)) {
 type kept struct {
 	*story
 	bench
-	rt    *rapid.T
-	shown map[int64]map[string]string
+	fatalf func(format string, args ...any)
+	shown  map[int64]map[string]string
 }
 
-// Whatever pulls bring to the host, each checkpoint goes on to show what it was, host's files included, and the guest can go back to it; and then a pull brings the host
-// back.
+// Whatever pulls bring to the host, each checkpoint goes on to show what it was, host's files included, and the guest can go back to it;
+// and then a pull brings the host back.
 func TestCheckpointsKeepWhatPullsReplace(t *testing.T) {
 	for _, links := range []bool{false, true} {
 		t.Run(fmt.Sprintf("links=%v", links), func(t *testing.T) {
@@ -49,14 +49,14 @@ func TestCheckpointsKeepWhatPullsReplace(t *testing.T) {
 				dir, err := fastDir()
 				must(t, err)
 				defer os.RemoveAll(dir)
-				k := &kept{newStory(links), bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}, rt, map[int64]map[string]string{}}
+				k := &kept{newStory(links), bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}, rt.Fatalf, map[int64]map[string]string{}}
 				must(t, os.Mkdir(k.ws, 0o755))
 				k.write("stays", "") // into an empty directory a pull is an export
 				for range 8 {
 					k.edit(rt, hostEditor{k.bench}, "host")
 				}
 				for range 5 {
-					k.round()
+					k.round(rt)
 				}
 				if found, err := fsck.Check(k.db); err != nil || len(found) > 0 {
 					rt.Fatalf("the database is damaged: %v %v\n%s", found, err, &k.log)
@@ -66,49 +66,54 @@ func TestCheckpointsKeepWhatPullsReplace(t *testing.T) {
 	}
 }
 
-func (k *kept) round() {
+func (k *kept) round(rt *rapid.T) {
 	k.guest(func(g *guest) {
-		for range rapid.IntRange(0, 2).Draw(k.rt, "checkpoints") {
-			for range rapid.IntRange(0, 4).Draw(k.rt, "guest edits") {
-				k.edit(k.rt, guestEditor{g}, "guest")
+		for range rapid.IntRange(0, 2).Draw(rt, "checkpoints") {
+			for range rapid.IntRange(0, 4).Draw(rt, "guest edits") {
+				k.edit(rt, guestEditor{g}, "guest")
 			}
-			c, err := g.store.Checkpoint(sqlvfs.ByUser, "")
-			must(k.t, err)
-			k.shown[c.ID] = g.portrait()
-			fmt.Fprintf(&k.log, "checkpoint %d\n", c.ID)
+			k.checkpoint(g)
 		}
 	})
 	ids := slices.Sorted(maps.Keys(k.shown))
 	if len(ids) > 0 {
-		switch rapid.IntRange(0, 5).Draw(k.rt, "then") {
+		switch rapid.IntRange(0, 5).Draw(rt, "then") {
 		case 0:
 			k.thin(len(ids) - 1)
 		case 1:
-			k.goBack(rapid.SampledFrom(ids).Draw(k.rt, "back to"))
+			k.goBack(rapid.SampledFrom(ids).Draw(rt, "back to"))
 		}
 	}
 	k.pullAll()
-	for _, id := range slices.Sorted(maps.Keys(k.shown)) {
-		k.at(id, func(g *guest) {
-			if now := g.portrait(); !maps.Equal(now, k.shown[id]) {
-				k.rt.Fatalf("checkpoint %d shows %v\nand has shown %v\n%s", id, now, k.shown[id], &k.log)
-			}
-		})
-	}
 }
 
-// pullAll pulls, and makes sure that the host has what the guest has then.
+func (k *kept) checkpoint(g *guest) (id int64) {
+	c, err := g.store.Checkpoint(sqlvfs.ByUser, "")
+	must(k.t, err)
+	k.shown[c.ID] = g.portrait()
+	fmt.Fprintf(&k.log, "checkpoint %d\n", c.ID)
+	return c.ID
+}
+
+// pullAll pulls, and makes sure that the host has what the guest has then, and that checkpoints show what they have shown.
 func (k *kept) pullAll() {
 	_, told, err := k.run(Pull, k.ws, allow)
 	fmt.Fprintf(&k.log, "pull: %v\n%s", err, told)
 	if err != nil || strings.Contains(told, "CONFLICT") {
-		k.rt.Fatalf("pull: %v\n%s", err, &k.log)
+		k.fatalf("pull: %v\n%s", err, &k.log)
 	}
 	k.guest(func(g *guest) {
 		if host, guest := k.hostPortrait(), g.portrait(); !maps.Equal(host, guest) {
-			k.rt.Fatalf("the host has %v\nand the guest %v\n%s", host, guest, &k.log)
+			k.fatalf("the host has %v\nand the guest %v\n%s", host, guest, &k.log)
 		}
 	})
+	for _, id := range slices.Sorted(maps.Keys(k.shown)) {
+		k.at(id, func(g *guest) {
+			if now := g.portrait(); !maps.Equal(now, k.shown[id]) {
+				k.fatalf("checkpoint %d shows %v\nand has shown %v\n%s", id, now, k.shown[id], &k.log)
+			}
+		})
+	}
 }
 
 func (k *kept) thin(to int) {
@@ -131,12 +136,12 @@ func (k *kept) goBack(id int64) {
 		is, err := g.store.GoBack(sqlvfs.To(fmt.Sprint(id)), nil)
 		fmt.Fprintf(&k.log, "back to %d: %d, %v\n", id, is.ID, err)
 		if err != nil {
-			k.rt.Fatalf("go back: %v\n%s", err, &k.log)
+			k.fatalf("go back: %v\n%s", err, &k.log)
 		}
 	})
 	k.guest(func(g *guest) {
 		if now := g.portrait(); !maps.Equal(now, k.shown[id]) {
-			k.rt.Fatalf("back at checkpoint %d, the guest has %v\nand had %v\n%s", id, now, k.shown[id], &k.log)
+			k.fatalf("back at checkpoint %d, the guest has %v\nand had %v\n%s", id, now, k.shown[id], &k.log)
 		}
 	})
 }

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/riverlytech/art/sqlvfs"
 	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
-// Stories that TestCheckpointsKeepWhatPullsReplace has told, made short. A line is what a side does, a checkpoint, one gone back to, or a pull: after
-// each pull both sides have the same, and checkpoints show what they have shown.
+// Stories that TestCheckpointsKeepWhatPullsReplace has told, made short. A line is what a side does, a checkpoint, one gone back to, or a
+// pull: after each pull both sides have the same, and checkpoints show what they have shown.
 var keptCases = map[string]string{
 	"a name made after a pull": `
 		guest write b one
@@ -139,10 +138,11 @@ func TestCheckpointsAfterPulls(t *testing.T) {
 	for name, script := range keptCases {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			k := &keptCase{bench: bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}, shown: map[int64]map[string]string{}}
+			k := &kept{newStory(false), bench{t, filepath.Join(dir, "ws"), filepath.Join(dir, "ws.db")}, t.Fatalf, map[int64]map[string]string{}}
 			must(t, os.Mkdir(k.ws, 0o755))
 			k.write("stays", "")
 			for line := range strings.Lines(strings.TrimSpace(script)) {
+				fmt.Fprint(&k.log, line)
 				k.step(strings.Fields(line))
 			}
 			if found, err := fsck.Check(k.db); err != nil || len(found) > 0 {
@@ -152,40 +152,19 @@ func TestCheckpointsAfterPulls(t *testing.T) {
 	}
 }
 
-type keptCase struct {
-	bench
-	ids   []int64
-	shown map[int64]map[string]string
-	log   strings.Builder
-}
-
-func (k *keptCase) step(line []string) {
-	fmt.Fprintln(&k.log, strings.Join(line, " "))
+// step does what a line says. Checkpoints are numbered from 1 as they are made.
+func (k *kept) step(line []string) {
 	switch line[0] {
 	case "host":
 		do(hostEditor{k.bench}, line[1:])
 	case "guest":
 		k.guest(func(g *guest) { do(guestEditor{g}, line[1:]) })
 	case "checkpoint":
-		k.guest(func(g *guest) {
-			c, err := g.store.Checkpoint(sqlvfs.ByUser, "")
-			must(k.t, err)
-			k.ids = append(k.ids, c.ID)
-			k.shown[c.ID] = g.portrait()
-		})
+		k.guest(func(g *guest) { k.checkpoint(g) })
 	case "back":
-		id := k.ids[int(line[1][0]-'1')]
-		k.guest(func(g *guest) {
-			_, err := g.store.GoBack(sqlvfs.To(fmt.Sprint(id)), nil)
-			must(k.t, err)
-		})
-		k.guest(func(g *guest) {
-			if now := g.portrait(); !maps.Equal(now, k.shown[id]) {
-				k.t.Fatalf("back at checkpoint %d, the guest has %v\nand had %v\n%s", id, now, k.shown[id], &k.log)
-			}
-		})
+		k.goBack(slices.Sorted(maps.Keys(k.shown))[line[1][0]-'1'])
 	case "pull":
-		k.pull()
+		k.pullAll()
 	default:
 		k.t.Fatalf("no such step: %q", line)
 	}
@@ -210,25 +189,5 @@ func do(side editor, line []string) {
 		side.chmod(line[1], 0o755)
 	case "remove":
 		side.remove(line[1])
-	}
-}
-
-func (k *keptCase) pull() {
-	out, told, err := k.run(Pull, k.ws, allow)
-	fmt.Fprintf(&k.log, "%s%v\n%s", out, err, told)
-	if err != nil || strings.Contains(told, "CONFLICT") {
-		k.t.Fatalf("pull: %v\n%s", err, &k.log)
-	}
-	k.guest(func(g *guest) {
-		if host, guest := k.hostPortrait(), g.portrait(); !maps.Equal(host, guest) {
-			k.t.Fatalf("the host has %v\nand the guest %v\n%s", host, guest, &k.log)
-		}
-	})
-	for _, id := range slices.Sorted(maps.Keys(k.shown)) {
-		k.at(id, func(g *guest) {
-			if now := g.portrait(); !maps.Equal(now, k.shown[id]) {
-				k.t.Errorf("checkpoint %d shows %v\nand has shown %v\n%s", id, now, k.shown[id], &k.log)
-			}
-		})
 	}
 }
