@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Going back in a session whose kernel has all of a large tree in its caches, by how many files have changed. The more versions of these history has, the
-// longer it takes: -benchtime 6x is like a day.
+// Going back in a session whose kernel has all of a large tree in its caches, by how many files have changed. The more versions of these
+// history has, the longer it takes: -benchtime 6x is like a day.
 func BenchmarkGoingBack(b *testing.B) {
 	const files, inDir = 100_000, 100
 	m := newMounted(b)

@@ -7,7 +7,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// Files of the base that lose their last name while they are in use are found without a look at all nodes, also when they lose it by going back.
+// Files of the base that lose their last name while they are in use are found without a look at all nodes, also when they lose it by going
+// back.
 func TestRemovedFilesAreFound(t *testing.T) {
 	s := newSession(t)
 	for _, name := range []string{"untouched", "changed", "replaced", "other", "stays"} {

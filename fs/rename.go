@@ -89,7 +89,8 @@ func (t *tx) exchange(from, to dentry, src, dst *node) error {
 			return err
 		}
 	}
-	for at, n := range map[dentry]*node{from: src, to: dst} {
+	for i, at := range []dentry{from, to} {
+		n := []*node{src, dst}[i]
 		entry, err := t.hasEntry(at, n)
 		if err != nil {
 			return err

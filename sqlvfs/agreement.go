@@ -13,12 +13,13 @@ import (
 )
 
 // Baselines, and what is known of the workspaces, say what the host and the database have agreed on. They go back with the tree:
-// then whatever the host has changed since counts as the host's, and what the older tree does not have yet is nothing that the guest has deleted. Where a
-// pull of ours has changed the host, what both agree on since does not go back ([Tx.NotePulled]): there the older tree is a change of the guest's.
+// then whatever the host has changed since counts as the host's, and what the older tree does not have yet is nothing that the guest has
+// deleted. Where a pull of ours has changed the host, what both agree on since does not go back ([Tx.NotePulled]): there the older tree is
+// a change of the guest's.
 //
-// Of what a pull replaces or removes on the host, history has a copy (copies.go). Where it has none, since an older program has pulled, or it is of a
-// checkpoint that a fork is of, or of one before, or since there was no room, or it was too large, or
-// could not be read, and the older tree shows it, or has a part of it, the tree cannot be what it was, and does not go back.
+// Of what a pull replaces or removes on the host, history has a copy (copies.go). Where it has none, since an older program has pulled, or
+// it is of a checkpoint that a fork is of, or of one before, or since there was no room, or it was too large, or could not be read, and the
+// older tree shows it, or has a part of it, the tree cannot be what it was, and does not go back.
 
 // ErrReplaced says that the host does not have any more what a checkpoint shows of it, and that there is no copy.
 var ErrReplaced = errors.New("a pull has since replaced or removed on the host what it shows of that")
@@ -36,8 +37,9 @@ type pathOf struct {
 	path string
 }
 
-// NotePulled writes down that a pull has brought to the host what the tree has at a path of a workspace, whatever became of that before: what both
-// have agreed on there does not go back with the tree, and so an older tree is a change of the guest's against what the pull has left. left is that; nil: nothing is there.
+// NotePulled writes down that a pull has brought to the host what the tree has at a path of a workspace, whatever became of that before:
+// what both have agreed on there does not go back with the tree, and so an older tree is a change of the guest's against what the pull has
+// left. left is that; nil: nothing is there.
 func (tx *Tx) NotePulled(t Tree, path string, left *Baseline) {
 	tx.begin()
 	if tx.gather.pulled == nil {
@@ -77,7 +79,8 @@ func (w *writer) putPulled(b *batch) error {
 	return nil
 }
 
-// noteReplaced writes down that a pull is about to replace or remove what the host has at a path of a workspace, and that nobody has a copy.
+// noteReplaced writes down that a pull is about to replace or remove what the host has at a path of a workspace, and that nobody has a
+// copy.
 func (w *writer) noteReplaced(tree int64, path string) error {
 	if err := w.keepAgreed(database.KeptBaseline, tree, []byte(path)); err != nil {
 		return err
@@ -99,8 +102,8 @@ func (w *writer) agreedSince(c *Checkpoint) (bool, error) {
 	return n != 0, err
 }
 
-// restoreAgreed brings back what the host and the tree had agreed on at a checkpoint, after the tree or a part of it, for the same paths. What
-// it is has become history under the newest one. The error is one of those above if that cannot be.
+// restoreAgreed brings back what the host and the tree had agreed on at a checkpoint, after the tree or a part of it, for the same paths.
+// What it is has become history under the newest one. The error is one of those above if that cannot be.
 func (w *writer) restoreAgreed(to *Checkpoint, p *part) error {
 	n, err := queryNumber(w.conn, "SELECT EXISTS (SELECT 1 FROM art_journal)")
 	if err != nil {
@@ -141,7 +144,8 @@ func (w *writer) restoreAgreed(to *Checkpoint, p *part) error {
 	return w.showsReplaced(to, p)
 }
 
-// showsReplaced returns [ErrReplaced] if the tree, or the part of it, which has come back, shows what a pull has replaced on the host since.
+// showsReplaced returns [ErrReplaced] if the tree, or the part of it, which has come back, shows what a pull has replaced on the host
+// since.
 func (w *writer) showsReplaced(to *Checkpoint, p *part) error {
 	list, err := w.replaced(to, p, 1)
 	if err == nil && len(list) > 0 {
@@ -166,8 +170,8 @@ func (tx *Tx) replaced() ([]ReplacedPath, error) {
 	return (&writer{conn: tx.meta}).replaced(tx.at, nil, math.MaxInt)
 }
 
-// replaced returns at most so many paths at which the tree that the connection shows, or the part of it, has what a pull has replaced on the host
-// since a checkpoint.
+// replaced returns at most so many paths at which the tree that the connection shows, or the part of it, has what a pull has replaced on
+// the host since a checkpoint.
 func (w *writer) replaced(to *Checkpoint, p *part, most int) (all []ReplacedPath, err error) {
 	paths := map[string][]string{} // by workspace
 	q := bind(w.Prep(`SELECT DISTINCT t.name, h.path FROM art_old_baseline h JOIN art_tree t ON t.id=h.tree WHERE h.checkpoint>=? AND h.replaced=1

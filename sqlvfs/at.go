@@ -10,8 +10,8 @@ import (
 // have the names of the tables (database.Kept). What they show never changes, whatever is committed meanwhile, so the connections
 // need not read the same commit.
 
-// layered are statements in the form that connections with views ask them in. SQLite copies what reads a view of several queries once for each of these,
-// unless that has a LIMIT, and reads a view as a whole that it cannot look a single row up in, as for a join.
+// layered are statements in the form that connections with views ask them in. SQLite copies what reads a view of several queries once for
+// each of these, unless that has a LIMIT, and reads a view as a whole that it cannot look a single row up in, as for a join.
 var layered = map[string]string{
 	qInode: inodeColumns + `FROM (SELECT * FROM fs_inode WHERE ino=?1 LIMIT 1) i LEFT JOIN (SELECT * FROM art_origin WHERE ino=?1 LIMIT 1) o
 		LEFT JOIN art_base b ON b.id=o.base LEFT JOIN (SELECT * FROM fs_origin WHERE delta_ino=?1 LIMIT 1) f`,

@@ -9,8 +9,8 @@ import (
 )
 
 // A store makes checkpoints by itself (Options.Checkpoint): of what it finds, with the first change of that; and, if it is a session's,
-// whenever nothing has been written for a moment after a change, and after a minute of changes without such a moment; or, with Options.Every, at most so
-// often, also while it changes. Where nothing has changed there is none.
+// whenever nothing has been written for a moment after a change, and after a minute of changes without such a moment; or, with
+// Options.Every, at most so often, also while it changes. Where nothing has changed there is none.
 
 // thinAtEnd is how long the end of a session may take to drop checkpoints of which there are too many.
 const thinAtEnd = 200 * time.Millisecond

@@ -7,10 +7,10 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// A checkpoint shows the host's files where the tree had nothing of its own. What a pull is about to change there, history takes first: as rows
-// that the tree had at these checkpoints, and has not any more. A file has all of its content then, and a directory its origin, so that what
-// is left alone in it still shows from the host; where the pull makes something, a whiteout. Nothing else needs to know of them: they are shown, compared,
-// brought back, thinned and read by forks as all of history.
+// A checkpoint shows the host's files where the tree had nothing of its own. What a pull is about to change there, history takes first: as
+// rows that the tree had at these checkpoints, and has not any more. A file has all of its content then, and a directory its origin, so
+// that what is left alone in it still shows from the host; where the pull makes something, a whiteout. Nothing else needs to know of them:
+// they are shown, compared, brought back, thinned and read by forks as all of history.
 //
 // Their inodes have numbers below 0. No condition on the highest number of a checkpoint excludes these, so they are of inodes
 // that were there before it, and are gone.
@@ -19,9 +19,9 @@ import (
 var ErrPulling = errors.New("a pull is going on")
 
 // KeepHost has history take what checkpoints show of a workspace on the host, before a pull changes it there. It is durable when KeepHost
-// returns. Until [Store.EndPull] there is no new checkpoint, and none is dropped but for want of room. Steps go on meanwhile. What cannot be read, or has no room, is noted as lost.
-// step is told of each file that was copied, and its size, or else why it is lost, and ends the work by an error. Other errors are those of the database; then
-// nothing is lost that was there.
+// returns. Until [Store.EndPull] there is no new checkpoint, and none is dropped but for want of room. Steps go on meanwhile. What cannot
+// be read, or has no room, is noted as lost. step is told of each file that was copied, and its size, or else why it is lost, and ends the
+// work by an error. Other errors are those of the database; then nothing is lost that was there.
 func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep) error {
 	unlock, err := s.lockWriter()
 	if err != nil {
@@ -147,8 +147,8 @@ func (w *writer) keepHost(t Tree, host HostTree, list []HostChange, step KeepSte
 	return k.copyInto()
 }
 
-// leaveForks leaves out the checkpoints that a fork is of, and those before: a fork reads these, and would take copies for what its guest has changed. They
-// show what the host has, as forks do.
+// leaveForks leaves out the checkpoints that a fork is of, and those before: a fork reads these, and would take copies for what its guest
+// has changed. They show what the host has, as forks do.
 func (k *copier) leaveForks(list []HostChange) error {
 	held, err := newestHeld(k.w.conn)
 	if err != nil || held == 0 {
@@ -231,7 +231,8 @@ type holder struct {
 	path string
 }
 
-// cutOff has files with all of their content have no origin where that is removed, as what is agreed on: against nothing on the host, they are new.
+// cutOff has files with all of their content have no origin where that is removed, as what is agreed on: against nothing on the host, they
+// are new.
 func (k *copier) cutOff(files []holder) error {
 	for _, h := range files {
 		origins, err := k.origins(h.ino)

@@ -158,8 +158,8 @@ func TestCopiesOfHostileNames(t *testing.T) {
 	wantFiles(t, at(t, path, now.ID), host)
 }
 
-// On a full disk no checkpoint gives way to copies: they go on to show what was copied, and what was not is said, and keeps the tree from going back, whether
-// the room is known before or not.
+// On a full disk no checkpoint gives way to copies: they go on to show what was copied, and what was not is said, and keeps the tree from
+// going back, whether the room is known before or not.
 func TestCopiesOnAFullDisk(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		path := filepath.Join(memoryDir(t), "a.db")
@@ -215,8 +215,8 @@ func TestCopiesOnAFullDisk(t *testing.T) {
 	}
 }
 
-// Copies are rows of history as any, which somebody may have written who means harm: a check names what is wrong, going back is refused, and what shows is shown
-// without an end or a fault.
+// Copies are rows of history as any, which somebody may have written who means harm: a check names what is wrong, going back is refused,
+// and what shows is shown without an end or a fault.
 func TestHostileCopies(t *testing.T) {
 	for _, c := range []struct{ name, sql, want string }{
 		{"a copy without a row", "DELETE FROM art_old_inode WHERE ino=(SELECT min(ino) FROM art_old_inode)", ""},

@@ -9,10 +9,12 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// What the host has at a path becomes rows of history, for a range of checkpoints, in transactions after each of which all checkpoints show what they have shown. A directory
-// has its origin until all that is in it is there, and a file that has a part of the host's content until it has all.
+// What the host has at a path becomes rows of history, for a range of checkpoints, in transactions after each of which all checkpoints show
+// what they have shown. A directory has its origin until all that is in it is there, and a file that has a part of the host's content until
+// it has all.
 
-// mostCopied bounds the files that are copied, in bytes. A pull writes a few changed places of a large file in place, and nobody waits for a copy of the rest.
+// mostCopied bounds the files that are copied, in bytes. A pull writes a few changed places of a large file in place, and nobody waits for
+// a copy of the rest.
 const mostCopied = 32 << 20
 
 // errLarge and errNoRoom are why a file is not copied.
@@ -32,8 +34,8 @@ func (k *copier) fits(size int64) error {
 	return nil
 }
 
-// copy has an entry of a directory be a copy of what the host has at a path, at some checkpoints. changed is what becomes of that; whole says
-// that all of it is to be copied.
+// copy has an entry of a directory be a copy of what the host has at a path, at some checkpoints. changed is what becomes of that; whole
+// says that all of it is to be copied.
 func (k *copier) copy(dir Ino, name, path string, changed *changedPath, s span, whole bool) error {
 	whole = whole || changed.goes()
 	if !whole && changed.here && changed.effect == Makes {
@@ -216,8 +218,8 @@ func (k *copier) fillSpan(ino Ino, s span, f HostContent, o *oldOrigin, inodes [
 	if err != nil {
 		return 0, hostError{err}
 	}
-	// As an overlay shows it: what holds no content of its own has the host's, whatever that is; else it must be what it was, but for its change
-	// time, which alone moves when the file gets another name or mode.
+	// As an overlay shows it: what holds no content of its own has the host's, whatever that is; else it must be what it was, but for its
+	// change time, which alone moves when the file gets another name or mode.
 	filled, length := *o, inodes[s.hi].Size
 	filled.limit, filled.Fingerprint = 0, now
 	limit := min(o.limit, length)

@@ -77,7 +77,8 @@ func (k *copier) stands(ino Ino, f *Fingerprint) ([]bool, error) {
 	return stands, nil
 }
 
-// lead has an entry lead to an inode where that is there, at those checkpoints that are left, and returns which these are. They are not left any more.
+// lead has an entry lead to an inode where that is there, at those checkpoints that are left, and returns which these are. They are not
+// left any more.
 func (k *copier) lead(dir Ino, name string, rest, there []bool, ino Ino) ([]span, error) {
 	leads := make([]bool, min(len(rest), len(there)))
 	for i := range leads {
@@ -117,8 +118,8 @@ func (k *copier) count(c *copied, at []span) error {
 	return nil
 }
 
-// withNames adds to what changes the other names of files that lose one, where rows stand for these: a session finds a row by the name that the
-// host shows as long as the file has several.
+// withNames adds to what changes the other names of files that lose one, where rows stand for these: a session finds a row by the name that
+// the host shows as long as the file has several.
 func (k *copier) withNames(list []HostChange) ([]HostChange, error) {
 	changed, linked := map[string]bool{}, map[uint64]bool{}
 	for _, c := range list {

@@ -4,7 +4,8 @@
 // what is written here (schema.go). What that format has no words for lives in tables of our own,
 // prefixed art_: where an inode comes from in a host tree (origin), which names of a host
 // directory are gone (whiteouts), what the host tree was when the two last agreed (baselines), and
-// which rows belong to deleted files that are still open (orphans); and what rows were at checkpoints (moment.go). The package knows nothing of FUSE and reads no host file but the database.
+// which rows belong to deleted files that are still open (orphans); and what rows were at checkpoints (moment.go). The package knows
+// nothing of FUSE and reads no host file but the database.
 //
 // # How it is fast
 //

@@ -54,8 +54,8 @@ func (s *Store) Logged() bool {
 	return s.tx.session.id != 0
 }
 
-// AddFlows writes down what a guest has done on the network, in the session that has begun. It is committed when AddFlows returns, and survives
-// a power cut with what is committed later.
+// AddFlows writes down what a guest has done on the network, in the session that has begun. It is committed when AddFlows returns, and
+// survives a power cut with what is committed later.
 func (s *Store) AddFlows(list []Flow) error {
 	s.mu.Lock()
 	id := s.tx.session.id

@@ -88,8 +88,8 @@ func (s *Store) AddFork(path string, secret []byte, at string) (Checkpoint, erro
 }
 
 // AddForks has the database know of forks that are about to be made, of the checkpoint with a number or label, or of the present if
-// that is "", of which a checkpoint is made then. It returns the checkpoint. They are durable when AddForks returns, or the database knows of none.
-// Errors are those of [Store.Checkpoint], [ErrNoCheckpoint], [ErrReplaced], [ErrAgreed] and [ErrCorrupt].
+// that is "", of which a checkpoint is made then. It returns the checkpoint. They are durable when AddForks returns, or the database knows
+// of none. Errors are those of [Store.Checkpoint], [ErrNoCheckpoint], [ErrReplaced], [ErrAgreed] and [ErrCorrupt].
 func (s *Store) AddForks(list []ForkToBe, at string) (c Checkpoint, err error) {
 	for _, f := range list {
 		if len(f.Secret) != database.SecretSize || !filepath.IsAbs(f.Path) || len(f.Path) >= 4096 {
@@ -139,7 +139,8 @@ func (s *Store) AddForks(list []ForkToBe, at string) (c Checkpoint, err error) {
 // DropFork is [Store.DropForks] of one.
 func (s *Store) DropFork(secret []byte) error { return s.DropForks([][]byte{secret}, false) }
 
-// DropForks has the database forget forks, and with them the checkpoint that was made for them, if nothing else needs it; with keep, that stays.
+// DropForks has the database forget forks, and with them the checkpoint that was made for them, if nothing else needs it; with keep, that
+// stays.
 func (s *Store) DropForks(secrets [][]byte, keep bool) error {
 	return s.atWriter(func(w *writer) error {
 		list, err := forksOf(w.conn)
@@ -248,8 +249,8 @@ func MakeFork(parentPath, path string, secret []byte, at Checkpoint) error {
 	return n.Make(parentPath, at)
 }
 
-// NewForks are forks of one moment in the making, of which there are no files yet by their names. They are the same but for their secrets: one is
-// made, and written once for each.
+// NewForks are forks of one moment in the making, of which there are no files yet by their names. They are the same but for their secrets:
+// one is made, and written once for each.
 type NewForks struct {
 	list  []ForkToBe
 	file  *database.NewFile // which never gets its name
@@ -284,8 +285,8 @@ func BeginForks(list []ForkToBe) (*NewForks, error) {
 	return n, nil
 }
 
-// Make makes the forks of a database, which [Store.AddForks] has told of them, at a checkpoint. All files are there, whole and durable, or none; one
-// that has the path already is left alone, and the error is fs.ErrExist. A session that writes the parent goes on meanwhile.
+// Make makes the forks of a database, which [Store.AddForks] has told of them, at a checkpoint. All files are there, whole and durable, or
+// none; one that has the path already is left alone, and the error is fs.ErrExist. A session that writes the parent goes on meanwhile.
 func (n *NewForks) Make(parentPath string, at Checkpoint) (err error) {
 	defer database.CatchOutOfMemory(&err)
 	if parentPath, err = filepath.EvalSymlinks(parentPath); err == nil {
@@ -390,8 +391,8 @@ func (n *NewForks) fill(own *database.Parent) error {
 	return c.Exec("COMMIT; PRAGMA main.journal_mode=WAL")
 }
 
-// Untouched tells whether a fork has nothing of its own: its tree is, and has been at all of its checkpoints, what the checkpoint is that it
-// is of, but for access times. The store must be open for writing.
+// Untouched tells whether a fork has nothing of its own: its tree is, and has been at all of its checkpoints, what the checkpoint is that
+// it is of, but for access times. The store must be open for writing.
 func (s *Store) Untouched() (bool, error) {
 	if !s.stack.Forked() {
 		return false, nil

@@ -22,8 +22,8 @@ var (
 	familySeed = flag.Uint64("family-seed", 0, "begin with this one, as a failure has named it")
 )
 
-// lineage is a database and forks of it, all of whose processes are killed at once, at any write: from then on the disk takes nothing. It is in
-// memory, has small pages and few steps, so that there can be many.
+// lineage is a database and forks of it, all of whose processes are killed at once, at any write: from then on the disk takes nothing. It
+// is in memory, has small pages and few steps, so that there can be many.
 type lineage struct {
 	dir      string
 	rnd      *rand.Rand
@@ -50,8 +50,8 @@ type branch struct {
 	thins  bool            // checkpoints are being dropped
 }
 
-// Whatever is done to a database and to forks of it, and at whatever write all are killed: each is afterwards what it was after one of its steps, and no
-// earlier one than is durable; each checkpoint shows what it showed; and the check finds nothing.
+// Whatever is done to a database and to forks of it, and at whatever write all are killed: each is afterwards what it was after one of its
+// steps, and no earlier one than is durable; each checkpoint shows what it showed; and the check finds nothing.
 func TestKilledForks(t *testing.T) {
 	n := *families
 	if testing.Short() {
@@ -433,7 +433,8 @@ func (b *branch) back(l *lineage) error {
 	return err
 }
 
-// checkpoints compares which there are: none is missing unless they were being dropped, and one that was not answered shows a tree that was.
+// checkpoints compares which there are: none is missing unless they were being dropped, and one that was not answered shows a tree that
+// was.
 func (b *branch) checkpoints() error {
 	list, err := b.a.s.Checkpoints()
 	if err != nil {

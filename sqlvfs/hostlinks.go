@@ -12,9 +12,9 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// A file that has several names on the host has one row for all of them. Entries lead to it by some, the host shows it by the others, and it counts both. A part that has a
-// name of the second kind come or go while the row stays as it is, or the other way round, would have it count wrong: it would be gone with its
-// content while it has names.
+// A file that has several names on the host has one row for all of them. Entries lead to it by some, the host shows it by the others, and
+// it counts both. A part that has a name of the second kind come or go while the row stays as it is, or the other way round, would have it
+// count wrong: it would be gone with its content while it has names.
 
 // findLinks are the files with a row, and the places on the host that are or were names of theirs: what was hidden has a baseline.
 const findLinks = `WITH place(base, dev, base_ino, path) AS (

@@ -11,10 +11,10 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// An object of the host's has no inode number of ours until the guest changes it, and may get another one when it is changed again. By its place
-// on the host it is known all the same: a tree shows it where the host has it, or below a directory that has come from above it, or where the row
-// is whose origin it is. Going back for a part must neither take it away, since it came into the part from elsewhere, nor show
-// it twice, since it has left the part: with the first, a pull would remove it on the host.
+// An object of the host's has no inode number of ours until the guest changes it, and may get another one when it is changed again. By its
+// place on the host it is known all the same: a tree shows it where the host has it, or below a directory that has come from above it, or
+// where the row is whose origin it is. Going back for a part must neither take it away, since it came into the part from elsewhere, nor
+// show it twice, since it has left the part: with the first, a pull would remove it on the host.
 
 // spot is where a side shows an object of the host's.
 type spot struct {
@@ -95,8 +95,8 @@ func (p *part) movedTo(inside *side, in spot, verb string, outside *side, out sp
 	return fmt.Errorf("%s %s %s %s: %w", here, verb, there, when, ErrMoved)
 }
 
-// changedObjects returns the objects of the host's that may be in the part on one side, and that a side has a row of which the other has not, or
-// that a path of the part leads to on one side only.
+// changedObjects returns the objects of the host's that may be in the part on one side, and that a side has a row of which the other has
+// not, or that a path of the part leads to on one side only.
 func (p *part) changedObjects() ([]hostPlace, error) {
 	then, err := p.then.originsOf(`SELECT h.ino, (SELECT name FROM art_base b WHERE b.id=h.base), h.path FROM art_old_origin h WHERE h.there=1 AND h.ino<=?2
 		AND h.checkpoint=(SELECT min(x.checkpoint) FROM art_old_origin x WHERE x.ino=h.ino AND x.checkpoint>=?1)`, p.to.ID, p.to.maxIno)
@@ -292,7 +292,8 @@ func (p *part) spots(s *side, o hostPlace) (list []spot, err error) {
 	return list, within(RootIno, path.Join(o.base, o.path))
 }
 
-// replacedSince tells whether a pull has since replaced or removed on the host what was at a place there: what is there now is another object.
+// replacedSince tells whether a pull has since replaced or removed on the host what was at a place there: what is there now is another
+// object.
 func (p *part) replacedSince(o hostPlace) (bool, error) {
 	for {
 		n, err := queryNumber(p.w.conn, `SELECT EXISTS (SELECT 1 FROM art_old_baseline h JOIN art_tree t ON t.id=h.tree

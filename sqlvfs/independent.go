@@ -8,8 +8,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// makeIndependent gives a copy of a fork, which nobody else has open, all that it reads from its parent. It does nothing to what is no fork. Whether
-// that survives a power cut is the caller's care.
+// makeIndependent gives a copy of a fork, which nobody else has open, all that it reads from its parent. It does nothing to what is no
+// fork. Whether that survives a power cut is the caller's care.
 func makeIndependent(file string) error {
 	c, err := database.Connect(file, sqlite3.OPEN_READWRITE, database.HostFiles)
 	if err != nil {

@@ -23,7 +23,8 @@ func (w *writer) keepCut(ino Ino, from int64) error {
 }
 
 // keepInode has the history know all rows of an inode in a table before they are deleted. Of a fork, those below it stay where they
-// are: without the inode they mean nothing. That the inode itself is not there is said by hiding it, and so is that it shows a number no more.
+// are: without the inode they mean nothing. That the inode itself is not there is said by hiding it, and so is that it shows a number no
+// more.
 func (w *writer) keepInode(k *database.Kept, ino Ino, hide bool) error {
 	if !hide {
 		return w.keepRows(k.DeleteAll, ino)
@@ -71,8 +72,8 @@ func (w *writer) keepRows(query string, ino Ino, more ...any) error {
 	return do(w.conn, query, append([]any{w.newest.ID, w.newest.maxIno, ino}, more...)...)
 }
 
-// keptRows says of which rows history needs to know no more before the next checkpoint, so that it is not asked about each again: a program that
-// syncs often writes the same few rows each time.
+// keptRows says of which rows history needs to know no more before the next checkpoint, so that it is not asked about each again: a program
+// that syncs often writes the same few rows each time.
 type keptRows struct {
 	checkpoint int64 // the newest one when all of them were noted
 	rows       map[keptRow]need
@@ -97,7 +98,8 @@ const (
 // maxKeptRows bounds them.
 const maxKeptRows = 16 << 10
 
-// needsNoMore tells whether history needs to know no more of a row. old says that it is a name that will lead to an inode of the checkpoint.
+// needsNoMore tells whether history needs to know no more of a row. old says that it is a name that will lead to an inode of the
+// checkpoint.
 func (r *keptRows) needsNoMore(checkpoint int64, row keptRow, old bool) bool {
 	if r.checkpoint != checkpoint {
 		return false
@@ -119,8 +121,8 @@ func (r *keptRows) forget() { r.rows = nil }
 // hideCut hides the content of a file from a chunk on.
 var hideCut = database.KeptData.HideRows("u.ino=?1 AND u.chunk_index>=?2")
 
-// hide has what is below a fork show no more. query is one of [database.Kept]; the first value is the number of an inode, but for what is of
-// the host.
+// hide has what is below a fork show no more. query is one of [database.Kept]; the first value is the number of an inode, but for what is
+// of the host.
 func (w *writer) hide(k *database.Kept, query string, values ...any) error {
 	if w.below(k, values[0]) {
 		return do(w.conn, query, values...)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What history costs a program that syncs after each few bytes, as a database in the guest does which keeps a rollback journal: two stores, of
-// which one has a checkpoint every hundred transactions, take turns.
+// What history costs a program that syncs after each few bytes, as a database in the guest does which keeps a rollback journal: two stores,
+// of which one has a checkpoint every hundred transactions, take turns.
 func BenchmarkHistory(b *testing.B) {
 	const atOnce = 100
 	type side struct {

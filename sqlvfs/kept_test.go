@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A row that is written again and again has what it was at the checkpoint in history once, whatever became of the transactions: also where the
-// first of them has failed.
+// A row that is written again and again has what it was at the checkpoint in history once, whatever became of the transactions: also where
+// the first of them has failed.
 func TestHistoryAfterAFailedTransaction(t *testing.T) {
 	s, d := failing(t)
 	f := create(t, s, "f", syscall.S_IFREG|0o600)
@@ -36,7 +36,8 @@ func TestHistoryAfterAFailedTransaction(t *testing.T) {
 	must(t, checkClean(s.Path()))
 }
 
-// A name that new files come and go under, as a journal's, has led to nothing at the checkpoint, also if it then leads to a file that was there.
+// A name that new files come and go under, as a journal's, has led to nothing at the checkpoint, also if it then leads to a file that was
+// there.
 func TestNameOfNewFilesInHistory(t *testing.T) {
 	s := openTest(t, filepath.Join(t.TempDir(), "a.db"))
 	old := create(t, s, "old", syscall.S_IFREG|0o600)

@@ -14,12 +14,12 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// A merge takes into a database what a fork of it has changed. Who decides about that changes the tree in one step; content of files goes from the
-// one database to the other with the transaction of that step, a chunk at a time, and only where it differs. What of the fork was merged is remembered as
-// what both have agreed on: it goes back with the tree.
+// A merge takes into a database what a fork of it has changed. Who decides about that changes the tree in one step; content of files goes
+// from the one database to the other with the transaction of that step, a chunk at a time, and only where it differs. What of the fork was
+// merged is remembered as what both have agreed on: it goes back with the tree.
 
-// Merge runs a step that takes over what a moment of a fork has. All of it is one transaction, durable when Merge returns. After an error nothing has
-// changed, and the Store can only be closed.
+// Merge runs a step that takes over what a moment of a fork has. All of it is one transaction, durable when Merge returns. After an error
+// nothing has changed, and the Store can only be closed.
 func (s *Store) Merge(from *Moment, step func(*Tx) error) error {
 	unlock, err := s.lockWriter()
 	if err != nil {
@@ -60,8 +60,8 @@ type fill struct {
 	from Ino
 }
 
-// TakeContent has a regular file have the content of one of the moment that [Store.Merge] takes over, and with it its size and the time when it was
-// written.
+// TakeContent has a regular file have the content of one of the moment that [Store.Merge] takes over, and with it its size and the time
+// when it was written.
 func (tx *Tx) TakeContent(in *Inode, n *Node) error {
 	if !tx.changing || tx.gather.from == nil {
 		return errViewing
@@ -230,8 +230,8 @@ func (m *Moment) From(base, path string) (list []Ino, err error) {
 	return list, err
 }
 
-// Parent returns of a fork what it has in common with the database that it was made of, the checkpoint there, and the highest number of an inode
-// then, up to which an inode is the same in both. The secret is nil if it is no fork.
+// Parent returns of a fork what it has in common with the database that it was made of, the checkpoint there, and the highest number of an
+// inode then, up to which an inode is the same in both. The secret is nil if it is no fork.
 func (m *Moment) Parent() (secret []byte, checkpoint int64, top Ino) {
 	if !m.s.stack.Forked() {
 		return nil, 0, 0
@@ -240,8 +240,8 @@ func (m *Moment) Parent() (secret []byte, checkpoint int64, top Ino) {
 	return p.Secret, p.Checkpoint, Ino(p.MaxIno)
 }
 
-// SinceFork returns where the tree of a fork may differ from what it was when the fork was made: in what the fork has rows of its own of, now or ever.
-// base is the parent at that moment.
+// SinceFork returns where the tree of a fork may differ from what it was when the fork was made: in what the fork has rows of its own of,
+// now or ever. base is the parent at that moment.
 func (m *Moment) SinceFork(base *Moment) (*Difference, error) {
 	d := newDifference()
 	d.Top = base.top()
@@ -287,8 +287,8 @@ func mergeKeys(secret []byte) [2][]byte {
 	return [2][]byte{secret, second[:len(secret)]}
 }
 
-// MergeKey returns the key by which a fork, of which a moment is given, is to know the next checkpoint of it that is merged. The one up to which it
-// was merged has another: it stays until a merge of the next one is committed, and as long as that can be undone.
+// MergeKey returns the key by which a fork, of which a moment is given, is to know the next checkpoint of it that is merged. The one up to
+// which it was merged has another: it stays until a merge of the next one is committed, and as long as that can be undone.
 func (m *Moment) MergeKey(secret []byte, merged int64) ([]byte, error) {
 	keys := mergeKeys(secret)
 	list, err := Query(m.s, func(tx *Tx) ([]Fork, error) { return forksOf(tx.meta) })

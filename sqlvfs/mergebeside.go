@@ -15,9 +15,9 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// Beside a session that writes the database, a merge is made in a fork of that: what the fork has rows of its own of, or hides, is what the merge has
-// changed. The writer takes these rows over, if none of them has changed in the tree since the fork was made. For whom has inodes open it is as if
-// the tree had gone back, see restored.go.
+// Beside a session that writes the database, a merge is made in a fork of that: what the fork has rows of its own of, or hides, is what the
+// merge has changed. The writer takes these rows over, if none of them has changed in the tree since the fork was made. For whom has inodes
+// open it is as if the tree had gone back, see restored.go.
 
 // maxMergeFile bounds the file of a merge, in bytes.
 const maxMergeFile = 1 << 40
@@ -147,9 +147,9 @@ func (s *Store) LiveIn(m *MergedFork) (list []RestoredInode, err error) {
 	return list, err
 }
 
-// TakeMerged has the tree become what a fork has made of it. What it was before is a checkpoint. All of it is one transaction and one step, durable when
-// TakeMerged returns. follow is as that of [Store.GoBack]. The error is [ErrOvertaken] if something of it has changed since the fork was made, with
-// which nothing has changed, as with any other.
+// TakeMerged has the tree become what a fork has made of it. What it was before is a checkpoint. All of it is one transaction and one step,
+// durable when TakeMerged returns. follow is as that of [Store.GoBack]. The error is [ErrOvertaken] if something of it has changed since
+// the fork was made, with which nothing has changed, as with any other.
 func (s *Store) TakeMerged(m *MergedFork, follow func(*Tx, *Restored)) (Checkpoint, error) {
 	return s.backAs(func() (Checkpoint, *Restored, error) { return s.writer.takeMerged(m) }, follow)
 }
@@ -159,10 +159,8 @@ func (w *writer) takeMerged(m *MergedFork) (done Checkpoint, restored *Restored,
 	before := w.newest
 	q := w.Prep("ATTACH ?1 AS merged")
 	u := url.URL{Scheme: "file", OmitHost: true, Path: m.name, RawQuery: "vfs=reader"}
-	if q.BindText(1, u.String()); true {
-		err = w.Run(q)
-	}
-	if err != nil {
+	q.BindText(1, u.String())
+	if err := w.Run(q); err != nil {
 		return done, nil, err
 	}
 	defer func() {
@@ -306,11 +304,8 @@ func mergedRows(k *database.Kept, above, top Ino) string {
 			switch {
 			case i == 0 && !k.Host, k.Entry && c == "ino":
 				is = number(is)
-			case k.Table == "fs_origin" && c == "base_ino", k.Table == "art_origin" && c == "base_ino":
-				// A fingerprint's number is that of an object of the host; what shows to programs is the inode's own where it has none.
-				if k.Table == "fs_origin" {
-					is = fmt.Sprintf("iif(%[1]s=p.delta_ino, %[2]s, %[1]s)", is, number("p.delta_ino"))
-				}
+			case k.Table == "fs_origin" && c == "base_ino": // what shows to programs is the inode's own number where it has none of the host's
+				is = fmt.Sprintf("iif(%[1]s=p.delta_ino, %[2]s, %[1]s)", is, number("p.delta_ino"))
 			case k.Table == "art_origin" && c == "base":
 				is = "(SELECT b.id FROM main.art_base b JOIN merged.art_base m ON m.name=b.name WHERE m.id=" + is + ")"
 			case k == database.KeptBaseline && c == "tree":

@@ -10,8 +10,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// besideMerge makes a database that stays open, and a fork of it, in which something is made, moved and linked, and that somebody alters then. The
-// inodes are the directory 2, the file 3, and in the fork the directories 4 and, in it, 5, the file 6 and the symbolic link 7.
+// besideMerge makes a database that stays open, and a fork of it, in which something is made, moved and linked, and that somebody alters
+// then. The inodes are the directory 2, the file 3, and in the fork the directories 4 and, in it, 5, the file 6 and the symbolic link 7.
 func besideMerge(t *testing.T, sql string) (s *Store, path string, m *MergedFork) {
 	t.Helper()
 	dir := t.TempDir()
@@ -117,7 +117,8 @@ func TestMergeOfNonsenseIsRefused(t *testing.T) {
 	}
 }
 
-// What was committed counts, also if the connection cannot be rid of the fork then: a tree in memory that is another one would be written over it.
+// What was committed counts, also if the connection cannot be rid of the fork then: a tree in memory that is another one would be written
+// over it.
 func TestMergeThatIsCommittedCounts(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		s, path, m := besideMerge(t, "")

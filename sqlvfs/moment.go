@@ -277,8 +277,8 @@ func (w *writer) insertCheckpoint(c *Checkpoint) error {
 }
 
 // qChangedSince asks whether a row of the tree is another one than at the newest checkpoint, or there is a new inode. What of a file's
-// content has been copied from its origin since, or is known of that, is no change; nor is what becomes of a file that has no name any more. What a
-// pull has replaced on the host, and the tree may show, is one.
+// content has been copied from its origin since, or is known of that, is no change; nor is what becomes of a file that has no name any
+// more. What a pull has replaced on the host, and the tree may show, is one.
 var qChangedSince = func() string {
 	q := "SELECT ifnull((SELECT max(ino) FROM main.fs_inode), 0)>?2"
 	for _, k := range database.AllKept {
@@ -309,8 +309,8 @@ func changedSince(c *conn, newest *Checkpoint) (bool, error) {
 	return n != 0, err
 }
 
-// changedFor tells whether a checkpoint of some kind is to be another than the newest one. Beside the tree, a fork reads what was agreed on from
-// the checkpoint that it is of; and what was merged is remembered as agreed on, and stays so when a later merge is undone.
+// changedFor tells whether a checkpoint of some kind is to be another than the newest one. Beside the tree, a fork reads what was agreed on
+// from the checkpoint that it is of; and what was merged is remembered as agreed on, and stays so when a later merge is undone.
 func (w *writer) changedFor(kind Occasion) (bool, error) {
 	changed, err := w.changedSince(&w.newest)
 	if err == nil && !changed && (kind == ForFork || kind == BeforeMerge) {

@@ -148,8 +148,8 @@ func openStore(path string, opt Options, t tuning) (_ *Store, err error) {
 	return s, nil
 }
 
-// explainOpen is [database.Explain]. Where there is no room for what a database needs to be opened, such as its shared memory, SQLite says only that
-// reading or writing has failed.
+// explainOpen is [database.Explain]. Where there is no room for what a database needs to be opened, such as its shared memory, SQLite says
+// only that reading or writing has failed.
 func explainOpen(path string, err error) error {
 	if (errors.Is(err, sqlite3.IOERR) || errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.CANTOPEN)) && full(filepath.Dir(path)) {
 		return syscall.ENOSPC

@@ -8,8 +8,8 @@ import (
 )
 
 // Other tools of the format write rows without history knowing what they were (art-db(5)): an older checkpoint then seems to have had the
-// change. That they have written the database is found when it is opened for writing the next time ([database.Left]). There is a checkpoint of
-// what they have left, so that history is right from there on.
+// change. That they have written the database is found when it is opened for writing the next time ([database.Left]). There is a checkpoint
+// of what they have left, so that history is right from there on.
 
 // Other tells of what another program has changed in a database since art closed it.
 type Other struct {

@@ -10,7 +10,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
-// What another program writes is found when art opens the database the next time, and once. Copies and sessions that were killed are no such thing.
+// What another program writes is found when art opens the database the next time, and once. Copies and sessions that were killed are no
+// such thing.
 func TestOtherProgramsAreFound(t *testing.T) {
 	newest := func(path string) (list []Checkpoint) {
 		s, err := Open(path, Options{ReadOnly: true})

@@ -444,7 +444,8 @@ func (h *histories) rewind(a *actor) error {
 	return nil
 }
 
-// checkpointsAre looks at the checkpoints that a cut has left: those that were answered when a step was durable are there, and they are what they were.
+// checkpointsAre looks at the checkpoints that a cut has left: those that were answered when a step was durable are there, and they are
+// what they were.
 func (h *histories) checkpointsAre(path string, durable int) error {
 	s, err := Open(path, Options{ReadOnly: true})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// merge merges a fork in which something has changed, whose own file is on no disk that loses power: content of files that both have, and of a
-// new one. Torn, it takes two steps to do so, of which a cut may leave the first.
+// merge merges a fork in which something has changed, whose own file is on no disk that loses power: content of files that both have, and
+// of a new one. Torn, it takes two steps to do so, of which a cut may leave the first.
 func (h *histories) merge(a *actor) error {
 	dir, err := os.MkdirTemp(h.dir, "merge")
 	if err != nil {

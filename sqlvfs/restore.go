@@ -11,8 +11,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// restoreTables are those of a connection that brings tables of the tree back: keys of rows that have changed, with the checkpoint that knows
-// what they were, names that lead to what is newer, and inodes that lose their rows, but are in use and so keep their content.
+// restoreTables are those of a connection that brings tables of the tree back: keys of rows that have changed, with the checkpoint that
+// knows what they were, names that lead to what is newer, and inodes that lose their rows, but are in use and so keep their content.
 const restoreTables = `CREATE TEMP TABLE IF NOT EXISTS art_changed (a NOT NULL, b NOT NULL, checkpoint, there, PRIMARY KEY (a, b)) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS art_newer (id INTEGER PRIMARY KEY);
 CREATE TEMP TABLE IF NOT EXISTS art_held (ino INTEGER PRIMARY KEY);
@@ -28,8 +28,8 @@ type restoring struct {
 	values []any // of statements, which have parameters up to the last that they use
 }
 
-// restore brings the tables of the tree back to what they were at a checkpoint, or only a part of them, unless that is nil. What they are has
-// become history under the newest one.
+// restore brings the tables of the tree back to what they were at a checkpoint, or only a part of them, unless that is nil. What they are
+// has become history under the newest one.
 func (w *writer) restore(to *Checkpoint, p *part) error {
 	top, err := w.store.highestIno(w.conn, false)
 	if err != nil {
@@ -151,8 +151,8 @@ func (w *writer) bringRows(k *database.Kept, text string, values []any) (n int64
 	return n, nil
 }
 
-// restoreTable brings rows of a table back which have changed. once says that each is known to history under no other number than that of the
-// checkpoint to go back to. It tells whether some of them may have been deleted instead.
+// restoreTable brings rows of a table back which have changed. once says that each is known to history under no other number than that of
+// the checkpoint to go back to. It tells whether some of them may have been deleted instead.
 func (w *writer) restoreTable(k *database.Kept, r *restoring, once bool) (gone bool, err error) {
 	s := r.restoration(k, once)
 	if err := w.bringBack(k, s.first, r.values); err != nil {
@@ -214,8 +214,8 @@ func notHeld(k *database.Kept, ino string, held bool) string {
 }
 
 // withoutInode are the statements that delete rows of inodes that are gone now. History need not know that such a row was not there at the
-// checkpoint: what was held then has stayed, and came back with its inode unchanged; and of a time of birth it is not kept, which may have come
-// when its inode was changed long after the checkpoint. Parameters are those of withoutNewer.
+// checkpoint: what was held then has stayed, and came back with its inode unchanged; and of a time of birth it is not kept, which may have
+// come when its inode was changed long after the checkpoint. Parameters are those of withoutNewer.
 func withoutInode(k *database.Kept, held bool) []string {
 	lost := "p." + k.Key[0] + ` IN (SELECT h.ino FROM art_old_inode h WHERE h.checkpoint=?1)
 		AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=p.` + k.Key[0] + ")" + notHeld(k, "p."+k.Key[0], held)

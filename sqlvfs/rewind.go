@@ -53,8 +53,8 @@ var Undo Destination = func(c *conn, now *Checkpoint, all []Checkpoint) (back, e
 	return back{}, ErrNothingToUndo
 }
 
-// stayedSame tells whether a checkpoint is of the tree before a pull, and nothing has changed from then to the next checkpoint, or the present, but for
-// what that has let go of because the host has it: nobody would see that.
+// stayedSame tells whether a checkpoint is of the tree before a pull, and nothing has changed from then to the next checkpoint, or the
+// present, but for what that has let go of because the host has it: nobody would see that.
 func stayedSame(c *conn, all []Checkpoint, i int) (bool, error) {
 	switch {
 	case all[i].Kind != BeforePull:
@@ -148,7 +148,8 @@ func nearest(of Checkpoint, all []Checkpoint) Checkpoint {
 
 // GoBack brings the tree back to a checkpoint, and returns that. What the tree was before is a checkpoint too. All of it is one
 // transaction and one step, durable when GoBack returns. follow, if not nil, is called at the end of the step, and told what has
-// changed of live inodes. Errors are those of the destination, [ErrReplaced], [ErrJournal], [ErrCorrupt], and the disk's, with which nothing has changed.
+// changed of live inodes. Errors are those of the destination, [ErrReplaced], [ErrJournal], [ErrCorrupt], and the disk's, with which
+// nothing has changed.
 func (s *Store) GoBack(to Destination, follow func(*Tx, *Restored)) (Checkpoint, error) {
 	return s.backAs(func() (Checkpoint, *Restored, error) { return s.writer.goBack(to, follow != nil) }, follow)
 }

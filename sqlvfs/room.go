@@ -13,7 +13,7 @@ import (
 
 // A full disk takes nothing more, and yet what is deleted must make room, and what had been accepted must not be lost as a whole
 // because it does not fit as a whole. So, where room is short,
-//   - the database leaves a reserve to the log, by which pages become free, and never grows to where the log could not be copied into it;
+//   - the database leaves a reserve to the log, by which pages become free, and never grows to where the log does not fit into it;
 //   - little waits for the disk: a batch has no order in it that half of it could be committed, so batches are small, and
 //     those that fit are a prefix of what happened;
 //   - history gives way to the present: a transaction that does not fit is tried again without the oldest checkpoints that nobody has asked
@@ -146,8 +146,8 @@ func (w *writer) withoutHistory(b *batch, full error) error {
 	return w.attempt(b, math.MaxInt)
 }
 
-// givesWay tells whether a checkpoint goes where there is no room. What the user has asked for stays, or the guest could take it away by filling the
-// disk, as does what a fork is of.
+// givesWay tells whether a checkpoint goes where there is no room. What the user has asked for stays, or the guest could take it away by
+// filling the disk, as does what a fork is of.
 func (c *Checkpoint) givesWay(held map[int64]bool) bool {
 	return !held[c.ID] && (c.Kind == ByGuest || c.Kind != ByUser && c.Label == "")
 }
@@ -160,8 +160,8 @@ const (
 	lastKey = "art_last_checkpoint"
 )
 
-// dropOldest drops the n oldest checkpoints that give way in a transaction; with more than there are, the one of what the session has found is not
-// made either. Where none is left there is no history, until another is made.
+// dropOldest drops the n oldest checkpoints that give way in a transaction; with more than there are, the one of what the session has found
+// is not made either. Where none is left there is no history, until another is made.
 func (w *writer) dropOldest(n int) error {
 	all, err := checkpointsOf(w.conn)
 	if err != nil {

@@ -215,7 +215,8 @@ func TestHistoryGivesWayFromTheOldest(t *testing.T) {
 	}
 }
 
-// What the user has asked for stays on a full disk: no guest can take it away by filling that. What the guest has, and what is made by itself, goes.
+// What the user has asked for stays on a full disk: no guest can take it away by filling that. What the guest has, and what is made by
+// itself, goes.
 func TestAskedForDoesNotGiveWay(t *testing.T) {
 	path := filepath.Join(memoryDir(t), "a.db")
 	s := openFull(t, path, 1<<40, true, Options{})

@@ -45,8 +45,8 @@ var (
 		{"inode %d has names in it, but is no directory", `ifnull(p.mode & 61440, 0)<>16384 AND (h.there=0 OR (h.mode & 61440)=16384)
 			AND EXISTS (SELECT 1 FROM fs_dentry d WHERE d.parent_ino=h.ino)`},
 		linkWithoutTarget,
-		// No index has the inodes that names lead to. CASE sees to it that SQLite looks through all names only if an inode that was there before the
-		// checkpoint is gone, and then once for all that are.
+		// No index has the inodes that names lead to. CASE sees to it that SQLite looks through all names only if an inode that was there before
+		// the checkpoint is gone, and then once for all that are.
 		{"a name leads to inode %d, which is gone", `CASE WHEN p.ino IS NULL AND h.ino<=?2 THEN h.ino IN (SELECT d.ino FROM fs_dentry d WHERE d.ino IN
 			(SELECT g.ino FROM art_old_inode g WHERE g.checkpoint=?1 AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=g.ino))) END`},
 		{turned, "(h.there=1 AND (h.mode & 61440)=16384) IS NOT ((p.mode & 61440) IS 16384)"},
@@ -63,8 +63,8 @@ func cannotBe(k *database.Kept) broken {
 	return broken{"a row of " + k.Table + " of inode %d cannot be", "p." + k.Key[0] + " IS NOT NULL AND (" + k.Bad("p.") + ")"}
 }
 
-// qLostName finds directories that do not have one name. Before, a directory had one if it was there. So it has one now, if as many have come
-// as gone. Inodes above the last parameter were not there: history knows neither of them nor of names in them.
+// qLostName finds directories that do not have one name. Before, a directory had one if it was there. So it has one now, if as many have
+// come as gone. Inodes above the last parameter were not there: history knows neither of them nor of names in them.
 var qLostName = `WITH moved(ino, n) AS (
 		SELECT p.ino, 1 ` + changedNames + ` AND NOT (h.there=1 AND h.ino IS p.ino)
 		UNION ALL SELECT h.ino, -1 FROM art_old_dentry h LEFT JOIN fs_dentry p ON p.parent_ino=h.parent_ino AND p.name=h.name
@@ -75,8 +75,8 @@ var qLostName = `WITH moved(ino, n) AS (
 		UNION ALL SELECT p.ino, -1 FROM main.fs_inode p WHERE p.ino>?3 AND (p.mode & 61440)=16384)
 	SELECT ino FROM moved WHERE ino<>1 AND ino<=?2 AND ` + isDirNow("moved.ino") + ` GROUP BY ino HAVING sum(n)<>0 LIMIT 1`
 
-// soundTree returns [ErrCorrupt] if the tree that was brought back makes no sense. The newest checkpoint is of the tree before. Inodes above the
-// highest number of the other one are new, or none. Those above top have come, as by a merge.
+// soundTree returns [ErrCorrupt] if the tree that was brought back makes no sense. The newest checkpoint is of the tree before. Inodes
+// above the highest number of the other one are new, or none. Those above top have come, as by a merge.
 func (w *writer) soundTree(to *Checkpoint, top Ino) error {
 	if err := w.define(); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
 
-// What a merge brings is looked at as what going back brings is, and so are the rows that it has made, of which history knows nothing. The rules are
-// those of package fsck, of rows p of a table that have come or changed, with the inode i that they are of.
+// What a merge brings is looked at as what going back brings is, and so are the rows that it has made, of which history knows nothing. The
+// rules are those of package fsck, of rows p of a table that have come or changed, with the inode i that they are of.
 
 const (
 	gone    = "i.ino IS NULL AND NOT EXISTS (SELECT 1 FROM main.art_orphan o WHERE o.ino=p.%s)"
@@ -46,8 +46,8 @@ var brokenMerge = []struct {
 	{database.KeptBirth, []broken{{"inode %d is not there, but has a time of birth", fmt.Sprintf(gone, "ino")}}},
 }
 
-// qMiscounted finds inodes that are no directories and have another number of links than of names, as qLostName finds directories. One that has an
-// origin may have more.
+// qMiscounted finds inodes that are no directories and have another number of links than of names, as qLostName finds directories. One that
+// has an origin may have more.
 var qMiscounted = `WITH moved(ino, n) AS (
 		SELECT p.ino, 1 ` + changedNames + ` AND NOT (h.there=1 AND h.ino IS p.ino)
 		UNION ALL SELECT h.ino, -1 FROM art_old_dentry h LEFT JOIN fs_dentry p ON p.parent_ino=h.parent_ino AND p.name=h.name

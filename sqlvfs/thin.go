@@ -19,8 +19,8 @@ type Keep struct {
 // DefaultKeep is how much history is kept where nobody says.
 var DefaultKeep = Keep{Checkpoints: 100, For: 14 * 24 * time.Hour, Bytes: 2 << 30, Undone: 24 * time.Hour}
 
-// Thin drops checkpoints of which there are too many, each in a transaction of its own, and returns how many. What only they show is lost. The
-// space that becomes free is used again, and given back to the disk as that of deleted files.
+// Thin drops checkpoints of which there are too many, each in a transaction of its own, and returns how many. What only they show is lost.
+// The space that becomes free is used again, and given back to the disk as that of deleted files.
 func (s *Store) Thin(k Keep) (dropped int, err error) {
 	for {
 		more, err := s.thinOnce(&k)
@@ -143,8 +143,8 @@ func (s *Store) HistoryBytes() (int64, error) {
 	return Query(s, func(tx *Tx) (int64, error) { return queryNumber(tx.meta, qHistoryBytes) })
 }
 
-// drop drops one of all checkpoints. What its rows were is what they were at the one before it, if that does not say otherwise and they were there
-// then; without one, nobody needs to know.
+// drop drops one of all checkpoints. What its rows were is what they were at the one before it, if that does not say otherwise and they
+// were there then; without one, nobody needs to know.
 func (w *writer) drop(all []Checkpoint, i int) error {
 	c := &all[i]
 	var older *Checkpoint

@@ -6,8 +6,8 @@ import (
 )
 
 // WriteAt writes content at an offset, in bytes, and lets the file grow. It keeps nothing of p. now becomes the file's
-// modification time, and its change time moves forward to it. The errors are syscall.EFBIG beyond [Store.MaxSize], and [*Missing], with which the file
-// is as it was. The caller must refer to the inode.
+// modification time, and its change time moves forward to it. The errors are syscall.EFBIG beyond [Store.MaxSize], and [*Missing], with
+// which the file is as it was. The caller must refer to the inode.
 func (tx *Tx) WriteAt(in *Inode, p []byte, off int64, now Timespec) error {
 	if off < 0 || off > tx.MaxSize()-int64(len(p)) {
 		return syscall.EFBIG

@@ -64,7 +64,8 @@ type guest struct {
 	stdout, stderr io.Writer // nil: nowhere
 }
 
-// sessionsOf returns what has art run sessions without a terminal in the workspace, each on a database of its own, and returns the exit code.
+// sessionsOf returns what has art run sessions without a terminal in the workspace, each on a database of its own, and returns the exit
+// code.
 func sessionsOf(p *place) (func(context.Context, guest) (int, error), error) {
 	art := os.Getenv(libexec.ArtVariable)
 	os.Unsetenv(libexec.ArtVariable)

@@ -173,8 +173,8 @@ func (r *rings) abandon() { close(r.begin) }
 
 // ServeRings serves the connection's requests by rings, if both sides agreed on them, until the connection ends. serve
 // is called with each request on the thread that got it, and has to answer it before it returns. What waits there holds
-// up others only if most threads of a processor do. The error is nil at the end of the connection, [errors.ErrUnsupported] where there are no rings,
-// [ErrLost] when they have failed; and anything else when the kernel has not taken them, and goes on by /dev/fuse.
+// up others only if most threads of a processor do. The error is nil at the end of the connection, [errors.ErrUnsupported] where there are
+// no rings, [ErrLost] when they have failed; and anything else when the kernel has not taken them, and goes on by /dev/fuse.
 //
 // Forgets and interruptions still come by /dev/fuse: Read has to be called as well.
 func (c *Conn) ServeRings(serve func(*Request)) error {

@@ -25,7 +25,8 @@ const (
 	noCheckpoints = `{"checkpoints": "off"}`
 )
 
-// artHistory is a session as artSystem has it, over /dev/fuse and with settings about checkpoints. It is compared with its like, and only if it is named.
+// artHistory is a session as artSystem has it, over /dev/fuse and with settings about checkpoints. It is compared with its like, and only
+// if it is named.
 func artHistory(name, bin, settings string) *system {
 	s := artSystem(name, bin, deviceWire)
 	s.named, s.uncached = true, nil

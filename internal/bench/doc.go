@@ -13,8 +13,8 @@
 //
 // Every repetition of a workload starts on every system, in turn and in rotating order, with a tree
 // as it was made: what one system leaves behind, and what else the machine does meanwhile, falls on
-// all of them alike; those that only set art in relation take part in every other. All workloads are measured once before one is measured again. Some are a sequence of
-// steps, of which each works on what the one before has left. The time of a step is taken inside, where an agent would wait for it; the time
-// to disk goes on until all that was written is on it, which for art includes the end of the session;
+// all of them alike; those that only set art in relation take part in every other. All workloads are measured once before one is measured
+// again. Some are a sequence of steps, of which each works on what the one before has left. The time of a step is taken inside, where an
+// agent would wait for it; the time to disk goes on until all that was written is on it, which for art includes the end of the session;
 // only the last step of a session has one.
 package main

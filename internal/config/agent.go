@@ -88,8 +88,8 @@ func (a *Agent) ReadValues() (err error) {
 	return err
 }
 
-// ReadAgent reads the settings of an agent of the user's own from its directory, with its variables. home is the caller's home directory and
-// allowed what Allow may have.
+// ReadAgent reads the settings of an agent of the user's own from its directory, with its variables. home is the caller's home directory
+// and allowed what Allow may have.
 func ReadAgent(dir, home string, allowed []string) (*Agent, error) {
 	a, err := readAgent(dir, home, allowed)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// Server leaves a file system's server with its database and, for reading, the host trees beneath: no other file, no network, no signal to and no abstract socket of anyone
-// outside, and no privilege regained by executing something. There is no way back.
+// Server leaves a file system's server with its database and, for reading, the host trees beneath: no other file, no network, no signal to
+// and no abstract socket of anyone outside, and no privilege regained by executing something. There is no way back.
 //
 // The databases are its own, and those that this one is a fork of, which SQLite has an index of the log of to write. Their
 // files must exist. In their directories files may only be removed, which SQLite

@@ -91,8 +91,8 @@ const (
 	OwnAgentFD
 )
 
-// The descriptors of art-net in the guest's network, where it connects the ports that are published: it ends as it does otherwise, and writes
-// NetEvents as frames to its standard output.
+// The descriptors of art-net in the guest's network, where it connects the ports that are published: it ends as it does otherwise, and
+// writes NetEvents as frames to its standard output.
 const (
 	// PortsFD is a pipe with Ports.
 	PortsFD = 3 + iota

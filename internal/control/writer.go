@@ -38,8 +38,9 @@ import (
 //	   |--Merge, descriptor--->|        have the tree become what a merge has made of it in a fork
 //	   |<-Done-----------------|
 //
-// The descriptor is of a file that holds the changes, forks, or what a pull is going to change, marshalled, and with Merge of the fork's database. Instead of Done there may be NotDone. When the socket is
-// closed, whatever waits goes on; so it does when art-sync takes too long.
+// The descriptor is of a file that holds the changes, forks, or what a pull is going to change, marshalled, and with Merge of the fork's
+// database. Instead of Done there may be NotDone. When the socket is closed, whatever waits goes on; so it does when art-sync takes too
+// long.
 
 // WriterVersion is that of the requests.
 const WriterVersion = 12

@@ -173,8 +173,8 @@ func TestExamplesAreListed(t *testing.T) {
 	}
 }
 
-// TestTurns has a program in the agent's place that runs the hook of docs/examples/turns.md at the end of a turn, and works with its marks as
-// that page shows. Whether the agents themselves run their hooks, package agents tries.
+// TestTurns has a program in the agent's place that runs the hook of docs/examples/turns.md at the end of a turn, and works with its marks
+// as that page shows. Whether the agents themselves run their hooks, package agents tries.
 func TestTurns(t *testing.T) {
 	page, dir := document(t, "docs/examples/turns.md"), exampleDir(t)
 	for name, content := range map[string]string{

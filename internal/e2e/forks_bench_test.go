@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// ofForks are ways to have eight forks of a database, and the first ls in each, as one types them. Those that are called plain have eight new databases
-// in the place of forks: what is left when forks cost nothing.
+// ofForks are ways to have eight forks of a database, and the first ls in each, as one types them. Those that are called plain have eight
+// new databases in the place of forks: what is left when forks cost nothing.
 var ofForks = []struct{ name, script string }{
 	{"fork-8-times", `for n in $all; do art fork -q f$n -d a.db; done`},
 	{"fork", `art fork -q $forks -d a.db`},
@@ -25,8 +25,8 @@ var ofForks = []struct{ name, script string }{
 	{"plain-sessions-together", `for n in $all; do art -q -i=false -m ws -d p$n.db -- ls & done; wait`},
 }
 
-// BenchmarkForks measures how long eight forks of a database of 100,000 files take, from the shell, until ls was there in each, and how much of the
-// disk they take.
+// BenchmarkForks measures how long eight forks of a database of 100,000 files take, from the shell, until ls was there in each, and how
+// much of the disk they take.
 func BenchmarkForks(b *testing.B) {
 	top := b.TempDir()
 	sh := func(script string) time.Duration {

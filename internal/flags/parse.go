@@ -36,8 +36,8 @@ func Help(err error) (text string, wanted bool) {
 }
 
 // Parse reads a command line into variables, which keep their values where it says nothing. There is one for each flag, by
-// its name, and may be others: a *string, *bool, *int, *int64 or *[]string, or a function that takes the value. Flags may stand anywhere among
-// the words, but for a command whose words are a command: there, they end with the first word.
+// its name, and may be others: a *string, *bool, *int, *int64 or *[]string, or a function that takes the value. Flags may stand anywhere
+// among the words, but for a command whose words are a command: there, they end with the first word.
 func (c *Command) Parse(args []string, variables map[string]any) (*Line, error) {
 	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	set.SetOutput(io.Discard) // errors are told in art's own words

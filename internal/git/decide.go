@@ -156,8 +156,8 @@ func (p *Plan) decideRef(name string) error {
 	return p.adopt(c)
 }
 
-// decideUnseen decides about a branch that only the guest has moved, to where the host's commits are not, and of whose reflog these are no part. Where it has gone
-// back behind them, there is nothing of its own to come.
+// decideUnseen decides about a branch that only the guest has moved, to where the host's commits are not, and of whose reflog these are no
+// part. Where it has gone back behind them, there is nothing of its own to come.
 func (p *Plan) decideUnseen(c RefChange) error {
 	older, err := p.objects.isAncestor(c.New, c.Old)
 	if err != nil {

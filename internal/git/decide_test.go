@@ -124,7 +124,8 @@ type goneBack struct{ Guest }
 
 func (goneBack) Same(string) (host, guest bool) { return true, false }
 
-// TestGoneBack has the guest go back to before what it had brought to the host. The branch stays on the host with its index, and in the guest; by force it goes back.
+// TestGoneBack has the guest go back to before what it had brought to the host. The branch stays on the host with its index, and in the
+// guest; by force it goes back.
 func TestGoneBack(t *testing.T) {
 	p := newPair(t, "")
 	p.in(p.host, "echo more >>a; git commit -qam third; git branch topic")

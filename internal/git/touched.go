@@ -1,7 +1,8 @@
 package git
 
-// Touched returns the paths below the git directory at which the plan replaces, removes or makes something on the host, or has done so. Objects are not among
-// them, nor which commits came without their parents: these are only added, and do no harm to who does not look for them.
+// Touched returns the paths below the git directory at which the plan replaces, removes or makes something on the host, or has done so.
+// Objects are not among them, nor which commits came without their parents: these are only added, and do no harm to who does not look for
+// them.
 func (p *Plan) Touched() (paths []string) {
 	add := func(at string) { paths = append(paths, in(p.host.own, at)) }
 	unpacked := false

@@ -281,7 +281,8 @@ func (b *bisection) inFork(ctx context.Context, c *sqlvfs.Checkpoint) (code int,
 	return code, nil, err
 }
 
-// remove removes a fork; with keep, but not the checkpoint that was made for it. It does so after a signal too: that ends the command alone.
+// remove removes a fork; with keep, but not the checkpoint that was made for it. It does so after a signal too: that ends the command
+// alone.
 func (b *bisection) remove(ctx context.Context, path string, keep bool) error {
 	err := b.o.removeFork(context.WithoutCancel(ctx), path, keep)
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a search finds is bad, has a good one before it, and between the two only what cannot be tried; without such it takes as many runs as
-// a binary search does.
+// What a search finds is bad, has a good one before it, and between the two only what cannot be tried; without such it takes as many runs
+// as a binary search does.
 func TestSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		says := rapid.SliceOfN(rapid.SampledFrom([]verdict{good, bad, skipped}), 0, 60).Draw(t, "says")

@@ -26,8 +26,8 @@ type forked struct {
 	Checkpoint int64  `json:"checkpoint"`
 }
 
-// Fork makes forks of the database at some paths, of a checkpoint by number or label, or of the present if that is "": all of them or none. A
-// session that writes the database goes on.
+// Fork makes forks of the database at some paths, of a checkpoint by number or label, or of the present if that is "": all of them or none.
+// A session that writes the database goes on.
 func Fork(ctx context.Context, paths []string, at string, o Options) error {
 	c, err := o.forks(ctx, at, paths)
 	if err != nil {
@@ -137,8 +137,8 @@ func (o *Options) forgetSurely(ctx context.Context, f *control.Forks) (err error
 	}
 }
 
-// Forget has the parent of a fork that was removed from a path know of it no more. A copy of a fork has its secret too: what was not at the path
-// where the fork was made is none that the parent knows of.
+// Forget has the parent of a fork that was removed from a path know of it no more. A copy of a fork has its secret too: what was not at the
+// path where the fork was made is none that the parent knows of.
 func Forget(ctx context.Context, path string, secret []byte, o Options) error {
 	known, err := forkAt(o.DB, path, secret)
 	if err == nil && known {

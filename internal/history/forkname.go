@@ -20,9 +20,9 @@ func (p *Point) database(db string) (string, error) {
 	return workspace.FindFork(db, p.Fork)
 }
 
-// ParseRange reads what names two moments: "A..B", "A..", "@A" or "@A..@B", where A and B are numbers or labels of checkpoints, or names of forks,
-// also "FORK@A", and the present where there is no B. "..FORK" begins with the present. isFork tells what is the name of a fork. Whatever else
-// a word is, it is none.
+// ParseRange reads what names two moments: "A..B", "A..", "@A" or "@A..@B", where A and B are numbers or labels of checkpoints, or names of
+// forks, also "FORK@A", and the present where there is no B. "..FORK" begins with the present. isFork tells what is the name of a fork.
+// Whatever else a word is, it is none.
 func ParseRange(word string, isFork func(string) bool) (from, to Point, ok bool) {
 	first, last, several := strings.Cut(word, "..")
 	if strings.Contains(word, "/") && !strings.HasPrefix(word, "@") {

@@ -23,9 +23,9 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// A three-way merge: theirs is what the fork is now, ours what the database is now, and base what both were when they last agreed: first the checkpoint
-// that the fork was made of, later the fork as it was when it was merged last. Who changed what is decided, path by path, by package classify, as for
-// push and pull. Where theirs is as base, nothing is looked at.
+// A three-way merge: theirs is what the fork is now, ours what the database is now, and base what both were when they last agreed: first
+// the checkpoint that the fork was made of, later the fork as it was when it was merged last. Who changed what is decided, path by path, by
+// package classify, as for push and pull. Where theirs is as base, nothing is looked at.
 //
 // Both trees lie over the same host, so what a row reads from there is taken over with it: the host is asked nothing.
 
@@ -40,9 +40,9 @@ type MergeOptions struct {
 	Report report.Options
 }
 
-// Merge takes what a fork has changed into the database that it was made of, as one change. [report.ErrConflicts] means that paths were left alone, because
-// both have changed them; each was named. After any other error the database has not changed; the fork may have one more
-// checkpoint.
+// Merge takes what a fork has changed into the database that it was made of, as one change. [report.ErrConflicts] means that paths were
+// left alone, because both have changed them; each was named. After any other error the database has not changed; the fork may have one
+// more checkpoint.
 func Merge(ctx context.Context, o MergeOptions) error {
 	o.Report.Quiet, o.Report.DryRun = o.Quiet || o.JSON, o.DryRun
 	told := report.New(o.Report, o.Prog)
@@ -211,8 +211,8 @@ func (m *merger) open() error {
 	return err
 }
 
-// checkpoint makes a checkpoint of what the fork is now, from which the next merge goes on: the fork keeps it as it would for a fork of its own, and
-// with it the one up to which it was merged, from which a merge goes on if this one is not committed.
+// checkpoint makes a checkpoint of what the fork is now, from which the next merge goes on: the fork keeps it as it would for a fork of its
+// own, and with it the one up to which it was merged, from which a merge goes on if this one is not committed.
 func (m *merger) checkpoint(secret []byte, merged int64) (c sqlvfs.Checkpoint, err error) {
 	now, err := sqlvfs.OpenMoment(m.opt.Fork, "")
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// agree takes over what the host's objects were that the fork has hidden or replaced: without that, a pull would not know that the host has not
-// changed them since. What the parent knows itself counts. Rows have other numbers here, so none agrees with what the fork has pulled; what
-// has the same content then does all the same.
+// agree takes over what the host's objects were that the fork has hidden or replaced: without that, a pull would not know that the host has
+// not changed them since. What the parent knows itself counts. Rows have other numbers here, so none agrees with what the fork has pulled;
+// what has the same content then does all the same.
 func (a *applier) agree() error {
 	list, err := a.theirs.Workspaces()
 	if err != nil {

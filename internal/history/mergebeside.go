@@ -9,8 +9,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// A database that a session writes has one writer, which stays. So the merge is made in a scratch fork of what the tree is now: what that has of its own
-// then is what the merge changes. The writer takes it over, if nothing of it has changed meanwhile.
+// A database that a session writes has one writer, which stays. So the merge is made in a scratch fork of what the tree is now: what that
+// has of its own then is what the merge changes. The writer takes it over, if nothing of it has changed meanwhile.
 
 // makeScratch makes the scratch fork, and returns the checkpoint that it is of.
 func (m *merger) makeScratch() (at string, err error) {

@@ -492,8 +492,8 @@ func (m *merger) drop(e *entry) {
 // isNew tells whether the directory of a name is made by the merge: then what it hides was not there.
 func (e *entry) isNew() bool { return e.dir.from != nil && !e.dir.host && e.ours.ofHost() }
 
-// takeInto has the inode that the parent has there take over what the fork has, where it is the same file, or nobody else sees it. It tells whether
-// that is so; else the fork's is to take its place.
+// takeInto has the inode that the parent has there take over what the fork has, where it is the same file, or nobody else sees it. It tells
+// whether that is so; else the fork's is to take its place.
 func (m *merger) takeInto(e *entry, d classify.Decision) bool {
 	o, t := e.ours.row, e.theirs.row
 	if (o.Attr.Mode^t.Attr.Mode)&unix.S_IFMT != 0 || !o.Attr.IsRegular() && !o.Attr.IsSymlink() {

@@ -274,7 +274,8 @@ func kindOf(mode uint32) classify.Kind {
 // unknownMode is that of what the host has, where no row says it: no object has it.
 const unknownMode = 1 << 31
 
-// states describes the three versions of a path for the classifier: the parent stands where the host does in a pull, and the fork for the guest.
+// states describes the three versions of a path for the classifier: the parent stands where the host does in a pull, and the fork for the
+// guest.
 func (m *merger) states(e *entry) (base, ours, theirs classify.State, err error) {
 	describe := func(t *version) (s classify.State) {
 		switch {

@@ -55,7 +55,8 @@ const (
 	shownOverlaps = 20 // paths
 )
 
-// Compare shows what came of forks: exit code, time, what each has changed since it was made, the end of its output, and what several have changed.
+// Compare shows what came of forks: exit code, time, what each has changed since it was made, the end of its output, and what several have
+// changed.
 func Compare(ctx context.Context, o CompareOptions) error {
 	names := o.Forks
 	if len(names) == 0 {
@@ -159,8 +160,8 @@ func (d *comparer) close() {
 	}
 }
 
-// fromOwn has a fork be compared with its own first checkpoint instead of with its parent, if it had changed nothing until then: a fork keeps what pulls have
-// since replaced and made on the host, and the checkpoint of its parent shows what they brought.
+// fromOwn has a fork be compared with its own first checkpoint instead of with its parent, if it had changed nothing until then: a fork
+// keeps what pulls have since replaced and made on the host, and the checkpoint of its parent shows what they brought.
 func (d *comparer) fromOwn() error {
 	all, err := d.to.Checkpoints()
 	if err != nil || len(all) == 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
-// left are the scratch forks that a database knows of, of commands that were killed: nobody holds them any more. The newest are first: the one
-// of a search that the checkpoint of the present goes with comes after others of that.
+// left are the scratch forks that a database knows of, of commands that were killed: nobody holds them any more. The newest are first: the
+// one of a search that the checkpoint of the present goes with comes after others of that.
 func left(db string, s *sqlvfs.Store) (list []sqlvfs.Fork, err error) {
 	all, err := s.Forks()
 	for _, f := range all {
@@ -45,7 +45,8 @@ func (o *Options) scratch(ctx context.Context, path, at string) (c sqlvfs.Checkp
 	return c, held, nil
 }
 
-// removeLeft removes a scratch fork that was left, says so, and has its parent forget it. One that a session still uses waits for the next time.
+// removeLeft removes a scratch fork that was left, says so, and has its parent forget it. One that a session still uses waits for the next
+// time.
 func removeLeft(f *sqlvfs.Fork, say func(string), forget func(*control.Forks) error) error {
 	command, nth, _ := workspace.ScratchOf(f.Path)
 	gone := forgotten(command == bisectWord && nth != presentFork, f.Secret)

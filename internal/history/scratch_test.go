@@ -11,7 +11,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
-// A scratch fork is left if nobody holds it, whatever process has its number here: that of another PID namespace has none, and numbers come again.
+// A scratch fork is left if nobody holds it, whatever process has its number here: that of another PID namespace has none, and numbers come
+// again.
 func TestLeftIsWhatNobodyHolds(t *testing.T) {
 	dir := t.TempDir()
 	db := filepath.Join(dir, "a.db")

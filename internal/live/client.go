@@ -114,8 +114,8 @@ func (c *Client) Fork(f *control.Forks) (int64, error) {
 	return c.forks(control.Fork, f)
 }
 
-// Merge has the tree become what a merge has made of it in a fork, whose file is given, and returns the number of the checkpoint of what it was
-// before. The error is EAGAIN where something of it has changed meanwhile.
+// Merge has the tree become what a merge has made of it in a fork, whose file is given, and returns the number of the checkpoint of what it
+// was before. The error is EAGAIN where something of it has changed meanwhile.
 func (c *Client) Merge(fork *os.File) (int64, error) {
 	return c.checkpoint(control.Request{Verb: control.Merge}, int(fork.Fd()))
 }

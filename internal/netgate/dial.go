@@ -57,8 +57,8 @@ func (g *Gate) dialName(ctx context.Context, p *permit, name string, port uint16
 	return g.dialFirst(ctx, may, port)
 }
 
-// choose returns the addresses of a name that may be connected to: those of the Internet, and for some names of local networks, that are not
-// the host's own, and those that a rule names.
+// choose returns the addresses of a name that may be connected to: those of the Internet, and for some names of local networks, that are
+// not the host's own, and those that a rule names.
 func (g *Gate) choose(p *permit, name string, found, own []netip.Addr, port uint16) (may []netip.Addr, _ error) {
 	for _, a := range found {
 		a = a.Unmap()

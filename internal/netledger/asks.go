@@ -101,7 +101,8 @@ func (l *Ledger) Grant(grant control.Grant, order func(*control.NetOrders) error
 	return nil
 }
 
-// GrantProtocol is what stands for the protocol of a flow that is none, but a grant: of a rule, for what Rule says, by a process of the host's.
+// GrantProtocol is what stands for the protocol of a flow that is none, but a grant: of a rule, for what Rule says, by a process of the
+// host's.
 const GrantProtocol = "grant"
 
 // Grants returns what waits, what was denied lately and could be granted, and what was.

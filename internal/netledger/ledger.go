@@ -63,7 +63,8 @@ type Ledger struct {
 	saving sync.Mutex // of who saves
 }
 
-// New returns a ledger. owner finds the process of an event, noted tells art-net that a denial is noted, and save, unless it is nil, keeps flows.
+// New returns a ledger. owner finds the process of an event, noted tells art-net that a denial is noted, and save, unless it is nil, keeps
+// flows.
 func New(owner func(*control.NetEvent) (int, []string), noted func(uint64), save func([]control.Flow) error) *Ledger {
 	return &Ledger{
 		owner: owner, noted: noted, save: save,

@@ -41,7 +41,8 @@ type Owners struct {
 	number uint32              // GUARDED_BY(mu); of the last question
 }
 
-// NewOwners returns what finds processes below root. sockets is a netlink socket that was made in the guest's network, and is Owners' to close; -1 finds none.
+// NewOwners returns what finds processes below root. sockets is a netlink socket that was made in the guest's network, and is Owners' to
+// close; -1 finds none.
 func NewOwners(root, sockets int) *Owners {
 	if sockets >= 0 {
 		// The kernel answers at once; and if ever it did not, the network would stand still.

@@ -51,8 +51,8 @@ var (
 	told  = prefixes("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::/32")
 )
 
-// Local says whether an address is one of a local network: not of the host's loopback, nor one at which clouds tell their machines what they
-// are. The addresses of the host's interfaces may be among them.
+// Local says whether an address is one of a local network: not of the host's loopback, nor one at which clouds tell their machines what
+// they are. The addresses of the host's interfaces may be among them.
 func Local(a netip.Addr) bool {
 	a = a.Unmap()
 	in := func(list []netip.Prefix) bool {

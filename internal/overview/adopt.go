@@ -50,7 +50,8 @@ func Moved(databases string, now workspace.Workspace) (string, error) {
 	return "", cli.WithHint(fmt.Errorf("find the database of %s: it may be %s", now.Dir, strings.Join(moved, " or ")), "name one with --db DB")
 }
 
-// Adopt makes the database of a workspace that was moved that of the directory where it is now. One that has forks stays where these read it.
+// Adopt makes the database of a workspace that was moved that of the directory where it is now. One that has forks stays where these read
+// it.
 func Adopt(database string, now workspace.Workspace) error {
 	if forks := forksOf(database); len(forks) > 0 {
 		return cli.WithHint(fmt.Errorf("adopt database %s: %w: %s", database, sqlvfs.ErrHasForks, strings.Join(forks, ", ")),

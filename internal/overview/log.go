@@ -40,7 +40,8 @@ func Log(database string, o Options) error {
 	if err != nil {
 		return err
 	}
-	// show shows the checkpoints of a session, or of what came after it: what it has found is made with its first change, but is what was there before.
+	// show shows the checkpoints of a session, or of what came after it: what it has found is made with its first change, but is what was
+	// there before.
 	show := func(s *session, found bool) error {
 		for len(checkpoints) > 0 && !s.isAfter(&checkpoints[0]) && (checkpoints[0].Kind == string(sqlvfs.AtSession)) == found {
 			if err := o.checkpoint(&checkpoints[0]); err != nil {

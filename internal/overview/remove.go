@@ -29,7 +29,8 @@ type RemoveOptions struct {
 	// Answer is where to read the answer to a question from; nil: nobody can be asked.
 	Answer io.Reader
 	Quiet  bool
-	// Forget has the parent of a fork that was removed from a path forget it, if that is where it was made: another one is a copy of it; nil: nobody does.
+	// Forget has the parent of a fork that was removed from a path forget it, if that is where it was made: another one is a copy of it; nil:
+	// nobody does.
 	Forget func(ctx context.Context, parent, path string, secret []byte) error
 }
 

@@ -1,6 +1,6 @@
-// Package publish has ports of a guest be reached from the host. Whatever comes to a socket of the host's loopback is connected to that port
-// within the guest's network, in which this process is: a server that listens on the guest's loopback is reached as it is from there, and no
-// packet goes where the guest has its own. The guest has none of this process.
+// Package publish has ports of a guest be reached from the host. Whatever comes to a socket of the host's loopback is connected to that
+// port within the guest's network, in which this process is: a server that listens on the guest's loopback is reached as it is from there,
+// and no packet goes where the guest has its own. The guest has none of this process.
 //
 //	publish.go  what comes to a socket of the host's, and is passed on
 //	conns.go    how many connections there are, and which gives way

@@ -13,8 +13,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// keepForCheckpoints has history take what checkpoints show of the host and this pull is about to change there: from then on they can be shown, and
-// gone back to, whatever becomes of the host. Nothing in the workspace has been changed yet.
+// keepForCheckpoints has history take what checkpoints show of the host and this pull is about to change there: from then on they can be
+// shown, and gone back to, whatever becomes of the host. Nothing in the workspace has been changed yet.
 func (p *puller) keepForCheckpoints() error {
 	if p.exports {
 		return nil
@@ -123,8 +123,8 @@ func (r *recoverer) notePulled(e *journalEntry, st *unix.Stat_t, placed bool) {
 	r.rows().set(func(tx *sqlvfs.Tx) { tx.NotePulled(r.id, string(e.Path), left) })
 }
 
-// notePulled writes down what has come to the host, or gone there, also by a pull that was killed: what both had agreed on at paths that it has
-// removed is only forgotten by this one.
+// notePulled writes down what has come to the host, or gone there, also by a pull that was killed: what both had agreed on at paths that it
+// has removed is only forgotten by this one.
 func (p *puller) notePulled() error {
 	return p.rows().do(func(tx *sqlvfs.Tx) error {
 		for _, o := range p.ops {

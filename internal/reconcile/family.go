@@ -9,8 +9,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/lock"
 )
 
-// A database, the one that it is a fork of, and the other forks of that show one workspace. What a pull from one of them changes there, the checkpoints
-// of the others show as well.
+// A database, the one that it is a fork of, and the other forks of that show one workspace. What a pull from one of them changes there, the
+// checkpoints of the others show as well.
 
 // relatives returns the databases that this one is a fork of, and all forks of these and of its own, that are where they were made.
 func (p *puller) relatives() (paths []string, err error) {
@@ -47,8 +47,8 @@ func (p *puller) relatives() (paths []string, err error) {
 	return paths, err
 }
 
-// keepForRelatives has the checkpoints of the other databases keep what they show of what changes in a directory of the host, too. Where one cannot be
-// written, its checkpoints show what the host has, as after any other change there.
+// keepForRelatives has the checkpoints of the other databases keep what they show of what changes in a directory of the host, too. Where
+// one cannot be written, its checkpoints show what the host has, as after any other change there.
 func (p *puller) keepForRelatives(on *planner, list []sqlvfs.HostChange) error {
 	paths, err := p.relatives()
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 // What is hidden in sessions no guest has seen. What the database says of where the content of the guest's files is on the
-// host must not lead there: a pull would bring it to a path at which the next session shows it. And it stays where it is, though the guest has renamed or removed what
-// it lies in: no guest has seen it, so none has meant it. Each file whose content is on the host at a path that the
-// database gives goes through openSource, and each directory through gatherRenamed.
+// host must not lead there: a pull would bring it to a path at which the next session shows it. And it stays where it is, though the guest
+// has renamed or removed what it lies in: no guest has seen it, so none has meant it. Each file whose content is on the host at a path that
+// the database gives goes through openSource, and each directory through gatherRenamed.
 
 var errHidden = errors.New("it is hidden from guests")
 

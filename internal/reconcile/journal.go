@@ -18,7 +18,8 @@ import (
 // finds by it what the guest has (recover.go), removes the journal, and plans anew; a session waits for that.
 // Where there is no such directory, the journal says nothing.
 //
-// So there is if there are checkpoints: a tree that goes back is a change of the guest's against what the pull has left, also if that was killed.
+// So there is if there are checkpoints: a tree that goes back is a change of the guest's against what the pull has left, also if that was
+// killed.
 //
 // Beside a session there is always one: the guest goes on, and what it changes of what has come to the host already would be a
 // conflict of the two, if nobody knew that it had come from the guest.

@@ -21,8 +21,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
-// asDying says before which change of the database's log, or of its names, a command is killed. What goes from the log into the database, which are many writes
-// more, is in the log until all of it has.
+// asDying says before which change of the database's log, or of its names, a command is killed. What goes from the log into the database,
+// which are many writes more, is in the log until all of it has.
 const asDying = "ART_SYNC_TEST_DIES"
 
 // dieAt has this process be killed before that change.
@@ -104,8 +104,8 @@ func (b bench) diesAt(n int) bool {
 	return !cmd.ProcessState.Exited()
 }
 
-// aboutToPull makes a workspace, two checkpoints, of each of which the host's share is about to be replaced in part, and a change of all kinds
-// on top. It returns what they show; that of 0 is the present.
+// aboutToPull makes a workspace, two checkpoints, of each of which the host's share is about to be replaced in part, and a change of all
+// kinds on top. It returns what they show; that of 0 is the present.
 func (b bench) aboutToPull() map[int64]map[string]string {
 	must(b.t, os.Mkdir(b.ws, 0o755))
 	b.write("large", strings.Repeat("0123456789abcdef", 9<<20/16)) // more than is copied in one transaction
@@ -146,8 +146,9 @@ func (b bench) aboutToPull() map[int64]map[string]string {
 	return shown
 }
 
-// A pull that is killed at whatever write of the database leaves it sound, and all checkpoints show what they have shown. The next pull brings to the host what it was about to, and
-// going back works as after a pull that came to its end: neither names a conflict, since nobody but the pull has changed the host.
+// A pull that is killed at whatever write of the database leaves it sound, and all checkpoints show what they have shown. The next pull
+// brings to the host what it was about to, and going back works as after a pull that came to its end: neither names a conflict, since
+// nobody but the pull has changed the host.
 func TestPullKilledAtAnyWriteOfItsCopies(t *testing.T) {
 	dir, err := fastDir()
 	must(t, err)

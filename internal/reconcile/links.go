@@ -18,8 +18,8 @@ import (
 // A host file with several names is one inode in the guest too. When the guest changes it under one
 // name, the database has a row for that name alone; the others still show through from the host,
 // and show the change. Replacing one name on the host would tear them apart: so the others become
-// names of the new file. So do names that come along with a directory which the guest renames; those become names of the host's file where that
-// stays under another one.
+// names of the new file. So do names that come along with a directory which the guest renames; those become names of the host's file where
+// that stays under another one.
 
 // gatherLinks finds the names that show through of files that the guest wrote to, in one walk over the
 // workspace, and has names of one object share what is in conflict.
@@ -156,8 +156,8 @@ func (p *planner) linkTo(a, row *item, now sqlvfs.Fingerprint) {
 	}
 }
 
-// linkMoved has files that a directory which the guest has renamed shows be names of the rows that stand for them, or of the host's files that these
-// leave in place. It returns the others that have more names than came along: what stays of these is found by gatherNames.
+// linkMoved has files that a directory which the guest has renamed shows be names of the rows that stand for them, or of the host's files
+// that these leave in place. It returns the others that have more names than came along: what stays of these is found by gatherNames.
 func (p *planner) linkMoved() map[object]*item {
 	rows, moved, names := map[object]*item{}, map[object]*item{}, map[object]uint32{}
 	for _, a := range p.items {
@@ -194,8 +194,8 @@ func (p *planner) linkMoved() map[object]*item {
 	return moved
 }
 
-// linkable tells whether the host's file that an item shows may get another name at the item's path: link(2) gives none across mounts, nor to files
-// of others, and what lends its caller rights gets none.
+// linkable tells whether the host's file that an item shows may get another name at the item's path: link(2) gives none across mounts, nor
+// to files of others, and what lends its caller rights gets none.
 func (p *planner) linkable(a *item) bool {
 	if a.attr.Mode&setID != 0 || !p.asRoot && a.attr.UID != uint32(os.Geteuid()) {
 		return false

@@ -93,9 +93,9 @@ func (b bench) look() (all map[string]string, numbers map[string]sqlvfs.Ino) {
 	return all, numbers
 }
 
-// TestNoEditIsLostByMerges makes random edits in a database and in a fork of it, and merges, several times. What either wrote, and none has overwritten or
-// removed having had it, is there afterwards: in the database, but for conflicts, of which the fork keeps its own. A merge is taken back by undo, and
-// then does the same again.
+// TestNoEditIsLostByMerges makes random edits in a database and in a fork of it, and merges, several times. What either wrote, and none has
+// overwritten or removed having had it, is there afterwards: in the database, but for conflicts, of which the fork keeps its own. A merge
+// is taken back by undo, and then does the same again.
 func TestNoEditIsLostByMerges(t *testing.T) {
 	t.Run("single names", func(t *testing.T) { checks(t, 0.08, func(rt *rapid.T) { tellMerges(t, rt, false) }) })
 	t.Run("hard links", func(t *testing.T) { checks(t, 0.12, func(rt *rapid.T) { tellMerges(t, rt, true) }) })

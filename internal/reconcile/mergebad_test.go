@@ -42,7 +42,8 @@ func die() {
 	time.Sleep(time.Minute)
 }
 
-// A merge that ends before it is committed, in whatever way, leaves the next one what it needs: the checkpoint up to which the fork was merged stays.
+// A merge that ends before it is committed, in whatever way, leaves the next one what it needs: the checkpoint up to which the fork was
+// merged stays.
 func TestMergeGoesOnAfterOneThatEnded(t *testing.T) {
 	for _, how := range []string{"error 0", "error 2", "error 4", "open", "0", "1", "5", "told"} {
 		t.Run(how, func(t *testing.T) {

@@ -325,7 +325,8 @@ func (r *recoverer) takeOver(row *sqlvfs.Inode, d *os.File, name string) error {
 	return r.store.Fill(row, f, false, func(int) error { return r.interrupted() })
 }
 
-// otherName gives a row that refers to a new file of the host the name of a file that is still the old one, or is gone from where it shows through.
+// otherName gives a row that refers to a new file of the host the name of a file that is still the old one, or is gone from where it shows
+// through.
 func (r *recoverer) otherName(e *journalEntry) error {
 	row, err := r.rows().get(e.Other)
 	if err != nil {

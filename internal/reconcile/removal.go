@@ -30,8 +30,8 @@ func (p *planner) gone(a *item, d dir, shown map[string]bool) []string {
 	return slices.Compact(names)
 }
 
-// showsHost tells whether a directory of the guest shows what the host has there, but for what it hides: then nothing that it does not hide is
-// gone, whatever both sides have agreed on.
+// showsHost tells whether a directory of the guest shows what the host has there, but for what it hides: then nothing that it does not hide
+// is gone, whatever both sides have agreed on.
 func (p *planner) showsHost(in *item) bool {
 	if in.node == nil || !p.sameTree || p.exports {
 		return false

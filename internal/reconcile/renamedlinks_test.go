@@ -10,7 +10,8 @@ import (
 	"github.com/riverlytech/art/sqlvfs/fsck"
 )
 
-// A directory that the guest renames takes along names of files that have others elsewhere: on the host they stay one file, as they are in the guest.
+// A directory that the guest renames takes along names of files that have others elsewhere: on the host they stay one file, as they are in
+// the guest.
 func TestPullOfARenamedDirectoryKeepsLinks(t *testing.T) {
 	for what, story := range map[string]struct {
 		links map[string]string // other names on the host, by the first

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// cargo reads what cargo does (https://doc.rust-lang.org/cargo/reference/config.html), but the files of projects: registries, and what is in
-// the place of crates.io. Where an index has its files is in the index itself, of which cargo keeps a copy.
+// cargo reads what cargo does (https://doc.rust-lang.org/cargo/reference/config.html), but the files of projects: registries, and what is
+// in the place of crates.io. Where an index has its files is in the index itself, of which cargo keeps a copy.
 func cargo(u *User) (*found, error) {
 	home := u.directory("CARGO_HOME", ".cargo")
 	f, c := &found{}, &cargoConfig{}

@@ -11,8 +11,9 @@ import (
 // (https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i, https://docs.pypi.org/api/index-api).
 var pypi = map[string]string{"pypi.org:443": "files.pythonhosted.org", "test.pypi.org:443": "test-files.pythonhosted.org"}
 
-// python reads what pip and uv do (https://pip.pypa.io/en/stable/topics/configuration, https://docs.astral.sh/uv/concepts/configuration-files),
-// but a project's file. Their default counts where neither has another index in its place.
+// python reads what pip and uv do (https://pip.pypa.io/en/stable/topics/configuration,
+// https://docs.astral.sh/uv/concepts/configuration-files), but a project's file. Their default counts where neither has another index in
+// its place.
 func python(u *User) (*found, error) {
 	f := &found{}
 	indexes, replaced, err := u.pip(f)

@@ -13,7 +13,8 @@ import (
 	sessions "github.com/riverlytech/art/internal/session"
 )
 
-// What the guest does on a network by name goes from art-net to art, which finds out whose it is, and from there to art-fuse, which keeps it.
+// What the guest does on a network by name goes from art-net to art, which finds out whose it is, and from there to art-fuse, which keeps
+// it.
 
 // useSockets takes what tells of the sockets of the guest's network.
 func (n *network) useSockets(fd int) {

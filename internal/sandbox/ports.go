@@ -345,8 +345,8 @@ func socketTables(pid int) (tables []*os.File) {
 // maxTable is how much of a table is read: some 27,000 sockets that listen.
 const maxTable = 4 << 20
 
-// listens adds the ports at which something listens. Such sockets come before all others (tcp_seek_last_pos in net/ipv4/tcp_ipv4.c), of which
-// a guest may have many more.
+// listens adds the ports at which something listens. Such sockets come before all others (tcp_seek_last_pos in net/ipv4/tcp_ipv4.c), of
+// which a guest may have many more.
 func listens(table io.Reader, found map[int]bool) {
 	const listening = "0A"
 	lines := bufio.NewScanner(io.LimitReader(table, maxTable))

@@ -72,8 +72,8 @@ func (k *checker) add(ino int64, format string, args ...any) {
 	k.findings = append(k.findings, Finding{Ino: ino, Text: fmt.Sprintf(format, args...)})
 }
 
-// overlay has the connection read what a fork has of its parent too, so that the rules are asked of the tree that it shows. Of an inode that
-// a fork has deleted, rows below it stay.
+// overlay has the connection read what a fork has of its parent too, so that the rules are asked of the tree that it shows. Of an inode
+// that a fork has deleted, rows below it stay.
 func (k *checker) overlay() error {
 	stack, err := database.Descend(k.Conn)
 	if err == nil && stack.Forked() {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A command that makes scratch forks of a database holds a lock on a byte of it for each, which goes with the process, and which every PID namespace
-// sees. Two forks may share a byte: the one then stays as long as the other.
+// A command that makes scratch forks of a database holds a lock on a byte of it for each, which goes with the process, and which every PID
+// namespace sees. Two forks may share a byte: the one then stays as long as the other.
 const (
 	scratchBytes = leavingByte + 1024
 	scratchMost  = 1 << 20

@@ -69,8 +69,8 @@ func (x *exercise) fork() error {
 	return nil
 }
 
-// others looks at a database in which no session was this round. What was durable there still is, whatever was done to those that it is a fork of,
-// and to its forks.
+// others looks at a database in which no session was this round. What was durable there still is, whatever was done to those that it is a
+// fork of, and to its forks.
 func (x *exercise) others() error {
 	other := x.family[x.rnd.IntN(len(x.family))]
 	if other == x.now || other.round == 0 {

@@ -1,5 +1,5 @@
-// Package completions holds what completes the command lines of the programs in bash, fish and zsh, and asks these shells, so that tests can compare what they offer with what there is. What each
-// command has is generated (package generate).
+// Package completions holds what completes the command lines of the programs in bash, fish and zsh, and asks these shells, so that tests
+// can compare what they offer with what there is. What each command has is generated (package generate).
 package completions
 
 import (

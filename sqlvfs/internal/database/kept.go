@@ -35,8 +35,9 @@ type Kept struct {
 	// and DropRow deletes the table's own.
 	HideRow, OwnRow, DropRow string
 
-	// Of what a row was: PutOld writes it, with the columns of Old in their order as parameters; Pin are the statements by which Old has it under the number
-	// of a checkpoint, whatever it has under later ones; and DropOld deletes it under the numbers from one up to another. Parameters are the numbers, and the key.
+	// Of what a row was: PutOld writes it, with the columns of Old in their order as parameters; Pin are the statements by which Old has it
+	// under the number of a checkpoint, whatever it has under later ones; and DropOld deletes it under the numbers from one up to another.
+	// Parameters are the numbers, and the key.
 	PutOld, DropOld string
 	Pin             []string
 }
@@ -232,9 +233,9 @@ func (k *Kept) PutAll(keys string) string {
 		k.Old, k.columns(), list(each("t.%s", k.Key), "?1", there, each("p.%s", k.Values)...), keys, k.Table, equal("p", k.Key, each("t.%s", k.Key)), k.Known("t.", "?2"))
 }
 
-// Restoration are the statements that bring a table of the host's back to what it was at a checkpoint. Parameters are the number and the highest
-// inode of the newest one, and the number of the one to go back to; only is a further condition of rows, and
-// fork says that there is something below.
+// Restoration are the statements that bring a table of the host's back to what it was at a checkpoint. Parameters are the number and the
+// highest inode of the newest one, and the number of the one to go back to; only is a further condition of rows, and fork says that there
+// is something below.
 func (k *Kept) Restoration(only string, fork bool) []string {
 	key := strings.Join(k.Key, ", ")
 	const changed = "temp.agreed"

@@ -65,8 +65,8 @@ UNION ALL SELECT %[7]s FROM %[4]s h WHERE h.there=1 AND %[8]sh.checkpoint=(SELEC
 }
 
 // ViewsOf has a connection read what layers show: temporary views take the place of the tables, for all statements that are prepared
-// afterwards. What is written goes to the tables by their full names. With layers below the first, views of what these show of some tables have
-// names that begin with under_.
+// afterwards. What is written goes to the tables by their full names. With layers below the first, views of what these show of some tables
+// have names that begin with under_.
 func ViewsOf(layers []Layer, under ...*Kept) string {
 	var b strings.Builder
 	view := func(name string, k *Kept, layers []Layer) {
@@ -87,8 +87,8 @@ func ViewsOf(layers []Layer, under ...*Kept) string {
 	return b.String()
 }
 
-// Independence are the statements that give a fork its own copies of the rows below it, inodes first. Rows of an inode that is not there any more
-// are what they were when it was deleted: history has them, if it has the inode, and nothing else of them from then on.
+// Independence are the statements that give a fork its own copies of the rows below it, inodes first. Rows of an inode that is not there
+// any more are what they were when it was deleted: history has them, if it has the inode, and nothing else of them from then on.
 func (k *Kept) Independence() []string {
 	below := fmt.Sprintf("FROM under_%s u WHERE NOT EXISTS (SELECT 1 FROM main.%s x WHERE %s) AND NOT %s",
 		k.Table, k.Table, k.Equal("x", "u"), k.hidden("main"))

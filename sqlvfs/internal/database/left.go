@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Left is how a writer has left a database: an extended attribute of the file says so, which is not there while one writes it, nor after one
-// that was killed. It tells later whether another program has written the file since. In the file there is no such thing: in WAL mode its change
-// counter stays as it is (https://sqlite.org/fileformat2.html, section 1.3.4), and what we would write there ourselves a copy has too. A copy
-// is another file, and has no attribute or one that names another inode.
+// Left is how a writer has left a database: an extended attribute of the file says so, which is not there while one writes it, nor after
+// one that was killed. It tells later whether another program has written the file since. In the file there is no such thing: in WAL mode
+// its change counter stays as it is (https://sqlite.org/fileformat2.html, section 1.3.4), and what we would write there ourselves a copy
+// has too. A copy is another file, and has no attribute or one that names another inode.
 type Left struct {
 	Session, Checkpoint int64 // the newest ones, by which a database that was put in the place of this one shows itself
 

@@ -14,8 +14,8 @@ import (
 
 // A fork is a database that has rows of its own alone, and reads the others from the database that it was forked from, its parent, as they
 // were at a checkpoint. Each connection has the parent attached, and temporary views in the place of the tables ([ViewsOf]), so what reads
-// the tree reads both. What writes it writes the fork's own tables: a row of its own takes the place of the parent's, and what it deletes of the
-// parent's is hidden. The parent is never written, and may go on: it knows of the fork, and keeps the checkpoint.
+// the tree reads both. What writes it writes the fork's own tables: a row of its own takes the place of the parent's, and what it deletes
+// of the parent's is hidden. The parent is never written, and may go on: it knows of the fork, and keeps the checkpoint.
 
 // ErrParent says that the database which a fork was made of cannot be read as it was.
 var ErrParent = errors.New("the database that it is a fork of cannot be used")
@@ -169,8 +169,8 @@ func (p *Parent) inspect() (*Parent, error) {
 	return ReadParent(c.Conn)
 }
 
-// uri names the parent for ATTACH. It is opened as the database itself is, but where it cannot be written. Like [ConnectReadOnly], that leaves
-// nothing beside it that a reader makes.
+// uri names the parent for ATTACH. It is opened as the database itself is, but where it cannot be written. Like [ConnectReadOnly], that
+// leaves nothing beside it that a reader makes.
 func (p *Parent) uri() string {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: p.Path, RawQuery: HostFiles}
 	dir := syscall.Access(filepath.Dir(p.Path), 2)

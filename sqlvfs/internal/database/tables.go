@@ -207,9 +207,10 @@ CREATE TABLE art_birth (
 const UnknownBirths = `INSERT OR IGNORE INTO art_birth (ino) SELECT ino FROM fs_inode;
 `
 
-// historyTables came with layout 6. art_checkpoint has the moments that the tree can be shown at: the number of each grows with time, no inode
-// that was there then has a number beyond max_ino, restored is the checkpoint that was gone back to, if it was, and redo where that leads back to. For each table of the
-// tree, an art_old_ table says what a row was at a checkpoint that changed later (there is 1), or that there was none (0). See [Kept].
+// historyTables came with layout 6. art_checkpoint has the moments that the tree can be shown at: the number of each grows with time, no
+// inode that was there then has a number beyond max_ino, restored is the checkpoint that was gone back to, if it was, and redo where that
+// leads back to. For each table of the tree, an art_old_ table says what a row was at a checkpoint that changed later (there is 1), or that
+// there was none (0). See [Kept].
 const historyTables = `
 CREATE TABLE art_checkpoint (
 	id INTEGER PRIMARY KEY,
@@ -350,11 +351,11 @@ CREATE TABLE art_old_workspace (
 CREATE INDEX art_old_workspace_checkpoint ON art_old_workspace (checkpoint);
 `
 
-// WhenNeeded are the tables, with what makes them, that not all databases have. art_flow has what guests with a network by name have done there, since
-// layout 9. The others are of forks and databases with forks. art_fork has the forks of the tree: each is a database
-// that reads rows of this one as they were at a checkpoint, which therefore stays. A fork says in art_parent which database that is, and has a secret in
-// common with it: none can name a database as its parent that does not know of it. The tables of its tree have rows of its own alone, and art_hidden
-// has the keys of rows that are its parent's and not its own.
+// WhenNeeded are the tables, with what makes them, that not all databases have. art_flow has what guests with a network by name have done
+// there, since layout 9. The others are of forks and databases with forks. art_fork has the forks of the tree: each is a database that
+// reads rows of this one as they were at a checkpoint, which therefore stays. A fork says in art_parent which database that is, and has a
+// secret in common with it: none can name a database as its parent that does not know of it. The tables of its tree have rows of its own
+// alone, and art_hidden has the keys of rows that are its parent's and not its own.
 var WhenNeeded = map[string]string{
 	"art_fork": `CREATE TABLE art_fork (
 	secret BLOB PRIMARY KEY,
