@@ -127,28 +127,63 @@ func (g *Gate) dialFirst(ctx context.Context, addresses []netip.Addr, port uint1
 	return nil, failed
 }
 
+// dialled is a connection to the host's side. One that was there at once is a descriptor alone: to make more of it takes a dozen system calls,
+// and the guest has its answer before.
+type dialled struct {
+	conn *net.TCPConn // nil: file has it
+	file *os.File     // not known to the poller
+	at   netip.AddrPort
+}
+
+func (d *dialled) address() string {
+	if d.conn != nil {
+		return d.conn.RemoteAddr().String()
+	}
+	return d.at.String()
+}
+
+// tcp returns it as what can be waited for. If that fails, it is closed.
+func (d *dialled) tcp() (*net.TCPConn, error) {
+	if d.conn != nil {
+		return d.conn, nil
+	}
+	defer d.file.Close()
+	conn, err := net.FileConn(d.file)
+	if err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn), nil
+}
+
+func (d *dialled) close() {
+	if d.conn != nil {
+		d.conn.Close()
+	} else {
+		d.file.Close()
+	}
+}
+
 // dialAtOnce connects to a port of the host's loopback, where nothing is waited for, without what waiting takes: timers, and a goroutine
 // that others wake. It returns nil if that is not done at once.
-func dialAtOnce(port uint16) net.Conn {
+func dialAtOnce(port uint16) *dialled {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
-	f := os.NewFile(uintptr(fd), "")
-	defer f.Close()
-	to := &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: int(port)}
-	if err := unix.Connect(fd, to); errors.Is(err, unix.EINPROGRESS) {
+	d := &dialled{at: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)}
+	to := &unix.SockaddrInet4{Addr: d.at.Addr().As4(), Port: int(port)}
+	if err = unix.Connect(fd, to); errors.Is(err, unix.EINPROGRESS) {
 		// It is made, or refused, by then, but the kernel says so only to who asks again (inet_stream_connect in net/ipv4/af_inet.c).
-		if unix.Connect(fd, to) != nil {
-			return nil
-		}
-	} else if err != nil {
+		err = unix.Connect(fd, to)
+	}
+	if err == nil {
+		err = unix.SetNonblock(fd, false) // for os.NewFile, which has the poller take what does not block
+	}
+	if err != nil {
+		unix.Close(fd)
 		return nil
 	}
 	_ = unix.SetsockoptInt(fd, unix.SOL_TCP, unix.TCP_NODELAY, 1) // does not fail on a connection
-	conn, err := net.FileConn(f)
-	if err != nil {
-		return nil
-	}
-	return conn
+	d.file = os.NewFile(uintptr(fd), "")
+	return d
 }

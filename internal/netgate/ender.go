@@ -39,7 +39,11 @@ func (g *Gate) end(ep tcpip.Endpoint, queue *waiter.Queue, r *record, who peers,
 		default:
 			return nil, errors.New("there are too many connections already")
 		}
-		conn, err := g.dial(who, p, name, netip.Addr{}, port, func() {}) // by what has allowed the first
+		there, err := g.dial(who, p, name, netip.Addr{}, port, func() {}) // by what has allowed the first
+		var conn net.Conn
+		if err == nil {
+			conn, err = there.tcp()
+		}
 		if err != nil {
 			<-g.conns
 			return nil, err

@@ -201,7 +201,7 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 		flow.end()
 		<-g.conns
 	}
-	host, err := g.dial(who, &p, name, a, id.LocalPort, flow.tell)
+	there, err := g.dial(who, &p, name, a, id.LocalPort, flow.tell)
 	if err != nil {
 		p.end(false)
 		flow.because(err)
@@ -214,12 +214,19 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 	r.Complete(tcpErr != nil)
 	p.end(tcpErr == nil)
 	if tcpErr != nil {
-		host.Close()
+		there.close()
 		flow.because(asError(tcpErr))
 		ended()
 		return
 	}
-	flow.reached(host.RemoteAddr().String())
+	host, err := there.tcp()
+	if err != nil {
+		ep.Abort()
+		flow.because(err)
+		ended()
+		return
+	}
+	flow.reached(there.address())
 	if g.end(ep, &wq, flow, who, &p, name, id.LocalPort, host) {
 		ended()
 		return
@@ -230,10 +237,10 @@ func (g *Gate) accept(r *tcp.ForwarderRequest) {
 }
 
 // dial reaches what the guest connects to, from the host. It calls waits if that is not there at once.
-func (g *Gate) dial(who peers, p *permit, name string, a netip.Addr, port uint16, waits func()) (*net.TCPConn, error) {
+func (g *Gate) dial(who peers, p *permit, name string, a netip.Addr, port uint16, waits func()) (*dialled, error) {
 	if name == netrule.Host && p.rules.Name(name, port) {
-		if conn := dialAtOnce(port); conn != nil {
-			return conn.(*net.TCPConn), nil
+		if d := dialAtOnce(port); d != nil {
+			return d, nil
 		}
 	}
 	waits()
@@ -259,7 +266,7 @@ func (g *Gate) dial(who peers, p *permit, name string, a netip.Addr, port uint16
 	if err != nil {
 		return nil, err
 	}
-	return conn.(*net.TCPConn), nil
+	return &dialled{conn: conn.(*net.TCPConn)}, nil
 }
 
 // refuseUDP notes a packet that nobody takes; the stack then says that the port cannot be reached.
