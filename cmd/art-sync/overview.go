@@ -16,13 +16,20 @@ import (
 
 // ofOne reads the command line of a command about one database, and finds that.
 func ofOne(c *flags.Command, args []string) (p place, o overview.Options, err error) {
+	p, o, _, err = ofOneWith(c, args)
+	return p, o, err
+}
+
+// ofOneWith is ofOne, with the words that are left.
+func ofOneWith(c *flags.Command, args []string) (p place, o overview.Options, words []string, err error) {
 	o = overviewOptions()
 	variables := p.variables()
 	variables["json"], variables["all"] = &o.JSON, &o.All
-	if _, err = c.Parse(args, variables); err == nil {
-		err = p.find()
+	line, err := c.Parse(args, variables)
+	if err == nil {
+		words, err = line.Words, p.find()
 	}
-	return p, o, err
+	return p, o, words, err
 }
 
 func overviewOptions() overview.Options {
@@ -38,8 +45,13 @@ func status(ctx context.Context, c *flags.Command, args []string) error {
 	return overview.Status(ctx, p.dir, p.db, o)
 }
 
-func showLog(_ context.Context, c *flags.Command, args []string) error {
-	p, o, err := ofOne(c, args)
+func showLog(ctx context.Context, c *flags.Command, args []string) error {
+	p, o, words, err := ofOneWith(c, args)
+	if err == nil && len(words) > 0 {
+		var spans []history.Span
+		spans, err = history.Spans(ctx, p.db, p.dir, words)
+		o.Spans = &spans
+	}
 	if err != nil {
 		return err
 	}

@@ -243,12 +243,16 @@ EXAMPLES
 				{Name: "json", Says: "print an object",
 					More: `Its keys are "workspace", "database", "size", "running", "pid", the numbers of files "changed", "deleted", "held" and "conflicts", and that of "directories", and, if there is something, "beside": for each mount of mode overlay "path", "files" and "bytes".`},
 			}},
-		{Name: "art log", Says: "show the sessions there were, and the checkpoints", Synopsis: []string{"[flags]"}, Env: true,
+		{Name: "art log", Says: "show the sessions there were, and the checkpoints", Synopsis: []string{"[flags] [path...]"}, Env: true, Most: Any, Words: []Offer{InWorkspace},
 			Text: `  Shows the sessions, the latest first: when, how long, how each ended, how many
   files it made, changed and deleted, and its command. Between them are the
   checkpoints: number, why there is one, how many files and bytes of content came,
   changed or went since the one before, and label. One that the tree was brought
   back to names the checkpoint that it came from.
+
+  With paths, only those checkpoints are shown between which something at one of
+  these, or below it, has changed, and the sessions that ran meanwhile: "art diff A..B"
+  shows how. Paths are as those of "art rewind".
 `,
 			Flags: []Flag{workspace, database, agent,
 				{Name: "json", Says: asJSON.Says,

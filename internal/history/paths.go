@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/riverlytech/art/internal/quote"
@@ -12,8 +11,7 @@ import (
 	"github.com/riverlytech/art/sqlvfs"
 )
 
-// inTree turns the paths that the user gives into paths below the guest's home: those of the workspace are relative to the current
-// directory, or else to the workspace; others begin with "~/", as Diff shows them.
+// inTree is inHome for what is there now, or was at a checkpoint.
 func inTree(ctx context.Context, name string, paths []string, o *Options) (list []string, err error) {
 	then, now, err := sqlvfs.OpenMoments(o.DB, name, "")
 	if err != nil {
@@ -25,11 +23,17 @@ func inTree(ctx context.Context, name string, paths []string, o *Options) (list 
 	if err := d.findWorkspace(); err != nil {
 		return nil, err
 	}
-	if d.name == "" { // as it is where the tree is back at the beginning of all
-		d.name = filepath.Base(d.dir)
-	}
 	if d.host != nil {
 		defer d.host.Close()
+	}
+	return d.inHome(paths, d.knows)
+}
+
+// inHome turns the paths that the user gives into paths below the guest's home: those of the workspace are relative to the current
+// directory, or else to the workspace; others begin with "~/", as Diff shows them.
+func (d *comparer) inHome(paths []string, known func(rel string) bool) (list []string, err error) {
+	if d.name == "" { // as it is where the tree is back at the beginning of all
+		d.name = path.Base(d.dir)
 	}
 	for _, arg := range paths {
 		if below, ok := strings.CutPrefix(arg, "~/"); ok {
@@ -39,7 +43,7 @@ func inTree(ctx context.Context, name string, paths []string, o *Options) (list 
 			list = append(list, below)
 			continue
 		}
-		limit, err := selection.To(d.dir, []string{arg}, d.knows)
+		limit, err := selection.To(d.dir, []string{arg}, known)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package overview
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,14 @@ func Log(database string, o Options) error {
 	checkpoints, err := checkpoints(database)
 	if err != nil {
 		return err
+	}
+	if o.Spans != nil {
+		list = during(*o.Spans, list)
+		checkpoints = slices.DeleteFunc(checkpoints, func(c history.Record) bool {
+			return !slices.ContainsFunc(*o.Spans, func(s history.Span) bool {
+				return c.Checkpoint == s.From.ID || s.To != nil && c.Checkpoint == s.To.ID
+			})
+		})
 	}
 	// show shows the checkpoints of a session, or of what came after it: what it has found is made with its first change, but is what was
 	// there before.
@@ -84,6 +93,33 @@ func Log(database string, o Options) error {
 // isAfter tells whether a session began after a checkpoint was made.
 func (s *session) isAfter(c *history.Record) bool {
 	return s.Started != nil && c.Made != nil && s.Started.After(*c.Made)
+}
+
+// during returns those of all sessions that ran in one of some spans, the latest first. What a session has found when it began to change was there
+// before.
+func during(spans []history.Span, all []session) (list []session) {
+	for i := range all {
+		s := &all[i]
+		end := s.Ended
+		if end == nil && i > 0 { // it was killed: before the next one began, at the latest
+			end = all[i-1].Started
+		}
+		if slices.ContainsFunc(spans, func(span history.Span) bool {
+			if s.Started == nil || end != nil && end.Before(span.From.Made.Time()) {
+				return false
+			}
+			if span.To == nil {
+				return true
+			}
+			if span.To.Kind == sqlvfs.AtSession { // one at a time writes, so who runs then has found it
+				return end != nil && end.Before(span.To.Made.Time())
+			}
+			return s.Started.Before(span.To.Made.Time())
+		}) {
+			list = append(list, *s)
+		}
+	}
+	return list
 }
 
 func (o *Options) checkpoint(c *history.Record) error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/riverlytech/art/internal/history"
 	"github.com/riverlytech/art/internal/quote"
 	"github.com/riverlytech/art/sqlvfs"
 )
@@ -21,6 +22,8 @@ type Options struct {
 	Terminal       bool // Stdout is one
 	JSON           bool
 	All            bool // of a status: each path has a line of its own
+	// Spans are those of the log that are shown; nil: all.
+	Spans *[]history.Span
 	// Session connects to the session that writes the database, to know what it has not committed. It may be nil.
 	Session func(context.Context) (*os.File, error)
 }

@@ -46,7 +46,7 @@ _art_spec() {
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art log')
-		payload= commands='' words=''
+		payload= commands='' words='in_workspace'
 		flags='-m --mount --workspace -d --db --agent --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
@@ -306,7 +306,7 @@ _art_spec() {
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art-sync log')
-		payload= commands='' words=''
+		payload= commands='' words='in_workspace'
 		flags='-m --mount --workspace -d --db --agent --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;

@@ -246,7 +246,8 @@ _art_spec() {
         '(-d --db)'{-d,--db=}'[the database]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --json'[print an object a line]'
-        '(- *)'--help'[print help]')
+        '(- *)'--help'[print help]'
+        '*:word: _art_in_workspace')
       ;;
     'art net')
       payload=false
@@ -882,7 +883,8 @@ _art_spec() {
         '(-d --db)'{-d,--db=}'[the database]:DB:_files'
         --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
         --json'[print an object a line]'
-        '(- *)'--help'[print help]')
+        '(- *)'--help'[print help]'
+        '*:word: _art_in_workspace')
       ;;
     'art-sync net')
       payload=false

@@ -1,0 +1,130 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// Span is between two checkpoints that follow each other, or from the newest one to the present, where To is nil.
+type Span struct {
+	From *sqlvfs.Checkpoint
+	To   *sqlvfs.Checkpoint
+}
+
+// Spans returns those in which something has changed at one of some paths, or below it, the latest first. Paths are as those of [Rewind]; dir is the
+// workspace on the host. What the host has, and no guest has changed, is in no checkpoint.
+func Spans(ctx context.Context, db, dir string, paths []string) (list []Span, err error) {
+	later, err := sqlvfs.OpenMoment(db, "")
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", db, Hinted(db, err))
+	}
+	defer func() { later.Close() }()
+	all, err := later.Checkpoints()
+	if err != nil {
+		return nil, fmt.Errorf("read the checkpoints of %s: %w", db, err)
+	}
+	d := &comparer{ctx: ctx, from: later, to: later, opt: &DiffOptions{DB: db, Dir: dir}}
+	if err := d.findWorkspace(); err != nil {
+		return nil, err
+	}
+	if d.host != nil {
+		defer d.host.Close()
+	}
+	at, err := d.inHome(paths, func(rel string) bool { return d.knows(rel) || d.knew(all, rel) })
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		earlier, err := sqlvfs.OpenMoment(db, strconv.FormatInt(all[i].ID, 10))
+		if err != nil {
+			return nil, fmt.Errorf("open checkpoint %d of %s: %w", all[i].ID, db, err)
+		}
+		s := Span{From: &all[i], To: later.Checkpoint()}
+		is, err := s.changes(earlier, later, at)
+		later.Close()
+		if later = earlier; err != nil {
+			return nil, fmt.Errorf("compare checkpoints of %s: %w", db, err)
+		}
+		if is {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// changes tells whether one of some paths is another at its end than at its beginning.
+func (s *Span) changes(earlier, later *sqlvfs.Moment, paths []string) (bool, error) {
+	d, err := later.Since(earlier)
+	for _, at := range paths {
+		if err != nil {
+			break
+		}
+		var is bool
+		if is, err = changedAt(d, earlier, later, strings.Split(at, "/")); is {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// changedAt tells whether what a path leads to differs between two moments, or something below it. Of a file that was only read nothing but its access
+// time does.
+func changedAt(d *sqlvfs.Difference, earlier, later *sqlvfs.Moment, names []string) (bool, error) {
+	was, is := sqlvfs.RootIno, sqlvfs.RootIno
+	for _, name := range names {
+		if !d.Names[was][name] && !d.Names[is][name] {
+			return false, nil
+		}
+		for _, side := range []struct {
+			*sqlvfs.Moment
+			at *sqlvfs.Ino
+		}{{earlier, &was}, {later, &is}} {
+			if *side.at == 0 {
+				continue
+			}
+			var err error
+			if *side.at, err = side.Entry(*side.at, name); err != nil {
+				return false, err
+			}
+		}
+	}
+	if was == 0 || is != was {
+		return was != is, nil
+	}
+	old, err := earlier.Node(was)
+	if err != nil || old == nil {
+		return err == nil, err
+	}
+	now, err := later.Node(is)
+	if err != nil || now == nil {
+		return err == nil, err
+	}
+	return old.Attr.Mode&unix.S_IFMT == unix.S_IFDIR || old.Attr.Ctime != now.Attr.Ctime, nil
+}
+
+// knew tells whether the guest had a path of the workspace at a checkpoint.
+func (d *comparer) knew(all []sqlvfs.Checkpoint, rel string) bool {
+	for i := range all {
+		m, err := sqlvfs.OpenMoment(d.opt.DB, strconv.FormatInt(all[i].ID, 10))
+		if err != nil {
+			return true // who looks at it tells what is wrong
+		}
+		then := *d
+		then.from, then.to, then.host = m, m, nil
+		known := then.knows(rel)
+		m.Close()
+		if known {
+			return true
+		}
+	}
+	return false
+}
