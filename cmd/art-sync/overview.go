@@ -58,6 +58,14 @@ func showLog(ctx context.Context, c *flags.Command, args []string) error {
 	return overview.Log(p.db, o)
 }
 
+func blame(ctx context.Context, c *flags.Command, args []string) error {
+	p, o, words, err := ofOneWith(c, args)
+	if err != nil {
+		return err
+	}
+	return history.Blame(ctx, history.BlameOptions{DB: p.db, Dir: p.dir, Path: words[0], Stdout: o.Stdout, Terminal: o.Terminal, JSON: o.JSON})
+}
+
 func showNet(_ context.Context, c *flags.Command, args []string) error {
 	p, o := place{}, overviewOptions()
 	var show netledger.Show

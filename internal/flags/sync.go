@@ -258,6 +258,25 @@ EXAMPLES
 				{Name: "json", Says: asJSON.Says,
 					More: `Keys of a checkpoint are "checkpoint" (its number), "made", "kind", "label", "session" and "restored", and, where that is counted, "files" and "bytes" that changed since the one before. Those of a session are "started", "ended", "seconds", "running", "pid", "command", "exit_code", "made", "changed" and "deleted", where null is unknown, "why" where something has ended it, and "denied" where its guest was denied something on the network: how often.`},
 			}},
+		{Name: "art blame", Says: "show where each line of a file has come from", Synopsis: []string{"[flags] FILE"}, Env: true, Least: 1, Most: 1, Words: []Offer{InWorkspace},
+			Text: `  Shows for each line of a file of the guest's between which checkpoints it has come, as
+  "art diff A..B" takes them, when the file had changed last by then, and what the
+  agent has called that turn ("art checkpoint", in the session), or else the command of
+  the session. A line with "-" was on the host before a guest changed the file, or is
+  older than the oldest checkpoint.
+
+  FILE is relative to the current directory, or to the workspace; beside the workspace
+  it begins with '~/'. What came in no session did so by a push, by going back, or on
+  the host.
+`,
+			Flags: []Flag{workspace, database, agent,
+				{Name: "json", Says: "print an object for each range of lines",
+					More: `Its keys are "first" and "last" (the lines, from 1), "from" and "to" (the numbers of the checkpoints before and after they came; null: there is none), "time" (when the file had changed last by then), "session" and "command" (null: it was none), and "label".`},
+			},
+			Notes: `EXAMPLES
+  art blame src/main.go
+  art blame --json src/main.go
+`},
 		{Name: "art net", Says: "show what guests did on the network, and what they were denied", Synopsis: []string{"[flags]", "--follow|--live [flags] [ID]", "--propose [--live [ID]] [SESSION]"}, Env: true, Most: 1, Words: []Offer{Sessions},
 			Text: `  Shows the connections of the sessions that had names for a network (--network), the
   oldest first: when, what became of it, the name and port, the program, as it calls

@@ -61,6 +61,29 @@ func Spans(ctx context.Context, db, dir string, paths []string) (list []Span, er
 	return list, nil
 }
 
+// Ran returns those of all sessions that ran in it, the latest first, as all are. What a session has found when it began to change was there before.
+func (s *Span) Ran(all []sqlvfs.Session) (list []*sqlvfs.Session) {
+	for i := range all {
+		x := &all[i]
+		end := x.Ended
+		if end == nil && i > 0 { // it was killed: before the next one began, at the latest
+			end = &all[i-1].Started
+		}
+		before := func(c *sqlvfs.Checkpoint) bool { return end != nil && end.Time().Before(c.Made.Time()) }
+		switch {
+		case before(s.From):
+			continue
+		case s.To == nil:
+		case s.To.Kind == sqlvfs.AtSession && !before(s.To): // one at a time writes, so who runs then has found it
+			continue
+		case x.Started.Time().After(s.To.Made.Time()):
+			continue
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
 // changes tells whether one of some paths is another at its end than at its beginning.
 func (s *Span) changes(earlier, later *sqlvfs.Moment, paths []string) (bool, error) {
 	d, err := later.Since(earlier)

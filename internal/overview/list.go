@@ -73,7 +73,7 @@ func look(path string) *entry {
 		e.Error = err.Error()
 		return e
 	}
-	if list, err := sessions(path); err != nil {
+	if list, err := sessions(path, nil); err != nil {
 		e.Error = err.Error()
 		return e
 	} else if len(list) > 0 {

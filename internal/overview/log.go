@@ -33,7 +33,7 @@ type session struct {
 
 // Log shows the sessions and the checkpoints of a database, the latest first.
 func Log(database string, o Options) error {
-	list, err := sessions(database)
+	list, err := sessions(database, o.Spans)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,6 @@ func Log(database string, o Options) error {
 		return err
 	}
 	if o.Spans != nil {
-		list = during(*o.Spans, list)
 		checkpoints = slices.DeleteFunc(checkpoints, func(c history.Record) bool {
 			return !slices.ContainsFunc(*o.Spans, func(s history.Span) bool {
 				return c.Checkpoint == s.From.ID || s.To != nil && c.Checkpoint == s.To.ID
@@ -95,33 +94,6 @@ func (s *session) isAfter(c *history.Record) bool {
 	return s.Started != nil && c.Made != nil && s.Started.After(*c.Made)
 }
 
-// during returns those of all sessions that ran in one of some spans, the latest first. What a session has found when it began to change was there
-// before.
-func during(spans []history.Span, all []session) (list []session) {
-	for i := range all {
-		s := &all[i]
-		end := s.Ended
-		if end == nil && i > 0 { // it was killed: before the next one began, at the latest
-			end = all[i-1].Started
-		}
-		if slices.ContainsFunc(spans, func(span history.Span) bool {
-			if s.Started == nil || end != nil && end.Before(span.From.Made.Time()) {
-				return false
-			}
-			if span.To == nil {
-				return true
-			}
-			if span.To.Kind == sqlvfs.AtSession { // one at a time writes, so who runs then has found it
-				return end != nil && end.Before(span.To.Made.Time())
-			}
-			return s.Started.Before(span.To.Made.Time())
-		}) {
-			list = append(list, *s)
-		}
-	}
-	return list
-}
-
 func (o *Options) checkpoint(c *history.Record) error {
 	if o.JSON {
 		return o.object(c)
@@ -167,8 +139,8 @@ func checkpoints(database string) ([]history.Record, error) {
 	return records, nil
 }
 
-// sessions returns the sessions of a database, the latest first.
-func sessions(database string) ([]session, error) {
+// sessions returns the sessions of a database that ran in one of some spans, or all with nil, the latest first.
+func sessions(database string, spans *[]history.Span) ([]session, error) {
 	s, err := openDatabase(database)
 	if err != nil {
 		return nil, err
@@ -186,8 +158,19 @@ func sessions(database string) ([]session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", database, err)
 	}
+	ran := map[int64]bool{}
+	if spans != nil {
+		for _, s := range *spans {
+			for _, e := range s.Ran(list) {
+				ran[e.ID] = true
+			}
+		}
+	}
 	out := make([]session, 0, len(list))
 	for i, e := range list {
+		if spans != nil && !ran[e.ID] {
+			continue
+		}
 		x := session{
 			Started: moment(&e.Started), Ended: moment(e.Ended), PID: e.PID, Command: e.Command, ExitCode: e.ExitCode,
 			Made: e.Made, Changed: e.Changed, Deleted: e.Deleted, Why: cli.Printable(e.Why), Dropped: e.Dropped, Denied: denials[e.ID],

@@ -78,7 +78,7 @@ func Status(ctx context.Context, dir, database string, o Options) error {
 		if is := running.OfDatabase(running.Directories(os.Getenv), database); is != nil {
 			s.ID = is.ID
 		}
-		if list, err := sessions(database); err == nil && len(list) > 0 && list[0].Running {
+		if list, err := sessions(database, nil); err == nil && len(list) > 0 && list[0].Running {
 			latest, s.PID = &list[0], list[0].PID
 		}
 	}

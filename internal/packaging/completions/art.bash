@@ -11,7 +11,7 @@ _art_spec() {
 	# generated: bash
 	case $1 in
 	'art')
-		payload=yes commands='run diff pull push reset status log net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill grant grants wait presets agent home config trust doctor' words=''
+		payload=yes commands='run diff pull push reset status log blame net checkpoint undo redo rewind fork merge bisect try compare gc list rm ps ports exec attach logs kill grant grants wait presets agent home config trust doctor' words=''
 		flags='-m --mount -d --db --name --home --agent --adopt -i --interactive -b --background --detach-keys --systemd --end --time --notify --network --learn --publish --path -e --env --preset --see --hide --allow --trace --trace-log --trace-syscalls --trace-format -q --quiet --version --mode --help'
 		offers='-m=directories --mount=directories -d=files --db=files --name=nothing --home=homes --agent=agents -i:true|false --interactive:true|false --detach-keys=nothing --end=kill|wait|ask --time=nothing --network=host|none --publish=nothing --path=home|host -e=variables --env=variables --preset=presets --see=files --hide=files --allow=io_uring|keys|namespaces|perf|sockets|userfaultfd --trace-log=files --trace-syscalls=calls --trace-format=text|json|summary|report --mode=direct|overlay'
 		;;
@@ -46,6 +46,11 @@ _art_spec() {
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art log')
+		payload= commands='' words='in_workspace'
+		flags='-m --mount --workspace -d --db --agent --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art blame')
 		payload= commands='' words='in_workspace'
 		flags='-m --mount --workspace -d --db --agent --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
@@ -276,7 +281,7 @@ _art_spec() {
 		offers='--base=directories --name=nothing'
 		;;
 	'art-sync')
-		payload= commands='diff pull push reset status log net checkpoint undo redo rewind fork merge compare gc list rm' words=''
+		payload= commands='diff pull push reset status log blame net checkpoint undo redo rewind fork merge compare gc list rm' words=''
 		flags='--version --help'
 		offers=''
 		;;
@@ -306,6 +311,11 @@ _art_spec() {
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
 		;;
 	'art-sync log')
+		payload= commands='' words='in_workspace'
+		flags='-m --mount --workspace -d --db --agent --json --help'
+		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'
+		;;
+	'art-sync blame')
 		payload= commands='' words='in_workspace'
 		flags='-m --mount --workspace -d --db --agent --json --help'
 		offers='-m=directories --mount=directories --workspace=directories -d=files --db=files --agent=agents'

@@ -61,6 +61,7 @@ _art_spec() {
         'reset:give up what the guest changed'
         'status:show what is pending'
         'log:show the sessions there were, and the checkpoints'
+        'blame:show where each line of a file has come from'
         'net:show what guests did on the network, and what they were denied'
         'checkpoint:remember what the tree is now'
         'undo:go back to before the last change'
@@ -248,6 +249,17 @@ _art_spec() {
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '*:word: _art_in_workspace')
+      ;;
+    'art blame')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object for each range of lines]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_in_workspace')
       ;;
     'art net')
       payload=false
@@ -777,6 +789,7 @@ _art_spec() {
         'reset:give up what the guest changed'
         'status:show what is pending'
         'log:show the sessions there were, and the checkpoints'
+        'blame:show where each line of a file has come from'
         'net:show what guests did on the network, and what they were denied'
         'checkpoint:remember what the tree is now'
         'undo:go back to before the last change'
@@ -885,6 +898,17 @@ _art_spec() {
         --json'[print an object a line]'
         '(- *)'--help'[print help]'
         '*:word: _art_in_workspace')
+      ;;
+    'art-sync blame')
+      payload=false
+      own=()
+      specs=(
+        '(-m --mount --workspace)'{-m,--mount=,--workspace=}'[the workspace on the host]:DIR:_files -/'
+        '(-d --db)'{-d,--db=}'[the database]:DB:_files'
+        --agent='[an agent of your own, whose workspace and database these are]:NAME: _art_agents'
+        --json'[print an object for each range of lines]'
+        '(- *)'--help'[print help]'
+        '1:word: _art_in_workspace')
       ;;
     'art-sync net')
       payload=false

@@ -65,6 +65,25 @@ func edits(before, after string) (list []edit) {
 	return list
 }
 
+// Stay returns for each line of the old text the number of the line that it is in the new one, from 0, or -1 if it is not there any more.
+func Stay(before, after string) []int {
+	stay, line, shift := make([]int, len(lines(before))), 0, 0
+	until := func(end int) {
+		for ; line < end; line++ {
+			stay[line] = line + shift
+		}
+	}
+	for _, e := range edits(before, after) {
+		until(e.start)
+		for ; line < e.end; line++ {
+			stay[line] = -1
+		}
+		shift = e.at + len(e.add) - e.end
+	}
+	until(len(stay))
+	return stay
+}
+
 func lines(text string) []string { return slices.Collect(strings.Lines(text)) }
 
 // Apply returns the old text with some of its hunks.
