@@ -38,7 +38,9 @@ func Pull(ctx context.Context, opt Options) error {
 	p := &puller{planner: *s}
 	p.policy, p.report.Doing = p, "pull"
 	defer p.closeRepos()
-	err = p.report.End(p.roomHint(s.close(p.run())))
+	err = s.close(p.run())
+	p.leaveRelatives()
+	err = p.report.End(p.roomHint(err))
 	if kerr := p.storeKept(); err == nil {
 		err = kerr
 	}
@@ -55,6 +57,7 @@ type puller struct {
 	written   devices // on which something was done
 	unkept    bool    // what is staged is needed still
 	kept      []*item // conflicts that are resolved, whose guest's version is given up
+	relatives []*relative
 }
 
 func (p *puller) run() error {

@@ -1,0 +1,150 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	livewriter "github.com/riverlytech/art/internal/live/writer"
+	"github.com/riverlytech/art/libexec"
+	"github.com/riverlytech/art/sqlvfs"
+)
+
+// family returns a database and two forks, of which the first has a change that is to be pulled.
+func family(t *testing.T) (parent, fork, other bench) {
+	parent = newBench(t)
+	parent.write("a", "old")
+	parent.write("b", "old")
+	parent.guest(func(g *guest) { g.write("of the parent", "") })
+	fork, other = parent.fork(), parent.fork()
+	fork.guest(func(g *guest) {
+		g.write("a", "new")
+		g.write("b", "new")
+	})
+	return parent, fork, other
+}
+
+// pullInto pulls, with do in between: the host is changed by then, and the pull has not ended.
+func (b bench) pullInto(do func(), change ...func(*Options)) (told string) {
+	b.t.Helper()
+	done := false
+	printed := slow(func() {
+		if st, err := os.ReadFile(b.path("a")); done || err != nil || string(st) != "new" {
+			return
+		}
+		done = true
+		do()
+	})
+	_, told = b.pull(b.ws, append(change, func(o *Options) { o.Stdout, o.StdoutTerminal = printed, true })...)
+	if !done {
+		b.t.Error("nothing was printed when the host had been changed")
+	}
+	return told
+}
+
+// While a pull changes the host, the other databases of its family get no checkpoint, which would show a part of that.
+func TestPullHoldsRelatives(t *testing.T) {
+	parent, fork, other := family(t)
+	told := fork.pullInto(func() {
+		for _, b := range []bench{parent, other} {
+			if s, err := sqlvfs.Open(b.db, sqlvfs.Options{}); err == nil {
+				t.Errorf("%s could be written", b.db)
+				s.Close()
+			} else if !errors.As(err, new(*sqlvfs.InUseError)) {
+				t.Error(err)
+			}
+		}
+	})
+	if told != "" {
+		t.Errorf("the pull says %s", told)
+	}
+	for _, b := range []bench{parent, fork, other} {
+		b.checkAll()
+		b.guest(func(g *guest) {
+			if c, err := g.store.Checkpoint(sqlvfs.ByUser, "after"); err != nil || c.Label != "after" {
+				t.Errorf("after the pull: %v", err)
+			}
+		})
+	}
+}
+
+// sessionOf has a session answer for a database.
+func sessionOf(b bench, w *livewriter.Writer) func(*Options) {
+	return func(o *Options) {
+		o.SessionOf = func(db string) func(context.Context) (*os.File, error) {
+			if db != b.db {
+				return noSession
+			}
+			return func(context.Context) (*os.File, error) {
+				ours, theirs, err := libexec.Socketpair()
+				if err == nil {
+					go w.Serve(theirs, nil)
+				}
+				return ours, err
+			}
+		}
+	}
+}
+
+// So it is in a session of one of them, which goes on.
+func TestPullHoldsRelativesInSession(t *testing.T) {
+	parent, fork, _ := family(t)
+	parent.guest(func(g *guest) {
+		checkpoint := func() error {
+			_, err := g.store.Checkpoint(sqlvfs.ByUser, "")
+			return err
+		}
+		w := livewriter.New(g.store, g.overlay)
+		told := fork.pullInto(func() {
+			g.write("meanwhile", "")
+			if err := checkpoint(); !errors.Is(err, sqlvfs.ErrPulling) {
+				t.Errorf("during the pull: %v", err)
+			}
+		}, sessionOf(parent, w))
+		if told != "" {
+			t.Errorf("the pull says %s", told)
+		}
+		err := checkpoint()
+		for range 500 { // the session hears of the end on its own
+			if !errors.Is(err, sqlvfs.ErrPulling) {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+			err = checkpoint()
+		}
+		if err != nil {
+			t.Errorf("after the pull: %v", err)
+		}
+	})
+	parent.checkAll()
+}
+
+// Where that session ends meanwhile, the pull goes on, and names what may show a part of it.
+func TestPullHoldsRelativesUntilSessionEnds(t *testing.T) {
+	for name, again := range map[string]bool{"no checkpoint since": false, "a checkpoint since": true} {
+		t.Run(name, func(t *testing.T) {
+			parent, fork, _ := family(t)
+			s, err := sqlvfs.Open(parent.db, sqlvfs.Options{})
+			must(t, err)
+			w := livewriter.New(s)
+			told := fork.pullInto(func() {
+				w.End()
+				must(t, s.Close())
+				if again {
+					parent.guest(func(g *guest) {
+						g.write("again", "")
+						_, err := g.store.Checkpoint(sqlvfs.ByUser, "")
+						must(t, err)
+					})
+				}
+			}, sessionOf(parent, w))
+			if says := strings.Contains(told, "its session has ended meanwhile: its checkpoints after 1 show"); says != again {
+				t.Errorf("the pull says %q", told)
+			}
+			wantContent(t, parent.path("b"), "new")
+		})
+	}
+}
