@@ -76,9 +76,16 @@ func (o *Options) forks(ctx context.Context, at string, paths []string) (c sqlvf
 			return c, err
 		}
 	}
-	c, err = o.atWriter(ctx, func(client *live.Client) (int64, error) { return client.Fork(&f) },
-		func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) { return s.AddForks(list, at) })
-	known := err == nil || errors.Is(err, live.ErrUnanswered)
+	known := false // whatever fails afterwards
+	c, err = o.atWriter(ctx, func(client *live.Client) (int64, error) {
+		id, err := client.Fork(&f)
+		known = err == nil || errors.Is(err, live.ErrUnanswered)
+		return id, err
+	}, func(s *sqlvfs.Store) (sqlvfs.Checkpoint, error) {
+		c, err := s.AddForks(list, at)
+		known = err == nil
+		return c, err
+	})
 	if err == nil {
 		err = making.Make(o.DB, c)
 	}
