@@ -39,6 +39,7 @@ func (g files) Open(at string) (File, error) {
 func (g files) Same(string) (host, guest bool) { return true, false }
 func (g files) Changed(string) time.Time       { return time.Time{} }
 func (g files) Since(string) (time.Time, bool) { return time.Time{}, false }
+func (g files) Brought(string) []byte          { return nil }
 
 // add adds an object.
 func (g files) add(kind plumbing.ObjectType, data []byte) ID {

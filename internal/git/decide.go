@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -17,6 +18,9 @@ import (
 func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) {
 	hostSame, guestSame := p.guest.Same(name)
 	hl, gl, own := p.logs.of(name)
+	if sum := p.guest.Brought(name); sum != nil && hok && gok { // the reflog of the guest has gone back too, and does not tell
+		return !bytes.Equal(sum, sumOf(h.id)), !bytes.Equal(sum, sumOf(g.id))
+	}
 	host, guest = true, true
 	_, file := p.h.loose[name]
 	switch seen, known := seenLast(hl, gl, h.id); {
@@ -31,8 +35,6 @@ func (p *Plan) moved(name string, h, g value, hok, gok bool) (host, guest bool) 
 	switch seen, known := seenLast(gl, hl, g.id); {
 	case guestSame && own:
 		guest = false
-	case hostSame && file && !guestSame: // it has gone back to before both agreed, and its reflog with it
-		guest = true
 	case known && gok:
 		guest = !seen
 	}
@@ -125,7 +127,13 @@ func (p *Plan) decideRef(name string) error {
 		return nil
 	case hok && host:
 		older, err := p.objects.isAncestor(g.id, h.id)
-		if err != nil || older {
+		if err != nil {
+			return err
+		} else if older {
+			back, err := p.wentBack(name, h.id, g.id)
+			if back && err == nil {
+				p.staysBehind(c)
+			}
 			return err
 		}
 		forward, err := p.objects.isAncestor(h.id, g.id)
@@ -167,9 +175,39 @@ func (p *Plan) decideUnseen(c RefChange) error {
 		p.aside = append(p.aside, aside{c, "the guest does not have the host's commits"})
 		return nil
 	}
+	p.staysBehind(c)
+	return nil
+}
+
+// staysBehind has a branch at which the guest has gone back stay on both sides.
+func (p *Plan) staysBehind(c RefChange) {
 	p.back[c.Name], p.pinned[c.Name] = true, true
 	p.conflict(fmt.Sprintf("%s: the guest has gone back to %s, behind the host's commits: the host's stays; art pull --force has it go back too", short(c.Name), abbreviated(c.New)))
-	return nil
+}
+
+// wentBack reports whether a branch at which the guest is behind the host is there because the guest has left later
+// commits, and not because the host alone has gone on.
+func (p *Plan) wentBack(name string, host, guest ID) (bool, error) {
+	if !strings.HasPrefix(name, "refs/heads/") {
+		return false, nil
+	}
+	hl, gl, own := p.logs.of(name)
+	if sum := p.guest.Brought(name); sum != nil {
+		i := slices.IndexFunc(hl, func(l logLine) bool { return bytes.Equal(sum, sumOf(l.to)) })
+		if i < 0 {
+			return true, nil
+		}
+		return p.objects.isAncestor(guest, hl[i].to)
+	}
+	if !own || len(gl) == 0 || gl[len(gl)-1].to != guest || gl[len(gl)-1].from.IsZero() {
+		return false, nil
+	}
+	from := gl[len(gl)-1].from
+	back, err := p.objects.isAncestor(guest, from)
+	if !back || err != nil {
+		return false, err
+	}
+	return p.objects.isAncestor(from, host)
 }
 
 // adopt adds a change, if all that the new value refers to is there.

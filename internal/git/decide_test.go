@@ -119,45 +119,88 @@ func TestHostsCommitsStay(t *testing.T) {
 	}
 }
 
-// goneBack says of each path that the host has what both agreed on, and the guest has not.
-type goneBack struct{ Guest }
+// goneBack says of each path that a pull has left a commit on the host there, and that the guest has then gone back.
+type goneBack struct {
+	Guest
+	brought []byte
+	host    bool // the host has what was left
+}
 
-func (goneBack) Same(string) (host, guest bool) { return true, false }
+func (g goneBack) Same(string) (host, guest bool) { return g.host, false }
+func (g goneBack) Brought(string) []byte          { return g.brought }
 
-// TestGoneBack has the guest go back to before what it had brought to the host. The branch stays on the host with its index, and in the
-// guest; by force it goes back.
+// TestGoneBack has the guest go back to before what it had brought to the host, of which the host may have made another commit since. The
+// branch stays on the host with its index, and in the guest; by force it goes back.
 func TestGoneBack(t *testing.T) {
-	p := newPair(t, "")
-	p.in(p.host, "echo more >>a; git commit -qam third; git branch topic")
-	for _, force := range []bool{false, true} {
-		dir, err := os.Open(p.host + "/.git")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer dir.Close()
-		plan, err := New(t.Context(), Options{Host: dir, Guest: goneBack{guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}}, Force: force})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer plan.Close()
-		before := p.in(p.host, "git rev-parse main; git ls-files -s")
-		touched := plan.Touched()
-		if err := p.carryOut(plan); err != nil {
-			t.Fatal(err)
-		}
-		after := p.in(p.host, "git rev-parse main; git ls-files -s")
-		told := slices.ContainsFunc(plan.Conflicts, func(c string) bool { return strings.HasPrefix(c, "main: the guest has gone back to ") })
-		if moved := slices.Contains(touched, "refs/heads/main") && slices.Contains(touched, "index"); moved != force || told == force || plan.Kept == force {
-			t.Errorf("force %v: %q, %q, kept %v", force, touched, plan.Conflicts, plan.Kept)
-		}
-		if !force && before != after || force && after != p.in(p.guest, "git rev-parse main; git ls-files -s") {
-			t.Errorf("force %v: %s\nand then\n%s", force, before, after)
-		}
-		if got := plan.Obsolete("refs/heads/main"); (got == All) != force {
-			t.Errorf("force %v: what is done with of the guest's branch: %v", force, got)
-		}
-		if topic := slices.Contains(touched, "refs/heads/topic") && slices.Contains(touched, "logs/refs/heads/topic"); topic == force {
-			t.Errorf("force %v: %q", force, touched)
-		}
+	for _, since := range []string{"", "echo host >>b; git commit -qam host", "git commit -q --amend -m amended", "git pack-refs --all; git commit -q --allow-empty -m host"} {
+		t.Run(since, func(t *testing.T) {
+			p := newPair(t, "")
+			p.in(p.host, "echo more >>a; git commit -qam third; git branch topic")
+			id, _ := parseID(strings.TrimSpace(p.in(p.host, "git rev-parse main")))
+			p.in(p.host, since)
+			for _, force := range []bool{false, true} {
+				touched := p.goBack(goneBack{guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}, sumOf(id), since == ""}, force)
+				if topic := slices.Contains(touched, "refs/heads/topic") && slices.Contains(touched, "logs/refs/heads/topic"); since == "" && topic == force {
+					t.Errorf("force %v: %q", force, touched)
+				}
+			}
+		})
 	}
+}
+
+// TestResetBehind has the guest reset its branch, and the host make a commit upon what the guest does not want any more.
+func TestResetBehind(t *testing.T) {
+	p := newPair(t, "")
+	p.in(p.guest, "git reset -q --hard HEAD~1")
+	p.in(p.host, "echo host >>b; git commit -qam host")
+	for _, force := range []bool{false, true} {
+		p.goBack(guestDir{p.guest + "/.git", p.base + "/.git", p.host + "/.git"}, force)
+	}
+}
+
+// TestJoined has the host join what the guest has committed to what it has itself: nothing of the guest's is left to come.
+func TestJoined(t *testing.T) {
+	p := newPair(t, "")
+	p.in(p.guest, "echo guest >>a; git commit -qam guest")
+	p.in(p.host, "echo host >>b; git commit -qam host; git fetch -q ../guest main; git merge -q -m joined FETCH_HEAD")
+	plan := p.plan()
+	if err := p.carryOut(plan); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.in(p.host, "git log -1 --format=%s"); got != "joined\n" || len(plan.Conflicts) > 0 || plan.Kept {
+		t.Errorf("%s%q", got, plan.Conflicts)
+	}
+}
+
+// goBack plans and does a pull of a guest that has gone back to a commit that is older than the host's, and returns what the plan touches.
+func (p *pair) goBack(guest Guest, force bool) (touched []string) {
+	p.Helper()
+	dir, err := os.Open(p.host + "/.git")
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer dir.Close()
+	plan, err := New(p.Context(), Options{Host: dir, Guest: guest, Force: force})
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer plan.Close()
+	const state = "git rev-parse main; git ls-files -s"
+	before := p.in(p.host, state)
+	touched = plan.Touched()
+	if err := p.carryOut(plan); err != nil {
+		p.Fatal(err)
+	}
+	after := p.in(p.host, state)
+	told := slices.ContainsFunc(plan.Conflicts, func(c string) bool { return strings.HasPrefix(c, "main: the guest has gone back to ") })
+	if moved := slices.Contains(touched, "refs/heads/main") && slices.Contains(touched, "index"); moved != force || told == force || plan.Kept == force {
+		p.Errorf("force %v: %q, %q, kept %v", force, touched, plan.Conflicts, plan.Kept)
+	}
+	if !force && before != after || force && after != p.in(p.guest, state) {
+		p.Errorf("force %v: %s\nand then\n%s", force, before, after)
+	}
+	if got := plan.Obsolete("refs/heads/main"); (got == All) != force {
+		p.Errorf("force %v: what is done with of the guest's branch: %v", force, got)
+	}
+	return touched
 }

@@ -12,10 +12,12 @@
 // # Who moved a reference
 //
 // The host's has moved if its file is not the one that the guest saw, and if its reflog ends in a line
-// that the guest's does not have. So what git gc(1) does to files is no change. Where only the guest's
+// that the guest's does not have. So what git gc(1) does to files is no change. Where the guest has gone back to before
+// a pull, its reflog has too: then each has moved if it is not what the pull has left. Where only the guest's
 // has moved, the host's follows; where both have, the host's follows if that is a fast-forward, and no tag, and
 // else the guest's value comes under the name NAME.art. So it does where a worktree of the host uses a branch (inuse.go),
-// and where a reference of the host's is in the way of its name (names.go).
+// and where a reference of the host's is in the way of its name (names.go). Where the guest has gone back behind the host's
+// commits, both stay.
 //
 // HEAD, the branch that it is on and the index are one (checkout.go): all of the guest's are taken, or
 // none. They stay the host's where its index holds staged work, where it is on another branch, where the branch
@@ -57,6 +59,9 @@ type Guest interface {
 	// Since returns until when the guest saw the host's at a path that it has changed; zero: the host had nothing
 	// there. known: that can be reported.
 	Since(path string) (until time.Time, known bool)
+	// Brought returns the SHA-256 of what a pull has left on the host at a path, if the guest has then gone back to before that; nil: it
+	// has not, or that is not known.
+	Brought(path string) []byte
 }
 
 // Listing is what the guest itself has in a directory.

@@ -248,8 +248,8 @@ func (p *Plan) decideLogs(dir string, depth int) error {
 			}
 			continue
 		}
-		if name != "HEAD" && !ours(name) {
-			continue
+		if name != "HEAD" && !ours(name) || p.back[name] || name == "HEAD" && p.back[p.co.g.sym] {
+			continue // with lines of what has not come, the host's would tell the next plan that it had
 		}
 		p.decideLog(name)
 	}

@@ -116,6 +116,8 @@ func (g guestDir) Since(at string) (time.Time, bool) {
 	return time.Unix(0, st.Sys().(*syscall.Stat_t).Ctim.Nano()), true
 }
 
+func (g guestDir) Brought(string) []byte { return nil }
+
 var _ io.ReaderAt = memory{}
 
 // TestLocked has a lock of git's held while each kind of thing is to move. Nothing is said to have moved, no reflog

@@ -1,5 +1,7 @@
 package git
 
+import "crypto/sha256"
+
 // Touched returns the paths below the git directory at which the plan replaces, removes or makes something on the host, or has done so.
 // Objects are not among them, nor which commits came without their parents: these are only added, and do no harm to who does not look for
 // them.
@@ -36,4 +38,19 @@ func (p *Plan) Touched() (paths []string) {
 		add("logs/" + name)
 	}
 	return paths
+}
+
+// Brought returns the SHA-256 of what the plan has made of a path below the git directory, if that is a reference to an object.
+func (p *Plan) Brought(at string) []byte {
+	c, ok := p.change(at)
+	if !ok || c.New.IsZero() {
+		return nil
+	}
+	return sumOf(c.New)
+}
+
+// sumOf returns the SHA-256 of the file of a reference.
+func sumOf(id ID) []byte {
+	sum := sha256.Sum256([]byte(id.String() + "\n"))
+	return sum[:]
 }

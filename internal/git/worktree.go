@@ -79,6 +79,7 @@ func (g worktreeGuest) Open(at string) (File, error)       { return g.Guest.Open
 func (g worktreeGuest) Same(at string) (host, guest bool)  { return g.Guest.Same(in(g.own, at)) }
 func (g worktreeGuest) Changed(at string) (when time.Time) { return g.Guest.Changed(in(g.own, at)) }
 func (g worktreeGuest) Since(at string) (time.Time, bool)  { return g.Guest.Since(in(g.own, at)) }
+func (g worktreeGuest) Brought(at string) []byte           { return g.Guest.Brought(in(g.own, at)) }
 
 // isBare reports whether the main worktree is none.
 func (h *hostDir) isBare() bool {

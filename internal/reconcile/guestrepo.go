@@ -87,6 +87,13 @@ func (g *guestRepo) Since(rel string) (until time.Time, known bool) {
 	return until, !until.IsZero() || b.Row == 0
 }
 
+func (g *guestRepo) Brought(rel string) []byte {
+	if b := g.p.base[g.at(rel)]; b != nil && b.Row == 0 && b.RowCtime == (sqlvfs.Timespec{}) { // as [puller.notePulledRepo] has written it
+		return b.Hash
+	}
+	return nil
+}
+
 // seenUntil returns until when the guest saw what the host had: both may have agreed later than the guest's row was
 // written, when a pull made the host's the same; and a row that a push wrote has the time of the host's, at which the branch
 // was about to move. Of what a pull has outdated, that is written down in place of the time of the host's.

@@ -36,11 +36,11 @@ func (r *repo) changesOfHost(h *host) (list []sqlvfs.HostChange) {
 // notePulledRepo is notePulled of git's own files of a repository.
 func (p *puller) notePulledRepo(r *repo) error {
 	return p.rows().do(func(tx *sqlvfs.Tx) error {
-		for _, at := range r.plan.Touched() {
-			at = r.place(at)
+		for _, in := range r.plan.Touched() {
+			at := r.place(in)
 			var left *sqlvfs.Baseline
 			if st, err := p.host.stat(at); err == nil {
-				left = &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st)}
+				left = &sqlvfs.Baseline{Mode: st.Mode, Fingerprint: hostfs.Fingerprint(&st), Hash: r.plan.Brought(in)}
 			}
 			tx.NotePulled(p.id, at, left)
 		}
