@@ -28,7 +28,8 @@ type place struct {
 	fresh   bool   // and is to be
 	named   bool   // the directory was named
 	adopt   bool   // the database may be that of a workspace that was moved,
-	writes  bool   // which then becomes this one's
+	writes  bool   // which then becomes this one's,
+	dry     bool   // or would
 }
 
 // variables are what the flags about a place set.
@@ -92,8 +93,11 @@ func (p *place) unknown(databases string, w *workspace.Workspace, agent *config.
 	switch {
 	case p.adopt:
 		moved, err := overview.Moved(databases, *w)
-		if err == nil && p.writes {
+		switch {
+		case err == nil && p.writes:
 			return overview.Adopt(moved, *w)
+		case err == nil && p.dry:
+			err = overview.MayAdopt(moved)
 		}
 		w.Database = moved
 		return err

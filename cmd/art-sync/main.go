@@ -151,7 +151,7 @@ func synchronize(do func(context.Context, reconcile.Options) error) command {
 				return diffMoments(ctx, &p, &opt, from, to, line.Words)
 			}
 		}
-		p.adopt, p.makes, p.writes = opt.Adopt, p.makes && !opt.DryRun, p.writes && !opt.DryRun
+		p.adopt, p.makes, p.writes, p.dry = opt.Adopt, p.makes && !opt.DryRun, p.writes && !opt.DryRun, opt.DryRun
 		if err := p.find(); err != nil {
 			return err
 		}
