@@ -104,11 +104,11 @@ func (p *place) unknown(databases string, w *workspace.Workspace, agent *config.
 	case agent != nil && (!agent.Enabled || agent.Settings.Mode.Value == "direct"):
 		return cli.WithHint(fmt.Errorf("find the database of the agent %s: it has none, and works in %s itself, as %s says", p.agent, w.Dir, agent.File),
 			"there is nothing to bring there, or to give up; --db DB names a database")
+	case os.Getenv("ART_SANDBOX") == "1":
+		return cli.WithHint(fmt.Errorf("find the database of %s: %w", w.Dir, errInSession), "run this on the host, where `art run` was run; in here, programs only ask for checkpoints: `art checkpoint -m LABEL`")
 	case p.makes && (!p.session || p.named || !workspace.HoldsHome(w.Dir)):
 		p.fresh = true
 		return workspace.Make(databases)
-	case os.Getenv("ART_SANDBOX") == "1":
-		return cli.WithHint(fmt.Errorf("find the database of %s: %w", w.Dir, errInSession), "run this on the host, where `art run` was run; in here, programs only ask for checkpoints: `art checkpoint -m LABEL`")
 	case agent != nil:
 		return cli.WithHint(fmt.Errorf("find the database of the agent %s: nothing was run in %s yet", p.agent, w.Dir), "`art "+p.agent+"` makes one")
 	}
