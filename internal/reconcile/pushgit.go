@@ -102,7 +102,8 @@ func (p *pusher) gitChangedBelow(dir, at string, n *sqlvfs.Node, depth int) bool
 		}
 		a := &item{path: rel}
 		a.has(c)
-		if a.was = p.baselineOf(a); p.guestChanged(a) && !p.equalToHost(a) {
+		// What a pull beside a session has made of it on the host has other times, and an index another size.
+		if a.was = p.baselineOf(a); p.guestWrote(a) && !p.equalToHost(a) {
 			return true
 		}
 	}
