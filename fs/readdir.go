@@ -129,6 +129,9 @@ func (t *tx) emit(n *node, ent *dirent, plus bool, host *HostDir, emit func(DirE
 			host = nil
 		}
 		c, ttl, err := t.find(n, ent.name, host)
+		if err == nil { // the kernel keeps the size that it is told here
+			err = t.follow(c)
+		}
 		if errors.Is(err, errAsk) {
 			return false, err
 		}
