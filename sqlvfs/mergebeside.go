@@ -295,7 +295,7 @@ func mergedRows(k *database.Kept, above, top Ino) string {
 		if above == top {
 			return c
 		}
-		return fmt.Sprintf("iif(%s>%d, %[1]s+%d, %[1]s)", c, above, top-above)
+		return fmt.Sprintf("iif(%[1]s>%[2]d, %[1]s+%[3]d, %[1]s)", c, above, top-above)
 	}
 	columns := func(from string) string {
 		var list []string

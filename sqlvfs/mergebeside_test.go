@@ -149,3 +149,63 @@ func TestMergeThatIsCommittedCounts(t *testing.T) {
 		must(t, s.Close())
 	}
 }
+
+// Inodes that a session has made since the fork was, named or open without a name, are other ones than those that the merge makes.
+func TestMergeBesideNewInodes(t *testing.T) {
+	dir := t.TempDir()
+	path, fork, secret := filepath.Join(dir, "a.db"), filepath.Join(dir, "fork.db"), NewSecret()
+	s := openTest(t, path)
+	other := create(t, s, "other", syscall.S_IFDIR|0o755)
+	c, err := s.AddFork(fork, secret, "")
+	must(t, err)
+	must(t, MakeFork(path, fork, secret, c))
+	f := openTest(t, fork)
+	made := create(t, f, "made", syscall.S_IFREG|0o644)
+	must(t, f.WriteAt(made, []byte("merged"), 0, nil, Now()))
+	put(f, made)
+	must(t, f.Close())
+	must(t, FoldLog(fork))
+	var open []*Inode
+	for range 9 {
+		must(t, s.Update(func(tx *Tx) error {
+			in, err := tx.New(Attr{Mode: syscall.S_IFREG | 0o644, Nlink: 0})
+			must(t, err)
+			open = append(open, in)
+			return nil
+		}))
+		must(t, s.WriteAt(open[len(open)-1], []byte("the guest's"), 0, nil, Now()))
+	}
+	must(t, s.Update(func(tx *Tx) error {
+		in, err := tx.New(Attr{Mode: syscall.S_IFREG | 0o644, Nlink: 1})
+		must(t, err)
+		defer tx.Put(in)
+		return tx.Link(other, "named", in)
+	}))
+	must(t, s.Sync())
+	file, err := os.Open(fork)
+	must(t, err)
+	m, err := s.OpenMerged(file)
+	must(t, err)
+	_, err = s.TakeMerged(m, func(*Tx, *Restored) {})
+	m.Close()
+	must(t, err)
+	now := lookup(t, s, "made")
+	if now.Ino != open[8].Ino+2 {
+		t.Errorf("what was merged has the number %d, the last one before it %d", now.Ino, open[8].Ino+1)
+	}
+	b := make([]byte, 100)
+	for _, in := range open {
+		if n, err := s.ReadAt(in, b, 0, nil); string(b[:n]) != "the guest's" {
+			t.Errorf("inode %d, open and without a name, has %q, %v", in.Ino, b[:n], err)
+		}
+		must(t, s.WriteAt(in, []byte("OTHER"), 0, nil, Now()))
+		put(s, in)
+	}
+	if n, err := s.ReadAt(now, b, 0, nil); string(b[:n]) != "merged" {
+		t.Errorf("what was merged has %q, %v", b[:n], err)
+	}
+	put(s, now)
+	put(s, other)
+	must(t, s.Close())
+	must(t, checkClean(path))
+}
