@@ -178,7 +178,7 @@ func (w *writer) dropForFork(id int64) error {
 	if err != nil || held[id] {
 		return err
 	}
-	if err := w.drop(all, i); err != nil || i > 0 {
+	if err := w.drop(&all[i]); err != nil || i > 0 {
 		return err
 	}
 	w.newest, err = newestCheckpoint(w.conn)

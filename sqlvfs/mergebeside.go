@@ -222,7 +222,7 @@ func (w *writer) mergeable(m *MergedFork) (since bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	of, err := findCheckpoint(w.conn, fmt.Sprint(m.of))
+	of, err := checkpointOf(w.conn, m.of)
 	if err == nil && (of.ID != m.of || of.maxIno != m.maxIno) {
 		err = fmt.Errorf("%w: checkpoint %d", ErrNoCheckpoint, m.of)
 	}

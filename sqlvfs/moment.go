@@ -73,7 +73,9 @@ const (
 	checkpointColumns = "SELECT id, made, made_nsec, substr(kind, 1, 20), substr(label, 1, 200), session, max_ino, restored, redo FROM art_checkpoint"
 	qCheckpoints      = checkpointColumns + " ORDER BY id DESC LIMIT 10000"
 	qNewestCheckpoint = checkpointColumns + " ORDER BY id DESC LIMIT 1"
-	qCheckpoint       = checkpointColumns + " WHERE id=?1 OR label=?2 ORDER BY id LIMIT 1"
+	qCheckpointByID   = checkpointColumns + " WHERE id=?"
+	qCheckpointLabel  = checkpointColumns + " WHERE label=? ORDER BY id LIMIT 1"
+	qCheckpointBefore = checkpointColumns + " WHERE id<? ORDER BY id DESC LIMIT 1"
 )
 
 func scanCheckpoint(q *sqlite3.Stmt) Checkpoint {
@@ -129,10 +131,21 @@ func checkpointsOf(c *conn) (list []Checkpoint, err error) {
 	return list, c.Done(q)
 }
 
-// findCheckpoint returns the checkpoint with a number or a label.
-func findCheckpoint(c *conn, name string) (found Checkpoint, err error) {
-	number, _ := strconv.ParseInt(name, 10, 64)
-	q := bind(c.Prep(qCheckpoint), number, name)
+// findCheckpoint returns the checkpoint with a number or a label. What is a number is no label, whatever another program has written.
+func findCheckpoint(c *conn, name string) (Checkpoint, error) {
+	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+		return checkpointOf(c, id)
+	}
+	return oneCheckpoint(c, name, qCheckpointLabel, name)
+}
+
+// checkpointOf returns the checkpoint with a number.
+func checkpointOf(c *conn, id int64) (Checkpoint, error) {
+	return oneCheckpoint(c, strconv.FormatInt(id, 10), qCheckpointByID, id)
+}
+
+func oneCheckpoint(c *conn, name, query string, value any) (found Checkpoint, err error) {
+	q := bind(c.Prep(query), value)
 	if c.Step(q) {
 		found = scanCheckpoint(q)
 	}
@@ -227,6 +240,12 @@ func (w *writer) makeCheckpoint(c *newCheckpoint) error {
 			return nil
 		}
 	}
+	if !changed { // the newest one is of the same tree
+		c.Redo, c.Restored = newest.Redo, newest.Restored
+		if newest.Kind == AfterPart || newest.Restored == 0 {
+			c.Restored = newest.ID
+		}
+	}
 	err = w.insertCheckpoint(&c.Checkpoint)
 	if errors.Is(err, ErrCorrupt) { // what else is in the batch can be written
 		c.err, err = err, nil
@@ -276,13 +295,18 @@ func (w *writer) insertCheckpoint(c *Checkpoint) error {
 		c.ID, c.Made, string(c.Kind), label, null(c.Session), c.maxIno, null(c.Restored), null(c.Redo))
 }
 
-// qChangedSince asks whether a row of the tree is another one than at the newest checkpoint, or there is a new inode. What of a file's
-// content has been copied from its origin since, or is known of that, is no change; nor is what becomes of a file that has no name any
-// more. What a pull has replaced on the host, and the tree may show, is one.
-var qChangedSince = func() string {
-	q := "SELECT ifnull((SELECT max(ino) FROM main.fs_inode), 0)>?2"
+// qChangedSince asks whether a row of the tree is another one than at the newest checkpoint, or there is a new inode; qChangedBetween, whether a row
+// has become another one from one checkpoint to a later one.
+var (
+	qChangedSince   = "SELECT ifnull((SELECT max(ino) FROM main.fs_inode), 0)>?2" + changed("=?1")
+	qChangedBetween = "SELECT 0" + changed(" BETWEEN ?1 AND ?2-1")
+)
+
+// changed is a condition: that history has a row of some checkpoints. What of a file's content has been copied from its origin since, or is known of
+// that, is no change; nor is what becomes of a file that has no name any more. What a pull has replaced on the host, and the tree may show, is one.
+func changed(of string) (q string) {
 	for _, k := range database.AllKept {
-		of, but := k.Old+" h", ""
+		from, but := k.Old+" h", ""
 		if k != database.KeptInode && !k.Entry {
 			but = " AND EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h." + k.Key[0] + ")"
 		}
@@ -290,13 +314,13 @@ var qChangedSince = func() string {
 		case database.KeptData:
 			but += " AND (h.there=1 OR NOT EXISTS (SELECT 1 FROM art_origin o WHERE o.ino=h.ino))"
 		case database.KeptOrigin:
-			of += " LEFT JOIN art_origin p ON p.ino=h.ino"
+			from += " LEFT JOIN art_origin p ON p.ino=h.ino"
 			but += " AND (h.base, h.path, h.dev, h.base_ino, h.size, h.mtime, h.mtime_nsec) IS NOT (p.base, p.path, p.dev, p.base_ino, p.size, p.mtime, p.mtime_nsec)"
 		}
-		q += " OR EXISTS (SELECT 1 FROM " + of + " WHERE h.checkpoint=?1" + but + ")"
+		q += " OR EXISTS (SELECT 1 FROM " + from + " WHERE h.checkpoint" + of + but + ")"
 	}
-	return q + " OR EXISTS (SELECT 1 FROM art_old_baseline WHERE checkpoint=?1 AND replaced=1)"
-}()
+	return q + " OR EXISTS (SELECT 1 FROM art_old_baseline WHERE checkpoint" + of + " AND replaced=1)"
+}
 
 // changedSince tells whether the tree has changed since the newest checkpoint, if there is one.
 func (w *writer) changedSince(newest *Checkpoint) (bool, error) { return changedSince(w.conn, newest) }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 
 	"github.com/riverlytech/art/sqlvfs/internal/database"
 )
@@ -37,8 +35,12 @@ var Undo Destination = func(c *conn, now *Checkpoint, all []Checkpoint) (back, e
 	if err != nil {
 		return back{}, err
 	}
+	from := at.ID
+	if at.Kind != AfterPart && at.Restored > 0 {
+		from = min(from, at.Restored) // that one was dropped, and what is between them was gone back from
+	}
 	for i, to := range all {
-		if at.ID != 0 && to.ID >= at.ID {
+		if from != 0 && to.ID >= from {
 			continue
 		}
 		if same, err := stayedSame(c, all, i); err != nil {
@@ -68,7 +70,7 @@ func stayedSame(c *conn, all []Checkpoint, i int) (bool, error) {
 
 // Redo leads to what was last gone back from, if the tree has not changed since, and so on each time. The error is [ErrNothingToRedo].
 var Redo Destination = func(c *conn, now *Checkpoint, _ []Checkpoint) (back, error) {
-	to, err := findCheckpoint(c, strconv.FormatInt(now.Redo, 10))
+	to, err := checkpointOf(c, now.Redo)
 	if errors.Is(err, ErrNoCheckpoint) {
 		err = ErrNothingToRedo
 	}
@@ -101,21 +103,14 @@ func differ(on *conn, c, later *Checkpoint) (bool, error) {
 	if later.maxIno > c.maxIno {
 		return true, nil
 	}
-	changed, err := changedTables(on, c.ID, later.ID-1)
-	if err != nil || slices.ContainsFunc(database.AllKept, func(k *database.Kept) bool { return changed[k] }) {
-		return err == nil, err
-	}
-	if !changed[database.KeptBaseline] {
-		return false, nil
-	}
-	n, err := queryNumber(on, "SELECT EXISTS (SELECT 1 FROM art_old_baseline WHERE checkpoint>=?1 AND checkpoint<?2 AND replaced=1)", c.ID, later.ID)
+	n, err := queryNumber(on, qChangedBetween, c.ID, later.ID)
 	return n != 0, err
 }
 
 // original returns the checkpoint whose tree another one has that was brought back.
 func original(on *conn, c Checkpoint) (Checkpoint, error) {
 	for c.Kind != AfterPart && c.Restored > 0 && c.Restored < c.ID {
-		earlier, err := findCheckpoint(on, strconv.FormatInt(c.Restored, 10))
+		earlier, err := checkpointOf(on, c.Restored)
 		if errors.Is(err, ErrNoCheckpoint) {
 			break // it was dropped
 		}

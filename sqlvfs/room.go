@@ -180,7 +180,7 @@ func (w *writer) dropOldest(n int) error {
 		if !all[i].givesWay(held) {
 			continue
 		}
-		if err := w.drop(all, i); err != nil {
+		if err := w.drop(&all[i]); err != nil {
 			return fmt.Errorf("drop checkpoints: %w", err)
 		}
 		if i == 0 {

@@ -299,6 +299,9 @@ func (s *side) pathTo(ino Ino) (string, error) {
 // pathAt returns the path of a name.
 func (s *side) pathAt(key NameIn) (at string, err error) {
 	for len(at) < syscall.PathMax { // no program can name more of it, and a hostile tree may have no end
+		if !ValidName(key.Name) {
+			return at, fmt.Errorf("%w: a name of a directory cannot be", ErrCorrupt)
+		}
 		if at = path.Join(key.Name, at); key.Dir == RootIno {
 			break
 		}

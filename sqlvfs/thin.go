@@ -2,6 +2,7 @@ package sqlvfs
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -63,7 +64,7 @@ func (w *writer) thin(k *Keep) (more bool, err error) {
 	}
 	i, err := w.excess(k, all, held)
 	if err == nil && i > 0 {
-		err = w.transact(func() error { return w.drop(all, i) })
+		err = w.transact(func() error { return w.drop(&all[i]) })
 	}
 	if err != nil {
 		return false, fmt.Errorf("drop a checkpoint: %w", w.Cause(err))
@@ -143,23 +144,22 @@ func (s *Store) HistoryBytes() (int64, error) {
 	return Query(s, func(tx *Tx) (int64, error) { return queryNumber(tx.meta, qHistoryBytes) })
 }
 
-// drop drops one of all checkpoints. What its rows were is what they were at the one before it, if that does not say otherwise and they
+// drop drops a checkpoint. What its rows were is what they were at the one before it, if that does not say otherwise and they
 // were there then; without one, nobody needs to know.
-func (w *writer) drop(all []Checkpoint, i int) error {
-	c := &all[i]
+func (w *writer) drop(c *Checkpoint) error {
 	var older *Checkpoint
-	if i < len(all)-1 {
-		older = &all[i+1]
+	if before, err := oneCheckpoint(w.conn, "", qCheckpointBefore, c.ID); err == nil {
+		older = &before
+	} else if !errors.Is(err, ErrNoCheckpoint) {
+		return err
 	}
 	if older != nil {
 		err := do(w.conn, `UPDATE art_old_baseline SET replaced=1 WHERE checkpoint=?
 			AND (tree, path) IN (SELECT tree, path FROM art_old_baseline WHERE checkpoint=? AND replaced=1)`, older.ID, c.ID)
-		if err != nil {
-			return err
+		if err == nil {
+			err = w.dropCopies(c, older)
 		}
-	}
-	if older != nil {
-		if err := w.dropCopies(c, older); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -128,7 +128,7 @@ func (o *Options) back(ctx context.Context, word string, to sqlvfs.Destination, 
 		return fmt.Errorf("%s in %s: %w", word, o.DB, Hinted(o.DB, err))
 	}
 	at := c.ID
-	if c.Restored != 0 {
+	if c.Kind == sqlvfs.AfterBack || c.Kind == sqlvfs.AfterPart {
 		at = c.Restored
 	}
 	text := fmt.Sprintf("back at checkpoint %d", at)
