@@ -11,18 +11,32 @@ type Amount struct {
 // amountRows bounds the rows of history that are counted for a list of checkpoints.
 const amountRows = 200_000
 
+// amountInodes are the inodes that history has rows of from the first checkpoint on, before the second: h as they were at the first, which is not as they were at
+// the second: as history has them from there on (x), or else as they are (p).
+const amountInodes = ` FROM art_old_inode h LEFT JOIN fs_inode p ON p.ino=h.ino
+	LEFT JOIN art_old_inode x ON x.ino=h.ino AND x.checkpoint=(SELECT min(z.checkpoint) FROM art_old_inode z WHERE z.ino=h.ino AND z.checkpoint>=?2)
+	WHERE h.checkpoint=?1 AND iif(x.checkpoint IS NULL,
+		(h.there, h.mode, h.size, h.mtime, h.mtime_nsec, h.ctime, h.ctime_nsec) IS NOT (p.ino IS NOT NULL, p.mode, p.size, p.mtime, p.mtime_nsec, p.ctime, p.ctime_nsec),
+		(h.there, h.mode, h.size, h.mtime, h.mtime_nsec, h.ctime, h.ctime_nsec) IS NOT (x.there, x.mode, x.size, x.mtime, x.mtime_nsec, x.ctime, x.ctime_nsec))`
+
 const (
-	// Rows that changed after the first checkpoint, before the second, and inodes that came in between. Of both, no more than are asked for.
+	// Rows that changed, and inodes that came in between. Of both, no more than are asked for.
 	qAmountFiles = `SELECT count(*), ifnull(sum(new), 0), ifnull(sum(file), 0) FROM (
-		SELECT 0 AS new, ifnull(h.mode, p.mode) & 61440 <> 16384 AS file FROM art_old_inode h LEFT JOIN fs_inode p ON p.ino=h.ino WHERE h.checkpoint=?1
-		UNION ALL SELECT i.size, 1 FROM fs_inode i WHERE i.ino>?2 AND i.ino<=?3 AND i.mode & 61440 <> 16384
-		UNION ALL SELECT ifnull(h.size, 0), 1 FROM art_old_inode h WHERE h.ino>?2 AND h.ino<=?3 AND h.there=1 AND h.mode & 61440 <> 16384
-			AND NOT EXISTS (SELECT 1 FROM fs_inode i WHERE i.ino=h.ino)
-			AND h.checkpoint=(SELECT min(x.checkpoint) FROM art_old_inode x WHERE x.ino=h.ino)
-		LIMIT ?4)`
-	qAmountBytes = `SELECT count(*), ifnull(sum(n), 0) FROM (
-		SELECT ifnull(length(h.data), ifnull((SELECT length(p.data) FROM fs_data p WHERE p.ino=h.ino AND p.chunk_index=h.chunk_index), 0)) AS n
-		FROM art_old_data h WHERE h.checkpoint=?1 LIMIT ?2)`
+		SELECT 0 AS new, coalesce(h.mode, x.mode, p.mode) & 61440 <> 16384 AS file` + amountInodes + `
+		UNION ALL SELECT i.size, 1 FROM fs_inode i WHERE i.ino>?3 AND i.ino<=?4 AND i.mode & 61440 <> 16384
+			AND NOT EXISTS (SELECT 1 FROM art_old_inode x WHERE x.ino=i.ino AND (x.checkpoint>=?2 OR x.checkpoint=?1))
+		UNION ALL SELECT ifnull(h.size, 0), 1 FROM art_old_inode h WHERE h.ino>?3 AND h.ino<=?4 AND h.there=1 AND h.mode & 61440 <> 16384
+			AND h.checkpoint=(SELECT min(x.checkpoint) FROM art_old_inode x WHERE x.ino=h.ino AND x.checkpoint>=?2)
+			AND NOT EXISTS (SELECT 1 FROM art_old_inode x WHERE x.ino=h.ino AND x.checkpoint=?1)
+		LIMIT ?5)`
+	// Content of an inode is another one only where that has changed.
+	qAmountBytes = `WITH changed(ino) AS MATERIALIZED (SELECT h.ino` + amountInodes + `)
+		SELECT count(*), ifnull(sum(max(ifnull(length(h.data), 0), iif(x.checkpoint IS NULL, ifnull(length(p.data), 0), ifnull(length(x.data), 0)))), 0)
+		FROM (SELECT * FROM art_old_data WHERE checkpoint=?1 LIMIT ?3) h
+		LEFT JOIN fs_data p ON p.ino=h.ino AND p.chunk_index=h.chunk_index
+		LEFT JOIN art_old_data x ON x.ino=h.ino AND x.chunk_index=h.chunk_index
+			AND x.checkpoint=(SELECT min(y.checkpoint) FROM art_old_data y WHERE y.ino=h.ino AND y.chunk_index=h.chunk_index AND y.checkpoint>=?2)
+		WHERE h.ino IN (SELECT ino FROM changed)`
 )
 
 // Amounts returns for checkpoints, the newest first, how much has changed between each and the one before it. It counts so many rows of
@@ -30,7 +44,7 @@ const (
 func (s *Store) Amounts(all []Checkpoint) (list []*Amount, err error) {
 	err = s.View(func(tx *Tx) (err error) {
 		room := int64(amountRows)
-		amount := func(older *Checkpoint, maxIno Ino) *Amount {
+		amount := func(older, later *Checkpoint) *Amount {
 			if err != nil || room <= 0 {
 				return nil
 			}
@@ -47,8 +61,8 @@ func (s *Store) Amounts(all []Checkpoint) (list []*Amount, err error) {
 					}
 				}, values...)
 			}
-			count(qAmountFiles, older.ID, older.maxIno, maxIno, room)
-			count(qAmountBytes, older.ID, max(room, 0))
+			count(qAmountFiles, older.ID, later.ID, older.maxIno, later.maxIno, room)
+			count(qAmountBytes, older.ID, later.ID, max(room, 0))
 			if room <= 0 {
 				return nil
 			}
@@ -58,7 +72,7 @@ func (s *Store) Amounts(all []Checkpoint) (list []*Amount, err error) {
 			if i == len(all)-1 {
 				list = append(list, nil)
 			} else {
-				list = append(list, amount(&all[i+1], all[i].maxIno))
+				list = append(list, amount(&all[i+1], &all[i]))
 			}
 		}
 		return err
