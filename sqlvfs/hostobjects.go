@@ -234,27 +234,30 @@ func (s *side) loadRowsOf(objects []hostPlace) error {
 			s.rowsOf[o] = append(s.rowsOf[o], is.ino)
 		}
 	}
-	// No index has the paths of origins: look through all of them once.
-	return s.each("SELECT o.ino, (SELECT name FROM art_base b WHERE b.id=o.base), o.path FROM {art_origin} o", func(q *sqlite3.Stmt) {
+	// No index has the paths of origins, or the inodes that names lead to: look through all of them once.
+	var all []Ino
+	err := s.each("SELECT o.ino, (SELECT name FROM art_base b WHERE b.id=o.base), o.path FROM {art_origin} o", func(q *sqlite3.Stmt) {
 		o := hostPlace{string(q.ColumnRawText(1)), string(q.ColumnRawBlob(2))}
 		if list, wanted := s.rowsOf[o]; wanted {
-			s.rowsOf[o] = append(list, Ino(q.ColumnInt64(0)))
+			ino := Ino(q.ColumnInt64(0))
+			s.rowsOf[o], all = append(list, ino), append(all, ino)
 		}
 	})
+	if err != nil {
+		return err
+	}
+	s.named = map[Ino]bool{RootIno: true}
+	return s.each("SELECT ino FROM {fs_dentry} WHERE ino IN (SELECT value FROM json_each(?))", func(q *sqlite3.Stmt) {
+		s.named[Ino(q.ColumnInt64(0))] = true
+	}, numbers(all))
 }
 
 // spots returns where a side shows an object of the host's.
 func (p *part) spots(s *side, o hostPlace) (list []spot, err error) {
 	for _, ino := range s.rowsOf[o] {
 		in := len(s.of(ino).names) > 0
-		if !in { // a file of the host that has several names there may have none here
-			names, err := s.namesOf(ino)
-			if err != nil {
-				return nil, err
-			}
-			if len(names) == 0 && ino != RootIno {
-				continue
-			}
+		if !in && !s.named[ino] { // a file of the host that has several names there may have none here
+			continue
 		}
 		list = append(list, spot{in, ino, ""})
 	}

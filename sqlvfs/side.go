@@ -21,6 +21,7 @@ type side struct {
 
 	natural map[hostPlace]*found // what paths lead to that objects of the host's would be at, as far as that was asked for
 	rowsOf  map[hostPlace][]Ino  // of some of them, the rows that have them as their origin
+	named   map[Ino]bool         // of these rows, those that have a name
 }
 
 // seen is an inode on a side.
