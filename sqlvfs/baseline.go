@@ -118,21 +118,26 @@ func (tx *Tx) Baselines(t Tree) (map[string]*Baseline, error) {
 		if !database.ValidPath(path) {
 			return // as with names that no directory can hold
 		}
-		b := &Baseline{
-			Mode:        uint32(q.ColumnInt64(1)),
-			Fingerprint: scanFingerprint(q, 2),
-			Row:         Ino(q.ColumnInt64(10)),
-			RowCtime:    scanTime(q, 11),
-		}
-		if q.ColumnType(9) == sqlite3.BLOB {
-			b.Hash = q.ColumnBlob(9, nil)
-		}
-		all[path] = b
+		all[path] = scanBaseline(q)
 	}, id)
 	if err != nil {
 		return nil, fmt.Errorf("baselines: %w", err)
 	}
 	return all, nil
+}
+
+// scanBaseline reads a row of qBaselines.
+func scanBaseline(q *sqlite3.Stmt) *Baseline {
+	b := &Baseline{
+		Mode:        uint32(q.ColumnInt64(1)),
+		Fingerprint: scanFingerprint(q, 2),
+		Row:         Ino(q.ColumnInt64(10)),
+		RowCtime:    scanTime(q, 11),
+	}
+	if q.ColumnType(9) == sqlite3.BLOB {
+		b.Hash = q.ColumnBlob(9, nil)
+	}
+	return b
 }
 
 func (w *writer) putBaselines(b *batch) error {

@@ -24,7 +24,7 @@ type batch struct {
 	journal    *[][]byte            // nil: it stays as it is
 	places     []Place              // beside the writer only
 	releases   []Release            // same
-	from       *Moment              // of a fork, which fills are taken from
+	merges     bool                 // it takes over what a fork has:
 	fills      []fill               // content that is taken from there
 	checkpoint *newCheckpoint       // to be made of what the batch leaves; nil: none
 	numbers    map[uint64]Ino       // shown numbers of inodes with an origin, for FindNumber

@@ -337,11 +337,11 @@ func (l *lineage) merge(of *branch) error {
 		return tx.SetMerged(of.secret, Merged{Checkpoint: c.ID})
 	}
 	if l.torn {
-		if err = into.a.s.Merge(theirs, content); err == nil {
-			err = into.a.s.Merge(theirs, names)
+		if err = into.a.s.Merge(content); err == nil {
+			err = into.a.s.Merge(names)
 		}
 	} else {
-		err = into.a.s.Merge(theirs, func(tx *Tx) error { return errors.Join(content(tx), names(tx)) })
+		err = into.a.s.Merge(func(tx *Tx) error { return errors.Join(content(tx), names(tx)) })
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"syscall"
 
@@ -18,9 +19,9 @@ import (
 // from the one database to the other with the transaction of that step, a chunk at a time, and only where it differs. What of the fork was
 // merged is remembered as what both have agreed on: it goes back with the tree.
 
-// Merge runs a step that takes over what a moment of a fork has. All of it is one transaction, durable when Merge returns. After an error
-// nothing has changed, and the Store can only be closed.
-func (s *Store) Merge(from *Moment, step func(*Tx) error) error {
+// Merge runs a step that takes over what a fork has, with [Tx.TakeContent] and otherwise. All of it is one transaction, durable when Merge
+// returns. After an error nothing has changed, and the Store can only be closed.
+func (s *Store) Merge(step func(*Tx) error) error {
 	unlock, err := s.lockWriter()
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ func (s *Store) Merge(from *Moment, step func(*Tx) error) error {
 	}
 	if err == nil {
 		tx.begin()
-		tx.gather.from, tx.gather.sync = from, true
+		tx.gather.merges, tx.gather.sync = true, true
 		err = tx.run(step)
 	}
 	if err == nil {
@@ -57,13 +58,14 @@ func (s *Store) Merge(from *Moment, step func(*Tx) error) error {
 // fill is a file whose content is to be that of one of a fork.
 type fill struct {
 	in   *Inode
+	of   *Moment
 	from Ino
 }
 
-// TakeContent has a regular file have the content of one of the moment that [Store.Merge] takes over, and with it its size and the time
-// when it was written.
-func (tx *Tx) TakeContent(in *Inode, n *Node) error {
-	if !tx.changing || tx.gather.from == nil {
+// TakeContent, in a step of [Store.Merge], has a regular file have the content of one of the fork at a moment, and with it its size and the
+// time when it was written.
+func (tx *Tx) TakeContent(in *Inode, of *Moment, n *Node) error {
+	if !tx.changing || !tx.gather.merges {
 		return errViewing
 	}
 	if n.Attr.Size > tx.MaxSize() {
@@ -87,21 +89,21 @@ func (tx *Tx) TakeContent(in *Inode, n *Node) error {
 	in.hold().own, in.whole = nil, false
 	in.tables |= dataRows
 	tx.touch(in, dirtyRow)
-	tx.gather.fills = append(tx.gather.fills, fill{in, n.Ino})
+	tx.gather.fills = append(tx.gather.fills, fill{in, of, n.Ino})
 	return nil
 }
 
 // putFills copies content from a fork.
 func (w *writer) putFills(b *batch) error {
 	for _, f := range b.fills {
-		if err := w.putFill(b.from, &f); err != nil {
+		if err := w.putFill(&f); err != nil {
 			return fmt.Errorf("copy the content of inode %d: %w", f.from, err)
 		}
 	}
 	return nil
 }
 
-func (w *writer) putFill(from *Moment, f *fill) error {
+func (w *writer) putFill(f *fill) error {
 	ino, last := f.in.Ino, w.store.MaxSize()/w.store.chunkSize
 	stale := map[int64]bool{}
 	q := bind(w.Prep("SELECT chunk_index FROM fs_data WHERE ino=?"), ino)
@@ -112,7 +114,7 @@ func (w *writer) putFill(from *Moment, f *fill) error {
 		return err
 	}
 	var bad error
-	err := from.s.tx.each(qContent, func(q *sqlite3.Stmt) {
+	err := f.of.s.tx.each(qContent, func(q *sqlite3.Stmt) {
 		index, data := q.ColumnInt64(0), q.ColumnRawBlob(1)
 		if bad != nil || index < 0 || index >= last || int64(len(data)) > w.store.chunkSize {
 			return // as when it is read
@@ -230,6 +232,20 @@ func (m *Moment) From(base, path string) (list []Ino, err error) {
 	return list, err
 }
 
+// LastWith returns the last checkpoint before the moment at which a directory had an entry of some name, and the last one at which it hid
+// that, or had an entry that history took of the host's before a pull, or either; 0: none that history knows.
+func (m *Moment) LastWith(dir Ino, name string) (entry, any int64, err error) {
+	before := int64(math.MaxInt64)
+	if m.at != nil {
+		before = m.at.ID
+	}
+	err = m.s.tx.each(`SELECT max(checkpoint) FILTER (WHERE ino>0), max(checkpoint) FROM (
+		SELECT checkpoint, ino FROM main.art_old_dentry WHERE parent_ino=?1 AND name=?2 AND there=1 AND checkpoint<?3
+		UNION ALL SELECT checkpoint, 0 FROM main.art_old_whiteout WHERE parent_ino=?1 AND name=?2 AND there=1 AND checkpoint<?3)`,
+		func(q *sqlite3.Stmt) { entry, any = q.ColumnInt64(0), q.ColumnInt64(1) }, dir, name, before)
+	return entry, any, err
+}
+
 // Parent returns of a fork what it has in common with the database that it was made of, the checkpoint there, and the highest number of an
 // inode then, up to which an inode is the same in both. The secret is nil if it is no fork.
 func (m *Moment) Parent() (secret []byte, checkpoint int64, top Ino) {
@@ -321,6 +337,23 @@ func (m *Moment) MergedOf(secret []byte) (Merged, error) { return m.s.tx.MergedO
 
 // Baselines is [Tx.Baselines].
 func (m *Moment) Baselines(t Tree) (map[string]*Baseline, error) { return m.s.tx.Baselines(t) }
+
+// Agreed returns what was agreed on at a path of a workspace, also with directories that were at its place before.
+func (m *Moment) Agreed(workspace, path string) (list []*Baseline, err error) {
+	err = m.s.tx.each(strings.Replace(qBaselines, "tree=?", "path=? AND tree IN (SELECT id FROM art_tree WHERE name=?)", 1),
+		func(q *sqlite3.Stmt) { list = append(list, scanBaseline(q)) }, []byte(path), workspace)
+	return list, err
+}
+
+// AgreedSince tells whether what was agreed on at a path of a workspace has changed between the checkpoint and the next one.
+func (m *Moment) AgreedSince(workspace, path string) (bool, error) {
+	if m.at == nil {
+		return false, nil
+	}
+	n, err := queryNumber(m.s.tx.meta, "SELECT EXISTS (SELECT 1 FROM main.art_old_baseline WHERE path=? AND checkpoint=? AND tree IN (SELECT id FROM art_tree WHERE name=?))",
+		[]byte(path), m.at.ID, workspace)
+	return n != 0, err
+}
 
 // SetMerged remembers what of a fork is merged.
 func (tx *Tx) SetMerged(secret []byte, m Merged) error {

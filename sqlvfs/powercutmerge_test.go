@@ -48,11 +48,11 @@ func (h *histories) merge(a *actor) error {
 		return tx.SetMerged(secret, Merged{Checkpoint: c.ID, Conflicts: []string{"a/b"}})
 	}
 	if h.torn {
-		if err = a.s.Merge(theirs, content); err == nil {
-			err = a.s.Merge(theirs, names)
+		if err = a.s.Merge(content); err == nil {
+			err = a.s.Merge(names)
 		}
 	} else {
-		err = a.s.Merge(theirs, func(tx *Tx) error {
+		err = a.s.Merge(func(tx *Tx) error {
 			if err := content(tx); err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func takeContents(tx *Tx, theirs *Moment, files, taken map[Ino]*node) error {
 			err = fmt.Errorf("the fork does not have inode %d", ino)
 		}
 		if err == nil {
-			err = tx.TakeContent(in, n)
+			err = tx.TakeContent(in, theirs, n)
 		}
 		tx.Put(in)
 		if err != nil {
@@ -148,7 +148,7 @@ func (a *actor) takeNew(tx *Tx, theirs *Moment, taken map[Ino]*node, top Ino) er
 			return err
 		}
 		defer tx.Put(in)
-		if err := tx.TakeContent(in, n); err != nil {
+		if err := tx.TakeContent(in, theirs, n); err != nil {
 			return err
 		}
 		made.ino, made.attr = in.Ino, in.Attr

@@ -107,6 +107,7 @@ type comparer struct {
 	opt      *DiffOptions
 	from, to *sqlvfs.Moment
 	own      *sqlvfs.Moment // that of a fork which takes the place of from, see fromOwn
+	released *released      // what pulls have released of to counts as what it has; nil: it shows what the host has
 	report   *report.Reporter
 	dir      string   // the workspace on the host, as an absolute path
 	name     string   // of the workspace; "": there is none

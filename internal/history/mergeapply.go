@@ -55,10 +55,10 @@ func (a *applier) inode(ino sqlvfs.Ino) (*sqlvfs.Inode, error) {
 
 func (a *applier) make() error {
 	for _, n := range a.makes {
-		attr := n.from.Attr
+		attr := n.from.row.Attr
 		attr.Nlink, attr.Ctime = 0, a.now
 		if attr.IsDir() {
-			attr.Nlink = max(n.from.Attr.Nlink, 2) // what is linked into it counts already
+			attr.Nlink = max(n.from.row.Attr.Nlink, 2) // what is linked into it counts already
 		}
 		if attr.IsRegular() {
 			attr.Size = 0
@@ -78,7 +78,7 @@ func (a *applier) make() error {
 
 // fill gives a new inode what the fork's has.
 func (a *applier) fill(n *node) error {
-	if o := n.from.Origin; o != nil {
+	if o := n.from.row.Origin; o != nil {
 		now := *o
 		// Programs know what comes from the host by the number that it has there, if nothing else has it here.
 		if taken, err := a.tx.FindNumber(o.Number); err != nil {
@@ -88,19 +88,19 @@ func (a *applier) fill(n *node) error {
 		}
 		a.tx.SetOrigin(n.in, &now)
 	}
-	if n.from.Attr.IsSymlink() {
-		a.tx.SetTarget(n.in, n.from.Target)
+	if n.from.row.Attr.IsSymlink() {
+		a.tx.SetTarget(n.in, n.from.row.Target)
 	}
-	if n.from.Attr.IsRegular() {
-		if err := a.tx.TakeContent(n.in, n.from); err != nil {
+	if n.from.row.Attr.IsRegular() {
+		if err := a.tx.TakeContent(n.in, n.from.m, n.from.row); err != nil {
 			return err
 		}
 	}
 	return a.takeXattrs(n.in, n.from)
 }
 
-func (a *applier) takeXattrs(in *sqlvfs.Inode, from *sqlvfs.Node) error {
-	all, err := a.theirs.Xattrs(from.Ino)
+func (a *applier) takeXattrs(in *sqlvfs.Inode, from *version) error {
+	all, err := from.m.Xattrs(from.row.Ino)
 	if err != nil {
 		return err
 	}
@@ -135,26 +135,26 @@ func (a *applier) take() error {
 			return err
 		}
 		if t.mode {
-			in.Attr.Mode = in.Attr.Mode&^0o7777 | t.from.Attr.Mode&0o7777
+			in.Attr.Mode = in.Attr.Mode&^0o7777 | t.from.row.Attr.Mode&0o7777
 		}
 		if t.owner {
-			in.Attr.UID, in.Attr.GID = t.from.Attr.UID, t.from.Attr.GID
+			in.Attr.UID, in.Attr.GID = t.from.row.Attr.UID, t.from.row.Attr.GID
 		}
 		if t.xattrs {
 			err = a.takeXattrs(in, t.from)
 		}
 		if t.content && err == nil {
 			if in.Attr.IsSymlink() {
-				a.tx.SetTarget(in, t.from.Target)
+				a.tx.SetTarget(in, t.from.row.Target)
 			} else {
-				err = a.tx.TakeContent(in, t.from)
+				err = a.tx.TakeContent(in, t.from.m, t.from.row)
 			}
 		}
 		if err != nil {
 			return err
 		}
 		if t.time {
-			in.Attr.Mtime = t.from.Attr.Mtime
+			in.Attr.Mtime = t.from.row.Attr.Mtime
 		}
 		in.Change(a.now)
 		a.tx.Dirty(in)

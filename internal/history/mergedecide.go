@@ -26,6 +26,7 @@ type merger struct {
 	scratch            string        // the fork in which the merge is made then; "": none
 	held               *os.File      // which says that somebody uses that
 	base, ours, theirs *sqlvfs.Moment
+	released           released
 	again              bool // some of the fork was merged before: base is a checkpoint of it, not of the parent
 	ourMay, theirMay   *sqlvfs.Difference
 	secret             []byte
@@ -59,8 +60,8 @@ type said struct {
 // node is an inode of the parent, or one that is to be made of one of the fork's.
 type node struct {
 	ino  sqlvfs.Ino
-	from *sqlvfs.Node // same, if ino is 0
-	host bool         // it is the host's, and gets its first row
+	from *version // same, if ino is 0
+	host bool     // it is the host's, and gets its first row
 	in   *sqlvfs.Inode
 }
 
@@ -88,7 +89,7 @@ type plan struct {
 // take is what an inode of the parent gets of one of the fork's.
 type take struct {
 	into                               *node
-	from                               *sqlvfs.Node
+	from                               *version
 	content, mode, owner, xattrs, time bool
 }
 
@@ -172,6 +173,9 @@ func (m *merger) walk(at string, base, ours, theirs *version, into *node) error 
 			if *side.to, err = m.child(side.dir, name); err != nil {
 				return err
 			}
+		}
+		if err = m.beforePull(e, theirs); err != nil {
+			return err
 		}
 		if len(e.at) >= unix.PathMax {
 			err = m.tooLong(e)
@@ -347,7 +351,7 @@ func (m *merger) touched(e *entry) {
 	}
 	was := e.base.row.Attr.Mtime
 	if e.ours.row.Attr.Mtime == was && e.theirs.row.Attr.Mtime != was && (e.ours.row.Attr.Mode^e.theirs.row.Attr.Mode)&unix.S_IFMT == 0 {
-		m.takes = append(m.takes, take{into: &node{ino: e.ours.row.Ino}, from: e.theirs.row, time: true})
+		m.takes = append(m.takes, take{into: &node{ino: e.ours.row.Ino}, from: e.theirs, time: true})
 	}
 }
 
@@ -377,7 +381,7 @@ func (m *merger) mergeDirs(e *entry) error {
 		if err := m.onlyOnce(e); err != nil {
 			return err
 		}
-		to = m.make(e.theirs.row)
+		to = m.make(e.theirs)
 		to.host = true
 		m.links = append(m.links, link{e, to})
 		if o := e.theirs.row.Origin; o.Mode != 0 && (o.Mode^e.theirs.row.Attr.Mode)&0o7777 != 0 {
@@ -421,7 +425,7 @@ func (m *merger) dirMarks(e *entry, was *version, to *node) error {
 	}
 	if d.Pull() {
 		m.said = append(m.said, said{at: e.at, change: "changed", dir: true})
-		m.takes = append(m.takes, take{into: to, from: e.theirs.row, mode: d.Mode == classify.Guest, owner: d.Owner == classify.Guest, xattrs: d.Xattrs == classify.Guest})
+		m.takes = append(m.takes, take{into: to, from: e.theirs, mode: d.Mode == classify.Guest, owner: d.Owner == classify.Guest, xattrs: d.Xattrs == classify.Guest})
 	}
 	return nil
 }
@@ -514,7 +518,7 @@ func (m *merger) takeInto(e *entry, d classify.Decision) bool {
 	if isIt || whole {
 		m.made[t.Ino] = to
 	}
-	m.takes = append(m.takes, take{to, t, d.Content == classify.Guest, d.Mode == classify.Guest, d.Owner == classify.Guest, d.Xattrs == classify.Guest, d.Content == classify.Guest})
+	m.takes = append(m.takes, take{to, e.theirs, d.Content == classify.Guest, d.Mode == classify.Guest, d.Owner == classify.Guest, d.Xattrs == classify.Guest, d.Content == classify.Guest})
 	m.say(e, "changed")
 	return true
 }
@@ -534,9 +538,9 @@ func (m *merger) onlyOnce(e *entry) error {
 }
 
 // make is what is to be made of an inode of the fork.
-func (m *merger) make(from *sqlvfs.Node) *node {
+func (m *merger) make(from *version) *node {
 	n := &node{from: from}
-	m.made[from.Ino] = n
+	m.made[from.row.Ino] = n
 	m.makes = append(m.makes, n)
 	return n
 }

@@ -49,7 +49,7 @@ func (m *merger) resolveDirs() error {
 			if err := m.onlyOnce(e); err != nil {
 				return err
 			}
-			to := m.make(e.theirs.row)
+			to := m.make(e.theirs)
 			m.links = append(m.links, link{e, to})
 			m.say(e, "made")
 			shown := &version{m: m.theirs, place: e.theirs.place}
@@ -254,7 +254,7 @@ func (m *merger) resolveFiles() error {
 			}
 		}
 		if to == nil {
-			to = m.make(e.theirs.row)
+			to = m.make(e.theirs)
 		}
 		m.links = append(m.links, link{e, to})
 		change := "made"
@@ -311,6 +311,6 @@ func (m *merger) known(e *entry) (*node, error) {
 		return nil, err
 	}
 	m.made[t.row.Ino] = is
-	m.takes = append(m.takes, take{is, t.row, true, true, true, true, true})
+	m.takes = append(m.takes, take{is, t, true, true, true, true, true})
 	return is, nil
 }

@@ -22,6 +22,7 @@ type version struct {
 	m     *sqlvfs.Moment
 	row   *sqlvfs.Node // nil: it is the host's
 	place place        // of the host's, or of what supplies the rest of a row's entries or content
+	under *version     // the directory of the fork's that was there before a pull, and has what a row does not; nil: none
 }
 
 func (t *version) rowDir() bool { return t != nil && t.row != nil && t.row.Attr.IsDir() }
@@ -47,6 +48,14 @@ func (m *merger) version(of *sqlvfs.Moment, ino sqlvfs.Ino) (*version, error) {
 	if o := n.Origin; o != nil && (n.Attr.IsDir() || o.Limit > 0) {
 		t.place = place{o.Base, o.Path}
 	}
+	if n.Attr.IsDir() && m.released.has(of) && (m.again || ino <= m.top) {
+		// What showed of the host's through it, the checkpoint has as copies.
+		if was, err := m.base.Node(ino); err != nil || was == nil {
+			return t, err
+		} else if o := was.Origin; o != nil && was.Attr.IsDir() {
+			t.place = place{o.Base, o.Path}
+		}
+	}
 	return t, nil
 }
 
@@ -64,6 +73,9 @@ func (m *merger) child(dir *version, name string) (*version, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ino < 0 && m.released.has(dir.m) && dir.place != (place{}) {
+		return &version{m: dir.m, place: dir.place.join(name)}, nil
+	}
 	if ino != 0 {
 		t, err := m.version(dir.m, ino)
 		if err == nil && t == nil {
@@ -74,6 +86,9 @@ func (m *merger) child(dir *version, name string) (*version, error) {
 	hidden, err := dir.m.HasWhiteout(dir.row.Ino, name)
 	if err != nil || hidden {
 		return nil, err
+	}
+	if dir.under != nil {
+		return m.child(dir.under, name)
 	}
 	if dir.row.Ino == sqlvfs.RootIno && m.spaces[name] { // nothing in it has been changed yet
 		return &version{m: dir.m, place: place{name, "."}}, nil
@@ -99,6 +114,9 @@ func (t *version) names(all map[string]bool) error {
 	hidden, err := t.m.Whiteouts(t.row.Ino)
 	for _, name := range hidden {
 		all[name] = true
+	}
+	if err == nil {
+		err = t.under.names(all)
 	}
 	return err
 }
@@ -207,6 +225,12 @@ func (m *merger) sameNames(a, b *version) (bool, error) {
 		var c, d *version
 		if c, err = m.child(a, name); err == nil {
 			d, err = m.child(b, name)
+		}
+		if err == nil {
+			c, err = m.unreleased(a, name, c, d)
+		}
+		if err == nil {
+			d, err = m.unreleased(b, name, d, c)
 		}
 		if err == nil {
 			var same bool

@@ -17,7 +17,8 @@ type object struct {
 	row    *sqlvfs.Node   // same
 	host   string         // its path in the workspace, if the host supplies what is not in the row; "": it does not
 	attr   sqlvfs.Attr
-	target string // of a symbolic link
+	target string  // of a symbolic link
+	under  *object // the directory that was there before a pull, and has what a row does not; nil: none
 }
 
 func (o *object) isDir() bool { return o != nil && o.attr.IsDir() }
@@ -84,7 +85,7 @@ func (d *comparer) child(o *object, name string) (*object, error) {
 			return nil, err
 		}
 		if ino != 0 {
-			return d.object(o.at, ino)
+			return d.made(o, name, ino)
 		}
 		hidden, err := o.at.HasWhiteout(o.row.Ino, name)
 		if hidden || err != nil {
@@ -93,11 +94,49 @@ func (d *comparer) child(o *object, name string) (*object, error) {
 		if o.row.Ino == sqlvfs.RootIno && name == d.name { // the guest has changed nothing in it yet
 			return &object{host: ".", attr: sqlvfs.Attr{Mode: unix.S_IFDIR}}, nil
 		}
+		if o.under != nil {
+			return d.child(o.under, name)
+		}
+		if then, ino, err := d.beforePull(o, name); then != nil || err != nil {
+			if ino == 0 || err != nil {
+				return nil, err
+			}
+			return d.object(then, ino)
+		}
 	}
 	if o.host == "" {
 		return nil, nil
 	}
 	return d.ofHost(path.Join(o.host, name))
+}
+
+// made is what an entry leads to. A directory that was made again after a pull has let go of it has what was in it.
+func (d *comparer) made(o *object, name string, ino sqlvfs.Ino) (*object, error) {
+	c, err := d.object(o.at, ino)
+	if err != nil || !c.isDir() {
+		return c, err
+	}
+	then, was, err := d.beforePull(o, name)
+	if then == nil || was <= 0 || was == ino || err != nil {
+		return c, err
+	}
+	if hidden, err := o.at.HasWhiteout(o.row.Ino, name); hidden || err != nil {
+		return c, err
+	}
+	c.under, err = d.object(then, was)
+	return c, err
+}
+
+// beforePull is [released.find], of a directory of the workspace. What history has of the host's is compared with that alone.
+func (d *comparer) beforePull(o *object, name string) (*sqlvfs.Moment, sqlvfs.Ino, error) {
+	if d.released == nil || o.at != d.to || o.row.Origin == nil || o.row.Origin.Base != d.name {
+		return nil, 0, nil
+	}
+	then, ino, err := d.released.find(o.row.Ino, name, place{d.name, o.row.Origin.Path}.join(name))
+	if ino <= 0 && d.from != d.own {
+		then = nil
+	}
+	return then, ino, err
 }
 
 // rowNames are the names that a directory's rows speak of.
@@ -115,6 +154,9 @@ func (o *object) rowNames(names map[string]bool) error {
 	hidden, err := o.at.Whiteouts(o.row.Ino)
 	for _, name := range hidden {
 		names[name] = true
+	}
+	if err == nil {
+		err = o.under.rowNames(names)
 	}
 	return err
 }

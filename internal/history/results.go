@@ -123,6 +123,7 @@ func (c *compared) look(ctx context.Context, path string, o *CompareOptions) err
 	}
 	defer d.close()
 	if err = d.fromOwn(); err == nil {
+		d.released = &released{of: to, path: path}
 		err = d.run()
 	}
 	if err != nil {
@@ -145,10 +146,22 @@ func (c *compared) look(ctx context.Context, path string, o *CompareOptions) err
 	return nil
 }
 
-// between returns what compares two moments of a fork.
+// between returns what compares two moments of a fork. The workspace is the one that the database knows, wherever the user is.
 func (o *CompareOptions) between(ctx context.Context, path string, from, to *sqlvfs.Moment) (*comparer, error) {
 	d := &comparer{ctx: ctx, from: from, to: to, opt: &DiffOptions{Prog: o.Prog, DB: path, Dir: o.Dir, Form: show.Stat}, report: report.New(report.Options{Quiet: true}, o.Prog)}
-	return d, d.findWorkspace()
+	if err := d.findWorkspace(); err != nil || d.host != nil {
+		return d, err
+	}
+	list, err := to.Workspaces()
+	for _, w := range list {
+		if w.Name == d.name {
+			d.opt.Dir = w.Path
+		}
+	}
+	if err == nil {
+		err = d.findWorkspace()
+	}
+	return d, err
 }
 
 func (d *comparer) close() {
@@ -157,6 +170,9 @@ func (d *comparer) close() {
 	}
 	if d.own != nil {
 		d.own.Close()
+	}
+	if d.released != nil {
+		d.released.close()
 	}
 }
 
