@@ -18,8 +18,14 @@ var (
 	ErrNoCheckpoint = errors.New("no such checkpoint")
 	ErrLabelTaken   = errors.New("another checkpoint has this label")
 	ErrManyByGuest  = errors.New("the guest has made too many checkpoints; old ones go when it rests")
-	ErrLabel        = errors.New("a label is 1 to 200 bytes of text in one line, and no number")
+	ErrLabel        = errors.New("a label is 1 to 200 bytes of text in one line, is no number, does not begin with @, and has no .. in it")
 )
+
+// NoCheckpointError is [ErrNoCheckpoint] of a name that was given.
+type NoCheckpointError struct{ Name string }
+
+func (e *NoCheckpointError) Error() string { return ErrNoCheckpoint.Error() + ": " + e.Name }
+func (e *NoCheckpointError) Unwrap() error { return ErrNoCheckpoint }
 
 // Checkpoint is a moment of the tree as a whole, which it can be shown at and brought back to. (What SQLite calls one is in
 // checkpoint.go.) It is a row: what the tree was then is the present, but for what history says was another row.
@@ -131,8 +137,21 @@ func checkpointsOf(c *conn) (list []Checkpoint, err error) {
 	return list, c.Done(q)
 }
 
-// findCheckpoint returns the checkpoint with a number or a label. What is a number is no label, whatever another program has written.
+// findCheckpoint returns the checkpoint with a number or a label, which may have a "@" before it, as where it stands beside other names.
+// What is a number is no label, whatever another program has written.
 func findCheckpoint(c *conn, name string) (Checkpoint, error) {
+	bare, marked := strings.CutPrefix(name, "@")
+	if !marked {
+		return namedCheckpoint(c, name)
+	}
+	found, err := oneCheckpoint(c, name, qCheckpointLabel, name) // of when "@" was part of a label
+	if errors.Is(err, ErrNoCheckpoint) && bare != "" {
+		found, err = namedCheckpoint(c, bare)
+	}
+	return found, err
+}
+
+func namedCheckpoint(c *conn, name string) (Checkpoint, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		return checkpointOf(c, id)
 	}
@@ -150,7 +169,7 @@ func oneCheckpoint(c *conn, name, query string, value any) (found Checkpoint, er
 		found = scanCheckpoint(q)
 	}
 	if err = c.Done(q); err == nil && found.ID <= 0 {
-		err = fmt.Errorf("%w: %s", ErrNoCheckpoint, name)
+		err = &NoCheckpointError{name}
 	}
 	return found, err
 }
@@ -181,6 +200,9 @@ func (s *Store) checkpointNow(kind Occasion, label string, sync bool) (Checkpoin
 }
 
 func validLabel(label string) bool {
+	if strings.HasPrefix(label, "@") || strings.Contains(label, "..") { // of which names of several moments are made
+		return false
+	}
 	if _, err := strconv.ParseInt(label, 10, 64); err == nil || len(label) > 200 || !utf8.ValidString(label) || strings.TrimSpace(label) != label {
 		return false
 	}

@@ -383,7 +383,7 @@ func TestCheckpointLabels(t *testing.T) {
 	if _, err := s.Checkpoint(ByUser, "before"); !errors.Is(err, ErrLabelTaken) {
 		t.Errorf("got %v", err)
 	}
-	for _, label := range []string{"17", "-1", "two\nlines", " x", "\xff", strings.Repeat("x", 201), "\x1b[0m"} {
+	for _, label := range []string{"17", "-1", "two\nlines", " x", "\xff", strings.Repeat("x", 201), "\x1b[0m", "@x", "a..b"} {
 		if _, err := s.Checkpoint(ByUser, label); !errors.Is(err, ErrLabel) {
 			t.Errorf("label %q: %v", label, err)
 		}
@@ -392,7 +392,7 @@ func TestCheckpointLabels(t *testing.T) {
 		t.Errorf("checkpoint %d", third.ID)
 	}
 	must(t, s.Close())
-	for name, there := range map[string]bool{"before": false, "1": false, "also before": false, "after": true, "3": true} {
+	for name, there := range map[string]bool{"before": false, "1": false, "also before": false, "after": true, "3": true, "@after": true, "@3": true, "@1": false} {
 		s, err := Open(path, Options{At: name})
 		must(t, err)
 		children, err := Query(s, func(tx *Tx) ([]Child, error) { return tx.Children(tx.Root()) })

@@ -172,6 +172,9 @@ var errDiffer = errors.New("the sides differ")
 func diff(ctx context.Context, opt reconcile.Options) error {
 	paint(&opt)
 	differ, err := reconcile.Diff(ctx, opt)
+	if len(opt.Paths) > 0 && errors.As(err, new(reconcile.PathError)) {
+		err = cli.WithHint(err, history.HintOfName(opt.DB, opt.Paths[0]))
+	}
 	if err == nil && differ {
 		err = errDiffer
 	}
@@ -191,6 +194,7 @@ func diffMoments(ctx context.Context, p *place, opt *reconcile.Options, from, to
 			opt.Paths = words
 			return diff(ctx, *opt)
 		}
+		err = history.NoSuchPoint(p.db, words[0], err)
 	}
 	if err == nil && differ {
 		err = errDiffer

@@ -313,7 +313,8 @@ EXAMPLES
   number and label. So does each program that sends the line "checkpoint LABEL" to the
   socket /run/art/checkpoint: see man art-config.
 `,
-			Flags: []Flag{{Name: "label", Short: "m", Arg: "LABEL", Says: "a name for it, beside its number"},
+			Flags: []Flag{{Name: "label", Short: "m", Arg: "LABEL", Says: "a name for it, beside its number",
+				More: `It is text of up to 200 bytes in one line, is no number, does not begin with "@", and has no ".." in it.`},
 				{Name: workspace.Name, Also: workspace.Also, Arg: workspace.Arg, Offer: workspace.Offer, Default: workspace.Default, Says: workspace.Says},
 				database, agent, asRecord, quiet},
 			Notes: `EXAMPLES

@@ -171,9 +171,14 @@ func (b *bisection) ends() ([]sqlvfs.Checkpoint, error) {
 		if end.name == "" {
 			continue
 		}
-		*end.at = slices.IndexFunc(list, func(c sqlvfs.Checkpoint) bool { return end.name == fmt.Sprint(c.ID) || end.name == c.Label })
+		called := func(name string) int {
+			return slices.IndexFunc(list, func(c sqlvfs.Checkpoint) bool { return name == fmt.Sprint(c.ID) || name != "" && name == c.Label })
+		}
+		if *end.at = called(end.name); *end.at < 0 {
+			*end.at = called(strings.TrimPrefix(end.name, "@"))
+		}
 		if *end.at < 0 {
-			return nil, fmt.Errorf("%w: %s", sqlvfs.ErrNoCheckpoint, end.name)
+			return nil, &sqlvfs.NoCheckpointError{Name: end.name}
 		}
 	}
 	switch {

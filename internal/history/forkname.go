@@ -1,9 +1,13 @@
 package history
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
+	"github.com/riverlytech/art/internal/cli"
 	"github.com/riverlytech/art/internal/workspace"
+	"github.com/riverlytech/art/sqlvfs"
 )
 
 // Point is a moment of a database, or of a fork of it.
@@ -47,4 +51,34 @@ func parsePoint(text string, isFork func(string) bool) (p Point, fork bool) {
 		return Point{Fork: name, At: at}, true
 	}
 	return Point{At: strings.TrimPrefix(text, "@")}, false
+}
+
+// NoSuchPoint says of a word that names two moments, and of the error that there is no such checkpoint, that a fork may have been meant.
+func NoSuchPoint(db, word string, err error) error {
+	none, ok := errors.AsType[*sqlvfs.NoCheckpointError](err)
+	first, last, _ := strings.Cut(word, "..")
+	if !ok || none.Name != first && none.Name != last || strings.Trim(none.Name, "0123456789") == "" {
+		return err
+	}
+	forks := "there are no forks"
+	if names, err := workspace.Forks(db); err == nil && len(names) > 0 {
+		forks = "the forks are " + strings.Join(names, ", ")
+	}
+	return cli.WithHint(fmt.Errorf("compare checkpoints of %s: no such fork or checkpoint: %s", db, none.Name), forks+"; `art log` shows the checkpoints")
+}
+
+// HintOfName says how a name is to be written that is no path, where it is that of a checkpoint or a fork; "": it is not.
+func HintOfName(db, name string) string {
+	if workspace.IsFork(db)(name) {
+		return fmt.Sprintf("`art diff ..%[1]s` compares with the fork %[1]s", name)
+	}
+	m, err := sqlvfs.OpenMoment(db, name)
+	if err != nil {
+		return ""
+	}
+	defer m.Close()
+	if m.Checkpoint() == nil {
+		return ""
+	}
+	return fmt.Sprintf("`art diff @%s` compares with checkpoint %d", strings.TrimPrefix(name, "@"), m.Checkpoint().ID)
 }

@@ -58,6 +58,9 @@ func FindFork(db, name string) (path string, err error) {
 		}
 	}
 	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, derr := os.Lstat(db); errors.Is(derr, fs.ErrNotExist) {
+			return path, cli.WithHint(fmt.Errorf("find the fork %s of %s: there is no such database", cli.Printable(name), cli.Printable(db)), "`art list` shows those that art keeps")
+		}
 		hint := "art fork makes one"
 		if names, lerr := Forks(db); lerr == nil && len(names) > 0 {
 			hint = "there are " + strings.Join(names, ", ")
