@@ -21,12 +21,13 @@ func (p *puller) commit() error {
 	if p.exports {
 		return nil
 	}
-	// Removals last: of a row that was copied up from there, and has come to another place, the former one is written down.
-	var removals []*operation
+	// What is gone last: of a row that was copied up from there, and has come to another place, the former one is written down. And by
+	// then each directory refers to the place that it keeps: see forget.
+	var gone []*operation
 	for _, a := range p.ops {
 		switch {
-		case a.do == remove:
-			removals = append(removals, a)
+		case a.do == remove || a.node == nil:
+			gone = append(gone, a)
 			continue
 		case !a.done:
 			continue
@@ -35,12 +36,12 @@ func (p *puller) commit() error {
 			return p.opt.writing(err)
 		}
 	}
-	for _, a := range removals {
-		if err := p.commitOne(a); err != nil {
-			return p.opt.writing(err)
+	err := p.commitDirs()
+	for _, a := range gone {
+		if err == nil && (a.done || a.do == remove) {
+			err = p.commitOne(a)
 		}
 	}
-	err := p.commitDirs()
 	if err == nil {
 		err = p.notePulled()
 	}
@@ -177,7 +178,8 @@ func (p *puller) placed(a *operation) (unix.Stat_t, error) {
 	return p.host.stat(a.path)
 }
 
-// forget takes back what is known of a path that is on neither side any more.
+// forget takes back what is known of a path that is on neither side any more. A directory that the guest has renamed, and that is not whole
+// yet where it is now, still shows what the host has at its old place, and goes on hiding the name there.
 func (p *puller) forget(a *operation) error {
 	return p.rows().do(func(tx *sqlvfs.Tx) error {
 		if by := a.by; by == nil || by.op == nil || !by.op.done { // else that says what is agreed on there
@@ -190,6 +192,9 @@ func (p *puller) forget(a *operation) error {
 			return err
 		}
 		return withRow(tx, a.in.node.Ino, func(dir *sqlvfs.Inode) error {
+			if o := dir.Origin; o != nil && (o.Base != p.name || o.Path != a.in.path) {
+				return nil
+			}
 			return tx.ClearWhiteout(dir, path.Base(a.path))
 		})
 	})

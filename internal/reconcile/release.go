@@ -16,8 +16,8 @@ import (
 // has stored the whole workspace: such a database can be carried away, and stays whole.
 //
 // A row goes that the guest has not changed since both sides agreed about each of its names. A directory
-// goes when nothing is left in it. One that does not show the host's entries (it is opaque, or was
-// renamed) comes to show them if the guest has all that the host has there; else all of it stays.
+// goes when nothing is left in it. One that shows nothing of the host's (it is opaque) comes to show the host's entries if the guest has
+// all that the host has there; else all of it stays, as in one that still shows another place, for which something was left.
 
 // releaser finds the rows that can go.
 type releaser struct {
@@ -125,7 +125,7 @@ func (r *releaser) both(n *sqlvfs.Node, at string) *both {
 	defer d.close()
 	b := &both{st: d.st, names: map[string]bool{}, shows: at == "." || n.Origin != nil && n.Origin.Base == r.name && n.Origin.Path == at}
 	names, err := d.names()
-	if err != nil || !b.shows && !hasAll(r.tree, n, names) {
+	if err != nil || !b.shows && (n.Origin != nil || !hasAll(r.tree, n, names)) {
 		return nil
 	}
 	for _, name := range names {
