@@ -18,10 +18,11 @@ import (
 // ErrPulling says that there can be no checkpoint, since a pull is changing what it would show.
 var ErrPulling = errors.New("a pull is going on")
 
-// KeepHost has history take what checkpoints show of a workspace on the host, before a pull changes it there. It is durable when KeepHost
-// returns. Until [Store.EndPull] there is no new checkpoint, and none is dropped but for want of room. Steps go on meanwhile. What cannot
-// be read, or has no room, is noted as lost. step is told of each file that was copied, and its size, or else why it is lost, and ends the
-// work by an error. Other errors are those of the database; then nothing is lost that was there.
+// KeepHost has history take what checkpoints show of a workspace on the host, before a pull changes it there. A store that makes
+// checkpoints by itself makes one first, of what is pulled. All is durable when KeepHost returns. Until [Store.EndPull] there is no new
+// checkpoint, and none is dropped but for want of room. Steps go on meanwhile. What cannot be read, or has no room, is noted as lost. step is
+// told of each file that was copied, and its size, or else why it is lost, and ends the work by an error. Other errors are those of the
+// database; then nothing is lost that was there.
 func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep) error {
 	unlock, err := s.lockWriter()
 	if err != nil {
@@ -38,9 +39,12 @@ func (s *Store) KeepHost(t Tree, host HostTree, list []HostChange, step KeepStep
 		return w.Cause(err)
 	}
 	if !w.found {
-		if err := w.transact(w.checkpointFound); err != nil {
-			return w.Cause(err)
-		}
+		err = w.transact(w.checkpointFound)
+	} else if w.store.occasion == AtSession && !w.pulling { // what the pull has looked at, and little that has come since
+		err = w.transact(func() error { return w.checkpointIfChanged(PullBeside) })
+	}
+	if err != nil {
+		return w.Cause(err)
 	}
 	w.pulling = true
 	for full := false; ; {

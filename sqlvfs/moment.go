@@ -52,6 +52,7 @@ const (
 	ByGuest     Occasion = "guest"   // the guest has asked for it: it is no other's, and stays no longer for its label
 	BeforePush  Occasion = "push"
 	BeforePull  Occasion = "pull"
+	PullBeside  Occasion = "live" // before a pull beside a session, which has gone on
 	BeforeReset Occasion = "reset"
 	BeforeMerge Occasion = "merge"
 	ForFork     Occasion = "fork"   // a fork was to be made of it
@@ -356,11 +357,12 @@ func changedSince(c *conn, newest *Checkpoint) (bool, error) {
 }
 
 // changedFor tells whether a checkpoint of some kind is to be another than the newest one. Beside the tree, a fork reads what was agreed on
-// from the checkpoint that it is of; and what was merged is remembered as agreed on, and stays so when a later merge is undone.
+// from the checkpoint that it is of; and what was merged is remembered as agreed on, and stays so when a later merge is undone. From one
+// before a pull beside a session, files go that the session has let go of, and no others ([Undo]).
 func (w *writer) changedFor(kind Occasion) (bool, error) {
 	changed, err := w.changedSince(&w.newest)
 	if err == nil && !changed && (kind == ForFork || kind == BeforeMerge) {
 		changed, err = w.agreedSince(&w.newest)
 	}
-	return changed, err
+	return changed || w.newest.Kind == PullBeside && (kind == BeforePush || kind == BeforeReset || kind == BeforeMerge), err
 }

@@ -59,6 +59,9 @@ var Undo Destination = func(c *conn, now *Checkpoint, all []Checkpoint) (back, e
 // present, but for what that has let go of because the host has it: nobody would see that.
 func stayedSame(c *conn, all []Checkpoint, i int) (bool, error) {
 	switch {
+	case all[i].Kind == PullBeside: // the session lets go of a file when nobody uses that
+		n, err := queryNumber(c, qWrittenSince, all[i].ID, all[i].maxIno)
+		return n == 0, err
 	case all[i].Kind != BeforePull:
 		return false, nil
 	case i > 0:
@@ -67,6 +70,10 @@ func stayedSame(c *conn, all []Checkpoint, i int) (bool, error) {
 	n, err := queryNumber(c, "SELECT EXISTS (SELECT 1 FROM art_session WHERE (started, started_nsec)>=(?,?))", all[i].Made)
 	return n == 0, err
 }
+
+// qWrittenSince asks whether there is a new inode since a checkpoint, or another than it was. Whatever programs change, they change one.
+const qWrittenSince = `SELECT EXISTS (SELECT 1 FROM main.fs_inode WHERE ino>?2 AND nlink>0)
+	OR EXISTS (SELECT 1 FROM art_old_inode h JOIN fs_inode i ON i.ino=h.ino WHERE h.checkpoint>=?1 AND i.nlink>0)`
 
 // Redo leads to what was last gone back from, if the tree has not changed since, and so on each time. The error is [ErrNothingToRedo].
 var Redo Destination = func(c *conn, now *Checkpoint, _ []Checkpoint) (back, error) {

@@ -203,7 +203,7 @@ func (r *Record) Why() string {
 		return "by itself"
 	case sqlvfs.BeforePush:
 		return "before a push"
-	case sqlvfs.BeforePull:
+	case sqlvfs.BeforePull, sqlvfs.PullBeside:
 		return "before a pull"
 	case sqlvfs.BeforeReset:
 		return "before a reset"
