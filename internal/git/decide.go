@@ -260,8 +260,8 @@ func (p *Plan) decideGone() error {
 	return nil
 }
 
-// heldElsewhere reports which of the references that the guest has deleted lead to what can be reached without all of
-// them, or to what the host's HEAD was at.
+// heldElsewhere reports which of the references that the guest has deleted lead to what other references reach without all of
+// them. Reflogs do not count: that of HEAD has the guest's lines since these were pulled, they expire, and nobody looks there.
 func (p *Plan) heldElsewhere() (map[string]bool, error) {
 	held := map[string]bool{}
 	if len(p.gone) == 0 || p.force {
@@ -281,7 +281,6 @@ func (p *Plan) heldElsewhere() (map[string]bool, error) {
 		delete(final, c.Name)
 		targets[p.objects.peel(c.Old)] = true
 	}
-	lines, _, _ := p.logs.of("HEAD")
 	tips := map[ID]bool{}
 	for _, id := range final {
 		if !tips[id] {
@@ -291,7 +290,7 @@ func (p *Plan) heldElsewhere() (map[string]bool, error) {
 	}
 	reached, err := p.objects.reached(targets, slices.Collect(maps.Keys(tips)))
 	for _, c := range p.gone {
-		held[c.Name] = reached[p.objects.peel(c.Old)] || slices.ContainsFunc(lines, func(l logLine) bool { return l.to == c.Old })
+		held[c.Name] = reached[p.objects.peel(c.Old)]
 	}
 	return held, err
 }

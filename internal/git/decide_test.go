@@ -17,10 +17,11 @@ other() { git commit-tree -m "$1" -p HEAD HEAD^{tree}; }
 git tag kept; git branch merged HEAD~1; git tag -a -m x annotated
 git tag light $(other light); git tag -a -m x heavy $(other heavy); git branch branch $(other branch)
 git update-ref refs/remotes/o/x $(other remote); git notes add -m note
-git branch twin $(other twin); git tag twin twin`)
+git branch twin $(other twin); git tag twin twin
+git switch -q -c was; git commit -q --allow-empty -m was; git switch -q main`)
 	const held = "git rev-list --all | sort"
 	before := p.in(p.host, held)
-	p.in(p.guest, "git tag -d kept annotated light heavy twin; git branch -q -D merged branch twin; git update-ref -d refs/remotes/o/x; git update-ref -d refs/notes/commits")
+	p.in(p.guest, "git tag -d kept annotated light heavy twin; git branch -q -D merged branch twin was; git update-ref -d refs/remotes/o/x; git update-ref -d refs/notes/commits")
 	plan := p.plan()
 	if err := p.carryOut(plan); err != nil {
 		t.Fatal(err)
@@ -31,7 +32,7 @@ git branch twin $(other twin); git tag twin twin`)
 	if got := p.in(p.host, "git for-each-ref --format='%(refname)'"); strings.Contains(got, "kept") || strings.Contains(got, "merged") || strings.Contains(got, "annotated") {
 		t.Error(got)
 	}
-	for _, want := range []string{"heavy, whose commits nothing else holds: it stays; git tag -d heavy deletes it", "git branch -D branch deletes it", "git update-ref -d refs/notes/commits deletes it"} {
+	for _, want := range []string{"heavy, whose commits nothing else holds: it stays; git tag -d heavy deletes it", "git branch -D branch deletes it", "git branch -D was deletes it", "git update-ref -d refs/notes/commits deletes it"} {
 		if !slices.ContainsFunc(plan.Conflicts, func(c string) bool { return strings.Contains(c, want) }) {
 			t.Errorf("%q is not told: %q", want, plan.Conflicts)
 		}
