@@ -68,11 +68,11 @@ const goingBack = `  In a session that runs, its programs see all of it at once.
   What the guest had until then is a checkpoint, too, so nothing is lost: it stays
   for a day at least, unless the disk is full or "art gc" drops it. The workspace on
   the host is not changed, and what the guest never changed is as the host has it
-  now. What the host and the guest had agreed on goes back, too: what the host has
-  got since, also by a pull, is the host's. A checkpoint that shows what a pull has
-  replaced or removed on the host since is refused, and that is named: the host
-  would not go back with it. "art-fuse cat DB PATH --at CHECKPOINT" shows what a
-  file of the database was then.
+  now. What a pull has replaced, removed or made there since comes back as a change
+  of the guest's, which the next "art pull" brings to the host. A checkpoint is
+  refused that shows something which could not be kept when a pull replaced it, as a
+  file above 32 MiB, and that is named. "art-fuse cat DB PATH --at CHECKPOINT" shows
+  what a file of the database was then.
 `
 
 const adoptMore = "The database remembers the path of its workspace, and a directory of another path is refused without this."
@@ -103,7 +103,7 @@ func syncCommands() []*Command {
 					More: "Binary files are git's binary patches. On a terminal, and in the pager, what is no text (control characters, what changes the direction of text) is made visible, in bold."},
 				{Name: "stat", Says: "how many lines changed"},
 				{Name: "json", Says: "an object a line",
-					More: `Its keys are "status" (the letter), "path", "from" of what was renamed, "kind", "old_mode" and "new_mode" (octal digits, with the type), "old_size" and "new_size" (bytes), "conflict" or "held" if pull would leave it, with "why"; of a reference "ref", "old", "new" and "commits"; and "path_bytes" (base64) of a path that is not UTF-8. Between checkpoints, "beside" is true of what is not in the workspace.`},
+					More: `Its keys are "status" (the letter), "path", "from" of what was renamed, "kind", "old_mode" and "new_mode" (octal digits, with the type), "old_size" and "new_size" (bytes), "conflict" or "held" if pull would leave it, with "why"; of a reference "ref", "for" (what the guest calls it, if it comes to the host by another name), "old", "new", "rewound" (the new one does not follow the old) and "commits", each with "id" and "subject"; of what else a repository has, "other" (in words); and "path_bytes" (base64) of a path that is not UTF-8. Between checkpoints, "beside" is true of what is not in the workspace.`},
 				exclude, ignored,
 				{Name: "quiet", Short: "q", Says: "only the exit status"},
 			},
@@ -483,14 +483,15 @@ EXAMPLES
 `},
 		{Name: "art gc", Says: "drop old checkpoints", Synopsis: []string{"[flags]"}, Env: false,
 			Text: `  Drops checkpoints until there are no more than the flags say, and gives the space
-  back to the disk. The oldest go first; of too many, those with a label go last.
+  back to the disk. The oldest go first; of too many, those with a label go last. The
+  guest's count apart: as many of these may stay, and a hundred at most.
   The newest stays, and so does all that is in the guest's home now, and what a fork
   is of, which is named. What only the dropped ones show is lost. No session may be
   using DB.
 `,
 			Flags: []Flag{workspace, database, agent,
-				{Name: "checkpoints", Arg: "N", Default: "100", Says: "how many may stay"},
-				{Name: "days", Arg: "N", Default: "14", Says: "how old they may be"},
+				{Name: "checkpoints", Arg: "N", Default: "100", Says: "how many may stay, and as many of the guest's"},
+				{Name: "days", Arg: "N", Default: "14", Says: "how old one without a label may be"},
 				{Name: "gone", Says: "forget forks that are not where they were made", More: "One that was only moved cannot be used any more then."},
 				{Name: "size", Arg: "SIZE", Default: "2G", Says: "how much content may be kept that is not there any more: bytes, or with K, M, G or T"},
 				quiet},

@@ -2,6 +2,7 @@ package man
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,6 +71,23 @@ func TestDatabasePage(t *testing.T) {
 	}
 	for table := range described {
 		t.Errorf("art-db(5) describes %s, which is not there", table)
+	}
+	version, _, err := db.Prepare("PRAGMA user_version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer version.Close()
+	version.Step()
+	now := version.ColumnInt(0)
+	for before, want := range map[string]string{
+		".Li user_version": fmt.Sprintf("%d, the layout of the", now),
+		"tables.":          fmt.Sprintf("Layouts 1 to %d are migrated in one transaction when they are opened for writing; newer", now-1),
+		`$ sqlite3 work.db "PRAGMA user_version"`: fmt.Sprint(now),
+	} {
+		page := read(t, "art-db.5")
+		if i := slices.Index(page, before); i < 0 || page[i+1] != want {
+			t.Errorf("art-db(5) has not %q after %q", want, before)
+		}
 	}
 }
 

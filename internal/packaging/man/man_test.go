@@ -4,8 +4,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/riverlytech/art/internal/flags"
 )
 
 func read(t *testing.T, name string) Page {
@@ -91,5 +94,30 @@ $ a \-b \(aqc\(aq \e
 	}
 	if names := Names(); len(names) == 0 || filepath.Ext(names[0]) == "" {
 		t.Errorf("pages: %q", names)
+	}
+}
+
+// TestCommandsHaveSections holds art(1) to the commands that there are: each is in the synopsis, and has a section.
+func TestCommandsHaveSections(t *testing.T) {
+	var synopsis, sections []string
+	part := ""
+	for _, line := range read(t, "art.1") {
+		switch name, value, _ := strings.Cut(line, " "); {
+		case name == ".Sh":
+			part = value
+		case name == ".Ss":
+			sections = append(sections, strings.Split(value, ", ")...)
+		case name == ".Cm" && part == "SYNOPSIS":
+			synopsis = append(synopsis, strings.Split(value, " | ")...)
+		}
+	}
+	for _, c := range flags.Art.Commands() {
+		_, word, _ := strings.Cut(c.Name, " ")
+		if !slices.Contains(synopsis, word) {
+			t.Errorf("the synopsis of art(1) lacks art %s", word)
+		}
+		if !slices.Contains(sections, c.Name) {
+			t.Errorf("art(1) has no section for art %s", word)
+		}
 	}
 }
