@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/riverlytech/art/internal/hostfs"
 	"github.com/riverlytech/art/sqlvfs"
 )
 
@@ -57,6 +58,7 @@ func become(overlays []*Overlay, live func() ([]sqlvfs.RestoredInode, error), ch
 type wayBack struct {
 	*tx
 	rows     map[sqlvfs.Ino]*node  // nodes of rows that have changed
+	lost     map[*node]bool        // those of them whose row is gone, and that nothing else shows
 	fallen   map[sqlvfs.Ino]bool   // rows that are gone, of nodes that are the base's objects again
 	attached map[sqlvfs.Ino]dentry // rows that are there again, of nodes that were the base's objects, with what was their name
 	dirs     map[string]*node      // directories of the base that show, by their paths there; nil until they are needed
@@ -64,10 +66,11 @@ type wayBack struct {
 	forget   []dentry              // what the kernel is to forget: names,
 	attrs    []*node               // attributes,
 	content  []*node               // and also content
+	held     []*node               // referred to until the step has ended
 }
 
 func newWayBack(t *tx) *wayBack {
-	return &wayBack{tx: t, rows: map[sqlvfs.Ino]*node{}, fallen: map[sqlvfs.Ino]bool{}, attached: map[sqlvfs.Ino]dentry{}, kept: map[dentry]bool{}}
+	return &wayBack{tx: t, rows: map[sqlvfs.Ino]*node{}, lost: map[*node]bool{}, fallen: map[sqlvfs.Ino]bool{}, attached: map[sqlvfs.Ino]dentry{}, kept: map[dentry]bool{}}
 }
 
 // parentsFirst sorts nodes of the base so that directories come before what is in them.
@@ -94,6 +97,7 @@ func (t *tx) goBack(r *sqlvfs.Restored) *wayBack {
 	}
 	for _, n := range parentsFirst(lost) {
 		w.fallBack(n)
+		w.lost[n] = n.in != nil
 	}
 	for _, c := range r.Came {
 		w.attach(c)
@@ -102,6 +106,10 @@ func (t *tx) goBack(r *sqlvfs.Restored) *wayBack {
 		w.keepPlace(place)
 	}
 	w.names(r.Names)
+	for _, n := range append(w.held, w.made...) {
+		w.release(n, 1)
+	}
+	w.made = w.made[:0]
 	return w
 }
 
@@ -158,11 +166,33 @@ func (w *wayBack) place(n *node, was *sqlvfs.Origin) {
 			}
 		}
 	case was != nil && n.base != nil: // it stands for itself again
+		w.abandon(n)
 		w.leaveBase(n)
 		n.base = nil
 		w.displace(Ino(n.in.Ino), n) // programs know it by the base's number
 	case n.base != nil: // the workspace
 		n.base.gone = false
+	}
+}
+
+// abandon has the base's objects that a directory has shown be gone, since the base adds nothing to it any more.
+func (w *wayBack) abandon(dir *node) {
+	dir.refs++ // they may be all that refers to it
+	w.held = append(w.held, dir)
+	for _, n := range w.nodes {
+		if n.base == nil || n.base.parent != dir {
+			continue
+		}
+		w.forget = append(w.forget, dentry{dir, n.base.name})
+		if dir.base.dentries[n.base.name] == n {
+			w.forgetDentry(dir, n.base.name)
+		}
+		w.setParent(n, nil)
+		if n.in == nil {
+			n.base.gone, n.base.fresh, n.base.attr.Nlink = true, false, 0
+			w.attrs = append(w.attrs, n)
+			w.noteRemoved(n)
+		}
 	}
 }
 
@@ -208,6 +238,15 @@ func (w *wayBack) fallBack(n *node) {
 	w.content = append(w.content, n)
 }
 
+// dirNode returns the node of the directory that a name is in; nil: there is none.
+func (w *wayBack) dirNode(c *sqlvfs.RestoredName) *node {
+	p := w.rows[c.Dir]
+	if p == nil && c.In != nil {
+		p = w.nodeOf(c.In, c.In.Number())
+	}
+	return p
+}
+
 // shows tells whether a directory shows the base's entry of a name, if there is one.
 func (w *wayBack) shows(p *node, name string) bool {
 	if _, ok := w.baseChild(p, name); !ok {
@@ -220,7 +259,7 @@ func (w *wayBack) shows(p *node, name string) bool {
 	return err == nil && !ok && !white
 }
 
-// dirOf returns the node of the directory of the base that a path is in; nil: there is none, or it does not show.
+// dirOf returns the node of the directory of the base that a path is in; nil: it does not show.
 func (w *wayBack) dirOf(path string) *node {
 	if w.dirs == nil {
 		w.dirs = map[string]*node{}
@@ -232,25 +271,68 @@ func (w *wayBack) dirOf(path string) *node {
 			}
 		}
 	}
-	if n := w.dirs[dirOf(path)]; n != nil && !n.gone() {
+	at := dirOf(path)
+	if n := w.dirs[at]; n != nil && !n.gone() {
 		return n
 	}
-	return nil
+	if at == "." {
+		return nil
+	}
+	// The guest has removed it, and it is there again: another node shows it.
+	n := w.newDir(at)
+	if n != nil {
+		w.dirs[at] = n
+	}
+	return n
 }
 
-// attach gives an untouched node the row that there is again.
+// newDir makes a node of a directory of the base that shows; nil: it does not, or cannot be read.
+func (w *wayBack) newDir(at string) *node {
+	p, name := w.dirOf(at), at[strings.LastIndexByte(at, '/')+1:]
+	if p == nil {
+		return nil
+	}
+	n, err := w.deltaChild(p, name)
+	if err == nil && n == nil && w.shows(p, name) {
+		var attr sqlvfs.Attr
+		var fp sqlvfs.Fingerprint
+		if attr, fp, err = w.host.Lstat(at); err == nil && attr.IsDir() {
+			n, err = w.untouched(p, name, at, attr, fp)
+		}
+	}
+	if err != nil || n == nil || n.base == nil || n.base.path != at || n.gone() || !n.attrOf().IsDir() {
+		return nil
+	}
+	return n
+}
+
+// attach gives a node the row that there is again: an untouched one, or one whose row is gone, if both are what became of one object of the host's.
 func (w *wayBack) attach(c sqlvfs.CameInode) {
 	n := w.nodes[Ino(c.Number)]
-	if n == nil || n.in != nil || n.base == nil || n.deadDir || w.host == nil {
+	if n == nil || n.in != nil && !w.lost[n] || n.base == nil || n.deadDir || w.host == nil {
 		return
 	}
 	in, err := w.db.Get(c.Ino)
 	if err != nil {
 		return
 	}
+	mode, fp := n.base.attr.Mode, n.base.fp
+	if n.in != nil {
+		if mode = n.in.Attr.Mode; n.in.Origin != nil {
+			fp = n.in.Origin.Fingerprint
+		}
+	}
 	o := in.Origin
-	if o == nil || o.Base != w.name || (o.ModeOf(in.Attr.Mode)^n.base.attr.Mode)&syscall.S_IFMT != 0 || o.Dev != n.base.fp.Dev || o.Fingerprint.Ino != n.base.fp.Ino {
+	if o == nil || o.Base != w.name || (in.Attr.Mode^mode)&syscall.S_IFMT != 0 || !hostfs.SameObject(o.Fingerprint, fp) {
 		w.db.Put(in)
+		return
+	}
+	if was := n.in; was != nil {
+		n.in, n.linkable = in, false
+		w.rows[c.Ino], w.lost[n] = n, false
+		w.db.Put(was)
+		w.place(n, was.Origin)
+		w.content = append(w.content, n)
 		return
 	}
 	if p := n.base.parent; p != nil {
@@ -273,10 +355,7 @@ func (w *wayBack) attach(c sqlvfs.CameInode) {
 func (w *wayBack) names(list []sqlvfs.RestoredName) {
 	hidden := map[dentry]bool{}
 	for _, c := range list {
-		p := w.rows[c.Dir]
-		if p == nil && c.In != nil {
-			p = w.nodeOf(c.In, c.In.Number())
-		}
+		p := w.dirNode(&c)
 		if p == nil {
 			continue
 		}
@@ -319,6 +398,9 @@ func (w *wayBack) same(p *node, c sqlvfs.RestoredName) bool {
 			was := w.rows[c.Was] // nil: it has not changed
 			return was == nil || was.in != nil && was.in.Ino == is.Ino
 		case ok:
+			if now := w.rows[is.Ino]; now != nil && now == w.rows[c.Was] {
+				return true
+			}
 			before, attached := w.attached[is.Ino]
 			return attached && before == dentry{p, c.Name}
 		}
